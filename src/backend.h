@@ -1,0 +1,131 @@
+/* Backend: the local work of one rank, on its CPU cores or on its GPU.
+ *
+ * One table of functions a backend, found by name; algorithms call through it and hold no
+ * `if (gpu)`. A context holds this rank's nonzeros of every mode's copy, all factors (whole, in
+ * position order, plan->ld elements a row, plan->value_type), and one MTTKRP result ("output":
+ * block_rows rows, the rank's own, same row layout). No function communicates. Every function
+ * has finished its work when it returns, and reports failure through status.h. Padding rows and
+ * padding columns (ncomps .. ld-1) stay zero.
+ *
+ * The twins of a function (backend_cpu.c, ../cuda/backend_cuda.c) share this contract and one test,
+ * tests/check_backends.c. */
+#ifndef AMPED_BACKEND_H
+#define AMPED_BACKEND_H
+
+#include "plan.h"
+
+/* Where a rank keeps its share of a copy. */
+typedef enum amped_residency {
+  AMPED_RESIDENCY_AUTO,     /* on the device while it fits, the rest streamed */
+  AMPED_RESIDENCY_RESIDENT, /* all on the device, or an error */
+  AMPED_RESIDENCY_STREAM    /* all in pinned host memory, streamed through two buffers */
+} amped_residency;
+
+typedef enum amped_kernel {
+  AMPED_KERNEL_SORTED,   /* runs of sorted nonzeros, accumulated in registers */
+  AMPED_KERNEL_PUBLISHED /* AMPED's Algorithm 2: an atomic add per nonzero and column (cuda only) */
+} amped_kernel;
+
+typedef struct amped_backend_options {
+  int threads; /* OpenMP threads of this rank, 0: cores of the node / ranks on it */
+  int local_rank;
+  int local_size;
+  bool share_gpus; /* allow several ranks on one GPU */
+  amped_residency residency;
+  uint64_t device_memory; /* bytes of device memory to use at most, 0: what is free */
+  amped_kernel kernel;
+} amped_backend_options;
+
+/* A run of nonzeros of one copy, translated: position of the output row within the rank's block,
+ * positions in the input factors (input modes in ascending order), values. Host memory,
+ * plan->index_type and plan->value_type; inputs has order-1 arrays. */
+typedef struct amped_run {
+  uint64_t count;
+  const void *rows;
+  const void *inputs[AMPED_MAX_ORDER - 1];
+  const void *values;
+} amped_run;
+
+/* Seconds of one MTTKRP on this rank. */
+typedef struct amped_mttkrp_times {
+  double copy_sec;    /* host to device transfers (streamed copies), overlapped or not */
+  double compute_sec; /* kernels, zeroing of the output included */
+} amped_mttkrp_times;
+
+typedef struct amped_context amped_context; /* each backend has its own */
+
+typedef struct amped_backend {
+  const char *name;       /* "cpu", "cuda" */
+  bool device_pointers;   /* factor() is device memory: the exchange asks MPI whether it takes that */
+
+  /* Is there a device for this rank? false with a reason (static text) where not. Starts nothing. */
+  bool (*available)(const char **reason);
+  /* Called before MPI_Init with the local rank the launcher told (-1: unknown): CUDA-aware MPI
+   * wants the context to exist. Failure is left to open. */
+  void (*before_mpi)(int local_rank);
+
+  /* Bind to a core set or GPU. */
+  amped_status (*open)(const amped_backend_options *options, amped_context **out);
+  /* One line for the user: what this rank computes on. Valid while the context is. */
+  const char *(*describe)(const amped_context *ctx);
+  /* What tells two GPUs apart (UUID), "" where sharing does no harm. */
+  const char *(*identity)(const amped_context *ctx);
+  /* Bytes that may be used on the device, the user's limit applied (for cpu: of the host). */
+  uint64_t (*memory)(const amped_context *ctx);
+  /* Bytes that prepare(plan) will take: device memory, and (pinned) host memory; and for every
+   * mode whether its copy will be resident. AMPED_FAILED with a remedy where they do not fit. */
+  amped_status (*require)(const amped_context *ctx, const amped_plan *plan, uint64_t *device_bytes,
+                          uint64_t *host_bytes, bool *resident);
+  /* Allocate everything, factors zero. The plan outlives the context. */
+  amped_status (*prepare)(amped_context *ctx, const amped_plan *plan);
+  void (*close)(amped_context *ctx);
+
+  /* Store nonzeros offset .. offset+run->count of this rank's share of mode's copy (copied from run
+   * before it returns). loaded: after the last of them. */
+  amped_status (*upload)(amped_context *ctx, int mode, uint64_t offset, const amped_run *run);
+  amped_status (*loaded)(amped_context *ctx, int mode);
+
+  /* count rows of mode's factor from `position`, to and from count x ncomps doubles, row-major. */
+  amped_status (*put_rows)(amped_context *ctx, int mode, uint64_t position, uint64_t count,
+                           const double *rows);
+  amped_status (*get_rows)(amped_context *ctx, int mode, uint64_t position, uint64_t count,
+                           double *rows);
+
+  /* output = MTTKRP of mode over this rank's nonzeros, for its own rows. */
+  amped_status (*mttkrp)(amped_context *ctx, int mode, amped_mttkrp_times *times);
+  /* Copy rows of the output (position within the block) to count x ncomps doubles. */
+  amped_status (*get_output)(amped_context *ctx, int mode, uint64_t row, uint64_t count,
+                             double *rows);
+  /* Own rows of mode's factor = output * p, p ncomps x ncomps doubles, symmetric; products are
+   * accumulated in double. */
+  amped_status (*solve)(amped_context *ctx, int mode, const double *p);
+  /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
+  amped_status (*gram)(amped_context *ctx, int mode, double *gram);
+  /* inner = sum over own rows and columns of output * factor, in double. */
+  amped_status (*inner)(amped_context *ctx, int mode, double *inner);
+  /* Column c of the own rows times scale[c]. */
+  amped_status (*scale)(amped_context *ctx, int mode, const double *scale);
+
+  /* Mode's whole factor in position order, for the exchange: device memory where device_pointers. */
+  void *(*factor)(amped_context *ctx, int mode);
+  /* Bytes of a factor, from byte `offset`, to and from (pinned) host memory, for an exchange through
+   * the host. NULL where device_pointers is false. */
+  amped_status (*stage_out)(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
+                            void *host);
+  amped_status (*stage_in)(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
+                           const void *host);
+  /* Host memory that transfers fast to this backend's device (pinned; plain for cpu). */
+  amped_status (*host_alloc)(amped_context *ctx, uint64_t bytes, void **out);
+  void (*host_free)(amped_context *ctx, void *block);
+} amped_backend;
+
+extern const amped_backend amped_backend_cpu;
+#ifdef AMPED_HAVE_CUDA
+extern const amped_backend amped_backend_cuda;
+#endif
+
+/* By name, NULL where this program has no such backend; the i-th, NULL behind the last. */
+const amped_backend *amped_backend_find(const char *name);
+const amped_backend *amped_backend_list(int i);
+
+#endif

@@ -1,0 +1,55 @@
+/* The processes of a run: who this one is, and how all of them agree.
+ *
+ * Functions marked collective are called by every rank in the same order. A failed MPI call ends the
+ * whole job (MPI_Abort) with one line: no rank is left waiting. */
+#ifndef AMPED_COMM_H
+#define AMPED_COMM_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "status.h"
+#include "types.h"
+
+typedef struct amped_comm {
+  MPI_Comm mpi;
+  int rank;
+  int nranks;
+  int local_rank; /* among the ranks of this node (shared memory), from 0 */
+  int local_size;
+  int nodes;
+  bool cuda_aware; /* MPI takes device pointers: compiled in and enabled at run time */
+} amped_comm;
+
+/* Collective. Starts MPI (MPI_THREAD_FUNNELED) with the allgather algorithm that DESIGN asks for,
+ * unless the user set one, and points the log at rank 0. */
+amped_status amped_comm_start(amped_comm *comm);
+void amped_comm_stop(amped_comm *comm);
+
+/* Collective. Every rank gets the worst status of all; the lowest rank that has it prints its line. */
+amped_status amped_comm_agree(const amped_comm *comm, amped_status status);
+
+/* Print this rank's recorded line (or the given reason) and end the job on all ranks. */
+void amped_comm_abort(const amped_comm *comm, amped_status status) __attribute__((noreturn));
+
+/* Collective: element-wise sum over ranks in place (host memory); broadcast of any number of bytes
+ * from rank 0. */
+void amped_comm_sum(const amped_comm *comm, double *values, int count);
+void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count);
+void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes);
+
+/* A duration of one phase over all ranks, and the rank of the maximum. Collective; same everywhere. */
+typedef struct amped_spread {
+  double min, mean, max;
+  int max_rank;
+} amped_spread;
+amped_spread amped_comm_spread(const amped_comm *comm, double value);
+
+/* Abort unless an MPI call succeeded. */
+#define AMPED_MPI(comm, call) amped_comm_check((comm), (call), #call)
+void amped_comm_check(const amped_comm *comm, int code, const char *call);
+
+/* n as an MPI count, which is an int; aborts where it does not fit (callers split before). */
+int amped_comm_count(const amped_comm *comm, uint64_t n);
+
+#endif

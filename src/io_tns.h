@@ -1,0 +1,18 @@
+/* FROSTT text (.tns) and its dialects, in and out.
+ *
+ * In: order+1 fields a line, blanks between, '#' comments, blank lines. Headers recognised: Tensor
+ * Toolbox / pyttb ("sptensor", order, dims, nnz, 1-based entries), GenTen (the same, 0-based unless
+ * the first line says indices-start-at-one), ParTI (a line with the order, a line with the dims),
+ * and our own comments "# dims: 3 4 5" and "# nnz: 4". Parsed strictly by all threads: the message
+ * names the line. Out: one "i j k value" line a nonzero from index 1, shortest decimals that read
+ * back exactly, after "# dims:" and "# nnz:" comments. */
+#ifndef AMPED_IO_TNS_H
+#define AMPED_IO_TNS_H
+
+#include "io.h"
+
+amped_status amped_tns_read(const char *path, const amped_read_options *options,
+                            amped_sptensor *out);
+amped_status amped_tns_write(const char *path, const amped_sptensor *t);
+
+#endif

@@ -1,0 +1,35 @@
+#include "ktensor.h"
+
+#include <string.h>
+
+#include "mem.h"
+
+amped_status amped_ktensor_create(amped_ktensor *k, int order, const uint64_t *dims, int ncomps) {
+  amped_status status = AMPED_OK;
+  memset(k, 0, sizeof *k);
+  k->order = order;
+  k->ncomps = ncomps;
+  AMPED_GO(fail, amped_calloc(&k->weights, (uint64_t)ncomps, sizeof(double), "the weights"));
+  for (int m = 0; m < order; m++) {
+    uint64_t elements = 0;
+    k->dims[m] = dims[m];
+    if (!amped_mul(dims[m], (uint64_t)ncomps, &elements)) {
+      status = amped_error(AMPED_FAILED, NULL, "factor %d is too large for 64-bit sizes", m);
+      goto fail;
+    }
+    AMPED_GO(fail, amped_calloc(&k->factors[m], elements, sizeof(double), "a factor"));
+  }
+  return AMPED_OK;
+fail:
+  amped_ktensor_free(k);
+  return status;
+}
+
+void amped_ktensor_free(amped_ktensor *k) {
+  amped_free(k->weights);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(k->factors[m]);
+    amped_labels_free(&k->labels[m]);
+  }
+  memset(k, 0, sizeof *k);
+}

@@ -1,0 +1,24 @@
+/* Kruskal tensor: weights and factors in host memory, in file order, double precision.
+ *
+ * factors[m] is dims[m] x ncomps, row-major. All arrays come from amped_alloc and belong to the
+ * struct. */
+#ifndef AMPED_KTENSOR_H
+#define AMPED_KTENSOR_H
+
+#include "labels.h"
+#include "status.h"
+#include "types.h"
+
+typedef struct amped_ktensor {
+  int order;
+  int ncomps;
+  uint64_t dims[AMPED_MAX_ORDER];
+  double *weights; /* [ncomps] */
+  double *factors[AMPED_MAX_ORDER];
+  amped_labels labels[AMPED_MAX_ORDER];
+} amped_ktensor;
+
+amped_status amped_ktensor_create(amped_ktensor *k, int order, const uint64_t *dims, int ncomps);
+void amped_ktensor_free(amped_ktensor *k);
+
+#endif

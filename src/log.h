@@ -1,0 +1,40 @@
+/* What the user sees while a command runs: lines, warnings and progress.
+ *
+ * Lines go to standard output (or to standard error after amped_log_to_stderr, when standard output
+ * carries data or JSON) and only from the process that amped_log_speaker(true) named (default:
+ * yes). Warnings go to standard error. Main thread only, except amped_warn. */
+#ifndef AMPED_LOG_H
+#define AMPED_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum amped_verbosity { AMPED_QUIET, AMPED_NORMAL, AMPED_VERBOSE } amped_verbosity;
+typedef enum amped_progress_when {
+  AMPED_PROGRESS_AUTO, /* a live line on a terminal, nothing elsewhere */
+  AMPED_PROGRESS_NEVER,
+  AMPED_PROGRESS_ALWAYS /* a live line on a terminal, a plain line every few seconds elsewhere */
+} amped_progress_when;
+
+void amped_log_verbosity(amped_verbosity verbosity);
+void amped_log_speaker(bool speaks);
+void amped_log_to_stderr(void);
+void amped_log_progress(amped_progress_when when);
+
+/* A line at normal and at verbose level; a warning ("amped_mpi: warning: ...", also when quiet). */
+void amped_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void amped_say_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void amped_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool amped_log_is_verbose(void);
+
+/* One phase of known (total > 0) or unknown (0) length: a live line on standard error with done,
+ * rate and time left. `unit` is "B" (shown as KiB, MiB, ...) or a noun such as "nonzeros". */
+void amped_progress_begin(const char *label, uint64_t total, const char *unit);
+void amped_progress_update(uint64_t done);
+void amped_progress_end(void);
+
+/* "1.50 GiB" / "1.69 G" into a caller's buffer of at least 32 bytes, which is returned. */
+const char *amped_format_bytes(char *buffer, uint64_t bytes);
+const char *amped_format_count(char *buffer, double count);
+
+#endif

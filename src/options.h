@@ -1,0 +1,87 @@
+/* Options of the command line: one table, from which parsing, checks and --help come.
+ *
+ * Every command lists the options that it takes; any other is AMPED_USAGE, as is a value out of
+ * range, before a file is opened. Strings are borrowed from argv. */
+#ifndef AMPED_OPTIONS_H
+#define AMPED_OPTIONS_H
+
+#include "backend.h"
+#include "io.h"
+#include "log.h"
+
+#define AMPED_MAX_ARGS 2
+
+typedef struct amped_options {
+  /* what to do, and to which files */
+  const struct amped_command *command;
+  int nargs;
+  const char *args[AMPED_MAX_ARGS];
+
+  /* all commands */
+  amped_verbosity verbosity;
+  amped_progress_when progress;
+  const char *json; /* file, "-" for standard output, or NULL */
+  int threads;      /* 0: all cores, shared by the ranks of a node */
+
+  /* cpd, bench */
+  int ncomps;
+  uint64_t iters;
+  double tol;
+  uint64_t seed; /* also generate */
+  const char *output;
+  bool nowrite;
+  const char *init;    /* NULL: random */
+  const char *backend; /* "auto", "cpu", "cuda" */
+  amped_vtype precision;
+  amped_residency residency;
+  uint64_t device_memory;
+  bool share_gpus;
+  bool read_parallel;
+  bool plan_only;
+  amped_kernel kernel;
+  int repeat; /* bench: timed passes over all modes */
+
+  /* convert */
+  amped_read_options read; /* --index-base, --dims (also generate), --keys, --value */
+  amped_duplicates duplicates;
+  bool drop_zeros;
+
+  /* info */
+  bool verify;
+
+  /* top */
+  int top; /* -n: labels of every mode */
+
+  /* generate */
+  uint64_t nnz; /* 0: not given */
+  int skew_count;
+  double skew[AMPED_MAX_ORDER]; /* Zipf exponents; one value counts for all modes */
+  int planted;                  /* components of the model that values come from, 0: none */
+  double noise;                 /* standard deviation over that of the model's values */
+  const char *shape;            /* a name of cmd_generate's table, or NULL */
+  double scale;                 /* nonzeros and dimensions of the shape, times this */
+} amped_options;
+
+/* A command of the program. `options` is a string of space-separated long option names. */
+typedef struct amped_command {
+  const char *name;
+  const char *arguments; /* for the usage line */
+  int min_args, max_args;
+  bool parallel; /* runs on MPI ranks */
+  const char *summary;
+  const char *options;
+  const char *help; /* paragraphs that follow the options in --help */
+  amped_status (*run)(const amped_options *options);
+} amped_command;
+
+/* All commands, ended by one without name; defined in main.c. */
+extern const amped_command amped_commands[];
+
+/* Parse. *done is true where --help or --version was answered and nothing is left to do. */
+amped_status amped_options_parse(int argc, char **argv, amped_options *out, bool *done);
+
+/* "10G", "512M", "1.5GiB", "4096": bytes. "100M" as a count has powers of 1000. false if malformed.*/
+bool amped_parse_bytes(const char *text, uint64_t *out);
+bool amped_parse_count(const char *text, uint64_t *out);
+
+#endif

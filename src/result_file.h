@@ -1,0 +1,36 @@
+/* Result file: weights, factors and the record of a run, as docs/file-format.md describes.
+ *
+ * Untrusted on reading, like a tensor file; a temporary name, flush and rename on writing. Not
+ * collective. */
+#ifndef AMPED_RESULT_FILE_H
+#define AMPED_RESULT_FILE_H
+
+#include "ktensor.h"
+
+/* The record that goes with a result; strings are borrowed. Written as attributes of the root:
+ * input, input_norm (f64), input_dims comes from the ktensor, options (JSON text), seed (u64),
+ * version, stop_reason. */
+typedef struct amped_run_record {
+  const char *input;
+  double input_norm;
+  uint64_t input_hash;
+  const char *options;
+  uint64_t seed;
+  const char *stop_reason; /* "tolerance", "iterations" */
+  const double *fit;       /* [sweeps] */
+  uint64_t sweeps;
+} amped_run_record;
+
+/* Components are written in order of descending weight (ties keep their order). */
+amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
+                                     const amped_run_record *record);
+
+/* /weights, /factors/k and, where present, /labels; any float class. Nothing else is asked of the
+ * file, so that any h5py script can write one. Every value must be finite. */
+amped_status amped_result_file_read(const char *path, amped_ktensor *out);
+
+/* The fits per sweep of a result (amped_alloc'd; *sweeps 0 where the file has none), and a text
+ * attribute of the root ("" where absent; truncated to the buffer). For info and top. */
+amped_status amped_result_file_fit(const char *path, double **fit, uint64_t *sweeps);
+
+#endif

@@ -1,0 +1,45 @@
+/* Numbers of AMPED: limits, the element types of indices and values, and checked size arithmetic.
+ *
+ * Counts, indices and byte sizes are uint64_t everywhere; int is used for modes (0 .. order-1),
+ * components (0 .. ncomps-1) and MPI ranks only. Pure functions, no allocation. */
+#ifndef AMPED_TYPES_H
+#define AMPED_TYPES_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AMPED_MIN_ORDER 3
+#define AMPED_MAX_ORDER 8
+#define AMPED_MAX_NCOMPS 1024
+#define AMPED_MAX_DIM (UINT64_C(1) << 63)
+
+/* Unsigned integer types of stored indices. The value is the number of bytes. */
+typedef enum amped_itype {
+  AMPED_U8 = 1,
+  AMPED_U16 = 2,
+  AMPED_U32 = 4,
+  AMPED_U64 = 8
+} amped_itype;
+
+/* Floating types of values and factors. The value is the number of bytes. */
+typedef enum amped_vtype { AMPED_F32 = 4, AMPED_F64 = 8 } amped_vtype;
+
+/* The narrowest type that holds 0 .. dim-1 (dim >= 1). */
+amped_itype amped_itype_for(uint64_t dim);
+
+/* out = a * b, a + b. Return false, and leave out alone, where 64 bits do not hold the result. */
+bool amped_mul(uint64_t a, uint64_t b, uint64_t *out);
+bool amped_add(uint64_t a, uint64_t b, uint64_t *out);
+
+/* ceil(a / b), b > 0. */
+uint64_t amped_ceil_div(uint64_t a, uint64_t b);
+
+/* Element i of an array of the given type, widened; and the narrowing store of v (which fits). */
+uint64_t amped_index_get(const void *array, amped_itype type, uint64_t i);
+void amped_index_put(void *array, amped_itype type, uint64_t i, uint64_t v);
+double amped_value_get(const void *array, amped_vtype type, uint64_t i);
+void amped_value_put(void *array, amped_vtype type, uint64_t i, double v);
+
+#endif
