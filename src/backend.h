@@ -55,10 +55,11 @@ typedef struct amped_mttkrp_times {
 typedef struct amped_context amped_context; /* each backend has its own */
 
 typedef struct amped_backend {
-  const char *name;       /* "cpu", "cuda" */
-  bool device_pointers;   /* factor() is device memory: the exchange asks MPI whether it takes that */
+  const char *name;     /* "cpu", "cuda" */
+  bool device_pointers; /* factor() is device memory: the exchange asks MPI whether it takes that */
 
-  /* Is there a device for this rank? false with a reason (static text) where not. Starts nothing. */
+  /* Is there a device for this rank? false with a reason (static text) where not. Starts nothing.
+   */
   bool (*available)(const char **reason);
   /* Called before MPI_Init with the local rank the launcher told (-1: unknown): CUDA-aware MPI
    * wants the context to exist. Failure is left to open. */
@@ -106,10 +107,11 @@ typedef struct amped_backend {
   /* Column c of the own rows times scale[c]. */
   amped_status (*scale)(amped_context *ctx, int mode, const double *scale);
 
-  /* Mode's whole factor in position order, for the exchange: device memory where device_pointers. */
+  /* Mode's whole factor in position order, for the exchange: device memory where device_pointers.
+   */
   void *(*factor)(amped_context *ctx, int mode);
-  /* Bytes of a factor, from byte `offset`, to and from (pinned) host memory, for an exchange through
-   * the host. NULL where device_pointers is false. */
+  /* Bytes of a factor, from byte `offset`, to and from (pinned) host memory, for an exchange
+   * through the host. NULL where device_pointers is false. */
   amped_status (*stage_out)(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
                             void *host);
   amped_status (*stage_in)(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,

@@ -1,7 +1,7 @@
 /* The processes of a run: who this one is, and how all of them agree.
  *
- * Functions marked collective are called by every rank in the same order. A failed MPI call ends the
- * whole job (MPI_Abort) with one line: no rank is left waiting. */
+ * Functions marked collective are called by every rank in the same order. A failed MPI call ends
+ * the whole job (MPI_Abort) with one line: no rank is left waiting. */
 #ifndef AMPED_COMM_H
 #define AMPED_COMM_H
 
@@ -26,7 +26,8 @@ typedef struct amped_comm {
 amped_status amped_comm_start(amped_comm *comm);
 void amped_comm_stop(amped_comm *comm);
 
-/* Collective. Every rank gets the worst status of all; the lowest rank that has it prints its line. */
+/* Collective. Every rank gets the worst status of all; the lowest rank that has it prints its line.
+ */
 amped_status amped_comm_agree(const amped_comm *comm, amped_status status);
 
 /* Print this rank's recorded line (or the given reason) and end the job on all ranks. */
@@ -38,7 +39,8 @@ void amped_comm_sum(const amped_comm *comm, double *values, int count);
 void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count);
 void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes);
 
-/* A duration of one phase over all ranks, and the rank of the maximum. Collective; same everywhere. */
+/* A duration of one phase over all ranks, and the rank of the maximum. Collective; same everywhere.
+ */
 typedef struct amped_spread {
   double min, mean, max;
   int max_rank;

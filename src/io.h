@@ -1,15 +1,20 @@
 /* Tensors in and out: picks a format by the name's suffix.
  *
  *   .tns .coo .txt (and + .gz, .zst; "-" is standard input or output)   FROSTT text (io_tns.h)
- *   .csv .tsv (and + .gz, .zst)                                         tables (io_table.h), in only
- *   .h5 .hdf5                                                           tensor files (tensor_file.h)
+ *   .csv .tsv (and + .gz, .zst)                                         tables (io_table.h), in
+ * only .h5 .hdf5                                                           tensor files
+ * (tensor_file.h)
  */
 #ifndef AMPED_IO_H
 #define AMPED_IO_H
 
 #include "sptensor.h"
 
-typedef enum amped_index_base { AMPED_BASE_AUTO = -1, AMPED_BASE_0 = 0, AMPED_BASE_1 = 1 } amped_index_base;
+typedef enum amped_index_base {
+  AMPED_BASE_AUTO = -1,
+  AMPED_BASE_0 = 0,
+  AMPED_BASE_1 = 1
+} amped_index_base;
 
 typedef struct amped_read_options {
   amped_index_base index_base; /* text only */
@@ -21,7 +26,8 @@ typedef struct amped_read_options {
 
 typedef enum amped_format { AMPED_FORMAT_TNS, AMPED_FORMAT_TABLE, AMPED_FORMAT_HDF5 } amped_format;
 
-/* The format of a file name, compression suffix ignored; AMPED_USAGE where the suffix is unknown. */
+/* The format of a file name, compression suffix ignored; AMPED_USAGE where the suffix is unknown.
+ */
 amped_status amped_io_format(const char *path, amped_format *out);
 
 /* Read any of them into memory: validated, in the file's order, duplicates kept. Options that the

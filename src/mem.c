@@ -116,7 +116,8 @@ static uint64_t mem_available_of_system(void) {
 uint64_t amped_mem_available(void) {
   static const char *const groups[][2] = {
       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-      {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
+      {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+       "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
   };
   uint64_t available = mem_available_of_system();
   for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {

@@ -1,7 +1,7 @@
 /* Plan: which process owns which rows and nonzeros of every mode, and what memory that takes.
  *
- * A pure function of the tensor's iDp tables, the number of ranks and the options: the same on every
- * rank, made before any nonzero is read. Host memory, owned by the struct.
+ * A pure function of the tensor's iDp tables, the number of ranks and the options: the same on
+ * every rank, made before any nonzero is read. Host memory, owned by the struct.
  *
  * Position order: in a run, mode d's factor has nranks * block_rows rows. Rank p's rows are the
  * contiguous block p * block_rows ..., first the rows of its iDps in ascending order, then padding
@@ -17,10 +17,10 @@ typedef struct amped_mode_plan {
   uint64_t idp_count;
   const uint64_t *idp_nnz; /* borrowed from the tensor's info */
   int *owner;              /* [idp_count] rank */
-  uint64_t *position;      /* [idp_count] row of the factor, in position order, of its first index */
-  uint64_t block_rows;     /* rows of every rank's block */
-  uint64_t *rank_rows;     /* [nranks] without padding */
-  uint64_t *rank_nnz;      /* [nranks] */
+  uint64_t *position;  /* [idp_count] row of the factor, in position order, of its first index */
+  uint64_t block_rows; /* rows of every rank's block */
+  uint64_t *rank_rows; /* [nranks] without padding */
+  uint64_t *rank_nnz;  /* [nranks] */
 } amped_mode_plan;
 
 typedef struct amped_plan {

@@ -20,7 +20,7 @@ typedef struct amped_tensor_info {
   uint64_t hash; /* amped_sptensor_hash of the tensor */
   amped_itype index_types[AMPED_MAX_ORDER];
   amped_vtype value_type;
-  bool has_copies;                            /* false: what follows is zero */
+  bool has_copies;                             /* false: what follows is zero */
   amped_partition partitions[AMPED_MAX_ORDER]; /* one a mode, of that mode's copy */
 } amped_tensor_info;
 

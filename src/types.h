@@ -16,12 +16,7 @@
 #define AMPED_MAX_DIM (UINT64_C(1) << 63)
 
 /* Unsigned integer types of stored indices. The value is the number of bytes. */
-typedef enum amped_itype {
-  AMPED_U8 = 1,
-  AMPED_U16 = 2,
-  AMPED_U32 = 4,
-  AMPED_U64 = 8
-} amped_itype;
+typedef enum amped_itype { AMPED_U8 = 1, AMPED_U16 = 2, AMPED_U32 = 4, AMPED_U64 = 8 } amped_itype;
 
 /* Floating types of values and factors. The value is the number of bytes. */
 typedef enum amped_vtype { AMPED_F32 = 4, AMPED_F64 = 8 } amped_vtype;

@@ -1,0 +1,55 @@
+/* Checked arithmetic, narrow types, memory accounting, random numbers. */
+#include "random.h"
+#include "testing.h"
+
+START_TEST(narrowest_index_type_holds_the_last_index) {
+  ck_assert_int_eq(amped_itype_for(1), AMPED_U8);
+  ck_assert_int_eq(amped_itype_for(256), AMPED_U8);
+  ck_assert_int_eq(amped_itype_for(257), AMPED_U16);
+  ck_assert_int_eq(amped_itype_for(65536), AMPED_U16);
+  ck_assert_int_eq(amped_itype_for(65537), AMPED_U32);
+  ck_assert_int_eq(amped_itype_for(UINT64_C(1) << 32), AMPED_U32);
+  ck_assert_int_eq(amped_itype_for((UINT64_C(1) << 32) + 1), AMPED_U64);
+}
+
+START_TEST(overflow_is_seen_and_result_left_alone) {
+  uint64_t out = 7;
+  ck_assert(!amped_mul(UINT64_MAX / 2 + 1, 2, &out));
+  ck_assert(!amped_add(UINT64_MAX, 1, &out));
+  ck_assert_uint_eq(out, 7);
+  ck_assert(amped_mul(UINT64_MAX, 1, &out));
+  ck_assert_uint_eq(out, UINT64_MAX);
+}
+
+START_TEST(allocation_fails_where_told_and_counts_what_lives) {
+  char *block = NULL;
+  amped_mem_fail_at(1);
+  check_ok(amped_alloc(&block, 3, 5, "a test"));
+  ck_assert_int_eq(amped_mem_live(), 1);
+  char *other = block;
+  check_fails(AMPED_FAILED, "out of memory", amped_alloc(&other, 1, 1, "a test"));
+  ck_assert_ptr_null(other);
+  check_fails(AMPED_FAILED, "out of memory", amped_alloc(&other, UINT64_MAX, 2, "a test"));
+  amped_free(block);
+  check_no_leak();
+}
+
+START_TEST(random_numbers_are_uniform_and_depend_on_every_argument) {
+  double sum = 0.0;
+  int n = 100000;
+  for (int i = 0; i < n; i++) {
+    double u = amped_random_double(1, 2, (uint64_t)i);
+    ck_assert(u >= 0.0 && u < 1.0);
+    sum += u;
+  }
+  /* The mean of n uniforms has standard deviation 1/sqrt(12 n); six of them. */
+  ck_assert_double_eq_tol(sum / n, 0.5, 6.0 / 1095.0);
+  ck_assert_uint_ne(amped_random_u64(1, 2, 3), amped_random_u64(1, 2, 4));
+  ck_assert_uint_ne(amped_random_u64(1, 2, 3), amped_random_u64(1, 3, 3));
+  ck_assert_uint_ne(amped_random_u64(1, 2, 3), amped_random_u64(2, 2, 3));
+}
+
+TESTING_MAIN("types", narrowest_index_type_holds_the_last_index,
+             overflow_is_seen_and_result_left_alone,
+             allocation_fails_where_told_and_counts_what_lives,
+             random_numbers_are_uniform_and_depend_on_every_argument)
