@@ -18,6 +18,7 @@ typedef struct amped_comm {
   int local_rank; /* among the ranks of this node (shared memory), from 0 */
   int local_size;
   int nodes;
+  MPI_Comm node; /* the ranks of this node */
   bool cuda_aware; /* MPI takes device pointers: compiled in and enabled at run time */
 } amped_comm;
 
@@ -38,6 +39,9 @@ void amped_comm_abort(const amped_comm *comm, amped_status status) __attribute__
 void amped_comm_sum(const amped_comm *comm, double *values, int count);
 void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count);
 void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes);
+
+/* Collective on a node: the sum over its ranks. */
+uint64_t amped_comm_node_sum(const amped_comm *comm, uint64_t value);
 
 /* A duration of one phase over all ranks, and the rank of the maximum. Collective; same everywhere.
  */

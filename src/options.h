@@ -80,6 +80,9 @@ extern const amped_command amped_commands[];
 /* Parse. *done is true where --help or --version was answered and nothing is left to do. */
 amped_status amped_options_parse(int argc, char **argv, amped_options *out, bool *done);
 
+/* The revision this program was built from, "" where unknown. */
+const char *amped_revision(void);
+
 /* "10G", "512M", "1.5GiB", "4096": bytes. "100M" as a count has powers of 1000. false if
  * malformed.*/
 bool amped_parse_bytes(const char *text, uint64_t *out);

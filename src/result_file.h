@@ -5,6 +5,8 @@
 #ifndef AMPED_RESULT_FILE_H
 #define AMPED_RESULT_FILE_H
 
+#include <stdbool.h>
+
 #include "ktensor.h"
 
 /* The record that goes with a result; strings are borrowed. Written as attributes of the root:
@@ -29,8 +31,13 @@ amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
  * file, so that any h5py script can write one. Every value must be finite. */
 amped_status amped_result_file_read(const char *path, amped_ktensor *out);
 
+/* Is this HDF5 file a result (or a start for --init), and not a tensor? */
+amped_status amped_result_file_is(const char *path, bool *out);
+
 /* The fits per sweep of a result (amped_alloc'd; *sweeps 0 where the file has none), and a text
  * attribute of the root ("" where absent; truncated to the buffer). For info and top. */
 amped_status amped_result_file_fit(const char *path, double **fit, uint64_t *sweeps);
+amped_status amped_result_file_text(const char *path, const char *name, char *buffer,
+                                    uint64_t size);
 
 #endif

@@ -1,0 +1,262 @@
+#include <cassert>
+#include <cstring>
+
+#include "copies_cuda.h"
+#include "dense_cuda.h"
+
+extern "C" {
+#include "mem.h"
+#ifndef AMPED_HAVE_CUDA
+extern const amped_backend amped_backend_cuda;
+#endif
+}
+
+struct amped_context {
+  amped_backend_options options;
+  amped_device_cuda device;
+  cudaStream_t stream; /* all work but the transfers of streamed pieces */
+  amped_dense_cuda dense;
+  const amped_plan *plan;
+  amped_copies_cuda copies;
+  void *d_factors[AMPED_MAX_ORDER];
+  void *d_output;
+};
+
+static uint64_t row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
+static uint64_t own_rows(const amped_context *ctx, int mode) {
+  return ctx->plan->modes[mode].rank_rows[ctx->plan->rank];
+}
+
+static void *row_at(void *d_rows, const amped_plan *plan, uint64_t row) {
+  return (char *)d_rows + row * row_bytes(plan);
+}
+
+/* The first of this rank's own rows of mode's factor. */
+static void *own_block(const amped_context *ctx, int mode) {
+  const amped_plan *plan = ctx->plan;
+  return row_at(ctx->d_factors[mode], plan, (uint64_t)plan->rank * plan->modes[mode].block_rows);
+}
+
+static void close_context(amped_context *ctx) {
+  if (ctx == nullptr)
+    return;
+  if (ctx->stream != nullptr)
+    (void)cudaStreamSynchronize(ctx->stream);
+  amped_copies_cuda_destroy(&ctx->copies);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_cuda_free(ctx->d_factors[m]);
+  amped_cuda_free(ctx->d_output);
+  amped_dense_cuda_destroy(&ctx->dense);
+  if (ctx->stream != nullptr)
+    (void)cudaStreamDestroy(ctx->stream);
+  amped_free(ctx);
+}
+
+static amped_status open_device(amped_context *ctx) {
+  AMPED_TRY(amped_device_cuda_open(&ctx->device, &ctx->options));
+  AMPED_TRY(amped_mttkrp_cuda_probe());
+  AMPED_CUDA(cudaStreamCreateWithFlags(&ctx->stream, cudaStreamNonBlocking));
+  return amped_dense_cuda_create(&ctx->dense, ctx->stream);
+}
+
+static amped_status open_context(const amped_backend_options *options, amped_context **out) {
+  amped_context *ctx = nullptr;
+  *out = nullptr;
+  AMPED_TRY(amped_calloc(&ctx, 1, sizeof *ctx, "the CUDA backend"));
+  ctx->options = *options;
+  amped_status status = open_device(ctx);
+  if (status == AMPED_OK)
+    *out = ctx;
+  else
+    close_context(ctx);
+  return status;
+}
+
+static const char *describe(const amped_context *ctx) {
+  return ctx->device.line;
+}
+
+static const char *identity(const amped_context *ctx) {
+  return ctx->device.identity;
+}
+
+static uint64_t memory(const amped_context *ctx) {
+  return ctx->device.budget_bytes;
+}
+
+static amped_status make_layout(const amped_context *ctx, const amped_plan *plan,
+                                amped_layout_cuda *layout) {
+  uint64_t other = amped_plan_factor_bytes(plan) + amped_dense_cuda_bytes(plan);
+  return amped_layout_cuda_make(layout, plan, ctx->options.residency, memory(ctx), other);
+}
+
+static amped_status require(const amped_context *ctx, const amped_plan *plan,
+                            uint64_t *device_bytes, uint64_t *host_bytes, bool *resident) {
+  amped_layout_cuda layout;
+  AMPED_TRY(make_layout(ctx, plan, &layout));
+  *device_bytes = layout.device_bytes;
+  *host_bytes = layout.host_bytes;
+  memcpy(resident, layout.resident, (size_t)plan->order * sizeof *resident);
+  /* The ranks of a node ask at the same time, for about the same. */
+  uint64_t available = amped_mem_available();
+  uint64_t ranks = ctx->options.local_size > 0 ? (uint64_t)ctx->options.local_size : 1;
+  if (available > 0 && layout.host_bytes > available / ranks)
+    return amped_error(AMPED_FAILED, nullptr,
+                       "streamed tensor copies need %" PRIu64 " MiB of host memory a process, of "
+                       "which %" PRIu64 " MiB are free; use more nodes or GPUs",
+                       layout.host_bytes >> 20, (available / ranks) >> 20);
+  return AMPED_OK;
+}
+
+static amped_status create_factors(amped_context *ctx) {
+  const amped_plan *plan = ctx->plan;
+  for (int m = 0; m < plan->order; m++) {
+    uint64_t bytes = amped_plan_factor_rows(plan, m) * row_bytes(plan);
+    AMPED_TRY(amped_cuda_malloc(&ctx->d_factors[m], bytes, "a factor"));
+    AMPED_CUDA(cudaMemsetAsync(ctx->d_factors[m], 0, bytes, ctx->stream));
+  }
+  uint64_t bytes = amped_plan_output_rows(plan) * row_bytes(plan);
+  AMPED_TRY(amped_cuda_malloc(&ctx->d_output, bytes, "the MTTKRP result"));
+  AMPED_CUDA(cudaMemsetAsync(ctx->d_output, 0, bytes, ctx->stream));
+  AMPED_CUDA(cudaStreamSynchronize(ctx->stream));
+  return AMPED_OK;
+}
+
+static amped_status prepare(amped_context *ctx, const amped_plan *plan) {
+  amped_layout_cuda layout;
+  AMPED_TRY(make_layout(ctx, plan, &layout));
+  ctx->plan = plan;
+  AMPED_TRY(create_factors(ctx));
+  AMPED_TRY(amped_dense_cuda_prepare(&ctx->dense, plan));
+  return amped_copies_cuda_create(&ctx->copies, plan, &layout, ctx->stream);
+}
+
+static amped_status upload(amped_context *ctx, int mode, uint64_t offset, const amped_run *run) {
+  return amped_copies_cuda_upload(&ctx->copies, mode, offset, run);
+}
+
+/* Upload waits for its transfers: nothing is left to finish. */
+static amped_status loaded(amped_context *ctx, int mode) {
+  (void)ctx;
+  (void)mode;
+  return AMPED_OK;
+}
+
+static amped_status put_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
+                             const double *rows) {
+  assert(position + count <= amped_plan_factor_rows(ctx->plan, mode));
+  return amped_dense_cuda_put(&ctx->dense, row_at(ctx->d_factors[mode], ctx->plan, position), count,
+                              rows);
+}
+
+static amped_status get_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
+                             double *rows) {
+  assert(position + count <= amped_plan_factor_rows(ctx->plan, mode));
+  return amped_dense_cuda_get(&ctx->dense, row_at(ctx->d_factors[mode], ctx->plan, position), count,
+                              rows);
+}
+
+static amped_status mttkrp(amped_context *ctx, int mode, amped_mttkrp_times *times) {
+  const amped_plan *plan = ctx->plan;
+  amped_mttkrp_cuda_args args = {};
+  args.value_type = plan->value_type;
+  args.index_type = plan->index_type;
+  args.inputs = plan->order - 1;
+  args.ncomps = plan->ncomps;
+  args.ld = plan->ld;
+  for (int m = 0, input = 0; m < plan->order; m++)
+    if (m != mode)
+      args.factors[input++] = ctx->d_factors[m];
+  args.output = ctx->d_output;
+  args.multiprocessors = ctx->device.multiprocessors;
+  args.stream = ctx->stream;
+  return amped_copies_cuda_mttkrp(&ctx->copies, mode, ctx->options.kernel, &args,
+                                  plan->modes[mode].block_rows * row_bytes(plan), times);
+}
+
+static amped_status get_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
+                               double *rows) {
+  assert(row + count <= ctx->plan->modes[mode].block_rows);
+  (void)mode;
+  return amped_dense_cuda_get(&ctx->dense, row_at(ctx->d_output, ctx->plan, row), count, rows);
+}
+
+static amped_status solve(amped_context *ctx, int mode, const double *p) {
+  return amped_dense_cuda_solve(&ctx->dense, ctx->d_output, own_rows(ctx, mode), p,
+                                own_block(ctx, mode));
+}
+
+static amped_status gram(amped_context *ctx, int mode, double *out) {
+  return amped_dense_cuda_gram(&ctx->dense, own_block(ctx, mode), own_rows(ctx, mode), out);
+}
+
+static amped_status inner(amped_context *ctx, int mode, double *out) {
+  return amped_dense_cuda_inner(&ctx->dense, ctx->d_output, own_block(ctx, mode),
+                                own_rows(ctx, mode), out);
+}
+
+static amped_status scale(amped_context *ctx, int mode, const double *by) {
+  return amped_dense_cuda_scale(&ctx->dense, own_block(ctx, mode), own_rows(ctx, mode), by);
+}
+
+static void *factor(amped_context *ctx, int mode) {
+  return ctx->d_factors[mode];
+}
+
+static amped_status stage_out(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
+                              void *host) {
+  AMPED_CUDA(cudaMemcpyAsync(host, (const char *)ctx->d_factors[mode] + offset, bytes,
+                             cudaMemcpyDeviceToHost, ctx->stream));
+  AMPED_CUDA(cudaStreamSynchronize(ctx->stream));
+  return AMPED_OK;
+}
+
+static amped_status stage_in(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
+                             const void *host) {
+  AMPED_CUDA(cudaMemcpyAsync((char *)ctx->d_factors[mode] + offset, host, bytes,
+                             cudaMemcpyHostToDevice, ctx->stream));
+  AMPED_CUDA(cudaStreamSynchronize(ctx->stream));
+  return AMPED_OK;
+}
+
+static amped_status host_alloc(amped_context *ctx, uint64_t bytes, void **out) {
+  (void)ctx;
+  return amped_cuda_host_alloc(out, bytes, "transfer buffers");
+}
+
+static void host_free(amped_context *ctx, void *block) {
+  (void)ctx;
+  amped_cuda_host_free(block);
+}
+
+const amped_backend amped_backend_cuda = {
+    .name = "cuda",
+    .device_pointers = true,
+    .available = amped_device_cuda_available,
+    .before_mpi = amped_device_cuda_before_mpi,
+    .open = open_context,
+    .describe = describe,
+    .identity = identity,
+    .memory = memory,
+    .require = require,
+    .prepare = prepare,
+    .close = close_context,
+    .upload = upload,
+    .loaded = loaded,
+    .put_rows = put_rows,
+    .get_rows = get_rows,
+    .mttkrp = mttkrp,
+    .get_output = get_output,
+    .solve = solve,
+    .gram = gram,
+    .inner = inner,
+    .scale = scale,
+    .factor = factor,
+    .stage_out = stage_out,
+    .stage_in = stage_in,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+};

@@ -1,0 +1,218 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+#include "file.h"
+#include "log.h"
+#include "mem.h"
+#include "report.h"
+#include "result_file.h"
+#include "run.h"
+#include "timer.h"
+
+/* Where rank 0 writes, "STEM.cpd.h5" in the current folder unless the user says otherwise. */
+static amped_status output_path(const amped_options *o, char **out) {
+  static const char *const suffixes[] = {".gz", ".zst", ".h5", ".hdf5", ".tns", ".coo", ".txt",
+                                         ".csv", ".tsv"};
+  const char *name = strrchr(o->args[0], '/');
+  if (o->output != NULL)
+    return amped_strdup(out, o->output);
+  name = name != NULL ? name + 1 : o->args[0];
+  if (strcmp(name, "-") == 0)
+    name = "stdin";
+  size_t length = strlen(name);
+  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+    size_t n = strlen(suffixes[i]);
+    if (length > n && strncmp(name + length - n, suffixes[i], n) == 0)
+      length -= n;
+  }
+  AMPED_TRY(amped_alloc(out, length + sizeof ".cpd.h5", 1, "the output's name"));
+  memcpy(*out, name, length);
+  memcpy(*out + length, ".cpd.h5", sizeof ".cpd.h5");
+  return AMPED_OK;
+}
+
+static bool same_file(const char *a, const char *b) {
+  struct stat x;
+  struct stat y;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Rank 0, before anything is read: can the result be written? */
+static amped_status check_output(const amped_options *o, char **path) {
+  char *temporary = NULL;
+  AMPED_TRY(output_path(o, path));
+  if (same_file(*path, o->args[0]) || (o->init != NULL && same_file(*path, o->init)))
+    return amped_error(AMPED_FAILED, *path,
+                       "is an input of this run and would be overwritten; name another file with "
+                       "-o");
+  AMPED_TRY(amped_file_temporary(*path, &temporary));
+  amped_free(temporary);
+  return AMPED_OK;
+}
+
+/* Rank 0: read --init=FILE and compare its shape with the tensor's. */
+static amped_status read_start(const amped_options *o, const amped_plan *plan,
+                               amped_ktensor *start) {
+  AMPED_TRY(amped_result_file_read(o->init, start));
+  if (start->order != plan->order || start->ncomps != plan->ncomps)
+    return amped_error(AMPED_BAD_INPUT, o->init,
+                       "has order %d and %d components, the run has order %d and %d; use "
+                       "--rank=%d or another start",
+                       start->order, start->ncomps, plan->order, plan->ncomps, start->ncomps);
+  for (int m = 0; m < plan->order; m++)
+    if (start->dims[m] != plan->dims[m])
+      return amped_error(AMPED_BAD_INPUT, o->init,
+                         "factor %d has %" PRIu64 " rows, the tensor has dimension %" PRIu64
+                         "; it belongs to another tensor",
+                         m, start->dims[m], plan->dims[m]);
+  return AMPED_OK;
+}
+
+static amped_status set_start(const amped_run_state *run, const amped_options *o) {
+  const amped_run_parts parts = amped_run_parts_of(run);
+  amped_ktensor start;
+  amped_status status = AMPED_OK;
+  if (o->init == NULL) {
+    amped_say("start: random, seed %" PRIu64, o->seed);
+    return amped_factors_random(&parts, o->seed);
+  }
+  memset(&start, 0, sizeof start);
+  if (run->comm.rank == 0)
+    status = read_start(o, &run->plan, &start);
+  status = amped_comm_agree(&run->comm, status);
+  if (status == AMPED_OK) {
+    amped_say("start: %s", o->init);
+    status = amped_factors_put(&parts, &start);
+  }
+  amped_ktensor_free(&start);
+  return status;
+}
+
+static amped_status after_sweep(void *context, const amped_sweep *sweep) {
+  return amped_report_sweep(context, sweep);
+}
+
+/* The options that determine a result, as JSON text (free() by the caller). */
+static char *options_text(const amped_run_state *run, const amped_options *o) {
+  json_t *object =
+      json_pack("{s:i, s:I, s:f, s:I, s:s, s:s, s:s, s:i, s:s}", "rank", o->ncomps, "iters",
+                (json_int_t)o->iters, "tol", o->tol, "seed", (json_int_t)o->seed, "init",
+                o->init != NULL ? o->init : "random", "backend", run->backend->name, "precision",
+                amped_precision_name(o->precision), "nranks", run->comm.nranks, "read",
+                o->read_parallel ? "parallel" : "root");
+  char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+  json_decref(object);
+  return text;
+}
+
+/* Rank 0: labels, record, file. */
+static amped_status write_result(amped_run_state *run, const amped_options *o,
+                                 const amped_als_result *als, amped_ktensor *k, const char *path) {
+  amped_status status = AMPED_OK;
+  char *text = options_text(run, o);
+  if (text == NULL)
+    return amped_error(AMPED_FAILED, path, "out of memory for the run's record");
+  for (int m = 0; m < k->order; m++)
+    AMPED_GO(done, amped_source_labels(run->source, m, &k->labels[m]));
+  memcpy(k->weights, als->weights, (size_t)k->ncomps * sizeof *k->weights);
+  amped_run_record record = {
+      .input = o->args[0],
+      .input_norm = sqrt(run->plan.norm_squared),
+      .input_hash = amped_source_info(run->source)->hash,
+      .options = text,
+      .seed = o->seed,
+      .stop_reason = als->stop_reason,
+      .fit = als->fit,
+      .sweeps = als->sweeps,
+  };
+  AMPED_GO(done, amped_result_file_write(path, k, &record));
+done:
+  free(text);
+  return status;
+}
+
+/* Collective: the factors to rank 0, and there to the file. */
+static amped_status save(amped_run_state *run, const amped_options *o,
+                         const amped_als_result *als, const char *path) {
+  const amped_run_parts parts = amped_run_parts_of(run);
+  amped_ktensor k;
+  amped_status status = AMPED_OK;
+  memset(&k, 0, sizeof k);
+  if (run->comm.rank == 0)
+    status = amped_ktensor_create(&k, run->plan.order, run->plan.dims, run->plan.ncomps);
+  status = amped_comm_agree(&run->comm, status);
+  if (status == AMPED_OK)
+    status = amped_factors_get(&parts, &k);
+  if (status == AMPED_OK) {
+    if (run->comm.rank == 0)
+      status = write_result(run, o, als, &k, path);
+    status = amped_comm_agree(&run->comm, status);
+  }
+  amped_ktensor_free(&k);
+  return status;
+}
+
+static amped_status tell_end(amped_run_state *run, const amped_als_result *als, const char *path) {
+  const amped_sweep_times *t = &als->times;
+  double n = als->sweeps > 0 ? (double)als->sweeps : 1.0;
+  double fit = als->sweeps > 0 ? als->fit[als->sweeps - 1] : 0.0;
+  amped_status status = AMPED_OK;
+  amped_say("fit %.8f after %" PRIu64 " sweeps (%s); %.4f s a sweep: mttkrp %.4f, solve %.4f, "
+            "exchange %.4f",
+            fit, als->sweeps,
+            strcmp(als->stop_reason, "tolerance") == 0 ? "the change of fit fell below --tol"
+                                                       : "--iters reached",
+            t->total / n, t->mttkrp / n, t->solve / n, t->exchange / n);
+  if (path != NULL)
+    amped_say("result: %s (amped_mpi top %s shows it)", path, path);
+  if (run->json != NULL)
+    status = amped_json_line(
+        run->json, json_pack("{s:s, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:s?}", "event", "end",
+                             "reason", als->stop_reason, "fit", fit, "sweeps",
+                             (json_int_t)als->sweeps, "seconds", t->total, "mttkrp_seconds",
+                             t->mttkrp, "solve_seconds", t->solve, "exchange_seconds", t->exchange,
+                             "output", path));
+  return status;
+}
+
+static amped_status decompose(amped_run_state *run, const amped_options *o, const char *path) {
+  const amped_run_parts parts = amped_run_parts_of(run);
+  amped_als_options als_options = {
+      .iters = o->iters, .tol = o->tol, .after_sweep = after_sweep, .context = run};
+  amped_als_result als;
+  AMPED_TRY(set_start(run, o));
+  AMPED_TRY(amped_cpd_als(&parts, &als_options, &als));
+  amped_status status = o->nowrite ? AMPED_OK : save(run, o, &als, path);
+  if (status == AMPED_OK)
+    status = amped_comm_agree(&run->comm, tell_end(run, &als, o->nowrite ? NULL : path));
+  amped_als_result_free(&als);
+  return status;
+}
+
+amped_status amped_cmd_cpd(const amped_options *o) {
+  amped_run_state run;
+  char *path = NULL;
+  amped_status status = amped_run_start(&run, o);
+  if (status == AMPED_OK) {
+    /* Before anything is read: an output that cannot be written costs the user nothing then. */
+    if (run.comm.rank == 0 && !o->nowrite && !o->plan_only)
+      status = check_output(o, &path);
+    status = amped_comm_agree(&run.comm, status);
+  }
+  if (status == AMPED_OK)
+    status = amped_run_open(&run, o, o->nowrite ? 0 : sizeof(double));
+  if (status == AMPED_OK && !o->plan_only)
+    status = decompose(&run, o, path);
+  amped_run_close(&run);
+  amped_free(path);
+  return status;
+}

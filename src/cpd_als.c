@@ -1,0 +1,177 @@
+#include "cpd_als.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "log.h"
+#include "mem.h"
+#include "solve.h"
+#include "timer.h"
+
+typedef struct als {
+  const amped_run_parts *run;
+  amped_als_result *result;
+  double *grams[AMPED_MAX_ORDER]; /* of unit columns once a mode was updated */
+  double *v;                      /* Hadamard product of grams */
+  double *p;                      /* its inverse */
+  double *scale;                  /* [ncomps] */
+  amped_sweep_times times;        /* of the sweep in hand */
+} als;
+
+static amped_status allocate(als *a, uint64_t iters) {
+  uint64_t n = (uint64_t)a->run->plan->ncomps;
+  for (int m = 0; m < a->run->plan->order; m++)
+    AMPED_TRY(amped_alloc(&a->grams[m], n * n, sizeof(double), "a gram matrix"));
+  AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), "a gram matrix"));
+  AMPED_TRY(amped_alloc(&a->p, n * n, sizeof(double), "a gram matrix"));
+  AMPED_TRY(amped_alloc(&a->scale, n, sizeof(double), "the weights"));
+  AMPED_TRY(amped_alloc(&a->result->weights, n, sizeof(double), "the weights"));
+  return amped_alloc(&a->result->fit, iters, sizeof(double), "the fits");
+}
+
+static void release(als *a) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(a->grams[m]);
+  amped_free(a->v);
+  amped_free(a->p);
+  amped_free(a->scale);
+}
+
+/* A failure inside a sweep ends the job: other ranks may wait in a collective already. */
+static void must(const als *a, amped_status status) {
+  if (status != AMPED_OK)
+    amped_comm_abort(a->run->comm, status);
+}
+
+/* The gram of mode's factor over all ranks. */
+static void sum_gram(als *a, int mode) {
+  const amped_run_parts *run = a->run;
+  must(a, run->backend->gram(run->ctx, mode, a->grams[mode]));
+  amped_comm_sum(run->comm, a->grams[mode], run->plan->ncomps * run->plan->ncomps);
+}
+
+/* Columns of mode's factor to unit length, their lengths to the weights, the gram to match. A zero
+ * column stays zero and gets weight 0. */
+static void normalise(als *a, int mode) {
+  const amped_run_parts *run = a->run;
+  size_t n = (size_t)run->plan->ncomps;
+  double *gram = a->grams[mode];
+  for (size_t r = 0; r < n; r++) {
+    a->result->weights[r] = sqrt(gram[r * n + r]);
+    a->scale[r] = a->result->weights[r] > 0.0 ? 1.0 / a->result->weights[r] : 0.0;
+  }
+  for (size_t r = 0; r < n; r++)
+    for (size_t s = 0; s < n; s++)
+      gram[r * n + s] *= a->scale[r] * a->scale[s];
+  must(a, run->backend->scale(run->ctx, mode, a->scale));
+}
+
+/* |M|^2 = sum over r, s of weight_r weight_s prod over modes of gram[r][s]. */
+static double model_norm_squared(const als *a) {
+  const amped_plan *plan = a->run->plan;
+  size_t n = (size_t)plan->ncomps;
+  const double *w = a->result->weights;
+  double sum = 0.0;
+  amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, -1, a->v);
+  for (size_t r = 0; r < n; r++)
+    for (size_t s = 0; s < n; s++)
+      sum += w[r] * w[s] * a->v[r * n + s];
+  return sum;
+}
+
+static void update_mode(als *a, int mode, bool last, double *inner) {
+  const amped_run_parts *run = a->run;
+  const amped_plan *plan = run->plan;
+  bool was_truncated = a->result->truncated;
+  amped_mttkrp_times t = {0.0, 0.0};
+  double began = amped_time();
+  must(a, run->backend->mttkrp(run->ctx, mode, &t));
+  a->times.copy += t.copy_sec;
+  double computed = amped_time();
+  a->times.mttkrp += computed - began;
+
+  amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
+  must(a, amped_inverse(plan->ncomps, a->v, a->p, &a->result->truncated));
+  if (a->result->truncated && !was_truncated)
+    amped_warn("mode %d: the gram matrix is singular (components are collinear or zero); using a "
+               "truncated pseudo-inverse from here on where needed; fewer components may do",
+               mode);
+  must(a, run->backend->solve(run->ctx, mode, a->p));
+  if (last)
+    must(a, run->backend->inner(run->ctx, mode, inner));
+  sum_gram(a, mode);
+  normalise(a, mode);
+  double solved = amped_time();
+  a->times.solve += solved - computed;
+
+  amped_exchange_rows(run->exchange, mode);
+  a->times.exchange += amped_time() - solved;
+}
+
+static amped_status sweep(als *a, double *fit) {
+  const amped_plan *plan = a->run->plan;
+  double inner = 0.0;
+  double began = amped_time();
+  memset(&a->times, 0, sizeof a->times);
+  for (int m = 0; m < plan->order; m++)
+    update_mode(a, m, m == plan->order - 1, &inner);
+  amped_comm_sum(a->run->comm, &inner, 1);
+  double residual = plan->norm_squared + model_norm_squared(a) - 2.0 * inner;
+  *fit = 1.0 - sqrt(residual > 0.0 ? residual : 0.0) / sqrt(plan->norm_squared);
+  a->times.total = amped_time() - began;
+  amped_sweep_times *sum = &a->result->times;
+  sum->mttkrp += a->times.mttkrp;
+  sum->copy += a->times.copy;
+  sum->solve += a->times.solve;
+  sum->exchange += a->times.exchange;
+  sum->total += a->times.total;
+  if (!isfinite(residual))
+    return amped_error(AMPED_FAILED, NULL,
+                       "the fit is not a number after sweep %" PRIu64
+                       "; try --precision=double, another --seed, or check the values' range",
+                       a->result->sweeps + 1);
+  return AMPED_OK;
+}
+
+static amped_status sweeps(als *a, const amped_als_options *options) {
+  amped_als_result *result = a->result;
+  result->stop_reason = "iterations";
+  for (uint64_t i = 0; i < options->iters; i++) {
+    double fit = 0.0;
+    AMPED_TRY(amped_comm_agree(a->run->comm, sweep(a, &fit)));
+    result->fit[result->sweeps++] = fit;
+    amped_sweep s = {i + 1, fit, i > 0 ? fit - result->fit[i - 1] : 0.0, a->times};
+    if (options->after_sweep != NULL)
+      AMPED_TRY(amped_comm_agree(a->run->comm, options->after_sweep(options->context, &s)));
+    if (i > 0 && fabs(s.change) < options->tol) {
+      result->stop_reason = "tolerance";
+      break;
+    }
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_cpd_als(const amped_run_parts *run, const amped_als_options *options,
+                           amped_als_result *result) {
+  als a;
+  memset(&a, 0, sizeof a);
+  memset(result, 0, sizeof *result);
+  a.run = run;
+  a.result = result;
+  amped_status status = amped_comm_agree(run->comm, allocate(&a, options->iters));
+  if (status == AMPED_OK) {
+    for (int m = 1; m < run->plan->order; m++)
+      sum_gram(&a, m);
+    status = sweeps(&a, options);
+  }
+  release(&a);
+  if (status != AMPED_OK)
+    amped_als_result_free(result);
+  return status;
+}
+
+void amped_als_result_free(amped_als_result *result) {
+  amped_free(result->weights);
+  amped_free(result->fit);
+  memset(result, 0, sizeof *result);
+}

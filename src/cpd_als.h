@@ -1,0 +1,46 @@
+/* CP decomposition by alternating least squares: Kolda & Bader 2009, figure 3.3.
+ *
+ * For each mode: MTTKRP of own rows; times the inverse of the Hadamard product of the other modes'
+ * grams; gram of the result, summed over ranks; columns to unit length, lengths to weights;
+ * exchange of rows. After the last mode the fit 1 - |X - M| / |X| follows from the last MTTKRP and
+ * the grams, in double, without forming M. */
+#ifndef AMPED_CPD_ALS_H
+#define AMPED_CPD_ALS_H
+
+#include "factors.h"
+
+/* Wall seconds of this rank in one sweep. */
+typedef struct amped_sweep_times {
+  double mttkrp, copy, solve, exchange, total;
+} amped_sweep_times;
+
+typedef struct amped_sweep {
+  uint64_t number; /* from 1 */
+  double fit;
+  double change; /* of fit; 0 in the first sweep */
+  amped_sweep_times times;
+} amped_sweep;
+
+typedef struct amped_als_options {
+  uint64_t iters; /* sweeps at most */
+  double tol;     /* stop when |change of fit| < tol; 0: never */
+  /* Called on every rank after each sweep (collective: it may communicate); NULL: not. */
+  amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
+  void *context;
+} amped_als_options;
+
+typedef struct amped_als_result {
+  double *weights; /* [ncomps] */
+  double *fit;     /* [sweeps] */
+  uint64_t sweeps;
+  const char *stop_reason; /* "tolerance" or "iterations" */
+  bool truncated;          /* a pseudo-inverse was needed */
+  amped_sweep_times times; /* sums over sweeps */
+} amped_als_result;
+
+/* Collective; the status is agreed. Starts from the factors that the context holds. */
+amped_status amped_cpd_als(const amped_run_parts *run, const amped_als_options *options,
+                           amped_als_result *result);
+void amped_als_result_free(amped_als_result *result);
+
+#endif

@@ -1,0 +1,309 @@
+#include "distribute.h"
+
+#include <string.h>
+
+#include "log.h"
+#include "mem.h"
+#include "share.h"
+#include "slab.h"
+#include "timer.h"
+
+#define TAG_SHARE 17
+
+/* A message that says "the reader failed" instead of a share. */
+#define FAILED_BYTES 1
+
+/* Everything one call of amped_distribute works with. */
+typedef struct job {
+  const amped_comm *comm;
+  amped_source *source;
+  const amped_tensor_info *info;
+  const amped_plan *plan;
+  const amped_backend *backend;
+  amped_context *ctx;
+  uint64_t wire_bytes; /* of one nonzero */
+  amped_share_buffers buffers;
+  /* Two sets in turn: one is in transit while the other is filled or worked on. wire[s] holds a
+   * whole slab on rank 0 (shares of all ranks behind each other), one share elsewhere. */
+  char *wire[2];
+  MPI_Request *requests[2]; /* [nranks] */
+  char **targets;           /* [nranks] into wire */
+  uint64_t *counts;         /* [nranks] */
+  /* of the copy in hand */
+  int mode;
+  uint64_t offset; /* own nonzeros stored so far */
+  uint64_t hash;
+  uint64_t progress; /* nonzeros of all copies */
+} job;
+
+static uint64_t slab_nnz(const amped_tensor_info *info) {
+  return info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
+}
+
+/* The most nonzeros that this rank gets of one slab. */
+static uint64_t share_capacity(const amped_tensor_info *info, const amped_plan *plan) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++)
+    if (plan->modes[m].rank_nnz[plan->rank] > most)
+      most = plan->modes[m].rank_nnz[plan->rank];
+  return most < slab_nnz(info) ? most : slab_nnz(info);
+}
+
+uint64_t amped_distribute_host_bytes(const amped_tensor_info *info, const amped_plan *plan,
+                                     bool reads, bool parallel) {
+  uint64_t wire = amped_slab_nonzero_bytes(info);
+  uint64_t own = share_capacity(info, plan);
+  uint64_t bytes = own * amped_plan_nonzero_bytes(plan);
+  if (reads)
+    bytes += amped_slab_ring_bytes(info);
+  if (parallel)
+    return bytes + own * wire;
+  return bytes + 2 * wire * (reads ? slab_nnz(info) : own);
+}
+
+static amped_status allocate_buffers(job *j) {
+  amped_share_buffers *b = &j->buffers;
+  b->capacity = share_capacity(j->info, j->plan);
+  AMPED_TRY(j->backend->host_alloc(j->ctx, b->capacity * j->plan->index_type, &b->rows));
+  for (int i = 0; i + 1 < j->plan->order; i++)
+    AMPED_TRY(j->backend->host_alloc(j->ctx, b->capacity * j->plan->index_type, &b->inputs[i]));
+  return j->backend->host_alloc(j->ctx, b->capacity * j->plan->value_type, &b->values);
+}
+
+static amped_status allocate(job *j, bool parallel) {
+  uint64_t nranks = (uint64_t)j->comm->nranks;
+  bool root = j->comm->rank == 0;
+  uint64_t wire = (root && !parallel ? slab_nnz(j->info) : share_capacity(j->info, j->plan));
+  for (int s = 0; s < (parallel ? 1 : 2); s++) {
+    AMPED_TRY(amped_alloc(&j->wire[s], wire, j->wire_bytes, "the shares in transit"));
+    AMPED_TRY(amped_alloc(&j->requests[s], nranks, sizeof *j->requests[s], "the requests"));
+    for (uint64_t p = 0; p < nranks; p++)
+      j->requests[s][p] = MPI_REQUEST_NULL;
+  }
+  AMPED_TRY(amped_calloc(&j->targets, nranks, sizeof *j->targets, "the shares in transit"));
+  AMPED_TRY(amped_calloc(&j->counts, nranks, sizeof *j->counts, "the shares in transit"));
+  return allocate_buffers(j);
+}
+
+static void release(job *j) {
+  amped_share_buffers *b = &j->buffers;
+  j->backend->host_free(j->ctx, b->rows);
+  for (int i = 0; i < AMPED_MAX_ORDER - 1; i++)
+    j->backend->host_free(j->ctx, b->inputs[i]);
+  j->backend->host_free(j->ctx, b->values);
+  for (int s = 0; s < 2; s++) {
+    amped_free(j->wire[s]);
+    amped_free(j->requests[s]);
+  }
+  amped_free(j->targets);
+  amped_free(j->counts);
+}
+
+/* Translate own nonzeros in wire form and give them to the backend. */
+static amped_status store(job *j, const char *wire, uint64_t count) {
+  amped_run run;
+  uint64_t hash = 0;
+  if (count == 0)
+    return AMPED_OK;
+  if (!amped_share_translate(j->info, j->plan, j->mode, wire, count, &j->buffers, &run, &hash))
+    return amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
+                       "copy %d disagrees with its iDp table; convert the tensor again", j->mode);
+  AMPED_TRY(j->backend->upload(j->ctx, j->mode, j->offset, &run));
+  j->offset += count;
+  j->hash += hash;
+  return AMPED_OK;
+}
+
+static void wait_all(const job *j, int set) {
+  AMPED_MPI(j->comm, MPI_Waitall(j->comm->nranks, j->requests[set], MPI_STATUSES_IGNORE));
+}
+
+/* Rank 0: send the shares of one slab, packed into wire set `set`, and store its own. */
+static amped_status scatter_slab(job *j, const amped_slab *slab, int set,
+                                 amped_share_cursor *cursor) {
+  amped_share_cursor ahead = *cursor;
+  char *at = j->wire[set];
+  amped_share_count(j->plan, j->mode, &ahead, slab->count, j->counts);
+  for (int p = 0; p < j->comm->nranks; p++) {
+    j->targets[p] = at;
+    at += j->counts[p] * j->wire_bytes;
+  }
+  wait_all(j, set);
+  amped_share_pack(j->info, j->plan, j->mode, cursor, slab, j->counts, j->targets);
+  for (int p = 1; p < j->comm->nranks; p++)
+    if (j->counts[p] > 0)
+      AMPED_MPI(j->comm,
+                MPI_Isend(j->targets[p], amped_comm_count(j->comm, j->counts[p] * j->wire_bytes),
+                          MPI_BYTE, p, TAG_SHARE, j->comm->mpi, &j->requests[set][p]));
+  return store(j, j->targets[0], j->counts[0]);
+}
+
+/* Rank 0: tell every rank that still waits for nonzeros that none will come. */
+static void send_failure(job *j, amped_share_cursor cursor, uint64_t first) {
+  static const char failed = 0;
+  uint64_t left = j->info->nnz - first;
+  if (left == 0)
+    return;
+  amped_share_count(j->plan, j->mode, &cursor, left, j->counts);
+  for (int p = 1; p < j->comm->nranks; p++)
+    if (j->counts[p] > 0)
+      AMPED_MPI(j->comm,
+                MPI_Send(&failed, FAILED_BYTES, MPI_BYTE, p, TAG_SHARE, j->comm->mpi));
+}
+
+static amped_status scatter(job *j) {
+  amped_slab_ring *ring = NULL;
+  const amped_slab *slab = NULL;
+  amped_share_cursor cursor = {0, 0};
+  uint64_t sent = 0;
+  amped_status status = amped_slab_ring_open(j->source, j->mode, NULL, &ring);
+  for (int set = 0; status == AMPED_OK; set = 1 - set) {
+    status = amped_slab_ring_next(ring, &slab);
+    if (status != AMPED_OK || slab == NULL)
+      break;
+    sent = slab->first + slab->count;
+    status = scatter_slab(j, slab, set, &cursor);
+    j->progress += slab->count;
+    amped_progress_update(j->progress);
+  }
+  wait_all(j, 0);
+  wait_all(j, 1);
+  send_failure(j, cursor, sent);
+  amped_slab_ring_close(ring);
+  return status;
+}
+
+/* Post the receive of the next slab that holds own nonzeros; *count is 0 where there is none. */
+static void post(job *j, int set, amped_share_cursor *cursor, uint64_t *first, uint64_t *count) {
+  uint64_t nnz = j->info->nnz;
+  *count = 0;
+  while (*first < nnz && *count == 0) {
+    uint64_t n = nnz - *first < AMPED_SLAB_NNZ ? nnz - *first : AMPED_SLAB_NNZ;
+    amped_share_count(j->plan, j->mode, cursor, n, j->counts);
+    *count = j->counts[j->comm->rank];
+    *first += n;
+  }
+  if (*count > 0)
+    AMPED_MPI(j->comm,
+              MPI_Irecv(j->wire[set], amped_comm_count(j->comm, *count * j->wire_bytes), MPI_BYTE,
+                        0, TAG_SHARE, j->comm->mpi, &j->requests[set][0]));
+}
+
+/* Other ranks: receive until all own nonzeros, or the news of a failure, came. A failure of this
+ * rank's own lets it receive on, so that rank 0 is not left waiting. */
+static amped_status receive(job *j) {
+  amped_status status = AMPED_OK;
+  amped_share_cursor cursor = {0, 0};
+  uint64_t first = 0;
+  uint64_t counts[2] = {0, 0};
+  int set = 0;
+  post(j, set, &cursor, &first, &counts[set]);
+  while (counts[set] > 0) {
+    MPI_Status got;
+    int bytes = 0;
+    post(j, 1 - set, &cursor, &first, &counts[1 - set]);
+    AMPED_MPI(j->comm, MPI_Wait(&j->requests[set][0], &got));
+    AMPED_MPI(j->comm, MPI_Get_count(&got, MPI_BYTE, &bytes));
+    if ((uint64_t)bytes != counts[set] * j->wire_bytes) {
+      if (counts[1 - set] > 0) {
+        AMPED_MPI(j->comm, MPI_Cancel(&j->requests[1 - set][0]));
+        AMPED_MPI(j->comm, MPI_Wait(&j->requests[1 - set][0], MPI_STATUS_IGNORE));
+      }
+      return status; /* rank 0 says what failed */
+    }
+    if (status == AMPED_OK)
+      status = store(j, j->wire[set], counts[set]);
+    set = 1 - set;
+  }
+  return status;
+}
+
+/* Mark the slabs that hold nonzeros of this rank. */
+static amped_status find_own_slabs(job *j, bool **wanted) {
+  amped_share_cursor cursor = {0, 0};
+  uint64_t nnz = j->info->nnz;
+  AMPED_TRY(amped_calloc(wanted, amped_ceil_div(nnz, AMPED_SLAB_NNZ), sizeof **wanted,
+                         "the list of slabs"));
+  for (uint64_t first = 0, n = 0; first < nnz; first += AMPED_SLAB_NNZ, n++) {
+    amped_share_count(j->plan, j->mode, &cursor,
+                      nnz - first < AMPED_SLAB_NNZ ? nnz - first : AMPED_SLAB_NNZ, j->counts);
+    (*wanted)[n] = j->counts[j->comm->rank] > 0;
+  }
+  return AMPED_OK;
+}
+
+static amped_status read_own(job *j) {
+  amped_slab_ring *ring = NULL;
+  const amped_slab *slab = NULL;
+  bool *wanted = NULL;
+  amped_share_cursor cursor = {0, 0};
+  amped_share_cursor ahead = {0, 0};
+  uint64_t at = 0;
+  amped_status status = AMPED_OK;
+  memset(j->targets, 0, (size_t)j->comm->nranks * sizeof *j->targets);
+  j->targets[j->comm->rank] = j->wire[0];
+  AMPED_GO(done, find_own_slabs(j, &wanted));
+  AMPED_GO(done, amped_slab_ring_open(j->source, j->mode, wanted, &ring));
+  for (;;) {
+    AMPED_GO(done, amped_slab_ring_next(ring, &slab));
+    if (slab == NULL)
+      break;
+    if (slab->first > at) /* slabs left out */
+      amped_share_count(j->plan, j->mode, &cursor, slab->first - at, j->counts);
+    ahead = cursor;
+    amped_share_count(j->plan, j->mode, &ahead, slab->count, j->counts);
+    amped_share_pack(j->info, j->plan, j->mode, &cursor, slab, j->counts, j->targets);
+    at = slab->first + slab->count;
+    AMPED_GO(done, store(j, j->wire[0], j->counts[j->comm->rank]));
+    amped_progress_update(j->progress + at);
+  }
+  j->progress += j->info->nnz;
+done:
+  amped_slab_ring_close(ring);
+  amped_free(wanted);
+  return status;
+}
+
+static amped_status distribute_mode(job *j, int mode, bool parallel) {
+  amped_status status = AMPED_OK;
+  j->mode = mode;
+  j->offset = 0;
+  j->hash = 0;
+  if (parallel)
+    status = read_own(j);
+  else
+    status = j->comm->rank == 0 ? scatter(j) : receive(j);
+  if (status == AMPED_OK)
+    status = j->backend->loaded(j->ctx, mode);
+  AMPED_TRY(amped_comm_agree(j->comm, status));
+  amped_comm_sum_u64(j->comm, &j->hash, 1);
+  if (j->hash != j->info->hash)
+    status = amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
+                         "copy %d disagrees with the tensor's hash (damaged data, or a copy of "
+                         "another tensor); convert the tensor again",
+                         mode);
+  return amped_comm_agree(j->comm, status);
+}
+
+amped_status amped_distribute(const amped_comm *comm, amped_source *source, bool parallel,
+                              const amped_plan *plan, const amped_backend *backend,
+                              amped_context *ctx, double *seconds) {
+  double began = amped_time();
+  job j;
+  memset(&j, 0, sizeof j);
+  j.comm = comm;
+  j.source = source;
+  j.info = amped_source_info(source);
+  j.plan = plan;
+  j.backend = backend;
+  j.ctx = ctx;
+  j.wire_bytes = amped_slab_nonzero_bytes(j.info);
+  amped_status status = amped_comm_agree(comm, allocate(&j, parallel));
+  amped_progress_begin("reading and distributing", j.info->nnz * (uint64_t)plan->order, "nonzeros");
+  for (int m = 0; m < plan->order && status == AMPED_OK; m++)
+    status = distribute_mode(&j, m, parallel);
+  amped_progress_end();
+  release(&j);
+  *seconds = amped_time() - began;
+  return status;
+}

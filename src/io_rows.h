@@ -1,0 +1,24 @@
+/* The growing end of a tensor that is read from text: room for what the pieces of a block bring.
+ *
+ * Every piece gets as many rows as its text can hold at most, fills the first of them, and the gaps
+ * are closed afterwards. */
+#ifndef AMPED_IO_ROWS_H
+#define AMPED_IO_ROWS_H
+
+#include "io_text.h"
+#include "sptensor.h"
+
+typedef struct amped_rows {
+  amped_sptensor *tensor; /* order set; nnz counts the rows that are complete */
+  uint64_t capacity;      /* rows that the arrays have room for */
+  uint64_t least_bytes;   /* bytes of the shortest row, its line end included */
+} amped_rows;
+
+/* Sets piece->row of every piece, behind the tensor's nnz rows. */
+amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count);
+/* Moves the pieces' rows together and adds them to nnz. */
+void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count);
+/* Gives back what was reserved beyond nnz. */
+amped_status amped_rows_finish(amped_rows *rows);
+
+#endif

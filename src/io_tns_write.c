@@ -1,0 +1,91 @@
+/* The way out of io_tns.h: nonzeros to text. */
+#include "io_tns.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "io_number.h"
+#include "io_stream.h"
+#include "log.h"
+#include "mem.h"
+
+/* Nonzeros that one thread formats at a time: a few MiB of text at most. */
+#define ROWS_PER_PIECE (UINT64_C(1) << 14)
+
+typedef struct writer {
+  const amped_sptensor *t;
+  amped_stream *stream;
+  int npieces;
+  char *text; /* npieces pieces of piece_bytes */
+  uint64_t piece_bytes;
+  uint64_t *lengths;
+} writer;
+
+/* Nonzeros first .. end as lines; the length of the text. */
+static uint64_t format_rows(const amped_sptensor *t, uint64_t first, uint64_t end, char *text) {
+  char *p = text;
+  for (uint64_t k = first; k < end; k++) {
+    for (int m = 0; m < t->order; m++) {
+      p += amped_number_print_u64(p, t->indices[m][k] + 1);
+      *p++ = ' ';
+    }
+    p += amped_number_print(p, t->values[k]);
+    *p++ = '\n';
+  }
+  return (uint64_t)(p - text);
+}
+
+static amped_status write_header(const writer *w) {
+  char text[64 + AMPED_MAX_ORDER * AMPED_NUMBER_BYTES + AMPED_NUMBER_BYTES];
+  char *p = stpcpy(text, "# dims:");
+  for (int m = 0; m < w->t->order; m++) {
+    *p++ = ' ';
+    p += amped_number_print_u64(p, w->t->dims[m]);
+  }
+  p = stpcpy(p, "\n# nnz: ");
+  p += amped_number_print_u64(p, w->t->nnz);
+  *p++ = '\n';
+  return amped_stream_write(w->stream, text, (uint64_t)(p - text));
+}
+
+static amped_status write_rows(const writer *w) {
+  uint64_t nnz = w->t->nnz;
+  uint64_t step = (uint64_t)w->npieces * ROWS_PER_PIECE;
+  for (uint64_t first = 0; first < nnz; first += step) {
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int i = 0; i < w->npieces; i++) {
+      uint64_t left = nnz - first;
+      uint64_t from = (uint64_t)i * ROWS_PER_PIECE;
+      uint64_t to = from + ROWS_PER_PIECE;
+      from = from < left ? from : left;
+      to = to < left ? to : left;
+      w->lengths[i] =
+          format_rows(w->t, first + from, first + to, w->text + (uint64_t)i * w->piece_bytes);
+    }
+    for (int i = 0; i < w->npieces; i++)
+      AMPED_TRY(
+          amped_stream_write(w->stream, w->text + (uint64_t)i * w->piece_bytes, w->lengths[i]));
+    amped_progress_update(first + step < nnz ? first + step : nnz);
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_tns_write(const char *path, const amped_sptensor *t) {
+  writer w = {.t = t, .npieces = omp_get_max_threads()};
+  amped_status status = AMPED_OK;
+  w.piece_bytes = ROWS_PER_PIECE * ((uint64_t)t->order + 1) * AMPED_NUMBER_BYTES;
+  amped_progress_begin("writing", t->nnz, "nonzeros");
+  AMPED_GO(end, amped_alloc(&w.text, (uint64_t)w.npieces, w.piece_bytes, "text"));
+  AMPED_GO(end, amped_alloc(&w.lengths, (uint64_t)w.npieces, sizeof *w.lengths, "text"));
+  AMPED_GO(end, amped_stream_create(path, &w.stream));
+  AMPED_GO(end, write_header(&w));
+  AMPED_GO(end, write_rows(&w));
+  status = amped_stream_finish(w.stream);
+  w.stream = NULL;
+end:
+  amped_stream_discard(w.stream);
+  amped_free(w.lengths);
+  amped_free(w.text);
+  amped_progress_end();
+  return status;
+}

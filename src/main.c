@@ -1,0 +1,68 @@
+/* amped_mpi: the table of commands, and what all of them share. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "run.h"
+
+#define COMPUTE_OPTIONS                                                                            \
+  "rank seed precision backend threads read residency device-memory share-gpus"
+
+const amped_command amped_commands[] = {
+    {"cpd", "INPUT", 1, 1, true, "decompose a tensor: CP by alternating least squares",
+     COMPUTE_OPTIONS " iters tol init output nowrite plan",
+     "INPUT is a tensor file (.h5) that amped_mpi convert or generate made; any other\n"
+     "input of convert works too, and is then ordered in memory first.\n\n"
+     "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n",
+     amped_cmd_cpd},
+    {"bench", "INPUT", 1, 1, true, "time MTTKRP over all modes, with its breakdown",
+     COMPUTE_OPTIONS " kernel repeat", "Example: mpirun -np 4 amped_mpi bench ratings.h5\n",
+     amped_cmd_bench},
+    {"convert", "IN OUT", 2, 2, false,
+     "turn text or tables into a tensor file, or back; results into text or .npy",
+     "index-base dims keys value duplicates drop-zeros threads",
+     "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
+     "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result).\n"
+     "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result .npy or .txt.\n\n"
+     "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
+     amped_cmd_convert},
+    {"info", "FILE", 1, 1, false, "tell what a tensor or result file holds", "verify",
+     "Example: amped_mpi info ratings.h5 --verify\n", amped_cmd_info},
+    {"top", "RESULT", 1, 1, false, "leading labels of every component of a result", "top",
+     "Example: amped_mpi top ratings.cpd.h5 -n 5\n", amped_cmd_top},
+    {"generate", "OUT", 1, 1, false, "make a synthetic tensor",
+     "dims nnz skew planted noise shape scale seed threads",
+     "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n",
+     amped_cmd_generate},
+    {NULL, NULL, 0, 0, false, NULL, NULL, NULL, NULL},
+};
+
+int main(int argc, char **argv) {
+  amped_options options;
+  bool done = false;
+  int rank = amped_launcher_rank();
+  /* Writing to a closed pipe is an error of that write, not the end of the program. */
+  (void)signal(SIGPIPE, SIG_IGN);
+  /* Without MPI nobody agrees on who speaks: the launcher's rank 0 does. */
+  amped_log_speaker(rank <= 0);
+  amped_status status = amped_options_parse(argc, argv, &options, &done);
+  if (status == AMPED_OK && !done) {
+    amped_log_verbosity(options.verbosity);
+    amped_log_progress(options.progress);
+    /* One process does the work of a serial command, however many mpirun started. */
+    if (options.command->parallel || rank <= 0)
+      status = options.command->run(&options);
+  }
+  /* Parallel commands have agreed on a rank that spoke; what is left here is from before MPI. */
+  if (status != AMPED_OK && rank <= 0)
+    amped_status_report();
+  if (fflush(stdout) != 0 && status == AMPED_OK)
+    status = AMPED_FAILED;
+  return (int)status;
+}

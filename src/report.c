@@ -1,0 +1,263 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "mem.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+#define PLACE_BYTES 192
+
+/* Ranks that --plan lists one by one; beyond, least and most say enough. */
+#define LISTED_RANKS 16
+
+const char *amped_precision_name(amped_vtype type) {
+  return type == AMPED_F32 ? "float32" : "float64";
+}
+
+/* "dims 4 x 5 x 6" into a buffer. */
+static const char *format_dims(char *buffer, size_t size, int order, const uint64_t *dims) {
+  size_t at = 0;
+  buffer[0] = '\0';
+  for (int m = 0; m < order && at < size; m++)
+    at += (size_t)snprintf(buffer + at, size - at, "%s%" PRIu64, m > 0 ? " x " : "", dims[m]);
+  return buffer;
+}
+
+static void say_places(amped_run_state *run, char (*places)[PLACE_BYTES]) {
+  /* The same line for many ranks is one line. */
+  for (int p = 0; p < run->comm.nranks;) {
+    int q = p + 1;
+    while (q < run->comm.nranks && strcmp(places[p], places[q]) == 0)
+      q++;
+    if (q == p + 1)
+      amped_say("rank %d: %s", p, places[p]);
+    else
+      amped_say("ranks %d-%d: %s each", p, q - 1, places[p]);
+    p = q;
+  }
+}
+
+amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
+  const amped_comm *comm = &run->comm;
+  char mine[PLACE_BYTES] = "";
+  char host[64] = "";
+  char(*places)[PLACE_BYTES] = NULL;
+  amped_status status =
+      amped_alloc(&places, (uint64_t)comm->nranks, sizeof *places, "the ranks' places");
+  status = amped_comm_agree(comm, status);
+  if (status != AMPED_OK) {
+    amped_free(places);
+    return status;
+  }
+  (void)gethostname(host, sizeof host - 1);
+  (void)snprintf(mine, sizeof mine, "%s: %s", host, run->backend->describe(run->ctx));
+  AMPED_MPI(comm, MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0,
+                             comm->mpi));
+  if (comm->rank == 0) {
+    amped_say("amped_mpi %s: %s of %s, R = %d, %s, on %d rank%s of %d node%s", PACKAGE_VERSION,
+              o->command->name, o->args[0], o->ncomps, amped_precision_name(o->precision),
+              comm->nranks, comm->nranks == 1 ? "" : "s", comm->nodes,
+              comm->nodes == 1 ? "" : "s");
+    say_places(run, places);
+    if (run->json != NULL) {
+      json_t *list = json_array();
+      for (int p = 0; p < comm->nranks; p++)
+        (void)json_array_append_new(list, json_string(places[p]));
+      status = amped_json_line(
+          run->json,
+          json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:b, s:o}", "event", "start",
+                    "version", PACKAGE_VERSION, "revision", amped_revision(), "command",
+                    o->command->name, "input", o->args[0], "backend", run->backend->name, "rank",
+                    o->ncomps, "precision", amped_precision_name(o->precision), "nranks",
+                    comm->nranks, "nodes", comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0,
+                    "ranks", list));
+    }
+  }
+  amped_free(places);
+  return amped_comm_agree(comm, status);
+}
+
+/* One rank's part of the plan, as it travels to rank 0. */
+typedef struct rank_need {
+  amped_memory_need need;
+  uint64_t resident; /* a bit per mode */
+} rank_need;
+
+static void say_mode(const amped_run_state *run, int mode, const rank_need *needs) {
+  const amped_plan *plan = &run->plan;
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t least = UINT64_MAX;
+  uint64_t most = 0;
+  int resident = 0;
+  char lo[32];
+  char hi[32];
+  char bytes[32];
+  for (int p = 0; p < plan->nranks; p++) {
+    least = m->rank_nnz[p] < least ? m->rank_nnz[p] : least;
+    most = m->rank_nnz[p] > most ? m->rank_nnz[p] : most;
+    resident += (int)(needs[p].resident >> mode & 1);
+  }
+  amped_say("%4d  %12" PRIu64 "  %7" PRIu64 "  %12" PRIu64 "  %12s  %12s  %9.3f %%  %12s  %s", mode,
+            m->dim, m->idp_count, m->block_rows, amped_format_count(lo, (double)least),
+            amped_format_count(hi, (double)most), amped_plan_imbalance(plan, mode),
+            amped_format_bytes(bytes, most * amped_plan_nonzero_bytes(plan)),
+            resident == plan->nranks ? "resident"
+            : resident == 0          ? "streamed"
+                                     : "resident on some ranks");
+}
+
+static void say_rank(const amped_run_state *run, int p, const rank_need *n) {
+  const amped_plan *plan = &run->plan;
+  char line[512];
+  char a[32];
+  char b[32];
+  size_t at = (size_t)snprintf(line, sizeof line, "rank %d: nonzeros", p);
+  for (int m = 0; m < plan->order && at < sizeof line; m++)
+    at += (size_t)snprintf(line + at, sizeof line - at, " %" PRIu64, plan->modes[m].rank_nnz[p]);
+  amped_say("%s; host %s%s%s", line, amped_format_bytes(a, n->need.host_bytes),
+            n->need.device_bytes > 0 ? ", device " : "",
+            n->need.device_bytes > 0 ? amped_format_bytes(b, n->need.device_bytes) : "");
+}
+
+static void say_plan(const amped_run_state *run, const amped_options *o, const rank_need *needs) {
+  const amped_plan *plan = &run->plan;
+  const rank_need *worst = &needs[0];
+  char dims[256];
+  char a[32];
+  char b[32];
+  char c[32];
+  char d[32];
+  amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
+            format_dims(dims, sizeof dims, plan->order, plan->dims), plan->nnz,
+            sqrt(plan->norm_squared));
+  if (!o->plan_only && !amped_log_is_verbose()) {
+    double imbalance = 0.0;
+    for (int m = 0; m < plan->order; m++)
+      if (amped_plan_imbalance(plan, m) > imbalance)
+        imbalance = amped_plan_imbalance(plan, m);
+    if (plan->nranks > 1)
+      amped_say("plan: greedy placement of iDps, imbalance of nonzeros at most %.2f %%", imbalance);
+  } else {
+    amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
+              "bytes/rank  copy");
+    for (int m = 0; m < plan->order; m++)
+      say_mode(run, m, needs);
+    for (int p = 0; p < plan->nranks && p < LISTED_RANKS; p++)
+      say_rank(run, p, &needs[p]);
+    if (plan->nranks > LISTED_RANKS)
+      amped_say("(and %d more ranks)", plan->nranks - LISTED_RANKS);
+    amped_say("%" PRIu64 " bytes a nonzero of a copy; factors and MTTKRP result %s on every rank",
+              amped_plan_nonzero_bytes(plan),
+              amped_format_bytes(a, amped_plan_factor_bytes(plan)));
+  }
+  for (int p = 1; p < plan->nranks; p++)
+    if (needs[p].need.device_bytes + needs[p].need.host_bytes >
+        worst->need.device_bytes + worst->need.host_bytes)
+      worst = &needs[p];
+  if (worst->need.device_bytes > 0)
+    amped_say("memory: at most %s of %s on a device, %s on the host of a rank (%s free)",
+              amped_format_bytes(a, worst->need.device_bytes),
+              amped_format_bytes(b, worst->need.device_budget),
+              amped_format_bytes(c, worst->need.host_bytes),
+              amped_format_bytes(d, worst->need.host_budget));
+  else
+    amped_say("memory: at most %s a rank (%s free)", amped_format_bytes(a, worst->need.host_bytes),
+              amped_format_bytes(b, worst->need.host_budget));
+}
+
+static json_t *json_plan(const amped_run_state *run, const rank_need *needs) {
+  const amped_plan *plan = &run->plan;
+  json_t *modes = json_array();
+  json_t *ranks = json_array();
+  for (int m = 0; m < plan->order; m++) {
+    const amped_mode_plan *mode = &plan->modes[m];
+    json_t *nnz = json_array();
+    json_t *rows = json_array();
+    json_t *resident = json_array();
+    for (int p = 0; p < plan->nranks; p++) {
+      (void)json_array_append_new(nnz, json_integer((json_int_t)mode->rank_nnz[p]));
+      (void)json_array_append_new(rows, json_integer((json_int_t)mode->rank_rows[p]));
+      (void)json_array_append_new(resident, json_boolean(needs[p].resident >> m & 1));
+    }
+    (void)json_array_append_new(
+        modes, json_pack("{s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "dim", (json_int_t)mode->dim,
+                         "width", (json_int_t)mode->width, "idps", (json_int_t)mode->idp_count,
+                         "block_rows", (json_int_t)mode->block_rows, "imbalance_percent",
+                         amped_plan_imbalance(plan, m), "rank_nnz", nnz, "rank_rows", rows,
+                         "resident", resident));
+  }
+  for (int p = 0; p < plan->nranks; p++)
+    (void)json_array_append_new(
+        ranks, json_pack("{s:I, s:I}", "device_bytes", (json_int_t)needs[p].need.device_bytes,
+                         "host_bytes", (json_int_t)needs[p].need.host_bytes));
+  return json_pack("{s:s, s:I, s:f, s:I, s:o, s:o}", "event", "plan", "nnz", (json_int_t)plan->nnz,
+                   "norm", sqrt(plan->norm_squared), "bytes_per_nonzero",
+                   (json_int_t)amped_plan_nonzero_bytes(plan), "modes", modes, "ranks", ranks);
+}
+
+amped_status amped_report_plan(amped_run_state *run, const amped_options *o,
+                               const amped_memory_need *need) {
+  const amped_comm *comm = &run->comm;
+  rank_need mine = {*need, 0};
+  rank_need *needs = NULL;
+  amped_status status =
+      amped_alloc(&needs, (uint64_t)comm->nranks, sizeof *needs, "the ranks' needs");
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK) {
+    for (int m = 0; m < run->plan.order; m++)
+      mine.resident |= (uint64_t)run->resident[m] << m;
+    AMPED_MPI(comm, MPI_Gather(&mine, sizeof mine, MPI_BYTE, needs, sizeof mine, MPI_BYTE, 0,
+                               comm->mpi));
+    if (comm->rank == 0) {
+      say_plan(run, o, needs);
+      if (run->json != NULL)
+        status = amped_json_line(run->json, json_plan(run, needs));
+    }
+    status = amped_comm_agree(comm, status);
+  }
+  amped_free(needs);
+  return status;
+}
+
+void amped_report_distributed(amped_run_state *run) {
+  amped_spread s = amped_comm_spread(&run->comm, run->distribute_sec);
+  double nonzeros = (double)run->plan.nnz * run->plan.order;
+  char rate[32];
+  amped_say("read and distributed %d copies in %.2f s (%s nonzeros/s)", run->plan.order, s.max,
+            amped_format_count(rate, nonzeros / (s.max > 0.0 ? s.max : 1e-9)));
+  amped_say("exchange: %s", amped_exchange_describe(run->exchange));
+}
+
+amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {
+  const amped_comm *comm = &run->comm;
+  amped_status status = AMPED_OK;
+  /* MTTKRP's spread over ranks is the balance; waiting for the slowest shows in solve (which holds
+   * the sum of grams), so maxima do not add up to the total. */
+  amped_spread mttkrp = amped_comm_spread(comm, s->times.mttkrp);
+  amped_spread solve = amped_comm_spread(comm, s->times.solve);
+  amped_spread exchange = amped_comm_spread(comm, s->times.exchange);
+  amped_say("sweep %3" PRIu64 "  fit %.8f  change %+.2e  %.4f s (mttkrp %.4f, solve %.4f, exchange "
+            "%.4f)",
+            s->number, s->fit, s->change, s->times.total, mttkrp.max, solve.mean, exchange.mean);
+  if (run->json != NULL)
+    status = amped_json_line(
+        run->json,
+        json_pack("{s:s, s:I, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
+                  "iteration", "sweep", (json_int_t)s->number, "fit", s->fit, "change", s->change,
+                  "seconds", s->times.total, "mttkrp_seconds", "min", mttkrp.min, "mean",
+                  mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank, "solve_seconds",
+                  solve.mean, "exchange_seconds", exchange.mean));
+  return amped_comm_agree(comm, status);
+}

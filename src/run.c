@@ -1,0 +1,214 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "distribute.h"
+#include "hdf5_probe.h"
+#include "log.h"
+#include "mem.h"
+#include "report.h"
+
+#define IDENTITY_BYTES 64
+
+static int number_of_variable(const char *const *names) {
+  for (; *names != NULL; names++) {
+    const char *text = getenv(*names);
+    char *end = NULL;
+    long n = text != NULL ? strtol(text, &end, 10) : -1;
+    if (text != NULL && end != text && *end == '\0' && n >= 0 && n < 1 << 24)
+      return (int)n;
+  }
+  return -1;
+}
+
+int amped_launcher_local_rank(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                      "MV2_COMM_WORLD_LOCAL_RANK", NULL};
+  return number_of_variable(names);
+}
+
+int amped_launcher_rank(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                      "SLURM_PROCID", NULL};
+  return number_of_variable(names);
+}
+
+/* Collective. --backend=auto: the first backend that every rank has. */
+static amped_status choose_backend(amped_run_state *run, const amped_options *o) {
+  amped_status status = AMPED_OK;
+  if (strcmp(o->backend, "auto") != 0) {
+    const char *reason = "";
+    run->backend = amped_backend_find(o->backend);
+    if (run->backend == NULL)
+      status = amped_error(AMPED_USAGE, NULL,
+                           "--backend=%s: this program was built without it; configure with CUDA "
+                           "or use --backend=cpu",
+                           o->backend);
+    else if (!run->backend->available(&reason))
+      status = amped_error(AMPED_FAILED, NULL, "--backend=%s: %s on rank %d; use --backend=cpu",
+                           o->backend, reason, run->comm.rank);
+    return amped_comm_agree(&run->comm, status);
+  }
+  for (int i = 0; (run->backend = amped_backend_list(i)) != NULL; i++) {
+    const char *reason = "";
+    uint64_t have = run->backend->available(&reason) ? 1 : 0;
+    amped_comm_sum_u64(&run->comm, &have, 1);
+    if (have == (uint64_t)run->comm.nranks)
+      return AMPED_OK;
+    if (have > 0)
+      return amped_comm_agree(&run->comm,
+                              amped_error(AMPED_FAILED, NULL,
+                                          "only %" PRIu64 " of %d ranks have a GPU; start the others "
+                                          "elsewhere, or use --backend=cpu",
+                                          have, run->comm.nranks));
+    amped_say_verbose("backend %s: %s", run->backend->name, reason);
+  }
+  return amped_error(AMPED_FAILED, NULL, "no backend is available");
+}
+
+/* Collective. Two ranks on one GPU are a mistake unless asked for. */
+static amped_status check_identities(amped_run_state *run, bool share) {
+  amped_status status = AMPED_OK;
+  char mine[IDENTITY_BYTES] = "";
+  char(*all)[IDENTITY_BYTES] = NULL;
+  const char *identity = run->backend->identity(run->ctx);
+  strncpy(mine, identity, sizeof mine - 1);
+  status = amped_alloc(&all, (uint64_t)run->comm.nranks, sizeof *all, "the GPUs' identities");
+  status = amped_comm_agree(&run->comm, status);
+  if (status == AMPED_OK) {
+    AMPED_MPI(&run->comm, MPI_Allgather(mine, IDENTITY_BYTES, MPI_CHAR, all, IDENTITY_BYTES,
+                                        MPI_CHAR, run->comm.mpi));
+    for (int p = 0; p < run->comm.rank && !share && mine[0] != '\0' && status == AMPED_OK; p++)
+      if (strcmp(all[p], mine) == 0)
+        status = amped_error(AMPED_FAILED, NULL,
+                             "ranks %d and %d share GPU %s; start fewer ranks, or pass --share-gpus",
+                             p, run->comm.rank, mine);
+    status = amped_comm_agree(&run->comm, status);
+  }
+  amped_free(all);
+  return status;
+}
+
+static amped_status open_backend(amped_run_state *run, const amped_options *o) {
+  amped_backend_options options = {
+      .threads = o->threads,
+      .local_rank = run->comm.local_rank,
+      .local_size = run->comm.local_size,
+      .share_gpus = o->share_gpus,
+      .residency = o->residency,
+      .device_memory = o->device_memory,
+      .kernel = o->kernel,
+  };
+  AMPED_TRY(choose_backend(run, o));
+  amped_status status = run->backend->open(&options, &run->ctx);
+  AMPED_TRY(amped_comm_agree(&run->comm, status));
+  return check_identities(run, o->share_gpus);
+}
+
+static amped_status check_tensor(const amped_run_state *run, const amped_options *o) {
+  const amped_tensor_info *info = amped_source_info(run->source);
+  if (!(info->norm_squared > 0.0) || !isfinite(info->norm_squared))
+    return amped_error(AMPED_BAD_INPUT, o->args[0],
+                       "its norm is %s: there is nothing to decompose; check the values",
+                       info->norm_squared == 0.0 ? "zero" : "not finite");
+  return AMPED_OK;
+}
+
+/* Collective: compare what the plan takes with what there is, on the host of every node. */
+static amped_status check_memory(amped_run_state *run, const amped_options *o,
+                                 uint64_t result_bytes, amped_memory_need *need) {
+  const amped_plan *plan = &run->plan;
+  const amped_tensor_info *info = amped_source_info(run->source);
+  bool reads = run->comm.rank == 0 || o->read_parallel;
+  char a[32];
+  char b[32];
+  amped_status status =
+      run->backend->require(run->ctx, plan, &need->device_bytes, &need->host_bytes, run->resident);
+  need->host_bytes += amped_distribute_host_bytes(info, plan, reads, o->read_parallel);
+  need->host_bytes += amped_exchange_host_bytes(&run->comm, run->backend, plan);
+  if (run->comm.rank == 0)
+    for (int m = 0; m < plan->order; m++)
+      need->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * result_bytes;
+  need->device_budget = run->backend->memory(run->ctx);
+  need->host_budget = amped_mem_available();
+  uint64_t node_bytes = amped_comm_node_sum(&run->comm, need->host_bytes);
+  if (status == AMPED_OK && need->host_budget > 0 && node_bytes > need->host_budget)
+    status = amped_error(AMPED_FAILED, o->args[0],
+                         "rank %d: the ranks of this node need %s of host memory and %s are free; "
+                         "use more nodes, fewer components or --precision=float",
+                         run->comm.rank, amped_format_bytes(a, node_bytes),
+                         amped_format_bytes(b, need->host_budget));
+  return amped_comm_agree(&run->comm, status);
+}
+
+static amped_status fill(amped_run_state *run, const amped_options *o) {
+  amped_status status = run->backend->prepare(run->ctx, &run->plan);
+  AMPED_TRY(amped_comm_agree(&run->comm, status));
+  AMPED_TRY(
+      amped_exchange_create(&run->comm, run->backend, run->ctx, &run->plan, &run->exchange));
+  AMPED_TRY(amped_distribute(&run->comm, run->source, o->read_parallel, &run->plan, run->backend,
+                             run->ctx, &run->distribute_sec));
+  amped_report_distributed(run);
+  return AMPED_OK;
+}
+
+/* A GPU's context must exist before MPI starts, or a CUDA-aware MPI switches that off. */
+static void prepare_backends(const amped_options *o) {
+  const amped_backend *backend = NULL;
+  for (int i = 0; (backend = amped_backend_list(i)) != NULL; i++)
+    if (strcmp(o->backend, "auto") == 0 || strcmp(o->backend, backend->name) == 0)
+      backend->before_mpi(amped_launcher_local_rank());
+}
+
+amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
+  amped_format format = AMPED_FORMAT_TNS;
+  bool reads = o->read_parallel || amped_launcher_rank() <= 0;
+  memset(run, 0, sizeof *run);
+  amped_status status = amped_io_format(o->args[0], &format);
+  if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && reads)
+    status = amped_hdf5_probe(o->args[0]);
+  prepare_backends(o);
+  AMPED_TRY(amped_comm_start(&run->comm));
+  if (status == AMPED_OK && run->comm.rank == 0)
+    status = amped_json_open(o->json, &run->json);
+  return amped_comm_agree(&run->comm, status);
+}
+
+amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64_t result_bytes) {
+  amped_memory_need need = {0, 0, 0, 0};
+  amped_status status = AMPED_OK;
+  AMPED_TRY(open_backend(run, o));
+  AMPED_TRY(amped_report_start(run, o));
+  AMPED_TRY(amped_source_open(&run->comm, o->args[0], o->read_parallel, &run->source));
+  AMPED_TRY(amped_comm_agree(&run->comm, check_tensor(run, o)));
+  status = amped_plan_create(&run->plan, amped_source_info(run->source), o->ncomps, o->precision,
+                             run->comm.rank, run->comm.nranks);
+  AMPED_TRY(amped_comm_agree(&run->comm, status));
+  AMPED_TRY(check_memory(run, o, result_bytes, &need));
+  AMPED_TRY(amped_report_plan(run, o, &need));
+  return o->plan_only ? AMPED_OK : fill(run, o);
+}
+
+void amped_run_close(amped_run_state *run) {
+  if (run->comm.mpi == MPI_COMM_NULL || run->comm.nranks == 0)
+    return;
+  amped_exchange_destroy(run->exchange);
+  if (run->ctx != NULL)
+    run->backend->close(run->ctx);
+  amped_plan_destroy(&run->plan);
+  amped_source_close(run->source);
+  (void)amped_json_close(run->json);
+  amped_comm_stop(&run->comm);
+}
+
+amped_run_parts amped_run_parts_of(const amped_run_state *run) {
+  amped_run_parts parts = {&run->comm, &run->plan, run->backend, run->ctx, run->exchange};
+  return parts;
+}

@@ -1,0 +1,43 @@
+/* Run: everything between the command line and the first sweep, for the commands that run on ranks.
+ *
+ * Opens the backend on every rank, the input on those that read, makes the plan, compares the memory
+ * it needs with what there is, and (unless that was all) distributes the tensor. */
+#ifndef AMPED_RUN_H
+#define AMPED_RUN_H
+
+#include "factors.h"
+#include "json.h"
+#include "options.h"
+#include "source.h"
+
+typedef struct amped_run_state {
+  amped_comm comm;
+  const amped_backend *backend;
+  amped_context *ctx;
+  amped_source *source;
+  amped_plan plan;
+  amped_exchange *exchange;
+  amped_json *json; /* NULL but on rank 0 */
+  bool resident[AMPED_MAX_ORDER]; /* this rank's copies */
+  double distribute_sec;
+} amped_run_state;
+
+/* Collective; the status is agreed. Looks at the input in a child process (which MPI forbids later),
+ * starts MPI and the JSON lines. On failure, too, the caller calls amped_run_close. */
+amped_status amped_run_start(amped_run_state *run, const amped_options *options);
+
+/* Collective, after start; the status is agreed. Says what it does, and writes the JSON lines
+ * "start" and "plan". With options->plan_only it returns after the plan. `result_bytes` is what the
+ * command itself will take of rank 0's host memory for every element of the factors. */
+amped_status amped_run_open(amped_run_state *run, const amped_options *options,
+                            uint64_t result_bytes);
+void amped_run_close(amped_run_state *run);
+
+amped_run_parts amped_run_parts_of(const amped_run_state *run);
+
+/* The local rank that the launcher tells before MPI is up, -1 where it does not; likewise the rank
+ * in the job. Never SLURM_LOCALID, which is 0 on every rank that mpirun starts. */
+int amped_launcher_local_rank(void);
+int amped_launcher_rank(void);
+
+#endif

@@ -1,0 +1,20 @@
+/* The R x R part of a mode's update: the inverse of the Hadamard product of the other modes' grams.
+ *
+ * All matrices are ncomps x ncomps doubles in host memory, symmetric, both triangles filled. The
+ * same on every rank: each computes it from the same all-reduced grams. */
+#ifndef AMPED_SOLVE_H
+#define AMPED_SOLVE_H
+
+#include <stdbool.h>
+
+#include "status.h"
+
+/* v = element-wise product of grams[m] over all modes but `mode` (mode -1: over all). */
+void amped_hadamard(int order, int ncomps, const double *const *grams, int mode, double *v);
+
+/* p = inverse of v by Cholesky (LAPACK dpotrf, dpotri). Where v is not positive definite in double
+ * precision: its pseudo-inverse, truncated at eigenvalues below ncomps * eps * the largest, and
+ * *truncated becomes true. A v that is not finite gives AMPED_FAILED. */
+amped_status amped_inverse(int ncomps, const double *v, double *p, bool *truncated);
+
+#endif

@@ -1,0 +1,123 @@
+/* Plans: positions are a bijection, blocks hold their rows, sizes are checked. */
+#include "mem.h"
+#include "plan.h"
+#include "random.h"
+#include "testing.h"
+
+/* A tensor's tables from random, partly empty row counts. Freed by free_info. */
+static void make_info(amped_tensor_info *info, int order, uint64_t trial) {
+  memset(info, 0, sizeof *info);
+  info->order = order;
+  info->nnz = 5000;
+  info->norm_squared = 1.0;
+  info->has_copies = true;
+  uint64_t *rows = NULL;
+  check_ok(amped_alloc(&rows, info->nnz, sizeof *rows, "rows"));
+  for (int m = 0; m < order; m++) {
+    uint64_t dim = m == 0 ? 200000 : 1 + amped_random_u64(trial, 7, (uint64_t)m) % 300;
+    info->dims[m] = dim;
+    for (uint64_t k = 0; k < info->nnz; k++) /* ascending */
+      rows[k] = dim * k / info->nnz / 2 * 2 % dim;
+    for (uint64_t k = 1; k < info->nnz; k++)
+      rows[k] = rows[k] < rows[k - 1] ? rows[k - 1] : rows[k];
+    check_ok(amped_partition_create(&info->partitions[m], dim, rows, info->nnz));
+  }
+  amped_free(rows);
+}
+
+static void free_info(amped_tensor_info *info) {
+  for (int m = 0; m < info->order; m++)
+    amped_partition_free(&info->partitions[m]);
+}
+
+START_TEST(positions_are_a_bijection_onto_the_blocks_of_the_owners) {
+  for (uint64_t trial = 0; trial < 5; trial++)
+    for (int nranks = 1; nranks <= 5; nranks++) {
+      amped_tensor_info info;
+      amped_plan plan;
+      make_info(&info, 4, trial);
+      check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, 0, nranks));
+      ck_assert_uint_eq(plan.ld, 8); /* 5 floats padded to 32 bytes */
+      for (int m = 0; m < 4; m++) {
+        uint64_t rows = amped_plan_factor_rows(&plan, m);
+        char *seen = NULL;
+        uint64_t sum = 0;
+        check_ok(amped_calloc(&seen, rows, 1, "marks"));
+        for (uint64_t i = 0; i < plan.dims[m]; i++) {
+          uint64_t at = amped_plan_position(&plan, m, i);
+          int owner = plan.modes[m].owner[i / plan.modes[m].width];
+          ck_assert_uint_lt(at, rows);
+          ck_assert_int_eq(seen[at], 0);
+          seen[at] = 1;
+          ck_assert_uint_eq(at / plan.modes[m].block_rows, (uint64_t)owner);
+          ck_assert_uint_lt(at % plan.modes[m].block_rows, plan.modes[m].rank_rows[owner]);
+        }
+        for (int p = 0; p < nranks; p++)
+          sum += plan.modes[m].rank_nnz[p];
+        ck_assert_uint_eq(sum, info.nnz);
+        amped_free(seen);
+      }
+      amped_plan_destroy(&plan);
+      free_info(&info);
+    }
+  check_no_leak();
+}
+
+START_TEST(rows_of_a_rank_ascend_with_their_file_indices) {
+  amped_tensor_info info;
+  amped_plan plan;
+  make_info(&info, 3, 9);
+  check_ok(amped_plan_create(&plan, &info, 4, AMPED_F64, 1, 3));
+  uint64_t last[3] = {0, 0, 0};
+  for (uint64_t i = 0; i < plan.dims[0]; i++) {
+    uint64_t at = amped_plan_position(&plan, 0, i);
+    uint64_t p = at / plan.modes[0].block_rows;
+    ck_assert(last[p] == 0 || at == last[p] + 1);
+    last[p] = at;
+  }
+  amped_plan_destroy(&plan);
+  free_info(&info);
+}
+
+START_TEST(wide_modes_get_wide_idps) {
+  amped_tensor_info info;
+  make_info(&info, 3, 1);
+  ck_assert_uint_eq(info.partitions[0].width, 4); /* ceil(200000 / 65536) */
+  ck_assert_uint_eq(info.partitions[0].idp_count, 50000);
+  free_info(&info);
+}
+
+START_TEST(sizes_that_no_machine_has_are_refused) {
+  amped_tensor_info info;
+  amped_plan plan;
+  make_info(&info, 3, 1);
+  /* A mode of 2^62 indices in two iDps. */
+  amped_partition *p = &info.partitions[1];
+  amped_partition_free(p);
+  p->dim = UINT64_C(1) << 62;
+  p->width = UINT64_C(1) << 61;
+  p->idp_count = 2;
+  check_ok(amped_calloc(&p->idp_nnz, 2, sizeof *p->idp_nnz, "a table"));
+  p->idp_nnz[0] = info.nnz;
+  info.dims[1] = p->dim;
+  check_fails(AMPED_FAILED, "too", amped_plan_create(&plan, &info, 1024, AMPED_F64, 0, 2));
+  free_info(&info);
+  check_no_leak();
+}
+
+START_TEST(heavy_rows_are_those_above_their_share) {
+  uint64_t rows[4096];
+  amped_partition p;
+  for (uint64_t k = 0; k < 4096; k++)
+    rows[k] = k < 5 ? 3 : k < 9 ? 4 : k; /* row 3 five times, row 4 four times */
+  check_ok(amped_partition_create(&p, 4096, rows, 4096));
+  ck_assert_uint_eq(p.heavy_count, 1); /* more than 4096 / 1024 = 4 */
+  ck_assert_uint_eq(p.heavy[0].row, 3);
+  ck_assert_uint_eq(p.heavy[0].first, 0);
+  ck_assert_uint_eq(p.heavy[0].nnz, 5);
+  amped_partition_free(&p);
+}
+
+TESTING_MAIN("plan", positions_are_a_bijection_onto_the_blocks_of_the_owners,
+             rows_of_a_rank_ascend_with_their_file_indices, wide_modes_get_wide_idps,
+             sizes_that_no_machine_has_are_refused, heavy_rows_are_those_above_their_share)

@@ -1,0 +1,110 @@
+/* Inverse and pseudo-inverse against their defining equations. */
+#include <float.h>
+#include <math.h>
+
+#include "random.h"
+#include "solve.h"
+#include "testing.h"
+
+/* v = B^T B / rows of a random matrix: rank min(rows, n). */
+static void make_gram(int n, int rows, uint64_t seed, double *v) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double sum = 0.0;
+      for (int k = 0; k < rows; k++)
+        sum += (amped_random_double(seed, (uint64_t)k, (uint64_t)i) - 0.5) *
+               (amped_random_double(seed, (uint64_t)k, (uint64_t)j) - 0.5);
+      v[i * n + j] = sum;
+    }
+}
+
+static void multiply(int n, const double *a, const double *b, double *c) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      c[i * n + j] = 0.0;
+      for (int k = 0; k < n; k++)
+        c[i * n + j] += a[i * n + k] * b[k * n + j];
+    }
+}
+
+static double largest(int n, const double *a) {
+  double most = 0.0;
+  for (int i = 0; i < n * n; i++)
+    most = fmax(most, fabs(a[i]));
+  return most;
+}
+
+START_TEST(inverse_of_a_definite_gram_is_its_inverse) {
+  static const int sizes[] = {1, 2, 7, 33};
+  for (size_t s = 0; s < 4; s++) {
+    int n = sizes[s];
+    double v[33 * 33];
+    double p[33 * 33];
+    double product[33 * 33];
+    bool truncated = false;
+    make_gram(n, 4 * n, s, v);
+    check_ok(amped_inverse(n, v, p, &truncated));
+    ck_assert(!truncated);
+    multiply(n, v, p, product);
+    /* Forward error of an inverse: n * eps * |v| |p|, each entry summing n terms. */
+    double tolerance = 8.0 * n * n * DBL_EPSILON * largest(n, v) * largest(n, p);
+    for (int i = 0; i < n * n; i++)
+      ck_assert_double_eq_tol(product[i], i % (n + 1) == 0 ? 1.0 : 0.0, tolerance);
+  }
+}
+
+START_TEST(singular_grams_get_the_pseudo_inverse) {
+  enum { n = 6 };
+  double v[n * n];
+  double p[n * n];
+  double vp[n * n];
+  double vpv[n * n];
+  bool truncated = false;
+  make_gram(n, 9, 3, v);
+  for (int i = 0; i < n; i++) { /* a zero column, as of a component that died */
+    v[i * n + 2] = 0.0;
+    v[2 * n + i] = 0.0;
+  }
+  check_ok(amped_inverse(n, v, p, &truncated));
+  ck_assert(truncated);
+  multiply(n, v, p, vp);
+  multiply(n, vp, v, vpv);
+  for (int i = 0; i < n * n; i++) {
+    ck_assert_double_eq_tol(vpv[i], v[i], 1e3 * n * DBL_EPSILON * largest(n, v) * largest(n, v) *
+                                              largest(n, p));
+    ck_assert(isfinite(p[i]));
+  }
+}
+
+START_TEST(zero_matrix_has_zero_pseudo_inverse) {
+  double v[4] = {0.0, 0.0, 0.0, 0.0};
+  double p[4];
+  bool truncated = false;
+  check_ok(amped_inverse(2, v, p, &truncated));
+  ck_assert(truncated);
+  for (int i = 0; i < 4; i++)
+    ck_assert_double_eq(p[i], 0.0);
+}
+
+START_TEST(infinite_gram_is_an_error) {
+  double v[1] = {INFINITY};
+  double p[1];
+  bool truncated = false;
+  check_fails(AMPED_FAILED, "not finite", amped_inverse(1, v, p, &truncated));
+}
+
+START_TEST(hadamard_leaves_out_its_mode) {
+  double a[] = {2.0};
+  double b[] = {3.0};
+  double c[] = {5.0};
+  const double *grams[] = {a, b, c};
+  double v[1];
+  amped_hadamard(3, 1, grams, 1, v);
+  ck_assert_double_eq(v[0], 10.0);
+  amped_hadamard(3, 1, grams, -1, v);
+  ck_assert_double_eq(v[0], 30.0);
+}
+
+TESTING_MAIN("solve", inverse_of_a_definite_gram_is_its_inverse,
+             singular_grams_get_the_pseudo_inverse, zero_matrix_has_zero_pseudo_inverse,
+             infinite_gram_is_an_error, hadamard_leaves_out_its_mode)

@@ -1,0 +1,129 @@
+#!/bin/sh
+# Wrong options (status 2), bad input (3) and failing output (1): one line each, and nothing left.
+. "$(dirname "$0")/lib.sh"
+cd "$scratch" || exit 99
+
+"$amped" generate good.h5 --dims=10x11x12 --nnz=200 --seed=1 -q || fail "generate"
+
+# --- usage ----------------------------------------------------------------------------------------
+expect 2 "did you mean --rank" "$amped" good.h5 --rnak=3
+expect 2 "did you mean 'convert'" "$amped" converd good.h5 x.tns
+expect 2 "1 to 1024" "$amped" good.h5 --rank=0
+expect 2 "1 to 1024" "$amped" good.h5 --rank=1025
+expect 2 "1 to 1024" "$amped" good.h5 --rank=x
+expect 2 "needs a value" "$amped" good.h5 --rank
+expect 2 "takes no value" "$amped" good.h5 --nowrite=1
+expect 2 "float or double" "$amped" good.h5 --precision=half
+expect 2 "whole number" "$amped" good.h5 --iters=0
+expect 2 "missing" "$amped"
+expect 2 "missing" "$amped" cpd
+expect 2 "missing" "$amped" convert good.h5
+expect 2 "too many" "$amped" good.h5 good.h5
+expect 2 "has no option --tol" "$amped" bench good.h5 --tol=1
+expect 2 "has no option --rank" "$amped" convert good.h5 x.tns --rank=3
+expect 2 "3 to 8 dimensions" "$amped" convert good.h5 x.tns --dims=3x4
+expect 2 "" "$amped" convert good.h5 x.h5 --keys=a,b,c
+expect 2 "" "$amped" convert good.h5 x.unknown
+absent x.unknown x.tns x.h5
+expect 2 "" "$amped" generate x.h5
+expect 2 "" "$amped" generate x.h5 --dims=3x3x3 --nnz=5 --noise=0.1
+expect 2 "has no option" "$amped" -n 3 good.h5
+# From many ranks, still one line.
+expect 2 "did you mean --rank" $mpirun -np 3 "$amped" good.h5 --rnak=3
+
+# --- help and version -----------------------------------------------------------------------------
+expect 0 "Usage" "$amped" --help
+for c in cpd bench convert info top generate; do
+  expect 0 "Usage.* $c " "$amped" $c --help
+  grep -q "$c" "$scratch/out" || fail "help of $c"
+done
+expect 0 "amped_mpi [0-9]" "$amped" --version
+for word in complete stream nonnegative checkpoint "not implemented"; do
+  "$amped" cpd --help | grep -q -e "$word" && fail "--help promises $word" || pass
+done
+
+# --- bad text -------------------------------------------------------------------------------------
+bad() { # bad PATTERN TEXT [OPTION]...: convert refuses it and names the line
+  pattern=$1
+  printf "$2" >bad.tns
+  shift 2
+  expect 3 "$pattern" "$amped" convert bad.tns bad.h5 "$@"
+  absent bad.h5
+}
+bad "empty" ""
+bad "no nonzeros" "# only a comment\n\n"
+bad "line 2.*index-base" "1 1 1 1\n0 1 1 1\n"
+bad "line 1" "1 -1 1 1\n"
+bad "line 2" "1 1 1 1\n4 1 1 1\n" --dims=3x3x3
+bad "line 1" "1 99999999999999999999 1 1\n"
+bad "line 3" "1 1 1 1\n1 1 2 1\n1 1 1\n"
+bad "line 1" "1 1 one 1\n"
+bad "line 2" "1 1 1 1\n1 2 1 x\n"
+bad "line 1" "1 1 1 nan\n"
+bad "line 1" "1 1 1 inf\n"
+bad "line 1" "1 1 1 1e999\n"
+bad "order" "1 1\n"
+bad "order" "1 1 1\n"
+bad "order" "1 1 1 1 1 1 1 1 1 1\n"
+bad "twice\|duplicate" "1 2 3 4\n1 2 3 4\n" --duplicates=error
+bad "" "1 2 3 0\n" --drop-zeros
+expect 3 "No such file" "$amped" convert missing.tns x.h5
+expect 3 "is a directory" "$amped" convert . x.h5
+printf '1 1 1 1\n' | gzip | head -c 20 >cut.tns.gz
+expect 3 "" "$amped" convert cut.tns.gz x.h5
+absent x.h5
+
+# --- bad tables -----------------------------------------------------------------------------------
+printf 'a,b,c,n\nx,y,z,1\nx,y,w,many\n' >bad.csv
+expect 3 "line 3" "$amped" convert bad.csv x.h5 --value=n
+expect 3 "a, *b, *c" "$amped" convert bad.csv x.h5 --keys=a,b,nope --value=n
+absent x.h5
+
+# --- bad tensor files, seen by every command ------------------------------------------------------
+printf 'this is not HDF5' >text.h5
+head -c 3000 good.h5 >cut.h5
+: >empty.h5
+for f in missing.h5 empty.h5 text.h5 cut.h5; do
+  expect 3 "$f" on 2 $f --rank=2 -o out.h5
+  expect 3 "$f" "$amped" info $f
+  expect 3 "$f" "$amped" top $f
+  expect 3 "$f" "$amped" convert $f out.tns
+  absent out.h5 out.tns
+done
+expect 3 "" "$amped" top good.h5
+expect 3 "" on 2 good.h5 --rank=2 --init=good.h5 -o out.h5
+absent out.h5
+expect 0 "" on 1 good.h5 --rank=3 --iters=1 -o three.h5 -q
+expect 3 "3 components" on 2 good.h5 --rank=2 --init=three.h5 -o out.h5
+expect 3 "" on 2 three.h5 --rank=2 -o out.h5
+absent out.h5
+# Damage in the middle of the data is seen by its checksum, on every rank.
+size=$(wc -c <good.h5)
+cp good.h5 damaged.h5
+python=$(find_python)
+expect 0 "verified" "$amped" info good.h5 --verify
+if test -n "$python"; then
+  "$python" - damaged.h5 <<'PY'
+import h5py, sys
+f = h5py.File(sys.argv[1], 'r')
+o = f['/amped/mode_1/values'].id.get_chunk_info(0).byte_offset
+f.close()
+b = bytearray(open(sys.argv[1], 'rb').read())
+b[o + 17] ^= 4
+open(sys.argv[1], 'wb').write(b)
+PY
+  expect 3 "damaged.h5" on 2 damaged.h5 --rank=2 -o out.h5
+  expect 3 "damaged.h5" on 2 damaged.h5 --rank=2 --read=parallel -o out.h5
+  expect 3 "damaged.h5" "$amped" info damaged.h5 --verify
+  absent out.h5
+else
+  echo "skipped: no python3 with numpy and h5py"
+fi
+
+# --- output that cannot be written ----------------------------------------------------------------
+expect 1 "" on 2 good.h5 --rank=2 -o nowhere/out.h5
+expect 1 "overwritten" on 2 good.h5 --rank=2 -o good.h5
+expect 1 "" "$amped" convert good.h5 nowhere/out.tns
+expect 0 "verified" "$amped" info good.h5 --verify
+
+finish

@@ -1,0 +1,298 @@
+/* What the test of all backends stands on: random problems, one rank of a plan, comparisons.
+ *
+ * AMPED_TEST_BACKEND names the backend ("cpu" unless set); a backend that this program or machine
+ * does not have is a failure. */
+#ifndef AMPED_TESTING_BACKEND_H
+#define AMPED_TESTING_BACKEND_H
+
+#include <float.h>
+#include <math.h>
+
+#include "backend.h"
+#include "mttkrp.h"
+#include "random.h"
+#include "testing.h"
+
+/* A tensor, its plan-making information, and factors in file order, exact in value_type. */
+typedef struct problem {
+  amped_sptensor t;
+  amped_tensor_info info;
+  double *factors[AMPED_MAX_ORDER];
+  int ncomps;
+  amped_vtype value_type;
+  double eps;
+} problem;
+
+typedef struct setup {
+  int rank, nranks;
+  amped_itype index_type; /* 0: as planned */
+  amped_backend_options options;
+} setup;
+
+/* One rank with its share of a problem. */
+typedef struct bench {
+  const problem *p;
+  amped_plan plan;
+  amped_context *ctx;
+  const amped_backend *b;
+} bench;
+
+static inline const amped_backend *backend(void) {
+  const char *name = getenv("AMPED_TEST_BACKEND");
+  const char *reason = "";
+  if (name == NULL || name[0] == '\0')
+    name = "cpu";
+  const amped_backend *b = amped_backend_find(name);
+  ck_assert_msg(b != NULL, "AMPED_TEST_BACKEND=%s: this program has no such backend", name);
+  ck_assert_msg(b->available(&reason), "AMPED_TEST_BACKEND=%s: %s", name, reason);
+  return b;
+}
+
+static inline void *doubles(uint64_t count) {
+  double *out = NULL;
+  check_ok(amped_calloc(&out, count, sizeof *out, "a test"));
+  return out;
+}
+
+static inline double rounded(double x, amped_vtype type) {
+  return type == AMPED_F32 ? (double)(float)x : x;
+}
+
+/* Numbers in [-1, 1), exact in `type`. */
+static inline double *random_rows(uint64_t rows, int ncomps, amped_vtype type, uint64_t seed) {
+  double *out = doubles(rows * (uint64_t)ncomps);
+  for (uint64_t i = 0; i < rows * (uint64_t)ncomps; i++)
+    out[i] = rounded(2.0 * amped_random_double(seed, 99, i) - 1.0, type);
+  return out;
+}
+
+/* Odd modes leave every third index empty; in the last mode half of the nonzeros are in row 0. */
+static inline uint64_t random_index(const problem *p, int mode, uint64_t k) {
+  uint64_t i = amped_random_u64(7, (uint64_t)mode, k) % p->t.dims[mode];
+  if (mode == p->t.order - 1 && amped_random_u64(8, 0, k) % 2 == 0)
+    return 0;
+  return mode % 2 == 1 && i % 3 == 2 ? i - 1 : i;
+}
+
+static inline void problem_create(problem *p, int order, const uint64_t *dims, uint64_t nnz,
+                                  int ncomps, amped_vtype type) {
+  memset(p, 0, sizeof *p);
+  p->ncomps = ncomps;
+  p->value_type = type;
+  p->eps = type == AMPED_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+  check_ok(amped_sptensor_create(&p->t, order, nnz));
+  memcpy(p->t.dims, dims, (size_t)order * sizeof *dims);
+  for (uint64_t k = 0; k < nnz; k++) {
+    for (int m = 0; m < order; m++)
+      p->t.indices[m][k] = random_index(p, m, k);
+    p->t.values[k] = rounded(4.0 * amped_random_double(9, 0, k) - 1.0, type);
+  }
+  p->info.order = order;
+  p->info.nnz = nnz;
+  p->info.value_type = type;
+  p->info.has_copies = true;
+  for (int m = 0; m < order; m++) {
+    p->info.dims[m] = dims[m];
+    p->info.index_types[m] = amped_itype_for(dims[m]);
+    p->factors[m] = random_rows(dims[m], ncomps, type, (uint64_t)m);
+    check_ok(amped_sptensor_sort(&p->t, m));
+    check_ok(amped_partition_create(&p->info.partitions[m], dims[m], p->t.indices[m], nnz));
+  }
+}
+
+static inline void problem_free(problem *p) {
+  for (int m = 0; m < p->t.order; m++) {
+    amped_free(p->factors[m]);
+    amped_partition_free(&p->info.partitions[m]);
+  }
+  amped_sptensor_free(&p->t);
+}
+
+/* --- one rank ----------------------------------------------------------------------------------*/
+
+static inline uint64_t block_first(const amped_plan *plan, int mode) {
+  return (uint64_t)plan->rank * plan->modes[mode].block_rows;
+}
+
+static inline bool owns(const amped_plan *plan, int mode, uint64_t index) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  return m->owner[index / m->width] == plan->rank;
+}
+
+/* All nonzeros of the rank's share of mode's copy, in host memory. */
+static inline amped_run make_run(const bench *s, problem *p, int mode, void **blocks) {
+  const amped_plan *plan = &s->plan;
+  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  uint64_t last = 0;
+  amped_run run = {0};
+  check_ok(amped_sptensor_sort(&p->t, mode));
+  for (int a = 0; a < plan->order; a++)
+    check_ok(amped_calloc(&blocks[a], nnz, plan->index_type, "a test"));
+  check_ok(amped_calloc(&blocks[plan->order], nnz, plan->value_type, "a test"));
+  for (uint64_t k = 0; k < p->t.nnz; k++) {
+    if (!owns(plan, mode, p->t.indices[mode][k]))
+      continue;
+    uint64_t row = amped_plan_position(plan, mode, p->t.indices[mode][k]) - block_first(plan, mode);
+    if (row < last || row >= plan->modes[mode].block_rows)
+      ck_abort_msg("row %" PRIu64 " of a copy is out of order", row);
+    last = row;
+    amped_index_put(blocks[0], plan->index_type, run.count, row);
+    for (int m = 0, input = 0; m < plan->order; m++)
+      if (m != mode)
+        amped_index_put(blocks[1 + input++], plan->index_type, run.count,
+                        amped_plan_position(plan, m, p->t.indices[m][k]));
+    amped_value_put(blocks[plan->order], plan->value_type, run.count, p->t.values[k]);
+    run.count++;
+  }
+  ck_assert_uint_eq(run.count, nnz);
+  return run;
+}
+
+static inline const void *at(void *block, uint64_t element, int size) {
+  return block == NULL ? NULL : (char *)block + element * (uint64_t)size;
+}
+
+/* Upload in uneven pieces, first a single nonzero, one of them empty. */
+static inline void upload(const bench *s, problem *p, int mode) {
+  const amped_plan *plan = &s->plan;
+  void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
+  amped_run all = make_run(s, p, mode, blocks);
+  uint64_t ends[] = {all.count > 0 ? 1 : 0, all.count / 3, all.count / 3, all.count};
+  uint64_t offset = 0;
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    if (ends[i] < offset)
+      continue;
+    amped_run piece = {.count = ends[i] - offset};
+    piece.rows = at(blocks[0], offset, plan->index_type);
+    for (int m = 0; m < plan->order - 1; m++)
+      piece.inputs[m] = at(blocks[1 + m], offset, plan->index_type);
+    piece.values = at(blocks[plan->order], offset, plan->value_type);
+    check_ok(s->b->upload(s->ctx, mode, offset, &piece));
+    offset = ends[i];
+  }
+  for (int a = 0; a <= plan->order; a++)
+    amped_free(blocks[a]);
+  check_ok(s->b->loaded(s->ctx, mode));
+}
+
+/* Mode's factor in position order, padding rows zero. */
+static inline double *positioned(const bench *s, int mode) {
+  uint64_t ncomps = (uint64_t)s->p->ncomps;
+  double *out = doubles(amped_plan_factor_rows(&s->plan, mode) * ncomps);
+  for (uint64_t i = 0; i < s->plan.dims[mode]; i++)
+    memcpy(out + amped_plan_position(&s->plan, mode, i) * ncomps, s->p->factors[mode] + i * ncomps,
+           ncomps * sizeof *out);
+  return out;
+}
+
+static inline void put_factor(const bench *s, int mode) {
+  uint64_t rows = amped_plan_factor_rows(&s->plan, mode);
+  uint64_t cut = rows / 3;
+  double *all = positioned(s, mode);
+  check_ok(s->b->put_rows(s->ctx, mode, 0, cut, all));
+  check_ok(s->b->put_rows(s->ctx, mode, cut, rows - cut, all + cut * (uint64_t)s->p->ncomps));
+  amped_free(all);
+}
+
+static inline void bench_plan(bench *s, problem *p, const setup *how) {
+  memset(s, 0, sizeof *s);
+  s->p = p;
+  s->b = backend();
+  check_ok(amped_plan_create(&s->plan, &p->info, p->ncomps, p->value_type, how->rank, how->nranks));
+  if (how->index_type != 0)
+    s->plan.index_type = how->index_type;
+  check_ok(s->b->open(&how->options, &s->ctx));
+}
+
+static inline void bench_load(bench *s, problem *p) {
+  check_ok(s->b->prepare(s->ctx, &s->plan));
+  for (int m = 0; m < s->plan.order; m++) {
+    upload(s, p, m);
+    put_factor(s, m);
+  }
+}
+
+static inline void bench_close(bench *s) {
+  s->b->close(s->ctx);
+  amped_plan_destroy(&s->plan);
+}
+
+static inline setup alone(void) {
+  return (setup){.rank = 0, .nranks = 1, .options = {.threads = 2, .local_size = 1}};
+}
+
+/* --- comparisons -------------------------------------------------------------------------------*/
+
+static inline void near(double got, double want, double tolerance, const char *what, uint64_t row,
+                        uint64_t column) {
+  if (!(fabs(got - want) <= tolerance)) /* an assertion writes to a pipe: too slow for each */
+    ck_abort_msg("%s, row %" PRIu64 ", column %" PRIu64 ": %.17g, not %.17g within %.3g", what, row,
+                 column, got, want, tolerance);
+}
+
+/* The rows behind a rank's own ones are zero in block, which has block_rows. */
+static inline void padding_is_zero(const bench *s, int mode, const double *block) {
+  const amped_mode_plan *m = &s->plan.modes[mode];
+  uint64_t ncomps = (uint64_t)s->p->ncomps;
+  for (uint64_t i = m->rank_rows[s->plan.rank] * ncomps; i < m->block_rows * ncomps; i++)
+    near(block[i], 0.0, 0.0, "padding", i / ncomps, i % ncomps);
+}
+
+static inline double *get_output(const bench *s, int mode) {
+  uint64_t rows = s->plan.modes[mode].block_rows;
+  uint64_t cut = rows / 2;
+  double *out = doubles(rows * (uint64_t)s->p->ncomps);
+  check_ok(s->b->get_output(s->ctx, mode, 0, cut, out));
+  check_ok(s->b->get_output(s->ctx, mode, cut, rows - cut, out + cut * (uint64_t)s->p->ncomps));
+  return out;
+}
+
+/* A product of `order` numbers carries order - 1 roundings, a sum of n products, in any order,
+ * n - 1; each is half an eps, so that twice as much is left as the error may be. */
+static inline void mttkrp_is_right(const bench *s, int mode) {
+  const amped_plan *plan = &s->plan;
+  uint64_t ncomps = (uint64_t)s->p->ncomps;
+  uint64_t dim = plan->dims[mode];
+  double *want = doubles(dim * ncomps);
+  double *bound = doubles(dim * ncomps);
+  uint64_t *count = NULL;
+  amped_mttkrp_times times = {-1.0, -1.0};
+  check_ok(amped_calloc(&count, dim, sizeof *count, "a test"));
+  amped_mttkrp(&s->p->t, mode, (const double *const *)s->p->factors, s->p->ncomps, want, bound,
+               count);
+  check_ok(s->b->mttkrp(s->ctx, mode, &times));
+  ck_assert(times.copy_sec >= 0.0 && times.compute_sec >= 0.0);
+  double *got = get_output(s, mode);
+  for (uint64_t i = 0; i < dim; i++) {
+    if (!owns(plan, mode, i))
+      continue;
+    uint64_t row = amped_plan_position(plan, mode, i) - block_first(plan, mode);
+    double share = (double)(count[i] + (uint64_t)plan->order + 2) * s->p->eps;
+    for (uint64_t c = 0; c < ncomps; c++)
+      near(got[row * ncomps + c], want[i * ncomps + c], share * bound[i * ncomps + c], "MTTKRP", i,
+           c);
+  }
+  padding_is_zero(s, mode, got);
+  amped_free(got);
+  amped_free(count);
+  amped_free(bound);
+  amped_free(want);
+}
+
+static inline void all_modes_are_right(problem *p, const setup *how) {
+  bench s;
+  bench_plan(&s, p, how);
+  bench_load(&s, p);
+  for (int m = 0; m < p->t.order; m++)
+    mttkrp_is_right(&s, m);
+  mttkrp_is_right(&s, 0); /* nothing is left of the last one */
+  bench_close(&s);
+}
+
+static inline void all_ranks_are_right(problem *p, int nranks, setup how) {
+  how.nranks = nranks;
+  for (how.rank = 0; how.rank < nranks; how.rank++)
+    all_modes_are_right(p, &how);
+}
+
+#endif
