@@ -38,6 +38,15 @@ static json_t *json_dims(int order, const uint64_t *dims) {
   return array;
 }
 
+/* Text in JSON: as JSON where it is that (the options), as a string, or null where it is neither
+ * (file names and other people's labels need not be UTF-8). */
+static json_t *json_text(const char *text, bool parse) {
+  json_t *value = parse ? json_loads(text, 0, NULL) : NULL;
+  if (value == NULL && text[0] != '\0')
+    value = json_string(text);
+  return value != NULL ? value : json_null();
+}
+
 /* --- tensors --------------------------------------------------------------------------------- */
 
 static double density(const amped_tensor_info *info) {
@@ -89,12 +98,6 @@ static void say_labels(int mode, const amped_labels *labels) {
             amped_label_text(labels, labels->count - 1, last, sizeof last));
 }
 
-/* The name of a mode in JSON: names need not be UTF-8 in other people's files. */
-static json_t *json_name(const amped_labels *labels) {
-  json_t *name = labels->name != NULL ? json_string(labels->name) : NULL;
-  return name != NULL ? name : json_null();
-}
-
 static json_t *json_copies(const amped_tensor_info *info) {
   json_t *array = json_array();
   for (int m = 0; info->has_copies && m < info->order; m++) {
@@ -112,11 +115,12 @@ static json_t *json_copies(const amped_tensor_info *info) {
 
 static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
   char hash[32];
-  json_t *object = json_pack(
-      "{s:s, s:s%, s:i, s:o, s:o, s:f, s:s, s:o, s:o}", "kind", "tensor", "file", path,
-      strlen(path), "order", info->order, "dims", json_dims(info->order, info->dims), "nnz",
-      json_count(info->nnz), "density", density(info), "value_type", value_name(info->value_type),
-      "bytes_per_nonzero", json_count(nonzero_bytes(info)), "copies", json_copies(info));
+  json_t *object =
+      json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:s, s:o, s:o}", "kind", "tensor", "file",
+                json_text(path, false), "order", info->order, "dims",
+                json_dims(info->order, info->dims), "nnz", json_count(info->nnz), "density",
+                density(info), "value_type", value_name(info->value_type), "bytes_per_nonzero",
+                json_count(nonzero_bytes(info)), "copies", json_copies(info));
   if (object == NULL || !info->has_copies)
     return object;
   (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
@@ -134,8 +138,9 @@ static amped_status tell_labels(amped_tensor_file *file, json_t *names, json_t *
     amped_labels labels;
     AMPED_TRY(amped_tensor_file_labels(file, m, &labels));
     say_labels(m, &labels);
-    int failed = json_array_append_new(names, json_name(&labels)) |
-                 json_array_append_new(counts, json_count(labels.count));
+    int failed =
+        json_array_append_new(names, json_text(labels.name != NULL ? labels.name : "", false)) |
+        json_array_append_new(counts, json_count(labels.count));
     amped_labels_free(&labels);
     if (failed != 0)
       return amped_error(AMPED_FAILED, NULL, "out of memory for a JSON line");
@@ -239,21 +244,14 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
     say_labels(m, &k->labels[m]);
 }
 
-/* Text of a file in JSON: as JSON where it is that (the options), as a string, or null. */
-static json_t *json_text(const char *text, bool parse) {
-  json_t *value = parse ? json_loads(text, 0, NULL) : NULL;
-  if (value == NULL && text[0] != '\0')
-    value = json_string(text);
-  return value != NULL ? value : json_null();
-}
-
 static json_t *json_result(const char *path, const amped_ktensor *k, const record *r) {
   json_t *fit = r->sweeps > 0 ? json_real(r->fit[r->sweeps - 1]) : json_null();
-  return json_pack("{s:s, s:s%, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "result", "file",
-                   path, strlen(path), "ncomps", k->ncomps, "dims", json_dims(k->order, k->dims),
-                   "fit", fit, "sweeps", json_count(r->sweeps), "stop_reason",
-                   json_text(r->stop_reason, false), "input", json_text(r->input, false), "version",
-                   json_text(r->version, false), "options", json_text(r->options, true));
+  return json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "result", "file",
+                   json_text(path, false), "ncomps", k->ncomps, "dims",
+                   json_dims(k->order, k->dims), "fit", fit, "sweeps", json_count(r->sweeps),
+                   "stop_reason", json_text(r->stop_reason, false), "input",
+                   json_text(r->input, false), "version", json_text(r->version, false), "options",
+                   json_text(r->options, true));
 }
 
 static amped_status info_result(const amped_options *o, amped_json *json) {

@@ -50,7 +50,6 @@ amped_status amped_comm_start(amped_comm *comm) {
                                       &comm->node));
   AMPED_MPI(comm, MPI_Comm_rank(comm->node, &comm->local_rank));
   AMPED_MPI(comm, MPI_Comm_size(comm->node, &comm->local_size));
-  AMPED_MPI(comm, MPI_Comm_free(&comm->node));
   first_on_node = comm->local_rank == 0;
   AMPED_MPI(comm, MPI_Allreduce(&first_on_node, &comm->nodes, 1, MPI_INT, MPI_SUM, comm->mpi));
   comm->cuda_aware = mpi_takes_device_pointers();
@@ -92,8 +91,8 @@ void amped_comm_check(const amped_comm *comm, int code, const char *call) {
   if (code == MPI_SUCCESS)
     return;
   (void)MPI_Error_string(code, reason, &length);
-  amped_comm_abort(comm, amped_error(AMPED_FAILED, NULL, "rank %d: %.60s: %s; check the MPI set-up",
-                                     comm->rank, call, reason));
+  amped_comm_abort(comm, amped_error(AMPED_FAILED, NULL, "rank %d: %.*s: %s; check the MPI set-up",
+                                     comm->rank, (int)strcspn(call, "("), call, reason));
 }
 
 void amped_comm_sum(const amped_comm *comm, double *values, int count) {

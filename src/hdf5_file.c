@@ -119,17 +119,23 @@ void amped_hdf5_close(amped_hdf5 *file) {
 }
 
 amped_status amped_hdf5_create(const char *file_name, const char *path, amped_hdf5 *out) {
+  amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   out->path = path;
   out->writing = true;
   AMPED_TRY(start_library());
-  hid_t list = access_list();
-  if (list < 0)
-    return amped_hdf5_failed(out, "the", "HDF5 file");
-  out->id = H5Fcreate(file_name, H5F_ACC_TRUNC, H5P_DEFAULT, list);
-  out->open = out->id >= 0;
-  amped_status status = out->open ? AMPED_OK : amped_hdf5_failed(out, "the", "HDF5 file");
-  (void)H5Pclose(list);
+  hid_t access = access_list();
+  hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+  if (access >= 0 && creation >= 0 && H5Pset_obj_track_times(creation, false) >= 0) {
+    out->id = H5Fcreate(file_name, H5F_ACC_TRUNC, creation, access);
+    out->open = out->id >= 0;
+  }
+  if (!out->open)
+    status = amped_hdf5_failed(out, "the", "HDF5 file");
+  if (creation >= 0)
+    (void)H5Pclose(creation);
+  if (access >= 0)
+    (void)H5Pclose(access);
   return status;
 }
 
@@ -198,10 +204,15 @@ amped_status amped_hdf5_same(amped_hdf5 *file, const char *a, const char *b, boo
 }
 
 amped_status amped_hdf5_make_group(amped_hdf5 *file, const char *name) {
-  hid_t group = H5Gcreate2(file->id, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  if (group < 0 || H5Gclose(group) < 0)
-    return amped_hdf5_failed(file, "group", name);
-  return AMPED_OK;
+  hid_t group = H5I_INVALID_HID;
+  hid_t list = H5Pcreate(H5P_GROUP_CREATE);
+  if (list >= 0 && H5Pset_obj_track_times(list, false) >= 0)
+    group = H5Gcreate2(file->id, name, H5P_DEFAULT, list, H5P_DEFAULT);
+  amped_status status =
+      group < 0 || H5Gclose(group) < 0 ? amped_hdf5_failed(file, "group", name) : AMPED_OK;
+  if (list >= 0)
+    (void)H5Pclose(list);
+  return status;
 }
 
 amped_status amped_hdf5_link(amped_hdf5 *file, const char *target, const char *name) {

@@ -596,7 +596,6 @@ amped_status amped_options_parse(int argc, char **argv, amped_options *o, bool *
   opterr = 0;
   optind = 1;
   for (;;) {
-    int at = optind;
     int c = getopt_long(argc, argv, shorts, longs, NULL);
     if (c == -1)
       break;
@@ -611,11 +610,11 @@ amped_status amped_options_parse(int argc, char **argv, amped_options *o, bool *
       return AMPED_OK;
     }
     if (c == ':')
-      return amped_error(AMPED_USAGE, NULL, "%s needs a value; see amped_mpi %s --help", argv[at],
+      return amped_error(AMPED_USAGE, NULL, "%s needs a value; see amped_mpi %s --help", argv[optind - 1],
                          o->command->name);
     if (c == '?') {
       char letter[3] = {'-', (char)optopt, '\0'};
-      const char *bad = argv[at];
+      const char *bad = argv[optind - 1]; /* getopt moves files behind options */
       if (optopt >= 256) /* a value for an option that takes none */
         return amped_error(AMPED_USAGE, NULL, "--%s takes no value", rows[optopt - 256].name);
       return refuse_option(o->command, optopt != 0 && strncmp(bad, "--", 2) != 0 ? letter : bad);

@@ -219,9 +219,10 @@ amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const
     return AMPED_OK;
   if (how == AMPED_DUPLICATES_ERROR)
     return amped_error(AMPED_BAD_INPUT, where,
-                       "%" PRIu64 " nonzeros repeat a coordinate, the first is %s; correct them "
-                       "or use --duplicates=sum or keep",
-                       repeats, coordinate_text(t, first, text, sizeof text));
+                       "%" PRIu64 " duplicate%s of coordinates, the first is %s; correct them or "
+                       "use --duplicates=sum or keep",
+                       repeats, repeats == 1 ? "" : "s",
+                       coordinate_text(t, first, text, sizeof text));
   return sum_duplicates(t, where);
 }
 

@@ -17,6 +17,7 @@ enum { STREAM_INDEX = 1, STREAM_SCATTER, STREAM_VALUE };
 
 /* Draws for each nonzero asked for, after which the skew is said to be too strong. */
 #define MAX_DRAWS 64
+#define MORE_DRAWS (UINT64_C(1) << 20)
 
 #define DRAW_CHUNK (UINT64_C(1) << 22)
 #define BINS 1024
@@ -225,7 +226,7 @@ static uint64_t next_draws(uint64_t nnz, uint64_t have, uint64_t fresh, uint64_t
 static amped_status draw_distinct(const amped_synth_spec *spec, const law *laws,
                                   amped_sptensor *t) {
   amped_status status = AMPED_OK;
-  uint64_t limit = spec->nnz * MAX_DRAWS + BINS * BINS;
+  uint64_t limit = spec->nnz * MAX_DRAWS + MORE_DRAWS;
   uint64_t drawn = 0;
   uint64_t fresh = 0;
   uint64_t last = 0;

@@ -223,7 +223,7 @@ START_TEST(duplicates_are_refused_where_told_and_sums_must_be_finite) {
   make_line(&t, 5);
   t.indices[2][3] = 2;
   t.indices[2][4] = 2;
-  check_fails(AMPED_BAD_INPUT, "2 nonzeros repeat a coordinate, the first is (1, 1, 3)",
+  check_fails(AMPED_BAD_INPUT, "2 duplicates of coordinates, the first is (1, 1, 3)",
               amped_sptensor_merge(&t, AMPED_DUPLICATES_ERROR, "here", &found));
   t.values[2] = t.values[3] = t.values[4] = 1e308;
   check_fails(AMPED_BAD_INPUT, "here: the values at (1, 1, 3) add up to infinity",

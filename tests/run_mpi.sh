@@ -9,7 +9,7 @@ cd "$scratch" || exit 99
 double_tol=1e-10
 float_tol=2e-5
 
-"$amped" generate a.h5 --dims=57x1x31 --nnz=900 --skew=0.7 --seed=3 -q || fail "generate a"
+"$amped" generate a.h5 --dims=57x1x31 --nnz=600 --skew=0.7 --seed=3 -q || fail "generate a"
 "$amped" generate b.h5 --dims=40,3,200,17 --nnz=5k --skew=0,0,1.1,0.5 --seed=4 -q || fail "generate b"
 "$amped" generate c.h5 --dims=9x8x7x6x5 --nnz=700 --seed=5 -q || fail "generate c"
 "$amped" generate one.h5 --dims=3x3x3 --nnz=1 --seed=6 -q || fail "generate one"
