@@ -43,4 +43,8 @@ AC_DEFUN([AMPED_CHECK_BLAS], [
     [AC_MSG_ERROR([no CBLAS (with cblas.h) and LAPACK found (config.log says what was tried);
   install OpenBLAS (Debian, Ubuntu: apt-get install libopenblas-dev), or say what to link:
   --with-blas="-L/path -lopenblas", with CPPFLAGS=-I/path/to/include for cblas.h])])
+  amped_saved_libs=$LIBS
+  LIBS="$BLAS_LIBS $LIBS"
+  AC_CHECK_FUNCS([openblas_set_num_threads])
+  LIBS=$amped_saved_libs
 ])

@@ -192,6 +192,7 @@ static amped_status decompose(amped_run_state *run, const amped_options *o, cons
   AMPED_TRY(set_start(run, o));
   AMPED_TRY(amped_cpd_als(&parts, &als_options, &als));
   amped_status status = o->nowrite ? AMPED_OK : save(run, o, &als, path);
+  amped_report_memory(run);
   if (status == AMPED_OK)
     status = amped_comm_agree(&run->comm, tell_end(run, &als, o->nowrite ? NULL : path));
   amped_als_result_free(&als);

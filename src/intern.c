@@ -59,6 +59,11 @@ uint64_t amped_intern_find(const amped_intern *in, uint64_t hash, const char *st
   return slot_of(in, hash, string, length)->id - 1; /* 0 - 1 is NONE */
 }
 
+void amped_intern_prefetch(const amped_intern *in, uint64_t hash) {
+  if (in->slots != NULL)
+    __builtin_prefetch(&in->slots[hash & (in->slots_capacity - 1)]);
+}
+
 /* Twice as many slots; the strings stay where they are. */
 static amped_status grow_slots(amped_intern *in) {
   uint64_t capacity = in->slots_capacity > 0 ? in->slots_capacity * 2 : FIRST_SLOTS;
@@ -78,11 +83,14 @@ static amped_status grow_slots(amped_intern *in) {
   return AMPED_OK;
 }
 
-static amped_status reserve(amped_intern *in, uint64_t length) {
+/* A table at most half full: short chains, and always a free slot. */
+static amped_status reserve_slot(amped_intern *in) {
+  return in->count >= in->slots_capacity / 2 ? grow_slots(in) : AMPED_OK;
+}
+
+static amped_status reserve_string(amped_intern *in, uint64_t length) {
   uint64_t used = in->count > 0 ? in->offsets[in->count] : 0;
   uint64_t need = 0;
-  if (in->slots_capacity == 0 || in->count >= in->slots_capacity / 2)
-    AMPED_TRY(grow_slots(in));
   if (in->count + 2 > in->offsets_capacity) {
     uint64_t capacity = in->offsets_capacity + in->offsets_capacity / 2 + FIRST_STRINGS;
     AMPED_TRY(amped_realloc(&in->offsets, capacity, sizeof *in->offsets, "labels"));
@@ -101,15 +109,16 @@ static amped_status reserve(amped_intern *in, uint64_t length) {
 
 amped_status amped_intern_add(amped_intern *in, uint64_t hash, const char *string, uint64_t length,
                               uint64_t *id) {
-  *id = amped_intern_find(in, hash, string, length);
-  if (*id != AMPED_INTERN_NONE)
-    return AMPED_OK;
-  AMPED_TRY(reserve(in, length));
-  *id = in->count;
-  *slot_of(in, hash, string, length) = (amped_intern_slot){hash, in->count + 1};
-  memcpy(in->bytes + in->offsets[in->count], string, length);
-  in->offsets[in->count + 1] = in->offsets[in->count] + length;
-  in->count++;
+  AMPED_TRY(reserve_slot(in));
+  amped_intern_slot *slot = slot_of(in, hash, string, length);
+  if (slot->id == 0) {
+    AMPED_TRY(reserve_string(in, length));
+    memcpy(in->bytes + in->offsets[in->count], string, length);
+    in->offsets[in->count + 1] = in->offsets[in->count] + length;
+    in->count++;
+    *slot = (amped_intern_slot){hash, in->count};
+  }
+  *id = slot->id - 1;
   return AMPED_OK;
 }
 

@@ -27,6 +27,10 @@ typedef struct amped_intern {
 
 uint64_t amped_intern_hash(const char *string, uint64_t length);
 
+/* Start fetching what finding or adding a string of this hash will touch first: in a large table
+ * the wait for memory is most of the time, and several waits can overlap. */
+void amped_intern_prefetch(const amped_intern *in, uint64_t hash);
+
 /* The number of a string, or AMPED_INTERN_NONE. */
 uint64_t amped_intern_find(const amped_intern *in, uint64_t hash, const char *string,
                            uint64_t length);

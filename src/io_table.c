@@ -13,6 +13,8 @@
 
 /* Marks an index as a number of the piece's own new strings: no mode has 2^63 labels. */
 #define FRESH (UINT64_C(1) << 63)
+/* Strings whose place in a table is fetched while those before them are entered. */
+#define AHEAD 16
 
 /* What the parser of one piece keeps: strings that no block before held. All threads look strings
  * up in the tables of the whole file, which change between blocks only; new strings are few, and
@@ -36,36 +38,59 @@ typedef struct reader {
 
 /* ---- one row ---- */
 
+/* A key as it will be a label, and its hash. */
+typedef struct key {
+  const char *string;
+  uint64_t length;
+  uint64_t hash;
+} key;
+
+/* Take the keys of all modes off their cells. false with piece->status on failure. */
+static bool take_keys(const reader *r, amped_piece *piece, share *s, const amped_cell *cells,
+                      key *keys) {
+  uint64_t need = 0;
+  for (int m = 0; m < r->header.order; m++)
+    if (cells[m].doubled)
+      need += (uint64_t)(cells[m].end - cells[m].begin);
+  if (need > s->scratch_bytes) {
+    s->scratch_bytes = 0;
+    amped_free(s->scratch);
+    piece->status = amped_alloc(&s->scratch, need, 1, "a label");
+    if (piece->status != AMPED_OK)
+      return false;
+    s->scratch_bytes = need;
+  }
+  char *scratch = s->scratch;
+  for (int m = 0; m < r->header.order; m++) {
+    key *k = &keys[m];
+    k->string = cells[m].begin;
+    k->length = (uint64_t)(cells[m].end - cells[m].begin);
+    if (cells[m].doubled) {
+      k->length = amped_csv_unquote(&cells[m], scratch);
+      k->string = scratch;
+      scratch += k->length;
+    }
+    k->hash = amped_intern_hash(k->string, k->length);
+    amped_intern_prefetch(&r->labels[m], k->hash);
+  }
+  return true;
+}
+
 /* The number of a key; FRESH where it is the piece's own. false with piece->status on failure. */
 static bool key_index(const reader *r, amped_piece *piece, share *s, int m, const amped_cell *cell,
-                      uint64_t *index) {
-  const char *string = cell->begin;
-  uint64_t length = (uint64_t)(cell->end - cell->begin);
-  if (cell->doubled) {
-    if (length > s->scratch_bytes) {
-      s->scratch_bytes = 0;
-      amped_free(s->scratch);
-      piece->status = amped_alloc(&s->scratch, length, 1, "a label");
-      if (piece->status != AMPED_OK)
-        return false;
-      s->scratch_bytes = length;
-    }
-    length = amped_csv_unquote(cell, s->scratch);
-    string = s->scratch;
-  }
-  uint64_t hash = amped_intern_hash(string, length);
-  *index = amped_intern_find(&r->labels[m], hash, string, length);
+                      const key *k, uint64_t *index) {
+  *index = amped_intern_find(&r->labels[m], k->hash, k->string, k->length);
   if (*index != AMPED_INTERN_NONE)
     return true;
   uint64_t before = s->fresh[m].count;
-  piece->status = amped_intern_add(&s->fresh[m], hash, string, length, index);
+  piece->status = amped_intern_add(&s->fresh[m], k->hash, k->string, k->length, index);
   if (piece->status != AMPED_OK)
     return false;
-  if (s->fresh[m].count > before && !amped_csv_is_utf8(string, string + length)) {
+  if (s->fresh[m].count > before && !amped_csv_is_utf8(k->string, k->string + k->length)) {
     char excerpt[AMPED_EXCERPT_BYTES];
-    amped_piece_fail(piece, cell->begin,
-                     "column \"%.100s\": \"%s\" is not UTF-8 text; convert the file",
-                     r->header.modes[m], amped_number_excerpt(excerpt, string, string + length));
+    amped_piece_fail(
+        piece, cell->begin, "column \"%.100s\": \"%s\" is not UTF-8 text; convert the file",
+        r->header.modes[m], amped_number_excerpt(excerpt, k->string, k->string + k->length));
     return false;
   }
   *index |= FRESH;
@@ -127,6 +152,7 @@ static void parse_piece(const reader *r, amped_piece *piece, share *s) {
     amped_intern_clear(&s->fresh[m]);
   for (const char *p = piece->begin; p < piece->end;) {
     amped_cell cells[AMPED_MAX_ORDER + 1];
+    key keys[AMPED_MAX_ORDER];
     uint64_t index[AMPED_MAX_ORDER];
     double value = 1.0;
     if (is_blank_line(p)) {
@@ -136,8 +162,10 @@ static void parse_piece(const reader *r, amped_piece *piece, share *s) {
     p = cut_row(r, piece, p, cells);
     if (p == NULL)
       return;
+    if (!take_keys(r, piece, s, cells, keys))
+      return;
     for (int m = 0; m < t->order; m++)
-      if (!key_index(r, piece, s, m, &cells[m], &index[m]))
+      if (!key_index(r, piece, s, m, &cells[m], &keys[m], &index[m]))
         return;
     if (r->header.value != NULL && !cell_value(r, piece, &cells[AMPED_ROLE_VALUE], &value))
       return;
@@ -151,24 +179,39 @@ static void parse_piece(const reader *r, amped_piece *piece, share *s) {
 
 /* ---- one block ---- */
 
+/* Numbers of a piece's new strings in the table of the whole file. */
+static amped_status number_strings(amped_intern *labels, const amped_intern *fresh,
+                                   uint64_t *numbers) {
+  uint64_t hashes[AHEAD];
+  for (uint64_t next = 0; next < fresh->count + AHEAD; next++) {
+    uint64_t *hash = &hashes[next % AHEAD];
+    if (next >= AHEAD) {
+      uint64_t k = next - AHEAD;
+      AMPED_TRY(amped_intern_add(labels, *hash, fresh->bytes + fresh->offsets[k],
+                                 fresh->offsets[k + 1] - fresh->offsets[k], &numbers[k]));
+    }
+    if (next < fresh->count) {
+      *hash = amped_intern_hash(fresh->bytes + fresh->offsets[next],
+                                fresh->offsets[next + 1] - fresh->offsets[next]);
+      amped_intern_prefetch(labels, *hash);
+    }
+  }
+  return AMPED_OK;
+}
+
 /* Number the new strings of mode m for the whole file and put the numbers into the rows. */
 static amped_status number_mode(reader *r, int m, int count) {
   uint64_t *indices = r->rows.tensor->indices[m];
   uint64_t *numbers = NULL;
   amped_status status = AMPED_OK;
-  for (int i = 0; i < count && status == AMPED_OK; i++) {
+  for (int i = 0; i < count; i++) {
     const amped_piece *piece = &r->pieces[i];
     const amped_intern *fresh = &r->shares[i].fresh[m];
     if (fresh->count == 0)
       continue;
     amped_free(numbers);
     AMPED_GO(end, amped_alloc(&numbers, fresh->count, sizeof *numbers, "labels"));
-    for (uint64_t k = 0; k < fresh->count; k++) {
-      const char *string = fresh->bytes + fresh->offsets[k];
-      uint64_t length = fresh->offsets[k + 1] - fresh->offsets[k];
-      AMPED_GO(end, amped_intern_add(&r->labels[m], amped_intern_hash(string, length), string,
-                                     length, &numbers[k]));
-    }
+    AMPED_GO(end, number_strings(&r->labels[m], fresh, numbers));
     for (uint64_t row = piece->row; row < piece->row + piece->rows; row++)
       if ((indices[row] & FRESH) != 0)
         indices[row] = numbers[indices[row] & ~FRESH];

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -238,6 +239,24 @@ void amped_report_distributed(amped_run_state *run) {
   amped_say("read and distributed %d copies in %.2f s (%s nonzeros/s)", run->plan.order, s.max,
             amped_format_count(rate, nonzeros / (s.max > 0.0 ? s.max : 1e-9)));
   amped_say("exchange: %s", amped_exchange_describe(run->exchange));
+  if (amped_log_is_verbose())
+    amped_report_memory(run);
+}
+
+void amped_report_memory(amped_run_state *run) {
+  struct rusage usage;
+  double bytes = 0.0;
+  double root = 0.0;
+  char a[32];
+  char b[32];
+  if (getrusage(RUSAGE_SELF, &usage) == 0)
+    bytes = 1024.0 * (double)usage.ru_maxrss;
+  root = run->comm.rank == 0 ? bytes : 0.0;
+  root = amped_comm_spread(&run->comm, root).max;
+  amped_spread others = amped_comm_spread(&run->comm, run->comm.rank == 0 ? 0.0 : bytes);
+  amped_say_verbose("peak host memory: rank 0 %s, any other rank at most %s",
+                    amped_format_bytes(a, (uint64_t)root),
+                    amped_format_bytes(b, (uint64_t)others.max));
 }
 
 amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {

@@ -17,6 +17,8 @@ amped_status amped_report_start(amped_run_state *run, const amped_options *optio
 amped_status amped_report_plan(amped_run_state *run, const amped_options *options,
                                const amped_memory_need *need);
 void amped_report_distributed(amped_run_state *run);
+/* With -v: the most host memory that rank 0 and the others have held. */
+void amped_report_memory(amped_run_state *run);
 amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *sweep);
 
 /* "float32" or "float64". */

@@ -7,6 +7,9 @@
 #include "mem.h"
 #include "tensor_layout.h"
 
+/* Fewer nonzeros are done before other threads have woken. */
+#define WORTH_THREADS 4096
+
 /* Nonzeros of one slab, as stored and widened. */
 typedef struct slab {
   uint64_t count;
@@ -47,7 +50,7 @@ static amped_status slab_read(slab *s, amped_tensor_file *file, int mode, uint64
   uint64_t left = info->nnz - first;
   s->count = left < AMPED_HDF5_CHUNK ? left : AMPED_HDF5_CHUNK;
   AMPED_TRY(amped_tensor_file_read(file, mode, first, s->count, s->narrow, s->narrow_values));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (s->count >= WORTH_THREADS)
   for (uint64_t i = 0; i < s->count; i++) {
     for (int m = 0; m < info->order; m++)
       s->indices[m][i] = amped_index_get(s->narrow[m], info->index_types[m], i);
@@ -139,7 +142,7 @@ static amped_status scan_order(scan *s, const slab *b) {
   uint64_t bad = 0;
   uint64_t hash = 0;
   const int order = s->info->order;
-#pragma omp parallel for schedule(static) reduction(+ : bad, hash)
+#pragma omp parallel for schedule(static) reduction(+ : bad, hash) if (b->count >= WORTH_THREADS)
   for (uint64_t i = 0; i < b->count; i++) {
     uint64_t index[AMPED_MAX_ORDER];
     for (int m = 0; m < order; m++)

@@ -9,6 +9,9 @@
 #include "mem.h"
 #include "tensor_layout.h"
 
+/* Fewer nonzeros are done before other threads have woken. */
+#define WORTH_THREADS 4096
+
 typedef struct writer {
   amped_hdf5 hdf5;
   const char *path;
@@ -63,7 +66,7 @@ static void narrow_indices(writer *w, int m, uint64_t first, uint64_t n) {
   const uint64_t *indices = w->tensor->indices[m] + first;
   void *buffer = w->buffer;
   amped_itype type = w->index_types[m];
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n >= WORTH_THREADS)
   for (uint64_t i = 0; i < n; i++)
     amped_index_put(buffer, type, i, indices[i]);
 }
@@ -72,7 +75,7 @@ static void narrow_values(writer *w, uint64_t first, uint64_t n) {
   const double *values = w->tensor->values + first;
   void *buffer = w->buffer;
   amped_vtype type = w->value_type;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n >= WORTH_THREADS)
   for (uint64_t i = 0; i < n; i++)
     amped_value_put(buffer, type, i, values[i]);
 }

@@ -31,7 +31,7 @@ static recipe plain(void) {
 static void write_list(const char *path, recipe r) {
   hid_t file = testing_h5_create(path);
   for (int m = 0; m < 3; m++) {
-    char name[16];
+    char name[32];
     uint64_t indices[4];
     for (int k = 0; k < 4; k++)
       indices[k] = coordinates[m][k] + r.base;

@@ -1,5 +1,6 @@
 /* The format of a name, options that a format does not have, and reading by suffix. */
 #include "io.h"
+#include "io_tns.h"
 #include "testing.h"
 
 START_TEST(suffixes_tell_formats) {
@@ -43,7 +44,7 @@ START_TEST(options_of_other_formats_are_refused) {
   check_no_leak();
 }
 
-START_TEST(files_are_read_by_their_suffix) {
+START_TEST(files_are_read_by_their_suffix, a_truncated_compressed_file_is_told) {
   amped_read_options o = {.index_base = AMPED_BASE_AUTO};
   amped_sptensor t = {0};
   char path[256];
@@ -64,5 +65,29 @@ START_TEST(files_are_read_by_their_suffix) {
   check_no_leak();
 }
 
+START_TEST(a_truncated_compressed_file_is_told) {
+  amped_read_options o = {.index_base = AMPED_BASE_AUTO};
+  static const char *const names[] = {"cut.tns.gz", "cut.tns.zst"};
+  amped_sptensor t = {0};
+  check_ok(amped_sptensor_create(&t, 3, 100));
+  for (int m = 0; m < 3; m++)
+    t.dims[m] = 100;
+  for (uint64_t k = 0; k < 100; k++) {
+    t.indices[0][k] = t.indices[1][k] = t.indices[2][k] = k;
+    t.values[k] = 1.0 / (double)(k + 1);
+  }
+  for (size_t i = 0; i < 2; i++) {
+    amped_sptensor back = {0};
+    const char *path = testing_path(names[i]);
+    check_ok(amped_tns_write(path, &t));
+    ck_assert_int_eq(truncate(path, 500), 0);
+    check_fails(AMPED_BAD_INPUT, "truncated", amped_io_read(path, &o, &back));
+    ck_assert_ptr_null(back.values);
+    unlink(path);
+  }
+  amped_sptensor_free(&t);
+  check_no_leak();
+}
+
 TESTING_MAIN("io", suffixes_tell_formats, options_of_other_formats_are_refused,
-             files_are_read_by_their_suffix)
+             files_are_read_by_their_suffix, a_truncated_compressed_file_is_told)

@@ -138,7 +138,7 @@ static void write_plain(const char *path, hid_t type) {
   testing_h5_array(file, "/weights", type, H5T_NATIVE_DOUBLE, 2, values, H5P_DEFAULT);
   h5(H5Gclose(h5(H5Gcreate2(file, "/factors", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
   for (int m = 0; m < 3; m++) {
-    char name[16];
+    char name[32];
     (void)snprintf(name, sizeof name, "/factors/%d", m);
     testing_h5_matrix(file, name, type, H5T_NATIVE_DOUBLE, rows[m], 2, values);
   }

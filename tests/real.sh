@@ -10,20 +10,23 @@ cd "$scratch" || exit 99
 
 dims_of() { tr -d ' \n' <"$1" | sed -n 's/.*"dims":\[\([0-9,]*\)\].*/\1/p'; }
 
-# Every tensor: nonzeros and norm as recorded, exactly for integers.
+# Every tensor: nonzeros and norm as recorded. The recorded norm is that of the stored entries, ours
+# is the tensor's: they are the same thing where no coordinate is stored twice.
 for json in "$data"/*.json; do
   name=$(basename "$json" .json)
   test -f "$data/$name.tns.gz" || continue
-  expect 0 "" "$amped" convert "$data/$name.tns.gz" "$name.h5" --dims="$(dims_of "$json")" -q
+  expect 0 "" "$amped" convert "$data/$name.tns.gz" "$name.h5" --dims="$(dims_of "$json")" \
+    --duplicates=keep -q
   expect 0 "" "$amped" info "$name.h5" --json=info.json -q
   same "$name: nonzeros" "$(field nnz info.json)" "$(field stored "$json")"
+  test "$(field duplicate_coordinates "$json")" = 0 || continue
   norm=$(field frobenius "$json")
   close "$name: norm" "$(field norm info.json)" "$norm" "$(awk -v n="$norm" 'BEGIN { print 1e-12 * n }')"
 done
 
-# fit NAME R SWEEPS LOW HIGH: the best of some starts on different numbers of ranks lies in the
-# recorded range; the range is over five starts or fewer, so it is widened by a tenth of itself on
-# both sides, and by 0.2 % of the fit.
+# fit NAME R SWEEPS LOW HIGH: the best of four starts, one on each number of ranks. It is at least the
+# least that the recorded starts reached; other starts may find a better optimum, so the upper end
+# leaves room for 5 %.
 fit() {
   best=0
   for ranks in 1 2 3 4; do
@@ -32,10 +35,10 @@ fit() {
     best=$(awk -v a="$best" -v b="$(field fit fit.json)" 'BEGIN { print (b > a) ? b : a }')
   done
   if awk -v f="$best" -v lo="$4" -v hi="$5" \
-    'BEGIN { w = 0.1 * (hi - lo) + 0.002 * hi; exit !(f >= lo - w && f <= hi + w) }'; then
+    'BEGIN { exit !(f >= lo - 5e-5 && f <= 1.05 * hi) }'; then
     pass
   else
-    fail "$1: best fit $best is not within $4 .. $5"
+    fail "$1: best fit $best is not within $4 .. 1.05 * $5"
   fi
 }
 fit amino 3 100 0.8903 0.974951

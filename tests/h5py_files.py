@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""Files of other programs, for the tests: made and read with plain h5py.
+
+  h5py_files.py have                     status 0 where numpy and h5py are there
+  h5py_files.py coo NESTING OUT.h5       a binsparse coordinate list; NESTING: flat, nested, both
+  h5py_files.py coo1 OUT.h5              the same with index_base 1, int64 indices, deflate
+  h5py_files.py init OUT.h5 R D0 D1 ...  a start for --init: weights and factors alone
+  h5py_files.py tensor FILE.h5           check a tensor file of ours against its own COO
+  h5py_files.py result FILE.h5           check a result: shapes, unit columns, order of weights
+
+The coordinate list is always the same 3 x 4 x 5 tensor of 4 nonzeros:
+  (0,3,4) 1.0, (0,1,0) -2.0, (1,0,2) 3.0, (2,2,1) 4.0
+"""
+import json
+import sys
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    sys.exit("skipped: %s" % missing)
+
+COORDINATES = np.array([[0, 0, 1, 2], [3, 1, 0, 2], [4, 0, 2, 1]])
+VALUES = np.array([1.0, -2.0, 3.0, 4.0])
+
+
+def write_coo(path, nesting, base=0, index_type=np.uint32, **storage):
+    keys = {
+        "version": "0.1",
+        "format": "custom",
+        "shape": [3, 4, 5],
+        "number_of_stored_values": 4,
+        "custom": {"level": {"level_desc": "sparse", "rank": 3,
+                             "level": {"level_desc": "element"}}},
+        "data_types": {"values": "float32"},
+    }
+    if base:
+        keys["index_base"] = base
+    for m in range(3):
+        keys["data_types"]["indices_%d" % m] = np.dtype(index_type).name
+    text = {"flat": keys, "nested": {"binsparse": keys},
+            "both": dict(keys, binsparse=keys)}[nesting]
+    with h5py.File(path, "w") as f:
+        f.attrs["binsparse"] = json.dumps(text)
+        for m in range(3):
+            f.create_dataset("indices_%d" % m, data=(COORDINATES[m] + base).astype(index_type),
+                             **storage)
+        f.create_dataset("values", data=VALUES.astype(np.float32), **storage)
+
+
+def write_init(path, ncomps, dims):
+    random = np.random.RandomState(7)
+    with h5py.File(path, "w") as f:
+        f["weights"] = np.ones(ncomps, dtype=np.float32)
+        for m, dim in enumerate(dims):
+            f["factors/%d" % m] = random.rand(dim, ncomps)
+
+
+def coordinates_of(group, order):
+    return [group["indices_%d" % m][:].astype(np.uint64) for m in range(order)]
+
+
+def check_tensor(path):
+    with h5py.File(path, "r") as f:
+        text = json.loads(f.attrs["binsparse"])
+        order, nnz, dims = int(f.attrs["order"]), int(f.attrs["nnz"]), list(f.attrs["dims"])
+        assert f.attrs["amped_format"].decode() == "tensor" and f.attrs["amped_version"] == 1
+        for keys in (text, text["binsparse"]):
+            assert keys["shape"] == [int(d) for d in dims] and len(dims) == order
+            assert keys["number_of_stored_values"] == nnz
+            for name, kind in keys["data_types"].items():
+                assert f[name].dtype == np.dtype(kind), name
+        root, values = coordinates_of(f, order), f["values"][:]
+        assert f["values"] == f["amped/mode_0/values"]
+        for m in range(order):
+            g = f["amped/mode_%d" % m]
+            copy = coordinates_of(g, order)
+            keys = [m] + [k for k in range(order) if k != m]
+            # A stable sort of the root's list by this mode first is the copy.
+            by = np.lexsort([root[k] for k in reversed(keys)])
+            for k in range(order):
+                assert (copy[k] == root[k][by]).all(), (m, k)
+            assert (g["values"][:] == values[by]).all(), m
+            counts = np.bincount((copy[m] // g.attrs["width"]).astype(np.int64),
+                                 minlength=int(g.attrs["idp_count"]))
+            assert (counts == g["idp_nnz"][:]).all(), m
+            rows, first, count = np.unique(copy[m], return_index=True, return_counts=True)
+            heavy = count > nnz // 1024
+            expected = np.stack([rows[heavy], first[heavy], count[heavy]], axis=1)
+            assert (g["heavy_rows"][:] == expected).all(), m
+            if "labels/mode_%d" % m in f:
+                offsets = f["labels/mode_%d/offsets" % m][:]
+                raw = f["labels/mode_%d/bytes" % m][:].tobytes()
+                assert len(offsets) == dims[m] + 1 and offsets[-1] == len(raw)
+                raw.decode("utf-8")
+        unique = {}
+        for k in range(nnz):
+            at = tuple(int(root[m][k]) for m in range(order))
+            unique[at] = unique.get(at, 0.0) + float(values[k])
+        norm = sum(v * v for v in unique.values())
+        assert abs(norm - f.attrs["norm_squared"]) <= 1e-14 * nnz * norm, norm
+
+
+def check_result(path):
+    with h5py.File(path, "r") as f:
+        assert f.attrs["amped_format"].decode() == "ktensor"
+        weights = f["weights"][:]
+        factors = [f["factors/%d" % m][:] for m in range(len(f["factors"]))]
+        assert (np.diff(weights) <= 0).all()
+        assert [len(a) for a in factors] == list(f.attrs["input_dims"])
+        for a in factors:
+            assert a.shape[1] == len(weights)
+            norms = np.sqrt((a * a).sum(axis=0))
+            assert ((abs(norms - 1) < 1e-5) | (norms == 0)).all(), norms
+        json.loads(f.attrs["options"])
+        assert np.isfinite(f["fit"][:]).all()
+
+
+def main(args):
+    if args[:1] == ["have"]:
+        return
+    if args[:1] == ["coo"] and len(args) == 3:
+        write_coo(args[2], args[1])
+    elif args[:1] == ["coo1"] and len(args) == 2:
+        write_coo(args[1], "flat", base=1, index_type=np.int64, compression="gzip", shuffle=True)
+    elif args[:1] == ["init"] and len(args) > 3:
+        write_init(args[1], int(args[2]), [int(d) for d in args[3:]])
+    elif args[:1] == ["tensor"] and len(args) == 2:
+        check_tensor(args[1])
+    elif args[:1] == ["result"] and len(args) == 2:
+        check_result(args[1])
+    else:
+        sys.exit(__doc__)
+
+
+main(sys.argv[1:])
