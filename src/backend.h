@@ -27,7 +27,7 @@ typedef enum amped_kernel {
 } amped_kernel;
 
 typedef struct amped_backend_options {
-  int threads; /* OpenMP threads of this rank, 0: cores of the node / ranks on it */
+  int threads; /* OpenMP threads of this rank, at least 1 */
   int local_rank;
   int local_size;
   bool share_gpus; /* allow several ranks on one GPU */

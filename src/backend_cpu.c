@@ -3,10 +3,8 @@
 #endif
 
 #include <cblas.h>
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "backend.h"
 #include "mem.h"
@@ -37,11 +35,6 @@ static void cpu_before_mpi(int local_rank) {
   (void)local_rank;
 }
 
-static int cores_of_this_process(void) {
-  int cores = omp_get_num_procs();
-  return cores > 0 ? cores : 1;
-}
-
 static amped_status cpu_open(const amped_backend_options *options, amped_context **out) {
   amped_context *ctx = NULL;
   *out = NULL;
@@ -54,17 +47,10 @@ static amped_status cpu_open(const amped_backend_options *options, amped_context
                        "--backend=cuda");
   AMPED_TRY(amped_calloc(&ctx, 1, sizeof *ctx, "the CPU context"));
   ctx->threads = options->threads;
-  if (ctx->threads == 0) /* a launcher that binds ranks to cores has shared them out already */
-    ctx->threads = cores_of_this_process() >= (int)sysconf(_SC_NPROCESSORS_ONLN)
-                       ? cores_of_this_process() / options->local_size
-                       : cores_of_this_process();
-  if (ctx->threads < 1)
-    ctx->threads = 1;
 #ifdef HAVE_OPENBLAS_SET_NUM_THREADS
   extern void openblas_set_num_threads(int);
   openblas_set_num_threads(1); /* each of our threads calls BLAS for rows of its own */
 #endif
-  omp_set_num_threads(ctx->threads);
   (void)snprintf(ctx->description, sizeof ctx->description, "CPU, %d thread%s", ctx->threads,
                  ctx->threads == 1 ? "" : "s");
   *out = ctx;

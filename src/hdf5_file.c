@@ -1,6 +1,7 @@
 #include "hdf5_file.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,23 +37,35 @@ static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *out) {
   return 0;
 }
 
+/* Of a failed system call the record gives time, names and sizes, too; its message is enough. */
+static void shorten(char *buffer, size_t size, const char *reason) {
+  static const char mark[] = "error message = '";
+  const char *message = strstr(reason, mark);
+  const char *text = message != NULL ? message + sizeof mark - 1 : reason;
+  (void)snprintf(buffer, size, "%s", text);
+  if (message != NULL)
+    buffer[strcspn(buffer, "'")] = '\0';
+}
+
 amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *name) {
+  char text[160];
   const char *reason = NULL;
   (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, (void *)&reason);
   if (reason == NULL)
     reason = "no reason given";
+  shorten(text, sizeof text, reason);
   file->library_failed = true;
   if (file->writing)
     return amped_error(AMPED_FAILED, file->path,
-                       "%s %s cannot be written (HDF5: %.160s); free disk space or name another "
+                       "%s %s cannot be written (HDF5: %s); free disk space or name another "
                        "file with -o",
-                       what, name, reason);
+                       what, name, text);
   if (strstr(reason, "errno = 5,") != NULL)
     return amped_error(AMPED_FAILED, file->path,
                        "%s %s cannot be read (input/output error); check the disk", what, name);
   return amped_error(AMPED_BAD_INPUT, file->path,
-                     "%s %s cannot be read (HDF5: %.160s); the file is damaged, make it again",
-                     what, name, reason);
+                     "%s %s cannot be read (HDF5: %s); the file is damaged, make it again", what,
+                     name, text);
 }
 
 /* Checksummed metadata; no other driver than plain files, whatever the environment says. */

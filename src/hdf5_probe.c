@@ -17,8 +17,11 @@
 #include "mem.h"
 #include "timer.h"
 
-/* Metadata of the largest files takes a second or two; slow network file systems a little more. */
-#define CPU_LIMIT_SEC 20
+/* Metadata takes milliseconds, and in the worst of sound files (the smallest chunks) less than a
+ * second per 256 MiB. Waiting for slow network file systems costs no CPU time. */
+#define CPU_LIMIT_SEC 5
+#define CPU_LIMIT_MOST_SEC 60
+#define BYTES_PER_CPU_SEC (UINT64_C(1) << 28)
 #define WALL_LIMIT_SEC 120
 #define MEMORY_LIMIT_BYTES (UINT64_C(1) << 30)
 
@@ -171,7 +174,7 @@ static uint64_t mapped_bytes(void) {
 }
 
 /* Others' signal handlers (MPI, sanitizers) would report the crash that is expected here. */
-static void confine(void) {
+static void confine(uint64_t file_bytes) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGINT};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
     (void)signal(signals[i], SIG_DFL);
@@ -181,15 +184,16 @@ static void confine(void) {
   uint64_t mapped = mapped_bytes();
   if (mapped > 0)
     limit(RLIMIT_AS, mapped + MEMORY_LIMIT_BYTES);
-  limit(RLIMIT_CPU, CPU_LIMIT_SEC);
+  uint64_t sec = CPU_LIMIT_SEC + file_bytes / BYTES_PER_CPU_SEC;
+  limit(RLIMIT_CPU, sec < CPU_LIMIT_MOST_SEC ? sec : CPU_LIMIT_MOST_SEC);
   limit(RLIMIT_CORE, 0);
 }
 
-static void child(const char *path, int fd) {
+static void child(const char *path, uint64_t file_bytes, int fd) {
   verdict v;
   amped_hdf5 file;
   memset(&v, 0, sizeof v);
-  confine();
+  confine(file_bytes);
   amped_status_clear();
   amped_status status = amped_hdf5_open_trusted(path, path, &file);
   if (status == AMPED_OK)
@@ -242,7 +246,7 @@ static amped_status repeat(const verdict *v) {
   return amped_error((amped_status)v->status, NULL, "%s", line);
 }
 
-static amped_status run_child(const char *path) {
+static amped_status run_child(const char *path, uint64_t file_bytes) {
   int ends[2];
   verdict v;
   bool timed_out = false;
@@ -258,7 +262,7 @@ static amped_status run_child(const char *path) {
     return amped_error_errno(AMPED_FAILED, error, path, "cannot be probed");
   }
   if (pid == 0)
-    child(path, ends[1]);
+    child(path, file_bytes, ends[1]);
   (void)close(ends[1]);
   bool told = receive(ends[0], &v, &timed_out);
   (void)close(ends[0]);
@@ -302,7 +306,7 @@ amped_status amped_hdf5_probe(const char *path) {
   for (int i = 0; i < passed.count; i++)
     if (same_file(&passed.files[i], &st))
       return AMPED_OK;
-  AMPED_TRY(run_child(path));
+  AMPED_TRY(run_child(path, (uint64_t)st.st_size));
   if (settled(&st, &now) && passed.count < REMEMBERED)
     passed.files[passed.count++] = st;
   return AMPED_OK;

@@ -6,8 +6,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "distribute.h"
 #include "hdf5_probe.h"
@@ -96,9 +98,20 @@ static amped_status check_identities(amped_run_state *run, bool share) {
   return status;
 }
 
+/* --threads, or this rank's part of the node's cores: all that its launcher left it, where that
+ * bound ranks to cores, else an even part. */
+static int threads_of(const amped_run_state *run, const amped_options *o) {
+  int cores = omp_get_num_procs();
+  if (o->threads > 0)
+    return o->threads;
+  if (cores >= (int)sysconf(_SC_NPROCESSORS_ONLN))
+    cores /= run->comm.local_size;
+  return cores > 0 ? cores : 1;
+}
+
 static amped_status open_backend(amped_run_state *run, const amped_options *o) {
   amped_backend_options options = {
-      .threads = o->threads,
+      .threads = threads_of(run, o),
       .local_rank = run->comm.local_rank,
       .local_size = run->comm.local_size,
       .share_gpus = o->share_gpus,
@@ -107,6 +120,7 @@ static amped_status open_backend(amped_run_state *run, const amped_options *o) {
       .kernel = o->kernel,
   };
   AMPED_TRY(choose_backend(run, o));
+  omp_set_num_threads(options.threads);
   amped_status status = run->backend->open(&options, &run->ctx);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   return check_identities(run, o->share_gpus);
