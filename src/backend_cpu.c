@@ -163,6 +163,8 @@ static amped_status cpu_upload(amped_context *ctx, int mode, uint64_t offset,
   const amped_plan *plan = ctx->plan;
   amped_cpu_copy *copy = &ctx->copies[mode];
   uint64_t index = plan->index_type;
+  if (run->count == 0)
+    return AMPED_OK;
   memcpy((char *)copy->rows + offset * index, run->rows, run->count * index);
   for (int i = 0; i + 1 < plan->order; i++)
     memcpy((char *)copy->inputs[i] + offset * index, run->inputs[i], run->count * index);

@@ -3,6 +3,7 @@
 #include "config.h"
 #endif
 
+#include <omp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,8 @@ int main(int argc, char **argv) {
   if (status == AMPED_OK && !done) {
     amped_log_verbosity(options.verbosity);
     amped_log_progress(options.progress);
+    if (options.threads > 0)
+      omp_set_num_threads(options.threads);
     /* One process does the work of a serial command, however many mpirun started. */
     if (options.command->parallel || rank <= 0)
       status = options.command->run(&options);

@@ -98,12 +98,14 @@ static amped_status check_identities(amped_run_state *run, bool share) {
   return status;
 }
 
-/* --threads, or this rank's part of the node's cores: all that its launcher left it, where that
- * bound ranks to cores, else an even part. */
+/* --threads, or OMP_NUM_THREADS, or this rank's part of the node's cores: all that its launcher left
+ * it, where that bound ranks to cores, else an even part. */
 static int threads_of(const amped_run_state *run, const amped_options *o) {
   int cores = omp_get_num_procs();
   if (o->threads > 0)
     return o->threads;
+  if (getenv("OMP_NUM_THREADS") != NULL)
+    return omp_get_max_threads();
   if (cores >= (int)sysconf(_SC_NPROCESSORS_ONLN))
     cores /= run->comm.local_size;
   return cores > 0 ? cores : 1;

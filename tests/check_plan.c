@@ -44,13 +44,14 @@ START_TEST(positions_are_a_bijection_onto_the_blocks_of_the_owners) {
         uint64_t sum = 0;
         check_ok(amped_calloc(&seen, rows, 1, "marks"));
         for (uint64_t i = 0; i < plan.dims[m]; i++) {
+          const amped_mode_plan *mode = &plan.modes[m];
           uint64_t at = amped_plan_position(&plan, m, i);
-          int owner = plan.modes[m].owner[i / plan.modes[m].width];
-          ck_assert_uint_lt(at, rows);
-          ck_assert_int_eq(seen[at], 0);
+          int owner = mode->owner[i / mode->width];
+          /* One assertion for all: Check's cost a message each. */
+          if (at >= rows || seen[at] != 0 || at / mode->block_rows != (uint64_t)owner ||
+              at % mode->block_rows >= mode->rank_rows[owner])
+            ck_abort_msg("mode %d: index %" PRIu64 " at %" PRIu64, m, i, at);
           seen[at] = 1;
-          ck_assert_uint_eq(at / plan.modes[m].block_rows, (uint64_t)owner);
-          ck_assert_uint_lt(at % plan.modes[m].block_rows, plan.modes[m].rank_rows[owner]);
         }
         for (int p = 0; p < nranks; p++)
           sum += plan.modes[m].rank_nnz[p];
@@ -72,7 +73,8 @@ START_TEST(rows_of_a_rank_ascend_with_their_file_indices) {
   for (uint64_t i = 0; i < plan.dims[0]; i++) {
     uint64_t at = amped_plan_position(&plan, 0, i);
     uint64_t p = at / plan.modes[0].block_rows;
-    ck_assert(last[p] == 0 || at == last[p] + 1);
+    if (last[p] != 0 && at != last[p] + 1)
+      ck_abort_msg("row %" PRIu64 " is at %" PRIu64 " behind %" PRIu64, i, at, last[p]);
     last[p] = at;
   }
   amped_plan_destroy(&plan);
