@@ -4,9 +4,9 @@
  *
  * A pure function of the counts and the number of ranks. iDps go in descending order of nonzeros to
  * the rank with the fewest nonzeros so far; ties to the rank with the fewest iDps (= rows), then to
- * the lowest rank. Empty iDps go to the rank with the fewest iDps. No rank gets more than 1.25 times
- * the even share of iDps (rounded up where the share is less than one apart), so that rows stay near
- * even too.
+ * the lowest rank. Empty iDps go to the rank with the fewest iDps. No rank gets more than 1.25
+ * times the even share of iDps (rounded up where the share is less than one apart), so that rows
+ * stay near even too.
  *
  * owner[i] is the rank of iDp i. Host memory of the caller. */
 #ifndef AMPED_BALANCE_H

@@ -20,8 +20,8 @@
 
 /* Where rank 0 writes, "STEM.cpd.h5" in the current folder unless the user says otherwise. */
 static amped_status output_path(const amped_options *o, char **out) {
-  static const char *const suffixes[] = {".gz", ".zst", ".h5", ".hdf5", ".tns", ".coo", ".txt",
-                                         ".csv", ".tsv"};
+  static const char *const suffixes[] = {".gz",  ".zst", ".h5",  ".hdf5", ".tns",
+                                         ".coo", ".txt", ".csv", ".tsv"};
   const char *name = strrchr(o->args[0], '/');
   if (o->output != NULL)
     return amped_strdup(out, o->output);
@@ -141,8 +141,8 @@ done:
 }
 
 /* Collective: the factors to rank 0, and there to the file. */
-static amped_status save(amped_run_state *run, const amped_options *o,
-                         const amped_als_result *als, const char *path) {
+static amped_status save(amped_run_state *run, const amped_options *o, const amped_als_result *als,
+                         const char *path) {
   const amped_run_parts parts = amped_run_parts_of(run);
   amped_ktensor k;
   amped_status status = AMPED_OK;
@@ -175,12 +175,12 @@ static amped_status tell_end(amped_run_state *run, const amped_als_result *als, 
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
   if (run->json != NULL)
-    status = amped_json_line(
-        run->json, json_pack("{s:s, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:s?}", "event", "end",
-                             "reason", als->stop_reason, "fit", fit, "sweeps",
-                             (json_int_t)als->sweeps, "seconds", t->total, "mttkrp_seconds",
-                             t->mttkrp, "solve_seconds", t->solve, "exchange_seconds", t->exchange,
-                             "output", path));
+    status =
+        amped_json_line(run->json, json_pack("{s:s, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:s?}",
+                                             "event", "end", "reason", als->stop_reason, "fit", fit,
+                                             "sweeps", (json_int_t)als->sweeps, "seconds", t->total,
+                                             "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve,
+                                             "exchange_seconds", t->exchange, "output", path));
   return status;
 }
 

@@ -18,7 +18,8 @@
 #define BROADCAST_BYTES (UINT64_C(1) << 28)
 
 /* Open MPI's default all-gather of uneven blocks packs device data through the host, and is some
- * hundred times slower than its ring (measured, docs/benchmarks.md). A setting of the user's wins. */
+ * hundred times slower than its ring (measured, docs/benchmarks.md). A setting of the user's wins.
+ */
 static void prefer_ring_allgather(void) {
   (void)setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 0);
   (void)setenv("OMPI_MCA_coll_tuned_allgatherv_algorithm", "3", 0);

@@ -18,7 +18,7 @@ typedef struct amped_comm {
   int local_rank; /* among the ranks of this node (shared memory), from 0 */
   int local_size;
   int nodes;
-  MPI_Comm node; /* the ranks of this node */
+  MPI_Comm node;   /* the ranks of this node */
   bool cuda_aware; /* MPI takes device pointers: compiled in and enabled at run time */
 } amped_comm;
 

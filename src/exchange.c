@@ -13,11 +13,11 @@ struct amped_exchange {
   const amped_backend *backend;
   amped_context *ctx;
   const amped_plan *plan;
-  bool direct;    /* MPI works on the factors themselves */
-  char *stage;    /* else: host memory of stage_rows rows of every rank */
+  bool direct; /* MPI works on the factors themselves */
+  char *stage; /* else: host memory of stage_rows rows of every rank */
   uint64_t stage_rows;
-  int *counts;    /* [nranks] of the call in hand */
-  int *displs;    /* [nranks] */
+  int *counts;        /* [nranks] of the call in hand */
+  int *displs;        /* [nranks] */
   MPI_Datatype row;   /* ld elements */
   MPI_Datatype group; /* AMPED_ROW_GROUP rows */
 };
@@ -74,8 +74,8 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_backend *
   if (!x->direct && comm->nranks > 1) {
     void *stage = NULL;
     x->stage_rows = rows_at_a_time(plan);
-    AMPED_GO(agree, backend->host_alloc(ctx, amped_exchange_host_bytes(comm, backend, plan),
-                                        &stage));
+    AMPED_GO(agree,
+             backend->host_alloc(ctx, amped_exchange_host_bytes(comm, backend, plan), &stage));
     x->stage = stage;
   }
 agree:

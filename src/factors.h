@@ -16,8 +16,8 @@ typedef struct amped_run_parts {
   amped_exchange *exchange;
 } amped_run_parts;
 
-/* Entry (i, r) of mode m is uniform on [0, 1): amped_random_double(seed, m, i * ncomps + r), rounded
- * to the factors' type. The same on any number of ranks and either backend. */
+/* Entry (i, r) of mode m is uniform on [0, 1): amped_random_double(seed, m, i * ncomps + r),
+ * rounded to the factors' type. The same on any number of ranks and either backend. */
 amped_status amped_factors_random(const amped_run_parts *run, uint64_t seed);
 
 /* From rank 0's `start` (ignored elsewhere): its shape is the plan's; its weights are multiplied

@@ -20,7 +20,8 @@
 
 typedef amped_options opts;
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------
+ */
 
 /* A number with an optional suffix out of `suffixes`, the i-th of which stands for base^(i+1). */
 static bool parse_scaled(const char *text, double base, const char *tail, uint64_t *out) {
@@ -83,7 +84,8 @@ static int parse_word(const char *value, const char *const *words) {
   return -1;
 }
 
-/* ---- one function an option: false where the value is malformed or out of range ---------------- */
+/* ---- one function an option: false where the value is malformed or out of range ----------------
+ */
 
 static bool set_rank(opts *o, const char *v) {
   return parse_int(v, 1, AMPED_MAX_NCOMPS, &o->ncomps);
@@ -253,12 +255,13 @@ static bool set_scale(opts *o, const char *v) {
   return parse_real(v, 1e-12, 1e6, &o->scale);
 }
 
-/* ---- the table --------------------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------------------------------
+ */
 
 typedef struct option_row {
   const char *name;
   char letter;
-  const char *value; /* what --help calls it; NULL: takes none */
+  const char *value;   /* what --help calls it; NULL: takes none */
   const char *expects; /* for the message about a wrong value */
   const char *help;
   bool (*set)(opts *o, const char *value);
@@ -276,16 +279,20 @@ static const option_row rows[] = {
      set_seed},
     {"precision", 0, "float|double", "float or double", "of values and factors in memory [float]",
      set_precision},
-    {"output", 'o', "FILE", "a file's name", "result file [the input's stem + .cpd.h5]", set_output},
+    {"output", 'o', "FILE", "a file's name", "result file [the input's stem + .cpd.h5]",
+     set_output},
     {"nowrite", 0, NULL, "", "write no result file", set_nowrite},
-    {"backend", 0, "auto|cuda|cpu", "auto, cuda or cpu", "compute on GPUs or CPUs [auto: GPUs where "
-     "every rank has one]", set_backend},
+    {"backend", 0, "auto|cuda|cpu", "auto, cuda or cpu",
+     "compute on GPUs or CPUs [auto: GPUs where "
+     "every rank has one]",
+     set_backend},
     {"threads", 't', "N", "a whole number from 1 to 4096",
      "CPU threads of a rank [the node's cores, shared by its ranks]", set_threads},
     {"read", 0, "root|parallel", "root or parallel",
      "who reads the input: rank 0 for all, or every rank its own part [root]", set_read},
     {"residency", 0, "auto|resident|stream", "auto, resident or stream",
-     "where a GPU's share of the tensor stays: on the device, or in pinned host memory and streamed "
+     "where a GPU's share of the tensor stays: on the device, or in pinned host memory and "
+     "streamed "
      "[auto: on the device while it fits]",
      set_residency},
     {"device-memory", 0, "SIZE", "a size such as 40G or 512M",
@@ -298,8 +305,8 @@ static const option_row rows[] = {
      set_repeat},
     {"index-base", 0, "auto|0|1", "auto, 0 or 1",
      "first index of text input [auto: 1, unless a header says otherwise]", set_index_base},
-    {"dims", 0, "AxBxC...", "3 to 8 dimensions such as 10x20x30", "dimensions [the largest indices]",
-     set_dims},
+    {"dims", 0, "AxBxC...", "3 to 8 dimensions such as 10x20x30",
+     "dimensions [the largest indices]", set_dims},
     {"keys", 0, "COL,...", "column names separated by commas",
      "columns of a table that become modes, in this order [all but --value]", set_keys},
     {"value", 0, "COL", "a column name", "column of a table that holds the values [each row is 1]",
@@ -309,7 +316,8 @@ static const option_row rows[] = {
     {"drop-zeros", 0, NULL, "", "leave out entries whose value is zero [they are kept]",
      set_drop_zeros},
     {"verify", 0, NULL, "", "read and check all of the file", set_verify},
-    {"top", 'n', "N", "a whole number from 1", "leading labels of every mode to show [10]", set_top},
+    {"top", 'n', "N", "a whole number from 1", "leading labels of every mode to show [10]",
+     set_top},
     {"nnz", 0, "N", "a whole number such as 1000000 or 1M", "nonzeros to draw", set_nnz},
     {"skew", 0, "S,...", "numbers from 0 to 10 separated by commas",
      "Zipf exponent for all modes, or one a mode; 0 is uniform [0]", set_skew},
@@ -317,12 +325,15 @@ static const option_row rows[] = {
      "draw the tensor from a known model of R components, written beside it", set_planted},
     {"noise", 0, "X", "a number from 0",
      "standard deviation of added noise over the values' root mean square [0]", set_noise},
-    {"shape", 0, "NAME", "a name", "amazon, patents, reddit, twitch or nell2: dimensions, nonzeros "
-     "and skew of the papers' tensors", set_shape},
+    {"shape", 0, "NAME", "a name",
+     "amazon, patents, reddit, twitch or nell2: dimensions, nonzeros "
+     "and skew of the papers' tensors",
+     set_shape},
     {"scale", 0, "X", "a number above 0", "shrink (or grow) a shape's nonzeros and dimensions [1]",
      set_scale},
     {"json", 0, "FILE", "a file's name or -",
-     "also write JSON lines; - is standard output (the text then goes to standard error)", set_json},
+     "also write JSON lines; - is standard output (the text then goes to standard error)",
+     set_json},
     {"progress", 0, "auto|never|always", "auto, never or always",
      "live progress [auto: on a terminal]", set_progress},
     {"verbose", 'v', NULL, "", "say more", set_verbose},
@@ -345,7 +356,8 @@ static bool takes(const amped_command *command, const char *name) {
   return false;
 }
 
-/* ---- nearest names ----------------------------------------------------------------------------- */
+/* ---- nearest names -----------------------------------------------------------------------------
+ */
 
 static size_t least(size_t a, size_t b) {
   return a < b ? a : b;
@@ -390,7 +402,8 @@ const char *amped_revision(void) {
   return AMPED_GIT_VERSION;
 }
 
-/* ---- help -------------------------------------------------------------------------------------- */
+/* ---- help --------------------------------------------------------------------------------------
+ */
 
 /* Print text wrapped to 80 columns, `indent` columns in, the first line already at `column`. */
 static void print_wrapped(const char *text, int indent, int column) {
@@ -417,8 +430,9 @@ static void print_wrapped(const char *text, int indent, int column) {
 
 static void print_option(char letter, const char *name, const char *value, const char *help) {
   char left[80];
-  int n = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
-                   letter ? ',' : ' ', name, value != NULL ? "=" : "", value != NULL ? value : "");
+  int n =
+      snprintf(left, sizeof left, "  %c%c%c --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
+               letter ? ',' : ' ', name, value != NULL ? "=" : "", value != NULL ? value : "");
   fputs(left, stdout);
   if (n > 26) {
     putchar('\n');
@@ -476,7 +490,8 @@ static void print_version(void) {
   printf("\n");
 }
 
-/* ---- parsing ----------------------------------------------------------------------------------- */
+/* ---- parsing -----------------------------------------------------------------------------------
+ */
 
 static void set_defaults(opts *o) {
   memset(o, 0, sizeof *o);
@@ -532,9 +547,8 @@ static amped_status refuse_option(const amped_command *command, const char *argu
   for (size_t i = 0; i < ROWS; i++)
     if (strcmp(bare, rows[i].name) == 0 ||
         (bare[0] == rows[i].letter && bare[0] != '\0' && bare[1] == '\0'))
-      return amped_error(AMPED_USAGE, NULL,
-                         "%s has no option %s; see amped_mpi %s --help", command->name, name,
-                         command->name);
+      return amped_error(AMPED_USAGE, NULL, "%s has no option %s; see amped_mpi %s --help",
+                         command->name, name, command->name);
   return amped_error(AMPED_USAGE, NULL, "no option %s; did you mean --%s? See amped_mpi %s --help",
                      name, nearest_option(command, bare), command->name);
 }
@@ -610,12 +624,12 @@ amped_status amped_options_parse(int argc, char **argv, amped_options *o, bool *
       return AMPED_OK;
     }
     if (c == ':')
-      return amped_error(AMPED_USAGE, NULL, "%s needs a value; see amped_mpi %s --help", argv[optind - 1],
-                         o->command->name);
+      return amped_error(AMPED_USAGE, NULL, "%s needs a value; see amped_mpi %s --help",
+                         argv[optind - 1], o->command->name);
     if (c == '?') {
       char letter[3] = {'-', (char)optopt, '\0'};
       const char *bad = argv[optind - 1]; /* getopt moves files behind options */
-      if (optopt >= 256) /* a value for an option that takes none */
+      if (optopt >= 256)                  /* a value for an option that takes none */
         return amped_error(AMPED_USAGE, NULL, "--%s takes no value", rows[optopt - 256].name);
       return refuse_option(o->command, optopt != 0 && strncmp(bad, "--", 2) != 0 ? letter : bad);
     }

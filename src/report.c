@@ -64,26 +64,24 @@ amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
   }
   (void)gethostname(host, sizeof host - 1);
   (void)snprintf(mine, sizeof mine, "%s: %s", host, run->backend->describe(run->ctx));
-  AMPED_MPI(comm, MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0,
-                             comm->mpi));
+  AMPED_MPI(comm,
+            MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0, comm->mpi));
   if (comm->rank == 0) {
     amped_say("amped_mpi %s: %s of %s, R = %d, %s, on %d rank%s of %d node%s", PACKAGE_VERSION,
               o->command->name, o->args[0], o->ncomps, amped_precision_name(o->precision),
-              comm->nranks, comm->nranks == 1 ? "" : "s", comm->nodes,
-              comm->nodes == 1 ? "" : "s");
+              comm->nranks, comm->nranks == 1 ? "" : "s", comm->nodes, comm->nodes == 1 ? "" : "s");
     say_places(run, places);
     if (run->json != NULL) {
       json_t *list = json_array();
       for (int p = 0; p < comm->nranks; p++)
         (void)json_array_append_new(list, json_string(places[p]));
       status = amped_json_line(
-          run->json,
-          json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:b, s:o}", "event", "start",
-                    "version", PACKAGE_VERSION, "revision", amped_revision(), "command",
-                    o->command->name, "input", o->args[0], "backend", run->backend->name, "rank",
-                    o->ncomps, "precision", amped_precision_name(o->precision), "nranks",
-                    comm->nranks, "nodes", comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0,
-                    "ranks", list));
+          run->json, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:b, s:o}",
+                               "event", "start", "version", PACKAGE_VERSION, "revision",
+                               amped_revision(), "command", o->command->name, "input", o->args[0],
+                               "backend", run->backend->name, "rank", o->ncomps, "precision",
+                               amped_precision_name(o->precision), "nranks", comm->nranks, "nodes",
+                               comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
     }
   }
   amped_free(places);
@@ -160,8 +158,7 @@ static void say_plan(const amped_run_state *run, const amped_options *o, const r
     if (plan->nranks > LISTED_RANKS)
       amped_say("(and %d more ranks)", plan->nranks - LISTED_RANKS);
     amped_say("%" PRIu64 " bytes a nonzero of a copy; factors and MTTKRP result %s on every rank",
-              amped_plan_nonzero_bytes(plan),
-              amped_format_bytes(a, amped_plan_factor_bytes(plan)));
+              amped_plan_nonzero_bytes(plan), amped_format_bytes(a, amped_plan_factor_bytes(plan)));
   }
   for (int p = 1; p < plan->nranks; p++)
     if (needs[p].need.device_bytes + needs[p].need.host_bytes >
@@ -193,11 +190,11 @@ static json_t *json_plan(const amped_run_state *run, const rank_need *needs) {
       (void)json_array_append_new(resident, json_boolean(needs[p].resident >> m & 1));
     }
     (void)json_array_append_new(
-        modes, json_pack("{s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "dim", (json_int_t)mode->dim,
-                         "width", (json_int_t)mode->width, "idps", (json_int_t)mode->idp_count,
-                         "block_rows", (json_int_t)mode->block_rows, "imbalance_percent",
-                         amped_plan_imbalance(plan, m), "rank_nnz", nnz, "rank_rows", rows,
-                         "resident", resident));
+        modes,
+        json_pack("{s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "dim", (json_int_t)mode->dim, "width",
+                  (json_int_t)mode->width, "idps", (json_int_t)mode->idp_count, "block_rows",
+                  (json_int_t)mode->block_rows, "imbalance_percent", amped_plan_imbalance(plan, m),
+                  "rank_nnz", nnz, "rank_rows", rows, "resident", resident));
   }
   for (int p = 0; p < plan->nranks; p++)
     (void)json_array_append_new(
@@ -219,8 +216,8 @@ amped_status amped_report_plan(amped_run_state *run, const amped_options *o,
   if (status == AMPED_OK) {
     for (int m = 0; m < run->plan.order; m++)
       mine.resident |= (uint64_t)run->resident[m] << m;
-    AMPED_MPI(comm, MPI_Gather(&mine, sizeof mine, MPI_BYTE, needs, sizeof mine, MPI_BYTE, 0,
-                               comm->mpi));
+    AMPED_MPI(comm,
+              MPI_Gather(&mine, sizeof mine, MPI_BYTE, needs, sizeof mine, MPI_BYTE, 0, comm->mpi));
     if (comm->rank == 0) {
       say_plan(run, o, needs);
       if (run->json != NULL)

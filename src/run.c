@@ -65,11 +65,11 @@ static amped_status choose_backend(amped_run_state *run, const amped_options *o)
     if (have == (uint64_t)run->comm.nranks)
       return AMPED_OK;
     if (have > 0)
-      return amped_comm_agree(&run->comm,
-                              amped_error(AMPED_FAILED, NULL,
-                                          "only %" PRIu64 " of %d ranks have a GPU; start the others "
-                                          "elsewhere, or use --backend=cpu",
-                                          have, run->comm.nranks));
+      return amped_comm_agree(&run->comm, amped_error(AMPED_FAILED, NULL,
+                                                      "only %" PRIu64
+                                                      " of %d ranks have a GPU; start the others "
+                                                      "elsewhere, or use --backend=cpu",
+                                                      have, run->comm.nranks));
     amped_say_verbose("backend %s: %s", run->backend->name, reason);
   }
   return amped_error(AMPED_FAILED, NULL, "no backend is available");
@@ -89,17 +89,18 @@ static amped_status check_identities(amped_run_state *run, bool share) {
                                         MPI_CHAR, run->comm.mpi));
     for (int p = 0; p < run->comm.rank && !share && mine[0] != '\0' && status == AMPED_OK; p++)
       if (strcmp(all[p], mine) == 0)
-        status = amped_error(AMPED_FAILED, NULL,
-                             "ranks %d and %d share GPU %s; start fewer ranks, or pass --share-gpus",
-                             p, run->comm.rank, mine);
+        status =
+            amped_error(AMPED_FAILED, NULL,
+                        "ranks %d and %d share GPU %s; start fewer ranks, or pass --share-gpus", p,
+                        run->comm.rank, mine);
     status = amped_comm_agree(&run->comm, status);
   }
   amped_free(all);
   return status;
 }
 
-/* --threads, or OMP_NUM_THREADS, or this rank's part of the node's cores: all that its launcher left
- * it, where that bound ranks to cores, else an even part. */
+/* --threads, or OMP_NUM_THREADS, or this rank's part of the node's cores: all that its launcher
+ * left it, where that bound ranks to cores, else an even part. */
 static int threads_of(const amped_run_state *run, const amped_options *o) {
   int cores = omp_get_num_procs();
   if (o->threads > 0)
@@ -167,8 +168,7 @@ static amped_status check_memory(amped_run_state *run, const amped_options *o,
 static amped_status fill(amped_run_state *run, const amped_options *o) {
   amped_status status = run->backend->prepare(run->ctx, &run->plan);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
-  AMPED_TRY(
-      amped_exchange_create(&run->comm, run->backend, run->ctx, &run->plan, &run->exchange));
+  AMPED_TRY(amped_exchange_create(&run->comm, run->backend, run->ctx, &run->plan, &run->exchange));
   AMPED_TRY(amped_distribute(&run->comm, run->source, o->read_parallel, &run->plan, run->backend,
                              run->ctx, &run->distribute_sec));
   amped_report_distributed(run);

@@ -1,7 +1,7 @@
 /* Run: everything between the command line and the first sweep, for the commands that run on ranks.
  *
- * Opens the backend on every rank, the input on those that read, makes the plan, compares the memory
- * it needs with what there is, and (unless that was all) distributes the tensor. */
+ * Opens the backend on every rank, the input on those that read, makes the plan, compares the
+ * memory it needs with what there is, and (unless that was all) distributes the tensor. */
 #ifndef AMPED_RUN_H
 #define AMPED_RUN_H
 
@@ -17,13 +17,13 @@ typedef struct amped_run_state {
   amped_source *source;
   amped_plan plan;
   amped_exchange *exchange;
-  amped_json *json; /* NULL but on rank 0 */
+  amped_json *json;               /* NULL but on rank 0 */
   bool resident[AMPED_MAX_ORDER]; /* this rank's copies */
   double distribute_sec;
 } amped_run_state;
 
-/* Collective; the status is agreed. Looks at the input in a child process (which MPI forbids later),
- * starts MPI and the JSON lines. On failure, too, the caller calls amped_run_close. */
+/* Collective; the status is agreed. Looks at the input in a child process (which MPI forbids
+ * later), starts MPI and the JSON lines. On failure, too, the caller calls amped_run_close. */
 amped_status amped_run_start(amped_run_state *run, const amped_options *options);
 
 /* Collective, after start; the status is agreed. Says what it does, and writes the JSON lines

@@ -1,6 +1,6 @@
 /* Source: where a run's nonzeros come from. A tensor file that holds ordered copies is read slab by
- * slab; any other input that io.h knows is loaded into the memory of the rank that reads and ordered
- * there, one mode at a time.
+ * slab; any other input that io.h knows is loaded into the memory of the rank that reads and
+ * ordered there, one mode at a time.
  *
  * Only ranks that read hold the file: rank 0, or all of them with `parallel`. Functions not marked
  * collective are called by those alone, by one thread at a time. */

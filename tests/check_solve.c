@@ -70,8 +70,8 @@ START_TEST(singular_grams_get_the_pseudo_inverse) {
   multiply(n, v, p, vp);
   multiply(n, vp, v, vpv);
   for (int i = 0; i < n * n; i++) {
-    ck_assert_double_eq_tol(vpv[i], v[i], 1e3 * n * DBL_EPSILON * largest(n, v) * largest(n, v) *
-                                              largest(n, p));
+    ck_assert_double_eq_tol(vpv[i], v[i],
+                            1e3 * n * DBL_EPSILON * largest(n, v) * largest(n, v) * largest(n, p));
     ck_assert(isfinite(p[i]));
   }
 }
