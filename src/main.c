@@ -4,10 +4,12 @@
 #endif
 
 #include <omp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "run.h"
@@ -44,6 +46,18 @@ const amped_command amped_commands[] = {
     {NULL, NULL, 0, 0, false, NULL, NULL, NULL, NULL},
 };
 
+/* What was said must have arrived; but a reader that took what it wanted and left (head) is no
+ * failure. */
+static amped_status check_output(void) {
+  struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  if (fflush(stdout) == 0 && ferror(stdout) == 0)
+    return AMPED_OK;
+  if (poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, "standard output",
+                     "cannot be written; free disk space or send it elsewhere");
+}
+
 int main(int argc, char **argv) {
   amped_options options;
   bool done = false;
@@ -65,7 +79,9 @@ int main(int argc, char **argv) {
   /* Parallel commands have agreed on a rank that spoke; what is left here is from before MPI. */
   if (status != AMPED_OK && rank <= 0)
     amped_status_report();
-  if (fflush(stdout) != 0 && status == AMPED_OK)
-    status = AMPED_FAILED;
+  if (status == AMPED_OK) {
+    status = check_output();
+    amped_status_report();
+  }
   return (int)status;
 }

@@ -126,5 +126,11 @@ expect 1 "" on 2 good.h5 --rank=2 -o nowhere/out.h5
 expect 1 "overwritten" on 2 good.h5 --rank=2 -o good.h5
 expect 1 "" "$amped" convert good.h5 nowhere/out.tns
 expect 0 "verified" "$amped" info good.h5 --verify
+# Nor are lines lost in silence; only a reader that has seen enough may leave.
+if test -w /dev/full; then
+  expect 1 "standard output" sh -c '"$0" --help >/dev/full' "$amped"
+  expect 1 "standard output" sh -c '"$0" info good.h5 >/dev/full' "$amped"
+fi
+expect 0 "" sh -c '{ "$0" info good.h5; echo $? >status; } | true; exit "$(cat status)"' "$amped"
 
 finish
