@@ -34,6 +34,8 @@ amped_status amped_file_temporary(const char *path, char **out) {
                                "its directory is not writable; name another with -o");
   else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
     status = amped_error(AMPED_FAILED, path, "is a directory; name a file with -o");
+  else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* the rename would replace a device */
+    status = amped_error(AMPED_FAILED, path, "is not a regular file; name another with -o");
   amped_free(directory);
   AMPED_TRY(status);
   uint64_t bytes = strlen(path) + 32;

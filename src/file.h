@@ -8,7 +8,7 @@
 #include "types.h"
 
 /* "PATH.tmp.PID" beside path, amped_alloc'd. Fails at once (AMPED_FAILED) where the directory is
- * missing or not writable, or where path is a directory. */
+ * missing or not writable, or where path is there and no regular file. */
 amped_status amped_file_temporary(const char *path, char **out);
 
 /* Flush the temporary file to disk, rename it to path and flush the directory. On failure the

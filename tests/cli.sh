@@ -125,6 +125,9 @@ fi
 expect 1 "" on 2 good.h5 --rank=2 -o nowhere/out.h5
 expect 1 "overwritten" on 2 good.h5 --rank=2 -o good.h5
 expect 1 "" "$amped" convert good.h5 nowhere/out.tns
+# A device or pipe must not be replaced by a file.
+mkfifo pipe.h5 && expect 1 "not a regular file" on 2 good.h5 --rank=2 --iters=1 -o pipe.h5
+expect 0 "" test -p pipe.h5
 expect 0 "verified" "$amped" info good.h5 --verify
 # Nor are lines lost in silence; only a reader that has seen enough may leave.
 if test -w /dev/full; then
