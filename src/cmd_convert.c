@@ -212,17 +212,17 @@ static json_t *json_names(const amped_sptensor *t) {
 static json_t *json_record(const amped_options *o, const amped_sptensor *t, const record *r) {
   const char *in = o->args[0];
   const char *out = o->args[1];
-  return json_pack("{s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:f, s:f, s:f, "
-                   "s:o}",
-                   "event", "convert", "input", amped_json_text(in, strlen(in)), "output",
-                   amped_json_text(out, strlen(out)), "order", t->order, "dims",
-                   amped_json_counts(t->dims, t->order), "mode_names", json_names(t), "nnz",
-                   amped_json_count(t->nnz), "nnz_read", amped_json_count(r->nnz_read),
-                   "duplicates", amped_json_count(r->duplicates),
-                   o->drop_zeros ? "zeros_dropped" : "zeros_kept", amped_json_count(r->zeros),
-                   "norm", r->norm, "input_bytes", amped_json_count(r->input_bytes), "read_sec",
-                   r->read_sec, "order_sec", r->order_sec, "write_sec", r->write_sec,
-                   "peak_memory_bytes", amped_json_count(peak_bytes()));
+  return json_pack(
+      "{s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, "
+      "s:o}",
+      "event", "convert", "input", amped_json_text(in, strlen(in)), "output",
+      amped_json_text(out, strlen(out)), "order", t->order, "dims",
+      amped_json_counts(t->dims, t->order), "mode_names", json_names(t), "nnz",
+      amped_json_count(t->nnz), "nnz_read", amped_json_count(r->nnz_read), "duplicates",
+      amped_json_count(r->duplicates), o->drop_zeros ? "zeros_dropped" : "zeros_kept",
+      amped_json_count(r->zeros), "norm", amped_json_number(r->norm), "input_bytes",
+      amped_json_count(r->input_bytes), "read_sec", r->read_sec, "order_sec", r->order_sec,
+      "write_sec", r->write_sec, "peak_memory_bytes", amped_json_count(peak_bytes()));
 }
 
 static amped_status convert_tensor(const amped_options *o, amped_format format, amped_json *json) {

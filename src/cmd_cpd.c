@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "commands.h"
+#include "describe.h"
 #include "file.h"
 #include "log.h"
 #include "mem.h"
@@ -103,11 +104,12 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
 
 /* The options that determine a result, as JSON text (free() by the caller). */
 static char *options_text(const amped_run_state *run, const amped_options *o) {
+  const char *init = o->init != NULL ? o->init : "random";
   json_t *object =
-      json_pack("{s:i, s:I, s:f, s:I, s:s, s:s, s:s, s:i, s:s}", "rank", o->ncomps, "iters",
-                (json_int_t)o->iters, "tol", o->tol, "seed", (json_int_t)o->seed, "init",
-                o->init != NULL ? o->init : "random", "backend", run->backend->name, "precision",
-                amped_precision_name(o->precision), "nranks", run->comm.nranks, "read",
+      json_pack("{s:i, s:I, s:f, s:o, s:o, s:s, s:s, s:i, s:s}", "rank", o->ncomps, "iters",
+                (json_int_t)o->iters, "tol", o->tol, "seed", amped_json_count(o->seed), "init",
+                amped_json_text(init, strlen(init)), "backend", run->backend->name, "precision",
+                amped_vtype_name(o->precision), "nranks", run->comm.nranks, "read",
                 o->read_parallel ? "parallel" : "root");
   char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
   json_decref(object);
@@ -175,12 +177,13 @@ static amped_status tell_end(amped_run_state *run, const amped_als_result *als, 
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
   if (run->json != NULL)
-    status =
-        amped_json_line(run->json, json_pack("{s:s, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:s?}",
-                                             "event", "end", "reason", als->stop_reason, "fit", fit,
-                                             "sweeps", (json_int_t)als->sweeps, "seconds", t->total,
-                                             "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve,
-                                             "exchange_seconds", t->exchange, "output", path));
+    status = amped_json_line(
+        run->json,
+        json_pack("{s:s, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o}", "event", "end", "reason",
+                  als->stop_reason, "fit", fit, "sweeps", (json_int_t)als->sweeps, "seconds",
+                  t->total, "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve,
+                  "exchange_seconds", t->exchange, "output",
+                  path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
   return status;
 }
 

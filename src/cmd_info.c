@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "describe.h"
 #include "json.h"
 #include "mem.h"
 #include "result_file.h"
@@ -11,40 +12,12 @@
 
 #define TEXT_BYTES 4096
 
-static const char *value_name(amped_vtype type) {
-  return type == AMPED_F32 ? "float32" : "float64";
-}
-
-static const char *dims_text(char *buffer, size_t size, int order, const uint64_t *dims) {
-  size_t used = 0;
-  buffer[0] = '\0';
-  for (int m = 0; m < order && used < size; m++)
-    used += (size_t)snprintf(buffer + used, size - used, "%s%" PRIu64, m > 0 ? " x " : "", dims[m]);
-  return buffer;
-}
-
-/* JSON integers end at 2^63 - 1; the one dimension above is told as a float. */
-static json_t *json_count(uint64_t n) {
-  return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
-}
-
-static json_t *json_dims(int order, const uint64_t *dims) {
-  json_t *array = json_array();
-  for (int m = 0; m < order; m++)
-    if (json_array_append_new(array, json_count(dims[m])) != 0) {
-      json_decref(array);
-      return NULL;
-    }
-  return array;
-}
-
-/* Text in JSON: as JSON where it is that (the options), as a string, or null where it is neither
- * (file names and other people's labels need not be UTF-8). */
+/* Text that may be absent (""), then null; as JSON where it is that (the options). */
 static json_t *json_text(const char *text, bool parse) {
   json_t *value = parse ? json_loads(text, 0, NULL) : NULL;
-  if (value == NULL && text[0] != '\0')
-    value = json_string(text);
-  return value != NULL ? value : json_null();
+  if (value == NULL)
+    value = text[0] != '\0' ? amped_json_text(text, strlen(text)) : json_null();
+  return value;
 }
 
 /* --- tensors --------------------------------------------------------------------------------- */
@@ -78,22 +51,23 @@ static void say_copies(const amped_tensor_info *info) {
 }
 
 static void say_tensor(const char *path, const amped_tensor_info *info) {
-  char text[256];
+  char text[AMPED_DIMS_TEXT];
   amped_say("tensor       %s", path);
   amped_say("order        %d", info->order);
-  amped_say("dimensions   %s", dims_text(text, sizeof text, info->order, info->dims));
+  amped_say("dimensions   %s", amped_describe_dims(text, info->order, info->dims));
   amped_say("nonzeros     %" PRIu64 " (density %.3g)", info->nnz, density(info));
   amped_say("values       %s, %" PRIu64 " bytes per nonzero with indices",
-            value_name(info->value_type), nonzero_bytes(info));
+            amped_vtype_name(info->value_type), nonzero_bytes(info));
   say_copies(info);
 }
 
 static void say_labels(int mode, const amped_labels *labels) {
+  char name[128];
   char first[64];
   char last[64];
   if (labels->count == 0)
     return;
-  amped_say("labels %d     %s%s%s ... %s", mode, labels->name != NULL ? labels->name : "",
+  amped_say("labels %d     %s%s%s ... %s", mode, amped_describe_name(name, sizeof name, labels),
             labels->name != NULL ? ": " : "", amped_label_text(labels, 0, first, sizeof first),
             amped_label_text(labels, labels->count - 1, last, sizeof last));
 }
@@ -103,8 +77,8 @@ static json_t *json_copies(const amped_tensor_info *info) {
   for (int m = 0; info->has_copies && m < info->order; m++) {
     const amped_partition *p = &info->partitions[m];
     json_t *copy =
-        json_pack("{s:i, s:o, s:o, s:o}", "mode", m, "width", json_count(p->width), "idps",
-                  json_count(p->idp_count), "heavy_rows", json_count(p->heavy_count));
+        json_pack("{s:i, s:o, s:o, s:o}", "mode", m, "width", amped_json_count(p->width), "idps",
+                  amped_json_count(p->idp_count), "heavy_rows", amped_json_count(p->heavy_count));
     if (json_array_append_new(array, copy) != 0) {
       json_decref(array);
       return NULL;
@@ -115,12 +89,12 @@ static json_t *json_copies(const amped_tensor_info *info) {
 
 static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
   char hash[32];
-  json_t *object =
-      json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:s, s:o, s:o}", "kind", "tensor", "file",
-                json_text(path, false), "order", info->order, "dims",
-                json_dims(info->order, info->dims), "nnz", json_count(info->nnz), "density",
-                density(info), "value_type", value_name(info->value_type), "bytes_per_nonzero",
-                json_count(nonzero_bytes(info)), "copies", json_copies(info));
+  json_t *object = json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:s, s:o, s:o}", "kind", "tensor",
+                             "file", json_text(path, false), "order", info->order, "dims",
+                             amped_json_counts(info->dims, info->order), "nnz",
+                             amped_json_count(info->nnz), "density", density(info), "value_type",
+                             amped_vtype_name(info->value_type), "bytes_per_nonzero",
+                             amped_json_count(nonzero_bytes(info)), "copies", json_copies(info));
   if (object == NULL || !info->has_copies)
     return object;
   (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
@@ -140,7 +114,7 @@ static amped_status tell_labels(amped_tensor_file *file, json_t *names, json_t *
     say_labels(m, &labels);
     int failed =
         json_array_append_new(names, json_text(labels.name != NULL ? labels.name : "", false)) |
-        json_array_append_new(counts, json_count(labels.count));
+        json_array_append_new(counts, amped_json_count(labels.count));
     amped_labels_free(&labels);
     if (failed != 0)
       return amped_error(AMPED_FAILED, NULL, "out of memory for a JSON line");
@@ -217,23 +191,16 @@ static amped_status read_record(const char *path, record *r) {
 
 static void say_text(const char *what, const char *text) {
   char line[TEXT_BYTES];
-  size_t n = strlen(text);
-  if (n == 0)
-    return;
-  /* Control characters of a file must not reach the terminal. */
-  for (size_t i = 0; i <= n; i++)
-    line[i] =
-        (char)(text[i] != '\0' && ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) ? '?'
-                                                                                     : text[i]);
-  amped_say("%-12s %s", what, line);
+  if (*text != '\0')
+    amped_say("%-12s %s", what, amped_describe_text(line, sizeof line, text));
 }
 
 static void say_result(const char *path, const amped_ktensor *k, const record *r) {
-  char text[256];
+  char text[AMPED_DIMS_TEXT];
   amped_say("result       %s", path);
   say_text("of", r->input);
   amped_say("components   %d", k->ncomps);
-  amped_say("dimensions   %s", dims_text(text, sizeof text, k->order, k->dims));
+  amped_say("dimensions   %s", amped_describe_dims(text, k->order, k->dims));
   amped_say("weights      %.6g ... %.6g", k->weights[0], k->weights[k->ncomps - 1]);
   if (r->sweeps > 0)
     amped_say("fit          %.9g after %" PRIu64 " sweeps", r->fit[r->sweeps - 1], r->sweeps);
@@ -248,10 +215,10 @@ static json_t *json_result(const char *path, const amped_ktensor *k, const recor
   json_t *fit = r->sweeps > 0 ? json_real(r->fit[r->sweeps - 1]) : json_null();
   return json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "result", "file",
                    json_text(path, false), "ncomps", k->ncomps, "dims",
-                   json_dims(k->order, k->dims), "fit", fit, "sweeps", json_count(r->sweeps),
-                   "stop_reason", json_text(r->stop_reason, false), "input",
-                   json_text(r->input, false), "version", json_text(r->version, false), "options",
-                   json_text(r->options, true));
+                   amped_json_counts(k->dims, k->order), "fit", fit, "sweeps",
+                   amped_json_count(r->sweeps), "stop_reason", json_text(r->stop_reason, false),
+                   "input", json_text(r->input, false), "version", json_text(r->version, false),
+                   "options", json_text(r->options, true));
 }
 
 static amped_status info_result(const amped_options *o, amped_json *json) {

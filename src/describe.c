@@ -1,5 +1,6 @@
 #include "describe.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,12 +15,20 @@ const char *amped_describe_dims(char *buffer, int order, const uint64_t *dims) {
   return buffer;
 }
 
-const char *amped_describe_name(char *buffer, size_t size, const amped_labels *labels) {
-  (void)snprintf(buffer, size, "%s", labels->name != NULL ? labels->name : "");
+const char *amped_vtype_name(amped_vtype type) {
+  return type == AMPED_F32 ? "float32" : "float64";
+}
+
+const char *amped_describe_text(char *buffer, size_t size, const char *text) {
+  (void)snprintf(buffer, size, "%s", text);
   for (char *at = buffer; *at != '\0'; at++)
     if ((unsigned char)*at < 0x20 || *at == 0x7f)
       *at = '?';
   return buffer;
+}
+
+const char *amped_describe_name(char *buffer, size_t size, const amped_labels *labels) {
+  return amped_describe_text(buffer, size, labels->name != NULL ? labels->name : "");
 }
 
 json_t *amped_json_count(uint64_t n) {
@@ -34,6 +43,10 @@ json_t *amped_json_counts(const uint64_t *counts, int n) {
       return NULL;
     }
   return array;
+}
+
+json_t *amped_json_number(double x) {
+  return isfinite(x) ? json_real(x) : json_null();
 }
 
 json_t *amped_json_text(const char *text, uint64_t length) {

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "describe.h"
 #include "log.h"
 #include "mem.h"
 
@@ -22,19 +23,6 @@
 
 /* Ranks that --plan lists one by one; beyond, least and most say enough. */
 #define LISTED_RANKS 16
-
-const char *amped_precision_name(amped_vtype type) {
-  return type == AMPED_F32 ? "float32" : "float64";
-}
-
-/* "dims 4 x 5 x 6" into a buffer. */
-static const char *format_dims(char *buffer, size_t size, int order, const uint64_t *dims) {
-  size_t at = 0;
-  buffer[0] = '\0';
-  for (int m = 0; m < order && at < size; m++)
-    at += (size_t)snprintf(buffer + at, size - at, "%s%" PRIu64, m > 0 ? " x " : "", dims[m]);
-  return buffer;
-}
 
 static void say_places(amped_run_state *run, char (*places)[PLACE_BYTES]) {
   /* The same line for many ranks is one line. */
@@ -68,20 +56,21 @@ amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
             MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0, comm->mpi));
   if (comm->rank == 0) {
     amped_say("amped_mpi %s: %s of %s, R = %d, %s, on %d rank%s of %d node%s", PACKAGE_VERSION,
-              o->command->name, o->args[0], o->ncomps, amped_precision_name(o->precision),
-              comm->nranks, comm->nranks == 1 ? "" : "s", comm->nodes, comm->nodes == 1 ? "" : "s");
+              o->command->name, o->args[0], o->ncomps, amped_vtype_name(o->precision), comm->nranks,
+              comm->nranks == 1 ? "" : "s", comm->nodes, comm->nodes == 1 ? "" : "s");
     say_places(run, places);
     if (run->json != NULL) {
       json_t *list = json_array();
       for (int p = 0; p < comm->nranks; p++)
-        (void)json_array_append_new(list, json_string(places[p]));
+        (void)json_array_append_new(list, amped_json_text(places[p], strlen(places[p])));
       status = amped_json_line(
-          run->json, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:b, s:o}",
-                               "event", "start", "version", PACKAGE_VERSION, "revision",
-                               amped_revision(), "command", o->command->name, "input", o->args[0],
-                               "backend", run->backend->name, "rank", o->ncomps, "precision",
-                               amped_precision_name(o->precision), "nranks", comm->nranks, "nodes",
-                               comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
+          run->json,
+          json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s, s:i, s:i, s:b, s:o}", "event",
+                    "start", "version", PACKAGE_VERSION, "revision", amped_revision(), "command",
+                    o->command->name, "input", amped_json_text(o->args[0], strlen(o->args[0])),
+                    "backend", run->backend->name, "rank", o->ncomps, "precision",
+                    amped_vtype_name(o->precision), "nranks", comm->nranks, "nodes", comm->nodes,
+                    "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
     }
   }
   amped_free(places);
@@ -133,13 +122,13 @@ static void say_rank(const amped_run_state *run, int p, const rank_need *n) {
 static void say_plan(const amped_run_state *run, const amped_options *o, const rank_need *needs) {
   const amped_plan *plan = &run->plan;
   const rank_need *worst = &needs[0];
-  char dims[256];
+  char dims[AMPED_DIMS_TEXT];
   char a[32];
   char b[32];
   char c[32];
   char d[32];
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
-            format_dims(dims, sizeof dims, plan->order, plan->dims), plan->nnz,
+            amped_describe_dims(dims, plan->order, plan->dims), plan->nnz,
             sqrt(plan->norm_squared));
   if (!o->plan_only && !amped_log_is_verbose()) {
     double imbalance = 0.0;

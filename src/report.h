@@ -21,6 +21,4 @@ void amped_report_distributed(amped_run_state *run);
 void amped_report_memory(amped_run_state *run);
 amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *sweep);
 
-/* "float32" or "float64". */
-const char *amped_precision_name(amped_vtype type);
 #endif

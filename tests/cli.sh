@@ -121,6 +121,26 @@ else
   echo "skipped: no python3 with numpy and h5py"
 fi
 
+# --- names and numbers that JSON does not hold ------------------------------------------------------
+odd=$(printf 'odd\377.h5')
+if cp good.h5 "$odd" 2>/dev/null; then
+  expect 0 "" on 2 "$odd" --rank=2 --iters=1 --json=odd.json -o "$odd.cpd.h5"
+  expect 0 '"input":"odd?.h5"' cat odd.json
+  expect 0 '"output":"odd?.h5.cpd.h5"' cat odd.json
+  expect 0 "" on 2 good.h5 --rank=2 --iters=1 --init="$odd.cpd.h5" -o again.h5
+  expect 0 '"file":"odd?.h5"' "$amped" info "$odd" --json=-
+fi
+printf '1 1 1 1e200\n2 2 2 1\n' >large.tns
+expect 0 '"norm":null' "$amped" convert large.tns copy.tns --json=-
+expect 0 "" on 1 good.h5 --rank=2 --iters=1 --seed=18446744073709551615 -o seed.h5
+expect 0 '"seed":1.8446744073709552e19' "$amped" info seed.h5
+
+# --- control characters of a file stay off the terminal -------------------------------------------
+printf '"a\033[2J",b,c\nx,y,\032\n' >control.csv
+expect 0 "" "$amped" convert control.csv control.h5
+expect 0 'a?\[2J: x' "$amped" info control.h5
+grep -q "$(printf '\033')" "$scratch/out" && fail "info prints control characters" || pass
+
 # --- output that cannot be written ----------------------------------------------------------------
 expect 1 "" on 2 good.h5 --rank=2 -o nowhere/out.h5
 expect 1 "overwritten" on 2 good.h5 --rank=2 -o good.h5
