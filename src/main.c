@@ -17,6 +17,9 @@
 #define COMPUTE_OPTIONS                                                                            \
   "rank seed precision backend threads read residency device-memory share-gpus"
 
+/* What the rank that speaks may take from its start to its first line, on a busy node. */
+#define SPEAKER_MSEC 2000
+
 const amped_command amped_commands[] = {
     {"cpd", "INPUT", 1, 1, true, "decompose a tensor: CP by alternating least squares",
      COMPUTE_OPTIONS " iters tol init output nowrite plan",
@@ -67,6 +70,9 @@ int main(int argc, char **argv) {
   /* Without MPI nobody agrees on who speaks: the launcher's rank 0 does. */
   amped_log_speaker(rank <= 0);
   amped_status status = amped_options_parse(argc, argv, &options, &done);
+  /* A launcher ends all ranks as soon as one fails: the one that speaks must come first. */
+  if (status != AMPED_OK && rank > 0)
+    (void)poll(NULL, 0, SPEAKER_MSEC);
   if (status == AMPED_OK && !done) {
     amped_log_verbosity(options.verbosity);
     amped_log_progress(options.progress);
