@@ -190,6 +190,8 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
   amped_status status = amped_io_format(o->args[0], &format);
   if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && reads)
     status = amped_hdf5_probe(o->args[0]);
+  if (status == AMPED_OK && o->init != NULL && amped_launcher_rank() <= 0)
+    status = amped_hdf5_probe(o->init);
   prepare_backends(o);
   AMPED_TRY(amped_comm_start(&run->comm));
   if (status == AMPED_OK && run->comm.rank == 0)

@@ -22,7 +22,7 @@ typedef struct amped_run_state {
   double distribute_sec;
 } amped_run_state;
 
-/* Collective; the status is agreed. Looks at the input in a child process (which MPI forbids
+/* Collective; the status is agreed. Looks at HDF5 inputs in a child process (which MPI forbids
  * later), starts MPI and the JSON lines. On failure, too, the caller calls amped_run_close. */
 amped_status amped_run_start(amped_run_state *run, const amped_options *options);
 
