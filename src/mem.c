@@ -7,6 +7,9 @@
 
 #include "types.h"
 
+/* Of names below /sys/fs/cgroup; a longer one tells nothing. */
+#define PATH_BYTES 4096
+
 static _Atomic int64_t live_blocks;
 static _Atomic int64_t fail_after = -1;
 
@@ -88,16 +91,96 @@ void amped_mem_fail_at(int64_t k) {
   atomic_store(&fail_after, k);
 }
 
-/* The number in a one-number file ("max" and absence read as "no limit"). */
-static uint64_t number_in(const char *path) {
-  FILE *file = fopen(path, "re");
+/* The number in a one-number file of a folder ("max" and absence read as "no limit"). */
+static uint64_t number_in(const char *folder, const char *name) {
+  char path[PATH_BYTES];
   uint64_t value = UINT64_MAX;
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "re");
   if (file == NULL)
     return UINT64_MAX;
   if (fscanf(file, "%" SCNu64, &value) != 1)
     value = UINT64_MAX;
   (void)fclose(file);
   return value;
+}
+
+/* Bytes of files that a control group has in memory: the kernel drops them when it is short. In
+ * version 1 the names without "total_" leave out the groups below. */
+static uint64_t file_bytes(const char *folder, bool totals) {
+  char path[PATH_BYTES];
+  char line[256];
+  char name[64];
+  uint64_t value = 0;
+  uint64_t sum = 0;
+  (void)snprintf(path, sizeof path, "%s/memory.stat", folder);
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return 0;
+  while (fgets(line, sizeof line, file) != NULL)
+    if (sscanf(line, "%63s %" SCNu64, name, &value) == 2 &&
+        (strcmp(name, totals ? "total_inactive_file" : "inactive_file") == 0 ||
+         strcmp(name, totals ? "total_active_file" : "active_file") == 0))
+      sum += value;
+  (void)fclose(file);
+  return sum;
+}
+
+uint64_t amped_mem_group_left(const char *folder) {
+  static const char *const names[][2] = {{"memory.max", "memory.current"},
+                                         {"memory.limit_in_bytes", "memory.usage_in_bytes"}};
+  for (int version = 0; version < 2; version++) {
+    uint64_t limit = number_in(folder, names[version][0]);
+    uint64_t used = number_in(folder, names[version][1]);
+    if (limit == UINT64_MAX || used == UINT64_MAX)
+      continue;
+    uint64_t files = file_bytes(folder, version == 1);
+    used = used > files ? used - files : 0;
+    return limit > used ? limit - used : 0;
+  }
+  return UINT64_MAX;
+}
+
+/* The least that a control group and those above it leave. */
+static uint64_t groups_left(const char *root, const char *group) {
+  char folder[PATH_BYTES];
+  uint64_t least = UINT64_MAX;
+  size_t top = strlen(root);
+  (void)snprintf(folder, sizeof folder, "%s%s", root, group);
+  for (;;) {
+    uint64_t left = amped_mem_group_left(folder);
+    least = left < least ? left : least;
+    char *slash = strrchr(folder, '/');
+    if (strlen(folder) <= top || slash == NULL)
+      return least;
+    *slash = '\0';
+  }
+}
+
+/* The same of this process's groups. Lines are "0::/GROUP" (version 2) and "N:memory:/GROUP"; in a
+ * container the group may be named as seen from outside, but the limit then stands at the root. */
+static uint64_t own_groups_left(void) {
+  char line[PATH_BYTES / 2];
+  uint64_t least = UINT64_MAX;
+  FILE *file = fopen("/proc/self/cgroup", "re");
+  if (file == NULL)
+    return UINT64_MAX;
+  while (fgets(line, sizeof line, file) != NULL) {
+    char *controllers = strchr(line, ':');
+    char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+    if (group == NULL)
+      continue;
+    *group++ = '\0';
+    group[strcspn(group, "\n")] = '\0';
+    uint64_t left = UINT64_MAX;
+    if (controllers[1] == '\0')
+      left = groups_left("/sys/fs/cgroup", group);
+    else if (strstr(controllers, "memory") != NULL)
+      left = groups_left("/sys/fs/cgroup/memory", group);
+    least = left < least ? left : least;
+  }
+  (void)fclose(file);
+  return least;
 }
 
 static uint64_t mem_available_of_system(void) {
@@ -114,20 +197,9 @@ static uint64_t mem_available_of_system(void) {
 }
 
 uint64_t amped_mem_available(void) {
-  static const char *const groups[][2] = {
-      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-      {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-       "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
-  };
-  uint64_t available = mem_available_of_system();
-  for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-    uint64_t limit = number_in(groups[i][0]);
-    uint64_t used = number_in(groups[i][1]);
-    if (limit == UINT64_MAX || used == UINT64_MAX)
-      continue;
-    uint64_t left = limit > used ? limit - used : 0;
-    if (available == 0 || left < available)
-      available = left;
-  }
-  return available;
+  uint64_t system = mem_available_of_system();
+  uint64_t groups = own_groups_left();
+  if (groups == UINT64_MAX)
+    return system;
+  return system == 0 || groups < system ? groups : system;
 }

@@ -1,4 +1,6 @@
 /* Checked arithmetic, narrow types, memory accounting, random numbers. */
+#include <sys/stat.h>
+
 #include "random.h"
 #include "testing.h"
 
@@ -49,7 +51,43 @@ START_TEST(random_numbers_are_uniform_and_depend_on_every_argument) {
   ck_assert_uint_ne(amped_random_u64(1, 2, 3), amped_random_u64(2, 2, 3));
 }
 
+/* Make or (text NULL) remove a file of a folder. */
+static void group_file(const char *folder, const char *name, const char *text) {
+  char path[512];
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (text != NULL)
+    testing_write_file(path, text, strlen(text));
+  else
+    ck_assert_int_eq(unlink(path), 0);
+}
+
+START_TEST(files_in_memory_do_not_count_against_a_control_group) {
+  const char *folder = testing_path("group");
+  ck_assert_int_eq(mkdir(folder, 0777), 0);
+  ck_assert(amped_mem_group_left(folder) == UINT64_MAX);
+  group_file(folder, "memory.limit_in_bytes", "1000\n");
+  group_file(folder, "memory.usage_in_bytes", "900\n");
+  ck_assert_uint_eq(amped_mem_group_left(folder), 100);
+  group_file(folder, "memory.stat",
+             "inactive_file 40\nactive_file 1\ntotal_inactive_file 500\ntotal_active_file 70\n");
+  ck_assert_uint_eq(amped_mem_group_left(folder), 670);
+  group_file(folder, "memory.current", "700\n");
+  group_file(folder, "memory.max", "600\n");
+  ck_assert_uint_eq(amped_mem_group_left(folder), 0);
+  group_file(folder, "memory.stat", "anon 299\ninactive_file 400\nactive_file 1\n");
+  ck_assert_uint_eq(amped_mem_group_left(folder), 301);
+  group_file(folder, "memory.limit_in_bytes", NULL);
+  group_file(folder, "memory.max", "max\n");
+  ck_assert(amped_mem_group_left(folder) == UINT64_MAX);
+  group_file(folder, "memory.usage_in_bytes", NULL);
+  group_file(folder, "memory.current", NULL);
+  group_file(folder, "memory.max", NULL);
+  group_file(folder, "memory.stat", NULL);
+  ck_assert_int_eq(rmdir(folder), 0);
+}
+
 TESTING_MAIN("types", narrowest_index_type_holds_the_last_index,
              overflow_is_seen_and_result_left_alone,
              allocation_fails_where_told_and_counts_what_lives,
-             random_numbers_are_uniform_and_depend_on_every_argument)
+             random_numbers_are_uniform_and_depend_on_every_argument,
+             files_in_memory_do_not_count_against_a_control_group)
