@@ -93,7 +93,7 @@ void amped_mem_fail_at(int64_t k) {
 
 /* The number in a one-number file of a folder ("max" and absence read as "no limit"). */
 static uint64_t number_in(const char *folder, const char *name) {
-  char path[PATH_BYTES];
+  char path[PATH_BYTES + 32];
   uint64_t value = UINT64_MAX;
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *file = fopen(path, "re");
@@ -108,7 +108,7 @@ static uint64_t number_in(const char *folder, const char *name) {
 /* Bytes of files that a control group has in memory: the kernel drops them when it is short. In
  * version 1 the names without "total_" leave out the groups below. */
 static uint64_t file_bytes(const char *folder, bool totals) {
-  char path[PATH_BYTES];
+  char path[PATH_BYTES + 32];
   char line[256];
   char name[64];
   uint64_t value = 0;
