@@ -21,20 +21,13 @@
 
 /* Where rank 0 writes, "STEM.cpd.h5" in the current folder unless the user says otherwise. */
 static amped_status output_path(const amped_options *o, char **out) {
-  static const char *const suffixes[] = {".gz",  ".zst", ".h5",  ".hdf5", ".tns",
-                                         ".coo", ".txt", ".csv", ".tsv"};
-  const char *name = strrchr(o->args[0], '/');
   if (o->output != NULL)
     return amped_strdup(out, o->output);
+  const char *name = strrchr(o->args[0], '/');
   name = name != NULL ? name + 1 : o->args[0];
   if (strcmp(name, "-") == 0)
     name = "stdin";
-  size_t length = strlen(name);
-  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-    size_t n = strlen(suffixes[i]);
-    if (length > n && strncmp(name + length - n, suffixes[i], n) == 0)
-      length -= n;
-  }
+  uint64_t length = amped_io_stem(name);
   AMPED_TRY(amped_alloc(out, length + sizeof ".cpd.h5", 1, "the output's name"));
   memcpy(*out, name, length);
   memcpy(*out + length, ".cpd.h5", sizeof ".cpd.h5");

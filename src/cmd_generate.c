@@ -1,7 +1,7 @@
 #include <math.h>
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "commands.h"
 #include "describe.h"
@@ -74,13 +74,7 @@ static amped_status make_spec(const amped_options *o, amped_synth_spec *spec) {
 
 /* path without its suffixes, and ".planted.h5". */
 static amped_status model_path_of(const char *path, char **out) {
-  static const char *const suffixes[] = {".gz", ".zst", ".tns", ".coo", ".txt", ".h5", ".hdf5"};
-  size_t length = strlen(path);
-  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-    size_t n = strlen(suffixes[i]);
-    if (length > n && strncasecmp(path + length - n, suffixes[i], n) == 0)
-      length -= n;
-  }
+  uint64_t length = amped_io_stem(path);
   AMPED_TRY(amped_alloc(out, length + sizeof ".planted.h5", 1, "a path"));
   memcpy(*out, path, length);
   memcpy(*out + length, ".planted.h5", sizeof ".planted.h5");

@@ -222,16 +222,6 @@ static json_t *json_component(const amped_ktensor *k, const leading *all, int pl
                    k->weights[r], "modes", modes);
 }
 
-/* Components by descending weight; ours are in that order in the file, others need not be. */
-static void order_components(const amped_ktensor *k, int *order) {
-  for (int r = 0; r < k->ncomps; r++) {
-    int i = r;
-    for (; i > 0 && k->weights[order[i - 1]] < k->weights[r]; i--)
-      order[i] = order[i - 1];
-    order[i] = r;
-  }
-}
-
 static amped_status say_result(const char *path, const amped_ktensor *k) {
   char dims[AMPED_DIMS_TEXT];
   double *fit = NULL;
@@ -245,8 +235,9 @@ static amped_status say_result(const char *path, const amped_ktensor *k) {
 }
 
 static amped_status tell_components(const amped_ktensor *k, const leading *all, amped_json *json) {
+  /* Ours are in that order in the file, others' need not be. */
   int order[AMPED_MAX_NCOMPS];
-  order_components(k, order);
+  amped_ktensor_order(k, order);
   for (int i = 0; i < k->ncomps; i++) {
     amped_say("%s", "");
     say_component(k, all, i + 1, order[i]);

@@ -1,9 +1,8 @@
 /* Tensors in and out: picks a format by the name's suffix.
  *
- *   .tns .coo .txt (and + .gz, .zst; "-" is standard input or output)   FROSTT text (io_tns.h)
- *   .csv .tsv (and + .gz, .zst)                                         tables (io_table.h), in
- * only .h5 .hdf5                                                           tensor files
- * (tensor_file.h)
+ *   .tns .coo .txt (and + .gz, .zst)   FROSTT text (io_tns.h); "-" is standard input or output
+ *   .csv .tsv (and + .gz, .zst)        tables (io_table.h), in only
+ *   .h5 .hdf5                          tensor files (tensor_file.h)
  */
 #ifndef AMPED_IO_H
 #define AMPED_IO_H
@@ -29,6 +28,10 @@ typedef enum amped_format { AMPED_FORMAT_TNS, AMPED_FORMAT_TABLE, AMPED_FORMAT_H
 /* The format of a file name, compression suffix ignored; AMPED_USAGE where the suffix is unknown.
  */
 amped_status amped_io_format(const char *path, amped_format *out);
+
+/* Bytes of a path in front of its format's suffix and its compression's; all of it where it has
+ * neither. */
+uint64_t amped_io_stem(const char *path);
 
 /* Read any of them into memory: validated, in the file's order, duplicates kept. Options that the
  * format does not have are AMPED_USAGE. Shows progress; uses all threads. */

@@ -20,7 +20,8 @@ static unsigned digit(char c) {
   return (unsigned)(unsigned char)c - '0';
 }
 
-/* Digits into the significand; false once they may not fit. */
+/* Digits into the significand; the count, without leading zeros, stays just above SAFE_DIGITS once
+ * they may not fit. */
 static const char *take_digits(const char *p, uint64_t *significand, int *count) {
   unsigned d;
   while ((d = digit(*p)) <= 9) {

@@ -275,12 +275,7 @@ static amped_status conclude(reader *r) {
 
 /* Is it split at tabs? By its name, as everything about formats. */
 static bool has_tabs(const char *path) {
-  size_t length = strlen(path);
-  if (length > 3 && strcasecmp(path + length - 3, ".gz") == 0)
-    length -= 3;
-  else if (length > 4 && strcasecmp(path + length - 4, ".zst") == 0)
-    length -= 4;
-  return length >= 4 && strncasecmp(path + length - 4, ".tsv", 4) == 0;
+  return strncasecmp(path + amped_io_stem(path), ".tsv", 4) == 0;
 }
 
 static void free_reader(reader *r) {

@@ -33,3 +33,13 @@ void amped_ktensor_free(amped_ktensor *k) {
   }
   memset(k, 0, sizeof *k);
 }
+
+void amped_ktensor_order(const amped_ktensor *k, int *order) {
+  /* By insertion: it keeps the order of ties, and components are few. */
+  for (int r = 0; r < k->ncomps; r++) {
+    int at = r;
+    for (; at > 0 && k->weights[order[at - 1]] < k->weights[r]; at--)
+      order[at] = order[at - 1];
+    order[at] = r;
+  }
+}

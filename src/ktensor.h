@@ -21,4 +21,7 @@ typedef struct amped_ktensor {
 amped_status amped_ktensor_create(amped_ktensor *k, int order, const uint64_t *dims, int ncomps);
 void amped_ktensor_free(amped_ktensor *k);
 
+/* order[0 .. ncomps) = the components by descending weight; ties keep their order. */
+void amped_ktensor_order(const amped_ktensor *k, int *order);
+
 #endif

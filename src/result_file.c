@@ -33,16 +33,6 @@ static factor_name factor_name_of(int mode) {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* The components in order of descending weight; insertion keeps the order of ties. */
-static void order_components(const amped_ktensor *k, int *order) {
-  for (int r = 0; r < k->ncomps; r++) {
-    int at = r;
-    for (; at > 0 && k->weights[order[at - 1]] < k->weights[r]; at--)
-      order[at] = order[at - 1];
-    order[at] = r;
-  }
-}
-
 static amped_status write_weights(amped_hdf5 *file, const amped_ktensor *k, const int *order) {
   double weights[AMPED_MAX_NCOMPS];
   const uint64_t count = (uint64_t)k->ncomps;
@@ -101,7 +91,7 @@ static amped_status write_record(amped_hdf5 *file, const amped_ktensor *k,
 static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
                               const amped_run_record *record) {
   int order[AMPED_MAX_NCOMPS];
-  order_components(k, order);
+  amped_ktensor_order(k, order);
   AMPED_TRY(write_record(file, k, record));
   AMPED_TRY(write_weights(file, k, order));
   AMPED_TRY(write_factors(file, k, order));

@@ -89,5 +89,15 @@ START_TEST(a_truncated_compressed_file_is_told) {
   check_no_leak();
 }
 
+START_TEST(stem_is_what_stands_before_format_and_compression) {
+  ck_assert_uint_eq(amped_io_stem("a/b.tns.gz"), 3);
+  ck_assert_uint_eq(amped_io_stem("b.CSV.Zst"), 1);
+  ck_assert_uint_eq(amped_io_stem("b.H5"), 1);
+  ck_assert_uint_eq(amped_io_stem("b.txt.tns"), 5);
+  ck_assert_uint_eq(amped_io_stem(".tns"), 4);
+  ck_assert_uint_eq(amped_io_stem("b"), 1);
+}
+
 TESTING_MAIN("io", suffixes_tell_formats, options_of_other_formats_are_refused,
-             files_are_read_by_their_suffix, a_truncated_compressed_file_is_told)
+             files_are_read_by_their_suffix, a_truncated_compressed_file_is_told,
+             stem_is_what_stands_before_format_and_compression)
