@@ -28,14 +28,14 @@ amped_status amped_file_temporary(const char *path, char **out) {
   amped_status status = AMPED_OK;
   if (stat(directory, &st) != 0)
     status = amped_error_errno(AMPED_FAILED, errno, path,
-                               "cannot be written; create its directory or name another with -o");
+                               "cannot be written; create its directory or name another");
   else if (access(directory, W_OK | X_OK) != 0)
-    status = amped_error_errno(AMPED_FAILED, errno, path,
-                               "its directory is not writable; name another with -o");
+    status =
+        amped_error_errno(AMPED_FAILED, errno, path, "its directory is not writable; name another");
   else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-    status = amped_error(AMPED_FAILED, path, "is a directory; name a file with -o");
+    status = amped_error(AMPED_FAILED, path, "is a directory; name a file");
   else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* the rename would replace a device */
-    status = amped_error(AMPED_FAILED, path, "is not a regular file; name another with -o");
+    status = amped_error(AMPED_FAILED, path, "is not a regular file; name another");
   amped_free(directory);
   AMPED_TRY(status);
   uint64_t bytes = strlen(path) + 32;
@@ -61,7 +61,7 @@ amped_status amped_file_commit(const char *temporary, const char *path) {
   if (failed != 0) {
     amped_file_discard(temporary);
     return amped_error_errno(AMPED_FAILED, failed, path,
-                             "cannot be written; free disk space or name another file with -o");
+                             "cannot be written; free disk space or name another file");
   }
   AMPED_TRY(directory_of(path, &directory));
   /* Some file systems cannot flush a directory; the file itself is safe by now. */

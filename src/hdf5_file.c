@@ -58,7 +58,7 @@ amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *n
   if (file->writing)
     return amped_error(AMPED_FAILED, file->path,
                        "%s %s cannot be written (HDF5: %s); free disk space or name another "
-                       "file with -o",
+                       "file",
                        what, name, text);
   if (strstr(reason, "errno = 5,") != NULL)
     return amped_error(AMPED_FAILED, file->path,

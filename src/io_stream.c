@@ -287,8 +287,7 @@ amped_status amped_stream_create(const char *path, amped_stream **out) {
     AMPED_GO(fail, amped_file_temporary(path, &s->temporary));
     s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (s->fd < 0) {
-      status = amped_error_errno(AMPED_FAILED, errno, path,
-                                 "cannot be written; name another file with -o");
+      status = amped_error_errno(AMPED_FAILED, errno, path, "cannot be written; name another file");
       goto fail;
     }
     s->owns_fd = true;
@@ -310,7 +309,7 @@ static amped_status write_raw(amped_stream *s, const void *buffer, uint64_t byte
     if (n < 0)
       return amped_error_errno(AMPED_FAILED, errno, s->path,
                                "write error after %" PRIu64 " bytes; free disk space or name "
-                               "another file with -o",
+                               "another file",
                                s->done);
     p += n;
     bytes -= (uint64_t)n;
@@ -377,7 +376,7 @@ amped_status amped_stream_finish(amped_stream *stream) {
     s->owns_fd = false;
     if (close(s->fd) != 0)
       status = amped_error_errno(AMPED_FAILED, errno, s->path,
-                                 "cannot be written; free disk space or name another file with -o");
+                                 "cannot be written; free disk space or name another file");
   }
   if (status == AMPED_OK && s->temporary != NULL) {
     status = amped_file_commit(s->temporary, s->path);

@@ -122,7 +122,7 @@ static amped_status check_written(const char *temporary, const char *path, const
   amped_status_clear();
   return amped_error(AMPED_FAILED, path,
                      "cannot be written: it does not read back as it was written; free disk space "
-                     "or name another file with -o");
+                     "or name another file");
 }
 
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,

@@ -144,7 +144,8 @@ grep -q "$(printf '\033')" "$scratch/out" && fail "info prints control character
 # --- output that cannot be written ----------------------------------------------------------------
 expect 1 "" on 2 good.h5 --rank=2 -o nowhere/out.h5
 expect 1 "overwritten" on 2 good.h5 --rank=2 -o good.h5
-expect 1 "" "$amped" convert good.h5 nowhere/out.tns
+expect 1 "name another" "$amped" convert good.h5 nowhere/out.tns
+grep -q -e " -o" "$scratch/err" && fail "a remedy is an option that convert lacks" || pass
 # A device or pipe must not be replaced by a file.
 mkfifo pipe.h5 && expect 1 "not a regular file" on 2 good.h5 --rank=2 --iters=1 -o pipe.h5
 expect 0 "" test -p pipe.h5
