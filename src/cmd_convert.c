@@ -42,14 +42,11 @@ static const char *plural(uint64_t n) {
 }
 
 static amped_status check_names(const amped_options *o) {
-  struct stat in;
-  struct stat out;
-  bool same = strcmp(o->args[0], o->args[1]) == 0 && !is_standard(o->args[0]);
-  if (!same && stat(o->args[0], &in) == 0 && stat(o->args[1], &out) == 0)
-    same = S_ISREG(in.st_mode) && in.st_dev == out.st_dev && in.st_ino == out.st_ino;
-  if (same)
-    return amped_error(AMPED_USAGE, o->args[1], "is the input as well; name another output");
-  if (is_standard(o->args[1]) && o->json != NULL && is_standard(o->json))
+  const char *in = o->args[0];
+  const char *out = o->args[1];
+  if (!is_standard(in) && (strcmp(in, out) == 0 || amped_file_same(in, out)))
+    return amped_error(AMPED_USAGE, out, "is the input as well; name another output");
+  if (is_standard(out) && o->json != NULL && is_standard(o->json))
     return amped_error(AMPED_USAGE, NULL,
                        "the tensor and --json=- would mix on standard output; name a file for one");
   return AMPED_OK;

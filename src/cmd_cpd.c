@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "commands.h"
 #include "describe.h"
@@ -34,17 +33,11 @@ static amped_status output_path(const amped_options *o, char **out) {
   return AMPED_OK;
 }
 
-static bool same_file(const char *a, const char *b) {
-  struct stat x;
-  struct stat y;
-  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* Rank 0, before anything is read: can the result be written? */
 static amped_status check_output(const amped_options *o, char **path) {
   char *temporary = NULL;
   AMPED_TRY(output_path(o, path));
-  if (same_file(*path, o->args[0]) || (o->init != NULL && same_file(*path, o->init)))
+  if (amped_file_same(*path, o->args[0]) || (o->init != NULL && amped_file_same(*path, o->init)))
     return amped_error(AMPED_FAILED, *path,
                        "is an input of this run and would be overwritten; name another file with "
                        "-o");

@@ -89,3 +89,9 @@ amped_status amped_file_check_readable(const char *path, uint64_t *bytes) {
     *bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
   return AMPED_OK;
 }
+
+bool amped_file_same(const char *a, const char *b) {
+  struct stat x;
+  struct stat y;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}

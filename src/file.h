@@ -21,4 +21,7 @@ void amped_file_discard(const char *temporary);
 /* Regular and readable: AMPED_BAD_INPUT otherwise, with the reason. *bytes may be NULL. */
 amped_status amped_file_check_readable(const char *path, uint64_t *bytes);
 
+/* Do both names lead to one existing file? */
+bool amped_file_same(const char *a, const char *b);
+
 #endif

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
+
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unknown"
 #endif
@@ -20,8 +22,7 @@
 
 typedef amped_options opts;
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values -------------------------------------------------------------------------------- */
 
 /* A number with an optional suffix out of `suffixes`, the i-th of which stands for base^(i+1). */
 static bool parse_scaled(const char *text, double base, const char *tail, uint64_t *out) {
@@ -84,8 +85,7 @@ static int parse_word(const char *value, const char *const *words) {
   return -1;
 }
 
-/* ---- one function an option: false where the value is malformed or out of range ----------------
- */
+/* ---- one function an option: false where the value is malformed or out of range ------------ */
 
 static bool set_rank(opts *o, const char *v) {
   return parse_int(v, 1, AMPED_MAX_NCOMPS, &o->ncomps);
@@ -255,8 +255,7 @@ static bool set_scale(opts *o, const char *v) {
   return parse_real(v, 1e-12, 1e6, &o->scale);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ----------------------------------------------------------------------------- */
 
 typedef struct option_row {
   const char *name;
@@ -356,8 +355,7 @@ static bool takes(const amped_command *command, const char *name) {
   return false;
 }
 
-/* ---- nearest names -----------------------------------------------------------------------------
- */
+/* ---- nearest names ------------------------------------------------------------------------- */
 
 static size_t least(size_t a, size_t b) {
   return a < b ? a : b;
@@ -402,8 +400,7 @@ const char *amped_revision(void) {
   return AMPED_GIT_VERSION;
 }
 
-/* ---- help --------------------------------------------------------------------------------------
- */
+/* ---- help ---------------------------------------------------------------------------------- */
 
 /* Print text wrapped to 80 columns, `indent` columns in, the first line already at `column`. */
 static void print_wrapped(const char *text, int indent, int column) {
@@ -490,8 +487,7 @@ static void print_version(void) {
   printf("\n");
 }
 
-/* ---- parsing -----------------------------------------------------------------------------------
- */
+/* ---- parsing ------------------------------------------------------------------------------- */
 
 static void set_defaults(opts *o) {
   memset(o, 0, sizeof *o);
@@ -571,6 +567,14 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
     return amped_error(AMPED_USAGE, NULL, "%s is missing; usage: amped_mpi %s %s",
                        o->nargs == 0 ? "the input file" : "the output file", o->command->name,
                        o->command->arguments);
+  /* The stream of JSON lines is opened, and emptied, before the file is read. */
+  for (int i = 0; i <= o->nargs && o->json != NULL; i++) {
+    const char *name = i < o->nargs ? o->args[i] : o->init;
+    if (name != NULL && amped_file_same(o->json, name))
+      return amped_error(AMPED_USAGE, o->json,
+                         "is named as a file of this run and would be overwritten; name another "
+                         "with --json");
+  }
   return AMPED_OK;
 }
 

@@ -141,6 +141,14 @@ expect 0 "" "$amped" convert control.csv control.h5
 expect 0 'a?\[2J: x' "$amped" info control.h5
 grep -q "$(printf '\033')" "$scratch/out" && fail "info prints control characters" || pass
 
+# --- JSON lines never replace an input -------------------------------------------------------------
+cp good.h5 kept.h5
+expect 2 "overwritten" "$amped" info kept.h5 --json=kept.h5
+expect 2 "overwritten" on 2 kept.h5 --rank=2 --iters=1 --nowrite --json=./kept.h5
+expect 2 "overwritten" on 1 good.h5 --rank=3 --nowrite --init=three.h5 --json=three.h5
+expect 0 "" cmp good.h5 kept.h5
+expect 0 "" "$amped" info three.h5
+
 # --- output that cannot be written ----------------------------------------------------------------
 expect 1 "" on 2 good.h5 --rank=2 -o nowhere/out.h5
 expect 1 "overwritten" on 2 good.h5 --rank=2 -o good.h5
