@@ -305,7 +305,7 @@ static const option_row rows[] = {
     {"index-base", 0, "auto|0|1", "auto, 0 or 1",
      "first index of text input [auto: 1, unless a header says otherwise]", set_index_base},
     {"dims", 0, "AxBxC...", "3 to 8 dimensions such as 10x20x30",
-     "dimensions [the largest indices]", set_dims},
+     "dimensions [convert: the largest indices]", set_dims},
     {"keys", 0, "COL,...", "column names separated by commas",
      "columns of a table that become modes, in this order [all but --value]", set_keys},
     {"value", 0, "COL", "a column name", "column of a table that holds the values [each row is 1]",
@@ -381,12 +381,36 @@ static size_t distance(const char *a, const char *b) {
   return row[n];
 }
 
-static const char *nearest_option(const amped_command *command, const char *name) {
-  const char *best = "help";
+/* Near enough to be meant: at most half of the letters differ, or it is the beginning. */
+static bool is_near(const char *name, const char *candidate) {
+  size_t n = strlen(name);
+  return distance(name, candidate) <= (n + 1) / 2 || (n > 1 && strncmp(name, candidate, n) == 0);
+}
+
+/* "did you mean --rank? " into a buffer, "" where no option is near. */
+static const char *suggest_option(char *text, size_t size, const amped_command *command,
+                                  const char *name) {
+  const char *best = NULL;
+  text[0] = '\0';
   for (size_t i = 0; i < ROWS; i++)
-    if (takes(command, rows[i].name) && distance(name, rows[i].name) < distance(name, best))
+    if (takes(command, rows[i].name) && is_near(name, rows[i].name) &&
+        (best == NULL || distance(name, rows[i].name) < distance(name, best)))
       best = rows[i].name;
-  return best;
+  if (best != NULL)
+    (void)snprintf(text, size, "did you mean --%s? ", best);
+  return text;
+}
+
+/* The same for a command. */
+static const char *suggest_command(char *text, size_t size, const char *name) {
+  const char *best = NULL;
+  text[0] = '\0';
+  for (const amped_command *c = amped_commands; c->name != NULL; c++)
+    if (is_near(name, c->name) && (best == NULL || distance(name, c->name) < distance(name, best)))
+      best = c->name;
+  if (best != NULL)
+    (void)snprintf(text, size, "did you mean '%s'? ", best);
+  return text;
 }
 
 static const amped_command *find_command(const char *name) {
@@ -517,16 +541,11 @@ static amped_status choose_command(int *argc, char ***argv, opts *o) {
   /* A word that is no option, no existing file and looks like none was meant as a command. */
   if (*argc > 1 && first[0] != '-' && strpbrk(first, "./") == NULL) {
     FILE *file = fopen(first, "re");
-    if (file == NULL) {
-      const char *best = "cpd";
-      for (const amped_command *c = amped_commands; c->name != NULL; c++)
-        if (distance(first, c->name) < distance(first, best))
-          best = c->name;
+    char meant[64];
+    if (file == NULL)
       return amped_error(AMPED_USAGE, NULL,
-                         "no command and no file is called '%s'; did you mean '%s'? See "
-                         "amped_mpi --help",
-                         first, best);
-    }
+                         "no command and no file is called '%s'; %ssee amped_mpi --help", first,
+                         suggest_command(meant, sizeof meant, first));
     (void)fclose(file);
   }
   return AMPED_OK;
@@ -534,6 +553,7 @@ static amped_status choose_command(int *argc, char ***argv, opts *o) {
 
 static amped_status refuse_option(const amped_command *command, const char *argument) {
   char name[64];
+  char meant[64];
   size_t n = strcspn(argument, "=");
   if (n >= sizeof name)
     n = sizeof name - 1;
@@ -545,8 +565,10 @@ static amped_status refuse_option(const amped_command *command, const char *argu
         (bare[0] == rows[i].letter && bare[0] != '\0' && bare[1] == '\0'))
       return amped_error(AMPED_USAGE, NULL, "%s has no option %s; see amped_mpi %s --help",
                          command->name, name, command->name);
-  return amped_error(AMPED_USAGE, NULL, "no option %s; did you mean --%s? See amped_mpi %s --help",
-                     name, nearest_option(command, bare), command->name);
+  if (strcmp(bare, "help") == 0 || strcmp(bare, "version") == 0)
+    return amped_error(AMPED_USAGE, NULL, "%s takes no value", name);
+  return amped_error(AMPED_USAGE, NULL, "no option %s; %ssee amped_mpi %s --help", name,
+                     suggest_option(meant, sizeof meant, command, bare), command->name);
 }
 
 static amped_status apply(opts *o, const option_row *row, const char *value) {
@@ -564,9 +586,13 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
     o->args[o->nargs++] = argv[i];
   }
   if (o->nargs < o->command->min_args)
-    return amped_error(AMPED_USAGE, NULL, "%s is missing; usage: amped_mpi %s %s",
-                       o->nargs == 0 ? "the input file" : "the output file", o->command->name,
-                       o->command->arguments);
+    return amped_error(
+        AMPED_USAGE, NULL, "%s is missing; usage: amped_mpi %s %s; see amped_mpi --help",
+        o->nargs == 0 && o->command->arguments[0] != 'O' ? "the input file" : "the output file",
+        o->command->name, o->command->arguments);
+  if (o->output != NULL && (o->nowrite || o->plan_only))
+    return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --output",
+                       o->nowrite ? "--nowrite" : "--plan");
   /* The stream of JSON lines is opened, and emptied, before the file is read. */
   for (int i = 0; i <= o->nargs && o->json != NULL; i++) {
     const char *name = i < o->nargs ? o->args[i] : o->init;

@@ -15,7 +15,7 @@ expect 2 "needs a value" "$amped" good.h5 --rank
 expect 2 "takes no value" "$amped" good.h5 --nowrite=1
 expect 2 "float or double" "$amped" good.h5 --precision=half
 expect 2 "whole number" "$amped" good.h5 --iters=0
-expect 2 "missing" "$amped"
+expect 2 "missing.*--help" "$amped"
 expect 2 "missing" "$amped" cpd
 expect 2 "missing" "$amped" convert good.h5
 expect 2 "too many" "$amped" good.h5 good.h5
@@ -28,6 +28,17 @@ absent x.unknown x.tns x.h5
 expect 2 "" "$amped" generate x.h5
 expect 2 "" "$amped" generate x.h5 --dims=3x3x3 --nnz=5 --noise=0.1
 expect 2 "has no option" "$amped" -n 3 good.h5
+expect 2 "takes no value" "$amped" good.h5 --help=3
+# An option that would be ignored is refused.
+expect 2 "nowrite" "$amped" good.h5 --nowrite -o x.h5
+expect 2 "plan" "$amped" good.h5 --plan -o x.h5
+absent x.h5
+# Only names that are near are suggested.
+for wrong in "help" "good.h5 -x"; do
+  # shellcheck disable=SC2086
+  expect 2 "" "$amped" $wrong
+  grep -q "did you mean" "$scratch/err" && fail "a far suggestion for $wrong" || pass
+done
 # From many ranks, still one line.
 expect 2 "did you mean --rank" $mpirun -np 3 "$amped" good.h5 --rnak=3
 
