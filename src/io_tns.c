@@ -212,10 +212,9 @@ static amped_status conclude(reader *r) {
   const amped_tns_header *h = &r->header;
   const char *where = strcmp(r->path, "-") == 0 ? "standard input" : r->path;
   if (h->nnz_line > 0 && t->nnz != h->nnz)
-    return amped_text_error(r->path, h->nnz_line,
-                            "%" PRIu64 " nonzeros are announced, but %" PRIu64
-                            " follow; is the file truncated?",
-                            h->nnz, t->nnz);
+    return amped_text_error(
+        r->path, h->nnz_line, "%" PRIu64 " nonzeros are announced, but %" PRIu64 " follow; %s",
+        h->nnz, t->nnz, t->nnz < h->nnz ? "is the file truncated?" : "correct the header");
   if (t->nnz == 0)
     return amped_error(AMPED_BAD_INPUT, where, "holds no nonzeros; is this the right file?");
   for (int m = 0; m < t->order; m++) {

@@ -76,6 +76,9 @@ bad "line 1" "1 1 1 1e999\n"
 bad "order" "1 1\n"
 bad "order" "1 1 1\n"
 bad "order" "1 1 1 1 1 1 1 1 1 1\n"
+bad "3 nonzeros are announced, but 2 follow; is the file truncated" \
+  "sptensor\n3\n9 9 9\n3\n1 1 1 1\n2 2 2 2\n"
+bad "1 nonzeros are announced, but 2 follow; correct" "sptensor\n3\n9 9 9\n1\n1 1 1 1\n2 2 2 2\n"
 bad "twice\|duplicate" "1 2 3 4\n1 2 3 4\n" --duplicates=error
 bad "" "1 2 3 0\n" --drop-zeros
 expect 3 "No such file" "$amped" convert missing.tns x.h5
