@@ -171,7 +171,7 @@ static amped_status check_written(const char *temporary, const char *path) {
   amped_status_clear();
   return amped_error(AMPED_FAILED, path,
                      "cannot be written: it does not read back as it was written; free disk space "
-                     "or name another file with -o");
+                     "or name another file");
 }
 
 static amped_status write_temporary(writer *w, const char *temporary) {
