@@ -3,6 +3,7 @@
 #include "config.h"
 #endif
 
+#include <fcntl.h>
 #include <omp.h>
 #include <poll.h>
 #include <signal.h>
@@ -61,10 +62,20 @@ static amped_status check_output(void) {
                      "cannot be written; free disk space or send it elsewhere");
 }
 
+/* A file that took the number of a closed standard stream would receive our messages. Standard
+ * output is held for reading only, so that what is said there is still known to be lost. */
+static void hold_standard_streams(void) {
+  static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0)
+      (void)open("/dev/null", modes[fd]);
+}
+
 int main(int argc, char **argv) {
   amped_options options;
   bool done = false;
   int rank = amped_launcher_rank();
+  hold_standard_streams();
   /* Writing to a closed pipe is an error of that write, not the end of the program. */
   (void)signal(SIGPIPE, SIG_IGN);
   /* Without MPI nobody agrees on who speaks: the launcher's rank 0 does. */

@@ -179,4 +179,13 @@ if test -w /dev/full; then
 fi
 expect 0 "" sh -c '{ "$0" info good.h5; echo $? >status; } | true; exit "$(cat status)"' "$amped"
 
+# --- standard streams that are closed: no file of ours may take their place ------------------------
+expect 0 "" sh -c '"$0" convert good.h5 closed.tns -q <&- >&- 2>&-' "$amped"
+expect 0 "" sh -c '"$0" good.h5 --rank=2 --iters=1 -o closed.h5 -q <&- >&- 2>&-' "$amped"
+expect 1 "standard output" sh -c '"$0" good.h5 --rank=2 --iters=1 -o closed2.h5 <&- >&-' "$amped"
+expect 0 "verified" "$amped" info closed2.h5 --verify
+expect 0 "200 nonzeros" "$amped" convert closed.tns closed2.h5
+expect 0 "verified" "$amped" info closed.h5 --verify
+expect 1 "standard output" sh -c '"$0" info good.h5 >&-' "$amped"
+
 finish
