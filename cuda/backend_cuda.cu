@@ -3,6 +3,8 @@
 
 #include "copies_cuda.h"
 #include "dense_cuda.h"
+#include "gather_cuda.h"
+#include "synthetic_cuda.h"
 
 extern "C" {
 #include "mem.h"
@@ -20,6 +22,7 @@ struct amped_context {
   amped_copies_cuda copies;
   void *d_factors[AMPED_MAX_ORDER];
   void *d_output;
+  void *d_workspace; /* of the MTTKRP kernels */
 };
 
 static uint64_t row_bytes(const amped_plan *plan) {
@@ -49,6 +52,7 @@ static void close_context(amped_context *ctx) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_cuda_free(ctx->d_factors[m]);
   amped_cuda_free(ctx->d_output);
+  amped_cuda_free(ctx->d_workspace);
   amped_dense_cuda_destroy(&ctx->dense);
   if (ctx->stream != nullptr)
     (void)cudaStreamDestroy(ctx->stream);
@@ -89,8 +93,12 @@ static uint64_t memory(const amped_context *ctx) {
 
 static amped_status make_layout(const amped_context *ctx, const amped_plan *plan,
                                 amped_layout_cuda *layout) {
-  uint64_t other = amped_plan_factor_bytes(plan) + amped_dense_cuda_bytes(plan);
-  return amped_layout_cuda_make(layout, plan, ctx->options.residency, memory(ctx), other);
+  uint64_t packer = 0;
+  AMPED_TRY(amped_copies_cuda_bytes(plan, &packer));
+  uint64_t other = amped_plan_factor_bytes(plan) + amped_dense_cuda_bytes(plan) + packer +
+                   amped_mttkrp_cuda_workspace(plan, ctx->device.multiprocessors);
+  return amped_layout_cuda_make(layout, plan, ctx->options.kernel == AMPED_KERNEL_PUBLISHED,
+                                ctx->options.residency, memory(ctx), other);
 }
 
 static amped_status require(const amped_context *ctx, const amped_plan *plan,
@@ -130,6 +138,9 @@ static amped_status prepare(amped_context *ctx, const amped_plan *plan) {
   AMPED_TRY(make_layout(ctx, plan, &layout));
   ctx->plan = plan;
   AMPED_TRY(create_factors(ctx));
+  AMPED_TRY(amped_cuda_malloc(&ctx->d_workspace,
+                              amped_mttkrp_cuda_workspace(plan, ctx->device.multiprocessors),
+                              "the fix-up buffer of MTTKRP"));
   AMPED_TRY(amped_dense_cuda_prepare(&ctx->dense, plan));
   return amped_copies_cuda_create(&ctx->copies, plan, &layout, ctx->stream);
 }
@@ -171,6 +182,7 @@ static amped_status mttkrp(amped_context *ctx, int mode, amped_mttkrp_times *tim
     if (m != mode)
       args.factors[input++] = ctx->d_factors[m];
   args.output = ctx->d_output;
+  args.workspace = ctx->d_workspace;
   args.multiprocessors = ctx->device.multiprocessors;
   args.stream = ctx->stream;
   return amped_copies_cuda_mttkrp(&ctx->copies, mode, ctx->options.kernel, &args,
@@ -232,6 +244,33 @@ static void host_free(amped_context *ctx, void *block) {
   amped_cuda_host_free(block);
 }
 
+static amped_status count_synthetic(amped_context *ctx, const amped_synthetic *t, int mode,
+                                    uint64_t width, uint64_t first, uint64_t count,
+                                    uint64_t *idp_nnz, double *sum_of_squares) {
+  return amped_synthetic_cuda_count(t, mode, width, first, count, idp_nnz, sum_of_squares,
+                                    ctx->stream);
+}
+
+/* Half of what is free, of which ranks on one GPU take equal parts; within the user's limit. */
+static amped_status load_synthetic(amped_context *ctx, const amped_synthetic *t, int mode) {
+  const amped_backend_options *o = &ctx->options;
+  size_t free_bytes = 0;
+  size_t total = 0;
+  AMPED_CUDA(cudaMemGetInfo(&free_bytes, &total));
+  uint64_t scratch = free_bytes / 2;
+  if (o->share_gpus && o->local_size > 1)
+    scratch /= (uint64_t)o->local_size;
+  uint64_t taken = ctx->copies.layout.device_bytes;
+  if (o->device_memory > 0 && o->device_memory < taken + scratch)
+    scratch = o->device_memory > taken ? o->device_memory - taken : 0;
+  return amped_synthetic_cuda_load(t, ctx->plan, mode, scratch, &ctx->copies, ctx->stream);
+}
+
+static amped_status gather_rate(amped_context *ctx, uint64_t rows, double *rows_per_sec) {
+  return amped_gather_cuda(ctx->plan, rows, ctx->device.multiprocessors, ctx->stream,
+                           rows_per_sec);
+}
+
 const amped_backend amped_backend_cuda = {
     .name = "cuda",
     .device_pointers = true,
@@ -257,6 +296,9 @@ const amped_backend amped_backend_cuda = {
     .factor = factor,
     .stage_out = stage_out,
     .stage_in = stage_in,
+    .count_synthetic = count_synthetic,
+    .load_synthetic = load_synthetic,
+    .gather_rate = gather_rate,
     .host_alloc = host_alloc,
     .host_free = host_free,
 };

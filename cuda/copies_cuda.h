@@ -1,13 +1,15 @@
-/* Copies: a rank's nonzeros of every mode, on the GPU or in pinned host memory, and MTTKRP over
- * them.
+/* Copies: a rank's nonzeros of every mode, packed, on the GPU or in pinned host memory, and MTTKRP
+ * over them. (Plain instead of packed where the published kernel is asked for.)
  *
- * A streamed copy goes through two device buffers: while a kernel works on one piece, the next is
- * transferred on a stream of its own. */
+ * Row bits, row list and row table are always on the device. A streamed copy's planes and values go
+ * through two device buffers: while a kernel works on one piece, the next is transferred on a
+ * stream of its own. */
 #ifndef AMPED_COPIES_CUDA_H
 #define AMPED_COPIES_CUDA_H
 
 #include "layout_cuda.h"
 #include "mttkrp_cuda.h"
+#include "pack_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,28 +25,57 @@ typedef struct amped_piece_cuda {
   bool busy;
 } amped_piece_cuda;
 
+typedef struct amped_copy_cuda {
+  void *block;   /* device memory where resident, else pinned host memory */
+  void *d_index; /* what the next three lie in */
+  uint32_t *d_bits;
+  void *d_rows;
+  void *d_starts;
+  uint64_t nnz;      /* appended so far */
+  uint64_t rows;     /* entries of the row list so far */
+  uint64_t last_row; /* UINT64_MAX before the first nonzero */
+} amped_copy_cuda;
+
+/* Where pieces are packed. */
+typedef struct amped_packer_cuda {
+  void *d_plain;  /* AMPED_PACK_NNZ plain nonzeros */
+  void *d_packed; /* the same number of packed ones, for copies in host memory */
+  uint32_t *d_ordinals;
+  void *d_scan;
+  amped_pack_result *d_result;
+  amped_pack_result *result; /* pinned */
+} amped_packer_cuda;
+
 typedef struct amped_copies_cuda {
   const amped_plan *plan;
   amped_layout_cuda layout;
-  void *blocks[AMPED_MAX_ORDER]; /* device memory where layout.resident, else pinned host memory */
+  amped_copy_cuda copies[AMPED_MAX_ORDER];
+  double *d_dictionary; /* rounded to value_type, for packing */
+  void *d_values;       /* the same as value_type, for the kernels */
+  amped_packer_cuda packer;
   amped_piece_cuda pieces[2];
   amped_clock_cuda clock;
   cudaStream_t stream; /* borrowed */
   cudaStream_t transfers;
 } amped_copies_cuda;
 
-/* Allocate for a layout. On failure, as after use, destroy frees what there is; copies start out
- * zeroed. */
+/* Allocate for a layout. On failure, as after use, destroy frees what there is. */
 amped_status amped_copies_cuda_create(amped_copies_cuda *copies, const amped_plan *plan,
                                       const amped_layout_cuda *layout, cudaStream_t stream);
 void amped_copies_cuda_destroy(amped_copies_cuda *copies);
 
-/* As struct amped_backend's upload. */
+/* Device memory that create takes beside the layout's own: the packer and the dictionary. */
+amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes);
+
+/* As struct amped_backend's upload; nonzeros of a mode come in order, without gaps. */
 amped_status amped_copies_cuda_upload(amped_copies_cuda *copies, int mode, uint64_t offset,
                                       const amped_run *run);
 
-/* Zero the output, of output_bytes, and run the kernel over mode's copy; waits for the end. args
- * are complete but for the run. */
+/* The same for a run that lies in device memory, behind what mode's copy holds so far. */
+amped_status amped_copies_cuda_append(amped_copies_cuda *copies, int mode, const amped_run *d_run);
+
+/* MTTKRP over mode's copy into args->output, of output_bytes; waits for the end. args are complete
+ * but for the nonzeros. */
 amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *copies, int mode, amped_kernel kernel,
                                       const amped_mttkrp_cuda_args *args, uint64_t output_bytes,
                                       amped_mttkrp_times *times);

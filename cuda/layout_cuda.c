@@ -5,29 +5,54 @@
 #include "log.h"
 
 /* A streamed piece: long enough that its transfer hides launches and its start-up (a millisecond or
- * two on PCIe 5), short enough that two of them are little memory. */
+ * two on PCIe 5), short enough that two of them are little memory. A multiple of both run lengths.
+ */
 #define PIECE_BYTES (UINT64_C(128) << 20)
-#define PIECE_MIN 1024 /* nonzeros */
+#define PIECE_MIN (4 * AMPED_LONG_RUN) /* nonzeros */
 
 static uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
 }
 
-static amped_status lay_out(amped_arrays_cuda *a, const amped_plan *plan, uint64_t count) {
-  uint64_t bytes = 0;
+static void list_arrays(amped_arrays_cuda *a, const amped_plan *plan, int mode, bool plain) {
+  const amped_packing *p = &plan->modes[mode].packing;
+  if (plain) {
+    for (int i = 0; i < plan->order; i++)
+      a->element_bytes[a->arrays++] = plan->index_type;
+    a->element_bytes[a->arrays++] = plan->value_type;
+    return;
+  }
+  for (int i = 0; i < p->planes; i++)
+    a->element_bytes[a->arrays++] = p->plane_bytes[i];
+  if (!p->coded)
+    a->element_bytes[a->arrays++] = plan->value_type;
+}
+
+amped_status amped_arrays_cuda_make(amped_arrays_cuda *a, const amped_plan *plan, int mode,
+                                    bool plain, uint64_t count) {
   memset(a, 0, sizeof *a);
-  if (!amped_mul(count, amped_plan_nonzero_bytes(plan), &bytes) || bytes > UINT64_C(1) << 60)
+  list_arrays(a, plan, mode, plain);
+  if (count > UINT64_C(1) << 56)
     return amped_error(AMPED_FAILED, NULL,
                        "%" PRIu64 " nonzeros are too many for any machine's memory; use more "
                        "processes",
                        count);
-  uint64_t index_bytes = aligned(count * plan->index_type);
-  a->bytes = index_bytes;
-  for (int m = 0; m < plan->order - 1; m++, a->bytes += index_bytes)
-    a->inputs[m] = a->bytes;
-  a->values = a->bytes;
-  a->bytes += aligned(count * plan->value_type);
+  for (int i = 0; i < a->arrays; i++) {
+    a->offsets[i] = a->bytes;
+    a->bytes += aligned(count * a->element_bytes[i]);
+  }
   return AMPED_OK;
+}
+
+void *amped_arrays_cuda_at(const amped_arrays_cuda *a, void *block, int i, uint64_t first) {
+  return block == NULL ? NULL : (char *)block + a->offsets[i] + first * a->element_bytes[i];
+}
+
+static uint64_t nonzero_bytes(const amped_arrays_cuda *a) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < a->arrays; i++)
+    bytes += a->element_bytes[i];
+  return bytes;
 }
 
 static amped_status does_not_fit(const char *what, uint64_t need, uint64_t budget,
@@ -39,14 +64,6 @@ static amped_status does_not_fit(const char *what, uint64_t need, uint64_t budge
                      remedy);
 }
 
-/* The largest piece, at most `most` nonzeros, that takes no more than `bytes`. */
-static uint64_t piece_within(const amped_plan *plan, uint64_t most, uint64_t bytes) {
-  uint64_t slack = ((uint64_t)plan->order + 1) * AMPED_CUDA_ALIGNMENT;
-  uint64_t each = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-  uint64_t piece = each > slack ? (each - slack) / amped_plan_nonzero_bytes(plan) : 0;
-  return piece < most ? piece : most;
-}
-
 static uint64_t largest_copy(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
@@ -55,80 +72,93 @@ static uint64_t largest_copy(const amped_plan *plan) {
   return most;
 }
 
-static uint64_t resident_bytes(const amped_layout_cuda *l, const amped_plan *plan) {
-  uint64_t bytes = 0;
+/* A piece of at most `bytes` in every mode: whole runs. */
+static amped_status size_pieces(amped_layout_cuda *l, const amped_plan *plan, uint64_t bytes) {
+  uint64_t slack = AMPED_CUDA_ARRAYS * AMPED_CUDA_ALIGNMENT;
+  uint64_t each = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+  uint64_t widest = 1;
   for (int m = 0; m < plan->order; m++)
-    bytes += l->copies[m].bytes;
-  return bytes;
+    if (nonzero_bytes(&l->copies[m]) > widest)
+      widest = nonzero_bytes(&l->copies[m]);
+  uint64_t piece = each > slack ? (each - slack) / widest : 0;
+  uint64_t most = amped_ceil_div(largest_copy(plan), AMPED_LONG_RUN) * AMPED_LONG_RUN;
+  piece = piece / AMPED_LONG_RUN * AMPED_LONG_RUN;
+  piece = piece > PIECE_MIN ? piece : PIECE_MIN;
+  l->piece = piece < most ? piece : most;
+  for (int m = 0; m < plan->order; m++) {
+    amped_arrays_cuda arrays;
+    AMPED_TRY(amped_arrays_cuda_make(&arrays, plan, m, l->plain, l->piece));
+    if (arrays.bytes > l->piece_bytes)
+      l->piece_bytes = arrays.bytes;
+  }
+  return AMPED_OK;
 }
 
-static void keep_all(amped_layout_cuda *l, const amped_plan *plan) {
+/* The largest copy that is not yet resident and fits; -1 where there is none. */
+static int next_resident(const amped_layout_cuda *l, const amped_plan *plan, uint64_t left) {
+  int best = -1;
   for (int m = 0; m < plan->order; m++)
-    l->resident[m] = true;
-  l->device_bytes += resident_bytes(l, plan);
+    if (!l->resident[m] && l->copies[m].bytes <= left &&
+        (best < 0 || l->copies[m].bytes > l->copies[best].bytes))
+      best = m;
+  return best;
 }
 
 /* Two buffers first; what is left is for whole copies where AUTO asks for them: the buffers then
  * take an eighth of the room at most. */
 static amped_status stream(amped_layout_cuda *l, const amped_plan *plan, bool keep_some,
                            uint64_t budget) {
-  uint64_t most = largest_copy(plan);
-  uint64_t least = most < PIECE_MIN ? most : PIECE_MIN;
-  uint64_t left = budget - l->device_bytes;
-  l->piece = piece_within(plan, most, left / (keep_some ? 16 : 2));
-  l->piece = l->piece > least ? l->piece : least;
-  AMPED_TRY(lay_out(&l->piece_arrays, plan, l->piece));
-  l->device_bytes += 2 * l->piece_arrays.bytes;
+  AMPED_TRY(size_pieces(l, plan, (budget - l->device_bytes) / (keep_some ? 16 : 2)));
+  l->device_bytes += 2 * l->piece_bytes;
   if (l->device_bytes > budget)
     return does_not_fit("the factors, the workspace and two buffers to stream through need",
                         l->device_bytes, budget,
                         "use fewer components (--rank), --precision=float, or more "
                         "--device-memory");
-  for (int m = 0; m < plan->order; m++) {
-    uint64_t bytes = l->copies[m].bytes;
-    l->resident[m] = keep_some && bytes <= budget - l->device_bytes;
-    if (l->resident[m])
-      l->device_bytes += bytes;
-    else
-      l->host_bytes += bytes;
+  for (int m = 0; keep_some && m >= 0;) {
+    m = next_resident(l, plan, budget - l->device_bytes);
+    if (m < 0)
+      break;
+    l->resident[m] = true;
+    l->device_bytes += l->copies[m].bytes;
   }
+  for (int m = 0; m < plan->order; m++)
+    if (!l->resident[m])
+      l->host_bytes += l->copies[m].bytes;
   return AMPED_OK;
 }
 
-amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *plan,
+amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *plan, bool plain,
                                     amped_residency residency, uint64_t budget_bytes,
                                     uint64_t other_bytes) {
+  uint64_t all_bytes = 0;
   memset(out, 0, sizeof *out);
+  out->plain = plain;
   out->device_bytes = other_bytes;
-  if (other_bytes > budget_bytes)
-    return does_not_fit("the factors and the workspace need", other_bytes, budget_bytes,
+  for (int m = 0; m < plan->order; m++) {
+    uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
+    AMPED_TRY(amped_arrays_cuda_make(&out->copies[m], plan, m, plain, nnz));
+    all_bytes += out->copies[m].bytes;
+    if (!plain)
+      out->index_bytes[m] =
+          amped_plan_copy_bytes(plan, m) -
+          nnz * amped_packing_nonzero_bytes(&plan->modes[m].packing, plan->value_type) +
+          3 * AMPED_CUDA_ALIGNMENT;
+    out->device_bytes += out->index_bytes[m];
+  }
+  if (out->device_bytes > budget_bytes)
+    return does_not_fit("the factors, the workspace and the row lists need", out->device_bytes,
+                        budget_bytes,
                         "use fewer components (--rank), --precision=float, or more "
                         "--device-memory");
-  for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(lay_out(&out->copies[m], plan, plan->modes[m].rank_nnz[plan->rank]));
-  uint64_t all_bytes = resident_bytes(out, plan);
-  bool fits = all_bytes <= budget_bytes - other_bytes;
+  bool fits = all_bytes <= budget_bytes - out->device_bytes;
   if (residency == AMPED_RESIDENCY_STREAM || (residency == AMPED_RESIDENCY_AUTO && !fits))
     return stream(out, plan, residency == AMPED_RESIDENCY_AUTO, budget_bytes);
-  keep_all(out, plan);
+  for (int m = 0; m < plan->order; m++)
+    out->resident[m] = true;
+  out->device_bytes += all_bytes;
   if (!fits)
     return does_not_fit("the factors and this process's tensor copies need", out->device_bytes,
                         budget_bytes, "use more GPUs, or --residency=auto");
   return AMPED_OK;
-}
-
-static const void *at(const void *block, uint64_t offset, uint64_t first, uint64_t size) {
-  return (const char *)block + offset + first * size;
-}
-
-amped_run amped_layout_cuda_run(const amped_plan *plan, const amped_arrays_cuda *arrays,
-                                const void *block, uint64_t first) {
-  amped_run run = {0};
-  if (block == NULL)
-    return run;
-  run.rows = at(block, arrays->rows, first, plan->index_type);
-  for (int m = 0; m < plan->order - 1; m++)
-    run.inputs[m] = at(block, arrays->inputs[m], first, plan->index_type);
-  run.values = at(block, arrays->values, first, plan->value_type);
-  return run;
 }

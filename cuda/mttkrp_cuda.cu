@@ -72,12 +72,30 @@ amped_status run_published(const amped_mttkrp_cuda_args *args) {
 } // namespace
 
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel) {
-  if (args->run.count == 0)
+  if (args->count == 0)
     return AMPED_OK;
   if (kernel == AMPED_KERNEL_PUBLISHED)
     return run_published(args);
   return args->value_type == AMPED_F32 ? amped_mttkrp_sorted_f32(args)
                                        : amped_mttkrp_sorted_f64(args);
+}
+
+uint64_t amped_mttkrp_cuda_workspace(const amped_plan *plan, int multiprocessors) {
+  const uint64_t row_bytes = plan->ld * plan->value_type;
+  const int lanes = lanes_for(row_bytes / 16);
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++) {
+    const uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
+    const uint64_t run =
+        run_length(nnz, plan->modes[m].packing.run, multiprocessors, lanes);
+    const uint64_t blocks = amped_ceil_div(nnz, run * block_threads / (uint64_t)lanes);
+    most = blocks > most ? blocks : most;
+  }
+  /* A streamed piece is shorter, and its runs may be too. */
+  const uint64_t filled =
+      amped_ceil_div(enough_groups(multiprocessors, lanes), block_threads / (uint64_t)lanes);
+  most = most > filled ? most : filled;
+  return (most + amped_ceil_div(most, segment)) * row_bytes;
 }
 
 amped_status amped_mttkrp_cuda_probe(void) {

@@ -1,8 +1,9 @@
-/* MTTKRP of a run of nonzeros on the GPU: twin of ../src/mttkrp.h.
+/* MTTKRP on the GPU: twin of ../src/mttkrp_cpu.h.
  *
- * Adds to the output, which the caller zeroed: a mode's copy may come in any number of runs, each
- * sorted by output row. All pointers are device memory; everything is enqueued on `stream` and not
- * waited for. */
+ * All pointers are device memory; everything is enqueued on `stream` and not waited for. The output
+ * is zeroed by the caller; a mode's copy may come in several pieces, in order: rows that begin in a
+ * piece are stored, what goes on in later ones is added, in a fixed order. No atomics: the same
+ * bits in every run. */
 #ifndef AMPED_MTTKRP_CUDA_H
 #define AMPED_MTTKRP_CUDA_H
 
@@ -18,14 +19,30 @@ typedef struct amped_mttkrp_cuda_args {
   int inputs; /* order - 1 */
   int ncomps;
   uint64_t ld;
-  amped_run run;                            /* pointers into device memory */
   const void *factors[AMPED_MAX_ORDER - 1]; /* of the input modes, ascending */
   void *output;
+  void *workspace; /* of amped_mttkrp_cuda_workspace bytes */
   int multiprocessors;
   cudaStream_t stream;
+
+  uint64_t first; /* number of the piece's first nonzero in the copy, a multiple of packing.run */
+  uint64_t count;
+  /* packed: the piece's planes and values, the copy's dictionary, row bits, list and table */
+  amped_packing packing;
+  const void *planes[AMPED_MAX_PLANES];
+  const void *values;
+  const void *dictionary; /* of value_type */
+  const uint32_t *bits;
+  const void *rows;
+  const void *starts;
+  /* plain, for the published kernel */
+  amped_run run;
 } amped_mttkrp_cuda_args;
 
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel);
+
+/* Bytes of the fix-up buffer for this rank's largest copy. */
+uint64_t amped_mttkrp_cuda_workspace(const amped_plan *plan, int multiprocessors);
 
 /* Do the program's kernels exist for the current device? AMPED_FAILED with a remedy where not. */
 amped_status amped_mttkrp_cuda_probe(void);

@@ -12,7 +12,7 @@
 #ifndef AMPED_BACKEND_H
 #define AMPED_BACKEND_H
 
-#include "plan.h"
+#include "synthetic.h"
 
 /* Where a rank keeps its share of a copy. */
 typedef enum amped_residency {
@@ -116,6 +116,19 @@ typedef struct amped_backend {
                             void *host);
   amped_status (*stage_in)(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
                            const void *host);
+  /* Between open and prepare: idp_nnz[i] = nonzeros of mode's iDp i (of `width` indices) among the
+   * counters first .. first+count of a synthetic tensor; *sum_of_squares (unless NULL) = that of
+   * their values. */
+  amped_status (*count_synthetic)(amped_context *ctx, const amped_synthetic *tensor, int mode,
+                                  uint64_t width, uint64_t first, uint64_t count, uint64_t *idp_nnz,
+                                  double *sum_of_squares);
+  /* Instead of all uploads of mode: make this rank's nonzeros here, in the order of synthetic.h,
+   * the same whatever memory there is. loaded follows. */
+  amped_status (*load_synthetic)(amped_context *ctx, const amped_synthetic *tensor, int mode);
+  /* After prepare: random rows of a table of `rows` rows (of the plan's ld and value type; made and
+   * freed here) that are gathered in a second; 0 where the table finds no room. */
+  amped_status (*gather_rate)(amped_context *ctx, uint64_t rows, double *rows_per_sec);
+
   /* Host memory that transfers fast to this backend's device (pinned; plain for cpu). */
   amped_status (*host_alloc)(amped_context *ctx, uint64_t bytes, void **out);
   void (*host_free)(amped_context *ctx, void *block);

@@ -5,22 +5,38 @@
 #include <cblas.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "backend.h"
 #include "mem.h"
 #include "mttkrp_cpu.h"
+#include "synthetic_cpu.h"
 #include "timer.h"
 
 /* Rows that a thread turns to double and multiplies at a time. */
 #define DENSE_ROWS 256
+
+/* Factors begin where a large page does. */
+#define PAGE (UINT64_C(2) << 20)
+
+/* A factor above so many bytes does not stay in a core's own caches. */
+#define CACHED_BYTES (UINT64_C(256) << 10)
+
+/* Large memory that begins at a bound: rows then lie in the fewest cache lines. */
+typedef struct aligned {
+  char *block;
+  void *rows;
+} aligned;
 
 struct amped_context {
   const amped_plan *plan;
   int threads;
   char description[128];
   amped_cpu_copy copies[AMPED_MAX_ORDER];
-  void *factors[AMPED_MAX_ORDER];
-  void *output;
+  double *dictionary; /* plan->dictionary, rounded to plan->value_type */
+  void *codebook;     /* the same in plan->value_type */
+  aligned factors[AMPED_MAX_ORDER];
+  aligned output;
   double *fixup;
   double *dense; /* workspace of dense operations, dense_elements a thread */
   uint64_t dense_elements;
@@ -74,7 +90,7 @@ static uint64_t cpu_memory(const amped_context *ctx) {
 static uint64_t most_runs(const amped_plan *plan) {
   uint64_t runs = 1;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t n = amped_cpu_runs(plan->modes[m].rank_nnz[plan->rank]);
+    uint64_t n = amped_cpu_runs(&plan->modes[m].packing, plan->modes[m].rank_nnz[plan->rank]);
     runs = n > runs ? n : runs;
   }
   return runs;
@@ -90,54 +106,62 @@ static amped_status cpu_require(const amped_context *ctx, const amped_plan *plan
                                 uint64_t *device_bytes, uint64_t *host_bytes, bool *resident) {
   *device_bytes = 0;
   *host_bytes = amped_plan_factor_bytes(plan) + most_runs(plan) * plan->ld * sizeof(double) +
-                (uint64_t)ctx->threads * dense_elements(plan) * sizeof(double);
+                (uint64_t)ctx->threads * dense_elements(plan) * sizeof(double) +
+                plan->dictionary->count * (sizeof(double) + plan->value_type);
   for (int m = 0; m < plan->order; m++) {
-    *host_bytes += amped_plan_copy_bytes(plan, m, plan->rank);
+    *host_bytes += amped_plan_copy_bytes(plan, m);
     resident[m] = true;
   }
   return AMPED_OK;
 }
 
-/* Zeroed by the threads that will use it, so that pages lie near them. */
-static amped_status alloc_zeroed(void *out, uint64_t count, size_t size, const char *what) {
-  char *block = NULL;
-  AMPED_TRY(amped_alloc(&block, count, size, what));
-  int64_t pages = (int64_t)amped_ceil_div(count * size, 4096);
+/* Zeroed by the threads that will use it, so that pages lie near them; on large pages where the
+ * system has them, because rows are gathered from all over it. */
+static amped_status alloc_zeroed(aligned *out, uint64_t rows, uint64_t row_bytes,
+                                 const char *what) {
+  uint64_t bytes = rows * row_bytes;
+  uint64_t bound = bytes < PAGE ? 64 : PAGE;
+  AMPED_TRY(amped_alloc(&out->block, bytes + bound, 1, what));
+  char *begin = out->block + (bound - (uintptr_t)out->block % bound) % bound;
+  out->rows = begin;
+  if (bytes >= PAGE)
+    (void)madvise(begin, bytes / PAGE * PAGE, MADV_HUGEPAGE); /* advice: it may be declined */
+  int64_t pages = (int64_t)amped_ceil_div(bytes, PAGE);
 #pragma omp parallel for schedule(static)
   for (int64_t p = 0; p < pages; p++) {
-    uint64_t begin = (uint64_t)p * 4096;
-    uint64_t left = count * size - begin;
-    memset(block + begin, 0, left < 4096 ? left : 4096);
+    uint64_t first = (uint64_t)p * PAGE;
+    memset(begin + first, 0, bytes - first < PAGE ? bytes - first : PAGE);
   }
-  memcpy(out, &block, sizeof block);
   return AMPED_OK;
 }
 
-static amped_status prepare_copy(amped_context *ctx, int mode) {
-  const amped_plan *plan = ctx->plan;
-  amped_cpu_copy *copy = &ctx->copies[mode];
-  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
-  AMPED_TRY(amped_alloc(&copy->rows, nnz, plan->index_type, "a tensor copy"));
-  for (int i = 0; i + 1 < plan->order; i++)
-    AMPED_TRY(amped_alloc(&copy->inputs[i], nnz, plan->index_type, "a tensor copy"));
-  AMPED_TRY(amped_alloc(&copy->values, nnz, plan->value_type, "a tensor copy"));
-  copy->nnz = nnz;
+static amped_status prepare_dictionary(amped_context *ctx) {
+  const amped_dictionary *d = ctx->plan->dictionary;
+  amped_vtype type = ctx->plan->value_type;
+  static const char what[] = "the dictionary of values";
+  AMPED_TRY(amped_alloc(&ctx->dictionary, d->count, sizeof *ctx->dictionary, what));
+  AMPED_TRY(amped_alloc(&ctx->codebook, d->count, type, what));
+  for (uint64_t i = 0; i < d->count; i++) {
+    amped_value_put(ctx->codebook, type, i, d->values[i]);
+    ctx->dictionary[i] = amped_value_get(ctx->codebook, type, i);
+  }
   return AMPED_OK;
 }
 
 static amped_status cpu_prepare(amped_context *ctx, const amped_plan *plan) {
-  uint64_t row_elements = plan->ld;
+  uint64_t row_bytes = plan->ld * plan->value_type;
   ctx->plan = plan;
   ctx->dense_elements = dense_elements(plan);
+  AMPED_TRY(prepare_dictionary(ctx));
   for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(prepare_copy(ctx, m));
-    AMPED_TRY(alloc_zeroed(&ctx->factors[m], amped_plan_factor_rows(plan, m) * row_elements,
-                           plan->value_type, "a factor"));
+    AMPED_TRY(amped_cpu_copy_create(&ctx->copies[m], plan, m));
+    AMPED_TRY(
+        alloc_zeroed(&ctx->factors[m], amped_plan_factor_rows(plan, m), row_bytes, "a factor"));
   }
-  AMPED_TRY(alloc_zeroed(&ctx->output, amped_plan_output_rows(plan) * row_elements,
-                         plan->value_type, "the MTTKRP result"));
-  AMPED_TRY(amped_alloc(&ctx->fixup, most_runs(plan) * row_elements, sizeof(double),
-                        "the fix-up buffer"));
+  AMPED_TRY(
+      alloc_zeroed(&ctx->output, amped_plan_output_rows(plan), row_bytes, "the MTTKRP result"));
+  AMPED_TRY(
+      amped_alloc(&ctx->fixup, most_runs(plan) * plan->ld, sizeof(double), "the fix-up buffer"));
   return amped_alloc(&ctx->dense, (uint64_t)ctx->threads * ctx->dense_elements, sizeof(double),
                      "a dense workspace");
 }
@@ -146,13 +170,12 @@ static void cpu_close(amped_context *ctx) {
   if (ctx == NULL)
     return;
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(ctx->copies[m].rows);
-    for (int i = 0; i < AMPED_MAX_ORDER - 1; i++)
-      amped_free(ctx->copies[m].inputs[i]);
-    amped_free(ctx->copies[m].values);
-    amped_free(ctx->factors[m]);
+    amped_cpu_copy_free(&ctx->copies[m]);
+    amped_free(ctx->factors[m].block);
   }
-  amped_free(ctx->output);
+  amped_free(ctx->dictionary);
+  amped_free(ctx->codebook);
+  amped_free(ctx->output.block);
   amped_free(ctx->fixup);
   amped_free(ctx->dense);
   amped_free(ctx);
@@ -160,17 +183,8 @@ static void cpu_close(amped_context *ctx) {
 
 static amped_status cpu_upload(amped_context *ctx, int mode, uint64_t offset,
                                const amped_run *run) {
-  const amped_plan *plan = ctx->plan;
-  amped_cpu_copy *copy = &ctx->copies[mode];
-  uint64_t index = plan->index_type;
-  if (run->count == 0)
-    return AMPED_OK;
-  memcpy((char *)copy->rows + offset * index, run->rows, run->count * index);
-  for (int i = 0; i + 1 < plan->order; i++)
-    memcpy((char *)copy->inputs[i] + offset * index, run->inputs[i], run->count * index);
-  memcpy((char *)copy->values + offset * plan->value_type, run->values,
-         run->count * plan->value_type);
-  return AMPED_OK;
+  return amped_cpu_copy_add(&ctx->copies[mode], ctx->plan, mode, ctx->dictionary, offset, run,
+                            ctx->threads);
 }
 
 static amped_status cpu_loaded(amped_context *ctx, int mode) {
@@ -180,50 +194,63 @@ static amped_status cpu_loaded(amped_context *ctx, int mode) {
 }
 
 /* Rows of a padded matrix to and from count x ncomps doubles. */
-static void rows_to_double(const amped_plan *plan, const void *from, uint64_t first, uint64_t count,
-                           double *rows) {
+static void rows_to_double(const amped_plan *plan, const aligned *from, uint64_t first,
+                           uint64_t count, double *rows) {
   uint64_t n = (uint64_t)plan->ncomps;
-  for (uint64_t i = 0; i < count; i++)
-    for (uint64_t c = 0; c < n; c++)
-      rows[i * n + c] = amped_value_get(from, plan->value_type, (first + i) * plan->ld + c);
+  for (uint64_t i = 0; i < count; i++) {
+    double *to = rows + i * n;
+    uint64_t at = (first + i) * plan->ld;
+    if (plan->value_type == AMPED_F64)
+      memcpy(to, (const double *)from->rows + at, n * sizeof *to);
+    else
+      for (uint64_t c = 0; c < n; c++)
+        to[c] = (double)((const float *)from->rows)[at + c];
+  }
 }
 
-static void rows_from_double(const amped_plan *plan, void *to, uint64_t first, uint64_t count,
-                             const double *rows) {
+static void rows_from_double(const amped_plan *plan, const aligned *to, uint64_t first,
+                             uint64_t count, const double *rows) {
   uint64_t n = (uint64_t)plan->ncomps;
-  for (uint64_t i = 0; i < count; i++)
-    for (uint64_t c = 0; c < n; c++)
-      amped_value_put(to, plan->value_type, (first + i) * plan->ld + c, rows[i * n + c]);
+  for (uint64_t i = 0; i < count; i++) {
+    const double *from = rows + i * n;
+    uint64_t at = (first + i) * plan->ld;
+    if (plan->value_type == AMPED_F64)
+      memcpy((double *)to->rows + at, from, n * sizeof *from);
+    else
+      for (uint64_t c = 0; c < n; c++)
+        ((float *)to->rows)[at + c] = (float)from[c];
+  }
 }
 
 static amped_status cpu_put_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
                                  const double *rows) {
-  rows_from_double(ctx->plan, ctx->factors[mode], position, count, rows);
+  rows_from_double(ctx->plan, &ctx->factors[mode], position, count, rows);
   return AMPED_OK;
 }
 
 static amped_status cpu_get_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
                                  double *rows) {
-  rows_to_double(ctx->plan, ctx->factors[mode], position, count, rows);
+  rows_to_double(ctx->plan, &ctx->factors[mode], position, count, rows);
   return AMPED_OK;
 }
 
 static amped_status cpu_mttkrp(amped_context *ctx, int mode, amped_mttkrp_times *times) {
   const amped_plan *plan = ctx->plan;
-  const void *inputs[AMPED_MAX_ORDER];
-  uint64_t rows = plan->modes[mode].block_rows;
-  uint64_t bytes = plan->ld * plan->value_type;
+  amped_cpu_mttkrp m = {.copy = &ctx->copies[mode], .value_type = plan->value_type};
   double began = amped_time();
-  int ninputs = 0;
-  for (int m = 0; m < plan->order; m++)
-    if (m != mode)
-      inputs[ninputs++] = ctx->factors[m];
-#pragma omp parallel for schedule(static) num_threads(ctx->threads)
-  for (uint64_t i = 0; i < rows; i++)
-    memset((char *)ctx->output + i * bytes, 0, bytes);
-  if (ctx->copies[mode].nnz > 0)
-    amped_mttkrp_cpu(&ctx->copies[mode], plan->index_type, plan->value_type, ninputs, inputs,
-                     plan->ld, ctx->threads, ctx->fixup, ctx->output);
+  int input = 0;
+  for (int a = 0; a < plan->order; a++)
+    if (a != mode) {
+      uint64_t bytes = amped_plan_factor_rows(plan, a) * plan->ld * plan->value_type;
+      m.fetch[input] = bytes > CACHED_BYTES;
+      m.factors[input++] = ctx->factors[a].rows;
+    }
+  m.dictionary = ctx->codebook;
+  m.rows = plan->modes[mode].block_rows;
+  m.ld = plan->ld;
+  m.fixup = ctx->fixup;
+  m.out = ctx->output.rows;
+  amped_mttkrp_cpu(&m, ctx->threads);
   times->copy_sec = 0.0;
   times->compute_sec = amped_time() - began;
   return AMPED_OK;
@@ -232,11 +259,12 @@ static amped_status cpu_mttkrp(amped_context *ctx, int mode, amped_mttkrp_times 
 static amped_status cpu_get_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
                                    double *rows) {
   (void)mode;
-  rows_to_double(ctx->plan, ctx->output, row, count, rows);
+  rows_to_double(ctx->plan, &ctx->output, row, count, rows);
   return AMPED_OK;
 }
 
-/* The rows of this rank's block that thread t of the team works on: whole multiples of DENSE_ROWS. */
+/* The rows of this rank's block that thread t of the team works on: whole multiples of DENSE_ROWS.
+ */
 static void rows_of_thread(const amped_context *ctx, int mode, int t, uint64_t *first,
                            uint64_t *end) {
   uint64_t rows = ctx->plan->modes[mode].block_rows;
@@ -264,10 +292,10 @@ static amped_status cpu_solve(amped_context *ctx, int mode, const double *p) {
     rows_of_thread(ctx, mode, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, ctx->output, i, count, in);
+      rows_to_double(plan, &ctx->output, i, count, in);
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, p, n,
                   0.0, out, n);
-      rows_from_double(plan, ctx->factors[mode], own_position(plan, mode) + i, count, out);
+      rows_from_double(plan, &ctx->factors[mode], own_position(plan, mode) + i, count, out);
     }
   }
   return AMPED_OK;
@@ -286,7 +314,7 @@ static amped_status cpu_gram(amped_context *ctx, int mode, double *gram) {
     rows_of_thread(ctx, mode, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, ctx->factors[mode], own_position(plan, mode) + i, count, rows);
+      rows_to_double(plan, &ctx->factors[mode], own_position(plan, mode) + i, count, rows);
       cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, plan->ncomps, (int)count, 1.0, rows,
                   plan->ncomps, 1.0, sum, plan->ncomps);
     }
@@ -309,16 +337,19 @@ static amped_status cpu_inner(amped_context *ctx, int mode, double *inner) {
   uint64_t n = (uint64_t)plan->ncomps;
 #pragma omp parallel for schedule(static) num_threads(ctx->threads)
   for (int t = 0; t < ctx->threads; t++) {
+    double *a = ctx->dense + (uint64_t)t * ctx->dense_elements;
+    double *b = a + DENSE_ROWS * n;
     double sum = 0.0;
     uint64_t first = 0;
     uint64_t end = 0;
     rows_of_thread(ctx, mode, t, &first, &end);
-    for (uint64_t i = first; i < end; i++)
-      for (uint64_t c = 0; c < n; c++)
-        sum += amped_value_get(ctx->output, plan->value_type, i * plan->ld + c) *
-               amped_value_get(ctx->factors[mode], plan->value_type,
-                               (own_position(plan, mode) + i) * plan->ld + c);
-    ctx->dense[(uint64_t)t * ctx->dense_elements] = sum;
+    for (uint64_t i = first; i < end; i += DENSE_ROWS) {
+      uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
+      rows_to_double(plan, &ctx->output, i, count, a);
+      rows_to_double(plan, &ctx->factors[mode], own_position(plan, mode) + i, count, b);
+      sum += cblas_ddot((int)(count * n), a, 1, b, 1);
+    }
+    a[0] = sum;
   }
   *inner = 0.0;
   for (int t = 0; t < ctx->threads; t++)
@@ -328,20 +359,28 @@ static amped_status cpu_inner(amped_context *ctx, int mode, double *inner) {
 
 static amped_status cpu_scale(amped_context *ctx, int mode, const double *scale) {
   const amped_plan *plan = ctx->plan;
-  uint64_t rows = plan->modes[mode].block_rows;
+  uint64_t n = (uint64_t)plan->ncomps;
   uint64_t begin = own_position(plan, mode);
 #pragma omp parallel for schedule(static) num_threads(ctx->threads)
-  for (uint64_t i = 0; i < rows; i++)
-    for (uint64_t c = 0; c < (uint64_t)plan->ncomps; c++) {
-      uint64_t at = (begin + i) * plan->ld + c;
-      amped_value_put(ctx->factors[mode], plan->value_type, at,
-                      amped_value_get(ctx->factors[mode], plan->value_type, at) * scale[c]);
+  for (int t = 0; t < ctx->threads; t++) {
+    double *rows = ctx->dense + (uint64_t)t * ctx->dense_elements;
+    uint64_t first = 0;
+    uint64_t end = 0;
+    rows_of_thread(ctx, mode, t, &first, &end);
+    for (uint64_t i = first; i < end; i += DENSE_ROWS) {
+      uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
+      rows_to_double(plan, &ctx->factors[mode], begin + i, count, rows);
+      for (uint64_t k = 0; k < count; k++)
+        for (uint64_t c = 0; c < n; c++)
+          rows[k * n + c] *= scale[c];
+      rows_from_double(plan, &ctx->factors[mode], begin + i, count, rows);
     }
+  }
   return AMPED_OK;
 }
 
 static void *cpu_factor(amped_context *ctx, int mode) {
-  return ctx->factors[mode];
+  return ctx->factors[mode].rows;
 }
 
 static amped_status cpu_host_alloc(amped_context *ctx, uint64_t bytes, void **out) {
@@ -352,6 +391,21 @@ static amped_status cpu_host_alloc(amped_context *ctx, uint64_t bytes, void **ou
 static void cpu_host_free(amped_context *ctx, void *block) {
   (void)ctx;
   amped_free(block);
+}
+
+static amped_status cpu_count_synthetic(amped_context *ctx, const amped_synthetic *t, int mode,
+                                        uint64_t width, uint64_t first, uint64_t count,
+                                        uint64_t *idp_nnz, double *sum_of_squares) {
+  (void)ctx;
+  return amped_synthetic_cpu_count(t, mode, width, first, count, idp_nnz, sum_of_squares);
+}
+
+static amped_status cpu_load_synthetic(amped_context *ctx, const amped_synthetic *t, int mode) {
+  return amped_synthetic_cpu_load(t, ctx->plan, mode, cpu_upload, ctx);
+}
+
+static amped_status cpu_gather_rate(amped_context *ctx, uint64_t rows, double *rows_per_sec) {
+  return amped_synthetic_cpu_gather(ctx->plan, rows, rows_per_sec);
 }
 
 const amped_backend amped_backend_cpu = {
@@ -377,6 +431,9 @@ const amped_backend amped_backend_cpu = {
     .inner = cpu_inner,
     .scale = cpu_scale,
     .factor = cpu_factor,
+    .count_synthetic = cpu_count_synthetic,
+    .load_synthetic = cpu_load_synthetic,
+    .gather_rate = cpu_gather_rate,
     .host_alloc = cpu_host_alloc,
     .host_free = cpu_host_free,
 };

@@ -74,11 +74,11 @@ static void give(heap *h, const idp *i, uint64_t limit, int *owner) {
   sift_down(h, 0);
 }
 
-amped_status amped_balance(const uint64_t *idp_nnz, uint64_t idp_count, int nranks, int *owner) {
+amped_status amped_balance(const uint64_t *idp_nnz, uint64_t idp_count, int nranks, uint64_t limit,
+                           int *owner) {
   amped_status status = AMPED_OK;
   idp *order = NULL;
   heap h = {NULL, nranks};
-  uint64_t limit = amped_balance_limit(idp_count, nranks);
   uint64_t k = 0;
 
   AMPED_GO(done, amped_alloc(&order, idp_count, sizeof *order, "the order of iDps"));

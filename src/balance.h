@@ -15,9 +15,11 @@
 #include "status.h"
 #include "types.h"
 
-amped_status amped_balance(const uint64_t *idp_nnz, uint64_t idp_count, int nranks, int *owner);
+/* No rank gets more than `limit` iDps; limit * nranks >= idp_count. */
+amped_status amped_balance(const uint64_t *idp_nnz, uint64_t idp_count, int nranks, uint64_t limit,
+                           int *owner);
 
-/* The most iDps that one rank may get. */
+/* 1.25 times the even share of iDps, or the even share rounded up where that is more. */
 uint64_t amped_balance_limit(uint64_t idp_count, int nranks);
 
 #endif

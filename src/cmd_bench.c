@@ -2,6 +2,7 @@
 #include "config.h"
 #endif
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "commands.h"
@@ -51,54 +52,208 @@ static amped_status pass(amped_run_state *run, sample *samples) {
   return AMPED_OK;
 }
 
+/* What is told of one mode: the same on every rank. */
+typedef struct result {
+  amped_spread copy, compute, exchange, wall;
+  double gnnz_per_sec;
+  double gathered_gb_per_sec;
+  double bytes_per_nonzero; /* of the packed copy */
+  double ceiling_sec;       /* of the rank that needs most; 0: not known */
+} result;
+
+/* The rates at which rows are gathered from tables of this rank's sizes. */
+typedef struct ceiling {
+  uint64_t rows;
+  double rows_per_sec; /* of the slowest rank; 0: some rank had no room for the table */
+} ceiling;
+
+/* Collective: one measurement for each distinct size of the factors. */
+static amped_status measure_ceilings(amped_run_state *run, ceiling *ceilings, int *count) {
+  *count = 0;
+  for (int m = 0; m < run->plan.order; m++) {
+    int i = 0;
+    double rate = 0.0;
+    while (i < *count && ceilings[i].rows != run->plan.dims[m])
+      i++;
+    if (i < *count)
+      continue;
+    AMPED_MPI(&run->comm, MPI_Barrier(run->comm.mpi));
+    amped_status status = run->backend->gather_rate(run->ctx, run->plan.dims[m], &rate);
+    AMPED_TRY(amped_comm_agree(&run->comm, status));
+    rate = amped_comm_spread(&run->comm, rate).min;
+    ceilings[(*count)++] = (ceiling){run->plan.dims[m], rate};
+    if (rate == 0.0)
+      amped_warn("no memory is left for a table of %" PRIu64
+                 " rows: the gather ceiling of some modes is not known",
+                 run->plan.dims[m]);
+  }
+  return AMPED_OK;
+}
+
+/* Seconds that gathering all input rows of mode takes on this rank, 0 where not known. */
+static double ceiling_of(const amped_plan *plan, int mode, const ceiling *ceilings, int count) {
+  double seconds = 0.0;
+  for (int m = 0; m < plan->order; m++) {
+    double rate = 0.0;
+    for (int i = 0; i < count; i++)
+      if (ceilings[i].rows == plan->dims[m])
+        rate = ceilings[i].rows_per_sec;
+    if (m != mode && rate == 0.0)
+      return 0.0;
+    if (m != mode)
+      seconds += (double)plan->modes[mode].rank_nnz[plan->rank] / rate;
+  }
+  return seconds;
+}
+
+static double per(double a, double b) {
+  return b > 0.0 ? a / b : 0.0;
+}
+
+/* Collective. */
+static result result_of(amped_run_state *run, const amped_options *o, const sample *samples,
+                        int mode, double ceiling_sec, double *scratch) {
+  const amped_plan *plan = &run->plan;
+  static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
+                                  offsetof(sample, exchange), offsetof(sample, wall)};
+  uint64_t bytes = amped_plan_copy_bytes(plan, mode);
+  double row_bytes = (double)(plan->ld * plan->value_type);
+  amped_spread s[4];
+  result r;
+  for (int f = 0; f < 4; f++)
+    s[f] = amped_comm_spread(&run->comm,
+                             median(samples, plan->order, mode, o->repeat, fields[f], scratch));
+  amped_comm_sum_u64(&run->comm, &bytes, 1);
+  r.copy = s[0];
+  r.compute = s[1];
+  r.exchange = s[2];
+  r.wall = s[3];
+  r.gnnz_per_sec = per((double)plan->nnz * 1e-9, r.wall.max);
+  r.gathered_gb_per_sec =
+      per((double)plan->nnz * (plan->order - 1) * row_bytes * 1e-9, r.compute.max);
+  r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
+  r.ceiling_sec = amped_comm_spread(&run->comm, ceiling_sec).max;
+  return r;
+}
+
+/* "87.5 %", or "-" where the ceiling is not known. */
+static const char *percent(char *text, size_t size, double ceiling_sec, double compute_sec) {
+  (void)snprintf(text, size, ceiling_sec > 0.0 ? "%.1f %%" : "-",
+                 100.0 * per(ceiling_sec, compute_sec));
+  return text;
+}
+
 static json_t *json_spread(amped_spread s) {
   return json_pack("{s:f, s:f, s:f, s:i}", "min", 1e3 * s.min, "mean", 1e3 * s.mean, "max",
                    1e3 * s.max, "max_rank", s.max_rank);
 }
 
-/* Collective: medians over passes, spread over ranks. */
-static amped_status tell(amped_run_state *run, const amped_options *o, const sample *samples,
-                         double *scratch) {
-  int order = run->plan.order;
-  json_t *modes = json_array();
-  double total = 0.0;
-  double compute_total = 0.0;
+/* A number, null where it is not known. */
+static json_t *json_known(bool known, double x) {
+  return known ? json_real(x) : json_null();
+}
+
+static void say_times(const amped_run_state *run, const amped_options *o, const result *results) {
   amped_say("milliseconds, median of %d passes, least / mean / most over %d rank%s:", o->repeat,
             run->comm.nranks, run->comm.nranks == 1 ? "" : "s");
-  amped_say("mode  %-26s  %-26s  %-26s  %10s  %8s", "host to device", "compute", "exchange",
-            "all (most)", "Gnnz/s");
-  for (int m = 0; m < order; m++) {
-    amped_spread s[4];
-    static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
-                                    offsetof(sample, exchange), offsetof(sample, wall)};
-    for (int f = 0; f < 4; f++)
-      s[f] = amped_comm_spread(&run->comm, median(samples, order, m, o->repeat, fields[f], scratch));
-    double rate = (double)run->plan.nnz / (s[3].max > 0.0 ? s[3].max : 1e-9) * 1e-9;
-    amped_say("%4d  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %10.3f  %8.3f", m,
-              1e3 * s[0].min, 1e3 * s[0].mean, 1e3 * s[0].max, 1e3 * s[1].min, 1e3 * s[1].mean,
-              1e3 * s[1].max, 1e3 * s[2].min, 1e3 * s[2].mean, 1e3 * s[2].max, 1e3 * s[3].max,
-              rate);
-    total += s[3].max;
-    compute_total += s[1].max;
+  amped_say("mode  %-26s  %-26s  %-26s  %10s", "host to device", "compute", "exchange",
+            "all (most)");
+  for (int m = 0; m < run->plan.order; m++) {
+    const result *r = &results[m];
+    amped_say("%4d  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %10.3f", m,
+              1e3 * r->copy.min, 1e3 * r->copy.mean, 1e3 * r->copy.max, 1e3 * r->compute.min,
+              1e3 * r->compute.mean, 1e3 * r->compute.max, 1e3 * r->exchange.min,
+              1e3 * r->exchange.mean, 1e3 * r->exchange.max, 1e3 * r->wall.max);
+  }
+}
+
+static void say_rates(const amped_run_state *run, const result *results, const ceiling *ceilings,
+                      int count) {
+  char text[32];
+  amped_say("mode    Gnnz/s  gathered GB/s  bytes/nnz  ceiling ms  of the gather ceiling");
+  for (int m = 0; m < run->plan.order; m++) {
+    const result *r = &results[m];
+    amped_say("%4d  %8.3f  %13.1f  %9.2f  %10.3f  %21s", m, r->gnnz_per_sec, r->gathered_gb_per_sec,
+              r->bytes_per_nonzero, 1e3 * r->ceiling_sec,
+              percent(text, sizeof text, r->ceiling_sec, r->compute.max));
+  }
+  for (int i = 0; i < count; i++)
+    if (ceilings[i].rows_per_sec > 0.0)
+      amped_say("gather ceiling: %.3f Grow/s from a table of %" PRIu64 " rows of %" PRIu64 " bytes",
+                1e-9 * ceilings[i].rows_per_sec, ceilings[i].rows,
+                run->plan.ld * run->plan.value_type);
+}
+
+static json_t *json_modes(const amped_run_state *run, const result *results) {
+  json_t *modes = json_array();
+  for (int m = 0; m < run->plan.order; m++) {
+    const result *r = &results[m];
+    bool known = r->ceiling_sec > 0.0 && r->compute.max > 0.0;
     (void)json_array_append_new(
-        modes, json_pack("{s:i, s:o, s:o, s:o, s:o, s:f}", "mode", m, "host_to_device_ms",
-                         json_spread(s[0]), "compute_ms", json_spread(s[1]), "exchange_ms",
-                         json_spread(s[2]), "all_ms", json_spread(s[3]), "gnnz_per_second", rate));
+        modes,
+        json_pack("{s:i, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o}", "mode", m,
+                  "host_to_device_ms", json_spread(r->copy), "compute_ms", json_spread(r->compute),
+                  "exchange_ms", json_spread(r->exchange), "all_ms", json_spread(r->wall),
+                  "gnnz_per_second", r->gnnz_per_sec, "gathered_gb_per_second",
+                  r->gathered_gb_per_sec, "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
+                  json_known(known, 1e3 * r->ceiling_sec), "ceiling_percent",
+                  json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max))));
   }
-  amped_say("all modes: %.3f ms (compute %.3f), %.3f Gnnz/s, %" PRIu64 " bytes a nonzero",
-            1e3 * total, 1e3 * compute_total,
-            (double)run->plan.nnz * order / (total > 0.0 ? total : 1e-9) * 1e-9,
-            amped_plan_nonzero_bytes(&run->plan));
-  if (run->json == NULL) {
-    json_decref(modes);
+  return modes;
+}
+
+static json_t *json_ceilings(const ceiling *ceilings, int count) {
+  json_t *list = json_array();
+  for (int i = 0; i < count; i++)
+    (void)json_array_append_new(
+        list, json_pack("{s:I, s:o}", "rows", (json_int_t)ceilings[i].rows, "rows_per_second",
+                        json_known(ceilings[i].rows_per_sec > 0.0, ceilings[i].rows_per_sec)));
+  return list;
+}
+
+/* Lines and JSON of all modes. */
+static amped_status tell(amped_run_state *run, const amped_options *o, const result *results,
+                         const ceiling *ceilings, int count) {
+  int order = run->plan.order;
+  double total = 0.0;
+  double compute = 0.0;
+  double bound = 0.0;
+  bool known = true;
+  char text[32];
+  for (int m = 0; m < order; m++) {
+    total += results[m].wall.max;
+    compute += results[m].compute.max;
+    bound += results[m].ceiling_sec;
+    known = known && results[m].ceiling_sec > 0.0;
+  }
+  bound = known ? bound : 0.0;
+  say_times(run, o, results);
+  say_rates(run, results, ceilings, count);
+  amped_say("all modes: %.3f ms (compute %.3f), %.3f Gnnz/s, %s of the gather ceiling", 1e3 * total,
+            1e3 * compute, per((double)run->plan.nnz * order * 1e-9, total),
+            percent(text, sizeof text, bound, compute));
+  if (run->json == NULL)
     return AMPED_OK;
-  }
   return amped_json_line(
       run->json,
-      json_pack("{s:s, s:s, s:i, s:I, s:f, s:f, s:o}", "event", "bench", "kernel",
-                o->kernel == AMPED_KERNEL_SORTED ? "sorted" : "published", "passes", o->repeat,
-                "nnz", (json_int_t)run->plan.nnz, "all_modes_ms", 1e3 * total,
-                "all_modes_compute_ms", 1e3 * compute_total, "modes", modes));
+      json_pack("{s:s, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o}", "event", "bench", "kernel",
+                o->kernel == AMPED_KERNEL_SORTED ? "sorted" : "published", "shape", o->shape,
+                "passes", o->repeat, "nnz", (json_int_t)run->plan.nnz, "all_modes_ms", 1e3 * total,
+                "all_modes_compute_ms", 1e3 * compute, "all_modes_ceiling_percent",
+                json_known(known, 100.0 * per(bound, compute)), "ceilings",
+                json_ceilings(ceilings, count), "modes", json_modes(run, results)));
+}
+
+/* Collective: medians over passes, spread over ranks. */
+static amped_status conclude(amped_run_state *run, const amped_options *o, const sample *samples,
+                             double *scratch) {
+  ceiling ceilings[AMPED_MAX_ORDER];
+  result results[AMPED_MAX_ORDER];
+  int count = 0;
+  AMPED_TRY(measure_ceilings(run, ceilings, &count));
+  for (int m = 0; m < run->plan.order; m++)
+    results[m] = result_of(run, o, samples, m, ceiling_of(&run->plan, m, ceilings, count), scratch);
+  return amped_comm_agree(&run->comm, tell(run, o, results, ceilings, count));
 }
 
 static amped_status measure(amped_run_state *run, const amped_options *o) {
@@ -119,19 +274,39 @@ agree:
   for (uint64_t i = 0; i < passes && status == AMPED_OK; i++)
     status = pass(run, samples + i * order);
   if (status == AMPED_OK)
-    status = amped_comm_agree(&run->comm, tell(run, o, samples, scratch));
+    status = conclude(run, o, samples, scratch);
   amped_free(scratch);
   amped_free(samples);
   return status;
 }
 
-amped_status amped_cmd_bench(const amped_options *o) {
+static amped_status check_combination(const amped_options *o) {
+  const char *wrong = NULL;
+  if (o->shape == NULL && o->nargs == 0)
+    wrong = "the input file is missing; give one, or --shape=NAME";
+  else if (o->shape != NULL && o->nargs > 0)
+    wrong = "a file and --shape are two tensors; leave out one of them";
+  else if (o->shape == NULL && (o->nnz > 0 || o->scale != 1.0 || o->skew_count > 0 ||
+                                o->values != AMPED_VALUES_AS_SHAPE))
+    wrong = "--nnz, --scale, --skew and --values are of a --shape; leave them out or give one";
+  else if (o->shape != NULL && o->read_parallel)
+    wrong = "with --shape nothing is read; leave out --read";
+  else if (o->skew_count > 1 || (o->skew_count == 1 && o->skew[0] != 0.0))
+    wrong = "a shape in memory has its own skew, or none; leave out --skew or give --skew=0";
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
+}
+
+amped_status amped_cmd_bench(const amped_options *options) {
+  amped_options o = *options;
   amped_run_state run;
-  amped_status status = amped_run_start(&run, o);
+  AMPED_TRY(check_combination(&o));
+  if (o.shape != NULL)
+    o.args[0] = o.shape;
+  amped_status status = amped_run_start(&run, &o);
   if (status == AMPED_OK)
-    status = amped_run_open(&run, o, 0);
+    status = amped_run_open(&run, &o, 0);
   if (status == AMPED_OK)
-    status = measure(&run, o);
+    status = measure(&run, &o);
   amped_run_close(&run);
   return status;
 }

@@ -147,8 +147,7 @@ static void send_failure(job *j, amped_share_cursor cursor, uint64_t first) {
   amped_share_count(j->plan, j->mode, &cursor, left, j->counts);
   for (int p = 1; p < j->comm->nranks; p++)
     if (j->counts[p] > 0)
-      AMPED_MPI(j->comm,
-                MPI_Send(&failed, FAILED_BYTES, MPI_BYTE, p, TAG_SHARE, j->comm->mpi));
+      AMPED_MPI(j->comm, MPI_Send(&failed, FAILED_BYTES, MPI_BYTE, p, TAG_SHARE, j->comm->mpi));
 }
 
 static amped_status scatter(job *j) {
@@ -184,9 +183,8 @@ static void post(job *j, int set, amped_share_cursor *cursor, uint64_t *first, u
     *first += n;
   }
   if (*count > 0)
-    AMPED_MPI(j->comm,
-              MPI_Irecv(j->wire[set], amped_comm_count(j->comm, *count * j->wire_bytes), MPI_BYTE,
-                        0, TAG_SHARE, j->comm->mpi, &j->requests[set][0]));
+    AMPED_MPI(j->comm, MPI_Irecv(j->wire[set], amped_comm_count(j->comm, *count * j->wire_bytes),
+                                 MPI_BYTE, 0, TAG_SHARE, j->comm->mpi, &j->requests[set][0]));
 }
 
 /* Other ranks: receive until all own nonzeros, or the news of a failure, came. A failure of this

@@ -140,6 +140,7 @@ static amped_status touch_all(amped_hdf5 *file) {
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
     AMPED_TRY(touch_numbers(file, "/", numbers[i]));
   AMPED_TRY(touch_nonzeros(file, ""));
+  AMPED_TRY(touch_dataset(file, "/amped/distinct_values", 1));
   AMPED_TRY(touch_dataset(file, "/weights", 1));
   AMPED_TRY(touch_dataset(file, "/fit", 1));
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

@@ -28,8 +28,14 @@ const amped_command amped_commands[] = {
      "input of convert works too, and is then ordered in memory first.\n\n"
      "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n",
      amped_cmd_cpd},
-    {"bench", "INPUT", 1, 1, true, "time MTTKRP over all modes, with its breakdown",
-     COMPUTE_OPTIONS " kernel repeat", "Example: mpirun -np 4 amped_mpi bench ratings.h5\n",
+    {"bench", "INPUT|--shape=NAME", 0, 1, true, "time MTTKRP over all modes, with its breakdown",
+     COMPUTE_OPTIONS " kernel repeat shape nnz scale skew values",
+     "With --shape the tensor is made in memory, on the device that computes: billions of\n"
+     "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
+     "The gather ceiling is the time that reading the factor rows alone would take, at\n"
+     "random, at the rate measured in the same run for tables of these sizes.\n\n"
+     "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
+     "         amped_mpi bench --shape=amazon --nnz=500M\n",
      amped_cmd_bench},
     {"convert", "IN OUT", 2, 2, false,
      "turn text or tables into a tensor file, or back; results into text or .npy",

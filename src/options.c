@@ -251,6 +251,11 @@ static bool set_shape(opts *o, const char *v) {
   o->shape = v;
   return *v != '\0';
 }
+static bool set_values(opts *o, const char *v) {
+  static const char *const words[] = {"real", "counts", NULL};
+  o->values = parse_word(v, words) == 1 ? AMPED_VALUES_COUNTS : AMPED_VALUES_REAL;
+  return parse_word(v, words) >= 0;
+}
 static bool set_scale(opts *o, const char *v) {
   return parse_real(v, 1e-12, 1e6, &o->scale);
 }
@@ -330,6 +335,9 @@ static const option_row rows[] = {
      set_shape},
     {"scale", 0, "X", "a number above 0", "shrink (or grow) a shape's nonzeros and dimensions [1]",
      set_scale},
+    {"values", 0, "real|counts", "real or counts",
+     "values of a shape's nonzeros: real, or few distinct counts [as in the paper's tensor]",
+     set_values},
     {"json", 0, "FILE", "a file's name or -",
      "also write JSON lines; - is standard output (the text then goes to standard error)",
      set_json},

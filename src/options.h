@@ -11,6 +11,12 @@
 
 #define AMPED_MAX_ARGS 2
 
+typedef enum amped_value_kind {
+  AMPED_VALUES_AS_SHAPE, /* not said */
+  AMPED_VALUES_REAL,
+  AMPED_VALUES_COUNTS
+} amped_value_kind;
+
 typedef struct amped_options {
   /* what to do, and to which files */
   const struct amped_command *command;
@@ -52,7 +58,9 @@ typedef struct amped_options {
   /* top */
   int top; /* -n: labels of every mode */
 
-  /* generate */
+  amped_value_kind values; /* bench of a shape */
+
+  /* generate, bench */
   uint64_t nnz; /* 0: not given */
   int skew_count;
   double skew[AMPED_MAX_ORDER]; /* Zipf exponents; one value counts for all modes */

@@ -30,8 +30,9 @@ static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
     m->block_rows = amped_ceil_div(m->block_rows, AMPED_ROW_GROUP) * AMPED_ROW_GROUP;
   if (!amped_mul(m->block_rows, (uint64_t)nranks, &rows) ||
       rows / AMPED_ROW_GROUP > (uint64_t)INT_MAX)
-    return amped_error(AMPED_FAILED, NULL, "mode %d has too many rows (%" PRIu64
-                                           ") for any machine's factors; merge some of its indices",
+    return amped_error(AMPED_FAILED, NULL,
+                       "mode %d has too many rows (%" PRIu64
+                       ") for any machine's factors; merge some of its indices",
                        mode, m->dim);
   AMPED_TRY(amped_alloc(&next, (uint64_t)nranks, sizeof *next, "the plan"));
   for (int p = 0; p < nranks; p++)
@@ -40,8 +41,25 @@ static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
     m->position[i] = next[m->owner[i]];
     next[m->owner[i]] += rows_of_idp(m, i);
   }
+  for (int p = 0; p < nranks; p++)
+    if (m->rank_rows[p] > 0)
+      m->positions = next[p];
   amped_free(next);
   return AMPED_OK;
+}
+
+/* The most iDps of a rank: the balancer's own limit, and where possible so few that padding blocks
+ * to one size does not add a bit to positions. */
+static uint64_t idp_limit(const amped_mode_plan *m, int nranks) {
+  uint64_t limit = amped_balance_limit(m->idp_count, nranks);
+  uint64_t even = amped_ceil_div(m->idp_count, (uint64_t)nranks);
+  uint64_t power = 1;
+  while (power < m->dim && power < UINT64_C(1) << 62)
+    power *= 2;
+  uint64_t spare = power / (uint64_t)nranks / m->width;
+  if (spare < even)
+    spare = even;
+  return limit < spare ? limit : spare;
 }
 
 static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition *p) {
@@ -55,7 +73,8 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   AMPED_TRY(amped_alloc(&m->position, m->idp_count, sizeof *m->position, "the plan"));
   AMPED_TRY(amped_calloc(&m->rank_rows, nranks, sizeof *m->rank_rows, "the plan"));
   AMPED_TRY(amped_calloc(&m->rank_nnz, nranks, sizeof *m->rank_nnz, "the plan"));
-  AMPED_TRY(amped_balance(m->idp_nnz, m->idp_count, plan->nranks, m->owner));
+  AMPED_TRY(
+      amped_balance(m->idp_nnz, m->idp_count, plan->nranks, idp_limit(m, plan->nranks), m->owner));
   count_shares(m, plan->nranks);
   return set_positions(m, mode, plan->nranks);
 }
@@ -67,11 +86,22 @@ static amped_status check_sizes(const amped_plan *plan) {
     uint64_t bytes = 0;
     if (!amped_mul(amped_plan_factor_rows(plan, m), plan->ld * plan->value_type, &bytes) ||
         bytes > UINT64_C(1) << 58 || !amped_add(total, bytes, &total))
-      return amped_error(AMPED_FAILED, NULL, "the factor of mode %d (%" PRIu64 " x %d) is too large "
-                                             "for any machine; use fewer components or merge indices",
+      return amped_error(AMPED_FAILED, NULL,
+                         "the factor of mode %d (%" PRIu64 " x %d) is too large "
+                         "for any machine; use fewer components or merge indices",
                          m, plan->dims[m], plan->ncomps);
   }
   return AMPED_OK;
+}
+
+static void set_packing(amped_plan *plan, int mode) {
+  uint64_t positions[AMPED_MAX_ORDER];
+  int inputs = 0;
+  for (int m = 0; m < plan->order; m++)
+    if (m != mode)
+      positions[inputs++] = plan->modes[m].positions;
+  amped_packing_make(&plan->modes[mode].packing, inputs, positions, plan->dictionary->count,
+                     plan->value_type, plan->modes[mode].rank_nnz[plan->rank]);
 }
 
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, int ncomps,
@@ -86,6 +116,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, 
   memcpy(plan->dims, info->dims, sizeof plan->dims);
   plan->nnz = info->nnz;
   plan->norm_squared = info->norm_squared;
+  plan->dictionary = &info->dictionary;
   plan->value_type = value_type;
   plan->ld = amped_ceil_div((uint64_t)ncomps, per_16_bytes) * per_16_bytes;
   plan->index_type = AMPED_U32;
@@ -95,6 +126,8 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, 
       plan->index_type = AMPED_U64;
   }
   AMPED_GO(fail, check_sizes(plan));
+  for (int m = 0; m < plan->order; m++)
+    set_packing(plan, m);
   return AMPED_OK;
 fail:
   amped_plan_destroy(plan);
@@ -127,8 +160,14 @@ uint64_t amped_plan_nonzero_bytes(const amped_plan *plan) {
   return (uint64_t)plan->order * plan->index_type + plan->value_type;
 }
 
-uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode, int rank) {
-  return plan->modes[mode].rank_nnz[rank] * amped_plan_nonzero_bytes(plan);
+uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t nnz = m->rank_nnz[plan->rank];
+  return nnz * amped_packing_nonzero_bytes(&m->packing, plan->value_type) +
+         amped_packing_bit_words(nnz) * sizeof(uint32_t) +
+         (amped_packing_list_rows(nnz, m->rank_rows[plan->rank]) +
+          amped_packing_runs(&m->packing, nnz)) *
+             plan->index_type;
 }
 
 uint64_t amped_plan_factor_bytes(const amped_plan *plan) {

@@ -9,6 +9,7 @@
 #ifndef AMPED_PLAN_H
 #define AMPED_PLAN_H
 
+#include "packed.h"
 #include "tensor_file.h"
 
 /* Above INT_MAX rows a factor is exchanged in groups of this many rows, which blocks then fill. */
@@ -20,10 +21,12 @@ typedef struct amped_mode_plan {
   uint64_t idp_count;
   const uint64_t *idp_nnz; /* borrowed from the tensor's info */
   int *owner;              /* [idp_count] rank */
-  uint64_t *position;  /* [idp_count] row of the factor, in position order, of its first index */
-  uint64_t block_rows; /* rows of every rank's block */
-  uint64_t *rank_rows; /* [nranks] without padding */
-  uint64_t *rank_nnz;  /* [nranks] */
+  uint64_t *position;    /* [idp_count] row of the factor, in position order, of its first index */
+  uint64_t block_rows;   /* rows of every rank's block */
+  uint64_t *rank_rows;   /* [nranks] without padding */
+  uint64_t *rank_nnz;    /* [nranks] */
+  uint64_t positions;    /* one more than the largest position that a row has */
+  amped_packing packing; /* of this rank\'s copy */
 } amped_mode_plan;
 
 typedef struct amped_plan {
@@ -34,9 +37,10 @@ typedef struct amped_plan {
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t nnz;
   double norm_squared;
-  amped_vtype value_type; /* of values and factors in memory */
-  amped_itype index_type; /* of row positions in memory: AMPED_U32 or AMPED_U64 */
-  uint64_t ld;            /* elements between rows of a factor: ncomps padded to 16 bytes, zeros */
+  const amped_dictionary *dictionary; /* borrowed from the tensor's info */
+  amped_vtype value_type;             /* of values and factors in memory */
+  amped_itype index_type;             /* of row positions in memory: AMPED_U32 or AMPED_U64 */
+  uint64_t ld; /* elements between rows of a factor: ncomps padded to 16 bytes, zeros */
   amped_mode_plan modes[AMPED_MAX_ORDER];
 } amped_plan;
 
@@ -57,10 +61,11 @@ uint64_t amped_plan_factor_rows(const amped_plan *plan, int mode);
 /* The largest block_rows of all modes: the rows of an MTTKRP result. */
 uint64_t amped_plan_output_rows(const amped_plan *plan);
 
-/* Bytes in memory: one nonzero of a copy (row, input positions, value); mode's copy on a rank; all
- * factors and the MTTKRP result (the same on every rank). */
+/* Bytes in memory: one nonzero of a copy before it is packed (row, input positions, value); mode's
+ * packed copy on this rank, row bits, row list and row table included; all factors and the MTTKRP
+ * result (the same on every rank). */
 uint64_t amped_plan_nonzero_bytes(const amped_plan *plan);
-uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode, int rank);
+uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode);
 uint64_t amped_plan_factor_bytes(const amped_plan *plan);
 
 /* (max - min) / mean of the nonzeros of mode over ranks, in per cent, as in AMPED's figure 8. */

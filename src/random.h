@@ -5,9 +5,9 @@
 #ifndef AMPED_RANDOM_H
 #define AMPED_RANDOM_H
 
-#include <stdint.h>
+#include "types.h"
 
-static inline uint64_t amped_mix64(uint64_t x) {
+AMPED_BOTH static inline uint64_t amped_mix64(uint64_t x) {
   x += UINT64_C(0x9E3779B97F4A7C15);
   x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);

@@ -16,6 +16,9 @@
 #include "log.h"
 #include "mem.h"
 #include "report.h"
+#include "synth_shape.h"
+#include "synthetic_cpu.h"
+#include "timer.h"
 
 #define IDENTITY_BYTES 64
 
@@ -129,8 +132,12 @@ static amped_status open_backend(amped_run_state *run, const amped_options *o) {
   return check_identities(run, o->share_gpus);
 }
 
+static const amped_tensor_info *info_of(const amped_run_state *run) {
+  return run->source != NULL ? amped_source_info(run->source) : &run->made;
+}
+
 static amped_status check_tensor(const amped_run_state *run, const amped_options *o) {
-  const amped_tensor_info *info = amped_source_info(run->source);
+  const amped_tensor_info *info = info_of(run);
   if (!(info->norm_squared > 0.0) || !isfinite(info->norm_squared))
     return amped_error(AMPED_BAD_INPUT, o->args[0],
                        "its norm is %s: there is nothing to decompose; check the values",
@@ -142,13 +149,16 @@ static amped_status check_tensor(const amped_run_state *run, const amped_options
 static amped_status check_memory(amped_run_state *run, const amped_options *o,
                                  uint64_t result_bytes, amped_memory_need *need) {
   const amped_plan *plan = &run->plan;
-  const amped_tensor_info *info = amped_source_info(run->source);
+  const amped_tensor_info *info = info_of(run);
   bool reads = run->comm.rank == 0 || o->read_parallel;
   char a[32];
   char b[32];
   amped_status status =
       run->backend->require(run->ctx, plan, &need->device_bytes, &need->host_bytes, run->resident);
-  need->host_bytes += amped_distribute_host_bytes(info, plan, reads, o->read_parallel);
+  if (run->source != NULL)
+    need->host_bytes += amped_distribute_host_bytes(info, plan, reads, o->read_parallel);
+  else if (!run->backend->device_pointers)
+    need->host_bytes += amped_synthetic_cpu_bytes(&run->synthetic, plan);
   need->host_bytes += amped_exchange_host_bytes(&run->comm, run->backend, plan);
   if (run->comm.rank == 0)
     for (int m = 0; m < plan->order; m++)
@@ -165,10 +175,59 @@ static amped_status check_memory(amped_run_state *run, const amped_options *o,
   return amped_comm_agree(&run->comm, status);
 }
 
+static amped_status set_synthetic(amped_synthetic *t, const amped_options *o) {
+  amped_shape shape = {.order = 0};
+  AMPED_TRY(amped_shape_get(o->shape, o->scale, o->nnz, &shape));
+  if (o->values != AMPED_VALUES_AS_SHAPE)
+    shape.codes = o->values == AMPED_VALUES_COUNTS ? AMPED_SHAPE_CODES : 0;
+  return amped_synthetic_make(t, shape.order, shape.dims, shape.nnz,
+                              o->skew_count > 0 ? AMPED_SYNTHETIC_UNIFORM : AMPED_SYNTHETIC_SKEWED,
+                              shape.codes, o->seed);
+}
+
+/* Collective: the iDp tables and the norm of a synthetic tensor, counted by all ranks together. */
+static amped_status count_synthetic(amped_run_state *run) {
+  const amped_synthetic *t = &run->synthetic;
+  amped_tensor_info *info = &run->made;
+  uint64_t first = 0;
+  uint64_t count = 0;
+  AMPED_TRY(amped_comm_agree(&run->comm, amped_synthetic_info(t, info)));
+  amped_synthetic_part(t, run->comm.rank, run->comm.nranks, &first, &count);
+  for (int m = 0; m < t->order; m++) {
+    amped_partition *p = &info->partitions[m];
+    amped_status status = run->backend->count_synthetic(
+        run->ctx, t, m, p->width, first, count, p->idp_nnz, m == 0 ? &info->norm_squared : NULL);
+    AMPED_TRY(amped_comm_agree(&run->comm, status));
+    amped_comm_sum_u64(&run->comm, p->idp_nnz, amped_comm_count(&run->comm, p->idp_count));
+  }
+  amped_comm_sum(&run->comm, &info->norm_squared, 1);
+  return AMPED_OK;
+}
+
+/* Collective: every rank makes its share of every copy. */
+static amped_status load_synthetic(amped_run_state *run) {
+  double began = amped_time();
+  for (int m = 0; m < run->plan.order; m++) {
+    amped_status status = run->backend->load_synthetic(run->ctx, &run->synthetic, m);
+    if (status == AMPED_OK)
+      status = run->backend->loaded(run->ctx, m);
+    AMPED_TRY(amped_comm_agree(&run->comm, status));
+  }
+  run->distribute_sec = amped_time() - began;
+  amped_spread s = amped_comm_spread(&run->comm, run->distribute_sec);
+  amped_say("made %d copies in %.2f s", run->plan.order, s.max);
+  amped_say("exchange: %s", amped_exchange_describe(run->exchange));
+  if (amped_log_is_verbose())
+    amped_report_memory(run);
+  return AMPED_OK;
+}
+
 static amped_status fill(amped_run_state *run, const amped_options *o) {
   amped_status status = run->backend->prepare(run->ctx, &run->plan);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   AMPED_TRY(amped_exchange_create(&run->comm, run->backend, run->ctx, &run->plan, &run->exchange));
+  if (run->source == NULL)
+    return load_synthetic(run);
   AMPED_TRY(amped_distribute(&run->comm, run->source, o->read_parallel, &run->plan, run->backend,
                              run->ctx, &run->distribute_sec));
   amped_report_distributed(run);
@@ -187,7 +246,8 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
   amped_format format = AMPED_FORMAT_TNS;
   bool reads = o->read_parallel || amped_launcher_rank() <= 0;
   memset(run, 0, sizeof *run);
-  amped_status status = amped_io_format(o->args[0], &format);
+  amped_status status =
+      o->shape != NULL ? set_synthetic(&run->synthetic, o) : amped_io_format(o->args[0], &format);
   if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && reads)
     status = amped_hdf5_probe(o->args[0]);
   if (status == AMPED_OK && o->init != NULL && amped_launcher_rank() <= 0)
@@ -204,10 +264,13 @@ amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64
   amped_status status = AMPED_OK;
   AMPED_TRY(open_backend(run, o));
   AMPED_TRY(amped_report_start(run, o));
-  AMPED_TRY(amped_source_open(&run->comm, o->args[0], o->read_parallel, &run->source));
+  if (o->shape != NULL)
+    AMPED_TRY(count_synthetic(run));
+  else
+    AMPED_TRY(amped_source_open(&run->comm, o->args[0], o->read_parallel, &run->source));
   AMPED_TRY(amped_comm_agree(&run->comm, check_tensor(run, o)));
-  status = amped_plan_create(&run->plan, amped_source_info(run->source), o->ncomps, o->precision,
-                             run->comm.rank, run->comm.nranks);
+  status = amped_plan_create(&run->plan, info_of(run), o->ncomps, o->precision, run->comm.rank,
+                             run->comm.nranks);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   AMPED_TRY(check_memory(run, o, result_bytes, &need));
   AMPED_TRY(amped_report_plan(run, o, &need));
@@ -222,6 +285,7 @@ void amped_run_close(amped_run_state *run) {
     run->backend->close(run->ctx);
   amped_plan_destroy(&run->plan);
   amped_source_close(run->source);
+  amped_synthetic_info_free(&run->made);
   (void)amped_json_close(run->json);
   amped_comm_stop(&run->comm);
 }

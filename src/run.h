@@ -1,7 +1,8 @@
 /* Run: everything between the command line and the first sweep, for the commands that run on ranks.
  *
  * Opens the backend on every rank, the input on those that read, makes the plan, compares the
- * memory it needs with what there is, and (unless that was all) distributes the tensor. */
+ * memory it needs with what there is, and (unless that was all) distributes the tensor. Where the
+ * options name a shape there is no input: every rank makes its own share of a synthetic tensor. */
 #ifndef AMPED_RUN_H
 #define AMPED_RUN_H
 
@@ -14,7 +15,9 @@ typedef struct amped_run_state {
   amped_comm comm;
   const amped_backend *backend;
   amped_context *ctx;
-  amped_source *source;
+  amped_source *source;      /* NULL where the tensor is synthetic */
+  amped_synthetic synthetic; /* of options->shape */
+  amped_tensor_info made;    /* of the synthetic tensor */
   amped_plan plan;
   amped_exchange *exchange;
   amped_json *json;               /* NULL but on rank 0 */

@@ -4,7 +4,8 @@
 
 #include "sptensor.h"
 
-/* The iDp at the cursor and how many nonzeros of it lie in the rest of the slab; steps over them. */
+/* The iDp at the cursor and how many nonzeros of it lie in the rest of the slab; steps over them.
+ */
 static uint64_t step(const amped_mode_plan *m, amped_share_cursor *c, uint64_t left,
                      uint64_t *idp) {
   while (c->done == m->idp_nnz[c->idp]) {
@@ -19,8 +20,8 @@ static uint64_t step(const amped_mode_plan *m, amped_share_cursor *c, uint64_t l
   return n;
 }
 
-void amped_share_count(const amped_plan *plan, int mode, amped_share_cursor *cursor,
-                       uint64_t count, uint64_t *counts) {
+void amped_share_count(const amped_plan *plan, int mode, amped_share_cursor *cursor, uint64_t count,
+                       uint64_t *counts) {
   const amped_mode_plan *m = &plan->modes[mode];
   memset(counts, 0, (size_t)plan->nranks * sizeof *counts);
   while (count > 0) {

@@ -17,8 +17,8 @@ typedef struct amped_share_cursor {
 
 /* counts[p] = nonzeros among first .. first+count of mode's copy that rank p owns. Advances the
  * cursor over the slab. */
-void amped_share_count(const amped_plan *plan, int mode, amped_share_cursor *cursor,
-                       uint64_t count, uint64_t *counts);
+void amped_share_count(const amped_plan *plan, int mode, amped_share_cursor *cursor, uint64_t count,
+                       uint64_t *counts);
 
 /* Pack the slab's nonzeros of every rank p with wire[p] not NULL; counts[p] is what
  * amped_share_count said. Advances its own cursor over the slab. */

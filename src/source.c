@@ -33,6 +33,7 @@ static amped_status describe_memory(amped_source *s) {
   s->info.has_copies = true;
   s->info.norm_squared = amped_sptensor_norm_squared(t);
   s->info.hash = amped_sptensor_hash(t);
+  AMPED_TRY(amped_dictionary_find(&s->info.dictionary, t->values, t->nnz));
   for (int m = t->order - 1; m >= 0; m--) {
     s->info.dims[m] = t->dims[m];
     s->info.index_types[m] = AMPED_U64;
@@ -87,6 +88,9 @@ static amped_status share_info(const amped_comm *comm, amped_source *s, bool hav
       s->info.partitions[m].idp_nnz = NULL;
       s->info.partitions[m].heavy = NULL;
     }
+    amped_dictionary *d = &s->info.dictionary;
+    d->values = NULL;
+    status = amped_alloc(&d->values, d->count, sizeof *d->values, "the dictionary of values");
     for (int m = 0; m < s->info.order && status == AMPED_OK; m++) {
       amped_partition *p = &s->info.partitions[m];
       status = amped_alloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp table");
@@ -95,12 +99,31 @@ static amped_status share_info(const amped_comm *comm, amped_source *s, bool hav
     }
   }
   AMPED_TRY(amped_comm_agree(comm, status));
+  amped_dictionary *d = &s->info.dictionary;
+  amped_comm_broadcast(comm, d->values, d->count * sizeof *d->values);
   for (int m = 0; m < s->info.order; m++) {
     amped_partition *p = &s->info.partitions[m];
     amped_comm_broadcast(comm, p->idp_nnz, p->idp_count * sizeof *p->idp_nnz);
     amped_comm_broadcast(comm, p->heavy, p->heavy_count * sizeof *p->heavy);
   }
   return AMPED_OK;
+}
+
+/* Every rank opened the file under its own name: it must be rank 0's. Collective. */
+static amped_status compare_info(const amped_comm *comm, const amped_source *s) {
+  amped_tensor_info first = s->info;
+  amped_comm_broadcast(comm, &first, sizeof first);
+  bool same = first.order == s->info.order && first.nnz == s->info.nnz &&
+              first.hash == s->info.hash && first.dictionary.count == s->info.dictionary.count;
+  for (int m = 0; same && m < first.order; m++)
+    same = first.dims[m] == s->info.dims[m] &&
+           first.partitions[m].width == s->info.partitions[m].width;
+  if (same)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, s->path,
+                     "rank %d sees another file than rank 0; put it on a shared file system, or "
+                     "leave --read=parallel out",
+                     comm->rank);
 }
 
 amped_status amped_source_open(const amped_comm *comm, const char *path, bool parallel,
@@ -116,8 +139,8 @@ amped_status amped_source_open(const amped_comm *comm, const char *path, bool pa
       status = open_here(s, parallel);
   }
   status = amped_comm_agree(comm, status);
-  if (status == AMPED_OK && !parallel)
-    status = share_info(comm, s, reads);
+  if (status == AMPED_OK)
+    status = parallel ? amped_comm_agree(comm, compare_info(comm, s)) : share_info(comm, s, reads);
   if (status != AMPED_OK) {
     amped_source_close(s);
     return status;
@@ -129,9 +152,11 @@ amped_status amped_source_open(const amped_comm *comm, const char *path, bool pa
 void amped_source_close(amped_source *s) {
   if (s == NULL)
     return;
-  if (s->info_owned)
+  if (s->info_owned) {
     for (int m = 0; m < AMPED_MAX_ORDER; m++)
       amped_partition_free(&s->info.partitions[m]);
+    amped_dictionary_free(&s->info.dictionary);
+  }
   amped_tensor_file_close(s->file);
   amped_sptensor_free(&s->tensor);
   amped_free(s);

@@ -15,7 +15,10 @@ typedef struct amped_shape {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t nnz;
+  uint64_t codes; /* synthetic.h: values are counts 1 .. codes, 0: real */
 } amped_shape;
+
+#define AMPED_SHAPE_CODES 256
 
 /* The exponent of the power law (synth.h) that these shapes are drawn with by default. */
 #define AMPED_SHAPE_POWER 3.0

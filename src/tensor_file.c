@@ -216,11 +216,41 @@ static amped_status read_shape(amped_tensor_file *f) {
   return AMPED_OK;
 }
 
+/* The distinct values, where the file lists them (they are few). */
+static amped_status read_dictionary(amped_tensor_file *f) {
+  const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+  amped_dictionary *dictionary = &f->info.dictionary;
+  amped_hdf5_dataset d;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_exists(&f->hdf5, AMPED_TENSOR_DICTIONARY, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(&f->hdf5, AMPED_TENSOR_DICTIONARY, 1, &d));
+  amped_status status = amped_hdf5_dataset_expect(&d, f64, d.dims[0], 1);
+  if (status == AMPED_OK && (d.dims[0] == 0 || d.dims[0] > AMPED_MAX_CODES))
+    status = amped_error(AMPED_BAD_INPUT, f->path,
+                         "dataset %s has %" PRIu64 " values; convert the tensor again", d.name,
+                         d.dims[0]);
+  if (status == AMPED_OK)
+    status = amped_alloc(&dictionary->values, d.dims[0], sizeof *dictionary->values,
+                         "the dictionary of values");
+  if (status == AMPED_OK) {
+    dictionary->count = d.dims[0];
+    status = amped_hdf5_dataset_read(&d, f64, 0, d.dims[0], dictionary->values);
+  }
+  if (status == AMPED_OK && !amped_dictionary_valid(dictionary))
+    status = amped_error(AMPED_BAD_INPUT, f->path,
+                         "dataset %s does not ascend; convert the tensor again", d.name);
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
 static amped_status open_copies(amped_tensor_file *f) {
   f->info.has_copies = true;
   AMPED_TRY(read_shape(f));
   for (int m = 0; m < f->info.order; m++)
     AMPED_TRY(open_copy(f, m));
+  AMPED_TRY(read_dictionary(f));
   for (int m = 0; m < f->info.order; m++)
     AMPED_TRY(check_root_link(f, "indices", m));
   return check_root_link(f, "values", -1);
@@ -338,6 +368,7 @@ void amped_tensor_file_close(amped_tensor_file *f) {
   amped_hdf5_close(&f->hdf5);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_partition_free(&f->info.partitions[m]);
+  amped_dictionary_free(&f->info.dictionary);
   amped_free(f->path);
   amped_free(f);
 }

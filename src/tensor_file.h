@@ -8,6 +8,7 @@
 #ifndef AMPED_TENSOR_FILE_H
 #define AMPED_TENSOR_FILE_H
 
+#include "dictionary.h"
 #include "partition.h"
 #include "sptensor.h"
 
@@ -22,6 +23,7 @@ typedef struct amped_tensor_info {
   amped_vtype value_type;
   bool has_copies;                             /* false: what follows is zero */
   amped_partition partitions[AMPED_MAX_ORDER]; /* one a mode, of that mode's copy */
+  amped_dictionary dictionary;                 /* of all values */
 } amped_tensor_info;
 
 typedef struct amped_tensor_file amped_tensor_file;

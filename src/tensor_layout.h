@@ -6,6 +6,7 @@
 #include "tensor_file.h"
 
 #define AMPED_TENSOR_VERSION 1
+#define AMPED_TENSOR_DICTIONARY "/amped/distinct_values"
 
 /* "/amped/mode_2", or "" for the root's coordinate list (mode -1). */
 typedef struct amped_tensor_folder {

@@ -151,9 +151,22 @@ static amped_status write_links(writer *w) {
   return AMPED_OK;
 }
 
+static amped_status write_dictionary(writer *w) {
+  const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+  amped_dictionary d;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_dictionary_find(&d, w->tensor->values, w->tensor->nnz));
+  if (d.count > 0)
+    status =
+        amped_hdf5_dataset_write(&w->hdf5, AMPED_TENSOR_DICTIONARY, f64, 1, &d.count, d.values);
+  amped_dictionary_free(&d);
+  return status;
+}
+
 static amped_status write_all(writer *w) {
   AMPED_TRY(write_root(w));
   AMPED_TRY(amped_hdf5_make_group(&w->hdf5, "/amped"));
+  AMPED_TRY(write_dictionary(w));
   for (int m = 0; m < w->tensor->order; m++)
     AMPED_TRY(write_copy(w, m));
   AMPED_TRY(write_links(w));

@@ -10,6 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Marks inline functions that GPU code may call too. */
+#ifdef __CUDACC__
+#define AMPED_BOTH __host__ __device__
+#else
+#define AMPED_BOTH
+#endif
+
 #define AMPED_MIN_ORDER 3
 #define AMPED_MAX_ORDER 8
 #define AMPED_MAX_NCOMPS 1024

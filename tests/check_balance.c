@@ -14,7 +14,7 @@ typedef struct loads {
 static loads place(const uint64_t *counts, uint64_t n, int nranks, int *owner) {
   loads l;
   memset(&l, 0, sizeof l);
-  check_ok(amped_balance(counts, n, nranks, owner));
+  check_ok(amped_balance(counts, n, nranks, amped_balance_limit(n, nranks), owner));
   for (uint64_t i = 0; i < n; i++) {
     if (owner[i] < 0 || owner[i] >= nranks)
       ck_abort_msg("iDp %" PRIu64 " has owner %d", i, owner[i]);
@@ -149,7 +149,7 @@ START_TEST(failing_memory_is_reported_and_nothing_leaks) {
   int owner[3];
   for (int64_t k = 0; k < 2; k++) {
     amped_mem_fail_at(k);
-    check_fails(AMPED_FAILED, "out of memory", amped_balance(counts, 3, 2, owner));
+    check_fails(AMPED_FAILED, "out of memory", amped_balance(counts, 3, 2, 2, owner));
     check_no_leak();
   }
   amped_mem_fail_at(-1);

@@ -68,8 +68,8 @@ same "stop reason" "$(field reason p.json)" iterations
 same "sweeps" "$(field sweeps p.json)" 4
 
 # The plan alone: no output file; bench; quiet is quiet.
-expect 0 "imbalance" on 4 b.h5 --rank=5 --plan -o never.h5
-absent never.h5
+expect 0 "imbalance" on 4 b.h5 --rank=5 --plan
+absent b.cpd.h5
 expect 0 "all modes" on 3 bench b.h5 --rank=5 --repeat=2
 on 2 b.h5 --rank=2 --iters=2 --nowrite -q >out 2>&1 || fail "quiet run"
 same "quiet output" "$(cat out)" ""

@@ -1,0 +1,19 @@
+/* The rate at which the GPU gathers random rows: the ceiling of MTTKRP. */
+#ifndef AMPED_GATHER_CUDA_H
+#define AMPED_GATHER_CUDA_H
+
+#include "device_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As struct amped_backend's gather_rate. */
+amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, int multiprocessors,
+                               cudaStream_t stream, double *rows_per_sec);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

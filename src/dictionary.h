@@ -1,0 +1,24 @@
+/* Dictionary: the distinct values of a tensor, where they are few. Counts and ratings take a byte
+ * or less as a place in it instead of four or eight.
+ *
+ * Host memory; values is amped_alloc'd, ascending, and belongs to the struct. count 0: more than
+ * AMPED_MAX_CODES, or not known. */
+#ifndef AMPED_DICTIONARY_H
+#define AMPED_DICTIONARY_H
+
+#include "packed.h"
+#include "status.h"
+
+typedef struct amped_dictionary {
+  uint64_t count;
+  double *values;
+} amped_dictionary;
+
+/* Of values[0 .. n). Stops looking as soon as they are too many. */
+amped_status amped_dictionary_find(amped_dictionary *d, const double *values, uint64_t n);
+void amped_dictionary_free(amped_dictionary *d);
+
+/* Finite and strictly ascending? */
+bool amped_dictionary_valid(const amped_dictionary *d);
+
+#endif

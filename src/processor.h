@@ -1,0 +1,38 @@
+/* Processors that inner loops are compiled for beside the one that the compiler was told: one
+ * source, several instances, the best chosen when the program runs.
+ *
+ * AMPED_PROCESSORS(X) calls X(cpu) for each, the best first, `any` last. For each cpu: is it here,
+ * the attribute of its functions, and whether fma() is an instruction (else a slow call).
+ * Sanitizers are run on `any` alone. */
+#ifndef AMPED_PROCESSOR_H
+#define AMPED_PROCESSOR_H
+
+#include <stdbool.h>
+
+#if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
+#define AMPED_PROCESSORS(X) X(avx512) X(avx2) X(any)
+#else
+#define AMPED_PROCESSORS(X) X(any)
+#endif
+
+#define AMPED_HAS_avx512                                                                           \
+  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && AMPED_HAS_avx2)
+#define AMPED_TARGET_avx512 __attribute__((target("avx512f,avx512vl,avx2,fma")))
+#define AMPED_FUSED_avx512 true
+
+#define AMPED_HAS_avx2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#define AMPED_TARGET_avx2 __attribute__((target("avx2,fma")))
+#define AMPED_FUSED_avx2 true
+
+#define AMPED_HAS_any true
+#define AMPED_TARGET_any
+#ifdef FP_FAST_FMAF
+#define AMPED_FUSED_any true
+#else
+#define AMPED_FUSED_any false
+#endif
+
+/* For functions whose loops become vectors only inside their callers. */
+#define AMPED_INLINE static inline __attribute__((always_inline))
+
+#endif

@@ -1,0 +1,24 @@
+/* Synthetic tensors on CPU cores: struct amped_backend's count_synthetic, load_synthetic and
+ * gather_rate. Twin of ../cuda/synthetic_cuda.h and ../cuda/gather_cuda.h. */
+#ifndef AMPED_SYNTHETIC_CPU_H
+#define AMPED_SYNTHETIC_CPU_H
+
+#include "backend.h"
+
+amped_status amped_synthetic_cpu_count(const amped_synthetic *t, int mode, uint64_t width,
+                                       uint64_t first, uint64_t count, uint64_t *idp_nnz,
+                                       double *sum_of_squares);
+
+/* Made in order, in pieces, each handed to `upload` (backend.h) of ctx. */
+amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan *plan, int mode,
+                                      amped_status (*upload)(amped_context *ctx, int mode,
+                                                             uint64_t offset, const amped_run *run),
+                                      amped_context *ctx);
+
+/* Host memory that load takes at most on the plan's rank. */
+uint64_t amped_synthetic_cpu_bytes(const amped_synthetic *t, const amped_plan *plan);
+
+amped_status amped_synthetic_cpu_gather(const amped_plan *plan, uint64_t rows,
+                                        double *rows_per_sec);
+
+#endif
