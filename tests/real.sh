@@ -28,6 +28,10 @@ done
 # least that the recorded starts reached; other starts may find a better optimum, so the upper end
 # leaves room for 5 %.
 fit() {
+  if ! test -f "$1.h5"; then
+    echo "skipped: no $1.tns.gz"
+    return
+  fi
   best=0
   for ranks in 1 2 3 4; do
     expect 0 "" on $ranks "$1.h5" --rank="$2" --iters="$3" --tol=0 --seed=$ranks --nowrite -q \
