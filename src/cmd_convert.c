@@ -169,6 +169,15 @@ static amped_status order_nonzeros(const amped_options *o, amped_sptensor *t, re
   return say_empty_slices(t);
 }
 
+static void warn_of_labels(const amped_sptensor *t, const char *path) {
+  for (int m = 0; m < t->order; m++)
+    if (t->labels[m].count > 0) {
+      amped_warn("%s: labels are left out: text holds indices alone",
+                 is_standard(path) ? "standard output" : path);
+      return;
+    }
+}
+
 static amped_status write_output(const amped_options *o, amped_format format, amped_sptensor *t,
                                  record *r) {
   const char *path = o->args[1];
@@ -176,10 +185,12 @@ static amped_status write_output(const amped_options *o, amped_format format, am
   char bytes[32] = "";
   char rate[32];
   double began = amped_time();
-  if (format == AMPED_FORMAT_HDF5)
+  if (format == AMPED_FORMAT_HDF5) {
     AMPED_TRY(amped_tensor_file_write(path, t));
-  else
+  } else {
+    warn_of_labels(t, path);
     AMPED_TRY(amped_tns_write(path, t));
+  }
   r->write_sec = amped_time() - began;
   if (!is_standard(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode))
     amped_format_bytes(bytes, (uint64_t)st.st_size);

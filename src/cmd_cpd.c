@@ -36,7 +36,14 @@ static amped_status output_path(const amped_options *o, char **out) {
 /* Rank 0, before anything is read: can the result be written? */
 static amped_status check_output(const amped_options *o, char **path) {
   char *temporary = NULL;
+  amped_format format = AMPED_FORMAT_HDF5;
   AMPED_TRY(output_path(o, path));
+  if (amped_io_format(*path, &format) != AMPED_OK)
+    amped_status_clear(); /* a name without a suffix that says otherwise */
+  if (format != AMPED_FORMAT_HDF5)
+    return amped_error(AMPED_USAGE, *path,
+                       "results are HDF5 files; name it .h5, and amped_mpi convert turns it into "
+                       "text or .npy");
   if (amped_file_same(*path, o->args[0]) || (o->init != NULL && amped_file_same(*path, o->init)))
     return amped_error(AMPED_FAILED, *path,
                        "is an input of this run and would be overwritten; name another file with "

@@ -139,9 +139,10 @@ static const amped_tensor_info *info_of(const amped_run_state *run) {
 static amped_status check_tensor(const amped_run_state *run, const amped_options *o) {
   const amped_tensor_info *info = info_of(run);
   if (!(info->norm_squared > 0.0) || !isfinite(info->norm_squared))
-    return amped_error(AMPED_BAD_INPUT, o->args[0],
-                       "its norm is %s: there is nothing to decompose; check the values",
-                       info->norm_squared == 0.0 ? "zero" : "not finite");
+    return amped_error(
+        AMPED_BAD_INPUT, o->args[0],
+        "its norm is %s: there is nothing to decompose; check the values, or scale them",
+        info->norm_squared == 0.0 ? "zero" : "not finite");
   return AMPED_OK;
 }
 

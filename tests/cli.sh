@@ -163,8 +163,15 @@ expect 2 "overwritten" on 1 good.h5 --rank=3 --nowrite --init=three.h5 --json=th
 expect 0 "" cmp good.h5 kept.h5
 expect 0 "" "$amped" info three.h5
 
+printf 'a,b,c\nx,y,z\n' >named.csv
+expect 0 "" "$amped" convert named.csv named.h5 -q
+
 # --- output that cannot be written ----------------------------------------------------------------
 expect 1 "" on 2 good.h5 --rank=2 -o nowhere/out.h5
+expect 2 "results are HDF5" on 2 good.h5 --rank=2 -o out.tns
+expect 2 "results are HDF5" on 2 good.h5 --rank=2 -o -
+absent out.tns
+expect 0 "labels are left out" "$amped" convert named.h5 named.tns
 expect 1 "overwritten" on 2 good.h5 --rank=2 -o good.h5
 expect 1 "name another" "$amped" convert good.h5 nowhere/out.tns
 grep -q -e " -o" "$scratch/err" && fail "a remedy is an option that convert lacks" || pass
