@@ -38,11 +38,9 @@ typedef unsigned long long index64;
 template <typename T> struct vector_of;
 template <> struct vector_of<float> {
   typedef float4 type;
-  static constexpr int width = 4;
 };
 template <> struct vector_of<double> {
   typedef double2 type;
-  static constexpr int width = 2;
 };
 
 __device__ inline float4 splat(float x) {

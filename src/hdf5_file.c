@@ -181,6 +181,15 @@ static amped_status check_step(amped_hdf5 *file, const char *step, bool *exists)
   return AMPED_OK;
 }
 
+amped_status amped_hdf5_read_back(amped_status status, const char *path) {
+  if (status == AMPED_OK)
+    return AMPED_OK;
+  amped_status_clear();
+  return amped_error(AMPED_FAILED, path,
+                     "cannot be written: it does not read back as it was written; free disk space "
+                     "or name another file");
+}
+
 amped_status amped_hdf5_exists(amped_hdf5 *file, const char *name, bool *out) {
   char step[AMPED_HDF5_NAME];
   size_t length = strlen(name);

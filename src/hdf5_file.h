@@ -67,6 +67,10 @@ void amped_hdf5_close(amped_hdf5 *file);
 amped_status amped_hdf5_create(const char *file_name, const char *path, amped_hdf5 *out);
 amped_status amped_hdf5_finish(amped_hdf5 *file);
 
+/* The status of reopening a file that this process has just written: a full disk may have lost
+ * metadata without a word, so any failure is that of writing `path`. */
+amped_status amped_hdf5_read_back(amped_status status, const char *path);
+
 /* Is there an object of that name? A link on its path that is not hard is an error. */
 amped_status amped_hdf5_exists(amped_hdf5 *file, const char *name, bool *out);
 /* Do both names lead to the same object? Both exist. */

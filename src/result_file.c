@@ -110,19 +110,13 @@ static amped_status reopen(amped_hdf5 *file, const amped_ktensor *k) {
   return AMPED_OK;
 }
 
-/* A full disk may have lost metadata without a word. */
 static amped_status check_written(const char *temporary, const char *path, const amped_ktensor *k) {
   amped_hdf5 file;
   amped_status status = amped_hdf5_open_trusted(temporary, path, &file);
   if (status == AMPED_OK)
     status = reopen(&file, k);
   amped_hdf5_close(&file);
-  if (status == AMPED_OK)
-    return AMPED_OK;
-  amped_status_clear();
-  return amped_error(AMPED_FAILED, path,
-                     "cannot be written: it does not read back as it was written; free disk space "
-                     "or name another file");
+  return amped_hdf5_read_back(status, path);
 }
 
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,

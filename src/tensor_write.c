@@ -174,17 +174,11 @@ static amped_status write_all(writer *w) {
   return amped_hdf5_finish(&w->hdf5);
 }
 
-/* A full disk may have lost metadata without a word. */
 static amped_status check_written(const char *temporary, const char *path) {
   amped_tensor_file *file = NULL;
   amped_status status = amped_tensor_file_open_trusted(temporary, path, &file);
   amped_tensor_file_close(file);
-  if (status == AMPED_OK)
-    return AMPED_OK;
-  amped_status_clear();
-  return amped_error(AMPED_FAILED, path,
-                     "cannot be written: it does not read back as it was written; free disk space "
-                     "or name another file");
+  return amped_hdf5_read_back(status, path);
 }
 
 static amped_status write_temporary(writer *w, const char *temporary) {
