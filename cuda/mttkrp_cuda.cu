@@ -72,30 +72,37 @@ amped_status run_published(const amped_mttkrp_cuda_args *args) {
 } // namespace
 
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel) {
-  if (args->count == 0)
-    return AMPED_OK;
   if (kernel == AMPED_KERNEL_PUBLISHED)
-    return run_published(args);
+    return args->run.count > 0 ? run_published(args) : AMPED_OK;
+  if (args->blocks == 0)
+    return AMPED_OK;
   return args->value_type == AMPED_F32 ? amped_mttkrp_sorted_f32(args)
                                        : amped_mttkrp_sorted_f64(args);
 }
 
-uint64_t amped_mttkrp_cuda_workspace(const amped_plan *plan, int multiprocessors) {
-  const uint64_t row_bytes = plan->ld * plan->value_type;
-  const int lanes = lanes_for(row_bytes / 16);
-  uint64_t most = 0;
-  for (int m = 0; m < plan->order; m++) {
-    const uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
-    const uint64_t run =
-        run_length(nnz, plan->modes[m].packing.run, multiprocessors, lanes);
-    const uint64_t blocks = amped_ceil_div(nnz, run * block_threads / (uint64_t)lanes);
-    most = blocks > most ? blocks : most;
-  }
-  /* A streamed piece is shorter, and its runs may be too. */
+static uint64_t vectors_of(const amped_plan *plan) {
+  return plan->ld * plan->value_type / 16;
+}
+
+/* Runs fill the GPU `waves` times, and a tile half as often: then who waits for the tile before
+ * finds it finished. */
+uint64_t amped_mttkrp_cuda_run(const amped_plan *plan, uint64_t nnz, uint64_t tile,
+                               uint64_t packing_run, int multiprocessors) {
   const uint64_t filled =
-      amped_ceil_div(enough_groups(multiprocessors, lanes), block_threads / (uint64_t)lanes);
-  most = most > filled ? most : filled;
-  return (most + amped_ceil_div(most, segment)) * row_bytes;
+      (uint64_t)multiprocessors * 1024 / (uint64_t)lanes_for(vectors_of(plan));
+  uint64_t run = amped_ceil_div(nnz, filled * waves);
+  if (tile < nnz && run > tile / (filled * waves / 2))
+    run = tile / (filled * waves / 2);
+  run = amped_ceil_div(run, packing_run) * packing_run;
+  return run < packing_run ? packing_run : run > longest_run ? longest_run : run;
+}
+
+uint64_t amped_mttkrp_cuda_unit(const amped_plan *plan, uint64_t run) {
+  return run * block_threads / (uint64_t)lanes_for(vectors_of(plan));
+}
+
+uint64_t amped_mttkrp_cuda_columns(const amped_plan *plan) {
+  return amped_ceil_div(vectors_of(plan), (uint64_t)lanes_for(vectors_of(plan)));
 }
 
 amped_status amped_mttkrp_cuda_probe(void) {

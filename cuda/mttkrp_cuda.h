@@ -2,16 +2,40 @@
  *
  * All pointers are device memory; everything is enqueued on `stream` and not waited for. The output
  * is zeroed by the caller; a mode's copy may come in several pieces, in order: rows that begin in a
- * piece are stored, what goes on in later ones is added, in a fixed order. No atomics: the same
- * bits in every run. */
+ * piece are stored, what goes on in later ones is added, in a fixed order: the same bits in every
+ * run. */
 #ifndef AMPED_MTTKRP_CUDA_H
 #define AMPED_MTTKRP_CUDA_H
 
 #include "device_cuda.h"
+#include "schedule_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What the L2 cache should do with the gathered rows of a factor. */
+typedef enum amped_hint_cuda {
+  AMPED_HINT_NONE,
+  AMPED_HINT_KEEP, /* they come again soon, and there is room for all of them */
+  AMPED_HINT_PASS  /* they do not: let them not displace others */
+} amped_hint_cuda;
+
+/* The work on one copy, and what its thread blocks tell one another. Zero but for what the caller
+ * sets; d_arrived, d_finished and d_ticket zeroed once. */
+typedef struct amped_work_cuda {
+  uint64_t run; /* nonzeros of a group of lanes: amped_mttkrp_cuda_run */
+  uint64_t blocks;
+  bool tiled; /* rows come again in later tiles: sums are added to the output */
+  amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
+  const amped_block_cuda *d_blocks;
+  void *d_heads;        /* a factor row for each block */
+  uint32_t *d_arrived;  /* these two have `blocks` times amped_mttkrp_cuda_columns elements */
+  uint32_t *d_finished;
+  uint32_t *d_ticket; /* one */
+  uint32_t tickets;   /* drawn in earlier launches */
+  uint32_t turn;      /* of MTTKRPs over this copy, from 1 */
+} amped_work_cuda;
 
 typedef struct amped_mttkrp_cuda_args {
   amped_vtype value_type;
@@ -21,13 +45,14 @@ typedef struct amped_mttkrp_cuda_args {
   uint64_t ld;
   const void *factors[AMPED_MAX_ORDER - 1]; /* of the input modes, ascending */
   void *output;
-  void *workspace; /* of amped_mttkrp_cuda_workspace bytes */
-  int multiprocessors;
   cudaStream_t stream;
 
-  uint64_t first; /* number of the piece's first nonzero in the copy, a multiple of packing.run */
-  uint64_t count;
-  /* packed: the piece's planes and values, the copy's dictionary, row bits, list and table */
+  /* packed: these blocks of the work; the planes and values of the nonzeros from `first`; the
+   * copy's dictionary, row bits, list and table */
+  const amped_work_cuda *work;
+  uint32_t first_block;
+  uint32_t blocks;
+  uint64_t first;
   amped_packing packing;
   const void *planes[AMPED_MAX_PLANES];
   const void *values;
@@ -41,8 +66,14 @@ typedef struct amped_mttkrp_cuda_args {
 
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel);
 
-/* Bytes of the fix-up buffer for this rank's largest copy. */
-uint64_t amped_mttkrp_cuda_workspace(const amped_plan *plan, int multiprocessors);
+/* How a copy of nnz nonzeros, most of them in tiles of `tile` nonzeros, is cut: nonzeros of a group
+ * of lanes, a multiple of packing_run; and of a thread block. */
+uint64_t amped_mttkrp_cuda_run(const amped_plan *plan, uint64_t nnz, uint64_t tile,
+                               uint64_t packing_run, int multiprocessors);
+uint64_t amped_mttkrp_cuda_unit(const amped_plan *plan, uint64_t run);
+
+/* Thread blocks that share the work on a block of the schedule, each on some columns. */
+uint64_t amped_mttkrp_cuda_columns(const amped_plan *plan);
 
 /* Do the program's kernels exist for the current device? AMPED_FAILED with a remedy where not. */
 amped_status amped_mttkrp_cuda_probe(void);

@@ -2,19 +2,24 @@
  * them (mttkrp_f32.cu, mttkrp_f64.cu), so that they build in parallel.
  *
  * Launch shape. A factor row is `stride` vectors of 16 bytes. G lanes (4 .. 32) form a group, each
- * lane owns one vector of a row; rows longer than 32 vectors are cut into column tiles, one a
- * grid.y. Every group walks its own run of consecutive nonzeros, a thread block the runs of its
- * groups: an iSMp. Runs are multiples of the packing's, as long as leaves enough groups to fill the
- * GPU several times over.
+ * lane owns one vector of a row; rows longer than 32 vectors are cut into columns of 32, each with
+ * thread blocks of its own. A thread block works on one block of the schedule (an iSMp), each of
+ * its groups on a run of consecutive nonzeros.
  *
  * Within a run the G lanes load and decode one nonzero each (coalesced, ahead of use), hand
  * positions and values round by shuffles, and gather several factor rows before they use the first.
  * Row bits are the same for all lanes. The sum of an output row stays in registers until the next
- * row begins; float sums are folded into double ones every fold_nonzeros nonzeros, which keeps long
- * rows accurate. The run in which a row begins stores it. What a run holds of a row that an earlier
- * run began is a part; a block adds the parts of rows that begin in it, and leaves the part of the
- * one row that began before it in the fix-up buffer, from which two small kernels add it. Parts are
- * added in their order, in double: no atomics, the same bits every time. */
+ * row begins. Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the
+ * run: with u = 2^-24 a run's error is below (fold_nonzeros + longest_run / fold_nonzeros + order)
+ * u = 1e-5 of the sum of magnitudes, and everything beyond a run is added in double.
+ *
+ * The run in which a row begins stores it. What a run holds of a row that an earlier run began is a
+ * part; a block adds the parts of rows that begin in it, and leaves the part of the one row that
+ * began before it, its head, to the last of the blocks that share this row to finish. That block
+ * adds all heads, in their order and in double. In a tile after the first one sums are added to
+ * what is there already; a block then waits, before it begins, for those blocks of the tile before
+ * that may work on the same rows. So every output element has one order of additions: no races, the
+ * same bits every time. */
 #ifndef AMPED_MTTKRP_SORTED_CUH
 #define AMPED_MTTKRP_SORTED_CUH
 
@@ -26,10 +31,9 @@ extern "C" amped_status amped_mttkrp_sorted_f64(const amped_mttkrp_cuda_args *ar
 namespace {
 
 constexpr int block_threads = 256;
-constexpr unsigned fold_nonzeros = 256;
+constexpr unsigned fold_nonzeros = 128;
 constexpr uint64_t longest_run = 4096;
 constexpr uint64_t waves = 8; /* times that the runs should fill the GPU, at least */
-constexpr uint64_t segment = 32; /* blocks whose parts one warp of the first fix-up kernel adds */
 constexpr unsigned whole_warp = 0xffffffffU;
 
 typedef unsigned int index32;
@@ -93,8 +97,7 @@ template <typename T, typename I> struct sorted_problem {
   typedef typename vector_of<T>::type vector;
   amped_packing packing;
   uint64_t first; /* number of nonzero 0 of the planes in the copy */
-  uint64_t count;
-  unsigned run; /* nonzeros a group, a multiple of packing.run */
+  unsigned run;   /* nonzeros a group, a multiple of packing.run */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
   const T *dictionary;
@@ -102,11 +105,21 @@ template <typename T, typename I> struct sorted_problem {
   const I *rows;
   const I *starts;
   const vector *factors[AMPED_MAX_ORDER - 1];
+  amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
   vector *output;
-  uint64_t unit; /* nonzeros a block */
-  vector *fixup; /* a row for each block */
-  vector *carry; /* a row for each segment of blocks */
-  unsigned stride; /* vectors a row */
+  unsigned stride;  /* vectors a row */
+  unsigned columns; /* thread blocks for a block of the schedule */
+  const amped_block_cuda *blocks;
+  unsigned first_block;
+  bool tiled;
+  vector *heads; /* a row for each block */
+  /* A number for each block and column: how many of the blocks that share the row that goes on
+   * behind it have finished; the launch in which it finished. */
+  unsigned *arrived;
+  unsigned *finished;
+  unsigned *ticket; /* blocks that have begun, in all launches */
+  unsigned ticket_base;
+  unsigned turn; /* of this MTTKRP */
 };
 
 /* --- decoding ------------------------------------------------------------------------------------ */
@@ -164,7 +177,7 @@ __device__ inline nonzero<T, I, N> load_nonzero(const sorted_problem<T, I> &p, u
   if (p.packing.words == 1) {
 #pragma unroll
     for (int m = 0; m < N; m++)
-      x.input[m] = m < 2 || m < p.packing.inputs
+      x.input[m] = N < AMPED_MAX_ORDER - 1 || m < p.packing.inputs
                        ? (I)low_bits(w0 >> p.packing.shifts[m], p.packing.bits[m])
                        : 0;
     if (p.packing.coded)
@@ -173,7 +186,7 @@ __device__ inline nonzero<T, I, N> load_nonzero(const sorted_problem<T, I> &p, u
     const uint64_t w1 = word_of(p, 1, at);
 #pragma unroll
     for (int m = 0; m < N; m++)
-      x.input[m] = m < 2 || m < p.packing.inputs
+      x.input[m] = N < AMPED_MAX_ORDER - 1 || m < p.packing.inputs
                        ? (I)field_of(p, at, w0, w1, p.packing.shifts[m], p.packing.bits[m])
                        : 0;
     if (p.packing.coded)
@@ -198,38 +211,154 @@ __device__ inline I entry_of(const sorted_problem<T, I> &p, uint64_t n) {
   return __ldg(p.starts + n / p.packing.run);
 }
 
-/* N is the number of input modes, or at least that where it is AMPED_MAX_ORDER - 1. */
+/* --- gathering and storing ------------------------------------------------------------------------ */
+
+__device__ inline uint64_t policy_of(amped_hint_cuda hint) {
+  uint64_t policy = 0;
+  if (hint == AMPED_HINT_KEEP)
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  else if (hint == AMPED_HINT_PASS)
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  else
+    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+__device__ inline float4 gather(const float4 *row, uint64_t policy) {
+  float4 v;
+  asm("ld.global.nc.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
+      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+      : "l"(row), "l"(policy));
+  return v;
+}
+__device__ inline double2 gather(const double2 *row, uint64_t policy) {
+  double2 v;
+  asm("ld.global.nc.L2::cache_hint.v2.f64 {%0, %1}, [%2], %3;"
+      : "=d"(v.x), "=d"(v.y)
+      : "l"(row), "l"(policy));
+  return v;
+}
+
+/* *to += v where nobody else works on *to: without waiting for what is there. */
+__device__ inline void add_at(float4 *to, float4 v) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
+               : "memory");
+#else
+  atomicAdd(&to->x, v.x);
+  atomicAdd(&to->y, v.y);
+  atomicAdd(&to->z, v.z);
+  atomicAdd(&to->w, v.w);
+#endif
+}
+__device__ inline void add_at(double2 *to, double2 v) {
+  atomicAdd(&to->x, v.x);
+  atomicAdd(&to->y, v.y);
+}
+
+/* Has block b finished in this MTTKRP? Then all that it wrote is visible. */
+__device__ inline bool has_finished(const unsigned *finished, unsigned turn) {
+  unsigned seen = 0;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(finished) : "memory");
+  return seen == turn;
+}
+
+/* All threads wait until the earlier blocks that may work on the same rows have finished. They have
+ * begun before: blocks take their numbers as they begin. */
+template <typename T, typename I>
+__device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, unsigned befores,
+                                unsigned tile_column) {
+  for (unsigned i = threadIdx.x; i < befores; i += block_threads)
+    while (!has_finished(p.finished + (before + i) * p.columns + tile_column, p.turn))
+      __nanosleep(64);
+  __syncthreads();
+}
+
+/* --- the kernel ---------------------------------------------------------------------------------- */
+
+/* How a kernel for N input modes is built: nonzeros whose rows are in flight, and thread blocks a
+ * multiprocessor, so that its registers hold them. Measured (docs/benchmarks.md). */
+constexpr int generic_inputs = AMPED_MAX_ORDER - 1;
+template <int N> struct tuning {
+  static constexpr int ahead = N == 2 ? 4 : 2;
+  static constexpr int blocks = N <= 4 ? 4 : 2;
+};
+
+/* Add all heads of the row that begins in block `from` and goes on in `links` more to it. */
+template <typename T, typename I, int G>
+__device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, unsigned links,
+                                 unsigned column, bool mine,
+                                 typename vector_of<T>::type *partial) {
+  typedef typename long_sum_of<T>::type long_sum;
+  constexpr unsigned groups = block_threads / G;
+  const unsigned group = threadIdx.x / G;
+  long_sum sum = {};
+  for (unsigned i = group; i < links; i += groups)
+    if (mine)
+      add_to(sum, __ldcg(p.heads + ((uint64_t)(from + 1 + i) * p.stride + column)));
+  partial[threadIdx.x] = rounded(sum);
+  __syncthreads();
+  if (group == 0 && mine) {
+    const I row = __ldg(p.rows + entry_of(p, p.blocks[from + 1].first));
+    auto *const to = p.output + ((uint64_t)row * p.stride + column);
+    long_sum all = {};
+    add_to(all, __ldcg(to));
+    for (unsigned g = 0; g < groups && g < links; g++)
+      add_to(all, partial[g * G + threadIdx.x]);
+    *to = rounded(all);
+  }
+  __syncthreads();
+}
+
+/* N is the number of input modes, or at least that where it is generic_inputs. */
 template <typename T, typename I, int G, int N>
-__global__ void __launch_bounds__(block_threads, N <= 2 && sizeof(T) == 4 ? 4 : 2)
+__global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
     mttkrp_sorted(const sorted_problem<T, I> p) {
   typedef typename vector_of<T>::type vector;
   typedef typename long_sum_of<T>::type long_sum;
   constexpr int groups = block_threads / G;
-  constexpr int ahead = N <= 3 ? 4 : 2; /* nonzeros whose rows are in flight */
+  constexpr int ahead = tuning<N>::ahead;
   __shared__ vector parts[block_threads];
   __shared__ I part_entries[groups]; /* of the rows that parts belong to, no_part where there is none */
+  __shared__ unsigned number;        /* of this thread block in the launch */
+  __shared__ bool last_of_head, last_of_tail;
   const I no_part = ~I(0);
+
+  if (threadIdx.x == 0)
+    number = p.tiled ? atomicAdd(p.ticket, 1U) - p.ticket_base : blockIdx.x;
+  __syncthreads();
+  const unsigned b = p.first_block + number / p.columns;
+  const unsigned tile_column = number % p.columns;
+  const amped_block_cuda *const block = p.blocks + b;
+  if (p.tiled)
+    wait_for(p, block->before, block->befores, tile_column);
 
   const int lane = (int)threadIdx.x % G;
   const int group = (int)threadIdx.x / G;
-  const unsigned wanted = blockIdx.y * G + (unsigned)lane;
+  const unsigned wanted = tile_column * G + (unsigned)lane;
   const bool mine = wanted < p.stride;
   const unsigned column = mine ? wanted : p.stride - 1;
-  const uint64_t run_first = blockIdx.x * p.unit + (unsigned)group * p.run;
-  const uint64_t first = run_first < p.count ? run_first : p.count - 1;
-  const unsigned valid = run_first >= p.count      ? 0
-                         : p.count - first < p.run ? (unsigned)(p.count - first)
-                                                   : p.run;
-  const uint64_t number = p.first + (valid > 0 ? run_first : 0); /* in the copy */
-  const uint32_t *const bits = p.bits + number / 32;
-  uint64_t entry = entry_of(p, number);
+  const unsigned begin = (unsigned)group * p.run; /* of the run, in the block */
+  const unsigned valid = begin >= block->count           ? 0
+                         : block->count - begin < p.run ? block->count - begin
+                                                         : p.run;
+  const uint64_t nonzero_number = block->first + (valid > 0 ? begin : 0); /* in the copy */
+  const uint64_t first = nonzero_number - p.first;                        /* in the planes */
+  const uint32_t *const bits = p.bits + nonzero_number / 32;
+  uint64_t entry = entry_of(p, nonzero_number);
   I row = __ldg(p.rows + entry);
   /* Is the row in hand one that an earlier run began? */
   bool part = valid > 0 && !(__ldg(bits) & 1U);
   if (lane == 0)
     part_entries[group] = part ? (I)entry : no_part;
   vector sum = splat(T(0));
-  long_sum folded = {};
+  vector folded = splat(T(0));
+  uint64_t policies[N];
+#pragma unroll
+  for (int m = 0; m < N; m++)
+    policies[m] = N < generic_inputs ? policy_of(p.hints[m]) : 0;
 
   nonzero<T, I, N> next = load_nonzero<T, I, N>(p, first, valid, (unsigned)lane);
   for (unsigned done = 0; done < p.run; done += 32) {
@@ -248,11 +377,12 @@ __global__ void __launch_bounds__(block_threads, N <= 2 && sizeof(T) == 4 ? 4 : 
         vector gathered[N][ahead];
 #pragma unroll
         for (int m = 0; m < N; m++)
-          if (m < 2 || m < p.packing.inputs) {
+          if (N < generic_inputs || m < p.packing.inputs) {
 #pragma unroll
             for (int u = 0; u < ahead; u++) {
               const I at = __shfl_sync(whole_warp, now.input[m], j + u, G);
-              gathered[m][u] = __ldg(p.factors[m] + ((uint64_t)at * p.stride + column));
+              const vector *const from = p.factors[m] + ((uint64_t)at * p.stride + column);
+              gathered[m][u] = N < generic_inputs ? gather(from, policies[m]) : __ldg(from);
             }
           }
 #pragma unroll
@@ -260,16 +390,18 @@ __global__ void __launch_bounds__(block_threads, N <= 2 && sizeof(T) == 4 ? 4 : 
           vector term = splat(__shfl_sync(whole_warp, now.value, j + u, G));
 #pragma unroll
           for (int m = 0; m < N; m++)
-            if (m < 2 || m < p.packing.inputs)
+            if (N < generic_inputs || m < p.packing.inputs)
               term = times(term, gathered[m][u]);
           if (begins & 1U) {
-            add_to(folded, sum);
+            folded = plus(folded, sum);
             if (part)
-              parts[threadIdx.x] = rounded(folded);
+              parts[threadIdx.x] = folded;
+            else if (mine && p.tiled)
+              add_at(p.output + ((uint64_t)row * p.stride + column), folded);
             else if (mine)
-              p.output[(uint64_t)row * p.stride + column] = rounded(folded);
+              p.output[(uint64_t)row * p.stride + column] = folded;
             part = false;
-            folded = long_sum{};
+            folded = splat(T(0));
             sum = term;
             row = __ldg(p.rows + ++entry);
           } else {
@@ -280,157 +412,77 @@ __global__ void __launch_bounds__(block_threads, N <= 2 && sizeof(T) == 4 ? 4 : 
       }
     }
     if ((done + 32) % fold_nonzeros == 0) {
-      add_to(folded, sum);
+      folded = plus(folded, sum);
       sum = splat(T(0));
     }
   }
-  add_to(folded, sum);
+  folded = plus(folded, sum);
   if (part)
-    parts[threadIdx.x] = rounded(folded);
+    parts[threadIdx.x] = folded;
+  else if (mine && valid > 0 && p.tiled)
+    add_at(p.output + ((uint64_t)row * p.stride + column), folded);
   else if (mine && valid > 0)
-    p.output[(uint64_t)row * p.stride + column] = rounded(folded);
+    p.output[(uint64_t)row * p.stride + column] = folded;
   __syncthreads();
 
   /* The first part of a row adds all of the row's parts in this block. */
   const I of = part_entries[group];
-  if (of == no_part || (group > 0 && part_entries[group - 1] == of) || !mine)
-    return;
-  vector *const to = group == 0 ? p.fixup + blockIdx.x * p.stride + column
-                                : p.output + (uint64_t)__ldg(p.rows + of) * p.stride + column;
-  long_sum all = {};
-  if (group > 0)
-    add_to(all, *to);
-  for (int g = group; g < groups && part_entries[g] == of; g++)
-    add_to(all, parts[g * G + lane]);
-  *to = rounded(all);
-}
+  if (of != no_part && (group == 0 || part_entries[group - 1] != of) && mine) {
+    vector *const to = group == 0 ? p.heads + ((uint64_t)b * p.stride + column)
+                                  : p.output + ((uint64_t)__ldg(p.rows + of) * p.stride + column);
+    long_sum all = {};
+    if (group > 0)
+      add_to(all, __ldcg(to));
+    for (int g = group; g < groups && part_entries[g] == of; g++)
+      add_to(all, parts[g * G + lane]);
+    *to = rounded(all);
+  }
 
-/* --- fix-ups ------------------------------------------------------------------------------------- */
-
-/* Does block b begin with a part of a row that an earlier block began? Is that the very row that
- * block b-1 began with a part of? */
-template <typename T, typename I>
-__device__ inline bool has_part(const sorted_problem<T, I> &p, uint64_t b) {
-  return !begins_row(p, p.first + b * p.unit);
-}
-template <typename T, typename I>
-__device__ inline bool linked(const sorted_problem<T, I> &p, uint64_t b) {
-  return b > 0 && has_part(p, b) && has_part(p, b - 1) &&
-         entry_of(p, p.first + b * p.unit) == entry_of(p, p.first + (b - 1) * p.unit);
-}
-
-/* A warp a segment of 32 blocks, a lane a column. Adds every chain of linked parts that begins in the
- * segment, as far as the segment goes, to its row; the part of a chain that an earlier segment began
- * goes to the carry buffer. */
-template <typename T, typename I>
-__global__ void __launch_bounds__(block_threads)
-    add_parts(const sorted_problem<T, I> p, uint64_t blocks) {
-  typedef typename vector_of<T>::type vector;
-  typedef typename long_sum_of<T>::type long_sum;
-  constexpr int ahead = 8;
-  const uint64_t s = (uint64_t)blockIdx.x * (block_threads / 32) + threadIdx.x / 32;
-  const unsigned lane = threadIdx.x % 32;
-  const uint64_t begin = s * segment;
-  const uint64_t b = begin + lane;
-  const unsigned column = blockIdx.y * 32 + lane;
-  const bool has = b < blocks && has_part(p, b);
-  const unsigned parts = __ballot_sync(whole_warp, has);
-  const unsigned links = __ballot_sync(whole_warp, has && linked(p, b));
-  const uint64_t row = has ? __ldg(p.rows + entry_of(p, p.first + b * p.unit)) : 0;
-  vector *to = nullptr;
-  long_sum sum = {};
-  for (unsigned i = 0; i < segment; i += ahead) {
-    vector part[ahead];
-    vector old[ahead];
-    vector *at[ahead];
-#pragma unroll
-    for (unsigned u = 0; u < ahead; u++) {
-      const uint64_t of = __shfl_sync(whole_warp, row, (int)(i + u));
-      const bool taken = parts >> (i + u) & 1U && column < p.stride;
-      at[u] = p.output + of * p.stride + column;
-      if (taken)
-        part[u] = p.fixup[(begin + i + u) * p.stride + column];
-      if (taken && !(links >> (i + u) & 1U))
-        old[u] = *at[u];
+  /* Of the blocks that share a row the last one adds their heads. */
+  const unsigned chain = block->chain;
+  const unsigned links = block->links;
+  if (chain != b || links > 0) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      unsigned *const head = p.arrived + chain * p.columns + tile_column;
+      unsigned *const tail = p.arrived + b * p.columns + tile_column;
+      __threadfence();
+      last_of_head = chain != b && atomicAdd(head, 1U) == p.blocks[chain].links;
+      last_of_tail = links > 0 && atomicAdd(tail, 1U) == links;
+      if (last_of_head)
+        *head = 0;
+      if (last_of_tail)
+        *tail = 0;
+      __threadfence();
     }
-#pragma unroll
-    for (unsigned u = 0; u < ahead; u++) {
-      if (!(parts >> (i + u) & 1U) || column >= p.stride)
-        continue;
-      if (!(links >> (i + u) & 1U) || to == nullptr) {
-        if (to != nullptr)
-          *to = rounded(sum);
-        const bool carried = links >> (i + u) & 1U;
-        sum = long_sum{};
-        to = carried ? p.carry + s * p.stride + column : at[u];
-        if (!carried)
-          add_to(sum, old[u]);
-      }
-      add_to(sum, part[u]);
+    __syncthreads();
+    if (last_of_head)
+      add_heads<T, I, G>(p, chain, p.blocks[chain].links, column, mine, parts);
+    if (last_of_tail)
+      add_heads<T, I, G>(p, b, links, column, mine, parts);
+  }
+  if (p.tiled) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      asm volatile("st.release.gpu.global.u32 [%0], %1;"
+                   :
+                   : "l"(p.finished + (b * p.columns + tile_column)), "r"(p.turn)
+                   : "memory");
     }
   }
-  if (to != nullptr)
-    *to = rounded(sum);
-}
-
-/* A warp a segment, a lane a column: where a chain's first carried part lies in it, adds all of the
- * chain's carried parts to its row. */
-template <typename T, typename I>
-__global__ void __launch_bounds__(block_threads)
-    add_carries(const sorted_problem<T, I> p, uint64_t segments) {
-  typedef typename long_sum_of<T>::type long_sum;
-  const uint64_t s = (uint64_t)blockIdx.x * (block_threads / 32) + threadIdx.x / 32;
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned column = blockIdx.y * 32 + lane;
-  if (s >= segments || !linked(p, s * segment))
-    return;
-  const I entry = entry_of(p, p.first + s * segment * p.unit);
-  if (s > 0 && linked(p, (s - 1) * segment) &&
-      entry_of(p, p.first + (s - 1) * segment * p.unit) == entry)
-    return;
-  auto *const to = p.output + (uint64_t)__ldg(p.rows + entry) * p.stride + column;
-  long_sum sum = {};
-  for (uint64_t t = s; t < segments; t += 32) {
-    const uint64_t mine = t + lane;
-    const unsigned goes_on = __ballot_sync(
-        whole_warp, mine < segments && linked(p, mine * segment) &&
-                        entry_of(p, p.first + mine * segment * p.unit) == entry);
-    const unsigned count = goes_on == whole_warp ? 32 : (unsigned)__ffs((int)~goes_on) - 1;
-#pragma unroll 8
-    for (unsigned i = 0; i < count; i++)
-      if (column < p.stride)
-        add_to(sum, p.carry[(t + i) * p.stride + column]);
-    if (count < 32)
-      break;
-  }
-  if (column >= p.stride)
-    return;
-  add_to(sum, *to);
-  *to = rounded(sum);
 }
 
 /* --- launches ------------------------------------------------------------------------------------ */
 
-/* Groups of lanes that are enough to fill the GPU `waves` times. */
-inline uint64_t enough_groups(int multiprocessors, int lanes) {
-  return (uint64_t)multiprocessors * 2048 / (uint64_t)lanes * waves;
-}
-
-inline uint64_t run_length(uint64_t count, uint64_t unit, int multiprocessors, int lanes) {
-  const uint64_t even = amped_ceil_div(count, enough_groups(multiprocessors, lanes));
-  const uint64_t run = amped_ceil_div(even, unit) * unit;
-  return run < unit ? unit : run > longest_run ? longest_run : run;
-}
-
 template <typename T, typename I, int G, int N>
 amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   typedef typename vector_of<T>::type vector;
-  constexpr uint64_t block_groups = block_threads / G;
+  const amped_work_cuda *work = args->work;
   sorted_problem<T, I> p = {};
   p.packing = args->packing;
   p.first = args->first;
-  p.count = args->count;
-  p.run = (unsigned)run_length(p.count, p.packing.run, args->multiprocessors, G);
+  p.run = (unsigned)work->run;
   for (int i = 0; i < p.packing.planes; i++)
     p.planes[i] = args->planes[i];
   p.values = static_cast<const T *>(args->values);
@@ -438,39 +490,48 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   p.bits = args->bits;
   p.rows = static_cast<const I *>(args->rows);
   p.starts = static_cast<const I *>(args->starts);
-  for (int m = 0; m < args->inputs; m++)
+  for (int m = 0; m < args->inputs; m++) {
     p.factors[m] = static_cast<const vector *>(args->factors[m]);
+    p.hints[m] = work->hints[m];
+  }
   p.output = static_cast<vector *>(args->output);
   p.stride = (unsigned)(args->ld * sizeof(T) / sizeof(vector));
-  p.unit = block_groups * p.run;
-  const uint64_t blocks = amped_ceil_div(p.count, p.unit);
-  const uint64_t segments = amped_ceil_div(blocks, segment);
-  p.fixup = static_cast<vector *>(args->workspace);
-  p.carry = p.fixup + blocks * p.stride;
-  const dim3 grid((unsigned)blocks, (p.stride + G - 1) / G);
-  const dim3 fix_grid((unsigned)amped_ceil_div(segments, block_threads / 32),
-                      (p.stride + 31) / 32);
-  mttkrp_sorted<T, I, G, N><<<grid, block_threads, 0, args->stream>>>(p);
+  p.columns = (p.stride + G - 1) / G;
+  p.blocks = work->d_blocks;
+  p.first_block = args->first_block;
+  p.tiled = work->tiled;
+  p.heads = static_cast<vector *>(work->d_heads);
+  p.arrived = work->d_arrived;
+  p.finished = work->d_finished;
+  p.ticket = work->d_ticket;
+  p.ticket_base = work->tickets;
+  p.turn = work->turn;
+  const uint64_t blocks = (uint64_t)args->blocks * p.columns;
+  if (blocks > INT32_MAX)
+    return amped_error(AMPED_FAILED, "CUDA",
+                       "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
+                       blocks);
+  mttkrp_sorted<T, I, G, N><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the sorted MTTKRP kernel");
-  add_parts<T, I><<<fix_grid, block_threads, 0, args->stream>>>(p, blocks);
-  AMPED_CUDA_LAUNCHED("the fix-up kernel");
-  if (segments > 1) {
-    add_carries<T, I><<<fix_grid, block_threads, 0, args->stream>>>(p, segments);
-    AMPED_CUDA_LAUNCHED("the carry kernel");
-  }
   return AMPED_OK;
 }
 
+/* Positions of 64 bits are rare: factors of more than 2^32 rows. They share one kernel. */
 template <typename T, typename I, int G>
 amped_status launch_for_order(const amped_mttkrp_cuda_args *args) {
-  switch (args->inputs) {
-  case 2:
-    return launch_sorted<T, I, G, 2>(args);
-  case 3:
-    return launch_sorted<T, I, G, 3>(args);
-  default:
-    return launch_sorted<T, I, G, AMPED_MAX_ORDER - 1>(args);
+  if constexpr (sizeof(I) == sizeof(index32)) {
+    switch (args->inputs) {
+    case 2:
+      return launch_sorted<T, I, G, 2>(args);
+    case 3:
+      return launch_sorted<T, I, G, 3>(args);
+    case 4:
+      return launch_sorted<T, I, G, 4>(args);
+    default:
+      break;
+    }
   }
+  return launch_sorted<T, I, G, generic_inputs>(args);
 }
 
 /* The fewest lanes that hold a row, at most a warp. */

@@ -1,0 +1,47 @@
+/* Reorder: the nonzeros of a packed copy by tiles of an input mode (tiles_cuda.h), on the GPU.
+ *
+ * A stable sort by tile: rows stay in order within a tile. All pointers but tile_nnz are device
+ * memory. */
+#ifndef AMPED_REORDER_CUDA_H
+#define AMPED_REORDER_CUDA_H
+
+#include "device_cuda.h"
+#include "tiles_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A packed copy, whole and in the order of its output rows. */
+typedef struct amped_packed_cuda {
+  amped_packing packing;
+  amped_itype index_type;
+  amped_vtype value_type;
+  uint64_t nnz;
+  const void *planes[AMPED_MAX_PLANES];
+  const void *values;
+  const void *dictionary; /* of value_type */
+  const uint32_t *bits;
+  const void *rows;
+  const void *starts;
+} amped_packed_cuda;
+
+/* Device memory that amped_reorder_cuda_sort takes for nnz nonzeros, about. */
+uint64_t amped_reorder_cuda_bytes(uint64_t nnz);
+
+/* Where nonzero k of the new order lies in the old one: *d_order, numbers of 32 bits where nnz is
+ * one of those, else of 64. It lies in *d_block, which the caller frees, also after a failure. tile_nnz[t] nonzeros are of tile t. Waits. */
+amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,
+                                     uint64_t *tile_nnz, void **d_block, void **d_order,
+                                     cudaStream_t stream);
+
+/* Nonzeros first .. first+count of the new order, unpacked to `run`'s arrays of count elements. */
+amped_status amped_reorder_cuda_unpack(const amped_packed_cuda *copy, const void *d_order,
+                                       uint64_t first, uint64_t count, const amped_run *run,
+                                       cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,59 @@
+/* Schedule: the thread blocks of MTTKRP over one copy: which nonzeros each works on, which of them
+ * share an output row, and which must be done before others.
+ *
+ * A copy lies in segments: the tiles that its nonzeros are ordered by, or the pieces that it is
+ * streamed in. Rows ascend within a tile and come again in the next one. Where they come again,
+ * sums are added to what earlier tiles left, tile after tile, so that the order of additions is
+ * always the same. Pure functions in host memory; no CUDA in here. */
+#ifndef AMPED_SCHEDULE_CUDA_H
+#define AMPED_SCHEDULE_CUDA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "status.h"
+#include "types.h"
+
+/* Some of a copy's nonzeros. `first` is a multiple of the packing's run. */
+typedef struct amped_segment_cuda {
+  uint64_t first;
+  uint64_t count;
+  bool new_tile; /* rows begin anew here; else the last row of the segment before may go on */
+} amped_segment_cuda;
+
+typedef struct amped_block_cuda {
+  uint64_t first; /* number of its first nonzero in the copy */
+  uint32_t count; /* nonzeros, at least 1 */
+  uint32_t chain; /* the block in which its first row begins: itself or an earlier one */
+  uint32_t links; /* later blocks that its last row goes on in, where that row begins here */
+  uint32_t tile;  /* number of its tile */
+  /* Blocks of the tile before that may work on the same rows. */
+  uint32_t before;
+  uint32_t befores;
+} amped_block_cuda;
+
+/* What the row bits and lists say of a block's first nonzero. */
+typedef struct amped_block_start_cuda {
+  uint64_t entry; /* of the row list */
+  uint64_t row;
+  bool begins; /* its row begins here */
+} amped_block_start_cuda;
+
+/* Blocks of `unit` nonzeros, the last of a segment shorter. AMPED_FAILED where there are too many. */
+amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,
+                                       uint64_t unit, uint64_t *blocks);
+
+/* Fill in first, count and tile of every block; the rest is zero. */
+void amped_schedule_cuda_cut(const amped_segment_cuda *segments, uint64_t count, uint64_t unit,
+                             amped_block_cuda *blocks);
+
+/* Fill in chains, links and befores. */
+void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count,
+                              const amped_block_start_cuda *starts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

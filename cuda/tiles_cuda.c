@@ -1,0 +1,101 @@
+#include "tiles_cuda.h"
+
+/* The part of the L2 cache that gathered rows find room in: its two halves keep copies of each
+ * other's lines (measured: docs/benchmarks.md). */
+static uint64_t cache_of(uint64_t l2_bytes) {
+  return l2_bytes / 8 * 5;
+}
+
+/* What an output row of one more tile costs, in bytes of gathered rows of the same length: it is
+ * read and written, and adding takes longer than copying. */
+#define TILE_ROW_COST 3
+
+/* A tile of half the cache stays; one that fills it loses this share of its rows to others. */
+#define FULL_TILE_LOSS 0.1
+
+/* Gains below this share of all gathers are not worth the trouble. */
+#define LEAST_GAIN 0.04
+
+static int input_mode(int mode, int input) {
+  return input < mode ? input : input + 1;
+}
+
+static uint64_t row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
+/* The share of gathers from `bytes` of rows that the cache does not hold. */
+static double missed(double bytes, double cache) {
+  return bytes > cache ? 1.0 - cache / bytes : 0.0;
+}
+
+static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int input,
+                      uint64_t tile_bytes) {
+  uint64_t positions = plan->modes[input_mode(mode, input)].positions;
+  uint64_t rows = tile_bytes / row_bytes(plan);
+  if (rows < amped_ceil_div(positions, AMPED_MAX_TILES))
+    rows = amped_ceil_div(positions, AMPED_MAX_TILES);
+  t->input = input;
+  t->rows = rows > 0 ? rows : 1;
+  t->count = amped_ceil_div(positions, t->rows);
+}
+
+/* Gathered rows that need not come from device memory, less what output rows cost instead. */
+static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, double cache) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  double nnz = (double)m->rank_nnz[plan->rank];
+  double rows = (double)m->rank_rows[plan->rank] * (double)t->count;
+  double bytes = (double)row_bytes(plan);
+  double table = bytes * (double)plan->modes[input_mode(mode, t->input)].positions;
+  double tile = bytes * (double)t->rows;
+  double lost = tile > 0.5 * cache ? FULL_TILE_LOSS * (2.0 * tile / cache - 1.0) : 0.0;
+  return nnz * (missed(table, cache) - missed(tile, cache) - lost) -
+         TILE_ROW_COST * (rows < nnz ? rows : nnz);
+}
+
+/* The largest input is tiled where the user says how. */
+static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t tile_bytes) {
+  int largest = 0;
+  for (int i = 1; i < plan->order - 1; i++)
+    if (plan->modes[input_mode(mode, i)].positions >
+        plan->modes[input_mode(mode, largest)].positions)
+      largest = i;
+  set_tiles(t, plan, mode, largest, tile_bytes);
+}
+
+void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
+                             uint64_t l2_bytes, uint64_t tile_bytes) {
+  static const double sizes[] = {0.5, 0.75, 1.0}; /* of the cache */
+  const amped_tiles_cuda none = {.count = 1, .input = 0, .rows = UINT64_MAX};
+  double cache = (double)cache_of(l2_bytes);
+  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  double best = LEAST_GAIN * (double)nnz * (double)(plan->order - 1);
+  *tiles = none;
+  if (tile_bytes == AMPED_TILES_OFF || nnz == 0)
+    return;
+  if (tile_bytes != AMPED_TILES_AUTO) {
+    ask(tiles, plan, mode, tile_bytes);
+    return;
+  }
+  for (int input = 0; input < plan->order - 1; input++)
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+      amped_tiles_cuda t;
+      set_tiles(&t, plan, mode, input, (uint64_t)(sizes[i] * cache));
+      double value = t.count > 1 ? gain(&t, plan, mode, cache) : 0.0;
+      if (value > best) {
+        best = value;
+        *tiles = t;
+      }
+    }
+}
+
+uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows) {
+  uint64_t all = 0;
+  if (!amped_mul(rows, tiles->count, &all))
+    all = nnz;
+  return all < nnz ? all : nnz;
+}
+
+uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t run) {
+  return nnz + (tiles->count > 1 ? tiles->count * run : 0);
+}

@@ -1,0 +1,42 @@
+/* Tiles: whether a copy's nonzeros are ordered by tiles of an input mode first, and what the L2
+ * cache is asked to keep.
+ *
+ * Gathers from a factor larger than the L2 cache wait for device memory. Where all nonzeros whose
+ * position in one input mode lies in one range, a tile, come together, that tile's rows stay in the
+ * cache. The price: every output row comes once a tile, and is read and written each time. Pure
+ * functions of the plan; no CUDA in here. */
+#ifndef AMPED_TILES_CUDA_H
+#define AMPED_TILES_CUDA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "backend.h"
+
+#define AMPED_MAX_TILES 1024
+
+typedef struct amped_tiles_cuda {
+  uint64_t count; /* 1: ordered by output rows alone */
+  int input;      /* number among the input modes */
+  uint64_t rows;  /* positions of a tile */
+} amped_tiles_cuda;
+
+/* For mode's copy on this rank and a GPU with l2_bytes of cache. tile_bytes asks for tiles of so
+ * many bytes, where that makes more than one; AMPED_TILES_AUTO: what a cost model says;
+ * AMPED_TILES_OFF: none. */
+#define AMPED_TILES_AUTO UINT64_C(0)
+#define AMPED_TILES_OFF UINT64_MAX
+void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
+                             uint64_t l2_bytes, uint64_t tile_bytes);
+
+/* Entries of the row list of a copy in tiles, at most; and room for its nonzeros: tiles begin where
+ * a run of the packing does. */
+uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows);
+uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t run);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
