@@ -29,15 +29,52 @@ static amped_status clock_read(const amped_clock_cuda *clock, double *seconds) {
   return AMPED_OK;
 }
 
-static amped_status create_pieces(amped_copies_cuda *c) {
-  for (int i = 0; i < 2; i++) {
-    amped_piece_cuda *piece = &c->pieces[i];
-    AMPED_TRY(amped_cuda_malloc(&piece->d_block, c->layout.piece_bytes,
+amped_status amped_copies_cuda_take_back(amped_copies_cuda *c) {
+  for (int i = 0; i < 2; i++)
+    AMPED_TRY(amped_cuda_malloc(&c->buffers[i].d_block, c->layout.piece_bytes,
                                 "the buffers that nonzeros are streamed through"));
-    AMPED_TRY(clock_create(&piece->transfer));
-    AMPED_TRY(clock_create(&piece->compute));
-  }
   return AMPED_OK;
+}
+
+void amped_copies_cuda_lend(amped_copies_cuda *c) {
+  for (int i = 0; i < 2; i++) {
+    amped_cuda_free(c->buffers[i].d_block);
+    c->buffers[i].d_block = nullptr;
+  }
+}
+
+static amped_status create_buffers(amped_copies_cuda *c) {
+  for (int i = 0; i < 2; i++) {
+    amped_buffer_cuda *buffer = &c->buffers[i];
+    buffer->mode = -1;
+    AMPED_TRY(clock_create(&buffer->resident));
+    AMPED_TRY(clock_create(&buffer->transfer));
+    AMPED_TRY(clock_create(&buffer->compute));
+  }
+  return amped_copies_cuda_take_back(c);
+}
+
+static amped_status list_blocks(amped_copies_cuda *c, uint64_t *bytes) {
+  amped_part_cuda part;
+  for (int m = 0; m < c->plan->order; m++)
+    for (uint64_t k = 0; k < c->layout.nnz[m]; k = part.first + part.count) {
+      AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, m, k, &part));
+      if (!part.resident)
+        bytes[part.block] = part.arrays.bytes;
+    }
+  return AMPED_OK;
+}
+
+/* Pin the blocks of all pieces, in the order in which modes are loaded. */
+static amped_status start_pinning(amped_copies_cuda *c) {
+  const uint64_t count = c->layout.first_block[c->plan->order];
+  uint64_t *bytes = nullptr;
+  AMPED_TRY(amped_calloc(&bytes, count, sizeof *bytes, "the list of pinned blocks"));
+  amped_status status = list_blocks(c, bytes);
+  if (status == AMPED_OK)
+    status = amped_pinned_cuda_start(&c->pinned, count, bytes);
+  amped_free(bytes);
+  return status;
 }
 
 /* Bytes of a packed nonzero in whatever mode takes most. */
@@ -57,8 +94,8 @@ static amped_status create_packer(amped_copies_cuda *c) {
   AMPED_TRY(amped_pack_cuda_scan_bytes(&scan_bytes));
   AMPED_TRY(amped_cuda_malloc(&k->d_plain, AMPED_PACK_NNZ * amped_plan_nonzero_bytes(plan),
                               "a piece to pack"));
-  AMPED_TRY(amped_cuda_malloc(&k->d_packed, AMPED_PACK_NNZ * most_packed_bytes(plan),
-                              "a piece to pack"));
+  AMPED_TRY(
+      amped_cuda_malloc(&k->d_packed, AMPED_PACK_NNZ * most_packed_bytes(plan), "a piece to pack"));
   AMPED_TRY(amped_cuda_malloc((void **)&k->d_ordinals, AMPED_PACK_NNZ * sizeof(uint32_t),
                               "a piece to pack"));
   AMPED_TRY(amped_cuda_malloc(&k->d_scan, scan_bytes, "a piece to pack"));
@@ -76,8 +113,8 @@ static amped_status create_dictionary(amped_copies_cuda *c) {
     return AMPED_OK;
   AMPED_TRY(amped_cuda_malloc((void **)&c->d_dictionary, d->count * sizeof(double),
                               "the dictionary of values"));
-  AMPED_TRY(amped_cuda_malloc(&c->d_values, d->count * c->plan->value_type,
-                              "the dictionary of values"));
+  AMPED_TRY(
+      amped_cuda_malloc(&c->d_values, d->count * c->plan->value_type, "the dictionary of values"));
   AMPED_TRY(amped_alloc(&rounded, d->count, sizeof *rounded, "the dictionary of values"));
   status = amped_alloc(&narrow, d->count, c->plan->value_type, "the dictionary of values");
   if (status == AMPED_OK) {
@@ -85,9 +122,9 @@ static amped_status create_dictionary(amped_copies_cuda *c) {
       amped_value_put(narrow, c->plan->value_type, i, d->values[i]);
       rounded[i] = amped_value_get(narrow, c->plan->value_type, i);
     }
-    status = amped_cuda_check(cudaMemcpy(c->d_dictionary, rounded, d->count * sizeof(double),
-                                         cudaMemcpyHostToDevice),
-                              "cudaMemcpy");
+    status = amped_cuda_check(
+        cudaMemcpy(c->d_dictionary, rounded, d->count * sizeof(double), cudaMemcpyHostToDevice),
+        "cudaMemcpy");
   }
   if (status == AMPED_OK)
     status = amped_cuda_check(
@@ -111,10 +148,7 @@ static amped_status create_copy(amped_copies_cuda *c, int mode) {
   uint64_t row_bytes =
       aligned(amped_packing_list_rows(nnz, m->rank_rows[plan->rank]) * plan->index_type);
   copy->last_row = UINT64_MAX;
-  if (c->layout.resident[mode])
-    AMPED_TRY(amped_cuda_malloc(&copy->block, c->layout.copies[mode].bytes, "a tensor copy"));
-  else
-    AMPED_TRY(amped_cuda_host_alloc(&copy->block, c->layout.copies[mode].bytes, "a tensor copy"));
+  AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));
   if (c->layout.plain || nnz == 0)
     return AMPED_OK;
   AMPED_TRY(amped_cuda_malloc(&copy->d_index, c->layout.index_bytes[mode], "a copy's row lists"));
@@ -128,8 +162,8 @@ static amped_status create_copy(amped_copies_cuda *c, int mode) {
 amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes) {
   size_t scan_bytes = 0;
   AMPED_TRY(amped_pack_cuda_scan_bytes(&scan_bytes));
-  *bytes = AMPED_PACK_NNZ * (amped_plan_nonzero_bytes(plan) + most_packed_bytes(plan) +
-                             sizeof(uint32_t)) +
+  *bytes = AMPED_PACK_NNZ *
+               (amped_plan_nonzero_bytes(plan) + most_packed_bytes(plan) + sizeof(uint32_t)) +
            scan_bytes + sizeof(amped_pack_result) +
            plan->dictionary->count * (sizeof(double) + plan->value_type);
   return AMPED_OK;
@@ -142,15 +176,14 @@ amped_status amped_copies_cuda_create(amped_copies_cuda *c, const amped_plan *pl
   c->stream = stream;
   AMPED_CUDA(cudaStreamCreateWithFlags(&c->transfers, cudaStreamNonBlocking));
   AMPED_TRY(clock_create(&c->clock));
-  if (layout->piece > 0)
-    AMPED_TRY(create_pieces(c));
+  AMPED_TRY(create_buffers(c));
   if (!layout->plain) {
     AMPED_TRY(create_packer(c));
     AMPED_TRY(create_dictionary(c));
   }
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(create_copy(c, m));
-  return AMPED_OK;
+  return start_pinning(c);
 }
 
 void amped_copies_cuda_destroy(amped_copies_cuda *c) {
@@ -159,17 +192,16 @@ void amped_copies_cuda_destroy(amped_copies_cuda *c) {
     (void)cudaStreamDestroy(c->transfers);
   }
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    if (c->layout.resident[m])
-      amped_cuda_free(c->copies[m].block);
-    else
-      amped_cuda_host_free(c->copies[m].block);
+    amped_cuda_free(c->copies[m].d_block);
     amped_cuda_free(c->copies[m].d_index);
   }
+  amped_copies_cuda_lend(c);
   for (int i = 0; i < 2; i++) {
-    amped_cuda_free(c->pieces[i].d_block);
-    clock_destroy(&c->pieces[i].transfer);
-    clock_destroy(&c->pieces[i].compute);
+    clock_destroy(&c->buffers[i].resident);
+    clock_destroy(&c->buffers[i].transfer);
+    clock_destroy(&c->buffers[i].compute);
   }
+  amped_pinned_cuda_stop(&c->pinned);
   amped_cuda_free(c->packer.d_plain);
   amped_cuda_free(c->packer.d_packed);
   amped_cuda_free(c->packer.d_ordinals);
@@ -198,32 +230,43 @@ static amped_run run_at(const amped_plan *plan, const amped_run *run, uint64_t f
   return at;
 }
 
-static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_run *run) {
-  const amped_arrays_cuda *arrays = &c->layout.copies[mode];
-  amped_copy_cuda *copy = &c->copies[mode];
-  for (int i = 0; i < arrays->arrays; i++)
-    AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(arrays, copy->block, i, copy->nnz),
-                               plain_array(c->plan, run, i),
-                               run->count * arrays->element_bytes[i], cudaMemcpyDefault,
-                               c->stream));
+/* The part that the next nonzero of a copy goes to, its block, and where in that. */
+static amped_status next_place(amped_copies_cuda *c, int mode, amped_part_cuda *part, void **block,
+                               uint64_t *at, uint64_t *room) {
+  const amped_copy_cuda *copy = &c->copies[mode];
+  AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, copy->nnz, part));
+  const uint64_t behind = copy->nnz - part->first;
+  *at = part->at + behind;
+  *room = part->count - behind;
+  *block = copy->d_block;
+  return part->resident ? AMPED_OK : amped_pinned_cuda_wait(&c->pinned, part->block, block);
+}
+
+/* Copy the first *count nonzeros of a run behind the copy, at most to the end of a part. */
+static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_run *run,
+                                 uint64_t *count) {
+  amped_part_cuda part;
+  void *block = nullptr;
+  uint64_t at = 0;
+  uint64_t room = 0;
+  AMPED_TRY(next_place(c, mode, &part, &block, &at, &room));
+  *count = run->count < room ? run->count : room;
+  for (int i = 0; i < part.arrays.arrays; i++)
+    AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&part.arrays, block, i, at),
+                               plain_array(c->plan, run, i), *count * part.arrays.element_bytes[i],
+                               cudaMemcpyDefault, c->stream));
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
-  copy->nnz += run->count;
+  c->copies[mode].nnz += *count;
   return AMPED_OK;
 }
 
-/* Pack one piece of at most AMPED_PACK_NNZ device nonzeros behind the copy. */
-static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_run *d_run) {
+/* Arguments to pack a device run behind a copy, to nonzero `at` of a device block. */
+static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode, const amped_run *d_run,
+                                      const amped_arrays_cuda *to, void *d_block, uint64_t at) {
   const amped_plan *plan = c->plan;
-  const amped_packing *packing = &plan->modes[mode].packing;
-  const bool resident = c->layout.resident[mode];
-  amped_copy_cuda *copy = &c->copies[mode];
-  amped_arrays_cuda piece;
-  AMPED_TRY(amped_arrays_cuda_make(&piece, plan, mode, false, AMPED_PACK_NNZ));
-  const amped_arrays_cuda *to = resident ? &c->layout.copies[mode] : &piece;
-  void *const block = resident ? copy->block : c->packer.d_packed;
-  const uint64_t at = resident ? copy->nnz : 0;
+  const amped_copy_cuda *copy = &c->copies[mode];
   amped_pack_cuda_args args = {};
-  args.packing = *packing;
+  args.packing = plan->modes[mode].packing;
   args.index_type = plan->index_type;
   args.value_type = plan->value_type;
   args.first = copy->nnz;
@@ -233,10 +276,10 @@ static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_ru
   args.run = *d_run;
   args.dictionary = c->d_dictionary;
   args.codes = plan->dictionary->count;
-  for (int i = 0; i < packing->planes; i++)
-    args.planes[i] = amped_arrays_cuda_at(to, block, i, at);
-  if (!packing->coded)
-    args.values = amped_arrays_cuda_at(to, block, packing->planes, at);
+  for (int i = 0; i < args.packing.planes; i++)
+    args.planes[i] = amped_arrays_cuda_at(to, d_block, i, at);
+  if (!args.packing.coded)
+    args.values = amped_arrays_cuda_at(to, d_block, args.packing.planes, at);
   args.bits = copy->d_bits;
   args.rows = copy->d_rows;
   args.rows_capacity = amped_packing_list_rows(plan->modes[mode].rank_nnz[plan->rank],
@@ -246,40 +289,64 @@ static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_ru
   args.scan = c->packer.d_scan;
   args.result = c->packer.d_result;
   args.stream = c->stream;
-  AMPED_TRY(amped_pack_cuda(&args));
-  for (int i = 0; i < to->arrays && !resident; i++)
-    AMPED_CUDA(cudaMemcpyAsync(
-        amped_arrays_cuda_at(&c->layout.copies[mode], copy->block, i, copy->nnz),
-        amped_arrays_cuda_at(to, block, i, 0), d_run->count * to->element_bytes[i],
-        cudaMemcpyDeviceToHost, c->stream));
-  AMPED_CUDA(cudaMemcpyAsync(c->packer.result, c->packer.d_result, sizeof *c->packer.result,
-                             cudaMemcpyDeviceToHost, c->stream));
-  AMPED_CUDA(cudaStreamSynchronize(c->stream));
-  if (c->packer.result->strangers > 0)
+  return args;
+}
+
+static amped_status check_packed(const amped_pack_result *result, int mode) {
+  if (result->strangers > 0)
     return amped_error(AMPED_BAD_INPUT, nullptr,
                        "copy %d has values that are not in the tensor's list of distinct values; "
                        "convert the tensor again",
                        mode);
-  if (c->packer.result->descents > 0)
+  if (result->descents > 0)
     return amped_error(AMPED_BAD_INPUT, nullptr,
                        "copy %d is not ordered by its output index; convert the tensor again",
                        mode);
-  copy->nnz += d_run->count;
+  return AMPED_OK;
+}
+
+/* Pack the first *count of a run of device nonzeros behind the copy: at most AMPED_PACK_NNZ, and at
+ * most to the end of a part. What is streamed is packed in a buffer on its way to the host. */
+static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_run *d_run,
+                                  uint64_t *count) {
+  amped_copy_cuda *copy = &c->copies[mode];
+  amped_run run = *d_run;
+  amped_part_cuda part;
+  amped_arrays_cuda buffer;
+  void *block = nullptr;
+  uint64_t at = 0;
+  uint64_t room = 0;
+  AMPED_TRY(next_place(c, mode, &part, &block, &at, &room));
+  room = room < AMPED_PACK_NNZ ? room : AMPED_PACK_NNZ;
+  run.count = run.count < room ? run.count : room;
+  AMPED_TRY(amped_arrays_cuda_make(&buffer, c->plan, mode, false, AMPED_PACK_NNZ));
+  const amped_pack_cuda_args args = part.resident
+                                        ? pack_args(c, mode, &run, &part.arrays, block, at)
+                                        : pack_args(c, mode, &run, &buffer, c->packer.d_packed, 0);
+  AMPED_TRY(amped_pack_cuda(&args));
+  for (int i = 0; i < buffer.arrays && !part.resident; i++)
+    AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&part.arrays, block, i, at),
+                               amped_arrays_cuda_at(&buffer, c->packer.d_packed, i, 0),
+                               run.count * buffer.element_bytes[i], cudaMemcpyDeviceToHost,
+                               c->stream));
+  AMPED_CUDA(cudaMemcpyAsync(c->packer.result, c->packer.d_result, sizeof *c->packer.result,
+                             cudaMemcpyDeviceToHost, c->stream));
+  AMPED_CUDA(cudaStreamSynchronize(c->stream));
+  AMPED_TRY(check_packed(c->packer.result, mode));
+  copy->nnz += run.count;
   copy->rows += c->packer.result->rows;
   copy->last_row = c->packer.result->last_row;
+  *count = run.count;
   return AMPED_OK;
 }
 
 amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const amped_run *d_run) {
-  assert(d_run->count <=
-         c->plan->modes[mode].rank_nnz[c->plan->rank] - c->copies[mode].nnz);
-  if (c->layout.plain)
-    return d_run->count > 0 ? append_plain(c, mode, d_run) : AMPED_OK;
-  for (uint64_t first = 0; first < d_run->count; first += AMPED_PACK_NNZ) {
-    const uint64_t left = d_run->count - first;
-    const amped_run piece =
-        run_at(c->plan, d_run, first, left < AMPED_PACK_NNZ ? left : AMPED_PACK_NNZ);
-    AMPED_TRY(append_packed(c, mode, &piece));
+  uint64_t count = 0;
+  assert(d_run->count <= c->layout.nnz[mode] - c->copies[mode].nnz);
+  for (uint64_t first = 0; first < d_run->count; first += count) {
+    const amped_run rest = run_at(c->plan, d_run, first, d_run->count - first);
+    AMPED_TRY(c->layout.plain ? append_plain(c, mode, &rest, &count)
+                              : append_packed(c, mode, &rest, &count));
   }
   return AMPED_OK;
 }
@@ -318,32 +385,33 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t o
     const amped_run from = run_at(c->plan, run, first, left < most ? left : most);
     amped_run d_run = {};
     AMPED_TRY(fetch_plain(c, mode, &from, &d_run));
-    AMPED_TRY(append_packed(c, mode, &d_run));
+    AMPED_TRY(amped_copies_cuda_append(c, mode, &d_run));
   }
   return AMPED_OK;
 }
 
-/* Run the kernel over count nonzeros from number `first`, which lie at `at` of a block. */
-static amped_status compute(amped_copies_cuda *c, int mode, const amped_arrays_cuda *arrays,
-                            void *d_block, uint64_t at, uint64_t first, uint64_t count,
-                            amped_kernel kernel, const amped_mttkrp_cuda_args *args) {
+/* Run the kernel over a part, which lies in d_block. */
+static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cuda *part,
+                            void *d_block, amped_kernel kernel,
+                            const amped_mttkrp_cuda_args *args) {
   const amped_copy_cuda *copy = &c->copies[mode];
+  const amped_arrays_cuda *arrays = &part->arrays;
   amped_mttkrp_cuda_args a = *args;
-  a.first = first;
-  a.count = count;
+  a.first = part->first;
+  a.count = part->count;
   if (c->layout.plain) {
-    a.run.count = count;
-    a.run.rows = amped_arrays_cuda_at(arrays, d_block, 0, at);
+    a.run.count = part->count;
+    a.run.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
     for (int i = 1; i < c->plan->order; i++)
-      a.run.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, at);
-    a.run.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, at);
+      a.run.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
+    a.run.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
     return amped_mttkrp_cuda(&a, kernel);
   }
   a.packing = c->plan->modes[mode].packing;
   for (int i = 0; i < a.packing.planes; i++)
-    a.planes[i] = amped_arrays_cuda_at(arrays, d_block, i, at);
+    a.planes[i] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
   if (!a.packing.coded)
-    a.values = amped_arrays_cuda_at(arrays, d_block, a.packing.planes, at);
+    a.values = amped_arrays_cuda_at(arrays, d_block, a.packing.planes, part->at);
   a.dictionary = c->d_values;
   a.bits = copy->d_bits;
   a.rows = copy->d_rows;
@@ -351,47 +419,115 @@ static amped_status compute(amped_copies_cuda *c, int mode, const amped_arrays_c
   return amped_mttkrp_cuda(&a, kernel);
 }
 
-/* Wait until a piece's buffer is free again and add up what its work took. */
-static amped_status finish_piece(amped_piece_cuda *piece, amped_mttkrp_times *times) {
-  if (!piece->busy)
+/* Wait for the step that a buffer was used in, if any, and add up what it took. */
+static amped_status finish(amped_buffer_cuda *buffer, amped_mttkrp_times *times) {
+  if (buffer->resident_runs)
+    AMPED_TRY(clock_read(&buffer->resident, &times->compute_sec));
+  buffer->resident_runs = false;
+  if (!buffer->piece_runs)
     return AMPED_OK;
-  piece->busy = false;
-  AMPED_TRY(clock_read(&piece->transfer, &times->copy_sec));
-  return clock_read(&piece->compute, &times->compute_sec);
+  buffer->piece_runs = false;
+  buffer->mode = -1;
+  AMPED_TRY(clock_read(&buffer->transfer, &times->copy_sec));
+  return clock_read(&buffer->compute, &times->compute_sec);
 }
 
-static amped_status start_piece(amped_copies_cuda *c, int mode, amped_piece_cuda *piece,
-                                uint64_t first, uint64_t count, amped_kernel kernel,
-                                const amped_mttkrp_cuda_args *args) {
-  const amped_arrays_cuda *from = &c->layout.copies[mode];
-  amped_arrays_cuda to;
-  AMPED_TRY(amped_arrays_cuda_make(&to, c->plan, mode, c->layout.plain, count));
-  piece->busy = true;
-  AMPED_CUDA(cudaEventRecord(piece->transfer.begin, c->transfers));
-  for (int i = 0; i < to.arrays; i++)
-    AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&to, piece->d_block, i, 0),
-                               amped_arrays_cuda_at(from, c->copies[mode].block, i, first),
-                               count * to.element_bytes[i], cudaMemcpyHostToDevice, c->transfers));
-  AMPED_CUDA(cudaEventRecord(piece->transfer.end, c->transfers));
-  AMPED_CUDA(cudaStreamWaitEvent(c->stream, piece->transfer.end, 0));
-  AMPED_CUDA(cudaEventRecord(piece->compute.begin, c->stream));
-  AMPED_TRY(compute(c, mode, &to, piece->d_block, 0, first, count, kernel, args));
-  AMPED_CUDA(cudaEventRecord(piece->compute.end, c->stream));
+/* Transfer a piece to a finished buffer, unless it is there or on its way already. */
+static amped_status fetch(amped_copies_cuda *c, int mode, const amped_part_cuda *piece,
+                          amped_buffer_cuda *buffer) {
+  void *block = nullptr;
+  if (buffer->mode == mode && buffer->piece.block == piece->block)
+    return AMPED_OK;
+  AMPED_TRY(amped_pinned_cuda_wait(&c->pinned, piece->block, &block));
+  buffer->mode = mode;
+  buffer->piece = *piece;
+  AMPED_CUDA(cudaEventRecord(buffer->transfer.begin, c->transfers));
+  AMPED_CUDA(cudaMemcpyAsync(buffer->d_block, block, piece->arrays.bytes, cudaMemcpyHostToDevice,
+                             c->transfers));
+  AMPED_CUDA(cudaEventRecord(buffer->transfer.end, c->transfers));
   return AMPED_OK;
 }
 
-static amped_status run_streamed(amped_copies_cuda *c, int mode, amped_kernel kernel,
-                                 const amped_mttkrp_cuda_args *args, amped_mttkrp_times *times) {
-  uint64_t nnz = c->plan->modes[mode].rank_nnz[c->plan->rank];
-  uint64_t count = 0;
-  int turn = 0;
-  for (uint64_t first = 0; first < nnz; first += count, turn ^= 1) {
-    count = nnz - first < c->layout.piece ? nnz - first : c->layout.piece;
-    AMPED_TRY(finish_piece(&c->pieces[turn], times));
-    AMPED_TRY(start_piece(c, mode, &c->pieces[turn], first, count, kernel, args));
+static amped_status compute_resident(amped_copies_cuda *c, int mode, const amped_part_cuda *part,
+                                     amped_buffer_cuda *buffer, amped_kernel kernel,
+                                     const amped_mttkrp_cuda_args *args) {
+  AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
+  AMPED_TRY(compute(c, mode, part, c->copies[mode].d_block, kernel, args));
+  AMPED_CUDA(cudaEventRecord(buffer->resident.end, c->stream));
+  buffer->resident_runs = true;
+  return AMPED_OK;
+}
+
+static amped_status compute_piece(amped_copies_cuda *c, amped_buffer_cuda *buffer,
+                                  amped_kernel kernel, const amped_mttkrp_cuda_args *args) {
+  AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
+  AMPED_CUDA(cudaEventRecord(buffer->compute.begin, c->stream));
+  AMPED_TRY(compute(c, buffer->mode, &buffer->piece, buffer->d_block, kernel, args));
+  AMPED_CUDA(cudaEventRecord(buffer->compute.end, c->stream));
+  buffer->piece_runs = true;
+  return AMPED_OK;
+}
+
+/* Steps of a resident part and a piece, a buffer each in turn; either may be missing. */
+static amped_status run_steps(amped_copies_cuda *c, int mode, amped_kernel kernel,
+                              const amped_mttkrp_cuda_args *args, amped_mttkrp_times *times) {
+  const uint64_t nnz = c->layout.nnz[mode];
+  uint64_t k = 0;
+  while (k < nnz) {
+    amped_part_cuda part;
+    amped_buffer_cuda *buffer = &c->buffers[c->turn];
+    AMPED_TRY(finish(buffer, times));
+    AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, &part));
+    if (part.resident) {
+      AMPED_TRY(compute_resident(c, mode, &part, buffer, kernel, args));
+      k += part.count;
+      if (k == nnz)
+        break;
+      AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, &part));
+    }
+    AMPED_TRY(fetch(c, mode, &part, buffer));
+    AMPED_TRY(compute_piece(c, buffer, kernel, args));
+    k += part.count;
+    c->turn ^= 1;
   }
-  AMPED_TRY(finish_piece(&c->pieces[turn], times));
-  return finish_piece(&c->pieces[turn ^ 1], times);
+  return AMPED_OK;
+}
+
+/* The first piece of mode's copy from nonzero k on; false where none is left. */
+static amped_status next_piece(const amped_copies_cuda *c, int mode, uint64_t k,
+                               amped_part_cuda *piece, bool *found) {
+  *found = false;
+  for (; k < c->layout.nnz[mode] && !*found; k = piece->first + piece->count) {
+    AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, piece));
+    *found = !piece->resident;
+  }
+  return AMPED_OK;
+}
+
+/* The mode behind `mode` that has pieces, all of them loaded; itself where no other has. */
+static int next_streamed(const amped_copies_cuda *c, int mode) {
+  int next = mode;
+  do
+    next = (next + 1) % c->plan->order;
+  while (next != mode && (amped_layout_cuda_streamed(&c->layout, next) == 0 ||
+                          c->copies[next].nnz < c->layout.nnz[next]));
+  return next;
+}
+
+/* Wait for the last steps, and let the first pieces of the mode that comes next in a sweep follow
+ * in their buffers: nonzeros do not change, so these transfers need not wait for its turn. */
+static amped_status finish_steps(amped_copies_cuda *c, int mode, amped_mttkrp_times *times) {
+  const int next = next_streamed(c, mode);
+  amped_part_cuda piece = {};
+  bool found = false;
+  for (int i = 0; i < 2; i++) {
+    amped_buffer_cuda *buffer = &c->buffers[(c->turn + i) % 2];
+    AMPED_TRY(finish(buffer, times));
+    AMPED_TRY(next_piece(c, next, piece.first + piece.count, &piece, &found));
+    if (found)
+      AMPED_TRY(fetch(c, next, &piece, buffer));
+  }
+  return AMPED_OK;
 }
 
 amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *c, int mode, amped_kernel kernel,
@@ -400,11 +536,8 @@ amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *c, int mode, amped_kern
   memset(times, 0, sizeof *times);
   AMPED_CUDA(cudaEventRecord(c->clock.begin, c->stream));
   AMPED_CUDA(cudaMemsetAsync(args->output, 0, output_bytes, c->stream));
-  if (c->layout.resident[mode])
-    AMPED_TRY(compute(c, mode, &c->layout.copies[mode], c->copies[mode].block, 0, 0,
-                      c->plan->modes[mode].rank_nnz[c->plan->rank], kernel, args));
   AMPED_CUDA(cudaEventRecord(c->clock.end, c->stream));
-  if (!c->layout.resident[mode])
-    AMPED_TRY(run_streamed(c, mode, kernel, args, times));
+  AMPED_TRY(run_steps(c, mode, kernel, args, times));
+  AMPED_TRY(finish_steps(c, mode, times));
   return clock_read(&c->clock, &times->compute_sec);
 }

@@ -1,15 +1,18 @@
-/* Copies: a rank's nonzeros of every mode, packed, on the GPU or in pinned host memory, and MTTKRP
- * over them. (Plain instead of packed where the published kernel is asked for.)
+/* Copies: a rank's nonzeros of every mode, packed, on the GPU or in pinned host memory as
+ * layout_cuda.h says, and MTTKRP over them. (Plain instead of packed where the published kernel is
+ * asked for.)
  *
- * Row bits, row list and row table are always on the device. A streamed copy's planes and values go
- * through two device buffers: while a kernel works on one piece, the next is transferred on a
- * stream of its own. */
+ * Row bits, row list and row table are always on the device. Streamed pieces of planes and values
+ * go through two device buffers: while kernels work on a resident part and on one piece, the next
+ * piece is transferred on a stream of its own. The first pieces of the mode that follows are
+ * transferred as soon as a mode's last pieces are done with the buffers. */
 #ifndef AMPED_COPIES_CUDA_H
 #define AMPED_COPIES_CUDA_H
 
 #include "layout_cuda.h"
 #include "mttkrp_cuda.h"
 #include "pack_cuda.h"
+#include "pinned_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,14 +22,17 @@ typedef struct amped_clock_cuda {
   cudaEvent_t begin, end;
 } amped_clock_cuda;
 
-typedef struct amped_piece_cuda {
+/* One of the two buffers, with the clocks of a step: a resident part, then a piece. */
+typedef struct amped_buffer_cuda {
   void *d_block;
-  amped_clock_cuda transfer, compute;
-  bool busy;
-} amped_piece_cuda;
+  int mode; /* of the piece in it or on its way, -1: none */
+  amped_part_cuda piece;
+  amped_clock_cuda resident, transfer, compute;
+  bool resident_runs, piece_runs; /* kernels were launched and not waited for */
+} amped_buffer_cuda;
 
 typedef struct amped_copy_cuda {
-  void *block;   /* device memory where resident, else pinned host memory */
+  void *d_block; /* what is resident */
   void *d_index; /* what the next three lie in */
   uint32_t *d_bits;
   void *d_rows;
@@ -53,7 +59,9 @@ typedef struct amped_copies_cuda {
   double *d_dictionary; /* rounded to value_type, for packing */
   void *d_values;       /* the same as value_type, for the kernels */
   amped_packer_cuda packer;
-  amped_piece_cuda pieces[2];
+  amped_pinned_cuda pinned; /* what is streamed */
+  amped_buffer_cuda buffers[2];
+  int turn; /* the buffer of the next piece */
   amped_clock_cuda clock;
   cudaStream_t stream; /* borrowed */
   cudaStream_t transfers;
@@ -63,6 +71,11 @@ typedef struct amped_copies_cuda {
 amped_status amped_copies_cuda_create(amped_copies_cuda *copies, const amped_plan *plan,
                                       const amped_layout_cuda *layout, cudaStream_t stream);
 void amped_copies_cuda_destroy(amped_copies_cuda *copies);
+
+/* Between create and the first MTTKRP: free the two buffers while something else needs their
+ * memory, and allocate them again. */
+void amped_copies_cuda_lend(amped_copies_cuda *copies);
+amped_status amped_copies_cuda_take_back(amped_copies_cuda *copies);
 
 /* Device memory that create takes beside the layout's own: the packer and the dictionary. */
 amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes);

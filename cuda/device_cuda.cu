@@ -146,18 +146,22 @@ amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what) {
                      amped_format_bytes(text, bytes), what, cudaGetErrorString(code), remedy(code));
 }
 
-amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what) {
+amped_status amped_cuda_no_host_memory(cudaError_t code, uint64_t bytes, const char *what) {
   char text[32];
+  return amped_error(AMPED_FAILED, "CUDA",
+                     "no %s of pinned host memory for %s: %s; use more nodes or a larger limit of "
+                     "locked memory",
+                     amped_format_bytes(text, bytes), what, cudaGetErrorString(code));
+}
+
+amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what) {
   *out = nullptr;
   cudaError_t code = bytes > 0 ? cudaHostAlloc(out, bytes, cudaHostAllocDefault) : cudaSuccess;
   if (code == cudaSuccess)
     return AMPED_OK;
   *out = nullptr;
   (void)cudaGetLastError();
-  return amped_error(AMPED_FAILED, "CUDA",
-                     "no %s of pinned host memory for %s: %s; use more nodes or a larger limit of "
-                     "locked memory",
-                     amped_format_bytes(text, bytes), what, cudaGetErrorString(code));
+  return amped_cuda_no_host_memory(code, bytes, what);
 }
 
 /* Freeing can only report an error of earlier work, which was reported where it was waited for. */

@@ -35,6 +35,8 @@ amped_status amped_device_cuda_open(amped_device_cuda *device,
  * for no bytes and on failure; `what` is named in the message. Freeing NULL is allowed. */
 amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what);
 amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what);
+/* The error line of pinned host memory that cudaHostAlloc refused with `code`: AMPED_FAILED. */
+amped_status amped_cuda_no_host_memory(cudaError_t code, uint64_t bytes, const char *what);
 void amped_cuda_free(void *d_block);
 void amped_cuda_host_free(void *h_block);
 

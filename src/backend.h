@@ -16,7 +16,7 @@
 
 /* Where a rank keeps its share of a copy. */
 typedef enum amped_residency {
-  AMPED_RESIDENCY_AUTO,     /* on the device while it fits, the rest streamed */
+  AMPED_RESIDENCY_AUTO,     /* on the device as far as it fits, the rest streamed */
   AMPED_RESIDENCY_RESIDENT, /* all on the device, or an error */
   AMPED_RESIDENCY_STREAM    /* all in pinned host memory, streamed through two buffers */
 } amped_residency;
@@ -52,6 +52,14 @@ typedef struct amped_mttkrp_times {
   double compute_sec; /* kernels, zeroing of the output included */
 } amped_mttkrp_times;
 
+/* Memory that a rank's part of a plan takes. */
+typedef struct amped_requirement {
+  uint64_t device_bytes;
+  uint64_t host_bytes;                      /* pinned where the backend has a device */
+  uint64_t copy_bytes[AMPED_MAX_ORDER];     /* of these, mode's copy, wherever it lies */
+  uint64_t streamed_bytes[AMPED_MAX_ORDER]; /* of a copy, what every MTTKRP transfers again */
+} amped_requirement;
+
 typedef struct amped_context amped_context; /* each backend has its own */
 
 typedef struct amped_backend {
@@ -73,11 +81,10 @@ typedef struct amped_backend {
   const char *(*identity)(const amped_context *ctx);
   /* Bytes that may be used on the device, the user's limit applied (for cpu: of the host). */
   uint64_t (*memory)(const amped_context *ctx);
-  /* Bytes that prepare(plan) will take: device memory, and (pinned) host memory; and for every
-   * mode whether its copy will be resident. AMPED_FAILED with a remedy where they do not fit. */
-  amped_status (*require)(const amped_context *ctx, const amped_plan *plan, uint64_t *device_bytes,
-                          uint64_t *host_bytes, bool *resident);
-  /* Allocate everything, factors zero. The plan outlives the context. */
+  /* What prepare(plan) will take. AMPED_FAILED with a remedy where it does not fit. */
+  amped_status (*require)(const amped_context *ctx, const amped_plan *plan, amped_requirement *out);
+  /* Allocate everything, factors zero. The plan outlives the context. Pinned memory may be taken in
+   * the background: the upload that meets a failure of that reports it. */
   amped_status (*prepare)(amped_context *ctx, const amped_plan *plan);
   void (*close)(amped_context *ctx);
 

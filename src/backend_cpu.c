@@ -103,14 +103,14 @@ static uint64_t dense_elements(const amped_plan *plan) {
 }
 
 static amped_status cpu_require(const amped_context *ctx, const amped_plan *plan,
-                                uint64_t *device_bytes, uint64_t *host_bytes, bool *resident) {
-  *device_bytes = 0;
-  *host_bytes = amped_plan_factor_bytes(plan) + most_runs(plan) * plan->ld * sizeof(double) +
-                (uint64_t)ctx->threads * dense_elements(plan) * sizeof(double) +
-                plan->dictionary->count * (sizeof(double) + plan->value_type);
+                                amped_requirement *out) {
+  memset(out, 0, sizeof *out);
+  out->host_bytes = amped_plan_factor_bytes(plan) + most_runs(plan) * plan->ld * sizeof(double) +
+                    (uint64_t)ctx->threads * dense_elements(plan) * sizeof(double) +
+                    plan->dictionary->count * (sizeof(double) + plan->value_type);
   for (int m = 0; m < plan->order; m++) {
-    *host_bytes += amped_plan_copy_bytes(plan, m);
-    resident[m] = true;
+    out->copy_bytes[m] = amped_plan_copy_bytes(plan, m);
+    out->host_bytes += out->copy_bytes[m];
   }
   return AMPED_OK;
 }

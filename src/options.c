@@ -296,8 +296,7 @@ static const option_row rows[] = {
      "who reads the input: rank 0 for all, or every rank its own part [root]", set_read},
     {"residency", 0, "auto|resident|stream", "auto, resident or stream",
      "where a GPU's share of the tensor stays: on the device, or in pinned host memory and "
-     "streamed "
-     "[auto: on the device while it fits]",
+     "streamed [auto: on the device as far as it fits, the rest streamed]",
      set_residency},
     {"device-memory", 0, "SIZE", "a size such as 40G or 512M",
      "device memory to use at most, for each GPU [what is free]", set_device_memory},

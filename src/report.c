@@ -80,30 +80,72 @@ amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
 /* One rank's part of the plan, as it travels to rank 0. */
 typedef struct rank_need {
   amped_memory_need need;
-  uint64_t resident; /* a bit per mode */
+  amped_requirement required;
 } rank_need;
+
+/* Bytes of mode's copy that the rank that streams most transfers in a sweep; the least share of a
+ * rank's streamed copy that is on its device. */
+static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need *needs,
+                              double *least_resident) {
+  uint64_t most = 0;
+  *least_resident = 1.0;
+  for (int p = 0; p < plan->nranks; p++) {
+    uint64_t bytes = needs[p].required.streamed_bytes[mode];
+    most = bytes > most ? bytes : most;
+    if (bytes > 0)
+      *least_resident =
+          fmin(*least_resident, 1.0 - (double)bytes / (double)needs[p].required.copy_bytes[mode]);
+  }
+  return most;
+}
+
+/* "resident", or "62.1 % on the device, 1.2 GiB streamed a sweep". */
+static const char *describe_place(char *buffer, size_t size, const amped_plan *plan, int mode,
+                                  const rank_need *needs) {
+  char bytes[32];
+  double resident = 1.0;
+  uint64_t streamed = most_streamed(plan, mode, needs, &resident);
+  bool many = plan->nranks > 1;
+  if (streamed == 0)
+    return "resident";
+  (void)snprintf(buffer, size, "%s%.1f %% on the device, %s%s streamed a sweep",
+                 many ? "at least " : "", floor(1e3 * resident) / 10.0, many ? "at most " : "",
+                 amped_format_bytes(bytes, streamed));
+  return buffer;
+}
+
+static void say_streamed(const amped_plan *plan, const rank_need *needs) {
+  char place[96];
+  double resident = 1.0;
+  for (int m = 0; m < plan->order; m++)
+    if (most_streamed(plan, m, needs, &resident) > 0)
+      amped_say("mode %d: %s", m, describe_place(place, sizeof place, plan, m, needs));
+}
 
 static void say_mode(const amped_run_state *run, int mode, const rank_need *needs) {
   const amped_plan *plan = &run->plan;
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t least = UINT64_MAX;
   uint64_t most = 0;
-  int resident = 0;
+  uint64_t most_bytes = 0;
+  double all_bytes = 0.0;
   char lo[32];
   char hi[32];
   char bytes[32];
+  char place[96];
   for (int p = 0; p < plan->nranks; p++) {
+    uint64_t copy = needs[p].required.copy_bytes[mode];
     least = m->rank_nnz[p] < least ? m->rank_nnz[p] : least;
     most = m->rank_nnz[p] > most ? m->rank_nnz[p] : most;
-    resident += (int)(needs[p].resident >> mode & 1);
+    most_bytes = copy > most_bytes ? copy : most_bytes;
+    all_bytes += (double)copy;
   }
-  amped_say("%4d  %12" PRIu64 "  %7" PRIu64 "  %12" PRIu64 "  %12s  %12s  %9.3f %%  %12s  %s", mode,
-            m->dim, m->idp_count, m->block_rows, amped_format_count(lo, (double)least),
+  amped_say("%4d  %12" PRIu64 "  %7" PRIu64 "  %12" PRIu64
+            "  %12s  %12s  %9.3f %%  %12s  %9.2f  %s",
+            mode, m->dim, m->idp_count, m->block_rows, amped_format_count(lo, (double)least),
             amped_format_count(hi, (double)most), amped_plan_imbalance(plan, mode),
-            amped_format_bytes(bytes, most * amped_plan_nonzero_bytes(plan)),
-            resident == plan->nranks ? "resident"
-            : resident == 0          ? "streamed"
-                                     : "resident on some ranks");
+            amped_format_bytes(bytes, most_bytes), all_bytes / (double)plan->nnz,
+            describe_place(place, sizeof place, plan, mode, needs));
 }
 
 static void say_rank(const amped_run_state *run, int p, const rank_need *n) {
@@ -137,17 +179,18 @@ static void say_plan(const amped_run_state *run, const amped_options *o, const r
         imbalance = amped_plan_imbalance(plan, m);
     if (plan->nranks > 1)
       amped_say("plan: greedy placement of iDps, imbalance of nonzeros at most %.2f %%", imbalance);
+    say_streamed(plan, needs);
   } else {
     amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
-              "bytes/rank  copy");
+              "bytes/rank  bytes/nnz  copy");
     for (int m = 0; m < plan->order; m++)
       say_mode(run, m, needs);
     for (int p = 0; p < plan->nranks && p < LISTED_RANKS; p++)
       say_rank(run, p, &needs[p]);
     if (plan->nranks > LISTED_RANKS)
       amped_say("(and %d more ranks)", plan->nranks - LISTED_RANKS);
-    amped_say("%" PRIu64 " bytes a nonzero of a copy; factors and MTTKRP result %s on every rank",
-              amped_plan_nonzero_bytes(plan), amped_format_bytes(a, amped_plan_factor_bytes(plan)));
+    amped_say("factors and MTTKRP result: %s on every rank",
+              amped_format_bytes(a, amped_plan_factor_bytes(plan)));
   }
   for (int p = 1; p < plan->nranks; p++)
     if (needs[p].need.device_bytes + needs[p].need.host_bytes >
@@ -164,47 +207,49 @@ static void say_plan(const amped_run_state *run, const amped_options *o, const r
               amped_format_bytes(b, worst->need.host_budget));
 }
 
+static json_t *json_plan_mode(const amped_plan *plan, int m, const rank_need *needs) {
+  const amped_mode_plan *mode = &plan->modes[m];
+  json_t *nnz = json_array();
+  json_t *rows = json_array();
+  json_t *copy = json_array();
+  json_t *streamed = json_array();
+  for (int p = 0; p < plan->nranks; p++) {
+    const amped_requirement *r = &needs[p].required;
+    (void)json_array_append_new(nnz, json_integer((json_int_t)mode->rank_nnz[p]));
+    (void)json_array_append_new(rows, json_integer((json_int_t)mode->rank_rows[p]));
+    (void)json_array_append_new(copy, json_integer((json_int_t)r->copy_bytes[m]));
+    (void)json_array_append_new(streamed, json_integer((json_int_t)r->streamed_bytes[m]));
+  }
+  return json_pack("{s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "dim", (json_int_t)mode->dim,
+                   "width", (json_int_t)mode->width, "idps", (json_int_t)mode->idp_count,
+                   "block_rows", (json_int_t)mode->block_rows, "imbalance_percent",
+                   amped_plan_imbalance(plan, m), "rank_nnz", nnz, "rank_rows", rows, "copy_bytes",
+                   copy, "streamed_bytes", streamed);
+}
+
 static json_t *json_plan(const amped_run_state *run, const rank_need *needs) {
   const amped_plan *plan = &run->plan;
   json_t *modes = json_array();
   json_t *ranks = json_array();
-  for (int m = 0; m < plan->order; m++) {
-    const amped_mode_plan *mode = &plan->modes[m];
-    json_t *nnz = json_array();
-    json_t *rows = json_array();
-    json_t *resident = json_array();
-    for (int p = 0; p < plan->nranks; p++) {
-      (void)json_array_append_new(nnz, json_integer((json_int_t)mode->rank_nnz[p]));
-      (void)json_array_append_new(rows, json_integer((json_int_t)mode->rank_rows[p]));
-      (void)json_array_append_new(resident, json_boolean(needs[p].resident >> m & 1));
-    }
-    (void)json_array_append_new(
-        modes,
-        json_pack("{s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "dim", (json_int_t)mode->dim, "width",
-                  (json_int_t)mode->width, "idps", (json_int_t)mode->idp_count, "block_rows",
-                  (json_int_t)mode->block_rows, "imbalance_percent", amped_plan_imbalance(plan, m),
-                  "rank_nnz", nnz, "rank_rows", rows, "resident", resident));
-  }
+  for (int m = 0; m < plan->order; m++)
+    (void)json_array_append_new(modes, json_plan_mode(plan, m, needs));
   for (int p = 0; p < plan->nranks; p++)
     (void)json_array_append_new(
         ranks, json_pack("{s:I, s:I}", "device_bytes", (json_int_t)needs[p].need.device_bytes,
                          "host_bytes", (json_int_t)needs[p].need.host_bytes));
-  return json_pack("{s:s, s:I, s:f, s:I, s:o, s:o}", "event", "plan", "nnz", (json_int_t)plan->nnz,
-                   "norm", sqrt(plan->norm_squared), "bytes_per_nonzero",
-                   (json_int_t)amped_plan_nonzero_bytes(plan), "modes", modes, "ranks", ranks);
+  return json_pack("{s:s, s:I, s:f, s:o, s:o}", "event", "plan", "nnz", (json_int_t)plan->nnz,
+                   "norm", sqrt(plan->norm_squared), "modes", modes, "ranks", ranks);
 }
 
 amped_status amped_report_plan(amped_run_state *run, const amped_options *o,
                                const amped_memory_need *need) {
   const amped_comm *comm = &run->comm;
-  rank_need mine = {*need, 0};
+  rank_need mine = {*need, run->required};
   rank_need *needs = NULL;
   amped_status status =
       amped_alloc(&needs, (uint64_t)comm->nranks, sizeof *needs, "the ranks' needs");
   status = amped_comm_agree(comm, status);
   if (status == AMPED_OK) {
-    for (int m = 0; m < run->plan.order; m++)
-      mine.resident |= (uint64_t)run->resident[m] << m;
     AMPED_MPI(comm,
               MPI_Gather(&mine, sizeof mine, MPI_BYTE, needs, sizeof mine, MPI_BYTE, 0, comm->mpi));
     if (comm->rank == 0) {

@@ -154,8 +154,9 @@ static amped_status check_memory(amped_run_state *run, const amped_options *o,
   bool reads = run->comm.rank == 0 || o->read_parallel;
   char a[32];
   char b[32];
-  amped_status status =
-      run->backend->require(run->ctx, plan, &need->device_bytes, &need->host_bytes, run->resident);
+  amped_status status = run->backend->require(run->ctx, plan, &run->required);
+  need->device_bytes = run->required.device_bytes;
+  need->host_bytes = run->required.host_bytes;
   if (run->source != NULL)
     need->host_bytes += amped_distribute_host_bytes(info, plan, reads, o->read_parallel);
   else if (!run->backend->device_pointers)

@@ -20,8 +20,8 @@ typedef struct amped_run_state {
   amped_tensor_info made;    /* of the synthetic tensor */
   amped_plan plan;
   amped_exchange *exchange;
-  amped_json *json;               /* NULL but on rank 0 */
-  bool resident[AMPED_MAX_ORDER]; /* this rank's copies */
+  amped_json *json;           /* NULL but on rank 0 */
+  amped_requirement required; /* of this rank's backend */
   double distribute_sec;
 } amped_run_state;
 

@@ -1,0 +1,240 @@
+/* Where copies lie: budgets are kept and used up, every nonzero lies in one part, parts and pieces
+ * take turns. Plans are made up: layouts look at counts only, so these may be billions. */
+#include "layout_cuda.h"
+#include "random.h"
+#include "testing.h"
+
+#define OTHER_BYTES 1000
+
+typedef struct made_up {
+  amped_plan plan;
+  uint64_t nnz[AMPED_MAX_ORDER];
+  uint64_t rows[AMPED_MAX_ORDER];
+} made_up;
+
+/* `largest` nonzeros in mode 0; in the others about as many, or hardly any. */
+static void make_up(made_up *u, uint64_t trial, uint64_t largest) {
+  static const uint64_t few[] = {0, 1, 255, 256, 257};
+  amped_plan *plan = &u->plan;
+  memset(u, 0, sizeof *u);
+  plan->order = AMPED_MIN_ORDER + (int)(amped_random_u64(trial, 0, 0) % 6);
+  plan->nranks = 1;
+  plan->value_type = trial % 2 == 0 ? AMPED_F32 : AMPED_F64;
+  plan->index_type = trial % 3 == 0 ? AMPED_U64 : AMPED_U32;
+  for (int m = 0; m < plan->order; m++) {
+    uint64_t draw = amped_random_u64(trial, 1, (uint64_t)m);
+    uint64_t positions[AMPED_MAX_ORDER];
+    u->nnz[m] = m == 0 || draw % 3 > 0 ? largest - draw % (largest / 9 + 1) : few[draw / 3 % 5];
+    u->rows[m] = 1 + draw % 1000000;
+    for (int i = 0; i < plan->order; i++)
+      positions[i] = 1 + (draw >> i) % 3000000;
+    plan->modes[m].rank_nnz = &u->nnz[m];
+    plan->modes[m].rank_rows = &u->rows[m];
+    amped_packing_make(&plan->modes[m].packing, plan->order - 1, positions,
+                       trial % 5 == 0 ? 200 : 0, plan->value_type, u->nnz[m]);
+  }
+}
+
+static uint64_t run_bytes(const amped_layout_cuda *l, int mode) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < l->copies[mode].arrays; i++)
+    bytes += l->copies[mode].element_bytes[i];
+  return bytes * AMPED_LONG_RUN;
+}
+
+/* What a layout says it takes is what its blocks take. */
+static void bytes_add_up(const amped_layout_cuda *l, int order) {
+  uint64_t device = OTHER_BYTES + 2 * l->piece_bytes;
+  uint64_t host = 0;
+  for (int m = 0; m < order; m++) {
+    device += l->index_bytes[m] + l->device[m].bytes;
+    host += amped_layout_cuda_streamed(l, m);
+  }
+  ck_assert(device == l->device_bytes && host == l->host_bytes);
+}
+
+/* Assertions cost a message each: one is made only where it fails. */
+static amped_part_cuda part_at(const amped_layout_cuda *l, const amped_plan *plan, int m,
+                               uint64_t k) {
+  amped_part_cuda part;
+  if (amped_layout_cuda_part(l, plan, m, k, &part) != AMPED_OK)
+    ck_abort_msg("%s", amped_status_message());
+  return part;
+}
+
+static void same_part(const amped_layout_cuda *l, const amped_plan *plan, int m, uint64_t k,
+                      const amped_part_cuda *want) {
+  amped_part_cuda part = part_at(l, plan, m, k);
+  if (part.resident != want->resident || part.first != want->first || part.at != want->at ||
+      part.count != want->count || part.block != want->block)
+    ck_abort_msg("nonzero %" PRIu64 " is in another part than %" PRIu64, k, want->first);
+}
+
+static bool is_aligned(const amped_arrays_cuda *arrays) {
+  for (int i = 0; i < arrays->arrays; i++)
+    if (arrays->offsets[i] % AMPED_CUDA_ALIGNMENT != 0)
+      return false;
+  return true;
+}
+
+/* Every nonzero of mode's copy is in one part, every part in its own place of one block. */
+static void parts_cover_the_copy(const amped_layout_cuda *l, const amped_plan *plan, int m) {
+  uint64_t pieces = l->first_block[m + 1] - l->first_block[m];
+  uint64_t k = 0;
+  uint64_t block = l->first_block[m];
+  uint64_t resident = 0;
+  uint64_t host_bytes = 0;
+  bool turns = pieces > 0 && l->resident[m] >= pieces * AMPED_LONG_RUN;
+  for (bool wanted = true; k < l->nnz[m]; wanted = !wanted) {
+    amped_part_cuda part = part_at(l, plan, m, k);
+    if (part.first != k || part.count == 0 || k % AMPED_LONG_RUN != 0 ||
+        part.at != (part.resident ? resident : 0) || (!part.resident && part.block != block) ||
+        (!part.resident && part.arrays.bytes > l->piece_bytes) || !is_aligned(&part.arrays) ||
+        (turns && part.resident != wanted))
+      ck_abort_msg("mode %d: part %" PRIu64 " + %" PRIu64 " is wrong", m, k, part.count);
+    same_part(l, plan, m, k + part.count - 1, &part);
+    same_part(l, plan, m, k + part.count / 2, &part);
+    k += part.count;
+    block += part.resident ? 0 : 1;
+    resident += part.resident ? part.count : 0;
+    host_bytes += part.resident ? 0 : part.arrays.bytes;
+  }
+  ck_assert(k == l->nnz[m] && block == l->first_block[m + 1] && resident == l->resident[m] &&
+            host_bytes == amped_layout_cuda_streamed(l, m));
+}
+
+static void layout_is_sound(const amped_layout_cuda *l, const amped_plan *plan) {
+  bytes_add_up(l, plan->order);
+  for (int m = 0; m < plan->order; m++)
+    parts_cover_the_copy(l, plan, m);
+}
+
+/* What is left of the budget is less than a run of any copy that is not all there, and all copies
+ * have the same share, but for runs. */
+static void budget_is_used(const amped_layout_cuda *l, int order, uint64_t budget) {
+  double device = 0.0;
+  double all = 0.0;
+  double slack = 0.0;
+  for (int m = 0; m < order; m++) {
+    if (l->device_bytes > budget ||
+        (l->resident[m] < l->nnz[m] && budget - l->device_bytes >= run_bytes(l, m)))
+      ck_abort_msg("%" PRIu64 " bytes of %" PRIu64 " are used", l->device_bytes, budget);
+    device += (double)l->device[m].bytes;
+    all += (double)l->copies[m].bytes;
+    slack += 2.0 * (double)run_bytes(l, m);
+  }
+  for (int m = 0; m < order; m++) {
+    double even = device / all * (double)l->copies[m].bytes;
+    if (!((double)l->device[m].bytes < even + slack && (double)l->device[m].bytes > even - slack))
+      ck_abort_msg("mode %d has %" PRIu64 " bytes, not %.17g", m, l->device[m].bytes, even);
+  }
+}
+
+/* Budgets from none at all to all, each as auto sees it. */
+static void budgets_of(made_up *u, bool plain) {
+  amped_layout_cuda l;
+  int streamed = 0;
+  check_ok(amped_layout_cuda_make(&l, &u->plan, plain, AMPED_RESIDENCY_RESIDENT, UINT64_MAX,
+                                  OTHER_BYTES));
+  layout_is_sound(&l, &u->plan);
+  uint64_t all = l.device_bytes;
+  ck_assert_uint_eq(l.host_bytes, 0);
+  for (uint64_t i = 0; i < 24; i++) {
+    uint64_t budget = i == 23 ? all - 1 : all / 24 * i + amped_random_u64(all, i, 0) % 5000;
+    if (budget >= all)
+      continue;
+    if (amped_layout_cuda_make(&l, &u->plan, plain, AMPED_RESIDENCY_AUTO, budget, OTHER_BYTES) !=
+        AMPED_OK) {
+      amped_status_clear();
+      continue;
+    }
+    streamed++;
+    ck_assert_uint_gt(l.host_bytes, 0);
+    budget_is_used(&l, u->plan.order, budget);
+    layout_is_sound(&l, &u->plan);
+  }
+  ck_assert_int_gt(streamed, 10);
+  for (uint64_t more = 0; more < 2; more++) {
+    check_ok(
+        amped_layout_cuda_make(&l, &u->plan, plain, AMPED_RESIDENCY_AUTO, all + more, OTHER_BYTES));
+    ck_assert_uint_eq(l.device_bytes, all);
+    ck_assert_uint_eq(l.host_bytes, 0);
+  }
+}
+
+START_TEST(auto_fills_every_budget) {
+  static const uint64_t largest[] = {100000, 700000, UINT64_C(20000000000)};
+  for (uint64_t trial = 0; trial < 15; trial++) {
+    made_up u;
+    make_up(&u, trial, largest[trial % 3]);
+    budgets_of(&u, false);
+    budgets_of(&u, true);
+  }
+}
+
+START_TEST(stream_keeps_nothing) {
+  for (uint64_t trial = 0; trial < 10; trial++) {
+    amped_layout_cuda l;
+    made_up u;
+    make_up(&u, trial, trial % 2 == 0 ? 50000 : UINT64_C(5000000000));
+    check_ok(amped_layout_cuda_make(&l, &u.plan, trial % 3 == 0, AMPED_RESIDENCY_STREAM,
+                                    UINT64_C(1) << 50, OTHER_BYTES));
+    for (int m = 0; m < u.plan.order; m++)
+      ck_assert_uint_eq(l.resident[m], 0);
+    layout_is_sound(&l, &u.plan);
+    uint64_t least = l.device_bytes - 2 * l.piece_bytes;
+    check_fails(AMPED_FAILED, "--device-memory",
+                amped_layout_cuda_make(&l, &u.plan, trial % 3 == 0, AMPED_RESIDENCY_STREAM, least,
+                                       OTHER_BYTES));
+  }
+}
+
+/* Every number of runs of a small copy can be resident: none, one, ... all but what two buffers of
+ * four runs take. */
+START_TEST(every_fraction_can_be_had) {
+  amped_layout_cuda l;
+  made_up u;
+  uint64_t seen = 0;
+  make_up(&u, 3, 40 * AMPED_LONG_RUN);
+  u.nnz[0] = 40 * AMPED_LONG_RUN;
+  for (int m = 1; m < u.plan.order; m++) {
+    u.nnz[m] = 0;
+    u.plan.modes[m].packing = u.plan.modes[0].packing;
+  }
+  check_ok(amped_layout_cuda_make(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX,
+                                  OTHER_BYTES));
+  uint64_t run = run_bytes(&l, 0);
+  uint64_t base = l.device_bytes - l.device[0].bytes;
+  for (uint64_t runs = 8; runs < 40; runs++) {
+    check_ok(amped_layout_cuda_make(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + runs * run,
+                                    OTHER_BYTES));
+    ck_assert_uint_eq(l.resident[0], (runs - 8) * AMPED_LONG_RUN);
+    layout_is_sound(&l, &u.plan);
+    seen++;
+  }
+  ck_assert_uint_eq(seen, 32);
+  check_fails(AMPED_FAILED, "--rank",
+              amped_layout_cuda_make(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + 8 * run - 1,
+                                     OTHER_BYTES));
+}
+
+START_TEST(what_does_not_fit_is_refused_with_a_remedy) {
+  amped_layout_cuda l;
+  made_up u;
+  make_up(&u, 1, 100000);
+  check_ok(amped_layout_cuda_make(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX,
+                                  OTHER_BYTES));
+  check_fails(AMPED_FAILED, "--residency=auto",
+              amped_layout_cuda_make(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT,
+                                     l.device_bytes - 1, OTHER_BYTES));
+  check_fails(
+      AMPED_FAILED, "--rank",
+      amped_layout_cuda_make(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, OTHER_BYTES, OTHER_BYTES));
+  u.nnz[0] = UINT64_MAX / 2;
+  check_fails(
+      AMPED_FAILED, "use more processes",
+      amped_layout_cuda_make(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, UINT64_MAX, OTHER_BYTES));
+}
+
+TESTING_MAIN("layout", auto_fills_every_budget, stream_keeps_nothing, every_fraction_can_be_had,
+             what_does_not_fit_is_refused_with_a_remedy)
