@@ -22,7 +22,6 @@ struct amped_context {
   amped_copies_cuda copies;
   void *d_factors[AMPED_MAX_ORDER];
   void *d_output;
-  void *d_workspace; /* of the MTTKRP kernels */
 };
 
 static uint64_t row_bytes(const amped_plan *plan) {
@@ -52,7 +51,6 @@ static void close_context(amped_context *ctx) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_cuda_free(ctx->d_factors[m]);
   amped_cuda_free(ctx->d_output);
-  amped_cuda_free(ctx->d_workspace);
   amped_dense_cuda_destroy(&ctx->dense);
   if (ctx->stream != nullptr)
     (void)cudaStreamDestroy(ctx->stream);
@@ -95,10 +93,15 @@ static amped_status make_layout(const amped_context *ctx, const amped_plan *plan
                                 amped_layout_cuda *layout) {
   uint64_t packer = 0;
   AMPED_TRY(amped_copies_cuda_bytes(plan, &packer));
-  uint64_t other = amped_plan_factor_bytes(plan) + amped_dense_cuda_bytes(plan) + packer +
-                   amped_mttkrp_cuda_workspace(plan, ctx->device.multiprocessors);
-  return amped_layout_cuda_make(layout, plan, ctx->options.kernel == AMPED_KERNEL_PUBLISHED,
-                                ctx->options.residency, memory(ctx), other);
+  amped_layout_wish_cuda wish = {};
+  wish.plain = ctx->options.kernel == AMPED_KERNEL_PUBLISHED;
+  wish.residency = ctx->options.residency;
+  wish.budget_bytes = memory(ctx);
+  wish.other_bytes = amped_plan_factor_bytes(plan) + amped_dense_cuda_bytes(plan) + packer;
+  wish.l2_bytes = ctx->device.l2_bytes;
+  wish.tile_bytes = ctx->options.tile_bytes;
+  wish.multiprocessors = ctx->device.multiprocessors;
+  return amped_layout_cuda_make(layout, plan, &wish);
 }
 
 static amped_status require(const amped_context *ctx, const amped_plan *plan,
@@ -142,22 +145,16 @@ static amped_status prepare(amped_context *ctx, const amped_plan *plan) {
   AMPED_TRY(make_layout(ctx, plan, &layout));
   ctx->plan = plan;
   AMPED_TRY(create_factors(ctx));
-  AMPED_TRY(amped_cuda_malloc(&ctx->d_workspace,
-                              amped_mttkrp_cuda_workspace(plan, ctx->device.multiprocessors),
-                              "the fix-up buffer of MTTKRP"));
   AMPED_TRY(amped_dense_cuda_prepare(&ctx->dense, plan));
-  return amped_copies_cuda_create(&ctx->copies, plan, &layout, ctx->stream);
+  return amped_copies_cuda_create(&ctx->copies, plan, &layout, &ctx->device, ctx->stream);
 }
 
 static amped_status upload(amped_context *ctx, int mode, uint64_t offset, const amped_run *run) {
   return amped_copies_cuda_upload(&ctx->copies, mode, offset, run);
 }
 
-/* Upload waits for its transfers: nothing is left to finish. */
 static amped_status loaded(amped_context *ctx, int mode) {
-  (void)ctx;
-  (void)mode;
-  return AMPED_OK;
+  return amped_copies_cuda_loaded(&ctx->copies, mode);
 }
 
 static amped_status put_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
@@ -186,8 +183,6 @@ static amped_status mttkrp(amped_context *ctx, int mode, amped_mttkrp_times *tim
     if (m != mode)
       args.factors[input++] = ctx->d_factors[m];
   args.output = ctx->d_output;
-  args.workspace = ctx->d_workspace;
-  args.multiprocessors = ctx->device.multiprocessors;
   args.stream = ctx->stream;
   return amped_copies_cuda_mttkrp(&ctx->copies, mode, ctx->options.kernel, &args,
                                   plan->modes[mode].block_rows * row_bytes(plan), times);

@@ -139,24 +139,36 @@ static uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
 }
 
-static amped_status create_copy(amped_copies_cuda *c, int mode) {
+/* A copy without nonzeros: its resident block, and row bits, list and table. */
+static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
+                                amped_copy_cuda *copy) {
   const amped_plan *plan = c->plan;
   const amped_mode_plan *m = &plan->modes[mode];
-  amped_copy_cuda *copy = &c->copies[mode];
-  uint64_t nnz = m->rank_nnz[plan->rank];
-  uint64_t bit_bytes = aligned(amped_packing_bit_words(nnz) * sizeof(uint32_t));
-  uint64_t row_bytes =
-      aligned(amped_packing_list_rows(nnz, m->rank_rows[plan->rank]) * plan->index_type);
+  const uint64_t nnz = m->rank_nnz[plan->rank];
+  const uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
+  const uint64_t bit_bytes = aligned(amped_packing_bit_words(room) * sizeof(uint32_t));
   copy->last_row = UINT64_MAX;
+  copy->rows_capacity = amped_tiles_cuda_list_rows(tiles, nnz, m->rank_rows[plan->rank]);
   AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));
   if (c->layout.plain || nnz == 0)
     return AMPED_OK;
-  AMPED_TRY(amped_cuda_malloc(&copy->d_index, c->layout.index_bytes[mode], "a copy's row lists"));
+  const uint64_t row_bytes = aligned(copy->rows_capacity * plan->index_type);
+  AMPED_TRY(amped_cuda_malloc(&copy->d_index,
+                              bit_bytes + row_bytes +
+                                  amped_packing_runs(&m->packing, room) * plan->index_type,
+                              "a copy's row lists"));
   copy->d_bits = (uint32_t *)copy->d_index;
   copy->d_rows = (char *)copy->d_index + bit_bytes;
   copy->d_starts = (char *)copy->d_rows + row_bytes;
   AMPED_CUDA(cudaMemsetAsync(copy->d_bits, 0, bit_bytes, c->stream));
   return AMPED_OK;
+}
+
+static void destroy_copy(amped_copy_cuda *copy) {
+  amped_cuda_free(copy->d_block);
+  amped_cuda_free(copy->d_index);
+  amped_work_cuda_destroy(&copy->work);
+  memset(copy, 0, sizeof *copy);
 }
 
 amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes) {
@@ -170,8 +182,11 @@ amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes) {
 }
 
 amped_status amped_copies_cuda_create(amped_copies_cuda *c, const amped_plan *plan,
-                                      const amped_layout_cuda *layout, cudaStream_t stream) {
+                                      const amped_layout_cuda *layout,
+                                      const amped_device_cuda *device, cudaStream_t stream) {
+  const amped_tiles_cuda none = {1, 0, UINT64_MAX};
   c->plan = plan;
+  c->device = device;
   c->layout = *layout;
   c->stream = stream;
   AMPED_CUDA(cudaStreamCreateWithFlags(&c->transfers, cudaStreamNonBlocking));
@@ -182,7 +197,7 @@ amped_status amped_copies_cuda_create(amped_copies_cuda *c, const amped_plan *pl
     AMPED_TRY(create_dictionary(c));
   }
   for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(create_copy(c, m));
+    AMPED_TRY(create_copy(c, m, &none, &c->copies[m]));
   return start_pinning(c);
 }
 
@@ -191,10 +206,8 @@ void amped_copies_cuda_destroy(amped_copies_cuda *c) {
     (void)cudaStreamSynchronize(c->transfers);
     (void)cudaStreamDestroy(c->transfers);
   }
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_cuda_free(c->copies[m].d_block);
-    amped_cuda_free(c->copies[m].d_index);
-  }
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    destroy_copy(&c->copies[m]);
   amped_copies_cuda_lend(c);
   for (int i = 0; i < 2; i++) {
     clock_destroy(&c->buffers[i].resident);
@@ -282,8 +295,7 @@ static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode, cons
     args.values = amped_arrays_cuda_at(to, d_block, args.packing.planes, at);
   args.bits = copy->d_bits;
   args.rows = copy->d_rows;
-  args.rows_capacity = amped_packing_list_rows(plan->modes[mode].rank_nnz[plan->rank],
-                                               plan->modes[mode].rank_rows[plan->rank]);
+  args.rows_capacity = copy->rows_capacity;
   args.starts = copy->d_starts;
   args.ordinals = c->packer.d_ordinals;
   args.scan = c->packer.d_scan;
@@ -342,7 +354,6 @@ static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_ru
 
 amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const amped_run *d_run) {
   uint64_t count = 0;
-  assert(d_run->count <= c->layout.nnz[mode] - c->copies[mode].nnz);
   for (uint64_t first = 0; first < d_run->count; first += count) {
     const amped_run rest = run_at(c->plan, d_run, first, d_run->count - first);
     AMPED_TRY(c->layout.plain ? append_plain(c, mode, &rest, &count)
@@ -351,24 +362,28 @@ amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const ampe
   return AMPED_OK;
 }
 
+/* A run of `count` plain nonzeros in the packer's buffer. */
+static amped_status set_plain(const amped_copies_cuda *c, int mode, uint64_t count,
+                              amped_run *d_run) {
+  amped_arrays_cuda arrays;
+  AMPED_TRY(amped_arrays_cuda_make(&arrays, c->plan, mode, true, count));
+  d_run->count = count;
+  d_run->rows = amped_arrays_cuda_at(&arrays, c->packer.d_plain, 0, 0);
+  for (int i = 1; i < c->plan->order; i++)
+    d_run->inputs[i - 1] = amped_arrays_cuda_at(&arrays, c->packer.d_plain, i, 0);
+  d_run->values = amped_arrays_cuda_at(&arrays, c->packer.d_plain, c->plan->order, 0);
+  return AMPED_OK;
+}
+
 /* Copy a piece of a host run to the packer's buffer. */
 static amped_status fetch_plain(amped_copies_cuda *c, int mode, const amped_run *from,
                                 amped_run *d_run) {
-  amped_arrays_cuda arrays;
-  AMPED_TRY(amped_arrays_cuda_make(&arrays, c->plan, mode, true, from->count));
-  d_run->count = from->count;
-  for (int i = 0; i < arrays.arrays; i++) {
-    void *const to = amped_arrays_cuda_at(&arrays, c->packer.d_plain, i, 0);
-    AMPED_CUDA(cudaMemcpyAsync(to, plain_array(c->plan, from, i),
-                               from->count * arrays.element_bytes[i], cudaMemcpyDefault,
-                               c->stream));
-    if (i == 0)
-      d_run->rows = to;
-    else if (i < c->plan->order)
-      d_run->inputs[i - 1] = to;
-    else
-      d_run->values = to;
-  }
+  AMPED_TRY(set_plain(c, mode, from->count, d_run));
+  for (int i = 0; i <= c->plan->order; i++)
+    AMPED_CUDA(cudaMemcpyAsync(
+        (void *)plain_array(c->plan, d_run, i), plain_array(c->plan, from, i),
+        from->count * (i < c->plan->order ? (uint64_t)c->plan->index_type : c->plan->value_type),
+        cudaMemcpyDefault, c->stream));
   return AMPED_OK;
 }
 
@@ -390,15 +405,130 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t o
   return AMPED_OK;
 }
 
+/* --- after loading ------------------------------------------------------------------------------- */
+
+/* A copy of which all is resident, as it is now. */
+static amped_packed_cuda packed_of(const amped_copies_cuda *c, int mode,
+                                   const amped_copy_cuda *copy) {
+  const amped_plan *plan = c->plan;
+  const amped_arrays_cuda *arrays = &c->layout.device[mode];
+  amped_packed_cuda p = {};
+  p.packing = plan->modes[mode].packing;
+  p.index_type = plan->index_type;
+  p.value_type = plan->value_type;
+  p.nnz = c->layout.nnz[mode];
+  for (int i = 0; i < p.packing.planes; i++)
+    p.planes[i] = amped_arrays_cuda_at(arrays, copy->d_block, i, 0);
+  if (!p.packing.coded)
+    p.values = amped_arrays_cuda_at(arrays, copy->d_block, p.packing.planes, 0);
+  p.dictionary = c->d_values;
+  p.bits = copy->d_bits;
+  p.rows = copy->d_rows;
+  p.starts = copy->d_starts;
+  return p;
+}
+
+/* Append nonzeros first .. first+count of the new order: one tile. */
+static amped_status append_tile(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
+                                const void *d_order, uint64_t first, uint64_t count) {
+  const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
+  c->copies[mode].last_row = UINT64_MAX;
+  for (uint64_t done = 0; done < count; done += most) {
+    amped_run run = {};
+    AMPED_TRY(set_plain(c, mode, count - done < most ? count - done : most, &run));
+    AMPED_TRY(
+        amped_reorder_cuda_unpack(from, d_order, first + done, run.count, &run, c->stream));
+    AMPED_TRY(amped_copies_cuda_append(c, mode, &run));
+  }
+  return AMPED_OK;
+}
+
+/* Make the copy anew, tile by tile; every tile begins where a run of the packing does. */
+static amped_status append_tiles(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
+                                 const void *d_order, const uint64_t *tile_nnz,
+                                 amped_segment_cuda *segments) {
+  const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
+  amped_copy_cuda *copy = &c->copies[mode];
+  uint64_t done = 0;
+  AMPED_TRY(create_copy(c, mode, tiles, copy));
+  for (uint64_t t = 0; t < tiles->count; done += tile_nnz[t], t++) {
+    copy->nnz = amped_ceil_div(copy->nnz, from->packing.run) * from->packing.run;
+    segments[t].first = copy->nnz;
+    segments[t].count = tile_nnz[t];
+    segments[t].new_tile = true;
+    AMPED_TRY(append_tile(c, mode, from, d_order, done, tile_nnz[t]));
+  }
+  AMPED_CUDA(cudaStreamSynchronize(c->stream));
+  return AMPED_OK;
+}
+
+static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
+  amped_copy_cuda old = c->copies[mode];
+  const amped_packed_cuda from = packed_of(c, mode, &old);
+  uint64_t tile_nnz[AMPED_MAX_TILES];
+  void *d_block = nullptr;
+  void *d_order = nullptr;
+  memset(&c->copies[mode], 0, sizeof c->copies[mode]);
+  amped_status status = amped_reorder_cuda_sort(&from, &c->layout.tiles[mode], tile_nnz, &d_block,
+                                                &d_order, c->stream);
+  if (status == AMPED_OK)
+    status = append_tiles(c, mode, &from, d_order, tile_nnz, segments);
+  amped_cuda_free(d_block);
+  destroy_copy(&old);
+  return status;
+}
+
+/* The parts of a copy without tiles. */
+static amped_status list_parts(const amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
+                               uint64_t *count) {
+  *count = 0;
+  for (uint64_t k = 0; k < c->layout.nnz[mode];) {
+    amped_part_cuda part;
+    AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, &part));
+    segments[*count].first = part.first;
+    segments[*count].count = part.count;
+    segments[*count].new_tile = false;
+    *count += 1;
+    k = part.first + part.count;
+  }
+  return AMPED_OK;
+}
+
+static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
+  const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
+  uint64_t count = tiles->count;
+  if (count > 1)
+    AMPED_TRY(order_by_tiles(c, mode, segments));
+  else
+    AMPED_TRY(list_parts(c, mode, segments, &count));
+  const amped_packed_cuda packed = packed_of(c, mode, &c->copies[mode]);
+  return amped_work_cuda_create(&c->copies[mode].work, c->plan, mode, &packed, segments, count,
+                                tiles, c->device->l2_bytes, c->device->multiprocessors, c->stream);
+}
+
+amped_status amped_copies_cuda_loaded(amped_copies_cuda *c, int mode) {
+  const uint64_t pieces = c->layout.first_block[mode + 1] - c->layout.first_block[mode];
+  amped_segment_cuda *segments = nullptr;
+  assert(c->copies[mode].nnz == c->layout.nnz[mode]);
+  if (c->layout.plain || c->layout.nnz[mode] == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&segments, 2 * pieces + 1 + c->layout.tiles[mode].count, sizeof *segments,
+                        "the schedule of a copy"));
+  amped_status status = schedule(c, mode, segments);
+  amped_free(segments);
+  return status;
+}
+
+/* --- MTTKRP -------------------------------------------------------------------------------------- */
+
 /* Run the kernel over a part, which lies in d_block. */
 static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cuda *part,
                             void *d_block, amped_kernel kernel,
                             const amped_mttkrp_cuda_args *args) {
-  const amped_copy_cuda *copy = &c->copies[mode];
+  amped_copy_cuda *copy = &c->copies[mode];
   const amped_arrays_cuda *arrays = &part->arrays;
   amped_mttkrp_cuda_args a = *args;
   a.first = part->first;
-  a.count = part->count;
   if (c->layout.plain) {
     a.run.count = part->count;
     a.run.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
@@ -416,7 +546,14 @@ static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cud
   a.bits = copy->d_bits;
   a.rows = copy->d_rows;
   a.starts = copy->d_starts;
-  return amped_mttkrp_cuda(&a, kernel);
+  a.work = &copy->work.work;
+  a.first_block = amped_work_cuda_block(&copy->work, part->first);
+  a.blocks = amped_work_cuda_block(&copy->work, part->first + part->count) - a.first_block;
+  AMPED_TRY(amped_mttkrp_cuda(&a, kernel));
+  if (a.work->cut.outputs > 1)
+    AMPED_TRY(amped_mttkrp_cuda_sum(&a));
+  copy->work.work.tickets += (uint32_t)(a.blocks * copy->work.work.cut.columns);
+  return AMPED_OK;
 }
 
 /* Wait for the step that a buffer was used in, if any, and add up what it took. */
@@ -481,7 +618,7 @@ static amped_status run_steps(amped_copies_cuda *c, int mode, amped_kernel kerne
     if (part.resident) {
       AMPED_TRY(compute_resident(c, mode, &part, buffer, kernel, args));
       k += part.count;
-      if (k == nnz)
+      if (k >= nnz)
         break;
       AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, &part));
     }
@@ -534,8 +671,13 @@ amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *c, int mode, amped_kern
                                       const amped_mttkrp_cuda_args *args, uint64_t output_bytes,
                                       amped_mttkrp_times *times) {
   memset(times, 0, sizeof *times);
+  amped_work_cuda *const work = &c->copies[mode].work.work;
+  work->turn++;
   AMPED_CUDA(cudaEventRecord(c->clock.begin, c->stream));
   AMPED_CUDA(cudaMemsetAsync(args->output, 0, output_bytes, c->stream));
+  if (work->cut.outputs > 1)
+    AMPED_CUDA(cudaMemsetAsync(work->d_outputs, 0, work->cut.outputs * work->output_bytes,
+                               c->stream));
   AMPED_CUDA(cudaEventRecord(c->clock.end, c->stream));
   AMPED_TRY(run_steps(c, mode, kernel, args, times));
   AMPED_TRY(finish_steps(c, mode, times));

@@ -13,6 +13,7 @@
 #include "mttkrp_cuda.h"
 #include "pack_cuda.h"
 #include "pinned_cuda.h"
+#include "work_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,9 +38,11 @@ typedef struct amped_copy_cuda {
   uint32_t *d_bits;
   void *d_rows;
   void *d_starts;
-  uint64_t nnz;      /* appended so far */
+  uint64_t nnz;      /* appended so far, gaps before tiles included */
   uint64_t rows;     /* entries of the row list so far */
-  uint64_t last_row; /* UINT64_MAX before the first nonzero */
+  uint64_t last_row; /* UINT64_MAX before the first nonzero, also of a tile */
+  uint64_t rows_capacity;
+  amped_copy_work_cuda work;
 } amped_copy_cuda;
 
 /* Where pieces are packed. */
@@ -54,6 +57,7 @@ typedef struct amped_packer_cuda {
 
 typedef struct amped_copies_cuda {
   const amped_plan *plan;
+  const amped_device_cuda *device; /* borrowed */
   amped_layout_cuda layout;
   amped_copy_cuda copies[AMPED_MAX_ORDER];
   double *d_dictionary; /* rounded to value_type, for packing */
@@ -69,7 +73,8 @@ typedef struct amped_copies_cuda {
 
 /* Allocate for a layout. On failure, as after use, destroy frees what there is. */
 amped_status amped_copies_cuda_create(amped_copies_cuda *copies, const amped_plan *plan,
-                                      const amped_layout_cuda *layout, cudaStream_t stream);
+                                      const amped_layout_cuda *layout,
+                                      const amped_device_cuda *device, cudaStream_t stream);
 void amped_copies_cuda_destroy(amped_copies_cuda *copies);
 
 /* Between create and the first MTTKRP: free the two buffers while something else needs their
@@ -86,6 +91,10 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *copies, int mode, uint6
 
 /* The same for a run that lies in device memory, behind what mode's copy holds so far. */
 amped_status amped_copies_cuda_append(amped_copies_cuda *copies, int mode, const amped_run *d_run);
+
+/* After the last nonzero of mode: put them in the order of the layout's tiles, and make the schedule
+ * of MTTKRP. Waits. */
+amped_status amped_copies_cuda_loaded(amped_copies_cuda *copies, int mode);
 
 /* MTTKRP over mode's copy into args->output, of output_bytes; waits for the end. args are complete
  * but for the nonzeros. */

@@ -17,6 +17,7 @@ extern "C" {
 typedef struct amped_device_cuda {
   int ordinal;
   int multiprocessors;
+  uint64_t l2_bytes;
   uint64_t budget_bytes; /* what this rank may allocate, the user's limit applied */
   char identity[48];     /* "GPU-" and the UUID */
   char line[512];        /* "GPU 0 NVIDIA H200, 139.8 GiB free, UUID GPU-..." */

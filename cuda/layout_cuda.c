@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "schedule_cuda.h"
 
 /* A streamed piece: long enough that its transfer hides launches and its start-up (a millisecond or
  * two on PCIe 5), short enough that two of them are little memory and that pinning one does not
@@ -131,50 +132,96 @@ static amped_status stream(amped_layout_cuda *l, const amped_plan *plan, bool ke
   return AMPED_OK;
 }
 
+/* Row bits, list and table of mode's copy, and the work on it. */
+static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
+                            const amped_layout_wish_cuda *wish, uint64_t pieces) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t nnz = m->rank_nnz[plan->rank];
+  uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
+  uint64_t rows = amped_tiles_cuda_list_rows(tiles, nnz, m->rank_rows[plan->rank]);
+  uint64_t segments = tiles->count > 1 ? tiles->count : 2 * pieces + 1;
+  return amped_packing_bit_words(room) * sizeof(uint32_t) + rows * plan->index_type +
+         amped_packing_runs(&m->packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +
+         amped_schedule_cuda_bytes(plan, mode, segments, tiles->count > 1, wish->multiprocessors);
+}
+
 static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
-                                 uint64_t *all_bytes) {
+                                 const amped_layout_wish_cuda *wish, uint64_t *all_bytes) {
   for (int m = 0; m < plan->order; m++) {
     uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
     l->nnz[m] = nnz;
+    amped_tiles_cuda_choose(&l->tiles[m], plan, m, wish->multiprocessors, wish->l2_bytes,
+                            AMPED_TILES_OFF);
     AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->plain, nnz));
     *all_bytes += l->copies[m].bytes;
     if (!l->plain)
-      l->index_bytes[m] =
-          amped_plan_copy_bytes(plan, m) -
-          nnz * amped_packing_nonzero_bytes(&plan->modes[m].packing, plan->value_type) +
-          3 * AMPED_CUDA_ALIGNMENT;
+      l->index_bytes[m] = index_bytes(plan, m, &l->tiles[m], wish,
+                                      l->copies[m].bytes / PIECE_BYTES);
     l->device_bytes += l->index_bytes[m];
   }
   return AMPED_OK;
 }
 
-amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *plan, bool plain,
-                                    amped_residency residency, uint64_t budget_bytes,
-                                    uint64_t other_bytes) {
-  uint64_t all_bytes = 0;
-  memset(out, 0, sizeof *out);
-  out->plain = plain;
-  out->device_bytes = other_bytes;
-  AMPED_TRY(count_copies(out, plan, &all_bytes));
-  if (out->device_bytes > budget_bytes)
-    return does_not_fit("the factors, the workspace and the row lists need", out->device_bytes,
-                        budget_bytes,
-                        "use fewer components (--rank), --precision=float, or more "
-                        "--device-memory");
-  bool fits = all_bytes <= budget_bytes - out->device_bytes;
-  if (residency == AMPED_RESIDENCY_STREAM || (residency == AMPED_RESIDENCY_AUTO && !fits))
-    return stream(out, plan, residency == AMPED_RESIDENCY_AUTO, budget_bytes, all_bytes);
-  if (!fits)
-    return does_not_fit("the factors and this process's tensor copies need",
-                        out->device_bytes + all_bytes, budget_bytes,
-                        "use more GPUs, or --residency=auto");
-  for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(keep(out, plan, m, out->copies[m].bytes));
+uint64_t amped_layout_cuda_reorder_bytes(const amped_layout_cuda *l, int mode) {
+  if (l->tiles[mode].count == 1)
+    return 0;
+  return l->device[mode].bytes + l->index_bytes[mode] + amped_tiles_cuda_sort_bytes(l->nnz[mode]);
+}
+
+/* Copies are put in order one after the other, each when all have their memory. */
+static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
+                                 const amped_layout_wish_cuda *wish) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++) {
+    const amped_layout_cuda before = *l;
+    amped_tiles_cuda_choose(&l->tiles[m], plan, m, wish->multiprocessors, wish->l2_bytes,
+                            wish->tile_bytes);
+    if (l->tiles[m].count == 1)
+      continue;
+    AMPED_TRY(amped_arrays_cuda_make(
+        &l->device[m], plan, m, false,
+        amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.run)));
+    l->index_bytes[m] = index_bytes(plan, m, &l->tiles[m], wish, 0);
+    l->device_bytes += l->device[m].bytes - before.device[m].bytes + l->index_bytes[m] -
+                       before.index_bytes[m];
+    uint64_t reorder = amped_layout_cuda_reorder_bytes(l, m);
+    reorder = reorder > most ? reorder : most;
+    if (l->device_bytes + reorder > wish->budget_bytes)
+      *l = before;
+    else
+      most = reorder;
+  }
   return AMPED_OK;
 }
 
+amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *plan,
+                                    const amped_layout_wish_cuda *wish) {
+  uint64_t all_bytes = 0;
+  uint64_t budget = wish->budget_bytes;
+  memset(out, 0, sizeof *out);
+  out->plain = wish->plain;
+  out->device_bytes = wish->other_bytes;
+  AMPED_TRY(count_copies(out, plan, wish, &all_bytes));
+  if (out->device_bytes > budget)
+    return does_not_fit("the factors, the workspace and the row lists need", out->device_bytes,
+                        budget,
+                        "use fewer components (--rank), --precision=float, or more "
+                        "--device-memory");
+  bool fits = all_bytes <= budget - out->device_bytes;
+  if (wish->residency == AMPED_RESIDENCY_STREAM ||
+      (wish->residency == AMPED_RESIDENCY_AUTO && !fits))
+    return stream(out, plan, wish->residency == AMPED_RESIDENCY_AUTO, budget, all_bytes);
+  if (!fits)
+    return does_not_fit("the factors and this process's tensor copies need",
+                        out->device_bytes + all_bytes, budget,
+                        "use more GPUs, or --residency=auto");
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(keep(out, plan, m, out->copies[m].bytes));
+  return out->plain ? AMPED_OK : choose_tiles(out, plan, wish);
+}
+
 uint64_t amped_layout_cuda_streamed(const amped_layout_cuda *l, int mode) {
-  return l->copies[mode].bytes - l->device[mode].bytes;
+  return l->resident[mode] < l->nnz[mode] ? l->copies[mode].bytes - l->device[mode].bytes : 0;
 }
 
 /* A copy of n pieces is n times a resident part and a piece. The first resident part takes what
@@ -182,10 +229,17 @@ uint64_t amped_layout_cuda_streamed(const amped_layout_cuda *l, int mode) {
 amped_status amped_layout_cuda_part(const amped_layout_cuda *l, const amped_plan *plan, int mode,
                                     uint64_t k, amped_part_cuda *out) {
   uint64_t pieces = l->first_block[mode + 1] - l->first_block[mode];
-  uint64_t each = pieces > 0 ? l->resident[mode] / pieces / AMPED_LONG_RUN * AMPED_LONG_RUN : 0;
-  uint64_t begin = pieces > 0 ? l->resident[mode] - (pieces - 1) * each : l->resident[mode];
-  uint64_t i = k < begin ? 0 : (k - begin) / (l->piece + each);
   memset(out, 0, sizeof *out);
+  if (pieces == 0) {
+    out->resident = true;
+    out->count = amped_tiles_cuda_room(&l->tiles[mode], l->nnz[mode],
+                                       plan->modes[mode].packing.run);
+    out->arrays = l->device[mode];
+    return AMPED_OK;
+  }
+  uint64_t each = l->resident[mode] / pieces / AMPED_LONG_RUN * AMPED_LONG_RUN;
+  uint64_t begin = l->resident[mode] - (pieces - 1) * each;
+  uint64_t i = k < begin ? 0 : (k - begin) / (l->piece + each);
   out->first = begin + i * (l->piece + each);
   if (k >= begin && k < out->first + l->piece) {
     uint64_t left = l->nnz[mode] - out->first;

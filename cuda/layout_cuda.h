@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#include "backend.h"
+#include "tiles_cuda.h"
 
 /* One block of memory that holds `count` nonzeros as arrays: packed (the planes, then the values
  * unless they are coded), or plain as the published kernel wants them (rows, inputs, values). Byte
@@ -42,8 +42,10 @@ typedef struct amped_layout_cuda {
   bool plain;
   uint64_t nnz[AMPED_MAX_ORDER];             /* of this rank */
   uint64_t resident[AMPED_MAX_ORDER];        /* of these, nonzeros on the device */
+  amped_tiles_cuda tiles[AMPED_MAX_ORDER];   /* of copies that are wholly resident */
   amped_arrays_cuda copies[AMPED_MAX_ORDER]; /* of all of them */
-  amped_arrays_cuda device[AMPED_MAX_ORDER]; /* of the resident ones, in one block of memory */
+  amped_arrays_cuda device[AMPED_MAX_ORDER]; /* of the resident ones, in one block of memory, with
+                                                gaps before tiles */
   uint64_t index_bytes[AMPED_MAX_ORDER];     /* row bits, list and table: always on the device */
   uint64_t
       first_block[AMPED_MAX_ORDER + 1]; /* of mode's pinned blocks, one a piece; then of none */
@@ -60,13 +62,27 @@ amped_status amped_arrays_cuda_make(amped_arrays_cuda *out, const amped_plan *pl
 /* Element `first` of array i in a block. */
 void *amped_arrays_cuda_at(const amped_arrays_cuda *arrays, void *block, int i, uint64_t first);
 
-/* Decide, for the copies of plan->rank, within budget_bytes of device memory, of which
- * `other_bytes` are taken by everything else. AUTO keeps all on the device where that fits, else
- * fills the budget up to less than a run. AMPED_FAILED, with what is needed and a remedy, where it
- * cannot be. */
-amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *plan, bool plain,
-                                    amped_residency residency, uint64_t budget_bytes,
-                                    uint64_t other_bytes);
+/* What a layout is made for. */
+typedef struct amped_layout_wish_cuda {
+  bool plain;
+  amped_residency residency;
+  uint64_t budget_bytes; /* of device memory */
+  uint64_t other_bytes;  /* of these, taken by everything else */
+  uint64_t l2_bytes;
+  uint64_t tile_bytes; /* as in tiles_cuda.h */
+  int multiprocessors;
+} amped_layout_wish_cuda;
+
+/* Decide, for the copies of plan->rank. AUTO keeps all on the device where that fits, else fills the
+ * budget up to less than a run. Copies in tiles need memory while they are put in order; where it
+ * is not there they go without. AMPED_FAILED, with what is needed and a remedy, where it cannot be.
+ */
+amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *plan,
+                                    const amped_layout_wish_cuda *wish);
+
+/* Device memory that a copy in tiles takes, while it is put in order, beside what it takes anyway.
+ */
+uint64_t amped_layout_cuda_reorder_bytes(const amped_layout_cuda *layout, int mode);
 
 /* Bytes of mode's copy that are not resident: what is transferred in every MTTKRP. */
 uint64_t amped_layout_cuda_streamed(const amped_layout_cuda *layout, int mode);

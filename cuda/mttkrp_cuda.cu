@@ -36,6 +36,18 @@ __global__ void __launch_bounds__(published_threads)
   }
 }
 
+template <typename T>
+__global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
+    sum_outputs(const T *outputs, unsigned count, uint64_t elements, T *sum) {
+  const uint64_t i = (uint64_t)blockIdx.x * AMPED_BLOCK_THREADS + threadIdx.x;
+  if (i >= elements)
+    return;
+  double all = 0.0;
+  for (unsigned k = 0; k < count; k++)
+    all += (double)outputs[k * elements + i];
+  sum[i] = (T)all;
+}
+
 template <typename T, typename I>
 amped_status launch_published(const amped_mttkrp_cuda_args *args) {
   published_problem<T, I> p = {};
@@ -71,6 +83,23 @@ amped_status run_published(const amped_mttkrp_cuda_args *args) {
 
 } // namespace
 
+amped_status amped_mttkrp_cuda_sum(const amped_mttkrp_cuda_args *args) {
+  const amped_work_cuda *work = args->work;
+  const uint64_t elements = work->output_bytes / args->value_type;
+  const unsigned blocks = (unsigned)amped_ceil_div(elements, AMPED_BLOCK_THREADS);
+  const unsigned outputs = (unsigned)work->cut.outputs;
+  if (args->value_type == AMPED_F32)
+    sum_outputs<<<blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(
+        static_cast<const float *>(work->d_outputs), outputs, elements,
+        static_cast<float *>(args->output));
+  else
+    sum_outputs<<<blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(
+        static_cast<const double *>(work->d_outputs), outputs, elements,
+        static_cast<double *>(args->output));
+  AMPED_CUDA_LAUNCHED("the sum of the outputs of tiles");
+  return AMPED_OK;
+}
+
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel) {
   if (kernel == AMPED_KERNEL_PUBLISHED)
     return args->run.count > 0 ? run_published(args) : AMPED_OK;
@@ -78,31 +107,6 @@ amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel 
     return AMPED_OK;
   return args->value_type == AMPED_F32 ? amped_mttkrp_sorted_f32(args)
                                        : amped_mttkrp_sorted_f64(args);
-}
-
-static uint64_t vectors_of(const amped_plan *plan) {
-  return plan->ld * plan->value_type / 16;
-}
-
-/* Runs fill the GPU `waves` times, and a tile half as often: then who waits for the tile before
- * finds it finished. */
-uint64_t amped_mttkrp_cuda_run(const amped_plan *plan, uint64_t nnz, uint64_t tile,
-                               uint64_t packing_run, int multiprocessors) {
-  const uint64_t filled =
-      (uint64_t)multiprocessors * 1024 / (uint64_t)lanes_for(vectors_of(plan));
-  uint64_t run = amped_ceil_div(nnz, filled * waves);
-  if (tile < nnz && run > tile / (filled * waves / 2))
-    run = tile / (filled * waves / 2);
-  run = amped_ceil_div(run, packing_run) * packing_run;
-  return run < packing_run ? packing_run : run > longest_run ? longest_run : run;
-}
-
-uint64_t amped_mttkrp_cuda_unit(const amped_plan *plan, uint64_t run) {
-  return run * block_threads / (uint64_t)lanes_for(vectors_of(plan));
-}
-
-uint64_t amped_mttkrp_cuda_columns(const amped_plan *plan) {
-  return amped_ceil_div(vectors_of(plan), (uint64_t)lanes_for(vectors_of(plan)));
 }
 
 amped_status amped_mttkrp_cuda_probe(void) {

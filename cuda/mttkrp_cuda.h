@@ -9,28 +9,24 @@
 
 #include "device_cuda.h"
 #include "schedule_cuda.h"
+#include "tiles_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What the L2 cache should do with the gathered rows of a factor. */
-typedef enum amped_hint_cuda {
-  AMPED_HINT_NONE,
-  AMPED_HINT_KEEP, /* they come again soon, and there is room for all of them */
-  AMPED_HINT_PASS  /* they do not: let them not displace others */
-} amped_hint_cuda;
-
 /* The work on one copy, and what its thread blocks tell one another. Zero but for what the caller
  * sets; d_arrived, d_finished and d_ticket zeroed once. */
 typedef struct amped_work_cuda {
-  uint64_t run; /* nonzeros of a group of lanes: amped_mttkrp_cuda_run */
+  amped_cut_cuda cut;
   uint64_t blocks;
   bool tiled; /* rows come again in later tiles: sums are added to the output */
   amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
+  uint64_t output_bytes;
+  void *d_outputs; /* cut.outputs of so many bytes where there are several; zeroed by the caller */
   const amped_block_cuda *d_blocks;
   void *d_heads;        /* a factor row for each block */
-  uint32_t *d_arrived;  /* these two have `blocks` times amped_mttkrp_cuda_columns elements */
+  uint32_t *d_arrived;  /* these two have `blocks` times cut.columns elements */
   uint32_t *d_finished;
   uint32_t *d_ticket; /* one */
   uint32_t tickets;   /* drawn in earlier launches */
@@ -64,16 +60,10 @@ typedef struct amped_mttkrp_cuda_args {
   amped_run run;
 } amped_mttkrp_cuda_args;
 
+/* Behind the last blocks of a copy with several outputs: their sum is the output. */
+amped_status amped_mttkrp_cuda_sum(const amped_mttkrp_cuda_args *args);
+
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel);
-
-/* How a copy of nnz nonzeros, most of them in tiles of `tile` nonzeros, is cut: nonzeros of a group
- * of lanes, a multiple of packing_run; and of a thread block. */
-uint64_t amped_mttkrp_cuda_run(const amped_plan *plan, uint64_t nnz, uint64_t tile,
-                               uint64_t packing_run, int multiprocessors);
-uint64_t amped_mttkrp_cuda_unit(const amped_plan *plan, uint64_t run);
-
-/* Thread blocks that share the work on a block of the schedule, each on some columns. */
-uint64_t amped_mttkrp_cuda_columns(const amped_plan *plan);
 
 /* Do the program's kernels exist for the current device? AMPED_FAILED with a remedy where not. */
 amped_status amped_mttkrp_cuda_probe(void);

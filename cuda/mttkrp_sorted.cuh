@@ -10,7 +10,7 @@
  * positions and values round by shuffles, and gather several factor rows before they use the first.
  * Row bits are the same for all lanes. The sum of an output row stays in registers until the next
  * row begins. Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the
- * run: with u = 2^-24 a run's error is below (fold_nonzeros + longest_run / fold_nonzeros + order)
+ * run: with u = 2^-24 a run's error is below (fold_nonzeros + AMPED_LONGEST_RUN / fold_nonzeros + order)
  * u = 1e-5 of the sum of magnitudes, and everything beyond a run is added in double.
  *
  * The run in which a row begins stores it. What a run holds of a row that an earlier run began is a
@@ -30,10 +30,8 @@ extern "C" amped_status amped_mttkrp_sorted_f64(const amped_mttkrp_cuda_args *ar
 
 namespace {
 
-constexpr int block_threads = 256;
+constexpr int block_threads = AMPED_BLOCK_THREADS;
 constexpr unsigned fold_nonzeros = 128;
-constexpr uint64_t longest_run = 4096;
-constexpr uint64_t waves = 8; /* times that the runs should fill the GPU, at least */
 constexpr unsigned whole_warp = 0xffffffffU;
 
 typedef unsigned int index32;
@@ -107,6 +105,8 @@ template <typename T, typename I> struct sorted_problem {
   const vector *factors[AMPED_MAX_ORDER - 1];
   amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
   vector *output;
+  uint64_t output_stride; /* vectors between outputs of tiles */
+  unsigned outputs;
   unsigned stride;  /* vectors a row */
   unsigned columns; /* thread blocks for a block of the schedule */
   const amped_block_cuda *blocks;
@@ -213,6 +213,7 @@ __device__ inline I entry_of(const sorted_problem<T, I> &p, uint64_t n) {
 
 /* --- gathering and storing ------------------------------------------------------------------------ */
 
+#if __CUDA_ARCH__ >= 800
 __device__ inline uint64_t policy_of(amped_hint_cuda hint) {
   uint64_t policy = 0;
   if (hint == AMPED_HINT_KEEP)
@@ -238,13 +239,22 @@ __device__ inline double2 gather(const double2 *row, uint64_t policy) {
       : "l"(row), "l"(policy));
   return v;
 }
+#else /* older GPUs take no hints */
+__device__ inline uint64_t policy_of(amped_hint_cuda) {
+  return 0;
+}
+template <typename vector> __device__ inline vector gather(const vector *row, uint64_t) {
+  return __ldg(row);
+}
+#endif
 
-/* *to += v where nobody else works on *to: without waiting for what is there. */
+/* *to += v where nobody else works on *to: without waiting for what is there, which does not come
+ * again soon. */
 __device__ inline void add_at(float4 *to, float4 v) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+  asm volatile("red.global.add.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;"
                :
-               : "l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
+               : "l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "l"(policy_of(AMPED_HINT_PASS))
                : "memory");
 #else
   atomicAdd(&to->x, v.x);
@@ -290,6 +300,7 @@ template <int N> struct tuning {
 template <typename T, typename I, int G>
 __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, unsigned links,
                                  unsigned column, bool mine,
+                                 typename vector_of<T>::type *output,
                                  typename vector_of<T>::type *partial) {
   typedef typename long_sum_of<T>::type long_sum;
   constexpr unsigned groups = block_threads / G;
@@ -302,7 +313,7 @@ __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, u
   __syncthreads();
   if (group == 0 && mine) {
     const I row = __ldg(p.rows + entry_of(p, p.blocks[from + 1].first));
-    auto *const to = p.output + ((uint64_t)row * p.stride + column);
+    auto *const to = output + ((uint64_t)row * p.stride + column);
     long_sum all = {};
     add_to(all, __ldcg(to));
     for (unsigned g = 0; g < groups && g < links; g++)
@@ -312,8 +323,9 @@ __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, u
   __syncthreads();
 }
 
-/* N is the number of input modes, or at least that where it is generic_inputs. */
-template <typename T, typename I, int G, int N>
+/* N is the number of input modes, or at least that where it is generic_inputs. Hints cost registers
+ * and, where factors lie in the L1 cache, time: H says whether there are any. */
+template <typename T, typename I, int G, int N, bool H>
 __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
     mttkrp_sorted(const sorted_problem<T, I> p) {
   typedef typename vector_of<T>::type vector;
@@ -332,6 +344,7 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
   const unsigned b = p.first_block + number / p.columns;
   const unsigned tile_column = number % p.columns;
   const amped_block_cuda *const block = p.blocks + b;
+  vector *const output = p.output + block->tile % p.outputs * p.output_stride;
   if (p.tiled)
     wait_for(p, block->before, block->befores, tile_column);
 
@@ -358,7 +371,7 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
   uint64_t policies[N];
 #pragma unroll
   for (int m = 0; m < N; m++)
-    policies[m] = N < generic_inputs ? policy_of(p.hints[m]) : 0;
+    policies[m] = H ? policy_of(p.hints[m]) : 0;
 
   nonzero<T, I, N> next = load_nonzero<T, I, N>(p, first, valid, (unsigned)lane);
   for (unsigned done = 0; done < p.run; done += 32) {
@@ -382,7 +395,7 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
             for (int u = 0; u < ahead; u++) {
               const I at = __shfl_sync(whole_warp, now.input[m], j + u, G);
               const vector *const from = p.factors[m] + ((uint64_t)at * p.stride + column);
-              gathered[m][u] = N < generic_inputs ? gather(from, policies[m]) : __ldg(from);
+              gathered[m][u] = H ? gather(from, policies[m]) : __ldg(from);
             }
           }
 #pragma unroll
@@ -397,9 +410,9 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
             if (part)
               parts[threadIdx.x] = folded;
             else if (mine && p.tiled)
-              add_at(p.output + ((uint64_t)row * p.stride + column), folded);
+              add_at(output + ((uint64_t)row * p.stride + column), folded);
             else if (mine)
-              p.output[(uint64_t)row * p.stride + column] = folded;
+              output[(uint64_t)row * p.stride + column] = folded;
             part = false;
             folded = splat(T(0));
             sum = term;
@@ -420,16 +433,16 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
   if (part)
     parts[threadIdx.x] = folded;
   else if (mine && valid > 0 && p.tiled)
-    add_at(p.output + ((uint64_t)row * p.stride + column), folded);
+    add_at(output + ((uint64_t)row * p.stride + column), folded);
   else if (mine && valid > 0)
-    p.output[(uint64_t)row * p.stride + column] = folded;
+    output[(uint64_t)row * p.stride + column] = folded;
   __syncthreads();
 
   /* The first part of a row adds all of the row's parts in this block. */
   const I of = part_entries[group];
   if (of != no_part && (group == 0 || part_entries[group - 1] != of) && mine) {
     vector *const to = group == 0 ? p.heads + ((uint64_t)b * p.stride + column)
-                                  : p.output + ((uint64_t)__ldg(p.rows + of) * p.stride + column);
+                                  : output + ((uint64_t)__ldg(p.rows + of) * p.stride + column);
     long_sum all = {};
     if (group > 0)
       add_to(all, __ldcg(to));
@@ -457,9 +470,9 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
     }
     __syncthreads();
     if (last_of_head)
-      add_heads<T, I, G>(p, chain, p.blocks[chain].links, column, mine, parts);
+      add_heads<T, I, G>(p, chain, p.blocks[chain].links, column, mine, output, parts);
     if (last_of_tail)
-      add_heads<T, I, G>(p, b, links, column, mine, parts);
+      add_heads<T, I, G>(p, b, links, column, mine, output, parts);
   }
   if (p.tiled) {
     __syncthreads();
@@ -480,9 +493,10 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   typedef typename vector_of<T>::type vector;
   const amped_work_cuda *work = args->work;
   sorted_problem<T, I> p = {};
+  bool hinted = false;
   p.packing = args->packing;
   p.first = args->first;
-  p.run = (unsigned)work->run;
+  p.run = (unsigned)work->cut.run;
   for (int i = 0; i < p.packing.planes; i++)
     p.planes[i] = args->planes[i];
   p.values = static_cast<const T *>(args->values);
@@ -493,10 +507,13 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   for (int m = 0; m < args->inputs; m++) {
     p.factors[m] = static_cast<const vector *>(args->factors[m]);
     p.hints[m] = work->hints[m];
+    hinted |= work->hints[m] != AMPED_HINT_NONE;
   }
-  p.output = static_cast<vector *>(args->output);
+  p.outputs = (unsigned)work->cut.outputs;
+  p.output = static_cast<vector *>(p.outputs > 1 ? work->d_outputs : args->output);
+  p.output_stride = work->output_bytes / sizeof(vector);
   p.stride = (unsigned)(args->ld * sizeof(T) / sizeof(vector));
-  p.columns = (p.stride + G - 1) / G;
+  p.columns = (unsigned)work->cut.columns;
   p.blocks = work->d_blocks;
   p.first_block = args->first_block;
   p.tiled = work->tiled;
@@ -511,7 +528,11 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
     return amped_error(AMPED_FAILED, "CUDA",
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
                        blocks);
-  mttkrp_sorted<T, I, G, N><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+  if (hinted)
+    mttkrp_sorted<T, I, G, N, N < generic_inputs>
+        <<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+  else
+    mttkrp_sorted<T, I, G, N, false><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the sorted MTTKRP kernel");
   return AMPED_OK;
 }
@@ -534,14 +555,9 @@ amped_status launch_for_order(const amped_mttkrp_cuda_args *args) {
   return launch_sorted<T, I, G, generic_inputs>(args);
 }
 
-/* The fewest lanes that hold a row, at most a warp. */
-inline int lanes_for(uint64_t stride) {
-  return stride <= 4 ? 4 : stride <= 8 ? 8 : stride <= 16 ? 16 : 32;
-}
-
 template <typename T, typename I>
 amped_status launch_for_lanes(const amped_mttkrp_cuda_args *args) {
-  switch (lanes_for(args->ld * sizeof(T) / 16)) {
+  switch (args->work->cut.lanes) {
   case 4:
     return launch_for_order<T, I, 4>(args);
   case 8:

@@ -111,10 +111,6 @@ static amped_itype order_type(uint64_t nnz) {
   return nnz <= UINT32_MAX ? AMPED_U32 : AMPED_U64;
 }
 
-uint64_t amped_reorder_cuda_bytes(uint64_t nnz) {
-  return nnz * 2 * (sizeof(tile_number) + order_type(nnz)) + nnz / 2 + (UINT64_C(32) << 20);
-}
-
 amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,
                                      uint64_t *tile_nnz, void **d_block, void **d_order,
                                      cudaStream_t stream) {

@@ -26,9 +26,6 @@ typedef struct amped_packed_cuda {
   const void *starts;
 } amped_packed_cuda;
 
-/* Device memory that amped_reorder_cuda_sort takes for nnz nonzeros, about. */
-uint64_t amped_reorder_cuda_bytes(uint64_t nnz);
-
 /* Where nonzero k of the new order lies in the old one: *d_order, numbers of 32 bits where nnz is
  * one of those, else of 64. It lies in *d_block, which the caller frees, also after a failure. tile_nnz[t] nonzeros are of tile t. Waits. */
 amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,

@@ -2,6 +2,59 @@
 
 #include <string.h>
 
+/* Blocks of which a multiprocessor holds several (mttkrp_sorted.cuh). */
+#define RESIDENT_THREADS 1024
+
+/* Outputs of small tiles take so much memory at most. */
+#define MOST_OUTPUT_BYTES (UINT64_C(96) << 20)
+
+static uint64_t vectors_of(const amped_plan *plan) {
+  return plan->ld * plan->value_type / 16;
+}
+
+/* The fewest lanes that hold a row, at most a warp. */
+static unsigned lanes_for(uint64_t vectors) {
+  return vectors <= 4 ? 4 : vectors <= 8 ? 8 : vectors <= 16 ? 16 : 32;
+}
+
+/* Outputs so many that as many tiles are `enough` nonzeros, as far as memory for them is small. */
+static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uint64_t enough) {
+  uint64_t bytes = plan->modes[mode].block_rows * plan->ld * plan->value_type;
+  uint64_t outputs = amped_ceil_div(enough, tile > 0 ? tile : 1);
+  uint64_t most = bytes < MOST_OUTPUT_BYTES ? MOST_OUTPUT_BYTES / (bytes > 0 ? bytes : 1) : 1;
+  return outputs < most ? outputs : most;
+}
+
+/* Runs fill the GPU AMPED_WAVES times, and a tile half as often: then who waits for the tile before
+ * finds it finished. */
+void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
+                               uint64_t segment, bool tiled, int multiprocessors) {
+  uint64_t packing_run = plan->modes[mode].packing.run;
+  uint64_t waves = tiled ? AMPED_WAVES / 2 : AMPED_WAVES;
+  cut->lanes = lanes_for(vectors_of(plan));
+  uint64_t resident = (uint64_t)multiprocessors * RESIDENT_THREADS / cut->lanes;
+  uint64_t run = amped_ceil_div(segment, resident * waves);
+  run = amped_ceil_div(run, packing_run) * packing_run;
+  run = run < AMPED_LONGEST_RUN ? run : AMPED_LONGEST_RUN;
+  cut->run = run > packing_run ? run : packing_run;
+  cut->unit = cut->run * (AMPED_BLOCK_THREADS / cut->lanes);
+  cut->columns = amped_ceil_div(vectors_of(plan), cut->lanes);
+  cut->outputs =
+      tiled ? outputs_for(plan, mode, segment, resident * cut->run * (AMPED_WAVES / 2)) : 1;
+}
+
+uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segments, bool tiled,
+                                   int multiprocessors) {
+  amped_cut_cuda cut;
+  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  amped_schedule_cuda_shape(&cut, plan, mode, nnz / segments, tiled, multiprocessors);
+  uint64_t blocks = amped_ceil_div(nnz, cut.unit) + segments;
+  uint64_t outputs = cut.outputs > 1 ? cut.outputs * plan->modes[mode].block_rows : 0;
+  return (blocks + outputs) * plan->ld * plan->value_type +
+         blocks * (sizeof(amped_block_cuda) + 2 * cut.columns * sizeof(uint32_t)) +
+         sizeof(uint32_t);
+}
+
 amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,
                                        uint64_t unit, uint64_t *blocks) {
   *blocks = 0;
@@ -51,32 +104,39 @@ static uint64_t tile_end(const amped_block_cuda *blocks, uint64_t count, uint64_
   return end;
 }
 
+typedef struct range {
+  uint64_t begin, end;
+} range;
+
 /* Every row of a tile counts to the last block that begins at or before it, the rows before its
  * first block to that one; so the ranges of a tile's blocks cover all rows, and who waits for the
  * tile before has waited for all earlier ones. */
 static void find_befores(amped_block_cuda *blocks, const amped_block_start_cuda *starts,
-                         uint64_t earlier, uint64_t first, uint64_t end) {
-  uint64_t low = earlier;
-  for (uint64_t b = first; b < end; b++) {
-    while (b > first && low + 1 < first && starts[low + 1].row < starts[b].row)
+                         range earlier, range tile) {
+  uint64_t low = earlier.begin;
+  for (uint64_t b = tile.begin; b < tile.end; b++) {
+    while (b > tile.begin && low + 1 < earlier.end && starts[low + 1].row < starts[b].row)
       low++;
     uint64_t high = low + 1;
-    while (high < first && (b + 1 == end || starts[high].row <= starts[b + 1].row))
+    while (high < earlier.end && (b + 1 == tile.end || starts[high].row <= starts[b + 1].row))
       high++;
     blocks[b].before = (uint32_t)low;
     blocks[b].befores = (uint32_t)(high - low);
   }
 }
 
-void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count,
+void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
                               const amped_block_start_cuda *starts) {
   uint64_t earlier = 0;
+  uint64_t earlier_end = 0;
   link_rows(blocks, count, starts);
   for (uint64_t first = 0; first < count;) {
     uint64_t end = tile_end(blocks, count, first);
-    if (first > 0)
-      find_befores(blocks, starts, earlier, first, end);
-    earlier = first;
+    if (blocks[first].tile >= outputs) {
+      earlier_end = tile_end(blocks, count, earlier);
+      find_befores(blocks, starts, (range){earlier, earlier_end}, (range){first, end});
+      earlier = earlier_end;
+    }
     first = end;
   }
 }

@@ -12,8 +12,30 @@
 extern "C" {
 #endif
 
-#include "status.h"
-#include "types.h"
+#include "plan.h"
+
+/* Threads of a block; times that the runs of a copy should fill the GPU, at least; nonzeros of a run
+ * at most. */
+#define AMPED_BLOCK_THREADS 256
+#define AMPED_WAVES 8
+#define AMPED_LONGEST_RUN 4096
+
+/* How a mode's copy is cut for the kernel: the lanes of a group, which share a factor row; the
+ * nonzeros of a group (a multiple of the packing's run) and of a block; the thread blocks that
+ * share the work on a block of the schedule, each on some columns; the outputs that tiles add to in
+ * turn, which are added up at the end: several where tiles are so small that their blocks would
+ * wait for those of the tile before. */
+typedef struct amped_cut_cuda {
+  unsigned lanes;
+  uint64_t run;
+  uint64_t unit;
+  uint64_t columns;
+  uint64_t outputs;
+} amped_cut_cuda;
+
+/* For a copy of which most is in segments of so many nonzeros: all of them, a piece, a tile. */
+void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
+                               uint64_t segment, bool tiled, int multiprocessors);
 
 /* Some of a copy's nonzeros. `first` is a multiple of the packing's run. */
 typedef struct amped_segment_cuda {
@@ -28,7 +50,7 @@ typedef struct amped_block_cuda {
   uint32_t chain; /* the block in which its first row begins: itself or an earlier one */
   uint32_t links; /* later blocks that its last row goes on in, where that row begins here */
   uint32_t tile;  /* number of its tile */
-  /* Blocks of the tile before that may work on the same rows. */
+  /* Blocks of the tile before of the same output that may work on the same rows. */
   uint32_t before;
   uint32_t befores;
 } amped_block_cuda;
@@ -44,12 +66,17 @@ typedef struct amped_block_start_cuda {
 amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,
                                        uint64_t unit, uint64_t *blocks);
 
+/* Device memory of the blocks of mode's copy in so many segments, with what they leave and tell one
+ * another. */
+uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segments, bool tiled,
+                                   int multiprocessors);
+
 /* Fill in first, count and tile of every block; the rest is zero. */
 void amped_schedule_cuda_cut(const amped_segment_cuda *segments, uint64_t count, uint64_t unit,
                              amped_block_cuda *blocks);
 
 /* Fill in chains, links and befores. */
-void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count,
+void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
                               const amped_block_start_cuda *starts);
 
 #ifdef __cplusplus

@@ -8,13 +8,23 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 
 /* What an output row of one more tile costs, in bytes of gathered rows of the same length: it is
  * read and written, and adding takes longer than copying. */
-#define TILE_ROW_COST 3
+#define TILE_ROW_COST 4
 
 /* A tile of half the cache stays; one that fills it loses this share of its rows to others. */
-#define FULL_TILE_LOSS 0.1
+#define FULL_TILE_LOSS 0.25
 
 /* Gains below this share of all gathers are not worth the trouble. */
 #define LEAST_GAIN 0.04
+
+/* Tiles for the L1 caches, and where they help. */
+#define L1_TILE_BYTES (UINT64_C(64) << 10)
+#define L1_POPULAR_BYTES (512.0 * 1024.0)
+#define L1_LEAST_USES 8.0
+#define L1_LEAST_LENGTH 32.0
+
+/* Factors of this part of the cache stay in it unasked; of so many caches, hardly at all. */
+#define SMALL_TABLE 0.1
+#define LARGE_TABLE 4.0
 
 static int input_mode(int mode, int input) {
   return input < mode ? input : input + 1;
@@ -22,6 +32,10 @@ static int input_mode(int mode, int input) {
 
 static uint64_t row_bytes(const amped_plan *plan) {
   return plan->ld * plan->value_type;
+}
+
+static double table_bytes(const amped_plan *plan, int mode, int input) {
+  return (double)row_bytes(plan) * (double)plan->modes[input_mode(mode, input)].positions;
 }
 
 /* The share of gathers from `bytes` of rows that the cache does not hold. */
@@ -46,11 +60,50 @@ static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, 
   double nnz = (double)m->rank_nnz[plan->rank];
   double rows = (double)m->rank_rows[plan->rank] * (double)t->count;
   double bytes = (double)row_bytes(plan);
-  double table = bytes * (double)plan->modes[input_mode(mode, t->input)].positions;
+  double table = table_bytes(plan, mode, t->input);
   double tile = bytes * (double)t->rows;
   double lost = tile > 0.5 * cache ? FULL_TILE_LOSS * (2.0 * tile / cache - 1.0) : 0.0;
   return nnz * (missed(table, cache) - missed(tile, cache) - lost) -
          TILE_ROW_COST * (rows < nnz ? rows : nnz);
+}
+
+/* Rows of mode that gathers are spread over, as far as the iDp table tells: as many equally popular
+ * ones would come again as often. */
+static double effective_rows(const amped_plan *plan, int mode) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  double sum = 0.0;
+  double squares = 0.0;
+  for (uint64_t i = 0; i < m->idp_count; i++) {
+    sum += (double)m->idp_nnz[i];
+    squares += (double)m->idp_nnz[i] * (double)m->idp_nnz[i];
+  }
+  return squares > 0.0 ? sum / squares * sum * (double)m->width : 0.0;
+}
+
+/* Where the L2 cache holds all, its own speed is the limit, and tiles for the L1 caches help: if
+ * every multiprocessor finds each of a tile's rows often enough, output rows are long, and the L1
+ * caches do not hold what is popular anyway. */
+static void choose_small(amped_tiles_cuda *best, const amped_plan *plan, int mode,
+                         double multiprocessors) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  double nnz = (double)m->rank_nnz[plan->rank];
+  for (int input = 0; input < plan->order - 1; input++) {
+    amped_tiles_cuda t;
+    double popular = effective_rows(plan, input_mode(mode, input)) * (double)row_bytes(plan);
+    set_tiles(&t, plan, mode, input, L1_TILE_BYTES);
+    double uses = nnz / (double)plan->modes[input_mode(mode, input)].positions / multiprocessors;
+    double length = nnz / (double)t.count / (double)m->rank_rows[plan->rank];
+    if (t.count > 1 && popular > L1_POPULAR_BYTES && uses >= L1_LEAST_USES &&
+        length >= L1_LEAST_LENGTH && (best->count == 1 || t.count < best->count))
+      *best = t;
+  }
+}
+
+static double all_tables(const amped_plan *plan, int mode) {
+  double bytes = 0.0;
+  for (int i = 0; i < plan->order - 1; i++)
+    bytes += table_bytes(plan, mode, i);
+  return bytes;
 }
 
 /* The largest input is tiled where the user says how. */
@@ -64,7 +117,8 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
 }
 
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
-                             uint64_t l2_bytes, uint64_t tile_bytes) {
+                             int multiprocessors, uint64_t l2_bytes,
+                             uint64_t tile_bytes) {
   static const double sizes[] = {0.5, 0.75, 1.0}; /* of the cache */
   const amped_tiles_cuda none = {.count = 1, .input = 0, .rows = UINT64_MAX};
   double cache = (double)cache_of(l2_bytes);
@@ -75,6 +129,10 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
     return;
   if (tile_bytes != AMPED_TILES_AUTO) {
     ask(tiles, plan, mode, tile_bytes);
+    return;
+  }
+  if (all_tables(plan, mode) <= cache) {
+    choose_small(tiles, plan, mode, multiprocessors);
     return;
   }
   for (int input = 0; input < plan->order - 1; input++)
@@ -89,6 +147,35 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
     }
 }
 
+/* Without tiles a factor that the cache holds is worth keeping where another is so large that few
+ * of its rows come again in time. Factors that all but fit together are left to the cache, and
+ * small ones stay in it anyway. */
+static bool worth_hints(const amped_plan *plan, int mode, double cache) {
+  bool keep = false;
+  bool pass = false;
+  for (int i = 0; i < plan->order - 1; i++) {
+    double bytes = table_bytes(plan, mode, i);
+    keep |= bytes > SMALL_TABLE * cache && bytes <= cache;
+    pass |= bytes > LARGE_TABLE * cache;
+  }
+  return keep && pass;
+}
+
+void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,
+                           const amped_tiles_cuda *tiles, uint64_t l2_bytes) {
+  double cache = (double)cache_of(l2_bytes);
+  bool hint = tiles->count > 1 || worth_hints(plan, mode, cache);
+  for (int i = 0; i < plan->order - 1; i++) {
+    double bytes = table_bytes(plan, mode, i);
+    bool tiled = tiles->count > 1 && tiles->input == i;
+    hints[i] = AMPED_HINT_NONE;
+    if (hint && (tiled || bytes <= cache))
+      hints[i] = AMPED_HINT_KEEP;
+    else if (hint && bytes > LARGE_TABLE * cache)
+      hints[i] = AMPED_HINT_PASS;
+  }
+}
+
 uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows) {
   uint64_t all = 0;
   if (!amped_mul(rows, tiles->count, &all))
@@ -98,4 +185,10 @@ uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz,
 
 uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t run) {
   return nnz + (tiles->count > 1 ? tiles->count * run : 0);
+}
+
+/* Twice a tile number and a place; CUB's part is small. */
+uint64_t amped_tiles_cuda_sort_bytes(uint64_t nnz) {
+  uint64_t place = nnz <= UINT32_MAX ? AMPED_U32 : AMPED_U64;
+  return nnz * 2 * (sizeof(uint16_t) + place) + nnz / 2 + (UINT64_C(32) << 20);
 }

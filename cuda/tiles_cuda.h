@@ -3,7 +3,8 @@
  *
  * Gathers from a factor larger than the L2 cache wait for device memory. Where all nonzeros whose
  * position in one input mode lies in one range, a tile, come together, that tile's rows stay in the
- * cache. The price: every output row comes once a tile, and is read and written each time. Pure
+ * cache. Where all factors lie in the L2 cache, small tiles do the same for the multiprocessors' own
+ * caches. The price: every output row comes once a tile, and is read and written each time. Pure
  * functions of the plan; no CUDA in here. */
 #ifndef AMPED_TILES_CUDA_H
 #define AMPED_TILES_CUDA_H
@@ -16,24 +17,38 @@ extern "C" {
 
 #define AMPED_MAX_TILES 1024
 
+/* What the L2 cache should do with the gathered rows of a factor. */
+typedef enum amped_hint_cuda {
+  AMPED_HINT_NONE,
+  AMPED_HINT_KEEP, /* they come again soon, and there is room for all of them */
+  AMPED_HINT_PASS  /* they do not: let them not displace others */
+} amped_hint_cuda;
+
 typedef struct amped_tiles_cuda {
   uint64_t count; /* 1: ordered by output rows alone */
   int input;      /* number among the input modes */
   uint64_t rows;  /* positions of a tile */
 } amped_tiles_cuda;
 
-/* For mode's copy on this rank and a GPU with l2_bytes of cache. tile_bytes asks for tiles of so
+/* For mode's copy on this rank and a GPU with so many multiprocessors and l2_bytes of L2 cache. tile_bytes asks for tiles of so
  * many bytes, where that makes more than one; AMPED_TILES_AUTO: what a cost model says;
  * AMPED_TILES_OFF: none. */
 #define AMPED_TILES_AUTO UINT64_C(0)
 #define AMPED_TILES_OFF UINT64_MAX
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
-                             uint64_t l2_bytes, uint64_t tile_bytes);
+                             int multiprocessors, uint64_t l2_bytes, uint64_t tile_bytes);
+
+/* For the gathers from every input factor of mode's copy, in such tiles. */
+void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,
+                           const amped_tiles_cuda *tiles, uint64_t l2_bytes);
 
 /* Entries of the row list of a copy in tiles, at most; and room for its nonzeros: tiles begin where
  * a run of the packing does. */
 uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows);
 uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t run);
+
+/* Device memory that sorting nnz nonzeros by tiles takes, about (reorder_cuda.h). */
+uint64_t amped_tiles_cuda_sort_bytes(uint64_t nnz);
 
 #ifdef __cplusplus
 }

@@ -151,6 +151,12 @@ static bool set_plan(opts *o, const char *v) {
 static bool set_device_memory(opts *o, const char *v) {
   return amped_parse_bytes(v, &o->device_memory) && o->device_memory > 0;
 }
+static bool set_tiles(opts *o, const char *v) {
+  static const char *const words[] = {"auto", "off", NULL};
+  int word = parse_word(v, words);
+  o->tile_bytes = word == 1 ? UINT64_MAX : 0;
+  return word >= 0 || (amped_parse_bytes(v, &o->tile_bytes) && o->tile_bytes > 0);
+}
 static bool set_share_gpus(opts *o, const char *v) {
   (void)v;
   return o->share_gpus = true;
@@ -300,6 +306,10 @@ static const option_row rows[] = {
      set_residency},
     {"device-memory", 0, "SIZE", "a size such as 40G or 512M",
      "device memory to use at most, for each GPU [what is free]", set_device_memory},
+    {"tiles", 0, "auto|off|SIZE", "auto, off, or a size such as 16M",
+     "order what stays on a GPU by tiles of an input factor, so that gathered rows come from its "
+     "cache [auto: where a cost model says that it pays]",
+     set_tiles},
     {"share-gpus", 0, NULL, "", "let several ranks use one GPU", set_share_gpus},
     {"plan", 0, NULL, "", "print the plan and the memory it needs, run nothing", set_plan},
     {"kernel", 0, "sorted|published", "sorted or published",

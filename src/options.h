@@ -41,6 +41,7 @@ typedef struct amped_options {
   amped_vtype precision;
   amped_residency residency;
   uint64_t device_memory;
+  uint64_t tile_bytes; /* 0: automatic, UINT64_MAX: off */
   bool share_gpus;
   bool read_parallel;
   bool plan_only;

@@ -123,6 +123,7 @@ static amped_status open_backend(amped_run_state *run, const amped_options *o) {
       .share_gpus = o->share_gpus,
       .residency = o->residency,
       .device_memory = o->device_memory,
+      .tile_bytes = o->tile_bytes,
       .kernel = o->kernel,
   };
   AMPED_TRY(choose_backend(run, o));

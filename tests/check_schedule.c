@@ -1,0 +1,184 @@
+/* Schedules of made-up copies: blocks cover the segments, chains and links say which blocks share a
+ * row, and blocks that may work on the same rows of an output are done one after the other. */
+#include "mem.h"
+#include "random.h"
+#include "schedule_cuda.h"
+#include "testing.h"
+
+#define MOST_BLOCKS 4000
+#define MOST_SEGMENTS 40
+#define RUN 32
+#define ROWS 50
+
+/* Every nonzero's row, and whether one begins there. */
+typedef struct made_up {
+  uint64_t segments;
+  amped_segment_cuda segment[MOST_SEGMENTS];
+  uint64_t unit;
+  uint64_t outputs;
+  uint64_t room;
+  uint64_t *rows;
+  uint64_t *entries;
+  bool *begins;
+  uint64_t blocks;
+  amped_block_cuda block[MOST_BLOCKS];
+  amped_block_start_cuda start[MOST_BLOCKS];
+} made_up;
+
+static uint64_t draw(uint64_t trial, uint64_t k) {
+  return amped_random_u64(trial, k, 0);
+}
+
+static void make_segments(made_up *u, uint64_t trial, bool tiled) {
+  u->segments = 1 + draw(trial, 1) % (MOST_SEGMENTS - 1);
+  for (uint64_t i = 0; i < u->segments; i++) {
+    amped_segment_cuda *s = &u->segment[i];
+    s->first = u->room;
+    s->count = draw(trial, 100 + i) % 2000;
+    if (draw(trial, 200 + i) % 4 == 0)
+      s->count = tiled ? 0 : RUN;
+    if (!tiled && i + 1 < u->segments)
+      s->count = s->count / RUN * RUN;
+    s->new_tile = tiled;
+    u->room += amped_ceil_div(s->count, RUN) * RUN;
+  }
+}
+
+/* Rows ascend within a tile, by steps that may be zero for long. */
+static void make_rows(made_up *u, uint64_t trial, bool tiled) {
+  uint64_t row = 0;
+  uint64_t entry = 0;
+  bool any = false;
+  uint64_t length = 1 + draw(trial, 2) % 300;
+  for (uint64_t i = 0; i < u->segments; i++)
+    for (uint64_t k = 0; k < u->segment[i].count; k++) {
+      uint64_t n = u->segment[i].first + k;
+      bool new_tile = tiled && k == 0;
+      uint64_t d = draw(trial, 10000 + n);
+      bool steps = row + 1 < ROWS && d % length == 0;
+      if (new_tile)
+        row = d / length % 5;
+      else if (steps && any)
+        row += 1 + d / length % 3;
+      u->begins[n] = new_tile || !any || (steps && any);
+      entry += u->begins[n] && any ? 1 : 0;
+      any = true;
+      u->rows[n] = row;
+      u->entries[n] = entry;
+    }
+}
+
+static made_up *make(uint64_t trial) {
+  made_up *u = NULL;
+  bool tiled = trial % 2 == 0;
+  check_ok(amped_calloc(&u, 1, sizeof *u, "a test"));
+  make_segments(u, trial, tiled);
+  check_ok(amped_calloc(&u->rows, u->room + 1, sizeof *u->rows, "a test"));
+  check_ok(amped_calloc(&u->entries, u->room + 1, sizeof *u->entries, "a test"));
+  check_ok(amped_calloc(&u->begins, u->room + 1, sizeof *u->begins, "a test"));
+  make_rows(u, trial, tiled);
+  u->unit = RUN * (1 + draw(trial, 3) % 8);
+  u->outputs = tiled ? 1 + draw(trial, 4) % 3 : 1;
+  check_ok(amped_schedule_cuda_count(u->segment, u->segments, u->unit, &u->blocks));
+  ck_assert(u->blocks <= MOST_BLOCKS);
+  amped_schedule_cuda_cut(u->segment, u->segments, u->unit, u->block);
+  for (uint64_t b = 0; b < u->blocks; b++) {
+    uint64_t n = u->block[b].first;
+    u->start[b] = (amped_block_start_cuda){u->entries[n], u->rows[n], u->begins[n]};
+  }
+  amped_schedule_cuda_link(u->block, u->blocks, u->outputs, u->start);
+  return u;
+}
+
+static void release(made_up *u) {
+  amped_free(u->rows);
+  amped_free(u->entries);
+  amped_free(u->begins);
+  amped_free(u);
+}
+
+START_TEST(blocks_cover_the_segments) {
+  for (uint64_t trial = 0; trial < 200; trial++) {
+    made_up *u = make(trial);
+    uint64_t b = 0;
+    for (uint64_t i = 0; i < u->segments; i++)
+      for (uint64_t k = 0; k < u->segment[i].count; k += u->block[b++].count)
+        if (b >= u->blocks || u->block[b].first != u->segment[i].first + k ||
+            u->block[b].count == 0 || u->block[b].count > u->unit ||
+            k + u->block[b].count > u->segment[i].count)
+          ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " is wrong", trial, b);
+    ck_assert_uint_eq(b, u->blocks);
+    release(u);
+  }
+}
+END_TEST
+
+static uint64_t last_of(const amped_block_cuda *b) {
+  return b->first + b->count - 1;
+}
+
+/* The slow obvious chain: back from a block while its first row did not begin in it. */
+START_TEST(chains_and_links_are_those_of_rows) {
+  for (uint64_t trial = 0; trial < 200; trial++) {
+    made_up *u = make(trial);
+    for (uint64_t b = 0; b < u->blocks; b++) {
+      uint64_t chain = b;
+      if (!u->begins[u->block[b].first])
+        for (chain = b - 1; u->entries[u->block[chain].first] == u->entries[u->block[b].first] &&
+                            !u->begins[u->block[chain].first];)
+          chain--;
+      uint64_t links = 0;
+      uint64_t last = u->entries[last_of(&u->block[b])];
+      bool here = u->entries[u->block[b].first] != last || u->begins[u->block[b].first];
+      while (here && b + links + 1 < u->blocks &&
+             u->entries[u->block[b + links + 1].first] == last)
+        links++;
+      if (u->block[b].chain != chain || u->block[b].links != links)
+        ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " has chain %u and %u links, not %" PRIu64
+                     " and %" PRIu64,
+                     trial, b, u->block[b].chain, u->block[b].links, chain, links);
+    }
+    release(u);
+  }
+}
+END_TEST
+
+/* waits[b]: every block that is done before b begins, itself included. */
+static void close_waits(const made_up *u, bool *waits) {
+  for (uint64_t b = 0; b < u->blocks; b++) {
+    waits[b * u->blocks + b] = true;
+    for (uint64_t i = 0; i < u->block[b].befores; i++)
+      for (uint64_t x = 0; x < u->blocks; x++)
+        waits[b * u->blocks + x] |= waits[(u->block[b].before + i) * u->blocks + x];
+  }
+}
+
+static bool share_a_row(const made_up *u, uint64_t a, uint64_t b) {
+  return u->rows[u->block[a].first] <= u->rows[last_of(&u->block[b])] &&
+         u->rows[u->block[b].first] <= u->rows[last_of(&u->block[a])];
+}
+
+START_TEST(tiles_of_an_output_come_one_after_the_other) {
+  for (uint64_t trial = 0; trial < 60; trial += 2) {
+    made_up *u = make(trial);
+    bool *waits = NULL;
+    check_ok(amped_calloc(&waits, u->blocks * u->blocks + 1, sizeof *waits, "a test"));
+    close_waits(u, waits);
+    for (uint64_t b = 0; b < u->blocks; b++)
+      for (uint64_t x = 0; x < b; x++) {
+        uint32_t apart = u->block[b].tile - u->block[x].tile;
+        if (apart > 0 && apart % u->outputs == 0 && share_a_row(u, x, b) &&
+            !waits[b * u->blocks + x])
+          ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " does not wait for %" PRIu64, trial, b,
+                       x);
+        if (waits[b * u->blocks + x] && apart == 0)
+          ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " waits in its own tile", trial, b);
+      }
+    amped_free(waits);
+    release(u);
+  }
+}
+END_TEST
+
+TESTING_MAIN("schedule", blocks_cover_the_segments, chains_and_links_are_those_of_rows,
+             tiles_of_an_output_come_one_after_the_other)

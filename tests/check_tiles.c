@@ -1,0 +1,83 @@
+/* Copies in tiles of an input factor, on a GPU: the same MTTKRP as the oracle's, the same bits every
+ * time. Without a GPU there is nothing to test. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "testing_backend.h"
+
+/* Twice the same bits: additions have one order, whatever thread blocks do first. */
+static void mode_repeats(const bench *s, int mode) {
+  uint64_t bytes = s->plan.modes[mode].block_rows * (uint64_t)s->p->ncomps * sizeof(double);
+  amped_mttkrp_times times;
+  check_ok(s->b->mttkrp(s->ctx, mode, &times));
+  double *first = get_output(s, mode);
+  for (int i = 0; i < 5; i++) {
+    check_ok(s->b->mttkrp(s->ctx, mode, &times));
+    double *again = get_output(s, mode);
+    ck_assert_mem_eq(again, first, bytes);
+    amped_free(again);
+  }
+  amped_free(first);
+}
+
+static void tiles_are_right(problem *p, setup how, const uint64_t *sizes, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    bench s;
+    how.options.tile_bytes = sizes[i];
+    all_ranks_are_right(p, 1, how);
+    all_ranks_are_right(p, 3, how);
+    bench_plan(&s, p, &how);
+    bench_load(&s, p);
+    for (int m = 0; m < p->t.order; m++)
+      mode_repeats(&s, m);
+    bench_close(&s);
+  }
+}
+
+START_TEST(tiles_change_no_result) {
+  static const uint64_t dims[][6] = {
+      {1501, 300, 77}, {40, 2000, 30, 11}, {9, 8, 7, 600, 5}, {5, 3, 9, 1, 4, 70}};
+  static const uint64_t sizes[] = {64, 1000, 4096, 20000, UINT64_C(1) << 30};
+  static const int widths[] = {16, 33, 8, 130};
+  if (!backend()->device_pointers)
+    return;
+  for (int i = 0; i < 4; i++) {
+    problem p;
+    problem_create(&p, 3 + i, dims[i], 60000, widths[i], i % 2 == 0 ? AMPED_F32 : AMPED_F64);
+    tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* One row holds nearly everything: chains of blocks in every tile. */
+START_TEST(tiles_of_long_rows) {
+  static const uint64_t dims[][3] = {{1, 30000, 1001}, {2, 3, 60013}, {40001, 3, 500}};
+  static const uint64_t sizes[] = {4096, 65536};
+  if (!backend()->device_pointers)
+    return;
+  for (int i = 0; i < 3; i++) {
+    problem p;
+    problem_create(&p, 3, dims[i], 300000, 32, AMPED_F32);
+    tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(tiles_with_64_bit_positions) {
+  static const uint64_t dims[] = {300, 2000, 70};
+  static const uint64_t sizes[] = {1000, 30000};
+  setup how = alone();
+  if (!backend()->device_pointers)
+    return;
+  problem p;
+  problem_create(&p, 3, dims, 50000, 20, AMPED_F64);
+  how.index_type = AMPED_U64;
+  tiles_are_right(&p, how, sizes, sizeof sizes / sizeof sizes[0]);
+  problem_free(&p);
+  check_no_leak();
+}
+
+TESTING_MAIN("tiles", tiles_change_no_result, tiles_of_long_rows, tiles_with_64_bit_positions)
