@@ -210,15 +210,13 @@ START_TEST(more_indices_than_idps) {
 /* Device memory so little that a piece is as small as it may be. */
 static setup cramped(problem *p, const setup *how) {
   setup less = *how;
-  uint64_t device = 0;
-  uint64_t host = 0;
-  bool resident[AMPED_MAX_ORDER];
+  amped_requirement r;
   bench s;
   if (!backend()->device_pointers)
     return less;
   bench_plan(&s, p, how);
-  check_ok(s.b->require(s.ctx, &s.plan, &device, &host, resident));
-  less.options.device_memory = device;
+  check_ok(s.b->require(s.ctx, &s.plan, &r));
+  less.options.device_memory = r.device_bytes;
   bench_close(&s);
   return less;
 }
