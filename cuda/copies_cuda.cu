@@ -190,7 +190,6 @@ amped_status amped_copies_cuda_create(amped_copies_cuda *c, const amped_plan *pl
   c->layout = *layout;
   c->stream = stream;
   AMPED_CUDA(cudaStreamCreateWithFlags(&c->transfers, cudaStreamNonBlocking));
-  AMPED_TRY(clock_create(&c->clock));
   AMPED_TRY(create_buffers(c));
   if (!layout->plain) {
     AMPED_TRY(create_packer(c));
@@ -223,7 +222,6 @@ void amped_copies_cuda_destroy(amped_copies_cuda *c) {
   amped_cuda_host_free(c->packer.result);
   amped_cuda_free(c->d_dictionary);
   amped_cuda_free(c->d_values);
-  clock_destroy(&c->clock);
   memset(c, 0, sizeof *c);
 }
 
@@ -585,16 +583,6 @@ static amped_status fetch(amped_copies_cuda *c, int mode, const amped_part_cuda 
   return AMPED_OK;
 }
 
-static amped_status compute_resident(amped_copies_cuda *c, int mode, const amped_part_cuda *part,
-                                     amped_buffer_cuda *buffer, amped_kernel kernel,
-                                     const amped_mttkrp_cuda_args *args) {
-  AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
-  AMPED_TRY(compute(c, mode, part, c->copies[mode].d_block, kernel, args));
-  AMPED_CUDA(cudaEventRecord(buffer->resident.end, c->stream));
-  buffer->resident_runs = true;
-  return AMPED_OK;
-}
-
 static amped_status compute_piece(amped_copies_cuda *c, amped_buffer_cuda *buffer,
                                   amped_kernel kernel, const amped_mttkrp_cuda_args *args) {
   AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
@@ -605,28 +593,49 @@ static amped_status compute_piece(amped_copies_cuda *c, amped_buffer_cuda *buffe
   return AMPED_OK;
 }
 
-/* Steps of a resident part and a piece, a buffer each in turn; either may be missing. */
-static amped_status run_steps(amped_copies_cuda *c, int mode, amped_kernel kernel,
-                              const amped_mttkrp_cuda_args *args, amped_mttkrp_times *times) {
-  const uint64_t nnz = c->layout.nnz[mode];
-  uint64_t k = 0;
-  while (k < nnz) {
-    amped_part_cuda part;
-    amped_buffer_cuda *buffer = &c->buffers[c->turn];
-    AMPED_TRY(finish(buffer, times));
-    AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, &part));
-    if (part.resident) {
-      AMPED_TRY(compute_resident(c, mode, &part, buffer, kernel, args));
-      k += part.count;
-      if (k >= nnz)
-        break;
-      AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, &part));
-    }
-    AMPED_TRY(fetch(c, mode, &part, buffer));
-    AMPED_TRY(compute_piece(c, buffer, kernel, args));
-    k += part.count;
-    c->turn ^= 1;
+/* The part that begins with nonzero k; an empty one behind the last. */
+static amped_status part_at(const amped_copies_cuda *c, int mode, uint64_t k,
+                            amped_part_cuda *part) {
+  *part = {};
+  return k < c->layout.nnz[mode] ? amped_layout_cuda_part(&c->layout, c->plan, mode, k, part)
+                                 : AMPED_OK;
+}
+
+static amped_status zero_outputs(const amped_copies_cuda *c, int mode,
+                                 const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
+  const amped_work_cuda *work = &c->copies[mode].work.work;
+  AMPED_CUDA(cudaMemsetAsync(args->output, 0, output_bytes, c->stream));
+  if (work->cut.outputs > 1)
+    AMPED_CUDA(cudaMemsetAsync(work->d_outputs, 0, work->cut.outputs * work->output_bytes,
+                               c->stream));
+  return AMPED_OK;
+}
+
+/* What the next buffer is used for: a resident part, then a piece. Either may be missing. The first
+ * step zeroes the output. *k is the number of nonzeros that are done with. */
+static amped_status run_step(amped_copies_cuda *c, int mode, amped_kernel kernel,
+                             const amped_mttkrp_cuda_args *args, uint64_t output_bytes, uint64_t *k,
+                             amped_mttkrp_times *times) {
+  amped_buffer_cuda *buffer = &c->buffers[c->turn];
+  amped_part_cuda part;
+  AMPED_TRY(finish(buffer, times));
+  AMPED_TRY(part_at(c, mode, *k, &part));
+  AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
+  if (*k == 0)
+    AMPED_TRY(zero_outputs(c, mode, args, output_bytes));
+  if (part.resident) {
+    AMPED_TRY(compute(c, mode, &part, c->copies[mode].d_block, kernel, args));
+    *k += part.count;
+    AMPED_TRY(part_at(c, mode, *k, &part));
   }
+  AMPED_CUDA(cudaEventRecord(buffer->resident.end, c->stream));
+  buffer->resident_runs = true;
+  if (part.count == 0)
+    return AMPED_OK;
+  AMPED_TRY(fetch(c, mode, &part, buffer));
+  AMPED_TRY(compute_piece(c, buffer, kernel, args));
+  *k += part.count;
+  c->turn ^= 1;
   return AMPED_OK;
 }
 
@@ -670,16 +679,11 @@ static amped_status finish_steps(amped_copies_cuda *c, int mode, amped_mttkrp_ti
 amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *c, int mode, amped_kernel kernel,
                                       const amped_mttkrp_cuda_args *args, uint64_t output_bytes,
                                       amped_mttkrp_times *times) {
+  uint64_t k = 0;
   memset(times, 0, sizeof *times);
-  amped_work_cuda *const work = &c->copies[mode].work.work;
-  work->turn++;
-  AMPED_CUDA(cudaEventRecord(c->clock.begin, c->stream));
-  AMPED_CUDA(cudaMemsetAsync(args->output, 0, output_bytes, c->stream));
-  if (work->cut.outputs > 1)
-    AMPED_CUDA(cudaMemsetAsync(work->d_outputs, 0, work->cut.outputs * work->output_bytes,
-                               c->stream));
-  AMPED_CUDA(cudaEventRecord(c->clock.end, c->stream));
-  AMPED_TRY(run_steps(c, mode, kernel, args, times));
-  AMPED_TRY(finish_steps(c, mode, times));
-  return clock_read(&c->clock, &times->compute_sec);
+  c->copies[mode].work.work.turn++;
+  do
+    AMPED_TRY(run_step(c, mode, kernel, args, output_bytes, &k, times));
+  while (k < c->layout.nnz[mode]);
+  return finish_steps(c, mode, times);
 }

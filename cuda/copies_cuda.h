@@ -66,7 +66,6 @@ typedef struct amped_copies_cuda {
   amped_pinned_cuda pinned; /* what is streamed */
   amped_buffer_cuda buffers[2];
   int turn; /* the buffer of the next piece */
-  amped_clock_cuda clock;
   cudaStream_t stream; /* borrowed */
   cudaStream_t transfers;
 } amped_copies_cuda;

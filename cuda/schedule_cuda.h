@@ -59,7 +59,7 @@ typedef struct amped_block_cuda {
 typedef struct amped_block_start_cuda {
   uint64_t entry; /* of the row list */
   uint64_t row;
-  bool begins; /* its row begins here */
+  uint64_t begins; /* 1 where its row begins here, else 0 */
 } amped_block_start_cuda;
 
 /* Blocks of `unit` nonzeros, the last of a segment shorter. AMPED_FAILED where there are too many. */
