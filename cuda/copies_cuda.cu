@@ -109,7 +109,7 @@ static amped_status create_copy(amped_copies_cuda *c, int mode) {
   uint64_t nnz = m->rank_nnz[plan->rank];
   uint64_t bit_bytes = aligned(amped_packing_bit_words(nnz) * sizeof(uint32_t));
   uint64_t row_bytes =
-      aligned(amped_packing_list_rows(nnz, m->rank_rows[plan->rank]) * plan->index_type);
+      aligned(amped_packing_list_rows(nnz, amped_plan_copy_rows(plan, mode)) * plan->index_type);
   copy->last_row = UINT64_MAX;
   if (c->layout.resident[mode])
     AMPED_TRY(amped_cuda_malloc(&copy->block, c->layout.copies[mode].bytes, "a tensor copy"));
@@ -240,7 +240,7 @@ static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_ru
   args.bits = copy->d_bits;
   args.rows = copy->d_rows;
   args.rows_capacity = amped_packing_list_rows(plan->modes[mode].rank_nnz[plan->rank],
-                                               plan->modes[mode].rank_rows[plan->rank]);
+                                               amped_plan_copy_rows(plan, mode));
   args.starts = copy->d_starts;
   args.ordinals = c->packer.d_ordinals;
   args.scan = c->packer.d_scan;

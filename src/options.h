@@ -43,6 +43,7 @@ typedef struct amped_options {
   uint64_t device_memory;
   bool share_gpus;
   bool read_parallel;
+  amped_placement placement;
   bool plan_only;
   amped_kernel kernel;
   int repeat; /* bench: timed passes over all modes */
