@@ -299,5 +299,7 @@ double amped_plan_imbalance(const amped_plan *plan, int mode) {
 }
 
 double amped_plan_unsplit_imbalance(const amped_plan *plan, int mode) {
+  if (plan->placement != AMPED_PLACEMENT_GREEDY)
+    return amped_plan_imbalance(plan, mode);
   return percent_of_mean(plan, plan->modes[mode].unsplit_spread);
 }

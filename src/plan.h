@@ -105,7 +105,7 @@ uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode);
 uint64_t amped_plan_factor_bytes(const amped_plan *plan);
 
 /* (max - min) / mean of the nonzeros of mode over ranks, in per cent, as in AMPED's figure 8; and
- * what it would be had GREEDY split nothing. */
+ * what it would be had GREEDY split nothing (the same where the placement is another). */
 double amped_plan_imbalance(const amped_plan *plan, int mode);
 double amped_plan_unsplit_imbalance(const amped_plan *plan, int mode);
 

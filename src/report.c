@@ -119,6 +119,35 @@ static void say_rank(const amped_run_state *run, int p, const rank_need *n) {
             n->need.device_bytes > 0 ? amped_format_bytes(b, n->need.device_bytes) : "");
 }
 
+/* In one line, how far ranks are apart in the worst mode. */
+static void say_balance(const amped_plan *plan) {
+  double imbalance = 0.0;
+  double unsplit = 0.0;
+  uint64_t splits = 0;
+  char without[64] = "";
+  if (plan->nranks == 1)
+    return;
+  for (int m = 0; m < plan->order; m++) {
+    imbalance = fmax(imbalance, amped_plan_imbalance(plan, m));
+    unsplit = fmax(unsplit, amped_plan_unsplit_imbalance(plan, m));
+    splits += plan->modes[m].split_count;
+  }
+  if (plan->placement == AMPED_PLACEMENT_GREEDY && splits > 0)
+    (void)snprintf(without, sizeof without, " (%.2f %% without splitting)", unsplit);
+  amped_say("plan: %s placement of iDps, imbalance of nonzeros at most %.2f %%%s",
+            amped_placement_names[plan->placement], imbalance, without);
+}
+
+static void say_splits(const amped_plan *plan) {
+  for (int m = 0; m < plan->order; m++) {
+    const amped_mode_plan *mode = &plan->modes[m];
+    if (mode->split_count > 0)
+      amped_say("mode %d: %" PRIu64 " of %" PRIu64 " iDps (%" PRIu64
+                " rows) split, their rows added up over ranks",
+                m, mode->split_count, mode->idp_count, mode->splits[mode->split_count].row);
+  }
+}
+
 static void say_plan(const amped_run_state *run, const amped_options *o, const rank_need *needs) {
   const amped_plan *plan = &run->plan;
   const rank_need *worst = &needs[0];
@@ -130,18 +159,13 @@ static void say_plan(const amped_run_state *run, const amped_options *o, const r
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
             amped_describe_dims(dims, plan->order, plan->dims), plan->nnz,
             sqrt(plan->norm_squared));
-  if (!o->plan_only && !amped_log_is_verbose()) {
-    double imbalance = 0.0;
-    for (int m = 0; m < plan->order; m++)
-      if (amped_plan_imbalance(plan, m) > imbalance)
-        imbalance = amped_plan_imbalance(plan, m);
-    if (plan->nranks > 1)
-      amped_say("plan: greedy placement of iDps, imbalance of nonzeros at most %.2f %%", imbalance);
-  } else {
+  say_balance(plan);
+  if (o->plan_only || amped_log_is_verbose()) {
     amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
               "bytes/rank  copy");
     for (int m = 0; m < plan->order; m++)
       say_mode(run, m, needs);
+    say_splits(plan);
     for (int p = 0; p < plan->nranks && p < LISTED_RANKS; p++)
       say_rank(run, p, &needs[p]);
     if (plan->nranks > LISTED_RANKS)
@@ -179,18 +203,21 @@ static json_t *json_plan(const amped_run_state *run, const rank_need *needs) {
       (void)json_array_append_new(resident, json_boolean(needs[p].resident >> m & 1));
     }
     (void)json_array_append_new(
-        modes,
-        json_pack("{s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "dim", (json_int_t)mode->dim, "width",
-                  (json_int_t)mode->width, "idps", (json_int_t)mode->idp_count, "block_rows",
-                  (json_int_t)mode->block_rows, "imbalance_percent", amped_plan_imbalance(plan, m),
-                  "rank_nnz", nnz, "rank_rows", rows, "resident", resident));
+        modes, json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o}", "dim",
+                         (json_int_t)mode->dim, "width", (json_int_t)mode->width, "idps",
+                         (json_int_t)mode->idp_count, "block_rows", (json_int_t)mode->block_rows,
+                         "imbalance_percent", amped_plan_imbalance(plan, m),
+                         "unsplit_imbalance_percent", amped_plan_unsplit_imbalance(plan, m),
+                         "split_idps", (json_int_t)mode->split_count, "rank_nnz", nnz, "rank_rows",
+                         rows, "resident", resident));
   }
   for (int p = 0; p < plan->nranks; p++)
     (void)json_array_append_new(
         ranks, json_pack("{s:I, s:I}", "device_bytes", (json_int_t)needs[p].need.device_bytes,
                          "host_bytes", (json_int_t)needs[p].need.host_bytes));
-  return json_pack("{s:s, s:I, s:f, s:I, s:o, s:o}", "event", "plan", "nnz", (json_int_t)plan->nnz,
-                   "norm", sqrt(plan->norm_squared), "bytes_per_nonzero",
+  return json_pack("{s:s, s:s, s:I, s:f, s:I, s:o, s:o}", "event", "plan", "placement",
+                   amped_placement_names[plan->placement], "nnz", (json_int_t)plan->nnz, "norm",
+                   sqrt(plan->norm_squared), "bytes_per_nonzero",
                    (json_int_t)amped_plan_nonzero_bytes(plan), "modes", modes, "ranks", ranks);
 }
 

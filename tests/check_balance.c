@@ -277,8 +277,8 @@ START_TEST(block_leaves_no_rank_out) {
 
 /* --- tables of real size -----------------------------------------------------------------------*/
 
-/* Overhead of computing below 1 %, rows near even; by how much nonzeros are apart without splits.
- */
+/* Overhead of computing below 1 %, rows near even. Says what splitting brought, and returns by how
+ * much nonzeros are apart without it. */
 static double stays_even(const char *what, const uint64_t *counts, uint64_t n, int nranks) {
   amped_balance b;
   check_ok(amped_balance_create(&b, AMPED_PLACEMENT_GREEDY, counts, n, nranks,
@@ -286,13 +286,17 @@ static double stays_even(const char *what, const uint64_t *counts, uint64_t n, i
   loads l = loads_of(&b, counts, n, nranks);
   double mean = (double)l.total / nranks;
   double percent = 100.0 * (double)spread_of(&l, nranks) / mean;
+  double unsplit = 100.0 * (double)l.unsplit_spread / mean;
+  if (nranks == 4)
+    printf("%s, %" PRIu64 " iDps: %.3f %% apart, unsplit %.3f %%, %" PRIu64 " split\n", what, n,
+           percent, unsplit, l.splits);
   if (!(percent < 1.0))
     ck_abort_msg("%s on %d ranks: %.3f %% apart", what, nranks, percent);
   for (int p = 0; p < nranks; p++)
     if (l.idps[p] > amped_balance_limit(n, nranks))
       ck_abort_msg("%s on %d ranks: %" PRIu64 " iDps on one", what, nranks, l.idps[p]);
   amped_balance_free(&b);
-  return 100.0 * (double)l.unsplit_spread / mean;
+  return unsplit;
 }
 
 /* A number near `mean`, as often as not below: Poisson's spread. */
@@ -385,6 +389,9 @@ START_TEST(zipf_stays_even_scattered_and_not) {
       for (int scattered = 0; scattered < 2; scattered++) {
         uint64_t dim = 50000 * width;
         double sum = 0.0;
+        char what[64];
+        (void)snprintf(what, sizeof what, "Zipf %.1f, width %" PRIu64 "%s", exponents[e], width,
+                       scattered ? ", scattered" : "");
         memset(counts, 0, sizeof counts);
         for (uint64_t i = 0; i < dim; i++)
           sum += pow((double)(i + 1), -exponents[e]);
@@ -393,7 +400,7 @@ START_TEST(zipf_stays_even_scattered_and_not) {
           counts[at / width] += drawn(1e9 / sum * pow((double)(i + 1), -exponents[e]), e, i);
         }
         for (int nranks = 2; nranks <= 64; nranks *= 2)
-          (void)stays_even("Zipf", counts, 50000, nranks);
+          (void)stays_even(what, counts, 50000, nranks);
       }
 }
 
