@@ -276,7 +276,8 @@ amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {
   const amped_comm *comm = &run->comm;
   amped_status status = AMPED_OK;
   /* MTTKRP's spread over ranks is the balance; waiting for the slowest shows in solve (which holds
-   * the sum of grams), so maxima do not add up to the total. */
+   * the sum of grams), or in exchange where iDps are split; so maxima do not add up to the total.
+   */
   amped_spread mttkrp = amped_comm_spread(comm, s->times.mttkrp);
   amped_spread solve = amped_comm_spread(comm, s->times.solve);
   amped_spread exchange = amped_comm_spread(comm, s->times.exchange);

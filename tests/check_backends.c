@@ -276,12 +276,14 @@ START_TEST(dense_work_of_every_width) {
 
 /* --- split iDps --------------------------------------------------------------------------------*/
 
-/* A third of the nonzeros in row 0 of mode 0, half in row 0 of the last; mode 1 has three rows. */
+/* Three fifths of the nonzeros in row 0 of mode 0, half in row 0 of the last; mode 1 has three
+ * rows. */
 static void split_problem(problem *p, int ncomps, amped_vtype type) {
   static const uint64_t dims[] = {70001, 3, 300, 41};
   problem_create(p, 4, dims, 20000, ncomps, type);
-  for (uint64_t k = 0; k < p->t.nnz; k += 3)
-    p->t.indices[0][k] = 0;
+  for (uint64_t k = 0; k < p->t.nnz; k++)
+    if (k % 5 < 3)
+      p->t.indices[0][k] = 0;
   check_ok(amped_sptensor_sort(&p->t, 0));
   amped_partition_free(&p->info.partitions[0]);
   check_ok(amped_partition_create(&p->info.partitions[0], dims[0], p->t.indices[0], p->t.nnz));
