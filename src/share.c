@@ -45,48 +45,73 @@ void amped_share_count(const amped_plan *plan, int mode, amped_share_cursor *cur
   }
 }
 
+/* The arrays of a wire form in their order: modes, and info->order for the values. */
+static void order_arrays(const amped_tensor_info *info, int *arrays, uint64_t *bytes) {
+  int n = 0;
+  for (uint64_t size = 8; size > 0; size /= 2)
+    for (int a = 0; a <= info->order; a++) {
+      uint64_t own = a == info->order ? (uint64_t)info->value_type : (uint64_t)info->index_types[a];
+      if (own == size) {
+        bytes[n] = size;
+        arrays[n++] = a;
+      }
+    }
+}
+
+/* Copy one array of a slab to the ranks' wire forms, and step over the slab. */
+static void pack_array(const amped_plan *plan, int mode, amped_share_cursor *cursor, uint64_t count,
+                       const char *from, uint64_t bytes, char **to) {
+  for (uint64_t left = count; left > 0;) {
+    int rank = NOBODY;
+    uint64_t n = step(plan, &plan->modes[mode], cursor, left, &rank);
+    if (rank != NOBODY && to[rank] != NULL) {
+      memcpy(to[rank], from, n * bytes);
+      to[rank] += n * bytes;
+    }
+    from += n * bytes;
+    left -= n;
+  }
+}
+
 void amped_share_pack(const amped_tensor_info *info, const amped_plan *plan, int mode,
                       amped_share_cursor *cursor, const amped_slab *slab, const uint64_t *counts,
                       char *const *wire) {
   const amped_share_cursor begin = *cursor;
-  /* One array of the slab at a time, so that it streams through the cache. */
+  int arrays[AMPED_MAX_ORDER + 1];
+  uint64_t bytes[AMPED_MAX_ORDER + 1];
   uint64_t before = 0; /* bytes of one nonzero in the arrays before this one */
+  order_arrays(info, arrays, bytes);
+  /* One array of the slab at a time, so that it streams through the cache. */
   for (int a = 0; a <= info->order; a++) {
-    bool last = a == info->order;
-    uint64_t bytes = last ? (uint64_t)info->value_type : (uint64_t)info->index_types[a];
-    const char *from = last ? slab->values : slab->indices[a];
+    const void *from = arrays[a] == info->order ? slab->values : slab->indices[arrays[a]];
     char *to[plan->nranks];
     for (int p = 0; p < plan->nranks; p++)
       to[p] = wire[p] != NULL ? wire[p] + counts[p] * before : NULL;
     *cursor = begin;
-    for (uint64_t left = slab->count; left > 0;) {
-      int rank = NOBODY;
-      uint64_t n = step(plan, &plan->modes[mode], cursor, left, &rank);
-      if (rank != NOBODY && to[rank] != NULL) {
-        memcpy(to[rank], from, n * bytes);
-        to[rank] += n * bytes;
-      }
-      from += n * bytes;
-      left -= n;
-    }
-    before += bytes;
+    pack_array(plan, mode, cursor, slab->count, from, bytes[a], to);
+    before += bytes[a];
   }
 }
 
-/* The index of nonzero k in mode a, from the wire form. */
+/* Where the arrays of a wire form begin. */
 typedef struct wire_view {
   const char *indices[AMPED_MAX_ORDER];
   const char *values;
 } wire_view;
 
 static wire_view view_of(const amped_tensor_info *info, const char *wire, uint64_t count) {
+  int arrays[AMPED_MAX_ORDER + 1];
+  uint64_t bytes[AMPED_MAX_ORDER + 1];
   wire_view v;
   memset(&v, 0, sizeof v);
-  for (int m = 0; m < info->order; m++) {
-    v.indices[m] = wire;
-    wire += count * info->index_types[m];
+  order_arrays(info, arrays, bytes);
+  for (int a = 0; a <= info->order; a++) {
+    if (arrays[a] == info->order)
+      v.values = wire;
+    else
+      v.indices[arrays[a]] = wire;
+    wire += count * bytes[a];
   }
-  v.values = wire;
   return v;
 }
 

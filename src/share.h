@@ -1,7 +1,8 @@
 /* Share: the part of a slab that belongs to one rank, as it travels to that rank.
  *
- * Wire form of `count` nonzeros: the index array of every mode (info->index_types), then the values
- * (info->value_type), each directly behind the other, in the order of the copy. Which nonzeros of a
+ * Wire form of `count` nonzeros: the index array of every mode (info->index_types) and the values
+ * (info->value_type), each directly behind the other, those of larger elements first, so that all
+ * are aligned where the first is; nonzeros are in the order of the copy. Which nonzeros of a
  * slab a rank gets follows from the plan alone, so sender and receiver both know the count. */
 #ifndef AMPED_SHARE_H
 #define AMPED_SHARE_H
