@@ -185,14 +185,21 @@ static amped_status mttkrp(amped_context *ctx, int mode, amped_mttkrp_times *tim
   args.output = ctx->d_output;
   args.stream = ctx->stream;
   return amped_copies_cuda_mttkrp(&ctx->copies, mode, ctx->options.kernel, &args,
-                                  plan->modes[mode].block_rows * row_bytes(plan), times);
+                                  plan->modes[mode].output_rows * row_bytes(plan), times);
 }
 
 static amped_status get_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
                                double *rows) {
-  assert(row + count <= ctx->plan->modes[mode].block_rows);
+  assert(row + count <= ctx->plan->modes[mode].output_rows);
   (void)mode;
   return amped_dense_cuda_get(&ctx->dense, row_at(ctx->d_output, ctx->plan, row), count, rows);
+}
+
+static amped_status put_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
+                               const double *rows) {
+  assert(row + count <= ctx->plan->modes[mode].output_rows);
+  (void)mode;
+  return amped_dense_cuda_put(&ctx->dense, row_at(ctx->d_output, ctx->plan, row), count, rows);
 }
 
 static amped_status solve(amped_context *ctx, int mode, const double *p) {
@@ -299,6 +306,7 @@ const amped_backend amped_backend_cuda = {
     .get_rows = get_rows,
     .mttkrp = mttkrp,
     .get_output = get_output,
+    .put_output = put_output,
     .solve = solve,
     .gram = gram,
     .inner = inner,

@@ -148,7 +148,7 @@ static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tile
   const uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
   const uint64_t bit_bytes = aligned(amped_packing_bit_words(room) * sizeof(uint32_t));
   copy->last_row = UINT64_MAX;
-  copy->rows_capacity = amped_tiles_cuda_list_rows(tiles, nnz, m->rank_rows[plan->rank]);
+  copy->rows_capacity = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
   AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));
   if (c->layout.plain || nnz == 0)
     return AMPED_OK;

@@ -138,7 +138,7 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t nnz = m->rank_nnz[plan->rank];
   uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
-  uint64_t rows = amped_tiles_cuda_list_rows(tiles, nnz, m->rank_rows[plan->rank]);
+  uint64_t rows = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
   uint64_t segments = tiles->count > 1 ? tiles->count : 2 * pieces + 1;
   return amped_packing_bit_words(room) * sizeof(uint32_t) + rows * plan->index_type +
          amped_packing_runs(&m->packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +

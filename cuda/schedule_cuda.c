@@ -19,7 +19,7 @@ static unsigned lanes_for(uint64_t vectors) {
 
 /* Outputs so many that as many tiles are `enough` nonzeros, as far as memory for them is small. */
 static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uint64_t enough) {
-  uint64_t bytes = plan->modes[mode].block_rows * plan->ld * plan->value_type;
+  uint64_t bytes = plan->modes[mode].output_rows * plan->ld * plan->value_type;
   uint64_t outputs = amped_ceil_div(enough, tile > 0 ? tile : 1);
   uint64_t most = bytes < MOST_OUTPUT_BYTES ? MOST_OUTPUT_BYTES / (bytes > 0 ? bytes : 1) : 1;
   return outputs < most ? outputs : most;
@@ -49,7 +49,7 @@ uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t se
   uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
   amped_schedule_cuda_shape(&cut, plan, mode, nnz / segments, tiled, multiprocessors);
   uint64_t blocks = amped_ceil_div(nnz, cut.unit) + segments;
-  uint64_t outputs = cut.outputs > 1 ? cut.outputs * plan->modes[mode].block_rows : 0;
+  uint64_t outputs = cut.outputs > 1 ? cut.outputs * plan->modes[mode].output_rows : 0;
   return (blocks + outputs) * plan->ld * plan->value_type +
          blocks * (sizeof(amped_block_cuda) + 2 * cut.columns * sizeof(uint32_t)) +
          sizeof(uint32_t);

@@ -387,29 +387,36 @@ static amped_status make_range(loader *l, uint64_t low, int free_bits, uint64_t 
   return status;
 }
 
+/* The context of amped_synthetic_counter is the stream. */
+static amped_status count_on_stream(void *stream, const amped_synthetic *t, int mode,
+                                    uint64_t width, uint64_t first, uint64_t count,
+                                    uint64_t *idp_nnz) {
+  return amped_synthetic_cuda_count(t, mode, width, first, count, idp_nnz, nullptr,
+                                    (cudaStream_t)stream);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
-/* Copies of the plan's tables, every one aligned for uint64_t. */
+/* Copies of the plan's tables: positions of every mode, rows of the output mode. */
 static amped_status upload_tables(loader *l) {
   const amped_plan *plan = l->plan;
-  uint64_t bytes = 0;
+  const amped_mode_plan *out = &plan->modes[l->share.mode];
+  uint64_t entries = out->idp_count;
   for (int m = 0; m < plan->order; m++)
-    bytes += plan->modes[m].idp_count * 2 * sizeof(uint64_t);
-  AMPED_TRY(amped_cuda_malloc(&l->d_tables, bytes, "the plan's tables"));
+    entries += plan->modes[m].idp_count;
+  AMPED_TRY(amped_cuda_malloc(&l->d_tables, entries * sizeof(uint64_t), "the plan's tables"));
   uint64_t *at = (uint64_t *)l->d_tables;
   for (int m = 0; m < plan->order; m++) {
     const amped_mode_plan *mode = &plan->modes[m];
-    uint64_t *position = at;
-    int *owner = (int *)(at + mode->idp_count);
-    AMPED_CUDA(cudaMemcpyAsync(position, mode->position, mode->idp_count * sizeof *position,
+    AMPED_CUDA(cudaMemcpyAsync(at, mode->position, mode->idp_count * sizeof *at,
                                cudaMemcpyHostToDevice, l->stream));
-    AMPED_CUDA(cudaMemcpyAsync(owner, mode->owner, mode->idp_count * sizeof *owner,
-                               cudaMemcpyHostToDevice, l->stream));
-    l->share.modes[m].position = position;
-    l->share.modes[m].owner = owner;
-    at += 2 * mode->idp_count;
+    l->share.modes[m].position = at;
+    at += mode->idp_count;
   }
+  AMPED_CUDA(cudaMemcpyAsync(at, out->row, out->idp_count * sizeof *at, cudaMemcpyHostToDevice,
+                             l->stream));
+  l->share.rows = at;
   AMPED_TRY(amped_cuda_malloc(&l->d_share, sizeof l->share, "the plan's tables"));
   AMPED_CUDA(
       cudaMemcpyAsync(l->d_share, &l->share, sizeof l->share, cudaMemcpyHostToDevice, l->stream));
@@ -499,7 +506,7 @@ amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_pla
   l.plan = plan;
   l.copies = copies;
   l.stream = stream;
-  amped_synthetic_share_make(&l.share, t, plan, mode);
+  AMPED_GO(done, amped_synthetic_share_make(&l.share, t, plan, mode, count_on_stream, stream));
   AMPED_GO(done, upload_tables(&l));
   AMPED_GO(done, set_capacity(&l, nnz, scratch_bytes));
   AMPED_GO(done, allocate(&l));

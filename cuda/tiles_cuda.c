@@ -58,7 +58,7 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
 static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, double cache) {
   const amped_mode_plan *m = &plan->modes[mode];
   double nnz = (double)m->rank_nnz[plan->rank];
-  double rows = (double)m->rank_rows[plan->rank] * (double)t->count;
+  double rows = (double)amped_plan_copy_rows(plan, mode) * (double)t->count;
   double bytes = (double)row_bytes(plan);
   double table = table_bytes(plan, mode, t->input);
   double tile = bytes * (double)t->rows;
@@ -92,7 +92,7 @@ static void choose_small(amped_tiles_cuda *best, const amped_plan *plan, int mod
     double popular = effective_rows(plan, input_mode(mode, input)) * (double)row_bytes(plan);
     set_tiles(&t, plan, mode, input, L1_TILE_BYTES);
     double uses = nnz / (double)plan->modes[input_mode(mode, input)].positions / multiprocessors;
-    double length = nnz / (double)t.count / (double)m->rank_rows[plan->rank];
+    double length = nnz / (double)t.count / (double)amped_plan_copy_rows(plan, mode);
     if (t.count > 1 && popular > L1_POPULAR_BYTES && uses >= L1_LEAST_USES &&
         length >= L1_LEAST_LENGTH && (best->count == 1 || t.count < best->count))
       *best = t;

@@ -3,9 +3,9 @@
  * One table of functions a backend, found by name; algorithms call through it and hold no
  * `if (gpu)`. A context holds this rank's nonzeros of every mode's copy, all factors (whole, in
  * position order, plan->ld elements a row, plan->value_type), and one MTTKRP result ("output":
- * block_rows rows, the rank's own, same row layout). No function communicates. Every function
- * has finished its work when it returns, and reports failure through status.h. Padding rows and
- * padding columns (ncomps .. ld-1) stay zero.
+ * output_rows rows, the rank's own block, then its guest rows, same row layout). No function
+ * communicates. Every function has finished its work when it returns, and reports failure through
+ * status.h. Padding rows and padding columns (ncomps .. ld-1) stay zero.
  *
  * The twins of a function (backend_cpu.c, ../cuda/backend_cuda.c) share this contract and one test,
  * tests/check_backends.c. */
@@ -38,7 +38,7 @@ typedef struct amped_backend_options {
                           cost model says, UINT64_MAX never */
 } amped_backend_options;
 
-/* A run of nonzeros of one copy, translated: position of the output row within the rank's block,
+/* A run of nonzeros of one copy, translated: row of the rank's MTTKRP result (plan's row),
  * positions in the input factors (input modes in ascending order), values. Host memory,
  * plan->index_type and plan->value_type; inputs has order-1 arrays. */
 typedef struct amped_run {
@@ -101,11 +101,13 @@ typedef struct amped_backend {
   amped_status (*get_rows)(amped_context *ctx, int mode, uint64_t position, uint64_t count,
                            double *rows);
 
-  /* output = MTTKRP of mode over this rank's nonzeros, for its own rows. */
+  /* output = MTTKRP of mode over this rank's nonzeros. */
   amped_status (*mttkrp)(amped_context *ctx, int mode, amped_mttkrp_times *times);
-  /* Copy rows of the output (position within the block) to count x ncomps doubles. */
+  /* count rows of the output, to and from count x ncomps doubles. */
   amped_status (*get_output)(amped_context *ctx, int mode, uint64_t row, uint64_t count,
                              double *rows);
+  amped_status (*put_output)(amped_context *ctx, int mode, uint64_t row, uint64_t count,
+                             const double *rows);
   /* Own rows of mode's factor = output * p, p ncomps x ncomps doubles, symmetric; products are
    * accumulated in double. */
   amped_status (*solve)(amped_context *ctx, int mode, const double *p);

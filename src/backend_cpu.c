@@ -247,7 +247,7 @@ static amped_status cpu_mttkrp(amped_context *ctx, int mode, amped_mttkrp_times 
       m.factors[input++] = ctx->factors[a].rows;
     }
   m.dictionary = ctx->codebook;
-  m.rows = plan->modes[mode].block_rows;
+  m.rows = plan->modes[mode].output_rows;
   m.ld = plan->ld;
   m.fixup = ctx->fixup;
   m.out = ctx->output.rows;
@@ -261,6 +261,13 @@ static amped_status cpu_get_output(amped_context *ctx, int mode, uint64_t row, u
                                    double *rows) {
   (void)mode;
   rows_to_double(ctx->plan, &ctx->output, row, count, rows);
+  return AMPED_OK;
+}
+
+static amped_status cpu_put_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
+                                   const double *rows) {
+  (void)mode;
+  rows_from_double(ctx->plan, &ctx->output, row, count, rows);
   return AMPED_OK;
 }
 
@@ -427,6 +434,7 @@ const amped_backend amped_backend_cpu = {
     .get_rows = cpu_get_rows,
     .mttkrp = cpu_mttkrp,
     .get_output = cpu_get_output,
+    .put_output = cpu_put_output,
     .solve = cpu_solve,
     .gram = cpu_gram,
     .inner = cpu_inner,

@@ -98,12 +98,12 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
 /* The options that determine a result, as JSON text (free() by the caller). */
 static char *options_text(const amped_run_state *run, const amped_options *o) {
   const char *init = o->init != NULL ? o->init : "random";
-  json_t *object =
-      json_pack("{s:i, s:I, s:f, s:o, s:o, s:s, s:s, s:i, s:s}", "rank", o->ncomps, "iters",
-                (json_int_t)o->iters, "tol", o->tol, "seed", amped_json_count(o->seed), "init",
-                amped_json_text(init, strlen(init)), "backend", run->backend->name, "precision",
-                amped_vtype_name(o->precision), "nranks", run->comm.nranks, "read",
-                o->read_parallel ? "parallel" : "root");
+  json_t *object = json_pack(
+      "{s:i, s:I, s:f, s:o, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", o->ncomps, "iters",
+      (json_int_t)o->iters, "tol", o->tol, "seed", amped_json_count(o->seed), "init",
+      amped_json_text(init, strlen(init)), "backend", run->backend->name, "precision",
+      amped_vtype_name(o->precision), "nranks", run->comm.nranks, "read",
+      o->read_parallel ? "parallel" : "root", "placement", amped_placement_names[o->placement]);
   char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
   json_decref(object);
   return text;

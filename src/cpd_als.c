@@ -89,6 +89,9 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
   a->times.copy += t.copy_sec;
   double computed = amped_time();
   a->times.mttkrp += computed - began;
+  amped_exchange_partial(run->exchange, mode);
+  double whole = amped_time();
+  a->times.exchange += whole - computed;
 
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
   must(a, amped_inverse(plan->ncomps, a->v, a->p, &a->result->truncated));
@@ -102,7 +105,7 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
   sum_gram(a, mode);
   normalise(a, mode);
   double solved = amped_time();
-  a->times.solve += solved - computed;
+  a->times.solve += solved - whole;
 
   amped_exchange_rows(run->exchange, mode);
   a->times.exchange += amped_time() - solved;

@@ -1,9 +1,9 @@
 /* CP decomposition by alternating least squares: Kolda & Bader 2009, figure 3.3.
  *
- * For each mode: MTTKRP of own rows; times the inverse of the Hadamard product of the other modes'
- * grams; gram of the result, summed over ranks; columns to unit length, lengths to weights;
- * exchange of rows. After the last mode the fit 1 - |X - M| / |X| follows from the last MTTKRP and
- * the grams, in double, without forming M. */
+ * For each mode: MTTKRP of own rows, made whole where iDps are split; times the inverse of the
+ * Hadamard product of the other modes' grams; gram of the result, summed over ranks; columns to
+ * unit length, lengths to weights; exchange of rows. After the last mode the fit 1 - |X - M| / |X|
+ * follows from the last MTTKRP and the grams, in double, without forming M. */
 #ifndef AMPED_CPD_ALS_H
 #define AMPED_CPD_ALS_H
 

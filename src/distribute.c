@@ -29,6 +29,7 @@ typedef struct job {
   MPI_Request *requests[2]; /* [nranks] */
   char **targets;           /* [nranks] into wire */
   uint64_t *counts;         /* [nranks] */
+  uint64_t *left;           /* [nranks] */
   /* of the copy in hand */
   int mode;
   uint64_t offset; /* own nonzeros stored so far */
@@ -82,6 +83,7 @@ static amped_status allocate(job *j, bool parallel) {
   }
   AMPED_TRY(amped_calloc(&j->targets, nranks, sizeof *j->targets, "the shares in transit"));
   AMPED_TRY(amped_calloc(&j->counts, nranks, sizeof *j->counts, "the shares in transit"));
+  AMPED_TRY(amped_calloc(&j->left, nranks, sizeof *j->left, "the shares in transit"));
   return allocate_buffers(j);
 }
 
@@ -97,6 +99,7 @@ static void release(job *j) {
   }
   amped_free(j->targets);
   amped_free(j->counts);
+  amped_free(j->left);
 }
 
 /* Translate own nonzeros in wire form and give them to the backend. */
@@ -127,6 +130,7 @@ static amped_status scatter_slab(job *j, const amped_slab *slab, int set,
   for (int p = 0; p < j->comm->nranks; p++) {
     j->targets[p] = at;
     at += j->counts[p] * j->wire_bytes;
+    j->progress += j->counts[p];
   }
   wait_all(j, set);
   amped_share_pack(j->info, j->plan, j->mode, cursor, slab, j->counts, j->targets);
@@ -135,52 +139,109 @@ static amped_status scatter_slab(job *j, const amped_slab *slab, int set,
       AMPED_MPI(j->comm,
                 MPI_Isend(j->targets[p], amped_comm_count(j->comm, j->counts[p] * j->wire_bytes),
                           MPI_BYTE, p, TAG_SHARE, j->comm->mpi, &j->requests[set][p]));
+  amped_progress_update(j->progress);
   return store(j, j->targets[0], j->counts[0]);
 }
 
+/* Any rank: store its own part of one slab. */
+static amped_status keep_slab(job *j, const amped_slab *slab, amped_share_cursor *cursor) {
+  amped_share_cursor ahead = *cursor;
+  amped_share_count(j->plan, j->mode, &ahead, slab->count, j->counts);
+  memset(j->targets, 0, (size_t)j->comm->nranks * sizeof *j->targets);
+  j->targets[j->comm->rank] = j->wire[0];
+  amped_share_pack(j->info, j->plan, j->mode, cursor, slab, j->counts, j->targets);
+  j->progress += j->counts[j->comm->rank] * (uint64_t)j->comm->nranks; /* others do as much */
+  amped_progress_update(j->progress);
+  return store(j, j->wire[0], j->counts[j->comm->rank]);
+}
+
+/* Is there another slab in the walk, or another walk? Then the cursor stands before it, and *count
+ * is its nonzeros. */
+static bool next_slab(const job *j, amped_share_cursor *cursor, uint64_t *count) {
+  uint64_t nnz = j->info->nnz;
+  if (cursor->passed == nnz && !cursor->guests && j->plan->modes[j->mode].split_count > 0)
+    *cursor = (amped_share_cursor){.guests = true};
+  *count = nnz - cursor->passed < AMPED_SLAB_NNZ ? nnz - cursor->passed : AMPED_SLAB_NNZ;
+  return *count > 0;
+}
+
 /* Rank 0: tell every rank that still waits for nonzeros that none will come. */
-static void send_failure(job *j, amped_share_cursor cursor, uint64_t first) {
+static void send_failure(job *j, amped_share_cursor cursor) {
   static const char failed = 0;
-  uint64_t left = j->info->nnz - first;
-  if (left == 0)
-    return;
-  amped_share_count(j->plan, j->mode, &cursor, left, j->counts);
+  uint64_t count = 0;
+  memset(j->left, 0, (size_t)j->comm->nranks * sizeof *j->left);
+  while (next_slab(j, &cursor, &count)) {
+    amped_share_count(j->plan, j->mode, &cursor, count, j->counts);
+    for (int p = 0; p < j->comm->nranks; p++)
+      j->left[p] += j->counts[p];
+  }
   for (int p = 1; p < j->comm->nranks; p++)
-    if (j->counts[p] > 0)
+    if (j->left[p] > 0)
       AMPED_MPI(j->comm, MPI_Send(&failed, FAILED_BYTES, MPI_BYTE, p, TAG_SHARE, j->comm->mpi));
 }
 
-static amped_status scatter(job *j) {
+/* Mark the slabs of a walk that hold nonzeros of this rank, or of any. */
+static amped_status find_slabs(job *j, bool guests, bool own, bool **wanted) {
+  amped_share_cursor cursor = {.guests = guests};
+  uint64_t count = 0;
+  AMPED_TRY(amped_calloc(wanted, amped_ceil_div(j->info->nnz, AMPED_SLAB_NNZ), sizeof **wanted,
+                         "the list of slabs"));
+  for (uint64_t n = 0; next_slab(j, &cursor, &count) && cursor.guests == guests; n++) {
+    amped_share_count(j->plan, j->mode, &cursor, count, j->counts);
+    for (int p = 0; p < j->comm->nranks; p++)
+      if (j->counts[p] > 0 && (!own || p == j->comm->rank))
+        (*wanted)[n] = true;
+  }
+  return AMPED_OK;
+}
+
+/* Read the slabs of the cursor's walk; send their nonzeros to all ranks, or keep what is this
+ * rank's own. After a failure the cursor stands behind what was sent. */
+static amped_status read_walk(job *j, bool own, amped_share_cursor *cursor) {
   amped_slab_ring *ring = NULL;
   const amped_slab *slab = NULL;
-  amped_share_cursor cursor = {0, 0};
-  uint64_t sent = 0;
-  amped_status status = amped_slab_ring_open(j->source, j->mode, NULL, &ring);
-  for (int set = 0; status == AMPED_OK; set = 1 - set) {
-    status = amped_slab_ring_next(ring, &slab);
-    if (status != AMPED_OK || slab == NULL)
+  bool *wanted = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, find_slabs(j, cursor->guests, own, &wanted));
+  AMPED_GO(done, amped_slab_ring_open(j->source, j->mode, wanted, &ring));
+  for (int set = 0;; set = 1 - set) {
+    AMPED_GO(done, amped_slab_ring_next(ring, &slab));
+    uint64_t next = slab != NULL ? slab->first : j->info->nnz;
+    if (next > cursor->passed) /* slabs left out */
+      amped_share_count(j->plan, j->mode, cursor, next - cursor->passed, j->counts);
+    if (slab == NULL)
       break;
-    sent = slab->first + slab->count;
-    status = scatter_slab(j, slab, set, &cursor);
-    j->progress += slab->count;
-    amped_progress_update(j->progress);
+    AMPED_GO(done, own ? keep_slab(j, slab, cursor) : scatter_slab(j, slab, set, cursor));
   }
+done:
+  amped_slab_ring_close(ring);
+  amped_free(wanted);
+  return status;
+}
+
+/* Both walks over a copy. */
+static amped_status read_copy(job *j, bool own) {
+  amped_share_cursor cursor = {.guests = false};
+  amped_status status = read_walk(j, own, &cursor);
+  if (status == AMPED_OK && j->plan->modes[j->mode].split_count > 0) {
+    cursor = (amped_share_cursor){.guests = true};
+    status = read_walk(j, own, &cursor);
+  }
+  if (own)
+    return status;
   wait_all(j, 0);
   wait_all(j, 1);
-  send_failure(j, cursor, sent);
-  amped_slab_ring_close(ring);
+  send_failure(j, cursor);
   return status;
 }
 
 /* Post the receive of the next slab that holds own nonzeros; *count is 0 where there is none. */
-static void post(job *j, int set, amped_share_cursor *cursor, uint64_t *first, uint64_t *count) {
-  uint64_t nnz = j->info->nnz;
+static void post(job *j, int set, amped_share_cursor *cursor, uint64_t *count) {
+  uint64_t n = 0;
   *count = 0;
-  while (*first < nnz && *count == 0) {
-    uint64_t n = nnz - *first < AMPED_SLAB_NNZ ? nnz - *first : AMPED_SLAB_NNZ;
+  while (*count == 0 && next_slab(j, cursor, &n)) {
     amped_share_count(j->plan, j->mode, cursor, n, j->counts);
     *count = j->counts[j->comm->rank];
-    *first += n;
   }
   if (*count > 0)
     AMPED_MPI(j->comm, MPI_Irecv(j->wire[set], amped_comm_count(j->comm, *count * j->wire_bytes),
@@ -191,15 +252,14 @@ static void post(job *j, int set, amped_share_cursor *cursor, uint64_t *first, u
  * rank's own lets it receive on, so that rank 0 is not left waiting. */
 static amped_status receive(job *j) {
   amped_status status = AMPED_OK;
-  amped_share_cursor cursor = {0, 0};
-  uint64_t first = 0;
+  amped_share_cursor cursor = {.guests = false};
   uint64_t counts[2] = {0, 0};
   int set = 0;
-  post(j, set, &cursor, &first, &counts[set]);
+  post(j, set, &cursor, &counts[set]);
   while (counts[set] > 0) {
     MPI_Status got;
     int bytes = 0;
-    post(j, 1 - set, &cursor, &first, &counts[1 - set]);
+    post(j, 1 - set, &cursor, &counts[1 - set]);
     AMPED_MPI(j->comm, MPI_Wait(&j->requests[set][0], &got));
     AMPED_MPI(j->comm, MPI_Get_count(&got, MPI_BYTE, &bytes));
     if ((uint64_t)bytes != counts[set] * j->wire_bytes) {
@@ -216,61 +276,15 @@ static amped_status receive(job *j) {
   return status;
 }
 
-/* Mark the slabs that hold nonzeros of this rank. */
-static amped_status find_own_slabs(job *j, bool **wanted) {
-  amped_share_cursor cursor = {0, 0};
-  uint64_t nnz = j->info->nnz;
-  AMPED_TRY(amped_calloc(wanted, amped_ceil_div(nnz, AMPED_SLAB_NNZ), sizeof **wanted,
-                         "the list of slabs"));
-  for (uint64_t first = 0, n = 0; first < nnz; first += AMPED_SLAB_NNZ, n++) {
-    amped_share_count(j->plan, j->mode, &cursor,
-                      nnz - first < AMPED_SLAB_NNZ ? nnz - first : AMPED_SLAB_NNZ, j->counts);
-    (*wanted)[n] = j->counts[j->comm->rank] > 0;
-  }
-  return AMPED_OK;
-}
-
-static amped_status read_own(job *j) {
-  amped_slab_ring *ring = NULL;
-  const amped_slab *slab = NULL;
-  bool *wanted = NULL;
-  amped_share_cursor cursor = {0, 0};
-  amped_share_cursor ahead = {0, 0};
-  uint64_t at = 0;
-  amped_status status = AMPED_OK;
-  memset(j->targets, 0, (size_t)j->comm->nranks * sizeof *j->targets);
-  j->targets[j->comm->rank] = j->wire[0];
-  AMPED_GO(done, find_own_slabs(j, &wanted));
-  AMPED_GO(done, amped_slab_ring_open(j->source, j->mode, wanted, &ring));
-  for (;;) {
-    AMPED_GO(done, amped_slab_ring_next(ring, &slab));
-    if (slab == NULL)
-      break;
-    if (slab->first > at) /* slabs left out */
-      amped_share_count(j->plan, j->mode, &cursor, slab->first - at, j->counts);
-    ahead = cursor;
-    amped_share_count(j->plan, j->mode, &ahead, slab->count, j->counts);
-    amped_share_pack(j->info, j->plan, j->mode, &cursor, slab, j->counts, j->targets);
-    at = slab->first + slab->count;
-    AMPED_GO(done, store(j, j->wire[0], j->counts[j->comm->rank]));
-    amped_progress_update(j->progress + at);
-  }
-  j->progress += j->info->nnz;
-done:
-  amped_slab_ring_close(ring);
-  amped_free(wanted);
-  return status;
-}
-
 static amped_status distribute_mode(job *j, int mode, bool parallel) {
   amped_status status = AMPED_OK;
   j->mode = mode;
   j->offset = 0;
   j->hash = 0;
-  if (parallel)
-    status = read_own(j);
+  if (parallel || j->comm->rank == 0)
+    status = read_copy(j, parallel);
   else
-    status = j->comm->rank == 0 ? scatter(j) : receive(j);
+    status = receive(j);
   if (status == AMPED_OK)
     status = j->backend->loaded(j->ctx, mode);
   AMPED_TRY(amped_comm_agree(j->comm, status));

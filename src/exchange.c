@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "partial.h"
 
 /* Bytes that pass through the host at a time, all ranks together. */
 #define STAGE_BYTES (UINT64_C(64) << 20)
@@ -20,6 +21,7 @@ struct amped_exchange {
   int *displs;        /* [nranks] */
   MPI_Datatype row;   /* ld elements */
   MPI_Datatype group; /* AMPED_ROW_GROUP rows */
+  amped_partial *partial;
 };
 
 static uint64_t row_bytes(const amped_plan *plan) {
@@ -42,11 +44,16 @@ static uint64_t rows_at_a_time(const amped_plan *plan) {
   return fit < most ? fit : most;
 }
 
-uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *backend,
-                                   const amped_plan *plan) {
+static uint64_t stage_bytes(const amped_comm *comm, const amped_backend *backend,
+                            const amped_plan *plan) {
   if (comm->nranks == 1 || is_direct(comm, backend))
     return 0;
   return rows_at_a_time(plan) * (uint64_t)plan->nranks * row_bytes(plan);
+}
+
+uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *backend,
+                                   const amped_plan *plan) {
+  return stage_bytes(comm, backend, plan) + amped_partial_host_bytes(plan);
 }
 
 amped_status amped_exchange_create(const amped_comm *comm, const amped_backend *backend,
@@ -74,10 +81,10 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_backend *
   if (!x->direct && comm->nranks > 1) {
     void *stage = NULL;
     x->stage_rows = rows_at_a_time(plan);
-    AMPED_GO(agree,
-             backend->host_alloc(ctx, amped_exchange_host_bytes(comm, backend, plan), &stage));
+    AMPED_GO(agree, backend->host_alloc(ctx, stage_bytes(comm, backend, plan), &stage));
     x->stage = stage;
   }
+  AMPED_GO(agree, amped_partial_create(comm, backend, ctx, plan, &x->partial));
 agree:
   status = amped_comm_agree(comm, status);
   if (status != AMPED_OK)
@@ -98,6 +105,7 @@ void amped_exchange_destroy(amped_exchange *x) {
     AMPED_MPI(x->comm, MPI_Type_free(&x->row));
   amped_free(x->counts);
   amped_free(x->displs);
+  amped_partial_destroy(x->partial);
   amped_free(x);
 }
 
@@ -137,6 +145,12 @@ static amped_status gather_staged(amped_exchange *x, int mode) {
                                        x->stage + p * rows * bytes));
   }
   return AMPED_OK;
+}
+
+void amped_exchange_partial(amped_exchange *x, int mode) {
+  amped_status status = amped_partial_sum(x->partial, mode);
+  if (status != AMPED_OK)
+    amped_comm_abort(x->comm, status);
 }
 
 void amped_exchange_rows(amped_exchange *x, int mode) {

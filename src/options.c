@@ -144,6 +144,10 @@ static bool set_read(opts *o, const char *v) {
   o->read_parallel = parse_word(v, words) == 1;
   return parse_word(v, words) >= 0;
 }
+static bool set_placement(opts *o, const char *v) {
+  o->placement = (amped_placement)parse_word(v, amped_placement_names);
+  return parse_word(v, amped_placement_names) >= 0;
+}
 static bool set_plan(opts *o, const char *v) {
   (void)v;
   return o->plan_only = true;
@@ -310,6 +314,12 @@ static const option_row rows[] = {
      "order what stays on a GPU by tiles of an input factor, so that gathered rows come from its "
      "cache [auto: where a cost model says that it pays]",
      set_tiles},
+    {"placement", 0, "greedy|equal|block", "greedy, equal or block",
+     "who computes what: greedy evens out nonzeros and rows, and splits the largest parts where "
+     "that helps; equal gives all ranks as many consecutive nonzeros; block whole ranges of "
+     "indices "
+     "[greedy]",
+     set_placement},
     {"share-gpus", 0, NULL, "", "let several ranks use one GPU", set_share_gpus},
     {"plan", 0, NULL, "", "print the plan and the memory it needs, run nothing", set_plan},
     {"kernel", 0, "sorted|published", "sorted or published",

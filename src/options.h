@@ -44,6 +44,7 @@ typedef struct amped_options {
   uint64_t tile_bytes; /* 0: automatic, UINT64_MAX: off */
   bool share_gpus;
   bool read_parallel;
+  amped_placement placement;
   bool plan_only;
   amped_kernel kernel;
   int repeat; /* bench: timed passes over all modes */

@@ -16,7 +16,7 @@ amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan,
   const amped_mode_plan *m = &plan->modes[mode];
   const amped_packing *p = &m->packing;
   uint64_t nnz = m->rank_nnz[plan->rank];
-  uint64_t rows = m->rank_rows[plan->rank];
+  uint64_t rows = amped_plan_copy_rows(plan, mode);
   copy->packing = p;
   copy->index_type = plan->index_type;
   copy->nnz = nnz;
@@ -160,7 +160,7 @@ static amped_status out_of_order(int mode) {
 
 static amped_status pack_piece(const piece *p, int mode, part *parts, int threads) {
   amped_cpu_copy *copy = p->copy;
-  uint64_t limit = p->plan->modes[mode].rank_rows[p->plan->rank];
+  uint64_t limit = p->plan->modes[mode].output_rows;
   uint64_t rows = copy->rows;
   uint64_t strangers = 0;
   bool descends = false;
@@ -178,8 +178,9 @@ static amped_status pack_piece(const piece *p, int mode, part *parts, int thread
     parts[t].rows = rows;
     rows += begin;
   }
-  /* Ascending rows below the limit, so that the list has room for them. */
-  if (descends || row_at(p, p->offset + p->run->count - 1) >= limit)
+  /* Ascending rows of the result, for which the list has room. */
+  if (descends || row_at(p, p->offset + p->run->count - 1) >= limit ||
+      rows > amped_plan_copy_rows(p->plan, mode))
     return out_of_order(mode);
   if (strangers > 0)
     return amped_error(AMPED_BAD_INPUT, NULL,

@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "balance.h"
 #include "mem.h"
 
 static uint64_t rows_of_idp(const amped_mode_plan *m, uint64_t idp) {
@@ -17,9 +16,49 @@ static void count_shares(amped_mode_plan *m, int nranks) {
     m->rank_rows[m->owner[i]] += rows_of_idp(m, i);
     m->rank_nnz[m->owner[i]] += m->idp_nnz[i];
   }
-  for (int p = 0; p < nranks; p++)
+  for (uint64_t s = 0; s < m->split_count; s++)
+    m->rank_nnz[m->owner[m->splits[s].idp]] -= m->idp_nnz[m->splits[s].idp];
+  for (int p = 0; p < nranks; p++) {
+    m->rank_nnz[p] += m->cuts[p + 1] - m->cuts[p];
     if (m->rank_rows[p] > m->block_rows)
       m->block_rows = m->rank_rows[p];
+  }
+}
+
+static amped_status set_splits(amped_mode_plan *m, const uint64_t *idps, uint64_t count) {
+  amped_split at = {0, 0, 0};
+  AMPED_TRY(amped_alloc(&m->splits, count + 1, sizeof *m->splits, "the plan"));
+  for (uint64_t s = 0; s < count; s++) {
+    at.idp = idps[s];
+    m->splits[s] = at;
+    at.first += m->idp_nnz[at.idp];
+    at.row += rows_of_idp(m, at.idp);
+  }
+  at.idp = m->idp_count;
+  m->splits[count] = at;
+  m->split_count = count;
+  return AMPED_OK;
+}
+
+/* Rows of an MTTKRP result: of own iDps those of the block, of split ones guest rows. */
+static void set_rows(amped_mode_plan *m, int rank, int nranks) {
+  uint64_t first = 0;
+  uint64_t end = 0;
+  uint64_t guests = 0;
+  for (uint64_t i = 0; i < m->idp_count; i++)
+    m->row[i] =
+        m->owner[i] == rank ? m->position[i] - (uint64_t)rank * m->block_rows : AMPED_NO_ROW;
+  for (uint64_t s = 0; s < m->split_count; s++)
+    m->row[m->splits[s].idp] = AMPED_NO_ROW;
+  amped_plan_guests(m, rank, &first, &end);
+  for (uint64_t s = first; s < end; s++)
+    m->row[m->splits[s].idp] = m->block_rows + m->splits[s].row - m->splits[first].row;
+  for (int p = 0; p < nranks; p++) {
+    amped_plan_guests(m, p, &first, &end);
+    if (m->splits[end].row - m->splits[first].row > guests)
+      guests = m->splits[end].row - m->splits[first].row;
+  }
+  m->output_rows = m->block_rows + guests;
 }
 
 static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
@@ -62,6 +101,20 @@ static uint64_t idp_limit(const amped_mode_plan *m, int nranks) {
   return limit < spare ? limit : spare;
 }
 
+static amped_status place_idps(const amped_plan *plan, amped_mode_plan *m) {
+  amped_balance b;
+  AMPED_TRY(amped_balance_create(&b, plan->placement, m->idp_nnz, m->idp_count, plan->nranks,
+                                 idp_limit(m, plan->nranks)));
+  m->owner = b.owner; /* handed over */
+  m->cuts = b.cuts;
+  m->unsplit_spread = b.unsplit_spread;
+  b.owner = NULL;
+  b.cuts = NULL;
+  amped_status status = set_splits(m, b.splits, b.split_count);
+  amped_balance_free(&b);
+  return status;
+}
+
 static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition *p) {
   amped_mode_plan *m = &plan->modes[mode];
   uint64_t nranks = (uint64_t)plan->nranks;
@@ -69,14 +122,15 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   m->width = p->width;
   m->idp_count = p->idp_count;
   m->idp_nnz = p->idp_nnz;
-  AMPED_TRY(amped_alloc(&m->owner, m->idp_count, sizeof *m->owner, "the plan"));
+  AMPED_TRY(place_idps(plan, m));
+  AMPED_TRY(amped_alloc(&m->row, m->idp_count, sizeof *m->row, "the plan"));
   AMPED_TRY(amped_alloc(&m->position, m->idp_count, sizeof *m->position, "the plan"));
   AMPED_TRY(amped_calloc(&m->rank_rows, nranks, sizeof *m->rank_rows, "the plan"));
   AMPED_TRY(amped_calloc(&m->rank_nnz, nranks, sizeof *m->rank_nnz, "the plan"));
-  AMPED_TRY(
-      amped_balance(m->idp_nnz, m->idp_count, plan->nranks, idp_limit(m, plan->nranks), m->owner));
   count_shares(m, plan->nranks);
-  return set_positions(m, mode, plan->nranks);
+  AMPED_TRY(set_positions(m, mode, plan->nranks));
+  set_rows(m, plan->rank, plan->nranks);
+  return AMPED_OK;
 }
 
 /* The bytes of all factors fit 63 bits: every product of sizes made later does too. */
@@ -105,12 +159,14 @@ static void set_packing(amped_plan *plan, int mode) {
 }
 
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, int ncomps,
-                               amped_vtype value_type, int rank, int nranks) {
+                               amped_vtype value_type, amped_placement placement, int rank,
+                               int nranks) {
   amped_status status = AMPED_OK;
   uint64_t per_16_bytes = 16U / (uint64_t)value_type;
   memset(plan, 0, sizeof *plan);
   plan->order = info->order;
   plan->ncomps = ncomps;
+  plan->placement = placement;
   plan->nranks = nranks;
   plan->rank = rank;
   memcpy(plan->dims, info->dims, sizeof plan->dims);
@@ -122,7 +178,8 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, 
   plan->index_type = AMPED_U32;
   for (int m = 0; m < plan->order; m++) {
     AMPED_GO(fail, plan_mode(plan, m, &info->partitions[m]));
-    if (amped_plan_factor_rows(plan, m) > UINT64_C(1) << 32)
+    if (amped_plan_factor_rows(plan, m) > UINT64_C(1) << 32 ||
+        plan->modes[m].output_rows > UINT64_C(1) << 32)
       plan->index_type = AMPED_U64;
   }
   AMPED_GO(fail, check_sizes(plan));
@@ -138,6 +195,9 @@ void amped_plan_destroy(amped_plan *plan) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(plan->modes[m].owner);
     amped_free(plan->modes[m].position);
+    amped_free(plan->modes[m].row);
+    amped_free(plan->modes[m].splits);
+    amped_free(plan->modes[m].cuts);
     amped_free(plan->modes[m].rank_rows);
     amped_free(plan->modes[m].rank_nnz);
   }
@@ -151,9 +211,52 @@ uint64_t amped_plan_factor_rows(const amped_plan *plan, int mode) {
 uint64_t amped_plan_output_rows(const amped_plan *plan) {
   uint64_t rows = 0;
   for (int m = 0; m < plan->order; m++)
-    if (plan->modes[m].block_rows > rows)
-      rows = plan->modes[m].block_rows;
+    if (plan->modes[m].output_rows > rows)
+      rows = plan->modes[m].output_rows;
   return rows;
+}
+
+uint64_t amped_plan_copy_rows(const amped_plan *plan, int mode) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  return m->rank_rows[plan->rank] + m->output_rows - m->block_rows;
+}
+
+uint64_t amped_plan_split_of(const amped_mode_plan *m, uint64_t idp) {
+  uint64_t low = 0;
+  uint64_t high = m->split_count;
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (m->splits[middle].idp < idp)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return m->splits[low].idp == idp ? low : m->split_count;
+}
+
+int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number) {
+  int low = 0; /* the rank is this or a later one */
+  int high = nranks;
+  while (high - low > 1) {
+    int middle = low + (high - low) / 2;
+    if (m->cuts[middle] <= number)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+void amped_plan_guests(const amped_mode_plan *m, int rank, uint64_t *first, uint64_t *end) {
+  uint64_t begin = m->cuts[rank];
+  uint64_t s = 0;
+  while (s < m->split_count && m->splits[s + 1].first <= begin)
+    s++;
+  *first = s;
+  if (m->cuts[rank + 1] > begin)
+    while (s < m->split_count && m->splits[s].first < m->cuts[rank + 1])
+      s++;
+  *end = s;
 }
 
 uint64_t amped_plan_nonzero_bytes(const amped_plan *plan) {
@@ -165,7 +268,7 @@ uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode) {
   uint64_t nnz = m->rank_nnz[plan->rank];
   return nnz * amped_packing_nonzero_bytes(&m->packing, plan->value_type) +
          amped_packing_bit_words(nnz) * sizeof(uint32_t) +
-         (amped_packing_list_rows(nnz, m->rank_rows[plan->rank]) +
+         (amped_packing_list_rows(nnz, amped_plan_copy_rows(plan, mode)) +
           amped_packing_runs(&m->packing, nnz)) *
              plan->index_type;
 }
@@ -175,6 +278,11 @@ uint64_t amped_plan_factor_bytes(const amped_plan *plan) {
   for (int m = 0; m < plan->order; m++)
     rows += amped_plan_factor_rows(plan, m);
   return rows * plan->ld * plan->value_type;
+}
+
+static double percent_of_mean(const amped_plan *plan, uint64_t spread) {
+  double mean = (double)plan->nnz / plan->nranks;
+  return mean > 0.0 ? 100.0 * (double)spread / mean : 0.0;
 }
 
 double amped_plan_imbalance(const amped_plan *plan, int mode) {
@@ -187,6 +295,11 @@ double amped_plan_imbalance(const amped_plan *plan, int mode) {
     if (m->rank_nnz[p] < least)
       least = m->rank_nnz[p];
   }
-  double mean = (double)plan->nnz / plan->nranks;
-  return mean > 0.0 ? 100.0 * (double)(most - least) / mean : 0.0;
+  return percent_of_mean(plan, most - least);
+}
+
+double amped_plan_unsplit_imbalance(const amped_plan *plan, int mode) {
+  if (plan->placement != AMPED_PLACEMENT_GREEDY)
+    return amped_plan_imbalance(plan, mode);
+  return percent_of_mean(plan, plan->modes[mode].unsplit_spread);
 }

@@ -5,33 +5,56 @@
  *
  * Position order: in a run, mode d's factor has nranks * block_rows rows. Rank p's rows are the
  * contiguous block p * block_rows ..., first the rows of its iDps in ascending order, then padding
- * rows that are zero and that no nonzero names. */
+ * rows that are zero and that no nonzero names.
+ *
+ * Split iDps: their nonzeros are numbered, one iDp behind the other (in any order that all ranks
+ * agree on: that of the copy in a file), and dealt out by number. A rank sums its part of them up
+ * in guest rows, which lie behind the block in its MTTKRP result; the parts are then added up
+ * (partial.h) into the owner's own rows. A rank's copy holds its guests' nonzeros last, so that its
+ * output rows ascend. */
 #ifndef AMPED_PLAN_H
 #define AMPED_PLAN_H
 
+#include "balance.h"
 #include "packed.h"
 #include "tensor_file.h"
 
 /* Above INT_MAX rows a factor is exchanged in groups of this many rows, which blocks then fill. */
 #define AMPED_ROW_GROUP 1024
 
+/* Where a rank has no nonzeros of an iDp. */
+#define AMPED_NO_ROW UINT64_MAX
+
+typedef struct amped_split {
+  uint64_t idp;
+  uint64_t first; /* number of its first nonzero */
+  uint64_t row;   /* rows of the split iDps before it */
+} amped_split;
+
 typedef struct amped_mode_plan {
   uint64_t dim;
   uint64_t width;
   uint64_t idp_count;
   const uint64_t *idp_nnz; /* borrowed from the tensor's info */
-  int *owner;              /* [idp_count] rank */
-  uint64_t *position;    /* [idp_count] row of the factor, in position order, of its first index */
-  uint64_t block_rows;   /* rows of every rank's block */
-  uint64_t *rank_rows;   /* [nranks] without padding */
-  uint64_t *rank_nnz;    /* [nranks] */
-  uint64_t positions;    /* one more than the largest position that a row has */
-  amped_packing packing; /* of this rank\'s copy */
+  int *owner;              /* [idp_count] rank of its rows */
+  uint64_t *position;   /* [idp_count] row of the factor, in position order, of its first index */
+  uint64_t *row;        /* [idp_count] row of this rank's MTTKRP result of its first index */
+  uint64_t block_rows;  /* rows of every rank's block */
+  uint64_t output_rows; /* of an MTTKRP result: the block, and guest rows for any rank */
+  uint64_t *rank_rows;  /* [nranks] without padding */
+  uint64_t *rank_nnz;   /* [nranks] */
+  uint64_t positions;   /* one more than the largest position that a row has */
+  uint64_t split_count;
+  amped_split *splits; /* [split_count + 1] ascending; the last is the end of all */
+  uint64_t *cuts;      /* [nranks + 1] rank p gets the numbers cuts[p] .. cuts[p + 1] of splits */
+  uint64_t unsplit_spread; /* as in balance.h */
+  amped_packing packing;   /* of this rank's copy */
 } amped_mode_plan;
 
 typedef struct amped_plan {
   int order;
   int ncomps;
+  amped_placement placement;
   int nranks;
   int rank; /* the one this process is */
   uint64_t dims[AMPED_MAX_ORDER];
@@ -45,7 +68,8 @@ typedef struct amped_plan {
 } amped_plan;
 
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, int ncomps,
-                               amped_vtype value_type, int rank, int nranks);
+                               amped_vtype value_type, amped_placement placement, int rank,
+                               int nranks);
 void amped_plan_destroy(amped_plan *plan);
 
 /* Row of mode's factor, in position order, of a file index. */
@@ -58,8 +82,20 @@ static inline uint64_t amped_plan_position(const amped_plan *plan, int mode, uin
 /* Rows of mode's whole factor in position order: nranks * block_rows. */
 uint64_t amped_plan_factor_rows(const amped_plan *plan, int mode);
 
-/* The largest block_rows of all modes: the rows of an MTTKRP result. */
+/* The largest output_rows of all modes. */
 uint64_t amped_plan_output_rows(const amped_plan *plan);
+
+/* The most rows that occur in mode's copy on this rank. */
+uint64_t amped_plan_copy_rows(const amped_plan *plan, int mode);
+
+/* Split iDp i: its number among the splits, split_count where it is not split. */
+uint64_t amped_plan_split_of(const amped_mode_plan *m, uint64_t idp);
+
+/* The rank that gets a numbered nonzero of the split iDps. */
+int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number);
+
+/* The split iDps that a rank has nonzeros of: first .. end; its guest rows are theirs, in order. */
+void amped_plan_guests(const amped_mode_plan *m, int rank, uint64_t *first, uint64_t *end);
 
 /* Bytes in memory: one nonzero of a copy before it is packed (row, input positions, value); mode's
  * packed copy on this rank, row bits, row list and row table included; all factors and the MTTKRP
@@ -68,7 +104,9 @@ uint64_t amped_plan_nonzero_bytes(const amped_plan *plan);
 uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode);
 uint64_t amped_plan_factor_bytes(const amped_plan *plan);
 
-/* (max - min) / mean of the nonzeros of mode over ranks, in per cent, as in AMPED's figure 8. */
+/* (max - min) / mean of the nonzeros of mode over ranks, in per cent, as in AMPED's figure 8; and
+ * what it would be had GREEDY split nothing (the same where the placement is another). */
 double amped_plan_imbalance(const amped_plan *plan, int mode);
+double amped_plan_unsplit_imbalance(const amped_plan *plan, int mode);
 
 #endif

@@ -161,6 +161,35 @@ static void say_rank(const amped_run_state *run, int p, const rank_need *n) {
             n->need.device_bytes > 0 ? amped_format_bytes(b, n->need.device_bytes) : "");
 }
 
+/* In one line, how far ranks are apart in the worst mode. */
+static void say_balance(const amped_plan *plan) {
+  double imbalance = 0.0;
+  double unsplit = 0.0;
+  uint64_t splits = 0;
+  char without[64] = "";
+  if (plan->nranks == 1)
+    return;
+  for (int m = 0; m < plan->order; m++) {
+    imbalance = fmax(imbalance, amped_plan_imbalance(plan, m));
+    unsplit = fmax(unsplit, amped_plan_unsplit_imbalance(plan, m));
+    splits += plan->modes[m].split_count;
+  }
+  if (plan->placement == AMPED_PLACEMENT_GREEDY && splits > 0)
+    (void)snprintf(without, sizeof without, " (%.2f %% without splitting)", unsplit);
+  amped_say("plan: %s placement of iDps, imbalance of nonzeros at most %.2f %%%s",
+            amped_placement_names[plan->placement], imbalance, without);
+}
+
+static void say_splits(const amped_plan *plan) {
+  for (int m = 0; m < plan->order; m++) {
+    const amped_mode_plan *mode = &plan->modes[m];
+    if (mode->split_count > 0)
+      amped_say("mode %d: %" PRIu64 " of %" PRIu64 " iDps (%" PRIu64
+                " rows) split, their rows added up over ranks",
+                m, mode->split_count, mode->idp_count, mode->splits[mode->split_count].row);
+  }
+}
+
 static void say_plan(const amped_run_state *run, const amped_options *o, const rank_need *needs) {
   const amped_plan *plan = &run->plan;
   const rank_need *worst = &needs[0];
@@ -172,19 +201,15 @@ static void say_plan(const amped_run_state *run, const amped_options *o, const r
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
             amped_describe_dims(dims, plan->order, plan->dims), plan->nnz,
             sqrt(plan->norm_squared));
+  say_balance(plan);
   if (!o->plan_only && !amped_log_is_verbose()) {
-    double imbalance = 0.0;
-    for (int m = 0; m < plan->order; m++)
-      if (amped_plan_imbalance(plan, m) > imbalance)
-        imbalance = amped_plan_imbalance(plan, m);
-    if (plan->nranks > 1)
-      amped_say("plan: greedy placement of iDps, imbalance of nonzeros at most %.2f %%", imbalance);
     say_streamed(plan, needs);
   } else {
     amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
               "bytes/rank  bytes/nnz  copy");
     for (int m = 0; m < plan->order; m++)
       say_mode(run, m, needs);
+    say_splits(plan);
     for (int p = 0; p < plan->nranks && p < LISTED_RANKS; p++)
       say_rank(run, p, &needs[p]);
     if (plan->nranks > LISTED_RANKS)
@@ -220,10 +245,12 @@ static json_t *json_plan_mode(const amped_plan *plan, int m, const rank_need *ne
     (void)json_array_append_new(copy, json_integer((json_int_t)r->copy_bytes[m]));
     (void)json_array_append_new(streamed, json_integer((json_int_t)r->streamed_bytes[m]));
   }
-  return json_pack("{s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "dim", (json_int_t)mode->dim,
-                   "width", (json_int_t)mode->width, "idps", (json_int_t)mode->idp_count,
-                   "block_rows", (json_int_t)mode->block_rows, "imbalance_percent",
-                   amped_plan_imbalance(plan, m), "rank_nnz", nnz, "rank_rows", rows, "copy_bytes",
+  return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o}", "dim",
+                   (json_int_t)mode->dim, "width", (json_int_t)mode->width, "idps",
+                   (json_int_t)mode->idp_count, "block_rows", (json_int_t)mode->block_rows,
+                   "imbalance_percent", amped_plan_imbalance(plan, m), "unsplit_imbalance_percent",
+                   amped_plan_unsplit_imbalance(plan, m), "split_idps",
+                   (json_int_t)mode->split_count, "rank_nnz", nnz, "rank_rows", rows, "copy_bytes",
                    copy, "streamed_bytes", streamed);
 }
 
@@ -237,8 +264,9 @@ static json_t *json_plan(const amped_run_state *run, const rank_need *needs) {
     (void)json_array_append_new(
         ranks, json_pack("{s:I, s:I}", "device_bytes", (json_int_t)needs[p].need.device_bytes,
                          "host_bytes", (json_int_t)needs[p].need.host_bytes));
-  return json_pack("{s:s, s:I, s:f, s:o, s:o}", "event", "plan", "nnz", (json_int_t)plan->nnz,
-                   "norm", sqrt(plan->norm_squared), "modes", modes, "ranks", ranks);
+  return json_pack("{s:s, s:s, s:I, s:f, s:o, s:o}", "event", "plan", "placement",
+                   amped_placement_names[plan->placement], "nnz", (json_int_t)plan->nnz, "norm",
+                   sqrt(plan->norm_squared), "modes", modes, "ranks", ranks);
 }
 
 amped_status amped_report_plan(amped_run_state *run, const amped_options *o,
@@ -294,7 +322,8 @@ amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {
   const amped_comm *comm = &run->comm;
   amped_status status = AMPED_OK;
   /* MTTKRP's spread over ranks is the balance; waiting for the slowest shows in solve (which holds
-   * the sum of grams), so maxima do not add up to the total. */
+   * the sum of grams), or in exchange where iDps are split; so maxima do not add up to the total.
+   */
   amped_spread mttkrp = amped_comm_spread(comm, s->times.mttkrp);
   amped_spread solve = amped_comm_spread(comm, s->times.solve);
   amped_spread exchange = amped_comm_spread(comm, s->times.exchange);

@@ -272,8 +272,8 @@ amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64
   else
     AMPED_TRY(amped_source_open(&run->comm, o->args[0], o->read_parallel, &run->source));
   AMPED_TRY(amped_comm_agree(&run->comm, check_tensor(run, o)));
-  status = amped_plan_create(&run->plan, info_of(run), o->ncomps, o->precision, run->comm.rank,
-                             run->comm.nranks);
+  status = amped_plan_create(&run->plan, info_of(run), o->ncomps, o->precision, o->placement,
+                             run->comm.rank, run->comm.nranks);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   AMPED_TRY(check_memory(run, o, result_bytes, &need));
   AMPED_TRY(amped_report_plan(run, o, &need));

@@ -4,78 +4,114 @@
 
 #include "sptensor.h"
 
-/* The iDp at the cursor and how many nonzeros of it lie in the rest of the slab; steps over them.
- */
-static uint64_t step(const amped_mode_plan *m, amped_share_cursor *c, uint64_t left,
-                     uint64_t *idp) {
+#define NOBODY (-1)
+
+/* The next run of nonzeros, of at most `left`, that go to the same rank: NOBODY where they are not
+ * of this walk. Steps over them. */
+static uint64_t step(const amped_plan *plan, const amped_mode_plan *m, amped_share_cursor *c,
+                     uint64_t left, int *rank) {
   while (c->done == m->idp_nnz[c->idp]) {
+    c->split += m->splits[c->split].idp == c->idp;
     c->idp++;
     c->done = 0;
   }
+  bool split = m->splits[c->split].idp == c->idp;
   uint64_t n = m->idp_nnz[c->idp] - c->done;
+  *rank = m->owner[c->idp];
+  if (split) {
+    uint64_t number = m->splits[c->split].first + c->done;
+    *rank = amped_plan_split_rank(m, plan->nranks, number);
+    if (m->cuts[*rank + 1] - number < n)
+      n = m->cuts[*rank + 1] - number;
+  }
+  if (split != c->guests)
+    *rank = NOBODY;
   if (n > left)
     n = left;
-  *idp = c->idp;
   c->done += n;
+  c->passed += n;
   return n;
 }
 
 void amped_share_count(const amped_plan *plan, int mode, amped_share_cursor *cursor, uint64_t count,
                        uint64_t *counts) {
-  const amped_mode_plan *m = &plan->modes[mode];
   memset(counts, 0, (size_t)plan->nranks * sizeof *counts);
   while (count > 0) {
-    uint64_t idp = 0;
-    uint64_t n = step(m, cursor, count, &idp);
-    counts[m->owner[idp]] += n;
+    int rank = NOBODY;
+    uint64_t n = step(plan, &plan->modes[mode], cursor, count, &rank);
+    if (rank != NOBODY)
+      counts[rank] += n;
     count -= n;
+  }
+}
+
+/* The arrays of a wire form in their order: modes, and info->order for the values. */
+static void order_arrays(const amped_tensor_info *info, int *arrays, uint64_t *bytes) {
+  int n = 0;
+  for (uint64_t size = 8; size > 0; size /= 2)
+    for (int a = 0; a <= info->order; a++) {
+      uint64_t own = a == info->order ? (uint64_t)info->value_type : (uint64_t)info->index_types[a];
+      if (own == size) {
+        bytes[n] = size;
+        arrays[n++] = a;
+      }
+    }
+}
+
+/* Copy one array of a slab to the ranks' wire forms, and step over the slab. */
+static void pack_array(const amped_plan *plan, int mode, amped_share_cursor *cursor, uint64_t count,
+                       const char *from, uint64_t bytes, char **to) {
+  for (uint64_t left = count; left > 0;) {
+    int rank = NOBODY;
+    uint64_t n = step(plan, &plan->modes[mode], cursor, left, &rank);
+    if (rank != NOBODY && to[rank] != NULL) {
+      memcpy(to[rank], from, n * bytes);
+      to[rank] += n * bytes;
+    }
+    from += n * bytes;
+    left -= n;
   }
 }
 
 void amped_share_pack(const amped_tensor_info *info, const amped_plan *plan, int mode,
                       amped_share_cursor *cursor, const amped_slab *slab, const uint64_t *counts,
                       char *const *wire) {
-  const amped_mode_plan *m = &plan->modes[mode];
   const amped_share_cursor begin = *cursor;
-  /* One array of the slab at a time, so that it streams through the cache. */
+  int arrays[AMPED_MAX_ORDER + 1];
+  uint64_t bytes[AMPED_MAX_ORDER + 1];
   uint64_t before = 0; /* bytes of one nonzero in the arrays before this one */
+  order_arrays(info, arrays, bytes);
+  /* One array of the slab at a time, so that it streams through the cache. */
   for (int a = 0; a <= info->order; a++) {
-    bool last = a == info->order;
-    uint64_t bytes = last ? (uint64_t)info->value_type : (uint64_t)info->index_types[a];
-    const char *from = last ? slab->values : slab->indices[a];
+    const void *from = arrays[a] == info->order ? slab->values : slab->indices[arrays[a]];
     char *to[plan->nranks];
     for (int p = 0; p < plan->nranks; p++)
       to[p] = wire[p] != NULL ? wire[p] + counts[p] * before : NULL;
     *cursor = begin;
-    for (uint64_t left = slab->count; left > 0;) {
-      uint64_t idp = 0;
-      uint64_t n = step(m, cursor, left, &idp);
-      int owner = m->owner[idp];
-      if (to[owner] != NULL) {
-        memcpy(to[owner], from, n * bytes);
-        to[owner] += n * bytes;
-      }
-      from += n * bytes;
-      left -= n;
-    }
-    before += bytes;
+    pack_array(plan, mode, cursor, slab->count, from, bytes[a], to);
+    before += bytes[a];
   }
 }
 
-/* The index of nonzero k in mode a, from the wire form. */
+/* Where the arrays of a wire form begin. */
 typedef struct wire_view {
   const char *indices[AMPED_MAX_ORDER];
   const char *values;
 } wire_view;
 
 static wire_view view_of(const amped_tensor_info *info, const char *wire, uint64_t count) {
+  int arrays[AMPED_MAX_ORDER + 1];
+  uint64_t bytes[AMPED_MAX_ORDER + 1];
   wire_view v;
   memset(&v, 0, sizeof v);
-  for (int m = 0; m < info->order; m++) {
-    v.indices[m] = wire;
-    wire += count * info->index_types[m];
+  order_arrays(info, arrays, bytes);
+  for (int a = 0; a <= info->order; a++) {
+    if (arrays[a] == info->order)
+      v.values = wire;
+    else
+      v.indices[arrays[a]] = wire;
+    wire += count * bytes[a];
   }
-  v.values = wire;
   return v;
 }
 
@@ -84,7 +120,6 @@ bool amped_share_translate(const amped_tensor_info *info, const amped_plan *plan
                            amped_run *run, uint64_t *hash) {
   const amped_mode_plan *out = &plan->modes[mode];
   const wire_view v = view_of(info, wire, count);
-  const uint64_t begin = (uint64_t)plan->rank * out->block_rows;
   uint64_t sum = 0;
   uint64_t strangers = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum, strangers)
@@ -93,13 +128,15 @@ bool amped_share_translate(const amped_tensor_info *info, const amped_plan *plan
     double value = amped_value_get(v.values, info->value_type, k);
     for (int m = 0, input = 0; m < info->order; m++) {
       index[m] = amped_index_get(v.indices[m], info->index_types[m], k);
-      uint64_t position = amped_plan_position(plan, m, index[m]);
       if (m != mode) {
-        amped_index_put(buffers->inputs[input++], plan->index_type, k, position);
+        amped_index_put(buffers->inputs[input++], plan->index_type, k,
+                        amped_plan_position(plan, m, index[m]));
         continue;
       }
-      strangers += position - begin >= out->block_rows;
-      amped_index_put(buffers->rows, plan->index_type, k, position - begin);
+      uint64_t idp = index[m] / out->width;
+      strangers += out->row[idp] == AMPED_NO_ROW;
+      amped_index_put(buffers->rows, plan->index_type, k,
+                      out->row[idp] + (index[m] - idp * out->width));
     }
     amped_value_put(buffers->values, plan->value_type, k, value);
     sum += amped_nonzero_hash(info->order, index, value);

@@ -1,7 +1,8 @@
 /* Share: the part of a slab that belongs to one rank, as it travels to that rank.
  *
- * Wire form of `count` nonzeros: the index array of every mode (info->index_types), then the values
- * (info->value_type), each directly behind the other, in the order of the copy. Which nonzeros of a
+ * Wire form of `count` nonzeros: the index array of every mode (info->index_types) and the values
+ * (info->value_type), each directly behind the other, those of larger elements first, so that all
+ * are aligned where the first is; nonzeros are in the order of the copy. Which nonzeros of a
  * slab a rank gets follows from the plan alone, so sender and receiver both know the count. */
 #ifndef AMPED_SHARE_H
 #define AMPED_SHARE_H
@@ -9,14 +10,19 @@
 #include "backend.h"
 #include "slab.h"
 
-/* Walks the iDps of one copy in step with its slabs. Zero at the start of a copy. */
+/* Walks the iDps of one copy in step with its slabs. A copy is dealt out in two walks: first the
+ * nonzeros of iDps that have one owner, then (guests) those of split ones. Zero, but for guests, at
+ * the start of a walk. */
 typedef struct amped_share_cursor {
-  uint64_t idp;  /* the first iDp that the next slab may hold nonzeros of */
-  uint64_t done; /* nonzeros of that iDp that earlier slabs held */
+  bool guests;
+  uint64_t passed; /* nonzeros of the copy before the cursor */
+  uint64_t idp;    /* the first iDp that the next slab may hold nonzeros of */
+  uint64_t done;   /* nonzeros of that iDp that earlier slabs held */
+  uint64_t split;  /* split iDps before that one */
 } amped_share_cursor;
 
-/* counts[p] = nonzeros among first .. first+count of mode's copy that rank p owns. Advances the
- * cursor over the slab. */
+/* counts[p] = nonzeros of the walk that rank p gets among the next `count` of mode's copy. Advances
+ * the cursor over them. */
 void amped_share_count(const amped_plan *plan, int mode, amped_share_cursor *cursor, uint64_t count,
                        uint64_t *counts);
 
@@ -36,7 +42,8 @@ typedef struct amped_share_buffers {
 } amped_share_buffers;
 
 /* Translate indices to positions (all threads) and set *run to the buffers. *hash gets the sum of
- * the nonzeros' hashes. False where a nonzero is not of this rank's iDps: the table lies. */
+ * the nonzeros' hashes. False where a nonzero is of an iDp that this rank has no part of: the table
+ * lies. */
 bool amped_share_translate(const amped_tensor_info *info, const amped_plan *plan, int mode,
                            const char *wire, uint64_t count, const amped_share_buffers *buffers,
                            amped_run *run, uint64_t *hash);

@@ -106,19 +106,73 @@ static int bits_for(uint64_t count) {
   return bits;
 }
 
-void amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
-                                const amped_plan *plan, int mode) {
-  int row_bits = bits_for(plan->modes[mode].block_rows);
+/* Nonzeros of an iDp among the counters first .. first+count. */
+static amped_status count_idp(const amped_synthetic_share *s, const amped_mode_plan *m,
+                              uint64_t idp, uint64_t first, uint64_t count,
+                              amped_synthetic_counter *counter, void *context, uint64_t *nnz) {
+  uint64_t *bins = NULL;
+  AMPED_TRY(amped_alloc(&bins, m->idp_count, sizeof *bins, "the iDp tables"));
+  amped_status status = counter(context, &s->tensor, s->mode, m->width, first, count, bins);
+  if (status == AMPED_OK)
+    *nnz = bins[idp];
+  amped_free(bins);
+  return status;
+}
+
+/* The least counter below which an iDp has `number` nonzeros. */
+static amped_status find_bound(const amped_synthetic_share *s, const amped_mode_plan *m,
+                               uint64_t idp, uint64_t number, amped_synthetic_counter *counter,
+                               void *context, uint64_t *bound) {
+  uint64_t low = 0; /* there are `below` nonzeros below it, fewer than `number` */
+  uint64_t below = 0;
+  uint64_t high = s->tensor.nnz; /* there are at least `number` below it */
+  *bound = number == 0 ? 0 : high;
+  if (number == 0 || number == m->idp_nnz[idp])
+    return AMPED_OK;
+  while (high - low > 1) {
+    uint64_t middle = low + (high - low) / 2;
+    uint64_t nnz = 0;
+    AMPED_TRY(count_idp(s, m, idp, low, middle - low, counter, context, &nnz));
+    if (below + nnz >= number) {
+      high = middle;
+    } else {
+      below += nnz;
+      low = middle;
+    }
+  }
+  *bound = high;
+  return AMPED_OK;
+}
+
+static amped_status find_bounds(amped_synthetic_share *s, const amped_plan *plan,
+                                amped_synthetic_counter *counter, void *context) {
+  const amped_mode_plan *m = &plan->modes[s->mode];
+  uint64_t first = 0;
+  uint64_t end = 0;
+  amped_plan_guests(m, plan->rank, &first, &end);
+  s->low_idp = s->high_idp = m->idp_count;
+  if (first == end)
+    return AMPED_OK;
+  s->low_idp = m->splits[first].idp;
+  s->high_idp = m->splits[end - 1].idp;
+  AMPED_TRY(find_bound(s, m, s->low_idp, m->cuts[plan->rank] - m->splits[first].first, counter,
+                       context, &s->low_counter));
+  return find_bound(s, m, s->high_idp, m->cuts[plan->rank + 1] - m->splits[end - 1].first, counter,
+                    context, &s->high_counter);
+}
+
+amped_status amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
+                                        const amped_plan *plan, int mode,
+                                        amped_synthetic_counter *counter, void *context) {
+  int row_bits = bits_for(plan->modes[mode].output_rows);
   memset(s, 0, sizeof *s);
   s->tensor = *t;
   s->mode = mode;
-  s->rank = plan->rank;
-  s->block = (uint64_t)plan->rank * plan->modes[mode].block_rows;
+  s->rows = plan->modes[mode].row;
   s->key_bits = row_bits > 0 ? row_bits : 1;
   for (int m = 0; m < plan->order; m++) {
     amped_synthetic_mode *own = &s->modes[m];
     int bits = bits_for(plan->modes[m].positions);
-    own->owner = plan->modes[m].owner;
     own->position = plan->modes[m].position;
     own->width = (uint32_t)plan->modes[m].width;
     if (m == mode)
@@ -128,4 +182,5 @@ void amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic 
     s->key_bits += own->key_bits;
     s->row_shift += own->key_bits;
   }
+  return find_bounds(s, plan, counter, context);
 }

@@ -7,8 +7,9 @@
  * which small ones are more frequent; float holds all of them exactly. Only integer arithmetic and
  * products of doubles are used: CPU, GPU and any number of ranks make the same tensor.
  *
- * A rank's share of mode's copy is ordered by a 64-bit key (row within the block, then the
- * positions in the input modes, ascending; as many of their bits as fit), then by k. */
+ * A rank's share of mode's copy is ordered by a 64-bit key (row of its MTTKRP result, then the
+ * positions in the input modes, ascending; as many of their bits as fit), then by k. Nonzeros of
+ * split iDps (plan.h) are numbered in the order of k. */
 #ifndef AMPED_SYNTHETIC_H
 #define AMPED_SYNTHETIC_H
 
@@ -93,26 +94,36 @@ double amped_synthetic_sum(const amped_synthetic *t, amped_synthetic_squares sum
 /* One mode of a plan as a share sees it. Pointers into the plan, or to copies of its tables on a
  * device. */
 typedef struct amped_synthetic_mode {
-  const int *owner;
   const uint64_t *position;
   uint32_t width;
   uint8_t key_bits; /* of its field in the key */
   uint8_t dropped;  /* low bits of the position that the key has no room for */
 } amped_synthetic_mode;
 
-/* A rank's share of one mode's copy. */
+/* A rank's share of one mode's copy: all nonzeros of the iDps that have a row here, but for the
+ * first and the last of the split ones, of which others may have a part. */
 typedef struct amped_synthetic_share {
   amped_synthetic tensor;
   int mode;
-  int rank;
-  uint64_t block; /* position of the rank's first row */
-  int key_bits;   /* of the whole key: 1 .. 64 */
-  int row_shift;  /* of the row in it: below 64 */
+  const uint64_t *rows; /* the plan's table of output rows */
+  uint64_t low_idp;     /* its nonzeros are of the share from this counter on */
+  uint64_t low_counter;
+  uint64_t high_idp; /* its nonzeros are of the share below this counter */
+  uint64_t high_counter;
+  int key_bits;  /* of the whole key: 1 .. 64 */
+  int row_shift; /* of the row in it: below 64 */
   amped_synthetic_mode modes[AMPED_MAX_ORDER];
 } amped_synthetic_share;
 
-void amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
-                                const amped_plan *plan, int mode);
+/* What struct amped_backend's count_synthetic does, in whatever way the caller has. */
+typedef amped_status amped_synthetic_counter(void *context, const amped_synthetic *t, int mode,
+                                             uint64_t width, uint64_t first, uint64_t count,
+                                             uint64_t *idp_nnz);
+
+/* Where the share has a part of a split iDp, counters are counted: at most all of them, twice. */
+amped_status amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
+                                        const amped_plan *plan, int mode,
+                                        amped_synthetic_counter *counter, void *context);
 
 AMPED_BOTH static inline uint64_t amped_synthetic_position(const amped_synthetic_share *s, int mode,
                                                            uint64_t k) {
@@ -122,15 +133,17 @@ AMPED_BOTH static inline uint64_t amped_synthetic_position(const amped_synthetic
   return m->position[idp] + (index - idp * m->width);
 }
 
-/* Is nonzero k of the share? *row is its output row within the rank's block. */
+/* Is nonzero k of the share? *row is its row of the rank's MTTKRP result. */
 AMPED_BOTH static inline bool amped_synthetic_row(const amped_synthetic_share *s, uint64_t k,
                                                   uint64_t *row) {
   const amped_synthetic_mode *m = &s->modes[s->mode];
   uint32_t index = (uint32_t)amped_synthetic_index(&s->tensor, s->mode, k);
   uint32_t idp = index / m->width;
-  if (m->owner[idp] != s->rank)
+  uint64_t first = s->rows[idp];
+  if (first == AMPED_NO_ROW || (idp == s->low_idp && k < s->low_counter) ||
+      (idp == s->high_idp && k >= s->high_counter))
     return false;
-  *row = m->position[idp] + (index - idp * m->width) - s->block;
+  *row = first + (index - idp * m->width);
   return true;
 }
 

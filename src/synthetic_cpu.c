@@ -83,6 +83,12 @@ typedef struct loader {
   void *run_values;
 } loader;
 
+static amped_status count_bare(void *context, const amped_synthetic *t, int mode, uint64_t width,
+                               uint64_t first, uint64_t count, uint64_t *idp_nnz) {
+  (void)context;
+  return amped_synthetic_cpu_count(t, mode, width, first, count, idp_nnz, NULL);
+}
+
 /* ends[row] becomes the number of nonzeros before row, then each counter takes the next place of
  * its row. */
 static void deal_out(loader *l) {
@@ -193,11 +199,11 @@ amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan
                                                              uint64_t offset, const amped_run *run),
                                       amped_context *ctx) {
   const amped_mode_plan *m = &plan->modes[mode];
-  loader l = {.plan = plan, .rows = m->rank_rows[plan->rank]};
+  loader l = {.plan = plan, .rows = m->output_rows};
   amped_status status = AMPED_OK;
   uint64_t offset = 0;
   uint64_t end = 0;
-  amped_synthetic_share_make(&l.share, t, plan, mode);
+  AMPED_TRY(amped_synthetic_share_make(&l.share, t, plan, mode, count_bare, NULL));
   AMPED_GO(done, amped_calloc(&l.ends, l.rows, sizeof *l.ends, "the tensor's rows"));
   AMPED_GO(done, amped_alloc(&l.counters, m->rank_nnz[plan->rank], sizeof *l.counters,
                              "a share of the tensor"));
@@ -223,9 +229,10 @@ uint64_t amped_synthetic_cpu_bytes(const amped_synthetic *t, const amped_plan *p
     uint64_t piece = PIECE < nnz ? PIECE : nnz;
     /* A row is in one iDp: no row has more nonzeros than the fullest of them. */
     for (uint64_t i = 0; i < mode->idp_count; i++)
-      if (mode->owner[i] == plan->rank && mode->idp_nnz[i] > piece)
+      if (mode->row[i] != AMPED_NO_ROW && mode->idp_nnz[i] > piece)
         piece = mode->idp_nnz[i];
-    uint64_t bytes = (nnz + mode->rank_rows[plan->rank]) * sizeof(uint64_t) +
+    piece = piece < nnz ? piece : nnz;
+    uint64_t bytes = (nnz + mode->output_rows) * sizeof(uint64_t) +
                      piece * (PIECE_BYTES + amped_plan_nonzero_bytes(plan));
     most = bytes > most ? bytes : most;
   }

@@ -241,7 +241,7 @@ static void others_are_untouched(const bench *s, int mode) {
 static void dense_work_is_right(problem *p, const setup *how) {
   bench s;
   bench_plan(&s, p, how);
-  bench_load(&s, p);
+  bench_load(&s);
   factors_come_back(&s);
   staging_keeps_bytes(&s);
   for (int m = 0; m < p->t.order; m++) {
@@ -271,6 +271,69 @@ START_TEST(dense_work_of_every_width) {
         dense_work_is_right(&p, &how);
       problem_free(&p);
     }
+  check_no_leak();
+}
+
+/* --- split iDps --------------------------------------------------------------------------------*/
+
+/* Three fifths of the nonzeros in row 0 of mode 0, half in row 0 of the last; mode 1 has three
+ * rows. */
+static void split_problem(problem *p, int ncomps, amped_vtype type) {
+  static const uint64_t dims[] = {70001, 3, 300, 41};
+  problem_create(p, 4, dims, 20000, ncomps, type);
+  for (uint64_t k = 0; k < p->t.nnz; k++)
+    if (k % 5 < 3)
+      p->t.indices[0][k] = 0;
+  check_ok(amped_sptensor_sort(&p->t, 0));
+  amped_partition_free(&p->info.partitions[0]);
+  check_ok(amped_partition_create(&p->info.partitions[0], dims[0], p->t.indices[0], p->t.nnz));
+}
+
+START_TEST(mttkrp_of_split_idps) {
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    split_problem(&p, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
+    for (int nranks = 2; nranks <= 4; nranks++) {
+      setup how = alone();
+      how.placement = nranks == 4 ? AMPED_PLACEMENT_EQUAL : AMPED_PLACEMENT_GREEDY;
+      how.index_type = nranks == 3 ? AMPED_U64 : AMPED_U32;
+      all_ranks_are_right(&p, nranks, how);
+    }
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* What was put is there, and nothing else has changed. */
+START_TEST(output_rows_are_put) {
+  problem p;
+  bench s;
+  setup how = alone();
+  amped_mttkrp_times times;
+  split_problem(&p, 7, AMPED_F32);
+  how.nranks = 3;
+  how.rank = 1;
+  bench_plan(&s, &p, &how);
+  bench_load(&s);
+  ck_assert(s.plan.modes[0].output_rows > s.plan.modes[0].block_rows);
+  for (int m = 0; m < p.t.order; m++) {
+    uint64_t n = (uint64_t)p.ncomps;
+    uint64_t last = s.plan.modes[m].output_rows - 1;
+    check_ok(s.b->mttkrp(s.ctx, m, &times));
+    double *want = get_output(&s, m);
+    double *row = random_rows(2, p.ncomps, AMPED_F32, 3);
+    check_ok(s.b->put_output(s.ctx, m, 0, 1, row));
+    check_ok(s.b->put_output(s.ctx, m, last, 1, row + n));
+    memcpy(want, row, n * sizeof *row);
+    memcpy(want + last * n, row + n, n * sizeof *row);
+    double *got = get_output(&s, m);
+    ck_assert_mem_eq(got, want, (last + 1) * n * sizeof *got);
+    amped_free(got);
+    amped_free(row);
+    amped_free(want);
+  }
+  bench_close(&s);
+  problem_free(&p);
   check_no_leak();
 }
 
@@ -410,7 +473,7 @@ START_TEST(streamed_modes_come_in_any_order) {
     how.options.residency = i == 0 ? AMPED_RESIDENCY_STREAM : AMPED_RESIDENCY_AUTO;
     how.options.device_memory = r.device_bytes - r.copy_bytes[0];
     bench_plan(&s, &p, &how);
-    bench_load(&s, &p);
+    bench_load(&s);
     for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++)
       mttkrp_is_right(&s, modes[m]);
     bench_close(&s);
@@ -458,7 +521,8 @@ START_TEST(published_kernel_gives_the_same) {
 TESTING_MAIN("backends", mttkrp_in_float_for_all_orders_and_widths,
              mttkrp_in_double_for_all_orders_and_widths, mttkrp_with_64_bit_positions,
              mttkrp_with_the_most_components, mttkrp_of_one_nonzero_with_more_ranks_than_indices,
-             mttkrp_of_long_and_short_rows, dense_work_of_every_width, dense_work_of_many_rows,
+             mttkrp_of_long_and_short_rows, mttkrp_of_split_idps, output_rows_are_put,
+             dense_work_of_every_width, dense_work_of_many_rows,
              requirements_are_said, streaming_changes_no_result,
              partial_residency_changes_no_result, streamed_modes_come_in_any_order,
              too_little_device_memory_is_an_error_with_a_remedy, published_kernel_gives_the_same)

@@ -165,8 +165,8 @@ static amped_run part_of(const amped_run *all, const amped_plan *plan, uint64_t 
 }
 
 /* The whole share in one run; blocks are to be freed. */
-static amped_run whole_run(const bench *s, problem *p, int mode, void **blocks) {
-  amped_run all = make_run(s, p, mode, blocks);
+static amped_run whole_run(const bench *s, int mode, void **blocks) {
+  amped_run all = make_run(s, mode, blocks);
   all.rows = blocks[0];
   for (int i = 0; i + 1 < s->plan.order; i++)
     all.inputs[i] = blocks[1 + i];
@@ -215,7 +215,7 @@ static void pack_in_pieces(problem *p, setup how, uint64_t longest) {
   bench_plan(&s, p, &how);
   for (int m = 0; m < s.plan.order; m++) {
     void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
-    amped_run all = whole_run(&s, p, m, blocks);
+    amped_run all = whole_run(&s, m, blocks);
     amped_cpu_copy copy = {0};
     check_ok(amped_cpu_copy_create(&copy, &s.plan, m));
     for (int round = 0; round < 2; round++) { /* from the start again */
@@ -273,7 +273,7 @@ START_TEST(wrong_nonzeros_are_refused) {
   few_values(&p, 5);
   bench_plan(&s, &p, &how);
   check_ok(s.b->prepare(s.ctx, &s.plan));
-  amped_run all = whole_run(&s, &p, 0, blocks);
+  amped_run all = whole_run(&s, 0, blocks);
   check_ok(s.b->upload(s.ctx, 0, 0, &all));
   ((float *)blocks[3])[700] = 2.5F;
   check_fails(AMPED_BAD_INPUT, "dictionary", s.b->upload(s.ctx, 0, 0, &all));
@@ -328,7 +328,7 @@ static void *output_with(problem *p, int threads, int mode, uint64_t *elements) 
   bench s;
   how.options.threads = threads;
   bench_plan(&s, p, &how);
-  bench_load(&s, p);
+  bench_load(&s);
   check_ok(s.b->mttkrp(s.ctx, mode, &times));
   void *out = get_output(&s, mode);
   *elements = s.plan.modes[mode].block_rows * (uint64_t)p->ncomps;
@@ -370,7 +370,7 @@ START_TEST(long_rows_stay_accurate) {
     for (uint64_t i = 0; i < dims[m] * ncomps; i++)
       p.factors[m][i] = fabs(p.factors[m][i]);
   bench_plan(&s, &p, &how);
-  bench_load(&s, &p);
+  bench_load(&s);
   for (int m = 0; m < 3; m += 2) {
     double *want = doubles(dims[m] * ncomps);
     double *bound = doubles(dims[m] * ncomps);

@@ -36,7 +36,7 @@ START_TEST(positions_are_a_bijection_onto_the_blocks_of_the_owners) {
       amped_tensor_info info;
       amped_plan plan;
       make_info(&info, 4, trial);
-      check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, 0, nranks));
+      check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, AMPED_PLACEMENT_GREEDY, 0, nranks));
       ck_assert_uint_eq(plan.ld, 8); /* 5 floats padded to 32 bytes */
       for (int m = 0; m < 4; m++) {
         uint64_t rows = amped_plan_factor_rows(&plan, m);
@@ -64,11 +64,82 @@ START_TEST(positions_are_a_bijection_onto_the_blocks_of_the_owners) {
   check_no_leak();
 }
 
+/* Row 7 of mode 1 and iDps of many rows in mode 0 hold too much; all ranks' plans agree. */
+static void make_heavy_info(amped_tensor_info *info) {
+  uint64_t *rows = NULL;
+  uint64_t nnz = 100000;
+  static const uint64_t dims[] = {200000, 46, 3};
+  memset(info, 0, sizeof *info);
+  info->order = 3;
+  info->nnz = nnz;
+  info->norm_squared = 1.0;
+  info->has_copies = true;
+  check_ok(amped_alloc(&rows, nnz, sizeof *rows, "rows"));
+  for (int m = 0; m < 3; m++) {
+    info->dims[m] = dims[m];
+    for (uint64_t k = 0; k < nnz; k++) /* 40 % in a few rows that share two iDps */
+      rows[k] = k < nnz * 2 / 5 ? 7 * k / nnz : dims[m] * k / nnz;
+    for (uint64_t k = 1; k < nnz; k++)
+      rows[k] = rows[k] < rows[k - 1] ? rows[k - 1] : rows[k];
+    check_ok(amped_partition_create(&info->partitions[m], dims[m], rows, nnz));
+  }
+  amped_free(rows);
+}
+
+/* Each numbered nonzero has a guest row on the rank it goes to, and no other split iDp has one. */
+static void guests_are_right(const amped_plan *plan, int mode) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t nnz = 0;
+  uint64_t next = m->block_rows;
+  for (uint64_t i = 0; i < m->idp_count; i++) {
+    uint64_t split = amped_plan_split_of(m, i);
+    uint64_t mine = 0;
+    if (split == m->split_count) {
+      ck_assert(m->row[i] == (m->owner[i] == plan->rank
+                                  ? m->position[i] - (uint64_t)plan->rank * m->block_rows
+                                  : AMPED_NO_ROW));
+      mine = m->owner[i] == plan->rank ? m->idp_nnz[i] : 0;
+    } else {
+      for (uint64_t k = 0; k < m->idp_nnz[i]; k++)
+        mine += amped_plan_split_rank(m, plan->nranks, m->splits[split].first + k) == plan->rank;
+      ck_assert(m->row[i] == (mine > 0 ? next : AMPED_NO_ROW));
+      next += mine > 0 ? m->splits[split + 1].row - m->splits[split].row : 0;
+    }
+    nnz += mine;
+  }
+  ck_assert_uint_le(next, m->output_rows);
+  ck_assert_uint_eq(nnz, m->rank_nnz[plan->rank]);
+}
+
+START_TEST(guest_rows_are_those_of_split_idps) {
+  amped_tensor_info info;
+  int split = 0;
+  make_heavy_info(&info);
+  for (int placement = 0; placement < 3; placement++)
+    for (int nranks = 1; nranks <= 5; nranks++)
+      for (int rank = 0; rank < nranks; rank++) {
+        amped_plan plan;
+        check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, (amped_placement)placement, rank,
+                                   nranks));
+        for (int m = 0; m < 3; m++) {
+          guests_are_right(&plan, m);
+          split += plan.modes[m].split_count > 0;
+          ck_assert(placement != AMPED_PLACEMENT_GREEDY || nranks == 1 ||
+                    amped_plan_imbalance(&plan, m) * (double)info.nnz / nranks <=
+                        100.0 * AMPED_SPLIT_LEAST);
+        }
+        amped_plan_destroy(&plan);
+      }
+  ck_assert_int_gt(split, 50);
+  free_info(&info);
+  check_no_leak();
+}
+
 START_TEST(rows_of_a_rank_ascend_with_their_file_indices) {
   amped_tensor_info info;
   amped_plan plan;
   make_info(&info, 3, 9);
-  check_ok(amped_plan_create(&plan, &info, 4, AMPED_F64, 1, 3));
+  check_ok(amped_plan_create(&plan, &info, 4, AMPED_F64, AMPED_PLACEMENT_GREEDY, 1, 3));
   uint64_t last[3] = {0, 0, 0};
   for (uint64_t i = 0; i < plan.dims[0]; i++) {
     uint64_t at = amped_plan_position(&plan, 0, i);
@@ -102,7 +173,8 @@ START_TEST(sizes_that_no_machine_has_are_refused) {
   check_ok(amped_calloc(&p->idp_nnz, 2, sizeof *p->idp_nnz, "a table"));
   p->idp_nnz[0] = info.nnz;
   info.dims[1] = p->dim;
-  check_fails(AMPED_FAILED, "too", amped_plan_create(&plan, &info, 1024, AMPED_F64, 0, 2));
+  check_fails(AMPED_FAILED, "too",
+              amped_plan_create(&plan, &info, 1024, AMPED_F64, AMPED_PLACEMENT_BLOCK, 0, 2));
   free_info(&info);
   check_no_leak();
 }
@@ -121,5 +193,6 @@ START_TEST(heavy_rows_are_those_above_their_share) {
 }
 
 TESTING_MAIN("plan", positions_are_a_bijection_onto_the_blocks_of_the_owners,
-             rows_of_a_rank_ascend_with_their_file_indices, wide_modes_get_wide_idps,
-             sizes_that_no_machine_has_are_refused, heavy_rows_are_those_above_their_share)
+             guest_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
+             wide_modes_get_wide_idps, sizes_that_no_machine_has_are_refused,
+             heavy_rows_are_those_above_their_share)

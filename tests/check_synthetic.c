@@ -131,6 +131,7 @@ static void problem_of(problem *p, const amped_synthetic *t, const setup *how, i
                        amped_vtype type) {
   amped_context *ctx = NULL;
   memset(p, 0, sizeof *p);
+  p->as_made = true;
   p->ncomps = ncomps;
   p->value_type = type;
   p->eps = type == AMPED_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
@@ -207,6 +208,18 @@ START_TEST(more_indices_than_idps) {
   check_no_leak();
 }
 
+/* One row of three, one of two: parts of them go to every rank. */
+START_TEST(split_idps) {
+  static const uint64_t dims[] = {46, 3, 80001, 2};
+  amped_synthetic t = make(4, dims, 30000, 3, 5);
+  for (int nranks = 2; nranks <= 5; nranks++) {
+    setup how = alone();
+    how.placement = nranks % 2 == 0 ? AMPED_PLACEMENT_GREEDY : AMPED_PLACEMENT_EQUAL;
+    all_is_right(&t, nranks, 3, nranks == 3 ? AMPED_F64 : AMPED_F32, how);
+  }
+  check_no_leak();
+}
+
 /* Device memory so little that a piece is as small as it may be. */
 static setup cramped(problem *p, const setup *how) {
   setup less = *how;
@@ -264,5 +277,5 @@ START_TEST(gather_rates_are_measured) {
 TESTING_MAIN("synthetic", scatter_is_a_bijection, draws_follow_the_power_law,
              indices_and_values_are_in_range, what_cannot_be_made_is_refused,
              parts_cover_all_counters, all_orders_ranks_and_types,
-             one_nonzero_on_more_ranks_than_indices, more_indices_than_idps, many_pieces,
-             gather_rates_are_measured)
+             one_nonzero_on_more_ranks_than_indices, split_idps, more_indices_than_idps,
+             many_pieces, gather_rates_are_measured)

@@ -28,7 +28,7 @@ static void tiles_are_right(problem *p, setup how, const uint64_t *sizes, size_t
     all_ranks_are_right(p, 1, how);
     all_ranks_are_right(p, 3, how);
     bench_plan(&s, p, &how);
-    bench_load(&s, p);
+    bench_load(&s);
     for (int m = 0; m < p->t.order; m++)
       mode_repeats(&s, m);
     bench_close(&s);

@@ -21,17 +21,19 @@ typedef struct problem {
   int ncomps;
   amped_vtype value_type;
   double eps;
+  bool as_made; /* the nonzeros' own order counts, else that of the mode in hand */
 } problem;
 
 typedef struct setup {
   int rank, nranks;
   amped_itype index_type; /* 0: as planned */
+  amped_placement placement;
   amped_backend_options options;
 } setup;
 
 /* One rank with its share of a problem. */
 typedef struct bench {
-  const problem *p;
+  problem *p;
   amped_plan plan;
   amped_context *ctx;
   const amped_backend *b;
@@ -114,37 +116,72 @@ static inline uint64_t block_first(const amped_plan *plan, int mode) {
   return (uint64_t)plan->rank * plan->modes[mode].block_rows;
 }
 
-static inline bool owns(const amped_plan *plan, int mode, uint64_t index) {
+/* The row of the rank's MTTKRP result, AMPED_NO_ROW where it has no part of that iDp. */
+static inline uint64_t output_row(const amped_plan *plan, int mode, uint64_t index) {
   const amped_mode_plan *m = &plan->modes[mode];
-  return m->owner[index / m->width] == plan->rank;
+  uint64_t first = m->row[index / m->width];
+  return first == AMPED_NO_ROW ? first : first + index % m->width;
 }
 
-/* All nonzeros of the rank's share of mode's copy, in host memory. */
-static inline amped_run make_run(const bench *s, problem *p, int mode, void **blocks) {
+/* part[k]: nonzero k, as the problem's nonzeros stand for mode, is not in the rank's share (0), of
+ * an iDp of its own (1), or of a split one (2). */
+static inline char *mark_share(const bench *s, int mode) {
+  const amped_mode_plan *m = &s->plan.modes[mode];
+  amped_sptensor *t = &s->p->t;
+  char *part = NULL;
+  uint64_t *seen = NULL;
+  if (!s->p->as_made)
+    check_ok(amped_sptensor_sort(t, mode));
+  check_ok(amped_calloc(&part, t->nnz, 1, "a test"));
+  check_ok(amped_calloc(&seen, m->split_count + 1, sizeof *seen, "a test"));
+  for (uint64_t k = 0; k < t->nnz; k++) {
+    uint64_t idp = t->indices[mode][k] / m->width;
+    uint64_t split = amped_plan_split_of(m, idp);
+    if (split == m->split_count)
+      part[k] = m->owner[idp] == s->plan.rank ? 1 : 0;
+    else if (amped_plan_split_rank(m, s->plan.nranks, m->splits[split].first + seen[split]++) ==
+             s->plan.rank)
+      part[k] = 2;
+  }
+  amped_free(seen);
+  return part;
+}
+
+static inline void add_to_run(const bench *s, int mode, uint64_t k, void **blocks, amped_run *run) {
+  const amped_plan *plan = &s->plan;
+  const amped_sptensor *t = &s->p->t;
+  amped_index_put(blocks[0], plan->index_type, run->count,
+                  output_row(plan, mode, t->indices[mode][k]));
+  for (int m = 0, input = 0; m < plan->order; m++)
+    if (m != mode)
+      amped_index_put(blocks[1 + input++], plan->index_type, run->count,
+                      amped_plan_position(plan, m, t->indices[m][k]));
+  amped_value_put(blocks[plan->order], plan->value_type, run->count, t->values[k]);
+  run->count++;
+}
+
+/* All nonzeros of the rank's share of mode's copy, in host memory, in ascending rows. */
+static inline amped_run make_run(const bench *s, int mode, void **blocks) {
   const amped_plan *plan = &s->plan;
   uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
   uint64_t last = 0;
   amped_run run = {0};
-  check_ok(amped_sptensor_sort(&p->t, mode));
+  char *part = mark_share(s, mode);
   for (int a = 0; a < plan->order; a++)
     check_ok(amped_calloc(&blocks[a], nnz, plan->index_type, "a test"));
   check_ok(amped_calloc(&blocks[plan->order], nnz, plan->value_type, "a test"));
-  for (uint64_t k = 0; k < p->t.nnz; k++) {
-    if (!owns(plan, mode, p->t.indices[mode][k]))
-      continue;
-    uint64_t row = amped_plan_position(plan, mode, p->t.indices[mode][k]) - block_first(plan, mode);
-    if (row < last || row >= plan->modes[mode].block_rows)
+  for (char walk = 1; walk <= 2; walk++)
+    for (uint64_t k = 0; k < s->p->t.nnz; k++)
+      if (part[k] == walk)
+        add_to_run(s, mode, k, blocks, &run);
+  ck_assert_uint_eq(run.count, nnz);
+  for (uint64_t k = 0; k < nnz; k++) {
+    uint64_t row = amped_index_get(blocks[0], plan->index_type, k);
+    if (row < last || row >= plan->modes[mode].output_rows)
       ck_abort_msg("row %" PRIu64 " of a copy is out of order", row);
     last = row;
-    amped_index_put(blocks[0], plan->index_type, run.count, row);
-    for (int m = 0, input = 0; m < plan->order; m++)
-      if (m != mode)
-        amped_index_put(blocks[1 + input++], plan->index_type, run.count,
-                        amped_plan_position(plan, m, p->t.indices[m][k]));
-    amped_value_put(blocks[plan->order], plan->value_type, run.count, p->t.values[k]);
-    run.count++;
   }
-  ck_assert_uint_eq(run.count, nnz);
+  amped_free(part);
   return run;
 }
 
@@ -153,10 +190,10 @@ static inline const void *at(void *block, uint64_t element, int size) {
 }
 
 /* Upload in uneven pieces, first a single nonzero, one of them empty. */
-static inline void upload(const bench *s, problem *p, int mode) {
+static inline void upload(const bench *s, int mode) {
   const amped_plan *plan = &s->plan;
   void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
-  amped_run all = make_run(s, p, mode, blocks);
+  amped_run all = make_run(s, mode, blocks);
   uint64_t ends[] = {all.count > 0 ? 1 : 0, all.count / 3, all.count / 3, all.count};
   uint64_t offset = 0;
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
@@ -198,16 +235,17 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
   memset(s, 0, sizeof *s);
   s->p = p;
   s->b = backend();
-  check_ok(amped_plan_create(&s->plan, &p->info, p->ncomps, p->value_type, how->rank, how->nranks));
+  check_ok(amped_plan_create(&s->plan, &p->info, p->ncomps, p->value_type, how->placement,
+                             how->rank, how->nranks));
   if (how->index_type != 0)
     s->plan.index_type = how->index_type;
   check_ok(s->b->open(&how->options, &s->ctx));
 }
 
-static inline void bench_load(bench *s, problem *p) {
+static inline void bench_load(bench *s) {
   check_ok(s->b->prepare(s->ctx, &s->plan));
   for (int m = 0; m < s->plan.order; m++) {
-    upload(s, p, m);
+    upload(s, m);
     put_factor(s, m);
   }
 }
@@ -239,12 +277,44 @@ static inline void padding_is_zero(const bench *s, int mode, const double *block
 }
 
 static inline double *get_output(const bench *s, int mode) {
-  uint64_t rows = s->plan.modes[mode].block_rows;
+  uint64_t rows = s->plan.modes[mode].output_rows;
   uint64_t cut = rows / 2;
   double *out = doubles(rows * (uint64_t)s->p->ncomps);
   check_ok(s->b->get_output(s->ctx, mode, 0, cut, out));
   check_ok(s->b->get_output(s->ctx, mode, cut, rows - cut, out + cut * (uint64_t)s->p->ncomps));
   return out;
+}
+
+/* The rank's share of mode's copy as a tensor of its own. */
+static inline void share_of(const bench *s, int mode, amped_sptensor *share) {
+  const amped_sptensor *t = &s->p->t;
+  char *part = mark_share(s, mode);
+  uint64_t at = 0;
+  check_ok(amped_sptensor_create(share, t->order, s->plan.modes[mode].rank_nnz[s->plan.rank]));
+  memcpy(share->dims, t->dims, sizeof t->dims);
+  for (uint64_t k = 0; k < t->nnz; k++) {
+    if (part[k] == 0)
+      continue;
+    for (int m = 0; m < t->order; m++)
+      share->indices[m][at] = t->indices[m][k];
+    share->values[at++] = t->values[k];
+  }
+  amped_free(part);
+}
+
+/* Rows of the output that no index has are zero. */
+static inline void other_rows_are_zero(const bench *s, int mode, const double *got) {
+  uint64_t ncomps = (uint64_t)s->p->ncomps;
+  uint64_t rows = s->plan.modes[mode].output_rows;
+  bool *named = NULL;
+  check_ok(amped_calloc(&named, rows, sizeof *named, "a test"));
+  for (uint64_t i = 0; i < s->plan.dims[mode]; i++)
+    if (output_row(&s->plan, mode, i) != AMPED_NO_ROW)
+      named[output_row(&s->plan, mode, i)] = true;
+  for (uint64_t i = 0; i < rows * ncomps; i++)
+    if (!named[i / ncomps])
+      near(got[i], 0.0, 0.0, "padding", i / ncomps, i % ncomps);
+  amped_free(named);
 }
 
 /* A product of `order` numbers carries order - 1 roundings, a sum of n products, in any order,
@@ -256,33 +326,36 @@ static inline void mttkrp_is_right(const bench *s, int mode) {
   double *want = doubles(dim * ncomps);
   double *bound = doubles(dim * ncomps);
   uint64_t *count = NULL;
+  amped_sptensor share;
   amped_mttkrp_times times = {-1.0, -1.0};
   check_ok(amped_calloc(&count, dim, sizeof *count, "a test"));
-  amped_mttkrp(&s->p->t, mode, (const double *const *)s->p->factors, s->p->ncomps, want, bound,
+  share_of(s, mode, &share);
+  amped_mttkrp(&share, mode, (const double *const *)s->p->factors, s->p->ncomps, want, bound,
                count);
   check_ok(s->b->mttkrp(s->ctx, mode, &times));
   ck_assert(times.copy_sec >= 0.0 && times.compute_sec >= 0.0);
   double *got = get_output(s, mode);
   for (uint64_t i = 0; i < dim; i++) {
-    if (!owns(plan, mode, i))
+    uint64_t row = output_row(plan, mode, i);
+    double share_eps = (double)(count[i] + (uint64_t)plan->order + 2) * s->p->eps;
+    if (row == AMPED_NO_ROW)
       continue;
-    uint64_t row = amped_plan_position(plan, mode, i) - block_first(plan, mode);
-    double share = (double)(count[i] + (uint64_t)plan->order + 2) * s->p->eps;
     for (uint64_t c = 0; c < ncomps; c++)
-      near(got[row * ncomps + c], want[i * ncomps + c], share * bound[i * ncomps + c], "MTTKRP", i,
-           c);
+      near(got[row * ncomps + c], want[i * ncomps + c], share_eps * bound[i * ncomps + c], "MTTKRP",
+           i, c);
   }
-  padding_is_zero(s, mode, got);
+  other_rows_are_zero(s, mode, got);
   amped_free(got);
   amped_free(count);
   amped_free(bound);
   amped_free(want);
+  amped_sptensor_free(&share);
 }
 
 static inline void all_modes_are_right(problem *p, const setup *how) {
   bench s;
   bench_plan(&s, p, how);
-  bench_load(&s, p);
+  bench_load(&s);
   for (int m = 0; m < p->t.order; m++)
     mttkrp_is_right(&s, m);
   mttkrp_is_right(&s, 0); /* nothing is left of the last one */
