@@ -12,9 +12,6 @@
 #include "packed.h"
 #include "tensor_file.h"
 
-/* Above INT_MAX rows a factor is exchanged in groups of this many rows, which blocks then fill. */
-#define AMPED_ROW_GROUP 1024
-
 typedef struct amped_mode_plan {
   uint64_t dim;
   uint64_t width;
