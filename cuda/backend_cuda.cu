@@ -17,6 +17,7 @@ struct amped_context {
   amped_backend_options options;
   amped_device_cuda device;
   cudaStream_t stream; /* all work but the transfers of streamed pieces */
+  cudaStream_t stream_in, stream_out; /* staged rows */
   amped_dense_cuda dense;
   const amped_plan *plan;
   amped_copies_cuda copies;
@@ -54,6 +55,10 @@ static void close_context(amped_context *ctx) {
   amped_dense_cuda_destroy(&ctx->dense);
   if (ctx->stream != nullptr)
     (void)cudaStreamDestroy(ctx->stream);
+  if (ctx->stream_in != nullptr)
+    (void)cudaStreamDestroy(ctx->stream_in);
+  if (ctx->stream_out != nullptr)
+    (void)cudaStreamDestroy(ctx->stream_out);
   amped_free(ctx);
 }
 
@@ -61,6 +66,8 @@ static amped_status open_device(amped_context *ctx) {
   AMPED_TRY(amped_device_cuda_open(&ctx->device, &ctx->options));
   AMPED_TRY(amped_mttkrp_cuda_probe());
   AMPED_CUDA(cudaStreamCreateWithFlags(&ctx->stream, cudaStreamNonBlocking));
+  AMPED_CUDA(cudaStreamCreateWithFlags(&ctx->stream_in, cudaStreamNonBlocking));
+  AMPED_CUDA(cudaStreamCreateWithFlags(&ctx->stream_out, cudaStreamNonBlocking));
   return amped_dense_cuda_create(&ctx->dense, ctx->stream);
 }
 
@@ -224,20 +231,32 @@ static void *factor(amped_context *ctx, int mode) {
   return ctx->d_factors[mode];
 }
 
-static amped_status stage_out(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
-                              void *host) {
-  AMPED_CUDA(cudaMemcpyAsync(host, (const char *)ctx->d_factors[mode] + offset, bytes,
-                             cudaMemcpyDeviceToHost, ctx->stream));
-  AMPED_CUDA(cudaStreamSynchronize(ctx->stream));
+/* The link to the host carries both directions at once. */
+static amped_status stage(amped_context *ctx, int mode, const amped_stage_copy *copies, int count) {
+  for (int i = 0; i < count; i++) {
+    const amped_stage_copy *c = &copies[i];
+    void *d_rows = (char *)ctx->d_factors[mode] + c->offset;
+    if (c->in)
+      AMPED_CUDA(
+          cudaMemcpyAsync(d_rows, c->host, c->bytes, cudaMemcpyHostToDevice, ctx->stream_in));
+    else
+      AMPED_CUDA(
+          cudaMemcpyAsync(c->host, d_rows, c->bytes, cudaMemcpyDeviceToHost, ctx->stream_out));
+  }
+  AMPED_CUDA(cudaStreamSynchronize(ctx->stream_out));
+  AMPED_CUDA(cudaStreamSynchronize(ctx->stream_in));
   return AMPED_OK;
 }
 
-static amped_status stage_in(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
-                             const void *host) {
-  AMPED_CUDA(cudaMemcpyAsync((char *)ctx->d_factors[mode] + offset, host, bytes,
-                             cudaMemcpyHostToDevice, ctx->stream));
-  AMPED_CUDA(cudaStreamSynchronize(ctx->stream));
+static amped_status host_register(amped_context *ctx, void *block, uint64_t bytes) {
+  (void)ctx;
+  AMPED_CUDA(cudaHostRegister(block, bytes, cudaHostRegisterDefault));
   return AMPED_OK;
+}
+
+static void host_unregister(amped_context *ctx, void *block) {
+  (void)ctx;
+  (void)cudaHostUnregister(block);
 }
 
 static amped_status host_alloc(amped_context *ctx, uint64_t bytes, void **out) {
@@ -312,8 +331,9 @@ const amped_backend amped_backend_cuda = {
     .inner = inner,
     .scale = scale,
     .factor = factor,
-    .stage_out = stage_out,
-    .stage_in = stage_in,
+    .stage = stage,
+    .host_register = host_register,
+    .host_unregister = host_unregister,
     .count_synthetic = count_synthetic,
     .load_synthetic = load_synthetic,
     .gather_rate = gather_rate,

@@ -61,6 +61,13 @@ typedef struct amped_requirement {
   uint64_t copy_bytes[AMPED_MAX_ORDER];     /* of these, mode's copy, wherever it lies */
   uint64_t streamed_bytes[AMPED_MAX_ORDER]; /* of a copy, what every MTTKRP transfers again */
 } amped_requirement;
+/* One copy between a factor, from byte `offset`, and host memory. */
+typedef struct amped_stage_copy {
+  uint64_t offset;
+  uint64_t bytes;
+  void *host;
+  bool in; /* to the factor */
+} amped_stage_copy;
 
 typedef struct amped_context amped_context; /* each backend has its own */
 
@@ -121,12 +128,12 @@ typedef struct amped_backend {
   /* Mode's whole factor in position order, for the exchange: device memory where device_pointers.
    */
   void *(*factor)(amped_context *ctx, int mode);
-  /* Bytes of a factor, from byte `offset`, to and from (pinned) host memory, for an exchange
-   * through the host. NULL where device_pointers is false. */
-  amped_status (*stage_out)(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
-                            void *host);
-  amped_status (*stage_in)(amped_context *ctx, int mode, uint64_t offset, uint64_t bytes,
-                           const void *host);
+  /* For an exchange through the host; NULL where device_pointers is false. stage: copies between
+   * mode's factor and host memory, all at once (those in and those out overlap).
+   * host_register: make memory that somebody else allocated transfer as fast as host_alloc's. */
+  amped_status (*stage)(amped_context *ctx, int mode, const amped_stage_copy *copies, int count);
+  amped_status (*host_register)(amped_context *ctx, void *block, uint64_t bytes);
+  void (*host_unregister)(amped_context *ctx, void *block);
   /* Between open and prepare: idp_nnz[i] = nonzeros of mode's iDp i (of `width` indices) among the
    * counters first .. first+count of a synthetic tensor; *sum_of_squares (unless NULL) = that of
    * their values. */

@@ -60,6 +60,8 @@ typedef struct result {
   double gathered_gb_per_sec;
   double bytes_per_nonzero; /* of the packed copy */
   double ceiling_sec;       /* of the rank that needs most; 0: not known */
+  uint64_t exchange_bytes;  /* that every rank receives */
+  double exchange_gb_per_sec;
 } result;
 
 /* The rates at which rows are gathered from tables of this rank's sizes. */
@@ -134,6 +136,9 @@ static result result_of(amped_run_state *run, const amped_options *o, const samp
       per((double)plan->nnz * (plan->order - 1) * row_bytes * 1e-9, r.compute.max);
   r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
   r.ceiling_sec = amped_comm_spread(&run->comm, ceiling_sec).max;
+  r.exchange_bytes = amped_exchange_bytes(run->exchange, plan->modes[mode].block_rows);
+  /* The rank that comes last waits for nobody: its time is the exchange's own. */
+  r.exchange_gb_per_sec = per((double)r.exchange_bytes * 1e-9, r.exchange.min);
   return r;
 }
 
@@ -168,6 +173,16 @@ static void say_times(const amped_run_state *run, const amped_options *o, const 
   }
 }
 
+static void say_exchange(const amped_run_state *run, const result *results) {
+  char text[32];
+  if (run->comm.nranks == 1)
+    return;
+  amped_say("mode  exchange: a rank receives          ms        GB/s");
+  for (int m = 0; m < run->plan.order; m++)
+    amped_say("%4d  %26s  %10.3f  %10.3f", m, amped_format_bytes(text, results[m].exchange_bytes),
+              1e3 * results[m].exchange.min, results[m].exchange_gb_per_sec);
+}
+
 static void say_rates(const amped_run_state *run, const result *results, const ceiling *ceilings,
                       int count) {
   char text[32];
@@ -191,14 +206,15 @@ static json_t *json_modes(const amped_run_state *run, const result *results) {
     const result *r = &results[m];
     bool known = r->ceiling_sec > 0.0 && r->compute.max > 0.0;
     (void)json_array_append_new(
-        modes,
-        json_pack("{s:i, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o}", "mode", m,
-                  "host_to_device_ms", json_spread(r->copy), "compute_ms", json_spread(r->compute),
-                  "exchange_ms", json_spread(r->exchange), "all_ms", json_spread(r->wall),
-                  "gnnz_per_second", r->gnnz_per_sec, "gathered_gb_per_second",
-                  r->gathered_gb_per_sec, "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
-                  json_known(known, 1e3 * r->ceiling_sec), "ceiling_percent",
-                  json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max))));
+        modes, json_pack("{s:i, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "mode", m,
+                         "host_to_device_ms", json_spread(r->copy), "compute_ms",
+                         json_spread(r->compute), "exchange_ms", json_spread(r->exchange), "all_ms",
+                         json_spread(r->wall), "exchange_bytes", (json_int_t)r->exchange_bytes,
+                         "exchange_gb_per_second", r->exchange_gb_per_sec, "gnnz_per_second",
+                         r->gnnz_per_sec, "gathered_gb_per_second", r->gathered_gb_per_sec,
+                         "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
+                         json_known(known, 1e3 * r->ceiling_sec), "ceiling_percent",
+                         json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max))));
   }
   return modes;
 }
@@ -230,6 +246,7 @@ static amped_status tell(amped_run_state *run, const amped_options *o, const res
   bound = known ? bound : 0.0;
   say_times(run, o, results);
   say_rates(run, results, ceilings, count);
+  say_exchange(run, results);
   amped_say("all modes: %.3f ms (compute %.3f), %.3f Gnnz/s, %s of the gather ceiling", 1e3 * total,
             1e3 * compute, per((double)run->plan.nnz * order * 1e-9, total),
             percent(text, sizeof text, bound, compute));

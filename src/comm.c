@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #if defined(AMPED_HAVE_MPI_EXT)
 #include <mpi-ext.h>
 #endif
@@ -17,12 +18,33 @@
 /* Bytes of one broadcast: well inside MPI's int counts. */
 #define BROADCAST_BYTES (UINT64_C(1) << 28)
 
-/* Open MPI's default all-gather of uneven blocks packs device data through the host, and is some
- * hundred times slower than its ring (measured, docs/benchmarks.md). A setting of the user's wins.
- */
-static void prefer_ring_allgather(void) {
-  (void)setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 0);
-  (void)setenv("OMPI_MCA_coll_tuned_allgatherv_algorithm", "3", 0);
+/* A ring of n ranks takes n - 1 steps, the best all-gather log2(n): no matter up to here. */
+#define RING_RANKS 8
+
+/* The variable by which the user chose how MPI gathers, NULL where there is none. What else its
+ * family says of collectives (many clusters set something) is no such choice. */
+static const char *allgather_variable(void) {
+  static const char *const families[] = {"OMPI_MCA_coll_", "MPIR_CVAR_", "I_MPI_ADJUST_"};
+  for (char **entry = environ; *entry != NULL; entry++)
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+      const char *found = strcasestr(*entry, "allgather");
+      const char *equals = strchr(*entry, '=');
+      if (strncmp(*entry, families[f], strlen(families[f])) == 0 && found != NULL && found < equals)
+        return *entry;
+    }
+  return NULL;
+}
+
+/* "Open MPI v5.0.7": the first words of what may be pages. */
+static void name_library(amped_comm *comm) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+  int length = 0;
+  AMPED_MPI(comm, MPI_Get_library_version(text, &length));
+  text[strcspn(text, ",\n")] = '\0';
+  (void)snprintf(comm->library, sizeof comm->library, "%.*s", (int)sizeof comm->library - 1, text);
+  for (char *c = comm->library; *c != '\0'; c++)
+    if ((unsigned char)*c < 0x20)
+      *c = ' ';
 }
 
 static bool mpi_takes_device_pointers(void) {
@@ -37,22 +59,25 @@ static bool mpi_takes_device_pointers(void) {
 
 amped_status amped_comm_start(amped_comm *comm) {
   int provided = MPI_THREAD_SINGLE;
-  int first_on_node = 0;
+  const char *variable = allgather_variable();
+  MPI_Comm node = MPI_COMM_NULL;
   memset(comm, 0, sizeof *comm);
   comm->mpi = MPI_COMM_NULL;
-  prefer_ring_allgather();
+  comm->ring_ranks = RING_RANKS;
+  comm->node = comm->ring = comm->leaders = MPI_COMM_NULL;
+  if (variable != NULL)
+    (void)snprintf(comm->chosen, sizeof comm->chosen, "%.*s", (int)strcspn(variable, "="),
+                   variable);
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     return amped_error(AMPED_FAILED, NULL, "MPI did not start; check the MPI installation");
   comm->mpi = MPI_COMM_WORLD;
   AMPED_MPI(comm, MPI_Comm_set_errhandler(comm->mpi, MPI_ERRORS_RETURN));
   AMPED_MPI(comm, MPI_Comm_rank(comm->mpi, &comm->rank));
   AMPED_MPI(comm, MPI_Comm_size(comm->mpi, &comm->nranks));
-  AMPED_MPI(comm, MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL,
-                                      &comm->node));
-  AMPED_MPI(comm, MPI_Comm_rank(comm->node, &comm->local_rank));
-  AMPED_MPI(comm, MPI_Comm_size(comm->node, &comm->local_size));
-  first_on_node = comm->local_rank == 0;
-  AMPED_MPI(comm, MPI_Allreduce(&first_on_node, &comm->nodes, 1, MPI_INT, MPI_SUM, comm->mpi));
+  AMPED_MPI(comm,
+            MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node));
+  amped_comm_set_node(comm, node);
+  name_library(comm);
   comm->cuda_aware = mpi_takes_device_pointers();
   amped_log_speaker(comm->rank == 0);
   if (provided < MPI_THREAD_FUNNELED)
@@ -61,9 +86,32 @@ amped_status amped_comm_start(amped_comm *comm) {
   return AMPED_OK;
 }
 
+static void free_comm(MPI_Comm *mpi) {
+  if (*mpi != MPI_COMM_NULL)
+    (void)MPI_Comm_free(mpi);
+}
+
+void amped_comm_set_node(amped_comm *comm, MPI_Comm node) {
+  int first = comm->rank;
+  free_comm(&comm->node);
+  free_comm(&comm->ring);
+  free_comm(&comm->leaders);
+  comm->node = node;
+  AMPED_MPI(comm, MPI_Comm_rank(node, &comm->local_rank));
+  AMPED_MPI(comm, MPI_Comm_size(node, &comm->local_size));
+  comm->nodes = comm->local_rank == 0;
+  AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, &comm->nodes, 1, MPI_INT, MPI_SUM, comm->mpi));
+  AMPED_MPI(comm, MPI_Bcast(&first, 1, MPI_INT, 0, node));
+  AMPED_MPI(comm, MPI_Comm_split(comm->mpi, 0, first, &comm->ring));
+  AMPED_MPI(comm, MPI_Comm_split(comm->mpi, comm->local_rank == 0 ? 0 : MPI_UNDEFINED, comm->rank,
+                                 &comm->leaders));
+}
+
 void amped_comm_stop(amped_comm *comm) {
   if (comm->mpi != MPI_COMM_NULL) {
-    (void)MPI_Comm_free(&comm->node);
+    free_comm(&comm->node);
+    free_comm(&comm->ring);
+    free_comm(&comm->leaders);
     (void)MPI_Finalize();
   }
   comm->mpi = MPI_COMM_NULL;
@@ -119,18 +167,30 @@ uint64_t amped_comm_node_sum(const amped_comm *comm, uint64_t value) {
   return value;
 }
 
-amped_spread amped_comm_spread(const amped_comm *comm, double value) {
+void amped_comm_spreads(const amped_comm *comm, int count, const double *values,
+                        amped_spread *spreads) {
   struct {
     double value;
     int rank;
-  } mine = {value, comm->rank}, most = {0.0, 0};
-  amped_spread s = {value, value, value, 0};
-  AMPED_MPI(comm, MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm->mpi));
-  AMPED_MPI(comm, MPI_Allreduce(&value, &s.min, 1, MPI_DOUBLE, MPI_MIN, comm->mpi));
-  AMPED_MPI(comm, MPI_Allreduce(&value, &s.mean, 1, MPI_DOUBLE, MPI_SUM, comm->mpi));
-  s.max = most.value;
-  s.max_rank = most.rank;
-  s.mean /= comm->nranks;
+  } ends[2 * AMPED_MAX_SPREADS];
+  double sums[AMPED_MAX_SPREADS];
+  for (int i = 0; i < count; i++) {
+    sums[i] = values[i];
+    ends[2 * i].value = values[i];
+    ends[2 * i + 1].value = -values[i]; /* the most of these is the least */
+    ends[2 * i].rank = ends[2 * i + 1].rank = comm->rank;
+  }
+  AMPED_MPI(comm,
+            MPI_Allreduce(MPI_IN_PLACE, ends, 2 * count, MPI_DOUBLE_INT, MPI_MAXLOC, comm->mpi));
+  amped_comm_sum(comm, sums, count);
+  for (int i = 0; i < count; i++)
+    spreads[i] = (amped_spread){-ends[2 * i + 1].value, sums[i] / comm->nranks, ends[2 * i].value,
+                                ends[2 * i].rank};
+}
+
+amped_spread amped_comm_spread(const amped_comm *comm, double value) {
+  amped_spread s;
+  amped_comm_spreads(comm, 1, &value, &s);
   return s;
 }
 

@@ -18,13 +18,20 @@ typedef struct amped_comm {
   int local_rank; /* among the ranks of this node (shared memory), from 0 */
   int local_size;
   int nodes;
-  MPI_Comm node;   /* the ranks of this node */
-  bool cuda_aware; /* MPI takes device pointers: compiled in and enabled at run time */
+  MPI_Comm node;    /* the ranks of this node */
+  MPI_Comm ring;    /* all ranks, node by node, however the launcher numbered them */
+  MPI_Comm leaders; /* the first rank of every node, in the ring's order; null on others */
+  bool cuda_aware;  /* MPI takes device pointers: compiled in and enabled at run time */
+  int ring_ranks;   /* up to so many, an all-gather of any size goes round the ring */
+  char library[64]; /* "Open MPI v5.0.7" */
+  char chosen[64];  /* the environment variable by which the user chose MPI's all-gather, or "" */
 } amped_comm;
 
-/* Collective. Starts MPI (MPI_THREAD_FUNNELED) with the allgather algorithm that DESIGN asks for,
- * unless the user set one, and points the log at rank 0. */
+/* Collective. Starts MPI (MPI_THREAD_FUNNELED) and points the log at rank 0. */
 amped_status amped_comm_start(amped_comm *comm);
+/* Collective: the ranks of a node are those of `node`, which is taken over. start does this; tests
+ * make nodes up. */
+void amped_comm_set_node(amped_comm *comm, MPI_Comm node);
 void amped_comm_stop(amped_comm *comm);
 
 /* Collective. Every rank gets the worst status of all; the lowest rank that has it prints its line.
@@ -50,6 +57,10 @@ typedef struct amped_spread {
   int max_rank;
 } amped_spread;
 amped_spread amped_comm_spread(const amped_comm *comm, double value);
+/* Several at once, in two messages; count <= AMPED_MAX_SPREADS. */
+#define AMPED_MAX_SPREADS 8
+void amped_comm_spreads(const amped_comm *comm, int count, const double *values,
+                        amped_spread *spreads);
 
 /* Abort unless an MPI call succeeded. */
 #define AMPED_MPI(comm, call) amped_comm_check((comm), (call), #call)

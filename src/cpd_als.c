@@ -11,7 +11,7 @@
 typedef struct als {
   const amped_run_parts *run;
   amped_als_result *result;
-  double *grams[AMPED_MAX_ORDER]; /* of unit columns once a mode was updated */
+  double *grams[AMPED_MAX_ORDER]; /* of unit columns once a mode was updated; and one number more */
   double *v;                      /* Hadamard product of grams */
   double *p;                      /* its inverse */
   double *scale;                  /* [ncomps] */
@@ -21,7 +21,7 @@ typedef struct als {
 static amped_status allocate(als *a, uint64_t iters) {
   uint64_t n = (uint64_t)a->run->plan->ncomps;
   for (int m = 0; m < a->run->plan->order; m++)
-    AMPED_TRY(amped_alloc(&a->grams[m], n * n, sizeof(double), "a gram matrix"));
+    AMPED_TRY(amped_alloc(&a->grams[m], n * n + 1, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->p, n * n, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->scale, n, sizeof(double), "the weights"));
@@ -43,11 +43,18 @@ static void must(const als *a, amped_status status) {
     amped_comm_abort(a->run->comm, status);
 }
 
-/* The gram of mode's factor over all ranks. */
-static void sum_gram(als *a, int mode) {
+/* The gram of mode's factor over all ranks; with it, in one message, the inner product of the last
+ * MTTKRP and the factor, where asked for. */
+static void sum_gram(als *a, int mode, double *inner) {
   const amped_run_parts *run = a->run;
-  must(a, run->backend->gram(run->ctx, mode, a->grams[mode]));
-  amped_comm_sum(run->comm, a->grams[mode], run->plan->ncomps * run->plan->ncomps);
+  int elements = run->plan->ncomps * run->plan->ncomps;
+  double *gram = a->grams[mode];
+  must(a, run->backend->gram(run->ctx, mode, gram));
+  if (inner != NULL)
+    must(a, run->backend->inner(run->ctx, mode, &gram[elements]));
+  amped_comm_sum(run->comm, gram, elements + (inner != NULL ? 1 : 0));
+  if (inner != NULL)
+    *inner = gram[elements];
 }
 
 /* Columns of mode's factor to unit length, their lengths to the weights, the gram to match. A zero
@@ -100,9 +107,7 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
                "truncated pseudo-inverse from here on where needed; fewer components may do",
                mode);
   must(a, run->backend->solve(run->ctx, mode, a->p));
-  if (last)
-    must(a, run->backend->inner(run->ctx, mode, inner));
-  sum_gram(a, mode);
+  sum_gram(a, mode, last ? inner : NULL);
   normalise(a, mode);
   double solved = amped_time();
   a->times.solve += solved - whole;
@@ -118,7 +123,6 @@ static amped_status sweep(als *a, double *fit) {
   memset(&a->times, 0, sizeof a->times);
   for (int m = 0; m < plan->order; m++)
     update_mode(a, m, m == plan->order - 1, &inner);
-  amped_comm_sum(a->run->comm, &inner, 1);
   double residual = plan->norm_squared + model_norm_squared(a) - 2.0 * inner;
   *fit = 1.0 - sqrt(residual > 0.0 ? residual : 0.0) / sqrt(plan->norm_squared);
   a->times.total = amped_time() - began;
@@ -145,7 +149,7 @@ static amped_status sweeps(als *a, const amped_als_options *options) {
     result->fit[result->sweeps++] = fit;
     amped_sweep s = {i + 1, fit, i > 0 ? fit - result->fit[i - 1] : 0.0, a->times};
     if (options->after_sweep != NULL)
-      AMPED_TRY(amped_comm_agree(a->run->comm, options->after_sweep(options->context, &s)));
+      AMPED_TRY(options->after_sweep(options->context, &s));
     if (i > 0 && fabs(s.change) < options->tol) {
       result->stop_reason = "tolerance";
       break;
@@ -164,7 +168,7 @@ amped_status amped_cpd_als(const amped_run_parts *run, const amped_als_options *
   amped_status status = amped_comm_agree(run->comm, allocate(&a, options->iters));
   if (status == AMPED_OK) {
     for (int m = 1; m < run->plan->order; m++)
-      sum_gram(&a, m);
+      sum_gram(&a, m, NULL);
     status = sweeps(&a, options);
   }
   release(&a);

@@ -24,7 +24,7 @@ typedef struct amped_sweep {
 typedef struct amped_als_options {
   uint64_t iters; /* sweeps at most */
   double tol;     /* stop when |change of fit| < tol; 0: never */
-  /* Called on every rank after each sweep (collective: it may communicate); NULL: not. */
+  /* Called on every rank after each sweep; collective, the status is agreed. NULL: not. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
   void *context;
 } amped_als_options;

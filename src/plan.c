@@ -1,9 +1,11 @@
 #include "plan.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "mem.h"
+
+/* A factor of more rows fits nowhere: a row takes 16 bytes at least. Sizes in bytes fit 64 bits. */
+#define MOST_ROWS (UINT64_C(1) << 41)
 
 static uint64_t rows_of_idp(const amped_mode_plan *m, uint64_t idp) {
   uint64_t first = idp * m->width;
@@ -64,11 +66,7 @@ static void set_rows(amped_mode_plan *m, int rank, int nranks) {
 static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
   uint64_t *next = NULL;
   uint64_t rows = 0;
-  /* Exchange counts rows in int; beyond that it counts groups of rows, which blocks then fill. */
-  if (amped_mul(m->block_rows, (uint64_t)nranks, &rows) && rows > INT_MAX)
-    m->block_rows = amped_ceil_div(m->block_rows, AMPED_ROW_GROUP) * AMPED_ROW_GROUP;
-  if (!amped_mul(m->block_rows, (uint64_t)nranks, &rows) ||
-      rows / AMPED_ROW_GROUP > (uint64_t)INT_MAX)
+  if (!amped_mul(m->block_rows, (uint64_t)nranks, &rows) || rows > MOST_ROWS)
     return amped_error(AMPED_FAILED, NULL,
                        "mode %d has too many rows (%" PRIu64
                        ") for any machine's factors; merge some of its indices",

@@ -19,9 +19,6 @@
 #include "packed.h"
 #include "tensor_file.h"
 
-/* Above INT_MAX rows a factor is exchanged in groups of this many rows, which blocks then fill. */
-#define AMPED_ROW_GROUP 1024
-
 /* Where a rank has no nonzeros of an iDp. */
 #define AMPED_NO_ROW UINT64_MAX
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "describe.h"
+#include "link_test.h"
 #include "log.h"
 #include "mem.h"
 
@@ -291,13 +292,67 @@ amped_status amped_report_plan(amped_run_state *run, const amped_options *o,
   return status;
 }
 
+/* What makes an exchange slow is not the same everywhere. */
+static const char *remedy(const amped_run_state *run) {
+  const amped_comm *comm = &run->comm;
+  if (comm->chosen[0] != '\0')
+    return "leave the variable that chose MPI's algorithm out (see -v)";
+  if (run->backend->device_pointers && !comm->cuda_aware)
+    return "use an MPI that takes device memory (CUDA-aware)";
+  if (comm->nodes > 1)
+    return "check which network MPI uses (Open MPI: btl_tcp_if_include; UCX: UCX_NET_DEVICES)";
+  return "see that MPI may copy from GPU to GPU (UCX_TLS with cuda_copy,cuda_ipc; containers with "
+         "--ipc=host), or build with --disable-cuda-aware-mpi";
+}
+
+static void say_exchange(const amped_run_state *run, const amped_link_rate *rate) {
+  const amped_comm *comm = &run->comm;
+  char bytes[32];
+  char link[64] = "";
+  const char *what = amped_exchange_describe(run->exchange);
+  if (comm->nranks == 1 || !amped_log_is_verbose()) {
+    amped_say("exchange: %s", what);
+  } else {
+    if (rate->link > 0.0)
+      (void)snprintf(link, sizeof link, ", of the %.3g that %s", 1e-9 * rate->link,
+                     comm->nodes > 1 ? "neighbours reach alone" : "copies to the host reach");
+    amped_say("exchange: %s%s%s; %s, %d node%s; %.3g GB/s a rank%s (%s)", what,
+              comm->chosen[0] != '\0' ? " by " : "", comm->chosen, comm->library, comm->nodes,
+              comm->nodes == 1 ? "" : "s", 1e-9 * rate->exchange, link,
+              amped_format_bytes(bytes, rate->bytes));
+  }
+  if (amped_link_is_slow(rate))
+    amped_warn("factor rows move at %.3g GB/s a rank where %s reach %.3g; %s",
+               1e-9 * rate->exchange,
+               comm->nodes > 1 ? "two neighbours alone" : "copies to the host", 1e-9 * rate->link,
+               remedy(run));
+}
+
+amped_status amped_report_exchange(amped_run_state *run) {
+  const amped_run_parts parts = amped_run_parts_of(run);
+  amped_link_rate rate;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_link_test(&parts, &rate));
+  say_exchange(run, &rate);
+  if (run->json != NULL)
+    status = amped_json_line(
+        run->json,
+        json_pack("{s:s, s:s, s:s, s:s?, s:i, s:I, s:o, s:o}", "event", "exchange", "method",
+                  amped_exchange_describe(run->exchange), "mpi", run->comm.library, "chosen_by",
+                  run->comm.chosen[0] != '\0' ? run->comm.chosen : NULL, "nodes", run->comm.nodes,
+                  "bytes", (json_int_t)rate.bytes, "gb_per_second",
+                  rate.exchange > 0.0 ? json_real(1e-9 * rate.exchange) : json_null(),
+                  "link_gb_per_second",
+                  rate.link > 0.0 ? json_real(1e-9 * rate.link) : json_null()));
+  return amped_comm_agree(&run->comm, status);
+}
+
 void amped_report_distributed(amped_run_state *run) {
   amped_spread s = amped_comm_spread(&run->comm, run->distribute_sec);
   double nonzeros = (double)run->plan.nnz * run->plan.order;
   char rate[32];
   amped_say("read and distributed %d copies in %.2f s (%s nonzeros/s)", run->plan.order, s.max,
             amped_format_count(rate, nonzeros / (s.max > 0.0 ? s.max : 1e-9)));
-  amped_say("exchange: %s", amped_exchange_describe(run->exchange));
   if (amped_log_is_verbose())
     amped_report_memory(run);
 }
@@ -324,9 +379,12 @@ amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {
   /* MTTKRP's spread over ranks is the balance; waiting for the slowest shows in solve (which holds
    * the sum of grams), or in exchange where iDps are split; so maxima do not add up to the total.
    */
-  amped_spread mttkrp = amped_comm_spread(comm, s->times.mttkrp);
-  amped_spread solve = amped_comm_spread(comm, s->times.solve);
-  amped_spread exchange = amped_comm_spread(comm, s->times.exchange);
+  const double times[] = {s->times.mttkrp, s->times.solve, s->times.exchange};
+  amped_spread spreads[3];
+  amped_comm_spreads(comm, 3, times, spreads);
+  const amped_spread mttkrp = spreads[0];
+  const amped_spread solve = spreads[1];
+  const amped_spread exchange = spreads[2];
   amped_say("sweep %3" PRIu64 "  fit %.8f  change %+.2e  %.4f s (mttkrp %.4f, solve %.4f, exchange "
             "%.4f)",
             s->number, s->fit, s->change, s->times.total, mttkrp.max, solve.mean, exchange.mean);

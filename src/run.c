@@ -219,7 +219,6 @@ static amped_status load_synthetic(amped_run_state *run) {
   run->distribute_sec = amped_time() - began;
   amped_spread s = amped_comm_spread(&run->comm, run->distribute_sec);
   amped_say("made %d copies in %.2f s", run->plan.order, s.max);
-  amped_say("exchange: %s", amped_exchange_describe(run->exchange));
   if (amped_log_is_verbose())
     amped_report_memory(run);
   return AMPED_OK;
@@ -229,6 +228,7 @@ static amped_status fill(amped_run_state *run, const amped_options *o) {
   amped_status status = run->backend->prepare(run->ctx, &run->plan);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   AMPED_TRY(amped_exchange_create(&run->comm, run->backend, run->ctx, &run->plan, &run->exchange));
+  AMPED_TRY(amped_report_exchange(run));
   if (run->source == NULL)
     return load_synthetic(run);
   AMPED_TRY(amped_distribute(&run->comm, run->source, o->read_parallel, &run->plan, run->backend,

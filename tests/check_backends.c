@@ -115,17 +115,28 @@ static void staging_keeps_bytes(const bench *s) {
       continue;
     }
     check_ok(s->b->host_alloc(s->ctx, bytes, &host));
-    check_ok(s->b->host_alloc(s->ctx, bytes, &again));
-    check_ok(s->b->stage_out(s->ctx, m, 0, bytes, host));
+    check_ok(amped_alloc(&again, bytes, 1, "a test"));
+    check_ok(s->b->host_register(s->ctx, again, bytes));
+    amped_stage_copy out = {.offset = 0, .bytes = bytes, .host = host, .in = false};
+    check_ok(s->b->stage(s->ctx, m, &out, 1));
     padding_columns_are_zero(s, m, host);
     memset(again, 255, bytes);
-    check_ok(s->b->stage_in(s->ctx, m, 0, bytes, again));
-    check_ok(s->b->stage_in(s->ctx, m, half, bytes - half, (char *)host + half));
-    check_ok(s->b->stage_in(s->ctx, m, 0, half, host));
-    check_ok(s->b->stage_out(s->ctx, m, half, bytes - half, (char *)again + half));
-    check_ok(s->b->stage_out(s->ctx, m, 0, half, again));
+    amped_stage_copy garbage = {.offset = 0, .bytes = bytes, .host = again, .in = true};
+    check_ok(s->b->stage(s->ctx, m, &garbage, 1));
+    /* Half by half, in and out at once: the second goes out after it came in. */
+    amped_stage_copy halves[] = {
+        {.offset = half, .bytes = bytes - half, .host = (char *)host + half, .in = true},
+        {.offset = 0, .bytes = half, .host = host, .in = true},
+        {.offset = half, .bytes = bytes - half, .host = (char *)again + half, .in = false},
+    };
+    check_ok(s->b->stage(s->ctx, m, halves, 1));
+    check_ok(s->b->stage(s->ctx, m, halves + 1, 2));
+    out = (amped_stage_copy){.offset = 0, .bytes = half, .host = again, .in = false};
+    check_ok(s->b->stage(s->ctx, m, &out, 1));
+    check_ok(s->b->stage(s->ctx, m, NULL, 0));
     ck_assert_mem_eq(again, host, bytes);
-    s->b->host_free(s->ctx, again);
+    s->b->host_unregister(s->ctx, again);
+    amped_free(again);
     s->b->host_free(s->ctx, host);
   }
 }
