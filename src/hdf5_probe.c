@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <omp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -195,6 +196,7 @@ static void child(const char *path, uint64_t file_bytes, int fd) {
   amped_hdf5 file;
   memset(&v, 0, sizeof v);
   confine(file_bytes);
+  omp_set_num_threads(1); /* the parent's threads were not forked */
   amped_status_clear();
   amped_status status = amped_hdf5_open_trusted(path, path, &file);
   if (status == AMPED_OK)

@@ -383,7 +383,10 @@ const char *amped_tensor_file_path(const amped_tensor_file *f) {
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Vectorised scans of a slab: the largest index, and whether none is below its predecessor. */
+/* Elements that one thread scans at a time. */
+#define SCAN_BLOCK (UINT64_C(1) << 16)
+
+/* Vectorised scans of a block: the largest index, and whether none is below its predecessor. */
 #define DEFINE_SCANS(T)                                                                            \
   static uint64_t largest_##T(const T *a, uint64_t n) {                                            \
     T max = 0;                                                                                     \
@@ -412,14 +415,55 @@ DEFINE_SCANS(uint64_t)
    : (type) == AMPED_U32 ? function##_uint32_t((array), (n))                                       \
                          : function##_uint64_t((array), (n)))
 
+static int some_infinite_4(const float *values, uint64_t n) {
+  int bad = 0;
+  for (uint64_t i = 0; i < n; i++)
+    bad |= !isfinite(values[i]);
+  return bad;
+}
+
+static int some_infinite_8(const double *values, uint64_t n) {
+  int bad = 0;
+  for (uint64_t i = 0; i < n; i++)
+    bad |= !isfinite(values[i]);
+  return bad;
+}
+
+/* Elements of the block at `first`, and `more` of the next one. */
+static uint64_t block_count(uint64_t first, uint64_t n, uint64_t more) {
+  return n - first < SCAN_BLOCK + more ? n - first : SCAN_BLOCK + more;
+}
+
+/* The same of a slab, by all threads. */
+static uint64_t largest(const void *array, amped_itype type, uint64_t n) {
+  uint64_t max = 0;
+#pragma omp parallel for schedule(static) reduction(max : max) if (n > SCAN_BLOCK)
+  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+    const void *at = (const char *)array + first * type;
+    uint64_t here = BY_TYPE(largest, type, at, block_count(first, n, 0));
+    max = here > max ? here : max;
+  }
+  return max;
+}
+
+static bool ascends(const void *array, amped_itype type, uint64_t n) {
+  bool fine = true;
+#pragma omp parallel for schedule(static) reduction(&& : fine) if (n > SCAN_BLOCK)
+  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+    const void *at = (const char *)array + first * type;
+    fine = fine && BY_TYPE(ascends, type, at, block_count(first, n, 1));
+  }
+  return fine;
+}
+
 static bool all_finite(const void *values, amped_vtype type, uint64_t n) {
   int bad = 0;
-  if (type == AMPED_F32)
-    for (uint64_t i = 0; i < n; i++)
-      bad |= !isfinite(((const float *)values)[i]);
-  else
-    for (uint64_t i = 0; i < n; i++)
-      bad |= !isfinite(((const double *)values)[i]);
+#pragma omp parallel for schedule(static) reduction(| : bad) if (n > SCAN_BLOCK)
+  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+    const void *at = (const char *)values + first * type;
+    uint64_t count = block_count(first, n, 0);
+    bad |= type == AMPED_F32 ? some_infinite_4(at, count) : some_infinite_8(at, count);
+  }
   return bad == 0;
 }
 
@@ -431,8 +475,8 @@ static amped_status check_range(const amped_tensor_file *f, int m, const void *a
   uint64_t lowest = f->index_base;
   uint64_t limit = f->info.dims[m] - 1 + lowest;
   uint64_t sign = UINT64_C(1) << (8 * (unsigned)type - 1);
-  uint64_t largest = BY_TYPE(largest, type, array, n);
-  if (lowest == 0 && largest <= limit && (!f->is_signed[m] || largest < sign))
+  uint64_t most = largest(array, type, n);
+  if (lowest == 0 && most <= limit && (!f->is_signed[m] || most < sign))
     return AMPED_OK;
   for (uint64_t i = 0; i < n; i++) {
     uint64_t index = amped_index_get(array, type, i);
@@ -457,7 +501,7 @@ static amped_status check_indices(const amped_tensor_file *f, int mode, int m, v
   AMPED_TRY(check_range(f, m, array, n, first));
   if (f->index_base == 1)
     BY_TYPE(lower, type, array, n);
-  if (m == mode && !BY_TYPE(ascends, type, array, n))
+  if (m == mode && !ascends(array, type, n))
     return bad_copy(f, mode, "is not in order");
   return AMPED_OK;
 }

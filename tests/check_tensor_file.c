@@ -537,7 +537,7 @@ START_TEST(a_failed_checksum_names_the_dataset) {
   ck_assert_ptr_nonnull(at);
   at[5] ^= 1;
   testing_write_file(path, bytes, count);
-  check_fails(AMPED_BAD_INPUT, "values cannot be read (HDF5: ", use(path));
+  check_fails(AMPED_BAD_INPUT, "values cannot be read (", use(path));
   free(bytes);
   amped_sptensor_free(&t);
   (void)remove(path);
