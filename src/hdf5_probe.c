@@ -133,9 +133,9 @@ static amped_status touch_mode(amped_hdf5 *file, int m) {
 static amped_status touch_all(amped_hdf5 *file) {
   static const char *const texts[] = {"binsparse", "amped_format", "options",
                                       "version",   "input",        "stop_reason"};
-  static const char *const numbers[] = {"amped_version", "order",        "dims",
-                                        "nnz",           "norm_squared", "seed",
-                                        "input_dims",    "input_norm",   "input_hash"};
+  static const char *const numbers[] = {"amped_version", "order", "dims",       "nnz",
+                                        "norm_squared",  "seed",  "input_dims", "input_norm",
+                                        "input_hash",    "hash"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     AMPED_TRY(touch_text(file, "/", texts[i]));
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)

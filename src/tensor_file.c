@@ -189,6 +189,15 @@ static amped_status check_root_link(amped_tensor_file *f, const char *what, int 
   return AMPED_OK;
 }
 
+static amped_status read_norm(amped_tensor_file *f) {
+  double *norm_squared = &f->info.norm_squared;
+  AMPED_TRY(amped_hdf5_get_double(&f->hdf5, "/", "norm_squared", norm_squared));
+  if (isfinite(*norm_squared) && *norm_squared >= 0.0)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, f->path, "norm_squared is %g; convert the tensor again",
+                     *norm_squared);
+}
+
 static amped_status read_shape(amped_tensor_file *f) {
   amped_tensor_info *info = &f->info;
   uint64_t order = 0;
@@ -200,12 +209,9 @@ static amped_status read_shape(amped_tensor_file *f) {
   info->order = (int)order;
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "dims", order, info->dims));
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "nnz", 1, &info->nnz));
-  AMPED_TRY(amped_hdf5_get_double(&f->hdf5, "/", "norm_squared", &info->norm_squared));
+  AMPED_TRY(read_norm(f));
   if (info->nnz == 0)
     return amped_error(AMPED_BAD_INPUT, f->path, "has no nonzeros; give a tensor that has some");
-  if (!isfinite(info->norm_squared) || info->norm_squared < 0.0)
-    return amped_error(AMPED_BAD_INPUT, f->path, "norm_squared is %g; convert the tensor again",
-                       info->norm_squared);
   for (int m = 0; m < info->order; m++) {
     if (info->dims[m] < 1 || info->dims[m] > AMPED_MAX_DIM)
       return amped_error(AMPED_BAD_INPUT, f->path,
@@ -247,6 +253,7 @@ static amped_status read_dictionary(amped_tensor_file *f) {
 
 static amped_status open_copies(amped_tensor_file *f) {
   f->info.has_copies = true;
+  f->info.has_hash = true;
   AMPED_TRY(read_shape(f));
   for (int m = 0; m < f->info.order; m++)
     AMPED_TRY(open_copy(f, m));
@@ -292,6 +299,16 @@ static amped_status open_coo(amped_tensor_file *f) {
   return check_coo(f);
 }
 
+/* What a list of ours says of all its nonzeros. */
+static amped_status read_sums(amped_tensor_file *f) {
+  amped_tensor_info *info = &f->info;
+  AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "hash", &info->has_hash));
+  if (!info->has_hash)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "hash", 1, &info->hash));
+  return read_norm(f);
+}
+
 static amped_status check_version(amped_tensor_file *f) {
   char *format = NULL;
   uint64_t version = 0;
@@ -331,7 +348,8 @@ static amped_status open_any(amped_tensor_file *f) {
     return amped_error(AMPED_BAD_INPUT, f->path,
                        "holds no tensor: its root has no attribute binsparse; make one with "
                        "amped_mpi convert");
-  return open_coo(f);
+  AMPED_TRY(open_coo(f));
+  return ours ? read_sums(f) : AMPED_OK;
 }
 
 static amped_status open_file(const char *file_name, const char *path, bool trusted,
