@@ -289,8 +289,9 @@ amped_status amped_external_order(amped_external *x, amped_sptensor *t) {
   x->unsorted = NULL;
   if (x->refused)
     return refuse_duplicates(x);
-  if (amped_spill_nnz(x->ordered) == 0)
-    return AMPED_OK; /* only zeros: the caller says so */
+  info->nnz = amped_spill_nnz(x->ordered);
+  if (info->nnz == 0) /* all were zeros that are left out: the caller says so */
+    return AMPED_OK;
   return amped_measure_end(&x->measure, info);
 }
 
