@@ -29,8 +29,8 @@ void amped_external_free(amped_external *x);
 const amped_overflow *amped_external_overflow(const amped_external *x);
 bool amped_external_used(const amped_external *x);
 
-/* With the last nonzeros, which are taken off t, and its dims: order all. Where nothing remains, the
- * nnz that is then told is 0, and there is nothing to write. */
+/* With the last nonzeros, which are taken off t, and its dims: order all. Where nothing remains,
+ * the nnz that is then told is 0, and there is nothing to write. */
 amped_status amped_external_order(amped_external *x, amped_sptensor *t);
 
 /* What was found, when ordered; valid until the free. has_copies is the spec's. */

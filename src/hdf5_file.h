@@ -32,7 +32,7 @@ typedef struct amped_hdf5 {
   uint64_t bytes;   /* of a file that is read */
   bool writing;
   bool library_failed; /* the error seen came from a failing HDF5 call, not from a check of ours */
-  void *chunk;          /* room of hdf5_chunks.c, until the file is closed */
+  void *chunk;         /* room of hdf5_chunks.c, until the file is closed */
   uint64_t chunk_bytes;
 } amped_hdf5;
 

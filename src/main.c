@@ -43,8 +43,10 @@ const amped_command amped_commands[] = {
      "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
      "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result).\n"
      "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result .npy or .txt.\n\n"
-     "A tensor that --memory does not hold is sorted on disk. Temporary files then take\n"
-     "about twice what one copy takes; how much of what is said, and checked, before.\n\n"
+     "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
+     "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
+     "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
+     "top of --memory.\n\n"
      "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
      amped_cmd_convert},
     {"info", "FILE", 1, 1, false, "tell what a tensor or result file holds", "verify",
