@@ -150,7 +150,7 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   amped_say("made %s, %" PRIu64 " nonzeros, norm %.10g, seed %" PRIu64 ", in %.2f s",
             amped_describe_dims(dims, t->order, t->dims), t->nnz, norm, j->spec.seed, make_sec);
   if (j->format == AMPED_FORMAT_HDF5)
-    AMPED_TRY(amped_tensor_file_write(j->path, t));
+    AMPED_TRY(amped_tensor_file_write(j->path, t, true));
   else
     AMPED_TRY(amped_tns_write(j->path, t));
   double write_sec = amped_time() - began;

@@ -37,11 +37,12 @@ static uint64_t nonzero_bytes(const amped_tensor_info *info) {
 }
 
 static void say_copies(const amped_tensor_info *info) {
+  if (info->has_hash)
+    amped_say("norm         %.9g", sqrt(info->norm_squared));
   if (!info->has_copies) {
     amped_say("copies       none: a plain coordinate list (amped_mpi convert adds them)");
     return;
   }
-  amped_say("norm         %.9g", sqrt(info->norm_squared));
   for (int m = 0; m < info->order; m++) {
     const amped_partition *p = &info->partitions[m];
     amped_say("copy %d       %" PRIu64 " iDps of %" PRIu64 " ind%s, %" PRIu64 " heavy row%s", m,
@@ -95,7 +96,7 @@ static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
                              amped_json_count(info->nnz), "density", density(info), "value_type",
                              amped_vtype_name(info->value_type), "bytes_per_nonzero",
                              amped_json_count(nonzero_bytes(info)), "copies", json_copies(info));
-  if (object == NULL || !info->has_copies)
+  if (object == NULL || !info->has_hash)
     return object;
   (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
   if (json_object_set_new(object, "norm", json_real(sqrt(info->norm_squared))) == 0 &&

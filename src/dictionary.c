@@ -26,42 +26,58 @@ static uint64_t slot_of(const double *slots, const bool *taken, double value) {
   return at;
 }
 
-/* True where all values were entered. */
-static bool enter_all(double *slots, bool *taken, const double *values, uint64_t n,
-                      uint64_t *count) {
-  for (uint64_t k = 0; k < n; k++) {
+amped_status amped_dictionary_search_begin(amped_dictionary_search *s) {
+  memset(s, 0, sizeof *s);
+  amped_status status = amped_alloc(&s->slots, SLOTS, sizeof *s->slots, "the dictionary of values");
+  if (status == AMPED_OK)
+    status = amped_calloc(&s->taken, SLOTS, sizeof *s->taken, "the dictionary of values");
+  if (status != AMPED_OK)
+    amped_dictionary_search_drop(s);
+  return status;
+}
+
+void amped_dictionary_search_add(amped_dictionary_search *s, const double *values, uint64_t n) {
+  for (uint64_t k = 0; k < n && !s->too_many; k++) {
     double value = values[k] + 0.0; /* one zero, not two */
-    uint64_t at = slot_of(slots, taken, value);
-    if (taken[at])
+    uint64_t at = slot_of(s->slots, s->taken, value);
+    if (s->taken[at])
       continue;
-    if (*count == AMPED_MAX_CODES)
-      return false;
-    taken[at] = true;
-    slots[at] = value;
-    ++*count;
+    if (s->count == AMPED_MAX_CODES) {
+      s->too_many = true;
+      return;
+    }
+    s->taken[at] = true;
+    s->slots[at] = value;
+    s->count++;
   }
-  return true;
+}
+
+amped_status amped_dictionary_search_end(amped_dictionary_search *s, amped_dictionary *d) {
+  amped_status status = AMPED_OK;
+  memset(d, 0, sizeof *d);
+  if (!s->too_many)
+    status = amped_alloc(&d->values, s->count, sizeof *d->values, "the dictionary of values");
+  for (uint64_t at = 0; at < SLOTS && d->values != NULL; at++)
+    if (s->taken[at])
+      d->values[d->count++] = s->slots[at];
+  if (d->count > 0)
+    qsort(d->values, d->count, sizeof *d->values, ascending);
+  amped_dictionary_search_drop(s);
+  return status;
+}
+
+void amped_dictionary_search_drop(amped_dictionary_search *s) {
+  amped_free(s->slots);
+  amped_free(s->taken);
+  memset(s, 0, sizeof *s);
 }
 
 amped_status amped_dictionary_find(amped_dictionary *d, const double *values, uint64_t n) {
-  amped_status status = AMPED_OK;
-  double *slots = NULL;
-  bool *taken = NULL;
-  uint64_t count = 0;
+  amped_dictionary_search s;
   memset(d, 0, sizeof *d);
-  AMPED_GO(done, amped_alloc(&slots, SLOTS, sizeof *slots, "the dictionary of values"));
-  AMPED_GO(done, amped_calloc(&taken, SLOTS, sizeof *taken, "the dictionary of values"));
-  if (!enter_all(slots, taken, values, n, &count))
-    goto done;
-  AMPED_GO(done, amped_alloc(&d->values, count, sizeof *d->values, "the dictionary of values"));
-  for (uint64_t at = 0; at < SLOTS; at++)
-    if (taken[at])
-      d->values[d->count++] = slots[at];
-  qsort(d->values, d->count, sizeof *d->values, ascending);
-done:
-  amped_free(slots);
-  amped_free(taken);
-  return status;
+  AMPED_TRY(amped_dictionary_search_begin(&s));
+  amped_dictionary_search_add(&s, values, n);
+  return amped_dictionary_search_end(&s, d);
 }
 
 void amped_dictionary_free(amped_dictionary *d) {

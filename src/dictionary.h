@@ -16,6 +16,19 @@ typedef struct amped_dictionary {
 
 /* Of values[0 .. n). Stops looking as soon as they are too many. */
 amped_status amped_dictionary_find(amped_dictionary *d, const double *values, uint64_t n);
+
+/* The same of values that come in pieces. A search is ended, which makes the dictionary, or
+ * dropped (also one that is zero). */
+typedef struct amped_dictionary_search {
+  double *slots;
+  bool *taken;
+  uint64_t count;
+  bool too_many;
+} amped_dictionary_search;
+amped_status amped_dictionary_search_begin(amped_dictionary_search *s);
+void amped_dictionary_search_add(amped_dictionary_search *s, const double *values, uint64_t n);
+amped_status amped_dictionary_search_end(amped_dictionary_search *s, amped_dictionary *out);
+void amped_dictionary_search_drop(amped_dictionary_search *s);
 void amped_dictionary_free(amped_dictionary *d);
 
 /* Finite and strictly ascending? */

@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "mem.h"
 
-/* The directory part of a path, amped_alloc'd. */
-static amped_status directory_of(const char *path, char **out) {
+amped_status amped_file_folder(const char *path, char **out) {
   const char *slash = strrchr(path, '/');
   if (slash == NULL)
     return amped_strdup(out, ".");
@@ -24,7 +25,7 @@ static amped_status directory_of(const char *path, char **out) {
 amped_status amped_file_temporary(const char *path, char **out) {
   struct stat st;
   char *directory = NULL;
-  AMPED_TRY(directory_of(path, &directory));
+  AMPED_TRY(amped_file_folder(path, &directory));
   amped_status status = AMPED_OK;
   if (stat(directory, &st) != 0)
     status = amped_error_errno(AMPED_FAILED, errno, path,
@@ -63,7 +64,7 @@ amped_status amped_file_commit(const char *temporary, const char *path) {
     return amped_error_errno(AMPED_FAILED, failed, path,
                              "cannot be written; free disk space or name another file");
   }
-  AMPED_TRY(directory_of(path, &directory));
+  AMPED_TRY(amped_file_folder(path, &directory));
   /* Some file systems cannot flush a directory; the file itself is safe by now. */
   (void)flush_path(directory, O_RDONLY | O_DIRECTORY);
   amped_free(directory);
@@ -73,6 +74,33 @@ amped_status amped_file_commit(const char *temporary, const char *path) {
 void amped_file_discard(const char *temporary) {
   if (temporary != NULL)
     (void)unlink(temporary);
+}
+
+uint64_t amped_file_room(const char *folder, uint64_t *system) {
+  struct statvfs fs;
+  struct stat st;
+  uint64_t bytes = 0;
+  *system = stat(folder, &st) == 0 ? (uint64_t)st.st_dev : 0;
+  if (statvfs(folder, &fs) != 0 || fs.f_blocks == 0 ||
+      !amped_mul((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, &bytes))
+    return UINT64_MAX;
+  return bytes;
+}
+
+amped_status amped_file_check_room(const char *path, uint64_t bytes) {
+  char *folder = NULL;
+  char need[32];
+  char have[32];
+  uint64_t system = 0;
+  AMPED_TRY(amped_file_folder(path, &folder));
+  uint64_t room = amped_file_room(folder, &system);
+  amped_free(folder);
+  if (bytes <= room)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, path,
+                     "cannot be written: it takes up to %s, %s is free there; free disk space or "
+                     "name another file",
+                     amped_format_bytes(need, bytes), amped_format_bytes(have, room));
 }
 
 amped_status amped_file_check_readable(const char *path, uint64_t *bytes) {

@@ -18,6 +18,17 @@ amped_status amped_file_commit(const char *temporary, const char *path);
 /* Remove a temporary file; errors are ignored. */
 void amped_file_discard(const char *temporary);
 
+/* Is there room for so many bytes more on the file system of path's folder? AMPED_FAILED otherwise,
+ * with what is needed and what is free. Where the system does not tell, there is. */
+amped_status amped_file_check_room(const char *path, uint64_t bytes);
+
+/* The free bytes of a folder's file system (UINT64_MAX where the system does not tell), and the
+ * number that is the same for folders of one file system. */
+uint64_t amped_file_room(const char *folder, uint64_t *system);
+
+/* The folder part of a path, amped_alloc'd. */
+amped_status amped_file_folder(const char *path, char **out);
+
 /* Regular and readable: AMPED_BAD_INPUT otherwise, with the reason. *bytes may be NULL. */
 amped_status amped_file_check_readable(const char *path, uint64_t *bytes);
 

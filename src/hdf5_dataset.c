@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hdf5_file.h"
+#include "hdf5_chunks.h"
 
 /* Larger chunks are refused: HDF5 holds a whole one in memory to decode any part of it. */
 #define MAX_CHUNK_BYTES (UINT64_C(1) << 28)
@@ -138,7 +138,8 @@ static amped_status check_extent(amped_hdf5_dataset *d, int ndims) {
 }
 
 /* Each of the three filters at most once: a file may ask for any number, in any order. */
-static amped_status check_filters(amped_hdf5_dataset *d, hid_t list, bool *deflated) {
+static amped_status check_filters(amped_hdf5_dataset *d, hid_t list, bool *deflated,
+                                  bool *checksum_alone) {
   bool seen[3] = {false, false, false};
   int count = H5Pget_nfilters(list);
   if (count < 0)
@@ -158,6 +159,7 @@ static amped_status check_filters(amped_hdf5_dataset *d, hid_t list, bool *defla
     seen[known] = true;
   }
   *deflated = seen[0];
+  *checksum_alone = seen[2] && count == 1;
   return AMPED_OK;
 }
 
@@ -179,6 +181,15 @@ static amped_status count_chunks(amped_hdf5_dataset *d, hsize_t *count) {
   return status;
 }
 
+/* Are elements stored as they are in memory? */
+static bool is_native(amped_hdf5_dataset *d) {
+  hid_t type = H5Dget_type(d->id);
+  bool native = type >= 0 && H5Tequal(type, amped_hdf5_native(d->type)) > 0;
+  if (type >= 0)
+    (void)H5Tclose(type);
+  return native;
+}
+
 /* All chunks exist and take as many bytes as they must: an absent one would read as zeros. */
 static amped_status check_chunked(amped_hdf5_dataset *d, hid_t list, uint64_t bytes,
                                   uint64_t *chunk_bytes) {
@@ -187,12 +198,14 @@ static amped_status check_chunked(amped_hdf5_dataset *d, hid_t list, uint64_t by
   uint64_t elements = 0;
   uint64_t expected = 0;
   bool deflated = false;
+  bool checksum_alone = false;
   if (H5Pget_chunk(list, d->ndims, chunk) != d->ndims)
     return failed(d);
   if (chunk[0] == 0 || chunk[1] == 0 || !amped_mul(chunk[0], chunk[1], &elements) ||
       !amped_mul(elements, d->type.bytes, chunk_bytes) || *chunk_bytes > MAX_CHUNK_BYTES)
     return refuse(d, "has chunks above 256 MiB", "store it in smaller ones (h5repack -l)");
-  AMPED_TRY(check_filters(d, list, &deflated));
+  AMPED_TRY(check_filters(d, list, &deflated, &checksum_alone));
+  d->chunk_rows = checksum_alone && chunk[1] == d->dims[1] && is_native(d) ? chunk[0] : 0;
   if (bytes == 0)
     return AMPED_OK;
   AMPED_TRY(count_chunks(d, &found));
@@ -301,23 +314,25 @@ static amped_status select_rows(amped_hdf5_dataset *d, uint64_t first, uint64_t 
   return *memory < 0 ? failed(d) : AMPED_OK;
 }
 
-static amped_status transfer(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
-                             uint64_t count, void *in, const void *out) {
+static amped_status wrong_rows(const amped_hdf5_dataset *d, uint64_t first, uint64_t count) {
+  return amped_error(AMPED_FAILED, d->file->path,
+                     "dataset %s has no rows %" PRIu64 " + %" PRIu64 "; this is a mistake of "
+                     "amped_mpi, please report it",
+                     d->name, first, count);
+}
+
+/* Read rows through the library, which converts and undoes any filters. */
+static amped_status library_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
+                                 uint64_t count, void *buffer) {
   hid_t file = H5I_INVALID_HID;
   hid_t memory = H5I_INVALID_HID;
   amped_status status = AMPED_OK;
   if (first > d->dims[0] || count > d->dims[0] - first)
-    return amped_error(AMPED_FAILED, d->file->path,
-                       "dataset %s has no rows %" PRIu64 " + %" PRIu64 "; this is a mistake of "
-                       "amped_mpi, please report it",
-                       d->name, first, count);
+    return wrong_rows(d, first, count);
   if (count == 0 || d->dims[1] == 0)
     return AMPED_OK;
   AMPED_GO(done, select_rows(d, first, count, &file, &memory));
-  herr_t result = in != NULL
-                      ? H5Dread(d->id, amped_hdf5_native(type), memory, file, H5P_DEFAULT, in)
-                      : H5Dwrite(d->id, amped_hdf5_native(type), memory, file, H5P_DEFAULT, out);
-  if (result < 0)
+  if (H5Dread(d->id, amped_hdf5_native(type), memory, file, H5P_DEFAULT, buffer) < 0)
     status = failed(d);
 done:
   if (memory >= 0)
@@ -327,9 +342,31 @@ done:
   return status;
 }
 
+/* Do these rows contain the chunk that begins with the first of them? */
+static bool whole_chunk(const amped_hdf5_dataset *d, uint64_t first, uint64_t count) {
+  return first % d->chunk_rows == 0 && first < d->dims[0] &&
+         amped_hdf5_chunk_rows_at(d, first) <= count;
+}
+
 amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
                                      uint64_t count, void *buffer) {
-  return transfer(d, type, first, count, buffer, NULL);
+  char *at = buffer;
+  if (d->chunk_rows == 0 || type.number != d->type.number || type.bytes != d->type.bytes)
+    return library_read(d, type, first, count, buffer);
+  while (count > 0) {
+    uint64_t rows = d->chunk_rows - first % d->chunk_rows;
+    if (whole_chunk(d, first, count)) {
+      rows = amped_hdf5_chunk_rows_at(d, first);
+      AMPED_TRY(amped_hdf5_chunk_read(d, first, at));
+    } else {
+      rows = rows < count ? rows : count;
+      AMPED_TRY(library_read(d, type, first, rows, at));
+    }
+    at += rows * d->dims[1] * type.bytes;
+    first += rows;
+    count -= rows;
+  }
+  return AMPED_OK;
 }
 
 void amped_hdf5_dataset_close(amped_hdf5_dataset *d) {
@@ -344,13 +381,8 @@ uint64_t amped_hdf5_slab_rows(uint64_t columns) {
 }
 
 /* Chunked and checksummed; no fill values, for every element is written; no time stamps. */
-static hid_t creation_list(int ndims, const uint64_t *dims) {
-  uint64_t columns = ndims > 1 ? dims[1] : 1;
-  uint64_t rows = amped_hdf5_slab_rows(columns);
-  const hsize_t chunk[2] = {dims[0] == 0     ? 1
-                            : dims[0] < rows ? dims[0]
-                                             : rows,
-                            columns > 0 ? columns : 1};
+static hid_t creation_list(int ndims, uint64_t rows, uint64_t columns) {
+  const hsize_t chunk[2] = {rows, columns > 0 ? columns : 1};
   hid_t list = H5Pcreate(H5P_DATASET_CREATE);
   if (list < 0)
     return list;
@@ -372,7 +404,9 @@ amped_status amped_hdf5_dataset_create(amped_hdf5 *file, const char *name, amped
   out->dims[1] = extent[1];
   (void)snprintf(out->name, sizeof out->name, "%s", name);
   amped_status status = AMPED_OK;
-  hid_t list = creation_list(ndims, dims);
+  uint64_t slab = amped_hdf5_slab_rows(out->dims[1]);
+  out->chunk_rows = dims[0] == 0 ? 1 : dims[0] < slab ? dims[0] : slab;
+  hid_t list = creation_list(ndims, out->chunk_rows, out->dims[1]);
   hid_t space = H5Screate_simple(ndims, extent, NULL);
   if (list >= 0 && space >= 0)
     out->id = H5Dcreate2(file->id, name, stored_type(type), space, H5P_DEFAULT, list, H5P_DEFAULT);
@@ -387,7 +421,17 @@ amped_status amped_hdf5_dataset_create(amped_hdf5 *file, const char *name, amped
 }
 
 amped_status amped_hdf5_dataset_append(amped_hdf5_dataset *d, uint64_t count, const void *rows) {
-  AMPED_TRY(transfer(d, d->type, d->written, count, NULL, rows));
+  const char *at = rows;
+  if (count > d->dims[0] - d->written || d->written % d->chunk_rows != 0 ||
+      (count % d->chunk_rows != 0 && d->written + count != d->dims[0]))
+    return wrong_rows(d, d->written, count);
+  while (count > 0 && d->dims[1] > 0) {
+    uint64_t n = amped_hdf5_chunk_rows_at(d, d->written);
+    AMPED_TRY(amped_hdf5_chunk_write(d, d->written, at));
+    at += n * d->dims[1] * d->type.bytes;
+    d->written += n;
+    count -= n;
+  }
   d->written += count;
   return AMPED_OK;
 }

@@ -125,10 +125,17 @@ amped_status amped_hdf5_open(const char *path, amped_hdf5 *out) {
   return amped_hdf5_open_trusted(path, path, out);
 }
 
+static void free_chunk(amped_hdf5 *file) {
+  amped_free(file->chunk);
+  file->chunk = NULL;
+  file->chunk_bytes = 0;
+}
+
 void amped_hdf5_close(amped_hdf5 *file) {
   if (file->open)
     (void)H5Fclose(file->id);
   file->open = false;
+  free_chunk(file);
 }
 
 amped_status amped_hdf5_create(const char *file_name, const char *path, amped_hdf5 *out) {
@@ -154,6 +161,7 @@ amped_status amped_hdf5_create(const char *file_name, const char *path, amped_hd
 
 amped_status amped_hdf5_finish(amped_hdf5 *file) {
   amped_status status = AMPED_OK;
+  free_chunk(file);
   if (H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0)
     status = amped_hdf5_failed(file, "the", "HDF5 file");
   file->open = false;

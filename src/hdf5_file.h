@@ -21,7 +21,8 @@
 #include "status.h"
 #include "types.h"
 
-/* Elements of a chunk at most; reads that start at multiples of it take each chunk once. */
+/* Elements of a chunk at most; reads that start at multiples of it take each chunk once, and check
+ * its sum with all threads. */
 #define AMPED_HDF5_CHUNK (UINT64_C(1) << 20)
 
 typedef struct amped_hdf5 {
@@ -31,6 +32,8 @@ typedef struct amped_hdf5 {
   uint64_t bytes;   /* of a file that is read */
   bool writing;
   bool library_failed; /* the error seen came from a failing HDF5 call, not from a check of ours */
+  void *chunk;         /* room of hdf5_chunks.c, until the file is closed */
+  uint64_t chunk_bytes;
 } amped_hdf5;
 
 typedef enum amped_number { AMPED_UNSIGNED, AMPED_SIGNED, AMPED_FLOAT } amped_number;
@@ -53,7 +56,8 @@ typedef struct amped_hdf5_dataset {
   int ndims; /* 1 or 2 */
   uint64_t dims[2];
   uint64_t stored_bytes;
-  uint64_t written; /* rows, when writing */
+  uint64_t chunk_rows; /* of chunks that hdf5_chunks.c can read or write, else 0 */
+  uint64_t written;    /* rows, when writing */
 } amped_hdf5_dataset;
 
 /* Open for reading: probed first; or, for a file that this process has just written (or for the

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <omp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -132,9 +133,9 @@ static amped_status touch_mode(amped_hdf5 *file, int m) {
 static amped_status touch_all(amped_hdf5 *file) {
   static const char *const texts[] = {"binsparse", "amped_format", "options",
                                       "version",   "input",        "stop_reason"};
-  static const char *const numbers[] = {"amped_version", "order",        "dims",
-                                        "nnz",           "norm_squared", "seed",
-                                        "input_dims",    "input_norm",   "input_hash"};
+  static const char *const numbers[] = {"amped_version", "order", "dims",       "nnz",
+                                        "norm_squared",  "seed",  "input_dims", "input_norm",
+                                        "input_hash",    "hash"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     AMPED_TRY(touch_text(file, "/", texts[i]));
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -195,6 +196,7 @@ static void child(const char *path, uint64_t file_bytes, int fd) {
   amped_hdf5 file;
   memset(&v, 0, sizeof v);
   confine(file_bytes);
+  omp_set_num_threads(1); /* the parent's threads were not forked */
   amped_status_clear();
   amped_status status = amped_hdf5_open_trusted(path, path, &file);
   if (status == AMPED_OK)

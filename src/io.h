@@ -7,7 +7,7 @@
 #ifndef AMPED_IO_H
 #define AMPED_IO_H
 
-#include "sptensor.h"
+#include "overflow.h"
 
 typedef enum amped_index_base {
   AMPED_BASE_AUTO = -1,
@@ -19,8 +19,9 @@ typedef struct amped_read_options {
   amped_index_base index_base; /* text only */
   int dims_order;              /* 0: not given */
   uint64_t dims[AMPED_MAX_ORDER];
-  const char *keys;  /* tables: comma-separated columns, or NULL: all but `value` */
-  const char *value; /* tables: the value column, or NULL: each row counts 1 */
+  const char *keys;               /* tables: comma-separated columns, or NULL: all but `value` */
+  const char *value;              /* tables: the value column, or NULL: each row counts 1 */
+  const amped_overflow *overflow; /* NULL: memory holds any number of nonzeros */
 } amped_read_options;
 
 typedef enum amped_format { AMPED_FORMAT_TNS, AMPED_FORMAT_TABLE, AMPED_FORMAT_HDF5 } amped_format;

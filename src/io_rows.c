@@ -13,24 +13,47 @@ static amped_status resize(amped_rows *rows, uint64_t capacity) {
   return AMPED_OK;
 }
 
-amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count) {
-  uint64_t need = rows->tensor->nnz;
+/* Rows that the pieces may bring, each from row piece->row on. */
+static bool place_pieces(const amped_rows *rows, amped_piece *pieces, int count, uint64_t *end) {
+  *end = rows->tensor->nnz;
   for (int i = 0; i < count; i++) {
     uint64_t most = (uint64_t)(pieces[i].end - pieces[i].begin) / rows->least_bytes;
-    pieces[i].row = need;
-    if (!amped_add(need, most < pieces[i].lines ? most : pieces[i].lines, &need))
-      return amped_error(AMPED_FAILED, NULL, "more than 2^64 nonzeros; split the input");
+    pieces[i].row = *end;
+    if (!amped_add(*end, most < pieces[i].lines ? most : pieces[i].lines, end))
+      return false;
   }
+  return true;
+}
+
+static amped_status empty(amped_rows *rows) {
+  uint64_t before = rows->tensor->nnz;
+  AMPED_TRY(rows->overflow->take(rows->overflow->context, rows->tensor, rows->part));
+  rows->taken += before;
+  return AMPED_OK;
+}
+
+amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count) {
+  uint64_t need = 0;
+  uint64_t most = rows->overflow == NULL
+                      ? UINT64_MAX
+                      : amped_overflow_most(rows->overflow->memory, rows->tensor->order);
+  bool fits = place_pieces(rows, pieces, count, &need);
+  if (fits && need > most && rows->tensor->nnz > 0) {
+    AMPED_TRY(empty(rows));
+    fits = place_pieces(rows, pieces, count, &need);
+  }
+  if (!fits)
+    return amped_error(AMPED_FAILED, NULL, "more than 2^64 nonzeros; split the input");
   if (need <= rows->capacity)
     return AMPED_OK;
   /* Half as much again each time keeps copying linear; pages that are not touched cost nothing. */
   uint64_t capacity = 0;
-  if (!amped_add(rows->capacity, rows->capacity / 2, &capacity) || capacity < need)
-    capacity = need;
-  return resize(rows, capacity);
+  if (!amped_add(rows->capacity, rows->capacity / 2, &capacity) || capacity > most)
+    capacity = most;
+  return resize(rows, capacity < need ? need : capacity);
 }
 
-void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count) {
+void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count, double part) {
   amped_sptensor *t = rows->tensor;
   for (int i = 0; i < count; i++) {
     uint64_t from = pieces[i].row;
@@ -41,6 +64,7 @@ void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count) {
     }
     t->nnz += pieces[i].rows;
   }
+  rows->part = part;
 }
 
 amped_status amped_rows_finish(amped_rows *rows) {

@@ -235,7 +235,7 @@ static amped_status parse_block(reader *r, const amped_block *block) {
     statuses[m] = number_mode(r, m, count);
   for (int m = 0; m < order; m++)
     AMPED_TRY(statuses[m]);
-  amped_rows_close(&r->rows, r->pieces, count);
+  amped_rows_close(&r->rows, r->pieces, count, block->part);
   return AMPED_OK;
 }
 
@@ -293,13 +293,16 @@ static void free_reader(reader *r) {
 
 amped_status amped_table_read(const char *path, const amped_read_options *options,
                               amped_sptensor *out) {
-  reader r = {.path = path, .options = options, .tabs = has_tabs(path), .rows = {.tensor = out}};
+  reader r = {.path = path,
+              .options = options,
+              .tabs = has_tabs(path),
+              .rows = {.tensor = out, .overflow = options->overflow}};
   amped_text *text = NULL;
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_GO(end, amped_alloc(&r.pieces, AMPED_MAX_PIECES, sizeof *r.pieces, "a parser"));
   AMPED_GO(end, amped_calloc(&r.shares, AMPED_MAX_PIECES, sizeof *r.shares, "a parser"));
-  AMPED_GO(end, amped_text_open(path, !r.tabs, &text));
+  AMPED_GO(end, amped_text_open(path, !r.tabs, options->overflow, &text));
   AMPED_GO(end, read_blocks(&r, text));
   AMPED_GO(end, conclude(&r));
 end:

@@ -15,6 +15,9 @@
 #define FIRST_BLOCK_BYTES AMPED_TEXT_ROW_BYTES
 #define LEAST_BLOCK_BYTES (UINT64_C(8) << 20)
 #define MOST_BLOCK_BYTES (UINT64_C(64) << 20)
+/* Where memory is bounded: a block of text becomes at most seven times as many bytes of nonzeros.
+ */
+#define MEMORY_PER_BLOCK 64
 /* Pieces a thread, so that a slow core does not hold up the others; bytes that are worth a piece.
  */
 #define PIECES_PER_THREAD 4
@@ -27,7 +30,8 @@ typedef struct slot {
   uint64_t used; /* bytes read; those behind `rows` begin the next block */
   uint64_t rows; /* bytes of whole rows */
   uint64_t lines;
-  uint64_t done; /* compressed bytes so far, for progress */
+  uint64_t done;  /* compressed bytes so far, for progress, and */
+  uint64_t total; /* of the whole input; 0: not known */
   bool full, cut, last;
   amped_status status;
 } slot;
@@ -82,7 +86,6 @@ static uint64_t whole_rows(const amped_text *text, const char *data, uint64_t us
 static amped_status fill(amped_text *text, slot *s, const slot *before) {
   uint64_t carry = before->used - before->rows;
   uint64_t want = carry + text->block_bytes;
-  uint64_t total = 0;
   bool ended = false;
   if (s->capacity < want) {
     amped_free(s->data);
@@ -99,7 +102,7 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
     s->used += got;
     ended = got == 0;
   }
-  amped_stream_progress(text->stream, &s->done, &total);
+  amped_stream_progress(text->stream, &s->done, &s->total);
   s->cut = false;
   if (ended) {
     if (s->used > 0 && s->data[s->used - 1] != '\n')
@@ -145,7 +148,18 @@ static void *read_blocks(void *argument) {
 
 /* ---- blocks ---- */
 
-amped_status amped_text_open(const char *path, bool quoted, amped_text **out) {
+/* Bytes of a block at most. */
+static uint64_t most_bytes(const amped_overflow *overflow) {
+  uint64_t most = (uint64_t)omp_get_max_threads() << 20;
+  most = most < LEAST_BLOCK_BYTES ? LEAST_BLOCK_BYTES : most;
+  most = most > MOST_BLOCK_BYTES ? MOST_BLOCK_BYTES : most;
+  if (overflow != NULL && most > overflow->memory / MEMORY_PER_BLOCK)
+    most = overflow->memory / MEMORY_PER_BLOCK;
+  return most > FIRST_BLOCK_BYTES ? most : FIRST_BLOCK_BYTES;
+}
+
+amped_status amped_text_open(const char *path, bool quoted, const amped_overflow *overflow,
+                             amped_text **out) {
   amped_text *text = NULL;
   uint64_t done = 0;
   uint64_t total = 0;
@@ -154,10 +168,7 @@ amped_status amped_text_open(const char *path, bool quoted, amped_text **out) {
   AMPED_TRY(amped_calloc(&text, 1, sizeof *text, "a text file"));
   (void)pthread_mutex_init(&text->lock, NULL);
   (void)pthread_cond_init(&text->changed, NULL);
-  uint64_t most = (uint64_t)omp_get_max_threads() << 20;
-  text->most_bytes = most < LEAST_BLOCK_BYTES  ? LEAST_BLOCK_BYTES
-                     : most > MOST_BLOCK_BYTES ? MOST_BLOCK_BYTES
-                                               : most;
+  text->most_bytes = most_bytes(overflow);
   text->block_bytes = FIRST_BLOCK_BYTES;
   text->quoted = quoted;
   text->line = 1;
@@ -191,7 +202,7 @@ static void release(amped_text *text) {
 
 amped_status amped_text_next(amped_text *text, amped_block *block) {
   static const char nothing[1] = "";
-  *block = (amped_block){nothing, nothing, text->line, false};
+  *block = (amped_block){nothing, nothing, text->line, false, 0.0};
   if (text->holding)
     release(text);
   if (text->ended)
@@ -207,6 +218,7 @@ amped_status amped_text_next(amped_text *text, amped_block *block) {
   block->begin = s->data;
   block->end = s->data + s->rows;
   block->cut = s->cut;
+  block->part = s->total > 0 ? (double)s->done / (double)s->total : 0.0;
   if (text->line == 1 && s->rows >= 3 && memcmp(s->data, "\xef\xbb\xbf", 3) == 0)
     block->begin += 3;
   text->line += s->lines;

@@ -7,8 +7,7 @@
 #ifndef AMPED_IO_TEXT_H
 #define AMPED_IO_TEXT_H
 
-#include "status.h"
-#include "types.h"
+#include "overflow.h"
 
 #define AMPED_TEXT_ROW_BYTES (UINT64_C(1) << 20)
 
@@ -20,11 +19,13 @@ typedef struct amped_block {
   const char *begin, *end;
   uint64_t line; /* number of the first line, from 1 */
   bool cut;      /* the text is the beginning of one row that is too long; nothing follows */
+  double part;   /* of the input is read up to here; 0: not known */
 } amped_block;
 
 /* Opens the file as a stream (io_stream.h), skips a UTF-8 byte-order mark and starts showing
- * progress, which close ends. */
-amped_status amped_text_open(const char *path, bool quoted, amped_text **out);
+ * progress, which close ends. Blocks are small beside the memory of an overflow (NULL: none). */
+amped_status amped_text_open(const char *path, bool quoted, const amped_overflow *overflow,
+                             amped_text **out);
 /* The next block; begin == end behind the last. */
 amped_status amped_text_next(amped_text *text, amped_block *block);
 void amped_text_close(amped_text *text);

@@ -184,7 +184,7 @@ static amped_status parse_block(reader *r, const amped_block *block) {
   for (int i = 0; i < count; i++)
     parse_piece(r, &r->pieces[i], r->maxima[i]);
   AMPED_TRY(amped_text_check(r->path, block, r->pieces, count));
-  amped_rows_close(&r->rows, r->pieces, count);
+  amped_rows_close(&r->rows, r->pieces, count, block->part);
   return AMPED_OK;
 }
 
@@ -211,10 +211,11 @@ static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
   const amped_tns_header *h = &r->header;
   const char *where = strcmp(r->path, "-") == 0 ? "standard input" : r->path;
-  if (h->nnz_line > 0 && t->nnz != h->nnz)
+  uint64_t nnz = r->rows.taken + t->nnz;
+  if (h->nnz_line > 0 && nnz != h->nnz)
     return amped_text_error(
         r->path, h->nnz_line, "%" PRIu64 " nonzeros are announced, but %" PRIu64 " follow; %s",
-        h->nnz, t->nnz, t->nnz < h->nnz ? "is the file truncated?" : "correct the header");
+        h->nnz, nnz, nnz < h->nnz ? "is the file truncated?" : "correct the header");
   if (t->nnz == 0)
     return amped_error(AMPED_BAD_INPUT, where, "holds no nonzeros; is this the right file?");
   for (int m = 0; m < t->order; m++) {
@@ -229,13 +230,14 @@ static amped_status conclude(reader *r) {
 
 amped_status amped_tns_read(const char *path, const amped_read_options *options,
                             amped_sptensor *out) {
-  reader r = {.path = path, .options = options, .rows = {.tensor = out}};
+  reader r = {
+      .path = path, .options = options, .rows = {.tensor = out, .overflow = options->overflow}};
   amped_text *text = NULL;
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_GO(end, amped_alloc(&r.pieces, AMPED_MAX_PIECES, sizeof *r.pieces, "a parser"));
   AMPED_GO(end, amped_calloc(&r.maxima, AMPED_MAX_PIECES, sizeof *r.maxima, "a parser"));
-  AMPED_GO(end, amped_text_open(path, false, &text));
+  AMPED_GO(end, amped_text_open(path, false, options->overflow, &text));
   AMPED_GO(end, read_blocks(&r, text));
   AMPED_GO(end, conclude(&r));
 end:

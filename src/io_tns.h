@@ -15,4 +15,13 @@ amped_status amped_tns_read(const char *path, const amped_read_options *options,
                             amped_sptensor *out);
 amped_status amped_tns_write(const char *path, const amped_sptensor *t);
 
+/* The same of a tensor that comes in pieces. finish and discard (NULL is allowed) free the writer.
+ */
+typedef struct amped_tns_writer amped_tns_writer;
+amped_status amped_tns_writer_create(const char *path, int order, const uint64_t *dims,
+                                     uint64_t nnz, amped_tns_writer **out);
+amped_status amped_tns_writer_append(amped_tns_writer *w, const amped_sptensor *t);
+amped_status amped_tns_writer_finish(amped_tns_writer *w);
+void amped_tns_writer_discard(amped_tns_writer *w);
+
 #endif

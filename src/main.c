@@ -39,10 +39,14 @@ const amped_command amped_commands[] = {
      amped_cmd_bench},
     {"convert", "IN OUT", 2, 2, false,
      "turn text or tables into a tensor file, or back; results into text or .npy",
-     "index-base dims keys value duplicates drop-zeros threads",
+     "index-base dims keys value duplicates drop-zeros copies memory temporary threads",
      "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
      "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result).\n"
      "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result .npy or .txt.\n\n"
+     "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
+     "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
+     "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
+     "top of --memory.\n\n"
      "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
      amped_cmd_convert},
     {"info", "FILE", 1, 1, false, "tell what a tensor or result file holds", "verify",

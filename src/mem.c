@@ -25,7 +25,8 @@ static int must_fail(void) {
 static amped_status out_of_memory(uint64_t count, size_t size, const char *what) {
   return amped_error(AMPED_FAILED, NULL,
                      "out of memory: %" PRIu64 " x %zu bytes for %s; use a machine with "
-                     "more memory, or for cpd more ranks or fewer components",
+                     "more memory, for cpd more ranks or fewer components, or for convert less "
+                     "--memory",
                      count, size, what);
 }
 

@@ -225,6 +225,18 @@ static bool set_drop_zeros(opts *o, const char *v) {
   (void)v;
   return o->drop_zeros = true;
 }
+static bool set_memory(opts *o, const char *v) {
+  return amped_parse_bytes(v, &o->memory) && o->memory >= AMPED_LEAST_MEMORY;
+}
+static bool set_temporary(opts *o, const char *v) {
+  o->temporary = v;
+  return *v != '\0';
+}
+static bool set_copies(opts *o, const char *v) {
+  static const char *const words[] = {"all", "none", NULL};
+  o->no_copies = parse_word(v, words) == 1;
+  return parse_word(v, words) >= 0;
+}
 static bool set_verify(opts *o, const char *v) {
   (void)v;
   return o->verify = true;
@@ -338,6 +350,13 @@ static const option_row rows[] = {
      "what to do with repeated coordinates [sum]", set_duplicates},
     {"drop-zeros", 0, NULL, "", "leave out entries whose value is zero [they are kept]",
      set_drop_zeros},
+    {"copies", 0, "all|none", "all or none",
+     "write one ordered copy a mode, or a single list that cpd orders whenever it starts [all]",
+     set_copies},
+    {"memory", 0, "SIZE", "a size such as 40G or 512M, at least 1M",
+     "memory for nonzeros; what is above is sorted on disk [3/4 of what is free]", set_memory},
+    {"temporary", 0, "DIR", "a folder's name",
+     "folder of temporary files, where they are needed [the output's]", set_temporary},
     {"verify", 0, NULL, "", "read and check all of the file", set_verify},
     {"top", 'n', "N", "a whole number from 1", "leading labels of every mode to show [10]",
      set_top},

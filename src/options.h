@@ -11,6 +11,9 @@
 
 #define AMPED_MAX_ARGS 2
 
+/* Bytes that --memory asks for at least. */
+#define AMPED_LEAST_MEMORY (UINT64_C(1) << 20)
+
 typedef enum amped_value_kind {
   AMPED_VALUES_AS_SHAPE, /* not said */
   AMPED_VALUES_REAL,
@@ -53,6 +56,9 @@ typedef struct amped_options {
   amped_read_options read; /* --index-base, --dims (also generate), --keys, --value */
   amped_duplicates duplicates;
   bool drop_zeros;
+  uint64_t memory;       /* 0: a share of what is free */
+  const char *temporary; /* folder, or NULL: beside the output */
+  bool no_copies;
 
   /* info */
   bool verify;

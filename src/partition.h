@@ -36,6 +36,21 @@ amped_status amped_partition_create(amped_partition *p, uint64_t dim, const uint
                                     uint64_t nnz);
 void amped_partition_free(amped_partition *p);
 
+/* The same of rows that come in pieces: begin, append all nnz of them, end. On failure the caller
+ * frees p. */
+typedef struct amped_partition_count {
+  amped_partition *p;
+  uint64_t nnz;
+  uint64_t done;  /* nonzeros so far */
+  uint64_t row;   /* the row in hand, and */
+  uint64_t first; /* its first nonzero */
+  uint64_t rows;  /* different rows before it; of all when ended */
+} amped_partition_count;
+amped_status amped_partition_begin(amped_partition_count *c, amped_partition *p, uint64_t dim,
+                                   uint64_t nnz);
+amped_status amped_partition_append(amped_partition_count *c, const uint64_t *rows, uint64_t n);
+amped_status amped_partition_end(amped_partition_count *c);
+
 /* The width that gives at most AMPED_IDP_COUNT iDps: ceil(dim / AMPED_IDP_COUNT). */
 uint64_t amped_partition_width(uint64_t dim);
 

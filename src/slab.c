@@ -1,5 +1,6 @@
 #include "slab.h"
 
+#include <omp.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ struct amped_slab_ring {
   int mode;
   const bool *wanted;
   amped_slab slabs[RING];
+  int threads; /* of OpenMP, for the reading thread: a new one would take all cores */
   pthread_t thread;
   bool started;
   /* Under the lock: slabs read and slabs given back so far; both only grow. */
@@ -51,6 +53,7 @@ static void *read_slabs(void *argument) {
   amped_slab_ring *r = argument;
   uint64_t nnz = amped_source_info(r->source)->nnz;
   amped_status status = AMPED_OK;
+  omp_set_num_threads(r->threads);
   for (uint64_t first = 0, n = 0; first < nnz && status == AMPED_OK; first += AMPED_SLAB_NNZ, n++) {
     if (r->wanted != NULL && !r->wanted[n])
       continue;
@@ -94,6 +97,7 @@ amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wa
   r->source = source;
   r->mode = mode;
   r->wanted = wanted;
+  r->threads = omp_get_max_threads();
   (void)pthread_mutex_init(&r->lock, NULL);
   (void)pthread_cond_init(&r->changed, NULL);
   AMPED_GO(fail, allocate_slabs(r, amped_source_info(source)));

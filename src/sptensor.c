@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kahan.h"
 #include "mem.h"
 #include "random.h"
 #include "sort.h"
 
-/* Nonzeros summed or compared at a time: fixed, so that sums do not depend on the threads. */
-#define BLOCK 65536
+/* Nonzeros summed or compared at a time. */
+#define BLOCK AMPED_NORM_BLOCK
 
 /* Blocks whose sums are held at a time (on the stack). */
 #define BATCH 256
@@ -203,9 +204,7 @@ static amped_status sum_duplicates(amped_sptensor *t, const char *where) {
   return AMPED_OK;
 }
 
-amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
-                                  uint64_t *found) {
-  char text[256];
+uint64_t amped_sptensor_duplicates(const amped_sptensor *t, uint64_t *out) {
   uint64_t repeats = 0;
   uint64_t first = UINT64_MAX;
 #pragma omp parallel for schedule(static) reduction(+ : repeats) reduction(min : first)
@@ -214,16 +213,37 @@ amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const
       repeats++;
       first = k < first ? k : first;
     }
-  *found = repeats;
-  if (repeats == 0 || how == AMPED_DUPLICATES_KEEP)
+  *out = first;
+  return repeats;
+}
+
+amped_status amped_sptensor_refuse_duplicates(const amped_sptensor *t, uint64_t first,
+                                              uint64_t repeats, const char *where) {
+  char text[256];
+  return amped_error(AMPED_BAD_INPUT, where,
+                     "%" PRIu64 " duplicate%s of coordinates, the first is %s; correct them or "
+                     "use --duplicates=sum or keep",
+                     repeats, repeats == 1 ? "" : "s",
+                     coordinate_text(t, first, text, sizeof text));
+}
+
+amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
+                                  uint64_t *found) {
+  uint64_t first = 0;
+  *found = amped_sptensor_duplicates(t, &first);
+  if (*found == 0 || how == AMPED_DUPLICATES_KEEP)
     return AMPED_OK;
   if (how == AMPED_DUPLICATES_ERROR)
-    return amped_error(AMPED_BAD_INPUT, where,
-                       "%" PRIu64 " duplicate%s of coordinates, the first is %s; correct them or "
-                       "use --duplicates=sum or keep",
-                       repeats, repeats == 1 ? "" : "s",
-                       coordinate_text(t, first, text, sizeof text));
+    return amped_sptensor_refuse_duplicates(t, first, *found, where);
   return sum_duplicates(t, where);
+}
+
+uint64_t amped_sptensor_zeros(const amped_sptensor *t) {
+  uint64_t zeros = 0;
+#pragma omp parallel for schedule(static) reduction(+ : zeros)
+  for (uint64_t k = 0; k < t->nnz; k++)
+    zeros += t->values[k] == 0.0;
+  return zeros;
 }
 
 void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped) {
@@ -238,24 +258,9 @@ void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped) {
   t->nnz = kept;
 }
 
-/* Neumaier's sum: the rounding errors of all additions are added up beside it. */
-typedef struct kahan {
-  long double sum;
-  long double error;
-} kahan;
-
-static void kahan_add(kahan *k, long double term) {
-  long double sum = k->sum + term;
-  if (fabsl(k->sum) >= fabsl(term))
-    k->error += (k->sum - sum) + term;
-  else
-    k->error += (term - sum) + k->sum;
-  k->sum = sum;
-}
-
 /* Sum of squares over the coordinates whose first nonzero lies in block b. */
-static kahan block_norm(const amped_sptensor *t, uint64_t b) {
-  kahan total = {0.0L, 0.0L};
+static amped_kahan block_norm(const amped_sptensor *t, uint64_t b) {
+  amped_kahan total = {0.0L, 0.0L};
   uint64_t end = t->nnz - b * BLOCK < BLOCK ? t->nnz : (b + 1) * BLOCK;
   uint64_t k = b * BLOCK;
   while (k > 0 && k < end && same_coordinate(t, k - 1, k))
@@ -264,24 +269,22 @@ static kahan block_norm(const amped_sptensor *t, uint64_t b) {
     double value = t->values[k++];
     while (k < t->nnz && same_coordinate(t, k - 1, k))
       value += t->values[k++];
-    kahan_add(&total, (long double)value * value);
+    amped_kahan_add(&total, (long double)value * value);
   }
   return total;
 }
 
 double amped_sptensor_norm_squared(const amped_sptensor *t) {
-  kahan sums[BATCH];
-  kahan total = {0.0L, 0.0L};
+  amped_kahan sums[BATCH];
+  amped_kahan total = {0.0L, 0.0L};
   uint64_t blocks = amped_ceil_div(t->nnz, BLOCK);
   for (uint64_t first = 0; first < blocks; first += BATCH) {
     uint64_t n = blocks - first < BATCH ? blocks - first : BATCH;
 #pragma omp parallel for schedule(dynamic) if (n > 1)
     for (uint64_t i = 0; i < n; i++)
       sums[i] = block_norm(t, first + i);
-    for (uint64_t i = 0; i < n; i++) {
-      kahan_add(&total, sums[i].sum);
-      kahan_add(&total, sums[i].error);
-    }
+    for (uint64_t i = 0; i < n; i++)
+      amped_kahan_join(&total, &sums[i]);
   }
   return (double)(total.sum + total.error);
 }

@@ -43,8 +43,20 @@ amped_status amped_sptensor_sort(amped_sptensor *t, int mode);
 amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
                                   uint64_t *found);
 
+/* The same in parts: nonzeros that repeat the one before, the first of them in *first; the error
+ * that names the coordinate of nonzero `first`. */
+uint64_t amped_sptensor_duplicates(const amped_sptensor *t, uint64_t *first);
+amped_status amped_sptensor_refuse_duplicates(const amped_sptensor *t, uint64_t first,
+                                              uint64_t repeats, const char *where);
+
+/* Values that are zero. */
+uint64_t amped_sptensor_zeros(const amped_sptensor *t);
+
 /* Remove stored zeros (order is kept); *dropped counts them. */
 void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped);
+
+/* The norm is summed over blocks of so many nonzeros, so that it does not depend on the threads. */
+#define AMPED_NORM_BLOCK 65536
 
 /* Squared Frobenius norm; the tensor is sorted (by any mode), equal coordinates count once with
  * their sum. Compensated summation; the same for any number of threads. */

@@ -189,6 +189,15 @@ static amped_status check_root_link(amped_tensor_file *f, const char *what, int 
   return AMPED_OK;
 }
 
+static amped_status read_norm(amped_tensor_file *f) {
+  double *norm_squared = &f->info.norm_squared;
+  AMPED_TRY(amped_hdf5_get_double(&f->hdf5, "/", "norm_squared", norm_squared));
+  if (isfinite(*norm_squared) && *norm_squared >= 0.0)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, f->path, "norm_squared is %g; convert the tensor again",
+                     *norm_squared);
+}
+
 static amped_status read_shape(amped_tensor_file *f) {
   amped_tensor_info *info = &f->info;
   uint64_t order = 0;
@@ -200,12 +209,9 @@ static amped_status read_shape(amped_tensor_file *f) {
   info->order = (int)order;
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "dims", order, info->dims));
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "nnz", 1, &info->nnz));
-  AMPED_TRY(amped_hdf5_get_double(&f->hdf5, "/", "norm_squared", &info->norm_squared));
+  AMPED_TRY(read_norm(f));
   if (info->nnz == 0)
     return amped_error(AMPED_BAD_INPUT, f->path, "has no nonzeros; give a tensor that has some");
-  if (!isfinite(info->norm_squared) || info->norm_squared < 0.0)
-    return amped_error(AMPED_BAD_INPUT, f->path, "norm_squared is %g; convert the tensor again",
-                       info->norm_squared);
   for (int m = 0; m < info->order; m++) {
     if (info->dims[m] < 1 || info->dims[m] > AMPED_MAX_DIM)
       return amped_error(AMPED_BAD_INPUT, f->path,
@@ -247,6 +253,7 @@ static amped_status read_dictionary(amped_tensor_file *f) {
 
 static amped_status open_copies(amped_tensor_file *f) {
   f->info.has_copies = true;
+  f->info.has_hash = true;
   AMPED_TRY(read_shape(f));
   for (int m = 0; m < f->info.order; m++)
     AMPED_TRY(open_copy(f, m));
@@ -292,6 +299,16 @@ static amped_status open_coo(amped_tensor_file *f) {
   return check_coo(f);
 }
 
+/* What a list of ours says of all its nonzeros. */
+static amped_status read_sums(amped_tensor_file *f) {
+  amped_tensor_info *info = &f->info;
+  AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "hash", &info->has_hash));
+  if (!info->has_hash)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "hash", 1, &info->hash));
+  return read_norm(f);
+}
+
 static amped_status check_version(amped_tensor_file *f) {
   char *format = NULL;
   uint64_t version = 0;
@@ -331,7 +348,8 @@ static amped_status open_any(amped_tensor_file *f) {
     return amped_error(AMPED_BAD_INPUT, f->path,
                        "holds no tensor: its root has no attribute binsparse; make one with "
                        "amped_mpi convert");
-  return open_coo(f);
+  AMPED_TRY(open_coo(f));
+  return ours ? read_sums(f) : AMPED_OK;
 }
 
 static amped_status open_file(const char *file_name, const char *path, bool trusted,
@@ -383,7 +401,10 @@ const char *amped_tensor_file_path(const amped_tensor_file *f) {
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Vectorised scans of a slab: the largest index, and whether none is below its predecessor. */
+/* Elements that one thread scans at a time. */
+#define SCAN_BLOCK (UINT64_C(1) << 16)
+
+/* Vectorised scans of a block: the largest index, and whether none is below its predecessor. */
 #define DEFINE_SCANS(T)                                                                            \
   static uint64_t largest_##T(const T *a, uint64_t n) {                                            \
     T max = 0;                                                                                     \
@@ -412,14 +433,55 @@ DEFINE_SCANS(uint64_t)
    : (type) == AMPED_U32 ? function##_uint32_t((array), (n))                                       \
                          : function##_uint64_t((array), (n)))
 
+static int some_infinite_4(const float *values, uint64_t n) {
+  int bad = 0;
+  for (uint64_t i = 0; i < n; i++)
+    bad |= !isfinite(values[i]);
+  return bad;
+}
+
+static int some_infinite_8(const double *values, uint64_t n) {
+  int bad = 0;
+  for (uint64_t i = 0; i < n; i++)
+    bad |= !isfinite(values[i]);
+  return bad;
+}
+
+/* Elements of the block at `first`, and `more` of the next one. */
+static uint64_t block_count(uint64_t first, uint64_t n, uint64_t more) {
+  return n - first < SCAN_BLOCK + more ? n - first : SCAN_BLOCK + more;
+}
+
+/* The same of a slab, by all threads. */
+static uint64_t largest(const void *array, amped_itype type, uint64_t n) {
+  uint64_t max = 0;
+#pragma omp parallel for schedule(static) reduction(max : max) if (n > SCAN_BLOCK)
+  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+    const void *at = (const char *)array + first * type;
+    uint64_t here = BY_TYPE(largest, type, at, block_count(first, n, 0));
+    max = here > max ? here : max;
+  }
+  return max;
+}
+
+static bool ascends(const void *array, amped_itype type, uint64_t n) {
+  bool fine = true;
+#pragma omp parallel for schedule(static) reduction(&& : fine) if (n > SCAN_BLOCK)
+  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+    const void *at = (const char *)array + first * type;
+    fine = fine && BY_TYPE(ascends, type, at, block_count(first, n, 1));
+  }
+  return fine;
+}
+
 static bool all_finite(const void *values, amped_vtype type, uint64_t n) {
   int bad = 0;
-  if (type == AMPED_F32)
-    for (uint64_t i = 0; i < n; i++)
-      bad |= !isfinite(((const float *)values)[i]);
-  else
-    for (uint64_t i = 0; i < n; i++)
-      bad |= !isfinite(((const double *)values)[i]);
+#pragma omp parallel for schedule(static) reduction(| : bad) if (n > SCAN_BLOCK)
+  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+    const void *at = (const char *)values + first * type;
+    uint64_t count = block_count(first, n, 0);
+    bad |= type == AMPED_F32 ? some_infinite_4(at, count) : some_infinite_8(at, count);
+  }
   return bad == 0;
 }
 
@@ -431,8 +493,8 @@ static amped_status check_range(const amped_tensor_file *f, int m, const void *a
   uint64_t lowest = f->index_base;
   uint64_t limit = f->info.dims[m] - 1 + lowest;
   uint64_t sign = UINT64_C(1) << (8 * (unsigned)type - 1);
-  uint64_t largest = BY_TYPE(largest, type, array, n);
-  if (lowest == 0 && largest <= limit && (!f->is_signed[m] || largest < sign))
+  uint64_t most = largest(array, type, n);
+  if (lowest == 0 && most <= limit && (!f->is_signed[m] || most < sign))
     return AMPED_OK;
   for (uint64_t i = 0; i < n; i++) {
     uint64_t index = amped_index_get(array, type, i);
@@ -457,7 +519,7 @@ static amped_status check_indices(const amped_tensor_file *f, int mode, int m, v
   AMPED_TRY(check_range(f, m, array, n, first));
   if (f->index_base == 1)
     BY_TYPE(lower, type, array, n);
-  if (m == mode && !BY_TYPE(ascends, type, array, n))
+  if (m == mode && !ascends(array, type, n))
     return bad_copy(f, mode, "is not in order");
   return AMPED_OK;
 }

@@ -9,6 +9,7 @@
 #define AMPED_TENSOR_FILE_H
 
 #include "dictionary.h"
+#include "overflow.h"
 #include "partition.h"
 #include "sptensor.h"
 
@@ -21,6 +22,7 @@ typedef struct amped_tensor_info {
   uint64_t hash; /* amped_sptensor_hash of the tensor */
   amped_itype index_types[AMPED_MAX_ORDER];
   amped_vtype value_type;
+  bool has_hash;                               /* norm_squared and hash are known */
   bool has_copies;                             /* false: what follows is zero */
   amped_partition partitions[AMPED_MAX_ORDER]; /* one a mode, of that mode's copy */
   amped_dictionary dictionary;                 /* of all values */
@@ -28,8 +30,8 @@ typedef struct amped_tensor_info {
 
 typedef struct amped_tensor_file amped_tensor_file;
 
-/* Open for reading and check all metadata. norm_squared and hash are 0 in a COO file that has no
- * copies (they are not stored there). */
+/* Open for reading and check all metadata. norm_squared and hash are 0 in files of other programs
+ * (they are not stored there). */
 amped_status amped_tensor_file_open(const char *path, amped_tensor_file **out);
 void amped_tensor_file_close(amped_tensor_file *file);
 const amped_tensor_info *amped_tensor_file_info(const amped_tensor_file *file);
@@ -43,15 +45,19 @@ amped_status amped_tensor_file_read(amped_tensor_file *file, int mode, uint64_t 
 /* The labels of one mode; count 0 where there are none. */
 amped_status amped_tensor_file_labels(amped_tensor_file *file, int mode, amped_labels *out);
 
-/* The whole COO into memory, labels included, validated. For files with or without copies. */
-amped_status amped_tensor_file_load(const char *path, amped_sptensor *out);
+/* The whole COO into memory, labels included, validated. For files with or without copies. Nonzeros
+ * beyond what `overflow` (NULL: none) allows go there. */
+amped_status amped_tensor_file_load(const char *path, const amped_overflow *overflow,
+                                    amped_sptensor *out);
 
-/* Write a tensor file with one ordered copy a mode. The tensor is valid and sorted by mode 0; it is
- * reordered in the course (left sorted by its last mode). Goes to a temporary name beside `path`,
- * is flushed and renamed: afterwards `path` is the new file or what it was. Shows progress. */
-amped_status amped_tensor_file_write(const char *path, amped_sptensor *t);
+/* Write a tensor file with one ordered copy a mode, or without copies: a coordinate list alone. The
+ * tensor is valid and sorted by mode 0; it is reordered in the course (left sorted by its last
+ * mode). Goes to a temporary name beside `path`, is flushed and renamed: afterwards `path` is the
+ * new file or what it was. Shows progress. */
+amped_status amped_tensor_file_write(const char *path, amped_sptensor *t, bool copies);
 
-/* Read everything of a file with copies: order, ranges, iDp tables, heavy rows, norm, hashes. */
+/* Read everything: order, ranges, iDp tables, heavy rows, norm, hashes; of other programs' files,
+ * which have none of these, ranges and values. */
 amped_status amped_tensor_file_verify(amped_tensor_file *file);
 
 #endif

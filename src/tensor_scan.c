@@ -61,25 +61,45 @@ static amped_status slab_read(slab *s, amped_tensor_file *file, int mode, uint64
 
 /* --- into memory ----------------------------------------------------------------------------- */
 
-static amped_status load_nonzeros(amped_tensor_file *file, slab *s, amped_sptensor *out) {
-  amped_progress_begin("reading", out->nnz, "nonzeros");
-  for (uint64_t first = 0; first < out->nnz; first += s->count) {
-    AMPED_TRY(slab_read(s, file, -1, first));
+/* Nonzeros of the slab behind those of `out`, which is emptied when it is full. */
+static amped_status take_slab(const slab *s, const amped_overflow *overflow, uint64_t capacity,
+                              uint64_t first, uint64_t nnz, amped_sptensor *out) {
+  for (uint64_t from = 0, n = 0; from < s->count; from += n) {
+    if (out->nnz == capacity)
+      AMPED_TRY(overflow->take(overflow->context, out, (double)(first + from) / (double)nnz));
+    n = s->count - from < capacity - out->nnz ? s->count - from : capacity - out->nnz;
     for (int m = 0; m < out->order; m++)
-      memcpy(out->indices[m] + first, s->indices[m], s->count * sizeof(uint64_t));
-    memcpy(out->values + first, s->values, s->count * sizeof(double));
+      memcpy(out->indices[m] + out->nnz, s->indices[m] + from, n * sizeof(uint64_t));
+    memcpy(out->values + out->nnz, s->values + from, n * sizeof(double));
+    out->nnz += n;
+  }
+  return AMPED_OK;
+}
+
+static amped_status load_nonzeros(amped_tensor_file *file, const amped_overflow *overflow,
+                                  uint64_t capacity, slab *s, amped_sptensor *out) {
+  uint64_t nnz = amped_tensor_file_info(file)->nnz;
+  amped_progress_begin("reading", nnz, "nonzeros");
+  for (uint64_t first = 0; first < nnz; first += s->count) {
+    AMPED_TRY(slab_read(s, file, -1, first));
+    AMPED_TRY(take_slab(s, overflow, capacity, first, nnz, out));
     amped_progress_update(first + s->count);
   }
   return AMPED_OK;
 }
 
-static amped_status load(amped_tensor_file *file, const char *path, amped_sptensor *out) {
+static amped_status load(amped_tensor_file *file, const char *path, const amped_overflow *overflow,
+                         amped_sptensor *out) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
+  uint64_t capacity = info->nnz;
   slab s;
-  AMPED_TRY(amped_sptensor_create(out, info->order, info->nnz));
+  if (overflow != NULL && amped_overflow_most(overflow->memory, info->order) < capacity)
+    capacity = amped_overflow_most(overflow->memory, info->order);
+  AMPED_TRY(amped_sptensor_create(out, info->order, capacity));
+  out->nnz = 0;
   memcpy(out->dims, info->dims, sizeof out->dims);
   AMPED_TRY(slab_create(&s, info));
-  amped_status status = load_nonzeros(file, &s, out);
+  amped_status status = load_nonzeros(file, overflow, capacity, &s, out);
   slab_free(&s);
   amped_progress_end();
   AMPED_TRY(status);
@@ -88,11 +108,12 @@ static amped_status load(amped_tensor_file *file, const char *path, amped_sptens
   return amped_sptensor_validate(out, path);
 }
 
-amped_status amped_tensor_file_load(const char *path, amped_sptensor *out) {
+amped_status amped_tensor_file_load(const char *path, const amped_overflow *overflow,
+                                    amped_sptensor *out) {
   amped_tensor_file *file = NULL;
   memset(out, 0, sizeof *out);
   AMPED_TRY(amped_tensor_file_open(path, &file));
-  amped_status status = load(file, path, out);
+  amped_status status = load(file, path, overflow, out);
   amped_tensor_file_close(file);
   if (status != AMPED_OK)
     amped_sptensor_free(out);
@@ -103,9 +124,9 @@ amped_status amped_tensor_file_load(const char *path, amped_sptensor *out) {
 
 /* What is known of a copy after the slabs so far. */
 typedef struct scan {
-  amped_tensor_file *file;
   const amped_tensor_info *info;
   const char *path;
+  bool list; /* no copy: the root's list, in the order of mode 0 */
   int mode;
   int modes[AMPED_MAX_ORDER]; /* in the order of comparison */
   uint64_t done;
@@ -123,6 +144,8 @@ typedef struct scan {
 } scan;
 
 static amped_status refuse(const scan *s, const char *what) {
+  if (s->list)
+    return amped_error(AMPED_BAD_INPUT, s->path, "its list %s; convert the tensor again", what);
   return amped_error(AMPED_BAD_INPUT, s->path, "copy %d %s; convert the tensor again", s->mode,
                      what);
 }
@@ -209,7 +232,8 @@ static void scan_norm(scan *s, const slab *b) {
 
 static amped_status scan_slab(scan *s, const slab *b) {
   AMPED_TRY(scan_order(s, b));
-  AMPED_TRY(scan_rows(s, b));
+  if (!s->list)
+    AMPED_TRY(scan_rows(s, b));
   if (s->mode == 0)
     scan_norm(s, b);
   for (int m = 0; m < s->info->order; m++)
@@ -218,13 +242,19 @@ static amped_status scan_slab(scan *s, const slab *b) {
   return AMPED_OK;
 }
 
-static amped_status scan_end(scan *s) {
+static amped_status end_tables(scan *s) {
   const amped_partition *p = &s->info->partitions[s->mode];
   AMPED_TRY(end_run(s, s->last[s->mode], s->done));
   if (s->heavy_seen != p->heavy_count)
     return refuse(s, "has heavy_rows that disagree with its nonzeros");
   if (memcmp(s->idp_nnz, p->idp_nnz, p->idp_count * sizeof *p->idp_nnz) != 0)
     return refuse(s, "has an idp_nnz that disagrees with its nonzeros");
+  return AMPED_OK;
+}
+
+static amped_status scan_end(scan *s) {
+  if (!s->list)
+    AMPED_TRY(end_tables(s));
   if (s->hash != s->info->hash)
     return refuse(s, "holds other nonzeros than its hash says");
   if (s->mode != 0)
@@ -241,9 +271,11 @@ static amped_status scan_end(scan *s) {
   return AMPED_OK;
 }
 
+/* The copy of a mode; in a file of ours without copies, with mode 0, the list. */
 static amped_status verify_copy(amped_tensor_file *file, int mode, slab *b) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
-  scan s = {.file = file, .info = info, .path = amped_tensor_file_path(file), .mode = mode};
+  scan s = {.info = info, .path = amped_tensor_file_path(file), .mode = mode};
+  s.list = !info->has_copies;
   amped_status status = AMPED_OK;
   s.modes[0] = mode;
   for (int m = 0; m < info->order; m++)
@@ -252,7 +284,7 @@ static amped_status verify_copy(amped_tensor_file *file, int mode, slab *b) {
   AMPED_TRY(amped_calloc(&s.idp_nnz, info->partitions[mode].idp_count, sizeof *s.idp_nnz,
                          "the iDp table"));
   while (s.done < info->nnz) {
-    AMPED_GO(done, slab_read(b, file, mode, s.done));
+    AMPED_GO(done, slab_read(b, file, s.list ? -1 : mode, s.done));
     AMPED_GO(done, scan_slab(&s, b));
     amped_progress_update((uint64_t)mode * info->nnz + s.done);
   }
@@ -262,7 +294,7 @@ done:
   return status;
 }
 
-/* A plain coordinate list has nothing to compare with: reading checks ranges and values. */
+/* A list of another program has nothing to compare with: reading checks ranges and values. */
 static amped_status verify_list(amped_tensor_file *file, slab *b) {
   uint64_t nnz = amped_tensor_file_info(file)->nnz;
   for (uint64_t first = 0; first < nnz; first += b->count) {
@@ -283,15 +315,13 @@ static amped_status verify_labels(amped_tensor_file *file) {
 
 amped_status amped_tensor_file_verify(amped_tensor_file *file) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
+  const int copies = info->has_copies ? info->order : 1;
   amped_status status = AMPED_OK;
   slab b;
   AMPED_TRY(slab_create(&b, info));
-  amped_progress_begin(
-      "verifying", info->has_copies ? (uint64_t)info->order * info->nnz : info->nnz, "nonzeros");
-  if (!info->has_copies)
-    AMPED_GO(done, verify_list(file, &b));
-  for (int m = 0; info->has_copies && m < info->order; m++)
-    AMPED_GO(done, verify_copy(file, m, &b));
+  amped_progress_begin("verifying", (uint64_t)copies * info->nnz, "nonzeros");
+  for (int m = 0; m < copies; m++)
+    AMPED_GO(done, info->has_hash ? verify_copy(file, m, &b) : verify_list(file, &b));
   status = verify_labels(file);
 done:
   amped_progress_end();

@@ -47,7 +47,7 @@ static void write_list(const char *path, recipe r) {
 
 static amped_status load(const char *path) {
   amped_sptensor t;
-  amped_status status = amped_tensor_file_load(path, &t);
+  amped_status status = amped_tensor_file_load(path, NULL, &t);
   amped_sptensor_free(&t);
   return status;
 }
@@ -60,7 +60,7 @@ static void check_list(const char *path) {
   ck_assert(!info->has_copies && info->nnz == 4 && info->hash == 0);
   check_ok(amped_tensor_file_verify(file));
   amped_tensor_file_close(file);
-  check_ok(amped_tensor_file_load(path, &t));
+  check_ok(amped_tensor_file_load(path, NULL, &t));
   ck_assert(t.order == 3 && t.nnz == 4 && t.dims[0] == 3 && t.dims[1] == 4 && t.dims[2] == 500);
   for (int m = 0; m < 3; m++)
     ck_assert_mem_eq(t.indices[m], coordinates[m], sizeof coordinates[m]);
