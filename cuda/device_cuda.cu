@@ -90,6 +90,21 @@ static amped_status choose(const amped_backend_options *options, int *ordinal, i
   return AMPED_OK;
 }
 
+/* What does not depend on what is free: the user's limit, or 15/16 of the device. */
+static amped_status fix_budget(amped_device_cuda *device, const amped_backend_options *options,
+                               uint64_t total, int count) {
+  uint64_t wanted = options->device_memory > 0 ? options->device_memory : total / 16 * 15;
+  if (options->device_memory == 0 && options->share_gpus && options->local_size > count)
+    wanted /= amped_ceil_div((uint64_t)options->local_size, (uint64_t)count);
+  if (wanted > device->budget_bytes)
+    return amped_error(AMPED_FAILED, nullptr,
+                       "--deterministic plans with %" PRIu64 " MiB of GPU memory, of which %" PRIu64
+                       " MiB are free; set less with --device-memory, in all runs to be compared",
+                       wanted >> 20, device->budget_bytes >> 20);
+  device->budget_bytes = wanted;
+  return AMPED_OK;
+}
+
 /* Ranks that were told to share take equal parts of what is free. Where each sees a GPU of its own
  * they were told so for nothing: the parts are then smaller than they could be, never too large. */
 static amped_status set_budget(amped_device_cuda *device, const amped_backend_options *options,
@@ -105,7 +120,7 @@ static amped_status set_budget(amped_device_cuda *device, const amped_backend_op
   if (options->device_memory > 0 && options->device_memory < budget)
     budget = options->device_memory;
   device->budget_bytes = budget;
-  return AMPED_OK;
+  return options->deterministic ? fix_budget(device, options, total, count) : AMPED_OK;
 }
 
 static void format_identity(char *out, size_t size, const cudaUUID_t *uuid) {

@@ -14,6 +14,7 @@
 #endif
 
 #include "log.h"
+#include "mem.h"
 
 /* Bytes of one broadcast: well inside MPI's int counts. */
 #define BROADCAST_BYTES (UINT64_C(1) << 28)
@@ -144,8 +145,33 @@ void amped_comm_check(const amped_comm *comm, int code, const char *call) {
                                      comm->rank, (int)strcspn(call, "("), call, reason));
 }
 
+/* Elements that every rank sends at a time, so that what all send stays small. */
+#define ORDERED_SUM 1024
+
+static void sum_in_order(const amped_comm *comm, double *values, int count) {
+  double *all = NULL;
+  amped_status status =
+      amped_alloc(&all, (uint64_t)comm->nranks * ORDERED_SUM, sizeof *all, "a sum over ranks");
+  if (status != AMPED_OK)
+    amped_comm_abort(comm, status);
+  for (int first = 0; first < count; first += ORDERED_SUM) {
+    int n = count - first < ORDERED_SUM ? count - first : ORDERED_SUM;
+    AMPED_MPI(comm, MPI_Allgather(values + first, n, MPI_DOUBLE, all, n, MPI_DOUBLE, comm->mpi));
+    for (int i = 0; i < n; i++) {
+      double sum = all[i];
+      for (int p = 1; p < comm->nranks; p++)
+        sum += all[(size_t)p * (size_t)n + (size_t)i];
+      values[first + i] = sum;
+    }
+  }
+  amped_free(all);
+}
+
 void amped_comm_sum(const amped_comm *comm, double *values, int count) {
-  AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, comm->mpi));
+  if (comm->in_order && comm->nranks > 1)
+    sum_in_order(comm, values, count);
+  else
+    AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, comm->mpi));
 }
 
 void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count) {

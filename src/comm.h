@@ -23,6 +23,7 @@ typedef struct amped_comm {
   MPI_Comm leaders; /* the first rank of every node, in the ring's order; null on others */
   bool cuda_aware;  /* MPI takes device pointers: compiled in and enabled at run time */
   int ring_ranks;   /* up to so many, an all-gather of any size goes round the ring */
+  bool in_order;    /* sums of doubles are made in the order of ranks: false after start */
   char library[64]; /* "Open MPI v5.0.7" */
   char chosen[64];  /* the environment variable by which the user chose MPI's all-gather, or "" */
 } amped_comm;
@@ -41,8 +42,8 @@ amped_status amped_comm_agree(const amped_comm *comm, amped_status status);
 /* Print this rank's recorded line (or the given reason) and end the job on all ranks. */
 void amped_comm_abort(const amped_comm *comm, amped_status status) __attribute__((noreturn));
 
-/* Collective: element-wise sum over ranks in place (host memory); broadcast of any number of bytes
- * from rank 0. */
+/* Collective: element-wise sum over ranks in place (host memory), in MPI's order or, with in_order,
+ * in that of ranks; broadcast of any number of bytes from rank 0. */
 void amped_comm_sum(const amped_comm *comm, double *values, int count);
 void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count);
 void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes);

@@ -161,6 +161,10 @@ static bool set_tiles(opts *o, const char *v) {
   o->tile_bytes = word == 1 ? UINT64_MAX : 0;
   return word >= 0 || (amped_parse_bytes(v, &o->tile_bytes) && o->tile_bytes > 0);
 }
+static bool set_deterministic(opts *o, const char *v) {
+  (void)v;
+  return o->deterministic = true;
+}
 static bool set_share_gpus(opts *o, const char *v) {
   (void)v;
   return o->share_gpus = true;
@@ -332,6 +336,11 @@ static const option_row rows[] = {
      "indices "
      "[greedy]",
      set_placement},
+    {"deterministic", 0, NULL, "",
+     "the same bits in every run on as many ranks and threads: sums over ranks in their order, and "
+     "a "
+     "fixed share of each GPU's memory whatever else is free",
+     set_deterministic},
     {"share-gpus", 0, NULL, "", "let several ranks use one GPU", set_share_gpus},
     {"plan", 0, NULL, "", "print the plan and the memory it needs, run nothing", set_plan},
     {"kernel", 0, "sorted|published", "sorted or published",
@@ -639,6 +648,10 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
   if (o->output != NULL && (o->nowrite || o->plan_only))
     return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --output",
                        o->nowrite ? "--nowrite" : "--plan");
+  if (o->deterministic && o->kernel == AMPED_KERNEL_PUBLISHED)
+    return amped_error(AMPED_USAGE, NULL,
+                       "the published kernel adds in whatever order comes: it cannot be "
+                       "--deterministic; leave out one of the two");
   /* The stream of JSON lines is opened, and emptied, before the file is read. */
   for (int i = 0; i <= o->nargs && o->json != NULL; i++) {
     const char *name = i < o->nargs ? o->args[i] : o->init;

@@ -46,6 +46,7 @@ typedef struct amped_options {
   uint64_t device_memory;
   uint64_t tile_bytes; /* 0: automatic, UINT64_MAX: off */
   bool share_gpus;
+  bool deterministic;
   bool read_parallel;
   amped_placement placement;
   bool plan_only;

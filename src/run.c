@@ -121,6 +121,7 @@ static amped_status open_backend(amped_run_state *run, const amped_options *o) {
       .local_rank = run->comm.local_rank,
       .local_size = run->comm.local_size,
       .share_gpus = o->share_gpus,
+      .deterministic = o->deterministic,
       .residency = o->residency,
       .device_memory = o->device_memory,
       .tile_bytes = o->tile_bytes,
@@ -257,6 +258,7 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
     status = amped_hdf5_probe(o->init);
   prepare_backends(o);
   AMPED_TRY(amped_comm_start(&run->comm));
+  run->comm.in_order = o->deterministic;
   if (status == AMPED_OK && run->comm.rank == 0)
     status = amped_json_open(o->json, &run->json);
   return amped_comm_agree(&run->comm, status);
