@@ -5,6 +5,8 @@
 
 extern "C" {
 #include "mem.h"
+#include "timer.h"
+#include "trace.h"
 }
 
 static amped_status clock_create(amped_clock_cuda *clock) {
@@ -20,12 +22,20 @@ static void clock_destroy(amped_clock_cuda *clock) {
     (void)cudaEventDestroy(clock->end);
 }
 
-/* Wait for the end of what was timed and add its seconds. */
-static amped_status clock_read(const amped_clock_cuda *clock, double *seconds) {
+/* Wait for the end of what was timed, a copy or a kernel of mode, and add its seconds. */
+static amped_status clock_read(const amped_copies_cuda *c, const amped_clock_cuda *clock,
+                               amped_phase phase, int mode, double *seconds) {
   float milliseconds = 0.0F;
   AMPED_CUDA(cudaEventSynchronize(clock->end));
   AMPED_CUDA(cudaEventElapsedTime(&milliseconds, clock->begin, clock->end));
   *seconds += (double)milliseconds * 1e-3;
+  if (amped_trace_is_on()) {
+    float since = 0.0F;
+    AMPED_CUDA(cudaEventElapsedTime(&since, c->clock.begin, clock->begin));
+    const double begin = c->began_sec + (double)since * 1e-3;
+    amped_trace_span(phase == AMPED_PHASE_COPY ? AMPED_LANE_TRANSFERS : AMPED_LANE_KERNELS, phase,
+                     mode, begin, begin + (double)milliseconds * 1e-3);
+  }
   return AMPED_OK;
 }
 
@@ -352,12 +362,13 @@ static amped_status compute(amped_copies_cuda *c, int mode, const amped_arrays_c
 }
 
 /* Wait until a piece's buffer is free again and add up what its work took. */
-static amped_status finish_piece(amped_piece_cuda *piece, amped_mttkrp_times *times) {
+static amped_status finish_piece(const amped_copies_cuda *c, int mode, amped_piece_cuda *piece,
+                                 amped_mttkrp_times *times) {
   if (!piece->busy)
     return AMPED_OK;
   piece->busy = false;
-  AMPED_TRY(clock_read(&piece->transfer, &times->copy_sec));
-  return clock_read(&piece->compute, &times->compute_sec);
+  AMPED_TRY(clock_read(c, &piece->transfer, AMPED_PHASE_COPY, mode, &times->copy_sec));
+  return clock_read(c, &piece->compute, AMPED_PHASE_KERNEL, mode, &times->compute_sec);
 }
 
 static amped_status start_piece(amped_copies_cuda *c, int mode, amped_piece_cuda *piece,
@@ -387,17 +398,18 @@ static amped_status run_streamed(amped_copies_cuda *c, int mode, amped_kernel ke
   int turn = 0;
   for (uint64_t first = 0; first < nnz; first += count, turn ^= 1) {
     count = nnz - first < c->layout.piece ? nnz - first : c->layout.piece;
-    AMPED_TRY(finish_piece(&c->pieces[turn], times));
+    AMPED_TRY(finish_piece(c, mode, &c->pieces[turn], times));
     AMPED_TRY(start_piece(c, mode, &c->pieces[turn], first, count, kernel, args));
   }
-  AMPED_TRY(finish_piece(&c->pieces[turn], times));
-  return finish_piece(&c->pieces[turn ^ 1], times);
+  AMPED_TRY(finish_piece(c, mode, &c->pieces[turn], times));
+  return finish_piece(c, mode, &c->pieces[turn ^ 1], times);
 }
 
 amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *c, int mode, amped_kernel kernel,
                                       const amped_mttkrp_cuda_args *args, uint64_t output_bytes,
                                       amped_mttkrp_times *times) {
   memset(times, 0, sizeof *times);
+  c->began_sec = amped_time();
   AMPED_CUDA(cudaEventRecord(c->clock.begin, c->stream));
   AMPED_CUDA(cudaMemsetAsync(args->output, 0, output_bytes, c->stream));
   if (c->layout.resident[mode])
@@ -406,5 +418,5 @@ amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *c, int mode, amped_kern
   AMPED_CUDA(cudaEventRecord(c->clock.end, c->stream));
   if (!c->layout.resident[mode])
     AMPED_TRY(run_streamed(c, mode, kernel, args, times));
-  return clock_read(&c->clock, &times->compute_sec);
+  return clock_read(c, &c->clock, AMPED_PHASE_KERNEL, mode, &times->compute_sec);
 }

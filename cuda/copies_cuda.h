@@ -55,6 +55,7 @@ typedef struct amped_copies_cuda {
   amped_packer_cuda packer;
   amped_piece_cuda pieces[2];
   amped_clock_cuda clock;
+  double began_sec; /* amped_time() when clock.begin was recorded, on idle streams */
   cudaStream_t stream; /* borrowed */
   cudaStream_t transfers;
 } amped_copies_cuda;

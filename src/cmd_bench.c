@@ -11,6 +11,7 @@
 #include "report.h"
 #include "run.h"
 #include "timer.h"
+#include "trace.h"
 
 /* Seconds of one mode in one pass on this rank. */
 typedef struct sample {
@@ -37,11 +38,16 @@ static double median(const sample *samples, int order, int mode, int passes, siz
 
 /* One pass over all modes; ranks start each mode together. */
 static amped_status pass(amped_run_state *run, sample *samples) {
+  amped_trace_begin(AMPED_PHASE_PASS, AMPED_NO_NUMBER);
   for (int m = 0; m < run->plan.order; m++) {
     amped_mttkrp_times t = {0.0, 0.0};
+    amped_trace_begin(AMPED_PHASE_WAIT, m);
     AMPED_MPI(&run->comm, MPI_Barrier(run->comm.mpi));
+    amped_trace_end();
     double began = amped_time();
+    amped_trace_begin(AMPED_PHASE_MTTKRP, m);
     amped_status status = run->backend->mttkrp(run->ctx, m, &t);
+    amped_trace_end();
     if (status != AMPED_OK)
       amped_comm_abort(&run->comm, status);
     double computed = amped_time();
@@ -49,6 +55,7 @@ static amped_status pass(amped_run_state *run, sample *samples) {
     double end = amped_time();
     samples[m] = (sample){t.copy_sec, t.compute_sec, end - computed, end - began};
   }
+  amped_trace_end();
   return AMPED_OK;
 }
 
@@ -250,7 +257,9 @@ static amped_status conclude(amped_run_state *run, const amped_options *o, const
   ceiling ceilings[AMPED_MAX_ORDER];
   result results[AMPED_MAX_ORDER];
   int count = 0;
+  amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
   AMPED_TRY(measure_ceilings(run, ceilings, &count));
+  amped_trace_end();
   for (int m = 0; m < run->plan.order; m++)
     results[m] = result_of(run, o, samples, m, ceiling_of(&run->plan, m, ceilings, count), scratch);
   return amped_comm_agree(&run->comm, tell(run, o, results, ceilings, count));
@@ -267,8 +276,10 @@ static amped_status measure(amped_run_state *run, const amped_options *o) {
   AMPED_GO(agree, amped_calloc(&scratch, passes, sizeof *scratch, "the timings"));
 agree:
   status = amped_comm_agree(&run->comm, status);
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   if (status == AMPED_OK)
     status = amped_factors_random(&parts, o->seed);
+  amped_trace_end();
   if (status == AMPED_OK)
     status = pass(run, samples); /* warm-up, overwritten */
   for (uint64_t i = 0; i < passes && status == AMPED_OK; i++)
@@ -307,6 +318,8 @@ amped_status amped_cmd_bench(const amped_options *options) {
     status = amped_run_open(&run, &o, 0);
   if (status == AMPED_OK)
     status = measure(&run, &o);
+  if (status == AMPED_OK)
+    status = amped_run_finish(&run);
   amped_run_close(&run);
   return status;
 }

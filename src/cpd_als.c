@@ -7,6 +7,7 @@
 #include "mem.h"
 #include "solve.h"
 #include "timer.h"
+#include "trace.h"
 
 typedef struct als {
   const amped_run_parts *run;
@@ -46,8 +47,12 @@ static void must(const als *a, amped_status status) {
 /* The gram of mode's factor over all ranks. */
 static void sum_gram(als *a, int mode) {
   const amped_run_parts *run = a->run;
+  amped_trace_begin(AMPED_PHASE_GRAM, mode);
   must(a, run->backend->gram(run->ctx, mode, a->grams[mode]));
+  amped_trace_begin(AMPED_PHASE_WAIT, mode);
   amped_comm_sum(run->comm, a->grams[mode], run->plan->ncomps * run->plan->ncomps);
+  amped_trace_end();
+  amped_trace_end();
 }
 
 /* Columns of mode's factor to unit length, their lengths to the weights, the gram to match. A zero
@@ -56,6 +61,7 @@ static void normalise(als *a, int mode) {
   const amped_run_parts *run = a->run;
   size_t n = (size_t)run->plan->ncomps;
   double *gram = a->grams[mode];
+  amped_trace_begin(AMPED_PHASE_NORMALISE, mode);
   for (size_t r = 0; r < n; r++) {
     a->result->weights[r] = sqrt(gram[r * n + r]);
     a->scale[r] = a->result->weights[r] > 0.0 ? 1.0 / a->result->weights[r] : 0.0;
@@ -64,6 +70,7 @@ static void normalise(als *a, int mode) {
     for (size_t s = 0; s < n; s++)
       gram[r * n + s] *= a->scale[r] * a->scale[s];
   must(a, run->backend->scale(run->ctx, mode, a->scale));
+  amped_trace_end();
 }
 
 /* |M|^2 = sum over r, s of weight_r weight_s prod over modes of gram[r][s]. */
@@ -85,11 +92,14 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
   bool was_truncated = a->result->truncated;
   amped_mttkrp_times t = {0.0, 0.0};
   double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
   must(a, run->backend->mttkrp(run->ctx, mode, &t));
+  amped_trace_end();
   a->times.copy += t.copy_sec;
   double computed = amped_time();
   a->times.mttkrp += computed - began;
 
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
   must(a, amped_inverse(plan->ncomps, a->v, a->p, &a->result->truncated));
   if (a->result->truncated && !was_truncated)
@@ -99,6 +109,7 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
   must(a, run->backend->solve(run->ctx, mode, a->p));
   if (last)
     must(a, run->backend->inner(run->ctx, mode, inner));
+  amped_trace_end();
   sum_gram(a, mode);
   normalise(a, mode);
   double solved = amped_time();
@@ -111,13 +122,18 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
 static amped_status sweep(als *a, double *fit) {
   const amped_plan *plan = a->run->plan;
   double inner = 0.0;
+  int64_t number = (int64_t)a->result->sweeps + 1;
   double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_SWEEP, number);
   memset(&a->times, 0, sizeof a->times);
   for (int m = 0; m < plan->order; m++)
     update_mode(a, m, m == plan->order - 1, &inner);
+  amped_trace_begin(AMPED_PHASE_FIT, number);
   amped_comm_sum(a->run->comm, &inner, 1);
   double residual = plan->norm_squared + model_norm_squared(a) - 2.0 * inner;
   *fit = 1.0 - sqrt(residual > 0.0 ? residual : 0.0) / sqrt(plan->norm_squared);
+  amped_trace_end();
+  amped_trace_end();
   a->times.total = amped_time() - began;
   amped_sweep_times *sum = &a->result->times;
   sum->mttkrp += a->times.mttkrp;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "trace.h"
 
 /* Bytes that pass through the host at a time, all ranks together. */
 #define STAGE_BYTES (UINT64_C(64) << 20)
@@ -142,8 +143,10 @@ static amped_status gather_staged(amped_exchange *x, int mode) {
 void amped_exchange_rows(amped_exchange *x, int mode) {
   if (x->comm->nranks == 1)
     return;
+  amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   if (x->direct)
     gather(x, x->backend->factor(x->ctx, mode), x->plan->modes[mode].block_rows);
   else if (gather_staged(x, mode) != AMPED_OK)
     amped_comm_abort(x->comm, AMPED_FAILED);
+  amped_trace_end();
 }

@@ -16,7 +16,7 @@
 #include "run.h"
 
 #define COMPUTE_OPTIONS                                                                            \
-  "rank seed precision backend threads read residency device-memory share-gpus"
+  "rank seed precision backend threads read residency device-memory share-gpus trace"
 
 /* What the rank that speaks may take from its start to its first line, on a busy node. */
 #define SPEAKER_MSEC 2000

@@ -44,6 +44,7 @@ typedef struct amped_options {
   bool share_gpus;
   bool read_parallel;
   bool plan_only;
+  const char *trace; /* file, or NULL */
   amped_kernel kernel;
   int repeat; /* bench: timed passes over all modes */
 

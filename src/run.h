@@ -10,6 +10,7 @@
 #include "json.h"
 #include "options.h"
 #include "source.h"
+#include "trace_file.h"
 
 typedef struct amped_run_state {
   amped_comm comm;
@@ -21,6 +22,7 @@ typedef struct amped_run_state {
   amped_plan plan;
   amped_exchange *exchange;
   amped_json *json;               /* NULL but on rank 0 */
+  amped_trace_file *trace;        /* NULL without --trace */
   bool resident[AMPED_MAX_ORDER]; /* this rank's copies */
   double distribute_sec;
 } amped_run_state;
@@ -34,6 +36,9 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *options)
  * command itself will take of rank 0's host memory for every element of the factors. */
 amped_status amped_run_open(amped_run_state *run, const amped_options *options,
                             uint64_t result_bytes);
+
+/* Collective; the status is agreed. At the end of a run that went well: writes the trace. */
+amped_status amped_run_finish(amped_run_state *run);
 void amped_run_close(amped_run_state *run);
 
 amped_run_parts amped_run_parts_of(const amped_run_state *run);
