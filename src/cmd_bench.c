@@ -13,10 +13,11 @@
 #include "timer.h"
 #include "trace.h"
 
-/* Seconds of one mode in one pass on this rank. */
+/* Seconds of one mode in one pass on this rank; FIELDS of them. */
 typedef struct sample {
   double copy, compute, exchange, wall;
 } sample;
+#define FIELDS 4
 
 static int by_size(const void *left, const void *right) {
   double a = *(const double *)left;
@@ -66,6 +67,8 @@ typedef struct result {
   double gathered_gb_per_sec;
   double bytes_per_nonzero; /* of the packed copy */
   double ceiling_sec;       /* of the rank that needs most; 0: not known */
+  double streamed_bytes;    /* of the copies that are not resident */
+  const sample *ranks;      /* [nranks] on rank 0 */
 } result;
 
 /* The rates at which rows are gathered from tables of this rank's sizes. */
@@ -119,18 +122,24 @@ static double per(double a, double b) {
 
 /* Collective. */
 static result result_of(amped_run_state *run, const amped_options *o, const sample *samples,
-                        int mode, double ceiling_sec, double *scratch) {
+                        int mode, double ceiling_sec, double *scratch, sample *ranks) {
   const amped_plan *plan = &run->plan;
   static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
                                   offsetof(sample, exchange), offsetof(sample, wall)};
   uint64_t bytes = amped_plan_copy_bytes(plan, mode);
+  uint64_t streamed = run->resident[mode] ? 0 : bytes;
   double row_bytes = (double)(plan->ld * plan->value_type);
-  amped_spread s[4];
+  double mine[FIELDS];
+  amped_spread s[FIELDS];
   result r;
-  for (int f = 0; f < 4; f++)
-    s[f] = amped_comm_spread(&run->comm,
-                             median(samples, plan->order, mode, o->repeat, fields[f], scratch));
+  for (int f = 0; f < FIELDS; f++) {
+    mine[f] = median(samples, plan->order, mode, o->repeat, fields[f], scratch);
+    s[f] = amped_comm_spread(&run->comm, mine[f]);
+  }
+  AMPED_MPI(&run->comm,
+            MPI_Gather(mine, FIELDS, MPI_DOUBLE, ranks, FIELDS, MPI_DOUBLE, 0, run->comm.mpi));
   amped_comm_sum_u64(&run->comm, &bytes, 1);
+  amped_comm_sum_u64(&run->comm, &streamed, 1);
   r.copy = s[0];
   r.compute = s[1];
   r.exchange = s[2];
@@ -140,6 +149,8 @@ static result result_of(amped_run_state *run, const amped_options *o, const samp
       per((double)plan->nnz * (plan->order - 1) * row_bytes * 1e-9, r.compute.max);
   r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
   r.ceiling_sec = amped_comm_spread(&run->comm, ceiling_sec).max;
+  r.streamed_bytes = (double)streamed;
+  r.ranks = ranks;
   return r;
 }
 
@@ -191,6 +202,27 @@ static void say_rates(const amped_run_state *run, const result *results, const c
                 run->plan.ld * run->plan.value_type);
 }
 
+/* The multiplications and additions of MTTKRP, one mode: order of them a nonzero and component. */
+static double flops_of(const amped_plan *plan) {
+  return (double)plan->nnz * plan->order * plan->ncomps;
+}
+
+/* Bytes that every rank receives in mode's exchange. */
+static double exchange_bytes(const amped_plan *plan, int mode) {
+  return (double)(plan->nranks - 1) * (double)(plan->modes[mode].block_rows * plan->ld) *
+         (double)plan->value_type;
+}
+
+static json_t *json_ranks(const amped_run_state *run, const result *r) {
+  json_t *list = json_array();
+  for (int p = 0; p < run->comm.nranks; p++)
+    (void)json_array_append_new(
+        list, json_pack("{s:f, s:f, s:f, s:f}", "host_to_device_ms", 1e3 * r->ranks[p].copy,
+                        "compute_ms", 1e3 * r->ranks[p].compute, "exchange_ms",
+                        1e3 * r->ranks[p].exchange, "all_ms", 1e3 * r->ranks[p].wall));
+  return list;
+}
+
 static json_t *json_modes(const amped_run_state *run, const result *results) {
   json_t *modes = json_array();
   for (int m = 0; m < run->plan.order; m++) {
@@ -198,11 +230,13 @@ static json_t *json_modes(const amped_run_state *run, const result *results) {
     bool known = r->ceiling_sec > 0.0 && r->compute.max > 0.0;
     (void)json_array_append_new(
         modes,
-        json_pack("{s:i, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o}", "mode", m,
-                  "host_to_device_ms", json_spread(r->copy), "compute_ms", json_spread(r->compute),
-                  "exchange_ms", json_spread(r->exchange), "all_ms", json_spread(r->wall),
-                  "gnnz_per_second", r->gnnz_per_sec, "gathered_gb_per_second",
-                  r->gathered_gb_per_sec, "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
+        json_pack("{s:i, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o}", "mode", m,
+                  "ranks", json_ranks(run, r), "exchange_bytes", exchange_bytes(&run->plan, m),
+                  "host_to_device_bytes", r->streamed_bytes, "host_to_device_ms",
+                  json_spread(r->copy), "compute_ms", json_spread(r->compute), "exchange_ms",
+                  json_spread(r->exchange), "all_ms", json_spread(r->wall), "gnnz_per_second",
+                  r->gnnz_per_sec, "gathered_gb_per_second", r->gathered_gb_per_sec,
+                  "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
                   json_known(known, 1e3 * r->ceiling_sec), "ceiling_percent",
                   json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max))));
   }
@@ -243,7 +277,9 @@ static amped_status tell(amped_run_state *run, const amped_options *o, const res
     return AMPED_OK;
   return amped_json_line(
       run->json,
-      json_pack("{s:s, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o}", "event", "bench", "kernel",
+      json_pack("{s:s, s:f, s:f, s:f, s:f, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o}", "event",
+                "bench", "flops", order * flops_of(&run->plan), "tables_seconds", run->tables_sec,
+                "plan_seconds", run->plan_sec, "distribute_seconds", run->distribute_sec, "kernel",
                 o->kernel == AMPED_KERNEL_SORTED ? "sorted" : "published", "shape", o->shape,
                 "passes", o->repeat, "nnz", (json_int_t)run->plan.nnz, "all_modes_ms", 1e3 * total,
                 "all_modes_compute_ms", 1e3 * compute, "all_modes_ceiling_percent",
@@ -257,12 +293,22 @@ static amped_status conclude(amped_run_state *run, const amped_options *o, const
   ceiling ceilings[AMPED_MAX_ORDER];
   result results[AMPED_MAX_ORDER];
   int count = 0;
+  sample *ranks = NULL;
+  uint64_t nranks = (uint64_t)run->comm.nranks;
+  amped_status status =
+      amped_alloc(&ranks, nranks * (uint64_t)run->plan.order, sizeof *ranks, "the timings");
+  AMPED_TRY(amped_comm_agree(&run->comm, status));
   amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
-  AMPED_TRY(measure_ceilings(run, ceilings, &count));
+  status = measure_ceilings(run, ceilings, &count);
   amped_trace_end();
-  for (int m = 0; m < run->plan.order; m++)
-    results[m] = result_of(run, o, samples, m, ceiling_of(&run->plan, m, ceilings, count), scratch);
-  return amped_comm_agree(&run->comm, tell(run, o, results, ceilings, count));
+  if (status == AMPED_OK) {
+    for (int m = 0; m < run->plan.order; m++)
+      results[m] = result_of(run, o, samples, m, ceiling_of(&run->plan, m, ceilings, count),
+                             scratch, ranks + (uint64_t)m * nranks);
+    status = amped_comm_agree(&run->comm, tell(run, o, results, ceilings, count));
+  }
+  amped_free(ranks);
+  return status;
 }
 
 static amped_status measure(amped_run_state *run, const amped_options *o) {

@@ -283,14 +283,18 @@ amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64
   AMPED_TRY(amped_report_start(run, o));
   amped_trace_end();
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
+  double began = amped_time();
   if (o->shape != NULL)
     AMPED_TRY(count_synthetic(run));
   else
     AMPED_TRY(amped_source_open(&run->comm, o->args[0], o->read_parallel, &run->source));
   AMPED_TRY(amped_comm_agree(&run->comm, check_tensor(run, o)));
+  double known = amped_time();
+  run->tables_sec = known - began;
   status = amped_plan_create(&run->plan, info_of(run), o->ncomps, o->precision, run->comm.rank,
                              run->comm.nranks);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
+  run->plan_sec = amped_time() - known;
   AMPED_TRY(check_memory(run, o, result_bytes, &need));
   AMPED_TRY(amped_report_plan(run, o, &need));
   amped_trace_end();

@@ -24,7 +24,9 @@ typedef struct amped_run_state {
   amped_json *json;               /* NULL but on rank 0 */
   amped_trace_file *trace;        /* NULL without --trace */
   bool resident[AMPED_MAX_ORDER]; /* this rank's copies */
-  double distribute_sec;
+  double tables_sec; /* reading or counting the iDp tables */
+  double plan_sec;
+  double distribute_sec; /* reading, sending and packing; or making */
 } amped_run_state;
 
 /* Collective; the status is agreed. Looks at HDF5 inputs in a child process (which MPI forbids
