@@ -29,7 +29,9 @@ AC_DEFUN([AMPED_CHECK_NVTX], [
              amped_nvtx_dirs=`$NVCC -dryrun conftest.cu 2>&1 |
                $SED -n 's/^#\\$ INCLUDES=//p' | tr -d '"' | tr ' ' '\n' | $SED -n 's/^-I//p'`
              rm -f conftest.cu])],
-       [amped_nvtx_dirs=$with_nvtx])
+       [amped_nvtx_dirs=$with_nvtx
+        AS_IF([test ! -f "$with_nvtx/nvtx3/nvToolsExt.h"],
+          [AC_MSG_ERROR([--with-nvtx=$with_nvtx: there is no nvtx3/nvToolsExt.h in it])])])
      for amped_dir in $amped_nvtx_dirs; do
        AS_IF([test -f "$amped_dir/nvtx3/nvToolsExt.h"],
          [NVTX_CFLAGS="-isystem `cd "$amped_dir" && pwd -P`"])

@@ -93,10 +93,7 @@ static amped_status set_start(const amped_run_state *run, const amped_options *o
 }
 
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
-  amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
-  amped_status status = amped_report_sweep(context, sweep);
-  amped_trace_end();
-  return status;
+  return amped_report_sweep(context, sweep);
 }
 
 /* The options that determine a result, as JSON text (free() by the caller). */

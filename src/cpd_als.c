@@ -122,17 +122,14 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
 static amped_status sweep(als *a, double *fit) {
   const amped_plan *plan = a->run->plan;
   double inner = 0.0;
-  int64_t number = (int64_t)a->result->sweeps + 1;
   double began = amped_time();
-  amped_trace_begin(AMPED_PHASE_SWEEP, number);
   memset(&a->times, 0, sizeof a->times);
   for (int m = 0; m < plan->order; m++)
     update_mode(a, m, m == plan->order - 1, &inner);
-  amped_trace_begin(AMPED_PHASE_FIT, number);
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)a->result->sweeps + 1);
   amped_comm_sum(a->run->comm, &inner, 1);
   double residual = plan->norm_squared + model_norm_squared(a) - 2.0 * inner;
   *fit = 1.0 - sqrt(residual > 0.0 ? residual : 0.0) / sqrt(plan->norm_squared);
-  amped_trace_end();
   amped_trace_end();
   a->times.total = amped_time() - began;
   amped_sweep_times *sum = &a->result->times;
@@ -154,11 +151,15 @@ static amped_status sweeps(als *a, const amped_als_options *options) {
   result->stop_reason = "iterations";
   for (uint64_t i = 0; i < options->iters; i++) {
     double fit = 0.0;
+    amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)i + 1);
     AMPED_TRY(amped_comm_agree(a->run->comm, sweep(a, &fit)));
+    amped_trace_end();
     result->fit[result->sweeps++] = fit;
     amped_sweep s = {i + 1, fit, i > 0 ? fit - result->fit[i - 1] : 0.0, a->times};
+    amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
     if (options->after_sweep != NULL)
       AMPED_TRY(amped_comm_agree(a->run->comm, options->after_sweep(options->context, &s)));
+    amped_trace_end();
     if (i > 0 && fabs(s.change) < options->tol) {
       result->stop_reason = "tolerance";
       break;

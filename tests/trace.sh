@@ -32,6 +32,19 @@ check bench.json 2 0.9 start plan make init pass wait mttkrp kernel exchange "ga
 expect 0 "" on 2 good.h5 --plan --trace=plan.json
 check plan.json 2 0.9 start plan
 
+# Ranks of two nodes, whose clocks began at different times.
+if unshare -T --monotonic=100000 -f true 2>/dev/null; then
+  # shellcheck disable=SC2086
+  on_two_clocks() {
+    set -- "$amped" good.h5 --rank=5 --iters=6 --tol=0 --nowrite -q --backend=cpu --trace=clock.json
+    $mpirun ${AMPED_MPIRUN_FLAGS-} -np 1 "$@" : -np 1 unshare -T --monotonic=100000 -f "$@"
+  }
+  expect 0 "" on_two_clocks
+  check clock.json 2 0.9 mttkrp exchange
+else
+  echo "skipped: clocks that differ (unshare -T is not allowed here)"
+fi
+
 # --- names ----------------------------------------------------------------------------------------
 expect 2 "a file's name is expected" "$amped" good.h5 --trace=-
 expect 2 "has no option --trace" "$amped" convert good.h5 x.tns --trace=x.json

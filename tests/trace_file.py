@@ -1,7 +1,7 @@
 """Checks a trace: trace_file.py FILE RANKS COVERAGE PHASE...
 
 It parses; every rank has a process row with a name, and one event "run" around all others; events
-of one lane nest; the phases directly below "run" cover more than COVERAGE of it; every PHASE is
+of one lane nest; all ranks ran at the same time; the phases directly below "run" cover more than COVERAGE of it; every PHASE is
 there on every rank."""
 import json
 import sys
@@ -19,6 +19,8 @@ assert all(name.startswith("rank %d (" % p) for p, name in names.items()), names
 spans = [e for e in events if e["ph"] == "X"]
 ns = lambda us: round(us * 1000)
 assert min(ns(e["ts"]) for e in spans) == 0
+runs = [e for e in spans if e["name"] == "run"]
+assert max(e["ts"] for e in runs) < min(e["ts"] + e["dur"] for e in runs), "clocks disagree"
 
 for p in range(ranks):
     mine = [e for e in spans if e["pid"] == p]
