@@ -16,7 +16,8 @@
 #include "run.h"
 
 #define COMPUTE_OPTIONS                                                                            \
-  "rank seed precision backend threads read placement residency device-memory tiles share-gpus"
+  "rank seed precision backend threads read placement residency device-memory tiles share-gpus "   \
+  "trace"
 
 /* What the rank that speaks may take from its start to its first line, on a busy node. */
 #define SPEAKER_MSEC 2000
