@@ -5,6 +5,8 @@
 
 extern "C" {
 #include "mem.h"
+#include "timer.h"
+#include "trace.h"
 }
 
 static amped_status clock_create(amped_clock_cuda *clock) {
@@ -20,13 +22,41 @@ static void clock_destroy(amped_clock_cuda *clock) {
     (void)cudaEventDestroy(clock->end);
 }
 
-/* Wait for the end of what was timed and add its seconds. */
-static amped_status clock_read(const amped_clock_cuda *clock, double *seconds) {
+/* Where a time of the GPU lies on the host's clock. */
+static amped_status host_time(const amped_copies_cuda *c, cudaEvent_t event, double *sec) {
+  float milliseconds = 0.0F; /* below 0 where the event lies before the anchor */
+  AMPED_CUDA(cudaEventElapsedTime(&milliseconds, c->anchor, event));
+  *sec = c->anchor_sec + (double)milliseconds * 1e-3;
+  return AMPED_OK;
+}
+
+/* Show a kernel or a transfer of mode in the trace. Transfers follow each other, also where they
+ * are laid on the clock by the anchors of two MTTKRPs, which lie some microseconds off. */
+static amped_status show(amped_copies_cuda *c, const amped_clock_cuda *clock, amped_phase phase,
+                         int mode) {
+  amped_lane lane = AMPED_LANE_KERNELS;
+  double begin = 0.0;
+  double end = 0.0;
+  AMPED_TRY(host_time(c, clock->begin, &begin));
+  AMPED_TRY(host_time(c, clock->end, &end));
+  if (phase == AMPED_PHASE_COPY) {
+    lane = AMPED_LANE_TRANSFERS;
+    begin = begin > c->transferred_sec ? begin : c->transferred_sec;
+    end = end > begin ? end : begin;
+    c->transferred_sec = end;
+  }
+  amped_trace_span(lane, phase, mode, begin, end);
+  return AMPED_OK;
+}
+
+/* Wait for the end of what was timed, a kernel or a transfer of mode, and add its seconds. */
+static amped_status clock_read(amped_copies_cuda *c, const amped_clock_cuda *clock,
+                               amped_phase phase, int mode, double *seconds) {
   float milliseconds = 0.0F;
   AMPED_CUDA(cudaEventSynchronize(clock->end));
   AMPED_CUDA(cudaEventElapsedTime(&milliseconds, clock->begin, clock->end));
   *seconds += (double)milliseconds * 1e-3;
-  return AMPED_OK;
+  return amped_trace_is_on() ? show(c, clock, phase, mode) : AMPED_OK;
 }
 
 amped_status amped_copies_cuda_take_back(amped_copies_cuda *c) {
@@ -51,6 +81,7 @@ static amped_status create_buffers(amped_copies_cuda *c) {
     AMPED_TRY(clock_create(&buffer->transfer));
     AMPED_TRY(clock_create(&buffer->compute));
   }
+  AMPED_CUDA(cudaEventCreate(&c->anchor));
   return amped_copies_cuda_take_back(c);
 }
 
@@ -213,6 +244,8 @@ void amped_copies_cuda_destroy(amped_copies_cuda *c) {
     clock_destroy(&c->buffers[i].transfer);
     clock_destroy(&c->buffers[i].compute);
   }
+  if (c->anchor != nullptr)
+    (void)cudaEventDestroy(c->anchor);
   amped_pinned_cuda_stop(&c->pinned);
   amped_cuda_free(c->packer.d_plain);
   amped_cuda_free(c->packer.d_packed);
@@ -403,7 +436,7 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t o
   return AMPED_OK;
 }
 
-/* --- after loading ------------------------------------------------------------------------------- */
+/* --- after loading ---------------------------------------------------------------------------- */
 
 /* A copy of which all is resident, as it is now. */
 static amped_packed_cuda packed_of(const amped_copies_cuda *c, int mode,
@@ -434,8 +467,7 @@ static amped_status append_tile(amped_copies_cuda *c, int mode, const amped_pack
   for (uint64_t done = 0; done < count; done += most) {
     amped_run run = {};
     AMPED_TRY(set_plain(c, mode, count - done < most ? count - done : most, &run));
-    AMPED_TRY(
-        amped_reorder_cuda_unpack(from, d_order, first + done, run.count, &run, c->stream));
+    AMPED_TRY(amped_reorder_cuda_unpack(from, d_order, first + done, run.count, &run, c->stream));
     AMPED_TRY(amped_copies_cuda_append(c, mode, &run));
   }
   return AMPED_OK;
@@ -517,7 +549,7 @@ amped_status amped_copies_cuda_loaded(amped_copies_cuda *c, int mode) {
   return status;
 }
 
-/* --- MTTKRP -------------------------------------------------------------------------------------- */
+/* --- MTTKRP ----------------------------------------------------------------------------------- */
 
 /* Run the kernel over a part, which lies in d_block. */
 static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cuda *part,
@@ -554,17 +586,18 @@ static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cud
   return AMPED_OK;
 }
 
-/* Wait for the step that a buffer was used in, if any, and add up what it took. */
-static amped_status finish(amped_buffer_cuda *buffer, amped_mttkrp_times *times) {
+/* Wait for the step of mode that a buffer was used in, if any, and add up what it took. */
+static amped_status finish(amped_copies_cuda *c, int mode, amped_buffer_cuda *buffer,
+                           amped_mttkrp_times *times) {
   if (buffer->resident_runs)
-    AMPED_TRY(clock_read(&buffer->resident, &times->compute_sec));
+    AMPED_TRY(clock_read(c, &buffer->resident, AMPED_PHASE_KERNEL, mode, &times->compute_sec));
   buffer->resident_runs = false;
   if (!buffer->piece_runs)
     return AMPED_OK;
   buffer->piece_runs = false;
   buffer->mode = -1;
-  AMPED_TRY(clock_read(&buffer->transfer, &times->copy_sec));
-  return clock_read(&buffer->compute, &times->compute_sec);
+  AMPED_TRY(clock_read(c, &buffer->transfer, AMPED_PHASE_COPY, mode, &times->copy_sec));
+  return clock_read(c, &buffer->compute, AMPED_PHASE_KERNEL, mode, &times->compute_sec);
 }
 
 /* Transfer a piece to a finished buffer, unless it is there or on its way already. */
@@ -606,8 +639,8 @@ static amped_status zero_outputs(const amped_copies_cuda *c, int mode,
   const amped_work_cuda *work = &c->copies[mode].work.work;
   AMPED_CUDA(cudaMemsetAsync(args->output, 0, output_bytes, c->stream));
   if (work->cut.outputs > 1)
-    AMPED_CUDA(cudaMemsetAsync(work->d_outputs, 0, work->cut.outputs * work->output_bytes,
-                               c->stream));
+    AMPED_CUDA(
+        cudaMemsetAsync(work->d_outputs, 0, work->cut.outputs * work->output_bytes, c->stream));
   return AMPED_OK;
 }
 
@@ -618,7 +651,7 @@ static amped_status run_step(amped_copies_cuda *c, int mode, amped_kernel kernel
                              amped_mttkrp_times *times) {
   amped_buffer_cuda *buffer = &c->buffers[c->turn];
   amped_part_cuda part;
-  AMPED_TRY(finish(buffer, times));
+  AMPED_TRY(finish(c, mode, buffer, times));
   AMPED_TRY(part_at(c, mode, *k, &part));
   AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
   if (*k == 0)
@@ -668,7 +701,7 @@ static amped_status finish_steps(amped_copies_cuda *c, int mode, amped_mttkrp_ti
   bool found = false;
   for (int i = 0; i < 2; i++) {
     amped_buffer_cuda *buffer = &c->buffers[(c->turn + i) % 2];
-    AMPED_TRY(finish(buffer, times));
+    AMPED_TRY(finish(c, mode, buffer, times));
     AMPED_TRY(next_piece(c, next, piece.first + piece.count, &piece, &found));
     if (found)
       AMPED_TRY(fetch(c, next, &piece, buffer));
@@ -681,6 +714,10 @@ amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *c, int mode, amped_kern
                                       amped_mttkrp_times *times) {
   uint64_t k = 0;
   memset(times, 0, sizeof *times);
+  if (amped_trace_is_on()) {
+    c->anchor_sec = amped_time();
+    AMPED_CUDA(cudaEventRecord(c->anchor, c->stream));
+  }
   c->copies[mode].work.work.turn++;
   do
     AMPED_TRY(run_step(c, mode, kernel, args, output_bytes, &k, times));

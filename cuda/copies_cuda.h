@@ -65,8 +65,11 @@ typedef struct amped_copies_cuda {
   amped_packer_cuda packer;
   amped_pinned_cuda pinned; /* what is streamed */
   amped_buffer_cuda buffers[2];
-  int turn; /* the buffer of the next piece */
-  cudaStream_t stream; /* borrowed */
+  int turn;               /* the buffer of the next piece */
+  cudaEvent_t anchor;     /* recorded when an MTTKRP begins, on an idle stream; for the trace */
+  double anchor_sec;      /* amped_time() then */
+  double transferred_sec; /* when the last transfer ended */
+  cudaStream_t stream;    /* borrowed */
   cudaStream_t transfers;
 } amped_copies_cuda;
 
@@ -91,8 +94,8 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *copies, int mode, uint6
 /* The same for a run that lies in device memory, behind what mode's copy holds so far. */
 amped_status amped_copies_cuda_append(amped_copies_cuda *copies, int mode, const amped_run *d_run);
 
-/* After the last nonzero of mode: put them in the order of the layout's tiles, and make the schedule
- * of MTTKRP. Waits. */
+/* After the last nonzero of mode: put them in the order of the layout's tiles, and make the
+ * schedule of MTTKRP. Waits. */
 amped_status amped_copies_cuda_loaded(amped_copies_cuda *copies, int mode);
 
 /* MTTKRP over mode's copy into args->output, of output_bytes; waits for the end. args are complete

@@ -23,6 +23,7 @@ $PACKAGE_NAME $PACKAGE_VERSION
   MPI        $amped_aware_says
   launcher   ${MPIRUN:-none found: make check needs mpirun}
   CUDA       $amped_cuda_says
+  NVTX       $amped_nvtx
   HDF5       $amped_hdf5_version ($HDF5_LIBS)
   BLAS       $BLAS_LIBS
   OpenMP     $OPENMP_CFLAGS

@@ -12,6 +12,7 @@
 #include "mttkrp_cpu.h"
 #include "synthetic_cpu.h"
 #include "timer.h"
+#include "trace.h"
 
 /* Rows that a thread turns to double and multiplies at a time. */
 #define DENSE_ROWS 256
@@ -254,6 +255,7 @@ static amped_status cpu_mttkrp(amped_context *ctx, int mode, amped_mttkrp_times 
   amped_mttkrp_cpu(&m, ctx->threads);
   times->copy_sec = 0.0;
   times->compute_sec = amped_time() - began;
+  amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + times->compute_sec);
   return AMPED_OK;
 }
 

@@ -11,11 +11,13 @@
 #include "report.h"
 #include "run.h"
 #include "timer.h"
+#include "trace.h"
 
-/* Seconds of one mode in one pass on this rank. */
+/* Seconds of one mode in one pass on this rank; FIELDS of them. */
 typedef struct sample {
   double copy, compute, exchange, wall;
 } sample;
+#define FIELDS 4
 
 static int by_size(const void *left, const void *right) {
   double a = *(const double *)left;
@@ -37,11 +39,16 @@ static double median(const sample *samples, int order, int mode, int passes, siz
 
 /* One pass over all modes; ranks start each mode together. */
 static amped_status pass(amped_run_state *run, sample *samples) {
+  amped_trace_begin(AMPED_PHASE_PASS, AMPED_NO_NUMBER);
   for (int m = 0; m < run->plan.order; m++) {
     amped_mttkrp_times t = {0.0, 0.0};
+    amped_trace_begin(AMPED_PHASE_WAIT, m);
     AMPED_MPI(&run->comm, MPI_Barrier(run->comm.mpi));
+    amped_trace_end();
     double began = amped_time();
+    amped_trace_begin(AMPED_PHASE_MTTKRP, m);
     amped_status status = run->backend->mttkrp(run->ctx, m, &t);
+    amped_trace_end();
     if (status != AMPED_OK)
       amped_comm_abort(&run->comm, status);
     double computed = amped_time();
@@ -50,6 +57,7 @@ static amped_status pass(amped_run_state *run, sample *samples) {
     double end = amped_time();
     samples[m] = (sample){t.copy_sec, t.compute_sec, end - computed, end - began};
   }
+  amped_trace_end();
   return AMPED_OK;
 }
 
@@ -62,6 +70,8 @@ typedef struct result {
   double ceiling_sec;       /* of the rank that needs most; 0: not known */
   uint64_t exchange_bytes;  /* that every rank receives */
   double exchange_gb_per_sec;
+  double streamed_bytes; /* of the copies that are not resident */
+  const sample *ranks;   /* [nranks] on rank 0 */
 } result;
 
 /* The rates at which rows are gathered from tables of this rank's sizes. */
@@ -115,18 +125,24 @@ static double per(double a, double b) {
 
 /* Collective. */
 static result result_of(amped_run_state *run, const amped_options *o, const sample *samples,
-                        int mode, double ceiling_sec, double *scratch) {
+                        int mode, double ceiling_sec, double *scratch, sample *ranks) {
   const amped_plan *plan = &run->plan;
   static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
                                   offsetof(sample, exchange), offsetof(sample, wall)};
   uint64_t bytes = amped_plan_copy_bytes(plan, mode);
+  uint64_t streamed = run->required.streamed_bytes[mode];
   double row_bytes = (double)(plan->ld * plan->value_type);
-  amped_spread s[4];
+  double mine[FIELDS];
+  amped_spread s[FIELDS];
   result r;
-  for (int f = 0; f < 4; f++)
-    s[f] = amped_comm_spread(&run->comm,
-                             median(samples, plan->order, mode, o->repeat, fields[f], scratch));
+  for (int f = 0; f < FIELDS; f++) {
+    mine[f] = median(samples, plan->order, mode, o->repeat, fields[f], scratch);
+    s[f] = amped_comm_spread(&run->comm, mine[f]);
+  }
+  AMPED_MPI(&run->comm,
+            MPI_Gather(mine, FIELDS, MPI_DOUBLE, ranks, FIELDS, MPI_DOUBLE, 0, run->comm.mpi));
   amped_comm_sum_u64(&run->comm, &bytes, 1);
+  amped_comm_sum_u64(&run->comm, &streamed, 1);
   r.copy = s[0];
   r.compute = s[1];
   r.exchange = s[2];
@@ -139,6 +155,8 @@ static result result_of(amped_run_state *run, const amped_options *o, const samp
   r.exchange_bytes = amped_exchange_bytes(run->exchange, plan->modes[mode].block_rows);
   /* The rank that comes last waits for nobody: its time is the exchange's own. */
   r.exchange_gb_per_sec = per((double)r.exchange_bytes * 1e-9, r.exchange.min);
+  r.streamed_bytes = (double)streamed;
+  r.ranks = ranks;
   return r;
 }
 
@@ -200,21 +218,38 @@ static void say_rates(const amped_run_state *run, const result *results, const c
                 run->plan.ld * run->plan.value_type);
 }
 
+/* The multiplications and additions of MTTKRP, one mode: order of them a nonzero and component. */
+static double flops_of(const amped_plan *plan) {
+  return (double)plan->nnz * plan->order * plan->ncomps;
+}
+
+static json_t *json_ranks(const amped_run_state *run, const result *r) {
+  json_t *list = json_array();
+  for (int p = 0; p < run->comm.nranks; p++)
+    (void)json_array_append_new(
+        list, json_pack("{s:f, s:f, s:f, s:f}", "host_to_device_ms", 1e3 * r->ranks[p].copy,
+                        "compute_ms", 1e3 * r->ranks[p].compute, "exchange_ms",
+                        1e3 * r->ranks[p].exchange, "all_ms", 1e3 * r->ranks[p].wall));
+  return list;
+}
+
 static json_t *json_modes(const amped_run_state *run, const result *results) {
   json_t *modes = json_array();
   for (int m = 0; m < run->plan.order; m++) {
     const result *r = &results[m];
     bool known = r->ceiling_sec > 0.0 && r->compute.max > 0.0;
     (void)json_array_append_new(
-        modes, json_pack("{s:i, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "mode", m,
-                         "host_to_device_ms", json_spread(r->copy), "compute_ms",
-                         json_spread(r->compute), "exchange_ms", json_spread(r->exchange), "all_ms",
-                         json_spread(r->wall), "exchange_bytes", (json_int_t)r->exchange_bytes,
-                         "exchange_gb_per_second", r->exchange_gb_per_sec, "gnnz_per_second",
-                         r->gnnz_per_sec, "gathered_gb_per_second", r->gathered_gb_per_sec,
-                         "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
-                         json_known(known, 1e3 * r->ceiling_sec), "ceiling_percent",
-                         json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max))));
+        modes,
+        json_pack("{s:i, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o}", "mode",
+                  m, "ranks", json_ranks(run, r), "exchange_bytes", (json_int_t)r->exchange_bytes,
+                  "exchange_gb_per_second", r->exchange_gb_per_sec, "host_to_device_bytes",
+                  r->streamed_bytes, "host_to_device_ms", json_spread(r->copy), "compute_ms",
+                  json_spread(r->compute), "exchange_ms", json_spread(r->exchange), "all_ms",
+                  json_spread(r->wall), "gnnz_per_second", r->gnnz_per_sec,
+                  "gathered_gb_per_second", r->gathered_gb_per_sec, "bytes_per_nonzero",
+                  r->bytes_per_nonzero, "ceiling_ms", json_known(known, 1e3 * r->ceiling_sec),
+                  "ceiling_percent",
+                  json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max))));
   }
   return modes;
 }
@@ -254,7 +289,9 @@ static amped_status tell(amped_run_state *run, const amped_options *o, const res
     return AMPED_OK;
   return amped_json_line(
       run->json,
-      json_pack("{s:s, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o}", "event", "bench", "kernel",
+      json_pack("{s:s, s:f, s:f, s:f, s:f, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o}", "event",
+                "bench", "flops", order * flops_of(&run->plan), "tables_seconds", run->tables_sec,
+                "plan_seconds", run->plan_sec, "distribute_seconds", run->distribute_sec, "kernel",
                 o->kernel == AMPED_KERNEL_SORTED ? "sorted" : "published", "shape", o->shape,
                 "passes", o->repeat, "nnz", (json_int_t)run->plan.nnz, "all_modes_ms", 1e3 * total,
                 "all_modes_compute_ms", 1e3 * compute, "all_modes_ceiling_percent",
@@ -268,10 +305,22 @@ static amped_status conclude(amped_run_state *run, const amped_options *o, const
   ceiling ceilings[AMPED_MAX_ORDER];
   result results[AMPED_MAX_ORDER];
   int count = 0;
-  AMPED_TRY(measure_ceilings(run, ceilings, &count));
-  for (int m = 0; m < run->plan.order; m++)
-    results[m] = result_of(run, o, samples, m, ceiling_of(&run->plan, m, ceilings, count), scratch);
-  return amped_comm_agree(&run->comm, tell(run, o, results, ceilings, count));
+  sample *ranks = NULL;
+  uint64_t nranks = (uint64_t)run->comm.nranks;
+  amped_status status =
+      amped_alloc(&ranks, nranks * (uint64_t)run->plan.order, sizeof *ranks, "the timings");
+  AMPED_TRY(amped_comm_agree(&run->comm, status));
+  amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
+  status = measure_ceilings(run, ceilings, &count);
+  amped_trace_end();
+  if (status == AMPED_OK) {
+    for (int m = 0; m < run->plan.order; m++)
+      results[m] = result_of(run, o, samples, m, ceiling_of(&run->plan, m, ceilings, count),
+                             scratch, ranks + (uint64_t)m * nranks);
+    status = amped_comm_agree(&run->comm, tell(run, o, results, ceilings, count));
+  }
+  amped_free(ranks);
+  return status;
 }
 
 static amped_status measure(amped_run_state *run, const amped_options *o) {
@@ -285,8 +334,10 @@ static amped_status measure(amped_run_state *run, const amped_options *o) {
   AMPED_GO(agree, amped_calloc(&scratch, passes, sizeof *scratch, "the timings"));
 agree:
   status = amped_comm_agree(&run->comm, status);
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   if (status == AMPED_OK)
     status = amped_factors_random(&parts, o->seed);
+  amped_trace_end();
   if (status == AMPED_OK)
     status = pass(run, samples); /* warm-up, overwritten */
   for (uint64_t i = 0; i < passes && status == AMPED_OK; i++)
@@ -325,6 +376,8 @@ amped_status amped_cmd_bench(const amped_options *options) {
     status = amped_run_open(&run, &o, 0);
   if (status == AMPED_OK)
     status = measure(&run, &o);
+  if (status == AMPED_OK)
+    status = amped_run_finish(&run);
   amped_run_close(&run);
   return status;
 }

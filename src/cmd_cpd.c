@@ -17,6 +17,7 @@
 #include "result_file.h"
 #include "run.h"
 #include "timer.h"
+#include "trace.h"
 
 /* Where rank 0 writes, "STEM.cpd.h5" in the current folder unless the user says otherwise. */
 static amped_status output_path(const amped_options *o, char **out) {
@@ -141,6 +142,7 @@ static amped_status save(amped_run_state *run, const amped_options *o, const amp
   const amped_run_parts parts = amped_run_parts_of(run);
   amped_ktensor k;
   amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   memset(&k, 0, sizeof k);
   if (run->comm.rank == 0)
     status = amped_ktensor_create(&k, run->plan.order, run->plan.dims, run->plan.ncomps);
@@ -152,6 +154,7 @@ static amped_status save(amped_run_state *run, const amped_options *o, const amp
       status = write_result(run, o, als, &k, path);
     status = amped_comm_agree(&run->comm, status);
   }
+  amped_trace_end();
   amped_ktensor_free(&k);
   return status;
 }
@@ -185,7 +188,9 @@ static amped_status decompose(amped_run_state *run, const amped_options *o, cons
   amped_als_options als_options = {
       .iters = o->iters, .tol = o->tol, .after_sweep = after_sweep, .context = run};
   amped_als_result als;
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(set_start(run, o));
+  amped_trace_end();
   AMPED_TRY(amped_cpd_als(&parts, &als_options, &als));
   amped_status status = o->nowrite ? AMPED_OK : save(run, o, &als, path);
   amped_report_memory(run);
@@ -209,6 +214,8 @@ amped_status amped_cmd_cpd(const amped_options *o) {
     status = amped_run_open(&run, o, o->nowrite ? 0 : sizeof(double));
   if (status == AMPED_OK && !o->plan_only)
     status = decompose(&run, o, path);
+  if (status == AMPED_OK)
+    status = amped_run_finish(&run);
   amped_run_close(&run);
   amped_free(path);
   return status;

@@ -7,6 +7,7 @@
 #include "mem.h"
 #include "solve.h"
 #include "timer.h"
+#include "trace.h"
 
 typedef struct als {
   const amped_run_parts *run;
@@ -49,12 +50,16 @@ static void sum_gram(als *a, int mode, double *inner) {
   const amped_run_parts *run = a->run;
   int elements = run->plan->ncomps * run->plan->ncomps;
   double *gram = a->grams[mode];
+  amped_trace_begin(AMPED_PHASE_GRAM, mode);
   must(a, run->backend->gram(run->ctx, mode, gram));
   if (inner != NULL)
     must(a, run->backend->inner(run->ctx, mode, &gram[elements]));
+  amped_trace_begin(AMPED_PHASE_WAIT, mode);
   amped_comm_sum(run->comm, gram, elements + (inner != NULL ? 1 : 0));
+  amped_trace_end();
   if (inner != NULL)
     *inner = gram[elements];
+  amped_trace_end();
 }
 
 /* Columns of mode's factor to unit length, their lengths to the weights, the gram to match. A zero
@@ -63,6 +68,7 @@ static void normalise(als *a, int mode) {
   const amped_run_parts *run = a->run;
   size_t n = (size_t)run->plan->ncomps;
   double *gram = a->grams[mode];
+  amped_trace_begin(AMPED_PHASE_NORMALISE, mode);
   for (size_t r = 0; r < n; r++) {
     a->result->weights[r] = sqrt(gram[r * n + r]);
     a->scale[r] = a->result->weights[r] > 0.0 ? 1.0 / a->result->weights[r] : 0.0;
@@ -71,6 +77,7 @@ static void normalise(als *a, int mode) {
     for (size_t s = 0; s < n; s++)
       gram[r * n + s] *= a->scale[r] * a->scale[s];
   must(a, run->backend->scale(run->ctx, mode, a->scale));
+  amped_trace_end();
 }
 
 /* |M|^2 = sum over r, s of weight_r weight_s prod over modes of gram[r][s]. */
@@ -92,7 +99,9 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
   bool was_truncated = a->result->truncated;
   amped_mttkrp_times t = {0.0, 0.0};
   double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
   must(a, run->backend->mttkrp(run->ctx, mode, &t));
+  amped_trace_end();
   a->times.copy += t.copy_sec;
   double computed = amped_time();
   a->times.mttkrp += computed - began;
@@ -100,6 +109,7 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
   double whole = amped_time();
   a->times.exchange += whole - computed;
 
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
   must(a, amped_inverse(plan->ncomps, a->v, a->p, &a->result->truncated));
   if (a->result->truncated && !was_truncated)
@@ -107,6 +117,7 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
                "truncated pseudo-inverse from here on where needed; fewer components may do",
                mode);
   must(a, run->backend->solve(run->ctx, mode, a->p));
+  amped_trace_end();
   sum_gram(a, mode, last ? inner : NULL);
   normalise(a, mode);
   double solved = amped_time();
@@ -123,8 +134,10 @@ static amped_status sweep(als *a, double *fit) {
   memset(&a->times, 0, sizeof a->times);
   for (int m = 0; m < plan->order; m++)
     update_mode(a, m, m == plan->order - 1, &inner);
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)a->result->sweeps + 1);
   double residual = plan->norm_squared + model_norm_squared(a) - 2.0 * inner;
   *fit = 1.0 - sqrt(residual > 0.0 ? residual : 0.0) / sqrt(plan->norm_squared);
+  amped_trace_end();
   a->times.total = amped_time() - began;
   amped_sweep_times *sum = &a->result->times;
   sum->mttkrp += a->times.mttkrp;
@@ -145,11 +158,15 @@ static amped_status sweeps(als *a, const amped_als_options *options) {
   result->stop_reason = "iterations";
   for (uint64_t i = 0; i < options->iters; i++) {
     double fit = 0.0;
+    amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)i + 1);
     AMPED_TRY(amped_comm_agree(a->run->comm, sweep(a, &fit)));
+    amped_trace_end();
     result->fit[result->sweeps++] = fit;
     amped_sweep s = {i + 1, fit, i > 0 ? fit - result->fit[i - 1] : 0.0, a->times};
+    amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
     if (options->after_sweep != NULL)
       AMPED_TRY(options->after_sweep(options->context, &s));
+    amped_trace_end();
     if (i > 0 && fabs(s.change) < options->tol) {
       result->stop_reason = "tolerance";
       break;

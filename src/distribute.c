@@ -7,6 +7,7 @@
 #include "share.h"
 #include "slab.h"
 #include "timer.h"
+#include "trace.h"
 
 #define TAG_SHARE 17
 
@@ -108,10 +109,12 @@ static amped_status store(job *j, const char *wire, uint64_t count) {
   uint64_t hash = 0;
   if (count == 0)
     return AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_UPLOAD, j->mode);
   if (!amped_share_translate(j->info, j->plan, j->mode, wire, count, &j->buffers, &run, &hash))
     return amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
                        "copy %d disagrees with its iDp table; convert the tensor again", j->mode);
   AMPED_TRY(j->backend->upload(j->ctx, j->mode, j->offset, &run));
+  amped_trace_end();
   j->offset += count;
   j->hash += hash;
   return AMPED_OK;
@@ -281,6 +284,7 @@ static amped_status distribute_mode(job *j, int mode, bool parallel) {
   j->mode = mode;
   j->offset = 0;
   j->hash = 0;
+  amped_trace_begin(AMPED_PHASE_DISTRIBUTE, mode);
   if (parallel || j->comm->rank == 0)
     status = read_copy(j, parallel);
   else
@@ -294,7 +298,9 @@ static amped_status distribute_mode(job *j, int mode, bool parallel) {
                          "copy %d disagrees with the tensor's hash (damaged data, or a copy of "
                          "another tensor); convert the tensor again",
                          mode);
-  return amped_comm_agree(j->comm, status);
+  status = amped_comm_agree(j->comm, status);
+  amped_trace_end();
+  return status;
 }
 
 amped_status amped_distribute(const amped_comm *comm, amped_source *source, bool parallel,

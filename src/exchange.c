@@ -4,6 +4,7 @@
 #include "mem.h"
 #include "partial.h"
 #include "stage.h"
+#include "trace.h"
 
 struct amped_exchange {
   const amped_comm *comm;
@@ -114,18 +115,22 @@ void amped_exchange_rows(amped_exchange *x, int mode) {
   amped_exchange_part(x, mode, 0, x->plan->modes[mode].block_rows);
 }
 
-void amped_exchange_part(amped_exchange *x, int mode, uint64_t first, uint64_t end) {
-  uint64_t rows = end - first;
-  if (x->comm->nranks == 1)
-    return;
-  if (x->gather == NULL || (x->stage != NULL && !amped_allgather_rings(x->gather, rows))) {
-    if (amped_stage_rows(x->stage, mode, first, end) != AMPED_OK)
-      amped_comm_abort(x->comm, AMPED_FAILED);
-    return;
-  }
+static void gather(amped_exchange *x, int mode, uint64_t first, uint64_t rows) {
   for (int i = 0; i < x->comm->nranks; i++) {
     x->firsts[i] = (uint64_t)x->rank_at[i] * x->plan->modes[mode].block_rows + first;
     x->counts[i] = rows;
   }
   amped_allgather_parts(x->gather, x->backend->factor(x->ctx, mode), x->firsts, x->counts);
+}
+
+void amped_exchange_part(amped_exchange *x, int mode, uint64_t first, uint64_t end) {
+  uint64_t rows = end - first;
+  if (x->comm->nranks == 1)
+    return;
+  amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
+  if (x->gather != NULL && (x->stage == NULL || amped_allgather_rings(x->gather, rows)))
+    gather(x, mode, first, rows);
+  else if (amped_stage_rows(x->stage, mode, first, end) != AMPED_OK)
+    amped_comm_abort(x->comm, AMPED_FAILED);
+  amped_trace_end();
 }

@@ -178,6 +178,10 @@ static bool set_progress(opts *o, const char *v) {
   o->progress = (amped_progress_when)parse_word(v, words);
   return parse_word(v, words) >= 0;
 }
+static bool set_trace(opts *o, const char *v) {
+  o->trace = v;
+  return *v != '\0' && strcmp(v, "-") != 0;
+}
 static bool set_kernel(opts *o, const char *v) {
   static const char *const words[] = {"sorted", "published", NULL};
   o->kernel = parse_word(v, words) == 1 ? AMPED_KERNEL_PUBLISHED : AMPED_KERNEL_SORTED;
@@ -343,6 +347,8 @@ static const option_row rows[] = {
      set_deterministic},
     {"share-gpus", 0, NULL, "", "let several ranks use one GPU", set_share_gpus},
     {"plan", 0, NULL, "", "print the plan and the memory it needs, run nothing", set_plan},
+    {"trace", 0, "FILE", "a file's name",
+     "also write what every rank did when, for ui.perfetto.dev or chrome://tracing", set_trace},
     {"kernel", 0, "sorted|published", "sorted or published",
      "MTTKRP kernel: ours, or AMPED's Algorithm 2 as published (GPUs only) [sorted]", set_kernel},
     {"repeat", 0, "N", "a whole number from 1 to 100000", "timed passes over all modes [5]",
@@ -633,6 +639,24 @@ static amped_status apply(opts *o, const option_row *row, const char *value) {
                      row->name, value, row->expects, o->command->name);
 }
 
+static bool is_one_file(const char *a, const char *b) {
+  return b != NULL && (strcmp(a, b) == 0 || amped_file_same(a, b));
+}
+
+/* A file that an option writes is none that the run reads. (The stream of JSON lines is opened, and
+ * emptied, before the input is read.) */
+static amped_status check_replaced(const opts *o, const char *option, const char *file) {
+  for (int i = 0; i <= o->nargs && file != NULL; i++) {
+    const char *name = i < o->nargs ? o->args[i] : o->init;
+    if (name != NULL && amped_file_same(file, name))
+      return amped_error(AMPED_USAGE, file,
+                         "is named as a file of this run and would be overwritten; name another "
+                         "with %s",
+                         option);
+  }
+  return AMPED_OK;
+}
+
 static amped_status check_arguments(int argc, char **argv, opts *o) {
   for (int i = optind; i < argc; i++) {
     if (o->nargs == o->command->max_args)
@@ -652,14 +676,11 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "the published kernel adds in whatever order comes: it cannot be "
                        "--deterministic; leave out one of the two");
-  /* The stream of JSON lines is opened, and emptied, before the file is read. */
-  for (int i = 0; i <= o->nargs && o->json != NULL; i++) {
-    const char *name = i < o->nargs ? o->args[i] : o->init;
-    if (name != NULL && amped_file_same(o->json, name))
-      return amped_error(AMPED_USAGE, o->json,
-                         "is named as a file of this run and would be overwritten; name another "
-                         "with --json");
-  }
+  AMPED_TRY(check_replaced(o, "--json", o->json));
+  AMPED_TRY(check_replaced(o, "--trace", o->trace));
+  if (o->trace != NULL && (is_one_file(o->trace, o->json) || is_one_file(o->trace, o->output)))
+    return amped_error(AMPED_USAGE, o->trace,
+                       "is named for two outputs of this run; name another with --trace");
   return AMPED_OK;
 }
 

@@ -50,6 +50,7 @@ typedef struct amped_options {
   bool read_parallel;
   amped_placement placement;
   bool plan_only;
+  const char *trace; /* file, or NULL */
   amped_kernel kernel;
   int repeat; /* bench: timed passes over all modes */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "trace.h"
 
 struct amped_partial {
   const amped_comm *comm;
@@ -114,6 +115,7 @@ amped_status amped_partial_sum(amped_partial *x, int mode) {
   uint64_t rows = 0;
   if (m->split_count == 0)
     return AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   for (int p = 0; p < x->plan->nranks; p++) {
     x->displs[p] = amped_comm_count(x->comm, rows);
     x->counts[p] = amped_comm_count(x->comm, guest_rows(m, p));
@@ -127,5 +129,6 @@ amped_status amped_partial_sum(amped_partial *x, int mode) {
   for (uint64_t s = 0; s < m->split_count; s++)
     if (m->owner[m->splits[s].idp] == me)
       AMPED_TRY(sum_split(x, mode, s));
+  amped_trace_end();
   return AMPED_OK;
 }

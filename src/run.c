@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,8 +20,10 @@
 #include "synth_shape.h"
 #include "synthetic_cpu.h"
 #include "timer.h"
+#include "trace.h"
 
 #define IDENTITY_BYTES 64
+#define PLACE_BYTES 192
 
 static int number_of_variable(const char *const *names) {
   for (; *names != NULL; names++) {
@@ -212,10 +215,12 @@ static amped_status count_synthetic(amped_run_state *run) {
 static amped_status load_synthetic(amped_run_state *run) {
   double began = amped_time();
   for (int m = 0; m < run->plan.order; m++) {
+    amped_trace_begin(AMPED_PHASE_MAKE, m);
     amped_status status = run->backend->load_synthetic(run->ctx, &run->synthetic, m);
     if (status == AMPED_OK)
       status = run->backend->loaded(run->ctx, m);
     AMPED_TRY(amped_comm_agree(&run->comm, status));
+    amped_trace_end();
   }
   run->distribute_sec = amped_time() - began;
   amped_spread s = amped_comm_spread(&run->comm, run->distribute_sec);
@@ -226,10 +231,12 @@ static amped_status load_synthetic(amped_run_state *run) {
 }
 
 static amped_status fill(amped_run_state *run, const amped_options *o) {
+  amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
   amped_status status = run->backend->prepare(run->ctx, &run->plan);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   AMPED_TRY(amped_exchange_create(&run->comm, run->backend, run->ctx, &run->plan, &run->exchange));
   AMPED_TRY(amped_report_exchange(run));
+  amped_trace_end();
   if (run->source == NULL)
     return load_synthetic(run);
   AMPED_TRY(amped_distribute(&run->comm, run->source, o->read_parallel, &run->plan, run->backend,
@@ -250,8 +257,12 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
   amped_format format = AMPED_FORMAT_TNS;
   bool reads = o->read_parallel || amped_launcher_rank() <= 0;
   memset(run, 0, sizeof *run);
-  amped_status status =
-      o->shape != NULL ? set_synthetic(&run->synthetic, o) : amped_io_format(o->args[0], &format);
+  amped_status status = o->trace != NULL ? amped_trace_open(AMPED_TRACE_EVENTS) : AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_RUN, AMPED_NO_NUMBER);
+  amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
+  if (status == AMPED_OK)
+    status =
+        o->shape != NULL ? set_synthetic(&run->synthetic, o) : amped_io_format(o->args[0], &format);
   if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && reads)
     status = amped_hdf5_probe(o->args[0]);
   if (status == AMPED_OK && o->init != NULL && amped_launcher_rank() <= 0)
@@ -261,28 +272,53 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
   run->comm.in_order = o->deterministic;
   if (status == AMPED_OK && run->comm.rank == 0)
     status = amped_json_open(o->json, &run->json);
-  return amped_comm_agree(&run->comm, status);
+  AMPED_TRY(amped_comm_agree(&run->comm, status));
+  if (o->trace != NULL)
+    AMPED_TRY(amped_trace_file_open(&run->comm, o->trace, &run->trace));
+  amped_trace_end();
+  return AMPED_OK;
 }
 
 amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64_t result_bytes) {
   amped_memory_need need = {0, 0, 0, 0};
   amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
   AMPED_TRY(open_backend(run, o));
   AMPED_TRY(amped_report_start(run, o));
+  amped_trace_end();
+  amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
+  double began = amped_time();
   if (o->shape != NULL)
     AMPED_TRY(count_synthetic(run));
   else
     AMPED_TRY(amped_source_open(&run->comm, o->args[0], o->read_parallel, &run->source));
   AMPED_TRY(amped_comm_agree(&run->comm, check_tensor(run, o)));
+  double known = amped_time();
+  run->tables_sec = known - began;
   status = amped_plan_create(&run->plan, info_of(run), o->ncomps, o->precision, o->placement,
                              run->comm.rank, run->comm.nranks);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
+  run->plan_sec = amped_time() - known;
   AMPED_TRY(check_memory(run, o, result_bytes, &need));
   AMPED_TRY(amped_report_plan(run, o, &need));
+  amped_trace_end();
   return o->plan_only ? AMPED_OK : fill(run, o);
 }
 
+amped_status amped_run_finish(amped_run_state *run) {
+  char place[PLACE_BYTES];
+  char host[64] = "";
+  if (run->trace == NULL)
+    return AMPED_OK;
+  amped_trace_end();
+  (void)gethostname(host, sizeof host - 1);
+  (void)snprintf(place, sizeof place, "%s, %s", host, run->backend->describe(run->ctx));
+  return amped_trace_file_write(run->trace, place);
+}
+
 void amped_run_close(amped_run_state *run) {
+  amped_trace_close();
+  amped_trace_file_close(run->trace);
   if (run->comm.mpi == MPI_COMM_NULL || run->comm.nranks == 0)
     return;
   amped_exchange_destroy(run->exchange);

@@ -10,6 +10,7 @@
 #include "json.h"
 #include "options.h"
 #include "source.h"
+#include "trace_file.h"
 
 typedef struct amped_run_state {
   amped_comm comm;
@@ -21,8 +22,11 @@ typedef struct amped_run_state {
   amped_plan plan;
   amped_exchange *exchange;
   amped_json *json;           /* NULL but on rank 0 */
+  amped_trace_file *trace;    /* NULL without --trace */
   amped_requirement required; /* of this rank's backend */
-  double distribute_sec;
+  double tables_sec;          /* reading or counting the iDp tables */
+  double plan_sec;
+  double distribute_sec; /* reading, sending and packing; or making */
 } amped_run_state;
 
 /* Collective; the status is agreed. Looks at HDF5 inputs in a child process (which MPI forbids
@@ -34,6 +38,9 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *options)
  * command itself will take of rank 0's host memory for every element of the factors. */
 amped_status amped_run_open(amped_run_state *run, const amped_options *options,
                             uint64_t result_bytes);
+
+/* Collective; the status is agreed. At the end of a run that went well: writes the trace. */
+amped_status amped_run_finish(amped_run_state *run);
 void amped_run_close(amped_run_state *run);
 
 amped_run_parts amped_run_parts_of(const amped_run_state *run);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "trace.h"
 
 #define RING 2
 
@@ -54,6 +55,7 @@ static void *read_slabs(void *argument) {
   uint64_t nnz = amped_source_info(r->source)->nnz;
   amped_status status = AMPED_OK;
   omp_set_num_threads(r->threads);
+  amped_trace_in_lane(AMPED_LANE_READER);
   for (uint64_t first = 0, n = 0; first < nnz && status == AMPED_OK; first += AMPED_SLAB_NNZ, n++) {
     if (r->wanted != NULL && !r->wanted[n])
       continue;
@@ -62,7 +64,9 @@ static void *read_slabs(void *argument) {
     amped_slab *slab = &r->slabs[r->filled % RING];
     slab->first = first;
     slab->count = nnz - first < AMPED_SLAB_NNZ ? nnz - first : AMPED_SLAB_NNZ;
+    amped_trace_begin(AMPED_PHASE_READ, r->mode);
     status = amped_source_read(r->source, r->mode, first, slab->count, slab->indices, slab->values);
+    amped_trace_end();
     if (status == AMPED_OK) {
       (void)pthread_mutex_lock(&r->lock);
       r->filled++;

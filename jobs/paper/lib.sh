@@ -1,0 +1,333 @@
+# Shared by the scripts of this folder, which source it: options, runs, tables, plots. POSIX sh, awk.
+#
+# A script calls `paper_begin "$0" "$@"`, then for each run `bench RANKS TENSOR OPTION...` and `get`,
+# `total` or `rank_compute`, which read what that run told; `table`, `row` and `plot` write; and
+# `paper_end`. A run that fails is "nan" in the table and makes the script's exit status 1.
+
+# shellcheck shell=sh disable=SC2015,SC2034 # A && B || die; names for the scripts
+set -eu
+export LC_ALL=C
+folder=$(cd "$(dirname "$0")" && pwd)
+
+paper_usage() {
+  cat <<END
+Usage: jobs/paper/$name [OPTION]...
+$(sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0")
+
+Options [defaults]:
+  --nnz=N            shrink each tensor to at most N nonzeros, dimensions along with it
+                     [the paper's sizes]
+  --full-dims        with --nnz: keep the dimensions
+  --ranks=A,B,...    numbers of ranks, from 1; the last is the paper's "4 GPUs" [1,2,3,4]
+  --tensors=A,B,...  shapes of bench [amazon,patents,reddit,twitch]
+  --backend=NAME     auto, cuda or cpu [auto]
+  --repeat=N         timed passes [5]
+  --file-nnz=N       nonzeros of the files of the figure of preprocessing, at most [10M]
+  --out=DIR          where tables, plots and runs/ go [paper]
+  --mpirun=COMMAND   starts ranks; -np N follows [mpirun]
+AMPED_MPI names the program [amped_mpi in PATH].
+END
+}
+
+die() {
+  echo "jobs/paper/$name: $*" >&2
+  exit 2
+}
+
+# number TEXT: "100k" is 100000; nothing where it is no count above 0.
+number() {
+  echo "$1" | awk '/^[0-9]+(\.[0-9]+)?[kKMGT]?$/ {
+    s = $0; sub(/[0-9.]+/, "", s)
+    n = $0 * (s == "" ? 1 : 10 ^ (3 * index("KMGT", toupper(s))))
+    if (n >= 1 && n == int(n)) printf "%.0f\n", n }'
+}
+
+paper_options() {
+  nnz='' full_dims='' ranks="1 2 3 4" tensors="amazon patents reddit twitch" backend=auto repeat=5
+  file_nnz=10000000 out=paper mpirun=mpirun amped=${AMPED_MPI:-amped_mpi}
+  for argument in "$@"; do
+    value=${argument#*=}
+    case $argument in
+      --nnz=*) nnz=$(number "$value") && test -n "$nnz" || die "$argument: a count is expected" ;;
+      --full-dims) full_dims=1 ;;
+      --ranks=*) ranks=$(echo "$value" | tr ',' ' ') ;;
+      --tensors=*) tensors=$(echo "$value" | tr ',' ' ') ;;
+      --backend=auto | --backend=cuda | --backend=cpu) backend=$value ;;
+      --repeat=*) repeat=$value ;;
+      --file-nnz=*)
+        file_nnz=$(number "$value") && test -n "$file_nnz" || die "$argument: a count is expected" ;;
+      --out=?*) out=$value ;;
+      --mpirun=?*) mpirun=$value ;;
+      --help | -h) paper_usage && exit 0 ;;
+      *) die "$argument is no option, or has a wrong value; see --help" ;;
+    esac
+  done
+  test -z "$full_dims" || test -n "$nnz" || die "--full-dims goes with --nnz"
+  for most in $ranks; do
+    test -n "$(number "$most")" || die "--ranks: whole numbers are expected"
+  done
+  test "${ranks%% *}" = 1 || die "--ranks begins with 1: speed-ups are over one rank"
+  for tensor in $tensors; do
+    test -n "$(full_nnz "$tensor")" || die "--tensors: $tensor is none of the paper's"
+  done
+}
+
+# The paper's table 3.
+full_nnz() {
+  case $1 in
+    amazon) echo 1700000000 ;;
+    patents) echo 3600000000 ;;
+    reddit) echo 4700000000 ;;
+    twitch) echo 500000000 ;;
+  esac
+}
+
+# shape TENSOR LIMIT: the options of bench and generate that make it.
+shape() {
+  if test -z "$2" || test "$2" -ge "$(full_nnz "$1")"; then
+    echo "--shape=$1"
+  elif test -n "$full_dims"; then
+    echo "--shape=$1 --nnz=$2"
+  else
+    echo "--shape=$1 --scale=$(awk -v n="$2" -v of="$(full_nnz "$1")" 'BEGIN { printf "%.17g", n / of }')"
+  fi
+}
+
+# flatten: JSON lines as "event.name.0.name value" lines.
+flatten() {
+  awk '
+    function text(   c, t) {
+      for (p++; p <= length(s) && (c = substr(s, p, 1)) != "\""; p++)
+        t = t (c == "\\" ? substr(s, ++p, 1) : c)
+      p++
+      return t
+    }
+    function value(path,   c, i, n) {
+      c = substr(s, p, 1)
+      if (c == "{" || c == "[") {
+        for (p++; p <= length(s) && substr(s, p, 1) !~ /[]}]/;) {
+          if (c == "{") { n = text(); p++ } else n = i++ + 0
+          value(path "." n)
+          if (substr(s, p, 1) == ",") p++
+        }
+        p++
+      } else if (c == "\"") {
+        print path, text()
+      } else {
+        n = substr(s, p)
+        match(n, /^[^],}]*/)
+        print path, substr(n, 1, RLENGTH)
+        p += RLENGTH
+      }
+    }
+    match($0, /"event":"[a-z]*"/) {
+      s = $0; p = 1
+      value(substr($0, RSTART + 9, RLENGTH - 10))
+    }'
+}
+
+# told KEY COMMAND...: run it once for all scripts that share --out; $result is then what it told.
+# What this very program told on this machine is not asked again; remove DIR/runs to measure anew.
+told() {
+  result=$runs/$(echo "$1" | tr -c 'A-Za-z0-9.=\n-' '_')
+  shift
+  test ! -s "$result" || return 0
+  echo "+ $*" >&2
+  if "$@" --json=- </dev/null >"$result.json" 2>"$result.log"; then
+    { echo "command $*" && flatten <"$result.json"; } >"$result.tmp"
+    mv "$result.tmp" "$result"
+  else
+    { grep '^amped_mpi: ' "$result.log" || tail -n 3 "$result.log"; } | sed 's/^/  | /' >&2
+    failures=$((failures + 1))
+    : >"$result"
+  fi
+}
+
+# bench RANKS TENSOR OPTION...
+bench() {
+  on=$1 of=$2
+  shift 2
+  # shellcheck disable=SC2046,SC2086 # lists of words
+  told "bench.$on.$(shape "$of" "$nnz").$backend.$repeat.$*" $mpirun -np "$on" "$amped" bench \
+    $(shape "$of" "$nnz") --backend="$backend" --repeat="$repeat" "$@"
+}
+
+# get KEY: a value of $result; total KEY: its sum over modes; nan where there is none.
+get() {
+  awk -v key="$1" '$1 == key { sub(/^[^ ]* /, ""); print; found = 1; exit }
+    END { if (!found) print "nan" }' "$result"
+}
+total() {
+  awk -v key="$1" '
+    $1 ~ /^bench\.modes\.[0-9]+\./ { k = $1; sub(/^bench\.modes\.[0-9]+\./, "", k) }
+    k == key { sum += $2; found = 1 }
+    { k = "" }
+    END { print found ? sum : "nan" }' "$result"
+}
+
+# The least and the most compute time that a rank has over all modes, in ms.
+rank_compute() {
+  awk '
+    $1 ~ /^bench\.modes\.[0-9]+\.ranks\.[0-9]+\.compute_ms$/ { split($1, a, "."); t[a[5]] += $2 }
+    END {
+      least = most = "nan"
+      for (p in t) {
+        if (least == "nan" || t[p] < least) least = t[p]
+        if (most == "nan" || t[p] > most) most = t[p]
+      }
+      print least, most
+    }' "$result"
+}
+
+# The largest imbalance of nonzeros of a mode, in per cent.
+nnz_imbalance() {
+  awk '$1 ~ /^plan\.modes\.[0-9]+\.imbalance_percent$/ { if (!n++ || $2 > most) most = $2 }
+    END { print n ? most : "nan" }' "$result"
+}
+
+# calc EXPRESSION NAME=VALUE...: rounded to six digits; nan where a value is.
+calc() {
+  expression=$1
+  shift
+  for pair in "$@"; do
+    case $pair in *=nan | *=) echo nan && return ;; esac
+    set -- "$@" -v "$pair"
+    shift
+  done
+  awk "$@" "BEGIN { printf(\"%.6g\\n\", ($expression)) }"
+}
+
+# geometric_mean VALUE...: of those that are numbers.
+geometric_mean() {
+  echo "$@" | awk '{ for (i = 1; i <= NF; i++) if ($i != "nan") { sum += log($i); n++ } }
+    END { if (n) printf "%.6g\n", exp(sum / n); else print "nan" }'
+}
+
+# table NAME COLUMN,...: begin $out/NAME.csv; row VALUE...: add to it; note TEXT: add a comment line.
+table() {
+  csv=$out/$1.csv
+  {
+    echo "# commit: $revision"
+    echo "# machine: $machine"
+    echo "# command: $command"
+    echo "# date: $date"
+    echo "# tensors: R = 32, float32, ${nnz:+at most $nnz nonzeros${full_dims:+, full dimensions}, }shapes and skew as the paper's, synthetic"
+    echo "$2"
+  } >"$csv"
+}
+row() {
+  first=$1
+  shift
+  for cell in "$@"; do
+    case $cell in *.*) cell=$(printf '%.6g' "$cell") ;; esac
+    first=$first,$cell
+  done
+  echo "$first" >>"$csv"
+}
+note() {
+  echo "# $*" >>"$csv"
+}
+
+# plot KIND FIRST LAST YLABEL TITLE: draw columns FIRST to LAST of the table over its first one.
+# KIND: bars, logbars, stacked (bars) or lines.
+plot() {
+  if command -v gnuplot >/dev/null 2>&1; then
+    gnuplot_plot "$@"
+  elif python3 -c 'import matplotlib' >/dev/null 2>&1; then
+    python3 "$folder/plot.py" "$csv" "$@" "$(footer)"
+  else
+    echo "$csv (no plot: neither gnuplot nor matplotlib is installed)"
+    return
+  fi
+  echo "$csv, .png, .svg"
+}
+
+footer() {
+  echo "commit $revision, $date, $machine"
+  echo "$command"
+}
+
+quoted() { # a text in gnuplot's single quotes
+  printf "'%s'" "$(printf '%s' "$1" | sed "s/'/''/g")"
+}
+
+# Those of the columns FIRST to LAST that hold a number.
+filled() {
+  grep -v '^#' "$csv" | awk -F , -v a="$1" -v b="$2" '
+    NR > 1 { for (i = a; i <= b; i++) if ($i != "nan") some[i] = 1 }
+    END { for (i = a; i <= b; i++) if (i in some) printf "%d ", i }'
+}
+
+gnuplot_plot() {
+  style="set style data linespoints; set xtics 1; set xlabel 'ranks'; set offsets 0.1, 0.1; set autoscale xfix; set pointsize 1.5"
+  columns=$(filled "$2" "$3") using='1:(column(int(i)))'
+  case $1 in
+    *bars) style="set style data histograms; set style histogram clustered gap 2" ;;
+    stacked) style="set style data histograms; set style histogram rowstacked; set boxwidth 0.7" ;;
+  esac
+  case $1 in
+    logbars) style="$style; set logscale y" ;;
+  esac
+  case $1 in
+    *bars | stacked) using='(column(int(i))):xtic(1)' style="$style; set style fill solid 0.8 border -1" ;;
+  esac
+  for type in png svg; do
+    terminal="pngcairo noenhanced size 1000,640"
+    test $type = png || terminal="svg noenhanced size 1000,640 dynamic background rgb 'white'"
+    gnuplot <<END
+set terminal $terminal font 'sans,11'
+set output $(quoted "${csv%.csv}.$type")
+set datafile separator ','
+set datafile missing 'nan'
+set key outside right top vertical
+set bmargin 7
+set grid ytics
+set title $(quoted "$5")
+set ylabel $(quoted "$4")
+set yrange [$(test "$1" = logbars || echo 0):*]
+set label $(quoted "$(footer | sed -n 1p)") at screen 0.01,0.045 font 'sans,8'
+set label $(quoted "$(footer | sed -n 2p | cut -c1-170)") at screen 0.01,0.02 font 'sans,8'
+$style
+plot for [i in '$columns'] $(quoted "$csv") using $using title columnheader(int(i))
+END
+  done
+}
+
+# What all scripts need to know of the machine: from a small run on the most ranks.
+paper_probe() {
+  command -v "${mpirun%% *}" >/dev/null 2>&1 || die "$mpirun: no such command; see --mpirun"
+  command -v "$amped" >/dev/null 2>&1 || die "$amped: no such program; set AMPED_MPI"
+  revision=$("$amped" --version | sed -n '1s/^amped_mpi [^ ]* *(\(.*\))$/\1/p')
+  revision=${revision:-$("$amped" --version | sed -n '1s/^amped_mpi //p')}
+  runs=$out/runs/$({ cksum <"$(command -v "$amped")" && uname -n && echo "$mpirun"; } | cksum | cut -d ' ' -f 1)
+  mkdir -p "$runs"
+  # shellcheck disable=SC2086 # a list of words
+  told "probe.$most.$backend" $mpirun -np "$most" "$amped" bench --shape=amazon --scale=1e-6 --repeat=1 \
+    --backend="$backend"
+  test "$failures" -eq 0 || { rm -f "$result" && exit 1; }
+  backend=$(get start.backend)
+  machine=$(get start.ranks.0 | sed 's/^[^:]*: //')
+  if test "$backend" = cpu; then
+    machine="$machine, $(sed -n 's/^model name.*: //p' /proc/cpuinfo 2>/dev/null | sed 1q)"
+  fi
+  machine="$most x $machine; $(get start.nodes) node(s), $(getconf _NPROCESSORS_ONLN) cores"
+  device=ranks
+  test "$backend" = cpu || device=GPUs
+}
+
+paper_begin() {
+  name=$(basename "$1")
+  shift
+  failures=0
+  date=$(date -u +%Y-%m-%d)
+  command="jobs/paper/$name $*"
+  paper_options "$@"
+  paper_probe
+}
+
+paper_end() {
+  if test "$failures" -gt 0; then
+    echo "jobs/paper/$name: $failures runs failed (nan in the table)" >&2
+    exit 1
+  fi
+}
