@@ -1,7 +1,10 @@
 #include "device_cuda.h"
 
+#include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <sched.h>
 
 extern "C" {
 #include "log.h"
@@ -189,4 +192,45 @@ void amped_cuda_free(void *d_block) {
 void amped_cuda_host_free(void *h_block) {
   if (h_block != nullptr)
     (void)cudaFreeHost(h_block);
+}
+
+/* "0-31,64-95" as a set; false where that is no list of CPUs. */
+static bool parse_cpus(const char *list, cpu_set_t *set) {
+  CPU_ZERO(set);
+  for (const char *at = list; *at != '\0' && *at != '\n';) {
+    char *end = nullptr;
+    const unsigned long first = strtoul(at, &end, 10);
+    unsigned long last = first;
+    if (end == at)
+      return false;
+    if (*end == '-')
+      last = strtoul(end + 1, &end, 10);
+    for (unsigned long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+      CPU_SET(cpu, set);
+    at = *end == ',' ? end + 1 : end;
+  }
+  return CPU_COUNT(set) > 0;
+}
+
+void amped_device_cuda_stay_near(int ordinal) {
+  char id[32] = "";
+  char path[128];
+  char list[4096] = "";
+  cpu_set_t near;
+  cpu_set_t allowed;
+  if (cudaDeviceGetPCIBusId(id, (int)sizeof id, ordinal) != cudaSuccess)
+    return;
+  for (char *c = id; *c != '\0'; c++)
+    *c = (char)tolower((unsigned char)*c);
+  (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/local_cpulist", id);
+  FILE *const file = fopen(path, "re");
+  if (file == nullptr)
+    return;
+  const bool told = fgets(list, (int)sizeof list, file) != nullptr && parse_cpus(list, &near);
+  (void)fclose(file);
+  if (!told || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return;
+  CPU_AND(&near, &near, &allowed);
+  if (CPU_COUNT(&near) > 0)
+    (void)sched_setaffinity(0, sizeof near, &near);
 }

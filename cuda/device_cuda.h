@@ -32,6 +32,11 @@ void amped_device_cuda_before_mpi(int local_rank);
 amped_status amped_device_cuda_open(amped_device_cuda *device,
                                     const amped_backend_options *options);
 
+/* Keep the calling thread on the CPUs nearest to a GPU, so that host memory that it touches first
+ * lies there. Where the system does not tell which, or forbids it, the thread stays as it is: that
+ * costs speed, not results. */
+void amped_device_cuda_stay_near(int ordinal);
+
 /* Device memory from cudaMalloc (so that CUDA IPC can share it), pinned host memory. *out is NULL
  * for no bytes and on failure; `what` is named in the message. Freeing NULL is allowed. */
 amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what);

@@ -155,8 +155,8 @@ static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
     AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->plain, nnz));
     *all_bytes += l->copies[m].bytes;
     if (!l->plain)
-      l->index_bytes[m] = index_bytes(plan, m, &l->tiles[m], wish,
-                                      l->copies[m].bytes / PIECE_BYTES);
+      l->index_bytes[m] =
+          index_bytes(plan, m, &l->tiles[m], wish, l->copies[m].bytes / PIECE_BYTES);
     l->device_bytes += l->index_bytes[m];
   }
   return AMPED_OK;
@@ -182,8 +182,8 @@ static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
         &l->device[m], plan, m, false,
         amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.run)));
     l->index_bytes[m] = index_bytes(plan, m, &l->tiles[m], wish, 0);
-    l->device_bytes += l->device[m].bytes - before.device[m].bytes + l->index_bytes[m] -
-                       before.index_bytes[m];
+    l->device_bytes +=
+        l->device[m].bytes - before.device[m].bytes + l->index_bytes[m] - before.index_bytes[m];
     uint64_t reorder = amped_layout_cuda_reorder_bytes(l, m);
     reorder = reorder > most ? reorder : most;
     if (l->device_bytes + reorder > wish->budget_bytes)
@@ -232,8 +232,8 @@ amped_status amped_layout_cuda_part(const amped_layout_cuda *l, const amped_plan
   memset(out, 0, sizeof *out);
   if (pieces == 0) {
     out->resident = true;
-    out->count = amped_tiles_cuda_room(&l->tiles[mode], l->nnz[mode],
-                                       plan->modes[mode].packing.run);
+    out->count =
+        amped_tiles_cuda_room(&l->tiles[mode], l->nnz[mode], plan->modes[mode].packing.run);
     out->arrays = l->device[mode];
     return AMPED_OK;
   }

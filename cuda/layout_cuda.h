@@ -73,9 +73,10 @@ typedef struct amped_layout_wish_cuda {
   int multiprocessors;
 } amped_layout_wish_cuda;
 
-/* Decide, for the copies of plan->rank. AUTO keeps all on the device where that fits, else fills the
- * budget up to less than a run. Copies in tiles need memory while they are put in order; where it
- * is not there they go without. AMPED_FAILED, with what is needed and a remedy, where it cannot be.
+/* Decide, for the copies of plan->rank. AUTO keeps all on the device where that fits, else fills
+ * the budget up to less than a run. Copies in tiles need memory while they are put in order; where
+ * it is not there they go without. AMPED_FAILED, with what is needed and a remedy, where it cannot
+ * be.
  */
 amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *plan,
                                     const amped_layout_wish_cuda *wish);

@@ -25,8 +25,8 @@ typedef struct amped_work_cuda {
   uint64_t output_bytes;
   void *d_outputs; /* cut.outputs of so many bytes where there are several; zeroed by the caller */
   const amped_block_cuda *d_blocks;
-  void *d_heads;        /* a factor row for each block */
-  uint32_t *d_arrived;  /* these two have `blocks` times cut.columns elements */
+  void *d_heads;       /* a factor row for each block */
+  uint32_t *d_arrived; /* these two have `blocks` times cut.columns elements */
   uint32_t *d_finished;
   uint32_t *d_ticket; /* one */
   uint32_t tickets;   /* drawn in earlier launches */

@@ -10,8 +10,8 @@
  * positions and values round by shuffles, and gather several factor rows before they use the first.
  * Row bits are the same for all lanes. The sum of an output row stays in registers until the next
  * row begins. Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the
- * run: with u = 2^-24 a run's error is below (fold_nonzeros + AMPED_LONGEST_RUN / fold_nonzeros + order)
- * u = 1e-5 of the sum of magnitudes, and everything beyond a run is added in double.
+ * run: with u = 2^-24 a run's error is below (fold_nonzeros + AMPED_LONGEST_RUN / fold_nonzeros +
+ * order) u = 1e-5 of the sum of magnitudes, and everything beyond a run is added in double.
  *
  * The run in which a row begins stores it. What a run holds of a row that an earlier run began is a
  * part; a block adds the parts of rows that begin in it, and leaves the part of the one row that
@@ -38,12 +38,8 @@ typedef unsigned int index32;
 typedef unsigned long long index64;
 
 template <typename T> struct vector_of;
-template <> struct vector_of<float> {
-  typedef float4 type;
-};
-template <> struct vector_of<double> {
-  typedef double2 type;
-};
+template <> struct vector_of<float> { typedef float4 type; };
+template <> struct vector_of<double> { typedef double2 type; };
 
 __device__ inline float4 splat(float x) {
   return make_float4(x, x, x, x);
@@ -84,12 +80,8 @@ __device__ inline double2 rounded(double2 s) {
   return s;
 }
 template <typename T> struct long_sum_of;
-template <> struct long_sum_of<float> {
-  typedef double4_sum type;
-};
-template <> struct long_sum_of<double> {
-  typedef double2 type;
-};
+template <> struct long_sum_of<float> { typedef double4_sum type; };
+template <> struct long_sum_of<double> { typedef double2 type; };
 
 template <typename T, typename I> struct sorted_problem {
   typedef typename vector_of<T>::type vector;
@@ -122,7 +114,8 @@ template <typename T, typename I> struct sorted_problem {
   unsigned turn; /* of this MTTKRP */
 };
 
-/* --- decoding ------------------------------------------------------------------------------------ */
+/* --- decoding ------------------------------------------------------------------------------------
+ */
 
 /* Word j of nonzero k's number. */
 template <typename T, typename I>
@@ -197,7 +190,8 @@ __device__ inline nonzero<T, I, N> load_nonzero(const sorted_problem<T, I> &p, u
   return x;
 }
 
-/* --- runs ---------------------------------------------------------------------------------------- */
+/* --- runs ----------------------------------------------------------------------------------------
+ */
 
 /* Does nonzero n of the copy begin a row? */
 template <typename T, typename I>
@@ -211,7 +205,8 @@ __device__ inline I entry_of(const sorted_problem<T, I> &p, uint64_t n) {
   return __ldg(p.starts + n / p.packing.run);
 }
 
-/* --- gathering and storing ------------------------------------------------------------------------ */
+/* --- gathering and storing
+ * ------------------------------------------------------------------------ */
 
 #if __CUDA_ARCH__ >= 800
 __device__ inline uint64_t policy_of(amped_hint_cuda hint) {
@@ -286,7 +281,8 @@ __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, 
   __syncthreads();
 }
 
-/* --- the kernel ---------------------------------------------------------------------------------- */
+/* --- the kernel ----------------------------------------------------------------------------------
+ */
 
 /* How a kernel for N input modes is built: nonzeros whose rows are in flight, and thread blocks a
  * multiprocessor, so that its registers hold them. Measured (docs/benchmarks.md). */
@@ -299,8 +295,7 @@ template <int N> struct tuning {
 /* Add all heads of the row that begins in block `from` and goes on in `links` more to it. */
 template <typename T, typename I, int G>
 __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, unsigned links,
-                                 unsigned column, bool mine,
-                                 typename vector_of<T>::type *output,
+                                 unsigned column, bool mine, typename vector_of<T>::type *output,
                                  typename vector_of<T>::type *partial) {
   typedef typename long_sum_of<T>::type long_sum;
   constexpr unsigned groups = block_threads / G;
@@ -333,8 +328,9 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
   constexpr int groups = block_threads / G;
   constexpr int ahead = tuning<N>::ahead;
   __shared__ vector parts[block_threads];
-  __shared__ I part_entries[groups]; /* of the rows that parts belong to, no_part where there is none */
-  __shared__ unsigned number;        /* of this thread block in the launch */
+  __shared__ I
+      part_entries[groups];   /* of the rows that parts belong to, no_part where there is none */
+  __shared__ unsigned number; /* of this thread block in the launch */
   __shared__ bool last_of_head, last_of_tail;
   const I no_part = ~I(0);
 
@@ -354,9 +350,9 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
   const bool mine = wanted < p.stride;
   const unsigned column = mine ? wanted : p.stride - 1;
   const unsigned begin = (unsigned)group * p.run; /* of the run, in the block */
-  const unsigned valid = begin >= block->count           ? 0
+  const unsigned valid = begin >= block->count          ? 0
                          : block->count - begin < p.run ? block->count - begin
-                                                         : p.run;
+                                                        : p.run;
   const uint64_t nonzero_number = block->first + (valid > 0 ? begin : 0); /* in the copy */
   const uint64_t first = nonzero_number - p.first;                        /* in the planes */
   const uint32_t *const bits = p.bits + nonzero_number / 32;
@@ -486,7 +482,8 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
   }
 }
 
-/* --- launches ------------------------------------------------------------------------------------ */
+/* --- launches ------------------------------------------------------------------------------------
+ */
 
 template <typename T, typename I, int G, int N>
 amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
@@ -529,8 +526,8 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
                        blocks);
   if (hinted)
-    mttkrp_sorted<T, I, G, N, N < generic_inputs>
-        <<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+    mttkrp_sorted < T, I, G, N,
+        N<generic_inputs><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
   else
     mttkrp_sorted<T, I, G, N, false><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the sorted MTTKRP kernel");

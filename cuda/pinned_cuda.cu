@@ -25,6 +25,7 @@ static void *take_blocks(void *argument) {
     (void)tell(p, code);
     return nullptr;
   }
+  amped_device_cuda_stay_near(p->ordinal);
   for (uint64_t i = 0; i < p->count; i++) {
     code = cudaHostAlloc(&p->blocks[i], p->bytes[i], cudaHostAllocDefault);
     if (code != cudaSuccess) {

@@ -24,7 +24,8 @@ static __device__ uint64_t grid_threads() {
   return (uint64_t)gridDim.x * blockDim.x;
 }
 
-/* --- order --------------------------------------------------------------------------------------- */
+/* --- order ---------------------------------------------------------------------------------------
+ */
 
 template <typename number>
 static __global__ void number_tiles(const amped_packed_cuda copy, int input, uint64_t tile_rows,
@@ -69,8 +70,8 @@ static amped_status count_tiles(const tile_number *d_tiles, uint64_t nnz, uint64
   find_ends<<<blocks_for(count), block_threads, 0, stream>>>(d_tiles, nnz, count,
                                                              (uint64_t *)d_ends);
   AMPED_CUDA_LAUNCHED("the ends of tiles");
-  AMPED_CUDA(cudaMemcpyAsync(tile_nnz, d_ends, count * sizeof *tile_nnz, cudaMemcpyDeviceToHost,
-                             stream));
+  AMPED_CUDA(
+      cudaMemcpyAsync(tile_nnz, d_ends, count * sizeof *tile_nnz, cudaMemcpyDeviceToHost, stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
   for (uint64_t t = count - 1; t > 0; t--)
     tile_nnz[t] -= tile_nnz[t - 1];
@@ -120,7 +121,8 @@ amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_
              : sort<uint64_t>(copy, tiles, tile_nnz, d_block, d_order, stream);
 }
 
-/* --- unpack -------------------------------------------------------------------------------------- */
+/* --- unpack --------------------------------------------------------------------------------------
+ */
 
 /* Output row of nonzero k: from the entry of the run it lies in, over the row bits up to it. */
 template <typename index>
@@ -155,10 +157,9 @@ static __global__ void unpack(const amped_packed_cuda copy, const number *order,
       static_cast<index *>(out.inputs[m])[i] =
           (index)amped_packed_field(words, copy.packing.shifts[m], copy.packing.bits[m]);
     static_cast<value *>(out.values)[i] =
-        copy.packing.coded
-            ? static_cast<const value *>(copy.dictionary)[amped_packed_field(
-                  words, copy.packing.value_shift, copy.packing.value_bits)]
-            : static_cast<const value *>(copy.values)[k];
+        copy.packing.coded ? static_cast<const value *>(copy.dictionary)[amped_packed_field(
+                                 words, copy.packing.value_shift, copy.packing.value_bits)]
+                           : static_cast<const value *>(copy.values)[k];
   }
 }
 

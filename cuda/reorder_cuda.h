@@ -27,7 +27,8 @@ typedef struct amped_packed_cuda {
 } amped_packed_cuda;
 
 /* Where nonzero k of the new order lies in the old one: *d_order, numbers of 32 bits where nnz is
- * one of those, else of 64. It lies in *d_block, which the caller frees, also after a failure. tile_nnz[t] nonzeros are of tile t. Waits. */
+ * one of those, else of 64. It lies in *d_block, which the caller frees, also after a failure.
+ * tile_nnz[t] nonzeros are of tile t. Waits. */
 amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,
                                      uint64_t *tile_nnz, void **d_block, void **d_order,
                                      cudaStream_t stream);

@@ -14,8 +14,8 @@ extern "C" {
 
 #include "plan.h"
 
-/* Threads of a block; times that the runs of a copy should fill the GPU, at least; nonzeros of a run
- * at most. */
+/* Threads of a block; times that the runs of a copy should fill the GPU, at least; nonzeros of a
+ * run at most. */
 #define AMPED_BLOCK_THREADS 256
 #define AMPED_WAVES 8
 #define AMPED_LONGEST_RUN 4096
@@ -62,7 +62,8 @@ typedef struct amped_block_start_cuda {
   uint64_t begins; /* 1 where its row begins here, else 0 */
 } amped_block_start_cuda;
 
-/* Blocks of `unit` nonzeros, the last of a segment shorter. AMPED_FAILED where there are too many. */
+/* Blocks of `unit` nonzeros, the last of a segment shorter. AMPED_FAILED where there are too many.
+ */
 amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,
                                        uint64_t unit, uint64_t *blocks);
 

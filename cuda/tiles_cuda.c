@@ -117,8 +117,7 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
 }
 
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
-                             int multiprocessors, uint64_t l2_bytes,
-                             uint64_t tile_bytes) {
+                             int multiprocessors, uint64_t l2_bytes, uint64_t tile_bytes) {
   static const double sizes[] = {0.5, 0.75, 1.0}; /* of the cache */
   const amped_tiles_cuda none = {.count = 1, .input = 0, .rows = UINT64_MAX};
   double cache = (double)cache_of(l2_bytes);

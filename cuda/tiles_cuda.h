@@ -3,9 +3,9 @@
  *
  * Gathers from a factor larger than the L2 cache wait for device memory. Where all nonzeros whose
  * position in one input mode lies in one range, a tile, come together, that tile's rows stay in the
- * cache. Where all factors lie in the L2 cache, small tiles do the same for the multiprocessors' own
- * caches. The price: every output row comes once a tile, and is read and written each time. Pure
- * functions of the plan; no CUDA in here. */
+ * cache. Where all factors lie in the L2 cache, small tiles do the same for the multiprocessors'
+ * own caches. The price: every output row comes once a tile, and is read and written each time.
+ * Pure functions of the plan; no CUDA in here. */
 #ifndef AMPED_TILES_CUDA_H
 #define AMPED_TILES_CUDA_H
 
@@ -30,9 +30,9 @@ typedef struct amped_tiles_cuda {
   uint64_t rows;  /* positions of a tile */
 } amped_tiles_cuda;
 
-/* For mode's copy on this rank and a GPU with so many multiprocessors and l2_bytes of L2 cache. tile_bytes asks for tiles of so
- * many bytes, where that makes more than one; AMPED_TILES_AUTO: what a cost model says;
- * AMPED_TILES_OFF: none. */
+/* For mode's copy on this rank and a GPU with so many multiprocessors and l2_bytes of L2 cache.
+ * tile_bytes asks for tiles of so many bytes, where that makes more than one; AMPED_TILES_AUTO:
+ * what a cost model says; AMPED_TILES_OFF: none. */
 #define AMPED_TILES_AUTO UINT64_C(0)
 #define AMPED_TILES_OFF UINT64_MAX
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,

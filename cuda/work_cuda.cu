@@ -8,7 +8,8 @@ extern "C" {
 
 static const int start_threads = 256;
 
-/* --- what rows blocks begin with ----------------------------------------------------------------- */
+/* --- what rows blocks begin with -----------------------------------------------------------------
+ */
 
 template <typename index>
 static __global__ void find_starts(const amped_packed_cuda copy, const amped_block_cuda *blocks,
@@ -31,26 +32,26 @@ static amped_status read_starts(const amped_packed_cuda *copy, const amped_block
   const unsigned grid = (unsigned)amped_ceil_div(count, (uint64_t)start_threads);
   AMPED_TRY(amped_cuda_malloc(&d_starts, count * sizeof *starts, "the schedule of a copy"));
   if (copy->index_type == AMPED_U32)
-    find_starts<uint32_t><<<grid, start_threads, 0, stream>>>(
-        *copy, d_blocks, count, (amped_block_start_cuda *)d_starts);
+    find_starts<uint32_t><<<grid, start_threads, 0, stream>>>(*copy, d_blocks, count,
+                                                              (amped_block_start_cuda *)d_starts);
   else
-    find_starts<uint64_t><<<grid, start_threads, 0, stream>>>(
-        *copy, d_blocks, count, (amped_block_start_cuda *)d_starts);
+    find_starts<uint64_t><<<grid, start_threads, 0, stream>>>(*copy, d_blocks, count,
+                                                              (amped_block_start_cuda *)d_starts);
   amped_status status = amped_cuda_check(cudaGetLastError(), "the schedule kernel");
   if (status == AMPED_OK)
-    status = amped_cuda_check(cudaMemcpyAsync(starts, d_starts, count * sizeof *starts,
-                                              cudaMemcpyDeviceToHost, stream),
-                              "cudaMemcpyAsync");
+    status = amped_cuda_check(
+        cudaMemcpyAsync(starts, d_starts, count * sizeof *starts, cudaMemcpyDeviceToHost, stream),
+        "cudaMemcpyAsync");
   if (status == AMPED_OK)
     status = amped_cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   amped_cuda_free(d_starts);
   return status;
 }
 
-/* --- memory -------------------------------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------------------------------
+ */
 
-static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan,
-                             cudaStream_t stream) {
+static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan, cudaStream_t stream) {
   amped_work_cuda *const w = &s->work;
   const uint64_t heads = w->blocks * plan->ld * plan->value_type;
   const uint64_t blocks = w->blocks * sizeof(amped_block_cuda);

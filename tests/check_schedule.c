@@ -130,8 +130,7 @@ START_TEST(chains_and_links_are_those_of_rows) {
       uint64_t links = 0;
       uint64_t last = u->entries[last_of(&u->block[b])];
       bool here = u->entries[u->block[b].first] != last || u->begins[u->block[b].first];
-      while (here && b + links + 1 < u->blocks &&
-             u->entries[u->block[b + links + 1].first] == last)
+      while (here && b + links + 1 < u->blocks && u->entries[u->block[b + links + 1].first] == last)
         links++;
       if (u->block[b].chain != chain || u->block[b].links != links)
         ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " has chain %u and %u links, not %" PRIu64

@@ -1,5 +1,5 @@
-/* Copies in tiles of an input factor, on a GPU: the same MTTKRP as the oracle's, the same bits every
- * time. Without a GPU there is nothing to test. */
+/* Copies in tiles of an input factor, on a GPU: the same MTTKRP as the oracle's, the same bits
+ * every time. Without a GPU there is nothing to test. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
