@@ -159,7 +159,7 @@ static amped_status check_memory(amped_run_state *run, const amped_options *o,
   if (run->source != NULL)
     need->host_bytes += amped_distribute_host_bytes(info, plan, reads, o->read_parallel);
   else if (!run->backend->device_pointers)
-    need->host_bytes += amped_synthetic_cpu_bytes(&run->synthetic, plan);
+    need->host_bytes += amped_synthetic_cpu_bytes(plan);
   need->host_bytes += amped_exchange_host_bytes(&run->comm, run->backend, plan);
   if (run->comm.rank == 0)
     for (int m = 0; m < plan->order; m++)

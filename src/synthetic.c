@@ -99,16 +99,9 @@ double amped_synthetic_sum(const amped_synthetic *t, amped_synthetic_squares sum
   return ((double)sum.high * 0x1.0p24 + (double)sum.low) * unit * unit;
 }
 
-static int bits_for(uint64_t count) {
-  int bits = 0;
-  while (bits < 64 && count > 1 && (count - 1) >> bits != 0)
-    bits++;
-  return bits;
-}
-
 void amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
                                 const amped_plan *plan, int mode) {
-  int row_bits = bits_for(plan->modes[mode].block_rows);
+  int row_bits = amped_bits_for(plan->modes[mode].block_rows);
   memset(s, 0, sizeof *s);
   s->tensor = *t;
   s->mode = mode;
@@ -117,7 +110,7 @@ void amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic 
   s->key_bits = row_bits > 0 ? row_bits : 1;
   for (int m = 0; m < plan->order; m++) {
     amped_synthetic_mode *own = &s->modes[m];
-    int bits = bits_for(plan->modes[m].positions);
+    int bits = amped_bits_for(plan->modes[m].positions);
     own->owner = plan->modes[m].owner;
     own->position = plan->modes[m].position;
     own->width = (uint32_t)plan->modes[m].width;
