@@ -16,51 +16,69 @@ static int ascending(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
+struct amped_distinct {
+  uint64_t count;
+  bool too_many;
+  bool taken[SLOTS];
+  double slots[SLOTS];
+};
+
 /* The slot that holds value, or the free one where it belongs. */
-static uint64_t slot_of(const double *slots, const bool *taken, double value) {
+static uint64_t slot_of(const amped_distinct *s, double value) {
   uint64_t bits = 0;
   memcpy(&bits, &value, sizeof bits);
   uint64_t at = amped_mix64(bits) % SLOTS;
-  while (taken[at] && slots[at] != value)
+  while (s->taken[at] && s->slots[at] != value)
     at = (at + 1) % SLOTS;
   return at;
 }
 
-/* True where all values were entered. */
-static bool enter_all(double *slots, bool *taken, const double *values, uint64_t n,
-                      uint64_t *count) {
-  for (uint64_t k = 0; k < n; k++) {
-    double value = values[k] + 0.0; /* one zero, not two */
-    uint64_t at = slot_of(slots, taken, value);
-    if (taken[at])
+amped_status amped_distinct_create(amped_distinct **out) {
+  return amped_calloc(out, 1, sizeof **out, "the distinct values");
+}
+
+void amped_distinct_destroy(amped_distinct *s) {
+  amped_free(s);
+}
+
+void amped_distinct_add(amped_distinct *s, const void *values, amped_vtype type, uint64_t n) {
+  for (uint64_t k = 0; k < n && !s->too_many; k++) {
+    double value = amped_value_get(values, type, k) + 0.0; /* one zero, not two */
+    uint64_t at = slot_of(s, value);
+    if (s->taken[at])
       continue;
-    if (*count == AMPED_MAX_CODES)
-      return false;
-    taken[at] = true;
-    slots[at] = value;
-    ++*count;
+    s->too_many = s->count == AMPED_MAX_CODES;
+    if (s->too_many)
+      return;
+    s->taken[at] = true;
+    s->slots[at] = value;
+    s->count++;
   }
-  return true;
+}
+
+bool amped_distinct_too_many(const amped_distinct *s) {
+  return s->too_many;
+}
+
+amped_status amped_distinct_take(const amped_distinct *s, amped_dictionary *d) {
+  memset(d, 0, sizeof *d);
+  if (s->too_many)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&d->values, s->count, sizeof *d->values, "the distinct values"));
+  for (uint64_t at = 0; at < SLOTS; at++)
+    if (s->taken[at])
+      d->values[d->count++] = s->slots[at];
+  qsort(d->values, d->count, sizeof *d->values, ascending);
+  return AMPED_OK;
 }
 
 amped_status amped_dictionary_find(amped_dictionary *d, const double *values, uint64_t n) {
-  amped_status status = AMPED_OK;
-  double *slots = NULL;
-  bool *taken = NULL;
-  uint64_t count = 0;
+  amped_distinct *distinct = NULL;
   memset(d, 0, sizeof *d);
-  AMPED_GO(done, amped_alloc(&slots, SLOTS, sizeof *slots, "the dictionary of values"));
-  AMPED_GO(done, amped_calloc(&taken, SLOTS, sizeof *taken, "the dictionary of values"));
-  if (!enter_all(slots, taken, values, n, &count))
-    goto done;
-  AMPED_GO(done, amped_alloc(&d->values, count, sizeof *d->values, "the dictionary of values"));
-  for (uint64_t at = 0; at < SLOTS; at++)
-    if (taken[at])
-      d->values[d->count++] = slots[at];
-  qsort(d->values, d->count, sizeof *d->values, ascending);
-done:
-  amped_free(slots);
-  amped_free(taken);
+  AMPED_TRY(amped_distinct_create(&distinct));
+  amped_distinct_add(distinct, values, AMPED_F64, n);
+  amped_status status = amped_distinct_take(distinct, d);
+  amped_distinct_destroy(distinct);
   return status;
 }
 

@@ -55,6 +55,12 @@ static inline uint64_t amped_plan_position(const amped_plan *plan, int mode, uin
   return m->position[idp] + (index - idp * m->width);
 }
 
+/* The rank that owns a file index of mode. */
+static inline int amped_plan_owner(const amped_plan *plan, int mode, uint64_t index) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  return m->owner[index / m->width];
+}
+
 /* Rows of mode's whole factor in position order: nranks * block_rows. */
 uint64_t amped_plan_factor_rows(const amped_plan *plan, int mode);
 

@@ -8,6 +8,7 @@
 #include "mem.h"
 #include "random.h"
 #include "sort.h"
+#include "sum.h"
 
 /* Nonzeros summed or compared at a time: fixed, so that sums do not depend on the threads. */
 #define BLOCK 65536
@@ -238,24 +239,9 @@ void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped) {
   t->nnz = kept;
 }
 
-/* Neumaier's sum: the rounding errors of all additions are added up beside it. */
-typedef struct kahan {
-  long double sum;
-  long double error;
-} kahan;
-
-static void kahan_add(kahan *k, long double term) {
-  long double sum = k->sum + term;
-  if (fabsl(k->sum) >= fabsl(term))
-    k->error += (k->sum - sum) + term;
-  else
-    k->error += (term - sum) + k->sum;
-  k->sum = sum;
-}
-
 /* Sum of squares over the coordinates whose first nonzero lies in block b. */
-static kahan block_norm(const amped_sptensor *t, uint64_t b) {
-  kahan total = {0.0L, 0.0L};
+static amped_sum block_norm(const amped_sptensor *t, uint64_t b) {
+  amped_sum total = {0.0L, 0.0L};
   uint64_t end = t->nnz - b * BLOCK < BLOCK ? t->nnz : (b + 1) * BLOCK;
   uint64_t k = b * BLOCK;
   while (k > 0 && k < end && same_coordinate(t, k - 1, k))
@@ -264,26 +250,24 @@ static kahan block_norm(const amped_sptensor *t, uint64_t b) {
     double value = t->values[k++];
     while (k < t->nnz && same_coordinate(t, k - 1, k))
       value += t->values[k++];
-    kahan_add(&total, (long double)value * value);
+    amped_sum_add(&total, (long double)value * value);
   }
   return total;
 }
 
 double amped_sptensor_norm_squared(const amped_sptensor *t) {
-  kahan sums[BATCH];
-  kahan total = {0.0L, 0.0L};
+  amped_sum sums[BATCH];
+  amped_sum total = {0.0L, 0.0L};
   uint64_t blocks = amped_ceil_div(t->nnz, BLOCK);
   for (uint64_t first = 0; first < blocks; first += BATCH) {
     uint64_t n = blocks - first < BATCH ? blocks - first : BATCH;
 #pragma omp parallel for schedule(dynamic) if (n > 1)
     for (uint64_t i = 0; i < n; i++)
       sums[i] = block_norm(t, first + i);
-    for (uint64_t i = 0; i < n; i++) {
-      kahan_add(&total, sums[i].sum);
-      kahan_add(&total, sums[i].error);
-    }
+    for (uint64_t i = 0; i < n; i++)
+      amped_sum_join(&total, &sums[i]);
   }
-  return (double)(total.sum + total.error);
+  return amped_sum_value(&total);
 }
 
 uint64_t amped_nonzero_hash(int order, const uint64_t *index, double value) {
