@@ -8,7 +8,6 @@
 #include "mem.h"
 #include "random.h"
 #include "sort.h"
-#include "sum.h"
 
 /* Nonzeros summed or compared at a time: fixed, so that sums do not depend on the threads. */
 #define BLOCK 65536
@@ -255,7 +254,7 @@ static amped_sum block_norm(const amped_sptensor *t, uint64_t b) {
   return total;
 }
 
-double amped_sptensor_norm_squared(const amped_sptensor *t) {
+amped_sum amped_sptensor_squares(const amped_sptensor *t) {
   amped_sum sums[BATCH];
   amped_sum total = {0.0L, 0.0L};
   uint64_t blocks = amped_ceil_div(t->nnz, BLOCK);
@@ -267,6 +266,11 @@ double amped_sptensor_norm_squared(const amped_sptensor *t) {
     for (uint64_t i = 0; i < n; i++)
       amped_sum_join(&total, &sums[i]);
   }
+  return total;
+}
+
+double amped_sptensor_norm_squared(const amped_sptensor *t) {
+  amped_sum total = amped_sptensor_squares(t);
   return amped_sum_value(&total);
 }
 

@@ -79,13 +79,6 @@ amped_status amped_synthetic_info(const amped_synthetic *t, amped_tensor_info *i
   return make_dictionary(t, &info->dictionary);
 }
 
-void amped_synthetic_info_free(amped_tensor_info *info) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_partition_free(&info->partitions[m]);
-  amped_dictionary_free(&info->dictionary);
-  memset(info, 0, sizeof *info);
-}
-
 void amped_synthetic_part(const amped_synthetic *t, int rank, int nranks, uint64_t *first,
                           uint64_t *count) {
   uint64_t each = amped_ceil_div(t->nnz, (uint64_t)nranks);

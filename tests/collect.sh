@@ -1,0 +1,93 @@
+#!/bin/sh
+# Files that hold one coordinate list and no ordered copies: the same bits as from ordered copies, on
+# 1 to 4 ranks, whoever reads; repeated coordinates; bad lists are refused by all ranks.
+. "$(dirname "$0")/lib.sh"
+script=$(cd "$(dirname "$0")" && pwd)/h5py_files.py
+python=$(find_python)
+if test -z "$python"; then
+  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
+  exit 77
+fi
+cd "$scratch" || exit 99
+
+list() { "$python" "$script" list "$@" || fail "h5py wrote no $2"; }
+
+# agree RANKS A.h5 B.h5 OPTION...: a run on B gives the bits of a run on A.
+agree() {
+  n=$1
+  a=$2
+  b=$3
+  shift 3
+  test -f "$a.$n.out" || expect 0 "" on "$n" "$a" --tol=0 -o "$a.$n.out" -q "$@"
+  expect 0 "" on "$n" "$b" --tol=0 -o b.out -q "$@"
+  expect 0 "" "$python" "$script" equal "$a.$n.out" b.out
+}
+
+# --- the same bits --------------------------------------------------------------------------------
+"$amped" generate a.h5 --dims=57x1x31 --nnz=600 --skew=0.7 --seed=3 -q || fail "generate a"
+"$amped" generate b.h5 --dims=40,3,200,17 --nnz=5k --skew=0,0,1.1,0.5 --seed=4 -q || fail "generate b"
+"$amped" generate c.h5 --dims=70001x65600x1000x300x80000 --nnz=3k --seed=5 -q || fail "generate c"
+"$amped" generate one.h5 --dims=3x3x3 --nnz=1 --seed=6 -q || fail "generate one"
+for t in a b c one; do
+  list $t.h5 $t.list.h5
+  list $t.h5 $t.mixed.h5 7
+  expect 0 "" "$amped" convert $t.list.h5 back.h5 -q
+  expect 0 "" cmp $t.h5 back.h5
+done
+for ranks in 1 2 3 4; do
+  for read in root parallel; do
+    agree $ranks b.h5 b.mixed.h5 --rank=5 --iters=3 --read=$read
+  done
+  agree $ranks a.h5 a.mixed.h5 --rank=4 --iters=3 --precision=double --read=parallel
+done
+agree 4 one.h5 one.list.h5 --rank=2 --iters=2 --read=parallel
+agree 3 c.h5 c.mixed.h5 --rank=2 --iters=1 --read=parallel
+agree 2 c.h5 c.list.h5 --rank=2 --iters=1 --read=root
+
+# Several slabs, several for some readers, and counts that are coded.
+awk 'BEGIN { srand(1); for (k = 0; k < 2300000; k++)
+  print int(900 * rand()) + 1, int(800 * rand()) + 1, int(700 * rand()) + 1, int(9 * rand()) + 1 }' \
+  >big.tns
+expect 0 "" "$amped" convert big.tns big.h5 --dims=900x800x700 -q
+rm big.tns
+list big.h5 big.mixed.h5 8
+agree 2 big.h5 big.mixed.h5 --rank=2 --iters=1 --read=parallel
+agree 2 big.h5 big.mixed.h5 --rank=2 --iters=1 --read=root
+rm big.h5
+
+# --- repeated coordinates -------------------------------------------------------------------------
+printf '1 1 1 2\n1 2 1 3\n2 3 4 5\n1 1 1 4\n2 3 4 -1\n1 1 1 -7\n' >twice.tns
+expect 0 "" "$amped" convert twice.tns twice.h5 --duplicates=keep -q
+list twice.h5 twice.list.h5
+for ranks in 1 3; do
+  expect 0 "3 nonzeros repeat a coordinate" on $ranks twice.list.h5 --rank=2 --iters=1 --nowrite
+  agree $ranks twice.h5 twice.list.h5 --rank=2 --iters=3 --read=parallel
+done
+printf '1 1 1 2\n2 2 2 0\n1 1 1 -2\n' >zero.tns
+expect 0 "" "$amped" convert zero.tns zero.h5 --duplicates=keep -q
+list zero.h5 zero.list.h5
+expect 3 "norm is zero" on 2 zero.list.h5 --rank=2 --nowrite --read=parallel
+
+# --- what else runs on tensors --------------------------------------------------------------------
+expect 0 "imbalance" on 3 b.mixed.h5 --rank=5 --plan
+expect 0 "ordered in memory" on 2 b.mixed.h5 --rank=2 --iters=1 --nowrite
+expect 0 "all modes" on 3 bench b.mixed.h5 --rank=5 --repeat=1 --read=parallel
+expect 0 "" on 2 b.mixed.h5 --rank=5 --plan -q --json=list.json
+expect 0 "" on 2 b.h5 --rank=5 --plan -q --json=copies.json
+if awk -v l="$(field host_bytes list.json)" -v c="$(field host_bytes copies.json)" \
+  'BEGIN { exit !(l > c) }'; then pass; else fail "the plan of a list takes no more memory"; fi
+expect 2 "needs an HDF5 file" on 2 twice.tns --rank=2 --nowrite --read=parallel
+
+# --- bad lists ------------------------------------------------------------------------------------
+# What is spoilt is the last nonzero: of three slabs, the last reader's.
+for what in index nan byte; do
+  cp big.mixed.h5 bad.h5
+  "$python" "$script" spoil bad.h5 $what || fail "spoil $what"
+  for ranks in 1 3; do
+    expect 3 "bad.h5" on $ranks bad.h5 --rank=2 -o never.h5 --read=parallel
+    expect 3 "bad.h5" on $ranks bad.h5 --rank=2 -o never.h5
+  done
+done
+absent never.h5
+
+finish
