@@ -21,6 +21,10 @@ typedef struct amped_order {
   const amped_plan *plan;
   int mode;
   uint64_t total; /* numbers are 0 .. total-1; plan's rank_nnz of them are in the share */
+  /* Where they are grouped already, else NULL: group g has the numbers ends[g-1] .. ends[g], all of
+   * them in the share, in rows above those of group g-1. */
+  const uint64_t *ends;
+  uint64_t groups;
   int words;
   const uint8_t *word_bits;
   const void *from; /* the functions' first argument */
@@ -38,6 +42,6 @@ typedef struct amped_order {
 amped_status amped_order_cpu(const amped_order *order, uint64_t *repeats);
 
 /* Host memory that this takes at most on the plan's rank, with keys of so many words. */
-uint64_t amped_order_cpu_bytes(const amped_plan *plan, int words);
+uint64_t amped_order_cpu_bytes(const amped_plan *plan, int words, bool grouped);
 
 #endif

@@ -5,39 +5,94 @@
 #include "mem.h"
 #include "order_cpu.h"
 
+/* Nonzeros that are placed at a time. */
+#define BATCH 32768
+
 static amped_status create(amped_pile_cpu *p, const amped_plan *plan, int mode) {
   static const char what[] = "the nonzeros of a copy";
-  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t nnz = m->rank_nnz[plan->rank];
+  uint64_t place = 0;
   amped_pile_make(&p->pile, plan, mode);
-  p->capacity = nnz;
-  for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(amped_alloc(&p->indices[m], nnz, p->pile.modes[m].index_bytes, what));
-    p->pile.modes[m].indices = p->indices[m];
+  AMPED_TRY(amped_calloc(&p->next, m->idp_count, sizeof *p->next, what));
+  AMPED_TRY(amped_calloc(&p->ends, m->idp_count, sizeof *p->ends, what));
+  AMPED_TRY(amped_alloc(&p->places, BATCH, sizeof *p->places, what));
+  for (uint64_t i = 0; i < m->idp_count; i++) {
+    p->next[i] = place;
+    if (m->owner[i] == plan->rank)
+      place += m->idp_nnz[i];
+    p->ends[i] = place;
+  }
+  for (int a = 0; a < plan->order; a++) {
+    AMPED_TRY(amped_alloc(&p->indices[a], nnz, p->pile.modes[a].index_bytes, what));
+    p->pile.modes[a].indices = p->indices[a];
   }
   AMPED_TRY(amped_alloc(&p->values, nnz, plan->value_type, what));
   p->pile.values = p->values;
   return AMPED_OK;
 }
 
-/* An element array behind what is there. */
-static void append(void *to, const void *from, uint64_t element_bytes, uint64_t before,
-                   uint64_t count) {
-  memcpy((char *)to + before * element_bytes, from, count * element_bytes);
+/* Elements from[0 .. count) to their places. */
+#define DEFINE_SCATTER(T)                                                                          \
+  static void scatter_##T(T *to, const T *from, const uint64_t *places, uint64_t count) {          \
+    _Pragma("omp parallel for schedule(static)") for (uint64_t i = 0; i < count; i++)              \
+        to[places[i]] = from[i];                                                                   \
+  }
+DEFINE_SCATTER(uint8_t)
+DEFINE_SCATTER(uint16_t)
+DEFINE_SCATTER(uint32_t)
+DEFINE_SCATTER(uint64_t)
+
+static void scatter(void *to, const void *array, uint64_t first, uint64_t element_bytes,
+                    const uint64_t *places, uint64_t count) {
+  const void *from = (const char *)array + first * element_bytes;
+  switch (element_bytes) {
+  case 1:
+    scatter_uint8_t(to, from, places, count);
+    break;
+  case 2:
+    scatter_uint16_t(to, from, places, count);
+    break;
+  case 4:
+    scatter_uint32_t(to, from, places, count);
+    break;
+  default:
+    scatter_uint64_t(to, from, places, count);
+    break;
+  }
+}
+
+/* Places of nonzeros first .. first+count; false where an iDp gets more than its own. */
+static bool find_places(amped_pile_cpu *p, const amped_plan *plan, int mode,
+                        const amped_nonzeros *nonzeros, uint64_t first, uint64_t count) {
+  const amped_itype type = amped_itype_for(plan->dims[mode]);
+  const uint64_t width = plan->modes[mode].width;
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t idp = amped_index_get(nonzeros->indices[mode], type, first + i) / width;
+    if (p->next[idp] == p->ends[idp])
+      return false;
+    p->places[i] = p->next[idp]++;
+  }
+  return true;
 }
 
 amped_status amped_pile_cpu_add(amped_pile_cpu *p, const amped_plan *plan, int mode,
                                 const amped_nonzeros *nonzeros) {
+  uint64_t n = 0;
   if (nonzeros->count == 0)
     return AMPED_OK;
-  if (p->capacity == 0)
+  if (p->ends == NULL)
     AMPED_TRY(create(p, plan, mode));
-  if (nonzeros->count > p->capacity - p->pile.count)
-    return amped_pile_overflow(plan, mode);
-  for (int m = 0; m < plan->order; m++)
-    append(p->indices[m], nonzeros->indices[m], p->pile.modes[m].index_bytes, p->pile.count,
-           nonzeros->count);
-  append(p->values, nonzeros->values, plan->value_type, p->pile.count, nonzeros->count);
-  p->pile.count += nonzeros->count;
+  for (uint64_t first = 0; first < nonzeros->count; first += n) {
+    n = nonzeros->count - first < BATCH ? nonzeros->count - first : BATCH;
+    if (!find_places(p, plan, mode, nonzeros, first, n))
+      return amped_pile_overflow(plan, mode);
+    for (int m = 0; m < plan->order; m++)
+      scatter(p->indices[m], nonzeros->indices[m], first, p->pile.modes[m].index_bytes, p->places,
+              n);
+    scatter(p->values, nonzeros->values, first, plan->value_type, p->places, n);
+    p->pile.count += n;
+  }
   return AMPED_OK;
 }
 
@@ -72,12 +127,16 @@ amped_status amped_pile_cpu_order(amped_pile_cpu *p, const amped_plan *plan, int
                                   amped_status (*upload)(amped_context *ctx, int mode,
                                                          uint64_t offset, const amped_run *run),
                                   amped_context *ctx, uint64_t *repeats) {
-  if (p->capacity == 0)
-    amped_pile_make(&p->pile, plan, mode); /* nothing came: right where the share is empty */
+  amped_status status = AMPED_OK;
+  *repeats = 0;
+  if (p->ends == NULL) /* nothing came: right where the share is empty */
+    status = create(p, plan, mode);
   const stored_pile from = {p->pile, plan->index_type, plan->value_type};
   const amped_order order = {.plan = plan,
                              .mode = mode,
                              .total = p->pile.count,
+                             .ends = p->ends,
+                             .groups = plan->modes[mode].idp_count,
                              .words = p->pile.words,
                              .word_bits = from.pile.word_bits,
                              .from = &from,
@@ -86,7 +145,8 @@ amped_status amped_pile_cpu_order(amped_pile_cpu *p, const amped_plan *plan, int
                              .store = store,
                              .upload = upload,
                              .ctx = ctx};
-  amped_status status = amped_order_cpu(&order, repeats);
+  if (status == AMPED_OK)
+    status = amped_order_cpu(&order, repeats);
   amped_pile_cpu_free(p);
   return status;
 }
@@ -95,15 +155,19 @@ void amped_pile_cpu_free(amped_pile_cpu *p) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(p->indices[m]);
   amped_free(p->values);
+  amped_free(p->next);
+  amped_free(p->ends);
+  amped_free(p->places);
   memset(p, 0, sizeof *p);
 }
 
 uint64_t amped_pile_cpu_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
-    most = nnz > most ? nnz : most;
+    uint64_t bytes = plan->modes[m].rank_nnz[plan->rank] * amped_pile_nonzero_bytes(plan) +
+                     2 * plan->modes[m].idp_count * sizeof(uint64_t);
+    most = bytes > most ? bytes : most;
   }
-  return most * amped_pile_nonzero_bytes(plan) +
-         amped_order_cpu_bytes(plan, amped_pile_words(plan));
+  return most + BATCH * sizeof(uint64_t) +
+         amped_order_cpu_bytes(plan, amped_pile_words(plan), true);
 }

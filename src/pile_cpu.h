@@ -1,4 +1,7 @@
-/* Piles on CPU cores: struct amped_backend's collect and order. Twin of ../cuda/pile_cuda.h. */
+/* Piles on CPU cores: struct amped_backend's collect and order. Twin of ../cuda/pile_cuda.h.
+ *
+ * A nonzero is put where those of its iDp are, as it comes: what is sorted later is then a few
+ * neighbours at a time, in the cache. */
 #ifndef AMPED_PILE_CPU_H
 #define AMPED_PILE_CPU_H
 
@@ -7,8 +10,10 @@
 
 /* Zero where there is no pile. Host memory, owned by the struct. */
 typedef struct amped_pile_cpu {
-  amped_pile pile;
-  uint64_t capacity;
+  amped_pile pile;  /* its numbers are places, its order in an iDp that in which nonzeros came */
+  uint64_t *next;   /* [idp_count] the next nonzero's place; 0 for iDps of others */
+  uint64_t *ends;   /* [idp_count] of the iDp's places */
+  uint64_t *places; /* of some nonzeros on their way in */
   void *indices[AMPED_MAX_ORDER];
   void *values;
 } amped_pile_cpu;

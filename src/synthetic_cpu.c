@@ -112,7 +112,7 @@ amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan
 }
 
 uint64_t amped_synthetic_cpu_bytes(const amped_plan *plan) {
-  return amped_order_cpu_bytes(plan, 1);
+  return amped_order_cpu_bytes(plan, 1, false);
 }
 
 /* --- gather ------------------------------------------------------------------------------------*/

@@ -566,7 +566,7 @@ START_TEST(collected_nonzeros_in_many_pieces) {
     setup how = alone();
     how.nranks = i == 0 ? 1 : 2;
     how.rank = i == 0 ? 0 : (int)i % 2;
-    problem_create(&p, 3, dims[i], backend()->device_pointers ? 400000 : 2300000, 2, AMPED_F64);
+    problem_create(&p, 3, dims[i], 400000, 2, AMPED_F64);
     setup tight = how;
     if (backend()->device_pointers) {
       check_ok(requirement(&p, &how, &device, &host, resident));
