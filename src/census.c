@@ -185,6 +185,8 @@ amped_status amped_census_take(const amped_comm *comm, amped_source *source, boo
   *info = *amped_source_info(source);
   info->has_copies = true; /* what follows it will be known */
   info->hash = 0;
+  memset(info->partitions, 0, sizeof info->partitions);
+  memset(&info->dictionary, 0, sizeof info->dictionary);
   AMPED_TRY(amped_comm_agree(comm, check_shape(info, amped_source_path(source))));
   amped_progress_begin("counting", info->nnz, "nonzeros");
   amped_status status = amped_comm_agree(comm, count_own(comm, source, parallel, &t));

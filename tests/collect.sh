@@ -90,4 +90,11 @@ for what in index nan byte; do
 done
 absent never.h5
 
+# --- on three ranks: who gets what, and failures of one of them ------------------------------------
+deal=$(dirname "$amped")/tests/check_deal
+if test -x "$deal"; then
+  # shellcheck disable=SC2086
+  expect 0 "100%" timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$deal"
+fi
+
 finish
