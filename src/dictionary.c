@@ -62,7 +62,7 @@ bool amped_distinct_too_many(const amped_distinct *s) {
 
 amped_status amped_distinct_take(const amped_distinct *s, amped_dictionary *d) {
   memset(d, 0, sizeof *d);
-  if (s->too_many)
+  if (s->too_many || s->count == 0)
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&d->values, s->count, sizeof *d->values, "the distinct values"));
   for (uint64_t at = 0; at < SLOTS; at++)
