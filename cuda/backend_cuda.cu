@@ -4,6 +4,7 @@
 #include "copies_cuda.h"
 #include "dense_cuda.h"
 #include "gather_cuda.h"
+#include "pile_cuda.h"
 #include "synthetic_cuda.h"
 
 extern "C" {
@@ -21,6 +22,7 @@ struct amped_context {
   amped_dense_cuda dense;
   const amped_plan *plan;
   amped_copies_cuda copies;
+  amped_pile_cuda pile; /* of the copy that is collected */
   void *d_factors[AMPED_MAX_ORDER];
   void *d_output;
 };
@@ -49,6 +51,7 @@ static void close_context(amped_context *ctx) {
   if (ctx->stream != nullptr)
     (void)cudaStreamSynchronize(ctx->stream);
   amped_copies_cuda_destroy(&ctx->copies);
+  amped_pile_cuda_free(&ctx->pile);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_cuda_free(ctx->d_factors[m]);
   amped_cuda_free(ctx->d_output);
@@ -158,6 +161,36 @@ static amped_status prepare(amped_context *ctx, const amped_plan *plan) {
 
 static amped_status upload(amped_context *ctx, int mode, uint64_t offset, const amped_run *run) {
   return amped_copies_cuda_upload(&ctx->copies, mode, offset, run);
+}
+
+/* Device memory that a layout leaves, with the two buffers for streaming, which are lent while a
+ * pile is ordered. */
+static uint64_t room(const amped_context *ctx, const amped_layout_cuda *layout) {
+  uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
+  return memory(ctx) > taken ? memory(ctx) - taken : 0;
+}
+
+static amped_status require_collect(const amped_context *ctx, const amped_plan *plan,
+                                    uint64_t *device_bytes, uint64_t *host_bytes) {
+  amped_layout_cuda layout;
+  AMPED_TRY(make_layout(ctx, plan, &layout));
+  amped_pile_cuda_bytes(plan, room(ctx, &layout), device_bytes, host_bytes);
+  uint64_t lent = 2 * layout.piece_bytes;
+  *device_bytes -= *device_bytes < lent ? *device_bytes : lent;
+  return AMPED_OK;
+}
+
+static amped_status collect(amped_context *ctx, int mode, const amped_nonzeros *nonzeros) {
+  amped_copies_cuda_lend(&ctx->copies);
+  return amped_pile_cuda_add(&ctx->pile, ctx->plan, mode, nonzeros, room(ctx, &ctx->copies.layout),
+                             ctx->stream);
+}
+
+static amped_status order(amped_context *ctx, int mode, uint64_t *repeats) {
+  amped_copies_cuda_lend(&ctx->copies);
+  AMPED_TRY(amped_pile_cuda_order(&ctx->pile, ctx->plan, mode, room(ctx, &ctx->copies.layout),
+                                  &ctx->copies, ctx->stream, repeats));
+  return amped_copies_cuda_take_back(&ctx->copies);
 }
 
 static amped_status loaded(amped_context *ctx, int mode) {
@@ -321,6 +354,9 @@ const amped_backend amped_backend_cuda = {
     .close = close_context,
     .upload = upload,
     .loaded = loaded,
+    .collect = collect,
+    .order = order,
+    .require_collect = require_collect,
     .put_rows = put_rows,
     .get_rows = get_rows,
     .mttkrp = mttkrp,

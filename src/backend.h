@@ -50,6 +50,14 @@ typedef struct amped_run {
   const void *values;
 } amped_run;
 
+/* Nonzeros as they stand in a file, in any order: indices of amped_itype_for(dim), values of
+ * plan->value_type. Host memory. */
+typedef struct amped_nonzeros {
+  uint64_t count;
+  const void *indices[AMPED_MAX_ORDER];
+  const void *values;
+} amped_nonzeros;
+
 /* Seconds of one MTTKRP on this rank. */
 typedef struct amped_mttkrp_times {
   double copy_sec;    /* host to device transfers (streamed copies), overlapped or not */
@@ -103,6 +111,17 @@ typedef struct amped_backend {
    * before it returns). loaded: after the last of them. */
   amped_status (*upload)(amped_context *ctx, int mode, uint64_t offset, const amped_run *run);
   amped_status (*loaded)(amped_context *ctx, int mode);
+
+  /* Instead of all uploads of mode: collect takes nonzeros of this rank's share in any order
+   * (copied before it returns); order, after the last, makes the copy of them, ordered as in a
+   * tensor file: by the file's indices in mode, then in modes 0, 1, ... without it, then as they
+   * came; those of split iDps last. *repeats = nonzeros at the coordinate of the one before. loaded
+   * follows. One mode is collected at a time. */
+  amped_status (*collect)(amped_context *ctx, int mode, const amped_nonzeros *nonzeros);
+  amped_status (*order)(amped_context *ctx, int mode, uint64_t *repeats);
+  /* Bytes that collect and order take at most beyond what require says. */
+  amped_status (*require_collect)(const amped_context *ctx, const amped_plan *plan,
+                                  uint64_t *device_bytes, uint64_t *host_bytes);
 
   /* count rows of mode's factor from `position`, to and from count x ncomps doubles, row-major. */
   amped_status (*put_rows)(amped_context *ctx, int mode, uint64_t position, uint64_t count,

@@ -10,6 +10,7 @@
 #include "backend.h"
 #include "mem.h"
 #include "mttkrp_cpu.h"
+#include "pile_cpu.h"
 #include "synthetic_cpu.h"
 #include "timer.h"
 #include "trace.h"
@@ -34,6 +35,7 @@ struct amped_context {
   int threads;
   char description[128];
   amped_cpu_copy copies[AMPED_MAX_ORDER];
+  amped_pile_cpu pile; /* of the copy that is collected */
   double *dictionary; /* plan->dictionary, rounded to plan->value_type */
   void *codebook;     /* the same in plan->value_type */
   aligned factors[AMPED_MAX_ORDER];
@@ -175,6 +177,7 @@ static void cpu_close(amped_context *ctx) {
     amped_cpu_copy_free(&ctx->copies[m]);
     amped_free(ctx->factors[m].block);
   }
+  amped_pile_cpu_free(&ctx->pile);
   amped_free(ctx->dictionary);
   amped_free(ctx->codebook);
   amped_free(ctx->output.block);
@@ -187,6 +190,22 @@ static amped_status cpu_upload(amped_context *ctx, int mode, uint64_t offset,
                                const amped_run *run) {
   return amped_cpu_copy_add(&ctx->copies[mode], ctx->plan, mode, ctx->dictionary, offset, run,
                             ctx->threads);
+}
+
+static amped_status cpu_collect(amped_context *ctx, int mode, const amped_nonzeros *nonzeros) {
+  return amped_pile_cpu_add(&ctx->pile, ctx->plan, mode, nonzeros);
+}
+
+static amped_status cpu_order(amped_context *ctx, int mode, uint64_t *repeats) {
+  return amped_pile_cpu_order(&ctx->pile, ctx->plan, mode, cpu_upload, ctx, repeats);
+}
+
+static amped_status cpu_require_collect(const amped_context *ctx, const amped_plan *plan,
+                                        uint64_t *device_bytes, uint64_t *host_bytes) {
+  (void)ctx;
+  *device_bytes = 0;
+  *host_bytes = amped_pile_cpu_bytes(plan);
+  return AMPED_OK;
 }
 
 static amped_status cpu_loaded(amped_context *ctx, int mode) {
@@ -432,6 +451,9 @@ const amped_backend amped_backend_cpu = {
     .close = cpu_close,
     .upload = cpu_upload,
     .loaded = cpu_loaded,
+    .collect = cpu_collect,
+    .order = cpu_order,
+    .require_collect = cpu_require_collect,
     .put_rows = cpu_put_rows,
     .get_rows = cpu_get_rows,
     .mttkrp = cpu_mttkrp,

@@ -123,7 +123,7 @@ static amped_status write_result(amped_run_state *run, const amped_options *o,
   amped_run_record record = {
       .input = o->args[0],
       .input_norm = sqrt(run->plan.norm_squared),
-      .input_hash = amped_source_info(run->source)->hash,
+      .input_hash = amped_run_info(run)->hash,
       .options = text,
       .seed = o->seed,
       .stop_reason = als->stop_reason,

@@ -36,9 +36,10 @@ amped_status amped_dictionary_search_begin(amped_dictionary_search *s) {
   return status;
 }
 
-void amped_dictionary_search_add(amped_dictionary_search *s, const double *values, uint64_t n) {
+void amped_dictionary_search_add(amped_dictionary_search *s, const void *values, amped_vtype type,
+                                 uint64_t n) {
   for (uint64_t k = 0; k < n && !s->too_many; k++) {
-    double value = values[k] + 0.0; /* one zero, not two */
+    double value = amped_value_get(values, type, k) + 0.0; /* one zero, not two */
     uint64_t at = slot_of(s->slots, s->taken, value);
     if (s->taken[at])
       continue;
@@ -76,7 +77,7 @@ amped_status amped_dictionary_find(amped_dictionary *d, const double *values, ui
   amped_dictionary_search s;
   memset(d, 0, sizeof *d);
   AMPED_TRY(amped_dictionary_search_begin(&s));
-  amped_dictionary_search_add(&s, values, n);
+  amped_dictionary_search_add(&s, values, AMPED_F64, n);
   return amped_dictionary_search_end(&s, d);
 }
 

@@ -26,7 +26,8 @@ typedef struct amped_dictionary_search {
   bool too_many;
 } amped_dictionary_search;
 amped_status amped_dictionary_search_begin(amped_dictionary_search *s);
-void amped_dictionary_search_add(amped_dictionary_search *s, const double *values, uint64_t n);
+void amped_dictionary_search_add(amped_dictionary_search *s, const void *values, amped_vtype type,
+                                 uint64_t n);
 amped_status amped_dictionary_search_end(amped_dictionary_search *s, amped_dictionary *out);
 void amped_dictionary_search_drop(amped_dictionary_search *s);
 void amped_dictionary_free(amped_dictionary *d);

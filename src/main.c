@@ -25,8 +25,9 @@
 const amped_command amped_commands[] = {
     {"cpd", "INPUT", 1, 1, true, "decompose a tensor: CP by alternating least squares",
      COMPUTE_OPTIONS " iters tol init output nowrite plan",
-     "INPUT is a tensor file (.h5) that amped_mpi convert or generate made; any other\n"
-     "input of convert works too, and is then ordered in memory first.\n\n"
+     "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
+     "nonzeros in HDF5 (binsparse COO) is dealt out and ordered by all ranks first; any\n"
+     "other input of convert works too, and is ordered in the memory of rank 0.\n\n"
      "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n",
      amped_cmd_cpd},
     {"bench", "INPUT|--shape=NAME", 0, 1, true, "time MTTKRP over all modes, with its breakdown",

@@ -44,7 +44,7 @@ static void add_norm(amped_measure *m, const amped_sptensor *t) {
 void amped_measure_add(amped_measure *m, const amped_sptensor *t) {
   m->hash += amped_sptensor_hash(t);
   m->wide = m->wide || !amped_sptensor_fits_float(t);
-  amped_dictionary_search_add(&m->distinct, t->values, t->nnz);
+  amped_dictionary_search_add(&m->distinct, t->values, AMPED_F64, t->nnz);
   add_norm(m, t);
 }
 
@@ -53,7 +53,7 @@ amped_status amped_measure_end(amped_measure *m, amped_tensor_info *info) {
   end_block(m);
   info->nnz = m->nnz;
   info->hash = m->hash;
-  info->norm_squared = (double)(m->total.sum + m->total.error);
+  info->norm_squared = amped_kahan_value(&m->total);
   info->value_type = m->wide ? AMPED_F64 : AMPED_F32;
   return amped_dictionary_search_end(&m->distinct, &info->dictionary);
 }

@@ -232,6 +232,16 @@ uint64_t amped_plan_split_of(const amped_mode_plan *m, uint64_t idp) {
   return m->splits[low].idp == idp ? low : m->split_count;
 }
 
+uint64_t amped_plan_idp_nnz(const amped_mode_plan *m, int rank, uint64_t idp) {
+  uint64_t s = amped_plan_split_of(m, idp);
+  if (s == m->split_count)
+    return m->owner[idp] == rank ? m->idp_nnz[idp] : 0;
+  uint64_t first = m->splits[s].first > m->cuts[rank] ? m->splits[s].first : m->cuts[rank];
+  uint64_t end =
+      m->splits[s + 1].first < m->cuts[rank + 1] ? m->splits[s + 1].first : m->cuts[rank + 1];
+  return end > first ? end - first : 0;
+}
+
 int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number) {
   int low = 0; /* the rank is this or a later one */
   int high = nranks;

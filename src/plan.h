@@ -88,6 +88,9 @@ uint64_t amped_plan_copy_rows(const amped_plan *plan, int mode);
 /* Split iDp i: its number among the splits, split_count where it is not split. */
 uint64_t amped_plan_split_of(const amped_mode_plan *m, uint64_t idp);
 
+/* Nonzeros of an iDp that a rank gets: all, or its part of a split one. */
+uint64_t amped_plan_idp_nnz(const amped_mode_plan *m, int rank, uint64_t idp);
+
 /* The rank that gets a numbered nonzero of the split iDps. */
 int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number);
 

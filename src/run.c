@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "census.h"
+#include "collect.h"
 #include "distribute.h"
 #include "hdf5_probe.h"
 #include "log.h"
@@ -137,12 +139,17 @@ static amped_status open_backend(amped_run_state *run, const amped_options *o) {
   return check_identities(run, o->share_gpus);
 }
 
-static const amped_tensor_info *info_of(const amped_run_state *run) {
-  return run->source != NULL ? amped_source_info(run->source) : &run->made;
+/* Does the input hold one list that is yet to be ordered? */
+static bool is_list(const amped_run_state *run) {
+  return run->source != NULL && !amped_source_info(run->source)->has_copies;
+}
+
+const amped_tensor_info *amped_run_info(const amped_run_state *run) {
+  return run->source == NULL || is_list(run) ? &run->made : amped_source_info(run->source);
 }
 
 static amped_status check_tensor(const amped_run_state *run, const amped_options *o) {
-  const amped_tensor_info *info = info_of(run);
+  const amped_tensor_info *info = amped_run_info(run);
   if (!(info->norm_squared > 0.0) || !isfinite(info->norm_squared))
     return amped_error(
         AMPED_BAD_INPUT, o->args[0],
@@ -151,21 +158,34 @@ static amped_status check_tensor(const amped_run_state *run, const amped_options
   return AMPED_OK;
 }
 
+static amped_status add_collect_need(const amped_run_state *run, bool reads, bool parallel,
+                                     amped_memory_need *need) {
+  uint64_t device = 0;
+  uint64_t host = 0;
+  AMPED_TRY(amped_collect_bytes(&run->made, &run->plan, run->backend, run->ctx, reads, parallel,
+                                &device, &host));
+  need->device_bytes += device;
+  need->host_bytes += host;
+  return AMPED_OK;
+}
+
 /* Collective: compare what the plan takes with what there is, on the host of every node. */
 static amped_status check_memory(amped_run_state *run, const amped_options *o,
                                  uint64_t result_bytes, amped_memory_need *need) {
   const amped_plan *plan = &run->plan;
-  const amped_tensor_info *info = info_of(run);
+  const amped_tensor_info *info = amped_run_info(run);
   bool reads = run->comm.rank == 0 || o->read_parallel;
   char a[32];
   char b[32];
   amped_status status = run->backend->require(run->ctx, plan, &run->required);
   need->device_bytes = run->required.device_bytes;
   need->host_bytes = run->required.host_bytes;
-  if (run->source != NULL)
+  if (status == AMPED_OK && is_list(run))
+    status = add_collect_need(run, reads, o->read_parallel, need);
+  else if (run->source != NULL)
     need->host_bytes += amped_distribute_host_bytes(info, plan, reads, o->read_parallel);
   else if (!run->backend->device_pointers)
-    need->host_bytes += amped_synthetic_cpu_bytes(&run->synthetic, plan);
+    need->host_bytes += amped_synthetic_cpu_bytes(plan);
   need->host_bytes += amped_exchange_host_bytes(&run->comm, run->backend, plan);
   if (run->comm.rank == 0)
     for (int m = 0; m < plan->order; m++)
@@ -230,6 +250,16 @@ static amped_status load_synthetic(amped_run_state *run) {
   return AMPED_OK;
 }
 
+/* Collective: every rank gets its nonzeros of a file's one list, and orders them. */
+static amped_status collect(amped_run_state *run, const amped_options *o) {
+  double norm_squared = run->made.norm_squared;
+  AMPED_TRY(amped_collect(&run->comm, run->source, o->read_parallel, &run->made, &run->plan,
+                          run->backend, run->ctx, &norm_squared, &run->distribute_sec));
+  run->made.norm_squared = norm_squared;
+  run->plan.norm_squared = norm_squared;
+  return amped_comm_agree(&run->comm, check_tensor(run, o));
+}
+
 static amped_status fill(amped_run_state *run, const amped_options *o) {
   amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
   amped_status status = run->backend->prepare(run->ctx, &run->plan);
@@ -239,8 +269,11 @@ static amped_status fill(amped_run_state *run, const amped_options *o) {
   amped_trace_end();
   if (run->source == NULL)
     return load_synthetic(run);
-  AMPED_TRY(amped_distribute(&run->comm, run->source, o->read_parallel, &run->plan, run->backend,
-                             run->ctx, &run->distribute_sec));
+  if (is_list(run))
+    AMPED_TRY(collect(run, o));
+  else
+    AMPED_TRY(amped_distribute(&run->comm, run->source, o->read_parallel, &run->plan, run->backend,
+                               run->ctx, &run->distribute_sec));
   amped_report_distributed(run);
   return AMPED_OK;
 }
@@ -279,6 +312,16 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
   return AMPED_OK;
 }
 
+/* Collective. What a list lacks is counted. */
+static amped_status open_source(amped_run_state *run, const amped_options *o) {
+  AMPED_TRY(amped_source_open(&run->comm, o->args[0], o->read_parallel, &run->source));
+  if (!is_list(run))
+    return AMPED_OK;
+  amped_say("%s has no ordered copies: its nonzeros are counted, dealt out and ordered in memory",
+            o->args[0]);
+  return amped_census_take(&run->comm, run->source, o->read_parallel, &run->made);
+}
+
 amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64_t result_bytes) {
   amped_memory_need need = {0, 0, 0, 0};
   amped_status status = AMPED_OK;
@@ -291,11 +334,11 @@ amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64
   if (o->shape != NULL)
     AMPED_TRY(count_synthetic(run));
   else
-    AMPED_TRY(amped_source_open(&run->comm, o->args[0], o->read_parallel, &run->source));
+    AMPED_TRY(open_source(run, o));
   AMPED_TRY(amped_comm_agree(&run->comm, check_tensor(run, o)));
   double known = amped_time();
   run->tables_sec = known - began;
-  status = amped_plan_create(&run->plan, info_of(run), o->ncomps, o->precision, o->placement,
+  status = amped_plan_create(&run->plan, amped_run_info(run), o->ncomps, o->precision, o->placement,
                              run->comm.rank, run->comm.nranks);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   run->plan_sec = amped_time() - known;
@@ -326,7 +369,7 @@ void amped_run_close(amped_run_state *run) {
     run->backend->close(run->ctx);
   amped_plan_destroy(&run->plan);
   amped_source_close(run->source);
-  amped_synthetic_info_free(&run->made);
+  amped_tensor_info_free(&run->made);
   (void)amped_json_close(run->json);
   amped_comm_stop(&run->comm);
 }

@@ -18,7 +18,7 @@ typedef struct amped_run_state {
   amped_context *ctx;
   amped_source *source;      /* NULL where the tensor is synthetic */
   amped_synthetic synthetic; /* of options->shape */
-  amped_tensor_info made;    /* of the synthetic tensor */
+  amped_tensor_info made;    /* of the synthetic tensor, or counted */
   amped_plan plan;
   amped_exchange *exchange;
   amped_json *json;           /* NULL but on rank 0 */
@@ -42,6 +42,9 @@ amped_status amped_run_open(amped_run_state *run, const amped_options *options,
 /* Collective; the status is agreed. At the end of a run that went well: writes the trace. */
 amped_status amped_run_finish(amped_run_state *run);
 void amped_run_close(amped_run_state *run);
+
+/* What is known of the tensor, after open. */
+const amped_tensor_info *amped_run_info(const amped_run_state *run);
 
 amped_run_parts amped_run_parts_of(const amped_run_state *run);
 

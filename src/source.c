@@ -63,16 +63,11 @@ static amped_status open_here(amped_source *s, bool parallel) {
   if (format == AMPED_FORMAT_HDF5) {
     AMPED_TRY(amped_tensor_file_open(s->path, &s->file));
     s->info = *amped_tensor_file_info(s->file);
-    if (s->info.has_copies)
-      return AMPED_OK;
-    amped_tensor_file_close(s->file);
-    s->file = NULL;
-    memset(&s->info, 0, sizeof s->info);
+    return AMPED_OK;
   }
   if (parallel)
     return amped_error(AMPED_USAGE, s->path,
-                       "--read=parallel needs a tensor file with ordered copies; make one with "
-                       "amped_mpi convert");
+                       "--read=parallel needs an HDF5 file; make one with amped_mpi convert");
   return load_into_memory(s);
 }
 
@@ -152,11 +147,8 @@ amped_status amped_source_open(const amped_comm *comm, const char *path, bool pa
 void amped_source_close(amped_source *s) {
   if (s == NULL)
     return;
-  if (s->info_owned) {
-    for (int m = 0; m < AMPED_MAX_ORDER; m++)
-      amped_partition_free(&s->info.partitions[m]);
-    amped_dictionary_free(&s->info.dictionary);
-  }
+  if (s->info_owned)
+    amped_tensor_info_free(&s->info);
   amped_tensor_file_close(s->file);
   amped_sptensor_free(&s->tensor);
   amped_free(s);

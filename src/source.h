@@ -1,6 +1,6 @@
-/* Source: where a run's nonzeros come from. A tensor file that holds ordered copies is read slab by
- * slab; any other input that io.h knows is loaded into the memory of the rank that reads and
- * ordered there, one mode at a time.
+/* Source: where a run's nonzeros come from. An HDF5 file, with ordered copies or with one
+ * coordinate list alone, is read slab by slab; any other input that io.h knows is loaded into the
+ * memory of the rank that reads and ordered there, one mode at a time.
  *
  * Only ranks that read hold the file: rank 0, or all of them with `parallel`. Functions not marked
  * collective are called by those alone, by one thread at a time. */
@@ -12,7 +12,7 @@
 
 typedef struct amped_source amped_source;
 
-/* Collective; the status is agreed. Reading a file without copies by every rank is AMPED_USAGE. */
+/* Collective; the status is agreed. Reading other than HDF5 by every rank is AMPED_USAGE. */
 amped_status amped_source_open(const amped_comm *comm, const char *path, bool parallel,
                                amped_source **out);
 void amped_source_close(amped_source *source);
@@ -20,10 +20,12 @@ void amped_source_close(amped_source *source);
 /* The file's name, on every rank. */
 const char *amped_source_path(const amped_source *source);
 
-/* On every rank; has_copies is always true. */
+/* On every rank. has_copies is false for an HDF5 file that holds one list: then it is to be counted
+ * (census.h) and collected (collect.h). */
 const amped_tensor_info *amped_source_info(const amped_source *source);
 
-/* As amped_tensor_file_read. In-memory sources are fast when modes are read one after another. */
+/* As amped_tensor_file_read; mode -1 is the one list of a file without copies. In-memory sources
+ * are fast when modes are read one after another. */
 amped_status amped_source_read(amped_source *source, int mode, uint64_t first, uint64_t count,
                                void *const *indices, void *values);
 

@@ -274,7 +274,7 @@ static amped_kahan block_norm(const amped_sptensor *t, uint64_t b) {
   return total;
 }
 
-double amped_sptensor_norm_squared(const amped_sptensor *t) {
+amped_kahan amped_sptensor_squares(const amped_sptensor *t) {
   amped_kahan sums[BATCH];
   amped_kahan total = {0.0L, 0.0L};
   uint64_t blocks = amped_ceil_div(t->nnz, BLOCK);
@@ -286,7 +286,12 @@ double amped_sptensor_norm_squared(const amped_sptensor *t) {
     for (uint64_t i = 0; i < n; i++)
       amped_kahan_join(&total, &sums[i]);
   }
-  return (double)(total.sum + total.error);
+  return total;
+}
+
+double amped_sptensor_norm_squared(const amped_sptensor *t) {
+  amped_kahan total = amped_sptensor_squares(t);
+  return amped_kahan_value(&total);
 }
 
 uint64_t amped_nonzero_hash(int order, const uint64_t *index, double value) {

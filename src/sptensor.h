@@ -9,6 +9,7 @@
 
 #include "labels.h"
 #include "status.h"
+#include "kahan.h"
 #include "types.h"
 
 typedef struct amped_sptensor {
@@ -61,6 +62,7 @@ void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped);
 /* Squared Frobenius norm; the tensor is sorted (by any mode), equal coordinates count once with
  * their sum. Compensated summation; the same for any number of threads. */
 double amped_sptensor_norm_squared(const amped_sptensor *t);
+amped_kahan amped_sptensor_squares(const amped_sptensor *t); /* the same, not yet rounded */
 
 /* Hash of the set of nonzeros: independent of their order, so that every tensor copy has the same.
  * The sum modulo 2^64 over nonzeros of amped_nonzero_hash. dims are not part of it. */

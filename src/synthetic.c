@@ -79,13 +79,6 @@ amped_status amped_synthetic_info(const amped_synthetic *t, amped_tensor_info *i
   return make_dictionary(t, &info->dictionary);
 }
 
-void amped_synthetic_info_free(amped_tensor_info *info) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_partition_free(&info->partitions[m]);
-  amped_dictionary_free(&info->dictionary);
-  memset(info, 0, sizeof *info);
-}
-
 void amped_synthetic_part(const amped_synthetic *t, int rank, int nranks, uint64_t *first,
                           uint64_t *count) {
   uint64_t each = amped_ceil_div(t->nnz, (uint64_t)nranks);
@@ -97,13 +90,6 @@ void amped_synthetic_part(const amped_synthetic *t, int rank, int nranks, uint64
 double amped_synthetic_sum(const amped_synthetic *t, amped_synthetic_squares sum) {
   double unit = amped_synthetic_unit(t);
   return ((double)sum.high * 0x1.0p24 + (double)sum.low) * unit * unit;
-}
-
-static int bits_for(uint64_t count) {
-  int bits = 0;
-  while (bits < 64 && count > 1 && (count - 1) >> bits != 0)
-    bits++;
-  return bits;
 }
 
 /* Nonzeros of an iDp among the counters first .. first+count. */
@@ -164,7 +150,7 @@ static amped_status find_bounds(amped_synthetic_share *s, const amped_plan *plan
 amped_status amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
                                         const amped_plan *plan, int mode,
                                         amped_synthetic_counter *counter, void *context) {
-  int row_bits = bits_for(plan->modes[mode].output_rows);
+  int row_bits = amped_bits_for(plan->modes[mode].output_rows);
   memset(s, 0, sizeof *s);
   s->tensor = *t;
   s->mode = mode;
@@ -172,7 +158,7 @@ amped_status amped_synthetic_share_make(amped_synthetic_share *s, const amped_sy
   s->key_bits = row_bits > 0 ? row_bits : 1;
   for (int m = 0; m < plan->order; m++) {
     amped_synthetic_mode *own = &s->modes[m];
-    int bits = bits_for(plan->modes[m].positions);
+    int bits = amped_bits_for(plan->modes[m].positions);
     own->position = plan->modes[m].position;
     own->width = (uint32_t)plan->modes[m].width;
     if (m == mode)

@@ -37,9 +37,9 @@ amped_status amped_synthetic_make(amped_synthetic *t, int order, const uint64_t 
                                   int power, uint64_t codes, uint64_t seed);
 
 /* What a plan needs to know, but for the counts: idp_nnz (zeros) and norm_squared are the caller's
- * to fill in (backend.h, count_synthetic). hash is 0, there are no heavy rows. */
+ * to fill in (backend.h, count_synthetic). hash is 0, there are no heavy rows. Freed with
+ * amped_tensor_info_free. */
 amped_status amped_synthetic_info(const amped_synthetic *t, amped_tensor_info *info);
-void amped_synthetic_info_free(amped_tensor_info *info);
 
 /* Counters of rank: those counted by it. */
 void amped_synthetic_part(const amped_synthetic *t, int rank, int nranks, uint64_t *first,

@@ -1,20 +1,11 @@
-/* Counters are first dealt out to the output rows (a counting sort, in which the order inside a row
- * is left to chance), then groups of rows are sorted one after another by key and counter, which
- * restores the order. */
 #include "synthetic_cpu.h"
 
 #include <omp.h>
 #include <string.h>
 
 #include "mem.h"
-#include "sort.h"
+#include "order_cpu.h"
 #include "timer.h"
-
-/* Nonzeros that are sorted at a time; a single row may have more. */
-#define PIECE (UINT64_C(1) << 20)
-
-/* Bytes of a nonzero of a piece: key, counter, and the sort's own. */
-#define PIECE_BYTES (8 + 8 + 24)
 
 /* Bytes gathered in one timing, and the timings of which the best counts. */
 #define GATHER_BYTES (UINT64_C(1) << 29)
@@ -73,14 +64,6 @@ amped_status amped_synthetic_cpu_count(const amped_synthetic *t, int mode, uint6
 typedef struct loader {
   amped_synthetic_share share;
   const amped_plan *plan;
-  uint64_t rows;
-  uint64_t *ends;     /* [rows] end of each row among counters */
-  uint64_t *counters; /* of the share, row by row */
-  uint64_t capacity;  /* nonzeros of the piece's arrays */
-  uint64_t *keys;
-  void *run_rows;
-  void *run_inputs[AMPED_MAX_ORDER - 1];
-  void *run_values;
 } loader;
 
 static amped_status count_bare(void *context, const amped_synthetic *t, int mode, uint64_t width,
@@ -89,154 +72,53 @@ static amped_status count_bare(void *context, const amped_synthetic *t, int mode
   return amped_synthetic_cpu_count(t, mode, width, first, count, idp_nnz, NULL);
 }
 
-/* ends[row] becomes the number of nonzeros before row, then each counter takes the next place of
- * its row. */
-static void deal_out(loader *l) {
-  const amped_synthetic_share *s = &l->share;
-  uint64_t sum = 0;
-#pragma omp parallel for schedule(static)
-  for (uint64_t k = 0; k < s->tensor.nnz; k++) {
-    uint64_t row = 0;
-    if (amped_synthetic_row(s, k, &row)) {
-#pragma omp atomic
-      l->ends[row]++;
-    }
-  }
-  for (uint64_t row = 0; row < l->rows; row++) {
-    uint64_t n = l->ends[row];
-    l->ends[row] = sum;
-    sum += n;
-  }
-#pragma omp parallel for schedule(static)
-  for (uint64_t k = 0; k < s->tensor.nnz; k++) {
-    uint64_t row = 0;
-    uint64_t place = 0;
-    if (amped_synthetic_row(s, k, &row)) {
-#pragma omp atomic capture
-      place = l->ends[row]++;
-      l->counters[place] = k;
-    }
-  }
+static bool row_of(const void *from, uint64_t k, uint64_t *row) {
+  const loader *l = from;
+  return amped_synthetic_row(&l->share, k, row);
 }
 
-/* Nonzeros of rows first .. *end, as many whole rows as fit in a piece, at least one. */
-static uint64_t next_piece(const loader *l, uint64_t first, uint64_t *end) {
-  uint64_t begin = first > 0 ? l->ends[first - 1] : 0;
-  *end = first + 1;
-  while (*end < l->rows && l->ends[*end] - begin <= PIECE)
-    (*end)++;
-  return l->ends[*end - 1] - begin;
+static uint64_t word_of(const void *from, int word, uint64_t row, uint64_t k) {
+  const loader *l = from;
+  (void)word;
+  return amped_synthetic_key(&l->share, row, k);
 }
 
-static amped_status sort_piece(const loader *l, uint64_t *counters, uint64_t count) {
-  const amped_synthetic_share *s = &l->share;
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < count; i++) {
-    uint64_t row = 0;
-    (void)amped_synthetic_row(s, counters[i], &row);
-    l->keys[i] = amped_synthetic_key(s, row, counters[i]);
-  }
-  amped_sort_field fields[] = {{l->keys, s->key_bits},
-                               {counters, amped_sort_bits(counters, count)}};
-  return amped_sort(count, fields, 2, 0, (void *const[]){counters}, 1);
-}
-
-static amped_run make_run(const loader *l, const uint64_t *counters, uint64_t count) {
-  const amped_synthetic_share *s = &l->share;
+static void store(const void *from, uint64_t k, uint64_t row, uint64_t at,
+                  const amped_order_arrays *to) {
+  const loader *l = from;
   const amped_plan *plan = l->plan;
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < count; i++) {
-    uint64_t k = counters[i];
-    uint64_t row = 0;
-    int input = 0;
-    (void)amped_synthetic_row(s, k, &row);
-    amped_index_put(l->run_rows, plan->index_type, i, row);
-    for (int m = 0; m < plan->order; m++)
-      if (m != s->mode)
-        amped_index_put(l->run_inputs[input++], plan->index_type, i,
-                        amped_synthetic_position(s, m, k));
-    amped_value_put(l->run_values, plan->value_type, i, amped_synthetic_value(&s->tensor, k));
-  }
-  amped_run run = {.count = count, .rows = l->run_rows, .values = l->run_values};
-  for (int i = 0; i < plan->order - 1; i++)
-    run.inputs[i] = l->run_inputs[i];
-  return run;
-}
-
-static uint64_t largest_piece(const loader *l) {
-  uint64_t most = 0;
-  uint64_t end = 0;
-  for (uint64_t first = 0; first < l->rows; first = end) {
-    uint64_t count = next_piece(l, first, &end);
-    most = count > most ? count : most;
-  }
-  return most;
-}
-
-static amped_status alloc_piece(loader *l) {
-  const amped_plan *plan = l->plan;
-  l->capacity = largest_piece(l);
-  AMPED_TRY(amped_alloc(&l->keys, l->capacity, sizeof *l->keys, "a piece of the tensor"));
-  AMPED_TRY(amped_alloc(&l->run_rows, l->capacity, plan->index_type, "a piece of the tensor"));
-  for (int i = 0; i < plan->order - 1; i++)
-    AMPED_TRY(
-        amped_alloc(&l->run_inputs[i], l->capacity, plan->index_type, "a piece of the tensor"));
-  return amped_alloc(&l->run_values, l->capacity, plan->value_type, "a piece of the tensor");
-}
-
-static void free_loader(loader *l) {
-  amped_free(l->ends);
-  amped_free(l->counters);
-  amped_free(l->keys);
-  amped_free(l->run_rows);
-  for (int i = 0; i < AMPED_MAX_ORDER - 1; i++)
-    amped_free(l->run_inputs[i]);
-  amped_free(l->run_values);
+  int input = 0;
+  amped_index_put(to->rows, plan->index_type, at, row);
+  for (int m = 0; m < plan->order; m++)
+    if (m != l->share.mode)
+      amped_index_put(to->inputs[input++], plan->index_type, at,
+                      amped_synthetic_position(&l->share, m, k));
+  amped_value_put(to->values, plan->value_type, at, amped_synthetic_value(&l->share.tensor, k));
 }
 
 amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan *plan, int mode,
                                       amped_status (*upload)(amped_context *ctx, int mode,
                                                              uint64_t offset, const amped_run *run),
                                       amped_context *ctx) {
-  const amped_mode_plan *m = &plan->modes[mode];
-  loader l = {.plan = plan, .rows = m->output_rows};
-  amped_status status = AMPED_OK;
-  uint64_t offset = 0;
-  uint64_t end = 0;
+  loader l = {.plan = plan};
   AMPED_TRY(amped_synthetic_share_make(&l.share, t, plan, mode, count_bare, NULL));
-  AMPED_GO(done, amped_calloc(&l.ends, l.rows, sizeof *l.ends, "the tensor's rows"));
-  AMPED_GO(done, amped_alloc(&l.counters, m->rank_nnz[plan->rank], sizeof *l.counters,
-                             "a share of the tensor"));
-  deal_out(&l);
-  AMPED_GO(done, alloc_piece(&l));
-  for (uint64_t first = 0; first < l.rows; first = end) {
-    uint64_t count = next_piece(&l, first, &end);
-    AMPED_GO(done, sort_piece(&l, l.counters + offset, count));
-    amped_run run = make_run(&l, l.counters + offset, count);
-    AMPED_GO(done, upload(ctx, mode, offset, &run));
-    offset += count;
-  }
-done:
-  free_loader(&l);
-  return status;
+  const uint8_t key_bits = (uint8_t)l.share.key_bits;
+  const amped_order order = {.plan = plan,
+                             .mode = mode,
+                             .total = t->nnz,
+                             .words = 1,
+                             .word_bits = &key_bits,
+                             .from = &l,
+                             .row = row_of,
+                             .word = word_of,
+                             .store = store,
+                             .upload = upload,
+                             .ctx = ctx};
+  return amped_order_cpu(&order, NULL);
 }
 
-uint64_t amped_synthetic_cpu_bytes(const amped_synthetic *t, const amped_plan *plan) {
-  uint64_t most = 0;
-  for (int m = 0; m < t->order; m++) {
-    const amped_mode_plan *mode = &plan->modes[m];
-    uint64_t nnz = mode->rank_nnz[plan->rank];
-    uint64_t piece = PIECE < nnz ? PIECE : nnz;
-    /* A row is in one iDp: no row has more nonzeros than the fullest of them. */
-    for (uint64_t i = 0; i < mode->idp_count; i++)
-      if (mode->row[i] != AMPED_NO_ROW && mode->idp_nnz[i] > piece)
-        piece = mode->idp_nnz[i];
-    piece = piece < nnz ? piece : nnz;
-    uint64_t bytes = (nnz + mode->output_rows) * sizeof(uint64_t) +
-                     piece * (PIECE_BYTES + amped_plan_nonzero_bytes(plan));
-    most = bytes > most ? bytes : most;
-  }
-  return most;
+uint64_t amped_synthetic_cpu_bytes(const amped_plan *plan) {
+  return amped_order_cpu_bytes(plan, 1, false);
 }
 
 /* --- gather ------------------------------------------------------------------------------------*/

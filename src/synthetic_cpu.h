@@ -16,7 +16,7 @@ amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan
                                       amped_context *ctx);
 
 /* Host memory that load takes at most on the plan's rank. */
-uint64_t amped_synthetic_cpu_bytes(const amped_synthetic *t, const amped_plan *plan);
+uint64_t amped_synthetic_cpu_bytes(const amped_plan *plan);
 
 amped_status amped_synthetic_cpu_gather(const amped_plan *plan, uint64_t rows,
                                         double *rows_per_sec);

@@ -379,14 +379,19 @@ amped_status amped_tensor_file_open_trusted(const char *file_name, const char *p
   return open_file(file_name, path, true, out);
 }
 
+void amped_tensor_info_free(amped_tensor_info *info) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_partition_free(&info->partitions[m]);
+  amped_dictionary_free(&info->dictionary);
+  memset(info, 0, sizeof *info);
+}
+
 void amped_tensor_file_close(amped_tensor_file *f) {
   if (f == NULL)
     return;
   close_nonzeros(f);
   amped_hdf5_close(&f->hdf5);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_partition_free(&f->info.partitions[m]);
-  amped_dictionary_free(&f->info.dictionary);
+  amped_tensor_info_free(&f->info);
   amped_free(f->path);
   amped_free(f);
 }

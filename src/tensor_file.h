@@ -28,6 +28,9 @@ typedef struct amped_tensor_info {
   amped_dictionary dictionary;                 /* of all values */
 } amped_tensor_info;
 
+/* For an info whose tables are the caller's own. */
+void amped_tensor_info_free(amped_tensor_info *info);
+
 typedef struct amped_tensor_file amped_tensor_file;
 
 /* Open for reading and check all metadata. norm_squared and hash are 0 in files of other programs

@@ -29,6 +29,13 @@ uint64_t amped_ceil_div(uint64_t a, uint64_t b) {
   return a / b + (a % b != 0);
 }
 
+int amped_bits_for(uint64_t count) {
+  int bits = 0;
+  while (bits < 64 && count > 1 && (count - 1) >> bits != 0)
+    bits++;
+  return bits;
+}
+
 uint64_t amped_index_get(const void *array, amped_itype type, uint64_t i) {
   switch (type) {
   case AMPED_U8:

@@ -38,6 +38,9 @@ bool amped_add(uint64_t a, uint64_t b, uint64_t *out);
 /* ceil(a / b), b > 0. */
 uint64_t amped_ceil_div(uint64_t a, uint64_t b);
 
+/* Bits that hold 0 .. count-1; 0 where count is 0 or 1. */
+int amped_bits_for(uint64_t count);
+
 /* Element i of an array of the given type, widened; and the narrowing store of v (which fits). */
 uint64_t amped_index_get(const void *array, amped_itype type, uint64_t i);
 void amped_index_put(void *array, amped_itype type, uint64_t i, uint64_t v);

@@ -56,7 +56,7 @@ static void trial_free(trial *x) {
     amped_free(x->narrow[m]);
   }
   amped_plan_destroy(&x->plan);
-  amped_synthetic_info_free(&x->info);
+  amped_tensor_info_free(&x->info);
 }
 
 /* Add nonzero k of mode 0. */

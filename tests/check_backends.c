@@ -529,11 +529,263 @@ START_TEST(published_kernel_gives_the_same) {
   check_no_leak();
 }
 
+/* --- nonzeros in any order ---------------------------------------------------------------------*/
+
+typedef struct ticket {
+  uint64_t key, number;
+} ticket;
+
+static int by_key(const void *left, const void *right) {
+  const ticket *a = left;
+  const ticket *b = right;
+  if (a->key != b->key)
+    return a->key < b->key ? -1 : 1;
+  return a->number < b->number ? -1 : 1;
+}
+
+/* A random order in which equal coordinates stay one behind the other. */
+static ticket *draw_order(const amped_sptensor *t) {
+  ticket *order = NULL;
+  check_ok(amped_calloc(&order, t->nnz, sizeof *order, "a test"));
+  for (uint64_t k = 0; k < t->nnz; k++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < t->order; m++)
+      index[m] = t->indices[m][k];
+    order[k] = (ticket){amped_nonzero_hash(t->order, index, 0.0), k};
+  }
+  if (t->nnz > 0)
+    qsort(order, t->nnz, sizeof *order, by_key);
+  return order;
+}
+
+/* This rank's nonzeros of mode as a file has them, in a random order; *repeats of them. */
+static amped_nonzeros own_nonzeros(const bench *s, int mode, void **blocks, uint64_t *repeats) {
+  const amped_plan *plan = &s->plan;
+  amped_sptensor share;
+  share_of(s, mode, &share);
+  ticket *order = draw_order(&share);
+  for (int m = 0; m < share.order; m++)
+    check_ok(amped_calloc(&blocks[m], share.nnz, amped_itype_for(share.dims[m]), "a test"));
+  check_ok(amped_calloc(&blocks[share.order], share.nnz, plan->value_type, "a test"));
+  *repeats = 0;
+  for (uint64_t i = 0; i < share.nnz; i++) {
+    uint64_t k = order[i].number;
+    bool same = k > 0;
+    for (int m = 0; m < share.order; m++) {
+      amped_index_put(blocks[m], amped_itype_for(share.dims[m]), i, share.indices[m][k]);
+      same = same && share.indices[m][k] == share.indices[m][k - 1];
+    }
+    amped_value_put(blocks[share.order], plan->value_type, i, share.values[k]);
+    *repeats += same;
+  }
+  amped_nonzeros own = {.count = share.nnz};
+  amped_free(order);
+  amped_sptensor_free(&share);
+  return own;
+}
+
+static void collect_part(const bench *s, int mode, void **blocks, uint64_t first, uint64_t end) {
+  const amped_plan *plan = &s->plan;
+  amped_nonzeros part = {.count = end - first};
+  for (int m = 0; m < plan->order; m++)
+    part.indices[m] = at(blocks[m], first, amped_itype_for(plan->dims[m]));
+  part.values = at(blocks[plan->order], first, plan->value_type);
+  check_ok(s->b->collect(s->ctx, mode, &part));
+}
+
+/* Collect in uneven parts, one of them empty. */
+static void collect_mode(const bench *s, int mode) {
+  const int order = s->plan.order;
+  void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
+  uint64_t repeats = UINT64_MAX;
+  uint64_t want = 0;
+  amped_nonzeros own = own_nonzeros(s, mode, blocks, &want);
+  uint64_t cuts[] = {0, own.count > 0 ? 1 : 0, own.count / 3, own.count / 3, own.count};
+  for (size_t i = 1; i < sizeof cuts / sizeof cuts[0]; i++)
+    if (cuts[i] >= cuts[i - 1])
+      collect_part(s, mode, blocks, cuts[i - 1], cuts[i]);
+    else
+      cuts[i] = cuts[i - 1];
+  for (int a = 0; a <= order; a++)
+    amped_free(blocks[a]);
+  check_ok(s->b->order(s->ctx, mode, &repeats));
+  check_ok(s->b->loaded(s->ctx, mode));
+  ck_assert_uint_eq(repeats, want);
+}
+
+/* What is collected gives MTTKRP the same bits as what is uploaded in order. */
+static void collected_is_uploaded(problem *p, const setup *how) {
+  bench a;
+  bench b;
+  amped_mttkrp_times times;
+  bench_plan(&a, p, how);
+  bench_load(&a);
+  bench_plan(&b, p, how);
+  check_ok(b.b->prepare(b.ctx, &b.plan));
+  for (int m = 0; m < p->t.order; m++) {
+    collect_mode(&b, m);
+    put_factor(&b, m);
+  }
+  for (int m = 0; m < p->t.order; m++) {
+    mttkrp_is_right(&b, m);
+    check_ok(a.b->mttkrp(a.ctx, m, &times));
+    double *want = get_output(&a, m);
+    double *got = get_output(&b, m);
+    ck_assert_mem_eq(got, want, a.plan.modes[m].output_rows * (uint64_t)p->ncomps * sizeof *got);
+    amped_free(got);
+    amped_free(want);
+  }
+  bench_close(&b);
+  bench_close(&a);
+}
+
+static void all_ranks_collect(problem *p, int nranks, setup how) {
+  how.nranks = nranks;
+  for (how.rank = 0; how.rank < nranks; how.rank++)
+    collected_is_uploaded(p, &how);
+}
+
+START_TEST(collected_nonzeros_of_all_orders_and_types) {
+  for (int order = AMPED_MIN_ORDER; order <= AMPED_MAX_ORDER; order++)
+    for (int i = 0; i < 4; i++) {
+      problem p;
+      setup how = alone();
+      how.index_type = i < 2 ? AMPED_U32 : AMPED_U64;
+      problem_create(&p, order, odd_dims, 700, 3 + i, i % 2 == 0 ? AMPED_F32 : AMPED_F64);
+      all_ranks_collect(&p, 1 + (order + i) % 3, how);
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
+/* Keys of two and three words; iDps of several indices; indices of 1, 2 and 4 bytes. */
+START_TEST(collected_nonzeros_with_long_keys) {
+  static const uint64_t dims[AMPED_MAX_ORDER] = {70001, 65537, 90001, 300, 66049, 70003, 7, 65536};
+  for (int order = 4; order <= AMPED_MAX_ORDER; order += 2) {
+    problem p;
+    problem_create(&p, order, dims, 5000, 2, AMPED_F32);
+    all_ranks_collect(&p, 3, alone());
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(collected_nonzeros_of_one_row_and_of_empty_shares) {
+  static const uint64_t dims[][3] = {{1, 1, 1}, {2, 1, 40}, {1, 300, 1}};
+  for (size_t i = 0; i < 3; i++)
+    for (uint64_t nnz = 1; nnz <= 65; nnz += 64) {
+      problem p;
+      problem_create(&p, 3, dims[i], nnz, 5, AMPED_F64);
+      all_ranks_collect(&p, 1, alone());
+      all_ranks_collect(&p, 3, alone());
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
+START_TEST(collected_nonzeros_of_split_idps) {
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    split_problem(&p, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
+    for (int nranks = 2; nranks <= 4; nranks++) {
+      setup how = alone();
+      how.placement = nranks == 4 ? AMPED_PLACEMENT_EQUAL : AMPED_PLACEMENT_GREEDY;
+      how.index_type = nranks == 3 ? AMPED_U64 : AMPED_U32;
+      all_ranks_collect(&p, nranks, how);
+    }
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* More than a piece; on a GPU with so little device memory that pieces are as small as they may be
+ * and the pile lies in host memory. The last has pieces of one key alone. */
+START_TEST(collected_nonzeros_in_many_pieces) {
+  static const uint64_t dims[][3] = {{30000, 50, 700}, {46, 5000, 3}, {2, 3, 1}};
+  for (size_t i = 0; i < 3; i++) {
+    problem p;
+    amped_requirement r;
+    setup how = alone();
+    how.nranks = i == 0 ? 1 : 2;
+    how.rank = i == 0 ? 0 : (int)i % 2;
+    problem_create(&p, 3, dims[i], 400000, 2, AMPED_F64);
+    if (backend()->device_pointers) {
+      how.options.residency = AMPED_RESIDENCY_RESIDENT;
+      check_ok(requirement(&p, &how, &r));
+      how.options.device_memory = r.device_bytes;
+    }
+    collected_is_uploaded(&p, &how);
+    if (backend()->device_pointers) {
+      how.options.residency = AMPED_RESIDENCY_AUTO;
+      how.options.device_memory -= r.copy_bytes[0];
+      collected_is_uploaded(&p, &how);
+    }
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* Nonzeros that are another rank's, and too many, are noticed. */
+START_TEST(collected_nonzeros_are_those_that_were_counted) {
+  static const uint64_t dims[] = {9, 8, 7};
+  for (int i = 0; i < 2; i++) {
+    problem p;
+    bench s;
+    void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
+    uint64_t repeats = 0;
+    setup how = alone();
+    how.nranks = 2;
+    problem_create(&p, 3, dims, 200, 2, AMPED_F32);
+    bench_plan(&s, &p, &how);
+    check_ok(s.b->prepare(s.ctx, &s.plan));
+    amped_nonzeros own = own_nonzeros(&s, 0, blocks, &repeats);
+    if (i == 0) {
+      collect_part(&s, 0, blocks, 0, own.count);
+      own.count = 1;
+      own.values = blocks[3];
+      for (int m = 0; m < 3; m++)
+        own.indices[m] = blocks[m];
+      check_fails(AMPED_FAILED, "more nonzeros", s.b->collect(s.ctx, 0, &own));
+    } else {
+      collect_part(&s, 0, blocks, 0, own.count - 1);
+      check_fails(AMPED_FAILED, "counted", s.b->order(s.ctx, 0, &repeats));
+    }
+    for (int a = 0; a < 4; a++)
+      amped_free(blocks[a]);
+    bench_close(&s);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(what_collecting_takes_is_said) {
+  static const uint64_t dims[] = {50, 60, 70};
+  problem p;
+  bench s;
+  amped_requirement r;
+  uint64_t device = 0;
+  uint64_t host = 0;
+  setup how = alone();
+  problem_create(&p, 3, dims, 10000, 16, AMPED_F32);
+  bench_plan(&s, &p, &how);
+  check_ok(s.b->require(s.ctx, &s.plan, &r));
+  check_ok(s.b->require_collect(s.ctx, &s.plan, &device, &host));
+  if (s.b->device_pointers)
+    device += r.device_bytes; /* which has room that is lent */
+  ck_assert_uint_ge(device + host, 10000 * (3 * sizeof(uint8_t) + sizeof(float)));
+  bench_close(&s);
+  problem_free(&p);
+  check_no_leak();
+}
+
 TESTING_MAIN("backends", mttkrp_in_float_for_all_orders_and_widths,
              mttkrp_in_double_for_all_orders_and_widths, mttkrp_with_64_bit_positions,
              mttkrp_with_the_most_components, mttkrp_of_one_nonzero_with_more_ranks_than_indices,
              mttkrp_of_long_and_short_rows, mttkrp_of_split_idps, output_rows_are_put,
-             dense_work_of_every_width, dense_work_of_many_rows,
-             requirements_are_said, streaming_changes_no_result,
-             partial_residency_changes_no_result, streamed_modes_come_in_any_order,
-             too_little_device_memory_is_an_error_with_a_remedy, published_kernel_gives_the_same)
+             dense_work_of_every_width, dense_work_of_many_rows, requirements_are_said,
+             streaming_changes_no_result, partial_residency_changes_no_result,
+             streamed_modes_come_in_any_order, too_little_device_memory_is_an_error_with_a_remedy,
+             published_kernel_gives_the_same, collected_nonzeros_of_all_orders_and_types,
+             collected_nonzeros_with_long_keys, collected_nonzeros_of_one_row_and_of_empty_shares,
+             collected_nonzeros_of_split_idps, collected_nonzeros_in_many_pieces,
+             collected_nonzeros_are_those_that_were_counted, what_collecting_takes_is_said)

@@ -153,7 +153,7 @@ static void problem_of(problem *p, const amped_synthetic *t, const setup *how, i
 static void problem_of_free(problem *p) {
   for (int m = 0; m < p->t.order; m++)
     amped_free(p->factors[m]);
-  amped_synthetic_info_free(&p->info);
+  amped_tensor_info_free(&p->info);
   amped_sptensor_free(&p->t);
 }
 

@@ -98,7 +98,6 @@ for ranks in 1 2; do
   expect 0 "" on $ranks m.b.h5 --rank=3 --iters=3 --tol=0 --nowrite --precision=double --json=c.json
   close "fit on $ranks ranks" "$(field fit n.json)" "$(field fit c.json)" 1e-12
 done
-expect 2 "ordered copies" on 2 m.none.h5 --rank=2 --nowrite --read=parallel
 python=$(find_python)
 if test -n "$python"; then
   # A list that is another than it says, with sound checksums; and one with a flipped bit.

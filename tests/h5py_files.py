@@ -4,6 +4,11 @@
   h5py_files.py have                     status 0 where numpy and h5py are there
   h5py_files.py coo NESTING OUT.h5       a binsparse coordinate list; NESTING: flat, nested, both
   h5py_files.py coo1 OUT.h5              the same with index_base 1, int64 indices, deflate
+  h5py_files.py list IN.h5 OUT.h5 [SEED] the nonzeros of a tensor file as one list without copies:
+                                         as they stand; or shuffled, with int64 indices and doubles
+  h5py_files.py spoil FILE.h5 WHAT       spoil one element of such a list: index, nan, value, or byte
+                                         (of a chunk)
+  h5py_files.py equal A.h5 B.h5          are two results the same, to the bit?
   h5py_files.py init OUT.h5 R D0 D1 ...  a start for --init: weights and factors alone
   h5py_files.py tensor FILE.h5           check a tensor file of ours against its own COO
   h5py_files.py result FILE.h5           check a result: shapes, unit columns, order of weights
@@ -46,6 +51,55 @@ def write_coo(path, nesting, base=0, index_type=np.uint32, **storage):
             f.create_dataset("indices_%d" % m, data=(COORDINATES[m] + base).astype(index_type),
                              **storage)
         f.create_dataset("values", data=VALUES.astype(np.float32), **storage)
+
+
+def describe(dims, nnz):
+    level = {"level_desc": "sparse", "rank": len(dims), "level": {"level_desc": "element"}}
+    return json.dumps({"version": "0.1", "format": "custom", "shape": [int(d) for d in dims],
+                       "number_of_stored_values": int(nnz), "custom": {"level": level}})
+
+
+def write_list(source, path, seed):
+    with h5py.File(source, "r") as f, h5py.File(path, "w") as out:
+        order, nnz = int(f.attrs["order"]), int(f.attrs["nnz"])
+        storage = {"chunks": (min(nnz, 1 << 20),), "fletcher32": True}
+        by = slice(None) if seed is None else np.random.RandomState(seed).permutation(nnz)
+        out.attrs["binsparse"] = describe(f.attrs["dims"], nnz)
+        for m in range(order):
+            indices = f["indices_%d" % m][:][by]
+            out.create_dataset("indices_%d" % m, **storage,
+                               data=indices if seed is None else indices.astype(np.int64))
+        values = f["values"][:][by]
+        out.create_dataset("values", data=values if seed is None else values.astype(np.float64),
+                           **storage)
+
+
+def spoil(path, what):
+    with h5py.File(path, "r+") as f:
+        last = len(f["values"]) - 1
+        if what == "index":
+            f["indices_1"][last] = np.iinfo(f["indices_1"].dtype).max
+        elif what == "nan":
+            f["values"][last] = np.nan
+        elif what == "value":
+            f["values"][last] *= 2
+        else:
+            at = f["values"].id.get_chunk_info(0).byte_offset
+    if what == "byte":
+        with open(path, "r+b") as f:
+            f.seek(at + 17)
+            byte = f.read(1)
+            f.seek(at + 17)
+            f.write(bytes([byte[0] ^ 4]))
+
+
+def check_equal(left, right):
+    with h5py.File(left, "r") as a, h5py.File(right, "r") as b:
+        names = ["weights", "fit"] + ["factors/%d" % m for m in range(len(a["factors"]))]
+        for name in names:
+            assert (a[name][:] == b[name][:]).all(), name
+        for name in ("input_hash", "input_norm"):
+            assert a.attrs[name] == b.attrs[name], name
 
 
 def write_init(path, ncomps, dims):
@@ -123,6 +177,12 @@ def main(args):
         write_coo(args[2], args[1])
     elif args[:1] == ["coo1"] and len(args) == 2:
         write_coo(args[1], "flat", base=1, index_type=np.int64, compression="gzip", shuffle=True)
+    elif args[:1] == ["list"] and len(args) in (3, 4):
+        write_list(args[1], args[2], int(args[3]) if len(args) == 4 else None)
+    elif args[:1] == ["spoil"] and len(args) == 3:
+        spoil(args[1], args[2])
+    elif args[:1] == ["equal"] and len(args) == 3:
+        check_equal(args[1], args[2])
     elif args[:1] == ["init"] and len(args) > 3:
         write_init(args[1], int(args[2]), [int(d) for d in args[3:]])
     elif args[:1] == ["tensor"] and len(args) == 2:
