@@ -49,9 +49,10 @@ static amped_status cpu_open(const amped_backend_options *options, amped_context
                        "--kernel=published runs on GPUs only; leave it out or use --backend=cuda");
   if (options->residency == AMPED_RESIDENCY_STREAM || options->device_memory != 0 ||
       options->tile_bytes != 0)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--residency=stream, --device-memory and --tiles are for GPUs; leave them out or use "
-                       "--backend=cuda");
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--residency=stream, --device-memory and --tiles are for GPUs; leave them out or use "
+        "--backend=cuda");
   AMPED_TRY(amped_calloc(&ctx, 1, sizeof *ctx, "the CPU context"));
   ctx->threads = options->threads;
 #ifdef HAVE_OPENBLAS_SET_NUM_THREADS

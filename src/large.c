@@ -12,6 +12,9 @@
 #define LINE UINT64_C(64)
 #define PAGE (UINT64_C(2) << 20)
 
+/* From here on memory is rounded up to whole large pages. */
+#define LARGE (PAGE / 4)
+
 /* Before the data lies the address of the block that holds it. */
 typedef struct origin {
   void *block;
@@ -19,7 +22,7 @@ typedef struct origin {
 
 amped_status amped_large_alloc(void *out, uint64_t count, uint64_t size, const char *what) {
   uint64_t bytes = 0;
-  uint64_t bound = 0;
+  uint64_t bound = LINE;
   char *block = NULL;
   char *data = NULL;
   memcpy(out, &data, sizeof data);
@@ -27,13 +30,16 @@ amped_status amped_large_alloc(void *out, uint64_t count, uint64_t size, const c
     return amped_alloc(out, count, size, what); /* which says how much that is */
   if (bytes == 0)
     return AMPED_OK;
-  bound = bytes < PAGE ? LINE : PAGE;
+  if (bytes >= LARGE) {
+    bound = PAGE;
+    bytes = amped_ceil_div(bytes, PAGE) * PAGE;
+  }
   AMPED_TRY(amped_alloc(&block, bytes + sizeof(origin) + bound, 1, what));
   data = block + sizeof(origin);
   data += (bound - (uintptr_t)data % bound) % bound;
   ((origin *)data)[-1] = (origin){block};
-  if (bytes >= PAGE)
-    (void)madvise(data, bytes / PAGE * PAGE, MADV_HUGEPAGE); /* advice: it may be declined */
+  if (bound == PAGE)
+    (void)madvise(data, bytes, MADV_HUGEPAGE); /* advice: it may be declined */
   memcpy(out, &data, sizeof data);
   return AMPED_OK;
 }
@@ -41,8 +47,8 @@ amped_status amped_large_alloc(void *out, uint64_t count, uint64_t size, const c
 amped_status amped_large_calloc(void *out, uint64_t count, uint64_t size, int threads,
                                 const char *what) {
   char *data = NULL;
-  AMPED_TRY(amped_large_alloc(&data, count, size, what));
-  memcpy(out, &data, sizeof data);
+  AMPED_TRY(amped_large_alloc(out, count, size, what));
+  memcpy(&data, out, sizeof data);
   uint64_t bytes = count * size;
   uint64_t pages = amped_ceil_div(bytes, PAGE);
 #pragma omp parallel for schedule(static) num_threads(threads)
