@@ -336,8 +336,11 @@ static amped_status load_synthetic(amped_context *ctx, const amped_synthetic *t,
 }
 
 static amped_status gather_rate(amped_context *ctx, uint64_t rows, double *rows_per_sec) {
-  return amped_gather_cuda(ctx->plan, rows, ctx->device.multiprocessors, ctx->stream,
-                           rows_per_sec);
+  return amped_gather_cuda(ctx->plan, rows, ctx->device.multiprocessors, ctx->stream, rows_per_sec);
+}
+
+static amped_status read_rate(amped_context *ctx, double *bytes_per_sec) {
+  return amped_read_cuda(ctx->device.multiprocessors, ctx->stream, bytes_per_sec);
 }
 
 const amped_backend amped_backend_cuda = {
@@ -373,6 +376,7 @@ const amped_backend amped_backend_cuda = {
     .count_synthetic = count_synthetic,
     .load_synthetic = load_synthetic,
     .gather_rate = gather_rate,
+    .read_rate = read_rate,
     .host_alloc = host_alloc,
     .host_free = host_free,
 };

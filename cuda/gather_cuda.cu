@@ -13,6 +13,7 @@ static const uint64_t least_rows = UINT64_C(1) << 20;
 static const uint64_t margin_bytes = UINT64_C(64) << 20;
 static const int block_threads = 256;
 static const int blocks_per_multiprocessor = 16;
+static const uint64_t read_bytes = UINT64_C(1) << 30; /* far more than a GPU's L2 holds */
 static const int repeats = 5;
 
 static __global__ void fill(uint4 *table, uint64_t count) {
@@ -59,6 +60,18 @@ static __global__ void gather(const uint4 *__restrict__ table, uint64_t rows, un
   sums[thread] = sum;
 }
 
+static __global__ void read_in_order(const uint4 *__restrict__ table, uint64_t count,
+                                     unsigned *sums) {
+  uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
+  unsigned sum = 0;
+#pragma unroll 4
+  for (uint64_t i = thread; i < count; i += stride)
+    sum += sum_of(__ldg(table + i));
+  sums[thread] = sum;
+}
+
+/* batches 0: the table is read once from end to end. */
 typedef struct gather_launch {
   const uint4 *table;
   uint64_t rows;
@@ -77,7 +90,10 @@ static void launch_with(const gather_launch *g, uint64_t seed) {
 
 static amped_status launch(const gather_launch *g, int turn) {
   uint64_t seed = (uint64_t)turn << 56;
-  if (g->width <= 1)
+  if (g->batches == 0)
+    read_in_order<<<g->blocks, block_threads, 0, g->stream>>>(g->table, g->rows * g->width,
+                                                              g->sums);
+  else if (g->width <= 1)
     launch_with<1>(g, seed);
   else if (g->width <= 2)
     launch_with<2>(g, seed);
@@ -91,7 +107,7 @@ static amped_status launch(const gather_launch *g, int turn) {
     launch_with<32>(g, seed);
   else
     launch_with<32, true>(g, seed);
-  AMPED_CUDA_LAUNCHED("a gather of random rows");
+  AMPED_CUDA_LAUNCHED("a measurement of memory");
   return AMPED_OK;
 }
 
@@ -138,14 +154,30 @@ static amped_status has_room(uint64_t rows, uint64_t row_bytes, bool *room) {
   return AMPED_OK;
 }
 
-static amped_status measure(const gather_launch *g, uint64_t threads, double *rows_per_sec) {
-  double seconds = 0.0;
-  uint64_t vectors = g->rows * g->width;
-  fill<<<g->blocks, block_threads, 0, g->stream>>>((uint4 *)g->table, vectors);
-  AMPED_CUDA_LAUNCHED("a table to gather from");
-  AMPED_TRY(time_gather(g, &seconds));
-  *rows_per_sec = seconds > 0.0 ? (double)(threads * g->batches) / seconds : 0.0;
-  return AMPED_OK;
+/* Seconds of a launch on a table of g->rows rows of g->width vectors; 0 where it finds no room. */
+static amped_status measure(gather_launch *g, uint64_t threads, double *seconds) {
+  bool room = false;
+  void *d_table = nullptr;
+  void *d_sums = nullptr;
+  amped_status status = AMPED_OK;
+  uint64_t row_bytes = g->width * vector_bytes;
+  *seconds = 0.0;
+  AMPED_TRY(has_room(g->rows, row_bytes, &room));
+  if (g->rows == 0 || !room)
+    return AMPED_OK;
+  AMPED_GO(done, amped_cuda_malloc(&d_table, g->rows * row_bytes, "a table to gather from"));
+  AMPED_GO(done, amped_cuda_malloc(&d_sums, threads * sizeof(unsigned), "sums of gathered rows"));
+  g->table = (const uint4 *)d_table;
+  g->sums = (unsigned *)d_sums;
+  fill<<<g->blocks, block_threads, 0, g->stream>>>((uint4 *)d_table, g->rows * g->width);
+  status = amped_cuda_check(cudaGetLastError(), "a table to gather from");
+  if (status == AMPED_OK)
+    status = time_gather(g, seconds);
+done:
+  (void)cudaStreamSynchronize(g->stream);
+  amped_cuda_free(d_table);
+  amped_cuda_free(d_sums);
+  return status;
 }
 
 amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, int multiprocessors,
@@ -153,29 +185,27 @@ amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, int multip
   uint64_t row_bytes = plan->ld * plan->value_type;
   uint64_t count =
       gathered_bytes / row_bytes > least_rows ? gathered_bytes / row_bytes : least_rows;
-  bool room = false;
-  void *d_table = nullptr;
-  void *d_sums = nullptr;
-  amped_status status = AMPED_OK;
+  double seconds = 0.0;
   gather_launch g = {};
-  *rows_per_sec = 0.0;
-  AMPED_TRY(has_room(rows, row_bytes, &room));
-  if (rows == 0 || !room)
-    return AMPED_OK;
   g.blocks = (unsigned)(multiprocessors * blocks_per_multiprocessor);
   uint64_t threads = (uint64_t)g.blocks * (uint64_t)block_threads;
-  AMPED_GO(done, amped_cuda_malloc(&d_table, rows * row_bytes, "a table to gather from"));
-  AMPED_GO(done, amped_cuda_malloc(&d_sums, threads * sizeof(unsigned), "sums of gathered rows"));
-  g.table = (const uint4 *)d_table;
   g.rows = rows;
   g.width = (unsigned)(row_bytes / vector_bytes);
   g.batches = amped_ceil_div(count, threads);
-  g.sums = (unsigned *)d_sums;
   g.stream = stream;
-  AMPED_GO(done, measure(&g, threads, rows_per_sec));
-done:
-  (void)cudaStreamSynchronize(stream);
-  amped_cuda_free(d_table);
-  amped_cuda_free(d_sums);
-  return status;
+  AMPED_TRY(measure(&g, threads, &seconds));
+  *rows_per_sec = seconds > 0.0 ? (double)(threads * g.batches) / seconds : 0.0;
+  return AMPED_OK;
+}
+
+amped_status amped_read_cuda(int multiprocessors, cudaStream_t stream, double *bytes_per_sec) {
+  double seconds = 0.0;
+  gather_launch g = {};
+  g.blocks = (unsigned)(multiprocessors * blocks_per_multiprocessor);
+  g.rows = read_bytes / vector_bytes;
+  g.width = 1;
+  g.stream = stream;
+  AMPED_TRY(measure(&g, (uint64_t)g.blocks * (uint64_t)block_threads, &seconds));
+  *bytes_per_sec = seconds > 0.0 ? (double)read_bytes / seconds : 0.0;
+  return AMPED_OK;
 }

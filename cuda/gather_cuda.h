@@ -1,4 +1,5 @@
-/* The rate at which the GPU gathers random rows: the ceiling of MTTKRP. */
+/* The rates at which the GPU gathers random rows and reads memory in order: the ceilings of MTTKRP.
+ * Twin of ../src/gather_cpu.h. */
 #ifndef AMPED_GATHER_CUDA_H
 #define AMPED_GATHER_CUDA_H
 
@@ -11,6 +12,9 @@ extern "C" {
 /* As struct amped_backend's gather_rate. */
 amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, int multiprocessors,
                                cudaStream_t stream, double *rows_per_sec);
+
+/* As struct amped_backend's read_rate. */
+amped_status amped_read_cuda(int multiprocessors, cudaStream_t stream, double *bytes_per_sec);
 
 #ifdef __cplusplus
 }

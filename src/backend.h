@@ -167,6 +167,9 @@ typedef struct amped_backend {
   /* After prepare: random rows of a table of `rows` rows (of the plan's ld and value type; made and
    * freed here) that are gathered in a second; 0 where the table finds no room. */
   amped_status (*gather_rate)(amped_context *ctx, uint64_t rows, double *rows_per_sec);
+  /* After prepare: bytes of the device's memory that it reads in order in a second; 0 where it has
+   * no room for enough of them. */
+  amped_status (*read_rate)(amped_context *ctx, double *bytes_per_sec);
 
   /* Host memory that transfers fast to this backend's device (pinned; plain for cpu). */
   amped_status (*host_alloc)(amped_context *ctx, uint64_t bytes, void **out);

@@ -5,30 +5,19 @@
 #include <cblas.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "backend.h"
-#include "mem.h"
+#include "gather_cpu.h"
+#include "large.h"
 #include "mttkrp_cpu.h"
 #include "pile_cpu.h"
+#include "processor.h"
 #include "synthetic_cpu.h"
 #include "timer.h"
 #include "trace.h"
 
 /* Rows that a thread turns to double and multiplies at a time. */
 #define DENSE_ROWS 256
-
-/* Factors begin where a large page does. */
-#define PAGE (UINT64_C(2) << 20)
-
-/* A factor above so many bytes does not stay in a core's own caches. */
-#define CACHED_BYTES (UINT64_C(256) << 10)
-
-/* Large memory that begins at a bound: rows then lie in the fewest cache lines. */
-typedef struct aligned {
-  char *block;
-  void *rows;
-} aligned;
 
 struct amped_context {
   const amped_plan *plan;
@@ -38,8 +27,8 @@ struct amped_context {
   amped_pile_cpu pile; /* of the copy that is collected */
   double *dictionary; /* plan->dictionary, rounded to plan->value_type */
   void *codebook;     /* the same in plan->value_type */
-  aligned factors[AMPED_MAX_ORDER];
-  aligned output;
+  void *factors[AMPED_MAX_ORDER];
+  void *output;
   double *fixup;
   double *dense; /* workspace of dense operations, dense_elements a thread */
   uint64_t dense_elements;
@@ -62,9 +51,10 @@ static amped_status cpu_open(const amped_backend_options *options, amped_context
                        "--kernel=published runs on GPUs only; leave it out or use --backend=cuda");
   if (options->residency == AMPED_RESIDENCY_STREAM || options->device_memory != 0 ||
       options->tile_bytes != 0)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--residency=stream, --device-memory and --tiles are for GPUs; leave them out or use "
-                       "--backend=cuda");
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--residency=stream, --device-memory and --tiles are for GPUs; leave them out or use "
+        "--backend=cuda");
   AMPED_TRY(amped_calloc(&ctx, 1, sizeof *ctx, "the CPU context"));
   ctx->threads = options->threads;
 #ifdef HAVE_OPENBLAS_SET_NUM_THREADS
@@ -119,26 +109,6 @@ static amped_status cpu_require(const amped_context *ctx, const amped_plan *plan
   return AMPED_OK;
 }
 
-/* Zeroed by the threads that will use it, so that pages lie near them; on large pages where the
- * system has them, because rows are gathered from all over it. */
-static amped_status alloc_zeroed(aligned *out, uint64_t rows, uint64_t row_bytes,
-                                 const char *what) {
-  uint64_t bytes = rows * row_bytes;
-  uint64_t bound = bytes < PAGE ? 64 : PAGE;
-  AMPED_TRY(amped_alloc(&out->block, bytes + bound, 1, what));
-  char *begin = out->block + (bound - (uintptr_t)out->block % bound) % bound;
-  out->rows = begin;
-  if (bytes >= PAGE)
-    (void)madvise(begin, bytes / PAGE * PAGE, MADV_HUGEPAGE); /* advice: it may be declined */
-  int64_t pages = (int64_t)amped_ceil_div(bytes, PAGE);
-#pragma omp parallel for schedule(static)
-  for (int64_t p = 0; p < pages; p++) {
-    uint64_t first = (uint64_t)p * PAGE;
-    memset(begin + first, 0, bytes - first < PAGE ? bytes - first : PAGE);
-  }
-  return AMPED_OK;
-}
-
 static amped_status prepare_dictionary(amped_context *ctx) {
   const amped_dictionary *d = ctx->plan->dictionary;
   amped_vtype type = ctx->plan->value_type;
@@ -159,11 +129,11 @@ static amped_status cpu_prepare(amped_context *ctx, const amped_plan *plan) {
   AMPED_TRY(prepare_dictionary(ctx));
   for (int m = 0; m < plan->order; m++) {
     AMPED_TRY(amped_cpu_copy_create(&ctx->copies[m], plan, m));
-    AMPED_TRY(
-        alloc_zeroed(&ctx->factors[m], amped_plan_factor_rows(plan, m), row_bytes, "a factor"));
+    AMPED_TRY(amped_large_calloc(&ctx->factors[m], amped_plan_factor_rows(plan, m), row_bytes,
+                                 ctx->threads, "a factor"));
   }
-  AMPED_TRY(
-      alloc_zeroed(&ctx->output, amped_plan_output_rows(plan), row_bytes, "the MTTKRP result"));
+  AMPED_TRY(amped_large_calloc(&ctx->output, amped_plan_output_rows(plan), row_bytes, ctx->threads,
+                               "the MTTKRP result"));
   AMPED_TRY(
       amped_alloc(&ctx->fixup, most_runs(plan) * plan->ld, sizeof(double), "the fix-up buffer"));
   return amped_alloc(&ctx->dense, (uint64_t)ctx->threads * ctx->dense_elements, sizeof(double),
@@ -175,12 +145,12 @@ static void cpu_close(amped_context *ctx) {
     return;
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_cpu_copy_free(&ctx->copies[m]);
-    amped_free(ctx->factors[m].block);
+    amped_large_free(ctx->factors[m]);
   }
   amped_pile_cpu_free(&ctx->pile);
   amped_free(ctx->dictionary);
   amped_free(ctx->codebook);
-  amped_free(ctx->output.block);
+  amped_large_free(ctx->output);
   amped_free(ctx->fixup);
   amped_free(ctx->dense);
   amped_free(ctx);
@@ -215,43 +185,43 @@ static amped_status cpu_loaded(amped_context *ctx, int mode) {
 }
 
 /* Rows of a padded matrix to and from count x ncomps doubles. */
-static void rows_to_double(const amped_plan *plan, const aligned *from, uint64_t first,
-                           uint64_t count, double *rows) {
+static void rows_to_double(const amped_plan *plan, const void *from, uint64_t first, uint64_t count,
+                           double *rows) {
   uint64_t n = (uint64_t)plan->ncomps;
   for (uint64_t i = 0; i < count; i++) {
     double *to = rows + i * n;
     uint64_t at = (first + i) * plan->ld;
     if (plan->value_type == AMPED_F64)
-      memcpy(to, (const double *)from->rows + at, n * sizeof *to);
+      memcpy(to, (const double *)from + at, n * sizeof *to);
     else
       for (uint64_t c = 0; c < n; c++)
-        to[c] = (double)((const float *)from->rows)[at + c];
+        to[c] = (double)((const float *)from)[at + c];
   }
 }
 
-static void rows_from_double(const amped_plan *plan, const aligned *to, uint64_t first,
-                             uint64_t count, const double *rows) {
+static void rows_from_double(const amped_plan *plan, void *to, uint64_t first, uint64_t count,
+                             const double *rows) {
   uint64_t n = (uint64_t)plan->ncomps;
   for (uint64_t i = 0; i < count; i++) {
     const double *from = rows + i * n;
     uint64_t at = (first + i) * plan->ld;
     if (plan->value_type == AMPED_F64)
-      memcpy((double *)to->rows + at, from, n * sizeof *from);
+      memcpy((double *)to + at, from, n * sizeof *from);
     else
       for (uint64_t c = 0; c < n; c++)
-        ((float *)to->rows)[at + c] = (float)from[c];
+        ((float *)to)[at + c] = (float)from[c];
   }
 }
 
 static amped_status cpu_put_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
                                  const double *rows) {
-  rows_from_double(ctx->plan, &ctx->factors[mode], position, count, rows);
+  rows_from_double(ctx->plan, ctx->factors[mode], position, count, rows);
   return AMPED_OK;
 }
 
 static amped_status cpu_get_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
                                  double *rows) {
-  rows_to_double(ctx->plan, &ctx->factors[mode], position, count, rows);
+  rows_to_double(ctx->plan, ctx->factors[mode], position, count, rows);
   return AMPED_OK;
 }
 
@@ -263,14 +233,14 @@ static amped_status cpu_mttkrp(amped_context *ctx, int mode, amped_mttkrp_times 
   for (int a = 0; a < plan->order; a++)
     if (a != mode) {
       uint64_t bytes = amped_plan_factor_rows(plan, a) * plan->ld * plan->value_type;
-      m.fetch[input] = bytes > CACHED_BYTES;
-      m.factors[input++] = ctx->factors[a].rows;
+      m.fetch[input] = bytes > AMPED_CACHED_BYTES;
+      m.factors[input++] = ctx->factors[a];
     }
   m.dictionary = ctx->codebook;
   m.rows = plan->modes[mode].output_rows;
   m.ld = plan->ld;
   m.fixup = ctx->fixup;
-  m.out = ctx->output.rows;
+  m.out = ctx->output;
   amped_mttkrp_cpu(&m, ctx->threads);
   times->copy_sec = 0.0;
   times->compute_sec = amped_time() - began;
@@ -281,7 +251,7 @@ static amped_status cpu_mttkrp(amped_context *ctx, int mode, amped_mttkrp_times 
 static amped_status cpu_get_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
                                    double *rows) {
   (void)mode;
-  rows_to_double(ctx->plan, &ctx->output, row, count, rows);
+  rows_to_double(ctx->plan, ctx->output, row, count, rows);
   return AMPED_OK;
 }
 
@@ -321,10 +291,10 @@ static amped_status cpu_solve(amped_context *ctx, int mode, const double *p) {
     rows_of_thread(ctx, mode, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, &ctx->output, i, count, in);
+      rows_to_double(plan, ctx->output, i, count, in);
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, p, n,
                   0.0, out, n);
-      rows_from_double(plan, &ctx->factors[mode], own_position(plan, mode) + i, count, out);
+      rows_from_double(plan, ctx->factors[mode], own_position(plan, mode) + i, count, out);
     }
   }
   return AMPED_OK;
@@ -343,7 +313,7 @@ static amped_status cpu_gram(amped_context *ctx, int mode, double *gram) {
     rows_of_thread(ctx, mode, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, &ctx->factors[mode], own_position(plan, mode) + i, count, rows);
+      rows_to_double(plan, ctx->factors[mode], own_position(plan, mode) + i, count, rows);
       cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, plan->ncomps, (int)count, 1.0, rows,
                   plan->ncomps, 1.0, sum, plan->ncomps);
     }
@@ -374,8 +344,8 @@ static amped_status cpu_inner(amped_context *ctx, int mode, double *inner) {
     rows_of_thread(ctx, mode, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, &ctx->output, i, count, a);
-      rows_to_double(plan, &ctx->factors[mode], own_position(plan, mode) + i, count, b);
+      rows_to_double(plan, ctx->output, i, count, a);
+      rows_to_double(plan, ctx->factors[mode], own_position(plan, mode) + i, count, b);
       sum += cblas_ddot((int)(count * n), a, 1, b, 1);
     }
     a[0] = sum;
@@ -398,18 +368,18 @@ static amped_status cpu_scale(amped_context *ctx, int mode, const double *scale)
     rows_of_thread(ctx, mode, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, &ctx->factors[mode], begin + i, count, rows);
+      rows_to_double(plan, ctx->factors[mode], begin + i, count, rows);
       for (uint64_t k = 0; k < count; k++)
         for (uint64_t c = 0; c < n; c++)
           rows[k * n + c] *= scale[c];
-      rows_from_double(plan, &ctx->factors[mode], begin + i, count, rows);
+      rows_from_double(plan, ctx->factors[mode], begin + i, count, rows);
     }
   }
   return AMPED_OK;
 }
 
 static void *cpu_factor(amped_context *ctx, int mode) {
-  return ctx->factors[mode].rows;
+  return ctx->factors[mode];
 }
 
 static amped_status cpu_host_alloc(amped_context *ctx, uint64_t bytes, void **out) {
@@ -434,7 +404,11 @@ static amped_status cpu_load_synthetic(amped_context *ctx, const amped_synthetic
 }
 
 static amped_status cpu_gather_rate(amped_context *ctx, uint64_t rows, double *rows_per_sec) {
-  return amped_synthetic_cpu_gather(ctx->plan, rows, rows_per_sec);
+  return amped_gather_cpu(ctx->plan, rows, ctx->threads, rows_per_sec);
+}
+
+static amped_status cpu_read_rate(amped_context *ctx, double *bytes_per_sec) {
+  return amped_read_cpu(ctx->threads, bytes_per_sec);
 }
 
 const amped_backend amped_backend_cpu = {
@@ -467,6 +441,7 @@ const amped_backend amped_backend_cpu = {
     .count_synthetic = cpu_count_synthetic,
     .load_synthetic = cpu_load_synthetic,
     .gather_rate = cpu_gather_rate,
+    .read_rate = cpu_read_rate,
     .host_alloc = cpu_host_alloc,
     .host_free = cpu_host_free,
 };

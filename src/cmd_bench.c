@@ -66,8 +66,9 @@ typedef struct result {
   amped_spread copy, compute, exchange, wall;
   double gnnz_per_sec;
   double gathered_gb_per_sec;
-  double bytes_per_nonzero; /* of the packed copy */
+  double bytes_per_nonzero; /* as the kernel reads them */
   double ceiling_sec;       /* of the rank that needs most; 0: not known */
+  double moved_sec;         /* likewise: reading or writing in order all that the kernel names */
   uint64_t exchange_bytes;  /* that every rank receives */
   double exchange_gb_per_sec;
   double streamed_bytes; /* of the copies that are not resident */
@@ -119,17 +120,43 @@ static double ceiling_of(const amped_plan *plan, int mode, const ceiling *ceilin
   return seconds;
 }
 
+/* Collective: bytes that the slowest rank's device reads in a second, 0 where not known. */
+static amped_status measure_read_rate(amped_run_state *run, double *rate) {
+  AMPED_MPI(&run->comm, MPI_Barrier(run->comm.mpi));
+  amped_status status = run->backend->read_rate(run->ctx, rate);
+  AMPED_TRY(amped_comm_agree(&run->comm, status));
+  *rate = amped_comm_spread(&run->comm, *rate).min;
+  return AMPED_OK;
+}
+
+/* Bytes of this rank's nonzeros of mode, in the form that the kernel reads. */
+static uint64_t copy_bytes(const amped_plan *plan, const amped_options *o, int mode) {
+  return o->kernel == AMPED_KERNEL_PUBLISHED
+             ? plan->modes[mode].rank_nnz[plan->rank] * amped_plan_nonzero_bytes(plan)
+             : amped_plan_copy_bytes(plan, mode);
+}
+
+/* Bytes that a pass over mode names on this rank, in caches or not: nonzeros, factor rows and
+ * result. */
+static double moved_bytes(const amped_plan *plan, const amped_options *o, int mode) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  double row_bytes = (double)(plan->ld * plan->value_type);
+  double rows = (double)m->rank_nnz[plan->rank] * (plan->order - 1) + (double)m->block_rows;
+  return (double)copy_bytes(plan, o, mode) + rows * row_bytes;
+}
+
 static double per(double a, double b) {
   return b > 0.0 ? a / b : 0.0;
 }
 
 /* Collective. */
 static result result_of(amped_run_state *run, const amped_options *o, const sample *samples,
-                        int mode, double ceiling_sec, double *scratch, sample *ranks) {
+                        int mode, double ceiling_sec, double read_rate, double *scratch,
+                        sample *ranks) {
   const amped_plan *plan = &run->plan;
   static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
                                   offsetof(sample, exchange), offsetof(sample, wall)};
-  uint64_t bytes = amped_plan_copy_bytes(plan, mode);
+  uint64_t bytes = copy_bytes(plan, o, mode);
   uint64_t streamed = run->required.streamed_bytes[mode];
   double row_bytes = (double)(plan->ld * plan->value_type);
   double mine[FIELDS];
@@ -157,6 +184,7 @@ static result result_of(amped_run_state *run, const amped_options *o, const samp
   r.exchange_gb_per_sec = per((double)r.exchange_bytes * 1e-9, r.exchange.min);
   r.streamed_bytes = (double)streamed;
   r.ranks = ranks;
+  r.moved_sec = amped_comm_spread(&run->comm, per(moved_bytes(plan, o, mode), read_rate)).max;
   return r;
 }
 
@@ -202,20 +230,25 @@ static void say_exchange(const amped_run_state *run, const result *results) {
 }
 
 static void say_rates(const amped_run_state *run, const result *results, const ceiling *ceilings,
-                      int count) {
-  char text[32];
-  amped_say("mode    Gnnz/s  gathered GB/s  bytes/nnz  ceiling ms  of the gather ceiling");
+                      int count, double read_rate) {
+  char text[2][32];
+  amped_say("mode    Gnnz/s  gathered GB/s  bytes/nnz  ceiling ms  of the gather ceiling"
+            "  of memory bandwidth");
   for (int m = 0; m < run->plan.order; m++) {
     const result *r = &results[m];
-    amped_say("%4d  %8.3f  %13.1f  %9.2f  %10.3f  %21s", m, r->gnnz_per_sec, r->gathered_gb_per_sec,
-              r->bytes_per_nonzero, 1e3 * r->ceiling_sec,
-              percent(text, sizeof text, r->ceiling_sec, r->compute.max));
+    amped_say("%4d  %8.3f  %13.1f  %9.2f  %10.3f  %21s  %19s", m, r->gnnz_per_sec,
+              r->gathered_gb_per_sec, r->bytes_per_nonzero, 1e3 * r->ceiling_sec,
+              percent(text[0], sizeof text[0], r->ceiling_sec, r->compute.max),
+              percent(text[1], sizeof text[1], r->moved_sec, r->compute.max));
   }
   for (int i = 0; i < count; i++)
     if (ceilings[i].rows_per_sec > 0.0)
       amped_say("gather ceiling: %.3f Grow/s from a table of %" PRIu64 " rows of %" PRIu64 " bytes",
                 1e-9 * ceilings[i].rows_per_sec, ceilings[i].rows,
                 run->plan.ld * run->plan.value_type);
+  if (read_rate > 0.0)
+    amped_say("memory bandwidth: %.1f GB/s read in order%s; caches can beat it", 1e-9 * read_rate,
+              run->comm.nranks > 1 ? " on the slowest rank" : "");
 }
 
 /* The multiplications and additions of MTTKRP, one mode: order of them a nonzero and component. */
@@ -240,16 +273,17 @@ static json_t *json_modes(const amped_run_state *run, const result *results) {
     bool known = r->ceiling_sec > 0.0 && r->compute.max > 0.0;
     (void)json_array_append_new(
         modes,
-        json_pack("{s:i, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o}", "mode",
-                  m, "ranks", json_ranks(run, r), "exchange_bytes", (json_int_t)r->exchange_bytes,
-                  "exchange_gb_per_second", r->exchange_gb_per_sec, "host_to_device_bytes",
-                  r->streamed_bytes, "host_to_device_ms", json_spread(r->copy), "compute_ms",
-                  json_spread(r->compute), "exchange_ms", json_spread(r->exchange), "all_ms",
-                  json_spread(r->wall), "gnnz_per_second", r->gnnz_per_sec,
-                  "gathered_gb_per_second", r->gathered_gb_per_sec, "bytes_per_nonzero",
-                  r->bytes_per_nonzero, "ceiling_ms", json_known(known, 1e3 * r->ceiling_sec),
-                  "ceiling_percent",
-                  json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max))));
+        json_pack(
+            "{s:i, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}", "mode",
+            m, "ranks", json_ranks(run, r), "exchange_bytes", (json_int_t)r->exchange_bytes,
+            "exchange_gb_per_second", r->exchange_gb_per_sec, "host_to_device_bytes",
+            r->streamed_bytes, "host_to_device_ms", json_spread(r->copy), "compute_ms",
+            json_spread(r->compute), "exchange_ms", json_spread(r->exchange), "all_ms",
+            json_spread(r->wall), "gnnz_per_second", r->gnnz_per_sec, "gathered_gb_per_second",
+            r->gathered_gb_per_sec, "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
+            json_known(known, 1e3 * r->ceiling_sec), "ceiling_percent",
+            json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max)), "bandwidth_percent",
+            json_known(r->moved_sec > 0.0, 100.0 * per(r->moved_sec, r->compute.max))));
   }
   return modes;
 }
@@ -265,7 +299,7 @@ static json_t *json_ceilings(const ceiling *ceilings, int count) {
 
 /* Lines and JSON of all modes. */
 static amped_status tell(amped_run_state *run, const amped_options *o, const result *results,
-                         const ceiling *ceilings, int count) {
+                         const ceiling *ceilings, int count, double read_rate) {
   int order = run->plan.order;
   double total = 0.0;
   double compute = 0.0;
@@ -280,7 +314,7 @@ static amped_status tell(amped_run_state *run, const amped_options *o, const res
   }
   bound = known ? bound : 0.0;
   say_times(run, o, results);
-  say_rates(run, results, ceilings, count);
+  say_rates(run, results, ceilings, count, read_rate);
   say_exchange(run, results);
   amped_say("all modes: %.3f ms (compute %.3f), %.3f Gnnz/s, %s of the gather ceiling", 1e3 * total,
             1e3 * compute, per((double)run->plan.nnz * order * 1e-9, total),
@@ -289,14 +323,16 @@ static amped_status tell(amped_run_state *run, const amped_options *o, const res
     return AMPED_OK;
   return amped_json_line(
       run->json,
-      json_pack("{s:s, s:f, s:f, s:f, s:f, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o}", "event",
-                "bench", "flops", order * flops_of(&run->plan), "tables_seconds", run->tables_sec,
-                "plan_seconds", run->plan_sec, "distribute_seconds", run->distribute_sec, "kernel",
+      json_pack("{s:s, s:f, s:f, s:f, s:f, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o, s:o}",
+                "event", "bench", "flops", order * flops_of(&run->plan), "tables_seconds",
+                run->tables_sec, "plan_seconds", run->plan_sec, "distribute_seconds",
+                run->distribute_sec, "kernel",
                 o->kernel == AMPED_KERNEL_SORTED ? "sorted" : "published", "shape", o->shape,
                 "passes", o->repeat, "nnz", (json_int_t)run->plan.nnz, "all_modes_ms", 1e3 * total,
                 "all_modes_compute_ms", 1e3 * compute, "all_modes_ceiling_percent",
                 json_known(known, 100.0 * per(bound, compute)), "ceilings",
-                json_ceilings(ceilings, count), "modes", json_modes(run, results)));
+                json_ceilings(ceilings, count), "read_bytes_per_second",
+                json_known(read_rate > 0.0, read_rate), "modes", json_modes(run, results)));
 }
 
 /* Collective: medians over passes, spread over ranks. */
@@ -304,6 +340,7 @@ static amped_status conclude(amped_run_state *run, const amped_options *o, const
                              double *scratch) {
   ceiling ceilings[AMPED_MAX_ORDER];
   result results[AMPED_MAX_ORDER];
+  double read_rate = 0.0;
   int count = 0;
   sample *ranks = NULL;
   uint64_t nranks = (uint64_t)run->comm.nranks;
@@ -312,12 +349,14 @@ static amped_status conclude(amped_run_state *run, const amped_options *o, const
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
   status = measure_ceilings(run, ceilings, &count);
+  if (status == AMPED_OK)
+    status = measure_read_rate(run, &read_rate);
   amped_trace_end();
   if (status == AMPED_OK) {
     for (int m = 0; m < run->plan.order; m++)
       results[m] = result_of(run, o, samples, m, ceiling_of(&run->plan, m, ceilings, count),
-                             scratch, ranks + (uint64_t)m * nranks);
-    status = amped_comm_agree(&run->comm, tell(run, o, results, ceilings, count));
+                             read_rate, scratch, ranks + (uint64_t)m * nranks);
+    status = amped_comm_agree(&run->comm, tell(run, o, results, ceilings, count, read_rate));
   }
   amped_free(ranks);
   return status;

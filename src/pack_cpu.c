@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "mem.h"
+#include "large.h"
 
 /* Nonzeros begin and end on bounds of this where threads share a piece: a word of row bits. */
 #define WORD 32
@@ -21,23 +21,23 @@ amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan,
   copy->index_type = plan->index_type;
   copy->nnz = nnz;
   for (int i = 0; i < p->planes; i++)
-    AMPED_TRY(amped_alloc(&copy->planes[i], nnz, p->plane_bytes[i], what));
+    AMPED_TRY(amped_large_alloc(&copy->planes[i], nnz, p->plane_bytes[i], what));
   if (!p->coded)
-    AMPED_TRY(amped_alloc(&copy->values, nnz, plan->value_type, what));
-  AMPED_TRY(
-      amped_alloc(&copy->row_bits, amped_packing_bit_words(nnz), sizeof *copy->row_bits, what));
-  AMPED_TRY(
-      amped_alloc(&copy->row_list, amped_packing_list_rows(nnz, rows), plan->index_type, what));
-  return amped_alloc(&copy->row_table, amped_packing_runs(p, nnz), plan->index_type, what);
+    AMPED_TRY(amped_large_alloc(&copy->values, nnz, plan->value_type, what));
+  AMPED_TRY(amped_large_alloc(&copy->row_bits, amped_packing_bit_words(nnz), sizeof *copy->row_bits,
+                              what));
+  AMPED_TRY(amped_large_alloc(&copy->row_list, amped_packing_list_rows(nnz, rows), plan->index_type,
+                              what));
+  return amped_large_alloc(&copy->row_table, amped_packing_runs(p, nnz), plan->index_type, what);
 }
 
 void amped_cpu_copy_free(amped_cpu_copy *copy) {
   for (int i = 0; i < AMPED_MAX_PLANES; i++)
-    amped_free(copy->planes[i]);
-  amped_free(copy->values);
-  amped_free(copy->row_bits);
-  amped_free(copy->row_list);
-  amped_free(copy->row_table);
+    amped_large_free(copy->planes[i]);
+  amped_large_free(copy->values);
+  amped_large_free(copy->row_bits);
+  amped_large_free(copy->row_list);
+  amped_large_free(copy->row_table);
   memset(copy, 0, sizeof *copy);
 }
 

@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 
+/* A table above so many bytes does not stay in a core's own caches. */
+#define AMPED_CACHED_BYTES (UINT64_C(256) << 10)
+
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
 #define AMPED_PROCESSORS(X) X(avx512) X(avx2) X(any)
 #else

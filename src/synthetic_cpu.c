@@ -5,15 +5,6 @@
 
 #include "mem.h"
 #include "order_cpu.h"
-#include "timer.h"
-
-/* Bytes gathered in one timing, and the timings of which the best counts. */
-#define GATHER_BYTES (UINT64_C(1) << 29)
-#define GATHER_REPEATS 3
-
-/* Rows in flight; 64-bit words of a cache line. */
-#define GATHER_AHEAD 16
-#define LINE_WORDS 8
 
 /* --- count -------------------------------------------------------------------------------------*/
 
@@ -119,85 +110,4 @@ amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan
 
 uint64_t amped_synthetic_cpu_bytes(const amped_plan *plan) {
   return amped_order_cpu_bytes(plan, 1, false);
-}
-
-/* --- gather ------------------------------------------------------------------------------------*/
-
-static const uint64_t *random_row(const uint64_t *table, uint64_t rows, uint64_t words,
-                                  uint64_t k) {
-  return table + ((amped_mix64(k) >> 32) * rows >> 32) * words;
-}
-
-static void prefetch_row(const uint64_t *row, uint64_t words) {
-  for (uint64_t c = 0; c < words; c += LINE_WORDS)
-    __builtin_prefetch(row + c);
-}
-
-/* Rows are asked for well before they are read, and read as integers, which add up without waiting
- * for each other as doubles would. */
-static uint64_t gather_some(const uint64_t *table, uint64_t rows, uint64_t words, uint64_t first,
-                            uint64_t count) {
-  const uint64_t *ahead[GATHER_AHEAD];
-  uint64_t sum[4] = {0, 0, 0, 0};
-  for (uint64_t i = 0; i < GATHER_AHEAD; i++)
-    ahead[i] = random_row(table, rows, words, first + i);
-  for (uint64_t k = 0; k < count; k++) {
-    const uint64_t *row = ahead[k % GATHER_AHEAD];
-    const uint64_t *next = random_row(table, rows, words, first + k + GATHER_AHEAD);
-    uint64_t c = 0;
-    ahead[k % GATHER_AHEAD] = next;
-    prefetch_row(next, words);
-    for (; c + 4 <= words; c += 4)
-      for (uint64_t i = 0; i < 4; i++)
-        sum[i] += row[c + i];
-    for (; c < words; c++)
-      sum[c % 4] += row[c];
-  }
-  return sum[0] + sum[1] + sum[2] + sum[3];
-}
-
-/* Gather `count` rows, an equal part on every thread. */
-static uint64_t gather_all(const uint64_t *table, uint64_t rows, uint64_t words, uint64_t count) {
-  uint64_t sum = 0;
-#pragma omp parallel reduction(+ : sum)
-  {
-    uint64_t each = count / (uint64_t)omp_get_num_threads();
-    sum += gather_some(table, rows, words, each * (uint64_t)omp_get_thread_num(), each);
-  }
-  return sum;
-}
-
-/* First touched by the threads that will gather. */
-static void fill_table(uint64_t *table, uint64_t words) {
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < words; i++)
-    table[i] = 1;
-}
-
-amped_status amped_synthetic_cpu_gather(const amped_plan *plan, uint64_t rows,
-                                        double *rows_per_sec) {
-  uint64_t row_bytes = plan->ld * plan->value_type;
-  uint64_t bytes = 0;
-  uint64_t available = amped_mem_available();
-  double best = 0.0;
-  uint64_t *table = NULL;
-  *rows_per_sec = 0.0;
-  /* A row is drawn with 32 random bits. */
-  if (rows == 0 || rows > AMPED_SYNTHETIC_MAX_DIM || !amped_mul(rows, row_bytes, &bytes) ||
-      (available > 0 && bytes > available / 2))
-    return AMPED_OK;
-  AMPED_TRY(amped_alloc(&table, bytes, 1, "a table to gather from"));
-  fill_table(table, bytes / sizeof *table);
-  uint64_t threads = (uint64_t)omp_get_max_threads();
-  uint64_t count = amped_ceil_div(GATHER_BYTES / row_bytes + 1, threads) * threads;
-  for (int i = 0; i < GATHER_REPEATS; i++) {
-    double began = amped_time();
-    uint64_t sum = gather_all(table, rows, row_bytes / sizeof *table, count);
-    double rate = (double)count / (amped_time() - began);
-    if (sum > 0 && rate > best)
-      best = rate;
-  }
-  amped_free(table);
-  *rows_per_sec = best;
-  return AMPED_OK;
 }

@@ -1,5 +1,5 @@
-/* Synthetic tensors on CPU cores: struct amped_backend's count_synthetic, load_synthetic and
- * gather_rate. Twin of ../cuda/synthetic_cuda.h and ../cuda/gather_cuda.h. */
+/* Synthetic tensors on CPU cores: struct amped_backend's count_synthetic and
+ * load_synthetic. Twin of ../cuda/synthetic_cuda.h. */
 #ifndef AMPED_SYNTHETIC_CPU_H
 #define AMPED_SYNTHETIC_CPU_H
 
@@ -17,8 +17,5 @@ amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan
 
 /* Host memory that load takes at most on the plan's rank. */
 uint64_t amped_synthetic_cpu_bytes(const amped_plan *plan);
-
-amped_status amped_synthetic_cpu_gather(const amped_plan *plan, uint64_t rows,
-                                        double *rows_per_sec);
 
 #endif

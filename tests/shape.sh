@@ -35,8 +35,18 @@ if awk -v r="$(field bytes_per_nonzero r.json)" -v c="$(field bytes_per_nonzero 
 # A file's bench tells the same.
 expect 0 "of the gather ceiling" on 2 bench good.h5 --rank=8 --repeat=1 --json=f.json
 for name in gnnz_per_second gathered_gb_per_second bytes_per_nonzero ceiling_percent \
-  rows_per_second all_modes_ceiling_percent; do
+  bandwidth_percent read_bytes_per_second rows_per_second all_modes_ceiling_percent; do
   if awk -v x="$(field $name f.json)" 'BEGIN { exit !(x > 0) }'; then pass; else fail "no $name"; fi
 done
+
+# The published kernel reads plain nonzeros: row, two inputs and value, 4 bytes each.
+if test "$backend" = cuda; then
+  expect 0 "" on 1 bench good.h5 --rank=8 --repeat=1 --kernel=published --json=p.json
+  if awk -v x="$(field bytes_per_nonzero p.json)" 'BEGIN { exit !(x == 16) }'; then pass; else
+    fail "published: $(field bytes_per_nonzero p.json) bytes a nonzero, not 16"
+  fi
+else
+  expect 2 "GPUs only" on 1 bench good.h5 --kernel=published
+fi
 
 finish
