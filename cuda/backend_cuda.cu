@@ -17,7 +17,7 @@ extern const amped_backend amped_backend_cuda;
 struct amped_context {
   amped_backend_options options;
   amped_device_cuda device;
-  cudaStream_t stream; /* all work but the transfers of streamed pieces */
+  cudaStream_t stream;                /* all work but the transfers of streamed pieces */
   cudaStream_t stream_in, stream_out; /* staged rows */
   amped_dense_cuda dense;
   const amped_plan *plan;

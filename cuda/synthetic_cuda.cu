@@ -1,4 +1,5 @@
-/* order_cuda.cuh orders piles in the same way; the two become one when it has been measured on a GPU.
+/* order_cuda.cuh orders piles in the same way; the two become one when it has been measured on a
+ * GPU.
  *
  * A share is made piece by piece: the nonzeros whose keys lie in one range. For each piece all
  * counters are looked at again (a few nanoseconds a thousand of them), those in the range are kept,

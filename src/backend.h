@@ -34,8 +34,8 @@ typedef struct amped_backend_options {
   amped_residency residency;
   uint64_t device_memory; /* bytes of device memory to use at most, 0: what is free */
   amped_kernel kernel;
-  bool deterministic; /* take a fixed share of the device's memory, whatever is free: what stays on
-                         the device, and so the order of sums, is the same in every run */
+  bool deterministic;  /* take a fixed share of the device's memory, whatever is free: what stays on
+                          the device, and so the order of sums, is the same in every run */
   uint64_t tile_bytes; /* of an input factor that a resident copy is ordered by (cuda only): 0 as a
                           cost model says, UINT64_MAX never */
 } amped_backend_options;

@@ -25,8 +25,8 @@ struct amped_context {
   char description[128];
   amped_cpu_copy copies[AMPED_MAX_ORDER];
   amped_pile_cpu pile; /* of the copy that is collected */
-  double *dictionary; /* plan->dictionary, rounded to plan->value_type */
-  void *codebook;     /* the same in plan->value_type */
+  double *dictionary;  /* plan->dictionary, rounded to plan->value_type */
+  void *codebook;      /* the same in plan->value_type */
   void *factors[AMPED_MAX_ORDER];
   void *output;
   double *fixup;

@@ -147,8 +147,7 @@ static void budget_is_used(const amped_layout_cuda *l, int order, uint64_t budge
 static void budgets_of(made_up *u, bool plain) {
   amped_layout_cuda l;
   int streamed = 0;
-  check_ok(make_layout(&l, &u->plan, plain, AMPED_RESIDENCY_RESIDENT, UINT64_MAX,
-                                  OTHER_BYTES));
+  check_ok(make_layout(&l, &u->plan, plain, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
   layout_is_sound(&l, &u->plan);
   uint64_t all = l.device_bytes;
   ck_assert_uint_eq(l.host_bytes, 0);
@@ -156,8 +155,7 @@ static void budgets_of(made_up *u, bool plain) {
     uint64_t budget = i == 23 ? all - 1 : all / 24 * i + amped_random_u64(all, i, 0) % 5000;
     if (budget >= all)
       continue;
-    if (make_layout(&l, &u->plan, plain, AMPED_RESIDENCY_AUTO, budget, OTHER_BYTES) !=
-        AMPED_OK) {
+    if (make_layout(&l, &u->plan, plain, AMPED_RESIDENCY_AUTO, budget, OTHER_BYTES) != AMPED_OK) {
       amped_status_clear();
       continue;
     }
@@ -168,8 +166,7 @@ static void budgets_of(made_up *u, bool plain) {
   }
   ck_assert_int_gt(streamed, 10);
   for (uint64_t more = 0; more < 2; more++) {
-    check_ok(
-        make_layout(&l, &u->plan, plain, AMPED_RESIDENCY_AUTO, all + more, OTHER_BYTES));
+    check_ok(make_layout(&l, &u->plan, plain, AMPED_RESIDENCY_AUTO, all + more, OTHER_BYTES));
     ck_assert_uint_eq(l.device_bytes, all);
     ck_assert_uint_eq(l.host_bytes, 0);
   }
@@ -190,15 +187,15 @@ START_TEST(stream_keeps_nothing) {
     amped_layout_cuda l;
     made_up u;
     make_up(&u, trial, trial % 2 == 0 ? 50000 : UINT64_C(5000000000));
-    check_ok(make_layout(&l, &u.plan, trial % 3 == 0, AMPED_RESIDENCY_STREAM,
-                                    UINT64_C(1) << 50, OTHER_BYTES));
+    check_ok(make_layout(&l, &u.plan, trial % 3 == 0, AMPED_RESIDENCY_STREAM, UINT64_C(1) << 50,
+                         OTHER_BYTES));
     for (int m = 0; m < u.plan.order; m++)
       ck_assert_uint_eq(l.resident[m], 0);
     layout_is_sound(&l, &u.plan);
     uint64_t least = l.device_bytes - 2 * l.piece_bytes;
-    check_fails(AMPED_FAILED, "--device-memory",
-                make_layout(&l, &u.plan, trial % 3 == 0, AMPED_RESIDENCY_STREAM, least,
-                                       OTHER_BYTES));
+    check_fails(
+        AMPED_FAILED, "--device-memory",
+        make_layout(&l, &u.plan, trial % 3 == 0, AMPED_RESIDENCY_STREAM, least, OTHER_BYTES));
   }
 }
 
@@ -214,39 +211,34 @@ START_TEST(every_fraction_can_be_had) {
     u.nnz[m] = 0;
     u.plan.modes[m].packing = u.plan.modes[0].packing;
   }
-  check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX,
-                                  OTHER_BYTES));
+  check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
   uint64_t run = run_bytes(&l, 0);
   uint64_t base = l.device_bytes - l.device[0].bytes;
   for (uint64_t runs = 8; runs < 40; runs++) {
-    check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + runs * run,
-                                    OTHER_BYTES));
+    check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + runs * run, OTHER_BYTES));
     ck_assert_uint_eq(l.resident[0], (runs - 8) * AMPED_LONG_RUN);
     layout_is_sound(&l, &u.plan);
     seen++;
   }
   ck_assert_uint_eq(seen, 32);
-  check_fails(AMPED_FAILED, "--rank",
-              make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + 8 * run - 1,
-                                     OTHER_BYTES));
+  check_fails(
+      AMPED_FAILED, "--rank",
+      make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + 8 * run - 1, OTHER_BYTES));
 }
 
 START_TEST(what_does_not_fit_is_refused_with_a_remedy) {
   amped_layout_cuda l;
   made_up u;
   make_up(&u, 1, 100000);
-  check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX,
-                                  OTHER_BYTES));
-  check_fails(AMPED_FAILED, "--residency=auto",
-              make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT,
-                                     l.device_bytes - 1, OTHER_BYTES));
+  check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
   check_fails(
-      AMPED_FAILED, "--rank",
-      make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, OTHER_BYTES, OTHER_BYTES));
+      AMPED_FAILED, "--residency=auto",
+      make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, l.device_bytes - 1, OTHER_BYTES));
+  check_fails(AMPED_FAILED, "--rank",
+              make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, OTHER_BYTES, OTHER_BYTES));
   u.nnz[0] = UINT64_MAX / 2;
-  check_fails(
-      AMPED_FAILED, "use more processes",
-      make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, UINT64_MAX, OTHER_BYTES));
+  check_fails(AMPED_FAILED, "use more processes",
+              make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, UINT64_MAX, OTHER_BYTES));
 }
 
 TESTING_MAIN("layout", auto_fills_every_budget, stream_keeps_nothing, every_fraction_can_be_had,
