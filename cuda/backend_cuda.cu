@@ -124,6 +124,7 @@ static amped_status require(const amped_context *ctx, const amped_plan *plan,
   for (int m = 0; m < plan->order; m++) {
     out->copy_bytes[m] = layout.copies[m].bytes + layout.index_bytes[m];
     out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, m);
+    out->tiles[m] = layout.tiles[m].count;
   }
   /* The ranks of a node ask at the same time, for about the same. */
   uint64_t available = amped_mem_available();

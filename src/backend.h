@@ -70,6 +70,7 @@ typedef struct amped_requirement {
   uint64_t host_bytes;                      /* pinned where the backend has a device */
   uint64_t copy_bytes[AMPED_MAX_ORDER];     /* of these, mode's copy, wherever it lies */
   uint64_t streamed_bytes[AMPED_MAX_ORDER]; /* of a copy, what every MTTKRP transfers again */
+  uint64_t tiles[AMPED_MAX_ORDER]; /* of an input that a copy is ordered by first; 0 or 1: none */
 } amped_requirement;
 /* One copy between a factor, from byte `offset`, and host memory. */
 typedef struct amped_stage_copy {

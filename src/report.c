@@ -100,18 +100,21 @@ static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need 
   return most;
 }
 
-/* "resident", or "62.1 % on the device, 1.2 GiB streamed a sweep". */
+/* "resident", "resident, in 15 tiles", or "62.1 % on the device, 1.2 GiB streamed a sweep". */
 static const char *describe_place(char *buffer, size_t size, const amped_plan *plan, int mode,
                                   const rank_need *needs) {
   char bytes[32];
   double resident = 1.0;
   uint64_t streamed = most_streamed(plan, mode, needs, &resident);
   bool many = plan->nranks > 1;
-  if (streamed == 0)
+  if (streamed == 0 && needs[0].required.tiles[mode] > 1)
+    (void)snprintf(buffer, size, "resident, in %" PRIu64 " tiles", needs[0].required.tiles[mode]);
+  else if (streamed == 0)
     return "resident";
-  (void)snprintf(buffer, size, "%s%.1f %% on the device, %s%s streamed a sweep",
-                 many ? "at least " : "", floor(1e3 * resident) / 10.0, many ? "at most " : "",
-                 amped_format_bytes(bytes, streamed));
+  else
+    (void)snprintf(buffer, size, "%s%.1f %% on the device, %s%s streamed a sweep",
+                   many ? "at least " : "", floor(1e3 * resident) / 10.0, many ? "at most " : "",
+                   amped_format_bytes(bytes, streamed));
   return buffer;
 }
 
