@@ -3,7 +3,7 @@
 
 set -u
 amped=${AMPED_MPI:-$PWD/amped_mpi}
-srcdir=${srcdir:-$(dirname "$0")/..}
+srcdir=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd) || exit 99
 data=${AMPED_DATA:-$srcdir/../shared/data}
 backend=${AMPED_TEST_BACKEND:-cpu}
 mpirun=${MPIRUN:-mpirun}
