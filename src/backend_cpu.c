@@ -258,7 +258,7 @@ static amped_status cpu_get_output(amped_context *ctx, int mode, uint64_t row, u
 static amped_status cpu_put_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
                                    const double *rows) {
   (void)mode;
-  rows_from_double(ctx->plan, &ctx->output, row, count, rows);
+  rows_from_double(ctx->plan, ctx->output, row, count, rows);
   return AMPED_OK;
 }
 
