@@ -43,7 +43,7 @@ static void say_match(const amped_options *o, const amped_ktensor *a, const ampe
   amped_say("B: %s, %d components, %s", o->args[1], b->ncomps,
             amped_describe_dims(dims, b->order, b->dims));
   for (int m = 0; m < a->order; m++)
-    at += snprintf(line + at, sizeof line - (size_t)at, "  mode %2d", m);
+    at += snprintf(line + at, sizeof line - (size_t)at, "   mode %d", m);
   amped_say("%s", line);
   for (int i = 0; i < match->count; i++) {
     const amped_match_pair *p = &match->pairs[i];

@@ -114,7 +114,7 @@ static void write_script(amped_figure *f) {
           "plot data index 'sweeps' using 1:2 with linespoints pointtype 7 pointsize 0.4\n"
           "set title 'fit over time'\nset xlabel 's'\n"
           "plot data index 'sweeps' using 3:2 with linespoints pointtype 7 pointsize 0.4\n"
-          "set title 'time of a sweep, s (mean over ranks)'\nset xlabel 'sweep'\n"
+          "set title 'time of a sweep, s'\nset xlabel 'sweep'\n"
           "set key outside right top width -2\nset yrange [0:*]\nset boxwidth 0.9\n"
           "plot data index 'sweeps' using 1:4 with boxes title 'rest', \\\n"
           "  '' index 'sweeps' using 1:($6+$8+$9) with boxes title 'exchange', \\\n"
