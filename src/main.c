@@ -55,6 +55,22 @@ const amped_command amped_commands[] = {
      "Example: amped_mpi info ratings.h5 --verify\n", amped_cmd_info},
     {"top", "RESULT", 1, 1, false, "leading labels of every component of a result", "top",
      "Example: amped_mpi top ratings.cpd.h5 -n 5\n", amped_cmd_top},
+    {"compare", "A B", 2, 2, false, "how well the components of two results match", "",
+     "A and B are results of tensors of one shape; their numbers of components may differ.\n"
+     "The factor match score (1: the same model) is the mean over pairs of components of\n"
+     "the product of their columns' absolute cosines, times 1 - |difference| / larger of\n"
+     "their weights, as Tensor Toolbox's score. Pairs are taken greedily, the best first.\n"
+     "Components are numbered by descending weight, as top does.\n\n"
+     "Example: amped_mpi compare seed1.cpd.h5 seed2.cpd.h5\n",
+     amped_cmd_compare},
+    {"plot", "RESULT|RUN.json", 1, 1, false, "draw a result, or the course of a run", "output",
+     "RESULT.h5: fit over sweeps, weights, and the factors of the first components, with the\n"
+     "labels of their leading entries. RUN.json (what cpd --json=RUN.json wrote): fit over\n"
+     "sweeps and over time, what the time of a sweep went into, and balance over ranks.\n\n"
+     "-o OUT.svg or OUT.png; OUT.dat and OUT.gp beside it hold the numbers and the script\n"
+     "for gnuplot, which must be installed. gnuplot OUT.gp draws the picture again.\n\n"
+     "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg\n",
+     amped_cmd_plot},
     {"generate", "OUT", 1, 1, false, "make a synthetic tensor",
      "dims nnz skew planted noise shape scale seed threads",
      "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n",

@@ -313,8 +313,8 @@ static const option_row rows[] = {
      set_seed},
     {"precision", 0, "float|double", "float or double", "of values and factors in memory [float]",
      set_precision},
-    {"output", 'o', "FILE", "a file's name", "result file [the input's stem + .cpd.h5]",
-     set_output},
+    {"output", 'o', "FILE", "a file's name",
+     "output file [cpd: the input's stem + .cpd.h5; plot: the same + .svg]", set_output},
     {"nowrite", 0, NULL, "", "write no result file", set_nowrite},
     {"backend", 0, "auto|cuda|cpu", "auto, cuda or cpu",
      "compute on GPUs or CPUs [auto: GPUs where "
@@ -665,10 +665,13 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
     o->args[o->nargs++] = argv[i];
   }
   if (o->nargs < o->command->min_args)
-    return amped_error(
-        AMPED_USAGE, NULL, "%s is missing; usage: amped_mpi %s %s; see amped_mpi --help",
-        o->nargs == 0 && o->command->arguments[0] != 'O' ? "the input file" : "the output file",
-        o->command->name, o->command->arguments);
+    return amped_error(AMPED_USAGE, NULL,
+                       "%s is missing; usage: amped_mpi %s %s; see amped_mpi --help",
+                       (o->nargs == 0 && o->command->arguments[0] != 'O') ||
+                               strstr(o->command->arguments, "OUT") == NULL
+                           ? "the input file"
+                           : "the output file",
+                       o->command->name, o->command->arguments);
   if (o->output != NULL && (o->nowrite || o->plan_only))
     return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --output",
                        o->nowrite ? "--nowrite" : "--plan");

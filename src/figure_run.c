@@ -1,0 +1,142 @@
+#include "figure_run.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "mem.h"
+
+/* One sweep, as event "iteration" tells of it. */
+typedef struct sweep {
+  double number, fit, seconds;
+  double mttkrp_min, mttkrp_mean, mttkrp_max;
+  double solve, exchange;
+} sweep;
+
+typedef struct sweeps {
+  sweep *all;
+  uint64_t count, room;
+} sweeps;
+
+static double number_of(const json_t *object, const char *name) {
+  const json_t *value = json_object_get(object, name);
+  return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static amped_status append(sweeps *s, const char *path, uint64_t line, const json_t *object) {
+  const json_t *mttkrp = json_object_get(object, "mttkrp_seconds");
+  const sweep one = {number_of(object, "sweep"),         number_of(object, "fit"),
+                     number_of(object, "seconds"),       number_of(mttkrp, "min"),
+                     number_of(mttkrp, "mean"),          number_of(mttkrp, "max"),
+                     number_of(object, "solve_seconds"), number_of(object, "exchange_seconds")};
+  if (!isfinite(one.number + one.fit + one.seconds + one.mttkrp_min + one.mttkrp_mean +
+                one.mttkrp_max + one.solve + one.exchange))
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "line %" PRIu64 ": an iteration without its numbers; name a file that "
+                       "amped_mpi cpd --json wrote",
+                       line);
+  if (s->count == s->room) {
+    s->room = s->room > 0 ? 2 * s->room : 64;
+    AMPED_TRY(amped_realloc(&s->all, s->room, sizeof *s->all, "the sweeps"));
+  }
+  s->all[s->count++] = one;
+  return AMPED_OK;
+}
+
+static amped_status take_line(sweeps *s, const char *path, uint64_t line, const char *text) {
+  json_error_t error;
+  json_t *object = json_loads(text, 0, &error);
+  if (object == NULL)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "line %" PRIu64 " is no JSON object; name a file that amped_mpi cpd --json "
+                       "wrote",
+                       line);
+  const char *event = json_string_value(json_object_get(object, "event"));
+  amped_status status = AMPED_OK;
+  if (event != NULL && strcmp(event, "iteration") == 0)
+    status = append(s, path, line, object);
+  json_decref(object);
+  return status;
+}
+
+static amped_status read_lines(FILE *file, const char *path, sweeps *s) {
+  char *text = NULL;
+  size_t room = 0;
+  amped_status status = AMPED_OK;
+  errno = 0;
+  for (uint64_t line = 1; status == AMPED_OK; line++) {
+    ssize_t length = getline(&text, &room, file);
+    if (length < 0 || text[length - 1] != '\n')
+      break;
+    status = take_line(s, path, line, text);
+  }
+  if (status == AMPED_OK && ferror(file) != 0)
+    status = amped_error_errno(AMPED_FAILED, errno, path, "cannot be read; try again");
+  if (status == AMPED_OK && s->count == 0)
+    status = amped_error(AMPED_BAD_INPUT, path,
+                         "tells of no sweep; name a file that amped_mpi cpd --json wrote");
+  free(text);
+  return status;
+}
+
+static amped_status read_run(const char *path, sweeps *s) {
+  AMPED_TRY(amped_file_check_readable(path, NULL));
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be read; check its name");
+  amped_status status = read_lines(file, path, s);
+  (void)fclose(file);
+  return status;
+}
+
+/* Parts of a sweep end where the next begins, so that they can be drawn as areas, one on another.
+ * Means over ranks; what is not MTTKRP, solve nor exchange is the rest. */
+static void write_data(amped_figure *f, const sweeps *s) {
+  double elapsed = 0.0;
+  amped_figure_block(f, "sweeps",
+                     "sweep\tfit\tseconds since the first sweep began\tseconds\tmttkrp min\tmttkrp "
+                     "mean\tmttkrp max\tsolve\texchange");
+  for (uint64_t i = 0; i < s->count; i++) {
+    const sweep *x = &s->all[i];
+    elapsed += x->seconds;
+    fprintf(f->data, "%.0f\t%.9g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\n", x->number, x->fit,
+            elapsed, x->seconds, x->mttkrp_min, x->mttkrp_mean, x->mttkrp_max, x->solve,
+            x->exchange);
+  }
+}
+
+static void write_script(amped_figure *f) {
+  fprintf(f->script,
+          "set title 'fit over sweeps'\nset xlabel 'sweep'\n"
+          "plot data index 'sweeps' using 1:2 with linespoints pointtype 7 pointsize 0.4\n"
+          "set title 'fit over time'\nset xlabel 's'\n"
+          "plot data index 'sweeps' using 3:2 with linespoints pointtype 7 pointsize 0.4\n"
+          "set title 'time of a sweep, s'\nset xlabel 'sweep'\n"
+          "set key outside right top width -2\nset yrange [0:*]\nset boxwidth 0.9\n"
+          "plot data index 'sweeps' using 1:4 with boxes title 'rest', \\\n"
+          "  '' index 'sweeps' using 1:($6+$8+$9) with boxes title 'exchange', \\\n"
+          "  '' index 'sweeps' using 1:($6+$8) with boxes title 'solve', \\\n"
+          "  '' index 'sweeps' using 1:6 with boxes title 'mttkrp'\n"
+          "set title 'mttkrp of a sweep over ranks, s'\n"
+          "plot data index 'sweeps' using 1:7 with lines title 'most', \\\n"
+          "  '' index 'sweeps' using 1:6 with lines title 'mean', \\\n"
+          "  '' index 'sweeps' using 1:5 with lines title 'least'\n");
+}
+
+amped_status amped_figure_run(amped_figure *f, const char *path) {
+  char title[AMPED_FIGURE_TEXT_BYTES];
+  const char *slash = strrchr(path, '/');
+  const char *base = slash != NULL ? slash + 1 : path;
+  sweeps s = {.count = 0};
+  amped_status status = read_run(path, &s);
+  if (status == AMPED_OK) {
+    amped_figure_layout(f, 2, 2, amped_figure_text(title, base, strlen(base)));
+    write_data(f, &s);
+    write_script(f);
+  }
+  amped_free(s.all);
+  return status;
+}
