@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint.h"
+#include "checkpoint_file.h"
 #include "commands.h"
 #include "describe.h"
 #include "file.h"
@@ -49,6 +51,11 @@ static amped_status check_output(const amped_options *o, char **path) {
     return amped_error(AMPED_FAILED, *path,
                        "is an input of this run and would be overwritten; name another file with "
                        "-o");
+  if (o->checkpoint != NULL &&
+      (strcmp(*path, o->checkpoint) == 0 || amped_file_same(*path, o->checkpoint)))
+    return amped_error(AMPED_USAGE, *path,
+                       "is named for the result and for the checkpoint; name another file with "
+                       "--checkpoint");
   AMPED_TRY(amped_file_temporary(*path, &temporary));
   amped_free(temporary);
   return AMPED_OK;
@@ -92,8 +99,16 @@ static amped_status set_start(const amped_run_state *run, const amped_options *o
   return status;
 }
 
+/* What after_sweep needs. */
+typedef struct cpd_context {
+  amped_run_state *run;
+  amped_checkpoint *checkpoint; /* NULL: none */
+} cpd_context;
+
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
-  return amped_report_sweep(context, sweep);
+  cpd_context *c = context;
+  AMPED_TRY(amped_report_sweep(c->run, sweep));
+  return c->checkpoint != NULL ? amped_checkpoint_sweep(c->checkpoint, sweep) : AMPED_OK;
 }
 
 /* The options that determine a result, as JSON text (free() by the caller). */
@@ -161,7 +176,7 @@ static amped_status save(amped_run_state *run, const amped_options *o, const amp
 
 static amped_status tell_end(amped_run_state *run, const amped_als_result *als, const char *path) {
   const amped_sweep_times *t = &als->times;
-  double n = als->sweeps > 0 ? (double)als->sweeps : 1.0;
+  double n = als->sweeps > als->earlier ? (double)(als->sweeps - als->earlier) : 1.0;
   double fit = als->sweeps > 0 ? als->fit[als->sweeps - 1] : 0.0;
   amped_status status = AMPED_OK;
   amped_say("fit %.8f after %" PRIu64 " sweeps (%s); %.4f s a sweep: mttkrp %.4f, solve %.4f, "
@@ -183,15 +198,37 @@ static amped_status tell_end(amped_run_state *run, const amped_als_result *als, 
   return status;
 }
 
-static amped_status decompose(amped_run_state *run, const amped_options *o, const char *path) {
+/* The sweeps, from the start or from the last checkpoint. */
+static amped_status sweep(amped_run_state *run, const amped_options *o, amped_als_result *als) {
   const amped_run_parts parts = amped_run_parts_of(run);
+  cpd_context context = {run, NULL};
+  amped_als_state state = {.order = 0};
   amped_als_options als_options = {
-      .iters = o->iters, .tol = o->tol, .after_sweep = after_sweep, .context = run};
-  amped_als_result als;
+      .iters = o->iters, .tol = o->tol, .after_sweep = after_sweep, .context = &context};
+  bool resumed = false;
+  amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_TRY(set_start(run, o));
+  AMPED_GO(done, amped_checkpoint_open(run, o, &context.checkpoint));
+  if (o->resume)
+    AMPED_GO(done, amped_checkpoint_resume(context.checkpoint, &state, &resumed));
+  if (!resumed)
+    AMPED_GO(done, set_start(run, o));
   amped_trace_end();
-  AMPED_TRY(amped_cpd_als(&parts, &als_options, &als));
+  als_options.start = resumed ? &state : NULL;
+  AMPED_GO(done, amped_cpd_als(&parts, &als_options, als));
+  if (context.checkpoint != NULL)
+    status = amped_checkpoint_wait(context.checkpoint);
+  if (status != AMPED_OK)
+    amped_als_result_free(als);
+done:
+  amped_checkpoint_close(context.checkpoint);
+  amped_als_state_free(&state);
+  return status;
+}
+
+static amped_status decompose(amped_run_state *run, const amped_options *o, const char *path) {
+  amped_als_result als;
+  AMPED_TRY(sweep(run, o, &als));
   amped_status status = o->nowrite ? AMPED_OK : save(run, o, &als, path);
   amped_report_memory(run);
   if (status == AMPED_OK)
@@ -200,9 +237,21 @@ static amped_status decompose(amped_run_state *run, const amped_options *o, cons
   return status;
 }
 
+/* Stopped on a signal is an end as good as another: the trace is written then, too. */
+static amped_status finish(amped_run_state *run, amped_status status) {
+  if (status != AMPED_OK && status != AMPED_STOPPED)
+    return status;
+  amped_status finished = amped_run_finish(run);
+  return finished != AMPED_OK ? finished : status;
+}
+
 amped_status amped_cmd_cpd(const amped_options *o) {
   amped_run_state run;
   char *path = NULL;
+  /* Rank 0 holds all factors once more while a checkpoint or the result is written. */
+  const uint64_t result_bytes = o->nowrite && o->checkpoint == NULL ? 0 : sizeof(double);
+  if (o->resume && amped_launcher_rank() <= 0)
+    amped_checkpoint_file_probe(o->checkpoint);
   amped_status status = amped_run_start(&run, o);
   if (status == AMPED_OK) {
     /* Before anything is read: an output that cannot be written costs the user nothing then. */
@@ -211,11 +260,10 @@ amped_status amped_cmd_cpd(const amped_options *o) {
     status = amped_comm_agree(&run.comm, status);
   }
   if (status == AMPED_OK)
-    status = amped_run_open(&run, o, o->nowrite ? 0 : sizeof(double));
+    status = amped_run_open(&run, o, result_bytes);
   if (status == AMPED_OK && !o->plan_only)
     status = decompose(&run, o, path);
-  if (status == AMPED_OK)
-    status = amped_run_finish(&run);
+  status = finish(&run, status);
   amped_run_close(&run);
   amped_free(path);
   return status;

@@ -153,26 +153,51 @@ static amped_status sweep(als *a, double *fit) {
   return AMPED_OK;
 }
 
-static amped_status sweeps(als *a, const amped_als_options *options) {
+static bool converged(const amped_als_result *r, double tol) {
+  return r->sweeps > 1 && fabs(r->fit[r->sweeps - 1] - r->fit[r->sweeps - 2]) < tol;
+}
+
+static amped_status next_sweep(als *a, const amped_als_options *options) {
   amped_als_result *result = a->result;
-  result->stop_reason = "iterations";
-  for (uint64_t i = 0; i < options->iters; i++) {
-    double fit = 0.0;
-    amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)i + 1);
-    AMPED_TRY(amped_comm_agree(a->run->comm, sweep(a, &fit)));
-    amped_trace_end();
-    result->fit[result->sweeps++] = fit;
-    amped_sweep s = {i + 1, fit, i > 0 ? fit - result->fit[i - 1] : 0.0, a->times};
-    amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
-    if (options->after_sweep != NULL)
-      AMPED_TRY(options->after_sweep(options->context, &s));
-    amped_trace_end();
-    if (i > 0 && fabs(s.change) < options->tol) {
-      result->stop_reason = "tolerance";
-      break;
-    }
-  }
+  const uint64_t i = result->sweeps;
+  double fit = 0.0;
+  amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)i + 1);
+  AMPED_TRY(amped_comm_agree(a->run->comm, sweep(a, &fit)));
+  amped_trace_end();
+  result->fit[result->sweeps++] = fit;
+  amped_als_state state = {a->run->plan->order, a->run->plan->ncomps, result->sweeps,
+                           result->fit,         result->weights,      {NULL}};
+  memcpy(state.grams, a->grams, sizeof state.grams);
+  amped_sweep s = {i + 1, fit, i > 0 ? fit - result->fit[i - 1] : 0.0, a->times, &state};
+  amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
+  if (options->after_sweep != NULL)
+    status = options->after_sweep(options->context, &s);
+  amped_trace_end();
+  return status;
+}
+
+static amped_status sweeps(als *a, const amped_als_options *options) {
+  while (a->result->sweeps < options->iters && !converged(a->result, options->tol))
+    AMPED_TRY(next_sweep(a, options));
+  a->result->stop_reason = converged(a->result, options->tol) ? "tolerance" : "iterations";
   return AMPED_OK;
+}
+
+/* The grams of the factors as they are, but for mode 0's, which comes first; or those of the state
+ * to go on from, whose bits sums over the factors would not give again. */
+static void begin(als *a, const amped_als_state *start) {
+  const size_t n = (size_t)a->run->plan->ncomps;
+  if (start == NULL) {
+    for (int m = 1; m < a->run->plan->order; m++)
+      sum_gram(a, m, NULL);
+    return;
+  }
+  for (int m = 0; m < a->run->plan->order; m++)
+    memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
+  memcpy(a->result->weights, start->weights, n * sizeof *start->weights);
+  memcpy(a->result->fit, start->fit, (size_t)start->sweeps * sizeof *start->fit);
+  a->result->sweeps = a->result->earlier = start->sweeps;
 }
 
 amped_status amped_cpd_als(const amped_run_parts *run, const amped_als_options *options,
@@ -182,10 +207,12 @@ amped_status amped_cpd_als(const amped_run_parts *run, const amped_als_options *
   memset(result, 0, sizeof *result);
   a.run = run;
   a.result = result;
-  amped_status status = amped_comm_agree(run->comm, allocate(&a, options->iters));
+  uint64_t most = options->iters;
+  if (options->start != NULL && options->start->sweeps > most)
+    most = options->start->sweeps;
+  amped_status status = amped_comm_agree(run->comm, allocate(&a, most));
   if (status == AMPED_OK) {
-    for (int m = 1; m < run->plan->order; m++)
-      sum_gram(&a, m, NULL);
+    begin(&a, options->start);
     status = sweeps(&a, options);
   }
   release(&a);

@@ -7,6 +7,7 @@
 #ifndef AMPED_CPD_ALS_H
 #define AMPED_CPD_ALS_H
 
+#include "als_state.h"
 #include "factors.h"
 
 /* Wall seconds of this rank in one sweep. */
@@ -19,11 +20,14 @@ typedef struct amped_sweep {
   double fit;
   double change; /* of fit; 0 in the first sweep */
   amped_sweep_times times;
+  const amped_als_state *state; /* after this sweep */
 } amped_sweep;
 
 typedef struct amped_als_options {
   uint64_t iters; /* sweeps at most */
   double tol;     /* stop when |change of fit| < tol; 0: never */
+  /* Go on from this state, and the factors that belong to it; NULL: from the beginning. */
+  const amped_als_state *start;
   /* Called on every rank after each sweep; collective, the status is agreed. NULL: not. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
   void *context;
@@ -33,12 +37,14 @@ typedef struct amped_als_result {
   double *weights; /* [ncomps] */
   double *fit;     /* [sweeps] */
   uint64_t sweeps;
+  uint64_t earlier;        /* of these sweeps, those of options->start */
   const char *stop_reason; /* "tolerance" or "iterations" */
   bool truncated;          /* a pseudo-inverse was needed */
-  amped_sweep_times times; /* sums over sweeps */
+  amped_sweep_times times; /* sums over the sweeps of this run */
 } amped_als_result;
 
-/* Collective; the status is agreed. Starts from the factors that the context holds. */
+/* Collective; the status is agreed, that of after_sweep is passed on. Starts from the factors that
+ * the context holds. */
 amped_status amped_cpd_als(const amped_run_parts *run, const amped_als_options *options,
                            amped_als_result *result);
 void amped_als_result_free(amped_als_result *result);

@@ -129,10 +129,10 @@ static amped_status touch_mode(amped_hdf5 *file, int m) {
   return touch_dataset(file, name, 2);
 }
 
-/* Everything that tensor_file.c and result_file.c may open. */
+/* Everything that tensor_file.c, result_file.c and checkpoint_file.c may open. */
 static amped_status touch_all(amped_hdf5 *file) {
-  static const char *const texts[] = {"binsparse", "amped_format", "options",
-                                      "version",   "input",        "stop_reason"};
+  static const char *const texts[] = {"binsparse", "amped_format", "options", "version",
+                                      "input",     "stop_reason",  "init"};
   static const char *const numbers[] = {"amped_version", "order", "dims",       "nnz",
                                         "norm_squared",  "seed",  "input_dims", "input_norm",
                                         "input_hash",    "hash"};
@@ -144,6 +144,7 @@ static amped_status touch_all(amped_hdf5 *file) {
   AMPED_TRY(touch_dataset(file, "/amped/distinct_values", 1));
   AMPED_TRY(touch_dataset(file, "/weights", 1));
   AMPED_TRY(touch_dataset(file, "/fit", 1));
+  AMPED_TRY(touch_dataset(file, "/grams", 2));
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     AMPED_TRY(touch_mode(file, m));
   return AMPED_OK;

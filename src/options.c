@@ -182,6 +182,24 @@ static bool set_trace(opts *o, const char *v) {
   o->trace = v;
   return *v != '\0' && strcmp(v, "-") != 0;
 }
+static bool set_checkpoint(opts *o, const char *v) {
+  o->checkpoint = v;
+  return *v != '\0';
+}
+static bool set_checkpoint_every(opts *o, const char *v) {
+  char *end = NULL;
+  o->checkpoint_sweeps = 0;
+  o->checkpoint_sec = strtod(v, &end);
+  if (end != v && strcmp(end, "s") == 0)
+    return o->checkpoint_sec > 0.0 && isfinite(o->checkpoint_sec);
+  o->checkpoint_sec = 0.0; /* no suffix of counts: 5m would not mean five minutes */
+  return v[strspn(v, "0123456789")] == '\0' && amped_parse_count(v, &o->checkpoint_sweeps) &&
+         o->checkpoint_sweeps > 0;
+}
+static bool set_resume(opts *o, const char *v) {
+  (void)v;
+  return o->resume = true;
+}
 static bool set_kernel(opts *o, const char *v) {
   static const char *const words[] = {"sorted", "published", NULL};
   o->kernel = parse_word(v, words) == 1 ? AMPED_KERNEL_PUBLISHED : AMPED_KERNEL_SORTED;
@@ -346,6 +364,15 @@ static const option_row rows[] = {
      "fixed share of each GPU's memory whatever else is free",
      set_deterministic},
     {"share-gpus", 0, NULL, "", "let several ranks use one GPU", set_share_gpus},
+    {"checkpoint", 0, "FILE", "a file's name",
+     "save the state of the run as it goes, to FILE, and the one before to FILE.prev; SIGTERM and "
+     "SIGUSR1 then save it and stop with exit status 85",
+     set_checkpoint},
+    {"checkpoint-every", 0, "N|SECONDSs", "a number of sweeps such as 10, or of seconds: 600s",
+     "from one checkpoint to the next [10]", set_checkpoint_every},
+    {"resume", 0, NULL, "",
+     "go on from --checkpoint's file; where there is none yet, start from the beginning",
+     set_resume},
     {"plan", 0, NULL, "", "print the plan and the memory it needs, run nothing", set_plan},
     {"trace", 0, "FILE", "a file's name",
      "also write what every rank did when, for ui.perfetto.dev or chrome://tracing", set_trace},
@@ -555,7 +582,8 @@ static void print_program_help(void) {
       print_option(rows[i].letter, rows[i].name, rows[i].value, rows[i].help);
   print_option('h', "help", NULL, "print this, or with a command its options, and exit");
   print_option('V', "version", NULL, "print the version and exit");
-  printf("\nExit status: 0 done; 1 the run failed; 2 wrong usage; 3 bad input.\n\n"
+  printf("\nExit status: 0 done; 1 the run failed; 2 wrong usage; 3 bad input; 85 stopped on\n"
+         "a signal after a checkpoint.\n\n"
          "Examples:\n"
          "  amped_mpi convert ratings.csv ratings.h5 --keys=user,item,week --value=stars\n"
          "  mpirun -np 4 amped_mpi ratings.h5 --rank=16\n"
@@ -657,6 +685,21 @@ static amped_status check_replaced(const opts *o, const char *option, const char
   return AMPED_OK;
 }
 
+static amped_status check_checkpoint(const opts *o) {
+  const char *file = o->checkpoint;
+  if (file == NULL && (o->resume || o->checkpoint_sweeps > 0 || o->checkpoint_sec > 0.0))
+    return amped_error(AMPED_USAGE, NULL, "%s needs --checkpoint=FILE",
+                       o->resume ? "--resume" : "--checkpoint-every");
+  if (file != NULL && o->plan_only)
+    return amped_error(AMPED_USAGE, NULL, "--plan runs nothing; leave out --checkpoint");
+  AMPED_TRY(check_replaced(o, "--checkpoint", file));
+  if (file != NULL &&
+      (is_one_file(file, o->json) || is_one_file(file, o->output) || is_one_file(file, o->trace)))
+    return amped_error(AMPED_USAGE, file,
+                       "is named for two outputs of this run; name another with --checkpoint");
+  return AMPED_OK;
+}
+
 static amped_status check_arguments(int argc, char **argv, opts *o) {
   for (int i = optind; i < argc; i++) {
     if (o->nargs == o->command->max_args)
@@ -684,7 +727,7 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
   if (o->trace != NULL && (is_one_file(o->trace, o->json) || is_one_file(o->trace, o->output)))
     return amped_error(AMPED_USAGE, o->trace,
                        "is named for two outputs of this run; name another with --trace");
-  return AMPED_OK;
+  return check_checkpoint(o);
 }
 
 /* getopt's view of the options that the command takes; val is the row number + 256. */

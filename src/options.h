@@ -49,6 +49,10 @@ typedef struct amped_options {
   bool deterministic;
   bool read_parallel;
   amped_placement placement;
+  const char *checkpoint;     /* cpd: file, or NULL */
+  uint64_t checkpoint_sweeps; /* from one checkpoint to the next; 0: not said */
+  double checkpoint_sec;      /* likewise, in seconds */
+  bool resume;
   bool plan_only;
   const char *trace; /* file, or NULL */
   amped_kernel kernel;

@@ -42,7 +42,7 @@ static amped_status write_weights(amped_hdf5 *file, const amped_ktensor *k, cons
 }
 
 static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k, int mode,
-                                  const int *order, double *buffer) {
+                                  const int *order, amped_vtype type, double *buffer) {
   const uint64_t columns = (uint64_t)k->ncomps;
   const uint64_t slab = amped_hdf5_slab_rows(columns);
   for (uint64_t first = 0; first < k->dims[mode]; first += slab) {
@@ -50,13 +50,17 @@ static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k,
     const double *from = k->factors[mode] + first * columns;
     for (uint64_t i = 0; i < rows; i++)
       for (uint64_t r = 0; r < columns; r++)
-        buffer[i * columns + r] = from[i * columns + (uint64_t)order[r]];
+        buffer[i * columns + r] = from[i * columns + (order != NULL ? (uint64_t)order[r] : r)];
+    for (uint64_t i = 0; i < rows * columns && type != AMPED_F64; i++)
+      amped_value_put(buffer, type, i, buffer[i]); /* in place: narrower ones never overtake */
     AMPED_TRY(amped_hdf5_dataset_append(d, rows, buffer));
   }
   return amped_hdf5_dataset_finish(d);
 }
 
-static amped_status write_factors(amped_hdf5 *file, const amped_ktensor *k, const int *order) {
+amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, const int *order,
+                                      amped_vtype type) {
+  const amped_hdf5_type stored = {AMPED_FLOAT, (uint64_t)type};
   double *buffer = NULL;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_hdf5_make_group(file, "/factors"));
@@ -64,9 +68,9 @@ static amped_status write_factors(amped_hdf5 *file, const amped_ktensor *k, cons
   for (int m = 0; m < k->order && status == AMPED_OK; m++) {
     const uint64_t dims[2] = {k->dims[m], (uint64_t)k->ncomps};
     amped_hdf5_dataset d;
-    status = amped_hdf5_dataset_create(file, factor_name_of(m).name, f64, 2, dims, &d);
+    status = amped_hdf5_dataset_create(file, factor_name_of(m).name, stored, 2, dims, &d);
     if (status == AMPED_OK)
-      status = append_factor(&d, k, m, order, buffer);
+      status = append_factor(&d, k, m, order, type, buffer);
     amped_hdf5_dataset_close(&d);
   }
   amped_free(buffer);
@@ -94,14 +98,14 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
   amped_ktensor_order(k, order);
   AMPED_TRY(write_record(file, k, record));
   AMPED_TRY(write_weights(file, k, order));
-  AMPED_TRY(write_factors(file, k, order));
+  AMPED_TRY(amped_result_put_factors(file, k, order, AMPED_F64));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/fit", f64, 1, &record->sweeps, record->fit));
   AMPED_TRY(amped_hdf5_labels_write(file, k->order, k->labels));
   return amped_hdf5_finish(file);
 }
 
-static amped_status reopen(amped_hdf5 *file, const amped_ktensor *k) {
-  for (int m = -1; m < k->order; m++) {
+static amped_status reopen(amped_hdf5 *file, int order) {
+  for (int m = -1; m < order; m++) {
     amped_hdf5_dataset d;
     AMPED_TRY(amped_hdf5_dataset_open(file, m < 0 ? "/weights" : factor_name_of(m).name,
                                       m < 0 ? 1 : 2, &d));
@@ -110,11 +114,11 @@ static amped_status reopen(amped_hdf5 *file, const amped_ktensor *k) {
   return AMPED_OK;
 }
 
-static amped_status check_written(const char *temporary, const char *path, const amped_ktensor *k) {
+amped_status amped_result_check_written(const char *temporary, const char *path, int order) {
   amped_hdf5 file;
   amped_status status = amped_hdf5_open_trusted(temporary, path, &file);
   if (status == AMPED_OK)
-    status = reopen(&file, k);
+    status = reopen(&file, order);
   amped_hdf5_close(&file);
   return amped_hdf5_read_back(status, path);
 }
@@ -130,7 +134,7 @@ amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
   AMPED_TRY(amped_file_temporary(path, &temporary));
   AMPED_GO(done, amped_hdf5_create(temporary, path, &file));
   AMPED_GO(done, write_all(&file, k, record));
-  AMPED_GO(done, check_written(temporary, path, k));
+  AMPED_GO(done, amped_result_check_written(temporary, path, k->order));
   status = amped_file_commit(temporary, path);
 done:
   amped_hdf5_close(&file);
@@ -235,7 +239,7 @@ static amped_status has_format(amped_hdf5 *file, bool *is_result, bool *known) {
   if (!*known)
     return AMPED_OK;
   AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", &format));
-  *is_result = strcmp(format, "ktensor") == 0;
+  *is_result = strcmp(format, "ktensor") == 0 || strcmp(format, "checkpoint") == 0;
   amped_free(format);
   return AMPED_OK;
 }

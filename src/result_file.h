@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "hdf5_file.h"
 #include "ktensor.h"
 
 /* The record that goes with a result; strings are borrowed. Written as attributes of the root:
@@ -27,11 +28,18 @@ typedef struct amped_run_record {
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
                                      const amped_run_record *record);
 
+/* Parts of that, for checkpoints too. The factors of a file that is being written, components in
+ * this order (NULL: as they are), as elements of `type`; and: can weights and factors of what was
+ * written under a temporary name be opened again? */
+amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, const int *order,
+                                      amped_vtype type);
+amped_status amped_result_check_written(const char *temporary, const char *path, int order);
+
 /* /weights, /factors/k and, where present, /labels; any float class. Nothing else is asked of the
  * file, so that any h5py script can write one. Every value must be finite. */
 amped_status amped_result_file_read(const char *path, amped_ktensor *out);
 
-/* Is this HDF5 file a result (or a start for --init), and not a tensor? */
+/* Is this HDF5 file a result (or a start for --init, or a checkpoint), and not a tensor? */
 amped_status amped_result_file_is(const char *path, bool *out);
 
 /* The fits per sweep of a result (amped_alloc'd; *sweeps 0 where the file has none), and a text

@@ -49,7 +49,7 @@ for c in cpd bench convert info top compare plot generate; do
   grep -q "$c" "$scratch/out" || fail "help of $c"
 done
 expect 0 "amped_mpi [0-9]" "$amped" --version
-for word in complete nonnegative checkpoint "not implemented"; do
+for word in complete nonnegative "not implemented"; do
   "$amped" cpd --help | grep -q -e "$word" && fail "--help promises $word" || pass
 done
 
