@@ -1,0 +1,14 @@
+#!/bin/sh
+# Fuzz targets: the corpus, then some mutations of it, always the same. AMPED_FUZZ_COUNT=N in the
+# environment sets how many.
+. "$(dirname "$0")/lib.sh"
+corpus=$(cd "$(dirname "$0")" && pwd)/fuzz/corpus
+targets=$(cd "$(dirname "$amped")" && pwd)/tests/fuzz
+OMP_NUM_THREADS=1
+export OMP_NUM_THREADS
+cd "$scratch" || exit 99
+for target in number binsparse tns table; do
+  expect 0 "executions" "$targets/fuzz_$target" "$corpus/$target" "${AMPED_FUZZ_COUNT-2000}"
+  echo "$target: $(cat out)"
+done
+finish

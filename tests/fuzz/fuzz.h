@@ -1,0 +1,23 @@
+/* Fuzz targets: each fuzz_NAME.c is one entry point that libFuzzer, or driver.c, calls.
+ *
+ * A target never rejects bytes: whatever they are, the reader under test must end with a status,
+ * must leave no memory behind, and what it accepts must be sound. A broken promise aborts. */
+#ifndef AMPED_FUZZ_H
+#define AMPED_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+#define fuzz_require(condition)                                                                    \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      (void)fprintf(stderr, "%s:%d: broken promise: %s\n", __FILE__, __LINE__, #condition);        \
+      abort();                                                                                     \
+    }                                                                                              \
+  } while (0)
+
+#endif

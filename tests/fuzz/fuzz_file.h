@@ -1,0 +1,44 @@
+/* For the targets that read a file: the bytes as a file in memory, and what any reader promises. */
+#ifndef AMPED_FUZZ_FILE_H
+#define AMPED_FUZZ_FILE_H
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "io.h"
+#include "mem.h"
+
+/* Makes the bytes the content of one file, always the same; its name. */
+static inline const char *fuzz_file(const uint8_t *bytes, size_t count) {
+  static char path[64];
+  static int fd = -1;
+  if (fd < 0) {
+    fd = memfd_create("fuzz", MFD_CLOEXEC);
+    fuzz_require(fd >= 0);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  }
+  fuzz_require(ftruncate(fd, 0) == 0);
+  fuzz_require(pwrite(fd, bytes, count, 0) == (ssize_t)count);
+  return path;
+}
+
+/* A read ended with this status: it made a sound tensor, or one line that names the file. */
+static inline void fuzz_check(amped_status status, const char *path, amped_sptensor *t) {
+  if (status == AMPED_OK) {
+    for (int m = 0; m < t->order; m++)
+      fuzz_require(t->labels[m].count == 0 || t->labels[m].count == t->dims[m]);
+    fuzz_require(amped_sptensor_validate(t, path) == AMPED_OK);
+    amped_sptensor_free(t);
+  } else {
+    const char *line = amped_status_message();
+    fuzz_require(status == AMPED_BAD_INPUT || status == AMPED_USAGE);
+    fuzz_require(status == AMPED_USAGE || strstr(line, path) != NULL);
+    fuzz_require(strchr(line, '\n') == NULL);
+    amped_status_clear();
+  }
+  fuzz_require(amped_mem_live() == 0);
+}
+
+#endif

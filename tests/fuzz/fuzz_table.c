@@ -1,0 +1,37 @@
+/* Tables: .csv as quoted text, .tsv split at tabs; with all columns as keys, and with a value. */
+#include "fuzz_file.h"
+#include "io_table.h"
+
+/* The reader goes by the name's suffix: a link to the file in memory. */
+static const char *linked(const char *file, bool tabs) {
+  static char paths[2][64];
+  char *path = paths[tabs];
+  if (path[0] == '\0') {
+    (void)snprintf(path, sizeof paths[0], "testing.%ld.fuzz.%s", (long)getpid(),
+                   tabs ? "tsv" : "csv");
+    (void)unlink(path);
+    fuzz_require(symlink(file, path) == 0);
+  }
+  return path;
+}
+
+static void forget(void) {
+  (void)unlink(linked("", false));
+  (void)unlink(linked("", true));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
+  static bool registered;
+  const char *file = fuzz_file(bytes, count);
+  for (int i = 0; i < 4; i++) {
+    const char *path = linked(file, i % 2 == 1);
+    const amped_read_options options = {.index_base = AMPED_BASE_AUTO,
+                                        .value = i / 2 == 1 ? "value" : NULL};
+    amped_sptensor t;
+    memset(&t, 0, sizeof t);
+    fuzz_check(amped_table_read(path, &options, &t), path, &t);
+  }
+  if (!registered)
+    registered = atexit(forget) == 0;
+  return 0;
+}
