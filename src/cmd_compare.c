@@ -103,7 +103,5 @@ out:
 amped_status amped_cmd_compare(const amped_options *o) {
   amped_json *json = NULL;
   AMPED_TRY(amped_json_open(o->json, &json));
-  amped_status status = compare(o, json);
-  amped_status closed = amped_json_close(json);
-  return status != AMPED_OK ? status : closed;
+  return amped_json_close(json, compare(o, json));
 }

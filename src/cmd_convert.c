@@ -365,7 +365,5 @@ amped_status amped_cmd_convert(const amped_options *o) {
   if (!is_result)
     AMPED_TRY(check_copies(o, out));
   AMPED_TRY(amped_json_open(o->json, &json));
-  amped_status status = is_result ? convert_result(o, json) : convert_tensor(o, out, json);
-  amped_status closed = amped_json_close(json);
-  return status != AMPED_OK ? status : closed;
+  return amped_json_close(json, is_result ? convert_result(o, json) : convert_tensor(o, out, json));
 }

@@ -189,10 +189,7 @@ amped_status amped_cmd_generate(const amped_options *o) {
   AMPED_TRY(make_spec(o, &j.spec));
   AMPED_GO(out, check_output(&j));
   AMPED_GO(out, amped_json_open(o->json, &json));
-  status = run(&j, json);
-  amped_status closed = amped_json_close(json);
-  if (status == AMPED_OK)
-    status = closed;
+  status = amped_json_close(json, run(&j, json));
 out:
   amped_free(j.model_path);
   return status;

@@ -247,10 +247,7 @@ done:
 amped_status amped_cmd_info(const amped_options *o) {
   amped_json *json = NULL;
   bool is_result = false;
-  amped_status status = AMPED_OK;
   AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
   AMPED_TRY(amped_json_open(o->json, &json));
-  status = is_result ? info_result(o, json) : info_tensor(o, json);
-  amped_status closed = amped_json_close(json);
-  return status != AMPED_OK ? status : closed;
+  return amped_json_close(json, is_result ? info_result(o, json) : info_tensor(o, json));
 }

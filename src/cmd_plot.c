@@ -85,11 +85,8 @@ amped_status amped_cmd_plot(const amped_options *o) {
   char *path = NULL;
   AMPED_TRY(choose_output(o, &path));
   amped_status status = amped_json_open(o->json, &json);
-  if (status == AMPED_OK) {
-    status = plot(o, path, json);
-    amped_status closed = amped_json_close(json);
-    status = status != AMPED_OK ? status : closed;
-  }
+  if (status == AMPED_OK)
+    status = amped_json_close(json, plot(o, path, json));
   amped_free(path);
   return status;
 }

@@ -273,7 +273,5 @@ out:
 amped_status amped_cmd_top(const amped_options *o) {
   amped_json *json = NULL;
   AMPED_TRY(amped_json_open(o->json, &json));
-  amped_status status = top(o, json);
-  amped_status closed = amped_json_close(json);
-  return status != AMPED_OK ? status : closed;
+  return amped_json_close(json, top(o, json));
 }

@@ -47,11 +47,10 @@ amped_status amped_json_line(amped_json *json, json_t *object) {
   return status;
 }
 
-amped_status amped_json_close(amped_json *json) {
-  amped_status status = AMPED_OK;
+amped_status amped_json_close(amped_json *json, amped_status status) {
   if (json == NULL)
-    return AMPED_OK;
-  if (json->file != stdout && fclose(json->file) != 0)
+    return status;
+  if (json->file != stdout && fclose(json->file) != 0 && status == AMPED_OK)
     status = amped_error_errno(AMPED_FAILED, errno, json->path,
                                "cannot be written; free disk space or leave --json out");
   amped_free(json);

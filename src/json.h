@@ -18,6 +18,7 @@ amped_status amped_json_open(const char *path, amped_json **out);
  * not be built (NULL) is an out-of-memory error. */
 amped_status amped_json_line(amped_json *json, json_t *object);
 
-amped_status amped_json_close(amped_json *json);
+/* `status`, or where that is AMPED_OK whether all was written: what a command ends with. */
+amped_status amped_json_close(amped_json *json, amped_status status);
 
 #endif

@@ -370,7 +370,7 @@ void amped_run_close(amped_run_state *run) {
   amped_plan_destroy(&run->plan);
   amped_source_close(run->source);
   amped_tensor_info_free(&run->made);
-  (void)amped_json_close(run->json);
+  (void)amped_json_close(run->json, AMPED_OK);
   amped_comm_stop(&run->comm);
 }
 
