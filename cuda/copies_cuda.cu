@@ -438,25 +438,32 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t o
 
 /* --- after loading ---------------------------------------------------------------------------- */
 
-/* A copy of which all is resident, as it is now. */
-static amped_packed_cuda packed_of(const amped_copies_cuda *c, int mode,
-                                   const amped_copy_cuda *copy) {
+/* Nonzeros `at` and on of a block, the copy's from `first` on. */
+static amped_packed_cuda packed_at(const amped_copies_cuda *c, int mode,
+                                   const amped_copy_cuda *copy, const amped_arrays_cuda *arrays,
+                                   void *d_block, uint64_t at, uint64_t first) {
   const amped_plan *plan = c->plan;
-  const amped_arrays_cuda *arrays = &c->layout.device[mode];
   amped_packed_cuda p = {};
   p.packing = plan->modes[mode].packing;
   p.index_type = plan->index_type;
   p.value_type = plan->value_type;
-  p.nnz = c->layout.nnz[mode];
+  p.first = first;
+  p.nnz = c->layout.nnz[mode] - first;
   for (int i = 0; i < p.packing.planes; i++)
-    p.planes[i] = amped_arrays_cuda_at(arrays, copy->d_block, i, 0);
+    p.planes[i] = amped_arrays_cuda_at(arrays, d_block, i, at);
   if (!p.packing.coded)
-    p.values = amped_arrays_cuda_at(arrays, copy->d_block, p.packing.planes, 0);
+    p.values = amped_arrays_cuda_at(arrays, d_block, p.packing.planes, at);
   p.dictionary = c->d_values;
   p.bits = copy->d_bits;
   p.rows = copy->d_rows;
   p.starts = copy->d_starts;
   return p;
+}
+
+/* A copy of which all is resident, as it is now. */
+static amped_packed_cuda packed_of(const amped_copies_cuda *c, int mode,
+                                   const amped_copy_cuda *copy) {
+  return packed_at(c, mode, copy, &c->layout.device[mode], copy->d_block, 0, 0);
 }
 
 /* Append nonzeros first .. first+count of the new order: one tile. */
@@ -558,7 +565,6 @@ static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cud
   amped_copy_cuda *copy = &c->copies[mode];
   const amped_arrays_cuda *arrays = &part->arrays;
   amped_mttkrp_cuda_args a = *args;
-  a.first = part->first;
   if (c->layout.plain) {
     a.run.count = part->count;
     a.run.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
@@ -567,15 +573,7 @@ static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cud
     a.run.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
     return amped_mttkrp_cuda(&a, kernel);
   }
-  a.packing = c->plan->modes[mode].packing;
-  for (int i = 0; i < a.packing.planes; i++)
-    a.planes[i] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
-  if (!a.packing.coded)
-    a.values = amped_arrays_cuda_at(arrays, d_block, a.packing.planes, part->at);
-  a.dictionary = c->d_values;
-  a.bits = copy->d_bits;
-  a.rows = copy->d_rows;
-  a.starts = copy->d_starts;
+  a.packed = packed_at(c, mode, copy, arrays, d_block, part->at, part->first);
   a.work = &copy->work.work;
   a.first_block = amped_work_cuda_block(&copy->work, part->first);
   a.blocks = amped_work_cuda_block(&copy->work, part->first + part->count) - a.first_block;

@@ -7,7 +7,7 @@
 #ifndef AMPED_MTTKRP_CUDA_H
 #define AMPED_MTTKRP_CUDA_H
 
-#include "device_cuda.h"
+#include "pack_cuda.h"
 #include "schedule_cuda.h"
 #include "tiles_cuda.h"
 
@@ -43,19 +43,11 @@ typedef struct amped_mttkrp_cuda_args {
   void *output;
   cudaStream_t stream;
 
-  /* packed: these blocks of the work; the planes and values of the nonzeros from `first`; the
-   * copy's dictionary, row bits, list and table */
+  /* packed: these blocks of the work, whose nonzeros are here */
   const amped_work_cuda *work;
   uint32_t first_block;
   uint32_t blocks;
-  uint64_t first;
-  amped_packing packing;
-  const void *planes[AMPED_MAX_PLANES];
-  const void *values;
-  const void *dictionary; /* of value_type */
-  const uint32_t *bits;
-  const void *rows;
-  const void *starts;
+  amped_packed_cuda packed;
   /* plain, for the published kernel */
   amped_run run;
 } amped_mttkrp_cuda_args;

@@ -28,6 +28,8 @@
 
 #include "copies_cuda.h"
 
+#include "grid_cuda.cuh"
+
 extern "C" {
 #include "mem.h"
 }
@@ -43,26 +45,11 @@ static const uint64_t most_run = UINT64_C(1) << 24;
 static const uint64_t most_numbers = UINT64_C(1) << 29;
 
 static const int histogram_bits = 20;
-static const int block_threads = 256;
 
 /* Bytes of scratch for a nonzero of a piece: keys and numbers, before and after sorting. */
 static const uint64_t piece_bytes = 4 * sizeof(uint64_t);
 
 typedef unsigned long long word; /* uint64_t as atomics want it */
-
-/* Threads of the whole grid, and this one's number among them. */
-static __device__ uint64_t grid_threads() {
-  return (uint64_t)gridDim.x * blockDim.x;
-}
-
-static __device__ uint64_t thread_number() {
-  return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
-static unsigned blocks_for(uint64_t count) {
-  uint64_t blocks = amped_ceil_div(count, (uint64_t)block_threads);
-  return (unsigned)(blocks < 8192 ? blocks : 8192);
-}
 
 /* Keys whose words before `at` are those of prefix, and whose word `at` is low .. high, both
  * included. */

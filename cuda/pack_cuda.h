@@ -14,6 +14,22 @@ extern "C" {
 /* Nonzeros of one call at most. */
 #define AMPED_PACK_NNZ (UINT64_C(1) << 20)
 
+/* A packed copy, or some of its nonzeros: planes and values begin with the first of them. */
+typedef struct amped_packed_cuda {
+  amped_packing packing;
+  amped_itype index_type;
+  amped_vtype value_type;
+  uint64_t first; /* number of that nonzero in the copy */
+  uint64_t nnz;
+  const void *planes[AMPED_MAX_PLANES];
+  const void *values;
+  const void *dictionary; /* of value_type */
+  /* of the whole copy: row bits, list and table */
+  const uint32_t *bits;
+  const void *rows;
+  const void *starts;
+} amped_packed_cuda;
+
 /* What a piece adds to a copy; read on the host once the stream is done. */
 typedef struct amped_pack_result {
   uint64_t rows;      /* rows that begin in the piece */

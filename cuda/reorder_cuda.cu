@@ -2,27 +2,13 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
+#include "grid_cuda.cuh"
+
 extern "C" {
 #include "mem.h"
 }
 
-static const int block_threads = 256;
-static const unsigned most_blocks = 1U << 16;
-
 typedef uint16_t tile_number; /* below AMPED_MAX_TILES */
-
-static unsigned blocks_for(uint64_t count) {
-  const uint64_t blocks = amped_ceil_div(count, (uint64_t)block_threads);
-  return blocks < most_blocks ? (unsigned)blocks : most_blocks;
-}
-
-static __device__ uint64_t thread_number() {
-  return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
-static __device__ uint64_t grid_threads() {
-  return (uint64_t)gridDim.x * blockDim.x;
-}
 
 /* --- order ---------------------------------------------------------------------------------------
  */

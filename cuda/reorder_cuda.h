@@ -5,26 +5,12 @@
 #ifndef AMPED_REORDER_CUDA_H
 #define AMPED_REORDER_CUDA_H
 
-#include "device_cuda.h"
+#include "pack_cuda.h"
 #include "tiles_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* A packed copy, whole and in the order of its output rows. */
-typedef struct amped_packed_cuda {
-  amped_packing packing;
-  amped_itype index_type;
-  amped_vtype value_type;
-  uint64_t nnz;
-  const void *planes[AMPED_MAX_PLANES];
-  const void *values;
-  const void *dictionary; /* of value_type */
-  const uint32_t *bits;
-  const void *rows;
-  const void *starts;
-} amped_packed_cuda;
 
 /* Where nonzero k of the new order lies in the old one: *d_order, numbers of 32 bits where nnz is
  * one of those, else of 64. It lies in *d_block, which the caller frees, also after a failure.

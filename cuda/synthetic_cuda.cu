@@ -16,6 +16,8 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
+#include "grid_cuda.cuh"
+
 extern "C" {
 #include "mem.h"
 }
@@ -30,23 +32,8 @@ static const uint64_t most_counters = UINT64_C(1) << 29;
 
 static const int histogram_bits = 20;
 static const uint64_t shared_bins = 8192;
-static const int block_threads = 256;
 
 typedef unsigned long long word; /* uint64_t as atomics want it */
-
-/* Threads of the whole grid, and this one's number among them. */
-static __device__ uint64_t grid_threads() {
-  return (uint64_t)gridDim.x * blockDim.x;
-}
-
-static __device__ uint64_t thread_number() {
-  return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
-static unsigned blocks_for(uint64_t count) {
-  uint64_t blocks = amped_ceil_div(count, (uint64_t)block_threads);
-  return (unsigned)(blocks < 8192 ? blocks : 8192);
-}
 
 /* ---- count -------------------------------------------------------------------------------------
  */

@@ -5,6 +5,7 @@
 
 #include "log.h"
 #include "mem.h"
+#include "scatter.h"
 
 /* The coordinate list at a file's root. */
 #define LIST (-1)
@@ -337,35 +338,7 @@ static void place_nonzeros(const amped_deal *d, uint64_t count) {
   }
 }
 
-/* to[places[i]] = from[i], elements of so many bytes. */
-#define DEFINE_SCATTER(T)                                                                          \
-  static void scatter_##T(T *to, const T *from, const uint32_t *places, uint64_t count) {          \
-    _Pragma("omp parallel for schedule(static)") for (uint64_t i = 0; i < count; i++)              \
-        to[places[i]] = from[i];                                                                   \
-  }
-DEFINE_SCATTER(uint8_t)
-DEFINE_SCATTER(uint16_t)
-DEFINE_SCATTER(uint32_t)
-DEFINE_SCATTER(uint64_t)
-
-static void scatter(void *to, const char *from, uint64_t bytes, const uint32_t *places,
-                    uint64_t count) {
-  const void *elements = from;
-  switch (bytes) {
-  case 1:
-    scatter_uint8_t(to, elements, places, count);
-    break;
-  case 2:
-    scatter_uint16_t(to, elements, places, count);
-    break;
-  case 4:
-    scatter_uint32_t(to, elements, places, count);
-    break;
-  default:
-    scatter_uint64_t(to, elements, places, count);
-    break;
-  }
-}
+AMPED_DEFINE_SCATTER(uint32_t)
 
 /* The same for indices of a wider type than their dimension asks for. */
 static void scatter_narrowed(const amped_deal *d, const turn *t, int m, uint64_t count) {

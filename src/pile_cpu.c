@@ -4,6 +4,7 @@
 
 #include "mem.h"
 #include "order_cpu.h"
+#include "scatter.h"
 
 /* Nonzeros that are placed at a time. */
 #define BATCH 32768
@@ -43,35 +44,7 @@ static amped_status create(amped_pile_cpu *p, const amped_plan *plan, int mode) 
   return AMPED_OK;
 }
 
-/* Elements from[0 .. count) to their places. */
-#define DEFINE_SCATTER(T)                                                                          \
-  static void scatter_##T(T *to, const T *from, const uint64_t *places, uint64_t count) {          \
-    _Pragma("omp parallel for schedule(static)") for (uint64_t i = 0; i < count; i++)              \
-        to[places[i]] = from[i];                                                                   \
-  }
-DEFINE_SCATTER(uint8_t)
-DEFINE_SCATTER(uint16_t)
-DEFINE_SCATTER(uint32_t)
-DEFINE_SCATTER(uint64_t)
-
-static void scatter(void *to, const void *array, uint64_t first, uint64_t element_bytes,
-                    const uint64_t *places, uint64_t count) {
-  const void *from = (const char *)array + first * element_bytes;
-  switch (element_bytes) {
-  case 1:
-    scatter_uint8_t(to, from, places, count);
-    break;
-  case 2:
-    scatter_uint16_t(to, from, places, count);
-    break;
-  case 4:
-    scatter_uint32_t(to, from, places, count);
-    break;
-  default:
-    scatter_uint64_t(to, from, places, count);
-    break;
-  }
-}
+AMPED_DEFINE_SCATTER(uint64_t)
 
 /* Places of nonzeros first .. first+count; false where an iDp gets more than its own. */
 static bool find_places(amped_pile_cpu *p, const amped_plan *plan, int mode,
@@ -99,9 +72,11 @@ amped_status amped_pile_cpu_add(amped_pile_cpu *p, const amped_plan *plan, int m
     if (!find_places(p, plan, mode, nonzeros, first, n))
       return amped_pile_overflow(plan, mode);
     for (int m = 0; m < plan->order; m++)
-      scatter(p->indices[m], nonzeros->indices[m], first, p->pile.modes[m].index_bytes, p->places,
-              n);
-    scatter(p->values, nonzeros->values, first, plan->value_type, p->places, n);
+      scatter(p->indices[m],
+              (const char *)nonzeros->indices[m] + first * p->pile.modes[m].index_bytes,
+              p->pile.modes[m].index_bytes, p->places, n);
+    scatter(p->values, (const char *)nonzeros->values + first * plan->value_type, plan->value_type,
+            p->places, n);
     p->pile.count += n;
   }
   return AMPED_OK;

@@ -63,14 +63,7 @@ rm big.h5
 # --- split iDps -----------------------------------------------------------------------------------
 # As in placement.sh: index 7 of 400 holds 40 % of the nonzeros, the second mode has three indices.
 # Shuffled, ranks get other parts of them than with ordered copies; in the copies' order the same.
-awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
-  BEGIN {
-    seed = 12
-    for (k = 0; k < 40000; k++) {
-      i = random() < 0.4 ? 7 : 1 + int(400 * random())
-      printf "%d %d %d %.3f\n", i, 1 + int(3 * random()), 1 + k * 7919 % 70000, 0.1 + random()
-    }
-  }' >heavy.tns
+heavy_tensor >heavy.tns
 expect 0 "" "$amped" convert heavy.tns heavy.h5 --dims=400x3x70000 -q
 bare heavy.h5 heavy.list.h5
 list heavy.h5 heavy.mixed.h5 9

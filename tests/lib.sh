@@ -92,3 +92,15 @@ find_python() {
     fi
   done
 }
+
+# 40000 nonzeros as text: index 7 of 400 holds 40 % of them, the second mode has three indices.
+heavy_tensor() {
+  awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+    BEGIN {
+      seed = 12
+      for (k = 0; k < 40000; k++) {
+        i = random() < 0.4 ? 7 : 1 + int(400 * random())
+        printf "%d %d %d %.3f\n", i, 1 + int(3 * random()), 1 + k * 7919 % 70000, 0.1 + random()
+      }
+    }'
+}

@@ -12,14 +12,7 @@ float_tol=2e-5
 
 # Index 7 of 400 holds 40 % of the nonzeros, so that even two ranks share it with others' rows; the
 # second mode has three indices; iDps of the third have two.
-awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
-  BEGIN {
-    seed = 12
-    for (k = 0; k < 40000; k++) {
-      i = random() < 0.4 ? 7 : 1 + int(400 * random())
-      printf "%d %d %d %.3f\n", i, 1 + int(3 * random()), 1 + k * 7919 % 70000, 0.1 + random()
-    }
-  }' >heavy.tns
+heavy_tensor >heavy.tns
 "$amped" convert heavy.tns heavy.h5 --dims=400x3x70000 -q || fail "convert"
 # More than one slab of nonzeros, with rows that reach over several of them.
 "$amped" generate long.h5 --dims=5x1500x2500 --nnz=2500k --skew=1 --seed=8 -q || fail "generate"
