@@ -142,6 +142,7 @@ static amped_status create_dictionary(amped_copies_cuda *c) {
   amped_status status = AMPED_OK;
   if (d->count == 0)
     return AMPED_OK;
+  c->ruler = amped_dictionary_ruler(d, c->plan->value_type);
   AMPED_TRY(amped_cuda_malloc((void **)&c->d_dictionary, d->count * sizeof(double),
                               "the dictionary of values"));
   AMPED_TRY(
@@ -454,6 +455,7 @@ static amped_packed_cuda packed_at(const amped_copies_cuda *c, int mode,
   if (!p.packing.coded)
     p.values = amped_arrays_cuda_at(arrays, d_block, p.packing.planes, at);
   p.dictionary = c->d_values;
+  p.ruler = c->ruler;
   p.bits = copy->d_bits;
   p.rows = copy->d_rows;
   p.starts = copy->d_starts;
@@ -573,15 +575,18 @@ static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cud
     a.run.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
     return amped_mttkrp_cuda(&a, kernel);
   }
-  a.packed = packed_at(c, mode, copy, arrays, d_block, part->at, part->first);
   a.work = &copy->work.work;
-  a.first_block = amped_work_cuda_block(&copy->work, part->first);
-  a.blocks = amped_work_cuda_block(&copy->work, part->first + part->count) - a.first_block;
-  AMPED_TRY(amped_mttkrp_cuda(&a, kernel));
-  if (a.work->cut.outputs > 1)
-    AMPED_TRY(amped_mttkrp_cuda_sum(&a));
-  copy->work.work.tickets += (uint32_t)(a.blocks * copy->work.work.cut.columns);
-  return AMPED_OK;
+  const uint32_t end = amped_work_cuda_block(&copy->work, part->first + part->count);
+  for (a.first_block = amped_work_cuda_block(&copy->work, part->first); a.first_block < end;
+       a.first_block += a.blocks) {
+    const uint64_t first = copy->work.blocks[a.first_block].first;
+    const uint32_t most = amped_work_cuda_block(&copy->work, first + AMPED_LAUNCH_NNZ);
+    a.blocks = (most < end ? most : end) - a.first_block;
+    a.packed = packed_at(c, mode, copy, arrays, d_block, part->at + (first - part->first), first);
+    AMPED_TRY(amped_mttkrp_cuda(&a, kernel));
+    copy->work.work.tickets += (uint32_t)(a.blocks * copy->work.work.cut.columns);
+  }
+  return a.work->cut.outputs > 1 ? amped_mttkrp_cuda_sum(&a) : AMPED_OK;
 }
 
 /* Wait for the step of mode that a buffer was used in, if any, and add up what it took. */

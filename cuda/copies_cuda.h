@@ -62,6 +62,7 @@ typedef struct amped_copies_cuda {
   amped_copy_cuda copies[AMPED_MAX_ORDER];
   double *d_dictionary; /* rounded to value_type, for packing */
   void *d_values;       /* the same as value_type, for the kernels */
+  amped_ruler ruler;    /* where values need not be looked up */
   amped_packer_cuda packer;
   amped_pinned_cuda pinned; /* what is streamed */
   amped_buffer_cuda buffers[2];

@@ -15,6 +15,10 @@
 extern "C" {
 #endif
 
+/* Blocks of one launch begin within so many nonzeros of the first: kernels number them by 32 bits.
+ */
+#define AMPED_LAUNCH_NNZ (UINT64_C(1) << 31)
+
 /* The work on one copy, and what its thread blocks tell one another. Zero but for what the caller
  * sets; d_arrived, d_finished and d_ticket zeroed once. */
 typedef struct amped_work_cuda {
@@ -43,7 +47,7 @@ typedef struct amped_mttkrp_cuda_args {
   void *output;
   cudaStream_t stream;
 
-  /* packed: these blocks of the work, whose nonzeros are here */
+  /* packed: these blocks of the work, whose nonzeros are here, from the first block's on */
   const amped_work_cuda *work;
   uint32_t first_block;
   uint32_t blocks;

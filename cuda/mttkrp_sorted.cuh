@@ -6,12 +6,13 @@
  * thread blocks of its own. A thread block works on one block of the schedule (an iSMp), each of
  * its groups on a run of consecutive nonzeros.
  *
- * Within a run the G lanes load and decode one nonzero each (coalesced, ahead of use), hand
- * positions and values round by shuffles, and gather several factor rows before they use the first.
- * Row bits are the same for all lanes. The sum of an output row stays in registers until the next
- * row begins. Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the
- * run: with u = 2^-24 a run's error is below (fold_nonzeros + AMPED_LONGEST_RUN / fold_nonzeros +
- * order) u = 1e-5 of the sum of magnitudes, and everything beyond a run is added in double.
+ * Within a run the G lanes load one nonzero each (coalesced, a batch ahead, so that nobody waits
+ * for it), decode it, hand positions and values round by shuffles, and gather several factor rows
+ * before they use the first. Row bits are the same for all lanes; where no row of a warp begins,
+ * nobody looks at them. The sum of an output row stays in registers until the next row begins.
+ * Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the run: with u =
+ * 2^-24 a run's error is below (fold_nonzeros + AMPED_LONGEST_RUN / fold_nonzeros + order) u = 1e-5
+ * of the sum of magnitudes, and everything beyond a run is added in double.
  *
  * The run in which a row begins stores it. What a run holds of a row that an earlier run began is a
  * part; a block adds the parts of rows that begin in it, and leaves the part of the one row that
@@ -60,6 +61,15 @@ __device__ inline double2 plus(double2 a, double2 b) {
   return make_double2(a.x + b.x, a.y + b.y);
 }
 
+/* a b + c */
+__device__ inline float4 fused(float4 a, float4 b, float4 c) {
+  return make_float4(fmaf(a.x, b.x, c.x), fmaf(a.y, b.y, c.y), fmaf(a.z, b.z, c.z),
+                     fmaf(a.w, b.w, c.w));
+}
+__device__ inline double2 fused(double2 a, double2 b, double2 c) {
+  return make_double2(fma(a.x, b.x, c.x), fma(a.y, b.y, c.y));
+}
+
 /* A sum of vectors in double. */
 struct double4_sum {
   double x, y, z, w;
@@ -83,17 +93,32 @@ template <typename T> struct long_sum_of;
 template <> struct long_sum_of<float> { typedef double4_sum type; };
 template <> struct long_sum_of<double> { typedef double2 type; };
 
+/* How a nonzero's number lies in its planes. */
+typedef enum number_layout {
+  NUMBER_32,  /* one of 4 bytes */
+  NUMBER_48,  /* 4 and 2 */
+  NUMBER_64,  /* one of 8 */
+  NUMBER_LONG /* 8 and more */
+} number_layout;
+
+/* All pointers and numbers of nonzeros are relative to the launch's first nonzero. */
 template <typename T, typename I> struct sorted_problem {
   typedef typename vector_of<T>::type vector;
+  number_layout layout;
   amped_packing packing;
-  uint64_t first; /* number of nonzero 0 of the planes in the copy */
-  unsigned run;   /* nonzeros a group, a multiple of packing.run */
+  unsigned shifts[AMPED_MAX_ORDER - 1]; /* as in the packing, */
+  I masks[AMPED_MAX_ORDER - 1];         /* and of its bits */
+  unsigned code_shift;
+  unsigned code_mask;
+  amped_ruler ruler; /* step 0: values are looked up */
+  uint64_t first;    /* number of the first nonzero in the copy */
+  unsigned run;      /* nonzeros a group, a multiple of packing.run */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
   const T *dictionary;
   const uint32_t *bits;
-  const I *rows;
   const I *starts;
+  const I *rows; /* the copy's row list */
   const vector *factors[AMPED_MAX_ORDER - 1];
   amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
   vector *output;
@@ -117,15 +142,9 @@ template <typename T, typename I> struct sorted_problem {
 /* --- decoding ------------------------------------------------------------------------------------
  */
 
-/* Word j of nonzero k's number. */
+/* Word j of nonzero k's number, where that is long. */
 template <typename T, typename I>
-__device__ inline uint64_t word_of(const sorted_problem<T, I> &p, unsigned j, uint64_t k) {
-  if (p.packing.plane_bytes[0] == 4) {
-    uint64_t w = __ldcs(static_cast<const uint32_t *>(p.planes[0]) + k);
-    if (p.packing.planes == 2)
-      w |= (uint64_t)__ldcs(static_cast<const uint16_t *>(p.planes[1]) + k) << 32;
-    return w;
-  }
+__device__ inline uint64_t word_of(const sorted_problem<T, I> &p, unsigned j, unsigned k) {
   if (p.packing.plane_bytes[j] == 8)
     return __ldcs(static_cast<const unsigned long long *>(p.planes[j]) + k);
   if (p.packing.plane_bytes[j] == 4)
@@ -133,20 +152,46 @@ __device__ inline uint64_t word_of(const sorted_problem<T, I> &p, unsigned j, ui
   return __ldcs(static_cast<const uint16_t *>(p.planes[j]) + k);
 }
 
-__device__ inline uint64_t low_bits(uint64_t v, unsigned bits) {
-  return v & ~(~UINT64_C(0) << (bits & 63) << (bits >> 6 << 5) << (bits >> 6 << 5));
-}
-
-/* A field of a number whose first two words are in registers; words behind them are loaded. */
+/* The low bits of a field of a long number, of which w0 and w1 are the first two words; words
+ * behind them are loaded. */
 template <typename T, typename I>
-__device__ inline uint64_t field_of(const sorted_problem<T, I> &p, uint64_t k, uint64_t w0,
+__device__ inline uint64_t field_of(const sorted_problem<T, I> &p, unsigned k, uint64_t w0,
                                     uint64_t w1, unsigned shift, unsigned bits) {
   const unsigned j = shift / 64;
   const unsigned s = shift % 64;
   uint64_t v = (j == 0 ? w0 : j == 1 ? w1 : word_of(p, j, k)) >> s;
   if (s + bits > 64)
     v |= (j == 0 ? w1 : word_of(p, j + 1, k)) << (64 - s);
-  return low_bits(v, bits);
+  return v;
+}
+
+/* One nonzero a lane, as it lies in memory: the first word of its number in two halves, and where
+ * tensors of this order often need it the second one. Nothing here waits for a load. */
+template <typename T, int N> struct raw_nonzero {
+  static constexpr bool has_second = N > 2;
+  unsigned low, high;
+  uint64_t second[has_second ? 1 : 0];
+  T value;
+};
+
+template <typename T, typename I, int N>
+__device__ inline raw_nonzero<T, N> load_nonzero(const sorted_problem<T, I> &p, unsigned k) {
+  raw_nonzero<T, N> raw;
+  raw.high = 0;
+  if (p.layout <= NUMBER_48) {
+    raw.low = __ldcs(static_cast<const unsigned *>(p.planes[0]) + k);
+    if (p.layout == NUMBER_48)
+      raw.high = __ldcs(static_cast<const unsigned short *>(p.planes[1]) + k);
+  } else {
+    const uint2 word = __ldcs(static_cast<const uint2 *>(p.planes[0]) + k);
+    raw.low = word.x;
+    raw.high = word.y;
+    if constexpr (raw_nonzero<T, N>::has_second)
+      raw.second[0] = p.layout == NUMBER_LONG ? word_of(p, 1, k) : 0;
+  }
+  if (!p.packing.coded)
+    raw.value = __ldcs(p.values + k);
+  return raw;
 }
 
 /* One nonzero a lane. */
@@ -155,58 +200,66 @@ template <typename T, typename I, int N> struct nonzero {
   T value;
 };
 
-/* Nonzero k of a run that begins at number `first` and has `valid` nonzeros. Behind its end every
- * lane gets the last one again with value zero: it changes nothing (same row, finite factors) and
- * spares all later checks. */
+template <typename T, typename I>
+__device__ inline T value_of(const sorted_problem<T, I> &p, uint64_t field) {
+  const unsigned code = (unsigned)field & p.code_mask;
+  if (p.ruler.step != 0.0)
+    return (T)((double)(p.ruler.first + (int)code) * p.ruler.step);
+  return __ldg(p.dictionary + code);
+}
+
+/* Nonzero k. */
 template <typename T, typename I, int N>
-__device__ inline nonzero<T, I, N> load_nonzero(const sorted_problem<T, I> &p, uint64_t first,
-                                                unsigned valid, unsigned k) {
+__device__ inline nonzero<T, I, N> decode(const sorted_problem<T, I> &p,
+                                          const raw_nonzero<T, N> &raw, unsigned k) {
   nonzero<T, I, N> x;
-  const uint64_t at = first + (k < valid ? k : valid > 0 ? valid - 1 : 0);
-  const uint64_t w0 = word_of(p, 0, at);
-  T value = T(0);
-  if (!p.packing.coded)
-    value = __ldcs(p.values + at);
-  if (p.packing.words == 1) {
+  const uint64_t w0 = (uint64_t)raw.high << 32 | raw.low;
+  if (p.layout != NUMBER_LONG) {
 #pragma unroll
     for (int m = 0; m < N; m++)
-      x.input[m] = N < AMPED_MAX_ORDER - 1 || m < p.packing.inputs
-                       ? (I)low_bits(w0 >> p.packing.shifts[m], p.packing.bits[m])
-                       : 0;
-    if (p.packing.coded)
-      value = __ldg(p.dictionary + low_bits(w0 >> p.packing.value_shift, p.packing.value_bits));
-  } else {
-    const uint64_t w1 = word_of(p, 1, at);
-#pragma unroll
-    for (int m = 0; m < N; m++)
-      x.input[m] = N < AMPED_MAX_ORDER - 1 || m < p.packing.inputs
-                       ? (I)field_of(p, at, w0, w1, p.packing.shifts[m], p.packing.bits[m])
-                       : 0;
-    if (p.packing.coded)
-      value = __ldg(p.dictionary +
-                    field_of(p, at, w0, w1, p.packing.value_shift, p.packing.value_bits));
+      x.input[m] = (I)(w0 >> p.shifts[m]) & p.masks[m];
+    x.value = p.packing.coded ? value_of(p, w0 >> p.code_shift) : raw.value;
+    return x;
   }
-  x.value = k < valid ? value : T(0);
+  uint64_t w1 = 0;
+  if constexpr (raw_nonzero<T, N>::has_second)
+    w1 = raw.second[0];
+  else
+    w1 = word_of(p, 1, k);
+#pragma unroll
+  for (int m = 0; m < N; m++)
+    x.input[m] = (I)field_of(p, k, w0, w1, p.shifts[m], p.packing.bits[m]) & p.masks[m];
+  x.value = p.packing.coded
+                ? value_of(p, field_of(p, k, w0, w1, p.code_shift, p.packing.value_bits))
+                : raw.value;
   return x;
 }
 
 /* --- runs ----------------------------------------------------------------------------------------
  */
 
-/* Does nonzero n of the copy begin a row? */
+/* Entry of the row list of nonzero k, where a run of the packing begins. */
 template <typename T, typename I>
-__device__ inline bool begins_row(const sorted_problem<T, I> &p, uint64_t n) {
-  return __ldg(p.bits + n / 32) >> (n % 32) & 1U;
+__device__ inline I entry_of(const sorted_problem<T, I> &p, unsigned k) {
+  return __ldg(p.starts + k / (unsigned)p.packing.run);
 }
 
-/* Entry of the row list of nonzero n of the copy, where a run of the packing begins. */
+/* Which of the 32 nonzeros from k on begin a row, of those up to `last`. */
 template <typename T, typename I>
-__device__ inline I entry_of(const sorted_problem<T, I> &p, uint64_t n) {
-  return __ldg(p.starts + n / p.packing.run);
+__device__ inline uint32_t row_bits(const sorted_problem<T, I> &p, unsigned k, unsigned last) {
+  const uint32_t bits = k <= last ? __ldg(p.bits + k / 32) : 0U;
+  return k <= last && last - k < 31 ? bits & ((2U << (last - k)) - 1U) : bits;
 }
 
 /* --- gathering and storing
  * ------------------------------------------------------------------------ */
+
+/* Which hints a kernel is built for: they cost registers, and not all of them go together. */
+typedef enum hint_level {
+  NO_HINTS,
+  L2_HINTS,  /* for every input, in sorted_problem */
+  NEAR_FIRST /* input 0 stays in the multiprocessor's own cache, the others leave it first */
+} hint_level;
 
 #if __CUDA_ARCH__ >= 800
 __device__ inline uint64_t policy_of(amped_hint_cuda hint) {
@@ -234,6 +287,32 @@ __device__ inline double2 gather(const double2 *row, uint64_t policy) {
       : "l"(row), "l"(policy));
   return v;
 }
+
+/* For the multiprocessor's own cache. */
+__device__ inline float4 gather_near(const float4 *row) {
+  float4 v;
+  asm("ld.global.nc.L1::evict_last.v4.f32 {%0, %1, %2, %3}, [%4];"
+      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+      : "l"(row));
+  return v;
+}
+__device__ inline double2 gather_near(const double2 *row) {
+  double2 v;
+  asm("ld.global.nc.L1::evict_last.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(row));
+  return v;
+}
+__device__ inline float4 gather_far(const float4 *row) {
+  float4 v;
+  asm("ld.global.nc.L1::evict_first.v4.f32 {%0, %1, %2, %3}, [%4];"
+      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+      : "l"(row));
+  return v;
+}
+__device__ inline double2 gather_far(const double2 *row) {
+  double2 v;
+  asm("ld.global.nc.L1::evict_first.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(row));
+  return v;
+}
 #else /* older GPUs take no hints */
 __device__ inline uint64_t policy_of(amped_hint_cuda) {
   return 0;
@@ -241,7 +320,25 @@ __device__ inline uint64_t policy_of(amped_hint_cuda) {
 template <typename vector> __device__ inline vector gather(const vector *row, uint64_t) {
   return __ldg(row);
 }
+template <typename vector> __device__ inline vector gather_near(const vector *row) {
+  return __ldg(row);
+}
+template <typename vector> __device__ inline vector gather_far(const vector *row) {
+  return __ldg(row);
+}
 #endif
+
+/* Rows of so many bytes each. */
+template <typename vector>
+__device__ inline const vector *row_at(const vector *from, index32 row, unsigned bytes) {
+  const vector *at;
+  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(row), "r"(bytes), "l"(from));
+  return at;
+}
+template <typename vector>
+__device__ inline const vector *row_at(const vector *from, index64 row, unsigned bytes) {
+  return from + row * (bytes / sizeof(vector));
+}
 
 /* *to += v where nobody else works on *to: without waiting for what is there, which does not come
  * again soon. */
@@ -289,7 +386,7 @@ __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, 
 constexpr int generic_inputs = AMPED_MAX_ORDER - 1;
 template <int N> struct tuning {
   static constexpr int ahead = N == 2 ? 4 : 2;
-  static constexpr int blocks = N <= 4 ? 4 : 2;
+  static constexpr int blocks = N <= 3 ? 4 : N == 4 ? 3 : 2;
 };
 
 /* Add all heads of the row that begins in block `from` and goes on in `links` more to it. */
@@ -307,7 +404,9 @@ __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, u
   partial[threadIdx.x] = rounded(sum);
   __syncthreads();
   if (group == 0 && mine) {
-    const I row = __ldg(p.rows + entry_of(p, p.blocks[from + 1].first));
+    /* That block may belong to an earlier launch. */
+    const int64_t behind = (int64_t)(p.blocks[from + 1].first - p.first);
+    const I row = __ldg(p.rows + __ldg(p.starts + behind / (int64_t)p.packing.run));
     auto *const to = output + ((uint64_t)row * p.stride + column);
     long_sum all = {};
     add_to(all, __ldcg(to));
@@ -318,19 +417,23 @@ __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, u
   __syncthreads();
 }
 
-/* N is the number of input modes, or at least that where it is generic_inputs. Hints cost registers
- * and, where factors lie in the L1 cache, time: H says whether there are any. */
-template <typename T, typename I, int G, int N, bool H>
+/* N is the number of input modes, or at least that where it is generic_inputs. What is seldom
+ * needed lies in shared memory: registers hold rows in flight. */
+template <typename T, typename I, int G, int N, hint_level H>
 __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
     mttkrp_sorted(const sorted_problem<T, I> p) {
   typedef typename vector_of<T>::type vector;
   typedef typename long_sum_of<T>::type long_sum;
   constexpr int groups = block_threads / G;
   constexpr int ahead = tuning<N>::ahead;
-  __shared__ vector parts[block_threads];
+  __shared__ vector sums[2][block_threads];
+  vector *const parts = sums[0];  /* of the row that an earlier run began */
+  vector *const folded = sums[1]; /* of the row in hand */
   __shared__ I
       part_entries[groups];   /* of the rows that parts belong to, no_part where there is none */
   __shared__ unsigned number; /* of this thread block in the launch */
+  __shared__ vector *volatile output_of_tile;
+  __shared__ volatile unsigned first_of_block, end_of_block;
   __shared__ bool last_of_head, last_of_tail;
   const I no_part = ~I(0);
 
@@ -338,111 +441,134 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
     number = p.tiled ? atomicAdd(p.ticket, 1U) - p.ticket_base : blockIdx.x;
   __syncthreads();
   const unsigned b = p.first_block + number / p.columns;
-  const unsigned tile_column = number % p.columns;
   const amped_block_cuda *const block = p.blocks + b;
-  vector *const output = p.output + block->tile % p.outputs * p.output_stride;
+  if (threadIdx.x == 0) {
+    output_of_tile = p.output + block->tile % p.outputs * p.output_stride;
+    first_of_block = (unsigned)(block->first - p.first);
+    end_of_block = first_of_block + block->count;
+  }
   if (p.tiled)
-    wait_for(p, block->before, block->befores, tile_column);
+    wait_for(p, block->before, block->befores, number % p.columns);
+  else
+    __syncthreads();
 
-  const int lane = (int)threadIdx.x % G;
-  const int group = (int)threadIdx.x / G;
-  const unsigned wanted = tile_column * G + (unsigned)lane;
-  const bool mine = wanted < p.stride;
-  const unsigned column = mine ? wanted : p.stride - 1;
-  const unsigned begin = (unsigned)group * p.run; /* of the run, in the block */
-  const unsigned valid = begin >= block->count          ? 0
-                         : block->count - begin < p.run ? block->count - begin
-                                                        : p.run;
-  const uint64_t nonzero_number = block->first + (valid > 0 ? begin : 0); /* in the copy */
-  const uint64_t first = nonzero_number - p.first;                        /* in the planes */
-  const uint32_t *const bits = p.bits + nonzero_number / 32;
-  uint64_t entry = entry_of(p, nonzero_number);
+  const unsigned lane = threadIdx.x % G;
+  const unsigned group = threadIdx.x / G;
+  const auto column = [&]() { return number % p.columns * G + threadIdx.x % G; };
+  /* A group without nonzeros works on the block's first one and stores nothing. */
+  const auto works = [&]() { return first_of_block + threadIdx.x / G * p.run < end_of_block; };
+  const unsigned first = first_of_block + (works() ? group * p.run : 0);
+  const unsigned last = !works()                       ? first
+                        : end_of_block - first > p.run ? first + p.run - 1
+                                                       : end_of_block - 1;
+  I entry = entry_of(p, first);
   I row = __ldg(p.rows + entry);
-  /* Is the row in hand one that an earlier run began? */
-  bool part = valid > 0 && !(__ldg(bits) & 1U);
   if (lane == 0)
-    part_entries[group] = part ? (I)entry : no_part;
+    part_entries[group] = works() && !(__ldg(p.bits + first / 32) & 1U) ? entry : no_part;
+  __syncwarp();
   vector sum = splat(T(0));
-  vector folded = splat(T(0));
+  folded[threadIdx.x] = sum;
+  const vector *from[N];
   uint64_t policies[N];
 #pragma unroll
-  for (int m = 0; m < N; m++)
-    policies[m] = H ? policy_of(p.hints[m]) : 0;
+  for (int m = 0; m < N; m++) {
+    from[m] = p.factors[m] + (column() < p.stride ? column() : p.stride - 1);
+    policies[m] = H == L2_HINTS ? policy_of(p.hints[m]) : 0;
+  }
+  const auto store = [&]() {
+    const vector all = plus(folded[threadIdx.x], sum);
+    if (part_entries[threadIdx.x / G] == entry)
+      parts[threadIdx.x] = all;
+    else if (column() < p.stride && p.tiled)
+      add_at(output_of_tile + ((uint64_t)row * p.stride + column()), all);
+    else if (column() < p.stride)
+      output_of_tile[(uint64_t)row * p.stride + column()] = all;
+  };
+  /* Behind the end of its run every lane gets the last nonzero again with value zero: it changes
+   * nothing (same row, finite factors) and spares all later checks. */
+  const unsigned begin = first + lane;
+  const auto place = [&](unsigned done) { return begin + done < last ? begin + done : last; };
 
-  nonzero<T, I, N> next = load_nonzero<T, I, N>(p, first, valid, (unsigned)lane);
-  for (unsigned done = 0; done < p.run; done += 32) {
-    uint32_t begins = done < valid ? __ldg(bits + done / 32) : 0U;
-    if (valid - done < 32 && done < valid)
-      begins &= (1U << (valid - done)) - 1U;
-    if (done == 0)
-      begins &= ~1U;
+  raw_nonzero<T, N> next = load_nonzero<T, I, N>(p, place(0));
+  uint32_t begins = 0;
 #pragma unroll 1
-    for (unsigned batch = 0; batch < 32; batch += G) {
-      const nonzero<T, I, N> now = next;
-      if (done + batch + G < p.run)
-        next = load_nonzero<T, I, N>(p, first, valid, done + batch + G + (unsigned)lane);
+  for (unsigned done = 0; done < p.run; done += G) {
+    if (done % 32 == 0) {
+      begins = row_bits(p, begin - lane + done, last);
+      if (done == 0)
+        begins &= ~1U;
+    }
+    if (done % fold_nonzeros == 0) {
+      folded[threadIdx.x] = plus(folded[threadIdx.x], sum);
+      sum = splat(T(0));
+    }
+    nonzero<T, I, N> now = decode<T, I, N>(p, next, place(done));
+    if (begin + done > last)
+      now.value = T(0);
+    if (done + G < p.run)
+      next = load_nonzero<T, I, N>(p, place(done + G));
 #pragma unroll 1
-      for (int j = 0; j < G; j += ahead) {
-        vector gathered[N][ahead];
+    for (int j = 0; j < G; j += ahead) {
+      vector gathered[N][ahead];
+#pragma unroll
+      for (int u = 0; u < ahead; u++) {
 #pragma unroll
         for (int m = 0; m < N; m++)
           if (N < generic_inputs || m < p.packing.inputs) {
-#pragma unroll
-            for (int u = 0; u < ahead; u++) {
-              const I at = __shfl_sync(whole_warp, now.input[m], j + u, G);
-              const vector *const from = p.factors[m] + ((uint64_t)at * p.stride + column);
-              gathered[m][u] = H ? gather(from, policies[m]) : __ldg(from);
-            }
+            const I position = __shfl_sync(whole_warp, now.input[m], j + u, G);
+            const vector *const at = row_at(from[m], position, p.stride * (unsigned)sizeof(vector));
+            gathered[m][u] = H == L2_HINTS   ? gather(at, policies[m])
+                             : H == NO_HINTS ? __ldg(at)
+                             : m == 0        ? gather_near(at)
+                                             : gather_far(at);
           }
+      }
+      const auto use = [&](int u) {
+        vector product = times(splat(__shfl_sync(whole_warp, now.value, j + u, G)), gathered[0][u]);
+#pragma unroll
+        for (int m = 1; m < N - 1; m++)
+          if (N < generic_inputs || m < p.packing.inputs)
+            product = times(product, gathered[m][u]);
+        if (N < generic_inputs || N == p.packing.inputs)
+          sum = fused(product, gathered[N - 1][u], sum);
+        else
+          sum = plus(product, sum);
+      };
+      if (__any_sync(whole_warp, begins & ((1U << ahead) - 1U))) {
 #pragma unroll
         for (int u = 0; u < ahead; u++) {
-          vector term = splat(__shfl_sync(whole_warp, now.value, j + u, G));
-#pragma unroll
-          for (int m = 0; m < N; m++)
-            if (N < generic_inputs || m < p.packing.inputs)
-              term = times(term, gathered[m][u]);
-          if (begins & 1U) {
-            folded = plus(folded, sum);
-            if (part)
-              parts[threadIdx.x] = folded;
-            else if (mine && p.tiled)
-              add_at(output + ((uint64_t)row * p.stride + column), folded);
-            else if (mine)
-              output[(uint64_t)row * p.stride + column] = folded;
-            part = false;
-            folded = splat(T(0));
-            sum = term;
+          if (begins >> u & 1U) {
+            store();
+            sum = splat(T(0));
+            folded[threadIdx.x] = sum;
             row = __ldg(p.rows + ++entry);
-          } else {
-            sum = plus(sum, term);
           }
-          begins >>= 1;
+          use(u);
         }
+      } else {
+#pragma unroll
+        for (int u = 0; u < ahead; u++)
+          use(u);
       }
-    }
-    if ((done + 32) % fold_nonzeros == 0) {
-      folded = plus(folded, sum);
-      sum = splat(T(0));
+      begins >>= ahead;
     }
   }
-  folded = plus(folded, sum);
-  if (part)
-    parts[threadIdx.x] = folded;
-  else if (mine && valid > 0 && p.tiled)
-    add_at(output + ((uint64_t)row * p.stride + column), folded);
-  else if (mine && valid > 0)
-    output[(uint64_t)row * p.stride + column] = folded;
+  if (works())
+    store();
   __syncthreads();
 
+  const unsigned tile_column = number % p.columns;
+  const bool mine = column() < p.stride;
   /* The first part of a row adds all of the row's parts in this block. */
   const I of = part_entries[group];
   if (of != no_part && (group == 0 || part_entries[group - 1] != of) && mine) {
-    vector *const to = group == 0 ? p.heads + ((uint64_t)b * p.stride + column)
-                                  : output + ((uint64_t)__ldg(p.rows + of) * p.stride + column);
+    vector *const to = group == 0
+                           ? p.heads + ((uint64_t)b * p.stride + column())
+                           : output_of_tile + ((uint64_t)__ldg(p.rows + of) * p.stride + column());
     long_sum all = {};
     if (group > 0)
       add_to(all, __ldcg(to));
-    for (int g = group; g < groups && part_entries[g] == of; g++)
+    for (unsigned g = group; g < groups && part_entries[g] == of; g++)
       add_to(all, parts[g * G + lane]);
     *to = rounded(all);
   }
@@ -466,9 +592,9 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
     }
     __syncthreads();
     if (last_of_head)
-      add_heads<T, I, G>(p, chain, p.blocks[chain].links, column, mine, output, parts);
+      add_heads<T, I, G>(p, chain, p.blocks[chain].links, column(), mine, output_of_tile, parts);
     if (last_of_tail)
-      add_heads<T, I, G>(p, b, links, column, mine, output, parts);
+      add_heads<T, I, G>(p, b, links, column(), mine, output_of_tile, parts);
   }
   if (p.tiled) {
     __syncthreads();
@@ -485,51 +611,105 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
 /* --- launches ------------------------------------------------------------------------------------
  */
 
-template <typename T, typename I, int G, int N>
-amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
+number_layout layout_of(const amped_packing *packing) {
+  if (packing->words > 1)
+    return NUMBER_LONG;
+  if (packing->plane_bytes[0] == 8)
+    return NUMBER_64;
+  return packing->planes == 2 ? NUMBER_48 : NUMBER_32;
+}
+
+/* The low bits, of a field as of an empty one. */
+template <typename U> U mask_of(unsigned bits) {
+  return bits >= 8 * sizeof(U) ? ~U(0) : (U(1) << bits) - 1;
+}
+
+template <typename T, typename I>
+void describe_copy(sorted_problem<T, I> *p, const amped_packed_cuda *copy) {
+  p->packing = copy->packing;
+  p->layout = layout_of(&copy->packing);
+  p->code_shift = copy->packing.value_shift;
+  p->code_mask = mask_of<unsigned>(copy->packing.value_bits);
+  p->ruler = copy->ruler;
+  p->first = copy->first;
+  for (int i = 0; i < copy->packing.planes; i++)
+    p->planes[i] = copy->planes[i];
+  p->values = static_cast<const T *>(copy->values);
+  p->dictionary = static_cast<const T *>(copy->dictionary);
+  p->bits = copy->bits + copy->first / 32;
+  p->starts = static_cast<const I *>(copy->starts) + copy->first / copy->packing.run;
+  p->rows = static_cast<const I *>(copy->rows);
+}
+
+/* Inputs in the order in which the kernel takes them: one that is to stay near comes first. */
+template <typename T, typename I>
+hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) {
+  typedef typename vector_of<T>::type vector;
+  const amped_hint_cuda *const hints = args->work->hints;
+  int inputs[AMPED_MAX_ORDER - 1];
+  hint_level level = NO_HINTS;
+  for (int i = 0; i < args->inputs; i++) {
+    inputs[i] = i;
+    if (hints[i] == AMPED_HINT_NEAR) {
+      level = NEAR_FIRST;
+      inputs[i] = 0;
+      inputs[0] = i;
+    } else if (hints[i] != AMPED_HINT_NONE && level == NO_HINTS)
+      level = L2_HINTS;
+  }
+  for (int m = 0; m < args->inputs; m++) {
+    const int i = inputs[m];
+    p->factors[m] = static_cast<const vector *>(args->factors[i]);
+    p->hints[m] = hints[i];
+    p->shifts[m] = args->packed.packing.shifts[i];
+    p->packing.bits[m] = args->packed.packing.bits[i];
+    p->masks[m] = mask_of<I>(args->packed.packing.bits[i]);
+  }
+  return level;
+}
+
+template <typename T, typename I>
+void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) {
   typedef typename vector_of<T>::type vector;
   const amped_work_cuda *work = args->work;
+  p->run = (unsigned)work->cut.run;
+  p->outputs = (unsigned)work->cut.outputs;
+  p->output = static_cast<vector *>(p->outputs > 1 ? work->d_outputs : args->output);
+  p->output_stride = work->output_bytes / sizeof(vector);
+  p->stride = (unsigned)(args->ld * sizeof(T) / sizeof(vector));
+  p->columns = (unsigned)work->cut.columns;
+  p->blocks = work->d_blocks;
+  p->first_block = args->first_block;
+  p->tiled = work->tiled;
+  p->heads = static_cast<vector *>(work->d_heads);
+  p->arrived = work->d_arrived;
+  p->finished = work->d_finished;
+  p->ticket = work->d_ticket;
+  p->ticket_base = work->tickets;
+  p->turn = work->turn;
+}
+
+template <typename T, typename I, int G, int N>
+amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   sorted_problem<T, I> p = {};
-  bool hinted = false;
-  p.packing = args->packed.packing;
-  p.first = args->packed.first;
-  p.run = (unsigned)work->cut.run;
-  for (int i = 0; i < p.packing.planes; i++)
-    p.planes[i] = args->packed.planes[i];
-  p.values = static_cast<const T *>(args->packed.values);
-  p.dictionary = static_cast<const T *>(args->packed.dictionary);
-  p.bits = args->packed.bits;
-  p.rows = static_cast<const I *>(args->packed.rows);
-  p.starts = static_cast<const I *>(args->packed.starts);
-  for (int m = 0; m < args->inputs; m++) {
-    p.factors[m] = static_cast<const vector *>(args->factors[m]);
-    p.hints[m] = work->hints[m];
-    hinted |= work->hints[m] != AMPED_HINT_NONE;
-  }
-  p.outputs = (unsigned)work->cut.outputs;
-  p.output = static_cast<vector *>(p.outputs > 1 ? work->d_outputs : args->output);
-  p.output_stride = work->output_bytes / sizeof(vector);
-  p.stride = (unsigned)(args->ld * sizeof(T) / sizeof(vector));
-  p.columns = (unsigned)work->cut.columns;
-  p.blocks = work->d_blocks;
-  p.first_block = args->first_block;
-  p.tiled = work->tiled;
-  p.heads = static_cast<vector *>(work->d_heads);
-  p.arrived = work->d_arrived;
-  p.finished = work->d_finished;
-  p.ticket = work->d_ticket;
-  p.ticket_base = work->tickets;
-  p.turn = work->turn;
+  describe_copy(&p, &args->packed);
+  describe_work(&p, args);
+  const hint_level level =
+      N < generic_inputs ? describe_inputs(&p, args) : (describe_inputs(&p, args), NO_HINTS);
   const uint64_t blocks = (uint64_t)args->blocks * p.columns;
   if (blocks > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
                        blocks);
-  if (hinted)
-    mttkrp_sorted < T, I, G, N,
-        N<generic_inputs><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
-  else
-    mttkrp_sorted<T, I, G, N, false><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+  if (level == NO_HINTS)
+    mttkrp_sorted<T, I, G, N, NO_HINTS><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+  else if constexpr (N < generic_inputs) {
+    if (level == L2_HINTS)
+      mttkrp_sorted<T, I, G, N, L2_HINTS><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+    else
+      mttkrp_sorted<T, I, G, N, NEAR_FIRST>
+          <<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+  }
   AMPED_CUDA_LAUNCHED("the sorted MTTKRP kernel");
   return AMPED_OK;
 }

@@ -6,6 +6,7 @@
 #define AMPED_PACK_CUDA_H
 
 #include "device_cuda.h"
+#include "dictionary.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +25,7 @@ typedef struct amped_packed_cuda {
   const void *planes[AMPED_MAX_PLANES];
   const void *values;
   const void *dictionary; /* of value_type */
+  amped_ruler ruler;      /* that says the same, or zero */
   /* of the whole copy: row bits, list and table */
   const uint32_t *bits;
   const void *rows;

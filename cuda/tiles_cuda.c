@@ -17,8 +17,7 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 #define LEAST_GAIN 0.04
 
 /* Tiles for the L1 caches, and where they help. */
-#define L1_TILE_BYTES (UINT64_C(64) << 10)
-#define L1_POPULAR_BYTES (512.0 * 1024.0)
+#define L1_TILE_BYTES (UINT64_C(48) << 10)
 #define L1_LEAST_USES 8.0
 #define L1_LEAST_LENGTH 32.0
 
@@ -67,34 +66,19 @@ static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, 
          TILE_ROW_COST * (rows < nnz ? rows : nnz);
 }
 
-/* Rows of mode that gathers are spread over, as far as the iDp table tells: as many equally popular
- * ones would come again as often. */
-static double effective_rows(const amped_plan *plan, int mode) {
-  const amped_mode_plan *m = &plan->modes[mode];
-  double sum = 0.0;
-  double squares = 0.0;
-  for (uint64_t i = 0; i < m->idp_count; i++) {
-    sum += (double)m->idp_nnz[i];
-    squares += (double)m->idp_nnz[i] * (double)m->idp_nnz[i];
-  }
-  return squares > 0.0 ? sum / squares * sum * (double)m->width : 0.0;
-}
-
 /* Where the L2 cache holds all, its own speed is the limit, and tiles for the L1 caches help: if
- * every multiprocessor finds each of a tile's rows often enough, output rows are long, and the L1
- * caches do not hold what is popular anyway. */
+ * every multiprocessor finds each of a tile's rows often enough, and output rows are long. */
 static void choose_small(amped_tiles_cuda *best, const amped_plan *plan, int mode,
                          double multiprocessors) {
   const amped_mode_plan *m = &plan->modes[mode];
   double nnz = (double)m->rank_nnz[plan->rank];
   for (int input = 0; input < plan->order - 1; input++) {
     amped_tiles_cuda t;
-    double popular = effective_rows(plan, input_mode(mode, input)) * (double)row_bytes(plan);
     set_tiles(&t, plan, mode, input, L1_TILE_BYTES);
     double uses = nnz / (double)plan->modes[input_mode(mode, input)].positions / multiprocessors;
     double length = nnz / (double)t.count / (double)amped_plan_copy_rows(plan, mode);
-    if (t.count > 1 && popular > L1_POPULAR_BYTES && uses >= L1_LEAST_USES &&
-        length >= L1_LEAST_LENGTH && (best->count == 1 || t.count < best->count))
+    if (t.count > 1 && uses >= L1_LEAST_USES && length >= L1_LEAST_LENGTH &&
+        (best->count == 1 || t.count < best->count))
       *best = t;
   }
 }
@@ -163,12 +147,15 @@ static bool worth_hints(const amped_plan *plan, int mode, double cache) {
 void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,
                            const amped_tiles_cuda *tiles, uint64_t l2_bytes) {
   double cache = (double)cache_of(l2_bytes);
+  bool near = tiles->count > 1 && all_tables(plan, mode) <= cache;
   bool hint = tiles->count > 1 || worth_hints(plan, mode, cache);
   for (int i = 0; i < plan->order - 1; i++) {
     double bytes = table_bytes(plan, mode, i);
     bool tiled = tiles->count > 1 && tiles->input == i;
     hints[i] = AMPED_HINT_NONE;
-    if (hint && (tiled || bytes <= cache))
+    if (near)
+      hints[i] = tiled ? AMPED_HINT_NEAR : AMPED_HINT_NONE;
+    else if (hint && (tiled || bytes <= cache))
       hints[i] = AMPED_HINT_KEEP;
     else if (hint && bytes > LARGE_TABLE * cache)
       hints[i] = AMPED_HINT_PASS;

@@ -17,11 +17,12 @@ extern "C" {
 
 #define AMPED_MAX_TILES 1024
 
-/* What the L2 cache should do with the gathered rows of a factor. */
+/* What caches should do with the gathered rows of a factor. */
 typedef enum amped_hint_cuda {
   AMPED_HINT_NONE,
   AMPED_HINT_KEEP, /* they come again soon, and there is room for all of them */
-  AMPED_HINT_PASS  /* they do not: let them not displace others */
+  AMPED_HINT_PASS, /* they do not: let them not displace others */
+  AMPED_HINT_NEAR  /* the multiprocessor's own cache should hold them rather than the others */
 } amped_hint_cuda;
 
 typedef struct amped_tiles_cuda {

@@ -86,6 +86,35 @@ void amped_dictionary_free(amped_dictionary *d) {
   memset(d, 0, sizeof *d);
 }
 
+/* Does value i come out of the ruler, for all of them? */
+static bool measures(const amped_ruler *r, const amped_dictionary *d, amped_vtype type) {
+  for (uint64_t i = 0; i < d->count; i++) {
+    double value = (double)(r->first + (int32_t)i) * r->step;
+    bool same = type == AMPED_F32 ? (float)value == (float)d->values[i] : value == d->values[i];
+    if (!same)
+      return false;
+  }
+  return true;
+}
+
+/* Steps 1, 1/2, 1/4, ..., 1/10, 1/100, ... are told from their neighbours; any other is taken as it
+ * is found. */
+amped_ruler amped_dictionary_ruler(const amped_dictionary *d, amped_vtype type) {
+  static const double per_unit[] = {1, 2, 4, 8, 16, 10, 100, 1e3, 1e4, 1e5};
+  const amped_ruler none = {0, 0.0};
+  if (d->count < 2)
+    return none;
+  amped_ruler r = {0, (d->values[d->count - 1] - d->values[0]) / (double)(d->count - 1)};
+  for (size_t i = 0; i < sizeof per_unit / sizeof per_unit[0]; i++)
+    if (fabs(r.step * per_unit[i] - 1.0) < 1e-6)
+      r.step = 1.0 / per_unit[i];
+  double first = r.step > 0.0 ? nearbyint(d->values[0] / r.step) : INFINITY;
+  if (!(fabs(first) < (double)(INT32_MAX - AMPED_MAX_CODES)))
+    return none;
+  r.first = (int32_t)first;
+  return measures(&r, d, type) ? r : none;
+}
+
 bool amped_dictionary_valid(const amped_dictionary *d) {
   for (uint64_t i = 0; i < d->count; i++)
     if (!isfinite(d->values[i]) || (i > 0 && d->values[i] <= d->values[i - 1]))

@@ -32,6 +32,17 @@ amped_status amped_dictionary_search_end(amped_dictionary_search *s, amped_dicti
 void amped_dictionary_search_drop(amped_dictionary_search *s);
 void amped_dictionary_free(amped_dictionary *d);
 
+/* Values at equal distances: value i is (double)(first + i) * step, rounded to a type. Counts and
+ * decimals of few digits are such: they can be computed instead of looked up. step 0: they are
+ * not. */
+typedef struct amped_ruler {
+  int32_t first;
+  double step;
+} amped_ruler;
+
+/* Of the dictionary's values rounded to type, to the bit. */
+amped_ruler amped_dictionary_ruler(const amped_dictionary *d, amped_vtype type);
+
 /* Finite and strictly ascending? */
 bool amped_dictionary_valid(const amped_dictionary *d);
 

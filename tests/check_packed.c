@@ -140,6 +140,49 @@ START_TEST(codes_are_places_in_the_dictionary) {
   ck_assert_uint_eq(amped_packed_code(few, 0, -3.0), 0);
 }
 
+/* Values (first + i) / per_unit, as text would give them, but for number `hole`. */
+static amped_ruler ruler_of(int first, double per_unit, uint64_t count, uint64_t hole,
+                            amped_vtype type) {
+  amped_dictionary d = {0};
+  check_ok(amped_alloc(&d.values, count, sizeof *d.values, "values"));
+  for (uint64_t i = 0; i < count; i++)
+    if (i != hole)
+      d.values[d.count++] = (double)(first + (int)i) / per_unit;
+  amped_ruler r = amped_dictionary_ruler(&d, type);
+  for (uint64_t i = 0; i < d.count && r.step != 0.0; i++) {
+    double value = (double)(r.first + (int32_t)i) * r.step;
+    if (type == AMPED_F32)
+      ck_assert((float)value == (float)d.values[i]);
+    else
+      ck_assert(value == d.values[i]);
+  }
+  amped_dictionary_free(&d);
+  return r;
+}
+
+START_TEST(values_at_equal_distances_are_a_ruler) {
+  static const double per_unit[] = {1, 2, 4, 8, 10, 100, 1e3, 1e4, 1e5};
+  for (size_t i = 0; i < sizeof per_unit / sizeof per_unit[0]; i++)
+    for (int first = -70000; first <= 1000; first += 71000 / 4) {
+      amped_ruler r = ruler_of(first, per_unit[i], 65536, UINT64_MAX, AMPED_F32);
+      ck_assert(r.step == 1.0 / per_unit[i]);
+      ck_assert_int_eq(r.first, first);
+    }
+  ck_assert(ruler_of(1, 1.0, 46, UINT64_MAX, AMPED_F64).step == 1.0);
+  ck_assert(ruler_of(1, 2.0, 10, UINT64_MAX, AMPED_F64).step == 0.5);
+  ck_assert(ruler_of(0, 1.0 / 3.0, 10, UINT64_MAX, AMPED_F64).step == 3.0);
+}
+
+START_TEST(other_values_are_looked_up) {
+  ck_assert(ruler_of(1, 1.0, 46, 7, AMPED_F32).step == 0.0); /* one number is missing */
+  ck_assert(ruler_of(1, 1e4, 65536, 1, AMPED_F32).step == 0.0);
+  ck_assert(ruler_of(1, 1.0, 1, UINT64_MAX, AMPED_F32).step == 0.0);
+  ck_assert(ruler_of(1, 1.0, 1, 0, AMPED_F32).step == 0.0);            /* none at all */
+  ck_assert(ruler_of(1, 10.0, 40, UINT64_MAX, AMPED_F64).step == 0.0); /* 3 * 0.1 is not 0.3 */
+  ck_assert(ruler_of(2000000000, 1.0, 100, UINT64_MAX, AMPED_F64).step == 1.0);
+  ck_assert(ruler_of(2147480000, 1.0, 100, UINT64_MAX, AMPED_F64).step == 0.0); /* beyond 32 bits */
+}
+
 /* --- packing -----------------------------------------------------------------------------------*/
 
 /* Small integers in place of a problem's values; all the same where `distinct` is 1. */
@@ -395,6 +438,7 @@ START_TEST(long_rows_stay_accurate) {
 
 TESTING_MAIN("packed", copies_are_as_small_as_promised, a_word_may_have_ten_bytes,
              values_are_coded_where_that_is_smaller, fields_of_any_width_come_back,
-             codes_are_places_in_the_dictionary, pieces_of_any_length_make_one_copy,
+             codes_are_places_in_the_dictionary, values_at_equal_distances_are_a_ruler,
+             other_values_are_looked_up, pieces_of_any_length_make_one_copy,
              wrong_nonzeros_are_refused, dictionaries_are_rounded_with_the_values,
              mttkrp_of_coded_copies, the_number_of_threads_changes_no_bit, long_rows_stay_accurate)
