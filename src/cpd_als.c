@@ -111,7 +111,7 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
 
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
-  must(a, amped_inverse(plan->ncomps, a->v, a->p, &a->result->truncated));
+  must(a, amped_inverse(plan->ncomps, plan->value_type, a->v, a->p, &a->result->truncated));
   if (a->result->truncated && !was_truncated)
     amped_warn("mode %d: the gram matrix is singular (components are collinear or zero); using a "
                "truncated pseudo-inverse from here on where needed; fewer components may do",
