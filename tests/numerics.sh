@@ -100,12 +100,8 @@ for precision in float double; do
 done
 if test -n "$python"; then
   "$python" "$script" dead dead.h5 8 7 6 || fail "h5py wrote no dead.h5"
-  run exact double --rank=3 --iters=1 --tol=0 --init=dead.h5
-  grep -q "gram matrix is singular" warnings.txt && pass || fail "no word of a dead component"
-  expect 0 "" "$amped" convert run.h5 w.txt -q
-  # Zero, or what rounding makes of it.
-  same "weights of size" "$(awk '{ w[NR] = $1 } END { for (r = 1; r <= NR; r++) n += w[r] > 1e-12 * w[1]; print n }' w.weights.txt)" 2
   run exact double --rank=3 --iters=50 --tol=0 --init=dead.h5
+  grep -q "gram matrix is singular" warnings.txt && pass || fail "no word of a dead component"
 else
   echo "skipped: dead components (no python3 with h5py)"
 fi
