@@ -17,6 +17,8 @@ typedef struct als {
   double *p;                      /* its inverse */
   double *scale;                  /* [ncomps] */
   amped_sweep_times times;        /* of the sweep in hand */
+  double noise;                   /* of its fit */
+  bool told;                      /* that --tol is below the noise */
 } als;
 
 static amped_status allocate(als *a, uint64_t iters) {
@@ -80,17 +82,42 @@ static void normalise(als *a, int mode) {
   amped_trace_end();
 }
 
-/* |M|^2 = sum over r, s of weight_r weight_s prod over modes of gram[r][s]. */
-static double model_norm_squared(const als *a) {
+/* |M|^2 = sum over r, s of weight_r weight_s prod over modes of gram[r][s]; *sizes is the sum of
+ * the terms' sizes. */
+static double model_norm_squared(const als *a, double *sizes) {
   const amped_plan *plan = a->run->plan;
   size_t n = (size_t)plan->ncomps;
   const double *w = a->result->weights;
   double sum = 0.0;
+  *sizes = 0.0;
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, -1, a->v);
   for (size_t r = 0; r < n; r++)
-    for (size_t s = 0; s < n; s++)
-      sum += w[r] * w[s] * a->v[r * n + s];
+    for (size_t s = 0; s < n; s++) {
+      double term = w[r] * w[s] * a->v[r * n + s];
+      sum += term;
+      *sizes += fabs(term);
+    }
   return sum;
+}
+
+/* The residual's square over |X|^2, in which terms of size 1 + sizes cancel, is off by rounding of
+ * that size; the fit, 1 - its root, by half of that over the root. */
+static double noise_of(const amped_plan *plan, double part, double sizes) {
+  double unit = plan->value_type == AMPED_F32 ? 0x1p-24 : 0x1p-53;
+  double error = unit * (1.0 + sizes / plan->norm_squared);
+  return 0.5 * error / sqrt(part > error ? part : error);
+}
+
+/* In one line, once: --tol asks for what rounding hides. */
+static void tell_noise(als *a, double change, double fit, double tol) {
+  bool single = a->run->plan->value_type == AMPED_F32;
+  if (a->told || !(tol < a->noise && fabs(change) < a->noise && fabs(change) >= tol && tol > 0.0))
+    return;
+  a->told = true;
+  amped_warn("--tol=%g is below what the fit can show here: near %.6f rounding in %s moves it by "
+             "about %.0e, so that sweeps may go on to --iters in vain; use --tol=%.0e%s",
+             tol, fit, single ? "float" : "double", a->noise, 2.0 * a->noise,
+             single ? " or --precision=double" : "");
 }
 
 static void update_mode(als *a, int mode, bool last, double *inner) {
@@ -111,7 +138,7 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
 
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
-  must(a, amped_inverse(plan->ncomps, a->v, a->p, &a->result->truncated));
+  must(a, amped_inverse(plan->ncomps, plan->value_type, a->v, a->p, &a->result->truncated));
   if (a->result->truncated && !was_truncated)
     amped_warn("mode %d: the gram matrix is singular (components are collinear or zero); using a "
                "truncated pseudo-inverse from here on where needed; fewer components may do",
@@ -135,7 +162,9 @@ static amped_status sweep(als *a, double *fit) {
   for (int m = 0; m < plan->order; m++)
     update_mode(a, m, m == plan->order - 1, &inner);
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)a->result->sweeps + 1);
-  double residual = plan->norm_squared + model_norm_squared(a) - 2.0 * inner;
+  double sizes = 0.0;
+  double residual = plan->norm_squared + model_norm_squared(a, &sizes) - 2.0 * inner;
+  a->noise = noise_of(plan, residual / plan->norm_squared, sizes);
   *fit = 1.0 - sqrt(residual > 0.0 ? residual : 0.0) / sqrt(plan->norm_squared);
   amped_trace_end();
   a->times.total = amped_time() - began;
@@ -169,10 +198,11 @@ static amped_status next_sweep(als *a, const amped_als_options *options) {
   amped_als_state state = {a->run->plan->order, a->run->plan->ncomps, result->sweeps,
                            result->fit,         result->weights,      {NULL}};
   memcpy(state.grams, a->grams, sizeof state.grams);
-  amped_sweep s = {i + 1, fit, i > 0 ? fit - result->fit[i - 1] : 0.0, a->times, &state};
+  amped_sweep s = {i + 1, fit, i > 0 ? fit - result->fit[i - 1] : NAN, a->noise, a->times, &state};
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   if (options->after_sweep != NULL)
     status = options->after_sweep(options->context, &s);
+  tell_noise(a, s.change, fit, options->tol);
   amped_trace_end();
   return status;
 }

@@ -18,7 +18,8 @@ typedef struct amped_sweep_times {
 typedef struct amped_sweep {
   uint64_t number; /* from 1 */
   double fit;
-  double change; /* of fit; 0 in the first sweep */
+  double change; /* of fit; NaN in the first sweep */
+  double noise;  /* what rounding does to fit, so that smaller changes mean nothing */
   amped_sweep_times times;
   const amped_als_state *state; /* after this sweep */
 } amped_sweep;

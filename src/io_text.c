@@ -122,9 +122,10 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
   return AMPED_OK;
 }
 
+/* From the second block on. */
 static void *read_blocks(void *argument) {
   amped_text *text = argument;
-  for (int i = 0;; i = 1 - i) {
+  for (int i = 1;; i = 1 - i) {
     slot *s = &text->slots[i];
     (void)pthread_mutex_lock(&text->lock);
     while (s->full && !text->stop)
@@ -158,6 +159,21 @@ static uint64_t most_bytes(const amped_overflow *overflow) {
   return most > FIRST_BLOCK_BYTES ? most : FIRST_BLOCK_BYTES;
 }
 
+/* The first block is read here; what fits in it needs no thread. Its failure is met by next. */
+static amped_status start_reading(amped_text *text, const char *path) {
+  slot *first = &text->slots[0];
+  first->status = fill(text, first, &text->slots[1]);
+  first->full = true;
+  if (first->status != AMPED_OK || first->last)
+    return AMPED_OK;
+  int code = pthread_create(&text->thread, NULL, read_blocks, text);
+  if (code != 0)
+    return amped_error_errno(AMPED_FAILED, code, path,
+                             "no thread to read it with; allow more threads (ulimit -u)");
+  text->threaded = true;
+  return AMPED_OK;
+}
+
 amped_status amped_text_open(const char *path, bool quoted, const amped_overflow *overflow,
                              amped_text **out) {
   amped_text *text = NULL;
@@ -175,13 +191,7 @@ amped_status amped_text_open(const char *path, bool quoted, const amped_overflow
   AMPED_GO(fail, amped_stream_open(path, &text->stream));
   amped_stream_progress(text->stream, &done, &total);
   amped_progress_begin("reading", total, "B");
-  int code = pthread_create(&text->thread, NULL, read_blocks, text);
-  if (code != 0) {
-    status = amped_error_errno(AMPED_FAILED, code, path,
-                               "no thread to read it with; allow more threads (ulimit -u)");
-    goto fail;
-  }
-  text->threaded = true;
+  AMPED_GO(fail, start_reading(text, path));
   *out = text;
   return AMPED_OK;
 fail:

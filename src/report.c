@@ -388,14 +388,18 @@ amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {
   const amped_spread mttkrp = spreads[0];
   const amped_spread solve = spreads[1];
   const amped_spread exchange = spreads[2];
-  amped_say("sweep %3" PRIu64 "  fit %.8f  change %+.2e  %.4f s (mttkrp %.4f, solve %.4f, exchange "
+  char change[32] = "        -"; /* as wide as a number */
+  if (s->number > 1)
+    (void)snprintf(change, sizeof change, "%+.2e", s->change);
+  amped_say("sweep %3" PRIu64 "  fit %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
             "%.4f)",
-            s->number, s->fit, s->change, s->times.total, mttkrp.max, solve.mean, exchange.mean);
+            s->number, s->fit, change, s->times.total, mttkrp.max, solve.mean, exchange.mean);
   if (run->json != NULL)
     status = amped_json_line(
         run->json,
-        json_pack("{s:s, s:I, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
-                  "iteration", "sweep", (json_int_t)s->number, "fit", s->fit, "change", s->change,
+        json_pack("{s:s, s:I, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
+                  "iteration", "sweep", (json_int_t)s->number, "fit", s->fit, "change",
+                  s->number > 1 ? json_real(s->change) : json_null(), "fit_noise", s->noise,
                   "seconds", s->times.total, "mttkrp_seconds", "min", mttkrp.min, "mean",
                   mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank, "solve_seconds",
                   solve.mean, "exchange_seconds", exchange.mean));

@@ -4,6 +4,7 @@
 
 #include "run.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
@@ -146,6 +147,24 @@ static bool is_list(const amped_run_state *run) {
 
 const amped_tensor_info *amped_run_info(const amped_run_state *run) {
   return run->source == NULL || is_list(run) ? &run->made : amped_source_info(run->source);
+}
+
+/* A value of the usual size times entries of unit columns, 1/sqrt(dim) each where they are even, in
+ * all modes but the shortest: is that still a number in this precision? */
+static void warn_of_underflow(const amped_tensor_info *info, const amped_options *o) {
+  double size = sqrt(info->norm_squared / (double)info->nnz);
+  double term = size;
+  uint64_t shortest = UINT64_MAX;
+  for (int m = 0; m < info->order; m++) {
+    term /= sqrt((double)info->dims[m]);
+    shortest = info->dims[m] < shortest ? info->dims[m] : shortest;
+  }
+  term *= sqrt((double)shortest);
+  if (term < (o->precision == AMPED_F32 ? (double)FLT_MIN : DBL_MIN))
+    amped_warn("%s: values of about %.0e are so small that sums lose digits, or all, in %s; scale "
+               "them%s",
+               o->args[0], size, o->precision == AMPED_F32 ? "float" : "double",
+               o->precision == AMPED_F32 ? ", or use --precision=double" : "");
 }
 
 static amped_status check_tensor(const amped_run_state *run, const amped_options *o) {
@@ -336,6 +355,8 @@ amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64
   else
     AMPED_TRY(open_source(run, o));
   AMPED_TRY(amped_comm_agree(&run->comm, check_tensor(run, o)));
+  if (run->source != NULL)
+    warn_of_underflow(amped_run_info(run), o);
   double known = amped_time();
   run->tables_sec = known - began;
   status = amped_plan_create(&run->plan, amped_run_info(run), o->ncomps, o->precision, o->placement,

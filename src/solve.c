@@ -10,6 +10,8 @@
 /* LAPACK, Fortran interface (column-major; our matrices are symmetric). */
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 extern void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+extern void dpocon_(const char *uplo, const int *n, const double *a, const int *lda,
+                    const double *anorm, double *rcond, double *work, int *iwork, int *info);
 extern void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda,
                     double *w, double *work, const int *lwork, int *iwork, const int *liwork,
                     int *info);
@@ -32,7 +34,10 @@ static void mirror(int ncomps, double *a) {
       a[i * n + j] = a[j * n + i];
 }
 
-static amped_status pseudo_inverse(int ncomps, const double *v, double *p) {
+/* Eigenvalues below `least` of the largest count as zero; *truncated becomes true where one does.
+ */
+static amped_status pseudo_inverse(int ncomps, double least, const double *v, double *p,
+                                   bool *truncated) {
   amped_status status = AMPED_OK;
   size_t n = (size_t)ncomps;
   int info = 0;
@@ -57,10 +62,11 @@ static amped_status pseudo_inverse(int ncomps, const double *v, double *p) {
   }
   /* p = Q diag(1/w) Q^T over the eigenvalues that are kept; q holds eigenvectors as rows here. */
   memset(p, 0, n * n * sizeof *p);
-  double cutoff = ncomps * DBL_EPSILON * w[n - 1];
   for (size_t k = 0; k < n; k++)
-    if (w[k] > cutoff)
+    if (w[k] > least * w[n - 1])
       cblas_dsyr(CblasColMajor, CblasLower, ncomps, 1.0 / w[k], q + k * n, 1, p, ncomps);
+    else
+      *truncated = true;
   mirror(ncomps, p);
 done:
   amped_free(iwork);
@@ -70,25 +76,47 @@ done:
   return status;
 }
 
-amped_status amped_inverse(int ncomps, const double *v, double *p, bool *truncated) {
-  size_t n = (size_t)ncomps * (size_t)ncomps;
+/* By Cholesky into p. *conditioned: it is an inverse, and as LAPACK estimates the smallest
+ * eigenvalue is above `least` of the largest; that may be too low by a factor of ncomps, never too
+ * high by much, and where it is too low eigenvalues tell. */
+static amped_status cholesky_inverse(int ncomps, double least, const double *v, double *p,
+                                     bool *conditioned) {
+  size_t n = (size_t)ncomps;
   int info = 0;
+  double norm = 0.0;
+  double rcond = 0.0;
+  double *work = NULL;
+  int *iwork = NULL;
+  amped_status status = AMPED_OK;
+  *conditioned = false;
+  AMPED_GO(done, amped_alloc(&work, 3 * n, sizeof *work, "a workspace"));
+  AMPED_GO(done, amped_alloc(&iwork, n, sizeof *iwork, "a workspace"));
+  for (size_t i = 0; i < n; i++)
+    norm = fmax(norm, cblas_dasum(ncomps, v + i * n, 1));
+  memcpy(p, v, n * n * sizeof *p);
+  dpotrf_("L", &ncomps, p, &ncomps, &info);
+  if (info == 0)
+    dpocon_("L", &ncomps, p, &ncomps, &norm, &rcond, work, iwork, &info);
+  if (info == 0 && rcond > least)
+    dpotri_("L", &ncomps, p, &ncomps, &info);
+  *conditioned = info == 0 && rcond > least;
+  mirror(ncomps, p);
+done:
+  amped_free(iwork);
+  amped_free(work);
+  return status;
+}
+
+amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
+                           bool *truncated) {
+  size_t n = (size_t)ncomps * (size_t)ncomps;
+  double least = ncomps * (precision == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON);
+  bool conditioned = false;
   for (size_t i = 0; i < n; i++)
     if (!isfinite(v[i]))
       return amped_error(AMPED_FAILED, NULL,
                          "the factors overflowed (a gram matrix is not finite); scale the tensor's "
                          "values, or try --precision=double or another --seed");
-  memcpy(p, v, n * sizeof *p);
-  dpotrf_("L", &ncomps, p, &ncomps, &info);
-  if (info == 0)
-    dpotri_("L", &ncomps, p, &ncomps, &info);
-  for (size_t i = 0; i < n && info == 0; i++)
-    if (!isfinite(p[i]))
-      info = 1;
-  if (info != 0) {
-    *truncated = true;
-    return pseudo_inverse(ncomps, v, p);
-  }
-  mirror(ncomps, p);
-  return AMPED_OK;
+  AMPED_TRY(cholesky_inverse(ncomps, least, v, p, &conditioned));
+  return conditioned ? AMPED_OK : pseudo_inverse(ncomps, least, v, p, truncated);
 }

@@ -43,7 +43,7 @@ START_TEST(inverse_of_a_definite_gram_is_its_inverse) {
     double product[33 * 33];
     bool truncated = false;
     make_gram(n, 4 * n, s, v);
-    check_ok(amped_inverse(n, v, p, &truncated));
+    check_ok(amped_inverse(n, AMPED_F64, v, p, &truncated));
     ck_assert(!truncated);
     multiply(n, v, p, product);
     /* Forward error of an inverse: n * eps * |v| |p|, each entry summing n terms. */
@@ -65,7 +65,7 @@ START_TEST(singular_grams_get_the_pseudo_inverse) {
     v[i * n + 2] = 0.0;
     v[2 * n + i] = 0.0;
   }
-  check_ok(amped_inverse(n, v, p, &truncated));
+  check_ok(amped_inverse(n, AMPED_F64, v, p, &truncated));
   ck_assert(truncated);
   multiply(n, v, p, vp);
   multiply(n, vp, v, vpv);
@@ -76,11 +76,34 @@ START_TEST(singular_grams_get_the_pseudo_inverse) {
   }
 }
 
+/* Two columns whose cosine is 1 - gap: eigenvalues 2 - gap and gap. */
+START_TEST(what_rounding_would_drown_is_left_out) {
+  static const struct {
+    amped_vtype precision;
+    double gap;
+    bool truncated;
+  } cases[] = {{AMPED_F32, 1e-9, true},
+               {AMPED_F32, 1e-5, false},
+               {AMPED_F64, 1e-9, false},
+               {AMPED_F64, 1.5 * DBL_EPSILON, true}}; /* Cholesky takes it for definite */
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    double c = 1.0 - cases[i].gap;
+    const double v[4] = {1.0, c, c, 1.0};
+    double p[4];
+    bool truncated = false;
+    check_ok(amped_inverse(2, cases[i].precision, v, p, &truncated));
+    ck_assert_int_eq(truncated, cases[i].truncated);
+    double want = truncated ? 0.5 / (2.0 - cases[i].gap) : 1.0 / (1.0 - c * c);
+    ck_assert_double_eq_tol(p[0], want, 1e-6 * want);
+    ck_assert_double_eq_tol(p[1], truncated ? want : -c * want, 1e-6 * want);
+  }
+}
+
 START_TEST(zero_matrix_has_zero_pseudo_inverse) {
   double v[4] = {0.0, 0.0, 0.0, 0.0};
   double p[4];
   bool truncated = false;
-  check_ok(amped_inverse(2, v, p, &truncated));
+  check_ok(amped_inverse(2, AMPED_F64, v, p, &truncated));
   ck_assert(truncated);
   for (int i = 0; i < 4; i++)
     ck_assert_double_eq(p[i], 0.0);
@@ -90,7 +113,7 @@ START_TEST(infinite_gram_is_an_error) {
   double v[1] = {INFINITY};
   double p[1];
   bool truncated = false;
-  check_fails(AMPED_FAILED, "not finite", amped_inverse(1, v, p, &truncated));
+  check_fails(AMPED_FAILED, "not finite", amped_inverse(1, AMPED_F64, v, p, &truncated));
 }
 
 START_TEST(hadamard_leaves_out_its_mode) {
@@ -106,5 +129,6 @@ START_TEST(hadamard_leaves_out_its_mode) {
 }
 
 TESTING_MAIN("solve", inverse_of_a_definite_gram_is_its_inverse,
-             singular_grams_get_the_pseudo_inverse, zero_matrix_has_zero_pseudo_inverse,
-             infinite_gram_is_an_error, hadamard_leaves_out_its_mode)
+             singular_grams_get_the_pseudo_inverse, what_rounding_would_drown_is_left_out,
+             zero_matrix_has_zero_pseudo_inverse, infinite_gram_is_an_error,
+             hadamard_leaves_out_its_mode)

@@ -10,6 +10,7 @@
                                          (of a chunk)
   h5py_files.py equal A.h5 B.h5          are two results the same, to the bit?
   h5py_files.py init OUT.h5 R D0 D1 ...  a start for --init: weights and factors alone
+  h5py_files.py dead OUT.h5 D0 D1 ...    the same of 3 components, one of them zero in all modes
   h5py_files.py tensor FILE.h5           check a tensor file of ours against its own COO
   h5py_files.py result FILE.h5           check a result: shapes, unit columns, order of weights
 
@@ -102,12 +103,15 @@ def check_equal(left, right):
             assert a.attrs[name] == b.attrs[name], name
 
 
-def write_init(path, ncomps, dims):
+def write_init(path, ncomps, dims, dead=False):
     random = np.random.RandomState(7)
     with h5py.File(path, "w") as f:
         f["weights"] = np.ones(ncomps, dtype=np.float32)
         for m, dim in enumerate(dims):
-            f["factors/%d" % m] = random.rand(dim, ncomps)
+            columns = random.rand(dim, ncomps)
+            if dead:
+                columns[:, 1] = 0
+            f["factors/%d" % m] = columns
 
 
 def coordinates_of(group, order):
@@ -185,6 +189,8 @@ def main(args):
         check_equal(args[1], args[2])
     elif args[:1] == ["init"] and len(args) > 3:
         write_init(args[1], int(args[2]), [int(d) for d in args[3:]])
+    elif args[:1] == ["dead"] and len(args) > 2:
+        write_init(args[1], 3, [int(d) for d in args[2:]], dead=True)
     elif args[:1] == ["tensor"] and len(args) == 2:
         check_tensor(args[1])
     elif args[:1] == ["result"] and len(args) == 2:

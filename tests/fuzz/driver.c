@@ -19,7 +19,7 @@
 
 #define CASE_SEC 20
 #define MOST_FILES 256
-#define MOST_BYTES 4096
+#define MOST_BYTES 16384
 
 typedef struct input {
   uint8_t bytes[MOST_BYTES];
