@@ -348,6 +348,16 @@ amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64
   return o->plan_only ? AMPED_OK : fill(run, o);
 }
 
+amped_status amped_run_set_ncomps(amped_run_state *run, int ncomps) {
+  if (ncomps == run->plan.ncomps)
+    return AMPED_OK;
+  amped_exchange_destroy(run->exchange);
+  run->exchange = NULL;
+  amped_plan_set_ncomps(&run->plan, ncomps);
+  AMPED_TRY(amped_comm_agree(&run->comm, run->backend->resize(run->ctx)));
+  return amped_exchange_create(&run->comm, run->backend, run->ctx, &run->plan, &run->exchange);
+}
+
 amped_status amped_run_finish(amped_run_state *run) {
   char place[PLACE_BYTES];
   char host[64] = "";

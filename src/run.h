@@ -39,6 +39,10 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *options)
 amped_status amped_run_open(amped_run_state *run, const amped_options *options,
                             uint64_t result_bytes);
 
+/* Collective, after open; the status is agreed: another number of components, at most that of the
+ * options, for the tensor that is loaded. */
+amped_status amped_run_set_ncomps(amped_run_state *run, int ncomps);
+
 /* Collective; the status is agreed. At the end of a run that went well: writes the trace. */
 amped_status amped_run_finish(amped_run_state *run);
 void amped_run_close(amped_run_state *run);
