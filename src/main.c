@@ -24,7 +24,8 @@
 
 const amped_command amped_commands[] = {
     {"cpd", "INPUT", 1, 1, true, "decompose a tensor: CP by alternating least squares",
-     COMPUTE_OPTIONS " iters tol init output nowrite checkpoint checkpoint-every resume plan",
+     COMPUTE_OPTIONS
+     " starts corcondia iters tol init output nowrite checkpoint checkpoint-every resume plan",
      "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
      "nonzeros in HDF5 (binsparse COO) is dealt out and ordered by all ranks first; any\n"
      "other input of convert works too, and is ordered in the memory of rank 0.\n\n"

@@ -88,7 +88,7 @@ START_TEST(the_record_and_labels_survive) {
   ck_assert_mem_eq(read.labels[0].bytes, "abcde", 5);
   ck_assert_ptr_null(read.labels[0].name);
   ck_assert_uint_eq(read.labels[1].count, 0);
-  check_ok(amped_result_file_fit(path, &fit, &sweeps));
+  check_ok(amped_result_file_list(path, "/fit", &fit, &sweeps));
   ck_assert_uint_eq(sweeps, 3);
   ck_assert_mem_eq(fit, fits, sizeof fits);
   check_ok(amped_result_file_text(path, "stop_reason", text, sizeof text));
@@ -120,7 +120,7 @@ START_TEST(a_run_without_sweeps_is_written) {
   record.options = "";
   make_model(&k, 3, dims, 1);
   check_ok(amped_result_file_write(path, &k, &record));
-  check_ok(amped_result_file_fit(path, &fit, &sweeps));
+  check_ok(amped_result_file_list(path, "/fit", &fit, &sweeps));
   ck_assert_uint_eq(sweeps, 0);
   amped_ktensor_free(&k);
   amped_free(fit);
@@ -159,7 +159,7 @@ START_TEST(any_number_type_is_read) {
     ck_assert(k.weights[1] == 2.0 && k.factors[1][5] == 6.0);
     check_ok(amped_result_file_is(path, &is_result));
     ck_assert(is_result);
-    check_ok(amped_result_file_fit(path, &fit, &sweeps));
+    check_ok(amped_result_file_list(path, "/fit", &fit, &sweeps));
     ck_assert(fit == NULL && sweeps == 0);
     amped_ktensor_free(&k);
   }
