@@ -156,13 +156,14 @@ interrupt() {
   status=$?
 }
 
-interrupt 2 3 t.h5 --rank=2,3 --starts=4 --iters=1500 --tol=0 -o signal.h5
+# R = 400 takes long enough for that.
+interrupt 2 400 t.h5 --rank=2,400 --starts=4 --iters=20 --tol=0 -o signal.h5
 same "status after SIGUSR1 amid starts" $status 85
 same "error lines" "$(grep -c '^amped_mpi: ' err.txt)" 1
-grep -q "at R = 3 after [0-9]* of 4 starts" err.txt && pass || fail "no line: $(cat err.txt)"
+grep -q "at R = 400 after [0-9]* of 4 starts" err.txt && pass || fail "no line: $(cat err.txt)"
 done=$(sed -n 's/.*after \([0-9]*\) of 4 .*/\1/p' err.txt)
 same "starts of R = 2" "$(numbers /starts/fit signal.r2.h5 | wc -l)" 4
-same "starts of R = 3" "$(numbers /starts/fit signal.r3.h5 | wc -l)" "$done"
+same "starts of R = 400" "$(numbers /starts/fit signal.r400.h5 | wc -l)" "$done"
 same "a table" "$(grep -c '"event":"ranks"' live.json)" 1
 interrupt 1 8 t.h5 --rank=8,3 --iters=1000000 --tol=0 -o first.h5
 same "status before any start is done" $status 85
