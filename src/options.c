@@ -365,7 +365,9 @@ static const option_row rows[] = {
     {"precision", 0, "float|double", "float or double", "of values and factors in memory [float]",
      set_precision},
     {"output", 'o', "FILE", "a file's name",
-     "output file [cpd: the input's stem + .cpd.h5; plot: the same + .svg]", set_output},
+     "output file [cpd: the input's stem + .cpd.h5; plot: the same + .svg]; of several R, each is "
+     "named with .rR before the suffix",
+     set_output},
     {"nowrite", 0, NULL, "", "write no result file", set_nowrite},
     {"backend", 0, "auto|cuda|cpu", "auto, cuda or cpu",
      "compute on GPUs or CPUs [auto: GPUs where "
@@ -616,7 +618,7 @@ static void print_program_help(void) {
   print_option('h', "help", NULL, "print this, or with a command its options, and exit");
   print_option('V', "version", NULL, "print the version and exit");
   printf("\nExit status: 0 done; 1 the run failed; 2 wrong usage; 3 bad input; 85 stopped on\n"
-         "a signal after a checkpoint.\n\n"
+         "a signal, with a checkpoint or with the results that were complete.\n\n"
          "Examples:\n"
          "  amped_mpi convert ratings.csv ratings.h5 --keys=user,item,week --value=stars\n"
          "  mpirun -np 4 amped_mpi ratings.h5 --rank=16\n"
