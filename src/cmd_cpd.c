@@ -185,7 +185,7 @@ static char *options_text(const amped_run_state *run, const amped_options *o, ui
   return text;
 }
 
-/* Rank 0: what the starts came to, for the record; NULL where there was one. */
+/* Rank 0: what the starts came to, for the record; none where there was one. */
 static amped_status record_starts(const amped_starts *s, amped_run_starts *out) {
   memset(out, 0, sizeof *out);
   if (s->asked == 1)

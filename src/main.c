@@ -32,7 +32,7 @@ const amped_command amped_commands[] = {
      "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
      "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
      "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM\n"
-     "and SIGUSR1 end such a run after a sweep, with what is complete and exit status 85.\n\n"
+     "and SIGUSR1 end such a run after a sweep, with the results so far and exit status 85.\n\n"
      "--corcondia: 100 % for a sound model, near or below 0 for one of too many components\n"
      "(Bro & Kiers 2003).\n\n"
      "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n"

@@ -618,7 +618,7 @@ static void print_program_help(void) {
   print_option('h', "help", NULL, "print this, or with a command its options, and exit");
   print_option('V', "version", NULL, "print the version and exit");
   printf("\nExit status: 0 done; 1 the run failed; 2 wrong usage; 3 bad input; 85 stopped on\n"
-         "a signal, with a checkpoint or with the results that were complete.\n\n"
+         "a signal, with a checkpoint or with the results finished so far.\n\n"
          "Examples:\n"
          "  amped_mpi convert ratings.csv ratings.h5 --keys=user,item,week --value=stars\n"
          "  mpirun -np 4 amped_mpi ratings.h5 --rank=16\n"
