@@ -137,13 +137,20 @@ static amped_status require(const amped_context *ctx, const amped_plan *plan,
   return AMPED_OK;
 }
 
+static amped_status zero_factors(amped_context *ctx) {
+  const amped_plan *plan = ctx->plan;
+  for (int m = 0; m < plan->order; m++)
+    AMPED_CUDA(cudaMemsetAsync(ctx->d_factors[m], 0,
+                               amped_plan_factor_rows(plan, m) * row_bytes(plan), ctx->stream));
+  return AMPED_OK;
+}
+
 static amped_status create_factors(amped_context *ctx) {
   const amped_plan *plan = ctx->plan;
-  for (int m = 0; m < plan->order; m++) {
-    uint64_t bytes = amped_plan_factor_rows(plan, m) * row_bytes(plan);
-    AMPED_TRY(amped_cuda_malloc(&ctx->d_factors[m], bytes, "a factor"));
-    AMPED_CUDA(cudaMemsetAsync(ctx->d_factors[m], 0, bytes, ctx->stream));
-  }
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(amped_cuda_malloc(&ctx->d_factors[m],
+                                amped_plan_factor_rows(plan, m) * row_bytes(plan), "a factor"));
+  AMPED_TRY(zero_factors(ctx));
   uint64_t bytes = amped_plan_output_rows(plan) * row_bytes(plan);
   AMPED_TRY(amped_cuda_malloc(&ctx->d_output, bytes, "the MTTKRP result"));
   AMPED_CUDA(cudaMemsetAsync(ctx->d_output, 0, bytes, ctx->stream));
@@ -196,6 +203,15 @@ static amped_status order(amped_context *ctx, int mode, uint64_t *repeats) {
 
 static amped_status loaded(amped_context *ctx, int mode) {
   return amped_copies_cuda_loaded(&ctx->copies, mode);
+}
+
+static amped_status resize(amped_context *ctx) {
+  AMPED_TRY(zero_factors(ctx));
+  AMPED_CUDA(cudaStreamSynchronize(ctx->stream));
+  AMPED_TRY(amped_dense_cuda_prepare(&ctx->dense, ctx->plan));
+  for (int m = 0; m < ctx->plan->order; m++)
+    AMPED_TRY(amped_copies_cuda_resize(&ctx->copies, m));
+  return AMPED_OK;
 }
 
 static amped_status put_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
@@ -358,6 +374,7 @@ const amped_backend amped_backend_cuda = {
     .close = close_context,
     .upload = upload,
     .loaded = loaded,
+    .resize = resize,
     .collect = collect,
     .order = order,
     .require_collect = require_collect,

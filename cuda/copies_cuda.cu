@@ -533,29 +533,54 @@ static amped_status list_parts(const amped_copies_cuda *c, int mode, amped_segme
   return AMPED_OK;
 }
 
+/* The tiles that a schedule was made of; those without nonzeros, which it does not tell, come last.
+ */
+static void list_tiles(const amped_copy_work_cuda *work, amped_segment_cuda *segments) {
+  const amped_block_cuda *blocks = work->blocks;
+  for (uint64_t b = 0; b < work->work.blocks; b++) {
+    amped_segment_cuda *s = &segments[blocks[b].tile];
+    if (b == 0 || blocks[b].tile != blocks[b - 1].tile)
+      s->first = blocks[b].first;
+    s->count += blocks[b].count;
+    s->new_tile = true;
+  }
+}
+
+/* Segments are zero. Where there is a schedule already, nonzeros are in order. */
 static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
   const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
   uint64_t count = tiles->count;
-  if (count > 1)
+  if (count <= 1)
+    AMPED_TRY(list_parts(c, mode, segments, &count));
+  else if (c->copies[mode].work.blocks == nullptr)
     AMPED_TRY(order_by_tiles(c, mode, segments));
   else
-    AMPED_TRY(list_parts(c, mode, segments, &count));
+    list_tiles(&c->copies[mode].work, segments);
+  amped_work_cuda_destroy(&c->copies[mode].work);
   const amped_packed_cuda packed = packed_of(c, mode, &c->copies[mode]);
   return amped_work_cuda_create(&c->copies[mode].work, c->plan, mode, &packed, segments, count,
                                 tiles, c->device->l2_bytes, c->device->multiprocessors, c->stream);
 }
 
-amped_status amped_copies_cuda_loaded(amped_copies_cuda *c, int mode) {
+static amped_status make_schedule(amped_copies_cuda *c, int mode) {
   const uint64_t pieces = c->layout.first_block[mode + 1] - c->layout.first_block[mode];
   amped_segment_cuda *segments = nullptr;
-  assert(c->copies[mode].nnz == c->layout.nnz[mode]);
   if (c->layout.plain || c->layout.nnz[mode] == 0)
     return AMPED_OK;
-  AMPED_TRY(amped_alloc(&segments, 2 * pieces + 1 + c->layout.tiles[mode].count, sizeof *segments,
-                        "the schedule of a copy"));
+  AMPED_TRY(amped_calloc(&segments, 2 * pieces + 1 + c->layout.tiles[mode].count, sizeof *segments,
+                         "the schedule of a copy"));
   amped_status status = schedule(c, mode, segments);
   amped_free(segments);
   return status;
+}
+
+amped_status amped_copies_cuda_loaded(amped_copies_cuda *c, int mode) {
+  assert(c->copies[mode].nnz == c->layout.nnz[mode]);
+  return make_schedule(c, mode);
+}
+
+amped_status amped_copies_cuda_resize(amped_copies_cuda *c, int mode) {
+  return make_schedule(c, mode);
 }
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */

@@ -99,6 +99,10 @@ amped_status amped_copies_cuda_append(amped_copies_cuda *copies, int mode, const
  * schedule of MTTKRP. Waits. */
 amped_status amped_copies_cuda_loaded(amped_copies_cuda *copies, int mode);
 
+/* After loaded: the plan has another number of components; mode's schedule is made for it. Tiles
+ * stay. Waits. */
+amped_status amped_copies_cuda_resize(amped_copies_cuda *copies, int mode);
+
 /* MTTKRP over mode's copy into args->output, of output_bytes; waits for the end. args are complete
  * but for the nonzeros. */
 amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *copies, int mode, amped_kernel kernel,

@@ -293,6 +293,8 @@ uint64_t amped_dense_cuda_bytes(const amped_plan *plan) {
 
 amped_status amped_dense_cuda_prepare(amped_dense_cuda *d, const amped_plan *plan) {
   const sections s = sections_for(plan);
+  amped_cuda_free(d->d_block);
+  d->d_block = nullptr;
   d->ncomps = plan->ncomps;
   d->ld = plan->ld;
   d->value_type = plan->value_type;

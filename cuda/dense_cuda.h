@@ -32,7 +32,7 @@ typedef struct amped_dense_cuda {
 amped_status amped_dense_cuda_create(amped_dense_cuda *dense, cudaStream_t stream);
 void amped_dense_cuda_destroy(amped_dense_cuda *dense);
 
-/* Bytes of device memory that prepare takes. */
+/* Bytes of device memory that prepare takes; a second call takes the place of the first. */
 uint64_t amped_dense_cuda_bytes(const amped_plan *plan);
 amped_status amped_dense_cuda_prepare(amped_dense_cuda *dense, const amped_plan *plan);
 

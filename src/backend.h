@@ -113,6 +113,10 @@ typedef struct amped_backend {
   amped_status (*upload)(amped_context *ctx, int mode, uint64_t offset, const amped_run *run);
   amped_status (*loaded)(amped_context *ctx, int mode);
 
+  /* Once all copies are loaded: plan->ncomps and plan->ld have changed, to no more than prepare
+   * saw. The copies stay; factors become zero. */
+  amped_status (*resize)(amped_context *ctx);
+
   /* Instead of all uploads of mode: collect takes nonzeros of this rank's share in any order
    * (copied before it returns); order, after the last, makes the copy of them, ordered as in a
    * tensor file: by the file's indices in mode, then in modes 0, 1, ... without it, then as they

@@ -184,6 +184,14 @@ static amped_status cpu_loaded(amped_context *ctx, int mode) {
   return AMPED_OK;
 }
 
+/* Workspaces keep the size of more components. */
+static amped_status cpu_resize(amped_context *ctx) {
+  const amped_plan *plan = ctx->plan;
+  for (int m = 0; m < plan->order; m++)
+    memset(ctx->factors[m], 0, amped_plan_factor_rows(plan, m) * plan->ld * plan->value_type);
+  return AMPED_OK;
+}
+
 /* Rows of a padded matrix to and from count x ncomps doubles. */
 static void rows_to_double(const amped_plan *plan, const void *from, uint64_t first, uint64_t count,
                            double *rows) {
@@ -425,6 +433,7 @@ const amped_backend amped_backend_cpu = {
     .close = cpu_close,
     .upload = cpu_upload,
     .loaded = cpu_loaded,
+    .resize = cpu_resize,
     .collect = cpu_collect,
     .order = cpu_order,
     .require_collect = cpu_require_collect,

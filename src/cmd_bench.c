@@ -412,7 +412,7 @@ amped_status amped_cmd_bench(const amped_options *options) {
     o.args[0] = o.shape;
   amped_status status = amped_run_start(&run, &o);
   if (status == AMPED_OK)
-    status = amped_run_open(&run, &o, 0);
+    status = amped_run_open(&run, &o, 0, NULL);
   if (status == AMPED_OK)
     status = measure(&run, &o);
   if (status == AMPED_OK)

@@ -11,6 +11,7 @@
 #include "checkpoint.h"
 #include "checkpoint_file.h"
 #include "commands.h"
+#include "corcondia.h"
 #include "describe.h"
 #include "file.h"
 #include "log.h"
@@ -18,11 +19,30 @@
 #include "report.h"
 #include "result_file.h"
 #include "run.h"
+#include "signals.h"
+#include "tally.h"
 #include "timer.h"
 #include "trace.h"
 
+/* Several decompositions in one run: of several numbers of components, or starts. */
+static bool is_several(const amped_options *o) {
+  return o->ncomps_count > 1 || o->starts > 1;
+}
+
+/* "out.cpd.h5" and "out.h5" become "out.r8.cpd.h5" and "out.r8.h5". */
+static amped_status add_rank(const char *name, int ncomps, char **out) {
+  static const char model[] = ".cpd";
+  uint64_t stem = amped_io_stem(name);
+  const uint64_t size = strlen(name) + 16;
+  if (stem > strlen(model) && strncmp(name + stem - strlen(model), model, strlen(model)) == 0)
+    stem -= strlen(model);
+  AMPED_TRY(amped_alloc(out, size, 1, "the output's name"));
+  (void)snprintf(*out, size, "%.*s.r%d%s", (int)stem, name, ncomps, name + stem);
+  return AMPED_OK;
+}
+
 /* Where rank 0 writes, "STEM.cpd.h5" in the current folder unless the user says otherwise. */
-static amped_status output_path(const amped_options *o, char **out) {
+static amped_status output_name(const amped_options *o, char **out) {
   if (o->output != NULL)
     return amped_strdup(out, o->output);
   const char *name = strrchr(o->args[0], '/');
@@ -36,11 +56,21 @@ static amped_status output_path(const amped_options *o, char **out) {
   return AMPED_OK;
 }
 
-/* Rank 0, before anything is read: can the result be written? */
-static amped_status check_output(const amped_options *o, char **path) {
+static amped_status output_path(const amped_options *o, int ncomps, char **out) {
+  char *name = NULL;
+  if (o->ncomps_count == 1)
+    return output_name(o, out);
+  AMPED_TRY(output_name(o, &name));
+  amped_status status = add_rank(name, ncomps, out);
+  amped_free(name);
+  return status;
+}
+
+/* Rank 0, before anything is read: can the result of so many components be written? */
+static amped_status check_output(const amped_options *o, int ncomps, char **path) {
   char *temporary = NULL;
   amped_format format = AMPED_FORMAT_HDF5;
-  AMPED_TRY(output_path(o, path));
+  AMPED_TRY(output_path(o, ncomps, path));
   if (amped_io_format(*path, &format) != AMPED_OK)
     amped_status_clear(); /* a name without a suffix that says otherwise */
   if (format != AMPED_FORMAT_HDF5)
@@ -79,14 +109,31 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
   return AMPED_OK;
 }
 
-static amped_status set_start(const amped_run_state *run, const amped_options *o) {
+/* Which of several starts begins. */
+static amped_status set_random(amped_run_state *run, const amped_options *o, int number) {
+  const amped_run_parts parts = amped_run_parts_of(run);
+  const uint64_t seed = o->seed + (uint64_t)number - 1;
+  amped_status status = AMPED_OK;
+  if (is_several(o))
+    amped_say("R = %d, start %d of %d: random, seed %" PRIu64, run->plan.ncomps, number, o->starts,
+              seed);
+  else
+    amped_say("start: random, seed %" PRIu64, seed);
+  if (run->json != NULL && is_several(o))
+    status = amped_json_line(
+        run->json, json_pack("{s:s, s:i, s:i, s:i, s:o}", "event", "init", "rank", run->plan.ncomps,
+                             "start", number, "starts", o->starts, "seed", amped_json_count(seed)));
+  AMPED_TRY(amped_comm_agree(&run->comm, status));
+  return amped_factors_random(&parts, seed);
+}
+
+/* Random factors, or those of --init; number counts starts from 1. */
+static amped_status set_start(amped_run_state *run, const amped_options *o, int number) {
   const amped_run_parts parts = amped_run_parts_of(run);
   amped_ktensor start;
   amped_status status = AMPED_OK;
-  if (o->init == NULL) {
-    amped_say("start: random, seed %" PRIu64, o->seed);
-    return amped_factors_random(&parts, o->seed);
-  }
+  if (o->init == NULL)
+    return set_random(run, o, number);
   memset(&start, 0, sizeof start);
   if (run->comm.rank == 0)
     status = read_start(o, &run->plan, &start);
@@ -99,25 +146,38 @@ static amped_status set_start(const amped_run_state *run, const amped_options *o
   return status;
 }
 
-/* What after_sweep needs. */
-typedef struct cpd_context {
+/* What the functions below work on. */
+typedef struct job {
   amped_run_state *run;
+  const amped_options *o;
+  char *paths[AMPED_MAX_NCOMPS_COUNT];  /* rank 0, unless nothing is written */
+  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0, once a result was written */
+  bool has_labels;
   amped_checkpoint *checkpoint; /* NULL: none */
-} cpd_context;
+  amped_tally_row rows[AMPED_MAX_NCOMPS_COUNT];
+  int finished; /* rows */
+} job;
 
+/* A single decomposition stops on a signal where it has a checkpoint, several do in any case. */
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
-  cpd_context *c = context;
-  AMPED_TRY(amped_report_sweep(c->run, sweep));
-  return c->checkpoint != NULL ? amped_checkpoint_sweep(c->checkpoint, sweep) : AMPED_OK;
+  job *j = context;
+  AMPED_TRY(amped_report_sweep(j->run, sweep));
+  if (j->checkpoint != NULL)
+    return amped_checkpoint_sweep(j->checkpoint, sweep);
+  if (!is_several(j->o))
+    return AMPED_OK;
+  uint64_t caught = amped_signals_caught() != NULL;
+  amped_comm_sum_u64(&j->run->comm, &caught, 1);
+  return caught > 0 ? AMPED_STOPPED : AMPED_OK;
 }
 
 /* The options that determine a result, as JSON text (free() by the caller). */
-static char *options_text(const amped_run_state *run, const amped_options *o) {
+static char *options_text(const amped_run_state *run, const amped_options *o, uint64_t seed) {
   const char *init = o->init != NULL ? o->init : "random";
   json_t *object = json_pack(
-      "{s:i, s:I, s:f, s:o, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", o->ncomps, "iters",
-      (json_int_t)o->iters, "tol", o->tol, "seed", amped_json_count(o->seed), "init",
-      amped_json_text(init, strlen(init)), "backend", run->backend->name, "precision",
+      "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", run->plan.ncomps, "iters",
+      (json_int_t)o->iters, "tol", o->tol, "seed", amped_json_count(seed), "starts", o->starts,
+      "init", amped_json_text(init, strlen(init)), "backend", run->backend->name, "precision",
       amped_vtype_name(o->precision), "nranks", run->comm.nranks, "read",
       o->read_parallel ? "parallel" : "root", "placement", amped_placement_names[o->placement]);
   char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -125,35 +185,76 @@ static char *options_text(const amped_run_state *run, const amped_options *o) {
   return text;
 }
 
+/* Rank 0: what the starts came to, for the record; none where there was one. */
+static amped_status record_starts(const amped_starts *s, amped_run_starts *out) {
+  memset(out, 0, sizeof *out);
+  if (s->asked == 1)
+    return AMPED_OK;
+  const uint64_t n = (uint64_t)s->count;
+  AMPED_TRY(amped_alloc(&out->seeds, n, sizeof *out->seeds, "the record of starts"));
+  AMPED_TRY(amped_alloc(&out->sweeps, n, sizeof *out->sweeps, "the record of starts"));
+  AMPED_TRY(amped_alloc(&out->fits, n, sizeof *out->fits, "the record of starts"));
+  out->count = n;
+  out->match = s->match;
+  for (int i = 0; i < s->count; i++) {
+    out->seeds[i] = s->all[i].seed;
+    out->sweeps[i] = s->all[i].als.sweeps;
+    out->fits[i] = amped_start_fit(&s->all[i]);
+  }
+  return AMPED_OK;
+}
+
+static void free_starts_record(amped_run_starts *r) {
+  amped_free(r->seeds);
+  amped_free(r->sweeps);
+  amped_free(r->fits);
+}
+
+/* Rank 0: the labels are read once, for all results. */
+static amped_status read_labels(job *j) {
+  for (int m = 0; m < j->run->plan.order && !j->has_labels; m++)
+    AMPED_TRY(amped_source_labels(j->run->source, m, &j->labels[m]));
+  j->has_labels = true;
+  return AMPED_OK;
+}
+
 /* Rank 0: labels, record, file. */
-static amped_status write_result(amped_run_state *run, const amped_options *o,
-                                 const amped_als_result *als, amped_ktensor *k, const char *path) {
+static amped_status write_result(job *j, const amped_starts *starts, double corcondia,
+                                 amped_ktensor *k, const char *path) {
+  const amped_run_state *run = j->run;
+  const amped_start *best = &starts->all[starts->best];
+  amped_run_starts list;
   amped_status status = AMPED_OK;
-  char *text = options_text(run, o);
+  char *text = options_text(run, j->o, best->seed);
   if (text == NULL)
     return amped_error(AMPED_FAILED, path, "out of memory for the run's record");
-  for (int m = 0; m < k->order; m++)
-    AMPED_GO(done, amped_source_labels(run->source, m, &k->labels[m]));
-  memcpy(k->weights, als->weights, (size_t)k->ncomps * sizeof *k->weights);
+  AMPED_GO(done, record_starts(starts, &list));
+  AMPED_GO(done, read_labels(j));
+  memcpy(k->labels, j->labels, sizeof k->labels); /* borrowed */
+  memcpy(k->weights, best->als.weights, (size_t)k->ncomps * sizeof *k->weights);
   amped_run_record record = {
-      .input = o->args[0],
+      .input = j->o->args[0],
       .input_norm = sqrt(run->plan.norm_squared),
       .input_hash = amped_run_info(run)->hash,
       .options = text,
-      .seed = o->seed,
-      .stop_reason = als->stop_reason,
-      .fit = als->fit,
-      .sweeps = als->sweeps,
+      .seed = best->seed,
+      .stop_reason = best->als.stop_reason,
+      .fit = best->als.fit,
+      .sweeps = best->als.sweeps,
+      .starts = list,
+      .corcondia = isnan(corcondia) ? NULL : &corcondia,
   };
-  AMPED_GO(done, amped_result_file_write(path, k, &record));
+  status = amped_result_file_write(path, k, &record);
+  memset(k->labels, 0, sizeof k->labels);
 done:
+  free_starts_record(&list);
   free(text);
   return status;
 }
 
 /* Collective: the factors to rank 0, and there to the file. */
-static amped_status save(amped_run_state *run, const amped_options *o, const amped_als_result *als,
-                         const char *path) {
+static amped_status save(job *j, const amped_starts *starts, double corcondia, const char *path) {
+  amped_run_state *run = j->run;
   const amped_run_parts parts = amped_run_parts_of(run);
   amped_ktensor k;
   amped_status status = AMPED_OK;
@@ -166,7 +267,7 @@ static amped_status save(amped_run_state *run, const amped_options *o, const amp
     status = amped_factors_get(&parts, &k);
   if (status == AMPED_OK) {
     if (run->comm.rank == 0)
-      status = write_result(run, o, als, &k, path);
+      status = write_result(j, starts, corcondia, &k, path);
     status = amped_comm_agree(&run->comm, status);
   }
   amped_trace_end();
@@ -174,66 +275,173 @@ static amped_status save(amped_run_state *run, const amped_options *o, const amp
   return status;
 }
 
-static amped_status tell_end(amped_run_state *run, const amped_als_result *als, const char *path) {
+/* --- telling --------------------------------------------------------------------------------- */
+
+static void say_end(const job *j, const amped_als_result *als, double corcondia, const char *path) {
   const amped_sweep_times *t = &als->times;
   double n = als->sweeps > als->earlier ? (double)(als->sweeps - als->earlier) : 1.0;
-  double fit = als->sweeps > 0 ? als->fit[als->sweeps - 1] : 0.0;
-  amped_status status = AMPED_OK;
-  amped_say("fit %.8f after %" PRIu64 " sweeps (%s); %.4f s a sweep: mttkrp %.4f, solve %.4f, "
-            "exchange %.4f",
-            fit, als->sweeps,
+  char best[48] = "";
+  if (is_several(j->o))
+    (void)snprintf(best, sizeof best, "R = %d: ", j->run->plan.ncomps);
+  amped_say("%sfit %.8f after %" PRIu64
+            " sweeps (%s); %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f",
+            best, als->sweeps > 0 ? als->fit[als->sweeps - 1] : 0.0, als->sweeps,
             strcmp(als->stop_reason, "tolerance") == 0 ? "the change of fit fell below --tol"
                                                        : "--iters reached",
             t->total / n, t->mttkrp / n, t->solve / n, t->exchange / n);
+  if (!isnan(corcondia))
+    amped_say("core consistency %.5g %%", corcondia);
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
-  if (run->json != NULL)
-    status = amped_json_line(
-        run->json,
-        json_pack("{s:s, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o}", "event", "end", "reason",
-                  als->stop_reason, "fit", fit, "sweeps", (json_int_t)als->sweeps, "seconds",
-                  t->total, "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve,
-                  "exchange_seconds", t->exchange, "output",
-                  path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
-  return status;
 }
 
-/* The sweeps, from the start or from the last checkpoint. */
-static amped_status sweep(amped_run_state *run, const amped_options *o, amped_als_result *als) {
+static amped_status tell_end(job *j, const amped_start *best, double corcondia, const char *path) {
+  const amped_als_result *als = &best->als;
+  const amped_sweep_times *t = &als->times;
+  say_end(j, als, corcondia, path);
+  if (j->run->json == NULL)
+    return AMPED_OK;
+  return amped_json_line(
+      j->run->json,
+      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "event", "end",
+                "rank", j->run->plan.ncomps, "seed", amped_json_count(best->seed), "reason",
+                als->stop_reason, "fit", amped_start_fit(best), "sweeps", (json_int_t)als->sweeps,
+                "seconds", t->total, "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve,
+                "exchange_seconds", t->exchange, "corcondia", amped_json_number(corcondia),
+                "output", path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
+}
+
+/* Rank 0: the line about a signal that stopped several decompositions. */
+static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
+  const amped_options *o = j->o;
+  if (starts_done > 0)
+    return amped_error(
+        AMPED_STOPPED, NULL,
+        "a signal stopped the run at R = %d after %d of %d starts, the best of which "
+        "is its result; run what is missing with other --rank and --seed",
+        ncomps, starts_done, o->starts);
+  return amped_error(AMPED_STOPPED, NULL,
+                     "a signal stopped the run at R = %d, of which no start was finished; %d of %d "
+                     "values of --rank are done; run the others again",
+                     ncomps, j->finished, o->ncomps_count);
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+/* The sweeps of one start, from its beginning or from the last checkpoint. */
+static amped_status sweep(job *j, int number, amped_als_result *als) {
+  amped_run_state *run = j->run;
+  const amped_options *o = j->o;
   const amped_run_parts parts = amped_run_parts_of(run);
-  cpd_context context = {run, NULL};
   amped_als_state state = {.order = 0};
   amped_als_options als_options = {
-      .iters = o->iters, .tol = o->tol, .after_sweep = after_sweep, .context = &context};
+      .iters = o->iters, .tol = o->tol, .after_sweep = after_sweep, .context = j};
   bool resumed = false;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done, amped_checkpoint_open(run, o, &context.checkpoint));
+  AMPED_GO(done, amped_checkpoint_open(run, o, &j->checkpoint));
   if (o->resume)
-    AMPED_GO(done, amped_checkpoint_resume(context.checkpoint, &state, &resumed));
+    AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &resumed));
   if (!resumed)
-    AMPED_GO(done, set_start(run, o));
+    AMPED_GO(done, set_start(run, o, number));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
   AMPED_GO(done, amped_cpd_als(&parts, &als_options, als));
-  if (context.checkpoint != NULL)
-    status = amped_checkpoint_wait(context.checkpoint);
+  if (j->checkpoint != NULL)
+    status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
     amped_als_result_free(als);
 done:
-  amped_checkpoint_close(context.checkpoint);
+  amped_checkpoint_close(j->checkpoint);
+  j->checkpoint = NULL;
   amped_als_state_free(&state);
   return status;
 }
 
-static amped_status decompose(amped_run_state *run, const amped_options *o, const char *path) {
-  amped_als_result als;
-  AMPED_TRY(sweep(run, o, &als));
-  amped_status status = o->nowrite ? AMPED_OK : save(run, o, &als, path);
-  amped_report_memory(run);
-  if (status == AMPED_OK)
-    status = amped_comm_agree(&run->comm, tell_end(run, &als, o->nowrite ? NULL : path));
-  amped_als_result_free(&als);
+/* All starts; AMPED_STOPPED where a signal came before the last was done. */
+static amped_status run_starts(job *j, amped_starts *starts) {
+  const amped_run_parts parts = amped_run_parts_of(j->run);
+  for (int number = 1; number <= j->o->starts; number++) {
+    amped_als_result als;
+    AMPED_TRY(sweep(j, number, &als));
+    AMPED_TRY(amped_starts_add(&parts, starts, j->o->seed + (uint64_t)number - 1, &als));
+  }
+  return AMPED_OK;
+}
+
+/* The core consistency, NaN where it is not asked for or takes too long. */
+static amped_status find_corcondia(job *j, const amped_start *best, double *percent) {
+  const amped_run_parts parts = amped_run_parts_of(j->run);
+  const amped_plan *plan = parts.plan;
+  bool singular = false;
+  *percent = (double)NAN;
+  if (!j->o->corcondia)
+    return AMPED_OK;
+  if (amped_corcondia_passes(plan->order, plan->ncomps) > AMPED_CORCONDIA_PASSES) {
+    amped_warn("R = %d: no core consistency, which would take more than %d MTTKRPs", plan->ncomps,
+               AMPED_CORCONDIA_PASSES);
+    return AMPED_OK;
+  }
+  AMPED_TRY(amped_corcondia(&parts, best->als.weights, percent, &singular));
+  if (singular)
+    amped_warn("R = %d: components are collinear or zero; their core consistency means little",
+               plan->ncomps);
+  return AMPED_OK;
+}
+
+/* Choose, save and tell of starts that are done. */
+static amped_status finish_starts(job *j, const char *path, amped_starts *starts, bool stopped) {
+  const amped_run_parts parts = amped_run_parts_of(j->run);
+  double corcondia = (double)NAN;
+  double seconds = 0.0;
+  AMPED_TRY(amped_starts_choose(&parts, starts));
+  const amped_start *best = &starts->all[starts->best];
+  if (starts->asked > 1)
+    AMPED_TRY(amped_tally_starts(j->run, starts));
+  if (!stopped)
+    AMPED_TRY(find_corcondia(j, best, &corcondia));
+  if (!j->o->nowrite)
+    AMPED_TRY(save(j, starts, corcondia, path));
+  amped_report_memory(j->run);
+  for (int i = 0; i < starts->count; i++)
+    seconds += starts->all[i].als.times.total;
+  j->rows[j->finished++] = (amped_tally_row){
+      parts.plan->ncomps, amped_start_fit(best), best->als.sweeps, seconds, corcondia, path};
+  return amped_comm_agree(&j->run->comm, tell_end(j, best, corcondia, path));
+}
+
+/* One number of components. */
+static amped_status decompose(job *j, int i) {
+  const amped_comm *comm = &j->run->comm;
+  const int ncomps = j->o->ncomps_list[i];
+  amped_starts starts = {.count = 0};
+  AMPED_TRY(amped_run_set_ncomps(j->run, ncomps));
+  AMPED_TRY(amped_comm_agree(comm, amped_starts_create(j->o->starts, &starts)));
+  amped_status status = run_starts(j, &starts);
+  const bool stopped = status == AMPED_STOPPED && is_several(j->o);
+  const int done = starts.count;
+  if (status == AMPED_OK || (stopped && done > 0)) {
+    amped_status finished = finish_starts(j, j->paths[i], &starts, stopped);
+    status = finished != AMPED_OK ? finished : status;
+  }
+  amped_starts_free(&starts);
+  if (stopped && status == AMPED_STOPPED)
+    status = amped_comm_agree(comm, comm->rank == 0 ? tell_stopped(j, ncomps, done) : status);
+  return status;
+}
+
+/* All numbers of components, in the order in which they were given. */
+static amped_status decompose_all(job *j) {
+  const amped_options *o = j->o;
+  amped_status status = AMPED_OK;
+  if (is_several(o))
+    AMPED_TRY(amped_comm_agree(&j->run->comm, amped_signals_catch()));
+  for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
+    status = decompose(j, i);
+  if (o->ncomps_count > 1 && j->finished > 0 && (status == AMPED_OK || status == AMPED_STOPPED)) {
+    amped_status told = amped_tally_ranks(j->run, j->rows, j->finished);
+    status = told != AMPED_OK ? told : status;
+  }
   return status;
 }
 
@@ -245,26 +453,48 @@ static amped_status finish(amped_run_state *run, amped_status status) {
   return finished != AMPED_OK ? finished : status;
 }
 
+/* Collective, before anything is read: an output that cannot be written costs nothing then. */
+static amped_status check_outputs(job *j) {
+  const amped_options *o = j->o;
+  amped_status status = AMPED_OK;
+  if (j->run->comm.rank == 0 && !o->nowrite && !o->plan_only)
+    for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
+      status = check_output(o, o->ncomps_list[i], &j->paths[i]);
+  return amped_comm_agree(&j->run->comm, status);
+}
+
+/* Is there anything to compute a core consistency of? */
+static amped_status check_corcondia(const amped_run_state *run, const amped_options *o) {
+  int least = o->ncomps;
+  for (int i = 0; i < o->ncomps_count; i++)
+    least = o->ncomps_list[i] < least ? o->ncomps_list[i] : least;
+  if (!o->corcondia || amped_corcondia_passes(run->plan.order, least) <= AMPED_CORCONDIA_PASSES)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "--corcondia takes R^(order - 2) MTTKRPs, at most %d: with order %d and R = "
+                     "%d that is more; leave it out or use fewer components",
+                     AMPED_CORCONDIA_PASSES, run->plan.order, least);
+}
+
 amped_status amped_cmd_cpd(const amped_options *o) {
   amped_run_state run;
-  char *path = NULL;
+  job j = {.run = &run, .o = o};
   /* Rank 0 holds all factors once more while a checkpoint or the result is written. */
   const uint64_t result_bytes = o->nowrite && o->checkpoint == NULL ? 0 : sizeof(double);
   if (o->resume && amped_launcher_rank() <= 0)
     amped_checkpoint_file_probe(o->checkpoint);
   amped_status status = amped_run_start(&run, o);
-  if (status == AMPED_OK) {
-    /* Before anything is read: an output that cannot be written costs the user nothing then. */
-    if (run.comm.rank == 0 && !o->nowrite && !o->plan_only)
-      status = check_output(o, &path);
-    status = amped_comm_agree(&run.comm, status);
-  }
   if (status == AMPED_OK)
-    status = amped_run_open(&run, o, result_bytes);
+    status = check_outputs(&j);
+  if (status == AMPED_OK)
+    status = amped_run_open(&run, o, result_bytes, check_corcondia);
   if (status == AMPED_OK && !o->plan_only)
-    status = decompose(&run, o, path);
+    status = decompose_all(&j);
   status = finish(&run, status);
   amped_run_close(&run);
-  amped_free(path);
+  for (int i = 0; i < o->ncomps_count; i++)
+    amped_free(j.paths[i]);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_labels_free(&j.labels[m]);
   return status;
 }

@@ -176,6 +176,9 @@ static amped_status info_tensor(const amped_options *o, amped_json *json) {
 typedef struct record {
   double *fit;
   uint64_t sweeps;
+  double *starts; /* fits */
+  uint64_t starts_count;
+  double corcondia;
   char stop_reason[64];
   char input[TEXT_BYTES];
   char version[64];
@@ -183,7 +186,9 @@ typedef struct record {
 } record;
 
 static amped_status read_record(const char *path, record *r) {
-  AMPED_TRY(amped_result_file_fit(path, &r->fit, &r->sweeps));
+  AMPED_TRY(amped_result_file_list(path, "/fit", &r->fit, &r->sweeps));
+  AMPED_TRY(amped_result_file_list(path, "/starts/fit", &r->starts, &r->starts_count));
+  AMPED_TRY(amped_result_file_number(path, "corcondia", &r->corcondia));
   AMPED_TRY(amped_result_file_text(path, "stop_reason", r->stop_reason, sizeof r->stop_reason));
   AMPED_TRY(amped_result_file_text(path, "input", r->input, sizeof r->input));
   AMPED_TRY(amped_result_file_text(path, "version", r->version, sizeof r->version));
@@ -196,6 +201,17 @@ static void say_text(const char *what, const char *text) {
     amped_say("%-12s %s", what, amped_describe_text(line, sizeof line, text));
 }
 
+static void say_starts(const record *r) {
+  double least = INFINITY;
+  double most = -INFINITY;
+  for (uint64_t i = 0; i < r->starts_count; i++) {
+    least = fmin(least, r->starts[i]);
+    most = fmax(most, r->starts[i]);
+  }
+  if (r->starts_count > 0)
+    amped_say("best of      %" PRIu64 " starts, fits %.9g to %.9g", r->starts_count, least, most);
+}
+
 static void say_result(const char *path, const amped_ktensor *k, const record *r) {
   char text[AMPED_DIMS_TEXT];
   amped_say("result       %s", path);
@@ -205,6 +221,9 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
   amped_say("weights      %.6g ... %.6g", k->weights[0], k->weights[k->ncomps - 1]);
   if (r->sweeps > 0)
     amped_say("fit          %.9g after %" PRIu64 " sweeps", r->fit[r->sweeps - 1], r->sweeps);
+  say_starts(r);
+  if (!isnan(r->corcondia))
+    amped_say("core cons.   %.5g %%", r->corcondia);
   say_text("stopped on", r->stop_reason);
   say_text("options", r->options);
   say_text("written by", r->version);
@@ -214,12 +233,13 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
 
 static json_t *json_result(const char *path, const amped_ktensor *k, const record *r) {
   json_t *fit = r->sweeps > 0 ? json_real(r->fit[r->sweeps - 1]) : json_null();
-  return json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "result", "file",
-                   json_text(path, false), "ncomps", k->ncomps, "dims",
+  return json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "result",
+                   "file", json_text(path, false), "ncomps", k->ncomps, "dims",
                    amped_json_counts(k->dims, k->order), "fit", fit, "sweeps",
-                   amped_json_count(r->sweeps), "stop_reason", json_text(r->stop_reason, false),
-                   "input", json_text(r->input, false), "version", json_text(r->version, false),
-                   "options", json_text(r->options, true));
+                   amped_json_count(r->sweeps), "starts", amped_json_count(r->starts_count),
+                   "corcondia", amped_json_number(r->corcondia), "stop_reason",
+                   json_text(r->stop_reason, false), "input", json_text(r->input, false), "version",
+                   json_text(r->version, false), "options", json_text(r->options, true));
 }
 
 static amped_status info_result(const amped_options *o, amped_json *json) {
@@ -237,8 +257,10 @@ static amped_status info_result(const amped_options *o, amped_json *json) {
     amped_say("verified     in %.2f s", amped_time() - began);
   status = amped_json_line(json, json_result(path, &k, r));
 done:
-  if (r != NULL)
+  if (r != NULL) {
     amped_free(r->fit);
+    amped_free(r->starts);
+  }
   amped_free(r);
   amped_ktensor_free(&k);
   return status;

@@ -21,7 +21,7 @@ static amped_status plot_result(amped_figure *f, const char *path) {
   uint64_t sweeps = 0;
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_file_read(path, &k));
-  AMPED_GO(out, amped_result_file_fit(path, &fit, &sweeps));
+  AMPED_GO(out, amped_result_file_list(path, "/fit", &fit, &sweeps));
   amped_figure_result(f, path, &k, fit, sweeps);
 out:
   amped_free(fit);

@@ -226,7 +226,7 @@ static amped_status say_result(const char *path, const amped_ktensor *k) {
   char dims[AMPED_DIMS_TEXT];
   double *fit = NULL;
   uint64_t sweeps = 0;
-  AMPED_TRY(amped_result_file_fit(path, &fit, &sweeps));
+  AMPED_TRY(amped_result_file_list(path, "/fit", &fit, &sweeps));
   amped_say("%s: %s, %d components", path, amped_describe_dims(dims, k->order, k->dims), k->ncomps);
   if (sweeps > 0)
     amped_say("fit %.6g after %" PRIu64 " sweeps", fit[sweeps - 1], sweeps);

@@ -1,6 +1,7 @@
 #include "figure_run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -93,18 +94,21 @@ static amped_status read_run(const char *path, sweeps *s) {
 }
 
 /* Parts of a sweep end where the next begins, so that they can be drawn as areas, one on another.
- * Means over ranks; what is not MTTKRP, solve nor exchange is the rest. */
+ * Means over ranks; what is not MTTKRP, solve nor exchange is the rest. Where a run decomposes more
+ * than once, sweeps count from 1 again: a blank line ends one curve. */
 static void write_data(amped_figure *f, const sweeps *s) {
   double elapsed = 0.0;
   amped_figure_block(f, "sweeps",
                      "sweep\tfit\tseconds since the first sweep began\tseconds\tmttkrp min\tmttkrp "
-                     "mean\tmttkrp max\tsolve\texchange");
+                     "mean\tmttkrp max\tsolve\texchange\tsweep of the run");
   for (uint64_t i = 0; i < s->count; i++) {
     const sweep *x = &s->all[i];
     elapsed += x->seconds;
-    fprintf(f->data, "%.0f\t%.9g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\n", x->number, x->fit,
-            elapsed, x->seconds, x->mttkrp_min, x->mttkrp_mean, x->mttkrp_max, x->solve,
-            x->exchange);
+    if (i > 0 && x->number <= s->all[i - 1].number)
+      fprintf(f->data, "\n");
+    fprintf(f->data, "%.0f\t%.9g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%" PRIu64 "\n",
+            x->number, x->fit, elapsed, x->seconds, x->mttkrp_min, x->mttkrp_mean, x->mttkrp_max,
+            x->solve, x->exchange, i + 1);
   }
 }
 
@@ -114,16 +118,16 @@ static void write_script(amped_figure *f) {
           "plot data index 'sweeps' using 1:2 with linespoints pointtype 7 pointsize 0.4\n"
           "set title 'fit over time'\nset xlabel 's'\n"
           "plot data index 'sweeps' using 3:2 with linespoints pointtype 7 pointsize 0.4\n"
-          "set title 'time of a sweep, s'\nset xlabel 'sweep'\n"
+          "set title 'time of a sweep, s'\nset xlabel 'sweep of the run'\n"
           "set key outside right top width -2\nset yrange [0:*]\nset boxwidth 0.9\n"
-          "plot data index 'sweeps' using 1:4 with boxes title 'rest', \\\n"
-          "  '' index 'sweeps' using 1:($6+$8+$9) with boxes title 'exchange', \\\n"
-          "  '' index 'sweeps' using 1:($6+$8) with boxes title 'solve', \\\n"
-          "  '' index 'sweeps' using 1:6 with boxes title 'mttkrp'\n"
+          "plot data index 'sweeps' using 10:4 with boxes title 'rest', \\\n"
+          "  '' index 'sweeps' using 10:($6+$8+$9) with boxes title 'exchange', \\\n"
+          "  '' index 'sweeps' using 10:($6+$8) with boxes title 'solve', \\\n"
+          "  '' index 'sweeps' using 10:6 with boxes title 'mttkrp'\n"
           "set title 'mttkrp of a sweep over ranks, s'\n"
-          "plot data index 'sweeps' using 1:7 with lines title 'most', \\\n"
-          "  '' index 'sweeps' using 1:6 with lines title 'mean', \\\n"
-          "  '' index 'sweeps' using 1:5 with lines title 'least'\n");
+          "plot data index 'sweeps' using 10:7 with lines title 'most', \\\n"
+          "  '' index 'sweeps' using 10:6 with lines title 'mean', \\\n"
+          "  '' index 'sweeps' using 10:5 with lines title 'least'\n");
 }
 
 amped_status amped_figure_run(amped_figure *f, const char *path) {

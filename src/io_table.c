@@ -262,7 +262,7 @@ static amped_status read_blocks(reader *r, amped_text *text) {
 
 static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
-  if (t->nnz == 0)
+  if (r->rows.taken + t->nnz == 0)
     return amped_error(AMPED_BAD_INPUT, r->path,
                        "holds no rows below its header; is this the right file?");
   for (int m = 0; m < t->order; m++) {

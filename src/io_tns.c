@@ -6,6 +6,7 @@
 
 #include "io_number.h"
 #include "io_rows.h"
+#include "io_tns_dense.h"
 #include "io_tns_header.h"
 #include "mem.h"
 
@@ -14,6 +15,7 @@ typedef struct reader {
   const amped_read_options *options;
   amped_tns_header header;
   amped_rows rows;
+  amped_tns_dense dense;
   uint64_t base;
   bool bounded; /* dimensions are given: limit is theirs */
   uint64_t limit[AMPED_MAX_ORDER];
@@ -153,6 +155,22 @@ static void parse_piece(const reader *r, amped_piece *piece, uint64_t *maxima) {
 
 /* ---- the file ---- */
 
+/* The same of a dense tensor, whose file says all. */
+static amped_status settle_dense(reader *r) {
+  const amped_tns_header *h = &r->header;
+  amped_sptensor *t = r->rows.tensor;
+  if (r->options->index_base != AMPED_BASE_AUTO || r->options->dims_order > 0)
+    return amped_error(
+        AMPED_USAGE, r->path,
+        "is a dense tensor, which has no indices; leave out --index-base and --dims");
+  t->order = h->order;
+  memcpy(t->dims, h->dims, sizeof t->dims);
+  memcpy(r->limit, h->dims, sizeof r->limit);
+  r->bounded = true;
+  r->rows.least_bytes = 2;
+  return amped_tns_dense_begin(&r->dense, r->path, h->order, h->dims);
+}
+
 /* The order is known: settle index base and limits. */
 static amped_status settle(reader *r) {
   const amped_read_options *o = r->options;
@@ -177,12 +195,19 @@ static amped_status settle(reader *r) {
   return AMPED_OK;
 }
 
-static amped_status parse_block(reader *r, const amped_block *block) {
-  int count = amped_text_split(block, false, r->pieces);
-  AMPED_TRY(amped_rows_reserve(&r->rows, r->pieces, count));
+static amped_status parse_pieces(reader *r, int count) {
+  if (r->header.dense)
+    return amped_tns_dense_parse(&r->dense, &r->rows, r->pieces, count);
 #pragma omp parallel for schedule(dynamic, 1)
   for (int i = 0; i < count; i++)
     parse_piece(r, &r->pieces[i], r->maxima[i]);
+  return AMPED_OK;
+}
+
+static amped_status parse_block(reader *r, const amped_block *block) {
+  int count = amped_text_split(block, false, r->pieces);
+  AMPED_TRY(amped_rows_reserve(&r->rows, r->pieces, count));
+  AMPED_TRY(parse_pieces(r, count));
   AMPED_TRY(amped_text_check(r->path, block, r->pieces, count));
   amped_rows_close(&r->rows, r->pieces, count, block->part);
   return AMPED_OK;
@@ -200,7 +225,7 @@ static amped_status read_blocks(reader *r, amped_text *text) {
       AMPED_TRY(amped_tns_header_read(&r->header, r->path, &block));
       if (r->header.expect != AMPED_TNS_DATA)
         continue;
-      AMPED_TRY(settle(r));
+      AMPED_TRY(r->header.dense ? settle_dense(r) : settle(r));
     }
     AMPED_TRY(parse_block(r, &block));
   }
@@ -216,7 +241,12 @@ static amped_status conclude(reader *r) {
     return amped_text_error(
         r->path, h->nnz_line, "%" PRIu64 " nonzeros are announced, but %" PRIu64 " follow; %s",
         h->nnz, nnz, nnz < h->nnz ? "is the file truncated?" : "correct the header");
-  if (t->nnz == 0)
+  if (h->dense && r->dense.seen != r->dense.elements)
+    return amped_error(AMPED_BAD_INPUT, where,
+                       "%" PRIu64 " values, but the dimensions have %" PRIu64
+                       " elements; is the file truncated?",
+                       r->dense.seen, r->dense.elements);
+  if (nnz == 0)
     return amped_error(AMPED_BAD_INPUT, where, "holds no nonzeros; is this the right file?");
   for (int m = 0; m < t->order; m++) {
     if (r->bounded)

@@ -1,7 +1,8 @@
 /* FROSTT text (.tns) and its dialects, in and out.
  *
  * In: order+1 fields a line, blanks between, '#' comments, blank lines. Headers recognised: Tensor
- * Toolbox / pyttb ("sptensor", order, dims, nnz, 1-based entries), GenTen (the same, 0-based unless
+ * Toolbox / pyttb ("sptensor", order, dims, nnz, 1-based entries; "tensor", order, dims, all
+ * values, of which the nonzeros are taken), GenTen (the same, 0-based unless
  * the first line says indices-start-at-one), ParTI (a line with the order, a line with the dims),
  * and our own comments "# dims: 3 4 5" and "# nnz: 4". Parsed strictly by all threads: the message
  * names the line. Out: one "i j k value" line a nonzero from index 1, shortest decimals that read

@@ -134,6 +134,16 @@ static amped_status take_line(amped_tns_header *h, const line *l) {
   case AMPED_TNS_FIRST:
     if (field_is(l, 0, "sptensor"))
       return take_sptensor(h, l);
+    if (field_is(l, 0, "tensor")) {
+      AMPED_TRY(expect_fields(l, 1, "tensor"));
+      h->dense = true;
+      h->expect = AMPED_TNS_ORDER;
+      return AMPED_OK;
+    }
+    if (field_is(l, 0, "ktensor"))
+      return amped_text_error(l->path, l->number,
+                              "a ktensor is a model, no tensor; as a start for cpd --init, write "
+                              "it with h5py (docs/file-format.md)");
     if (l->count == 1)
       return take_order(h, l); /* ParTI: no nonzero is a single field */
     if (h->order == 0) {

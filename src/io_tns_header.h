@@ -23,6 +23,7 @@ typedef struct amped_tns_header {
   bool base_said; /* the header tells what indices are counted from */
   uint64_t base;
   bool sptensor; /* a Tensor Toolbox or GenTen header, nnz included */
+  bool dense;    /* a Tensor Toolbox header of a dense tensor */
 } amped_tns_header;
 
 /* Take lines off the block until the first nonzero, which stays, or until the block is used up. */

@@ -24,11 +24,19 @@
 
 const amped_command amped_commands[] = {
     {"cpd", "INPUT", 1, 1, true, "decompose a tensor: CP by alternating least squares",
-     COMPUTE_OPTIONS " iters tol init output nowrite checkpoint checkpoint-every resume plan",
+     COMPUTE_OPTIONS
+     " starts corcondia iters tol init output nowrite checkpoint checkpoint-every resume plan",
      "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
      "nonzeros in HDF5 (binsparse COO) is dealt out and ordered by all ranks first; any\n"
      "other input of convert works too, and is ordered in the memory of rank 0.\n\n"
-     "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n",
+     "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
+     "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
+     "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM\n"
+     "and SIGUSR1 end such a run after a sweep, with the results so far and exit status 85.\n\n"
+     "--corcondia: 100 % for a sound model, near or below 0 for one of too many components\n"
+     "(Bro & Kiers 2003).\n\n"
+     "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n"
+     "         mpirun -np 4 amped_mpi ratings.h5 --rank=4,8,16 --starts=5 --corcondia\n",
      amped_cmd_cpd},
     {"bench", "INPUT|--shape=NAME", 0, 1, true, "time MTTKRP over all modes, with its breakdown",
      COMPUTE_OPTIONS " kernel repeat shape nnz scale skew values",
@@ -43,7 +51,8 @@ const amped_command amped_commands[] = {
      "turn text or tables into a tensor file, or back; results into text or .npy",
      "index-base dims keys value duplicates drop-zeros copies memory temporary threads",
      "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
-     "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result).\n"
+     "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
+     "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
      "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result .npy or .txt.\n\n"
      "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
      "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"

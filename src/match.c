@@ -19,8 +19,8 @@ typedef struct candidate {
 typedef struct search {
   uint64_t na, nb;
   double *weights_a, *weights_b;
-  double *cosines[AMPED_MAX_ORDER]; /* [na][nb] */
-  candidate *candidates;            /* [na * nb] */
+  double *const *cosines; /* of every mode, [na][nb] */
+  candidate *candidates;  /* [na * nb] */
   bool *taken_a, *taken_b;
 } search;
 
@@ -34,32 +34,35 @@ static void column_norms(const double *factor, uint64_t rows, uint64_t columns, 
     norms[r] = sqrt(norms[r]);
 }
 
-/* cosines = A^T B, columns divided by their lengths, which weights take in. */
-static void compute_mode(const amped_ktensor *a, const amped_ktensor *b, int mode, search *s) {
-  double lengths_a[AMPED_MAX_NCOMPS];
-  double lengths_b[AMPED_MAX_NCOMPS];
-  double *c = s->cosines[mode];
+/* product = A^T B of mode; and lengths of columns. */
+static void multiply_mode(const amped_ktensor *a, const amped_ktensor *b, int mode,
+                          double *lengths_a, double *lengths_b, double *product) {
   int na = a->ncomps;
   int nb = b->ncomps;
   for (uint64_t first = 0; first < a->dims[mode]; first += SLAB_ROWS) {
     uint64_t rows = a->dims[mode] - first < SLAB_ROWS ? a->dims[mode] - first : SLAB_ROWS;
     cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, na, nb, (int)rows, 1.0,
-                a->factors[mode] + first * s->na, na, b->factors[mode] + first * s->nb, nb, 1.0, c,
-                nb);
+                a->factors[mode] + first * (uint64_t)na, na,
+                b->factors[mode] + first * (uint64_t)nb, nb, 1.0, product, nb);
   }
-  column_norms(a->factors[mode], a->dims[mode], s->na, lengths_a);
-  column_norms(b->factors[mode], b->dims[mode], s->nb, lengths_b);
+  column_norms(a->factors[mode], a->dims[mode], (uint64_t)na, lengths_a);
+  column_norms(b->factors[mode], b->dims[mode], (uint64_t)nb, lengths_b);
+}
+
+/* Products become cosines; weights take the lengths in. */
+static void scale_mode(const amped_match_side *a, const amped_match_side *b, int mode, search *s) {
+  double *c = s->cosines[mode];
   for (uint64_t i = 0; i < s->na; i++)
     for (uint64_t j = 0; j < s->nb; j++) {
-      double lengths = lengths_a[i] * lengths_b[j];
+      double lengths = a->lengths[mode][i] * b->lengths[mode][j];
       /* Rounding must not make a cosine more than one. */
       double cosine = lengths > 0.0 ? c[i * s->nb + j] / lengths : 0.0;
       c[i * s->nb + j] = fmax(-1.0, fmin(1.0, cosine));
     }
   for (uint64_t i = 0; i < s->na; i++)
-    s->weights_a[i] *= lengths_a[i];
+    s->weights_a[i] *= a->lengths[mode][i];
   for (uint64_t j = 0; j < s->nb; j++)
-    s->weights_b[j] *= lengths_b[j];
+    s->weights_b[j] *= b->lengths[mode][j];
 }
 
 static double penalty(double a, double b) {
@@ -131,7 +134,7 @@ static amped_status check_shapes(const amped_ktensor *a, const amped_ktensor *b)
   return AMPED_OK;
 }
 
-static amped_status allocate(const amped_ktensor *a, const amped_ktensor *b, search *s,
+static amped_status allocate(const amped_match_side *a, const amped_match_side *b, search *s,
                              amped_match *out) {
   const uint64_t fewer = s->na < s->nb ? s->na : s->nb;
   AMPED_TRY(amped_alloc(&s->weights_a, s->na, sizeof(double), "the weights"));
@@ -139,8 +142,6 @@ static amped_status allocate(const amped_ktensor *a, const amped_ktensor *b, sea
   AMPED_TRY(amped_calloc(&s->taken_a, s->na, sizeof(bool), "the matched components"));
   AMPED_TRY(amped_calloc(&s->taken_b, s->nb, sizeof(bool), "the matched components"));
   AMPED_TRY(amped_alloc(&s->candidates, s->na * s->nb, sizeof(candidate), "the congruences"));
-  for (int m = 0; m < a->order; m++)
-    AMPED_TRY(amped_calloc(&s->cosines[m], s->na * s->nb, sizeof(double), "the congruences"));
   AMPED_TRY(amped_alloc(&out->pairs, fewer, sizeof *out->pairs, "the matched components"));
   for (uint64_t i = 0; i < s->na; i++)
     s->weights_a[i] = fabs(a->weights[i]);
@@ -149,26 +150,51 @@ static amped_status allocate(const amped_ktensor *a, const amped_ktensor *b, sea
   return AMPED_OK;
 }
 
-amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b, amped_match *out) {
-  search s = {.na = (uint64_t)a->ncomps, .nb = (uint64_t)b->ncomps};
+amped_status amped_match_of_products(int order, const amped_match_side *a,
+                                     const amped_match_side *b, double *const *products,
+                                     amped_match *out) {
+  search s = {.na = (uint64_t)a->ncomps, .nb = (uint64_t)b->ncomps, .cosines = products};
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
-  AMPED_TRY(check_shapes(a, b));
   AMPED_GO(done, allocate(a, b, &s, out));
-  for (int m = 0; m < a->order; m++)
-    compute_mode(a, b, m, &s);
-  rank_candidates(&s, a->order);
-  take_greedily(&s, a->order, out);
+  for (int m = 0; m < order; m++)
+    scale_mode(a, b, m, &s);
+  rank_candidates(&s, order);
+  take_greedily(&s, order, out);
 done:
   amped_free(s.weights_a);
   amped_free(s.weights_b);
   amped_free(s.taken_a);
   amped_free(s.taken_b);
   amped_free(s.candidates);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(s.cosines[m]);
   if (status != AMPED_OK)
     amped_match_free(out);
+  return status;
+}
+
+amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b, amped_match *out) {
+  const uint64_t na = (uint64_t)a->ncomps;
+  const uint64_t nb = (uint64_t)b->ncomps;
+  amped_match_side side_a = {.ncomps = a->ncomps, .weights = a->weights};
+  amped_match_side side_b = {.ncomps = b->ncomps, .weights = b->weights};
+  double *products[AMPED_MAX_ORDER] = {NULL};
+  double *lengths = NULL; /* of a's columns in every mode, then of b's */
+  amped_status status = AMPED_OK;
+  memset(out, 0, sizeof *out);
+  AMPED_TRY(check_shapes(a, b));
+  AMPED_TRY(amped_alloc(&lengths, (uint64_t)a->order * (na + nb), sizeof *lengths, "the lengths"));
+  for (int m = 0; m < a->order; m++) {
+    double *mine = lengths + (uint64_t)m * (na + nb);
+    AMPED_GO(done, amped_calloc(&products[m], na * nb, sizeof(double), "the congruences"));
+    multiply_mode(a, b, m, mine, mine + na, products[m]);
+    side_a.lengths[m] = mine;
+    side_b.lengths[m] = mine + na;
+  }
+  status = amped_match_of_products(a->order, &side_a, &side_b, products, out);
+done:
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(products[m]);
+  amped_free(lengths);
   return status;
 }
 

@@ -29,6 +29,19 @@ typedef struct amped_match {
 
 /* Models of other order or dimensions are AMPED_BAD_INPUT. */
 amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b, amped_match *out);
+
+/* A model whose columns lie elsewhere: lengths[m] of mode m's, [ncomps]. */
+typedef struct amped_match_side {
+  int ncomps;
+  const double *weights;
+  const double *lengths[AMPED_MAX_ORDER];
+} amped_match_side;
+
+/* The same from inner products of columns: products[m], of mode m, is a's ncomps x b's ncomps,
+ * row-major, and becomes cosines. */
+amped_status amped_match_of_products(int order, const amped_match_side *a,
+                                     const amped_match_side *b, double *const *products,
+                                     amped_match *out);
 void amped_match_free(amped_match *match);
 
 #endif

@@ -88,7 +88,35 @@ static int parse_word(const char *value, const char *const *words) {
 /* ---- one function an option: false where the value is malformed or out of range ------------ */
 
 static bool set_rank(opts *o, const char *v) {
-  return parse_int(v, 1, AMPED_MAX_NCOMPS, &o->ncomps);
+  o->ncomps = 0;
+  o->ncomps_count = 0;
+  while (o->ncomps_count < AMPED_MAX_NCOMPS_COUNT) {
+    char number[32];
+    int ncomps = 0;
+    size_t n = strcspn(v, ",");
+    if (n >= sizeof number)
+      return false;
+    memcpy(number, v, n);
+    number[n] = '\0';
+    if (!parse_int(number, 1, AMPED_MAX_NCOMPS, &ncomps))
+      return false;
+    for (int i = 0; i < o->ncomps_count; i++)
+      if (o->ncomps_list[i] == ncomps)
+        return false;
+    o->ncomps_list[o->ncomps_count++] = ncomps;
+    o->ncomps = ncomps > o->ncomps ? ncomps : o->ncomps;
+    if (v[n] == '\0')
+      return true;
+    v += n + 1;
+  }
+  return false;
+}
+static bool set_starts(opts *o, const char *v) {
+  return parse_int(v, 1, AMPED_MAX_STARTS, &o->starts);
+}
+static bool set_corcondia(opts *o, const char *v) {
+  (void)v;
+  return o->corcondia = true;
 }
 static bool set_iters(opts *o, const char *v) {
   return amped_parse_count(v, &o->iters) && o->iters >= 1 && o->iters <= 10000000;
@@ -320,8 +348,13 @@ typedef struct option_row {
 } option_row;
 
 static const option_row rows[] = {
-    {"rank", 'r', "R", "a whole number from 1 to 1024", "components of the decomposition [32]",
-     set_rank},
+    {"rank", 'r', "R,...", "whole numbers from 1 to 1024, each once, separated by commas",
+     "components of the decomposition; cpd takes several, one result of each [32]", set_rank},
+    {"starts", 0, "K", "a whole number from 1 to 1000",
+     "random starts, of seeds --seed, --seed + 1, ...; the best fit is the result [1]", set_starts},
+    {"corcondia", 0, NULL, "",
+     "also compute the core consistency of the result: R^(order - 2) MTTKRPs, at most 1024",
+     set_corcondia},
     {"iters", 'i', "N", "a whole number from 1 to 10000000", "sweeps at most [50]", set_iters},
     {"tol", 0, "X", "a number from 0 to 1",
      "stop when the fit changes by less from one sweep to the next; 0: never [1e-5]", set_tol},
@@ -332,7 +365,9 @@ static const option_row rows[] = {
     {"precision", 0, "float|double", "float or double", "of values and factors in memory [float]",
      set_precision},
     {"output", 'o', "FILE", "a file's name",
-     "output file [cpd: the input's stem + .cpd.h5; plot: the same + .svg]", set_output},
+     "output file [cpd: the input's stem + .cpd.h5; plot: the same + .svg]; of several R, each is "
+     "named with .rR before the suffix",
+     set_output},
     {"nowrite", 0, NULL, "", "write no result file", set_nowrite},
     {"backend", 0, "auto|cuda|cpu", "auto, cuda or cpu",
      "compute on GPUs or CPUs [auto: GPUs where "
@@ -583,7 +618,7 @@ static void print_program_help(void) {
   print_option('h', "help", NULL, "print this, or with a command its options, and exit");
   print_option('V', "version", NULL, "print the version and exit");
   printf("\nExit status: 0 done; 1 the run failed; 2 wrong usage; 3 bad input; 85 stopped on\n"
-         "a signal after a checkpoint.\n\n"
+         "a signal, with a checkpoint or with the results finished so far.\n\n"
          "Examples:\n"
          "  amped_mpi convert ratings.csv ratings.h5 --keys=user,item,week --value=stars\n"
          "  mpirun -np 4 amped_mpi ratings.h5 --rank=16\n"
@@ -606,6 +641,9 @@ static void set_defaults(opts *o) {
   memset(o, 0, sizeof *o);
   o->verbosity = AMPED_NORMAL;
   o->ncomps = 32;
+  o->ncomps_list[0] = o->ncomps;
+  o->ncomps_count = 1;
+  o->starts = 1;
   o->iters = 50;
   o->tol = 1e-5;
   o->seed = 1;
@@ -700,6 +738,27 @@ static amped_status check_checkpoint(const opts *o) {
   return AMPED_OK;
 }
 
+/* Several decompositions in one run. */
+static amped_status check_several(const opts *o) {
+  const bool ranks = o->ncomps_count > 1;
+  const char *option = ranks ? "several values of --rank" : "--starts";
+  if (ranks && strcmp(o->command->name, "cpd") != 0)
+    return amped_error(AMPED_USAGE, NULL, "%s takes one --rank", o->command->name);
+  if (!ranks && o->starts == 1)
+    return AMPED_OK;
+  if (o->init != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--init=%s is one start of one R, which %s cannot use; leave out one of the "
+                       "two",
+                       o->init, option);
+  if (o->checkpoint != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--checkpoint holds one decomposition, not those of %s; leave out one of "
+                       "the two, or run a job for each (jobs/slurm/array.sh)",
+                       option);
+  return AMPED_OK;
+}
+
 static amped_status check_arguments(int argc, char **argv, opts *o) {
   for (int i = optind; i < argc; i++) {
     if (o->nargs == o->command->max_args)
@@ -722,6 +781,7 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "the published kernel adds in whatever order comes: it cannot be "
                        "--deterministic; leave out one of the two");
+  AMPED_TRY(check_several(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->trace));
   if (o->trace != NULL && (is_one_file(o->trace, o->json) || is_one_file(o->trace, o->output)))

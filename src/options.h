@@ -11,6 +11,10 @@
 
 #define AMPED_MAX_ARGS 2
 
+/* Numbers of components that one run tries, random starts of each. */
+#define AMPED_MAX_NCOMPS_COUNT 64
+#define AMPED_MAX_STARTS 1000
+
 /* Bytes that --memory asks for at least. */
 #define AMPED_LEAST_MEMORY (UINT64_C(1) << 20)
 
@@ -33,7 +37,11 @@ typedef struct amped_options {
   int threads;      /* 0: all cores, shared by the ranks of a node */
 
   /* cpd, bench */
-  int ncomps;
+  int ncomps;                              /* the largest of them */
+  int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* cpd: as they were given, each once */
+  int ncomps_count;
+  int starts;
+  bool corcondia;
   uint64_t iters;
   double tol;
   uint64_t seed; /* also generate */

@@ -156,14 +156,18 @@ static void set_packing(amped_plan *plan, int mode) {
                      plan->value_type, plan->modes[mode].rank_nnz[plan->rank]);
 }
 
+void amped_plan_set_ncomps(amped_plan *plan, int ncomps) {
+  uint64_t per_16_bytes = 16U / (uint64_t)plan->value_type;
+  plan->ncomps = ncomps;
+  plan->ld = amped_ceil_div((uint64_t)ncomps, per_16_bytes) * per_16_bytes;
+}
+
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, int ncomps,
                                amped_vtype value_type, amped_placement placement, int rank,
                                int nranks) {
   amped_status status = AMPED_OK;
-  uint64_t per_16_bytes = 16U / (uint64_t)value_type;
   memset(plan, 0, sizeof *plan);
   plan->order = info->order;
-  plan->ncomps = ncomps;
   plan->placement = placement;
   plan->nranks = nranks;
   plan->rank = rank;
@@ -172,7 +176,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, 
   plan->norm_squared = info->norm_squared;
   plan->dictionary = &info->dictionary;
   plan->value_type = value_type;
-  plan->ld = amped_ceil_div((uint64_t)ncomps, per_16_bytes) * per_16_bytes;
+  amped_plan_set_ncomps(plan, ncomps);
   plan->index_type = AMPED_U32;
   for (int m = 0; m < plan->order; m++) {
     AMPED_GO(fail, plan_mode(plan, m, &info->partitions[m]));

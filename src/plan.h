@@ -69,6 +69,9 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, 
                                int nranks);
 void amped_plan_destroy(amped_plan *plan);
 
+/* Another number of components for the same tensor. Placements, splits and packing stay. */
+void amped_plan_set_ncomps(amped_plan *plan, int ncomps);
+
 /* Row of mode's factor, in position order, of a file index. */
 static inline uint64_t amped_plan_position(const amped_plan *plan, int mode, uint64_t index) {
   const amped_mode_plan *m = &plan->modes[mode];

@@ -39,6 +39,21 @@ static void say_places(amped_run_state *run, char (*places)[PLACE_BYTES]) {
   }
 }
 
+/* "4, 8, 16" */
+static const char *list_ncomps(char *buffer, size_t size, const amped_options *o) {
+  size_t at = 0;
+  for (int i = 0; i < o->ncomps_count && at < size; i++)
+    at += (size_t)snprintf(buffer + at, size - at, "%s%d", i > 0 ? ", " : "", o->ncomps_list[i]);
+  return buffer;
+}
+
+static json_t *json_ncomps(const amped_options *o) {
+  json_t *list = json_array();
+  for (int i = 0; i < o->ncomps_count; i++)
+    (void)json_array_append_new(list, json_integer(o->ncomps_list[i]));
+  return list;
+}
+
 amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
   const amped_comm *comm = &run->comm;
   char mine[PLACE_BYTES] = "";
@@ -56,9 +71,13 @@ amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
   AMPED_MPI(comm,
             MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0, comm->mpi));
   if (comm->rank == 0) {
-    amped_say("amped_mpi %s: %s of %s, R = %d, %s, on %d rank%s of %d node%s", PACKAGE_VERSION,
-              o->command->name, o->args[0], o->ncomps, amped_vtype_name(o->precision), comm->nranks,
-              comm->nranks == 1 ? "" : "s", comm->nodes, comm->nodes == 1 ? "" : "s");
+    char ncomps[8 * AMPED_MAX_NCOMPS_COUNT];
+    amped_say("amped_mpi %s: %s of %s, R = %s, %s, on %d rank%s of %d node%s", PACKAGE_VERSION,
+              o->command->name, o->args[0], list_ncomps(ncomps, sizeof ncomps, o),
+              amped_vtype_name(o->precision), comm->nranks, comm->nranks == 1 ? "" : "s",
+              comm->nodes, comm->nodes == 1 ? "" : "s");
+    if (o->ncomps_count > 1)
+      amped_say("memory is planned for R = %d, the largest", o->ncomps);
     say_places(run, places);
     if (run->json != NULL) {
       json_t *list = json_array();
@@ -66,12 +85,13 @@ amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
         (void)json_array_append_new(list, amped_json_text(places[p], strlen(places[p])));
       status = amped_json_line(
           run->json,
-          json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s, s:i, s:i, s:b, s:o}", "event",
-                    "start", "version", PACKAGE_VERSION, "revision", amped_revision(), "command",
-                    o->command->name, "input", amped_json_text(o->args[0], strlen(o->args[0])),
-                    "backend", run->backend->name, "rank", o->ncomps, "precision",
-                    amped_vtype_name(o->precision), "nranks", comm->nranks, "nodes", comm->nodes,
-                    "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
+          json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:i, s:s, s:i, s:i, s:b, s:o}",
+                    "event", "start", "version", PACKAGE_VERSION, "revision", amped_revision(),
+                    "command", o->command->name, "input",
+                    amped_json_text(o->args[0], strlen(o->args[0])), "backend", run->backend->name,
+                    "rank", o->ncomps, "rank_list", json_ncomps(o), "starts", o->starts,
+                    "precision", amped_vtype_name(o->precision), "nranks", comm->nranks, "nodes",
+                    comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
     }
   }
   amped_free(places);

@@ -19,6 +19,7 @@
 #define RESULT_VERSION 1
 
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
 
 /* "/factors/2" */
 typedef struct factor_name {
@@ -89,7 +90,20 @@ static amped_status write_record(amped_hdf5 *file, const amped_ktensor *k,
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_dims", (uint64_t)k->order, k->dims));
   AMPED_TRY(amped_hdf5_put_double(file, "/", "input_norm", record->input_norm));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_hash", 0, &record->input_hash));
+  if (record->corcondia != NULL)
+    AMPED_TRY(amped_hdf5_put_double(file, "/", "corcondia", *record->corcondia));
   return amped_hdf5_put_text(file, "/", "stop_reason", record->stop_reason);
+}
+
+static amped_status write_starts(amped_hdf5 *file, const amped_run_starts *s) {
+  const uint64_t square[2] = {s->count, s->count};
+  if (s->count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_make_group(file, "/starts"));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/seed", u64, 1, square, s->seeds));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/fit", f64, 1, square, s->fits));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/sweeps", u64, 1, square, s->sweeps));
+  return amped_hdf5_dataset_write(file, "/starts/match", f64, 2, square, s->match);
 }
 
 static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
@@ -100,6 +114,7 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
   AMPED_TRY(write_weights(file, k, order));
   AMPED_TRY(amped_result_put_factors(file, k, order, AMPED_F64));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/fit", f64, 1, &record->sweeps, record->fit));
+  AMPED_TRY(write_starts(file, &record->starts));
   AMPED_TRY(amped_hdf5_labels_write(file, k->order, k->labels));
   return amped_hdf5_finish(file);
 }
@@ -267,34 +282,48 @@ amped_status amped_result_file_is(const char *path, bool *out) {
   return status;
 }
 
-static amped_status read_fit(amped_hdf5 *file, double **fit, uint64_t *sweeps) {
+static amped_status read_list(amped_hdf5 *file, const char *name, double **list, uint64_t *count) {
   amped_hdf5_dataset d;
   bool exists = false;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_hdf5_exists(file, "/fit", &exists));
+  AMPED_TRY(amped_hdf5_exists(file, name, &exists));
   if (!exists)
     return AMPED_OK;
-  AMPED_TRY(amped_hdf5_dataset_open(file, "/fit", 1, &d));
-  AMPED_GO(done, amped_alloc(fit, d.dims[0], sizeof **fit, "the fits"));
-  AMPED_GO(done, read_finite(&d, *fit));
-  *sweeps = d.dims[0];
+  AMPED_TRY(amped_hdf5_dataset_open(file, name, 1, &d));
+  AMPED_GO(done, amped_alloc(list, d.dims[0], sizeof **list, "a list of a result"));
+  AMPED_GO(done, read_finite(&d, *list));
+  *count = d.dims[0];
 done:
   amped_hdf5_dataset_close(&d);
   return status;
 }
 
-amped_status amped_result_file_fit(const char *path, double **fit, uint64_t *sweeps) {
+amped_status amped_result_file_list(const char *path, const char *name, double **list,
+                                    uint64_t *count) {
   amped_hdf5 file;
-  *fit = NULL;
-  *sweeps = 0;
+  *list = NULL;
+  *count = 0;
   amped_status status = amped_hdf5_open(path, &file);
   if (status == AMPED_OK)
-    status = read_fit(&file, fit, sweeps);
+    status = read_list(&file, name, list, count);
   amped_hdf5_close(&file);
   if (status != AMPED_OK) {
-    amped_free(*fit);
-    *fit = NULL;
+    amped_free(*list);
+    *list = NULL;
   }
+  return status;
+}
+
+amped_status amped_result_file_number(const char *path, const char *name, double *out) {
+  amped_hdf5 file;
+  bool exists = false;
+  *out = (double)NAN;
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = amped_hdf5_has_attribute(&file, "/", name, &exists);
+  if (status == AMPED_OK && exists)
+    status = amped_hdf5_get_double(&file, "/", name, out);
+  amped_hdf5_close(&file);
   return status;
 }
 

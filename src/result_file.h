@@ -10,9 +10,17 @@
 #include "hdf5_file.h"
 #include "ktensor.h"
 
+/* The starts of which a result is the best; count 0: there was one. */
+typedef struct amped_run_starts {
+  uint64_t count;
+  uint64_t *seeds, *sweeps; /* [count] */
+  double *fits;             /* [count] */
+  const double *match;      /* [count][count] factor match scores */
+} amped_run_starts;
+
 /* The record that goes with a result; strings are borrowed. Written as attributes of the root:
  * input, input_norm (f64), input_dims comes from the ktensor, options (JSON text), seed (u64),
- * version, stop_reason. */
+ * version, stop_reason, corcondia (f64) where computed. */
 typedef struct amped_run_record {
   const char *input;
   double input_norm;
@@ -22,6 +30,8 @@ typedef struct amped_run_record {
   const char *stop_reason; /* "tolerance", "iterations" */
   const double *fit;       /* [sweeps] */
   uint64_t sweeps;
+  amped_run_starts starts;
+  const double *corcondia; /* NULL: not computed */
 } amped_run_record;
 
 /* Components are written in order of descending weight (ties keep their order). */
@@ -42,9 +52,12 @@ amped_status amped_result_file_read(const char *path, amped_ktensor *out);
 /* Is this HDF5 file a result (or a start for --init, or a checkpoint), and not a tensor? */
 amped_status amped_result_file_is(const char *path, bool *out);
 
-/* The fits per sweep of a result (amped_alloc'd; *sweeps 0 where the file has none), and a text
- * attribute of the root ("" where absent; truncated to the buffer). For info and top. */
-amped_status amped_result_file_fit(const char *path, double **fit, uint64_t *sweeps);
+/* A list of numbers of a result, "/fit" or "/starts/fit" (amped_alloc'd; *count 0 where the file
+ * has none); a number that is an attribute of the root (NaN where absent); a text attribute (""
+ * where absent; truncated to the buffer). For info and top. */
+amped_status amped_result_file_list(const char *path, const char *name, double **list,
+                                    uint64_t *count);
+amped_status amped_result_file_number(const char *path, const char *name, double *out);
 amped_status amped_result_file_text(const char *path, const char *name, char *buffer,
                                     uint64_t size);
 

@@ -17,6 +17,7 @@
 #include "collect.h"
 #include "distribute.h"
 #include "hdf5_probe.h"
+#include "kept.h"
 #include "log.h"
 #include "mem.h"
 #include "report.h"
@@ -205,6 +206,9 @@ static amped_status check_memory(amped_run_state *run, const amped_options *o,
     need->host_bytes += amped_distribute_host_bytes(info, plan, reads, o->read_parallel);
   else if (!run->backend->device_pointers)
     need->host_bytes += amped_synthetic_cpu_bytes(plan);
+  /* Of several starts all are kept; the core consistency keeps one. */
+  need->host_bytes +=
+      amped_kept_bytes(plan) * ((o->starts > 1 ? (uint64_t)o->starts : 0) + (o->corcondia ? 1 : 0));
   need->host_bytes += amped_exchange_host_bytes(&run->comm, run->backend, plan);
   if (run->comm.rank == 0)
     for (int m = 0; m < plan->order; m++)
@@ -341,7 +345,8 @@ static amped_status open_source(amped_run_state *run, const amped_options *o) {
   return amped_census_take(&run->comm, run->source, o->read_parallel, &run->made);
 }
 
-amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64_t result_bytes) {
+amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64_t result_bytes,
+                            amped_run_check *check) {
   amped_memory_need need = {0, 0, 0, 0};
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
@@ -363,10 +368,22 @@ amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64
                              run->comm.rank, run->comm.nranks);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   run->plan_sec = amped_time() - known;
+  if (check != NULL)
+    AMPED_TRY(amped_comm_agree(&run->comm, check(run, o)));
   AMPED_TRY(check_memory(run, o, result_bytes, &need));
   AMPED_TRY(amped_report_plan(run, o, &need));
   amped_trace_end();
   return o->plan_only ? AMPED_OK : fill(run, o);
+}
+
+amped_status amped_run_set_ncomps(amped_run_state *run, int ncomps) {
+  if (ncomps == run->plan.ncomps)
+    return AMPED_OK;
+  amped_exchange_destroy(run->exchange);
+  run->exchange = NULL;
+  amped_plan_set_ncomps(&run->plan, ncomps);
+  AMPED_TRY(amped_comm_agree(&run->comm, run->backend->resize(run->ctx)));
+  return amped_exchange_create(&run->comm, run->backend, run->ctx, &run->plan, &run->exchange);
 }
 
 amped_status amped_run_finish(amped_run_state *run) {

@@ -33,11 +33,19 @@ typedef struct amped_run_state {
  * later), starts MPI and the JSON lines. On failure, too, the caller calls amped_run_close. */
 amped_status amped_run_start(amped_run_state *run, const amped_options *options);
 
+/* A command's own check of its options against the plan, the same on every rank. */
+typedef amped_status amped_run_check(const amped_run_state *run, const amped_options *options);
+
 /* Collective, after start; the status is agreed. Says what it does, and writes the JSON lines
  * "start" and "plan". With options->plan_only it returns after the plan. `result_bytes` is what the
- * command itself will take of rank 0's host memory for every element of the factors. */
+ * command itself will take of rank 0's host memory for every element of the factors; `check` (or
+ * NULL) is asked before nonzeros are read. */
 amped_status amped_run_open(amped_run_state *run, const amped_options *options,
-                            uint64_t result_bytes);
+                            uint64_t result_bytes, amped_run_check *check);
+
+/* Collective, after open; the status is agreed: another number of components, at most that of the
+ * options, for the tensor that is loaded. */
+amped_status amped_run_set_ncomps(amped_run_state *run, int ncomps);
 
 /* Collective; the status is agreed. At the end of a run that went well: writes the trace. */
 amped_status amped_run_finish(amped_run_state *run);

@@ -12,7 +12,7 @@ typedef enum amped_status {
   AMPED_FAILED = 1,    /* the run failed: read error, output path, disk full, MPI, CUDA, memory */
   AMPED_USAGE = 2,     /* wrong options */
   AMPED_BAD_INPUT = 3, /* the input is missing, unreadable or not what it should be */
-  AMPED_STOPPED = 85   /* stopped on a signal after a checkpoint */
+  AMPED_STOPPED = 85   /* stopped on a signal; what is complete is saved */
 } amped_status;
 
 /* Record "amped_mpi: WHERE: message" (WHERE may be NULL: left out) and return status. The message

@@ -285,6 +285,67 @@ START_TEST(dense_work_of_every_width) {
   check_no_leak();
 }
 
+/* --- another number of components --------------------------------------------------------------*/
+
+static void set_ncomps(bench *s, int ncomps) {
+  problem *p = s->p;
+  p->ncomps = ncomps;
+  amped_plan_set_ncomps(&s->plan, ncomps);
+  check_ok(s->b->resize(s->ctx));
+  for (int m = 0; m < p->t.order; m++) {
+    uint64_t rows = amped_plan_factor_rows(&s->plan, m);
+    double *got = doubles(rows * (uint64_t)ncomps);
+    check_ok(s->b->get_rows(s->ctx, m, 0, rows, got));
+    for (uint64_t i = 0; i < rows * (uint64_t)ncomps; i++)
+      near(got[i], 0.0, 0.0, "factor", i / (uint64_t)ncomps, i % (uint64_t)ncomps);
+    amped_free(got);
+    amped_free(p->factors[m]);
+    p->factors[m] = random_rows(p->t.dims[m], ncomps, p->value_type, (uint64_t)(m + ncomps));
+    put_factor(s, m);
+  }
+}
+
+/* The copies of `most` components serve fewer, in any order. */
+static void fewer_components_are_right(const setup *how, int most, amped_vtype type) {
+  static const uint64_t dims[] = {9001, 37, 301};
+  static const int widths[] = {4, 33, 1, 7, 16};
+  problem p;
+  bench s;
+  problem_create(&p, 3, dims, 20000, most, type);
+  bench_plan(&s, &p, how);
+  bench_load(&s);
+  for (size_t w = 0; w <= sizeof widths / sizeof widths[0]; w++) {
+    set_ncomps(&s, w < sizeof widths / sizeof widths[0] ? widths[w] : most);
+    for (int m = 0; m < p.t.order; m++)
+      mttkrp_is_right(&s, m);
+    for (int m = 0; m < p.t.order; m++) {
+      amped_mttkrp_times times;
+      check_ok(s.b->mttkrp(s.ctx, m, &times));
+      inner_is_right(&s, m);
+      solve_is_right(&s, m);
+      gram_is_right(&s, m);
+    }
+  }
+  bench_close(&s);
+  problem_free(&p);
+}
+
+START_TEST(copies_serve_fewer_components) {
+  for (int type = 0; type < 2; type++) {
+    setup how = alone();
+    how.nranks = 2;
+    fewer_components_are_right(&how, 100, type == 0 ? AMPED_F32 : AMPED_F64);
+    if (!backend()->device_pointers)
+      continue;
+    how.options.residency = AMPED_RESIDENCY_STREAM;
+    fewer_components_are_right(&how, 40, type == 0 ? AMPED_F32 : AMPED_F64);
+    how.options.residency = AMPED_RESIDENCY_AUTO;
+    how.options.tile_bytes = 4096;
+    fewer_components_are_right(&how, 40, type == 0 ? AMPED_F32 : AMPED_F64);
+  }
+  check_no_leak();
+}
+
 /* --- split iDps --------------------------------------------------------------------------------*/
 
 /* Three fifths of the nonzeros in row 0 of mode 0, half in row 0 of the last; mode 1 has three
@@ -782,10 +843,11 @@ TESTING_MAIN("backends", mttkrp_in_float_for_all_orders_and_widths,
              mttkrp_in_double_for_all_orders_and_widths, mttkrp_with_64_bit_positions,
              mttkrp_with_the_most_components, mttkrp_of_one_nonzero_with_more_ranks_than_indices,
              mttkrp_of_long_and_short_rows, mttkrp_of_split_idps, output_rows_are_put,
-             dense_work_of_every_width, dense_work_of_many_rows, requirements_are_said,
-             streaming_changes_no_result, partial_residency_changes_no_result,
-             streamed_modes_come_in_any_order, too_little_device_memory_is_an_error_with_a_remedy,
-             published_kernel_gives_the_same, collected_nonzeros_of_all_orders_and_types,
-             collected_nonzeros_with_long_keys, collected_nonzeros_of_one_row_and_of_empty_shares,
-             collected_nonzeros_of_split_idps, collected_nonzeros_in_many_pieces,
-             collected_nonzeros_are_those_that_were_counted, what_collecting_takes_is_said)
+             dense_work_of_every_width, dense_work_of_many_rows, copies_serve_fewer_components,
+             requirements_are_said, streaming_changes_no_result,
+             partial_residency_changes_no_result, streamed_modes_come_in_any_order,
+             too_little_device_memory_is_an_error_with_a_remedy, published_kernel_gives_the_same,
+             collected_nonzeros_of_all_orders_and_types, collected_nonzeros_with_long_keys,
+             collected_nonzeros_of_one_row_and_of_empty_shares, collected_nonzeros_of_split_idps,
+             collected_nonzeros_in_many_pieces, collected_nonzeros_are_those_that_were_counted,
+             what_collecting_takes_is_said)

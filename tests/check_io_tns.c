@@ -266,6 +266,27 @@ START_TEST(headers_of_all_dialects_are_understood) {
   check_no_leak();
 }
 
+/* The first index changes fastest; zeros are left out, comments and blank lines do not count. */
+START_TEST(dense_tensors_lose_their_zeros) {
+  static const char text[] = "tensor\n3\n2 3 2\n1\n0\n\n# c\n 2.5 \n0\n0\n-3\n0\n0.0\n0\n4e0\n"
+                             "0\n-0\n";
+  static const uint64_t want[][3] = {{0, 0, 0}, {0, 1, 0}, {1, 2, 0}, {1, 1, 1}};
+  static const double values[] = {1.0, 2.5, -3.0, 4.0};
+  amped_sptensor t = {0};
+  amped_read_options zero = {.index_base = AMPED_BASE_0};
+  check_ok(read_text(text, &no_options, &t));
+  check_dims(&t, 2, 3, 2);
+  ck_assert_uint_eq(t.nnz, 4);
+  for (int k = 0; k < 4; k++) {
+    for (int m = 0; m < 3; m++)
+      ck_assert_uint_eq(t.indices[m][k], want[k][m]);
+    ck_assert_double_eq(t.values[k], values[k]);
+  }
+  amped_sptensor_free(&t);
+  check_fails(AMPED_USAGE, "has no indices", read_text(text, &zero, &t));
+  check_no_leak();
+}
+
 START_TEST(options_override_the_file) {
   amped_sptensor t = {0};
   amped_read_options zero = {.index_base = AMPED_BASE_0};
@@ -321,6 +342,15 @@ START_TEST(bad_lines_are_named) {
       {"sptensor\n3\n3 4 5\n-1\n1 1 1 1\n", "line 4: \"-1\" is not a number of nonzeros"},
       {"sptensor\n3\n3 4 5\n1 1 1 1\n", "line 4: 4 fields where the header has 1"},
       {"sptensor\n3\n3 4 5\n1\n0 1 1 1\n", "line 5: field 1: index 0"},
+      {"tensor\n3\n1 1 2\n1\n", "1 values, but the dimensions have 2 elements"},
+      {"tensor\n3\n1 1 2\n1\n2\n3\n", "line 6: more values than"},
+      {"tensor\n3\n1 1 2\n1\nx\n", "line 5: not one finite number"},
+      {"tensor\n3\n1 1 2\n1 2\n", "line 4: not one finite number"},
+      {"tensor\n3\n1 1 2\n1\n1e999\n", "line 5: not one finite number"},
+      {"tensor\n3\n1 1 2\n0\n0\n", "holds no nonzeros"},
+      {"tensor\n3\n4294967296 4294967296 4\n0\n", "more than 2^64 elements"},
+      {"tensor of mine\n3\n", "line 1: 3 fields where the header has 1"},
+      {"ktensor\n3\n", "line 1: a ktensor is a model"},
       {"sptensor of mine\n3\n", "line 1: \"of\" behind sptensor"},
       {"# nnz: 3\n1 1 1 1\n", "line 1: 3 nonzeros are announced, but 1 follow"},
       {"# dims: 3 3\n1 1 1 1\n", "line 1: a tensor of order 2"},
@@ -506,7 +536,8 @@ START_TEST(real_tensors_have_their_recorded_sums) {
 TESTING_MAIN("io_tns", any_number_of_threads_reads_what_the_slow_reader_reads,
              lines_may_end_anywhere_in_a_block, decimals_are_rounded_as_the_library_does,
              what_is_no_number_is_refused, printed_numbers_read_back_exactly_and_are_short,
-             headers_of_all_dialects_are_understood, options_override_the_file, bad_lines_are_named,
+             headers_of_all_dialects_are_understood, dense_tensors_lose_their_zeros,
+             options_override_the_file, bad_lines_are_named,
              the_first_of_several_bad_lines_is_named, absurd_lines_are_refused,
              garbage_does_no_harm, every_failed_allocation_is_survived,
              what_is_written_reads_back_the_same, written_text_is_plain,

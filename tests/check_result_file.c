@@ -68,6 +68,45 @@ START_TEST(results_survive_in_order_of_weight) {
   check_no_leak();
 }
 
+static void check_list(const char *path, const char *name, const double *want, uint64_t count) {
+  double *got = NULL;
+  uint64_t n = 0;
+  check_ok(amped_result_file_list(path, name, &got, &n));
+  ck_assert_uint_eq(n, count);
+  for (uint64_t i = 0; i < n; i++)
+    ck_assert_double_eq(got[i], want[i]);
+  amped_free(got);
+}
+
+START_TEST(starts_and_core_consistency_survive) {
+  const uint64_t dims[] = {2, 3, 4};
+  uint64_t seeds[] = {7, UINT64_C(1) << 62};
+  uint64_t sweeps[] = {3, 50};
+  double start_fits[] = {0.625, 0.5};
+  const double match[] = {1.0, 0.75, 0.75, 1.0};
+  const double consistency = -1e27;
+  const char *path = testing_path("starts.h5");
+  amped_ktensor k;
+  amped_run_record record = a_record();
+  double number = 0.0;
+  make_model(&k, 3, dims, 2);
+  check_ok(amped_result_file_write(path, &k, &record));
+  check_list(path, "/starts/fit", NULL, 0);
+  check_ok(amped_result_file_number(path, "corcondia", &number));
+  ck_assert(isnan(number));
+  record.starts = (amped_run_starts){2, seeds, sweeps, start_fits, match};
+  record.corcondia = &consistency;
+  check_ok(amped_result_file_write(path, &k, &record));
+  check_list(path, "/starts/fit", start_fits, 2);
+  check_list(path, "/starts/seed", (double[]){7.0, 0x1p62}, 2);
+  check_list(path, "/starts/sweeps", (double[]){3.0, 50.0}, 2);
+  check_ok(amped_result_file_number(path, "corcondia", &number));
+  ck_assert_double_eq(number, consistency);
+  amped_ktensor_free(&k);
+  (void)remove(path);
+  check_no_leak();
+}
+
 START_TEST(the_record_and_labels_survive) {
   const uint64_t dims[] = {2, 3, 4};
   const char *path = testing_path("record.h5");
@@ -88,7 +127,7 @@ START_TEST(the_record_and_labels_survive) {
   ck_assert_mem_eq(read.labels[0].bytes, "abcde", 5);
   ck_assert_ptr_null(read.labels[0].name);
   ck_assert_uint_eq(read.labels[1].count, 0);
-  check_ok(amped_result_file_fit(path, &fit, &sweeps));
+  check_ok(amped_result_file_list(path, "/fit", &fit, &sweeps));
   ck_assert_uint_eq(sweeps, 3);
   ck_assert_mem_eq(fit, fits, sizeof fits);
   check_ok(amped_result_file_text(path, "stop_reason", text, sizeof text));
@@ -120,7 +159,7 @@ START_TEST(a_run_without_sweeps_is_written) {
   record.options = "";
   make_model(&k, 3, dims, 1);
   check_ok(amped_result_file_write(path, &k, &record));
-  check_ok(amped_result_file_fit(path, &fit, &sweeps));
+  check_ok(amped_result_file_list(path, "/fit", &fit, &sweeps));
   ck_assert_uint_eq(sweeps, 0);
   amped_ktensor_free(&k);
   amped_free(fit);
@@ -159,7 +198,7 @@ START_TEST(any_number_type_is_read) {
     ck_assert(k.weights[1] == 2.0 && k.factors[1][5] == 6.0);
     check_ok(amped_result_file_is(path, &is_result));
     ck_assert(is_result);
-    check_ok(amped_result_file_fit(path, &fit, &sweeps));
+    check_ok(amped_result_file_list(path, "/fit", &fit, &sweeps));
     ck_assert(fit == NULL && sweeps == 0);
     amped_ktensor_free(&k);
   }
@@ -313,7 +352,7 @@ START_TEST(memory_that_runs_out_anywhere_leaks_nothing) {
 }
 
 TESTING_MAIN("result_file", results_survive_in_order_of_weight, the_record_and_labels_survive,
-             a_run_without_sweeps_is_written, any_number_type_is_read,
-             wrong_shapes_and_values_are_refused, what_is_no_result_is_told_apart,
-             flipped_bytes_are_refused_or_harmless, nothing_is_left_where_writing_fails,
-             memory_that_runs_out_anywhere_leaks_nothing)
+             starts_and_core_consistency_survive, a_run_without_sweeps_is_written,
+             any_number_type_is_read, wrong_shapes_and_values_are_refused,
+             what_is_no_result_is_told_apart, flipped_bytes_are_refused_or_harmless,
+             nothing_is_left_where_writing_fails, memory_that_runs_out_anywhere_leaks_nothing)

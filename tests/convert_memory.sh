@@ -41,6 +41,9 @@ awk 'BEGIN { print "from,to,hour,n"; for (i = 0; i < 90000; i++)
   print "f" i * 7919 % 1000 ",\"t, " i * 104729 % 777 "\"," i % 24 "," i % 9 }' >c.csv
 on_disk c.csv c.h5 --value=n
 on_disk c.csv none.c.h5 --copies=none --duplicates=keep
+# A dense tensor of which only the beginning has nonzeros.
+awk 'BEGIN { print "tensor\n3\n100 100 150"; for (i = 0; i < 1500000; i++) print i < 300000 ? i % 7 : 0 }' >dense.tns
+on_disk dense.tns dense.h5
 "$amped" generate e.h5 --dims=9x300x7x70000x11 --nnz=60k --seed=2 -q || fail "generate"
 on_disk e.h5 e.h5
 on_disk e.h5 e.tns

@@ -29,8 +29,14 @@ expect 1 "apt-get install gnuplot" env PATH="$scratch/empty" "$amped" plot run.j
 absent norun.png
 same "sweeps of a run" "$(grep -c '^[0-9]' norun.dat)" 4
 
+# Several decompositions: a curve each.
+expect 0 "" on 2 t.h5 --rank=2,3 --starts=2 --iters=3 --tol=0 --nowrite --json=several.json -q
+expect 1 "apt-get install gnuplot" env PATH="$scratch/empty" "$amped" plot several.json -o several.png
+same "sweeps of all" "$(grep -c '^[0-9]' several.dat)" 12
+same "curves" "$(grep -c '^1.' several.dat) $(awk '/^1\t/ && before == "" { n++ } { before = $0 } END { print n }' several.dat)" "4 3"
+
 if command -v gnuplot >/dev/null 2>&1; then
-  for in in t.cpd.h5 names.cpd.h5 run.json; do
+  for in in t.cpd.h5 names.cpd.h5 run.json several.json; do
     expect 0 "p.$in.svg: drawn" "$amped" plot $in -o p.$in.svg
     expect 0 "</svg>" tail -n 3 p.$in.svg
     expect 0 "" "$amped" plot $in -o p.$in.png -q
