@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "describe.h"
 #include "file.h"
+#include "file_lock.h"
 #include "log.h"
 #include "mem.h"
 #include "report.h"
@@ -36,8 +37,8 @@ static amped_status output_path(const amped_options *o, char **out) {
   return AMPED_OK;
 }
 
-/* Rank 0, before anything is read: can the result be written? */
-static amped_status check_output(const amped_options *o, char **path) {
+/* Rank 0, before anything is read: can the result be written, and by nobody else meanwhile? */
+static amped_status check_output(const amped_options *o, char **path, amped_file_lock *lock) {
   char *temporary = NULL;
   amped_format format = AMPED_FORMAT_HDF5;
   AMPED_TRY(output_path(o, path));
@@ -58,7 +59,7 @@ static amped_status check_output(const amped_options *o, char **path) {
                        "--checkpoint");
   AMPED_TRY(amped_file_temporary(*path, &temporary));
   amped_free(temporary);
-  return AMPED_OK;
+  return amped_file_lock_take(*path, lock);
 }
 
 /* Rank 0: read --init=FILE and compare its shape with the tensor's. */
@@ -248,6 +249,7 @@ static amped_status finish(amped_run_state *run, amped_status status) {
 amped_status amped_cmd_cpd(const amped_options *o) {
   amped_run_state run;
   char *path = NULL;
+  amped_file_lock lock = {NULL, -1};
   /* Rank 0 holds all factors once more while a checkpoint or the result is written. */
   const uint64_t result_bytes = o->nowrite && o->checkpoint == NULL ? 0 : sizeof(double);
   if (o->resume && amped_launcher_rank() <= 0)
@@ -256,7 +258,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   if (status == AMPED_OK) {
     /* Before anything is read: an output that cannot be written costs the user nothing then. */
     if (run.comm.rank == 0 && !o->nowrite && !o->plan_only)
-      status = check_output(o, &path);
+      status = check_output(o, &path, &lock);
     status = amped_comm_agree(&run.comm, status);
   }
   if (status == AMPED_OK)
@@ -264,6 +266,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   if (status == AMPED_OK && !o->plan_only)
     status = decompose(&run, o, path);
   status = finish(&run, status);
+  amped_file_lock_release(&lock);
   amped_run_close(&run);
   amped_free(path);
   return status;

@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "pulse.h"
 #include "status.h"
 #include "types.h"
 
@@ -63,8 +64,8 @@ amped_spread amped_comm_spread(const amped_comm *comm, double value);
 void amped_comm_spreads(const amped_comm *comm, int count, const double *values,
                         amped_spread *spreads);
 
-/* Abort unless an MPI call succeeded. */
-#define AMPED_MPI(comm, call) amped_comm_check((comm), (call), #call)
+/* Abort unless an MPI call succeeded. A watchdog sees that it was called, and that it returned. */
+#define AMPED_MPI(comm, call) (amped_pulse_wait(true), amped_comm_check((comm), (call), #call))
 void amped_comm_check(const amped_comm *comm, int code, const char *call);
 
 /* n as an MPI count, which is an int; aborts where it does not fit (callers split before). */

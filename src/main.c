@@ -17,7 +17,7 @@
 
 #define COMPUTE_OPTIONS                                                                            \
   "rank seed precision backend threads read placement residency device-memory tiles share-gpus "   \
-  "deterministic trace"
+  "deterministic trace hang-timeout"
 
 /* What the rank that speaks may take from its start to its first line, on a busy node. */
 #define SPEAKER_MSEC 2000

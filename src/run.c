@@ -306,6 +306,8 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
   if (status == AMPED_OK && run->comm.rank == 0)
     status = amped_json_open(o->json, &run->json);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
+  if (o->hang_timeout > 0.0)
+    AMPED_TRY(amped_watchdog_start(&run->comm, o->hang_timeout, &run->watchdog));
   if (o->trace != NULL)
     AMPED_TRY(amped_trace_file_open(&run->comm, o->trace, &run->trace));
   amped_trace_end();
@@ -371,6 +373,7 @@ void amped_run_close(amped_run_state *run) {
   amped_source_close(run->source);
   amped_tensor_info_free(&run->made);
   (void)amped_json_close(run->json, AMPED_OK);
+  amped_watchdog_stop(run->watchdog);
   amped_comm_stop(&run->comm);
 }
 
