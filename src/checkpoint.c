@@ -257,5 +257,6 @@ void amped_checkpoint_close(amped_checkpoint *c) {
   (void)end_writing(c);
   amped_file_lock_release(&c->lock);
   amped_ktensor_free(&c->k);
+  amped_als_state_free(&c->state); /* where copying the factors failed */
   amped_free(c);
 }
