@@ -118,6 +118,24 @@ amped_status amped_file_check_readable(const char *path, uint64_t *bytes) {
   return AMPED_OK;
 }
 
+amped_file_stamp amped_file_stamp_take(const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    return (amped_file_stamp){0, 0, 0, 0, 0};
+  return (amped_file_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
+                            st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+}
+
+amped_status amped_file_check_unchanged(const char *path, const amped_file_stamp *before) {
+  amped_file_stamp now = amped_file_stamp_take(path);
+  if (now.system != before->system || now.number != before->number ||
+      (now.bytes == before->bytes && now.sec == before->sec && now.nsec == before->nsec))
+    return AMPED_OK;
+  amped_status_clear(); /* what was found wrong in it follows from this */
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "was changed while it was being read; start again when it is complete");
+}
+
 bool amped_file_same(const char *a, const char *b) {
   struct stat x;
   struct stat y;
