@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blas.h"
 #include "commands.h"
 #include "run.h"
 
@@ -103,6 +104,7 @@ int main(int argc, char **argv) {
   amped_options options;
   bool done = false;
   int rank = amped_launcher_rank();
+  amped_blas_before_all(argv);
   hold_standard_streams();
   /* Writing to a closed pipe is an error of that write, not the end of the program. */
   (void)signal(SIGPIPE, SIG_IGN);
