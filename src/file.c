@@ -56,15 +56,18 @@ static int flush_path(const char *path, int flags) {
 
 amped_status amped_file_commit(const char *temporary, const char *path) {
   char *directory = NULL;
-  int failed = flush_path(temporary, O_RDONLY);
-  if (failed == 0 && rename(temporary, path) != 0)
+  amped_status status = amped_file_folder(path, &directory);
+  int failed = status == AMPED_OK ? flush_path(temporary, O_RDONLY) : 0;
+  if (status == AMPED_OK && failed == 0 && rename(temporary, path) != 0)
     failed = errno;
-  if (failed != 0) {
+  if (failed != 0)
+    status = amped_error_errno(AMPED_FAILED, failed, path,
+                               "cannot be written; free disk space or name another file");
+  if (status != AMPED_OK) {
     amped_file_discard(temporary);
-    return amped_error_errno(AMPED_FAILED, failed, path,
-                             "cannot be written; free disk space or name another file");
+    amped_free(directory);
+    return status;
   }
-  AMPED_TRY(amped_file_folder(path, &directory));
   /* Some file systems cannot flush a directory; the file itself is safe by now. */
   (void)flush_path(directory, O_RDONLY | O_DIRECTORY);
   amped_free(directory);

@@ -29,7 +29,7 @@ checked() {
     same "$what: status" $status 1
     one_line "$what"
     grep -q "out of memory" err && pass || fail "$what: $(grep '^amped_mpi: ' err)"
-    if test -e out.h5; then fail "$what: a result"; else pass; fi
+    if test -e out.h5; then fail "$what: failed, and left a result"; else pass; fi
   fi
   # Blocks that are left where the process ended by itself.
   leaks=$(awk '$5 == 0 && $4 != 0' "$report" 2>/dev/null)
