@@ -108,11 +108,12 @@ if test "$backend" = cpu; then
   expect 0 "fit" limited 4000000 $mpirun -np 1 "$amped" b.h5 --iters=2 -t 2 --nowrite --backend=cpu
 fi
 
-# A text tensor is ordered in memory: what that does not hold is not taken.
+# A text tensor is ordered in memory: what that does not hold is not taken. (Buffers and arrays that
+# grow may meet the limit before the count of nonzeros does.)
 awk 'BEGIN { for (i = 1; i <= 2000000; i++) print i, i % 77 + 1, i % 1009 + 1, 1 }' >long.tns
 if test "$backend" = cpu; then
-  expect 1 "long.tns: has more than [0-9]* nonzeros, for which the .* with amped_mpi convert" \
-    limited 400000 $mpirun -np 1 "$amped" long.tns --rank=2 --iters=1 --nowrite --backend=cpu -t 1
+  expect 1 "long.tns: has more than .* do not suffice.* amped_mpi convert\|out of memory: .* nonzeros" \
+    limited 300000 $mpirun -np 1 "$amped" long.tns --rank=2 --iters=1 --nowrite --backend=cpu -t 1
 fi
 
 # --- tensors that no machine holds ----------------------------------------------------------------
