@@ -62,7 +62,7 @@ fails r.h5 "ENOSPC sync r.h5.tmp 0 0" "$remedy" 1 2 $run -o r.h5
 # --- checkpoints: the one before is there, and can be gone on from --------------------------------
 # Writes of one checkpoint; then failures amid the second, of runs long enough to begin one.
 n=$(calls write c.h5.tmp 2 t.h5 --rank=3 --iters=1 -q --nowrite --checkpoint=c.h5 --checkpoint-every=1)
-long="t.h5 --rank=3 --iters=100000 --tol=0 -q --nowrite"
+long="t.h5 --rank=3 --iters=10000000 --tol=0 -q --nowrite"
 rm -f c.h5 c.h5.prev
 for order in "write c.h5.tmp $n" "write c.h5.tmp $((2 * n - 2))" "sync c.h5.tmp 1"; do
   # shellcheck disable=SC2086
