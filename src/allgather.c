@@ -1,16 +1,11 @@
 #include "allgather.h"
 
-#include <limits.h>
-
 #include "mem.h"
 
 /* More ranks than comm->ring_ranks use it where a part takes longer than a step's latency: 64 KiB
  * are 5 us at 12.5 GB/s.
  */
 #define RING_BYTES (UINT64_C(64) << 10)
-
-/* Bytes of one message: well inside MPI's int counts. */
-#define MESSAGE_BYTES (UINT64_C(1) << 30)
 
 struct amped_allgather {
   const amped_comm *comm;
@@ -126,11 +121,11 @@ void amped_allgather_parts(amped_allgather *g, void *array, const uint64_t *firs
   }
   if (g->nranks == 1 || largest == 0)
     return;
-  if (end <= INT_MAX && !amped_allgather_rings(g, largest)) {
+  if (end <= g->comm->most_count && !amped_allgather_rings(g, largest)) {
     with_mpi(g, array, first, count);
     return;
   }
-  uint64_t most = MESSAGE_BYTES / g->unit_bytes;
+  uint64_t most = g->comm->message_bytes / g->unit_bytes;
   slice s = {array, first, count, 0, most > 0 ? most : 1};
   for (; s.skip < largest; s.skip += s.most)
     ring(g, &s);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "blas.h"
 #include "gather_cpu.h"
 #include "large.h"
 #include "mttkrp_cpu.h"
@@ -57,10 +58,7 @@ static amped_status cpu_open(const amped_backend_options *options, amped_context
         "--backend=cuda");
   AMPED_TRY(amped_calloc(&ctx, 1, sizeof *ctx, "the CPU context"));
   ctx->threads = options->threads;
-#ifdef HAVE_OPENBLAS_SET_NUM_THREADS
-  extern void openblas_set_num_threads(int);
-  openblas_set_num_threads(1); /* each of our threads calls BLAS for rows of its own */
-#endif
+  amped_blas_one_thread();
   (void)snprintf(ctx->description, sizeof ctx->description, "CPU, %d thread%s", ctx->threads,
                  ctx->threads == 1 ? "" : "s");
   *out = ctx;

@@ -12,6 +12,7 @@
 #include "checkpoint_file.h"
 #include "describe.h"
 #include "file.h"
+#include "file_lock.h"
 #include "log.h"
 #include "mem.h"
 #include "signals.h"
@@ -23,6 +24,7 @@
 struct amped_checkpoint {
   amped_run_state *run;
   const amped_options *options;
+  amped_file_lock lock; /* of the file, on rank 0 */
   amped_checkpoint_key key;
   uint64_t last_sweep; /* of the last checkpoint, or of the start */
   double last_time;
@@ -59,14 +61,16 @@ amped_status amped_checkpoint_open(amped_run_state *run, const amped_options *o,
                                   .init = o->init != NULL ? o->init : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);
   c->last_time = amped_time();
-  if (run->comm.rank == 0)
+  if (run->comm.rank == 0) {
     AMPED_GO(agree, amped_file_temporary(o->checkpoint, &temporary));
+    AMPED_GO(agree, amped_file_lock_take(o->checkpoint, &c->lock));
+  }
   status = amped_signals_catch();
 agree:
   amped_free(temporary);
   status = amped_comm_agree(&run->comm, status);
   if (status != AMPED_OK)
-    amped_free(c);
+    amped_checkpoint_close(c);
   else
     *out = c;
   return status;
@@ -251,6 +255,8 @@ void amped_checkpoint_close(amped_checkpoint *c) {
   if (c == NULL)
     return;
   (void)end_writing(c);
+  amped_file_lock_release(&c->lock);
   amped_ktensor_free(&c->k);
+  amped_als_state_free(&c->state); /* where copying the factors failed */
   amped_free(c);
 }

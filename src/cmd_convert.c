@@ -8,6 +8,7 @@
 #include "describe.h"
 #include "external.h"
 #include "file.h"
+#include "file_lock.h"
 #include "io_result.h"
 #include "io_tns.h"
 #include "json.h"
@@ -55,7 +56,7 @@ static amped_status check_names(const amped_options *o) {
   return AMPED_OK;
 }
 
-static amped_status check_output(const char *path, amped_format *format) {
+static amped_status check_output(const char *path, amped_format *format, amped_file_lock *lock) {
   char *temporary = NULL;
   AMPED_TRY(amped_io_format(path, format));
   if (*format == AMPED_FORMAT_TABLE)
@@ -66,9 +67,9 @@ static amped_status check_output(const char *path, amped_format *format) {
     return AMPED_OK;
   }
   /* Now rather than after hours of reading. */
-  amped_status status = amped_file_temporary(path, &temporary);
+  AMPED_TRY(amped_file_temporary(path, &temporary));
   amped_free(temporary);
-  return status;
+  return amped_file_lock_take(path, lock);
 }
 
 /* With --copies=none and text it would be ignored. */
@@ -354,6 +355,8 @@ amped_status amped_cmd_convert(const amped_options *o) {
   amped_format in = AMPED_FORMAT_TNS;
   amped_format out = AMPED_FORMAT_TNS;
   amped_json *json = NULL;
+  amped_file_lock lock = {NULL, -1};
+  amped_status status = AMPED_OK;
   bool is_result = false;
   if (o->threads > 0)
     omp_set_num_threads(o->threads);
@@ -361,9 +364,13 @@ amped_status amped_cmd_convert(const amped_options *o) {
   AMPED_TRY(amped_io_format(o->args[0], &in));
   if (in == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
-  AMPED_TRY(is_result ? check_result_options(o) : check_output(o->args[1], &out));
+  AMPED_TRY(is_result ? check_result_options(o) : check_output(o->args[1], &out, &lock));
   if (!is_result)
-    AMPED_TRY(check_copies(o, out));
-  AMPED_TRY(amped_json_open(o->json, &json));
-  return amped_json_close(json, is_result ? convert_result(o, json) : convert_tensor(o, out, json));
+    AMPED_GO(done, check_copies(o, out));
+  AMPED_GO(done, amped_json_open(o->json, &json));
+  status =
+      amped_json_close(json, is_result ? convert_result(o, json) : convert_tensor(o, out, json));
+done:
+  amped_file_lock_release(&lock);
+  return status;
 }

@@ -14,6 +14,7 @@
 #include "corcondia.h"
 #include "describe.h"
 #include "file.h"
+#include "file_lock.h"
 #include "log.h"
 #include "mem.h"
 #include "report.h"
@@ -66,8 +67,10 @@ static amped_status output_path(const amped_options *o, int ncomps, char **out) 
   return status;
 }
 
-/* Rank 0, before anything is read: can the result of so many components be written? */
-static amped_status check_output(const amped_options *o, int ncomps, char **path) {
+/* Rank 0, before anything is read: can the result of so many components be written, and by nobody
+ * else meanwhile? */
+static amped_status check_output(const amped_options *o, int ncomps, char **path,
+                                 amped_file_lock *lock) {
   char *temporary = NULL;
   amped_format format = AMPED_FORMAT_HDF5;
   AMPED_TRY(output_path(o, ncomps, path));
@@ -88,7 +91,7 @@ static amped_status check_output(const amped_options *o, int ncomps, char **path
                        "--checkpoint");
   AMPED_TRY(amped_file_temporary(*path, &temporary));
   amped_free(temporary);
-  return AMPED_OK;
+  return amped_file_lock_take(*path, lock);
 }
 
 /* Rank 0: read --init=FILE and compare its shape with the tensor's. */
@@ -151,6 +154,7 @@ typedef struct job {
   amped_run_state *run;
   const amped_options *o;
   char *paths[AMPED_MAX_NCOMPS_COUNT];  /* rank 0, unless nothing is written */
+  amped_file_lock locks[AMPED_MAX_NCOMPS_COUNT];
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0, once a result was written */
   bool has_labels;
   amped_checkpoint *checkpoint; /* NULL: none */
@@ -459,7 +463,7 @@ static amped_status check_outputs(job *j) {
   amped_status status = AMPED_OK;
   if (j->run->comm.rank == 0 && !o->nowrite && !o->plan_only)
     for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
-      status = check_output(o, o->ncomps_list[i], &j->paths[i]);
+      status = check_output(o, o->ncomps_list[i], &j->paths[i], &j->locks[i]);
   return amped_comm_agree(&j->run->comm, status);
 }
 
@@ -491,9 +495,11 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   if (status == AMPED_OK && !o->plan_only)
     status = decompose_all(&j);
   status = finish(&run, status);
-  amped_run_close(&run);
-  for (int i = 0; i < o->ncomps_count; i++)
+  for (int i = 0; i < o->ncomps_count; i++) {
+    amped_file_lock_release(&j.locks[i]);
     amped_free(j.paths[i]);
+  }
+  amped_run_close(&run);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&j.labels[m]);
   return status;

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "describe.h"
 #include "file.h"
+#include "file_lock.h"
 #include "io_tns.h"
 #include "json.h"
 #include "mem.h"
@@ -22,6 +23,7 @@ typedef struct job {
   const char *path;
   amped_format format;
   char *model_path; /* of the planted model, or NULL */
+  amped_file_lock lock;
   amped_synth_spec spec;
 } job;
 
@@ -92,9 +94,9 @@ static amped_status check_output(job *j) {
     amped_log_to_stderr();
     return AMPED_OK;
   }
-  amped_status status = amped_file_temporary(j->path, &temporary);
+  AMPED_TRY(amped_file_temporary(j->path, &temporary));
   amped_free(temporary);
-  return status;
+  return amped_file_lock_take(j->path, &j->lock);
 }
 
 static amped_status make(const job *j, amped_sptensor *t, amped_ktensor *model) {
@@ -191,6 +193,7 @@ amped_status amped_cmd_generate(const amped_options *o) {
   AMPED_GO(out, amped_json_open(o->json, &json));
   status = amped_json_close(json, run(&j, json));
 out:
+  amped_file_lock_release(&j.lock);
   amped_free(j.model_path);
   return status;
 }

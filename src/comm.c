@@ -16,8 +16,8 @@
 #include "log.h"
 #include "mem.h"
 
-/* Bytes of one broadcast: well inside MPI's int counts. */
-#define BROADCAST_BYTES (UINT64_C(1) << 28)
+/* Well inside MPI's int counts. */
+#define MESSAGE_BYTES (UINT64_C(1) << 30)
 
 /* A ring of n ranks takes n - 1 steps, the best all-gather log2(n): no matter up to here. */
 #define RING_RANKS 8
@@ -65,6 +65,8 @@ amped_status amped_comm_start(amped_comm *comm) {
   memset(comm, 0, sizeof *comm);
   comm->mpi = MPI_COMM_NULL;
   comm->ring_ranks = RING_RANKS;
+  comm->message_bytes = MESSAGE_BYTES;
+  comm->most_count = INT_MAX;
   comm->node = comm->ring = comm->leaders = MPI_COMM_NULL;
   if (variable != NULL)
     (void)snprintf(comm->chosen, sizeof comm->chosen, "%.*s", (int)strcspn(variable, "="),
@@ -138,6 +140,7 @@ void amped_comm_abort(const amped_comm *comm, amped_status status) {
 void amped_comm_check(const amped_comm *comm, int code, const char *call) {
   char reason[MPI_MAX_ERROR_STRING + 1] = "";
   int length = 0;
+  amped_pulse_wait(false);
   if (code == MPI_SUCCESS)
     return;
   (void)MPI_Error_string(code, reason, &length);
@@ -181,7 +184,7 @@ void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count) {
 void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes) {
   char *at = data;
   while (bytes > 0) {
-    uint64_t part = bytes < BROADCAST_BYTES ? bytes : BROADCAST_BYTES;
+    uint64_t part = bytes < comm->message_bytes ? bytes : comm->message_bytes;
     AMPED_MPI(comm, MPI_Bcast(at, (int)part, MPI_BYTE, 0, comm->mpi));
     at += part;
     bytes -= part;
@@ -221,7 +224,7 @@ amped_spread amped_comm_spread(const amped_comm *comm, double value) {
 }
 
 int amped_comm_count(const amped_comm *comm, uint64_t n) {
-  if (n > INT_MAX)
+  if (n > comm->most_count)
     amped_comm_abort(comm, amped_error(AMPED_FAILED, NULL,
                                        "a message of %" PRIu64 " elements is too long for MPI", n));
   return (int)n;

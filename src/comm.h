@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "pulse.h"
 #include "status.h"
 #include "types.h"
 
@@ -18,14 +19,16 @@ typedef struct amped_comm {
   int local_rank; /* among the ranks of this node (shared memory), from 0 */
   int local_size;
   int nodes;
-  MPI_Comm node;    /* the ranks of this node */
-  MPI_Comm ring;    /* all ranks, node by node, however the launcher numbered them */
-  MPI_Comm leaders; /* the first rank of every node, in the ring's order; null on others */
-  bool cuda_aware;  /* MPI takes device pointers: compiled in and enabled at run time */
-  int ring_ranks;   /* up to so many, an all-gather of any size goes round the ring */
-  bool in_order;    /* sums of doubles are made in the order of ranks: false after start */
-  char library[64]; /* "Open MPI v5.0.7" */
-  char chosen[64];  /* the environment variable by which the user chose MPI's all-gather, or "" */
+  MPI_Comm node;          /* the ranks of this node */
+  MPI_Comm ring;          /* all ranks, node by node, however the launcher numbered them */
+  MPI_Comm leaders;       /* the first rank of every node, in the ring's order; null on others */
+  bool cuda_aware;        /* MPI takes device pointers: compiled in and enabled at run time */
+  int ring_ranks;         /* up to so many, an all-gather of any size goes round the ring */
+  uint64_t message_bytes; /* of one message at most; tests send less */
+  uint64_t most_count;    /* that MPI takes: of an int; likewise */
+  bool in_order;          /* sums of doubles are made in the order of ranks: false after start */
+  char library[64];       /* "Open MPI v5.0.7" */
+  char chosen[64]; /* the environment variable by which the user chose MPI's all-gather, or "" */
 } amped_comm;
 
 /* Collective. Starts MPI (MPI_THREAD_FUNNELED) and points the log at rank 0. */
@@ -63,8 +66,8 @@ amped_spread amped_comm_spread(const amped_comm *comm, double value);
 void amped_comm_spreads(const amped_comm *comm, int count, const double *values,
                         amped_spread *spreads);
 
-/* Abort unless an MPI call succeeded. */
-#define AMPED_MPI(comm, call) amped_comm_check((comm), (call), #call)
+/* Abort unless an MPI call succeeded. A watchdog sees that it was called, and that it returned. */
+#define AMPED_MPI(comm, call) (amped_pulse_wait(true), amped_comm_check((comm), (call), #call))
 void amped_comm_check(const amped_comm *comm, int code, const char *call);
 
 /* n as an MPI count, which is an int; aborts where it does not fit (callers split before). */

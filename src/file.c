@@ -56,15 +56,18 @@ static int flush_path(const char *path, int flags) {
 
 amped_status amped_file_commit(const char *temporary, const char *path) {
   char *directory = NULL;
-  int failed = flush_path(temporary, O_RDONLY);
-  if (failed == 0 && rename(temporary, path) != 0)
+  amped_status status = amped_file_folder(path, &directory);
+  int failed = status == AMPED_OK ? flush_path(temporary, O_RDONLY) : 0;
+  if (status == AMPED_OK && failed == 0 && rename(temporary, path) != 0)
     failed = errno;
-  if (failed != 0) {
+  if (failed != 0)
+    status = amped_error_errno(AMPED_FAILED, failed, path,
+                               "cannot be written; free disk space or name another file");
+  if (status != AMPED_OK) {
     amped_file_discard(temporary);
-    return amped_error_errno(AMPED_FAILED, failed, path,
-                             "cannot be written; free disk space or name another file");
+    amped_free(directory);
+    return status;
   }
-  AMPED_TRY(amped_file_folder(path, &directory));
   /* Some file systems cannot flush a directory; the file itself is safe by now. */
   (void)flush_path(directory, O_RDONLY | O_DIRECTORY);
   amped_free(directory);
@@ -116,6 +119,24 @@ amped_status amped_file_check_readable(const char *path, uint64_t *bytes) {
   if (bytes != NULL)
     *bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
   return AMPED_OK;
+}
+
+amped_file_stamp amped_file_stamp_take(const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    return (amped_file_stamp){0, 0, 0, 0, 0};
+  return (amped_file_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
+                            st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+}
+
+amped_status amped_file_check_unchanged(const char *path, const amped_file_stamp *before) {
+  amped_file_stamp now = amped_file_stamp_take(path);
+  if (now.system != before->system || now.number != before->number ||
+      (now.bytes == before->bytes && now.sec == before->sec && now.nsec == before->nsec))
+    return AMPED_OK;
+  amped_status_clear(); /* what was found wrong in it follows from this */
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "was changed while it was being read; start again when it is complete");
 }
 
 bool amped_file_same(const char *a, const char *b) {

@@ -32,6 +32,16 @@ amped_status amped_file_folder(const char *path, char **out);
 /* Regular and readable: AMPED_BAD_INPUT otherwise, with the reason. *bytes may be NULL. */
 amped_status amped_file_check_readable(const char *path, uint64_t *bytes);
 
+/* What tells whether a file is changed in place between two looks. Where another file has taken its
+ * name, it is not: who has it open goes on with the old one. */
+typedef struct amped_file_stamp {
+  uint64_t system, number, bytes;
+  int64_t sec, nsec;
+} amped_file_stamp;
+amped_file_stamp amped_file_stamp_take(const char *path);
+/* AMPED_BAD_INPUT where it was; the line takes the place of any that was recorded before. */
+amped_status amped_file_check_unchanged(const char *path, const amped_file_stamp *before);
+
 /* Do both names lead to one existing file? */
 bool amped_file_same(const char *a, const char *b);
 

@@ -348,8 +348,8 @@ static bool whole_chunk(const amped_hdf5_dataset *d, uint64_t first, uint64_t co
          amped_hdf5_chunk_rows_at(d, first) <= count;
 }
 
-amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
-                                     uint64_t count, void *buffer) {
+static amped_status read_rows(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
+                              uint64_t count, void *buffer) {
   char *at = buffer;
   if (d->chunk_rows == 0 || type.number != d->type.number || type.bytes != d->type.bytes)
     return library_read(d, type, first, count, buffer);
@@ -367,6 +367,14 @@ amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *d, amped_hdf5_type type
     count -= rows;
   }
   return AMPED_OK;
+}
+
+amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
+                                     uint64_t count, void *buffer) {
+  amped_status status = read_rows(d, type, first, count, buffer);
+  if (d->file->stamped)
+    AMPED_TRY(amped_file_check_unchanged(d->file->path, &d->file->stamp));
+  return status;
 }
 
 void amped_hdf5_dataset_close(amped_hdf5_dataset *d) {

@@ -17,6 +17,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
+#include "file.h"
 #include "hdf5_probe.h"
 #include "status.h"
 #include "types.h"
@@ -30,6 +31,8 @@ typedef struct amped_hdf5 {
   hid_t id;
   const char *path; /* the name in messages */
   uint64_t bytes;   /* of a file that is read */
+  bool stamped;     /* reading finds out where the file is changed meanwhile */
+  amped_file_stamp stamp;
   bool writing;
   bool library_failed; /* the error seen came from a failing HDF5 call, not from a check of ours */
   void *chunk;         /* room of hdf5_chunks.c, until the file is closed */

@@ -35,6 +35,7 @@ struct amped_stream {
   bool raw_ended;
   bool frame_open; /* inside a gzip member or zstd frame */
   uint64_t done, total;
+  amped_file_stamp stamp; /* when it was opened for reading; none of standard input */
   z_stream gzip;
   bool gzip_live, gzip_deflates;
   ZSTD_DCtx *unzstd;
@@ -91,7 +92,7 @@ static amped_status read_raw(amped_stream *s, void *buffer, uint64_t bytes, uint
                              s->done);
   *got = (uint64_t)n;
   s->done += *got;
-  return AMPED_OK;
+  return n == 0 && s->owns_fd ? amped_file_check_unchanged(s->path, &s->stamp) : AMPED_OK;
 }
 
 /* Refill an empty raw buffer. */
@@ -140,6 +141,7 @@ amped_status amped_stream_open(const char *path, amped_stream **out) {
     AMPED_TRY(amped_file_check_readable(path, &total));
   AMPED_TRY(new_stream(standard ? "standard input" : path, &s));
   s->total = total;
+  s->stamp = amped_file_stamp_take(s->path);
   s->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
   s->owns_fd = !standard && s->fd >= 0;
   if (s->fd < 0)

@@ -12,12 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blas.h"
 #include "commands.h"
 #include "run.h"
 
 #define COMPUTE_OPTIONS                                                                            \
   "rank seed precision backend threads read placement residency device-memory tiles share-gpus "   \
-  "deterministic trace"
+  "deterministic trace hang-timeout"
 
 /* What the rank that speaks may take from its start to its first line, on a busy node. */
 #define SPEAKER_MSEC 2000
@@ -112,6 +113,7 @@ int main(int argc, char **argv) {
   amped_options options;
   bool done = false;
   int rank = amped_launcher_rank();
+  amped_blas_before_all(argv);
   hold_standard_streams();
   /* Writing to a closed pipe is an error of that write, not the end of the program. */
   (void)signal(SIGPIPE, SIG_IGN);

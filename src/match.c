@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blas.h"
 #include "mem.h"
 
 /* Rows of a factor in one call of BLAS, whose counts are int. */
@@ -182,6 +183,7 @@ amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b, am
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_TRY(check_shapes(a, b));
+  AMPED_TRY(amped_blas_check_room());
   AMPED_TRY(amped_alloc(&lengths, (uint64_t)a->order * (na + nb), sizeof *lengths, "the lengths"));
   for (int m = 0; m < a->order; m++) {
     double *mine = lengths + (uint64_t)m * (na + nb);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "types.h"
 
@@ -197,10 +199,42 @@ static uint64_t mem_available_of_system(void) {
   return kib * 1024;
 }
 
-uint64_t amped_mem_available(void) {
+uint64_t amped_mem_node_available(void) {
   uint64_t system = mem_available_of_system();
   uint64_t groups = own_groups_left();
   if (groups == UINT64_MAX)
     return system;
   return system == 0 || groups < system ? groups : system;
+}
+
+/* What a limit leaves beside what is in use. */
+static uint64_t left_of(int resource, uint64_t used) {
+  struct rlimit limit;
+  if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return UINT64_MAX;
+  return limit.rlim_cur > used ? (uint64_t)limit.rlim_cur - used : 0;
+}
+
+uint64_t amped_mem_limit_left(void) {
+  uint64_t pages = 0;
+  uint64_t data = 0;
+  FILE *file = fopen("/proc/self/statm", "re");
+  if (file == NULL)
+    return UINT64_MAX;
+  /* size resident shared text lib data dirty */
+  if (fscanf(file, "%" SCNu64 " %*u %*u %*u %*u %" SCNu64, &pages, &data) != 2)
+    pages = data = 0;
+  (void)fclose(file);
+  uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t space = left_of(RLIMIT_AS, pages * page_bytes);
+  uint64_t heap = left_of(RLIMIT_DATA, data * page_bytes);
+  return space < heap ? space : heap;
+}
+
+uint64_t amped_mem_available(void) {
+  uint64_t node = amped_mem_node_available();
+  uint64_t own = amped_mem_limit_left();
+  if (own == UINT64_MAX)
+    return node;
+  return node == 0 || own < node ? own : node;
 }

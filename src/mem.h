@@ -27,8 +27,16 @@ int64_t amped_mem_live(void);
 /* Let the k-th allocation from now on (0 is the next) fail; a negative k switches that off. */
 void amped_mem_fail_at(int64_t k);
 
-/* Bytes of memory this process may still take: the least of MemAvailable and of what its control
- * groups (versions 1 and 2) and those above them leave. 0 where the system tells nothing. */
+/* Bytes of memory that all processes of this node may still take together: the least of
+ * MemAvailable and of what this one's control groups (versions 1 and 2) and those above them leave.
+ * 0 where the system tells nothing. */
+uint64_t amped_mem_node_available(void);
+
+/* Bytes that this process's own limits (ulimit -v and -d) leave it; UINT64_MAX where it has none.
+ */
+uint64_t amped_mem_limit_left(void);
+
+/* What this process may take: the lesser of both. 0 where the system tells nothing. */
 uint64_t amped_mem_available(void);
 
 /* What the control group of a folder below /sys/fs/cgroup leaves: its limit less what is in use,

@@ -210,6 +210,9 @@ static bool set_trace(opts *o, const char *v) {
   o->trace = v;
   return *v != '\0' && strcmp(v, "-") != 0;
 }
+static bool set_hang_timeout(opts *o, const char *v) {
+  return parse_real(v, 1.0, 1e6, &o->hang_timeout);
+}
 static bool set_checkpoint(opts *o, const char *v) {
   o->checkpoint = v;
   return *v != '\0';
@@ -411,6 +414,11 @@ static const option_row rows[] = {
     {"plan", 0, NULL, "", "print the plan and the memory it needs, run nothing", set_plan},
     {"trace", 0, "FILE", "a file's name",
      "also write what every rank did when, for ui.perfetto.dev or chrome://tracing", set_trace},
+    {"hang-timeout", 0, "SECONDS", "a number of seconds from 1 to 1000000",
+     "where no rank of a node takes a step for so long while others wait for it, say which did not "
+     "arrive, and end the job; a step is a phase such as reading a slab, or MTTKRP of a mode "
+     "[never]",
+     set_hang_timeout},
     {"kernel", 0, "sorted|published", "sorted or published",
      "MTTKRP kernel: ours, or AMPED's Algorithm 2 as published (GPUs only) [sorted]", set_kernel},
     {"repeat", 0, "N", "a whole number from 1 to 100000", "timed passes over all modes [5]",

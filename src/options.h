@@ -62,7 +62,8 @@ typedef struct amped_options {
   double checkpoint_sec;      /* likewise, in seconds */
   bool resume;
   bool plan_only;
-  const char *trace; /* file, or NULL */
+  const char *trace;   /* file, or NULL */
+  double hang_timeout; /* seconds, 0: never */
   amped_kernel kernel;
   int repeat; /* bench: timed passes over all modes */
 

@@ -7,6 +7,9 @@
 /* A factor of more rows fits nowhere: a row takes 16 bytes at least. Sizes in bytes fit 64 bits. */
 #define MOST_ROWS (UINT64_C(1) << 41)
 
+/* A nonzero takes less than 128 bytes, packed or not. */
+#define MOST_NNZ (UINT64_C(1) << 56)
+
 static uint64_t rows_of_idp(const amped_mode_plan *m, uint64_t idp) {
   uint64_t first = idp * m->width;
   return m->dim - first < m->width ? m->dim - first : m->width;
@@ -131,9 +134,14 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   return AMPED_OK;
 }
 
-/* The bytes of all factors fit 63 bits: every product of sizes made later does too. */
+/* The bytes of all nonzeros, and those of all factors, fit 63 bits: every product of sizes made
+ * later does too. */
 static amped_status check_sizes(const amped_plan *plan) {
   uint64_t total = 0;
+  if (plan->nnz > MOST_NNZ)
+    return amped_error(AMPED_FAILED, NULL,
+                       "%" PRIu64 " nonzeros are too many for any machine; use a part of them",
+                       plan->nnz);
   for (int m = 0; m < plan->order; m++) {
     uint64_t bytes = 0;
     if (!amped_mul(amped_plan_factor_rows(plan, m), plan->ld * plan->value_type, &bytes) ||

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blas.h"
 #include "census.h"
 #include "collect.h"
 #include "distribute.h"
@@ -28,6 +29,9 @@
 
 #define IDENTITY_BYTES 64
 #define PLACE_BYTES 192
+
+/* More than any node has; so much of each of its ranks still adds up in 64 bits. */
+#define MOST_HOST_BYTES (UINT64_C(1) << 50)
 
 static int number_of_variable(const char *const *names) {
   for (; *names != NULL; names++) {
@@ -189,6 +193,23 @@ static amped_status add_collect_need(const amped_run_state *run, bool reads, boo
   return AMPED_OK;
 }
 
+/* Compare it with the limits of this process, which cover what threads and BLAS map, too. */
+static amped_status check_limit(const amped_run_state *run, const amped_options *o,
+                                uint64_t host_bytes) {
+  uint64_t left = amped_mem_limit_left();
+  uint64_t need =
+      host_bytes + amped_blas_bytes(run->backend->device_pointers ? 1 : threads_of(run, o));
+  char a[32];
+  char b[32];
+  if (need <= left)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, o->args[0],
+                     "rank %d: needs %s of host memory and the limit of the process leaves %s; "
+                     "raise it (ulimit -v, ulimit -d), or use more ranks, fewer --threads, fewer "
+                     "components or --precision=float",
+                     run->comm.rank, amped_format_bytes(a, need), amped_format_bytes(b, left));
+}
+
 /* Collective: compare what the plan takes with what there is, on the host of every node. */
 static amped_status check_memory(amped_run_state *run, const amped_options *o,
                                  uint64_t result_bytes, amped_memory_need *need) {
@@ -215,13 +236,17 @@ static amped_status check_memory(amped_run_state *run, const amped_options *o,
       need->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * result_bytes;
   need->device_budget = run->backend->memory(run->ctx);
   need->host_budget = amped_mem_available();
-  uint64_t node_bytes = amped_comm_node_sum(&run->comm, need->host_bytes);
-  if (status == AMPED_OK && need->host_budget > 0 && node_bytes > need->host_budget)
+  if (status == AMPED_OK)
+    status = check_limit(run, o, need->host_bytes);
+  uint64_t node_budget = amped_mem_node_available();
+  uint64_t own = need->host_bytes < MOST_HOST_BYTES ? need->host_bytes : MOST_HOST_BYTES;
+  uint64_t node_bytes = amped_comm_node_sum(&run->comm, own);
+  if (status == AMPED_OK && node_budget > 0 && node_bytes > node_budget)
     status = amped_error(AMPED_FAILED, o->args[0],
                          "rank %d: the ranks of this node need %s of host memory and %s are free; "
                          "use more nodes, fewer components or --precision=float",
                          run->comm.rank, amped_format_bytes(a, node_bytes),
-                         amped_format_bytes(b, need->host_budget));
+                         amped_format_bytes(b, node_budget));
   return amped_comm_agree(&run->comm, status);
 }
 
@@ -329,6 +354,8 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
   if (status == AMPED_OK && run->comm.rank == 0)
     status = amped_json_open(o->json, &run->json);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
+  if (o->hang_timeout > 0.0)
+    AMPED_TRY(amped_watchdog_start(&run->comm, o->hang_timeout, &run->watchdog));
   if (o->trace != NULL)
     AMPED_TRY(amped_trace_file_open(&run->comm, o->trace, &run->trace));
   amped_trace_end();
@@ -409,6 +436,7 @@ void amped_run_close(amped_run_state *run) {
   amped_source_close(run->source);
   amped_tensor_info_free(&run->made);
   (void)amped_json_close(run->json, AMPED_OK);
+  amped_watchdog_stop(run->watchdog);
   amped_comm_stop(&run->comm);
 }
 

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "source.h"
 #include "trace_file.h"
+#include "watchdog.h"
 
 typedef struct amped_run_state {
   amped_comm comm;
@@ -23,6 +24,7 @@ typedef struct amped_run_state {
   amped_exchange *exchange;
   amped_json *json;           /* NULL but on rank 0 */
   amped_trace_file *trace;    /* NULL without --trace */
+  amped_watchdog *watchdog;   /* NULL without --hang-timeout */
   amped_requirement required; /* of this rank's backend */
   double tables_sec;          /* reading or counting the iDp tables */
   double plan_sec;

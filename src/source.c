@@ -14,6 +14,7 @@ struct amped_source {
   amped_tensor_file *file; /* or, where NULL, */
   amped_sptensor tensor;   /* in memory, sorted by sorted_mode */
   int sorted_mode;
+  uint64_t free_bytes; /* of memory when it was opened; 0: not known */
 };
 
 static amped_status sort_by(amped_source *s, int mode) {
@@ -43,8 +44,22 @@ static amped_status describe_memory(amped_source *s) {
   return AMPED_OK;
 }
 
+/* Called where memory holds no more nonzeros: better than to be killed by the system. */
+static amped_status refuse_more(void *context, amped_sptensor *t, double part) {
+  const amped_source *s = context;
+  char have[32];
+  (void)part;
+  return amped_error(AMPED_FAILED, s->path,
+                     "has more than %" PRIu64 " nonzeros, for which the %s of memory that rank 0 "
+                     "may take do not suffice; make a tensor file of it with amped_mpi convert, "
+                     "which sorts on disk",
+                     t->nnz, amped_format_bytes(have, s->free_bytes));
+}
+
 static amped_status load_into_memory(amped_source *s) {
-  amped_read_options options = {.index_base = AMPED_BASE_AUTO};
+  const amped_overflow overflow = {.memory = s->free_bytes, .take = refuse_more, .context = s};
+  amped_read_options options = {.index_base = AMPED_BASE_AUTO,
+                                .overflow = s->free_bytes > 0 ? &overflow : NULL};
   uint64_t found = 0;
   amped_say("%s has no ordered copies: ordering it in memory (amped_mpi convert does that once)",
             s->path);
@@ -130,6 +145,7 @@ amped_status amped_source_open(const amped_comm *comm, const char *path, bool pa
   if (status == AMPED_OK) {
     s->path = path;
     s->sorted_mode = -1;
+    s->free_bytes = amped_mem_available() / 4 * 3; /* the rest for buffers */
     if (reads)
       status = open_here(s, parallel);
   }

@@ -343,6 +343,31 @@ static void shape_stays_even(const char *name) {
   }
 }
 
+START_TEST(counts_above_32_bits_stay_even) {
+  uint64_t counts[1000];
+  int owner[1000];
+  const uint64_t n = sizeof counts / sizeof counts[0];
+  for (int bits = 33; bits <= 53; bits += 10) { /* up to 2^63 in all */
+    for (uint64_t i = 0; i < n; i++)
+      counts[i] = amped_random_u64(9, (uint64_t)bits, i) >> (64 - bits);
+    counts[7] = UINT64_C(1) << (bits + 7); /* as much as some hundred others */
+    for (int nranks = 1; nranks <= 64; nranks = nranks * 3 + 1) {
+      (void)stays_even("counts above 2^32", counts, n, nranks);
+      for (amped_placement p = AMPED_PLACEMENT_EQUAL; p <= AMPED_PLACEMENT_BLOCK; p++) {
+        loads l = place_by(p, counts, n, nranks, owner);
+        uint64_t sum = 0;
+        for (int r = 0; r < nranks; r++)
+          sum += l.nnz[r];
+        ck_assert_uint_eq(sum, l.total);
+        if (p == AMPED_PLACEMENT_EQUAL)
+          ck_assert_uint_le(spread_of(&l, nranks), 1);
+        else
+          ck_assert_uint_le(most_of(&l, nranks), l.total / (uint64_t)nranks + l.heaviest);
+      }
+    }
+  }
+}
+
 START_TEST(the_papers_shapes_stay_even) {
   static const char *const names[] = {"amazon", "patents", "reddit", "twitch"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -435,6 +460,7 @@ TESTING_MAIN("balance", every_idp_has_one_owner_and_rows_stay_near_even,
              more_ranks_than_idps_leaves_some_ranks_empty, placement_is_a_pure_function,
              greedy_splits_only_where_that_evens_out, equal_is_equal_and_contiguous,
              block_is_contiguous_with_the_least_maximum, block_leaves_no_rank_out,
-             the_papers_shapes_stay_even, one_index_with_thirty_per_cent,
-             fewer_indices_than_are_even, zipf_stays_even_scattered_and_not,
-             mostly_empty_modes_stay_even, failing_memory_is_reported_and_nothing_leaks)
+             counts_above_32_bits_stay_even, the_papers_shapes_stay_even,
+             one_index_with_thirty_per_cent, fewer_indices_than_are_even,
+             zipf_stays_even_scattered_and_not, mostly_empty_modes_stay_even,
+             failing_memory_is_reported_and_nothing_leaks)

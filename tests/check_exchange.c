@@ -203,6 +203,38 @@ static void all_ways_are_right(problem *p) {
   comm.cuda_aware = aware;
 }
 
+/* As if MPI's counts were small: everything goes in pieces, and no count is larger. */
+START_TEST(counts_that_mpi_does_not_hold_are_split) {
+  static const uint64_t dims[] = {1001, 3, 64, 7};
+  const amped_comm before = comm;
+  problem p;
+  problem_create(&p, 4, dims, 500, 5, AMPED_F32);
+  for (uint64_t rows = 1; rows <= 64; rows *= 8) {
+    split_nodes(ONE_NODE);
+    comm.message_bytes = rows * 8 * sizeof(float); /* a row of 5 is padded to 8 */
+    comm.most_count = 64;
+    all_ways_are_right(&p);
+    comm.message_bytes = before.message_bytes;
+    comm.most_count = before.most_count;
+  }
+  problem_free(&p);
+  check_no_leak();
+}
+
+START_TEST(broadcasts_of_any_length_arrive) {
+  char text[101];
+  const uint64_t before = comm.message_bytes;
+  comm.message_bytes = 7;
+  for (uint64_t n = 0; n <= 100; n += 10) {
+    for (uint64_t i = 0; i < sizeof text; i++)
+      text[i] = comm.rank == 0 && i < n ? (char)('a' + i % 26) : '-';
+    amped_comm_broadcast(&comm, text, n);
+    for (uint64_t i = 0; i < sizeof text; i++)
+      ck_assert_int_eq(text[i], i < n ? (char)('a' + i % 26) : '-');
+  }
+  comm.message_bytes = before;
+}
+
 START_TEST(rows_reach_all_ranks) {
   static const uint64_t dims[] = {1001, 3, 64, 7};
   problem p;
@@ -321,9 +353,14 @@ START_TEST(spreads_name_the_slowest) {
 }
 
 int main(void) {
-  const TTest *const tests[] = {ring_goes_node_by_node,           rows_reach_all_ranks,
-                                many_rows_pass_through_the_stage, slow_links_are_told,
-                                what_cannot_be_told_is_not_slow,  spreads_name_the_slowest};
+  const TTest *const tests[] = {ring_goes_node_by_node,
+                                rows_reach_all_ranks,
+                                counts_that_mpi_does_not_hold_are_split,
+                                broadcasts_of_any_length_arrive,
+                                many_rows_pass_through_the_stage,
+                                slow_links_are_told,
+                                what_cannot_be_told_is_not_slow,
+                                spreads_name_the_slowest};
   const char *name = getenv("AMPED_TEST_BACKEND");
   const char *local_rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
   const amped_backend *b = amped_backend_find(name != NULL ? name : "cpu");

@@ -176,6 +176,91 @@ START_TEST(sizes_that_no_machine_has_are_refused) {
   check_fails(AMPED_FAILED, "too",
               amped_plan_create(&plan, &info, 1024, AMPED_F64, AMPED_PLACEMENT_BLOCK, 0, 2));
   free_info(&info);
+  make_info(&info, 3, 1);
+  info.nnz = UINT64_C(1) << 60; /* times 16 bytes would be nothing */
+  check_fails(AMPED_FAILED, "too many",
+              amped_plan_create(&plan, &info, 4, AMPED_F64, AMPED_PLACEMENT_EQUAL, 0, 2));
+  free_info(&info);
+  check_no_leak();
+}
+
+/* Tables alone: of more nonzeros and rows than 32 bits hold. */
+static void make_vast(amped_tensor_info *info, uint64_t dim, uint64_t idp_nnz) {
+  memset(info, 0, sizeof *info);
+  info->order = 3;
+  info->norm_squared = 1.0;
+  info->has_copies = true;
+  for (int m = 0; m < 3; m++) {
+    amped_partition *p = &info->partitions[m];
+    p->dim = info->dims[m] = m == 0 ? dim : 1000;
+    p->width = amped_partition_width(p->dim);
+    p->idp_count = amped_ceil_div(p->dim, p->width);
+    check_ok(amped_calloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "a table"));
+  }
+  info->nnz = idp_nnz * info->partitions[0].idp_count;
+  for (int m = 0; m < 3; m++) { /* the first iDp has what does not divide, and half of all */
+    amped_partition *p = &info->partitions[m];
+    uint64_t each = info->nnz / 2 / p->idp_count;
+    for (uint64_t i = 0; i < p->idp_count; i++)
+      p->idp_nnz[i] = each;
+    p->idp_nnz[0] = info->nnz - each * (p->idp_count - 1);
+  }
+}
+
+static void vast_plan_adds_up(const amped_plan *plan, int mode) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t nnz = 0;
+  uint64_t rows = 0;
+  uint64_t last = 0;
+  for (int p = 0; p < plan->nranks; p++) {
+    uint64_t own = 0;
+    for (uint64_t i = 0; i < m->idp_count; i++)
+      own += amped_plan_idp_nnz(m, p, i);
+    ck_assert_uint_eq(own, m->rank_nnz[p]);
+    nnz += own;
+    rows += m->rank_rows[p];
+  }
+  ck_assert_uint_eq(nnz, plan->nnz);
+  ck_assert_uint_eq(rows, m->dim);
+  for (uint64_t i = 0; i < m->dim; i += m->width) {
+    uint64_t at = amped_plan_position(plan, mode, i);
+    ck_assert_uint_eq(at / m->block_rows, (uint64_t)m->owner[i / m->width]);
+    last = at > last ? at : last;
+  }
+  ck_assert_uint_ge(m->positions, last);
+  ck_assert_uint_ge(amped_plan_factor_rows(plan, mode), m->dim);
+  if (m->split_count > 0) { /* numbers of split nonzeros, up to the last */
+    uint64_t end = m->splits[m->split_count].first;
+    ck_assert_uint_eq(m->cuts[plan->nranks], end);
+    for (int p = 0; p < plan->nranks; p++)
+      if (m->cuts[p + 1] > m->cuts[p]) {
+        ck_assert_int_eq(amped_plan_split_rank(m, plan->nranks, m->cuts[p]), p);
+        ck_assert_int_eq(amped_plan_split_rank(m, plan->nranks, m->cuts[p + 1] - 1), p);
+      }
+  }
+}
+
+START_TEST(counts_above_32_bits_add_up) {
+  static const uint64_t dims[] = {UINT64_C(3) << 31, (UINT64_C(1) << 38) - 1};
+  static const uint64_t idp_nnz[] = {(UINT64_C(1) << 24) + 1, UINT64_C(1) << 38};
+  for (int i = 0; i < 4; i++)
+    for (int nranks = 1; nranks <= 5; nranks += 2) {
+      amped_tensor_info info;
+      amped_plan plan;
+      amped_placement placement = (amped_placement)((nranks + i) % 3);
+      make_vast(&info, dims[i % 2], idp_nnz[i / 2]);
+      ck_assert_uint_gt(info.nnz, UINT64_C(1) << 32);
+      check_ok(amped_plan_create(&plan, &info, 33, AMPED_F64, placement, nranks - 1, nranks));
+      ck_assert_int_eq(plan.index_type, AMPED_U64);
+      for (int m = 0; m < 3; m++)
+        vast_plan_adds_up(&plan, m);
+      /* R x dims above 2^32 elements, in bytes; copies of at least a byte a nonzero. */
+      ck_assert_uint_ge(amped_plan_factor_bytes(&plan), dims[i % 2] * 34 * sizeof(double));
+      for (int m = 0; m < 3; m++)
+        ck_assert_uint_ge(amped_plan_copy_bytes(&plan, m), plan.modes[m].rank_nnz[plan.rank]);
+      amped_plan_destroy(&plan);
+      free_info(&info);
+    }
   check_no_leak();
 }
 
@@ -195,4 +280,4 @@ START_TEST(heavy_rows_are_those_above_their_share) {
 TESTING_MAIN("plan", positions_are_a_bijection_onto_the_blocks_of_the_owners,
              guest_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
              wide_modes_get_wide_idps, sizes_that_no_machine_has_are_refused,
-             heavy_rows_are_those_above_their_share)
+             counts_above_32_bits_add_up, heavy_rows_are_those_above_their_share)

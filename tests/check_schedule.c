@@ -179,5 +179,27 @@ START_TEST(tiles_of_an_output_come_one_after_the_other) {
 }
 END_TEST
 
+START_TEST(more_nonzeros_than_32_bits_count) {
+  const amped_segment_cuda segments[] = {{0, UINT64_C(5) << 31, false},
+                                         {UINT64_C(5) << 31, (UINT64_C(1) << 32) + 1, true}};
+  const amped_segment_cuda vast = {0, UINT64_C(1) << 62, false};
+  amped_block_cuda *blocks = NULL;
+  uint64_t unit = UINT64_C(1) << 20;
+  uint64_t count = 0;
+  uint64_t next = 0;
+  check_ok(amped_schedule_cuda_count(segments, 2, unit, &count));
+  ck_assert_uint_eq(count, (UINT64_C(5) << 11) + (UINT64_C(1) << 12) + 1);
+  check_ok(amped_calloc(&blocks, count, sizeof *blocks, "a test"));
+  amped_schedule_cuda_cut(segments, 2, unit, blocks);
+  for (uint64_t b = 0; b < count; b++) {
+    ck_assert_uint_eq(blocks[b].first, next);
+    next += blocks[b].count;
+  }
+  ck_assert_uint_eq(next, segments[1].first + segments[1].count);
+  check_fails(AMPED_FAILED, "", amped_schedule_cuda_count(&vast, 1, 32, &count));
+  amped_free(blocks);
+  check_no_leak();
+}
+
 TESTING_MAIN("schedule", blocks_cover_the_segments, chains_and_links_are_those_of_rows,
-             tiles_of_an_output_come_one_after_the_other)
+             tiles_of_an_output_come_one_after_the_other, more_nonzeros_than_32_bits_count)

@@ -1,0 +1,31 @@
+/* Pulse: the signs of life that a rank's main thread gives, for the watchdogs of its node.
+ *
+ * Shown from amped_pulse_show on, in memory that other processes may read; until then, and on other
+ * threads, a call is one test. MPI's calls (comm.h) and phases (trace.h) give them. */
+#ifndef AMPED_PULSE_H
+#define AMPED_PULSE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define AMPED_PULSE_NO_PHASE (-1)
+
+/* Lies in shared memory: lock-free types only. */
+typedef struct amped_pulse {
+  _Atomic uint64_t steps; /* calls of MPI and phases begun and ended: stands still where nothing is
+                             done, or one thing for long */
+  _Atomic uint64_t beats; /* of the watchdog: stands still where the process does */
+  _Atomic int waits;      /* inside a call of MPI */
+  _Atomic int phase;      /* an amped_phase, AMPED_PULSE_NO_PHASE: none */
+  _Atomic int number;     /* its mode or sweep, AMPED_NO_NUMBER: none */
+} amped_pulse;
+
+/* Show the calling thread's signs there from now on; NULL: no more. */
+void amped_pulse_show(amped_pulse *pulse);
+
+void amped_pulse_wait(bool waits);
+void amped_pulse_begin(int phase, int number);
+void amped_pulse_end(void);
+
+#endif
