@@ -68,7 +68,7 @@ static amped_status invert_mode(core *c, int mode, const double *weights, bool *
   amped_status status = run->backend->gram(run->ctx, mode, gram);
   AMPED_TRY(amped_comm_agree(run->comm, status));
   amped_comm_sum(run->comm, gram, n * n);
-  status = amped_inverse(n, gram, c->inverses[mode], singular);
+  status = amped_inverse(n, run->plan->value_type, gram, c->inverses[mode], singular);
   AMPED_TRY(amped_comm_agree(run->comm, status));
   for (int r = 0; r < n; r++)
     for (int s = 0; s < n; s++)
