@@ -153,7 +153,7 @@ static amped_status set_start(amped_run_state *run, const amped_options *o, int 
 typedef struct job {
   amped_run_state *run;
   const amped_options *o;
-  char *paths[AMPED_MAX_NCOMPS_COUNT];  /* rank 0, unless nothing is written */
+  char *paths[AMPED_MAX_NCOMPS_COUNT]; /* rank 0, unless nothing is written */
   amped_file_lock locks[AMPED_MAX_NCOMPS_COUNT];
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0, once a result was written */
   bool has_labels;

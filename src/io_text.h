@@ -2,8 +2,8 @@
  *
  * Where a file is more than one block, a thread of its own reads and decompresses the next block
  * while the caller parses this one. In a quoted text (CSV) a line end inside quotes does not end a
- * line: "row" below means what a line end outside quotes ends. Memory: two blocks, each a few MiB to
- * 64 MiB; a row that is longer than AMPED_TEXT_ROW_BYTES is never gathered beyond that. */
+ * line: "row" below means what a line end outside quotes ends. Memory: two blocks, each a few MiB
+ * to 64 MiB; a row that is longer than AMPED_TEXT_ROW_BYTES is never gathered beyond that. */
 #ifndef AMPED_IO_TEXT_H
 #define AMPED_IO_TEXT_H
 
