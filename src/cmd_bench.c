@@ -388,33 +388,13 @@ agree:
   return status;
 }
 
-static amped_status check_combination(const amped_options *o) {
-  const char *wrong = NULL;
-  if (o->shape == NULL && o->nargs == 0)
-    wrong = "the input file is missing; give one, or --shape=NAME";
-  else if (o->shape != NULL && o->nargs > 0)
-    wrong = "a file and --shape are two tensors; leave out one of them";
-  else if (o->shape == NULL && (o->nnz > 0 || o->scale != 1.0 || o->skew_count > 0 ||
-                                o->values != AMPED_VALUES_AS_SHAPE))
-    wrong = "--nnz, --scale, --skew and --values are of a --shape; leave them out or give one";
-  else if (o->shape != NULL && o->read_parallel)
-    wrong = "with --shape nothing is read; leave out --read";
-  else if (o->skew_count > 1 || (o->skew_count == 1 && o->skew[0] != 0.0))
-    wrong = "a shape in memory has its own skew, or none; leave out --skew or give --skew=0";
-  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
-}
-
-amped_status amped_cmd_bench(const amped_options *options) {
-  amped_options o = *options;
+amped_status amped_cmd_bench(const amped_options *o) {
   amped_run_state run;
-  AMPED_TRY(check_combination(&o));
-  if (o.shape != NULL)
-    o.args[0] = o.shape;
-  amped_status status = amped_run_start(&run, &o);
+  amped_status status = amped_run_start(&run, o);
   if (status == AMPED_OK)
-    status = amped_run_open(&run, &o, 0, NULL);
+    status = amped_run_open(&run, o, 0, NULL);
   if (status == AMPED_OK)
-    status = measure(&run, &o);
+    status = measure(&run, o);
   if (status == AMPED_OK)
     status = amped_run_finish(&run);
   amped_run_close(&run);

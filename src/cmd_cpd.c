@@ -214,9 +214,9 @@ static void free_starts_record(amped_run_starts *r) {
   amped_free(r->fits);
 }
 
-/* Rank 0: the labels are read once, for all results. */
+/* Rank 0: the labels are read once, for all results. A tensor made in memory has none. */
 static amped_status read_labels(job *j) {
-  for (int m = 0; m < j->run->plan.order && !j->has_labels; m++)
+  for (int m = 0; m < j->run->plan.order && !j->has_labels && j->run->source != NULL; m++)
     AMPED_TRY(amped_source_labels(j->run->source, m, &j->labels[m]));
   j->has_labels = true;
   return AMPED_OK;

@@ -18,18 +18,19 @@
 
 #define COMPUTE_OPTIONS                                                                            \
   "rank seed precision backend threads read placement residency device-memory tiles share-gpus "   \
-  "deterministic trace hang-timeout"
+  "deterministic trace hang-timeout shape nnz scale skew values"
 
 /* What the rank that speaks may take from its start to its first line, on a busy node. */
 #define SPEAKER_MSEC 2000
 
 const amped_command amped_commands[] = {
-    {"cpd", "INPUT", 1, 1, true, "decompose a tensor: CP by alternating least squares",
+    {"cpd", "INPUT|--shape=NAME", 0, 1, true, "decompose a tensor: CP by alternating least squares",
      COMPUTE_OPTIONS
      " starts corcondia iters tol init output nowrite checkpoint checkpoint-every resume plan",
      "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
      "nonzeros in HDF5 (binsparse COO) is dealt out and ordered by all ranks first; any\n"
-     "other input of convert works too, and is ordered in the memory of rank 0.\n\n"
+     "other input of convert works too, and is ordered in the memory of rank 0. With\n"
+     "--shape it is made in memory instead, as by bench.\n\n"
      "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
      "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
      "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM\n"
@@ -40,7 +41,7 @@ const amped_command amped_commands[] = {
      "         mpirun -np 4 amped_mpi ratings.h5 --rank=4,8,16 --starts=5 --corcondia\n",
      amped_cmd_cpd},
     {"bench", "INPUT|--shape=NAME", 0, 1, true, "time MTTKRP over all modes, with its breakdown",
-     COMPUTE_OPTIONS " kernel repeat shape nnz scale skew values",
+     COMPUTE_OPTIONS " kernel repeat",
      "With --shape the tensor is made in memory, on the device that computes: billions of\n"
      "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
      "The gather ceiling is the time that reading the factor rows alone would take, at\n"

@@ -767,6 +767,29 @@ static amped_status check_several(const opts *o) {
   return AMPED_OK;
 }
 
+/* A tensor is a file, or made in memory: then the shape stands for the file's name. */
+static amped_status check_shape(opts *o) {
+  const char *wrong = NULL;
+  if (!o->command->parallel)
+    return AMPED_OK;
+  if (o->shape == NULL && o->nargs == 0)
+    wrong = "the input file is missing; give one, or --shape=NAME; see amped_mpi --help";
+  else if (o->shape != NULL && o->nargs > 0)
+    wrong = "a file and --shape are two tensors; leave out one of them";
+  else if (o->shape == NULL && (o->nnz > 0 || o->scale != 1.0 || o->skew_count > 0 ||
+                                o->values != AMPED_VALUES_AS_SHAPE))
+    wrong = "--nnz, --scale, --skew and --values are of a --shape; leave them out or give one";
+  else if (o->shape != NULL && o->read_parallel)
+    wrong = "with --shape nothing is read; leave out --read";
+  else if (o->shape != NULL && o->checkpoint != NULL)
+    wrong = "a checkpoint belongs to a file's tensor; leave out --checkpoint or --shape";
+  else if (o->skew_count > 1 || (o->skew_count == 1 && o->skew[0] != 0.0))
+    wrong = "a shape in memory has its own skew, or none; leave out --skew or give --skew=0";
+  if (o->shape != NULL)
+    o->args[0] = o->shape;
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
+}
+
 static amped_status check_arguments(int argc, char **argv, opts *o) {
   for (int i = optind; i < argc; i++) {
     if (o->nargs == o->command->max_args)
@@ -789,6 +812,7 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "the published kernel adds in whatever order comes: it cannot be "
                        "--deterministic; leave out one of the two");
+  AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->trace));

@@ -1,5 +1,6 @@
 #!/bin/sh
-# bench --shape: tensors made in memory, on any number of ranks; what bench tells; wrong options.
+# --shape: tensors made in memory, timed and decomposed, on any number of ranks; what bench tells;
+# wrong options.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 99
 
@@ -15,7 +16,11 @@ expect 2 "leave out --read" "$amped" bench --shape=amazon --read=parallel
 expect 2 "real or counts" "$amped" bench --shape=amazon --values=int
 expect 2 "amazon, patents" on 2 bench --shape=amazone
 expect 2 "smaller --scale" on 1 bench --shape=twitch --scale=1000
-expect 2 "has no option --values" "$amped" good.h5 --values=real
+expect 2 "of a --shape" "$amped" good.h5 --values=real
+expect 2 "two tensors" "$amped" good.h5 --shape=amazon
+expect 2 "missing" "$amped" cpd --nnz=5
+expect 2 "leave out --checkpoint" "$amped" cpd --shape=amazon --checkpoint=c.h5
+expect 2 "has no option --shape" "$amped" info --shape=amazon
 
 # The same tensor whatever the ranks: its norm is exact but for one rounding a rank.
 for shape in "patents --scale=3e-5" "twitch --scale=1e-4" "nell2 --nnz=30k --scale=1e-3 --skew=0"; do
@@ -26,6 +31,17 @@ for shape in "patents --scale=3e-5" "twitch --scale=1e-4" "nell2 --nnz=30k --sca
       "$(field norm s.1.json | cut -c1-14)"
   done
 done
+
+# Decomposed: the same fits whatever the ranks, as far as doubles go, and a result like any other.
+for ranks in 1 2 3; do
+  expect 0 "made 3 copies" on $ranks cpd --shape=nell2 --nnz=30k --scale=1e-3 --rank=4 --iters=5 \
+    --tol=0 --precision=double --json=d.$ranks.json -o d.$ranks.h5
+  same "fit on $ranks ranks" "$(field fit d.$ranks.json | cut -c1-11)" \
+    "$(field fit d.1.json | cut -c1-11)"
+done
+expect 0 "" on 2 cpd --shape=nell2 --nnz=30k --scale=1e-3 --rank=4 --iters=1
+expect 0 "of  *nell2" "$amped" info nell2.cpd.h5
+
 expect 0 "bytes/nnz" on 1 bench --shape=amazon --scale=1e-4 --rank=32 --values=counts \
   --precision=double --repeat=1 --json=c.json
 expect 0 "" on 1 bench --shape=amazon --scale=1e-4 --rank=32 --repeat=1 --json=r.json

@@ -49,7 +49,7 @@ static amped_status read_result(const char *path) {
   char text[64];
   double *fit = NULL;
   uint64_t sweeps = 0;
-  amped_status status = amped_result_file_list(path, "fit", &fit, &sweeps);
+  amped_status status = amped_result_file_list(path, "/fit", &fit, &sweeps);
   amped_free(fit);
   AMPED_TRY(status);
   AMPED_TRY(amped_result_file_text(path, "options", text, sizeof text));
