@@ -73,8 +73,8 @@ int amped_device_cuda_ordinal(int local_rank, int visible) {
 
 void amped_device_cuda_before_mpi(int local_rank) {
   int count = 0;
-  if (local_rank >= 0 && cudaGetDeviceCount(&count) == cudaSuccess && count > 0 &&
-      cudaSetDevice(amped_device_cuda_ordinal(local_rank, count)) == cudaSuccess)
+  if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0 && (local_rank >= 0 || count == 1) &&
+      cudaSetDevice(count == 1 ? 0 : amped_device_cuda_ordinal(local_rank, count)) == cudaSuccess)
     (void)cudaFree(nullptr);
   (void)cudaGetLastError();
 }

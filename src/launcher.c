@@ -15,9 +15,17 @@ static int number_of_variable(const char *const *names) {
 }
 
 int amped_launcher_local_rank(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                      "MV2_COMM_WORLD_LOCAL_RANK", NULL};
-  return number_of_variable(names);
+  static const char *const own[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                    "MV2_COMM_WORLD_LOCAL_RANK", NULL};
+  static const char *const ranks[] = {"PMIX_RANK", "PMI_RANK", NULL};
+  static const char *const slurm_rank[] = {"SLURM_PROCID", NULL};
+  static const char *const slurm_local[] = {"SLURM_LOCALID", NULL};
+  int local_rank = number_of_variable(own);
+  int rank = number_of_variable(ranks);
+  /* srun's numbers are this process's where it gave it its rank; else they are mpirun's own. */
+  if (local_rank < 0 && rank >= 0 && rank == number_of_variable(slurm_rank))
+    local_rank = number_of_variable(slurm_local);
+  return local_rank;
 }
 
 int amped_launcher_rank(void) {

@@ -1,5 +1,9 @@
-/* What info --system rests on, without GPUs: lists of GPUs of several processes joined. */
+/* What info --system rests on, without GPUs: lists of GPUs of several processes joined, and the
+ * local rank that a launcher tells. */
+#include <stdlib.h>
+
 #include "gpu.h"
+#include "launcher.h"
 #include "testing.h"
 
 /* A process that sees GPUs first .. first + count of a node on which all reach each other with
@@ -70,7 +74,37 @@ START_TEST(a_full_list_takes_no_more) {
   ck_assert_int_eq(amped_gpus_find(&node, "GPU-33"), -1);
 }
 
+static void forget_launcher(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
+                                      "OMPI_COMM_WORLD_RANK",
+                                      "MPI_LOCALRANKID",
+                                      "MV2_COMM_WORLD_LOCAL_RANK",
+                                      "PMIX_RANK",
+                                      "PMI_RANK",
+                                      "SLURM_PROCID",
+                                      "SLURM_LOCALID"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    (void)unsetenv(names[i]);
+}
+
+START_TEST(local_rank_is_known_before_mpi_starts) {
+  forget_launcher();
+  ck_assert_int_eq(amped_launcher_local_rank(), -1);
+  /* srun --mpi=pmix: rank 6, the third of its node. */
+  (void)setenv("PMIX_RANK", "6", 1);
+  (void)setenv("SLURM_PROCID", "6", 1);
+  (void)setenv("SLURM_LOCALID", "2", 1);
+  ck_assert_int_eq(amped_launcher_local_rank(), 2);
+  /* mpirun in a job: it inherits Slurm's numbers, which are those of the batch script. */
+  (void)setenv("SLURM_PROCID", "0", 1);
+  (void)setenv("SLURM_LOCALID", "0", 1);
+  ck_assert_int_eq(amped_launcher_local_rank(), -1);
+  (void)setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
+  ck_assert_int_eq(amped_launcher_local_rank(), 3);
+  forget_launcher();
+}
+
 TESTING_MAIN("system", processes_that_see_all_gpus_add_nothing_to_each_other,
              processes_that_see_one_gpu_each_know_no_links,
              overlapping_lists_are_joined_with_the_links_that_somebody_knows,
-             a_full_list_takes_no_more)
+             a_full_list_takes_no_more, local_rank_is_known_before_mpi_starts)
