@@ -28,6 +28,13 @@ if command -v taskset >/dev/null 2>&1; then
   grep -q '^rank 0 .* 1 core (0), 1 thread;' bound && pass || fail "not bound: $(grep '^rank' bound)"
 fi
 
+# As where srun and MPI do not know each other: processes that are jobs of one rank each.
+SLURM_STEP_NUM_TASKS=2 "$amped" info --system >alone 2>&1 || fail "status $? as a job of its own"
+grep -q 'warning: srun started 2 processes, and MPI takes this one for a job' alone && pass ||
+  fail "no warning of ranks that are alone: $(cat alone)"
+SLURM_STEP_NUM_TASKS=2 ranks 2 info --system >both 2>&1
+grep -q 'warning: srun' both && fail "warned of two ranks that are one job" || pass
+
 # --- JSON: the same as one object, and the text on standard error ----------------------------------
 ranks 2 info --system --json=- >j 2>text || fail "status $? with --json=-"
 same "JSON lines" "$(grep -c '^{.*}$' j) of $(wc -l <j | tr -d ' ')" "1 of 1"
