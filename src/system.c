@@ -49,7 +49,8 @@ static amped_status find_gpus(amped_place *place) {
   return AMPED_OK;
 }
 
-amped_status amped_place_get(const amped_comm *comm, amped_place *out) {
+/* Collective on a node. */
+static amped_status look_around(const amped_comm *comm, amped_place *out) {
   const char *chosen = getenv("CUDA_VISIBLE_DEVICES");
   struct rlimit locked;
   memset(out, 0, sizeof *out);
@@ -79,7 +80,7 @@ amped_status amped_system_gather(const amped_comm *comm, amped_place **places) {
     status = amped_alloc(places, count, sizeof **places, "what ranks find");
   status = amped_comm_agree(comm, status);
   if (status == AMPED_OK)
-    status = amped_comm_agree(comm, amped_place_get(comm, mine));
+    status = amped_comm_agree(comm, look_around(comm, mine));
   if (status == AMPED_OK)
     AMPED_MPI(comm, MPI_Gather(mine, (int)sizeof *mine, MPI_BYTE, *places, (int)sizeof *mine,
                                MPI_BYTE, 0, comm->mpi));

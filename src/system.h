@@ -23,10 +23,6 @@ typedef struct amped_place {
   amped_gpus gpus;
 } amped_place;
 
-/* What this rank finds. Collective on a node. GPUs are looked for by the backends that have such.
- */
-amped_status amped_place_get(const amped_comm *comm, amped_place *out);
-
 /* Is this program built with a backend that has GPUs? */
 bool amped_system_has_gpus(void);
 
