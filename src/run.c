@@ -173,8 +173,9 @@ static amped_status add_collect_need(const amped_run_state *run, bool reads, boo
 static amped_status check_limit(const amped_run_state *run, const amped_options *o,
                                 uint64_t host_bytes) {
   uint64_t left = amped_mem_limit_left();
-  uint64_t need =
-      host_bytes + amped_blas_bytes(run->backend->device_pointers ? 1 : amped_run_threads(&run->comm, o->threads));
+  uint64_t need = host_bytes + amped_blas_bytes(run->backend->device_pointers
+                                                    ? 1
+                                                    : amped_run_threads(&run->comm, o->threads));
   char a[32];
   char b[32];
   if (need <= left)
