@@ -4,6 +4,7 @@
 #include "copies_cuda.h"
 #include "dense_cuda.h"
 #include "gather_cuda.h"
+#include "gpus_cuda.h"
 #include "pile_cuda.h"
 #include "synthetic_cuda.h"
 
@@ -365,6 +366,7 @@ const amped_backend amped_backend_cuda = {
     .device_pointers = true,
     .available = amped_device_cuda_available,
     .before_mpi = amped_device_cuda_before_mpi,
+    .gpus = amped_gpus_cuda,
     .open = open_context,
     .describe = describe,
     .identity = identity,

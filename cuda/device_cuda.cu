@@ -67,14 +67,14 @@ bool amped_device_cuda_available(const char **reason) {
 
 /* A single visible GPU is every rank's own where a launcher masks the others, so it is taken
  * whatever the local rank. Whether ranks really differ shows in their identities. */
-static int ordinal_of(int local_rank, int count) {
-  return local_rank % count;
+int amped_device_cuda_ordinal(int local_rank, int visible) {
+  return local_rank % visible;
 }
 
 void amped_device_cuda_before_mpi(int local_rank) {
   int count = 0;
-  if (local_rank >= 0 && cudaGetDeviceCount(&count) == cudaSuccess && count > 0 &&
-      cudaSetDevice(ordinal_of(local_rank, count)) == cudaSuccess)
+  if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0 && (local_rank >= 0 || count == 1) &&
+      cudaSetDevice(count == 1 ? 0 : amped_device_cuda_ordinal(local_rank, count)) == cudaSuccess)
     (void)cudaFree(nullptr);
   (void)cudaGetLastError();
 }
@@ -89,7 +89,7 @@ static amped_status choose(const amped_backend_options *options, int *ordinal, i
                        "%d processes on a node of %d visible GPUs; start %d, or allow several on "
                        "one GPU with --share-gpus",
                        options->local_size, *count, *count);
-  *ordinal = ordinal_of(options->local_rank, *count);
+  *ordinal = amped_device_cuda_ordinal(options->local_rank, *count);
   return AMPED_OK;
 }
 
@@ -126,7 +126,7 @@ static amped_status set_budget(amped_device_cuda *device, const amped_backend_op
   return options->deterministic ? fix_budget(device, options, total, count) : AMPED_OK;
 }
 
-static void format_identity(char *out, size_t size, const cudaUUID_t *uuid) {
+void amped_device_cuda_identity(char *out, size_t size, const cudaUUID_t *uuid) {
   unsigned char b[16];
   memcpy(b, uuid->bytes, sizeof b);
   (void)snprintf(out, size,
@@ -146,7 +146,7 @@ amped_status amped_device_cuda_open(amped_device_cuda *device,
   AMPED_CUDA(cudaGetDeviceProperties(&properties, device->ordinal));
   device->multiprocessors = properties.multiProcessorCount;
   device->l2_bytes = (uint64_t)properties.l2CacheSize;
-  format_identity(device->identity, sizeof device->identity, &properties.uuid);
+  amped_device_cuda_identity(device->identity, sizeof device->identity, &properties.uuid);
   AMPED_TRY(set_budget(device, options, count, &free_bytes));
   (void)snprintf(device->line, sizeof device->line, "GPU %d %s, %s free, UUID %s", device->ordinal,
                  properties.name, amped_format_bytes(text, free_bytes), device->identity);

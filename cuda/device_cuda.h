@@ -27,6 +27,11 @@ typedef struct amped_device_cuda {
 bool amped_device_cuda_available(const char **reason);
 void amped_device_cuda_before_mpi(int local_rank);
 
+/* The GPU of a local rank: the only visible one, or the one of that number. */
+int amped_device_cuda_ordinal(int local_rank, int visible);
+/* "GPU-" and a UUID, in 48 bytes at most. */
+void amped_device_cuda_identity(char *out, size_t size, const cudaUUID_t *uuid);
+
 /* Bind the calling thread to the GPU of options->local_rank: the only visible one, or the one of
  * that number. */
 amped_status amped_device_cuda_open(amped_device_cuda *device,

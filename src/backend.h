@@ -12,6 +12,7 @@
 #ifndef AMPED_BACKEND_H
 #define AMPED_BACKEND_H
 
+#include "gpu.h"
 #include "synthetic.h"
 
 /* Where a rank keeps its share of a copy. */
@@ -92,6 +93,9 @@ typedef struct amped_backend {
   /* Called before MPI_Init with the local rank the launcher told (-1: unknown): CUDA-aware MPI
    * wants the context to exist. Failure is left to open. */
   void (*before_mpi)(int local_rank);
+  /* The GPUs that this process sees, and which of them open would take for this local rank; NULL
+   * where device_pointers is false. Only where available. */
+  amped_status (*gpus)(int local_rank, amped_gpus *out);
 
   /* Bind to a core set or GPU. */
   amped_status (*open)(const amped_backend_options *options, amped_context **out);

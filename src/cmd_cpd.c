@@ -15,6 +15,7 @@
 #include "describe.h"
 #include "file.h"
 #include "file_lock.h"
+#include "launcher.h"
 #include "log.h"
 #include "mem.h"
 #include "report.h"

@@ -269,6 +269,8 @@ done:
 amped_status amped_cmd_info(const amped_options *o) {
   amped_json *json = NULL;
   bool is_result = false;
+  if (o->system)
+    return amped_cmd_system(o);
   AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
   AMPED_TRY(amped_json_open(o->json, &json));
   return amped_json_close(json, is_result ? info_result(o, json) : info_tensor(o, json));

@@ -48,13 +48,18 @@ static void name_library(amped_comm *comm) {
       *c = ' ';
 }
 
-static bool mpi_takes_device_pointers(void) {
-#if defined(AMPED_HAVE_MPI_EXT) && defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
-  return MPIX_Query_cuda_support() == 1;
-#elif defined(AMPED_ASSUME_CUDA_AWARE)
-  return true;
+static void ask_about_device_pointers(amped_comm *comm) {
+  comm->cuda_built = comm->cuda_now = -1;
+#if defined(AMPED_HAVE_MPI_EXT)
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+  comm->cuda_built = 1;
 #else
-  return false;
+  comm->cuda_built = 0;
+#endif
+  comm->cuda_now = MPIX_Query_cuda_support() == 1;
+  comm->cuda_aware = comm->cuda_built == 1 && comm->cuda_now == 1;
+#elif defined(AMPED_ASSUME_CUDA_AWARE)
+  comm->cuda_aware = true;
 #endif
 }
 
@@ -81,7 +86,7 @@ amped_status amped_comm_start(amped_comm *comm) {
             MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node));
   amped_comm_set_node(comm, node);
   name_library(comm);
-  comm->cuda_aware = mpi_takes_device_pointers();
+  ask_about_device_pointers(comm);
   amped_log_speaker(comm->rank == 0);
   if (provided < MPI_THREAD_FUNNELED)
     return amped_error(AMPED_FAILED, NULL,

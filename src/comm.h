@@ -19,11 +19,13 @@ typedef struct amped_comm {
   int local_rank; /* among the ranks of this node (shared memory), from 0 */
   int local_size;
   int nodes;
-  MPI_Comm node;          /* the ranks of this node */
-  MPI_Comm ring;          /* all ranks, node by node, however the launcher numbered them */
-  MPI_Comm leaders;       /* the first rank of every node, in the ring's order; null on others */
-  bool cuda_aware;        /* MPI takes device pointers: compiled in and enabled at run time */
-  int ring_ranks;         /* up to so many, an all-gather of any size goes round the ring */
+  MPI_Comm node;    /* the ranks of this node */
+  MPI_Comm ring;    /* all ranks, node by node, however the launcher numbered them */
+  MPI_Comm leaders; /* the first rank of every node, in the ring's order; null on others */
+  bool cuda_aware;  /* MPI takes device pointers: compiled in and enabled at run time */
+  int cuda_built; /* what its header said of that when this program was compiled: 1, 0; and what */
+  int cuda_now;   /* it says now; -1: it was not asked, or cannot tell */
+  int ring_ranks; /* up to so many, an all-gather of any size goes round the ring */
   uint64_t message_bytes; /* of one message at most; tests send less */
   uint64_t most_count;    /* that MPI takes: of an int; likewise */
   bool in_order;          /* sums of doubles are made in the order of ranks: false after start */

@@ -14,7 +14,7 @@
 
 #include "blas.h"
 #include "commands.h"
-#include "run.h"
+#include "launcher.h"
 
 #define COMPUTE_OPTIONS                                                                            \
   "rank seed precision backend threads read placement residency device-memory tiles share-gpus "   \
@@ -63,8 +63,11 @@ const amped_command amped_commands[] = {
      "top of --memory.\n\n"
      "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
      amped_cmd_convert},
-    {"info", "FILE", 1, 1, false, "tell what a tensor or result file holds", "verify",
-     "Example: amped_mpi info ratings.h5 --verify\n", amped_cmd_info},
+    {"info", "FILE|--system", 0, 1, false,
+     "tell what a tensor or result file holds, or what ranks find where they run", "verify system",
+     "Example: amped_mpi info ratings.h5 --verify\n"
+     "         mpirun -np 4 amped_mpi info --system\n",
+     amped_cmd_info},
     {"top", "RESULT", 1, 1, false, "leading labels of every component of a result", "top",
      "Example: amped_mpi top ratings.cpd.h5 -n 5\n", amped_cmd_top},
     {"compare", "A B", 2, 2, false, "how well the components of two results match", "",
@@ -131,7 +134,7 @@ int main(int argc, char **argv) {
     if (options.threads > 0)
       omp_set_num_threads(options.threads);
     /* One process does the work of a serial command, however many mpirun started. */
-    if (options.command->parallel || rank <= 0)
+    if (options.command->parallel || options.system || rank <= 0)
       status = options.command->run(&options);
   }
   /* Parallel commands have agreed on a rank that spoke; what is left here is from before MPI. */

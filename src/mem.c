@@ -129,12 +129,14 @@ static uint64_t file_bytes(const char *folder, bool totals) {
   return sum;
 }
 
+/* Of version 2 and of version 1: the limit, and what is in use. */
+static const char *const group_files[][2] = {{"memory.max", "memory.current"},
+                                             {"memory.limit_in_bytes", "memory.usage_in_bytes"}};
+
 uint64_t amped_mem_group_left(const char *folder) {
-  static const char *const names[][2] = {{"memory.max", "memory.current"},
-                                         {"memory.limit_in_bytes", "memory.usage_in_bytes"}};
   for (int version = 0; version < 2; version++) {
-    uint64_t limit = number_in(folder, names[version][0]);
-    uint64_t used = number_in(folder, names[version][1]);
+    uint64_t limit = number_in(folder, group_files[version][0]);
+    uint64_t used = number_in(folder, group_files[version][1]);
     if (limit == UINT64_MAX || used == UINT64_MAX)
       continue;
     uint64_t files = file_bytes(folder, version == 1);
@@ -144,15 +146,21 @@ uint64_t amped_mem_group_left(const char *folder) {
   return UINT64_MAX;
 }
 
-/* The least that a control group and those above it leave. */
-static uint64_t groups_left(const char *root, const char *group) {
+uint64_t amped_mem_group_limit(const char *folder) {
+  uint64_t limit = number_in(folder, group_files[0][0]);
+  return limit != UINT64_MAX ? limit : number_in(folder, group_files[1][0]);
+}
+
+/* The least of a figure of a control group and those above it. */
+static uint64_t least_of_groups(const char *root, const char *group,
+                                uint64_t (*figure)(const char *folder)) {
   char folder[PATH_BYTES];
   uint64_t least = UINT64_MAX;
   size_t top = strlen(root);
   (void)snprintf(folder, sizeof folder, "%s%s", root, group);
   for (;;) {
-    uint64_t left = amped_mem_group_left(folder);
-    least = left < least ? left : least;
+    uint64_t value = figure(folder);
+    least = value < least ? value : least;
     char *slash = strrchr(folder, '/');
     if (strlen(folder) <= top || slash == NULL)
       return least;
@@ -162,7 +170,7 @@ static uint64_t groups_left(const char *root, const char *group) {
 
 /* The same of this process's groups. Lines are "0::/GROUP" (version 2) and "N:memory:/GROUP"; in a
  * container the group may be named as seen from outside, but the limit then stands at the root. */
-static uint64_t own_groups_left(void) {
+static uint64_t least_of_own_groups(uint64_t (*figure)(const char *folder)) {
   char line[PATH_BYTES / 2];
   uint64_t least = UINT64_MAX;
   FILE *file = fopen("/proc/self/cgroup", "re");
@@ -175,33 +183,35 @@ static uint64_t own_groups_left(void) {
       continue;
     *group++ = '\0';
     group[strcspn(group, "\n")] = '\0';
-    uint64_t left = UINT64_MAX;
+    uint64_t value = UINT64_MAX;
     if (controllers[1] == '\0')
-      left = groups_left("/sys/fs/cgroup", group);
+      value = least_of_groups("/sys/fs/cgroup", group, figure);
     else if (strstr(controllers, "memory") != NULL)
-      left = groups_left("/sys/fs/cgroup/memory", group);
-    least = left < least ? left : least;
+      value = least_of_groups("/sys/fs/cgroup/memory", group, figure);
+    least = value < least ? value : least;
   }
   (void)fclose(file);
   return least;
 }
 
-static uint64_t mem_available_of_system(void) {
+/* A figure of /proc/meminfo, "MemTotal" or another, in bytes. */
+static uint64_t mem_of_system(const char *what) {
   FILE *file = fopen("/proc/meminfo", "re");
   char line[256];
+  size_t n = strlen(what);
   uint64_t kib = 0;
   if (file == NULL)
     return 0;
   while (fgets(line, sizeof line, file) != NULL)
-    if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+    if (strncmp(line, what, n) == 0 && sscanf(line + n, ": %" SCNu64, &kib) == 1)
       break;
   (void)fclose(file);
   return kib * 1024;
 }
 
 uint64_t amped_mem_node_available(void) {
-  uint64_t system = mem_available_of_system();
-  uint64_t groups = own_groups_left();
+  uint64_t system = mem_of_system("MemAvailable");
+  uint64_t groups = least_of_own_groups(amped_mem_group_left);
   if (groups == UINT64_MAX)
     return system;
   return system == 0 || groups < system ? groups : system;
@@ -237,4 +247,15 @@ uint64_t amped_mem_available(void) {
   if (own == UINT64_MAX)
     return node;
   return node == 0 || own < node ? own : node;
+}
+
+uint64_t amped_mem_total(void) {
+  return mem_of_system("MemTotal");
+}
+
+uint64_t amped_mem_groups_limit(void) {
+  uint64_t total = amped_mem_total();
+  uint64_t limit = least_of_own_groups(amped_mem_group_limit);
+  /* Version 1 says "none" by a number above all memory. */
+  return limit == UINT64_MAX || (total > 0 && limit >= total) ? 0 : limit;
 }

@@ -298,6 +298,10 @@ static bool set_verify(opts *o, const char *v) {
   (void)v;
   return o->verify = true;
 }
+static bool set_system(opts *o, const char *v) {
+  (void)v;
+  return o->system = true;
+}
 static bool set_top(opts *o, const char *v) {
   return parse_int(v, 1, 1000000, &o->top);
 }
@@ -443,6 +447,10 @@ static const option_row rows[] = {
     {"temporary", 0, "DIR", "a folder's name",
      "folder of temporary files, where they are needed [the output's]", set_temporary},
     {"verify", 0, NULL, "", "read and check all of the file", set_verify},
+    {"system", 0, NULL, "",
+     "tell what all ranks find where they run: MPI and whether it takes GPU memory, libraries, "
+     "GPUs and their links, which GPU, cores and memory each rank has",
+     set_system},
     {"top", 'n', "N", "a whole number from 1", "leading labels of every mode to show [10]",
      set_top},
     {"nnz", 0, "N", "a whole number such as 1000000 or 1M", "nonzeros to draw", set_nnz},
@@ -790,6 +798,17 @@ static amped_status check_shape(opts *o) {
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
+static amped_status check_info(const opts *o) {
+  if (o->system && (o->nargs > 0 || o->verify))
+    return amped_error(AMPED_USAGE, NULL, "--system is not about a file; leave out %s",
+                       o->nargs > 0 ? o->args[0] : "--verify");
+  if (strcmp(o->command->name, "info") == 0 && !o->system && o->nargs == 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "the input file is missing; give one, or --system; see amped_mpi info "
+                       "--help");
+  return AMPED_OK;
+}
+
 static amped_status check_arguments(int argc, char **argv, opts *o) {
   for (int i = optind; i < argc; i++) {
     if (o->nargs == o->command->max_args)
@@ -814,6 +833,7 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
                        "--deterministic; leave out one of the two");
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
+  AMPED_TRY(check_info(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->trace));
   if (o->trace != NULL && (is_one_file(o->trace, o->json) || is_one_file(o->trace, o->output)))

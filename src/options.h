@@ -77,6 +77,7 @@ typedef struct amped_options {
 
   /* info */
   bool verify;
+  bool system; /* of the system, not of a file; on all ranks */
 
   /* top */
   int top; /* -n: labels of every mode */

@@ -19,6 +19,7 @@
 #include "distribute.h"
 #include "hdf5_probe.h"
 #include "kept.h"
+#include "launcher.h"
 #include "log.h"
 #include "mem.h"
 #include "report.h"
@@ -32,29 +33,6 @@
 
 /* More than any node has; so much of each of its ranks still adds up in 64 bits. */
 #define MOST_HOST_BYTES (UINT64_C(1) << 50)
-
-static int number_of_variable(const char *const *names) {
-  for (; *names != NULL; names++) {
-    const char *text = getenv(*names);
-    char *end = NULL;
-    long n = text != NULL ? strtol(text, &end, 10) : -1;
-    if (text != NULL && end != text && *end == '\0' && n >= 0 && n < 1 << 24)
-      return (int)n;
-  }
-  return -1;
-}
-
-int amped_launcher_local_rank(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                      "MV2_COMM_WORLD_LOCAL_RANK", NULL};
-  return number_of_variable(names);
-}
-
-int amped_launcher_rank(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                      "SLURM_PROCID", NULL};
-  return number_of_variable(names);
-}
 
 /* Collective. --backend=auto: the first backend that every rank has. */
 static amped_status choose_backend(amped_run_state *run, const amped_options *o) {
@@ -113,22 +91,20 @@ static amped_status check_identities(amped_run_state *run, bool share) {
   return status;
 }
 
-/* --threads, or OMP_NUM_THREADS, or this rank's part of the node's cores: all that its launcher
- * left it, where that bound ranks to cores, else an even part. */
-static int threads_of(const amped_run_state *run, const amped_options *o) {
+int amped_run_threads(const amped_comm *comm, int wanted) {
   int cores = omp_get_num_procs();
-  if (o->threads > 0)
-    return o->threads;
+  if (wanted > 0)
+    return wanted;
   if (getenv("OMP_NUM_THREADS") != NULL)
     return omp_get_max_threads();
   if (cores >= (int)sysconf(_SC_NPROCESSORS_ONLN))
-    cores /= run->comm.local_size;
+    cores /= comm->local_size;
   return cores > 0 ? cores : 1;
 }
 
 static amped_status open_backend(amped_run_state *run, const amped_options *o) {
   amped_backend_options options = {
-      .threads = threads_of(run, o),
+      .threads = amped_run_threads(&run->comm, o->threads),
       .local_rank = run->comm.local_rank,
       .local_size = run->comm.local_size,
       .share_gpus = o->share_gpus,
@@ -197,8 +173,9 @@ static amped_status add_collect_need(const amped_run_state *run, bool reads, boo
 static amped_status check_limit(const amped_run_state *run, const amped_options *o,
                                 uint64_t host_bytes) {
   uint64_t left = amped_mem_limit_left();
-  uint64_t need =
-      host_bytes + amped_blas_bytes(run->backend->device_pointers ? 1 : threads_of(run, o));
+  uint64_t need = host_bytes + amped_blas_bytes(run->backend->device_pointers
+                                                    ? 1
+                                                    : amped_run_threads(&run->comm, o->threads));
   char a[32];
   char b[32];
   if (need <= left)
@@ -326,11 +303,10 @@ static amped_status fill(amped_run_state *run, const amped_options *o) {
   return AMPED_OK;
 }
 
-/* A GPU's context must exist before MPI starts, or a CUDA-aware MPI switches that off. */
-static void prepare_backends(const amped_options *o) {
+void amped_run_before_mpi(const char *name) {
   const amped_backend *backend = NULL;
   for (int i = 0; (backend = amped_backend_list(i)) != NULL; i++)
-    if (strcmp(o->backend, "auto") == 0 || strcmp(o->backend, backend->name) == 0)
+    if (strcmp(name, "auto") == 0 || strcmp(name, backend->name) == 0)
       backend->before_mpi(amped_launcher_local_rank());
 }
 
@@ -348,7 +324,7 @@ amped_status amped_run_start(amped_run_state *run, const amped_options *o) {
     status = amped_hdf5_probe(o->args[0]);
   if (status == AMPED_OK && o->init != NULL && amped_launcher_rank() <= 0)
     status = amped_hdf5_probe(o->init);
-  prepare_backends(o);
+  amped_run_before_mpi(o->backend);
   AMPED_TRY(amped_comm_start(&run->comm));
   run->comm.in_order = o->deterministic;
   if (status == AMPED_OK && run->comm.rank == 0)

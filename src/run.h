@@ -58,9 +58,12 @@ const amped_tensor_info *amped_run_info(const amped_run_state *run);
 
 amped_run_parts amped_run_parts_of(const amped_run_state *run);
 
-/* The local rank that the launcher tells before MPI is up, -1 where it does not; likewise the rank
- * in the job. Never SLURM_LOCALID, which is 0 on every rank that mpirun starts. */
-int amped_launcher_local_rank(void);
-int amped_launcher_rank(void);
+/* Before MPI starts: a GPU's context must exist by then, or a CUDA-aware MPI switches that off. Of
+ * the backend of that name, or "auto": of all. */
+void amped_run_before_mpi(const char *backend);
+
+/* Threads of this rank: those wanted, or (0) OMP_NUM_THREADS, or its part of the node's cores: all
+ * that its launcher left it, where that bound ranks to cores, else an even part. */
+int amped_run_threads(const amped_comm *comm, int wanted);
 
 #endif

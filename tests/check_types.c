@@ -86,8 +86,24 @@ START_TEST(files_in_memory_do_not_count_against_a_control_group) {
   ck_assert_int_eq(rmdir(folder), 0);
 }
 
+START_TEST(limit_of_a_control_group_is_of_either_version) {
+  const char *folder = testing_path("limit");
+  ck_assert_int_eq(mkdir(folder, 0777), 0);
+  ck_assert(amped_mem_group_limit(folder) == UINT64_MAX);
+  group_file(folder, "memory.limit_in_bytes", "1000\n");
+  ck_assert_uint_eq(amped_mem_group_limit(folder), 1000);
+  group_file(folder, "memory.max", "600\n");
+  ck_assert_uint_eq(amped_mem_group_limit(folder), 600);
+  group_file(folder, "memory.limit_in_bytes", NULL);
+  group_file(folder, "memory.max", "max\n");
+  ck_assert(amped_mem_group_limit(folder) == UINT64_MAX);
+  group_file(folder, "memory.max", NULL);
+  ck_assert_int_eq(rmdir(folder), 0);
+}
+
 TESTING_MAIN("types", narrowest_index_type_holds_the_last_index,
              overflow_is_seen_and_result_left_alone,
              allocation_fails_where_told_and_counts_what_lives,
              random_numbers_are_uniform_and_depend_on_every_argument,
-             files_in_memory_do_not_count_against_a_control_group)
+             files_in_memory_do_not_count_against_a_control_group,
+             limit_of_a_control_group_is_of_either_version)

@@ -75,6 +75,19 @@ grep -q '"event": *"checkpoint"' live.json && pass || fail "no JSON line about t
 
 grep -q '"write"' u.json && pass || fail "no trace of a stopped run"
 
+# SIGTERM to Open MPI 4's mpirun: it passes it on after a time-out, kills after another, ends with 1. The
+# checkpoint is made where one sweep and its writing take less than that; here four seconds.
+case $($mpirun --version 2>&1) in
+  *"Open MPI) 4."*)
+    export OMPI_MCA_odls_base_sigkill_timeout=4
+    interrupt TERM mpirun 2 t.h5 --rank=7 --tol=0 --iters=1000000 --nowrite --checkpoint=m.h5 -q
+    unset OMPI_MCA_odls_base_sigkill_timeout
+    same "status after SIGTERM to mpirun" $status 1
+    at=$(sed -n 's/.*m.h5: holds the run after sweep \([0-9]*\),.*/\1/p' err.txt)
+    expect 0 "resume: m.h5, after sweep $at," on 2 t.h5 --rank=7 --tol=0 --iters=$((at + 1)) --nowrite --checkpoint=m.h5 --resume
+    ;;
+esac
+
 # --- other numbers of ranks -----------------------------------------------------------------------
 # Checkpoints of sweep 10 (every 5 sweeps, 2 generations), then 5 more. Rounding differs with the
 # number of ranks: sums of doubles over ranks, a few eps; ALS carries such differences along (it

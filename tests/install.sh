@@ -16,7 +16,7 @@ expect 0 "" env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -C "$build" install DES
 root=$scratch/root/opt/amped
 for file in bin/amped_mpi share/man/man1/amped_mpi.1 share/bash-completion/completions/amped_mpi \
   share/doc/amped_mpi/README.md share/doc/amped_mpi/CHANGELOG.md \
-  share/doc/amped_mpi/examples/load_result.py share/amped_mpi/jobs/frostt \
+  share/doc/amped_mpi/examples/load_result.py share/amped_mpi/jobs/frostt share/amped_mpi/jobs/estimate \
   share/amped_mpi/jobs/paper/all share/amped_mpi/jobs/paper/lib.sh; do
   test -f "$root/$file" && pass || fail "$file is not installed"
 done

@@ -37,25 +37,29 @@ put_up() {
 }
 
 # Agent: what mpirun calls as it would call ssh. Two daemons with one host name are one node to Open
-# MPI, hence a name each.
+# MPI, hence a name each. Node 2 sees another folder "local" than node 1: an empty one.
 make_agent() {
   cat >agent <<END
 #!/bin/sh
 while test "\${1#-}" != "\$1"; do shift; done
 i=\${1##*.1}
 shift
-exec ip netns exec "amped$id.\$i" unshare --uts sh -c 'hostname "\$0"; exec sh -c "\$1"' \\
-  "node\$i" "\$*"
+exec ip netns exec "amped$id.\$i" unshare --uts --mount sh -c 'hostname "\$0"
+  test "\$0" = node1 || $hide || exit 1
+  exec sh -c "\$1"' "node\$i" "\$*"
 END
   chmod +x agent
   printf '%s\n%s\n' "$net.11 slots=2" "$net.12 slots=2" >hosts
 }
 
-# across ARGUMENT...: four ranks, two on each node.
-across() {
+# spread ARGUMENT...: the program on four ranks, two on each node. across: a command that computes.
+spread() {
   timeout -k 10 60 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 4 --hostfile hosts --map-by "$by" \
     --mca plm_rsh_agent "$scratch/agent" --mca oob_tcp_if_include "$net.0/24" \
-    --mca btl tcp,vader,self --mca btl_tcp_if_include "$net.0/24" "$amped" "$@" --backend=cpu
+    --mca btl tcp,vader,self --mca btl_tcp_if_include "$net.0/24" "$amped" "$@"
+}
+across() {
+  spread "$@" --backend=cpu
 }
 
 test "$backend" = cpu || skip "this is about networks, not about GPUs"
@@ -69,8 +73,11 @@ for tool in ip unshare; do
 done
 trap 'take_down; rm -rf "$scratch"' EXIT
 put_up 2>err || skip "no network namespaces here: $(head -n 1 err)"
-make_agent
 unshare --uts true 2>err || skip "no host names of one's own here: $(head -n 1 err)"
+mkdir local
+hide="mount -t tmpfs none $scratch/local"
+unshare --mount $hide 2>err || hide=
+make_agent
 
 # Fits in double: as in run_mpi.sh.
 tol=1e-10
@@ -86,6 +93,25 @@ for by in slot node; do
     same "nodes" "$(grep '"exchange"' two.json | sed 's/.*"nodes":\([0-9]*\).*/\1/')" 2
   done
 done
+# A file that only rank 0's node has: one reader will do, many will not.
+if test -n "$hide"; then
+  mv a.h5 local/a.h5
+  by=slot
+  run="local/a.h5 --rank=24 --iters=4 --tol=0 --precision=double"
+  # shellcheck disable=SC2086
+  expect 0 "" across $run --read=root --nowrite --json=local.json
+  close "fit of a file on one node" "$(field fit local.json)" "$(field fit one.json)" $tol
+  # shellcheck disable=SC2086
+  expect 3 "local/a.h5: .*" across $run --read=parallel --nowrite
+else
+  echo "skipped: a file that one node alone sees, as nothing can be mounted here"
+fi
+# What the ranks find there.
+by=slot
+spread info --system >system 2>err || fail "info --system on two nodes: $(head -n 3 err)"
+same "nodes" "$(sed -n 's/^node  *\(node[12]\): 2 ranks.*/\1/p' system | tr '\n' ' ')" "node1 node2 "
+same "ranks" "$(sed -n 's/^rank \([0-3]\)  *\(node[12]\), local rank \([01]\):.*/\1 \2 \3;/p' system | tr '\n' ' ')" \
+  "0 node1 0; 1 node1 1; 2 node2 0; 3 node2 1; "
 # Neither the order of the ring nor who reads changes a bit.
 text() {
   rm -f f.*.txt

@@ -191,6 +191,12 @@ completed "$job" masked
 same "one GPU for each rank" "$(seen)" "1 0 threads 8;1 1 threads 8;"
 result masked 2
 
+# --- what ranks find ------------------------------------------------------------------------------
+timeout 60 srun --mpi=pmix --ntasks=2 --gpus-per-task=1 "$amped" info --system >system.log 2>&1 ||
+  fail "info --system by srun: $(tail -n 3 system.log)"
+same "ranks by srun" \
+  "$(sed -n 's/^rank \([01]\) .*local rank \([01]\):.*/\1 \2;/p' system.log | tr '\n' ' ')" "0 0; 1 1; "
+
 # --- several nodes' script on the one that is here, by srun and by mpirun -------------------------
 submit nodes --nodes=1 --cpus-per-task=2 "$jobs/multi-node.sh" t.h5
 completed "$job" nodes
@@ -253,6 +259,25 @@ END
   same "turns" "$(grep -c '^+ .*--checkpoint=' requeue.log)" 2
   expect 0 "" grep -q '^resume: amped-.*after sweep [1-9]' requeue.log
   expect 0 "stopped on *tolerance" "$amped" info requeued.cpd.h5
+
+  # scancel sends SIGTERM to all ranks at once, and nothing else for KillWait: a checkpoint, no requeue.
+  # It is a job of its own, and so has a checkpoint of its own.
+  cat >program <<END
+#!/bin/sh
+exec "$amped" "\$@" --tol=0
+END
+  job=$(sbatch --parsable --output=cancel.log --ntasks-per-node=2 --gpus-per-node=2 \
+    --cpus-per-task=1 "$jobs/requeue.sh" t.h5) || fail "requeue was not submitted"
+  for i in $(seq 60); do
+    grep -q '^sweep' cancel.log 2>/dev/null && break
+    sleep 0.5
+  done
+  scancel "$job"
+  if ended "$job"; then pass; else fail "a cancelled job did not end"; fi
+  same "how a cancelled job ended" "$(scontrol -o show job "$job" | sed -n 's/.*JobState=\([A-Z]*\).*/\1/p')" CANCELLED
+  expect 0 "" grep -q "amped-$job.ckpt: holds the run after sweep" cancel.log
+  expect 0 "components *32" "$amped" info "amped-$job.ckpt"
+  same "turns of a cancelled job" "$(grep -c '^+ .*--checkpoint=' cancel.log)" 1
 else
   echo "skipped: requeue.sh, as this amped_mpi has no --checkpoint"
 fi
