@@ -493,6 +493,10 @@ amped_status amped_cmd_cpd(const amped_options *o) {
     status = check_outputs(&j);
   if (status == AMPED_OK)
     status = amped_run_open(&run, o, result_bytes, check_corcondia);
+  if (status == AMPED_OK && o->shape != NULL)
+    amped_say(
+        "cells of %s that were drawn more than once count apart in the norm: fits are not exact",
+        o->shape);
   if (status == AMPED_OK && !o->plan_only)
     status = decompose_all(&j);
   status = finish(&run, status);
