@@ -288,31 +288,22 @@ __device__ inline double2 gather(const double2 *row, uint64_t policy) {
   return v;
 }
 
-/* For the multiprocessor's own cache. */
-__device__ inline float4 gather_near(const float4 *row) {
-  float4 v;
-  asm("ld.global.nc.L1::evict_last.v4.f32 {%0, %1, %2, %3}, [%4];"
-      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-      : "l"(row));
-  return v;
-}
-__device__ inline double2 gather_near(const double2 *row) {
-  double2 v;
-  asm("ld.global.nc.L1::evict_last.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(row));
-  return v;
-}
-__device__ inline float4 gather_far(const float4 *row) {
-  float4 v;
-  asm("ld.global.nc.L1::evict_first.v4.f32 {%0, %1, %2, %3}, [%4];"
-      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-      : "l"(row));
-  return v;
-}
-__device__ inline double2 gather_far(const double2 *row) {
-  double2 v;
-  asm("ld.global.nc.L1::evict_first.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(row));
-  return v;
-}
+/* A row's vectors, with what caches should do with them. */
+#define DEFINE_GATHER(name, modifiers)                                                             \
+  __device__ inline float4 name(const float4 *row) {                                               \
+    float4 v;                                                                                      \
+    asm("ld.global.nc" modifiers ".v4.f32 {%0, %1, %2, %3}, [%4];"                                 \
+        : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)                                               \
+        : "l"(row));                                                                               \
+    return v;                                                                                      \
+  }                                                                                                \
+  __device__ inline double2 name(const double2 *row) {                                             \
+    double2 v;                                                                                     \
+    asm("ld.global.nc" modifiers ".v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(row));     \
+    return v;                                                                                      \
+  }
+DEFINE_GATHER(gather_near, ".L1::evict_last")
+DEFINE_GATHER(gather_far, ".L1::evict_first")
 #else /* older GPUs take no hints */
 __device__ inline uint64_t policy_of(amped_hint_cuda) {
   return 0;
