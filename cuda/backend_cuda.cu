@@ -128,13 +128,15 @@ static amped_status require(const amped_context *ctx, const amped_plan *plan,
     out->tiles[m] = layout.tiles[m].count;
   }
   /* The ranks of a node ask at the same time, for about the same. */
-  uint64_t available = amped_mem_available();
   uint64_t ranks = ctx->options.local_size > 0 ? (uint64_t)ctx->options.local_size : 1;
-  if (available > 0 && layout.host_bytes > available / ranks)
+  uint64_t node = amped_mem_node_available() / ranks;
+  uint64_t own = amped_mem_limit_left();
+  uint64_t available = node > 0 && node < own ? node : own;
+  if (layout.host_bytes > available)
     return amped_error(AMPED_FAILED, nullptr,
                        "streamed tensor copies need %" PRIu64 " MiB of host memory a process, of "
                        "which %" PRIu64 " MiB are free; use more nodes or GPUs",
-                       layout.host_bytes >> 20, (available / ranks) >> 20);
+                       layout.host_bytes >> 20, available >> 20);
   return AMPED_OK;
 }
 

@@ -449,7 +449,7 @@ static amped_packed_cuda packed_at(const amped_copies_cuda *c, int mode,
   p.index_type = plan->index_type;
   p.value_type = plan->value_type;
   p.first = first;
-  p.nnz = c->layout.nnz[mode] - first;
+  p.nnz = c->layout.nnz[mode] > first ? c->layout.nnz[mode] - first : 0;
   for (int i = 0; i < p.packing.planes; i++)
     p.planes[i] = amped_arrays_cuda_at(arrays, d_block, i, at);
   if (!p.packing.coded)

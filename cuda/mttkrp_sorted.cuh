@@ -619,7 +619,7 @@ template <typename T, typename I>
 void describe_copy(sorted_problem<T, I> *p, const amped_packed_cuda *copy) {
   p->packing = copy->packing;
   p->layout = layout_of(&copy->packing);
-  p->code_shift = copy->packing.value_shift;
+  p->code_shift = copy->packing.value_bits > 0 ? copy->packing.value_shift : 0;
   p->code_mask = mask_of<unsigned>(copy->packing.value_bits);
   p->ruler = copy->ruler;
   p->first = copy->first;
@@ -652,7 +652,8 @@ hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args
     const int i = inputs[m];
     p->factors[m] = static_cast<const vector *>(args->factors[i]);
     p->hints[m] = hints[i];
-    p->shifts[m] = args->packed.packing.shifts[i];
+    /* A field of no bits may lie behind the last word: no word is looked at for it. */
+    p->shifts[m] = args->packed.packing.bits[i] > 0 ? args->packed.packing.shifts[i] : 0;
     p->packing.bits[m] = args->packed.packing.bits[i];
     p->masks[m] = mask_of<I>(args->packed.packing.bits[i]);
   }

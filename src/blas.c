@@ -4,6 +4,7 @@
 
 #include "blas.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -20,11 +21,15 @@
 
 extern void openblas_set_num_threads(int count);
 
+static bool is_limited(int resource) {
+  struct rlimit limit;
+  return getrlimit((__rlimit_resource_t)resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 void amped_blas_before_all(char **argv) {
   static const char variable[] = "OPENBLAS_NUM_THREADS";
-  struct rlimit limit;
   const char *threads = getenv(variable);
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+  if ((!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA)) ||
       (threads != NULL && strcmp(threads, "1") == 0))
     return;
   if (setenv(variable, "1", 1) == 0)

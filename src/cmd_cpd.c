@@ -68,6 +68,28 @@ static amped_status output_path(const amped_options *o, int ncomps, char **out) 
   return status;
 }
 
+/* Before anything is opened: does each result have a file of its own? */
+static amped_status check_names(const amped_options *o) {
+  const struct {
+    const char *option, *file;
+  } others[] = {{"--checkpoint", o->checkpoint}, {"--json", o->json}, {"--trace", o->trace}};
+  amped_status status = AMPED_OK;
+  for (int i = 0; i < o->ncomps_count && !o->nowrite && !o->plan_only; i++) {
+    char *path = NULL;
+    AMPED_TRY(output_path(o, o->ncomps_list[i], &path));
+    for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++)
+      if (others[k].file != NULL &&
+          (strcmp(path, others[k].file) == 0 || amped_file_same(path, others[k].file)))
+        status = amped_error(AMPED_USAGE, path,
+                             "is named for the result and for another output of this run; name "
+                             "another file with %s",
+                             others[k].option);
+    amped_free(path);
+    AMPED_TRY(status);
+  }
+  return AMPED_OK;
+}
+
 /* Rank 0, before anything is read: can the result of so many components be written, and by nobody
  * else meanwhile? */
 static amped_status check_output(const amped_options *o, int ncomps, char **path,
@@ -85,11 +107,6 @@ static amped_status check_output(const amped_options *o, int ncomps, char **path
     return amped_error(AMPED_FAILED, *path,
                        "is an input of this run and would be overwritten; name another file with "
                        "-o");
-  if (o->checkpoint != NULL &&
-      (strcmp(*path, o->checkpoint) == 0 || amped_file_same(*path, o->checkpoint)))
-    return amped_error(AMPED_USAGE, *path,
-                       "is named for the result and for the checkpoint; name another file with "
-                       "--checkpoint");
   AMPED_TRY(amped_file_temporary(*path, &temporary));
   amped_free(temporary);
   return amped_file_lock_take(*path, lock);
@@ -158,6 +175,7 @@ typedef struct job {
   amped_file_lock locks[AMPED_MAX_NCOMPS_COUNT];
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0, once a result was written */
   bool has_labels;
+  bool noise_told;
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_tally_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished; /* rows */
@@ -339,8 +357,11 @@ static amped_status sweep(job *j, int number, amped_als_result *als) {
   const amped_options *o = j->o;
   const amped_run_parts parts = amped_run_parts_of(run);
   amped_als_state state = {.order = 0};
-  amped_als_options als_options = {
-      .iters = o->iters, .tol = o->tol, .after_sweep = after_sweep, .context = j};
+  amped_als_options als_options = {.iters = o->iters,
+                                   .tol = o->tol,
+                                   .noise_told = &j->noise_told,
+                                   .after_sweep = after_sweep,
+                                   .context = j};
   bool resumed = false;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
@@ -421,8 +442,9 @@ static amped_status decompose(job *j, int i) {
   const int ncomps = j->o->ncomps_list[i];
   amped_starts starts = {.count = 0};
   AMPED_TRY(amped_run_set_ncomps(j->run, ncomps));
-  AMPED_TRY(amped_comm_agree(comm, amped_starts_create(j->o->starts, &starts)));
-  amped_status status = run_starts(j, &starts);
+  amped_status status = amped_comm_agree(comm, amped_starts_create(j->o->starts, &starts));
+  if (status == AMPED_OK)
+    status = run_starts(j, &starts);
   const bool stopped = status == AMPED_STOPPED && is_several(j->o);
   const int done = starts.count;
   if (status == AMPED_OK || (stopped && done > 0)) {
@@ -486,6 +508,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   job j = {.run = &run, .o = o};
   /* Rank 0 holds all factors once more while a checkpoint or the result is written. */
   const uint64_t result_bytes = o->nowrite && o->checkpoint == NULL ? 0 : sizeof(double);
+  AMPED_TRY(check_names(o));
   if (o->resume && amped_launcher_rank() <= 0)
     amped_checkpoint_file_probe(o->checkpoint);
   amped_status status = amped_run_start(&run, o);

@@ -18,7 +18,7 @@ typedef struct als {
   double *scale;                  /* [ncomps] */
   amped_sweep_times times;        /* of the sweep in hand */
   double noise;                   /* of its fit */
-  bool told;                      /* that --tol is below the noise */
+  bool *told;                     /* that --tol is below the noise */
 } als;
 
 static amped_status allocate(als *a, uint64_t iters) {
@@ -111,9 +111,9 @@ static double noise_of(const amped_plan *plan, double part, double sizes) {
 /* In one line, once: --tol asks for what rounding hides. */
 static void tell_noise(als *a, double change, double fit, double tol) {
   bool single = a->run->plan->value_type == AMPED_F32;
-  if (a->told || !(tol < a->noise && fabs(change) < a->noise && fabs(change) >= tol && tol > 0.0))
+  if (*a->told || !(tol < a->noise && fabs(change) < a->noise && fabs(change) >= tol && tol > 0.0))
     return;
-  a->told = true;
+  *a->told = true;
   amped_warn("--tol=%g is below what the fit can show here: near %.6f rounding in %s moves it by "
              "about %.0e, so that sweeps may go on to --iters in vain; use --tol=%.0e%s",
              tol, fit, single ? "float" : "double", a->noise, 2.0 * a->noise,
@@ -237,6 +237,7 @@ amped_status amped_cpd_als(const amped_run_parts *run, const amped_als_options *
   memset(result, 0, sizeof *result);
   a.run = run;
   a.result = result;
+  a.told = options->noise_told;
   uint64_t most = options->iters;
   if (options->start != NULL && options->start->sweeps > most)
     most = options->start->sweeps;

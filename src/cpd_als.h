@@ -29,6 +29,8 @@ typedef struct amped_als_options {
   double tol;     /* stop when |change of fit| < tol; 0: never */
   /* Go on from this state, and the factors that belong to it; NULL: from the beginning. */
   const amped_als_state *start;
+  bool *noise_told; /* becomes true with the warning of a tol below the fit's noise, which comes
+                       once */
   /* Called on every rank after each sweep; collective, the status is agreed. NULL: not. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
   void *context;

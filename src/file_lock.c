@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,6 +16,9 @@
 #include "mem.h"
 
 #define HOLDER_BYTES 128
+
+/* A lock file is opened anew where its holder removed it meanwhile. */
+#define MOST_TRIES 16
 
 static amped_status refuse(const char *path, const amped_file_lock *lock) {
   char holder[HOLDER_BYTES] = "";
@@ -42,17 +47,30 @@ static void tell_holder(const amped_file_lock *lock) {
     (void)!pwrite(lock->fd, holder, (size_t)n, 0); /* a courtesy: a full disk is met later */
 }
 
-/* Is this a temporary name of path's last part? */
+/* Was the holder before us a process of this host? On another one it may live on: some file systems
+ * keep locks from node to node only if they are told to. */
+static bool was_ours(const amped_file_lock *lock) {
+  char host[64] = "";
+  char name[64] = "";
+  char holder[HOLDER_BYTES] = "";
+  (void)gethostname(host, sizeof host - 1);
+  return pread(lock->fd, holder, sizeof holder - 1, 0) > 0 &&
+         sscanf(holder, "process %*d on %63s", name) == 1 && strcmp(host, name) == 0;
+}
+
+/* Is this a temporary name of path's last part, of a process that is gone? */
 static bool is_leftover(const char *entry, const char *base) {
   static const char middle[] = ".tmp.";
   size_t n = strlen(base);
   if (strncmp(entry, base, n) != 0 || strncmp(entry + n, middle, sizeof middle - 1) != 0)
     return false;
   const char *number = entry + n + sizeof middle - 1;
-  return *number != '\0' && number[strspn(number, "0123456789")] == '\0';
+  if (*number == '\0' || number[strspn(number, "0123456789")] != '\0' || strlen(number) > 9)
+    return false;
+  return kill((pid_t)strtol(number, NULL, 10), 0) != 0 && errno == ESRCH;
 }
 
-/* Nobody writes these any more: who does has the lock. */
+/* Nobody writes these any more: who does has the lock, and lives. */
 static amped_status remove_leftovers(const char *path) {
   const char *base = strrchr(path, '/');
   char *folder = NULL;
@@ -86,23 +104,24 @@ amped_status amped_file_lock_take(const char *path, amped_file_lock *lock) {
   *lock = (amped_file_lock){NULL, -1};
   AMPED_TRY(amped_alloc(&lock->name, bytes, 1, "a path"));
   (void)snprintf(lock->name, bytes, "%s.lock", path);
-  for (;;) {
+  for (int tries = 0;; tries++) {
     AMPED_GO(fail, open_lock(path, lock));
     int failed = flock(lock->fd, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
     if (failed == EWOULDBLOCK) {
       status = refuse(path, lock);
       goto fail;
     }
-    if (failed != 0 && failed != EINTR) { /* no locks here */
-      amped_file_lock_release(lock);
-      return AMPED_OK;
-    }
+    /* No locks here, or files without numbers of their own: another job's lock file stays. */
+    if ((failed != 0 && failed != EINTR) || tries == MOST_TRIES)
+      goto fail;
     if (failed == 0 && !is_gone(lock))
       break;
     (void)close(lock->fd);
   }
+  bool ours = was_ours(lock);
   tell_holder(lock);
-  status = remove_leftovers(path);
+  if (ours)
+    status = remove_leftovers(path);
   if (status != AMPED_OK)
     amped_file_lock_release(lock);
   return status;

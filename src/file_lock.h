@@ -2,7 +2,8 @@
  *
  * PATH.lock beside the file, locked by the kernel and removed at the end. What a killed job leaves
  * behind is no lock any more: the next job takes it over, and removes that job's temporary files
- * (PATH.tmp.PID), too. On a file system without locks nothing is refused and nothing removed. */
+ * (PATH.tmp.PID), too, if it ran on this host. On a file system without locks nothing is refused
+ * and nothing removed. */
 #ifndef AMPED_FILE_LOCK_H
 #define AMPED_FILE_LOCK_H
 

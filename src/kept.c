@@ -218,5 +218,7 @@ agree:
 done:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(products[m]);
+  if (status != AMPED_OK) /* of another rank */
+    amped_match_free(out);
   return status;
 }

@@ -229,8 +229,10 @@ uint64_t amped_mem_limit_left(void) {
   uint64_t pages = 0;
   uint64_t data = 0;
   FILE *file = fopen("/proc/self/statm", "re");
-  if (file == NULL)
-    return UINT64_MAX;
+  if (file == NULL) /* for want of memory, too: then the limits are used up */
+    return left_of(RLIMIT_AS, UINT64_MAX) < left_of(RLIMIT_DATA, UINT64_MAX)
+               ? left_of(RLIMIT_AS, UINT64_MAX)
+               : left_of(RLIMIT_DATA, UINT64_MAX);
   /* size resident shared text lib data dirty */
   if (fscanf(file, "%" SCNu64 " %*u %*u %*u %*u %" SCNu64, &pages, &data) != 2)
     pages = data = 0;
@@ -246,6 +248,7 @@ uint64_t amped_mem_available(void) {
   uint64_t own = amped_mem_limit_left();
   if (own == UINT64_MAX)
     return node;
+  own = own > 0 ? own : 1; /* 0 would say that nothing is known */
   return node == 0 || own < node ? own : node;
 }
 

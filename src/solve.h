@@ -13,11 +13,11 @@
 /* v = element-wise product of grams[m] over all modes but `mode` (mode -1: over all). */
 void amped_hadamard(int order, int ncomps, const double *const *grams, int mode, double *v);
 
-/* p = inverse of v by Cholesky (LAPACK dpotrf, dpotri). Where eigenvalues of v are below ncomps * eps
- * of the largest, with the eps of `precision`, in which what p is multiplied by was rounded: the
- * pseudo-inverse without these, and *truncated becomes true. (An eigenvalue x of the largest makes
- * eps / sqrt(x) of the model, relative to the tensor, out of that rounding.) A v that is not finite
- * gives AMPED_FAILED. */
+/* p = inverse of v by Cholesky (LAPACK dpotrf, dpotri). Where eigenvalues of v are below ncomps *
+ * eps of the largest, with the eps of `precision`, in which what p is multiplied by was rounded:
+ * the pseudo-inverse without these, and *truncated becomes true. (An eigenvalue x of the largest
+ * makes eps / sqrt(x) of the model, relative to the tensor, out of that rounding.) A v that is not
+ * finite gives AMPED_FAILED. */
 amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
                            bool *truncated);
 

@@ -91,6 +91,9 @@ static void end_job(const amped_watchdog *w, const char *missing) {
   const char *all = w->comm->nodes > 1
                         ? "; all ranks of this node arrived, those of other nodes did not"
                         : "; all ranks wait for messages that do not come: check the network";
+  /* An error that waits for the others to agree would hide this one. */
+  amped_status_report();
+  amped_status_clear();
   (void)amped_error(AMPED_FAILED, NULL,
                     "rank %d: nothing happened for %g s in %s%s; look at these processes, or "
                     "raise --hang-timeout where they were only slow",
@@ -198,6 +201,10 @@ static amped_status start_thread(amped_watchdog *w) {
   (void)pthread_condattr_destroy(&attributes);
   int failed = pthread_create(&w->thread, NULL, watch, w);
   w->started = failed == 0;
+  if (failed != 0) {
+    (void)pthread_cond_destroy(&w->changed);
+    (void)pthread_mutex_destroy(&w->lock);
+  }
   if (failed != 0)
     return amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for --hang-timeout");
   return AMPED_OK;

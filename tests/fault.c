@@ -3,7 +3,7 @@
  * AMPED_FAULT="ACTION CALL NAME N RANK": what happens at call number N (from 0) of CALL on a rank
  * (-1: any), of files whose path holds NAME, or messages of that tag ("-": any).
  *
- *   CALL    alloc      malloc, calloc or realloc called from the program itself
+ *   CALL    alloc      malloc, calloc or realloc called from the program itself, from main on
  *           read       read, pread           write   write, pwrite         sync   fsync
  *           send       MPI_Isend             receive MPI_Irecv
  *           solve      dpotrf_: once in every mode of every sweep
@@ -111,6 +111,26 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *unused) {
   return 1; /* the program is the first object */
 }
 
+/* What runs before main is not the program's: CUDA registers its kernels then, and does not survive
+ * an allocation that fails. */
+static int (*program_main)(int, char **, char **);
+static bool in_main;
+
+static int begin_main(int argc, char **argv, char **environment) {
+  in_main = true;
+  return program_main(argc, argv, environment);
+}
+
+int __libc_start_main(int (*entry)(int, char **, char **), int argc, char **argv,
+                      void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
+                      void *stack_end) {
+  int (*start)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
+               void (*)(void), void *) = NULL;
+  *(void **)&start = dlsym(RTLD_NEXT, "__libc_start_main");
+  program_main = entry;
+  return start(begin_main, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
 __attribute__((constructor)) static void set_up(void) {
   const char *text = getenv("AMPED_FAULT");
   const char *own = getenv("OMPI_COMM_WORLD_RANK");
@@ -197,7 +217,7 @@ static bool strikes(const char *call, int fd_or_tag) {
 /* --- the calls -------------------------------------------------------------------------------- */
 
 static bool from_program(const void *caller) {
-  return (uintptr_t)caller >= fault.begin && (uintptr_t)caller < fault.end;
+  return in_main && (uintptr_t)caller >= fault.begin && (uintptr_t)caller < fault.end;
 }
 
 void *malloc(size_t bytes) {

@@ -97,7 +97,7 @@ hangs() {
 hangs "STOP solve - 4 1" "nothing happened for 2 s in .*; rank 1 does not answer (stopped or dead), last in solve (mode 1)"
 hangs "PAUSE solve - 4 2" "nothing happened for 2 s in .*; rank 2 is still in solve (mode 1)"
 hangs "STOP send 17 1 0" "; rank 0 does not answer (stopped or dead), last in distribute (mode 0)"
-expect 0 "" on 2 bench t.h5 --repeat=1 --hang-timeout=1
+expect 0 "" on 2 bench t.h5 --repeat=1 --hang-timeout=30
 expect 2 "is expected" "$amped" t.h5 --hang-timeout=0
 expect 2 "is expected" "$amped" t.h5 --hang-timeout=soon
 

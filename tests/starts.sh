@@ -130,6 +130,13 @@ expect 2 "leave out one" "$amped" t.h5 --rank=4 --starts=2 --init=best.h5
 expect 2 "a job for each" "$amped" t.h5 --rank=4,8 --checkpoint=c.h5
 expect 2 "a job for each" "$amped" t.h5 --starts=2 --checkpoint=c.h5 --resume
 expect 1 "overwritten" on 2 many.r3.h5 --rank=3,5 -o many.h5
+# No result and no other output in one file; what is there stays.
+cp many.r3.h5 OUT.r3.h5
+for option in --trace --json; do
+  expect 2 "another file with $option" on 2 t.h5 --rank=3,5 $option=OUT.r3.h5 -o OUT.h5
+done
+expect 2 "another file with --json" "$amped" cpd t.h5 --json=t.cpd.h5
+same "a result that was there" "$(cksum <OUT.r3.h5)" "$(cksum <many.r3.h5)"
 mkdir dir.r8.h5
 expect 1 "dir.r8.h5" on 2 t.h5 --rank=4,8 -o dir.h5
 absent dir.r4.h5 c.h5
