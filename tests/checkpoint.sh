@@ -162,7 +162,7 @@ expect 2 "is expected" "$amped" t.h5 --checkpoint=x.h5 --checkpoint-every=0
 expect 2 "is expected" "$amped" t.h5 --checkpoint=x.h5 --checkpoint-every=5m
 expect 2 "leave out" "$amped" t.h5 --checkpoint=x.h5 --plan
 expect 2 "overwritten" on 1 t.h5 --checkpoint=t.h5
-expect 2 "result and for the checkpoint" on 1 t.h5 --checkpoint=t.cpd.h5
+expect 2 "result and for another output" on 1 t.h5 --checkpoint=t.cpd.h5
 expect 1 "no/such" on 2 t.h5 --rank=3 --checkpoint=no/such/c.h5
 absent x.h5
 
