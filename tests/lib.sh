@@ -42,14 +42,14 @@ expect() {
   shift 2
   "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
   got=$?
-  grep '^amped_mpi: ' "$scratch/err" | grep -v '^amped_mpi: warning: ' >"$scratch/lines"
+  grep -a '^amped_mpi: ' "$scratch/err" | grep -av '^amped_mpi: warning: ' >"$scratch/lines"
   if test "$got" -ne "$want"; then
     fail "status $got, not $want: $*"
     sed 's/^/  | /' "$scratch/err" | head -5
   elif test "$want" -ne 0 && test "$(wc -l <"$scratch/lines")" -ne 1; then
     fail "$(wc -l <"$scratch/lines") error lines, not one: $*"
     sed 's/^/  | /' "$scratch/err" | head -5
-  elif test -n "$pattern" && ! grep -q -e "$pattern" "$scratch/err" "$scratch/out"; then
+  elif test -n "$pattern" && ! grep -aq -e "$pattern" "$scratch/err" "$scratch/out"; then
     fail "no '$pattern' in: $*"
     sed 's/^/  | /' "$scratch/err" "$scratch/out" | head -5
   else
