@@ -20,7 +20,7 @@ with() {
   ranks=$2
   shift 2
   rm -f "$report" "$mark"
-  launch="timeout -k 5 60"
+  launch="timeout -k 5 120"
   test "$ranks" -gt 0 && launch="$launch $mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks"
   extra=
   test "$ranks" -gt 0 && extra="--backend=$backend"

@@ -109,10 +109,18 @@ expect 0 "" limited 4000000 "$amped" info b.h5
 # OpenBLAS's threads want memory that this limit refuses, too.
 (
   ulimit -d 100000
-  exec timeout -k 5 30 "$amped" --version >/dev/null
+  exec timeout -k 5 30 "$amped" --version >out 2>err
 )
-same "status with ulimit -d" $? 0
-if test "$backend" = cpu; then
+status=$?
+grep -q "error while loading shared libraries" err || same "status with ulimit -d" $status 0
+# starts KIB: does the loader find room for the program's libraries? CUDA's take more than what the
+# tests below leave.
+starts() {
+  limited "$1" "$amped" --version >/dev/null 2>&1 && return 0
+  echo "skipped: $1 KiB do not hold the program's libraries"
+  return 1
+}
+if test "$backend" = cpu && starts 500000; then
   expect 1 "needs .* of host memory and the limit of the process leaves .*ulimit -v" \
     limited 500000 $mpirun -np 1 "$amped" b.h5 --iters=2 -t 2 --nowrite --backend=cpu
   expect 0 "fit" limited 4000000 $mpirun -np 1 "$amped" b.h5 --iters=2 -t 2 --nowrite --backend=cpu
@@ -121,7 +129,7 @@ fi
 # A text tensor is ordered in memory: what that does not hold is not taken. (Buffers and arrays that
 # grow may meet the limit before the count of nonzeros does.)
 awk 'BEGIN { for (i = 1; i <= 2000000; i++) print i, i % 77 + 1, i % 1009 + 1, 1 }' >long.tns
-if test "$backend" = cpu; then
+if test "$backend" = cpu && starts 300000; then
   expect 1 "long.tns: has more than .* do not suffice.* amped_mpi convert\|out of memory: .* nonzeros" \
     limited 300000 $mpirun -np 1 "$amped" long.tns --rank=2 --iters=1 --nowrite --backend=cpu -t 1
 fi
