@@ -159,6 +159,8 @@ interrupt() {
     tries=$((tries + 1))
   done
   kill -s USR1 $launcher
+  sleep 3
+  kill -s USR1 $launcher 2>/dev/null # the first may be lost on the way through a busy mpirun
   wait $launcher
   status=$?
 }
