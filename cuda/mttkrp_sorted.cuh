@@ -686,8 +686,9 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   sorted_problem<T, I> p = {};
   describe_copy(&p, &args->packed);
   describe_work(&p, args);
-  const hint_level level =
-      N < generic_inputs ? describe_inputs(&p, args) : (describe_inputs(&p, args), NO_HINTS);
+  hint_level level = describe_inputs(&p, args);
+  if (N == generic_inputs)
+    level = NO_HINTS;
   const uint64_t blocks = (uint64_t)args->blocks * p.columns;
   if (blocks > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",

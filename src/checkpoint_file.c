@@ -35,9 +35,7 @@ static amped_status previous_name(const char *path, char **out) {
 /* --- writing --------------------------------------------------------------------------------- */
 
 static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key) {
-  const uint64_t version = CHECKPOINT_VERSION;
-  AMPED_TRY(amped_hdf5_put_text(file, "/", "amped_format", "checkpoint"));
-  AMPED_TRY(amped_hdf5_put_u64(file, "/", "amped_version", 0, &version));
+  AMPED_TRY(amped_hdf5_put_format(file, "checkpoint", CHECKPOINT_VERSION));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "version", PACKAGE_VERSION));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "init", key->init));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &key->seed));

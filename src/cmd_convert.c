@@ -48,7 +48,7 @@ static const char *plural(uint64_t n) {
 static amped_status check_names(const amped_options *o) {
   const char *in = o->args[0];
   const char *out = o->args[1];
-  if (!is_standard(in) && (strcmp(in, out) == 0 || amped_file_same(in, out)))
+  if (!is_standard(in) && amped_file_is_one(in, out))
     return amped_error(AMPED_USAGE, out, "is the input as well; name another output");
   if (is_standard(out) && o->json != NULL && is_standard(o->json))
     return amped_error(AMPED_USAGE, NULL,

@@ -78,8 +78,7 @@ static amped_status check_names(const amped_options *o) {
     char *path = NULL;
     AMPED_TRY(output_path(o, o->ncomps_list[i], &path));
     for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++)
-      if (others[k].file != NULL &&
-          (strcmp(path, others[k].file) == 0 || amped_file_same(path, others[k].file)))
+      if (amped_file_is_one(path, others[k].file))
         status = amped_error(AMPED_USAGE, path,
                              "is named for the result and for another output of this run; name "
                              "another file with %s",

@@ -60,7 +60,7 @@ static amped_status tell(const amped_figure *f, const char *input, amped_json *j
 /* The lines have a file of their own. */
 static amped_status check_json(const amped_figure *f, const char *json) {
   for (int i = 0; i < AMPED_FIGURE_FILES && json != NULL; i++)
-    if (strcmp(f->names[i], json) == 0 || amped_file_same(f->names[i], json))
+    if (amped_file_is_one(f->names[i], json))
       return amped_error(AMPED_USAGE, json,
                          "is named for two outputs of this run; name another with --json");
   return AMPED_OK;

@@ -144,3 +144,7 @@ bool amped_file_same(const char *a, const char *b) {
   struct stat y;
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
+
+bool amped_file_is_one(const char *a, const char *b) {
+  return a != NULL && b != NULL && (strcmp(a, b) == 0 || amped_file_same(a, b));
+}

@@ -44,5 +44,7 @@ amped_status amped_file_check_unchanged(const char *path, const amped_file_stamp
 
 /* Do both names lead to one existing file? */
 bool amped_file_same(const char *a, const char *b);
+/* The same name, or names of one existing file? Not where one of them is NULL. */
+bool amped_file_is_one(const char *a, const char *b);
 
 #endif

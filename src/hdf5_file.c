@@ -460,3 +460,8 @@ amped_status amped_hdf5_put_text(amped_hdf5 *file, const char *group, const char
     (void)H5Sclose(space);
   return status;
 }
+
+amped_status amped_hdf5_put_format(amped_hdf5 *file, const char *format, uint64_t version) {
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "amped_format", format));
+  return amped_hdf5_put_u64(file, "/", "amped_version", 0, &version);
+}

@@ -102,6 +102,8 @@ amped_status amped_hdf5_put_double(amped_hdf5 *file, const char *group, const ch
                                    double value);
 amped_status amped_hdf5_put_text(amped_hdf5 *file, const char *group, const char *name,
                                  const char *text);
+/* What the root says of a file of ours: amped_format and amped_version. */
+amped_status amped_hdf5_put_format(amped_hdf5 *file, const char *format, uint64_t version);
 
 /* Open and check; ndims is 1 or 2 and must be the dataset's. */
 amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndims,

@@ -225,22 +225,29 @@ static uint64_t left_of(int resource, uint64_t used) {
   return limit.rlim_cur > used ? (uint64_t)limit.rlim_cur - used : 0;
 }
 
-uint64_t amped_mem_limit_left(void) {
-  uint64_t pages = 0;
-  uint64_t data = 0;
-  FILE *file = fopen("/proc/self/statm", "re");
-  if (file == NULL) /* for want of memory, too: then the limits are used up */
-    return left_of(RLIMIT_AS, UINT64_MAX) < left_of(RLIMIT_DATA, UINT64_MAX)
-               ? left_of(RLIMIT_AS, UINT64_MAX)
-               : left_of(RLIMIT_DATA, UINT64_MAX);
-  /* size resident shared text lib data dirty */
-  if (fscanf(file, "%" SCNu64 " %*u %*u %*u %*u %" SCNu64, &pages, &data) != 2)
-    pages = data = 0;
-  (void)fclose(file);
+/* Bytes of address space and of data that this process has. Where there is no memory left to look,
+ * everything is used. */
+static void used_by_process(uint64_t *space, uint64_t *data) {
   uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-  uint64_t space = left_of(RLIMIT_AS, pages * page_bytes);
-  uint64_t heap = left_of(RLIMIT_DATA, data * page_bytes);
-  return space < heap ? space : heap;
+  FILE *file = fopen("/proc/self/statm", "re");
+  *space = *data = UINT64_MAX;
+  if (file == NULL)
+    return;
+  /* size resident shared text lib data dirty */
+  if (fscanf(file, "%" SCNu64 " %*u %*u %*u %*u %" SCNu64, space, data) != 2)
+    *space = *data = 0;
+  (void)fclose(file);
+  *space *= page_bytes;
+  *data *= page_bytes;
+}
+
+uint64_t amped_mem_limit_left(void) {
+  uint64_t space = 0;
+  uint64_t data = 0;
+  used_by_process(&space, &data);
+  space = left_of(RLIMIT_AS, space);
+  data = left_of(RLIMIT_DATA, data);
+  return space < data ? space : data;
 }
 
 uint64_t amped_mem_available(void) {

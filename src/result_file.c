@@ -80,9 +80,7 @@ amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, 
 
 static amped_status write_record(amped_hdf5 *file, const amped_ktensor *k,
                                  const amped_run_record *record) {
-  const uint64_t version = RESULT_VERSION;
-  AMPED_TRY(amped_hdf5_put_text(file, "/", "amped_format", "ktensor"));
-  AMPED_TRY(amped_hdf5_put_u64(file, "/", "amped_version", 0, &version));
+  AMPED_TRY(amped_hdf5_put_format(file, "ktensor", RESULT_VERSION));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "version", PACKAGE_VERSION));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "options", record->options));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &record->seed));

@@ -71,11 +71,9 @@ static amped_status write_descriptor(amped_tensor_writer *w) {
 
 static amped_status write_root(amped_tensor_writer *w) {
   const amped_tensor_info *info = w->info;
-  const uint64_t version = AMPED_TENSOR_VERSION;
   const uint64_t order = (uint64_t)info->order;
   AMPED_TRY(write_descriptor(w));
-  AMPED_TRY(amped_hdf5_put_text(&w->hdf5, "/", "amped_format", "tensor"));
-  AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, "/", "amped_version", 0, &version));
+  AMPED_TRY(amped_hdf5_put_format(&w->hdf5, "tensor", AMPED_TENSOR_VERSION));
   AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, "/", "order", 0, &order));
   AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, "/", "dims", order, info->dims));
   AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, "/", "nnz", 0, &info->nnz));

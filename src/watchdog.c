@@ -204,9 +204,8 @@ static amped_status start_thread(amped_watchdog *w) {
   if (failed != 0) {
     (void)pthread_cond_destroy(&w->changed);
     (void)pthread_mutex_destroy(&w->lock);
-  }
-  if (failed != 0)
     return amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for --hang-timeout");
+  }
   return AMPED_OK;
 }
 

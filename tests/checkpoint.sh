@@ -27,17 +27,7 @@ interrupt() {
   whom=$2
   ranks=$3
   shift 3
-  extra="--backend=$backend"
-  test "$backend" = cuda && extra="$extra --share-gpus"
-  rm -f live.json
-  # shellcheck disable=SC2086
-  $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$ranks" "$amped" "$@" --json=live.json $extra >out.txt 2>err.txt </dev/null &
-  launcher=$!
-  tries=0
-  while test "$tries" -lt 600 && ! grep -q '"sweep": *3,' live.json 2>/dev/null; do
-    sleep 0.1
-    tries=$((tries + 1))
-  done
+  begin "$ranks" '"sweep": *3,' "$@"
   if test "$whom" = mpirun; then
     kill -s "$signal" $launcher
   else

@@ -34,6 +34,25 @@ on() {
   timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$ranks" "$amped" "$@" $extra
 }
 
+# begin RANKS PATTERN ARGUMENT...: the program goes on in the background; waits until its JSON lines
+# (live.json) hold the pattern. $launcher is mpirun's process.
+begin() {
+  ranks=$1
+  awaited=$2
+  shift 2
+  extra="--backend=$backend"
+  test "$backend" = cuda && extra="$extra --share-gpus"
+  rm -f live.json
+  # shellcheck disable=SC2086
+  $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$ranks" "$amped" "$@" --json=live.json $extra >out.txt 2>err.txt </dev/null &
+  launcher=$!
+  tries=0
+  while test "$tries" -lt 600 && ! grep -q "$awaited" live.json 2>/dev/null; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+}
+
 # expect STATUS PATTERN COMMAND...: the exit status, a line on standard error that matches the
 # pattern (empty: none asked), and for failures exactly one line of the program's own.
 expect() {

@@ -147,17 +147,7 @@ interrupt() {
   start=$1
   r=$2
   shift 2
-  extra="--backend=$backend"
-  test "$backend" = cuda && extra="$extra --share-gpus"
-  rm -f live.json
-  # shellcheck disable=SC2086
-  $mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 "$amped" "$@" --json=live.json $extra >out.txt 2>err.txt </dev/null &
-  launcher=$!
-  tries=0
-  while test "$tries" -lt 600 && ! grep -q "\"event\":\"init\",\"rank\":$r,\"start\":$start," live.json 2>/dev/null; do
-    sleep 0.1
-    tries=$((tries + 1))
-  done
+  begin 2 "\"event\":\"init\",\"rank\":$r,\"start\":$start," "$@"
   kill -s USR1 $launcher
   sleep 3
   kill -s USR1 $launcher 2>/dev/null # the first may be lost on the way through a busy mpirun
