@@ -26,7 +26,6 @@ typedef struct amped_work_cuda {
   uint64_t blocks;
   bool tiled; /* rows come again in later tiles: sums are added to the output */
   amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
-  int near_input; /* amped_tiles_cuda_near */
   uint64_t output_bytes;
   void *d_outputs; /* cut.outputs of so many bytes where there are several; zeroed by the caller */
   const amped_block_cuda *d_blocks;

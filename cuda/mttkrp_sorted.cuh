@@ -258,7 +258,7 @@ __device__ inline uint32_t row_bits(const sorted_problem<T, I> &p, unsigned k, u
 typedef enum hint_level {
   NO_HINTS,
   L2_HINTS,  /* for every input, in sorted_problem */
-  NEAR_FIRST /* and input 0 stays in the multiprocessor's own cache, others leave it first */
+  NEAR_FIRST /* input 0 stays in the multiprocessor's own cache, the others leave it first */
 } hint_level;
 
 #if __CUDA_ARCH__ >= 800
@@ -288,20 +288,18 @@ __device__ inline double2 gather(const double2 *row, uint64_t policy) {
   return v;
 }
 
-/* The same, and what the multiprocessor's own cache should do: hold the row, or leave it first. */
-#define DEFINE_GATHER(name, modifier)                                                              \
-  __device__ inline float4 name(const float4 *row, uint64_t policy) {                              \
+/* A row's vectors, with what caches should do with them. */
+#define DEFINE_GATHER(name, modifiers)                                                             \
+  __device__ inline float4 name(const float4 *row) {                                               \
     float4 v;                                                                                      \
-    asm("ld.global.nc" modifier ".L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"               \
+    asm("ld.global.nc" modifiers ".v4.f32 {%0, %1, %2, %3}, [%4];"                                 \
         : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)                                               \
-        : "l"(row), "l"(policy));                                                                  \
+        : "l"(row));                                                                               \
     return v;                                                                                      \
   }                                                                                                \
-  __device__ inline double2 name(const double2 *row, uint64_t policy) {                            \
+  __device__ inline double2 name(const double2 *row) {                                             \
     double2 v;                                                                                     \
-    asm("ld.global.nc" modifier ".L2::cache_hint.v2.f64 {%0, %1}, [%2], %3;"                       \
-        : "=d"(v.x), "=d"(v.y)                                                                     \
-        : "l"(row), "l"(policy));                                                                  \
+    asm("ld.global.nc" modifiers ".v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(row));     \
     return v;                                                                                      \
   }
 DEFINE_GATHER(gather_near, ".L1::evict_last")
@@ -313,10 +311,10 @@ __device__ inline uint64_t policy_of(amped_hint_cuda) {
 template <typename vector> __device__ inline vector gather(const vector *row, uint64_t) {
   return __ldg(row);
 }
-template <typename vector> __device__ inline vector gather_near(const vector *row, uint64_t) {
+template <typename vector> __device__ inline vector gather_near(const vector *row) {
   return __ldg(row);
 }
-template <typename vector> __device__ inline vector gather_far(const vector *row, uint64_t) {
+template <typename vector> __device__ inline vector gather_far(const vector *row) {
   return __ldg(row);
 }
 #endif
@@ -466,7 +464,7 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
 #pragma unroll
   for (int m = 0; m < N; m++) {
     from[m] = p.factors[m] + (column() < p.stride ? column() : p.stride - 1);
-    policies[m] = H == NO_HINTS ? 0 : policy_of(p.hints[m]);
+    policies[m] = H == L2_HINTS ? policy_of(p.hints[m]) : 0;
   }
   const auto store = [&]() {
     const vector all = plus(folded[threadIdx.x], sum);
@@ -512,8 +510,8 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
             const vector *const at = row_at(from[m], position, p.stride * (unsigned)sizeof(vector));
             gathered[m][u] = H == L2_HINTS   ? gather(at, policies[m])
                              : H == NO_HINTS ? __ldg(at)
-                             : m == 0        ? gather_near(at, policies[m])
-                                             : gather_far(at, policies[m]);
+                             : m == 0        ? gather_near(at)
+                                             : gather_far(at);
           }
       }
       const auto use = [&](int u) {
@@ -643,13 +641,12 @@ hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args
   hint_level level = NO_HINTS;
   for (int i = 0; i < args->inputs; i++) {
     inputs[i] = i;
-    if (hints[i] != AMPED_HINT_NONE)
+    if (hints[i] == AMPED_HINT_NEAR) {
+      level = NEAR_FIRST;
+      inputs[i] = 0;
+      inputs[0] = i;
+    } else if (hints[i] != AMPED_HINT_NONE && level == NO_HINTS)
       level = L2_HINTS;
-  }
-  if (args->work->near_input >= 0) {
-    level = NEAR_FIRST;
-    inputs[args->work->near_input] = 0;
-    inputs[0] = args->work->near_input;
   }
   for (int m = 0; m < args->inputs; m++) {
     const int i = inputs[m];

@@ -21,10 +21,6 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 #define L1_LEAST_USES 8.0
 #define L1_LEAST_LENGTH 32.0
 
-/* Factors that the L1 caches hold where they are asked to; smaller ones stay in them unasked. */
-#define L1_LEAST_BYTES (16.0 * 1024.0)
-#define L1_MOST_BYTES (128.0 * 1024.0)
-
 /* Factors of this part of the cache stay in it unasked; of so many caches, hardly at all. */
 #define SMALL_TABLE 0.1
 #define LARGE_TABLE 4.0
@@ -148,40 +144,22 @@ static bool worth_hints(const amped_plan *plan, int mode, double cache) {
   return keep && pass;
 }
 
-static bool has_small_tiles(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
-                            double cache) {
-  return tiles->count > 1 && all_tables(plan, mode) <= cache;
-}
-
 void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,
                            const amped_tiles_cuda *tiles, uint64_t l2_bytes) {
   double cache = (double)cache_of(l2_bytes);
-  bool hint = (tiles->count > 1 || worth_hints(plan, mode, cache)) &&
-              !has_small_tiles(plan, mode, tiles, cache);
+  bool near = tiles->count > 1 && all_tables(plan, mode) <= cache;
+  bool hint = tiles->count > 1 || worth_hints(plan, mode, cache);
   for (int i = 0; i < plan->order - 1; i++) {
     double bytes = table_bytes(plan, mode, i);
     bool tiled = tiles->count > 1 && tiles->input == i;
     hints[i] = AMPED_HINT_NONE;
-    if (hint && (tiled || bytes <= cache))
+    if (near)
+      hints[i] = tiled ? AMPED_HINT_NEAR : AMPED_HINT_NONE;
+    else if (hint && (tiled || bytes <= cache))
       hints[i] = AMPED_HINT_KEEP;
     else if (hint && bytes > LARGE_TABLE * cache)
       hints[i] = AMPED_HINT_PASS;
   }
-}
-
-int amped_tiles_cuda_near(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
-                          uint64_t l2_bytes) {
-  int near = -1;
-  bool others = false;
-  if (has_small_tiles(plan, mode, tiles, (double)cache_of(l2_bytes)))
-    return tiles->input;
-  for (int i = 0; i < plan->order - 1; i++) {
-    double bytes = table_bytes(plan, mode, i);
-    others |= bytes > L1_MOST_BYTES;
-    if (bytes >= L1_LEAST_BYTES && bytes <= L1_MOST_BYTES)
-      near = i;
-  }
-  return others ? near : -1;
 }
 
 uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows) {

@@ -17,11 +17,12 @@ extern "C" {
 
 #define AMPED_MAX_TILES 1024
 
-/* What the L2 cache should do with the gathered rows of a factor. */
+/* What caches should do with the gathered rows of a factor. */
 typedef enum amped_hint_cuda {
   AMPED_HINT_NONE,
   AMPED_HINT_KEEP, /* they come again soon, and there is room for all of them */
-  AMPED_HINT_PASS  /* they do not: let them not displace others */
+  AMPED_HINT_PASS, /* they do not: let them not displace others */
+  AMPED_HINT_NEAR  /* the multiprocessor's own cache should hold them rather than the others */
 } amped_hint_cuda;
 
 typedef struct amped_tiles_cuda {
@@ -41,12 +42,6 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
 /* For the gathers from every input factor of mode's copy, in such tiles. */
 void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,
                            const amped_tiles_cuda *tiles, uint64_t l2_bytes);
-
-/* The input whose rows the multiprocessors' own caches should hold rather than those of the others:
- * the one in tiles of their size, or a factor that they all but fill. Its number among the input
- * modes, or -1. */
-int amped_tiles_cuda_near(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
-                          uint64_t l2_bytes);
 
 /* Entries of the row list of a copy in tiles, at most; and room for its nonzeros: tiles begin where
  * a run of the packing does. */

@@ -108,7 +108,6 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
   amped_schedule_cuda_shape(&w->cut, plan, mode, w->tiled ? nnz / count : largest(segments, count),
                             w->tiled, multiprocessors);
   amped_tiles_cuda_hint(w->hints, plan, mode, tiles, l2_bytes);
-  w->near_input = amped_tiles_cuda_near(plan, mode, tiles, l2_bytes);
   w->output_bytes = plan->modes[mode].output_rows * plan->ld * plan->value_type;
   AMPED_TRY(amped_schedule_cuda_count(segments, count, w->cut.unit, &w->blocks));
   if (w->blocks == 0)
