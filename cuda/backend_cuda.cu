@@ -18,7 +18,8 @@ extern const amped_backend amped_backend_cuda;
 struct amped_context {
   amped_backend_options options;
   amped_device_cuda device;
-  cudaStream_t stream;                /* all work but the transfers of streamed pieces */
+  cudaStream_t stream;                /* MTTKRP, and all that is not named next */
+  cudaStream_t stream_dense;          /* dense work, which goes first where MTTKRP still runs */
   cudaStream_t stream_in, stream_out; /* staged rows */
   amped_dense_cuda dense;
   const amped_plan *plan;
@@ -59,6 +60,8 @@ static void close_context(amped_context *ctx) {
   amped_dense_cuda_destroy(&ctx->dense);
   if (ctx->stream != nullptr)
     (void)cudaStreamDestroy(ctx->stream);
+  if (ctx->stream_dense != nullptr)
+    (void)cudaStreamDestroy(ctx->stream_dense);
   if (ctx->stream_in != nullptr)
     (void)cudaStreamDestroy(ctx->stream_in);
   if (ctx->stream_out != nullptr)
@@ -67,12 +70,16 @@ static void close_context(amped_context *ctx) {
 }
 
 static amped_status open_device(amped_context *ctx) {
+  int least = 0;
+  int greatest = 0;
   AMPED_TRY(amped_device_cuda_open(&ctx->device, &ctx->options));
   AMPED_TRY(amped_mttkrp_cuda_probe());
   AMPED_CUDA(cudaStreamCreateWithFlags(&ctx->stream, cudaStreamNonBlocking));
   AMPED_CUDA(cudaStreamCreateWithFlags(&ctx->stream_in, cudaStreamNonBlocking));
   AMPED_CUDA(cudaStreamCreateWithFlags(&ctx->stream_out, cudaStreamNonBlocking));
-  return amped_dense_cuda_create(&ctx->dense, ctx->stream);
+  AMPED_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  AMPED_CUDA(cudaStreamCreateWithPriority(&ctx->stream_dense, cudaStreamNonBlocking, greatest));
+  return amped_dense_cuda_create(&ctx->dense, ctx->stream_dense);
 }
 
 static amped_status open_context(const amped_backend_options *options, amped_context **out) {
@@ -231,7 +238,7 @@ static amped_status get_rows(amped_context *ctx, int mode, uint64_t position, ui
                               rows);
 }
 
-static amped_status mttkrp(amped_context *ctx, int mode, amped_mttkrp_times *times) {
+static amped_status mttkrp_begin(amped_context *ctx, int mode) {
   const amped_plan *plan = ctx->plan;
   amped_mttkrp_cuda_args args = {};
   args.value_type = plan->value_type;
@@ -244,8 +251,14 @@ static amped_status mttkrp(amped_context *ctx, int mode, amped_mttkrp_times *tim
       args.factors[input++] = ctx->d_factors[m];
   args.output = ctx->d_output;
   args.stream = ctx->stream;
-  return amped_copies_cuda_mttkrp(&ctx->copies, mode, ctx->options.kernel, &args,
-                                  plan->modes[mode].output_rows * row_bytes(plan), times);
+  return amped_copies_cuda_begin(&ctx->copies, mode, ctx->options.kernel, &args,
+                                 plan->modes[mode].output_rows * row_bytes(plan));
+}
+
+static amped_status mttkrp_wait(amped_context *ctx, int mode, int part, amped_mttkrp_times *times) {
+  return part + 1 < ctx->plan->modes[mode].parts
+             ? amped_copies_cuda_wait(&ctx->copies, mode, part)
+             : amped_copies_cuda_finish(&ctx->copies, mode, times);
 }
 
 static amped_status get_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
@@ -262,9 +275,10 @@ static amped_status put_output(amped_context *ctx, int mode, uint64_t row, uint6
   return amped_dense_cuda_put(&ctx->dense, row_at(ctx->d_output, ctx->plan, row), count, rows);
 }
 
-static amped_status solve(amped_context *ctx, int mode, const double *p) {
-  return amped_dense_cuda_solve(&ctx->dense, ctx->d_output, own_rows(ctx, mode), p,
-                                own_block(ctx, mode));
+static amped_status solve(amped_context *ctx, int mode, uint64_t first, uint64_t end,
+                          const double *p) {
+  return amped_dense_cuda_solve(&ctx->dense, row_at(ctx->d_output, ctx->plan, first), end - first,
+                                p, row_at(own_block(ctx, mode), ctx->plan, first));
 }
 
 static amped_status gram(amped_context *ctx, int mode, double *out) {
@@ -276,8 +290,11 @@ static amped_status inner(amped_context *ctx, int mode, double *out) {
                                 own_rows(ctx, mode), out);
 }
 
-static amped_status scale(amped_context *ctx, int mode, const double *by) {
-  return amped_dense_cuda_scale(&ctx->dense, own_block(ctx, mode), own_rows(ctx, mode), by);
+static amped_status scale(amped_context *ctx, int mode, uint64_t position, uint64_t count,
+                          const double *by) {
+  assert(position + count <= amped_plan_factor_rows(ctx->plan, mode));
+  return amped_dense_cuda_scale(&ctx->dense, row_at(ctx->d_factors[mode], ctx->plan, position),
+                                count, by);
 }
 
 static void *factor(amped_context *ctx, int mode) {
@@ -366,6 +383,7 @@ static amped_status read_rate(amped_context *ctx, double *bytes_per_sec) {
 const amped_backend amped_backend_cuda = {
     .name = "cuda",
     .device_pointers = true,
+    .concurrent = true,
     .available = amped_device_cuda_available,
     .before_mpi = amped_device_cuda_before_mpi,
     .gpus = amped_gpus_cuda,
@@ -384,7 +402,8 @@ const amped_backend amped_backend_cuda = {
     .require_collect = require_collect,
     .put_rows = put_rows,
     .get_rows = get_rows,
-    .mttkrp = mttkrp,
+    .mttkrp_begin = mttkrp_begin,
+    .mttkrp_wait = mttkrp_wait,
     .get_output = get_output,
     .put_output = put_output,
     .solve = solve,

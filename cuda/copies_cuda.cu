@@ -216,7 +216,7 @@ amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes) {
 amped_status amped_copies_cuda_create(amped_copies_cuda *c, const amped_plan *plan,
                                       const amped_layout_cuda *layout,
                                       const amped_device_cuda *device, cudaStream_t stream) {
-  const amped_tiles_cuda none = {1, 0, UINT64_MAX};
+  const amped_tiles_cuda none = amped_tiles_cuda_none();
   c->plan = plan;
   c->device = device;
   c->layout = *layout;
@@ -468,9 +468,9 @@ static amped_packed_cuda packed_of(const amped_copies_cuda *c, int mode,
   return packed_at(c, mode, copy, &c->layout.device[mode], copy->d_block, 0, 0);
 }
 
-/* Append nonzeros first .. first+count of the new order: one tile. */
-static amped_status append_tile(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
-                                const void *d_order, uint64_t first, uint64_t count) {
+/* Append nonzeros first .. first+count of the new order, in which rows ascend. */
+static amped_status append_range(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
+                                 const void *d_order, uint64_t first, uint64_t count) {
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
   c->copies[mode].last_row = UINT64_MAX;
   for (uint64_t done = 0; done < count; done += most) {
@@ -482,44 +482,54 @@ static amped_status append_tile(amped_copies_cuda *c, int mode, const amped_pack
   return AMPED_OK;
 }
 
-/* Make the copy anew, tile by tile; every tile begins where a run of the packing does. */
-static amped_status append_tiles(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
-                                 const void *d_order, const uint64_t *tile_nnz,
-                                 amped_segment_cuda *segments) {
+/* Make the copy anew, range by range; each begins where a run of the packing does. */
+static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
+                                  const void *d_order, amped_segment_cuda *segments) {
   const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
   amped_copy_cuda *copy = &c->copies[mode];
   uint64_t done = 0;
   AMPED_TRY(create_copy(c, mode, tiles, copy));
-  for (uint64_t t = 0; t < tiles->count; done += tile_nnz[t], t++) {
+  copy->parts = tiles->parts;
+  for (uint64_t i = 0; i < amped_tiles_cuda_ranges(tiles); i++) {
     copy->nnz = amped_ceil_div(copy->nnz, from->packing.run) * from->packing.run;
-    segments[t].first = copy->nnz;
-    segments[t].count = tile_nnz[t];
-    segments[t].new_tile = true;
-    AMPED_TRY(append_tile(c, mode, from, d_order, done, tile_nnz[t]));
+    segments[i].first = copy->nnz;
+    segments[i].new_tile = true;
+    AMPED_TRY(append_range(c, mode, from, d_order, done, segments[i].count));
+    done += segments[i].count;
+    copy->part_ends[i / tiles->count] = copy->nnz;
   }
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
   return AMPED_OK;
 }
 
 static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
+  const uint64_t ranges = amped_tiles_cuda_ranges(&c->layout.tiles[mode]);
   amped_copy_cuda old = c->copies[mode];
   const amped_packed_cuda from = packed_of(c, mode, &old);
-  uint64_t tile_nnz[AMPED_MAX_TILES];
+  uint64_t *range_nnz = nullptr;
   void *d_block = nullptr;
   void *d_order = nullptr;
+  AMPED_TRY(amped_alloc(&range_nnz, ranges, sizeof *range_nnz, "the schedule of a copy"));
   memset(&c->copies[mode], 0, sizeof c->copies[mode]);
-  amped_status status = amped_reorder_cuda_sort(&from, &c->layout.tiles[mode], tile_nnz, &d_block,
+  amped_status status = amped_reorder_cuda_sort(&from, &c->layout.tiles[mode], range_nnz, &d_block,
                                                 &d_order, c->stream);
+  for (uint64_t i = 0; i < ranges && status == AMPED_OK; i++)
+    segments[i].count = range_nnz[i];
   if (status == AMPED_OK)
-    status = append_tiles(c, mode, &from, d_order, tile_nnz, segments);
+    status = append_ranges(c, mode, &from, d_order, segments);
   amped_cuda_free(d_block);
+  amped_free(range_nnz);
   destroy_copy(&old);
   return status;
 }
 
 /* The parts of a copy without tiles. */
-static amped_status list_parts(const amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
+static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
                                uint64_t *count) {
+  amped_copy_cuda *copy = &c->copies[mode];
+  copy->parts = c->plan->modes[mode].parts;
+  for (int i = 0; i < copy->parts; i++)
+    copy->part_ends[i] = amped_plan_part_nnz(c->plan, mode, i);
   *count = 0;
   for (uint64_t k = 0; k < c->layout.nnz[mode];) {
     amped_part_cuda part;
@@ -549,8 +559,8 @@ static void list_tiles(const amped_copy_work_cuda *work, amped_segment_cuda *seg
 /* Segments are zero. Where there is a schedule already, nonzeros are in order. */
 static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
   const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
-  uint64_t count = tiles->count;
-  if (count <= 1)
+  uint64_t count = amped_tiles_cuda_ranges(tiles);
+  if (tiles->count <= 1)
     AMPED_TRY(list_parts(c, mode, segments, &count));
   else if (c->copies[mode].work.blocks == nullptr)
     AMPED_TRY(order_by_tiles(c, mode, segments));
@@ -558,8 +568,10 @@ static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda 
     list_tiles(&c->copies[mode].work, segments);
   amped_work_cuda_destroy(&c->copies[mode].work);
   const amped_packed_cuda packed = packed_of(c, mode, &c->copies[mode]);
+  const amped_copy_cuda *copy = &c->copies[mode];
   return amped_work_cuda_create(&c->copies[mode].work, c->plan, mode, &packed, segments, count,
-                                tiles, c->device->l2_bytes, c->device->multiprocessors, c->stream);
+                                copy->part_ends, copy->parts, tiles, c->device->l2_bytes,
+                                c->device->multiprocessors, c->stream);
 }
 
 static amped_status make_schedule(amped_copies_cuda *c, int mode) {
@@ -567,8 +579,9 @@ static amped_status make_schedule(amped_copies_cuda *c, int mode) {
   amped_segment_cuda *segments = nullptr;
   if (c->layout.plain || c->layout.nnz[mode] == 0)
     return AMPED_OK;
-  AMPED_TRY(amped_calloc(&segments, 2 * pieces + 1 + c->layout.tiles[mode].count, sizeof *segments,
-                         "the schedule of a copy"));
+  AMPED_TRY(amped_calloc(&segments,
+                         2 * pieces + 1 + amped_tiles_cuda_ranges(&c->layout.tiles[mode]),
+                         sizeof *segments, "the schedule of a copy"));
   amped_status status = schedule(c, mode, segments);
   amped_free(segments);
   return status;
@@ -737,18 +750,38 @@ static amped_status finish_steps(amped_copies_cuda *c, int mode, amped_mttkrp_ti
   return AMPED_OK;
 }
 
-amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *c, int mode, amped_kernel kernel,
-                                      const amped_mttkrp_cuda_args *args, uint64_t output_bytes,
-                                      amped_mttkrp_times *times) {
+amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode, amped_kernel kernel,
+                                     const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
   uint64_t k = 0;
-  memset(times, 0, sizeof *times);
+  memset(&c->times, 0, sizeof c->times);
   if (amped_trace_is_on()) {
     c->anchor_sec = amped_time();
     AMPED_CUDA(cudaEventRecord(c->anchor, c->stream));
   }
   c->copies[mode].work.work.turn++;
   do
-    AMPED_TRY(run_step(c, mode, kernel, args, output_bytes, &k, times));
+    AMPED_TRY(run_step(c, mode, kernel, args, output_bytes, &k, &c->times));
   while (k < c->layout.nnz[mode]);
-  return finish_steps(c, mode, times);
+  return AMPED_OK;
+}
+
+/* The host looks at pinned memory that the kernel writes to; whatever else becomes of the kernel,
+ * the stream knows. */
+amped_status amped_copies_cuda_wait(amped_copies_cuda *c, int mode, int part) {
+  const amped_work_cuda *w = &c->copies[mode].work.work;
+  for (int i = 0; i <= part; i++)
+    while (w->parts <= 1 || *(volatile uint32_t *)&w->turns[i] != w->turn) {
+      cudaError_t state = cudaStreamQuery(c->stream);
+      if (state == cudaSuccess)
+        return AMPED_OK;
+      if (state != cudaErrorNotReady)
+        return amped_cuda_check(state, "the sorted MTTKRP kernel");
+    }
+  return AMPED_OK;
+}
+
+amped_status amped_copies_cuda_finish(amped_copies_cuda *c, int mode, amped_mttkrp_times *times) {
+  AMPED_TRY(finish_steps(c, mode, &c->times));
+  *times = c->times;
+  return AMPED_OK;
 }

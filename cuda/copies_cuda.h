@@ -42,6 +42,8 @@ typedef struct amped_copy_cuda {
   uint64_t rows;     /* entries of the row list so far */
   uint64_t last_row; /* UINT64_MAX before the first nonzero, also of a tile */
   uint64_t rows_capacity;
+  int parts; /* of the rows, which end before these nonzeros */
+  uint64_t part_ends[AMPED_MAX_PARTS];
   amped_copy_work_cuda work;
 } amped_copy_cuda;
 
@@ -66,11 +68,12 @@ typedef struct amped_copies_cuda {
   amped_packer_cuda packer;
   amped_pinned_cuda pinned; /* what is streamed */
   amped_buffer_cuda buffers[2];
-  int turn;               /* the buffer of the next piece */
-  cudaEvent_t anchor;     /* recorded when an MTTKRP begins, on an idle stream; for the trace */
-  double anchor_sec;      /* amped_time() then */
-  double transferred_sec; /* when the last transfer ended */
-  cudaStream_t stream;    /* borrowed */
+  int turn;                 /* the buffer of the next piece */
+  amped_mttkrp_times times; /* of the MTTKRP in hand */
+  cudaEvent_t anchor;       /* recorded when an MTTKRP begins, on an idle stream; for the trace */
+  double anchor_sec;        /* amped_time() then */
+  double transferred_sec;   /* when the last transfer ended */
+  cudaStream_t stream;      /* borrowed */
   cudaStream_t transfers;
 } amped_copies_cuda;
 
@@ -103,10 +106,14 @@ amped_status amped_copies_cuda_loaded(amped_copies_cuda *copies, int mode);
  * stay. Waits. */
 amped_status amped_copies_cuda_resize(amped_copies_cuda *copies, int mode);
 
-/* MTTKRP over mode's copy into args->output, of output_bytes; waits for the end. args are complete
- * but for the nonzeros. */
-amped_status amped_copies_cuda_mttkrp(amped_copies_cuda *copies, int mode, amped_kernel kernel,
-                                      const amped_mttkrp_cuda_args *args, uint64_t output_bytes,
+/* MTTKRP over mode's copy into args->output, of output_bytes; args are complete but for the
+ * nonzeros. begin returns when all kernels are enqueued: what is streamed is by then all but done.
+ * wait returns when the rows of that part, but the last, and of those before it are finished;
+ * finish, when all are. */
+amped_status amped_copies_cuda_begin(amped_copies_cuda *copies, int mode, amped_kernel kernel,
+                                     const amped_mttkrp_cuda_args *args, uint64_t output_bytes);
+amped_status amped_copies_cuda_wait(amped_copies_cuda *copies, int mode, int part);
+amped_status amped_copies_cuda_finish(amped_copies_cuda *copies, int mode,
                                       amped_mttkrp_times *times);
 
 #ifdef __cplusplus

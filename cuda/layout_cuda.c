@@ -139,10 +139,11 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_
   uint64_t nnz = m->rank_nnz[plan->rank];
   uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
   uint64_t rows = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
-  uint64_t segments = tiles->count > 1 ? tiles->count : 2 * pieces + 1;
+  bool tiled = tiles->count > 1;
+  uint64_t segments = tiled ? amped_tiles_cuda_ranges(tiles) : 2 * pieces + 1;
   return amped_packing_bit_words(room) * sizeof(uint32_t) + rows * plan->index_type +
          amped_packing_runs(&m->packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +
-         amped_schedule_cuda_bytes(plan, mode, segments, tiles->count > 1, wish->multiprocessors);
+         amped_schedule_cuda_bytes(plan, mode, segments, tiled, wish->multiprocessors);
 }
 
 static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,

@@ -33,8 +33,15 @@ typedef struct amped_work_cuda {
   uint32_t *d_arrived; /* these two have `blocks` times cut.columns elements */
   uint32_t *d_finished;
   uint32_t *d_ticket; /* one */
-  uint32_t tickets;   /* drawn in earlier launches */
-  uint32_t turn;      /* of MTTKRPs over this copy, from 1 */
+  /* Parts of the rows (plan.h), whose end the host can wait for: the first block behind each; of
+   * each, counters of blocks that are done, zeroed once, and in pinned host memory, which starts
+   * out zeroed, the turn in which all were. One part where only the end of all work tells. */
+  int parts;
+  uint32_t part_ends[AMPED_MAX_PARTS];
+  uint32_t *d_done;
+  uint32_t *turns;
+  uint32_t tickets; /* drawn in earlier launches */
+  uint32_t turn;    /* of MTTKRPs over this copy, from 1 */
 } amped_work_cuda;
 
 typedef struct amped_mttkrp_cuda_args {

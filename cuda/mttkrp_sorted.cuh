@@ -136,6 +136,11 @@ template <typename T, typename I> struct sorted_problem {
   unsigned *finished;
   unsigned *ticket; /* blocks that have begun, in all launches */
   unsigned ticket_base;
+  /* Parts of the rows: the block behind each, blocks that are done, and where their end is told. */
+  int parts;
+  unsigned part_ends[AMPED_MAX_PARTS];
+  unsigned *done;
+  unsigned *turns;
   unsigned turn; /* of this MTTKRP */
 };
 
@@ -380,6 +385,21 @@ template <int N> struct tuning {
   static constexpr int blocks = N <= 3 ? 4 : N == 4 ? 3 : 2;
 };
 
+/* Count block b, all of whose threads are done; the last one of a part tells the host. */
+template <typename T, typename I>
+__device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
+  int part = 0;
+  while (b >= p.part_ends[part])
+    part++;
+  const unsigned blocks = p.part_ends[part] - (part > 0 ? p.part_ends[part - 1] : 0);
+  __threadfence();
+  if (atomicAdd(p.done + part, 1U) + 1 < blocks * p.columns)
+    return;
+  p.done[part] = 0;
+  __threadfence_system();
+  *(volatile unsigned *)(p.turns + part) = p.turn;
+}
+
 /* Add all heads of the row that begins in block `from` and goes on in `links` more to it. */
 template <typename T, typename I, int G>
 __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, unsigned links,
@@ -587,6 +607,11 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
     if (last_of_tail)
       add_heads<T, I, G>(p, b, links, column(), mine, output_of_tile, parts);
   }
+  if (p.parts > 1) {
+    __syncthreads();
+    if (threadIdx.x == 0)
+      tell_done(p, b);
+  }
   if (p.tiled) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -679,6 +704,11 @@ void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) 
   p->ticket = work->d_ticket;
   p->ticket_base = work->tickets;
   p->turn = work->turn;
+  p->parts = work->parts;
+  for (int i = 0; i < work->parts; i++)
+    p->part_ends[i] = work->part_ends[i];
+  p->done = work->d_done;
+  p->turns = work->turns;
 }
 
 template <typename T, typename I, int G, int N>

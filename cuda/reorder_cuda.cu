@@ -8,26 +8,31 @@ extern "C" {
 #include "mem.h"
 }
 
-typedef uint16_t tile_number; /* below AMPED_MAX_TILES */
+constexpr uint64_t most_ranges = (uint64_t)AMPED_MAX_TILES * AMPED_MAX_PARTS;
+typedef uint16_t range_number; /* below most_ranges */
 
 /* --- order ---------------------------------------------------------------------------------------
  */
 
 template <typename number>
-static __global__ void number_tiles(const amped_packed_cuda copy, int input, uint64_t tile_rows,
-                                    tile_number *tiles, number *order) {
+static __global__ void number_ranges(const amped_packed_cuda copy, const amped_tiles_cuda tiles,
+                                     range_number *ranges, number *order) {
+  const int input = tiles.input;
   for (uint64_t k = thread_number(); k < copy.nnz; k += grid_threads()) {
     uint64_t words[AMPED_MAX_PLANES];
     amped_packed_get(&copy.packing, copy.planes, k, words);
     const uint64_t at =
         amped_packed_field(words, copy.packing.shifts[input], copy.packing.bits[input]);
-    tiles[k] = (tile_number)(at / tile_rows);
+    uint64_t part = 0;
+    while (k >= tiles.part_ends[part])
+      part++;
+    ranges[k] = (range_number)(part * tiles.count + at / tiles.rows);
     order[k] = (number)k;
   }
 }
 
-/* ends[t]: nonzeros of tiles up to t, in ascending tile numbers. */
-static __global__ void find_ends(const tile_number *tiles, uint64_t nnz, uint64_t count,
+/* ends[i]: nonzeros of ranges up to i, in ascending numbers. */
+static __global__ void find_ends(const range_number *ranges, uint64_t nnz, uint64_t count,
                                  uint64_t *ends) {
   const uint64_t t = thread_number();
   if (t >= count)
@@ -36,7 +41,7 @@ static __global__ void find_ends(const tile_number *tiles, uint64_t nnz, uint64_
   uint64_t high = nnz;
   while (low < high) {
     const uint64_t middle = (low + high) / 2;
-    if (tiles[middle] <= t)
+    if (ranges[middle] <= t)
       low = middle + 1;
     else
       high = middle;
@@ -51,47 +56,47 @@ static int bits_of(uint64_t count) {
   return bits;
 }
 
-static amped_status count_tiles(const tile_number *d_tiles, uint64_t nnz, uint64_t count,
-                                uint64_t *tile_nnz, void *d_ends, cudaStream_t stream) {
-  find_ends<<<blocks_for(count), block_threads, 0, stream>>>(d_tiles, nnz, count,
+static amped_status count_ranges(const range_number *d_ranges, uint64_t nnz, uint64_t count,
+                                 uint64_t *range_nnz, void *d_ends, cudaStream_t stream) {
+  find_ends<<<blocks_for(count), block_threads, 0, stream>>>(d_ranges, nnz, count,
                                                              (uint64_t *)d_ends);
   AMPED_CUDA_LAUNCHED("the ends of tiles");
-  AMPED_CUDA(
-      cudaMemcpyAsync(tile_nnz, d_ends, count * sizeof *tile_nnz, cudaMemcpyDeviceToHost, stream));
+  AMPED_CUDA(cudaMemcpyAsync(range_nnz, d_ends, count * sizeof *range_nnz, cudaMemcpyDeviceToHost,
+                             stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
   for (uint64_t t = count - 1; t > 0; t--)
-    tile_nnz[t] -= tile_nnz[t - 1];
+    range_nnz[t] -= range_nnz[t - 1];
   return AMPED_OK;
 }
 
-/* One block of memory: two arrays of tile numbers, two of places, the ends, CUB's own. */
+/* One block of memory: two arrays of numbers of ranges, two of places, the ends, CUB's own. */
 template <typename number>
 static amped_status sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,
-                         uint64_t *tile_nnz, void **d_block, void **d_order, cudaStream_t stream) {
+                         uint64_t *range_nnz, void **d_block, void **d_order, cudaStream_t stream) {
   const uint64_t nnz = copy->nnz;
   const uint64_t padded = amped_ceil_div(nnz, UINT64_C(64)) * 64;
-  const uint64_t arrays = padded * 2 * (sizeof(tile_number) + sizeof(number));
-  cub::DoubleBuffer<tile_number> keys(nullptr, nullptr);
+  const uint64_t arrays = padded * 2 * (sizeof(range_number) + sizeof(number));
+  cub::DoubleBuffer<range_number> keys(nullptr, nullptr);
   cub::DoubleBuffer<number> places(nullptr, nullptr);
   size_t bytes = 0;
   AMPED_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, places, nnz, 0,
-                                             bits_of(tiles->count), stream));
-  AMPED_TRY(amped_cuda_malloc(d_block, arrays + AMPED_MAX_TILES * sizeof(uint64_t) + bytes,
+                                             bits_of(amped_tiles_cuda_ranges(tiles)), stream));
+  AMPED_TRY(amped_cuda_malloc(d_block, arrays + most_ranges * sizeof(uint64_t) + bytes,
                               "ordering a copy by tiles"));
   char *const at = (char *)*d_block;
   number *const d_places = (number *)at;
-  tile_number *const d_tiles = (tile_number *)(at + padded * 2 * sizeof(number));
+  range_number *const d_ranges = (range_number *)(at + padded * 2 * sizeof(number));
   void *const d_ends = at + arrays;
-  void *const d_temporary = at + arrays + AMPED_MAX_TILES * sizeof(uint64_t);
-  number_tiles<<<blocks_for(nnz), block_threads, 0, stream>>>(*copy, tiles->input, tiles->rows,
-                                                              d_tiles, d_places);
-  AMPED_CUDA_LAUNCHED("the numbers of tiles");
-  keys = cub::DoubleBuffer<tile_number>(d_tiles, d_tiles + padded);
+  void *const d_temporary = at + arrays + most_ranges * sizeof(uint64_t);
+  number_ranges<<<blocks_for(nnz), block_threads, 0, stream>>>(*copy, *tiles, d_ranges, d_places);
+  AMPED_CUDA_LAUNCHED("the numbers of tiles and parts");
+  keys = cub::DoubleBuffer<range_number>(d_ranges, d_ranges + padded);
   places = cub::DoubleBuffer<number>(d_places, d_places + padded);
   AMPED_CUDA(cub::DeviceRadixSort::SortPairs(d_temporary, bytes, keys, places, nnz, 0,
-                                             bits_of(tiles->count), stream));
+                                             bits_of(amped_tiles_cuda_ranges(tiles)), stream));
   *d_order = places.Current();
-  return count_tiles(keys.Current(), nnz, tiles->count, tile_nnz, d_ends, stream);
+  return count_ranges(keys.Current(), nnz, amped_tiles_cuda_ranges(tiles), range_nnz, d_ends,
+                      stream);
 }
 
 static amped_itype order_type(uint64_t nnz) {
@@ -99,12 +104,12 @@ static amped_itype order_type(uint64_t nnz) {
 }
 
 amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,
-                                     uint64_t *tile_nnz, void **d_block, void **d_order,
+                                     uint64_t *range_nnz, void **d_block, void **d_order,
                                      cudaStream_t stream) {
   *d_block = nullptr;
   return order_type(copy->nnz) == AMPED_U32
-             ? sort<uint32_t>(copy, tiles, tile_nnz, d_block, d_order, stream)
-             : sort<uint64_t>(copy, tiles, tile_nnz, d_block, d_order, stream);
+             ? sort<uint32_t>(copy, tiles, range_nnz, d_block, d_order, stream)
+             : sort<uint64_t>(copy, tiles, range_nnz, d_block, d_order, stream);
 }
 
 /* --- unpack --------------------------------------------------------------------------------------

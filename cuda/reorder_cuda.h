@@ -1,7 +1,7 @@
 /* Reorder: the nonzeros of a packed copy by tiles of an input mode (tiles_cuda.h), on the GPU.
  *
- * A stable sort by tile: rows stay in order within a tile. All pointers but tile_nnz are device
- * memory. */
+ * A stable sort by part of the rows, then by tile: rows stay in order within a tile. All pointers
+ * but range_nnz are device memory. */
 #ifndef AMPED_REORDER_CUDA_H
 #define AMPED_REORDER_CUDA_H
 
@@ -14,9 +14,9 @@ extern "C" {
 
 /* Where nonzero k of the new order lies in the old one: *d_order, numbers of 32 bits where nnz is
  * one of those, else of 64. It lies in *d_block, which the caller frees, also after a failure.
- * tile_nnz[t] nonzeros are of tile t. Waits. */
+ * range_nnz[i] nonzeros are of range i (tiles_cuda.h): tile i % count of part i / count. Waits. */
 amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,
-                                     uint64_t *tile_nnz, void **d_block, void **d_order,
+                                     uint64_t *range_nnz, void **d_block, void **d_order,
                                      cudaStream_t stream);
 
 /* Nonzeros first .. first+count of the new order, unpacked to `run`'s arrays of count elements. */

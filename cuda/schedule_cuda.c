@@ -52,7 +52,7 @@ uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t se
   uint64_t outputs = cut.outputs > 1 ? cut.outputs * plan->modes[mode].output_rows : 0;
   return (blocks + outputs) * plan->ld * plan->value_type +
          blocks * (sizeof(amped_block_cuda) + 2 * cut.columns * sizeof(uint32_t)) +
-         sizeof(uint32_t);
+         (1 + AMPED_MAX_PARTS) * sizeof(uint32_t);
 }
 
 amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,
@@ -125,8 +125,16 @@ static void find_befores(amped_block_cuda *blocks, const amped_block_start_cuda 
   }
 }
 
+static bool begins_part(uint64_t block, const uint32_t *ends, int parts) {
+  for (int i = 0; i + 1 < parts; i++)
+    if (block == ends[i])
+      return true;
+  return false;
+}
+
 void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
-                              const amped_block_start_cuda *starts) {
+                              const amped_block_start_cuda *starts, const uint32_t *ends,
+                              int parts) {
   uint64_t earlier = 0;
   uint64_t earlier_end = 0;
   link_rows(blocks, count, starts);
@@ -134,7 +142,8 @@ void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t
     uint64_t end = tile_end(blocks, count, first);
     if (blocks[first].tile >= outputs) {
       earlier_end = tile_end(blocks, count, earlier);
-      find_befores(blocks, starts, (range){earlier, earlier_end}, (range){first, end});
+      if (!begins_part(first, ends, parts))
+        find_befores(blocks, starts, (range){earlier, earlier_end}, (range){first, end});
       earlier = earlier_end;
     }
     first = end;

@@ -76,9 +76,11 @@ uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t se
 void amped_schedule_cuda_cut(const amped_segment_cuda *segments, uint64_t count, uint64_t unit,
                              amped_block_cuda *blocks);
 
-/* Fill in chains, links and befores. */
+/* Fill in chains, links and befores. Blocks from ends[i] on, i < parts - 1, work on other rows than
+ * those before: they wait for none of them. */
 void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
-                              const amped_block_start_cuda *starts);
+                              const amped_block_start_cuda *starts, const uint32_t *ends,
+                              int parts);
 
 #ifdef __cplusplus
 }

@@ -42,6 +42,10 @@ static double missed(double bytes, double cache) {
   return bytes > cache ? 1.0 - cache / bytes : 0.0;
 }
 
+amped_tiles_cuda amped_tiles_cuda_none(void) {
+  return (amped_tiles_cuda){.count = 1, .rows = UINT64_MAX, .parts = 1};
+}
+
 static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int input,
                       uint64_t tile_bytes) {
   uint64_t positions = plan->modes[input_mode(mode, input)].positions;
@@ -49,6 +53,8 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   if (rows < amped_ceil_div(positions, AMPED_MAX_TILES))
     rows = amped_ceil_div(positions, AMPED_MAX_TILES);
   t->input = input;
+  t->parts = 1;
+  t->part_ends[0] = UINT64_MAX;
   t->rows = rows > 0 ? rows : 1;
   t->count = amped_ceil_div(positions, t->rows);
 }
@@ -100,34 +106,44 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
   set_tiles(t, plan, mode, largest, tile_bytes);
 }
 
-void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
-                             int multiprocessors, uint64_t l2_bytes, uint64_t tile_bytes) {
+/* Rows that are finished first can travel first, if they come first in the copy. */
+static void cut_parts(amped_tiles_cuda *t, const amped_plan *plan, int mode) {
+  t->parts = plan->modes[mode].parts;
+  for (int part = 0; part < t->parts; part++)
+    t->part_ends[part] = amped_plan_part_nnz(plan, mode, part);
+}
+
+static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {
   static const double sizes[] = {0.5, 0.75, 1.0}; /* of the cache */
-  const amped_tiles_cuda none = {.count = 1, .input = 0, .rows = UINT64_MAX};
-  double cache = (double)cache_of(l2_bytes);
-  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
-  double best = LEAST_GAIN * (double)nnz * (double)(plan->order - 1);
-  *tiles = none;
-  if (tile_bytes == AMPED_TILES_OFF || nnz == 0)
-    return;
-  if (tile_bytes != AMPED_TILES_AUTO) {
-    ask(tiles, plan, mode, tile_bytes);
-    return;
-  }
-  if (all_tables(plan, mode) <= cache) {
-    choose_small(tiles, plan, mode, multiprocessors);
-    return;
-  }
+  double most = LEAST_GAIN * (double)plan->modes[mode].rank_nnz[plan->rank] * (plan->order - 1);
   for (int input = 0; input < plan->order - 1; input++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
       amped_tiles_cuda t;
       set_tiles(&t, plan, mode, input, (uint64_t)(sizes[i] * cache));
       double value = t.count > 1 ? gain(&t, plan, mode, cache) : 0.0;
-      if (value > best) {
-        best = value;
-        *tiles = t;
+      if (value > most) {
+        most = value;
+        *best = t;
       }
     }
+}
+
+void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
+                             int multiprocessors, uint64_t l2_bytes, uint64_t tile_bytes) {
+  double cache = (double)cache_of(l2_bytes);
+  *tiles = amped_tiles_cuda_none();
+  if (tile_bytes == AMPED_TILES_OFF || plan->modes[mode].rank_nnz[plan->rank] == 0)
+    return;
+  if (tile_bytes == AMPED_TILES_AUTO && all_tables(plan, mode) <= cache) {
+    choose_small(tiles, plan, mode, multiprocessors);
+    return;
+  }
+  if (tile_bytes == AMPED_TILES_AUTO)
+    choose_large(tiles, plan, mode, cache);
+  else
+    ask(tiles, plan, mode, tile_bytes);
+  if (tiles->count > 1)
+    cut_parts(tiles, plan, mode);
 }
 
 /* Without tiles a factor that the cache holds is worth keeping where another is so large that few
@@ -162,6 +178,10 @@ void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int m
   }
 }
 
+uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles) {
+  return tiles->count * (uint64_t)tiles->parts;
+}
+
 uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows) {
   uint64_t all = 0;
   if (!amped_mul(rows, tiles->count, &all))
@@ -170,7 +190,7 @@ uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz,
 }
 
 uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t run) {
-  return nnz + (tiles->count > 1 ? tiles->count * run : 0);
+  return nnz + (tiles->count > 1 ? amped_tiles_cuda_ranges(tiles) * run : 0);
 }
 
 /* Twice a tile number and a place; CUB's part is small. */

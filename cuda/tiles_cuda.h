@@ -29,6 +29,8 @@ typedef struct amped_tiles_cuda {
   uint64_t count; /* 1: ordered by output rows alone */
   int input;      /* number among the input modes */
   uint64_t rows;  /* positions of a tile */
+  int parts;      /* of the output rows: nonzeros are ordered by part, then by tile, then by row */
+  uint64_t part_ends[AMPED_MAX_PARTS]; /* nonzeros up to the end of each */
 } amped_tiles_cuda;
 
 /* For mode's copy on this rank and a GPU with so many multiprocessors and l2_bytes of L2 cache.
@@ -38,6 +40,12 @@ typedef struct amped_tiles_cuda {
 #define AMPED_TILES_OFF UINT64_MAX
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
                              int multiprocessors, uint64_t l2_bytes, uint64_t tile_bytes);
+
+/* A copy without tiles. */
+amped_tiles_cuda amped_tiles_cuda_none(void);
+
+/* Ranges of nonzeros, each of one tile and one part. */
+uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles);
 
 /* For the gathers from every input factor of mode's copy, in such tiles. */
 void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,

@@ -56,7 +56,7 @@ static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan, cu
   const uint64_t heads = w->blocks * plan->ld * plan->value_type;
   const uint64_t blocks = w->blocks * sizeof(amped_block_cuda);
   const uint64_t flags = w->blocks * w->cut.columns;
-  const uint64_t flag_bytes = (2 * flags + 1) * sizeof(uint32_t);
+  const uint64_t flag_bytes = (2 * flags + 1 + AMPED_MAX_PARTS) * sizeof(uint32_t);
   const uint64_t outputs = w->cut.outputs > 1 ? w->cut.outputs * w->output_bytes : 0;
   AMPED_TRY(amped_cuda_malloc(&s->d_memory, outputs + heads + blocks + flag_bytes,
                               "the schedule of a copy"));
@@ -67,6 +67,12 @@ static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan, cu
   w->d_arrived = (uint32_t *)(at + heads + blocks);
   w->d_finished = w->d_arrived + flags;
   w->d_ticket = w->d_finished + flags;
+  w->d_done = w->d_ticket + 1;
+  if (w->parts > 1) {
+    AMPED_TRY(amped_cuda_host_alloc((void **)&w->turns, AMPED_MAX_PARTS * sizeof *w->turns,
+                                    "the schedule of a copy"));
+    memset(w->turns, 0, AMPED_MAX_PARTS * sizeof *w->turns);
+  }
   AMPED_CUDA(cudaMemsetAsync(w->d_arrived, 0, flag_bytes, stream));
   return AMPED_OK;
 }
@@ -84,7 +90,8 @@ static amped_status link_blocks(amped_copy_work_cuda *s, const amped_packed_cuda
   AMPED_TRY(amped_alloc(&starts, s->work.blocks, sizeof *starts, "the schedule of a copy"));
   amped_status status = read_starts(copy, s->work.d_blocks, s->work.blocks, starts, stream);
   if (status == AMPED_OK)
-    amped_schedule_cuda_link(s->blocks, s->work.blocks, s->work.cut.outputs, starts);
+    amped_schedule_cuda_link(s->blocks, s->work.blocks, s->work.cut.outputs, starts,
+                             s->work.part_ends, s->work.parts);
   amped_free(starts);
   return status;
 }
@@ -96,16 +103,32 @@ static uint64_t largest(const amped_segment_cuda *segments, uint64_t count) {
   return most;
 }
 
+/* A part without blocks has nobody to tell of its end: then only the end of all does. So it is
+ * where outputs are added up at the end. */
+static void set_parts(amped_copy_work_cuda *s, const uint64_t *ends, int parts) {
+  amped_work_cuda *const w = &s->work;
+  uint32_t before = 0;
+  w->parts = w->cut.outputs > 1 ? 1 : parts;
+  for (int i = 0; i < w->parts; i++) {
+    w->part_ends[i] = i + 1 < w->parts ? amped_work_cuda_block(s, ends[i]) : (uint32_t)w->blocks;
+    if (w->part_ends[i] == before)
+      w->parts = 1;
+    before = w->part_ends[i];
+  }
+}
+
 amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan *plan, int mode,
                                     const amped_packed_cuda *copy,
                                     const amped_segment_cuda *segments, uint64_t count,
-                                    const amped_tiles_cuda *tiles, uint64_t l2_bytes,
-                                    int multiprocessors, cudaStream_t stream) {
+                                    const uint64_t *ends, int parts, const amped_tiles_cuda *tiles,
+                                    uint64_t l2_bytes, int multiprocessors, cudaStream_t stream) {
   amped_work_cuda *const w = &out->work;
   memset(out, 0, sizeof *out);
   w->tiled = tiles->count > 1;
   const uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
-  amped_schedule_cuda_shape(&w->cut, plan, mode, w->tiled ? nnz / count : largest(segments, count),
+  /* Most nonzeros of a tile are in the first of its parts. */
+  const uint64_t tile = nnz / tiles->count / (tiles->parts > 1 ? 2 : 1);
+  amped_schedule_cuda_shape(&w->cut, plan, mode, w->tiled ? tile : largest(segments, count),
                             w->tiled, multiprocessors);
   amped_tiles_cuda_hint(w->hints, plan, mode, tiles, l2_bytes);
   w->output_bytes = plan->modes[mode].output_rows * plan->ld * plan->value_type;
@@ -114,6 +137,7 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&out->blocks, w->blocks, sizeof *out->blocks, "the schedule of a copy"));
   amped_schedule_cuda_cut(segments, count, w->cut.unit, out->blocks);
+  set_parts(out, ends, parts);
   AMPED_TRY(allocate(out, plan, stream));
   AMPED_TRY(upload(out, stream));
   AMPED_TRY(link_blocks(out, copy, stream));
@@ -122,6 +146,7 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
 
 void amped_work_cuda_destroy(amped_copy_work_cuda *s) {
   amped_cuda_free(s->d_memory);
+  amped_cuda_host_free(s->work.turns);
   amped_free(s->blocks);
   memset(s, 0, sizeof *s);
 }

@@ -16,13 +16,14 @@ typedef struct amped_copy_work_cuda {
   void *d_memory;           /* what the work's arrays lie in */
 } amped_copy_work_cuda;
 
-/* The work on a copy, whose row bits, list and table are complete. Waits. destroy frees what there
- * is, also after a failure. */
+/* The work on a copy, whose row bits, list and table are complete: `count` segments, parts of the
+ * rows that end before the nonzeros `ends` (where there is more than one). Waits. destroy frees
+ * what there is, also after a failure. */
 amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan *plan, int mode,
                                     const amped_packed_cuda *copy,
                                     const amped_segment_cuda *segments, uint64_t count,
-                                    const amped_tiles_cuda *tiles, uint64_t l2_bytes,
-                                    int multiprocessors, cudaStream_t stream);
+                                    const uint64_t *ends, int parts, const amped_tiles_cuda *tiles,
+                                    uint64_t l2_bytes, int multiprocessors, cudaStream_t stream);
 void amped_work_cuda_destroy(amped_copy_work_cuda *schedule);
 
 /* The first block whose nonzeros come at or behind nonzero k of the copy. */

@@ -14,6 +14,12 @@ static const amped_backend *const backends[] = {
     &amped_backend_cpu,
 };
 
+amped_status amped_backend_mttkrp(const amped_backend *b, amped_context *ctx, int mode,
+                                  amped_mttkrp_times *times) {
+  AMPED_TRY(b->mttkrp_begin(ctx, mode));
+  return b->mttkrp_wait(ctx, mode, AMPED_MAX_PARTS, times);
+}
+
 const amped_backend *amped_backend_list(int i) {
   return i >= 0 && (size_t)i < sizeof backends / sizeof backends[0] ? backends[i] : NULL;
 }

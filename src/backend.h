@@ -4,8 +4,8 @@
  * `if (gpu)`. A context holds this rank's nonzeros of every mode's copy, all factors (whole, in
  * position order, plan->ld elements a row, plan->value_type), and one MTTKRP result ("output":
  * output_rows rows, the rank's own block, then its guest rows, same row layout). No function
- * communicates. Every function has finished its work when it returns, and reports failure through
- * status.h. Padding rows and padding columns (ncomps .. ld-1) stay zero.
+ * communicates. Every function but mttkrp_begin has finished its work when it returns, and reports
+ * failure through status.h. Padding rows and padding columns (ncomps .. ld-1) stay zero.
  *
  * The twins of a function (backend_cpu.c, ../cuda/backend_cuda.c) share this contract and one test,
  * tests/check_backends.c. */
@@ -86,6 +86,7 @@ typedef struct amped_context amped_context; /* each backend has its own */
 typedef struct amped_backend {
   const char *name;     /* "cpu", "cuda" */
   bool device_pointers; /* factor() is device memory: the exchange asks MPI whether it takes that */
+  bool concurrent;      /* mttkrp_begin returns before its work is done */
 
   /* Is there a device for this rank? false with a reason (static text) where not. Starts nothing.
    */
@@ -138,22 +139,29 @@ typedef struct amped_backend {
   amped_status (*get_rows)(amped_context *ctx, int mode, uint64_t position, uint64_t count,
                            double *rows);
 
-  /* output = MTTKRP of mode over this rank's nonzeros. */
-  amped_status (*mttkrp)(amped_context *ctx, int mode, amped_mttkrp_times *times);
+  /* output = MTTKRP of mode over this rank's nonzeros. When wait returns, the output's rows of that
+   * part of the block (plan.h) and of those before it are finished; with the last part (or a higher
+   * number) all are, and *times is set. Parts are waited for in ascending order, the last one in
+   * any case, before the next begin. In between, put_output, get_output and solve may be called for
+   * finished rows, and mode's factor may be changed. */
+  amped_status (*mttkrp_begin)(amped_context *ctx, int mode);
+  amped_status (*mttkrp_wait)(amped_context *ctx, int mode, int part, amped_mttkrp_times *times);
   /* count rows of the output, to and from count x ncomps doubles. */
   amped_status (*get_output)(amped_context *ctx, int mode, uint64_t row, uint64_t count,
                              double *rows);
   amped_status (*put_output)(amped_context *ctx, int mode, uint64_t row, uint64_t count,
                              const double *rows);
-  /* Own rows of mode's factor = output * p, p ncomps x ncomps doubles, symmetric; products are
-   * accumulated in double. */
-  amped_status (*solve)(amped_context *ctx, int mode, const double *p);
+  /* Rows first .. end of this rank's block of mode's factor = those of output * p, p ncomps x
+   * ncomps doubles, symmetric; products are accumulated in double. */
+  amped_status (*solve)(amped_context *ctx, int mode, uint64_t first, uint64_t end,
+                        const double *p);
   /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
   amped_status (*gram)(amped_context *ctx, int mode, double *gram);
   /* inner = sum over own rows and columns of output * factor, in double. */
   amped_status (*inner)(amped_context *ctx, int mode, double *inner);
-  /* Column c of the own rows times scale[c]. */
-  amped_status (*scale)(amped_context *ctx, int mode, const double *scale);
+  /* Column c of count rows of mode's factor from `position` times scale[c]. */
+  amped_status (*scale)(amped_context *ctx, int mode, uint64_t position, uint64_t count,
+                        const double *scale);
 
   /* Mode's whole factor in position order, for the exchange: device memory where device_pointers.
    */
@@ -189,6 +197,10 @@ extern const amped_backend amped_backend_cpu;
 #ifdef AMPED_HAVE_CUDA
 extern const amped_backend amped_backend_cuda;
 #endif
+
+/* MTTKRP of mode from its beginning to its end. */
+amped_status amped_backend_mttkrp(const amped_backend *backend, amped_context *ctx, int mode,
+                                  amped_mttkrp_times *times);
 
 /* By name, NULL where this program has no such backend; the i-th, NULL behind the last. */
 const amped_backend *amped_backend_find(const char *name);

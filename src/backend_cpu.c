@@ -33,6 +33,7 @@ struct amped_context {
   double *fixup;
   double *dense; /* workspace of dense operations, dense_elements a thread */
   uint64_t dense_elements;
+  double mttkrp_sec; /* of the last one */
 };
 
 static bool cpu_available(const char **reason) {
@@ -231,7 +232,7 @@ static amped_status cpu_get_rows(amped_context *ctx, int mode, uint64_t position
   return AMPED_OK;
 }
 
-static amped_status cpu_mttkrp(amped_context *ctx, int mode, amped_mttkrp_times *times) {
+static amped_status cpu_mttkrp_begin(amped_context *ctx, int mode) {
   const amped_plan *plan = ctx->plan;
   amped_cpu_mttkrp m = {.copy = &ctx->copies[mode], .value_type = plan->value_type};
   double began = amped_time();
@@ -248,9 +249,17 @@ static amped_status cpu_mttkrp(amped_context *ctx, int mode, amped_mttkrp_times 
   m.fixup = ctx->fixup;
   m.out = ctx->output;
   amped_mttkrp_cpu(&m, ctx->threads);
+  ctx->mttkrp_sec = amped_time() - began;
+  amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + ctx->mttkrp_sec);
+  return AMPED_OK;
+}
+
+static amped_status cpu_mttkrp_wait(amped_context *ctx, int mode, int part,
+                                    amped_mttkrp_times *times) {
+  (void)mode;
+  (void)part;
   times->copy_sec = 0.0;
-  times->compute_sec = amped_time() - began;
-  amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + times->compute_sec);
+  times->compute_sec = ctx->mttkrp_sec;
   return AMPED_OK;
 }
 
@@ -268,11 +277,9 @@ static amped_status cpu_put_output(amped_context *ctx, int mode, uint64_t row, u
   return AMPED_OK;
 }
 
-/* The rows of this rank's block that thread t of the team works on: whole multiples of DENSE_ROWS.
- */
-static void rows_of_thread(const amped_context *ctx, int mode, int t, uint64_t *first,
+/* Of so many rows those that thread t of the team works on: whole multiples of DENSE_ROWS. */
+static void rows_of_thread(const amped_context *ctx, uint64_t rows, int t, uint64_t *first,
                            uint64_t *end) {
-  uint64_t rows = ctx->plan->modes[mode].block_rows;
   uint64_t pieces = amped_ceil_div(rows, DENSE_ROWS);
   uint64_t team = (uint64_t)ctx->threads;
   *first = pieces * (uint64_t)t / team * DENSE_ROWS;
@@ -285,7 +292,8 @@ static uint64_t own_position(const amped_plan *plan, int mode) {
   return (uint64_t)plan->rank * plan->modes[mode].block_rows;
 }
 
-static amped_status cpu_solve(amped_context *ctx, int mode, const double *p) {
+static amped_status cpu_solve(amped_context *ctx, int mode, uint64_t from, uint64_t to,
+                              const double *p) {
   const amped_plan *plan = ctx->plan;
   int n = plan->ncomps;
 #pragma omp parallel for schedule(static) num_threads(ctx->threads)
@@ -294,9 +302,9 @@ static amped_status cpu_solve(amped_context *ctx, int mode, const double *p) {
     double *out = in + (uint64_t)DENSE_ROWS * (uint64_t)n;
     uint64_t first = 0;
     uint64_t end = 0;
-    rows_of_thread(ctx, mode, t, &first, &end);
-    for (uint64_t i = first; i < end; i += DENSE_ROWS) {
-      uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
+    rows_of_thread(ctx, to - from, t, &first, &end);
+    for (uint64_t i = from + first; i < from + end; i += DENSE_ROWS) {
+      uint64_t count = from + end - i < DENSE_ROWS ? from + end - i : DENSE_ROWS;
       rows_to_double(plan, ctx->output, i, count, in);
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, p, n,
                   0.0, out, n);
@@ -316,7 +324,7 @@ static amped_status cpu_gram(amped_context *ctx, int mode, double *gram) {
     uint64_t first = 0;
     uint64_t end = 0;
     memset(sum, 0, n * n * sizeof *sum);
-    rows_of_thread(ctx, mode, t, &first, &end);
+    rows_of_thread(ctx, plan->modes[mode].block_rows, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
       rows_to_double(plan, ctx->factors[mode], own_position(plan, mode) + i, count, rows);
@@ -347,7 +355,7 @@ static amped_status cpu_inner(amped_context *ctx, int mode, double *inner) {
     double sum = 0.0;
     uint64_t first = 0;
     uint64_t end = 0;
-    rows_of_thread(ctx, mode, t, &first, &end);
+    rows_of_thread(ctx, plan->modes[mode].block_rows, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
       rows_to_double(plan, ctx->output, i, count, a);
@@ -362,23 +370,23 @@ static amped_status cpu_inner(amped_context *ctx, int mode, double *inner) {
   return AMPED_OK;
 }
 
-static amped_status cpu_scale(amped_context *ctx, int mode, const double *scale) {
+static amped_status cpu_scale(amped_context *ctx, int mode, uint64_t position, uint64_t all,
+                              const double *scale) {
   const amped_plan *plan = ctx->plan;
   uint64_t n = (uint64_t)plan->ncomps;
-  uint64_t begin = own_position(plan, mode);
 #pragma omp parallel for schedule(static) num_threads(ctx->threads)
   for (int t = 0; t < ctx->threads; t++) {
     double *rows = ctx->dense + (uint64_t)t * ctx->dense_elements;
     uint64_t first = 0;
     uint64_t end = 0;
-    rows_of_thread(ctx, mode, t, &first, &end);
+    rows_of_thread(ctx, all, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, ctx->factors[mode], begin + i, count, rows);
+      rows_to_double(plan, ctx->factors[mode], position + i, count, rows);
       for (uint64_t k = 0; k < count; k++)
         for (uint64_t c = 0; c < n; c++)
           rows[k * n + c] *= scale[c];
-      rows_from_double(plan, ctx->factors[mode], begin + i, count, rows);
+      rows_from_double(plan, ctx->factors[mode], position + i, count, rows);
     }
   }
   return AMPED_OK;
@@ -437,7 +445,8 @@ const amped_backend amped_backend_cpu = {
     .require_collect = cpu_require_collect,
     .put_rows = cpu_put_rows,
     .get_rows = cpu_get_rows,
-    .mttkrp = cpu_mttkrp,
+    .mttkrp_begin = cpu_mttkrp_begin,
+    .mttkrp_wait = cpu_mttkrp_wait,
     .get_output = cpu_get_output,
     .put_output = cpu_put_output,
     .solve = cpu_solve,

@@ -93,7 +93,7 @@ static amped_status add_pass(core *c, bool first) {
   const int n = run->plan->ncomps;
   const int out = c->modes[0];
   amped_mttkrp_times times;
-  amped_status status = run->backend->mttkrp(run->ctx, out, &times);
+  amped_status status = amped_backend_mttkrp(run->backend, run->ctx, out, &times);
   AMPED_TRY(amped_comm_agree(run->comm, status));
   amped_exchange_partial(run->exchange, out);
   AMPED_TRY(amped_kept_times_output(run, &c->kept, out, c->product));

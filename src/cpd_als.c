@@ -64,9 +64,9 @@ static void sum_gram(als *a, int mode, double *inner) {
   amped_trace_end();
 }
 
-/* Columns of mode's factor to unit length, their lengths to the weights, the gram to match. A zero
- * column stays zero and gets weight 0. */
-static void normalise(als *a, int mode) {
+/* Columns of mode's factor, in so many rows from a position, to unit length, their lengths to the
+ * weights, the gram to match. A zero column stays zero and gets weight 0. */
+static void normalise(als *a, int mode, uint64_t position, uint64_t rows) {
   const amped_run_parts *run = a->run;
   size_t n = (size_t)run->plan->ncomps;
   double *gram = a->grams[mode];
@@ -78,7 +78,7 @@ static void normalise(als *a, int mode) {
   for (size_t r = 0; r < n; r++)
     for (size_t s = 0; s < n; s++)
       gram[r * n + s] *= a->scale[r] * a->scale[s];
-  must(a, run->backend->scale(run->ctx, mode, a->scale));
+  must(a, run->backend->scale(run->ctx, mode, position, rows, a->scale));
   amped_trace_end();
 }
 
@@ -120,22 +120,16 @@ static void tell_noise(als *a, double change, double fit, double tol) {
              single ? " or --precision=double" : "");
 }
 
-static void update_mode(als *a, int mode, bool last, double *inner) {
-  const amped_run_parts *run = a->run;
-  const amped_plan *plan = run->plan;
-  bool was_truncated = a->result->truncated;
-  amped_mttkrp_times t = {0.0, 0.0};
-  double began = amped_time();
-  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  must(a, run->backend->mttkrp(run->ctx, mode, &t));
-  amped_trace_end();
-  a->times.copy += t.copy_sec;
-  double computed = amped_time();
-  a->times.mttkrp += computed - began;
-  amped_exchange_partial(run->exchange, mode);
-  double whole = amped_time();
-  a->times.exchange += whole - computed;
+/* Seconds since *at, which moves on to now. */
+static double lap(double *at) {
+  double began = *at;
+  *at = amped_time();
+  return *at - began;
+}
 
+static void invert(als *a, int mode) {
+  const amped_plan *plan = a->run->plan;
+  bool was_truncated = a->result->truncated;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
   must(a, amped_inverse(plan->ncomps, plan->value_type, a->v, a->p, &a->result->truncated));
@@ -143,15 +137,64 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
     amped_warn("mode %d: the gram matrix is singular (components are collinear or zero); using a "
                "truncated pseudo-inverse from here on where needed; fewer components may do",
                mode);
-  must(a, run->backend->solve(run->ctx, mode, a->p));
   amped_trace_end();
-  sum_gram(a, mode, last ? inner : NULL);
-  normalise(a, mode);
-  double solved = amped_time();
-  a->times.solve += solved - whole;
+}
 
-  amped_exchange_rows(run->exchange, mode);
-  a->times.exchange += amped_time() - solved;
+static void wait_for_part(als *a, int mode, int part, double *at) {
+  const amped_run_parts *run = a->run;
+  amped_mttkrp_times t = {0.0, 0.0};
+  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
+  must(a, run->backend->mttkrp_wait(run->ctx, mode, part, &t));
+  amped_trace_end();
+  a->times.mttkrp += lap(at);
+  if (part + 1 < run->plan->modes[mode].parts)
+    return;
+  a->times.copy += t.copy_sec;
+  amped_exchange_partial(run->exchange, mode);
+  a->times.exchange += lap(at);
+}
+
+static void solve_part(als *a, int mode, int part, double *at) {
+  const amped_run_parts *run = a->run;
+  const uint64_t *rows = &run->plan->modes[mode].part_rows[part];
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
+  must(a, run->backend->solve(run->ctx, mode, rows[0], rows[1], a->p));
+  amped_trace_end();
+  a->times.solve += lap(at);
+}
+
+static void exchange_part(als *a, int mode, int part, double *at) {
+  const uint64_t *rows = &a->run->plan->modes[mode].part_rows[part];
+  amped_exchange_part(a->run->exchange, mode, rows[0], rows[1]);
+  a->times.exchange += lap(at);
+}
+
+/* Rows of a block in parts travel as they are solved, while the later ones are computed, and are
+ * normalised where they arrive; those of a whole block are normalised by their owner. */
+static void update_mode(als *a, int mode, bool last, double *inner) {
+  const amped_run_parts *run = a->run;
+  const amped_mode_plan *m = &run->plan->modes[mode];
+  double at = amped_time();
+  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
+  must(a, run->backend->mttkrp_begin(run->ctx, mode));
+  amped_trace_end();
+  a->times.mttkrp += lap(&at);
+  invert(a, mode);
+  a->times.solve += lap(&at);
+  for (int part = 0; part < m->parts; part++) {
+    wait_for_part(a, mode, part, &at);
+    solve_part(a, mode, part, &at);
+    if (m->parts > 1)
+      exchange_part(a, mode, part, &at);
+  }
+  sum_gram(a, mode, last ? inner : NULL);
+  if (m->parts > 1)
+    normalise(a, mode, 0, amped_plan_factor_rows(run->plan, mode));
+  else
+    normalise(a, mode, (uint64_t)run->plan->rank * m->block_rows, m->block_rows);
+  a->times.solve += lap(&at);
+  if (m->parts == 1)
+    exchange_part(a, mode, 0, &at);
 }
 
 static amped_status sweep(als *a, double *fit) {

@@ -17,7 +17,8 @@
 #include "launcher.h"
 
 #define COMPUTE_OPTIONS                                                                            \
-  "rank seed precision backend threads read placement residency device-memory tiles share-gpus "   \
+  "rank seed precision backend threads read placement residency device-memory tiles overlap "      \
+  "share-gpus "                                                                                    \
   "deterministic trace hang-timeout shape nnz scale skew values"
 
 /* What the rank that speaks may take from its start to its first line, on a busy node. */

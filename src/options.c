@@ -172,6 +172,11 @@ static bool set_read(opts *o, const char *v) {
   o->read_parallel = parse_word(v, words) == 1;
   return parse_word(v, words) >= 0;
 }
+static bool set_overlap(opts *o, const char *v) {
+  static const char *const words[] = {"auto", "off", NULL};
+  o->parts = parse_word(v, words) == 0 ? AMPED_PARTS_AUTO : 1;
+  return parse_word(v, words) >= 0 || parse_int(v, 2, AMPED_MAX_PARTS, &o->parts);
+}
 static bool set_placement(opts *o, const char *v) {
   o->placement = (amped_placement)parse_word(v, amped_placement_names);
   return parse_word(v, amped_placement_names) >= 0;
@@ -400,6 +405,10 @@ static const option_row rows[] = {
      "indices "
      "[greedy]",
      set_placement},
+    {"overlap", 0, "auto|off|N", "auto, off, or a whole number from 2 to 8",
+     "let rows travel in N parts, each while a GPU computes later ones [auto: 4 where GPUs have "
+     "many rows to send]",
+     set_overlap},
     {"deterministic", 0, NULL, "",
      "the same bits in every run on as many ranks and threads: sums over ranks in their order, and "
      "a "

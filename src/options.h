@@ -57,6 +57,7 @@ typedef struct amped_options {
   bool deterministic;
   bool read_parallel;
   amped_placement placement;
+  int parts;                  /* as amped_plan_cut takes them */
   const char *checkpoint;     /* cpd: file, or NULL */
   uint64_t checkpoint_sweeps; /* from one checkpoint to the next; 0: not said */
   double checkpoint_sec;      /* likewise, in seconds */

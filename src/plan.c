@@ -1,5 +1,6 @@
 #include "plan.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "mem.h"
@@ -131,6 +132,8 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   count_shares(m, plan->nranks);
   AMPED_TRY(set_positions(m, mode, plan->nranks));
   set_rows(m, plan->rank, plan->nranks);
+  m->parts = 1;
+  m->part_rows[1] = m->block_rows;
   return AMPED_OK;
 }
 
@@ -162,6 +165,74 @@ static void set_packing(amped_plan *plan, int mode) {
       positions[inputs++] = plan->modes[m].positions;
   amped_packing_make(&plan->modes[mode].packing, inputs, positions, plan->dictionary->count,
                      plan->value_type, plan->modes[mode].rank_nnz[plan->rank]);
+}
+
+/* Each part is so much of the one before: it is computed while that travels, which takes less time,
+ * and the last one, which nothing hides, is small. */
+#define PART_RATIO 0.6
+
+/* AMPED_PARTS_AUTO: so many where a rank receives so much, which takes a tenth of a millisecond. */
+#define AUTO_PARTS 4
+#define AUTO_BYTES (UINT64_C(32) << 20)
+
+static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
+  return m->position[idp] - (uint64_t)m->owner[idp] * m->block_rows;
+}
+
+/* Boundaries where all ranks together have the wanted share of nonzeros: bins[j] are those of every
+ * rank's j-th iDp. */
+static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint64_t count) {
+  double total = 0.0;
+  double sum = 0.0;
+  double wanted = (1.0 - PART_RATIO) / (1.0 - pow(PART_RATIO, parts)); /* of the first part */
+  double target = wanted;
+  for (uint64_t j = 0; j < count; j++)
+    total += (double)bins[j];
+  m->parts = 1;
+  for (uint64_t j = 0; j + 1 < count && m->parts < parts; j++) {
+    sum += (double)bins[j];
+    if (sum < target * total)
+      continue;
+    m->part_rows[m->parts++] = (j + 1) * m->width;
+    wanted *= PART_RATIO;
+    target += wanted;
+  }
+  m->part_rows[m->parts] = m->block_rows;
+}
+
+static amped_status cut_mode(amped_mode_plan *m, int parts) {
+  uint64_t *bins = NULL;
+  uint64_t count = amped_ceil_div(m->block_rows, m->width);
+  AMPED_TRY(amped_calloc(&bins, count, sizeof *bins, "the plan"));
+  for (uint64_t i = 0; i < m->idp_count; i++)
+    bins[block_row(m, i) / m->width] += m->idp_nnz[i];
+  cut_block(m, parts, bins, count);
+  amped_free(bins);
+  return AMPED_OK;
+}
+
+amped_status amped_plan_cut(amped_plan *plan, int parts) {
+  for (int mode = 0; mode < plan->order; mode++) {
+    amped_mode_plan *m = &plan->modes[mode];
+    uint64_t received = (uint64_t)(plan->nranks - 1) * m->block_rows * plan->ld * plan->value_type;
+    int wanted = parts;
+    if (parts == AMPED_PARTS_AUTO)
+      wanted = received >= AUTO_BYTES ? AUTO_PARTS : 1;
+    if (wanted > 1 && m->split_count == 0)
+      AMPED_TRY(cut_mode(m, wanted));
+  }
+  return AMPED_OK;
+}
+
+uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t nnz = 0;
+  if (part + 1 >= m->parts)
+    return m->rank_nnz[plan->rank];
+  for (uint64_t i = 0; i < m->idp_count; i++)
+    if (m->owner[i] == plan->rank && block_row(m, i) < m->part_rows[part + 1])
+      nnz += m->idp_nnz[i];
+  return nnz;
 }
 
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps) {

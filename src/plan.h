@@ -11,13 +11,19 @@
  * agree on: that of the copy in a file), and dealt out by number. A rank sums its part of them up
  * in guest rows, which lie behind the block in its MTTKRP result; the parts are then added up
  * (partial.h) into the owner's own rows. A rank's copy holds its guests' nonzeros last, so that its
- * output rows ascend. */
+ * output rows ascend.
+ *
+ * Parts: a block's rows may be cut into parts, in every rank's block at the same rows, so that
+ * those that are computed first travel while the others are computed. */
 #ifndef AMPED_PLAN_H
 #define AMPED_PLAN_H
 
 #include "balance.h"
 #include "packed.h"
 #include "tensor_file.h"
+
+/* Parts of a block at most. */
+#define AMPED_MAX_PARTS 8
 
 /* Where a rank has no nonzeros of an iDp. */
 #define AMPED_NO_ROW UINT64_MAX
@@ -44,8 +50,10 @@ typedef struct amped_mode_plan {
   uint64_t split_count;
   amped_split *splits; /* [split_count + 1] ascending; the last is the end of all */
   uint64_t *cuts;      /* [nranks + 1] rank p gets the numbers cuts[p] .. cuts[p + 1] of splits */
-  uint64_t unsplit_spread; /* as in balance.h */
-  amped_packing packing;   /* of this rank's copy */
+  int parts;           /* of every block, at least 1 */
+  uint64_t part_rows[AMPED_MAX_PARTS + 1]; /* rows of the block before each part, and all */
+  uint64_t unsplit_spread;                 /* as in balance.h */
+  amped_packing packing;                   /* of this rank's copy */
 } amped_mode_plan;
 
 typedef struct amped_plan {
@@ -71,6 +79,15 @@ void amped_plan_destroy(amped_plan *plan);
 
 /* Another number of components for the same tensor. Placements, splits and packing stay. */
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps);
+
+/* Cut blocks into so many parts, ever smaller ones, as create leaves them in one; right after it.
+ * AMPED_PARTS_AUTO: where rows take long enough to travel. Blocks of few iDps get fewer, and those
+ * of modes with split iDps, whose sums come last, stay whole. */
+#define AMPED_PARTS_AUTO 0
+amped_status amped_plan_cut(amped_plan *plan, int parts);
+
+/* Nonzeros of mode's copy on this rank up to the end of a part. */
+uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part);
 
 /* Row of mode's factor, in position order, of a file index. */
 static inline uint64_t amped_plan_position(const amped_plan *plan, int mode, uint64_t index) {

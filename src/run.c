@@ -369,6 +369,8 @@ amped_status amped_run_open(amped_run_state *run, const amped_options *o, uint64
   run->tables_sec = known - began;
   status = amped_plan_create(&run->plan, amped_run_info(run), o->ncomps, o->precision, o->placement,
                              run->comm.rank, run->comm.nranks);
+  if (status == AMPED_OK && (run->backend->concurrent || o->parts > 1))
+    status = amped_plan_cut(&run->plan, o->parts);
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   run->plan_sec = amped_time() - known;
   if (check != NULL)

@@ -113,7 +113,7 @@ static double *result_of(const trial *x, amped_context *ctx) {
     check_ok(b->put_rows(ctx, m, 0, amped_plan_factor_rows(plan, m), rows));
     amped_free(rows);
   }
-  check_ok(b->mttkrp(ctx, 0, &times));
+  check_ok(amped_backend_mttkrp(b, ctx, 0, &times));
   for (uint64_t i = 0; i < plan->dims[0]; i++)
     check_ok(b->get_output(ctx, 0, amped_plan_position(plan, 0, i), 1, out + i * ncomps));
   return out;

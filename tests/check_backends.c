@@ -161,7 +161,9 @@ static void solve_is_right(const bench *s, int mode) {
     for (uint64_t j = 0; j < i; j++)
       p[i * n + j] = p[j * n + i];
   double *output = get_output(s, mode);
-  check_ok(s->b->solve(s->ctx, mode, p));
+  const amped_mode_plan *m = &s->plan.modes[mode];
+  for (int part = m->parts; part-- > 0;)
+    check_ok(s->b->solve(s->ctx, mode, m->part_rows[part], m->part_rows[part + 1], p));
   double *got = own_rows(s, mode);
   for (uint64_t i = 0; i < rows; i++)
     for (uint64_t c = 0; c < n; c++) {
@@ -218,12 +220,16 @@ static void inner_is_right(const bench *s, int mode) {
   amped_free(a);
 }
 
+/* Own rows in two pieces. */
 static void scale_is_right(const bench *s, int mode) {
   uint64_t n = (uint64_t)s->p->ncomps;
   uint64_t rows = s->plan.modes[mode].rank_rows[s->plan.rank];
+  uint64_t first = block_first(&s->plan, mode);
+  uint64_t cut = s->plan.modes[mode].block_rows / 3;
   double *by = random_rows(1, (int)n, AMPED_F64, 77);
   double *before = own_rows(s, mode);
-  check_ok(s->b->scale(s->ctx, mode, by));
+  check_ok(s->b->scale(s->ctx, mode, first, cut, by));
+  check_ok(s->b->scale(s->ctx, mode, first + cut, s->plan.modes[mode].block_rows - cut, by));
   double *after = own_rows(s, mode);
   for (uint64_t i = 0; i < rows * n; i++) {
     double want = before[i] * by[i % n];
@@ -257,7 +263,7 @@ static void dense_work_is_right(problem *p, const setup *how) {
   staging_keeps_bytes(&s);
   for (int m = 0; m < p->t.order; m++) {
     amped_mttkrp_times times;
-    check_ok(s.b->mttkrp(s.ctx, m, &times));
+    check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
     inner_is_right(&s, m);
     solve_is_right(&s, m);
     gram_is_right(&s, m);
@@ -278,6 +284,7 @@ START_TEST(dense_work_of_every_width) {
       problem_create(&p, 3, dims, 3000, widths[w], type == 0 ? AMPED_F32 : AMPED_F64);
       setup how = alone();
       how.nranks = 1 + (int)w % 3;
+      how.parts = 1 + (int)w;
       for (how.rank = 0; how.rank < how.nranks; how.rank++)
         dense_work_is_right(&p, &how);
       problem_free(&p);
@@ -320,7 +327,7 @@ static void fewer_components_are_right(const setup *how, int most, amped_vtype t
       mttkrp_is_right(&s, m);
     for (int m = 0; m < p.t.order; m++) {
       amped_mttkrp_times times;
-      check_ok(s.b->mttkrp(s.ctx, m, &times));
+      check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
       inner_is_right(&s, m);
       solve_is_right(&s, m);
       gram_is_right(&s, m);
@@ -391,7 +398,7 @@ START_TEST(output_rows_are_put) {
   for (int m = 0; m < p.t.order; m++) {
     uint64_t n = (uint64_t)p.ncomps;
     uint64_t last = s.plan.modes[m].output_rows - 1;
-    check_ok(s.b->mttkrp(s.ctx, m, &times));
+    check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
     double *want = get_output(&s, m);
     double *row = random_rows(2, p.ncomps, AMPED_F32, 3);
     check_ok(s.b->put_output(s.ctx, m, 0, 1, row));
@@ -417,6 +424,29 @@ START_TEST(dense_work_of_many_rows) {
   setup how = alone();
   dense_work_is_right(&p, &how);
   problem_free(&p);
+  check_no_leak();
+}
+
+/* --- parts -------------------------------------------------------------------------------------*/
+
+/* Finished parts are right while later ones are still computed; nothing changes in the end. */
+START_TEST(parts_are_right_when_they_are_finished) {
+  static const uint64_t dims[][5] = {{90001, 1200, 77}, {300, 20000, 30, 11}, {9, 8, 7000, 60, 5}};
+  static const int widths[] = {16, 33, 130};
+  for (int i = 0; i < 3; i++)
+    for (int parts = 2; parts <= AMPED_MAX_PARTS; parts += 3) {
+      problem p;
+      setup how = alone();
+      problem_create(&p, 3 + i, dims[i], 200000, widths[i], i == 1 ? AMPED_F64 : AMPED_F32);
+      how.parts = parts;
+      all_ranks_are_right(&p, 1, how);
+      all_ranks_are_right(&p, 3, how);
+      if (backend()->device_pointers) {
+        how.options.residency = AMPED_RESIDENCY_STREAM;
+        all_ranks_are_right(&p, 2, how);
+      }
+      problem_free(&p);
+    }
   check_no_leak();
 }
 
@@ -689,7 +719,7 @@ static void collected_is_uploaded(problem *p, const setup *how) {
   }
   for (int m = 0; m < p->t.order; m++) {
     mttkrp_is_right(&b, m);
-    check_ok(a.b->mttkrp(a.ctx, m, &times));
+    check_ok(amped_backend_mttkrp(a.b, a.ctx, m, &times));
     double *want = get_output(&a, m);
     double *got = get_output(&b, m);
     ck_assert_mem_eq(got, want, a.plan.modes[m].output_rows * (uint64_t)p->ncomps * sizeof *got);
@@ -843,7 +873,8 @@ TESTING_MAIN("backends", mttkrp_in_float_for_all_orders_and_widths,
              mttkrp_in_double_for_all_orders_and_widths, mttkrp_with_64_bit_positions,
              mttkrp_with_the_most_components, mttkrp_of_one_nonzero_with_more_ranks_than_indices,
              mttkrp_of_long_and_short_rows, mttkrp_of_split_idps, output_rows_are_put,
-             dense_work_of_every_width, dense_work_of_many_rows, copies_serve_fewer_components,
+             dense_work_of_every_width, dense_work_of_many_rows,
+             parts_are_right_when_they_are_finished, copies_serve_fewer_components,
              requirements_are_said, streaming_changes_no_result,
              partial_residency_changes_no_result, streamed_modes_come_in_any_order,
              too_little_device_memory_is_an_error_with_a_remedy, published_kernel_gives_the_same,

@@ -135,6 +135,52 @@ START_TEST(guest_rows_are_those_of_split_idps) {
   check_no_leak();
 }
 
+/* Parts begin and end with iDps, cover the block, and shrink; what they hold adds up. */
+static void parts_are_right(const amped_plan *plan, int mode, int wanted) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t before = 0;
+  ck_assert_int_ge(m->parts, 1);
+  ck_assert_int_le(m->parts, wanted);
+  ck_assert(m->split_count == 0 || m->parts == 1);
+  ck_assert_uint_eq(m->part_rows[0], 0);
+  ck_assert_uint_eq(m->part_rows[m->parts], m->block_rows);
+  for (int part = 0; part < m->parts; part++) {
+    uint64_t nnz = 0;
+    ck_assert_uint_lt(m->part_rows[part], m->part_rows[part + 1]);
+    ck_assert(part + 1 == m->parts || m->part_rows[part + 1] % m->width == 0);
+    for (uint64_t i = 0; i < m->idp_count; i++)
+      if (m->row[i] != AMPED_NO_ROW && m->row[i] >= m->part_rows[part] &&
+          m->row[i] < m->part_rows[part + 1])
+        nnz += m->idp_nnz[i];
+    if (m->split_count == 0)
+      ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, part), before + nnz);
+    before += nnz;
+  }
+  ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, m->parts - 1), m->rank_nnz[plan->rank]);
+}
+
+START_TEST(blocks_are_cut_into_parts) {
+  int cut = 0;
+  for (uint64_t trial = 0; trial < 5; trial++)
+    for (int nranks = 1; nranks <= 5; nranks++)
+      for (int wanted = 1; wanted <= AMPED_MAX_PARTS; wanted++) {
+        amped_tensor_info info;
+        amped_plan plan;
+        make_info(&info, 4, trial);
+        check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1,
+                                   nranks));
+        check_ok(amped_plan_cut(&plan, wanted));
+        for (int m = 0; m < 4; m++) {
+          parts_are_right(&plan, m, wanted);
+          cut += plan.modes[m].parts == wanted && wanted > 1;
+        }
+        amped_plan_destroy(&plan);
+        free_info(&info);
+      }
+  ck_assert_int_gt(cut, 100);
+  check_no_leak();
+}
+
 START_TEST(rows_of_a_rank_ascend_with_their_file_indices) {
   amped_tensor_info info;
   amped_plan plan;
@@ -280,4 +326,5 @@ START_TEST(heavy_rows_are_those_above_their_share) {
 TESTING_MAIN("plan", positions_are_a_bijection_onto_the_blocks_of_the_owners,
              guest_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
              wide_modes_get_wide_idps, sizes_that_no_machine_has_are_refused,
-             counts_above_32_bits_add_up, heavy_rows_are_those_above_their_share)
+             counts_above_32_bits_add_up, blocks_are_cut_into_parts,
+             heavy_rows_are_those_above_their_share)

@@ -86,7 +86,7 @@ static made_up *make(uint64_t trial) {
     uint64_t n = u->block[b].first;
     u->start[b] = (amped_block_start_cuda){u->entries[n], u->rows[n], u->begins[n]};
   }
-  amped_schedule_cuda_link(u->block, u->blocks, u->outputs, u->start);
+  amped_schedule_cuda_link(u->block, u->blocks, u->outputs, u->start, NULL, 1);
   return u;
 }
 

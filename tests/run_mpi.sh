@@ -32,6 +32,16 @@ for t in a b c; do
   done
 done
 
+# Rows that travel in parts are the same rows.
+expect 0 "" on 1 b.h5 --rank=5 --iters=8 --tol=0 --precision=double --nowrite -q --json=b.whole.json
+for parts in 2 3 8; do
+  expect 0 "" on $((parts % 3 + 2)) b.h5 --rank=5 --iters=8 --tol=0 --precision=double --nowrite -q \
+    --overlap=$parts --json=b.parts.json
+  close "b, in $parts parts: fit against whole blocks" "$(field fit b.parts.json)" \
+    "$(field fit b.whole.json)" $double_tol
+done
+expect 2 "overlap: .*auto, off, or a whole number from 2 to 8" on 1 b.h5 --overlap=9
+
 # More ranks than nonzeros and than indices.
 expect 0 "" on 4 one.h5 --rank=2 --iters=3 --nowrite -q --json=one.json
 close "one nonzero is fitted exactly" "$(field fit one.json)" 1 1e-5
