@@ -45,9 +45,9 @@ static amped_status measure_mode(amped_run_state *run, int mode, sample *out) {
   double began = amped_time();
   amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
   AMPED_TRY(run->backend->mttkrp_begin(run->ctx, mode));
-  amped_trace_end();
   for (int part = 0; part < m->parts; part++) {
-    amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
+    if (part > 0)
+      amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
     AMPED_TRY(run->backend->mttkrp_wait(run->ctx, mode, part, &t));
     amped_trace_end();
     double computed = amped_time();

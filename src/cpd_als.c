@@ -143,7 +143,8 @@ static void invert(als *a, int mode) {
 static void wait_for_part(als *a, int mode, int part, double *at) {
   const amped_run_parts *run = a->run;
   amped_mttkrp_times t = {0.0, 0.0};
-  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
+  if (part > 0) /* that of the first part has lasted since MTTKRP was begun */
+    amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
   must(a, run->backend->mttkrp_wait(run->ctx, mode, part, &t));
   amped_trace_end();
   a->times.mttkrp += lap(at);
@@ -177,7 +178,6 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
   double at = amped_time();
   amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
   must(a, run->backend->mttkrp_begin(run->ctx, mode));
-  amped_trace_end();
   a->times.mttkrp += lap(&at);
   invert(a, mode);
   a->times.solve += lap(&at);

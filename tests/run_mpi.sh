@@ -40,7 +40,7 @@ for parts in 2 3 8; do
   close "b, in $parts parts: fit against whole blocks" "$(field fit b.parts.json)" \
     "$(field fit b.whole.json)" $double_tol
 done
-expect 2 "overlap: .*auto, off, or a whole number from 2 to 8" on 1 b.h5 --overlap=9
+expect 2 "overlap=9: auto, off, or a whole number from 2 to 8" on 1 b.h5 --overlap=9
 
 # More ranks than nonzeros and than indices.
 expect 0 "" on 4 one.h5 --rank=2 --iters=3 --nowrite -q --json=one.json
