@@ -489,14 +489,17 @@ static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_pa
   amped_copy_cuda *copy = &c->copies[mode];
   uint64_t done = 0;
   AMPED_TRY(create_copy(c, mode, tiles, copy));
-  copy->parts = tiles->parts;
+  copy->parts = c->plan->modes[mode].parts;
   for (uint64_t i = 0; i < amped_tiles_cuda_ranges(tiles); i++) {
     copy->nnz = amped_ceil_div(copy->nnz, from->packing.run) * from->packing.run;
     segments[i].first = copy->nnz;
     segments[i].new_tile = true;
     AMPED_TRY(append_range(c, mode, from, d_order, done, segments[i].count));
     done += segments[i].count;
-    copy->part_ends[i / tiles->count] = copy->nnz;
+    const bool second = i >= tiles->count;
+    for (int part = second ? amped_tiles_cuda_last(c->plan, mode) + 1 : 0; part < copy->parts;
+         part++)
+      copy->part_ends[part] = copy->nnz;
   }
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
   return AMPED_OK;
@@ -770,7 +773,8 @@ amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode, amped_kerne
 amped_status amped_copies_cuda_wait(amped_copies_cuda *c, int mode, int part) {
   const amped_work_cuda *w = &c->copies[mode].work.work;
   for (int i = 0; i <= part; i++)
-    while (w->parts <= 1 || *(volatile uint32_t *)&w->turns[i] != w->turn) {
+    while (w->parts <= 1 ||
+           (amped_work_cuda_part(w, i) > 0 && *(volatile uint32_t *)&w->turns[i] != w->turn)) {
       cudaError_t state = cudaStreamQuery(c->stream);
       if (state == cudaSuccess)
         return AMPED_OK;

@@ -11,6 +11,7 @@ constexpr int most_grams = 256;
 constexpr unsigned dot_blocks = 1024;
 constexpr unsigned dot_threads = 256;
 constexpr uint64_t most_blocks = 1 << 20;
+constexpr uint64_t most_short = 4096;
 
 /* Blocks of 32 columns x 8 rows, which walk over all rows. */
 dim3 row_block() {
@@ -39,6 +40,49 @@ __global__ void narrow(const double *from, uint64_t rows, uint64_t ld, unsigned 
   for (uint64_t i = first_row(); i < rows; i += row_step())
     for (unsigned c = threadIdx.x; c < ld; c += blockDim.x)
       to[i * ld + c] = c < ncomps ? (T)from[i * ncomps + c] : T(0);
+}
+
+/* Rows of `to` = rows of `from`, of at most short_row floats, times p, in one pass over memory. A
+ * warp works on some rows at a time, each of its threads on columns of the products. */
+constexpr unsigned short_row = 64;
+constexpr unsigned solve_rows = 4;
+constexpr unsigned solve_warps = 8;
+__global__ void solve_short(const float *from, uint64_t rows, unsigned ld, unsigned n,
+                            const double *p, float *to) {
+  extern __shared__ double shared[];
+  constexpr unsigned columns = short_row / 32;
+  double *const square = shared;
+  double *const staged = shared + n * n + threadIdx.y * solve_rows * n;
+  for (unsigned e = threadIdx.y * 32 + threadIdx.x; e < n * n; e += solve_warps * 32)
+    square[e] = p[e];
+  __syncthreads();
+  const uint64_t step = (uint64_t)gridDim.x * solve_warps * solve_rows;
+  uint64_t first = ((uint64_t)blockIdx.x * solve_warps + threadIdx.y) * solve_rows;
+  for (; first < rows; first += step) {
+    const unsigned count = rows - first < solve_rows ? (unsigned)(rows - first) : solve_rows;
+    double sums[solve_rows][columns] = {};
+    for (unsigned i = 0; i < solve_rows; i++)
+      for (unsigned c = threadIdx.x; c < n; c += 32)
+        staged[i * n + c] = i < count ? (double)from[(first + i) * ld + c] : 0.0;
+    __syncwarp();
+    for (unsigned k = 0; k < n; k++)
+#pragma unroll
+      for (unsigned j = 0; j < columns; j++) {
+        const unsigned c = threadIdx.x + j * 32;
+        const double factor = c < n ? square[k * n + c] : 0.0;
+        if (j * 32 < n)
+#pragma unroll
+          for (unsigned i = 0; i < solve_rows; i++)
+            sums[i][j] += staged[i * n + k] * factor;
+      }
+    __syncwarp();
+#pragma unroll
+    for (unsigned j = 0; j < columns; j++)
+#pragma unroll
+      for (unsigned i = 0; i < solve_rows; i++)
+        if (i < count && threadIdx.x + j * 32 < ld)
+          to[(first + i) * ld + threadIdx.x + j * 32] = (float)sums[i][j];
+  }
 }
 
 template <typename T>
@@ -186,8 +230,24 @@ amped_status solve_chunk(amped_dense_cuda *d, const float *d_output, uint64_t ro
   return AMPED_OK;
 }
 
+/* Longer rows are worth cuBLAS's trouble; short ones would pass through memory five times. */
+amped_status solve_at_once(amped_dense_cuda *d, const float *d_output, uint64_t count,
+                           float *d_rows) {
+  const unsigned n = (unsigned)d->ncomps;
+  const uint64_t blocks = amped_ceil_div(count, (uint64_t)(solve_warps * solve_rows));
+  if (count == 0)
+    return AMPED_OK;
+  solve_short<<<(unsigned)(blocks < most_short ? blocks : most_short), dim3(32, solve_warps),
+                (n * n + solve_warps * solve_rows * n) * sizeof(double), d->stream>>>(
+      d_output, count, (unsigned)d->ld, n, d->d_square, d_rows);
+  AMPED_CUDA_LAUNCHED("the solve kernel");
+  return AMPED_OK;
+}
 template <typename T>
 amped_status solve(amped_dense_cuda *d, const T *d_output, uint64_t count, T *d_rows) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if ((unsigned)d->ncomps <= short_row)
+      return solve_at_once(d, d_output, count, d_rows);
   for (uint64_t done = 0; done < count; done += d->chunk)
     AMPED_TRY(solve_chunk(d, d_output + done * d->ld, least(d->chunk, count - done),
                           d_rows + done * d->ld));

@@ -8,7 +8,7 @@ extern "C" {
 #include "mem.h"
 }
 
-constexpr uint64_t most_ranges = (uint64_t)AMPED_MAX_TILES * AMPED_MAX_PARTS;
+constexpr uint64_t most_ranges = (uint64_t)AMPED_MAX_TILES * 2;
 typedef uint16_t range_number; /* below most_ranges */
 
 /* --- order ---------------------------------------------------------------------------------------
@@ -23,10 +23,8 @@ static __global__ void number_ranges(const amped_packed_cuda copy, const amped_t
     amped_packed_get(&copy.packing, copy.planes, k, words);
     const uint64_t at =
         amped_packed_field(words, copy.packing.shifts[input], copy.packing.bits[input]);
-    uint64_t part = 0;
-    while (k >= tiles.part_ends[part])
-      part++;
-    ranges[k] = (range_number)(part * tiles.count + at / tiles.rows);
+    const uint64_t half = tiles.halves > 1 && k >= tiles.first_half ? 1 : 0;
+    ranges[k] = (range_number)(half * tiles.count + at / tiles.rows);
     order[k] = (number)k;
   }
 }
@@ -89,7 +87,7 @@ static amped_status sort(const amped_packed_cuda *copy, const amped_tiles_cuda *
   void *const d_ends = at + arrays;
   void *const d_temporary = at + arrays + most_ranges * sizeof(uint64_t);
   number_ranges<<<blocks_for(nnz), block_threads, 0, stream>>>(*copy, *tiles, d_ranges, d_places);
-  AMPED_CUDA_LAUNCHED("the numbers of tiles and parts");
+  AMPED_CUDA_LAUNCHED("the numbers of tiles and halves");
   keys = cub::DoubleBuffer<range_number>(d_ranges, d_ranges + padded);
   places = cub::DoubleBuffer<number>(d_places, d_places + padded);
   AMPED_CUDA(cub::DeviceRadixSort::SortPairs(d_temporary, bytes, keys, places, nnz, 0,

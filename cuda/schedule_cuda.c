@@ -26,11 +26,13 @@ static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uin
 }
 
 /* Runs fill the GPU AMPED_WAVES times, and a tile half as often: then who waits for the tile before
- * finds it finished. */
+ * finds it finished. Where rows travel in parts, thread blocks are half as long: a part waits for
+ * its last ones. */
 void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                                uint64_t segment, bool tiled, int multiprocessors) {
   uint64_t packing_run = plan->modes[mode].packing.run;
-  uint64_t waves = tiled ? AMPED_WAVES / 2 : AMPED_WAVES;
+  uint64_t untiled = plan->modes[mode].parts > 1 ? 2 * AMPED_WAVES : AMPED_WAVES;
+  uint64_t waves = tiled ? AMPED_WAVES / 2 : untiled;
   cut->lanes = lanes_for(vectors_of(plan));
   uint64_t resident = (uint64_t)multiprocessors * RESIDENT_THREADS / cut->lanes;
   uint64_t run = amped_ceil_div(segment, resident * waves);

@@ -43,7 +43,7 @@ static double missed(double bytes, double cache) {
 }
 
 amped_tiles_cuda amped_tiles_cuda_none(void) {
-  return (amped_tiles_cuda){.count = 1, .rows = UINT64_MAX, .parts = 1};
+  return (amped_tiles_cuda){.count = 1, .rows = UINT64_MAX, .halves = 1};
 }
 
 static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int input,
@@ -53,8 +53,8 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   if (rows < amped_ceil_div(positions, AMPED_MAX_TILES))
     rows = amped_ceil_div(positions, AMPED_MAX_TILES);
   t->input = input;
-  t->parts = 1;
-  t->part_ends[0] = UINT64_MAX;
+  t->halves = 1;
+  t->first_half = 0;
   t->rows = rows > 0 ? rows : 1;
   t->count = amped_ceil_div(positions, t->rows);
 }
@@ -106,13 +106,6 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
   set_tiles(t, plan, mode, largest, tile_bytes);
 }
 
-/* Rows that are finished first can travel first, if they come first in the copy. */
-static void cut_parts(amped_tiles_cuda *t, const amped_plan *plan, int mode) {
-  t->parts = plan->modes[mode].parts;
-  for (int part = 0; part < t->parts; part++)
-    t->part_ends[part] = amped_plan_part_nnz(plan, mode, part);
-}
-
 static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {
   static const double sizes[] = {0.5, 0.75, 1.0}; /* of the cache */
   double most = LEAST_GAIN * (double)plan->modes[mode].rank_nnz[plan->rank] * (plan->order - 1);
@@ -142,8 +135,10 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
     choose_large(tiles, plan, mode, cache);
   else
     ask(tiles, plan, mode, tile_bytes);
-  if (tiles->count > 1)
-    cut_parts(tiles, plan, mode);
+  if (tiles->count > 1 && plan->modes[mode].parts > 1) {
+    tiles->halves = 2;
+    tiles->first_half = amped_plan_part_nnz(plan, mode, amped_tiles_cuda_last(plan, mode));
+  }
 }
 
 /* Without tiles a factor that the cache holds is worth keeping where another is so large that few
@@ -178,8 +173,12 @@ void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int m
   }
 }
 
+int amped_tiles_cuda_last(const amped_plan *plan, int mode) {
+  return plan->modes[mode].parts / 2 - 1;
+}
+
 uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles) {
-  return tiles->count * (uint64_t)tiles->parts;
+  return tiles->count * (uint64_t)tiles->halves;
 }
 
 uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows) {

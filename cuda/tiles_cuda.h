@@ -4,8 +4,10 @@
  * Gathers from a factor larger than the L2 cache wait for device memory. Where all nonzeros whose
  * position in one input mode lies in one range, a tile, come together, that tile's rows stay in the
  * cache. Where all factors lie in the L2 cache, small tiles do the same for the multiprocessors'
- * own caches. The price: every output row comes once a tile, and is read and written each time.
- * Pure functions of the plan; no CUDA in here. */
+ * own caches. The price: every output row comes once a tile, and is read and written each time; and
+ * no row is finished before the last tile. So where rows travel in parts (plan.h) those of the
+ * first parts come first, in all tiles. More than two such halves would cost more than they hide:
+ * each loads the tiles anew. Pure functions of the plan; no CUDA in here. */
 #ifndef AMPED_TILES_CUDA_H
 #define AMPED_TILES_CUDA_H
 
@@ -29,8 +31,9 @@ typedef struct amped_tiles_cuda {
   uint64_t count; /* 1: ordered by output rows alone */
   int input;      /* number among the input modes */
   uint64_t rows;  /* positions of a tile */
-  int parts;      /* of the output rows: nonzeros are ordered by part, then by tile, then by row */
-  uint64_t part_ends[AMPED_MAX_PARTS]; /* nonzeros up to the end of each */
+  int halves; /* 1 or 2, of the output rows: nonzeros are ordered by half, then by tile, then by row
+               */
+  uint64_t first_half; /* nonzeros of the first of two */
 } amped_tiles_cuda;
 
 /* For mode's copy on this rank and a GPU with so many multiprocessors and l2_bytes of L2 cache.
@@ -44,7 +47,10 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
 /* A copy without tiles. */
 amped_tiles_cuda amped_tiles_cuda_none(void);
 
-/* Ranges of nonzeros, each of one tile and one part. */
+/* The last part of mode's plan in the first half: parts shrink, so that it holds most rows. */
+int amped_tiles_cuda_last(const amped_plan *plan, int mode);
+
+/* Ranges of nonzeros, each of one tile and one half. */
 uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles);
 
 /* For the gathers from every input factor of mode's copy, in such tiles. */

@@ -103,18 +103,16 @@ static uint64_t largest(const amped_segment_cuda *segments, uint64_t count) {
   return most;
 }
 
-/* A part without blocks has nobody to tell of its end: then only the end of all does. So it is
- * where outputs are added up at the end. */
+/* Where outputs are added up at the end, only the end of all work tells. */
 static void set_parts(amped_copy_work_cuda *s, const uint64_t *ends, int parts) {
   amped_work_cuda *const w = &s->work;
-  uint32_t before = 0;
   w->parts = w->cut.outputs > 1 ? 1 : parts;
-  for (int i = 0; i < w->parts; i++) {
+  for (int i = 0; i < w->parts; i++)
     w->part_ends[i] = i + 1 < w->parts ? amped_work_cuda_block(s, ends[i]) : (uint32_t)w->blocks;
-    if (w->part_ends[i] == before)
-      w->parts = 1;
-    before = w->part_ends[i];
-  }
+}
+
+uint32_t amped_work_cuda_part(const amped_work_cuda *w, int part) {
+  return w->part_ends[part] - (part > 0 ? w->part_ends[part - 1] : 0);
 }
 
 amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan *plan, int mode,
@@ -126,8 +124,7 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
   memset(out, 0, sizeof *out);
   w->tiled = tiles->count > 1;
   const uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
-  /* Most nonzeros of a tile are in the first of its parts. */
-  const uint64_t tile = nnz / tiles->count / (tiles->parts > 1 ? 2 : 1);
+  const uint64_t tile = nnz / amped_tiles_cuda_ranges(tiles);
   amped_schedule_cuda_shape(&w->cut, plan, mode, w->tiled ? tile : largest(segments, count),
                             w->tiled, multiprocessors);
   amped_tiles_cuda_hint(w->hints, plan, mode, tiles, l2_bytes);

@@ -26,6 +26,9 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
                                     uint64_t l2_bytes, int multiprocessors, cudaStream_t stream);
 void amped_work_cuda_destroy(amped_copy_work_cuda *schedule);
 
+/* Blocks of a part. */
+uint32_t amped_work_cuda_part(const amped_work_cuda *work, int part);
+
 /* The first block whose nonzeros come at or behind nonzero k of the copy. */
 uint32_t amped_work_cuda_block(const amped_copy_work_cuda *schedule, uint64_t k);
 

@@ -46,7 +46,8 @@ static void say_job(const report *r) {
   amped_say("HDF5         %s%s%s", l->hdf5,
             strcmp(l->hdf5, l->hdf5_built) != 0 ? ", built with " : "",
             strcmp(l->hdf5, l->hdf5_built) != 0 ? l->hdf5_built : "");
-  amped_say("BLAS         %s%s%s", l->blas, *l->blas && *l->blas_file ? ", " : "", l->blas_file);
+  amped_say("BLAS         %s%s%s", *l->blas ? l->blas : "of a kind that does not tell its name",
+            *l->blas_file ? ", " : "", l->blas_file);
 }
 
 /* "built without CUDA", or the versions that the first rank with GPUs tells. */

@@ -103,6 +103,10 @@ static void release(job *j) {
   amped_free(j->left);
 }
 
+static uint64_t own_nnz(const job *j) {
+  return j->plan->modes[j->mode].rank_nnz[j->plan->rank];
+}
+
 /* Translate own nonzeros in wire form and give them to the backend. */
 static amped_status store(job *j, const char *wire, uint64_t count) {
   amped_run run;
@@ -110,7 +114,8 @@ static amped_status store(job *j, const char *wire, uint64_t count) {
   if (count == 0)
     return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_UPLOAD, j->mode);
-  if (!amped_share_translate(j->info, j->plan, j->mode, wire, count, &j->buffers, &run, &hash))
+  if (count > own_nnz(j) - j->offset ||
+      !amped_share_translate(j->info, j->plan, j->mode, wire, count, &j->buffers, &run, &hash))
     return amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
                        "copy %d disagrees with its iDp table; convert the tensor again", j->mode);
   AMPED_TRY(j->backend->upload(j->ctx, j->mode, j->offset, &run));
@@ -289,8 +294,13 @@ static amped_status distribute_mode(job *j, int mode, bool parallel) {
     status = read_copy(j, parallel);
   else
     status = receive(j);
-  if (status == AMPED_OK)
+  AMPED_TRY(amped_comm_agree(j->comm, status)); /* where rank 0 fails, others have a part only */
+  if (j->offset == own_nnz(j))
     status = j->backend->loaded(j->ctx, mode);
+  else
+    status = amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
+                         "copy %d has fewer nonzeros than its iDp table; convert the tensor again",
+                         mode);
   AMPED_TRY(amped_comm_agree(j->comm, status));
   amped_comm_sum_u64(j->comm, &j->hash, 1);
   if (j->hash != j->info->hash)

@@ -169,10 +169,10 @@ static void set_packing(amped_plan *plan, int mode) {
 
 /* Each part is so much of the one before: it is computed while that travels, which takes less time,
  * and the last one, which nothing hides, is small. */
-#define PART_RATIO 0.6
+#define PART_RATIO 0.7
 
 /* AMPED_PARTS_AUTO: so many where a rank receives so much, which takes a tenth of a millisecond. */
-#define AUTO_PARTS 4
+#define AUTO_PARTS 6
 #define AUTO_BYTES (UINT64_C(32) << 20)
 
 static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {

@@ -11,7 +11,7 @@
 static const uint64_t odd_dims[AMPED_MAX_ORDER] = {13, 7, 29, 1, 5, 3, 11, 19};
 
 static void orders_and_widths(amped_vtype type) {
-  static const int widths[] = {1, 7, 16, 33, 100};
+  static const int widths[] = {1, 7, 16, 33, 64, 100};
   for (int order = AMPED_MIN_ORDER; order <= AMPED_MAX_ORDER; order++)
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
       problem p;
@@ -277,7 +277,7 @@ static void dense_work_is_right(problem *p, const setup *how) {
 
 START_TEST(dense_work_of_every_width) {
   static const uint64_t dims[] = {2003, 1, 30};
-  static const int widths[] = {1, 7, 16, 33, 100};
+  static const int widths[] = {1, 7, 16, 33, 64, 100};
   for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
     for (int type = 0; type < 2; type++) {
       problem p;
