@@ -339,12 +339,12 @@ static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode, cons
 static amped_status check_packed(const amped_pack_result *result, int mode) {
   if (result->strangers > 0)
     return amped_error(AMPED_BAD_INPUT, nullptr,
-                       "copy %d has values that are not in the tensor's list of distinct values; "
-                       "convert the tensor again",
+                       "values of mode %d's copy disagree with the file's dictionary; convert the "
+                       "tensor again",
                        mode);
   if (result->descents > 0)
     return amped_error(AMPED_BAD_INPUT, nullptr,
-                       "copy %d is not ordered by its output index; convert the tensor again",
+                       "the nonzeros of mode %d's copy are not in order; convert the tensor again",
                        mode);
   return AMPED_OK;
 }

@@ -126,8 +126,9 @@ static amped_status stream(amped_layout_cuda *l, const amped_plan *plan, bool ke
     AMPED_TRY(fill(l, plan, budget, all_bytes));
   for (int m = 0; m < plan->order; m++) {
     l->host_bytes += amped_layout_cuda_streamed(l, m);
-    l->first_block[m + 1] =
-        l->first_block[m] + amped_ceil_div(l->nnz[m] - l->resident[m], l->piece);
+    l->first_block[m + 1] = l->first_block[m];
+    if (l->resident[m] < l->nnz[m])
+      l->first_block[m + 1] += amped_ceil_div(l->nnz[m] - l->resident[m], l->piece);
   }
   return AMPED_OK;
 }

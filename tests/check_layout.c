@@ -226,6 +226,22 @@ START_TEST(every_fraction_can_be_had) {
       make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + 8 * run - 1, OTHER_BYTES));
 }
 
+/* A rank may have no nonzero at all: nothing is kept, nothing streamed. */
+START_TEST(nothing_takes_nothing) {
+  static const amped_residency ways[] = {AMPED_RESIDENCY_AUTO, AMPED_RESIDENCY_RESIDENT,
+                                         AMPED_RESIDENCY_STREAM};
+  for (int way = 0; way < 3; way++) {
+    amped_layout_cuda l;
+    made_up u;
+    make_up(&u, 1, 100);
+    memset(u.nnz, 0, sizeof u.nnz);
+    check_ok(make_layout(&l, &u.plan, false, ways[way], UINT64_C(1) << 30, OTHER_BYTES));
+    layout_is_sound(&l, &u.plan);
+    ck_assert_uint_eq(l.host_bytes, 0);
+    ck_assert_uint_eq(l.first_block[u.plan.order], 0);
+  }
+}
+
 START_TEST(what_does_not_fit_is_refused_with_a_remedy) {
   amped_layout_cuda l;
   made_up u;
@@ -242,4 +258,4 @@ START_TEST(what_does_not_fit_is_refused_with_a_remedy) {
 }
 
 TESTING_MAIN("layout", auto_fills_every_budget, stream_keeps_nothing, every_fraction_can_be_had,
-             what_does_not_fit_is_refused_with_a_remedy)
+             nothing_takes_nothing, what_does_not_fit_is_refused_with_a_remedy)

@@ -70,6 +70,7 @@ def draw(seed, number, backend):
         "options": ["--placement=" + r.choice(["greedy", "greedy", "equal", "block"]),
                     "--read=" + r.choice(["root", "parallel"])],
     }
+    case["options"] += [r.choice(["--overlap=auto", "--overlap=off", "--overlap=3", "--overlap=8"])]
     if backend == "cuda":
         case["options"] += [r.choice(["--residency=auto", "--residency=resident", "--residency=stream"]),
                             r.choice(["--tiles=auto", "--tiles=off", "--tiles=64K"])]
