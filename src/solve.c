@@ -107,16 +107,46 @@ done:
   return status;
 }
 
+/* scale[i] = the power of two that takes v[i][i] between 1/2 and 2; 1 for a zero. */
+static void unit_scale(int ncomps, const double *v, double *scale) {
+  size_t n = (size_t)ncomps;
+  for (size_t i = 0; i < n; i++) {
+    int exponent = 0;
+    (void)frexp(v[i * n + i], &exponent);
+    scale[i] = ldexp(1.0, -(exponent - (exponent & 1)) / 2);
+  }
+}
+
+static void scale_both(int ncomps, const double *scale, const double *a, double *out) {
+  size_t n = (size_t)ncomps;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      out[i * n + j] = a[i * n + j] * scale[i] * scale[j];
+}
+
 amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
                            bool *truncated) {
-  size_t n = (size_t)ncomps * (size_t)ncomps;
+  size_t n = (size_t)ncomps;
   double least = ncomps * (precision == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON);
   bool conditioned = false;
-  for (size_t i = 0; i < n; i++)
+  double *scale = NULL;
+  double *unit = NULL;
+  amped_status status = AMPED_OK;
+  for (size_t i = 0; i < n * n; i++)
     if (!isfinite(v[i]))
       return amped_error(AMPED_FAILED, NULL,
                          "the factors overflowed (a gram matrix is not finite); scale the tensor's "
                          "values, or try --precision=double or another --seed");
-  AMPED_TRY(cholesky_inverse(ncomps, least, v, p, &conditioned));
-  return conditioned ? AMPED_OK : pseudo_inverse(ncomps, least, v, p, truncated);
+  AMPED_GO(done, amped_alloc(&scale, n, sizeof *scale, "a workspace"));
+  AMPED_GO(done, amped_alloc(&unit, n * n, sizeof *unit, "a workspace"));
+  unit_scale(ncomps, v, scale);
+  scale_both(ncomps, scale, v, unit);
+  AMPED_GO(done, cholesky_inverse(ncomps, least, unit, p, &conditioned));
+  if (!conditioned)
+    AMPED_GO(done, pseudo_inverse(ncomps, least, unit, p, truncated));
+  scale_both(ncomps, scale, p, p);
+done:
+  amped_free(unit);
+  amped_free(scale);
+  return status;
 }

@@ -99,6 +99,46 @@ START_TEST(what_rounding_would_drown_is_left_out) {
   }
 }
 
+/* Columns of other lengths make D v D of v: no more singular than v is, whatever D. */
+START_TEST(lengths_of_columns_do_not_matter) {
+  enum { n = 3 };
+  static const double unit[] = {1.0, 0.5, 0.25, 0.5, 1.0, 0.5, 0.25, 0.5, 1.0};
+  static const double lengths[] = {1.0, 3e-9, 7e11};
+  double v[n * n];
+  double want[n * n];
+  double p[n * n];
+  bool truncated = false;
+  check_ok(amped_inverse(n, AMPED_F64, unit, want, &truncated));
+  for (int i = 0; i < n * n; i++)
+    v[i] = unit[i] * lengths[i / n] * lengths[i % n];
+  check_ok(amped_inverse(n, AMPED_F32, v, p, &truncated));
+  ck_assert(!truncated);
+  for (int i = 0; i < n * n; i++) {
+    double found = p[i] * lengths[i / n] * lengths[i % n];
+    ck_assert_double_eq_tol(found, want[i], 8.0 * n * n * DBL_EPSILON * largest(n, want));
+  }
+}
+
+/* Two columns are one, of two lengths: v p v is v. */
+START_TEST(collinear_columns_of_any_length_are_found) {
+  enum { n = 3 };
+  static const double unit[] = {1.0, 1.0, 0.5, 1.0, 1.0, 0.5, 0.5, 0.5, 1.0};
+  static const double lengths[] = {1.0, 3e-9, 7e11};
+  double v[n * n];
+  double p[n * n];
+  double vp[n * n];
+  double vpv[n * n];
+  bool truncated = false;
+  for (int i = 0; i < n * n; i++)
+    v[i] = unit[i] * lengths[i / n] * lengths[i % n];
+  check_ok(amped_inverse(n, AMPED_F32, v, p, &truncated));
+  ck_assert(truncated);
+  multiply(n, v, p, vp);
+  multiply(n, vp, v, vpv);
+  for (int i = 0; i < n * n; i++)
+    ck_assert_double_eq_tol(vpv[i], v[i], 1e3 * n * DBL_EPSILON * lengths[i / n] * lengths[i % n]);
+}
+
 START_TEST(zero_matrix_has_zero_pseudo_inverse) {
   double v[4] = {0.0, 0.0, 0.0, 0.0};
   double p[4];
@@ -130,5 +170,6 @@ START_TEST(hadamard_leaves_out_its_mode) {
 
 TESTING_MAIN("solve", inverse_of_a_definite_gram_is_its_inverse,
              singular_grams_get_the_pseudo_inverse, what_rounding_would_drown_is_left_out,
+             lengths_of_columns_do_not_matter, collinear_columns_of_any_length_are_found,
              zero_matrix_has_zero_pseudo_inverse, infinite_gram_is_an_error,
              hadamard_leaves_out_its_mode)
