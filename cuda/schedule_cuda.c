@@ -86,6 +86,29 @@ void amped_schedule_cuda_cut(const amped_segment_cuda *segments, uint64_t count,
   }
 }
 
+uint32_t amped_schedule_cuda_block(const amped_block_cuda *blocks, uint64_t count, uint64_t k) {
+  uint64_t low = 0;
+  uint64_t high = count;
+  while (low < high) {
+    uint64_t middle = (low + high) / 2;
+    if (blocks[middle].first < k)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return (uint32_t)low;
+}
+
+void amped_schedule_cuda_parts(const amped_block_cuda *blocks, uint64_t count, const uint64_t *ends,
+                               int parts, uint32_t *part_ends) {
+  part_ends[parts - 1] = (uint32_t)count;
+  for (int i = parts - 2; i >= 0; i--) {
+    part_ends[i] = amped_schedule_cuda_block(blocks, count, ends[i]);
+    if (part_ends[i] == 0)
+      part_ends[i] = part_ends[i + 1];
+  }
+}
+
 /* A row that goes on in block b began in the block before, unless that one, too, began with it. */
 static void link_rows(amped_block_cuda *blocks, uint64_t count,
                       const amped_block_start_cuda *starts) {

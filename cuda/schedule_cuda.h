@@ -76,6 +76,16 @@ uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t se
 void amped_schedule_cuda_cut(const amped_segment_cuda *segments, uint64_t count, uint64_t unit,
                              amped_block_cuda *blocks);
 
+/* The first block whose nonzeros come at or behind nonzero k of the copy. */
+uint32_t amped_schedule_cuda_block(const amped_block_cuda *blocks, uint64_t count, uint64_t k);
+
+/* part_ends[i] = the first block behind part i, of whose rows the nonzeros before ends[i] are the
+ * last; all blocks for the last part. The first part has a block: one that would have none ends
+ * with the next, so that whoever has waited for it knows that the output is zeroed. There is a
+ * block. */
+void amped_schedule_cuda_parts(const amped_block_cuda *blocks, uint64_t count, const uint64_t *ends,
+                               int parts, uint32_t *part_ends);
+
 /* Fill in chains, links and befores. Blocks from ends[i] on, i < parts - 1, work on other rows than
  * those before: they wait for none of them. */
 void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,

@@ -103,14 +103,6 @@ static uint64_t largest(const amped_segment_cuda *segments, uint64_t count) {
   return most;
 }
 
-/* Where outputs are added up at the end, only the end of all work tells. */
-static void set_parts(amped_copy_work_cuda *s, const uint64_t *ends, int parts) {
-  amped_work_cuda *const w = &s->work;
-  w->parts = w->cut.outputs > 1 ? 1 : parts;
-  for (int i = 0; i < w->parts; i++)
-    w->part_ends[i] = i + 1 < w->parts ? amped_work_cuda_block(s, ends[i]) : (uint32_t)w->blocks;
-}
-
 uint32_t amped_work_cuda_part(const amped_work_cuda *w, int part) {
   return w->part_ends[part] - (part > 0 ? w->part_ends[part - 1] : 0);
 }
@@ -134,7 +126,8 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&out->blocks, w->blocks, sizeof *out->blocks, "the schedule of a copy"));
   amped_schedule_cuda_cut(segments, count, w->cut.unit, out->blocks);
-  set_parts(out, ends, parts);
+  w->parts = w->cut.outputs > 1 ? 1 : parts; /* rows are then added up behind the last block */
+  amped_schedule_cuda_parts(out->blocks, w->blocks, ends, w->parts, w->part_ends);
   AMPED_TRY(allocate(out, plan, stream));
   AMPED_TRY(upload(out, stream));
   AMPED_TRY(link_blocks(out, copy, stream));
@@ -149,14 +142,5 @@ void amped_work_cuda_destroy(amped_copy_work_cuda *s) {
 }
 
 uint32_t amped_work_cuda_block(const amped_copy_work_cuda *s, uint64_t k) {
-  uint64_t low = 0;
-  uint64_t high = s->work.blocks;
-  while (low < high) {
-    const uint64_t middle = (low + high) / 2;
-    if (s->blocks[middle].first < k)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return (uint32_t)low;
+  return amped_schedule_cuda_block(s->blocks, s->work.blocks, k);
 }

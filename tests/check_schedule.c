@@ -201,5 +201,37 @@ START_TEST(more_nonzeros_than_32_bits_count) {
   check_no_leak();
 }
 
+/* Whoever has waited for a part has waited for all blocks of its rows, and for one in any case:
+ * that the output is zeroed is known from the first. */
+START_TEST(parts_have_their_blocks) {
+  int empty = 0;
+  for (uint64_t trial = 0; trial < 200; trial++) {
+    made_up *u = make(trial);
+    uint64_t nnz = u->blocks > 0 ? u->block[u->blocks - 1].first + 1 : 0;
+    int parts = 1 + (int)(draw(trial, 5) % AMPED_MAX_PARTS);
+    uint64_t ends[AMPED_MAX_PARTS] = {0};
+    uint32_t part_ends[AMPED_MAX_PARTS];
+    if (u->blocks > 0) {
+      for (int i = 0; i < parts; i++) {
+        uint64_t step = draw(trial, 6 + (uint64_t)i) % 3 == 0 ? 0 : nnz / (uint64_t)parts;
+        ends[i] = (i > 0 ? ends[i - 1] : 0) + step;
+      }
+      amped_schedule_cuda_parts(u->block, u->blocks, ends, parts, part_ends);
+      ck_assert_uint_gt(part_ends[0], 0);
+      ck_assert_uint_eq(part_ends[parts - 1], u->blocks);
+      empty += parts > 1 && ends[0] == 0;
+      for (int i = 0; i + 1 < parts; i++) {
+        ck_assert_uint_le(part_ends[i], part_ends[i + 1]);
+        for (uint64_t b = 0; b < u->blocks; b++)
+          if (u->block[b].first < ends[i] && b >= part_ends[i])
+            ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " is behind part %d", trial, b, i);
+      }
+    }
+    release(u);
+  }
+  ck_assert_int_gt(empty, 20);
+}
+
 TESTING_MAIN("schedule", blocks_cover_the_segments, chains_and_links_are_those_of_rows,
-             tiles_of_an_output_come_one_after_the_other, more_nonzeros_than_32_bits_count)
+             tiles_of_an_output_come_one_after_the_other, more_nonzeros_than_32_bits_count,
+             parts_have_their_blocks)
