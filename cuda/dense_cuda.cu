@@ -85,6 +85,58 @@ __global__ void solve_short(const float *from, uint64_t rows, unsigned ld, unsig
   }
 }
 
+/* partials[b] = sum of a a^T over the rows a of block b, of at most short_row floats: the upper
+ * triangle, in squares of 4 x 4 elements, each a thread's; groups of threads take rows in turn. */
+constexpr unsigned gram_rows = 32;
+constexpr unsigned gram_threads = 256;
+__global__ void __launch_bounds__(gram_threads)
+    gram_short(const float *a, uint64_t rows, unsigned ld, unsigned n, double *partials) {
+  extern __shared__ double shared[];
+  const unsigned side = (n + 3) / 4;
+  const unsigned width = side * 4;
+  const unsigned squares = side * (side + 1) / 2;
+  const unsigned groups = gram_threads / squares;
+  const unsigned group = threadIdx.x / squares; /* those behind the last group have no work */
+  double *const staged = shared;
+  double *const all = shared + gram_rows * width;
+  unsigned i = 0;
+  unsigned j = threadIdx.x % squares;
+  for (; j >= side - i; i++)
+    j -= side - i;
+  j += i;
+  double sums[4][4] = {};
+  for (uint64_t first = (uint64_t)blockIdx.x * gram_rows; first < rows;
+       first += (uint64_t)gridDim.x * gram_rows) {
+    for (unsigned e = threadIdx.x; e < gram_rows * width; e += gram_threads) {
+      const uint64_t row = first + e / width;
+      const unsigned c = e % width;
+      staged[e] = row < rows && c < n ? (double)a[row * ld + c] : 0.0;
+    }
+    __syncthreads();
+    for (unsigned r = group; r < gram_rows && group < groups; r += groups) {
+      const double *const left = staged + r * width + i * 4;
+      const double *const right = staged + r * width + j * 4;
+#pragma unroll
+      for (unsigned k = 0; k < 4; k++)
+#pragma unroll
+        for (unsigned m = 0; m < 4; m++)
+          sums[k][m] += left[k] * right[m];
+    }
+    __syncthreads();
+  }
+  for (unsigned g = 0; g < groups; g++) {
+    if (group == g)
+      for (unsigned k = 0; k < 4; k++)
+        for (unsigned m = 0; m < 4; m++) {
+          double *const to = &all[(i * 4 + k) * width + j * 4 + m];
+          *to = g == 0 ? sums[k][m] : *to + sums[k][m];
+        }
+    __syncthreads();
+  }
+  for (unsigned e = threadIdx.x; e < n * n; e += gram_threads)
+    partials[(uint64_t)blockIdx.x * n * n + e] = e / n <= e % n ? all[e / n * width + e % n] : 0.0;
+}
+
 template <typename T>
 __global__ void scale_columns(T *x, uint64_t rows, uint64_t ld, unsigned ncomps,
                               const double *scale) {
@@ -284,12 +336,31 @@ amped_status gram_chunk(amped_dense_cuda *d, const float *d_rows, uint64_t rows)
   return add_grams(d, d->d_wide, ncomps, rows);
 }
 
-template <typename T> amped_status gram(amped_dense_cuda *d, const T *d_rows, uint64_t count) {
-  const unsigned elements = (unsigned)(d->ncomps * d->ncomps);
+amped_status gram_at_once(amped_dense_cuda *d, const float *d_rows, uint64_t count) {
+  const unsigned n = (unsigned)d->ncomps;
+  const unsigned width = (n + 3) / 4 * 4;
+  gram_short<<<(unsigned)d->batch, gram_threads, (gram_rows + width) * width * sizeof(double),
+               d->stream>>>(d_rows, count, (unsigned)d->ld, n, d->d_partials);
+  AMPED_CUDA_LAUNCHED("the gram kernel");
+  return AMPED_OK;
+}
+
+template <typename T>
+amped_status partial_grams(amped_dense_cuda *d, const T *d_rows, uint64_t count) {
+  const uint64_t elements = (uint64_t)d->ncomps * (uint64_t)d->ncomps;
+  if constexpr (sizeof(T) == sizeof(float))
+    if ((unsigned)d->ncomps <= short_row)
+      return gram_at_once(d, d_rows, count);
   AMPED_CUDA(
       cudaMemsetAsync(d->d_partials, 0, (uint64_t)d->batch * elements * sizeof(double), d->stream));
   for (uint64_t done = 0; done < count; done += d->chunk)
     AMPED_TRY(gram_chunk(d, d_rows + done * d->ld, least(d->chunk, count - done)));
+  return AMPED_OK;
+}
+
+template <typename T> amped_status gram(amped_dense_cuda *d, const T *d_rows, uint64_t count) {
+  const unsigned elements = (unsigned)(d->ncomps * d->ncomps);
+  AMPED_TRY(partial_grams(d, d_rows, count));
   sum_grams<<<(elements + 255) / 256, 256, 0, d->stream>>>(d->d_partials, (unsigned)d->batch,
                                                            (unsigned)d->ncomps, d->d_square);
   AMPED_CUDA_LAUNCHED("the kernel that adds gram matrices");

@@ -2,8 +2,9 @@
  *
  * Rows are as in a factor: plan->ld elements of plan->value_type each, padding columns zero.
  * Everything is multiplied and added up in double, by cuBLAS where it is matrix work: float rows
- * are widened chunk by chunk through a workspace of bounded size. Every function has finished when
- * it returns; sums are made in an order that depends on the sizes alone. */
+ * are widened chunk by chunk through a workspace of bounded size. Rows of up to 64 floats have
+ * kernels of their own, which pass over memory once (docs/benchmarks.md). Every function has
+ * finished when it returns; sums are made in an order that depends on the sizes alone. */
 #ifndef AMPED_DENSE_CUDA_H
 #define AMPED_DENSE_CUDA_H
 
