@@ -1,5 +1,7 @@
 #include "tiles_cuda.h"
 
+#include "schedule_cuda.h"
+
 /* The part of the L2 cache that gathered rows find room in: its two halves keep copies of each
  * other's lines (measured: docs/benchmarks.md). */
 static uint64_t cache_of(uint64_t l2_bytes) {
@@ -121,6 +123,17 @@ static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mod
     }
 }
 
+/* Where several outputs are added up at the end, no half of the rows is finished before. */
+static void halve(amped_tiles_cuda *t, const amped_plan *plan, int mode, int multiprocessors) {
+  amped_cut_cuda cut;
+  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  amped_schedule_cuda_shape(&cut, plan, mode, nnz / (2 * t->count), true, multiprocessors);
+  if (cut.outputs > 1)
+    return;
+  t->halves = 2;
+  t->first_half = amped_plan_part_nnz(plan, mode, amped_tiles_cuda_last(plan, mode));
+}
+
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
                              int multiprocessors, uint64_t l2_bytes, uint64_t tile_bytes) {
   double cache = (double)cache_of(l2_bytes);
@@ -135,10 +148,8 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
     choose_large(tiles, plan, mode, cache);
   else
     ask(tiles, plan, mode, tile_bytes);
-  if (tiles->count > 1 && plan->modes[mode].parts > 1) {
-    tiles->halves = 2;
-    tiles->first_half = amped_plan_part_nnz(plan, mode, amped_tiles_cuda_last(plan, mode));
-  }
+  if (tiles->count > 1 && plan->modes[mode].parts > 1)
+    halve(tiles, plan, mode, multiprocessors);
 }
 
 /* Without tiles a factor that the cache holds is worth keeping where another is so large that few

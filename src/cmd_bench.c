@@ -193,8 +193,10 @@ static result result_of(amped_run_state *run, const amped_options *o, const samp
   r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
   r.ceiling_sec = amped_comm_spread(&run->comm, ceiling_sec).max;
   r.exchange_bytes = amped_exchange_bytes(run->exchange, plan->modes[mode].block_rows);
-  /* The rank that comes last waits for nobody: its time is the exchange's own. */
-  r.exchange_gb_per_sec = per((double)r.exchange_bytes * 1e-9, r.exchange.min);
+  /* The rank that comes last waits for nobody: its time is the exchange's own. Of parts, each may
+   * have another last rank, and they travel beside the kernel: no rate can be told. */
+  r.exchange_gb_per_sec =
+      plan->modes[mode].parts == 1 ? per((double)r.exchange_bytes * 1e-9, r.exchange.min) : 0.0;
   r.streamed_bytes = (double)streamed;
   r.ranks = ranks;
   r.moved_sec = amped_comm_spread(&run->comm, per(moved_bytes(plan, o, mode), read_rate)).max;
@@ -236,10 +238,15 @@ static void say_exchange(const amped_run_state *run, const result *results) {
   char text[32];
   if (run->comm.nranks == 1)
     return;
-  amped_say("mode  exchange: a rank receives          ms        GB/s");
-  for (int m = 0; m < run->plan.order; m++)
-    amped_say("%4d  %26s  %10.3f  %10.3f", m, amped_format_bytes(text, results[m].exchange_bytes),
-              1e3 * results[m].exchange.min, results[m].exchange_gb_per_sec);
+  amped_say("mode  exchange: a rank receives          ms            GB/s");
+  for (int m = 0; m < run->plan.order; m++) {
+    const result *r = &results[m];
+    char rate[32] = "beside compute";
+    if (run->plan.modes[m].parts == 1)
+      (void)snprintf(rate, sizeof rate, "%.3f", r->exchange_gb_per_sec);
+    amped_say("%4d  %26s  %10.3f  %14s", m, amped_format_bytes(text, r->exchange_bytes),
+              1e3 * r->exchange.min, rate);
+  }
 }
 
 static void say_rates(const amped_run_state *run, const result *results, const ceiling *ceilings,
@@ -286,17 +293,19 @@ static json_t *json_modes(const amped_run_state *run, const result *results) {
     bool known = r->ceiling_sec > 0.0 && r->compute.max > 0.0;
     (void)json_array_append_new(
         modes,
-        json_pack(
-            "{s:i, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}", "mode",
-            m, "ranks", json_ranks(run, r), "exchange_bytes", (json_int_t)r->exchange_bytes,
-            "exchange_gb_per_second", r->exchange_gb_per_sec, "host_to_device_bytes",
-            r->streamed_bytes, "host_to_device_ms", json_spread(r->copy), "compute_ms",
-            json_spread(r->compute), "exchange_ms", json_spread(r->exchange), "all_ms",
-            json_spread(r->wall), "gnnz_per_second", r->gnnz_per_sec, "gathered_gb_per_second",
-            r->gathered_gb_per_sec, "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
-            json_known(known, 1e3 * r->ceiling_sec), "ceiling_percent",
-            json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max)), "bandwidth_percent",
-            json_known(r->moved_sec > 0.0, 100.0 * per(r->moved_sec, r->compute.max))));
+        json_pack("{s:i, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}",
+                  "mode", m, "ranks", json_ranks(run, r), "exchange_bytes",
+                  (json_int_t)r->exchange_bytes, "exchange_gb_per_second",
+                  json_known(r->exchange_gb_per_sec > 0.0, r->exchange_gb_per_sec),
+                  "host_to_device_bytes", r->streamed_bytes, "host_to_device_ms",
+                  json_spread(r->copy), "compute_ms", json_spread(r->compute), "exchange_ms",
+                  json_spread(r->exchange), "all_ms", json_spread(r->wall), "gnnz_per_second",
+                  r->gnnz_per_sec, "gathered_gb_per_second", r->gathered_gb_per_sec,
+                  "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
+                  json_known(known, 1e3 * r->ceiling_sec), "ceiling_percent",
+                  json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max)),
+                  "bandwidth_percent",
+                  json_known(r->moved_sec > 0.0, 100.0 * per(r->moved_sec, r->compute.max))));
   }
   return modes;
 }

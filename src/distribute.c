@@ -107,6 +107,22 @@ static uint64_t own_nnz(const job *j) {
   return j->plan->modes[j->mode].rank_nnz[j->plan->rank];
 }
 
+/* Do parts of the block (plan.h) end where the iDp table says? Rows that are told finished must be.
+ * The rows of a run ascend, as the backend sees to. */
+static bool parts_agree(const job *j, const amped_run *run) {
+  const amped_mode_plan *m = &j->plan->modes[j->mode];
+  for (int part = 0; part + 1 < m->parts; part++) {
+    uint64_t bound = m->part_rows[part + 1];
+    uint64_t end = amped_plan_part_nnz(j->plan, j->mode, part) - j->offset; /* wraps if earlier */
+    if (end > 0 && end <= run->count &&
+        amped_index_get(run->rows, j->plan->index_type, end - 1) >= bound)
+      return false;
+    if (end < run->count && amped_index_get(run->rows, j->plan->index_type, end) < bound)
+      return false;
+  }
+  return true;
+}
+
 /* Translate own nonzeros in wire form and give them to the backend. */
 static amped_status store(job *j, const char *wire, uint64_t count) {
   amped_run run;
@@ -115,7 +131,8 @@ static amped_status store(job *j, const char *wire, uint64_t count) {
     return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_UPLOAD, j->mode);
   if (count > own_nnz(j) - j->offset ||
-      !amped_share_translate(j->info, j->plan, j->mode, wire, count, &j->buffers, &run, &hash))
+      !amped_share_translate(j->info, j->plan, j->mode, wire, count, &j->buffers, &run, &hash) ||
+      !parts_agree(j, &run))
     return amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
                        "copy %d disagrees with its iDp table; convert the tensor again", j->mode);
   AMPED_TRY(j->backend->upload(j->ctx, j->mode, j->offset, &run));

@@ -171,16 +171,18 @@ static void set_packing(amped_plan *plan, int mode) {
  * and the last one, which nothing hides, is small. */
 #define PART_RATIO 0.7
 
-/* AMPED_PARTS_AUTO: so many where a rank receives so much, which takes a tenth of a millisecond. */
+/* AMPED_PARTS_AUTO: so many of blocks of so many bytes. Smaller ones travel in a tenth of a
+ * millisecond, and a GPU may add up several outputs for them (schedule_cuda.h), so that no row is
+ * finished before all are. */
 #define AUTO_PARTS 6
-#define AUTO_BYTES (UINT64_C(32) << 20)
+#define AUTO_BYTES (UINT64_C(48) << 20)
 
 static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
   return m->position[idp] - (uint64_t)m->owner[idp] * m->block_rows;
 }
 
 /* Boundaries where all ranks together have the wanted share of nonzeros: bins[j] are those of every
- * rank's j-th iDp. */
+ * rank's j-th iDp. An iDp of several shares ends one part. */
 static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint64_t count) {
   double total = 0.0;
   double sum = 0.0;
@@ -194,8 +196,10 @@ static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint6
     if (sum < target * total)
       continue;
     m->part_rows[m->parts++] = (j + 1) * m->width;
-    wanted *= PART_RATIO;
-    target += wanted;
+    do {
+      wanted *= PART_RATIO;
+      target += wanted;
+    } while (target * total <= sum);
   }
   m->part_rows[m->parts] = m->block_rows;
 }
@@ -214,10 +218,10 @@ static amped_status cut_mode(amped_mode_plan *m, int parts) {
 amped_status amped_plan_cut(amped_plan *plan, int parts) {
   for (int mode = 0; mode < plan->order; mode++) {
     amped_mode_plan *m = &plan->modes[mode];
-    uint64_t received = (uint64_t)(plan->nranks - 1) * m->block_rows * plan->ld * plan->value_type;
+    uint64_t bytes = m->block_rows * plan->ld * plan->value_type;
     int wanted = parts;
     if (parts == AMPED_PARTS_AUTO)
-      wanted = received >= AUTO_BYTES ? AUTO_PARTS : 1;
+      wanted = plan->nranks > 1 && bytes >= AUTO_BYTES ? AUTO_PARTS : 1;
     if (wanted > 1 && m->split_count == 0)
       AMPED_TRY(cut_mode(m, wanted));
   }

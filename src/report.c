@@ -401,7 +401,7 @@ amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {
   amped_status status = AMPED_OK;
   /* MTTKRP's spread over ranks is the balance; waiting for the slowest shows in solve (which holds
    * the sum of grams), or in exchange where iDps are split; so maxima do not add up to the total.
-   */
+   * Where rows travel in parts, mttkrp is what no solve or exchange of earlier parts hides. */
   const double times[] = {s->times.mttkrp, s->times.solve, s->times.exchange};
   amped_spread spreads[3];
   amped_comm_spreads(comm, 3, times, spreads);

@@ -53,6 +53,27 @@ for part in 3 5 8; do
   expect 3 "damaged.h5" on 3 damaged.h5 --rank=2 --iters=2 --nowrite -q --placement=equal
 done
 
+# Parts of rows end where the iDp table says: one that counts a nonzero to the wrong iDp is refused.
+if test -n "$python"; then
+  "$amped" generate parts.h5 --dims=60000x20x10 --nnz=3k --seed=9 -q || fail "generate parts"
+  "$python" - <<'PY' || fail "parts.h5 cannot be changed"
+import h5py
+import numpy as np
+with h5py.File("parts.h5", "a") as f:
+    table = f["/amped/mode_0/idp_nnz"]
+    counts = table[:]
+    ones = np.flatnonzero(counts == 1)
+    counts[ones[0]] = 0
+    counts[ones[len(ones) * 9 // 10]] = 2  # before the one index of heavy_rows
+    table[:] = counts
+PY
+  for read in root parallel; do
+    expect 0 "" on 1 parts.h5 --rank=2 --iters=1 --nowrite -q --overlap=off --read=$read
+    expect 3 "parts.h5: copy 0 disagrees with its iDp table" on 1 parts.h5 --rank=2 --iters=1 \
+      --nowrite -q --overlap=3 --read=$read
+  done
+fi
+
 # The plan says what splitting brought, and nothing of it where nothing is split.
 expect 0 "imbalance of nonzeros at most 0\... % (1[0-9]*\... % without splitting)" \
   on 4 heavy.h5 --plan --json=plan.json
