@@ -30,6 +30,16 @@ for t in "total_time 2 2 2" "sustained 2 2 2" "breakdown 3 2 3" "overhead 2 4 2"
   fi
 done
 # Speed-ups are those of the times: total_time holds both.
+# Drawn again from the table alone, elsewhere.
+if command -v gnuplot >/dev/null 2>&1; then
+  mkdir again
+  cp plots/breakdown.csv again/
+  expect 0 "again/breakdown.csv, .png, .svg" sh "$paper/redraw" again/breakdown.csv
+  if cmp -s plots/breakdown.svg again/breakdown.svg; then pass; else fail "redrawn otherwise"; fi
+  sh "$paper/redraw" "$paper/lib.sh" 2>err
+  same "a file that is no table" "$?" 2
+fi
+
 grep -v '^#' plots/total_time.csv | awk -F , 'NR > 1 { print $6 / $2, $10 }' >speedups
 while read -r want got; do
   close "speed-up" "$got" "$want" "$(awk -v x="$want" 'BEGIN { print 1e-5 * x }')"

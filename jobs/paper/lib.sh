@@ -229,8 +229,13 @@ note() {
 }
 
 # plot KIND FIRST LAST YLABEL TITLE: draw columns FIRST to LAST of the table over its first one.
-# KIND: bars, logbars, stacked (bars) or lines.
+# KIND: bars, logbars, stacked (bars) or lines. What `redraw` needs is left in the table.
 plot() {
+  note "plot: $1 $2 $3|$4|$5"
+  draw "$@"
+}
+
+draw() {
   if command -v gnuplot >/dev/null 2>&1; then
     gnuplot_plot "$@"
   elif python3 -c 'import matplotlib' >/dev/null 2>&1; then
