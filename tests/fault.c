@@ -3,7 +3,7 @@
  * AMPED_FAULT="ACTION CALL NAME N RANK": what happens at call number N (from 0) of CALL on a rank
  * (-1: any), of files whose path holds NAME, or messages of that tag ("-": any).
  *
- *   CALL    alloc      malloc, calloc or realloc called from the program itself, from main on
+ *   CALL    alloc      malloc, calloc or realloc called from the program itself, inside main
  *           read       read, pread           write   write, pwrite         sync   fsync
  *           send       MPI_Isend             receive MPI_Irecv
  *           solve      dpotrf_: once in every mode of every sweep
@@ -111,14 +111,16 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *unused) {
   return 1; /* the program is the first object */
 }
 
-/* What runs before main is not the program's: CUDA registers its kernels then, and does not survive
- * an allocation that fails. */
+/* What runs before and behind main is not the program's: CUDA registers its kernels before, gcov
+ * writes its counts behind, and neither survives an allocation that fails. */
 static int (*program_main)(int, char **, char **);
 static bool in_main;
 
 static int begin_main(int argc, char **argv, char **environment) {
   in_main = true;
-  return program_main(argc, argv, environment);
+  int status = program_main(argc, argv, environment);
+  in_main = false;
+  return status;
 }
 
 int __libc_start_main(int (*entry)(int, char **, char **), int argc, char **argv,
@@ -217,11 +219,15 @@ static bool strikes(const char *call, int fd_or_tag) {
 /* --- the calls -------------------------------------------------------------------------------- */
 
 static bool from_program(const void *caller) {
-  return in_main && (uintptr_t)caller >= fault.begin && (uintptr_t)caller < fault.end;
+  return (uintptr_t)caller >= fault.begin && (uintptr_t)caller < fault.end;
+}
+
+static bool counts(const void *caller) {
+  return in_main && from_program(caller);
 }
 
 void *malloc(size_t bytes) {
-  if (!from_program(__builtin_return_address(0)))
+  if (!counts(__builtin_return_address(0)))
     return __libc_malloc(bytes);
   void *block = strikes("alloc", -1) ? NULL : __libc_malloc(bytes);
   if (block != NULL)
@@ -230,7 +236,7 @@ void *malloc(size_t bytes) {
 }
 
 void *calloc(size_t count, size_t size) {
-  if (!from_program(__builtin_return_address(0)))
+  if (!counts(__builtin_return_address(0)))
     return __libc_calloc(count, size);
   void *block = strikes("alloc", -1) ? NULL : __libc_calloc(count, size);
   if (block != NULL)
@@ -239,7 +245,7 @@ void *calloc(size_t count, size_t size) {
 }
 
 void *realloc(void *old, size_t bytes) {
-  if (!from_program(__builtin_return_address(0)))
+  if (!counts(__builtin_return_address(0)))
     return __libc_realloc(old, bytes);
   void *block = strikes("alloc", -1) ? NULL : __libc_realloc(old, bytes);
   if (block != NULL) {
