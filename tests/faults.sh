@@ -69,6 +69,13 @@ for signal in TERM INT; do
   done
 done
 
+# --- the child that looks at a file first dies ----------------------------------------------------
+for command in "info t.h5 --verify" "convert t.h5 x.tns"; do
+  # shellcheck disable=SC2086
+  expect 3 "t.h5: opening it crashes (signal 9) the HDF5 library" with "KILL alloc - 0 -1" 0 $command
+done
+absent x.tns
+
 # --- a slow rank, and one that hangs --------------------------------------------------------------
 # stopped_at FAULT SECONDS ARGUMENT...: a rank stops itself there, and goes on after so long.
 stopped_at() {
