@@ -4,6 +4,7 @@
 #endif
 
 #include <fcntl.h>
+#include <mpi.h>
 #include <omp.h>
 #include <poll.h>
 #include <signal.h>
@@ -115,6 +116,11 @@ static void hold_standard_streams(void) {
       (void)open("/dev/null", modes[fd]);
 }
 
+static bool has_started(void) {
+  int started = 0;
+  return MPI_Initialized(&started) == MPI_SUCCESS && started != 0;
+}
+
 int main(int argc, char **argv) {
   amped_options options;
   bool done = false;
@@ -138,8 +144,9 @@ int main(int argc, char **argv) {
     if (options.command->parallel || options.system || rank <= 0)
       status = options.command->run(&options);
   }
-  /* Parallel commands have agreed on a rank that spoke; what is left here is from before MPI. */
-  if (status != AMPED_OK && rank <= 0)
+  /* Parallel commands have agreed on a rank that spoke; what is left here is from before MPI. Wrong
+   * options are so on every rank, other failures on this one alone. */
+  if (status != AMPED_OK && (rank <= 0 || (status == AMPED_FAILED && !has_started())))
     amped_status_report();
   if (status == AMPED_OK) {
     status = check_output();

@@ -54,7 +54,7 @@ for pair in "1 0 25" "2 0 40" "2 1 25"; do
   with "ENOMEM alloc - 1000000 $rank" "$ranks" $run >/dev/null 2>&1
   n=$(awk -v r="$rank" '$2 == r { print $6 }' "$report")
   test "$n" -gt 50 && pass || fail "only $n allocations"
-  for k in $(seq $((stride / 2)) "$stride" $((n - 1))); do
+  for k in 0 $(seq $((stride / 2)) "$stride" $((n - 1))); do
     rm -f out.h5 c.h5 c.h5.prev
     # shellcheck disable=SC2086
     with "ENOMEM alloc - $k $rank" "$ranks" $run >out 2>err </dev/null
