@@ -204,13 +204,23 @@ static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint6
   m->part_rows[m->parts] = m->block_rows;
 }
 
-static amped_status cut_mode(amped_mode_plan *m, int parts) {
+static void count_parts(amped_mode_plan *m, int rank) {
+  for (int part = 0; part + 1 < m->parts; part++) {
+    m->part_nnz[part] = 0;
+    for (uint64_t i = 0; i < m->idp_count; i++)
+      if (m->owner[i] == rank && block_row(m, i) < m->part_rows[part + 1])
+        m->part_nnz[part] += m->idp_nnz[i];
+  }
+}
+
+static amped_status cut_mode(amped_mode_plan *m, int parts, int rank) {
   uint64_t *bins = NULL;
   uint64_t count = amped_ceil_div(m->block_rows, m->width);
   AMPED_TRY(amped_calloc(&bins, count, sizeof *bins, "the plan"));
   for (uint64_t i = 0; i < m->idp_count; i++)
     bins[block_row(m, i) / m->width] += m->idp_nnz[i];
   cut_block(m, parts, bins, count);
+  count_parts(m, rank);
   amped_free(bins);
   return AMPED_OK;
 }
@@ -223,20 +233,14 @@ amped_status amped_plan_cut(amped_plan *plan, int parts) {
     if (parts == AMPED_PARTS_AUTO)
       wanted = plan->nranks > 1 && bytes >= AUTO_BYTES ? AUTO_PARTS : 1;
     if (wanted > 1 && m->split_count == 0)
-      AMPED_TRY(cut_mode(m, wanted));
+      AMPED_TRY(cut_mode(m, wanted, plan->rank));
   }
   return AMPED_OK;
 }
 
 uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part) {
   const amped_mode_plan *m = &plan->modes[mode];
-  uint64_t nnz = 0;
-  if (part + 1 >= m->parts)
-    return m->rank_nnz[plan->rank];
-  for (uint64_t i = 0; i < m->idp_count; i++)
-    if (m->owner[i] == plan->rank && block_row(m, i) < m->part_rows[part + 1])
-      nnz += m->idp_nnz[i];
-  return nnz;
+  return part + 1 < m->parts ? m->part_nnz[part] : m->rank_nnz[plan->rank];
 }
 
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps) {
