@@ -678,9 +678,15 @@ static amped_status part_at(const amped_copies_cuda *c, int mode, uint64_t k,
                                  : AMPED_OK;
 }
 
+/* What MTTKRP does not store. */
 static amped_status zero_outputs(const amped_copies_cuda *c, int mode,
                                  const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
-  const amped_work_cuda *work = &c->copies[mode].work.work;
+  const amped_copy_cuda *copy = &c->copies[mode];
+  const amped_work_cuda *work = &copy->work.work;
+  if (!c->layout.plain && !work->tiled && copy->nnz > 0) {
+    const amped_packed_cuda packed = packed_of(c, mode, copy);
+    return amped_mttkrp_cuda_zero_gaps(args, &packed, copy->rows, output_bytes);
+  }
   AMPED_CUDA(cudaMemsetAsync(args->output, 0, output_bytes, c->stream));
   if (work->cut.outputs > 1)
     AMPED_CUDA(
@@ -689,7 +695,7 @@ static amped_status zero_outputs(const amped_copies_cuda *c, int mode,
 }
 
 /* What the next buffer is used for: a resident part, then a piece. Either may be missing. The first
- * step zeroes the output. *k is the number of nonzeros that are done with. */
+ * step zeroes what it has to. *k is the number of nonzeros that are done with. */
 static amped_status run_step(amped_copies_cuda *c, int mode, amped_kernel kernel,
                              const amped_mttkrp_cuda_args *args, uint64_t output_bytes, uint64_t *k,
                              amped_mttkrp_times *times) {

@@ -5,6 +5,7 @@ namespace {
 
 constexpr int published_threads = 1024;
 constexpr uint64_t published_rounds = 32; /* nonzeros of one block column, one after the other */
+constexpr unsigned gap_rows = 4096;
 
 template <typename T, typename I> struct published_problem {
   uint64_t count;
@@ -46,6 +47,46 @@ __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
   for (unsigned k = 0; k < count; k++)
     all += (double)outputs[k * elements + i];
   sum[i] = (T)all;
+}
+
+/* The first of count ascending rows that is `row` or above; all lanes of a warp ask the same. */
+template <typename I>
+__device__ inline uint64_t first_from(const I *rows, uint64_t count, uint64_t row) {
+  const unsigned lane = threadIdx.x % 32;
+  uint64_t from = 0;
+  uint64_t to = count;
+  while (from < to) {
+    const uint64_t step = (to - from + 31) / 32;
+    const uint64_t probe = from + lane * step;
+    const unsigned below = __popc(__ballot_sync(whole_warp, probe < to && rows[probe] < row));
+    const uint64_t end = from + below * step;
+    to = end < to ? end : to;
+    from = below > 0 ? end - step + 1 : to;
+  }
+  return from;
+}
+
+/* Zero the rows that are not in the list. A thread block looks after gap_rows of them. */
+template <typename I>
+__global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
+    zero_gaps(const I *list, uint64_t count, uint64_t rows, unsigned stride, uint4 *output) {
+  __shared__ uint32_t listed[gap_rows / 32];
+  const uint64_t first = (uint64_t)blockIdx.x * gap_rows;
+  const uint64_t end = first + gap_rows < rows ? first + gap_rows : rows;
+  for (unsigned i = threadIdx.x; i < gap_rows / 32; i += AMPED_BLOCK_THREADS)
+    listed[i] = 0;
+  const uint64_t begin = first_from(list, count, first);
+  __syncthreads();
+  for (uint64_t i = begin + threadIdx.x; i < count && list[i] < end; i += AMPED_BLOCK_THREADS) {
+    const unsigned row = (unsigned)(list[i] - first);
+    atomicOr(&listed[row / 32], 1U << row % 32);
+  }
+  __syncthreads();
+  for (unsigned v = threadIdx.x; v < (unsigned)(end - first) * stride; v += AMPED_BLOCK_THREADS) {
+    const unsigned row = v / stride;
+    if (!(listed[row / 32] >> row % 32 & 1U))
+      output[first * stride + v] = make_uint4(0, 0, 0, 0);
+  }
 }
 
 template <typename T, typename I>
@@ -97,6 +138,27 @@ amped_status amped_mttkrp_cuda_sum(const amped_mttkrp_cuda_args *args) {
         static_cast<const double *>(work->d_outputs), outputs, elements,
         static_cast<double *>(args->output));
   AMPED_CUDA_LAUNCHED("the sum of the outputs of tiles");
+  return AMPED_OK;
+}
+
+amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
+                                         const amped_packed_cuda *copy, uint64_t listed,
+                                         uint64_t output_bytes) {
+  const uint64_t row_bytes = args->ld * args->value_type;
+  const unsigned stride = (unsigned)(row_bytes / sizeof(uint4));
+  const uint64_t rows = output_bytes / row_bytes;
+  const uint64_t blocks = amped_ceil_div(rows, (uint64_t)gap_rows);
+  uint4 *const output = static_cast<uint4 *>(args->output);
+  if (blocks > INT32_MAX)
+    return amped_error(AMPED_FAILED, "CUDA",
+                       "%" PRIu64 " rows are too many for one launch; use more GPUs", rows);
+  if (copy->index_type == AMPED_U32)
+    zero_gaps<<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(
+        static_cast<const index32 *>(copy->rows), listed, rows, stride, output);
+  else
+    zero_gaps<<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(
+        static_cast<const index64 *>(copy->rows), listed, rows, stride, output);
+  AMPED_CUDA_LAUNCHED("the kernel that zeroes rows without nonzeros");
   return AMPED_OK;
 }
 

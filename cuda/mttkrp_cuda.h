@@ -1,9 +1,10 @@
 /* MTTKRP on the GPU: twin of ../src/mttkrp_cpu.h.
  *
- * All pointers are device memory; everything is enqueued on `stream` and not waited for. The output
- * is zeroed by the caller; a mode's copy may come in several pieces, in order: rows that begin in a
- * piece are stored, what goes on in later ones is added, in a fixed order: the same bits in every
- * run. */
+ * All pointers are device memory; everything is enqueued on `stream` and not waited for. A mode's
+ * copy may come in several pieces, in order: rows that begin in a piece are stored, what goes on in
+ * later ones is added, in a fixed order: the same bits in every run. Before the first piece the
+ * caller zeroes what is not stored: rows without nonzeros; all rows where copies are in tiles or
+ * the kernel is the published one. */
 #ifndef AMPED_MTTKRP_CUDA_H
 #define AMPED_MTTKRP_CUDA_H
 
@@ -62,6 +63,12 @@ typedef struct amped_mttkrp_cuda_args {
   /* plain, for the published kernel */
   amped_run run;
 } amped_mttkrp_cuda_args;
+
+/* Zero the output's rows that have no nonzeros: all but those in the copy's row list, of so many
+ * entries, which has to ascend. */
+amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
+                                         const amped_packed_cuda *copy, uint64_t listed,
+                                         uint64_t output_bytes);
 
 /* Behind the last blocks of a copy with several outputs: their sum is the output. */
 amped_status amped_mttkrp_cuda_sum(const amped_mttkrp_cuda_args *args);

@@ -493,7 +493,7 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
     else if (column() < p.stride && p.tiled)
       add_at(output_of_tile + ((uint64_t)row * p.stride + column()), all);
     else if (column() < p.stride)
-      output_of_tile[(uint64_t)row * p.stride + column()] = all;
+      __stcs(output_of_tile + ((uint64_t)row * p.stride + column()), all);
   };
   /* Behind the end of its run every lane gets the last nonzero again with value zero: it changes
    * nothing (same row, finite factors) and spares all later checks. */

@@ -2,6 +2,8 @@
 
 #include "schedule_cuda.h"
 
+#include <math.h>
+
 /* The part of the L2 cache that gathered rows find room in: its two halves keep copies of each
  * other's lines (measured: docs/benchmarks.md). */
 static uint64_t cache_of(uint64_t l2_bytes) {
@@ -23,9 +25,12 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 #define L1_LEAST_USES 8.0
 #define L1_LEAST_LENGTH 32.0
 
-/* Factors of this part of the cache stay in it unasked; of so many caches, hardly at all. */
+/* Factors of this part of the cache stay in it unasked; of so many caches, where they are asked to;
+ * of so many, only their popular rows; of so many, hardly any. */
 #define SMALL_TABLE 0.1
+#define KEPT_TABLE 1.25
 #define LARGE_TABLE 4.0
+#define HUGE_TABLE 8.0
 
 static int input_mode(int mode, int input) {
   return input < mode ? input : input + 1;
@@ -61,6 +66,11 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   t->count = amped_ceil_div(positions, t->rows);
 }
 
+/* The share of nnz gathers from a table that meet a row for the first time: no cache helps. */
+static double first_uses(double nnz, double positions) {
+  return positions / nnz * -expm1(-nnz / positions);
+}
+
 /* Gathered rows that need not come from device memory, less what output rows cost instead. */
 static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, double cache) {
   const amped_mode_plan *m = &plan->modes[mode];
@@ -70,7 +80,8 @@ static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, 
   double table = table_bytes(plan, mode, t->input);
   double tile = bytes * (double)t->rows;
   double lost = tile > 0.5 * cache ? FULL_TILE_LOSS * (2.0 * tile / cache - 1.0) : 0.0;
-  return nnz * (missed(table, cache) - missed(tile, cache) - lost) -
+  double least = first_uses(nnz, table / bytes);
+  return nnz * (fmax(missed(table, cache), least) - fmax(missed(tile, cache) + lost, least)) -
          TILE_ROW_COST * (rows < nnz ? rows : nnz);
 }
 
@@ -152,16 +163,16 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
     halve(tiles, plan, mode, multiprocessors);
 }
 
-/* Without tiles a factor that the cache holds is worth keeping where another is so large that few
- * of its rows come again in time. Factors that all but fit together are left to the cache, and
- * small ones stay in it anyway. */
+/* Without tiles a factor that the cache holds is worth keeping where another is so large that
+ * hardly any of its rows come again in time. Factors that all but fit together are left to the
+ * cache, and small ones stay in it anyway. */
 static bool worth_hints(const amped_plan *plan, int mode, double cache) {
   bool keep = false;
   bool pass = false;
   for (int i = 0; i < plan->order - 1; i++) {
     double bytes = table_bytes(plan, mode, i);
-    keep |= bytes > SMALL_TABLE * cache && bytes <= cache;
-    pass |= bytes > LARGE_TABLE * cache;
+    keep |= bytes > SMALL_TABLE * cache && bytes <= KEPT_TABLE * cache;
+    pass |= bytes > HUGE_TABLE * cache;
   }
   return keep && pass;
 }
@@ -177,7 +188,7 @@ void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int m
     hints[i] = AMPED_HINT_NONE;
     if (near)
       hints[i] = tiled ? AMPED_HINT_NEAR : AMPED_HINT_NONE;
-    else if (hint && (tiled || bytes <= cache))
+    else if (hint && (tiled || bytes <= KEPT_TABLE * cache))
       hints[i] = AMPED_HINT_KEEP;
     else if (hint && bytes > LARGE_TABLE * cache)
       hints[i] = AMPED_HINT_PASS;

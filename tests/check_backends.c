@@ -76,6 +76,50 @@ START_TEST(mttkrp_of_long_and_short_rows) {
   check_no_leak();
 }
 
+/* Whatever was in the output before is gone, however few rows are stored to. */
+static void stale_output_is_overwritten(problem *p, const setup *how) {
+  bench s;
+  amped_mttkrp_times times;
+  bench_plan(&s, p, how);
+  bench_load(&s);
+  for (int m = 0; m < p->t.order; m++) {
+    uint64_t rows = s.plan.modes[m].output_rows;
+    double *stale = random_rows(rows, p->ncomps, AMPED_F32, 9);
+    check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
+    double *want = get_output(&s, m);
+    check_ok(s.b->put_output(s.ctx, m, 0, rows, stale));
+    check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
+    double *got = get_output(&s, m);
+    ck_assert_mem_eq(got, want, rows * (uint64_t)p->ncomps * sizeof *got);
+    amped_free(got);
+    amped_free(want);
+    amped_free(stale);
+  }
+  bench_close(&s);
+}
+
+START_TEST(rows_without_nonzeros_are_zero) {
+  static const uint64_t dims[][3] = {{10007, 33000, 5}, {4096, 8193, 1}};
+  static const uint64_t nnz[] = {3, 60, 9000};
+  for (int i = 0; i < 6; i++) {
+    problem p;
+    setup how = alone();
+    problem_create(&p, 3, dims[i % 2], nnz[i / 2], 16 + i, i % 2 == 0 ? AMPED_F32 : AMPED_F64);
+    how.index_type = i / 2 == 1 ? AMPED_U64 : AMPED_U32;
+    all_ranks_are_right(&p, 2, how);
+    stale_output_is_overwritten(&p, &how);
+    if (backend()->device_pointers) {
+      how.options.residency = AMPED_RESIDENCY_STREAM;
+      stale_output_is_overwritten(&p, &how);
+      how.options.residency = AMPED_RESIDENCY_AUTO;
+      how.options.tile_bytes = 1 << 14;
+      stale_output_is_overwritten(&p, &how);
+    }
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
 /* --- rows and dense work -----------------------------------------------------------------------*/
 
 static void factors_come_back(const bench *s) {
@@ -872,8 +916,8 @@ START_TEST(what_collecting_takes_is_said) {
 TESTING_MAIN("backends", mttkrp_in_float_for_all_orders_and_widths,
              mttkrp_in_double_for_all_orders_and_widths, mttkrp_with_64_bit_positions,
              mttkrp_with_the_most_components, mttkrp_of_one_nonzero_with_more_ranks_than_indices,
-             mttkrp_of_long_and_short_rows, mttkrp_of_split_idps, output_rows_are_put,
-             dense_work_of_every_width, dense_work_of_many_rows,
+             mttkrp_of_long_and_short_rows, rows_without_nonzeros_are_zero, mttkrp_of_split_idps,
+             output_rows_are_put, dense_work_of_every_width, dense_work_of_many_rows,
              parts_are_right_when_they_are_finished, copies_serve_fewer_components,
              requirements_are_said, streaming_changes_no_result,
              partial_residency_changes_no_result, streamed_modes_come_in_any_order,

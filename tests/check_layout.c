@@ -1,5 +1,6 @@
-/* Where copies lie: budgets are kept and used up, every nonzero lies in one part, parts and pieces
- * take turns. Plans are made up: layouts look at counts only, so these may be billions. */
+/* Where copies lie, and in what order: budgets are kept and used up, every nonzero lies in one
+ * part, parts and pieces take turns. Plans are made up: layouts look at counts only, so these may
+ * be billions. */
 #include "layout_cuda.h"
 #include "random.h"
 #include "testing.h"
@@ -257,5 +258,49 @@ START_TEST(what_does_not_fit_is_refused_with_a_remedy) {
               make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, UINT64_MAX, OTHER_BYTES));
 }
 
+/* --- tiles -------------------------------------------------------------------------------------*/
+
+/* A tensor of order 4 whose second factor is as large as rows are many: each comes about twice. */
+static void make_rare(made_up *u) {
+  static const uint64_t dims[] = {320000, 28000000, 1600000, 731};
+  memset(u, 0, sizeof *u);
+  u->plan.order = 4;
+  u->plan.nranks = 1;
+  u->plan.value_type = AMPED_F32;
+  u->plan.ld = 32;
+  for (int m = 0; m < 4; m++) {
+    amped_mode_plan *mode = &u->plan.modes[m];
+    u->nnz[m] = 50000000;
+    u->rows[m] = dims[m];
+    mode->rank_nnz = &u->nnz[m];
+    mode->rank_rows = &u->rows[m];
+    mode->positions = dims[m];
+    mode->parts = 1;
+  }
+}
+
+/* Tiles pay where output rows are few, and of that factor whose rows come again; rows that do not
+ * come again pass through the cache. */
+START_TEST(tiles_and_hints_follow_what_comes_again) {
+  static const uint64_t l2_bytes = UINT64_C(60) << 20;
+  made_up u;
+  amped_tiles_cuda t[4];
+  amped_hint_cuda h[AMPED_MAX_ORDER - 1];
+  make_rare(&u);
+  for (int m = 0; m < 4; m++)
+    amped_tiles_cuda_choose(&t[m], &u.plan, m, 132, l2_bytes, AMPED_TILES_AUTO);
+  ck_assert(t[0].count > 1 && t[0].input == 1); /* of mode 2 */
+  ck_assert_uint_eq(t[1].count, 1);
+  ck_assert_uint_eq(t[2].count, 1);
+  ck_assert(t[3].count > 1 && t[3].input == 2);
+  amped_tiles_cuda_hint(h, &u.plan, 1, &t[1], l2_bytes);
+  ck_assert(h[0] == AMPED_HINT_NONE && h[1] == AMPED_HINT_NONE);
+  amped_tiles_cuda_hint(h, &u.plan, 2, &t[2], l2_bytes);
+  ck_assert(h[0] == AMPED_HINT_KEEP && h[1] == AMPED_HINT_PASS);
+  amped_tiles_cuda_hint(h, &u.plan, 3, &t[3], l2_bytes);
+  ck_assert(h[1] == AMPED_HINT_PASS && h[2] == AMPED_HINT_KEEP);
+}
+
 TESTING_MAIN("layout", auto_fills_every_budget, stream_keeps_nothing, every_fraction_can_be_had,
-             nothing_takes_nothing, what_does_not_fit_is_refused_with_a_remedy)
+             nothing_takes_nothing, what_does_not_fit_is_refused_with_a_remedy,
+             tiles_and_hints_follow_what_comes_again)
