@@ -116,9 +116,8 @@ static amped_status make_layout(const amped_context *ctx, const amped_plan *plan
   wish.residency = ctx->options.residency;
   wish.budget_bytes = memory(ctx);
   wish.other_bytes = amped_plan_factor_bytes(plan) + amped_dense_cuda_bytes(plan) + packer;
-  wish.l2_bytes = ctx->device.l2_bytes;
+  wish.caches = ctx->device.caches;
   wish.tile_bytes = ctx->options.tile_bytes;
-  wish.multiprocessors = ctx->device.multiprocessors;
   return amped_layout_cuda_make(layout, plan, &wish);
 }
 
@@ -373,11 +372,12 @@ static amped_status load_synthetic(amped_context *ctx, const amped_synthetic *t,
 }
 
 static amped_status gather_rate(amped_context *ctx, uint64_t rows, double *rows_per_sec) {
-  return amped_gather_cuda(ctx->plan, rows, ctx->device.multiprocessors, ctx->stream, rows_per_sec);
+  return amped_gather_cuda(ctx->plan, rows, ctx->device.caches.multiprocessors, ctx->stream,
+                           rows_per_sec);
 }
 
 static amped_status read_rate(amped_context *ctx, double *bytes_per_sec) {
-  return amped_read_cuda(ctx->device.multiprocessors, ctx->stream, bytes_per_sec);
+  return amped_read_cuda(ctx->device.caches.multiprocessors, ctx->stream, bytes_per_sec);
 }
 
 const amped_backend amped_backend_cuda = {

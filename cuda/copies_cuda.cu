@@ -573,8 +573,7 @@ static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda 
   const amped_packed_cuda packed = packed_of(c, mode, &c->copies[mode]);
   const amped_copy_cuda *copy = &c->copies[mode];
   return amped_work_cuda_create(&c->copies[mode].work, c->plan, mode, &packed, segments, count,
-                                copy->part_ends, copy->parts, tiles, c->device->l2_bytes,
-                                c->device->multiprocessors, c->stream);
+                                copy->part_ends, copy->parts, tiles, &c->device->caches, c->stream);
 }
 
 static amped_status make_schedule(amped_copies_cuda *c, int mode) {

@@ -144,8 +144,9 @@ amped_status amped_device_cuda_open(amped_device_cuda *device,
   AMPED_TRY(choose(options, &device->ordinal, &count));
   AMPED_CUDA(cudaSetDevice(device->ordinal));
   AMPED_CUDA(cudaGetDeviceProperties(&properties, device->ordinal));
-  device->multiprocessors = properties.multiProcessorCount;
-  device->l2_bytes = (uint64_t)properties.l2CacheSize;
+  device->caches.multiprocessors = properties.multiProcessorCount;
+  device->caches.l2_bytes = (uint64_t)properties.l2CacheSize;
+  device->caches.shared_bytes = (uint64_t)properties.sharedMemPerBlockOptin;
   amped_device_cuda_identity(device->identity, sizeof device->identity, &properties.uuid);
   AMPED_TRY(set_budget(device, options, count, &free_bytes));
   (void)snprintf(device->line, sizeof device->line, "GPU %d %s, %s free, UUID %s", device->ordinal,

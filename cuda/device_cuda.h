@@ -13,11 +13,11 @@ extern "C" {
 #endif
 
 #include "backend.h"
+#include "tiles_cuda.h"
 
 typedef struct amped_device_cuda {
   int ordinal;
-  int multiprocessors;
-  uint64_t l2_bytes;
+  amped_caches_cuda caches;
   uint64_t budget_bytes; /* what this rank may allocate, the user's limit applied */
   char identity[48];     /* "GPU-" and the UUID */
   char line[512];        /* "GPU 0 NVIDIA H200, 139.8 GiB free, UUID GPU-..." */

@@ -140,11 +140,10 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_
   uint64_t nnz = m->rank_nnz[plan->rank];
   uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
   uint64_t rows = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
-  bool tiled = tiles->count > 1;
-  uint64_t segments = tiled ? amped_tiles_cuda_ranges(tiles) : 2 * pieces + 1;
+  uint64_t segments = tiles->count > 1 ? amped_tiles_cuda_ranges(tiles) : 2 * pieces + 1;
   return amped_packing_bit_words(room) * sizeof(uint32_t) + rows * plan->index_type +
          amped_packing_runs(&m->packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +
-         amped_schedule_cuda_bytes(plan, mode, segments, tiled, wish->multiprocessors);
+         amped_schedule_cuda_bytes(plan, mode, segments, tiles, wish->caches.multiprocessors);
 }
 
 static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
@@ -152,8 +151,7 @@ static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
   for (int m = 0; m < plan->order; m++) {
     uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
     l->nnz[m] = nnz;
-    amped_tiles_cuda_choose(&l->tiles[m], plan, m, wish->multiprocessors, wish->l2_bytes,
-                            AMPED_TILES_OFF);
+    l->tiles[m] = amped_tiles_cuda_none();
     AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->plain, nnz));
     *all_bytes += l->copies[m].bytes;
     if (!l->plain)
@@ -176,8 +174,7 @@ static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
     const amped_layout_cuda before = *l;
-    amped_tiles_cuda_choose(&l->tiles[m], plan, m, wish->multiprocessors, wish->l2_bytes,
-                            wish->tile_bytes);
+    amped_tiles_cuda_choose(&l->tiles[m], plan, m, &wish->caches, wish->tile_bytes);
     if (l->tiles[m].count == 1)
       continue;
     AMPED_TRY(amped_arrays_cuda_make(

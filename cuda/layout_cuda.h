@@ -68,9 +68,8 @@ typedef struct amped_layout_wish_cuda {
   amped_residency residency;
   uint64_t budget_bytes; /* of device memory */
   uint64_t other_bytes;  /* of these, taken by everything else */
-  uint64_t l2_bytes;
-  uint64_t tile_bytes; /* as in tiles_cuda.h */
-  int multiprocessors;
+  uint64_t tile_bytes;   /* as in tiles_cuda.h */
+  amped_caches_cuda caches;
 } amped_layout_wish_cuda;
 
 /* Decide, for the copies of plan->rank. AUTO keeps all on the device where that fits, else fills

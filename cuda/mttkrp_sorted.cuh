@@ -6,6 +6,10 @@
  * thread blocks of its own. A thread block works on one block of the schedule (an iSMp), each of
  * its groups on a run of consecutive nonzeros.
  *
+ * Where the copy is in near tiles, a thread block first loads its tile of that factor to shared
+ * memory, and gathers from there. A shuffle costs as much as a gather from there: a position in the
+ * tile shares its word with one of another input.
+ *
  * Within a run the G lanes load one nonzero each (coalesced, a batch ahead, so that nobody waits
  * for it), decode it, hand positions and values round by shuffles, and gather several factor rows
  * before they use the first. Row bits are the same for all lanes; where no row of a warp begins,
@@ -31,7 +35,6 @@ extern "C" amped_status amped_mttkrp_sorted_f64(const amped_mttkrp_cuda_args *ar
 
 namespace {
 
-constexpr int block_threads = AMPED_BLOCK_THREADS;
 constexpr unsigned fold_nonzeros = 128;
 constexpr unsigned whole_warp = 0xffffffffU;
 
@@ -124,8 +127,12 @@ template <typename T, typename I> struct sorted_problem {
   vector *output;
   uint64_t output_stride; /* vectors between outputs of tiles */
   unsigned outputs;
-  unsigned stride;  /* vectors a row */
-  unsigned columns; /* thread blocks for a block of the schedule */
+  unsigned stride;    /* vectors a row */
+  unsigned columns;   /* thread blocks for a block of the schedule */
+  unsigned near_rows; /* of a tile that is kept in shared memory, of so many of its factor */
+  unsigned near_positions;
+  unsigned near_shift; /* positions in it go round above those of input 1 */
+  unsigned near_mask;
   const amped_block_cuda *blocks;
   unsigned first_block;
   bool tiled;
@@ -263,7 +270,7 @@ __device__ inline uint32_t row_bits(const sorted_problem<T, I> &p, unsigned k, u
 typedef enum hint_level {
   NO_HINTS,
   L2_HINTS,  /* for every input, in sorted_problem */
-  NEAR_FIRST /* input 0 stays in the multiprocessor's own cache, the others leave it first */
+  NEAR_FIRST /* the tile of input 0 lies in shared memory */
 } hint_level;
 
 #if __CUDA_ARCH__ >= 800
@@ -292,34 +299,11 @@ __device__ inline double2 gather(const double2 *row, uint64_t policy) {
       : "l"(row), "l"(policy));
   return v;
 }
-
-/* A row's vectors, with what caches should do with them. */
-#define DEFINE_GATHER(name, modifiers)                                                             \
-  __device__ inline float4 name(const float4 *row) {                                               \
-    float4 v;                                                                                      \
-    asm("ld.global.nc" modifiers ".v4.f32 {%0, %1, %2, %3}, [%4];"                                 \
-        : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)                                               \
-        : "l"(row));                                                                               \
-    return v;                                                                                      \
-  }                                                                                                \
-  __device__ inline double2 name(const double2 *row) {                                             \
-    double2 v;                                                                                     \
-    asm("ld.global.nc" modifiers ".v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(row));     \
-    return v;                                                                                      \
-  }
-DEFINE_GATHER(gather_near, ".L1::evict_last")
-DEFINE_GATHER(gather_far, ".L1::evict_first")
 #else /* older GPUs take no hints */
 __device__ inline uint64_t policy_of(amped_hint_cuda) {
   return 0;
 }
 template <typename vector> __device__ inline vector gather(const vector *row, uint64_t) {
-  return __ldg(row);
-}
-template <typename vector> __device__ inline vector gather_near(const vector *row) {
-  return __ldg(row);
-}
-template <typename vector> __device__ inline vector gather_far(const vector *row) {
   return __ldg(row);
 }
 #endif
@@ -368,7 +352,7 @@ __device__ inline bool has_finished(const unsigned *finished, unsigned turn) {
 template <typename T, typename I>
 __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, unsigned befores,
                                 unsigned tile_column) {
-  for (unsigned i = threadIdx.x; i < befores; i += block_threads)
+  for (unsigned i = threadIdx.x; i < befores; i += blockDim.x)
     while (!has_finished(p.finished + (before + i) * p.columns + tile_column, p.turn))
       __nanosleep(64);
   __syncthreads();
@@ -383,6 +367,12 @@ constexpr int generic_inputs = AMPED_MAX_ORDER - 1;
 template <int N> struct tuning {
   static constexpr int ahead = N == 2 ? 4 : 2;
   static constexpr int blocks = N <= 3 ? 4 : N == 4 ? 3 : 2;
+};
+
+/* Threads of a block: twice as many where they share a tile in shared memory. */
+template <int N, hint_level H> struct shape {
+  static constexpr int threads = H == NEAR_FIRST ? AMPED_NEAR_THREADS : AMPED_BLOCK_THREADS;
+  static constexpr int blocks = tuning<N>::blocks * AMPED_BLOCK_THREADS / threads;
 };
 
 /* Count block b, all of whose threads are done; the last one of a part tells the host. */
@@ -400,8 +390,27 @@ __device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
   *(volatile unsigned *)(p.turns + part) = p.turn;
 }
 
+/* Load the near tile that nonzero k is of, from column `left` on; *first is its first position. */
+template <typename T, typename I, int G, int N>
+__device__ inline void take_near(const sorted_problem<T, I> &p, unsigned k, unsigned left,
+                                 typename vector_of<T>::type *near, unsigned *first) {
+  const unsigned span = p.stride < G ? p.stride : G;
+  if (threadIdx.x == 0) {
+    const raw_nonzero<T, N> raw = load_nonzero<T, I, N>(p, k);
+    *first = (unsigned)decode<T, I, N>(p, raw, k).input[0] / p.near_rows * p.near_rows;
+  }
+  __syncthreads();
+  const unsigned rows = min(p.near_rows, p.near_positions - *first);
+  for (unsigned i = threadIdx.x; i < rows * span; i += blockDim.x) {
+    const unsigned column = left + i % span;
+    near[i] = __ldg(p.factors[0] + ((uint64_t)(*first + i / span) * p.stride +
+                                    (column < p.stride ? column : p.stride - 1)));
+  }
+  __syncthreads();
+}
+
 /* Add all heads of the row that begins in block `from` and goes on in `links` more to it. */
-template <typename T, typename I, int G>
+template <typename T, typename I, int G, int block_threads>
 __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, unsigned links,
                                  unsigned column, bool mine, typename vector_of<T>::type *output,
                                  typename vector_of<T>::type *partial) {
@@ -431,8 +440,9 @@ __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, u
 /* N is the number of input modes, or at least that where it is generic_inputs. What is seldom
  * needed lies in shared memory: registers hold rows in flight. */
 template <typename T, typename I, int G, int N, hint_level H>
-__global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
+__global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     mttkrp_sorted(const sorted_problem<T, I> p) {
+  constexpr int block_threads = shape<N, H>::threads;
   typedef typename vector_of<T>::type vector;
   typedef typename long_sum_of<T>::type long_sum;
   constexpr int groups = block_threads / G;
@@ -446,6 +456,9 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
   __shared__ vector *volatile output_of_tile;
   __shared__ volatile unsigned first_of_block, end_of_block;
   __shared__ bool last_of_head, last_of_tail;
+  __shared__ unsigned near_first; /* position of the tile's first row */
+  extern __shared__ float4 near_memory[];
+  vector *const near = reinterpret_cast<vector *>(near_memory);
   const I no_part = ~I(0);
 
   if (threadIdx.x == 0)
@@ -472,6 +485,10 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
   const unsigned last = !works()                       ? first
                         : end_of_block - first > p.run ? first + p.run - 1
                                                        : end_of_block - 1;
+  const unsigned span = p.stride < G ? p.stride : G; /* vectors of a row in shared memory */
+  if constexpr (H == NEAR_FIRST)
+    take_near<T, I, G, N>(p, first_of_block, number % p.columns * G, near, &near_first);
+  const unsigned near_lane = lane < span ? lane : span - 1;
   I entry = entry_of(p, first);
   I row = __ldg(p.rows + entry);
   if (lane == 0)
@@ -514,6 +531,8 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
       sum = splat(T(0));
     }
     nonzero<T, I, N> now = decode<T, I, N>(p, next, place(done));
+    if constexpr (H == NEAR_FIRST)
+      now.input[1] |= (now.input[0] - near_first) << p.near_shift;
     if (begin + done > last)
       now.value = T(0);
     if (done + G < p.run)
@@ -524,14 +543,15 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
 #pragma unroll
       for (int u = 0; u < ahead; u++) {
 #pragma unroll
-        for (int m = 0; m < N; m++)
+        for (int m = H == NEAR_FIRST ? 1 : 0; m < N; m++)
           if (N < generic_inputs || m < p.packing.inputs) {
-            const I position = __shfl_sync(whole_warp, now.input[m], j + u, G);
+            I position = __shfl_sync(whole_warp, now.input[m], j + u, G);
+            if (H == NEAR_FIRST && m == 1) {
+              gathered[0][u] = near[(unsigned)(position >> p.near_shift) * span + near_lane];
+              position &= p.near_mask;
+            }
             const vector *const at = row_at(from[m], position, p.stride * (unsigned)sizeof(vector));
-            gathered[m][u] = H == L2_HINTS   ? gather(at, policies[m])
-                             : H == NO_HINTS ? __ldg(at)
-                             : m == 0        ? gather_near(at)
-                                             : gather_far(at);
+            gathered[m][u] = H == L2_HINTS ? gather(at, policies[m]) : __ldg(at);
           }
       }
       const auto use = [&](int u) {
@@ -603,9 +623,10 @@ __global__ void __launch_bounds__(block_threads, tuning<N>::blocks)
     }
     __syncthreads();
     if (last_of_head)
-      add_heads<T, I, G>(p, chain, p.blocks[chain].links, column(), mine, output_of_tile, parts);
+      add_heads<T, I, G, block_threads>(p, chain, p.blocks[chain].links, column(), mine,
+                                        output_of_tile, parts);
     if (last_of_tail)
-      add_heads<T, I, G>(p, b, links, column(), mine, output_of_tile, parts);
+      add_heads<T, I, G, block_threads>(p, b, links, column(), mine, output_of_tile, parts);
   }
   if (p.parts > 1) {
     __syncthreads();
@@ -692,6 +713,10 @@ void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) 
   p->run = (unsigned)work->cut.run;
   p->outputs = (unsigned)work->cut.outputs;
   p->output = static_cast<vector *>(p->outputs > 1 ? work->d_outputs : args->output);
+  p->near_rows = work->cut.near_rows;
+  p->near_positions = work->cut.near_positions;
+  p->near_shift = work->cut.near_shift;
+  p->near_mask = mask_of<unsigned>(work->cut.near_shift);
   p->output_stride = work->output_bytes / sizeof(vector);
   p->stride = (unsigned)(args->ld * sizeof(T) / sizeof(vector));
   p->columns = (unsigned)work->cut.columns;
@@ -711,6 +736,16 @@ void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) 
   p->turns = work->turns;
 }
 
+/* With a tile in shared memory. */
+template <typename T, typename I, int G, int N>
+amped_status launch_near(const sorted_problem<T, I> &p, unsigned blocks, cudaStream_t stream) {
+  const auto kernel = mttkrp_sorted<T, I, G, N, NEAR_FIRST>;
+  const int bytes = (int)(p.near_rows * (p.stride < G ? p.stride : G) * 16);
+  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<blocks, AMPED_NEAR_THREADS, (size_t)bytes, stream>>>(p);
+  return AMPED_OK;
+}
+
 template <typename T, typename I, int G, int N>
 amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   sorted_problem<T, I> p = {};
@@ -725,13 +760,14 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
                        blocks);
   if (level == NO_HINTS)
-    mttkrp_sorted<T, I, G, N, NO_HINTS><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+    mttkrp_sorted<T, I, G, N, NO_HINTS>
+        <<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(p);
   else if constexpr (N < generic_inputs) {
     if (level == L2_HINTS)
-      mttkrp_sorted<T, I, G, N, L2_HINTS><<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+      mttkrp_sorted<T, I, G, N, L2_HINTS>
+          <<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(p);
     else
-      mttkrp_sorted<T, I, G, N, NEAR_FIRST>
-          <<<(unsigned)blocks, block_threads, 0, args->stream>>>(p);
+      AMPED_TRY((launch_near<T, I, G, N>(p, (unsigned)blocks, args->stream)));
   }
   AMPED_CUDA_LAUNCHED("the sorted MTTKRP kernel");
   return AMPED_OK;

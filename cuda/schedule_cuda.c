@@ -5,6 +5,9 @@
 /* Blocks of which a multiprocessor holds several (mttkrp_sorted.cuh). */
 #define RESIDENT_THREADS 1024
 
+/* A thread block uses each row of its near tile so often, at least: loading it costs little. */
+#define NEAR_USES 16
+
 /* Outputs of small tiles take so much memory at most. */
 #define MOST_OUTPUT_BYTES (UINT64_C(96) << 20)
 
@@ -25,31 +28,51 @@ static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uin
   return outputs < most ? outputs : most;
 }
 
+/* Thread blocks share a near tile of so many rows: runs are long enough to make it worth loading.
+ */
+static void cut_near(amped_cut_cuda *cut, const amped_plan *plan, int mode,
+                     const amped_tiles_cuda *tiles) {
+  uint64_t groups = AMPED_NEAR_THREADS / cut->lanes;
+  uint64_t least = amped_ceil_div(NEAR_USES * tiles->rows, groups);
+  int input = tiles->input < mode ? tiles->input : tiles->input + 1;
+  cut->near_rows = (uint32_t)tiles->rows;
+  cut->near_positions = (uint32_t)plan->modes[input].positions;
+  cut->near_shift = amped_tiles_cuda_far_bits(plan, mode, tiles->input);
+  cut->run = cut->run > least ? cut->run : least;
+}
+
 /* Runs fill the GPU AMPED_WAVES times, and a tile half as often: then who waits for the tile before
  * finds it finished. Where rows travel in parts, thread blocks are half as long: a part waits for
  * its last ones. */
 void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
-                               uint64_t segment, bool tiled, int multiprocessors) {
+                               uint64_t segment, const amped_tiles_cuda *tiles,
+                               int multiprocessors) {
+  bool tiled = tiles->count > 1;
   uint64_t packing_run = plan->modes[mode].packing.run;
   uint64_t untiled = plan->modes[mode].parts > 1 ? 2 * AMPED_WAVES : AMPED_WAVES;
   uint64_t waves = tiled ? AMPED_WAVES / 2 : untiled;
   cut->lanes = lanes_for(vectors_of(plan));
   uint64_t resident = (uint64_t)multiprocessors * RESIDENT_THREADS / cut->lanes;
-  uint64_t run = amped_ceil_div(segment, resident * waves);
-  run = amped_ceil_div(run, packing_run) * packing_run;
+  cut->near_rows = 0;
+  cut->near_positions = 0;
+  cut->near_shift = 0;
+  cut->run = amped_ceil_div(segment, resident * waves);
+  if (tiles->near)
+    cut_near(cut, plan, mode, tiles);
+  uint64_t run = amped_ceil_div(cut->run, packing_run) * packing_run;
   run = run < AMPED_LONGEST_RUN ? run : AMPED_LONGEST_RUN;
   cut->run = run > packing_run ? run : packing_run;
-  cut->unit = cut->run * (AMPED_BLOCK_THREADS / cut->lanes);
+  cut->unit = cut->run * ((tiles->near ? AMPED_NEAR_THREADS : AMPED_BLOCK_THREADS) / cut->lanes);
   cut->columns = amped_ceil_div(vectors_of(plan), cut->lanes);
   cut->outputs =
       tiled ? outputs_for(plan, mode, segment, resident * cut->run * (AMPED_WAVES / 2)) : 1;
 }
 
-uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segments, bool tiled,
-                                   int multiprocessors) {
+uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segments,
+                                   const amped_tiles_cuda *tiles, int multiprocessors) {
   amped_cut_cuda cut;
   uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
-  amped_schedule_cuda_shape(&cut, plan, mode, nnz / segments, tiled, multiprocessors);
+  amped_schedule_cuda_shape(&cut, plan, mode, nnz / segments, tiles, multiprocessors);
   uint64_t blocks = amped_ceil_div(nnz, cut.unit) + segments;
   uint64_t outputs = cut.outputs > 1 ? cut.outputs * plan->modes[mode].output_rows : 0;
   return (blocks + outputs) * plan->ld * plan->value_type +

@@ -12,11 +12,13 @@
 extern "C" {
 #endif
 
-#include "plan.h"
+#include "tiles_cuda.h"
 
-/* Threads of a block; times that the runs of a copy should fill the GPU, at least; nonzeros of a
- * run at most. */
+/* Threads of a block, and of one that shares a near tile; times that the runs of a copy should fill
+ * the GPU, at least; nonzeros of a run at most. */
 #define AMPED_BLOCK_THREADS 256
+#define AMPED_NEAR_THREADS 512
+#define AMPED_NEAR_THREADS 512
 #define AMPED_WAVES 8
 #define AMPED_LONGEST_RUN 4096
 
@@ -24,18 +26,23 @@ extern "C" {
  * nonzeros of a group (a multiple of the packing's run) and of a block; the thread blocks that
  * share the work on a block of the schedule, each on some columns; the outputs that tiles add to in
  * turn, which are added up at the end: several where tiles are so small that their blocks would
- * wait for those of the tile before. */
+ * wait for those of the tile before. Rows of a near tile, 0 without, and of its factor; the
+ * bits of any other input's position. */
 typedef struct amped_cut_cuda {
   unsigned lanes;
   uint64_t run;
   uint64_t unit;
   uint64_t columns;
   uint64_t outputs;
+  uint32_t near_rows;
+  uint32_t near_positions;
+  uint32_t near_shift;
 } amped_cut_cuda;
 
 /* For a copy of which most is in segments of so many nonzeros: all of them, a piece, a tile. */
 void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
-                               uint64_t segment, bool tiled, int multiprocessors);
+                               uint64_t segment, const amped_tiles_cuda *tiles,
+                               int multiprocessors);
 
 /* Some of a copy's nonzeros. `first` is a multiple of the packing's run. */
 typedef struct amped_segment_cuda {
@@ -69,8 +76,8 @@ amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint6
 
 /* Device memory of the blocks of mode's copy in so many segments, with what they leave and tell one
  * another. */
-uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segments, bool tiled,
-                                   int multiprocessors);
+uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segments,
+                                   const amped_tiles_cuda *tiles, int multiprocessors);
 
 /* Fill in first, count and tile of every block; the rest is zero. */
 void amped_schedule_cuda_cut(const amped_segment_cuda *segments, uint64_t count, uint64_t unit,

@@ -20,10 +20,13 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 /* Gains below this share of all gathers are not worth the trouble. */
 #define LEAST_GAIN 0.04
 
-/* Tiles for the L1 caches, and where they help. */
-#define L1_TILE_BYTES (UINT64_C(48) << 10)
-#define L1_LEAST_USES 8.0
-#define L1_LEAST_LENGTH 32.0
+/* Near tiles, and where they help: two of them, with what else two thread blocks need, take 164 KiB
+ * of a multiprocessor's memory, of which the L1 cache has the rest. Kernels for so many inputs. */
+#define NEAR_TILE_BYTES (UINT64_C(63) << 10)
+#define NEAR_OTHER_BYTES (UINT64_C(20) << 10)
+#define NEAR_MOST_INPUTS 4
+#define NEAR_LEAST_USES 8.0
+#define NEAR_LEAST_LENGTH 32.0
 
 /* Factors of this part of the cache stay in it unasked; of so many caches, where they are asked to;
  * of so many, only their popular rows; of so many, hardly any. */
@@ -60,6 +63,7 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   if (rows < amped_ceil_div(positions, AMPED_MAX_TILES))
     rows = amped_ceil_div(positions, AMPED_MAX_TILES);
   t->input = input;
+  t->near = false;
   t->halves = 1;
   t->first_half = 0;
   t->rows = rows > 0 ? rows : 1;
@@ -85,23 +89,6 @@ static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, 
          TILE_ROW_COST * (rows < nnz ? rows : nnz);
 }
 
-/* Where the L2 cache holds all, its own speed is the limit, and tiles for the L1 caches help: if
- * every multiprocessor finds each of a tile's rows often enough, and output rows are long. */
-static void choose_small(amped_tiles_cuda *best, const amped_plan *plan, int mode,
-                         double multiprocessors) {
-  const amped_mode_plan *m = &plan->modes[mode];
-  double nnz = (double)m->rank_nnz[plan->rank];
-  for (int input = 0; input < plan->order - 1; input++) {
-    amped_tiles_cuda t;
-    set_tiles(&t, plan, mode, input, L1_TILE_BYTES);
-    double uses = nnz / (double)plan->modes[input_mode(mode, input)].positions / multiprocessors;
-    double length = nnz / (double)t.count / (double)amped_plan_copy_rows(plan, mode);
-    if (t.count > 1 && uses >= L1_LEAST_USES && length >= L1_LEAST_LENGTH &&
-        (best->count == 1 || t.count < best->count))
-      *best = t;
-  }
-}
-
 static double all_tables(const amped_plan *plan, int mode) {
   double bytes = 0.0;
   for (int i = 0; i < plan->order - 1; i++)
@@ -109,14 +96,62 @@ static double all_tables(const amped_plan *plan, int mode) {
   return bytes;
 }
 
-/* The largest input is tiled where the user says how. */
-static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t tile_bytes) {
+/* Bytes of a near tile at most; 0 where there are no kernels for such a plan. */
+static uint64_t near_bytes(const amped_plan *plan, const amped_caches_cuda *caches) {
+  if (plan->index_type != AMPED_U32 || plan->order - 1 > NEAR_MOST_INPUTS ||
+      caches->shared_bytes < NEAR_OTHER_BYTES + row_bytes(plan))
+    return 0;
+  return caches->shared_bytes - NEAR_OTHER_BYTES;
+}
+
+uint32_t amped_tiles_cuda_far_bits(const amped_plan *plan, int mode, int input) {
+  uint64_t most = 1;
+  for (int i = 0; i < plan->order - 1; i++)
+    if (i != input && plan->modes[input_mode(mode, i)].positions > most)
+      most = plan->modes[input_mode(mode, i)].positions;
+  uint32_t bits = 1;
+  while ((most - 1) >> bits > 0)
+    bits++;
+  return bits;
+}
+
+/* Tiles of the smallest input that makes more than one of them. */
+static void set_near(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes) {
+  for (int input = 0; input < plan->order - 1; input++) {
+    amped_tiles_cuda t;
+    set_tiles(&t, plan, mode, input, bytes);
+    uint32_t far = amped_tiles_cuda_far_bits(plan, mode, input);
+    t.near = t.rows * row_bytes(plan) <= bytes && far < 32 && t.rows - 1 <= UINT32_MAX >> far;
+    if (t.near && t.count > 1 && (best->count == 1 || t.count < best->count))
+      *best = t;
+  }
+}
+
+/* Where the L2 cache holds all, its own speed is the limit, and near tiles help: if every
+ * multiprocessor uses each of a tile's rows often enough, and output rows are long. */
+static void choose_near(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes,
+                        double multiprocessors) {
+  amped_tiles_cuda t = amped_tiles_cuda_none();
+  double nnz = (double)plan->modes[mode].rank_nnz[plan->rank];
+  set_near(&t, plan, mode, bytes < NEAR_TILE_BYTES ? bytes : NEAR_TILE_BYTES);
+  double uses = nnz / (double)t.count / (double)t.rows / multiprocessors;
+  double length = nnz / (double)t.count / (double)amped_plan_copy_rows(plan, mode);
+  if (t.count > 1 && uses >= NEAR_LEAST_USES && length >= NEAR_LEAST_LENGTH)
+    *best = t;
+}
+
+/* The largest input is tiled where the user says how, but for near tiles. */
+static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t tile_bytes,
+                bool near) {
   int largest = 0;
   for (int i = 1; i < plan->order - 1; i++)
     if (plan->modes[input_mode(mode, i)].positions >
         plan->modes[input_mode(mode, largest)].positions)
       largest = i;
-  set_tiles(t, plan, mode, largest, tile_bytes);
+  if (near)
+    set_near(t, plan, mode, tile_bytes);
+  else
+    set_tiles(t, plan, mode, largest, tile_bytes);
 }
 
 static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {
@@ -138,7 +173,7 @@ static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mod
 static void halve(amped_tiles_cuda *t, const amped_plan *plan, int mode, int multiprocessors) {
   amped_cut_cuda cut;
   uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
-  amped_schedule_cuda_shape(&cut, plan, mode, nnz / (2 * t->count), true, multiprocessors);
+  amped_schedule_cuda_shape(&cut, plan, mode, nnz / (2 * t->count), t, multiprocessors);
   if (cut.outputs > 1)
     return;
   t->halves = 2;
@@ -146,21 +181,20 @@ static void halve(amped_tiles_cuda *t, const amped_plan *plan, int mode, int mul
 }
 
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
-                             int multiprocessors, uint64_t l2_bytes, uint64_t tile_bytes) {
-  double cache = (double)cache_of(l2_bytes);
+                             const amped_caches_cuda *caches, uint64_t tile_bytes) {
+  double cache = (double)cache_of(caches->l2_bytes);
+  uint64_t near = all_tables(plan, mode) <= cache ? near_bytes(plan, caches) : 0;
   *tiles = amped_tiles_cuda_none();
   if (tile_bytes == AMPED_TILES_OFF || plan->modes[mode].rank_nnz[plan->rank] == 0)
     return;
-  if (tile_bytes == AMPED_TILES_AUTO && all_tables(plan, mode) <= cache) {
-    choose_small(tiles, plan, mode, multiprocessors);
-    return;
-  }
-  if (tile_bytes == AMPED_TILES_AUTO)
-    choose_large(tiles, plan, mode, cache);
+  if (tile_bytes != AMPED_TILES_AUTO)
+    ask(tiles, plan, mode, tile_bytes, tile_bytes <= near);
+  else if (near > 0)
+    choose_near(tiles, plan, mode, near, caches->multiprocessors);
   else
-    ask(tiles, plan, mode, tile_bytes);
+    choose_large(tiles, plan, mode, cache);
   if (tiles->count > 1 && plan->modes[mode].parts > 1)
-    halve(tiles, plan, mode, multiprocessors);
+    halve(tiles, plan, mode, caches->multiprocessors);
 }
 
 /* Without tiles a factor that the cache holds is worth keeping where another is so large that
@@ -180,13 +214,12 @@ static bool worth_hints(const amped_plan *plan, int mode, double cache) {
 void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,
                            const amped_tiles_cuda *tiles, uint64_t l2_bytes) {
   double cache = (double)cache_of(l2_bytes);
-  bool near = tiles->count > 1 && all_tables(plan, mode) <= cache;
   bool hint = tiles->count > 1 || worth_hints(plan, mode, cache);
   for (int i = 0; i < plan->order - 1; i++) {
     double bytes = table_bytes(plan, mode, i);
     bool tiled = tiles->count > 1 && tiles->input == i;
     hints[i] = AMPED_HINT_NONE;
-    if (near)
+    if (tiles->near)
       hints[i] = tiled ? AMPED_HINT_NEAR : AMPED_HINT_NONE;
     else if (hint && (tiled || bytes <= KEPT_TABLE * cache))
       hints[i] = AMPED_HINT_KEEP;

@@ -3,11 +3,12 @@
  *
  * Gathers from a factor larger than the L2 cache wait for device memory. Where all nonzeros whose
  * position in one input mode lies in one range, a tile, come together, that tile's rows stay in the
- * cache. Where all factors lie in the L2 cache, small tiles do the same for the multiprocessors'
- * own caches. The price: every output row comes once a tile, and is read and written each time; and
- * no row is finished before the last tile. So where rows travel in parts (plan.h) those of the
- * first parts come first, in all tiles. More than two such halves would cost more than they hide:
- * each loads the tiles anew. Pure functions of the plan; no CUDA in here. */
+ * cache. Where all factors lie in the L2 cache, thread blocks take small tiles along to the shared
+ * memory of their multiprocessor, near tiles. The price: every output row comes once a tile, and is
+ * read and written each time; and no row is finished before the last tile. So where rows travel in
+ * parts (plan.h) those of the first parts come first, in all tiles. More than two such halves would
+ * cost more than they hide: each loads the tiles anew. Pure functions of the plan; no CUDA in here.
+ */
 #ifndef AMPED_TILES_CUDA_H
 #define AMPED_TILES_CUDA_H
 
@@ -24,25 +25,37 @@ typedef enum amped_hint_cuda {
   AMPED_HINT_NONE,
   AMPED_HINT_KEEP, /* they come again soon, and there is room for all of them */
   AMPED_HINT_PASS, /* they do not: let them not displace others */
-  AMPED_HINT_NEAR  /* the multiprocessor's own cache should hold them rather than the others */
+  AMPED_HINT_NEAR  /* they lie in shared memory */
 } amped_hint_cuda;
+
+/* Of the GPU. shared_bytes: what a thread block can have. */
+typedef struct amped_caches_cuda {
+  int multiprocessors;
+  uint64_t l2_bytes;
+  uint64_t shared_bytes;
+} amped_caches_cuda;
 
 typedef struct amped_tiles_cuda {
   uint64_t count; /* 1: ordered by output rows alone */
   int input;      /* number among the input modes */
   uint64_t rows;  /* positions of a tile */
+  bool near;      /* which lies in shared memory */
   int halves; /* 1 or 2, of the output rows: nonzeros are ordered by half, then by tile, then by row
                */
   uint64_t first_half; /* nonzeros of the first of two */
 } amped_tiles_cuda;
 
-/* For mode's copy on this rank and a GPU with so many multiprocessors and l2_bytes of L2 cache.
- * tile_bytes asks for tiles of so many bytes, where that makes more than one; AMPED_TILES_AUTO:
- * what a cost model says; AMPED_TILES_OFF: none. */
+/* For mode's copy on this rank and a GPU with such caches. tile_bytes asks for tiles of so many
+ * bytes, where that makes more than one; AMPED_TILES_AUTO: what a cost model says; AMPED_TILES_OFF:
+ * none. */
 #define AMPED_TILES_AUTO UINT64_C(0)
 #define AMPED_TILES_OFF UINT64_MAX
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
-                             int multiprocessors, uint64_t l2_bytes, uint64_t tile_bytes);
+                             const amped_caches_cuda *caches, uint64_t tile_bytes);
+
+/* Bits that hold a position of any input but that one: near tiles are chosen where one of its own
+ * fits in 32 bits beside it. */
+uint32_t amped_tiles_cuda_far_bits(const amped_plan *plan, int mode, int input);
 
 /* A copy without tiles. */
 amped_tiles_cuda amped_tiles_cuda_none(void);

@@ -111,15 +111,15 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
                                     const amped_packed_cuda *copy,
                                     const amped_segment_cuda *segments, uint64_t count,
                                     const uint64_t *ends, int parts, const amped_tiles_cuda *tiles,
-                                    uint64_t l2_bytes, int multiprocessors, cudaStream_t stream) {
+                                    const amped_caches_cuda *caches, cudaStream_t stream) {
   amped_work_cuda *const w = &out->work;
   memset(out, 0, sizeof *out);
   w->tiled = tiles->count > 1;
   const uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
   const uint64_t tile = nnz / amped_tiles_cuda_ranges(tiles);
-  amped_schedule_cuda_shape(&w->cut, plan, mode, w->tiled ? tile : largest(segments, count),
-                            w->tiled, multiprocessors);
-  amped_tiles_cuda_hint(w->hints, plan, mode, tiles, l2_bytes);
+  amped_schedule_cuda_shape(&w->cut, plan, mode, w->tiled ? tile : largest(segments, count), tiles,
+                            caches->multiprocessors);
+  amped_tiles_cuda_hint(w->hints, plan, mode, tiles, caches->l2_bytes);
   w->output_bytes = plan->modes[mode].output_rows * plan->ld * plan->value_type;
   AMPED_TRY(amped_schedule_cuda_count(segments, count, w->cut.unit, &w->blocks));
   if (w->blocks == 0)

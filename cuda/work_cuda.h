@@ -23,7 +23,7 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
                                     const amped_packed_cuda *copy,
                                     const amped_segment_cuda *segments, uint64_t count,
                                     const uint64_t *ends, int parts, const amped_tiles_cuda *tiles,
-                                    uint64_t l2_bytes, int multiprocessors, cudaStream_t stream);
+                                    const amped_caches_cuda *caches, cudaStream_t stream);
 void amped_work_cuda_destroy(amped_copy_work_cuda *schedule);
 
 /* Blocks of a part. */

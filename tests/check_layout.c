@@ -7,6 +7,9 @@
 
 #define OTHER_BYTES 1000
 
+static const amped_caches_cuda h200 = {
+    .multiprocessors = 132, .l2_bytes = UINT64_C(60) << 20, .shared_bytes = UINT64_C(227) << 10};
+
 typedef struct made_up {
   amped_plan plan;
   uint64_t nnz[AMPED_MAX_ORDER];
@@ -43,9 +46,8 @@ static amped_status make_layout(amped_layout_cuda *l, const amped_plan *plan, bo
                                  .residency = residency,
                                  .budget_bytes = budget_bytes,
                                  .other_bytes = other_bytes,
-                                 .l2_bytes = UINT64_C(50) << 20,
                                  .tile_bytes = AMPED_TILES_OFF,
-                                 .multiprocessors = 132};
+                                 .caches = h200};
   return amped_layout_cuda_make(l, plan, &wish);
 }
 
@@ -282,25 +284,60 @@ static void make_rare(made_up *u) {
 /* Tiles pay where output rows are few, and of that factor whose rows come again; rows that do not
  * come again pass through the cache. */
 START_TEST(tiles_and_hints_follow_what_comes_again) {
-  static const uint64_t l2_bytes = UINT64_C(60) << 20;
   made_up u;
   amped_tiles_cuda t[4];
   amped_hint_cuda h[AMPED_MAX_ORDER - 1];
   make_rare(&u);
   for (int m = 0; m < 4; m++)
-    amped_tiles_cuda_choose(&t[m], &u.plan, m, 132, l2_bytes, AMPED_TILES_AUTO);
+    amped_tiles_cuda_choose(&t[m], &u.plan, m, &h200, AMPED_TILES_AUTO);
   ck_assert(t[0].count > 1 && t[0].input == 1); /* of mode 2 */
   ck_assert_uint_eq(t[1].count, 1);
   ck_assert_uint_eq(t[2].count, 1);
   ck_assert(t[3].count > 1 && t[3].input == 2);
-  amped_tiles_cuda_hint(h, &u.plan, 1, &t[1], l2_bytes);
+  amped_tiles_cuda_hint(h, &u.plan, 1, &t[1], h200.l2_bytes);
   ck_assert(h[0] == AMPED_HINT_NONE && h[1] == AMPED_HINT_NONE);
-  amped_tiles_cuda_hint(h, &u.plan, 2, &t[2], l2_bytes);
+  amped_tiles_cuda_hint(h, &u.plan, 2, &t[2], h200.l2_bytes);
   ck_assert(h[0] == AMPED_HINT_KEEP && h[1] == AMPED_HINT_PASS);
-  amped_tiles_cuda_hint(h, &u.plan, 3, &t[3], l2_bytes);
+  amped_tiles_cuda_hint(h, &u.plan, 3, &t[3], h200.l2_bytes);
   ck_assert(h[1] == AMPED_HINT_PASS && h[2] == AMPED_HINT_KEEP);
+}
+
+/* Where the L2 cache holds all factors, tiles of the smallest one that makes several lie in shared
+ * memory, as far as there is any and a kernel for it. */
+START_TEST(near_tiles_fit_in_shared_memory) {
+  static const uint64_t dims[] = {12092, 9184, 28818, 300};
+  made_up u;
+  amped_tiles_cuda t;
+  amped_caches_cuda small = h200;
+  make_rare(&u);
+  u.plan.order = 3;
+  u.plan.index_type = AMPED_U32;
+  for (int m = 0; m < 4; m++)
+    u.rows[m] = u.plan.modes[m].positions = dims[m];
+  for (int m = 0; m < 3; m++) {
+    amped_tiles_cuda_choose(&t, &u.plan, m, &h200, AMPED_TILES_AUTO);
+    ck_assert(t.near && t.count > 1 && t.rows * 128 <= h200.shared_bytes);
+    ck_assert_int_eq(t.input, m == 2 ? 1 : 0);
+  }
+  amped_tiles_cuda_choose(&t, &u.plan, 2, &h200, UINT64_C(20) << 10);
+  ck_assert(t.near && t.rows == 160);
+  amped_tiles_cuda_choose(&t, &u.plan, 2, &h200, UINT64_C(220) << 10);
+  ck_assert(!t.near && t.count > 1);
+  for (small.shared_bytes = 0; small.shared_bytes < 100000; small.shared_bytes += 999) {
+    amped_tiles_cuda_choose(&t, &u.plan, 0, &small, AMPED_TILES_AUTO);
+    ck_assert(!t.near || t.rows * 128 + (UINT64_C(20) << 10) <= small.shared_bytes);
+    ck_assert(t.near == (t.count > 1));
+  }
+  u.plan.index_type = AMPED_U64;
+  amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(20) << 10);
+  ck_assert(!t.near && t.count > 1);
+  u.plan.index_type = AMPED_U32;
+  u.plan.order = 6;
+  u.plan.modes[4] = u.plan.modes[5] = u.plan.modes[3];
+  amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(20) << 10);
+  ck_assert(!t.near && t.count > 1);
 }
 
 TESTING_MAIN("layout", auto_fills_every_budget, stream_keeps_nothing, every_fraction_can_be_had,
              nothing_takes_nothing, what_does_not_fit_is_refused_with_a_remedy,
-             tiles_and_hints_follow_what_comes_again)
+             tiles_and_hints_follow_what_comes_again, near_tiles_fit_in_shared_memory)

@@ -54,6 +54,22 @@ START_TEST(tiles_change_no_result) {
   check_no_leak();
 }
 
+/* Tiles too large for shared memory. */
+START_TEST(tiles_of_the_l2_cache) {
+  static const uint64_t dims[][5] = {{20000, 9, 30}, {7, 8, 15000, 3}, {30000, 2, 3, 5, 4}};
+  static const uint64_t sizes[] = {300000, 1000000};
+  static const int widths[] = {33, 16, 40};
+  if (!backend()->device_pointers)
+    return;
+  for (int i = 0; i < 3; i++) {
+    problem p;
+    problem_create(&p, 3 + i, dims[i], 50000, widths[i], i == 1 ? AMPED_F64 : AMPED_F32);
+    tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
 /* One row holds nearly everything: chains of blocks in every tile. */
 START_TEST(tiles_of_long_rows) {
   static const uint64_t dims[][3] = {{1, 30000, 1001}, {2, 3, 60013}, {40001, 3, 500}};
@@ -83,4 +99,5 @@ START_TEST(tiles_with_64_bit_positions) {
   check_no_leak();
 }
 
-TESTING_MAIN("tiles", tiles_change_no_result, tiles_of_long_rows, tiles_with_64_bit_positions)
+TESTING_MAIN("tiles", tiles_change_no_result, tiles_of_the_l2_cache, tiles_of_long_rows,
+             tiles_with_64_bit_positions)
