@@ -140,18 +140,19 @@ static void choose_near(amped_tiles_cuda *best, const amped_plan *plan, int mode
     *best = t;
 }
 
-/* The largest input is tiled where the user says how, but for near tiles. */
+/* Where the user says how: near tiles if there are such, else tiles of the largest input. */
 static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t tile_bytes,
                 bool near) {
   int largest = 0;
+  if (near)
+    set_near(t, plan, mode, tile_bytes);
+  if (t->near)
+    return;
   for (int i = 1; i < plan->order - 1; i++)
     if (plan->modes[input_mode(mode, i)].positions >
         plan->modes[input_mode(mode, largest)].positions)
       largest = i;
-  if (near)
-    set_near(t, plan, mode, tile_bytes);
-  else
-    set_tiles(t, plan, mode, largest, tile_bytes);
+  set_tiles(t, plan, mode, largest, tile_bytes);
 }
 
 static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {

@@ -328,6 +328,11 @@ START_TEST(near_tiles_fit_in_shared_memory) {
     ck_assert(!t.near || t.rows * 128 + (UINT64_C(20) << 10) <= small.shared_bytes);
     ck_assert(t.near == (t.count > 1));
   }
+  u.plan.ld = 4;
+  for (int m = 1; m < 3; m++) /* 20 bits beside 14 of a tile: too many */
+    u.rows[m] = u.plan.modes[m].positions = 1000000;
+  amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(140) << 10);
+  ck_assert(!t.near && t.count > 1);
   u.plan.index_type = AMPED_U64;
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(20) << 10);
   ck_assert(!t.near && t.count > 1);
