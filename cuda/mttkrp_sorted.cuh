@@ -16,7 +16,8 @@
  * nobody looks at them. The sum of an output row stays in registers until the next row begins.
  * Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the run: with u =
  * 2^-24 a run's error is below (fold_nonzeros + AMPED_LONGEST_RUN / fold_nonzeros + order) u = 1e-5
- * of the sum of magnitudes, and everything beyond a run is added in double.
+ * of the sum of magnitudes. Parts and heads are added in double; sums of tiles in float, which adds
+ * u a tile of the same output.
  *
  * The run in which a row begins stores it. What a run holds of a row that an earlier run began is a
  * part; a block adds the parts of rows that begin in it, and leaves the part of the one row that
@@ -766,9 +767,10 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
     if (level == L2_HINTS)
       mttkrp_sorted<T, I, G, N, L2_HINTS>
           <<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(p);
-    else
-      AMPED_TRY((launch_near<T, I, G, N>(p, (unsigned)blocks, args->stream)));
   }
+  if constexpr (N <= AMPED_NEAR_INPUTS)
+    if (level == NEAR_FIRST)
+      AMPED_TRY((launch_near<T, I, G, N>(p, (unsigned)blocks, args->stream)));
   AMPED_CUDA_LAUNCHED("the sorted MTTKRP kernel");
   return AMPED_OK;
 }

@@ -5,7 +5,7 @@
 /* Blocks of which a multiprocessor holds several (mttkrp_sorted.cuh). */
 #define RESIDENT_THREADS 1024
 
-/* A thread block uses each row of its near tile so often, at least: loading it costs little. */
+/* A full thread block uses a row of its near tile so often, on average: loading it costs little. */
 #define NEAR_USES 16
 
 /* Outputs of small tiles take so much memory at most. */

@@ -18,7 +18,6 @@ extern "C" {
  * the GPU, at least; nonzeros of a run at most. */
 #define AMPED_BLOCK_THREADS 256
 #define AMPED_NEAR_THREADS 512
-#define AMPED_NEAR_THREADS 512
 #define AMPED_WAVES 8
 #define AMPED_LONGEST_RUN 4096
 

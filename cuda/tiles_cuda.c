@@ -21,10 +21,10 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 #define LEAST_GAIN 0.04
 
 /* Near tiles, and where they help: two of them, with what else two thread blocks need, take 164 KiB
- * of a multiprocessor's memory, of which the L1 cache has the rest. Kernels for so many inputs. */
+ * of a multiprocessor's memory, of which the L1 cache has the rest. A warp's part of a row. */
 #define NEAR_TILE_BYTES (UINT64_C(63) << 10)
 #define NEAR_OTHER_BYTES (UINT64_C(20) << 10)
-#define NEAR_MOST_INPUTS 4
+#define NEAR_ROW_BYTES UINT64_C(512)
 #define NEAR_LEAST_USES 8.0
 #define NEAR_LEAST_LENGTH 32.0
 
@@ -57,9 +57,8 @@ amped_tiles_cuda amped_tiles_cuda_none(void) {
 }
 
 static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int input,
-                      uint64_t tile_bytes) {
+                      uint64_t rows) {
   uint64_t positions = plan->modes[input_mode(mode, input)].positions;
-  uint64_t rows = tile_bytes / row_bytes(plan);
   if (rows < amped_ceil_div(positions, AMPED_MAX_TILES))
     rows = amped_ceil_div(positions, AMPED_MAX_TILES);
   t->input = input;
@@ -98,8 +97,8 @@ static double all_tables(const amped_plan *plan, int mode) {
 
 /* Bytes of a near tile at most; 0 where there are no kernels for such a plan. */
 static uint64_t near_bytes(const amped_plan *plan, const amped_caches_cuda *caches) {
-  if (plan->index_type != AMPED_U32 || plan->order - 1 > NEAR_MOST_INPUTS ||
-      caches->shared_bytes < NEAR_OTHER_BYTES + row_bytes(plan))
+  if (plan->index_type != AMPED_U32 || plan->order - 1 > AMPED_NEAR_INPUTS ||
+      caches->shared_bytes < NEAR_OTHER_BYTES + NEAR_ROW_BYTES)
     return 0;
   return caches->shared_bytes - NEAR_OTHER_BYTES;
 }
@@ -117,11 +116,12 @@ uint32_t amped_tiles_cuda_far_bits(const amped_plan *plan, int mode, int input) 
 
 /* Tiles of the smallest input that makes more than one of them. */
 static void set_near(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes) {
+  uint64_t row = row_bytes(plan) < NEAR_ROW_BYTES ? row_bytes(plan) : NEAR_ROW_BYTES;
   for (int input = 0; input < plan->order - 1; input++) {
     amped_tiles_cuda t;
-    set_tiles(&t, plan, mode, input, bytes);
     uint32_t far = amped_tiles_cuda_far_bits(plan, mode, input);
-    t.near = t.rows * row_bytes(plan) <= bytes && far < 32 && t.rows - 1 <= UINT32_MAX >> far;
+    set_tiles(&t, plan, mode, input, bytes / row);
+    t.near = t.rows * row <= bytes && far < 32 && t.rows - 1 <= UINT32_MAX >> far;
     if (t.near && t.count > 1 && (best->count == 1 || t.count < best->count))
       *best = t;
   }
@@ -152,7 +152,7 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
     if (plan->modes[input_mode(mode, i)].positions >
         plan->modes[input_mode(mode, largest)].positions)
       largest = i;
-  set_tiles(t, plan, mode, largest, tile_bytes);
+  set_tiles(t, plan, mode, largest, tile_bytes / row_bytes(plan));
 }
 
 static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {
@@ -161,7 +161,7 @@ static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mod
   for (int input = 0; input < plan->order - 1; input++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
       amped_tiles_cuda t;
-      set_tiles(&t, plan, mode, input, (uint64_t)(sizes[i] * cache));
+      set_tiles(&t, plan, mode, input, (uint64_t)(sizes[i] * cache) / row_bytes(plan));
       double value = t.count > 1 ? gain(&t, plan, mode, cache) : 0.0;
       if (value > most) {
         most = value;
@@ -198,9 +198,9 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
     halve(tiles, plan, mode, caches->multiprocessors);
 }
 
-/* Without tiles a factor that the cache holds is worth keeping where another is so large that
- * hardly any of its rows come again in time. Factors that all but fit together are left to the
- * cache, and small ones stay in it anyway. */
+/* Without tiles a factor that the cache holds, or nearly so, is worth keeping where another is so
+ * large that hardly any of its rows come again in time. Factors that all but fit together are left
+ * to the cache, and small ones stay in it anyway. */
 static bool worth_hints(const amped_plan *plan, int mode, double cache) {
   bool keep = false;
   bool pass = false;

@@ -20,10 +20,13 @@ extern "C" {
 
 #define AMPED_MAX_TILES 1024
 
+/* There are kernels for near tiles for so many inputs. */
+#define AMPED_NEAR_INPUTS 3
+
 /* What caches should do with the gathered rows of a factor. */
 typedef enum amped_hint_cuda {
   AMPED_HINT_NONE,
-  AMPED_HINT_KEEP, /* they come again soon, and there is room for all of them */
+  AMPED_HINT_KEEP, /* they come again soon, and there is room for them, or for most */
   AMPED_HINT_PASS, /* they do not: let them not displace others */
   AMPED_HINT_NEAR  /* they lie in shared memory */
 } amped_hint_cuda;
@@ -39,7 +42,7 @@ typedef struct amped_tiles_cuda {
   uint64_t count; /* 1: ordered by output rows alone */
   int input;      /* number among the input modes */
   uint64_t rows;  /* positions of a tile */
-  bool near;      /* which lies in shared memory */
+  bool near;      /* which lies in shared memory: of long rows, as much as a warp works on */
   int halves; /* 1 or 2, of the output rows: nonzeros are ordered by half, then by tile, then by row
                */
   uint64_t first_half; /* nonzeros of the first of two */

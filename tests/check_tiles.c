@@ -54,6 +54,22 @@ START_TEST(tiles_change_no_result) {
   check_no_leak();
 }
 
+/* Rows of several columns: a thread block takes its part of the tile's rows along. */
+START_TEST(near_tiles_of_wide_rows) {
+  static const uint64_t dims[][4] = {{2000, 40, 30}, {700, 90, 8, 11}};
+  static const uint64_t sizes[] = {4096, 20000};
+  if (!backend()->device_pointers)
+    return;
+  for (int i = 0; i < 4; i++) {
+    problem p;
+    problem_create(&p, 3 + i % 2, dims[i % 2], 30000, i < 2 ? 130 : 300,
+                   i < 2 ? AMPED_F64 : AMPED_F32);
+    tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
 /* Tiles too large for shared memory. */
 START_TEST(tiles_of_the_l2_cache) {
   static const uint64_t dims[][5] = {{20000, 9, 30}, {7, 8, 15000, 3}, {30000, 2, 3, 5, 4}};
@@ -99,5 +115,5 @@ START_TEST(tiles_with_64_bit_positions) {
   check_no_leak();
 }
 
-TESTING_MAIN("tiles", tiles_change_no_result, tiles_of_the_l2_cache, tiles_of_long_rows,
-             tiles_with_64_bit_positions)
+TESTING_MAIN("tiles", tiles_change_no_result, near_tiles_of_wide_rows, tiles_of_the_l2_cache,
+             tiles_of_long_rows, tiles_with_64_bit_positions)
