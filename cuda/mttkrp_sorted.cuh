@@ -363,7 +363,8 @@ __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, 
  */
 
 /* How a kernel for N input modes is built: nonzeros whose rows are in flight, and thread blocks a
- * multiprocessor, so that its registers hold them. Measured (docs/benchmarks.md). */
+ * multiprocessor, so that its registers hold them (in double, near kernels spill a few bytes).
+ * Measured (docs/benchmarks.md). */
 constexpr int generic_inputs = AMPED_MAX_ORDER - 1;
 template <int N> struct tuning {
   static constexpr int ahead = N == 2 ? 4 : 2;
