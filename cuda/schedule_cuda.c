@@ -34,9 +34,9 @@ static void cut_near(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                      const amped_tiles_cuda *tiles) {
   uint64_t groups = AMPED_NEAR_THREADS / cut->lanes;
   uint64_t least = amped_ceil_div(NEAR_USES * tiles->rows, groups);
-  int input = tiles->input < mode ? tiles->input : tiles->input + 1;
+  int near = amped_tiles_cuda_mode(mode, tiles->input);
   cut->near_rows = (uint32_t)tiles->rows;
-  cut->near_positions = (uint32_t)plan->modes[input].positions;
+  cut->near_positions = (uint32_t)plan->modes[near].positions;
   cut->near_shift = amped_tiles_cuda_far_bits(plan, mode, tiles->input);
   cut->run = cut->run > least ? cut->run : least;
 }

@@ -35,16 +35,13 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 #define LARGE_TABLE 4.0
 #define HUGE_TABLE 8.0
 
-static int input_mode(int mode, int input) {
-  return input < mode ? input : input + 1;
-}
-
 static uint64_t row_bytes(const amped_plan *plan) {
   return plan->ld * plan->value_type;
 }
 
 static double table_bytes(const amped_plan *plan, int mode, int input) {
-  return (double)row_bytes(plan) * (double)plan->modes[input_mode(mode, input)].positions;
+  return (double)row_bytes(plan) *
+         (double)plan->modes[amped_tiles_cuda_mode(mode, input)].positions;
 }
 
 /* The share of gathers from `bytes` of rows that the cache does not hold. */
@@ -58,7 +55,7 @@ amped_tiles_cuda amped_tiles_cuda_none(void) {
 
 static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int input,
                       uint64_t rows) {
-  uint64_t positions = plan->modes[input_mode(mode, input)].positions;
+  uint64_t positions = plan->modes[amped_tiles_cuda_mode(mode, input)].positions;
   if (rows < amped_ceil_div(positions, AMPED_MAX_TILES))
     rows = amped_ceil_div(positions, AMPED_MAX_TILES);
   t->input = input;
@@ -104,14 +101,12 @@ static uint64_t near_bytes(const amped_plan *plan, const amped_caches_cuda *cach
 }
 
 uint32_t amped_tiles_cuda_far_bits(const amped_plan *plan, int mode, int input) {
-  uint64_t most = 1;
+  const amped_packing *packing = &plan->modes[mode].packing;
+  uint32_t most = 0;
   for (int i = 0; i < plan->order - 1; i++)
-    if (i != input && plan->modes[input_mode(mode, i)].positions > most)
-      most = plan->modes[input_mode(mode, i)].positions;
-  uint32_t bits = 1;
-  while ((most - 1) >> bits > 0)
-    bits++;
-  return bits;
+    if (i != input && packing->bits[i] > most)
+      most = packing->bits[i];
+  return most;
 }
 
 /* Tiles of the smallest input that makes more than one of them. */
@@ -149,8 +144,8 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
   if (t->near)
     return;
   for (int i = 1; i < plan->order - 1; i++)
-    if (plan->modes[input_mode(mode, i)].positions >
-        plan->modes[input_mode(mode, largest)].positions)
+    if (plan->modes[amped_tiles_cuda_mode(mode, i)].positions >
+        plan->modes[amped_tiles_cuda_mode(mode, largest)].positions)
       largest = i;
   set_tiles(t, plan, mode, largest, tile_bytes / row_bytes(plan));
 }

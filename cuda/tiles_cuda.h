@@ -56,6 +56,11 @@ typedef struct amped_tiles_cuda {
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
                              const amped_caches_cuda *caches, uint64_t tile_bytes);
 
+/* The mode that an input mode of that number is. */
+static inline int amped_tiles_cuda_mode(int mode, int input) {
+  return input < mode ? input : input + 1;
+}
+
 /* Bits that hold a position of any input but that one: near tiles are chosen where one of its own
  * fits in 32 bits beside it. */
 uint32_t amped_tiles_cuda_far_bits(const amped_plan *plan, int mode, int input);

@@ -52,10 +52,9 @@ typedef struct amped_mode_plan {
   uint64_t *cuts;      /* [nranks + 1] rank p gets the numbers cuts[p] .. cuts[p + 1] of splits */
   int parts;           /* of every block, at least 1 */
   uint64_t part_rows[AMPED_MAX_PARTS + 1]; /* rows of the block before each part, and all */
-  uint64_t
-      part_nnz[AMPED_MAX_PARTS]; /* of this rank's copy up to the end of each part but the last */
-  uint64_t unsplit_spread;       /* as in balance.h */
-  amped_packing packing;         /* of this rank's copy */
+  uint64_t part_nnz[AMPED_MAX_PARTS]; /* of this rank's copy to each part's end; not the last */
+  uint64_t unsplit_spread;            /* as in balance.h */
+  amped_packing packing;              /* of this rank's copy */
 } amped_mode_plan;
 
 typedef struct amped_plan {

@@ -262,6 +262,19 @@ START_TEST(what_does_not_fit_is_refused_with_a_remedy) {
 
 /* --- tiles -------------------------------------------------------------------------------------*/
 
+/* Modes of so many rows. */
+static void set_dims(made_up *u, const uint64_t *dims) {
+  amped_plan *plan = &u->plan;
+  for (int m = 0; m < plan->order; m++) {
+    uint64_t inputs[AMPED_MAX_ORDER];
+    for (int i = 0; i < plan->order - 1; i++)
+      inputs[i] = dims[amped_tiles_cuda_mode(m, i)];
+    u->rows[m] = plan->modes[m].positions = dims[m];
+    amped_packing_make(&plan->modes[m].packing, plan->order - 1, inputs, 0, plan->value_type,
+                       u->nnz[m]);
+  }
+}
+
 /* A tensor of order 4 whose second factor is as large as rows are many: each comes about twice. */
 static void make_rare(made_up *u) {
   static const uint64_t dims[] = {320000, 28000000, 1600000, 731};
@@ -273,12 +286,11 @@ static void make_rare(made_up *u) {
   for (int m = 0; m < 4; m++) {
     amped_mode_plan *mode = &u->plan.modes[m];
     u->nnz[m] = 50000000;
-    u->rows[m] = dims[m];
     mode->rank_nnz = &u->nnz[m];
     mode->rank_rows = &u->rows[m];
-    mode->positions = dims[m];
     mode->parts = 1;
   }
+  set_dims(u, dims);
 }
 
 /* Tiles pay where output rows are few, and of that factor whose rows come again; rows that do not
@@ -305,15 +317,16 @@ START_TEST(tiles_and_hints_follow_what_comes_again) {
 /* Where the L2 cache holds all factors, tiles of the smallest one that makes several lie in shared
  * memory, as far as there is any and a kernel for it. */
 START_TEST(near_tiles_fit_in_shared_memory) {
-  static const uint64_t dims[] = {12092, 9184, 28818, 300};
+  static const uint64_t dims[] = {12092, 9184, 28818};
+  static const uint64_t long_dims[] = {12092, 1000000, 1000000};
+  static const uint64_t more_dims[] = {12092, 1000000, 1000000, 300, 300, 300};
   made_up u;
   amped_tiles_cuda t;
   amped_caches_cuda small = h200;
   make_rare(&u);
   u.plan.order = 3;
   u.plan.index_type = AMPED_U32;
-  for (int m = 0; m < 4; m++)
-    u.rows[m] = u.plan.modes[m].positions = dims[m];
+  set_dims(&u, dims);
   for (int m = 0; m < 3; m++) {
     amped_tiles_cuda_choose(&t, &u.plan, m, &h200, AMPED_TILES_AUTO);
     ck_assert(t.near && t.count > 1 && t.rows * 128 <= h200.shared_bytes);
@@ -329,8 +342,7 @@ START_TEST(near_tiles_fit_in_shared_memory) {
     ck_assert(t.near == (t.count > 1));
   }
   u.plan.ld = 4;
-  for (int m = 1; m < 3; m++) /* 20 bits beside 14 of a tile: too many */
-    u.rows[m] = u.plan.modes[m].positions = 1000000;
+  set_dims(&u, long_dims); /* 20 bits beside 14 of a tile: too many */
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(140) << 10);
   ck_assert(!t.near && t.count > 1);
   u.plan.index_type = AMPED_U64;
@@ -339,6 +351,7 @@ START_TEST(near_tiles_fit_in_shared_memory) {
   u.plan.index_type = AMPED_U32;
   u.plan.order = 6;
   u.plan.modes[4] = u.plan.modes[5] = u.plan.modes[3];
+  set_dims(&u, more_dims);
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(20) << 10);
   ck_assert(!t.near && t.count > 1);
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A factor of more than 2^31 elements: exchanged between ranks, written and read back. Started by
-# jobs/check-robust, where there is memory for it. AMPED_LARGE_ROWS=N takes another number of rows: few,
-# to try it, or 136000000 for more than 2^32 elements.
+# jobs/check-robust, where there is memory for it. AMPED_LARGE_ROWS=N takes another number of rows:
+# few, to try it, or 136000000 for more than 2^32 elements.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 99
 
