@@ -38,20 +38,32 @@ static void tiles_are_right(problem *p, setup how, const uint64_t *sizes, size_t
   }
 }
 
-START_TEST(tiles_change_no_result) {
-  static const uint64_t dims[][6] = {
-      {1501, 300, 77}, {40, 2000, 30, 11}, {9, 8, 7, 600, 5}, {5, 3, 9, 1, 4, 70}};
+/* Tiles from less than a row to the whole factor. */
+static void tiles_change_nothing(int order, const uint64_t *dims, int ncomps, amped_vtype type) {
   static const uint64_t sizes[] = {64, 1000, 4096, 20000, UINT64_C(1) << 30};
-  static const int widths[] = {16, 33, 8, 130};
   if (!backend()->device_pointers)
     return;
-  for (int i = 0; i < 4; i++) {
-    problem p;
-    problem_create(&p, 3 + i, dims[i], 60000, widths[i], i % 2 == 0 ? AMPED_F32 : AMPED_F64);
-    tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
-    problem_free(&p);
-  }
+  problem p;
+  problem_create(&p, order, dims, 60000, ncomps, type);
+  tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
+  problem_free(&p);
   check_no_leak();
+}
+
+START_TEST(tiles_of_order_3) {
+  tiles_change_nothing(3, (const uint64_t[]){1501, 300, 77}, 16, AMPED_F32);
+}
+
+START_TEST(tiles_of_order_4) {
+  tiles_change_nothing(4, (const uint64_t[]){40, 2000, 30, 11}, 33, AMPED_F64);
+}
+
+START_TEST(tiles_of_order_5) {
+  tiles_change_nothing(5, (const uint64_t[]){9, 8, 7, 600, 5}, 8, AMPED_F32);
+}
+
+START_TEST(tiles_of_order_6) {
+  tiles_change_nothing(6, (const uint64_t[]){5, 3, 9, 1, 4, 70}, 130, AMPED_F64);
 }
 
 /* Rows of several columns: a thread block takes its part of the tile's rows along. */
@@ -79,7 +91,7 @@ START_TEST(tiles_of_the_l2_cache) {
     return;
   for (int i = 0; i < 3; i++) {
     problem p;
-    problem_create(&p, 3 + i, dims[i], 50000, widths[i], i == 1 ? AMPED_F64 : AMPED_F32);
+    problem_create(&p, 3 + i, dims[i], 20000, widths[i], i == 1 ? AMPED_F64 : AMPED_F32);
     tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
     problem_free(&p);
   }
@@ -115,5 +127,6 @@ START_TEST(tiles_with_64_bit_positions) {
   check_no_leak();
 }
 
-TESTING_MAIN("tiles", tiles_change_no_result, near_tiles_of_wide_rows, tiles_of_the_l2_cache,
-             tiles_of_long_rows, tiles_with_64_bit_positions)
+TESTING_MAIN("tiles", tiles_of_order_3, tiles_of_order_4, tiles_of_order_5, tiles_of_order_6,
+             near_tiles_of_wide_rows, tiles_of_the_l2_cache, tiles_of_long_rows,
+             tiles_with_64_bit_positions)
