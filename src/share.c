@@ -76,21 +76,29 @@ static void pack_array(const amped_plan *plan, int mode, amped_share_cursor *cur
 void amped_share_pack(const amped_tensor_info *info, const amped_plan *plan, int mode,
                       amped_share_cursor *cursor, const amped_slab *slab, const uint64_t *counts,
                       char *const *wire) {
-  const amped_share_cursor begin = *cursor;
   int arrays[AMPED_MAX_ORDER + 1];
   uint64_t bytes[AMPED_MAX_ORDER + 1];
-  uint64_t before = 0; /* bytes of one nonzero in the arrays before this one */
+  uint64_t before[AMPED_MAX_ORDER + 1]; /* bytes of one nonzero in the arrays before this one */
+  uint64_t sum = 0;
+  amped_share_cursor end = *cursor;
   order_arrays(info, arrays, bytes);
-  /* One array of the slab at a time, so that it streams through the cache. */
+  for (int a = 0; a <= info->order; a++) {
+    before[a] = sum;
+    sum += bytes[a];
+  }
+  /* A thread an array of the slab, which so streams through its cache. */
+#pragma omp parallel for schedule(static, 1)
   for (int a = 0; a <= info->order; a++) {
     const void *from = arrays[a] == info->order ? slab->values : slab->indices[arrays[a]];
+    amped_share_cursor at = *cursor;
     char *to[plan->nranks];
     for (int p = 0; p < plan->nranks; p++)
-      to[p] = wire[p] != NULL ? wire[p] + counts[p] * before : NULL;
-    *cursor = begin;
-    pack_array(plan, mode, cursor, slab->count, from, bytes[a], to);
-    before += bytes[a];
+      to[p] = wire[p] != NULL ? wire[p] + counts[p] * before[a] : NULL;
+    pack_array(plan, mode, &at, slab->count, from, bytes[a], to);
+    if (a == 0)
+      end = at;
   }
+  *cursor = end;
 }
 
 /* Where the arrays of a wire form begin. */
@@ -115,37 +123,73 @@ static wire_view view_of(const amped_tensor_info *info, const char *wire, uint64
   return v;
 }
 
+/* Nonzeros at a time: each step over them has one type and one mode. */
+#define BLOCK 1024
+
+typedef struct block {
+  uint64_t first, count;
+  uint64_t hash[BLOCK];
+  uint64_t index[BLOCK];
+  double value[BLOCK];
+} block;
+
+/* Indices of the copy's mode to rows of the result; false where a row is not this rank's. */
+static bool find_rows(const amped_mode_plan *m, block *b) {
+  uint64_t strangers = 0;
+  for (uint64_t k = 0; k < b->count; k++) {
+    uint64_t idp = b->index[k] / m->width;
+    strangers += m->row[idp] == AMPED_NO_ROW;
+    b->index[k] = m->row[idp] + (b->index[k] - idp * m->width);
+  }
+  return strangers == 0;
+}
+
+static void find_positions(const amped_plan *plan, int mode, block *b) {
+  for (uint64_t k = 0; k < b->count; k++)
+    b->index[k] = amped_plan_position(plan, mode, b->index[k]);
+}
+
+static bool translate_block(const amped_tensor_info *info, const amped_plan *plan, int mode,
+                            const wire_view *from, const amped_share_buffers *to, block *b) {
+  bool known = true;
+  amped_values_get(from->values, info->value_type, b->first, b->count, b->value);
+  amped_values_put(to->values, plan->value_type, b->first, b->count, b->value);
+  for (uint64_t k = 0; k < b->count; k++)
+    b->hash[k] = amped_hash_value(b->value[k]);
+  for (int m = 0, input = 0; m < info->order; m++) {
+    amped_indices_get(from->indices[m], info->index_types[m], b->first, b->count, b->index);
+    for (uint64_t k = 0; k < b->count; k++)
+      b->hash[k] = amped_hash_index(b->hash[k], b->index[k]);
+    if (m == mode)
+      known = find_rows(&plan->modes[m], b);
+    else
+      find_positions(plan, m, b);
+    amped_indices_put(m == mode ? to->rows : to->inputs[input++], plan->index_type, b->first,
+                      b->count, b->index);
+  }
+  return known;
+}
+
 bool amped_share_translate(const amped_tensor_info *info, const amped_plan *plan, int mode,
                            const char *wire, uint64_t count, const amped_share_buffers *buffers,
                            amped_run *run, uint64_t *hash) {
-  const amped_mode_plan *out = &plan->modes[mode];
   const wire_view v = view_of(info, wire, count);
   uint64_t sum = 0;
-  uint64_t strangers = 0;
-#pragma omp parallel for schedule(static) reduction(+ : sum, strangers)
-  for (uint64_t k = 0; k < count; k++) {
-    uint64_t index[AMPED_MAX_ORDER];
-    double value = amped_value_get(v.values, info->value_type, k);
-    for (int m = 0, input = 0; m < info->order; m++) {
-      index[m] = amped_index_get(v.indices[m], info->index_types[m], k);
-      if (m != mode) {
-        amped_index_put(buffers->inputs[input++], plan->index_type, k,
-                        amped_plan_position(plan, m, index[m]));
-        continue;
-      }
-      uint64_t idp = index[m] / out->width;
-      strangers += out->row[idp] == AMPED_NO_ROW;
-      amped_index_put(buffers->rows, plan->index_type, k,
-                      out->row[idp] + (index[m] - idp * out->width));
-    }
-    amped_value_put(buffers->values, plan->value_type, k, value);
-    sum += amped_nonzero_hash(info->order, index, value);
-  }
-  *hash = sum;
+  bool known = true;
   run->count = count;
   run->rows = buffers->rows;
   for (int i = 0; i + 1 < info->order; i++)
     run->inputs[i] = buffers->inputs[i];
   run->values = buffers->values;
-  return strangers == 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum) reduction(&& : known)
+  for (uint64_t first = 0; first < count; first += BLOCK) {
+    block b;
+    b.first = first;
+    b.count = count - first < BLOCK ? count - first : BLOCK;
+    known = translate_block(info, plan, mode, &v, buffers, &b) && known;
+    for (uint64_t k = 0; k < b.count; k++)
+      sum += b.hash[k];
+  }
+  *hash = sum;
+  return known;
 }

@@ -295,11 +295,9 @@ double amped_sptensor_norm_squared(const amped_sptensor *t) {
 }
 
 uint64_t amped_nonzero_hash(int order, const uint64_t *index, double value) {
-  uint64_t bits = 0;
-  memcpy(&bits, &value, sizeof bits);
-  uint64_t hash = amped_mix64(bits);
+  uint64_t hash = amped_hash_value(value);
   for (int m = 0; m < order; m++)
-    hash = amped_mix64(hash ^ index[m]);
+    hash = amped_hash_index(hash, index[m]);
   return hash;
 }
 

@@ -6,10 +6,12 @@
 #define AMPED_SPTENSOR_H
 
 #include <stdbool.h>
+#include <string.h>
 
-#include "labels.h"
-#include "status.h"
 #include "kahan.h"
+#include "labels.h"
+#include "random.h"
+#include "status.h"
 #include "types.h"
 
 typedef struct amped_sptensor {
@@ -68,6 +70,16 @@ amped_kahan amped_sptensor_squares(const amped_sptensor *t); /* the same, not ye
  * The sum modulo 2^64 over nonzeros of amped_nonzero_hash. dims are not part of it. */
 uint64_t amped_sptensor_hash(const amped_sptensor *t);
 uint64_t amped_nonzero_hash(int order, const uint64_t *index, double value);
+
+/* A nonzero's hash in steps: of its value, then with the index of one mode after the other. */
+static inline uint64_t amped_hash_value(double value) {
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  return amped_mix64(bits);
+}
+static inline uint64_t amped_hash_index(uint64_t hash, uint64_t index) {
+  return amped_mix64(hash ^ index);
+}
 
 /* True where every value survives a round trip through float. */
 bool amped_sptensor_fits_float(const amped_sptensor *t);

@@ -77,3 +77,63 @@ void amped_value_put(void *array, amped_vtype type, uint64_t i, double v) {
   else
     ((double *)array)[i] = v;
 }
+
+/* One loop for one type: with the type known, compilers make vector code of it. */
+#define GET_ALL(type)                                                                              \
+  for (uint64_t i = 0; i < count; i++)                                                             \
+  to[i] = ((const type *)array)[first + i]
+#define PUT_ALL(type)                                                                              \
+  for (uint64_t i = 0; i < count; i++)                                                             \
+  ((type *)array)[first + i] = (type)from[i]
+
+void amped_indices_get(const void *array, amped_itype type, uint64_t first, uint64_t count,
+                       uint64_t *to) {
+  switch (type) {
+  case AMPED_U8:
+    GET_ALL(uint8_t);
+    break;
+  case AMPED_U16:
+    GET_ALL(uint16_t);
+    break;
+  case AMPED_U32:
+    GET_ALL(uint32_t);
+    break;
+  case AMPED_U64:
+    GET_ALL(uint64_t);
+    break;
+  }
+}
+
+void amped_indices_put(void *array, amped_itype type, uint64_t first, uint64_t count,
+                       const uint64_t *from) {
+  switch (type) {
+  case AMPED_U8:
+    PUT_ALL(uint8_t);
+    break;
+  case AMPED_U16:
+    PUT_ALL(uint16_t);
+    break;
+  case AMPED_U32:
+    PUT_ALL(uint32_t);
+    break;
+  case AMPED_U64:
+    PUT_ALL(uint64_t);
+    break;
+  }
+}
+
+void amped_values_get(const void *array, amped_vtype type, uint64_t first, uint64_t count,
+                      double *to) {
+  if (type == AMPED_F32)
+    GET_ALL(float);
+  else
+    GET_ALL(double);
+}
+
+void amped_values_put(void *array, amped_vtype type, uint64_t first, uint64_t count,
+                      const double *from) {
+  if (type == AMPED_F32)
+    PUT_ALL(float);
+  else
+    PUT_ALL(double);
+}

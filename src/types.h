@@ -47,4 +47,14 @@ void amped_index_put(void *array, amped_itype type, uint64_t i, uint64_t v);
 double amped_value_get(const void *array, amped_vtype type, uint64_t i);
 void amped_value_put(void *array, amped_vtype type, uint64_t i, double v);
 
+/* The same of elements first .. first + count - 1. */
+void amped_indices_get(const void *array, amped_itype type, uint64_t first, uint64_t count,
+                       uint64_t *to);
+void amped_indices_put(void *array, amped_itype type, uint64_t first, uint64_t count,
+                       const uint64_t *from);
+void amped_values_get(const void *array, amped_vtype type, uint64_t first, uint64_t count,
+                      double *to);
+void amped_values_put(void *array, amped_vtype type, uint64_t first, uint64_t count,
+                      const double *from);
+
 #endif

@@ -14,6 +14,41 @@ START_TEST(narrowest_index_type_holds_the_last_index) {
   ck_assert_int_eq(amped_itype_for((UINT64_C(1) << 32) + 1), AMPED_U64);
 }
 
+START_TEST(elements_of_every_type_are_got_and_put) {
+  static const amped_itype types[] = {AMPED_U8, AMPED_U16, AMPED_U32, AMPED_U64};
+  const uint64_t guard = 77;
+  for (int t = 0; t < 4; t++) {
+    const uint64_t most = types[t] == AMPED_U64 ? UINT64_MAX : (UINT64_C(1) << 8 * types[t]) - 1;
+    const uint64_t from[] = {most, 0, most - 5, 1};
+    uint64_t array[8] = {0};
+    uint64_t to[5] = {0, 0, 0, 0, guard};
+    amped_index_put(array, types[t], 2, guard);
+    amped_index_put(array, types[t], 7, guard);
+    amped_indices_put(array, types[t], 3, 4, from);
+    amped_indices_get(array, types[t], 3, 4, to);
+    ck_assert_mem_eq(to, from, sizeof from);
+    ck_assert_uint_eq(to[4], guard);
+    for (uint64_t i = 0; i < 8; i++)
+      ck_assert_uint_eq(amped_index_get(array, types[t], i), i < 2              ? 0
+                                                             : i == 2 || i == 7 ? guard
+                                                                                : from[i - 3]);
+  }
+  for (int t = 0; t < 2; t++) {
+    const amped_vtype type = t == 0 ? AMPED_F32 : AMPED_F64;
+    const double from[] = {0.1, -3.0, 1e30};
+    double array[5] = {0.0};
+    double to[4] = {0.0, 0.0, 0.0, 7.0};
+    amped_values_put(array, type, 1, 3, from);
+    amped_values_get(array, type, 1, 3, to);
+    for (int i = 0; i < 3; i++) {
+      double exact = type == AMPED_F32 ? (double)(float)from[i] : from[i];
+      ck_assert(to[i] == exact && amped_value_get(array, type, (uint64_t)i + 1) == exact);
+    }
+    ck_assert(amped_value_get(array, type, 0) == 0.0 && amped_value_get(array, type, 4) == 0.0);
+    ck_assert(to[3] == 7.0);
+  }
+}
+
 START_TEST(overflow_is_seen_and_result_left_alone) {
   uint64_t out = 7;
   ck_assert(!amped_mul(UINT64_MAX / 2 + 1, 2, &out));
@@ -102,7 +137,7 @@ START_TEST(limit_of_a_control_group_is_of_either_version) {
 }
 
 TESTING_MAIN("types", narrowest_index_type_holds_the_last_index,
-             overflow_is_seen_and_result_left_alone,
+             elements_of_every_type_are_got_and_put, overflow_is_seen_and_result_left_alone,
              allocation_fails_where_told_and_counts_what_lives,
              random_numbers_are_uniform_and_depend_on_every_argument,
              files_in_memory_do_not_count_against_a_control_group,
