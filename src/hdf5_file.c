@@ -104,8 +104,10 @@ static amped_status check_signature(const char *file_name, const char *path, uin
 }
 
 amped_status amped_hdf5_open_trusted(const char *file_name, const char *path, amped_hdf5 *out) {
+  int *fd = NULL;
   memset(out, 0, sizeof *out);
   out->path = path;
+  out->fd = -1;
   AMPED_TRY(amped_file_check_readable(file_name, &out->bytes));
   AMPED_TRY(check_signature(file_name, path, out->bytes));
   AMPED_TRY(start_library());
@@ -115,6 +117,8 @@ amped_status amped_hdf5_open_trusted(const char *file_name, const char *path, am
   out->id = H5Fopen(file_name, H5F_ACC_RDONLY, list);
   out->open = out->id >= 0;
   amped_status status = out->open ? AMPED_OK : amped_hdf5_failed(out, "the", "HDF5 file");
+  if (out->open && H5Fget_vfd_handle(out->id, list, (void **)&fd) >= 0 && fd != NULL)
+    out->fd = *fd;
   (void)H5Pclose(list);
   return status;
 }
@@ -146,6 +150,7 @@ amped_status amped_hdf5_create(const char *file_name, const char *path, amped_hd
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   out->path = path;
+  out->fd = -1;
   out->writing = true;
   AMPED_TRY(start_library());
   hid_t access = access_list();

@@ -31,6 +31,7 @@ typedef struct amped_hdf5 {
   hid_t id;
   const char *path; /* the name in messages */
   uint64_t bytes;   /* of a file that is read */
+  int fd;           /* HDF5's own, -1 where there is none to ask for data ahead of time */
   bool stamped;     /* reading finds out where the file is changed meanwhile */
   amped_file_stamp stamp;
   bool writing;
