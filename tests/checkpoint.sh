@@ -2,6 +2,7 @@
 # --checkpoint and --resume: interrupted by a signal and resumed is as never interrupted; damage,
 # and what is refused.
 . "$(dirname "$0")/lib.sh"
+needs h5diff h5dump ps
 cd "$scratch" || exit 99
 
 "$amped" generate t.h5 --dims=300x40x500 --nnz=20k --skew=0.5 --seed=3 -q || fail "generate"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # --deterministic: the same bits in every run on as many ranks.
 . "$(dirname "$0")/lib.sh"
+needs h5diff
 cd "$scratch" || exit 99
 
 "$amped" generate d.h5 --dims=500x30x2000 --nnz=50k --skew=0.7 --seed=5 -q || fail "generate"

@@ -3,6 +3,7 @@
 # a clock that jumps. Nothing hangs, files are the old or the new ones. (faults_disk.sh: disks;
 # faults_memory.sh: memory.)
 . "$(dirname "$0")/lib.sh"
+needs h5diff ps
 . "$(dirname "$0")/faults_lib.sh"
 cd "$scratch" || exit 99
 

@@ -2,6 +2,7 @@
 # Memory that is not there: the k-th allocation of a whole run fails; limits of the process; tensors
 # that no machine holds. One line, the right status, nothing leaks or hangs, files are whole.
 . "$(dirname "$0")/lib.sh"
+needs h5diff
 . "$(dirname "$0")/faults_lib.sh"
 cd "$scratch" || exit 99
 

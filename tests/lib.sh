@@ -24,6 +24,16 @@ finish() {
   exit
 }
 
+# needs TOOL...: commands that the test cannot do without.
+needs() {
+  for tool in "$@"; do
+    command -v "$tool" >/dev/null || {
+      echo "FAILED: no $tool; jobs/install-packages --tests installs what the tests need"
+      exit 99
+    }
+  done
+}
+
 # on RANKS ARGUMENT...: the program on that many ranks of the backend under test.
 on() {
   ranks=$1

@@ -2,6 +2,7 @@
 # cpd --starts, --rank=4,8 and --corcondia: each decomposition of several has the bits that it has
 # alone, scores are those of compare, the core consistency is numpy's; signals; what is refused.
 . "$(dirname "$0")/lib.sh"
+needs h5diff h5dump
 python=$(find_python)
 script=$(cd "$(dirname "$0")" && pwd)/corcondia.py
 cd "$scratch" || exit 99
