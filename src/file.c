@@ -11,6 +11,9 @@
 #include "log.h"
 #include "mem.h"
 
+/* A request to read ahead; kernels drop what is more than they take at once. */
+#define REQUEST_BYTES (UINT64_C(128) << 10)
+
 amped_status amped_file_folder(const char *path, char **out) {
   const char *slash = strrchr(path, '/');
   if (slash == NULL)
@@ -119,6 +122,13 @@ amped_status amped_file_check_readable(const char *path, uint64_t *bytes) {
   if (bytes != NULL)
     *bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
   return AMPED_OK;
+}
+
+void amped_file_ask(int fd, uint64_t first, uint64_t bytes) {
+  for (uint64_t done = 0; done < bytes; done += REQUEST_BYTES) {
+    uint64_t n = bytes - done < REQUEST_BYTES ? bytes - done : REQUEST_BYTES;
+    (void)posix_fadvise(fd, (off_t)(first + done), (off_t)n, POSIX_FADV_WILLNEED);
+  }
 }
 
 amped_file_stamp amped_file_stamp_take(const char *path) {

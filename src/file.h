@@ -32,6 +32,10 @@ amped_status amped_file_folder(const char *path, char **out);
 /* Regular and readable: AMPED_BAD_INPUT otherwise, with the reason. *bytes may be NULL. */
 amped_status amped_file_check_readable(const char *path, uint64_t *bytes);
 
+/* Ask the system to read these bytes of an open file ahead of time: one reader that waits for each
+ * piece keeps a disk idle. Nothing is lost where it will not. */
+void amped_file_ask(int fd, uint64_t first, uint64_t bytes);
+
 /* What tells whether a file is changed in place between two looks. Where another file has taken its
  * name, it is not: who has it open goes on with the old one. */
 typedef struct amped_file_stamp {

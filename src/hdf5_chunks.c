@@ -1,6 +1,5 @@
 #include "hdf5_chunks.h"
 
-#include <fcntl.h>
 #include <omp.h>
 #include <string.h>
 
@@ -151,12 +150,9 @@ static amped_status mismatch(amped_hdf5_dataset *d, uint64_t first) {
                      d->name, first);
 }
 
-/* While a chunk is read, those so many bytes behind it in the dataset are asked for: one reader
- * that waits for each piece keeps a disk busy for a third of the time. A call asks for no more than
- * any kernel takes at once. */
+/* While a chunk is read, those so many bytes, or chunks, behind it in the dataset are asked for. */
 #define AHEAD_BYTES (UINT64_C(16) << 20)
 #define AHEAD_CHUNKS 16
-#define REQUEST_BYTES (UINT64_C(128) << 10)
 
 /* Ask the system for the chunk at row `first`. A hint: where it is wrong nothing comes of it. */
 static void ask_for(const amped_hdf5_dataset *d, uint64_t first) {
@@ -168,10 +164,7 @@ static void ask_for(const amped_hdf5_dataset *d, uint64_t first) {
   if (H5Dget_chunk_info_by_coord(d->id, offset, &skipped, &at, &bytes) < 0 || at == HADDR_UNDEF ||
       bytes != stored_bytes(d))
     return;
-  for (uint64_t done = 0; done < bytes; done += REQUEST_BYTES) {
-    uint64_t n = bytes - done < REQUEST_BYTES ? bytes - done : REQUEST_BYTES;
-    (void)posix_fadvise(d->file->fd, (off_t)(at + done), (off_t)n, POSIX_FADV_WILLNEED);
-  }
+  amped_file_ask(d->file->fd, at, bytes);
 #else
   (void)d;
   (void)first;

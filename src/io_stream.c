@@ -15,6 +15,8 @@
 
 /* Compressed bytes held at a time: large enough that system calls do not count. */
 #define RAW_BYTES (256u << 10)
+/* What the system is asked to read ahead. */
+#define AHEAD_BYTES (UINT64_C(64) << 20)
 /* zlib's level for writing: its own default. */
 #define GZIP_LEVEL 6
 /* windowBits that ask zlib for the gzip format and its largest window. */
@@ -33,8 +35,9 @@ struct amped_stream {
   unsigned char *raw;
   uint64_t raw_at, raw_end;
   bool raw_ended;
-  bool frame_open; /* inside a gzip member or zstd frame */
-  uint64_t done, total;
+  bool frame_open;        /* inside a gzip member or zstd frame */
+  uint64_t done, total;   /* bytes; total is 0 where it is unknown */
+  uint64_t asked;         /* of the file the system was asked to read the bytes before this one */
   amped_file_stamp stamp; /* when it was opened for reading; none of standard input */
   z_stream gzip;
   bool gzip_live, gzip_deflates;
@@ -79,6 +82,17 @@ static amped_status no_library(const amped_stream *s, const char *library) {
 
 /* ---- reading ---- */
 
+/* Let the system read on while what was read is parsed. */
+static void ask_ahead(amped_stream *s) {
+  const uint64_t left = s->total > s->done ? s->total - s->done : 0;
+  const uint64_t end = s->done + (left < AHEAD_BYTES ? left : AHEAD_BYTES);
+  const uint64_t from = s->asked > s->done ? s->asked : s->done;
+  if (end <= from || (end < s->total && end - from < AHEAD_BYTES / 2))
+    return; /* all of it, or enough, is asked for */
+  amped_file_ask(s->fd, from, end - from);
+  s->asked = end;
+}
+
 /* Bytes straight from the file; *got is 0 at its end only. */
 static amped_status read_raw(amped_stream *s, void *buffer, uint64_t bytes, uint64_t *got) {
   size_t ask = bytes < (1u << 30) ? (size_t)bytes : (size_t)1 << 30;
@@ -92,6 +106,8 @@ static amped_status read_raw(amped_stream *s, void *buffer, uint64_t bytes, uint
                              s->done);
   *got = (uint64_t)n;
   s->done += *got;
+  if (n > 0)
+    ask_ahead(s);
   return n == 0 && s->owns_fd ? amped_file_check_unchanged(s->path, &s->stamp) : AMPED_OK;
 }
 

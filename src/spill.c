@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "log.h"
 #include "mem.h"
 #include "sort.h"
@@ -272,13 +273,11 @@ uint64_t amped_spill_merge_memory(int order, uint64_t runs) {
   return runs * LEAST_WINDOW * merge_bytes(order);
 }
 
-/* Let the system read the next window while this one is sorted. Nothing is lost where it will not.
- */
+/* Let the system read the next window while this one is sorted. */
 static void read_ahead(const merge *g, const run *r, uint64_t from) {
   uint64_t n = r->nnz - from < g->room ? r->nnz - from : g->room;
   for (int m = 0; m <= g->s->order && n > 0; m++)
-    (void)posix_fadvise(g->s->fd, (off_t)(r->offsets[m] + from * r->bytes[m]),
-                        (off_t)(n * r->bytes[m]), POSIX_FADV_WILLNEED);
+    amped_file_ask(g->s->fd, r->offsets[m] + from * r->bytes[m], n * r->bytes[m]);
 }
 
 /* Fill a window that is half empty. */
