@@ -7,6 +7,20 @@
 #include "random.h"
 #include "testing.h"
 
+/* In place of the C library's: what was asked for ahead of time. */
+static struct asked {
+  uint64_t end;
+  bool in_order, in_pieces;
+} asked;
+
+int posix_fadvise(int fd, off_t first, off_t bytes, int advice) {
+  (void)fd;
+  asked.in_order = asked.in_order && (uint64_t)first >= asked.end;
+  asked.in_pieces = asked.in_pieces && bytes <= 128 << 10 && advice == POSIX_FADV_WILLNEED;
+  asked.end = (uint64_t)(first + bytes);
+  return 0;
+}
+
 /* Text that compresses, and differs at every place. */
 static char *make_text(uint64_t bytes) {
   char *text = malloc(bytes + 32);
@@ -237,8 +251,37 @@ START_TEST(standard_input_and_output_are_streams) {
   check_no_leak();
 }
 
+/* The system is asked for what comes next, once, and never for all of a large file. */
+START_TEST(what_comes_next_is_asked_for) {
+  const uint64_t size = UINT64_C(200) << 20;
+  const uint64_t step = (UINT64_C(3) << 20) + 1;
+  const char *path = testing_path("long.tns");
+  char *buffer = malloc(step);
+  amped_stream *stream = NULL;
+  uint64_t got = 1;
+  uint64_t read = 0;
+  testing_write_file(path, "1 1 1\n", 6);
+  ck_assert_int_eq(truncate(path, (off_t)size), 0);
+  asked = (struct asked){0, true, true};
+  check_ok(amped_stream_open(path, &stream));
+  while (got > 0) {
+    check_ok(amped_stream_read(stream, buffer, step, &got));
+    read += got;
+    ck_assert_uint_ge(asked.end,
+                      read + (UINT64_C(16) << 20) < size ? read + (UINT64_C(16) << 20) : size);
+    ck_assert_uint_le(asked.end, read + (UINT64_C(64) << 20));
+  }
+  amped_stream_close(stream);
+  ck_assert_uint_eq(read, size);
+  ck_assert_uint_eq(asked.end, size);
+  ck_assert(asked.in_order && asked.in_pieces);
+  free(buffer);
+  (void)remove(path);
+  check_no_leak();
+}
+
 TESTING_MAIN("io_stream", what_is_written_is_read_back,
              compressed_files_are_compressed_and_known_by_content, truncation_anywhere_is_seen,
              flipped_bits_give_an_error_or_the_same_text, garbage_behind_a_gzip_member_is_seen,
              files_that_cannot_be_read_say_why, a_final_name_is_all_or_what_it_was,
-             standard_input_and_output_are_streams)
+             standard_input_and_output_are_streams, what_comes_next_is_asked_for)
