@@ -135,6 +135,7 @@ PATH=$PATH:/usr/sbin:/sbin
 for tool in munged slurmctld slurmd sbatch; do
   command -v $tool >/dev/null || skip "no $tool (Debian, Ubuntu: apt-get install slurm-wlm munge)"
 done
+ls /sys/fs/cgroup/* >/dev/null 2>&1 || skip "no control groups, which slurmd asks for, are mounted here"
 case $($mpirun --version 2>&1) in
   *"Open MPI"*) ;;
   *) skip "not Open MPI, which srun would start by PMIx" ;;
