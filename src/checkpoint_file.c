@@ -25,13 +25,6 @@
 
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
-static amped_status previous_name(const char *path, char **out) {
-  uint64_t bytes = strlen(path) + sizeof ".prev";
-  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
-  (void)snprintf(*out, bytes, "%s.prev", path);
-  return AMPED_OK;
-}
-
 /* --- writing --------------------------------------------------------------------------------- */
 
 static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key) {
@@ -70,7 +63,7 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
 /* The new file takes its name, the one before the other name. */
 static amped_status rotate(const char *temporary, const char *path, bool keep_previous) {
   char *previous = NULL;
-  AMPED_TRY(previous_name(path, &previous));
+  AMPED_TRY(amped_file_previous(path, &previous));
   int failed = !keep_previous && rename(path, previous) != 0 && errno != ENOENT ? errno : 0;
   amped_status status = AMPED_OK;
   if (failed != 0)
@@ -284,7 +277,7 @@ amped_status amped_checkpoint_file_read(const char *path, const amped_checkpoint
   memset(k, 0, sizeof *k);
   memset(state, 0, sizeof *state);
   *generation = AMPED_GENERATION_NONE;
-  AMPED_TRY(previous_name(path, &previous));
+  AMPED_TRY(amped_file_previous(path, &previous));
   amped_status status = read_latest(path, previous, key, k, state, generation);
   amped_free(previous);
   return status;
@@ -294,7 +287,7 @@ void amped_checkpoint_file_probe(const char *path) {
   char *previous = NULL;
   if (is_there(path) && amped_hdf5_probe(path) != AMPED_OK)
     amped_status_clear();
-  if (previous_name(path, &previous) != AMPED_OK)
+  if (amped_file_previous(path, &previous) != AMPED_OK)
     amped_status_clear();
   if (previous != NULL && is_there(previous) && amped_hdf5_probe(previous) != AMPED_OK)
     amped_status_clear();

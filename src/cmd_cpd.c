@@ -68,25 +68,39 @@ static amped_status output_path(const amped_options *o, int ncomps, char **out) 
   return status;
 }
 
-/* Before anything is opened: does each result have a file of its own? */
-static amped_status check_names(const amped_options *o) {
+/* Does the result of so many components have a file of its own? `previous`: of the checkpoint. */
+static amped_status check_name(const amped_options *o, int ncomps, const char *previous) {
   const struct {
     const char *option, *file;
-  } others[] = {{"--checkpoint", o->checkpoint}, {"--json", o->json}, {"--trace", o->trace}};
+  } others[] = {{"--checkpoint", o->checkpoint},
+                {"--checkpoint", previous},
+                {"--json", o->json},
+                {"--trace", o->trace}};
+  char *path = NULL;
+  AMPED_TRY(output_path(o, ncomps, &path));
   amped_status status = AMPED_OK;
-  for (int i = 0; i < o->ncomps_count && !o->nowrite && !o->plan_only; i++) {
-    char *path = NULL;
-    AMPED_TRY(output_path(o, o->ncomps_list[i], &path));
-    for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++)
-      if (amped_file_is_one(path, others[k].file))
-        status = amped_error(AMPED_USAGE, path,
-                             "is named for the result and for another output of this run; name "
-                             "another file with %s",
-                             others[k].option);
-    amped_free(path);
-    AMPED_TRY(status);
-  }
-  return AMPED_OK;
+  for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++)
+    if (amped_file_is_one(path, others[k].file))
+      status = amped_error(AMPED_USAGE, path,
+                           "is named for the result and for another output of this run; name "
+                           "another file with %s",
+                           others[k].option);
+  amped_free(path);
+  return status;
+}
+
+/* Before anything is opened. */
+static amped_status check_names(const amped_options *o) {
+  char *previous = NULL;
+  amped_status status = AMPED_OK;
+  if (o->nowrite || o->plan_only)
+    return AMPED_OK;
+  if (o->checkpoint != NULL)
+    AMPED_TRY(amped_file_previous(o->checkpoint, &previous));
+  for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
+    status = check_name(o, o->ncomps_list[i], previous);
+  amped_free(previous);
+  return status;
 }
 
 /* Rank 0, before anything is read: can the result of so many components be written, and by nobody

@@ -25,6 +25,13 @@ amped_status amped_file_folder(const char *path, char **out) {
   return AMPED_OK;
 }
 
+amped_status amped_file_previous(const char *path, char **out) {
+  uint64_t bytes = strlen(path) + sizeof ".prev";
+  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
+  (void)snprintf(*out, bytes, "%s.prev", path);
+  return AMPED_OK;
+}
+
 amped_status amped_file_temporary(const char *path, char **out) {
   struct stat st;
   char *directory = NULL;

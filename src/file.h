@@ -26,6 +26,9 @@ amped_status amped_file_check_room(const char *path, uint64_t bytes);
  * number that is the same for folders of one file system. */
 uint64_t amped_file_room(const char *folder, uint64_t *system);
 
+/* "PATH.prev", where the version before path's is kept, amped_alloc'd. */
+amped_status amped_file_previous(const char *path, char **out);
+
 /* The folder part of a path, amped_alloc'd. */
 amped_status amped_file_folder(const char *path, char **out);
 

@@ -150,35 +150,60 @@ static amped_status mismatch(amped_hdf5_dataset *d, uint64_t first) {
                      d->name, first);
 }
 
-/* While a chunk is read, those so many bytes, or chunks, behind it in the dataset are asked for. */
+/* While a chunk is read, those so many bytes, or chunks, behind it in the dataset are asked for;
+ * none of small chunks, of which the system reads several at once by itself. */
 #define AHEAD_BYTES (UINT64_C(16) << 20)
 #define AHEAD_CHUNKS 16
+#define SMALL_BYTES (UINT64_C(64) << 10)
 
-/* Ask the system for the chunk at row `first`. A hint: where it is wrong nothing comes of it. */
-static void ask_for(const amped_hdf5_dataset *d, uint64_t first) {
+static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at) {
 #if H5_VERSION_GE(1, 10, 5)
-  const hsize_t offset[2] = {first, 0};
+  const hsize_t offset[2] = {chunk * d->chunk_rows, 0};
   unsigned skipped = 0;
-  haddr_t at = HADDR_UNDEF;
+  haddr_t place = HADDR_UNDEF;
   hsize_t bytes = 0;
-  if (H5Dget_chunk_info_by_coord(d->id, offset, &skipped, &at, &bytes) < 0 || at == HADDR_UNDEF ||
-      bytes != stored_bytes(d))
-    return;
-  amped_file_ask(d->file->fd, at, bytes);
+  bool found = H5Dget_chunk_info_by_coord(d->id, offset, &skipped, &place, &bytes) >= 0 &&
+               place != HADDR_UNDEF;
+  *at = place;
+  return found;
 #else
   (void)d;
-  (void)first;
+  (void)chunk;
+  *at = 0;
+  return false;
 #endif
 }
 
-static void ask_ahead(const amped_hdf5_dataset *d, uint64_t first) {
+/* HDF5 looks through all chunks before the one that it is asked for: so it is asked when their
+ * number has doubled, and what lies between is taken for regular, as in files of ours. */
+static bool find_places(amped_hdf5_dataset *d, uint64_t chunk) {
+  amped_hdf5_places *p = &d->places;
+  uint64_t next = 0;
+  if (p->hopeless || (p->found && chunk >= p->known && chunk <= 2 * p->known + 1))
+    return !p->hopeless;
+  p->hopeless = !find_chunk(d, chunk, &p->at) || !find_chunk(d, chunk + 1, &next) || next <= p->at;
+  p->found = true;
+  p->known = chunk;
+  p->stride = next - p->at;
+  return !p->hopeless;
+}
+
+/* Hints: where one is wrong nothing comes of it. A reader that leaves chunks out goes on so. */
+static void ask_ahead(amped_hdf5_dataset *d, uint64_t first) {
+  amped_hdf5_places *p = &d->places;
+  const uint64_t chunk = first / d->chunk_rows;
+  const uint64_t last = (d->dims[0] - 1) / d->chunk_rows;
   const uint64_t most = AHEAD_BYTES / stored_bytes(d) + 1;
   const uint64_t chunks = most < AHEAD_CHUNKS ? most : AHEAD_CHUNKS;
-  const uint64_t left = (d->dims[0] - first - 1) / d->chunk_rows; /* chunks behind this one */
-  if (d->file->fd < 0)
+  const bool goes_on = p->started && chunk > p->last;
+  const uint64_t step = goes_on ? chunk - p->last : 1;
+  p->started = true;
+  p->last = chunk;
+  if (d->file->fd < 0 || stored_bytes(d) < SMALL_BYTES || chunk == last || !find_places(d, chunk))
     return;
-  for (uint64_t i = first == 0 ? 1 : chunks; i <= chunks && i <= left; i++)
-    ask_for(d, first + i * d->chunk_rows);
+  for (uint64_t i = goes_on ? chunks : 1; i <= chunks && i <= (last - chunk) / step; i++)
+    amped_file_ask(d->file->fd, p->at + (chunk - p->known + i * step) * p->stride,
+                   stored_bytes(d) < AHEAD_BYTES ? stored_bytes(d) : AHEAD_BYTES);
 }
 
 amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *d, uint64_t first, void *rows) {

@@ -51,6 +51,15 @@ typedef struct amped_hdf5_type {
 
 #define AMPED_HDF5_NAME 64
 
+/* Where chunks of a dataset lie, of hdf5_chunks.c: chunk `known` at byte `at`, those behind it a
+ * stride apart, as far as one can tell without asking for each. */
+typedef struct amped_hdf5_places {
+  bool found, hopeless;
+  uint64_t known, at, stride;
+  bool started;
+  uint64_t last; /* the chunk that was read before */
+} amped_hdf5_places;
+
 typedef struct amped_hdf5_dataset {
   bool open;
   amped_hdf5 *file;
@@ -62,6 +71,7 @@ typedef struct amped_hdf5_dataset {
   uint64_t stored_bytes;
   uint64_t chunk_rows; /* of chunks that hdf5_chunks.c can read or write, else 0 */
   uint64_t written;    /* rows, when writing */
+  amped_hdf5_places places;
 } amped_hdf5_dataset;
 
 /* Open for reading: probed first; or, for a file that this process has just written (or for the

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "mem.h"
 
 /* A file that an option writes is none that the run reads. (The stream of JSON lines is opened, and
  * emptied, before the input is read.) */
@@ -18,19 +19,31 @@ static amped_status check_replaced(const amped_options *o, const char *option, c
   return AMPED_OK;
 }
 
+/* Of a checkpoint's two generations. */
+static amped_status check_generation(const amped_options *o, const char *file) {
+  AMPED_TRY(check_replaced(o, "--checkpoint", file));
+  if (amped_file_is_one(file, o->json) || amped_file_is_one(file, o->output) ||
+      amped_file_is_one(file, o->trace))
+    return amped_error(AMPED_USAGE, file,
+                       "is named for two outputs of this run; name another with --checkpoint");
+  return AMPED_OK;
+}
+
 static amped_status check_checkpoint(const amped_options *o) {
   const char *file = o->checkpoint;
+  char *previous = NULL;
   if (file == NULL && (o->resume || o->checkpoint_sweeps > 0 || o->checkpoint_sec > 0.0))
     return amped_error(AMPED_USAGE, NULL, "%s needs --checkpoint=FILE",
                        o->resume ? "--resume" : "--checkpoint-every");
   if (file != NULL && o->plan_only)
     return amped_error(AMPED_USAGE, NULL, "--plan runs nothing; leave out --checkpoint");
-  AMPED_TRY(check_replaced(o, "--checkpoint", file));
-  if (file != NULL && (amped_file_is_one(file, o->json) || amped_file_is_one(file, o->output) ||
-                       amped_file_is_one(file, o->trace)))
-    return amped_error(AMPED_USAGE, file,
-                       "is named for two outputs of this run; name another with --checkpoint");
-  return AMPED_OK;
+  if (file == NULL)
+    return AMPED_OK;
+  AMPED_TRY(check_generation(o, file));
+  AMPED_TRY(amped_file_previous(file, &previous));
+  amped_status status = check_generation(o, previous);
+  amped_free(previous);
+  return status;
 }
 
 /* Several decompositions in one run. */

@@ -124,9 +124,11 @@ static amped_status compare_info(const amped_comm *comm, const amped_source *s) 
   amped_tensor_info first = s->info;
   amped_comm_broadcast(comm, &first, sizeof first);
   bool same = first.order == s->info.order && first.nnz == s->info.nnz &&
-              first.hash == s->info.hash && first.dictionary.count == s->info.dictionary.count;
+              first.value_type == s->info.value_type && first.has_copies == s->info.has_copies &&
+              first.has_hash == s->info.has_hash && first.hash == s->info.hash &&
+              first.dictionary.count == s->info.dictionary.count;
   for (int m = 0; same && m < first.order; m++)
-    same = first.dims[m] == s->info.dims[m] &&
+    same = first.dims[m] == s->info.dims[m] && first.index_types[m] == s->info.index_types[m] &&
            first.partitions[m].width == s->info.partitions[m].width;
   if (same)
     return AMPED_OK;

@@ -1,4 +1,6 @@
 /* Chunks read and written past HDF5's filter pipeline, held against that pipeline. */
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <omp.h>
 
 #include "hdf5_chunks.h"
@@ -224,6 +226,78 @@ START_TEST(other_layouts_are_left_to_the_library) {
   check_no_leak();
 }
 
+/* In place of the libraries' own: what is asked for ahead of time, and how often HDF5 is asked
+ * where it lies, which takes it as long as all chunks before. */
+static struct request { uint64_t first, end; } asked[1024];
+static uint64_t asked_count, looked_through;
+
+int posix_fadvise(int fd, off_t first, off_t bytes, int advice) {
+  (void)fd;
+  ck_assert(advice == POSIX_FADV_WILLNEED && asked_count < 1024);
+  asked[asked_count].first = (uint64_t)first;
+  asked[asked_count++].end = (uint64_t)(first + bytes);
+  return 0;
+}
+
+typedef herr_t find_chunk(hid_t, const hsize_t *, unsigned *, haddr_t *, hsize_t *);
+herr_t H5Dget_chunk_info_by_coord(hid_t id, const hsize_t *offset, unsigned *mask, haddr_t *at,
+                                  hsize_t *bytes) {
+  find_chunk *next = NULL;
+  void *found = dlsym(RTLD_NEXT, "H5Dget_chunk_info_by_coord");
+  memcpy(&next, &found, sizeof next);
+  looked_through += offset[0] / AMPED_HDF5_CHUNK + 1;
+  return next(id, offset, mask, at, bytes);
+}
+
+static uint64_t place_of(hid_t id, uint64_t chunk) {
+  const hsize_t offset[2] = {chunk * AMPED_HDF5_CHUNK, 0};
+  unsigned mask = 0;
+  haddr_t at = 0;
+  hsize_t bytes = 0;
+  h5(H5Dget_chunk_info_by_coord(id, offset, &mask, &at, &bytes));
+  return at;
+}
+
+/* Every `step`-th chunk is read: what is asked for on the way are chunks that will be read, but for
+ * those behind the first one. */
+START_TEST(chunks_are_asked_for_ahead_of_time) {
+  static const uint64_t steps[] = {1, 3, 16};
+  const uint64_t chunks = 60;
+  const uint64_t dims[] = {chunks * AMPED_HDF5_CHUNK - 7, 1};
+  const char *path = testing_path("ahead.h5");
+  unsigned char *data = calloc(dims[0], 1);
+  unsigned char *out = malloc(AMPED_HDF5_CHUNK);
+  ck_assert(data != NULL && out != NULL);
+  write_ours(path, u8, dims, data);
+  for (int s = 0; s < 3; s++) {
+    amped_hdf5 file;
+    amped_hdf5_dataset d;
+    check_ok(amped_hdf5_open_trusted(path, path, &file));
+    check_ok(amped_hdf5_dataset_open(&file, "/d", 1, &d));
+    asked_count = looked_through = 0;
+    for (uint64_t c = 0; c < chunks - 1; c += steps[s])
+      check_ok(amped_hdf5_dataset_read(&d, u8, c * AMPED_HDF5_CHUNK, AMPED_HDF5_CHUNK, out));
+    ck_assert_uint_le(looked_through, 8 * chunks);
+    ck_assert_uint_gt(asked_count, 0);
+    for (uint64_t c = 0; c < chunks; c++) {
+      uint64_t at = place_of(d.id, c);
+      uint64_t times = 0;
+      for (uint64_t i = 0; i < asked_count; i++)
+        times += at >= asked[i].first && at < asked[i].end;
+      ck_assert(times <= 1 && (times == 0 || c % steps[s] == 0 || c <= 16));
+      ck_assert(times == 1 || c % steps[s] != 0 || c == 0 || c + steps[s] > chunks ||
+                (c > 16 && c <= 16 + 16 * steps[s]));
+    }
+    amped_hdf5_dataset_close(&d);
+    amped_hdf5_close(&file);
+  }
+  free(data);
+  free(out);
+  (void)remove(path);
+  check_no_leak();
+}
+
 TESTING_MAIN("hdf5_chunks", checksums_are_those_of_hdf5,
              the_library_reads_what_we_write_and_we_read_any_rows, matrices_and_bytes_are_read_back,
-             a_flipped_byte_is_refused_wherever_it_is, other_layouts_are_left_to_the_library)
+             a_flipped_byte_is_refused_wherever_it_is, other_layouts_are_left_to_the_library,
+             chunks_are_asked_for_ahead_of_time)

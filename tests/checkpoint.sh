@@ -161,4 +161,12 @@ absent x.h5
 interrupt USR1 rank 1 t.h5 --rank=3 --tol=0 --iters=1000000 --nowrite
 if test $status -ne 85 && test $status -ne 0; then pass; else fail "status $status after SIGUSR1 without --checkpoint"; fi
 
+# --- the generation before is nobody else's file ---------------------------------------------------
+expect 2 "t.cpd.h5.prev: is named for two outputs" on 1 t.h5 -o t.cpd.h5.prev --checkpoint=t.cpd.h5
+expect 2 "k.h5.prev: is named for two outputs" on 1 t.h5 --nowrite --json=k.h5.prev --checkpoint=k.h5
+expect 0 "" on 1 t.h5 --rank=7 --iters=1 -q -o k.h5.prev
+cp k.h5.prev start.h5
+expect 2 "k.h5.prev: is named as a file of this run" on 1 t.h5 --rank=7 --init=k.h5.prev --nowrite --checkpoint=k.h5
+expect 0 "" cmp k.h5.prev start.h5
+
 finish
