@@ -112,11 +112,80 @@ static amped_status fill(amped_layout_cuda *l, const amped_plan *plan, uint64_t 
   return AMPED_OK;
 }
 
+/* The schedule of mode's copy: of its tiles, or of pieces and the resident parts between them, or
+ * of all of it where `piece` is 0. Where there is one piece, the other half may be resident. */
+static uint64_t schedule_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
+                               int multiprocessors, uint64_t piece) {
+  const uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  uint64_t segments = 1;
+  uint64_t segment = nnz;
+  if (tiles->count > 1) {
+    segments = amped_tiles_cuda_ranges(tiles);
+    segment = nnz / segments;
+  } else if (piece > 0) {
+    segments = 2 * amped_ceil_div(nnz, piece) + 1;
+    segment = piece < nnz / 2 ? piece : nnz / 2;
+  }
+  return amped_schedule_cuda_bytes(plan, mode, segment, segments, tiles, multiprocessors);
+}
+
+/* Row bits, list and table of mode's copy, and the work on it. */
+static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
+                            const amped_layout_wish_cuda *wish, uint64_t piece) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t nnz = m->rank_nnz[plan->rank];
+  uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
+  uint64_t rows = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
+  return amped_packing_bit_words(room) * sizeof(uint32_t) + rows * plan->index_type +
+         amped_packing_runs(&m->packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +
+         schedule_bytes(plan, mode, tiles, wish->caches.multiprocessors, piece);
+}
+
+/* Count again what all of that takes, for pieces of the length they have now. */
+static void count_indices(amped_layout_cuda *l, const amped_plan *plan,
+                          const amped_layout_wish_cuda *wish) {
+  for (int m = 0; m < plan->order && !l->plain; m++) {
+    l->device_bytes -= l->index_bytes[m];
+    l->index_bytes[m] = index_bytes(plan, m, &l->tiles[m], wish, l->piece);
+    l->device_bytes += l->index_bytes[m];
+  }
+}
+
+/* Shorter pieces take more blocks, which leave less room for pieces: until both fit, or pieces get
+ * no shorter. */
+static void place_buffers(amped_layout_cuda *l, const amped_plan *plan,
+                          const amped_layout_wish_cuda *wish) {
+  const uint64_t parts = wish->residency == AMPED_RESIDENCY_AUTO ? 16 : 2;
+  uint64_t before = UINT64_MAX;
+  do {
+    before = l->piece > 0 ? l->piece : before;
+    l->device_bytes -= 2 * l->piece_bytes;
+    uint64_t room = wish->budget_bytes > l->device_bytes ? wish->budget_bytes - l->device_bytes : 0;
+    size_pieces(l, plan->order, room / parts);
+    count_indices(l, plan, wish);
+  } while (l->device_bytes > wish->budget_bytes && l->piece < before);
+}
+
+static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
+                                 const amped_layout_wish_cuda *wish, uint64_t *all_bytes) {
+  for (int m = 0; m < plan->order; m++) {
+    uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
+    l->nnz[m] = nnz;
+    l->tiles[m] = amped_tiles_cuda_none();
+    AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->plain, nnz));
+    *all_bytes += l->copies[m].bytes;
+  }
+  count_indices(l, plan, wish);
+  return AMPED_OK;
+}
+
 /* Two buffers first; what is left is for resident parts where AUTO asks for them: the buffers then
  * take an eighth of the room at most. */
-static amped_status stream(amped_layout_cuda *l, const amped_plan *plan, bool keep_some,
-                           uint64_t budget, uint64_t all_bytes) {
-  size_pieces(l, plan->order, (budget - l->device_bytes) / (keep_some ? 16 : 2));
+static amped_status stream(amped_layout_cuda *l, const amped_plan *plan,
+                           const amped_layout_wish_cuda *wish, uint64_t all_bytes) {
+  const uint64_t budget = wish->budget_bytes;
+  const bool keep_some = wish->residency == AMPED_RESIDENCY_AUTO;
+  place_buffers(l, plan, wish);
   if (l->device_bytes > budget)
     return does_not_fit("the factors, the workspace and two buffers to stream through need",
                         l->device_bytes, budget,
@@ -129,35 +198,6 @@ static amped_status stream(amped_layout_cuda *l, const amped_plan *plan, bool ke
     l->first_block[m + 1] = l->first_block[m];
     if (l->resident[m] < l->nnz[m])
       l->first_block[m + 1] += amped_ceil_div(l->nnz[m] - l->resident[m], l->piece);
-  }
-  return AMPED_OK;
-}
-
-/* Row bits, list and table of mode's copy, and the work on it. */
-static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
-                            const amped_layout_wish_cuda *wish, uint64_t pieces) {
-  const amped_mode_plan *m = &plan->modes[mode];
-  uint64_t nnz = m->rank_nnz[plan->rank];
-  uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
-  uint64_t rows = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
-  uint64_t segments = tiles->count > 1 ? amped_tiles_cuda_ranges(tiles) : 2 * pieces + 1;
-  return amped_packing_bit_words(room) * sizeof(uint32_t) + rows * plan->index_type +
-         amped_packing_runs(&m->packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +
-         amped_schedule_cuda_bytes(plan, mode, segments, tiles, wish->caches.multiprocessors);
-}
-
-static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
-                                 const amped_layout_wish_cuda *wish, uint64_t *all_bytes) {
-  for (int m = 0; m < plan->order; m++) {
-    uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
-    l->nnz[m] = nnz;
-    l->tiles[m] = amped_tiles_cuda_none();
-    AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->plain, nnz));
-    *all_bytes += l->copies[m].bytes;
-    if (!l->plain)
-      l->index_bytes[m] =
-          index_bytes(plan, m, &l->tiles[m], wish, l->copies[m].bytes / PIECE_BYTES);
-    l->device_bytes += l->index_bytes[m];
   }
   return AMPED_OK;
 }
@@ -209,7 +249,7 @@ amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *pl
   bool fits = all_bytes <= budget - out->device_bytes;
   if (wish->residency == AMPED_RESIDENCY_STREAM ||
       (wish->residency == AMPED_RESIDENCY_AUTO && !fits))
-    return stream(out, plan, wish->residency == AMPED_RESIDENCY_AUTO, budget, all_bytes);
+    return stream(out, plan, wish, all_bytes);
   if (!fits)
     return does_not_fit("the factors and this process's tensor copies need",
                         out->device_bytes + all_bytes, budget,

@@ -68,16 +68,26 @@ void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int 
       tiled ? outputs_for(plan, mode, segment, resident * cut->run * (AMPED_WAVES / 2)) : 1;
 }
 
-uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segments,
-                                   const amped_tiles_cuda *tiles, int multiprocessors) {
+amped_schedule_memory_cuda amped_schedule_cuda_memory(const amped_plan *plan, int mode,
+                                                      const amped_cut_cuda *cut, uint64_t blocks) {
+  const uint64_t row_bytes = plan->ld * plan->value_type;
+  const uint64_t outputs = cut->outputs > 1 ? cut->outputs : 0;
+  return (amped_schedule_memory_cuda){
+      .outputs = outputs * plan->modes[mode].output_rows * row_bytes,
+      .heads = blocks * row_bytes,
+      .blocks = blocks * sizeof(amped_block_cuda),
+      .flags = (2 * blocks * cut->columns + 1 + AMPED_MAX_PARTS) * sizeof(uint32_t)};
+}
+
+uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segment,
+                                   uint64_t segments, const amped_tiles_cuda *tiles,
+                                   int multiprocessors) {
   amped_cut_cuda cut;
   uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
-  amped_schedule_cuda_shape(&cut, plan, mode, nnz / segments, tiles, multiprocessors);
-  uint64_t blocks = amped_ceil_div(nnz, cut.unit) + segments;
-  uint64_t outputs = cut.outputs > 1 ? cut.outputs * plan->modes[mode].output_rows : 0;
-  return (blocks + outputs) * plan->ld * plan->value_type +
-         blocks * (sizeof(amped_block_cuda) + 2 * cut.columns * sizeof(uint32_t)) +
-         (1 + AMPED_MAX_PARTS) * sizeof(uint32_t);
+  amped_schedule_cuda_shape(&cut, plan, mode, segment, tiles, multiprocessors);
+  amped_schedule_memory_cuda m =
+      amped_schedule_cuda_memory(plan, mode, &cut, amped_ceil_div(nnz, cut.unit) + segments);
+  return m.outputs + m.heads + m.blocks + m.flags;
 }
 
 amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,

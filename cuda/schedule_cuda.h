@@ -73,10 +73,19 @@ typedef struct amped_block_start_cuda {
 amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,
                                        uint64_t unit, uint64_t *blocks);
 
-/* Device memory of the blocks of mode's copy in so many segments, with what they leave and tell one
- * another. */
-uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segments,
-                                   const amped_tiles_cuda *tiles, int multiprocessors);
+/* Bytes of device memory for so many blocks of mode's copy: the outputs of tiles, what blocks leave
+ * of rows that began before them, the blocks, what they tell one another. */
+typedef struct amped_schedule_memory_cuda {
+  uint64_t outputs, heads, blocks, flags;
+} amped_schedule_memory_cuda;
+amped_schedule_memory_cuda amped_schedule_cuda_memory(const amped_plan *plan, int mode,
+                                                      const amped_cut_cuda *cut, uint64_t blocks);
+
+/* All of it at most, for a copy in so many segments, of which the largest has `segment` nonzeros or
+ * more. */
+uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segment,
+                                   uint64_t segments, const amped_tiles_cuda *tiles,
+                                   int multiprocessors);
 
 /* Fill in first, count and tile of every block; the rest is zero. */
 void amped_schedule_cuda_cut(const amped_segment_cuda *segments, uint64_t count, uint64_t unit,

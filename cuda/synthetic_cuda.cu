@@ -443,8 +443,8 @@ static amped_status set_capacity(loader *l, uint64_t nnz, uint64_t scratch_bytes
       l->capacity = most;
     l->run = l->capacity < most_run ? l->capacity : most_run;
     AMPED_TRY(temporary_bytes(l, l->capacity, &l->temporary_bytes));
-    uint64_t bytes =
-        l->capacity * each + l->run * amped_plan_nonzero_bytes(l->plan) + l->temporary_bytes;
+    uint64_t bytes = l->capacity * each + l->run * amped_plan_nonzero_bytes(l->plan) +
+                     l->temporary_bytes + (sizeof(uint64_t) << histogram_bits);
     if (bytes <= scratch_bytes || l->capacity <= least_piece)
       return AMPED_OK;
     l->capacity -= l->capacity / 8;

@@ -51,20 +51,18 @@ static amped_status read_starts(const amped_packed_cuda *copy, const amped_block
 /* --- memory --------------------------------------------------------------------------------------
  */
 
-static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan, cudaStream_t stream) {
+static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan, int mode,
+                             cudaStream_t stream) {
   amped_work_cuda *const w = &s->work;
-  const uint64_t heads = w->blocks * plan->ld * plan->value_type;
-  const uint64_t blocks = w->blocks * sizeof(amped_block_cuda);
+  const amped_schedule_memory_cuda m = amped_schedule_cuda_memory(plan, mode, &w->cut, w->blocks);
   const uint64_t flags = w->blocks * w->cut.columns;
-  const uint64_t flag_bytes = (2 * flags + 1 + AMPED_MAX_PARTS) * sizeof(uint32_t);
-  const uint64_t outputs = w->cut.outputs > 1 ? w->cut.outputs * w->output_bytes : 0;
-  AMPED_TRY(amped_cuda_malloc(&s->d_memory, outputs + heads + blocks + flag_bytes,
+  AMPED_TRY(amped_cuda_malloc(&s->d_memory, m.outputs + m.heads + m.blocks + m.flags,
                               "the schedule of a copy"));
-  char *const at = (char *)s->d_memory + outputs;
+  char *const at = (char *)s->d_memory + m.outputs;
   w->d_outputs = s->d_memory;
   w->d_heads = at;
-  w->d_blocks = (const amped_block_cuda *)(at + heads);
-  w->d_arrived = (uint32_t *)(at + heads + blocks);
+  w->d_blocks = (const amped_block_cuda *)(at + m.heads);
+  w->d_arrived = (uint32_t *)(at + m.heads + m.blocks);
   w->d_finished = w->d_arrived + flags;
   w->d_ticket = w->d_finished + flags;
   w->d_done = w->d_ticket + 1;
@@ -73,7 +71,7 @@ static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan, cu
                                     "the schedule of a copy"));
     memset(w->turns, 0, AMPED_MAX_PARTS * sizeof *w->turns);
   }
-  AMPED_CUDA(cudaMemsetAsync(w->d_arrived, 0, flag_bytes, stream));
+  AMPED_CUDA(cudaMemsetAsync(w->d_arrived, 0, m.flags, stream));
   return AMPED_OK;
 }
 
@@ -128,7 +126,7 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
   amped_schedule_cuda_cut(segments, count, w->cut.unit, out->blocks);
   w->parts = w->cut.outputs > 1 ? 1 : parts; /* rows are then added up behind the last block */
   amped_schedule_cuda_parts(out->blocks, w->blocks, ends, w->parts, w->part_ends);
-  AMPED_TRY(allocate(out, plan, stream));
+  AMPED_TRY(allocate(out, plan, mode, stream));
   AMPED_TRY(upload(out, stream));
   AMPED_TRY(link_blocks(out, copy, stream));
   return upload(out, stream);
