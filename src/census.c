@@ -65,6 +65,35 @@ static uint64_t hash_of(const amped_tensor_info *info, const amped_slab *slab) {
   return hash;
 }
 
+/* The first slab alone, which another reader counts. */
+static amped_status hash_first(const amped_tensor_info *info, amped_source *source,
+                               uint64_t *hash) {
+  amped_slab_ring *ring = NULL;
+  const amped_slab *slab = NULL;
+  bool *wanted = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_calloc(&wanted, amped_ceil_div(info->nnz, AMPED_SLAB_NNZ), sizeof *wanted,
+                         "the list of slabs"));
+  wanted[0] = true;
+  AMPED_GO(done, amped_slab_ring_open(source, AMPED_SOURCE_LIST, wanted, &ring));
+  AMPED_GO(done, amped_slab_ring_next(ring, &slab));
+  *hash = slab != NULL ? hash_of(info, slab) : 0;
+done:
+  amped_slab_ring_close(ring);
+  amped_free(wanted);
+  return status;
+}
+
+/* Collective. Files that say no hash may differ in what amped_source_open does not look at. */
+static amped_status compare_first(const amped_comm *comm, amped_source *source,
+                                  const amped_tensor_info *info) {
+  uint64_t own = 0;
+  AMPED_TRY(amped_comm_agree(comm, hash_first(info, source, &own)));
+  uint64_t hash = own;
+  amped_comm_broadcast(comm, &hash, sizeof hash);
+  return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_source_differs(comm, source));
+}
+
 /* Each array is one thread's work: nothing is added up twice. */
 static void count_slab(tally *t, const amped_slab *slab) {
   const int order = t->info->order;
@@ -201,6 +230,8 @@ amped_status amped_census_take(const amped_comm *comm, amped_source *source, boo
   memset(info->partitions, 0, sizeof info->partitions);
   memset(&info->dictionary, 0, sizeof info->dictionary);
   AMPED_TRY(amped_comm_agree(comm, check_shape(info, amped_source_path(source))));
+  if (parallel && comm->nranks > 1 && !info->has_hash)
+    AMPED_TRY(compare_first(comm, source, info));
   amped_progress_begin("counting", info->nnz, "nonzeros");
   amped_status status = amped_comm_agree(comm, count_own(comm, source, parallel, &t));
   amped_progress_end();

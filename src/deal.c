@@ -7,9 +7,6 @@
 #include "mem.h"
 #include "scatter.h"
 
-/* The coordinate list at a file's root. */
-#define LIST (-1)
-
 /* Nonzeros that one rank receives in a round at most: an int counts them and their places. */
 #define RECEIVED_NNZ (UINT64_C(1) << 23)
 
@@ -206,7 +203,7 @@ amped_status amped_deal_read(const amped_comm *comm, amped_source *source, bool 
   AMPED_TRY(amped_calloc(wanted, slabs, sizeof **wanted, "the list of slabs"));
   for (uint64_t s = (uint64_t)comm->rank; s < slabs; s += readers)
     (*wanted)[s] = true;
-  return amped_slab_ring_open(source, LIST, *wanted, ring);
+  return amped_slab_ring_open(source, AMPED_SOURCE_LIST, *wanted, ring);
 }
 
 /* This rank's next slab, if it has one. */

@@ -119,6 +119,13 @@ static amped_status share_info(const amped_comm *comm, amped_source *s, bool hav
   return AMPED_OK;
 }
 
+amped_status amped_source_differs(const amped_comm *comm, const amped_source *s) {
+  return amped_error(AMPED_BAD_INPUT, s->path,
+                     "rank %d sees another file than rank 0; put it on a shared file system, or "
+                     "leave --read=parallel out",
+                     comm->rank);
+}
+
 /* Every rank opened the file under its own name: it must be rank 0's. Collective. */
 static amped_status compare_info(const amped_comm *comm, const amped_source *s) {
   amped_tensor_info first = s->info;
@@ -130,12 +137,7 @@ static amped_status compare_info(const amped_comm *comm, const amped_source *s) 
   for (int m = 0; same && m < first.order; m++)
     same = first.dims[m] == s->info.dims[m] && first.index_types[m] == s->info.index_types[m] &&
            first.partitions[m].width == s->info.partitions[m].width;
-  if (same)
-    return AMPED_OK;
-  return amped_error(AMPED_BAD_INPUT, s->path,
-                     "rank %d sees another file than rank 0; put it on a shared file system, or "
-                     "leave --read=parallel out",
-                     comm->rank);
+  return same ? AMPED_OK : amped_source_differs(comm, s);
 }
 
 amped_status amped_source_open(const amped_comm *comm, const char *path, bool parallel,

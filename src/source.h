@@ -17,6 +17,9 @@ amped_status amped_source_open(const amped_comm *comm, const char *path, bool pa
                                amped_source **out);
 void amped_source_close(amped_source *source);
 
+/* The error of a rank that reads another file than rank 0. */
+amped_status amped_source_differs(const amped_comm *comm, const amped_source *source);
+
 /* The file's name, on every rank. */
 const char *amped_source_path(const amped_source *source);
 
@@ -24,8 +27,10 @@ const char *amped_source_path(const amped_source *source);
  * (census.h) and collected (collect.h). */
 const amped_tensor_info *amped_source_info(const amped_source *source);
 
-/* As amped_tensor_file_read; mode -1 is the one list of a file without copies. In-memory sources
- * are fast when modes are read one after another. */
+/* In place of a mode: the one list of a file without copies. */
+#define AMPED_SOURCE_LIST (-1)
+
+/* As amped_tensor_file_read. In-memory sources are fast when modes are read one after another. */
 amped_status amped_source_read(amped_source *source, int mode, uint64_t first, uint64_t count,
                                void *const *indices, void *values);
 

@@ -150,4 +150,25 @@ if test -x "$deal"; then
   expect 0 "100%" timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$deal"
 fi
 
+# --- ranks that see different files --------------------------------------------------------------
+# Of the same shape and types; a list of ours says its hash, h5py's does not.
+mkdir x y
+"$amped" generate x/o.h5 --dims=30x20x10 --nnz=500 --seed=1 -q || fail "generate x"
+"$amped" generate y/o.h5 --dims=30x20x10 --nnz=500 --seed=2 -q || fail "generate y"
+for folder in x y; do
+  bare $folder/o.h5 $folder/ours.h5
+  list $folder/o.h5 $folder/theirs.h5 3
+done
+in_folder="cd \"\$0\" && exec \"\$@\" --read=parallel --rank=2 --iters=2 --nowrite -q --backend=$backend"
+test "$backend" = cuda && in_folder="$in_folder --share-gpus"
+for file in ours theirs; do
+  # shellcheck disable=SC2086
+  {
+    expect 0 "" timeout -k 10 100 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 1 sh -c "$in_folder" x "$amped" cpd $file.h5 : \
+      -np 1 sh -c "$in_folder" x "$amped" cpd $file.h5
+    expect 3 "rank 1 sees another file than rank 0" timeout -k 10 100 $mpirun ${AMPED_MPIRUN_FLAGS-} \
+      -np 1 sh -c "$in_folder" x "$amped" cpd $file.h5 : -np 1 sh -c "$in_folder" y "$amped" cpd $file.h5
+  }
+done
+
 finish
