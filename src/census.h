@@ -9,7 +9,8 @@
 /* Collective; the status is agreed. *info is the source's, with iDp tables, distinct values, hash
  * and norm_squared, the same on every rank. Where the source has a hash it must be that of its
  * nonzeros (AMPED_BAD_INPUT), and its norm is taken; else equal coordinates are counted each for
- * itself in the norm, and readers must agree on the first slab (AMPED_BAD_INPUT). Shows progress. Freed with amped_tensor_info_free, on failure, too. */
+ * itself in the norm, and readers must agree on the first slab (AMPED_BAD_INPUT). Shows progress.
+ * Freed with amped_tensor_info_free, on failure, too. */
 amped_status amped_census_take(const amped_comm *comm, amped_source *source, bool parallel,
                                amped_tensor_info *info);
 
