@@ -42,8 +42,9 @@ amped_status amped_device_cuda_open(amped_device_cuda *device,
  * costs speed, not results. */
 void amped_device_cuda_stay_near(int ordinal);
 
-/* Device memory from cudaMalloc (so that CUDA IPC can share it), pinned host memory. *out is NULL
- * for no bytes and on failure; `what` is named in the message. Freeing NULL is allowed. */
+/* Device memory from cudaMalloc (so that CUDA IPC can share it; pages are taken whole, as CUDA does
+ * anyway), pinned host memory. *out is NULL for no bytes and on failure; `what` is named in the
+ * message. Freeing NULL is allowed. */
 amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what);
 amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what);
 /* The error line of pinned host memory that cudaHostAlloc refused with `code`: AMPED_FAILED. */

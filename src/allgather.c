@@ -7,6 +7,9 @@
  */
 #define RING_BYTES (UINT64_C(64) << 10)
 
+/* Pieces of every part that travel at a time: links do not wait for the answers between steps. */
+#define PIECES 2
+
 struct amped_allgather {
   const amped_comm *comm;
   MPI_Comm mpi;
@@ -16,7 +19,7 @@ struct amped_allgather {
   MPI_Datatype unit;
   int *counts;           /* [nranks] of MPI_Allgatherv */
   int *displs;           /* [nranks] */
-  MPI_Request *requests; /* [2 * nranks] of the ring */
+  MPI_Request *requests; /* [2 * PIECES * nranks] of the ring */
 };
 
 amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64_t unit_bytes,
@@ -36,7 +39,8 @@ amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64
   AMPED_MPI(comm, MPI_Type_commit(&g->unit));
   AMPED_GO(failed, amped_alloc(&g->counts, (uint64_t)g->nranks, sizeof *g->counts, what));
   AMPED_GO(failed, amped_alloc(&g->displs, (uint64_t)g->nranks, sizeof *g->displs, what));
-  AMPED_GO(failed, amped_alloc(&g->requests, 2 * (uint64_t)g->nranks, sizeof *g->requests, what));
+  AMPED_GO(failed, amped_alloc(&g->requests, UINT64_C(2) * PIECES * (uint64_t)g->nranks,
+                               sizeof *g->requests, what));
   *out = g;
   return AMPED_OK;
 failed:
@@ -74,31 +78,35 @@ static int before(const amped_allgather *g, int steps) {
   return (g->rank - steps + g->nranks) % g->nranks;
 }
 
-static void *slice_at(const amped_allgather *g, const slice *s, int q, int *units) {
-  uint64_t skip = s->skip < s->count[q] ? s->skip : s->count[q];
+/* Piece j of rank q's part. */
+static void *slice_at(const amped_allgather *g, const slice *s, int j, int q, int *units) {
+  uint64_t skip = s->skip + (uint64_t)j * s->most;
+  skip = skip < s->count[q] ? skip : s->count[q];
   uint64_t left = s->count[q] - skip;
   *units = amped_comm_count(g->comm, left < s->most ? left : s->most);
   return s->array + (s->first[q] + skip) * g->unit_bytes;
 }
 
-/* In step k everybody passes on what it received in step k - 1. All receives are posted first, so
- * that no sender waits for its neighbour to come round. */
-static void ring(amped_allgather *g, const slice *s) {
-  int steps = g->nranks - 1;
+/* In step k everybody passes on what it received in step k - 1, piece by piece. All receives are
+ * posted first, so that no sender waits for its neighbour to come round. */
+static void ring(amped_allgather *g, const slice *s, int pieces) {
+  int count = (g->nranks - 1) * pieces;
   int units = 0;
   MPI_Request *receives = g->requests;
-  MPI_Request *sends = g->requests + steps;
-  for (int k = 0; k < steps; k++) {
-    void *to = slice_at(g, s, before(g, k + 1), &units);
-    AMPED_MPI(g->comm, MPI_Irecv(to, units, g->unit, before(g, 1), 0, g->mpi, &receives[k]));
+  MPI_Request *sends = g->requests + count;
+  for (int i = 0; i < count; i++) {
+    int j = i % pieces;
+    void *to = slice_at(g, s, j, before(g, i / pieces + 1), &units);
+    AMPED_MPI(g->comm, MPI_Irecv(to, units, g->unit, before(g, 1), j, g->mpi, &receives[i]));
   }
-  for (int k = 0; k < steps; k++) {
-    void *from = slice_at(g, s, before(g, k), &units);
-    if (k > 0)
-      AMPED_MPI(g->comm, MPI_Wait(&receives[k - 1], MPI_STATUS_IGNORE));
-    AMPED_MPI(g->comm, MPI_Isend(from, units, g->unit, before(g, -1), 0, g->mpi, &sends[k]));
+  for (int i = 0; i < count; i++) {
+    int j = i % pieces;
+    void *from = slice_at(g, s, j, before(g, i / pieces), &units);
+    if (i >= pieces)
+      AMPED_MPI(g->comm, MPI_Wait(&receives[i - pieces], MPI_STATUS_IGNORE));
+    AMPED_MPI(g->comm, MPI_Isend(from, units, g->unit, before(g, -1), j, g->mpi, &sends[i]));
   }
-  AMPED_MPI(g->comm, MPI_Waitall(2 * steps, g->requests, MPI_STATUSES_IGNORE));
+  AMPED_MPI(g->comm, MPI_Waitall(2 * count, g->requests, MPI_STATUSES_IGNORE));
 }
 
 static void with_mpi(amped_allgather *g, void *array, const uint64_t *first,
@@ -125,8 +133,11 @@ void amped_allgather_parts(amped_allgather *g, void *array, const uint64_t *firs
     with_mpi(g, array, first, count);
     return;
   }
+  int pieces = largest >= g->comm->piece_bytes / g->unit_bytes ? PIECES : 1;
+  uint64_t piece = amped_ceil_div(largest, (uint64_t)pieces);
   uint64_t most = g->comm->message_bytes / g->unit_bytes;
-  slice s = {array, first, count, 0, most > 0 ? most : 1};
-  for (; s.skip < largest; s.skip += s.most)
-    ring(g, &s);
+  most = most > 0 ? most : 1;
+  slice s = {array, first, count, 0, piece < most ? piece : most};
+  for (; s.skip < largest; s.skip += (uint64_t)pieces * s.most)
+    ring(g, &s, pieces);
 }

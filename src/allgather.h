@@ -5,7 +5,8 @@
  * differ in size. The array is host memory or, where MPI takes device pointers, device memory.
  *
  * Parts travel round a ring of the ranks, each message one piece of contiguous memory: what links
- * carry best, and no MPI packs it. Small parts among many ranks, where a ring's steps would cost
+ * carry best, and no MPI packs it. Long parts are two pieces each, one of which is under way while
+ * the other's receiver answers. Small parts among many ranks, where a ring's steps would cost
  * more than its bytes, go to MPI_Allgatherv, whose algorithms for those take fewer steps; so does
  * everything where the user chose an algorithm of MPI's (amped_comm: chosen). */
 #ifndef AMPED_ALLGATHER_H

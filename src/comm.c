@@ -19,6 +19,9 @@
 /* Well inside MPI's int counts. */
 #define MESSAGE_BYTES (UINT64_C(1) << 30)
 
+/* Half of it takes longer than a message's latency, on any link. */
+#define PIECE_BYTES (UINT64_C(1) << 20)
+
 /* A ring of n ranks takes n - 1 steps, the best all-gather log2(n): no matter up to here. */
 #define RING_RANKS 8
 
@@ -63,6 +66,27 @@ static void ask_about_device_pointers(amped_comm *comm) {
 #endif
 }
 
+/* The number that a launcher left in the environment; 0 where there is none. */
+static long launcher_says(const char *variable) {
+  const char *text = getenv(variable);
+  return text != NULL ? strtol(text, NULL, 10) : 0;
+}
+
+/* Before MPI starts only its launcher knows; where it does not tell, there may be many. */
+static bool starts_on_one_node(void) {
+  long nranks = launcher_says("OMPI_COMM_WORLD_SIZE");
+  if (nranks > 0)
+    return nranks == launcher_says("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return launcher_says("SLURM_STEP_NUM_NODES") == 1;
+}
+
+/* On a node of GPUs, UCX moves large messages fastest where the sender writes them (benchmarks.md:
+ * Exchange). Between nodes the choice stays UCX's; a user's own stays, too. */
+static void prefer_puts(void) {
+  if (starts_on_one_node())
+    (void)setenv("UCX_RNDV_SCHEME", "put_zcopy", 0);
+}
+
 amped_status amped_comm_start(amped_comm *comm) {
   int provided = MPI_THREAD_SINGLE;
   const char *variable = allgather_variable();
@@ -71,11 +95,13 @@ amped_status amped_comm_start(amped_comm *comm) {
   comm->mpi = MPI_COMM_NULL;
   comm->ring_ranks = RING_RANKS;
   comm->message_bytes = MESSAGE_BYTES;
+  comm->piece_bytes = PIECE_BYTES;
   comm->most_count = INT_MAX;
   comm->node = comm->ring = comm->leaders = MPI_COMM_NULL;
   if (variable != NULL)
     (void)snprintf(comm->chosen, sizeof comm->chosen, "%.*s", (int)strcspn(variable, "="),
                    variable);
+  prefer_puts();
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     return amped_error(AMPED_FAILED, NULL, "MPI did not start; check the MPI installation");
   comm->mpi = MPI_COMM_WORLD;

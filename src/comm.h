@@ -27,6 +27,7 @@ typedef struct amped_comm {
   int cuda_now;   /* it says now; -1: it was not asked, or cannot tell */
   int ring_ranks; /* up to so many, an all-gather of any size goes round the ring */
   uint64_t message_bytes; /* of one message at most; tests send less */
+  uint64_t piece_bytes;   /* a part of so many travels in pieces; likewise */
   uint64_t most_count;    /* that MPI takes: of an int; likewise */
   bool in_order;          /* sums of doubles are made in the order of ranks: false after start */
   char library[64];       /* "Open MPI v5.0.7" */

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -330,6 +331,7 @@ static const char *remedy(const amped_run_state *run) {
 
 static void say_exchange(const amped_run_state *run, const amped_link_rate *rate) {
   const amped_comm *comm = &run->comm;
+  const char *scheme = run->backend->device_pointers ? getenv("UCX_RNDV_SCHEME") : NULL;
   char bytes[32];
   char link[64] = "";
   const char *what = amped_exchange_describe(run->exchange);
@@ -339,8 +341,9 @@ static void say_exchange(const amped_run_state *run, const amped_link_rate *rate
     if (rate->link > 0.0)
       (void)snprintf(link, sizeof link, ", of the %.3g that %s", 1e-9 * rate->link,
                      comm->nodes > 1 ? "neighbours reach alone" : "copies to the host reach");
-    amped_say("exchange: %s%s%s; %s, %d node%s; %.3g GB/s a rank%s (%s)", what,
-              comm->chosen[0] != '\0' ? " by " : "", comm->chosen, comm->library, comm->nodes,
+    amped_say("exchange: %s%s%s; %s%s%s, %d node%s; %.3g GB/s a rank%s (%s)", what,
+              comm->chosen[0] != '\0' ? " by " : "", comm->chosen, comm->library,
+              scheme != NULL ? ", UCX_RNDV_SCHEME=" : "", scheme != NULL ? scheme : "", comm->nodes,
               comm->nodes == 1 ? "" : "s", 1e-9 * rate->exchange, link,
               amped_format_bytes(bytes, rate->bytes));
   }

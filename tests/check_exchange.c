@@ -203,7 +203,8 @@ static void all_ways_are_right(problem *p) {
   comm.cuda_aware = aware;
 }
 
-/* As if MPI's counts were small: everything goes in pieces, and no count is larger. */
+/* As if MPI's counts were small: everything goes in pieces, one and two at a time, and no count is
+ * larger. */
 START_TEST(counts_that_mpi_does_not_hold_are_split) {
   static const uint64_t dims[] = {1001, 3, 64, 7};
   const amped_comm before = comm;
@@ -214,8 +215,12 @@ START_TEST(counts_that_mpi_does_not_hold_are_split) {
     comm.message_bytes = rows * 8 * sizeof(float); /* a row of 5 is padded to 8 */
     comm.most_count = 64;
     all_ways_are_right(&p);
+    comm.piece_bytes = 1;
+    all_ways_are_right(&p);
     comm.message_bytes = before.message_bytes;
     comm.most_count = before.most_count;
+    all_ways_are_right(&p);
+    comm.piece_bytes = before.piece_bytes;
   }
   problem_free(&p);
   check_no_leak();
@@ -282,19 +287,22 @@ static amped_link_rate measured(problem *p, const amped_backend *b) {
   return rate;
 }
 
-/* Blocks are sent round the ring in nranks - 1 steps. */
+/* Blocks, in one piece each, are sent round the ring in nranks - 1 steps. */
 static void link_is_told(bool network, double sec) {
   static const uint64_t dims[] = {48000, 2, 3};
+  const uint64_t piece_bytes = comm.piece_bytes;
   amped_backend b = device();
   problem p;
   problem_create(&p, 3, dims, 100, 16, AMPED_F32);
   split_nodes(network ? A_NODE_EACH : ONE_NODE);
   comm.cuda_aware = true;
+  comm.piece_bytes = UINT64_MAX;
   send_sec = sec;
   copy_sec = 1e-3;
   pair_sec = 4e-3;
   amped_link_rate rate = measured(&p, &b);
   comm.cuda_aware = false;
+  comm.piece_bytes = piece_bytes;
   send_sec = copy_sec = pair_sec = 0.0;
   if (comm.nranks == 1) {
     ck_assert_uint_eq(rate.bytes, 0);
@@ -333,6 +341,21 @@ START_TEST(what_cannot_be_told_is_not_slow) {
   ck_assert(!amped_link_is_slow(&fair));
 }
 
+/* --- how MPI starts ----------------------------------------------------------------------------*/
+
+static const char *given_scheme; /* before MPI started */
+static int real_nodes;           /* before tests make nodes up */
+
+START_TEST(senders_write_on_one_node_unless_the_user_chose) {
+  const char *wanted = given_scheme;
+  if (wanted == NULL && real_nodes == 1 && getenv("OMPI_COMM_WORLD_SIZE") != NULL)
+    wanted = "put_zcopy";
+  const char *scheme = getenv("UCX_RNDV_SCHEME");
+  ck_assert_int_eq(scheme != NULL, wanted != NULL);
+  if (scheme != NULL)
+    ck_assert_str_eq(scheme, wanted);
+}
+
 /* --- spreads -----------------------------------------------------------------------------------*/
 
 START_TEST(spreads_name_the_slowest) {
@@ -360,6 +383,7 @@ int main(void) {
                                 many_rows_pass_through_the_stage,
                                 slow_links_are_told,
                                 what_cannot_be_told_is_not_slow,
+                                senders_write_on_one_node_unless_the_user_chose,
                                 spreads_name_the_slowest};
   const char *name = getenv("AMPED_TEST_BACKEND");
   const char *local_rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
@@ -369,8 +393,10 @@ int main(void) {
   /* MPI allows no forks: a failed assertion ends this rank's test and the script's time limit the
    * others. */
   (void)setenv("CK_FORK", "no", 1);
+  given_scheme = getenv("UCX_RNDV_SCHEME");
   if (amped_comm_start(&comm) != AMPED_OK)
     return EXIT_FAILURE;
+  real_nodes = comm.nodes;
   int result = testing_run("exchange", tests, sizeof tests / sizeof tests[0]);
   if (result != EXIT_SUCCESS)
     (void)MPI_Abort(comm.mpi, result);
