@@ -171,11 +171,35 @@ static void set_packing(amped_plan *plan, int mode) {
  * and the last one, which nothing hides, is small. */
 #define PART_RATIO 0.7
 
-/* AMPED_PARTS_AUTO: so many of blocks of so many bytes. Smaller ones travel in a tenth of a
- * millisecond, and a GPU may add up several outputs for them (schedule_cuda.h), so that no row is
- * finished before all are. */
+/* AMPED_PARTS_AUTO: so many where it takes at least PARTS_COST of the time of MTTKRP for rows to
+ * travel, which is what parts cost (tiles are loaded twice; what travels slows what is computed).
+ * Small blocks do not gain: parts have their own latencies. */
 #define AUTO_PARTS 6
-#define AUTO_BYTES (UINT64_C(48) << 20)
+#define AUTO_BYTES (UINT64_C(4) << 20)
+#define PARTS_COST 0.028
+
+/* What an H200 does (benchmarks.md), in bytes a second: rows of a factor that fits in its L2, of a
+ * larger one, and between GPUs, with so many seconds for every block. */
+#define L2_BYTES (UINT64_C(48) << 20)
+#define L2_RATE 17e12
+#define MEMORY_RATE 5e12
+#define LINK_RATE 350e9
+#define LINK_SEC 50e-6
+
+static uint64_t row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
+static bool travel_long(const amped_plan *plan, int mode) {
+  double row = (double)row_bytes(plan);
+  double gathered = (double)plan->nnz / plan->nranks * row; /* from each input factor */
+  double received = (double)(plan->nranks - 1) * (double)plan->modes[mode].block_rows * row;
+  double sec = 0.0;
+  for (int k = 0; k < plan->order; k++)
+    if (k != mode)
+      sec += gathered / ((double)plan->dims[k] * row > (double)L2_BYTES ? MEMORY_RATE : L2_RATE);
+  return received / LINK_RATE + LINK_SEC > PARTS_COST * sec;
+}
 
 static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
   return m->position[idp] - (uint64_t)m->owner[idp] * m->block_rows;
@@ -228,10 +252,12 @@ static amped_status cut_mode(amped_mode_plan *m, int parts, int rank) {
 amped_status amped_plan_cut(amped_plan *plan, int parts) {
   for (int mode = 0; mode < plan->order; mode++) {
     amped_mode_plan *m = &plan->modes[mode];
-    uint64_t bytes = m->block_rows * plan->ld * plan->value_type;
     int wanted = parts;
     if (parts == AMPED_PARTS_AUTO)
-      wanted = plan->nranks > 1 && bytes >= AUTO_BYTES ? AUTO_PARTS : 1;
+      wanted = plan->nranks > 1 && m->block_rows >= AUTO_BYTES / row_bytes(plan) &&
+                       travel_long(plan, mode)
+                   ? AUTO_PARTS
+                   : 1;
     if (wanted > 1 && m->split_count == 0)
       AMPED_TRY(cut_mode(m, wanted, plan->rank));
   }

@@ -82,8 +82,8 @@ void amped_plan_destroy(amped_plan *plan);
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps);
 
 /* Cut blocks into so many parts, ever smaller ones, as create leaves them in one; right after it.
- * AMPED_PARTS_AUTO: where rows take long enough to travel. Blocks of few iDps get fewer, and those
- * of modes with split iDps, whose sums come last, stay whole. */
+ * AMPED_PARTS_AUTO: where rows travel for a share of MTTKRP's time that is worth hiding. Blocks of
+ * few iDps get fewer, and those of modes with split iDps, whose sums come last, stay whole. */
 #define AMPED_PARTS_AUTO 0
 amped_status amped_plan_cut(amped_plan *plan, int parts);
 

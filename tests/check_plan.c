@@ -286,6 +286,46 @@ static void vast_plan_adds_up(const amped_plan *plan, int mode) {
   }
 }
 
+/* Modes that --overlap=auto cuts, as bits; nonzeros are even. */
+static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
+  amped_tensor_info info;
+  amped_plan plan;
+  int cut = 0;
+  memset(&info, 0, sizeof info);
+  info.order = 3;
+  info.norm_squared = 1.0;
+  info.nnz = nnz;
+  for (int m = 0; m < 3; m++) {
+    amped_partition *p = &info.partitions[m];
+    p->dim = info.dims[m] = dims[m];
+    p->width = amped_partition_width(p->dim);
+    p->idp_count = amped_ceil_div(p->dim, p->width);
+    check_ok(amped_calloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "a table"));
+    for (uint64_t i = 0; i < p->idp_count; i++)
+      p->idp_nnz[i] = nnz / p->idp_count;
+    p->idp_nnz[0] += nnz % p->idp_count;
+  }
+  check_ok(
+      amped_plan_create(&plan, &info, 32, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1, nranks));
+  check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO));
+  for (int m = 0; m < 3; m++)
+    cut |= plan.modes[m].parts > 1 ? 1 << m : 0;
+  amped_plan_destroy(&plan);
+  free_info(&info);
+  return cut;
+}
+
+START_TEST(parts_are_made_where_rows_travel_long) {
+  static const uint64_t amazon[] = {4821207, 1774269, 1805187};
+  static const uint64_t small[] = {12092, 9184, 28818};
+  ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(500000000), 1), 0);
+  ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(500000000), 4), 7);
+  ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(1700000000), 4), 1); /* its longest mode */
+  ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(50000000000), 4), 0);
+  ck_assert_int_eq(cut_by_itself(small, UINT64_C(77000000), 4), 0); /* latency, not rate */
+  check_no_leak();
+}
+
 START_TEST(counts_above_32_bits_add_up) {
   static const uint64_t dims[] = {UINT64_C(3) << 31, (UINT64_C(1) << 38) - 1};
   static const uint64_t idp_nnz[] = {(UINT64_C(1) << 24) + 1, UINT64_C(1) << 38};
@@ -327,4 +367,4 @@ TESTING_MAIN("plan", positions_are_a_bijection_onto_the_blocks_of_the_owners,
              guest_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
              wide_modes_get_wide_idps, sizes_that_no_machine_has_are_refused,
              counts_above_32_bits_add_up, blocks_are_cut_into_parts,
-             heavy_rows_are_those_above_their_share)
+             parts_are_made_where_rows_travel_long, heavy_rows_are_those_above_their_share)
