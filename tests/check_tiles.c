@@ -6,6 +6,13 @@
 
 #include "testing_backend.h"
 
+/* Nonzeros of a test. Tools under which kernels take minutes ask for fewer, as one of so many. */
+static uint64_t of(uint64_t nnz) {
+  const char *fewer = getenv("AMPED_TEST_FEWER");
+  const long share = fewer != NULL ? atol(fewer) : 1;
+  return share > 1 ? nnz / (uint64_t)share : nnz;
+}
+
 /* Twice the same bits: additions have one order, whatever thread blocks do first. */
 static void mode_repeats(const bench *s, int mode) {
   uint64_t bytes = s->plan.modes[mode].block_rows * (uint64_t)s->p->ncomps * sizeof(double);
@@ -44,7 +51,7 @@ static void tiles_change_nothing(int order, const uint64_t *dims, int ncomps, am
   if (!backend()->device_pointers)
     return;
   problem p;
-  problem_create(&p, order, dims, 60000, ncomps, type);
+  problem_create(&p, order, dims, of(60000), ncomps, type);
   tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
   problem_free(&p);
   check_no_leak();
@@ -74,7 +81,7 @@ START_TEST(near_tiles_of_wide_rows) {
     return;
   for (int i = 0; i < 4; i++) {
     problem p;
-    problem_create(&p, 3 + i % 2, dims[i % 2], 30000, i < 2 ? 130 : 300,
+    problem_create(&p, 3 + i % 2, dims[i % 2], of(30000), i < 2 ? 130 : 300,
                    i < 2 ? AMPED_F64 : AMPED_F32);
     tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
     problem_free(&p);
@@ -91,7 +98,7 @@ START_TEST(tiles_of_the_l2_cache) {
     return;
   for (int i = 0; i < 3; i++) {
     problem p;
-    problem_create(&p, 3 + i, dims[i], 20000, widths[i], i == 1 ? AMPED_F64 : AMPED_F32);
+    problem_create(&p, 3 + i, dims[i], of(20000), widths[i], i == 1 ? AMPED_F64 : AMPED_F32);
     tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
     problem_free(&p);
   }
@@ -106,7 +113,7 @@ START_TEST(tiles_of_long_rows) {
     return;
   for (int i = 0; i < 3; i++) {
     problem p;
-    problem_create(&p, 3, dims[i], 300000, 32, AMPED_F32);
+    problem_create(&p, 3, dims[i], of(300000), 32, AMPED_F32);
     tiles_are_right(&p, alone(), sizes, sizeof sizes / sizeof sizes[0]);
     problem_free(&p);
   }
@@ -120,7 +127,7 @@ START_TEST(tiles_with_64_bit_positions) {
   if (!backend()->device_pointers)
     return;
   problem p;
-  problem_create(&p, 3, dims, 50000, 20, AMPED_F64);
+  problem_create(&p, 3, dims, of(50000), 20, AMPED_F64);
   how.index_type = AMPED_U64;
   tiles_are_right(&p, how, sizes, sizeof sizes / sizeof sizes[0]);
   problem_free(&p);
