@@ -276,6 +276,7 @@ gnuplot_plot() {
   case $1 in
     *bars | stacked) using='(column(int(i))):xtic(1)' style="$style; set style fill solid 0.8 border -1" ;;
   esac
+  test "$(grep -vc '^#' "$csv")" -le 7 || style="$style; set xtics rotate by -25; set bmargin 9"
   for type in png svg; do
     terminal="pngcairo noenhanced size 1000,640"
     test $type = png || terminal="svg noenhanced size 1000,640 dynamic background rgb 'white'"
@@ -311,7 +312,8 @@ paper_probe() {
     --backend="$backend"
   test "$failures" -eq 0 || { rm -f "$result" && exit 1; }
   backend=$(get start.backend)
-  machine=$(get start.ranks.0 | sed 's/^[^:]*: //')
+  # "NVIDIA H200" of "node: GPU 0 NVIDIA H200, 139.28 GiB free, UUID ..."
+  machine=$(get start.ranks.0 | sed 's/^[^:]*: //; s/^GPU [0-9]* //; s/, [^,]* free.*//')
   if test "$backend" = cpu; then
     machine="$machine, $(sed -n 's/^model name.*: //p' /proc/cpuinfo 2>/dev/null | sed 1q)"
   fi

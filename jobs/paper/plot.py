@@ -30,7 +30,8 @@ else:
             below = [a + b for a, b in zip(below, y)]
         else:
             ax.bar([x + (i - 0.5 * (len(columns) - 1)) * width for x in range(len(rows))], y, width, label=header[c])
-    ax.set_xticks(range(len(rows)), [r[0] for r in rows])
+    many = {"rotation": 25, "ha": "right"} if len(rows) > 6 else {}
+    ax.set_xticks(range(len(rows)), [r[0] for r in rows], **many)
     if kind == "logbars":
         ax.set_yscale("log")
 if kind != "logbars":
