@@ -24,17 +24,24 @@ typedef struct job {
   amped_context *ctx;
   uint64_t wire_bytes; /* of one nonzero */
   amped_share_buffers buffers;
-  /* Two sets in turn: one is in transit while the other is filled or worked on. wire[s] holds a
-   * whole slab on rank 0 (shares of all ranks behind each other), one share elsewhere. */
-  char *wire[2];
-  MPI_Request *requests[2]; /* [nranks] */
-  char **targets;           /* [nranks] into wire */
-  uint64_t *counts;         /* [nranks] */
-  uint64_t *left;           /* [nranks] */
+  /* Sets are used in turn. out[s] holds a slab that this rank read, the shares of all ranks behind
+   * each other; one set suffices where ranks take turns in reading. in[s] holds a share that
+   * another rank read; both receives are posted ahead. NULL where the rank does not read, or
+   * receive. */
+  int readers; /* slab n of mode m is read by rank (n + m) % readers */
+  int out_sets;
+  char *out[2];
+  MPI_Request *sends[2]; /* [nranks] */
+  char *in[2];
+  MPI_Request arrivals[2];
+  char **targets;        /* [nranks] into out */
+  uint64_t *counts;      /* [nranks] of the slab in hand */
+  uint64_t *next_counts; /* [nranks] of one that is looked at ahead */
   /* of the copy in hand */
   int mode;
   uint64_t offset; /* own nonzeros stored so far */
   uint64_t hash;
+  bool stopped;      /* another rank failed */
   uint64_t progress; /* nonzeros of all copies */
 } job;
 
@@ -51,16 +58,24 @@ static uint64_t share_capacity(const amped_tensor_info *info, const amped_plan *
   return most < slab_nnz(info) ? most : slab_nnz(info);
 }
 
+static int out_sets(bool parallel) {
+  return parallel ? 1 : 2;
+}
+
+static bool receives(const amped_plan *plan, bool reads, bool parallel) {
+  return plan->nranks > 1 && (parallel || !reads);
+}
+
 uint64_t amped_distribute_host_bytes(const amped_tensor_info *info, const amped_plan *plan,
                                      bool reads, bool parallel) {
   uint64_t wire = amped_slab_nonzero_bytes(info);
   uint64_t own = share_capacity(info, plan);
   uint64_t bytes = own * amped_plan_nonzero_bytes(plan);
   if (reads)
-    bytes += amped_slab_ring_bytes(info);
-  if (parallel)
-    return bytes + own * wire;
-  return bytes + 2 * wire * (reads ? slab_nnz(info) : own);
+    bytes += amped_slab_ring_bytes(info) + (uint64_t)out_sets(parallel) * wire * slab_nnz(info);
+  if (receives(plan, reads, parallel))
+    bytes += 2 * wire * own;
+  return bytes;
 }
 
 static amped_status allocate_buffers(job *j) {
@@ -73,18 +88,22 @@ static amped_status allocate_buffers(job *j) {
 }
 
 static amped_status allocate(job *j, bool parallel) {
+  static const char what[] = "the shares in transit";
   uint64_t nranks = (uint64_t)j->comm->nranks;
-  bool root = j->comm->rank == 0;
-  uint64_t wire = (root && !parallel ? slab_nnz(j->info) : share_capacity(j->info, j->plan));
-  for (int s = 0; s < (parallel ? 1 : 2); s++) {
-    AMPED_TRY(amped_alloc(&j->wire[s], wire, j->wire_bytes, "the shares in transit"));
-    AMPED_TRY(amped_alloc(&j->requests[s], nranks, sizeof *j->requests[s], "the requests"));
+  bool reads = parallel || j->comm->rank == 0;
+  j->readers = parallel ? j->comm->nranks : 1;
+  j->out_sets = out_sets(parallel);
+  for (int s = 0; s < j->out_sets && reads; s++) {
+    AMPED_TRY(amped_alloc(&j->out[s], slab_nnz(j->info), j->wire_bytes, what));
+    AMPED_TRY(amped_alloc(&j->sends[s], nranks, sizeof *j->sends[s], what));
     for (uint64_t p = 0; p < nranks; p++)
-      j->requests[s][p] = MPI_REQUEST_NULL;
+      j->sends[s][p] = MPI_REQUEST_NULL;
   }
-  AMPED_TRY(amped_calloc(&j->targets, nranks, sizeof *j->targets, "the shares in transit"));
-  AMPED_TRY(amped_calloc(&j->counts, nranks, sizeof *j->counts, "the shares in transit"));
-  AMPED_TRY(amped_calloc(&j->left, nranks, sizeof *j->left, "the shares in transit"));
+  for (int s = 0; s < 2 && receives(j->plan, reads, parallel); s++)
+    AMPED_TRY(amped_alloc(&j->in[s], share_capacity(j->info, j->plan), j->wire_bytes, what));
+  AMPED_TRY(amped_calloc(&j->targets, nranks, sizeof *j->targets, what));
+  AMPED_TRY(amped_calloc(&j->counts, nranks, sizeof *j->counts, what));
+  AMPED_TRY(amped_calloc(&j->next_counts, nranks, sizeof *j->next_counts, what));
   return allocate_buffers(j);
 }
 
@@ -95,12 +114,13 @@ static void release(job *j) {
     j->backend->host_free(j->ctx, b->inputs[i]);
   j->backend->host_free(j->ctx, b->values);
   for (int s = 0; s < 2; s++) {
-    amped_free(j->wire[s]);
-    amped_free(j->requests[s]);
+    amped_free(j->out[s]);
+    amped_free(j->sends[s]);
+    amped_free(j->in[s]);
   }
   amped_free(j->targets);
   amped_free(j->counts);
-  amped_free(j->left);
+  amped_free(j->next_counts);
 }
 
 static uint64_t own_nnz(const job *j) {
@@ -142,176 +162,162 @@ static amped_status store(job *j, const char *wire, uint64_t count) {
   return AMPED_OK;
 }
 
-static void wait_all(const job *j, int set) {
-  AMPED_MPI(j->comm, MPI_Waitall(j->comm->nranks, j->requests[set], MPI_STATUSES_IGNORE));
+/* Where a rank stands in a walk over a copy's slabs. All ranks walk alike: which slab holds how
+ * many nonzeros of which rank follows from the plan. */
+typedef struct place {
+  amped_share_cursor cursor; /* before the slab */
+  uint64_t slab;
+} place;
+
+static bool at_end(const job *j, const place *at) {
+  return at->cursor.passed == j->info->nnz;
 }
 
-/* Rank 0: send the shares of one slab, packed into wire set `set`, and store its own. */
-static amped_status scatter_slab(job *j, const amped_slab *slab, int set,
-                                 amped_share_cursor *cursor) {
-  amped_share_cursor ahead = *cursor;
-  char *at = j->wire[set];
-  amped_share_count(j->plan, j->mode, &ahead, slab->count, j->counts);
-  for (int p = 0; p < j->comm->nranks; p++) {
-    j->targets[p] = at;
-    at += j->counts[p] * j->wire_bytes;
-    j->progress += j->counts[p];
-  }
-  wait_all(j, set);
-  amped_share_pack(j->info, j->plan, j->mode, cursor, slab, j->counts, j->targets);
-  for (int p = 1; p < j->comm->nranks; p++)
-    if (j->counts[p] > 0)
-      AMPED_MPI(j->comm,
-                MPI_Isend(j->targets[p], amped_comm_count(j->comm, j->counts[p] * j->wire_bytes),
-                          MPI_BYTE, p, TAG_SHARE, j->comm->mpi, &j->requests[set][p]));
-  amped_progress_update(j->progress);
-  return store(j, j->targets[0], j->counts[0]);
+/* Nonzeros of every rank in the place's slab, and the place behind it. */
+static place count_slab(const job *j, place at, uint64_t *counts) {
+  uint64_t left = j->info->nnz - at.cursor.passed;
+  amped_share_count(j->plan, j->mode, &at.cursor, left < AMPED_SLAB_NNZ ? left : AMPED_SLAB_NNZ,
+                    counts);
+  at.slab++;
+  return at;
 }
 
-/* Any rank: store its own part of one slab. */
-static amped_status keep_slab(job *j, const amped_slab *slab, amped_share_cursor *cursor) {
-  amped_share_cursor ahead = *cursor;
-  amped_share_count(j->plan, j->mode, &ahead, slab->count, j->counts);
-  memset(j->targets, 0, (size_t)j->comm->nranks * sizeof *j->targets);
-  j->targets[j->comm->rank] = j->wire[0];
-  amped_share_pack(j->info, j->plan, j->mode, cursor, slab, j->counts, j->targets);
-  j->progress += j->counts[j->comm->rank] * (uint64_t)j->comm->nranks; /* others do as much */
-  amped_progress_update(j->progress);
-  return store(j, j->wire[0], j->counts[j->comm->rank]);
+static int reader_of(const job *j, uint64_t slab) {
+  return (int)((slab + (uint64_t)j->mode) % (uint64_t)j->readers);
 }
 
-/* Is there another slab in the walk, or another walk? Then the cursor stands before it, and *count
- * is its nonzeros. */
-static bool next_slab(const job *j, amped_share_cursor *cursor, uint64_t *count) {
-  uint64_t nnz = j->info->nnz;
-  if (cursor->passed == nnz && !cursor->guests && j->plan->modes[j->mode].split_count > 0)
-    *cursor = (amped_share_cursor){.guests = true};
-  *count = nnz - cursor->passed < AMPED_SLAB_NNZ ? nnz - cursor->passed : AMPED_SLAB_NNZ;
-  return *count > 0;
+static bool any(const job *j, const uint64_t *counts) {
+  for (int p = 0; p < j->comm->nranks; p++)
+    if (counts[p] > 0)
+      return true;
+  return false;
 }
 
-/* Rank 0: tell every rank that still waits for nonzeros that none will come. */
-static void send_failure(job *j, amped_share_cursor cursor) {
-  static const char failed = 0;
-  uint64_t count = 0;
-  memset(j->left, 0, (size_t)j->comm->nranks * sizeof *j->left);
-  while (next_slab(j, &cursor, &count)) {
-    amped_share_count(j->plan, j->mode, &cursor, count, j->counts);
-    for (int p = 0; p < j->comm->nranks; p++)
-      j->left[p] += j->counts[p];
-  }
-  for (int p = 1; p < j->comm->nranks; p++)
-    if (j->left[p] > 0)
-      AMPED_MPI(j->comm, MPI_Send(&failed, FAILED_BYTES, MPI_BYTE, p, TAG_SHARE, j->comm->mpi));
-}
-
-/* Mark the slabs of a walk that hold nonzeros of this rank, or of any. */
-static amped_status find_slabs(job *j, bool guests, bool own, bool **wanted) {
-  amped_share_cursor cursor = {.guests = guests};
-  uint64_t count = 0;
+/* Mark the slabs of a walk that this rank reads. */
+static amped_status find_slabs(job *j, bool guests, bool **wanted, bool *reads) {
+  place at = {.cursor = {.guests = guests}};
+  *reads = false;
   AMPED_TRY(amped_calloc(wanted, amped_ceil_div(j->info->nnz, AMPED_SLAB_NNZ), sizeof **wanted,
                          "the list of slabs"));
-  for (uint64_t n = 0; next_slab(j, &cursor, &count) && cursor.guests == guests; n++) {
-    amped_share_count(j->plan, j->mode, &cursor, count, j->counts);
-    for (int p = 0; p < j->comm->nranks; p++)
-      if (j->counts[p] > 0 && (!own || p == j->comm->rank))
-        (*wanted)[n] = true;
+  while (!at_end(j, &at)) {
+    uint64_t slab = at.slab;
+    at = count_slab(j, at, j->next_counts);
+    if (reader_of(j, slab) == j->comm->rank && any(j, j->next_counts))
+      (*wanted)[slab] = *reads = true;
   }
   return AMPED_OK;
 }
 
-/* Read the slabs of the cursor's walk; send their nonzeros to all ranks, or keep what is this
- * rank's own. After a failure the cursor stands behind what was sent. */
-static amped_status read_walk(job *j, bool own, amped_share_cursor *cursor) {
+/* Send the shares of a slab, packed into a set, and store one's own. */
+static amped_status send_shares(job *j, const amped_slab *slab, int set,
+                                amped_share_cursor *cursor) {
+  char *at = j->out[set];
+  for (int p = 0; p < j->comm->nranks; p++) {
+    j->targets[p] = at;
+    at += j->counts[p] * j->wire_bytes;
+  }
+  AMPED_MPI(j->comm, MPI_Waitall(j->comm->nranks, j->sends[set], MPI_STATUSES_IGNORE));
+  amped_share_pack(j->info, j->plan, j->mode, cursor, slab, j->counts, j->targets);
+  for (int p = 0; p < j->comm->nranks; p++)
+    if (j->counts[p] > 0 && p != j->comm->rank)
+      AMPED_MPI(j->comm,
+                MPI_Isend(j->targets[p], amped_comm_count(j->comm, j->counts[p] * j->wire_bytes),
+                          MPI_BYTE, p, TAG_SHARE, j->comm->mpi, &j->sends[set][p]));
+  return store(j, j->targets[j->comm->rank], j->counts[j->comm->rank]);
+}
+
+/* Tell every rank that waits for its share of a slab that none will come. */
+static void send_failure(job *j) {
+  static const char failed = 0;
+  for (int p = 0; p < j->comm->nranks; p++)
+    if (j->counts[p] > 0 && p != j->comm->rank)
+      AMPED_MPI(j->comm, MPI_Send(&failed, FAILED_BYTES, MPI_BYTE, p, TAG_SHARE, j->comm->mpi));
+}
+
+/* Post the receive of the next share that another rank reads; `ahead` is then behind its slab. */
+static void post(job *j, int set, place *ahead) {
+  j->arrivals[set] = MPI_REQUEST_NULL;
+  while (!at_end(j, ahead)) {
+    int reader = reader_of(j, ahead->slab);
+    *ahead = count_slab(j, *ahead, j->next_counts);
+    uint64_t count = j->next_counts[j->comm->rank];
+    if (reader == j->comm->rank || count == 0)
+      continue;
+    AMPED_MPI(j->comm, MPI_Irecv(j->in[set], amped_comm_count(j->comm, count * j->wire_bytes),
+                                 MPI_BYTE, reader, TAG_SHARE, j->comm->mpi, &j->arrivals[set]));
+    return;
+  }
+}
+
+/* The share that was to come next. A failure of this rank's own lets it receive on, so that no
+ * reader is left waiting. */
+static amped_status take_share(job *j, int set, uint64_t count, amped_status status) {
+  MPI_Status got;
+  int bytes = 0;
+  AMPED_MPI(j->comm, MPI_Wait(&j->arrivals[set], &got));
+  AMPED_MPI(j->comm, MPI_Get_count(&got, MPI_BYTE, &bytes));
+  j->stopped = j->stopped || (uint64_t)bytes != count * j->wire_bytes;
+  if (status == AMPED_OK && !j->stopped) /* the reader says what failed */
+    status = store(j, j->in[set], count);
+  return status;
+}
+
+/* Every rank, slab by slab: read it and send the shares, or receive one's own. Where something
+ * failed ranks go on walking, without reading, until none waits for another. */
+static amped_status walk(job *j, bool guests) {
   amped_slab_ring *ring = NULL;
   const amped_slab *slab = NULL;
   bool *wanted = NULL;
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, find_slabs(j, cursor->guests, own, &wanted));
-  AMPED_GO(done, amped_slab_ring_open(j->source, j->mode, wanted, &ring));
-  for (int set = 0;; set = 1 - set) {
-    AMPED_GO(done, amped_slab_ring_next(ring, &slab));
-    uint64_t next = slab != NULL ? slab->first : j->info->nnz;
-    if (next > cursor->passed) /* slabs left out */
-      amped_share_count(j->plan, j->mode, cursor, next - cursor->passed, j->counts);
-    if (slab == NULL)
-      break;
-    AMPED_GO(done, own ? keep_slab(j, slab, cursor) : scatter_slab(j, slab, set, cursor));
+  bool reads = false;
+  int out = 0;
+  int in = 0;
+  place here = {.cursor = {.guests = guests}};
+  place ahead = here;
+  amped_status status = find_slabs(j, guests, &wanted, &reads);
+  if (status == AMPED_OK && reads)
+    status = amped_slab_ring_open(j->source, j->mode, wanted, &ring);
+  post(j, 0, &ahead);
+  post(j, 1, &ahead);
+  while (!at_end(j, &here)) {
+    place before = here;
+    here = count_slab(j, here, j->counts);
+    if (reader_of(j, before.slab) == j->comm->rank) {
+      if (!any(j, j->counts))
+        continue;
+      if (status == AMPED_OK && !j->stopped)
+        status = amped_slab_ring_next(ring, &slab);
+      if (status == AMPED_OK && !j->stopped)
+        status = send_shares(j, slab, out, &before.cursor);
+      else
+        send_failure(j);
+      out = (out + 1) % j->out_sets;
+    } else if (j->counts[j->comm->rank] > 0) {
+      status = take_share(j, in, j->counts[j->comm->rank], status);
+      post(j, in, &ahead);
+      in = 1 - in;
+    }
+    for (int p = 0; p < j->comm->nranks; p++)
+      j->progress += j->counts[p];
+    amped_progress_update(j->progress);
   }
-done:
+  for (int s = 0; s < j->out_sets && j->sends[s] != NULL; s++)
+    AMPED_MPI(j->comm, MPI_Waitall(j->comm->nranks, j->sends[s], MPI_STATUSES_IGNORE));
   amped_slab_ring_close(ring);
   amped_free(wanted);
   return status;
 }
 
-/* Both walks over a copy. */
-static amped_status read_copy(job *j, bool own) {
-  amped_share_cursor cursor = {.guests = false};
-  amped_status status = read_walk(j, own, &cursor);
-  if (status == AMPED_OK && j->plan->modes[j->mode].split_count > 0) {
-    cursor = (amped_share_cursor){.guests = true};
-    status = read_walk(j, own, &cursor);
-  }
-  if (own)
-    return status;
-  wait_all(j, 0);
-  wait_all(j, 1);
-  send_failure(j, cursor);
-  return status;
-}
-
-/* Post the receive of the next slab that holds own nonzeros; *count is 0 where there is none. */
-static void post(job *j, int set, amped_share_cursor *cursor, uint64_t *count) {
-  uint64_t n = 0;
-  *count = 0;
-  while (*count == 0 && next_slab(j, cursor, &n)) {
-    amped_share_count(j->plan, j->mode, cursor, n, j->counts);
-    *count = j->counts[j->comm->rank];
-  }
-  if (*count > 0)
-    AMPED_MPI(j->comm, MPI_Irecv(j->wire[set], amped_comm_count(j->comm, *count * j->wire_bytes),
-                                 MPI_BYTE, 0, TAG_SHARE, j->comm->mpi, &j->requests[set][0]));
-}
-
-/* Other ranks: receive until all own nonzeros, or the news of a failure, came. A failure of this
- * rank's own lets it receive on, so that rank 0 is not left waiting. */
-static amped_status receive(job *j) {
-  amped_status status = AMPED_OK;
-  amped_share_cursor cursor = {.guests = false};
-  uint64_t counts[2] = {0, 0};
-  int set = 0;
-  post(j, set, &cursor, &counts[set]);
-  while (counts[set] > 0) {
-    MPI_Status got;
-    int bytes = 0;
-    post(j, 1 - set, &cursor, &counts[1 - set]);
-    AMPED_MPI(j->comm, MPI_Wait(&j->requests[set][0], &got));
-    AMPED_MPI(j->comm, MPI_Get_count(&got, MPI_BYTE, &bytes));
-    if ((uint64_t)bytes != counts[set] * j->wire_bytes) {
-      if (counts[1 - set] > 0) {
-        AMPED_MPI(j->comm, MPI_Cancel(&j->requests[1 - set][0]));
-        AMPED_MPI(j->comm, MPI_Wait(&j->requests[1 - set][0], MPI_STATUS_IGNORE));
-      }
-      return status; /* rank 0 says what failed */
-    }
-    if (status == AMPED_OK)
-      status = store(j, j->wire[set], counts[set]);
-    set = 1 - set;
-  }
-  return status;
-}
-
-static amped_status distribute_mode(job *j, int mode, bool parallel) {
-  amped_status status = AMPED_OK;
+static amped_status distribute_mode(job *j, int mode) {
   j->mode = mode;
   j->offset = 0;
   j->hash = 0;
   amped_trace_begin(AMPED_PHASE_DISTRIBUTE, mode);
-  if (parallel || j->comm->rank == 0)
-    status = read_copy(j, parallel);
-  else
-    status = receive(j);
-  AMPED_TRY(amped_comm_agree(j->comm, status)); /* where rank 0 fails, others have a part only */
+  amped_status status = walk(j, false);
+  AMPED_TRY(amped_comm_agree(j->comm, status)); /* where a reader fails, others have a part only */
+  if (j->plan->modes[mode].split_count > 0) {
+    status = walk(j, true);
+    AMPED_TRY(amped_comm_agree(j->comm, status));
+  }
   if (j->offset == own_nnz(j))
     status = j->backend->loaded(j->ctx, mode);
   else
@@ -346,7 +352,7 @@ amped_status amped_distribute(const amped_comm *comm, amped_source *source, bool
   amped_status status = amped_comm_agree(comm, allocate(&j, parallel));
   amped_progress_begin("reading and distributing", j.info->nnz * (uint64_t)plan->order, "nonzeros");
   for (int m = 0; m < plan->order && status == AMPED_OK; m++)
-    status = distribute_mode(&j, m, parallel);
+    status = distribute_mode(&j, m);
   amped_progress_end();
   release(&j);
   *seconds = amped_time() - began;

@@ -1,10 +1,12 @@
 /* Distribute: every nonzero of every copy reaches the rank that owns its output row.
  *
- * Read by root: rank 0 reads a copy in slabs (a reader thread, a ring of two) and sends each rank
- * its nonzeros of the slab while the next one is read; its memory stays at the ring's size. Read in
- * parallel: every rank reads the slabs that hold nonzeros of its own. Either way a rank translates
- * indices to positions as they arrive and hands them to its backend. The slabs that hold nonzeros
- * of split iDps (plan.h) are read in a second walk, so that these come last.
+ * A copy is read in slabs (a reader thread, a ring of two), and the reader sends each rank its
+ * nonzeros of the slab while the next one is read; memory stays at the ring's size. Read by root:
+ * rank 0 reads all slabs. Read in parallel: ranks take turns, slab by slab, so that each is read
+ * once, by as many readers at a time as there are ranks. Every rank stores its shares in the order
+ * of the slabs, translates indices to positions as they arrive and hands them to its backend. The
+ * slabs that hold nonzeros of split iDps (plan.h) are read in a second walk, so that these come
+ * last.
  *
  * The data are checked on the way: every nonzero belongs to the iDp that the table says, and the
  * hash of each copy, over all ranks, is that of the tensor (AMPED_BAD_INPUT otherwise). */

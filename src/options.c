@@ -388,7 +388,7 @@ static const option_row rows[] = {
     {"threads", 't', "N", "a whole number from 1 to 4096",
      "CPU threads of a rank [the node's cores, shared by its ranks]", set_threads},
     {"read", 0, "root|parallel", "root or parallel",
-     "who reads the input: rank 0 for all, or every rank its own part [root]", set_read},
+     "who reads the input: rank 0 for all, or all ranks, a part each [root]", set_read},
     {"residency", 0, "auto|resident|stream", "auto, resident or stream",
      "where a GPU's share of the tensor stays: on the device, or in pinned host memory and "
      "streamed [auto: on the device as far as it fits, the rest streamed]",

@@ -140,8 +140,16 @@ for k in $(steps "$n" 2); do
   unreadable "EIO read t.h5 $k 0" 2 $run -o x.h5
   absent x.h5
 done
-# shellcheck disable=SC2086
-unreadable "EIO read t.h5 $((n - 2)) 1" 2 $run --read=parallel -o x.h5
-absent x.h5
+# Both ranks read in turn.
+for rank in 0 1; do
+  # shellcheck disable=SC2086
+  calls read t.h5 2 $run --nowrite --read=parallel >calls.txt
+  n=$(awk -v rank="$rank" '$2 == rank { print $6 }' "$report" | tail -n 1)
+  for k in $(steps "$n" 2) $((n - 2)); do
+    # shellcheck disable=SC2086
+    unreadable "EIO read t.h5 $k $rank" 2 $run --read=parallel -o x.h5
+    absent x.h5
+  done
+done
 
 finish

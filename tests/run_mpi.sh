@@ -32,6 +32,19 @@ for t in a b c; do
   done
 done
 
+# Copies of several slabs, split rows among them, that rank 0 or all ranks in turn read: the same bits.
+# Damage in the middle ends all ranks, whoever meets it.
+"$amped" generate slabs.h5 --dims=5x3000x2000 --nnz=3500k --skew=0.9,0.5,0 --seed=8 -q || fail "generate slabs"
+for read in root parallel; do
+  expect 0 "" on 3 slabs.h5 --rank=3 --iters=2 --tol=0 --read=$read --json=slabs.$read.json --nowrite -q
+done
+same "slabs: fit, read in parallel" "$(field fit slabs.parallel.json)" "$(field fit slabs.root.json)"
+printf 'damage' | dd of=slabs.h5 bs=1 seek=$(($(wc -c <slabs.h5) / 2)) conv=notrunc 2>dd.txt
+for read in root parallel; do
+  expect 3 "slabs.h5: .*make it again" on 3 slabs.h5 --rank=3 --nowrite --read=$read -q
+done
+rm -f slabs.h5
+
 # Rows that travel in parts are the same rows.
 expect 0 "" on 1 b.h5 --rank=5 --iters=8 --tol=0 --precision=double --nowrite -q --json=b.whole.json
 for parts in 2 3 8; do
