@@ -212,7 +212,8 @@ static amped_status find_slabs(job *j, bool guests, bool **wanted, bool *reads) 
 static amped_status send_shares(job *j, const amped_slab *slab, int set,
                                 amped_share_cursor *cursor) {
   char *at = j->out[set];
-  for (int p = 0; p < j->comm->nranks; p++) {
+  for (int i = 0; i < j->comm->nranks; i++) { /* one's own first: it is worked on, and aligned */
+    int p = (j->comm->rank + i) % j->comm->nranks;
     j->targets[p] = at;
     at += j->counts[p] * j->wire_bytes;
   }
