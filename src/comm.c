@@ -77,7 +77,7 @@ static bool starts_on_one_node(void) {
   long nranks = launcher_says("OMPI_COMM_WORLD_SIZE");
   if (nranks > 0)
     return nranks == launcher_says("OMPI_COMM_WORLD_LOCAL_SIZE");
-  return launcher_says("SLURM_STEP_NUM_NODES") == 1;
+  return launcher_says("SLURM_STEP_NUM_NODES") == 1 && launcher_says("SLURM_STEP_NUM_TASKS") > 1;
 }
 
 /* On a node of GPUs, UCX moves large messages fastest where the sender writes them (benchmarks.md:

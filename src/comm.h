@@ -34,7 +34,8 @@ typedef struct amped_comm {
   char chosen[64]; /* the environment variable by which the user chose MPI's all-gather, or "" */
 } amped_comm;
 
-/* Collective. Starts MPI (MPI_THREAD_FUNNELED) and points the log at rank 0. */
+/* Collective. Starts MPI (MPI_THREAD_FUNNELED) and points the log at rank 0. Before it, in a job of
+ * one node, sets UCX_RNDV_SCHEME in the environment where it is not set. */
 amped_status amped_comm_start(amped_comm *comm);
 /* Collective: the ranks of a node are those of `node`, which is taken over. start does this; tests
  * make nodes up. */

@@ -126,14 +126,26 @@ amped_status amped_source_differs(const amped_comm *comm, const amped_source *s)
                      comm->rank);
 }
 
+/* Of the iDp tables, from which ranks know what the others send them. */
+static uint64_t hash_tables(const amped_tensor_info *info) {
+  uint64_t hash = 0;
+  for (int m = 0; m < info->order; m++)
+    for (uint64_t i = 0; i < info->partitions[m].idp_count; i++)
+      hash = amped_hash_index(hash, info->partitions[m].idp_nnz[i]);
+  return hash;
+}
+
 /* Every rank opened the file under its own name: it must be rank 0's. Collective. */
 static amped_status compare_info(const amped_comm *comm, const amped_source *s) {
   amped_tensor_info first = s->info;
+  uint64_t tables = s->info.has_copies ? hash_tables(&s->info) : 0;
+  uint64_t first_tables = tables;
   amped_comm_broadcast(comm, &first, sizeof first);
+  amped_comm_broadcast(comm, &first_tables, sizeof first_tables);
   bool same = first.order == s->info.order && first.nnz == s->info.nnz &&
               first.value_type == s->info.value_type && first.has_copies == s->info.has_copies &&
               first.has_hash == s->info.has_hash && first.hash == s->info.hash &&
-              first.dictionary.count == s->info.dictionary.count;
+              first.dictionary.count == s->info.dictionary.count && first_tables == tables;
   for (int m = 0; same && m < first.order; m++)
     same = first.dims[m] == s->info.dims[m] && first.index_types[m] == s->info.index_types[m] &&
            first.partitions[m].width == s->info.partitions[m].width;

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 check=$(dirname "$amped")/tests/check_exchange
 
+unset SLURM_STEP_NUM_NODES
 for ranks in 1 2 3 4; do
   # shellcheck disable=SC2086
   expect 0 "100%" timeout -k 10 120 $mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks "$check"

@@ -143,7 +143,7 @@ done
 # Both ranks read in turn.
 for rank in 0 1; do
   # shellcheck disable=SC2086
-  calls read t.h5 2 $run --nowrite --read=parallel >calls.txt
+  with "ENOMEM read t.h5 1000000 $rank" 2 $run --nowrite --read=parallel >out 2>&1
   n=$(awk -v rank="$rank" '$2 == rank { print $6 }' "$report" | tail -n 1)
   for k in $(steps "$n" 2) $((n - 2)); do
     # shellcheck disable=SC2086

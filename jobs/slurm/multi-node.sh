@@ -20,7 +20,7 @@ launcher=${LAUNCHER:-srun --mpi=pmix --cpu-bind=none --kill-on-bad-exit=1}
 export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK # srun does not inherit it since Slurm 22.05
 
-# Every rank reads its own part; -v tells how fast rows move between nodes.
+# Ranks read in turn, every part of the file once; -v tells how fast rows move between nodes.
 # shellcheck disable=SC2206 # lists of words
 command=($launcher "${AMPED:-amped_mpi}" cpd "$input" --rank=32 --read=parallel -v ${AMPED_OPTIONS-})
 echo "+ ${command[*]}"
