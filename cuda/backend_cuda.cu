@@ -157,8 +157,8 @@ static amped_status zero_factors(amped_context *ctx) {
 static amped_status create_factors(amped_context *ctx) {
   const amped_plan *plan = ctx->plan;
   for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_cuda_malloc(&ctx->d_factors[m],
-                                amped_plan_factor_rows(plan, m) * row_bytes(plan), "a factor"));
+    AMPED_TRY(amped_cuda_malloc_pages(
+        &ctx->d_factors[m], amped_plan_factor_rows(plan, m) * row_bytes(plan), "a factor"));
   AMPED_TRY(zero_factors(ctx));
   uint64_t bytes = amped_plan_output_rows(plan) * row_bytes(plan);
   AMPED_TRY(amped_cuda_malloc(&ctx->d_output, bytes, "the MTTKRP result"));

@@ -154,22 +154,26 @@ amped_status amped_device_cuda_open(amped_device_cuda *device,
   return AMPED_OK;
 }
 
-/* A GPU's page. Other GPUs copied to memory of whole pages at 380 GB/s, and at 280 to the same
- * memory with a few KiB more, which CUDA IPC seems to map by smaller pages. */
-static const uint64_t page_bytes = UINT64_C(2) << 20;
-
 amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what) {
   char text[32];
   *out = nullptr;
-  const bool pages = bytes >= page_bytes && bytes <= UINT64_MAX - page_bytes;
-  const uint64_t whole = pages ? amped_ceil_div(bytes, page_bytes) * page_bytes : bytes;
-  cudaError_t code = bytes > 0 ? cudaMalloc(out, whole) : cudaSuccess;
+  cudaError_t code = bytes > 0 ? cudaMalloc(out, bytes) : cudaSuccess;
   if (code == cudaSuccess)
     return AMPED_OK;
   *out = nullptr;
   (void)cudaGetLastError();
   return amped_error(AMPED_FAILED, "CUDA", "no %s of device memory for %s: %s; %s",
                      amped_format_bytes(text, bytes), what, cudaGetErrorString(code), remedy(code));
+}
+
+/* A GPU's page. Other GPUs copied to memory of whole pages at 380 GB/s, and at 280 to the same
+ * memory with a few KiB more, which CUDA IPC seems to map by smaller pages. */
+static const uint64_t page_bytes = UINT64_C(2) << 20;
+
+amped_status amped_cuda_malloc_pages(void **out, uint64_t bytes, const char *what) {
+  const bool pages = bytes >= page_bytes && bytes <= UINT64_MAX - page_bytes;
+  return amped_cuda_malloc(out, pages ? amped_ceil_div(bytes, page_bytes) * page_bytes : bytes,
+                           what);
 }
 
 amped_status amped_cuda_no_host_memory(cudaError_t code, uint64_t bytes, const char *what) {

@@ -42,10 +42,12 @@ amped_status amped_device_cuda_open(amped_device_cuda *device,
  * costs speed, not results. */
 void amped_device_cuda_stay_near(int ordinal);
 
-/* Device memory from cudaMalloc (so that CUDA IPC can share it; pages are taken whole, as CUDA does
- * anyway), pinned host memory. *out is NULL for no bytes and on failure; `what` is named in the
- * message. Freeing NULL is allowed. */
+/* Device memory from cudaMalloc (so that CUDA IPC can share it), pinned host memory. *out is NULL
+ * for no bytes and on failure; `what` is named in the message. Freeing NULL is allowed. */
 amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what);
+/* The same for memory that other GPUs copy to: large blocks are whole pages (2 MiB), which CUDA
+ * takes for them anyway. */
+amped_status amped_cuda_malloc_pages(void **out, uint64_t bytes, const char *what);
 amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what);
 /* The error line of pinned host memory that cudaHostAlloc refused with `code`: AMPED_FAILED. */
 amped_status amped_cuda_no_host_memory(cudaError_t code, uint64_t bytes, const char *what);
