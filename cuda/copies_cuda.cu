@@ -486,20 +486,22 @@ static amped_status append_range(amped_copies_cuda *c, int mode, const amped_pac
 static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
                                   const void *d_order, amped_segment_cuda *segments) {
   const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
+  const uint64_t shared = amped_tiles_cuda_shared(tiles);
   amped_copy_cuda *copy = &c->copies[mode];
   uint64_t done = 0;
   AMPED_TRY(create_copy(c, mode, tiles, copy));
-  copy->parts = c->plan->modes[mode].parts;
+  copy->parts.count = c->plan->modes[mode].parts;
   for (uint64_t i = 0; i < amped_tiles_cuda_ranges(tiles); i++) {
     copy->nnz = amped_ceil_div(copy->nnz, from->packing.run) * from->packing.run;
     segments[i].first = copy->nnz;
     segments[i].new_tile = true;
     AMPED_TRY(append_range(c, mode, from, d_order, done, segments[i].count));
     done += segments[i].count;
-    const bool second = i >= tiles->count;
-    for (int part = second ? amped_tiles_cuda_last(c->plan, mode) + 1 : 0; part < copy->parts;
-         part++)
-      copy->part_ends[part] = copy->nnz;
+    const uint64_t part = i < shared ? 0 : (i - shared) / tiles->last;
+    for (uint64_t p = part; p < (uint64_t)copy->parts.count; p++)
+      copy->parts.ends[p] = copy->nnz;
+    if (i < shared)
+      copy->parts.shared = copy->nnz;
   }
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
   return AMPED_OK;
@@ -530,9 +532,9 @@ static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment
 static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
                                uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
-  copy->parts = c->plan->modes[mode].parts;
-  for (int i = 0; i < copy->parts; i++)
-    copy->part_ends[i] = amped_plan_part_nnz(c->plan, mode, i);
+  copy->parts.count = c->plan->modes[mode].parts;
+  for (int i = 0; i < copy->parts.count; i++)
+    copy->parts.ends[i] = amped_plan_part_nnz(c->plan, mode, i);
   *count = 0;
   for (uint64_t k = 0; k < c->layout.nnz[mode];) {
     amped_part_cuda part;
@@ -573,7 +575,7 @@ static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda 
   const amped_packed_cuda packed = packed_of(c, mode, &c->copies[mode]);
   const amped_copy_cuda *copy = &c->copies[mode];
   return amped_work_cuda_create(&c->copies[mode].work, c->plan, mode, &packed, segments, count,
-                                copy->part_ends, copy->parts, tiles, &c->device->caches, c->stream);
+                                &copy->parts, tiles, &c->device->caches, c->stream);
 }
 
 static amped_status make_schedule(amped_copies_cuda *c, int mode) {

@@ -42,8 +42,7 @@ typedef struct amped_copy_cuda {
   uint64_t rows;     /* entries of the row list so far */
   uint64_t last_row; /* UINT64_MAX before the first nonzero, also of a tile */
   uint64_t rows_capacity;
-  int parts; /* of the plan; the rows of each are finished when these nonzeros are done */
-  uint64_t part_ends[AMPED_MAX_PARTS];
+  amped_parts_cuda parts; /* as in the plan, of the nonzeros as they are ordered */
   amped_copy_work_cuda work;
 } amped_copy_cuda;
 

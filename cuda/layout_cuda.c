@@ -121,7 +121,7 @@ static uint64_t schedule_bytes(const amped_plan *plan, int mode, const amped_til
   uint64_t segment = nnz;
   if (tiles->count > 1) {
     segments = amped_tiles_cuda_ranges(tiles);
-    segment = nnz / segments;
+    segment = amped_tiles_cuda_segment(tiles, nnz);
   } else if (piece > 0) {
     segments = 2 * amped_ceil_div(nnz, piece) + 1;
     segment = piece < nnz / 2 ? piece : nnz / 2;

@@ -8,11 +8,23 @@ extern "C" {
 #include "mem.h"
 }
 
-constexpr uint64_t most_ranges = (uint64_t)AMPED_MAX_TILES * 2;
+constexpr uint64_t most_ranges = (uint64_t)AMPED_MAX_TILES * AMPED_MAX_PARTS;
 typedef uint16_t range_number; /* below most_ranges */
 
 /* --- order ---------------------------------------------------------------------------------------
  */
+
+/* The range of nonzero k, which is of that tile (tiles_cuda.h). */
+static __device__ uint64_t range_of(const amped_tiles_cuda &tiles, uint64_t tile, uint64_t k) {
+  const uint64_t shared = tiles.count - tiles.last;
+  int part = 0;
+  if (tile < shared)
+    return tile;
+  while (part + 1 < tiles.parts && k >= tiles.part_nnz[part])
+    part++;
+  const uint64_t at = tile - shared;
+  return shared + (uint64_t)part * tiles.last + (part % 2 == 0 ? at : tiles.last - 1 - at);
+}
 
 template <typename number>
 static __global__ void number_ranges(const amped_packed_cuda copy, const amped_tiles_cuda tiles,
@@ -23,8 +35,7 @@ static __global__ void number_ranges(const amped_packed_cuda copy, const amped_t
     amped_packed_get(&copy.packing, copy.planes, k, words);
     const uint64_t at =
         amped_packed_field(words, copy.packing.shifts[input], copy.packing.bits[input]);
-    const uint64_t half = tiles.halves > 1 && k >= tiles.first_half ? 1 : 0;
-    ranges[k] = (range_number)(half * tiles.count + at / tiles.rows);
+    ranges[k] = (range_number)range_of(tiles, at / tiles.rows, k);
     order[k] = (number)k;
   }
 }
@@ -87,7 +98,7 @@ static amped_status sort(const amped_packed_cuda *copy, const amped_tiles_cuda *
   void *const d_ends = at + arrays;
   void *const d_temporary = at + arrays + most_ranges * sizeof(uint64_t);
   number_ranges<<<blocks_for(nnz), block_threads, 0, stream>>>(*copy, *tiles, d_ranges, d_places);
-  AMPED_CUDA_LAUNCHED("the numbers of tiles and halves");
+  AMPED_CUDA_LAUNCHED("the numbers of ranges");
   keys = cub::DoubleBuffer<range_number>(d_ranges, d_ranges + padded);
   places = cub::DoubleBuffer<number>(d_places, d_places + padded);
   AMPED_CUDA(cub::DeviceRadixSort::SortPairs(d_temporary, bytes, keys, places, nnz, 0,

@@ -1,7 +1,7 @@
 /* Reorder: the nonzeros of a packed copy by tiles of an input mode (tiles_cuda.h), on the GPU.
  *
- * A stable sort by half of the rows, then by tile: rows stay in order within a tile. All pointers
- * but range_nnz are device memory. */
+ * A stable sort by range: rows stay in order within one. All pointers but range_nnz are device
+ * memory. */
 #ifndef AMPED_REORDER_CUDA_H
 #define AMPED_REORDER_CUDA_H
 
@@ -14,7 +14,7 @@ extern "C" {
 
 /* Where nonzero k of the new order lies in the old one: *d_order, numbers of 32 bits where nnz is
  * one of those, else of 64. It lies in *d_block, which the caller frees, also after a failure.
- * range_nnz[i] nonzeros are of range i (tiles_cuda.h): tile i % count of half i / count. Waits. */
+ * range_nnz[i] nonzeros are of range i. Waits. */
 amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,
                                      uint64_t *range_nnz, void **d_block, void **d_order,
                                      cudaStream_t stream);

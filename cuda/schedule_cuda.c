@@ -191,18 +191,22 @@ static bool begins_part(uint64_t block, const uint32_t *ends, int parts) {
 }
 
 void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
-                              const amped_block_start_cuda *starts, const uint32_t *ends,
-                              int parts) {
+                              const amped_block_start_cuda *starts, uint64_t shared,
+                              const uint32_t *ends, int parts) {
   uint64_t earlier = 0;
-  uint64_t earlier_end = 0;
+  uint64_t last_shared = 0;
   link_rows(blocks, count, starts);
   for (uint64_t first = 0; first < count;) {
     uint64_t end = tile_end(blocks, count, first);
+    bool anew = begins_part(first, ends, parts);
+    if (first < shared)
+      last_shared = first;
     if (blocks[first].tile >= outputs) {
-      earlier_end = tile_end(blocks, count, earlier);
-      if (!begins_part(first, ends, parts))
-        find_befores(blocks, starts, (range){earlier, earlier_end}, (range){first, end});
-      earlier = earlier_end;
+      uint64_t from = anew ? last_shared : earlier;
+      uint64_t from_end = tile_end(blocks, count, from);
+      if (!anew || shared > 0)
+        find_befores(blocks, starts, (range){from, from_end}, (range){first, end});
+      earlier = anew ? first : from_end;
     }
     first = end;
   }

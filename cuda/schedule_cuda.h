@@ -102,10 +102,11 @@ void amped_schedule_cuda_parts(const amped_block_cuda *blocks, uint64_t count, c
                                int parts, uint32_t *part_ends);
 
 /* Fill in chains, links and befores. Blocks from ends[i] on, i < parts - 1, work on other rows than
- * those before: they wait for none of them. */
+ * those before, but for the first `shared`, whose tiles are of all parts: they wait for the last
+ * such tile. */
 void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
-                              const amped_block_start_cuda *starts, const uint32_t *ends,
-                              int parts);
+                              const amped_block_start_cuda *starts, uint64_t shared,
+                              const uint32_t *ends, int parts);
 
 #ifdef __cplusplus
 }

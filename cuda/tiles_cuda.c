@@ -50,7 +50,7 @@ static double missed(double bytes, double cache) {
 }
 
 amped_tiles_cuda amped_tiles_cuda_none(void) {
-  return (amped_tiles_cuda){.count = 1, .rows = UINT64_MAX, .halves = 1};
+  return (amped_tiles_cuda){.count = 1, .rows = UINT64_MAX, .parts = 1};
 }
 
 static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int input,
@@ -60,8 +60,8 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
     rows = amped_ceil_div(positions, AMPED_MAX_TILES);
   t->input = input;
   t->near = false;
-  t->halves = 1;
-  t->first_half = 0;
+  t->last = 0;
+  t->parts = 1;
   t->rows = rows > 0 ? rows : 1;
   t->count = amped_ceil_div(positions, t->rows);
 }
@@ -165,15 +165,21 @@ static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mod
     }
 }
 
-/* Where several outputs are added up at the end, no half of the rows is finished before. */
-static void halve(amped_tiles_cuda *t, const amped_plan *plan, int mode, int multiprocessors) {
+/* So many tiles that a part travels while the next one, AMPED_PART_RATIO of it, is gone through
+ * them. Where several outputs are added up at the end, no part of the rows is finished before. */
+static void part_last(amped_tiles_cuda *t, const amped_plan *plan, int mode, int multiprocessors) {
+  const amped_mode_plan *m = &plan->modes[mode];
   amped_cut_cuda cut;
-  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
-  amped_schedule_cuda_shape(&cut, plan, mode, nnz / (2 * t->count), t, multiprocessors);
-  if (cut.outputs > 1)
-    return;
-  t->halves = 2;
-  t->first_half = amped_plan_part_nnz(plan, mode, amped_tiles_cuda_last(plan, mode));
+  amped_tiles_cuda parted = *t;
+  double last = ceil((double)t->count * m->travel / AMPED_PART_RATIO);
+  parted.last = last < (double)t->count ? (uint64_t)last : t->count;
+  parted.parts = m->parts;
+  for (int part = 0; part < m->parts; part++)
+    parted.part_nnz[part] = amped_plan_part_nnz(plan, mode, part);
+  uint64_t segment = amped_tiles_cuda_segment(&parted, m->rank_nnz[plan->rank]);
+  amped_schedule_cuda_shape(&cut, plan, mode, segment, t, multiprocessors);
+  if (cut.outputs == 1)
+    *t = parted;
 }
 
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
@@ -190,7 +196,7 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
   else
     choose_large(tiles, plan, mode, cache);
   if (tiles->count > 1 && plan->modes[mode].parts > 1)
-    halve(tiles, plan, mode, caches->multiprocessors);
+    part_last(tiles, plan, mode, caches->multiprocessors);
 }
 
 /* Without tiles a factor that the cache holds, or nearly so, is worth keeping where another is so
@@ -224,12 +230,17 @@ void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int m
   }
 }
 
-int amped_tiles_cuda_last(const amped_plan *plan, int mode) {
-  return plan->modes[mode].parts / 2 - 1;
+uint64_t amped_tiles_cuda_shared(const amped_tiles_cuda *tiles) {
+  return tiles->count - tiles->last;
 }
 
 uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles) {
-  return tiles->count * (uint64_t)tiles->halves;
+  return amped_tiles_cuda_shared(tiles) + (uint64_t)tiles->parts * tiles->last;
+}
+
+/* Parts are smaller, but for the first, and so is what waits for one. */
+uint64_t amped_tiles_cuda_segment(const amped_tiles_cuda *tiles, uint64_t nnz) {
+  return nnz / tiles->count / (tiles->parts > 1 ? 2 : 1);
 }
 
 uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows) {

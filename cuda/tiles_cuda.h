@@ -6,8 +6,8 @@
  * cache. Where all factors lie in the L2 cache, thread blocks take small tiles along to the shared
  * memory of their multiprocessor, near tiles. The price: every output row comes once a tile, and is
  * read and written each time; and no row is finished before the last tile. So where rows travel in
- * parts (plan.h) those of the first parts come first, in all tiles. More than two such halves would
- * cost more than they hide: each loads the tiles anew. Pure functions of the plan; no CUDA in here.
+ * parts (plan.h) the last tiles are gone through part by part, which loads them once a part: only
+ * as many as take the time that rows travel. Pure functions of the plan; no CUDA in here.
  */
 #ifndef AMPED_TILES_CUDA_H
 #define AMPED_TILES_CUDA_H
@@ -43,9 +43,12 @@ typedef struct amped_tiles_cuda {
   int input;      /* number among the input modes */
   uint64_t rows;  /* positions of a tile */
   bool near;      /* which lies in shared memory: of long rows, as much as a warp works on */
-  int halves; /* 1 or 2, of the output rows: nonzeros are ordered by half, then by tile, then by row
-               */
-  uint64_t first_half; /* nonzeros of the first of two */
+  /* Nonzeros are ordered by tile and row, but those of the last tiles by part first: of so many
+   * parts of the rows, 1 or the plan's, with so many nonzeros up to the end of each. Every other
+   * part goes through these tiles backwards, and finds one in the cache. */
+  uint64_t last;
+  int parts;
+  uint64_t part_nnz[AMPED_MAX_PARTS];
 } amped_tiles_cuda;
 
 /* For mode's copy on this rank and a GPU with such caches. tile_bytes asks for tiles of so many
@@ -68,11 +71,13 @@ uint32_t amped_tiles_cuda_far_bits(const amped_plan *plan, int mode, int input);
 /* A copy without tiles. */
 amped_tiles_cuda amped_tiles_cuda_none(void);
 
-/* The last part of mode's plan in the first half: parts shrink, so that it holds most rows. */
-int amped_tiles_cuda_last(const amped_plan *plan, int mode);
-
-/* Ranges of nonzeros, each of one tile and one half. */
+/* Ranges of nonzeros, each of one tile and, in the last tiles, one part: those of all parts, and
+ * all. */
+uint64_t amped_tiles_cuda_shared(const amped_tiles_cuda *tiles);
 uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles);
+
+/* What most ranges have about, of so many nonzeros. */
+uint64_t amped_tiles_cuda_segment(const amped_tiles_cuda *tiles, uint64_t nnz);
 
 /* For the gathers from every input factor of mode's copy, in such tiles. */
 void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,

@@ -83,13 +83,13 @@ static amped_status upload(const amped_copy_work_cuda *s, cudaStream_t stream) {
 }
 
 static amped_status link_blocks(amped_copy_work_cuda *s, const amped_packed_cuda *copy,
-                                cudaStream_t stream) {
+                                uint64_t shared, cudaStream_t stream) {
   amped_block_start_cuda *starts = nullptr;
   AMPED_TRY(amped_alloc(&starts, s->work.blocks, sizeof *starts, "the schedule of a copy"));
   amped_status status = read_starts(copy, s->work.d_blocks, s->work.blocks, starts, stream);
   if (status == AMPED_OK)
     amped_schedule_cuda_link(s->blocks, s->work.blocks, s->work.cut.outputs, starts,
-                             s->work.part_ends, s->work.parts);
+                             amped_work_cuda_block(s, shared), s->work.part_ends, s->work.parts);
   amped_free(starts);
   return status;
 }
@@ -108,13 +108,12 @@ uint32_t amped_work_cuda_part(const amped_work_cuda *w, int part) {
 amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan *plan, int mode,
                                     const amped_packed_cuda *copy,
                                     const amped_segment_cuda *segments, uint64_t count,
-                                    const uint64_t *ends, int parts, const amped_tiles_cuda *tiles,
+                                    const amped_parts_cuda *parts, const amped_tiles_cuda *tiles,
                                     const amped_caches_cuda *caches, cudaStream_t stream) {
   amped_work_cuda *const w = &out->work;
   memset(out, 0, sizeof *out);
   w->tiled = tiles->count > 1;
-  const uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
-  const uint64_t tile = nnz / amped_tiles_cuda_ranges(tiles);
+  const uint64_t tile = amped_tiles_cuda_segment(tiles, plan->modes[mode].rank_nnz[plan->rank]);
   amped_schedule_cuda_shape(&w->cut, plan, mode, w->tiled ? tile : largest(segments, count), tiles,
                             caches->multiprocessors);
   amped_tiles_cuda_hint(w->hints, plan, mode, tiles, caches->l2_bytes);
@@ -124,11 +123,12 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan 
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&out->blocks, w->blocks, sizeof *out->blocks, "the schedule of a copy"));
   amped_schedule_cuda_cut(segments, count, w->cut.unit, out->blocks);
-  w->parts = w->cut.outputs > 1 ? 1 : parts; /* rows are then added up behind the last block */
-  amped_schedule_cuda_parts(out->blocks, w->blocks, ends, w->parts, w->part_ends);
+  w->parts =
+      w->cut.outputs > 1 ? 1 : parts->count; /* rows are then added up behind the last block */
+  amped_schedule_cuda_parts(out->blocks, w->blocks, parts->ends, w->parts, w->part_ends);
   AMPED_TRY(allocate(out, plan, mode, stream));
   AMPED_TRY(upload(out, stream));
-  AMPED_TRY(link_blocks(out, copy, stream));
+  AMPED_TRY(link_blocks(out, copy, parts->shared, stream));
   return upload(out, stream);
 }
 

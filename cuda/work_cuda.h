@@ -16,13 +16,19 @@ typedef struct amped_copy_work_cuda {
   void *d_memory;           /* what the work's arrays lie in */
 } amped_copy_work_cuda;
 
-/* The work on a copy, whose row bits, list and table are complete: `count` segments, parts of the
- * rows that end before the nonzeros `ends` (where there is more than one). Waits. destroy frees
- * what there is, also after a failure. */
+/* Parts of the rows, which end before these nonzeros; those before `shared` are of all parts. */
+typedef struct amped_parts_cuda {
+  int count;
+  uint64_t shared;
+  uint64_t ends[AMPED_MAX_PARTS];
+} amped_parts_cuda;
+
+/* The work on a copy, whose row bits, list and table are complete, in `count` segments. Waits.
+ * destroy frees what there is, also after a failure. */
 amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan *plan, int mode,
                                     const amped_packed_cuda *copy,
                                     const amped_segment_cuda *segments, uint64_t count,
-                                    const uint64_t *ends, int parts, const amped_tiles_cuda *tiles,
+                                    const amped_parts_cuda *parts, const amped_tiles_cuda *tiles,
                                     const amped_caches_cuda *caches, cudaStream_t stream);
 void amped_work_cuda_destroy(amped_copy_work_cuda *schedule);
 

@@ -406,8 +406,8 @@ static const option_row rows[] = {
      "[greedy]",
      set_placement},
     {"overlap", 0, "auto|off|N", "auto, off, or a whole number from 2 to 8",
-     "let rows travel in N parts, each while a GPU computes later ones [auto: 6 where GPUs have "
-     "many rows to send]",
+     "let rows travel in N parts, each while a GPU computes later ones [auto: 2 to 8 where "
+     "GPUs have many rows to send]",
      set_overlap},
     {"deterministic", 0, NULL, "",
      "the same bits in every run on as many ranks and threads: sums over ranks in their order, and "

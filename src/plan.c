@@ -167,16 +167,13 @@ static void set_packing(amped_plan *plan, int mode) {
                      plan->value_type, plan->modes[mode].rank_nnz[plan->rank]);
 }
 
-/* Each part is so much of the one before: it is computed while that travels, which takes less time,
- * and the last one, which nothing hides, is small. */
-#define PART_RATIO 0.7
-
-/* AMPED_PARTS_AUTO: so many where it takes at least PARTS_COST of the time of MTTKRP for rows to
- * travel, which is what parts cost (tiles are loaded twice; what travels slows what is computed).
- * Small blocks do not gain: parts have their own latencies. */
-#define AUTO_PARTS 6
+/* AMPED_PARTS_AUTO: none where rows travel for a smaller share of the time of MTTKRP than parts
+ * cost (tiles are loaded again; what travels slows what is computed), else so many that the last
+ * one travels for at most LAST_PART of it. Small blocks do not gain: parts have their own
+ * latencies. */
 #define AUTO_BYTES (UINT64_C(4) << 20)
-#define PARTS_COST 0.028
+#define PARTS_COST 0.04
+#define LAST_PART 0.025
 
 /* What an H200 does (benchmarks.md), in bytes a second: rows of a factor that fits in its L2, of a
  * larger one, and between GPUs, with so many seconds for every block. */
@@ -190,7 +187,8 @@ static uint64_t row_bytes(const amped_plan *plan) {
   return plan->ld * plan->value_type;
 }
 
-static bool travel_long(const amped_plan *plan, int mode) {
+/* Of mode's rows, over its MTTKRP. */
+static double travel(const amped_plan *plan, int mode) {
   double row = (double)row_bytes(plan);
   double gathered = (double)plan->nnz / plan->nranks * row; /* from each input factor */
   double received = (double)(plan->nranks - 1) * (double)plan->modes[mode].block_rows * row;
@@ -198,7 +196,22 @@ static bool travel_long(const amped_plan *plan, int mode) {
   for (int k = 0; k < plan->order; k++)
     if (k != mode)
       sec += gathered / ((double)plan->dims[k] * row > (double)L2_BYTES ? MEMORY_RATE : L2_RATE);
-  return received / LINK_RATE + LINK_SEC > PARTS_COST * sec;
+  return sec > 0.0 ? (received / LINK_RATE + LINK_SEC) / sec : 0.0;
+}
+
+/* The last of so many parts, of all. */
+static double last_part(int parts) {
+  return (1.0 - AMPED_PART_RATIO) * pow(AMPED_PART_RATIO, parts - 1) /
+         (1.0 - pow(AMPED_PART_RATIO, parts));
+}
+
+static int parts_for(const amped_plan *plan, const amped_mode_plan *m) {
+  int parts = 1;
+  if (plan->nranks == 1 || m->block_rows < AUTO_BYTES / row_bytes(plan) || m->travel < PARTS_COST)
+    return 1;
+  while (parts < AMPED_MAX_PARTS && last_part(parts) * m->travel > LAST_PART)
+    parts++;
+  return parts;
 }
 
 static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
@@ -210,7 +223,8 @@ static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
 static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint64_t count) {
   double total = 0.0;
   double sum = 0.0;
-  double wanted = (1.0 - PART_RATIO) / (1.0 - pow(PART_RATIO, parts)); /* of the first part */
+  double wanted =
+      (1.0 - AMPED_PART_RATIO) / (1.0 - pow(AMPED_PART_RATIO, parts)); /* of the first part */
   double target = wanted;
   for (uint64_t j = 0; j < count; j++)
     total += (double)bins[j];
@@ -221,7 +235,7 @@ static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint6
       continue;
     m->part_rows[m->parts++] = (j + 1) * m->width;
     do {
-      wanted *= PART_RATIO;
+      wanted *= AMPED_PART_RATIO;
       target += wanted;
     } while (target * total <= sum);
   }
@@ -252,12 +266,8 @@ static amped_status cut_mode(amped_mode_plan *m, int parts, int rank) {
 amped_status amped_plan_cut(amped_plan *plan, int parts) {
   for (int mode = 0; mode < plan->order; mode++) {
     amped_mode_plan *m = &plan->modes[mode];
-    int wanted = parts;
-    if (parts == AMPED_PARTS_AUTO)
-      wanted = plan->nranks > 1 && m->block_rows >= AUTO_BYTES / row_bytes(plan) &&
-                       travel_long(plan, mode)
-                   ? AUTO_PARTS
-                   : 1;
+    m->travel = travel(plan, mode);
+    int wanted = parts == AMPED_PARTS_AUTO ? parts_for(plan, m) : parts;
     if (wanted > 1 && m->split_count == 0)
       AMPED_TRY(cut_mode(m, wanted, plan->rank));
   }

@@ -53,8 +53,9 @@ typedef struct amped_mode_plan {
   int parts;           /* of every block, at least 1 */
   uint64_t part_rows[AMPED_MAX_PARTS + 1]; /* rows of the block before each part, and all */
   uint64_t part_nnz[AMPED_MAX_PARTS]; /* of this rank's copy to each part's end; not the last */
-  uint64_t unsplit_spread;            /* as in balance.h */
-  amped_packing packing;              /* of this rank's copy */
+  double travel;           /* seconds that rows of parts travel, over those of MTTKRP, about */
+  uint64_t unsplit_spread; /* as in balance.h */
+  amped_packing packing;   /* of this rank's copy */
 } amped_mode_plan;
 
 typedef struct amped_plan {
@@ -82,9 +83,13 @@ void amped_plan_destroy(amped_plan *plan);
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps);
 
 /* Cut blocks into so many parts, ever smaller ones, as create leaves them in one; right after it.
- * AMPED_PARTS_AUTO: where rows travel for a share of MTTKRP's time that is worth hiding. Blocks of
- * few iDps get fewer, and those of modes with split iDps, whose sums come last, stay whole. */
+ * Each has AMPED_PART_RATIO of the nonzeros of the one before, about: it is computed while that
+ * travels, which takes less time, and the last one, which nothing hides, is small.
+ * AMPED_PARTS_AUTO: where rows travel for a share of MTTKRP's time that is worth hiding, so many
+ * that what is not hidden does not matter. Blocks of few iDps get fewer, and those of modes with
+ * split iDps, whose sums come last, stay whole. */
 #define AMPED_PARTS_AUTO 0
+#define AMPED_PART_RATIO 0.6
 amped_status amped_plan_cut(amped_plan *plan, int parts);
 
 /* Nonzeros of mode's copy on this rank up to the end of a part. */

@@ -86,7 +86,7 @@ static made_up *make(uint64_t trial) {
     uint64_t n = u->block[b].first;
     u->start[b] = (amped_block_start_cuda){u->entries[n], u->rows[n], u->begins[n]};
   }
-  amped_schedule_cuda_link(u->block, u->blocks, u->outputs, u->start, NULL, 1);
+  amped_schedule_cuda_link(u->block, u->blocks, u->outputs, u->start, 0, NULL, 1);
   return u;
 }
 
@@ -232,6 +232,99 @@ START_TEST(parts_have_their_blocks) {
   ck_assert_int_gt(empty, 20);
 }
 
+/* Segments as of tiles whose last ones are gone through part by part (tiles_cuda.h), and the rows
+ * of each: those of part p lie in ROWS / parts from p on, of the tiles before in any. */
+static void make_parted(made_up *u, uint64_t trial, int parts, uint64_t shared) {
+  uint64_t last = 1 + draw(trial, 1) % 4;
+  uint64_t entry = 0;
+  u->outputs = 1;
+  u->unit = RUN * (1 + draw(trial, 2) % 3);
+  u->segments = shared + last * (uint64_t)parts;
+  for (uint64_t i = 0; i < u->segments; i++) {
+    uint64_t count = draw(trial, 10 + i) % 4 == 0 ? 0 : draw(trial, 100 + i) % 500;
+    u->segment[i] = (amped_segment_cuda){u->room, count, true};
+    u->room += amped_ceil_div(count, RUN) * RUN;
+  }
+  check_ok(amped_calloc(&u->rows, u->room + 1, sizeof *u->rows, "a test"));
+  check_ok(amped_calloc(&u->entries, u->room + 1, sizeof *u->entries, "a test"));
+  check_ok(amped_calloc(&u->begins, u->room + 1, sizeof *u->begins, "a test"));
+  for (uint64_t i = 0; i < u->segments; i++) {
+    uint64_t from = i < shared ? 0 : (i - shared) / last * (ROWS / (uint64_t)parts);
+    uint64_t rows = i < shared ? ROWS : ROWS / (uint64_t)parts;
+    for (uint64_t k = 0; k < u->segment[i].count; k++) {
+      uint64_t n = u->segment[i].first + k;
+      u->rows[n] = from + k * rows / u->segment[i].count;
+      u->begins[n] = k == 0 || u->rows[n] != u->rows[n - 1];
+      entry += u->begins[n];
+      u->entries[n] = entry;
+    }
+  }
+}
+
+/* The part that a block is of, -1: all. */
+static int part_of(uint64_t b, uint64_t shared, const uint32_t *ends) {
+  int part = 0;
+  if (b < shared)
+    return -1;
+  while (b >= ends[part])
+    part++;
+  return part;
+}
+
+static void parts_wait_for_what_they_share(const made_up *u, uint64_t trial, uint64_t shared,
+                                           const uint32_t *ends) {
+  bool *waits = NULL;
+  check_ok(amped_calloc(&waits, u->blocks * u->blocks + 1, sizeof *waits, "a test"));
+  close_waits(u, waits);
+  for (uint64_t b = 0; b < u->blocks; b++)
+    for (uint64_t x = 0; x < b; x++) {
+      int of_b = part_of(b, shared, ends);
+      int of_x = part_of(x, shared, ends);
+      bool other = u->block[b].tile != u->block[x].tile;
+      if (other && share_a_row(u, x, b) && !waits[b * u->blocks + x])
+        ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " does not wait for %" PRIu64, trial, b,
+                     x);
+      if (of_x >= 0 && of_x != of_b && waits[b * u->blocks + x])
+        ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " of part %d waits for part %d", trial, b,
+                     of_b, of_x);
+    }
+  amped_free(waits);
+}
+
+/* Blocks of a part wait for the tiles that are of all parts, and for no other part. */
+START_TEST(parts_go_on_where_all_end) {
+  for (uint64_t trial = 0; trial < 200; trial++) {
+    made_up *u = NULL;
+    int parts = 2 + (int)(draw(trial, 3) % (AMPED_MAX_PARTS - 1));
+    uint64_t shared = draw(trial, 4) % 4;
+    uint64_t ends[AMPED_MAX_PARTS];
+    uint32_t part_ends[AMPED_MAX_PARTS];
+    check_ok(amped_calloc(&u, 1, sizeof *u, "a test"));
+    make_parted(u, trial, parts, shared);
+    uint64_t last = (u->segments - shared) / (uint64_t)parts;
+    for (int i = 0; i < parts; i++) {
+      const amped_segment_cuda *s = &u->segment[shared + (uint64_t)(i + 1) * last - 1];
+      ends[i] = s->first + amped_ceil_div(s->count, RUN) * RUN;
+    }
+    uint64_t shared_end = u->segment[shared].first;
+    check_ok(amped_schedule_cuda_count(u->segment, u->segments, u->unit, &u->blocks));
+    ck_assert(u->blocks <= MOST_BLOCKS);
+    amped_schedule_cuda_cut(u->segment, u->segments, u->unit, u->block);
+    for (uint64_t b = 0; b < u->blocks; b++) {
+      uint64_t n = u->block[b].first;
+      u->start[b] = (amped_block_start_cuda){u->entries[n], u->rows[n], u->begins[n]};
+    }
+    if (u->blocks > 0) {
+      uint64_t first = amped_schedule_cuda_block(u->block, u->blocks, shared_end);
+      amped_schedule_cuda_parts(u->block, u->blocks, ends, parts, part_ends);
+      amped_schedule_cuda_link(u->block, u->blocks, 1, u->start, first, part_ends, parts);
+      parts_wait_for_what_they_share(u, trial, first, part_ends);
+    }
+    release(u);
+  }
+  check_no_leak();
+}
+
 TESTING_MAIN("schedule", blocks_cover_the_segments, chains_and_links_are_those_of_rows,
              tiles_of_an_output_come_one_after_the_other, more_nonzeros_than_32_bits_count,
-             parts_have_their_blocks)
+             parts_have_their_blocks, parts_go_on_where_all_end)

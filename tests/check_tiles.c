@@ -40,6 +40,7 @@ static void tiles_are_right(problem *p, setup how, const uint64_t *sizes, size_t
     all_ranks_are_right(p, 1, how);
     all_ranks_are_right(p, 3, how);
     how.parts = 2 + (int)i % 4;
+    how.travel = 0.05 + 0.15 * (double)i; /* a tenth of the tiles, 0.4, ..., are parted */
     all_ranks_are_right(p, 1, how);
     all_ranks_are_right(p, 3, how);
     bench_plan(&s, p, &how);

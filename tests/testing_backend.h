@@ -28,7 +28,8 @@ typedef struct setup {
   int rank, nranks;
   amped_itype index_type; /* 0: as planned */
   amped_placement placement;
-  int parts; /* 0: blocks are whole */
+  int parts;     /* 0: blocks are whole */
+  double travel; /* above 0: instead of what the plan thinks */
   amped_backend_options options;
 } setup;
 
@@ -240,6 +241,8 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
                              how->rank, how->nranks));
   if (how->parts > 0)
     check_ok(amped_plan_cut(&s->plan, how->parts));
+  for (int m = 0; m < s->plan.order && how->travel > 0.0; m++)
+    s->plan.modes[m].travel = how->travel;
   if (how->index_type != 0)
     s->plan.index_type = how->index_type;
   check_ok(s->b->open(&how->options, &s->ctx));
