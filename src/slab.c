@@ -14,7 +14,7 @@ struct amped_slab_ring {
   int mode;
   const bool *wanted;
   amped_slab slabs[RING];
-  int threads; /* of OpenMP, for the reading thread: a new one would take all cores */
+  int threads; /* of OpenMP, which the reading thread and the consumer share */
   pthread_t thread;
   bool started;
   /* Under the lock: slabs read and slabs given back so far; both only grow. */
@@ -50,11 +50,16 @@ static bool wait_free(amped_slab_ring *r) {
   return go;
 }
 
+/* Two teams at once: were both to take all cores, each would wait for what the other keeps busy. */
+static int half(int threads) {
+  return (threads + 1) / 2;
+}
+
 static void *read_slabs(void *argument) {
   amped_slab_ring *r = argument;
   uint64_t nnz = amped_source_info(r->source)->nnz;
   amped_status status = AMPED_OK;
-  omp_set_num_threads(r->threads);
+  omp_set_num_threads(half(r->threads));
   amped_trace_in_lane(AMPED_LANE_READER);
   for (uint64_t first = 0, n = 0; first < nnz && status == AMPED_OK; first += AMPED_SLAB_NNZ, n++) {
     if (r->wanted != NULL && !r->wanted[n])
@@ -111,6 +116,7 @@ amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wa
     goto fail;
   }
   r->started = true;
+  omp_set_num_threads(half(r->threads));
   *out = r;
   return AMPED_OK;
 fail:
@@ -143,6 +149,7 @@ void amped_slab_ring_close(amped_slab_ring *r) {
     (void)pthread_cond_broadcast(&r->changed);
     (void)pthread_mutex_unlock(&r->lock);
     (void)pthread_join(r->thread, NULL);
+    omp_set_num_threads(r->threads);
   }
   for (int s = 0; s < RING; s++) {
     for (int m = 0; m < AMPED_MAX_ORDER; m++)

@@ -25,7 +25,7 @@ uint64_t amped_slab_ring_bytes(const amped_tensor_info *info);
 
 /* Start reading the slabs of mode's copy for which wanted[slab number] is true (NULL: all), in
  * order. `wanted` is borrowed until the end. Until amped_slab_ring_close no other thread may use
- * the source. */
+ * the source, and reader and caller have half of the caller's OpenMP threads each. */
 amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wanted,
                                   amped_slab_ring **out);
 
