@@ -165,14 +165,29 @@ static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mod
     }
 }
 
+/* As many of the last tiles as have that share of all ranks' nonzeros, at least one: this rank's
+ * are like them, and tiles are not alike (popular rows come first in every rank's block). */
+static uint64_t tiles_with(const amped_tiles_cuda *t, const amped_plan *plan, int mode,
+                           double share) {
+  const amped_mode_plan *input = &plan->modes[amped_tiles_cuda_mode(mode, t->input)];
+  double wanted = share * (double)plan->nnz;
+  uint64_t nnz[AMPED_MAX_TILES] = {0};
+  for (uint64_t i = 0; i < input->idp_count; i++)
+    nnz[input->position[i] / t->rows] += input->idp_nnz[i];
+  uint64_t last = 1;
+  double sum = (double)nnz[t->count - 1];
+  while (last < t->count && sum < wanted)
+    sum += (double)nnz[t->count - ++last];
+  return last;
+}
+
 /* So many tiles that a part travels while the next one, AMPED_PART_RATIO of it, is gone through
  * them. Where several outputs are added up at the end, no part of the rows is finished before. */
 static void part_last(amped_tiles_cuda *t, const amped_plan *plan, int mode, int multiprocessors) {
   const amped_mode_plan *m = &plan->modes[mode];
   amped_cut_cuda cut;
   amped_tiles_cuda parted = *t;
-  double last = ceil((double)t->count * m->travel / AMPED_PART_RATIO);
-  parted.last = last < (double)t->count ? (uint64_t)last : t->count;
+  parted.last = tiles_with(t, plan, mode, m->travel / AMPED_PART_RATIO);
   parted.parts = m->parts;
   for (int part = 0; part < m->parts; part++)
     parted.part_nnz[part] = amped_plan_part_nnz(plan, mode, part);

@@ -406,7 +406,7 @@ static const option_row rows[] = {
      "[greedy]",
      set_placement},
     {"overlap", 0, "auto|off|N", "auto, off, or a whole number from 2 to 8",
-     "let rows travel in N parts, each while a GPU computes later ones [auto: 2 to 8 where "
+     "let rows travel in N parts, each while a GPU computes later ones [auto: 4 to 8 where "
      "GPUs have many rows to send]",
      set_overlap},
     {"deterministic", 0, NULL, "",

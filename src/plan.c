@@ -174,6 +174,7 @@ static void set_packing(amped_plan *plan, int mode) {
 #define AUTO_BYTES (UINT64_C(4) << 20)
 #define PARTS_COST 0.04
 #define LAST_PART 0.025
+#define LEAST_PARTS 4
 
 /* What an H200 does (benchmarks.md), in bytes a second: rows of a factor that fits in its L2, of a
  * larger one, and between GPUs, with so many seconds for every block. */
@@ -206,7 +207,7 @@ static double last_part(int parts) {
 }
 
 static int parts_for(const amped_plan *plan, const amped_mode_plan *m) {
-  int parts = 1;
+  int parts = LEAST_PARTS;
   if (plan->nranks == 1 || m->block_rows < AUTO_BYTES / row_bytes(plan) || m->travel < PARTS_COST)
     return 1;
   while (parts < AMPED_MAX_PARTS && last_part(parts) * m->travel > LAST_PART)

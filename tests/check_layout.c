@@ -384,6 +384,51 @@ START_TEST(tiles_and_hints_follow_what_comes_again) {
   ck_assert(h[1] == AMPED_HINT_PASS && h[2] == AMPED_HINT_KEEP);
 }
 
+/* The last tiles, which are gone through part by part, take as long as the parts need, however few
+ * nonzeros some have. */
+START_TEST(the_last_tiles_are_not_too_few) {
+  enum { idps = 16 };
+  uint64_t position[idps];
+  uint64_t idp_nnz[idps];
+  made_up u;
+  amped_tiles_cuda t;
+  make_rare(&u);
+  amped_mode_plan *output = &u.plan.modes[0];
+  amped_mode_plan *input = &u.plan.modes[2]; /* as above */
+  output->parts = 3;
+  output->travel = 0.5 * AMPED_PART_RATIO;
+  output->output_rows = output->block_rows = 800000; /* too many for several outputs */
+  input->idp_count = idps;
+  input->position = position;
+  input->idp_nnz = idp_nnz;
+  for (uint64_t light = 0; light < idps; light++) {
+    uint64_t last = 0;
+    u.plan.nnz = 0;
+    for (uint64_t i = 0; i < idps; i++) {
+      position[i] = input->positions / idps * i;
+      idp_nnz[i] = i < idps - light ? 1000 : 1;
+      u.plan.nnz += idp_nnz[i];
+    }
+    amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, AMPED_TILES_AUTO);
+    ck_assert_uint_gt(t.count, 2);
+    ck_assert_int_eq(t.input, 1);
+    ck_assert_int_eq(t.parts, 3);
+    ck_assert(t.last >= 1 && t.last <= t.count);
+    ck_assert_uint_eq(amped_tiles_cuda_ranges(&t), t.count + 2 * t.last);
+    for (uint64_t i = 0; i < idps; i++)
+      if (position[i] / t.rows >= t.count - t.last)
+        last += idp_nnz[i];
+    ck_assert_uint_ge(2 * last, u.plan.nnz);
+    for (uint64_t i = 0; i < idps; i++)
+      if (position[i] / t.rows == t.count - t.last)
+        last -= idp_nnz[i];
+    ck_assert_uint_lt(2 * last, u.plan.nnz);
+  }
+  output->travel = 100.0;
+  amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, AMPED_TILES_AUTO);
+  ck_assert_uint_eq(t.last, t.count);
+}
+
 /* Where the L2 cache holds all factors, tiles of the smallest one that makes several lie in shared
  * memory, as far as there is any and a kernel for it. */
 START_TEST(near_tiles_fit_in_shared_memory) {
@@ -429,4 +474,4 @@ START_TEST(near_tiles_fit_in_shared_memory) {
 TESTING_MAIN("layout", auto_fills_every_budget, stream_keeps_nothing, every_fraction_can_be_had,
              schedules_take_what_was_counted, nothing_takes_nothing,
              what_does_not_fit_is_refused_with_a_remedy, tiles_and_hints_follow_what_comes_again,
-             near_tiles_fit_in_shared_memory)
+             the_last_tiles_are_not_too_few, near_tiles_fit_in_shared_memory)

@@ -308,8 +308,14 @@ static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
   check_ok(
       amped_plan_create(&plan, &info, 32, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1, nranks));
   check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO));
-  for (int m = 0; m < 3; m++)
+  for (int m = 0; m < 3; m++) {
+    double last = plan.modes[m].travel * (1.0 - AMPED_PART_RATIO);
+    for (int part = 1; part < plan.modes[m].parts; part++)
+      last *= AMPED_PART_RATIO;
     cut |= plan.modes[m].parts > 1 ? 1 << m : 0;
+    if (plan.modes[m].parts > 1 && plan.modes[m].parts < AMPED_MAX_PARTS)
+      ck_assert_double_le(last, 0.025); /* of MTTKRP's time, what nothing hides */
+  }
   amped_plan_destroy(&plan);
   free_info(&info);
   return cut;
@@ -318,11 +324,13 @@ static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
 START_TEST(parts_are_made_where_rows_travel_long) {
   static const uint64_t amazon[] = {4821207, 1774269, 1805187};
   static const uint64_t small[] = {12092, 9184, 28818};
+  static const uint64_t reddit[] = {8211298, 176962, 8116559};
   ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(500000000), 1), 0);
   ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(500000000), 4), 7);
   ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(1700000000), 4), 1); /* its longest mode */
   ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(50000000000), 4), 0);
-  ck_assert_int_eq(cut_by_itself(small, UINT64_C(77000000), 4), 0); /* latency, not rate */
+  ck_assert_int_eq(cut_by_itself(small, UINT64_C(77000000), 4), 0);   /* latency, not rate */
+  ck_assert_int_eq(cut_by_itself(reddit, UINT64_C(500000000), 4), 5); /* but the short mode */
   check_no_leak();
 }
 
