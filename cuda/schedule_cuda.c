@@ -64,8 +64,9 @@ void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int 
   cut->run = run > packing_run ? run : packing_run;
   cut->unit = cut->run * ((tiles->near ? AMPED_NEAR_THREADS : AMPED_BLOCK_THREADS) / cut->lanes);
   cut->columns = amped_ceil_div(vectors_of(plan), cut->lanes);
-  cut->outputs =
-      tiled ? outputs_for(plan, mode, segment, resident * cut->run * (AMPED_WAVES / 2)) : 1;
+  cut->outputs = tiled && tiles->parts == 1
+                     ? outputs_for(plan, mode, segment, resident * cut->run * (AMPED_WAVES / 2))
+                     : 1;
 }
 
 amped_schedule_memory_cuda amped_schedule_cuda_memory(const amped_plan *plan, int mode,

@@ -25,8 +25,8 @@ extern "C" {
  * nonzeros of a group (a multiple of the packing's run) and of a block; the thread blocks that
  * share the work on a block of the schedule, each on some columns; the outputs that tiles add to in
  * turn, which are added up at the end: several where tiles are so small that their blocks would
- * wait for those of the tile before. Rows of a near tile, 0 without, and of its factor; the
- * bits of any other input's position. */
+ * wait for those of the tile before, but for parts of the rows, which end before. Rows of a near
+ * tile, 0 without, and of its factor; the bits of any other input's position. */
 typedef struct amped_cut_cuda {
   unsigned lanes;
   uint64_t run;
@@ -56,7 +56,8 @@ typedef struct amped_block_cuda {
   uint32_t chain; /* the block in which its first row begins: itself or an earlier one */
   uint32_t links; /* later blocks that its last row goes on in, where that row begins here */
   uint32_t tile;  /* number of its tile */
-  /* Blocks of the tile before of the same output that may work on the same rows. */
+  /* Blocks of the tile before of the same output, or the last one of all parts, that may work on
+   * the same rows. */
   uint32_t before;
   uint32_t befores;
 } amped_block_cuda;

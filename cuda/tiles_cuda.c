@@ -3,6 +3,7 @@
 #include "schedule_cuda.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The part of the L2 cache that gathered rows find room in: its two halves keep copies of each
  * other's lines (measured: docs/benchmarks.md). */
@@ -62,6 +63,7 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   t->near = false;
   t->last = 0;
   t->parts = 1;
+  memset(t->part_nnz, 0, sizeof t->part_nnz);
   t->rows = rows > 0 ? rows : 1;
   t->count = amped_ceil_div(positions, t->rows);
 }
@@ -253,7 +255,6 @@ uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles) {
   return amped_tiles_cuda_shared(tiles) + (uint64_t)tiles->parts * tiles->last;
 }
 
-/* Parts are smaller, but for the first, and so is what waits for one. */
 uint64_t amped_tiles_cuda_segment(const amped_tiles_cuda *tiles, uint64_t nnz) {
   return nnz / tiles->count / (tiles->parts > 1 ? 2 : 1);
 }

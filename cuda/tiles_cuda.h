@@ -76,7 +76,8 @@ amped_tiles_cuda amped_tiles_cuda_none(void);
 uint64_t amped_tiles_cuda_shared(const amped_tiles_cuda *tiles);
 uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles);
 
-/* What most ranges have about, of so many nonzeros. */
+/* What thread blocks are cut for, of so many nonzeros: what a tile has about; half of it where
+ * there are parts, of which most ranges are smaller. */
 uint64_t amped_tiles_cuda_segment(const amped_tiles_cuda *tiles, uint64_t nnz);
 
 /* For the gathers from every input factor of mode's copy, in such tiles. */

@@ -3,6 +3,7 @@
 #endif
 
 #include <cblas.h>
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,10 +156,12 @@ static void cpu_close(amped_context *ctx) {
   amped_free(ctx);
 }
 
+/* A reader may have some of the threads (slab.h). */
 static amped_status cpu_upload(amped_context *ctx, int mode, uint64_t offset,
                                const amped_run *run) {
+  int threads = omp_get_max_threads();
   return amped_cpu_copy_add(&ctx->copies[mode], ctx->plan, mode, ctx->dictionary, offset, run,
-                            ctx->threads);
+                            threads < ctx->threads ? threads : ctx->threads);
 }
 
 static amped_status cpu_collect(amped_context *ctx, int mode, const amped_nonzeros *nonzeros) {

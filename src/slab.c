@@ -51,15 +51,19 @@ static bool wait_free(amped_slab_ring *r) {
 }
 
 /* Two teams at once: were both to take all cores, each would wait for what the other keeps busy. */
-static int half(int threads) {
+static int reader_threads(int threads) {
   return (threads + 1) / 2;
+}
+
+static int caller_threads(int threads) {
+  return threads > 1 ? threads / 2 : 1;
 }
 
 static void *read_slabs(void *argument) {
   amped_slab_ring *r = argument;
   uint64_t nnz = amped_source_info(r->source)->nnz;
   amped_status status = AMPED_OK;
-  omp_set_num_threads(half(r->threads));
+  omp_set_num_threads(reader_threads(r->threads));
   amped_trace_in_lane(AMPED_LANE_READER);
   for (uint64_t first = 0, n = 0; first < nnz && status == AMPED_OK; first += AMPED_SLAB_NNZ, n++) {
     if (r->wanted != NULL && !r->wanted[n])
@@ -116,7 +120,7 @@ amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wa
     goto fail;
   }
   r->started = true;
-  omp_set_num_threads(half(r->threads));
+  omp_set_num_threads(caller_threads(r->threads));
   *out = r;
   return AMPED_OK;
 fail:

@@ -25,14 +25,15 @@ uint64_t amped_slab_ring_bytes(const amped_tensor_info *info);
 
 /* Start reading the slabs of mode's copy for which wanted[slab number] is true (NULL: all), in
  * order. `wanted` is borrowed until the end. Until amped_slab_ring_close no other thread may use
- * the source, and reader and caller have half of the caller's OpenMP threads each. */
+ * the source, and reader and caller share the caller's OpenMP threads, which it has to itself again
+ * when it closes the ring, itself. A caller has one ring at a time. */
 amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wanted,
                                   amped_slab_ring **out);
 
 /* The next slab, waiting for it; NULL in *out behind the last. The slab before it is given back. */
 amped_status amped_slab_ring_next(amped_slab_ring *ring, const amped_slab **out);
 
-/* Stops the thread wherever it is. */
+/* Stops the thread wherever it is. By the thread that opened the ring. */
 void amped_slab_ring_close(amped_slab_ring *ring);
 
 #endif

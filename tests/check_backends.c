@@ -338,24 +338,6 @@ START_TEST(dense_work_of_every_width) {
 
 /* --- another number of components --------------------------------------------------------------*/
 
-static void set_ncomps(bench *s, int ncomps) {
-  problem *p = s->p;
-  p->ncomps = ncomps;
-  amped_plan_set_ncomps(&s->plan, ncomps);
-  check_ok(s->b->resize(s->ctx));
-  for (int m = 0; m < p->t.order; m++) {
-    uint64_t rows = amped_plan_factor_rows(&s->plan, m);
-    double *got = doubles(rows * (uint64_t)ncomps);
-    check_ok(s->b->get_rows(s->ctx, m, 0, rows, got));
-    for (uint64_t i = 0; i < rows * (uint64_t)ncomps; i++)
-      near(got[i], 0.0, 0.0, "factor", i / (uint64_t)ncomps, i % (uint64_t)ncomps);
-    amped_free(got);
-    amped_free(p->factors[m]);
-    p->factors[m] = random_rows(p->t.dims[m], ncomps, p->value_type, (uint64_t)(m + ncomps));
-    put_factor(s, m);
-  }
-}
-
 /* The copies of `most` components serve fewer, in any order. */
 static void fewer_components_are_right(const setup *how, int most, amped_vtype type) {
   static const uint64_t dims[] = {9001, 37, 301};

@@ -5,6 +5,7 @@
 #endif
 
 #include <math.h>
+#include <omp.h>
 
 #include "census.h"
 #include "deal.h"
@@ -12,6 +13,7 @@
 #include "testing.h"
 
 /* Three slabs, the last one short: one for each of three readers. */
+#define THREADS 3
 #define NNZ (2 * AMPED_SLAB_NNZ + 5)
 
 static amped_comm comm;
@@ -76,7 +78,9 @@ static void bench_open(bench *s, bool parallel, amped_placement placement, int m
   check_ok(amped_deal_create(&comm, s->source, parallel, &s->plan, s->backend, s->ctx, &s->deal));
 }
 
+/* Reading borrows threads, and gives them back however it ends. */
 static void bench_close(bench *s) {
+  ck_assert_int_eq(omp_get_max_threads(), THREADS);
   amped_deal_destroy(s->deal);
   s->backend->close(s->ctx);
   amped_plan_destroy(&s->plan);
@@ -236,6 +240,7 @@ int main(void) {
       nonzeros_dealt_by_coordinate_are_about_even, a_taker_that_fails_ends_all_ranks,
       a_file_that_changed_is_refused_by_all_ranks};
   (void)setenv("CK_FORK", "no", 1);
+  omp_set_num_threads(THREADS);
   (void)snprintf(path, sizeof path, "%s", testing_path("list.h5"));
   bool ready = write_file() == AMPED_OK && amped_hdf5_probe(path) == AMPED_OK;
   ready = amped_comm_start(&comm) == AMPED_OK && ready;

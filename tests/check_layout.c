@@ -11,10 +11,14 @@
 static const amped_caches_cuda h200 = {
     .multiprocessors = 132, .l2_bytes = UINT64_C(60) << 20, .shared_bytes = UINT64_C(227) << 10};
 
+#define IDPS 16
+
 typedef struct made_up {
   amped_plan plan;
   uint64_t nnz[AMPED_MAX_ORDER];
   uint64_t rows[AMPED_MAX_ORDER];
+  uint64_t position[IDPS]; /* of mode 2's iDps, where a test needs some */
+  uint64_t idp_nnz[IDPS];
 } made_up;
 
 /* `largest` nonzeros in mode 0; in the others about as many, or hardly any. */
@@ -256,8 +260,9 @@ static uint64_t schedule_takes(const amped_layout_cuda *l, const amped_plan *pla
 static uint64_t schedule_counted(const amped_layout_cuda *l, const amped_plan *plan, int m) {
   uint64_t listed =
       amped_tiles_cuda_list_rows(&l->tiles[m], l->nnz[m], amped_plan_copy_rows(plan, m));
-  uint64_t runs = amped_packing_runs(&plan->modes[m].packing, l->nnz[m]);
-  return l->index_bytes[m] - amped_packing_bit_words(l->nnz[m]) * sizeof(uint32_t) -
+  uint64_t room = amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.run);
+  uint64_t runs = amped_packing_runs(&plan->modes[m].packing, room);
+  return l->index_bytes[m] - amped_packing_bit_words(room) * sizeof(uint32_t) -
          (listed + runs) * plan->index_type - 3 * AMPED_CUDA_ALIGNMENT;
 }
 
@@ -384,29 +389,75 @@ START_TEST(tiles_and_hints_follow_what_comes_again) {
   ck_assert(h[1] == AMPED_HINT_PASS && h[2] == AMPED_HINT_KEEP);
 }
 
+/* The same, whose mode 0 is in tiles of mode 2's factor, the last of which, with that share of the
+ * nonzeros, are gone through part by part. */
+static void make_parted(made_up *u, int parts, double share) {
+  make_rare(u);
+  amped_mode_plan *output = &u->plan.modes[0];
+  amped_mode_plan *input = &u->plan.modes[2];
+  u->plan.index_type = AMPED_U32;
+  output->parts = parts;
+  for (int i = 0; i + 1 < parts; i++)
+    output->part_nnz[i] = u->nnz[0] / 10 * (uint64_t)(i + 1);
+  output->travel = share * AMPED_PART_RATIO;
+  output->output_rows = output->block_rows = 800000; /* too many for several outputs */
+  input->idp_count = IDPS;
+  input->position = u->position;
+  input->idp_nnz = u->idp_nnz;
+  u->plan.nnz = 0;
+  for (uint64_t i = 0; i < IDPS; i++) {
+    u->position[i] = input->positions / IDPS * i;
+    u->idp_nnz[i] = 1000;
+    u->plan.nnz += 1000;
+  }
+}
+
+/* However nonzeros lie in tiles and parts, their schedule takes no more than is counted. */
+START_TEST(schedules_of_parts_take_what_was_counted) {
+  for (uint64_t trial = 0; trial < 100; trial++) {
+    made_up u;
+    amped_layout_cuda l;
+    amped_cut_cuda cut;
+    amped_segment_cuda segments[AMPED_MAX_TILES * AMPED_MAX_PARTS] = {0};
+    const amped_layout_wish_cuda wish = {.residency = AMPED_RESIDENCY_AUTO,
+                                         .budget_bytes = UINT64_C(100) << 30,
+                                         .tile_bytes = AMPED_TILES_AUTO,
+                                         .caches = h200};
+    make_parted(&u, 2 + (int)(trial % 7), (double)(trial % 13) / 10.0);
+    check_ok(amped_layout_cuda_make(&l, &u.plan, &wish));
+    const amped_tiles_cuda *t = &l.tiles[0];
+    ck_assert(t->count > 1 && t->parts == 2 + (int)(trial % 7));
+    uint64_t ranges = amped_tiles_cuda_ranges(t);
+    uint64_t left = u.nnz[0];
+    uint64_t blocks = 0;
+    for (uint64_t i = 0; i < ranges; i++) {
+      segments[i].count = amped_random_u64(trial, i, 3) % (2 * u.nnz[0] / ranges);
+      if (segments[i].count > left || i + 1 == ranges)
+        segments[i].count = left;
+      left -= segments[i].count;
+    }
+    amped_schedule_cuda_shape(&cut, &u.plan, 0, amped_tiles_cuda_segment(t, u.nnz[0]), t,
+                              h200.multiprocessors);
+    ck_assert_uint_eq(cut.outputs, 1);
+    check_ok(amped_schedule_cuda_count(segments, ranges, cut.unit, &blocks));
+    amped_schedule_memory_cuda m = amped_schedule_cuda_memory(&u.plan, 0, &cut, blocks);
+    ck_assert_uint_le(m.outputs + m.heads + m.blocks + m.flags, schedule_counted(&l, &u.plan, 0));
+  }
+}
+
 /* The last tiles, which are gone through part by part, take as long as the parts need, however few
  * nonzeros some have. */
 START_TEST(the_last_tiles_are_not_too_few) {
-  enum { idps = 16 };
-  uint64_t position[idps];
-  uint64_t idp_nnz[idps];
   made_up u;
   amped_tiles_cuda t;
-  make_rare(&u);
-  amped_mode_plan *output = &u.plan.modes[0];
-  amped_mode_plan *input = &u.plan.modes[2]; /* as above */
-  output->parts = 3;
-  output->travel = 0.5 * AMPED_PART_RATIO;
-  output->output_rows = output->block_rows = 800000; /* too many for several outputs */
-  input->idp_count = idps;
-  input->position = position;
-  input->idp_nnz = idp_nnz;
-  for (uint64_t light = 0; light < idps; light++) {
+  make_parted(&u, 3, 0.5);
+  uint64_t *idp_nnz = u.idp_nnz;
+  const uint64_t *position = u.position;
+  for (uint64_t light = 0; light < IDPS; light++) {
     uint64_t last = 0;
     u.plan.nnz = 0;
-    for (uint64_t i = 0; i < idps; i++) {
-      position[i] = input->positions / idps * i;
-      idp_nnz[i] = i < idps - light ? 1000 : 1;
+    for (uint64_t i = 0; i < IDPS; i++) {
+      idp_nnz[i] = i < IDPS - light ? 1000 : 1;
       u.plan.nnz += idp_nnz[i];
     }
     amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, AMPED_TILES_AUTO);
@@ -415,16 +466,16 @@ START_TEST(the_last_tiles_are_not_too_few) {
     ck_assert_int_eq(t.parts, 3);
     ck_assert(t.last >= 1 && t.last <= t.count);
     ck_assert_uint_eq(amped_tiles_cuda_ranges(&t), t.count + 2 * t.last);
-    for (uint64_t i = 0; i < idps; i++)
+    for (uint64_t i = 0; i < IDPS; i++)
       if (position[i] / t.rows >= t.count - t.last)
         last += idp_nnz[i];
     ck_assert_uint_ge(2 * last, u.plan.nnz);
-    for (uint64_t i = 0; i < idps; i++)
+    for (uint64_t i = 0; i < IDPS; i++)
       if (position[i] / t.rows == t.count - t.last)
         last -= idp_nnz[i];
     ck_assert_uint_lt(2 * last, u.plan.nnz);
   }
-  output->travel = 100.0;
+  u.plan.modes[0].travel = 100.0;
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, AMPED_TILES_AUTO);
   ck_assert_uint_eq(t.last, t.count);
 }
@@ -474,4 +525,5 @@ START_TEST(near_tiles_fit_in_shared_memory) {
 TESTING_MAIN("layout", auto_fills_every_budget, stream_keeps_nothing, every_fraction_can_be_had,
              schedules_take_what_was_counted, nothing_takes_nothing,
              what_does_not_fit_is_refused_with_a_remedy, tiles_and_hints_follow_what_comes_again,
-             the_last_tiles_are_not_too_few, near_tiles_fit_in_shared_memory)
+             the_last_tiles_are_not_too_few, schedules_of_parts_take_what_was_counted,
+             near_tiles_fit_in_shared_memory)

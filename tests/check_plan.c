@@ -313,6 +313,7 @@ static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
     for (int part = 1; part < plan.modes[m].parts; part++)
       last *= AMPED_PART_RATIO;
     cut |= plan.modes[m].parts > 1 ? 1 << m : 0;
+    ck_assert(plan.modes[m].parts == 1 || plan.modes[m].parts >= 4);
     if (plan.modes[m].parts > 1 && plan.modes[m].parts < AMPED_MAX_PARTS)
       ck_assert_double_le(last, 0.025); /* of MTTKRP's time, what nothing hides */
   }

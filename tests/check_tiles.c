@@ -5,6 +5,7 @@
 #endif
 
 #include "testing_backend.h"
+#include "tiles_cuda.h"
 
 /* Tools under which kernels take minutes ask for fewer nonzeros, one of so many, and get fewer
  * tiles and repetitions, too. */
@@ -40,7 +41,6 @@ static void tiles_are_right(problem *p, setup how, const uint64_t *sizes, size_t
     all_ranks_are_right(p, 1, how);
     all_ranks_are_right(p, 3, how);
     how.parts = 2 + (int)i % 4;
-    how.travel = 0.05 + 0.15 * (double)i; /* a tenth of the tiles, 0.4, ..., are parted */
     all_ranks_are_right(p, 1, how);
     all_ranks_are_right(p, 3, how);
     bench_plan(&s, p, &how);
@@ -140,6 +140,50 @@ START_TEST(tiles_with_64_bit_positions) {
   check_no_leak();
 }
 
+/* Are mode's last tiles gone through part by part, as on an H200? */
+static bool is_parted(const bench *s, int mode, uint64_t tile_bytes) {
+  static const amped_caches_cuda h200 = {132, UINT64_C(60) << 20, UINT64_C(227) << 10};
+  amped_tiles_cuda tiles;
+  amped_tiles_cuda_choose(&tiles, &s->plan, mode, &h200, tile_bytes);
+  return tiles.count > 1 && tiles.parts > 1;
+}
+
+/* Some tiles, or all, are gone through part by part: where the output is too large for several, as
+ * mode 0's is here. Rows are read as soon as their part is said to be finished. CPUs have parts,
+ * but no tiles. */
+static void parts_of_tiles_are_right(const uint64_t *dims, int ncomps, amped_vtype type,
+                                     uint64_t tile_bytes, int parts, double travel) {
+  setup how = alone();
+  problem p;
+  bench s;
+  how.options.tile_bytes = backend()->device_pointers ? tile_bytes : AMPED_TILES_AUTO;
+  how.parts = parts;
+  how.travel = travel;
+  problem_create(&p, 3, dims, of(60000), ncomps, type);
+  bench_plan(&s, &p, &how);
+  bench_load(&s);
+  ck_assert(is_parted(&s, 0, tile_bytes));
+  mttkrp_is_right(&s, 0);
+  mode_repeats(&s, 0);
+  set_ncomps(&s, 16);
+  mttkrp_is_right(&s, 0);
+  set_ncomps(&s, ncomps);
+  mttkrp_is_right(&s, 0);
+  bench_close(&s);
+  problem_free(&p);
+}
+
+START_TEST(tiles_in_parts) {
+  static const uint64_t dims[] = {60001, 300, 77};
+  static const uint64_t longer[] = {200003, 300, 77};
+  parts_of_tiles_are_right(dims, 130, AMPED_F64, 20000, 3, 0.1);   /* near tiles, a few */
+  parts_of_tiles_are_right(dims, 130, AMPED_F64, 64000, 8, 0.25);  /* half of them */
+  parts_of_tiles_are_right(dims, 130, AMPED_F64, 300000, 2, 10.0); /* all; of the L2 cache */
+  parts_of_tiles_are_right(longer, 130, AMPED_F32, 40000, 4, 0.3);
+  parts_of_tiles_are_right(longer, 65, AMPED_F64, 100000, 5, 0.01);
+  check_no_leak();
+}
+
 TESTING_MAIN("tiles", tiles_of_order_3, tiles_of_order_4, tiles_of_order_5, tiles_of_order_6,
              near_tiles_of_wide_rows, tiles_of_the_l2_cache, tiles_of_long_rows,
-             tiles_with_64_bit_positions)
+             tiles_with_64_bit_positions, tiles_in_parts)
