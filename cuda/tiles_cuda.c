@@ -3,7 +3,6 @@
 #include "schedule_cuda.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The part of the L2 cache that gathered rows find room in: its two halves keep copies of each
  * other's lines (measured: docs/benchmarks.md). */
@@ -59,11 +58,8 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   uint64_t positions = plan->modes[amped_tiles_cuda_mode(mode, input)].positions;
   if (rows < amped_ceil_div(positions, AMPED_MAX_TILES))
     rows = amped_ceil_div(positions, AMPED_MAX_TILES);
+  *t = amped_tiles_cuda_none();
   t->input = input;
-  t->near = false;
-  t->last = 0;
-  t->parts = 1;
-  memset(t->part_nnz, 0, sizeof t->part_nnz);
   t->rows = rows > 0 ? rows : 1;
   t->count = amped_ceil_div(positions, t->rows);
 }

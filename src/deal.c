@@ -161,7 +161,7 @@ amped_status amped_deal_create(const amped_comm *comm, amped_source *source, boo
   d->parallel = parallel;
   d->part = part_of(d->info, comm->nranks, parallel);
   d->capacity = amped_deal_capacity_of(d->info, comm->nranks, parallel);
-  d->threads = omp_get_max_threads() > 1 ? omp_get_max_threads() / 2 : 1; /* beside a reader's */
+  d->threads = amped_slab_caller_threads(omp_get_max_threads());
   return allocate(d);
 }
 

@@ -200,10 +200,13 @@ static double travel(const amped_plan *plan, int mode) {
   return sec > 0.0 ? (received / LINK_RATE + LINK_SEC) / sec : 0.0;
 }
 
-/* The last of so many parts, of all. */
+/* The first of so many parts, of all; the last one. */
+static double first_part(int parts) {
+  return (1.0 - AMPED_PART_RATIO) / (1.0 - pow(AMPED_PART_RATIO, parts));
+}
+
 static double last_part(int parts) {
-  return (1.0 - AMPED_PART_RATIO) * pow(AMPED_PART_RATIO, parts - 1) /
-         (1.0 - pow(AMPED_PART_RATIO, parts));
+  return first_part(parts) * pow(AMPED_PART_RATIO, parts - 1);
 }
 
 static int parts_for(const amped_plan *plan, const amped_mode_plan *m) {
@@ -224,8 +227,7 @@ static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
 static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint64_t count) {
   double total = 0.0;
   double sum = 0.0;
-  double wanted =
-      (1.0 - AMPED_PART_RATIO) / (1.0 - pow(AMPED_PART_RATIO, parts)); /* of the first part */
+  double wanted = first_part(parts);
   double target = wanted;
   for (uint64_t j = 0; j < count; j++)
     total += (double)bins[j];

@@ -55,7 +55,7 @@ static int reader_threads(int threads) {
   return (threads + 1) / 2;
 }
 
-static int caller_threads(int threads) {
+int amped_slab_caller_threads(int threads) {
   return threads > 1 ? threads / 2 : 1;
 }
 
@@ -120,7 +120,7 @@ amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wa
     goto fail;
   }
   r->started = true;
-  omp_set_num_threads(caller_threads(r->threads));
+  omp_set_num_threads(amped_slab_caller_threads(r->threads));
   *out = r;
   return AMPED_OK;
 fail:

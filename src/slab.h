@@ -30,6 +30,9 @@ uint64_t amped_slab_ring_bytes(const amped_tensor_info *info);
 amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wanted,
                                   amped_slab_ring **out);
 
+/* What a caller that has so many threads has left of them beside a reader. */
+int amped_slab_caller_threads(int threads);
+
 /* The next slab, waiting for it; NULL in *out behind the last. The slab before it is given back. */
 amped_status amped_slab_ring_next(amped_slab_ring *ring, const amped_slab **out);
 

@@ -44,6 +44,12 @@ static void make_segments(made_up *u, uint64_t trial, bool tiled) {
   }
 }
 
+static void allocate_rows(made_up *u) {
+  check_ok(amped_calloc(&u->rows, u->room + 1, sizeof *u->rows, "a test"));
+  check_ok(amped_calloc(&u->entries, u->room + 1, sizeof *u->entries, "a test"));
+  check_ok(amped_calloc(&u->begins, u->room + 1, sizeof *u->begins, "a test"));
+}
+
 /* Rows ascend within a tile, by steps that may be zero for long. */
 static void make_rows(made_up *u, uint64_t trial, bool tiled) {
   uint64_t row = 0;
@@ -68,17 +74,8 @@ static void make_rows(made_up *u, uint64_t trial, bool tiled) {
     }
 }
 
-static made_up *make(uint64_t trial) {
-  made_up *u = NULL;
-  bool tiled = trial % 2 == 0;
-  check_ok(amped_calloc(&u, 1, sizeof *u, "a test"));
-  make_segments(u, trial, tiled);
-  check_ok(amped_calloc(&u->rows, u->room + 1, sizeof *u->rows, "a test"));
-  check_ok(amped_calloc(&u->entries, u->room + 1, sizeof *u->entries, "a test"));
-  check_ok(amped_calloc(&u->begins, u->room + 1, sizeof *u->begins, "a test"));
-  make_rows(u, trial, tiled);
-  u->unit = RUN * (1 + draw(trial, 3) % 8);
-  u->outputs = tiled ? 1 + draw(trial, 4) % 3 : 1;
+/* Blocks of the segments, with what they begin with. */
+static void cut_blocks(made_up *u) {
   check_ok(amped_schedule_cuda_count(u->segment, u->segments, u->unit, &u->blocks));
   ck_assert(u->blocks <= MOST_BLOCKS);
   amped_schedule_cuda_cut(u->segment, u->segments, u->unit, u->block);
@@ -86,6 +83,18 @@ static made_up *make(uint64_t trial) {
     uint64_t n = u->block[b].first;
     u->start[b] = (amped_block_start_cuda){u->entries[n], u->rows[n], u->begins[n]};
   }
+}
+
+static made_up *make(uint64_t trial) {
+  made_up *u = NULL;
+  bool tiled = trial % 2 == 0;
+  check_ok(amped_calloc(&u, 1, sizeof *u, "a test"));
+  make_segments(u, trial, tiled);
+  allocate_rows(u);
+  make_rows(u, trial, tiled);
+  u->unit = RUN * (1 + draw(trial, 3) % 8);
+  u->outputs = tiled ? 1 + draw(trial, 4) % 3 : 1;
+  cut_blocks(u);
   amped_schedule_cuda_link(u->block, u->blocks, u->outputs, u->start, 0, NULL, 1);
   return u;
 }
@@ -245,9 +254,7 @@ static void make_parted(made_up *u, uint64_t trial, int parts, uint64_t shared) 
     u->segment[i] = (amped_segment_cuda){u->room, count, true};
     u->room += amped_ceil_div(count, RUN) * RUN;
   }
-  check_ok(amped_calloc(&u->rows, u->room + 1, sizeof *u->rows, "a test"));
-  check_ok(amped_calloc(&u->entries, u->room + 1, sizeof *u->entries, "a test"));
-  check_ok(amped_calloc(&u->begins, u->room + 1, sizeof *u->begins, "a test"));
+  allocate_rows(u);
   for (uint64_t i = 0; i < u->segments; i++) {
     uint64_t from = i < shared ? 0 : (i - shared) / last * (ROWS / (uint64_t)parts);
     uint64_t rows = i < shared ? ROWS : ROWS / (uint64_t)parts;
@@ -307,13 +314,7 @@ START_TEST(parts_go_on_where_all_end) {
       ends[i] = s->first + amped_ceil_div(s->count, RUN) * RUN;
     }
     uint64_t shared_end = u->segment[shared].first;
-    check_ok(amped_schedule_cuda_count(u->segment, u->segments, u->unit, &u->blocks));
-    ck_assert(u->blocks <= MOST_BLOCKS);
-    amped_schedule_cuda_cut(u->segment, u->segments, u->unit, u->block);
-    for (uint64_t b = 0; b < u->blocks; b++) {
-      uint64_t n = u->block[b].first;
-      u->start[b] = (amped_block_start_cuda){u->entries[n], u->rows[n], u->begins[n]};
-    }
+    cut_blocks(u);
     if (u->blocks > 0) {
       uint64_t first = amped_schedule_cuda_block(u->block, u->blocks, shared_end);
       amped_schedule_cuda_parts(u->block, u->blocks, ends, parts, part_ends);
