@@ -62,6 +62,8 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   t->input = input;
   t->rows = rows > 0 ? rows : 1;
   t->count = amped_ceil_div(positions, t->rows);
+  if (t->count > 1) /* no more than that: the last one is as large as the others */
+    t->rows = amped_ceil_div(positions, t->count);
 }
 
 /* The share of nnz gathers from a table that meet a row for the first time: no cache helps. */
