@@ -412,7 +412,7 @@ static amped_status run_starts(job *j, amped_starts *starts) {
 static amped_status find_corcondia(job *j, const amped_start *best, double *percent) {
   const amped_run_parts parts = amped_run_parts_of(j->run);
   const amped_plan *plan = parts.plan;
-  bool singular = false;
+  int dependent = -1;
   *percent = (double)NAN;
   if (!j->o->corcondia)
     return AMPED_OK;
@@ -421,10 +421,12 @@ static amped_status find_corcondia(job *j, const amped_start *best, double *perc
                AMPED_CORCONDIA_PASSES);
     return AMPED_OK;
   }
-  AMPED_TRY(amped_corcondia(&parts, best->als.weights, percent, &singular));
-  if (singular)
-    amped_warn("R = %d: components are collinear or zero; their core consistency means little",
-               plan->ncomps);
+  AMPED_TRY(amped_corcondia(&parts, best->als.weights, percent, &dependent));
+  if (dependent >= 0)
+    amped_warn(
+        "R = %d: the columns of mode %d's factor (%" PRIu64
+        " rows) are not independent; the core consistency means little, use fewer components",
+        plan->ncomps, dependent, plan->dims[dependent]);
   return AMPED_OK;
 }
 

@@ -59,21 +59,27 @@ static void release(core *c) {
   amped_free(c->fibres);
 }
 
-/* Of A diag(s), s = weights^(1/N): A (A^T A)^-1 diag(1/s), where columns are independent. A column
- * of weight 0 is left out. */
-static amped_status invert_mode(core *c, int mode, const double *weights, bool *singular) {
+/* A mode's share of a weight that is spread evenly over modes. */
+static double spread(const amped_plan *plan, double weight) {
+  return weight > 0.0 ? pow(weight, 1.0 / plan->order) : 0.0;
+}
+
+/* Of A S, S = diag(weights^(1/N)): its pseudo-inverse, transposed, is A times S (S A^T A S)+. */
+static amped_status invert_mode(core *c, int mode, const double *weights, bool *dependent) {
   const amped_run_parts *run = c->run;
   const int n = run->plan->ncomps;
   double *gram = c->product;
   amped_status status = run->backend->gram(run->ctx, mode, gram);
   AMPED_TRY(amped_comm_agree(run->comm, status));
   amped_comm_sum(run->comm, gram, n * n);
-  status = amped_inverse(n, run->plan->value_type, gram, c->inverses[mode], singular);
+  for (int r = 0; r < n; r++)
+    for (int s = 0; s < n; s++)
+      gram[r * n + s] *= spread(run->plan, weights[r]) * spread(run->plan, weights[s]);
+  status = amped_pseudo_inverse(n, run->plan->value_type, gram, c->inverses[mode], dependent);
   AMPED_TRY(amped_comm_agree(run->comm, status));
   for (int r = 0; r < n; r++)
     for (int s = 0; s < n; s++)
-      c->inverses[mode][r * n + s] *=
-          weights[s] > 0.0 ? pow(weights[s], -1.0 / run->plan->order) : 0.0;
+      c->inverses[mode][r * n + s] *= spread(run->plan, weights[r]);
   return AMPED_OK;
 }
 
@@ -131,18 +137,22 @@ static amped_status add_passes(core *c) {
 }
 
 amped_status amped_corcondia(const amped_run_parts *run, const double *weights, double *percent,
-                             bool *singular) {
+                             int *dependent) {
   core c;
   amped_status status = AMPED_OK;
   memset(&c, 0, sizeof c);
   c.run = run;
-  *singular = false;
+  *dependent = -1;
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   order_modes(&c);
   AMPED_GO(done, amped_comm_agree(run->comm, allocate(&c)));
   AMPED_GO(done, amped_kept_take(run, weights, &c.kept));
-  for (int m = 0; m < run->plan->order; m++)
-    AMPED_GO(done, invert_mode(&c, m, weights, singular));
+  for (int m = 0; m < run->plan->order; m++) {
+    bool truncated = false;
+    AMPED_GO(done, invert_mode(&c, m, weights, &truncated));
+    if (truncated && *dependent < 0)
+      *dependent = m;
+  }
   AMPED_GO(done, add_passes(&c));
   *percent = 100.0 * (1.0 - c.squares / run->plan->ncomps);
   status = amped_kept_restore(run, &c.kept);

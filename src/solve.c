@@ -36,8 +36,8 @@ static void mirror(int ncomps, double *a) {
 
 /* Eigenvalues below `least` of the largest count as zero; *truncated becomes true where one does.
  */
-static amped_status pseudo_inverse(int ncomps, double least, const double *v, double *p,
-                                   bool *truncated) {
+static amped_status spectral_inverse(int ncomps, double least, const double *v, double *p,
+                                     bool *truncated) {
   amped_status status = AMPED_OK;
   size_t n = (size_t)ncomps;
   int info = 0;
@@ -124,29 +124,51 @@ static void scale_both(int ncomps, const double *scale, const double *a, double 
       out[i * n + j] = a[i * n + j] * scale[i] * scale[j];
 }
 
-amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
-                           bool *truncated) {
+static amped_status check_finite(int ncomps, const double *v) {
   size_t n = (size_t)ncomps;
-  double least = ncomps * (precision == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON);
-  bool conditioned = false;
-  double *scale = NULL;
-  double *unit = NULL;
-  amped_status status = AMPED_OK;
   for (size_t i = 0; i < n * n; i++)
     if (!isfinite(v[i]))
       return amped_error(AMPED_FAILED, NULL,
                          "the factors overflowed (a gram matrix is not finite); scale the tensor's "
                          "values, or try --precision=double or another --seed");
+  return AMPED_OK;
+}
+
+static double least_of(int ncomps, amped_vtype precision) {
+  return ncomps * (precision == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON);
+}
+
+/* By Cholesky, scaled, into p; where it is not conditioned, the spectrum of the scaled matrix or of
+ * v as it is. */
+static amped_status invert(int ncomps, double least, bool scaled, const double *v, double *p,
+                           bool *truncated) {
+  size_t n = (size_t)ncomps;
+  bool conditioned = false;
+  double *scale = NULL;
+  double *unit = NULL;
+  amped_status status = check_finite(ncomps, v);
+  AMPED_GO(done, status);
   AMPED_GO(done, amped_alloc(&scale, n, sizeof *scale, "a workspace"));
   AMPED_GO(done, amped_alloc(&unit, n * n, sizeof *unit, "a workspace"));
   unit_scale(ncomps, v, scale);
   scale_both(ncomps, scale, v, unit);
   AMPED_GO(done, cholesky_inverse(ncomps, least, unit, p, &conditioned));
   if (!conditioned)
-    AMPED_GO(done, pseudo_inverse(ncomps, least, unit, p, truncated));
-  scale_both(ncomps, scale, p, p);
+    AMPED_GO(done, spectral_inverse(ncomps, least, scaled ? unit : v, p, truncated));
+  if (conditioned || scaled)
+    scale_both(ncomps, scale, p, p);
 done:
   amped_free(unit);
   amped_free(scale);
   return status;
+}
+
+amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
+                           bool *truncated) {
+  return invert(ncomps, least_of(ncomps, precision), true, v, p, truncated);
+}
+
+amped_status amped_pseudo_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
+                                  bool *truncated) {
+  return invert(ncomps, least_of(ncomps, precision), false, v, p, truncated);
 }

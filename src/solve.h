@@ -23,4 +23,10 @@ void amped_hadamard(int order, int ncomps, const double *const *grams, int mode,
 amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
                            bool *truncated);
 
+/* p = the Moore-Penrose pseudo-inverse of v, symmetric and positive semidefinite: the inverse as
+ * above where there is one, else that of v as it is, unscaled, without eigenvalues below ncomps *
+ * eps of its largest; then *truncated becomes true. */
+amped_status amped_pseudo_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
+                                  bool *truncated);
+
 #endif

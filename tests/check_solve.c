@@ -76,6 +76,39 @@ START_TEST(singular_grams_get_the_pseudo_inverse) {
   }
 }
 
+/* Moore and Penrose: V P V = V, P V P = P, V P symmetric; whatever the columns' lengths. */
+START_TEST(pseudo_inverse_is_that_of_the_matrix_as_it_is) {
+  enum { n = 6 };
+  double v[n * n];
+  double p[n * n];
+  double vp[n * n];
+  double vpv[n * n];
+  double pvp[n * n];
+  bool truncated = false;
+  make_gram(n, 9, 3, v);
+  for (int i = 0; i < n; i++) { /* column 4 is twice column 1, column 5 is long */
+    v[i * n + 4] = 2.0 * v[i * n + 1];
+    v[i * n + 5] *= 8.0;
+  }
+  for (int i = 0; i < n; i++) {
+    v[4 * n + i] = 2.0 * v[n + i];
+    v[5 * n + i] *= 8.0;
+  }
+  check_ok(amped_pseudo_inverse(n, AMPED_F64, v, p, &truncated));
+  ck_assert(truncated);
+  multiply(n, v, p, vp);
+  multiply(n, vp, v, vpv);
+  multiply(n, p, vp, pvp);
+  const double size = largest(n, v) * largest(n, p);
+  const double tolerance = 1e3 * n * DBL_EPSILON * size;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      ck_assert_double_eq_tol(vpv[i * n + j], v[i * n + j], tolerance * largest(n, v));
+      ck_assert_double_eq_tol(pvp[i * n + j], p[i * n + j], tolerance * largest(n, p) * size);
+      ck_assert_double_eq_tol(vp[i * n + j], vp[j * n + i], tolerance * size);
+    }
+}
+
 /* Two columns whose cosine is 1 - gap: eigenvalues 2 - gap and gap. */
 START_TEST(what_rounding_would_drown_is_left_out) {
   static const struct {
@@ -169,7 +202,7 @@ START_TEST(hadamard_leaves_out_its_mode) {
 }
 
 TESTING_MAIN("solve", inverse_of_a_definite_gram_is_its_inverse,
-             singular_grams_get_the_pseudo_inverse, what_rounding_would_drown_is_left_out,
-             lengths_of_columns_do_not_matter, collinear_columns_of_any_length_are_found,
-             zero_matrix_has_zero_pseudo_inverse, infinite_gram_is_an_error,
-             hadamard_leaves_out_its_mode)
+             singular_grams_get_the_pseudo_inverse, pseudo_inverse_is_that_of_the_matrix_as_it_is,
+             what_rounding_would_drown_is_left_out, lengths_of_columns_do_not_matter,
+             collinear_columns_of_any_length_are_found, zero_matrix_has_zero_pseudo_inverse,
+             infinite_gram_is_an_error, hadamard_leaves_out_its_mode)

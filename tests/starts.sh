@@ -10,6 +10,7 @@ cd "$scratch" || exit 99
 "$amped" generate t.h5 --dims=300x40x50 --nnz=20k --skew=0.5 --seed=3 -q || fail "generate"
 "$amped" generate q.h5 --dims=12x9x8x7 --nnz=1200 --skew=0.6 --seed=2 -q || fail "generate"
 "$amped" generate p.h5 --dims=60x50x40 --nnz=20k --planted=3 --noise=0.1 --seed=5 -q || fail "generate"
+"$amped" generate few.h5 --dims=30x20x3 --nnz=900 --skew=0.5 --seed=4 -q || fail "generate"
 "$amped" generate five.h5 --dims=5x6x7x4x3 --nnz=400 --seed=1 -q || fail "generate"
 
 # same_bits WHAT A B: weights, fits and factors of two results.
@@ -103,6 +104,7 @@ for precision in float double; do
   consistent t.h5 3 4,1 $precision
   consistent q.h5 2 3 $precision
   consistent five.h5 2 2,3 $precision
+  consistent few.h5 2 4,6 $precision # more components than a mode has indices
 done
 # Computing it changes no factor.
 # shellcheck disable=SC2086
