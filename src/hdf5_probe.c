@@ -135,16 +135,20 @@ static amped_status touch_all(amped_hdf5 *file) {
                                       "input",     "stop_reason",  "init"};
   static const char *const numbers[] = {"amped_version", "order", "dims",       "nnz",
                                         "norm_squared",  "seed",  "input_dims", "input_norm",
-                                        "input_hash",    "hash"};
+                                        "input_hash",    "hash",  "corcondia"};
+  static const char *const lists[] = {
+      "/amped/distinct_values", "/weights",      "/fit", "/starts/fit",
+      "/starts/seed",           "/starts/sweeps"};
+  static const char *const matrices[] = {"/grams", "/starts/match"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     AMPED_TRY(touch_text(file, "/", texts[i]));
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
     AMPED_TRY(touch_numbers(file, "/", numbers[i]));
   AMPED_TRY(touch_nonzeros(file, ""));
-  AMPED_TRY(touch_dataset(file, "/amped/distinct_values", 1));
-  AMPED_TRY(touch_dataset(file, "/weights", 1));
-  AMPED_TRY(touch_dataset(file, "/fit", 1));
-  AMPED_TRY(touch_dataset(file, "/grams", 2));
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+    AMPED_TRY(touch_dataset(file, lists[i], 1));
+  for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
+    AMPED_TRY(touch_dataset(file, matrices[i], 2));
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     AMPED_TRY(touch_mode(file, m));
   return AMPED_OK;

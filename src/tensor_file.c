@@ -142,6 +142,8 @@ static amped_status read_partition(amped_tensor_file *f, int mode) {
     return bad_copy(f, mode, "is ordered for another mode");
   if (p->width < 1 || p->idp_count != amped_ceil_div(p->dim, p->width))
     return bad_copy(f, mode, "has a width and idp_count that do not cover the mode");
+  if (p->width > p->dim)
+    p->width = p->dim; /* one iDp: no more rows than there are */
   AMPED_TRY(read_table(f, mode, "idp_nnz", 1, &p->idp_nnz, &rows));
   if (rows != p->idp_count)
     return bad_copy(f, mode, "has an idp_nnz of another length than idp_count");

@@ -48,10 +48,15 @@ static amped_status read_result(const char *path) {
   amped_ktensor k;
   char text[64];
   double *fit = NULL;
+  double corcondia = 0.0;
   uint64_t sweeps = 0;
   amped_status status = amped_result_file_list(path, "/fit", &fit, &sweeps);
   amped_free(fit);
   AMPED_TRY(status);
+  status = amped_result_file_list(path, "/starts/fit", &fit, &sweeps);
+  amped_free(fit);
+  AMPED_TRY(status);
+  AMPED_TRY(amped_result_file_number(path, "corcondia", &corcondia));
   AMPED_TRY(amped_result_file_text(path, "options", text, sizeof text));
   AMPED_TRY(amped_result_file_read(path, &k));
   check_model(&k);
