@@ -15,6 +15,7 @@
 #include "file_lock.h"
 #include "log.h"
 #include "mem.h"
+#include "pulse.h"
 #include "signals.h"
 #include "timer.h"
 #include "trace.h"
@@ -33,6 +34,7 @@ struct amped_checkpoint {
   /* Rank 0: what is being written. The thread reads these until it says done. */
   bool writing;
   pthread_t thread;
+  amped_pulse *pulse; /* of the rank: a main thread that waits for this one is no standstill */
   amped_ktensor k;
   amped_als_state state;
   amped_status written;
@@ -149,6 +151,7 @@ done:
 static void *write_in_thread(void *argument) {
   amped_checkpoint *c = argument;
   double began = amped_time();
+  amped_pulse_join(c->pulse);
   omp_set_num_threads(1); /* the others compute */
   c->written = amped_checkpoint_file_write(c->options->checkpoint, c->keep_previous, &c->key, &c->k,
                                            &c->state);
@@ -193,6 +196,7 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_als_state *st
   c->last_time = amped_time();
   if (writes) {
     atomic_store(&c->done, false);
+    c->pulse = amped_pulse_shown();
     int failed = pthread_create(&c->thread, NULL, write_in_thread, c);
     c->writing = failed == 0;
     if (failed != 0)

@@ -10,9 +10,13 @@
 
 #include "log.h"
 #include "mem.h"
+#include "pulse.h"
 
 /* A request to read ahead; kernels drop what is more than they take at once. */
 #define REQUEST_BYTES (UINT64_C(128) << 10)
+
+/* What goes to the disk in a step. */
+#define WRITE_BACK_BYTES ((off_t)32 << 20)
 
 amped_status amped_file_folder(const char *path, char **out) {
   const char *slash = strrchr(path, '/');
@@ -55,10 +59,26 @@ amped_status amped_file_temporary(const char *path, char **out) {
   return AMPED_OK;
 }
 
+/* To the disk piece by piece, each a step: a large file takes minutes. Where the file system cannot, the
+ * flush behind this does it at once. */
+static void write_back(int fd) {
+  const unsigned how =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  struct stat about;
+  if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
+    return;
+  for (off_t at = 0; at < about.st_size; at += WRITE_BACK_BYTES) {
+    if (sync_file_range(fd, at, WRITE_BACK_BYTES, how) != 0)
+      return;
+    amped_pulse_step();
+  }
+}
+
 static int flush_path(const char *path, int flags) {
   int fd = open(path, flags | O_CLOEXEC);
   if (fd < 0)
     return errno;
+  write_back(fd);
   int failed = fsync(fd) != 0 ? errno : 0;
   (void)close(fd);
   return failed;

@@ -16,6 +16,19 @@ void amped_pulse_show(amped_pulse *pulse) {
     atomic_store(&pulse->phase, AMPED_PULSE_NO_PHASE);
 }
 
+void amped_pulse_join(amped_pulse *pulse) {
+  shown = pulse;
+}
+
+amped_pulse *amped_pulse_shown(void) {
+  return shown;
+}
+
+void amped_pulse_step(void) {
+  if (shown != NULL)
+    (void)atomic_fetch_add(&shown->steps, 1);
+}
+
 void amped_pulse_wait(bool waits) {
   if (shown == NULL)
     return;

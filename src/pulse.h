@@ -13,8 +13,8 @@
 
 /* Lies in shared memory: lock-free types only. */
 typedef struct amped_pulse {
-  _Atomic uint64_t steps; /* calls of MPI and phases begun and ended: stands still where nothing is
-                             done, or one thing for long */
+  _Atomic uint64_t steps; /* calls of MPI, phases begun and ended, slabs of a file written: stands
+                             still where nothing is done, or one thing for long */
   _Atomic uint64_t beats; /* of the watchdog: stands still where the process does */
   _Atomic int waits;      /* inside a call of MPI */
   _Atomic int phase;      /* an amped_phase, AMPED_PULSE_NO_PHASE: none */
@@ -23,7 +23,15 @@ typedef struct amped_pulse {
 
 /* Show the calling thread's signs there from now on; NULL: no more. */
 void amped_pulse_show(amped_pulse *pulse);
+/* The same for another thread of the rank, which shows its steps alone, beside the main thread's
+ * signs. */
+void amped_pulse_join(amped_pulse *pulse);
 
+/* What the calling thread shows, NULL where nothing. */
+amped_pulse *amped_pulse_shown(void);
+
+/* One more step of a long phase. */
+void amped_pulse_step(void);
 void amped_pulse_wait(bool waits);
 void amped_pulse_begin(int phase, int number);
 void amped_pulse_end(void);

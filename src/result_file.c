@@ -11,6 +11,7 @@
 #include "file.h"
 #include "hdf5_labels.h"
 #include "mem.h"
+#include "pulse.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unknown"
@@ -55,6 +56,7 @@ static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k,
     for (uint64_t i = 0; i < rows * columns && type != AMPED_F64; i++)
       amped_value_put(buffer, type, i, buffer[i]); /* in place: narrower ones never overtake */
     AMPED_TRY(amped_hdf5_dataset_append(d, rows, buffer));
+    amped_pulse_step();
   }
   return amped_hdf5_dataset_finish(d);
 }

@@ -11,6 +11,7 @@
  *           ENOSPC EIO this call and all later ones fail; of a write, half is written first
  *           KILL TERM INT STOP: the signal to this process
  *           PAUSE      the call waits until AMPED_FAULT_MARK is removed, 30 s at most
+ *           SLOW       this call and all later ones, of a MiB or more, take half a second longer
  * AMPED_FAULT=clock: the time of day jumps an hour to and fro from look to look.
  *
  * The file AMPED_FAULT_MARK is made where the fault happens. At the end of the process a line
@@ -280,8 +281,15 @@ ssize_t pread64(int fd, void *buffer, size_t bytes, off_t at) {
   return strikes("read", fd) ? -1 : next(fd, buffer, bytes, at);
 }
 
+static void slow_down(size_t bytes) {
+  if (fault.on && strcmp(fault.action, "SLOW") == 0 && bytes >= 1U << 20 &&
+      (fault.rank < 0 || fault.rank == fault.own_rank))
+    (void)usleep(500000);
+}
+
 ssize_t write(int fd, const void *buffer, size_t bytes) {
   NEXT(write);
+  slow_down(bytes);
   if (!strikes("write", fd))
     return next(fd, buffer, bytes);
   int error = errno;
@@ -292,6 +300,7 @@ ssize_t write(int fd, const void *buffer, size_t bytes) {
 
 ssize_t pwrite(int fd, const void *buffer, size_t bytes, off_t at) {
   NEXT(pwrite);
+  slow_down(bytes);
   if (!strikes("write", fd))
     return next(fd, buffer, bytes, at);
   int error = errno;
