@@ -63,9 +63,10 @@ static json_t *json_pair(const amped_match_pair *p, int order) {
   json_t *cosines = json_array();
   for (int m = 0; m < order; m++)
     (void)json_array_append_new(cosines, json_real(p->cosines[m]));
-  return json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:o}", "event", "match", "a", p->a,
-                   "b", p->b, "weight_a", p->weight_a, "weight_b", p->weight_b, "congruence",
-                   p->congruence, "penalty", p->penalty, "score", p->score, "cosines", cosines);
+  return json_pack("{s:s, s:i, s:i, s:o, s:o, s:f, s:f, s:f, s:o}", "event", "match", "a", p->a,
+                   "b", p->b, "weight_a", amped_json_number(p->weight_a), "weight_b",
+                   amped_json_number(p->weight_b), "congruence", p->congruence, "penalty",
+                   p->penalty, "score", p->score, "cosines", cosines);
 }
 
 static amped_status write_json(const amped_options *o, const amped_ktensor *a,
@@ -89,6 +90,8 @@ static amped_status compare(const amped_options *o, amped_json *json) {
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_file_read(o->args[0], &a));
   AMPED_GO(out, amped_result_file_read(o->args[1], &b));
+  amped_ktensor_balance(&a);
+  amped_ktensor_balance(&b);
   AMPED_GO(out, amped_match_find(&a, &b, &match));
   renumber(&a, &b, &match);
   say_match(o, &a, &b, &match);

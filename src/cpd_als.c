@@ -77,7 +77,7 @@ static void normalise(als *a, int mode, uint64_t position, uint64_t rows) {
   }
   for (size_t r = 0; r < n; r++)
     for (size_t s = 0; s < n; s++)
-      gram[r * n + s] *= a->scale[r] * a->scale[s];
+      gram[r * n + s] = gram[r * n + s] * a->scale[r] * a->scale[s];
   must(a, run->backend->scale(run->ctx, mode, position, rows, a->scale));
   amped_trace_end();
 }

@@ -1,5 +1,6 @@
 #include "ktensor.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "mem.h"
@@ -32,6 +33,28 @@ void amped_ktensor_free(amped_ktensor *k) {
     amped_labels_free(&k->labels[m]);
   }
   memset(k, 0, sizeof *k);
+}
+
+static void balance_mode(amped_ktensor *k, int mode) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  double most[AMPED_MAX_NCOMPS] = {0.0};
+  int exponents[AMPED_MAX_NCOMPS];
+  double *factor = k->factors[mode];
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++)
+      most[r] = fmax(most[r], fabs(factor[i * n + r]));
+  for (uint64_t r = 0; r < n; r++) {
+    (void)frexp(most[r], &exponents[r]);
+    k->weights[r] = ldexp(k->weights[r], exponents[r]);
+  }
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++)
+      factor[i * n + r] = ldexp(factor[i * n + r], -exponents[r]);
+}
+
+void amped_ktensor_balance(amped_ktensor *k) {
+  for (int m = 0; m < k->order; m++)
+    balance_mode(k, m);
 }
 
 void amped_ktensor_order(const amped_ktensor *k, int *order) {

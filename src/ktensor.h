@@ -21,6 +21,11 @@ typedef struct amped_ktensor {
 amped_status amped_ktensor_create(amped_ktensor *k, int order, const uint64_t *dims, int ncomps);
 void amped_ktensor_free(amped_ktensor *k);
 
+/* Every column by the power of two that takes its largest entry to between 1/2 and 1, which the
+ * weight takes in (then 0 or infinite, where it goes beyond what a double holds): the same model,
+ * to the bit, whose columns' squares neither overflow nor underflow. A column of zeros stays. */
+void amped_ktensor_balance(amped_ktensor *k);
+
 /* order[0 .. ncomps) = the components by descending weight; ties keep their order. */
 void amped_ktensor_order(const amped_ktensor *k, int *order);
 

@@ -68,7 +68,9 @@ static void scale_mode(const amped_match_side *a, const amped_match_side *b, int
 
 static double penalty(double a, double b) {
   double larger = fmax(a, b);
-  return larger > 0.0 ? 1.0 - fabs(a - b) / larger : 1.0;
+  if (a == b) /* also where both are beyond what a double holds */
+    return 1.0;
+  return isfinite(larger) ? 1.0 - fabs(a - b) / larger : 0.0;
 }
 
 static double congruence(const search *s, int order, uint64_t a, uint64_t b) {

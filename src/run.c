@@ -133,7 +133,7 @@ const amped_tensor_info *amped_run_info(const amped_run_state *run) {
 /* A value of the usual size times entries of unit columns, 1/sqrt(dim) each where they are even, in
  * all modes but the shortest: is that still a number in this precision? */
 static void warn_of_underflow(const amped_tensor_info *info, const amped_options *o) {
-  double size = sqrt(info->norm_squared / (double)info->nnz);
+  double size = sqrt(info->norm_squared) / sqrt((double)info->nnz);
   double term = size;
   uint64_t shortest = UINT64_MAX;
   for (int m = 0; m < info->order; m++) {
@@ -141,7 +141,8 @@ static void warn_of_underflow(const amped_tensor_info *info, const amped_options
     shortest = info->dims[m] < shortest ? info->dims[m] : shortest;
   }
   term *= sqrt((double)shortest);
-  if (term < (o->precision == AMPED_F32 ? (double)FLT_MIN : DBL_MIN))
+  if (term < (o->precision == AMPED_F32 ? (double)FLT_MIN : DBL_MIN) ||
+      info->norm_squared < DBL_MIN / DBL_EPSILON)
     amped_warn("%s: values of about %.0e are so small that sums lose digits, or all, in %s; scale "
                "them%s",
                o->args[0], size, o->precision == AMPED_F32 ? "float" : "double",
@@ -176,15 +177,28 @@ static amped_status check_limit(const amped_run_state *run, const amped_options 
   uint64_t need = host_bytes + amped_blas_bytes(run->backend->device_pointers
                                                     ? 1
                                                     : amped_run_threads(&run->comm, o->threads));
+  const bool wide = run->plan.value_type == AMPED_F64;
   char a[32];
   char b[32];
   if (need <= left)
     return AMPED_OK;
   return amped_error(AMPED_FAILED, o->args[0],
                      "rank %d: needs %s of host memory and the limit of the process leaves %s; "
-                     "raise it (ulimit -v, ulimit -d), or use more ranks, fewer --threads, fewer "
-                     "components or --precision=float",
-                     run->comm.rank, amped_format_bytes(a, need), amped_format_bytes(b, left));
+                     "raise it (ulimit -v, ulimit -d), or use more ranks, fewer --threads%s fewer "
+                     "components%s",
+                     run->comm.rank, amped_format_bytes(a, need), amped_format_bytes(b, left),
+                     wide ? "," : " or", wide ? " or --precision=float" : "");
+}
+
+/* --tiles=SIZE is for copies that stay on the GPU. */
+static void warn_of_tiles(const amped_run_state *run, const amped_options *o) {
+  uint64_t streamed = 0;
+  for (int m = 0; m < run->plan.order; m++)
+    streamed += run->required.streamed_bytes[m];
+  if (o->tile_bytes != 0 && o->tile_bytes != UINT64_MAX && streamed > 0)
+    amped_warn(
+        "no copy is put in tiles (--tiles), as part of the tensor is streamed; use more GPUs "
+        "or leave out --tiles");
 }
 
 /* Collective: compare what the plan takes with what there is, on the host of every node. */
@@ -196,6 +210,8 @@ static amped_status check_memory(amped_run_state *run, const amped_options *o,
   char a[32];
   char b[32];
   amped_status status = run->backend->require(run->ctx, plan, &run->required);
+  if (status == AMPED_OK)
+    warn_of_tiles(run, o);
   need->device_bytes = run->required.device_bytes;
   need->host_bytes = run->required.host_bytes;
   if (status == AMPED_OK && is_list(run))
@@ -218,12 +234,14 @@ static amped_status check_memory(amped_run_state *run, const amped_options *o,
   uint64_t node_budget = amped_mem_node_available();
   uint64_t own = need->host_bytes < MOST_HOST_BYTES ? need->host_bytes : MOST_HOST_BYTES;
   uint64_t node_bytes = amped_comm_node_sum(&run->comm, own);
+  const bool wide = plan->value_type == AMPED_F64;
   if (status == AMPED_OK && node_budget > 0 && node_bytes > node_budget)
     status = amped_error(AMPED_FAILED, o->args[0],
                          "rank %d: the ranks of this node need %s of host memory and %s are free; "
-                         "use more nodes, fewer components or --precision=float",
+                         "use more nodes%s fewer components%s",
                          run->comm.rank, amped_format_bytes(a, node_bytes),
-                         amped_format_bytes(b, node_budget));
+                         amped_format_bytes(b, node_budget), wide ? "," : " or",
+                         wide ? " or --precision=float" : "");
   return amped_comm_agree(&run->comm, status);
 }
 

@@ -69,6 +69,37 @@ START_TEST(permutations_signs_and_scales_do_not_count) {
   check_no_leak();
 }
 
+/* Balanced columns have the same directions, and squares that a double holds. */
+START_TEST(columns_of_any_length_match) {
+  static const double lengths[] = {1e-170, 1.0, 1e170, 1e-300};
+  amped_ktensor a, b;
+  amped_match match;
+  make_model(&a, 1, ncomps);
+  check_ok(amped_ktensor_create(&b, order, dims, ncomps));
+  for (int r = 0; r < ncomps; r++) {
+    b.weights[r] = 1.0;
+    for (int m = 0; m < order; m++)
+      for (uint64_t i = 0; i < dims[m]; i++)
+        b.factors[m][i * ncomps + (uint64_t)r] =
+            a.factors[m][i * ncomps + (uint64_t)r] * lengths[r];
+  }
+  amped_ktensor_balance(&a);
+  amped_ktensor_balance(&b);
+  check_ok(amped_match_find(&a, &b, &match));
+  for (int i = 0; i < match.count; i++) {
+    ck_assert_int_eq(match.pairs[i].a, match.pairs[i].b);
+    ck_assert_double_eq_tol(match.pairs[i].congruence, 1.0, tolerance);
+  }
+  ck_assert(isfinite(match.score));
+  amped_match_free(&match);
+  check_ok(amped_match_find(&b, &b, &match));
+  ck_assert_double_eq_tol(match.score, 1.0, tolerance);
+  amped_match_free(&match);
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  check_no_leak();
+}
+
 START_TEST(weights_are_penalised) {
   amped_ktensor a, b;
   amped_match match;
@@ -186,6 +217,7 @@ START_TEST(other_shapes_and_failing_memory_are_refused) {
   check_no_leak();
 }
 
-TESTING_MAIN("match", permutations_signs_and_scales_do_not_count, weights_are_penalised,
-             the_highest_score_is_taken_first, the_fewer_components_are_matched_either_way,
-             zero_components_match_nothing, other_shapes_and_failing_memory_are_refused)
+TESTING_MAIN("match", permutations_signs_and_scales_do_not_count, columns_of_any_length_match,
+             weights_are_penalised, the_highest_score_is_taken_first,
+             the_fewer_components_are_matched_either_way, zero_components_match_nothing,
+             other_shapes_and_failing_memory_are_refused)

@@ -120,6 +120,29 @@ for precision in float double; do
       "$(awk -v u="$(unit_of $precision)" 'BEGIN { print 1000 * u }')"
   done
 done
+# Squares down to where a double has hardly a digit left: the same fit, and a warning.
+run exact double --rank=2 --iters=10 --tol=0
+cp run.json plain.json
+for power in -480 -515; do
+  awk -v p=$power '{ printf "%d %d %d %.17g\n", $1, $2, $3, ($4 + 0) * 2 ^ p }' exact.tns >scaled.tns
+  expect 0 "" "$amped" convert scaled.tns scaled.h5 -q
+  run scaled double --rank=2 --iters=10 --tol=0
+  close "fit times 2^$power, double" "$(field fit run.json)" "$(field fit plain.json)" 1e-6
+  same "warnings of small values, 2^$power" "$(grep -c 'so small that sums lose digits' warnings.txt)" $((power < -500))
+done
+# A start's columns may have any length.
+if test -n "$python"; then
+  for precision in float double; do
+    "$python" "$script" init start.h5 2 8 7 6 || fail "h5py wrote no start.h5"
+    run exact $precision --rank=2 --iters=10 --tol=0 --init=start.h5
+    cp run.json plain.json
+    for length in 1e-60 1e60; do
+      "$python" "$script" scale start.h5 scaled-start.h5 $length || fail "h5py wrote no start"
+      run exact $precision --rank=2 --iters=10 --tol=0 --init=scaled-start.h5
+      close "a start times $length, $precision" "$(field fit run.json)" "$(field fit plain.json)" 1e-5
+    done
+  done
+fi
 dense huge "1e39 * entry(i, 0) * entry(j, 1) * entry(k, 2)"
 expect 1 "precision=double" on 1 huge.h5 --rank=2 --nowrite -q
 run huge double --rank=1 --iters=5 --tol=0
