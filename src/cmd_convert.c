@@ -330,6 +330,22 @@ static amped_status check_result_options(const amped_options *o) {
   return amped_io_result_check(o->args[1]);
 }
 
+static amped_status tell_files(const char *path, int order) {
+  char *weights = NULL;
+  char *first = NULL;
+  char *last = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_GO(out, amped_io_result_name(path, AMPED_RESULT_WEIGHTS, &weights));
+  AMPED_GO(out, amped_io_result_name(path, 0, &first));
+  AMPED_GO(out, amped_io_result_name(path, order - 1, &last));
+  amped_say("wrote the weights to %s, the factors to %s ... %s", weights, first, last);
+out:
+  amped_free(weights);
+  amped_free(first);
+  amped_free(last);
+  return status;
+}
+
 static amped_status convert_result(const amped_options *o, amped_json *json) {
   const char *in = o->args[0];
   const char *out = o->args[1];
@@ -339,7 +355,7 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   AMPED_GO(out, amped_result_file_read(in, &k));
   amped_say("read %s: %s, %d components", in, amped_describe_dims(dims, k.order, k.dims), k.ncomps);
   AMPED_GO(out, amped_io_result_write(out, &k));
-  amped_say("wrote %d files, the weights and a factor for each mode, as %s", k.order + 1, out);
+  AMPED_GO(out, tell_files(out, k.order));
   if (json != NULL)
     status =
         amped_json_line(json, json_pack("{s:s, s:o, s:o, s:i, s:o, s:i}", "event", "convert",
@@ -368,8 +384,10 @@ amped_status amped_cmd_convert(const amped_options *o) {
   if (!is_result)
     AMPED_GO(done, check_copies(o, out));
   AMPED_GO(done, amped_json_open(o->json, &json));
-  status =
-      amped_json_close(json, is_result ? convert_result(o, json) : convert_tensor(o, out, json));
+  status = amped_json_apart(json, o->args[1]);
+  if (status == AMPED_OK)
+    status = is_result ? convert_result(o, json) : convert_tensor(o, out, json);
+  status = amped_json_close(json, status);
 done:
   amped_file_lock_release(&lock);
   return status;

@@ -103,25 +103,45 @@ static amped_status check_names(const amped_options *o) {
   return status;
 }
 
+/* A name that says what the file will not be. */
+static amped_status check_suffix(const char *path) {
+  static const char *const others[] = {".npy", ".json", ".svg", ".png", ".gz", ".zst"};
+  amped_format format = AMPED_FORMAT_HDF5;
+  bool other = false;
+  if (amped_io_format(path, &format) != AMPED_OK)
+    amped_status_clear(); /* a name without a suffix that is known to be a tensor's */
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    size_t length = strlen(path);
+    size_t n = strlen(others[i]);
+    other = other || (length > n && strcasecmp(path + length - n, others[i]) == 0);
+  }
+  if (!other && format == AMPED_FORMAT_HDF5)
+    return AMPED_OK;
+  return amped_error(
+      AMPED_USAGE, path,
+      "results are HDF5 files; name it .h5, and amped_mpi convert turns it into text "
+      "or .npy");
+}
+
+/* Can a file be made there? */
+static amped_status check_writable(const char *path) {
+  char *temporary = NULL;
+  amped_status status = amped_file_temporary(path, &temporary);
+  amped_free(temporary);
+  return status;
+}
+
 /* Rank 0, before anything is read: can the result of so many components be written, and by nobody
  * else meanwhile? */
 static amped_status check_output(const amped_options *o, int ncomps, char **path,
                                  amped_file_lock *lock) {
-  char *temporary = NULL;
-  amped_format format = AMPED_FORMAT_HDF5;
   AMPED_TRY(output_path(o, ncomps, path));
-  if (amped_io_format(*path, &format) != AMPED_OK)
-    amped_status_clear(); /* a name without a suffix that says otherwise */
-  if (format != AMPED_FORMAT_HDF5)
-    return amped_error(AMPED_USAGE, *path,
-                       "results are HDF5 files; name it .h5, and amped_mpi convert turns it into "
-                       "text or .npy");
+  AMPED_TRY(check_suffix(*path));
   if (amped_file_same(*path, o->args[0]) || (o->init != NULL && amped_file_same(*path, o->init)))
-    return amped_error(AMPED_FAILED, *path,
+    return amped_error(AMPED_USAGE, *path,
                        "is an input of this run and would be overwritten; name another file with "
                        "-o");
-  AMPED_TRY(amped_file_temporary(*path, &temporary));
-  amped_free(temporary);
+  AMPED_TRY(check_writable(*path));
   return amped_file_lock_take(*path, lock);
 }
 
@@ -129,17 +149,21 @@ static amped_status check_output(const amped_options *o, int ncomps, char **path
 static amped_status read_start(const amped_options *o, const amped_plan *plan,
                                amped_ktensor *start) {
   AMPED_TRY(amped_result_file_read(o->init, start));
-  if (start->order != plan->order || start->ncomps != plan->ncomps)
+  if (start->order != plan->order)
     return amped_error(AMPED_BAD_INPUT, o->init,
-                       "has order %d and %d components, the run has order %d and %d; use "
-                       "--rank=%d or another start",
-                       start->order, start->ncomps, plan->order, plan->ncomps, start->ncomps);
+                       "has order %d, the tensor %d; it belongs to another tensor", start->order,
+                       plan->order);
   for (int m = 0; m < plan->order; m++)
     if (start->dims[m] != plan->dims[m])
       return amped_error(AMPED_BAD_INPUT, o->init,
                          "factor %d has %" PRIu64 " rows, the tensor has dimension %" PRIu64
                          "; it belongs to another tensor",
                          m, start->dims[m], plan->dims[m]);
+  if (start->ncomps != plan->ncomps)
+    return amped_error(AMPED_BAD_INPUT, o->init,
+                       "has %d components, the run has %d; use --rank=%d or another start",
+                       start->ncomps, plan->ncomps, start->ncomps);
+  amped_ktensor_balance(start); /* only directions count; --precision holds those of any length */
   return AMPED_OK;
 }
 
@@ -187,7 +211,6 @@ typedef struct job {
   char *paths[AMPED_MAX_NCOMPS_COUNT]; /* rank 0, unless nothing is written */
   amped_file_lock locks[AMPED_MAX_NCOMPS_COUNT];
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0, once a result was written */
-  bool has_labels;
   bool noise_told;
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_tally_row rows[AMPED_MAX_NCOMPS_COUNT];
@@ -246,15 +269,18 @@ static void free_starts_record(amped_run_starts *r) {
   amped_free(r->fits);
 }
 
-/* Rank 0: the labels are read once, for all results. A tensor made in memory has none. */
+/* Collective: rank 0 reads the labels for all results, before the first sweep: what is wrong with
+ * them costs none then. A tensor made in memory has none. */
 static amped_status read_labels(job *j) {
-  for (int m = 0; m < j->run->plan.order && !j->has_labels && j->run->source != NULL; m++)
-    AMPED_TRY(amped_source_labels(j->run->source, m, &j->labels[m]));
-  j->has_labels = true;
-  return AMPED_OK;
+  const amped_run_state *run = j->run;
+  amped_status status = AMPED_OK;
+  if (run->comm.rank == 0 && run->source != NULL && !j->o->nowrite)
+    for (int m = 0; m < run->plan.order && status == AMPED_OK; m++)
+      status = amped_source_labels(run->source, m, &j->labels[m]);
+  return amped_comm_agree(&run->comm, status);
 }
 
-/* Rank 0: labels, record, file. */
+/* Rank 0: record, file. */
 static amped_status write_result(job *j, const amped_starts *starts, double corcondia,
                                  amped_ktensor *k, const char *path) {
   const amped_run_state *run = j->run;
@@ -265,7 +291,6 @@ static amped_status write_result(job *j, const amped_starts *starts, double corc
   if (text == NULL)
     return amped_error(AMPED_FAILED, path, "out of memory for the run's record");
   AMPED_GO(done, record_starts(starts, &list));
-  AMPED_GO(done, read_labels(j));
   memcpy(k->labels, j->labels, sizeof k->labels); /* borrowed */
   memcpy(k->weights, best->als.weights, (size_t)k->ncomps * sizeof *k->weights);
   amped_run_record record = {
@@ -476,6 +501,7 @@ static amped_status decompose(job *j, int i) {
 static amped_status decompose_all(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;
+  AMPED_TRY(read_labels(j));
   if (is_several(o))
     AMPED_TRY(amped_comm_agree(&j->run->comm, amped_signals_catch()));
   for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
@@ -502,6 +528,8 @@ static amped_status check_outputs(job *j) {
   if (j->run->comm.rank == 0 && !o->nowrite && !o->plan_only)
     for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
       status = check_output(o, o->ncomps_list[i], &j->paths[i], &j->locks[i]);
+  if (j->run->comm.rank == 0 && o->checkpoint != NULL && status == AMPED_OK)
+    status = check_writable(o->checkpoint);
   return amped_comm_agree(&j->run->comm, status);
 }
 
@@ -532,8 +560,9 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   if (status == AMPED_OK)
     status = amped_run_open(&run, o, result_bytes, check_corcondia);
   if (status == AMPED_OK && o->shape != NULL)
-    amped_say(
-        "cells of %s that were drawn more than once count apart in the norm: fits are not exact",
+    amped_warn(
+        "cells of %s that were drawn more than once count apart in its norm: fits are too high, "
+        "up to 1; this run is for its times",
         o->shape);
   if (status == AMPED_OK && !o->plan_only)
     status = decompose_all(&j);

@@ -169,6 +169,12 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
                       "write_sec", write_sec, "options", json_options(j)));
 }
 
+/* The JSON file exists now, whatever name it was given by. */
+static amped_status check_json(const job *j, const amped_json *json) {
+  AMPED_TRY(amped_json_apart(json, j->path));
+  return j->model_path != NULL ? amped_json_apart(json, j->model_path) : AMPED_OK;
+}
+
 static amped_status run(const job *j, amped_json *json) {
   amped_sptensor t = {.order = 0};
   amped_ktensor model = {.order = 0};
@@ -191,7 +197,8 @@ amped_status amped_cmd_generate(const amped_options *o) {
   AMPED_TRY(make_spec(o, &j.spec));
   AMPED_GO(out, check_output(&j));
   AMPED_GO(out, amped_json_open(o->json, &json));
-  status = amped_json_close(json, run(&j, json));
+  status = check_json(&j, json);
+  status = amped_json_close(json, status == AMPED_OK ? run(&j, json) : status);
 out:
   amped_file_lock_release(&j.lock);
   amped_free(j.model_path);

@@ -179,6 +179,7 @@ typedef struct record {
   double *starts; /* fits */
   uint64_t starts_count;
   double corcondia;
+  char format[64];
   char stop_reason[64];
   char input[TEXT_BYTES];
   char version[64];
@@ -189,6 +190,7 @@ static amped_status read_record(const char *path, record *r) {
   AMPED_TRY(amped_result_file_list(path, "/fit", &r->fit, &r->sweeps));
   AMPED_TRY(amped_result_file_list(path, "/starts/fit", &r->starts, &r->starts_count));
   AMPED_TRY(amped_result_file_number(path, "corcondia", &r->corcondia));
+  AMPED_TRY(amped_result_file_text(path, "amped_format", r->format, sizeof r->format));
   AMPED_TRY(amped_result_file_text(path, "stop_reason", r->stop_reason, sizeof r->stop_reason));
   AMPED_TRY(amped_result_file_text(path, "input", r->input, sizeof r->input));
   AMPED_TRY(amped_result_file_text(path, "version", r->version, sizeof r->version));
@@ -212,13 +214,23 @@ static void say_starts(const record *r) {
     amped_say("best of      %" PRIu64 " starts, fits %.9g to %.9g", r->starts_count, least, most);
 }
 
+static const char *kind_of(const record *r) {
+  return strcmp(r->format, "checkpoint") == 0 ? "checkpoint" : "result";
+}
+
 static void say_result(const char *path, const amped_ktensor *k, const record *r) {
   char text[AMPED_DIMS_TEXT];
-  amped_say("result       %s", path);
+  double least = INFINITY;
+  double most = -INFINITY;
+  for (int i = 0; i < k->ncomps; i++) {
+    least = fmin(least, k->weights[i]);
+    most = fmax(most, k->weights[i]);
+  }
+  amped_say("%-12s %s", kind_of(r), path);
   say_text("of", r->input);
   amped_say("components   %d", k->ncomps);
   amped_say("dimensions   %s", amped_describe_dims(text, k->order, k->dims));
-  amped_say("weights      %.6g ... %.6g", k->weights[0], k->weights[k->ncomps - 1]);
+  amped_say("weights      %.6g ... %.6g", most, least);
   if (r->sweeps > 0)
     amped_say("fit          %.9g after %" PRIu64 " sweeps", r->fit[r->sweeps - 1], r->sweeps);
   say_starts(r);
@@ -233,8 +245,8 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
 
 static json_t *json_result(const char *path, const amped_ktensor *k, const record *r) {
   json_t *fit = r->sweeps > 0 ? json_real(r->fit[r->sweeps - 1]) : json_null();
-  return json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "result",
-                   "file", json_text(path, false), "ncomps", k->ncomps, "dims",
+  return json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
+                   kind_of(r), "file", json_text(path, false), "ncomps", k->ncomps, "dims",
                    amped_json_counts(k->dims, k->order), "fit", fit, "sweeps",
                    amped_json_count(r->sweeps), "starts", amped_json_count(r->starts_count),
                    "corcondia", amped_json_number(r->corcondia), "stop_reason",

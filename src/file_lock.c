@@ -93,9 +93,8 @@ static amped_status open_lock(const char *path, amped_file_lock *lock) {
     return AMPED_OK;
   int error = errno;
   return amped_error_errno(AMPED_FAILED, error, path,
-                           "cannot be locked: %s cannot be opened; remove that file, or name "
-                           "another output",
-                           lock->name);
+                           "cannot be locked: %s cannot be opened; %sname another output",
+                           lock->name, error == ENOENT ? "" : "remove that file, or ");
 }
 
 amped_status amped_file_lock_take(const char *path, amped_file_lock *lock) {

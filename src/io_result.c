@@ -24,19 +24,17 @@ static bool is_text(const char *path) {
   return has_suffix(path, ".txt");
 }
 
-/* The name of file i (0: the weights), amped_alloc'd. */
-static amped_status file_name(const char *path, int i, char **out) {
+amped_status amped_io_result_name(const char *path, int mode, char **out) {
   const char *slash = strrchr(path, '/');
   const char *base = slash != NULL ? slash + 1 : path;
   const char *dot = strrchr(base, '.');
   int stem = dot != NULL ? (int)(dot - path) : (int)strlen(path);
   uint64_t bytes = strlen(path) + 32;
   AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
-  if (i == 0)
+  if (mode == AMPED_RESULT_WEIGHTS)
     (void)snprintf(*out, bytes, "%.*s.weights%s", stem, path, is_text(path) ? ".txt" : ".npy");
   else
-    (void)snprintf(*out, bytes, "%.*s.mode%d%s", stem, path, i - 1,
-                   is_text(path) ? ".txt" : ".npy");
+    (void)snprintf(*out, bytes, "%.*s.mode%d%s", stem, path, mode, is_text(path) ? ".txt" : ".npy");
   return AMPED_OK;
 }
 
@@ -49,7 +47,7 @@ amped_status amped_io_result_check(const char *path) {
       (strchr(base, '.') != NULL && !is_text(base) && !has_suffix(base, ".npy")))
     return amped_error(AMPED_USAGE, path,
                        "a result can be written as .npy or .txt; name OUT.npy or OUT.txt");
-  AMPED_TRY(file_name(path, 0, &name));
+  AMPED_TRY(amped_io_result_name(path, AMPED_RESULT_WEIGHTS, &name));
   amped_status status = amped_file_temporary(name, &temporary);
   amped_free(temporary);
   amped_free(name);
@@ -103,7 +101,7 @@ amped_status amped_io_result_write(const char *path, const amped_ktensor *k) {
   amped_stream *streams[MAX_FILES] = {NULL};
   char *names[MAX_FILES] = {NULL};
   for (int i = 0; i <= k->order; i++) {
-    AMPED_GO(out, file_name(path, i, &names[i]));
+    AMPED_GO(out, amped_io_result_name(path, i - 1, &names[i]));
     AMPED_GO(out, amped_stream_create(names[i], &streams[i]));
     if (i == 0)
       AMPED_GO(out, write_matrix(path, streams[0], k->weights, (uint64_t)k->ncomps, 0));

@@ -12,6 +12,10 @@
  * nothing. */
 amped_status amped_io_result_check(const char *path);
 
+/* The name of the file of a mode's factor, or of the weights; amped_alloc'd. */
+#define AMPED_RESULT_WEIGHTS (-1)
+amped_status amped_io_result_name(const char *path, int mode, char **out);
+
 amped_status amped_io_result_write(const char *path, const amped_ktensor *k);
 
 #endif

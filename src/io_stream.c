@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
@@ -24,7 +26,11 @@
 
 typedef enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD } coding;
 
+/* Between looks at whether a read is still wanted. */
+#define LOOK_MSEC 100
+
 struct amped_stream {
+  atomic_bool stop;
   char *path;
   char *temporary; /* the name written to, NULL for standard output and when reading */
   int fd;
@@ -93,10 +99,22 @@ static void ask_ahead(amped_stream *s) {
   s->asked = end;
 }
 
+/* Wait until there is something to read, or nobody wants it any more: false then. */
+static bool wait_for_bytes(amped_stream *s) {
+  struct pollfd fd = {.fd = s->fd, .events = POLLIN};
+  while (!atomic_load(&s->stop))
+    if (poll(&fd, 1, LOOK_MSEC) != 0) /* also where it failed: read tells */
+      return true;
+  return false;
+}
+
 /* Bytes straight from the file; *got is 0 at its end only. */
 static amped_status read_raw(amped_stream *s, void *buffer, uint64_t bytes, uint64_t *got) {
   size_t ask = bytes < (1u << 30) ? (size_t)bytes : (size_t)1 << 30;
   ssize_t n;
+  *got = 0;
+  if (!wait_for_bytes(s))
+    return AMPED_OK;
   do
     n = read(s->fd, buffer, ask);
   while (n < 0 && errno == EINTR);
@@ -235,6 +253,10 @@ static amped_status unzstd_some(amped_stream *s, void *buffer, uint64_t bytes, u
   return AMPED_OK;
 }
 
+void amped_stream_stop(amped_stream *stream) {
+  atomic_store(&stream->stop, true);
+}
+
 amped_status amped_stream_read(amped_stream *stream, void *buffer, uint64_t bytes, uint64_t *got) {
   amped_stream *s = stream;
   *got = 0;
@@ -324,6 +346,10 @@ static amped_status write_raw(amped_stream *s, const void *buffer, uint64_t byte
     ssize_t n = write(s->fd, p, bytes < (1u << 30) ? (size_t)bytes : (size_t)1 << 30);
     if (n < 0 && errno == EINTR)
       continue;
+    if (n < 0 && errno == EPIPE)
+      return amped_error(AMPED_FAILED, s->path,
+                         "closed by its reader after %" PRIu64 " bytes; the rest is not written",
+                         s->done);
     if (n < 0)
       return amped_error_errno(AMPED_FAILED, errno, s->path,
                                "write error after %" PRIu64 " bytes; free disk space or name "

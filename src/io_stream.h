@@ -12,6 +12,9 @@ amped_status amped_stream_open(const char *path, amped_stream **out);
 /* Up to `bytes` decompressed bytes; *got is 0 at the end only. A damaged or truncated compressed
  * file is AMPED_BAD_INPUT. */
 amped_status amped_stream_read(amped_stream *stream, void *buffer, uint64_t bytes, uint64_t *got);
+/* Another thread's read of this stream ends soon, as at the end of the file: nothing more is
+ * wanted, though a pipe's writer may keep it open. */
+void amped_stream_stop(amped_stream *stream);
 /* Compressed bytes read so far and the file's size (0 where unknown), for progress. */
 void amped_stream_progress(const amped_stream *stream, uint64_t *done, uint64_t *total);
 void amped_stream_close(amped_stream *stream);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "io_csv.h"
+#include "io_number.h"
+#include "log.h"
 #include "mem.h"
 
 /* Bytes of the list of columns in a message. */
@@ -168,6 +170,17 @@ static amped_status assign_roles(amped_table_header *h, const char *path, uint64
   return options->keys != NULL ? named_keys(h, path, line, options->keys) : all_keys(h, path, line);
 }
 
+/* Then this may be a row of a table that has no header. */
+static bool all_numbers(const amped_table_header *h) {
+  for (uint64_t c = 0; c < h->count; c++) {
+    const char *end = h->names[c] + strlen(h->names[c]);
+    double ignored = 0.0;
+    if (amped_number_decimal(h->names[c], &ignored) != end)
+      return false;
+  }
+  return true;
+}
+
 amped_status amped_table_header_read(amped_table_header *header, const char *path, bool tabs,
                                      const amped_read_options *options, amped_block *block) {
   amped_piece row = {.begin = block->begin, .end = block->end};
@@ -175,6 +188,11 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
   AMPED_TRY(read_names(header, &row, tabs, &end));
   AMPED_TRY(amped_text_check(path, block, &row, 1));
   AMPED_TRY(assign_roles(header, path, block->line, options));
+  if (all_numbers(header))
+    amped_warn("%s, line %" PRIu64
+               ": taken for the names of columns, but all are numbers; a row of the "
+               "table needs such a line above it",
+               path, block->line);
   block->line += amped_text_count(block->begin, end, '\n');
   block->begin = end;
   return AMPED_OK;

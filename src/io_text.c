@@ -242,6 +242,7 @@ void amped_text_close(amped_text *text) {
   if (text->threaded) {
     (void)pthread_mutex_lock(&text->lock);
     text->stop = true;
+    amped_stream_stop(text->stream);
     (void)pthread_cond_broadcast(&text->changed);
     (void)pthread_mutex_unlock(&text->lock);
     (void)pthread_join(text->thread, NULL);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "file.h"
 #include "log.h"
 #include "mem.h"
 
@@ -33,6 +34,13 @@ amped_status amped_json_open(const char *path, amped_json **out) {
   }
   *out = json;
   return AMPED_OK;
+}
+
+amped_status amped_json_apart(const amped_json *json, const char *path) {
+  if (json == NULL || json->file == stdout || !amped_file_is_one(json->path, path))
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, path,
+                     "is named for two outputs of this run; name another with --json");
 }
 
 amped_status amped_json_line(amped_json *json, json_t *object) {

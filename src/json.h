@@ -14,6 +14,9 @@ typedef struct amped_json amped_json;
  * *out, and writing to NULL does nothing. */
 amped_status amped_json_open(const char *path, amped_json **out);
 
+/* AMPED_USAGE where path is the file that the lines go to: nothing else may replace it. */
+amped_status amped_json_apart(const amped_json *json, const char *path);
+
 /* Write one object as a line, flushed; takes the reference (also on failure). An object that could
  * not be built (NULL) is an out-of-memory error. */
 amped_status amped_json_line(amped_json *json, json_t *object);

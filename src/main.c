@@ -143,6 +143,9 @@ int main(int argc, char **argv) {
     /* One process does the work of a serial command, however many mpirun started. */
     if (options.command->parallel || options.system || rank <= 0)
       status = options.command->run(&options);
+    else if (strstr(options.command->arguments, "OUT") != NULL)
+      (void)fprintf(stderr, "amped_mpi: warning: rank %d leaves %s to rank 0\n", rank,
+                    options.command->name);
   }
   /* Parallel commands have agreed on a rank that spoke; what is left here is from before MPI. Wrong
    * options are so on every rank, other failures on this one alone. */

@@ -369,7 +369,9 @@ static const option_row rows[] = {
      set_corcondia},
     {"iters", 'i', "N", "a whole number from 1 to 10000000", "sweeps at most [50]", set_iters},
     {"tol", 0, "X", "a number from 0 to 1",
-     "stop when the fit changes by less from one sweep to the next; 0: never [1e-5]", set_tol},
+     "stop when the fit changes by less from one sweep to the next; 0: never [1e-5; with "
+     "--shape 0]",
+     set_tol},
     {"init", 0, "random|FILE", "random or a file's name",
      "start from random factors, or from a file with /weights and /factors/k [random]", set_init},
     {"seed", 0, "N", "a whole number", "seed of random numbers; the same gives the same [1]",
@@ -394,10 +396,11 @@ static const option_row rows[] = {
      "streamed [auto: on the device as far as it fits, the rest streamed]",
      set_residency},
     {"device-memory", 0, "SIZE", "a size such as 40G or 512M",
-     "device memory to use at most, for each GPU [what is free]", set_device_memory},
+     "device memory to use at most, for each rank [what is free]", set_device_memory},
     {"tiles", 0, "auto|off|SIZE", "auto, off, or a size such as 16M",
-     "order what stays on a GPU by tiles of an input factor, so that gathered rows come from its "
-     "cache [auto: where a cost model says that it pays]",
+     "order copies by tiles of an input factor, so that gathered rows come from the GPU's cache, "
+     "where "
+     "all copies stay on the GPU [auto: where a cost model says that it pays]",
      set_tiles},
     {"placement", 0, "greedy|equal|block", "greedy, equal or block",
      "who computes what: greedy evens out nonzeros and rows, and splits the largest parts where "
@@ -469,10 +472,8 @@ static const option_row rows[] = {
      "draw the tensor from a known model of R components, written beside it", set_planted},
     {"noise", 0, "X", "a number from 0",
      "standard deviation of added noise over the values' root mean square [0]", set_noise},
-    {"shape", 0, "NAME", "a name",
-     "amazon, patents, reddit, twitch or nell2: dimensions, nonzeros "
-     "and skew of the papers' tensors",
-     set_shape},
+    {"shape", 0, "amazon|patents|reddit|twitch|nell2", "a name",
+     "dimensions, nonzeros and skew of one of the papers' tensors", set_shape},
     {"scale", 0, "X", "a number above 0", "shrink (or grow) a shape's nonzeros and dimensions [1]",
      set_scale},
     {"values", 0, "real|counts", "real or counts",
@@ -670,7 +671,7 @@ static void set_defaults(opts *o) {
   o->ncomps_count = 1;
   o->starts = 1;
   o->iters = 50;
-  o->tol = 1e-5;
+  o->tol = -1.0; /* of the tensor: amped_options_check */
   o->seed = 1;
   o->backend = "auto";
   o->precision = AMPED_F32;

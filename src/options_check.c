@@ -10,7 +10,7 @@
 static amped_status check_replaced(const amped_options *o, const char *option, const char *file) {
   for (int i = 0; i <= o->nargs && file != NULL; i++) {
     const char *name = i < o->nargs ? o->args[i] : o->init;
-    if (name != NULL && amped_file_same(file, name))
+    if (name != NULL && amped_file_is_one(file, name))
       return amped_error(AMPED_USAGE, file,
                          "is named as a file of this run and would be overwritten; name another "
                          "with %s",
@@ -109,6 +109,8 @@ amped_status amped_options_check(amped_options *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "the published kernel adds in whatever order comes: it cannot be "
                        "--deterministic; leave out one of the two");
+  if (o->tol < 0.0) /* the fit of a shape's tensor is not known (cmd_cpd.c) */
+    o->tol = o->shape != NULL ? 0.0 : 1e-5;
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_info(o));

@@ -394,9 +394,12 @@ void amped_report_memory(amped_run_state *run) {
   root = run->comm.rank == 0 ? bytes : 0.0;
   root = amped_comm_spread(&run->comm, root).max;
   amped_spread others = amped_comm_spread(&run->comm, run->comm.rank == 0 ? 0.0 : bytes);
-  amped_say_verbose("peak host memory: rank 0 %s, any other rank at most %s",
-                    amped_format_bytes(a, (uint64_t)root),
-                    amped_format_bytes(b, (uint64_t)others.max));
+  if (run->comm.nranks == 1)
+    amped_say_verbose("peak host memory: %s", amped_format_bytes(a, (uint64_t)root));
+  else
+    amped_say_verbose("peak host memory: rank 0 %s, any other rank at most %s",
+                      amped_format_bytes(a, (uint64_t)root),
+                      amped_format_bytes(b, (uint64_t)others.max));
 }
 
 amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {

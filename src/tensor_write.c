@@ -203,6 +203,18 @@ static amped_status check_norm(const amped_tensor_writer *w) {
                      "values down");
 }
 
+/* A plain list's shape is in its binsparse text alone, whose readers take JSON's integers below
+ * 2^63. */
+static amped_status check_dims(const amped_tensor_writer *w) {
+  for (int m = 0; m < w->info->order && !w->info->has_copies; m++)
+    if (w->info->dims[m] > INT64_MAX)
+      return amped_error(AMPED_BAD_INPUT, w->path,
+                         "mode %d has dimension 2^63, which the description of a plain list cannot "
+                         "name; leave out --copies=none",
+                         m);
+  return AMPED_OK;
+}
+
 amped_status amped_tensor_writer_create(const char *path, const amped_tensor_info *info,
                                         amped_tensor_writer **out) {
   amped_tensor_writer *w = NULL;
@@ -217,6 +229,7 @@ amped_status amped_tensor_writer_create(const char *path, const amped_tensor_inf
   AMPED_GO(fail, amped_strdup(&w->path, path));
   AMPED_GO(fail, amped_file_temporary(path, &w->temporary));
   AMPED_GO(fail, check_norm(w));
+  AMPED_GO(fail, check_dims(w));
   AMPED_GO(fail, amped_file_check_room(path, amped_tensor_file_bytes(info)));
   AMPED_GO(fail, allocate(w));
   AMPED_GO(fail, amped_hdf5_create(w->temporary, w->path, &w->hdf5));

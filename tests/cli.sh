@@ -172,7 +172,13 @@ expect 2 "results are HDF5" on 2 good.h5 --rank=2 -o out.tns
 expect 2 "results are HDF5" on 2 good.h5 --rank=2 -o -
 absent out.tns
 expect 0 "labels are left out" "$amped" convert named.h5 named.tns
-expect 1 "overwritten" on 2 good.h5 --rank=2 -o good.h5
+expect 2 "overwritten" on 2 good.h5 --rank=2 -o good.h5
+for name in out.npy out.json out.svg out.h5.gz; do
+  expect 2 "results are HDF5" on 2 good.h5 --rank=2 -o $name
+  absent $name
+done
+expect 1 "nowhere/out.ckpt.h5: cannot be written" on 2 good.h5 --rank=2 --nowrite --checkpoint=nowhere/out.ckpt.h5 --json=early.json
+grep -q '"event":"plan"' early.json && fail "a checkpoint that cannot be written: the tensor was read first" || pass
 expect 1 "name another" "$amped" convert good.h5 nowhere/out.tns
 grep -q -e " -o" "$scratch/err" && fail "a remedy is an option that convert lacks" || pass
 # A device or pipe must not be replaced by a file.
@@ -185,6 +191,37 @@ if test -w /dev/full; then
   expect 1 "standard output" sh -c '"$0" info good.h5 >/dev/full' "$amped"
 fi
 expect 0 "" sh -c '{ "$0" info good.h5; echo $? >status; } | true; exit "$(cat status)"' "$amped"
+
+# Two outputs of one name, also where neither is there yet.
+for name in fresh.h5 ./fresh.h5; do
+  expect 2 "fresh.h5: is named" "$amped" convert good.h5 fresh.h5 --json=$name
+  rm -f fresh.h5
+  expect 2 "fresh.h5: is named" "$amped" generate fresh.h5 --dims=3x3x3 --nnz=3 --json=$name
+  rm -f fresh.h5
+done
+expect 1 "closed by its reader" sh -c '{ "$0" convert good.h5 - -q; echo $? >status; } | head -c 1 >/dev/null; exit "$(cat status)"' "$amped"
+# A result as .npy is several files.
+expect 0 "" "$amped" good.h5 --rank=2 --iters=1 -o named.cpd.h5 -q
+expect 0 "wrote the weights to n.weights.npy, the factors to n.mode0.npy ... n.mode2.npy" "$amped" convert named.cpd.h5 n.npy
+for name in n.weights.npy n.mode0.npy n.mode1.npy n.mode2.npy; do expect 0 "" test -s $name; done
+# Who starts a serial command on several ranks is told that one of them works.
+expect 0 "rank 1 leaves convert to rank 0" env PMI_RANK=1 "$amped" convert good.h5 none.h5
+absent none.h5
+
+# --- mistakes in text -------------------------------------------------------------------------------
+printf '1,4,3,1\n2,2,2,1\n' >numbers.csv
+expect 0 "taken for the names of columns" "$amped" convert numbers.csv numbers.h5
+cp numbers.csv numbers.tns
+expect 3 "name a table .csv" "$amped" convert numbers.tns numbers.h5
+printf '9223372036854775808 1 1 5\n1 2 2 1\n' >vast.tns
+expect 3 "leave out --copies=none" "$amped" convert vast.tns vast.h5 --copies=none
+expect 0 "" "$amped" convert vast.tns vast.h5
+# What is wrong is told at once, also where the writer of a pipe stays.
+mkfifo text.pipe
+{ echo "1 2 x 4" && yes "1 1 1 1" | head -c 3000000 && sleep 30; } >text.pipe 2>/dev/null &
+writer=$!
+expect 3 "line 1" timeout 10 sh -c 'exec "$0" convert - piped.h5 <text.pipe' "$amped"
+kill $writer 2>/dev/null
 
 # --- standard streams that are closed: no file of ours may take their place ------------------------
 expect 0 "" sh -c '"$0" convert good.h5 closed.tns -q <&- >&- 2>&-' "$amped"

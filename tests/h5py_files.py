@@ -9,6 +9,10 @@
   h5py_files.py spoil FILE.h5 WHAT       spoil one element of such a list: index, nan, value, or byte
                                          (of a chunk)
   h5py_files.py equal A.h5 B.h5          are two results the same, to the bit?
+  h5py_files.py scale IN.h5 OUT.h5 X     such a start with every column times X
+  h5py_files.py wide IN.h5 OUT.h5 MODE WIDTH   a tensor file of ours whose copy of a mode is one iDp, said to
+                                         be of so many indices
+  h5py_files.py labels IN.h5 OUT.h5      a tensor file of ours with offsets of labels that descend
   h5py_files.py init OUT.h5 R D0 D1 ...  a start for --init: weights and factors alone
   h5py_files.py dead OUT.h5 D0 D1 ...    the same of 3 components, one of them zero in all modes
   h5py_files.py tensor FILE.h5           check a tensor file of ours against its own COO
@@ -18,6 +22,7 @@ The coordinate list is always the same 3 x 4 x 5 tensor of 4 nonzeros:
   (0,3,4) 1.0, (0,1,0) -2.0, (1,0,2) 3.0, (2,2,1) 4.0
 """
 import json
+import shutil
 import sys
 
 try:
@@ -114,6 +119,30 @@ def write_init(path, ncomps, dims, dead=False):
             f["factors/%d" % m] = columns
 
 
+def write_scaled(source, path, factor):
+    with h5py.File(source) as f, h5py.File(path, "w") as g:
+        g["weights"] = f["weights"][:]
+        for name in f["factors"]:
+            g["factors/" + name] = f["factors/" + name][:] * factor
+
+
+def write_wide(source, path, mode, width):
+    shutil.copy(source, path)
+    with h5py.File(path, "a") as f:
+        copy = f["amped/mode_%d" % mode]
+        copy.attrs["width"] = np.uint64(width)
+        copy.attrs["idp_count"] = np.uint64(1)
+        del copy["idp_nnz"]
+        copy.create_dataset("idp_nnz", data=np.array([f.attrs["nnz"]], dtype=np.uint64), chunks=(1,), fletcher32=True)
+
+
+def break_labels(source, path):
+    shutil.copy(source, path)
+    with h5py.File(path, "a") as f:
+        offsets = f["labels/mode_1/offsets"]
+        offsets[1] = offsets[-1] + np.uint64(1)
+
+
 def coordinates_of(group, order):
     return [group["indices_%d" % m][:].astype(np.uint64) for m in range(order)]
 
@@ -189,6 +218,12 @@ def main(args):
         check_equal(args[1], args[2])
     elif args[:1] == ["init"] and len(args) > 3:
         write_init(args[1], int(args[2]), [int(d) for d in args[3:]])
+    elif args[:1] == ["scale"] and len(args) == 4:
+        write_scaled(args[1], args[2], float(args[3]))
+    elif args[:1] == ["wide"] and len(args) == 5:
+        write_wide(args[1], args[2], int(args[3]), int(args[4]))
+    elif args[:1] == ["labels"] and len(args) == 3:
+        break_labels(args[1], args[2])
     elif args[:1] == ["dead"] and len(args) > 2:
         write_init(args[1], 3, [int(d) for d in args[2:]], dead=True)
     elif args[:1] == ["tensor"] and len(args) == 2:
