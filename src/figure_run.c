@@ -10,16 +10,27 @@
 #include "file.h"
 #include "mem.h"
 
+/* Curves that get a line of their own in the legend. */
+#define TITLED 16
+
 /* One sweep, as event "iteration" tells of it. */
 typedef struct sweep {
+  int curve; /* from 0 */
   double number, fit, seconds;
   double mttkrp_min, mttkrp_mean, mttkrp_max;
   double solve, exchange;
 } sweep;
 
+/* A decomposition, of R and a start (0: there is one), as event "init" tells of it. */
+typedef struct curve {
+  int ncomps, start;
+} curve;
+
 typedef struct sweeps {
   sweep *all;
   uint64_t count, room;
+  curve *curves; /* of those that "init" told of */
+  int curves_count;
 } sweeps;
 
 static double number_of(const json_t *object, const char *name) {
@@ -29,10 +40,16 @@ static double number_of(const json_t *object, const char *name) {
 
 static amped_status append(sweeps *s, const char *path, uint64_t line, const json_t *object) {
   const json_t *mttkrp = json_object_get(object, "mttkrp_seconds");
-  const sweep one = {number_of(object, "sweep"),         number_of(object, "fit"),
-                     number_of(object, "seconds"),       number_of(mttkrp, "min"),
-                     number_of(mttkrp, "mean"),          number_of(mttkrp, "max"),
-                     number_of(object, "solve_seconds"), number_of(object, "exchange_seconds")};
+  const int now = s->curves_count > 0 ? s->curves_count - 1 : 0;
+  const sweep one = {now,
+                     number_of(object, "sweep"),
+                     number_of(object, "fit"),
+                     number_of(object, "seconds"),
+                     number_of(mttkrp, "min"),
+                     number_of(mttkrp, "mean"),
+                     number_of(mttkrp, "max"),
+                     number_of(object, "solve_seconds"),
+                     number_of(object, "exchange_seconds")};
   if (!isfinite(one.number + one.fit + one.seconds + one.mttkrp_min + one.mttkrp_mean +
                 one.mttkrp_max + one.solve + one.exchange))
     return amped_error(AMPED_BAD_INPUT, path,
@@ -44,6 +61,15 @@ static amped_status append(sweeps *s, const char *path, uint64_t line, const jso
     AMPED_TRY(amped_realloc(&s->all, s->room, sizeof *s->all, "the sweeps"));
   }
   s->all[s->count++] = one;
+  return AMPED_OK;
+}
+
+static amped_status begin_curve(sweeps *s, const json_t *object) {
+  const int n = s->curves_count;
+  AMPED_TRY(amped_realloc(&s->curves, (uint64_t)n + 1, sizeof *s->curves, "the curves"));
+  s->curves[n].ncomps = (int)json_integer_value(json_object_get(object, "rank"));
+  s->curves[n].start = (int)json_integer_value(json_object_get(object, "start"));
+  s->curves_count++;
   return AMPED_OK;
 }
 
@@ -59,6 +85,8 @@ static amped_status take_line(sweeps *s, const char *path, uint64_t line, const 
   amped_status status = AMPED_OK;
   if (event != NULL && strcmp(event, "iteration") == 0)
     status = append(s, path, line, object);
+  else if (event != NULL && strcmp(event, "init") == 0)
+    status = begin_curve(s, object);
   json_decref(object);
   return status;
 }
@@ -104,7 +132,7 @@ static void write_data(amped_figure *f, const sweeps *s) {
   for (uint64_t i = 0; i < s->count; i++) {
     const sweep *x = &s->all[i];
     elapsed += x->seconds;
-    if (i > 0 && x->number <= s->all[i - 1].number)
+    if (i > 0 && (x->curve != s->all[i - 1].curve || x->number <= s->all[i - 1].number))
       fprintf(f->data, "\n");
     fprintf(f->data, "%.0f\t%.9g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%" PRIu64 "\n",
             x->number, x->fit, elapsed, x->seconds, x->mttkrp_min, x->mttkrp_mean, x->mttkrp_max,
@@ -112,22 +140,53 @@ static void write_data(amped_figure *f, const sweeps *s) {
   }
 }
 
-static void write_script(amped_figure *f) {
-  fprintf(f->script,
-          "set title 'fit over sweeps'\nset xlabel 'sweep'\n"
-          "plot data index 'sweeps' using 1:2 with linespoints pointtype 7 pointsize 0.4\n"
-          "set title 'fit over time'\nset xlabel 's'\n"
-          "plot data index 'sweeps' using 3:2 with linespoints pointtype 7 pointsize 0.4\n"
-          "set title 'time of a sweep, s'\nset xlabel 'sweep of the run'\n"
-          "set key outside right top width -2\nset yrange [0:*]\nset boxwidth 0.9\n"
-          "plot data index 'sweeps' using 10:4 with boxes title 'rest', \\\n"
-          "  '' index 'sweeps' using 10:($6+$8+$9) with boxes title 'exchange', \\\n"
-          "  '' index 'sweeps' using 10:($6+$8) with boxes title 'solve', \\\n"
-          "  '' index 'sweeps' using 10:6 with boxes title 'mttkrp'\n"
-          "set title 'mttkrp of a sweep over ranks, s'\n"
-          "plot data index 'sweeps' using 10:7 with lines title 'most', \\\n"
-          "  '' index 'sweeps' using 10:6 with lines title 'mean', \\\n"
-          "  '' index 'sweeps' using 10:5 with lines title 'least'\n");
+/* The fits, over a column: a curve for each decomposition that has sweeps, named where there are
+ * several (and few enough to name). */
+static void write_fits(amped_figure *f, const sweeps *s, int column) {
+  int drawn = 0;
+  int last = -1;
+  if (s->curves_count < 2) {
+    fprintf(f->script,
+            "plot data index 'sweeps' using %d:2 with linespoints pointtype 7 pointsize 0.4\n",
+            column);
+    return;
+  }
+  fprintf(f->script, "plot");
+  for (uint64_t i = 0; i < s->count; i++) {
+    const int c = s->all[i].curve;
+    if (c == last)
+      continue;
+    last = c;
+    fprintf(f->script,
+            "%s index 'sweeps' every :::%d::%d using %d:2 with linespoints pointtype 7 "
+            "pointsize 0.4 ",
+            drawn == 0 ? " data" : ", \\\n  ''", drawn, drawn, column);
+    if (drawn < TITLED)
+      fprintf(f->script, "title 'R = %d, start %d'", s->curves[c].ncomps, s->curves[c].start);
+    else
+      fprintf(f->script, "notitle");
+    drawn++;
+  }
+  fprintf(f->script, "\n");
+}
+
+static void write_script(amped_figure *f, const sweeps *s) {
+  if (s->curves_count > 1)
+    fprintf(f->script, "set key bottom right\n"); /* figure.c: none unless asked for */
+  fprintf(f->script, "set title 'fit over sweeps'\nset xlabel 'sweep'\n");
+  write_fits(f, s, 1);
+  fprintf(f->script, "set title 'fit over time'\nset xlabel 's since the first sweep began'\n");
+  write_fits(f, s, 3);
+  fprintf(f->script, "set title 'time of a sweep, s'\nset xlabel 'sweep of the run'\n"
+                     "set key outside right top width -2\nset yrange [0:*]\nset boxwidth 0.9\n"
+                     "plot data index 'sweeps' using 10:4 with boxes title 'rest', \\\n"
+                     "  '' index 'sweeps' using 10:($6+$8+$9) with boxes title 'exchange', \\\n"
+                     "  '' index 'sweeps' using 10:($6+$8) with boxes title 'solve', \\\n"
+                     "  '' index 'sweeps' using 10:6 with boxes title 'mttkrp'\n"
+                     "set title 'mttkrp of a sweep over ranks, s'\n"
+                     "plot data index 'sweeps' using 10:7 with lines title 'most', \\\n"
+                     "  '' index 'sweeps' using 10:6 with lines title 'mean', \\\n"
+                     "  '' index 'sweeps' using 10:5 with lines title 'least'\n");
 }
 
 amped_status amped_figure_run(amped_figure *f, const char *path) {
@@ -139,8 +198,9 @@ amped_status amped_figure_run(amped_figure *f, const char *path) {
   if (status == AMPED_OK) {
     amped_figure_layout(f, 2, 2, amped_figure_text(title, base, strlen(base)));
     write_data(f, &s);
-    write_script(f);
+    write_script(f, &s);
   }
+  amped_free(s.curves);
   amped_free(s.all);
   return status;
 }

@@ -35,6 +35,8 @@ expect 1 "apt-get install gnuplot" env PATH="$scratch/empty" "$amped" plot sever
 same "sweeps of all" "$(grep -c '^[0-9]' several.dat)" 12
 same "curves" "$(grep -c '^1.' several.dat) $(awk '/^1\t/ && before == "" { n++ } { before = $0 } END { print n }' several.dat)" "4 3"
 
+same "names of curves" "$(grep -c "title 'R = [23], start [12]'" several.gp) $(grep -c "notitle" several.gp)" "8 0"
+
 if command -v gnuplot >/dev/null 2>&1; then
   for in in t.cpd.h5 names.cpd.h5 run.json several.json; do
     expect 0 "p.$in.svg: drawn" "$amped" plot $in -o p.$in.svg
