@@ -87,6 +87,7 @@ static amped_status collect_mode(job *j, int mode, uint64_t *repeats) {
 
 /* Nonzeros in memory. */
 typedef struct list {
+  const amped_comm *comm;
   const amped_plan *plan;
   const amped_tensor_info *info;
   bool of_splits; /* only those whose iDp is split in every mode */
@@ -103,11 +104,29 @@ static bool is_split(const amped_plan *plan, const uint64_t *index) {
   return true;
 }
 
+/* The plan does not count this memory: that coordinates repeat is found on the way. */
+static amped_status check_room(const list *l, uint64_t capacity) {
+  const uint64_t nonzero = 8 * ((uint64_t)l->t.order + 1);
+  const uint64_t need = (capacity - l->capacity) * nonzero + capacity * AMPED_SORT_SCRATCH;
+  const uint64_t budget = amped_mem_available() / (uint64_t)l->comm->local_size;
+  char a[32];
+  char b[32];
+  if (budget == 0 || need <= budget)
+    return AMPED_OK;
+  return amped_error(
+      AMPED_FAILED, NULL,
+      "rank %d: coordinates repeat; to add them up takes %s more of host memory and %s "
+      "are free; let amped_mpi convert add them up, or use more nodes",
+      l->comm->rank, amped_format_bytes(a, need), amped_format_bytes(b, budget));
+}
+
 static amped_status make_room(list *l) {
   static const char what[] = "the search for repeated coordinates";
   if (l->t.nnz < l->capacity)
     return AMPED_OK;
-  l->capacity = l->capacity > 0 ? 2 * l->capacity : 1024;
+  uint64_t capacity = l->capacity > 0 ? l->capacity + l->capacity / 2 : 1024;
+  AMPED_TRY(check_room(l, capacity));
+  l->capacity = capacity;
   for (int m = 0; m < l->t.order; m++)
     AMPED_TRY(amped_realloc(&l->t.indices[m], l->capacity, sizeof *l->t.indices[m], what));
   return amped_realloc(&l->t.values, l->capacity, sizeof *l->t.values, what);
@@ -145,7 +164,7 @@ static uint64_t count_repeats(const amped_sptensor *t) {
  * the norm of these. All nonzeros at one coordinate come to one rank, which sorts its own in host
  * memory: slow, but rare. */
 static amped_status sum_repeats(job *j, bool of_splits, uint64_t *repeats, double *norm_squared) {
-  list l = {.plan = j->plan, .info = j->info, .of_splits = of_splits};
+  list l = {.comm = j->comm, .plan = j->plan, .info = j->info, .of_splits = of_splits};
   amped_kahan squares = {0.0L, 0.0L};
   amped_progress_end();
   amped_progress_begin("looking for repeated coordinates", j->info->nnz, "nonzeros");
