@@ -126,7 +126,7 @@ static amped_status require(const amped_context *ctx, const amped_plan *plan,
   amped_layout_cuda layout;
   AMPED_TRY(make_layout(ctx, plan, &layout));
   memset(out, 0, sizeof *out);
-  out->device_bytes = layout.device_bytes;
+  out->device_bytes = layout.device_bytes + amped_layout_cuda_most_reorder_bytes(&layout);
   out->host_bytes = layout.host_bytes;
   for (int m = 0; m < plan->order; m++) {
     out->copy_bytes[m] = layout.copies[m].bytes + layout.index_bytes[m];
@@ -371,13 +371,23 @@ static amped_status load_synthetic(amped_context *ctx, const amped_synthetic *t,
   return amped_copies_cuda_take_back(&ctx->copies);
 }
 
+/* What the user's limit leaves beside the copies. */
+static uint64_t spare_bytes(const amped_context *ctx) {
+  const uint64_t limit = ctx->options.device_memory;
+  const uint64_t taken = ctx->copies.layout.device_bytes;
+  if (limit == 0)
+    return UINT64_MAX;
+  return limit > taken ? limit - taken : 0;
+}
+
 static amped_status gather_rate(amped_context *ctx, uint64_t rows, double *rows_per_sec) {
-  return amped_gather_cuda(ctx->plan, rows, ctx->device.caches.multiprocessors, ctx->stream,
-                           rows_per_sec);
+  return amped_gather_cuda(ctx->plan, rows, spare_bytes(ctx), ctx->device.caches.multiprocessors,
+                           ctx->stream, rows_per_sec);
 }
 
 static amped_status read_rate(amped_context *ctx, double *bytes_per_sec) {
-  return amped_read_cuda(ctx->device.caches.multiprocessors, ctx->stream, bytes_per_sec);
+  return amped_read_cuda(spare_bytes(ctx), ctx->device.caches.multiprocessors, ctx->stream,
+                         bytes_per_sec);
 }
 
 const amped_backend amped_backend_cuda = {

@@ -154,14 +154,16 @@ static amped_status create_dictionary(amped_copies_cuda *c) {
       amped_value_put(narrow, c->plan->value_type, i, d->values[i]);
       rounded[i] = amped_value_get(narrow, c->plan->value_type, i);
     }
-    status = amped_cuda_check(
-        cudaMemcpy(c->d_dictionary, rounded, d->count * sizeof(double), cudaMemcpyHostToDevice),
-        "cudaMemcpy");
+    status = amped_cuda_check(cudaMemcpyAsync(c->d_dictionary, rounded, d->count * sizeof(double),
+                                              cudaMemcpyHostToDevice, c->stream),
+                              "cudaMemcpyAsync");
   }
   if (status == AMPED_OK)
-    status = amped_cuda_check(
-        cudaMemcpy(c->d_values, narrow, d->count * c->plan->value_type, cudaMemcpyHostToDevice),
-        "cudaMemcpy");
+    status = amped_cuda_check(cudaMemcpyAsync(c->d_values, narrow, d->count * c->plan->value_type,
+                                              cudaMemcpyHostToDevice, c->stream),
+                              "cudaMemcpyAsync");
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(c->stream), "cudaStreamSynchronize");
   amped_free(narrow);
   amped_free(rounded);
   return status;

@@ -75,6 +75,7 @@ static __global__ void read_in_order(const uint4 *__restrict__ table, uint64_t c
 typedef struct gather_launch {
   const uint4 *table;
   uint64_t rows;
+  uint64_t most_bytes; /* of the table */
   unsigned width;
   uint64_t batches;
   unsigned blocks;
@@ -143,14 +144,14 @@ static amped_status time_gather(const gather_launch *g, double *seconds) {
   return status;
 }
 
-/* Is there room for a table beside what is there? */
-static amped_status has_room(uint64_t rows, uint64_t row_bytes, bool *room) {
+/* Is there room for a table beside what is there, of at most so many bytes? */
+static amped_status has_room(uint64_t rows, uint64_t row_bytes, uint64_t most, bool *room) {
   size_t free_bytes = 0;
   size_t total = 0;
   uint64_t bytes = 0;
   AMPED_CUDA(cudaMemGetInfo(&free_bytes, &total));
-  *room =
-      amped_mul(rows, row_bytes, &bytes) && bytes < free_bytes && free_bytes - bytes > margin_bytes;
+  *room = amped_mul(rows, row_bytes, &bytes) && bytes <= most && bytes < free_bytes &&
+          free_bytes - bytes > margin_bytes;
   return AMPED_OK;
 }
 
@@ -162,11 +163,15 @@ static amped_status measure(gather_launch *g, uint64_t threads, double *seconds)
   amped_status status = AMPED_OK;
   uint64_t row_bytes = g->width * vector_bytes;
   *seconds = 0.0;
-  AMPED_TRY(has_room(g->rows, row_bytes, &room));
+  AMPED_TRY(has_room(g->rows, row_bytes, g->most_bytes, &room));
   if (g->rows == 0 || !room)
     return AMPED_OK;
-  AMPED_GO(done, amped_cuda_malloc(&d_table, g->rows * row_bytes, "a table to gather from"));
-  AMPED_GO(done, amped_cuda_malloc(&d_sums, threads * sizeof(unsigned), "sums of gathered rows"));
+  /* Ranks that share a GPU look at the same time, and others may have come first. */
+  if (cudaMalloc(&d_table, g->rows * row_bytes) != cudaSuccess ||
+      cudaMalloc(&d_sums, threads * sizeof(unsigned)) != cudaSuccess) {
+    (void)cudaGetLastError();
+    goto done;
+  }
   g->table = (const uint4 *)d_table;
   g->sums = (unsigned *)d_sums;
   fill<<<g->blocks, block_threads, 0, g->stream>>>((uint4 *)d_table, g->rows * g->width);
@@ -180,8 +185,8 @@ done:
   return status;
 }
 
-amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, int multiprocessors,
-                               cudaStream_t stream, double *rows_per_sec) {
+amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
+                               int multiprocessors, cudaStream_t stream, double *rows_per_sec) {
   uint64_t row_bytes = plan->ld * plan->value_type;
   uint64_t count =
       gathered_bytes / row_bytes > least_rows ? gathered_bytes / row_bytes : least_rows;
@@ -190,6 +195,7 @@ amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, int multip
   g.blocks = (unsigned)(multiprocessors * blocks_per_multiprocessor);
   uint64_t threads = (uint64_t)g.blocks * (uint64_t)block_threads;
   g.rows = rows;
+  g.most_bytes = most_bytes;
   g.width = (unsigned)(row_bytes / vector_bytes);
   g.batches = amped_ceil_div(count, threads);
   g.stream = stream;
@@ -198,11 +204,13 @@ amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, int multip
   return AMPED_OK;
 }
 
-amped_status amped_read_cuda(int multiprocessors, cudaStream_t stream, double *bytes_per_sec) {
+amped_status amped_read_cuda(uint64_t most_bytes, int multiprocessors, cudaStream_t stream,
+                             double *bytes_per_sec) {
   double seconds = 0.0;
   gather_launch g = {};
   g.blocks = (unsigned)(multiprocessors * blocks_per_multiprocessor);
   g.rows = read_bytes / vector_bytes;
+  g.most_bytes = most_bytes;
   g.width = 1;
   g.stream = stream;
   AMPED_TRY(measure(&g, (uint64_t)g.blocks * (uint64_t)block_threads, &seconds));

@@ -9,12 +9,14 @@
 extern "C" {
 #endif
 
-/* As struct amped_backend's gather_rate. */
-amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, int multiprocessors,
-                               cudaStream_t stream, double *rows_per_sec);
+/* As struct amped_backend's gather_rate; the table takes most_bytes of the device's memory at most.
+ */
+amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
+                               int multiprocessors, cudaStream_t stream, double *rows_per_sec);
 
-/* As struct amped_backend's read_rate. */
-amped_status amped_read_cuda(int multiprocessors, cudaStream_t stream, double *bytes_per_sec);
+/* As struct amped_backend's read_rate, likewise. */
+amped_status amped_read_cuda(uint64_t most_bytes, int multiprocessors, cudaStream_t stream,
+                             double *bytes_per_sec);
 
 #ifdef __cplusplus
 }

@@ -203,9 +203,18 @@ static amped_status stream(amped_layout_cuda *l, const amped_plan *plan,
 }
 
 uint64_t amped_layout_cuda_reorder_bytes(const amped_layout_cuda *l, int mode) {
-  if (l->tiles[mode].count == 1)
+  if (l->tiles[mode].count < 2)
     return 0;
   return l->device[mode].bytes + l->index_bytes[mode] + amped_tiles_cuda_sort_bytes(l->nnz[mode]);
+}
+
+uint64_t amped_layout_cuda_most_reorder_bytes(const amped_layout_cuda *l) {
+  uint64_t most = 0;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    uint64_t bytes = amped_layout_cuda_reorder_bytes(l, m);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
 }
 
 /* Copies are put in order one after the other, each when all have their memory. */

@@ -83,6 +83,8 @@ amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *pl
 /* Device memory that a copy in tiles takes, while it is put in order, beside what it takes anyway.
  */
 uint64_t amped_layout_cuda_reorder_bytes(const amped_layout_cuda *layout, int mode);
+/* The most of any mode: they are put in order one after the other. */
+uint64_t amped_layout_cuda_most_reorder_bytes(const amped_layout_cuda *layout);
 
 /* Bytes of mode's copy that are not resident: what is transferred in every MTTKRP. */
 uint64_t amped_layout_cuda_streamed(const amped_layout_cuda *layout, int mode);

@@ -1,5 +1,5 @@
 /* Packing on the GPU: plain nonzeros become a packed copy (../src/packed.h), a piece at a time.
- * Twin of the packing in ../src/backend_cpu.c.
+ * Twin of the packing in ../src/pack_cpu.c.
  *
  * All pointers are device memory; everything is enqueued on `stream`. */
 #ifndef AMPED_PACK_CUDA_H
