@@ -14,15 +14,27 @@ import h5py
 import numpy as np
 
 
+def open_file(path, *names):
+    """An HDF5 file that holds these."""
+    try:
+        f = h5py.File(path)
+    except OSError as error:
+        sys.exit(f"{path}: {error}")
+    for name in names:
+        if name not in f:
+            sys.exit(f"{path}: has no /{name}; see load_result.py --help")
+    return f
+
+
 def read_result(path):
-    with h5py.File(path) as f:
+    with open_file(path, "weights", "factors", "fit") as f:
         factors = [f[f"factors/{k}"][:] for k in range(len(f["factors"]))]
         return f["weights"][:], factors, f["fit"][-1]
 
 
 def read_tensor(path):
     """Coordinates, one row a nonzero, their values, and the dimensions."""
-    with h5py.File(path) as f:
+    with open_file(path, "indices_0", "values") as f:
         indices = [f[f"indices_{m}"][:].astype(np.int64) for m in range(int(f.attrs["order"]))]
         return np.stack(indices, axis=1), f["values"][:].astype(float), tuple(map(int, f.attrs["dims"]))
 
@@ -70,7 +82,10 @@ def main():
         return 77
     weights, factors, fit = read_result(sys.argv[1])
     load = {"numpy": with_numpy, "pyttb": with_pyttb, "tensorly": with_tensorly}[package]
-    computed = load(weights, factors, *read_tensor(sys.argv[2]))
+    subs, values, dims = read_tensor(sys.argv[2])
+    if dims != tuple(len(factor) for factor in factors):
+        sys.exit(f"{sys.argv[1]} is a result of another tensor than {sys.argv[2]}")
+    computed = load(weights, factors, subs, values, dims)
     print(f"{package}: {len(weights)} components, fit {computed:.9f}, in the file {fit:.9f}")
     return 0
 

@@ -58,7 +58,8 @@ const amped_command amped_commands[] = {
      "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
      "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
      "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
-     "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result .npy or .txt.\n\n"
+     "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result OUT.npy or OUT.txt, which\n"
+     "become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
      "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
      "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
      "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
@@ -71,7 +72,9 @@ const amped_command amped_commands[] = {
      "         mpirun -np 4 amped_mpi info --system\n",
      amped_cmd_info},
     {"top", "RESULT", 1, 1, false, "leading labels of every component of a result", "top",
-     "Example: amped_mpi top ratings.cpd.h5 -n 5\n", amped_cmd_top},
+     "Where a mode has no labels, indices stand for them, counted from 1 (in --json, from 0).\n\n"
+     "Example: amped_mpi top ratings.cpd.h5 -n 5\n",
+     amped_cmd_top},
     {"compare", "A B", 2, 2, false, "how well the components of two results match", "",
      "A and B are results of tensors of one shape; their numbers of components may differ.\n"
      "The factor match score (1: the same model) is the mean over pairs of components of\n"

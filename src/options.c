@@ -432,8 +432,8 @@ static const option_row rows[] = {
      "also write what every rank did when, for ui.perfetto.dev or chrome://tracing", set_trace},
     {"hang-timeout", 0, "SECONDS", "a number of seconds from 1 to 1000000",
      "where no rank of a node takes a step for so long while others wait for it, say which did not "
-     "arrive, and end the job; a step is a phase such as reading a slab, or MTTKRP of a mode "
-     "[never]",
+     "arrive, and end the job; a step is a phase such as MTTKRP of a mode, or a slab that is read "
+     "or written [never]",
      set_hang_timeout},
     {"kernel", 0, "sorted|published", "sorted or published",
      "MTTKRP kernel: ours, or AMPED's Algorithm 2 as published (GPUs only) [sorted]", set_kernel},
