@@ -155,7 +155,7 @@ expect 3 "more.tns: line 1" "$amped" convert more.tns more.h5 -q
 printf '1099511627776 1 1 1\n1 2 3 2\n' >large.tns
 expect 0 "" "$amped" convert large.tns large.h5 -q
 for ranks in 1 2 3; do
-  expect 1 "need [0-9.]* [TP]iB of host memory and .* free; use more nodes, fewer components" on $ranks large.h5 --iters=1 --rank=32
+  expect 1 "need [0-9.]* [TP]iB of host memory and .* free; use more nodes or fewer components" on $ranks large.h5 --iters=1 --rank=32
 done
 # All modes, most components: nothing overflows on the way to the refusal.
 printf '1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1\n' >all.tns

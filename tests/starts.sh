@@ -132,7 +132,7 @@ expect 2 "leave out one" "$amped" t.h5 --rank=4,8 --init=best.h5
 expect 2 "leave out one" "$amped" t.h5 --rank=4 --starts=2 --init=best.h5
 expect 2 "a job for each" "$amped" t.h5 --rank=4,8 --checkpoint=c.h5
 expect 2 "a job for each" "$amped" t.h5 --starts=2 --checkpoint=c.h5 --resume
-expect 1 "overwritten" on 2 many.r3.h5 --rank=3,5 -o many.h5
+expect 2 "overwritten" on 2 many.r3.h5 --rank=3,5 -o many.h5
 # No result and no other output in one file; what is there stays.
 cp many.r3.h5 OUT.r3.h5
 for option in --trace --json; do

@@ -64,7 +64,7 @@ expect 2 "two outputs" on 1 good.h5 -o x.h5 --trace=x.h5
 expect 0 "" cmp good.h5 kept.h5
 # What cannot be written is said before anything is read, and a failed run leaves no trace.
 expect 1 "cannot be written" on 2 missing.h5.tns --nowrite --trace=nowhere/t.json
-expect 1 "overwritten" on 2 good.h5 -o good.h5 --trace=failed.json
+expect 2 "overwritten" on 2 good.h5 -o good.h5 --trace=failed.json
 absent x.json x.tns x.h5 failed.json cpd.2.json.tmp
 
 finish
