@@ -11,7 +11,6 @@
 
 #include "checkpoint_file.h"
 #include "describe.h"
-#include "file.h"
 #include "file_lock.h"
 #include "log.h"
 #include "mem.h"
@@ -46,7 +45,6 @@ amped_status amped_checkpoint_open(amped_run_state *run, const amped_options *o,
                                    amped_checkpoint **out) {
   const amped_tensor_info *info = amped_run_info(run);
   amped_checkpoint *c = NULL;
-  char *temporary = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
   if (o->checkpoint == NULL)
@@ -63,13 +61,10 @@ amped_status amped_checkpoint_open(amped_run_state *run, const amped_options *o,
                                   .init = o->init != NULL ? o->init : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);
   c->last_time = amped_time();
-  if (run->comm.rank == 0) {
-    AMPED_GO(agree, amped_file_temporary(o->checkpoint, &temporary));
+  if (run->comm.rank == 0)
     AMPED_GO(agree, amped_file_lock_take(o->checkpoint, &c->lock));
-  }
   status = amped_signals_catch();
 agree:
-  amped_free(temporary);
   status = amped_comm_agree(&run->comm, status);
   if (status != AMPED_OK)
     amped_checkpoint_close(c);

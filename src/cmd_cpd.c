@@ -117,10 +117,9 @@ static amped_status check_suffix(const char *path) {
   }
   if (!other && format == AMPED_FORMAT_HDF5)
     return AMPED_OK;
-  return amped_error(
-      AMPED_USAGE, path,
-      "results are HDF5 files; name it .h5, and amped_mpi convert turns it into text "
-      "or .npy");
+  return amped_error(AMPED_USAGE, path,
+                     "results are HDF5 files; name it .h5, and amped_mpi convert turns it into "
+                     "text or .npy");
 }
 
 /* Can a file be made there? */

@@ -5,7 +5,6 @@
 #include "describe.h"
 #include "figure_result.h"
 #include "figure_run.h"
-#include "file.h"
 #include "json.h"
 #include "mem.h"
 #include "result_file.h"
@@ -58,11 +57,9 @@ static amped_status tell(const amped_figure *f, const char *input, amped_json *j
 }
 
 /* The lines have a file of their own. */
-static amped_status check_json(const amped_figure *f, const char *json) {
-  for (int i = 0; i < AMPED_FIGURE_FILES && json != NULL; i++)
-    if (amped_file_is_one(f->names[i], json))
-      return amped_error(AMPED_USAGE, json,
-                         "is named for two outputs of this run; name another with --json");
+static amped_status check_json(const amped_figure *f, const amped_json *json) {
+  for (int i = 0; i < AMPED_FIGURE_FILES; i++)
+    AMPED_TRY(amped_json_apart(json, f->names[i]));
   return AMPED_OK;
 }
 
@@ -71,7 +68,7 @@ static amped_status plot(const amped_options *o, const char *path, amped_json *j
   amped_figure f;
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_figure_open(path, in, &f));
-  AMPED_GO(out, check_json(&f, o->json));
+  AMPED_GO(out, check_json(&f, json));
   AMPED_GO(out, is_run(in) ? amped_figure_run(&f, in) : plot_result(&f, in));
   AMPED_GO(out, amped_figure_draw(&f));
   status = tell(&f, in, json);

@@ -398,9 +398,8 @@ static const option_row rows[] = {
     {"device-memory", 0, "SIZE", "a size such as 40G or 512M",
      "device memory to use at most, for each rank [what is free]", set_device_memory},
     {"tiles", 0, "auto|off|SIZE", "auto, off, or a size such as 16M",
-     "order copies by tiles of an input factor, so that gathered rows come from the GPU's cache, "
-     "where "
-     "all copies stay on the GPU [auto: where a cost model says that it pays]",
+     "where all copies stay on the GPU, order them by tiles of an input factor, so that gathered "
+     "rows come from its cache [auto: where a cost model says that it pays]",
      set_tiles},
     {"placement", 0, "greedy|equal|block", "greedy, equal or block",
      "who computes what: greedy evens out nonzeros and rows, and splits the largest parts where "
