@@ -7,8 +7,8 @@
  * communicates. Every function but mttkrp_begin has finished its work when it returns, and reports
  * failure through status.h. Padding rows and padding columns (ncomps .. ld-1) stay zero.
  *
- * The twins of a function (backend_cpu.c, ../cuda/backend_cuda.cu) share this contract and one test,
- * tests/check_backends.c. */
+ * The twins of a function (backend_cpu.c, ../cuda/backend_cuda.cu) share this contract and one
+ * test, tests/check_backends.c. */
 #ifndef AMPED_BACKEND_H
 #define AMPED_BACKEND_H
 

@@ -57,7 +57,6 @@ static amped_status check_names(const amped_options *o) {
 }
 
 static amped_status check_output(const char *path, amped_format *format, amped_file_lock *lock) {
-  char *temporary = NULL;
   AMPED_TRY(amped_io_format(path, format));
   if (*format == AMPED_FORMAT_TABLE)
     return amped_error(AMPED_USAGE, path,
@@ -67,8 +66,7 @@ static amped_status check_output(const char *path, amped_format *format, amped_f
     return AMPED_OK;
   }
   /* Now rather than after hours of reading. */
-  AMPED_TRY(amped_file_temporary(path, &temporary));
-  amped_free(temporary);
+  AMPED_TRY(amped_file_check_writable(path));
   return amped_file_lock_take(path, lock);
 }
 

@@ -110,24 +110,13 @@ static amped_status check_suffix(const char *path) {
   bool other = false;
   if (amped_io_format(path, &format) != AMPED_OK)
     amped_status_clear(); /* a name without a suffix that is known to be a tensor's */
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-    size_t length = strlen(path);
-    size_t n = strlen(others[i]);
-    other = other || (length > n && strcasecmp(path + length - n, others[i]) == 0);
-  }
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    other = other || amped_file_has_suffix(path, others[i]);
   if (!other && format == AMPED_FORMAT_HDF5)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, path,
                      "results are HDF5 files; name it .h5, and amped_mpi convert turns it into "
                      "text or .npy");
-}
-
-/* Can a file be made there? */
-static amped_status check_writable(const char *path) {
-  char *temporary = NULL;
-  amped_status status = amped_file_temporary(path, &temporary);
-  amped_free(temporary);
-  return status;
 }
 
 /* Rank 0, before anything is read: can the result of so many components be written, and by nobody
@@ -140,7 +129,7 @@ static amped_status check_output(const amped_options *o, int ncomps, char **path
     return amped_error(AMPED_USAGE, *path,
                        "is an input of this run and would be overwritten; name another file with "
                        "-o");
-  AMPED_TRY(check_writable(*path));
+  AMPED_TRY(amped_file_check_writable(*path));
   return amped_file_lock_take(*path, lock);
 }
 
@@ -209,7 +198,7 @@ typedef struct job {
   const amped_options *o;
   char *paths[AMPED_MAX_NCOMPS_COUNT]; /* rank 0, unless nothing is written */
   amped_file_lock locks[AMPED_MAX_NCOMPS_COUNT];
-  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0, once a result was written */
+  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
   bool noise_told;
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_tally_row rows[AMPED_MAX_NCOMPS_COUNT];
@@ -528,7 +517,7 @@ static amped_status check_outputs(job *j) {
     for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
       status = check_output(o, o->ncomps_list[i], &j->paths[i], &j->locks[i]);
   if (j->run->comm.rank == 0 && o->checkpoint != NULL && status == AMPED_OK)
-    status = check_writable(o->checkpoint);
+    status = amped_file_check_writable(o->checkpoint);
   return amped_comm_agree(&j->run->comm, status);
 }
 

@@ -84,7 +84,6 @@ static amped_status model_path_of(const char *path, char **out) {
 }
 
 static amped_status check_output(job *j) {
-  char *temporary = NULL;
   AMPED_TRY(amped_io_format(j->path, &j->format));
   if (j->format == AMPED_FORMAT_TABLE)
     return amped_error(AMPED_USAGE, j->path, "tables can only be read; name OUT.h5 or OUT.tns");
@@ -94,8 +93,7 @@ static amped_status check_output(job *j) {
     amped_log_to_stderr();
     return AMPED_OK;
   }
-  AMPED_TRY(amped_file_temporary(j->path, &temporary));
-  amped_free(temporary);
+  AMPED_TRY(amped_file_check_writable(j->path));
   return amped_file_lock_take(j->path, &j->lock);
 }
 

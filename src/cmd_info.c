@@ -203,13 +203,19 @@ static void say_text(const char *what, const char *text) {
     amped_say("%-12s %s", what, amped_describe_text(line, sizeof line, text));
 }
 
-static void say_starts(const record *r) {
-  double least = INFINITY;
-  double most = -INFINITY;
-  for (uint64_t i = 0; i < r->starts_count; i++) {
-    least = fmin(least, r->starts[i]);
-    most = fmax(most, r->starts[i]);
+static void range_of(const double *list, uint64_t count, double *least, double *most) {
+  *least = INFINITY;
+  *most = -INFINITY;
+  for (uint64_t i = 0; i < count; i++) {
+    *least = fmin(*least, list[i]);
+    *most = fmax(*most, list[i]);
   }
+}
+
+static void say_starts(const record *r) {
+  double least = 0.0;
+  double most = 0.0;
+  range_of(r->starts, r->starts_count, &least, &most);
   if (r->starts_count > 0)
     amped_say("best of      %" PRIu64 " starts, fits %.9g to %.9g", r->starts_count, least, most);
 }
@@ -220,12 +226,9 @@ static const char *kind_of(const record *r) {
 
 static void say_result(const char *path, const amped_ktensor *k, const record *r) {
   char text[AMPED_DIMS_TEXT];
-  double least = INFINITY;
-  double most = -INFINITY;
-  for (int i = 0; i < k->ncomps; i++) {
-    least = fmin(least, k->weights[i]);
-    most = fmax(most, k->weights[i]);
-  }
+  double least = 0.0;
+  double most = 0.0;
+  range_of(k->weights, (uint64_t)k->ncomps, &least, &most);
   amped_say("%-12s %s", kind_of(r), path);
   say_text("of", r->input);
   amped_say("components   %d", k->ncomps);

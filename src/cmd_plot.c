@@ -1,17 +1,16 @@
 #include <string.h>
-#include <strings.h>
 
 #include "commands.h"
 #include "describe.h"
 #include "figure_result.h"
 #include "figure_run.h"
+#include "file.h"
 #include "json.h"
 #include "mem.h"
 #include "result_file.h"
 
 static bool is_run(const char *path) {
-  size_t n = strlen(path);
-  return n > 5 && strcasecmp(path + n - 5, ".json") == 0;
+  return amped_file_has_suffix(path, ".json");
 }
 
 static amped_status plot_result(amped_figure *f, const char *path) {

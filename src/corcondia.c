@@ -59,27 +59,26 @@ static void release(core *c) {
   amped_free(c->fibres);
 }
 
-/* A mode's share of a weight that is spread evenly over modes. */
-static double spread(const amped_plan *plan, double weight) {
-  return weight > 0.0 ? pow(weight, 1.0 / plan->order) : 0.0;
-}
-
-/* Of A S, S = diag(weights^(1/N)): its pseudo-inverse, transposed, is A times S (S A^T A S)+. */
+/* Of A S, S = diag(weights^(1/N)), weights spread evenly over modes: its pseudo-inverse,
+ * transposed, is A times S (S A^T A S)+. */
 static amped_status invert_mode(core *c, int mode, const double *weights, bool *dependent) {
   const amped_run_parts *run = c->run;
   const int n = run->plan->ncomps;
   double *gram = c->product;
+  double share[AMPED_MAX_NCOMPS];
+  for (int r = 0; r < n; r++)
+    share[r] = weights[r] > 0.0 ? pow(weights[r], 1.0 / run->plan->order) : 0.0;
   amped_status status = run->backend->gram(run->ctx, mode, gram);
   AMPED_TRY(amped_comm_agree(run->comm, status));
   amped_comm_sum(run->comm, gram, n * n);
   for (int r = 0; r < n; r++)
     for (int s = 0; s < n; s++)
-      gram[r * n + s] *= spread(run->plan, weights[r]) * spread(run->plan, weights[s]);
+      gram[r * n + s] *= share[r] * share[s];
   status = amped_pseudo_inverse(n, run->plan->value_type, gram, c->inverses[mode], dependent);
   AMPED_TRY(amped_comm_agree(run->comm, status));
   for (int r = 0; r < n; r++)
     for (int s = 0; s < n; s++)
-      c->inverses[mode][r * n + s] *= spread(run->plan, weights[r]);
+      c->inverses[mode][r * n + s] *= share[r];
   return AMPED_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -59,8 +60,21 @@ amped_status amped_file_temporary(const char *path, char **out) {
   return AMPED_OK;
 }
 
-/* To the disk piece by piece, each a step: a large file takes minutes. Where the file system cannot, the
- * flush behind this does it at once. */
+amped_status amped_file_check_writable(const char *path) {
+  char *temporary = NULL;
+  amped_status status = amped_file_temporary(path, &temporary);
+  amped_free(temporary);
+  return status;
+}
+
+bool amped_file_has_suffix(const char *path, const char *suffix) {
+  size_t length = strlen(path);
+  size_t n = strlen(suffix);
+  return length > n && strcasecmp(path + length - n, suffix) == 0;
+}
+
+/* To the disk piece by piece, each a step: a large file takes minutes. Where the file system
+ * cannot, the flush behind this does it at once. */
 static void write_back(int fd) {
   const unsigned how =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;

@@ -10,6 +10,11 @@
 /* "PATH.tmp.PID" beside path, amped_alloc'd. Fails at once (AMPED_FAILED) where the directory is
  * missing or not writable, or where path is there and no regular file. */
 amped_status amped_file_temporary(const char *path, char **out);
+/* Fails where that does. */
+amped_status amped_file_check_writable(const char *path);
+
+/* Does the path end with the suffix, in upper or lower case, and begin with something else? */
+bool amped_file_has_suffix(const char *path, const char *suffix);
 
 /* Flush the temporary file to disk, rename it to path and flush the directory. On failure the
  * temporary file is removed. */

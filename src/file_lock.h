@@ -15,7 +15,7 @@ typedef struct amped_file_lock {
 } amped_file_lock;
 
 /* AMPED_FAILED, and who has it, where another job does. The directory exists
- * (amped_file_temporary). On failure nothing is left to release. */
+ * (amped_file_check_writable). On failure nothing is left to release. */
 amped_status amped_file_lock_take(const char *path, amped_file_lock *lock);
 
 /* What is zeroed or was released may be released. */

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "file.h"
 #include "io_stream.h"
@@ -14,14 +13,8 @@
 #define TEXT_BYTES 65536
 #define NUMBER_BYTES 32
 
-static bool has_suffix(const char *path, const char *suffix) {
-  size_t length = strlen(path);
-  size_t n = strlen(suffix);
-  return length > n && strcasecmp(path + length - n, suffix) == 0;
-}
-
 static bool is_text(const char *path) {
-  return has_suffix(path, ".txt");
+  return amped_file_has_suffix(path, ".txt");
 }
 
 amped_status amped_io_result_name(const char *path, int mode, char **out) {
@@ -42,14 +35,12 @@ amped_status amped_io_result_check(const char *path) {
   const char *slash = strrchr(path, '/');
   const char *base = slash != NULL ? slash + 1 : path;
   char *name = NULL;
-  char *temporary = NULL;
   if (*base == '\0' || strcmp(path, "-") == 0 ||
-      (strchr(base, '.') != NULL && !is_text(base) && !has_suffix(base, ".npy")))
+      (strchr(base, '.') != NULL && !is_text(base) && !amped_file_has_suffix(base, ".npy")))
     return amped_error(AMPED_USAGE, path,
                        "a result can be written as .npy or .txt; name OUT.npy or OUT.txt");
   AMPED_TRY(amped_io_result_name(path, AMPED_RESULT_WEIGHTS, &name));
-  amped_status status = amped_file_temporary(name, &temporary);
-  amped_free(temporary);
+  amped_status status = amped_file_check_writable(name);
   amped_free(name);
   return status;
 }

@@ -170,6 +170,12 @@ static amped_status add_collect_need(const amped_run_state *run, bool reads, boo
   return AMPED_OK;
 }
 
+/* The end of a remedy: what makes factors smaller. */
+static const char *narrower(const amped_plan *plan) {
+  return plan->value_type == AMPED_F64 ? ", fewer components or --precision=float"
+                                       : " or fewer components";
+}
+
 /* Compare it with the limits of this process, which cover what threads and BLAS map, too. */
 static amped_status check_limit(const amped_run_state *run, const amped_options *o,
                                 uint64_t host_bytes) {
@@ -177,17 +183,15 @@ static amped_status check_limit(const amped_run_state *run, const amped_options 
   uint64_t need = host_bytes + amped_blas_bytes(run->backend->device_pointers
                                                     ? 1
                                                     : amped_run_threads(&run->comm, o->threads));
-  const bool wide = run->plan.value_type == AMPED_F64;
   char a[32];
   char b[32];
   if (need <= left)
     return AMPED_OK;
   return amped_error(AMPED_FAILED, o->args[0],
                      "rank %d: needs %s of host memory and the limit of the process leaves %s; "
-                     "raise it (ulimit -v, ulimit -d), or use more ranks, fewer --threads%s fewer "
-                     "components%s",
+                     "raise it (ulimit -v, ulimit -d), or use more ranks, fewer --threads%s",
                      run->comm.rank, amped_format_bytes(a, need), amped_format_bytes(b, left),
-                     wide ? "," : " or", wide ? " or --precision=float" : "");
+                     narrower(&run->plan));
 }
 
 /* --tiles=SIZE is for copies that stay on the GPU. */
@@ -234,14 +238,12 @@ static amped_status check_memory(amped_run_state *run, const amped_options *o,
   uint64_t node_budget = amped_mem_node_available();
   uint64_t own = need->host_bytes < MOST_HOST_BYTES ? need->host_bytes : MOST_HOST_BYTES;
   uint64_t node_bytes = amped_comm_node_sum(&run->comm, own);
-  const bool wide = plan->value_type == AMPED_F64;
   if (status == AMPED_OK && node_budget > 0 && node_bytes > node_budget)
     status = amped_error(AMPED_FAILED, o->args[0],
                          "rank %d: the ranks of this node need %s of host memory and %s are free; "
-                         "use more nodes%s fewer components%s",
+                         "use more nodes%s",
                          run->comm.rank, amped_format_bytes(a, node_bytes),
-                         amped_format_bytes(b, node_budget), wide ? "," : " or",
-                         wide ? " or --precision=float" : "");
+                         amped_format_bytes(b, node_budget), narrower(plan));
   return amped_comm_agree(&run->comm, status);
 }
 
