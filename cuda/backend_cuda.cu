@@ -1,15 +1,15 @@
 #include <cassert>
 #include <cstring>
 
-#include "copies_cuda.h"
-#include "dense_cuda.h"
-#include "gather_cuda.h"
-#include "gpus_cuda.h"
-#include "pile_cuda.h"
-#include "synthetic_cuda.h"
+#include "cuda/sorted/copies_cuda.h"
+#include "cuda/factor/dense_cuda.h"
+#include "cuda/device/gather_cuda.h"
+#include "cuda/device/gpus_cuda.h"
+#include "cuda/load/pile_cuda.h"
+#include "cuda/load/synthetic_cuda.h"
 
 extern "C" {
-#include "mem.h"
+#include "base/mem.h"
 #ifndef AMPED_HAVE_CUDA
 extern const amped_backend amped_backend_cuda;
 #endif

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fuzz.h"
-#include "random.h"
+#include "tests/fuzz/fuzz.h"
+#include "base/random.h"
 
 #define CASE_SEC 20
 #define MOST_FILES 256

@@ -1,9 +1,9 @@
 /* The binsparse descriptor: JSON in an attribute. */
 #include <string.h>
 
-#include "binsparse.h"
-#include "fuzz.h"
-#include "mem.h"
+#include "hdf5/binsparse.h"
+#include "tests/fuzz/fuzz.h"
+#include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   amped_binsparse found;

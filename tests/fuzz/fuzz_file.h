@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fuzz.h"
-#include "io.h"
-#include "mem.h"
+#include "tests/fuzz/fuzz.h"
+#include "text/io.h"
+#include "base/mem.h"
 
 /* Makes the bytes the content of one file, always the same; its name. */
 static inline const char *fuzz_file(const uint8_t *bytes, size_t count) {

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <sys/resource.h>
 
-#include "checkpoint_file.h"
-#include "fuzz_file.h"
-#include "log.h"
-#include "result_file.h"
-#include "tensor_file.h"
+#include "solver/checkpoint_file.h"
+#include "tests/fuzz/fuzz_file.h"
+#include "base/log.h"
+#include "hdf5/result_file.h"
+#include "hdf5/tensor_file.h"
 
 /* In place of the library's own function. Where a release of HDF5 has no such function, or does not
  * let it be replaced, checksums count as ever. */

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "fuzz.h"
-#include "io_number.h"
+#include "tests/fuzz/fuzz.h"
+#include "text/io_number.h"
 
 static void check_u64(const char *text) {
   uint64_t found = 0;

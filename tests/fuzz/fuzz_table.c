@@ -1,6 +1,6 @@
 /* Tables: .csv as quoted text, .tsv split at tabs; with all columns as keys, or with a value. */
-#include "fuzz_file.h"
-#include "io_table.h"
+#include "tests/fuzz/fuzz_file.h"
+#include "text/io_table.h"
 
 /* The reader goes by the name's suffix: a link to the file in memory. */
 static const char *linked(const char *file, bool tabs) {

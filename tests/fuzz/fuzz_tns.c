@@ -1,6 +1,6 @@
 /* FROSTT text and its dialects, plain, gzip or zstd; each index base in turn. */
-#include "fuzz_file.h"
-#include "io_tns.h"
+#include "tests/fuzz/fuzz_file.h"
+#include "text/io_tns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   static const amped_index_base bases[] = {AMPED_BASE_AUTO, AMPED_BASE_0, AMPED_BASE_1};

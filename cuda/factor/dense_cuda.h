@@ -1,0 +1,60 @@
+/* Dense work on factor rows in device memory: conversion, solve, gram, inner product, scaling.
+ *
+ * Rows are as in a factor: plan->ld elements of plan->value_type each, padding columns zero.
+ * Everything is multiplied and added up in double, by cuBLAS where it is matrix work: float rows
+ * are widened chunk by chunk through a workspace of bounded size. Rows of up to 64 floats have
+ * kernels of their own, which pass over memory once (docs/benchmarks.md). Every function has
+ * finished when it returns; sums are made in an order that depends on the sizes alone. */
+#ifndef AMPED_DENSE_CUDA_H
+#define AMPED_DENSE_CUDA_H
+
+#include "cuda/device/device_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct amped_dense_cuda {
+  cublasHandle_t blas;
+  cudaStream_t stream; /* borrowed */
+  int ncomps;
+  uint64_t ld;
+  amped_vtype value_type;
+  uint64_t chunk; /* rows that are widened at a time */
+  int batch;      /* partial gram matrices */
+  void *d_block;  /* what follows lies in it */
+  double *d_wide; /* chunk x ncomps, twice */
+  double *d_product;
+  double *d_square; /* ncomps x ncomps */
+  double *d_partials;
+} amped_dense_cuda;
+
+/* Start cuBLAS on a stream; the struct starts out zeroed. */
+amped_status amped_dense_cuda_create(amped_dense_cuda *dense, cudaStream_t stream);
+void amped_dense_cuda_destroy(amped_dense_cuda *dense);
+
+/* Bytes of device memory that prepare takes; a second call takes the place of the first. */
+uint64_t amped_dense_cuda_bytes(const amped_plan *plan);
+amped_status amped_dense_cuda_prepare(amped_dense_cuda *dense, const amped_plan *plan);
+
+/* count rows from and to count x ncomps doubles in host memory. */
+amped_status amped_dense_cuda_put(amped_dense_cuda *dense, void *d_rows, uint64_t count,
+                                  const double *h_rows);
+amped_status amped_dense_cuda_get(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
+                                  double *h_rows);
+
+/* The functions of struct amped_backend of these names, on count rows. */
+amped_status amped_dense_cuda_solve(amped_dense_cuda *dense, const void *d_output, uint64_t count,
+                                    const double *h_p, void *d_rows);
+amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
+                                   double *h_gram);
+amped_status amped_dense_cuda_inner(amped_dense_cuda *dense, const void *d_a, const void *d_b,
+                                    uint64_t count, double *inner);
+amped_status amped_dense_cuda_scale(amped_dense_cuda *dense, void *d_rows, uint64_t count,
+                                    const double *h_scale);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,575 @@
+/* Order: nonzeros that are known by number, in any order, become a rank's copy on the GPU. Twin of
+ * src/cpu/sort_copy_cpu.h.
+ *
+ * A copy is made piece by piece: the nonzeros whose keys lie in one range. For each piece all
+ * numbers are looked at again, those in the range are kept, and only they are sorted; so scratch is
+ * bounded by the piece, however many nonzeros there are, and where they lie is their own matter.
+ *
+ * Ranges come from a histogram of the keys' leading bits. A bin that is larger than a piece (one
+ * popular row of a short mode) is divided by its next bits, and by the next words of the key; where
+ * no bits are left all its keys are equal, the order is that of the numbers, and ranges of numbers
+ * divide it.
+ *
+ * Whoever holds the nonzeros has a struct for kernels, a `source`, and these overloads for it:
+ *
+ *   __device__ bool order_row(const source *, uint64_t k, uint64_t *row)    as struct amped_order's
+ *   __device__ uint64_t order_word(const source *, int word, uint64_t row, uint64_t k)
+ *   __device__ uint64_t order_position(const source *, int mode, uint64_t k)
+ *   __device__ double order_value(const source *, uint64_t k)
+ */
+#ifndef AMPED_ORDER_CUDA_CUH
+#define AMPED_ORDER_CUDA_CUH
+
+#include <cassert>
+#include <cstring>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+#include "cuda/sorted/copies_cuda.h"
+
+#include "cuda/device/grid_cuda.cuh"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+namespace amped_order {
+
+/* Nonzeros of a piece, and of a run that is appended at a time. */
+static const uint64_t least_piece = UINT64_C(1) << 16;
+static const uint64_t most_piece = UINT64_C(1) << 29;
+static const uint64_t most_run = UINT64_C(1) << 24;
+
+/* Numbers that one launch looks at: CUB counts them in an int. */
+static const uint64_t most_numbers = UINT64_C(1) << 29;
+
+static const int histogram_bits = 20;
+
+/* Bytes of scratch for a nonzero of a piece: keys and numbers, before and after sorting. */
+static const uint64_t piece_bytes = 4 * sizeof(uint64_t);
+
+typedef unsigned long long word; /* uint64_t as atomics want it */
+
+/* Keys whose words before `at` are those of prefix, and whose word `at` is low .. high, both
+ * included. */
+struct key_range {
+  int at;
+  uint64_t low, high;
+  uint64_t prefix[AMPED_MAX_ORDER];
+};
+
+/* What kernels look for. */
+template <typename source> struct query {
+  source nonzeros;
+  int row_shift; /* of the row in word 0 */
+  key_range range;
+};
+
+template <typename source> struct loader {
+  const amped_plan *plan;
+  int mode;
+  uint64_t total; /* numbers */
+  int words;
+  const uint8_t *word_bits;
+  query<source> q;
+  amped_copies_cuda *copies;
+  cudaStream_t stream;
+  bool with_repeats;
+  uint64_t capacity; /* nonzeros of a piece */
+  uint64_t run;      /* nonzeros that are appended at a time */
+  uint64_t appended;
+  uint64_t last; /* number of the last one */
+  void *d_query; /* the same query */
+  void *d_bins;
+  void *d_selected; /* a count */
+  void *d_repeats;  /* a count */
+  void *d_keys[2];  /* before and after sorting */
+  void *d_numbers[2];
+  void *d_temporary; /* CUB's */
+  size_t temporary_bytes;
+  void *d_rows;
+  void *d_inputs[AMPED_MAX_ORDER - 1];
+  void *d_values;
+};
+
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
+
+/* Is nonzero k of the share, and its key in the range? *key is its word that has the range. */
+template <typename source>
+static __device__ bool find_key(const query<source> *q, uint64_t k, uint64_t *key) {
+  const key_range *r = &q->range;
+  uint64_t row = 0;
+  uint64_t low = r->at == 0 ? r->low : r->prefix[0];
+  uint64_t high = r->at == 0 ? r->high : r->prefix[0];
+  if (!order_row(&q->nonzeros, k, &row) || row < low >> q->row_shift || row > high >> q->row_shift)
+    return false;
+  for (int w = 0; w < r->at; w++)
+    if (order_word(&q->nonzeros, w, row, k) != r->prefix[w])
+      return false;
+  *key = order_word(&q->nonzeros, r->at, row, k);
+  return *key >= r->low && *key <= r->high;
+}
+
+template <typename source>
+static __device__ __noinline__ bool is_in_range(const query<source> *q, uint64_t k) {
+  uint64_t key = 0;
+  return find_key(q, k, &key);
+}
+
+/* As CUB asks it. It copies this into every thread: the query stays behind a pointer. */
+template <typename source> struct range_test {
+  const query<source> *d_query;
+  __device__ bool operator()(uint64_t k) const {
+    return is_in_range(d_query, k);
+  }
+};
+
+template <typename source>
+static __global__ void count_keys(const query<source> q, uint64_t first, uint64_t count, int shift,
+                                  word *bins) {
+  for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
+    uint64_t key = 0;
+    if (find_key(&q, first + i, &key))
+      atomicAdd(&bins[(key - q.range.low) >> shift], 1ULL);
+  }
+}
+
+template <typename source>
+static __global__ void make_keys(const query<source> q, int at, const uint64_t *numbers,
+                                 uint64_t count, uint64_t *keys) {
+  for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
+    uint64_t row = 0;
+    (void)order_row(&q.nonzeros, numbers[i], &row);
+    keys[i] = order_word(&q.nonzeros, at, row, numbers[i]);
+  }
+}
+
+template <typename source>
+static __device__ bool same_key(const source *nonzeros, int words, uint64_t a, uint64_t b) {
+  uint64_t row_a = 0;
+  uint64_t row_b = 0;
+  (void)order_row(nonzeros, a, &row_a);
+  (void)order_row(nonzeros, b, &row_b);
+  for (int w = 0; w < words; w++)
+    if (order_word(nonzeros, w, row_a, a) != order_word(nonzeros, w, row_b, b))
+      return false;
+  return true;
+}
+
+/* Among sorted nonzeros, of which one word of the keys is at hand, and the one before. */
+template <typename source>
+static __global__ void count_repeats(const query<source> q, int words, const uint64_t *numbers,
+                                     const uint64_t *keys, uint64_t count, bool has_before,
+                                     uint64_t before, word *total) {
+  unsigned repeats = 0;
+  for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
+    if (i > 0)
+      repeats += keys[i] == keys[i - 1] && same_key(&q.nonzeros, words, numbers[i - 1], numbers[i]);
+    else if (has_before)
+      repeats += same_key(&q.nonzeros, words, before, numbers[0]);
+  }
+  if (repeats > 0)
+    atomicAdd(total, (word)repeats);
+}
+
+/* Where a run is written. */
+struct run_arrays {
+  void *rows;
+  void *inputs[AMPED_MAX_ORDER - 1];
+  void *values;
+};
+
+template <typename source, typename index, typename value>
+static __global__ void make_run(const query<source> q, int order, int mode, const uint64_t *numbers,
+                                uint64_t count, run_arrays out) {
+  for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
+    uint64_t k = numbers[i];
+    uint64_t row = 0;
+    int input = 0;
+    (void)order_row(&q.nonzeros, k, &row);
+    ((index *)out.rows)[i] = (index)row;
+    for (int m = 0; m < order; m++)
+      if (m != mode)
+        ((index *)out.inputs[input++])[i] = (index)order_position(&q.nonzeros, m, k);
+    ((value *)out.values)[i] = (value)order_value(&q.nonzeros, k);
+  }
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------
+ */
+
+template <typename source, typename index, typename value>
+static void launch_run(const loader<source> *l, const uint64_t *d_numbers, uint64_t count,
+                       const run_arrays *out) {
+  make_run<source, index, value><<<blocks_for(count), block_threads, 0, l->stream>>>(
+      l->q, l->plan->order, l->mode, d_numbers, count, *out);
+}
+
+template <typename source>
+static amped_status fill_run(const loader<source> *l, const uint64_t *d_numbers, uint64_t count) {
+  const amped_plan *plan = l->plan;
+  run_arrays out;
+  out.rows = l->d_rows;
+  memcpy(out.inputs, l->d_inputs, sizeof out.inputs);
+  out.values = l->d_values;
+  if (plan->index_type == AMPED_U32 && plan->value_type == AMPED_F32)
+    launch_run<source, uint32_t, float>(l, d_numbers, count, &out);
+  else if (plan->index_type == AMPED_U32)
+    launch_run<source, uint32_t, double>(l, d_numbers, count, &out);
+  else if (plan->value_type == AMPED_F32)
+    launch_run<source, uint64_t, float>(l, d_numbers, count, &out);
+  else
+    launch_run<source, uint64_t, double>(l, d_numbers, count, &out);
+  AMPED_CUDA_LAUNCHED("a run of a copy");
+  return AMPED_OK;
+}
+
+template <typename source>
+static amped_status append(loader<source> *l, const uint64_t *d_numbers, uint64_t count) {
+  uint64_t n = 0;
+  for (uint64_t done = 0; done < count; done += n) {
+    amped_run run = {};
+    n = count - done < l->run ? count - done : l->run;
+    AMPED_TRY(fill_run(l, d_numbers + done, n));
+    run.count = n;
+    run.rows = l->d_rows;
+    for (int i = 0; i < l->plan->order - 1; i++)
+      run.inputs[i] = l->d_inputs[i];
+    run.values = l->d_values;
+    AMPED_TRY(amped_copies_cuda_append(l->copies, l->mode, &run));
+  }
+  l->appended += count;
+  return AMPED_OK;
+}
+
+template <typename source>
+static amped_status set_range(loader<source> *l, const key_range *range) {
+  l->q.range = *range;
+  AMPED_CUDA(cudaMemcpyAsync(l->d_query, &l->q, sizeof l->q, cudaMemcpyHostToDevice, l->stream));
+  AMPED_CUDA(cudaStreamSynchronize(l->stream));
+  return AMPED_OK;
+}
+
+/* Append those of numbers first .. first+count that are in the range to the *selected ones that
+ * d_numbers[0] holds. */
+template <typename source>
+static amped_status select_some(loader<source> *l, uint64_t first, uint64_t count,
+                                uint64_t *selected) {
+  uint64_t found = 0;
+  size_t bytes = l->temporary_bytes;
+  AMPED_CUDA(cub::DeviceSelect::If(
+      l->d_temporary, bytes, thrust::counting_iterator<uint64_t>(first),
+      (uint64_t *)l->d_numbers[0] + *selected, (uint64_t *)l->d_selected, (int)count,
+      range_test<source>{(const query<source> *)l->d_query}, l->stream));
+  AMPED_CUDA(
+      cudaMemcpyAsync(&found, l->d_selected, sizeof found, cudaMemcpyDeviceToHost, l->stream));
+  AMPED_CUDA(cudaStreamSynchronize(l->stream));
+  *selected += found;
+  return AMPED_OK;
+}
+
+/* Bits in which keys of a range may differ. */
+static int differing_bits(const key_range *range) {
+  uint64_t difference = range->low ^ range->high;
+  int bits = 0;
+  while (bits < 64 && difference >> bits != 0)
+    bits++;
+  return bits;
+}
+
+/* Sort the selected numbers by their keys, from the last word to the one of the range, whose keys
+ * are then at hand. */
+template <typename source>
+static amped_status sort_piece(loader<source> *l, uint64_t selected,
+                               cub::DoubleBuffer<uint64_t> *keys,
+                               cub::DoubleBuffer<uint64_t> *numbers) {
+  for (int w = l->words - 1; w >= l->q.range.at; w--) {
+    int bits = w > l->q.range.at ? l->word_bits[w] : differing_bits(&l->q.range);
+    size_t bytes = l->temporary_bytes;
+    make_keys<<<blocks_for(selected), block_threads, 0, l->stream>>>(l->q, w, numbers->Current(),
+                                                                     selected, keys->Current());
+    AMPED_CUDA_LAUNCHED("the keys of a copy");
+    if (bits > 0)
+      AMPED_CUDA(cub::DeviceRadixSort::SortPairs(l->d_temporary, bytes, *keys, *numbers,
+                                                 (int)selected, 0, bits, l->stream));
+  }
+  return AMPED_OK;
+}
+
+template <typename source>
+static amped_status note_repeats(loader<source> *l, const uint64_t *d_numbers,
+                                 const uint64_t *d_keys, uint64_t count) {
+  count_repeats<<<blocks_for(count), block_threads, 0, l->stream>>>(
+      l->q, l->words, d_numbers, d_keys, count, l->appended > 0, l->last, (word *)l->d_repeats);
+  AMPED_CUDA_LAUNCHED("the repeats of a copy");
+  AMPED_CUDA(cudaMemcpyAsync(&l->last, d_numbers + count - 1, sizeof l->last,
+                             cudaMemcpyDeviceToHost, l->stream));
+  AMPED_CUDA(cudaStreamSynchronize(l->stream));
+  return AMPED_OK;
+}
+
+/* Make the nonzeros with keys in the range from numbers first .. first+count: at most a piece. */
+template <typename source>
+static amped_status make_piece(loader<source> *l, const key_range *range, uint64_t first,
+                               uint64_t count) {
+  uint64_t selected = 0;
+  uint64_t n = 0;
+  AMPED_TRY(set_range(l, range));
+  for (uint64_t done = 0; done < count; done += n) {
+    n = count - done < most_numbers ? count - done : most_numbers;
+    AMPED_TRY(select_some(l, first + done, n, &selected));
+  }
+  assert(selected <= l->capacity);
+  if (selected == 0)
+    return AMPED_OK;
+  cub::DoubleBuffer<uint64_t> keys((uint64_t *)l->d_keys[0], (uint64_t *)l->d_keys[1]);
+  cub::DoubleBuffer<uint64_t> numbers((uint64_t *)l->d_numbers[0], (uint64_t *)l->d_numbers[1]);
+  AMPED_TRY(sort_piece(l, selected, &keys, &numbers));
+  if (l->with_repeats)
+    AMPED_TRY(note_repeats(l, numbers.Current(), keys.Current(), selected));
+  return append(l, numbers.Current(), selected);
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------
+ */
+
+static key_range range_of(const key_range *outer, uint64_t low, uint64_t high) {
+  key_range range = *outer;
+  range.low = low;
+  range.high = high;
+  return range;
+}
+
+/* All keys of the range are one: its nonzeros are in order already. */
+template <typename source>
+static amped_status make_equal_keys(loader<source> *l, const key_range *range) {
+  for (uint64_t first = 0; first < l->total; first += l->capacity)
+    AMPED_TRY(make_piece(l, range, first,
+                         l->total - first < l->capacity ? l->total - first : l->capacity));
+  return AMPED_OK;
+}
+
+/* bins[b] = nonzeros with keys low + (b << shift) .. in the range. */
+template <typename source>
+static amped_status count_range(loader<source> *l, const key_range *range, int shift,
+                                uint64_t nbins, uint64_t *bins) {
+  uint64_t n = 0;
+  l->q.range = *range;
+  AMPED_CUDA(cudaMemsetAsync(l->d_bins, 0, nbins * sizeof *bins, l->stream));
+  for (uint64_t first = 0; first < l->total; first += n) {
+    n = l->total - first < most_numbers ? l->total - first : most_numbers;
+    count_keys<<<blocks_for(n), block_threads, 0, l->stream>>>(l->q, first, n, shift,
+                                                               (word *)l->d_bins);
+    AMPED_CUDA_LAUNCHED("the histogram of a copy");
+  }
+  AMPED_CUDA(
+      cudaMemcpyAsync(bins, l->d_bins, nbins * sizeof *bins, cudaMemcpyDeviceToHost, l->stream));
+  AMPED_CUDA(cudaStreamSynchronize(l->stream));
+  return AMPED_OK;
+}
+
+template <typename source>
+static amped_status make_range(loader<source> *l, const key_range *outer, uint64_t low,
+                               int free_bits, uint64_t count);
+
+/* Neighbouring bins together as long as they fit in a piece; larger ones divided further. */
+template <typename source>
+static amped_status make_bins(loader<source> *l, const key_range *outer, int shift, uint64_t nbins,
+                              const uint64_t *bins) {
+  for (uint64_t b = 0; b < nbins;) {
+    uint64_t low = outer->low + (b << shift);
+    uint64_t sum = bins[b];
+    uint64_t end = b + 1;
+    if (sum > l->capacity) {
+      AMPED_TRY(make_range(l, outer, low, shift, sum));
+      b = end;
+      continue;
+    }
+    while (end < nbins && sum + bins[end] <= l->capacity)
+      sum += bins[end++];
+    key_range range =
+        range_of(outer, low, outer->low + ((end - 1) << shift) + ((UINT64_C(1) << shift) - 1));
+    if (sum > 0)
+      AMPED_TRY(make_piece(l, &range, 0, l->total));
+    b = end;
+  }
+  return AMPED_OK;
+}
+
+/* One word of the keys is the same for all of the range: go on with the next. */
+template <typename source>
+static amped_status make_next_word(loader<source> *l, const key_range *outer, uint64_t count) {
+  key_range next = *outer;
+  if (outer->at + 1 == l->words)
+    return make_equal_keys(l, outer);
+  next.prefix[outer->at] = outer->low;
+  next.at++;
+  return make_range(l, &next, 0, l->word_bits[next.at], count);
+}
+
+/* Make the `count` nonzeros of the outer range whose keys are low with any free_bits low bits. */
+template <typename source>
+static amped_status make_range(loader<source> *l, const key_range *outer, uint64_t low,
+                               int free_bits, uint64_t count) {
+  uint64_t *bins = nullptr;
+  uint64_t ones = free_bits < 64 ? (UINT64_C(1) << free_bits) - 1 : UINT64_MAX;
+  key_range range = range_of(outer, low, low | ones);
+  if (count == 0)
+    return AMPED_OK;
+  if (count <= l->capacity)
+    return make_piece(l, &range, 0, l->total);
+  if (free_bits == 0)
+    return make_next_word(l, &range, count);
+  int bits = free_bits < histogram_bits ? free_bits : histogram_bits;
+  int shift = free_bits - bits;
+  uint64_t nbins = UINT64_C(1) << bits;
+  AMPED_TRY(amped_alloc(&bins, nbins, sizeof *bins, "a histogram of keys"));
+  amped_status status = count_range(l, &range, shift, nbins, bins);
+  if (status == AMPED_OK)
+    status = make_bins(l, &range, shift, nbins, bins);
+  amped_free(bins);
+  return status;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+/* What CUB wants for pieces of `capacity`; it takes no pointers for that. */
+template <typename source>
+static amped_status temporary_bytes(const loader<source> *l, uint64_t capacity, size_t *bytes) {
+  uint64_t most = l->total < most_numbers ? l->total : most_numbers;
+  cub::DoubleBuffer<uint64_t> pairs(nullptr, nullptr);
+  size_t select = 0;
+  size_t sort = 0;
+  AMPED_CUDA(cub::DeviceSelect::If(nullptr, select, thrust::counting_iterator<uint64_t>(0),
+                                   (uint64_t *)nullptr, (uint64_t *)nullptr, (int)most,
+                                   range_test<source>{nullptr}, l->stream));
+  AMPED_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, sort, pairs, pairs, (int)capacity, 0, 64,
+                                             l->stream));
+  *bytes = select > sort ? select : sort;
+  return AMPED_OK;
+}
+
+/* The largest piece for which keys, numbers, a run and CUB's part take no more than scratch. */
+template <typename source>
+static amped_status set_capacity(loader<source> *l, uint64_t nnz, uint64_t scratch_bytes) {
+  uint64_t most = nnz < most_piece ? nnz : most_piece;
+  l->capacity = scratch_bytes / (piece_bytes + amped_plan_nonzero_bytes(l->plan));
+  for (;;) {
+    if (l->capacity < least_piece)
+      l->capacity = least_piece;
+    if (l->capacity > most)
+      l->capacity = most;
+    l->run = l->capacity < most_run ? l->capacity : most_run;
+    AMPED_TRY(temporary_bytes(l, l->capacity, &l->temporary_bytes));
+    uint64_t bytes = l->capacity * piece_bytes + l->run * amped_plan_nonzero_bytes(l->plan) +
+                     l->temporary_bytes + (sizeof(uint64_t) << histogram_bits);
+    if (bytes <= scratch_bytes || l->capacity <= least_piece)
+      return AMPED_OK;
+    l->capacity -= l->capacity / 8;
+  }
+}
+
+template <typename source> static amped_status allocate(loader<source> *l) {
+  static const char what[] = "a piece of a copy";
+  const amped_plan *plan = l->plan;
+  AMPED_TRY(amped_cuda_malloc(&l->d_query, sizeof l->q, what));
+  AMPED_TRY(amped_cuda_malloc(&l->d_bins, sizeof(uint64_t) << histogram_bits, what));
+  AMPED_TRY(amped_cuda_malloc(&l->d_selected, sizeof(uint64_t), what));
+  AMPED_TRY(amped_cuda_malloc(&l->d_repeats, sizeof(word), what));
+  AMPED_CUDA(cudaMemsetAsync(l->d_repeats, 0, sizeof(word), l->stream));
+  for (int i = 0; i < 2; i++) {
+    AMPED_TRY(amped_cuda_malloc(&l->d_keys[i], l->capacity * sizeof(uint64_t), what));
+    AMPED_TRY(amped_cuda_malloc(&l->d_numbers[i], l->capacity * sizeof(uint64_t), what));
+  }
+  AMPED_TRY(amped_cuda_malloc(&l->d_temporary, l->temporary_bytes, what));
+  AMPED_TRY(amped_cuda_malloc(&l->d_rows, l->run * plan->index_type, what));
+  for (int i = 0; i < plan->order - 1; i++)
+    AMPED_TRY(amped_cuda_malloc(&l->d_inputs[i], l->run * plan->index_type, what));
+  return amped_cuda_malloc(&l->d_values, l->run * plan->value_type, what);
+}
+
+template <typename source> static void release(loader<source> *l) {
+  (void)cudaStreamSynchronize(l->stream);
+  amped_cuda_free(l->d_query);
+  amped_cuda_free(l->d_bins);
+  amped_cuda_free(l->d_selected);
+  amped_cuda_free(l->d_repeats);
+  for (int i = 0; i < 2; i++) {
+    amped_cuda_free(l->d_keys[i]);
+    amped_cuda_free(l->d_numbers[i]);
+  }
+  amped_cuda_free(l->d_temporary);
+  amped_cuda_free(l->d_rows);
+  for (int i = 0; i < AMPED_MAX_ORDER - 1; i++)
+    amped_cuda_free(l->d_inputs[i]);
+  amped_cuda_free(l->d_values);
+}
+
+template <typename source>
+static amped_status take_repeats(const loader<source> *l, uint64_t *repeats) {
+  AMPED_CUDA(
+      cudaMemcpyAsync(repeats, l->d_repeats, sizeof *repeats, cudaMemcpyDeviceToHost, l->stream));
+  AMPED_CUDA(cudaStreamSynchronize(l->stream));
+  return AMPED_OK;
+}
+
+} // namespace amped_order
+
+/* Nonzeros that are numbered 0 .. total-1, and their keys: word_bits[0 .. words) bits, the row from
+ * bit row_shift of word 0. */
+template <typename source> struct amped_order_cuda {
+  const amped_plan *plan;
+  int mode;
+  uint64_t total;
+  int words;
+  const uint8_t *word_bits;
+  int row_shift;
+  source nonzeros;
+};
+
+/* Append the plan's rank's share of mode's copy to copies, using about scratch_bytes of device
+ * memory on the way (but never so few that a piece holds less than 65536 nonzeros). Memory changes
+ * the time this takes, not the result. *repeats as in src/cpu/sort_copy_cpu.h. */
+template <typename source>
+static amped_status amped_order_on_gpu(const amped_order_cuda<source> *o, uint64_t scratch_bytes,
+                                       amped_copies_cuda *copies, cudaStream_t stream,
+                                       uint64_t *repeats) {
+  uint64_t nnz = o->plan->modes[o->mode].rank_nnz[o->plan->rank];
+  amped_status status = AMPED_OK;
+  amped_order::key_range all = {};
+  amped_order::loader<source> l = {};
+  if (repeats != nullptr)
+    *repeats = 0;
+  if (nnz == 0)
+    return AMPED_OK;
+  l.plan = o->plan;
+  l.mode = o->mode;
+  l.total = o->total;
+  l.words = o->words;
+  l.word_bits = o->word_bits;
+  l.q.nonzeros = o->nonzeros;
+  l.q.row_shift = o->row_shift;
+  l.copies = copies;
+  l.stream = stream;
+  l.with_repeats = repeats != nullptr;
+  AMPED_GO(done, amped_order::set_capacity(&l, nnz, scratch_bytes));
+  AMPED_GO(done, amped_order::allocate(&l));
+  AMPED_GO(done, amped_order::make_range(&l, &all, 0, l.word_bits[0], nnz));
+  if (l.appended != nnz) {
+    status = amped_error(AMPED_FAILED, NULL,
+                         "mode %d has %" PRIu64 " nonzeros on rank %d, not the %" PRIu64
+                         " that were counted; this is a mistake of amped_mpi, please report it",
+                         l.mode, l.appended, o->plan->rank, nnz);
+    goto done;
+  }
+  if (repeats != nullptr)
+    status = amped_order::take_repeats(&l, repeats);
+done:
+  amped_order::release(&l);
+  return status;
+}
+
+#endif

@@ -1,0 +1,179 @@
+#include "cuda/load/pile_cuda.h"
+
+#include <cstring>
+
+#include "cuda/load/order_cuda.cuh"
+
+static __device__ bool order_row(const amped_pile *pile, uint64_t k, uint64_t *row) {
+  return amped_pile_row(pile, k, row);
+}
+
+static __device__ uint64_t order_word(const amped_pile *pile, int word, uint64_t row, uint64_t k) {
+  return amped_pile_word(pile, word, row, k);
+}
+
+static __device__ uint64_t order_position(const amped_pile *pile, int mode, uint64_t k) {
+  return amped_pile_position(pile, mode, k);
+}
+
+static __device__ double order_value(const amped_pile *pile, uint64_t k) {
+  return amped_pile_value(pile, k);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+static uint64_t aligned(uint64_t bytes) {
+  return amped_ceil_div(bytes, (uint64_t)AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
+}
+
+static uint64_t block_bytes(const amped_plan *plan, uint64_t nnz) {
+  uint64_t bytes = aligned(nnz * plan->value_type);
+  for (int m = 0; m < plan->order; m++)
+    bytes += aligned(nnz * amped_itype_for(plan->dims[m]));
+  return bytes;
+}
+
+/* Positions of every mode, rows of the output mode. */
+static uint64_t table_bytes(const amped_plan *plan, int mode) {
+  uint64_t bytes = plan->modes[mode].idp_count * sizeof(uint64_t);
+  for (int m = 0; m < plan->order; m++)
+    bytes += plan->modes[m].idp_count * sizeof(uint64_t);
+  return bytes;
+}
+
+/* Scratch for ordering so many nonzeros in one piece, but for what is CUB's. */
+static uint64_t scratch_bytes(const amped_plan *plan, uint64_t nnz) {
+  return nnz * (amped_order::piece_bytes + amped_plan_nonzero_bytes(plan)) +
+         (sizeof(uint64_t) << amped_order::histogram_bits);
+}
+
+/* Beside a pile there must be room for pieces of this size, or looking at it piece after piece
+ * would take longer than reading it across the link. */
+static uint64_t good_piece(uint64_t nnz) {
+  uint64_t part = nnz / 8;
+  return part > amped_order::least_piece ? part : amped_order::least_piece;
+}
+
+static bool fits_device(const amped_plan *plan, int mode, uint64_t nnz, uint64_t room_bytes) {
+  return block_bytes(plan, nnz) + table_bytes(plan, mode) + scratch_bytes(plan, good_piece(nnz)) <=
+         room_bytes;
+}
+
+void amped_pile_cuda_bytes(const amped_plan *plan, uint64_t room_bytes, uint64_t *device_bytes,
+                           uint64_t *host_bytes) {
+  *device_bytes = 0;
+  *host_bytes = 0;
+  for (int m = 0; m < plan->order; m++) {
+    uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
+    uint64_t block = block_bytes(plan, nnz);
+    bool on_device = fits_device(plan, m, nnz, room_bytes);
+    uint64_t taken = table_bytes(plan, m) + (on_device ? block : 0);
+    uint64_t least =
+        scratch_bytes(plan, nnz < amped_order::least_piece ? nnz : amped_order::least_piece);
+    uint64_t left = room_bytes > taken + least ? room_bytes - taken : least;
+    uint64_t scratch = scratch_bytes(plan, nnz);
+    uint64_t device = taken + (scratch < left ? scratch : left);
+    *device_bytes = device > *device_bytes ? device : *device_bytes;
+    if (!on_device && block > *host_bytes)
+      *host_bytes = block;
+  }
+}
+
+static amped_status upload_tables(amped_pile_cuda *p, const amped_plan *plan, int mode,
+                                  cudaStream_t stream) {
+  const amped_mode_plan *out = &plan->modes[mode];
+  AMPED_TRY(amped_cuda_malloc(&p->d_tables, table_bytes(plan, mode), "the plan's tables"));
+  uint64_t *at = (uint64_t *)p->d_tables;
+  for (int m = 0; m < plan->order; m++) {
+    uint64_t count = plan->modes[m].idp_count;
+    AMPED_CUDA(cudaMemcpyAsync(at, plan->modes[m].position, count * sizeof *at,
+                               cudaMemcpyHostToDevice, stream));
+    p->pile.modes[m].position = at;
+    at += count;
+  }
+  AMPED_CUDA(
+      cudaMemcpyAsync(at, out->row, out->idp_count * sizeof *at, cudaMemcpyHostToDevice, stream));
+  p->pile.rows = at;
+  AMPED_CUDA(cudaStreamSynchronize(stream));
+  return AMPED_OK;
+}
+
+static amped_status create(amped_pile_cuda *p, const amped_plan *plan, int mode,
+                           uint64_t room_bytes, cudaStream_t stream) {
+  static const char what[] = "the nonzeros of a copy";
+  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  uint64_t bytes = block_bytes(plan, nnz);
+  amped_pile_make(&p->pile, plan, mode);
+  p->capacity = nnz;
+  p->on_device = fits_device(plan, mode, nnz, room_bytes);
+  if (p->on_device)
+    AMPED_TRY(amped_cuda_malloc(&p->block, bytes, what));
+  else
+    AMPED_TRY(amped_cuda_host_alloc(&p->block, bytes, what));
+  p->bytes = table_bytes(plan, mode) + (p->on_device ? bytes : 0);
+  char *at = (char *)p->block;
+  for (int m = 0; m < plan->order; m++) {
+    p->pile.modes[m].indices = at;
+    at += aligned(nnz * p->pile.modes[m].index_bytes);
+  }
+  p->pile.values = at;
+  return upload_tables(p, plan, mode, stream);
+}
+
+void amped_pile_cuda_free(amped_pile_cuda *p) {
+  if (p->on_device)
+    amped_cuda_free(p->block);
+  else
+    amped_cuda_host_free(p->block);
+  amped_cuda_free(p->d_tables);
+  memset(p, 0, sizeof *p);
+}
+
+/* ---- nonzeros ----------------------------------------------------------------------------------
+ */
+
+static amped_status append(const amped_pile_cuda *p, const void *array, const void *from,
+                           uint64_t element_bytes, uint64_t count, cudaStream_t stream) {
+  char *to = (char *)array + p->pile.count * element_bytes;
+  AMPED_CUDA(cudaMemcpyAsync(to, from, count * element_bytes, cudaMemcpyDefault, stream));
+  return AMPED_OK;
+}
+
+amped_status amped_pile_cuda_add(amped_pile_cuda *p, const amped_plan *plan, int mode,
+                                 const amped_nonzeros *nonzeros, uint64_t room_bytes,
+                                 cudaStream_t stream) {
+  if (nonzeros->count == 0)
+    return AMPED_OK;
+  if (p->capacity == 0)
+    AMPED_TRY(create(p, plan, mode, room_bytes, stream));
+  if (nonzeros->count > p->capacity - p->pile.count)
+    return amped_pile_overflow(plan, mode);
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(append(p, p->pile.modes[m].indices, nonzeros->indices[m],
+                     p->pile.modes[m].index_bytes, nonzeros->count, stream));
+  AMPED_TRY(
+      append(p, p->pile.values, nonzeros->values, p->pile.value_bytes, nonzeros->count, stream));
+  AMPED_CUDA(cudaStreamSynchronize(stream));
+  p->pile.count += nonzeros->count;
+  return AMPED_OK;
+}
+
+amped_status amped_pile_cuda_order(amped_pile_cuda *p, const amped_plan *plan, int mode,
+                                   uint64_t room_bytes, amped_copies_cuda *copies,
+                                   cudaStream_t stream, uint64_t *repeats) {
+  amped_order_cuda<amped_pile> order = {};
+  if (p->capacity == 0)
+    amped_pile_make(&p->pile, plan, mode); /* nothing came: right where the share is empty */
+  order.plan = plan;
+  order.mode = mode;
+  order.total = p->pile.count;
+  order.words = p->pile.words;
+  order.word_bits = p->pile.word_bits;
+  order.row_shift = p->pile.row_shift;
+  order.nonzeros = p->pile;
+  amped_status status = amped_order_on_gpu(
+      &order, room_bytes > p->bytes ? room_bytes - p->bytes : 0, copies, stream, repeats);
+  amped_pile_cuda_free(p);
+  return status;
+}

@@ -1,0 +1,29 @@
+/* Synthetic tensors on the GPU: struct amped_backend's count_synthetic and load_synthetic. Twin of
+ * src/cpu/synthetic_cpu.h.
+ *
+ * Plain C for the host; everything is waited for. */
+#ifndef AMPED_SYNTHETIC_CUDA_H
+#define AMPED_SYNTHETIC_CUDA_H
+
+#include "cuda/sorted/copies_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+amped_status amped_synthetic_cuda_count(const amped_synthetic *t, int mode, uint64_t width,
+                                        uint64_t first, uint64_t count, uint64_t *idp_nnz,
+                                        double *sum_of_squares, cudaStream_t stream);
+
+/* Append the plan's rank's share of mode's copy to copies, using about scratch_bytes of device
+ * memory on the way (but never so few that a piece holds less than 65536 nonzeros). Memory changes
+ * the time this takes, not the result. */
+amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_plan *plan, int mode,
+                                       uint64_t scratch_bytes, amped_copies_cuda *copies,
+                                       cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

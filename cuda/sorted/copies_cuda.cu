@@ -1,0 +1,800 @@
+#include "cuda/sorted/copies_cuda.h"
+
+#include <cassert>
+#include <cstring>
+
+extern "C" {
+#include "base/mem.h"
+#include "base/timer.h"
+#include "base/trace.h"
+}
+
+static amped_status clock_create(amped_clock_cuda *clock) {
+  AMPED_CUDA(cudaEventCreate(&clock->begin));
+  AMPED_CUDA(cudaEventCreate(&clock->end));
+  return AMPED_OK;
+}
+
+static void clock_destroy(amped_clock_cuda *clock) {
+  if (clock->begin != nullptr)
+    (void)cudaEventDestroy(clock->begin);
+  if (clock->end != nullptr)
+    (void)cudaEventDestroy(clock->end);
+}
+
+/* Where a time of the GPU lies on the host's clock. */
+static amped_status host_time(const amped_copies_cuda *c, cudaEvent_t event, double *sec) {
+  float milliseconds = 0.0F; /* below 0 where the event lies before the anchor */
+  AMPED_CUDA(cudaEventElapsedTime(&milliseconds, c->anchor, event));
+  *sec = c->anchor_sec + (double)milliseconds * 1e-3;
+  return AMPED_OK;
+}
+
+/* Show a kernel or a transfer of mode in the trace. Transfers follow each other, also where they
+ * are laid on the clock by the anchors of two MTTKRPs, which lie some microseconds off. */
+static amped_status show(amped_copies_cuda *c, const amped_clock_cuda *clock, amped_phase phase,
+                         int mode) {
+  amped_lane lane = AMPED_LANE_KERNELS;
+  double begin = 0.0;
+  double end = 0.0;
+  AMPED_TRY(host_time(c, clock->begin, &begin));
+  AMPED_TRY(host_time(c, clock->end, &end));
+  if (phase == AMPED_PHASE_COPY) {
+    lane = AMPED_LANE_TRANSFERS;
+    begin = begin > c->transferred_sec ? begin : c->transferred_sec;
+    end = end > begin ? end : begin;
+    c->transferred_sec = end;
+  }
+  amped_trace_span(lane, phase, mode, begin, end);
+  return AMPED_OK;
+}
+
+/* Wait for the end of what was timed, a kernel or a transfer of mode, and add its seconds. */
+static amped_status clock_read(amped_copies_cuda *c, const amped_clock_cuda *clock,
+                               amped_phase phase, int mode, double *seconds) {
+  float milliseconds = 0.0F;
+  AMPED_CUDA(cudaEventSynchronize(clock->end));
+  AMPED_CUDA(cudaEventElapsedTime(&milliseconds, clock->begin, clock->end));
+  *seconds += (double)milliseconds * 1e-3;
+  return amped_trace_is_on() ? show(c, clock, phase, mode) : AMPED_OK;
+}
+
+amped_status amped_copies_cuda_take_back(amped_copies_cuda *c) {
+  for (int i = 0; i < 2; i++)
+    AMPED_TRY(amped_cuda_malloc(&c->buffers[i].d_block, c->layout.piece_bytes,
+                                "the buffers that nonzeros are streamed through"));
+  return AMPED_OK;
+}
+
+void amped_copies_cuda_lend(amped_copies_cuda *c) {
+  for (int i = 0; i < 2; i++) {
+    amped_cuda_free(c->buffers[i].d_block);
+    c->buffers[i].d_block = nullptr;
+  }
+}
+
+static amped_status create_buffers(amped_copies_cuda *c) {
+  for (int i = 0; i < 2; i++) {
+    amped_buffer_cuda *buffer = &c->buffers[i];
+    buffer->mode = -1;
+    AMPED_TRY(clock_create(&buffer->resident));
+    AMPED_TRY(clock_create(&buffer->transfer));
+    AMPED_TRY(clock_create(&buffer->compute));
+  }
+  AMPED_CUDA(cudaEventCreate(&c->anchor));
+  return amped_copies_cuda_take_back(c);
+}
+
+static amped_status list_blocks(amped_copies_cuda *c, uint64_t *bytes) {
+  amped_part_cuda part;
+  for (int m = 0; m < c->plan->order; m++)
+    for (uint64_t k = 0; k < c->layout.nnz[m]; k = part.first + part.count) {
+      AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, m, k, &part));
+      if (!part.resident)
+        bytes[part.block] = part.arrays.bytes;
+    }
+  return AMPED_OK;
+}
+
+/* Pin the blocks of all pieces, in the order in which modes are loaded. */
+static amped_status start_pinning(amped_copies_cuda *c) {
+  const uint64_t count = c->layout.first_block[c->plan->order];
+  uint64_t *bytes = nullptr;
+  AMPED_TRY(amped_calloc(&bytes, count, sizeof *bytes, "the list of pinned blocks"));
+  amped_status status = list_blocks(c, bytes);
+  if (status == AMPED_OK)
+    status = amped_pinned_cuda_start(&c->pinned, count, bytes);
+  amped_free(bytes);
+  return status;
+}
+
+/* Bytes of a packed nonzero in whatever mode takes most. */
+static uint64_t most_packed_bytes(const amped_plan *plan) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++) {
+    uint64_t bytes = amped_packing_nonzero_bytes(&plan->modes[m].packing, plan->value_type);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
+static amped_status create_packer(amped_copies_cuda *c) {
+  const amped_plan *plan = c->plan;
+  amped_packer_cuda *k = &c->packer;
+  size_t scan_bytes = 0;
+  AMPED_TRY(amped_pack_cuda_scan_bytes(&scan_bytes));
+  AMPED_TRY(amped_cuda_malloc(&k->d_plain, AMPED_PACK_NNZ * amped_plan_nonzero_bytes(plan),
+                              "a piece to pack"));
+  AMPED_TRY(
+      amped_cuda_malloc(&k->d_packed, AMPED_PACK_NNZ * most_packed_bytes(plan), "a piece to pack"));
+  AMPED_TRY(amped_cuda_malloc((void **)&k->d_ordinals, AMPED_PACK_NNZ * sizeof(uint32_t),
+                              "a piece to pack"));
+  AMPED_TRY(amped_cuda_malloc(&k->d_scan, scan_bytes, "a piece to pack"));
+  AMPED_TRY(amped_cuda_malloc((void **)&k->d_result, sizeof *k->d_result, "a piece to pack"));
+  return amped_cuda_host_alloc((void **)&k->result, sizeof *k->result, "a piece to pack");
+}
+
+/* The dictionary as factors' type rounds it, as doubles and in that type. */
+static amped_status create_dictionary(amped_copies_cuda *c) {
+  const amped_dictionary *d = c->plan->dictionary;
+  double *rounded = nullptr;
+  void *narrow = nullptr;
+  amped_status status = AMPED_OK;
+  if (d->count == 0)
+    return AMPED_OK;
+  c->ruler = amped_dictionary_ruler(d, c->plan->value_type);
+  AMPED_TRY(amped_cuda_malloc((void **)&c->d_dictionary, d->count * sizeof(double),
+                              "the dictionary of values"));
+  AMPED_TRY(
+      amped_cuda_malloc(&c->d_values, d->count * c->plan->value_type, "the dictionary of values"));
+  AMPED_TRY(amped_alloc(&rounded, d->count, sizeof *rounded, "the dictionary of values"));
+  status = amped_alloc(&narrow, d->count, c->plan->value_type, "the dictionary of values");
+  if (status == AMPED_OK) {
+    for (uint64_t i = 0; i < d->count; i++) {
+      amped_value_put(narrow, c->plan->value_type, i, d->values[i]);
+      rounded[i] = amped_value_get(narrow, c->plan->value_type, i);
+    }
+    status = amped_cuda_check(cudaMemcpyAsync(c->d_dictionary, rounded, d->count * sizeof(double),
+                                              cudaMemcpyHostToDevice, c->stream),
+                              "cudaMemcpyAsync");
+  }
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaMemcpyAsync(c->d_values, narrow, d->count * c->plan->value_type,
+                                              cudaMemcpyHostToDevice, c->stream),
+                              "cudaMemcpyAsync");
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(c->stream), "cudaStreamSynchronize");
+  amped_free(narrow);
+  amped_free(rounded);
+  return status;
+}
+
+static uint64_t aligned(uint64_t bytes) {
+  return amped_ceil_div(bytes, AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
+}
+
+/* A copy without nonzeros: its resident block, and row bits, list and table. */
+static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
+                                amped_copy_cuda *copy) {
+  const amped_plan *plan = c->plan;
+  const amped_mode_plan *m = &plan->modes[mode];
+  const uint64_t nnz = m->rank_nnz[plan->rank];
+  const uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
+  const uint64_t bit_bytes = aligned(amped_packing_bit_words(room) * sizeof(uint32_t));
+  copy->last_row = UINT64_MAX;
+  copy->rows_capacity = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
+  AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));
+  if (c->layout.plain || nnz == 0)
+    return AMPED_OK;
+  const uint64_t row_bytes = aligned(copy->rows_capacity * plan->index_type);
+  AMPED_TRY(amped_cuda_malloc(&copy->d_index,
+                              bit_bytes + row_bytes +
+                                  amped_packing_runs(&m->packing, room) * plan->index_type,
+                              "a copy's row lists"));
+  copy->d_bits = (uint32_t *)copy->d_index;
+  copy->d_rows = (char *)copy->d_index + bit_bytes;
+  copy->d_starts = (char *)copy->d_rows + row_bytes;
+  AMPED_CUDA(cudaMemsetAsync(copy->d_bits, 0, bit_bytes, c->stream));
+  return AMPED_OK;
+}
+
+static void destroy_copy(amped_copy_cuda *copy) {
+  amped_cuda_free(copy->d_block);
+  amped_cuda_free(copy->d_index);
+  amped_work_cuda_destroy(&copy->work);
+  memset(copy, 0, sizeof *copy);
+}
+
+amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes) {
+  size_t scan_bytes = 0;
+  AMPED_TRY(amped_pack_cuda_scan_bytes(&scan_bytes));
+  *bytes = AMPED_PACK_NNZ *
+               (amped_plan_nonzero_bytes(plan) + most_packed_bytes(plan) + sizeof(uint32_t)) +
+           scan_bytes + sizeof(amped_pack_result) +
+           plan->dictionary->count * (sizeof(double) + plan->value_type);
+  return AMPED_OK;
+}
+
+amped_status amped_copies_cuda_create(amped_copies_cuda *c, const amped_plan *plan,
+                                      const amped_layout_cuda *layout,
+                                      const amped_device_cuda *device, cudaStream_t stream) {
+  const amped_tiles_cuda none = amped_tiles_cuda_none();
+  c->plan = plan;
+  c->device = device;
+  c->layout = *layout;
+  c->stream = stream;
+  AMPED_CUDA(cudaStreamCreateWithFlags(&c->transfers, cudaStreamNonBlocking));
+  AMPED_TRY(create_buffers(c));
+  if (!layout->plain) {
+    AMPED_TRY(create_packer(c));
+    AMPED_TRY(create_dictionary(c));
+  }
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(create_copy(c, m, &none, &c->copies[m]));
+  return start_pinning(c);
+}
+
+void amped_copies_cuda_destroy(amped_copies_cuda *c) {
+  if (c->transfers != nullptr) {
+    (void)cudaStreamSynchronize(c->transfers);
+    (void)cudaStreamDestroy(c->transfers);
+  }
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    destroy_copy(&c->copies[m]);
+  amped_copies_cuda_lend(c);
+  for (int i = 0; i < 2; i++) {
+    clock_destroy(&c->buffers[i].resident);
+    clock_destroy(&c->buffers[i].transfer);
+    clock_destroy(&c->buffers[i].compute);
+  }
+  if (c->anchor != nullptr)
+    (void)cudaEventDestroy(c->anchor);
+  amped_pinned_cuda_stop(&c->pinned);
+  amped_cuda_free(c->packer.d_plain);
+  amped_cuda_free(c->packer.d_packed);
+  amped_cuda_free(c->packer.d_ordinals);
+  amped_cuda_free(c->packer.d_scan);
+  amped_cuda_free(c->packer.d_result);
+  amped_cuda_host_free(c->packer.result);
+  amped_cuda_free(c->d_dictionary);
+  amped_cuda_free(c->d_values);
+  memset(c, 0, sizeof *c);
+}
+
+/* The arrays of a plain run, in the order of a plain layout. */
+static const void *plain_array(const amped_plan *plan, const amped_run *run, int i) {
+  return i == 0 ? run->rows : i < plan->order ? run->inputs[i - 1] : run->values;
+}
+
+static amped_run run_at(const amped_plan *plan, const amped_run *run, uint64_t first,
+                        uint64_t count) {
+  amped_run at = *run;
+  at.count = count;
+  at.rows = (const char *)run->rows + first * plan->index_type;
+  for (int i = 0; i < plan->order - 1; i++)
+    at.inputs[i] = (const char *)run->inputs[i] + first * plan->index_type;
+  at.values = (const char *)run->values + first * plan->value_type;
+  return at;
+}
+
+/* The part that the next nonzero of a copy goes to, its block, and where in that. */
+static amped_status next_place(amped_copies_cuda *c, int mode, amped_part_cuda *part, void **block,
+                               uint64_t *at, uint64_t *room) {
+  const amped_copy_cuda *copy = &c->copies[mode];
+  AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, copy->nnz, part));
+  const uint64_t behind = copy->nnz - part->first;
+  *at = part->at + behind;
+  *room = part->count - behind;
+  *block = copy->d_block;
+  return part->resident ? AMPED_OK : amped_pinned_cuda_wait(&c->pinned, part->block, block);
+}
+
+/* Copy the first *count nonzeros of a run behind the copy, at most to the end of a part. */
+static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_run *run,
+                                 uint64_t *count) {
+  amped_part_cuda part;
+  void *block = nullptr;
+  uint64_t at = 0;
+  uint64_t room = 0;
+  AMPED_TRY(next_place(c, mode, &part, &block, &at, &room));
+  *count = run->count < room ? run->count : room;
+  for (int i = 0; i < part.arrays.arrays; i++)
+    AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&part.arrays, block, i, at),
+                               plain_array(c->plan, run, i), *count * part.arrays.element_bytes[i],
+                               cudaMemcpyDefault, c->stream));
+  AMPED_CUDA(cudaStreamSynchronize(c->stream));
+  c->copies[mode].nnz += *count;
+  return AMPED_OK;
+}
+
+/* Arguments to pack a device run behind a copy, to nonzero `at` of a device block. */
+static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode, const amped_run *d_run,
+                                      const amped_arrays_cuda *to, void *d_block, uint64_t at) {
+  const amped_plan *plan = c->plan;
+  const amped_copy_cuda *copy = &c->copies[mode];
+  amped_pack_cuda_args args = {};
+  args.packing = plan->modes[mode].packing;
+  args.index_type = plan->index_type;
+  args.value_type = plan->value_type;
+  args.first = copy->nnz;
+  args.count = d_run->count;
+  args.previous_row = copy->last_row;
+  args.rows_before = copy->rows;
+  args.run = *d_run;
+  args.dictionary = c->d_dictionary;
+  args.codes = plan->dictionary->count;
+  for (int i = 0; i < args.packing.planes; i++)
+    args.planes[i] = amped_arrays_cuda_at(to, d_block, i, at);
+  if (!args.packing.coded)
+    args.values = amped_arrays_cuda_at(to, d_block, args.packing.planes, at);
+  args.bits = copy->d_bits;
+  args.rows = copy->d_rows;
+  args.rows_capacity = copy->rows_capacity;
+  args.starts = copy->d_starts;
+  args.ordinals = c->packer.d_ordinals;
+  args.scan = c->packer.d_scan;
+  args.result = c->packer.d_result;
+  args.stream = c->stream;
+  return args;
+}
+
+static amped_status check_packed(const amped_pack_result *result, int mode) {
+  if (result->strangers > 0)
+    return amped_error(AMPED_BAD_INPUT, nullptr,
+                       "values of mode %d's copy disagree with the file's dictionary; convert the "
+                       "tensor again",
+                       mode);
+  if (result->descents > 0)
+    return amped_error(AMPED_BAD_INPUT, nullptr,
+                       "the nonzeros of mode %d's copy are not in order; convert the tensor again",
+                       mode);
+  return AMPED_OK;
+}
+
+/* Pack the first *count of a run of device nonzeros behind the copy: at most AMPED_PACK_NNZ, and at
+ * most to the end of a part. What is streamed is packed in a buffer on its way to the host. */
+static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_run *d_run,
+                                  uint64_t *count) {
+  amped_copy_cuda *copy = &c->copies[mode];
+  amped_run run = *d_run;
+  amped_part_cuda part;
+  amped_arrays_cuda buffer;
+  void *block = nullptr;
+  uint64_t at = 0;
+  uint64_t room = 0;
+  AMPED_TRY(next_place(c, mode, &part, &block, &at, &room));
+  room = room < AMPED_PACK_NNZ ? room : AMPED_PACK_NNZ;
+  run.count = run.count < room ? run.count : room;
+  AMPED_TRY(amped_arrays_cuda_make(&buffer, c->plan, mode, false, AMPED_PACK_NNZ));
+  const amped_pack_cuda_args args = part.resident
+                                        ? pack_args(c, mode, &run, &part.arrays, block, at)
+                                        : pack_args(c, mode, &run, &buffer, c->packer.d_packed, 0);
+  AMPED_TRY(amped_pack_cuda(&args));
+  for (int i = 0; i < buffer.arrays && !part.resident; i++)
+    AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&part.arrays, block, i, at),
+                               amped_arrays_cuda_at(&buffer, c->packer.d_packed, i, 0),
+                               run.count * buffer.element_bytes[i], cudaMemcpyDeviceToHost,
+                               c->stream));
+  AMPED_CUDA(cudaMemcpyAsync(c->packer.result, c->packer.d_result, sizeof *c->packer.result,
+                             cudaMemcpyDeviceToHost, c->stream));
+  AMPED_CUDA(cudaStreamSynchronize(c->stream));
+  AMPED_TRY(check_packed(c->packer.result, mode));
+  copy->nnz += run.count;
+  copy->rows += c->packer.result->rows;
+  copy->last_row = c->packer.result->last_row;
+  *count = run.count;
+  return AMPED_OK;
+}
+
+amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const amped_run *d_run) {
+  uint64_t count = 0;
+  for (uint64_t first = 0; first < d_run->count; first += count) {
+    const amped_run rest = run_at(c->plan, d_run, first, d_run->count - first);
+    AMPED_TRY(c->layout.plain ? append_plain(c, mode, &rest, &count)
+                              : append_packed(c, mode, &rest, &count));
+  }
+  return AMPED_OK;
+}
+
+/* A run of `count` plain nonzeros in the packer's buffer. */
+static amped_status set_plain(const amped_copies_cuda *c, int mode, uint64_t count,
+                              amped_run *d_run) {
+  amped_arrays_cuda arrays;
+  AMPED_TRY(amped_arrays_cuda_make(&arrays, c->plan, mode, true, count));
+  d_run->count = count;
+  d_run->rows = amped_arrays_cuda_at(&arrays, c->packer.d_plain, 0, 0);
+  for (int i = 1; i < c->plan->order; i++)
+    d_run->inputs[i - 1] = amped_arrays_cuda_at(&arrays, c->packer.d_plain, i, 0);
+  d_run->values = amped_arrays_cuda_at(&arrays, c->packer.d_plain, c->plan->order, 0);
+  return AMPED_OK;
+}
+
+/* Copy a piece of a host run to the packer's buffer. */
+static amped_status fetch_plain(amped_copies_cuda *c, int mode, const amped_run *from,
+                                amped_run *d_run) {
+  AMPED_TRY(set_plain(c, mode, from->count, d_run));
+  for (int i = 0; i <= c->plan->order; i++)
+    AMPED_CUDA(cudaMemcpyAsync(
+        (void *)plain_array(c->plan, d_run, i), plain_array(c->plan, from, i),
+        from->count * (i < c->plan->order ? (uint64_t)c->plan->index_type : c->plan->value_type),
+        cudaMemcpyDefault, c->stream));
+  return AMPED_OK;
+}
+
+amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t offset,
+                                      const amped_run *run) {
+  /* Alignment of the arrays in d_plain takes a little of its room. */
+  const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
+  assert(offset == c->copies[mode].nnz);
+  (void)offset;
+  if (c->layout.plain)
+    return amped_copies_cuda_append(c, mode, run);
+  for (uint64_t first = 0; first < run->count; first += most) {
+    const uint64_t left = run->count - first;
+    const amped_run from = run_at(c->plan, run, first, left < most ? left : most);
+    amped_run d_run = {};
+    AMPED_TRY(fetch_plain(c, mode, &from, &d_run));
+    AMPED_TRY(amped_copies_cuda_append(c, mode, &d_run));
+  }
+  return AMPED_OK;
+}
+
+/* --- after loading ---------------------------------------------------------------------------- */
+
+/* Nonzeros `at` and on of a block, the copy's from `first` on. */
+static amped_packed_cuda packed_at(const amped_copies_cuda *c, int mode,
+                                   const amped_copy_cuda *copy, const amped_arrays_cuda *arrays,
+                                   void *d_block, uint64_t at, uint64_t first) {
+  const amped_plan *plan = c->plan;
+  amped_packed_cuda p = {};
+  p.packing = plan->modes[mode].packing;
+  p.index_type = plan->index_type;
+  p.value_type = plan->value_type;
+  p.first = first;
+  p.nnz = c->layout.nnz[mode] > first ? c->layout.nnz[mode] - first : 0;
+  for (int i = 0; i < p.packing.planes; i++)
+    p.planes[i] = amped_arrays_cuda_at(arrays, d_block, i, at);
+  if (!p.packing.coded)
+    p.values = amped_arrays_cuda_at(arrays, d_block, p.packing.planes, at);
+  p.dictionary = c->d_values;
+  p.ruler = c->ruler;
+  p.bits = copy->d_bits;
+  p.rows = copy->d_rows;
+  p.starts = copy->d_starts;
+  return p;
+}
+
+/* A copy of which all is resident, as it is now. */
+static amped_packed_cuda packed_of(const amped_copies_cuda *c, int mode,
+                                   const amped_copy_cuda *copy) {
+  return packed_at(c, mode, copy, &c->layout.device[mode], copy->d_block, 0, 0);
+}
+
+/* Append nonzeros first .. first+count of the new order, in which rows ascend. */
+static amped_status append_range(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
+                                 const void *d_order, uint64_t first, uint64_t count) {
+  const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
+  c->copies[mode].last_row = UINT64_MAX;
+  for (uint64_t done = 0; done < count; done += most) {
+    amped_run run = {};
+    AMPED_TRY(set_plain(c, mode, count - done < most ? count - done : most, &run));
+    AMPED_TRY(amped_reorder_cuda_unpack(from, d_order, first + done, run.count, &run, c->stream));
+    AMPED_TRY(amped_copies_cuda_append(c, mode, &run));
+  }
+  return AMPED_OK;
+}
+
+/* Make the copy anew, range by range; each begins where a run of the packing does. */
+static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
+                                  const void *d_order, amped_segment_cuda *segments) {
+  const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
+  const uint64_t shared = amped_tiles_cuda_shared(tiles);
+  amped_copy_cuda *copy = &c->copies[mode];
+  uint64_t done = 0;
+  AMPED_TRY(create_copy(c, mode, tiles, copy));
+  copy->parts.count = c->plan->modes[mode].parts;
+  for (uint64_t i = 0; i < amped_tiles_cuda_ranges(tiles); i++) {
+    copy->nnz = amped_ceil_div(copy->nnz, from->packing.run) * from->packing.run;
+    segments[i].first = copy->nnz;
+    segments[i].new_tile = true;
+    AMPED_TRY(append_range(c, mode, from, d_order, done, segments[i].count));
+    done += segments[i].count;
+    const uint64_t part = i < shared ? 0 : (i - shared) / tiles->last;
+    for (uint64_t p = part; p < (uint64_t)copy->parts.count; p++)
+      copy->parts.ends[p] = copy->nnz;
+    if (i < shared)
+      copy->parts.shared = copy->nnz;
+  }
+  AMPED_CUDA(cudaStreamSynchronize(c->stream));
+  return AMPED_OK;
+}
+
+static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
+  const uint64_t ranges = amped_tiles_cuda_ranges(&c->layout.tiles[mode]);
+  amped_copy_cuda old = c->copies[mode];
+  const amped_packed_cuda from = packed_of(c, mode, &old);
+  uint64_t *range_nnz = nullptr;
+  void *d_block = nullptr;
+  void *d_order = nullptr;
+  AMPED_TRY(amped_alloc(&range_nnz, ranges, sizeof *range_nnz, "the schedule of a copy"));
+  memset(&c->copies[mode], 0, sizeof c->copies[mode]);
+  amped_status status = amped_reorder_cuda_sort(&from, &c->layout.tiles[mode], range_nnz, &d_block,
+                                                &d_order, c->stream);
+  for (uint64_t i = 0; i < ranges && status == AMPED_OK; i++)
+    segments[i].count = range_nnz[i];
+  if (status == AMPED_OK)
+    status = append_ranges(c, mode, &from, d_order, segments);
+  amped_cuda_free(d_block);
+  amped_free(range_nnz);
+  destroy_copy(&old);
+  return status;
+}
+
+/* The parts of a copy without tiles. */
+static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
+                               uint64_t *count) {
+  amped_copy_cuda *copy = &c->copies[mode];
+  copy->parts.count = c->plan->modes[mode].parts;
+  for (int i = 0; i < copy->parts.count; i++)
+    copy->parts.ends[i] = amped_plan_part_nnz(c->plan, mode, i);
+  *count = 0;
+  for (uint64_t k = 0; k < c->layout.nnz[mode];) {
+    amped_part_cuda part;
+    AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, &part));
+    segments[*count].first = part.first;
+    segments[*count].count = part.count;
+    segments[*count].new_tile = false;
+    *count += 1;
+    k = part.first + part.count;
+  }
+  return AMPED_OK;
+}
+
+/* The tiles that a schedule was made of; those without nonzeros, which it does not tell, come last.
+ */
+static void list_tiles(const amped_copy_work_cuda *work, amped_segment_cuda *segments) {
+  const amped_block_cuda *blocks = work->blocks;
+  for (uint64_t b = 0; b < work->work.blocks; b++) {
+    amped_segment_cuda *s = &segments[blocks[b].tile];
+    if (b == 0 || blocks[b].tile != blocks[b - 1].tile)
+      s->first = blocks[b].first;
+    s->count += blocks[b].count;
+    s->new_tile = true;
+  }
+}
+
+/* Segments are zero. Where there is a schedule already, nonzeros are in order. */
+static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
+  const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
+  uint64_t count = amped_tiles_cuda_ranges(tiles);
+  if (tiles->count <= 1)
+    AMPED_TRY(list_parts(c, mode, segments, &count));
+  else if (c->copies[mode].work.blocks == nullptr)
+    AMPED_TRY(order_by_tiles(c, mode, segments));
+  else
+    list_tiles(&c->copies[mode].work, segments);
+  amped_work_cuda_destroy(&c->copies[mode].work);
+  const amped_packed_cuda packed = packed_of(c, mode, &c->copies[mode]);
+  const amped_copy_cuda *copy = &c->copies[mode];
+  return amped_work_cuda_create(&c->copies[mode].work, c->plan, mode, &packed, segments, count,
+                                &copy->parts, tiles, &c->device->caches, c->stream);
+}
+
+static amped_status make_schedule(amped_copies_cuda *c, int mode) {
+  const uint64_t pieces = c->layout.first_block[mode + 1] - c->layout.first_block[mode];
+  amped_segment_cuda *segments = nullptr;
+  if (c->layout.plain || c->layout.nnz[mode] == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_calloc(&segments,
+                         2 * pieces + 1 + amped_tiles_cuda_ranges(&c->layout.tiles[mode]),
+                         sizeof *segments, "the schedule of a copy"));
+  amped_status status = schedule(c, mode, segments);
+  amped_free(segments);
+  return status;
+}
+
+amped_status amped_copies_cuda_loaded(amped_copies_cuda *c, int mode) {
+  assert(c->copies[mode].nnz == c->layout.nnz[mode]);
+  return make_schedule(c, mode);
+}
+
+amped_status amped_copies_cuda_resize(amped_copies_cuda *c, int mode) {
+  return make_schedule(c, mode);
+}
+
+/* --- MTTKRP ----------------------------------------------------------------------------------- */
+
+/* Run the kernel over a part, which lies in d_block. */
+static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cuda *part,
+                            void *d_block, amped_kernel kernel,
+                            const amped_mttkrp_cuda_args *args) {
+  amped_copy_cuda *copy = &c->copies[mode];
+  const amped_arrays_cuda *arrays = &part->arrays;
+  amped_mttkrp_cuda_args a = *args;
+  if (c->layout.plain) {
+    a.run.count = part->count;
+    a.run.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
+    for (int i = 1; i < c->plan->order; i++)
+      a.run.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
+    a.run.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
+    return amped_mttkrp_cuda(&a, kernel);
+  }
+  a.work = &copy->work.work;
+  const uint32_t end = amped_work_cuda_block(&copy->work, part->first + part->count);
+  for (a.first_block = amped_work_cuda_block(&copy->work, part->first); a.first_block < end;
+       a.first_block += a.blocks) {
+    const uint64_t first = copy->work.blocks[a.first_block].first;
+    const uint32_t most = amped_work_cuda_block(&copy->work, first + AMPED_LAUNCH_NNZ);
+    a.blocks = (most < end ? most : end) - a.first_block;
+    a.packed = packed_at(c, mode, copy, arrays, d_block, part->at + (first - part->first), first);
+    AMPED_TRY(amped_mttkrp_cuda(&a, kernel));
+    copy->work.work.tickets += (uint32_t)(a.blocks * copy->work.work.cut.columns);
+  }
+  return a.work->cut.outputs > 1 ? amped_mttkrp_cuda_sum(&a) : AMPED_OK;
+}
+
+/* Wait for the step of mode that a buffer was used in, if any, and add up what it took. */
+static amped_status finish(amped_copies_cuda *c, int mode, amped_buffer_cuda *buffer,
+                           amped_mttkrp_times *times) {
+  if (buffer->resident_runs)
+    AMPED_TRY(clock_read(c, &buffer->resident, AMPED_PHASE_KERNEL, mode, &times->compute_sec));
+  buffer->resident_runs = false;
+  if (!buffer->piece_runs)
+    return AMPED_OK;
+  buffer->piece_runs = false;
+  buffer->mode = -1;
+  AMPED_TRY(clock_read(c, &buffer->transfer, AMPED_PHASE_COPY, mode, &times->copy_sec));
+  return clock_read(c, &buffer->compute, AMPED_PHASE_KERNEL, mode, &times->compute_sec);
+}
+
+/* Transfer a piece to a finished buffer, unless it is there or on its way already. */
+static amped_status fetch(amped_copies_cuda *c, int mode, const amped_part_cuda *piece,
+                          amped_buffer_cuda *buffer) {
+  void *block = nullptr;
+  if (buffer->mode == mode && buffer->piece.block == piece->block)
+    return AMPED_OK;
+  AMPED_TRY(amped_pinned_cuda_wait(&c->pinned, piece->block, &block));
+  buffer->mode = mode;
+  buffer->piece = *piece;
+  AMPED_CUDA(cudaEventRecord(buffer->transfer.begin, c->transfers));
+  AMPED_CUDA(cudaMemcpyAsync(buffer->d_block, block, piece->arrays.bytes, cudaMemcpyHostToDevice,
+                             c->transfers));
+  AMPED_CUDA(cudaEventRecord(buffer->transfer.end, c->transfers));
+  return AMPED_OK;
+}
+
+static amped_status compute_piece(amped_copies_cuda *c, amped_buffer_cuda *buffer,
+                                  amped_kernel kernel, const amped_mttkrp_cuda_args *args) {
+  AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
+  AMPED_CUDA(cudaEventRecord(buffer->compute.begin, c->stream));
+  AMPED_TRY(compute(c, buffer->mode, &buffer->piece, buffer->d_block, kernel, args));
+  AMPED_CUDA(cudaEventRecord(buffer->compute.end, c->stream));
+  buffer->piece_runs = true;
+  return AMPED_OK;
+}
+
+/* The part that begins with nonzero k; an empty one behind the last. */
+static amped_status part_at(const amped_copies_cuda *c, int mode, uint64_t k,
+                            amped_part_cuda *part) {
+  *part = {};
+  return k < c->layout.nnz[mode] ? amped_layout_cuda_part(&c->layout, c->plan, mode, k, part)
+                                 : AMPED_OK;
+}
+
+/* What MTTKRP does not store. */
+static amped_status zero_outputs(const amped_copies_cuda *c, int mode,
+                                 const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
+  const amped_copy_cuda *copy = &c->copies[mode];
+  const amped_work_cuda *work = &copy->work.work;
+  if (!c->layout.plain && !work->tiled && copy->nnz > 0) {
+    const amped_packed_cuda packed = packed_of(c, mode, copy);
+    return amped_mttkrp_cuda_zero_gaps(args, &packed, copy->rows, output_bytes);
+  }
+  AMPED_CUDA(cudaMemsetAsync(args->output, 0, output_bytes, c->stream));
+  if (work->cut.outputs > 1)
+    AMPED_CUDA(
+        cudaMemsetAsync(work->d_outputs, 0, work->cut.outputs * work->output_bytes, c->stream));
+  return AMPED_OK;
+}
+
+/* What the next buffer is used for: a resident part, then a piece. Either may be missing. The first
+ * step zeroes what it has to. *k is the number of nonzeros that are done with. */
+static amped_status run_step(amped_copies_cuda *c, int mode, amped_kernel kernel,
+                             const amped_mttkrp_cuda_args *args, uint64_t output_bytes, uint64_t *k,
+                             amped_mttkrp_times *times) {
+  amped_buffer_cuda *buffer = &c->buffers[c->turn];
+  amped_part_cuda part;
+  AMPED_TRY(finish(c, mode, buffer, times));
+  AMPED_TRY(part_at(c, mode, *k, &part));
+  AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
+  if (*k == 0)
+    AMPED_TRY(zero_outputs(c, mode, args, output_bytes));
+  if (part.resident) {
+    AMPED_TRY(compute(c, mode, &part, c->copies[mode].d_block, kernel, args));
+    *k += part.count;
+    AMPED_TRY(part_at(c, mode, *k, &part));
+  }
+  AMPED_CUDA(cudaEventRecord(buffer->resident.end, c->stream));
+  buffer->resident_runs = true;
+  if (part.count == 0)
+    return AMPED_OK;
+  AMPED_TRY(fetch(c, mode, &part, buffer));
+  AMPED_TRY(compute_piece(c, buffer, kernel, args));
+  *k += part.count;
+  c->turn ^= 1;
+  return AMPED_OK;
+}
+
+/* The first piece of mode's copy from nonzero k on; false where none is left. */
+static amped_status next_piece(const amped_copies_cuda *c, int mode, uint64_t k,
+                               amped_part_cuda *piece, bool *found) {
+  *found = false;
+  for (; k < c->layout.nnz[mode] && !*found; k = piece->first + piece->count) {
+    AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, piece));
+    *found = !piece->resident;
+  }
+  return AMPED_OK;
+}
+
+/* The mode behind `mode` that has pieces, all of them loaded; itself where no other has. */
+static int next_streamed(const amped_copies_cuda *c, int mode) {
+  int next = mode;
+  do
+    next = (next + 1) % c->plan->order;
+  while (next != mode && (amped_layout_cuda_streamed(&c->layout, next) == 0 ||
+                          c->copies[next].nnz < c->layout.nnz[next]));
+  return next;
+}
+
+/* Wait for the last steps, and let the first pieces of the mode that comes next in a sweep follow
+ * in their buffers: nonzeros do not change, so these transfers need not wait for its turn. */
+static amped_status finish_steps(amped_copies_cuda *c, int mode, amped_mttkrp_times *times) {
+  const int next = next_streamed(c, mode);
+  amped_part_cuda piece = {};
+  bool found = false;
+  for (int i = 0; i < 2; i++) {
+    amped_buffer_cuda *buffer = &c->buffers[(c->turn + i) % 2];
+    AMPED_TRY(finish(c, mode, buffer, times));
+    AMPED_TRY(next_piece(c, next, piece.first + piece.count, &piece, &found));
+    if (found)
+      AMPED_TRY(fetch(c, next, &piece, buffer));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode, amped_kernel kernel,
+                                     const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
+  uint64_t k = 0;
+  memset(&c->times, 0, sizeof c->times);
+  if (amped_trace_is_on()) {
+    c->anchor_sec = amped_time();
+    AMPED_CUDA(cudaEventRecord(c->anchor, c->stream));
+  }
+  c->copies[mode].work.work.turn++;
+  do
+    AMPED_TRY(run_step(c, mode, kernel, args, output_bytes, &k, &c->times));
+  while (k < c->layout.nnz[mode]);
+  return AMPED_OK;
+}
+
+/* The host looks at pinned memory that the kernel writes to; whatever else becomes of the kernel,
+ * the stream knows. */
+amped_status amped_copies_cuda_wait(amped_copies_cuda *c, int mode, int part) {
+  const amped_work_cuda *w = &c->copies[mode].work.work;
+  for (int i = 0; i <= part; i++)
+    while (w->parts <= 1 ||
+           (amped_work_cuda_part(w, i) > 0 && *(volatile uint32_t *)&w->turns[i] != w->turn)) {
+      cudaError_t state = cudaStreamQuery(c->stream);
+      if (state == cudaSuccess)
+        return AMPED_OK;
+      if (state != cudaErrorNotReady)
+        return amped_cuda_check(state, "the sorted MTTKRP kernel");
+    }
+  return AMPED_OK;
+}
+
+amped_status amped_copies_cuda_finish(amped_copies_cuda *c, int mode, amped_mttkrp_times *times) {
+  AMPED_TRY(finish_steps(c, mode, &c->times));
+  *times = c->times;
+  return AMPED_OK;
+}

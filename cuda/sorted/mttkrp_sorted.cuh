@@ -1,0 +1,818 @@
+/* The sorted MTTKRP kernel and its launch, as templates: one .cu file a value type instantiates
+ * them (mttkrp_f32.cu, mttkrp_f64.cu), so that they build in parallel.
+ *
+ * Launch shape. A factor row is `stride` vectors of 16 bytes. G lanes (4 .. 32) form a group, each
+ * lane owns one vector of a row; rows longer than 32 vectors are cut into columns of 32, each with
+ * thread blocks of its own. A thread block works on one block of the schedule (an iSMp), each of
+ * its groups on a run of consecutive nonzeros.
+ *
+ * Where the copy is in near tiles, a thread block first loads its tile of that factor to shared
+ * memory, and gathers from there. A shuffle costs as much as a gather from there: a position in the
+ * tile shares its word with one of another input.
+ *
+ * Within a run the G lanes load one nonzero each (coalesced, a batch ahead, so that nobody waits
+ * for it), decode it, hand positions and values round by shuffles, and gather several factor rows
+ * before they use the first. Row bits are the same for all lanes; where no row of a warp begins,
+ * nobody looks at them. The sum of an output row stays in registers until the next row begins.
+ * Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the run: with u =
+ * 2^-24 a run's error is below (fold_nonzeros + AMPED_LONGEST_RUN / fold_nonzeros + order) u = 1e-5
+ * of the sum of magnitudes. Parts and heads are added in double; sums of tiles in float, which adds
+ * u a tile of the same output.
+ *
+ * The run in which a row begins stores it. What a run holds of a row that an earlier run began is a
+ * part; a block adds the parts of rows that begin in it, and leaves the part of the one row that
+ * began before it, its head, to the last of the blocks that share this row to finish. That block
+ * adds all heads, in their order and in double. In a tile after the first one sums are added to
+ * what is there already; a block then waits, before it begins, for those blocks of the tile before
+ * that may work on the same rows. So every output element has one order of additions: no races, the
+ * same bits every time. */
+#ifndef AMPED_MTTKRP_SORTED_CUH
+#define AMPED_MTTKRP_SORTED_CUH
+
+#include "cuda/sorted/mttkrp_cuda.h"
+
+extern "C" amped_status amped_mttkrp_sorted_f32(const amped_mttkrp_cuda_args *args);
+extern "C" amped_status amped_mttkrp_sorted_f64(const amped_mttkrp_cuda_args *args);
+
+namespace {
+
+constexpr unsigned fold_nonzeros = 128;
+constexpr unsigned whole_warp = 0xffffffffU;
+
+typedef unsigned int index32;
+typedef unsigned long long index64;
+
+template <typename T> struct vector_of;
+template <> struct vector_of<float> { typedef float4 type; };
+template <> struct vector_of<double> { typedef double2 type; };
+
+__device__ inline float4 splat(float x) {
+  return make_float4(x, x, x, x);
+}
+__device__ inline double2 splat(double x) {
+  return make_double2(x, x);
+}
+__device__ inline float4 times(float4 a, float4 b) {
+  return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w);
+}
+__device__ inline double2 times(double2 a, double2 b) {
+  return make_double2(a.x * b.x, a.y * b.y);
+}
+__device__ inline float4 plus(float4 a, float4 b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+__device__ inline double2 plus(double2 a, double2 b) {
+  return make_double2(a.x + b.x, a.y + b.y);
+}
+
+/* a b + c */
+__device__ inline float4 fused(float4 a, float4 b, float4 c) {
+  return make_float4(fmaf(a.x, b.x, c.x), fmaf(a.y, b.y, c.y), fmaf(a.z, b.z, c.z),
+                     fmaf(a.w, b.w, c.w));
+}
+__device__ inline double2 fused(double2 a, double2 b, double2 c) {
+  return make_double2(fma(a.x, b.x, c.x), fma(a.y, b.y, c.y));
+}
+
+/* A sum of vectors in double. */
+struct double4_sum {
+  double x, y, z, w;
+};
+__device__ inline void add_to(double4_sum &s, float4 a) {
+  s.x += a.x;
+  s.y += a.y;
+  s.z += a.z;
+  s.w += a.w;
+}
+__device__ inline void add_to(double2 &s, double2 a) {
+  s = plus(s, a);
+}
+__device__ inline float4 rounded(double4_sum s) {
+  return make_float4((float)s.x, (float)s.y, (float)s.z, (float)s.w);
+}
+__device__ inline double2 rounded(double2 s) {
+  return s;
+}
+template <typename T> struct long_sum_of;
+template <> struct long_sum_of<float> { typedef double4_sum type; };
+template <> struct long_sum_of<double> { typedef double2 type; };
+
+/* How a nonzero's number lies in its planes. */
+typedef enum number_layout {
+  NUMBER_32,  /* one of 4 bytes */
+  NUMBER_48,  /* 4 and 2 */
+  NUMBER_64,  /* one of 8 */
+  NUMBER_LONG /* 8 and more */
+} number_layout;
+
+/* All pointers and numbers of nonzeros are relative to the launch's first nonzero. */
+template <typename T, typename I> struct sorted_problem {
+  typedef typename vector_of<T>::type vector;
+  number_layout layout;
+  amped_packing packing;
+  unsigned shifts[AMPED_MAX_ORDER - 1]; /* as in the packing, */
+  I masks[AMPED_MAX_ORDER - 1];         /* and of its bits */
+  unsigned code_shift;
+  unsigned code_mask;
+  amped_ruler ruler; /* step 0: values are looked up */
+  uint64_t first;    /* number of the first nonzero in the copy */
+  unsigned run;      /* nonzeros a group, a multiple of packing.run */
+  const void *planes[AMPED_MAX_PLANES];
+  const T *values;
+  const T *dictionary;
+  const uint32_t *bits;
+  const I *starts;
+  const I *rows; /* the copy's row list */
+  const vector *factors[AMPED_MAX_ORDER - 1];
+  amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
+  vector *output;
+  uint64_t output_stride; /* vectors between outputs of tiles */
+  unsigned outputs;
+  unsigned stride;    /* vectors a row */
+  unsigned columns;   /* thread blocks for a block of the schedule */
+  unsigned near_rows; /* of a tile that is kept in shared memory, of so many of its factor */
+  unsigned near_positions;
+  unsigned near_shift; /* positions in it go round above those of input 1 */
+  unsigned near_mask;
+  const amped_block_cuda *blocks;
+  unsigned first_block;
+  bool tiled;
+  vector *heads; /* a row for each block */
+  /* A number for each block and column: how many of the blocks that share the row that goes on
+   * behind it have finished; the launch in which it finished. */
+  unsigned *arrived;
+  unsigned *finished;
+  unsigned *ticket; /* blocks that have begun, in all launches */
+  unsigned ticket_base;
+  /* Parts of the rows: the block behind each, blocks that are done, and where their end is told. */
+  int parts;
+  unsigned part_ends[AMPED_MAX_PARTS];
+  unsigned *done;
+  unsigned *turns;
+  unsigned turn; /* of this MTTKRP */
+};
+
+/* --- decoding ------------------------------------------------------------------------------------
+ */
+
+/* Word j of nonzero k's number, where that is long. */
+template <typename T, typename I>
+__device__ inline uint64_t word_of(const sorted_problem<T, I> &p, unsigned j, unsigned k) {
+  if (p.packing.plane_bytes[j] == 8)
+    return __ldcs(static_cast<const unsigned long long *>(p.planes[j]) + k);
+  if (p.packing.plane_bytes[j] == 4)
+    return __ldcs(static_cast<const uint32_t *>(p.planes[j]) + k);
+  return __ldcs(static_cast<const uint16_t *>(p.planes[j]) + k);
+}
+
+/* The low bits of a field of a long number, of which w0 and w1 are the first two words; words
+ * behind them are loaded. */
+template <typename T, typename I>
+__device__ inline uint64_t field_of(const sorted_problem<T, I> &p, unsigned k, uint64_t w0,
+                                    uint64_t w1, unsigned shift, unsigned bits) {
+  const unsigned j = shift / 64;
+  const unsigned s = shift % 64;
+  uint64_t v = (j == 0 ? w0 : j == 1 ? w1 : word_of(p, j, k)) >> s;
+  if (s + bits > 64)
+    v |= (j == 0 ? w1 : word_of(p, j + 1, k)) << (64 - s);
+  return v;
+}
+
+/* One nonzero a lane, as it lies in memory: the first word of its number in two halves, and where
+ * tensors of this order often need it the second one. Nothing here waits for a load. */
+template <typename T, int N> struct raw_nonzero {
+  static constexpr bool has_second = N > 2;
+  unsigned low, high;
+  uint64_t second[has_second ? 1 : 0];
+  T value;
+};
+
+template <typename T, typename I, int N>
+__device__ inline raw_nonzero<T, N> load_nonzero(const sorted_problem<T, I> &p, unsigned k) {
+  raw_nonzero<T, N> raw;
+  raw.high = 0;
+  if (p.layout <= NUMBER_48) {
+    raw.low = __ldcs(static_cast<const unsigned *>(p.planes[0]) + k);
+    if (p.layout == NUMBER_48)
+      raw.high = __ldcs(static_cast<const unsigned short *>(p.planes[1]) + k);
+  } else {
+    const uint2 word = __ldcs(static_cast<const uint2 *>(p.planes[0]) + k);
+    raw.low = word.x;
+    raw.high = word.y;
+    if constexpr (raw_nonzero<T, N>::has_second)
+      raw.second[0] = p.layout == NUMBER_LONG ? word_of(p, 1, k) : 0;
+  }
+  if (!p.packing.coded)
+    raw.value = __ldcs(p.values + k);
+  return raw;
+}
+
+/* One nonzero a lane. */
+template <typename T, typename I, int N> struct nonzero {
+  I input[N];
+  T value;
+};
+
+template <typename T, typename I>
+__device__ inline T value_of(const sorted_problem<T, I> &p, uint64_t field) {
+  const unsigned code = (unsigned)field & p.code_mask;
+  if (p.ruler.step != 0.0)
+    return (T)((double)(p.ruler.first + (int)code) * p.ruler.step);
+  return __ldg(p.dictionary + code);
+}
+
+/* Nonzero k. */
+template <typename T, typename I, int N>
+__device__ inline nonzero<T, I, N> decode(const sorted_problem<T, I> &p,
+                                          const raw_nonzero<T, N> &raw, unsigned k) {
+  nonzero<T, I, N> x;
+  const uint64_t w0 = (uint64_t)raw.high << 32 | raw.low;
+  if (p.layout != NUMBER_LONG) {
+#pragma unroll
+    for (int m = 0; m < N; m++)
+      x.input[m] = (I)(w0 >> p.shifts[m]) & p.masks[m];
+    x.value = p.packing.coded ? value_of(p, w0 >> p.code_shift) : raw.value;
+    return x;
+  }
+  uint64_t w1 = 0;
+  if constexpr (raw_nonzero<T, N>::has_second)
+    w1 = raw.second[0];
+  else
+    w1 = word_of(p, 1, k);
+#pragma unroll
+  for (int m = 0; m < N; m++)
+    x.input[m] = (I)field_of(p, k, w0, w1, p.shifts[m], p.packing.bits[m]) & p.masks[m];
+  x.value = p.packing.coded
+                ? value_of(p, field_of(p, k, w0, w1, p.code_shift, p.packing.value_bits))
+                : raw.value;
+  return x;
+}
+
+/* --- runs ----------------------------------------------------------------------------------------
+ */
+
+/* Entry of the row list of nonzero k, where a run of the packing begins. */
+template <typename T, typename I>
+__device__ inline I entry_of(const sorted_problem<T, I> &p, unsigned k) {
+  return __ldg(p.starts + k / (unsigned)p.packing.run);
+}
+
+/* Which of the 32 nonzeros from k on begin a row, of those up to `last`. */
+template <typename T, typename I>
+__device__ inline uint32_t row_bits(const sorted_problem<T, I> &p, unsigned k, unsigned last) {
+  const uint32_t bits = k <= last ? __ldg(p.bits + k / 32) : 0U;
+  return k <= last && last - k < 31 ? bits & ((2U << (last - k)) - 1U) : bits;
+}
+
+/* --- gathering and storing
+ * ------------------------------------------------------------------------ */
+
+/* Which hints a kernel is built for: they cost registers, and not all of them go together. */
+typedef enum hint_level {
+  NO_HINTS,
+  L2_HINTS,  /* for every input, in sorted_problem */
+  NEAR_FIRST /* the tile of input 0 lies in shared memory */
+} hint_level;
+
+#if __CUDA_ARCH__ >= 800
+__device__ inline uint64_t policy_of(amped_hint_cuda hint) {
+  uint64_t policy = 0;
+  if (hint == AMPED_HINT_KEEP)
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  else if (hint == AMPED_HINT_PASS)
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  else
+    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+__device__ inline float4 gather(const float4 *row, uint64_t policy) {
+  float4 v;
+  asm("ld.global.nc.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
+      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+      : "l"(row), "l"(policy));
+  return v;
+}
+__device__ inline double2 gather(const double2 *row, uint64_t policy) {
+  double2 v;
+  asm("ld.global.nc.L2::cache_hint.v2.f64 {%0, %1}, [%2], %3;"
+      : "=d"(v.x), "=d"(v.y)
+      : "l"(row), "l"(policy));
+  return v;
+}
+#else /* older GPUs take no hints */
+__device__ inline uint64_t policy_of(amped_hint_cuda) {
+  return 0;
+}
+template <typename vector> __device__ inline vector gather(const vector *row, uint64_t) {
+  return __ldg(row);
+}
+#endif
+
+/* Rows of so many bytes each. */
+template <typename vector>
+__device__ inline const vector *row_at(const vector *from, index32 row, unsigned bytes) {
+  const vector *at;
+  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(row), "r"(bytes), "l"(from));
+  return at;
+}
+template <typename vector>
+__device__ inline const vector *row_at(const vector *from, index64 row, unsigned bytes) {
+  return from + row * (bytes / sizeof(vector));
+}
+
+/* *to += v where nobody else works on *to: without waiting for what is there, which does not come
+ * again soon. */
+__device__ inline void add_at(float4 *to, float4 v) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("red.global.add.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;"
+               :
+               : "l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "l"(policy_of(AMPED_HINT_PASS))
+               : "memory");
+#else
+  atomicAdd(&to->x, v.x);
+  atomicAdd(&to->y, v.y);
+  atomicAdd(&to->z, v.z);
+  atomicAdd(&to->w, v.w);
+#endif
+}
+__device__ inline void add_at(double2 *to, double2 v) {
+  atomicAdd(&to->x, v.x);
+  atomicAdd(&to->y, v.y);
+}
+
+/* Has block b finished in this MTTKRP? Then all that it wrote is visible. */
+__device__ inline bool has_finished(const unsigned *finished, unsigned turn) {
+  unsigned seen = 0;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(finished) : "memory");
+  return seen == turn;
+}
+
+/* All threads wait until the earlier blocks that may work on the same rows have finished. They have
+ * begun before: blocks take their numbers as they begin. */
+template <typename T, typename I>
+__device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, unsigned befores,
+                                unsigned tile_column) {
+  for (unsigned i = threadIdx.x; i < befores; i += blockDim.x)
+    while (!has_finished(p.finished + (before + i) * p.columns + tile_column, p.turn))
+      __nanosleep(64);
+  __syncthreads();
+}
+
+/* --- the kernel ----------------------------------------------------------------------------------
+ */
+
+/* How a kernel for N input modes is built: nonzeros whose rows are in flight, and thread blocks a
+ * multiprocessor, so that its registers hold them (in double, near kernels spill a few bytes).
+ * Measured (docs/benchmarks.md). */
+constexpr int generic_inputs = AMPED_MAX_ORDER - 1;
+template <int N> struct tuning {
+  static constexpr int ahead = N == 2 ? 4 : 2;
+  static constexpr int blocks = N <= 3 ? 4 : N == 4 ? 3 : 2;
+};
+
+/* Threads of a block: twice as many where they share a tile in shared memory. */
+template <int N, hint_level H> struct shape {
+  static constexpr int threads = H == NEAR_FIRST ? AMPED_NEAR_THREADS : AMPED_BLOCK_THREADS;
+  static constexpr int blocks = tuning<N>::blocks * AMPED_BLOCK_THREADS / threads;
+};
+
+/* Count block b, all of whose threads are done; the last one of a part tells the host. */
+template <typename T, typename I>
+__device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
+  int part = 0;
+  while (b >= p.part_ends[part])
+    part++;
+  const unsigned blocks = p.part_ends[part] - (part > 0 ? p.part_ends[part - 1] : 0);
+  __threadfence();
+  if (atomicAdd(p.done + part, 1U) + 1 < blocks * p.columns)
+    return;
+  p.done[part] = 0;
+  __threadfence_system();
+  *(volatile unsigned *)(p.turns + part) = p.turn;
+}
+
+/* Load the near tile that nonzero k is of, from column `left` on; *first is its first position. */
+template <typename T, typename I, int G, int N>
+__device__ inline void take_near(const sorted_problem<T, I> &p, unsigned k, unsigned left,
+                                 typename vector_of<T>::type *near, unsigned *first) {
+  const unsigned span = p.stride < G ? p.stride : G;
+  if (threadIdx.x == 0) {
+    const raw_nonzero<T, N> raw = load_nonzero<T, I, N>(p, k);
+    *first = (unsigned)decode<T, I, N>(p, raw, k).input[0] / p.near_rows * p.near_rows;
+  }
+  __syncthreads();
+  const unsigned rows = min(p.near_rows, p.near_positions - *first);
+  for (unsigned i = threadIdx.x; i < rows * span; i += blockDim.x) {
+    const unsigned column = left + i % span;
+    near[i] = __ldg(p.factors[0] + ((uint64_t)(*first + i / span) * p.stride +
+                                    (column < p.stride ? column : p.stride - 1)));
+  }
+  __syncthreads();
+}
+
+/* Add all heads of the row that begins in block `from` and goes on in `links` more to it. */
+template <typename T, typename I, int G, int block_threads>
+__device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, unsigned links,
+                                 unsigned column, bool mine, typename vector_of<T>::type *output,
+                                 typename vector_of<T>::type *partial) {
+  typedef typename long_sum_of<T>::type long_sum;
+  constexpr unsigned groups = block_threads / G;
+  const unsigned group = threadIdx.x / G;
+  long_sum sum = {};
+  for (unsigned i = group; i < links; i += groups)
+    if (mine)
+      add_to(sum, __ldcg(p.heads + ((uint64_t)(from + 1 + i) * p.stride + column)));
+  partial[threadIdx.x] = rounded(sum);
+  __syncthreads();
+  if (group == 0 && mine) {
+    /* That block may belong to an earlier launch. */
+    const int64_t behind = (int64_t)(p.blocks[from + 1].first - p.first);
+    const I row = __ldg(p.rows + __ldg(p.starts + behind / (int64_t)p.packing.run));
+    auto *const to = output + ((uint64_t)row * p.stride + column);
+    long_sum all = {};
+    add_to(all, __ldcg(to));
+    for (unsigned g = 0; g < groups && g < links; g++)
+      add_to(all, partial[g * G + threadIdx.x]);
+    *to = rounded(all);
+  }
+  __syncthreads();
+}
+
+/* N is the number of input modes, or at least that where it is generic_inputs. What is seldom
+ * needed lies in shared memory: registers hold rows in flight. */
+template <typename T, typename I, int G, int N, hint_level H>
+__global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
+    mttkrp_sorted(const sorted_problem<T, I> p) {
+  constexpr int block_threads = shape<N, H>::threads;
+  typedef typename vector_of<T>::type vector;
+  typedef typename long_sum_of<T>::type long_sum;
+  constexpr int groups = block_threads / G;
+  constexpr int ahead = tuning<N>::ahead;
+  __shared__ vector sums[2][block_threads];
+  vector *const parts = sums[0];  /* of the row that an earlier run began */
+  vector *const folded = sums[1]; /* of the row in hand */
+  __shared__ I
+      part_entries[groups];   /* of the rows that parts belong to, no_part where there is none */
+  __shared__ unsigned number; /* of this thread block in the launch */
+  __shared__ vector *volatile output_of_tile;
+  __shared__ volatile unsigned first_of_block, end_of_block;
+  __shared__ bool last_of_head, last_of_tail;
+  __shared__ unsigned near_first; /* position of the tile's first row */
+  extern __shared__ float4 near_memory[];
+  vector *const near = reinterpret_cast<vector *>(near_memory);
+  const I no_part = ~I(0);
+
+  if (threadIdx.x == 0)
+    number = p.tiled ? atomicAdd(p.ticket, 1U) - p.ticket_base : blockIdx.x;
+  __syncthreads();
+  const unsigned b = p.first_block + number / p.columns;
+  const amped_block_cuda *const block = p.blocks + b;
+  if (threadIdx.x == 0) {
+    output_of_tile = p.output + block->tile % p.outputs * p.output_stride;
+    first_of_block = (unsigned)(block->first - p.first);
+    end_of_block = first_of_block + block->count;
+  }
+  if (p.tiled)
+    wait_for(p, block->before, block->befores, number % p.columns);
+  else
+    __syncthreads();
+
+  const unsigned lane = threadIdx.x % G;
+  const unsigned group = threadIdx.x / G;
+  const auto column = [&]() { return number % p.columns * G + threadIdx.x % G; };
+  /* A group without nonzeros works on the block's first one and stores nothing. */
+  const auto works = [&]() { return first_of_block + threadIdx.x / G * p.run < end_of_block; };
+  const unsigned first = first_of_block + (works() ? group * p.run : 0);
+  const unsigned last = !works()                       ? first
+                        : end_of_block - first > p.run ? first + p.run - 1
+                                                       : end_of_block - 1;
+  const unsigned span = p.stride < G ? p.stride : G; /* vectors of a row in shared memory */
+  if constexpr (H == NEAR_FIRST)
+    take_near<T, I, G, N>(p, first_of_block, number % p.columns * G, near, &near_first);
+  const unsigned near_lane = lane < span ? lane : span - 1;
+  I entry = entry_of(p, first);
+  I row = __ldg(p.rows + entry);
+  if (lane == 0)
+    part_entries[group] = works() && !(__ldg(p.bits + first / 32) & 1U) ? entry : no_part;
+  __syncwarp();
+  vector sum = splat(T(0));
+  folded[threadIdx.x] = sum;
+  const vector *from[N];
+  uint64_t policies[N];
+#pragma unroll
+  for (int m = 0; m < N; m++) {
+    from[m] = p.factors[m] + (column() < p.stride ? column() : p.stride - 1);
+    policies[m] = H == L2_HINTS ? policy_of(p.hints[m]) : 0;
+  }
+  const auto store = [&]() {
+    const vector all = plus(folded[threadIdx.x], sum);
+    if (part_entries[threadIdx.x / G] == entry)
+      parts[threadIdx.x] = all;
+    else if (column() < p.stride && p.tiled)
+      add_at(output_of_tile + ((uint64_t)row * p.stride + column()), all);
+    else if (column() < p.stride)
+      __stcs(output_of_tile + ((uint64_t)row * p.stride + column()), all);
+  };
+  /* Behind the end of its run every lane gets the last nonzero again with value zero: it changes
+   * nothing (same row, finite factors) and spares all later checks. */
+  const unsigned begin = first + lane;
+  const auto place = [&](unsigned done) { return begin + done < last ? begin + done : last; };
+
+  raw_nonzero<T, N> next = load_nonzero<T, I, N>(p, place(0));
+  uint32_t begins = 0;
+#pragma unroll 1
+  for (unsigned done = 0; done < p.run; done += G) {
+    if (done % 32 == 0) {
+      begins = row_bits(p, begin - lane + done, last);
+      if (done == 0)
+        begins &= ~1U;
+    }
+    if (done % fold_nonzeros == 0) {
+      folded[threadIdx.x] = plus(folded[threadIdx.x], sum);
+      sum = splat(T(0));
+    }
+    nonzero<T, I, N> now = decode<T, I, N>(p, next, place(done));
+    if constexpr (H == NEAR_FIRST)
+      now.input[1] |= (now.input[0] - near_first) << p.near_shift;
+    if (begin + done > last)
+      now.value = T(0);
+    if (done + G < p.run)
+      next = load_nonzero<T, I, N>(p, place(done + G));
+#pragma unroll 1
+    for (int j = 0; j < G; j += ahead) {
+      vector gathered[N][ahead];
+#pragma unroll
+      for (int u = 0; u < ahead; u++) {
+#pragma unroll
+        for (int m = H == NEAR_FIRST ? 1 : 0; m < N; m++)
+          if (N < generic_inputs || m < p.packing.inputs) {
+            I position = __shfl_sync(whole_warp, now.input[m], j + u, G);
+            if (H == NEAR_FIRST && m == 1) {
+              gathered[0][u] = near[(unsigned)(position >> p.near_shift) * span + near_lane];
+              position &= p.near_mask;
+            }
+            const vector *const at = row_at(from[m], position, p.stride * (unsigned)sizeof(vector));
+            gathered[m][u] = H == L2_HINTS ? gather(at, policies[m]) : __ldg(at);
+          }
+      }
+      const auto use = [&](int u) {
+        vector product = times(splat(__shfl_sync(whole_warp, now.value, j + u, G)), gathered[0][u]);
+#pragma unroll
+        for (int m = 1; m < N - 1; m++)
+          if (N < generic_inputs || m < p.packing.inputs)
+            product = times(product, gathered[m][u]);
+        if (N < generic_inputs || N == p.packing.inputs)
+          sum = fused(product, gathered[N - 1][u], sum);
+        else
+          sum = plus(product, sum);
+      };
+      if (__any_sync(whole_warp, begins & ((1U << ahead) - 1U))) {
+#pragma unroll
+        for (int u = 0; u < ahead; u++) {
+          if (begins >> u & 1U) {
+            store();
+            sum = splat(T(0));
+            folded[threadIdx.x] = sum;
+            row = __ldg(p.rows + ++entry);
+          }
+          use(u);
+        }
+      } else {
+#pragma unroll
+        for (int u = 0; u < ahead; u++)
+          use(u);
+      }
+      begins >>= ahead;
+    }
+  }
+  if (works())
+    store();
+  __syncthreads();
+
+  const unsigned tile_column = number % p.columns;
+  const bool mine = column() < p.stride;
+  /* The first part of a row adds all of the row's parts in this block. */
+  const I of = part_entries[group];
+  if (of != no_part && (group == 0 || part_entries[group - 1] != of) && mine) {
+    vector *const to = group == 0
+                           ? p.heads + ((uint64_t)b * p.stride + column())
+                           : output_of_tile + ((uint64_t)__ldg(p.rows + of) * p.stride + column());
+    long_sum all = {};
+    if (group > 0)
+      add_to(all, __ldcg(to));
+    for (unsigned g = group; g < groups && part_entries[g] == of; g++)
+      add_to(all, parts[g * G + lane]);
+    *to = rounded(all);
+  }
+
+  /* Of the blocks that share a row the last one adds their heads. */
+  const unsigned chain = block->chain;
+  const unsigned links = block->links;
+  if (chain != b || links > 0) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      unsigned *const head = p.arrived + chain * p.columns + tile_column;
+      unsigned *const tail = p.arrived + b * p.columns + tile_column;
+      __threadfence();
+      last_of_head = chain != b && atomicAdd(head, 1U) == p.blocks[chain].links;
+      last_of_tail = links > 0 && atomicAdd(tail, 1U) == links;
+      if (last_of_head)
+        *head = 0;
+      if (last_of_tail)
+        *tail = 0;
+      __threadfence();
+    }
+    __syncthreads();
+    if (last_of_head)
+      add_heads<T, I, G, block_threads>(p, chain, p.blocks[chain].links, column(), mine,
+                                        output_of_tile, parts);
+    if (last_of_tail)
+      add_heads<T, I, G, block_threads>(p, b, links, column(), mine, output_of_tile, parts);
+  }
+  if (p.parts > 1) {
+    __syncthreads();
+    if (threadIdx.x == 0)
+      tell_done(p, b);
+  }
+  if (p.tiled) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      asm volatile("st.release.gpu.global.u32 [%0], %1;"
+                   :
+                   : "l"(p.finished + (b * p.columns + tile_column)), "r"(p.turn)
+                   : "memory");
+    }
+  }
+}
+
+/* --- launches ------------------------------------------------------------------------------------
+ */
+
+number_layout layout_of(const amped_packing *packing) {
+  if (packing->words > 1)
+    return NUMBER_LONG;
+  if (packing->plane_bytes[0] == 8)
+    return NUMBER_64;
+  return packing->planes == 2 ? NUMBER_48 : NUMBER_32;
+}
+
+/* The low bits, of a field as of an empty one. */
+template <typename U> U mask_of(unsigned bits) {
+  return bits >= 8 * sizeof(U) ? ~U(0) : (U(1) << bits) - 1;
+}
+
+template <typename T, typename I>
+void describe_copy(sorted_problem<T, I> *p, const amped_packed_cuda *copy) {
+  p->packing = copy->packing;
+  p->layout = layout_of(&copy->packing);
+  p->code_shift = copy->packing.value_bits > 0 ? copy->packing.value_shift : 0;
+  p->code_mask = mask_of<unsigned>(copy->packing.value_bits);
+  p->ruler = copy->ruler;
+  p->first = copy->first;
+  for (int i = 0; i < copy->packing.planes; i++)
+    p->planes[i] = copy->planes[i];
+  p->values = static_cast<const T *>(copy->values);
+  p->dictionary = static_cast<const T *>(copy->dictionary);
+  p->bits = copy->bits + copy->first / 32;
+  p->starts = static_cast<const I *>(copy->starts) + copy->first / copy->packing.run;
+  p->rows = static_cast<const I *>(copy->rows);
+}
+
+/* Inputs in the order in which the kernel takes them: one that is to stay near comes first. */
+template <typename T, typename I>
+hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) {
+  typedef typename vector_of<T>::type vector;
+  const amped_hint_cuda *const hints = args->work->hints;
+  int inputs[AMPED_MAX_ORDER - 1];
+  hint_level level = NO_HINTS;
+  for (int i = 0; i < args->inputs; i++) {
+    inputs[i] = i;
+    if (hints[i] == AMPED_HINT_NEAR) {
+      level = NEAR_FIRST;
+      inputs[i] = 0;
+      inputs[0] = i;
+    } else if (hints[i] != AMPED_HINT_NONE && level == NO_HINTS)
+      level = L2_HINTS;
+  }
+  for (int m = 0; m < args->inputs; m++) {
+    const int i = inputs[m];
+    p->factors[m] = static_cast<const vector *>(args->factors[i]);
+    p->hints[m] = hints[i];
+    /* A field of no bits may lie behind the last word: no word is looked at for it. */
+    p->shifts[m] = args->packed.packing.bits[i] > 0 ? args->packed.packing.shifts[i] : 0;
+    p->packing.bits[m] = args->packed.packing.bits[i];
+    p->masks[m] = mask_of<I>(args->packed.packing.bits[i]);
+  }
+  return level;
+}
+
+template <typename T, typename I>
+void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) {
+  typedef typename vector_of<T>::type vector;
+  const amped_work_cuda *work = args->work;
+  p->run = (unsigned)work->cut.run;
+  p->outputs = (unsigned)work->cut.outputs;
+  p->output = static_cast<vector *>(p->outputs > 1 ? work->d_outputs : args->output);
+  p->near_rows = work->cut.near_rows;
+  p->near_positions = work->cut.near_positions;
+  p->near_shift = work->cut.near_shift;
+  p->near_mask = mask_of<unsigned>(work->cut.near_shift);
+  p->output_stride = work->output_bytes / sizeof(vector);
+  p->stride = (unsigned)(args->ld * sizeof(T) / sizeof(vector));
+  p->columns = (unsigned)work->cut.columns;
+  p->blocks = work->d_blocks;
+  p->first_block = args->first_block;
+  p->tiled = work->tiled;
+  p->heads = static_cast<vector *>(work->d_heads);
+  p->arrived = work->d_arrived;
+  p->finished = work->d_finished;
+  p->ticket = work->d_ticket;
+  p->ticket_base = work->tickets;
+  p->turn = work->turn;
+  p->parts = work->parts;
+  for (int i = 0; i < work->parts; i++)
+    p->part_ends[i] = work->part_ends[i];
+  p->done = work->d_done;
+  p->turns = work->turns;
+}
+
+/* With a tile in shared memory. */
+template <typename T, typename I, int G, int N>
+amped_status launch_near(const sorted_problem<T, I> &p, unsigned blocks, cudaStream_t stream) {
+  const auto kernel = mttkrp_sorted<T, I, G, N, NEAR_FIRST>;
+  const int bytes = (int)(p.near_rows * (p.stride < G ? p.stride : G) * 16);
+  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<blocks, AMPED_NEAR_THREADS, (size_t)bytes, stream>>>(p);
+  return AMPED_OK;
+}
+
+template <typename T, typename I, int G, int N>
+amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
+  sorted_problem<T, I> p = {};
+  describe_copy(&p, &args->packed);
+  describe_work(&p, args);
+  hint_level level = describe_inputs(&p, args);
+  if (N == generic_inputs)
+    level = NO_HINTS;
+  const uint64_t blocks = (uint64_t)args->blocks * p.columns;
+  if (blocks > INT32_MAX)
+    return amped_error(AMPED_FAILED, "CUDA",
+                       "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
+                       blocks);
+  if (level == NO_HINTS)
+    mttkrp_sorted<T, I, G, N, NO_HINTS>
+        <<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(p);
+  else if constexpr (N < generic_inputs) {
+    if (level == L2_HINTS)
+      mttkrp_sorted<T, I, G, N, L2_HINTS>
+          <<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(p);
+  }
+  if constexpr (N <= AMPED_NEAR_INPUTS)
+    if (level == NEAR_FIRST)
+      AMPED_TRY((launch_near<T, I, G, N>(p, (unsigned)blocks, args->stream)));
+  AMPED_CUDA_LAUNCHED("the sorted MTTKRP kernel");
+  return AMPED_OK;
+}
+
+/* Positions of 64 bits are rare: factors of more than 2^32 rows. They share one kernel. */
+template <typename T, typename I, int G>
+amped_status launch_for_order(const amped_mttkrp_cuda_args *args) {
+  if constexpr (sizeof(I) == sizeof(index32)) {
+    switch (args->inputs) {
+    case 2:
+      return launch_sorted<T, I, G, 2>(args);
+    case 3:
+      return launch_sorted<T, I, G, 3>(args);
+    case 4:
+      return launch_sorted<T, I, G, 4>(args);
+    default:
+      break;
+    }
+  }
+  return launch_sorted<T, I, G, generic_inputs>(args);
+}
+
+template <typename T, typename I>
+amped_status launch_for_lanes(const amped_mttkrp_cuda_args *args) {
+  switch (args->work->cut.lanes) {
+  case 4:
+    return launch_for_order<T, I, 4>(args);
+  case 8:
+    return launch_for_order<T, I, 8>(args);
+  case 16:
+    return launch_for_order<T, I, 16>(args);
+  default:
+    return launch_for_order<T, I, 32>(args);
+  }
+}
+
+template <typename T> amped_status launch_for_index(const amped_mttkrp_cuda_args *args) {
+  return args->index_type == AMPED_U32 ? launch_for_lanes<T, index32>(args)
+                                       : launch_for_lanes<T, index64>(args);
+}
+
+} // namespace
+
+#endif

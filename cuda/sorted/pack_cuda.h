@@ -1,0 +1,78 @@
+/* Packing on the GPU: plain nonzeros become a packed copy (src/tensor/packing.h), a piece at a
+ * time. Twin of the packing in src/cpu/pack_cpu.c.
+ *
+ * All pointers are device memory; everything is enqueued on `stream`. */
+#ifndef AMPED_PACK_CUDA_H
+#define AMPED_PACK_CUDA_H
+
+#include "cuda/device/device_cuda.h"
+#include "tensor/dictionary.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Nonzeros of one call at most. */
+#define AMPED_PACK_NNZ (UINT64_C(1) << 20)
+
+/* A packed copy, or some of its nonzeros: planes and values begin with the first of them. */
+typedef struct amped_packed_cuda {
+  amped_packing packing;
+  amped_itype index_type;
+  amped_vtype value_type;
+  uint64_t first; /* number of that nonzero in the copy */
+  uint64_t nnz;
+  const void *planes[AMPED_MAX_PLANES];
+  const void *values;
+  const void *dictionary; /* of value_type */
+  amped_ruler ruler;      /* that says the same, or zero */
+  /* of the whole copy: row bits, list and table */
+  const uint32_t *bits;
+  const void *rows;
+  const void *starts;
+} amped_packed_cuda;
+
+/* What a piece adds to a copy; read on the host once the stream is done. */
+typedef struct amped_pack_result {
+  uint64_t rows;      /* rows that begin in the piece */
+  uint64_t last_row;  /* of its last nonzero */
+  uint64_t strangers; /* values that are not in the dictionary */
+  uint64_t descents;  /* rows below the one before */
+} amped_pack_result;
+
+typedef struct amped_pack_cuda_args {
+  amped_packing packing;
+  amped_itype index_type;
+  amped_vtype value_type;
+  uint64_t first;        /* number of the piece's first nonzero in the copy */
+  uint64_t count;        /* 1 .. AMPED_PACK_NNZ */
+  uint64_t previous_row; /* of nonzero first - 1; UINT64_MAX where first is 0 */
+  uint64_t rows_before;  /* entries of the row list so far */
+  amped_run run;         /* plain nonzeros */
+  const double *dictionary;
+  uint64_t codes;
+  /* The piece's own part of the planes and of the values (NULL where coded). */
+  void *planes[AMPED_MAX_PLANES];
+  void *values;
+  /* The copy's whole arrays; bits were zeroed before the first piece. */
+  uint32_t *bits;
+  void *rows;
+  uint64_t rows_capacity; /* entries; what rows that do not ascend add beyond is not written */
+  void *starts;
+  /* Scratch: AMPED_PACK_NNZ ordinals and amped_pack_cuda_scan_bytes. */
+  uint32_t *ordinals;
+  void *scan;
+  amped_pack_result *result;
+  cudaStream_t stream;
+} amped_pack_cuda_args;
+
+amped_status amped_pack_cuda(const amped_pack_cuda_args *args);
+
+/* Bytes of scratch for scanning a piece. */
+amped_status amped_pack_cuda_scan_bytes(size_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

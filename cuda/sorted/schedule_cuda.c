@@ -1,0 +1,214 @@
+#include "cuda/sorted/schedule_cuda.h"
+
+#include <string.h>
+
+/* Blocks of which a multiprocessor holds several (mttkrp_sorted.cuh). */
+#define RESIDENT_THREADS 1024
+
+/* A full thread block uses a row of its near tile so often, on average: loading it costs little. */
+#define NEAR_USES 16
+
+/* Outputs of small tiles take so much memory at most. */
+#define MOST_OUTPUT_BYTES (UINT64_C(96) << 20)
+
+static uint64_t vectors_of(const amped_plan *plan) {
+  return plan->ld * plan->value_type / 16;
+}
+
+/* The fewest lanes that hold a row, at most a warp. */
+static unsigned lanes_for(uint64_t vectors) {
+  return vectors <= 4 ? 4 : vectors <= 8 ? 8 : vectors <= 16 ? 16 : 32;
+}
+
+/* Outputs so many that as many tiles are `enough` nonzeros, as far as memory for them is small. */
+static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uint64_t enough) {
+  uint64_t bytes = plan->modes[mode].output_rows * plan->ld * plan->value_type;
+  uint64_t outputs = amped_ceil_div(enough, tile > 0 ? tile : 1);
+  uint64_t most = bytes < MOST_OUTPUT_BYTES ? MOST_OUTPUT_BYTES / (bytes > 0 ? bytes : 1) : 1;
+  return outputs < most ? outputs : most;
+}
+
+/* Thread blocks share a near tile of so many rows: runs are long enough to make it worth loading.
+ */
+static void cut_near(amped_cut_cuda *cut, const amped_plan *plan, int mode,
+                     const amped_tiles_cuda *tiles) {
+  uint64_t groups = AMPED_NEAR_THREADS / cut->lanes;
+  uint64_t least = amped_ceil_div(NEAR_USES * tiles->rows, groups);
+  int near = amped_tiles_cuda_mode(mode, tiles->input);
+  cut->near_rows = (uint32_t)tiles->rows;
+  cut->near_positions = (uint32_t)plan->modes[near].positions;
+  cut->near_shift = amped_tiles_cuda_far_bits(plan, mode, tiles->input);
+  cut->run = cut->run > least ? cut->run : least;
+}
+
+/* Runs fill the GPU AMPED_WAVES times, and a tile half as often: then who waits for the tile before
+ * finds it finished. Where rows travel in parts, thread blocks are half as long: a part waits for
+ * its last ones. */
+void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
+                               uint64_t segment, const amped_tiles_cuda *tiles,
+                               int multiprocessors) {
+  bool tiled = tiles->count > 1;
+  uint64_t packing_run = plan->modes[mode].packing.run;
+  uint64_t untiled = plan->modes[mode].parts > 1 ? 2 * AMPED_WAVES : AMPED_WAVES;
+  uint64_t waves = tiled ? AMPED_WAVES / 2 : untiled;
+  cut->lanes = lanes_for(vectors_of(plan));
+  uint64_t resident = (uint64_t)multiprocessors * RESIDENT_THREADS / cut->lanes;
+  cut->near_rows = 0;
+  cut->near_positions = 0;
+  cut->near_shift = 0;
+  cut->run = amped_ceil_div(segment, resident * waves);
+  if (tiles->near)
+    cut_near(cut, plan, mode, tiles);
+  uint64_t run = amped_ceil_div(cut->run, packing_run) * packing_run;
+  run = run < AMPED_LONGEST_RUN ? run : AMPED_LONGEST_RUN;
+  cut->run = run > packing_run ? run : packing_run;
+  cut->unit = cut->run * ((tiles->near ? AMPED_NEAR_THREADS : AMPED_BLOCK_THREADS) / cut->lanes);
+  cut->columns = amped_ceil_div(vectors_of(plan), cut->lanes);
+  cut->outputs = tiled && tiles->parts == 1
+                     ? outputs_for(plan, mode, segment, resident * cut->run * (AMPED_WAVES / 2))
+                     : 1;
+}
+
+amped_schedule_memory_cuda amped_schedule_cuda_memory(const amped_plan *plan, int mode,
+                                                      const amped_cut_cuda *cut, uint64_t blocks) {
+  const uint64_t row_bytes = plan->ld * plan->value_type;
+  const uint64_t outputs = cut->outputs > 1 ? cut->outputs : 0;
+  return (amped_schedule_memory_cuda){
+      .outputs = outputs * plan->modes[mode].output_rows * row_bytes,
+      .heads = blocks * row_bytes,
+      .blocks = blocks * sizeof(amped_block_cuda),
+      .flags = (2 * blocks * cut->columns + 1 + AMPED_MAX_PARTS) * sizeof(uint32_t)};
+}
+
+uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segment,
+                                   uint64_t segments, const amped_tiles_cuda *tiles,
+                                   int multiprocessors) {
+  amped_cut_cuda cut;
+  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  amped_schedule_cuda_shape(&cut, plan, mode, segment, tiles, multiprocessors);
+  amped_schedule_memory_cuda m =
+      amped_schedule_cuda_memory(plan, mode, &cut, amped_ceil_div(nnz, cut.unit) + segments);
+  return m.outputs + m.heads + m.blocks + m.flags;
+}
+
+amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,
+                                       uint64_t unit, uint64_t *blocks) {
+  *blocks = 0;
+  for (uint64_t i = 0; i < count; i++)
+    *blocks += amped_ceil_div(segments[i].count, unit);
+  if (*blocks > UINT32_MAX / 2)
+    return amped_error(AMPED_FAILED, NULL,
+                       "%" PRIu64 " thread blocks are too many for one GPU; use more of them",
+                       *blocks);
+  return AMPED_OK;
+}
+
+void amped_schedule_cuda_cut(const amped_segment_cuda *segments, uint64_t count, uint64_t unit,
+                             amped_block_cuda *blocks) {
+  uint64_t b = 0;
+  uint32_t tile = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    const amped_segment_cuda *s = &segments[i];
+    if (s->new_tile && b > 0 && s->count > 0)
+      tile++;
+    for (uint64_t done = 0; done < s->count; done += unit, b++) {
+      memset(&blocks[b], 0, sizeof blocks[b]);
+      blocks[b].first = s->first + done;
+      blocks[b].count = (uint32_t)(s->count - done < unit ? s->count - done : unit);
+      blocks[b].tile = tile;
+    }
+  }
+}
+
+uint32_t amped_schedule_cuda_block(const amped_block_cuda *blocks, uint64_t count, uint64_t k) {
+  uint64_t low = 0;
+  uint64_t high = count;
+  while (low < high) {
+    uint64_t middle = (low + high) / 2;
+    if (blocks[middle].first < k)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return (uint32_t)low;
+}
+
+void amped_schedule_cuda_parts(const amped_block_cuda *blocks, uint64_t count, const uint64_t *ends,
+                               int parts, uint32_t *part_ends) {
+  part_ends[parts - 1] = (uint32_t)count;
+  for (int i = parts - 2; i >= 0; i--) {
+    part_ends[i] = amped_schedule_cuda_block(blocks, count, ends[i]);
+    if (part_ends[i] == 0)
+      part_ends[i] = part_ends[i + 1];
+  }
+}
+
+/* A row that goes on in block b began in the block before, unless that one, too, began with it. */
+static void link_rows(amped_block_cuda *blocks, uint64_t count,
+                      const amped_block_start_cuda *starts) {
+  for (uint64_t b = 0; b < count; b++) {
+    blocks[b].chain = (uint32_t)b;
+    if (b == 0 || starts[b].begins)
+      continue;
+    bool whole = !starts[b - 1].begins && starts[b - 1].entry == starts[b].entry;
+    blocks[b].chain = whole ? blocks[b - 1].chain : (uint32_t)(b - 1);
+    blocks[blocks[b].chain].links++;
+  }
+}
+
+static uint64_t tile_end(const amped_block_cuda *blocks, uint64_t count, uint64_t first) {
+  uint64_t end = first;
+  while (end < count && blocks[end].tile == blocks[first].tile)
+    end++;
+  return end;
+}
+
+typedef struct range {
+  uint64_t begin, end;
+} range;
+
+/* Every row of a tile counts to the last block that begins at or before it, the rows before its
+ * first block to that one; so the ranges of a tile's blocks cover all rows, and who waits for the
+ * tile before has waited for all earlier ones. */
+static void find_befores(amped_block_cuda *blocks, const amped_block_start_cuda *starts,
+                         range earlier, range tile) {
+  uint64_t low = earlier.begin;
+  for (uint64_t b = tile.begin; b < tile.end; b++) {
+    while (b > tile.begin && low + 1 < earlier.end && starts[low + 1].row < starts[b].row)
+      low++;
+    uint64_t high = low + 1;
+    while (high < earlier.end && (b + 1 == tile.end || starts[high].row <= starts[b + 1].row))
+      high++;
+    blocks[b].before = (uint32_t)low;
+    blocks[b].befores = (uint32_t)(high - low);
+  }
+}
+
+static bool begins_part(uint64_t block, const uint32_t *ends, int parts) {
+  for (int i = 0; i + 1 < parts; i++)
+    if (block == ends[i])
+      return true;
+  return false;
+}
+
+void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
+                              const amped_block_start_cuda *starts, uint64_t shared,
+                              const uint32_t *ends, int parts) {
+  uint64_t earlier = 0;
+  uint64_t last_shared = 0;
+  link_rows(blocks, count, starts);
+  for (uint64_t first = 0; first < count;) {
+    uint64_t end = tile_end(blocks, count, first);
+    bool anew = begins_part(first, ends, parts);
+    if (first < shared)
+      last_shared = first;
+    if (blocks[first].tile >= outputs) {
+      uint64_t from = anew ? last_shared : earlier;
+      uint64_t from_end = tile_end(blocks, count, from);
+      if (!anew || shared > 0)
+        find_befores(blocks, starts, (range){from, from_end}, (range){first, end});
+      earlier = anew ? first : from_end;
+    }
+    first = end;
+  }
+}

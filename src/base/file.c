@@ -1,0 +1,201 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/heartbeat.h"
+
+/* A request to read ahead; kernels drop what is more than they take at once. */
+#define REQUEST_BYTES (UINT64_C(128) << 10)
+
+/* What goes to the disk in a step. */
+#define WRITE_BACK_BYTES ((off_t)32 << 20)
+
+amped_status amped_file_folder(const char *path, char **out) {
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL)
+    return amped_strdup(out, ".");
+  size_t length = slash == path ? 1 : (size_t)(slash - path);
+  AMPED_TRY(amped_alloc(out, length + 1, 1, "a path"));
+  memcpy(*out, path, length);
+  (*out)[length] = '\0';
+  return AMPED_OK;
+}
+
+amped_status amped_file_previous(const char *path, char **out) {
+  uint64_t bytes = strlen(path) + sizeof ".prev";
+  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
+  (void)snprintf(*out, bytes, "%s.prev", path);
+  return AMPED_OK;
+}
+
+amped_status amped_file_temporary(const char *path, char **out) {
+  struct stat st;
+  char *directory = NULL;
+  AMPED_TRY(amped_file_folder(path, &directory));
+  amped_status status = AMPED_OK;
+  if (stat(directory, &st) != 0)
+    status = amped_error_errno(AMPED_FAILED, errno, path,
+                               "cannot be written; create its directory or name another");
+  else if (access(directory, W_OK | X_OK) != 0)
+    status =
+        amped_error_errno(AMPED_FAILED, errno, path, "its directory is not writable; name another");
+  else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    status = amped_error(AMPED_FAILED, path, "is a directory; name a file");
+  else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* the rename would replace a device */
+    status = amped_error(AMPED_FAILED, path, "is not a regular file; name another");
+  amped_free(directory);
+  AMPED_TRY(status);
+  uint64_t bytes = strlen(path) + 32;
+  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
+  (void)snprintf(*out, bytes, "%s.tmp.%ld", path, (long)getpid());
+  return AMPED_OK;
+}
+
+amped_status amped_file_check_writable(const char *path) {
+  char *temporary = NULL;
+  amped_status status = amped_file_temporary(path, &temporary);
+  amped_free(temporary);
+  return status;
+}
+
+bool amped_file_has_suffix(const char *path, const char *suffix) {
+  size_t length = strlen(path);
+  size_t n = strlen(suffix);
+  return length > n && strcasecmp(path + length - n, suffix) == 0;
+}
+
+/* To the disk piece by piece, each a step: a large file takes minutes. Where the file system
+ * cannot, the flush behind this does it at once. */
+static void write_back(int fd) {
+  const unsigned how =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  struct stat about;
+  if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
+    return;
+  for (off_t at = 0; at < about.st_size; at += WRITE_BACK_BYTES) {
+    if (sync_file_range(fd, at, WRITE_BACK_BYTES, how) != 0)
+      return;
+    amped_pulse_step();
+  }
+}
+
+static int flush_path(const char *path, int flags) {
+  int fd = open(path, flags | O_CLOEXEC);
+  if (fd < 0)
+    return errno;
+  write_back(fd);
+  int failed = fsync(fd) != 0 ? errno : 0;
+  (void)close(fd);
+  return failed;
+}
+
+amped_status amped_file_commit(const char *temporary, const char *path) {
+  char *directory = NULL;
+  amped_status status = amped_file_folder(path, &directory);
+  int failed = status == AMPED_OK ? flush_path(temporary, O_RDONLY) : 0;
+  if (status == AMPED_OK && failed == 0 && rename(temporary, path) != 0)
+    failed = errno;
+  if (failed != 0)
+    status = amped_error_errno(AMPED_FAILED, failed, path,
+                               "cannot be written; free disk space or name another file");
+  if (status != AMPED_OK) {
+    amped_file_discard(temporary);
+    amped_free(directory);
+    return status;
+  }
+  /* Some file systems cannot flush a directory; the file itself is safe by now. */
+  (void)flush_path(directory, O_RDONLY | O_DIRECTORY);
+  amped_free(directory);
+  return AMPED_OK;
+}
+
+void amped_file_discard(const char *temporary) {
+  if (temporary != NULL)
+    (void)unlink(temporary);
+}
+
+uint64_t amped_file_room(const char *folder, uint64_t *system) {
+  struct statvfs fs;
+  struct stat st;
+  uint64_t bytes = 0;
+  *system = stat(folder, &st) == 0 ? (uint64_t)st.st_dev : 0;
+  if (statvfs(folder, &fs) != 0 || fs.f_blocks == 0 ||
+      !amped_mul((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, &bytes))
+    return UINT64_MAX;
+  return bytes;
+}
+
+amped_status amped_file_check_room(const char *path, uint64_t bytes) {
+  char *folder = NULL;
+  char need[32];
+  char have[32];
+  uint64_t system = 0;
+  AMPED_TRY(amped_file_folder(path, &folder));
+  uint64_t room = amped_file_room(folder, &system);
+  amped_free(folder);
+  if (bytes <= room)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, path,
+                     "cannot be written: it takes up to %s, %s is free there; free disk space or "
+                     "name another file",
+                     amped_format_bytes(need, bytes), amped_format_bytes(have, room));
+}
+
+amped_status amped_file_check_readable(const char *path, uint64_t *bytes) {
+  struct stat st;
+  if (stat(path, &st) != 0)
+    return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be read; check its name");
+  if (S_ISDIR(st.st_mode))
+    return amped_error(AMPED_BAD_INPUT, path, "is a directory; name a file");
+  if (access(path, R_OK) != 0)
+    return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be read; check its permissions");
+  if (S_ISREG(st.st_mode) && st.st_size == 0)
+    return amped_error(AMPED_BAD_INPUT, path, "is empty; make it again");
+  if (bytes != NULL)
+    *bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+  return AMPED_OK;
+}
+
+void amped_file_ask(int fd, uint64_t first, uint64_t bytes) {
+  for (uint64_t done = 0; done < bytes; done += REQUEST_BYTES) {
+    uint64_t n = bytes - done < REQUEST_BYTES ? bytes - done : REQUEST_BYTES;
+    (void)posix_fadvise(fd, (off_t)(first + done), (off_t)n, POSIX_FADV_WILLNEED);
+  }
+}
+
+amped_file_stamp amped_file_stamp_take(const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    return (amped_file_stamp){0, 0, 0, 0, 0};
+  return (amped_file_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
+                            st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+}
+
+amped_status amped_file_check_unchanged(const char *path, const amped_file_stamp *before) {
+  amped_file_stamp now = amped_file_stamp_take(path);
+  if (now.system != before->system || now.number != before->number ||
+      (now.bytes == before->bytes && now.sec == before->sec && now.nsec == before->nsec))
+    return AMPED_OK;
+  amped_status_clear(); /* what was found wrong in it follows from this */
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "was changed while it was being read; start again when it is complete");
+}
+
+bool amped_file_same(const char *a, const char *b) {
+  struct stat x;
+  struct stat y;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool amped_file_is_one(const char *a, const char *b) {
+  return a != NULL && b != NULL && (strcmp(a, b) == 0 || amped_file_same(a, b));
+}

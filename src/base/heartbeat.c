@@ -1,0 +1,63 @@
+#include "base/heartbeat.h"
+
+#include <stddef.h>
+
+#define MAX_DEPTH 32
+
+/* Of the thread that shows: open phases, the outermost first. */
+static _Thread_local amped_pulse *shown;
+static _Thread_local unsigned depth;
+static _Thread_local struct { int phase, number; } open_phases[MAX_DEPTH];
+
+void amped_pulse_show(amped_pulse *pulse) {
+  shown = pulse;
+  depth = 0;
+  if (pulse != NULL)
+    atomic_store(&pulse->phase, AMPED_PULSE_NO_PHASE);
+}
+
+void amped_pulse_join(amped_pulse *pulse) {
+  shown = pulse;
+}
+
+amped_pulse *amped_pulse_shown(void) {
+  return shown;
+}
+
+void amped_pulse_step(void) {
+  if (shown != NULL)
+    (void)atomic_fetch_add(&shown->steps, 1);
+}
+
+void amped_pulse_wait(bool waits) {
+  if (shown == NULL)
+    return;
+  atomic_store(&shown->waits, waits);
+  (void)atomic_fetch_add(&shown->steps, 1);
+}
+
+static void show_innermost(void) {
+  bool any = depth > 0 && depth <= MAX_DEPTH;
+  atomic_store(&shown->number, any ? open_phases[depth - 1].number : 0);
+  atomic_store(&shown->phase, any ? open_phases[depth - 1].phase : AMPED_PULSE_NO_PHASE);
+  (void)atomic_fetch_add(&shown->steps, 1);
+}
+
+void amped_pulse_begin(int phase, int number) {
+  if (shown == NULL)
+    return;
+  if (depth < MAX_DEPTH) {
+    open_phases[depth].phase = phase;
+    open_phases[depth].number = number;
+  }
+  depth++;
+  show_innermost();
+}
+
+/* Phases that were open before showing began end, too. */
+void amped_pulse_end(void) {
+  if (shown == NULL)
+    return;
+  depth -= depth > 0;
+  show_innermost();
+}

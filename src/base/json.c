@@ -1,0 +1,66 @@
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+struct amped_json {
+  FILE *file;
+  const char *path;
+};
+
+amped_status amped_json_open(const char *path, amped_json **out) {
+  *out = NULL;
+  if (path == NULL)
+    return AMPED_OK;
+  amped_json *json = NULL;
+  AMPED_TRY(amped_alloc(&json, 1, sizeof *json, "the JSON stream"));
+  json->path = path;
+  if (strcmp(path, "-") == 0) {
+    json->file = stdout;
+    amped_log_to_stderr();
+  } else {
+    json->file = fopen(path, "we");
+    if (json->file == NULL) {
+      int error = errno;
+      amped_free(json);
+      return amped_error_errno(AMPED_FAILED, error, path,
+                               "cannot be written; name another file with --json");
+    }
+  }
+  *out = json;
+  return AMPED_OK;
+}
+
+amped_status amped_json_apart(const amped_json *json, const char *path) {
+  if (json == NULL || json->file == stdout || !amped_file_is_one(json->path, path))
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, path,
+                     "is named for two outputs of this run; name another with --json");
+}
+
+amped_status amped_json_line(amped_json *json, json_t *object) {
+  amped_status status = AMPED_OK;
+  if (json != NULL && object == NULL)
+    status = amped_error(AMPED_FAILED, json->path, "out of memory for a JSON line");
+  else if (json != NULL && (json_dumpf(object, json->file, JSON_COMPACT) != 0 ||
+                            fputc('\n', json->file) == EOF || fflush(json->file) != 0))
+    status = amped_error_errno(AMPED_FAILED, errno, json->path,
+                               "cannot be written; free disk space or leave --json out");
+  json_decref(object);
+  return status;
+}
+
+amped_status amped_json_close(amped_json *json, amped_status status) {
+  if (json == NULL)
+    return status;
+  if (json->file != stdout && fclose(json->file) != 0 && status == AMPED_OK)
+    status = amped_error_errno(AMPED_FAILED, errno, json->path,
+                               "cannot be written; free disk space or leave --json out");
+  amped_free(json);
+  return status;
+}

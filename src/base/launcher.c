@@ -1,0 +1,35 @@
+#include "base/launcher.h"
+
+#include <stdlib.h>
+
+/* The number that the first of these variables that is set holds, -1 where none is. */
+static int number_of_variable(const char *const *names) {
+  for (; *names != NULL; names++) {
+    const char *text = getenv(*names);
+    char *end = NULL;
+    long n = text != NULL ? strtol(text, &end, 10) : -1;
+    if (text != NULL && end != text && *end == '\0' && n >= 0 && n < 1 << 24)
+      return (int)n;
+  }
+  return -1;
+}
+
+int amped_launcher_local_rank(void) {
+  static const char *const own[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                    "MV2_COMM_WORLD_LOCAL_RANK", NULL};
+  static const char *const ranks[] = {"PMIX_RANK", "PMI_RANK", NULL};
+  static const char *const slurm_rank[] = {"SLURM_PROCID", NULL};
+  static const char *const slurm_local[] = {"SLURM_LOCALID", NULL};
+  int local_rank = number_of_variable(own);
+  int rank = number_of_variable(ranks);
+  /* srun's numbers are this process's where it gave it its rank; else they are mpirun's own. */
+  if (local_rank < 0 && rank >= 0 && rank == number_of_variable(slurm_rank))
+    local_rank = number_of_variable(slurm_local);
+  return local_rank;
+}
+
+int amped_launcher_rank(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                      "SLURM_PROCID", NULL};
+  return number_of_variable(names);
+}

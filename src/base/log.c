@@ -1,0 +1,166 @@
+#include "base/log.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/timer.h"
+
+/* Seconds between two updates of a live line, and between two plain progress lines. */
+#define LIVE_PERIOD_SEC 0.1
+#define PLAIN_PERIOD_SEC 5.0
+
+static struct {
+  amped_verbosity verbosity;
+  bool silent; /* another rank speaks */
+  bool to_stderr;
+  amped_progress_when when;
+  /* the phase in progress */
+  const char *label;
+  const char *unit;
+  uint64_t total;
+  double began;
+  double last;
+  bool live_line; /* the terminal's cursor is behind a live line */
+} state = {.verbosity = AMPED_NORMAL};
+
+void amped_log_verbosity(amped_verbosity verbosity) {
+  state.verbosity = verbosity;
+}
+
+void amped_log_speaker(bool speaks) {
+  state.silent = !speaks;
+}
+
+void amped_log_to_stderr(void) {
+  state.to_stderr = true;
+}
+
+void amped_log_progress(amped_progress_when when) {
+  state.when = when;
+}
+
+bool amped_log_is_verbose(void) {
+  return state.verbosity == AMPED_VERBOSE;
+}
+
+static void clear_live_line(void) {
+  if (state.live_line) {
+    (void)fputs("\r\033[K", stderr);
+    (void)fflush(stderr);
+    state.live_line = false;
+  }
+}
+
+static void say(const char *format, va_list args) {
+  FILE *out = state.to_stderr ? stderr : stdout;
+  if (state.silent)
+    return;
+  clear_live_line();
+  (void)vfprintf(out, format, args);
+  (void)fputc('\n', out);
+  (void)fflush(out);
+}
+
+void amped_say(const char *format, ...) {
+  va_list args;
+  if (state.verbosity < AMPED_NORMAL)
+    return;
+  va_start(args, format);
+  say(format, args);
+  va_end(args);
+}
+
+void amped_say_verbose(const char *format, ...) {
+  va_list args;
+  if (state.verbosity < AMPED_VERBOSE)
+    return;
+  va_start(args, format);
+  say(format, args);
+  va_end(args);
+}
+
+void amped_warn(const char *format, ...) {
+  char line[1024];
+  va_list args;
+  if (state.silent)
+    return;
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  clear_live_line();
+  (void)fprintf(stderr, "amped_mpi: warning: %s\n", line);
+}
+
+void amped_progress_begin(const char *label, uint64_t total, const char *unit) {
+  state.label = label;
+  state.total = total;
+  state.unit = unit;
+  state.began = amped_time();
+  state.last = state.began;
+}
+
+void amped_progress_update(uint64_t done) {
+  bool live = isatty(STDERR_FILENO) == 1;
+  double now = amped_time();
+  char amount[32];
+  char rate[32];
+  char left[48] = "";
+  char percent[16] = "";
+  bool bytes = state.label != NULL && strcmp(state.unit, "B") == 0;
+  double per_sec = now > state.began ? (double)done / (now - state.began) : 0.0;
+
+  if (state.label == NULL || state.silent || state.verbosity == AMPED_QUIET ||
+      state.when == AMPED_PROGRESS_NEVER || (state.when == AMPED_PROGRESS_AUTO && !live) ||
+      now - state.last < (live ? LIVE_PERIOD_SEC : PLAIN_PERIOD_SEC))
+    return;
+  state.last = now;
+  if (bytes) {
+    amped_format_bytes(amount, done);
+    amped_format_bytes(rate, (uint64_t)per_sec);
+  } else {
+    amped_format_count(amount, (double)done);
+    amped_format_count(rate, per_sec);
+  }
+  if (state.total > 0) {
+    (void)snprintf(percent, sizeof percent, " %3.0f %%",
+                   100.0 * (double)done / (double)state.total);
+    if (per_sec > 0.0 && done <= state.total)
+      (void)snprintf(left, sizeof left, ", %.0f s left", (double)(state.total - done) / per_sec);
+  }
+  (void)fprintf(stderr, "%s%s%s: %s%s%s, %s%s/s%s%s", live ? "\r\033[K" : "", state.label, percent,
+                amount, bytes ? "" : " ", bytes ? "" : state.unit, rate, "", left,
+                live ? "" : "\n");
+  (void)fflush(stderr);
+  state.live_line = live;
+}
+
+void amped_progress_end(void) {
+  clear_live_line();
+  state.label = NULL;
+}
+
+const char *amped_format_bytes(char *buffer, uint64_t bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double amount = (double)bytes;
+  size_t u = 0;
+  while (amount >= 1024.0 && u + 1 < sizeof units / sizeof units[0]) {
+    amount /= 1024.0;
+    u++;
+  }
+  (void)snprintf(buffer, 32, u == 0 ? "%.0f %s" : "%.2f %s", amount, units[u]);
+  return buffer;
+}
+
+const char *amped_format_count(char *buffer, double count) {
+  static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
+  size_t u = 0;
+  while (count >= 1000.0 && u + 1 < sizeof units / sizeof units[0]) {
+    count /= 1000.0;
+    u++;
+  }
+  (void)snprintf(buffer, 32, u == 0 ? "%.0f%s" : "%.2f%s", count, units[u]);
+  return buffer;
+}

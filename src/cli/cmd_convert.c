@@ -1,0 +1,392 @@
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "cli/commands.h"
+#include "tensor/format.h"
+#include "sort_on_disk/external_sort.h"
+#include "base/file.h"
+#include "base/file_lock.h"
+#include "text/io_result.h"
+#include "text/io_tns.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "hdf5/result_file.h"
+#include "base/sort.h"
+#include "hdf5/tensor_file.h"
+#include "base/timer.h"
+
+/* What happened, for the lines and the JSON line at the end. */
+typedef struct record {
+  uint64_t input_bytes; /* 0: unknown (standard input) */
+  uint64_t nnz_read;
+  uint64_t duplicates;
+  uint64_t zeros;           /* stored ones: dropped or kept as told */
+  uint64_t temporary_bytes; /* on disk, at most at a time; 0: all was in memory */
+  uint64_t nnz;
+  double norm;
+  double read_sec;
+  double order_sec; /* sorting and merging by mode 0 */
+  double write_sec;
+} record;
+
+static bool is_standard(const char *path) {
+  return strcmp(path, "-") == 0;
+}
+
+/* The input's name in messages. */
+static const char *input_name(const amped_options *o) {
+  return is_standard(o->args[0]) ? "standard input" : o->args[0];
+}
+
+static const char *plural(uint64_t n) {
+  return n == 1 ? "" : "s";
+}
+
+static amped_status check_names(const amped_options *o) {
+  const char *in = o->args[0];
+  const char *out = o->args[1];
+  if (!is_standard(in) && amped_file_is_one(in, out))
+    return amped_error(AMPED_USAGE, out, "is the input as well; name another output");
+  if (is_standard(out) && o->json != NULL && is_standard(o->json))
+    return amped_error(AMPED_USAGE, NULL,
+                       "the tensor and --json=- would mix on standard output; name a file for one");
+  return AMPED_OK;
+}
+
+static amped_status check_output(const char *path, amped_format *format, amped_file_lock *lock) {
+  AMPED_TRY(amped_io_format(path, format));
+  if (*format == AMPED_FORMAT_TABLE)
+    return amped_error(AMPED_USAGE, path,
+                       "tables can only be read; write a tensor as .h5, .tns or -");
+  if (is_standard(path)) {
+    amped_log_to_stderr();
+    return AMPED_OK;
+  }
+  /* Now rather than after hours of reading. */
+  AMPED_TRY(amped_file_check_writable(path));
+  return amped_file_lock_take(path, lock);
+}
+
+/* With --copies=none and text it would be ignored. */
+static amped_status check_copies(const amped_options *o, amped_format format) {
+  if (o->no_copies && format != AMPED_FORMAT_HDF5)
+    return amped_error(AMPED_USAGE, o->args[1], "is text, which has no copies; leave out --copies");
+  return AMPED_OK;
+}
+
+static void say_input(const amped_options *o, const amped_sptensor *t, const record *r) {
+  char dims[AMPED_DIMS_TEXT];
+  char name[128];
+  char bytes[32];
+  char rate[32];
+  double sec = r->read_sec > 0.0 ? r->read_sec : 1e-9;
+  amped_say("read %s: %s, %" PRIu64 " nonzeros", input_name(o),
+            amped_describe_dims(dims, t->order, t->dims), r->nnz_read);
+  for (int m = 0; m < t->order; m++)
+    if (t->labels[m].count > 0)
+      amped_say("  mode %d: %" PRIu64 " labels%s%s", m, t->labels[m].count,
+                t->labels[m].name != NULL ? " of " : "",
+                amped_describe_name(name, sizeof name, &t->labels[m]));
+  amped_format_count(rate, (double)r->nnz_read / sec);
+  if (r->input_bytes > 0)
+    amped_say("  %s in %.2f s: %.1f MB/s, %s nonzeros/s", amped_format_bytes(bytes, r->input_bytes),
+              r->read_sec, (double)r->input_bytes / sec * 1e-6, rate);
+  else
+    amped_say("  in %.2f s: %s nonzeros/s", r->read_sec, rate);
+}
+
+static amped_status read_input(const amped_options *o, const amped_external *x, amped_sptensor *t,
+                               record *r) {
+  const char *path = o->args[0];
+  amped_read_options how = o->read;
+  double began = amped_time();
+  how.overflow = amped_external_overflow(x);
+  if (!is_standard(path))
+    AMPED_TRY(amped_file_check_readable(path, &r->input_bytes));
+  AMPED_TRY(amped_io_read(path, &how, t));
+  r->read_sec = amped_time() - began;
+  r->nnz_read = t->nnz + amped_external_tell(x).nnz_read;
+  say_input(o, t, r);
+  return AMPED_OK;
+}
+
+static void say_duplicates(const amped_options *o, const record *r) {
+  if (r->duplicates > 0)
+    amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", input_name(o), r->duplicates,
+               plural(r->duplicates),
+               o->duplicates == AMPED_DUPLICATES_SUM ? "values at the same coordinate were added up"
+                                                     : "all were kept");
+}
+
+/* Tell what became of r->zeros zeros. */
+static amped_status say_zeros(const amped_options *o, const record *r) {
+  if (r->zeros > 0 && !o->drop_zeros)
+    amped_warn("%s: %" PRIu64 " stored value%s zero and kept; --drop-zeros leaves zeros out",
+               input_name(o), r->zeros, r->zeros == 1 ? " is" : "s are");
+  else if (r->zeros > 0)
+    amped_say("dropped %" PRIu64 " zero%s", r->zeros, plural(r->zeros));
+  if (r->nnz == 0)
+    return amped_error(AMPED_BAD_INPUT, input_name(o),
+                       "all values are zero, nothing remains; leave out --drop-zeros or correct "
+                       "the values");
+  return AMPED_OK;
+}
+
+/* Different indices of a mode that occur: of a sorted copy. */
+static amped_status count_used(const amped_sptensor *t, int mode, uint64_t *used) {
+  uint64_t *copy = NULL;
+  AMPED_TRY(amped_alloc(&copy, t->nnz, sizeof *copy, "counting empty slices"));
+  memcpy(copy, t->indices[mode], t->nnz * sizeof *copy);
+  amped_sort_field field = {copy, amped_sort_bits(copy, t->nnz)};
+  void *array = copy;
+  amped_status status = amped_sort(t->nnz, &field, 1, 0, &array, 1);
+  uint64_t n = 1;
+  for (uint64_t k = 1; k < t->nnz; k++)
+    n += copy[k] != copy[k - 1];
+  *used = n;
+  amped_free(copy);
+  return status;
+}
+
+static void say_empty(const uint64_t *dims, int mode, uint64_t used) {
+  amped_say_verbose("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero", mode,
+                    dims[mode] - used, dims[mode]);
+}
+
+static amped_status say_empty_slices(const amped_sptensor *t) {
+  for (int m = 0; m < t->order && amped_log_is_verbose(); m++) {
+    uint64_t used = 0;
+    AMPED_TRY(count_used(t, m, &used));
+    say_empty(t->dims, m, used);
+  }
+  return AMPED_OK;
+}
+
+static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, record *r) {
+  AMPED_TRY(amped_sptensor_sort(t, 0));
+  AMPED_TRY(amped_sptensor_merge(t, o->duplicates, input_name(o), &r->duplicates));
+  if (o->drop_zeros)
+    amped_sptensor_drop_zeros(t, &r->zeros);
+  else
+    r->zeros = amped_sptensor_zeros(t);
+  r->nnz = t->nnz;
+  r->norm = t->nnz > 0 ? sqrt(amped_sptensor_norm_squared(t)) : 0.0;
+  return AMPED_OK;
+}
+
+static amped_status order_on_disk(amped_external *x, amped_sptensor *t, record *r) {
+  AMPED_TRY(amped_external_order(x, t));
+  amped_external_found found = amped_external_tell(x);
+  r->duplicates = found.duplicates;
+  r->zeros = found.zeros;
+  r->nnz = found.info->nnz;
+  r->norm = sqrt(found.info->norm_squared);
+  return AMPED_OK;
+}
+
+static amped_status order_nonzeros(const amped_options *o, amped_external *x, amped_sptensor *t,
+                                   record *r) {
+  double began = amped_time();
+  AMPED_TRY(amped_external_used(x) ? order_on_disk(x, t, r) : order_in_memory(o, t, r));
+  say_duplicates(o, r);
+  AMPED_TRY(say_zeros(o, r));
+  r->order_sec = amped_time() - began;
+  amped_say("%" PRIu64 " nonzeros, norm %.10g", r->nnz, r->norm);
+  return amped_external_used(x) ? AMPED_OK : say_empty_slices(t);
+}
+
+static void warn_of_labels(const amped_sptensor *t, const char *path) {
+  for (int m = 0; m < t->order; m++)
+    if (t->labels[m].count > 0) {
+      amped_warn("%s: labels are left out: text holds indices alone",
+                 is_standard(path) ? "standard output" : path);
+      return;
+    }
+}
+
+static amped_status write_from_disk(amped_external *x, const amped_sptensor *t) {
+  uint64_t used[AMPED_MAX_ORDER] = {0};
+  AMPED_TRY(amped_external_write(x, t->labels, used));
+  for (int m = 0; m < t->order; m++)
+    if (used[m] > 0)
+      say_empty(t->dims, m, used[m]);
+  return AMPED_OK;
+}
+
+static amped_status write_output(const amped_options *o, amped_format format, amped_external *x,
+                                 amped_sptensor *t, record *r) {
+  const char *path = o->args[1];
+  struct stat st;
+  char bytes[32] = "";
+  char rate[32];
+  double began = amped_time();
+  if (format == AMPED_FORMAT_TNS)
+    warn_of_labels(t, path);
+  if (amped_external_used(x))
+    AMPED_TRY(write_from_disk(x, t));
+  else if (format == AMPED_FORMAT_HDF5)
+    AMPED_TRY(amped_tensor_file_write(path, t, !o->no_copies));
+  else
+    AMPED_TRY(amped_tns_write(path, t));
+  r->temporary_bytes = amped_external_tell(x).temporary_bytes;
+  r->write_sec = amped_time() - began;
+  if (!is_standard(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+    amped_format_bytes(bytes, (uint64_t)st.st_size);
+  amped_format_count(rate, (double)r->nnz / (r->write_sec > 0.0 ? r->write_sec : 1e-9));
+  amped_say("wrote %s: %s%sin %.2f s, %s nonzeros/s", is_standard(path) ? "standard output" : path,
+            bytes, *bytes != '\0' ? " " : "", r->write_sec, rate);
+  return AMPED_OK;
+}
+
+static uint64_t peak_bytes(void) {
+  struct rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) != 0)
+    return 0;
+  return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static json_t *json_names(const amped_sptensor *t) {
+  json_t *array = json_array();
+  for (int m = 0; m < t->order; m++)
+    if (json_array_append_new(array, amped_json_mode_name(&t->labels[m])) != 0) {
+      json_decref(array);
+      return NULL;
+    }
+  return array;
+}
+
+static json_t *json_record(const amped_options *o, const amped_sptensor *t, const record *r) {
+  const char *in = o->args[0];
+  const char *out = o->args[1];
+  return json_pack(
+      "{s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, "
+      "s:o, s:o}",
+      "event", "convert", "input", amped_json_text(in, strlen(in)), "output",
+      amped_json_text(out, strlen(out)), "order", t->order, "dims",
+      amped_json_counts(t->dims, t->order), "mode_names", json_names(t), "nnz",
+      amped_json_count(r->nnz), "nnz_read", amped_json_count(r->nnz_read), "duplicates",
+      amped_json_count(r->duplicates), o->drop_zeros ? "zeros_dropped" : "zeros_kept",
+      amped_json_count(r->zeros), "norm", amped_json_number(r->norm), "input_bytes",
+      amped_json_count(r->input_bytes), "read_sec", r->read_sec, "order_sec", r->order_sec,
+      "write_sec", r->write_sec, "peak_memory_bytes", amped_json_count(peak_bytes()),
+      "temporary_bytes", amped_json_count(r->temporary_bytes));
+}
+
+/* Three quarters of what is free where --memory does not say; no bound where nothing tells. */
+static uint64_t memory_of(const amped_options *o) {
+  uint64_t available = amped_mem_available();
+  if (o->memory > 0)
+    return o->memory;
+  if (available == 0)
+    return UINT64_MAX;
+  return available / 4 * 3 > AMPED_LEAST_MEMORY ? available / 4 * 3 : AMPED_LEAST_MEMORY;
+}
+
+static amped_status convert_steps(const amped_options *o, amped_format format, amped_external *x,
+                                  amped_sptensor *t, amped_json *json) {
+  record r = {.input_bytes = 0};
+  char text[32];
+  AMPED_TRY(read_input(o, x, t, &r));
+  AMPED_TRY(order_nonzeros(o, x, t, &r));
+  AMPED_TRY(write_output(o, format, x, t, &r));
+  if (r.temporary_bytes > 0)
+    amped_say_verbose("temporary files took %s", amped_format_bytes(text, r.temporary_bytes));
+  amped_say_verbose("peak memory %s", amped_format_bytes(text, peak_bytes()));
+  return json != NULL ? amped_json_line(json, json_record(o, t, &r)) : AMPED_OK;
+}
+
+static amped_status convert_tensor(const amped_options *o, amped_format format, amped_json *json) {
+  const char *out = o->args[1];
+  const amped_external_spec spec = {.input = input_name(o),
+                                    .output = is_standard(out) ? NULL : out,
+                                    .tensor_file = format == AMPED_FORMAT_HDF5,
+                                    .copies = !o->no_copies,
+                                    .temporary = o->temporary,
+                                    .memory = memory_of(o),
+                                    .duplicates = o->duplicates,
+                                    .drop_zeros = o->drop_zeros};
+  amped_sptensor t = {.order = 0};
+  amped_external *x = NULL;
+  AMPED_TRY(amped_external_create(&spec, &x));
+  amped_status status = convert_steps(o, format, x, &t, json);
+  amped_sptensor_free(&t);
+  amped_external_free(x);
+  return status;
+}
+
+/* Options of convert that mean nothing for a result. */
+static amped_status check_result_options(const amped_options *o) {
+  if (o->read.index_base != AMPED_BASE_AUTO || o->read.dims_order > 0 || o->read.keys != NULL ||
+      o->read.value != NULL || o->drop_zeros || o->duplicates != AMPED_DUPLICATES_SUM ||
+      o->no_copies || o->memory > 0 || o->temporary != NULL)
+    return amped_error(AMPED_USAGE, o->args[0],
+                       "is a result; --index-base, --dims, --keys, --value, --duplicates, "
+                       "--drop-zeros, --copies, --memory and --temporary are for tensors");
+  return amped_io_result_check(o->args[1]);
+}
+
+static amped_status tell_files(const char *path, int order) {
+  char *weights = NULL;
+  char *first = NULL;
+  char *last = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_GO(out, amped_io_result_name(path, AMPED_RESULT_WEIGHTS, &weights));
+  AMPED_GO(out, amped_io_result_name(path, 0, &first));
+  AMPED_GO(out, amped_io_result_name(path, order - 1, &last));
+  amped_say("wrote the weights to %s, the factors to %s ... %s", weights, first, last);
+out:
+  amped_free(weights);
+  amped_free(first);
+  amped_free(last);
+  return status;
+}
+
+static amped_status convert_result(const amped_options *o, amped_json *json) {
+  const char *in = o->args[0];
+  const char *out = o->args[1];
+  char dims[AMPED_DIMS_TEXT];
+  amped_ktensor k = {.order = 0};
+  amped_status status = AMPED_OK;
+  AMPED_GO(out, amped_result_file_read(in, &k));
+  amped_say("read %s: %s, %d components", in, amped_describe_dims(dims, k.order, k.dims), k.ncomps);
+  AMPED_GO(out, amped_io_result_write(out, &k));
+  AMPED_GO(out, tell_files(out, k.order));
+  if (json != NULL)
+    status =
+        amped_json_line(json, json_pack("{s:s, s:o, s:o, s:i, s:o, s:i}", "event", "convert",
+                                        "input", amped_json_text(in, strlen(in)), "output",
+                                        amped_json_text(out, strlen(out)), "order", k.order, "dims",
+                                        amped_json_counts(k.dims, k.order), "ncomps", k.ncomps));
+out:
+  amped_ktensor_free(&k);
+  return status;
+}
+
+amped_status amped_cmd_convert(const amped_options *o) {
+  amped_format in = AMPED_FORMAT_TNS;
+  amped_format out = AMPED_FORMAT_TNS;
+  amped_json *json = NULL;
+  amped_file_lock lock = {NULL, -1};
+  amped_status status = AMPED_OK;
+  bool is_result = false;
+  if (o->threads > 0)
+    omp_set_num_threads(o->threads);
+  AMPED_TRY(check_names(o));
+  AMPED_TRY(amped_io_format(o->args[0], &in));
+  if (in == AMPED_FORMAT_HDF5)
+    AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
+  AMPED_TRY(is_result ? check_result_options(o) : check_output(o->args[1], &out, &lock));
+  if (!is_result)
+    AMPED_GO(done, check_copies(o, out));
+  AMPED_GO(done, amped_json_open(o->json, &json));
+  status = amped_json_apart(json, o->args[1]);
+  if (status == AMPED_OK)
+    status = is_result ? convert_result(o, json) : convert_tensor(o, out, json);
+  status = amped_json_close(json, status);
+done:
+  amped_file_lock_release(&lock);
+  return status;
+}

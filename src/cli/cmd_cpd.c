@@ -1,0 +1,566 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/checkpoint.h"
+#include "solver/checkpoint_file.h"
+#include "cli/commands.h"
+#include "solver/corcondia.h"
+#include "tensor/format.h"
+#include "base/file.h"
+#include "base/file_lock.h"
+#include "base/launcher.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "session/report.h"
+#include "hdf5/result_file.h"
+#include "session/session.h"
+#include "base/signals.h"
+#include "session/summary.h"
+#include "base/timer.h"
+#include "base/trace.h"
+
+/* Several decompositions in one run: of several numbers of components, or starts. */
+static bool is_several(const amped_options *o) {
+  return o->ncomps_count > 1 || o->starts > 1;
+}
+
+/* "out.cpd.h5" and "out.h5" become "out.r8.cpd.h5" and "out.r8.h5". */
+static amped_status add_rank(const char *name, int ncomps, char **out) {
+  static const char model[] = ".cpd";
+  uint64_t stem = amped_io_stem(name);
+  const uint64_t size = strlen(name) + 16;
+  if (stem > strlen(model) && strncmp(name + stem - strlen(model), model, strlen(model)) == 0)
+    stem -= strlen(model);
+  AMPED_TRY(amped_alloc(out, size, 1, "the output's name"));
+  (void)snprintf(*out, size, "%.*s.r%d%s", (int)stem, name, ncomps, name + stem);
+  return AMPED_OK;
+}
+
+/* Where rank 0 writes, "STEM.cpd.h5" in the current folder unless the user says otherwise. */
+static amped_status output_name(const amped_options *o, char **out) {
+  if (o->output != NULL)
+    return amped_strdup(out, o->output);
+  const char *name = strrchr(o->args[0], '/');
+  name = name != NULL ? name + 1 : o->args[0];
+  if (strcmp(name, "-") == 0)
+    name = "stdin";
+  uint64_t length = amped_io_stem(name);
+  AMPED_TRY(amped_alloc(out, length + sizeof ".cpd.h5", 1, "the output's name"));
+  memcpy(*out, name, length);
+  memcpy(*out + length, ".cpd.h5", sizeof ".cpd.h5");
+  return AMPED_OK;
+}
+
+static amped_status output_path(const amped_options *o, int ncomps, char **out) {
+  char *name = NULL;
+  if (o->ncomps_count == 1)
+    return output_name(o, out);
+  AMPED_TRY(output_name(o, &name));
+  amped_status status = add_rank(name, ncomps, out);
+  amped_free(name);
+  return status;
+}
+
+/* Does the result of so many components have a file of its own? `previous`: of the checkpoint. */
+static amped_status check_name(const amped_options *o, int ncomps, const char *previous) {
+  const struct {
+    const char *option, *file;
+  } others[] = {{"--checkpoint", o->checkpoint},
+                {"--checkpoint", previous},
+                {"--json", o->json},
+                {"--trace", o->trace}};
+  char *path = NULL;
+  AMPED_TRY(output_path(o, ncomps, &path));
+  amped_status status = AMPED_OK;
+  for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++)
+    if (amped_file_is_one(path, others[k].file))
+      status = amped_error(AMPED_USAGE, path,
+                           "is named for the result and for another output of this run; name "
+                           "another file with %s",
+                           others[k].option);
+  amped_free(path);
+  return status;
+}
+
+/* Before anything is opened. */
+static amped_status check_names(const amped_options *o) {
+  char *previous = NULL;
+  amped_status status = AMPED_OK;
+  if (o->nowrite || o->plan_only)
+    return AMPED_OK;
+  if (o->checkpoint != NULL)
+    AMPED_TRY(amped_file_previous(o->checkpoint, &previous));
+  for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
+    status = check_name(o, o->ncomps_list[i], previous);
+  amped_free(previous);
+  return status;
+}
+
+/* A name that says what the file will not be. */
+static amped_status check_suffix(const char *path) {
+  static const char *const others[] = {".npy", ".json", ".svg", ".png", ".gz", ".zst"};
+  amped_format format = AMPED_FORMAT_HDF5;
+  bool other = false;
+  if (amped_io_format(path, &format) != AMPED_OK)
+    amped_status_clear(); /* a name without a suffix that is known to be a tensor's */
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    other = other || amped_file_has_suffix(path, others[i]);
+  if (!other && format == AMPED_FORMAT_HDF5)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, path,
+                     "results are HDF5 files; name it .h5, and amped_mpi convert turns it into "
+                     "text or .npy");
+}
+
+/* Rank 0, before anything is read: can the result of so many components be written, and by nobody
+ * else meanwhile? */
+static amped_status check_output(const amped_options *o, int ncomps, char **path,
+                                 amped_file_lock *lock) {
+  AMPED_TRY(output_path(o, ncomps, path));
+  AMPED_TRY(check_suffix(*path));
+  if (amped_file_same(*path, o->args[0]) || (o->init != NULL && amped_file_same(*path, o->init)))
+    return amped_error(AMPED_USAGE, *path,
+                       "is an input of this run and would be overwritten; name another file with "
+                       "-o");
+  AMPED_TRY(amped_file_check_writable(*path));
+  return amped_file_lock_take(*path, lock);
+}
+
+/* Rank 0: read --init=FILE and compare its shape with the tensor's. */
+static amped_status read_start(const amped_options *o, const amped_plan *plan,
+                               amped_ktensor *start) {
+  AMPED_TRY(amped_result_file_read(o->init, start));
+  if (start->order != plan->order)
+    return amped_error(AMPED_BAD_INPUT, o->init,
+                       "has order %d, the tensor %d; it belongs to another tensor", start->order,
+                       plan->order);
+  for (int m = 0; m < plan->order; m++)
+    if (start->dims[m] != plan->dims[m])
+      return amped_error(AMPED_BAD_INPUT, o->init,
+                         "factor %d has %" PRIu64 " rows, the tensor has dimension %" PRIu64
+                         "; it belongs to another tensor",
+                         m, start->dims[m], plan->dims[m]);
+  if (start->ncomps != plan->ncomps)
+    return amped_error(AMPED_BAD_INPUT, o->init,
+                       "has %d components, the run has %d; use --rank=%d or another start",
+                       start->ncomps, plan->ncomps, start->ncomps);
+  amped_ktensor_balance(start); /* only directions count; --precision holds those of any length */
+  return AMPED_OK;
+}
+
+/* Which of several starts begins. */
+static amped_status set_random(amped_run_state *run, const amped_options *o, int number) {
+  const amped_run_parts parts = amped_run_parts_of(run);
+  const uint64_t seed = o->seed + (uint64_t)number - 1;
+  amped_status status = AMPED_OK;
+  if (is_several(o))
+    amped_say("R = %d, start %d of %d: random, seed %" PRIu64, run->plan.ncomps, number, o->starts,
+              seed);
+  else
+    amped_say("start: random, seed %" PRIu64, seed);
+  if (run->json != NULL && is_several(o))
+    status = amped_json_line(
+        run->json, json_pack("{s:s, s:i, s:i, s:i, s:o}", "event", "init", "rank", run->plan.ncomps,
+                             "start", number, "starts", o->starts, "seed", amped_json_count(seed)));
+  AMPED_TRY(amped_comm_agree(&run->comm, status));
+  return amped_factors_random(&parts, seed);
+}
+
+/* Random factors, or those of --init; number counts starts from 1. */
+static amped_status set_start(amped_run_state *run, const amped_options *o, int number) {
+  const amped_run_parts parts = amped_run_parts_of(run);
+  amped_ktensor start;
+  amped_status status = AMPED_OK;
+  if (o->init == NULL)
+    return set_random(run, o, number);
+  memset(&start, 0, sizeof start);
+  if (run->comm.rank == 0)
+    status = read_start(o, &run->plan, &start);
+  status = amped_comm_agree(&run->comm, status);
+  if (status == AMPED_OK) {
+    amped_say("start: %s", o->init);
+    status = amped_factors_put(&parts, &start);
+  }
+  amped_ktensor_free(&start);
+  return status;
+}
+
+/* What the functions below work on. */
+typedef struct job {
+  amped_run_state *run;
+  const amped_options *o;
+  char *paths[AMPED_MAX_NCOMPS_COUNT]; /* rank 0, unless nothing is written */
+  amped_file_lock locks[AMPED_MAX_NCOMPS_COUNT];
+  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
+  bool noise_told;
+  amped_checkpoint *checkpoint; /* NULL: none */
+  amped_tally_row rows[AMPED_MAX_NCOMPS_COUNT];
+  int finished; /* rows */
+} job;
+
+/* A single decomposition stops on a signal where it has a checkpoint, several do in any case. */
+static amped_status after_sweep(void *context, const amped_sweep *sweep) {
+  job *j = context;
+  AMPED_TRY(amped_report_sweep(j->run, sweep));
+  if (j->checkpoint != NULL)
+    return amped_checkpoint_sweep(j->checkpoint, sweep);
+  if (!is_several(j->o))
+    return AMPED_OK;
+  uint64_t caught = amped_signals_caught() != NULL;
+  amped_comm_sum_u64(&j->run->comm, &caught, 1);
+  return caught > 0 ? AMPED_STOPPED : AMPED_OK;
+}
+
+/* The options that determine a result, as JSON text (free() by the caller). */
+static char *options_text(const amped_run_state *run, const amped_options *o, uint64_t seed) {
+  const char *init = o->init != NULL ? o->init : "random";
+  json_t *object = json_pack(
+      "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", run->plan.ncomps, "iters",
+      (json_int_t)o->iters, "tol", o->tol, "seed", amped_json_count(seed), "starts", o->starts,
+      "init", amped_json_text(init, strlen(init)), "backend", run->backend->name, "precision",
+      amped_vtype_name(o->precision), "nranks", run->comm.nranks, "read",
+      o->read_parallel ? "parallel" : "root", "placement", amped_placement_names[o->placement]);
+  char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+  json_decref(object);
+  return text;
+}
+
+/* Rank 0: what the starts came to, for the record; none where there was one. */
+static amped_status record_starts(const amped_starts *s, amped_run_starts *out) {
+  memset(out, 0, sizeof *out);
+  if (s->asked == 1)
+    return AMPED_OK;
+  const uint64_t n = (uint64_t)s->count;
+  AMPED_TRY(amped_alloc(&out->seeds, n, sizeof *out->seeds, "the record of starts"));
+  AMPED_TRY(amped_alloc(&out->sweeps, n, sizeof *out->sweeps, "the record of starts"));
+  AMPED_TRY(amped_alloc(&out->fits, n, sizeof *out->fits, "the record of starts"));
+  out->count = n;
+  out->match = s->match;
+  for (int i = 0; i < s->count; i++) {
+    out->seeds[i] = s->all[i].seed;
+    out->sweeps[i] = s->all[i].als.sweeps;
+    out->fits[i] = amped_start_fit(&s->all[i]);
+  }
+  return AMPED_OK;
+}
+
+static void free_starts_record(amped_run_starts *r) {
+  amped_free(r->seeds);
+  amped_free(r->sweeps);
+  amped_free(r->fits);
+}
+
+/* Collective: rank 0 reads the labels for all results, before the first sweep: what is wrong with
+ * them costs none then. A tensor made in memory has none. */
+static amped_status read_labels(job *j) {
+  const amped_run_state *run = j->run;
+  amped_status status = AMPED_OK;
+  if (run->comm.rank == 0 && run->source != NULL && !j->o->nowrite)
+    for (int m = 0; m < run->plan.order && status == AMPED_OK; m++)
+      status = amped_source_labels(run->source, m, &j->labels[m]);
+  return amped_comm_agree(&run->comm, status);
+}
+
+/* Rank 0: record, file. */
+static amped_status write_result(job *j, const amped_starts *starts, double corcondia,
+                                 amped_ktensor *k, const char *path) {
+  const amped_run_state *run = j->run;
+  const amped_start *best = &starts->all[starts->best];
+  amped_run_starts list;
+  amped_status status = AMPED_OK;
+  char *text = options_text(run, j->o, best->seed);
+  if (text == NULL)
+    return amped_error(AMPED_FAILED, path, "out of memory for the run's record");
+  AMPED_GO(done, record_starts(starts, &list));
+  memcpy(k->labels, j->labels, sizeof k->labels); /* borrowed */
+  memcpy(k->weights, best->als.weights, (size_t)k->ncomps * sizeof *k->weights);
+  amped_run_record record = {
+      .input = j->o->args[0],
+      .input_norm = sqrt(run->plan.norm_squared),
+      .input_hash = amped_run_info(run)->hash,
+      .options = text,
+      .seed = best->seed,
+      .stop_reason = best->als.stop_reason,
+      .fit = best->als.fit,
+      .sweeps = best->als.sweeps,
+      .starts = list,
+      .corcondia = isnan(corcondia) ? NULL : &corcondia,
+  };
+  status = amped_result_file_write(path, k, &record);
+  memset(k->labels, 0, sizeof k->labels);
+done:
+  free_starts_record(&list);
+  free(text);
+  return status;
+}
+
+/* Collective: the factors to rank 0, and there to the file. */
+static amped_status save(job *j, const amped_starts *starts, double corcondia, const char *path) {
+  amped_run_state *run = j->run;
+  const amped_run_parts parts = amped_run_parts_of(run);
+  amped_ktensor k;
+  amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
+  memset(&k, 0, sizeof k);
+  if (run->comm.rank == 0)
+    status = amped_ktensor_create(&k, run->plan.order, run->plan.dims, run->plan.ncomps);
+  status = amped_comm_agree(&run->comm, status);
+  if (status == AMPED_OK)
+    status = amped_factors_get(&parts, &k);
+  if (status == AMPED_OK) {
+    if (run->comm.rank == 0)
+      status = write_result(j, starts, corcondia, &k, path);
+    status = amped_comm_agree(&run->comm, status);
+  }
+  amped_trace_end();
+  amped_ktensor_free(&k);
+  return status;
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+static void say_end(const job *j, const amped_als_result *als, double corcondia, const char *path) {
+  const amped_sweep_times *t = &als->times;
+  double n = als->sweeps > als->earlier ? (double)(als->sweeps - als->earlier) : 1.0;
+  char best[48] = "";
+  if (is_several(j->o))
+    (void)snprintf(best, sizeof best, "R = %d: ", j->run->plan.ncomps);
+  amped_say("%sfit %.8f after %" PRIu64
+            " sweeps (%s); %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f",
+            best, als->sweeps > 0 ? als->fit[als->sweeps - 1] : 0.0, als->sweeps,
+            strcmp(als->stop_reason, "tolerance") == 0 ? "the change of fit fell below --tol"
+                                                       : "--iters reached",
+            t->total / n, t->mttkrp / n, t->solve / n, t->exchange / n);
+  if (!isnan(corcondia))
+    amped_say("core consistency %.5g %%", corcondia);
+  if (path != NULL)
+    amped_say("result: %s (amped_mpi top %s shows it)", path, path);
+}
+
+static amped_status tell_end(job *j, const amped_start *best, double corcondia, const char *path) {
+  const amped_als_result *als = &best->als;
+  const amped_sweep_times *t = &als->times;
+  say_end(j, als, corcondia, path);
+  if (j->run->json == NULL)
+    return AMPED_OK;
+  return amped_json_line(
+      j->run->json,
+      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "event", "end",
+                "rank", j->run->plan.ncomps, "seed", amped_json_count(best->seed), "reason",
+                als->stop_reason, "fit", amped_start_fit(best), "sweeps", (json_int_t)als->sweeps,
+                "seconds", t->total, "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve,
+                "exchange_seconds", t->exchange, "corcondia", amped_json_number(corcondia),
+                "output", path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
+}
+
+/* Rank 0: the line about a signal that stopped several decompositions. */
+static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
+  const amped_options *o = j->o;
+  if (starts_done > 0)
+    return amped_error(
+        AMPED_STOPPED, NULL,
+        "a signal stopped the run at R = %d after %d of %d starts, the best of which "
+        "is its result; run what is missing with other --rank and --seed",
+        ncomps, starts_done, o->starts);
+  return amped_error(AMPED_STOPPED, NULL,
+                     "a signal stopped the run at R = %d, of which no start was finished; %d of %d "
+                     "values of --rank are done; run the others again",
+                     ncomps, j->finished, o->ncomps_count);
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+/* The sweeps of one start, from its beginning or from the last checkpoint. */
+static amped_status sweep(job *j, int number, amped_als_result *als) {
+  amped_run_state *run = j->run;
+  const amped_options *o = j->o;
+  const amped_run_parts parts = amped_run_parts_of(run);
+  amped_als_state state = {.order = 0};
+  amped_als_options als_options = {.iters = o->iters,
+                                   .tol = o->tol,
+                                   .noise_told = &j->noise_told,
+                                   .after_sweep = after_sweep,
+                                   .context = j};
+  bool resumed = false;
+  amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
+  AMPED_GO(done, amped_checkpoint_open(run, o, &j->checkpoint));
+  if (o->resume)
+    AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &resumed));
+  if (!resumed)
+    AMPED_GO(done, set_start(run, o, number));
+  amped_trace_end();
+  als_options.start = resumed ? &state : NULL;
+  AMPED_GO(done, amped_cpd_als(&parts, &als_options, als));
+  if (j->checkpoint != NULL)
+    status = amped_checkpoint_wait(j->checkpoint);
+  if (status != AMPED_OK)
+    amped_als_result_free(als);
+done:
+  amped_checkpoint_close(j->checkpoint);
+  j->checkpoint = NULL;
+  amped_als_state_free(&state);
+  return status;
+}
+
+/* All starts; AMPED_STOPPED where a signal came before the last was done. */
+static amped_status run_starts(job *j, amped_starts *starts) {
+  const amped_run_parts parts = amped_run_parts_of(j->run);
+  for (int number = 1; number <= j->o->starts; number++) {
+    amped_als_result als;
+    AMPED_TRY(sweep(j, number, &als));
+    AMPED_TRY(amped_starts_add(&parts, starts, j->o->seed + (uint64_t)number - 1, &als));
+  }
+  return AMPED_OK;
+}
+
+/* The core consistency, NaN where it is not asked for or takes too long. */
+static amped_status find_corcondia(job *j, const amped_start *best, double *percent) {
+  const amped_run_parts parts = amped_run_parts_of(j->run);
+  const amped_plan *plan = parts.plan;
+  int dependent = -1;
+  *percent = (double)NAN;
+  if (!j->o->corcondia)
+    return AMPED_OK;
+  if (amped_corcondia_passes(plan->order, plan->ncomps) > AMPED_CORCONDIA_PASSES) {
+    amped_warn("R = %d: no core consistency, which would take more than %d MTTKRPs", plan->ncomps,
+               AMPED_CORCONDIA_PASSES);
+    return AMPED_OK;
+  }
+  AMPED_TRY(amped_corcondia(&parts, best->als.weights, percent, &dependent));
+  if (dependent >= 0)
+    amped_warn(
+        "R = %d: the columns of mode %d's factor (%" PRIu64
+        " rows) are not independent; the core consistency means little, use fewer components",
+        plan->ncomps, dependent, plan->dims[dependent]);
+  return AMPED_OK;
+}
+
+/* Choose, save and tell of starts that are done. */
+static amped_status finish_starts(job *j, const char *path, amped_starts *starts, bool stopped) {
+  const amped_run_parts parts = amped_run_parts_of(j->run);
+  double corcondia = (double)NAN;
+  double seconds = 0.0;
+  AMPED_TRY(amped_starts_choose(&parts, starts));
+  const amped_start *best = &starts->all[starts->best];
+  if (starts->asked > 1)
+    AMPED_TRY(amped_tally_starts(j->run, starts));
+  if (!stopped)
+    AMPED_TRY(find_corcondia(j, best, &corcondia));
+  if (!j->o->nowrite)
+    AMPED_TRY(save(j, starts, corcondia, path));
+  amped_report_memory(j->run);
+  for (int i = 0; i < starts->count; i++)
+    seconds += starts->all[i].als.times.total;
+  j->rows[j->finished++] = (amped_tally_row){
+      parts.plan->ncomps, amped_start_fit(best), best->als.sweeps, seconds, corcondia, path};
+  return amped_comm_agree(&j->run->comm, tell_end(j, best, corcondia, path));
+}
+
+/* One number of components. */
+static amped_status decompose(job *j, int i) {
+  const amped_comm *comm = &j->run->comm;
+  const int ncomps = j->o->ncomps_list[i];
+  amped_starts starts = {.count = 0};
+  AMPED_TRY(amped_run_set_ncomps(j->run, ncomps));
+  amped_status status = amped_comm_agree(comm, amped_starts_create(j->o->starts, &starts));
+  if (status == AMPED_OK)
+    status = run_starts(j, &starts);
+  const bool stopped = status == AMPED_STOPPED && is_several(j->o);
+  const int done = starts.count;
+  if (status == AMPED_OK || (stopped && done > 0)) {
+    amped_status finished = finish_starts(j, j->paths[i], &starts, stopped);
+    status = finished != AMPED_OK ? finished : status;
+  }
+  amped_starts_free(&starts);
+  if (stopped && status == AMPED_STOPPED)
+    status = amped_comm_agree(comm, comm->rank == 0 ? tell_stopped(j, ncomps, done) : status);
+  return status;
+}
+
+/* All numbers of components, in the order in which they were given. */
+static amped_status decompose_all(job *j) {
+  const amped_options *o = j->o;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(read_labels(j));
+  if (is_several(o))
+    AMPED_TRY(amped_comm_agree(&j->run->comm, amped_signals_catch()));
+  for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
+    status = decompose(j, i);
+  if (o->ncomps_count > 1 && j->finished > 0 && (status == AMPED_OK || status == AMPED_STOPPED)) {
+    amped_status told = amped_tally_ranks(j->run, j->rows, j->finished);
+    status = told != AMPED_OK ? told : status;
+  }
+  return status;
+}
+
+/* Stopped on a signal is an end as good as another: the trace is written then, too. */
+static amped_status finish(amped_run_state *run, amped_status status) {
+  if (status != AMPED_OK && status != AMPED_STOPPED)
+    return status;
+  amped_status finished = amped_run_finish(run);
+  return finished != AMPED_OK ? finished : status;
+}
+
+/* Collective, before anything is read: an output that cannot be written costs nothing then. */
+static amped_status check_outputs(job *j) {
+  const amped_options *o = j->o;
+  amped_status status = AMPED_OK;
+  if (j->run->comm.rank == 0 && !o->nowrite && !o->plan_only)
+    for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
+      status = check_output(o, o->ncomps_list[i], &j->paths[i], &j->locks[i]);
+  if (j->run->comm.rank == 0 && o->checkpoint != NULL && status == AMPED_OK)
+    status = amped_file_check_writable(o->checkpoint);
+  return amped_comm_agree(&j->run->comm, status);
+}
+
+/* Is there anything to compute a core consistency of? */
+static amped_status check_corcondia(const amped_run_state *run, const amped_options *o) {
+  int least = o->ncomps;
+  for (int i = 0; i < o->ncomps_count; i++)
+    least = o->ncomps_list[i] < least ? o->ncomps_list[i] : least;
+  if (!o->corcondia || amped_corcondia_passes(run->plan.order, least) <= AMPED_CORCONDIA_PASSES)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "--corcondia takes R^(order - 2) MTTKRPs, at most %d: with order %d and R = "
+                     "%d that is more; leave it out or use fewer components",
+                     AMPED_CORCONDIA_PASSES, run->plan.order, least);
+}
+
+amped_status amped_cmd_cpd(const amped_options *o) {
+  amped_run_state run;
+  job j = {.run = &run, .o = o};
+  /* Rank 0 holds all factors once more while a checkpoint or the result is written. */
+  const uint64_t result_bytes = o->nowrite && o->checkpoint == NULL ? 0 : sizeof(double);
+  AMPED_TRY(check_names(o));
+  if (o->resume && amped_launcher_rank() <= 0)
+    amped_checkpoint_file_probe(o->checkpoint);
+  amped_status status = amped_run_start(&run, o);
+  if (status == AMPED_OK)
+    status = check_outputs(&j);
+  if (status == AMPED_OK)
+    status = amped_run_open(&run, o, result_bytes, check_corcondia);
+  if (status == AMPED_OK && o->shape != NULL)
+    amped_warn(
+        "cells of %s that were drawn more than once count apart in its norm: fits are too high, "
+        "up to 1; this run is for its times",
+        o->shape);
+  if (status == AMPED_OK && !o->plan_only)
+    status = decompose_all(&j);
+  status = finish(&run, status);
+  for (int i = 0; i < o->ncomps_count; i++) {
+    amped_file_lock_release(&j.locks[i]);
+    amped_free(j.paths[i]);
+  }
+  amped_run_close(&run);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_labels_free(&j.labels[m]);
+  return status;
+}

@@ -1,0 +1,204 @@
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "tensor/format.h"
+#include "base/file.h"
+#include "base/file_lock.h"
+#include "text/io_tns.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "hdf5/result_file.h"
+#include "generate/random_tensor.h"
+#include "generate/planted_tensor.h"
+#include "generate/paper_shapes.h"
+#include "hdf5/tensor_file.h"
+#include "base/timer.h"
+
+/* What is made and where it goes. */
+typedef struct job {
+  const amped_options *o;
+  const char *path;
+  amped_format format;
+  char *model_path; /* of the planted model, or NULL */
+  amped_file_lock lock;
+  amped_synth_spec spec;
+} job;
+
+static bool is_standard(const char *path) {
+  return strcmp(path, "-") == 0;
+}
+
+static amped_status check_combination(const amped_options *o) {
+  const char *wrong = NULL;
+  if (o->shape == NULL && o->read.dims_order == 0)
+    wrong = "neither --dims nor --shape is given; give one, such as --dims=100x200x300";
+  else if (o->shape != NULL && o->read.dims_order > 0)
+    wrong = "--shape has its own dimensions; leave out --dims";
+  else if (o->shape == NULL && o->nnz == 0)
+    wrong = "the number of nonzeros is missing; give --nnz, such as --nnz=1M";
+  else if (o->shape == NULL && o->scale != 1.0)
+    wrong = "--scale is of a --shape; leave it out or give one";
+  else if (o->noise > 0.0 && o->planted == 0)
+    wrong = "--noise is added to the values of a planted model; give --planted too";
+  else if (o->planted > 0 && o->skew_count > 0)
+    wrong = "--skew does not apply to --planted blocks; leave out one of them";
+  else if (o->planted > 0 && is_standard(o->args[0]))
+    wrong = "the planted model is written beside the tensor; name a file instead of -";
+  else if (is_standard(o->args[0]) && o->json != NULL && is_standard(o->json))
+    wrong = "the tensor and --json=- would mix on standard output; name a file for one";
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
+}
+
+static amped_status set_skew(const amped_options *o, amped_synth_spec *spec) {
+  if (o->skew_count > 1 && o->skew_count != spec->order)
+    return amped_error(AMPED_USAGE, NULL,
+                       "%d exponents in --skew for %d modes; give one, or one for each mode",
+                       o->skew_count, spec->order);
+  for (int m = 0; m < spec->order && o->skew_count > 0; m++)
+    spec->skew[m] = o->skew[o->skew_count > 1 ? m : 0];
+  spec->power = o->shape != NULL && o->skew_count == 0 ? AMPED_SHAPE_POWER : 0.0;
+  return AMPED_OK;
+}
+
+static amped_status make_spec(const amped_options *o, amped_synth_spec *spec) {
+  amped_shape shape = {.order = o->read.dims_order, .nnz = o->nnz};
+  memcpy(shape.dims, o->read.dims, sizeof shape.dims);
+  if (o->shape != NULL)
+    AMPED_TRY(amped_shape_get(o->shape, o->scale, o->nnz, &shape));
+  *spec = (amped_synth_spec){.order = shape.order, .nnz = shape.nnz, .seed = o->seed};
+  memcpy(spec->dims, shape.dims, sizeof spec->dims);
+  AMPED_TRY(set_skew(o, spec));
+  return amped_synth_check(spec->order, spec->dims, spec->nnz);
+}
+
+/* path without its suffixes, and ".planted.h5". */
+static amped_status model_path_of(const char *path, char **out) {
+  uint64_t length = amped_io_stem(path);
+  AMPED_TRY(amped_alloc(out, length + sizeof ".planted.h5", 1, "a path"));
+  memcpy(*out, path, length);
+  memcpy(*out + length, ".planted.h5", sizeof ".planted.h5");
+  return AMPED_OK;
+}
+
+static amped_status check_output(job *j) {
+  AMPED_TRY(amped_io_format(j->path, &j->format));
+  if (j->format == AMPED_FORMAT_TABLE)
+    return amped_error(AMPED_USAGE, j->path, "tables can only be read; name OUT.h5 or OUT.tns");
+  if (j->o->planted > 0)
+    AMPED_TRY(model_path_of(j->path, &j->model_path));
+  if (is_standard(j->path)) {
+    amped_log_to_stderr();
+    return AMPED_OK;
+  }
+  AMPED_TRY(amped_file_check_writable(j->path));
+  return amped_file_lock_take(j->path, &j->lock);
+}
+
+static amped_status make(const job *j, amped_sptensor *t, amped_ktensor *model) {
+  if (j->o->planted == 0)
+    return amped_synth_create(&j->spec, t);
+  amped_planted_spec spec = {.order = j->spec.order,
+                             .nnz = j->spec.nnz,
+                             .ncomps = j->o->planted,
+                             .noise = j->o->noise,
+                             .seed = j->spec.seed};
+  memcpy(spec.dims, j->spec.dims, sizeof spec.dims);
+  return amped_planted_create(&spec, t, model);
+}
+
+static json_t *json_options(const job *j) {
+  const amped_options *o = j->o;
+  json_t *skew = json_array();
+  for (int m = 0; m < j->spec.order; m++)
+    (void)json_array_append_new(skew, json_real(j->spec.skew[m]));
+  return json_pack("{s:o, s:o, s:o, s:f, s:i, s:f, s:o, s:s?}", "dims",
+                   amped_json_counts(j->spec.dims, j->spec.order), "nnz",
+                   amped_json_count(j->spec.nnz), "skew", skew, "power", j->spec.power, "planted",
+                   o->planted, "noise", o->noise, "seed", amped_json_count(o->seed), "shape",
+                   o->shape);
+}
+
+static amped_status write_model(const job *j, const amped_ktensor *model, double norm,
+                                uint64_t hash) {
+  json_t *options = json_options(j);
+  char *text = options != NULL ? json_dumps(options, JSON_COMPACT) : NULL;
+  json_decref(options);
+  if (text == NULL)
+    return amped_error(AMPED_FAILED, j->model_path, "out of memory for its record");
+  amped_run_record record = {.input = j->path,
+                             .input_norm = norm,
+                             .input_hash = hash,
+                             .options = text,
+                             .seed = j->spec.seed,
+                             .stop_reason = "planted"};
+  amped_status status = amped_result_file_write(j->model_path, model, &record);
+  free(text);
+  AMPED_TRY(status);
+  amped_say("wrote %s: the planted model, %d components", j->model_path, model->ncomps);
+  return AMPED_OK;
+}
+
+static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktensor *model,
+                              amped_json *json, double make_sec) {
+  char dims[AMPED_DIMS_TEXT];
+  double began = amped_time();
+  double norm = sqrt(amped_sptensor_norm_squared(t));
+  uint64_t hash = amped_sptensor_hash(t);
+  amped_say("made %s, %" PRIu64 " nonzeros, norm %.10g, seed %" PRIu64 ", in %.2f s",
+            amped_describe_dims(dims, t->order, t->dims), t->nnz, norm, j->spec.seed, make_sec);
+  if (j->format == AMPED_FORMAT_HDF5)
+    AMPED_TRY(amped_tensor_file_write(j->path, t, true));
+  else
+    AMPED_TRY(amped_tns_write(j->path, t));
+  double write_sec = amped_time() - began;
+  amped_say("wrote %s in %.2f s", is_standard(j->path) ? "standard output" : j->path, write_sec);
+  if (j->o->planted > 0)
+    AMPED_TRY(write_model(j, model, norm, hash));
+  if (json == NULL)
+    return AMPED_OK;
+  return amped_json_line(
+      json, json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:o, s:f, s:f, s:o}", "event", "generate",
+                      "output", amped_json_text(j->path, strlen(j->path)), "order", t->order,
+                      "dims", amped_json_counts(t->dims, t->order), "nnz", amped_json_count(t->nnz),
+                      "norm", norm, "seed", amped_json_count(j->spec.seed), "make_sec", make_sec,
+                      "write_sec", write_sec, "options", json_options(j)));
+}
+
+/* The JSON file exists now, whatever name it was given by. */
+static amped_status check_json(const job *j, const amped_json *json) {
+  AMPED_TRY(amped_json_apart(json, j->path));
+  return j->model_path != NULL ? amped_json_apart(json, j->model_path) : AMPED_OK;
+}
+
+static amped_status run(const job *j, amped_json *json) {
+  amped_sptensor t = {.order = 0};
+  amped_ktensor model = {.order = 0};
+  double began = amped_time();
+  amped_status status = make(j, &t, &model);
+  if (status == AMPED_OK)
+    status = write_all(j, &t, &model, json, amped_time() - began);
+  amped_sptensor_free(&t);
+  amped_ktensor_free(&model);
+  return status;
+}
+
+amped_status amped_cmd_generate(const amped_options *o) {
+  job j = {.o = o, .path = o->args[0]};
+  amped_json *json = NULL;
+  amped_status status = AMPED_OK;
+  if (o->threads > 0)
+    omp_set_num_threads(o->threads);
+  AMPED_TRY(check_combination(o));
+  AMPED_TRY(make_spec(o, &j.spec));
+  AMPED_GO(out, check_output(&j));
+  AMPED_GO(out, amped_json_open(o->json, &json));
+  status = check_json(&j, json);
+  status = amped_json_close(json, status == AMPED_OK ? run(&j, json) : status);
+out:
+  amped_file_lock_release(&j.lock);
+  amped_free(j.model_path);
+  return status;
+}

@@ -1,0 +1,292 @@
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "tensor/format.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "hdf5/result_file.h"
+#include "hdf5/tensor_file.h"
+#include "base/timer.h"
+
+#define TEXT_BYTES 4096
+
+/* Text that may be absent (""), then null; as JSON where it is that (the options). */
+static json_t *json_text(const char *text, bool parse) {
+  json_t *value = parse ? json_loads(text, 0, NULL) : NULL;
+  if (value == NULL)
+    value = text[0] != '\0' ? amped_json_text(text, strlen(text)) : json_null();
+  return value;
+}
+
+/* --- tensors --------------------------------------------------------------------------------- */
+
+static double density(const amped_tensor_info *info) {
+  double d = (double)info->nnz;
+  for (int m = 0; m < info->order; m++)
+    d /= (double)info->dims[m];
+  return d;
+}
+
+static uint64_t nonzero_bytes(const amped_tensor_info *info) {
+  uint64_t bytes = (uint64_t)info->value_type;
+  for (int m = 0; m < info->order; m++)
+    bytes += (uint64_t)info->index_types[m];
+  return bytes;
+}
+
+static void say_copies(const amped_tensor_info *info) {
+  if (info->has_hash)
+    amped_say("norm         %.9g", sqrt(info->norm_squared));
+  if (!info->has_copies) {
+    amped_say("copies       none: a plain coordinate list (amped_mpi convert adds them)");
+    return;
+  }
+  for (int m = 0; m < info->order; m++) {
+    const amped_partition *p = &info->partitions[m];
+    amped_say("copy %d       %" PRIu64 " iDps of %" PRIu64 " ind%s, %" PRIu64 " heavy row%s", m,
+              p->idp_count, p->width, p->width == 1 ? "ex" : "ices", p->heavy_count,
+              p->heavy_count == 1 ? "" : "s");
+  }
+}
+
+static void say_tensor(const char *path, const amped_tensor_info *info) {
+  char text[AMPED_DIMS_TEXT];
+  amped_say("tensor       %s", path);
+  amped_say("order        %d", info->order);
+  amped_say("dimensions   %s", amped_describe_dims(text, info->order, info->dims));
+  amped_say("nonzeros     %" PRIu64 " (density %.3g)", info->nnz, density(info));
+  amped_say("values       %s, %" PRIu64 " bytes per nonzero with indices",
+            amped_vtype_name(info->value_type), nonzero_bytes(info));
+  say_copies(info);
+}
+
+static void say_labels(int mode, const amped_labels *labels) {
+  char name[128];
+  char first[64];
+  char last[64];
+  if (labels->count == 0)
+    return;
+  amped_say("labels %d     %s%s%s ... %s", mode, amped_describe_name(name, sizeof name, labels),
+            labels->name != NULL ? ": " : "", amped_label_text(labels, 0, first, sizeof first),
+            amped_label_text(labels, labels->count - 1, last, sizeof last));
+}
+
+static json_t *json_copies(const amped_tensor_info *info) {
+  json_t *array = json_array();
+  for (int m = 0; info->has_copies && m < info->order; m++) {
+    const amped_partition *p = &info->partitions[m];
+    json_t *copy =
+        json_pack("{s:i, s:o, s:o, s:o}", "mode", m, "width", amped_json_count(p->width), "idps",
+                  amped_json_count(p->idp_count), "heavy_rows", amped_json_count(p->heavy_count));
+    if (json_array_append_new(array, copy) != 0) {
+      json_decref(array);
+      return NULL;
+    }
+  }
+  return array;
+}
+
+static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
+  char hash[32];
+  json_t *object = json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:s, s:o, s:o}", "kind", "tensor",
+                             "file", json_text(path, false), "order", info->order, "dims",
+                             amped_json_counts(info->dims, info->order), "nnz",
+                             amped_json_count(info->nnz), "density", density(info), "value_type",
+                             amped_vtype_name(info->value_type), "bytes_per_nonzero",
+                             amped_json_count(nonzero_bytes(info)), "copies", json_copies(info));
+  if (object == NULL || !info->has_hash)
+    return object;
+  (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
+  if (json_object_set_new(object, "norm", json_real(sqrt(info->norm_squared))) == 0 &&
+      json_object_set_new(object, "hash", json_string(hash)) == 0)
+    return object;
+  json_decref(object);
+  return NULL;
+}
+
+/* Labels of all modes: a line each, and an array of the modes' names (null: no labels or no name,
+ * told apart by "labels"). */
+static amped_status tell_labels(amped_tensor_file *file, json_t *names, json_t *counts) {
+  for (int m = 0; m < amped_tensor_file_info(file)->order; m++) {
+    amped_labels labels;
+    AMPED_TRY(amped_tensor_file_labels(file, m, &labels));
+    say_labels(m, &labels);
+    int failed =
+        json_array_append_new(names, json_text(labels.name != NULL ? labels.name : "", false)) |
+        json_array_append_new(counts, amped_json_count(labels.count));
+    amped_labels_free(&labels);
+    if (failed != 0)
+      return amped_error(AMPED_FAILED, NULL, "out of memory for a JSON line");
+  }
+  return AMPED_OK;
+}
+
+static amped_status verify(amped_tensor_file *file, double *sec) {
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  char rate[32];
+  double began = amped_time();
+  AMPED_TRY(amped_tensor_file_verify(file));
+  *sec = amped_time() - began;
+  double read = (double)info->nnz * (info->has_copies ? info->order : 1);
+  amped_say("verified     in %.2f s, %s nonzeros/s", *sec,
+            amped_format_count(rate, *sec > 0.0 ? read / *sec : 0.0));
+  return AMPED_OK;
+}
+
+static amped_status info_tensor_file(const amped_options *o, amped_tensor_file *file,
+                                     amped_json *json) {
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  double sec = 0.0;
+  json_t *object = json_tensor(o->args[0], info);
+  json_t *names = json_array();
+  json_t *counts = json_array();
+  amped_status status = AMPED_OK;
+  say_tensor(o->args[0], info);
+  AMPED_GO(done, tell_labels(file, names, counts));
+  if (o->verify)
+    AMPED_GO(done, verify(file, &sec));
+  if (json_object_set(object, "mode_names", names) != 0 ||
+      json_object_set(object, "labels", counts) != 0 ||
+      (o->verify && json_object_set_new(object, "verify_sec", json_real(sec)) != 0)) {
+    json_decref(object);
+    object = NULL;
+  }
+  status = amped_json_line(json, object);
+  object = NULL;
+done:
+  json_decref(object);
+  json_decref(names);
+  json_decref(counts);
+  return status;
+}
+
+static amped_status info_tensor(const amped_options *o, amped_json *json) {
+  amped_tensor_file *file = NULL;
+  AMPED_TRY(amped_tensor_file_open(o->args[0], &file));
+  amped_status status = info_tensor_file(o, file, json);
+  amped_tensor_file_close(file);
+  return status;
+}
+
+/* --- results --------------------------------------------------------------------------------- */
+
+/* What a result's file says beside the factors; text is "" where it says nothing. */
+typedef struct record {
+  double *fit;
+  uint64_t sweeps;
+  double *starts; /* fits */
+  uint64_t starts_count;
+  double corcondia;
+  char format[64];
+  char stop_reason[64];
+  char input[TEXT_BYTES];
+  char version[64];
+  char options[TEXT_BYTES];
+} record;
+
+static amped_status read_record(const char *path, record *r) {
+  AMPED_TRY(amped_result_file_list(path, "/fit", &r->fit, &r->sweeps));
+  AMPED_TRY(amped_result_file_list(path, "/starts/fit", &r->starts, &r->starts_count));
+  AMPED_TRY(amped_result_file_number(path, "corcondia", &r->corcondia));
+  AMPED_TRY(amped_result_file_text(path, "amped_format", r->format, sizeof r->format));
+  AMPED_TRY(amped_result_file_text(path, "stop_reason", r->stop_reason, sizeof r->stop_reason));
+  AMPED_TRY(amped_result_file_text(path, "input", r->input, sizeof r->input));
+  AMPED_TRY(amped_result_file_text(path, "version", r->version, sizeof r->version));
+  return amped_result_file_text(path, "options", r->options, sizeof r->options);
+}
+
+static void say_text(const char *what, const char *text) {
+  char line[TEXT_BYTES];
+  if (*text != '\0')
+    amped_say("%-12s %s", what, amped_describe_text(line, sizeof line, text));
+}
+
+static void range_of(const double *list, uint64_t count, double *least, double *most) {
+  *least = INFINITY;
+  *most = -INFINITY;
+  for (uint64_t i = 0; i < count; i++) {
+    *least = fmin(*least, list[i]);
+    *most = fmax(*most, list[i]);
+  }
+}
+
+static void say_starts(const record *r) {
+  double least = 0.0;
+  double most = 0.0;
+  range_of(r->starts, r->starts_count, &least, &most);
+  if (r->starts_count > 0)
+    amped_say("best of      %" PRIu64 " starts, fits %.9g to %.9g", r->starts_count, least, most);
+}
+
+static const char *kind_of(const record *r) {
+  return strcmp(r->format, "checkpoint") == 0 ? "checkpoint" : "result";
+}
+
+static void say_result(const char *path, const amped_ktensor *k, const record *r) {
+  char text[AMPED_DIMS_TEXT];
+  double least = 0.0;
+  double most = 0.0;
+  range_of(k->weights, (uint64_t)k->ncomps, &least, &most);
+  amped_say("%-12s %s", kind_of(r), path);
+  say_text("of", r->input);
+  amped_say("components   %d", k->ncomps);
+  amped_say("dimensions   %s", amped_describe_dims(text, k->order, k->dims));
+  amped_say("weights      %.6g ... %.6g", most, least);
+  if (r->sweeps > 0)
+    amped_say("fit          %.9g after %" PRIu64 " sweeps", r->fit[r->sweeps - 1], r->sweeps);
+  say_starts(r);
+  if (!isnan(r->corcondia))
+    amped_say("core cons.   %.5g %%", r->corcondia);
+  say_text("stopped on", r->stop_reason);
+  say_text("options", r->options);
+  say_text("written by", r->version);
+  for (int m = 0; m < k->order; m++)
+    say_labels(m, &k->labels[m]);
+}
+
+static json_t *json_result(const char *path, const amped_ktensor *k, const record *r) {
+  json_t *fit = r->sweeps > 0 ? json_real(r->fit[r->sweeps - 1]) : json_null();
+  return json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
+                   kind_of(r), "file", json_text(path, false), "ncomps", k->ncomps, "dims",
+                   amped_json_counts(k->dims, k->order), "fit", fit, "sweeps",
+                   amped_json_count(r->sweeps), "starts", amped_json_count(r->starts_count),
+                   "corcondia", amped_json_number(r->corcondia), "stop_reason",
+                   json_text(r->stop_reason, false), "input", json_text(r->input, false), "version",
+                   json_text(r->version, false), "options", json_text(r->options, true));
+}
+
+static amped_status info_result(const amped_options *o, amped_json *json) {
+  const char *path = o->args[0];
+  double began = amped_time();
+  amped_ktensor k = {.order = 0};
+  record *r = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, amped_calloc(&r, 1, sizeof *r, "the record of a result"));
+  AMPED_GO(done, amped_result_file_read(path, &k));
+  AMPED_GO(done, read_record(path, r));
+  say_result(path, &k, r);
+  /* A result has been read whole, and every value checked, by now. */
+  if (o->verify)
+    amped_say("verified     in %.2f s", amped_time() - began);
+  status = amped_json_line(json, json_result(path, &k, r));
+done:
+  if (r != NULL) {
+    amped_free(r->fit);
+    amped_free(r->starts);
+  }
+  amped_free(r);
+  amped_ktensor_free(&k);
+  return status;
+}
+
+amped_status amped_cmd_info(const amped_options *o) {
+  amped_json *json = NULL;
+  bool is_result = false;
+  if (o->system)
+    return amped_cmd_system(o);
+  AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
+  AMPED_TRY(amped_json_open(o->json, &json));
+  return amped_json_close(json, is_result ? info_result(o, json) : info_tensor(o, json));
+}

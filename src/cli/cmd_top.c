@@ -1,0 +1,277 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "tensor/format.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "hdf5/result_file.h"
+
+/* Characters of a label that are shown. */
+#define LABEL_WIDTH 40
+
+/* Enough for LABEL_WIDTH characters of UTF-8, dots and the end. */
+#define LABEL_BYTES (4 * LABEL_WIDTH + 8)
+
+/* An index and its factor entry. */
+typedef struct item {
+  uint64_t index;
+  double entry;
+} item;
+
+/* The leading items of all components in one mode: a heap each while they are chosen (the least
+ * leading item on top), then sorted. */
+typedef struct leading {
+  uint64_t capacity;
+  item *items;      /* [ncomps][capacity] */
+  uint64_t *counts; /* [ncomps] */
+} leading;
+
+/* By absolute value, the lower index first among equals. */
+static bool leads(const item *a, const item *b) {
+  double x = fabs(a->entry);
+  double y = fabs(b->entry);
+  return x > y || (x == y && a->index < b->index);
+}
+
+static int compare_items(const void *a, const void *b) {
+  return leads(a, b) ? -1 : leads(b, a) ? 1 : 0;
+}
+
+static void sift_down(item *heap, uint64_t n) {
+  uint64_t i = 0;
+  for (;;) {
+    uint64_t child = 2 * i + 1;
+    if (child >= n)
+      return;
+    if (child + 1 < n && leads(&heap[child], &heap[child + 1]))
+      child++;
+    if (!leads(&heap[i], &heap[child]))
+      return;
+    item swap = heap[i];
+    heap[i] = heap[child];
+    heap[child] = swap;
+    i = child;
+  }
+}
+
+static void sift_up(item *heap, uint64_t i) {
+  while (i > 0 && leads(&heap[(i - 1) / 2], &heap[i])) {
+    item swap = heap[i];
+    heap[i] = heap[(i - 1) / 2];
+    heap[(i - 1) / 2] = swap;
+    i = (i - 1) / 2;
+  }
+}
+
+static void offer(leading *l, uint64_t r, item x) {
+  item *heap = l->items + r * l->capacity;
+  if (x.entry == 0.0)
+    return;
+  if (l->counts[r] < l->capacity) {
+    heap[l->counts[r]] = x;
+    sift_up(heap, l->counts[r]++);
+  } else if (leads(&x, &heap[0])) {
+    heap[0] = x;
+    sift_down(heap, l->capacity);
+  }
+}
+
+/* One pass over the factor, row by row. */
+static amped_status find_leading(const amped_ktensor *k, int mode, int top, leading *l) {
+  uint64_t ncomps = (uint64_t)k->ncomps;
+  uint64_t room = 0;
+  l->capacity = (uint64_t)top < k->dims[mode] ? (uint64_t)top : k->dims[mode];
+  if (!amped_mul(ncomps, l->capacity, &room))
+    return amped_error(AMPED_USAGE, NULL, "%d labels a mode are too many; lower -n", top);
+  AMPED_TRY(amped_calloc(&l->counts, ncomps, sizeof *l->counts, "the leading labels"));
+  AMPED_TRY(amped_alloc(&l->items, room, sizeof *l->items, "the leading labels"));
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < ncomps; r++)
+      offer(l, r, (item){i, k->factors[mode][i * ncomps + r]});
+  for (uint64_t r = 0; r < ncomps; r++)
+    qsort(l->items + r * l->capacity, l->counts[r], sizeof *l->items, compare_items);
+  return AMPED_OK;
+}
+
+/* Characters of UTF-8 text: its bytes but for continuation bytes. */
+static int width_of(const char *text) {
+  int width = 0;
+  for (; *text != '\0'; text++)
+    width += ((unsigned char)*text & 0xc0) != 0x80;
+  return width;
+}
+
+/* Cut text to LABEL_WIDTH characters and dots; the buffer has LABEL_BYTES. */
+static const char *cut(char *buffer) {
+  int width = 0;
+  for (char *at = buffer; *at != '\0'; at++) {
+    width += ((unsigned char)*at & 0xc0) != 0x80;
+    if (width > LABEL_WIDTH) {
+      memcpy(at, "...", 4);
+      break;
+    }
+  }
+  return buffer;
+}
+
+static const char *label_of(const amped_ktensor *k, int mode, uint64_t index, char *buffer) {
+  (void)amped_label_text(&k->labels[mode], index, buffer, LABEL_BYTES);
+  return cut(buffer);
+}
+
+static const char *mode_name(const amped_ktensor *k, int mode, char *buffer) {
+  char name[LABEL_BYTES - 16];
+  (void)amped_describe_name(name, sizeof name, &k->labels[mode]);
+  (void)snprintf(buffer, LABEL_BYTES, "mode %d%s%s", mode, *name != '\0' ? ": " : "", name);
+  return cut(buffer);
+}
+
+/* A line under construction; it grows by columns. */
+typedef struct line {
+  char text[AMPED_MAX_ORDER * (LABEL_BYTES + 32)];
+  size_t used;
+} line;
+
+/* Append text and blanks up to `width` characters. */
+static void append(line *l, const char *text, int width) {
+  int pad = width - width_of(text);
+  int n =
+      snprintf(l->text + l->used, sizeof l->text - l->used, "%s%*s", text, pad > 0 ? pad : 0, "");
+  if (n > 0 && l->used + (size_t)n < sizeof l->text)
+    l->used += (size_t)n;
+}
+
+static void say_line(line *l) {
+  while (l->used > 0 && l->text[l->used - 1] == ' ')
+    l->used--;
+  l->text[l->used] = '\0';
+  amped_say("  %s", l->text);
+  l->used = 0;
+}
+
+/* The width of mode's label column for one component. */
+static int label_width(const amped_ktensor *k, const leading *l, int mode, uint64_t r) {
+  char buffer[LABEL_BYTES];
+  int width = width_of(mode_name(k, mode, buffer)) - 10;
+  for (uint64_t i = 0; i < l->counts[r]; i++) {
+    int w = width_of(label_of(k, mode, l->items[r * l->capacity + i].index, buffer));
+    width = w > width ? w : width;
+  }
+  return width > 0 ? width : 0;
+}
+
+static void say_component(const amped_ktensor *k, const leading *all, int place, int r) {
+  line l = {.used = 0};
+  char text[LABEL_BYTES];
+  int widths[AMPED_MAX_ORDER];
+  uint64_t rows = 0;
+  uint64_t c = (uint64_t)r;
+  amped_say("component %d of %d, weight %.6g", place, k->ncomps, k->weights[r]);
+  for (int m = 0; m < k->order; m++) {
+    widths[m] = label_width(k, &all[m], m, c);
+    rows = all[m].counts[c] > rows ? all[m].counts[c] : rows;
+    append(&l, mode_name(k, m, text), widths[m] + 13);
+  }
+  say_line(&l);
+  for (uint64_t i = 0; i < rows; i++) {
+    for (int m = 0; m < k->order; m++) {
+      const item *x = &all[m].items[c * all[m].capacity + i];
+      bool there = i < all[m].counts[c];
+      append(&l, there ? label_of(k, m, x->index, text) : "", widths[m] + 1);
+      if (there)
+        (void)snprintf(text, sizeof text, "% .3e", x->entry);
+      append(&l, there ? text : "", 12);
+    }
+    say_line(&l);
+  }
+}
+
+static json_t *json_item(const amped_labels *labels, const item *x) {
+  json_t *label = json_null();
+  if (labels->count > 0) {
+    uint64_t length = 0;
+    const char *text = amped_label(labels, x->index, &length);
+    label = amped_json_text(text, length);
+  }
+  return json_pack("{s:o, s:o, s:f}", "index", amped_json_count(x->index), "label", label, "entry",
+                   x->entry);
+}
+
+static json_t *json_mode(const amped_ktensor *k, const leading *l, int mode, uint64_t r) {
+  json_t *items = json_array();
+  for (uint64_t i = 0; i < l->counts[r]; i++)
+    if (json_array_append_new(items, json_item(&k->labels[mode], &l->items[r * l->capacity + i])) !=
+        0) {
+      json_decref(items);
+      return NULL;
+    }
+  return json_pack("{s:i, s:o, s:o}", "mode", mode, "name", amped_json_mode_name(&k->labels[mode]),
+                   "leading", items);
+}
+
+static json_t *json_component(const amped_ktensor *k, const leading *all, int place, int r) {
+  json_t *modes = json_array();
+  for (int m = 0; m < k->order; m++)
+    if (json_array_append_new(modes, json_mode(k, &all[m], m, (uint64_t)r)) != 0) {
+      json_decref(modes);
+      return NULL;
+    }
+  return json_pack("{s:s, s:i, s:f, s:o}", "event", "component", "component", place, "weight",
+                   k->weights[r], "modes", modes);
+}
+
+static amped_status say_result(const char *path, const amped_ktensor *k) {
+  char dims[AMPED_DIMS_TEXT];
+  double *fit = NULL;
+  uint64_t sweeps = 0;
+  AMPED_TRY(amped_result_file_list(path, "/fit", &fit, &sweeps));
+  amped_say("%s: %s, %d components", path, amped_describe_dims(dims, k->order, k->dims), k->ncomps);
+  if (sweeps > 0)
+    amped_say("fit %.6g after %" PRIu64 " sweeps", fit[sweeps - 1], sweeps);
+  amped_free(fit);
+  return AMPED_OK;
+}
+
+static amped_status tell_components(const amped_ktensor *k, const leading *all, amped_json *json) {
+  /* Ours are in that order in the file, others' need not be. */
+  int order[AMPED_MAX_NCOMPS];
+  amped_ktensor_order(k, order);
+  for (int i = 0; i < k->ncomps; i++) {
+    amped_say("%s", "");
+    say_component(k, all, i + 1, order[i]);
+    if (json != NULL)
+      AMPED_TRY(amped_json_line(json, json_component(k, all, i + 1, order[i])));
+  }
+  return AMPED_OK;
+}
+
+static amped_status top(const amped_options *o, amped_json *json) {
+  amped_ktensor k = {.order = 0};
+  leading all[AMPED_MAX_ORDER] = {{0, NULL, NULL}};
+  amped_status status = AMPED_OK;
+  AMPED_GO(out, amped_result_file_read(o->args[0], &k));
+  if (k.ncomps > AMPED_MAX_NCOMPS) {
+    status = amped_error(AMPED_BAD_INPUT, o->args[0], "has %d components; at most %d are supported",
+                         k.ncomps, AMPED_MAX_NCOMPS);
+    goto out;
+  }
+  for (int m = 0; m < k.order; m++)
+    AMPED_GO(out, find_leading(&k, m, o->top, &all[m]));
+  AMPED_GO(out, say_result(o->args[0], &k));
+  status = tell_components(&k, all, json);
+out:
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(all[m].items);
+    amped_free(all[m].counts);
+  }
+  amped_ktensor_free(&k);
+  return status;
+}
+
+amped_status amped_cmd_top(const amped_options *o) {
+  amped_json *json = NULL;
+  AMPED_TRY(amped_json_open(o->json, &json));
+  return amped_json_close(json, top(o, json));
+}

@@ -1,0 +1,206 @@
+#include "cli/figure_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+/* Curves that get a line of their own in the legend. */
+#define TITLED 16
+
+/* One sweep, as event "iteration" tells of it. */
+typedef struct sweep {
+  int curve; /* from 0 */
+  double number, fit, seconds;
+  double mttkrp_min, mttkrp_mean, mttkrp_max;
+  double solve, exchange;
+} sweep;
+
+/* A decomposition, of R and a start (0: there is one), as event "init" tells of it. */
+typedef struct curve {
+  int ncomps, start;
+} curve;
+
+typedef struct sweeps {
+  sweep *all;
+  uint64_t count, room;
+  curve *curves; /* of those that "init" told of */
+  int curves_count;
+} sweeps;
+
+static double number_of(const json_t *object, const char *name) {
+  const json_t *value = json_object_get(object, name);
+  return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static amped_status append(sweeps *s, const char *path, uint64_t line, const json_t *object) {
+  const json_t *mttkrp = json_object_get(object, "mttkrp_seconds");
+  const int now = s->curves_count > 0 ? s->curves_count - 1 : 0;
+  const sweep one = {now,
+                     number_of(object, "sweep"),
+                     number_of(object, "fit"),
+                     number_of(object, "seconds"),
+                     number_of(mttkrp, "min"),
+                     number_of(mttkrp, "mean"),
+                     number_of(mttkrp, "max"),
+                     number_of(object, "solve_seconds"),
+                     number_of(object, "exchange_seconds")};
+  if (!isfinite(one.number + one.fit + one.seconds + one.mttkrp_min + one.mttkrp_mean +
+                one.mttkrp_max + one.solve + one.exchange))
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "line %" PRIu64 ": an iteration without its numbers; name a file that "
+                       "amped_mpi cpd --json wrote",
+                       line);
+  if (s->count == s->room) {
+    s->room = s->room > 0 ? 2 * s->room : 64;
+    AMPED_TRY(amped_realloc(&s->all, s->room, sizeof *s->all, "the sweeps"));
+  }
+  s->all[s->count++] = one;
+  return AMPED_OK;
+}
+
+static amped_status begin_curve(sweeps *s, const json_t *object) {
+  const int n = s->curves_count;
+  AMPED_TRY(amped_realloc(&s->curves, (uint64_t)n + 1, sizeof *s->curves, "the curves"));
+  s->curves[n].ncomps = (int)json_integer_value(json_object_get(object, "rank"));
+  s->curves[n].start = (int)json_integer_value(json_object_get(object, "start"));
+  s->curves_count++;
+  return AMPED_OK;
+}
+
+static amped_status take_line(sweeps *s, const char *path, uint64_t line, const char *text) {
+  json_error_t error;
+  json_t *object = json_loads(text, 0, &error);
+  if (object == NULL)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "line %" PRIu64 " is no JSON object; name a file that amped_mpi cpd --json "
+                       "wrote",
+                       line);
+  const char *event = json_string_value(json_object_get(object, "event"));
+  amped_status status = AMPED_OK;
+  if (event != NULL && strcmp(event, "iteration") == 0)
+    status = append(s, path, line, object);
+  else if (event != NULL && strcmp(event, "init") == 0)
+    status = begin_curve(s, object);
+  json_decref(object);
+  return status;
+}
+
+static amped_status read_lines(FILE *file, const char *path, sweeps *s) {
+  char *text = NULL;
+  size_t room = 0;
+  amped_status status = AMPED_OK;
+  errno = 0;
+  for (uint64_t line = 1; status == AMPED_OK; line++) {
+    ssize_t length = getline(&text, &room, file);
+    if (length < 0 || text[length - 1] != '\n')
+      break;
+    status = take_line(s, path, line, text);
+  }
+  if (status == AMPED_OK && ferror(file) != 0)
+    status = amped_error_errno(AMPED_FAILED, errno, path, "cannot be read; try again");
+  if (status == AMPED_OK && s->count == 0)
+    status = amped_error(AMPED_BAD_INPUT, path,
+                         "tells of no sweep; name a file that amped_mpi cpd --json wrote");
+  free(text);
+  return status;
+}
+
+static amped_status read_run(const char *path, sweeps *s) {
+  AMPED_TRY(amped_file_check_readable(path, NULL));
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be read; check its name");
+  amped_status status = read_lines(file, path, s);
+  (void)fclose(file);
+  return status;
+}
+
+/* Parts of a sweep end where the next begins, so that they can be drawn as areas, one on another.
+ * Means over ranks; what is not MTTKRP, solve nor exchange is the rest. Where a run decomposes more
+ * than once, sweeps count from 1 again: a blank line ends one curve. */
+static void write_data(amped_figure *f, const sweeps *s) {
+  double elapsed = 0.0;
+  amped_figure_block(f, "sweeps",
+                     "sweep\tfit\tseconds since the first sweep began\tseconds\tmttkrp min\tmttkrp "
+                     "mean\tmttkrp max\tsolve\texchange\tsweep of the run");
+  for (uint64_t i = 0; i < s->count; i++) {
+    const sweep *x = &s->all[i];
+    elapsed += x->seconds;
+    if (i > 0 && (x->curve != s->all[i - 1].curve || x->number <= s->all[i - 1].number))
+      fprintf(f->data, "\n");
+    fprintf(f->data, "%.0f\t%.9g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%" PRIu64 "\n",
+            x->number, x->fit, elapsed, x->seconds, x->mttkrp_min, x->mttkrp_mean, x->mttkrp_max,
+            x->solve, x->exchange, i + 1);
+  }
+}
+
+/* The fits, over a column: a curve for each decomposition that has sweeps, named where there are
+ * several (and few enough to name). */
+static void write_fits(amped_figure *f, const sweeps *s, int column) {
+  int drawn = 0;
+  int last = -1;
+  if (s->curves_count < 2) {
+    fprintf(f->script,
+            "plot data index 'sweeps' using %d:2 with linespoints pointtype 7 pointsize 0.4\n",
+            column);
+    return;
+  }
+  fprintf(f->script, "plot");
+  for (uint64_t i = 0; i < s->count; i++) {
+    const int c = s->all[i].curve;
+    if (c == last)
+      continue;
+    last = c;
+    fprintf(f->script,
+            "%s index 'sweeps' every :::%d::%d using %d:2 with linespoints pointtype 7 "
+            "pointsize 0.4 ",
+            drawn == 0 ? " data" : ", \\\n  ''", drawn, drawn, column);
+    if (drawn < TITLED)
+      fprintf(f->script, "title 'R = %d, start %d'", s->curves[c].ncomps, s->curves[c].start);
+    else
+      fprintf(f->script, "notitle");
+    drawn++;
+  }
+  fprintf(f->script, "\n");
+}
+
+static void write_script(amped_figure *f, const sweeps *s) {
+  if (s->curves_count > 1)
+    fprintf(f->script, "set key bottom right\n"); /* figure.c: none unless asked for */
+  fprintf(f->script, "set title 'fit over sweeps'\nset xlabel 'sweep'\n");
+  write_fits(f, s, 1);
+  fprintf(f->script, "set title 'fit over time'\nset xlabel 's since the first sweep began'\n");
+  write_fits(f, s, 3);
+  fprintf(f->script, "set title 'time of a sweep, s'\nset xlabel 'sweep of the run'\n"
+                     "set key outside right top width -2\nset yrange [0:*]\nset boxwidth 0.9\n"
+                     "plot data index 'sweeps' using 10:4 with boxes title 'rest', \\\n"
+                     "  '' index 'sweeps' using 10:($6+$8+$9) with boxes title 'exchange', \\\n"
+                     "  '' index 'sweeps' using 10:($6+$8) with boxes title 'solve', \\\n"
+                     "  '' index 'sweeps' using 10:6 with boxes title 'mttkrp'\n"
+                     "set title 'mttkrp of a sweep over ranks, s'\n"
+                     "plot data index 'sweeps' using 10:7 with lines title 'most', \\\n"
+                     "  '' index 'sweeps' using 10:6 with lines title 'mean', \\\n"
+                     "  '' index 'sweeps' using 10:5 with lines title 'least'\n");
+}
+
+amped_status amped_figure_run(amped_figure *f, const char *path) {
+  char title[AMPED_FIGURE_TEXT_BYTES];
+  const char *slash = strrchr(path, '/');
+  const char *base = slash != NULL ? slash + 1 : path;
+  sweeps s = {.count = 0};
+  amped_status status = read_run(path, &s);
+  if (status == AMPED_OK) {
+    amped_figure_layout(f, 2, 2, amped_figure_text(title, base, strlen(base)));
+    write_data(f, &s);
+    write_script(f, &s);
+  }
+  amped_free(s.curves);
+  amped_free(s.all);
+  return status;
+}

@@ -1,0 +1,162 @@
+/* amped_mpi: the table of commands, and what all of them share. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <omp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/blas.h"
+#include "cli/commands.h"
+#include "base/launcher.h"
+
+#define COMPUTE_OPTIONS                                                                            \
+  "rank seed precision backend threads read placement residency device-memory tiles overlap "      \
+  "share-gpus "                                                                                    \
+  "deterministic trace hang-timeout shape nnz scale skew values"
+
+/* What the rank that speaks may take from its start to its first line, on a busy node. */
+#define SPEAKER_MSEC 2000
+
+const amped_command amped_commands[] = {
+    {"cpd", "INPUT|--shape=NAME", 0, 1, true, "decompose a tensor: CP by alternating least squares",
+     COMPUTE_OPTIONS
+     " starts corcondia iters tol init output nowrite checkpoint checkpoint-every resume plan",
+     "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
+     "nonzeros in HDF5 (binsparse COO) is dealt out and ordered by all ranks first; any\n"
+     "other input of convert works too, and is ordered in the memory of rank 0. With\n"
+     "--shape it is made in memory instead, as by bench, to measure whole sweeps: cells may\n"
+     "be drawn more than once, which the fit does not know.\n\n"
+     "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
+     "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
+     "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM\n"
+     "and SIGUSR1 end such a run after a sweep, with the results so far and exit status 85.\n\n"
+     "--corcondia: 100 % for a sound model, near or below 0 for one of too many components\n"
+     "(Bro & Kiers 2003).\n\n"
+     "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n"
+     "         mpirun -np 4 amped_mpi ratings.h5 --rank=4,8,16 --starts=5 --corcondia\n",
+     amped_cmd_cpd},
+    {"bench", "INPUT|--shape=NAME", 0, 1, true, "time MTTKRP over all modes, with its breakdown",
+     COMPUTE_OPTIONS " kernel repeat",
+     "With --shape the tensor is made in memory, on the device that computes: billions of\n"
+     "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
+     "The gather ceiling is the time that reading the factor rows alone would take, at\n"
+     "random, at the rate measured in the same run for tables of these sizes.\n\n"
+     "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
+     "         amped_mpi bench --shape=amazon --nnz=500M\n",
+     amped_cmd_bench},
+    {"convert", "IN OUT", 2, 2, false,
+     "turn text or tables into a tensor file, or back; results into text or .npy",
+     "index-base dims keys value duplicates drop-zeros copies memory temporary threads",
+     "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
+     "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
+     "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
+     "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result OUT.npy or OUT.txt, which\n"
+     "become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
+     "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
+     "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
+     "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
+     "top of --memory.\n\n"
+     "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
+     amped_cmd_convert},
+    {"info", "FILE|--system", 0, 1, false,
+     "tell what a tensor or result file holds, or what ranks find where they run", "verify system",
+     "Example: amped_mpi info ratings.h5 --verify\n"
+     "         mpirun -np 4 amped_mpi info --system\n",
+     amped_cmd_info},
+    {"top", "RESULT", 1, 1, false, "leading labels of every component of a result", "top",
+     "Where a mode has no labels, indices stand for them, counted from 1 (in --json, from 0).\n\n"
+     "Example: amped_mpi top ratings.cpd.h5 -n 5\n",
+     amped_cmd_top},
+    {"compare", "A B", 2, 2, false, "how well the components of two results match", "",
+     "A and B are results of tensors of one shape; their numbers of components may differ.\n"
+     "The factor match score (1: the same model) is the mean over pairs of components of\n"
+     "the product of their columns' absolute cosines, times 1 - |difference| / larger of\n"
+     "their weights, as Tensor Toolbox's score. Pairs are taken greedily, the best first.\n"
+     "Components are numbered by descending weight, as top does.\n\n"
+     "Example: amped_mpi compare seed1.cpd.h5 seed2.cpd.h5\n",
+     amped_cmd_compare},
+    {"plot", "RESULT|RUN.json", 1, 1, false, "draw a result, or the course of a run", "output",
+     "RESULT.h5: fit over sweeps, weights, and the factors of the first components, with the\n"
+     "labels of their leading entries. RUN.json (what cpd --json=RUN.json wrote): fit over\n"
+     "sweeps and over time, what the time of a sweep went into, and balance over ranks.\n\n"
+     "-o OUT.svg or OUT.png; OUT.dat and OUT.gp beside it hold the numbers and the script\n"
+     "for gnuplot, which must be installed. gnuplot OUT.gp draws the picture again.\n\n"
+     "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg\n",
+     amped_cmd_plot},
+    {"generate", "OUT", 1, 1, false, "make a synthetic tensor",
+     "dims nnz skew planted noise shape scale seed threads",
+     "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n",
+     amped_cmd_generate},
+    {NULL, NULL, 0, 0, false, NULL, NULL, NULL, NULL},
+};
+
+/* What was said must have arrived; but a reader that took what it wanted and left (head) is no
+ * failure. */
+static amped_status check_output(void) {
+  struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  if (fflush(stdout) == 0 && ferror(stdout) == 0)
+    return AMPED_OK;
+  if (poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, "standard output",
+                     "cannot be written; free disk space or send it elsewhere");
+}
+
+/* A file that took the number of a closed standard stream would receive our messages. Standard
+ * output is held for reading only, so that what is said there is still known to be lost. */
+static void hold_standard_streams(void) {
+  static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0)
+      (void)open("/dev/null", modes[fd]);
+}
+
+static bool has_started(void) {
+  int started = 0;
+  return MPI_Initialized(&started) == MPI_SUCCESS && started != 0;
+}
+
+int main(int argc, char **argv) {
+  amped_options options;
+  bool done = false;
+  int rank = amped_launcher_rank();
+  amped_blas_before_all(argv);
+  hold_standard_streams();
+  /* Writing to a closed pipe is an error of that write, not the end of the program. */
+  (void)signal(SIGPIPE, SIG_IGN);
+  /* Without MPI nobody agrees on who speaks: the launcher's rank 0 does. */
+  amped_log_speaker(rank <= 0);
+  amped_status status = amped_options_parse(argc, argv, &options, &done);
+  /* A launcher ends all ranks as soon as one fails: the one that speaks must come first. */
+  if (status != AMPED_OK && rank > 0)
+    (void)poll(NULL, 0, SPEAKER_MSEC);
+  if (status == AMPED_OK && !done) {
+    amped_log_verbosity(options.verbosity);
+    amped_log_progress(options.progress);
+    if (options.threads > 0)
+      omp_set_num_threads(options.threads);
+    /* One process does the work of a serial command, however many mpirun started. */
+    if (options.command->parallel || options.system || rank <= 0)
+      status = options.command->run(&options);
+    else if (strstr(options.command->arguments, "OUT") != NULL)
+      (void)fprintf(stderr, "amped_mpi: warning: rank %d leaves %s to rank 0\n", rank,
+                    options.command->name);
+  }
+  /* Parallel commands have agreed on a rank that spoke; what is left here is from before MPI. Wrong
+   * options are so on every rank, other failures on this one alone. */
+  if (status != AMPED_OK && (rank <= 0 || (status == AMPED_FAILED && !has_started())))
+    amped_status_report();
+  if (status == AMPED_OK) {
+    status = check_output();
+    amped_status_report();
+  }
+  return (int)status;
+}

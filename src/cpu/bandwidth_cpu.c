@@ -1,0 +1,182 @@
+/* The gather does what MTTKRP cannot do without: rows of a known length are drawn a batch at a
+ * time, asked for a batch ahead, and read in vectors. Nothing is multiplied, decoded or stored. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "cpu/bandwidth_cpu.h"
+
+#include "cpu/huge_pages.h"
+#include "cpu/cpu_dispatch.h"
+#include "backend/synthetic.h"
+#include "base/timer.h"
+
+/* Bytes gathered in one timing, bytes read in one, and the timings of which the best counts. */
+#define GATHER_BYTES (UINT64_C(128) << 20)
+#define READ_BYTES (UINT64_C(256) << 20)
+#define REPEATS 12
+
+/* Rows that are asked for ahead. */
+#define BATCH 32
+
+/* Words that are added at a time, and words of a cache line. */
+#define TILE 16
+#define LINE 8
+
+/* A table of rows, or memory that is one row after another. */
+typedef struct table {
+  const uint64_t *data;
+  uint64_t rows;
+  uint64_t words; /* of a row */
+  bool fetch;     /* too large for a core's own caches: rows are asked for ahead */
+} table;
+
+typedef uint64_t tile[TILE];
+
+/* A part of one thread's work; what it adds up is of no use but to keep the loads. */
+typedef uint64_t worker(const table *t, uint64_t first, uint64_t count);
+
+/* Cheap, and in vectors: the draw must cost less than the row. */
+AMPED_INLINE void draw(const table *t, uint64_t first, uint64_t *at) {
+  for (int j = 0; j < BATCH; j++) {
+    uint32_t h = ((uint32_t)first + (uint32_t)j) * UINT32_C(0x9E3779B1);
+    h = (h ^ h >> 15) * UINT32_C(0x85EBCA77);
+    h ^= h >> 13;
+    at[j] = h * t->rows >> 32;
+  }
+}
+
+AMPED_INLINE void add_row(const uint64_t *restrict row, uint64_t words, tile acc) {
+  uint64_t w = 0;
+  for (; w + TILE <= words; w += TILE)
+    for (int c = 0; c < TILE; c++)
+      acc[c] += row[w + (uint64_t)c];
+  for (; w < words; w++)
+    acc[w % TILE] += row[w];
+}
+
+AMPED_INLINE uint64_t sum_of(const tile acc) {
+  uint64_t sum = 0;
+  for (int c = 0; c < TILE; c++)
+    sum += acc[c];
+  return sum;
+}
+
+/* fetch and words: constants of the caller, or t->words. */
+AMPED_INLINE uint64_t gather_words(const table *t, bool fetch, uint64_t words, uint64_t first,
+                                   uint64_t count) {
+  uint64_t at[2][BATCH];
+  tile acc = {0};
+  int turn = 0;
+  draw(t, first, at[0]);
+  for (uint64_t k = 0; k < count; k += BATCH, turn = !turn) {
+    draw(t, first + k + BATCH, at[!turn]);
+    for (int j = 0; j < BATCH; j++) {
+      for (uint64_t w = 0; fetch && w < words; w += LINE)
+        __builtin_prefetch(t->data + at[!turn][j] * words + w);
+      add_row(t->data + at[turn][j] * words, words, acc);
+    }
+  }
+  return sum_of(acc);
+}
+
+AMPED_INLINE uint64_t gather_rows(const table *t, bool fetch, uint64_t first, uint64_t count) {
+  switch (t->words) {
+  case 8:
+    return gather_words(t, fetch, 8, first, count);
+  case 16:
+    return gather_words(t, fetch, 16, first, count);
+  case 32:
+    return gather_words(t, fetch, 32, first, count);
+  default:
+    return gather_words(t, fetch, t->words, first, count);
+  }
+}
+
+AMPED_INLINE uint64_t gather(const table *t, uint64_t first, uint64_t count) {
+  return t->fetch ? gather_rows(t, true, first, count) : gather_rows(t, false, first, count);
+}
+
+AMPED_INLINE uint64_t read_in_order(const table *t, uint64_t first, uint64_t count) {
+  tile acc = {0};
+  for (uint64_t k = first; k < first + count; k++)
+    add_row(t->data + k * TILE, TILE, acc);
+  return sum_of(acc);
+}
+
+#define DEFINE(CPU)                                                                                \
+  AMPED_TARGET_##CPU static uint64_t gather_##CPU(const table *t, uint64_t first,                  \
+                                                  uint64_t count) {                                \
+    return gather(t, first, count);                                                                \
+  }                                                                                                \
+  AMPED_TARGET_##CPU static uint64_t read_##CPU(const table *t, uint64_t first, uint64_t count) {  \
+    return read_in_order(t, first, count);                                                         \
+  }
+AMPED_PROCESSORS(DEFINE)
+
+static worker *find(bool in_order) {
+#define ROW(CPU) {AMPED_HAS_##CPU, {gather_##CPU, read_##CPU}},
+  const struct {
+    bool here;
+    worker *work[2];
+  } rows[] = {AMPED_PROCESSORS(ROW)};
+  size_t i = 0;
+  while (!rows[i].here)
+    i++;
+  return rows[i].work[in_order];
+}
+
+/* The best rate of several timings, in rows a second: `each` rows on every thread. */
+static double best_rate(const table *t, worker *work, uint64_t each, int threads) {
+  double best = 0.0;
+  for (int i = 0; i < REPEATS; i++) {
+    uint64_t sum = 0;
+    double began = amped_time();
+#pragma omp parallel for schedule(static) reduction(+ : sum) num_threads(threads)
+    for (int p = 0; p < threads; p++)
+      sum += work(t, each * (uint64_t)p, each);
+    double rate = (double)each * threads / (amped_time() - began);
+    if (sum == 0 && rate > best) /* always: the table is zero */
+      best = rate;
+  }
+  return best;
+}
+
+/* 0 rows a second where there is no room for so many. */
+static bool has_room(uint64_t rows, uint64_t row_bytes) {
+  uint64_t bytes = 0;
+  uint64_t available = amped_mem_available();
+  return amped_mul(rows, row_bytes, &bytes) && (available == 0 || bytes <= available / 2);
+}
+
+amped_status amped_gather_cpu(const amped_plan *plan, uint64_t rows, int threads,
+                              double *rows_per_sec) {
+  uint64_t row_bytes = plan->ld * plan->value_type;
+  table t = {.rows = rows, .words = row_bytes / sizeof *t.data};
+  uint64_t *data = NULL;
+  *rows_per_sec = 0.0;
+  /* A row is drawn with 32 random bits. */
+  if (rows == 0 || rows > AMPED_SYNTHETIC_MAX_DIM || !has_room(rows, row_bytes))
+    return AMPED_OK;
+  AMPED_TRY(amped_large_calloc(&data, rows, row_bytes, threads, "a table to gather from"));
+  t.data = data;
+  t.fetch = rows * row_bytes > AMPED_CACHED_BYTES;
+  uint64_t each = amped_ceil_div(GATHER_BYTES / row_bytes + 1, BATCH * (uint64_t)threads) * BATCH;
+  *rows_per_sec = best_rate(&t, find(false), each, threads);
+  amped_large_free(data);
+  return AMPED_OK;
+}
+
+amped_status amped_read_cpu(int threads, double *bytes_per_sec) {
+  uint64_t each = READ_BYTES / sizeof(tile) / (uint64_t)threads;
+  table t = {.rows = each * (uint64_t)threads, .words = TILE};
+  uint64_t *data = NULL;
+  *bytes_per_sec = 0.0;
+  if (t.rows == 0 || !has_room(t.rows, sizeof(tile)))
+    return AMPED_OK;
+  AMPED_TRY(amped_large_calloc(&data, t.rows, sizeof(tile), threads, "memory to read"));
+  t.data = data;
+  *bytes_per_sec = best_rate(&t, find(true), each, threads) * (double)sizeof(tile);
+  amped_large_free(data);
+  return AMPED_OK;
+}

@@ -1,0 +1,90 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "cpu/mttkrp_block.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cpu/cpu_dispatch.h"
+
+/* Everything is inlined into the instances at the end, whose constants unroll the loops and whose
+ * target decides what vectors they become. */
+AMPED_INLINE uint64_t row_of(const amped_block_run *run) {
+  return run->index_type == AMPED_U32 ? ((const uint32_t *)run->row_list)[run->entry]
+                                      : ((const uint64_t *)run->row_list)[run->entry];
+}
+
+#define VALUE float
+#define NAME(x) x##_f32
+#define FMA(a, b, c) (fused ? __builtin_fmaf((a), (b), (c)) : (a) * (b) + (c))
+#include "cpu/mttkrp_block_body.h"
+#undef VALUE
+#undef NAME
+#undef FMA
+#undef TILE
+
+#define VALUE double
+#define NAME(x) x##_f64
+#define FMA(a, b, c) (fused ? __builtin_fma((a), (b), (c)) : (a) * (b) + (c))
+#include "cpu/mttkrp_block_body.h"
+#undef VALUE
+#undef NAME
+#undef FMA
+#undef TILE
+
+/* Instances: processor x type x row length (0: any) x inputs (0: four or more) x reuse. On x86,
+ * what has no AVX2 is old, and has to do with the general ones. */
+#if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
+#define LDS_avx512 EACH_LD
+#define LDS_avx2 EACH_LD
+#define LDS_any ANY_LD
+#else
+#define LDS_any EACH_LD
+#endif
+#define EACH_TYPE(X, CPU, LDS) LDS(X, CPU, f32, AMPED_F32) LDS(X, CPU, f64, AMPED_F64)
+#define EACH_LD(X, CPU, TYPE, V)                                                                   \
+  TWO_OR_THREE(X, CPU, TYPE, V, 8)                                                                 \
+  TWO_OR_THREE(X, CPU, TYPE, V, 16)                                                                \
+  TWO_OR_THREE(X, CPU, TYPE, V, 32)                                                                \
+  TWO_OR_THREE(X, CPU, TYPE, V, 64)                                                                \
+  TWO_OR_THREE(X, CPU, TYPE, V, 128)                                                               \
+  ANY_LD(X, CPU, TYPE, V)
+#define ANY_LD(X, CPU, TYPE, V)                                                                    \
+  TWO_OR_THREE(X, CPU, TYPE, V, 0)                                                                 \
+  X(CPU, TYPE, V, 0, 0, 0)                                                                         \
+  X(CPU, TYPE, V, 0, 0, 1)
+#define TWO_OR_THREE(X, CPU, TYPE, V, LD)                                                          \
+  X(CPU, TYPE, V, LD, 2, 0)                                                                        \
+  X(CPU, TYPE, V, LD, 2, 1)                                                                        \
+  X(CPU, TYPE, V, LD, 3, 0)                                                                        \
+  X(CPU, TYPE, V, LD, 3, 1)
+
+#define DEFINE(CPU, TYPE, V, LD, INPUTS, REUSE)                                                    \
+  AMPED_TARGET_##CPU static void block_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE(                 \
+      amped_block_run *run, const amped_block *b, const amped_block *ahead) {                      \
+    block_##TYPE(run, b, ahead, LD, INPUTS, REUSE, AMPED_FUSED_##CPU);                             \
+  }
+#define DEFINE_ALL(CPU) EACH_TYPE(DEFINE, CPU, LDS_##CPU)
+AMPED_PROCESSORS(DEFINE_ALL)
+
+amped_block_kernel *amped_block_kernel_find(amped_vtype value_type, uint64_t ld, int inputs,
+                                            bool reuse) {
+#define ROW(CPU, TYPE, V, LD, INPUTS, REUSE)                                                       \
+  {AMPED_HAS_##CPU, V, LD, INPUTS, REUSE, block_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE},
+#define ROW_ALL(CPU) EACH_TYPE(ROW, CPU, LDS_##CPU)
+  const struct {
+    bool here;
+    amped_vtype value_type;
+    uint64_t ld;
+    int inputs;
+    bool reuse;
+    amped_block_kernel *kernel;
+  } rows[] = {AMPED_PROCESSORS(ROW_ALL)};
+  size_t i = 0;
+  while (!rows[i].here || rows[i].value_type != value_type || rows[i].reuse != reuse ||
+         (rows[i].ld != ld && rows[i].ld != 0) || (rows[i].inputs != inputs && rows[i].inputs != 0))
+    i++;
+  return rows[i].kernel;
+}

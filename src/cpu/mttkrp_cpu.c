@@ -1,0 +1,274 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "cpu/mttkrp_cpu.h"
+
+#include <string.h>
+
+#include "cpu/mttkrp_block.h"
+#include "cpu/cpu_dispatch.h"
+
+/* Runs are short enough to balance and to keep the fix-up small, long enough to amortise it. */
+#define RUNS 1024
+#define LEAST_RUN 512
+
+/* Nonzeros in a stretch that shares the first input's row, from which reusing it pays. */
+#define LONG_FIBRE 4
+
+/* Output rows that a thread zeroes at a time. */
+#define ZERO_ROWS 4096
+
+uint64_t amped_cpu_run_nnz(const amped_packing *p, uint64_t nnz) {
+  uint64_t even = amped_ceil_div(nnz, RUNS);
+  uint64_t least = even > LEAST_RUN ? even : LEAST_RUN;
+  return amped_ceil_div(least, p->run) * p->run;
+}
+
+uint64_t amped_cpu_runs(const amped_packing *p, uint64_t nnz) {
+  return amped_ceil_div(nnz, amped_cpu_run_nnz(p, nnz));
+}
+
+static inline uint64_t index_at(const void *array, amped_itype type, uint64_t i) {
+  return type == AMPED_U32 ? ((const uint32_t *)array)[i] : ((const uint64_t *)array)[i];
+}
+
+static inline bool begins_row(const amped_cpu_copy *copy, uint64_t k) {
+  return copy->row_bits[k / AMPED_BLOCK] >> k % AMPED_BLOCK & 1;
+}
+
+/* --- decoding ----------------------------------------------------------------------------------*/
+
+/* n is AMPED_BLOCK, a constant, in all but the last block of a copy: loops become vectors. */
+
+typedef uint64_t words[AMPED_MAX_PLANES][AMPED_BLOCK];
+
+AMPED_INLINE void widen_plane(const void *plane, int bytes, uint64_t k, int n, uint64_t *w) {
+  if (bytes == 8)
+    memcpy(w, (const uint64_t *)plane + k, (size_t)n * sizeof *w);
+  else if (bytes == 4)
+    for (int j = 0; j < n; j++)
+      w[j] = ((const uint32_t *)plane)[k + (uint64_t)j];
+  else
+    for (int j = 0; j < n; j++)
+      w[j] = ((const uint16_t *)plane)[k + (uint64_t)j];
+}
+
+AMPED_INLINE void load_words(const amped_cpu_copy *copy, uint64_t k, int n, words w) {
+  const amped_packing *p = copy->packing;
+  for (int i = 0; i < p->planes; i++)
+    widen_plane(copy->planes[i], p->plane_bytes[i], k, n, w[i]);
+  if (p->words < p->planes) /* {4, 2} is one word */
+    for (int j = 0; j < n; j++)
+      w[0][j] |= w[1][j] << 32;
+}
+
+/* The field of every word: what amped_packed_field says. */
+AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t *out) {
+  unsigned i = shift / 64;
+  unsigned s = shift % 64;
+  uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+  if (bits == 0)
+    memset(out, 0, (size_t)n * sizeof *out);
+  else if (s + bits <= 64)
+    for (int j = 0; j < n; j++)
+      out[j] = w[i][j] >> s & mask;
+  else
+    for (int j = 0; j < n; j++)
+      out[j] = (w[i][j] >> s | w[i + 1][j] << (64 - s)) & mask;
+}
+
+AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, words w,
+                                amped_block *b) {
+  const amped_packing *p = m->copy->packing;
+  uint64_t codes[AMPED_BLOCK];
+  if (!p->coded) {
+    b->values = (const char *)m->copy->values + k * m->value_type;
+    return;
+  }
+  b->values = b->coded;
+  field(w, p->value_shift, p->value_bits, n, codes);
+  if (m->value_type == AMPED_F32) {
+    const float *from = m->dictionary;
+    float *to = (float *)b->coded;
+#pragma GCC unroll 8
+    for (int j = 0; j < n; j++)
+      to[j] = from[codes[j]];
+  } else {
+    const double *from = m->dictionary;
+#pragma GCC unroll 8
+    for (int j = 0; j < n; j++)
+      b->coded[j] = from[codes[j]];
+  }
+}
+
+AMPED_INLINE void decode_fibres(amped_block *b, int n) {
+  const uint64_t *at = b->positions[0];
+  uint32_t changes = 1;
+  for (int j = 1; j < n; j++)
+    changes |= (uint32_t)(at[j] != at[j - 1]) << j;
+  b->fibres = b->begins | changes;
+}
+
+AMPED_INLINE void decode_n(const amped_cpu_mttkrp *m, uint64_t k, int n, bool reuse,
+                           amped_block *b) {
+  const amped_packing *p = m->copy->packing;
+  words w;
+  load_words(m->copy, k, n, w);
+  for (int i = 0; i < p->inputs; i++)
+    field(w, p->shifts[i], p->bits[i], n, b->positions[i]);
+  decode_values(m, k, n, w, b);
+  b->count = n;
+  b->begins = m->copy->row_bits[k / AMPED_BLOCK];
+  if (reuse)
+    decode_fibres(b, n);
+}
+
+/* The block at nonzero k of a run that ends at `end`. */
+AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, bool reuse,
+                         amped_block *b) {
+  uint64_t left = end - k;
+  if (left >= AMPED_BLOCK) {
+    decode_n(m, k, AMPED_BLOCK, reuse, b);
+  } else {
+    memset(b->positions, 0, sizeof b->positions); /* all of them may be fetched ahead */
+    decode_n(m, k, (int)left, reuse, b);
+  }
+  b->closes = left <= AMPED_BLOCK || begins_row(m->copy, k + AMPED_BLOCK);
+}
+
+typedef void block_decoder(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, bool reuse,
+                           amped_block *b);
+
+#define DEFINE(CPU)                                                                                \
+  AMPED_TARGET_##CPU static void decode_##CPU(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, \
+                                              bool reuse, amped_block *b) {                        \
+    decode(m, k, end, reuse, b);                                                                   \
+  }
+AMPED_PROCESSORS(DEFINE)
+
+static block_decoder *find_decoder(void) {
+#define ROW(CPU) {AMPED_HAS_##CPU, decode_##CPU},
+  const struct {
+    bool here;
+    block_decoder *decode;
+  } rows[] = {AMPED_PROCESSORS(ROW)};
+  size_t i = 0;
+  while (!rows[i].here)
+    i++;
+  return rows[i].decode;
+}
+
+/* --- runs --------------------------------------------------------------------------------------*/
+
+typedef struct job {
+  const amped_cpu_mttkrp *m;
+  block_decoder *decode;
+  amped_block_kernel *kernel;
+  bool reuse;
+} job;
+
+/* A run that begins inside a row leaves its part of that row in fixup. */
+static void sum_run(const job *j, uint64_t first, uint64_t end, double *fixup) {
+  const amped_cpu_mttkrp *m = j->m;
+  const amped_cpu_copy *copy = m->copy;
+  double sum[AMPED_MAX_NCOMPS];
+  amped_block blocks[2];
+  amped_block_run run = {.inputs = copy->packing->inputs, .ld = m->ld, .out = m->out, .sum = sum};
+  run.row_list = copy->row_list;
+  run.index_type = copy->index_type;
+  run.entry = index_at(copy->row_table, copy->index_type, first / copy->packing->run);
+  run.fixup = begins_row(copy, first) ? NULL : fixup;
+  for (int i = 0; i < run.inputs; i++) {
+    run.factors[i] = m->factors[i];
+    if (m->fetch[i])
+      run.fetch[run.fetches++] = i;
+  }
+  j->decode(m, first, end, j->reuse, &blocks[0]);
+  for (uint64_t k = first, turn = 0; k < end; k += AMPED_BLOCK, turn = !turn) {
+    bool last = end - k <= AMPED_BLOCK;
+    if (!last)
+      j->decode(m, k + AMPED_BLOCK, end, j->reuse, &blocks[!turn]);
+    j->kernel(&run, &blocks[turn], &blocks[last ? turn : !turn]);
+  }
+}
+
+static void add_to_row(const amped_cpu_mttkrp *m, uint64_t row, const double *parts,
+                       uint64_t count) {
+  for (uint64_t c = 0; c < m->ld; c++) {
+    uint64_t at = row * m->ld + c;
+    double sum = amped_value_get(m->out, m->value_type, at);
+    for (uint64_t r = 0; r < count; r++)
+      sum += parts[r * m->ld + c];
+    amped_value_put(m->out, m->value_type, at, sum);
+  }
+}
+
+/* Add to each row, in order, what the runs that continue it hold of it. */
+static void add_fixup(const amped_cpu_mttkrp *m) {
+  const amped_cpu_copy *copy = m->copy;
+  uint64_t step = amped_cpu_run_nnz(copy->packing, copy->nnz);
+  uint64_t runs = amped_cpu_runs(copy->packing, copy->nnz);
+  for (uint64_t r = 1; r < runs;) {
+    uint64_t first = r;
+    uint64_t entry = index_at(copy->row_table, copy->index_type, r * step / copy->packing->run);
+    while (r < runs && !begins_row(copy, r * step) &&
+           index_at(copy->row_table, copy->index_type, r * step / copy->packing->run) == entry)
+      r++;
+    if (r > first)
+      add_to_row(m, index_at(copy->row_list, copy->index_type, entry), m->fixup + first * m->ld,
+                 r - first);
+    else
+      r++;
+  }
+}
+
+/* --- output ------------------------------------------------------------------------------------*/
+
+static void zero_rows(const amped_cpu_mttkrp *m, uint64_t first, uint64_t end) {
+  uint64_t bytes = m->ld * m->value_type;
+  if (first < end)
+    memset((char *)m->out + first * bytes, 0, (end - first) * bytes);
+}
+
+/* Rows first .. end that do not occur: those that do are stored anyway. */
+static void zero_others(const amped_cpu_mttkrp *m, uint64_t first, uint64_t end) {
+  const amped_cpu_copy *copy = m->copy;
+  uint64_t low = 0;
+  uint64_t high = copy->rows;
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (index_at(copy->row_list, copy->index_type, middle) < first)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < copy->rows; low++) {
+    uint64_t row = index_at(copy->row_list, copy->index_type, low);
+    if (row >= end)
+      break;
+    zero_rows(m, first, row);
+    first = row + 1;
+  }
+  zero_rows(m, first, end);
+}
+
+void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int threads) {
+  const amped_cpu_copy *copy = m->copy;
+  uint64_t nnz = copy->nnz;
+  job j = {.m = m, .decode = find_decoder(), .reuse = nnz / LONG_FIBRE >= copy->fibres};
+  uint64_t pieces = amped_ceil_div(m->rows, ZERO_ROWS);
+  uint64_t step = amped_cpu_run_nnz(copy->packing, nnz);
+  uint64_t runs = amped_cpu_runs(copy->packing, nnz);
+  j.kernel = amped_block_kernel_find(m->value_type, m->ld, copy->packing->inputs, j.reuse);
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static) nowait
+    for (uint64_t i = 0; i < pieces; i++)
+      zero_others(m, i * ZERO_ROWS, (i + 1) * ZERO_ROWS < m->rows ? (i + 1) * ZERO_ROWS : m->rows);
+#pragma omp for schedule(dynamic)
+    for (uint64_t r = 0; r < runs; r++)
+      sum_run(&j, r * step, (r + 1) * step < nnz ? (r + 1) * step : nnz, m->fixup + r * m->ld);
+  }
+  add_fixup(m);
+}

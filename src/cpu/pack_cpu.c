@@ -1,0 +1,219 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "cpu/pack_cpu.h"
+
+#include <string.h>
+
+#include "cpu/huge_pages.h"
+
+/* Nonzeros begin and end on bounds of this where threads share a piece: a word of row bits. */
+#define WORD 32
+
+amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan, int mode) {
+  static const char what[] = "a tensor copy";
+  const amped_mode_plan *m = &plan->modes[mode];
+  const amped_packing *p = &m->packing;
+  uint64_t nnz = m->rank_nnz[plan->rank];
+  uint64_t rows = amped_plan_copy_rows(plan, mode);
+  copy->packing = p;
+  copy->index_type = plan->index_type;
+  copy->nnz = nnz;
+  for (int i = 0; i < p->planes; i++)
+    AMPED_TRY(amped_large_alloc(&copy->planes[i], nnz, p->plane_bytes[i], what));
+  if (!p->coded)
+    AMPED_TRY(amped_large_alloc(&copy->values, nnz, plan->value_type, what));
+  AMPED_TRY(amped_large_alloc(&copy->row_bits, amped_packing_bit_words(nnz), sizeof *copy->row_bits,
+                              what));
+  AMPED_TRY(amped_large_alloc(&copy->row_list, amped_packing_list_rows(nnz, rows), plan->index_type,
+                              what));
+  return amped_large_alloc(&copy->row_table, amped_packing_runs(p, nnz), plan->index_type, what);
+}
+
+void amped_cpu_copy_free(amped_cpu_copy *copy) {
+  for (int i = 0; i < AMPED_MAX_PLANES; i++)
+    amped_large_free(copy->planes[i]);
+  amped_large_free(copy->values);
+  amped_large_free(copy->row_bits);
+  amped_large_free(copy->row_list);
+  amped_large_free(copy->row_table);
+  memset(copy, 0, sizeof *copy);
+}
+
+/* A piece on its way in. k counts the copy's nonzeros, k - offset the piece's. */
+typedef struct piece {
+  amped_cpu_copy *copy;
+  const amped_run *run;
+  const amped_plan *plan;
+  const double *dictionary;
+  uint64_t offset;
+  uint64_t last_row;   /* of the nonzero before the piece, where there is one */
+  uint64_t last_input; /* its first input position */
+} piece;
+
+/* What one thread found in its part of a piece. */
+typedef struct part {
+  uint64_t first, end;
+  uint64_t rows;      /* that begin */
+  uint64_t fibres;    /* that begin */
+  uint64_t strangers; /* values that the dictionary lacks */
+  bool descends;
+} part;
+
+static inline uint64_t index_at(const void *array, amped_itype type, uint64_t i) {
+  return type == AMPED_U32 ? ((const uint32_t *)array)[i] : ((const uint64_t *)array)[i];
+}
+
+static inline void put_index(void *array, amped_itype type, uint64_t i, uint64_t v) {
+  if (type == AMPED_U32)
+    ((uint32_t *)array)[i] = (uint32_t)v;
+  else
+    ((uint64_t *)array)[i] = v;
+}
+
+static inline uint64_t row_at(const piece *p, uint64_t k) {
+  return k < p->offset ? p->last_row : index_at(p->run->rows, p->copy->index_type, k - p->offset);
+}
+
+static inline uint64_t input_at(const piece *p, uint64_t k) {
+  return k < p->offset ? p->last_input
+                       : index_at(p->run->inputs[0], p->copy->index_type, k - p->offset);
+}
+
+/* First pass: row bits of a part, and what begins in it. */
+static void mark_rows(const piece *p, part *t) {
+  uint32_t *words = p->copy->row_bits;
+  for (uint64_t k = t->first; k < t->end; k++) {
+    uint32_t bit = UINT32_C(1) << k % WORD;
+    uint64_t row = row_at(p, k);
+    bool begins = k == 0 || row_at(p, k - 1) != row;
+    if (k % WORD == 0)
+      words[k / WORD] = 0;
+    t->descends |= k > 0 && row_at(p, k - 1) > row;
+    t->fibres += begins || input_at(p, k - 1) != input_at(p, k);
+    t->rows += begins;
+    words[k / WORD] = begins ? words[k / WORD] | bit : words[k / WORD] & ~bit;
+  }
+}
+
+/* Second pass: the list and the table, from `rows` entries before the part. */
+static void list_rows(const piece *p, const part *t, uint64_t rows) {
+  const amped_cpu_copy *copy = p->copy;
+  uint64_t run = copy->packing->run;
+  for (uint64_t k = t->first; k < t->end; k++) {
+    if (copy->row_bits[k / WORD] >> k % WORD & 1)
+      put_index(copy->row_list, copy->index_type, rows++, row_at(p, k));
+    if (k % run == 0)
+      put_index(copy->row_table, copy->index_type, k / run, rows - 1);
+  }
+}
+
+static void pack_numbers(const piece *p, part *t) {
+  const amped_cpu_copy *copy = p->copy;
+  const amped_packing *packing = copy->packing;
+  uint64_t codes = p->plan->dictionary->count;
+  for (uint64_t k = t->first; k < t->end; k++) {
+    uint64_t from = k - p->offset;
+    uint64_t w[AMPED_MAX_PLANES] = {0};
+    for (int i = 0; i < packing->inputs; i++)
+      amped_packed_set(w, packing->shifts[i], packing->bits[i],
+                       index_at(p->run->inputs[i], copy->index_type, from));
+    if (packing->coded) {
+      double value = p->plan->value_type == AMPED_F32
+                         ? (double)((const float *)p->run->values)[from]
+                         : ((const double *)p->run->values)[from];
+      uint64_t code = amped_packed_code(p->dictionary, codes, value);
+      t->strangers += code == codes;
+      amped_packed_set(w, packing->value_shift, packing->value_bits, code < codes ? code : 0);
+    }
+    amped_packed_put(packing, copy->planes, k, w);
+  }
+  if (!packing->coded)
+    memcpy((char *)copy->values + t->first * p->plan->value_type,
+           (const char *)p->run->values + (t->first - p->offset) * p->plan->value_type,
+           (t->end - t->first) * p->plan->value_type);
+}
+
+/* Thread t's part of a piece: whole words of row bits, but for the piece's own ends. */
+static void part_create(part *t, const piece *p, int thread, int threads) {
+  uint64_t end = p->offset + p->run->count;
+  uint64_t first_word = p->offset / WORD;
+  uint64_t words = amped_ceil_div(end, WORD) - first_word;
+  uint64_t before = words / (uint64_t)threads * (uint64_t)thread;
+  memset(t, 0, sizeof *t);
+  t->first = (first_word + before) * WORD;
+  t->end = (first_word + before + words / (uint64_t)threads) * WORD;
+  if (thread + 1 == threads || t->end > end)
+    t->end = end;
+  if (t->first < p->offset)
+    t->first = p->offset;
+  if (t->end < t->first)
+    t->end = t->first;
+}
+
+static amped_status out_of_order(int mode) {
+  return amped_error(AMPED_BAD_INPUT, NULL,
+                     "the nonzeros of mode %d's copy are not in order; convert the tensor again",
+                     mode);
+}
+
+static amped_status pack_piece(const piece *p, int mode, part *parts, int threads) {
+  amped_cpu_copy *copy = p->copy;
+  uint64_t limit = p->plan->modes[mode].output_rows;
+  uint64_t rows = copy->rows;
+  uint64_t strangers = 0;
+  bool descends = false;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int t = 0; t < threads; t++) {
+    part_create(&parts[t], p, t, threads);
+    mark_rows(p, &parts[t]);
+    pack_numbers(p, &parts[t]);
+  }
+  for (int t = 0; t < threads; t++) {
+    uint64_t begin = parts[t].rows;
+    descends |= parts[t].descends;
+    strangers += parts[t].strangers;
+    copy->fibres += parts[t].fibres;
+    parts[t].rows = rows;
+    rows += begin;
+  }
+  /* Ascending rows of the result, for which the list has room. */
+  if (descends || row_at(p, p->offset + p->run->count - 1) >= limit ||
+      rows > amped_plan_copy_rows(p->plan, mode))
+    return out_of_order(mode);
+  if (strangers > 0)
+    return amped_error(AMPED_BAD_INPUT, NULL,
+                       "values of mode %d's copy disagree with the file's dictionary; convert the "
+                       "tensor again",
+                       mode);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int t = 0; t < threads; t++)
+    list_rows(p, &parts[t], parts[t].rows);
+  copy->rows = rows;
+  copy->filled = p->offset + p->run->count;
+  return AMPED_OK;
+}
+
+amped_status amped_cpu_copy_add(amped_cpu_copy *copy, const amped_plan *plan, int mode,
+                                const double *dictionary, uint64_t offset, const amped_run *run,
+                                int threads) {
+  part *parts = NULL;
+  piece p = {.copy = copy, .run = run, .plan = plan, .dictionary = dictionary, .offset = offset};
+  if (run->count == 0)
+    return AMPED_OK;
+  if (offset == 0)
+    copy->filled = copy->rows = copy->fibres = 0;
+  if (offset != copy->filled || run->count > copy->nnz - offset)
+    return out_of_order(mode);
+  if (offset > 0) {
+    uint64_t w[AMPED_MAX_PLANES];
+    amped_packed_get(copy->packing, (const void *const *)copy->planes, offset - 1, w);
+    p.last_input = amped_packed_field(w, copy->packing->shifts[0], copy->packing->bits[0]);
+    p.last_row = index_at(copy->row_list, copy->index_type, copy->rows - 1);
+  }
+  AMPED_TRY(amped_alloc(&parts, (uint64_t)threads, sizeof *parts, "the parts of a piece"));
+  amped_status status = pack_piece(&p, mode, parts, threads);
+  amped_free(parts);
+  return status;
+}

@@ -1,0 +1,270 @@
+/* Unless they are grouped, numbers are first dealt out to the output rows (a counting sort, in
+ * which the order inside a row is left to chance). Then pieces, neighbouring groups together, are
+ * sorted one after another by key and number, which restores the order. */
+#include "cpu/sort_copy_cpu.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sort.h"
+
+/* Nonzeros that a thread sorts at a time, and the most of a run: so few that they stay in its
+ * cache. A single group that is sorted may have more. */
+#define PIECE_OF_THREAD (UINT64_C(1) << 16)
+#define PIECE_MOST (UINT64_C(1) << 20)
+
+/* Bytes of a nonzero of a piece: the sort's own, and a word of the key. */
+#define SORT_BYTES 24
+#define WORD_BYTES sizeof(uint64_t)
+
+typedef struct sorter {
+  const amped_order *o;
+  uint64_t piece;       /* nonzeros */
+  uint64_t groups;      /* rows, unless the caller has groups */
+  const uint64_t *ends; /* [groups] among numbers */
+  uint64_t *own_ends;   /* the same where they are not the caller's */
+  uint64_t *numbers;    /* of the share, or of a piece where they are grouped */
+  uint64_t *keys[AMPED_MAX_ORDER];
+  amped_order_arrays run;
+  uint64_t last[AMPED_MAX_ORDER]; /* the key before the piece */
+  uint64_t repeats;
+} sorter;
+
+static uint64_t piece_nnz(void) {
+  uint64_t piece = (uint64_t)omp_get_max_threads() * PIECE_OF_THREAD;
+  return piece < PIECE_MOST ? piece : PIECE_MOST;
+}
+
+/* own_ends[row] = nonzeros of the row. */
+static uint64_t count_rows(const sorter *s) {
+  const amped_order *o = s->o;
+  uint64_t count = 0;
+#pragma omp parallel for schedule(static) reduction(+ : count)
+  for (uint64_t k = 0; k < o->total; k++) {
+    uint64_t row = 0;
+    if (o->row(o->from, k, &row)) {
+      count++;
+#pragma omp atomic
+      s->own_ends[row]++;
+    }
+  }
+  return count;
+}
+
+/* own_ends[row] becomes the number of nonzeros before row, then each number takes the next place of
+ * its row. */
+static void deal_out(const sorter *s) {
+  const amped_order *o = s->o;
+  uint64_t sum = 0;
+  for (uint64_t row = 0; row < s->groups; row++) {
+    uint64_t n = s->own_ends[row];
+    s->own_ends[row] = sum;
+    sum += n;
+  }
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = 0; k < o->total; k++) {
+    uint64_t row = 0;
+    uint64_t place = 0;
+    if (o->row(o->from, k, &row)) {
+#pragma omp atomic capture
+      place = s->own_ends[row]++;
+      s->numbers[place] = k;
+    }
+  }
+}
+
+/* Nonzeros of groups first .. *end, as many whole ones as fit in a piece, at least one. */
+static uint64_t next_piece(const sorter *s, uint64_t first, uint64_t *end) {
+  uint64_t begin = first > 0 ? s->ends[first - 1] : 0;
+  *end = first + 1;
+  while (*end < s->groups && s->ends[*end] - begin <= s->piece)
+    (*end)++;
+  return s->ends[*end - 1] - begin;
+}
+
+static uint64_t largest_piece(const sorter *s) {
+  uint64_t most = 0;
+  uint64_t end = 0;
+  for (uint64_t first = 0; first < s->groups; first = end) {
+    uint64_t count = next_piece(s, first, &end);
+    most = count > most ? count : most;
+  }
+  return most;
+}
+
+/* The numbers of a piece. */
+static uint64_t *numbers_of(const sorter *s, uint64_t offset, uint64_t count) {
+  if (s->o->ends == NULL)
+    return s->numbers + offset;
+  for (uint64_t i = 0; i < count; i++)
+    s->numbers[i] = offset + i;
+  return s->numbers;
+}
+
+/* Sorts the keys as well, where repeats are to be counted. */
+static amped_status sort_piece(const sorter *s, uint64_t *numbers, uint64_t count, bool with_keys) {
+  const amped_order *o = s->o;
+  amped_sort_field fields[AMPED_MAX_ORDER + 1];
+  void *arrays[AMPED_MAX_ORDER + 1];
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t row = 0;
+    (void)o->row(o->from, numbers[i], &row);
+    for (int w = 0; w < o->words; w++)
+      s->keys[w][i] = o->word(o->from, w, row, numbers[i]);
+  }
+  for (int w = 0; w < o->words; w++) {
+    fields[w] = (amped_sort_field){s->keys[w], o->word_bits[w]};
+    arrays[w + 1] = s->keys[w];
+  }
+  fields[o->words] = (amped_sort_field){numbers, amped_sort_bits(numbers, count)};
+  arrays[0] = numbers;
+  return amped_sort(count, fields, o->words + 1, 0, arrays, with_keys ? o->words + 1 : 1);
+}
+
+/* Among the sorted keys of a piece, of which the one before is s->last unless it is the first. */
+static void count_repeats(sorter *s, uint64_t count, bool first) {
+  const int words = s->o->words;
+  uint64_t repeats = 0;
+#pragma omp parallel for schedule(static) reduction(+ : repeats)
+  for (uint64_t i = first ? 1 : 0; i < count; i++) {
+    bool same = true;
+    for (int w = 0; w < words; w++)
+      same = same && s->keys[w][i] == (i > 0 ? s->keys[w][i - 1] : s->last[w]);
+    repeats += same;
+  }
+  for (int w = 0; w < words; w++)
+    s->last[w] = s->keys[w][count - 1];
+  s->repeats += repeats;
+}
+
+static amped_run make_run(const sorter *s, const uint64_t *numbers, uint64_t count) {
+  const amped_order *o = s->o;
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t row = 0;
+    (void)o->row(o->from, numbers[i], &row);
+    o->store(o->from, numbers[i], row, i, &s->run);
+  }
+  amped_run run = {.count = count, .rows = s->run.rows, .values = s->run.values};
+  for (int i = 0; i < o->plan->order - 1; i++)
+    run.inputs[i] = s->run.inputs[i];
+  return run;
+}
+
+static amped_status upload_piece(const sorter *s, const uint64_t *numbers, uint64_t offset,
+                                 uint64_t count) {
+  const amped_order *o = s->o;
+  uint64_t n = 0;
+  for (uint64_t done = 0; done < count; done += n) {
+    n = count - done < s->piece ? count - done : s->piece;
+    amped_run run = make_run(s, numbers + done, n);
+    AMPED_TRY(o->upload(o->ctx, o->mode, offset + done, &run));
+  }
+  return AMPED_OK;
+}
+
+static amped_status alloc_piece(sorter *s) {
+  static const char what[] = "a piece of the tensor";
+  const amped_order *o = s->o;
+  const amped_plan *plan = o->plan;
+  uint64_t piece = largest_piece(s);
+  uint64_t run = piece < s->piece ? piece : s->piece;
+  if (o->ends != NULL)
+    AMPED_TRY(amped_alloc(&s->numbers, piece, sizeof *s->numbers, what));
+  for (int w = 0; w < o->words; w++)
+    AMPED_TRY(amped_alloc(&s->keys[w], piece, sizeof *s->keys[w], what));
+  AMPED_TRY(amped_alloc(&s->run.rows, run, plan->index_type, what));
+  for (int i = 0; i < plan->order - 1; i++)
+    AMPED_TRY(amped_alloc(&s->run.inputs[i], run, plan->index_type, what));
+  return amped_alloc(&s->run.values, run, plan->value_type, what);
+}
+
+static void release(sorter *s) {
+  amped_free(s->own_ends);
+  amped_free(s->numbers);
+  for (int w = 0; w < AMPED_MAX_ORDER; w++)
+    amped_free(s->keys[w]);
+  amped_free(s->run.rows);
+  for (int i = 0; i < AMPED_MAX_ORDER - 1; i++)
+    amped_free(s->run.inputs[i]);
+  amped_free(s->run.values);
+}
+
+static amped_status sort_all(sorter *s, bool with_keys) {
+  uint64_t offset = 0;
+  uint64_t end = 0;
+  AMPED_TRY(alloc_piece(s));
+  for (uint64_t first = 0; first < s->groups; first = end) {
+    uint64_t count = next_piece(s, first, &end);
+    uint64_t *numbers = numbers_of(s, offset, count);
+    if (count == 0)
+      continue;
+    AMPED_TRY(sort_piece(s, numbers, count, with_keys));
+    if (with_keys)
+      count_repeats(s, count, offset == 0);
+    AMPED_TRY(upload_piece(s, numbers, offset, count));
+    offset += count;
+  }
+  return AMPED_OK;
+}
+
+static amped_status miscounted(const amped_order *o, uint64_t count, uint64_t nnz) {
+  return amped_error(AMPED_FAILED, NULL,
+                     "mode %d has %" PRIu64 " nonzeros on rank %d, not the %" PRIu64
+                     " that were counted; this is a mistake of amped_mpi, please report it",
+                     o->mode, count, o->plan->rank, nnz);
+}
+
+/* Group the numbers by rows. */
+static amped_status group(sorter *s, uint64_t nnz) {
+  AMPED_TRY(amped_calloc(&s->own_ends, s->groups, sizeof *s->own_ends, "the tensor's rows"));
+  AMPED_TRY(amped_alloc(&s->numbers, nnz, sizeof *s->numbers, "a share of the tensor"));
+  uint64_t count = count_rows(s);
+  if (count != nnz)
+    return miscounted(s->o, count, nnz);
+  deal_out(s);
+  s->ends = s->own_ends;
+  return AMPED_OK;
+}
+
+amped_status amped_order_cpu(const amped_order *o, uint64_t *repeats) {
+  const amped_mode_plan *m = &o->plan->modes[o->mode];
+  const uint64_t nnz = m->rank_nnz[o->plan->rank];
+  sorter s = {.o = o, .piece = piece_nnz(), .groups = o->groups, .ends = o->ends};
+  amped_status status = AMPED_OK;
+  if (o->ends == NULL) {
+    s.groups = m->output_rows;
+    status = group(&s, nnz);
+  } else if (o->total != nnz) {
+    status = miscounted(o, o->total, nnz);
+  }
+  if (status == AMPED_OK)
+    status = sort_all(&s, repeats != NULL);
+  if (repeats != NULL)
+    *repeats = s.repeats;
+  release(&s);
+  return status;
+}
+
+uint64_t amped_order_cpu_bytes(const amped_plan *plan, int words, bool grouped) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++) {
+    const amped_mode_plan *mode = &plan->modes[m];
+    uint64_t nnz = mode->rank_nnz[plan->rank];
+    uint64_t run = piece_nnz() < nnz ? piece_nnz() : nnz;
+    uint64_t piece = run;
+    /* A row is in one iDp, and a group is one, or a row: none has more nonzeros than the fullest of
+     * them. */
+    for (uint64_t i = 0; i < mode->idp_count; i++)
+      if (mode->row[i] != AMPED_NO_ROW && mode->idp_nnz[i] > piece)
+        piece = mode->idp_nnz[i];
+    piece = piece < nnz ? piece : nnz;
+    uint64_t bytes =
+        piece * (SORT_BYTES + (uint64_t)words * WORD_BYTES) + run * amped_plan_nonzero_bytes(plan);
+    bytes += (grouped ? piece : nnz + mode->output_rows) * sizeof(uint64_t);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}

@@ -1,0 +1,136 @@
+#include "factor/exchange.h"
+
+#include "mpi/allgather.h"
+#include "base/mem.h"
+#include "factor/row_reduce.h"
+#include "factor/shm_exchange.h"
+#include "base/trace.h"
+
+struct amped_exchange {
+  const amped_comm *comm;
+  const amped_backend *backend;
+  amped_context *ctx;
+  const amped_plan *plan;
+  int *rank_at;              /* [nranks] of every place in the ring */
+  amped_allgather *gather;   /* of rows, in the ring's order; NULL where MPI takes no factors */
+  amped_stage *stage;        /* NULL where factors are host memory */
+  uint64_t *firsts, *counts; /* [nranks] of the call in hand */
+  amped_partial *partial;
+};
+
+static uint64_t row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
+static bool is_direct(const amped_comm *comm, const amped_backend *backend) {
+  return !backend->device_pointers || comm->cuda_aware;
+}
+
+/* Where MPI takes device memory, a stage serves small messages of many ranks only: copies to the
+ * host and back cost less than the many steps, or the packing, of any all-gather on a device. */
+static bool needs_stage(const amped_comm *comm, const amped_backend *backend) {
+  if (comm->nranks == 1 || !backend->device_pointers)
+    return false;
+  return !comm->cuda_aware || (comm->nranks > comm->ring_ranks && comm->chosen[0] == '\0');
+}
+
+uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *backend,
+                                   const amped_plan *plan) {
+  uint64_t stage =
+      needs_stage(comm, backend) && comm->local_rank == 0 ? amped_stage_bytes(plan) : 0;
+  return stage + amped_partial_host_bytes(plan);
+}
+
+static amped_status allocate(amped_exchange *x) {
+  uint64_t nranks = (uint64_t)x->comm->nranks;
+  static const char what[] = "the exchange";
+  AMPED_TRY(amped_alloc(&x->rank_at, nranks, sizeof *x->rank_at, what));
+  AMPED_TRY(amped_alloc(&x->firsts, nranks, sizeof *x->firsts, what));
+  AMPED_TRY(amped_alloc(&x->counts, nranks, sizeof *x->counts, what));
+  if (is_direct(x->comm, x->backend))
+    AMPED_TRY(amped_allgather_create(x->comm, x->comm->ring, row_bytes(x->plan), &x->gather));
+  return AMPED_OK;
+}
+
+amped_status amped_exchange_create(const amped_comm *comm, const amped_backend *backend,
+                                   amped_context *ctx, const amped_plan *plan,
+                                   amped_exchange **out) {
+  amped_status status = AMPED_OK;
+  amped_exchange *x = NULL;
+  *out = NULL;
+  AMPED_GO(agree, amped_calloc(&x, 1, sizeof *x, "the exchange"));
+  x->comm = comm;
+  x->backend = backend;
+  x->ctx = ctx;
+  x->plan = plan;
+  AMPED_GO(agree, allocate(x));
+  AMPED_GO(agree, amped_partial_create(comm, backend, ctx, plan, &x->partial));
+agree:
+  AMPED_GO(failed, amped_comm_agree(comm, status));
+  AMPED_MPI(comm, MPI_Allgather(&comm->rank, 1, MPI_INT, x->rank_at, 1, MPI_INT, comm->ring));
+  if (needs_stage(comm, backend))
+    AMPED_GO(failed, amped_stage_create(comm, backend, ctx, plan, x->rank_at, &x->stage));
+  *out = x;
+  return AMPED_OK;
+failed:
+  amped_exchange_destroy(x);
+  return status;
+}
+
+void amped_exchange_destroy(amped_exchange *x) {
+  if (x == NULL)
+    return;
+  amped_stage_destroy(x->stage);
+  amped_allgather_destroy(x->gather);
+  amped_free(x->rank_at);
+  amped_free(x->firsts);
+  amped_free(x->counts);
+  amped_partial_destroy(x->partial);
+  amped_free(x);
+}
+
+const char *amped_exchange_describe(const amped_exchange *x) {
+  if (x->comm->nranks == 1)
+    return "none (one rank)";
+  if (x->gather == NULL)
+    return "through host memory that a node's ranks share (this MPI takes no device memory)";
+  if (x->comm->chosen[0] != '\0')
+    return x->backend->device_pointers ? "MPI_Allgatherv in place on device memory, as chosen"
+                                       : "MPI_Allgatherv in place on host memory, as chosen";
+  return x->backend->device_pointers ? "ring in place on device memory (CUDA-aware MPI)"
+                                     : "ring in place on host memory";
+}
+
+uint64_t amped_exchange_bytes(const amped_exchange *x, uint64_t rows) {
+  return (uint64_t)(x->comm->nranks - 1) * rows * row_bytes(x->plan);
+}
+
+void amped_exchange_partial(amped_exchange *x, int mode) {
+  amped_status status = amped_partial_sum(x->partial, mode);
+  if (status != AMPED_OK)
+    amped_comm_abort(x->comm, status);
+}
+
+void amped_exchange_rows(amped_exchange *x, int mode) {
+  amped_exchange_part(x, mode, 0, x->plan->modes[mode].block_rows);
+}
+
+static void gather(amped_exchange *x, int mode, uint64_t first, uint64_t rows) {
+  for (int i = 0; i < x->comm->nranks; i++) {
+    x->firsts[i] = (uint64_t)x->rank_at[i] * x->plan->modes[mode].block_rows + first;
+    x->counts[i] = rows;
+  }
+  amped_allgather_parts(x->gather, x->backend->factor(x->ctx, mode), x->firsts, x->counts);
+}
+
+void amped_exchange_part(amped_exchange *x, int mode, uint64_t first, uint64_t end) {
+  uint64_t rows = end - first;
+  if (x->comm->nranks == 1)
+    return;
+  amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
+  if (x->gather != NULL && (x->stage == NULL || amped_allgather_rings(x->gather, rows)))
+    gather(x, mode, first, rows);
+  else if (amped_stage_rows(x->stage, mode, first, end) != AMPED_OK)
+    amped_comm_abort(x->comm, AMPED_FAILED);
+  amped_trace_end();
+}

@@ -1,0 +1,116 @@
+#include "factor/link_rate.h"
+
+#include <string.h>
+
+#include "base/timer.h"
+
+#define TEST_BYTES (UINT64_C(16) << 20)
+
+/* Shorter exchanges tell of latency. */
+#define TELLING_BYTES (UINT64_C(1) << 20)
+
+#define SLOW_SHARE 0.1
+
+/* The best of so many times, unless the first, which also opens connections, takes so long. */
+#define TIMES 4
+#define PATIENCE_SEC 0.02
+
+typedef struct trial {
+  const amped_run_parts *run;
+  int mode;
+  uint64_t rows;  /* of every rank */
+  uint64_t bytes; /* of them, of one rank */
+  char *host;     /* two messages */
+  amped_status status;
+} trial;
+
+static void exchange(trial *l) {
+  amped_exchange_part(l->run->exchange, l->mode, 0, l->rows);
+}
+
+/* Own rows to the host. */
+static void copy_out(trial *l) {
+  const amped_plan *plan = l->run->plan;
+  uint64_t first = (uint64_t)plan->rank * plan->modes[l->mode].block_rows;
+  amped_stage_copy copy = {.offset = first * plan->ld * plan->value_type,
+                           .bytes = l->bytes,
+                           .host = l->host,
+                           .in = false};
+  if (l->status == AMPED_OK)
+    l->status = l->run->backend->stage(l->run->ctx, l->mode, &copy, 1);
+}
+
+static void send_on(trial *l) {
+  const amped_comm *comm = l->run->comm;
+  int count = amped_comm_count(comm, l->bytes);
+  int place = 0;
+  AMPED_MPI(comm, MPI_Comm_rank(comm->ring, &place));
+  AMPED_MPI(comm, MPI_Sendrecv(l->host, count, MPI_BYTE, (place + 1) % comm->nranks, 0,
+                               l->host + l->bytes, count, MPI_BYTE,
+                               (place + comm->nranks - 1) % comm->nranks, 0, comm->ring,
+                               MPI_STATUS_IGNORE));
+}
+
+/* Seconds that it takes the slowest rank, at best. */
+static double time_of(trial *l, void (*work)(trial *l)) {
+  const amped_comm *comm = l->run->comm;
+  double best = 0.0;
+  for (int i = 0; i < TIMES && (i < 2 || best < PATIENCE_SEC); i++) {
+    AMPED_MPI(comm, MPI_Barrier(comm->mpi));
+    double began = amped_time();
+    work(l);
+    double seconds = amped_comm_spread(comm, amped_time() - began).max;
+    best = i == 0 || seconds < best ? seconds : best;
+  }
+  return best;
+}
+
+static double rate_of(uint64_t bytes, double seconds) {
+  return (double)bytes / (seconds > 1e-9 ? seconds : 1e-9);
+}
+
+/* Up to TEST_BYTES of the factor with the largest blocks. */
+static void choose_rows(trial *l) {
+  const amped_plan *plan = l->run->plan;
+  uint64_t row_bytes = plan->ld * plan->value_type;
+  for (int m = 1; m < plan->order; m++)
+    if (plan->modes[m].block_rows > plan->modes[l->mode].block_rows)
+      l->mode = m;
+  l->rows = TEST_BYTES / (row_bytes * (uint64_t)plan->nranks);
+  if (l->rows < 1)
+    l->rows = 1;
+  if (l->rows > plan->modes[l->mode].block_rows)
+    l->rows = plan->modes[l->mode].block_rows;
+  l->bytes = l->rows * row_bytes;
+}
+
+/* The rate to hold the exchange against. */
+static amped_status measure_link(trial *l, double *rate) {
+  const amped_run_parts *run = l->run;
+  void *host = NULL;
+  bool network = run->comm->nodes > 1;
+  if (!network && !run->backend->device_pointers)
+    return AMPED_OK;
+  AMPED_TRY(amped_comm_agree(run->comm, run->backend->host_alloc(run->ctx, 2 * l->bytes, &host)));
+  memset(host, 0, 2 * l->bytes);
+  l->host = host;
+  double seconds = time_of(l, network ? send_on : copy_out);
+  run->backend->host_free(run->ctx, host);
+  *rate = rate_of(l->bytes, seconds);
+  return amped_comm_agree(run->comm, l->status);
+}
+
+amped_status amped_link_test(const amped_run_parts *run, amped_link_rate *out) {
+  trial l = {.run = run, .status = AMPED_OK};
+  memset(out, 0, sizeof *out);
+  if (run->comm->nranks == 1)
+    return AMPED_OK;
+  choose_rows(&l);
+  out->bytes = l.bytes * (uint64_t)run->comm->nranks;
+  out->exchange = rate_of(amped_exchange_bytes(run->exchange, l.rows), time_of(&l, exchange));
+  return measure_link(&l, &out->link);
+}
+
+bool amped_link_is_slow(const amped_link_rate *rate) {
+  return rate->bytes >= TELLING_BYTES && rate->exchange < SLOW_SHARE * rate->link;
+}

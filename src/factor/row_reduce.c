@@ -1,0 +1,134 @@
+#include "factor/row_reduce.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/trace.h"
+
+struct amped_partial {
+  const amped_comm *comm;
+  const amped_backend *backend;
+  amped_context *ctx;
+  const amped_plan *plan;
+  int *counts; /* [nranks] guest rows of the call in hand */
+  int *displs; /* [nranks] */
+  MPI_Datatype row;
+  double *parts; /* the guest rows of all ranks, one rank behind the other */
+  double *sum;   /* the rows of one iDp */
+};
+
+/* Guest rows of a rank. */
+static uint64_t guest_rows(const amped_mode_plan *m, int rank) {
+  uint64_t first = 0;
+  uint64_t end = 0;
+  amped_plan_guests(m, rank, &first, &end);
+  return m->splits[end].row - m->splits[first].row;
+}
+
+/* Rows of parts, and of sum. */
+static void count_rows(const amped_plan *plan, uint64_t *parts, uint64_t *sum) {
+  *parts = 0;
+  *sum = 0;
+  for (int mode = 0; mode < plan->order; mode++) {
+    const amped_mode_plan *m = &plan->modes[mode];
+    uint64_t rows = 0;
+    for (int p = 0; p < plan->nranks; p++)
+      rows += guest_rows(m, p);
+    *parts = rows > *parts ? rows : *parts;
+    *sum = m->split_count > 0 && m->width > *sum ? m->width : *sum;
+  }
+}
+
+uint64_t amped_partial_host_bytes(const amped_plan *plan) {
+  uint64_t parts = 0;
+  uint64_t sum = 0;
+  count_rows(plan, &parts, &sum);
+  return (parts + sum) * (uint64_t)plan->ncomps * sizeof(double);
+}
+
+amped_status amped_partial_create(const amped_comm *comm, const amped_backend *backend,
+                                  amped_context *ctx, const amped_plan *plan, amped_partial **out) {
+  static const char what[] = "the sums of split iDps";
+  uint64_t ncomps = (uint64_t)plan->ncomps;
+  uint64_t nranks = (uint64_t)plan->nranks;
+  uint64_t parts = 0;
+  uint64_t sum = 0;
+  amped_status status = AMPED_OK;
+  amped_partial *x = NULL;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&x, 1, sizeof *x, what));
+  x->comm = comm;
+  x->backend = backend;
+  x->ctx = ctx;
+  x->plan = plan;
+  AMPED_MPI(comm, MPI_Type_contiguous(plan->ncomps, MPI_DOUBLE, &x->row));
+  AMPED_MPI(comm, MPI_Type_commit(&x->row));
+  count_rows(plan, &parts, &sum);
+  AMPED_GO(fail, amped_calloc(&x->counts, nranks, sizeof *x->counts, what));
+  AMPED_GO(fail, amped_calloc(&x->displs, nranks, sizeof *x->displs, what));
+  AMPED_GO(fail, amped_alloc(&x->parts, parts * ncomps, sizeof *x->parts, what));
+  AMPED_GO(fail, amped_alloc(&x->sum, sum * ncomps, sizeof *x->sum, what));
+  *out = x;
+  return AMPED_OK;
+fail:
+  amped_partial_destroy(x);
+  return status;
+}
+
+void amped_partial_destroy(amped_partial *x) {
+  if (x == NULL)
+    return;
+  AMPED_MPI(x->comm, MPI_Type_free(&x->row));
+  amped_free(x->counts);
+  amped_free(x->displs);
+  amped_free(x->parts);
+  amped_free(x->sum);
+  amped_free(x);
+}
+
+/* The sum of split iDp s over the ranks that have a part of it, to its owner's own rows. */
+static amped_status sum_split(amped_partial *x, int mode, uint64_t s) {
+  const amped_mode_plan *m = &x->plan->modes[mode];
+  const uint64_t idp = m->splits[s].idp;
+  const uint64_t rows = m->splits[s + 1].row - m->splits[s].row;
+  const uint64_t elements = rows * (uint64_t)x->plan->ncomps;
+  memset(x->sum, 0, elements * sizeof *x->sum);
+  for (int p = 0; p < x->plan->nranks; p++) {
+    uint64_t first = 0;
+    uint64_t end = 0;
+    amped_plan_guests(m, p, &first, &end);
+    if (s < first || s >= end)
+      continue;
+    const double *part =
+        x->parts + ((uint64_t)x->displs[p] + m->splits[s].row - m->splits[first].row) *
+                       (uint64_t)x->plan->ncomps;
+    for (uint64_t i = 0; i < elements; i++)
+      x->sum[i] += part[i];
+  }
+  return x->backend->put_output(
+      x->ctx, mode, m->position[idp] - (uint64_t)x->plan->rank * m->block_rows, rows, x->sum);
+}
+
+amped_status amped_partial_sum(amped_partial *x, int mode) {
+  const amped_mode_plan *m = &x->plan->modes[mode];
+  int me = x->plan->rank;
+  uint64_t rows = 0;
+  if (m->split_count == 0)
+    return AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
+  for (int p = 0; p < x->plan->nranks; p++) {
+    x->displs[p] = amped_comm_count(x->comm, rows);
+    x->counts[p] = amped_comm_count(x->comm, guest_rows(m, p));
+    rows += guest_rows(m, p);
+  }
+  double *own = x->parts + (uint64_t)x->displs[me] * (uint64_t)x->plan->ncomps;
+  if (x->counts[me] > 0)
+    AMPED_TRY(x->backend->get_output(x->ctx, mode, m->block_rows, (uint64_t)x->counts[me], own));
+  AMPED_MPI(x->comm, MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x->parts, x->counts,
+                                    x->displs, x->row, x->comm->mpi));
+  for (uint64_t s = 0; s < m->split_count; s++)
+    if (m->owner[m->splits[s].idp] == me)
+      AMPED_TRY(sum_split(x, mode, s));
+  amped_trace_end();
+  return AMPED_OK;
+}

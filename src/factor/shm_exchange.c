@@ -1,0 +1,209 @@
+#include "factor/shm_exchange.h"
+
+#include <string.h>
+
+#include "mpi/allgather.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* One slot is filled while the other is emptied. Pieces of a few MiB keep a device's link busy, and
+ * containers often have no more than 64 MiB of shared memory. */
+#define SLOTS 2
+#define STAGE_BYTES (UINT64_C(16) << 20)
+
+struct amped_stage {
+  const amped_comm *comm;
+  const amped_backend *backend;
+  amped_context *ctx;
+  const amped_plan *plan;
+  const int *rank_at; /* of every place in the ring */
+  int place;          /* of this rank */
+  MPI_Win window;
+  char *memory; /* SLOTS slots of the rows of all ranks, in the ring's order, without gaps */
+  bool pinned;  /* the backend knows memory */
+  uint64_t row_bytes;
+  uint64_t slot_rows;
+  int slot;                 /* to fill next */
+  amped_stage_copy *copies; /* [nranks] */
+  /* on the first rank of a node */
+  amped_allgather *between; /* nodes, of rows */
+  uint64_t *first, *count;  /* [nodes] rows of a slot that every node fills */
+  uint64_t *ranks;          /* [nodes] of every node */
+};
+
+static uint64_t row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
+/* Rows of every rank in a slot: what fits, but no more than there are. */
+static uint64_t slot_rows(const amped_plan *plan) {
+  uint64_t most = amped_plan_output_rows(plan);
+  uint64_t fit = STAGE_BYTES / (SLOTS * row_bytes(plan) * (uint64_t)plan->nranks);
+  if (fit < 1)
+    fit = 1;
+  return fit < most ? fit : most;
+}
+
+uint64_t amped_stage_bytes(const amped_plan *plan) {
+  return SLOTS * slot_rows(plan) * (uint64_t)plan->nranks * row_bytes(plan);
+}
+
+/* Where a slot holds a rank's rows, `rows` of each rank. */
+static char *slot_at(const amped_stage *s, int slot, int place, uint64_t rows) {
+  uint64_t row = (uint64_t)slot * (uint64_t)s->comm->nranks * s->slot_rows + (uint64_t)place * rows;
+  return s->memory + row * s->row_bytes;
+}
+
+/* What a rank of this node wrote before is what all of them read afterwards. */
+static void node_barrier(amped_stage *s) {
+  AMPED_MPI(s->comm, MPI_Win_sync(s->window));
+  AMPED_MPI(s->comm, MPI_Barrier(s->comm->node));
+  AMPED_MPI(s->comm, MPI_Win_sync(s->window));
+}
+
+static void share_memory(amped_stage *s) {
+  MPI_Aint bytes = (MPI_Aint)amped_stage_bytes(s->plan);
+  MPI_Aint size = 0;
+  void *mine = NULL;
+  int unit = 0;
+  char text[32];
+  if (MPI_Win_allocate_shared(s->comm->local_rank == 0 ? bytes : 0, 1, MPI_INFO_NULL, s->comm->node,
+                              &mine, &s->window) != MPI_SUCCESS)
+    amped_comm_abort(
+        s->comm,
+        amped_error(AMPED_FAILED, NULL,
+                    "rank %d: MPI finds no %s of shared memory for the exchange of rows; enlarge "
+                    "/dev/shm (of a container: --shm-size), or use an MPI that takes device memory",
+                    s->comm->rank, amped_format_bytes(text, (uint64_t)bytes)));
+  AMPED_MPI(s->comm, MPI_Win_set_errhandler(s->window, MPI_ERRORS_RETURN));
+  AMPED_MPI(s->comm, MPI_Win_shared_query(s->window, 0, &size, &unit, &s->memory));
+  AMPED_MPI(s->comm, MPI_Win_lock_all(MPI_MODE_NOCHECK, s->window));
+  /* Memory lies near the rank that touches it first. */
+  for (int slot = 0; slot < SLOTS; slot++)
+    memset(slot_at(s, slot, s->place, s->slot_rows), 0, s->slot_rows * s->row_bytes);
+  node_barrier(s);
+}
+
+/* On the first rank of a node: which rows of a slot every node fills. */
+static amped_status join_nodes(amped_stage *s) {
+  uint64_t nodes = (uint64_t)s->comm->nodes;
+  static const char what[] = "the exchange between nodes";
+  AMPED_TRY(amped_alloc(&s->first, nodes, sizeof *s->first, what));
+  AMPED_TRY(amped_alloc(&s->count, nodes, sizeof *s->count, what));
+  AMPED_TRY(amped_alloc(&s->ranks, nodes, sizeof *s->ranks, what));
+  return amped_allgather_create(s->comm, s->comm->leaders, s->row_bytes, &s->between);
+}
+
+static void count_ranks(amped_stage *s) {
+  uint64_t mine = (uint64_t)s->comm->local_size;
+  AMPED_MPI(s->comm,
+            MPI_Allgather(&mine, 1, MPI_UINT64_T, s->ranks, 1, MPI_UINT64_T, s->comm->leaders));
+}
+
+amped_status amped_stage_create(const amped_comm *comm, const amped_backend *backend,
+                                amped_context *ctx, const amped_plan *plan, const int *rank_at,
+                                amped_stage **out) {
+  amped_status status = AMPED_OK;
+  amped_stage *s = NULL;
+  uint64_t nranks = (uint64_t)comm->nranks;
+  *out = NULL;
+  AMPED_GO(agree, amped_calloc(&s, 1, sizeof *s, "the exchange"));
+  s->comm = comm;
+  s->backend = backend;
+  s->ctx = ctx;
+  s->plan = plan;
+  s->rank_at = rank_at;
+  s->window = MPI_WIN_NULL;
+  s->row_bytes = row_bytes(plan);
+  s->slot_rows = slot_rows(plan);
+  AMPED_GO(agree, amped_alloc(&s->copies, nranks, sizeof *s->copies, "the exchange"));
+  if (comm->leaders != MPI_COMM_NULL)
+    AMPED_GO(agree, join_nodes(s));
+agree:
+  AMPED_GO(failed, amped_comm_agree(comm, status));
+  AMPED_MPI(comm, MPI_Comm_rank(comm->ring, &s->place));
+  if (comm->leaders != MPI_COMM_NULL)
+    count_ranks(s);
+  share_memory(s);
+  status = backend->host_register(ctx, s->memory, amped_stage_bytes(plan));
+  s->pinned = status == AMPED_OK;
+  AMPED_GO(failed, amped_comm_agree(comm, status));
+  *out = s;
+  return AMPED_OK;
+failed:
+  amped_stage_destroy(s);
+  return status;
+}
+
+void amped_stage_destroy(amped_stage *s) {
+  if (s == NULL)
+    return;
+  if (s->pinned)
+    s->backend->host_unregister(s->ctx, s->memory);
+  if (s->window != MPI_WIN_NULL) {
+    AMPED_MPI(s->comm, MPI_Win_unlock_all(s->window));
+    AMPED_MPI(s->comm, MPI_Win_free(&s->window));
+  }
+  amped_allgather_destroy(s->between);
+  amped_free(s->first);
+  amped_free(s->count);
+  amped_free(s->ranks);
+  amped_free(s->copies);
+  amped_free(s);
+}
+
+/* Rows of this rank are staged: let all ranks of all nodes see those of all others. */
+static void publish(amped_stage *s, int slot, uint64_t rows) {
+  node_barrier(s);
+  if (s->comm->nodes == 1)
+    return;
+  if (s->between != NULL) {
+    uint64_t next = 0;
+    for (int q = 0; q < s->comm->nodes; q++) {
+      s->first[q] = next;
+      s->count[q] = s->ranks[q] * rows;
+      next += s->count[q];
+    }
+    amped_allgather_parts(s->between, slot_at(s, slot, 0, rows), s->first, s->count);
+  }
+  node_barrier(s);
+}
+
+/* One piece: own rows to a slot unless out is empty, the others' from the slot before. */
+typedef struct piece {
+  uint64_t first, rows;
+  int slot;
+} piece;
+
+static amped_status move(amped_stage *s, int mode, const piece *out, const piece *in) {
+  uint64_t block = s->plan->modes[mode].block_rows;
+  int n = 0;
+  for (int i = 0; i < s->comm->nranks; i++) {
+    const piece *p = i == s->place ? out : in;
+    uint64_t row = (uint64_t)s->rank_at[i] * block + p->first;
+    if (p->rows > 0)
+      s->copies[n++] = (amped_stage_copy){.offset = row * s->row_bytes,
+                                          .bytes = p->rows * s->row_bytes,
+                                          .host = slot_at(s, p->slot, i, p->rows),
+                                          .in = i != s->place};
+  }
+  return s->backend->stage(s->ctx, mode, s->copies, n);
+}
+
+/* A slot is filled again two pieces later: between them lies a barrier that no rank passes before
+ * it has emptied the slot. That holds from call to call, too, because slots go on in turn. */
+amped_status amped_stage_rows(amped_stage *s, int mode, uint64_t first, uint64_t end) {
+  piece in = {0, 0, 0};
+  while (first < end || in.rows > 0) {
+    uint64_t rows = end - first < s->slot_rows ? end - first : s->slot_rows;
+    piece out = {first, rows, s->slot};
+    AMPED_TRY(move(s, mode, &out, &in));
+    if (rows > 0) {
+      publish(s, s->slot, rows);
+      s->slot = (s->slot + 1) % SLOTS;
+    }
+    first += rows;
+    in = out;
+  }
+  return AMPED_OK;
+}

@@ -1,0 +1,207 @@
+#include "generate/planted_tensor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/random.h"
+#include "generate/random_tensor.h"
+
+/* Side of the pool over that of a block: at least this, and more where many blocks would fill the
+ * pool (the exponent of half the number of blocks is 1 / order). */
+#define POOL_SIDE 2.5
+
+/* Bits of the largest value of one component; what remains of float's 24 takes sums of overlaps. */
+#define VALUE_BITS 20
+
+enum { STREAM_POOL = 64, STREAM_SUBSET, STREAM_ENTRY, STREAM_NOISE, STREAM_NOISE_ANGLE };
+
+/* Sides of every block, and of the pool that they lie in. */
+typedef struct layout {
+  uint64_t side[AMPED_MAX_ORDER];
+  uint64_t pool[AMPED_MAX_ORDER];
+  uint64_t cells; /* of a block */
+  double filled;  /* cells that all blocks are expected to cover together */
+} layout;
+
+static uint64_t stream_of(int purpose, int mode, int component) {
+  return (uint64_t)purpose << 56 | (uint64_t)mode << 48 | (uint64_t)component;
+}
+
+static uint64_t clamp(double x, uint64_t low, uint64_t high) {
+  if (!(x > (double)low))
+    return low;
+  return x < (double)high ? (uint64_t)x : high;
+}
+
+/* Sides as equal as the dimensions allow, whose product is about `cells`: the shortest mode first,
+ * so that what it cannot take goes to the others. */
+static layout lay_out(const amped_planted_spec *spec, double cells) {
+  layout l = {.cells = 1};
+  int modes[AMPED_MAX_ORDER];
+  double pool = 1.0;
+  double factor = pow((double)spec->ncomps / 2.0, 1.0 / spec->order);
+  for (int m = 0; m < spec->order; m++) {
+    int i = m;
+    for (; i > 0 && spec->dims[modes[i - 1]] > spec->dims[m]; i--)
+      modes[i] = modes[i - 1];
+    modes[i] = m;
+  }
+  factor = factor > POOL_SIDE ? factor : POOL_SIDE;
+  for (int i = 0; i < spec->order; i++) {
+    int m = modes[i];
+    uint64_t least = spec->dims[m] < 2 ? 1 : 2;
+    double side = pow(cells / (double)l.cells, 1.0 / (spec->order - i));
+    l.side[m] = clamp(round(side), least, spec->dims[m]);
+    l.pool[m] = clamp(round(factor * (double)l.side[m]), l.side[m], spec->dims[m]);
+    l.cells *= l.side[m];
+    pool *= (double)l.pool[m];
+  }
+  double share = (double)l.cells / pool;
+  l.filled = share < 1.0 ? -pool * expm1(spec->ncomps * log1p(-share)) : pool;
+  return l;
+}
+
+/* The layout that is expected to fill nnz cells. */
+static layout choose_layout(const amped_planted_spec *spec) {
+  double low = 1.0;
+  double high = (double)spec->nnz;
+  /* The least number of cells a block that fills as many as asked for, to 2^-60 of nnz. */
+  for (int i = 0; i < 60; i++) {
+    double middle = (low + high) / 2.0;
+    if (lay_out(spec, middle).filled < (double)spec->nnz)
+      low = middle;
+    else
+      high = middle;
+  }
+  layout below = lay_out(spec, low);
+  layout above = lay_out(spec, high);
+  double wanted = (double)spec->nnz;
+  return fabs(below.filled - wanted) < fabs(above.filled - wanted) ? below : above;
+}
+
+/* Index in the tensor of number i of a component's subset of a mode. */
+static uint64_t subset_index(const amped_planted_spec *spec, const layout *l, int m, int r,
+                             uint64_t i) {
+  uint64_t within = amped_random_u64(spec->seed, stream_of(STREAM_SUBSET, m, r), 0);
+  uint64_t pool = amped_random_u64(spec->seed, stream_of(STREAM_POOL, m, 0), 0);
+  return amped_synth_scatter(spec->dims[m], pool, amped_synth_scatter(l->pool[m], within, i));
+}
+
+/* Positive factor entry: 1 .. 2^b over 2^b. */
+static double entry(const amped_planted_spec *spec, int m, int r, uint64_t i) {
+  int bits = VALUE_BITS / spec->order;
+  uint64_t u = amped_random_u64(spec->seed, stream_of(STREAM_ENTRY, m, r), i);
+  return ldexp((double)((u >> (64 - bits)) + 1), -bits);
+}
+
+static void fill_model(const amped_planted_spec *spec, const layout *l, amped_ktensor *model) {
+  for (int r = 0; r < spec->ncomps; r++) {
+    model->weights[r] = 1.0;
+    for (int m = 0; m < spec->order; m++)
+      for (uint64_t i = 0; i < l->side[m]; i++) {
+        uint64_t row = subset_index(spec, l, m, r, i);
+        model->factors[m][row * (uint64_t)spec->ncomps + (uint64_t)r] = entry(spec, m, r, i);
+      }
+  }
+}
+
+/* All cells of all blocks, block by block. */
+static void fill_cells(const amped_planted_spec *spec, const layout *l, const amped_ktensor *model,
+                       amped_sptensor *t) {
+  for (int r = 0; r < spec->ncomps; r++) {
+    uint64_t first = (uint64_t)r * l->cells;
+#pragma omp parallel for schedule(static)
+    for (uint64_t c = 0; c < l->cells; c++) {
+      uint64_t rest = c;
+      double value = 1.0;
+      for (int m = 0; m < spec->order; m++) {
+        uint64_t row = subset_index(spec, l, m, r, rest % l->side[m]);
+        rest /= l->side[m];
+        t->indices[m][first + c] = row;
+        value *= model->factors[m][row * (uint64_t)spec->ncomps + (uint64_t)r];
+      }
+      t->values[first + c] = value;
+    }
+  }
+}
+
+/* Standard normal number k of a sequence (Box and Muller). */
+static double gaussian(uint64_t seed, uint64_t k) {
+  double u = 1.0 - amped_random_double(seed, stream_of(STREAM_NOISE, 0, 0), k);
+  double angle = amped_random_double(seed, stream_of(STREAM_NOISE_ANGLE, 0, 0), k);
+  return sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * angle);
+}
+
+static void add_noise(const amped_planted_spec *spec, amped_sptensor *t) {
+  double rms = sqrt(amped_sptensor_norm_squared(t) / (double)t->nnz);
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = 0; k < t->nnz; k++)
+    t->values[k] = (double)(float)(t->values[k] + spec->noise * rms * gaussian(spec->seed, k));
+}
+
+/* Column r of factor m to unit length; returns what it had. */
+static double normalise(amped_ktensor *k, int m, int r) {
+  double *column = k->factors[m] + r;
+  uint64_t stride = (uint64_t)k->ncomps;
+  double sum = 0.0;
+  for (uint64_t i = 0; i < k->dims[m]; i++)
+    sum += column[i * stride] * column[i * stride];
+  double norm = sqrt(sum);
+  for (uint64_t i = 0; i < k->dims[m]; i++)
+    column[i * stride] /= norm;
+  return norm;
+}
+
+static void finish_model(amped_ktensor *model) {
+  for (int r = 0; r < model->ncomps; r++)
+    for (int m = 0; m < model->order; m++)
+      model->weights[r] *= normalise(model, m, r);
+}
+
+static amped_status check(const amped_planted_spec *spec) {
+  uint64_t least = 1;
+  AMPED_TRY(amped_synth_check(spec->order, spec->dims, spec->nnz));
+  if (spec->ncomps < 1 || spec->ncomps > AMPED_MAX_NCOMPS)
+    return amped_error(AMPED_USAGE, NULL, "%d planted components; give --planted from 1 to %d",
+                       spec->ncomps, AMPED_MAX_NCOMPS);
+  if (!(spec->noise >= 0.0 && spec->noise <= 1e6))
+    return amped_error(AMPED_USAGE, NULL, "noise %g; give --noise from 0 to 1e6", spec->noise);
+  for (int m = 0; m < spec->order; m++)
+    least *= spec->dims[m] < 2 ? 1 : 2;
+  least *= (uint64_t)spec->ncomps;
+  if (spec->nnz < least)
+    return amped_error(AMPED_USAGE, NULL,
+                       "%" PRIu64 " nonzeros are too few for %d planted components; give --nnz of "
+                       "%" PRIu64 " or more",
+                       spec->nnz, spec->ncomps, least);
+  return AMPED_OK;
+}
+
+amped_status amped_planted_create(const amped_planted_spec *spec, amped_sptensor *out,
+                                  amped_ktensor *model) {
+  amped_status status = AMPED_OK;
+  uint64_t total = 0;
+  uint64_t overlaps = 0;
+  memset(out, 0, sizeof *out);
+  memset(model, 0, sizeof *model);
+  AMPED_TRY(check(spec));
+  layout l = choose_layout(spec);
+  if (!amped_mul(l.cells, (uint64_t)spec->ncomps, &total))
+    return amped_error(AMPED_USAGE, NULL, "the planted blocks are too large; lower --nnz");
+  AMPED_GO(fail, amped_ktensor_create(model, spec->order, spec->dims, spec->ncomps));
+  AMPED_GO(fail, amped_sptensor_create(out, spec->order, total));
+  memcpy(out->dims, spec->dims, sizeof out->dims);
+  fill_model(spec, &l, model);
+  fill_cells(spec, &l, model, out);
+  finish_model(model);
+  AMPED_GO(fail, amped_sptensor_sort(out, 0));
+  AMPED_GO(fail, amped_sptensor_merge(out, AMPED_DUPLICATES_SUM, NULL, &overlaps));
+  if (spec->noise > 0.0)
+    add_noise(spec, out);
+  return AMPED_OK;
+fail:
+  amped_sptensor_free(out);
+  amped_ktensor_free(model);
+  return status;
+}

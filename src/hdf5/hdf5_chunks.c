@@ -1,0 +1,249 @@
+#include "hdf5/hdf5_chunks.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define CHECKSUM_BYTES 4
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "files are little-endian, and chunks are written as they lie in memory");
+
+/* Words are added in LANES columns of STEPS rows, so that compilers make vector code of it and sums
+ * of sums stay below 2^32: 65535 * STEPS * (STEPS + 1) / 2. */
+#define LANES 32
+#define STEPS 256
+#define BLOCK_BYTES (2 * LANES * STEPS)
+
+/* Bytes below which one more thread does not pay, and threads at most. */
+#define PIECE_BYTES (UINT64_C(256) << 10)
+#define MAX_PIECES 64
+
+/* Fletcher's two sums over some 16-bit words, each modulo 65535, and 0 only where all words are:
+ * that is how HDF5 folds them. */
+typedef struct sums {
+  uint64_t one; /* of the words */
+  uint64_t two; /* of the sums so far: the first word counts as often as there are words */
+} sums;
+
+static uint64_t fold(uint64_t x) {
+  return x == 0 ? 0 : (x - 1) % 65535 + 1;
+}
+
+/* Put `words` words with sums b behind what a is of. */
+static sums append(sums a, sums b, uint64_t words) {
+  return (sums){fold(a.one + b.one), fold(a.two + words % 65535 * a.one + b.two)};
+}
+
+static sums sum_block(const unsigned char *data) {
+  uint32_t one[LANES] = {0};
+  uint32_t two[LANES] = {0};
+  uint64_t first = 0;
+  uint64_t second = 0;
+  for (int s = 0; s < STEPS; s++) {
+    uint16_t words[LANES];
+    memcpy(words, data + (size_t)s * sizeof words, sizeof words);
+    for (int j = 0; j < LANES; j++) {
+      one[j] += words[j];
+      two[j] += one[j];
+    }
+  }
+  /* Word s of column j counts LANES (STEPS - s) - j times; two[j] has it STEPS - s times. */
+  for (uint64_t j = 0; j < LANES; j++) {
+    first += one[j];
+    second += LANES * (uint64_t)two[j] - j * one[j];
+  }
+  return (sums){fold(first), fold(second)};
+}
+
+/* Less than a block; an odd byte is the first of a word whose other one is 0. */
+static sums sum_rest(const unsigned char *data, uint64_t bytes) {
+  sums s = {0, 0};
+  for (uint64_t i = 0; i < bytes; i += 2) {
+    unsigned char pair[2] = {data[i], i + 1 < bytes ? data[i + 1] : 0};
+    uint16_t word = 0;
+    memcpy(&word, pair, sizeof word);
+    s.one += word;
+    s.two += s.one;
+  }
+  return (sums){fold(s.one), fold(s.two)};
+}
+
+static sums sum_piece(const unsigned char *data, uint64_t bytes, unsigned char *to,
+                      uint64_t copied) {
+  sums s = {0, 0};
+  for (uint64_t at = 0; at < bytes; at += BLOCK_BYTES) {
+    uint64_t n = bytes - at < BLOCK_BYTES ? bytes - at : BLOCK_BYTES;
+    sums block = n == BLOCK_BYTES ? sum_block(data + at) : sum_rest(data + at, n);
+    s = append(s, block, (n + 1) / 2);
+    if (to != NULL && at < copied)
+      memcpy(to + at, data + at, copied - at < n ? copied - at : n);
+  }
+  return s;
+}
+
+uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_t copied) {
+  sums parts[MAX_PIECES];
+  sums all = {0, 0};
+  uint64_t threads = (uint64_t)omp_get_max_threads();
+  uint64_t pieces = bytes / PIECE_BYTES + 1;
+  pieces = pieces < threads ? pieces : threads;
+  pieces = pieces < MAX_PIECES ? pieces : MAX_PIECES;
+  const uint64_t each = amped_ceil_div(bytes, pieces * BLOCK_BYTES) * BLOCK_BYTES;
+#pragma omp parallel for schedule(static, 1) num_threads((int)pieces) if (pieces > 1)
+  for (uint64_t p = 0; p < pieces; p++) {
+    uint64_t from = p * each < bytes ? p * each : bytes;
+    uint64_t n = bytes - from < each ? bytes - from : each;
+    uint64_t copy = copied > from ? copied - from : 0;
+    parts[p] = sum_piece((const unsigned char *)data + from, n,
+                         to != NULL ? (unsigned char *)to + from : NULL, copy);
+  }
+  for (uint64_t p = 0; p < pieces; p++) {
+    uint64_t from = p * each < bytes ? p * each : bytes;
+    uint64_t n = bytes - from < each ? bytes - from : each;
+    all = append(all, parts[p], (n + 1) / 2);
+  }
+  /* HDF5's words are big-endian. Modulo 65535, swapping the bytes of every word multiplies it, and
+   * so the sums, by 256: which is swapping theirs. */
+  return (uint32_t)__builtin_bswap16((uint16_t)all.two) << 16 |
+         __builtin_bswap16((uint16_t)all.one);
+}
+
+/* The checksum as it is stored, little-endian. */
+static uint32_t stored_checksum(const unsigned char *at) {
+  return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t row_bytes(const amped_hdf5_dataset *d) {
+  return d->dims[1] * d->type.bytes;
+}
+
+/* Of a chunk in the file. */
+static uint64_t stored_bytes(const amped_hdf5_dataset *d) {
+  return d->chunk_rows * row_bytes(d) + CHECKSUM_BYTES;
+}
+
+/* Room for one stored chunk; it belongs to the file, whose datasets are used one at a time. */
+static amped_status reserve(amped_hdf5_dataset *d, uint64_t bytes) {
+  amped_hdf5 *file = d->file;
+  if (file->chunk_bytes >= bytes)
+    return AMPED_OK;
+  amped_free(file->chunk);
+  file->chunk_bytes = 0;
+  AMPED_TRY(amped_alloc(&file->chunk, bytes, 1, "a chunk of a file"));
+  file->chunk_bytes = bytes;
+  return AMPED_OK;
+}
+
+uint64_t amped_hdf5_chunk_rows_at(const amped_hdf5_dataset *d, uint64_t first) {
+  uint64_t left = d->dims[0] - first;
+  return left < d->chunk_rows ? left : d->chunk_rows;
+}
+
+/* Of the error: what HDF5's own filter would have ended in. */
+static amped_status mismatch(amped_hdf5_dataset *d, uint64_t first) {
+  d->file->library_failed = true;
+  return amped_error(AMPED_BAD_INPUT, d->file->path,
+                     "dataset %s cannot be read (the checksum of the chunk at row %" PRIu64
+                     " does not match); the file is damaged, make it again",
+                     d->name, first);
+}
+
+/* While a chunk is read, those so many bytes, or chunks, behind it in the dataset are asked for;
+ * none of small chunks, of which the system reads several at once by itself. */
+#define AHEAD_BYTES (UINT64_C(16) << 20)
+#define AHEAD_CHUNKS 16
+#define SMALL_BYTES (UINT64_C(64) << 10)
+
+static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at) {
+#if H5_VERSION_GE(1, 10, 5)
+  const hsize_t offset[2] = {chunk * d->chunk_rows, 0};
+  unsigned skipped = 0;
+  haddr_t place = HADDR_UNDEF;
+  hsize_t bytes = 0;
+  bool found = H5Dget_chunk_info_by_coord(d->id, offset, &skipped, &place, &bytes) >= 0 &&
+               place != HADDR_UNDEF;
+  *at = place;
+  return found;
+#else
+  (void)d;
+  (void)chunk;
+  *at = 0;
+  return false;
+#endif
+}
+
+/* HDF5 looks through all chunks before the one that it is asked for: so it is asked when their
+ * number has doubled, and what lies between is taken for regular, as in files of ours. */
+static bool find_places(amped_hdf5_dataset *d, uint64_t chunk) {
+  amped_hdf5_places *p = &d->places;
+  uint64_t next = 0;
+  if (p->hopeless || (p->found && chunk >= p->known && chunk <= 2 * p->known + 1))
+    return !p->hopeless;
+  p->hopeless = !find_chunk(d, chunk, &p->at) || !find_chunk(d, chunk + 1, &next) || next <= p->at;
+  p->found = true;
+  p->known = chunk;
+  p->stride = next - p->at;
+  return !p->hopeless;
+}
+
+/* Hints: where one is wrong nothing comes of it. A reader that leaves chunks out goes on so. */
+static void ask_ahead(amped_hdf5_dataset *d, uint64_t first) {
+  amped_hdf5_places *p = &d->places;
+  const uint64_t chunk = first / d->chunk_rows;
+  const uint64_t last = (d->dims[0] - 1) / d->chunk_rows;
+  const uint64_t most = AHEAD_BYTES / stored_bytes(d) + 1;
+  const uint64_t chunks = most < AHEAD_CHUNKS ? most : AHEAD_CHUNKS;
+  const bool goes_on = p->started && chunk > p->last;
+  const uint64_t step = goes_on ? chunk - p->last : 1;
+  p->started = true;
+  p->last = chunk;
+  if (d->file->fd < 0 || stored_bytes(d) < SMALL_BYTES || chunk == last || !find_places(d, chunk))
+    return;
+  for (uint64_t i = goes_on ? chunks : 1; i <= chunks && i <= (last - chunk) / step; i++)
+    amped_file_ask(d->file->fd, p->at + (chunk - p->known + i * step) * p->stride,
+                   stored_bytes(d) < AHEAD_BYTES ? stored_bytes(d) : AHEAD_BYTES);
+}
+
+amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *d, uint64_t first, void *rows) {
+  const hsize_t offset[2] = {first, 0};
+  const uint64_t bytes = d->chunk_rows * row_bytes(d);
+  hsize_t stored = 0;
+  uint32_t skipped = 0;
+  /* H5Dread_chunk is not told how much room there is: it reads what the file says. */
+  if (H5Dget_chunk_storage_size(d->id, offset, &stored) < 0)
+    return amped_hdf5_failed(d->file, "dataset", d->name);
+  if (stored != stored_bytes(d))
+    return mismatch(d, first);
+  AMPED_TRY(reserve(d, stored));
+  ask_ahead(d, first);
+  if (H5Dread_chunk(d->id, H5P_DEFAULT, offset, &skipped, d->file->chunk) < 0)
+    return amped_hdf5_failed(d->file, "dataset", d->name);
+  const unsigned char *chunk = d->file->chunk;
+  uint64_t wanted = amped_hdf5_chunk_rows_at(d, first) * row_bytes(d);
+  if (skipped != 0 ||
+      amped_hdf5_checksum(chunk, bytes, rows, wanted) != stored_checksum(chunk + bytes))
+    return mismatch(d, first);
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_chunk_write(amped_hdf5_dataset *d, uint64_t first, const void *rows) {
+  const hsize_t offset[2] = {first, 0};
+  const uint64_t bytes = d->chunk_rows * row_bytes(d);
+  const uint64_t given = amped_hdf5_chunk_rows_at(d, first) * row_bytes(d);
+  uint32_t checksum = 0;
+  AMPED_TRY(reserve(d, bytes + CHECKSUM_BYTES));
+  unsigned char *chunk = d->file->chunk;
+  if (given < bytes) { /* the last one is stored whole */
+    memcpy(chunk, rows, given);
+    memset(chunk + given, 0, bytes - given);
+    checksum = amped_hdf5_checksum(chunk, bytes, NULL, 0);
+  } else
+    checksum = amped_hdf5_checksum(rows, bytes, chunk, bytes);
+  for (int i = 0; i < CHECKSUM_BYTES; i++)
+    chunk[bytes + (uint64_t)i] = (unsigned char)(checksum >> (8 * i));
+  if (H5Dwrite_chunk(d->id, H5P_DEFAULT, 0, offset, bytes + CHECKSUM_BYTES, chunk) < 0)
+    return amped_hdf5_failed(d->file, "dataset", d->name);
+  return AMPED_OK;
+}

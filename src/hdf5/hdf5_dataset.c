@@ -1,0 +1,468 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "hdf5/hdf5_chunks.h"
+
+/* Larger chunks are refused: HDF5 holds a whole one in memory to decode any part of it. */
+#define MAX_CHUNK_BYTES (UINT64_C(1) << 28)
+
+/* Deflate makes at most 1032 bytes out of one. */
+#define MAX_INFLATION 1040
+
+/* The chunk table of the cache that every open dataset has: a prime well above the one or two
+ * chunks that are in use. */
+#define CACHE_SLOTS 101
+
+/* IEEE half precision, as numpy writes it; the library has no name for it before 1.14. */
+static bool is_half(hid_t type) {
+  size_t sign = 0, exponent = 0, exponent_bits = 0, mantissa = 0, mantissa_bits = 0;
+  return H5Tget_class(type) == H5T_FLOAT && H5Tget_size(type) == 2 &&
+         H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits) >= 0 &&
+         sign == 15 && exponent == 10 && exponent_bits == 5 && mantissa == 0 &&
+         mantissa_bits == 10 && H5Tget_ebias(type) == 15 && H5Tget_precision(type) == 16 &&
+         H5Tget_offset(type) == 0 && H5Tget_norm(type) == H5T_NORM_IMPLIED;
+}
+
+/* Standard types alone: HDF5 lets a file define floats and integers of any layout. */
+static bool classify(hid_t type, amped_hdf5_type *out) {
+  const struct {
+    hid_t little, big;
+    amped_hdf5_type type;
+  } known[] = {
+      {H5T_STD_U8LE, H5T_STD_U8BE, {AMPED_UNSIGNED, 1}},
+      {H5T_STD_U16LE, H5T_STD_U16BE, {AMPED_UNSIGNED, 2}},
+      {H5T_STD_U32LE, H5T_STD_U32BE, {AMPED_UNSIGNED, 4}},
+      {H5T_STD_U64LE, H5T_STD_U64BE, {AMPED_UNSIGNED, 8}},
+      {H5T_STD_I8LE, H5T_STD_I8BE, {AMPED_SIGNED, 1}},
+      {H5T_STD_I16LE, H5T_STD_I16BE, {AMPED_SIGNED, 2}},
+      {H5T_STD_I32LE, H5T_STD_I32BE, {AMPED_SIGNED, 4}},
+      {H5T_STD_I64LE, H5T_STD_I64BE, {AMPED_SIGNED, 8}},
+      {H5T_IEEE_F32LE, H5T_IEEE_F32BE, {AMPED_FLOAT, 4}},
+      {H5T_IEEE_F64LE, H5T_IEEE_F64BE, {AMPED_FLOAT, 8}},
+      {H5T_NATIVE_LDOUBLE, H5T_NATIVE_LDOUBLE, {AMPED_FLOAT, 16}},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (H5Tequal(type, known[i].little) > 0 || H5Tequal(type, known[i].big) > 0) {
+      *out = known[i].type;
+      return true;
+    }
+  *out = (amped_hdf5_type){AMPED_FLOAT, 2};
+  return is_half(type);
+}
+
+hid_t amped_hdf5_native(amped_hdf5_type type) {
+  switch (type.number) {
+  case AMPED_UNSIGNED:
+    return type.bytes == 1   ? H5T_NATIVE_UINT8
+           : type.bytes == 2 ? H5T_NATIVE_UINT16
+           : type.bytes == 4 ? H5T_NATIVE_UINT32
+                             : H5T_NATIVE_UINT64;
+  case AMPED_SIGNED:
+    return type.bytes == 1   ? H5T_NATIVE_INT8
+           : type.bytes == 2 ? H5T_NATIVE_INT16
+           : type.bytes == 4 ? H5T_NATIVE_INT32
+                             : H5T_NATIVE_INT64;
+  case AMPED_FLOAT:
+    break;
+  }
+  return type.bytes == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+}
+
+/* The little-endian type that is written. */
+static hid_t stored_type(amped_hdf5_type type) {
+  if (type.number == AMPED_FLOAT)
+    return type.bytes == 4 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE;
+  return type.bytes == 1   ? H5T_STD_U8LE
+         : type.bytes == 2 ? H5T_STD_U16LE
+         : type.bytes == 4 ? H5T_STD_U32LE
+                           : H5T_STD_U64LE;
+}
+
+static const char *class_name(hid_t type) {
+  switch (H5Tget_class(type)) {
+  case H5T_STRING:
+    return "text";
+  case H5T_COMPOUND:
+    return "compounds or complex numbers";
+  case H5T_ENUM:
+    return "booleans or another enumeration";
+  case H5T_INTEGER:
+  case H5T_FLOAT:
+    return "numbers of an unusual layout";
+  default:
+    return "no numbers";
+  }
+}
+
+static amped_status refuse(const amped_hdf5_dataset *d, const char *what, const char *remedy) {
+  return amped_error(AMPED_BAD_INPUT, d->file->path, "dataset %s %s; %s", d->name, what, remedy);
+}
+
+static amped_status failed(amped_hdf5_dataset *d) {
+  return amped_hdf5_failed(d->file, "dataset", d->name);
+}
+
+static amped_status check_type(amped_hdf5_dataset *d) {
+  char line[96];
+  amped_status status = AMPED_OK;
+  hid_t type = H5Dget_type(d->id);
+  if (type < 0)
+    return failed(d);
+  if (!classify(type, &d->type)) {
+    (void)snprintf(line, sizeof line, "holds %s", class_name(type));
+    status = refuse(d, line, "store integers or floats");
+  }
+  (void)H5Tclose(type);
+  return status;
+}
+
+static amped_status check_extent(amped_hdf5_dataset *d, int ndims) {
+  hsize_t dims[2] = {0, 1};
+  char line[96];
+  amped_status status = AMPED_OK;
+  hid_t space = H5Dget_space(d->id);
+  if (space < 0)
+    return failed(d);
+  int found =
+      H5Sget_simple_extent_type(space) == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
+  if (found != ndims) {
+    (void)snprintf(line, sizeof line, "has %d dimensions, not %d", found, ndims);
+    status = refuse(d, line, "make the file again");
+  } else if (H5Sget_simple_extent_dims(space, dims, NULL) != ndims)
+    status = failed(d);
+  (void)H5Sclose(space);
+  d->ndims = ndims;
+  d->dims[0] = dims[0];
+  d->dims[1] = dims[1];
+  return status;
+}
+
+/* Each of the three filters at most once: a file may ask for any number, in any order. */
+static amped_status check_filters(amped_hdf5_dataset *d, hid_t list, bool *deflated,
+                                  bool *checksum_alone) {
+  bool seen[3] = {false, false, false};
+  int count = H5Pget_nfilters(list);
+  if (count < 0)
+    return failed(d);
+  for (int i = 0; i < count; i++) {
+    unsigned flags = 0, config = 0;
+    size_t values = 0;
+    char name[64] = "";
+    char line[128];
+    H5Z_filter_t id =
+        H5Pget_filter2(list, (unsigned)i, &flags, &values, NULL, sizeof name, name, &config);
+    int known = id == H5Z_FILTER_DEFLATE ? 0 : id == H5Z_FILTER_SHUFFLE ? 1 : 2;
+    if ((known == 2 && id != H5Z_FILTER_FLETCHER32) || seen[known]) {
+      (void)snprintf(line, sizeof line, "uses the filter %d (%.60s)", (int)id, name);
+      return refuse(d, line, "store it with h5repack -f GZIP=1 or -f NONE");
+    }
+    seen[known] = true;
+  }
+  *deflated = seen[0];
+  *checksum_alone = seen[2] && count == 1;
+  return AMPED_OK;
+}
+
+static amped_status check_contiguous(amped_hdf5_dataset *d, uint64_t bytes) {
+  haddr_t offset = H5Dget_offset(d->id);
+  if (d->stored_bytes != bytes || offset == HADDR_UNDEF || offset > d->file->bytes ||
+      bytes > d->file->bytes - offset)
+    return refuse(d, "is larger than what the file stores", "the file is damaged, make it again");
+  return AMPED_OK;
+}
+
+static amped_status count_chunks(amped_hdf5_dataset *d, hsize_t *count) {
+  hid_t space = H5Dget_space(d->id);
+  if (space < 0)
+    return failed(d);
+  herr_t result = H5Dget_num_chunks(d->id, space, count);
+  amped_status status = result < 0 ? failed(d) : AMPED_OK;
+  (void)H5Sclose(space);
+  return status;
+}
+
+/* Are elements stored as they are in memory? */
+static bool is_native(amped_hdf5_dataset *d) {
+  hid_t type = H5Dget_type(d->id);
+  bool native = type >= 0 && H5Tequal(type, amped_hdf5_native(d->type)) > 0;
+  if (type >= 0)
+    (void)H5Tclose(type);
+  return native;
+}
+
+/* All chunks exist and take as many bytes as they must: an absent one would read as zeros. */
+static amped_status check_chunked(amped_hdf5_dataset *d, hid_t list, uint64_t bytes,
+                                  uint64_t *chunk_bytes) {
+  hsize_t chunk[2] = {0, 1};
+  hsize_t found = 0;
+  uint64_t elements = 0;
+  uint64_t expected = 0;
+  bool deflated = false;
+  bool checksum_alone = false;
+  if (H5Pget_chunk(list, d->ndims, chunk) != d->ndims)
+    return failed(d);
+  if (chunk[0] == 0 || chunk[1] == 0 || !amped_mul(chunk[0], chunk[1], &elements) ||
+      !amped_mul(elements, d->type.bytes, chunk_bytes) || *chunk_bytes > MAX_CHUNK_BYTES)
+    return refuse(d, "has chunks above 256 MiB", "store it in smaller ones (h5repack -l)");
+  AMPED_TRY(check_filters(d, list, &deflated, &checksum_alone));
+  d->chunk_rows = checksum_alone && chunk[1] == d->dims[1] && is_native(d) ? chunk[0] : 0;
+  if (bytes == 0)
+    return AMPED_OK;
+  AMPED_TRY(count_chunks(d, &found));
+  uint64_t limit = deflated ? MAX_INFLATION : 1;
+  if (!amped_mul(amped_ceil_div(d->dims[0], chunk[0]), amped_ceil_div(d->dims[1], chunk[1]),
+                 &expected) ||
+      found != expected || d->stored_bytes > d->file->bytes || bytes / limit > d->stored_bytes)
+    return refuse(d, "is larger than what the file stores", "the file is damaged, make it again");
+  return AMPED_OK;
+}
+
+static amped_status check_storage(amped_hdf5_dataset *d, uint64_t *chunk_bytes) {
+  uint64_t elements = 0;
+  uint64_t bytes = 0;
+  *chunk_bytes = 0;
+  if (!amped_mul(d->dims[0], d->dims[1], &elements) || !amped_mul(elements, d->type.bytes, &bytes))
+    return refuse(d, "is larger than what the file stores", "the file is damaged, make it again");
+  hid_t list = H5Dget_create_plist(d->id);
+  if (list < 0)
+    return failed(d);
+  amped_status status = AMPED_OK;
+  H5D_layout_t layout = H5Pget_layout(list);
+  if (H5Pget_external_count(list) != 0)
+    status = refuse(d, "lies in another file", "copy it into this one");
+  else if (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS) {
+    d->stored_bytes = H5Dget_storage_size(d->id);
+    if (layout == H5D_CHUNKED)
+      status = check_chunked(d, list, bytes, chunk_bytes);
+    else if (bytes > 0)
+      status = check_contiguous(d, bytes);
+  } else
+    status = refuse(d, "is neither contiguous nor chunked", "store it so (h5repack -l)");
+  (void)H5Pclose(list);
+  return status;
+}
+
+/* Open with a cache of one chunk, so that reads that end within one do not decode it again. */
+static amped_status open_cached(amped_hdf5_dataset *d, uint64_t chunk_bytes) {
+  hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
+  if (list < 0 || H5Pset_chunk_cache(list, CACHE_SLOTS, (size_t)chunk_bytes, 1.0) < 0) {
+    if (list >= 0)
+      (void)H5Pclose(list);
+    return failed(d);
+  }
+  d->id = H5Dopen2(d->file->id, d->name, list);
+  d->open = d->id >= 0;
+  amped_status status = d->open ? AMPED_OK : failed(d);
+  (void)H5Pclose(list);
+  return status;
+}
+
+amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndims,
+                                     amped_hdf5_dataset *out) {
+  amped_status status = AMPED_OK;
+  bool exists = false;
+  uint64_t chunk_bytes = 0;
+  memset(out, 0, sizeof *out);
+  out->file = file;
+  (void)snprintf(out->name, sizeof out->name, "%s", name);
+  AMPED_TRY(amped_hdf5_exists(file, name, &exists));
+  if (!exists)
+    return refuse(out, "is missing", "make the file again");
+  AMPED_GO(fail, open_cached(out, 0));
+  AMPED_GO(fail, check_type(out));
+  AMPED_GO(fail, check_extent(out, ndims));
+  AMPED_GO(fail, check_storage(out, &chunk_bytes));
+  if (chunk_bytes > 0) {
+    amped_hdf5_dataset_close(out);
+    AMPED_GO(fail, open_cached(out, chunk_bytes));
+  }
+  return AMPED_OK;
+fail:
+  amped_hdf5_dataset_close(out);
+  return status;
+}
+
+static const char *type_name(char *buffer, size_t size, amped_hdf5_type type) {
+  static const char *const numbers[] = {"uint", "int", "float"};
+  (void)snprintf(buffer, size, "%s%" PRIu64, numbers[type.number], 8 * type.bytes);
+  return buffer;
+}
+
+amped_status amped_hdf5_dataset_expect(const amped_hdf5_dataset *d, amped_hdf5_type type,
+                                       uint64_t rows, uint64_t columns) {
+  char found[16], wanted[16];
+  if (d->type.number == type.number && d->type.bytes == type.bytes && d->dims[0] == rows &&
+      d->dims[1] == columns)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, d->file->path,
+                     "dataset %s is %s %" PRIu64 " x %" PRIu64 ", not %s %" PRIu64 " x %" PRIu64
+                     "; make the file again",
+                     d->name, type_name(found, sizeof found, d->type), d->dims[0], d->dims[1],
+                     type_name(wanted, sizeof wanted, type), rows, columns);
+}
+
+/* Select rows first .. first+count of the dataset, and describe them in memory. */
+static amped_status select_rows(amped_hdf5_dataset *d, uint64_t first, uint64_t count, hid_t *file,
+                                hid_t *memory) {
+  const hsize_t start[2] = {first, 0};
+  const hsize_t extent[2] = {count, d->dims[1]};
+  *memory = H5I_INVALID_HID;
+  *file = H5Dget_space(d->id);
+  if (*file < 0 || H5Sselect_hyperslab(*file, H5S_SELECT_SET, start, NULL, extent, NULL) < 0)
+    return failed(d);
+  *memory = H5Screate_simple(d->ndims, extent, NULL);
+  return *memory < 0 ? failed(d) : AMPED_OK;
+}
+
+static amped_status wrong_rows(const amped_hdf5_dataset *d, uint64_t first, uint64_t count) {
+  return amped_error(AMPED_FAILED, d->file->path,
+                     "dataset %s has no rows %" PRIu64 " + %" PRIu64 "; this is a mistake of "
+                     "amped_mpi, please report it",
+                     d->name, first, count);
+}
+
+/* Read rows through the library, which converts and undoes any filters. */
+static amped_status library_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
+                                 uint64_t count, void *buffer) {
+  hid_t file = H5I_INVALID_HID;
+  hid_t memory = H5I_INVALID_HID;
+  amped_status status = AMPED_OK;
+  if (first > d->dims[0] || count > d->dims[0] - first)
+    return wrong_rows(d, first, count);
+  if (count == 0 || d->dims[1] == 0)
+    return AMPED_OK;
+  AMPED_GO(done, select_rows(d, first, count, &file, &memory));
+  if (H5Dread(d->id, amped_hdf5_native(type), memory, file, H5P_DEFAULT, buffer) < 0)
+    status = failed(d);
+done:
+  if (memory >= 0)
+    (void)H5Sclose(memory);
+  if (file >= 0)
+    (void)H5Sclose(file);
+  return status;
+}
+
+/* Do these rows contain the chunk that begins with the first of them? */
+static bool whole_chunk(const amped_hdf5_dataset *d, uint64_t first, uint64_t count) {
+  return first % d->chunk_rows == 0 && first < d->dims[0] &&
+         amped_hdf5_chunk_rows_at(d, first) <= count;
+}
+
+static amped_status read_rows(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
+                              uint64_t count, void *buffer) {
+  char *at = buffer;
+  if (d->chunk_rows == 0 || type.number != d->type.number || type.bytes != d->type.bytes)
+    return library_read(d, type, first, count, buffer);
+  while (count > 0) {
+    uint64_t rows = d->chunk_rows - first % d->chunk_rows;
+    if (whole_chunk(d, first, count)) {
+      rows = amped_hdf5_chunk_rows_at(d, first);
+      AMPED_TRY(amped_hdf5_chunk_read(d, first, at));
+    } else {
+      rows = rows < count ? rows : count;
+      AMPED_TRY(library_read(d, type, first, rows, at));
+    }
+    at += rows * d->dims[1] * type.bytes;
+    first += rows;
+    count -= rows;
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
+                                     uint64_t count, void *buffer) {
+  amped_status status = read_rows(d, type, first, count, buffer);
+  if (d->file->stamped)
+    AMPED_TRY(amped_file_check_unchanged(d->file->path, &d->file->stamp));
+  return status;
+}
+
+void amped_hdf5_dataset_close(amped_hdf5_dataset *d) {
+  if (d->open)
+    (void)H5Dclose(d->id);
+  d->open = false;
+}
+
+uint64_t amped_hdf5_slab_rows(uint64_t columns) {
+  uint64_t rows = AMPED_HDF5_CHUNK / (columns > 0 ? columns : 1);
+  return rows > 0 ? rows : 1;
+}
+
+/* Chunked and checksummed; no fill values, for every element is written; no time stamps. */
+static hid_t creation_list(int ndims, uint64_t rows, uint64_t columns) {
+  const hsize_t chunk[2] = {rows, columns > 0 ? columns : 1};
+  hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+  if (list < 0)
+    return list;
+  if (H5Pset_chunk(list, ndims, chunk) >= 0 && H5Pset_fletcher32(list) >= 0 &&
+      H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 && H5Pset_obj_track_times(list, false) >= 0)
+    return list;
+  (void)H5Pclose(list);
+  return H5I_INVALID_HID;
+}
+
+amped_status amped_hdf5_dataset_create(amped_hdf5 *file, const char *name, amped_hdf5_type type,
+                                       int ndims, const uint64_t *dims, amped_hdf5_dataset *out) {
+  const hsize_t extent[2] = {dims[0], ndims > 1 ? dims[1] : 1};
+  memset(out, 0, sizeof *out);
+  out->file = file;
+  out->type = type;
+  out->ndims = ndims;
+  out->dims[0] = extent[0];
+  out->dims[1] = extent[1];
+  (void)snprintf(out->name, sizeof out->name, "%s", name);
+  amped_status status = AMPED_OK;
+  uint64_t slab = amped_hdf5_slab_rows(out->dims[1]);
+  out->chunk_rows = dims[0] == 0 ? 1 : dims[0] < slab ? dims[0] : slab;
+  hid_t list = creation_list(ndims, out->chunk_rows, out->dims[1]);
+  hid_t space = H5Screate_simple(ndims, extent, NULL);
+  if (list >= 0 && space >= 0)
+    out->id = H5Dcreate2(file->id, name, stored_type(type), space, H5P_DEFAULT, list, H5P_DEFAULT);
+  out->open = list >= 0 && space >= 0 && out->id >= 0;
+  if (!out->open)
+    status = failed(out);
+  if (space >= 0)
+    (void)H5Sclose(space);
+  if (list >= 0)
+    (void)H5Pclose(list);
+  return status;
+}
+
+amped_status amped_hdf5_dataset_append(amped_hdf5_dataset *d, uint64_t count, const void *rows) {
+  const char *at = rows;
+  if (count > d->dims[0] - d->written || d->written % d->chunk_rows != 0 ||
+      (count % d->chunk_rows != 0 && d->written + count != d->dims[0]))
+    return wrong_rows(d, d->written, count);
+  while (count > 0 && d->dims[1] > 0) {
+    uint64_t n = amped_hdf5_chunk_rows_at(d, d->written);
+    AMPED_TRY(amped_hdf5_chunk_write(d, d->written, at));
+    at += n * d->dims[1] * d->type.bytes;
+    d->written += n;
+    count -= n;
+  }
+  d->written += count;
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_dataset_finish(amped_hdf5_dataset *d) {
+  if (d->written != d->dims[0])
+    return amped_error(AMPED_FAILED, d->file->path,
+                       "dataset %s has %" PRIu64 " of %" PRIu64 " rows; this is a mistake of "
+                       "amped_mpi, please report it",
+                       d->name, d->written, d->dims[0]);
+  /* On a full disk this is the only call that fails. */
+  d->open = false;
+  return H5Dclose(d->id) < 0 ? failed(d) : AMPED_OK;
+}
+
+amped_status amped_hdf5_dataset_write(amped_hdf5 *file, const char *name, amped_hdf5_type type,
+                                      int ndims, const uint64_t *dims, const void *rows) {
+  amped_hdf5_dataset d;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_create(file, name, type, ndims, dims, &d));
+  AMPED_GO(done, amped_hdf5_dataset_append(&d, dims[0], rows));
+  status = amped_hdf5_dataset_finish(&d);
+done:
+  amped_hdf5_dataset_close(&d);
+  return status;
+}

@@ -1,0 +1,472 @@
+#include "hdf5/hdf5_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+/* Text attributes are short; a longer one is an attempt to fill memory. */
+#define MAX_TEXT_BYTES (UINT64_C(1) << 20)
+
+/* H5Pset_file_locking: 1.10.7 and later, 1.12.1 and later. */
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
+#define HAVE_FILE_LOCKING 1
+#endif
+
+static amped_status start_library(void) {
+  static bool started;
+  if (started)
+    return AMPED_OK;
+  /* No clean-up at exit: after a failed write (full disk) the library would try again then. */
+  (void)H5dont_atexit();
+  /* Plugins are code that a file could ask for. */
+  if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
+    return amped_error(AMPED_FAILED, NULL, "HDF5 cannot be started; check its installation");
+  started = true;
+  return AMPED_OK;
+}
+
+/* The innermost record of HDF5's error stack says what really happened. */
+static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *out) {
+  const char **text = out;
+  if (n == 0 && error->desc != NULL)
+    *text = error->desc;
+  return 0;
+}
+
+/* Of a failed system call the record gives time, names and sizes, too; its message is enough. */
+static void shorten(char *buffer, size_t size, const char *reason) {
+  static const char mark[] = "error message = '";
+  const char *message = strstr(reason, mark);
+  const char *text = message != NULL ? message + sizeof mark - 1 : reason;
+  (void)snprintf(buffer, size, "%s", text);
+  if (message != NULL)
+    buffer[strcspn(buffer, "'")] = '\0';
+}
+
+amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *name) {
+  char text[160];
+  const char *reason = NULL;
+  (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, (void *)&reason);
+  if (reason == NULL)
+    reason = "no reason given";
+  shorten(text, sizeof text, reason);
+  file->library_failed = true;
+  if (file->writing)
+    return amped_error(AMPED_FAILED, file->path,
+                       "%s %s cannot be written (HDF5: %s); free disk space or name another "
+                       "file",
+                       what, name, text);
+  if (strstr(reason, "errno = 5,") != NULL)
+    return amped_error(AMPED_FAILED, file->path,
+                       "%s %s cannot be read (input/output error); check the disk", what, name);
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "%s %s cannot be read (HDF5: %s); the file is damaged, make it again", what,
+                     name, text);
+}
+
+/* Checksummed metadata; no other driver than plain files, whatever the environment says. */
+static hid_t access_list(void) {
+  hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+  if (list < 0)
+    return list;
+  bool fine = H5Pset_fapl_sec2(list) >= 0 && H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0 &&
+              H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110) >= 0;
+#ifdef HAVE_FILE_LOCKING
+  /* Files appear complete, by rename; and some file systems have no locks. */
+  fine = fine && H5Pset_file_locking(list, false, true) >= 0;
+#endif
+  if (fine)
+    return list;
+  (void)H5Pclose(list);
+  return H5I_INVALID_HID;
+}
+
+/* HDF5's signature stands at 0 or, behind a user block, at 512, 1024, 2048, ... */
+static amped_status check_signature(const char *file_name, const char *path, uint64_t bytes) {
+  static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  unsigned char found[8];
+  bool is_hdf5 = false;
+  int fd = open(file_name, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return amped_error(AMPED_BAD_INPUT, path, "cannot be read; check its permissions");
+  for (uint64_t at = 0; !is_hdf5 && at < bytes && at < INT64_MAX / 2; at = at == 0 ? 512 : 2 * at)
+    is_hdf5 = pread(fd, found, sizeof found, (off_t)at) == (ssize_t)sizeof found &&
+              memcmp(found, signature, sizeof found) == 0;
+  (void)close(fd);
+  if (!is_hdf5)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "is not an HDF5 file; make one with amped_mpi convert");
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_open_trusted(const char *file_name, const char *path, amped_hdf5 *out) {
+  int *fd = NULL;
+  memset(out, 0, sizeof *out);
+  out->path = path;
+  out->fd = -1;
+  AMPED_TRY(amped_file_check_readable(file_name, &out->bytes));
+  AMPED_TRY(check_signature(file_name, path, out->bytes));
+  AMPED_TRY(start_library());
+  hid_t list = access_list();
+  if (list < 0)
+    return amped_hdf5_failed(out, "the file", "access list");
+  out->id = H5Fopen(file_name, H5F_ACC_RDONLY, list);
+  out->open = out->id >= 0;
+  amped_status status = out->open ? AMPED_OK : amped_hdf5_failed(out, "the", "HDF5 file");
+  if (out->open && H5Fget_vfd_handle(out->id, list, (void **)&fd) >= 0 && fd != NULL)
+    out->fd = *fd;
+  (void)H5Pclose(list);
+  return status;
+}
+
+amped_status amped_hdf5_open(const char *path, amped_hdf5 *out) {
+  memset(out, 0, sizeof *out);
+  const amped_file_stamp stamp = amped_file_stamp_take(path);
+  AMPED_TRY(amped_hdf5_probe(path));
+  AMPED_TRY(amped_hdf5_open_trusted(path, path, out));
+  out->stamped = true;
+  out->stamp = stamp;
+  return AMPED_OK;
+}
+
+static void free_chunk(amped_hdf5 *file) {
+  amped_free(file->chunk);
+  file->chunk = NULL;
+  file->chunk_bytes = 0;
+}
+
+void amped_hdf5_close(amped_hdf5 *file) {
+  if (file->open)
+    (void)H5Fclose(file->id);
+  file->open = false;
+  free_chunk(file);
+}
+
+amped_status amped_hdf5_create(const char *file_name, const char *path, amped_hdf5 *out) {
+  amped_status status = AMPED_OK;
+  memset(out, 0, sizeof *out);
+  out->path = path;
+  out->fd = -1;
+  out->writing = true;
+  AMPED_TRY(start_library());
+  hid_t access = access_list();
+  hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+  if (access >= 0 && creation >= 0 && H5Pset_obj_track_times(creation, false) >= 0) {
+    out->id = H5Fcreate(file_name, H5F_ACC_TRUNC, creation, access);
+    out->open = out->id >= 0;
+  }
+  if (!out->open)
+    status = amped_hdf5_failed(out, "the", "HDF5 file");
+  if (creation >= 0)
+    (void)H5Pclose(creation);
+  if (access >= 0)
+    (void)H5Pclose(access);
+  return status;
+}
+
+amped_status amped_hdf5_finish(amped_hdf5 *file) {
+  amped_status status = AMPED_OK;
+  free_chunk(file);
+  if (H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0)
+    status = amped_hdf5_failed(file, "the", "HDF5 file");
+  file->open = false;
+  if (H5Fclose(file->id) < 0)
+    status = amped_hdf5_failed(file, "the", "HDF5 file");
+  return status;
+}
+
+/* One step of a name: does the link exist, and is it hard? */
+static amped_status check_step(amped_hdf5 *file, const char *step, bool *exists) {
+  H5L_info_t info;
+  htri_t found = H5Lexists(file->id, step, H5P_DEFAULT);
+  *exists = found > 0;
+  if (found < 0)
+    return amped_hdf5_failed(file, "link", step);
+  if (found == 0)
+    return AMPED_OK;
+  if (H5Lget_info(file->id, step, &info, H5P_DEFAULT) < 0)
+    return amped_hdf5_failed(file, "link", step);
+  if (info.type != H5L_TYPE_HARD)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "%s is a soft or external link, which is not followed; copy what it names "
+                       "into the file",
+                       step);
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_read_back(amped_status status, const char *path) {
+  if (status == AMPED_OK)
+    return AMPED_OK;
+  amped_status_clear();
+  return amped_error(AMPED_FAILED, path,
+                     "cannot be written: it does not read back as it was written; free disk space "
+                     "or name another file");
+}
+
+amped_status amped_hdf5_exists(amped_hdf5 *file, const char *name, bool *out) {
+  char step[AMPED_HDF5_NAME];
+  size_t length = strlen(name);
+  *out = true;
+  if (length >= sizeof step)
+    return amped_error(AMPED_FAILED, file->path, "the name %s is too long", name);
+  for (size_t i = 1; i <= length && *out; i++) {
+    if (i == 1 && length == 1) /* the root */
+      break;
+    if (name[i] != '/' && name[i] != '\0')
+      continue;
+    memcpy(step, name, i);
+    step[i] = '\0';
+    AMPED_TRY(check_step(file, step, out));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_same(amped_hdf5 *file, const char *a, const char *b, bool *out) {
+  H5L_info_t info[2];
+  if (H5Lget_info(file->id, a, &info[0], H5P_DEFAULT) < 0)
+    return amped_hdf5_failed(file, "link", a);
+  if (H5Lget_info(file->id, b, &info[1], H5P_DEFAULT) < 0)
+    return amped_hdf5_failed(file, "link", b);
+#if H5_VERSION_GE(1, 12, 0)
+  int order = 0;
+  if (H5Otoken_cmp(file->id, &info[0].u.token, &info[1].u.token, &order) < 0)
+    return amped_hdf5_failed(file, "link", b);
+  *out = order == 0;
+#else
+  *out = info[0].u.address == info[1].u.address;
+#endif
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_make_group(amped_hdf5 *file, const char *name) {
+  hid_t group = H5I_INVALID_HID;
+  hid_t list = H5Pcreate(H5P_GROUP_CREATE);
+  if (list >= 0 && H5Pset_obj_track_times(list, false) >= 0)
+    group = H5Gcreate2(file->id, name, H5P_DEFAULT, list, H5P_DEFAULT);
+  amped_status status =
+      group < 0 || H5Gclose(group) < 0 ? amped_hdf5_failed(file, "group", name) : AMPED_OK;
+  if (list >= 0)
+    (void)H5Pclose(list);
+  return status;
+}
+
+amped_status amped_hdf5_link(amped_hdf5 *file, const char *target, const char *name) {
+  if (H5Lcreate_hard(file->id, target, file->id, name, H5P_DEFAULT, H5P_DEFAULT) < 0)
+    return amped_hdf5_failed(file, "link", name);
+  return AMPED_OK;
+}
+
+/* --- attributes ------------------------------------------------------------------------------ */
+
+/* An attribute that is being read. */
+typedef struct attribute {
+  hid_t id, type, space;
+} attribute;
+
+static void close_attribute(attribute *a) {
+  if (a->space >= 0)
+    (void)H5Sclose(a->space);
+  if (a->type >= 0)
+    (void)H5Tclose(a->type);
+  if (a->id >= 0)
+    (void)H5Aclose(a->id);
+}
+
+amped_status amped_hdf5_has_attribute(amped_hdf5 *file, const char *group, const char *name,
+                                      bool *out) {
+  *out = false;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_exists(file, group, &exists));
+  if (!exists)
+    return AMPED_OK;
+  htri_t found = H5Aexists_by_name(file->id, group, name, H5P_DEFAULT);
+  if (found < 0)
+    return amped_hdf5_failed(file, "attribute", name);
+  *out = found > 0;
+  return AMPED_OK;
+}
+
+static amped_status wrong_attribute(amped_hdf5 *file, const char *group, const char *name,
+                                    const char *expected) {
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "attribute %s of %s is not %s; make the file again", name, group, expected);
+}
+
+static amped_status open_attribute(amped_hdf5 *file, const char *group, const char *name,
+                                   attribute *out) {
+  bool exists = false;
+  *out = (attribute){H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID};
+  AMPED_TRY(amped_hdf5_has_attribute(file, group, name, &exists));
+  if (!exists)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "attribute %s of %s is missing; make the file again", name, group);
+  out->id = H5Aopen_by_name(file->id, group, name, H5P_DEFAULT, H5P_DEFAULT);
+  if (out->id < 0)
+    return amped_hdf5_failed(file, "attribute", name);
+  out->type = H5Aget_type(out->id);
+  if (out->type < 0)
+    return amped_hdf5_failed(file, "attribute", name);
+  out->space = H5Aget_space(out->id);
+  if (out->space < 0)
+    return amped_hdf5_failed(file, "attribute", name);
+  return AMPED_OK;
+}
+
+/* A scalar, or an array of one dimension, of `count` elements in all. */
+static bool has_count(const attribute *a, uint64_t count) {
+  int ndims = H5Sget_simple_extent_ndims(a->space);
+  hssize_t points = H5Sget_simple_extent_npoints(a->space);
+  return ndims >= 0 && ndims <= 1 && points >= 0 && (uint64_t)points == count;
+}
+
+amped_status amped_hdf5_get_u64(amped_hdf5 *file, const char *group, const char *name,
+                                uint64_t count, uint64_t *out) {
+  attribute a;
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, open_attribute(file, group, name, &a));
+  if (H5Tget_class(a.type) != H5T_INTEGER || H5Tget_size(a.type) > 8 || !has_count(&a, count)) {
+    status = wrong_attribute(file, group, name, "integers of the right number");
+    goto done;
+  }
+  bool is_signed = H5Tget_sign(a.type) == H5T_SGN_2;
+  if (H5Aread(a.id, is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64, out) < 0) {
+    status = amped_hdf5_failed(file, "attribute", name);
+    goto done;
+  }
+  for (uint64_t i = 0; is_signed && i < count && status == AMPED_OK; i++)
+    if (out[i] > INT64_MAX)
+      status = wrong_attribute(file, group, name, "without negative numbers");
+done:
+  close_attribute(&a);
+  return status;
+}
+
+amped_status amped_hdf5_get_double(amped_hdf5 *file, const char *group, const char *name,
+                                   double *out) {
+  attribute a;
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, open_attribute(file, group, name, &a));
+  if (H5Tget_class(a.type) != H5T_FLOAT || H5Tget_size(a.type) > 8 || !has_count(&a, 1))
+    status = wrong_attribute(file, group, name, "a floating-point number");
+  else if (H5Aread(a.id, H5T_NATIVE_DOUBLE, out) < 0)
+    status = amped_hdf5_failed(file, "attribute", name);
+done:
+  close_attribute(&a);
+  return status;
+}
+
+static amped_status read_variable_text(amped_hdf5 *file, const attribute *a, hid_t memory,
+                                       const char *name, char **out) {
+  char *text = NULL;
+  if (H5Tset_size(memory, H5T_VARIABLE) < 0 || H5Aread(a->id, memory, &text) < 0)
+    return amped_hdf5_failed(file, "attribute", name);
+  amped_status status = amped_strdup(out, text != NULL ? text : "");
+  if (H5Dvlen_reclaim(memory, a->space, H5P_DEFAULT, &text) < 0 && status == AMPED_OK) {
+    status = amped_hdf5_failed(file, "attribute", name);
+    amped_free(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+static amped_status read_fixed_text(amped_hdf5 *file, const attribute *a, hid_t memory,
+                                    const char *name, char **out) {
+  size_t bytes = H5Tget_size(a->type);
+  if (bytes == 0 || bytes > MAX_TEXT_BYTES)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "attribute %s has %zu bytes of text; make the file again", name, bytes);
+  AMPED_TRY(amped_calloc(out, bytes + 1, 1, "a text attribute"));
+  if (H5Tset_size(memory, bytes + 1) < 0 || H5Tset_strpad(memory, H5T_STR_NULLTERM) < 0 ||
+      H5Aread(a->id, memory, *out) < 0) {
+    amped_free(*out);
+    *out = NULL;
+    return amped_hdf5_failed(file, "attribute", name);
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_get_text(amped_hdf5 *file, const char *group, const char *name,
+                                 char **out) {
+  attribute a;
+  amped_status status = AMPED_OK;
+  hid_t memory = H5I_INVALID_HID;
+  *out = NULL;
+  AMPED_GO(done, open_attribute(file, group, name, &a));
+  if (H5Tget_class(a.type) != H5T_STRING || !has_count(&a, 1)) {
+    status = wrong_attribute(file, group, name, "text");
+    goto done;
+  }
+  memory = H5Tcopy(H5T_C_S1);
+  if (memory < 0 || H5Tset_cset(memory, H5Tget_cset(a.type)) < 0)
+    status = amped_hdf5_failed(file, "attribute", name);
+  else if (H5Tis_variable_str(a.type) > 0)
+    status = read_variable_text(file, &a, memory, name, out);
+  else
+    status = read_fixed_text(file, &a, memory, name, out);
+done:
+  if (memory >= 0)
+    (void)H5Tclose(memory);
+  close_attribute(&a);
+  return status;
+}
+
+/* Create, write and close an attribute, every return checked. */
+static amped_status put(amped_hdf5 *file, const char *group, const char *name, hid_t stored,
+                        hid_t memory, hid_t space, const void *values) {
+  hid_t id = H5Acreate_by_name(file->id, group, name, stored, space, H5P_DEFAULT, H5P_DEFAULT,
+                               H5P_DEFAULT);
+  if (id < 0)
+    return amped_hdf5_failed(file, "attribute", name);
+  amped_status status =
+      H5Awrite(id, memory, values) < 0 ? amped_hdf5_failed(file, "attribute", name) : AMPED_OK;
+  if (H5Aclose(id) < 0 && status == AMPED_OK)
+    status = amped_hdf5_failed(file, "attribute", name);
+  return status;
+}
+
+amped_status amped_hdf5_put_u64(amped_hdf5 *file, const char *group, const char *name,
+                                uint64_t count, const uint64_t *values) {
+  hsize_t extent = count;
+  hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, NULL);
+  if (space < 0)
+    return amped_hdf5_failed(file, "attribute", name);
+  amped_status status = put(file, group, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, space, values);
+  (void)H5Sclose(space);
+  return status;
+}
+
+amped_status amped_hdf5_put_double(amped_hdf5 *file, const char *group, const char *name,
+                                   double value) {
+  hid_t space = H5Screate(H5S_SCALAR);
+  if (space < 0)
+    return amped_hdf5_failed(file, "attribute", name);
+  amped_status status = put(file, group, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, &value);
+  (void)H5Sclose(space);
+  return status;
+}
+
+amped_status amped_hdf5_put_text(amped_hdf5 *file, const char *group, const char *name,
+                                 const char *text) {
+  amped_status status = AMPED_OK;
+  hid_t space = H5Screate(H5S_SCALAR);
+  hid_t type = H5Tcopy(H5T_C_S1);
+  if (space < 0 || type < 0 || H5Tset_size(type, strlen(text) + 1) < 0 ||
+      H5Tset_cset(type, H5T_CSET_UTF8) < 0)
+    status = amped_hdf5_failed(file, "attribute", name);
+  else
+    status = put(file, group, name, type, type, space, text);
+  if (type >= 0)
+    (void)H5Tclose(type);
+  if (space >= 0)
+    (void)H5Sclose(space);
+  return status;
+}
+
+amped_status amped_hdf5_put_format(amped_hdf5 *file, const char *format, uint64_t version) {
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "amped_format", format));
+  return amped_hdf5_put_u64(file, "/", "amped_version", 0, &version);
+}

@@ -1,0 +1,321 @@
+#include "hdf5/hdf5_probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <omp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "hdf5/hdf5_file.h"
+#include "base/mem.h"
+#include "base/timer.h"
+
+/* Metadata takes milliseconds, and in the worst of sound files (the smallest chunks) less than a
+ * second per 256 MiB. Waiting for slow network file systems costs no CPU time. */
+#define CPU_LIMIT_SEC 5
+#define CPU_LIMIT_MOST_SEC 60
+#define BYTES_PER_CPU_SEC (UINT64_C(1) << 28)
+#define WALL_LIMIT_SEC 120
+#define MEMORY_LIMIT_BYTES (UINT64_C(1) << 30)
+
+/* Smaller datasets are read whole in the child, so that damage in them is met there. */
+#define SMALL_BYTES (UINT64_C(1) << 20)
+
+#define REMEMBERED 64
+
+/* A file that was written less than this before its probe may change again unseen: time stamps of
+ * files advance in steps of up to 10 ms. */
+#define SETTLED_NSEC 20000000
+
+/* --- in the child ---------------------------------------------------------------------------- */
+
+/* Drop an error of our own checks: whoever opens the object will say it, if he needs the object. */
+static amped_status library_error(const amped_hdf5 *file, amped_status status) {
+  if (status == AMPED_OK || file->library_failed)
+    return status;
+  amped_status_clear();
+  return AMPED_OK;
+}
+
+static amped_status touch_text(amped_hdf5 *file, const char *group, const char *name) {
+  bool exists = false;
+  char *text = NULL;
+  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, group, name, &exists)));
+  if (!exists)
+    return AMPED_OK;
+  amped_status status = library_error(file, amped_hdf5_get_text(file, group, name, &text));
+  amped_free(text);
+  return status;
+}
+
+static amped_status touch_numbers(amped_hdf5 *file, const char *group, const char *name) {
+  bool exists = false;
+  uint64_t numbers[AMPED_MAX_ORDER];
+  double real = 0.0;
+  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, group, name, &exists)));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(library_error(file, amped_hdf5_get_double(file, group, name, &real)));
+  for (uint64_t count = 1; count <= AMPED_MAX_ORDER; count++)
+    AMPED_TRY(library_error(file, amped_hdf5_get_u64(file, group, name, count, numbers)));
+  return AMPED_OK;
+}
+
+static amped_status read_small(amped_hdf5_dataset *d) {
+  void *buffer = NULL;
+  amped_hdf5_type type = d->type;
+  /* The sizes were checked against what is stored when the dataset was opened. */
+  uint64_t elements = d->dims[0] * d->dims[1];
+  if (elements * 8 > SMALL_BYTES)
+    return AMPED_OK;
+  if (type.number == AMPED_FLOAT)
+    type.bytes = AMPED_F64;
+  AMPED_TRY(amped_alloc(&buffer, elements, 8, "a small dataset"));
+  amped_status status = amped_hdf5_dataset_read(d, type, 0, d->dims[0], buffer);
+  amped_free(buffer);
+  return status;
+}
+
+static amped_status touch_dataset(amped_hdf5 *file, const char *name, int ndims) {
+  amped_hdf5_dataset d;
+  bool exists = false;
+  AMPED_TRY(library_error(file, amped_hdf5_exists(file, name, &exists)));
+  if (!exists)
+    return AMPED_OK;
+  amped_status status = amped_hdf5_dataset_open(file, name, ndims, &d);
+  if (status == AMPED_OK)
+    status = read_small(&d);
+  amped_hdf5_dataset_close(&d);
+  return library_error(file, status);
+}
+
+static amped_status touch_nonzeros(amped_hdf5 *file, const char *folder) {
+  char name[AMPED_HDF5_NAME];
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    (void)snprintf(name, sizeof name, "%s/indices_%d", folder, m);
+    AMPED_TRY(touch_dataset(file, name, 1));
+  }
+  (void)snprintf(name, sizeof name, "%s/values", folder);
+  return touch_dataset(file, name, 1);
+}
+
+static amped_status touch_mode(amped_hdf5 *file, int m) {
+  static const char *const numbers[] = {"mode", "width", "idp_count", "hash"};
+  char folder[AMPED_HDF5_NAME / 2];
+  char name[AMPED_HDF5_NAME];
+  (void)snprintf(folder, sizeof folder, "/amped/mode_%d", m);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    AMPED_TRY(touch_numbers(file, folder, numbers[i]));
+  (void)snprintf(name, sizeof name, "%s/idp_nnz", folder);
+  AMPED_TRY(touch_dataset(file, name, 1));
+  (void)snprintf(name, sizeof name, "%s/heavy_rows", folder);
+  AMPED_TRY(touch_dataset(file, name, 2));
+  AMPED_TRY(touch_nonzeros(file, folder));
+  (void)snprintf(folder, sizeof folder, "/labels/mode_%d", m);
+  AMPED_TRY(touch_text(file, folder, "name"));
+  (void)snprintf(name, sizeof name, "%s/bytes", folder);
+  AMPED_TRY(touch_dataset(file, name, 1));
+  (void)snprintf(name, sizeof name, "%s/offsets", folder);
+  AMPED_TRY(touch_dataset(file, name, 1));
+  (void)snprintf(name, sizeof name, "/factors/%d", m);
+  return touch_dataset(file, name, 2);
+}
+
+/* Everything that tensor_file.c, result_file.c and checkpoint_file.c may open. */
+static amped_status touch_all(amped_hdf5 *file) {
+  static const char *const texts[] = {"binsparse", "amped_format", "options", "version",
+                                      "input",     "stop_reason",  "init"};
+  static const char *const numbers[] = {"amped_version", "order", "dims",       "nnz",
+                                        "norm_squared",  "seed",  "input_dims", "input_norm",
+                                        "input_hash",    "hash",  "corcondia"};
+  static const char *const lists[] = {
+      "/amped/distinct_values", "/weights",      "/fit", "/starts/fit",
+      "/starts/seed",           "/starts/sweeps"};
+  static const char *const matrices[] = {"/grams", "/starts/match"};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    AMPED_TRY(touch_text(file, "/", texts[i]));
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    AMPED_TRY(touch_numbers(file, "/", numbers[i]));
+  AMPED_TRY(touch_nonzeros(file, ""));
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+    AMPED_TRY(touch_dataset(file, lists[i], 1));
+  for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
+    AMPED_TRY(touch_dataset(file, matrices[i], 2));
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    AMPED_TRY(touch_mode(file, m));
+  return AMPED_OK;
+}
+
+/* What the child tells: its status and line. Shorter than PIPE_BUF, so written at once. */
+typedef struct verdict {
+  int status;
+  char line[1024];
+} verdict;
+
+static void limit(int resource, rlim_t value) {
+  struct rlimit old;
+  if (getrlimit((__rlimit_resource_t)resource, &old) != 0 || old.rlim_cur <= value)
+    return;
+  const struct rlimit fresh = {value, old.rlim_max};
+  (void)setrlimit((__rlimit_resource_t)resource, &fresh);
+}
+
+/* Address space in use; this process may have mapped far more than it owns (devices, sanitizers).*/
+static uint64_t mapped_bytes(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "re");
+  if (file == NULL)
+    return 0;
+  if (fscanf(file, "%lu", &pages) != 1)
+    pages = 0;
+  (void)fclose(file);
+  return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Others' signal handlers (MPI, sanitizers) would report the crash that is expected here. */
+static void confine(uint64_t file_bytes) {
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGINT};
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    (void)signal(signals[i], SIG_DFL);
+  int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (null >= 0)
+    (void)dup2(null, STDERR_FILENO);
+  uint64_t mapped = mapped_bytes();
+  if (mapped > 0)
+    limit(RLIMIT_AS, mapped + MEMORY_LIMIT_BYTES);
+  uint64_t sec = CPU_LIMIT_SEC + file_bytes / BYTES_PER_CPU_SEC;
+  limit(RLIMIT_CPU, sec < CPU_LIMIT_MOST_SEC ? sec : CPU_LIMIT_MOST_SEC);
+  limit(RLIMIT_CORE, 0);
+}
+
+static void child(const char *path, uint64_t file_bytes, int fd) {
+  verdict v;
+  amped_hdf5 file;
+  memset(&v, 0, sizeof v);
+  confine(file_bytes);
+  omp_set_num_threads(1); /* the parent's threads were not forked */
+  amped_status_clear();
+  amped_status status = amped_hdf5_open_trusted(path, path, &file);
+  if (status == AMPED_OK)
+    status = touch_all(&file);
+  amped_hdf5_close(&file);
+  v.status = (int)status;
+  (void)snprintf(v.line, sizeof v.line, "%s", amped_status_message());
+  ssize_t written = write(fd, &v, sizeof v);
+  _exit(written == (ssize_t)sizeof v ? 0 : 1);
+}
+
+/* --- in the parent --------------------------------------------------------------------------- */
+
+/* Wait for the verdict; *timed_out where none came in time. A child that dies closes the pipe. */
+static bool receive(int fd, verdict *v, bool *timed_out) {
+  double deadline = amped_time() + WALL_LIMIT_SEC;
+  *timed_out = false;
+  for (;;) {
+    struct pollfd waiting = {.fd = fd, .events = POLLIN, .revents = 0};
+    double left = deadline - amped_time();
+    int ready = left > 0.0 ? poll(&waiting, 1, (int)(left * 1e3) + 1) : 0;
+    if (ready > 0)
+      return read(fd, v, sizeof *v) == (ssize_t)sizeof *v;
+    if (ready == 0) {
+      *timed_out = true;
+      return false;
+    }
+    if (errno != EINTR)
+      return false;
+  }
+}
+
+/* How the child ended where it gave no verdict. */
+static amped_status died(const char *path, bool timed_out, bool known, int how) {
+  bool hung = timed_out || (known && WIFSIGNALED(how) && WTERMSIG(how) == SIGXCPU);
+  char manner[64] = "crashes";
+  if (known && WIFSIGNALED(how))
+    (void)snprintf(manner, sizeof manner, "crashes (signal %d)", WTERMSIG(how));
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "opening it %s the HDF5 library; the file is damaged, make it again",
+                     hung ? "hangs" : manner);
+}
+
+/* The child's line stands for ours, but for the program's name, which amped_error puts there. */
+static amped_status repeat(const verdict *v) {
+  static const char prefix[] = "amped_mpi: ";
+  const char *line = v->line;
+  if (strncmp(line, prefix, sizeof prefix - 1) == 0)
+    line += sizeof prefix - 1;
+  return amped_error((amped_status)v->status, NULL, "%s", line);
+}
+
+static amped_status run_child(const char *path, uint64_t file_bytes) {
+  int ends[2];
+  verdict v;
+  bool timed_out = false;
+  int how = 0;
+  pid_t ended = 0;
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return amped_error_errno(AMPED_FAILED, errno, path, "cannot be probed");
+  pid_t pid = fork();
+  if (pid < 0) {
+    int error = errno;
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return amped_error_errno(AMPED_FAILED, error, path, "cannot be probed");
+  }
+  if (pid == 0)
+    child(path, file_bytes, ends[1]);
+  (void)close(ends[1]);
+  bool told = receive(ends[0], &v, &timed_out);
+  (void)close(ends[0]);
+  if (timed_out)
+    (void)kill(pid, SIGKILL);
+  do
+    ended = waitpid(pid, &how, 0);
+  while (ended < 0 && errno == EINTR);
+  if (!told)
+    return died(path, timed_out, ended == pid, how);
+  v.line[sizeof v.line - 1] = '\0';
+  return v.status == AMPED_OK ? AMPED_OK : repeat(&v);
+}
+
+static struct {
+  struct stat files[REMEMBERED];
+  int count;
+} passed;
+
+static bool same_file(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static bool settled(const struct stat *st, const struct timespec *now) {
+  int64_t sec = now->tv_sec - st->st_mtim.tv_sec;
+  return sec > 1 ||
+         (sec >= 0 && sec * 1000000000 + now->tv_nsec - st->st_mtim.tv_nsec > SETTLED_NSEC);
+}
+
+amped_status amped_hdf5_probe(const char *path) {
+  struct stat st;
+  struct timespec now;
+  AMPED_TRY(amped_file_check_readable(path, NULL));
+  if (stat(path, &st) != 0)
+    return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be read; check its name");
+  if (!S_ISREG(st.st_mode))
+    return amped_error(AMPED_BAD_INPUT, path, "is not a regular file; name an HDF5 file");
+  if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+    now = (struct timespec){0, 0};
+  for (int i = 0; i < passed.count; i++)
+    if (same_file(&passed.files[i], &st))
+      return AMPED_OK;
+  AMPED_TRY(run_child(path, (uint64_t)st.st_size));
+  if (settled(&st, &now) && passed.count < REMEMBERED)
+    passed.files[passed.count++] = st;
+  return AMPED_OK;
+}

@@ -1,0 +1,349 @@
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "hdf5/result_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "hdf5/hdf5_labels.h"
+#include "base/mem.h"
+#include "base/heartbeat.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+#define RESULT_VERSION 1
+
+static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
+
+/* "/factors/2" */
+typedef struct factor_name {
+  char name[AMPED_HDF5_NAME];
+} factor_name;
+
+static factor_name factor_name_of(int mode) {
+  factor_name name;
+  (void)snprintf(name.name, sizeof name.name, "/factors/%d", mode);
+  return name;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static amped_status write_weights(amped_hdf5 *file, const amped_ktensor *k, const int *order) {
+  double weights[AMPED_MAX_NCOMPS];
+  const uint64_t count = (uint64_t)k->ncomps;
+  for (int r = 0; r < k->ncomps; r++)
+    weights[r] = k->weights[order[r]];
+  return amped_hdf5_dataset_write(file, "/weights", f64, 1, &count, weights);
+}
+
+static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k, int mode,
+                                  const int *order, amped_vtype type, double *buffer) {
+  const uint64_t columns = (uint64_t)k->ncomps;
+  const uint64_t slab = amped_hdf5_slab_rows(columns);
+  for (uint64_t first = 0; first < k->dims[mode]; first += slab) {
+    uint64_t rows = k->dims[mode] - first < slab ? k->dims[mode] - first : slab;
+    const double *from = k->factors[mode] + first * columns;
+    for (uint64_t i = 0; i < rows; i++)
+      for (uint64_t r = 0; r < columns; r++)
+        buffer[i * columns + r] = from[i * columns + (order != NULL ? (uint64_t)order[r] : r)];
+    for (uint64_t i = 0; i < rows * columns && type != AMPED_F64; i++)
+      amped_value_put(buffer, type, i, buffer[i]); /* in place: narrower ones never overtake */
+    AMPED_TRY(amped_hdf5_dataset_append(d, rows, buffer));
+    amped_pulse_step();
+  }
+  return amped_hdf5_dataset_finish(d);
+}
+
+amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, const int *order,
+                                      amped_vtype type) {
+  const amped_hdf5_type stored = {AMPED_FLOAT, (uint64_t)type};
+  double *buffer = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_hdf5_make_group(file, "/factors"));
+  AMPED_TRY(amped_alloc(&buffer, AMPED_HDF5_CHUNK, sizeof *buffer, "a slab of a factor"));
+  for (int m = 0; m < k->order && status == AMPED_OK; m++) {
+    const uint64_t dims[2] = {k->dims[m], (uint64_t)k->ncomps};
+    amped_hdf5_dataset d;
+    status = amped_hdf5_dataset_create(file, factor_name_of(m).name, stored, 2, dims, &d);
+    if (status == AMPED_OK)
+      status = append_factor(&d, k, m, order, type, buffer);
+    amped_hdf5_dataset_close(&d);
+  }
+  amped_free(buffer);
+  return status;
+}
+
+static amped_status write_record(amped_hdf5 *file, const amped_ktensor *k,
+                                 const amped_run_record *record) {
+  AMPED_TRY(amped_hdf5_put_format(file, "ktensor", RESULT_VERSION));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "version", PACKAGE_VERSION));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "options", record->options));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &record->seed));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "input", record->input));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_dims", (uint64_t)k->order, k->dims));
+  AMPED_TRY(amped_hdf5_put_double(file, "/", "input_norm", record->input_norm));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_hash", 0, &record->input_hash));
+  if (record->corcondia != NULL)
+    AMPED_TRY(amped_hdf5_put_double(file, "/", "corcondia", *record->corcondia));
+  return amped_hdf5_put_text(file, "/", "stop_reason", record->stop_reason);
+}
+
+static amped_status write_starts(amped_hdf5 *file, const amped_run_starts *s) {
+  const uint64_t square[2] = {s->count, s->count};
+  if (s->count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_make_group(file, "/starts"));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/seed", u64, 1, square, s->seeds));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/fit", f64, 1, square, s->fits));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/sweeps", u64, 1, square, s->sweeps));
+  return amped_hdf5_dataset_write(file, "/starts/match", f64, 2, square, s->match);
+}
+
+static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
+                              const amped_run_record *record) {
+  int order[AMPED_MAX_NCOMPS];
+  amped_ktensor_order(k, order);
+  AMPED_TRY(write_record(file, k, record));
+  AMPED_TRY(write_weights(file, k, order));
+  AMPED_TRY(amped_result_put_factors(file, k, order, AMPED_F64));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/fit", f64, 1, &record->sweeps, record->fit));
+  AMPED_TRY(write_starts(file, &record->starts));
+  AMPED_TRY(amped_hdf5_labels_write(file, k->order, k->labels));
+  return amped_hdf5_finish(file);
+}
+
+static amped_status reopen(amped_hdf5 *file, int order) {
+  for (int m = -1; m < order; m++) {
+    amped_hdf5_dataset d;
+    AMPED_TRY(amped_hdf5_dataset_open(file, m < 0 ? "/weights" : factor_name_of(m).name,
+                                      m < 0 ? 1 : 2, &d));
+    amped_hdf5_dataset_close(&d);
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_result_check_written(const char *temporary, const char *path, int order) {
+  amped_hdf5 file;
+  amped_status status = amped_hdf5_open_trusted(temporary, path, &file);
+  if (status == AMPED_OK)
+    status = reopen(&file, order);
+  amped_hdf5_close(&file);
+  return amped_hdf5_read_back(status, path);
+}
+
+amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
+                                     const amped_run_record *record) {
+  amped_hdf5 file = {.open = false};
+  char *temporary = NULL;
+  amped_status status = AMPED_OK;
+  if (k->ncomps < 1 || k->ncomps > AMPED_MAX_NCOMPS)
+    return amped_error(AMPED_FAILED, path, "%d components cannot be written; use 1 to %d",
+                       k->ncomps, AMPED_MAX_NCOMPS);
+  AMPED_TRY(amped_file_temporary(path, &temporary));
+  AMPED_GO(done, amped_hdf5_create(temporary, path, &file));
+  AMPED_GO(done, write_all(&file, k, record));
+  AMPED_GO(done, amped_result_check_written(temporary, path, k->order));
+  status = amped_file_commit(temporary, path);
+done:
+  amped_hdf5_close(&file);
+  if (status != AMPED_OK)
+    amped_file_discard(temporary);
+  amped_free(temporary);
+  return status;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static amped_status read_finite(amped_hdf5_dataset *d, double *out) {
+  const uint64_t count = d->dims[0] * d->dims[1];
+  AMPED_TRY(amped_hdf5_dataset_read(d, f64, 0, d->dims[0], out));
+  for (uint64_t i = 0; i < count; i++)
+    if (!isfinite(out[i]))
+      return amped_error(AMPED_BAD_INPUT, d->file->path,
+                         "dataset %s has a value that is not finite (row %" PRIu64
+                         ", column %" PRIu64 "); make the file again",
+                         d->name, i / d->dims[1], i % d->dims[1]);
+  return AMPED_OK;
+}
+
+/* How many factors there are: /factors/0 upwards, without a gap. */
+static amped_status count_factors(amped_hdf5 *file, int *order) {
+  bool exists = true;
+  for (*order = 0; exists; *order += exists) {
+    AMPED_TRY(amped_hdf5_exists(file, factor_name_of(*order).name, &exists));
+    if (exists && *order == AMPED_MAX_ORDER)
+      return amped_error(AMPED_BAD_INPUT, file->path,
+                         "has more than %d factors; tensors of %d to %d modes are supported",
+                         AMPED_MAX_ORDER, AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+  }
+  if (*order == 0)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "dataset /factors/0 is missing; name a result of amped_mpi cpd");
+  return AMPED_OK;
+}
+
+static amped_status check_factor(const amped_hdf5_dataset *d, uint64_t ncomps) {
+  if (d->dims[0] >= 1 && d->dims[1] == ncomps)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, d->file->path,
+                     "dataset %s is %" PRIu64 " x %" PRIu64 ", but /weights has %" PRIu64
+                     " components; make the file again",
+                     d->name, d->dims[0], d->dims[1], ncomps);
+}
+
+/* Open the weights and all factors, and take the shape from them. */
+static amped_status open_all(amped_hdf5 *file, int order, amped_hdf5_dataset *weights,
+                             amped_hdf5_dataset *factors, uint64_t *dims) {
+  AMPED_TRY(amped_hdf5_dataset_open(file, "/weights", 1, weights));
+  if (weights->dims[0] < 1 || weights->dims[0] > AMPED_MAX_NCOMPS)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "dataset /weights has %" PRIu64 " components; 1 to %d are supported",
+                       weights->dims[0], AMPED_MAX_NCOMPS);
+  for (int m = 0; m < order; m++) {
+    AMPED_TRY(amped_hdf5_dataset_open(file, factor_name_of(m).name, 2, &factors[m]));
+    AMPED_TRY(check_factor(&factors[m], weights->dims[0]));
+    dims[m] = factors[m].dims[0];
+  }
+  return AMPED_OK;
+}
+
+static amped_status read_all(amped_hdf5 *file, amped_ktensor *out) {
+  amped_hdf5_dataset weights = {.open = false};
+  amped_hdf5_dataset factors[AMPED_MAX_ORDER];
+  uint64_t dims[AMPED_MAX_ORDER] = {0};
+  int order = 0;
+  amped_status status = AMPED_OK;
+  memset(factors, 0, sizeof factors);
+  AMPED_GO(done, count_factors(file, &order));
+  AMPED_GO(done, open_all(file, order, &weights, factors, dims));
+  AMPED_GO(done, amped_ktensor_create(out, order, dims, (int)weights.dims[0]));
+  AMPED_GO(done, read_finite(&weights, out->weights));
+  for (int m = 0; m < order; m++) {
+    AMPED_GO(done, read_finite(&factors[m], out->factors[m]));
+    AMPED_GO(done, amped_hdf5_labels_read(file, m, dims[m], &out->labels[m]));
+  }
+done:
+  amped_hdf5_dataset_close(&weights);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_hdf5_dataset_close(&factors[m]);
+  return status;
+}
+
+amped_status amped_result_file_read(const char *path, amped_ktensor *out) {
+  amped_hdf5 file;
+  memset(out, 0, sizeof *out);
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = read_all(&file, out);
+  amped_hdf5_close(&file);
+  if (status != AMPED_OK)
+    amped_ktensor_free(out);
+  return status;
+}
+
+static amped_status has_format(amped_hdf5 *file, bool *is_result, bool *known) {
+  char *format = NULL;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "amped_format", known));
+  if (!*known)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", &format));
+  *is_result = strcmp(format, "ktensor") == 0 || strcmp(format, "checkpoint") == 0;
+  amped_free(format);
+  return AMPED_OK;
+}
+
+/* By its name; else by what it holds. */
+static amped_status is_result(amped_hdf5 *file, bool *out) {
+  bool known = false, tensor = false, weights = false, factors = false;
+  AMPED_TRY(has_format(file, out, &known));
+  if (known)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "binsparse", &tensor));
+  AMPED_TRY(amped_hdf5_exists(file, "/weights", &weights));
+  AMPED_TRY(amped_hdf5_exists(file, "/factors", &factors));
+  *out = !tensor && weights && factors;
+  return AMPED_OK;
+}
+
+amped_status amped_result_file_is(const char *path, bool *out) {
+  amped_hdf5 file;
+  *out = false;
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = is_result(&file, out);
+  amped_hdf5_close(&file);
+  return status;
+}
+
+static amped_status read_list(amped_hdf5 *file, const char *name, double **list, uint64_t *count) {
+  amped_hdf5_dataset d;
+  bool exists = false;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_hdf5_exists(file, name, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(file, name, 1, &d));
+  AMPED_GO(done, amped_alloc(list, d.dims[0], sizeof **list, "a list of a result"));
+  AMPED_GO(done, read_finite(&d, *list));
+  *count = d.dims[0];
+done:
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+amped_status amped_result_file_list(const char *path, const char *name, double **list,
+                                    uint64_t *count) {
+  amped_hdf5 file;
+  *list = NULL;
+  *count = 0;
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = read_list(&file, name, list, count);
+  amped_hdf5_close(&file);
+  if (status != AMPED_OK) {
+    amped_free(*list);
+    *list = NULL;
+  }
+  return status;
+}
+
+amped_status amped_result_file_number(const char *path, const char *name, double *out) {
+  amped_hdf5 file;
+  bool exists = false;
+  *out = (double)NAN;
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = amped_hdf5_has_attribute(&file, "/", name, &exists);
+  if (status == AMPED_OK && exists)
+    status = amped_hdf5_get_double(&file, "/", name, out);
+  amped_hdf5_close(&file);
+  return status;
+}
+
+static amped_status read_text(amped_hdf5 *file, const char *name, char **out) {
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", name, &exists));
+  return exists ? amped_hdf5_get_text(file, "/", name, out) : AMPED_OK;
+}
+
+amped_status amped_result_file_text(const char *path, const char *name, char *buffer,
+                                    uint64_t size) {
+  amped_hdf5 file;
+  char *text = NULL;
+  buffer[0] = '\0';
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = read_text(&file, name, &text);
+  amped_hdf5_close(&file);
+  if (text != NULL)
+    (void)snprintf(buffer, size, "%s", text);
+  amped_free(text);
+  return status;
+}

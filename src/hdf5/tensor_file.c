@@ -1,0 +1,552 @@
+#include "hdf5/tensor_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hdf5/binsparse.h"
+#include "hdf5/hdf5_labels.h"
+#include "base/mem.h"
+#include "hdf5/tensor_layout.h"
+
+/* No copy's datasets are open. */
+#define NONE (-2)
+
+struct amped_tensor_file {
+  amped_hdf5 hdf5;
+  char *path;
+  amped_tensor_info info;
+  uint64_t index_base;
+  bool is_signed[AMPED_MAX_ORDER]; /* the root's indices, in a file of others */
+  /* One copy's datasets at a time: each holds a chunk in its cache. */
+  int opened;
+  amped_hdf5_dataset indices[AMPED_MAX_ORDER];
+  amped_hdf5_dataset values;
+};
+
+amped_tensor_folder amped_tensor_folder_of(int mode) {
+  amped_tensor_folder folder = {""};
+  if (mode >= 0)
+    (void)snprintf(folder.name, sizeof folder.name, "/amped/mode_%d", mode);
+  return folder;
+}
+
+amped_tensor_name amped_tensor_name_of(int mode, const char *what, int i) {
+  amped_tensor_folder folder = amped_tensor_folder_of(mode);
+  amped_tensor_name name;
+  if (i >= 0)
+    (void)snprintf(name.name, sizeof name.name, "%s/%.20s_%d", folder.name, what, i);
+  else
+    (void)snprintf(name.name, sizeof name.name, "%s/%.20s", folder.name, what);
+  return name;
+}
+
+static amped_hdf5_type index_type(const amped_tensor_file *f, int m) {
+  return (amped_hdf5_type){f->is_signed[m] ? AMPED_SIGNED : AMPED_UNSIGNED,
+                           (uint64_t)f->info.index_types[m]};
+}
+
+static amped_hdf5_type value_type(const amped_tensor_file *f) {
+  return (amped_hdf5_type){AMPED_FLOAT, (uint64_t)f->info.value_type};
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+static void close_nonzeros(amped_tensor_file *f) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_hdf5_dataset_close(&f->indices[m]);
+  amped_hdf5_dataset_close(&f->values);
+  f->opened = NONE;
+}
+
+/* In a file with copies the root's coordinate list is copy 0's. */
+static amped_status open_nonzeros(amped_tensor_file *f, int mode) {
+  if (mode == -1 && f->info.has_copies)
+    mode = 0;
+  if (f->opened == mode)
+    return AMPED_OK;
+  close_nonzeros(f);
+  for (int m = 0; m < f->info.order; m++)
+    AMPED_TRY(amped_hdf5_dataset_open(&f->hdf5, amped_tensor_name_of(mode, "indices", m).name, 1,
+                                      &f->indices[m]));
+  AMPED_TRY(amped_hdf5_dataset_open(&f->hdf5, amped_tensor_name_of(mode, "values", -1).name, 1,
+                                    &f->values));
+  f->opened = mode;
+  return AMPED_OK;
+}
+
+static amped_status bad_copy(const amped_tensor_file *f, int mode, const char *what) {
+  return amped_error(AMPED_BAD_INPUT, f->path, "copy %d %s; convert the tensor again", mode, what);
+}
+
+/* A table of one copy: u64 with `columns` columns, any number of rows, amped_alloc'd. */
+static amped_status read_table(amped_tensor_file *f, int mode, const char *what, uint64_t columns,
+                               void *out, uint64_t *rows) {
+  const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
+  amped_hdf5_dataset d;
+  void *block = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(&f->hdf5, amped_tensor_name_of(mode, what, -1).name,
+                                    columns > 1 ? 2 : 1, &d));
+  AMPED_GO(done, amped_hdf5_dataset_expect(&d, u64, d.dims[0], columns));
+  AMPED_GO(done, amped_alloc(&block, d.dims[0], columns * sizeof(uint64_t), "a table of a copy"));
+  memcpy(out, &block, sizeof block);
+  *rows = d.dims[0];
+  status = amped_hdf5_dataset_read(&d, u64, 0, d.dims[0], block);
+done:
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+static amped_status check_idps(const amped_tensor_file *f, int mode) {
+  const amped_partition *p = &f->info.partitions[mode];
+  uint64_t sum = 0;
+  for (uint64_t i = 0; i < p->idp_count; i++)
+    if (!amped_add(sum, p->idp_nnz[i], &sum))
+      return bad_copy(f, mode, "has an idp_nnz that adds up to more than 64 bits hold");
+  if (sum != f->info.nnz)
+    return bad_copy(f, mode, "has an idp_nnz that does not add up to nnz");
+  return AMPED_OK;
+}
+
+/* Ascending rows whose runs lie one behind another, each within its iDp. */
+static amped_status check_heavy(const amped_tensor_file *f, int mode) {
+  const amped_partition *p = &f->info.partitions[mode];
+  uint64_t idp = 0;
+  uint64_t idp_first = 0; /* of the iDp that `idp` is */
+  uint64_t end = 0;       /* of the run before */
+  for (uint64_t i = 0; i < p->heavy_count; i++) {
+    const amped_heavy_row *h = &p->heavy[i];
+    if (h->row >= p->dim || (i > 0 && h->row <= p->heavy[i - 1].row))
+      return bad_copy(f, mode, "has heavy_rows that do not ascend");
+    for (; idp < h->row / p->width; idp++)
+      idp_first += p->idp_nnz[idp];
+    if (h->nnz <= f->info.nnz / AMPED_HEAVY_SHARE || h->first < end || h->first < idp_first ||
+        h->first - idp_first > p->idp_nnz[idp] || h->nnz > p->idp_nnz[idp] - (h->first - idp_first))
+      return bad_copy(f, mode, "has heavy_rows that disagree with idp_nnz");
+    end = h->first + h->nnz;
+  }
+  return AMPED_OK;
+}
+
+static amped_status read_partition(amped_tensor_file *f, int mode) {
+  amped_partition *p = &f->info.partitions[mode];
+  amped_tensor_folder folder = amped_tensor_folder_of(mode);
+  uint64_t stored_mode = 0;
+  uint64_t rows = 0;
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, folder.name, "mode", 1, &stored_mode));
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, folder.name, "width", 1, &p->width));
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, folder.name, "idp_count", 1, &p->idp_count));
+  p->dim = f->info.dims[mode];
+  if (stored_mode != (uint64_t)mode)
+    return bad_copy(f, mode, "is ordered for another mode");
+  if (p->width < 1 || p->idp_count != amped_ceil_div(p->dim, p->width))
+    return bad_copy(f, mode, "has a width and idp_count that do not cover the mode");
+  if (p->width > p->dim)
+    p->width = p->dim; /* one iDp: no more rows than there are */
+  AMPED_TRY(read_table(f, mode, "idp_nnz", 1, &p->idp_nnz, &rows));
+  if (rows != p->idp_count)
+    return bad_copy(f, mode, "has an idp_nnz of another length than idp_count");
+  AMPED_TRY(read_table(f, mode, "heavy_rows", 3, &p->heavy, &p->heavy_count));
+  AMPED_TRY(check_idps(f, mode));
+  return check_heavy(f, mode);
+}
+
+/* The hash of the tensor that a copy was made from must be the same for all of them. */
+static amped_status check_hash(amped_tensor_file *f, int mode) {
+  uint64_t hash = 0;
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, amped_tensor_folder_of(mode).name, "hash", 1, &hash));
+  if (mode == 0)
+    f->info.hash = hash;
+  else if (hash != f->info.hash)
+    return bad_copy(f, mode, "disagrees with copy 0");
+  return AMPED_OK;
+}
+
+static amped_status open_copy(amped_tensor_file *f, int mode) {
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_exists(&f->hdf5, amped_tensor_folder_of(mode).name, &exists));
+  if (!exists)
+    return bad_copy(f, mode, "is missing");
+  AMPED_TRY(check_hash(f, mode));
+  AMPED_TRY(open_nonzeros(f, mode));
+  /* All copies have copy 0's type of values: whichever loses nothing. */
+  if (mode == 0)
+    f->info.value_type = f->values.type.bytes == AMPED_F32 ? AMPED_F32 : AMPED_F64;
+  for (int m = 0; m < f->info.order; m++)
+    AMPED_TRY(amped_hdf5_dataset_expect(&f->indices[m], index_type(f, m), f->info.nnz, 1));
+  AMPED_TRY(amped_hdf5_dataset_expect(&f->values, value_type(f), f->info.nnz, 1));
+  return read_partition(f, mode);
+}
+
+static amped_status check_root_link(amped_tensor_file *f, const char *what, int i) {
+  amped_tensor_name root = amped_tensor_name_of(-1, what, i);
+  bool same = false;
+  AMPED_TRY(amped_hdf5_exists(&f->hdf5, root.name, &same));
+  if (same)
+    AMPED_TRY(amped_hdf5_same(&f->hdf5, root.name, amped_tensor_name_of(0, what, i).name, &same));
+  if (!same)
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "dataset %s is not the one of copy 0; convert the tensor again", root.name);
+  return AMPED_OK;
+}
+
+static amped_status read_norm(amped_tensor_file *f) {
+  double *norm_squared = &f->info.norm_squared;
+  AMPED_TRY(amped_hdf5_get_double(&f->hdf5, "/", "norm_squared", norm_squared));
+  if (isfinite(*norm_squared) && *norm_squared >= 0.0)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, f->path, "norm_squared is %g; convert the tensor again",
+                     *norm_squared);
+}
+
+static amped_status read_shape(amped_tensor_file *f) {
+  amped_tensor_info *info = &f->info;
+  uint64_t order = 0;
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "order", 1, &order));
+  if (order < AMPED_MIN_ORDER || order > AMPED_MAX_ORDER)
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "has %" PRIu64 " modes; tensors of %d to %d modes can be decomposed", order,
+                       AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+  info->order = (int)order;
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "dims", order, info->dims));
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "nnz", 1, &info->nnz));
+  AMPED_TRY(read_norm(f));
+  if (info->nnz == 0)
+    return amped_error(AMPED_BAD_INPUT, f->path, "has no nonzeros; give a tensor that has some");
+  for (int m = 0; m < info->order; m++) {
+    if (info->dims[m] < 1 || info->dims[m] > AMPED_MAX_DIM)
+      return amped_error(AMPED_BAD_INPUT, f->path,
+                         "mode %d has dimension %" PRIu64 "; dimensions are 1 to 2^63", m,
+                         info->dims[m]);
+    info->index_types[m] = amped_itype_for(info->dims[m]);
+  }
+  return AMPED_OK;
+}
+
+/* The distinct values, where the file lists them (they are few). */
+static amped_status read_dictionary(amped_tensor_file *f) {
+  const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+  amped_dictionary *dictionary = &f->info.dictionary;
+  amped_hdf5_dataset d;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_exists(&f->hdf5, AMPED_TENSOR_DICTIONARY, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(&f->hdf5, AMPED_TENSOR_DICTIONARY, 1, &d));
+  amped_status status = amped_hdf5_dataset_expect(&d, f64, d.dims[0], 1);
+  if (status == AMPED_OK && (d.dims[0] == 0 || d.dims[0] > AMPED_MAX_CODES))
+    status = amped_error(AMPED_BAD_INPUT, f->path,
+                         "dataset %s has %" PRIu64 " values; convert the tensor again", d.name,
+                         d.dims[0]);
+  if (status == AMPED_OK)
+    status = amped_alloc(&dictionary->values, d.dims[0], sizeof *dictionary->values,
+                         "the dictionary of values");
+  if (status == AMPED_OK) {
+    dictionary->count = d.dims[0];
+    status = amped_hdf5_dataset_read(&d, f64, 0, d.dims[0], dictionary->values);
+  }
+  if (status == AMPED_OK && !amped_dictionary_valid(dictionary))
+    status = amped_error(AMPED_BAD_INPUT, f->path,
+                         "dataset %s does not ascend; convert the tensor again", d.name);
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+static amped_status open_copies(amped_tensor_file *f) {
+  f->info.has_copies = true;
+  f->info.has_hash = true;
+  AMPED_TRY(read_shape(f));
+  for (int m = 0; m < f->info.order; m++)
+    AMPED_TRY(open_copy(f, m));
+  AMPED_TRY(read_dictionary(f));
+  for (int m = 0; m < f->info.order; m++)
+    AMPED_TRY(check_root_link(f, "indices", m));
+  return check_root_link(f, "values", -1);
+}
+
+/* Floats of 4 bytes hold halves and integers of 2 bytes exactly. */
+static amped_vtype narrowest_value(amped_hdf5_type type) {
+  bool narrow = type.number == AMPED_FLOAT ? type.bytes <= 4 : type.bytes <= 2;
+  return narrow ? AMPED_F32 : AMPED_F64;
+}
+
+static amped_status check_coo(amped_tensor_file *f) {
+  amped_tensor_info *info = &f->info;
+  for (int m = 0; m < info->order; m++) {
+    amped_hdf5_dataset *d = &f->indices[m];
+    if (d->type.number == AMPED_FLOAT)
+      return amped_error(AMPED_BAD_INPUT, f->path, "dataset %s holds floats; indices are integers",
+                         d->name);
+    f->is_signed[m] = d->type.number == AMPED_SIGNED;
+    info->index_types[m] = (amped_itype)d->type.bytes;
+    AMPED_TRY(amped_hdf5_dataset_expect(d, d->type, info->nnz, 1));
+  }
+  info->value_type = narrowest_value(f->values.type);
+  return amped_hdf5_dataset_expect(&f->values, f->values.type, info->nnz, 1);
+}
+
+static amped_status open_coo(amped_tensor_file *f) {
+  amped_binsparse descriptor;
+  char *text = NULL;
+  AMPED_TRY(amped_hdf5_get_text(&f->hdf5, "/", "binsparse", &text));
+  amped_status status = amped_binsparse_parse(f->path, text, &descriptor);
+  amped_free(text);
+  AMPED_TRY(status);
+  f->info.order = descriptor.order;
+  memcpy(f->info.dims, descriptor.dims, sizeof f->info.dims);
+  f->info.nnz = descriptor.nnz;
+  f->index_base = descriptor.index_base;
+  AMPED_TRY(open_nonzeros(f, -1));
+  return check_coo(f);
+}
+
+/* What a list of ours says of all its nonzeros. */
+static amped_status read_sums(amped_tensor_file *f) {
+  amped_tensor_info *info = &f->info;
+  AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "hash", &info->has_hash));
+  if (!info->has_hash)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "hash", 1, &info->hash));
+  return read_norm(f);
+}
+
+static amped_status check_version(amped_tensor_file *f) {
+  char *format = NULL;
+  uint64_t version = 0;
+  AMPED_TRY(amped_hdf5_get_text(&f->hdf5, "/", "amped_format", &format));
+  bool is_tensor = strcmp(format, "tensor") == 0;
+  bool is_result = strcmp(format, "ktensor") == 0;
+  amped_free(format);
+  if (!is_tensor)
+    return amped_error(AMPED_BAD_INPUT, f->path, "%s; name a tensor file",
+                       is_result ? "is a result, not a tensor" : "is of an unknown kind");
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "amped_version", 1, &version));
+  if (version != AMPED_TENSOR_VERSION)
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "is of version %" PRIu64 " of the format, this program reads version %d; "
+                       "convert the tensor again",
+                       version, AMPED_TENSOR_VERSION);
+  return AMPED_OK;
+}
+
+static amped_status open_any(amped_tensor_file *f) {
+  bool ours = false, copies = false, dense = false, list = false, described = false;
+  AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "amped_format", &ours));
+  if (ours) {
+    AMPED_TRY(check_version(f));
+    AMPED_TRY(amped_hdf5_exists(&f->hdf5, "/amped", &copies));
+    AMPED_TRY(amped_hdf5_exists(&f->hdf5, "/dense", &dense));
+    AMPED_TRY(amped_hdf5_exists(&f->hdf5, "/indices_0", &list));
+    if (copies)
+      return open_copies(f);
+    if (dense && !list)
+      return amped_error(AMPED_BAD_INPUT, f->path,
+                         "holds a dense tensor, which this version does not read; store its "
+                         "nonzeros");
+  }
+  AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "binsparse", &described));
+  if (!described)
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "holds no tensor: its root has no attribute binsparse; make one with "
+                       "amped_mpi convert");
+  AMPED_TRY(open_coo(f));
+  return ours ? read_sums(f) : AMPED_OK;
+}
+
+static amped_status open_file(const char *file_name, const char *path, bool trusted,
+                              amped_tensor_file **out) {
+  amped_tensor_file *f = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&f, 1, sizeof *f, "a tensor file"));
+  f->opened = NONE;
+  AMPED_GO(fail, amped_strdup(&f->path, path));
+  AMPED_GO(fail, trusted ? amped_hdf5_open_trusted(file_name, f->path, &f->hdf5)
+                         : amped_hdf5_open(f->path, &f->hdf5));
+  AMPED_GO(fail, open_any(f));
+  *out = f;
+  return AMPED_OK;
+fail:
+  amped_tensor_file_close(f);
+  return status;
+}
+
+amped_status amped_tensor_file_open(const char *path, amped_tensor_file **out) {
+  return open_file(path, path, false, out);
+}
+
+amped_status amped_tensor_file_open_trusted(const char *file_name, const char *path,
+                                            amped_tensor_file **out) {
+  return open_file(file_name, path, true, out);
+}
+
+void amped_tensor_info_free(amped_tensor_info *info) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_partition_free(&info->partitions[m]);
+  amped_dictionary_free(&info->dictionary);
+  memset(info, 0, sizeof *info);
+}
+
+void amped_tensor_file_close(amped_tensor_file *f) {
+  if (f == NULL)
+    return;
+  close_nonzeros(f);
+  amped_hdf5_close(&f->hdf5);
+  amped_tensor_info_free(&f->info);
+  amped_free(f->path);
+  amped_free(f);
+}
+
+const amped_tensor_info *amped_tensor_file_info(const amped_tensor_file *f) {
+  return &f->info;
+}
+
+const char *amped_tensor_file_path(const amped_tensor_file *f) {
+  return f->path;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* Elements that one thread scans at a time. */
+#define SCAN_BLOCK (UINT64_C(1) << 16)
+
+/* Vectorised scans of a block: the largest index, and whether none is below its predecessor. */
+#define DEFINE_SCANS(T)                                                                            \
+  static uint64_t largest_##T(const T *a, uint64_t n) {                                            \
+    T max = 0;                                                                                     \
+    for (uint64_t i = 0; i < n; i++)                                                               \
+      max = a[i] > max ? a[i] : max;                                                               \
+    return max;                                                                                    \
+  }                                                                                                \
+  static bool ascends_##T(const T *a, uint64_t n) {                                                \
+    int falls = 0;                                                                                 \
+    for (uint64_t i = 1; i < n; i++)                                                               \
+      falls |= a[i] < a[i - 1];                                                                    \
+    return falls == 0;                                                                             \
+  }                                                                                                \
+  static void lower_##T(T *a, uint64_t n) {                                                        \
+    for (uint64_t i = 0; i < n; i++)                                                               \
+      a[i] = (T)(a[i] - 1);                                                                        \
+  }
+DEFINE_SCANS(uint8_t)
+DEFINE_SCANS(uint16_t)
+DEFINE_SCANS(uint32_t)
+DEFINE_SCANS(uint64_t)
+
+#define BY_TYPE(function, type, array, n)                                                          \
+  ((type) == AMPED_U8    ? function##_uint8_t((array), (n))                                        \
+   : (type) == AMPED_U16 ? function##_uint16_t((array), (n))                                       \
+   : (type) == AMPED_U32 ? function##_uint32_t((array), (n))                                       \
+                         : function##_uint64_t((array), (n)))
+
+static int some_infinite_4(const float *values, uint64_t n) {
+  int bad = 0;
+  for (uint64_t i = 0; i < n; i++)
+    bad |= !isfinite(values[i]);
+  return bad;
+}
+
+static int some_infinite_8(const double *values, uint64_t n) {
+  int bad = 0;
+  for (uint64_t i = 0; i < n; i++)
+    bad |= !isfinite(values[i]);
+  return bad;
+}
+
+/* Elements of the block at `first`, and `more` of the next one. */
+static uint64_t block_count(uint64_t first, uint64_t n, uint64_t more) {
+  return n - first < SCAN_BLOCK + more ? n - first : SCAN_BLOCK + more;
+}
+
+/* The same of a slab, by all threads. */
+static uint64_t largest(const void *array, amped_itype type, uint64_t n) {
+  uint64_t max = 0;
+#pragma omp parallel for schedule(static) reduction(max : max) if (n > SCAN_BLOCK)
+  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+    const void *at = (const char *)array + first * type;
+    uint64_t here = BY_TYPE(largest, type, at, block_count(first, n, 0));
+    max = here > max ? here : max;
+  }
+  return max;
+}
+
+static bool ascends(const void *array, amped_itype type, uint64_t n) {
+  bool fine = true;
+#pragma omp parallel for schedule(static) reduction(&& : fine) if (n > SCAN_BLOCK)
+  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+    const void *at = (const char *)array + first * type;
+    fine = fine && BY_TYPE(ascends, type, at, block_count(first, n, 1));
+  }
+  return fine;
+}
+
+static bool all_finite(const void *values, amped_vtype type, uint64_t n) {
+  int bad = 0;
+#pragma omp parallel for schedule(static) reduction(| : bad) if (n > SCAN_BLOCK)
+  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+    const void *at = (const char *)values + first * type;
+    uint64_t count = block_count(first, n, 0);
+    bad |= type == AMPED_F32 ? some_infinite_4(at, count) : some_infinite_8(at, count);
+  }
+  return bad == 0;
+}
+
+/* Indices first .. first+n of mode m as they lie in the file: the first one outside lowest ..
+ * lowest + dim - 1 is told. */
+static amped_status check_range(const amped_tensor_file *f, int m, const void *array, uint64_t n,
+                                uint64_t first) {
+  amped_itype type = f->info.index_types[m];
+  uint64_t lowest = f->index_base;
+  uint64_t limit = f->info.dims[m] - 1 + lowest;
+  uint64_t sign = UINT64_C(1) << (8 * (unsigned)type - 1);
+  uint64_t most = largest(array, type, n);
+  if (lowest == 0 && most <= limit && (!f->is_signed[m] || most < sign))
+    return AMPED_OK;
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t index = amped_index_get(array, type, i);
+    if (f->is_signed[m] && index >= sign)
+      return amped_error(AMPED_BAD_INPUT, f->path,
+                         "dataset %s has a negative index (element %" PRIu64
+                         "); correct it where the file was made",
+                         f->indices[m].name, first + i);
+    if (index < lowest || index > limit)
+      return amped_error(AMPED_BAD_INPUT, f->path,
+                         "dataset %s has the index %" PRIu64 " (element %" PRIu64
+                         "), not one of %" PRIu64 " to %" PRIu64
+                         "; correct it where the file was made",
+                         f->indices[m].name, index, first + i, lowest, limit);
+  }
+  return AMPED_OK;
+}
+
+static amped_status check_indices(const amped_tensor_file *f, int mode, int m, void *array,
+                                  uint64_t n, uint64_t first) {
+  amped_itype type = f->info.index_types[m];
+  AMPED_TRY(check_range(f, m, array, n, first));
+  if (f->index_base == 1)
+    BY_TYPE(lower, type, array, n);
+  if (m == mode && !ascends(array, type, n))
+    return bad_copy(f, mode, "is not in order");
+  return AMPED_OK;
+}
+
+amped_status amped_tensor_file_read(amped_tensor_file *f, int mode, uint64_t first, uint64_t count,
+                                    void *const *indices, void *values) {
+  AMPED_TRY(open_nonzeros(f, mode));
+  for (int m = 0; m < f->info.order; m++) {
+    AMPED_TRY(amped_hdf5_dataset_read(&f->indices[m], index_type(f, m), first, count, indices[m]));
+    AMPED_TRY(check_indices(f, mode, m, indices[m], count, first));
+  }
+  AMPED_TRY(amped_hdf5_dataset_read(&f->values, value_type(f), first, count, values));
+  if (!all_finite(values, f->info.value_type, count))
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "dataset %s has a value that is not finite (among elements %" PRIu64
+                       " to %" PRIu64 "); correct it where the file was made",
+                       f->values.name, first, first + count - 1);
+  return AMPED_OK;
+}
+
+amped_status amped_tensor_file_labels(amped_tensor_file *f, int mode, amped_labels *out) {
+  return amped_hdf5_labels_read(&f->hdf5, mode, f->info.dims[mode], out);
+}

@@ -1,0 +1,31 @@
+/* What the reader and the writer of tensor files share: names, and opening without a probe. */
+#ifndef AMPED_TENSOR_LAYOUT_H
+#define AMPED_TENSOR_LAYOUT_H
+
+#include "hdf5/hdf5_file.h"
+#include "hdf5/tensor_file.h"
+
+#define AMPED_TENSOR_VERSION 1
+#define AMPED_TENSOR_DICTIONARY "/amped/distinct_values"
+
+/* "/amped/mode_2", or "" for the root's coordinate list (mode -1). */
+typedef struct amped_tensor_folder {
+  char name[AMPED_HDF5_NAME / 2];
+} amped_tensor_folder;
+amped_tensor_folder amped_tensor_folder_of(int mode);
+
+/* "/amped/mode_2/values", "/indices_0" (i >= 0 is appended as _i). */
+typedef struct amped_tensor_name {
+  char name[AMPED_HDF5_NAME];
+} amped_tensor_name;
+amped_tensor_name amped_tensor_name_of(int mode, const char *what, int i);
+
+/* amped_tensor_file_open for a file that this process has just written under file_name; messages
+ * say `path`. */
+amped_status amped_tensor_file_open_trusted(const char *file_name, const char *path,
+                                            amped_tensor_file **out);
+
+/* The file's name as messages give it. */
+const char *amped_tensor_file_path(const amped_tensor_file *file);
+
+#endif

@@ -1,0 +1,330 @@
+/* Reading a tensor file whole: into memory, or to verify it. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "hdf5/tensor_layout.h"
+
+/* Fewer nonzeros are done before other threads have woken. */
+#define WORTH_THREADS 4096
+
+/* Nonzeros of one slab, as stored and widened. */
+typedef struct slab {
+  uint64_t count;
+  void *narrow[AMPED_MAX_ORDER];
+  void *narrow_values;
+  uint64_t *indices[AMPED_MAX_ORDER];
+  double *values;
+} slab;
+
+static void slab_free(slab *s) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(s->narrow[m]);
+    amped_free(s->indices[m]);
+  }
+  amped_free(s->narrow_values);
+  amped_free(s->values);
+}
+
+static amped_status slab_create(slab *s, const amped_tensor_info *info) {
+  amped_status status = AMPED_OK;
+  uint64_t n = info->nnz < AMPED_HDF5_CHUNK ? info->nnz : AMPED_HDF5_CHUNK;
+  memset(s, 0, sizeof *s);
+  for (int m = 0; m < info->order; m++) {
+    AMPED_GO(fail, amped_alloc(&s->narrow[m], n, (size_t)info->index_types[m], "a slab"));
+    AMPED_GO(fail, amped_alloc(&s->indices[m], n, sizeof(uint64_t), "a slab"));
+  }
+  AMPED_GO(fail, amped_alloc(&s->narrow_values, n, (size_t)info->value_type, "a slab"));
+  AMPED_GO(fail, amped_alloc(&s->values, n, sizeof(double), "a slab"));
+  return AMPED_OK;
+fail:
+  slab_free(s);
+  return status;
+}
+
+/* Nonzeros from `first`: as many as a slab holds. */
+static amped_status slab_read(slab *s, amped_tensor_file *file, int mode, uint64_t first) {
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  uint64_t left = info->nnz - first;
+  s->count = left < AMPED_HDF5_CHUNK ? left : AMPED_HDF5_CHUNK;
+  AMPED_TRY(amped_tensor_file_read(file, mode, first, s->count, s->narrow, s->narrow_values));
+#pragma omp parallel for schedule(static) if (s->count >= WORTH_THREADS)
+  for (uint64_t i = 0; i < s->count; i++) {
+    for (int m = 0; m < info->order; m++)
+      s->indices[m][i] = amped_index_get(s->narrow[m], info->index_types[m], i);
+    s->values[i] = amped_value_get(s->narrow_values, info->value_type, i);
+  }
+  return AMPED_OK;
+}
+
+/* --- into memory ----------------------------------------------------------------------------- */
+
+/* Nonzeros of the slab behind those of `out`, which is emptied when it is full. */
+static amped_status take_slab(const slab *s, const amped_overflow *overflow, uint64_t capacity,
+                              uint64_t first, uint64_t nnz, amped_sptensor *out) {
+  for (uint64_t from = 0, n = 0; from < s->count; from += n) {
+    if (out->nnz == capacity)
+      AMPED_TRY(overflow->take(overflow->context, out, (double)(first + from) / (double)nnz));
+    n = s->count - from < capacity - out->nnz ? s->count - from : capacity - out->nnz;
+    for (int m = 0; m < out->order; m++)
+      memcpy(out->indices[m] + out->nnz, s->indices[m] + from, n * sizeof(uint64_t));
+    memcpy(out->values + out->nnz, s->values + from, n * sizeof(double));
+    out->nnz += n;
+  }
+  return AMPED_OK;
+}
+
+static amped_status load_nonzeros(amped_tensor_file *file, const amped_overflow *overflow,
+                                  uint64_t capacity, slab *s, amped_sptensor *out) {
+  uint64_t nnz = amped_tensor_file_info(file)->nnz;
+  amped_progress_begin("reading", nnz, "nonzeros");
+  for (uint64_t first = 0; first < nnz; first += s->count) {
+    AMPED_TRY(slab_read(s, file, -1, first));
+    AMPED_TRY(take_slab(s, overflow, capacity, first, nnz, out));
+    amped_progress_update(first + s->count);
+  }
+  return AMPED_OK;
+}
+
+static amped_status load(amped_tensor_file *file, const char *path, const amped_overflow *overflow,
+                         amped_sptensor *out) {
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  uint64_t capacity = info->nnz;
+  slab s;
+  if (overflow != NULL && amped_overflow_most(overflow->memory, info->order) < capacity)
+    capacity = amped_overflow_most(overflow->memory, info->order);
+  AMPED_TRY(amped_sptensor_create(out, info->order, capacity));
+  out->nnz = 0;
+  memcpy(out->dims, info->dims, sizeof out->dims);
+  AMPED_TRY(slab_create(&s, info));
+  amped_status status = load_nonzeros(file, overflow, capacity, &s, out);
+  slab_free(&s);
+  amped_progress_end();
+  AMPED_TRY(status);
+  for (int m = 0; m < out->order; m++)
+    AMPED_TRY(amped_tensor_file_labels(file, m, &out->labels[m]));
+  return amped_sptensor_validate(out, path);
+}
+
+amped_status amped_tensor_file_load(const char *path, const amped_overflow *overflow,
+                                    amped_sptensor *out) {
+  amped_tensor_file *file = NULL;
+  memset(out, 0, sizeof *out);
+  AMPED_TRY(amped_tensor_file_open(path, &file));
+  amped_status status = load(file, path, overflow, out);
+  amped_tensor_file_close(file);
+  if (status != AMPED_OK)
+    amped_sptensor_free(out);
+  return status;
+}
+
+/* --- verifying ------------------------------------------------------------------------------- */
+
+/* What is known of a copy after the slabs so far. */
+typedef struct scan {
+  const amped_tensor_info *info;
+  const char *path;
+  bool list; /* no copy: the root's list, in the order of mode 0 */
+  int mode;
+  int modes[AMPED_MAX_ORDER]; /* in the order of comparison */
+  uint64_t done;
+  uint64_t last[AMPED_MAX_ORDER]; /* the nonzero before the slab */
+  uint64_t hash;
+  uint64_t *idp_nnz;
+  uint64_t run_first; /* of the row that is being counted */
+  uint64_t heavy_seen;
+  /* Copy 0 alone: the coordinate that is being summed, and the norm. */
+  double group;           /* sum of the equal coordinates' values */
+  double group_magnitude; /* and of their absolute values */
+  uint64_t group_count;
+  long double norm_squared;
+  long double slack; /* what rounding may have changed in it */
+} scan;
+
+static amped_status refuse(const scan *s, const char *what) {
+  if (s->list)
+    return amped_error(AMPED_BAD_INPUT, s->path, "its list %s; convert the tensor again", what);
+  return amped_error(AMPED_BAD_INPUT, s->path, "copy %d %s; convert the tensor again", s->mode,
+                     what);
+}
+
+/* -1, 0 or 1: nonzero i of the slab against its predecessor's place in the copy's order. */
+static int step(const scan *s, const slab *b, uint64_t i) {
+  for (int k = 0; k < s->info->order; k++) {
+    int m = s->modes[k];
+    uint64_t before = i > 0 ? b->indices[m][i - 1] : s->last[m];
+    if (b->indices[m][i] != before)
+      return b->indices[m][i] > before ? 1 : -1;
+  }
+  return 0;
+}
+
+static amped_status scan_order(scan *s, const slab *b) {
+  uint64_t bad = 0;
+  uint64_t hash = 0;
+  const int order = s->info->order;
+#pragma omp parallel for schedule(static) reduction(+ : bad, hash) if (b->count >= WORTH_THREADS)
+  for (uint64_t i = 0; i < b->count; i++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < order; m++)
+      index[m] = b->indices[m][i];
+    hash += amped_nonzero_hash(order, index, b->values[i]);
+    bad += (i > 0 || s->done > 0) && step(s, b, i) < 0;
+  }
+  s->hash += hash;
+  return bad > 0 ? refuse(s, "is not in order") : AMPED_OK;
+}
+
+/* The row before nonzero `end` of the copy is complete. */
+static amped_status end_run(scan *s, uint64_t row, uint64_t end) {
+  const amped_partition *p = &s->info->partitions[s->mode];
+  uint64_t count = end - s->run_first;
+  if (count > s->info->nnz / AMPED_HEAVY_SHARE) {
+    if (s->heavy_seen == p->heavy_count)
+      return refuse(s, "has heavy_rows that disagree with its nonzeros");
+    const amped_heavy_row *h = &p->heavy[s->heavy_seen];
+    if (h->row != row || h->first != s->run_first || h->nnz != count)
+      return refuse(s, "has heavy_rows that disagree with its nonzeros");
+    s->heavy_seen++;
+  }
+  s->run_first = end;
+  return AMPED_OK;
+}
+
+static amped_status scan_rows(scan *s, const slab *b) {
+  const uint64_t *rows = b->indices[s->mode];
+  const uint64_t width = s->info->partitions[s->mode].width;
+  uint64_t row = s->done > 0 ? s->last[s->mode] : rows[0];
+  for (uint64_t i = 0; i < b->count; i++) {
+    if (rows[i] != row)
+      AMPED_TRY(end_run(s, row, s->done + i));
+    row = rows[i];
+    s->idp_nnz[row / width]++;
+  }
+  return AMPED_OK;
+}
+
+/* Squares of sums of equal coordinates. Summing c values in another order than the writer may
+ * change the sum s by d <= 2 c eps sum|x|, its square by 2 |s| d + d^2. */
+static void end_group(scan *s) {
+  long double sum = s->group;
+  long double d = s->group_count > 1
+                      ? 2.0L * (long double)s->group_count * DBL_EPSILON * s->group_magnitude
+                      : 0.0L;
+  s->norm_squared += sum * sum;
+  s->slack += 2.0L * fabsl(sum) * d + d * d;
+  s->group = 0.0;
+  s->group_magnitude = 0.0;
+  s->group_count = 0;
+}
+
+static void scan_norm(scan *s, const slab *b) {
+  for (uint64_t i = 0; i < b->count; i++) {
+    if ((i > 0 || s->done > 0) && step(s, b, i) != 0)
+      end_group(s);
+    s->group += b->values[i];
+    s->group_magnitude += fabs(b->values[i]);
+    s->group_count++;
+  }
+}
+
+static amped_status scan_slab(scan *s, const slab *b) {
+  AMPED_TRY(scan_order(s, b));
+  if (!s->list)
+    AMPED_TRY(scan_rows(s, b));
+  if (s->mode == 0)
+    scan_norm(s, b);
+  for (int m = 0; m < s->info->order; m++)
+    s->last[m] = b->indices[m][b->count - 1];
+  s->done += b->count;
+  return AMPED_OK;
+}
+
+static amped_status end_tables(scan *s) {
+  const amped_partition *p = &s->info->partitions[s->mode];
+  AMPED_TRY(end_run(s, s->last[s->mode], s->done));
+  if (s->heavy_seen != p->heavy_count)
+    return refuse(s, "has heavy_rows that disagree with its nonzeros");
+  if (memcmp(s->idp_nnz, p->idp_nnz, p->idp_count * sizeof *p->idp_nnz) != 0)
+    return refuse(s, "has an idp_nnz that disagrees with its nonzeros");
+  return AMPED_OK;
+}
+
+static amped_status scan_end(scan *s) {
+  if (!s->list)
+    AMPED_TRY(end_tables(s));
+  if (s->hash != s->info->hash)
+    return refuse(s, "holds other nonzeros than its hash says");
+  if (s->mode != 0)
+    return AMPED_OK;
+  end_group(s);
+  /* The stored norm is rounded to double once, if summed well; this sum is rounded to long double
+   * once per nonzero. */
+  long double rounding = s->norm_squared * (DBL_EPSILON + (long double)s->info->nnz * LDBL_EPSILON);
+  if (fabsl(s->norm_squared - s->info->norm_squared) > s->slack + 2.0L * rounding)
+    return amped_error(AMPED_BAD_INPUT, s->path,
+                       "norm_squared is %.17g, that of the nonzeros is %.17g; convert the tensor "
+                       "again",
+                       s->info->norm_squared, (double)s->norm_squared);
+  return AMPED_OK;
+}
+
+/* The copy of a mode; in a file of ours without copies, with mode 0, the list. */
+static amped_status verify_copy(amped_tensor_file *file, int mode, slab *b) {
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  scan s = {.info = info, .path = amped_tensor_file_path(file), .mode = mode};
+  s.list = !info->has_copies;
+  amped_status status = AMPED_OK;
+  s.modes[0] = mode;
+  for (int m = 0; m < info->order; m++)
+    if (m != mode)
+      s.modes[m < mode ? m + 1 : m] = m;
+  AMPED_TRY(amped_calloc(&s.idp_nnz, info->partitions[mode].idp_count, sizeof *s.idp_nnz,
+                         "the iDp table"));
+  while (s.done < info->nnz) {
+    AMPED_GO(done, slab_read(b, file, s.list ? -1 : mode, s.done));
+    AMPED_GO(done, scan_slab(&s, b));
+    amped_progress_update((uint64_t)mode * info->nnz + s.done);
+  }
+  status = scan_end(&s);
+done:
+  amped_free(s.idp_nnz);
+  return status;
+}
+
+/* A list of another program has nothing to compare with: reading checks ranges and values. */
+static amped_status verify_list(amped_tensor_file *file, slab *b) {
+  uint64_t nnz = amped_tensor_file_info(file)->nnz;
+  for (uint64_t first = 0; first < nnz; first += b->count) {
+    AMPED_TRY(slab_read(b, file, -1, first));
+    amped_progress_update(first + b->count);
+  }
+  return AMPED_OK;
+}
+
+static amped_status verify_labels(amped_tensor_file *file) {
+  for (int m = 0; m < amped_tensor_file_info(file)->order; m++) {
+    amped_labels labels;
+    AMPED_TRY(amped_tensor_file_labels(file, m, &labels));
+    amped_labels_free(&labels);
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_tensor_file_verify(amped_tensor_file *file) {
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  const int copies = info->has_copies ? info->order : 1;
+  amped_status status = AMPED_OK;
+  slab b;
+  AMPED_TRY(slab_create(&b, info));
+  amped_progress_begin("verifying", (uint64_t)copies * info->nnz, "nonzeros");
+  for (int m = 0; m < copies; m++)
+    AMPED_GO(done, info->has_hash ? verify_copy(file, m, &b) : verify_list(file, &b));
+  status = verify_labels(file);
+done:
+  amped_progress_end();
+  slab_free(&b);
+  return status;
+}

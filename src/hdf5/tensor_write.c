@@ -1,0 +1,329 @@
+#include "hdf5/tensor_write.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "hdf5/binsparse.h"
+#include "base/file.h"
+#include "hdf5/hdf5_labels.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "hdf5/tensor_layout.h"
+
+/* Fewer nonzeros are done before other threads have woken. */
+#define WORTH_THREADS 4096
+
+/* Room for HDF5's own tables and attributes, for each dataset; bytes of a checksum. */
+#define DATASET_BYTES 4096
+#define CHECKSUM_BYTES 4
+
+struct amped_tensor_writer {
+  amped_hdf5 hdf5;
+  char *path;
+  char *temporary;
+  const amped_tensor_info *info;
+  amped_itype index_types[AMPED_MAX_ORDER];
+  uint64_t chunk; /* nonzeros of a chunk */
+  /* One chunk of each array in its stored type; array `order` is the values. */
+  void *buffers[AMPED_MAX_ORDER + 1];
+  uint64_t buffered;
+  /* the copy in hand */
+  int mode;
+  uint64_t appended;
+  amped_hdf5_dataset arrays[AMPED_MAX_ORDER + 1];
+  amped_partition partition;
+  amped_partition_count count;
+};
+
+static amped_hdf5_type array_type(const amped_tensor_writer *w, int m) {
+  if (m == w->info->order)
+    return (amped_hdf5_type){AMPED_FLOAT, (uint64_t)w->info->value_type};
+  return (amped_hdf5_type){AMPED_UNSIGNED, (uint64_t)w->index_types[m]};
+}
+
+/* Array m of the copy in hand, or of the list where there are no copies. */
+static amped_tensor_name array_name(int copy, int order, int m) {
+  return amped_tensor_name_of(copy, m < order ? "indices" : "values", m < order ? m : -1);
+}
+
+uint64_t amped_tensor_file_bytes(const amped_tensor_info *info) {
+  uint64_t chunk = info->nnz < AMPED_HDF5_CHUNK ? info->nnz : AMPED_HDF5_CHUNK;
+  uint64_t chunks = chunk > 0 ? amped_ceil_div(info->nnz, chunk) : 0;
+  uint64_t bytes = chunks * (chunk * (uint64_t)info->value_type + CHECKSUM_BYTES);
+  uint64_t copies = info->has_copies ? (uint64_t)info->order : 1;
+  for (int m = 0; m < info->order; m++)
+    bytes += chunks * (chunk * amped_itype_for(info->dims[m]) + CHECKSUM_BYTES);
+  uint64_t tables = info->has_copies ? (AMPED_IDP_COUNT + AMPED_HEAVY_SHARE * 3) * 8 : 0;
+  return copies * (bytes + tables + ((uint64_t)info->order + 3) * DATASET_BYTES);
+}
+
+/* --- the root --------------------------------------------------------------------------------- */
+
+static amped_status write_descriptor(amped_tensor_writer *w) {
+  amped_binsparse b = {.order = w->info->order, .nnz = w->info->nnz};
+  char *text = NULL;
+  memcpy(b.dims, w->info->dims, sizeof b.dims);
+  AMPED_TRY(amped_binsparse_text(&b, w->index_types, w->info->value_type, &text));
+  amped_status status = amped_hdf5_put_text(&w->hdf5, "/", "binsparse", text);
+  amped_free(text);
+  return status;
+}
+
+static amped_status write_root(amped_tensor_writer *w) {
+  const amped_tensor_info *info = w->info;
+  const uint64_t order = (uint64_t)info->order;
+  AMPED_TRY(write_descriptor(w));
+  AMPED_TRY(amped_hdf5_put_format(&w->hdf5, "tensor", AMPED_TENSOR_VERSION));
+  AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, "/", "order", 0, &order));
+  AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, "/", "dims", order, info->dims));
+  AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, "/", "nnz", 0, &info->nnz));
+  AMPED_TRY(amped_hdf5_put_double(&w->hdf5, "/", "norm_squared", info->norm_squared));
+  if (!info->has_copies)
+    return amped_hdf5_put_u64(&w->hdf5, "/", "hash", 0, &info->hash);
+  return amped_hdf5_make_group(&w->hdf5, "/amped");
+}
+
+static amped_status write_dictionary(amped_tensor_writer *w) {
+  const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+  const amped_dictionary *d = &w->info->dictionary;
+  if (d->count == 0 || !w->info->has_copies)
+    return AMPED_OK;
+  return amped_hdf5_dataset_write(&w->hdf5, AMPED_TENSOR_DICTIONARY, f64, 1, &d->count, d->values);
+}
+
+static amped_status write_links(amped_tensor_writer *w) {
+  for (int m = 0; m <= w->info->order; m++)
+    AMPED_TRY(amped_hdf5_link(&w->hdf5, array_name(0, w->info->order, m).name,
+                              array_name(-1, w->info->order, m).name));
+  return AMPED_OK;
+}
+
+/* --- one copy --------------------------------------------------------------------------------- */
+
+amped_status amped_tensor_writer_begin(amped_tensor_writer *w, int mode) {
+  const amped_tensor_info *info = w->info;
+  w->mode = mode;
+  w->appended = 0;
+  w->buffered = 0;
+  if (info->has_copies)
+    AMPED_TRY(amped_hdf5_make_group(&w->hdf5, amped_tensor_folder_of(mode).name));
+  for (int m = 0; m <= info->order; m++)
+    AMPED_TRY(amped_hdf5_dataset_create(
+        &w->hdf5, array_name(info->has_copies ? mode : -1, info->order, m).name, array_type(w, m),
+        1, &info->nnz, &w->arrays[m]));
+  return amped_partition_begin(&w->count, &w->partition, info->dims[mode], info->nnz);
+}
+
+static void narrow_indices(const amped_tensor_writer *w, int m, const uint64_t *indices,
+                           uint64_t n) {
+  void *buffer = w->buffers[m];
+  amped_itype type = w->index_types[m];
+  uint64_t at = w->buffered;
+#pragma omp parallel for schedule(static) if (n >= WORTH_THREADS)
+  for (uint64_t i = 0; i < n; i++)
+    amped_index_put(buffer, type, at + i, indices[i]);
+}
+
+static void narrow_values(const amped_tensor_writer *w, const double *values, uint64_t n) {
+  void *buffer = w->buffers[w->info->order];
+  amped_vtype type = w->info->value_type;
+  uint64_t at = w->buffered;
+#pragma omp parallel for schedule(static) if (n >= WORTH_THREADS)
+  for (uint64_t i = 0; i < n; i++)
+    amped_value_put(buffer, type, at + i, values[i]);
+}
+
+/* Chunks of all arrays in turn: they lie side by side in the file, as slabs are read. */
+static amped_status write_buffers(amped_tensor_writer *w) {
+  for (int m = 0; m <= w->info->order; m++)
+    AMPED_TRY(amped_hdf5_dataset_append(&w->arrays[m], w->buffered, w->buffers[m]));
+  w->buffered = 0;
+  amped_progress_update((uint64_t)w->mode * w->info->nnz + w->appended);
+  return AMPED_OK;
+}
+
+amped_status amped_tensor_writer_append(amped_tensor_writer *w, const amped_sptensor *t) {
+  for (uint64_t first = 0, n = 0; first < t->nnz; first += n) {
+    n = t->nnz - first < w->chunk - w->buffered ? t->nnz - first : w->chunk - w->buffered;
+    for (int m = 0; m < t->order; m++)
+      narrow_indices(w, m, t->indices[m] + first, n);
+    narrow_values(w, t->values + first, n);
+    w->buffered += n;
+    w->appended += n;
+    if (w->buffered == w->chunk)
+      AMPED_TRY(write_buffers(w));
+  }
+  return amped_partition_append(&w->count, t->indices[w->mode], t->nnz);
+}
+
+static amped_status write_tables(amped_tensor_writer *w) {
+  const amped_partition *p = &w->partition;
+  const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
+  const uint64_t heavy[2] = {p->heavy_count, 3};
+  const uint64_t mode = (uint64_t)w->mode;
+  amped_tensor_folder folder = amped_tensor_folder_of(w->mode);
+  AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, folder.name, "mode", 0, &mode));
+  AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, folder.name, "width", 0, &p->width));
+  AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, folder.name, "idp_count", 0, &p->idp_count));
+  AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, folder.name, "hash", 0, &w->info->hash));
+  AMPED_TRY(amped_hdf5_dataset_write(&w->hdf5, amped_tensor_name_of(w->mode, "idp_nnz", -1).name,
+                                     u64, 1, &p->idp_count, p->idp_nnz));
+  return amped_hdf5_dataset_write(&w->hdf5, amped_tensor_name_of(w->mode, "heavy_rows", -1).name,
+                                  u64, 2, heavy, p->heavy);
+}
+
+amped_status amped_tensor_writer_end(amped_tensor_writer *w, uint64_t *used) {
+  amped_status status = AMPED_OK;
+  if (w->buffered > 0)
+    AMPED_TRY(write_buffers(w));
+  for (int m = 0; m <= w->info->order; m++)
+    AMPED_TRY(amped_hdf5_dataset_finish(&w->arrays[m]));
+  AMPED_TRY(amped_partition_end(&w->count));
+  if (w->info->has_copies)
+    status = write_tables(w);
+  *used = w->count.rows;
+  amped_partition_free(&w->partition);
+  return status;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static amped_status allocate(amped_tensor_writer *w) {
+  w->chunk = w->info->nnz < AMPED_HDF5_CHUNK ? w->info->nnz : AMPED_HDF5_CHUNK;
+  for (int m = 0; m <= w->info->order; m++)
+    AMPED_TRY(amped_alloc(&w->buffers[m], w->chunk, array_type(w, m).bytes, "a slab"));
+  return AMPED_OK;
+}
+
+static amped_status check_norm(const amped_tensor_writer *w) {
+  if (isfinite(w->info->norm_squared))
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, w->path,
+                     "the squares of the values add up to more than a double holds; scale the "
+                     "values down");
+}
+
+/* A plain list's shape is in its binsparse text alone, whose readers take JSON's integers below
+ * 2^63. */
+static amped_status check_dims(const amped_tensor_writer *w) {
+  for (int m = 0; m < w->info->order && !w->info->has_copies; m++)
+    if (w->info->dims[m] > INT64_MAX)
+      return amped_error(AMPED_BAD_INPUT, w->path,
+                         "mode %d has dimension 2^63, which the description of a plain list cannot "
+                         "name; leave out --copies=none",
+                         m);
+  return AMPED_OK;
+}
+
+amped_status amped_tensor_writer_create(const char *path, const amped_tensor_info *info,
+                                        amped_tensor_writer **out) {
+  amped_tensor_writer *w = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&w, 1, sizeof *w, "a tensor file"));
+  amped_progress_begin("writing", (info->has_copies ? (uint64_t)info->order : 1) * info->nnz,
+                       "nonzeros");
+  w->info = info;
+  for (int m = 0; m < info->order; m++)
+    w->index_types[m] = amped_itype_for(info->dims[m]);
+  AMPED_GO(fail, amped_strdup(&w->path, path));
+  AMPED_GO(fail, amped_file_temporary(path, &w->temporary));
+  AMPED_GO(fail, check_norm(w));
+  AMPED_GO(fail, check_dims(w));
+  AMPED_GO(fail, amped_file_check_room(path, amped_tensor_file_bytes(info)));
+  AMPED_GO(fail, allocate(w));
+  AMPED_GO(fail, amped_hdf5_create(w->temporary, w->path, &w->hdf5));
+  AMPED_GO(fail, write_root(w));
+  AMPED_GO(fail, write_dictionary(w));
+  *out = w;
+  return AMPED_OK;
+fail:
+  amped_tensor_writer_discard(w);
+  return status;
+}
+
+static void free_writer(amped_tensor_writer *w) {
+  for (int m = 0; m <= AMPED_MAX_ORDER; m++) {
+    amped_hdf5_dataset_close(&w->arrays[m]);
+    amped_free(w->buffers[m]);
+  }
+  amped_hdf5_close(&w->hdf5);
+  amped_partition_free(&w->partition);
+  amped_free(w->temporary);
+  amped_free(w->path);
+  amped_free(w);
+  amped_progress_end();
+}
+
+static amped_status check_written(const amped_tensor_writer *w) {
+  amped_tensor_file *file = NULL;
+  amped_status status = amped_tensor_file_open_trusted(w->temporary, w->path, &file);
+  amped_tensor_file_close(file);
+  return amped_hdf5_read_back(status, w->path);
+}
+
+amped_status amped_tensor_writer_finish(amped_tensor_writer *w, const amped_labels *labels) {
+  amped_status status = AMPED_OK;
+  if (w->info->has_copies)
+    AMPED_GO(fail, write_links(w));
+  AMPED_GO(fail, amped_hdf5_labels_write(&w->hdf5, w->info->order, labels));
+  AMPED_GO(fail, amped_hdf5_finish(&w->hdf5));
+  AMPED_GO(fail, check_written(w));
+  status = amped_file_commit(w->temporary, w->path);
+  free_writer(w);
+  return status;
+fail:
+  amped_tensor_writer_discard(w);
+  return status;
+}
+
+void amped_tensor_writer_discard(amped_tensor_writer *w) {
+  if (w == NULL)
+    return;
+  amped_file_discard(w->temporary);
+  free_writer(w);
+}
+
+/* --- a tensor in memory ----------------------------------------------------------------------- */
+
+/* What all copies share; taken while the tensor is sorted by mode 0. */
+static amped_status describe(const amped_sptensor *t, bool copies, amped_tensor_info *info) {
+  memset(info, 0, sizeof *info);
+  info->order = t->order;
+  memcpy(info->dims, t->dims, sizeof info->dims);
+  info->nnz = t->nnz;
+  info->has_copies = copies;
+  info->hash = amped_sptensor_hash(t);
+  info->norm_squared = amped_sptensor_norm_squared(t);
+  info->value_type = amped_sptensor_fits_float(t) ? AMPED_F32 : AMPED_F64;
+  return amped_dictionary_find(&info->dictionary, t->values, t->nnz);
+}
+
+static amped_status write_copies(amped_tensor_writer *w, amped_sptensor *t) {
+  int copies = w->info->has_copies ? t->order : 1;
+  for (int mode = 0; mode < copies; mode++) {
+    uint64_t used = 0;
+    if (mode > 0)
+      AMPED_TRY(amped_sptensor_sort(t, mode));
+    AMPED_TRY(amped_tensor_writer_begin(w, mode));
+    AMPED_TRY(amped_tensor_writer_append(w, t));
+    AMPED_TRY(amped_tensor_writer_end(w, &used));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_tensor_file_write(const char *path, amped_sptensor *t, bool copies) {
+  amped_tensor_info info = {.order = 0};
+  amped_tensor_writer *w = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_sptensor_validate(t, path));
+  AMPED_GO(done, describe(t, copies, &info));
+  AMPED_GO(done, amped_tensor_writer_create(path, &info, &w));
+  AMPED_GO(done, write_copies(w, t));
+  status = amped_tensor_writer_finish(w, t->labels);
+  w = NULL;
+done:
+  amped_tensor_writer_discard(w);
+  amped_dictionary_free(&info.dictionary);
+  return status;
+}

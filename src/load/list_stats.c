@@ -1,0 +1,242 @@
+#include "load/list_stats.h"
+
+#include <string.h>
+
+#include "load/redistribute.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* What one rank has counted so far. */
+typedef struct tally {
+  amped_tensor_info *info;
+  amped_kahan squares;
+  amped_dictionary_search distinct;
+} tally;
+
+static amped_status check_shape(const amped_tensor_info *info, const char *path) {
+  if (info->nnz == 0)
+    return amped_error(AMPED_BAD_INPUT, path, "has no nonzeros; give a tensor that has some");
+  for (int m = 0; m < info->order; m++)
+    if (info->dims[m] == 0 || info->dims[m] > AMPED_MAX_DIM)
+      return amped_error(AMPED_BAD_INPUT, path,
+                         "mode %d has dimension %" PRIu64 "; dimensions are 1 to 2^63", m,
+                         info->dims[m]);
+  return AMPED_OK;
+}
+
+static amped_status create(tally *t) {
+  amped_tensor_info *info = t->info;
+  for (int m = 0; m < info->order; m++) {
+    amped_partition *p = &info->partitions[m];
+    p->dim = info->dims[m];
+    p->width = amped_partition_width(p->dim);
+    p->idp_count = amped_ceil_div(p->dim, p->width);
+    AMPED_TRY(amped_calloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp tables"));
+  }
+  return amped_dictionary_search_begin(&t->distinct);
+}
+
+/* --- a slab ---------------------------------------------------------------------------------- */
+
+static void count_mode(const tally *t, const amped_slab *slab, int mode) {
+  amped_partition *p = &t->info->partitions[mode];
+  const amped_itype type = t->info->index_types[mode];
+  for (uint64_t i = 0; i < slab->count; i++)
+    p->idp_nnz[amped_index_get(slab->indices[mode], type, i) / p->width]++;
+}
+
+static void add_squares(tally *t, const amped_slab *slab) {
+  for (uint64_t i = 0; i < slab->count; i++) {
+    long double value = (long double)amped_value_get(slab->values, t->info->value_type, i);
+    amped_kahan_add(&t->squares, value * value);
+  }
+}
+
+static uint64_t hash_of(const amped_tensor_info *info, const amped_slab *slab) {
+  uint64_t hash = 0;
+#pragma omp parallel for schedule(static) reduction(+ : hash)
+  for (uint64_t i = 0; i < slab->count; i++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < info->order; m++)
+      index[m] = amped_index_get(slab->indices[m], info->index_types[m], i);
+    hash +=
+        amped_nonzero_hash(info->order, index, amped_value_get(slab->values, info->value_type, i));
+  }
+  return hash;
+}
+
+/* The first slab alone, which another reader counts. */
+static amped_status hash_first(const amped_tensor_info *info, amped_source *source,
+                               uint64_t *hash) {
+  amped_slab_ring *ring = NULL;
+  const amped_slab *slab = NULL;
+  bool *wanted = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_calloc(&wanted, amped_ceil_div(info->nnz, AMPED_SLAB_NNZ), sizeof *wanted,
+                         "the list of slabs"));
+  wanted[0] = true;
+  AMPED_GO(done, amped_slab_ring_open(source, AMPED_SOURCE_LIST, wanted, &ring));
+  AMPED_GO(done, amped_slab_ring_next(ring, &slab));
+  *hash = slab != NULL ? hash_of(info, slab) : 0;
+done:
+  amped_slab_ring_close(ring);
+  amped_free(wanted);
+  return status;
+}
+
+/* Collective. Files that say no hash may differ in what amped_source_open does not look at. */
+static amped_status compare_first(const amped_comm *comm, amped_source *source,
+                                  const amped_tensor_info *info) {
+  uint64_t own = 0;
+  AMPED_TRY(amped_comm_agree(comm, hash_first(info, source, &own)));
+  uint64_t hash = own;
+  amped_comm_broadcast(comm, &hash, sizeof hash);
+  return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_source_differs(comm, source));
+}
+
+/* Each array is one thread's work: nothing is added up twice. */
+static void count_slab(tally *t, const amped_slab *slab) {
+  const int order = t->info->order;
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int a = 0; a < order + 2; a++)
+    if (a < order)
+      count_mode(t, slab, a);
+    else if (a == order)
+      add_squares(t, slab);
+    else
+      amped_dictionary_search_add(&t->distinct, slab->values, t->info->value_type, slab->count);
+  t->info->hash += hash_of(t->info, slab);
+}
+
+static amped_status count_own(const amped_comm *comm, amped_source *source, bool parallel,
+                              tally *t) {
+  amped_slab_ring *ring = NULL;
+  const amped_slab *slab = NULL;
+  bool *wanted = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, create(t));
+  AMPED_GO(done, amped_deal_read(comm, source, parallel, &wanted, &ring));
+  while (ring != NULL) {
+    AMPED_GO(done, amped_slab_ring_next(ring, &slab));
+    if (slab == NULL)
+      break;
+    count_slab(t, slab);
+    amped_progress_update(slab->first + slab->count);
+  }
+done:
+  amped_slab_ring_close(ring);
+  amped_free(wanted);
+  return status;
+}
+
+/* --- all ranks ------------------------------------------------------------------------------- */
+
+amped_status amped_census_sum(const amped_comm *comm, const amped_kahan *mine, double *out) {
+  amped_kahan *all = NULL;
+  amped_kahan total = {0.0L, 0.0L};
+  amped_status status =
+      amped_alloc(&all, (uint64_t)comm->nranks, sizeof *all, "the sums of all ranks");
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK) {
+    const int bytes = (int)sizeof *all;
+    AMPED_MPI(comm, MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm->mpi));
+    for (int p = 0; p < comm->nranks; p++)
+      amped_kahan_join(&total, &all[p]);
+    *out = amped_kahan_value(&total);
+  }
+  amped_free(all);
+  return status;
+}
+
+/* Collective: the values of all ranks behind each other in all[0 .. *total). */
+static amped_status gather_values(const amped_comm *comm, const amped_dictionary *mine,
+                                  double **all, uint64_t *total) {
+  int *counts = NULL;
+  int *places = NULL;
+  int count = amped_comm_count(comm, mine->count);
+  uint64_t nranks = (uint64_t)comm->nranks;
+  amped_status status = AMPED_OK;
+  *total = mine->count;
+  amped_comm_sum_u64(comm, total, 1);
+  AMPED_GO(agree, amped_alloc(&counts, nranks, sizeof *counts, "the distinct values"));
+  AMPED_GO(agree, amped_alloc(&places, nranks, sizeof *places, "the distinct values"));
+  AMPED_GO(agree, amped_alloc(all, *total, sizeof **all, "the distinct values"));
+agree:
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK) {
+    uint64_t place = 0;
+    AMPED_MPI(comm, MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, comm->mpi));
+    for (int p = 0; p < comm->nranks; p++) {
+      places[p] = amped_comm_count(comm, place);
+      place += (uint64_t)counts[p];
+    }
+    AMPED_MPI(comm, MPI_Allgatherv(mine->values, count, MPI_DOUBLE, *all, counts, places,
+                                   MPI_DOUBLE, comm->mpi));
+  }
+  amped_free(places);
+  amped_free(counts);
+  return status;
+}
+
+/* Collective: the distinct values of all ranks, where they are few enough. */
+static amped_status join_distinct(const amped_comm *comm, tally *t) {
+  amped_dictionary mine = {0, NULL};
+  double *all = NULL;
+  uint64_t total = 0;
+  uint64_t too_many = t->distinct.too_many ? 1 : 0;
+  amped_comm_sum_u64(comm, &too_many, 1);
+  if (too_many > 0)
+    return AMPED_OK;
+  amped_status status = amped_comm_agree(comm, amped_dictionary_search_end(&t->distinct, &mine));
+  if (status == AMPED_OK)
+    status = gather_values(comm, &mine, &all, &total);
+  if (status == AMPED_OK)
+    status = amped_comm_agree(comm, amped_dictionary_find(&t->info->dictionary, all, total));
+  amped_free(all);
+  amped_dictionary_free(&mine);
+  return status;
+}
+
+/* Collective. What the source says of itself must be so. */
+static amped_status check_hash(const amped_comm *comm, amped_source *source, const tally *t) {
+  amped_status status = AMPED_OK;
+  if (t->info->hash != amped_source_info(source)->hash)
+    status = amped_error(AMPED_BAD_INPUT, amped_source_path(source),
+                         "its nonzeros disagree with the tensor's hash (damaged data); convert the "
+                         "tensor again");
+  return amped_comm_agree(comm, status);
+}
+
+static amped_status join(const amped_comm *comm, amped_source *source, tally *t) {
+  amped_tensor_info *info = t->info;
+  for (int m = 0; m < info->order; m++) {
+    amped_partition *p = &info->partitions[m];
+    amped_comm_sum_u64(comm, p->idp_nnz, amped_comm_count(comm, p->idp_count));
+  }
+  amped_comm_sum_u64(comm, &info->hash, 1);
+  if (info->has_hash)
+    AMPED_TRY(check_hash(comm, source, t));
+  else
+    AMPED_TRY(amped_census_sum(comm, &t->squares, &info->norm_squared));
+  return join_distinct(comm, t);
+}
+
+amped_status amped_census_take(const amped_comm *comm, amped_source *source, bool parallel,
+                               amped_tensor_info *info) {
+  tally t = {.info = info};
+  *info = *amped_source_info(source);
+  info->has_copies = true; /* what follows it will be known */
+  info->hash = 0;
+  memset(info->partitions, 0, sizeof info->partitions);
+  memset(&info->dictionary, 0, sizeof info->dictionary);
+  AMPED_TRY(amped_comm_agree(comm, check_shape(info, amped_source_path(source))));
+  if (parallel && comm->nranks > 1 && !info->has_hash)
+    AMPED_TRY(compare_first(comm, source, info));
+  amped_progress_begin("counting", info->nnz, "nonzeros");
+  amped_status status = amped_comm_agree(comm, count_own(comm, source, parallel, &t));
+  amped_progress_end();
+  if (status == AMPED_OK)
+    status = join(comm, source, &t);
+  amped_dictionary_search_drop(&t.distinct);
+  return status;
+}

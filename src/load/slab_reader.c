@@ -1,0 +1,166 @@
+#include "load/slab_reader.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/trace.h"
+
+#define RING 2
+
+struct amped_slab_ring {
+  amped_source *source;
+  int mode;
+  const bool *wanted;
+  amped_slab slabs[RING];
+  int threads; /* of OpenMP, which the reading thread and the consumer share */
+  pthread_t thread;
+  bool started;
+  /* Under the lock: slabs read and slabs given back so far; both only grow. */
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  uint64_t filled, freed;
+  bool ended; /* nothing more will be filled; status says why */
+  bool stop;
+  amped_status status;
+  /* Of the consumer alone. */
+  uint64_t taken;
+};
+
+uint64_t amped_slab_nonzero_bytes(const amped_tensor_info *info) {
+  uint64_t bytes = info->value_type;
+  for (int m = 0; m < info->order; m++)
+    bytes += info->index_types[m];
+  return bytes;
+}
+
+uint64_t amped_slab_ring_bytes(const amped_tensor_info *info) {
+  uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
+  return RING * count * amped_slab_nonzero_bytes(info);
+}
+
+/* Wait for a free slab; false where the consumer wants no more. */
+static bool wait_free(amped_slab_ring *r) {
+  (void)pthread_mutex_lock(&r->lock);
+  while (r->filled - r->freed == RING && !r->stop)
+    (void)pthread_cond_wait(&r->changed, &r->lock);
+  bool go = !r->stop;
+  (void)pthread_mutex_unlock(&r->lock);
+  return go;
+}
+
+/* Two teams at once: were both to take all cores, each would wait for what the other keeps busy. */
+static int reader_threads(int threads) {
+  return (threads + 1) / 2;
+}
+
+int amped_slab_caller_threads(int threads) {
+  return threads > 1 ? threads / 2 : 1;
+}
+
+static void *read_slabs(void *argument) {
+  amped_slab_ring *r = argument;
+  uint64_t nnz = amped_source_info(r->source)->nnz;
+  amped_status status = AMPED_OK;
+  omp_set_num_threads(reader_threads(r->threads));
+  amped_trace_in_lane(AMPED_LANE_READER);
+  for (uint64_t first = 0, n = 0; first < nnz && status == AMPED_OK; first += AMPED_SLAB_NNZ, n++) {
+    if (r->wanted != NULL && !r->wanted[n])
+      continue;
+    if (!wait_free(r))
+      break;
+    amped_slab *slab = &r->slabs[r->filled % RING];
+    slab->first = first;
+    slab->count = nnz - first < AMPED_SLAB_NNZ ? nnz - first : AMPED_SLAB_NNZ;
+    amped_trace_begin(AMPED_PHASE_READ, r->mode);
+    status = amped_source_read(r->source, r->mode, first, slab->count, slab->indices, slab->values);
+    amped_trace_end();
+    if (status == AMPED_OK) {
+      (void)pthread_mutex_lock(&r->lock);
+      r->filled++;
+      (void)pthread_cond_broadcast(&r->changed);
+      (void)pthread_mutex_unlock(&r->lock);
+    }
+  }
+  (void)pthread_mutex_lock(&r->lock);
+  r->ended = true;
+  r->status = status;
+  (void)pthread_cond_broadcast(&r->changed);
+  (void)pthread_mutex_unlock(&r->lock);
+  return NULL;
+}
+
+static amped_status allocate_slabs(amped_slab_ring *r, const amped_tensor_info *info) {
+  uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
+  for (int s = 0; s < RING; s++) {
+    for (int m = 0; m < info->order; m++)
+      AMPED_TRY(amped_alloc(&r->slabs[s].indices[m], count, info->index_types[m], "a slab"));
+    AMPED_TRY(amped_alloc(&r->slabs[s].values, count, info->value_type, "a slab"));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wanted,
+                                  amped_slab_ring **out) {
+  amped_slab_ring *r = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&r, 1, sizeof *r, "the ring of slabs"));
+  r->source = source;
+  r->mode = mode;
+  r->wanted = wanted;
+  r->threads = omp_get_max_threads();
+  (void)pthread_mutex_init(&r->lock, NULL);
+  (void)pthread_cond_init(&r->changed, NULL);
+  AMPED_GO(fail, allocate_slabs(r, amped_source_info(source)));
+  int failed = pthread_create(&r->thread, NULL, read_slabs, r);
+  if (failed != 0) {
+    status = amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for reading");
+    goto fail;
+  }
+  r->started = true;
+  omp_set_num_threads(amped_slab_caller_threads(r->threads));
+  *out = r;
+  return AMPED_OK;
+fail:
+  amped_slab_ring_close(r);
+  return status;
+}
+
+amped_status amped_slab_ring_next(amped_slab_ring *r, const amped_slab **out) {
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  (void)pthread_mutex_lock(&r->lock);
+  r->freed = r->taken;
+  (void)pthread_cond_broadcast(&r->changed);
+  while (r->filled == r->taken && !r->ended)
+    (void)pthread_cond_wait(&r->changed, &r->lock);
+  if (r->filled > r->taken)
+    *out = &r->slabs[r->taken++ % RING];
+  else
+    status = r->status;
+  (void)pthread_mutex_unlock(&r->lock);
+  return status;
+}
+
+void amped_slab_ring_close(amped_slab_ring *r) {
+  if (r == NULL)
+    return;
+  if (r->started) {
+    (void)pthread_mutex_lock(&r->lock);
+    r->stop = true;
+    (void)pthread_cond_broadcast(&r->changed);
+    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_join(r->thread, NULL);
+    omp_set_num_threads(r->threads);
+  }
+  for (int s = 0; s < RING; s++) {
+    for (int m = 0; m < AMPED_MAX_ORDER; m++)
+      amped_free(r->slabs[s].indices[m]);
+    amped_free(r->slabs[s].values);
+  }
+  (void)pthread_cond_destroy(&r->changed);
+  (void)pthread_mutex_destroy(&r->lock);
+  amped_free(r);
+}

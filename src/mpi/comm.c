@@ -1,0 +1,262 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "mpi/comm.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(AMPED_HAVE_MPI_EXT)
+#include <mpi-ext.h>
+#endif
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Well inside MPI's int counts. */
+#define MESSAGE_BYTES (UINT64_C(1) << 30)
+
+/* Half of it takes longer than a message's latency, on any link. */
+#define PIECE_BYTES (UINT64_C(1) << 20)
+
+/* A ring of n ranks takes n - 1 steps, the best all-gather log2(n): no matter up to here. */
+#define RING_RANKS 8
+
+/* The variable by which the user chose how MPI gathers, NULL where there is none. What else its
+ * family says of collectives (many clusters set something) is no such choice. */
+static const char *allgather_variable(void) {
+  static const char *const families[] = {"OMPI_MCA_coll_", "MPIR_CVAR_", "I_MPI_ADJUST_"};
+  for (char **entry = environ; *entry != NULL; entry++)
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+      const char *found = strcasestr(*entry, "allgather");
+      const char *equals = strchr(*entry, '=');
+      if (strncmp(*entry, families[f], strlen(families[f])) == 0 && found != NULL && found < equals)
+        return *entry;
+    }
+  return NULL;
+}
+
+/* "Open MPI v5.0.7": the first words of what may be pages. */
+static void name_library(amped_comm *comm) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+  int length = 0;
+  AMPED_MPI(comm, MPI_Get_library_version(text, &length));
+  text[strcspn(text, ",\n")] = '\0';
+  (void)snprintf(comm->library, sizeof comm->library, "%.*s", (int)sizeof comm->library - 1, text);
+  for (char *c = comm->library; *c != '\0'; c++)
+    if ((unsigned char)*c < 0x20)
+      *c = ' ';
+}
+
+static void ask_about_device_pointers(amped_comm *comm) {
+  comm->cuda_built = comm->cuda_now = -1;
+#if defined(AMPED_HAVE_MPI_EXT)
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+  comm->cuda_built = 1;
+#else
+  comm->cuda_built = 0;
+#endif
+  comm->cuda_now = MPIX_Query_cuda_support() == 1;
+  comm->cuda_aware = comm->cuda_built == 1 && comm->cuda_now == 1;
+#elif defined(AMPED_ASSUME_CUDA_AWARE)
+  comm->cuda_aware = true;
+#endif
+}
+
+/* The number that a launcher left in the environment; 0 where there is none. */
+static long launcher_says(const char *variable) {
+  const char *text = getenv(variable);
+  return text != NULL ? strtol(text, NULL, 10) : 0;
+}
+
+/* Before MPI starts only its launcher knows; where it does not tell, there may be many. */
+static bool starts_on_one_node(void) {
+  long nranks = launcher_says("OMPI_COMM_WORLD_SIZE");
+  if (nranks > 0)
+    return nranks == launcher_says("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return launcher_says("SLURM_STEP_NUM_NODES") == 1 && launcher_says("SLURM_STEP_NUM_TASKS") > 1;
+}
+
+/* On a node of GPUs, UCX moves large messages fastest where the sender writes them (benchmarks.md:
+ * Exchange). Between nodes the choice stays UCX's; a user's own stays, too. */
+static void prefer_puts(void) {
+  if (starts_on_one_node())
+    (void)setenv("UCX_RNDV_SCHEME", "put_zcopy", 0);
+}
+
+amped_status amped_comm_start(amped_comm *comm) {
+  int provided = MPI_THREAD_SINGLE;
+  const char *variable = allgather_variable();
+  MPI_Comm node = MPI_COMM_NULL;
+  memset(comm, 0, sizeof *comm);
+  comm->mpi = MPI_COMM_NULL;
+  comm->ring_ranks = RING_RANKS;
+  comm->message_bytes = MESSAGE_BYTES;
+  comm->piece_bytes = PIECE_BYTES;
+  comm->most_count = INT_MAX;
+  comm->node = comm->ring = comm->leaders = MPI_COMM_NULL;
+  if (variable != NULL)
+    (void)snprintf(comm->chosen, sizeof comm->chosen, "%.*s", (int)strcspn(variable, "="),
+                   variable);
+  prefer_puts();
+  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    return amped_error(AMPED_FAILED, NULL, "MPI did not start; check the MPI installation");
+  comm->mpi = MPI_COMM_WORLD;
+  AMPED_MPI(comm, MPI_Comm_set_errhandler(comm->mpi, MPI_ERRORS_RETURN));
+  AMPED_MPI(comm, MPI_Comm_rank(comm->mpi, &comm->rank));
+  AMPED_MPI(comm, MPI_Comm_size(comm->mpi, &comm->nranks));
+  AMPED_MPI(comm,
+            MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node));
+  amped_comm_set_node(comm, node);
+  name_library(comm);
+  ask_about_device_pointers(comm);
+  amped_log_speaker(comm->rank == 0);
+  if (provided < MPI_THREAD_FUNNELED)
+    return amped_error(AMPED_FAILED, NULL,
+                       "this MPI has no thread support (MPI_THREAD_FUNNELED); use another MPI");
+  return AMPED_OK;
+}
+
+static void free_comm(MPI_Comm *mpi) {
+  if (*mpi != MPI_COMM_NULL)
+    (void)MPI_Comm_free(mpi);
+}
+
+void amped_comm_set_node(amped_comm *comm, MPI_Comm node) {
+  int first = comm->rank;
+  free_comm(&comm->node);
+  free_comm(&comm->ring);
+  free_comm(&comm->leaders);
+  comm->node = node;
+  AMPED_MPI(comm, MPI_Comm_rank(node, &comm->local_rank));
+  AMPED_MPI(comm, MPI_Comm_size(node, &comm->local_size));
+  comm->nodes = comm->local_rank == 0;
+  AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, &comm->nodes, 1, MPI_INT, MPI_SUM, comm->mpi));
+  AMPED_MPI(comm, MPI_Bcast(&first, 1, MPI_INT, 0, node));
+  AMPED_MPI(comm, MPI_Comm_split(comm->mpi, 0, first, &comm->ring));
+  AMPED_MPI(comm, MPI_Comm_split(comm->mpi, comm->local_rank == 0 ? 0 : MPI_UNDEFINED, comm->rank,
+                                 &comm->leaders));
+}
+
+void amped_comm_stop(amped_comm *comm) {
+  if (comm->mpi != MPI_COMM_NULL) {
+    free_comm(&comm->node);
+    free_comm(&comm->ring);
+    free_comm(&comm->leaders);
+    (void)MPI_Finalize();
+  }
+  comm->mpi = MPI_COMM_NULL;
+}
+
+amped_status amped_comm_agree(const amped_comm *comm, amped_status status) {
+  struct {
+    int status;
+    int rank;
+  } mine = {(int)status, comm->rank}, worst = {0, 0};
+  AMPED_MPI(comm, MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->mpi));
+  if (worst.status != AMPED_OK && worst.rank == comm->rank)
+    amped_status_report();
+  return (amped_status)worst.status;
+}
+
+void amped_comm_abort(const amped_comm *comm, amped_status status) {
+  amped_status_report();
+  (void)MPI_Abort(comm->mpi, (int)status);
+  _Exit((int)status);
+}
+
+void amped_comm_check(const amped_comm *comm, int code, const char *call) {
+  char reason[MPI_MAX_ERROR_STRING + 1] = "";
+  int length = 0;
+  amped_pulse_wait(false);
+  if (code == MPI_SUCCESS)
+    return;
+  (void)MPI_Error_string(code, reason, &length);
+  amped_comm_abort(comm, amped_error(AMPED_FAILED, NULL, "rank %d: %.*s: %s; check the MPI set-up",
+                                     comm->rank, (int)strcspn(call, "("), call, reason));
+}
+
+/* Elements that every rank sends at a time, so that what all send stays small. */
+#define ORDERED_SUM 1024
+
+static void sum_in_order(const amped_comm *comm, double *values, int count) {
+  double *all = NULL;
+  amped_status status =
+      amped_alloc(&all, (uint64_t)comm->nranks * ORDERED_SUM, sizeof *all, "a sum over ranks");
+  if (status != AMPED_OK)
+    amped_comm_abort(comm, status);
+  for (int first = 0; first < count; first += ORDERED_SUM) {
+    int n = count - first < ORDERED_SUM ? count - first : ORDERED_SUM;
+    AMPED_MPI(comm, MPI_Allgather(values + first, n, MPI_DOUBLE, all, n, MPI_DOUBLE, comm->mpi));
+    for (int i = 0; i < n; i++) {
+      double sum = all[i];
+      for (int p = 1; p < comm->nranks; p++)
+        sum += all[(size_t)p * (size_t)n + (size_t)i];
+      values[first + i] = sum;
+    }
+  }
+  amped_free(all);
+}
+
+void amped_comm_sum(const amped_comm *comm, double *values, int count) {
+  if (comm->in_order && comm->nranks > 1)
+    sum_in_order(comm, values, count);
+  else
+    AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, comm->mpi));
+}
+
+void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count) {
+  AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, MPI_SUM, comm->mpi));
+}
+
+void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes) {
+  char *at = data;
+  while (bytes > 0) {
+    uint64_t part = bytes < comm->message_bytes ? bytes : comm->message_bytes;
+    AMPED_MPI(comm, MPI_Bcast(at, (int)part, MPI_BYTE, 0, comm->mpi));
+    at += part;
+    bytes -= part;
+  }
+}
+
+uint64_t amped_comm_node_sum(const amped_comm *comm, uint64_t value) {
+  AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_SUM, comm->node));
+  return value;
+}
+
+void amped_comm_spreads(const amped_comm *comm, int count, const double *values,
+                        amped_spread *spreads) {
+  struct {
+    double value;
+    int rank;
+  } ends[2 * AMPED_MAX_SPREADS];
+  double sums[AMPED_MAX_SPREADS];
+  for (int i = 0; i < count; i++) {
+    sums[i] = values[i];
+    ends[2 * i].value = values[i];
+    ends[2 * i + 1].value = -values[i]; /* the most of these is the least */
+    ends[2 * i].rank = ends[2 * i + 1].rank = comm->rank;
+  }
+  AMPED_MPI(comm,
+            MPI_Allreduce(MPI_IN_PLACE, ends, 2 * count, MPI_DOUBLE_INT, MPI_MAXLOC, comm->mpi));
+  amped_comm_sum(comm, sums, count);
+  for (int i = 0; i < count; i++)
+    spreads[i] = (amped_spread){-ends[2 * i + 1].value, sums[i] / comm->nranks, ends[2 * i].value,
+                                ends[2 * i].rank};
+}
+
+amped_spread amped_comm_spread(const amped_comm *comm, double value) {
+  amped_spread s;
+  amped_comm_spreads(comm, 1, &value, &s);
+  return s;
+}
+
+int amped_comm_count(const amped_comm *comm, uint64_t n) {
+  if (n > comm->most_count)
+    amped_comm_abort(comm, amped_error(AMPED_FAILED, NULL,
+                                       "a message of %" PRIu64 " elements is too long for MPI", n));
+  return (int)n;
+}

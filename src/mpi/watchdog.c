@@ -1,0 +1,245 @@
+#include "mpi/watchdog.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/heartbeat.h"
+#include "base/timer.h"
+#include "base/trace.h"
+
+/* Looks in the time that a run may stand still, and how far apart they are at most. */
+#define LOOKS 8
+#define LOOK_SEC 1.0
+
+/* A node that misses nobody speaks so much later than one that does, and than the node before. */
+#define NODE_SEC 2.0
+
+/* Where MPI_Abort itself hangs, the process ends after this. */
+#define ABORT_SEC 20
+
+/* Of the ranks that did not arrive so many are named. */
+#define NAMED 8
+
+typedef struct shared_pulse {
+  _Atomic int spoken; /* of the node's first rank: somebody ends the job */
+  int rank;
+  amped_pulse pulse;
+} shared_pulse;
+
+struct amped_watchdog {
+  const amped_comm *comm;
+  double seconds;
+  int place; /* of the node among all */
+  MPI_Win window;
+  shared_pulse **node; /* [local_size] */
+  shared_pulse *own;
+  uint64_t *beats; /* [local_size] of every rank at the last step of any */
+  uint64_t steps;  /* of all then */
+  pthread_t thread;
+  bool started;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool stop; /* under the lock */
+};
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+/* "mttkrp (mode 1)" */
+static const char *describe(char *text, size_t size, const amped_pulse *p) {
+  int phase = atomic_load(&p->phase);
+  int number = atomic_load(&p->number);
+  if (phase < 0 || phase >= AMPED_PHASES)
+    (void)snprintf(text, size, "between phases");
+  else if (number < 0)
+    (void)snprintf(text, size, "%s", amped_phase_name((amped_phase)phase));
+  else
+    (void)snprintf(text, size, "%s (%s %d)", amped_phase_name((amped_phase)phase),
+                   amped_phase_number((amped_phase)phase), number);
+  return text;
+}
+
+/* "; rank 1 does not answer; rank 3 is still in read": returns how many did not arrive. */
+static int list_missing(const amped_watchdog *w, char *text, size_t size) {
+  char phase[64];
+  size_t used = 0;
+  int missing = 0;
+  text[0] = '\0';
+  for (int i = 0; i < w->comm->local_size; i++) {
+    const shared_pulse *s = w->node[i];
+    bool stopped = s != w->own && atomic_load(&s->pulse.beats) <= w->beats[i] + 1;
+    if (!stopped && atomic_load(&s->pulse.waits))
+      continue;
+    describe(phase, sizeof phase, &s->pulse);
+    if (missing++ < NAMED && used < size)
+      used += (size_t)snprintf(text + used, size - used,
+                               stopped ? "; rank %d does not answer (stopped or dead), last in %s"
+                                       : "; rank %d is still in %s",
+                               s->rank, phase);
+  }
+  if (missing > NAMED && used < size)
+    (void)snprintf(text + used, size - used, "; and %d more", missing - NAMED);
+  return missing;
+}
+
+static void end_job(const amped_watchdog *w, const char *missing) {
+  char phase[64];
+  const char *all = w->comm->nodes > 1
+                        ? "; all ranks of this node arrived, those of other nodes did not"
+                        : "; all ranks wait for messages that do not come: check the network";
+  /* An error that waits for the others to agree would hide this one. */
+  amped_status_report();
+  amped_status_clear();
+  (void)amped_error(AMPED_FAILED, NULL,
+                    "rank %d: nothing happened for %g s in %s%s; look at these processes, or "
+                    "raise --hang-timeout where they were only slow",
+                    w->own->rank, w->seconds, describe(phase, sizeof phase, &w->own->pulse),
+                    missing[0] != '\0' ? missing : all);
+  (void)signal(SIGALRM, SIG_DFL);
+  (void)alarm(ABORT_SEC);
+  amped_comm_abort(w->comm, AMPED_FAILED);
+}
+
+/* --- watching --------------------------------------------------------------------------------- */
+
+/* Did any rank of the node do a step since the last look? */
+static bool is_alive(amped_watchdog *w) {
+  uint64_t steps = 0;
+  for (int i = 0; i < w->comm->local_size; i++)
+    steps += atomic_load(&w->node[i]->pulse.steps);
+  if (steps == w->steps)
+    return false;
+  w->steps = steps;
+  for (int i = 0; i < w->comm->local_size; i++)
+    w->beats[i] = atomic_load(&w->node[i]->pulse.beats);
+  return true;
+}
+
+static void look(amped_watchdog *w, double still_sec) {
+  char missing[1024];
+  if (still_sec < w->seconds || !atomic_load(&w->own->pulse.waits))
+    return;
+  if (list_missing(w, missing, sizeof missing) == 0 &&
+      still_sec < w->seconds + NODE_SEC * (1 + w->place))
+    return;
+  if (atomic_exchange(&w->node[0]->spoken, 1) == 0)
+    end_job(w, missing);
+}
+
+/* Sleep until it is time to look again; false where the watch is over. */
+static bool sleep_until_look(amped_watchdog *w, double sec) {
+  struct timespec until;
+  (void)clock_gettime(CLOCK_MONOTONIC, &until);
+  long nsec = until.tv_nsec + (long)(1e9 * sec);
+  until.tv_sec += nsec / 1000000000;
+  until.tv_nsec = nsec % 1000000000;
+  (void)pthread_mutex_lock(&w->lock);
+  while (!w->stop && pthread_cond_timedwait(&w->changed, &w->lock, &until) == 0)
+    ;
+  bool go = !w->stop;
+  (void)pthread_mutex_unlock(&w->lock);
+  return go;
+}
+
+static void *watch(void *argument) {
+  amped_watchdog *w = argument;
+  double every = w->seconds / LOOKS < LOOK_SEC ? w->seconds / LOOKS : LOOK_SEC;
+  double still = 0.0;
+  double before = amped_time();
+  while (sleep_until_look(w, every)) {
+    double now = amped_time();
+    double passed = now - before < 2.0 * every ? now - before : 2.0 * every; /* was stopped */
+    before = now;
+    (void)atomic_fetch_add(&w->own->pulse.beats, 1);
+    still = is_alive(w) ? 0.0 : still + passed;
+    look(w, still);
+  }
+  return NULL;
+}
+
+/* --- start and stop --------------------------------------------------------------------------- */
+
+static amped_status allocate(const amped_comm *comm, double seconds, amped_watchdog **out) {
+  uint64_t ranks = (uint64_t)comm->local_size;
+  static const char what[] = "the watchdog";
+  AMPED_TRY(amped_calloc(out, 1, sizeof **out, what));
+  amped_watchdog *w = *out;
+  w->comm = comm;
+  w->seconds = seconds;
+  w->window = MPI_WIN_NULL;
+  AMPED_TRY(amped_calloc(&w->node, ranks, sizeof(shared_pulse *), what));
+  return amped_calloc(&w->beats, ranks, sizeof *w->beats, what);
+}
+
+static void share_memory(amped_watchdog *w) {
+  const amped_comm *comm = w->comm;
+  MPI_Aint size = 0;
+  int unit = 0;
+  AMPED_MPI(comm, MPI_Win_allocate_shared((MPI_Aint)sizeof *w->own, 1, MPI_INFO_NULL, comm->node,
+                                          &w->own, &w->window));
+  memset(w->own, 0, sizeof *w->own);
+  w->own->rank = comm->rank;
+  for (int i = 0; i < comm->local_size; i++)
+    AMPED_MPI(comm, MPI_Win_shared_query(w->window, i, &size, &unit, &w->node[i]));
+  AMPED_MPI(comm, MPI_Barrier(comm->node));
+  /* Nodes are numbered by their first ranks. */
+  if (comm->leaders != MPI_COMM_NULL)
+    AMPED_MPI(comm, MPI_Comm_rank(comm->leaders, &w->place));
+  AMPED_MPI(comm, MPI_Bcast(&w->place, 1, MPI_INT, 0, comm->node));
+}
+
+static amped_status start_thread(amped_watchdog *w) {
+  pthread_condattr_t attributes;
+  (void)pthread_mutex_init(&w->lock, NULL);
+  (void)pthread_condattr_init(&attributes);
+  (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  (void)pthread_cond_init(&w->changed, &attributes);
+  (void)pthread_condattr_destroy(&attributes);
+  int failed = pthread_create(&w->thread, NULL, watch, w);
+  w->started = failed == 0;
+  if (failed != 0) {
+    (void)pthread_cond_destroy(&w->changed);
+    (void)pthread_mutex_destroy(&w->lock);
+    return amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for --hang-timeout");
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_watchdog_start(const amped_comm *comm, double seconds, amped_watchdog **out) {
+  amped_watchdog *w = NULL;
+  *out = NULL;
+  amped_status status = allocate(comm, seconds, &w);
+  AMPED_GO(fail, amped_comm_agree(comm, status));
+  share_memory(w);
+  amped_pulse_show(&w->own->pulse);
+  AMPED_GO(fail, amped_comm_agree(comm, start_thread(w)));
+  *out = w;
+  return AMPED_OK;
+fail:
+  amped_watchdog_stop(w);
+  return status;
+}
+
+void amped_watchdog_stop(amped_watchdog *w) {
+  if (w == NULL)
+    return;
+  if (w->started) {
+    (void)pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    (void)pthread_cond_broadcast(&w->changed);
+    (void)pthread_mutex_unlock(&w->lock);
+    (void)pthread_join(w->thread, NULL);
+    (void)pthread_cond_destroy(&w->changed);
+    (void)pthread_mutex_destroy(&w->lock);
+  }
+  amped_pulse_show(NULL);
+  if (w->window != MPI_WIN_NULL)
+    (void)MPI_Win_free(&w->window);
+  amped_free(w->node);
+  amped_free(w->beats);
+  amped_free(w);
+}

@@ -1,0 +1,372 @@
+#include "plan/placement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+const char *const amped_placement_names[] = {"greedy", "equal", "block", NULL};
+
+/* The counts of one mode, and what they are placed on. */
+typedef struct table {
+  const uint64_t *idp_nnz;
+  uint64_t idp_count;
+  int nranks;
+  uint64_t nnz;
+} table;
+
+/* --- greedy ------------------------------------------------------------------------------------*/
+
+typedef struct idp {
+  uint64_t nnz;
+  uint64_t number;
+} idp;
+
+typedef struct load {
+  uint64_t nnz;
+  uint64_t idps;
+  int rank;
+} load;
+
+typedef struct heap {
+  load *loads; /* the rank to serve next is loads[0] */
+  int count;
+} heap;
+
+typedef struct greedy {
+  const table *t;
+  uint64_t limit;
+  idp *order;      /* [idp_count] largest first */
+  uint64_t filled; /* iDps that are not empty */
+  heap h;
+  uint64_t *nnz;   /* [nranks] of iDps that are not split */
+  uint64_t *parts; /* [nranks] of those that are */
+  int *owner;
+} greedy;
+
+static int larger_first(const void *left, const void *right) {
+  const idp *a = left;
+  const idp *b = right;
+  if (a->nnz != b->nnz)
+    return a->nnz > b->nnz ? -1 : 1;
+  return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static bool before(const load *a, const load *b) {
+  if (a->nnz != b->nnz)
+    return a->nnz < b->nnz;
+  if (a->idps != b->idps)
+    return a->idps < b->idps;
+  return a->rank < b->rank;
+}
+
+static void sift_down(heap *h, int i) {
+  for (;;) {
+    int least = i;
+    for (int child = 2 * i + 1; child <= 2 * i + 2; child++)
+      if (child < h->count && before(&h->loads[child], &h->loads[least]))
+        least = child;
+    if (least == i)
+      return;
+    load swap = h->loads[i];
+    h->loads[i] = h->loads[least];
+    h->loads[least] = swap;
+    i = least;
+  }
+}
+
+static void heapify(heap *h) {
+  for (int i = h->count / 2 - 1; i >= 0; i--)
+    sift_down(h, i);
+}
+
+uint64_t amped_balance_limit(uint64_t idp_count, int nranks) {
+  uint64_t ranks = (uint64_t)nranks;
+  uint64_t even = amped_ceil_div(idp_count, ranks);
+  uint64_t quarter_more = idp_count / ranks + idp_count / ranks / 4;
+  return even > quarter_more ? even : quarter_more;
+}
+
+/* Give iDp i to the first rank of the heap; a rank that has its limit leaves the heap. */
+static void give(greedy *g, const idp *i, uint64_t nnz) {
+  load *first = &g->h.loads[0];
+  g->owner[i->number] = first->rank;
+  g->nnz[first->rank] += nnz;
+  first->nnz += nnz;
+  first->idps++;
+  if (first->idps == g->limit && g->h.count > 1)
+    *first = g->h.loads[--g->h.count];
+  sift_down(&g->h, 0);
+}
+
+/* Place all iDps; the first `splits` of the order count as empty. */
+static void place(greedy *g, uint64_t splits) {
+  g->h.count = g->t->nranks;
+  for (int p = 0; p < g->t->nranks; p++) {
+    g->h.loads[p] = (load){0, 0, p};
+    g->nnz[p] = 0;
+  }
+  for (uint64_t k = splits; k < g->filled; k++)
+    give(g, &g->order[k], g->order[k].nnz);
+  /* Empty iDps even out the rows: from here on nonzeros do not count. */
+  for (int p = 0; p < g->h.count; p++)
+    g->h.loads[p].nnz = 0;
+  heapify(&g->h);
+  for (uint64_t k = 0; k < splits; k++)
+    give(g, &g->order[k], 0);
+  for (uint64_t k = g->filled; k < g->t->idp_count; k++)
+    give(g, &g->order[k], 0);
+}
+
+/* Does it take at most `total` nonzeros to fill all ranks up to `level`? */
+static bool reaches(const greedy *g, uint64_t level, uint64_t total) {
+  for (int p = 0; p < g->t->nranks; p++)
+    if (g->nnz[p] < level) {
+      if (level - g->nnz[p] > total)
+        return false;
+      total -= level - g->nnz[p];
+    }
+  return true;
+}
+
+/* parts = `total` nonzeros, given to the ranks that have fewest. Most less fewest nonzeros of a
+ * rank afterwards. */
+static uint64_t fill(const greedy *g, uint64_t total) {
+  uint64_t low = 0; /* a level that is reached */
+  uint64_t high = g->t->nnz + 1;
+  while (high - low > 1) {
+    uint64_t middle = low + (high - low) / 2;
+    if (reaches(g, middle, total))
+      low = middle;
+    else
+      high = middle;
+  }
+  for (int p = 0; p < g->t->nranks; p++) {
+    g->parts[p] = g->nnz[p] < low ? low - g->nnz[p] : 0;
+    total -= g->parts[p];
+  }
+  for (int p = 0; p < g->t->nranks && total > 0; p++)
+    if (g->nnz[p] <= low) {
+      g->parts[p]++;
+      total--;
+    }
+  uint64_t most = 0;
+  uint64_t least = UINT64_MAX;
+  for (int p = 0; p < g->t->nranks; p++) {
+    uint64_t nnz = g->nnz[p] + g->parts[p];
+    most = nnz > most ? nnz : most;
+    least = nnz < least ? nnz : least;
+  }
+  return most - least;
+}
+
+static uint64_t split_and_fill(greedy *g, uint64_t splits) {
+  uint64_t total = 0;
+  for (uint64_t k = 0; k < splits; k++)
+    total += g->order[k].nnz;
+  place(g, splits);
+  return fill(g, total);
+}
+
+static bool is_even(const greedy *g, uint64_t spread) {
+  uint64_t mean = g->t->nnz / (uint64_t)g->t->nranks;
+  return spread <= AMPED_SPLIT_LEAST || spread <= mean / AMPED_SPLIT_SHARE;
+}
+
+/* Split so many of the largest iDps that the ranks are even: doubled until they are, then halved
+ * back. All of them always do. */
+static uint64_t choose_splits(greedy *g, uint64_t *unsplit_spread) {
+  *unsplit_spread = split_and_fill(g, 0);
+  if (is_even(g, *unsplit_spread))
+    return 0;
+  uint64_t low = 0; /* too few */
+  uint64_t high = 1;
+  while (high < g->filled && !is_even(g, split_and_fill(g, high))) {
+    low = high;
+    high *= 2;
+  }
+  high = high < g->filled ? high : g->filled;
+  while (high - low > 1) {
+    uint64_t middle = low + (high - low) / 2;
+    if (is_even(g, split_and_fill(g, middle)))
+      high = middle;
+    else
+      low = middle;
+  }
+  (void)split_and_fill(g, high);
+  return high;
+}
+
+static int ascending(const void *left, const void *right) {
+  uint64_t a = *(const uint64_t *)left;
+  uint64_t b = *(const uint64_t *)right;
+  return a < b ? -1 : a > b;
+}
+
+static amped_status place_greedily(greedy *g, amped_balance *b) {
+  const table *t = g->t;
+  uint64_t nranks = (uint64_t)t->nranks;
+  AMPED_TRY(amped_alloc(&g->order, t->idp_count, sizeof *g->order, "the order of iDps"));
+  AMPED_TRY(amped_alloc(&g->h.loads, nranks, sizeof *g->h.loads, "the loads of ranks"));
+  AMPED_TRY(amped_alloc(&g->nnz, nranks, sizeof *g->nnz, "the loads of ranks"));
+  AMPED_TRY(amped_alloc(&g->parts, nranks, sizeof *g->parts, "the loads of ranks"));
+  for (uint64_t i = 0; i < t->idp_count; i++) {
+    g->order[i] = (idp){t->idp_nnz[i], i};
+    g->filled += t->idp_nnz[i] > 0;
+  }
+  qsort(g->order, t->idp_count, sizeof *g->order, larger_first);
+  b->split_count = choose_splits(g, &b->unsplit_spread);
+  AMPED_TRY(amped_alloc(&b->splits, b->split_count, sizeof *b->splits, "the split iDps"));
+  for (uint64_t k = 0; k < b->split_count; k++)
+    b->splits[k] = g->order[k].number;
+  if (b->split_count > 0)
+    qsort(b->splits, b->split_count, sizeof *b->splits, ascending);
+  for (int p = 0; p < t->nranks; p++)
+    b->cuts[p + 1] = b->cuts[p] + g->parts[p];
+  return AMPED_OK;
+}
+
+static amped_status balance_greedy(const table *t, uint64_t limit, amped_balance *b) {
+  greedy g = {.t = t, .limit = limit, .owner = b->owner};
+  amped_status status = place_greedily(&g, b);
+  amped_free(g.order);
+  amped_free(g.h.loads);
+  amped_free(g.nnz);
+  amped_free(g.parts);
+  return status;
+}
+
+/* --- equal -------------------------------------------------------------------------------------*/
+
+/* The number of rank p's first nonzero: nnz * p / nranks without overflow. */
+static uint64_t even_bound(const table *t, int p) {
+  uint64_t ranks = (uint64_t)t->nranks;
+  return t->nnz / ranks * (uint64_t)p + t->nnz % ranks * (uint64_t)p / ranks;
+}
+
+static amped_status balance_equal(const table *t, amped_balance *b) {
+  uint64_t first = 0; /* number of the iDp's first nonzero */
+  int p = 0;          /* the rank that this is of */
+  AMPED_TRY(amped_alloc(&b->splits, (uint64_t)t->nranks, sizeof *b->splits, "the split iDps"));
+  for (uint64_t i = 0; i < t->idp_count; i++) {
+    uint64_t end = first + t->idp_nnz[i];
+    while (p + 1 < t->nranks && even_bound(t, p + 1) <= first)
+      p++;
+    b->owner[i] = p;
+    if (p + 1 < t->nranks && even_bound(t, p + 1) < end) {
+      b->splits[b->split_count++] = i;
+      for (int q = p + 1; q <= t->nranks; q++) {
+        uint64_t bound = even_bound(t, q);
+        b->cuts[q] += (bound < end ? bound : end) - first;
+      }
+    }
+    first = end;
+  }
+  return AMPED_OK;
+}
+
+/* --- block -------------------------------------------------------------------------------------*/
+
+/* The end of the longest run of iDps from `first` on that has at most `most` nonzeros. */
+static uint64_t longest_run(const table *t, uint64_t first, uint64_t most) {
+  uint64_t i = first;
+  for (uint64_t left = most; i < t->idp_count && t->idp_nnz[i] <= left; i++)
+    left -= t->idp_nnz[i];
+  return i;
+}
+
+/* The smallest number of nonzeros that suffices for every rank. */
+static uint64_t least_maximum(const table *t) {
+  uint64_t low = 0; /* suffices not, unless it is all */
+  uint64_t high = t->nnz;
+  while (high - low > 1) {
+    uint64_t middle = low + (high - low) / 2;
+    uint64_t end = 0;
+    for (int p = 0; p < t->nranks; p++)
+      end = longest_run(t, end, middle);
+    if (end == t->idp_count)
+      high = middle;
+    else
+      low = middle;
+  }
+  return high;
+}
+
+/* starts[p], p > 0: the first iDp at which rank p may begin, lest the ranks from p on get more than
+ * `most` each. */
+static void earliest_starts(const table *t, uint64_t most, uint64_t *starts) {
+  uint64_t i = t->idp_count;
+  for (int p = t->nranks - 1; p > 0; p--) {
+    for (uint64_t left = most; i > 0 && t->idp_nnz[i - 1] <= left; i--)
+      left -= t->idp_nnz[i - 1];
+    starts[p] = i;
+  }
+}
+
+/* Within what the least maximum allows, each rank gets as near as can be to an even part of what
+ * is left. */
+static void take_blocks(const table *t, uint64_t most, const uint64_t *starts, int *owner) {
+  uint64_t rest = t->nnz;
+  uint64_t i = 0;
+  for (int p = 0; p < t->nranks; p++) {
+    bool last = p + 1 == t->nranks;
+    uint64_t even = rest / (uint64_t)(t->nranks - p);
+    uint64_t end = longest_run(t, i, most);
+    uint64_t sum = 0;
+    for (; i < end; i++) {
+      uint64_t with = sum + t->idp_nnz[i];
+      bool nearer = with <= even || with - even < even - sum;
+      if (!last && i >= starts[p + 1] && (sum >= even || !nearer))
+        break;
+      owner[i] = p;
+      sum = with;
+    }
+    rest -= sum;
+  }
+}
+
+static amped_status balance_block(const table *t, amped_balance *b) {
+  uint64_t *starts = NULL;
+  uint64_t most = least_maximum(t);
+  AMPED_TRY(amped_calloc(&starts, (uint64_t)t->nranks, sizeof *starts, "the blocks of iDps"));
+  earliest_starts(t, most, starts);
+  take_blocks(t, most, starts, b->owner);
+  amped_free(starts);
+  return AMPED_OK;
+}
+
+/* --- all ---------------------------------------------------------------------------------------*/
+
+static amped_status create(amped_balance *b, amped_placement placement, const table *t,
+                           uint64_t limit) {
+  AMPED_TRY(amped_alloc(&b->owner, t->idp_count, sizeof *b->owner, "the plan"));
+  AMPED_TRY(amped_calloc(&b->cuts, (uint64_t)t->nranks + 1, sizeof *b->cuts, "the plan"));
+  switch (placement) {
+  case AMPED_PLACEMENT_EQUAL:
+    return balance_equal(t, b);
+  case AMPED_PLACEMENT_BLOCK:
+    return balance_block(t, b);
+  default:
+    return balance_greedy(t, limit, b);
+  }
+}
+
+amped_status amped_balance_create(amped_balance *b, amped_placement placement,
+                                  const uint64_t *idp_nnz, uint64_t idp_count, int nranks,
+                                  uint64_t limit) {
+  table t = {.idp_nnz = idp_nnz, .idp_count = idp_count, .nranks = nranks};
+  memset(b, 0, sizeof *b);
+  for (uint64_t i = 0; i < idp_count; i++)
+    t.nnz += idp_nnz[i];
+  amped_status status = create(b, placement, &t, limit);
+  if (status != AMPED_OK)
+    amped_balance_free(b);
+  return status;
+}
+
+void amped_balance_free(amped_balance *b) {
+  amped_free(b->owner);
+  amped_free(b->splits);
+  amped_free(b->cuts);
+  memset(b, 0, sizeof *b);
+}

@@ -1,0 +1,261 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "session/checkpoint.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "solver/checkpoint_file.h"
+#include "tensor/format.h"
+#include "base/file_lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/heartbeat.h"
+#include "base/signals.h"
+#include "base/timer.h"
+#include "base/trace.h"
+
+#define DEFAULT_SWEEPS 10
+
+struct amped_checkpoint {
+  amped_run_state *run;
+  const amped_options *options;
+  amped_file_lock lock; /* of the file, on rank 0 */
+  amped_checkpoint_key key;
+  uint64_t last_sweep; /* of the last checkpoint, or of the start */
+  double last_time;
+  bool keep_previous; /* what is there under the file's name is damaged */
+
+  /* Rank 0: what is being written. The thread reads these until it says done. */
+  bool writing;
+  pthread_t thread;
+  amped_pulse *pulse; /* of the rank: a main thread that waits for this one is no standstill */
+  amped_ktensor k;
+  amped_als_state state;
+  amped_status written;
+  double write_sec;
+  atomic_bool done;
+};
+
+amped_status amped_checkpoint_open(amped_run_state *run, const amped_options *o,
+                                   amped_checkpoint **out) {
+  const amped_tensor_info *info = amped_run_info(run);
+  amped_checkpoint *c = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  if (o->checkpoint == NULL)
+    return AMPED_OK;
+  AMPED_GO(agree, amped_calloc(&c, 1, sizeof *c, "the checkpoint"));
+  c->run = run;
+  c->options = o;
+  c->key = (amped_checkpoint_key){.order = info->order,
+                                  .nnz = info->nnz,
+                                  .hash = info->hash,
+                                  .ncomps = o->ncomps,
+                                  .precision = o->precision,
+                                  .seed = o->seed,
+                                  .init = o->init != NULL ? o->init : "random"};
+  memcpy(c->key.dims, info->dims, sizeof c->key.dims);
+  c->last_time = amped_time();
+  if (run->comm.rank == 0)
+    AMPED_GO(agree, amped_file_lock_take(o->checkpoint, &c->lock));
+  status = amped_signals_catch();
+agree:
+  status = amped_comm_agree(&run->comm, status);
+  if (status != AMPED_OK)
+    amped_checkpoint_close(c);
+  else
+    *out = c;
+  return status;
+}
+
+/* --- resuming -------------------------------------------------------------------------------- */
+
+static amped_status tell_resumed(amped_checkpoint *c, const amped_als_state *state) {
+  const char *file = c->options->checkpoint;
+  if (state->sweeps > 0)
+    amped_say("resume: %s, after sweep %" PRIu64 ", fit %.8f", file, state->sweeps,
+              state->fit[state->sweeps - 1]);
+  else
+    amped_say("resume: there is no %s yet; starting from the beginning", file);
+  if (c->run->json == NULL)
+    return AMPED_OK;
+  return amped_json_line(c->run->json, json_pack("{s:s, s:I, s:o}", "event", "resume", "sweep",
+                                                 (json_int_t)state->sweeps, "file",
+                                                 amped_json_text(file, strlen(file))));
+}
+
+static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_als_state *state) {
+  amped_generation generation = AMPED_GENERATION_NONE;
+  AMPED_TRY(amped_checkpoint_file_read(c->options->checkpoint, &c->key, k, state, &generation));
+  c->keep_previous = generation == AMPED_GENERATION_PREVIOUS;
+  return tell_resumed(c, state);
+}
+
+/* Collective: rank 0's state to all. */
+static amped_status share_state(const amped_comm *comm, const amped_checkpoint_key *key,
+                                amped_als_state *state) {
+  const uint64_t n = (uint64_t)key->ncomps;
+  uint64_t sweeps = state->sweeps;
+  amped_status status = AMPED_OK;
+  amped_comm_broadcast(comm, &sweeps, sizeof sweeps);
+  if (comm->rank != 0 && sweeps > 0)
+    status = amped_als_state_create(state, key->order, key->ncomps, sweeps);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  if (sweeps == 0)
+    return AMPED_OK;
+  amped_comm_broadcast(comm, state->fit, sweeps * sizeof *state->fit);
+  amped_comm_broadcast(comm, state->weights, n * sizeof *state->weights);
+  for (int m = 0; m < key->order; m++)
+    amped_comm_broadcast(comm, state->grams[m], n * n * sizeof *state->grams[m]);
+  return AMPED_OK;
+}
+
+amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_als_state *state, bool *found) {
+  const amped_comm *comm = &c->run->comm;
+  const amped_run_parts parts = amped_run_parts_of(c->run);
+  amped_ktensor k;
+  amped_status status = AMPED_OK;
+  memset(&k, 0, sizeof k);
+  memset(state, 0, sizeof *state);
+  *found = false;
+  if (comm->rank == 0)
+    status = read_file(c, &k, state);
+  AMPED_GO(done, amped_comm_agree(comm, status));
+  AMPED_GO(done, share_state(comm, &c->key, state));
+  *found = state->sweeps > 0;
+  c->last_sweep = state->sweeps;
+  if (!*found)
+    goto done;
+  for (int r = 0; r < k.ncomps; r++)
+    k.weights[r] = 1.0; /* they go their own way: factor 0 stays as it is */
+  status = amped_factors_put(&parts, &k);
+done:
+  amped_ktensor_free(&k);
+  if (status != AMPED_OK)
+    amped_als_state_free(state);
+  return status;
+}
+
+/* --- saving ---------------------------------------------------------------------------------- */
+
+static void *write_in_thread(void *argument) {
+  amped_checkpoint *c = argument;
+  double began = amped_time();
+  amped_pulse_join(c->pulse);
+  omp_set_num_threads(1); /* the others compute */
+  c->written = amped_checkpoint_file_write(c->options->checkpoint, c->keep_previous, &c->key, &c->k,
+                                           &c->state);
+  c->write_sec = amped_time() - began;
+  atomic_store(&c->done, true);
+  return NULL;
+}
+
+/* Rank 0: take leave of the thread, waiting where it is not done. */
+static amped_status end_writing(amped_checkpoint *c) {
+  const char *file = c->options->checkpoint;
+  if (!c->writing)
+    return AMPED_OK;
+  (void)pthread_join(c->thread, NULL);
+  c->writing = false;
+  const uint64_t sweep = c->state.sweeps;
+  amped_als_state_free(&c->state);
+  AMPED_TRY(c->written);
+  c->keep_previous = false;
+  amped_say("checkpoint: %s holds sweep %" PRIu64 ", written in %.2f s", file, sweep, c->write_sec);
+  if (c->run->json == NULL)
+    return AMPED_OK;
+  return amped_json_line(c->run->json,
+                         json_pack("{s:s, s:I, s:f, s:o}", "event", "checkpoint", "sweep",
+                                   (json_int_t)sweep, "seconds", c->write_sec, "file",
+                                   amped_json_text(file, strlen(file))));
+}
+
+/* Collective: copy the run's state out on rank 0, and let its thread begin. */
+static amped_status begin_writing(amped_checkpoint *c, const amped_als_state *state) {
+  const amped_run_parts parts = amped_run_parts_of(c->run);
+  const amped_plan *plan = parts.plan;
+  const bool writes = parts.comm->rank == 0;
+  amped_status status = AMPED_OK;
+  if (writes && c->k.order == 0)
+    status = amped_ktensor_create(&c->k, plan->order, plan->dims, plan->ncomps);
+  if (writes && status == AMPED_OK)
+    status = amped_als_state_copy(&c->state, state);
+  AMPED_TRY(amped_comm_agree(parts.comm, status));
+  AMPED_TRY(amped_factors_get(&parts, &c->k));
+  c->last_sweep = state->sweeps;
+  c->last_time = amped_time();
+  if (writes) {
+    atomic_store(&c->done, false);
+    c->pulse = amped_pulse_shown();
+    int failed = pthread_create(&c->thread, NULL, write_in_thread, c);
+    c->writing = failed == 0;
+    if (failed != 0)
+      status = amped_error_errno(AMPED_FAILED, failed, c->options->checkpoint,
+                                 "cannot be written: no thread can be started");
+  }
+  return amped_comm_agree(parts.comm, status);
+}
+
+/* Rank 0: is it time, and the thread free? */
+static bool is_due(const amped_checkpoint *c, uint64_t sweep) {
+  const amped_options *o = c->options;
+  const uint64_t every = o->checkpoint_sweeps > 0 ? o->checkpoint_sweeps : DEFAULT_SWEEPS;
+  if (c->writing)
+    return false;
+  return o->checkpoint_sec > 0.0 ? amped_time() - c->last_time >= o->checkpoint_sec
+                                 : sweep - c->last_sweep >= every;
+}
+
+/* Collective: the checkpoint that a signal asks for, unless it is there, and the end. */
+static amped_status stop(amped_checkpoint *c, const amped_als_state *state) {
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_checkpoint_wait(c));
+  if (c->last_sweep != state->sweeps) {
+    AMPED_TRY(begin_writing(c, state));
+    AMPED_TRY(amped_checkpoint_wait(c));
+  }
+  if (c->run->comm.rank == 0)
+    status = amped_error(AMPED_STOPPED, c->options->checkpoint,
+                         "holds the run after sweep %" PRIu64
+                         ", where a signal stopped it; go on with --resume",
+                         state->sweeps);
+  return amped_comm_agree(&c->run->comm, status);
+}
+
+amped_status amped_checkpoint_sweep(amped_checkpoint *c, const amped_sweep *sweep) {
+  const amped_comm *comm = &c->run->comm;
+  amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
+  if (c->writing && atomic_load(&c->done))
+    status = end_writing(c);
+  uint64_t votes[] = {status != AMPED_OK, amped_signals_caught() != NULL,
+                      comm->rank == 0 && is_due(c, sweep->number)};
+  amped_comm_sum_u64(comm, votes, 3);
+  if (votes[0] > 0)
+    status = amped_comm_agree(comm, status);
+  else if (votes[1] > 0)
+    status = stop(c, sweep->state);
+  else if (votes[2] > 0)
+    status = begin_writing(c, sweep->state);
+  amped_trace_end();
+  return status;
+}
+
+amped_status amped_checkpoint_wait(amped_checkpoint *c) {
+  return amped_comm_agree(&c->run->comm, end_writing(c));
+}
+
+void amped_checkpoint_close(amped_checkpoint *c) {
+  if (c == NULL)
+    return;
+  (void)end_writing(c);
+  amped_file_lock_release(&c->lock);
+  amped_ktensor_free(&c->k);
+  amped_als_state_free(&c->state); /* where copying the factors failed */
+  amped_free(c);
+}

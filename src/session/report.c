@@ -1,0 +1,433 @@
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "session/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tensor/format.h"
+#include "factor/link_rate.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+#define PLACE_BYTES 192
+
+/* Ranks that --plan lists one by one; beyond, least and most say enough. */
+#define LISTED_RANKS 16
+
+static void say_places(amped_run_state *run, char (*places)[PLACE_BYTES]) {
+  /* The same line for many ranks is one line. */
+  for (int p = 0; p < run->comm.nranks;) {
+    int q = p + 1;
+    while (q < run->comm.nranks && strcmp(places[p], places[q]) == 0)
+      q++;
+    if (q == p + 1)
+      amped_say("rank %d: %s", p, places[p]);
+    else
+      amped_say("ranks %d-%d: %s each", p, q - 1, places[p]);
+    p = q;
+  }
+}
+
+/* "4, 8, 16" */
+static const char *list_ncomps(char *buffer, size_t size, const amped_options *o) {
+  size_t at = 0;
+  for (int i = 0; i < o->ncomps_count && at < size; i++)
+    at += (size_t)snprintf(buffer + at, size - at, "%s%d", i > 0 ? ", " : "", o->ncomps_list[i]);
+  return buffer;
+}
+
+static json_t *json_ncomps(const amped_options *o) {
+  json_t *list = json_array();
+  for (int i = 0; i < o->ncomps_count; i++)
+    (void)json_array_append_new(list, json_integer(o->ncomps_list[i]));
+  return list;
+}
+
+amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
+  const amped_comm *comm = &run->comm;
+  char mine[PLACE_BYTES] = "";
+  char host[64] = "";
+  char(*places)[PLACE_BYTES] = NULL;
+  amped_status status =
+      amped_alloc(&places, (uint64_t)comm->nranks, sizeof *places, "the ranks' places");
+  status = amped_comm_agree(comm, status);
+  if (status != AMPED_OK) {
+    amped_free(places);
+    return status;
+  }
+  (void)gethostname(host, sizeof host - 1);
+  (void)snprintf(mine, sizeof mine, "%s: %s", host, run->backend->describe(run->ctx));
+  AMPED_MPI(comm,
+            MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0, comm->mpi));
+  if (comm->rank == 0) {
+    char ncomps[8 * AMPED_MAX_NCOMPS_COUNT];
+    amped_say("amped_mpi %s: %s of %s, R = %s, %s, on %d rank%s of %d node%s", PACKAGE_VERSION,
+              o->command->name, o->args[0], list_ncomps(ncomps, sizeof ncomps, o),
+              amped_vtype_name(o->precision), comm->nranks, comm->nranks == 1 ? "" : "s",
+              comm->nodes, comm->nodes == 1 ? "" : "s");
+    if (o->ncomps_count > 1)
+      amped_say("memory is planned for R = %d, the largest", o->ncomps);
+    say_places(run, places);
+    if (run->json != NULL) {
+      json_t *list = json_array();
+      for (int p = 0; p < comm->nranks; p++)
+        (void)json_array_append_new(list, amped_json_text(places[p], strlen(places[p])));
+      status = amped_json_line(
+          run->json,
+          json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:i, s:s, s:i, s:i, s:b, s:o}",
+                    "event", "start", "version", PACKAGE_VERSION, "revision", amped_revision(),
+                    "command", o->command->name, "input",
+                    amped_json_text(o->args[0], strlen(o->args[0])), "backend", run->backend->name,
+                    "rank", o->ncomps, "rank_list", json_ncomps(o), "starts", o->starts,
+                    "precision", amped_vtype_name(o->precision), "nranks", comm->nranks, "nodes",
+                    comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
+    }
+  }
+  amped_free(places);
+  return amped_comm_agree(comm, status);
+}
+
+/* One rank's part of the plan, as it travels to rank 0. */
+typedef struct rank_need {
+  amped_memory_need need;
+  amped_requirement required;
+} rank_need;
+
+/* Bytes of mode's copy that the rank that streams most transfers in a sweep; the least share of a
+ * rank's streamed copy that is on its device. */
+static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need *needs,
+                              double *least_resident) {
+  uint64_t most = 0;
+  *least_resident = 1.0;
+  for (int p = 0; p < plan->nranks; p++) {
+    uint64_t bytes = needs[p].required.streamed_bytes[mode];
+    most = bytes > most ? bytes : most;
+    if (bytes > 0)
+      *least_resident =
+          fmin(*least_resident, 1.0 - (double)bytes / (double)needs[p].required.copy_bytes[mode]);
+  }
+  return most;
+}
+
+/* "resident", "resident, in 15 tiles", or "62.1 % on the device, 1.2 GiB streamed a sweep". */
+static const char *describe_place(char *buffer, size_t size, const amped_plan *plan, int mode,
+                                  const rank_need *needs) {
+  char bytes[32];
+  double resident = 1.0;
+  uint64_t streamed = most_streamed(plan, mode, needs, &resident);
+  bool many = plan->nranks > 1;
+  if (streamed == 0 && needs[0].required.tiles[mode] > 1)
+    (void)snprintf(buffer, size, "resident, in %" PRIu64 " tiles", needs[0].required.tiles[mode]);
+  else if (streamed == 0)
+    return "resident";
+  else
+    (void)snprintf(buffer, size, "%s%.1f %% on the device, %s%s streamed a sweep",
+                   many ? "at least " : "", floor(1e3 * resident) / 10.0, many ? "at most " : "",
+                   amped_format_bytes(bytes, streamed));
+  return buffer;
+}
+
+static void say_streamed(const amped_plan *plan, const rank_need *needs) {
+  char place[96];
+  double resident = 1.0;
+  for (int m = 0; m < plan->order; m++)
+    if (most_streamed(plan, m, needs, &resident) > 0)
+      amped_say("mode %d: %s", m, describe_place(place, sizeof place, plan, m, needs));
+}
+
+static void say_mode(const amped_run_state *run, int mode, const rank_need *needs) {
+  const amped_plan *plan = &run->plan;
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t least = UINT64_MAX;
+  uint64_t most = 0;
+  uint64_t most_bytes = 0;
+  double all_bytes = 0.0;
+  char lo[32];
+  char hi[32];
+  char bytes[32];
+  char place[96];
+  for (int p = 0; p < plan->nranks; p++) {
+    uint64_t copy = needs[p].required.copy_bytes[mode];
+    least = m->rank_nnz[p] < least ? m->rank_nnz[p] : least;
+    most = m->rank_nnz[p] > most ? m->rank_nnz[p] : most;
+    most_bytes = copy > most_bytes ? copy : most_bytes;
+    all_bytes += (double)copy;
+  }
+  amped_say("%4d  %12" PRIu64 "  %7" PRIu64 "  %12" PRIu64
+            "  %12s  %12s  %9.3f %%  %12s  %9.2f  %s",
+            mode, m->dim, m->idp_count, m->block_rows, amped_format_count(lo, (double)least),
+            amped_format_count(hi, (double)most), amped_plan_imbalance(plan, mode),
+            amped_format_bytes(bytes, most_bytes), all_bytes / (double)plan->nnz,
+            describe_place(place, sizeof place, plan, mode, needs));
+}
+
+static void say_rank(const amped_run_state *run, int p, const rank_need *n) {
+  const amped_plan *plan = &run->plan;
+  char line[512];
+  char a[32];
+  char b[32];
+  size_t at = (size_t)snprintf(line, sizeof line, "rank %d: nonzeros", p);
+  for (int m = 0; m < plan->order && at < sizeof line; m++)
+    at += (size_t)snprintf(line + at, sizeof line - at, " %" PRIu64, plan->modes[m].rank_nnz[p]);
+  amped_say("%s; host %s%s%s", line, amped_format_bytes(a, n->need.host_bytes),
+            n->need.device_bytes > 0 ? ", device " : "",
+            n->need.device_bytes > 0 ? amped_format_bytes(b, n->need.device_bytes) : "");
+}
+
+/* In one line, how far ranks are apart in the worst mode. */
+static void say_balance(const amped_plan *plan) {
+  double imbalance = 0.0;
+  double unsplit = 0.0;
+  uint64_t splits = 0;
+  char without[64] = "";
+  if (plan->nranks == 1)
+    return;
+  for (int m = 0; m < plan->order; m++) {
+    imbalance = fmax(imbalance, amped_plan_imbalance(plan, m));
+    unsplit = fmax(unsplit, amped_plan_unsplit_imbalance(plan, m));
+    splits += plan->modes[m].split_count;
+  }
+  if (plan->placement == AMPED_PLACEMENT_GREEDY && splits > 0)
+    (void)snprintf(without, sizeof without, " (%.2f %% without splitting)", unsplit);
+  amped_say("plan: %s placement of iDps, imbalance of nonzeros at most %.2f %%%s",
+            amped_placement_names[plan->placement], imbalance, without);
+}
+
+static void say_splits(const amped_plan *plan) {
+  for (int m = 0; m < plan->order; m++) {
+    const amped_mode_plan *mode = &plan->modes[m];
+    if (mode->split_count > 0)
+      amped_say("mode %d: %" PRIu64 " of %" PRIu64 " iDps (%" PRIu64
+                " rows) split, their rows added up over ranks",
+                m, mode->split_count, mode->idp_count, mode->splits[mode->split_count].row);
+  }
+}
+
+static void say_plan(const amped_run_state *run, const amped_options *o, const rank_need *needs) {
+  const amped_plan *plan = &run->plan;
+  const rank_need *worst = &needs[0];
+  char dims[AMPED_DIMS_TEXT];
+  char a[32];
+  char b[32];
+  char c[32];
+  char d[32];
+  amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
+            amped_describe_dims(dims, plan->order, plan->dims), plan->nnz,
+            sqrt(plan->norm_squared));
+  say_balance(plan);
+  if (!o->plan_only && !amped_log_is_verbose()) {
+    say_streamed(plan, needs);
+  } else {
+    amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
+              "bytes/rank  bytes/nnz  copy");
+    for (int m = 0; m < plan->order; m++)
+      say_mode(run, m, needs);
+    say_splits(plan);
+    for (int p = 0; p < plan->nranks && p < LISTED_RANKS; p++)
+      say_rank(run, p, &needs[p]);
+    if (plan->nranks > LISTED_RANKS)
+      amped_say("(and %d more ranks)", plan->nranks - LISTED_RANKS);
+    amped_say("factors and MTTKRP result: %s on every rank",
+              amped_format_bytes(a, amped_plan_factor_bytes(plan)));
+  }
+  for (int p = 1; p < plan->nranks; p++)
+    if (needs[p].need.device_bytes + needs[p].need.host_bytes >
+        worst->need.device_bytes + worst->need.host_bytes)
+      worst = &needs[p];
+  if (worst->need.device_bytes > 0)
+    amped_say("memory: at most %s of %s on a device, %s on the host of a rank (%s free)",
+              amped_format_bytes(a, worst->need.device_bytes),
+              amped_format_bytes(b, worst->need.device_budget),
+              amped_format_bytes(c, worst->need.host_bytes),
+              amped_format_bytes(d, worst->need.host_budget));
+  else
+    amped_say("memory: at most %s a rank (%s free)", amped_format_bytes(a, worst->need.host_bytes),
+              amped_format_bytes(b, worst->need.host_budget));
+}
+
+static json_t *json_plan_mode(const amped_plan *plan, int m, const rank_need *needs) {
+  const amped_mode_plan *mode = &plan->modes[m];
+  json_t *nnz = json_array();
+  json_t *rows = json_array();
+  json_t *copy = json_array();
+  json_t *streamed = json_array();
+  for (int p = 0; p < plan->nranks; p++) {
+    const amped_requirement *r = &needs[p].required;
+    (void)json_array_append_new(nnz, json_integer((json_int_t)mode->rank_nnz[p]));
+    (void)json_array_append_new(rows, json_integer((json_int_t)mode->rank_rows[p]));
+    (void)json_array_append_new(copy, json_integer((json_int_t)r->copy_bytes[m]));
+    (void)json_array_append_new(streamed, json_integer((json_int_t)r->streamed_bytes[m]));
+  }
+  return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o}", "dim",
+                   (json_int_t)mode->dim, "width", (json_int_t)mode->width, "idps",
+                   (json_int_t)mode->idp_count, "block_rows", (json_int_t)mode->block_rows,
+                   "imbalance_percent", amped_plan_imbalance(plan, m), "unsplit_imbalance_percent",
+                   amped_plan_unsplit_imbalance(plan, m), "split_idps",
+                   (json_int_t)mode->split_count, "rank_nnz", nnz, "rank_rows", rows, "copy_bytes",
+                   copy, "streamed_bytes", streamed);
+}
+
+static json_t *json_plan(const amped_run_state *run, const rank_need *needs) {
+  const amped_plan *plan = &run->plan;
+  json_t *modes = json_array();
+  json_t *ranks = json_array();
+  for (int m = 0; m < plan->order; m++)
+    (void)json_array_append_new(modes, json_plan_mode(plan, m, needs));
+  for (int p = 0; p < plan->nranks; p++)
+    (void)json_array_append_new(
+        ranks, json_pack("{s:I, s:I}", "device_bytes", (json_int_t)needs[p].need.device_bytes,
+                         "host_bytes", (json_int_t)needs[p].need.host_bytes));
+  return json_pack("{s:s, s:s, s:I, s:f, s:o, s:o}", "event", "plan", "placement",
+                   amped_placement_names[plan->placement], "nnz", (json_int_t)plan->nnz, "norm",
+                   sqrt(plan->norm_squared), "modes", modes, "ranks", ranks);
+}
+
+amped_status amped_report_plan(amped_run_state *run, const amped_options *o,
+                               const amped_memory_need *need) {
+  const amped_comm *comm = &run->comm;
+  rank_need mine = {*need, run->required};
+  rank_need *needs = NULL;
+  amped_status status =
+      amped_alloc(&needs, (uint64_t)comm->nranks, sizeof *needs, "the ranks' needs");
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK) {
+    AMPED_MPI(comm,
+              MPI_Gather(&mine, sizeof mine, MPI_BYTE, needs, sizeof mine, MPI_BYTE, 0, comm->mpi));
+    if (comm->rank == 0) {
+      say_plan(run, o, needs);
+      if (run->json != NULL)
+        status = amped_json_line(run->json, json_plan(run, needs));
+    }
+    status = amped_comm_agree(comm, status);
+  }
+  amped_free(needs);
+  return status;
+}
+
+/* What makes an exchange slow is not the same everywhere. */
+static const char *remedy(const amped_run_state *run) {
+  const amped_comm *comm = &run->comm;
+  if (comm->chosen[0] != '\0')
+    return "leave the variable that chose MPI's algorithm out (see -v)";
+  if (run->backend->device_pointers && !comm->cuda_aware)
+    return "use an MPI that takes device memory (CUDA-aware)";
+  if (comm->nodes > 1)
+    return "check which network MPI uses (Open MPI: btl_tcp_if_include; UCX: UCX_NET_DEVICES)";
+  return "see that MPI may copy from GPU to GPU (UCX_TLS with cuda_copy,cuda_ipc; containers with "
+         "--ipc=host), or build with --disable-cuda-aware-mpi";
+}
+
+static void say_exchange(const amped_run_state *run, const amped_link_rate *rate) {
+  const amped_comm *comm = &run->comm;
+  const char *scheme = run->backend->device_pointers ? getenv("UCX_RNDV_SCHEME") : NULL;
+  char bytes[32];
+  char link[64] = "";
+  const char *what = amped_exchange_describe(run->exchange);
+  if (comm->nranks == 1 || !amped_log_is_verbose()) {
+    amped_say("exchange: %s", what);
+  } else {
+    if (rate->link > 0.0)
+      (void)snprintf(link, sizeof link, ", of the %.3g that %s", 1e-9 * rate->link,
+                     comm->nodes > 1 ? "neighbours reach alone" : "copies to the host reach");
+    amped_say("exchange: %s%s%s; %s%s%s, %d node%s; %.3g GB/s a rank%s (%s)", what,
+              comm->chosen[0] != '\0' ? " by " : "", comm->chosen, comm->library,
+              scheme != NULL ? ", UCX_RNDV_SCHEME=" : "", scheme != NULL ? scheme : "", comm->nodes,
+              comm->nodes == 1 ? "" : "s", 1e-9 * rate->exchange, link,
+              amped_format_bytes(bytes, rate->bytes));
+  }
+  if (amped_link_is_slow(rate))
+    amped_warn("factor rows move at %.3g GB/s a rank where %s reach %.3g; %s",
+               1e-9 * rate->exchange,
+               comm->nodes > 1 ? "two neighbours alone" : "copies to the host", 1e-9 * rate->link,
+               remedy(run));
+}
+
+amped_status amped_report_exchange(amped_run_state *run) {
+  const amped_run_parts parts = amped_run_parts_of(run);
+  amped_link_rate rate;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_link_test(&parts, &rate));
+  say_exchange(run, &rate);
+  if (run->json != NULL)
+    status = amped_json_line(
+        run->json,
+        json_pack("{s:s, s:s, s:s, s:s?, s:i, s:I, s:o, s:o}", "event", "exchange", "method",
+                  amped_exchange_describe(run->exchange), "mpi", run->comm.library, "chosen_by",
+                  run->comm.chosen[0] != '\0' ? run->comm.chosen : NULL, "nodes", run->comm.nodes,
+                  "bytes", (json_int_t)rate.bytes, "gb_per_second",
+                  rate.exchange > 0.0 ? json_real(1e-9 * rate.exchange) : json_null(),
+                  "link_gb_per_second",
+                  rate.link > 0.0 ? json_real(1e-9 * rate.link) : json_null()));
+  return amped_comm_agree(&run->comm, status);
+}
+
+void amped_report_distributed(amped_run_state *run) {
+  amped_spread s = amped_comm_spread(&run->comm, run->distribute_sec);
+  double nonzeros = (double)run->plan.nnz * run->plan.order;
+  char rate[32];
+  amped_say("read and distributed %d copies in %.2f s (%s nonzeros/s)", run->plan.order, s.max,
+            amped_format_count(rate, nonzeros / (s.max > 0.0 ? s.max : 1e-9)));
+  if (amped_log_is_verbose())
+    amped_report_memory(run);
+}
+
+void amped_report_memory(amped_run_state *run) {
+  struct rusage usage;
+  double bytes = 0.0;
+  double root = 0.0;
+  char a[32];
+  char b[32];
+  if (getrusage(RUSAGE_SELF, &usage) == 0)
+    bytes = 1024.0 * (double)usage.ru_maxrss;
+  root = run->comm.rank == 0 ? bytes : 0.0;
+  root = amped_comm_spread(&run->comm, root).max;
+  amped_spread others = amped_comm_spread(&run->comm, run->comm.rank == 0 ? 0.0 : bytes);
+  if (run->comm.nranks == 1)
+    amped_say_verbose("peak host memory: %s", amped_format_bytes(a, (uint64_t)root));
+  else
+    amped_say_verbose("peak host memory: rank 0 %s, any other rank at most %s",
+                      amped_format_bytes(a, (uint64_t)root),
+                      amped_format_bytes(b, (uint64_t)others.max));
+}
+
+amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {
+  const amped_comm *comm = &run->comm;
+  amped_status status = AMPED_OK;
+  /* MTTKRP's spread over ranks is the balance; waiting for the slowest shows in solve (which holds
+   * the sum of grams), or in exchange where iDps are split; so maxima do not add up to the total.
+   * Where rows travel in parts, mttkrp is what no solve or exchange of earlier parts hides. */
+  const double times[] = {s->times.mttkrp, s->times.solve, s->times.exchange};
+  amped_spread spreads[3];
+  amped_comm_spreads(comm, 3, times, spreads);
+  const amped_spread mttkrp = spreads[0];
+  const amped_spread solve = spreads[1];
+  const amped_spread exchange = spreads[2];
+  char change[32] = "        -"; /* as wide as a number */
+  if (s->number > 1)
+    (void)snprintf(change, sizeof change, "%+.2e", s->change);
+  amped_say("sweep %3" PRIu64 "  fit %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
+            "%.4f)",
+            s->number, s->fit, change, s->times.total, mttkrp.max, solve.mean, exchange.mean);
+  if (run->json != NULL)
+    status = amped_json_line(
+        run->json,
+        json_pack("{s:s, s:I, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
+                  "iteration", "sweep", (json_int_t)s->number, "fit", s->fit, "change",
+                  s->number > 1 ? json_real(s->change) : json_null(), "fit_noise", s->noise,
+                  "seconds", s->times.total, "mttkrp_seconds", "min", mttkrp.min, "mean",
+                  mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank, "solve_seconds",
+                  solve.mean, "exchange_seconds", exchange.mean));
+  return amped_comm_agree(comm, status);
+}

@@ -1,0 +1,69 @@
+/* Run: everything between the command line and the first sweep, for the commands that run on ranks.
+ *
+ * Opens the backend on every rank, the input on those that read, makes the plan, compares the
+ * memory it needs with what there is, and (unless that was all) distributes the tensor. Where the
+ * options name a shape there is no input: every rank makes its own share of a synthetic tensor. */
+#ifndef AMPED_RUN_H
+#define AMPED_RUN_H
+
+#include "factor/factors.h"
+#include "base/json.h"
+#include "cli/options.h"
+#include "load/input.h"
+#include "session/trace_file.h"
+#include "mpi/watchdog.h"
+
+typedef struct amped_run_state {
+  amped_comm comm;
+  const amped_backend *backend;
+  amped_context *ctx;
+  amped_source *source;      /* NULL where the tensor is synthetic */
+  amped_synthetic synthetic; /* of options->shape */
+  amped_tensor_info made;    /* of the synthetic tensor, or counted */
+  amped_plan plan;
+  amped_exchange *exchange;
+  amped_json *json;           /* NULL but on rank 0 */
+  amped_trace_file *trace;    /* NULL without --trace */
+  amped_watchdog *watchdog;   /* NULL without --hang-timeout */
+  amped_requirement required; /* of this rank's backend */
+  double tables_sec;          /* reading or counting the iDp tables */
+  double plan_sec;
+  double distribute_sec; /* reading, sending and packing; or making */
+} amped_run_state;
+
+/* Collective; the status is agreed. Looks at HDF5 inputs in a child process (which MPI forbids
+ * later), starts MPI and the JSON lines. On failure, too, the caller calls amped_run_close. */
+amped_status amped_run_start(amped_run_state *run, const amped_options *options);
+
+/* A command's own check of its options against the plan, the same on every rank. */
+typedef amped_status amped_run_check(const amped_run_state *run, const amped_options *options);
+
+/* Collective, after start; the status is agreed. Says what it does, and writes the JSON lines
+ * "start" and "plan". With options->plan_only it returns after the plan. `result_bytes` is what the
+ * command itself will take of rank 0's host memory for every element of the factors; `check` (or
+ * NULL) is asked before nonzeros are read. */
+amped_status amped_run_open(amped_run_state *run, const amped_options *options,
+                            uint64_t result_bytes, amped_run_check *check);
+
+/* Collective, after open; the status is agreed: another number of components, at most that of the
+ * options, for the tensor that is loaded. */
+amped_status amped_run_set_ncomps(amped_run_state *run, int ncomps);
+
+/* Collective; the status is agreed. At the end of a run that went well: writes the trace. */
+amped_status amped_run_finish(amped_run_state *run);
+void amped_run_close(amped_run_state *run);
+
+/* What is known of the tensor, after open. */
+const amped_tensor_info *amped_run_info(const amped_run_state *run);
+
+amped_run_parts amped_run_parts_of(const amped_run_state *run);
+
+/* Before MPI starts: a GPU's context must exist by then, or a CUDA-aware MPI switches that off. Of
+ * the backend of that name, or "auto": of all. */
+void amped_run_before_mpi(const char *backend);
+
+/* Threads of this rank: those wanted, or (0) OMP_NUM_THREADS, or its part of the node's cores: all
+ * that its launcher left it, where that bound ranks to cores, else an even part. */
+int amped_run_threads(const amped_comm *comm, int wanted);
+
+#endif

@@ -1,0 +1,120 @@
+#include "session/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor/format.h"
+#include "base/log.h"
+
+/* --- starts ---------------------------------------------------------------------------------- */
+
+/* Least, mean and greatest of what was given to it. */
+typedef struct range {
+  double least, sum, most;
+  int count;
+} range;
+
+static void add(range *r, double x) {
+  r->least = r->count == 0 ? x : fmin(r->least, x);
+  r->most = r->count == 0 ? x : fmax(r->most, x);
+  r->sum += x;
+  r->count++;
+}
+
+static double mean(const range *r) {
+  return r->count > 0 ? r->sum / r->count : (double)NAN;
+}
+
+static void find_ranges(const amped_starts *s, range *fits, range *scores) {
+  memset(fits, 0, sizeof *fits);
+  memset(scores, 0, sizeof *scores);
+  for (int i = 0; i < s->count; i++) {
+    add(fits, amped_start_fit(&s->all[i]));
+    for (int j = 0; j < i; j++)
+      add(scores, s->match[i * s->count + j]);
+  }
+}
+
+static void say_starts(const amped_starts *s, const range *fits, const range *scores) {
+  amped_say(
+      "start                  seed         fit  sweeps    seconds  stopped on  match with the "
+      "best");
+  for (int i = 0; i < s->count; i++) {
+    const amped_start *one = &s->all[i];
+    amped_say("%5d  %20" PRIu64 "  %10.8f  %6" PRIu64 "  %9.3f  %-10s  %.6f%s", i + 1, one->seed,
+              amped_start_fit(one), one->als.sweeps, one->als.times.total, one->als.stop_reason,
+              s->match[i * s->count + s->best], i == s->best ? "  <- best" : "");
+  }
+  amped_say("fits of %d starts: %.8f to %.8f, mean %.8f", s->count, fits->least, fits->most,
+            mean(fits));
+  if (scores->count > 0)
+    amped_say("factor match score of two starts: %.6f to %.6f, mean %.6f", scores->least,
+              scores->most, mean(scores));
+}
+
+static json_t *json_start(const amped_start *one) {
+  return json_pack("{s:o, s:f, s:I, s:f, s:s}", "seed", amped_json_count(one->seed), "fit",
+                   amped_start_fit(one), "sweeps", (json_int_t)one->als.sweeps, "seconds",
+                   one->als.times.total, "reason", one->als.stop_reason);
+}
+
+static json_t *json_starts(int ncomps, const amped_starts *s, const range *fits,
+                           const range *scores) {
+  json_t *list = json_array();
+  json_t *match = json_array();
+  for (int i = 0; i < s->count; i++) {
+    json_t *row = json_array();
+    for (int j = 0; j < s->count; j++)
+      (void)json_array_append_new(row, json_real(s->match[i * s->count + j]));
+    (void)json_array_append_new(match, row);
+    (void)json_array_append_new(list, json_start(&s->all[i]));
+  }
+  return json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:o, s:o, s:o}", "event", "starts", "rank",
+                   ncomps, "best", s->best + 1, "fit_min", fits->least, "fit_mean", mean(fits),
+                   "fit_max", fits->most, "match_mean", amped_json_number(mean(scores)), "starts",
+                   list, "match", match);
+}
+
+amped_status amped_tally_starts(amped_run_state *run, const amped_starts *s) {
+  range fits;
+  range scores;
+  amped_status status = AMPED_OK;
+  find_ranges(s, &fits, &scores);
+  say_starts(s, &fits, &scores);
+  if (run->json != NULL)
+    status = amped_json_line(run->json, json_starts(run->plan.ncomps, s, &fits, &scores));
+  return amped_comm_agree(&run->comm, status);
+}
+
+/* --- numbers of components ------------------------------------------------------------------- */
+
+static void say_row(const amped_tally_row *r) {
+  char corcondia[32] = "-";
+  if (!isnan(r->corcondia))
+    (void)snprintf(corcondia, sizeof corcondia, "%.5g %%", r->corcondia);
+  amped_say("%4d  %10.8f  %6" PRIu64 "  %9.3f  %12s  %s", r->ncomps, r->fit, r->sweeps, r->seconds,
+            corcondia, r->path != NULL ? r->path : "-");
+}
+
+static json_t *json_row(const amped_tally_row *r) {
+  return json_pack("{s:i, s:f, s:I, s:f, s:o, s:o}", "rank", r->ncomps, "fit", r->fit, "sweeps",
+                   (json_int_t)r->sweeps, "seconds", r->seconds, "corcondia",
+                   amped_json_number(r->corcondia), "output",
+                   r->path != NULL ? amped_json_text(r->path, strlen(r->path)) : json_null());
+}
+
+amped_status amped_tally_ranks(amped_run_state *run, const amped_tally_row *rows, int count) {
+  amped_status status = AMPED_OK;
+  amped_say("   R         fit  sweeps    seconds     corcondia  file");
+  for (int i = 0; i < count; i++)
+    say_row(&rows[i]);
+  if (run->json != NULL) {
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++)
+      (void)json_array_append_new(list, json_row(&rows[i]));
+    status = amped_json_line(run->json, json_pack("{s:s, s:o}", "event", "ranks", "results", list));
+  }
+  return amped_comm_agree(&run->comm, status);
+}

@@ -1,0 +1,295 @@
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "solver/checkpoint_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tensor/format.h"
+#include "base/file.h"
+#include "hdf5/hdf5_file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "hdf5/result_file.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+#define CHECKPOINT_VERSION 1
+
+static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key) {
+  AMPED_TRY(amped_hdf5_put_format(file, "checkpoint", CHECKPOINT_VERSION));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "version", PACKAGE_VERSION));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "init", key->init));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &key->seed));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_dims", (uint64_t)key->order, key->dims));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "nnz", 0, &key->nnz));
+  return amped_hdf5_put_u64(file, "/", "input_hash", 0, &key->hash);
+}
+
+static amped_status write_grams(amped_hdf5 *file, const amped_als_state *state) {
+  const uint64_t n = (uint64_t)state->ncomps;
+  const uint64_t dims[2] = {(uint64_t)state->order * n, n};
+  double *all = NULL;
+  AMPED_TRY(amped_alloc(&all, dims[0] * n, sizeof *all, "the gram matrices"));
+  for (int m = 0; m < state->order; m++)
+    memcpy(all + (uint64_t)m * n * n, state->grams[m], n * n * sizeof *all);
+  amped_status status = amped_hdf5_dataset_write(file, "/grams", f64, 2, dims, all);
+  amped_free(all);
+  return status;
+}
+
+static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
+                              const amped_ktensor *k, const amped_als_state *state) {
+  const uint64_t n = (uint64_t)state->ncomps;
+  AMPED_TRY(write_key(file, key));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/weights", f64, 1, &n, state->weights));
+  AMPED_TRY(amped_result_put_factors(file, k, NULL, key->precision));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/fit", f64, 1, &state->sweeps, state->fit));
+  AMPED_TRY(write_grams(file, state));
+  return amped_hdf5_finish(file);
+}
+
+/* The new file takes its name, the one before the other name. */
+static amped_status rotate(const char *temporary, const char *path, bool keep_previous) {
+  char *previous = NULL;
+  AMPED_TRY(amped_file_previous(path, &previous));
+  int failed = !keep_previous && rename(path, previous) != 0 && errno != ENOENT ? errno : 0;
+  amped_status status = AMPED_OK;
+  if (failed != 0)
+    status = amped_error_errno(AMPED_FAILED, failed, previous,
+                               "cannot be written; name another file with --checkpoint");
+  else
+    status = amped_file_commit(temporary, path);
+  amped_free(previous);
+  return status;
+}
+
+amped_status amped_checkpoint_file_write(const char *path, bool keep_previous,
+                                         const amped_checkpoint_key *key, const amped_ktensor *k,
+                                         const amped_als_state *state) {
+  amped_hdf5 file = {.open = false};
+  char *temporary = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_file_temporary(path, &temporary));
+  AMPED_GO(done, amped_hdf5_create(temporary, path, &file));
+  AMPED_GO(done, write_all(&file, key, k, state));
+  AMPED_GO(done, amped_result_check_written(temporary, path, k->order));
+  status = rotate(temporary, path, keep_previous);
+done:
+  amped_hdf5_close(&file);
+  if (status != AMPED_OK)
+    amped_file_discard(temporary);
+  amped_free(temporary);
+  return status;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* What a checkpoint says of its run. */
+typedef struct found_key {
+  amped_checkpoint_key key;
+  char *init; /* behind key.init */
+} found_key;
+
+/* All that can be known before factors are read. */
+static amped_status read_key(amped_hdf5 *file, found_key *out) {
+  amped_checkpoint_key *key = &out->key;
+  amped_hdf5_dataset d;
+  char *format = NULL;
+  char name[AMPED_HDF5_NAME];
+  bool exists = true;
+  AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", &format));
+  bool is_checkpoint = strcmp(format, "checkpoint") == 0;
+  amped_free(format);
+  if (!is_checkpoint)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "is no checkpoint; name another file with --checkpoint");
+  for (key->order = 0; exists && key->order < AMPED_MAX_ORDER; key->order += exists) {
+    (void)snprintf(name, sizeof name, "/factors/%d", key->order);
+    AMPED_TRY(amped_hdf5_exists(file, name, &exists));
+  }
+  AMPED_TRY(amped_hdf5_dataset_open(file, "/factors/0", 2, &d));
+  key->precision = (amped_vtype)d.type.bytes;
+  key->ncomps = d.dims[1] <= AMPED_MAX_NCOMPS ? (int)d.dims[1] : 0;
+  amped_hdf5_dataset_close(&d);
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "input_dims", (uint64_t)key->order, key->dims));
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "nnz", 1, &key->nnz));
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "input_hash", 1, &key->hash));
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "seed", 1, &key->seed));
+  AMPED_TRY(amped_hdf5_get_text(file, "/", "init", &out->init));
+  key->init = out->init;
+  return AMPED_OK;
+}
+
+/* `rows` rows of `columns` doubles, all finite. */
+static amped_status read_doubles(amped_hdf5 *file, const char *name, int ndims, uint64_t rows,
+                                 uint64_t columns, double *out) {
+  amped_hdf5_dataset d;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(file, name, ndims, &d));
+  AMPED_GO(done, amped_hdf5_dataset_expect(&d, f64, rows, columns));
+  AMPED_GO(done, amped_hdf5_dataset_read(&d, f64, 0, rows, out));
+  for (uint64_t i = 0; i < rows * columns && status == AMPED_OK; i++)
+    if (!isfinite(out[i]))
+      status = amped_error(AMPED_BAD_INPUT, file->path, "dataset %s has a value that is not finite",
+                           name);
+done:
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key,
+                               amped_als_state *state) {
+  const uint64_t n = (uint64_t)key->ncomps;
+  amped_hdf5_dataset d;
+  double *all = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(file, "/fit", 1, &d));
+  uint64_t sweeps = d.dims[0];
+  amped_hdf5_dataset_close(&d);
+  AMPED_TRY(amped_als_state_create(state, key->order, key->ncomps, sweeps));
+  AMPED_TRY(read_doubles(file, "/fit", 1, sweeps, 1, state->fit));
+  AMPED_TRY(read_doubles(file, "/weights", 1, n, 1, state->weights));
+  AMPED_TRY(amped_alloc(&all, (uint64_t)key->order * n * n, sizeof *all, "the gram matrices"));
+  status = read_doubles(file, "/grams", 2, (uint64_t)key->order * n, n, all);
+  for (int m = 0; m < key->order && status == AMPED_OK; m++)
+    memcpy(state->grams[m], all + (uint64_t)m * n * n, n * n * sizeof *all);
+  amped_free(all);
+  return status;
+}
+
+/* "" where they are those of one run, else what differs and what to do. */
+static const char *difference(const amped_checkpoint_key *found, const amped_checkpoint_key *key,
+                              char *text, size_t size) {
+  char dims[AMPED_DIMS_TEXT];
+  bool same = found->order == key->order;
+  text[0] = '\0';
+  for (int m = 0; same && m < key->order; m++)
+    same = found->dims[m] == key->dims[m];
+  if (!same)
+    (void)snprintf(text, size, "is of another tensor, of %s; name another file with --checkpoint",
+                   amped_describe_dims(dims, found->order, found->dims));
+  else if (found->nnz != key->nnz || found->hash != key->hash)
+    (void)snprintf(text, size,
+                   "is of another tensor of the same dimensions (%" PRIu64
+                   " nonzeros, hash %016" PRIx64 "); name another file with --checkpoint",
+                   found->nnz, found->hash);
+  else if (found->ncomps != key->ncomps)
+    (void)snprintf(text, size, "has %d components; use --rank=%d or another file", found->ncomps,
+                   found->ncomps);
+  else if (found->precision != key->precision)
+    (void)snprintf(text, size, "is of another precision; use --precision=%s or another file",
+                   found->precision == AMPED_F32 ? "float" : "double");
+  else if (strcmp(found->init, key->init) != 0)
+    (void)snprintf(text, size, "began from --init=%.200s; use that or another file", found->init);
+  else if (found->seed != key->seed && strcmp(key->init, "random") == 0)
+    (void)snprintf(text, size, "began from --seed=%" PRIu64 "; use that or another file",
+                   found->seed);
+  return text;
+}
+
+/* Its factors. */
+static amped_status read_factors(const char *path, const amped_checkpoint_key *key,
+                                 amped_ktensor *k) {
+  AMPED_TRY(amped_result_file_read(path, k));
+  bool same = k->order == key->order && k->ncomps == key->ncomps;
+  for (int m = 0; same && m < key->order; m++)
+    same = k->dims[m] == key->dims[m];
+  if (same)
+    return AMPED_OK;
+  amped_ktensor_free(k);
+  return amped_error(AMPED_BAD_INPUT, path, "its factors do not match its input_dims; remove it");
+}
+
+/* One generation. *refused where it is whole as far as was seen, but of another run. */
+static amped_status read_one(const char *path, const amped_checkpoint_key *key, amped_ktensor *k,
+                             amped_als_state *state, bool *refused) {
+  amped_hdf5 file = {.open = false};
+  found_key found = {.init = NULL};
+  char text[512];
+  amped_status status = AMPED_OK;
+  *refused = false;
+  AMPED_GO(done, amped_hdf5_open(path, &file));
+  AMPED_GO(done, read_key(&file, &found));
+  *refused = difference(&found.key, key, text, sizeof text)[0] != '\0';
+  if (*refused)
+    status = amped_error(AMPED_BAD_INPUT, path, "%s", text);
+  else
+    status = read_state(&file, &found.key, state);
+done:
+  amped_free(found.init);
+  amped_hdf5_close(&file);
+  if (status == AMPED_OK)
+    status = read_factors(path, key, k);
+  if (status != AMPED_OK)
+    amped_als_state_free(state);
+  return status;
+}
+
+static bool is_there(const char *path) {
+  return access(path, F_OK) == 0;
+}
+
+/* Forget the error that FILE met, and say it as a warning. */
+static void warn_of_damage(const char *previous) {
+  static const char prefix[] = "amped_mpi: ";
+  const char *line = amped_status_message();
+  if (strncmp(line, prefix, sizeof prefix - 1) == 0)
+    line += sizeof prefix - 1;
+  amped_warn("%s (the checkpoint before it, %s, is used)", line, previous);
+  amped_status_clear();
+}
+
+static amped_status read_latest(const char *path, const char *previous,
+                                const amped_checkpoint_key *key, amped_ktensor *k,
+                                amped_als_state *state, amped_generation *generation) {
+  bool refused = false;
+  *generation = is_there(path) ? AMPED_GENERATION_LATEST : AMPED_GENERATION_NONE;
+  if (*generation == AMPED_GENERATION_LATEST) {
+    amped_status status = read_one(path, key, k, state, &refused);
+    if (status != AMPED_BAD_INPUT || refused || !is_there(previous))
+      return status;
+    warn_of_damage(previous);
+  } else if (is_there(previous)) {
+    amped_warn("%s is missing (the checkpoint before it, %s, is used)", path, previous);
+  } else {
+    return AMPED_OK;
+  }
+  *generation = AMPED_GENERATION_PREVIOUS;
+  return read_one(previous, key, k, state, &refused);
+}
+
+amped_status amped_checkpoint_file_read(const char *path, const amped_checkpoint_key *key,
+                                        amped_ktensor *k, amped_als_state *state,
+                                        amped_generation *generation) {
+  char *previous = NULL;
+  memset(k, 0, sizeof *k);
+  memset(state, 0, sizeof *state);
+  *generation = AMPED_GENERATION_NONE;
+  AMPED_TRY(amped_file_previous(path, &previous));
+  amped_status status = read_latest(path, previous, key, k, state, generation);
+  amped_free(previous);
+  return status;
+}
+
+void amped_checkpoint_file_probe(const char *path) {
+  char *previous = NULL;
+  if (is_there(path) && amped_hdf5_probe(path) != AMPED_OK)
+    amped_status_clear();
+  if (amped_file_previous(path, &previous) != AMPED_OK)
+    amped_status_clear();
+  if (previous != NULL && is_there(previous) && amped_hdf5_probe(previous) != AMPED_OK)
+    amped_status_clear();
+  amped_free(previous);
+}

@@ -1,0 +1,174 @@
+#include "solver/normal_equations.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* LAPACK, Fortran interface (column-major; our matrices are symmetric). */
+extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+extern void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+extern void dpocon_(const char *uplo, const int *n, const double *a, const int *lda,
+                    const double *anorm, double *rcond, double *work, int *iwork, int *info);
+extern void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda,
+                    double *w, double *work, const int *lwork, int *iwork, const int *liwork,
+                    int *info);
+
+void amped_hadamard(int order, int ncomps, const double *const *grams, int mode, double *v) {
+  size_t n = (size_t)ncomps * (size_t)ncomps;
+  for (size_t i = 0; i < n; i++)
+    v[i] = 1.0;
+  for (int m = 0; m < order; m++)
+    if (m != mode)
+      for (size_t i = 0; i < n; i++)
+        v[i] *= grams[m][i];
+}
+
+/* Copy the lower triangle (column-major) to the upper one. */
+static void mirror(int ncomps, double *a) {
+  size_t n = (size_t)ncomps;
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = j + 1; i < n; i++)
+      a[i * n + j] = a[j * n + i];
+}
+
+/* Eigenvalues below `least` of the largest count as zero; *truncated becomes true where one does.
+ */
+static amped_status spectral_inverse(int ncomps, double least, const double *v, double *p,
+                                     bool *truncated) {
+  amped_status status = AMPED_OK;
+  size_t n = (size_t)ncomps;
+  int info = 0;
+  int lwork = 1 + 6 * ncomps + 2 * ncomps * ncomps;
+  int liwork = 3 + 5 * ncomps;
+  double *q = NULL;
+  double *w = NULL;
+  double *work = NULL;
+  int *iwork = NULL;
+  AMPED_GO(done, amped_alloc(&q, n * n, sizeof *q, "eigenvectors"));
+  AMPED_GO(done, amped_alloc(&w, n, sizeof *w, "eigenvalues"));
+  AMPED_GO(done, amped_alloc(&work, (uint64_t)lwork, sizeof *work, "an eigenvalue workspace"));
+  AMPED_GO(done, amped_alloc(&iwork, (uint64_t)liwork, sizeof *iwork, "an eigenvalue workspace"));
+  memcpy(q, v, n * n * sizeof *q);
+  dsyevd_("V", "L", &ncomps, q, &ncomps, w, work, &lwork, iwork, &liwork, &info);
+  if (info != 0) {
+    status = amped_error(AMPED_FAILED, NULL,
+                         "the eigenvalues of a %d x %d gram matrix did not converge (LAPACK dsyevd "
+                         "info %d); try another --seed or fewer components",
+                         ncomps, ncomps, info);
+    goto done;
+  }
+  /* p = Q diag(1/w) Q^T over the eigenvalues that are kept; q holds eigenvectors as rows here. */
+  memset(p, 0, n * n * sizeof *p);
+  for (size_t k = 0; k < n; k++)
+    if (w[k] > least * w[n - 1])
+      cblas_dsyr(CblasColMajor, CblasLower, ncomps, 1.0 / w[k], q + k * n, 1, p, ncomps);
+    else
+      *truncated = true;
+  mirror(ncomps, p);
+done:
+  amped_free(iwork);
+  amped_free(work);
+  amped_free(w);
+  amped_free(q);
+  return status;
+}
+
+/* By Cholesky into p. *conditioned: it is an inverse, and as LAPACK estimates the smallest
+ * eigenvalue is above `least` of the largest; that may be too low by a factor of ncomps, never too
+ * high by much, and where it is too low eigenvalues tell. */
+static amped_status cholesky_inverse(int ncomps, double least, const double *v, double *p,
+                                     bool *conditioned) {
+  size_t n = (size_t)ncomps;
+  int info = 0;
+  double norm = 0.0;
+  double rcond = 0.0;
+  double *work = NULL;
+  int *iwork = NULL;
+  amped_status status = AMPED_OK;
+  *conditioned = false;
+  AMPED_GO(done, amped_alloc(&work, 3 * n, sizeof *work, "a workspace"));
+  AMPED_GO(done, amped_alloc(&iwork, n, sizeof *iwork, "a workspace"));
+  for (size_t i = 0; i < n; i++)
+    norm = fmax(norm, cblas_dasum(ncomps, v + i * n, 1));
+  memcpy(p, v, n * n * sizeof *p);
+  dpotrf_("L", &ncomps, p, &ncomps, &info);
+  if (info == 0)
+    dpocon_("L", &ncomps, p, &ncomps, &norm, &rcond, work, iwork, &info);
+  if (info == 0 && rcond > least)
+    dpotri_("L", &ncomps, p, &ncomps, &info);
+  *conditioned = info == 0 && rcond > least;
+  mirror(ncomps, p);
+done:
+  amped_free(iwork);
+  amped_free(work);
+  return status;
+}
+
+/* scale[i] = the power of two that takes v[i][i] between 1/2 and 2; 1 for a zero. */
+static void unit_scale(int ncomps, const double *v, double *scale) {
+  size_t n = (size_t)ncomps;
+  for (size_t i = 0; i < n; i++) {
+    int exponent = 0;
+    (void)frexp(v[i * n + i], &exponent);
+    scale[i] = ldexp(1.0, -(exponent - (exponent & 1)) / 2);
+  }
+}
+
+static void scale_both(int ncomps, const double *scale, const double *a, double *out) {
+  size_t n = (size_t)ncomps;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      out[i * n + j] = a[i * n + j] * scale[i] * scale[j];
+}
+
+static amped_status check_finite(int ncomps, const double *v) {
+  size_t n = (size_t)ncomps;
+  for (size_t i = 0; i < n * n; i++)
+    if (!isfinite(v[i]))
+      return amped_error(AMPED_FAILED, NULL,
+                         "the factors overflowed (a gram matrix is not finite); scale the tensor's "
+                         "values, or try --precision=double or another --seed");
+  return AMPED_OK;
+}
+
+static double least_of(int ncomps, amped_vtype precision) {
+  return ncomps * (precision == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON);
+}
+
+/* By Cholesky, scaled, into p; where it is not conditioned, the spectrum of the scaled matrix or of
+ * v as it is. */
+static amped_status invert(int ncomps, double least, bool scaled, const double *v, double *p,
+                           bool *truncated) {
+  size_t n = (size_t)ncomps;
+  bool conditioned = false;
+  double *scale = NULL;
+  double *unit = NULL;
+  amped_status status = check_finite(ncomps, v);
+  AMPED_GO(done, status);
+  AMPED_GO(done, amped_alloc(&scale, n, sizeof *scale, "a workspace"));
+  AMPED_GO(done, amped_alloc(&unit, n * n, sizeof *unit, "a workspace"));
+  unit_scale(ncomps, v, scale);
+  scale_both(ncomps, scale, v, unit);
+  AMPED_GO(done, cholesky_inverse(ncomps, least, unit, p, &conditioned));
+  if (!conditioned)
+    AMPED_GO(done, spectral_inverse(ncomps, least, scaled ? unit : v, p, truncated));
+  if (conditioned || scaled)
+    scale_both(ncomps, scale, p, p);
+done:
+  amped_free(unit);
+  amped_free(scale);
+  return status;
+}
+
+amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
+                           bool *truncated) {
+  return invert(ncomps, least_of(ncomps, precision), true, v, p, truncated);
+}
+
+amped_status amped_pseudo_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
+                                  bool *truncated) {
+  return invert(ncomps, least_of(ncomps, precision), false, v, p, truncated);
+}

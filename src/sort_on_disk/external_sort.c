@@ -1,0 +1,419 @@
+#include "sort_on_disk/external_sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "text/io_tns.h"
+#include "base/log.h"
+#include "tensor/stream_stats.h"
+#include "base/mem.h"
+#include "sort_on_disk/spill.h"
+#include "hdf5/tensor_write.h"
+
+/* Of the memory that is allowed, the part for nonzeros; the rest is for buffers. */
+#define NONZEROS_OF_4 3
+
+/* A number of a text file with its blank: what is assumed before it is known. */
+#define TEXT_FIELD_BYTES 8
+
+struct amped_external {
+  amped_external_spec spec;
+  amped_overflow overflow;
+  char *folder;          /* of temporary files */
+  uint64_t most;         /* nonzeros of a run */
+  amped_spill *unsorted; /* what was read, in sorted runs */
+  amped_spill *ordered;  /* all of it, sorted by mode 0 */
+  amped_tensor_info info;
+  amped_measure measure;
+  uint64_t nnz_read, duplicates, zeros;
+  uint64_t temporary_bytes;
+  /* for --duplicates=error: the first that was met */
+  bool refused;
+  uint64_t first_duplicate[AMPED_MAX_ORDER];
+};
+
+/* --- room on disk --------------------------------------------------------------------------------
+ */
+
+static amped_status no_room(const amped_external *x, const char *folder, uint64_t need,
+                            uint64_t room) {
+  char wanted[32];
+  char have[32];
+  return amped_error(
+      AMPED_FAILED, folder, "%s is needed there (%s) and %s is free; free disk space, %s",
+      amped_format_bytes(wanted, need), folder == x->folder ? "temporary files" : "the output",
+      amped_format_bytes(have, room),
+      folder == x->folder ? "name another folder with --temporary, or allow more "
+                            "--memory"
+                          : "or name another file");
+}
+
+/* Both may be on one file system, which then has to hold their sum. */
+static amped_status check_room(const amped_external *x, uint64_t temporary, uint64_t final) {
+  char *folder = NULL;
+  uint64_t systems[2] = {0, 1};
+  amped_status status = AMPED_OK;
+  uint64_t room = amped_file_room(x->folder, &systems[0]);
+  if (x->spec.output != NULL) {
+    AMPED_TRY(amped_file_folder(x->spec.output, &folder));
+    uint64_t beside = amped_file_room(folder, &systems[1]);
+    if (systems[0] != systems[1] && final > beside)
+      status = no_room(x, folder, final, beside);
+  }
+  uint64_t need = systems[0] == systems[1] ? temporary + final : temporary;
+  if (status == AMPED_OK && need > room)
+    status = no_room(x, x->folder, need, room);
+  amped_free(folder);
+  return status;
+}
+
+/* Two sequences of all nonzeros are on disk at a time: that which is sorted and its outcome. */
+static uint64_t temporary_need(uint64_t bytes) {
+  return 2 * bytes;
+}
+
+static uint64_t final_need(const amped_external *x, const amped_tensor_info *info) {
+  if (x->spec.output == NULL)
+    return 0;
+  if (x->spec.tensor_file)
+    return amped_tensor_file_bytes(info);
+  return info->nnz * ((uint64_t)info->order + 1) * TEXT_FIELD_BYTES;
+}
+
+/* Rather now than after hours of reading. */
+static amped_status check_memory(const amped_external *x, const amped_tensor_info *info) {
+  uint64_t runs = amped_ceil_div(info->nnz, x->most);
+  char memory[32];
+  if (amped_spill_merge_memory(info->order, runs) <= x->overflow.memory)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, x->spec.input,
+                     "has about %" PRIu64 " nonzeros, too many to be sorted with %s of memory; "
+                     "give more with --memory",
+                     info->nnz, amped_format_bytes(memory, x->spec.memory));
+}
+
+/* The first run is on disk, `part` of the input is read: tell what it will come to, and look
+ * whether there is room for it. */
+static amped_status plan(amped_external *x, const amped_sptensor *t, double part) {
+  amped_tensor_info info = {.order = t->order, .value_type = AMPED_F64};
+  char temporary[32], final[32], memory[32];
+  info.has_copies = x->spec.copies;
+  info.nnz = part > 0.0 ? (uint64_t)((double)x->nnz_read / part) : x->nnz_read;
+  for (int m = 0; m < t->order; m++) {
+    int bits = amped_sort_bits(t->indices[m], t->nnz);
+    info.dims[m] = bits < 63 ? UINT64_C(1) << bits : AMPED_MAX_DIM;
+  }
+  if (amped_sptensor_fits_float(t))
+    info.value_type = AMPED_F32;
+  AMPED_TRY(check_memory(x, &info));
+  uint64_t bytes =
+      (uint64_t)((double)amped_spill_bytes(x->unsorted) * ((double)info.nnz / (double)x->nnz_read));
+  const char *about = part > 0.0 ? "about" : "more than";
+  amped_say("sorting on disk, for nonzeros take more than the %s allowed (--memory): %s %s of "
+            "temporary files in %s, %s %s of output",
+            amped_format_bytes(memory, x->spec.memory), about,
+            amped_format_bytes(temporary, temporary_need(bytes)), x->folder, about,
+            amped_format_bytes(final, final_need(x, &info)));
+  return check_room(x, temporary_need(bytes), final_need(x, &info));
+}
+
+/* --- reading -------------------------------------------------------------------------------------
+ */
+
+static void note_temporary(amped_external *x) {
+  uint64_t bytes = 0;
+  bytes += x->unsorted != NULL ? amped_spill_bytes(x->unsorted) : 0;
+  bytes += x->ordered != NULL ? amped_spill_bytes(x->ordered) : 0;
+  x->temporary_bytes = bytes > x->temporary_bytes ? bytes : x->temporary_bytes;
+}
+
+/* Sort what is in memory and put it on disk. */
+static amped_status spill(amped_external *x, amped_sptensor *t) {
+  x->nnz_read += t->nnz;
+  AMPED_TRY(amped_sptensor_sort(t, 0));
+  AMPED_TRY(amped_spill_add(x->unsorted, t));
+  note_temporary(x);
+  return AMPED_OK;
+}
+
+static amped_status take(void *context, amped_sptensor *t, double part) {
+  amped_external *x = context;
+  bool first = x->unsorted == NULL;
+  if (first) {
+    x->most = amped_overflow_most(x->overflow.memory, t->order);
+    AMPED_TRY(amped_spill_create(x->folder, t->order, &x->unsorted));
+  }
+  AMPED_TRY(spill(x, t));
+  if (first)
+    AMPED_TRY(plan(x, t, part));
+  t->nnz = 0;
+  return AMPED_OK;
+}
+
+static amped_status choose_folder(amped_external *x) {
+  const char *usual = getenv("TMPDIR");
+  if (x->spec.temporary != NULL)
+    return amped_strdup(&x->folder, x->spec.temporary);
+  if (x->spec.output != NULL)
+    return amped_file_folder(x->spec.output, &x->folder);
+  return amped_strdup(&x->folder, usual != NULL && *usual != '\0' ? usual : "/tmp");
+}
+
+amped_status amped_external_create(const amped_external_spec *spec, amped_external **out) {
+  amped_external *x = NULL;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&x, 1, sizeof *x, "the order on disk"));
+  x->spec = *spec;
+  x->overflow = (amped_overflow){spec->memory / 4 * NONZEROS_OF_4, take, x};
+  amped_status status = choose_folder(x);
+  if (status != AMPED_OK) {
+    amped_external_free(x);
+    return status;
+  }
+  *out = x;
+  return AMPED_OK;
+}
+
+void amped_external_free(amped_external *x) {
+  if (x == NULL)
+    return;
+  amped_measure_drop(&x->measure);
+  amped_dictionary_free(&x->info.dictionary);
+  amped_spill_free(x->unsorted);
+  amped_spill_free(x->ordered);
+  amped_free(x->folder);
+  amped_free(x);
+}
+
+const amped_overflow *amped_external_overflow(const amped_external *x) {
+  return &x->overflow;
+}
+
+bool amped_external_used(const amped_external *x) {
+  return x->unsorted != NULL || x->ordered != NULL;
+}
+
+/* --- ordering by mode 0 --------------------------------------------------------------------------
+ */
+
+static void note_duplicate(amped_external *x, const amped_sptensor *t, uint64_t k) {
+  for (int m = 0; m < t->order && !x->refused; m++)
+    x->first_duplicate[m] = t->indices[m][k];
+  x->refused = true;
+}
+
+static amped_status merge_duplicates(amped_external *x, amped_sptensor *t) {
+  uint64_t found = 0;
+  uint64_t first = 0;
+  if (x->spec.duplicates != AMPED_DUPLICATES_ERROR)
+    AMPED_TRY(amped_sptensor_merge(t, x->spec.duplicates, x->spec.input, &found));
+  else {
+    found = amped_sptensor_duplicates(t, &first);
+    if (found > 0)
+      note_duplicate(x, t, first);
+  }
+  x->duplicates += found;
+  return AMPED_OK;
+}
+
+/* Nonzeros come sorted. The last one waits for the next piece: it may go on there. */
+static amped_status refine(void *context, amped_sptensor *t, bool last) {
+  amped_external *x = context;
+  uint64_t index[AMPED_MAX_ORDER];
+  AMPED_TRY(merge_duplicates(x, t));
+  if (!last && t->nnz < 2)
+    return AMPED_OK;
+  t->nnz -= last ? 0 : 1;
+  uint64_t kept = t->nnz;
+  double value = t->values[last ? kept - 1 : kept];
+  for (int m = 0; m < t->order; m++)
+    index[m] = t->indices[m][last ? kept - 1 : kept];
+  x->zeros += amped_sptensor_zeros(t);
+  if (x->spec.drop_zeros)
+    amped_sptensor_drop_zeros(t, &kept);
+  if (!x->refused) {
+    amped_measure_add(&x->measure, t);
+    AMPED_TRY(amped_spill_add(x->ordered, t));
+    note_temporary(x);
+  }
+  t->nnz = last ? 0 : 1;
+  for (int m = 0; m < t->order; m++)
+    t->indices[m][0] = index[m];
+  t->values[0] = value;
+  return AMPED_OK;
+}
+
+static amped_status refuse_duplicates(const amped_external *x) {
+  amped_sptensor one = {.order = x->info.order, .nnz = 1};
+  uint64_t index[AMPED_MAX_ORDER];
+  memcpy(index, x->first_duplicate, sizeof index);
+  for (int m = 0; m < one.order; m++)
+    one.indices[m] = &index[m];
+  return amped_sptensor_refuse_duplicates(&one, 0, x->duplicates, x->spec.input);
+}
+
+static amped_status merge_runs(amped_external *x) {
+  int modes[AMPED_MAX_ORDER];
+  for (int m = 0; m < x->info.order; m++)
+    modes[m] = m;
+  AMPED_TRY(amped_spill_create(x->folder, x->info.order, &x->ordered));
+  AMPED_TRY(amped_measure_begin(&x->measure));
+  return amped_spill_merge(x->unsorted, modes, x->info.order, x->overflow.memory, refine, x);
+}
+
+amped_status amped_external_order(amped_external *x, amped_sptensor *t) {
+  amped_tensor_info *info = &x->info;
+  info->order = t->order;
+  memcpy(info->dims, t->dims, sizeof info->dims);
+  info->has_copies = x->spec.copies;
+  AMPED_TRY(spill(x, t));
+  /* The arrays make room for what merging needs. */
+  for (int m = 0; m < t->order; m++) {
+    amped_free(t->indices[m]);
+    t->indices[m] = NULL;
+  }
+  amped_free(t->values);
+  t->values = NULL;
+  t->nnz = 0;
+  info->nnz = x->nnz_read;
+  info->value_type = AMPED_F32;
+  AMPED_TRY(
+      check_room(x, temporary_need(amped_spill_bytes(x->unsorted)) - amped_spill_bytes(x->unsorted),
+                 final_need(x, info)));
+  amped_progress_begin("ordering", x->nnz_read, "nonzeros");
+  amped_status status = merge_runs(x);
+  amped_progress_end();
+  AMPED_TRY(status);
+  amped_spill_free(x->unsorted);
+  x->unsorted = NULL;
+  if (x->refused)
+    return refuse_duplicates(x);
+  info->nnz = amped_spill_nnz(x->ordered);
+  if (info->nnz == 0) /* all were zeros that are left out: the caller says so */
+    return AMPED_OK;
+  return amped_measure_end(&x->measure, info);
+}
+
+amped_external_found amped_external_tell(const amped_external *x) {
+  return (amped_external_found){&x->info, x->nnz_read, x->duplicates, x->zeros, x->temporary_bytes};
+}
+
+/* --- writing -------------------------------------------------------------------------------------
+ */
+
+static uint64_t min(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
+/* What the merge of one copy works with. */
+typedef struct copy {
+  amped_tensor_writer *writer;
+  uint64_t hash;
+} copy;
+
+static amped_status append(void *context, amped_sptensor *t, bool last) {
+  copy *c = context;
+  (void)last;
+  c->hash += amped_sptensor_hash(t);
+  AMPED_TRY(amped_tensor_writer_append(c->writer, t));
+  t->nnz = 0;
+  return AMPED_OK;
+}
+
+/* Give all nonzeros, in the order of mode 0 and as many at a time as memory holds, to `use`. */
+static amped_status for_all(const amped_external *x, amped_spill_sink use, void *context) {
+  const uint64_t nnz = x->info.nnz;
+  amped_sptensor t;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_sptensor_create(&t, x->info.order, min(nnz, x->most)));
+  for (uint64_t first = 0, n = 0; first < nnz && status == AMPED_OK; first += n) {
+    n = min(nnz - first, x->most);
+    status = amped_spill_read(x->ordered, first, n, &t);
+    if (status == AMPED_OK)
+      status = use(context, &t, first + n == nnz);
+  }
+  amped_sptensor_free(&t);
+  return status;
+}
+
+/* Pieces of the tensor sorted by another mode, on disk. */
+typedef struct resort {
+  amped_external *x;
+  amped_spill *runs;
+  int mode;
+} resort;
+
+static amped_status add_resorted(void *context, amped_sptensor *t, bool last) {
+  resort *r = context;
+  (void)last;
+  AMPED_TRY(amped_sptensor_sort(t, r->mode));
+  AMPED_TRY(amped_spill_add(r->runs, t));
+  uint64_t bytes = amped_spill_bytes(r->runs) + amped_spill_bytes(r->x->ordered);
+  r->x->temporary_bytes = bytes > r->x->temporary_bytes ? bytes : r->x->temporary_bytes;
+  return AMPED_OK;
+}
+
+/* Copy 0 is the sequence as it is. Of another, nonzeros with the same index in its mode are to stay
+ * in that sequence's order: so they do in every run, and from run to run. */
+static amped_status put_copy(amped_external *x, int mode, copy *c) {
+  resort r = {.x = x, .mode = mode};
+  amped_status status = AMPED_OK;
+  if (mode == 0)
+    return for_all(x, append, c);
+  AMPED_TRY(amped_spill_create(x->folder, x->info.order, &r.runs));
+  AMPED_GO(done, for_all(x, add_resorted, &r));
+  status = amped_spill_merge(r.runs, &mode, 1, x->overflow.memory, append, c);
+done:
+  amped_spill_free(r.runs);
+  return status;
+}
+
+static amped_status put_copies(amped_external *x, amped_tensor_writer *w, uint64_t *used) {
+  const int copies = x->info.has_copies ? x->info.order : 1;
+  for (int mode = 0; mode < copies; mode++) {
+    copy c = {.writer = w};
+    AMPED_TRY(amped_tensor_writer_begin(w, mode));
+    AMPED_TRY(put_copy(x, mode, &c));
+    AMPED_TRY(amped_tensor_writer_end(w, &used[mode]));
+    if (c.hash != x->info.hash)
+      return amped_error(AMPED_FAILED, x->folder,
+                         "the temporary files there did not read back as written; check the disk");
+  }
+  return AMPED_OK;
+}
+
+static amped_status write_tensor(amped_external *x, const amped_labels *labels, uint64_t *used) {
+  amped_tensor_writer *w = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_tensor_writer_create(x->spec.output, &x->info, &w));
+  AMPED_GO(fail, put_copies(x, w, used));
+  return amped_tensor_writer_finish(w, labels);
+fail:
+  amped_tensor_writer_discard(w);
+  return status;
+}
+
+static amped_status append_text(void *context, amped_sptensor *t, bool last) {
+  (void)last;
+  return amped_tns_writer_append(context, t);
+}
+
+static amped_status write_text(amped_external *x) {
+  const char *path = x->spec.output != NULL ? x->spec.output : "-";
+  amped_tns_writer *w = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_tns_writer_create(path, x->info.order, x->info.dims, x->info.nnz, &w));
+  AMPED_GO(fail, for_all(x, append_text, w));
+  return amped_tns_writer_finish(w);
+fail:
+  amped_tns_writer_discard(w);
+  return status;
+}
+
+amped_status amped_external_write(amped_external *x, const amped_labels *labels, uint64_t *used) {
+  const amped_tensor_info *info = &x->info;
+  uint64_t runs = x->spec.tensor_file && info->has_copies ? amped_spill_bytes(x->ordered) : 0;
+  AMPED_TRY(check_room(x, runs, final_need(x, info)));
+  return x->spec.tensor_file ? write_tensor(x, labels, used) : write_text(x);
+}

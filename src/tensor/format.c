@@ -1,0 +1,68 @@
+#include "tensor/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+const char *amped_describe_dims(char *buffer, int order, const uint64_t *dims) {
+  size_t used = 0;
+  buffer[0] = '\0';
+  for (int m = 0; m < order && used < AMPED_DIMS_TEXT; m++)
+    used += (size_t)snprintf(buffer + used, AMPED_DIMS_TEXT - used, "%s%" PRIu64,
+                             m > 0 ? " x " : "", dims[m]);
+  return buffer;
+}
+
+const char *amped_vtype_name(amped_vtype type) {
+  return type == AMPED_F32 ? "float32" : "float64";
+}
+
+const char *amped_describe_text(char *buffer, size_t size, const char *text) {
+  (void)snprintf(buffer, size, "%s", text);
+  for (char *at = buffer; *at != '\0'; at++)
+    if ((unsigned char)*at < 0x20 || *at == 0x7f)
+      *at = '?';
+  return buffer;
+}
+
+const char *amped_describe_name(char *buffer, size_t size, const amped_labels *labels) {
+  return amped_describe_text(buffer, size, labels->name != NULL ? labels->name : "");
+}
+
+json_t *amped_json_count(uint64_t n) {
+  return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
+}
+
+json_t *amped_json_counts(const uint64_t *counts, int n) {
+  json_t *array = json_array();
+  for (int i = 0; i < n; i++)
+    if (json_array_append_new(array, amped_json_count(counts[i])) != 0) {
+      json_decref(array);
+      return NULL;
+    }
+  return array;
+}
+
+json_t *amped_json_number(double x) {
+  return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *amped_json_text(const char *text, uint64_t length) {
+  json_t *value = json_stringn(length > 0 ? text : "", length);
+  char *ascii = NULL;
+  if (value != NULL || amped_alloc(&ascii, length + 1, 1, "a label") != AMPED_OK)
+    return value;
+  for (uint64_t i = 0; i < length; i++)
+    ascii[i] = (char)((unsigned char)text[i] < 0x80 ? text[i] : '?');
+  value = json_stringn(ascii, length);
+  amped_free(ascii);
+  return value;
+}
+
+json_t *amped_json_mode_name(const amped_labels *labels) {
+  if (labels->name == NULL)
+    return json_null();
+  return amped_json_text(labels->name, strlen(labels->name));
+}

@@ -1,0 +1,68 @@
+#include "tensor/ktensor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+amped_status amped_ktensor_create(amped_ktensor *k, int order, const uint64_t *dims, int ncomps) {
+  amped_status status = AMPED_OK;
+  memset(k, 0, sizeof *k);
+  k->order = order;
+  k->ncomps = ncomps;
+  AMPED_GO(fail, amped_calloc(&k->weights, (uint64_t)ncomps, sizeof(double), "the weights"));
+  for (int m = 0; m < order; m++) {
+    uint64_t elements = 0;
+    k->dims[m] = dims[m];
+    if (!amped_mul(dims[m], (uint64_t)ncomps, &elements)) {
+      status = amped_error(AMPED_FAILED, NULL, "factor %d is too large for 64-bit sizes", m);
+      goto fail;
+    }
+    AMPED_GO(fail, amped_calloc(&k->factors[m], elements, sizeof(double), "a factor"));
+  }
+  return AMPED_OK;
+fail:
+  amped_ktensor_free(k);
+  return status;
+}
+
+void amped_ktensor_free(amped_ktensor *k) {
+  amped_free(k->weights);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(k->factors[m]);
+    amped_labels_free(&k->labels[m]);
+  }
+  memset(k, 0, sizeof *k);
+}
+
+static void balance_mode(amped_ktensor *k, int mode) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  double most[AMPED_MAX_NCOMPS] = {0.0};
+  int exponents[AMPED_MAX_NCOMPS];
+  double *factor = k->factors[mode];
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++)
+      most[r] = fmax(most[r], fabs(factor[i * n + r]));
+  for (uint64_t r = 0; r < n; r++) {
+    (void)frexp(most[r], &exponents[r]);
+    k->weights[r] = ldexp(k->weights[r], exponents[r]);
+  }
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++)
+      factor[i * n + r] = ldexp(factor[i * n + r], -exponents[r]);
+}
+
+void amped_ktensor_balance(amped_ktensor *k) {
+  for (int m = 0; m < k->order; m++)
+    balance_mode(k, m);
+}
+
+void amped_ktensor_order(const amped_ktensor *k, int *order) {
+  /* By insertion: it keeps the order of ties, and components are few. */
+  for (int r = 0; r < k->ncomps; r++) {
+    int at = r;
+    for (; at > 0 && k->weights[order[at - 1]] < k->weights[r]; at--)
+      order[at] = order[at - 1];
+    order[at] = r;
+  }
+}

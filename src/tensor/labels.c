@@ -1,0 +1,33 @@
+#include "tensor/labels.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void amped_labels_free(amped_labels *labels) {
+  amped_free(labels->name);
+  amped_free(labels->bytes);
+  amped_free(labels->offsets);
+  memset(labels, 0, sizeof *labels);
+}
+
+const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length) {
+  *length = labels->offsets[i + 1] - labels->offsets[i];
+  return labels->bytes + labels->offsets[i];
+}
+
+const char *amped_label_text(const amped_labels *labels, uint64_t i, char *buffer, uint64_t size) {
+  if (labels->count == 0) {
+    (void)snprintf(buffer, size, "%" PRIu64, i + 1);
+    return buffer;
+  }
+  uint64_t length = 0;
+  const char *text = amped_label(labels, i, &length);
+  uint64_t n = length < size - 1 ? length : size - 1;
+  for (uint64_t k = 0; k < n; k++)
+    buffer[k] = (char)((unsigned char)text[k] < 0x20 || text[k] == 0x7f ? '?' : text[k]);
+  buffer[n] = '\0';
+  return buffer;
+}

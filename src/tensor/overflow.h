@@ -1,0 +1,23 @@
+/* Overflow: where a reader puts the nonzeros that memory may not hold. */
+#ifndef AMPED_OVERFLOW_H
+#define AMPED_OVERFLOW_H
+
+#include "base/sort.h"
+#include "tensor/sptensor.h"
+
+typedef struct amped_overflow {
+  uint64_t memory; /* bytes for nonzeros, and for sorting them */
+  /* Take all nonzeros of t, in the order in which they were read, and leave it with nnz 0. `part`
+   * of the input is read, from 0 (not known) to 1. The last nonzeros are never taken: a reader ends
+   * with some in memory. */
+  amped_status (*take)(void *context, amped_sptensor *t, double part);
+  void *context;
+} amped_overflow;
+
+/* Nonzeros of a tensor of this order that `memory` bytes hold, sorting included; at least 1. */
+static inline uint64_t amped_overflow_most(uint64_t memory, int order) {
+  uint64_t most = memory / (8 * ((uint64_t)order + 1) + AMPED_SORT_SCRATCH);
+  return most > 0 ? most : 1;
+}
+
+#endif

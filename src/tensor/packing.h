@@ -1,0 +1,138 @@
+/* Packed copy: a rank's nonzeros of one mode in the fewest bytes that keep kernels fast.
+ *
+ * All input positions of a nonzero, and its value where the tensor has few distinct ones (then a
+ * code: its place in a dictionary), are bit fields of one number of 32, 48, 64, 80, 96, 128, 192,
+ * ... bits. Its bytes lie in planes, one array each: {4}, {4, 2}, {8}, {8, 2}, {8, 4}, {8, 8}, {8,
+ * 8, 8}... Values that are not coded are an array of their own. Output rows are one bit a nonzero
+ * ("begins a row") and a list of the rows that occur, as in F-COO and TB-COO (cuSTC); every `run`
+ * nonzeros a table says which entry of the list applies.
+ *
+ * The packing is decided from the plan alone, before any nonzero is read. The struct and the inline
+ * functions are shared by the CPU (packed.c) and the GPU (../cuda), so that one decoder serves
+ * both. */
+#ifndef AMPED_PACKED_H
+#define AMPED_PACKED_H
+
+#include "base/types.h"
+
+#define AMPED_MAX_PLANES 8
+
+/* Dictionaries have at most this many values. */
+#define AMPED_MAX_CODES 65536
+
+/* Nonzeros between entries of the row table: a multiple of 32. Short where a copy is small, so that
+ * its runs still fill a GPU. */
+#define AMPED_SHORT_RUN 32
+#define AMPED_LONG_RUN 256
+#define AMPED_LONG_RUN_NNZ (UINT64_C(1) << 24)
+
+typedef struct amped_packing {
+  int inputs; /* order - 1 */
+  int planes;
+  uint8_t plane_bytes[AMPED_MAX_PLANES];
+  int words;                            /* 64-bit words that planes are read into */
+  uint8_t bits[AMPED_MAX_ORDER - 1];    /* of each input position; 0: always position 0 */
+  uint16_t shifts[AMPED_MAX_ORDER - 1]; /* of its field in the number */
+  bool coded;                           /* the value is a field, a place in the dictionary */
+  uint8_t value_bits;                   /* 0 where all values are the same */
+  uint16_t value_shift;
+  uint64_t run;
+} amped_packing;
+
+/* positions[i] is one more than the largest position in input i, codes the number of distinct
+ * values (0: unknown or too many), nnz this rank's nonzeros. The value is coded where that takes
+ * fewer bytes. A pure function. */
+void amped_packing_make(amped_packing *p, int inputs, const uint64_t *positions, uint64_t codes,
+                        amped_vtype value_type, uint64_t nnz);
+
+/* Bytes of one nonzero's planes, and with its value where that is not coded. */
+uint64_t amped_packing_plane_bytes(const amped_packing *p);
+uint64_t amped_packing_nonzero_bytes(const amped_packing *p, amped_vtype value_type);
+
+/* Elements of the other arrays of a copy of nnz nonzeros in at most `rows` rows: 32-bit words of
+ * row bits, entries of the row list, entries of the row table. */
+static inline uint64_t amped_packing_bit_words(uint64_t nnz) {
+  return (nnz + 31) / 32;
+}
+static inline uint64_t amped_packing_list_rows(uint64_t nnz, uint64_t rows) {
+  return nnz < rows ? nnz : rows;
+}
+static inline uint64_t amped_packing_runs(const amped_packing *p, uint64_t nnz) {
+  return (nnz + p->run - 1) / p->run;
+}
+
+/* A field of the number in w[0 .. words). */
+AMPED_BOTH static inline uint64_t amped_packed_field(const uint64_t *w, unsigned shift,
+                                                     unsigned bits) {
+  unsigned j = shift / 64;
+  unsigned s = shift % 64;
+  if (bits == 0)
+    return 0;
+  uint64_t v = w[j] >> s;
+  if (s + bits > 64)
+    v |= w[j + 1] << (64 - s);
+  return bits == 64 ? v : v & ((UINT64_C(1) << bits) - 1);
+}
+
+/* Set a field of a number that is zero there. */
+AMPED_BOTH static inline void amped_packed_set(uint64_t *w, unsigned shift, unsigned bits,
+                                               uint64_t v) {
+  unsigned j = shift / 64;
+  unsigned s = shift % 64;
+  if (bits == 0)
+    return;
+  w[j] |= v << s;
+  if (s + bits > 64)
+    w[j + 1] |= v >> (64 - s);
+}
+
+/* Nonzero k's number, from and to its planes. w has p->words words, all of which are written. */
+AMPED_BOTH static inline void amped_packed_get(const amped_packing *p, const void *const *planes,
+                                               uint64_t k, uint64_t *w) {
+  if (p->plane_bytes[0] == 4) {
+    w[0] = ((const uint32_t *)planes[0])[k];
+    if (p->planes == 2)
+      w[0] |= (uint64_t)((const uint16_t *)planes[1])[k] << 32;
+    return;
+  }
+  for (int i = 0; i < p->planes; i++)
+    w[i] = p->plane_bytes[i] == 8   ? ((const uint64_t *)planes[i])[k]
+           : p->plane_bytes[i] == 4 ? ((const uint32_t *)planes[i])[k]
+                                    : ((const uint16_t *)planes[i])[k];
+}
+
+AMPED_BOTH static inline void amped_packed_put(const amped_packing *p, void *const *planes,
+                                               uint64_t k, const uint64_t *w) {
+  if (p->plane_bytes[0] == 4) {
+    ((uint32_t *)planes[0])[k] = (uint32_t)w[0];
+    if (p->planes == 2)
+      ((uint16_t *)planes[1])[k] = (uint16_t)(w[0] >> 32);
+    return;
+  }
+  for (int i = 0; i < p->planes; i++) {
+    if (p->plane_bytes[i] == 8)
+      ((uint64_t *)planes[i])[k] = w[i];
+    else if (p->plane_bytes[i] == 4)
+      ((uint32_t *)planes[i])[k] = (uint32_t)w[i];
+    else
+      ((uint16_t *)planes[i])[k] = (uint16_t)w[i];
+  }
+}
+
+/* Place of a value in an ascending dictionary of `codes` values that holds it; `codes` where it
+ * does not. */
+AMPED_BOTH static inline uint64_t amped_packed_code(const double *dictionary, uint64_t codes,
+                                                    double value) {
+  uint64_t low = 0;
+  uint64_t high = codes;
+  while (low < high) {
+    uint64_t middle = (low + high) / 2;
+    if (dictionary[middle] < value)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < codes && dictionary[low] == value ? low : codes;
+}
+
+#endif

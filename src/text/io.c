@@ -1,0 +1,113 @@
+#include "text/io.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "text/io_table.h"
+#include "text/io_tns.h"
+#include "hdf5/tensor_file.h"
+
+static const struct {
+  const char *suffix;
+  amped_format format;
+} formats[] = {
+    {".tns", AMPED_FORMAT_TNS},   {".coo", AMPED_FORMAT_TNS},   {".txt", AMPED_FORMAT_TNS},
+    {".csv", AMPED_FORMAT_TABLE}, {".tsv", AMPED_FORMAT_TABLE}, {".h5", AMPED_FORMAT_HDF5},
+    {".hdf5", AMPED_FORMAT_HDF5},
+};
+
+#define FORMATS (sizeof formats / sizeof formats[0])
+
+/* Does path[0 .. length) end with the suffix, in upper or lower case? */
+static bool has_suffix(const char *path, size_t length, const char *suffix) {
+  size_t n = strlen(suffix);
+  return length > n && strncasecmp(path + length - n, suffix, n) == 0;
+}
+
+/* Bytes of path in front of the suffix of a compression. */
+static size_t without_compression(const char *path) {
+  size_t length = strlen(path);
+  if (has_suffix(path, length, ".gz"))
+    return length - strlen(".gz");
+  return has_suffix(path, length, ".zst") ? length - strlen(".zst") : length;
+}
+
+/* The format of path[0 .. length), FORMATS where none. */
+static size_t find_format(const char *path, size_t length) {
+  size_t i = 0;
+  while (i < FORMATS && !has_suffix(path, length, formats[i].suffix))
+    i++;
+  return i;
+}
+
+amped_status amped_io_format(const char *path, amped_format *out) {
+  if (strcmp(path, "-") == 0) {
+    *out = AMPED_FORMAT_TNS;
+    return AMPED_OK;
+  }
+  size_t length = without_compression(path);
+  size_t i = find_format(path, length);
+  if (i == FORMATS)
+    return amped_error(AMPED_USAGE, path,
+                       "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
+                       ".h5 and .hdf5 are known");
+  if (path[length] != '\0' && formats[i].format == AMPED_FORMAT_HDF5)
+    return amped_error(AMPED_USAGE, path, "a compressed HDF5 file; decompress it first");
+  *out = formats[i].format;
+  return AMPED_OK;
+}
+
+uint64_t amped_io_stem(const char *path) {
+  size_t length = without_compression(path);
+  size_t i = find_format(path, length);
+  return i < FORMATS ? length - strlen(formats[i].suffix) : length;
+}
+
+/* Refuse options that reading this format would ignore. */
+static amped_status check_options(const char *path, amped_format format,
+                                  const amped_read_options *o) {
+  bool text = format == AMPED_FORMAT_TNS;
+  bool table = format == AMPED_FORMAT_TABLE;
+  const char *unused = NULL;
+  if (o->index_base != AMPED_BASE_AUTO && !text)
+    unused = "--index-base is for text tensors (.tns)";
+  else if (o->dims_order > 0 && !text)
+    unused = "--dims is for text tensors (.tns)";
+  else if (o->keys != NULL && !table)
+    unused = "--keys is for tables (.csv, .tsv)";
+  else if (o->value != NULL && !table)
+    unused = "--value is for tables (.csv, .tsv)";
+  if (unused != NULL)
+    return amped_error(AMPED_USAGE, path, "%s; leave it out", unused);
+  if (o->dims_order != 0 && (o->dims_order < AMPED_MIN_ORDER || o->dims_order > AMPED_MAX_ORDER))
+    return amped_error(AMPED_USAGE, NULL, "--dims: %d dimensions; orders %d to %d are supported",
+                       o->dims_order, AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+  return AMPED_OK;
+}
+
+amped_status amped_io_read(const char *path, const amped_read_options *options,
+                           amped_sptensor *out) {
+  amped_format format = AMPED_FORMAT_TNS;
+  amped_status status = AMPED_OK;
+  memset(out, 0, sizeof *out);
+  AMPED_TRY(amped_io_format(path, &format));
+  AMPED_TRY(check_options(path, format, options));
+  switch (format) {
+  case AMPED_FORMAT_TNS:
+    status = amped_tns_read(path, options, out);
+    break;
+  case AMPED_FORMAT_TABLE:
+    status = amped_table_read(path, options, out);
+    break;
+  case AMPED_FORMAT_HDF5:
+    status = amped_tensor_file_load(path, options->overflow, out);
+    break;
+  }
+  AMPED_TRY(status);
+  if (out->nnz == 0 && options->overflow != NULL)
+    return AMPED_OK; /* the last block held none, and those before are on disk: readers see to it */
+  status = amped_sptensor_validate(out, path);
+  if (status != AMPED_OK)
+    amped_sptensor_free(out);
+  return status;
+}

@@ -1,0 +1,24 @@
+/* Rows of CSV (RFC 4180) and TSV text, cell by cell. Pure functions. */
+#ifndef AMPED_IO_CSV_H
+#define AMPED_IO_CSV_H
+
+#include "text/io_text.h"
+
+/* A cell within the text: quotes around it are left out, doubled ones inside are still double. */
+typedef struct amped_cell {
+  const char *begin, *end;
+  bool doubled; /* holds doubled quotes */
+  bool last;    /* the row ends behind it */
+} amped_cell;
+
+/* The cell that begins at p; returns where the next one, or the next row, begins. NULL, with
+ * piece->error, where quotes are wrong. Every row of the piece ends with a line end. */
+const char *amped_csv_cell(amped_piece *piece, const char *p, bool tabs, amped_cell *cell);
+
+/* Copy a cell with its doubled quotes made single; `out` has room for the cell. The length. */
+uint64_t amped_csv_unquote(const amped_cell *cell, char *out);
+
+/* Valid UTF-8 (no surrogates, no overlong forms) without zero bytes. */
+bool amped_csv_is_utf8(const char *begin, const char *end);
+
+#endif

@@ -1,0 +1,130 @@
+#include "text/io_number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A significand below 2^53 and a power of ten up to 10^22 are doubles without error, so that one
+ * multiplication or division rounds once: correctly. */
+#define EXACT_POWER 22
+#define EXACT_SIGNIFICAND (UINT64_C(1) << 53)
+/* Digits that 64 bits always hold. */
+#define SAFE_DIGITS 19
+
+static const double powers_of_ten[EXACT_POWER + 1] = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+static unsigned digit(char c) {
+  return (unsigned)(unsigned char)c - '0';
+}
+
+/* Digits into the significand; the count, without leading zeros, stays just above SAFE_DIGITS once
+ * they may not fit. */
+static const char *take_digits(const char *p, uint64_t *significand, int *count) {
+  unsigned d;
+  while ((d = digit(*p)) <= 9) {
+    if (*significand != 0 || d != 0)
+      (*count)++;
+    if (*count <= SAFE_DIGITS)
+      *significand = *significand * 10 + d;
+    else
+      *count = SAFE_DIGITS + 1;
+    p++;
+  }
+  return p;
+}
+
+/* "e-12" behind a significand: p stays where there is none; NULL where it is malformed. */
+static const char *take_exponent(const char *p, long *exponent) {
+  bool negative = false;
+  *exponent = 0;
+  if (*p != 'e' && *p != 'E')
+    return p;
+  p++;
+  if (*p == '+' || *p == '-')
+    negative = *p++ == '-';
+  if (digit(*p) > 9)
+    return NULL;
+  for (; digit(*p) <= 9; p++)
+    if (*exponent < 1000000)
+      *exponent = *exponent * 10 + (long)digit(*p);
+  if (negative)
+    *exponent = -*exponent;
+  return p;
+}
+
+const char *amped_number_decimal(const char *p, double *out) {
+  const char *begin = p;
+  uint64_t significand = 0;
+  int count = 0;
+  long exponent = 0;
+  bool negative = *p == '-';
+  if (*p == '-' || *p == '+')
+    p++;
+  const char *whole = p;
+  p = take_digits(p, &significand, &count);
+  ptrdiff_t digits = p - whole;
+  ptrdiff_t decimals = 0;
+  if (*p == '.') {
+    const char *point = p + 1;
+    p = take_digits(point, &significand, &count);
+    decimals = p - point;
+  }
+  if (digits + decimals == 0)
+    return NULL;
+  p = take_exponent(p, &exponent);
+  if (p == NULL)
+    return NULL;
+  /* Many decimals are left to strtod: then no difference of exponents can overflow. */
+  if (count <= SAFE_DIGITS && significand < EXACT_SIGNIFICAND && decimals <= 1000) {
+    long power = exponent - (long)decimals;
+    if (power >= -EXACT_POWER && power <= EXACT_POWER) {
+      double v = (double)significand;
+      v = power < 0 ? v / powers_of_ten[-power] : v * powers_of_ten[power];
+      *out = negative ? -v : v;
+      return p;
+    }
+  }
+  /* The text is checked, so strtod takes exactly this much of it. */
+  *out = strtod(begin, NULL);
+  return p;
+}
+
+int amped_number_print_u64(char *buffer, uint64_t v) {
+  char digits[AMPED_NUMBER_BYTES];
+  int n = 0;
+  do {
+    digits[n++] = (char)('0' + v % 10);
+    v /= 10;
+  } while (v > 0);
+  for (int i = 0; i < n; i++)
+    buffer[i] = digits[n - 1 - i];
+  buffer[n] = '\0';
+  return n;
+}
+
+int amped_number_print(char *buffer, double v) {
+  if (fabs(v) < (double)EXACT_SIGNIFICAND && v == trunc(v)) {
+    int sign = signbit(v) ? 1 : 0;
+    buffer[0] = '-';
+    return sign + amped_number_print_u64(buffer + sign, (uint64_t)fabs(v));
+  }
+  int n = 0;
+  for (int precision = 15; precision <= 17; precision++) {
+    n = snprintf(buffer, AMPED_NUMBER_BYTES, "%.*g", precision, v);
+    if (strtod(buffer, NULL) == v)
+      break;
+  }
+  return n;
+}
+
+const char *amped_number_excerpt(char *buffer, const char *begin, const char *end) {
+  size_t length = (size_t)(end - begin);
+  size_t n = length < 32 ? length : 32;
+  for (size_t i = 0; i < n; i++)
+    buffer[i] = (char)(begin[i] >= 0x20 && begin[i] < 0x7f ? begin[i] : '?');
+  (void)snprintf(buffer + n, AMPED_EXCERPT_BYTES - n, "%s", length > n ? "..." : "");
+  return buffer;
+}

@@ -1,0 +1,28 @@
+/* The header row of a table: what its columns are called, and what each is wanted for. */
+#ifndef AMPED_IO_TABLE_HEADER_H
+#define AMPED_IO_TABLE_HEADER_H
+
+#include "text/io.h"
+#include "text/io_text.h"
+
+/* What a column is for: a mode 0 .. 7 that its strings label, the value, or nothing. */
+#define AMPED_ROLE_VALUE AMPED_MAX_ORDER
+#define AMPED_ROLE_NONE (AMPED_MAX_ORDER + 1)
+
+/* Start from {0}. */
+typedef struct amped_table_header {
+  uint64_t count;     /* columns */
+  const char **names; /* null-terminated UTF-8, within text */
+  char *text;
+  int *roles;
+  int order;
+  const char *modes[AMPED_MAX_ORDER]; /* the key columns' names */
+  const char *value;                  /* the value column's name, or NULL */
+} amped_table_header;
+
+/* Take the header row off the first block, and find the columns that the options name. */
+amped_status amped_table_header_read(amped_table_header *header, const char *path, bool tabs,
+                                     const amped_read_options *options, amped_block *block);
+void amped_table_header_free(amped_table_header *header);
+
+#endif

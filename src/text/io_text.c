@@ -1,0 +1,344 @@
+#include "text/io_text.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text/io_stream.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* The first block is small, so that small files take little memory; each next one is twice as long
+ * up to one MiB a thread, which keeps a thread's share within its cache. */
+#define FIRST_BLOCK_BYTES AMPED_TEXT_ROW_BYTES
+#define LEAST_BLOCK_BYTES (UINT64_C(8) << 20)
+#define MOST_BLOCK_BYTES (UINT64_C(64) << 20)
+/* Where memory is bounded: a block of text becomes at most seven times as many bytes of nonzeros.
+ */
+#define MEMORY_PER_BLOCK 64
+/* Pieces a thread, so that a slow core does not hold up the others; bytes that are worth a piece.
+ */
+#define PIECES_PER_THREAD 4
+#define LEAST_PIECE_BYTES (UINT64_C(16) << 10)
+
+/* One of the two blocks: filled by the reading thread, emptied by the caller. */
+typedef struct slot {
+  char *data;
+  uint64_t capacity;
+  uint64_t used; /* bytes read; those behind `rows` begin the next block */
+  uint64_t rows; /* bytes of whole rows */
+  uint64_t lines;
+  uint64_t done;  /* compressed bytes so far, for progress, and */
+  uint64_t total; /* of the whole input; 0: not known */
+  bool full, cut, last;
+  amped_status status;
+} slot;
+
+struct amped_text {
+  amped_stream *stream;
+  bool quoted;
+  uint64_t block_bytes, most_bytes;
+  uint64_t line;
+  slot slots[2];
+  int current; /* the slot to hand out next */
+  bool holding, ended;
+  bool threaded, stop;
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+};
+
+uint64_t amped_text_count(const char *begin, const char *end, char c) {
+  uint64_t count = 0;
+  /* Runs of 64 with a one-byte counter: compilers make vector code of the inner loop. */
+  for (; end - begin >= 64; begin += 64) {
+    unsigned char n = 0;
+    for (int i = 0; i < 64; i++)
+      n = (unsigned char)(n + (begin[i] == c));
+    count += n;
+  }
+  for (; begin < end; begin++)
+    count += *begin == c;
+  return count;
+}
+
+/* ---- the reading thread ---- */
+
+/* Bytes of data[0 .. used) up to the end of the last whole row. */
+static uint64_t whole_rows(const amped_text *text, const char *data, uint64_t used) {
+  if (!text->quoted) {
+    const char *last = memrchr(data, '\n', used);
+    return last != NULL ? (uint64_t)(last - data) + 1 : 0;
+  }
+  bool inside = amped_text_count(data, data + used, '"') % 2 != 0;
+  for (uint64_t i = used; i > 0; i--) {
+    if (data[i - 1] == '"')
+      inside = !inside;
+    else if (data[i - 1] == '\n' && !inside)
+      return i;
+  }
+  return 0;
+}
+
+/* Fill s with what `before` left over and new bytes. */
+static amped_status fill(amped_text *text, slot *s, const slot *before) {
+  uint64_t carry = before->used - before->rows;
+  uint64_t want = carry + text->block_bytes;
+  bool ended = false;
+  if (s->capacity < want) {
+    amped_free(s->data);
+    s->capacity = 0;
+    AMPED_TRY(amped_alloc(&s->data, want + 2, 1, "text")); /* a line end and a null may follow */
+    s->capacity = want;
+  }
+  if (carry > 0)
+    memcpy(s->data, before->data + before->rows, carry);
+  s->used = carry;
+  while (s->used < want && !ended) {
+    uint64_t got = 0;
+    AMPED_TRY(amped_stream_read(text->stream, s->data + s->used, want - s->used, &got));
+    s->used += got;
+    ended = got == 0;
+  }
+  amped_stream_progress(text->stream, &s->done, &s->total);
+  s->cut = false;
+  if (ended) {
+    if (s->used > 0 && s->data[s->used - 1] != '\n')
+      s->data[s->used++] = '\n';
+    s->rows = s->used; /* where quotes are left open, the parser tells */
+  } else {
+    s->rows = whole_rows(text, s->data, s->used);
+    s->cut = s->rows == 0;
+  }
+  if (s->cut)
+    s->rows = s->used;
+  s->data[s->used] = '\0';
+  s->last = ended || s->cut;
+  s->lines = amped_text_count(s->data, s->data + s->rows, '\n');
+  if (text->block_bytes < text->most_bytes)
+    text->block_bytes *= 2;
+  return AMPED_OK;
+}
+
+/* From the second block on. */
+static void *read_blocks(void *argument) {
+  amped_text *text = argument;
+  for (int i = 1;; i = 1 - i) {
+    slot *s = &text->slots[i];
+    (void)pthread_mutex_lock(&text->lock);
+    while (s->full && !text->stop)
+      (void)pthread_cond_wait(&text->changed, &text->lock);
+    bool stop = text->stop;
+    (void)pthread_mutex_unlock(&text->lock);
+    if (stop)
+      return NULL;
+    /* Both slots are this thread's to read: the caller only reads, too. */
+    amped_status status = fill(text, s, &text->slots[1 - i]);
+    (void)pthread_mutex_lock(&text->lock);
+    s->status = status;
+    s->full = true;
+    stop = status != AMPED_OK || s->last;
+    (void)pthread_cond_broadcast(&text->changed);
+    (void)pthread_mutex_unlock(&text->lock);
+    if (stop)
+      return NULL;
+  }
+}
+
+/* ---- blocks ---- */
+
+/* Bytes of a block at most. */
+static uint64_t most_bytes(const amped_overflow *overflow) {
+  uint64_t most = (uint64_t)omp_get_max_threads() << 20;
+  most = most < LEAST_BLOCK_BYTES ? LEAST_BLOCK_BYTES : most;
+  most = most > MOST_BLOCK_BYTES ? MOST_BLOCK_BYTES : most;
+  if (overflow != NULL && most > overflow->memory / MEMORY_PER_BLOCK)
+    most = overflow->memory / MEMORY_PER_BLOCK;
+  return most > FIRST_BLOCK_BYTES ? most : FIRST_BLOCK_BYTES;
+}
+
+/* The first block is read here; what fits in it needs no thread. Its failure is met by next. */
+static amped_status start_reading(amped_text *text, const char *path) {
+  slot *first = &text->slots[0];
+  first->status = fill(text, first, &text->slots[1]);
+  first->full = true;
+  if (first->status != AMPED_OK || first->last)
+    return AMPED_OK;
+  int code = pthread_create(&text->thread, NULL, read_blocks, text);
+  if (code != 0)
+    return amped_error_errno(AMPED_FAILED, code, path,
+                             "no thread to read it with; allow more threads (ulimit -u)");
+  text->threaded = true;
+  return AMPED_OK;
+}
+
+amped_status amped_text_open(const char *path, bool quoted, const amped_overflow *overflow,
+                             amped_text **out) {
+  amped_text *text = NULL;
+  uint64_t done = 0;
+  uint64_t total = 0;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&text, 1, sizeof *text, "a text file"));
+  (void)pthread_mutex_init(&text->lock, NULL);
+  (void)pthread_cond_init(&text->changed, NULL);
+  text->most_bytes = most_bytes(overflow);
+  text->block_bytes = FIRST_BLOCK_BYTES;
+  text->quoted = quoted;
+  text->line = 1;
+  AMPED_GO(fail, amped_stream_open(path, &text->stream));
+  amped_stream_progress(text->stream, &done, &total);
+  amped_progress_begin("reading", total, "B");
+  AMPED_GO(fail, start_reading(text, path));
+  *out = text;
+  return AMPED_OK;
+fail:
+  amped_text_close(text);
+  return status;
+}
+
+/* Give the slot that the caller is done with back to the reading thread. */
+static void release(amped_text *text) {
+  slot *s = &text->slots[text->current];
+  (void)pthread_mutex_lock(&text->lock);
+  s->full = false;
+  (void)pthread_cond_broadcast(&text->changed);
+  (void)pthread_mutex_unlock(&text->lock);
+  text->holding = false;
+  text->current = 1 - text->current;
+}
+
+amped_status amped_text_next(amped_text *text, amped_block *block) {
+  static const char nothing[1] = "";
+  *block = (amped_block){nothing, nothing, text->line, false, 0.0};
+  if (text->holding)
+    release(text);
+  if (text->ended)
+    return AMPED_OK;
+  slot *s = &text->slots[text->current];
+  (void)pthread_mutex_lock(&text->lock);
+  while (!s->full)
+    (void)pthread_cond_wait(&text->changed, &text->lock);
+  (void)pthread_mutex_unlock(&text->lock);
+  text->ended = s->last || s->status != AMPED_OK;
+  AMPED_TRY(s->status);
+  text->holding = true;
+  block->begin = s->data;
+  block->end = s->data + s->rows;
+  block->cut = s->cut;
+  block->part = s->total > 0 ? (double)s->done / (double)s->total : 0.0;
+  if (text->line == 1 && s->rows >= 3 && memcmp(s->data, "\xef\xbb\xbf", 3) == 0)
+    block->begin += 3;
+  text->line += s->lines;
+  amped_progress_update(s->done);
+  return AMPED_OK;
+}
+
+void amped_text_close(amped_text *text) {
+  if (text == NULL)
+    return;
+  if (text->threaded) {
+    (void)pthread_mutex_lock(&text->lock);
+    text->stop = true;
+    amped_stream_stop(text->stream);
+    (void)pthread_cond_broadcast(&text->changed);
+    (void)pthread_mutex_unlock(&text->lock);
+    (void)pthread_join(text->thread, NULL);
+  }
+  if (text->stream != NULL)
+    amped_progress_end();
+  amped_stream_close(text->stream);
+  (void)pthread_cond_destroy(&text->changed);
+  (void)pthread_mutex_destroy(&text->lock);
+  amped_free(text->slots[0].data);
+  amped_free(text->slots[1].data);
+  amped_free(text);
+}
+
+/* ---- pieces ---- */
+
+/* The first row end at or behind `from`; `inside` tells whether `from` is inside quotes. */
+static const char *next_row(const char *from, const char *end, bool quoted, bool inside) {
+  if (!quoted) {
+    const char *last = memchr(from, '\n', (size_t)(end - from));
+    return last != NULL ? last + 1 : end;
+  }
+  for (; from < end; from++) {
+    if (*from == '"')
+      inside = !inside;
+    else if (*from == '\n' && !inside)
+      return from + 1;
+  }
+  return end;
+}
+
+int amped_text_split(const amped_block *block, bool quoted, amped_piece *pieces) {
+  uint64_t bytes = (uint64_t)(block->end - block->begin);
+  uint64_t want = (uint64_t)omp_get_max_threads() * PIECES_PER_THREAD;
+  uint64_t quotes[AMPED_MAX_PIECES] = {0};
+  int count = 0;
+  if (want > AMPED_MAX_PIECES)
+    want = AMPED_MAX_PIECES;
+  if (want > bytes / LEAST_PIECE_BYTES)
+    want = bytes / LEAST_PIECE_BYTES + 1;
+  uint64_t share = bytes / want;
+  if (quoted) {
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < want; i++)
+      quotes[i] = amped_text_count(block->begin + i * share, block->begin + (i + 1) * share, '"');
+  }
+  const char *begin = block->begin;
+  bool inside = false;
+  for (uint64_t i = 0; i < want && begin < block->end; i++) {
+    inside ^= quotes[i] % 2 != 0;
+    const char *from = block->begin + (i + 1) * share;
+    /* The newline before `from` may be the one that ends the row. */
+    if (from <= begin && i + 1 < want)
+      continue;
+    const char *end = i + 1 == want ? block->end : next_row(from, block->end, quoted, inside);
+    pieces[count] = (amped_piece){.begin = begin, .end = end};
+    count++;
+    begin = end;
+  }
+#pragma omp parallel for schedule(static)
+  for (int i = 0; i < count; i++)
+    pieces[i].lines = amped_text_count(pieces[i].begin, pieces[i].end, '\n');
+  return count;
+}
+
+void amped_piece_fail(amped_piece *piece, const char *at, const char *format, ...) {
+  va_list args;
+  if (piece->status != AMPED_OK)
+    return;
+  piece->status = AMPED_BAD_INPUT;
+  piece->error_at = at;
+  va_start(args, format);
+  (void)vsnprintf(piece->error, sizeof piece->error, format, args);
+  va_end(args);
+}
+
+amped_status amped_text_check(const char *path, const amped_block *block, const amped_piece *pieces,
+                              int count) {
+  uint64_t line = block->line;
+  for (int i = 0; i < count; i++) {
+    const amped_piece *piece = &pieces[i];
+    if (piece->status != AMPED_OK && piece->error_at != NULL)
+      return amped_text_error(path, line + amped_text_count(piece->begin, piece->error_at, '\n'),
+                              "%s", piece->error);
+    AMPED_TRY(piece->status);
+    line += piece->lines;
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_text_error(const char *path, uint64_t line, const char *format, ...) {
+  char message[1280];
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  return amped_error(AMPED_BAD_INPUT, strcmp(path, "-") == 0 ? "standard input" : path,
+                     "line %" PRIu64 ": %s", line, message);
+}

@@ -1,0 +1,280 @@
+#include "text/io_tns.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "text/io_number.h"
+#include "text/io_rows.h"
+#include "text/io_tns_dense.h"
+#include "text/io_tns_header.h"
+#include "base/mem.h"
+
+typedef struct reader {
+  const char *path;
+  const amped_read_options *options;
+  amped_tns_header header;
+  amped_rows rows;
+  amped_tns_dense dense;
+  uint64_t base;
+  bool bounded; /* dimensions are given: limit is theirs */
+  uint64_t limit[AMPED_MAX_ORDER];
+  amped_piece *pieces;
+  uint64_t (*maxima)[AMPED_MAX_ORDER]; /* of each piece: largest index + 1 - base, so far */
+} reader;
+
+/* ---- one line ---- */
+
+/* The word begin .. blank, where a value should be: is it a name of something not finite? */
+static bool names_not_finite(const char *begin, const char *end) {
+  static const char *const names[] = {"nan", "inf", "infinity"};
+  if (begin < end && (*begin == '-' || *begin == '+'))
+    begin++;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if ((size_t)(end - begin) == strlen(names[i]) &&
+        strncasecmp(begin, names[i], (size_t)(end - begin)) == 0)
+      return true;
+  return false;
+}
+
+static void explain_index(const reader *r, amped_piece *piece, int m, const char *begin,
+                          const char *end) {
+  char excerpt[AMPED_EXCERPT_BYTES];
+  uint64_t v = 0;
+  const char *digits = begin + (*begin == '-');
+  const char *stop = digits;
+  while (*stop >= '0' && *stop <= '9')
+    stop++;
+  (void)amped_number_excerpt(excerpt, begin, end);
+  if (stop != end || stop == digits)
+    amped_piece_fail(piece, begin, "field %d: \"%s\" is not a whole number; correct the line",
+                     m + 1, excerpt);
+  else if (*begin == '-')
+    amped_piece_fail(piece, begin, "field %d: negative index %s; indices are counted from %d",
+                     m + 1, excerpt, (int)r->base);
+  else if (amped_number_u64(begin, &v) == NULL || v > AMPED_MAX_DIM - 1 + r->base)
+    amped_piece_fail(piece, begin, "field %d: index %s is above 2^63; correct the line", m + 1,
+                     excerpt);
+  else if (v < r->base)
+    amped_piece_fail(piece, begin,
+                     "field %d: index 0, but indices are counted from 1; if this file counts from "
+                     "0, give --index-base=0",
+                     m + 1);
+  else
+    amped_piece_fail(piece, begin,
+                     "field %d: index %s is too large for dimension %" PRIu64
+                     " of %s; correct the line or the dimensions",
+                     m + 1, excerpt, r->limit[m],
+                     r->options->dims_order > 0 ? "--dims" : "the header");
+}
+
+/* Say why the line is no nonzero. Slow, and apart from the parser, which is fast. */
+static void explain(const reader *r, amped_piece *piece, const char *begin) {
+  const char *fields[AMPED_MAX_ORDER + 1][2];
+  int order = r->header.order;
+  int count = amped_tns_fields(begin, fields, order + 1);
+  if (count != order + 1) {
+    amped_piece_fail(piece, begin, "%d fields, not %d (%d indices and a value); correct the line",
+                     count, order + 1, order);
+    return;
+  }
+  for (int m = 0; m < order; m++) {
+    uint64_t v = 0;
+    const char *end = amped_number_u64(fields[m][0], &v);
+    if (end != fields[m][1] || v < r->base || v - r->base >= r->limit[m]) {
+      explain_index(r, piece, m, fields[m][0], fields[m][1]);
+      return;
+    }
+  }
+  char excerpt[AMPED_EXCERPT_BYTES];
+  double x = 0.0;
+  const char *end = amped_number_decimal(fields[order][0], &x);
+  (void)amped_number_excerpt(excerpt, fields[order][0], fields[order][1]);
+  if (end == fields[order][1] || names_not_finite(fields[order][0], fields[order][1]))
+    amped_piece_fail(piece, begin, "field %d: value %s is not finite; correct or remove the line",
+                     order + 1, excerpt);
+  else
+    amped_piece_fail(piece, begin, "field %d: \"%s\" is not a number; correct the line", order + 1,
+                     excerpt);
+}
+
+/* Take the line at p; *row moves where it holds a nonzero. NULL, with piece->error, on failure. */
+static inline const char *parse_line(const reader *r, amped_piece *piece, const char *p,
+                                     uint64_t *row, uint64_t *maxima) {
+  const amped_sptensor *t = r->rows.tensor;
+  const char *begin = p;
+  uint64_t index[AMPED_MAX_ORDER];
+  double value = 0.0;
+  int order = r->header.order;
+  p = amped_tns_skip_blanks(p);
+  if (*p != '\n' && *p != '#') {
+    for (int m = 0; m < order; m++) {
+      uint64_t v = 0;
+      p = amped_number_u64(p, &v);
+      if (p == NULL || !amped_tns_blank(*p) || v < r->base || v - r->base >= r->limit[m])
+        goto bad;
+      index[m] = v - r->base;
+      p = amped_tns_skip_blanks(p);
+    }
+    p = amped_number_decimal(p, &value);
+    if (p == NULL || (!amped_tns_blank(*p) && *p != '\n') || !isfinite(value))
+      goto bad;
+    p = amped_tns_skip_blanks(p);
+    if (*p != '\n' && *p != '#')
+      goto bad;
+    /* Only a complete line may be stored: rows are reserved for no more than that. */
+    for (int m = 0; m < order; m++) {
+      t->indices[m][*row] = index[m];
+      if (index[m] >= maxima[m])
+        maxima[m] = index[m] + 1;
+    }
+    t->values[(*row)++] = value;
+  }
+  if (*p != '\n')
+    p = memchr(p, '\n', (size_t)(piece->end - p));
+  return p + 1;
+bad:
+  explain(r, piece, begin);
+  return NULL;
+}
+
+static void parse_piece(const reader *r, amped_piece *piece, uint64_t *maxima) {
+  uint64_t row = piece->row;
+  for (const char *p = piece->begin; p < piece->end;) {
+    const char *next = parse_line(r, piece, p, &row, maxima);
+    if (next == NULL)
+      return;
+    if ((uint64_t)(next - p) > AMPED_TEXT_ROW_BYTES) {
+      amped_piece_fail(piece, p, "longer than 1 MiB; is this the right file?");
+      return;
+    }
+    p = next;
+  }
+  piece->rows = row - piece->row;
+}
+
+/* ---- the file ---- */
+
+/* The same of a dense tensor, whose file says all. */
+static amped_status settle_dense(reader *r) {
+  const amped_tns_header *h = &r->header;
+  amped_sptensor *t = r->rows.tensor;
+  if (r->options->index_base != AMPED_BASE_AUTO || r->options->dims_order > 0)
+    return amped_error(
+        AMPED_USAGE, r->path,
+        "is a dense tensor, which has no indices; leave out --index-base and --dims");
+  t->order = h->order;
+  memcpy(t->dims, h->dims, sizeof t->dims);
+  memcpy(r->limit, h->dims, sizeof r->limit);
+  r->bounded = true;
+  r->rows.least_bytes = 2;
+  return amped_tns_dense_begin(&r->dense, r->path, h->order, h->dims);
+}
+
+/* The order is known: settle index base and limits. */
+static amped_status settle(reader *r) {
+  const amped_read_options *o = r->options;
+  const amped_tns_header *h = &r->header;
+  amped_sptensor *t = r->rows.tensor;
+  r->base = h->base_said ? h->base : 1;
+  if (o->index_base != AMPED_BASE_AUTO)
+    r->base = o->index_base == AMPED_BASE_0 ? 0 : 1;
+  if (o->dims_order > 0 && o->dims_order != h->order)
+    return amped_error(AMPED_USAGE, r->path,
+                       "--dims names %d dimensions, but the tensor is of order %d; name one a mode",
+                       o->dims_order, h->order);
+  for (int m = 0; m < h->order; m++) {
+    r->limit[m] = o->dims_order > 0 ? o->dims[m] : h->has_dims ? h->dims[m] : AMPED_MAX_DIM;
+    if (r->limit[m] == 0 || r->limit[m] > AMPED_MAX_DIM)
+      return amped_error(AMPED_USAGE, NULL, "--dims: dimension %d is not 1 to 2^63", m + 1);
+  }
+  r->bounded = o->dims_order > 0 || h->has_dims;
+  t->order = h->order;
+  /* The shortest line: one digit and one blank or line end for each field. */
+  r->rows.least_bytes = 2 * ((uint64_t)h->order + 1);
+  return AMPED_OK;
+}
+
+static amped_status parse_pieces(reader *r, int count) {
+  if (r->header.dense)
+    return amped_tns_dense_parse(&r->dense, &r->rows, r->pieces, count);
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int i = 0; i < count; i++)
+    parse_piece(r, &r->pieces[i], r->maxima[i]);
+  return AMPED_OK;
+}
+
+static amped_status parse_block(reader *r, const amped_block *block) {
+  int count = amped_text_split(block, false, r->pieces);
+  AMPED_TRY(amped_rows_reserve(&r->rows, r->pieces, count));
+  AMPED_TRY(parse_pieces(r, count));
+  AMPED_TRY(amped_text_check(r->path, block, r->pieces, count));
+  amped_rows_close(&r->rows, r->pieces, count, block->part);
+  return AMPED_OK;
+}
+
+static amped_status read_blocks(reader *r, amped_text *text) {
+  amped_block block;
+  for (;;) {
+    AMPED_TRY(amped_text_next(text, &block));
+    if (block.begin == block.end)
+      return AMPED_OK;
+    if (block.cut)
+      return amped_text_error(r->path, block.line, "longer than 1 MiB; is this the right file?");
+    if (r->header.expect != AMPED_TNS_DATA) {
+      AMPED_TRY(amped_tns_header_read(&r->header, r->path, &block));
+      if (r->header.expect != AMPED_TNS_DATA)
+        continue;
+      AMPED_TRY(r->header.dense ? settle_dense(r) : settle(r));
+    }
+    AMPED_TRY(parse_block(r, &block));
+  }
+}
+
+/* The text is read: compare with what the header claimed, and set the dimensions. */
+static amped_status conclude(reader *r) {
+  amped_sptensor *t = r->rows.tensor;
+  const amped_tns_header *h = &r->header;
+  const char *where = strcmp(r->path, "-") == 0 ? "standard input" : r->path;
+  uint64_t nnz = r->rows.taken + t->nnz;
+  if (h->nnz_line > 0 && nnz != h->nnz)
+    return amped_text_error(
+        r->path, h->nnz_line, "%" PRIu64 " nonzeros are announced, but %" PRIu64 " follow; %s",
+        h->nnz, nnz, nnz < h->nnz ? "is the file truncated?" : "correct the header");
+  if (h->dense && r->dense.seen != r->dense.elements)
+    return amped_error(AMPED_BAD_INPUT, where,
+                       "%" PRIu64 " values, but the dimensions have %" PRIu64
+                       " elements; is the file truncated?",
+                       r->dense.seen, r->dense.elements);
+  if (nnz == 0)
+    return amped_error(AMPED_BAD_INPUT, where, "holds no nonzeros; is this the right file?");
+  for (int m = 0; m < t->order; m++) {
+    if (r->bounded)
+      t->dims[m] = r->limit[m];
+    for (int i = 0; i < AMPED_MAX_PIECES && !r->bounded; i++)
+      if (r->maxima[i][m] > t->dims[m])
+        t->dims[m] = r->maxima[i][m];
+  }
+  return amped_rows_finish(&r->rows);
+}
+
+amped_status amped_tns_read(const char *path, const amped_read_options *options,
+                            amped_sptensor *out) {
+  reader r = {
+      .path = path, .options = options, .rows = {.tensor = out, .overflow = options->overflow}};
+  amped_text *text = NULL;
+  amped_status status = AMPED_OK;
+  memset(out, 0, sizeof *out);
+  AMPED_GO(end, amped_alloc(&r.pieces, AMPED_MAX_PIECES, sizeof *r.pieces, "a parser"));
+  AMPED_GO(end, amped_calloc(&r.maxima, AMPED_MAX_PIECES, sizeof *r.maxima, "a parser"));
+  AMPED_GO(end, amped_text_open(path, false, options->overflow, &text));
+  AMPED_GO(end, read_blocks(&r, text));
+  AMPED_GO(end, conclude(&r));
+end:
+  amped_text_close(text);
+  amped_free(r.maxima);
+  amped_free(r.pieces);
+  if (status != AMPED_OK)
+    amped_sptensor_free(out);
+  return status;
+}

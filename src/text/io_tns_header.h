@@ -1,0 +1,45 @@
+/* What stands before the first nonzero of a .tns file: comments, and the header of a dialect. */
+#ifndef AMPED_IO_TNS_HEADER_H
+#define AMPED_IO_TNS_HEADER_H
+
+#include "text/io_text.h"
+
+typedef enum amped_tns_expect {
+  AMPED_TNS_FIRST, /* a header's first line or a nonzero */
+  AMPED_TNS_ORDER, /* lines of a header */
+  AMPED_TNS_DIMS,
+  AMPED_TNS_NNZ,
+  AMPED_TNS_DATA /* the first nonzero: the header is complete */
+} amped_tns_expect;
+
+/* Start from {0}. Nothing is ever allocated from these numbers: they are claims. */
+typedef struct amped_tns_header {
+  amped_tns_expect expect;
+  int order;     /* known when expect is AMPED_TNS_DATA */
+  bool has_dims; /* dims[0 .. order-1], each 1 .. 2^63 */
+  uint64_t dims[AMPED_MAX_ORDER];
+  uint64_t nnz_line; /* the line that names nnz, 0 where none does */
+  uint64_t nnz;
+  bool base_said; /* the header tells what indices are counted from */
+  uint64_t base;
+  bool sptensor; /* a Tensor Toolbox or GenTen header, nnz included */
+  bool dense;    /* a Tensor Toolbox header of a dense tensor */
+} amped_tns_header;
+
+/* Take lines off the block until the first nonzero, which stays, or until the block is used up. */
+amped_status amped_tns_header_read(amped_tns_header *header, const char *path, amped_block *block);
+
+/* Fields of the line that begins at p; the first `most` of them are stored as begin, end pairs. */
+int amped_tns_fields(const char *p, const char *(*fields)[2], int most);
+
+static inline bool amped_tns_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+static inline const char *amped_tns_skip_blanks(const char *p) {
+  while (amped_tns_blank(*p))
+    p++;
+  return p;
+}
+
+#endif

@@ -1,0 +1,172 @@
+#!/bin/sh
+# --checkpoint and --resume: interrupted by a signal and resumed is as never interrupted; damage,
+# and what is refused.
+. "$(dirname "$0")/../lib/lib.sh"
+needs h5diff h5dump ps
+cd "$scratch" || exit 99
+
+"$amped" generate t.h5 --dims=300x40x500 --nnz=20k --skew=0.5 --seed=3 -q || fail "generate"
+"$amped" generate other.h5 --dims=300x40x500 --nnz=20k --skew=0.5 --seed=4 -q || fail "generate"
+"$amped" generate small.h5 --dims=30x40x50 --nnz=2k --seed=3 -q || fail "generate"
+
+# same_bits WHAT A B: weights, fits and factors of two results.
+same_bits() {
+  for set in weights fit factors/0 factors/1 factors/2; do
+    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
+  done
+}
+
+# children PID: the programs that an mpirun started.
+children() {
+  ps -o pid= --ppid "$1" | tr -d ' '
+}
+
+# interrupt SIGNAL WHOM RANKS ARGUMENT...: start the program, wait for its first sweeps, signal one
+# of its ranks, or mpirun; the exit status is left in $status.
+interrupt() {
+  signal=$1
+  whom=$2
+  ranks=$3
+  shift 3
+  begin "$ranks" '"sweep": *3,' "$@"
+  if test "$whom" = mpirun; then
+    kill -s "$signal" $launcher
+  else
+    kill -s "$signal" "$(children $launcher | tail -n 1)"
+  fi
+  wait $launcher
+  status=$?
+}
+
+# --- interrupted = uninterrupted ------------------------------------------------------------------
+# More sweeps than will be made: the signal comes amid them.
+for ranks in 1 3; do
+  for precision in float double; do
+    run="--rank=7 --tol=0 --deterministic --precision=$precision"
+    # shellcheck disable=SC2086
+    interrupt TERM rank $ranks t.h5 $run --iters=1000000 --nowrite --checkpoint=c.h5
+    same "status after SIGTERM, $ranks ranks" $status 85
+    grep -q "c.h5: holds the run after sweep" err.txt && pass || fail "no line: $(cat err.txt)"
+    same "error lines" "$(grep -c '^amped_mpi: ' err.txt)" 1
+    at=$(sed -n 's/.*after sweep \([0-9]*\),.*/\1/p' err.txt)
+    end=$((at + 7))
+    # shellcheck disable=SC2086
+    expect 0 "resume: c.h5, after sweep $at," on $ranks t.h5 $run --iters=$end --checkpoint=c.h5 --resume -o resumed.h5
+    # shellcheck disable=SC2086
+    expect 0 "" on $ranks t.h5 $run --iters=$end -o whole.h5 -q
+    same_bits "$ranks ranks, $precision" resumed.h5 whole.h5
+    ls c.h5.tmp.* >/dev/null 2>&1 && fail "a temporary file was left" || pass
+    rm -f c.h5 c.h5.prev
+  done
+done
+
+interrupt USR1 mpirun 2 t.h5 --rank=7 --tol=0 --iters=1000000 --nowrite --checkpoint=u.h5 --checkpoint-every=3600s --trace=u.json
+same "status after SIGUSR1 to mpirun" $status 85
+grep -q '"event": *"checkpoint"' live.json && pass || fail "no JSON line about the checkpoint"
+
+grep -q '"write"' u.json && pass || fail "no trace of a stopped run"
+
+# SIGTERM to Open MPI 4's mpirun: it passes it on after a time-out, kills after another, ends with 1. The
+# checkpoint is made where one sweep and its writing take less than that; here four seconds.
+case $($mpirun --version 2>&1) in
+  *"Open MPI) 4."*)
+    export OMPI_MCA_odls_base_sigkill_timeout=4
+    interrupt TERM mpirun 2 t.h5 --rank=7 --tol=0 --iters=1000000 --nowrite --checkpoint=m.h5 -q
+    unset OMPI_MCA_odls_base_sigkill_timeout
+    same "status after SIGTERM to mpirun" $status 1
+    at=$(sed -n 's/.*m.h5: holds the run after sweep \([0-9]*\),.*/\1/p' err.txt)
+    expect 0 "resume: m.h5, after sweep $at," on 2 t.h5 --rank=7 --tol=0 --iters=$((at + 1)) --nowrite --checkpoint=m.h5 --resume
+    ;;
+esac
+
+# --- other numbers of ranks -----------------------------------------------------------------------
+# Checkpoints of sweep 10 (every 5 sweeps, 2 generations), then 5 more. Rounding differs with the
+# number of ranks: sums of doubles over ranks, a few eps; ALS carries such differences along (it
+# contracts, near the optimum). 1e-10 is what deterministic.sh asks of the same.
+double="--rank=5 --tol=0 --precision=double"
+# shellcheck disable=SC2086
+expect 0 "" on 2 t.h5 $double --iters=10 --nowrite --checkpoint=g.h5 --checkpoint-every=5
+test -f g.h5 && pass || fail "no g.h5"
+for ranks in 1 2 3; do
+  # shellcheck disable=SC2086
+  expect 0 "after sweep" on $ranks t.h5 $double --iters=15 --json=$ranks.json --nowrite --checkpoint=g.h5 --checkpoint-every=100 --resume
+done
+close "fit on 1 rank" "$(field fit 1.json)" "$(field fit 2.json)" 1e-10
+close "fit on 3 ranks" "$(field fit 3.json)" "$(field fit 2.json)" 1e-10
+
+# --- a whole run in pieces, with the default tolerance ---------------------------------------------
+expect 0 "starting from the beginning" on 2 t.h5 --rank=3 --deterministic --checkpoint=p.h5 --checkpoint-every=1 --iters=4 --resume -o p1.h5
+expect 0 "after sweep" on 2 t.h5 --rank=3 --deterministic --checkpoint=p.h5 --checkpoint-every=1 --resume -o p2.h5
+expect 0 "" on 2 t.h5 --rank=3 --deterministic -o p3.h5
+same_bits "in pieces" p2.h5 p3.h5
+# Nothing is left to do: the same result.
+expect 0 "" on 2 t.h5 --rank=3 --deterministic --checkpoint=p.h5 --resume -o p4.h5
+same_bits "converged before" p4.h5 p3.h5
+# A checkpoint shows what was found so far, and is a start.
+expect 0 "" "$amped" top p.h5
+expect 0 "" "$amped" info p.h5
+expect 0 "start: p.h5" on 2 t.h5 --rank=3 --iters=1 --init=p.h5 --nowrite
+
+# --- damage ---------------------------------------------------------------------------------------
+# damage FILE: four bytes in the middle.
+damage() {
+  size=$(wc -c <"$1")
+  printf 'oops' | dd of="$1" bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+}
+cp p.h5 keep.h5
+cp p.h5.prev keep.prev
+previous=$(h5dump -d /fit -H p.h5.prev | sed -n 's/.*SIMPLE { ( \([0-9]*\) ).*/\1/p')
+damage p.h5
+expect 0 "warning: p.h5: .*p.h5.prev, is used" on 2 t.h5 --rank=3 --deterministic --checkpoint=p.h5 --resume -o p5.h5
+grep -q "after sweep $previous," out && pass || fail "not sweep $previous: $(grep resume out)"
+same_bits "after damage" p5.h5 p3.h5
+head -c 1000 keep.h5 >p.h5
+expect 0 "p.h5.prev, is used" on 1 t.h5 --rank=3 --checkpoint=p.h5 --resume --nowrite
+: >p.h5
+expect 0 "p.h5.prev, is used" on 1 t.h5 --rank=3 --checkpoint=p.h5 --resume --nowrite
+rm p.h5
+expect 0 "p.h5 is missing.*p.h5.prev, is used" on 1 t.h5 --rank=3 --checkpoint=p.h5 --resume --nowrite
+# What replaces a damaged one leaves the whole one before it alone. (Where writing was slow the first
+# generations are so many sweeps behind that the runs above replaced both.)
+cp keep.prev p.h5.prev
+head -c 1000 keep.h5 >p.h5
+expect 0 "" on 2 t.h5 --rank=3 --tol=0 --iters=$((previous + 1)) --checkpoint=p.h5 --checkpoint-every=1 --resume --nowrite
+cmp keep.prev p.h5.prev && pass || fail "the whole generation was lost"
+# The message names rank 0's first finding; both are damaged.
+damage p.h5
+damage p.h5.prev
+expect 3 "p.h5.prev" on 2 t.h5 --rank=3 --checkpoint=p.h5 --resume --nowrite
+
+# --- refused --------------------------------------------------------------------------------------
+cp keep.h5 p.h5
+cp keep.prev p.h5.prev
+expect 3 "another tensor of the same" on 2 other.h5 --rank=3 --checkpoint=p.h5 --resume --nowrite
+expect 3 "another tensor, of 300 x 40 x 500" on 2 small.h5 --rank=3 --checkpoint=p.h5 --resume --nowrite
+expect 3 "use --rank=3" on 2 t.h5 --rank=4 --checkpoint=p.h5 --resume --nowrite
+expect 3 "use --precision=float" on 1 t.h5 --rank=3 --precision=double --checkpoint=p.h5 --resume --nowrite
+expect 3 "use that" on 1 t.h5 --rank=3 --seed=2 --checkpoint=p.h5 --resume --nowrite
+expect 3 "init=random" on 1 t.h5 --rank=3 --init=p3.h5 --checkpoint=p.h5 --resume --nowrite
+expect 3 "no checkpoint" on 1 t.h5 --rank=3 --checkpoint=p3.h5 --resume --nowrite
+expect 2 "needs --checkpoint" "$amped" t.h5 --resume
+expect 2 "needs --checkpoint" "$amped" t.h5 --checkpoint-every=5
+expect 2 "is expected" "$amped" t.h5 --checkpoint=x.h5 --checkpoint-every=0
+expect 2 "is expected" "$amped" t.h5 --checkpoint=x.h5 --checkpoint-every=5m
+expect 2 "leave out" "$amped" t.h5 --checkpoint=x.h5 --plan
+expect 2 "overwritten" on 1 t.h5 --checkpoint=t.h5
+expect 2 "result and for another output" on 1 t.h5 --checkpoint=t.cpd.h5
+expect 1 "no/such" on 2 t.h5 --rank=3 --checkpoint=no/such/c.h5
+absent x.h5
+
+# --- without --checkpoint a signal does what it always did -----------------------------------------
+interrupt USR1 rank 1 t.h5 --rank=3 --tol=0 --iters=1000000 --nowrite
+if test $status -ne 85 && test $status -ne 0; then pass; else fail "status $status after SIGUSR1 without --checkpoint"; fi
+
+# --- the generation before is nobody else's file ---------------------------------------------------
+expect 2 "t.cpd.h5.prev: is named for two outputs" on 1 t.h5 -o t.cpd.h5.prev --checkpoint=t.cpd.h5
+expect 2 "k.h5.prev: is named for two outputs" on 1 t.h5 --nowrite --json=k.h5.prev --checkpoint=k.h5
+expect 0 "" on 1 t.h5 --rank=7 --iters=1 -q -o k.h5.prev
+cp k.h5.prev start.h5
+expect 2 "k.h5.prev: is named as a file of this run" on 1 t.h5 --rank=7 --init=k.h5.prev --nowrite --checkpoint=k.h5
+expect 0 "" cmp k.h5.prev start.h5
+
+finish

@@ -1,0 +1,237 @@
+#!/bin/sh
+# Wrong options (status 2), bad input (3) and failing output (1): one line each, and nothing left.
+. "$(dirname "$0")/../lib/lib.sh"
+cd "$scratch" || exit 99
+
+"$amped" generate good.h5 --dims=10x11x12 --nnz=200 --seed=1 -q || fail "generate"
+
+# --- usage ----------------------------------------------------------------------------------------
+expect 2 "did you mean --rank" "$amped" good.h5 --rnak=3
+expect 2 "did you mean 'convert'" "$amped" converd good.h5 x.tns
+expect 2 "1 to 1024" "$amped" good.h5 --rank=0
+expect 2 "1 to 1024" "$amped" good.h5 --rank=1025
+expect 2 "1 to 1024" "$amped" good.h5 --rank=x
+expect 2 "needs a value" "$amped" good.h5 --rank
+expect 2 "takes no value" "$amped" good.h5 --nowrite=1
+expect 2 "float or double" "$amped" good.h5 --precision=half
+expect 2 "whole number" "$amped" good.h5 --iters=0
+expect 2 "missing.*--help" "$amped"
+expect 2 "missing" "$amped" cpd
+expect 2 "missing" "$amped" convert good.h5
+expect 2 "too many" "$amped" good.h5 good.h5
+expect 2 "has no option --tol" "$amped" bench good.h5 --tol=1
+expect 2 "has no option --rank" "$amped" convert good.h5 x.tns --rank=3
+expect 2 "3 to 8 dimensions" "$amped" convert good.h5 x.tns --dims=3x4
+expect 2 "" "$amped" convert good.h5 x.h5 --keys=a,b,c
+expect 2 "" "$amped" convert good.h5 x.unknown
+absent x.unknown x.tns x.h5
+expect 2 "" "$amped" generate x.h5
+expect 2 "" "$amped" generate x.h5 --dims=3x3x3 --nnz=5 --noise=0.1
+expect 2 "has no option" "$amped" -n 3 good.h5
+expect 2 "takes no value" "$amped" good.h5 --help=3
+# An option that would be ignored is refused.
+expect 2 "nowrite" "$amped" good.h5 --nowrite -o x.h5
+expect 2 "plan" "$amped" good.h5 --plan -o x.h5
+absent x.h5
+# Only names that are near are suggested.
+for wrong in "help" "good.h5 -x"; do
+  # shellcheck disable=SC2086
+  expect 2 "" "$amped" $wrong
+  grep -q "did you mean" "$scratch/err" && fail "a far suggestion for $wrong" || pass
+done
+# From many ranks, still one line.
+expect 2 "did you mean --rank" $mpirun -np 3 "$amped" good.h5 --rnak=3
+
+# --- help and version -----------------------------------------------------------------------------
+expect 0 "Usage" "$amped" --help
+for c in cpd bench convert info top compare plot generate; do
+  expect 0 "Usage.* $c " "$amped" $c --help
+  grep -q "$c" "$scratch/out" || fail "help of $c"
+done
+expect 0 "amped_mpi [0-9]" "$amped" --version
+for word in complete nonnegative "not implemented"; do
+  "$amped" cpd --help | grep -q -e "$word" && fail "--help promises $word" || pass
+done
+
+# --- bad text -------------------------------------------------------------------------------------
+bad() { # bad PATTERN TEXT [OPTION]...: convert refuses it and names the line
+  pattern=$1
+  printf "$2" >bad.tns
+  shift 2
+  expect 3 "$pattern" "$amped" convert bad.tns bad.h5 "$@"
+  absent bad.h5
+}
+bad "empty" ""
+bad "no nonzeros" "# only a comment\n\n"
+bad "line 2.*index-base" "1 1 1 1\n0 1 1 1\n"
+bad "line 1" "1 -1 1 1\n"
+bad "line 2" "1 1 1 1\n4 1 1 1\n" --dims=3x3x3
+bad "line 1" "1 99999999999999999999 1 1\n"
+bad "line 3" "1 1 1 1\n1 1 2 1\n1 1 1\n"
+bad "line 1" "1 1 one 1\n"
+bad "line 2" "1 1 1 1\n1 2 1 x\n"
+bad "line 1" "1 1 1 nan\n"
+bad "line 1" "1 1 1 inf\n"
+bad "line 1" "1 1 1 1e999\n"
+bad "order" "1 1\n"
+bad "order" "1 1 1\n"
+bad "order" "1 1 1 1 1 1 1 1 1 1\n"
+bad "3 nonzeros are announced, but 2 follow; is the file truncated" \
+  "sptensor\n3\n9 9 9\n3\n1 1 1 1\n2 2 2 2\n"
+bad "1 nonzeros are announced, but 2 follow; correct" "sptensor\n3\n9 9 9\n1\n1 1 1 1\n2 2 2 2\n"
+bad "twice\|duplicate" "1 2 3 4\n1 2 3 4\n" --duplicates=error
+bad "" "1 2 3 0\n" --drop-zeros
+expect 3 "No such file" "$amped" convert missing.tns x.h5
+mkdir folder.tns
+expect 3 "is a directory" "$amped" convert folder.tns x.h5
+printf '1 1 1 1\n' | gzip | head -c 20 >cut.tns.gz
+expect 3 "" "$amped" convert cut.tns.gz x.h5
+absent x.h5
+
+# --- bad tables -----------------------------------------------------------------------------------
+printf 'a,b,c,n\nx,y,z,1\nx,y,w,many\n' >bad.csv
+expect 3 "line 3" "$amped" convert bad.csv x.h5 --value=n
+expect 3 "a, *b, *c" "$amped" convert bad.csv x.h5 --keys=a,b,nope --value=n
+absent x.h5
+
+# --- bad tensor files, seen by every command ------------------------------------------------------
+printf 'this is not HDF5' >text.h5
+head -c 3000 good.h5 >cut.h5
+: >empty.h5
+for f in missing.h5 empty.h5 text.h5 cut.h5; do
+  expect 3 "$f" on 2 $f --rank=2 -o out.h5
+  expect 3 "$f" "$amped" info $f
+  expect 3 "$f" "$amped" top $f
+  expect 3 "$f" "$amped" convert $f out.tns
+  absent out.h5 out.tns
+done
+expect 3 "" "$amped" top good.h5
+expect 3 "" on 2 good.h5 --rank=2 --init=good.h5 -o out.h5
+absent out.h5
+expect 0 "" on 1 good.h5 --rank=3 --iters=1 -o three.h5 -q
+expect 3 "3 components" on 2 good.h5 --rank=2 --init=three.h5 -o out.h5
+expect 3 "" on 2 three.h5 --rank=2 -o out.h5
+absent out.h5
+# Damage in the middle of the data is seen by its checksum, on every rank.
+size=$(wc -c <good.h5)
+cp good.h5 damaged.h5
+python=$(find_python)
+expect 0 "verified" "$amped" info good.h5 --verify
+if test -n "$python"; then
+  "$python" - damaged.h5 <<'PY'
+import h5py, sys
+f = h5py.File(sys.argv[1], 'r')
+o = f['/amped/mode_1/values'].id.get_chunk_info(0).byte_offset
+f.close()
+b = bytearray(open(sys.argv[1], 'rb').read())
+b[o + 17] ^= 4
+open(sys.argv[1], 'wb').write(b)
+PY
+  expect 3 "damaged.h5" on 2 damaged.h5 --rank=2 -o out.h5
+  expect 3 "damaged.h5" on 2 damaged.h5 --rank=2 --read=parallel -o out.h5
+  expect 3 "damaged.h5" "$amped" info damaged.h5 --verify
+  absent out.h5
+else
+  echo "skipped: no python3 with numpy and h5py"
+fi
+
+# --- names and numbers that JSON does not hold ------------------------------------------------------
+odd=$(printf 'odd\377.h5')
+if cp good.h5 "$odd" 2>/dev/null; then
+  expect 0 "" on 2 "$odd" --rank=2 --iters=1 --json=odd.json -o "$odd.cpd.h5"
+  expect 0 '"input":"odd?.h5"' cat odd.json
+  expect 0 '"output":"odd?.h5.cpd.h5"' cat odd.json
+  expect 0 "" on 2 good.h5 --rank=2 --iters=1 --init="$odd.cpd.h5" -o again.h5
+  expect 0 '"file":"odd?.h5"' "$amped" info "$odd" --json=-
+fi
+printf '1 1 1 1e200\n2 2 2 1\n' >large.tns
+expect 0 '"norm":null' "$amped" convert large.tns copy.tns --json=-
+expect 0 "" on 1 good.h5 --rank=2 --iters=1 --seed=18446744073709551615 -o seed.h5
+expect 0 '"seed":1.8446744073709552e19' "$amped" info seed.h5
+
+# --- control characters of a file stay off the terminal -------------------------------------------
+printf '"a\033[2J",b,c\nx,y,\032\n' >control.csv
+expect 0 "" "$amped" convert control.csv control.h5
+expect 0 'a?\[2J: x' "$amped" info control.h5
+grep -q "$(printf '\033')" "$scratch/out" && fail "info prints control characters" || pass
+
+# --- JSON lines never replace an input -------------------------------------------------------------
+cp good.h5 kept.h5
+expect 2 "overwritten" "$amped" info kept.h5 --json=kept.h5
+expect 2 "overwritten" on 2 kept.h5 --rank=2 --iters=1 --nowrite --json=./kept.h5
+expect 2 "overwritten" on 1 good.h5 --rank=3 --nowrite --init=three.h5 --json=three.h5
+expect 0 "" cmp good.h5 kept.h5
+expect 0 "" "$amped" info three.h5
+
+printf 'a,b,c\nx,y,z\n' >named.csv
+expect 0 "" "$amped" convert named.csv named.h5 -q
+
+# --- output that cannot be written ----------------------------------------------------------------
+expect 1 "" on 2 good.h5 --rank=2 -o nowhere/out.h5
+expect 2 "results are HDF5" on 2 good.h5 --rank=2 -o out.tns
+expect 2 "results are HDF5" on 2 good.h5 --rank=2 -o -
+absent out.tns
+expect 0 "labels are left out" "$amped" convert named.h5 named.tns
+expect 2 "overwritten" on 2 good.h5 --rank=2 -o good.h5
+for name in out.npy out.json out.svg out.h5.gz; do
+  expect 2 "results are HDF5" on 2 good.h5 --rank=2 -o $name
+  absent $name
+done
+expect 1 "nowhere/out.ckpt.h5: cannot be written" on 2 good.h5 --rank=2 --nowrite --checkpoint=nowhere/out.ckpt.h5 --json=early.json
+grep -q '"event":"plan"' early.json && fail "a checkpoint that cannot be written: the tensor was read first" || pass
+expect 1 "name another" "$amped" convert good.h5 nowhere/out.tns
+grep -q -e " -o" "$scratch/err" && fail "a remedy is an option that convert lacks" || pass
+# A device or pipe must not be replaced by a file.
+mkfifo pipe.h5 && expect 1 "not a regular file" on 2 good.h5 --rank=2 --iters=1 -o pipe.h5
+expect 0 "" test -p pipe.h5
+expect 0 "verified" "$amped" info good.h5 --verify
+# Nor are lines lost in silence; only a reader that has seen enough may leave.
+if test -w /dev/full; then
+  expect 1 "standard output" sh -c '"$0" --help >/dev/full' "$amped"
+  expect 1 "standard output" sh -c '"$0" info good.h5 >/dev/full' "$amped"
+fi
+expect 0 "" sh -c '{ "$0" info good.h5; echo $? >status; } | true; exit "$(cat status)"' "$amped"
+
+# Two outputs of one name, also where neither is there yet.
+for name in fresh.h5 ./fresh.h5; do
+  expect 2 "fresh.h5: is named" "$amped" convert good.h5 fresh.h5 --json=$name
+  rm -f fresh.h5
+  expect 2 "fresh.h5: is named" "$amped" generate fresh.h5 --dims=3x3x3 --nnz=3 --json=$name
+  rm -f fresh.h5
+done
+# (More text than a pipe holds.)
+expect 0 "" "$amped" generate text.h5 --dims=1000x1000x1000 --nnz=20k -q
+expect 1 "closed by its reader" sh -c '{ "$0" convert text.h5 - -q; echo $? >status; } | head -c 1 >/dev/null; exit "$(cat status)"' "$amped"
+# A result as .npy is several files.
+expect 0 "" "$amped" good.h5 --rank=2 --iters=1 -o named.cpd.h5 -q
+expect 0 "wrote the weights to n.weights.npy, the factors to n.mode0.npy ... n.mode2.npy" "$amped" convert named.cpd.h5 n.npy
+for name in n.weights.npy n.mode0.npy n.mode1.npy n.mode2.npy; do expect 0 "" test -s $name; done
+# Who starts a serial command on several ranks is told that one of them works.
+expect 0 "rank 1 leaves convert to rank 0" env PMI_RANK=1 "$amped" convert good.h5 none.h5
+absent none.h5
+
+# --- mistakes in text -------------------------------------------------------------------------------
+printf '1,4,3,1\n2,2,2,1\n' >numbers.csv
+expect 0 "taken for the names of columns" "$amped" convert numbers.csv numbers.h5
+cp numbers.csv numbers.tns
+expect 3 "name a table .csv" "$amped" convert numbers.tns numbers.h5
+printf '9223372036854775808 1 1 5\n1 2 2 1\n' >vast.tns
+expect 3 "leave out --copies=none" "$amped" convert vast.tns vast.h5 --copies=none
+expect 0 "" "$amped" convert vast.tns vast.h5
+# What is wrong is told at once, also where the writer of a pipe stays.
+mkfifo text.pipe
+{ echo "1 2 x 4" && yes "1 1 1 1" | head -c 3000000 && sleep 30; } >text.pipe 2>/dev/null &
+writer=$!
+expect 3 "line 1" timeout 10 sh -c 'exec "$0" convert - piped.h5 <text.pipe' "$amped"
+kill $writer 2>/dev/null
+
+# --- standard streams that are closed: no file of ours may take their place ------------------------
+expect 0 "" sh -c '"$0" convert good.h5 closed.tns -q <&- >&- 2>&-' "$amped"
+expect 0 "" sh -c '"$0" good.h5 --rank=2 --iters=1 -o closed.h5 -q <&- >&- 2>&-' "$amped"
+expect 1 "standard output" sh -c '"$0" good.h5 --rank=2 --iters=1 -o closed2.h5 <&- >&-' "$amped"
+expect 0 "verified" "$amped" info closed2.h5 --verify
+expect 0 "200 nonzeros" "$amped" convert closed.tns closed2.h5
+expect 0 "verified" "$amped" info closed.h5 --verify
+expect 1 "standard output" sh -c '"$0" info good.h5 >&-' "$amped"
+
+finish

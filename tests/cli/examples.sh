@@ -1,0 +1,73 @@
+#!/bin/sh
+# Other programs' forms: examples/load_result.py, the fit computed from a result by numpy, and by pyttb
+# and TensorLy where they are installed ($AMPED_PYTHON names a Python that has them: python3 -m venv V;
+# V/bin/pip install h5py pyttb tensorly); text that pyttb writes; .npy and text that convert writes.
+. "$(dirname "$0")/../lib/lib.sh"
+python=${AMPED_PYTHON-$(find_python)}
+if test -z "$python"; then
+  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
+  exit 77
+fi
+script=$(cd "$(dirname "$0")/../../examples" && pwd)/load_result.py
+cd "$scratch" || exit 99
+
+"$amped" generate a.h5 --dims=30x20x10 --nnz=1500 --planted=4 --seed=1 -q || fail "generate"
+"$amped" generate b.h5 --dims=12x9x8x7 --nnz=1200 --skew=0.6 --seed=2 -q || fail "generate"
+for t in a b; do
+  expect 0 "" on 2 $t.h5 --rank=3 --iters=8 --tol=0 --precision=double -q
+  for package in numpy pyttb tensorly; do
+    "$python" "$script" $t.cpd.h5 $t.h5 $package >out 2>err
+    case $? in
+      0) # In double all is rounded at some 1e3 eps of the norm squared; the root of it at most.
+        close "fit by $package" "$(sed 's/.*, fit \([^,]*\),.*/\1/' out)" \
+          "$(sed 's/.*file //' out)" 1e-6 ;;
+      77)
+        test $package != numpy && cat out || fail "numpy is there" ;;
+      *)
+        fail "$package: $(tail -n 1 err)" ;;
+    esac
+  done
+done
+
+# Text that pyttb's export_data writes: the list of nonzeros, and all values of the same tensor.
+cat >export.py <<'PY'
+import sys
+import numpy as np
+try:
+    import pyttb
+except ImportError:
+    print("skipped: pyttb is not installed (pip install pyttb)")
+    sys.exit(77)
+rng = np.random.default_rng(4)
+dense = rng.standard_normal((7, 5, 6, 3)) * (rng.random((7, 5, 6, 3)) < 0.3)
+subs = np.argwhere(dense)
+tensor = pyttb.sptensor(subs, dense[tuple(subs.T)][:, None], dense.shape)
+pyttb.export_data(tensor, "list.tns")
+pyttb.export_data(pyttb.tensor(dense), "dense.tns")
+pyttb.export_data(pyttb.ktensor([rng.random((n, 2)) for n in dense.shape], np.ones(2)), "model.tns")
+print(f"norm {tensor.norm():.10g}")
+PY
+"$python" export.py >out 2>err
+case $? in
+  0)
+    expect 0 "7 x 5 x 6 x 3" "$amped" convert list.tns list.h5
+    expect 0 "$(sed 's/.*\(norm .*\)/\1/' out)" "$amped" convert dense.tns dense.h5
+    expect 0 "" cmp list.h5 dense.h5
+    expect 3 "is a model" "$amped" convert model.tns model.h5 ;;
+  77) cat out ;;
+  *) fail "export.py: $(tail -n 1 err)" ;;
+esac
+
+# What convert makes of a result, in numpy.
+expect 0 "" "$amped" convert a.cpd.h5 a.npy
+expect 0 "" "$amped" convert a.cpd.h5 a.txt
+cat >import.py <<'PY'
+import h5py, numpy as np
+with h5py.File("a.cpd.h5") as f:
+    names = {"weights": "weights", **{f"mode{k}": f"factors/{k}" for k in range(3)}}
+    for name, path in names.items():
+        assert np.array_equal(np.load(f"a.{name}.npy"), f[path][:]), name
+        assert np.array_equal(np.loadtxt(f"a.{name}.txt", ndmin=f[path].ndim), f[path][:]), name
+PY
+expect 0 "" "$python" import.py
+finish

@@ -1,0 +1,32 @@
+#!/bin/sh
+# The exchange of rows between 1 to 4 ranks, every way it can go (tests/unit/factor/check_exchange.c); what a run
+# says of it.
+. "$(dirname "$0")/../lib/lib.sh"
+check=$(dirname "$amped")/tests/unit/factor/check_exchange
+
+unset SLURM_STEP_NUM_NODES
+for ranks in 1 2 3 4; do
+  # shellcheck disable=SC2086
+  expect 0 "100%" timeout -k 10 120 $mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks "$check"
+done
+# shellcheck disable=SC2086
+expect 0 "100%" env UCX_RNDV_SCHEME=auto timeout -k 10 120 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 "$check"
+cd "$scratch" || exit 99
+
+"$amped" generate a.h5 --dims=300x200x100 --nnz=2k --seed=3 -q || fail "generate"
+expect 0 "exchange: none" on 1 a.h5 --iters=1 --nowrite -v
+expect 0 "exchange: .*; .*, 1 node; .* GB/s a rank" on 2 a.h5 --iters=1 --nowrite -v --json=a.json
+same "nodes" "$(grep '"exchange"' a.json | sed 's/.*"nodes":\([0-9]*\).*/\1/')" 1
+expect 0 "a rank receives" on 2 bench a.h5 --repeat=1 --json=b.json
+for name in exchange_bytes exchange_gb_per_second; do
+  if awk -v x="$(field $name b.json)" 'BEGIN { exit !(x > 0) }'; then pass; else fail "no $name"; fi
+done
+# The last mode: 100 rows of 32 floats, half of which the other rank has.
+same "bytes received" "$(field exchange_bytes b.json)" 6400
+# Who chooses an algorithm of MPI's gets it, and is told so.
+OMPI_MCA_coll_tuned_allgatherv_algorithm=3
+export OMPI_MCA_coll_tuned_allgatherv_algorithm
+expect 0 "as chosen by OMPI_MCA_coll_tuned_allgatherv_algorithm" on 2 a.h5 --iters=1 --nowrite -v
+unset OMPI_MCA_coll_tuned_allgatherv_algorithm
+
+finish

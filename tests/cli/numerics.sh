@@ -1,0 +1,216 @@
+#!/bin/sh
+# Numbers that are hard: collinear and surplus components, empty slices, extreme values, exact
+# tensors. What is held here is what docs/numerics.md says. AMPED_TEST_LONG=1 takes all real tensors.
+. "$(dirname "$0")/../lib/lib.sh"
+data=$(cd "$data" 2>/dev/null && pwd)
+python=$(find_python)
+script=$(cd "$(dirname "$0")" && pwd)/h5py_files.py
+cd "$scratch" || exit 99
+
+# The least by which 1 and the next number differ, over 2.
+unit_of() { test "$1" = float && echo 5.9604645e-08 || echo 1.110223e-16; }
+
+# dense NAME EXPRESSION [DIMS [CLAIMED]]: a tensor file with all entries of an awk expression of i, j, k.
+dense() {
+  echo "${3-8x7x6}" | awk -F x -v OFMT=%.17g '
+    function entry(i, r, x) { x = sin(12.9898 * i + 78.233 * r) * 43758.5453; return 2 * (x - int(x)) }
+    { for (i = 1; i <= $1; i++) for (j = 1; j <= $2; j++) for (k = 1; k <= $3; k++)
+        printf "%d %d %d %.17g\n", i, j, k, '"$2"' }' >"$1.tns"
+  expect 0 "" "$amped" convert "$1.tns" "$1.h5" -q --dims="${4-${3-8x7x6}}"
+}
+
+# Three components in general position.
+exact='entry(i, 0) * entry(j, 1) * entry(k, 2) + 2 * entry(i, 3) * entry(j, 4) * entry(k, 5) + 3 * entry(i, 6) * entry(j, 7) * entry(k, 8)'
+
+# sound RESULT: every number of a result is one.
+sound() {
+  expect 0 "" "$amped" convert "$1" numbers.txt -q
+  if cat numbers*.txt | grep -i -q -e nan -e inf; then fail "$1 holds what is no number"; else pass; fi
+  rm -f numbers*.txt
+}
+
+# climbs JSON: no sweep takes the fit down by more than rounding. fit_noise is the size of one
+# rounding error of the sums; a sum of n such is off by sqrt(n), and none here has over 1000 terms.
+climbs() {
+  tr ',{}' '\n\n\n' <"$1" | awk -F : '$1 == "\"fit\"" { fit = $2 }
+    $1 == "\"fit_noise\"" { if (n++ > 0 && fit < last - 32 * $2) { print "sweep " n ": " fit " after " last; bad = 1 } last = fit }
+    END { exit bad || n == 0 }' >climb.txt && pass || fail "$1: the fit falls: $(head -1 climb.txt)"
+}
+
+# run NAME PRECISION ARGUMENT...: no NaN in the result, a fit that climbs (in double).
+run() {
+  name=$1
+  precision=$2
+  shift 2
+  expect 0 "" on 1 "$name.h5" --precision="$precision" --json=run.json -o run.h5 -q "$@"
+  cp "$scratch/err" warnings.txt
+  sound run.h5
+  # Where eigenvalues are left out, what they stood for is lost to the fit.
+  test "$precision" = float || grep -q "gram matrix is singular" warnings.txt || climbs run.json
+}
+
+# near FIT PRECISION: 1 within the floor of the fit, the root of the unit times the sizes that
+# cancel (2, and 8 to spare for several sums).
+near_one() {
+  awk -v f="$(field fit run.json)" -v u="$(unit_of "$1")" 'BEGIN { exit !(f <= 1 && f >= 1 - sqrt(16 * u)) }' &&
+    pass || fail "$2, $1: fit $(field fit run.json) is not 1"
+}
+
+# --- exact tensors --------------------------------------------------------------------------------
+dense exact "$exact"
+dense ones 1
+dense single "$exact" 1x1x1
+dense line "$exact" 1x1x9
+dense sheet "$exact" 1x5x7
+for precision in float double; do
+  run exact $precision --rank=3 --iters=500 --tol=0
+  near_one $precision "three components"
+  run ones $precision --rank=1 --iters=5 --tol=0
+  near_one $precision "a constant"
+  for name in single line; do
+    run $name $precision --rank=1 --iters=3 --tol=0
+    near_one $precision $name
+  done
+  # More components than there is rank: grams without inverse.
+  for name in ones single line; do
+    run $name $precision --rank=4 --iters=20 --tol=0
+    near_one $precision "$name, surplus components"
+  done
+  run sheet $precision --rank=5 --iters=50 --tol=0
+  near_one $precision "a matrix of full rank"
+  run exact $precision --rank=40 --iters=20 --tol=0
+done
+expect 0 "gram matrix is singular" on 1 single.h5 --rank=4 --iters=20 --tol=0 --nowrite
+
+# --- swamps ---------------------------------------------------------------------------------------
+# Columns with cosines of 0.999 and more: slow, but upwards.
+
+term() { printf "(1 + 0.04 * entry(i, $1)) * (1 + 0.04 * entry(j, $2)) * (1 + 0.04 * entry(k, $3))"; }
+dense swamp "$(term 0 1 2) + $(term 3 4 5) + $(term 6 7 8)" 10x10x10
+for precision in float double; do
+  run swamp $precision --rank=3 --iters=400 --tol=0
+  run swamp $precision --rank=6 --iters=100 --tol=0
+done
+
+# --- empty slices, dead components ----------------------------------------------------------------
+dense holes "$exact" 8x7x6 40x30x20
+for precision in float double; do
+  run holes $precision --rank=3 --iters=500 --tol=0
+  near_one $precision "empty slices"
+done
+if test -n "$python"; then
+  "$python" "$script" dead dead.h5 8 7 6 || fail "h5py wrote no dead.h5"
+  run exact double --rank=3 --iters=50 --tol=0 --init=dead.h5
+  grep -q "gram matrix is singular" warnings.txt && pass || fail "no word of a dead component"
+else
+  echo "skipped: dead components (no python3 with h5py)"
+fi
+
+# --- extreme values -------------------------------------------------------------------------------
+# Times a power of two every number of a run is the same but for that power, so that fits are equal
+# to the bit.
+for precision in float double; do
+  run exact $precision --rank=2 --iters=10 --tol=0
+  cp run.json plain.json
+  for power in 100 -100; do
+    awk -v f="$(awk -v p=$power 'BEGIN { printf "%.17g", 2 ^ p }')" '{ printf "%d %d %d %.17g\n", $1, $2, $3, ($4 + 0) * f }' exact.tns >scaled.tns
+    expect 0 "" "$amped" convert scaled.tns scaled.h5 -q
+    run scaled $precision --rank=2 --iters=10 --tol=0
+    close "fit times 2^$power, $precision" "$(field fit run.json)" "$(field fit plain.json)" \
+      "$(awk -v u="$(unit_of $precision)" 'BEGIN { print 1000 * u }')"
+  done
+done
+# Squares down to where a double has hardly a digit left: the same fit, and a warning.
+run exact double --rank=2 --iters=10 --tol=0
+cp run.json plain.json
+for power in -480 -515; do
+  awk -v p=$power '{ printf "%d %d %d %.17g\n", $1, $2, $3, ($4 + 0) * 2 ^ p }' exact.tns >scaled.tns
+  expect 0 "" "$amped" convert scaled.tns scaled.h5 -q
+  run scaled double --rank=2 --iters=10 --tol=0
+  close "fit times 2^$power, double" "$(field fit run.json)" "$(field fit plain.json)" 1e-6
+  same "warnings of small values, 2^$power" "$(grep -c 'so small that sums lose digits' warnings.txt)" $((power < -500))
+done
+# A start's columns may have any length.
+if test -n "$python"; then
+  for precision in float double; do
+    "$python" "$script" init start.h5 2 8 7 6 || fail "h5py wrote no start.h5"
+    run exact $precision --rank=2 --iters=10 --tol=0 --init=start.h5
+    cp run.json plain.json
+    for length in 1e-60 1e60; do
+      "$python" "$script" scale start.h5 scaled-start.h5 $length || fail "h5py wrote no start"
+      run exact $precision --rank=2 --iters=10 --tol=0 --init=scaled-start.h5
+      close "a start times $length, $precision" "$(field fit run.json)" "$(field fit plain.json)" 1e-5
+    done
+  done
+fi
+dense huge "1e39 * entry(i, 0) * entry(j, 1) * entry(k, 2)"
+expect 1 "precision=double" on 1 huge.h5 --rank=2 --nowrite -q
+run huge double --rank=1 --iters=5 --tol=0
+near_one double "huge values"
+dense tiny "1e-42 * entry(i, 0) * entry(j, 1) * entry(k, 2)"
+expect 0 "so small that sums lose digits" on 2 tiny.h5 --rank=2 --nowrite -q
+run tiny double --rank=1 --iters=5 --tol=0
+near_one double "tiny values"
+test -s warnings.txt && fail "a warning about tiny values in double: $(cat warnings.txt)" || pass
+# What convert refuses already; a list of another program is refused by the run.
+echo "1 1 1 1e200" >vast.tns
+expect 3 "more than a double holds" "$amped" convert vast.tns vast.h5 -q
+echo "1 1 1 1e-200" >nought.tns
+expect 0 "" "$amped" convert nought.tns nought.h5 -q
+expect 3 "norm is zero" on 1 nought.h5 --rank=1 --nowrite -q
+
+# --- the floor of the fit -------------------------------------------------------------------------
+expect 0 "tol=1e-12 is below what the fit can show" on 2 exact.h5 --rank=3 --iters=200 --tol=1e-12 --nowrite
+same "said once" "$(grep -c 'is below what' "$scratch/err")" 1
+for options in "--tol=1e-5 --precision=double" "--tol=0" "--tol=1e-5 --rank=1"; do
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 exact.h5 --rank=3 --iters=200 --nowrite $options
+  grep -q 'is below what' "$scratch/err" && fail "a floor where there is none: $options" || pass
+done
+expect 0 "sweep   1  fit [0-9.]*  change         -  " on 2 exact.h5 --rank=2 --iters=2 --nowrite --json=first.json
+same "changes that are null" "$(grep -c '"change":null' first.json)" 1
+same "and where" "$(sed -n 's/.*"sweep":\([0-9]*\),.*"change":null.*/\1/p' first.json)" 1
+
+# --- real tensors ---------------------------------------------------------------------------------
+# Float and double from one start. What rounding does to the fit of a sweep is at most (128 + 3 N)
+# roundings of the terms: sums in float go over 128 nonzeros, and N factors and the MTTKRP result are
+# stored rounded. fit_noise is one of these roundings.
+most=${AMPED_TEST_LONG:-0}
+agree() {
+  for precision in float double; do
+    expect 0 "" on 1 "$1.h5" --rank=5 --iters=10 --tol=0 --precision=$precision --nowrite -q --json=$precision.json
+  done
+  climbs double.json
+  paste -d ' ' float.json double.json | tr ',{}' '\n\n\n' | awk -F : -v modes="$2" '
+    $1 == "\"fit\"" && n++ < 1e9 { fit[n] = $2 } $1 == "\"fit_noise\"" { noise[n] = $2 }
+    END { for (k = 1; k < n - 1; k += 2) { d = fit[k] - fit[k + 1]; d = d < 0 ? -d : d
+            if (!(d <= (128 + 3 * modes) * noise[k])) { print d " in sweep " (k + 1) / 2; bad = 1 } }
+          exit bad || n < 20 }' >agree.txt && pass || fail "$1: float and double differ by $(head -1 agree.txt)"
+}
+for file in "$data"/*.tns.gz; do
+  test -f "$file" || continue
+  if test "$most" = 0 && test "$(wc -c <"$file")" -gt 400000; then continue; fi
+  name=$(basename "$file" .tns.gz)
+  expect 0 "" "$amped" convert "$file" "$name.h5" -q
+  agree "$name" "$(field order "$data/$name.json")"
+done
+
+# 2 x 2 matrix multiplication has rank 7 (Strassen). From signed starts some runs end there; one
+# sweep on another tensor makes such a start.
+if test -f "$data/matmul-222.tns.gz"; then
+  best=0
+  for seed in 1 2 3 4 5 6 7 8; do
+    awk -v s=$seed 'BEGIN { srand(s); for (i = 1; i <= 4; i++) for (j = 1; j <= 4; j++) for (k = 1; k <= 4; k++)
+      print i, j, k, rand() - 0.5 }' >noise.tns
+    expect 0 "" "$amped" convert noise.tns noise.h5 -q
+    expect 0 "" on 1 noise.h5 --rank=7 --iters=1 --tol=0 --precision=double -o start.h5 -q
+    run matmul-222 double --rank=7 --iters=1000 --tol=0 --init=start.h5
+    best=$(awk -v a="$best" -v b="$(field fit run.json)" 'BEGIN { print (b > a) ? b : a }')
+  done
+  close "the best fit of matmul-222 at rank 7" "$best" 1 1e-6
+  run matmul-222 double --rank=6 --iters=300 --tol=0
+  awk -v f="$(field fit run.json)" 'BEGIN { exit !(f < 0.9999) }' && pass || fail "rank 6 is exact"
+else
+  echo "skipped: no real tensors (set AMPED_DATA to their folder)"
+fi
+finish

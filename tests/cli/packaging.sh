@@ -1,0 +1,91 @@
+#!/bin/sh
+# packaging/: what can be checked without building packages (packaging/build-deb and test-deb do
+# that); and that a release holds every file of the source.
+. "$(dirname "$0")/../lib/lib.sh"
+source=$(cd "$(dirname "$0")/../.." && pwd) || exit 99
+packaging=$source/packaging
+build=$(dirname "$amped")
+cd "$scratch" || exit 99
+version=$(sed -n 's/^AC_INIT(\[amped_mpi\], \[\(.*\)\])$/\1/p' "$source/configure.ac")
+test -n "$version" && pass || fail "configure.ac has no version"
+
+# --- Debian ---------------------------------------------------------------------------------------
+for script in build-deb test-deb; do
+  sh -n "$packaging/$script" && pass || fail "$script is no shell script"
+  "$packaging/$script" >out 2>err && fail "$script without arguments did not fail"
+  grep -q "^usage: $script " err && pass || fail "$script without arguments: $(cat err)"
+done
+# What jobs/install-packages lists, but for what debhelper brings.
+for package in $(sed -n 's/^packages="\(\$packages \)\{0,1\}\(.*\)"$/\2/p' "$source/jobs/install-packages"); do
+  case $package in
+    build-essential | autoconf | automake) ;;
+    *) grep -q "[ :]$package,\{0,1\}\$" "$packaging/debian/control" && pass || fail "control lacks $package" ;;
+  esac
+done
+"$packaging/build-deb" --changelog "$version" >changelog || fail "no changelog"
+if command -v dpkg-parsechangelog >/dev/null; then
+  same "version of the package" "$(dpkg-parsechangelog -l changelog -S Version 2>err)" "$version-1"
+  same "source of the package" "$(dpkg-parsechangelog -l changelog -S Source)" \
+    "$(sed -n 's/^Source: //p' "$packaging/debian/control")"
+  same "words about the changelog" "$(cat err)" ""
+fi
+test -x "$packaging/debian/rules" && make -n -f "$packaging/debian/rules" build >/dev/null && pass ||
+  fail "debian/rules is no makefile"
+
+# --- Spack ----------------------------------------------------------------------------------------
+cat >check.py <<'END'
+import ast, sys
+tree = ast.parse(open(sys.argv[1]).read(), sys.argv[1])
+package = next(n for n in tree.body if isinstance(n, ast.ClassDef))
+assert package.name == "AmpedMpi" and [b.id for b in package.bases] == ["AutotoolsPackage", "CudaPackage"]
+calls = [n.value for n in package.body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
+def first(name):
+    return [c.args[0].value for c in calls if c.func.id == name]
+assert first("version") == [sys.argv[2]], first("version")
+assert sys.argv[2] in ast.unparse(next(n.value for n in package.body
+    if isinstance(n, ast.Assign) and n.targets[0].id == "url"))
+assert {"mpi", "openblas", "jansson", "zlib-api", "zstd"} <= set(first("depends_on"))
+assert {"configure_args", "check"} <= {n.name for n in package.body if isinstance(n, ast.FunctionDef)}
+print("fine")
+END
+if python3 -c 'import ast; ast.unparse' 2>/dev/null; then
+  expect 0 "fine" python3 check.py "$packaging/spack/package.py" "$version"
+else
+  echo "skipped: the Spack recipe, as there is no Python 3.9"
+fi
+
+# --- Apptainer --------------------------------------------------------------------------------------
+# Sections as its manual names them; every stage says what it starts from; scripts are scripts.
+def=$packaging/apptainer/amped.def
+same "unknown sections" "$(sed -n 's/^\(%[a-z]*\).*/\1/p' "$def" |
+  grep -v -x -e '%arguments' -e '%files' -e '%post' -e '%environment' -e '%test' -e '%runscript' -e '%help')" ""
+same "stages" "$(sed -n 's/^Stage: //p' "$def" | tr '\n' ' ')" "build final "
+same "what stages start from" "$(grep -c '^From: ' "$def") $(grep -c '^Bootstrap: docker$' "$def")" "2 2"
+awk '/^%/ || /^Bootstrap:/ { close(out); out = "" }
+  /^%(post|environment|test|runscript)$/ { out = "section." ++n; next }
+  out != "" { print > out }' "$def"
+test -f section.5 && pass || fail "fewer than five scripts in $def"
+for section in section.*; do
+  sed 's/{{ [a-z_]* }}/x/g' "$section" | sh -n && pass || fail "$section of $def is no shell script"
+done
+for argument in $(sed -n 's/.*{{ \([a-z_]*\) }}.*/\1/p' "$def" | sort -u); do
+  grep -q "^    $argument=" "$def" && pass || fail "$def does not say what {{ $argument }} is"
+done
+same "version of the image" "$(sed -n 's/^    version=//p' "$def")" "$version"
+
+# --- a release holds everything ----------------------------------------------------------------------
+if test -f "$build/Makefile" && git -C "$source" rev-parse --git-dir >/dev/null 2>&1; then
+  # Make's own variables are those of make check: not for this run.
+  if env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -C "$build" distdir distdir="$scratch/release" >make.log 2>&1; then
+    pass
+  else
+    fail "make distdir: $(tail -n 3 make.log)"
+  fi
+  # What git itself and continuous integration need is no part of it.
+  git -C "$source" ls-files | grep -v -e '^\.gitignore$' -e '^\.ci/' |
+    while read -r file; do test -e "release/$file" || echo "$file"; done >missing
+  same "files that a release lacks" "$(head -n 5 missing | tr '\n' ' ')" ""
+  test -x release/configure && test -f release/amped_mpi.1 && pass || fail "a release lacks what it is built with"
+fi
+
+finish

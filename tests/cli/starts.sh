@@ -1,0 +1,174 @@
+#!/bin/sh
+# cpd --starts, --rank=4,8 and --corcondia: each decomposition of several has the bits that it has
+# alone, scores are those of compare, the core consistency is numpy's; signals; what is refused.
+. "$(dirname "$0")/../lib/lib.sh"
+needs h5diff h5dump
+python=$(find_python)
+script=$(cd "$(dirname "$0")" && pwd)/corcondia.py
+cd "$scratch" || exit 99
+
+"$amped" generate t.h5 --dims=300x40x50 --nnz=20k --skew=0.5 --seed=3 -q || fail "generate"
+"$amped" generate q.h5 --dims=12x9x8x7 --nnz=1200 --skew=0.6 --seed=2 -q || fail "generate"
+"$amped" generate p.h5 --dims=60x50x40 --nnz=20k --planted=3 --noise=0.1 --seed=5 -q || fail "generate"
+"$amped" generate few.h5 --dims=30x20x3 --nnz=900 --skew=0.5 --seed=4 -q || fail "generate"
+"$amped" generate five.h5 --dims=5x6x7x4x3 --nnz=400 --seed=1 -q || fail "generate"
+
+# same_bits WHAT A B: weights, fits and factors of two results.
+same_bits() {
+  for set in weights fit factors/0 factors/1 factors/2; do
+    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
+  done
+}
+
+# numbers SET FILE: of a dataset, a line each, in order.
+numbers() {
+  h5dump -y -w 1 -m %.17g -d "$1" "$2" | sed -n 's/^ *\([0-9.e+-]*\),\{0,1\}$/\1/p'
+}
+
+# --- several numbers of components, several starts: the bits of runs of their own ------------------
+# (--deterministic: a GPU that others use as well keeps the same share of the copies. Its tiles and
+# schedules may depend on the largest R; then results agree within rounding, as on other ranks.)
+run="--iters=6 --tol=0 --deterministic -q"
+for ranks in 1 3; do
+  # shellcheck disable=SC2086
+  expect 0 "" on $ranks t.h5 --rank=5,3,16 $run -o many.h5 --json=many.json
+  for r in 3 5 16; do
+    # shellcheck disable=SC2086
+    expect 0 "" on $ranks t.h5 --rank=$r $run -o one.h5
+    if test "$backend" = cpu; then
+      same_bits "R = $r on $ranks ranks" many.r$r.h5 one.h5
+    else
+      close "fit for R = $r" "$(numbers /fit many.r$r.h5 | tail -n 1)" "$(numbers /fit one.h5 | tail -n 1)" 1e-5
+    fi
+  done
+  absent many.h5
+  # shellcheck disable=SC2086
+  expect 0 "" on $ranks t.h5 --rank=4 --starts=4 --seed=7 $run -o best.h5 --json=starts.json
+  for seed in 7 8 9 10; do
+    # shellcheck disable=SC2086
+    expect 0 "" on $ranks t.h5 --rank=4 --seed=$seed $run -o seed$seed.h5
+    numbers /fit seed$seed.h5 | tail -n 1
+  done >fits.txt
+  numbers /starts/fit best.h5 >recorded.txt
+  same "fits of the starts on $ranks ranks" "$(cat recorded.txt)" "$(cat fits.txt)"
+  at=$(awk '$1 > most { most = $1; at = NR } END { print at }' fits.txt)
+  same "the best" "$(sed 's/.*"best":\([0-9]*\),.*/\1/' starts.json | grep -c "^$at\$")" 1
+  same_bits "the best of 4 on $ranks ranks" best.h5 seed$((at + 6)).h5
+  same "its seed" "$(h5dump -a /seed best.h5 | sed -n 's/.*): \([0-9]*\)$/\1/p')" $((at + 6))
+  # Row 2 of the scores: against start 1. The runs' factors are floats, summed up in double: what
+  # compare makes of them differs by the order of additions alone.
+  expect 0 "" "$amped" compare seed8.h5 seed7.h5 --json=pair.json
+  close "the match of two starts" "$(numbers /starts/match best.h5 | sed -n 5p)" "$(field score pair.json)" 1e-12
+done
+same "a table for all R" "$(grep -c '"event":"ranks"' many.json)" 1
+same "an end for each R" "$(grep -c '"event":"end"' many.json)" 3
+same "an init for each R" "$(grep -c '"event":"init"' many.json)" 3
+expect 0 "starts" "$amped" info best.h5
+expect 0 "fits of 2 starts" on 2 t.h5 --rank=2,3 --starts=2 --iters=2
+test -f t.r2.cpd.h5 && test -f t.r3.cpd.h5 && pass || fail "default names"
+expect 0 "" on 1 t.h5 --rank=2,3 --iters=1 -q -o x.cpd.h5
+test -f x.r2.cpd.h5 && test -f x.r3.cpd.h5 && pass || fail "names for -o x.cpd.h5"
+expect 0 "   3 .* -\$" on 1 t.h5 --rank=2,3 --starts=2 --iters=1 --nowrite
+expect 0 "the largest" on 2 t.h5 --rank=2,3 --starts=2 --plan
+# What is kept of the starts counts as memory.
+expect 0 "" on 2 t.h5 --rank=2,3 --plan -q --json=one.json
+expect 0 "" on 2 t.h5 --rank=2,3 --starts=1000 --plan -q --json=thousand.json
+if awk -v a="$(field host_bytes one.json)" -v b="$(field host_bytes thousand.json)" 'BEGIN { exit !(b > a) }'; then
+  pass
+else
+  fail "starts take no memory"
+fi
+# A table goes straight to cpd: labels in every result.
+printf 'a,b,c\nx,y,z\nx,v,w\nq,y,w\n' >named.csv
+expect 0 "" on 2 named.csv --rank=2,1 --starts=2 --iters=2 -q
+expect 0 " x" "$amped" top named.r2.cpd.h5
+expect 0 " x" "$amped" top named.r1.cpd.h5
+
+# --- core consistency -----------------------------------------------------------------------------
+consistent() { # consistent TENSOR.h5 RANKS LIST PRECISION
+  expect 0 "core consistency" on "$2" "$1" --rank="$3" --corcondia --iters=12 --tol=0 --precision="$4" -o core.h5 --json=core.json
+  for f in core.h5 core.r*.h5; do
+    test -f "$f" || continue
+    if test -z "$python"; then
+      echo "skipped: no python3 with numpy and h5py"
+    elif "$python" "$script" "$1" "$f" "$4" >core.txt; then
+      pass
+    else
+      fail "$1, $f, $4 on $2 ranks: $(cat core.txt)"
+    fi
+  done
+  rm -f core.h5 core.r*.h5
+}
+for precision in float double; do
+  consistent p.h5 1 2,3,5 $precision
+  consistent t.h5 3 4,1 $precision
+  consistent q.h5 2 3 $precision
+  consistent five.h5 2 2,3 $precision
+  consistent few.h5 2 4,6 $precision # more components than a mode has indices
+done
+# Computing it changes no factor.
+# shellcheck disable=SC2086
+expect 0 "" on 2 t.h5 --rank=5 $run -o plain.h5
+# shellcheck disable=SC2086
+expect 0 "" on 2 t.h5 --rank=5 $run --corcondia -o with.h5
+same_bits "with --corcondia" with.h5 plain.h5
+expect 0 "core cons" "$amped" info with.h5
+# Three true components, and one too many.
+expect 0 "" on 2 p.h5 --rank=3,4 --starts=3 --corcondia --precision=double -q -o p.h5out.h5 --json=p.json
+good=$(sed -n 's/.*"event":"end","rank":3,.*"corcondia":\([^,]*\),.*/\1/p' p.json)
+bad=$(sed -n 's/.*"event":"end","rank":4,.*"corcondia":\([^,]*\),.*/\1/p' p.json)
+if awk -v g="$good" -v b="$bad" 'BEGIN { exit !(g > 90 && b < 50) }'; then pass; else fail "R = 3: $good %, R = 4: $bad %"; fi
+
+# --- refused --------------------------------------------------------------------------------------
+expect 2 "11 that is more" on 2 five.h5 --rank=11 --corcondia --nowrite
+expect 0 "R = 11: no core consistency" on 2 five.h5 --rank=11,2 --corcondia --iters=1 --nowrite
+expect 2 "is expected" "$amped" t.h5 --rank=4,4
+expect 2 "is expected" "$amped" t.h5 --rank=4,
+expect 2 "is expected" "$amped" t.h5 --rank=4,0
+expect 2 "is expected" "$amped" t.h5 --starts=0
+expect 2 "one --rank" "$amped" bench t.h5 --rank=4,8
+expect 2 "has no option" "$amped" bench t.h5 --starts=4
+expect 2 "leave out one" "$amped" t.h5 --rank=4,8 --init=best.h5
+expect 2 "leave out one" "$amped" t.h5 --rank=4 --starts=2 --init=best.h5
+expect 2 "a job for each" "$amped" t.h5 --rank=4,8 --checkpoint=c.h5
+expect 2 "a job for each" "$amped" t.h5 --starts=2 --checkpoint=c.h5 --resume
+expect 2 "overwritten" on 2 many.r3.h5 --rank=3,5 -o many.h5
+# No result and no other output in one file; what is there stays.
+cp many.r3.h5 OUT.r3.h5
+for option in --trace --json; do
+  expect 2 "another file with $option" on 2 t.h5 --rank=3,5 $option=OUT.r3.h5 -o OUT.h5
+done
+expect 2 "another file with --json" "$amped" cpd t.h5 --json=t.cpd.h5
+same "a result that was there" "$(cksum <OUT.r3.h5)" "$(cksum <many.r3.h5)"
+mkdir dir.r8.h5
+expect 1 "dir.r8.h5" on 2 t.h5 --rank=4,8 -o dir.h5
+absent dir.r4.h5 c.h5
+
+# --- signals --------------------------------------------------------------------------------------
+# interrupt START R ARGUMENT...: SIGUSR1 to mpirun once that start has begun.
+interrupt() {
+  start=$1
+  r=$2
+  shift 2
+  begin 2 "\"event\":\"init\",\"rank\":$r,\"start\":$start," "$@"
+  kill -s USR1 $launcher
+  sleep 3
+  kill -s USR1 $launcher 2>/dev/null # the first may be lost on the way through a busy mpirun
+  wait $launcher
+  status=$?
+}
+
+# So many starts of R = 400 take long enough for that, however busy the machine.
+interrupt 2 400 t.h5 --rank=2,400 --starts=60 --iters=20 --tol=0 -o signal.h5
+same "status after SIGUSR1 amid starts" $status 85
+same "error lines" "$(grep '^amped_mpi: ' err.txt | grep -vc '^amped_mpi: warning: ')" 1
+grep -q "at R = 400 after [0-9]* of 60 starts" err.txt && pass || fail "no line: $(cat err.txt)"
+done=$(sed -n 's/.*after \([0-9]*\) of 60 .*/\1/p' err.txt)
+same "starts of R = 2" "$(numbers /starts/fit signal.r2.h5 | wc -l)" 60
+same "starts of R = 400" "$(numbers /starts/fit signal.r400.h5 | wc -l)" "$done"
+same "a table" "$(grep -c '"event":"ranks"' live.json)" 1
+interrupt 1 8 t.h5 --rank=8,3 --iters=1000000 --tol=0 -o first.h5
+same "status before any start is done" $status 85
+grep -q "0 of 2 values of --rank are done" err.txt && pass || fail "no line: $(cat err.txt)"
+absent first.r8.h5 first.r3.h5
+finish

@@ -1,0 +1,375 @@
+/* Faults on order: preloaded into the program by tests/faults/faults.sh and its like, never linked.
+ *
+ * AMPED_FAULT="ACTION CALL NAME N RANK": what happens at call number N (from 0) of CALL on a rank
+ * (-1: any), of files whose path holds NAME, or messages of that tag ("-": any).
+ *
+ *   CALL    alloc      malloc, calloc or realloc called from the program itself, inside main
+ *           read       read, pread           write   write, pwrite         sync   fsync
+ *           send       MPI_Isend             receive MPI_Irecv
+ *           solve      dpotrf_: once in every mode of every sweep
+ *   ACTION  ENOMEM     this one allocation fails
+ *           ENOSPC EIO this call and all later ones fail; of a write, half is written first
+ *           KILL TERM INT STOP: the signal to this process
+ *           PAUSE      the call waits until AMPED_FAULT_MARK is removed, 30 s at most
+ *           SLOW       this call and all later ones, of a MiB or more, take half a second longer
+ * AMPED_FAULT=clock: the time of day jumps an hour to and fro from look to look.
+ *
+ * The file AMPED_FAULT_MARK is made where the fault happens. At the end of the process a line
+ * "fault RANK FIRED LIVE ABORTED CALLS" is appended to AMPED_FAULT_REPORT: did the fault happen,
+ * how many blocks of the program were not freed, was MPI_Abort called, how many calls of that kind
+ * were there. Allocations are counted together with those of forked children, where other calls are
+ * left alone. Needs glibc. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAUSE_SEC 30
+#define JUMP_SEC 3600
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
+
+static struct {
+  bool on;
+  bool clock;
+  char action[16], call[16], name[64];
+  long number;
+  int rank, own_rank;
+  pid_t process;
+  uintptr_t begin, end; /* of the program in memory */
+} fault;
+
+/* Shared with children. */
+static struct shared {
+  _Atomic long calls;
+  _Atomic int fired;
+} * shared;
+static _Atomic int aborted;
+
+/* --- blocks of the program -------------------------------------------------------------------- */
+
+#define TABLE 65536
+static void *blocks[TABLE];
+static long live;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t place_of(const void *block) {
+  return (size_t)(((uintptr_t)block >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 48) % TABLE;
+}
+
+static void note(void *block) {
+  (void)pthread_mutex_lock(&lock);
+  size_t i = place_of(block);
+  for (size_t k = 0; k < TABLE && blocks[i] != NULL && blocks[i] != (void *)1; k++)
+    i = (i + 1) % TABLE;
+  blocks[i] = block;
+  live++;
+  (void)pthread_mutex_unlock(&lock);
+}
+
+static void forget(const void *block) {
+  (void)pthread_mutex_lock(&lock);
+  size_t i = place_of(block);
+  for (size_t k = 0; k < TABLE && blocks[i] != NULL && blocks[i] != block; k++)
+    i = (i + 1) % TABLE;
+  if (blocks[i] == block) {
+    blocks[i] = (void *)1;
+    live--;
+  }
+  (void)pthread_mutex_unlock(&lock);
+}
+
+/* --- set-up and report ------------------------------------------------------------------------ */
+
+static int find_program(struct dl_phdr_info *info, size_t size, void *unused) {
+  (void)size;
+  (void)unused;
+  fault.begin = UINTPTR_MAX;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    uintptr_t first = info->dlpi_addr + p->p_vaddr;
+    if (p->p_type != PT_LOAD)
+      continue;
+    fault.begin = first < fault.begin ? first : fault.begin;
+    fault.end = first + p->p_memsz > fault.end ? first + p->p_memsz : fault.end;
+  }
+  return 1; /* the program is the first object */
+}
+
+/* What runs before and behind main is not the program's: CUDA registers its kernels before, gcov
+ * writes its counts behind, and neither survives an allocation that fails. */
+static int (*program_main)(int, char **, char **);
+static bool in_main;
+
+static int begin_main(int argc, char **argv, char **environment) {
+  in_main = true;
+  int status = program_main(argc, argv, environment);
+  in_main = false;
+  return status;
+}
+
+int __libc_start_main(int (*entry)(int, char **, char **), int argc, char **argv,
+                      void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
+                      void *stack_end) {
+  int (*start)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
+               void (*)(void), void *) = NULL;
+  *(void **)&start = dlsym(RTLD_NEXT, "__libc_start_main");
+  program_main = entry;
+  return start(begin_main, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+__attribute__((constructor)) static void set_up(void) {
+  const char *text = getenv("AMPED_FAULT");
+  const char *own = getenv("OMPI_COMM_WORLD_RANK");
+  fault.own_rank = own != NULL ? atoi(own) : 0;
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (text == NULL || shared == MAP_FAILED)
+    return;
+  fault.process = getpid();
+  fault.clock = strcmp(text, "clock") == 0;
+  (void)dl_iterate_phdr(find_program, NULL);
+  fault.on = sscanf(text, "%15s %15s %63s %ld %d", fault.action, fault.call, fault.name,
+                    &fault.number, &fault.rank) == 5;
+}
+
+__attribute__((destructor)) static void report(void) {
+  const char *path = getenv("AMPED_FAULT_REPORT");
+  char line[96];
+  int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+  if (fd < 0 || shared == NULL)
+    return;
+  int n = snprintf(line, sizeof line, "fault %d %d %ld %d %ld\n", fault.own_rank,
+                   atomic_load(&shared->fired), live, atomic_load(&aborted),
+                   atomic_load(&shared->calls));
+  fault.on = false;
+  (void)!write(fd, line, (size_t)n);
+  (void)close(fd);
+}
+
+/* --- does it happen here? --------------------------------------------------------------------- */
+
+static bool is_meant(const char *call, int fd) {
+  char link[64];
+  char path[512];
+  if (fault.name[0] == '-' && fault.name[1] == '\0')
+    return true;
+  if (strcmp(call, "send") == 0 || strcmp(call, "receive") == 0)
+    return atoi(fault.name) == fd;
+  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t n = readlink(link, path, sizeof path - 1);
+  path[n > 0 ? n : 0] = '\0';
+  return strstr(path, fault.name) != NULL;
+}
+
+static void mark(void) {
+  const char *path = getenv("AMPED_FAULT_MARK");
+  int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+  if (fd >= 0)
+    (void)close(fd);
+}
+
+static void wait_for_end(void) {
+  const char *path = getenv("AMPED_FAULT_MARK");
+  for (int i = 0; i < 10 * PAUSE_SEC && path != NULL && access(path, F_OK) == 0; i++)
+    (void)usleep(100000);
+}
+
+/* True, with errno, where the call is to fail. */
+static bool strikes(const char *call, int fd_or_tag) {
+  static const struct {
+    const char *name;
+    int number;
+  } signals[] = {{"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT}, {"STOP", SIGSTOP}};
+  if (!fault.on || strcmp(call, fault.call) != 0 ||
+      (getpid() != fault.process && strcmp(call, "alloc") != 0) ||
+      (fault.rank >= 0 && fault.rank != fault.own_rank) || !is_meant(call, fd_or_tag))
+    return false;
+  long n = atomic_fetch_add(&shared->calls, 1);
+  bool stays = strcmp(fault.action, "ENOSPC") == 0 || strcmp(fault.action, "EIO") == 0;
+  if (n < fault.number || (n > fault.number && !stays))
+    return false;
+  atomic_store(&shared->fired, 1);
+  mark();
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    if (strcmp(fault.action, signals[i].name) == 0)
+      (void)kill(getpid(), signals[i].number);
+  if (strcmp(fault.action, "PAUSE") == 0)
+    wait_for_end();
+  errno = strcmp(fault.action, "ENOSPC") == 0 ? ENOSPC
+          : strcmp(fault.action, "EIO") == 0  ? EIO
+                                              : ENOMEM;
+  return stays || strcmp(fault.action, "ENOMEM") == 0;
+}
+
+/* --- the calls -------------------------------------------------------------------------------- */
+
+static bool from_program(const void *caller) {
+  return (uintptr_t)caller >= fault.begin && (uintptr_t)caller < fault.end;
+}
+
+static bool counts(const void *caller) {
+  return in_main && from_program(caller);
+}
+
+void *malloc(size_t bytes) {
+  if (!counts(__builtin_return_address(0)))
+    return __libc_malloc(bytes);
+  void *block = strikes("alloc", -1) ? NULL : __libc_malloc(bytes);
+  if (block != NULL)
+    note(block);
+  return block;
+}
+
+void *calloc(size_t count, size_t size) {
+  if (!counts(__builtin_return_address(0)))
+    return __libc_calloc(count, size);
+  void *block = strikes("alloc", -1) ? NULL : __libc_calloc(count, size);
+  if (block != NULL)
+    note(block);
+  return block;
+}
+
+void *realloc(void *old, size_t bytes) {
+  if (!counts(__builtin_return_address(0)))
+    return __libc_realloc(old, bytes);
+  void *block = strikes("alloc", -1) ? NULL : __libc_realloc(old, bytes);
+  if (block != NULL) {
+    if (old != NULL)
+      forget(old);
+    note(block);
+  }
+  return block;
+}
+
+void free(void *block) {
+  if (block != NULL && from_program(__builtin_return_address(0)))
+    forget(block);
+  __libc_free(block);
+}
+
+/* The call of this name that this one stands before. */
+#define NEXT(name) __typeof__(&name) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+
+ssize_t read(int fd, void *buffer, size_t bytes) {
+  NEXT(read);
+  return strikes("read", fd) ? -1 : next(fd, buffer, bytes);
+}
+
+ssize_t pread(int fd, void *buffer, size_t bytes, off_t at) {
+  NEXT(pread);
+  return strikes("read", fd) ? -1 : next(fd, buffer, bytes, at);
+}
+
+ssize_t pread64(int fd, void *buffer, size_t bytes, off_t at) {
+  NEXT(pread64);
+  return strikes("read", fd) ? -1 : next(fd, buffer, bytes, at);
+}
+
+static void slow_down(size_t bytes) {
+  if (fault.on && strcmp(fault.action, "SLOW") == 0 && bytes >= 1U << 20 &&
+      (fault.rank < 0 || fault.rank == fault.own_rank))
+    (void)usleep(500000);
+}
+
+ssize_t write(int fd, const void *buffer, size_t bytes) {
+  NEXT(write);
+  slow_down(bytes);
+  if (!strikes("write", fd))
+    return next(fd, buffer, bytes);
+  int error = errno;
+  (void)!next(fd, buffer, bytes / 2);
+  errno = error;
+  return -1;
+}
+
+ssize_t pwrite(int fd, const void *buffer, size_t bytes, off_t at) {
+  NEXT(pwrite);
+  slow_down(bytes);
+  if (!strikes("write", fd))
+    return next(fd, buffer, bytes, at);
+  int error = errno;
+  (void)!next(fd, buffer, bytes / 2, at);
+  errno = error;
+  return -1;
+}
+
+ssize_t pwrite64(int fd, const void *buffer, size_t bytes, off_t at) {
+  return pwrite(fd, buffer, bytes, at);
+}
+
+int fsync(int fd) {
+  NEXT(fsync);
+  return strikes("sync", fd) ? -1 : next(fd);
+}
+
+void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info) {
+  NEXT(dpotrf_);
+  (void)strikes("solve", -1);
+  next(uplo, n, a, lda, info);
+}
+
+int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm mpi,
+              MPI_Request *request) {
+  NEXT(MPI_Isend);
+  (void)strikes("send", tag);
+  return next(data, count, type, to, tag, mpi, request);
+}
+
+int MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm mpi,
+              MPI_Request *request) {
+  NEXT(MPI_Irecv);
+  (void)strikes("receive", tag);
+  return next(data, count, type, from, tag, mpi, request);
+}
+
+int MPI_Abort(MPI_Comm mpi, int code) {
+  NEXT(MPI_Abort);
+  atomic_store(&aborted, 1);
+  return next(mpi, code);
+}
+
+/* --- the clock -------------------------------------------------------------------------------- */
+
+static time_t jump(void) {
+  static _Atomic unsigned looks;
+  return fault.clock ? (time_t)(atomic_fetch_add(&looks, 1) % 3) * JUMP_SEC - JUMP_SEC : 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  NEXT(clock_gettime);
+  int code = next(clock, now);
+  if (clock == CLOCK_REALTIME)
+    now->tv_sec += jump();
+  return code;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+  NEXT(gettimeofday);
+  int code = next(now, zone);
+  now->tv_sec += jump();
+  return code;
+}
+
+time_t time(time_t *out) {
+  NEXT(time);
+  time_t now = next(NULL) + jump();
+  if (out != NULL)
+    *out = now;
+  return now;
+}

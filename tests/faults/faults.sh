@@ -1,0 +1,201 @@
+#!/bin/sh
+# Faults in a run: ranks killed, stopped, slow; signals; two jobs and one output; inputs that change;
+# a clock that jumps. Nothing hangs, files are the old or the new ones. (faults_disk.sh: disks;
+# faults_memory.sh: memory.)
+. "$(dirname "$0")/../lib/lib.sh"
+needs h5diff ps
+. "$(dirname "$0")/faults_lib.sh"
+cd "$scratch" || exit 99
+
+"$amped" generate t.h5 --dims=30x20x40 --nnz=3k --seed=3 -q || fail "generate"
+run="t.h5 --rank=3 --iters=6 --tol=0 --deterministic -q"
+# shellcheck disable=SC2086
+expect 0 "" on 2 $run -o whole.h5
+reads=$(calls read t.h5 2 t.h5 --rank=3 --iters=1 --nowrite -q)
+
+# same_bits WHAT A B: weights and factors of two results.
+same_bits() {
+  for set in weights fit factors/0 factors/1 factors/2; do
+    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
+  done
+}
+
+# is_sampled SIGNAL PHASE: make check takes some of the pairs; AMPED_FAULTS=all takes all.
+is_sampled() {
+  test "${AMPED_FAULTS-}" = all && return
+  case "$1 $2" in
+    KILL* | TERM*solve* | INT*write* | "TERM read"*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+# --- a rank dies ----------------------------------------------------------------------------------
+# In each phase, by each signal: mpirun's status for it at once, and what was there before is there.
+for phase in "read t.h5 $((reads - 2)) 0" "send 17 1 0" "receive 17 1 1" "solve - 4 1" "write .cpd.h5.tmp 1 0"; do
+  for signal in "KILL 137" "TERM 143" "INT 130"; do
+    is_sampled "$signal" "$phase" || continue
+    cp whole.h5 t.cpd.h5
+    # shellcheck disable=SC2086
+    with "${signal% *} $phase" 2 $run >out 2>err </dev/null
+    same "status after ${signal% *} in $phase" $? "${signal#* }"
+    fired && pass || fail "${signal% *} $phase: did not happen"
+    cmp -s whole.h5 t.cpd.h5 && pass || fail "${signal% *} $phase: the file before was changed"
+  done
+done
+# What they left does not hinder the next, which removes it.
+ls t.cpd.h5.tmp.* >/dev/null 2>&1 && pass || fail "the kill amid writing left no temporary file"
+# shellcheck disable=SC2086
+expect 0 "" on 2 $run
+absent t.cpd.h5.lock
+ls t.cpd.h5.tmp.* >/dev/null 2>&1 && fail "old temporary files stay" || pass
+same_bits "after all that" t.cpd.h5 whole.h5
+
+# --- the launcher is told to end ------------------------------------------------------------------
+for signal in TERM INT; do
+  for phase in "read t.h5 $((reads - 2)) 0" "solve - 4 1" "write .cpd.h5.tmp 1 0"; do
+    rm -f "$mark"
+    is_sampled "$signal" "$phase" || continue
+    # A shell's background jobs ignore SIGINT; perl gives it back to mpirun.
+    # shellcheck disable=SC2086
+    perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' timeout --foreground -k 5 60 $mpirun \
+      ${AMPED_MPIRUN_FLAGS-} -np 2 env LD_PRELOAD="$shim" AMPED_FAULT="PAUSE $phase" \
+      AMPED_FAULT_MARK="$mark" "$amped" $run --backend="$backend" >out 2>err </dev/null &
+    job=$!
+    await "$mark" && pass || fail "$signal to mpirun in $phase: not reached"
+    kill -s $signal "$(ps -o pid= --ppid $job | head -n 1 | tr -d ' ')"
+    wait $job
+    status=$?
+    test $status -ne 0 && test $status -ne 124 && pass || fail "$signal to mpirun in $phase: status $status"
+    cmp -s whole.h5 t.cpd.h5 && pass || fail "$signal to mpirun in $phase: the file before was changed"
+  done
+done
+
+# --- the child that looks at a file first dies ----------------------------------------------------
+for command in "info t.h5 --verify" "convert t.h5 x.tns"; do
+  # shellcheck disable=SC2086
+  expect 3 "t.h5: opening it crashes (signal 9) the HDF5 library" with "KILL alloc - 0 -1" 0 $command
+done
+absent x.tns
+
+# --- a slow rank, and one that hangs --------------------------------------------------------------
+# stopped_at FAULT SECONDS ARGUMENT...: a rank stops itself there, and goes on after so long.
+stopped_at() {
+  rm -f "$mark"
+  sleeps=$2
+  # shellcheck disable=SC2086
+  with "$1" 2 $run -o slow.h5 --hang-timeout=20 >out 2>err </dev/null &
+  job=$!
+  await "$mark" && pass || fail "$1: not reached"
+  sleep "$sleeps"
+  for p in $(ps -eo pid=,stat=,args= | awk -v a="$amped" '$2 ~ /^T/ && $3 == a { print $1 }'); do
+    kill -s CONT "$p"
+  done
+  wait $job
+  same "status with a slow rank, $1" $? 0
+  same_bits "a slow rank, $1" slow.h5 whole.h5
+}
+stopped_at "STOP solve - 4 1" 2
+stopped_at "STOP receive 17 1 1" 2
+
+# hangs FAULT PATTERN: the others wait for that rank, and end.
+hangs() {
+  # shellcheck disable=SC2086
+  expect 1 "$2" with "$1" 3 $run --nowrite --hang-timeout=2
+}
+hangs "STOP solve - 4 1" "nothing happened for 2 s in .*; rank 1 does not answer (stopped or dead), last in solve (mode 1)"
+hangs "PAUSE solve - 4 2" "nothing happened for 2 s in .*; rank 2 is still in solve (mode 1)"
+hangs "STOP send 17 1 0" "; rank 0 does not answer (stopped or dead), last in distribute (mode 0)"
+# Who writes for long does something: here 61 MiB, half a second for every eight.
+"$amped" generate wide.h5 --dims=1000000x5x4 --nnz=2k --seed=3 -q || fail "generate"
+expect 0 "" with "SLOW write - 0 0" 2 wide.h5 --rank=8 --iters=3 --tol=0 -o wide.cpd.h5 -q --hang-timeout=2
+expect 0 "" on 2 bench t.h5 --repeat=1 --hang-timeout=30
+expect 2 "is expected" "$amped" t.h5 --hang-timeout=0
+expect 2 "is expected" "$amped" t.h5 --hang-timeout=soon
+
+# --- two jobs, one output -------------------------------------------------------------------------
+# busy OUT FAULT RANKS ARGUMENT...: while that run stands still, others may not write OUT; then it
+# ends well.
+busy() {
+  out=$1
+  shift
+  rm -f "$mark"
+  with "$@" >out.1 2>err.1 </dev/null &
+  job=$!
+  await "$mark" && pass || fail "$*: not reached"
+}
+# shellcheck disable=SC2086
+busy t.cpd.h5 "PAUSE solve - 4 1" 2 $run
+expect 1 "t.cpd.h5: is being written by another job (process [0-9]* on " on 2 t.h5 --iters=1
+expect 1 "t.cpd.h5: is being written by another job" "$amped" convert t.h5 t.cpd.h5
+expect 0 "" on 2 t.h5 --rank=3 --iters=1 --nowrite -q
+rm -f "$mark"
+wait $job
+same "status of the first job" $? 0
+absent t.cpd.h5.lock
+# shellcheck disable=SC2086
+busy c.h5 "PAUSE solve - 4 1" 2 $run --nowrite --checkpoint=c.h5
+expect 1 "c.h5: is being written by another job" on 1 t.h5 --nowrite --checkpoint=c.h5
+rm -f "$mark"
+wait $job
+same "status of the first job with a checkpoint" $? 0
+busy n.h5 "PAUSE write n.h5.tmp 1 0" 0 convert t.h5 n.h5 -q
+expect 1 "n.h5: is being written" "$amped" generate n.h5 --dims=3x4x5 --nnz=9
+rm -f "$mark"
+wait $job
+same "status of the first convert" $? 0
+expect 0 "verified" "$amped" info n.h5 --verify
+# One that is killed holds nothing.
+busy n.h5 "KILL write n.h5.tmp 1 0" 0 convert t.h5 n.h5 -q
+wait $job
+test -e n.h5.lock && pass || fail "a killed job removed its lock"
+expect 0 "" "$amped" convert t.h5 n.h5 -q
+absent n.h5.lock n.h5.tmp.0
+ls n.h5.tmp.* >/dev/null 2>&1 && fail "a killed job's temporary file stays" || pass
+
+# --- inputs that change ---------------------------------------------------------------------------
+"$amped" convert t.h5 t.tns -q || fail "convert"
+gzip -k t.tns
+# changes FILE CHANGE STATUS PATTERN RANKS ARGUMENT...: while the file is being read.
+changes() {
+  file=$1
+  change=$2
+  want=$3
+  pattern=$4
+  shift 4
+  cp "$file" saved
+  last=$(calls read "$file" "$@")
+  rm -f "$mark"
+  with "PAUSE read $file $((last - 2)) 0" "$@" >out 2>err </dev/null &
+  job=$!
+  await "$mark" && pass || fail "$*: not reached"
+  sleep 0.1
+  eval "$change"
+  rm -f "$mark"
+  wait $job
+  same "status where $file changes ($change): $*" $? "$want"
+  test -z "$pattern" || grep -q "$pattern" err && pass || fail "no '$pattern': $(cat err)"
+  cp saved "$file"
+  sleep 0.1
+}
+for ranks in 1 2; do
+  changes t.h5 "printf x >>t.h5" 3 "t.h5: was changed while it was being read" $ranks t.h5 --rank=2 --iters=1 -o x.h5
+done
+absent x.h5
+changes t.h5 "printf x >>t.h5" 3 "was changed" 0 convert t.h5 x.tns
+changes t.h5 "cp t.h5 u.h5; mv u.h5 t.h5" 0 "" 2 t.h5 --rank=2 --iters=1 --nowrite
+changes t.tns "echo 1 1 1 5 >>t.tns" 3 "was changed" 0 convert t.tns x.h5
+changes t.tns.gz "touch t.tns.gz" 3 "was changed" 0 convert t.tns.gz x.h5
+changes t.tns "cp t.tns u.tns; mv u.tns t.tns" 0 "" 0 convert t.tns x.h5
+
+# --- clocks that jump -----------------------------------------------------------------------------
+# shellcheck disable=SC2086
+expect 0 "" with clock 2 $run -o jump.h5 --json=jump.json --checkpoint=j.h5 --checkpoint-every=1000s --hang-timeout=20
+same_bits "jumps of the clock" jump.h5 whole.h5
+if awk -v s="$(field seconds jump.json)" 'BEGIN { exit !(s >= 0 && s < 60) }'; then pass; else fail "seconds $(field seconds jump.json)"; fi
+grep -q '"event": *"checkpoint"' jump.json && fail "a checkpoint before its time" || pass
+# What time of day it is may matter for a file's age and as a seed, for nothing else.
+same "who looks at the time of day" \
+  "$(cd "$srcdir" && grep -lE 'CLOCK_REALTIME|gettimeofday|[^_a-z]time\(|MPI_Wtime' src/*/*.c cuda/*.cu cuda/*/*.cu | tr '\n' ' ')" \
+  "src/hdf5/hdf5_probe.c src/text/intern.c "
+
+finish

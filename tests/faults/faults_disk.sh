@@ -1,0 +1,155 @@
+#!/bin/sh
+# Disks that are full or fail while files are written or read, and folders that are missing or may
+# not be written: one line with a remedy; what was there before is there, and nothing half-written.
+. "$(dirname "$0")/../lib/lib.sh"
+. "$(dirname "$0")/faults_lib.sh"
+cd "$scratch" || exit 99
+
+"$amped" generate t.h5 --dims=30x20x40 --nnz=3k --seed=3 -q || fail "generate"
+"$amped" convert t.h5 t.tns -q || fail "convert"
+gzip -k t.tns
+run="t.h5 --rank=3 --iters=4 --tol=0 -q"
+# shellcheck disable=SC2086
+expect 0 "" on 2 $run -o old.h5
+
+# fails FILE FAULT PATTERN STATUS RANKS ARGUMENT...: with that fault, and FILE is what it was.
+fails() {
+  file=$1
+  order=$2
+  pattern=$3
+  want=$4
+  shift 4
+  cp old.h5 "$file"
+  expect "$want" "$pattern" with "$order" "$@"
+  fired && pass || fail "$order: did not happen: $*"
+  cmp -s old.h5 "$file" && pass || fail "$order: $file was changed: $*"
+  absent "$file.lock"
+  ls "$file".tmp.* >/dev/null 2>&1 && fail "$order: half a file stays: $*" || pass
+  rm -f "$file"
+}
+
+# steps COUNT: numbers of calls from 0, all of them or as many as make check has time for.
+steps() {
+  stride=1
+  test "${AMPED_FAULTS-}" = all || stride=$(($1 / $2 + 1))
+  seq 0 "$stride" $(($1 - 1))
+}
+
+# --- full disks, call by call ---------------------------------------------------------------------
+remedy="free disk space\|name another"
+for file in n.h5 n.tns n.tns.gz n.tns.zst; do
+  n=$(calls write $file.tmp 0 convert t.h5 $file -q)
+  test "$n" -gt 0 && pass || fail "no calls that write $file"
+  rm -f $file
+  for k in $(steps "$n" 6); do
+    fails $file "ENOSPC write $file.tmp $k 0" "$remedy" 1 0 convert t.h5 $file -q
+  done
+  fails $file "EIO sync $file.tmp 0 0" "$remedy" 1 0 convert t.h5 $file -q
+done
+n=$(calls write n.h5.tmp 0 generate n.h5 --dims=9x8x7 --nnz=50 -q)
+for k in $(steps "$n" 4); do
+  fails n.h5 "ENOSPC write n.h5.tmp $k 0" "$remedy" 1 0 generate n.h5 --dims=9x8x7 --nnz=50 -q
+done
+# shellcheck disable=SC2086
+n=$(calls write r.h5.tmp 2 $run -o r.h5)
+for k in $(steps "$n" 3); do
+  # shellcheck disable=SC2086
+  fails r.h5 "ENOSPC write r.h5.tmp $k 0" "$remedy" 1 2 $run -o r.h5
+done
+# shellcheck disable=SC2086
+fails r.h5 "ENOSPC sync r.h5.tmp 0 0" "$remedy" 1 2 $run -o r.h5
+
+# --- checkpoints: the one before is there, and can be gone on from --------------------------------
+# Writes of one checkpoint; then failures amid the second, of runs long enough to begin one.
+n=$(calls write c.h5.tmp 2 t.h5 --rank=3 --iters=1 -q --nowrite --checkpoint=c.h5 --checkpoint-every=1)
+long="t.h5 --rank=3 --iters=10000000 --tol=0 -q --nowrite"
+rm -f c.h5 c.h5.prev
+for order in "write c.h5.tmp $n" "write c.h5.tmp $((2 * n - 2))" "sync c.h5.tmp 1"; do
+  # shellcheck disable=SC2086
+  expect 1 "$remedy" with "ENOSPC $order 0" 2 $long --checkpoint=c.h5 --checkpoint-every=1
+  fired && pass || fail "$order: did not happen"
+  ls c.h5.tmp.* >/dev/null 2>&1 && fail "$order: half a checkpoint stays" || pass
+  # shellcheck disable=SC2086
+  expect 0 "after sweep [1-9]" on 2 t.h5 --rank=3 --iters=4 --tol=0 --nowrite --checkpoint=c.h5 --resume
+  rm -f c.h5 c.h5.prev
+done
+
+# --- a real full disk -----------------------------------------------------------------------------
+mkdir small
+if test "$(id -u)" = 0 && mount -t tmpfs -o size=8k none small 2>/dev/null; then
+  # shellcheck disable=SC2086
+  expect 1 "small/r.h5.*\($remedy\)" on 2 $run -o small/r.h5
+  # shellcheck disable=SC2086
+  expect 1 "small/c.h5.*\($remedy\)" on 2 $run --nowrite --checkpoint=small/c.h5 --checkpoint-every=1
+  expect 1 "small/n.h5.*\($remedy\)" "$amped" generate small/n.h5 --dims=30x20x40 --nnz=3k -q
+  expect 1 "small/n.tns.*\($remedy\)" "$amped" convert t.h5 small/n.tns -q
+  same "left on the full disk" "$(ls -A small)" ""
+  mount -o remount,ro small
+  # shellcheck disable=SC2086
+  expect 1 "small/r.h5.*\(Read-only\|not writable\)" on 2 $run -o small/r.h5
+  expect 1 "small/n.h5.*\(Read-only\|not writable\)" "$amped" convert t.h5 small/n.h5
+  umount small
+else
+  echo "skipped: a full disk (needs root and the right to mount)"
+fi
+for command in "convert t.h5 no/such/n.h5" "generate no/such/n.h5 --dims=3x4x5 --nnz=9"; do
+  # shellcheck disable=SC2086
+  expect 1 "no/such/n.h5.*create its directory" "$amped" $command
+done
+# shellcheck disable=SC2086
+expect 1 "no/such/r.h5.*create its directory" on 2 $run -o no/such/r.h5
+if test -c /dev/full; then
+  # shellcheck disable=SC2086
+  expect 1 "/dev/full" on 2 $run --nowrite --json=/dev/full
+fi
+if test "$(id -u)" != 0; then
+  mkdir closed && chmod 555 closed
+  # shellcheck disable=SC2086
+  expect 1 "closed/r.h5.*not writable" on 2 $run -o closed/r.h5
+fi
+
+# --- disks that cannot be read --------------------------------------------------------------------
+# Status 1 where the disk is to blame; a file whose beginning cannot be read is no file of that kind
+# (3). Either way one line, and soon.
+unreadable() {
+  order=$1
+  shift
+  with "$order" "$@" >out 2>err </dev/null
+  got=$?
+  if test $got -eq 1 || test $got -eq 3; then pass; else fail "$order: status $got: $*"; fi
+  fired && pass || fail "$order: did not happen: $*"
+  one_line "$order: $*"
+}
+for file in t.tns t.tns.gz t.h5; do
+  n=$(calls read $file 0 convert $file x.h5 -q)
+  for k in $(steps "$n" 5); do
+    rm -f x.h5
+    unreadable "EIO read $file $k 0" 0 convert $file x.h5 -q
+    absent x.h5
+  done
+done
+n=$(calls read t.h5 0 info t.h5 --verify)
+for k in $(steps "$n" 5); do
+  unreadable "EIO read t.h5 $k 0" 0 info t.h5 --verify
+done
+expect 1 "nput/output error" with "EIO read t.h5 $((n - 2)) 0" 0 info t.h5 --verify
+# shellcheck disable=SC2086
+n=$(calls read t.h5 2 $run --nowrite)
+for k in $(steps "$n" 2); do
+  # shellcheck disable=SC2086
+  unreadable "EIO read t.h5 $k 0" 2 $run -o x.h5
+  absent x.h5
+done
+# Both ranks read in turn.
+for rank in 0 1; do
+  # shellcheck disable=SC2086
+  with "ENOMEM read t.h5 1000000 $rank" 2 $run --nowrite --read=parallel >out 2>&1
+  n=$(awk -v rank="$rank" '$2 == rank { print $6 }' "$report" | tail -n 1)
+  for k in $(steps "$n" 2) $((n - 2)); do
+    # shellcheck disable=SC2086
+    unreadable "EIO read t.h5 $k $rank" 2 $run --read=parallel -o x.h5
+    absent x.h5
+  done
+done
+
+finish

@@ -1,0 +1,59 @@
+# Shared by tests/faults/faults*.sh, behind lib.sh: runs with a fault on order (tests/faults/fault.c).
+
+shim=$(dirname "$amped")/tests/faults/fault.so
+report=$scratch/report
+mark=$scratch/mark
+
+test -e "$shim" || fail "there is no $shim: make tests/faults/fault.so"
+
+# Preloading works where the program is not sanitized and the C library is GNU's.
+if ! LD_PRELOAD=$shim "$amped" --version 2>&1 | grep -q '^amped_mpi ' ||
+  LD_PRELOAD=$shim "$amped" --version 2>&1 | grep -q 'ERROR: ld.so\|ASan'; then
+  echo "skipped: $shim cannot be preloaded"
+  exit 77
+fi
+
+# with FAULT RANKS ARGUMENT...: the program on ranks (0: alone, without MPI) with that fault; never
+# longer than 60 s. The shim's report is new.
+with() {
+  fault=$1
+  ranks=$2
+  shift 2
+  rm -f "$report" "$mark"
+  launch="timeout -k 5 120"
+  test "$ranks" -gt 0 && launch="$launch $mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks"
+  extra=
+  test "$ranks" -gt 0 && extra="--backend=$backend"
+  # shellcheck disable=SC2086
+  $launch env LD_PRELOAD="$shim" AMPED_FAULT="$fault" AMPED_FAULT_REPORT="$report" \
+    AMPED_FAULT_MARK="$mark" "$amped" "$@" $extra
+}
+
+# fired: did the fault of the last run happen?
+fired() {
+  test -e "$mark"
+}
+
+# calls CALL NAME RANKS ARGUMENT...: how many such calls rank 0 makes in a run without faults.
+calls() {
+  call=$1
+  name=$2
+  shift 2
+  with "ENOMEM $call $name 1000000 0" "$@" >/dev/null 2>&1
+  awk '$2 == 0 { print $6 }' "$report" | tail -n 1
+}
+
+# await FILE: until it is there, 20 s at most.
+await() {
+  tries=0
+  while test "$tries" -lt 200 && ! test -e "$1"; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  test -e "$1"
+}
+
+# one_line WHAT: the last run, whose standard error is in ./err, told one error.
+one_line() {
+  same "$1: error lines" "$(grep "^amped_mpi: " err | grep -vc "^amped_mpi: warning: ")" 1
+}

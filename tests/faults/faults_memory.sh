@@ -1,0 +1,167 @@
+#!/bin/sh
+# Memory that is not there: the k-th allocation of a whole run fails; limits of the process; tensors
+# that no machine holds. One line, the right status, nothing leaks or hangs, files are whole.
+. "$(dirname "$0")/../lib/lib.sh"
+needs h5diff
+. "$(dirname "$0")/faults_lib.sh"
+cd "$scratch" || exit 99
+
+"$amped" generate t.tns --dims=9x7x5 --nnz=60 --seed=3 -q || fail "generate"
+"$amped" convert t.tns t.h5 -q || fail "convert"
+run="t.h5 --rank=3 --iters=2 --tol=0 --deterministic -q -o out.h5 --checkpoint=c.h5 --checkpoint-every=1"
+# shellcheck disable=SC2086
+expect 0 "" on 1 $run
+mv out.h5 whole1.h5
+rm -f c.h5 c.h5.prev
+# shellcheck disable=SC2086
+expect 0 "" on 2 $run
+mv out.h5 whole2.h5
+rm -f c.h5 c.h5.prev
+
+# checked K RANKS RANK: the run that has just ended lost allocation K of a rank.
+checked() {
+  what="allocation $1 of rank $3 of $2"
+  # How many checkpoints there are, and with them allocations, is a matter of time. A child that
+  # looks at the file first may go without.
+  if test $status -eq 0; then
+    h5diff out.h5 whole.h5 >diff.txt 2>&1 && pass || fail "$what: another result"
+    same "$what: error lines" "$(grep -c '^amped_mpi: ' err)" 0
+  else
+    same "$what: status" $status 1
+    one_line "$what"
+    grep -q "out of memory" err && pass || fail "$what: $(grep '^amped_mpi: ' err)"
+    # What fails after the result was written leaves it whole.
+    if test -e out.h5; then
+      h5diff out.h5 whole.h5 >diff.txt 2>&1 && pass || fail "$what: another result"
+    fi
+  fi
+  # Blocks that are left where the process ended by itself.
+  leaks=$(awk '$5 == 0 && $4 != 0' "$report" 2>/dev/null)
+  same "$what: leaks" "$leaks" ""
+  ls out.h5.tmp.* c.h5.tmp.* >/dev/null 2>&1 && fail "$what: half a file" || pass
+  for f in c.h5 c.h5.prev; do
+    test -e $f || continue
+    "$amped" info $f >/dev/null 2>&1 && pass || fail "$what: $f is damaged"
+  done
+}
+
+while read -r ranks rank stride read; do
+  test "${AMPED_FAULTS-}" = all && stride=1
+  # shellcheck disable=SC2086
+  with "ENOMEM alloc - 1000000 $rank" "$ranks" $run --read=$read >/dev/null 2>&1 </dev/null
+  n=$(awk -v r="$rank" '$2 == r { print $6 }' "$report")
+  test "$n" -gt 50 && pass || fail "only $n allocations"
+  mv out.h5 whole.h5
+  for k in 0 $(seq $((stride / 2)) "$stride" $((n - 1))); do
+    rm -f out.h5 c.h5 c.h5.prev
+    # shellcheck disable=SC2086
+    with "ENOMEM alloc - $k $rank" "$ranks" $run --read=$read >out 2>err </dev/null
+    status=$?
+    checked "$k" "$ranks" "$rank"
+  done
+done <<'END'
+1 0 25 root
+2 0 40 root
+2 1 25 root
+2 0 60 parallel
+2 1 40 parallel
+END
+
+# Commands without ranks, every allocation of a few.
+for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --verify" \
+  "generate n.h5 --dims=5x4x3 --nnz=20 -q" "compare whole1.h5 whole2.h5" "top whole1.h5"; do
+  # shellcheck disable=SC2086
+  n=$(calls alloc - 0 $command)
+  stride=1
+  test "${AMPED_FAULTS-}" = all || stride=$((n / 8 + 1))
+  for k in $(seq 0 "$stride" $((n - 1))); do
+    rm -f n.h5 n.tns.gz
+    # shellcheck disable=SC2086
+    with "ENOMEM alloc - $k 0" 0 $command >out 2>err </dev/null
+    status=$?
+    if test $status -eq 1; then one_line "$command, allocation $k"; else same "$command, allocation $k: status" $status 0; fi
+    same "$command, allocation $k: leaks" "$(awk '$5 == 0 && $4 != 0' "$report")" ""
+    test $status -eq 0 || absent n.h5 n.tns.gz
+  done
+done
+
+# --- limits of the process ------------------------------------------------------------------------
+# limited KIB COMMAND...: what there is, or a refusal, but no hang. OpenBLAS for one waits for ever
+# for address space that it does not get.
+limited() {
+  (
+    ulimit -v "$1"
+    shift
+    exec timeout -k 5 30 "$@"
+  )
+}
+"$amped" generate b.h5 --dims=300x40x500 --nnz=20k --seed=3 -q || fail "generate"
+for kib in 100000 150000 250000 400000; do
+  for command in "info b.h5" "compare whole1.h5 whole2.h5" "convert t.tns n.h5 -q"; do
+    # shellcheck disable=SC2086
+    limited $kib "$amped" $command >out 2>err </dev/null
+    status=$?
+    if test $status -eq 0 || { test $status -eq 1 && grep -q "^amped_mpi: .*ulimit\|out of memory" err; } ||
+      { test $status -eq 127 && grep -q "error while loading shared libraries" err; }; then
+      pass
+    else
+      fail "$command within $kib KiB: status $status: $(head -2 err)"
+    fi
+  done
+done
+expect 0 "" limited 4000000 "$amped" info b.h5
+# OpenBLAS's threads want memory that this limit refuses, too.
+(
+  ulimit -d 100000
+  exec timeout -k 5 30 "$amped" --version >out 2>err
+)
+status=$?
+grep -q "error while loading shared libraries" err || same "status with ulimit -d" $status 0
+# starts KIB: does the loader find room for the program's libraries? CUDA's take more than what the
+# tests below leave.
+starts() {
+  limited "$1" "$amped" --version >/dev/null 2>&1 && return 0
+  echo "skipped: $1 KiB do not hold the program's libraries"
+  return 1
+}
+if test "$backend" = cpu && starts 500000; then
+  expect 1 "needs .* of host memory and the limit of the process leaves .*ulimit -v" \
+    limited 500000 $mpirun -np 1 "$amped" b.h5 --iters=2 -t 2 --nowrite --backend=cpu
+  expect 0 "fit" limited 4000000 $mpirun -np 1 "$amped" b.h5 --iters=2 -t 2 --nowrite --backend=cpu
+fi
+
+# A text tensor is ordered in memory: what that does not hold is not taken. (Buffers and arrays that
+# grow may meet the limit before the count of nonzeros does.)
+awk 'BEGIN { for (i = 1; i <= 2000000; i++) print i, i % 77 + 1, i % 1009 + 1, 1 }' >long.tns
+if test "$backend" = cpu && starts 300000; then
+  expect 1 "long.tns: has more than .* do not suffice.* amped_mpi convert\|out of memory: .* nonzeros" \
+    limited 300000 $mpirun -np 1 "$amped" long.tns --rank=2 --iters=1 --nowrite --backend=cpu -t 1
+fi
+
+# --- tensors that no machine holds ----------------------------------------------------------------
+last=9223372036854775807
+printf '%s 1 1 1\n1 2 3 2\n' $last >huge.tns
+expect 0 "" "$amped" convert huge.tns huge.h5 -q
+expect 0 "verified" "$amped" info huge.h5 --verify
+expect 0 "$last" "$amped" convert huge.h5 - -q
+for ranks in 1 2; do
+  expect 1 "mode 0 has too many rows ($last) for any machine" on $ranks huge.h5 --plan
+done
+printf '9223372036854775808 1 1 1\n' >most.tns
+expect 0 "" "$amped" convert most.tns most.h5 -q
+expect 0 "verified" "$amped" info most.h5 --verify
+printf '9223372036854775809 1 1 1\n' >more.tns
+expect 3 "more.tns: line 1" "$amped" convert more.tns more.h5 -q
+printf '1099511627776 1 1 1\n1 2 3 2\n' >large.tns
+expect 0 "" "$amped" convert large.tns large.h5 -q
+for ranks in 1 2 3; do
+  expect 1 "need [0-9.]* [TP]iB of host memory and .* free; use more nodes or fewer components" on $ranks large.h5 --iters=1 --rank=32
+done
+# All modes, most components: nothing overflows on the way to the refusal.
+printf '1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1\n' >all.tns
+expect 0 "" "$amped" convert all.tns all.h5 -q
+for ranks in 1 3; do
+  expect 1 "need [0-9.]* [PE]iB of host memory" on $ranks all.h5 --iters=1 --rank=1024 --precision=double --nowrite
+done
+
+finish

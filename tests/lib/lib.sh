@@ -1,0 +1,135 @@
+# Shared by the end-to-end tests: sourced by each, never run. Every assertion prints one line; the
+# script's exit status is 0 only where all held. Scratch files go to a folder that is removed.
+
+set -u
+amped=${AMPED_MPI:-$PWD/amped_mpi}
+srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
+data=${AMPED_DATA:-$srcdir/../shared/data}
+backend=${AMPED_TEST_BACKEND:-cpu}
+mpirun=${MPIRUN:-mpirun}
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/amped-test.XXXXXX") || exit 99
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+passes=0
+
+pass() { passes=$((passes + 1)); }
+fail() {
+  failures=$((failures + 1))
+  echo "FAILED: $*"
+}
+
+finish() {
+  echo "$passes assertions held, $failures failed"
+  test "$failures" -eq 0
+  exit
+}
+
+# needs TOOL...: commands that the test cannot do without.
+needs() {
+  for tool in "$@"; do
+    command -v "$tool" >/dev/null || {
+      echo "FAILED: no $tool; jobs/install-packages --tests installs what the tests need"
+      exit 99
+    }
+  done
+}
+
+# on RANKS ARGUMENT...: the program on that many ranks of the backend under test.
+on() {
+  ranks=$1
+  shift
+  extra="--backend=$backend"
+  test "$backend" = cuda && extra="$extra --share-gpus"
+  # shellcheck disable=SC2086
+  timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$ranks" "$amped" "$@" $extra
+}
+
+# begin RANKS PATTERN ARGUMENT...: the program goes on in the background; waits until its JSON lines
+# (live.json) hold the pattern. $launcher is mpirun's process.
+begin() {
+  ranks=$1
+  awaited=$2
+  shift 2
+  extra="--backend=$backend"
+  test "$backend" = cuda && extra="$extra --share-gpus"
+  rm -f live.json
+  # shellcheck disable=SC2086
+  $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$ranks" "$amped" "$@" --json=live.json $extra >out.txt 2>err.txt </dev/null &
+  launcher=$!
+  tries=0
+  while test "$tries" -lt 600 && ! grep -q "$awaited" live.json 2>/dev/null; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+}
+
+# expect STATUS PATTERN COMMAND...: the exit status, a line on standard error that matches the
+# pattern (empty: none asked), and for failures exactly one line of the program's own.
+expect() {
+  want=$1
+  pattern=$2
+  shift 2
+  "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+  got=$?
+  grep -a '^amped_mpi: ' "$scratch/err" | grep -av '^amped_mpi: warning: ' >"$scratch/lines"
+  if test "$got" -ne "$want"; then
+    fail "status $got, not $want: $*"
+    sed 's/^/  | /' "$scratch/err" | head -5
+  elif test "$want" -ne 0 && test "$(wc -l <"$scratch/lines")" -ne 1; then
+    fail "$(wc -l <"$scratch/lines") error lines, not one: $*"
+    sed 's/^/  | /' "$scratch/err" | head -5
+  elif test -n "$pattern" && ! grep -aq -e "$pattern" "$scratch/err" "$scratch/out"; then
+    fail "no '$pattern' in: $*"
+    sed 's/^/  | /' "$scratch/err" "$scratch/out" | head -5
+  else
+    pass
+  fi
+}
+
+# same WHAT A B: two strings.
+same() {
+  if test "$2" = "$3"; then pass; else fail "$1: '$2' is not '$3'"; fi
+}
+
+# absent FILE...: nothing was left under these names, nor a temporary of theirs.
+absent() {
+  for f in "$@"; do
+    if ls "$f" "$f".tmp.* >/dev/null 2>&1; then fail "$f was left behind"; else pass; fi
+  done
+}
+
+# close WHAT A B TOLERANCE: two numbers.
+close() {
+  if awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { d = a - b; exit !(d <= t && -d <= t) }'; then
+    pass
+  else
+    fail "$1: $2 and $3 differ by more than $4"
+  fi
+}
+
+# field NAME FILE: the last value of a number or string in JSON lines.
+field() {
+  tr ',{}' '\n\n\n' <"$2" | sed -n "s/^ *\"$1\": *\"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" | tail -n 1
+}
+
+# A Python that has numpy and h5py, or nothing.
+find_python() {
+  for p in python3 /usr/bin/python3; do
+    if "$p" -c 'import numpy, h5py' >/dev/null 2>&1; then
+      echo "$p"
+      return
+    fi
+  done
+}
+
+# 40000 nonzeros as text: index 7 of 400 holds 40 % of them, the second mode has three indices.
+heavy_tensor() {
+  awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+    BEGIN {
+      seed = 12
+      for (k = 0; k < 40000; k++) {
+        i = random() < 0.4 ? 7 : 1 + int(400 * random())
+        printf "%d %d %d %.3f\n", i, 1 + int(3 * random()), 1 + k * 7919 % 70000, 0.1 + random()
+      }
+    }'
+}

@@ -1,0 +1,410 @@
+/* What the test of all backends stands on: random problems, one rank of a plan, comparisons.
+ *
+ * AMPED_TEST_BACKEND names the backend ("cpu" unless set); a backend that this program or machine
+ * does not have is a failure. */
+#ifndef AMPED_TESTING_BACKEND_H
+#define AMPED_TESTING_BACKEND_H
+
+#include <float.h>
+#include <math.h>
+
+#include "backend/backend.h"
+#include "tests/lib/oracle_mttkrp.h"
+#include "base/random.h"
+#include "tests/lib/testing.h"
+
+/* A tensor, its plan-making information, and factors in file order, exact in value_type. */
+typedef struct problem {
+  amped_sptensor t;
+  amped_tensor_info info;
+  double *factors[AMPED_MAX_ORDER];
+  int ncomps;
+  amped_vtype value_type;
+  double eps;
+  bool as_made; /* the nonzeros' own order counts, else that of the mode in hand */
+} problem;
+
+typedef struct setup {
+  int rank, nranks;
+  amped_itype index_type; /* 0: as planned */
+  amped_placement placement;
+  int parts;     /* 0: blocks are whole */
+  double travel; /* above 0: instead of what the plan thinks */
+  amped_backend_options options;
+} setup;
+
+/* One rank with its share of a problem. */
+typedef struct bench {
+  problem *p;
+  amped_plan plan;
+  amped_context *ctx;
+  const amped_backend *b;
+} bench;
+
+static inline const amped_backend *backend(void) {
+  const char *name = getenv("AMPED_TEST_BACKEND");
+  const char *reason = "";
+  if (name == NULL || name[0] == '\0')
+    name = "cpu";
+  const amped_backend *b = amped_backend_find(name);
+  ck_assert_msg(b != NULL, "AMPED_TEST_BACKEND=%s: this program has no such backend", name);
+  ck_assert_msg(b->available(&reason), "AMPED_TEST_BACKEND=%s: %s", name, reason);
+  return b;
+}
+
+static inline void *doubles(uint64_t count) {
+  double *out = NULL;
+  check_ok(amped_calloc(&out, count, sizeof *out, "a test"));
+  return out;
+}
+
+static inline double rounded(double x, amped_vtype type) {
+  return type == AMPED_F32 ? (double)(float)x : x;
+}
+
+/* Numbers in [-1, 1), exact in `type`. */
+static inline double *random_rows(uint64_t rows, int ncomps, amped_vtype type, uint64_t seed) {
+  double *out = doubles(rows * (uint64_t)ncomps);
+  for (uint64_t i = 0; i < rows * (uint64_t)ncomps; i++)
+    out[i] = rounded(2.0 * amped_random_double(seed, 99, i) - 1.0, type);
+  return out;
+}
+
+/* Odd modes leave every third index empty; in the last mode half of the nonzeros are in row 0. */
+static inline uint64_t random_index(const problem *p, int mode, uint64_t k) {
+  uint64_t i = amped_random_u64(7, (uint64_t)mode, k) % p->t.dims[mode];
+  if (mode == p->t.order - 1 && amped_random_u64(8, 0, k) % 2 == 0)
+    return 0;
+  return mode % 2 == 1 && i % 3 == 2 ? i - 1 : i;
+}
+
+static inline void problem_create(problem *p, int order, const uint64_t *dims, uint64_t nnz,
+                                  int ncomps, amped_vtype type) {
+  memset(p, 0, sizeof *p);
+  p->ncomps = ncomps;
+  p->value_type = type;
+  p->eps = type == AMPED_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+  check_ok(amped_sptensor_create(&p->t, order, nnz));
+  memcpy(p->t.dims, dims, (size_t)order * sizeof *dims);
+  for (uint64_t k = 0; k < nnz; k++) {
+    for (int m = 0; m < order; m++)
+      p->t.indices[m][k] = random_index(p, m, k);
+    p->t.values[k] = rounded(4.0 * amped_random_double(9, 0, k) - 1.0, type);
+  }
+  p->info.order = order;
+  p->info.nnz = nnz;
+  p->info.value_type = type;
+  p->info.has_copies = true;
+  for (int m = 0; m < order; m++) {
+    p->info.dims[m] = dims[m];
+    p->info.index_types[m] = amped_itype_for(dims[m]);
+    p->factors[m] = random_rows(dims[m], ncomps, type, (uint64_t)m);
+    check_ok(amped_sptensor_sort(&p->t, m));
+    check_ok(amped_partition_create(&p->info.partitions[m], dims[m], p->t.indices[m], nnz));
+  }
+}
+
+static inline void problem_free(problem *p) {
+  for (int m = 0; m < p->t.order; m++) {
+    amped_free(p->factors[m]);
+    amped_partition_free(&p->info.partitions[m]);
+  }
+  amped_sptensor_free(&p->t);
+}
+
+/* --- one rank ----------------------------------------------------------------------------------*/
+
+static inline uint64_t block_first(const amped_plan *plan, int mode) {
+  return (uint64_t)plan->rank * plan->modes[mode].block_rows;
+}
+
+/* The row of the rank's MTTKRP result, AMPED_NO_ROW where it has no part of that iDp. */
+static inline uint64_t output_row(const amped_plan *plan, int mode, uint64_t index) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t first = m->row[index / m->width];
+  return first == AMPED_NO_ROW ? first : first + index % m->width;
+}
+
+/* part[k]: nonzero k, as the problem's nonzeros stand for mode, is not in the rank's share (0), of
+ * an iDp of its own (1), or of a split one (2). */
+static inline char *mark_share(const bench *s, int mode) {
+  const amped_mode_plan *m = &s->plan.modes[mode];
+  amped_sptensor *t = &s->p->t;
+  char *part = NULL;
+  uint64_t *seen = NULL;
+  if (!s->p->as_made)
+    check_ok(amped_sptensor_sort(t, mode));
+  check_ok(amped_calloc(&part, t->nnz, 1, "a test"));
+  check_ok(amped_calloc(&seen, m->split_count + 1, sizeof *seen, "a test"));
+  for (uint64_t k = 0; k < t->nnz; k++) {
+    uint64_t idp = t->indices[mode][k] / m->width;
+    uint64_t split = amped_plan_split_of(m, idp);
+    if (split == m->split_count)
+      part[k] = m->owner[idp] == s->plan.rank ? 1 : 0;
+    else if (amped_plan_split_rank(m, s->plan.nranks, m->splits[split].first + seen[split]++) ==
+             s->plan.rank)
+      part[k] = 2;
+  }
+  amped_free(seen);
+  return part;
+}
+
+static inline void add_to_run(const bench *s, int mode, uint64_t k, void **blocks, amped_run *run) {
+  const amped_plan *plan = &s->plan;
+  const amped_sptensor *t = &s->p->t;
+  amped_index_put(blocks[0], plan->index_type, run->count,
+                  output_row(plan, mode, t->indices[mode][k]));
+  for (int m = 0, input = 0; m < plan->order; m++)
+    if (m != mode)
+      amped_index_put(blocks[1 + input++], plan->index_type, run->count,
+                      amped_plan_position(plan, m, t->indices[m][k]));
+  amped_value_put(blocks[plan->order], plan->value_type, run->count, t->values[k]);
+  run->count++;
+}
+
+/* All nonzeros of the rank's share of mode's copy, in host memory, in ascending rows. */
+static inline amped_run make_run(const bench *s, int mode, void **blocks) {
+  const amped_plan *plan = &s->plan;
+  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  uint64_t last = 0;
+  amped_run run = {0};
+  char *part = mark_share(s, mode);
+  for (int a = 0; a < plan->order; a++)
+    check_ok(amped_calloc(&blocks[a], nnz, plan->index_type, "a test"));
+  check_ok(amped_calloc(&blocks[plan->order], nnz, plan->value_type, "a test"));
+  for (char walk = 1; walk <= 2; walk++)
+    for (uint64_t k = 0; k < s->p->t.nnz; k++)
+      if (part[k] == walk)
+        add_to_run(s, mode, k, blocks, &run);
+  ck_assert_uint_eq(run.count, nnz);
+  for (uint64_t k = 0; k < nnz; k++) {
+    uint64_t row = amped_index_get(blocks[0], plan->index_type, k);
+    if (row < last || row >= plan->modes[mode].output_rows)
+      ck_abort_msg("row %" PRIu64 " of a copy is out of order", row);
+    last = row;
+  }
+  amped_free(part);
+  return run;
+}
+
+static inline const void *at(void *block, uint64_t element, int size) {
+  return block == NULL ? NULL : (char *)block + element * (uint64_t)size;
+}
+
+/* Upload in uneven pieces, first a single nonzero, one of them empty. */
+static inline void upload(const bench *s, int mode) {
+  const amped_plan *plan = &s->plan;
+  void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
+  amped_run all = make_run(s, mode, blocks);
+  uint64_t ends[] = {all.count > 0 ? 1 : 0, all.count / 3, all.count / 3, all.count};
+  uint64_t offset = 0;
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    if (ends[i] < offset)
+      continue;
+    amped_run piece = {.count = ends[i] - offset};
+    piece.rows = at(blocks[0], offset, plan->index_type);
+    for (int m = 0; m < plan->order - 1; m++)
+      piece.inputs[m] = at(blocks[1 + m], offset, plan->index_type);
+    piece.values = at(blocks[plan->order], offset, plan->value_type);
+    check_ok(s->b->upload(s->ctx, mode, offset, &piece));
+    offset = ends[i];
+  }
+  for (int a = 0; a <= plan->order; a++)
+    amped_free(blocks[a]);
+  check_ok(s->b->loaded(s->ctx, mode));
+}
+
+/* Mode's factor in position order, padding rows zero. */
+static inline double *positioned(const bench *s, int mode) {
+  uint64_t ncomps = (uint64_t)s->p->ncomps;
+  double *out = doubles(amped_plan_factor_rows(&s->plan, mode) * ncomps);
+  for (uint64_t i = 0; i < s->plan.dims[mode]; i++)
+    memcpy(out + amped_plan_position(&s->plan, mode, i) * ncomps, s->p->factors[mode] + i * ncomps,
+           ncomps * sizeof *out);
+  return out;
+}
+
+static inline void put_factor(const bench *s, int mode) {
+  uint64_t rows = amped_plan_factor_rows(&s->plan, mode);
+  uint64_t cut = rows / 3;
+  double *all = positioned(s, mode);
+  check_ok(s->b->put_rows(s->ctx, mode, 0, cut, all));
+  check_ok(s->b->put_rows(s->ctx, mode, cut, rows - cut, all + cut * (uint64_t)s->p->ncomps));
+  amped_free(all);
+}
+
+static inline void bench_plan(bench *s, problem *p, const setup *how) {
+  memset(s, 0, sizeof *s);
+  s->p = p;
+  s->b = backend();
+  check_ok(amped_plan_create(&s->plan, &p->info, p->ncomps, p->value_type, how->placement,
+                             how->rank, how->nranks));
+  if (how->parts > 0)
+    check_ok(amped_plan_cut(&s->plan, how->parts));
+  for (int m = 0; m < s->plan.order && how->travel > 0.0; m++)
+    s->plan.modes[m].travel = how->travel;
+  if (how->index_type != 0)
+    s->plan.index_type = how->index_type;
+  check_ok(s->b->open(&how->options, &s->ctx));
+}
+
+static inline void bench_load(bench *s) {
+  check_ok(s->b->prepare(s->ctx, &s->plan));
+  for (int m = 0; m < s->plan.order; m++) {
+    upload(s, m);
+    put_factor(s, m);
+  }
+}
+
+static inline void bench_close(bench *s) {
+  s->b->close(s->ctx);
+  amped_plan_destroy(&s->plan);
+}
+
+static inline setup alone(void) {
+  return (setup){.rank = 0, .nranks = 1, .options = {.threads = 2, .local_size = 1}};
+}
+
+/* --- comparisons -------------------------------------------------------------------------------*/
+
+static inline void near(double got, double want, double tolerance, const char *what, uint64_t row,
+                        uint64_t column) {
+  if (!(fabs(got - want) <= tolerance)) /* an assertion writes to a pipe: too slow for each */
+    ck_abort_msg("%s, row %" PRIu64 ", column %" PRIu64 ": %.17g, not %.17g within %.3g", what, row,
+                 column, got, want, tolerance);
+}
+
+/* The rows behind a rank's own ones are zero in block, which has block_rows. */
+static inline void padding_is_zero(const bench *s, int mode, const double *block) {
+  const amped_mode_plan *m = &s->plan.modes[mode];
+  uint64_t ncomps = (uint64_t)s->p->ncomps;
+  for (uint64_t i = m->rank_rows[s->plan.rank] * ncomps; i < m->block_rows * ncomps; i++)
+    near(block[i], 0.0, 0.0, "padding", i / ncomps, i % ncomps);
+}
+
+static inline double *get_output(const bench *s, int mode) {
+  uint64_t rows = s->plan.modes[mode].output_rows;
+  uint64_t cut = rows / 2;
+  double *out = doubles(rows * (uint64_t)s->p->ncomps);
+  check_ok(s->b->get_output(s->ctx, mode, 0, cut, out));
+  check_ok(s->b->get_output(s->ctx, mode, cut, rows - cut, out + cut * (uint64_t)s->p->ncomps));
+  return out;
+}
+
+/* The rank's share of mode's copy as a tensor of its own. */
+static inline void share_of(const bench *s, int mode, amped_sptensor *share) {
+  const amped_sptensor *t = &s->p->t;
+  char *part = mark_share(s, mode);
+  uint64_t at = 0;
+  check_ok(amped_sptensor_create(share, t->order, s->plan.modes[mode].rank_nnz[s->plan.rank]));
+  memcpy(share->dims, t->dims, sizeof t->dims);
+  for (uint64_t k = 0; k < t->nnz; k++) {
+    if (part[k] == 0)
+      continue;
+    for (int m = 0; m < t->order; m++)
+      share->indices[m][at] = t->indices[m][k];
+    share->values[at++] = t->values[k];
+  }
+  amped_free(part);
+}
+
+/* Rows of the output that no index has are zero. */
+static inline void other_rows_are_zero(const bench *s, int mode, const double *got) {
+  uint64_t ncomps = (uint64_t)s->p->ncomps;
+  uint64_t rows = s->plan.modes[mode].output_rows;
+  bool *named = NULL;
+  check_ok(amped_calloc(&named, rows, sizeof *named, "a test"));
+  for (uint64_t i = 0; i < s->plan.dims[mode]; i++)
+    if (output_row(&s->plan, mode, i) != AMPED_NO_ROW)
+      named[output_row(&s->plan, mode, i)] = true;
+  for (uint64_t i = 0; i < rows * ncomps; i++)
+    if (!named[i / ncomps])
+      near(got[i], 0.0, 0.0, "padding", i / ncomps, i % ncomps);
+  amped_free(named);
+}
+
+/* MTTKRP, whose rows are read as soon as they are said to be finished. */
+static inline double *mttkrp_by_parts(const bench *s, int mode) {
+  const amped_mode_plan *m = &s->plan.modes[mode];
+  uint64_t ncomps = (uint64_t)s->p->ncomps;
+  double *out = doubles(m->output_rows * ncomps);
+  amped_mttkrp_times times = {-1.0, -1.0};
+  check_ok(s->b->mttkrp_begin(s->ctx, mode));
+  for (int part = 0; part < m->parts; part++) {
+    uint64_t first = m->part_rows[part];
+    uint64_t end = part + 1 < m->parts ? m->part_rows[part + 1] : m->output_rows;
+    check_ok(s->b->mttkrp_wait(s->ctx, mode, part, &times));
+    check_ok(s->b->get_output(s->ctx, mode, first, end - first, out + first * ncomps));
+  }
+  ck_assert(times.copy_sec >= 0.0 && times.compute_sec >= 0.0);
+  return out;
+}
+
+/* A product of `order` numbers carries order - 1 roundings, a sum of n products, in any order,
+ * n - 1; each is half an eps, so that twice as much is left as the error may be. */
+static inline void mttkrp_is_right(const bench *s, int mode) {
+  const amped_plan *plan = &s->plan;
+  uint64_t ncomps = (uint64_t)s->p->ncomps;
+  uint64_t dim = plan->dims[mode];
+  double *want = doubles(dim * ncomps);
+  double *bound = doubles(dim * ncomps);
+  uint64_t *count = NULL;
+  amped_sptensor share;
+  check_ok(amped_calloc(&count, dim, sizeof *count, "a test"));
+  share_of(s, mode, &share);
+  amped_mttkrp(&share, mode, (const double *const *)s->p->factors, s->p->ncomps, want, bound,
+               count);
+  double *got = mttkrp_by_parts(s, mode);
+  for (uint64_t i = 0; i < dim; i++) {
+    uint64_t row = output_row(plan, mode, i);
+    double share_eps = (double)(count[i] + (uint64_t)plan->order + 2) * s->p->eps;
+    if (row == AMPED_NO_ROW)
+      continue;
+    for (uint64_t c = 0; c < ncomps; c++)
+      near(got[row * ncomps + c], want[i * ncomps + c], share_eps * bound[i * ncomps + c], "MTTKRP",
+           i, c);
+  }
+  other_rows_are_zero(s, mode, got);
+  amped_free(got);
+  amped_free(count);
+  amped_free(bound);
+  amped_free(want);
+  amped_sptensor_free(&share);
+}
+
+/* The same copies for so many components, with other factors. */
+static inline void set_ncomps(bench *s, int ncomps) {
+  problem *p = s->p;
+  p->ncomps = ncomps;
+  amped_plan_set_ncomps(&s->plan, ncomps);
+  check_ok(s->b->resize(s->ctx));
+  for (int m = 0; m < p->t.order; m++) {
+    uint64_t rows = amped_plan_factor_rows(&s->plan, m);
+    double *got = doubles(rows * (uint64_t)ncomps);
+    check_ok(s->b->get_rows(s->ctx, m, 0, rows, got));
+    for (uint64_t i = 0; i < rows * (uint64_t)ncomps; i++)
+      near(got[i], 0.0, 0.0, "factor", i / (uint64_t)ncomps, i % (uint64_t)ncomps);
+    amped_free(got);
+    amped_free(p->factors[m]);
+    p->factors[m] = random_rows(p->t.dims[m], ncomps, p->value_type, (uint64_t)(m + ncomps));
+    put_factor(s, m);
+  }
+}
+
+static inline void all_modes_are_right(problem *p, const setup *how) {
+  bench s;
+  bench_plan(&s, p, how);
+  bench_load(&s);
+  for (int m = 0; m < p->t.order; m++)
+    mttkrp_is_right(&s, m);
+  mttkrp_is_right(&s, 0); /* nothing is left of the last one */
+  bench_close(&s);
+}
+
+static inline void all_ranks_are_right(problem *p, int nranks, setup how) {
+  how.nranks = nranks;
+  for (how.rank = 0; how.rank < nranks; how.rank++)
+    all_modes_are_right(p, &how);
+}
+
+#endif

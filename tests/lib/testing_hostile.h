@@ -1,0 +1,101 @@
+/* Hostile cases in bulk: numbered cases, each of which makes one bad file and reads it, shared out
+ * to forked workers.
+ *
+ * A worker that crashes, that needs more than HOSTILE_CASE_SEC for one case, or that would allocate
+ * more than HOSTILE_BYTES fails the test with the case's number. AMPED_HOSTILE_STRIDE=N in the
+ * environment takes every N-th case (1: all), which is what bounds the time of make check. */
+#ifndef AMPED_TESTING_HOSTILE_H
+#define AMPED_TESTING_HOSTILE_H
+
+#include <omp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "tests/lib/testing_hdf5.h"
+
+/* The probe gives HDF5 5 s of processor time; the rest is for loaded machines. */
+#define HOSTILE_CASE_SEC 120
+#define HOSTILE_BYTES (UINT64_C(3) << 30)
+#define HOSTILE_WORKERS 2
+
+typedef enum hostile_end { HOSTILE_REFUSED, HOSTILE_EXACT, HOSTILE_ABSENT } hostile_end;
+
+/* Reads the file that case `number` makes; in a worker. HOSTILE_ABSENT: there is no such case, or
+ * the HDF5 library here cannot make the file. Anything else that is wrong is a failed assertion. */
+typedef hostile_end (*hostile_case)(void *context, const char *path, uint64_t number);
+
+typedef struct hostile_tally {
+  uint64_t at[HOSTILE_WORKERS]; /* the case that each worker has begun */
+  uint64_t counts[HOSTILE_WORKERS][3];
+} hostile_tally;
+
+static inline uint64_t hostile_stride(uint64_t otherwise) {
+  const char *text = getenv("AMPED_HOSTILE_STRIDE");
+  uint64_t stride = text != NULL ? strtoull(text, NULL, 10) : otherwise;
+  return stride > 0 ? stride : 1;
+}
+
+static inline void hostile_confine(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "re");
+  if (file == NULL)
+    return;
+  if (fscanf(file, "%lu", &pages) == 1) {
+    rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + HOSTILE_BYTES;
+    (void)setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+  }
+  (void)fclose(file);
+}
+
+static inline void hostile_work(hostile_case run, void *context, uint64_t cases, uint64_t stride,
+                                int worker, hostile_tally *tally) {
+  const char *path = testing_path("hostile.h5");
+  omp_set_num_threads(1); /* the parent's threads were not forked */
+  (void)signal(SIGALRM, SIG_DFL);
+  hostile_confine();
+  for (uint64_t i = (uint64_t)worker * stride; i < cases; i += HOSTILE_WORKERS * stride) {
+    tally->at[worker] = i;
+    (void)alarm(HOSTILE_CASE_SEC);
+    hostile_end end = run(context, path, i);
+    (void)alarm(0);
+    tally->counts[worker][end]++;
+    check_no_leak();
+  }
+  (void)remove(path);
+}
+
+/* All cases, or every stride-th; prints and returns how they ended. */
+static inline hostile_tally hostile_run(const char *what, hostile_case run, void *context,
+                                        uint64_t cases, uint64_t stride) {
+  hostile_tally *tally =
+      mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ck_assert(tally != MAP_FAILED);
+  pid_t pids[HOSTILE_WORKERS];
+  for (int w = 0; w < HOSTILE_WORKERS; w++) {
+    pids[w] = check_fork();
+    if (pids[w] == 0) {
+      hostile_work(run, context, cases, stride, w, tally);
+      _exit(0);
+    }
+  }
+  for (int w = 0; w < HOSTILE_WORKERS; w++) {
+    int how = 0;
+    ck_assert_int_eq(waitpid(pids[w], &how, 0), pids[w]);
+    ck_assert_msg(!WIFSIGNALED(how), "%s: case %" PRIu64 " ends with signal %d", what, tally->at[w],
+                  WTERMSIG(how));
+    ck_assert_msg(WEXITSTATUS(how) == 0, "%s: case %" PRIu64 " fails", what, tally->at[w]);
+  }
+  hostile_tally sum = *tally;
+  for (int w = 1; w < HOSTILE_WORKERS; w++)
+    for (int e = 0; e < 3; e++)
+      sum.counts[0][e] += sum.counts[w][e];
+  (void)munmap(tally, sizeof *tally);
+  (void)printf("%s: %" PRIu64 " refused, %" PRIu64 " exact, %" PRIu64 " cannot be made\n", what,
+               sum.counts[0][HOSTILE_REFUSED], sum.counts[0][HOSTILE_EXACT],
+               sum.counts[0][HOSTILE_ABSENT]);
+  return sum;
+}
+
+#endif

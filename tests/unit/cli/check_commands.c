@@ -1,0 +1,325 @@
+/* The serial commands that write: convert, generate and top, called as the program calls them. */
+#include <jansson.h>
+#include <math.h>
+
+#include "cli/commands.h"
+#include "tensor/format.h"
+#include "text/io_result.h"
+#include "base/random.h"
+#include "hdf5/result_file.h"
+#include "hdf5/tensor_file.h"
+#include "tests/lib/testing.h"
+
+/* Names used by one test; removed at its end. */
+static char paths[16][512];
+static int npaths;
+
+static const char *scratch(const char *name) {
+  (void)snprintf(paths[npaths], sizeof paths[0], "%s", testing_path(name));
+  return paths[npaths++];
+}
+
+static void clean(void) {
+  while (npaths > 0)
+    (void)unlink(paths[--npaths]);
+  check_no_leak();
+}
+
+static amped_options options(const char *in, const char *out) {
+  amped_options o = {.nargs = 2, .args = {in, out}, .scale = 1.0, .seed = 1, .top = 10};
+  o.read.index_base = AMPED_BASE_AUTO;
+  o.threads = 2;
+  amped_log_verbosity(AMPED_QUIET);
+  return o;
+}
+
+static void load(const char *path, amped_sptensor *t) {
+  check_ok(amped_tensor_file_load(path, NULL, t));
+}
+
+static bool exists(const char *path) {
+  return access(path, F_OK) == 0;
+}
+
+START_TEST(convert_adds_up_duplicates_and_drops_zeros_on_request) {
+  static const char text[] = "2 1 1 5\n1 1 1 1\n1 1 1 2\n1 2 1 3\n1 2 1 -3\n1 1 3 0\n";
+  const char *in = scratch("a.tns");
+  const char *out = scratch("a.h5");
+  amped_options o = options(in, out);
+  amped_sptensor t;
+  testing_write_file(in, text, sizeof text - 1);
+  check_ok(amped_cmd_convert(&o));
+  load(out, &t);
+  ck_assert_uint_eq(t.nnz, 4);
+  ck_assert(t.values[0] == 3.0 && t.values[1] == 0.0 && t.values[2] == 0.0 && t.values[3] == 5.0);
+  amped_sptensor_free(&t);
+  o.drop_zeros = true;
+  check_ok(amped_cmd_convert(&o));
+  load(out, &t);
+  ck_assert_uint_eq(t.nnz, 2);
+  ck_assert_uint_eq(t.dims[2], 3);
+  amped_sptensor_free(&t);
+  o.drop_zeros = false;
+  o.duplicates = AMPED_DUPLICATES_KEEP;
+  check_ok(amped_cmd_convert(&o));
+  load(out, &t);
+  ck_assert_uint_eq(t.nnz, 6);
+  amped_sptensor_free(&t);
+  clean();
+}
+
+START_TEST(convert_refuses_without_leaving_a_file) {
+  static const char twice[] = "1 1 1 1\n1 1 1 2\n";
+  static const char zeros[] = "1 1 1 0\n1 1 2 0\n";
+  const char *in = scratch("b.tns");
+  const char *out = scratch("b.h5");
+  amped_options o = options(in, out);
+  testing_write_file(in, twice, sizeof twice - 1);
+  o.duplicates = AMPED_DUPLICATES_ERROR;
+  check_fails(AMPED_BAD_INPUT, "the first is (1, 1, 1)", amped_cmd_convert(&o));
+  testing_write_file(in, zeros, sizeof zeros - 1);
+  o.drop_zeros = true;
+  check_fails(AMPED_BAD_INPUT, "nothing remains", amped_cmd_convert(&o));
+  ck_assert(!exists(out));
+  o = options(in, in);
+  check_fails(AMPED_USAGE, "is the input as well", amped_cmd_convert(&o));
+  o = options(in, scratch("b.csv"));
+  check_fails(AMPED_USAGE, "tables can only be read", amped_cmd_convert(&o));
+  o = options(in, "no/such/folder/b.h5");
+  check_fails(AMPED_FAILED, "cannot be written", amped_cmd_convert(&o));
+  o = options("no-such-file.tns", out);
+  check_fails(AMPED_BAD_INPUT, "cannot be read", amped_cmd_convert(&o));
+  o = options(in, "-");
+  o.json = "-";
+  check_fails(AMPED_USAGE, "would mix", amped_cmd_convert(&o));
+  ck_assert(!exists(out));
+  clean();
+}
+
+/* A result of random entries with ties, zeros, labels in one mode, and weights out of order. */
+static void make_result(const char *path, amped_ktensor *k) {
+  static const uint64_t dims[] = {30, 4, 7};
+  check_ok(amped_ktensor_create(k, 3, dims, 5));
+  for (uint64_t r = 0; r < 5; r++)
+    k->weights[r] = (double)(10 - r);
+  for (int m = 0; m < 3; m++)
+    for (uint64_t i = 0; i < dims[m] * 5; i++)
+      k->factors[m][i] = (double)(amped_random_u64(4, (uint64_t)m, i) % 11) - 5.0;
+  amped_labels *labels = &k->labels[1];
+  labels->count = 4;
+  check_ok(amped_strdup(&labels->name, "user"));
+  check_ok(amped_strdup(&labels->bytes, "ab\xc3\xa4\n"));
+  check_ok(amped_calloc(&labels->offsets, 5, sizeof(uint64_t), "labels"));
+  for (uint64_t i = 0; i < 4; i++)
+    labels->offsets[i + 1] = (uint64_t[]){1, 2, 4, 5}[i];
+  amped_run_record record = {.input = "x", .options = "{}", .stop_reason = "iterations"};
+  check_ok(amped_result_file_write(path, k, &record));
+}
+
+/* The i-th leading index of a column, by repeated search. */
+static uint64_t slow_leading(const amped_ktensor *k, int m, int r, uint64_t place) {
+  bool taken[64] = {false};
+  uint64_t best = 0;
+  for (uint64_t i = 0; i <= place; i++) {
+    double most = -1.0;
+    for (uint64_t j = 0; j < k->dims[m]; j++) {
+      double x = fabs(k->factors[m][j * (uint64_t)k->ncomps + (uint64_t)r]);
+      if (!taken[j] && x > most) {
+        most = x;
+        best = j;
+      }
+    }
+    taken[best] = true;
+  }
+  return best;
+}
+
+static void check_top_line(const json_t *line, const amped_ktensor *k, int place, int n) {
+  json_t *modes = json_object_get(line, "modes");
+  ck_assert(json_integer_value(json_object_get(line, "component")) == place + 1);
+  ck_assert(json_real_value(json_object_get(line, "weight")) == k->weights[place]);
+  for (int m = 0; m < 3; m++) {
+    json_t *items = json_object_get(json_array_get(modes, (size_t)m), "leading");
+    uint64_t nonzeros = 0;
+    for (uint64_t j = 0; j < k->dims[m]; j++)
+      nonzeros += k->factors[m][j * 5 + (uint64_t)place] != 0.0;
+    ck_assert_uint_eq(json_array_size(items), nonzeros < (uint64_t)n ? nonzeros : (uint64_t)n);
+    for (size_t i = 0; i < json_array_size(items); i++) {
+      json_t *item = json_array_get(items, i);
+      uint64_t index = slow_leading(k, m, place, i);
+      ck_assert_uint_eq((uint64_t)json_integer_value(json_object_get(item, "index")), index);
+      ck_assert(json_real_value(json_object_get(item, "entry")) ==
+                k->factors[m][index * 5 + (uint64_t)place]);
+      ck_assert(m == 1 ? json_is_string(json_object_get(item, "label"))
+                       : json_is_null(json_object_get(item, "label")));
+    }
+  }
+}
+
+START_TEST(top_finds_the_leading_entries_by_absolute_value) {
+  const char *path = scratch("top.h5");
+  const char *json = scratch("top.json");
+  amped_ktensor k;
+  make_result(path, &k);
+  for (int n = 1; n <= 40; n += 3) {
+    amped_options o = options(path, NULL);
+    o.json = json;
+    o.top = n;
+    check_ok(amped_cmd_top(&o));
+    FILE *file = fopen(json, "r");
+    ck_assert_ptr_nonnull(file);
+    for (int place = 0; place < 5; place++) {
+      json_t *line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
+      ck_assert_ptr_nonnull(line);
+      check_top_line(line, &k, place, n);
+      json_decref(line);
+    }
+    (void)fclose(file);
+  }
+  amped_ktensor_free(&k);
+  clean();
+}
+
+/* The doubles of a .npy file behind its header, which must say what numpy asks for. */
+static void check_npy(const char *path, const char *shape, const double *expected, size_t count) {
+  unsigned char bytes[4096];
+  FILE *file = fopen(path, "r");
+  ck_assert_ptr_nonnull(file);
+  size_t n = fread(bytes, 1, sizeof bytes, file);
+  (void)fclose(file);
+  ck_assert(memcmp(bytes, "\x93NUMPY\x01\x00", 8) == 0);
+  size_t header = 10 + bytes[8] + 256U * bytes[9];
+  ck_assert_uint_eq(header % 64, 0);
+  ck_assert_uint_eq(n, header + count * sizeof(double));
+  ck_assert_int_eq(bytes[header - 1], '\n');
+  bytes[header - 1] = '\0';
+  ck_assert(strstr((char *)bytes + 10, shape) != NULL);
+  ck_assert(strstr((char *)bytes + 10, "'fortran_order': False") != NULL);
+  ck_assert(memcmp(bytes + header, expected, count * sizeof(double)) == 0);
+}
+
+START_TEST(results_convert_to_npy_and_text) {
+  const char *path = scratch("r.h5");
+  const char *weights = scratch("r.weights.npy");
+  const char *factor = scratch("r.mode1.npy");
+  const char *text = scratch("r.mode1.txt");
+  amped_ktensor k;
+  scratch("r.mode0.npy");
+  scratch("r.mode2.npy");
+  scratch("r.weights.txt");
+  scratch("r.mode0.txt");
+  scratch("r.mode2.txt");
+  make_result(path, &k);
+  amped_options o = options(path, testing_path("r.npy"));
+  check_ok(amped_cmd_convert(&o));
+  check_npy(weights, "'shape': (5,)", k.weights, 5);
+  check_npy(factor, "'shape': (4, 5)", k.factors[1], 20);
+  k.factors[1][7] = 0.1;
+  check_ok(amped_io_result_write(testing_path("r.txt"), &k));
+  FILE *file = fopen(text, "r");
+  ck_assert_ptr_nonnull(file);
+  for (size_t i = 0; i < 20; i++) {
+    double x = 0.0;
+    char end = 0;
+    ck_assert_int_eq(fscanf(file, "%lf%c", &x, &end), 2);
+    ck_assert(x == k.factors[1][i] && end == (i % 5 == 4 ? '\n' : ' '));
+  }
+  ck_assert_int_eq(fgetc(file), EOF);
+  (void)fclose(file);
+  o = options(path, "r.tns");
+  check_fails(AMPED_USAGE, ".npy or .txt", amped_cmd_convert(&o));
+  o = options(path, "-");
+  check_fails(AMPED_USAGE, ".npy or .txt", amped_cmd_convert(&o));
+  o = options(path, "r.npy");
+  o.drop_zeros = true;
+  check_fails(AMPED_USAGE, "are for tensors", amped_cmd_convert(&o));
+  o = options(path, "no/folder/r.npy");
+  check_fails(AMPED_FAILED, "cannot be written", amped_cmd_convert(&o));
+  amped_ktensor_free(&k);
+  clean();
+}
+
+START_TEST(generate_writes_the_tensor_and_its_planted_model) {
+  const char *path = scratch("g.h5");
+  const char *model = scratch("g.planted.h5");
+  amped_options o = options(path, NULL);
+  amped_sptensor t;
+  amped_ktensor k;
+  o.read.dims_order = 3;
+  memcpy(o.read.dims, (uint64_t[]){40, 30, 20}, 3 * sizeof(uint64_t));
+  o.nnz = 500;
+  o.skew_count = 1;
+  o.skew[0] = 1.0;
+  check_ok(amped_cmd_generate(&o));
+  load(path, &t);
+  ck_assert_uint_eq(t.nnz, 500);
+  amped_sptensor_free(&t);
+  ck_assert(!exists(model));
+  o.skew_count = 0;
+  o.planted = 3;
+  check_ok(amped_cmd_generate(&o));
+  check_ok(amped_result_file_read(model, &k));
+  load(path, &t);
+  ck_assert_int_eq(k.ncomps, 3);
+  bool equal = true;
+  for (uint64_t n = 0; n < t.nnz; n++) {
+    double sum = 0.0;
+    for (uint64_t r = 0; r < 3; r++)
+      sum += k.weights[r] * k.factors[0][t.indices[0][n] * 3 + r] *
+             k.factors[1][t.indices[1][n] * 3 + r] * k.factors[2][t.indices[2][n] * 3 + r];
+    /* Weights and unit columns: some roundings of positive terms. */
+    equal = equal && fabs(sum - t.values[n]) <= 1e-14 * t.values[n];
+  }
+  ck_assert(equal);
+  amped_sptensor_free(&t);
+  amped_ktensor_free(&k);
+  clean();
+}
+
+START_TEST(generate_refuses_options_that_do_not_go_together) {
+  amped_options o = options("g.h5", NULL);
+  check_fails(AMPED_USAGE, "neither --dims nor --shape", amped_cmd_generate(&o));
+  o.read.dims_order = 3;
+  o.read.dims[0] = o.read.dims[1] = o.read.dims[2] = 9;
+  check_fails(AMPED_USAGE, "give --nnz", amped_cmd_generate(&o));
+  o.nnz = 10;
+  o.noise = 1.0;
+  check_fails(AMPED_USAGE, "--planted too", amped_cmd_generate(&o));
+  o.noise = 0.0;
+  o.scale = 0.5;
+  check_fails(AMPED_USAGE, "--scale", amped_cmd_generate(&o));
+  o.scale = 1.0;
+  o.skew_count = 2;
+  check_fails(AMPED_USAGE, "2 exponents", amped_cmd_generate(&o));
+  o.planted = 1;
+  check_fails(AMPED_USAGE, "leave out one of them", amped_cmd_generate(&o));
+  o.skew_count = 0;
+  o.args[0] = "-";
+  check_fails(AMPED_USAGE, "instead of -", amped_cmd_generate(&o));
+  o.args[0] = "g.csv";
+  check_fails(AMPED_USAGE, "tables", amped_cmd_generate(&o));
+  o.args[0] = "no/folder/g.h5";
+  check_fails(AMPED_FAILED, "cannot be written", amped_cmd_generate(&o));
+  o.shape = "amazon";
+  check_fails(AMPED_USAGE, "--shape has its own", amped_cmd_generate(&o));
+  check_no_leak();
+}
+
+START_TEST(json_takes_text_of_any_bytes) {
+  json_t *text = amped_json_text("a\xff\0b", 4);
+  ck_assert_uint_eq(json_string_length(text), 4);
+  ck_assert(memcmp(json_string_value(text), "a?\0b", 4) == 0);
+  json_decref(text);
+  text = amped_json_text(NULL, 0);
+  ck_assert_str_eq(json_string_value(text), "");
+  json_decref(text);
+  text = amped_json_count(UINT64_C(1) << 63);
+  ck_assert(json_is_real(text));
+  json_decref(text);
+}
+
+TESTING_MAIN("commands", convert_adds_up_duplicates_and_drops_zeros_on_request,
+             convert_refuses_without_leaving_a_file,
+             top_finds_the_leading_entries_by_absolute_value, results_convert_to_npy_and_text,
+             generate_writes_the_tensor_and_its_planted_model,
+             generate_refuses_options_that_do_not_go_together, json_takes_text_of_any_bytes)

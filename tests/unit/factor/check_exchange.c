@@ -1,0 +1,407 @@
+/* Exchange and link test, on as many ranks as mpirun starts (tests/cli/exchange.sh).
+ *
+ * A backend whose factors are host memory plays the device where the backend under test has none:
+ * its stage copies with memcpy. Nodes are made up by splitting the ranks. The clock is the test's:
+ * only messages and copies take time. */
+#include "factor/exchange.h"
+#include "factor/link_rate.h"
+#include "tests/lib/testing_backend.h"
+#include "base/timer.h"
+
+static amped_comm comm;
+static double now;
+static double send_sec, copy_sec, pair_sec;
+
+double amped_time(void) {
+  return now;
+}
+
+int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm mpi,
+              MPI_Request *request) {
+  now += send_sec;
+  return PMPI_Isend(data, count, type, to, tag, mpi, request);
+}
+
+int MPI_Sendrecv(const void *data, int count, MPI_Datatype type, int to, int tag, void *in,
+                 int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm mpi,
+                 MPI_Status *status) {
+  now += pair_sec;
+  return PMPI_Sendrecv(data, count, type, to, tag, in, in_count, in_type, from, in_tag, mpi,
+                       status);
+}
+
+static amped_status stage(amped_context *ctx, int mode, const amped_stage_copy *copies, int count) {
+  for (int i = 0; i < count; i++) {
+    char *row = (char *)amped_backend_cpu.factor(ctx, mode) + copies[i].offset;
+    memcpy(copies[i].in ? row : copies[i].host, copies[i].in ? copies[i].host : row,
+           copies[i].bytes);
+  }
+  now += copy_sec;
+  return AMPED_OK;
+}
+
+static amped_status host_register(amped_context *ctx, void *block, uint64_t bytes) {
+  ck_assert_ptr_nonnull(ctx);
+  ck_assert_ptr_nonnull(block);
+  ck_assert_uint_gt(bytes, 0);
+  return AMPED_OK;
+}
+
+static void host_unregister(amped_context *ctx, void *block) {
+  (void)ctx;
+  ck_assert_ptr_nonnull(block);
+}
+
+/* The backend under test, made to look like a device. */
+static amped_backend device(void) {
+  amped_backend b = *backend();
+  if (!b.device_pointers) {
+    b.device_pointers = true;
+    b.stage = stage;
+    b.host_register = host_register;
+    b.host_unregister = host_unregister;
+  }
+  return b;
+}
+
+/* --- made-up nodes -----------------------------------------------------------------------------*/
+
+typedef enum nodes { ONE_NODE, ALTERNATING, ALL_BUT_LAST, A_NODE_EACH, NODES } nodes;
+
+static void split_nodes(nodes how) {
+  int last = comm.rank == comm.nranks - 1;
+  int colours[NODES] = {0, comm.rank % 2, last, comm.rank};
+  MPI_Comm node = MPI_COMM_NULL;
+  ck_assert_int_eq(MPI_Comm_split(comm.mpi, colours[how], comm.rank, &node), MPI_SUCCESS);
+  amped_comm_set_node(&comm, node);
+}
+
+START_TEST(ring_goes_node_by_node) {
+  for (nodes how = ONE_NODE; how < NODES; how++) {
+    int place = 0;
+    int expected = comm.rank;
+    split_nodes(how);
+    ck_assert_int_eq(MPI_Comm_rank(comm.ring, &place), MPI_SUCCESS);
+    if (how == ALTERNATING)
+      expected = comm.rank % 2 == 0 ? comm.rank / 2 : (comm.nranks + 1) / 2 + comm.rank / 2;
+    ck_assert_int_eq(place, expected);
+    ck_assert_int_eq(comm.leaders != MPI_COMM_NULL, comm.local_rank == 0);
+    ck_assert_int_eq(comm.nodes, how == ONE_NODE      ? 1
+                                 : how == A_NODE_EACH ? comm.nranks
+                                 : comm.nranks == 1   ? 1
+                                                      : 2);
+  }
+}
+
+/* --- exchange ----------------------------------------------------------------------------------*/
+
+/* What row `row` of a factor holds once it is there, exact in float. */
+static double entry(int mode, uint64_t row, uint64_t column) {
+  return (double)((row * 31 + column * 7 + (uint64_t)mode) % 65521);
+}
+
+/* Own rows as they should be, all others -1. */
+static void fill(const bench *s, int mode, double *rows) {
+  uint64_t n = (uint64_t)s->p->ncomps;
+  uint64_t all = amped_plan_factor_rows(&s->plan, mode);
+  uint64_t block = s->plan.modes[mode].block_rows;
+  for (uint64_t i = 0; i < all; i++)
+    for (uint64_t c = 0; c < n; c++)
+      rows[i * n + c] = i / block == (uint64_t)s->plan.rank ? entry(mode, i, c) : -1.0;
+  check_ok(s->b->put_rows(s->ctx, mode, 0, all, rows));
+}
+
+/* Rows first .. end of all blocks, and all own rows, are there; no other row was touched. */
+static void arrived(const bench *s, int mode, uint64_t first, uint64_t end, double *rows) {
+  uint64_t n = (uint64_t)s->p->ncomps;
+  uint64_t all = amped_plan_factor_rows(&s->plan, mode);
+  uint64_t block = s->plan.modes[mode].block_rows;
+  check_ok(s->b->get_rows(s->ctx, mode, 0, all, rows));
+  for (uint64_t i = 0; i < all; i++) {
+    bool there = i / block == (uint64_t)s->plan.rank || (i % block >= first && i % block < end);
+    for (uint64_t c = 0; c < n; c++)
+      near(rows[i * n + c], there ? entry(mode, i, c) : -1.0, 0.0, "exchanged", i, c);
+  }
+}
+
+static void parts_arrive(const bench *s, amped_exchange *x, int mode) {
+  uint64_t block = s->plan.modes[mode].block_rows;
+  uint64_t all = amped_plan_factor_rows(&s->plan, mode);
+  const uint64_t ends[][2] = {
+      {0, block}, {0, 0}, {block / 3, block / 3 * 2}, {block - 1, block}, {0, 1}};
+  double *rows = doubles(all * (uint64_t)s->p->ncomps);
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    fill(s, mode, rows);
+    amped_exchange_part(x, mode, ends[i][0], ends[i][1]);
+    arrived(s, mode, ends[i][0], ends[i][1], rows);
+  }
+  fill(s, mode, rows);
+  for (uint64_t at = 0; at < block; at += amped_ceil_div(block, 3)) {
+    uint64_t end = at + amped_ceil_div(block, 3);
+    amped_exchange_part(x, mode, at, end < block ? end : block);
+  }
+  arrived(s, mode, 0, block, rows);
+  fill(s, mode, rows);
+  amped_exchange_rows(x, mode);
+  arrived(s, mode, 0, block, rows);
+  amped_free(rows);
+}
+
+static setup this_rank(void) {
+  setup how = alone();
+  how.rank = comm.rank;
+  how.nranks = comm.nranks;
+  how.options.threads = 1;
+  how.options.local_rank = comm.local_rank;
+  how.options.local_size = comm.local_size;
+  how.options.share_gpus = true;
+  return how;
+}
+
+/* `b` instead of the backend under test, over all modes. */
+static void exchange_is_right(problem *p, const amped_backend *b) {
+  bench s;
+  amped_exchange *x = NULL;
+  setup how = this_rank();
+  bench_plan(&s, p, &how);
+  s.b = b;
+  check_ok(s.b->prepare(s.ctx, &s.plan));
+  check_ok(amped_exchange_create(&comm, b, s.ctx, &s.plan, &x));
+  ck_assert_uint_gt(strlen(amped_exchange_describe(x)), 0);
+  for (int m = 0; m < s.plan.order; m++) {
+    uint64_t block = s.plan.modes[m].block_rows;
+    ck_assert_uint_eq(amped_exchange_bytes(x, block),
+                      (amped_plan_factor_rows(&s.plan, m) - block) * s.plan.ld * s.plan.value_type);
+    parts_arrive(&s, x, m);
+  }
+  amped_exchange_destroy(x);
+  bench_close(&s);
+}
+
+/* By MPI on the factors themselves (round the ring, as MPI likes, small ones as MPI likes), and
+ * through the stage (all, and only what is small). */
+static void all_ways_are_right(problem *p) {
+  amped_backend staged = device();
+  bool aware = comm.cuda_aware;
+  int ring_ranks = comm.ring_ranks;
+  if (!backend()->device_pointers || aware) {
+    exchange_is_right(p, backend());
+    (void)snprintf(comm.chosen, sizeof comm.chosen, "CHOSEN");
+    exchange_is_right(p, backend());
+    comm.chosen[0] = '\0';
+  }
+  comm.cuda_aware = false;
+  exchange_is_right(p, &staged);
+  comm.ring_ranks = 0;
+  exchange_is_right(p, &staged);
+  if (!backend()->device_pointers) {
+    exchange_is_right(p, backend());
+    comm.cuda_aware = true;
+    exchange_is_right(p, &staged);
+  }
+  comm.ring_ranks = ring_ranks;
+  comm.cuda_aware = aware;
+}
+
+/* As if MPI's counts were small: everything goes in pieces, one and two at a time, and no count is
+ * larger. */
+START_TEST(counts_that_mpi_does_not_hold_are_split) {
+  static const uint64_t dims[] = {1001, 3, 64, 7};
+  const amped_comm before = comm;
+  problem p;
+  problem_create(&p, 4, dims, 500, 5, AMPED_F32);
+  for (uint64_t rows = 1; rows <= 64; rows *= 8) {
+    split_nodes(ONE_NODE);
+    comm.message_bytes = rows * 8 * sizeof(float); /* a row of 5 is padded to 8 */
+    comm.most_count = 64;
+    all_ways_are_right(&p);
+    comm.piece_bytes = 1;
+    all_ways_are_right(&p);
+    comm.message_bytes = before.message_bytes;
+    comm.most_count = before.most_count;
+    comm.piece_bytes = before.piece_bytes;
+  }
+  comm.piece_bytes = 1;
+  all_ways_are_right(&p);
+  comm.piece_bytes = before.piece_bytes;
+  problem_free(&p);
+  check_no_leak();
+}
+
+START_TEST(broadcasts_of_any_length_arrive) {
+  char text[101];
+  const uint64_t before = comm.message_bytes;
+  comm.message_bytes = 7;
+  for (uint64_t n = 0; n <= 100; n += 10) {
+    for (uint64_t i = 0; i < sizeof text; i++)
+      text[i] = comm.rank == 0 && i < n ? (char)('a' + i % 26) : '-';
+    amped_comm_broadcast(&comm, text, n);
+    for (uint64_t i = 0; i < sizeof text; i++)
+      ck_assert_int_eq(text[i], i < n ? (char)('a' + i % 26) : '-');
+  }
+  comm.message_bytes = before;
+}
+
+START_TEST(rows_reach_all_ranks) {
+  static const uint64_t dims[] = {1001, 3, 64, 7};
+  problem p;
+  problem_create(&p, 4, dims, 500, 5, AMPED_F32);
+  for (nodes how = ONE_NODE; how < NODES; how++) {
+    split_nodes(how);
+    all_ways_are_right(&p);
+  }
+  problem_free(&p);
+  check_no_leak();
+}
+
+/* Several pieces through the stage, and on after them. */
+START_TEST(many_rows_pass_through_the_stage) {
+  static const uint64_t dims[] = {40021, 2, 3};
+  amped_backend staged = device();
+  bool aware = comm.cuda_aware;
+  problem p;
+  problem_create(&p, 3, dims, 100, 64, AMPED_F64);
+  comm.cuda_aware = false;
+  for (nodes how = ONE_NODE; how <= ALTERNATING; how++) {
+    split_nodes(how);
+    exchange_is_right(&p, &staged);
+  }
+  comm.cuda_aware = aware;
+  problem_free(&p);
+  check_no_leak();
+}
+
+/* --- link test ---------------------------------------------------------------------------------*/
+
+static amped_link_rate measured(problem *p, const amped_backend *b) {
+  bench s;
+  amped_exchange *x = NULL;
+  amped_link_rate rate;
+  setup how = this_rank();
+  bench_plan(&s, p, &how);
+  s.b = b;
+  check_ok(s.b->prepare(s.ctx, &s.plan));
+  check_ok(amped_exchange_create(&comm, b, s.ctx, &s.plan, &x));
+  const amped_run_parts parts = {&comm, &s.plan, b, s.ctx, x};
+  check_ok(amped_link_test(&parts, &rate));
+  amped_exchange_destroy(x);
+  bench_close(&s);
+  return rate;
+}
+
+/* Blocks, in one piece each, are sent round the ring in nranks - 1 steps. */
+static void link_is_told(bool network, double sec) {
+  static const uint64_t dims[] = {48000, 2, 3};
+  const uint64_t piece_bytes = comm.piece_bytes;
+  amped_backend b = device();
+  problem p;
+  problem_create(&p, 3, dims, 100, 16, AMPED_F32);
+  split_nodes(network ? A_NODE_EACH : ONE_NODE);
+  comm.cuda_aware = true;
+  comm.piece_bytes = UINT64_MAX;
+  send_sec = sec;
+  copy_sec = 1e-3;
+  pair_sec = 4e-3;
+  amped_link_rate rate = measured(&p, &b);
+  comm.cuda_aware = false;
+  comm.piece_bytes = piece_bytes;
+  send_sec = copy_sec = pair_sec = 0.0;
+  if (comm.nranks == 1) {
+    ck_assert_uint_eq(rate.bytes, 0);
+  } else {
+    double part = (double)rate.bytes / comm.nranks;
+    double link = part / (network ? 4e-3 : 1e-3);
+    ck_assert_uint_ge(rate.bytes, 64 * 48000);
+    /* The clock adds up steps: eps a step, and some for the quotient. */
+    near(rate.exchange, part / sec, 1e-9 * part / sec, "rate", 0, 0);
+    near(rate.link, link, 1e-9 * link, "link", 0, 0);
+  }
+  ck_assert(amped_link_is_slow(&rate) == (comm.nranks > 1 && sec > (network ? 4e-2 : 1e-2)));
+  problem_free(&p);
+}
+
+START_TEST(slow_links_are_told) {
+  if (backend()->device_pointers)
+    return; /* its copies take no time on this clock */
+  for (int network = 0; network <= 1; network++) {
+    link_is_told(network == 1, 1e-3);
+    link_is_told(network == 1, 1.0);
+  }
+  check_no_leak();
+}
+
+START_TEST(what_cannot_be_told_is_not_slow) {
+  const amped_link_rate alone_rank = {0, 0.0, 0.0};
+  const amped_link_rate no_link = {UINT64_C(16) << 20, 1.0, 0.0};
+  const amped_link_rate small = {1000, 1.0, 1e9};
+  const amped_link_rate slow = {UINT64_C(16) << 20, 1e8, 1.1e9};
+  const amped_link_rate fair = {UINT64_C(16) << 20, 1e8, 0.9e9};
+  ck_assert(!amped_link_is_slow(&alone_rank));
+  ck_assert(!amped_link_is_slow(&no_link));
+  ck_assert(!amped_link_is_slow(&small));
+  ck_assert(amped_link_is_slow(&slow));
+  ck_assert(!amped_link_is_slow(&fair));
+}
+
+/* --- how MPI starts ----------------------------------------------------------------------------*/
+
+static const char *given_scheme; /* before MPI started */
+static int real_nodes;           /* before tests make nodes up */
+
+START_TEST(senders_write_on_one_node_unless_the_user_chose) {
+  const char *wanted = given_scheme;
+  if (wanted == NULL && real_nodes == 1 && getenv("OMPI_COMM_WORLD_SIZE") != NULL)
+    wanted = "put_zcopy";
+  const char *scheme = getenv("UCX_RNDV_SCHEME");
+  ck_assert_int_eq(scheme != NULL, wanted != NULL);
+  if (scheme != NULL)
+    ck_assert_str_eq(scheme, wanted);
+}
+
+/* --- spreads -----------------------------------------------------------------------------------*/
+
+START_TEST(spreads_name_the_slowest) {
+  double n = (double)comm.nranks;
+  const double values[] = {(double)comm.rank, -(double)comm.rank, 5.0};
+  amped_spread s[3];
+  amped_comm_spreads(&comm, 3, values, s);
+  const double want[3][3] = {
+      {0.0, (n - 1.0) / 2.0, n - 1.0}, {1.0 - n, (1.0 - n) / 2.0, 0.0}, {5.0, 5.0, 5.0}};
+  for (int i = 0; i < 3; i++) {
+    near(s[i].min, want[i][0], 0.0, "least", 0, 0);
+    near(s[i].mean, want[i][1], 0.0, "mean", 0, 0);
+    near(s[i].max, want[i][2], 0.0, "most", 0, 0);
+  }
+  ck_assert_int_eq(s[0].max_rank, comm.nranks - 1);
+  ck_assert_int_eq(s[1].max_rank, 0);
+  ck_assert_int_eq(s[2].max_rank, 0);
+}
+
+int main(void) {
+  const TTest *const tests[] = {ring_goes_node_by_node,
+                                rows_reach_all_ranks,
+                                counts_that_mpi_does_not_hold_are_split,
+                                broadcasts_of_any_length_arrive,
+                                many_rows_pass_through_the_stage,
+                                slow_links_are_told,
+                                what_cannot_be_told_is_not_slow,
+                                senders_write_on_one_node_unless_the_user_chose,
+                                spreads_name_the_slowest};
+  const char *name = getenv("AMPED_TEST_BACKEND");
+  const char *local_rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+  const amped_backend *b = amped_backend_find(name != NULL ? name : "cpu");
+  if (b != NULL)
+    b->before_mpi(local_rank != NULL ? atoi(local_rank) : -1);
+  /* MPI allows no forks: a failed assertion ends this rank's test and the script's time limit the
+   * others. */
+  (void)setenv("CK_FORK", "no", 1);
+  given_scheme = getenv("UCX_RNDV_SCHEME");
+  if (amped_comm_start(&comm) != AMPED_OK)
+    return EXIT_FAILURE;
+  real_nodes = comm.nodes;
+  int result = testing_run("exchange", tests, sizeof tests / sizeof tests[0]);
+  if (result != EXIT_SUCCESS)
+    (void)MPI_Abort(comm.mpi, result);
+  amped_comm_stop(&comm);
+  return result;
+}

@@ -1,0 +1,253 @@
+/* Census and deal: what is counted of a coordinate list, who gets its nonzeros, and that a failure
+ * of one rank ends all. On one rank as it is; tests/cli/load_list.sh starts it on three. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <omp.h>
+
+#include "load/list_stats.h"
+#include "load/redistribute.h"
+#include "hdf5/hdf5_probe.h"
+#include "tests/lib/testing.h"
+
+/* Three slabs, the last one short: one for each of three readers. */
+#define THREADS 3
+#define NNZ (2 * AMPED_SLAB_NNZ + 5)
+
+static amped_comm comm;
+static char path[256];
+
+/* Nonzero k of the list has the value k % 4096 + 1; coordinates ascend with k, so that the file's
+ * list has them in this order. */
+static const uint64_t dims[] = {2200, 100, 10};
+
+static void coordinate(uint64_t k, uint64_t *index) {
+  index[0] = k / 1000;
+  index[1] = k / 10 % 100;
+  index[2] = k % 10;
+}
+
+static double value(uint64_t k) {
+  return (double)(k % 4096 + 1);
+}
+
+static amped_status write_file(void) {
+  amped_sptensor t;
+  AMPED_TRY(amped_sptensor_create(&t, 3, NNZ));
+  memcpy(t.dims, dims, sizeof dims);
+  for (uint64_t k = 0; k < NNZ; k++) {
+    uint64_t index[3];
+    coordinate(k, index);
+    for (int m = 0; m < 3; m++)
+      t.indices[m][k] = index[m];
+    t.values[k] = value(k);
+  }
+  amped_status status = amped_tensor_file_write(path, &t, true);
+  amped_sptensor_free(&t);
+  return status;
+}
+
+/* A rank's part of a run. */
+typedef struct bench {
+  amped_source *source;
+  amped_tensor_info info;
+  amped_plan plan;
+  const amped_backend *backend;
+  amped_context *ctx;
+  amped_deal *deal;
+  /* of what was taken */
+  int mode;
+  uint64_t taken;
+  uint64_t calls;
+  uint64_t last; /* number of the nonzero taken last, plus one */
+  uint64_t *numbers;
+} bench;
+
+static void bench_open(bench *s, bool parallel, amped_placement placement, int miscounted) {
+  const amped_backend_options options = {.threads = 2, .local_size = 1};
+  memset(s, 0, sizeof *s);
+  check_ok(amped_source_open(&comm, path, parallel, &s->source));
+  check_ok(amped_census_take(&comm, s->source, parallel, &s->info));
+  if (miscounted >= 0)
+    s->info.partitions[miscounted].idp_nnz[s->info.partitions[miscounted].idp_count / 3]--;
+  check_ok(amped_plan_create(&s->plan, &s->info, 2, AMPED_F32, placement, comm.rank, comm.nranks));
+  s->backend = amped_backend_find("cpu");
+  check_ok(s->backend->open(&options, &s->ctx));
+  check_ok(amped_deal_create(&comm, s->source, parallel, &s->plan, s->backend, s->ctx, &s->deal));
+}
+
+/* Reading borrows threads, and gives them back however it ends. */
+static void bench_close(bench *s) {
+  ck_assert_int_eq(omp_get_max_threads(), THREADS);
+  amped_deal_destroy(s->deal);
+  s->backend->close(s->ctx);
+  amped_plan_destroy(&s->plan);
+  amped_tensor_info_free(&s->info);
+  amped_source_close(s->source);
+}
+
+START_TEST(a_census_finds_what_the_file_says) {
+  for (int parallel = 0; parallel < 2; parallel++) {
+    bench s;
+    amped_tensor_file *file = NULL;
+    bench_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
+    check_ok(amped_tensor_file_open(path, &file));
+    const amped_tensor_info *want = amped_tensor_file_info(file);
+    ck_assert_uint_eq(s.info.hash, want->hash);
+    ck_assert(s.info.norm_squared == want->norm_squared);
+    for (int m = 0; m < 3; m++) {
+      const amped_partition *p = &want->partitions[m];
+      ck_assert_uint_eq(s.info.partitions[m].width, p->width);
+      ck_assert_uint_eq(s.info.partitions[m].idp_count, p->idp_count);
+      ck_assert_mem_eq(s.info.partitions[m].idp_nnz, p->idp_nnz, p->idp_count * sizeof *p->idp_nnz);
+    }
+    ck_assert_uint_eq(s.info.dictionary.count, 4096);
+    ck_assert_mem_eq(s.info.dictionary.values, want->dictionary.values, 4096 * sizeof(double));
+    amped_tensor_file_close(file);
+    bench_close(&s);
+  }
+  check_no_leak();
+}
+
+/* Who gets nonzero k of the list; numbers[k] is its number where it is of a split iDp. */
+static int taker_of(const bench *s, uint64_t k) {
+  const amped_mode_plan *m = &s->plan.modes[s->mode];
+  uint64_t index[3];
+  coordinate(k, index);
+  uint64_t idp = index[s->mode] / m->width;
+  return amped_plan_split_of(m, idp) == m->split_count
+             ? m->owner[idp]
+             : amped_plan_split_rank(m, comm.nranks, s->numbers[k]);
+}
+
+/* In the order of the list. */
+static void number_nonzeros(bench *s) {
+  const amped_mode_plan *m = &s->plan.modes[s->mode];
+  uint64_t *next = NULL;
+  check_ok(amped_calloc(&next, m->split_count + 1, sizeof *next, "a test"));
+  check_ok(amped_calloc(&s->numbers, NNZ, sizeof *s->numbers, "a test"));
+  for (uint64_t k = 0; k < NNZ; k++) {
+    uint64_t index[3];
+    coordinate(k, index);
+    uint64_t split = amped_plan_split_of(m, index[s->mode] / m->width);
+    s->numbers[k] = m->splits[split].first + next[split]++;
+  }
+  amped_free(next);
+}
+
+/* Own nonzeros, in the order of the list, as they are there. */
+static amped_status take(void *context, const amped_nonzeros *received) {
+  bench *s = context;
+  for (uint64_t i = 0; i < received->count; i++) {
+    uint64_t index[3];
+    uint64_t want[3];
+    for (int m = 0; m < 3; m++)
+      index[m] = amped_index_get(received->indices[m], amped_itype_for(dims[m]), i);
+    uint64_t k = index[0] * 1000 + index[1] * 10 + index[2];
+    coordinate(k, want);
+    if (memcmp(index, want, sizeof want) != 0 || k < s->last || k >= NNZ ||
+        amped_value_get(received->values, s->info.value_type, i) != value(k) ||
+        taker_of(s, k) != comm.rank)
+      ck_abort_msg("mode %d: nonzero %" PRIu64 " after %" PRIu64, s->mode, k, s->last);
+    s->last = k + 1;
+  }
+  s->taken += received->count;
+  return AMPED_OK;
+}
+
+/* With `equal` on several ranks all modes have split iDps. */
+START_TEST(nonzeros_reach_their_ranks_in_the_lists_order) {
+  for (int i = 0; i < 4; i++) {
+    bench s;
+    bench_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_GREEDY : AMPED_PLACEMENT_EQUAL, -1);
+    for (s.mode = 0; s.mode < 3; s.mode++) {
+      ck_assert(i < 2 || comm.nranks == 1 || s.plan.modes[s.mode].split_count > 0);
+      number_nonzeros(&s);
+      s.taken = 0;
+      s.last = 0;
+      check_ok(amped_deal_mode(s.deal, s.mode, 0, take, &s));
+      ck_assert_uint_eq(s.taken, s.plan.modes[s.mode].rank_nnz[comm.rank]);
+      amped_free(s.numbers);
+    }
+    bench_close(&s);
+  }
+  check_no_leak();
+}
+
+static amped_status count(void *context, const amped_nonzeros *received) {
+  bench *s = context;
+  s->taken += received->count;
+  return AMPED_OK;
+}
+
+/* Hashes deal like a fair coin: ten standard deviations. */
+START_TEST(nonzeros_dealt_by_coordinate_are_about_even) {
+  for (int parallel = 0; parallel < 2; parallel++) {
+    bench s;
+    double even = (double)NNZ / comm.nranks;
+    bench_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
+    check_ok(amped_deal_coordinates(s.deal, count, &s));
+    ck_assert_double_le(fabs((double)s.taken - even), 10.0 * sqrt(even));
+    amped_comm_sum_u64(&comm, &s.taken, 1);
+    ck_assert_uint_eq(s.taken, NNZ);
+    bench_close(&s);
+  }
+  check_no_leak();
+}
+
+static amped_status fail_on_last_rank(void *context, const amped_nonzeros *received) {
+  bench *s = context;
+  (void)received;
+  s->calls++;
+  return comm.rank == comm.nranks - 1 ? amped_error(AMPED_FAILED, NULL, "a test") : AMPED_OK;
+}
+
+START_TEST(a_taker_that_fails_ends_all_ranks) {
+  for (int parallel = 0; parallel < 2; parallel++) {
+    bench s;
+    bench_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
+    ck_assert_int_eq(amped_deal_mode(s.deal, 1, 0, fail_on_last_rank, &s), AMPED_FAILED);
+    ck_assert_uint_le(s.calls, 1);
+    amped_status_clear();
+    bench_close(&s);
+  }
+  check_no_leak();
+}
+
+/* An iDp has a nonzero more than was counted: one rank gets too many, or, where it is split, they
+ * cannot be numbered. */
+START_TEST(a_file_that_changed_is_refused_by_all_ranks) {
+  for (int i = 0; i < 4; i++) {
+    const int mode = i < 2 ? 0 : 2;
+    bench s;
+    bench_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_BLOCK : AMPED_PLACEMENT_EQUAL, mode);
+    ck_assert(i < 2 || comm.nranks != 3 ||
+              amped_plan_split_of(&s.plan.modes[2], 3) < s.plan.modes[2].split_count);
+    ck_assert_int_eq(amped_deal_mode(s.deal, mode, 0, count, &s), AMPED_BAD_INPUT);
+    amped_status_clear();
+    bench_close(&s);
+  }
+  check_no_leak();
+}
+
+/* MPI is up before and after all tests: they share this process. Every rank has a file of its own,
+ * which is looked at before MPI starts. */
+int main(void) {
+  const TTest *const tests[] = {
+      a_census_finds_what_the_file_says, nonzeros_reach_their_ranks_in_the_lists_order,
+      nonzeros_dealt_by_coordinate_are_about_even, a_taker_that_fails_ends_all_ranks,
+      a_file_that_changed_is_refused_by_all_ranks};
+  (void)setenv("CK_FORK", "no", 1);
+  omp_set_num_threads(THREADS);
+  (void)snprintf(path, sizeof path, "%s", testing_path("list.h5"));
+  bool ready = write_file() == AMPED_OK && amped_hdf5_probe(path) == AMPED_OK;
+  ready = amped_comm_start(&comm) == AMPED_OK && ready;
+  if (!ready)
+    amped_comm_abort(&comm, AMPED_FAILED);
+  int result = testing_run("deal", tests, sizeof tests / sizeof tests[0]);
+  (void)unlink(path);
+  amped_comm_stop(&comm);
+  return result;
+}

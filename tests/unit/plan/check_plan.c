@@ -1,0 +1,382 @@
+/* Plans: positions are a bijection, blocks hold their rows, sizes are checked. */
+#include "base/mem.h"
+#include "plan/plan.h"
+#include "base/random.h"
+#include "tests/lib/testing.h"
+
+/* A tensor's tables from random, partly empty row counts. Freed by free_info. */
+static void make_info(amped_tensor_info *info, int order, uint64_t trial) {
+  memset(info, 0, sizeof *info);
+  info->order = order;
+  info->nnz = 5000;
+  info->norm_squared = 1.0;
+  info->has_copies = true;
+  uint64_t *rows = NULL;
+  check_ok(amped_alloc(&rows, info->nnz, sizeof *rows, "rows"));
+  for (int m = 0; m < order; m++) {
+    uint64_t dim = m == 0 ? 200000 : 1 + amped_random_u64(trial, 7, (uint64_t)m) % 300;
+    info->dims[m] = dim;
+    for (uint64_t k = 0; k < info->nnz; k++) /* ascending */
+      rows[k] = dim * k / info->nnz / 2 * 2 % dim;
+    for (uint64_t k = 1; k < info->nnz; k++)
+      rows[k] = rows[k] < rows[k - 1] ? rows[k - 1] : rows[k];
+    check_ok(amped_partition_create(&info->partitions[m], dim, rows, info->nnz));
+  }
+  amped_free(rows);
+}
+
+static void free_info(amped_tensor_info *info) {
+  for (int m = 0; m < info->order; m++)
+    amped_partition_free(&info->partitions[m]);
+}
+
+START_TEST(positions_are_a_bijection_onto_the_blocks_of_the_owners) {
+  for (uint64_t trial = 0; trial < 5; trial++)
+    for (int nranks = 1; nranks <= 5; nranks++) {
+      amped_tensor_info info;
+      amped_plan plan;
+      make_info(&info, 4, trial);
+      check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, AMPED_PLACEMENT_GREEDY, 0, nranks));
+      ck_assert_uint_eq(plan.ld, 8); /* 5 floats padded to 32 bytes */
+      for (int m = 0; m < 4; m++) {
+        uint64_t rows = amped_plan_factor_rows(&plan, m);
+        char *seen = NULL;
+        uint64_t sum = 0;
+        check_ok(amped_calloc(&seen, rows, 1, "marks"));
+        for (uint64_t i = 0; i < plan.dims[m]; i++) {
+          const amped_mode_plan *mode = &plan.modes[m];
+          uint64_t at = amped_plan_position(&plan, m, i);
+          int owner = mode->owner[i / mode->width];
+          /* One assertion for all: Check's cost a message each. */
+          if (at >= rows || seen[at] != 0 || at / mode->block_rows != (uint64_t)owner ||
+              at % mode->block_rows >= mode->rank_rows[owner])
+            ck_abort_msg("mode %d: index %" PRIu64 " at %" PRIu64, m, i, at);
+          seen[at] = 1;
+        }
+        for (int p = 0; p < nranks; p++)
+          sum += plan.modes[m].rank_nnz[p];
+        ck_assert_uint_eq(sum, info.nnz);
+        amped_free(seen);
+      }
+      amped_plan_destroy(&plan);
+      free_info(&info);
+    }
+  check_no_leak();
+}
+
+/* Row 7 of mode 1 and iDps of many rows in mode 0 hold too much; all ranks' plans agree. */
+static void make_heavy_info(amped_tensor_info *info) {
+  uint64_t *rows = NULL;
+  uint64_t nnz = 100000;
+  static const uint64_t dims[] = {200000, 46, 3};
+  memset(info, 0, sizeof *info);
+  info->order = 3;
+  info->nnz = nnz;
+  info->norm_squared = 1.0;
+  info->has_copies = true;
+  check_ok(amped_alloc(&rows, nnz, sizeof *rows, "rows"));
+  for (int m = 0; m < 3; m++) {
+    info->dims[m] = dims[m];
+    for (uint64_t k = 0; k < nnz; k++) /* 40 % in a few rows that share two iDps */
+      rows[k] = k < nnz * 2 / 5 ? 7 * k / nnz : dims[m] * k / nnz;
+    for (uint64_t k = 1; k < nnz; k++)
+      rows[k] = rows[k] < rows[k - 1] ? rows[k - 1] : rows[k];
+    check_ok(amped_partition_create(&info->partitions[m], dims[m], rows, nnz));
+  }
+  amped_free(rows);
+}
+
+/* Each numbered nonzero has a guest row on the rank it goes to, and no other split iDp has one. */
+static void guests_are_right(const amped_plan *plan, int mode) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t nnz = 0;
+  uint64_t next = m->block_rows;
+  for (uint64_t i = 0; i < m->idp_count; i++) {
+    uint64_t split = amped_plan_split_of(m, i);
+    uint64_t mine = 0;
+    if (split == m->split_count) {
+      ck_assert(m->row[i] == (m->owner[i] == plan->rank
+                                  ? m->position[i] - (uint64_t)plan->rank * m->block_rows
+                                  : AMPED_NO_ROW));
+      mine = m->owner[i] == plan->rank ? m->idp_nnz[i] : 0;
+    } else {
+      for (uint64_t k = 0; k < m->idp_nnz[i]; k++)
+        mine += amped_plan_split_rank(m, plan->nranks, m->splits[split].first + k) == plan->rank;
+      ck_assert(m->row[i] == (mine > 0 ? next : AMPED_NO_ROW));
+      next += mine > 0 ? m->splits[split + 1].row - m->splits[split].row : 0;
+    }
+    nnz += mine;
+  }
+  ck_assert_uint_le(next, m->output_rows);
+  ck_assert_uint_eq(nnz, m->rank_nnz[plan->rank]);
+}
+
+START_TEST(guest_rows_are_those_of_split_idps) {
+  amped_tensor_info info;
+  int split = 0;
+  make_heavy_info(&info);
+  for (int placement = 0; placement < 3; placement++)
+    for (int nranks = 1; nranks <= 5; nranks++)
+      for (int rank = 0; rank < nranks; rank++) {
+        amped_plan plan;
+        check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, (amped_placement)placement, rank,
+                                   nranks));
+        for (int m = 0; m < 3; m++) {
+          guests_are_right(&plan, m);
+          split += plan.modes[m].split_count > 0;
+          ck_assert(placement != AMPED_PLACEMENT_GREEDY || nranks == 1 ||
+                    amped_plan_imbalance(&plan, m) * (double)info.nnz / nranks <=
+                        100.0 * AMPED_SPLIT_LEAST);
+        }
+        amped_plan_destroy(&plan);
+      }
+  ck_assert_int_gt(split, 50);
+  free_info(&info);
+  check_no_leak();
+}
+
+/* Parts begin and end with iDps, cover the block, and shrink; what they hold adds up. */
+static void parts_are_right(const amped_plan *plan, int mode, int wanted) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t before = 0;
+  ck_assert_int_ge(m->parts, 1);
+  ck_assert_int_le(m->parts, wanted);
+  ck_assert(m->split_count == 0 || m->parts == 1);
+  ck_assert_uint_eq(m->part_rows[0], 0);
+  ck_assert_uint_eq(m->part_rows[m->parts], m->block_rows);
+  for (int part = 0; part < m->parts; part++) {
+    uint64_t nnz = 0;
+    ck_assert_uint_lt(m->part_rows[part], m->part_rows[part + 1]);
+    ck_assert(part + 1 == m->parts || m->part_rows[part + 1] % m->width == 0);
+    for (uint64_t i = 0; i < m->idp_count; i++)
+      if (m->row[i] != AMPED_NO_ROW && m->row[i] >= m->part_rows[part] &&
+          m->row[i] < m->part_rows[part + 1])
+        nnz += m->idp_nnz[i];
+    if (m->split_count == 0)
+      ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, part), before + nnz);
+    before += nnz;
+  }
+  ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, m->parts - 1), m->rank_nnz[plan->rank]);
+}
+
+START_TEST(blocks_are_cut_into_parts) {
+  int cut = 0;
+  for (uint64_t trial = 0; trial < 5; trial++)
+    for (int nranks = 1; nranks <= 5; nranks++)
+      for (int wanted = 1; wanted <= AMPED_MAX_PARTS; wanted++) {
+        amped_tensor_info info;
+        amped_plan plan;
+        make_info(&info, 4, trial);
+        check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1,
+                                   nranks));
+        check_ok(amped_plan_cut(&plan, wanted));
+        for (int m = 0; m < 4; m++) {
+          parts_are_right(&plan, m, wanted);
+          cut += plan.modes[m].parts == wanted && wanted > 1;
+        }
+        amped_plan_destroy(&plan);
+        free_info(&info);
+      }
+  ck_assert_int_gt(cut, 100);
+  check_no_leak();
+}
+
+START_TEST(rows_of_a_rank_ascend_with_their_file_indices) {
+  amped_tensor_info info;
+  amped_plan plan;
+  make_info(&info, 3, 9);
+  check_ok(amped_plan_create(&plan, &info, 4, AMPED_F64, AMPED_PLACEMENT_GREEDY, 1, 3));
+  uint64_t last[3] = {0, 0, 0};
+  for (uint64_t i = 0; i < plan.dims[0]; i++) {
+    uint64_t at = amped_plan_position(&plan, 0, i);
+    uint64_t p = at / plan.modes[0].block_rows;
+    if (last[p] != 0 && at != last[p] + 1)
+      ck_abort_msg("row %" PRIu64 " is at %" PRIu64 " behind %" PRIu64, i, at, last[p]);
+    last[p] = at;
+  }
+  amped_plan_destroy(&plan);
+  free_info(&info);
+}
+
+START_TEST(wide_modes_get_wide_idps) {
+  amped_tensor_info info;
+  make_info(&info, 3, 1);
+  ck_assert_uint_eq(info.partitions[0].width, 4); /* ceil(200000 / 65536) */
+  ck_assert_uint_eq(info.partitions[0].idp_count, 50000);
+  free_info(&info);
+}
+
+START_TEST(sizes_that_no_machine_has_are_refused) {
+  amped_tensor_info info;
+  amped_plan plan;
+  make_info(&info, 3, 1);
+  /* A mode of 2^62 indices in two iDps. */
+  amped_partition *p = &info.partitions[1];
+  amped_partition_free(p);
+  p->dim = UINT64_C(1) << 62;
+  p->width = UINT64_C(1) << 61;
+  p->idp_count = 2;
+  check_ok(amped_calloc(&p->idp_nnz, 2, sizeof *p->idp_nnz, "a table"));
+  p->idp_nnz[0] = info.nnz;
+  info.dims[1] = p->dim;
+  check_fails(AMPED_FAILED, "too",
+              amped_plan_create(&plan, &info, 1024, AMPED_F64, AMPED_PLACEMENT_BLOCK, 0, 2));
+  free_info(&info);
+  make_info(&info, 3, 1);
+  info.nnz = UINT64_C(1) << 60; /* times 16 bytes would be nothing */
+  check_fails(AMPED_FAILED, "too many",
+              amped_plan_create(&plan, &info, 4, AMPED_F64, AMPED_PLACEMENT_EQUAL, 0, 2));
+  free_info(&info);
+  check_no_leak();
+}
+
+/* Tables alone: of more nonzeros and rows than 32 bits hold. */
+static void make_vast(amped_tensor_info *info, uint64_t dim, uint64_t idp_nnz) {
+  memset(info, 0, sizeof *info);
+  info->order = 3;
+  info->norm_squared = 1.0;
+  info->has_copies = true;
+  for (int m = 0; m < 3; m++) {
+    amped_partition *p = &info->partitions[m];
+    p->dim = info->dims[m] = m == 0 ? dim : 1000;
+    p->width = amped_partition_width(p->dim);
+    p->idp_count = amped_ceil_div(p->dim, p->width);
+    check_ok(amped_calloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "a table"));
+  }
+  info->nnz = idp_nnz * info->partitions[0].idp_count;
+  for (int m = 0; m < 3; m++) { /* the first iDp has what does not divide, and half of all */
+    amped_partition *p = &info->partitions[m];
+    uint64_t each = info->nnz / 2 / p->idp_count;
+    for (uint64_t i = 0; i < p->idp_count; i++)
+      p->idp_nnz[i] = each;
+    p->idp_nnz[0] = info->nnz - each * (p->idp_count - 1);
+  }
+}
+
+static void vast_plan_adds_up(const amped_plan *plan, int mode) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t nnz = 0;
+  uint64_t rows = 0;
+  uint64_t last = 0;
+  for (int p = 0; p < plan->nranks; p++) {
+    uint64_t own = 0;
+    for (uint64_t i = 0; i < m->idp_count; i++)
+      own += amped_plan_idp_nnz(m, p, i);
+    ck_assert_uint_eq(own, m->rank_nnz[p]);
+    nnz += own;
+    rows += m->rank_rows[p];
+  }
+  ck_assert_uint_eq(nnz, plan->nnz);
+  ck_assert_uint_eq(rows, m->dim);
+  for (uint64_t i = 0; i < m->dim; i += m->width) {
+    uint64_t at = amped_plan_position(plan, mode, i);
+    ck_assert_uint_eq(at / m->block_rows, (uint64_t)m->owner[i / m->width]);
+    last = at > last ? at : last;
+  }
+  ck_assert_uint_ge(m->positions, last);
+  ck_assert_uint_ge(amped_plan_factor_rows(plan, mode), m->dim);
+  if (m->split_count > 0) { /* numbers of split nonzeros, up to the last */
+    uint64_t end = m->splits[m->split_count].first;
+    ck_assert_uint_eq(m->cuts[plan->nranks], end);
+    for (int p = 0; p < plan->nranks; p++)
+      if (m->cuts[p + 1] > m->cuts[p]) {
+        ck_assert_int_eq(amped_plan_split_rank(m, plan->nranks, m->cuts[p]), p);
+        ck_assert_int_eq(amped_plan_split_rank(m, plan->nranks, m->cuts[p + 1] - 1), p);
+      }
+  }
+}
+
+/* Modes that --overlap=auto cuts, as bits; nonzeros are even. */
+static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
+  amped_tensor_info info;
+  amped_plan plan;
+  int cut = 0;
+  memset(&info, 0, sizeof info);
+  info.order = 3;
+  info.norm_squared = 1.0;
+  info.nnz = nnz;
+  for (int m = 0; m < 3; m++) {
+    amped_partition *p = &info.partitions[m];
+    p->dim = info.dims[m] = dims[m];
+    p->width = amped_partition_width(p->dim);
+    p->idp_count = amped_ceil_div(p->dim, p->width);
+    check_ok(amped_calloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "a table"));
+    for (uint64_t i = 0; i < p->idp_count; i++)
+      p->idp_nnz[i] = nnz / p->idp_count;
+    p->idp_nnz[0] += nnz % p->idp_count;
+  }
+  check_ok(
+      amped_plan_create(&plan, &info, 32, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1, nranks));
+  check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO));
+  for (int m = 0; m < 3; m++) {
+    double last = plan.modes[m].travel;
+    double all = 1.0; /* parts, of the first */
+    for (int part = 1; part < plan.modes[m].parts; part++) {
+      last *= AMPED_PART_RATIO;
+      all = 1.0 + AMPED_PART_RATIO * all;
+    }
+    cut |= plan.modes[m].parts > 1 ? 1 << m : 0;
+    ck_assert(plan.modes[m].parts == 1 || plan.modes[m].parts >= 4);
+    if (plan.modes[m].parts > 1 && plan.modes[m].parts < AMPED_MAX_PARTS)
+      ck_assert_double_le(last / all, 0.025); /* of MTTKRP's time, what nothing hides */
+  }
+  amped_plan_destroy(&plan);
+  free_info(&info);
+  return cut;
+}
+
+START_TEST(parts_are_made_where_rows_travel_long) {
+  static const uint64_t amazon[] = {4821207, 1774269, 1805187};
+  static const uint64_t small[] = {12092, 9184, 28818};
+  static const uint64_t reddit[] = {8211298, 176962, 8116559};
+  ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(500000000), 1), 0);
+  ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(500000000), 4), 7);
+  ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(1700000000), 4), 1); /* its longest mode */
+  ck_assert_int_eq(cut_by_itself(amazon, UINT64_C(50000000000), 4), 0);
+  ck_assert_int_eq(cut_by_itself(small, UINT64_C(77000000), 4), 0);   /* latency, not rate */
+  ck_assert_int_eq(cut_by_itself(reddit, UINT64_C(500000000), 4), 5); /* but the short mode */
+  check_no_leak();
+}
+
+START_TEST(counts_above_32_bits_add_up) {
+  static const uint64_t dims[] = {UINT64_C(3) << 31, (UINT64_C(1) << 38) - 1};
+  static const uint64_t idp_nnz[] = {(UINT64_C(1) << 24) + 1, UINT64_C(1) << 38};
+  for (int i = 0; i < 4; i++)
+    for (int nranks = 1; nranks <= 5; nranks += 2) {
+      amped_tensor_info info;
+      amped_plan plan;
+      amped_placement placement = (amped_placement)((nranks + i) % 3);
+      make_vast(&info, dims[i % 2], idp_nnz[i / 2]);
+      ck_assert_uint_gt(info.nnz, UINT64_C(1) << 32);
+      check_ok(amped_plan_create(&plan, &info, 33, AMPED_F64, placement, nranks - 1, nranks));
+      ck_assert_int_eq(plan.index_type, AMPED_U64);
+      for (int m = 0; m < 3; m++)
+        vast_plan_adds_up(&plan, m);
+      /* R x dims above 2^32 elements, in bytes; copies of at least a byte a nonzero. */
+      ck_assert_uint_ge(amped_plan_factor_bytes(&plan), dims[i % 2] * 34 * sizeof(double));
+      for (int m = 0; m < 3; m++)
+        ck_assert_uint_ge(amped_plan_copy_bytes(&plan, m), plan.modes[m].rank_nnz[plan.rank]);
+      amped_plan_destroy(&plan);
+      free_info(&info);
+    }
+  check_no_leak();
+}
+
+START_TEST(heavy_rows_are_those_above_their_share) {
+  uint64_t rows[4096];
+  amped_partition p;
+  for (uint64_t k = 0; k < 4096; k++)
+    rows[k] = k < 5 ? 3 : k < 9 ? 4 : k; /* row 3 five times, row 4 four times */
+  check_ok(amped_partition_create(&p, 4096, rows, 4096));
+  ck_assert_uint_eq(p.heavy_count, 1); /* more than 4096 / 1024 = 4 */
+  ck_assert_uint_eq(p.heavy[0].row, 3);
+  ck_assert_uint_eq(p.heavy[0].first, 0);
+  ck_assert_uint_eq(p.heavy[0].nnz, 5);
+  amped_partition_free(&p);
+}
+
+TESTING_MAIN("plan", positions_are_a_bijection_onto_the_blocks_of_the_owners,
+             guest_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
+             wide_modes_get_wide_idps, sizes_that_no_machine_has_are_refused,
+             counts_above_32_bits_add_up, blocks_are_cut_into_parts,
+             parts_are_made_where_rows_travel_long, heavy_rows_are_those_above_their_share)

@@ -1,0 +1,208 @@
+/* Inverse and pseudo-inverse against their defining equations. */
+#include <float.h>
+#include <math.h>
+
+#include "base/random.h"
+#include "solver/normal_equations.h"
+#include "tests/lib/testing.h"
+
+/* v = B^T B / rows of a random matrix: rank min(rows, n). */
+static void make_gram(int n, int rows, uint64_t seed, double *v) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double sum = 0.0;
+      for (int k = 0; k < rows; k++)
+        sum += (amped_random_double(seed, (uint64_t)k, (uint64_t)i) - 0.5) *
+               (amped_random_double(seed, (uint64_t)k, (uint64_t)j) - 0.5);
+      v[i * n + j] = sum;
+    }
+}
+
+static void multiply(int n, const double *a, const double *b, double *c) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      c[i * n + j] = 0.0;
+      for (int k = 0; k < n; k++)
+        c[i * n + j] += a[i * n + k] * b[k * n + j];
+    }
+}
+
+static double largest(int n, const double *a) {
+  double most = 0.0;
+  for (int i = 0; i < n * n; i++)
+    most = fmax(most, fabs(a[i]));
+  return most;
+}
+
+START_TEST(inverse_of_a_definite_gram_is_its_inverse) {
+  static const int sizes[] = {1, 2, 7, 33};
+  for (size_t s = 0; s < 4; s++) {
+    int n = sizes[s];
+    double v[33 * 33];
+    double p[33 * 33];
+    double product[33 * 33];
+    bool truncated = false;
+    make_gram(n, 4 * n, s, v);
+    check_ok(amped_inverse(n, AMPED_F64, v, p, &truncated));
+    ck_assert(!truncated);
+    multiply(n, v, p, product);
+    /* Forward error of an inverse: n * eps * |v| |p|, each entry summing n terms. */
+    double tolerance = 8.0 * n * n * DBL_EPSILON * largest(n, v) * largest(n, p);
+    for (int i = 0; i < n * n; i++)
+      ck_assert_double_eq_tol(product[i], i % (n + 1) == 0 ? 1.0 : 0.0, tolerance);
+  }
+}
+
+START_TEST(singular_grams_get_the_pseudo_inverse) {
+  enum { n = 6 };
+  double v[n * n];
+  double p[n * n];
+  double vp[n * n];
+  double vpv[n * n];
+  bool truncated = false;
+  make_gram(n, 9, 3, v);
+  for (int i = 0; i < n; i++) { /* a zero column, as of a component that died */
+    v[i * n + 2] = 0.0;
+    v[2 * n + i] = 0.0;
+  }
+  check_ok(amped_inverse(n, AMPED_F64, v, p, &truncated));
+  ck_assert(truncated);
+  multiply(n, v, p, vp);
+  multiply(n, vp, v, vpv);
+  for (int i = 0; i < n * n; i++) {
+    ck_assert_double_eq_tol(vpv[i], v[i],
+                            1e3 * n * DBL_EPSILON * largest(n, v) * largest(n, v) * largest(n, p));
+    ck_assert(isfinite(p[i]));
+  }
+}
+
+/* Moore and Penrose: V P V = V, P V P = P, V P symmetric; whatever the columns' lengths. */
+START_TEST(pseudo_inverse_is_that_of_the_matrix_as_it_is) {
+  enum { n = 6 };
+  double v[n * n];
+  double p[n * n];
+  double vp[n * n];
+  double vpv[n * n];
+  double pvp[n * n];
+  bool truncated = false;
+  make_gram(n, 9, 3, v);
+  for (int i = 0; i < n; i++) { /* column 4 is twice column 1, column 5 is long */
+    v[i * n + 4] = 2.0 * v[i * n + 1];
+    v[i * n + 5] *= 8.0;
+  }
+  for (int i = 0; i < n; i++) {
+    v[4 * n + i] = 2.0 * v[n + i];
+    v[5 * n + i] *= 8.0;
+  }
+  check_ok(amped_pseudo_inverse(n, AMPED_F64, v, p, &truncated));
+  ck_assert(truncated);
+  multiply(n, v, p, vp);
+  multiply(n, vp, v, vpv);
+  multiply(n, p, vp, pvp);
+  const double size = largest(n, v) * largest(n, p);
+  const double tolerance = 1e3 * n * DBL_EPSILON * size;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      ck_assert_double_eq_tol(vpv[i * n + j], v[i * n + j], tolerance * largest(n, v));
+      ck_assert_double_eq_tol(pvp[i * n + j], p[i * n + j], tolerance * largest(n, p) * size);
+      ck_assert_double_eq_tol(vp[i * n + j], vp[j * n + i], tolerance * size);
+    }
+}
+
+/* Two columns whose cosine is 1 - gap: eigenvalues 2 - gap and gap. */
+START_TEST(what_rounding_would_drown_is_left_out) {
+  static const struct {
+    amped_vtype precision;
+    double gap;
+    bool truncated;
+  } cases[] = {{AMPED_F32, 1e-9, true},
+               {AMPED_F32, 1e-5, false},
+               {AMPED_F64, 1e-9, false},
+               {AMPED_F64, 1.5 * DBL_EPSILON, true}}; /* Cholesky takes it for definite */
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    double c = 1.0 - cases[i].gap;
+    const double v[4] = {1.0, c, c, 1.0};
+    double p[4];
+    bool truncated = false;
+    check_ok(amped_inverse(2, cases[i].precision, v, p, &truncated));
+    ck_assert_int_eq(truncated, cases[i].truncated);
+    double want = truncated ? 0.5 / (2.0 - cases[i].gap) : 1.0 / (1.0 - c * c);
+    ck_assert_double_eq_tol(p[0], want, 1e-6 * want);
+    ck_assert_double_eq_tol(p[1], truncated ? want : -c * want, 1e-6 * want);
+  }
+}
+
+/* Columns of other lengths make D v D of v: no more singular than v is, whatever D. */
+START_TEST(lengths_of_columns_do_not_matter) {
+  enum { n = 3 };
+  static const double unit[] = {1.0, 0.5, 0.25, 0.5, 1.0, 0.5, 0.25, 0.5, 1.0};
+  static const double lengths[] = {1.0, 3e-9, 7e11};
+  double v[n * n];
+  double want[n * n];
+  double p[n * n];
+  bool truncated = false;
+  check_ok(amped_inverse(n, AMPED_F64, unit, want, &truncated));
+  for (int i = 0; i < n * n; i++)
+    v[i] = unit[i] * lengths[i / n] * lengths[i % n];
+  check_ok(amped_inverse(n, AMPED_F32, v, p, &truncated));
+  ck_assert(!truncated);
+  for (int i = 0; i < n * n; i++) {
+    double found = p[i] * lengths[i / n] * lengths[i % n];
+    ck_assert_double_eq_tol(found, want[i], 8.0 * n * n * DBL_EPSILON * largest(n, want));
+  }
+}
+
+/* Two columns are one, of two lengths: v p v is v. */
+START_TEST(collinear_columns_of_any_length_are_found) {
+  enum { n = 3 };
+  static const double unit[] = {1.0, 1.0, 0.5, 1.0, 1.0, 0.5, 0.5, 0.5, 1.0};
+  static const double lengths[] = {1.0, 3e-9, 7e11};
+  double v[n * n];
+  double p[n * n];
+  double vp[n * n];
+  double vpv[n * n];
+  bool truncated = false;
+  for (int i = 0; i < n * n; i++)
+    v[i] = unit[i] * lengths[i / n] * lengths[i % n];
+  check_ok(amped_inverse(n, AMPED_F32, v, p, &truncated));
+  ck_assert(truncated);
+  multiply(n, v, p, vp);
+  multiply(n, vp, v, vpv);
+  for (int i = 0; i < n * n; i++)
+    ck_assert_double_eq_tol(vpv[i], v[i], 1e3 * n * DBL_EPSILON * lengths[i / n] * lengths[i % n]);
+}
+
+START_TEST(zero_matrix_has_zero_pseudo_inverse) {
+  double v[4] = {0.0, 0.0, 0.0, 0.0};
+  double p[4];
+  bool truncated = false;
+  check_ok(amped_inverse(2, AMPED_F64, v, p, &truncated));
+  ck_assert(truncated);
+  for (int i = 0; i < 4; i++)
+    ck_assert_double_eq(p[i], 0.0);
+}
+
+START_TEST(infinite_gram_is_an_error) {
+  double v[1] = {INFINITY};
+  double p[1];
+  bool truncated = false;
+  check_fails(AMPED_FAILED, "not finite", amped_inverse(1, AMPED_F64, v, p, &truncated));
+}
+
+START_TEST(hadamard_leaves_out_its_mode) {
+  double a[] = {2.0};
+  double b[] = {3.0};
+  double c[] = {5.0};
+  const double *grams[] = {a, b, c};
+  double v[1];
+  amped_hadamard(3, 1, grams, 1, v);
+  ck_assert_double_eq(v[0], 10.0);
+  amped_hadamard(3, 1, grams, -1, v);
+  ck_assert_double_eq(v[0], 30.0);
+}
+
+TESTING_MAIN("solve", inverse_of_a_definite_gram_is_its_inverse,
+             singular_grams_get_the_pseudo_inverse, pseudo_inverse_is_that_of_the_matrix_as_it_is,
+             what_rounding_would_drown_is_left_out, lengths_of_columns_do_not_matter,
+             collinear_columns_of_any_length_are_found, zero_matrix_has_zero_pseudo_inverse,
+             infinite_gram_is_an_error, hadamard_leaves_out_its_mode)

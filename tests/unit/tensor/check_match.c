@@ -1,0 +1,223 @@
+/* The match of two models against permutations, signs, scales and weights made by hand. */
+#include <float.h>
+#include <math.h>
+
+#include "tensor/match.h"
+#include "base/random.h"
+#include "tests/lib/testing.h"
+
+enum { order = 3, ncomps = 4 };
+static const uint64_t dims[order] = {9, 8, 7};
+
+/* Random columns of unit length, weights 4, 3, 2, 1. */
+static void make_model(amped_ktensor *k, uint64_t seed, int components) {
+  check_ok(amped_ktensor_create(k, order, dims, components));
+  for (int r = 0; r < components; r++) {
+    k->weights[r] = components - r;
+    for (int m = 0; m < order; m++) {
+      double sum = 0.0;
+      for (uint64_t i = 0; i < dims[m]; i++) {
+        double x = amped_random_double(seed + (uint64_t)m, i, (uint64_t)r) - 0.5;
+        k->factors[m][i * (uint64_t)components + (uint64_t)r] = x;
+        sum += x * x;
+      }
+      for (uint64_t i = 0; i < dims[m]; i++)
+        k->factors[m][i * (uint64_t)components + (uint64_t)r] /= sqrt(sum);
+    }
+  }
+}
+
+/* to's component r becomes from's component `source`, its columns times scales. */
+static void copy_component(const amped_ktensor *from, int source, amped_ktensor *to, int r,
+                           const double *scales) {
+  to->weights[r] = from->weights[source];
+  for (int m = 0; m < order; m++) {
+    for (uint64_t i = 0; i < dims[m]; i++)
+      to->factors[m][i * (uint64_t)to->ncomps + (uint64_t)r] =
+          scales[m] * from->factors[m][i * (uint64_t)from->ncomps + (uint64_t)source];
+    to->weights[r] /= fabs(scales[m]);
+  }
+}
+
+/* A sum of at most 9 products, divided by lengths of as many; a product over 3 modes. */
+static const double tolerance = 64 * DBL_EPSILON;
+
+START_TEST(permutations_signs_and_scales_do_not_count) {
+  static const int from[ncomps] = {2, 0, 3, 1};
+  static const double scales[ncomps][order] = {
+      {-1.0, 1.0, 1.0}, {2.0, -0.5, 3.0}, {1e-3, 1e3, -7.0}, {-1.0, -1.0, -1.0}};
+  amped_ktensor a, b;
+  amped_match match;
+  make_model(&a, 1, ncomps);
+  check_ok(amped_ktensor_create(&b, order, dims, ncomps));
+  for (int r = 0; r < ncomps; r++)
+    copy_component(&a, from[r], &b, r, scales[r]);
+  check_ok(amped_match_find(&a, &b, &match));
+  ck_assert_int_eq(match.count, ncomps);
+  ck_assert_double_eq_tol(match.score, 1.0, tolerance);
+  for (int i = 0; i < ncomps; i++) {
+    const amped_match_pair *p = &match.pairs[i];
+    ck_assert_int_eq(p->a, from[p->b]);
+    ck_assert_double_eq_tol(p->weight_a, a.weights[p->a], tolerance * a.weights[p->a]);
+    ck_assert_double_eq_tol(p->weight_b, a.weights[p->a], tolerance * a.weights[p->a]);
+    for (int m = 0; m < order; m++)
+      ck_assert_double_eq_tol(p->cosines[m], scales[p->b][m] < 0.0 ? -1.0 : 1.0, tolerance);
+  }
+  amped_match_free(&match);
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  check_no_leak();
+}
+
+/* Balanced columns have the same directions, and squares that a double holds. */
+START_TEST(columns_of_any_length_match) {
+  static const double lengths[] = {1e-170, 1.0, 1e170, 1e-300};
+  amped_ktensor a, b;
+  amped_match match;
+  make_model(&a, 1, ncomps);
+  check_ok(amped_ktensor_create(&b, order, dims, ncomps));
+  for (int r = 0; r < ncomps; r++) {
+    b.weights[r] = 1.0;
+    for (int m = 0; m < order; m++)
+      for (uint64_t i = 0; i < dims[m]; i++)
+        b.factors[m][i * ncomps + (uint64_t)r] =
+            a.factors[m][i * ncomps + (uint64_t)r] * lengths[r];
+  }
+  amped_ktensor_balance(&a);
+  amped_ktensor_balance(&b);
+  check_ok(amped_match_find(&a, &b, &match));
+  for (int i = 0; i < match.count; i++) {
+    ck_assert_int_eq(match.pairs[i].a, match.pairs[i].b);
+    ck_assert_double_eq_tol(match.pairs[i].congruence, 1.0, tolerance);
+  }
+  ck_assert(isfinite(match.score));
+  amped_match_free(&match);
+  check_ok(amped_match_find(&b, &b, &match));
+  ck_assert_double_eq_tol(match.score, 1.0, tolerance);
+  amped_match_free(&match);
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  check_no_leak();
+}
+
+START_TEST(weights_are_penalised) {
+  amped_ktensor a, b;
+  amped_match match;
+  make_model(&a, 1, ncomps);
+  make_model(&b, 1, ncomps);
+  b.weights[0] = -1.0; /* of 4: penalty 1/4 */
+  b.weights[3] = 2.0;  /* of 1: penalty 1/2 */
+  check_ok(amped_match_find(&a, &b, &match));
+  ck_assert_double_eq_tol(match.score, (0.25 + 1.0 + 1.0 + 0.5) / 4.0, tolerance);
+  ck_assert_double_eq_tol(match.congruence, 1.0, tolerance);
+  amped_match_free(&match);
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  check_no_leak();
+}
+
+/* Two components in the plane: the cosines are known. */
+START_TEST(the_highest_score_is_taken_first) {
+  static const uint64_t plane[order] = {2, 2, 2};
+  /* Angles of the columns, in all modes. a0 lies between b0 and b1, nearer to b0, but a1 is nearer
+   * still to b0: greedily a1 gets b0 and a0 gets b1. */
+  static const double angles_a[2] = {0.3, 0.1};
+  static const double angles_b[2] = {0.0, 0.9};
+  amped_ktensor a, b;
+  amped_match match;
+  check_ok(amped_ktensor_create(&a, order, plane, 2));
+  check_ok(amped_ktensor_create(&b, order, plane, 2));
+  for (uint64_t r = 0; r < 2; r++) {
+    a.weights[r] = b.weights[r] = 1.0;
+    for (int m = 0; m < order; m++) {
+      a.factors[m][r] = cos(angles_a[r]);
+      a.factors[m][2 + r] = sin(angles_a[r]);
+      b.factors[m][r] = cos(angles_b[r]);
+      b.factors[m][2 + r] = sin(angles_b[r]);
+    }
+  }
+  check_ok(amped_match_find(&a, &b, &match));
+  ck_assert_int_eq(match.pairs[0].a, 1);
+  ck_assert_int_eq(match.pairs[0].b, 0);
+  ck_assert_int_eq(match.pairs[1].a, 0);
+  ck_assert_int_eq(match.pairs[1].b, 1);
+  ck_assert_double_eq_tol(match.score, (pow(cos(0.1), 3) + pow(cos(0.6), 3)) / 2.0, tolerance);
+  amped_match_free(&match);
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  check_no_leak();
+}
+
+START_TEST(the_fewer_components_are_matched_either_way) {
+  amped_ktensor a, b;
+  amped_match match;
+  static const double plain[order] = {1.0, 1.0, 1.0};
+  make_model(&a, 1, ncomps);
+  check_ok(amped_ktensor_create(&b, order, dims, 2));
+  copy_component(&a, 3, &b, 0, plain);
+  copy_component(&a, 1, &b, 1, plain);
+  check_ok(amped_match_find(&a, &b, &match));
+  ck_assert_int_eq(match.count, 2);
+  ck_assert_double_eq_tol(match.score, 1.0, tolerance);
+  amped_match_free(&match);
+  check_ok(amped_match_find(&b, &a, &match));
+  ck_assert_int_eq(match.count, 2);
+  ck_assert_double_eq_tol(match.score, 1.0, tolerance);
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(match.pairs[i].b, match.pairs[i].a == 0 ? 3 : 1);
+  amped_match_free(&match);
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  check_no_leak();
+}
+
+START_TEST(zero_components_match_nothing) {
+  amped_ktensor a, b;
+  amped_match match;
+  make_model(&a, 1, ncomps);
+  make_model(&b, 1, ncomps);
+  for (uint64_t i = 0; i < dims[1]; i++)
+    a.factors[1][i * ncomps + 2] = b.factors[1][i * ncomps + 2] = 0.0;
+  check_ok(amped_match_find(&a, &b, &match));
+  ck_assert_double_eq_tol(match.score, 0.75, tolerance);
+  for (int i = 0; i < ncomps; i++)
+    ck_assert(isfinite(match.pairs[i].score));
+  amped_match_free(&match);
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  check_no_leak();
+}
+
+START_TEST(other_shapes_and_failing_memory_are_refused) {
+  static const uint64_t longer[order] = {9, 8, 6};
+  amped_ktensor a, b;
+  amped_match match;
+  make_model(&a, 1, ncomps);
+  check_ok(amped_ktensor_create(&b, order, longer, ncomps));
+  check_fails(AMPED_BAD_INPUT, "mode 2 has 7 indices", amped_match_find(&a, &b, &match));
+  b.order = 2;
+  check_fails(AMPED_BAD_INPUT, "3 and of 2 modes", amped_match_find(&a, &b, &match));
+  b.order = order;
+  amped_ktensor_free(&b);
+  make_model(&b, 2, ncomps);
+  int64_t live = amped_mem_live();
+  amped_status status = AMPED_FAILED;
+  for (int64_t k = 0; status != AMPED_OK; k++) {
+    ck_assert_int_le(k, 100);
+    amped_mem_fail_at(k);
+    status = amped_match_find(&a, &b, &match);
+    amped_mem_fail_at(-1);
+    if (status != AMPED_OK)
+      ck_assert_int_eq(amped_mem_live(), live);
+    amped_status_clear();
+  }
+  amped_match_free(&match);
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  check_no_leak();
+}
+
+TESTING_MAIN("match", permutations_signs_and_scales_do_not_count, columns_of_any_length_match,
+             weights_are_penalised, the_highest_score_is_taken_first,
+             the_fewer_components_are_matched_either_way, zero_components_match_nothing,
+             other_shapes_and_failing_memory_are_refused)

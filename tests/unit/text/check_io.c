@@ -1,0 +1,103 @@
+/* The format of a name, options that a format does not have, and reading by suffix. */
+#include "text/io.h"
+#include "text/io_tns.h"
+#include "tests/lib/testing.h"
+
+START_TEST(suffixes_tell_formats) {
+  static const struct {
+    const char *path;
+    amped_format format;
+  } known[] = {{"-", AMPED_FORMAT_TNS},          {"a.tns", AMPED_FORMAT_TNS},
+               {"b/a.tns.gz", AMPED_FORMAT_TNS}, {"a.TNS.ZST", AMPED_FORMAT_TNS},
+               {"a.coo", AMPED_FORMAT_TNS},      {"a.txt.gz", AMPED_FORMAT_TNS},
+               {"a.csv", AMPED_FORMAT_TABLE},    {"a.tsv.gz", AMPED_FORMAT_TABLE},
+               {"a.b.h5", AMPED_FORMAT_HDF5},    {"a.hdf5", AMPED_FORMAT_HDF5}};
+  static const char *const unknown[] = {"",    "a",    "a.tns.xz", "tns",
+                                        ".gz", "a.gz", "a.json",   "a.h5x"};
+  amped_format format = AMPED_FORMAT_TNS;
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    check_ok(amped_io_format(known[i].path, &format));
+    ck_assert_int_eq(format, known[i].format);
+  }
+  for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+    check_fails(AMPED_USAGE, "unknown suffix", amped_io_format(unknown[i], &format));
+  check_fails(AMPED_USAGE, "decompress", amped_io_format("a.h5.gz", &format));
+}
+
+START_TEST(options_of_other_formats_are_refused) {
+  amped_sptensor t = {0};
+  amped_read_options base = {.index_base = AMPED_BASE_1};
+  amped_read_options dims = {.index_base = AMPED_BASE_AUTO, .dims_order = 3, .dims = {1, 1, 1}};
+  amped_read_options keys = {.index_base = AMPED_BASE_AUTO, .keys = "a,b,c"};
+  amped_read_options value = {.index_base = AMPED_BASE_AUTO, .value = "a"};
+  check_fails(AMPED_USAGE, "--index-base", amped_io_read("a.csv", &base, &t));
+  check_fails(AMPED_USAGE, "--index-base", amped_io_read("a.h5", &base, &t));
+  check_fails(AMPED_USAGE, "--dims", amped_io_read("a.tsv", &dims, &t));
+  check_fails(AMPED_USAGE, "--dims", amped_io_read("a.h5", &dims, &t));
+  check_fails(AMPED_USAGE, "--keys", amped_io_read("a.tns", &keys, &t));
+  check_fails(AMPED_USAGE, "--keys", amped_io_read("a.h5", &keys, &t));
+  check_fails(AMPED_USAGE, "--value", amped_io_read("-", &value, &t));
+  check_fails(AMPED_USAGE, "--value", amped_io_read("a.hdf5", &value, &t));
+  dims.dims_order = 2;
+  check_fails(AMPED_USAGE, "--dims", amped_io_read("a.tns", &dims, &t));
+  check_fails(AMPED_USAGE, "unknown suffix", amped_io_read("a.doc", &keys, &t));
+  check_no_leak();
+}
+
+START_TEST(files_are_read_by_their_suffix) {
+  amped_read_options o = {.index_base = AMPED_BASE_AUTO};
+  amped_sptensor t = {0};
+  char path[256];
+  (void)snprintf(path, sizeof path, "%s", testing_path("in.coo"));
+  testing_write_file(path, "1 2 3 4\n1 2 3 5\n", 16);
+  check_ok(amped_io_read(path, &o, &t));
+  ck_assert_uint_eq(t.nnz, 2); /* duplicates are kept */
+  amped_sptensor_free(&t);
+  unlink(path);
+  (void)snprintf(path, sizeof path, "%s", testing_path("in.csv"));
+  testing_write_file(path, "a,b,c\nx,y,z\n", 12);
+  check_ok(amped_io_read(path, &o, &t));
+  ck_assert_uint_eq(t.labels[0].count, 1);
+  amped_sptensor_free(&t);
+  unlink(path);
+  check_fails(AMPED_BAD_INPUT, "No such file", amped_io_read("no-such.tns", &o, &t));
+  check_fails(AMPED_BAD_INPUT, "no-such.h5", amped_io_read("no-such.h5", &o, &t));
+  check_no_leak();
+}
+
+START_TEST(a_truncated_compressed_file_is_told) {
+  amped_read_options o = {.index_base = AMPED_BASE_AUTO};
+  static const char *const names[] = {"cut.tns.gz", "cut.tns.zst"};
+  amped_sptensor t = {0};
+  check_ok(amped_sptensor_create(&t, 3, 100));
+  for (int m = 0; m < 3; m++)
+    t.dims[m] = 100;
+  for (uint64_t k = 0; k < 100; k++) {
+    t.indices[0][k] = t.indices[1][k] = t.indices[2][k] = k;
+    t.values[k] = 1.0 / (double)(k + 1);
+  }
+  for (size_t i = 0; i < 2; i++) {
+    amped_sptensor back = {0};
+    const char *path = testing_path(names[i]);
+    check_ok(amped_tns_write(path, &t));
+    ck_assert_int_eq(truncate(path, 500), 0);
+    check_fails(AMPED_BAD_INPUT, "truncated", amped_io_read(path, &o, &back));
+    ck_assert_ptr_null(back.values);
+    unlink(path);
+  }
+  amped_sptensor_free(&t);
+  check_no_leak();
+}
+
+START_TEST(stem_is_what_stands_before_format_and_compression) {
+  ck_assert_uint_eq(amped_io_stem("a/b.tns.gz"), 3);
+  ck_assert_uint_eq(amped_io_stem("b.CSV.Zst"), 1);
+  ck_assert_uint_eq(amped_io_stem("b.H5"), 1);
+  ck_assert_uint_eq(amped_io_stem("b.txt.tns"), 5);
+  ck_assert_uint_eq(amped_io_stem(".tns"), 4);
+  ck_assert_uint_eq(amped_io_stem("b"), 1);
+}
+
+TESTING_MAIN("io", suffixes_tell_formats, options_of_other_formats_are_refused,
+             files_are_read_by_their_suffix, a_truncated_compressed_file_is_told,
+             stem_is_what_stands_before_format_and_compression)
