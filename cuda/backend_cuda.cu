@@ -10,6 +10,7 @@
 
 extern "C" {
 #include "base/mem.h"
+#include "base/system_memory.h"
 #ifndef AMPED_HAVE_CUDA
 extern const amped_backend amped_backend_cuda;
 #endif

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 #include "backend/backend.h"
-#include "cuda/sorted/tiles_cuda.h"
+#include "cuda/device/caches_cuda.h"
 
 typedef struct amped_device_cuda {
   int ordinal;

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cuda/sorted/schedule_cuda.h"
+#include "cuda/sorted/tile_choice_cuda.h"
 
 /* A streamed piece: long enough that its transfer hides launches and its start-up (a millisecond or
  * two on PCIe 5), short enough that two of them are little memory and that pinning one does not

@@ -15,6 +15,7 @@
 extern "C" {
 #endif
 
+#include "cuda/device/caches_cuda.h"
 #include "cuda/sorted/tiles_cuda.h"
 
 /* One block of memory that holds `count` nonzeros as arrays: packed (the planes, then the values

@@ -10,7 +10,7 @@
 
 #include "cuda/sorted/pack_cuda.h"
 #include "cuda/sorted/schedule_cuda.h"
-#include "cuda/sorted/tiles_cuda.h"
+#include "cuda/sorted/tile_choice_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -23,21 +23,6 @@ extern "C" {
 /* There are kernels for near tiles for so many inputs. */
 #define AMPED_NEAR_INPUTS 3
 
-/* What caches should do with the gathered rows of a factor. */
-typedef enum amped_hint_cuda {
-  AMPED_HINT_NONE,
-  AMPED_HINT_KEEP, /* they come again soon, and there is room for them, or for most */
-  AMPED_HINT_PASS, /* they do not: let them not displace others */
-  AMPED_HINT_NEAR  /* they lie in shared memory */
-} amped_hint_cuda;
-
-/* Of the GPU. shared_bytes: what a thread block can have. */
-typedef struct amped_caches_cuda {
-  int multiprocessors;
-  uint64_t l2_bytes;
-  uint64_t shared_bytes;
-} amped_caches_cuda;
-
 typedef struct amped_tiles_cuda {
   uint64_t count; /* 1: ordered by output rows alone */
   int input;      /* number among the input modes */
@@ -50,14 +35,6 @@ typedef struct amped_tiles_cuda {
   int parts;
   uint64_t part_nnz[AMPED_MAX_PARTS];
 } amped_tiles_cuda;
-
-/* For mode's copy on this rank and a GPU with such caches. tile_bytes asks for tiles of so many
- * bytes, where that makes more than one; AMPED_TILES_AUTO: what a cost model says; AMPED_TILES_OFF:
- * none. */
-#define AMPED_TILES_AUTO UINT64_C(0)
-#define AMPED_TILES_OFF UINT64_MAX
-void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
-                             const amped_caches_cuda *caches, uint64_t tile_bytes);
 
 /* The mode that an input mode of that number is. */
 static inline int amped_tiles_cuda_mode(int mode, int input) {
@@ -79,10 +56,6 @@ uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles);
 /* What thread blocks are cut for, of so many nonzeros: what a tile has about; half of it where
  * there are parts, of which most ranges are smaller. */
 uint64_t amped_tiles_cuda_segment(const amped_tiles_cuda *tiles, uint64_t nnz);
-
-/* For the gathers from every input factor of mode's copy, in such tiles. */
-void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,
-                           const amped_tiles_cuda *tiles, uint64_t l2_bytes);
 
 /* Entries of the row list of a copy in tiles, at most; and room for its nonzeros: tiles begin where
  * a run of the packing does. */

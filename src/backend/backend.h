@@ -28,8 +28,9 @@ typedef enum amped_kernel {
 } amped_kernel;
 
 typedef struct amped_backend_options {
-  int threads; /* OpenMP threads of this rank, at least 1 */
-  int local_rank;
+  const char *name; /* "auto", "cpu", "cuda" */
+  int threads; /* OpenMP threads of this rank, at least 1; of the user, 0: as many as there are */
+  int local_rank; /* of MPI, not of the user, as is local_size */
   int local_size;
   bool share_gpus; /* allow several ranks on one GPU */
   amped_residency residency;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/mem.h"
+#include "base/system_memory.h"
 
 #ifdef HAVE_OPENBLAS_SET_NUM_THREADS
 #define THREAD_BYTES (UINT64_C(128) << 20)

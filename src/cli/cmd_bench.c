@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "session/prepare.h"
 #include "session/report.h"
 #include "session/session.h"
 #include "base/timer.h"
@@ -144,7 +145,7 @@ static amped_status measure_read_rate(amped_run_state *run, double *rate) {
 
 /* Bytes of this rank's nonzeros of mode, in the form that the kernel reads. */
 static uint64_t copy_bytes(const amped_plan *plan, const amped_options *o, int mode) {
-  return o->kernel == AMPED_KERNEL_PUBLISHED
+  return o->session.backend.kernel == AMPED_KERNEL_PUBLISHED
              ? plan->modes[mode].rank_nnz[plan->rank] * amped_plan_nonzero_bytes(plan)
              : amped_plan_copy_bytes(plan, mode);
 }
@@ -349,11 +350,11 @@ static amped_status tell(amped_run_state *run, const amped_options *o, const res
                 "event", "bench", "flops", order * flops_of(&run->plan), "tables_seconds",
                 run->tables_sec, "plan_seconds", run->plan_sec, "distribute_seconds",
                 run->distribute_sec, "kernel",
-                o->kernel == AMPED_KERNEL_SORTED ? "sorted" : "published", "shape", o->shape,
-                "passes", o->repeat, "nnz", (json_int_t)run->plan.nnz, "all_modes_ms", 1e3 * total,
-                "all_modes_compute_ms", 1e3 * compute, "all_modes_ceiling_percent",
-                json_known(known, 100.0 * per(bound, compute)), "ceilings",
-                json_ceilings(ceilings, count), "read_bytes_per_second",
+                o->session.backend.kernel == AMPED_KERNEL_SORTED ? "sorted" : "published", "shape",
+                o->session.shape.name, "passes", o->repeat, "nnz", (json_int_t)run->plan.nnz,
+                "all_modes_ms", 1e3 * total, "all_modes_compute_ms", 1e3 * compute,
+                "all_modes_ceiling_percent", json_known(known, 100.0 * per(bound, compute)),
+                "ceilings", json_ceilings(ceilings, count), "read_bytes_per_second",
                 json_known(read_rate > 0.0, read_rate), "modes", json_modes(run, results)));
 }
 
@@ -412,9 +413,10 @@ agree:
 
 amped_status amped_cmd_bench(const amped_options *o) {
   amped_run_state run;
-  amped_status status = amped_run_start(&run, o);
+  const amped_demand demand = {.result_bytes = 0};
+  amped_status status = amped_run_start(&run, &o->session);
   if (status == AMPED_OK)
-    status = amped_run_open(&run, o, 0, NULL);
+    status = amped_run_prepare(&run, &demand);
   if (status == AMPED_OK)
     status = measure(&run, o);
   if (status == AMPED_OK)

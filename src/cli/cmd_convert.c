@@ -9,10 +9,12 @@
 #include "sort_on_disk/external_sort.h"
 #include "base/file.h"
 #include "base/file_lock.h"
+#include "text/io.h"
 #include "text/io_result.h"
 #include "text/io_tns.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 #include "hdf5/result_file.h"
 #include "base/sort.h"
 #include "hdf5/tensor_file.h"
@@ -72,7 +74,7 @@ static amped_status check_output(const char *path, amped_format *format, amped_f
 
 /* With --copies=none and text it would be ignored. */
 static amped_status check_copies(const amped_options *o, amped_format format) {
-  if (o->no_copies && format != AMPED_FORMAT_HDF5)
+  if (o->convert.no_copies && format != AMPED_FORMAT_HDF5)
     return amped_error(AMPED_USAGE, o->args[1], "is text, which has no copies; leave out --copies");
   return AMPED_OK;
 }
@@ -117,13 +119,14 @@ static void say_duplicates(const amped_options *o, const record *r) {
   if (r->duplicates > 0)
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", input_name(o), r->duplicates,
                plural(r->duplicates),
-               o->duplicates == AMPED_DUPLICATES_SUM ? "values at the same coordinate were added up"
-                                                     : "all were kept");
+               o->convert.duplicates == AMPED_DUPLICATES_SUM
+                   ? "values at the same coordinate were added up"
+                   : "all were kept");
 }
 
 /* Tell what became of r->zeros zeros. */
 static amped_status say_zeros(const amped_options *o, const record *r) {
-  if (r->zeros > 0 && !o->drop_zeros)
+  if (r->zeros > 0 && !o->convert.drop_zeros)
     amped_warn("%s: %" PRIu64 " stored value%s zero and kept; --drop-zeros leaves zeros out",
                input_name(o), r->zeros, r->zeros == 1 ? " is" : "s are");
   else if (r->zeros > 0)
@@ -167,8 +170,8 @@ static amped_status say_empty_slices(const amped_sptensor *t) {
 
 static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, record *r) {
   AMPED_TRY(amped_sptensor_sort(t, 0));
-  AMPED_TRY(amped_sptensor_merge(t, o->duplicates, input_name(o), &r->duplicates));
-  if (o->drop_zeros)
+  AMPED_TRY(amped_sptensor_merge(t, o->convert.duplicates, input_name(o), &r->duplicates));
+  if (o->convert.drop_zeros)
     amped_sptensor_drop_zeros(t, &r->zeros);
   else
     r->zeros = amped_sptensor_zeros(t);
@@ -228,7 +231,7 @@ static amped_status write_output(const amped_options *o, amped_format format, am
   if (amped_external_used(x))
     AMPED_TRY(write_from_disk(x, t));
   else if (format == AMPED_FORMAT_HDF5)
-    AMPED_TRY(amped_tensor_file_write(path, t, !o->no_copies));
+    AMPED_TRY(amped_tensor_file_write(path, t, !o->convert.no_copies));
   else
     AMPED_TRY(amped_tns_write(path, t));
   r->temporary_bytes = amped_external_tell(x).temporary_bytes;
@@ -268,7 +271,7 @@ static json_t *json_record(const amped_options *o, const amped_sptensor *t, cons
       amped_json_text(out, strlen(out)), "order", t->order, "dims",
       amped_json_counts(t->dims, t->order), "mode_names", json_names(t), "nnz",
       amped_json_count(r->nnz), "nnz_read", amped_json_count(r->nnz_read), "duplicates",
-      amped_json_count(r->duplicates), o->drop_zeros ? "zeros_dropped" : "zeros_kept",
+      amped_json_count(r->duplicates), o->convert.drop_zeros ? "zeros_dropped" : "zeros_kept",
       amped_json_count(r->zeros), "norm", amped_json_number(r->norm), "input_bytes",
       amped_json_count(r->input_bytes), "read_sec", r->read_sec, "order_sec", r->order_sec,
       "write_sec", r->write_sec, "peak_memory_bytes", amped_json_count(peak_bytes()),
@@ -278,8 +281,8 @@ static json_t *json_record(const amped_options *o, const amped_sptensor *t, cons
 /* Three quarters of what is free where --memory does not say; no bound where nothing tells. */
 static uint64_t memory_of(const amped_options *o) {
   uint64_t available = amped_mem_available();
-  if (o->memory > 0)
-    return o->memory;
+  if (o->convert.memory > 0)
+    return o->convert.memory;
   if (available == 0)
     return UINT64_MAX;
   return available / 4 * 3 > AMPED_LEAST_MEMORY ? available / 4 * 3 : AMPED_LEAST_MEMORY;
@@ -303,11 +306,11 @@ static amped_status convert_tensor(const amped_options *o, amped_format format, 
   const amped_external_spec spec = {.input = input_name(o),
                                     .output = is_standard(out) ? NULL : out,
                                     .tensor_file = format == AMPED_FORMAT_HDF5,
-                                    .copies = !o->no_copies,
-                                    .temporary = o->temporary,
+                                    .copies = !o->convert.no_copies,
+                                    .temporary = o->convert.temporary,
                                     .memory = memory_of(o),
-                                    .duplicates = o->duplicates,
-                                    .drop_zeros = o->drop_zeros};
+                                    .duplicates = o->convert.duplicates,
+                                    .drop_zeros = o->convert.drop_zeros};
   amped_sptensor t = {.order = 0};
   amped_external *x = NULL;
   AMPED_TRY(amped_external_create(&spec, &x));
@@ -320,8 +323,9 @@ static amped_status convert_tensor(const amped_options *o, amped_format format, 
 /* Options of convert that mean nothing for a result. */
 static amped_status check_result_options(const amped_options *o) {
   if (o->read.index_base != AMPED_BASE_AUTO || o->read.dims_order > 0 || o->read.keys != NULL ||
-      o->read.value != NULL || o->drop_zeros || o->duplicates != AMPED_DUPLICATES_SUM ||
-      o->no_copies || o->memory > 0 || o->temporary != NULL)
+      o->read.value != NULL || o->convert.drop_zeros ||
+      o->convert.duplicates != AMPED_DUPLICATES_SUM || o->convert.no_copies ||
+      o->convert.memory > 0 || o->convert.temporary != NULL)
     return amped_error(AMPED_USAGE, o->args[0],
                        "is a result; --index-base, --dims, --keys, --value, --duplicates, "
                        "--drop-zeros, --copies, --memory and --temporary are for tensors");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "session/checkpoint.h"
+#include "session/prepare.h"
 #include "solver/checkpoint_file.h"
 #include "cli/commands.h"
 #include "solver/corcondia.h"
@@ -28,7 +29,7 @@
 
 /* Several decompositions in one run: of several numbers of components, or starts. */
 static bool is_several(const amped_options *o) {
-  return o->ncomps_count > 1 || o->starts > 1;
+  return o->session.ncomps_count > 1 || o->session.starts > 1;
 }
 
 /* "out.cpd.h5" and "out.h5" become "out.r8.cpd.h5" and "out.r8.h5". */
@@ -60,7 +61,7 @@ static amped_status output_name(const amped_options *o, char **out) {
 
 static amped_status output_path(const amped_options *o, int ncomps, char **out) {
   char *name = NULL;
-  if (o->ncomps_count == 1)
+  if (o->session.ncomps_count == 1)
     return output_name(o, out);
   AMPED_TRY(output_name(o, &name));
   amped_status status = add_rank(name, ncomps, out);
@@ -72,10 +73,10 @@ static amped_status output_path(const amped_options *o, int ncomps, char **out) 
 static amped_status check_name(const amped_options *o, int ncomps, const char *previous) {
   const struct {
     const char *option, *file;
-  } others[] = {{"--checkpoint", o->checkpoint},
+  } others[] = {{"--checkpoint", o->checkpoint.file},
                 {"--checkpoint", previous},
                 {"--json", o->json},
-                {"--trace", o->trace}};
+                {"--trace", o->session.trace}};
   char *path = NULL;
   AMPED_TRY(output_path(o, ncomps, &path));
   amped_status status = AMPED_OK;
@@ -93,12 +94,12 @@ static amped_status check_name(const amped_options *o, int ncomps, const char *p
 static amped_status check_names(const amped_options *o) {
   char *previous = NULL;
   amped_status status = AMPED_OK;
-  if (o->nowrite || o->plan_only)
+  if (o->nowrite || o->session.plan_only)
     return AMPED_OK;
-  if (o->checkpoint != NULL)
-    AMPED_TRY(amped_file_previous(o->checkpoint, &previous));
-  for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
-    status = check_name(o, o->ncomps_list[i], previous);
+  if (o->checkpoint.file != NULL)
+    AMPED_TRY(amped_file_previous(o->checkpoint.file, &previous));
+  for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
+    status = check_name(o, o->session.ncomps_list[i], previous);
   amped_free(previous);
   return status;
 }
@@ -125,7 +126,8 @@ static amped_status check_output(const amped_options *o, int ncomps, char **path
                                  amped_file_lock *lock) {
   AMPED_TRY(output_path(o, ncomps, path));
   AMPED_TRY(check_suffix(*path));
-  if (amped_file_same(*path, o->args[0]) || (o->init != NULL && amped_file_same(*path, o->init)))
+  if (amped_file_same(*path, o->args[0]) ||
+      (o->session.init != NULL && amped_file_same(*path, o->session.init)))
     return amped_error(AMPED_USAGE, *path,
                        "is an input of this run and would be overwritten; name another file with "
                        "-o");
@@ -136,19 +138,19 @@ static amped_status check_output(const amped_options *o, int ncomps, char **path
 /* Rank 0: read --init=FILE and compare its shape with the tensor's. */
 static amped_status read_start(const amped_options *o, const amped_plan *plan,
                                amped_ktensor *start) {
-  AMPED_TRY(amped_result_file_read(o->init, start));
+  AMPED_TRY(amped_result_file_read(o->session.init, start));
   if (start->order != plan->order)
-    return amped_error(AMPED_BAD_INPUT, o->init,
+    return amped_error(AMPED_BAD_INPUT, o->session.init,
                        "has order %d, the tensor %d; it belongs to another tensor", start->order,
                        plan->order);
   for (int m = 0; m < plan->order; m++)
     if (start->dims[m] != plan->dims[m])
-      return amped_error(AMPED_BAD_INPUT, o->init,
+      return amped_error(AMPED_BAD_INPUT, o->session.init,
                          "factor %d has %" PRIu64 " rows, the tensor has dimension %" PRIu64
                          "; it belongs to another tensor",
                          m, start->dims[m], plan->dims[m]);
   if (start->ncomps != plan->ncomps)
-    return amped_error(AMPED_BAD_INPUT, o->init,
+    return amped_error(AMPED_BAD_INPUT, o->session.init,
                        "has %d components, the run has %d; use --rank=%d or another start",
                        start->ncomps, plan->ncomps, start->ncomps);
   amped_ktensor_balance(start); /* only directions count; --precision holds those of any length */
@@ -161,14 +163,15 @@ static amped_status set_random(amped_run_state *run, const amped_options *o, int
   const uint64_t seed = o->seed + (uint64_t)number - 1;
   amped_status status = AMPED_OK;
   if (is_several(o))
-    amped_say("R = %d, start %d of %d: random, seed %" PRIu64, run->plan.ncomps, number, o->starts,
-              seed);
+    amped_say("R = %d, start %d of %d: random, seed %" PRIu64, run->plan.ncomps, number,
+              o->session.starts, seed);
   else
     amped_say("start: random, seed %" PRIu64, seed);
   if (run->json != NULL && is_several(o))
-    status = amped_json_line(
-        run->json, json_pack("{s:s, s:i, s:i, s:i, s:o}", "event", "init", "rank", run->plan.ncomps,
-                             "start", number, "starts", o->starts, "seed", amped_json_count(seed)));
+    status =
+        amped_json_line(run->json, json_pack("{s:s, s:i, s:i, s:i, s:o}", "event", "init", "rank",
+                                             run->plan.ncomps, "start", number, "starts",
+                                             o->session.starts, "seed", amped_json_count(seed)));
   AMPED_TRY(amped_comm_agree(&run->comm, status));
   return amped_factors_random(&parts, seed);
 }
@@ -178,14 +181,14 @@ static amped_status set_start(amped_run_state *run, const amped_options *o, int 
   const amped_run_parts parts = amped_run_parts_of(run);
   amped_ktensor start;
   amped_status status = AMPED_OK;
-  if (o->init == NULL)
+  if (o->session.init == NULL)
     return set_random(run, o, number);
   memset(&start, 0, sizeof start);
   if (run->comm.rank == 0)
     status = read_start(o, &run->plan, &start);
   status = amped_comm_agree(&run->comm, status);
   if (status == AMPED_OK) {
-    amped_say("start: %s", o->init);
+    amped_say("start: %s", o->session.init);
     status = amped_factors_put(&parts, &start);
   }
   amped_ktensor_free(&start);
@@ -220,13 +223,14 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
 
 /* The options that determine a result, as JSON text (free() by the caller). */
 static char *options_text(const amped_run_state *run, const amped_options *o, uint64_t seed) {
-  const char *init = o->init != NULL ? o->init : "random";
+  const char *init = o->session.init != NULL ? o->session.init : "random";
   json_t *object = json_pack(
       "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", run->plan.ncomps, "iters",
-      (json_int_t)o->iters, "tol", o->tol, "seed", amped_json_count(seed), "starts", o->starts,
-      "init", amped_json_text(init, strlen(init)), "backend", run->backend->name, "precision",
-      amped_vtype_name(o->precision), "nranks", run->comm.nranks, "read",
-      o->read_parallel ? "parallel" : "root", "placement", amped_placement_names[o->placement]);
+      (json_int_t)o->cpd.iters, "tol", o->cpd.tol, "seed", amped_json_count(seed), "starts",
+      o->session.starts, "init", amped_json_text(init, strlen(init)), "backend", run->backend->name,
+      "precision", amped_vtype_name(o->session.precision), "nranks", run->comm.nranks, "read",
+      o->session.read_parallel ? "parallel" : "root", "placement",
+      amped_placement_names[o->session.plan.placement]);
   char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
   json_decref(object);
   return text;
@@ -368,11 +372,11 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
         AMPED_STOPPED, NULL,
         "a signal stopped the run at R = %d after %d of %d starts, the best of which "
         "is its result; run what is missing with other --rank and --seed",
-        ncomps, starts_done, o->starts);
+        ncomps, starts_done, o->session.starts);
   return amped_error(AMPED_STOPPED, NULL,
                      "a signal stopped the run at R = %d, of which no start was finished; %d of %d "
                      "values of --rank are done; run the others again",
-                     ncomps, j->finished, o->ncomps_count);
+                     ncomps, j->finished, o->session.ncomps_count);
 }
 
 /* --- running --------------------------------------------------------------------------------- */
@@ -383,16 +387,16 @@ static amped_status sweep(job *j, int number, amped_als_result *als) {
   const amped_options *o = j->o;
   const amped_run_parts parts = amped_run_parts_of(run);
   amped_als_state state = {.order = 0};
-  amped_als_options als_options = {.iters = o->iters,
-                                   .tol = o->tol,
+  amped_als_options als_options = {.iters = o->cpd.iters,
+                                   .tol = o->cpd.tol,
                                    .noise_told = &j->noise_told,
                                    .after_sweep = after_sweep,
                                    .context = j};
   bool resumed = false;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done, amped_checkpoint_open(run, o, &j->checkpoint));
-  if (o->resume)
+  AMPED_GO(done, amped_checkpoint_open(run, &o->checkpoint, &j->checkpoint));
+  if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &resumed));
   if (!resumed)
     AMPED_GO(done, set_start(run, o, number));
@@ -413,7 +417,7 @@ done:
 /* All starts; AMPED_STOPPED where a signal came before the last was done. */
 static amped_status run_starts(job *j, amped_starts *starts) {
   const amped_run_parts parts = amped_run_parts_of(j->run);
-  for (int number = 1; number <= j->o->starts; number++) {
+  for (int number = 1; number <= j->o->session.starts; number++) {
     amped_als_result als;
     AMPED_TRY(sweep(j, number, &als));
     AMPED_TRY(amped_starts_add(&parts, starts, j->o->seed + (uint64_t)number - 1, &als));
@@ -427,7 +431,7 @@ static amped_status find_corcondia(job *j, const amped_start *best, double *perc
   const amped_plan *plan = parts.plan;
   int dependent = -1;
   *percent = (double)NAN;
-  if (!j->o->corcondia)
+  if (!j->o->cpd.corcondia)
     return AMPED_OK;
   if (amped_corcondia_passes(plan->order, plan->ncomps) > AMPED_CORCONDIA_PASSES) {
     amped_warn("R = %d: no core consistency, which would take more than %d MTTKRPs", plan->ncomps,
@@ -467,10 +471,10 @@ static amped_status finish_starts(job *j, const char *path, amped_starts *starts
 /* One number of components. */
 static amped_status decompose(job *j, int i) {
   const amped_comm *comm = &j->run->comm;
-  const int ncomps = j->o->ncomps_list[i];
+  const int ncomps = j->o->session.ncomps_list[i];
   amped_starts starts = {.count = 0};
   AMPED_TRY(amped_run_set_ncomps(j->run, ncomps));
-  amped_status status = amped_comm_agree(comm, amped_starts_create(j->o->starts, &starts));
+  amped_status status = amped_comm_agree(comm, amped_starts_create(j->o->session.starts, &starts));
   if (status == AMPED_OK)
     status = run_starts(j, &starts);
   const bool stopped = status == AMPED_STOPPED && is_several(j->o);
@@ -492,9 +496,10 @@ static amped_status decompose_all(job *j) {
   AMPED_TRY(read_labels(j));
   if (is_several(o))
     AMPED_TRY(amped_comm_agree(&j->run->comm, amped_signals_catch()));
-  for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
+  for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
     status = decompose(j, i);
-  if (o->ncomps_count > 1 && j->finished > 0 && (status == AMPED_OK || status == AMPED_STOPPED)) {
+  if (o->session.ncomps_count > 1 && j->finished > 0 &&
+      (status == AMPED_OK || status == AMPED_STOPPED)) {
     amped_status told = amped_tally_ranks(j->run, j->rows, j->finished);
     status = told != AMPED_OK ? told : status;
   }
@@ -513,49 +518,59 @@ static amped_status finish(amped_run_state *run, amped_status status) {
 static amped_status check_outputs(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;
-  if (j->run->comm.rank == 0 && !o->nowrite && !o->plan_only)
-    for (int i = 0; i < o->ncomps_count && status == AMPED_OK; i++)
-      status = check_output(o, o->ncomps_list[i], &j->paths[i], &j->locks[i]);
-  if (j->run->comm.rank == 0 && o->checkpoint != NULL && status == AMPED_OK)
-    status = amped_file_check_writable(o->checkpoint);
+  if (j->run->comm.rank == 0 && !o->nowrite && !o->session.plan_only)
+    for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
+      status = check_output(o, o->session.ncomps_list[i], &j->paths[i], &j->locks[i]);
+  if (j->run->comm.rank == 0 && o->checkpoint.file != NULL && status == AMPED_OK)
+    status = amped_file_check_writable(o->checkpoint.file);
   return amped_comm_agree(&j->run->comm, status);
 }
 
 /* Is there anything to compute a core consistency of? */
-static amped_status check_corcondia(const amped_run_state *run, const amped_options *o) {
-  int least = o->ncomps;
-  for (int i = 0; i < o->ncomps_count; i++)
-    least = o->ncomps_list[i] < least ? o->ncomps_list[i] : least;
-  if (!o->corcondia || amped_corcondia_passes(run->plan.order, least) <= AMPED_CORCONDIA_PASSES)
+static amped_status check_corcondia(const amped_plan *plan, const void *context) {
+  const amped_options *o = context;
+  int least = o->session.ncomps;
+  for (int i = 0; i < o->session.ncomps_count; i++)
+    least = o->session.ncomps_list[i] < least ? o->session.ncomps_list[i] : least;
+  if (!o->cpd.corcondia || amped_corcondia_passes(plan->order, least) <= AMPED_CORCONDIA_PASSES)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL,
                      "--corcondia takes R^(order - 2) MTTKRPs, at most %d: with order %d and R = "
                      "%d that is more; leave it out or use fewer components",
-                     AMPED_CORCONDIA_PASSES, run->plan.order, least);
+                     AMPED_CORCONDIA_PASSES, plan->order, least);
+}
+
+static uint64_t solver_bytes(const amped_plan *plan, const void *context) {
+  const amped_options *o = context;
+  return amped_starts_bytes(plan, o->session.starts, o->cpd.corcondia);
 }
 
 amped_status amped_cmd_cpd(const amped_options *o) {
   amped_run_state run;
   job j = {.run = &run, .o = o};
   /* Rank 0 holds all factors once more while a checkpoint or the result is written. */
-  const uint64_t result_bytes = o->nowrite && o->checkpoint == NULL ? 0 : sizeof(double);
+  const amped_demand demand = {.result_bytes =
+                                   o->nowrite && o->checkpoint.file == NULL ? 0 : sizeof(double),
+                               .solver_bytes = solver_bytes,
+                               .check = check_corcondia,
+                               .context = o};
   AMPED_TRY(check_names(o));
-  if (o->resume && amped_launcher_rank() <= 0)
-    amped_checkpoint_file_probe(o->checkpoint);
-  amped_status status = amped_run_start(&run, o);
+  if (o->checkpoint.resume && amped_launcher_rank() <= 0)
+    amped_checkpoint_file_probe(o->checkpoint.file);
+  amped_status status = amped_run_start(&run, &o->session);
   if (status == AMPED_OK)
     status = check_outputs(&j);
   if (status == AMPED_OK)
-    status = amped_run_open(&run, o, result_bytes, check_corcondia);
-  if (status == AMPED_OK && o->shape != NULL)
+    status = amped_run_prepare(&run, &demand);
+  if (status == AMPED_OK && o->session.shape.name != NULL)
     amped_warn(
         "cells of %s that were drawn more than once count apart in its norm: fits are too high, "
         "up to 1; this run is for its times",
-        o->shape);
-  if (status == AMPED_OK && !o->plan_only)
+        o->session.shape.name);
+  if (status == AMPED_OK && !o->session.plan_only)
     status = decompose_all(&j);
   status = finish(&run, status);
-  for (int i = 0; i < o->ncomps_count; i++) {
+  for (int i = 0; i < o->session.ncomps_count; i++) {
     amped_file_lock_release(&j.locks[i]);
     amped_free(j.paths[i]);
   }

@@ -33,19 +33,19 @@ static bool is_standard(const char *path) {
 
 static amped_status check_combination(const amped_options *o) {
   const char *wrong = NULL;
-  if (o->shape == NULL && o->read.dims_order == 0)
+  if (o->session.shape.name == NULL && o->read.dims_order == 0)
     wrong = "neither --dims nor --shape is given; give one, such as --dims=100x200x300";
-  else if (o->shape != NULL && o->read.dims_order > 0)
+  else if (o->session.shape.name != NULL && o->read.dims_order > 0)
     wrong = "--shape has its own dimensions; leave out --dims";
-  else if (o->shape == NULL && o->nnz == 0)
+  else if (o->session.shape.name == NULL && o->session.shape.nnz == 0)
     wrong = "the number of nonzeros is missing; give --nnz, such as --nnz=1M";
-  else if (o->shape == NULL && o->scale != 1.0)
+  else if (o->session.shape.name == NULL && o->session.shape.scale != 1.0)
     wrong = "--scale is of a --shape; leave it out or give one";
-  else if (o->noise > 0.0 && o->planted == 0)
+  else if (o->generate.noise > 0.0 && o->generate.planted == 0)
     wrong = "--noise is added to the values of a planted model; give --planted too";
-  else if (o->planted > 0 && o->skew_count > 0)
+  else if (o->generate.planted > 0 && o->session.shape.skew_count > 0)
     wrong = "--skew does not apply to --planted blocks; leave out one of them";
-  else if (o->planted > 0 && is_standard(o->args[0]))
+  else if (o->generate.planted > 0 && is_standard(o->args[0]))
     wrong = "the planted model is written beside the tensor; name a file instead of -";
   else if (is_standard(o->args[0]) && o->json != NULL && is_standard(o->json))
     wrong = "the tensor and --json=- would mix on standard output; name a file for one";
@@ -53,21 +53,23 @@ static amped_status check_combination(const amped_options *o) {
 }
 
 static amped_status set_skew(const amped_options *o, amped_synth_spec *spec) {
-  if (o->skew_count > 1 && o->skew_count != spec->order)
+  if (o->session.shape.skew_count > 1 && o->session.shape.skew_count != spec->order)
     return amped_error(AMPED_USAGE, NULL,
                        "%d exponents in --skew for %d modes; give one, or one for each mode",
-                       o->skew_count, spec->order);
-  for (int m = 0; m < spec->order && o->skew_count > 0; m++)
-    spec->skew[m] = o->skew[o->skew_count > 1 ? m : 0];
-  spec->power = o->shape != NULL && o->skew_count == 0 ? AMPED_SHAPE_POWER : 0.0;
+                       o->session.shape.skew_count, spec->order);
+  for (int m = 0; m < spec->order && o->session.shape.skew_count > 0; m++)
+    spec->skew[m] = o->session.shape.skew[o->session.shape.skew_count > 1 ? m : 0];
+  spec->power =
+      o->session.shape.name != NULL && o->session.shape.skew_count == 0 ? AMPED_SHAPE_POWER : 0.0;
   return AMPED_OK;
 }
 
 static amped_status make_spec(const amped_options *o, amped_synth_spec *spec) {
-  amped_shape shape = {.order = o->read.dims_order, .nnz = o->nnz};
+  amped_shape shape = {.order = o->read.dims_order, .nnz = o->session.shape.nnz};
   memcpy(shape.dims, o->read.dims, sizeof shape.dims);
-  if (o->shape != NULL)
-    AMPED_TRY(amped_shape_get(o->shape, o->scale, o->nnz, &shape));
+  if (o->session.shape.name != NULL)
+    AMPED_TRY(amped_shape_get(o->session.shape.name, o->session.shape.scale, o->session.shape.nnz,
+                              &shape));
   *spec = (amped_synth_spec){.order = shape.order, .nnz = shape.nnz, .seed = o->seed};
   memcpy(spec->dims, shape.dims, sizeof spec->dims);
   AMPED_TRY(set_skew(o, spec));
@@ -87,7 +89,7 @@ static amped_status check_output(job *j) {
   AMPED_TRY(amped_io_format(j->path, &j->format));
   if (j->format == AMPED_FORMAT_TABLE)
     return amped_error(AMPED_USAGE, j->path, "tables can only be read; name OUT.h5 or OUT.tns");
-  if (j->o->planted > 0)
+  if (j->o->generate.planted > 0)
     AMPED_TRY(model_path_of(j->path, &j->model_path));
   if (is_standard(j->path)) {
     amped_log_to_stderr();
@@ -98,12 +100,12 @@ static amped_status check_output(job *j) {
 }
 
 static amped_status make(const job *j, amped_sptensor *t, amped_ktensor *model) {
-  if (j->o->planted == 0)
+  if (j->o->generate.planted == 0)
     return amped_synth_create(&j->spec, t);
   amped_planted_spec spec = {.order = j->spec.order,
                              .nnz = j->spec.nnz,
-                             .ncomps = j->o->planted,
-                             .noise = j->o->noise,
+                             .ncomps = j->o->generate.planted,
+                             .noise = j->o->generate.noise,
                              .seed = j->spec.seed};
   memcpy(spec.dims, j->spec.dims, sizeof spec.dims);
   return amped_planted_create(&spec, t, model);
@@ -117,8 +119,8 @@ static json_t *json_options(const job *j) {
   return json_pack("{s:o, s:o, s:o, s:f, s:i, s:f, s:o, s:s?}", "dims",
                    amped_json_counts(j->spec.dims, j->spec.order), "nnz",
                    amped_json_count(j->spec.nnz), "skew", skew, "power", j->spec.power, "planted",
-                   o->planted, "noise", o->noise, "seed", amped_json_count(o->seed), "shape",
-                   o->shape);
+                   o->generate.planted, "noise", o->generate.noise, "seed",
+                   amped_json_count(o->seed), "shape", o->session.shape.name);
 }
 
 static amped_status write_model(const job *j, const amped_ktensor *model, double norm,
@@ -155,7 +157,7 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
     AMPED_TRY(amped_tns_write(j->path, t));
   double write_sec = amped_time() - began;
   amped_say("wrote %s in %.2f s", is_standard(j->path) ? "standard output" : j->path, write_sec);
-  if (j->o->planted > 0)
+  if (j->o->generate.planted > 0)
     AMPED_TRY(write_model(j, model, norm, hash));
   if (json == NULL)
     return AMPED_OK;

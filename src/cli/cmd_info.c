@@ -145,11 +145,11 @@ static amped_status info_tensor_file(const amped_options *o, amped_tensor_file *
   amped_status status = AMPED_OK;
   say_tensor(o->args[0], info);
   AMPED_GO(done, tell_labels(file, names, counts));
-  if (o->verify)
+  if (o->info.verify)
     AMPED_GO(done, verify(file, &sec));
   if (json_object_set(object, "mode_names", names) != 0 ||
       json_object_set(object, "labels", counts) != 0 ||
-      (o->verify && json_object_set_new(object, "verify_sec", json_real(sec)) != 0)) {
+      (o->info.verify && json_object_set_new(object, "verify_sec", json_real(sec)) != 0)) {
     json_decref(object);
     object = NULL;
   }
@@ -268,7 +268,7 @@ static amped_status info_result(const amped_options *o, amped_json *json) {
   AMPED_GO(done, read_record(path, r));
   say_result(path, &k, r);
   /* A result has been read whole, and every value checked, by now. */
-  if (o->verify)
+  if (o->info.verify)
     amped_say("verified     in %.2f s", amped_time() - began);
   status = amped_json_line(json, json_result(path, &k, r));
 done:
@@ -284,7 +284,7 @@ done:
 amped_status amped_cmd_info(const amped_options *o) {
   amped_json *json = NULL;
   bool is_result = false;
-  if (o->system)
+  if (o->info.system)
     return amped_cmd_system(o);
   AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
   AMPED_TRY(amped_json_open(o->json, &json));

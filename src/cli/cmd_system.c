@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "cli/commands.h"
 #include "tensor/format.h"
 #include "base/json.h"
@@ -10,10 +11,6 @@
 #include "base/mem.h"
 #include "session/session.h"
 #include "session/node_info.h"
-
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "unknown"
-#endif
 
 /* What is told: of the job, and of every rank. */
 typedef struct report {
@@ -34,7 +31,7 @@ static void say_job(const report *r) {
   int version = 0;
   int subversion = 0;
   AMPED_MPI(comm, MPI_Get_version(&version, &subversion));
-  amped_say("amped_mpi    %s%s%s, %d rank%s on %d node%s", PACKAGE_VERSION,
+  amped_say("amped_mpi    %s%s%s, %d rank%s on %d node%s", amped_version(),
             *amped_revision() ? ", " : "", amped_revision(), comm->nranks,
             comm->nranks == 1 ? "" : "s", comm->nodes, comm->nodes == 1 ? "" : "s");
   amped_say("MPI          %s, standard %d.%d", comm->library, version, subversion);
@@ -237,7 +234,7 @@ static json_t *json_report(const report *r, json_t *nodes, json_t *ranks) {
                 comm->cuda_aware ? 1 : 0, "cuda_built", json_answer(comm->cuda_built), "cuda_now",
                 json_answer(comm->cuda_now), "all_gather_chosen_by", text_or_null(comm->chosen));
   return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:o}", "kind", "system",
-                   "version", PACKAGE_VERSION, "revision", text_or_null(amped_revision()), "mpi",
+                   "version", amped_version(), "revision", text_or_null(amped_revision()), "mpi",
                    mpi, "hdf5", l->hdf5, "hdf5_built", l->hdf5_built, "blas", text_or_null(l->blas),
                    "blas_file", text_or_null(l->blas_file), "cuda", json_cuda(r), "nranks",
                    comm->nranks, "nodes", nodes, "ranks", ranks);

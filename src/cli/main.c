@@ -16,6 +16,7 @@
 #include "base/blas.h"
 #include "cli/commands.h"
 #include "base/launcher.h"
+#include "cli/options_check.h"
 
 #define COMPUTE_OPTIONS                                                                            \
   "rank seed precision backend threads read placement residency device-memory tiles overlap "      \
@@ -135,6 +136,8 @@ int main(int argc, char **argv) {
   /* Without MPI nobody agrees on who speaks: the launcher's rank 0 does. */
   amped_log_speaker(rank <= 0);
   amped_status status = amped_options_parse(argc, argv, &options, &done);
+  if (status == AMPED_OK && !done)
+    status = amped_options_check(&options);
   /* A launcher ends all ranks as soon as one fails: the one that speaks must come first. */
   if (status != AMPED_OK && rank > 0)
     (void)poll(NULL, 0, SPEAKER_MSEC);
@@ -144,7 +147,7 @@ int main(int argc, char **argv) {
     if (options.threads > 0)
       omp_set_num_threads(options.threads);
     /* One process does the work of a serial command, however many mpirun started. */
-    if (options.command->parallel || options.system || rank <= 0)
+    if (options.command->parallel || options.info.system || rank <= 0)
       status = options.command->run(&options);
     else if (strstr(options.command->arguments, "OUT") != NULL)
       (void)fprintf(stderr, "amped_mpi: warning: rank %d leaves %s to rank 0\n", rank,

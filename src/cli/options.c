@@ -11,14 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options_check.h"
-
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "unknown"
-#endif
-#ifndef AMPED_GIT_VERSION
-#define AMPED_GIT_VERSION ""
-#endif
+#include "base/version.h"
+#include "plan/overlap.h"
 
 typedef amped_options opts;
 
@@ -88,9 +82,9 @@ static int parse_word(const char *value, const char *const *words) {
 /* ---- one function an option: false where the value is malformed or out of range ------------ */
 
 static bool set_rank(opts *o, const char *v) {
-  o->ncomps = 0;
-  o->ncomps_count = 0;
-  while (o->ncomps_count < AMPED_MAX_NCOMPS_COUNT) {
+  o->session.ncomps = 0;
+  o->session.ncomps_count = 0;
+  while (o->session.ncomps_count < AMPED_MAX_NCOMPS_COUNT) {
     char number[32];
     int ncomps = 0;
     size_t n = strcspn(v, ",");
@@ -100,11 +94,11 @@ static bool set_rank(opts *o, const char *v) {
     number[n] = '\0';
     if (!parse_int(number, 1, AMPED_MAX_NCOMPS, &ncomps))
       return false;
-    for (int i = 0; i < o->ncomps_count; i++)
-      if (o->ncomps_list[i] == ncomps)
+    for (int i = 0; i < o->session.ncomps_count; i++)
+      if (o->session.ncomps_list[i] == ncomps)
         return false;
-    o->ncomps_list[o->ncomps_count++] = ncomps;
-    o->ncomps = ncomps > o->ncomps ? ncomps : o->ncomps;
+    o->session.ncomps_list[o->session.ncomps_count++] = ncomps;
+    o->session.ncomps = ncomps > o->session.ncomps ? ncomps : o->session.ncomps;
     if (v[n] == '\0')
       return true;
     v += n + 1;
@@ -112,17 +106,17 @@ static bool set_rank(opts *o, const char *v) {
   return false;
 }
 static bool set_starts(opts *o, const char *v) {
-  return parse_int(v, 1, AMPED_MAX_STARTS, &o->starts);
+  return parse_int(v, 1, AMPED_MAX_STARTS, &o->session.starts);
 }
 static bool set_corcondia(opts *o, const char *v) {
   (void)v;
-  return o->corcondia = true;
+  return o->cpd.corcondia = true;
 }
 static bool set_iters(opts *o, const char *v) {
-  return amped_parse_count(v, &o->iters) && o->iters >= 1 && o->iters <= 10000000;
+  return amped_parse_count(v, &o->cpd.iters) && o->cpd.iters >= 1 && o->cpd.iters <= 10000000;
 }
 static bool set_tol(opts *o, const char *v) {
-  return parse_real(v, 0.0, 1.0, &o->tol);
+  return parse_real(v, 0.0, 1.0, &o->cpd.tol);
 }
 static bool set_threads(opts *o, const char *v) {
   return parse_int(v, 1, 4096, &o->threads);
@@ -149,58 +143,60 @@ static bool set_quiet(opts *o, const char *v) {
   return true;
 }
 static bool set_init(opts *o, const char *v) {
-  o->init = strcmp(v, "random") == 0 ? NULL : v;
+  o->session.init = strcmp(v, "random") == 0 ? NULL : v;
   return *v != '\0';
 }
 static bool set_backend(opts *o, const char *v) {
   static const char *const words[] = {"auto", "cuda", "cpu", NULL};
-  o->backend = v;
+  o->session.backend.name = v;
   return parse_word(v, words) >= 0;
 }
 static bool set_precision(opts *o, const char *v) {
   static const char *const words[] = {"float", "double", NULL};
-  o->precision = parse_word(v, words) == 1 ? AMPED_F64 : AMPED_F32;
+  o->session.precision = parse_word(v, words) == 1 ? AMPED_F64 : AMPED_F32;
   return parse_word(v, words) >= 0;
 }
 static bool set_residency(opts *o, const char *v) {
   static const char *const words[] = {"auto", "resident", "stream", NULL};
-  o->residency = (amped_residency)parse_word(v, words);
+  o->session.backend.residency = (amped_residency)parse_word(v, words);
   return parse_word(v, words) >= 0;
 }
 static bool set_read(opts *o, const char *v) {
   static const char *const words[] = {"root", "parallel", NULL};
-  o->read_parallel = parse_word(v, words) == 1;
+  o->session.read_parallel = parse_word(v, words) == 1;
   return parse_word(v, words) >= 0;
 }
 static bool set_overlap(opts *o, const char *v) {
   static const char *const words[] = {"auto", "off", NULL};
-  o->parts = parse_word(v, words) == 0 ? AMPED_PARTS_AUTO : 1;
-  return parse_word(v, words) >= 0 || parse_int(v, 2, AMPED_MAX_PARTS, &o->parts);
+  o->session.plan.parts = parse_word(v, words) == 0 ? AMPED_PARTS_AUTO : 1;
+  return parse_word(v, words) >= 0 || parse_int(v, 2, AMPED_MAX_PARTS, &o->session.plan.parts);
 }
 static bool set_placement(opts *o, const char *v) {
-  o->placement = (amped_placement)parse_word(v, amped_placement_names);
+  o->session.plan.placement = (amped_placement)parse_word(v, amped_placement_names);
   return parse_word(v, amped_placement_names) >= 0;
 }
 static bool set_plan(opts *o, const char *v) {
   (void)v;
-  return o->plan_only = true;
+  return o->session.plan_only = true;
 }
 static bool set_device_memory(opts *o, const char *v) {
-  return amped_parse_bytes(v, &o->device_memory) && o->device_memory > 0;
+  return amped_parse_bytes(v, &o->session.backend.device_memory) &&
+         o->session.backend.device_memory > 0;
 }
 static bool set_tiles(opts *o, const char *v) {
   static const char *const words[] = {"auto", "off", NULL};
   int word = parse_word(v, words);
-  o->tile_bytes = word == 1 ? UINT64_MAX : 0;
-  return word >= 0 || (amped_parse_bytes(v, &o->tile_bytes) && o->tile_bytes > 0);
+  o->session.backend.tile_bytes = word == 1 ? UINT64_MAX : 0;
+  return word >= 0 || (amped_parse_bytes(v, &o->session.backend.tile_bytes) &&
+                       o->session.backend.tile_bytes > 0);
 }
 static bool set_deterministic(opts *o, const char *v) {
   (void)v;
-  return o->deterministic = true;
+  return o->session.backend.deterministic = true;
 }
 static bool set_share_gpus(opts *o, const char *v) {
   (void)v;
-  return o->share_gpus = true;
+  return o->session.backend.share_gpus = true;
 }
 static bool set_json(opts *o, const char *v) {
   o->json = v;
@@ -212,33 +208,34 @@ static bool set_progress(opts *o, const char *v) {
   return parse_word(v, words) >= 0;
 }
 static bool set_trace(opts *o, const char *v) {
-  o->trace = v;
+  o->session.trace = v;
   return *v != '\0' && strcmp(v, "-") != 0;
 }
 static bool set_hang_timeout(opts *o, const char *v) {
-  return parse_real(v, 1.0, 1e6, &o->hang_timeout);
+  return parse_real(v, 1.0, 1e6, &o->session.hang_timeout);
 }
 static bool set_checkpoint(opts *o, const char *v) {
-  o->checkpoint = v;
+  o->checkpoint.file = v;
   return *v != '\0';
 }
 static bool set_checkpoint_every(opts *o, const char *v) {
   char *end = NULL;
-  o->checkpoint_sweeps = 0;
-  o->checkpoint_sec = strtod(v, &end);
+  o->checkpoint.every_sweeps = 0;
+  o->checkpoint.every_sec = strtod(v, &end);
   if (end != v && strcmp(end, "s") == 0)
-    return o->checkpoint_sec > 0.0 && isfinite(o->checkpoint_sec);
-  o->checkpoint_sec = 0.0; /* no suffix of counts: 5m would not mean five minutes */
-  return v[strspn(v, "0123456789")] == '\0' && amped_parse_count(v, &o->checkpoint_sweeps) &&
-         o->checkpoint_sweeps > 0;
+    return o->checkpoint.every_sec > 0.0 && isfinite(o->checkpoint.every_sec);
+  o->checkpoint.every_sec = 0.0; /* no suffix of counts: 5m would not mean five minutes */
+  return v[strspn(v, "0123456789")] == '\0' && amped_parse_count(v, &o->checkpoint.every_sweeps) &&
+         o->checkpoint.every_sweeps > 0;
 }
 static bool set_resume(opts *o, const char *v) {
   (void)v;
-  return o->resume = true;
+  return o->checkpoint.resume = true;
 }
 static bool set_kernel(opts *o, const char *v) {
   static const char *const words[] = {"sorted", "published", NULL};
-  o->kernel = parse_word(v, words) == 1 ? AMPED_KERNEL_PUBLISHED : AMPED_KERNEL_SORTED;
+  o->session.backend.kernel =
+      parse_word(v, words) == 1 ? AMPED_KERNEL_PUBLISHED : AMPED_KERNEL_SORTED;
   return parse_word(v, words) >= 0;
 }
 static bool set_repeat(opts *o, const char *v) {
@@ -280,47 +277,47 @@ static bool set_value(opts *o, const char *v) {
 }
 static bool set_duplicates(opts *o, const char *v) {
   static const char *const words[] = {"sum", "error", "keep", NULL};
-  o->duplicates = (amped_duplicates)parse_word(v, words);
+  o->convert.duplicates = (amped_duplicates)parse_word(v, words);
   return parse_word(v, words) >= 0;
 }
 static bool set_drop_zeros(opts *o, const char *v) {
   (void)v;
-  return o->drop_zeros = true;
+  return o->convert.drop_zeros = true;
 }
 static bool set_memory(opts *o, const char *v) {
-  return amped_parse_bytes(v, &o->memory) && o->memory >= AMPED_LEAST_MEMORY;
+  return amped_parse_bytes(v, &o->convert.memory) && o->convert.memory >= AMPED_LEAST_MEMORY;
 }
 static bool set_temporary(opts *o, const char *v) {
-  o->temporary = v;
+  o->convert.temporary = v;
   return *v != '\0';
 }
 static bool set_copies(opts *o, const char *v) {
   static const char *const words[] = {"all", "none", NULL};
-  o->no_copies = parse_word(v, words) == 1;
+  o->convert.no_copies = parse_word(v, words) == 1;
   return parse_word(v, words) >= 0;
 }
 static bool set_verify(opts *o, const char *v) {
   (void)v;
-  return o->verify = true;
+  return o->info.verify = true;
 }
 static bool set_system(opts *o, const char *v) {
   (void)v;
-  return o->system = true;
+  return o->info.system = true;
 }
 static bool set_top(opts *o, const char *v) {
   return parse_int(v, 1, 1000000, &o->top);
 }
 static bool set_nnz(opts *o, const char *v) {
-  return amped_parse_count(v, &o->nnz) && o->nnz > 0;
+  return amped_parse_count(v, &o->session.shape.nnz) && o->session.shape.nnz > 0;
 }
 static bool set_skew(opts *o, const char *v) {
-  o->skew_count = 0;
-  while (o->skew_count < AMPED_MAX_ORDER) {
+  o->session.shape.skew_count = 0;
+  while (o->session.shape.skew_count < AMPED_MAX_ORDER) {
     char *end = NULL;
     double skew = strtod(v, &end);
     if (end == v || !(skew >= 0.0 && skew <= 10.0))
       return false;
-    o->skew[o->skew_count++] = skew;
+    o->session.shape.skew[o->session.shape.skew_count++] = skew;
     if (*end == '\0')
       return true;
     if (*end != ',')
@@ -330,22 +327,22 @@ static bool set_skew(opts *o, const char *v) {
   return false;
 }
 static bool set_planted(opts *o, const char *v) {
-  return parse_int(v, 1, AMPED_MAX_NCOMPS, &o->planted);
+  return parse_int(v, 1, AMPED_MAX_NCOMPS, &o->generate.planted);
 }
 static bool set_noise(opts *o, const char *v) {
-  return parse_real(v, 0.0, 1e6, &o->noise);
+  return parse_real(v, 0.0, 1e6, &o->generate.noise);
 }
 static bool set_shape(opts *o, const char *v) {
-  o->shape = v;
+  o->session.shape.name = v;
   return *v != '\0';
 }
 static bool set_values(opts *o, const char *v) {
   static const char *const words[] = {"real", "counts", NULL};
-  o->values = parse_word(v, words) == 1 ? AMPED_VALUES_COUNTS : AMPED_VALUES_REAL;
+  o->session.shape.values = parse_word(v, words) == 1 ? AMPED_VALUES_COUNTS : AMPED_VALUES_REAL;
   return parse_word(v, words) >= 0;
 }
 static bool set_scale(opts *o, const char *v) {
-  return parse_real(v, 1e-12, 1e6, &o->scale);
+  return parse_real(v, 1e-12, 1e6, &o->session.shape.scale);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -568,10 +565,6 @@ static const amped_command *find_command(const char *name) {
   return NULL;
 }
 
-const char *amped_revision(void) {
-  return AMPED_GIT_VERSION;
-}
-
 /* ---- help ---------------------------------------------------------------------------------- */
 
 /* Print text wrapped to 80 columns, `indent` columns in, the first line already at `column`. */
@@ -652,7 +645,7 @@ static void print_program_help(void) {
 
 static void print_version(void) {
   const char *revision = amped_revision();
-  printf("amped_mpi %s%s%s%s\n", PACKAGE_VERSION, *revision ? " (" : "", revision,
+  printf("amped_mpi %s%s%s%s\n", amped_version(), *revision ? " (" : "", revision,
          *revision ? ")" : "");
   printf("backends:");
   for (int i = 0; amped_backend_list(i) != NULL; i++)
@@ -665,19 +658,19 @@ static void print_version(void) {
 static void set_defaults(opts *o) {
   memset(o, 0, sizeof *o);
   o->verbosity = AMPED_NORMAL;
-  o->ncomps = 32;
-  o->ncomps_list[0] = o->ncomps;
-  o->ncomps_count = 1;
-  o->starts = 1;
-  o->iters = 50;
-  o->tol = -1.0; /* of the tensor: amped_options_check */
+  o->session.ncomps = 32;
+  o->session.ncomps_list[0] = o->session.ncomps;
+  o->session.ncomps_count = 1;
+  o->session.starts = 1;
+  o->cpd.iters = 50;
+  o->cpd.tol = -1.0; /* of the tensor: amped_options_check */
   o->seed = 1;
-  o->backend = "auto";
-  o->precision = AMPED_F32;
+  o->session.backend.name = "auto";
+  o->session.precision = AMPED_F32;
   o->repeat = 5;
   o->read.index_base = AMPED_BASE_AUTO;
   o->top = 10;
-  o->scale = 1.0;
+  o->session.shape.scale = 1.0;
 }
 
 /* The command that the first argument names, or cpd where it is a file; skips it in that case. */
@@ -745,7 +738,7 @@ static amped_status check_arguments(int argc, char **argv, opts *o) {
                            ? "the input file"
                            : "the output file",
                        o->command->name, o->command->arguments);
-  return amped_options_check(o);
+  return AMPED_OK;
 }
 
 /* getopt's view of the options that the command takes; val is the row number + 256. */

@@ -9,7 +9,7 @@
  * emptied, before the input is read.) */
 static amped_status check_replaced(const amped_options *o, const char *option, const char *file) {
   for (int i = 0; i <= o->nargs && file != NULL; i++) {
-    const char *name = i < o->nargs ? o->args[i] : o->init;
+    const char *name = i < o->nargs ? o->args[i] : o->session.init;
     if (name != NULL && amped_file_is_one(file, name))
       return amped_error(AMPED_USAGE, file,
                          "is named as a file of this run and would be overwritten; name another "
@@ -23,19 +23,20 @@ static amped_status check_replaced(const amped_options *o, const char *option, c
 static amped_status check_generation(const amped_options *o, const char *file) {
   AMPED_TRY(check_replaced(o, "--checkpoint", file));
   if (amped_file_is_one(file, o->json) || amped_file_is_one(file, o->output) ||
-      amped_file_is_one(file, o->trace))
+      amped_file_is_one(file, o->session.trace))
     return amped_error(AMPED_USAGE, file,
                        "is named for two outputs of this run; name another with --checkpoint");
   return AMPED_OK;
 }
 
 static amped_status check_checkpoint(const amped_options *o) {
-  const char *file = o->checkpoint;
+  const char *file = o->checkpoint.file;
   char *previous = NULL;
-  if (file == NULL && (o->resume || o->checkpoint_sweeps > 0 || o->checkpoint_sec > 0.0))
+  if (file == NULL &&
+      (o->checkpoint.resume || o->checkpoint.every_sweeps > 0 || o->checkpoint.every_sec > 0.0))
     return amped_error(AMPED_USAGE, NULL, "%s needs --checkpoint=FILE",
-                       o->resume ? "--resume" : "--checkpoint-every");
-  if (file != NULL && o->plan_only)
+                       o->checkpoint.resume ? "--resume" : "--checkpoint-every");
+  if (file != NULL && o->session.plan_only)
     return amped_error(AMPED_USAGE, NULL, "--plan runs nothing; leave out --checkpoint");
   if (file == NULL)
     return AMPED_OK;
@@ -48,18 +49,18 @@ static amped_status check_checkpoint(const amped_options *o) {
 
 /* Several decompositions in one run. */
 static amped_status check_several(const amped_options *o) {
-  const bool ranks = o->ncomps_count > 1;
+  const bool ranks = o->session.ncomps_count > 1;
   const char *option = ranks ? "several values of --rank" : "--starts";
   if (ranks && strcmp(o->command->name, "cpd") != 0)
     return amped_error(AMPED_USAGE, NULL, "%s takes one --rank", o->command->name);
-  if (!ranks && o->starts == 1)
+  if (!ranks && o->session.starts == 1)
     return AMPED_OK;
-  if (o->init != NULL)
+  if (o->session.init != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--init=%s is one start of one R, which %s cannot use; leave out one of the "
                        "two",
-                       o->init, option);
-  if (o->checkpoint != NULL)
+                       o->session.init, option);
+  if (o->checkpoint.file != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--checkpoint holds one decomposition, not those of %s; leave out one of "
                        "the two, or run a job for each (jobs/slurm/array.sh)",
@@ -68,57 +69,70 @@ static amped_status check_several(const amped_options *o) {
 }
 
 /* A tensor is a file, or made in memory: then the shape stands for the file's name. */
-static amped_status check_shape(amped_options *o) {
+static amped_status check_shape(const amped_options *o) {
   const char *wrong = NULL;
   if (!o->command->parallel)
     return AMPED_OK;
-  if (o->shape == NULL && o->nargs == 0)
+  if (o->session.shape.name == NULL && o->nargs == 0)
     wrong = "the input file is missing; give one, or --shape=NAME; see amped_mpi --help";
-  else if (o->shape != NULL && o->nargs > 0)
+  else if (o->session.shape.name != NULL && o->nargs > 0)
     wrong = "a file and --shape are two tensors; leave out one of them";
-  else if (o->shape == NULL && (o->nnz > 0 || o->scale != 1.0 || o->skew_count > 0 ||
-                                o->values != AMPED_VALUES_AS_SHAPE))
+  else if (o->session.shape.name == NULL &&
+           (o->session.shape.nnz > 0 || o->session.shape.scale != 1.0 ||
+            o->session.shape.skew_count > 0 || o->session.shape.values != AMPED_VALUES_AS_SHAPE))
     wrong = "--nnz, --scale, --skew and --values are of a --shape; leave them out or give one";
-  else if (o->shape != NULL && o->read_parallel)
+  else if (o->session.shape.name != NULL && o->session.read_parallel)
     wrong = "with --shape nothing is read; leave out --read";
-  else if (o->shape != NULL && o->checkpoint != NULL)
+  else if (o->session.shape.name != NULL && o->checkpoint.file != NULL)
     wrong = "a checkpoint belongs to a file's tensor; leave out --checkpoint or --shape";
-  else if (o->skew_count > 1 || (o->skew_count == 1 && o->skew[0] != 0.0))
+  else if (o->session.shape.skew_count > 1 ||
+           (o->session.shape.skew_count == 1 && o->session.shape.skew[0] != 0.0))
     wrong = "a shape in memory has its own skew, or none; leave out --skew or give --skew=0";
-  if (o->shape != NULL)
-    o->args[0] = o->shape;
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
 static amped_status check_info(const amped_options *o) {
-  if (o->system && (o->nargs > 0 || o->verify))
+  if (o->info.system && (o->nargs > 0 || o->info.verify))
     return amped_error(AMPED_USAGE, NULL, "--system is not about a file; leave out %s",
                        o->nargs > 0 ? o->args[0] : "--verify");
-  if (strcmp(o->command->name, "info") == 0 && !o->system && o->nargs == 0)
+  if (strcmp(o->command->name, "info") == 0 && !o->info.system && o->nargs == 0)
     return amped_error(AMPED_USAGE, NULL,
                        "the input file is missing; give one, or --system; see amped_mpi info "
                        "--help");
   return AMPED_OK;
 }
 
+/* What other rooms are told of options that are not theirs. */
+static void hand_down(amped_options *o) {
+  if (o->session.shape.name != NULL && o->command->parallel)
+    o->args[0] = o->session.shape.name;
+  o->session.command = o->command->name;
+  o->session.input = o->args[0];
+  o->session.json = o->json;
+  o->session.seed = o->seed;
+  o->session.backend.threads = o->threads;
+  if (o->cpd.tol < 0.0) /* the fit of a shape's tensor is not known (cmd_cpd.c) */
+    o->cpd.tol = o->session.shape.name != NULL ? 0.0 : 1e-5;
+}
+
 amped_status amped_options_check(amped_options *o) {
-  if (o->output != NULL && (o->nowrite || o->plan_only))
+  if (o->output != NULL && (o->nowrite || o->session.plan_only))
     return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --output",
                        o->nowrite ? "--nowrite" : "--plan");
-  if (o->deterministic && o->kernel == AMPED_KERNEL_PUBLISHED)
+  if (o->session.backend.deterministic && o->session.backend.kernel == AMPED_KERNEL_PUBLISHED)
     return amped_error(AMPED_USAGE, NULL,
                        "the published kernel adds in whatever order comes: it cannot be "
                        "--deterministic; leave out one of the two");
-  if (o->tol < 0.0) /* the fit of a shape's tensor is not known (cmd_cpd.c) */
-    o->tol = o->shape != NULL ? 0.0 : 1e-5;
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_info(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
-  AMPED_TRY(check_replaced(o, "--trace", o->trace));
-  if (o->trace != NULL &&
-      (amped_file_is_one(o->trace, o->json) || amped_file_is_one(o->trace, o->output)))
-    return amped_error(AMPED_USAGE, o->trace,
+  AMPED_TRY(check_replaced(o, "--trace", o->session.trace));
+  if (o->session.trace != NULL && (amped_file_is_one(o->session.trace, o->json) ||
+                                   amped_file_is_one(o->session.trace, o->output)))
+    return amped_error(AMPED_USAGE, o->session.trace,
                        "is named for two outputs of this run; name another with --trace");
-  return check_checkpoint(o);
+  AMPED_TRY(check_checkpoint(o));
+  hand_down(o);
+  return AMPED_OK;
 }

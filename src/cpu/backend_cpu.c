@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "base/blas.h"
+#include "base/system_memory.h"
 #include "cpu/bandwidth_cpu.h"
 #include "cpu/huge_pages.h"
 #include "cpu/mttkrp_cpu.h"

@@ -6,6 +6,7 @@
 
 #include "cpu/bandwidth_cpu.h"
 
+#include "base/system_memory.h"
 #include "cpu/huge_pages.h"
 #include "cpu/cpu_dispatch.h"
 #include "backend/synthetic.h"

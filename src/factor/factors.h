@@ -4,17 +4,8 @@
 #ifndef AMPED_FACTORS_H
 #define AMPED_FACTORS_H
 
-#include "factor/exchange.h"
+#include "factor/context.h"
 #include "tensor/ktensor.h"
-
-/* What the functions below need of a run. */
-typedef struct amped_run_parts {
-  const amped_comm *comm;
-  const amped_plan *plan;
-  const amped_backend *backend;
-  amped_context *ctx;
-  amped_exchange *exchange;
-} amped_run_parts;
 
 /* Entry (i, r) of mode m is uniform on [0, 1): amped_random_double(seed, m, i * ncomps + r),
  * rounded to the factors' type. The same on any number of ranks and either backend. */

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 #include "base/random.h"
 
 /* Streams of random numbers: what for, which mode, which attempt. */

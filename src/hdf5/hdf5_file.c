@@ -123,16 +123,6 @@ amped_status amped_hdf5_open_trusted(const char *file_name, const char *path, am
   return status;
 }
 
-amped_status amped_hdf5_open(const char *path, amped_hdf5 *out) {
-  memset(out, 0, sizeof *out);
-  const amped_file_stamp stamp = amped_file_stamp_take(path);
-  AMPED_TRY(amped_hdf5_probe(path));
-  AMPED_TRY(amped_hdf5_open_trusted(path, path, out));
-  out->stamped = true;
-  out->stamp = stamp;
-  return AMPED_OK;
-}
-
 static void free_chunk(amped_hdf5 *file) {
   amped_free(file->chunk);
   file->chunk = NULL;

@@ -18,7 +18,6 @@
 #include <stdbool.h>
 
 #include "base/file.h"
-#include "hdf5/hdf5_probe.h"
 #include "base/status.h"
 #include "base/types.h"
 
@@ -74,9 +73,8 @@ typedef struct amped_hdf5_dataset {
   amped_hdf5_places places;
 } amped_hdf5_dataset;
 
-/* Open for reading: probed first; or, for a file that this process has just written (or for the
- * probe itself), at once. */
-amped_status amped_hdf5_open(const char *path, amped_hdf5 *out);
+/* Open for reading at once: a file that this process has just written, or that the probe
+ * (hdf5_probe.h) opens. */
 amped_status amped_hdf5_open_trusted(const char *file_name, const char *path, amped_hdf5 *out);
 void amped_hdf5_close(amped_hdf5 *file);
 

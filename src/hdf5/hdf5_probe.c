@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "hdf5/hdf5_file.h"
 #include "base/mem.h"
 #include "base/timer.h"
 
@@ -317,5 +316,15 @@ amped_status amped_hdf5_probe(const char *path) {
   AMPED_TRY(run_child(path, (uint64_t)st.st_size));
   if (settled(&st, &now) && passed.count < REMEMBERED)
     passed.files[passed.count++] = st;
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_open(const char *path, amped_hdf5 *out) {
+  memset(out, 0, sizeof *out);
+  const amped_file_stamp stamp = amped_file_stamp_take(path);
+  AMPED_TRY(amped_hdf5_probe(path));
+  AMPED_TRY(amped_hdf5_open_trusted(path, path, out));
+  out->stamped = true;
+  out->stamp = stamp;
   return AMPED_OK;
 }

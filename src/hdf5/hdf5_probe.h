@@ -8,11 +8,14 @@
 #ifndef AMPED_HDF5_PROBE_H
 #define AMPED_HDF5_PROBE_H
 
-#include "base/status.h"
+#include "hdf5/hdf5_file.h"
 
 /* AMPED_BAD_INPUT also where path is missing, unreadable or not HDF5. Forks: best called before MPI
  * and CUDA start. A file that has passed is remembered (until it changes), so that opening it
  * later forks no more. */
 amped_status amped_hdf5_probe(const char *path);
+
+/* Probe, then open for reading. */
+amped_status amped_hdf5_open(const char *path, amped_hdf5 *out);
 
 #endif

@@ -9,13 +9,11 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/version.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/mem.h"
 #include "base/heartbeat.h"
-
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "unknown"
-#endif
+#include "hdf5/hdf5_probe.h"
 
 #define RESULT_VERSION 1
 
@@ -83,7 +81,7 @@ amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, 
 static amped_status write_record(amped_hdf5 *file, const amped_ktensor *k,
                                  const amped_run_record *record) {
   AMPED_TRY(amped_hdf5_put_format(file, "ktensor", RESULT_VERSION));
-  AMPED_TRY(amped_hdf5_put_text(file, "/", "version", PACKAGE_VERSION));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "options", record->options));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &record->seed));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "input", record->input));

@@ -7,6 +7,7 @@
 #include "hdf5/binsparse.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/mem.h"
+#include "hdf5/hdf5_probe.h"
 #include "hdf5/tensor_layout.h"
 
 /* No copy's datasets are open. */
@@ -379,13 +380,6 @@ amped_status amped_tensor_file_open(const char *path, amped_tensor_file **out) {
 amped_status amped_tensor_file_open_trusted(const char *file_name, const char *path,
                                             amped_tensor_file **out) {
   return open_file(file_name, path, true, out);
-}
-
-void amped_tensor_info_free(amped_tensor_info *info) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_partition_free(&info->partitions[m]);
-  amped_dictionary_free(&info->dictionary);
-  memset(info, 0, sizeof *info);
 }
 
 void amped_tensor_file_close(amped_tensor_file *f) {

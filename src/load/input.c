@@ -6,6 +6,7 @@
 #include "text/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 
 struct amped_source {
   const char *path;

@@ -6,6 +6,7 @@
 #include "load/redistribute.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 #include "tensor/sptensor.h"
 #include "base/timer.h"
 

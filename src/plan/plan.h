@@ -20,13 +20,19 @@
 
 #include "plan/placement.h"
 #include "tensor/packing.h"
-#include "hdf5/tensor_file.h"
+#include "tensor/tensor_info.h"
 
 /* Parts of a block at most. */
 #define AMPED_MAX_PARTS 8
 
 /* Where a rank has no nonzeros of an iDp. */
 #define AMPED_NO_ROW UINT64_MAX
+
+/* Of the user. */
+typedef struct amped_plan_options {
+  amped_placement placement;
+  int parts; /* as amped_plan_cut takes them (overlap.h) */
+} amped_plan_options;
 
 typedef struct amped_split {
   uint64_t idp;
@@ -81,16 +87,6 @@ void amped_plan_destroy(amped_plan *plan);
 
 /* Another number of components for the same tensor. Placements, splits and packing stay. */
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps);
-
-/* Cut blocks into so many parts, ever smaller ones, as create leaves them in one; right after it.
- * Each has AMPED_PART_RATIO of the nonzeros of the one before, about: it is computed while that
- * travels, which takes less time, and the last one, which nothing hides, is small.
- * AMPED_PARTS_AUTO: where rows travel for a share of MTTKRP's time that is worth hiding, so many
- * that what is not hidden does not matter. Blocks of few iDps get fewer, and those of modes with
- * split iDps, whose sums come last, stay whole. */
-#define AMPED_PARTS_AUTO 0
-#define AMPED_PART_RATIO 0.6
-amped_status amped_plan_cut(amped_plan *plan, int parts);
 
 /* Nonzeros of mode's copy on this rank up to the end of a part. */
 uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part);

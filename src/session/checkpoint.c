@@ -23,7 +23,7 @@
 
 struct amped_checkpoint {
   amped_run_state *run;
-  const amped_options *options;
+  const amped_checkpoint_options *options;
   amped_file_lock lock; /* of the file, on rank 0 */
   amped_checkpoint_key key;
   uint64_t last_sweep; /* of the last checkpoint, or of the start */
@@ -41,28 +41,29 @@ struct amped_checkpoint {
   atomic_bool done;
 };
 
-amped_status amped_checkpoint_open(amped_run_state *run, const amped_options *o,
+amped_status amped_checkpoint_open(amped_run_state *run, const amped_checkpoint_options *o,
                                    amped_checkpoint **out) {
   const amped_tensor_info *info = amped_run_info(run);
   amped_checkpoint *c = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
-  if (o->checkpoint == NULL)
+  if (o->file == NULL)
     return AMPED_OK;
   AMPED_GO(agree, amped_calloc(&c, 1, sizeof *c, "the checkpoint"));
   c->run = run;
   c->options = o;
-  c->key = (amped_checkpoint_key){.order = info->order,
-                                  .nnz = info->nnz,
-                                  .hash = info->hash,
-                                  .ncomps = o->ncomps,
-                                  .precision = o->precision,
-                                  .seed = o->seed,
-                                  .init = o->init != NULL ? o->init : "random"};
+  c->key =
+      (amped_checkpoint_key){.order = info->order,
+                             .nnz = info->nnz,
+                             .hash = info->hash,
+                             .ncomps = run->options->ncomps,
+                             .precision = run->options->precision,
+                             .seed = run->options->seed,
+                             .init = run->options->init != NULL ? run->options->init : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);
   c->last_time = amped_time();
   if (run->comm.rank == 0)
-    AMPED_GO(agree, amped_file_lock_take(o->checkpoint, &c->lock));
+    AMPED_GO(agree, amped_file_lock_take(o->file, &c->lock));
   status = amped_signals_catch();
 agree:
   status = amped_comm_agree(&run->comm, status);
@@ -76,7 +77,7 @@ agree:
 /* --- resuming -------------------------------------------------------------------------------- */
 
 static amped_status tell_resumed(amped_checkpoint *c, const amped_als_state *state) {
-  const char *file = c->options->checkpoint;
+  const char *file = c->options->file;
   if (state->sweeps > 0)
     amped_say("resume: %s, after sweep %" PRIu64 ", fit %.8f", file, state->sweeps,
               state->fit[state->sweeps - 1]);
@@ -91,7 +92,7 @@ static amped_status tell_resumed(amped_checkpoint *c, const amped_als_state *sta
 
 static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_als_state *state) {
   amped_generation generation = AMPED_GENERATION_NONE;
-  AMPED_TRY(amped_checkpoint_file_read(c->options->checkpoint, &c->key, k, state, &generation));
+  AMPED_TRY(amped_checkpoint_file_read(c->options->file, &c->key, k, state, &generation));
   c->keep_previous = generation == AMPED_GENERATION_PREVIOUS;
   return tell_resumed(c, state);
 }
@@ -148,8 +149,8 @@ static void *write_in_thread(void *argument) {
   double began = amped_time();
   amped_pulse_join(c->pulse);
   omp_set_num_threads(1); /* the others compute */
-  c->written = amped_checkpoint_file_write(c->options->checkpoint, c->keep_previous, &c->key, &c->k,
-                                           &c->state);
+  c->written =
+      amped_checkpoint_file_write(c->options->file, c->keep_previous, &c->key, &c->k, &c->state);
   c->write_sec = amped_time() - began;
   atomic_store(&c->done, true);
   return NULL;
@@ -157,7 +158,7 @@ static void *write_in_thread(void *argument) {
 
 /* Rank 0: take leave of the thread, waiting where it is not done. */
 static amped_status end_writing(amped_checkpoint *c) {
-  const char *file = c->options->checkpoint;
+  const char *file = c->options->file;
   if (!c->writing)
     return AMPED_OK;
   (void)pthread_join(c->thread, NULL);
@@ -195,7 +196,7 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_als_state *st
     int failed = pthread_create(&c->thread, NULL, write_in_thread, c);
     c->writing = failed == 0;
     if (failed != 0)
-      status = amped_error_errno(AMPED_FAILED, failed, c->options->checkpoint,
+      status = amped_error_errno(AMPED_FAILED, failed, c->options->file,
                                  "cannot be written: no thread can be started");
   }
   return amped_comm_agree(parts.comm, status);
@@ -203,12 +204,12 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_als_state *st
 
 /* Rank 0: is it time, and the thread free? */
 static bool is_due(const amped_checkpoint *c, uint64_t sweep) {
-  const amped_options *o = c->options;
-  const uint64_t every = o->checkpoint_sweeps > 0 ? o->checkpoint_sweeps : DEFAULT_SWEEPS;
+  const amped_checkpoint_options *o = c->options;
+  const uint64_t every = o->every_sweeps > 0 ? o->every_sweeps : DEFAULT_SWEEPS;
   if (c->writing)
     return false;
-  return o->checkpoint_sec > 0.0 ? amped_time() - c->last_time >= o->checkpoint_sec
-                                 : sweep - c->last_sweep >= every;
+  return o->every_sec > 0.0 ? amped_time() - c->last_time >= o->every_sec
+                            : sweep - c->last_sweep >= every;
 }
 
 /* Collective: the checkpoint that a signal asks for, unless it is there, and the end. */
@@ -220,7 +221,7 @@ static amped_status stop(amped_checkpoint *c, const amped_als_state *state) {
     AMPED_TRY(amped_checkpoint_wait(c));
   }
   if (c->run->comm.rank == 0)
-    status = amped_error(AMPED_STOPPED, c->options->checkpoint,
+    status = amped_error(AMPED_STOPPED, c->options->file,
                          "holds the run after sweep %" PRIu64
                          ", where a signal stopped it; go on with --resume",
                          state->sweeps);

@@ -9,11 +9,19 @@
 #include "solver/cpd_als.h"
 #include "session/session.h"
 
+/* Of the user. */
+typedef struct amped_checkpoint_options {
+  const char *file;      /* NULL: no checkpoints */
+  uint64_t every_sweeps; /* from one checkpoint to the next; 0: not said */
+  double every_sec;      /* likewise, in seconds */
+  bool resume;
+} amped_checkpoint_options;
+
 typedef struct amped_checkpoint amped_checkpoint;
 
-/* Collective, once the tensor is distributed; *out is NULL without options->checkpoint. Fails where
+/* Collective, once the tensor is distributed; *out is NULL without options->file. Fails where
  * the file could not be written. From here on SIGTERM and SIGUSR1 are caught. */
-amped_status amped_checkpoint_open(amped_run_state *run, const amped_options *options,
+amped_status amped_checkpoint_open(amped_run_state *run, const amped_checkpoint_options *options,
                                    amped_checkpoint **out);
 
 /* Collective: the factors and state of the last checkpoint, on every rank. Where there is none, a

@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 #include "session/session.h"
 
 /* The cores that the kernel lets this process run on, as it lists them. */

@@ -12,14 +12,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/version.h"
 #include "tensor/format.h"
 #include "factor/link_rate.h"
 #include "base/log.h"
 #include "base/mem.h"
-
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "unknown"
-#endif
 
 #define PLACE_BYTES 192
 
@@ -41,21 +38,22 @@ static void say_places(amped_run_state *run, char (*places)[PLACE_BYTES]) {
 }
 
 /* "4, 8, 16" */
-static const char *list_ncomps(char *buffer, size_t size, const amped_options *o) {
+static const char *list_ncomps(char *buffer, size_t size, const amped_session_options *o) {
   size_t at = 0;
   for (int i = 0; i < o->ncomps_count && at < size; i++)
     at += (size_t)snprintf(buffer + at, size - at, "%s%d", i > 0 ? ", " : "", o->ncomps_list[i]);
   return buffer;
 }
 
-static json_t *json_ncomps(const amped_options *o) {
+static json_t *json_ncomps(const amped_session_options *o) {
   json_t *list = json_array();
   for (int i = 0; i < o->ncomps_count; i++)
     (void)json_array_append_new(list, json_integer(o->ncomps_list[i]));
   return list;
 }
 
-amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
+amped_status amped_report_start(amped_run_state *run) {
+  const amped_session_options *o = run->options;
   const amped_comm *comm = &run->comm;
   char mine[PLACE_BYTES] = "";
   char host[64] = "";
@@ -73,8 +71,8 @@ amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
             MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0, comm->mpi));
   if (comm->rank == 0) {
     char ncomps[8 * AMPED_MAX_NCOMPS_COUNT];
-    amped_say("amped_mpi %s: %s of %s, R = %s, %s, on %d rank%s of %d node%s", PACKAGE_VERSION,
-              o->command->name, o->args[0], list_ncomps(ncomps, sizeof ncomps, o),
+    amped_say("amped_mpi %s: %s of %s, R = %s, %s, on %d rank%s of %d node%s", amped_version(),
+              o->command, o->input, list_ncomps(ncomps, sizeof ncomps, o),
               amped_vtype_name(o->precision), comm->nranks, comm->nranks == 1 ? "" : "s",
               comm->nodes, comm->nodes == 1 ? "" : "s");
     if (o->ncomps_count > 1)
@@ -87,12 +85,12 @@ amped_status amped_report_start(amped_run_state *run, const amped_options *o) {
       status = amped_json_line(
           run->json,
           json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:i, s:s, s:i, s:i, s:b, s:o}",
-                    "event", "start", "version", PACKAGE_VERSION, "revision", amped_revision(),
-                    "command", o->command->name, "input",
-                    amped_json_text(o->args[0], strlen(o->args[0])), "backend", run->backend->name,
-                    "rank", o->ncomps, "rank_list", json_ncomps(o), "starts", o->starts,
-                    "precision", amped_vtype_name(o->precision), "nranks", comm->nranks, "nodes",
-                    comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
+                    "event", "start", "version", amped_version(), "revision", amped_revision(),
+                    "command", o->command, "input", amped_json_text(o->input, strlen(o->input)),
+                    "backend", run->backend->name, "rank", o->ncomps, "rank_list", json_ncomps(o),
+                    "starts", o->starts, "precision", amped_vtype_name(o->precision), "nranks",
+                    comm->nranks, "nodes", comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0,
+                    "ranks", list));
     }
   }
   amped_free(places);
@@ -215,7 +213,7 @@ static void say_splits(const amped_plan *plan) {
   }
 }
 
-static void say_plan(const amped_run_state *run, const amped_options *o, const rank_need *needs) {
+static void say_plan(const amped_run_state *run, const rank_need *needs) {
   const amped_plan *plan = &run->plan;
   const rank_need *worst = &needs[0];
   char dims[AMPED_DIMS_TEXT];
@@ -227,7 +225,7 @@ static void say_plan(const amped_run_state *run, const amped_options *o, const r
             amped_describe_dims(dims, plan->order, plan->dims), plan->nnz,
             sqrt(plan->norm_squared));
   say_balance(plan);
-  if (!o->plan_only && !amped_log_is_verbose()) {
+  if (!run->options->plan_only && !amped_log_is_verbose()) {
     say_streamed(plan, needs);
   } else {
     amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
@@ -294,8 +292,7 @@ static json_t *json_plan(const amped_run_state *run, const rank_need *needs) {
                    sqrt(plan->norm_squared), "modes", modes, "ranks", ranks);
 }
 
-amped_status amped_report_plan(amped_run_state *run, const amped_options *o,
-                               const amped_memory_need *need) {
+amped_status amped_report_plan(amped_run_state *run, const amped_memory_need *need) {
   const amped_comm *comm = &run->comm;
   rank_need mine = {*need, run->required};
   rank_need *needs = NULL;
@@ -306,7 +303,7 @@ amped_status amped_report_plan(amped_run_state *run, const amped_options *o,
     AMPED_MPI(comm,
               MPI_Gather(&mine, sizeof mine, MPI_BYTE, needs, sizeof mine, MPI_BYTE, 0, comm->mpi));
     if (comm->rank == 0) {
-      say_plan(run, o, needs);
+      say_plan(run, needs);
       if (run->json != NULL)
         status = amped_json_line(run->json, json_plan(run, needs));
     }

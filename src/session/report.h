@@ -13,9 +13,8 @@ typedef struct amped_memory_need {
   uint64_t host_bytes, host_budget; /* the budget is the whole node's */
 } amped_memory_need;
 
-amped_status amped_report_start(amped_run_state *run, const amped_options *options);
-amped_status amped_report_plan(amped_run_state *run, const amped_options *options,
-                               const amped_memory_need *need);
+amped_status amped_report_start(amped_run_state *run);
+amped_status amped_report_plan(amped_run_state *run, const amped_memory_need *need);
 /* Tests the links between the ranks; warns where they are slow. Before factors are filled. */
 amped_status amped_report_exchange(amped_run_state *run);
 void amped_report_distributed(amped_run_state *run);

@@ -8,17 +8,18 @@
 
 #include "factor/factors.h"
 #include "base/json.h"
-#include "cli/options.h"
+#include "session/session_options.h"
 #include "load/input.h"
 #include "session/trace_file.h"
 #include "mpi/watchdog.h"
 
 typedef struct amped_run_state {
+  const amped_session_options *options; /* borrowed */
   amped_comm comm;
   const amped_backend *backend;
   amped_context *ctx;
   amped_source *source;      /* NULL where the tensor is synthetic */
-  amped_synthetic synthetic; /* of options->shape */
+  amped_synthetic synthetic; /* of options->shape.name */
   amped_tensor_info made;    /* of the synthetic tensor, or counted */
   amped_plan plan;
   amped_exchange *exchange;
@@ -33,17 +34,14 @@ typedef struct amped_run_state {
 
 /* Collective; the status is agreed. Looks at HDF5 inputs in a child process (which MPI forbids
  * later), starts MPI and the JSON lines. On failure, too, the caller calls amped_run_close. */
-amped_status amped_run_start(amped_run_state *run, const amped_options *options);
+amped_status amped_run_start(amped_run_state *run, const amped_session_options *options);
 
-/* A command's own check of its options against the plan, the same on every rank. */
-typedef amped_status amped_run_check(const amped_run_state *run, const amped_options *options);
+/* Collective: the backend that the options name, or the first that every rank has, on this rank's
+ * cores or GPU. */
+amped_status amped_run_open_backend(amped_run_state *run);
 
-/* Collective, after start; the status is agreed. Says what it does, and writes the JSON lines
- * "start" and "plan". With options->plan_only it returns after the plan. `result_bytes` is what the
- * command itself will take of rank 0's host memory for every element of the factors; `check` (or
- * NULL) is asked before nonzeros are read. */
-amped_status amped_run_open(amped_run_state *run, const amped_options *options,
-                            uint64_t result_bytes, amped_run_check *check);
+/* Does the input hold one list that is yet to be ordered? */
+bool amped_run_is_list(const amped_run_state *run);
 
 /* Collective, after open; the status is agreed: another number of components, at most that of the
  * options, for the tensor that is loaded. */
@@ -53,7 +51,7 @@ amped_status amped_run_set_ncomps(amped_run_state *run, int ncomps);
 amped_status amped_run_finish(amped_run_state *run);
 void amped_run_close(amped_run_state *run);
 
-/* What is known of the tensor, after open. */
+/* What is known of the tensor, once its tables are read. */
 const amped_tensor_info *amped_run_info(const amped_run_state *run);
 
 amped_run_parts amped_run_parts_of(const amped_run_state *run);

@@ -10,16 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/version.h"
+#include "hdf5/hdf5_probe.h"
 #include "tensor/format.h"
 #include "base/file.h"
 #include "hdf5/hdf5_file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "hdf5/result_file.h"
-
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "unknown"
-#endif
 
 #define CHECKPOINT_VERSION 1
 
@@ -29,7 +27,7 @@ static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
 static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key) {
   AMPED_TRY(amped_hdf5_put_format(file, "checkpoint", CHECKPOINT_VERSION));
-  AMPED_TRY(amped_hdf5_put_text(file, "/", "version", PACKAGE_VERSION));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "init", key->init));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &key->seed));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_dims", (uint64_t)key->order, key->dims));

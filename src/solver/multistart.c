@@ -20,6 +20,11 @@ void amped_starts_free(amped_starts *s) {
   memset(s, 0, sizeof *s);
 }
 
+uint64_t amped_starts_bytes(const amped_plan *plan, int starts, bool corcondia) {
+  uint64_t models = (starts > 1 ? (uint64_t)starts : 0) + (corcondia ? 1 : 0);
+  return amped_kept_bytes(plan) * models;
+}
+
 double amped_start_fit(const amped_start *start) {
   return start->als.sweeps > 0 ? start->als.fit[start->als.sweeps - 1] : 0.0;
 }

@@ -32,6 +32,10 @@ amped_status amped_starts_add(const amped_run_parts *run, amped_starts *starts, 
  * and the scores. */
 amped_status amped_starts_choose(const amped_run_parts *run, amped_starts *starts);
 
+/* Bytes of host memory that so many starts take on every rank, and, with it, the core consistency:
+ * of several starts all are kept; the core consistency keeps one. */
+uint64_t amped_starts_bytes(const amped_plan *plan, int starts, bool corcondia);
+
 double amped_start_fit(const amped_start *start);
 
 #endif

@@ -7,7 +7,7 @@
 #define AMPED_EXTERNAL_H
 
 #include "tensor/overflow.h"
-#include "hdf5/tensor_file.h"
+#include "tensor/tensor_info.h"
 
 typedef struct amped_external amped_external;
 

@@ -6,7 +6,7 @@
 
 #include "tensor/dictionary.h"
 #include "base/kahan.h"
-#include "hdf5/tensor_file.h"
+#include "tensor/tensor_info.h"
 
 typedef struct amped_measure {
   uint64_t nnz;

@@ -1,67 +1,10 @@
 #include "text/io.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "text/io_table.h"
 #include "text/io_tns.h"
 #include "hdf5/tensor_file.h"
-
-static const struct {
-  const char *suffix;
-  amped_format format;
-} formats[] = {
-    {".tns", AMPED_FORMAT_TNS},   {".coo", AMPED_FORMAT_TNS},   {".txt", AMPED_FORMAT_TNS},
-    {".csv", AMPED_FORMAT_TABLE}, {".tsv", AMPED_FORMAT_TABLE}, {".h5", AMPED_FORMAT_HDF5},
-    {".hdf5", AMPED_FORMAT_HDF5},
-};
-
-#define FORMATS (sizeof formats / sizeof formats[0])
-
-/* Does path[0 .. length) end with the suffix, in upper or lower case? */
-static bool has_suffix(const char *path, size_t length, const char *suffix) {
-  size_t n = strlen(suffix);
-  return length > n && strncasecmp(path + length - n, suffix, n) == 0;
-}
-
-/* Bytes of path in front of the suffix of a compression. */
-static size_t without_compression(const char *path) {
-  size_t length = strlen(path);
-  if (has_suffix(path, length, ".gz"))
-    return length - strlen(".gz");
-  return has_suffix(path, length, ".zst") ? length - strlen(".zst") : length;
-}
-
-/* The format of path[0 .. length), FORMATS where none. */
-static size_t find_format(const char *path, size_t length) {
-  size_t i = 0;
-  while (i < FORMATS && !has_suffix(path, length, formats[i].suffix))
-    i++;
-  return i;
-}
-
-amped_status amped_io_format(const char *path, amped_format *out) {
-  if (strcmp(path, "-") == 0) {
-    *out = AMPED_FORMAT_TNS;
-    return AMPED_OK;
-  }
-  size_t length = without_compression(path);
-  size_t i = find_format(path, length);
-  if (i == FORMATS)
-    return amped_error(AMPED_USAGE, path,
-                       "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
-                       ".h5 and .hdf5 are known");
-  if (path[length] != '\0' && formats[i].format == AMPED_FORMAT_HDF5)
-    return amped_error(AMPED_USAGE, path, "a compressed HDF5 file; decompress it first");
-  *out = formats[i].format;
-  return AMPED_OK;
-}
-
-uint64_t amped_io_stem(const char *path) {
-  size_t length = without_compression(path);
-  size_t i = find_format(path, length);
-  return i < FORMATS ? length - strlen(formats[i].suffix) : length;
-}
 
 /* Refuse options that reading this format would ignore. */
 static amped_status check_options(const char *path, amped_format format,

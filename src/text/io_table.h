@@ -6,7 +6,7 @@
 #ifndef AMPED_IO_TABLE_H
 #define AMPED_IO_TABLE_H
 
-#include "text/io.h"
+#include "text/io_format.h"
 
 amped_status amped_table_read(const char *path, const amped_read_options *options,
                               amped_sptensor *out);

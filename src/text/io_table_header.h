@@ -2,7 +2,7 @@
 #ifndef AMPED_IO_TABLE_HEADER_H
 #define AMPED_IO_TABLE_HEADER_H
 
-#include "text/io.h"
+#include "text/io_format.h"
 #include "text/io_text.h"
 
 /* What a column is for: a mode 0 .. 7 that its strings label, the value, or nothing. */

@@ -10,7 +10,7 @@
 #ifndef AMPED_IO_TNS_H
 #define AMPED_IO_TNS_H
 
-#include "text/io.h"
+#include "text/io_format.h"
 
 amped_status amped_tns_read(const char *path, const amped_read_options *options,
                             amped_sptensor *out);

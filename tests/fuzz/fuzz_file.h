@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "text/io.h"
+#include "text/io_format.h"
 #include "base/mem.h"
 
 /* Makes the bytes the content of one file, always the same; its name. */

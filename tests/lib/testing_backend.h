@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "plan/overlap.h"
 #include "tests/lib/oracle_mttkrp.h"
 #include "base/random.h"
 #include "tests/lib/testing.h"

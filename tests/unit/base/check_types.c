@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "base/random.h"
+#include "base/system_memory.h"
 #include "tests/lib/testing.h"
 
 START_TEST(narrowest_index_type_holds_the_last_index) {

@@ -26,7 +26,8 @@ static void clean(void) {
 }
 
 static amped_options options(const char *in, const char *out) {
-  amped_options o = {.nargs = 2, .args = {in, out}, .scale = 1.0, .seed = 1, .top = 10};
+  amped_options o = {
+      .nargs = 2, .args = {in, out}, .session.shape.scale = 1.0, .seed = 1, .top = 10};
   o.read.index_base = AMPED_BASE_AUTO;
   o.threads = 2;
   amped_log_verbosity(AMPED_QUIET);
@@ -53,14 +54,14 @@ START_TEST(convert_adds_up_duplicates_and_drops_zeros_on_request) {
   ck_assert_uint_eq(t.nnz, 4);
   ck_assert(t.values[0] == 3.0 && t.values[1] == 0.0 && t.values[2] == 0.0 && t.values[3] == 5.0);
   amped_sptensor_free(&t);
-  o.drop_zeros = true;
+  o.convert.drop_zeros = true;
   check_ok(amped_cmd_convert(&o));
   load(out, &t);
   ck_assert_uint_eq(t.nnz, 2);
   ck_assert_uint_eq(t.dims[2], 3);
   amped_sptensor_free(&t);
-  o.drop_zeros = false;
-  o.duplicates = AMPED_DUPLICATES_KEEP;
+  o.convert.drop_zeros = false;
+  o.convert.duplicates = AMPED_DUPLICATES_KEEP;
   check_ok(amped_cmd_convert(&o));
   load(out, &t);
   ck_assert_uint_eq(t.nnz, 6);
@@ -75,10 +76,10 @@ START_TEST(convert_refuses_without_leaving_a_file) {
   const char *out = scratch("b.h5");
   amped_options o = options(in, out);
   testing_write_file(in, twice, sizeof twice - 1);
-  o.duplicates = AMPED_DUPLICATES_ERROR;
+  o.convert.duplicates = AMPED_DUPLICATES_ERROR;
   check_fails(AMPED_BAD_INPUT, "the first is (1, 1, 1)", amped_cmd_convert(&o));
   testing_write_file(in, zeros, sizeof zeros - 1);
-  o.drop_zeros = true;
+  o.convert.drop_zeros = true;
   check_fails(AMPED_BAD_INPUT, "nothing remains", amped_cmd_convert(&o));
   ck_assert(!exists(out));
   o = options(in, in);
@@ -231,7 +232,7 @@ START_TEST(results_convert_to_npy_and_text) {
   o = options(path, "-");
   check_fails(AMPED_USAGE, ".npy or .txt", amped_cmd_convert(&o));
   o = options(path, "r.npy");
-  o.drop_zeros = true;
+  o.convert.drop_zeros = true;
   check_fails(AMPED_USAGE, "are for tensors", amped_cmd_convert(&o));
   o = options(path, "no/folder/r.npy");
   check_fails(AMPED_FAILED, "cannot be written", amped_cmd_convert(&o));
@@ -247,16 +248,16 @@ START_TEST(generate_writes_the_tensor_and_its_planted_model) {
   amped_ktensor k;
   o.read.dims_order = 3;
   memcpy(o.read.dims, (uint64_t[]){40, 30, 20}, 3 * sizeof(uint64_t));
-  o.nnz = 500;
-  o.skew_count = 1;
-  o.skew[0] = 1.0;
+  o.session.shape.nnz = 500;
+  o.session.shape.skew_count = 1;
+  o.session.shape.skew[0] = 1.0;
   check_ok(amped_cmd_generate(&o));
   load(path, &t);
   ck_assert_uint_eq(t.nnz, 500);
   amped_sptensor_free(&t);
   ck_assert(!exists(model));
-  o.skew_count = 0;
-  o.planted = 3;
+  o.session.shape.skew_count = 0;
+  o.generate.planted = 3;
   check_ok(amped_cmd_generate(&o));
   check_ok(amped_result_file_read(model, &k));
   load(path, &t);
@@ -282,25 +283,25 @@ START_TEST(generate_refuses_options_that_do_not_go_together) {
   o.read.dims_order = 3;
   o.read.dims[0] = o.read.dims[1] = o.read.dims[2] = 9;
   check_fails(AMPED_USAGE, "give --nnz", amped_cmd_generate(&o));
-  o.nnz = 10;
-  o.noise = 1.0;
+  o.session.shape.nnz = 10;
+  o.generate.noise = 1.0;
   check_fails(AMPED_USAGE, "--planted too", amped_cmd_generate(&o));
-  o.noise = 0.0;
-  o.scale = 0.5;
+  o.generate.noise = 0.0;
+  o.session.shape.scale = 0.5;
   check_fails(AMPED_USAGE, "--scale", amped_cmd_generate(&o));
-  o.scale = 1.0;
-  o.skew_count = 2;
+  o.session.shape.scale = 1.0;
+  o.session.shape.skew_count = 2;
   check_fails(AMPED_USAGE, "2 exponents", amped_cmd_generate(&o));
-  o.planted = 1;
+  o.generate.planted = 1;
   check_fails(AMPED_USAGE, "leave out one of them", amped_cmd_generate(&o));
-  o.skew_count = 0;
+  o.session.shape.skew_count = 0;
   o.args[0] = "-";
   check_fails(AMPED_USAGE, "instead of -", amped_cmd_generate(&o));
   o.args[0] = "g.csv";
   check_fails(AMPED_USAGE, "tables", amped_cmd_generate(&o));
   o.args[0] = "no/folder/g.h5";
   check_fails(AMPED_FAILED, "cannot be written", amped_cmd_generate(&o));
-  o.shape = "amazon";
+  o.session.shape.name = "amazon";
   check_fails(AMPED_USAGE, "--shape has its own", amped_cmd_generate(&o));
   check_no_leak();
 }

@@ -4,6 +4,8 @@
 #include "cuda/sorted/layout_cuda.h"
 #include "base/random.h"
 #include "cuda/sorted/schedule_cuda.h"
+#include "cuda/sorted/tile_choice_cuda.h"
+#include "plan/overlap.h"
 #include "tests/lib/testing.h"
 
 #define OTHER_BYTES 1000

@@ -5,7 +5,7 @@
 #endif
 
 #include "tests/lib/testing_backend.h"
-#include "cuda/sorted/tiles_cuda.h"
+#include "cuda/sorted/tile_choice_cuda.h"
 
 /* Tools under which kernels take minutes ask for fewer nonzeros, one of so many, and get fewer
  * tiles and repetitions, too. */

@@ -1,5 +1,6 @@
 /* Plans: positions are a bijection, blocks hold their rows, sizes are checked. */
 #include "base/mem.h"
+#include "plan/overlap.h"
 #include "plan/plan.h"
 #include "base/random.h"
 #include "tests/lib/testing.h"

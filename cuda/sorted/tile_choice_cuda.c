@@ -1,0 +1,234 @@
+#include "cuda/sorted/tile_choice_cuda.h"
+
+#include <math.h>
+
+#include "cuda/sorted/schedule_cuda.h"
+#include "plan/overlap.h"
+
+/* The part of the L2 cache that gathered rows find room in: its two halves keep copies of each
+ * other's lines (measured: docs/benchmarks.md). */
+static uint64_t cache_of(uint64_t l2_bytes) {
+  return l2_bytes / 8 * 5;
+}
+
+/* What an output row of one more tile costs, in bytes of gathered rows of the same length: it is
+ * read and written, and adding takes longer than copying. */
+#define TILE_ROW_COST 4
+
+/* A tile of half the cache stays; one that fills it loses this share of its rows to others. */
+#define FULL_TILE_LOSS 0.25
+
+/* Gains below this share of all gathers are not worth the trouble. */
+#define LEAST_GAIN 0.04
+
+/* Near tiles, and where they help: two of them, with what else two thread blocks need, take 164 KiB
+ * of a multiprocessor's memory, of which the L1 cache has the rest. A warp's part of a row. */
+#define NEAR_TILE_BYTES (UINT64_C(63) << 10)
+#define NEAR_OTHER_BYTES (UINT64_C(20) << 10)
+#define NEAR_ROW_BYTES UINT64_C(512)
+#define NEAR_LEAST_USES 8.0
+#define NEAR_LEAST_LENGTH 32.0
+
+/* Factors of this part of the cache stay in it unasked; of so many caches, where they are asked to;
+ * of so many, only their popular rows; of so many, hardly any. */
+#define SMALL_TABLE 0.1
+#define KEPT_TABLE 1.25
+#define LARGE_TABLE 4.0
+#define HUGE_TABLE 8.0
+
+static uint64_t row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
+static double table_bytes(const amped_plan *plan, int mode, int input) {
+  return (double)row_bytes(plan) *
+         (double)plan->modes[amped_tiles_cuda_mode(mode, input)].positions;
+}
+
+/* The share of gathers from `bytes` of rows that the cache does not hold. */
+static double missed(double bytes, double cache) {
+  return bytes > cache ? 1.0 - cache / bytes : 0.0;
+}
+
+/* The share of nnz gathers from a table that meet a row for the first time: no cache helps. */
+static double first_uses(double nnz, double positions) {
+  return positions / nnz * -expm1(-nnz / positions);
+}
+
+/* Gathered rows that need not come from device memory, less what output rows cost instead. */
+static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, double cache) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  double nnz = (double)m->rank_nnz[plan->rank];
+  double rows = (double)amped_plan_copy_rows(plan, mode) * (double)t->count;
+  double bytes = (double)row_bytes(plan);
+  double table = table_bytes(plan, mode, t->input);
+  double tile = bytes * (double)t->rows;
+  double lost = tile > 0.5 * cache ? FULL_TILE_LOSS * (2.0 * tile / cache - 1.0) : 0.0;
+  double least = first_uses(nnz, table / bytes);
+  return nnz * (fmax(missed(table, cache), least) - fmax(missed(tile, cache) + lost, least)) -
+         TILE_ROW_COST * (rows < nnz ? rows : nnz);
+}
+
+static double all_tables(const amped_plan *plan, int mode) {
+  double bytes = 0.0;
+  for (int i = 0; i < plan->order - 1; i++)
+    bytes += table_bytes(plan, mode, i);
+  return bytes;
+}
+
+/* Bytes of a near tile at most; 0 where there are no kernels for such a plan. */
+static uint64_t near_bytes(const amped_plan *plan, const amped_caches_cuda *caches) {
+  if (plan->index_type != AMPED_U32 || plan->order - 1 > AMPED_NEAR_INPUTS ||
+      caches->shared_bytes < NEAR_OTHER_BYTES + NEAR_ROW_BYTES)
+    return 0;
+  return caches->shared_bytes - NEAR_OTHER_BYTES;
+}
+
+static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int input,
+                      uint64_t rows) {
+  uint64_t positions = plan->modes[amped_tiles_cuda_mode(mode, input)].positions;
+  if (rows < amped_ceil_div(positions, AMPED_MAX_TILES))
+    rows = amped_ceil_div(positions, AMPED_MAX_TILES);
+  *t = amped_tiles_cuda_none();
+  t->input = input;
+  t->rows = rows > 0 ? rows : 1;
+  t->count = amped_ceil_div(positions, t->rows);
+  if (t->count > 1) /* no more than that: the last one is as large as the others */
+    t->rows = amped_ceil_div(positions, t->count);
+}
+
+/* Tiles of the smallest input that makes more than one of them. */
+static void set_near(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes) {
+  uint64_t row = row_bytes(plan) < NEAR_ROW_BYTES ? row_bytes(plan) : NEAR_ROW_BYTES;
+  for (int input = 0; input < plan->order - 1; input++) {
+    amped_tiles_cuda t;
+    uint32_t far = amped_tiles_cuda_far_bits(plan, mode, input);
+    set_tiles(&t, plan, mode, input, bytes / row);
+    t.near = t.rows * row <= bytes && far < 32 && t.rows - 1 <= UINT32_MAX >> far;
+    if (t.near && t.count > 1 && (best->count == 1 || t.count < best->count))
+      *best = t;
+  }
+}
+
+/* Where the L2 cache holds all, its own speed is the limit, and near tiles help: if every
+ * multiprocessor uses each of a tile's rows often enough, and output rows are long. */
+static void choose_near(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes,
+                        double multiprocessors) {
+  amped_tiles_cuda t = amped_tiles_cuda_none();
+  double nnz = (double)plan->modes[mode].rank_nnz[plan->rank];
+  set_near(&t, plan, mode, bytes < NEAR_TILE_BYTES ? bytes : NEAR_TILE_BYTES);
+  double uses = nnz / (double)t.count / (double)t.rows / multiprocessors;
+  double length = nnz / (double)t.count / (double)amped_plan_copy_rows(plan, mode);
+  if (t.count > 1 && uses >= NEAR_LEAST_USES && length >= NEAR_LEAST_LENGTH)
+    *best = t;
+}
+
+/* Where the user says how: near tiles if there are such, else tiles of the largest input. */
+static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t tile_bytes,
+                bool near) {
+  int largest = 0;
+  if (near)
+    set_near(t, plan, mode, tile_bytes);
+  if (t->near)
+    return;
+  for (int i = 1; i < plan->order - 1; i++)
+    if (plan->modes[amped_tiles_cuda_mode(mode, i)].positions >
+        plan->modes[amped_tiles_cuda_mode(mode, largest)].positions)
+      largest = i;
+  set_tiles(t, plan, mode, largest, tile_bytes / row_bytes(plan));
+}
+
+static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {
+  static const double sizes[] = {0.5, 0.75, 1.0}; /* of the cache */
+  double most = LEAST_GAIN * (double)plan->modes[mode].rank_nnz[plan->rank] * (plan->order - 1);
+  for (int input = 0; input < plan->order - 1; input++)
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+      amped_tiles_cuda t;
+      set_tiles(&t, plan, mode, input, (uint64_t)(sizes[i] * cache) / row_bytes(plan));
+      double value = t.count > 1 ? gain(&t, plan, mode, cache) : 0.0;
+      if (value > most) {
+        most = value;
+        *best = t;
+      }
+    }
+}
+
+/* As many of the last tiles as have that share of all ranks' nonzeros, at least one: this rank's
+ * are like them, and tiles are not alike (popular rows come first in every rank's block). */
+static uint64_t tiles_with(const amped_tiles_cuda *t, const amped_plan *plan, int mode,
+                           double share) {
+  const amped_mode_plan *input = &plan->modes[amped_tiles_cuda_mode(mode, t->input)];
+  double wanted = share * (double)plan->nnz;
+  uint64_t nnz[AMPED_MAX_TILES] = {0};
+  for (uint64_t i = 0; i < input->idp_count; i++)
+    nnz[input->position[i] / t->rows] += input->idp_nnz[i];
+  uint64_t last = 1;
+  double sum = (double)nnz[t->count - 1];
+  while (last < t->count && sum < wanted)
+    sum += (double)nnz[t->count - ++last];
+  return last;
+}
+
+/* So many tiles that a part travels while the next one, AMPED_PART_RATIO of it, is gone through
+ * them. Where several outputs are added up at the end, no part of the rows is finished before. */
+static void part_last(amped_tiles_cuda *t, const amped_plan *plan, int mode, int multiprocessors) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  amped_cut_cuda cut;
+  amped_tiles_cuda parted = *t;
+  parted.last = tiles_with(t, plan, mode, m->travel / AMPED_PART_RATIO);
+  parted.parts = m->parts;
+  for (int part = 0; part < m->parts; part++)
+    parted.part_nnz[part] = amped_plan_part_nnz(plan, mode, part);
+  uint64_t segment = amped_tiles_cuda_segment(&parted, m->rank_nnz[plan->rank]);
+  amped_schedule_cuda_shape(&cut, plan, mode, segment, t, multiprocessors);
+  if (cut.outputs == 1)
+    *t = parted;
+}
+
+void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
+                             const amped_caches_cuda *caches, uint64_t tile_bytes) {
+  double cache = (double)cache_of(caches->l2_bytes);
+  uint64_t near = all_tables(plan, mode) <= cache ? near_bytes(plan, caches) : 0;
+  *tiles = amped_tiles_cuda_none();
+  if (tile_bytes == AMPED_TILES_OFF || plan->modes[mode].rank_nnz[plan->rank] == 0)
+    return;
+  if (tile_bytes != AMPED_TILES_AUTO)
+    ask(tiles, plan, mode, tile_bytes, tile_bytes <= near);
+  else if (near > 0)
+    choose_near(tiles, plan, mode, near, caches->multiprocessors);
+  else
+    choose_large(tiles, plan, mode, cache);
+  if (tiles->count > 1 && plan->modes[mode].parts > 1)
+    part_last(tiles, plan, mode, caches->multiprocessors);
+}
+
+/* Without tiles a factor that the cache holds, or nearly so, is worth keeping where another is so
+ * large that hardly any of its rows come again in time. Factors that all but fit together are left
+ * to the cache, and small ones stay in it anyway. */
+static bool worth_hints(const amped_plan *plan, int mode, double cache) {
+  bool keep = false;
+  bool pass = false;
+  for (int i = 0; i < plan->order - 1; i++) {
+    double bytes = table_bytes(plan, mode, i);
+    keep |= bytes > SMALL_TABLE * cache && bytes <= KEPT_TABLE * cache;
+    pass |= bytes > HUGE_TABLE * cache;
+  }
+  return keep && pass;
+}
+
+void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,
+                           const amped_tiles_cuda *tiles, uint64_t l2_bytes) {
+  double cache = (double)cache_of(l2_bytes);
+  bool hint = tiles->count > 1 || worth_hints(plan, mode, cache);
+  for (int i = 0; i < plan->order - 1; i++) {
+    double bytes = table_bytes(plan, mode, i);
+    bool tiled = tiles->count > 1 && tiles->input == i;
+    hints[i] = AMPED_HINT_NONE;
+    if (tiles->near)
+      hints[i] = tiled ? AMPED_HINT_NEAR : AMPED_HINT_NONE;
+    else if (hint && (tiled || bytes <= KEPT_TABLE * cache))
+      hints[i] = AMPED_HINT_KEEP;
+    else if (hint && bytes > LARGE_TABLE * cache)
+      hints[i] = AMPED_HINT_PASS;
+  }
+}

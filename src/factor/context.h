@@ -1,0 +1,15 @@
+/* Context: the objects that a solver works on. All are borrowed from the session. */
+#ifndef AMPED_CONTEXT_H
+#define AMPED_CONTEXT_H
+
+#include "factor/exchange.h"
+
+typedef struct amped_run_parts {
+  const amped_comm *comm;
+  const amped_plan *plan;
+  const amped_backend *backend;
+  amped_context *ctx;
+  amped_exchange *exchange;
+} amped_run_parts;
+
+#endif

@@ -1,0 +1,116 @@
+#include "plan/overlap.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* AMPED_PARTS_AUTO: none where rows travel for a smaller share of the time of MTTKRP than parts
+ * cost (tiles are loaded again; what travels slows what is computed), else so many that the last
+ * one travels for at most LAST_PART of it. Small blocks do not gain: parts have their own
+ * latencies. */
+#define AUTO_BYTES (UINT64_C(4) << 20)
+#define PARTS_COST 0.04
+#define LAST_PART 0.025
+#define LEAST_PARTS 4
+
+/* What an H200 does (benchmarks.md), in bytes a second: rows of a factor that fits in its L2, of a
+ * larger one, and between GPUs, with so many seconds for every block. */
+#define L2_BYTES (UINT64_C(48) << 20)
+#define L2_RATE 17e12
+#define MEMORY_RATE 5e12
+#define LINK_RATE 350e9
+#define LINK_SEC 50e-6
+
+static uint64_t row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
+/* Of mode's rows, over its MTTKRP. */
+static double travel(const amped_plan *plan, int mode) {
+  double row = (double)row_bytes(plan);
+  double gathered = (double)plan->nnz / plan->nranks * row; /* from each input factor */
+  double received = (double)(plan->nranks - 1) * (double)plan->modes[mode].block_rows * row;
+  double sec = 0.0;
+  for (int k = 0; k < plan->order; k++)
+    if (k != mode)
+      sec += gathered / ((double)plan->dims[k] * row > (double)L2_BYTES ? MEMORY_RATE : L2_RATE);
+  return sec > 0.0 ? (received / LINK_RATE + LINK_SEC) / sec : 0.0;
+}
+
+/* The first of so many parts, of all; the last one. */
+static double first_part(int parts) {
+  return (1.0 - AMPED_PART_RATIO) / (1.0 - pow(AMPED_PART_RATIO, parts));
+}
+
+static double last_part(int parts) {
+  return first_part(parts) * pow(AMPED_PART_RATIO, parts - 1);
+}
+
+static int parts_for(const amped_plan *plan, const amped_mode_plan *m) {
+  int parts = LEAST_PARTS;
+  if (plan->nranks == 1 || m->block_rows < AUTO_BYTES / row_bytes(plan) || m->travel < PARTS_COST)
+    return 1;
+  while (parts < AMPED_MAX_PARTS && last_part(parts) * m->travel > LAST_PART)
+    parts++;
+  return parts;
+}
+
+static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
+  return m->position[idp] - (uint64_t)m->owner[idp] * m->block_rows;
+}
+
+/* Boundaries where all ranks together have the wanted share of nonzeros: bins[j] are those of every
+ * rank's j-th iDp. An iDp of several shares ends one part. */
+static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint64_t count) {
+  double total = 0.0;
+  double sum = 0.0;
+  double wanted = first_part(parts);
+  double target = wanted;
+  for (uint64_t j = 0; j < count; j++)
+    total += (double)bins[j];
+  m->parts = 1;
+  for (uint64_t j = 0; j + 1 < count && m->parts < parts; j++) {
+    sum += (double)bins[j];
+    if (sum < target * total)
+      continue;
+    m->part_rows[m->parts++] = (j + 1) * m->width;
+    do {
+      wanted *= AMPED_PART_RATIO;
+      target += wanted;
+    } while (target * total <= sum);
+  }
+  m->part_rows[m->parts] = m->block_rows;
+}
+
+static void count_parts(amped_mode_plan *m, int rank) {
+  for (int part = 0; part + 1 < m->parts; part++) {
+    m->part_nnz[part] = 0;
+    for (uint64_t i = 0; i < m->idp_count; i++)
+      if (m->owner[i] == rank && block_row(m, i) < m->part_rows[part + 1])
+        m->part_nnz[part] += m->idp_nnz[i];
+  }
+}
+
+static amped_status cut_mode(amped_mode_plan *m, int parts, int rank) {
+  uint64_t *bins = NULL;
+  uint64_t count = amped_ceil_div(m->block_rows, m->width);
+  AMPED_TRY(amped_calloc(&bins, count, sizeof *bins, "the plan"));
+  for (uint64_t i = 0; i < m->idp_count; i++)
+    bins[block_row(m, i) / m->width] += m->idp_nnz[i];
+  cut_block(m, parts, bins, count);
+  count_parts(m, rank);
+  amped_free(bins);
+  return AMPED_OK;
+}
+
+amped_status amped_plan_cut(amped_plan *plan, int parts) {
+  for (int mode = 0; mode < plan->order; mode++) {
+    amped_mode_plan *m = &plan->modes[mode];
+    m->travel = travel(plan, mode);
+    int wanted = parts == AMPED_PARTS_AUTO ? parts_for(plan, m) : parts;
+    if (wanted > 1 && m->split_count == 0)
+      AMPED_TRY(cut_mode(m, wanted, plan->rank));
+  }
+  return AMPED_OK;
+}

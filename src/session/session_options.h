@@ -1,0 +1,34 @@
+/* Session options: what a user says of a tensor, of the ranks that work on it and of what they
+ * tell. Strings are borrowed. */
+#ifndef AMPED_SESSION_OPTIONS_H
+#define AMPED_SESSION_OPTIONS_H
+
+#include "backend/backend.h"
+#include "generate/shape_options.h"
+#include "plan/plan.h"
+
+/* Numbers of components that one run tries, random starts of each. */
+#define AMPED_MAX_NCOMPS_COUNT 64
+#define AMPED_MAX_STARTS 1000
+
+typedef struct amped_session_options {
+  const char *command; /* its name */
+  const char *input;   /* file, or the shape's name */
+  const char *json;    /* file, "-" for standard output, or NULL */
+  const char *init;    /* file of the factors to start from; NULL: random */
+  uint64_t seed;
+  int ncomps;                              /* the largest of them */
+  int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* as they were given, each once */
+  int ncomps_count;
+  int starts; /* of every number of components */
+  amped_vtype precision;
+  bool read_parallel;
+  bool plan_only;
+  const char *trace;   /* file, or NULL */
+  double hang_timeout; /* seconds, 0: never */
+  amped_shape_options shape;
+  amped_plan_options plan;
+  amped_backend_options backend;
+} amped_session_options;
+
+#endif
