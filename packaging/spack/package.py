@@ -22,6 +22,8 @@ class AmpedMpi(AutotoolsPackage, CudaPackage):
     url = f"file://{os.getcwd()}/amped_mpi-0.1.0.tar.gz"
     manual_download = True
 
+    license("BSD-3-Clause")
+
     version("0.1.0")
 
     depends_on("c", type="build")
