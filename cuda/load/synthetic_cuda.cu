@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cuda/load/order_cuda.cuh"
+#include "cuda/load/sort_copy_cuda.cuh"
 
 /* Counters that one launch looks at: counts of a block fit in 32 bits. */
 static const uint64_t most_counters = UINT64_C(1) << 29;
@@ -152,7 +152,7 @@ static amped_status upload_tables(const amped_plan *plan, amped_synthetic_share 
 amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_plan *plan, int mode,
                                        uint64_t scratch_bytes, amped_copies_cuda *copies,
                                        cudaStream_t stream) {
-  amped_order_cuda<amped_synthetic_share> order = {};
+  amped_sort_copy_cuda<amped_synthetic_share> order = {};
   void *d_tables = nullptr;
   uint8_t key_bits = 0;
   amped_status status = AMPED_OK;
@@ -168,7 +168,7 @@ amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_pla
   order.words = 1;
   order.word_bits = &key_bits;
   order.row_shift = order.nonzeros.row_shift;
-  status = amped_order_on_gpu(&order, scratch_bytes, copies, stream, (uint64_t *)nullptr);
+  status = amped_sort_copy_on_gpu(&order, scratch_bytes, copies, stream, (uint64_t *)nullptr);
 done:
   amped_cuda_free(d_tables);
   return status;

@@ -179,7 +179,7 @@ static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tile
   const amped_plan *plan = c->plan;
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t nnz = m->rank_nnz[plan->rank];
-  const uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
+  const uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.pack);
   const uint64_t bit_bytes = aligned(amped_packing_bit_words(room) * sizeof(uint32_t));
   copy->last_row = UINT64_MAX;
   copy->rows_capacity = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
@@ -189,7 +189,7 @@ static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tile
   const uint64_t row_bytes = aligned(copy->rows_capacity * plan->index_type);
   AMPED_TRY(amped_cuda_malloc(&copy->d_index,
                               bit_bytes + row_bytes +
-                                  amped_packing_runs(&m->packing, room) * plan->index_type,
+                                  amped_packing_packs(&m->packing, room) * plan->index_type,
                               "a copy's row lists"));
   copy->d_bits = (uint32_t *)copy->d_index;
   copy->d_rows = (char *)copy->d_index + bit_bytes;
@@ -262,18 +262,18 @@ void amped_copies_cuda_destroy(amped_copies_cuda *c) {
 }
 
 /* The arrays of a plain run, in the order of a plain layout. */
-static const void *plain_array(const amped_plan *plan, const amped_run *run, int i) {
-  return i == 0 ? run->rows : i < plan->order ? run->inputs[i - 1] : run->values;
+static const void *plain_array(const amped_plan *plan, const amped_batch *batch, int i) {
+  return i == 0 ? batch->rows : i < plan->order ? batch->inputs[i - 1] : batch->values;
 }
 
-static amped_run run_at(const amped_plan *plan, const amped_run *run, uint64_t first,
+static amped_batch batch_at(const amped_plan *plan, const amped_batch *batch, uint64_t first,
                         uint64_t count) {
-  amped_run at = *run;
+  amped_batch at = *batch;
   at.count = count;
-  at.rows = (const char *)run->rows + first * plan->index_type;
+  at.rows = (const char *)batch->rows + first * plan->index_type;
   for (int i = 0; i < plan->order - 1; i++)
-    at.inputs[i] = (const char *)run->inputs[i] + first * plan->index_type;
-  at.values = (const char *)run->values + first * plan->value_type;
+    at.inputs[i] = (const char *)batch->inputs[i] + first * plan->index_type;
+  at.values = (const char *)batch->values + first * plan->value_type;
   return at;
 }
 
@@ -290,17 +290,17 @@ static amped_status next_place(amped_copies_cuda *c, int mode, amped_part_cuda *
 }
 
 /* Copy the first *count nonzeros of a run behind the copy, at most to the end of a part. */
-static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_run *run,
+static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_batch *batch,
                                  uint64_t *count) {
   amped_part_cuda part;
   void *block = nullptr;
   uint64_t at = 0;
   uint64_t room = 0;
   AMPED_TRY(next_place(c, mode, &part, &block, &at, &room));
-  *count = run->count < room ? run->count : room;
+  *count = batch->count < room ? batch->count : room;
   for (int i = 0; i < part.arrays.arrays; i++)
     AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&part.arrays, block, i, at),
-                               plain_array(c->plan, run, i), *count * part.arrays.element_bytes[i],
+                               plain_array(c->plan, batch, i), *count * part.arrays.element_bytes[i],
                                cudaMemcpyDefault, c->stream));
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
   c->copies[mode].nnz += *count;
@@ -308,7 +308,7 @@ static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_run
 }
 
 /* Arguments to pack a device run behind a copy, to nonzero `at` of a device block. */
-static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode, const amped_run *d_run,
+static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode, const amped_batch *d_batch,
                                       const amped_arrays_cuda *to, void *d_block, uint64_t at) {
   const amped_plan *plan = c->plan;
   const amped_copy_cuda *copy = &c->copies[mode];
@@ -317,10 +317,10 @@ static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode, cons
   args.index_type = plan->index_type;
   args.value_type = plan->value_type;
   args.first = copy->nnz;
-  args.count = d_run->count;
+  args.count = d_batch->count;
   args.previous_row = copy->last_row;
   args.rows_before = copy->rows;
-  args.run = *d_run;
+  args.batch = *d_batch;
   args.dictionary = c->d_dictionary;
   args.codes = plan->dictionary->count;
   for (int i = 0; i < args.packing.planes; i++)
@@ -353,10 +353,10 @@ static amped_status check_packed(const amped_pack_result *result, int mode) {
 
 /* Pack the first *count of a run of device nonzeros behind the copy: at most AMPED_PACK_NNZ, and at
  * most to the end of a part. What is streamed is packed in a buffer on its way to the host. */
-static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_run *d_run,
+static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_batch *d_batch,
                                   uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
-  amped_run run = *d_run;
+  amped_batch batch = *d_batch;
   amped_part_cuda part;
   amped_arrays_cuda buffer;
   void *block = nullptr;
@@ -364,32 +364,32 @@ static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_ru
   uint64_t room = 0;
   AMPED_TRY(next_place(c, mode, &part, &block, &at, &room));
   room = room < AMPED_PACK_NNZ ? room : AMPED_PACK_NNZ;
-  run.count = run.count < room ? run.count : room;
+  batch.count = batch.count < room ? batch.count : room;
   AMPED_TRY(amped_arrays_cuda_make(&buffer, c->plan, mode, false, AMPED_PACK_NNZ));
   const amped_pack_cuda_args args = part.resident
-                                        ? pack_args(c, mode, &run, &part.arrays, block, at)
-                                        : pack_args(c, mode, &run, &buffer, c->packer.d_packed, 0);
+                                        ? pack_args(c, mode, &batch, &part.arrays, block, at)
+                                        : pack_args(c, mode, &batch, &buffer, c->packer.d_packed, 0);
   AMPED_TRY(amped_pack_cuda(&args));
   for (int i = 0; i < buffer.arrays && !part.resident; i++)
     AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&part.arrays, block, i, at),
                                amped_arrays_cuda_at(&buffer, c->packer.d_packed, i, 0),
-                               run.count * buffer.element_bytes[i], cudaMemcpyDeviceToHost,
+                               batch.count * buffer.element_bytes[i], cudaMemcpyDeviceToHost,
                                c->stream));
   AMPED_CUDA(cudaMemcpyAsync(c->packer.result, c->packer.d_result, sizeof *c->packer.result,
                              cudaMemcpyDeviceToHost, c->stream));
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
   AMPED_TRY(check_packed(c->packer.result, mode));
-  copy->nnz += run.count;
+  copy->nnz += batch.count;
   copy->rows += c->packer.result->rows;
   copy->last_row = c->packer.result->last_row;
-  *count = run.count;
+  *count = batch.count;
   return AMPED_OK;
 }
 
-amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const amped_run *d_run) {
+amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const amped_batch *d_batch) {
   uint64_t count = 0;
-  for (uint64_t first = 0; first < d_run->count; first += count) {
-    const amped_run rest = run_at(c->plan, d_run, first, d_run->count - first);
+  for (uint64_t first = 0; first < d_batch->count; first += count) {
+    const amped_batch rest = batch_at(c->plan, d_batch, first, d_batch->count - first);
     AMPED_TRY(c->layout.plain ? append_plain(c, mode, &rest, &count)
                               : append_packed(c, mode, &rest, &count));
   }
@@ -398,43 +398,43 @@ amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const ampe
 
 /* A run of `count` plain nonzeros in the packer's buffer. */
 static amped_status set_plain(const amped_copies_cuda *c, int mode, uint64_t count,
-                              amped_run *d_run) {
+                              amped_batch *d_batch) {
   amped_arrays_cuda arrays;
   AMPED_TRY(amped_arrays_cuda_make(&arrays, c->plan, mode, true, count));
-  d_run->count = count;
-  d_run->rows = amped_arrays_cuda_at(&arrays, c->packer.d_plain, 0, 0);
+  d_batch->count = count;
+  d_batch->rows = amped_arrays_cuda_at(&arrays, c->packer.d_plain, 0, 0);
   for (int i = 1; i < c->plan->order; i++)
-    d_run->inputs[i - 1] = amped_arrays_cuda_at(&arrays, c->packer.d_plain, i, 0);
-  d_run->values = amped_arrays_cuda_at(&arrays, c->packer.d_plain, c->plan->order, 0);
+    d_batch->inputs[i - 1] = amped_arrays_cuda_at(&arrays, c->packer.d_plain, i, 0);
+  d_batch->values = amped_arrays_cuda_at(&arrays, c->packer.d_plain, c->plan->order, 0);
   return AMPED_OK;
 }
 
 /* Copy a piece of a host run to the packer's buffer. */
-static amped_status fetch_plain(amped_copies_cuda *c, int mode, const amped_run *from,
-                                amped_run *d_run) {
-  AMPED_TRY(set_plain(c, mode, from->count, d_run));
+static amped_status fetch_plain(amped_copies_cuda *c, int mode, const amped_batch *from,
+                                amped_batch *d_batch) {
+  AMPED_TRY(set_plain(c, mode, from->count, d_batch));
   for (int i = 0; i <= c->plan->order; i++)
     AMPED_CUDA(cudaMemcpyAsync(
-        (void *)plain_array(c->plan, d_run, i), plain_array(c->plan, from, i),
+        (void *)plain_array(c->plan, d_batch, i), plain_array(c->plan, from, i),
         from->count * (i < c->plan->order ? (uint64_t)c->plan->index_type : c->plan->value_type),
         cudaMemcpyDefault, c->stream));
   return AMPED_OK;
 }
 
 amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t offset,
-                                      const amped_run *run) {
+                                      const amped_batch *batch) {
   /* Alignment of the arrays in d_plain takes a little of its room. */
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
   assert(offset == c->copies[mode].nnz);
   (void)offset;
   if (c->layout.plain)
-    return amped_copies_cuda_append(c, mode, run);
-  for (uint64_t first = 0; first < run->count; first += most) {
-    const uint64_t left = run->count - first;
-    const amped_run from = run_at(c->plan, run, first, left < most ? left : most);
-    amped_run d_run = {};
-    AMPED_TRY(fetch_plain(c, mode, &from, &d_run));
-    AMPED_TRY(amped_copies_cuda_append(c, mode, &d_run));
+    return amped_copies_cuda_append(c, mode, batch);
+  for (uint64_t first = 0; first < batch->count; first += most) {
+    const uint64_t left = batch->count - first;
+    const amped_batch from = batch_at(c->plan, batch, first, left < most ? left : most);
+    amped_batch d_batch = {};
+    AMPED_TRY(fetch_plain(c, mode, &from, &d_batch));
+    AMPED_TRY(amped_copies_cuda_append(c, mode, &d_batch));
   }
   return AMPED_OK;
 }
@@ -476,10 +476,10 @@ static amped_status append_range(amped_copies_cuda *c, int mode, const amped_pac
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
   c->copies[mode].last_row = UINT64_MAX;
   for (uint64_t done = 0; done < count; done += most) {
-    amped_run run = {};
-    AMPED_TRY(set_plain(c, mode, count - done < most ? count - done : most, &run));
-    AMPED_TRY(amped_reorder_cuda_unpack(from, d_order, first + done, run.count, &run, c->stream));
-    AMPED_TRY(amped_copies_cuda_append(c, mode, &run));
+    amped_batch batch = {};
+    AMPED_TRY(set_plain(c, mode, count - done < most ? count - done : most, &batch));
+    AMPED_TRY(amped_reorder_cuda_unpack(from, d_order, first + done, batch.count, &batch, c->stream));
+    AMPED_TRY(amped_copies_cuda_append(c, mode, &batch));
   }
   return AMPED_OK;
 }
@@ -494,7 +494,7 @@ static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_pa
   AMPED_TRY(create_copy(c, mode, tiles, copy));
   copy->parts.count = c->plan->modes[mode].parts;
   for (uint64_t i = 0; i < amped_tiles_cuda_ranges(tiles); i++) {
-    copy->nnz = amped_ceil_div(copy->nnz, from->packing.run) * from->packing.run;
+    copy->nnz = amped_ceil_div(copy->nnz, from->packing.pack) * from->packing.pack;
     segments[i].first = copy->nnz;
     segments[i].new_tile = true;
     AMPED_TRY(append_range(c, mode, from, d_order, done, segments[i].count));
@@ -612,11 +612,11 @@ static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cud
   const amped_arrays_cuda *arrays = &part->arrays;
   amped_mttkrp_cuda_args a = *args;
   if (c->layout.plain) {
-    a.run.count = part->count;
-    a.run.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
+    a.batch.count = part->count;
+    a.batch.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
     for (int i = 1; i < c->plan->order; i++)
-      a.run.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
-    a.run.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
+      a.batch.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
+    a.batch.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
     return amped_mttkrp_cuda(&a, kernel);
   }
   a.work = &copy->work.work;

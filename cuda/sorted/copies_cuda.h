@@ -1,5 +1,5 @@
 /* Copies: a rank's nonzeros of every mode, packed, on the GPU or in pinned host memory as
- * layout_cuda.h says, and MTTKRP over them. (Plain instead of packed where the published kernel is
+ * layout_cuda.h says, and MTTKRP over them. (Plain instead of packed where the atomic kernel is
  * asked for.)
  *
  * Row bits, row list and row table are always on the device. Streamed pieces of planes and values
@@ -92,10 +92,11 @@ amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes);
 
 /* As struct amped_backend's upload; nonzeros of a mode come in order, without gaps. */
 amped_status amped_copies_cuda_upload(amped_copies_cuda *copies, int mode, uint64_t offset,
-                                      const amped_run *run);
+                                      const amped_batch *batch);
 
 /* The same for a run that lies in device memory, behind what mode's copy holds so far. */
-amped_status amped_copies_cuda_append(amped_copies_cuda *copies, int mode, const amped_run *d_run);
+amped_status amped_copies_cuda_append(amped_copies_cuda *copies, int mode,
+                                      const amped_batch *d_batch);
 
 /* After the last nonzero of mode: put them in the order of the layout's tiles, and make the
  * schedule of MTTKRP. Waits. */

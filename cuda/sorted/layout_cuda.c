@@ -10,10 +10,10 @@
  * two on PCIe 5), short enough that two of them are little memory and that pinning one does not
  * hold up others for long. */
 #define PIECE_BYTES (UINT64_C(128) << 20)
-#define PIECE_MIN (4 * AMPED_LONG_RUN) /* nonzeros */
+#define PIECE_MIN (4 * AMPED_LONG_PACK) /* nonzeros */
 
-/* Arrays of whole runs need no padding, whatever the bytes of their elements. */
-_Static_assert(AMPED_LONG_RUN % AMPED_CUDA_ALIGNMENT == 0, "runs are aligned");
+/* Arrays of whole packs need no padding, whatever the bytes of their elements. */
+_Static_assert(AMPED_LONG_PACK % AMPED_CUDA_ALIGNMENT == 0, "runs are aligned");
 
 static uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
@@ -69,7 +69,7 @@ static amped_status does_not_fit(const char *what, uint64_t need, uint64_t budge
                      remedy);
 }
 
-/* A piece of at most `bytes` in every mode: whole runs. */
+/* A piece of at most `bytes` in every mode: whole packs. */
 static void size_pieces(amped_layout_cuda *l, int order, uint64_t bytes) {
   uint64_t each = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
   uint64_t widest = 1;
@@ -78,8 +78,8 @@ static void size_pieces(amped_layout_cuda *l, int order, uint64_t bytes) {
     widest = nonzero_bytes(&l->copies[m]) > widest ? nonzero_bytes(&l->copies[m]) : widest;
     most = l->nnz[m] > most ? l->nnz[m] : most;
   }
-  most = amped_ceil_div(most, AMPED_LONG_RUN) * AMPED_LONG_RUN;
-  l->piece = each / widest / AMPED_LONG_RUN * AMPED_LONG_RUN;
+  most = amped_ceil_div(most, AMPED_LONG_PACK) * AMPED_LONG_PACK;
+  l->piece = each / widest / AMPED_LONG_PACK * AMPED_LONG_PACK;
   l->piece = l->piece > PIECE_MIN ? l->piece : PIECE_MIN;
   l->piece = l->piece < most ? l->piece : most;
   l->piece_bytes = l->piece * widest;
@@ -92,13 +92,13 @@ static amped_status keep(amped_layout_cuda *l, const amped_plan *plan, int mode,
   l->device_bytes -= l->device[mode].bytes;
   l->resident[mode] = copy->bytes <= bytes
                           ? l->nnz[mode]
-                          : bytes / nonzero_bytes(copy) / AMPED_LONG_RUN * AMPED_LONG_RUN;
+                          : bytes / nonzero_bytes(copy) / AMPED_LONG_PACK * AMPED_LONG_PACK;
   AMPED_TRY(amped_arrays_cuda_make(&l->device[mode], plan, mode, l->plain, l->resident[mode]));
   l->device_bytes += l->device[mode].bytes;
   return AMPED_OK;
 }
 
-/* The same share of every copy; then what rounding left to the first copies that can take a run of
+/* The same share of every copy; then what rounding left to the first copies that can take a pack of
  * it. */
 static amped_status fill(amped_layout_cuda *l, const amped_plan *plan, uint64_t budget,
                          uint64_t all_bytes) {
@@ -135,10 +135,10 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_
                             const amped_layout_wish_cuda *wish, uint64_t piece) {
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t nnz = m->rank_nnz[plan->rank];
-  uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.run);
+  uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.pack);
   uint64_t rows = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
   return amped_packing_bit_words(room) * sizeof(uint32_t) + rows * plan->index_type +
-         amped_packing_runs(&m->packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +
+         amped_packing_packs(&m->packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +
          schedule_bytes(plan, mode, tiles, wish->caches.multiprocessors, piece);
 }
 
@@ -229,7 +229,7 @@ static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
       continue;
     AMPED_TRY(amped_arrays_cuda_make(
         &l->device[m], plan, m, false,
-        amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.run)));
+        amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.pack)));
     l->index_bytes[m] = index_bytes(plan, m, &l->tiles[m], wish, 0);
     l->device_bytes +=
         l->device[m].bytes - before.device[m].bytes + l->index_bytes[m] - before.index_bytes[m];
@@ -282,11 +282,11 @@ amped_status amped_layout_cuda_part(const amped_layout_cuda *l, const amped_plan
   if (pieces == 0) {
     out->resident = true;
     out->count =
-        amped_tiles_cuda_room(&l->tiles[mode], l->nnz[mode], plan->modes[mode].packing.run);
+        amped_tiles_cuda_room(&l->tiles[mode], l->nnz[mode], plan->modes[mode].packing.pack);
     out->arrays = l->device[mode];
     return AMPED_OK;
   }
-  uint64_t each = l->resident[mode] / pieces / AMPED_LONG_RUN * AMPED_LONG_RUN;
+  uint64_t each = l->resident[mode] / pieces / AMPED_LONG_PACK * AMPED_LONG_PACK;
   uint64_t begin = l->resident[mode] - (pieces - 1) * each;
   uint64_t i = k < begin ? 0 : (k - begin) / (l->piece + each);
   out->first = begin + i * (l->piece + each);

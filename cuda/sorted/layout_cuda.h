@@ -4,9 +4,9 @@
  *
  * What of the copies does not fit on the device is streamed in pieces of equal length through two
  * device buffers. Every copy keeps the same share of its bytes on the device, and its resident
- * parts and streamed pieces take turns: resident, piece, resident, piece, ... So transfers run
+ * parts and streamed pieces take turns: resident, piece, resident, piece, ... So transfers pack
  * while resident parts are computed, in every mode, and a mode takes as long as the longer of the
- * two. Parts are whole runs of AMPED_LONG_RUN nonzeros, but for the end of a copy. Where all of a
+ * two. Parts are whole packs of AMPED_LONG_PACK nonzeros, but for the end of a copy. Where all of a
  * copy is resident it is one part. */
 #ifndef AMPED_LAYOUT_CUDA_H
 #define AMPED_LAYOUT_CUDA_H
@@ -19,7 +19,7 @@ extern "C" {
 #include "cuda/sorted/tiles_cuda.h"
 
 /* One block of memory that holds `count` nonzeros as arrays: packed (the planes, then the values
- * unless they are coded), or plain as the published kernel wants them (rows, inputs, values). Byte
+ * unless they are coded), or plain as the atomic kernel wants them (rows, inputs, values). Byte
  * offsets are multiples of AMPED_CUDA_ALIGNMENT. */
 #define AMPED_CUDA_ALIGNMENT 256
 #define AMPED_CUDA_ARRAYS (AMPED_MAX_ORDER + 1)
@@ -74,7 +74,7 @@ typedef struct amped_layout_wish_cuda {
 } amped_layout_wish_cuda;
 
 /* Decide, for the copies of plan->rank. AUTO keeps all on the device where that fits, else fills
- * the budget up to less than a run. Copies in tiles need memory while they are put in order; where
+ * the budget up to less than a pack. Copies in tiles need memory while they are put in order; where
  * it is not there they go without. AMPED_FAILED, with what is needed and a remedy, where it cannot
  * be.
  */

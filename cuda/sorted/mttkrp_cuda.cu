@@ -3,11 +3,11 @@
 
 namespace {
 
-constexpr int published_threads = 1024;
-constexpr uint64_t published_rounds = 32; /* nonzeros of one block column, one after the other */
+constexpr int atomic_threads = 1024;
+constexpr uint64_t atomic_rounds = 32; /* nonzeros of one block column, one after the other */
 constexpr unsigned gap_rows = 4096;
 
-template <typename T, typename I> struct published_problem {
+template <typename T, typename I> struct atomic_problem {
   uint64_t count;
   uint64_t ld;
   const I *rows;
@@ -21,9 +21,9 @@ template <typename T, typename I> struct published_problem {
 /* AMPED, Algorithm 2: a block is R x P threads; each of its P columns takes one nonzero at a time,
  * each of its R rows one component, and every product is added atomically. Kept to compare with. */
 template <typename T, typename I>
-__global__ void __launch_bounds__(published_threads)
-    mttkrp_published(const published_problem<T, I> p) {
-  const uint64_t share = published_rounds * blockDim.y;
+__global__ void __launch_bounds__(atomic_threads)
+    mttkrp_atomic(const atomic_problem<T, I> p) {
+  const uint64_t share = atomic_rounds * blockDim.y;
   const uint64_t first = blockIdx.x * share;
   const uint64_t end = first + share < p.count ? first + share : p.count;
   const unsigned r = threadIdx.x;
@@ -90,36 +90,36 @@ __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
 }
 
 template <typename T, typename I>
-amped_status launch_published(const amped_mttkrp_cuda_args *args) {
-  published_problem<T, I> p = {};
-  p.count = args->run.count;
+amped_status launch_atomic(const amped_mttkrp_cuda_args *args) {
+  atomic_problem<T, I> p = {};
+  p.count = args->batch.count;
   p.ld = args->ld;
-  p.rows = static_cast<const I *>(args->run.rows);
-  p.values = static_cast<const T *>(args->run.values);
+  p.rows = static_cast<const I *>(args->batch.rows);
+  p.values = static_cast<const T *>(args->batch.values);
   for (int m = 0; m < args->inputs; m++) {
-    p.inputs[m] = static_cast<const I *>(args->run.inputs[m]);
+    p.inputs[m] = static_cast<const I *>(args->batch.inputs[m]);
     p.factors[m] = static_cast<const T *>(args->factors[m]);
   }
   p.output = static_cast<T *>(args->output);
   p.input_count = args->inputs;
-  const dim3 block((unsigned)args->ncomps, (unsigned)(published_threads / args->ncomps));
-  const uint64_t blocks = amped_ceil_div(p.count, published_rounds * block.y);
+  const dim3 block((unsigned)args->ncomps, (unsigned)(atomic_threads / args->ncomps));
+  const uint64_t blocks = amped_ceil_div(p.count, atomic_rounds * block.y);
   if (blocks > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",
                        "%" PRIu64 " nonzeros are too many for one launch of the published kernel; "
                        "use --residency=stream or --kernel=sorted",
                        p.count);
-  mttkrp_published<T, I><<<(unsigned)blocks, block, 0, args->stream>>>(p);
+  mttkrp_atomic<T, I><<<(unsigned)blocks, block, 0, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the published MTTKRP kernel");
   return AMPED_OK;
 }
 
-amped_status run_published(const amped_mttkrp_cuda_args *args) {
+amped_status run_atomic(const amped_mttkrp_cuda_args *args) {
   if (args->value_type == AMPED_F32)
-    return args->index_type == AMPED_U32 ? launch_published<float, index32>(args)
-                                         : launch_published<float, index64>(args);
-  return args->index_type == AMPED_U32 ? launch_published<double, index32>(args)
-                                       : launch_published<double, index64>(args);
+    return args->index_type == AMPED_U32 ? launch_atomic<float, index32>(args)
+                                         : launch_atomic<float, index64>(args);
+  return args->index_type == AMPED_U32 ? launch_atomic<double, index32>(args)
+                                       : launch_atomic<double, index64>(args);
 }
 
 } // namespace
@@ -163,8 +163,8 @@ amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
 }
 
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel) {
-  if (kernel == AMPED_KERNEL_PUBLISHED)
-    return args->run.count > 0 ? run_published(args) : AMPED_OK;
+  if (kernel == AMPED_KERNEL_ATOMIC)
+    return args->batch.count > 0 ? run_atomic(args) : AMPED_OK;
   if (args->blocks == 0)
     return AMPED_OK;
   return args->value_type == AMPED_F32 ? amped_mttkrp_sorted_f32(args)
@@ -173,6 +173,6 @@ amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel 
 
 amped_status amped_mttkrp_cuda_probe(void) {
   cudaFuncAttributes attributes;
-  AMPED_CUDA(cudaFuncGetAttributes(&attributes, mttkrp_published<float, index32>));
+  AMPED_CUDA(cudaFuncGetAttributes(&attributes, mttkrp_atomic<float, index32>));
   return AMPED_OK;
 }

@@ -2,7 +2,7 @@
  *
  * All pointers are device memory; everything is enqueued on `stream` and not waited for. A mode's
  * copy may come in several pieces, in order: rows that begin in a piece are stored, what goes on in
- * later ones is added, in a fixed order: the same bits in every run. Before the first piece the
+ * later ones is added, in a fixed order: the same bits every time. Before the first piece the
  * caller zeroes what is not stored: rows without nonzeros; all rows where copies are in tiles or
  * the kernel is the published one. */
 #ifndef AMPED_MTTKRP_CUDA_H
@@ -30,7 +30,7 @@ typedef struct amped_work_cuda {
   uint64_t output_bytes;
   void *d_outputs; /* cut.outputs of so many bytes where there are several; zeroed by the caller */
   const amped_block_cuda *d_blocks;
-  void *d_heads;       /* a factor row for each block */
+  void *d_carries;     /* a factor row for each block */
   uint32_t *d_arrived; /* these two have `blocks` times cut.columns elements */
   uint32_t *d_finished;
   uint32_t *d_ticket; /* one */
@@ -60,8 +60,8 @@ typedef struct amped_mttkrp_cuda_args {
   uint32_t first_block;
   uint32_t blocks;
   amped_packed_cuda packed;
-  /* plain, for the published kernel */
-  amped_run run;
+  /* plain, for the atomic kernel */
+  amped_batch batch;
 } amped_mttkrp_cuda_args;
 
 /* Zero the output's rows that have no nonzeros: all but those in the copy's row list, of so many

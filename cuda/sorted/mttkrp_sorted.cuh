@@ -4,25 +4,25 @@
  * Launch shape. A factor row is `stride` vectors of 16 bytes. G lanes (4 .. 32) form a group, each
  * lane owns one vector of a row; rows longer than 32 vectors are cut into columns of 32, each with
  * thread blocks of its own. A thread block works on one block of the schedule (an iSMp), each of
- * its groups on a run of consecutive nonzeros.
+ * its groups on a strip of consecutive nonzeros.
  *
- * Where the copy is in near tiles, a thread block first loads its tile of that factor to shared
+ * Where the copy is in shared-memory tiles, a thread block first loads its tile of that factor to shared
  * memory, and gathers from there. A shuffle costs as much as a gather from there: a position in the
  * tile shares its word with one of another input.
  *
- * Within a run the G lanes load one nonzero each (coalesced, a batch ahead, so that nobody waits
+ * Within a strip the G lanes load one nonzero each (coalesced, a batch ahead, so that nobody waits
  * for it), decode it, hand positions and values round by shuffles, and gather several factor rows
  * before they use the first. Row bits are the same for all lanes; where no row of a warp begins,
  * nobody looks at them. The sum of an output row stays in registers until the next row begins.
- * Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the run: with u =
- * 2^-24 a run's error is below (fold_nonzeros + AMPED_LONGEST_RUN / fold_nonzeros + order) u = 1e-5
- * of the sum of magnitudes. Parts and heads are added in double; sums of tiles in float, which adds
+ * Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the strip: with u =
+ * 2^-24 a strip's error is below (fold_nonzeros + AMPED_LONGEST_STRIP / fold_nonzeros + order) u = 1e-5
+ * of the sum of magnitudes. Parts and carries are added in double; sums of tiles in float, which adds
  * u a tile of the same output.
  *
- * The run in which a row begins stores it. What a run holds of a row that an earlier run began is a
+ * The strip in which a row begins stores it. What a strip holds of a row that an earlier strip began is a
  * part; a block adds the parts of rows that begin in it, and leaves the part of the one row that
- * began before it, its head, to the last of the blocks that share this row to finish. That block
- * adds all heads, in their order and in double. In a tile after the first one sums are added to
+ * began before it, its carry, to the last of the blocks that share this row to finish. That block
+ * adds all carries, in their order and in double. In a tile after the first one sums are added to
  * what is there already; a block then waits, before it begins, for those blocks of the tile before
  * that may work on the same rows. So every output element has one order of additions: no races, the
  * same bits every time. */
@@ -116,7 +116,7 @@ template <typename T, typename I> struct sorted_problem {
   unsigned code_mask;
   amped_ruler ruler; /* step 0: values are looked up */
   uint64_t first;    /* number of the first nonzero in the copy */
-  unsigned run;      /* nonzeros a group, a multiple of packing.run */
+  unsigned strip;      /* nonzeros a group, a multiple of packing.pack */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
   const T *dictionary;
@@ -130,14 +130,14 @@ template <typename T, typename I> struct sorted_problem {
   unsigned outputs;
   unsigned stride;    /* vectors a row */
   unsigned columns;   /* thread blocks for a block of the schedule */
-  unsigned near_rows; /* of a tile that is kept in shared memory, of so many of its factor */
-  unsigned near_positions;
-  unsigned near_shift; /* positions in it go round above those of input 1 */
-  unsigned near_mask;
+  unsigned smem_rows; /* of a tile that is kept in shared memory, of so many of its factor */
+  unsigned smem_positions;
+  unsigned smem_shift; /* positions in it go round above those of input 1 */
+  unsigned smem_mask;
   const amped_block_cuda *blocks;
   unsigned first_block;
   bool tiled;
-  vector *heads; /* a row for each block */
+  vector *carries; /* a row for each block */
   /* A number for each block and column: how many of the blocks that share the row that goes on
    * behind it have finished; the launch in which it finished. */
   unsigned *arrived;
@@ -248,13 +248,13 @@ __device__ inline nonzero<T, I, N> decode(const sorted_problem<T, I> &p,
   return x;
 }
 
-/* --- runs ----------------------------------------------------------------------------------------
+/* --- strips ----------------------------------------------------------------------------------------
  */
 
-/* Entry of the row list of nonzero k, where a run of the packing begins. */
+/* Entry of the row list of nonzero k, where a pack begins. */
 template <typename T, typename I>
 __device__ inline I entry_of(const sorted_problem<T, I> &p, unsigned k) {
-  return __ldg(p.starts + k / (unsigned)p.packing.run);
+  return __ldg(p.starts + k / (unsigned)p.packing.pack);
 }
 
 /* Which of the 32 nonzeros from k on begin a row, of those up to `last`. */
@@ -271,15 +271,15 @@ __device__ inline uint32_t row_bits(const sorted_problem<T, I> &p, unsigned k, u
 typedef enum hint_level {
   NO_HINTS,
   L2_HINTS,  /* for every input, in sorted_problem */
-  NEAR_FIRST /* the tile of input 0 lies in shared memory */
+  SMEM_FIRST /* the tile of input 0 lies in shared memory */
 } hint_level;
 
 #if __CUDA_ARCH__ >= 800
 __device__ inline uint64_t policy_of(amped_hint_cuda hint) {
   uint64_t policy = 0;
-  if (hint == AMPED_HINT_KEEP)
+  if (hint == AMPED_HINT_EVICT_LAST)
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  else if (hint == AMPED_HINT_PASS)
+  else if (hint == AMPED_HINT_EVICT_FIRST)
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   else
     asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
@@ -327,7 +327,7 @@ __device__ inline void add_at(float4 *to, float4 v) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("red.global.add.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;"
                :
-               : "l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "l"(policy_of(AMPED_HINT_PASS))
+               : "l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "l"(policy_of(AMPED_HINT_EVICT_FIRST))
                : "memory");
 #else
   atomicAdd(&to->x, v.x);
@@ -373,7 +373,7 @@ template <int N> struct tuning {
 
 /* Threads of a block: twice as many where they share a tile in shared memory. */
 template <int N, hint_level H> struct shape {
-  static constexpr int threads = H == NEAR_FIRST ? AMPED_NEAR_THREADS : AMPED_BLOCK_THREADS;
+  static constexpr int threads = H == SMEM_FIRST ? AMPED_SMEM_THREADS : AMPED_BLOCK_THREADS;
   static constexpr int blocks = tuning<N>::blocks * AMPED_BLOCK_THREADS / threads;
 };
 
@@ -392,28 +392,28 @@ __device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
   *(volatile unsigned *)(p.turns + part) = p.turn;
 }
 
-/* Load the near tile that nonzero k is of, from column `left` on; *first is its first position. */
+/* Load the shared-memory tile that nonzero k is of, from column `left` on; *first is its first position. */
 template <typename T, typename I, int G, int N>
-__device__ inline void take_near(const sorted_problem<T, I> &p, unsigned k, unsigned left,
-                                 typename vector_of<T>::type *near, unsigned *first) {
+__device__ inline void take_smem(const sorted_problem<T, I> &p, unsigned k, unsigned left,
+                                 typename vector_of<T>::type *smem_tile, unsigned *first) {
   const unsigned span = p.stride < G ? p.stride : G;
   if (threadIdx.x == 0) {
     const raw_nonzero<T, N> raw = load_nonzero<T, I, N>(p, k);
-    *first = (unsigned)decode<T, I, N>(p, raw, k).input[0] / p.near_rows * p.near_rows;
+    *first = (unsigned)decode<T, I, N>(p, raw, k).input[0] / p.smem_rows * p.smem_rows;
   }
   __syncthreads();
-  const unsigned rows = min(p.near_rows, p.near_positions - *first);
+  const unsigned rows = min(p.smem_rows, p.smem_positions - *first);
   for (unsigned i = threadIdx.x; i < rows * span; i += blockDim.x) {
     const unsigned column = left + i % span;
-    near[i] = __ldg(p.factors[0] + ((uint64_t)(*first + i / span) * p.stride +
+    smem_tile[i] = __ldg(p.factors[0] + ((uint64_t)(*first + i / span) * p.stride +
                                     (column < p.stride ? column : p.stride - 1)));
   }
   __syncthreads();
 }
 
-/* Add all heads of the row that begins in block `from` and goes on in `links` more to it. */
+/* Add all carries of the row that begins in block `from` and goes on in `links` more to it. */
 template <typename T, typename I, int G, int block_threads>
-__device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, unsigned links,
+__device__ inline void add_carries(const sorted_problem<T, I> &p, unsigned from, unsigned links,
                                  unsigned column, bool mine, typename vector_of<T>::type *output,
                                  typename vector_of<T>::type *partial) {
   typedef typename long_sum_of<T>::type long_sum;
@@ -422,13 +422,13 @@ __device__ inline void add_heads(const sorted_problem<T, I> &p, unsigned from, u
   long_sum sum = {};
   for (unsigned i = group; i < links; i += groups)
     if (mine)
-      add_to(sum, __ldcg(p.heads + ((uint64_t)(from + 1 + i) * p.stride + column)));
+      add_to(sum, __ldcg(p.carries + ((uint64_t)(from + 1 + i) * p.stride + column)));
   partial[threadIdx.x] = rounded(sum);
   __syncthreads();
   if (group == 0 && mine) {
     /* That block may belong to an earlier launch. */
     const int64_t behind = (int64_t)(p.blocks[from + 1].first - p.first);
-    const I row = __ldg(p.rows + __ldg(p.starts + behind / (int64_t)p.packing.run));
+    const I row = __ldg(p.rows + __ldg(p.starts + behind / (int64_t)p.packing.pack));
     auto *const to = output + ((uint64_t)row * p.stride + column);
     long_sum all = {};
     add_to(all, __ldcg(to));
@@ -450,17 +450,17 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   constexpr int groups = block_threads / G;
   constexpr int ahead = tuning<N>::ahead;
   __shared__ vector sums[2][block_threads];
-  vector *const parts = sums[0];  /* of the row that an earlier run began */
+  vector *const parts = sums[0];  /* of the row that an earlier strip began */
   vector *const folded = sums[1]; /* of the row in hand */
   __shared__ I
       part_entries[groups];   /* of the rows that parts belong to, no_part where there is none */
   __shared__ unsigned number; /* of this thread block in the launch */
   __shared__ vector *volatile output_of_tile;
   __shared__ volatile unsigned first_of_block, end_of_block;
-  __shared__ bool last_of_head, last_of_tail;
-  __shared__ unsigned near_first; /* position of the tile's first row */
-  extern __shared__ float4 near_memory[];
-  vector *const near = reinterpret_cast<vector *>(near_memory);
+  __shared__ bool last_of_carry, last_of_tail;
+  __shared__ unsigned smem_first; /* position of the tile's first row */
+  extern __shared__ float4 smem_memory[];
+  vector *const smem_tile = reinterpret_cast<vector *>(smem_memory);
   const I no_part = ~I(0);
 
   if (threadIdx.x == 0)
@@ -482,15 +482,15 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   const unsigned group = threadIdx.x / G;
   const auto column = [&]() { return number % p.columns * G + threadIdx.x % G; };
   /* A group without nonzeros works on the block's first one and stores nothing. */
-  const auto works = [&]() { return first_of_block + threadIdx.x / G * p.run < end_of_block; };
-  const unsigned first = first_of_block + (works() ? group * p.run : 0);
+  const auto works = [&]() { return first_of_block + threadIdx.x / G * p.strip < end_of_block; };
+  const unsigned first = first_of_block + (works() ? group * p.strip : 0);
   const unsigned last = !works()                       ? first
-                        : end_of_block - first > p.run ? first + p.run - 1
+                        : end_of_block - first > p.strip ? first + p.strip - 1
                                                        : end_of_block - 1;
   const unsigned span = p.stride < G ? p.stride : G; /* vectors of a row in shared memory */
-  if constexpr (H == NEAR_FIRST)
-    take_near<T, I, G, N>(p, first_of_block, number % p.columns * G, near, &near_first);
-  const unsigned near_lane = lane < span ? lane : span - 1;
+  if constexpr (H == SMEM_FIRST)
+    take_smem<T, I, G, N>(p, first_of_block, number % p.columns * G, smem_tile, &smem_first);
+  const unsigned smem_lane = lane < span ? lane : span - 1;
   I entry = entry_of(p, first);
   I row = __ldg(p.rows + entry);
   if (lane == 0)
@@ -514,7 +514,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     else if (column() < p.stride)
       __stcs(output_of_tile + ((uint64_t)row * p.stride + column()), all);
   };
-  /* Behind the end of its run every lane gets the last nonzero again with value zero: it changes
+  /* Behind the end of its strip every lane gets the last nonzero again with value zero: it changes
    * nothing (same row, finite factors) and spares all later checks. */
   const unsigned begin = first + lane;
   const auto place = [&](unsigned done) { return begin + done < last ? begin + done : last; };
@@ -522,7 +522,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   raw_nonzero<T, N> next = load_nonzero<T, I, N>(p, place(0));
   uint32_t begins = 0;
 #pragma unroll 1
-  for (unsigned done = 0; done < p.run; done += G) {
+  for (unsigned done = 0; done < p.strip; done += G) {
     if (done % 32 == 0) {
       begins = row_bits(p, begin - lane + done, last);
       if (done == 0)
@@ -533,11 +533,11 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
       sum = splat(T(0));
     }
     nonzero<T, I, N> now = decode<T, I, N>(p, next, place(done));
-    if constexpr (H == NEAR_FIRST)
-      now.input[1] |= (now.input[0] - near_first) << p.near_shift;
+    if constexpr (H == SMEM_FIRST)
+      now.input[1] |= (now.input[0] - smem_first) << p.smem_shift;
     if (begin + done > last)
       now.value = T(0);
-    if (done + G < p.run)
+    if (done + G < p.strip)
       next = load_nonzero<T, I, N>(p, place(done + G));
 #pragma unroll 1
     for (int j = 0; j < G; j += ahead) {
@@ -545,12 +545,12 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
 #pragma unroll
       for (int u = 0; u < ahead; u++) {
 #pragma unroll
-        for (int m = H == NEAR_FIRST ? 1 : 0; m < N; m++)
+        for (int m = H == SMEM_FIRST ? 1 : 0; m < N; m++)
           if (N < generic_inputs || m < p.packing.inputs) {
             I position = __shfl_sync(whole_warp, now.input[m], j + u, G);
-            if (H == NEAR_FIRST && m == 1) {
-              gathered[0][u] = near[(unsigned)(position >> p.near_shift) * span + near_lane];
-              position &= p.near_mask;
+            if (H == SMEM_FIRST && m == 1) {
+              gathered[0][u] = smem_tile[(unsigned)(position >> p.smem_shift) * span + smem_lane];
+              position &= p.smem_mask;
             }
             const vector *const at = row_at(from[m], position, p.stride * (unsigned)sizeof(vector));
             gathered[m][u] = H == L2_HINTS ? gather(at, policies[m]) : __ldg(at);
@@ -596,7 +596,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   const I of = part_entries[group];
   if (of != no_part && (group == 0 || part_entries[group - 1] != of) && mine) {
     vector *const to = group == 0
-                           ? p.heads + ((uint64_t)b * p.stride + column())
+                           ? p.carries + ((uint64_t)b * p.stride + column())
                            : output_of_tile + ((uint64_t)__ldg(p.rows + of) * p.stride + column());
     long_sum all = {};
     if (group > 0)
@@ -606,29 +606,29 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     *to = rounded(all);
   }
 
-  /* Of the blocks that share a row the last one adds their heads. */
-  const unsigned chain = block->chain;
+  /* Of the blocks that share a row the last one adds their carries. */
+  const unsigned predecessor = block->predecessor;
   const unsigned links = block->links;
-  if (chain != b || links > 0) {
+  if (predecessor != b || links > 0) {
     __syncthreads();
     if (threadIdx.x == 0) {
-      unsigned *const head = p.arrived + chain * p.columns + tile_column;
+      unsigned *const carry = p.arrived + predecessor * p.columns + tile_column;
       unsigned *const tail = p.arrived + b * p.columns + tile_column;
       __threadfence();
-      last_of_head = chain != b && atomicAdd(head, 1U) == p.blocks[chain].links;
+      last_of_carry = predecessor != b && atomicAdd(carry, 1U) == p.blocks[predecessor].links;
       last_of_tail = links > 0 && atomicAdd(tail, 1U) == links;
-      if (last_of_head)
-        *head = 0;
+      if (last_of_carry)
+        *carry = 0;
       if (last_of_tail)
         *tail = 0;
       __threadfence();
     }
     __syncthreads();
-    if (last_of_head)
-      add_heads<T, I, G, block_threads>(p, chain, p.blocks[chain].links, column(), mine,
+    if (last_of_carry)
+      add_carries<T, I, G, block_threads>(p, predecessor, p.blocks[predecessor].links, column(), mine,
                                         output_of_tile, parts);
     if (last_of_tail)
-      add_heads<T, I, G, block_threads>(p, b, links, column(), mine, output_of_tile, parts);
+      add_carries<T, I, G, block_threads>(p, b, links, column(), mine, output_of_tile, parts);
   }
   if (p.parts > 1) {
     __syncthreads();
@@ -676,7 +676,7 @@ void describe_copy(sorted_problem<T, I> *p, const amped_packed_cuda *copy) {
   p->values = static_cast<const T *>(copy->values);
   p->dictionary = static_cast<const T *>(copy->dictionary);
   p->bits = copy->bits + copy->first / 32;
-  p->starts = static_cast<const I *>(copy->starts) + copy->first / copy->packing.run;
+  p->starts = static_cast<const I *>(copy->starts) + copy->first / copy->packing.pack;
   p->rows = static_cast<const I *>(copy->rows);
 }
 
@@ -689,8 +689,8 @@ hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args
   hint_level level = NO_HINTS;
   for (int i = 0; i < args->inputs; i++) {
     inputs[i] = i;
-    if (hints[i] == AMPED_HINT_NEAR) {
-      level = NEAR_FIRST;
+    if (hints[i] == AMPED_HINT_SHARED_MEMORY) {
+      level = SMEM_FIRST;
       inputs[i] = 0;
       inputs[0] = i;
     } else if (hints[i] != AMPED_HINT_NONE && level == NO_HINTS)
@@ -712,20 +712,20 @@ template <typename T, typename I>
 void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) {
   typedef typename vector_of<T>::type vector;
   const amped_work_cuda *work = args->work;
-  p->run = (unsigned)work->cut.run;
+  p->strip = (unsigned)work->cut.strip;
   p->outputs = (unsigned)work->cut.outputs;
   p->output = static_cast<vector *>(p->outputs > 1 ? work->d_outputs : args->output);
-  p->near_rows = work->cut.near_rows;
-  p->near_positions = work->cut.near_positions;
-  p->near_shift = work->cut.near_shift;
-  p->near_mask = mask_of<unsigned>(work->cut.near_shift);
+  p->smem_rows = work->cut.smem_rows;
+  p->smem_positions = work->cut.smem_positions;
+  p->smem_shift = work->cut.smem_shift;
+  p->smem_mask = mask_of<unsigned>(work->cut.smem_shift);
   p->output_stride = work->output_bytes / sizeof(vector);
   p->stride = (unsigned)(args->ld * sizeof(T) / sizeof(vector));
   p->columns = (unsigned)work->cut.columns;
   p->blocks = work->d_blocks;
   p->first_block = args->first_block;
   p->tiled = work->tiled;
-  p->heads = static_cast<vector *>(work->d_heads);
+  p->carries = static_cast<vector *>(work->d_carries);
   p->arrived = work->d_arrived;
   p->finished = work->d_finished;
   p->ticket = work->d_ticket;
@@ -740,11 +740,11 @@ void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) 
 
 /* With a tile in shared memory. */
 template <typename T, typename I, int G, int N>
-amped_status launch_near(const sorted_problem<T, I> &p, unsigned blocks, cudaStream_t stream) {
-  const auto kernel = mttkrp_sorted<T, I, G, N, NEAR_FIRST>;
-  const int bytes = (int)(p.near_rows * (p.stride < G ? p.stride : G) * 16);
+amped_status launch_smem(const sorted_problem<T, I> &p, unsigned blocks, cudaStream_t stream) {
+  const auto kernel = mttkrp_sorted<T, I, G, N, SMEM_FIRST>;
+  const int bytes = (int)(p.smem_rows * (p.stride < G ? p.stride : G) * 16);
   AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<blocks, AMPED_NEAR_THREADS, (size_t)bytes, stream>>>(p);
+  kernel<<<blocks, AMPED_SMEM_THREADS, (size_t)bytes, stream>>>(p);
   return AMPED_OK;
 }
 
@@ -769,9 +769,9 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
       mttkrp_sorted<T, I, G, N, L2_HINTS>
           <<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(p);
   }
-  if constexpr (N <= AMPED_NEAR_INPUTS)
-    if (level == NEAR_FIRST)
-      AMPED_TRY((launch_near<T, I, G, N>(p, (unsigned)blocks, args->stream)));
+  if constexpr (N <= AMPED_SMEM_INPUTS)
+    if (level == SMEM_FIRST)
+      AMPED_TRY((launch_smem<T, I, G, N>(p, (unsigned)blocks, args->stream)));
   AMPED_CUDA_LAUNCHED("the sorted MTTKRP kernel");
   return AMPED_OK;
 }

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(pack_threads) pack_nonzeros(const amped_pack_c
   const uint64_t before = a.first % 32;
   const bool valid = from_word >= before && from_word - before < a.count;
   const uint64_t k = valid ? from_word - before : 0;
-  const I *const rows = static_cast<const I *>(a.run.rows);
+  const I *const rows = static_cast<const I *>(a.batch.rows);
   bool begins = false;
   if (valid) {
     const uint64_t row = rows[k];
@@ -43,8 +43,8 @@ __global__ void __launch_bounds__(pack_threads) pack_nonzeros(const amped_pack_c
     uint64_t number[AMPED_MAX_PLANES] = {};
     for (int i = 0; i < a.packing.inputs; i++)
       amped_packed_set(number, a.packing.shifts[i], a.packing.bits[i],
-                       static_cast<const I *>(a.run.inputs[i])[k]);
-    const T value = static_cast<const T *>(a.run.values)[k];
+                       static_cast<const I *>(a.batch.inputs[i])[k]);
+    const T value = static_cast<const T *>(a.batch.values)[k];
     if (a.packing.coded) {
       uint64_t code = amped_packed_code(a.dictionary, a.codes, (double)value);
       if (code == a.codes) {
@@ -70,11 +70,11 @@ __global__ void __launch_bounds__(pack_threads) list_rows(const amped_pack_cuda_
     return;
   const uint64_t n = a.first + k;
   const uint64_t entry = a.rows_before + a.ordinals[k] - 1;
-  const I row = static_cast<const I *>(a.run.rows)[k];
+  const I row = static_cast<const I *>(a.batch.rows)[k];
   if (a.bits[n / 32] >> (n % 32) & 1U && entry < a.rows_capacity)
     static_cast<I *>(a.rows)[entry] = row;
-  if (n % a.packing.run == 0)
-    static_cast<I *>(a.starts)[n / a.packing.run] = (I)entry;
+  if (n % a.packing.pack == 0)
+    static_cast<I *>(a.starts)[n / a.packing.pack] = (I)entry;
   if (k == a.count - 1) {
     a.result->rows = a.ordinals[k];
     a.result->last_row = row;

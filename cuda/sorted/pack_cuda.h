@@ -48,7 +48,7 @@ typedef struct amped_pack_cuda_args {
   uint64_t count;        /* 1 .. AMPED_PACK_NNZ */
   uint64_t previous_row; /* of nonzero first - 1; UINT64_MAX where first is 0 */
   uint64_t rows_before;  /* entries of the row list so far */
-  amped_run run;         /* plain nonzeros */
+  amped_batch batch;     /* plain nonzeros */
   const double *dictionary;
   uint64_t codes;
   /* The piece's own part of the planes and of the values (NULL where coded). */

@@ -127,10 +127,10 @@ amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_
 /* Output row of nonzero k: from the entry of the run it lies in, over the row bits up to it. */
 template <typename index>
 static __device__ index row_of(const amped_packed_cuda &copy, uint64_t k) {
-  const uint64_t run_first = k / copy.packing.run * copy.packing.run;
-  uint64_t entry = static_cast<const index *>(copy.starts)[k / copy.packing.run];
-  uint32_t word = copy.bits[run_first / 32] & ~1U;
-  for (uint64_t w = run_first / 32; w < k / 32; w++) {
+  const uint64_t pack_first = k / copy.packing.pack * copy.packing.pack;
+  uint64_t entry = static_cast<const index *>(copy.starts)[k / copy.packing.pack];
+  uint32_t word = copy.bits[pack_first / 32] & ~1U;
+  for (uint64_t w = pack_first / 32; w < k / 32; w++) {
     entry += (uint64_t)__popc(word);
     word = copy.bits[w + 1];
   }
@@ -139,15 +139,15 @@ static __device__ index row_of(const amped_packed_cuda &copy, uint64_t k) {
 }
 
 /* Where an unpacked run is written. */
-typedef struct run_arrays {
+typedef struct batch_arrays {
   void *rows;
   void *inputs[AMPED_MAX_ORDER - 1];
   void *values;
-} run_arrays;
+} batch_arrays;
 
 template <typename value, typename index, typename number>
 static __global__ void unpack(const amped_packed_cuda copy, const number *order, uint64_t count,
-                              run_arrays out) {
+                              batch_arrays out) {
   for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
     const uint64_t k = order[i];
     uint64_t words[AMPED_MAX_PLANES];
@@ -165,7 +165,7 @@ static __global__ void unpack(const amped_packed_cuda copy, const number *order,
 
 template <typename value, typename index>
 static amped_status unpack_launch(const amped_packed_cuda *copy, const void *d_order,
-                                  uint64_t first, uint64_t count, const run_arrays &out,
+                                  uint64_t first, uint64_t count, const batch_arrays &out,
                                   cudaStream_t stream) {
   if (order_type(copy->nnz) == AMPED_U32)
     unpack<value, index><<<blocks_for(count), block_threads, 0, stream>>>(
@@ -178,13 +178,13 @@ static amped_status unpack_launch(const amped_packed_cuda *copy, const void *d_o
 }
 
 amped_status amped_reorder_cuda_unpack(const amped_packed_cuda *copy, const void *d_order,
-                                       uint64_t first, uint64_t count, const amped_run *run,
+                                       uint64_t first, uint64_t count, const amped_batch *batch,
                                        cudaStream_t stream) {
-  run_arrays out = {};
-  out.rows = const_cast<void *>(run->rows);
+  batch_arrays out = {};
+  out.rows = const_cast<void *>(batch->rows);
   for (int i = 0; i < copy->packing.inputs; i++)
-    out.inputs[i] = const_cast<void *>(run->inputs[i]);
-  out.values = const_cast<void *>(run->values);
+    out.inputs[i] = const_cast<void *>(batch->inputs[i]);
+  out.values = const_cast<void *>(batch->values);
   if (copy->value_type == AMPED_F32)
     return copy->index_type == AMPED_U32
                ? unpack_launch<float, uint32_t>(copy, d_order, first, count, out, stream)

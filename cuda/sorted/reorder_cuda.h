@@ -21,7 +21,7 @@ amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_
 
 /* Nonzeros first .. first+count of the new order, unpacked to `run`'s arrays of count elements. */
 amped_status amped_reorder_cuda_unpack(const amped_packed_cuda *copy, const void *d_order,
-                                       uint64_t first, uint64_t count, const amped_run *run,
+                                       uint64_t first, uint64_t count, const amped_batch *batch,
                                        cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -5,8 +5,9 @@
 /* Blocks of which a multiprocessor holds several (mttkrp_sorted.cuh). */
 #define RESIDENT_THREADS 1024
 
-/* A full thread block uses a row of its near tile so often, on average: loading it costs little. */
-#define NEAR_USES 16
+/* A full thread block uses a row of its shared-memory tile so often, on average: loading it costs
+ * little. */
+#define SMEM_USES 16
 
 /* Outputs of small tiles take so much memory at most. */
 #define MOST_OUTPUT_BYTES (UINT64_C(96) << 20)
@@ -28,17 +29,18 @@ static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uin
   return outputs < most ? outputs : most;
 }
 
-/* Thread blocks share a near tile of so many rows: runs are long enough to make it worth loading.
+/* Thread blocks share a shared-memory tile of so many rows: strips are long enough to make it worth
+ * loading.
  */
-static void cut_near(amped_cut_cuda *cut, const amped_plan *plan, int mode,
+static void cut_smem(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                      const amped_tiles_cuda *tiles) {
-  uint64_t groups = AMPED_NEAR_THREADS / cut->lanes;
-  uint64_t least = amped_ceil_div(NEAR_USES * tiles->rows, groups);
-  int near = amped_tiles_cuda_mode(mode, tiles->input);
-  cut->near_rows = (uint32_t)tiles->rows;
-  cut->near_positions = (uint32_t)plan->modes[near].positions;
-  cut->near_shift = amped_tiles_cuda_far_bits(plan, mode, tiles->input);
-  cut->run = cut->run > least ? cut->run : least;
+  uint64_t groups = AMPED_SMEM_THREADS / cut->lanes;
+  uint64_t least = amped_ceil_div(SMEM_USES * tiles->rows, groups);
+  int smem_mode = amped_tiles_cuda_mode(mode, tiles->input);
+  cut->smem_rows = (uint32_t)tiles->rows;
+  cut->smem_positions = (uint32_t)plan->modes[smem_mode].positions;
+  cut->smem_shift = amped_tiles_cuda_far_bits(plan, mode, tiles->input);
+  cut->strip = cut->strip > least ? cut->strip : least;
 }
 
 /* Runs fill the GPU AMPED_WAVES times, and a tile half as often: then who waits for the tile before
@@ -48,24 +50,25 @@ void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int 
                                uint64_t segment, const amped_tiles_cuda *tiles,
                                int multiprocessors) {
   bool tiled = tiles->count > 1;
-  uint64_t packing_run = plan->modes[mode].packing.run;
+  uint64_t pack = plan->modes[mode].packing.pack;
   uint64_t untiled = plan->modes[mode].parts > 1 ? 2 * AMPED_WAVES : AMPED_WAVES;
   uint64_t waves = tiled ? AMPED_WAVES / 2 : untiled;
   cut->lanes = lanes_for(vectors_of(plan));
   uint64_t resident = (uint64_t)multiprocessors * RESIDENT_THREADS / cut->lanes;
-  cut->near_rows = 0;
-  cut->near_positions = 0;
-  cut->near_shift = 0;
-  cut->run = amped_ceil_div(segment, resident * waves);
-  if (tiles->near)
-    cut_near(cut, plan, mode, tiles);
-  uint64_t run = amped_ceil_div(cut->run, packing_run) * packing_run;
-  run = run < AMPED_LONGEST_RUN ? run : AMPED_LONGEST_RUN;
-  cut->run = run > packing_run ? run : packing_run;
-  cut->unit = cut->run * ((tiles->near ? AMPED_NEAR_THREADS : AMPED_BLOCK_THREADS) / cut->lanes);
+  cut->smem_rows = 0;
+  cut->smem_positions = 0;
+  cut->smem_shift = 0;
+  cut->strip = amped_ceil_div(segment, resident * waves);
+  if (tiles->in_smem)
+    cut_smem(cut, plan, mode, tiles);
+  uint64_t strip = amped_ceil_div(cut->strip, pack) * pack;
+  strip = strip < AMPED_LONGEST_STRIP ? strip : AMPED_LONGEST_STRIP;
+  cut->strip = strip > pack ? strip : pack;
+  cut->unit =
+      cut->strip * ((tiles->in_smem ? AMPED_SMEM_THREADS : AMPED_BLOCK_THREADS) / cut->lanes);
   cut->columns = amped_ceil_div(vectors_of(plan), cut->lanes);
   cut->outputs = tiled && tiles->parts == 1
-                     ? outputs_for(plan, mode, segment, resident * cut->run * (AMPED_WAVES / 2))
+                     ? outputs_for(plan, mode, segment, resident * cut->strip * (AMPED_WAVES / 2))
                      : 1;
 }
 
@@ -75,7 +78,7 @@ amped_schedule_memory_cuda amped_schedule_cuda_memory(const amped_plan *plan, in
   const uint64_t outputs = cut->outputs > 1 ? cut->outputs : 0;
   return (amped_schedule_memory_cuda){
       .outputs = outputs * plan->modes[mode].output_rows * row_bytes,
-      .heads = blocks * row_bytes,
+      .carries = blocks * row_bytes,
       .blocks = blocks * sizeof(amped_block_cuda),
       .flags = (2 * blocks * cut->columns + 1 + AMPED_MAX_PARTS) * sizeof(uint32_t)};
 }
@@ -88,7 +91,7 @@ uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t se
   amped_schedule_cuda_shape(&cut, plan, mode, segment, tiles, multiprocessors);
   amped_schedule_memory_cuda m =
       amped_schedule_cuda_memory(plan, mode, &cut, amped_ceil_div(nnz, cut.unit) + segments);
-  return m.outputs + m.heads + m.blocks + m.flags;
+  return m.outputs + m.carries + m.blocks + m.flags;
 }
 
 amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,
@@ -147,12 +150,12 @@ void amped_schedule_cuda_parts(const amped_block_cuda *blocks, uint64_t count, c
 static void link_rows(amped_block_cuda *blocks, uint64_t count,
                       const amped_block_start_cuda *starts) {
   for (uint64_t b = 0; b < count; b++) {
-    blocks[b].chain = (uint32_t)b;
+    blocks[b].predecessor = (uint32_t)b;
     if (b == 0 || starts[b].begins)
       continue;
     bool whole = !starts[b - 1].begins && starts[b - 1].entry == starts[b].entry;
-    blocks[b].chain = whole ? blocks[b - 1].chain : (uint32_t)(b - 1);
-    blocks[blocks[b].chain].links++;
+    blocks[b].predecessor = whole ? blocks[b - 1].predecessor : (uint32_t)(b - 1);
+    blocks[blocks[b].predecessor].links++;
   }
 }
 

@@ -14,28 +14,28 @@ extern "C" {
 
 #include "cuda/sorted/tiles_cuda.h"
 
-/* Threads of a block, and of one that shares a near tile; times that the runs of a copy should fill
- * the GPU, at least; nonzeros of a run at most. */
+/* Threads of a block, and of one that shares a shared-memory tile; times that the strips of a copy
+ * should fill the GPU, at least; nonzeros of a strip at most. */
 #define AMPED_BLOCK_THREADS 256
-#define AMPED_NEAR_THREADS 512
+#define AMPED_SMEM_THREADS 512
 #define AMPED_WAVES 8
-#define AMPED_LONGEST_RUN 4096
+#define AMPED_LONGEST_STRIP 4096
 
 /* How a mode's copy is cut for the kernel: the lanes of a group, which share a factor row; the
- * nonzeros of a group (a multiple of the packing's run) and of a block; the thread blocks that
+ * nonzeros of a group (a multiple of the packing's strip) and of a block; the thread blocks that
  * share the work on a block of the schedule, each on some columns; the outputs that tiles add to in
  * turn, which are added up at the end: several where tiles are so small that their blocks would
  * wait for those of the tile before, but for parts of the rows, which end before. Rows of a near
  * tile, 0 without, and of its factor; the bits of any other input's position. */
 typedef struct amped_cut_cuda {
   unsigned lanes;
-  uint64_t run;
+  uint64_t strip;
   uint64_t unit;
   uint64_t columns;
   uint64_t outputs;
-  uint32_t near_rows;
-  uint32_t near_positions;
-  uint32_t near_shift;
+  uint32_t smem_rows;
+  uint32_t smem_positions;
+  uint32_t smem_shift;
 } amped_cut_cuda;
 
 /* For a copy of which most is in segments of so many nonzeros: all of them, a piece, a tile. */
@@ -43,7 +43,7 @@ void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int 
                                uint64_t segment, const amped_tiles_cuda *tiles,
                                int multiprocessors);
 
-/* Some of a copy's nonzeros. `first` is a multiple of the packing's run. */
+/* Some of a copy's nonzeros. `first` is a multiple of the packing's strip. */
 typedef struct amped_segment_cuda {
   uint64_t first;
   uint64_t count;
@@ -51,11 +51,11 @@ typedef struct amped_segment_cuda {
 } amped_segment_cuda;
 
 typedef struct amped_block_cuda {
-  uint64_t first; /* number of its first nonzero in the copy */
-  uint32_t count; /* nonzeros, at least 1 */
-  uint32_t chain; /* the block in which its first row begins: itself or an earlier one */
-  uint32_t links; /* later blocks that its last row goes on in, where that row begins here */
-  uint32_t tile;  /* number of its tile */
+  uint64_t first;       /* number of its first nonzero in the copy */
+  uint32_t count;       /* nonzeros, at least 1 */
+  uint32_t predecessor; /* the block in which its first row begins: itself or an earlier one */
+  uint32_t links;       /* later blocks that its last row goes on in, where that row begins here */
+  uint32_t tile;        /* number of its tile */
   /* Blocks of the tile before of the same output, or the last one of all parts, that may work on
    * the same rows. */
   uint32_t before;
@@ -77,7 +77,7 @@ amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint6
 /* Bytes of device memory for so many blocks of mode's copy: the outputs of tiles, what blocks leave
  * of rows that began before them, the blocks, what they tell one another. */
 typedef struct amped_schedule_memory_cuda {
-  uint64_t outputs, heads, blocks, flags;
+  uint64_t outputs, carries, blocks, flags;
 } amped_schedule_memory_cuda;
 amped_schedule_memory_cuda amped_schedule_cuda_memory(const amped_plan *plan, int mode,
                                                       const amped_cut_cuda *cut, uint64_t blocks);
@@ -102,9 +102,9 @@ uint32_t amped_schedule_cuda_block(const amped_block_cuda *blocks, uint64_t coun
 void amped_schedule_cuda_parts(const amped_block_cuda *blocks, uint64_t count, const uint64_t *ends,
                                int parts, uint32_t *part_ends);
 
-/* Fill in chains, links and befores. Blocks from ends[i] on, i < parts - 1, work on other rows than
- * those before, but for the first `shared`, whose tiles are of all parts: they wait for the last
- * such tile. */
+/* Fill in predecessors, links and befores. Blocks from ends[i] on, i < parts - 1, work on other
+ * rows than those before, but for the first `shared`, whose tiles are of all parts: they wait for
+ * the last such tile. */
 void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
                               const amped_block_start_cuda *starts, uint64_t shared,
                               const uint32_t *ends, int parts);

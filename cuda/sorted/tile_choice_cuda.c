@@ -21,13 +21,14 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 /* Gains below this share of all gathers are not worth the trouble. */
 #define LEAST_GAIN 0.04
 
-/* Near tiles, and where they help: two of them, with what else two thread blocks need, take 164 KiB
- * of a multiprocessor's memory, of which the L1 cache has the rest. A warp's part of a row. */
-#define NEAR_TILE_BYTES (UINT64_C(63) << 10)
-#define NEAR_OTHER_BYTES (UINT64_C(20) << 10)
-#define NEAR_ROW_BYTES UINT64_C(512)
-#define NEAR_LEAST_USES 8.0
-#define NEAR_LEAST_LENGTH 32.0
+/* Shared-memory tiles, and where they help: two of them, with what else two thread blocks need,
+ * take 164 KiB of a multiprocessor's memory, of which the L1 cache has the rest. A warp's part of a
+ * row. */
+#define SMEM_TILE_BYTES (UINT64_C(63) << 10)
+#define SMEM_OTHER_BYTES (UINT64_C(20) << 10)
+#define SMEM_ROW_BYTES UINT64_C(512)
+#define SMEM_LEAST_USES 8.0
+#define SMEM_LEAST_LENGTH 32.0
 
 /* Factors of this part of the cache stay in it unasked; of so many caches, where they are asked to;
  * of so many, only their popular rows; of so many, hardly any. */
@@ -76,12 +77,12 @@ static double all_tables(const amped_plan *plan, int mode) {
   return bytes;
 }
 
-/* Bytes of a near tile at most; 0 where there are no kernels for such a plan. */
-static uint64_t near_bytes(const amped_plan *plan, const amped_caches_cuda *caches) {
-  if (plan->index_type != AMPED_U32 || plan->order - 1 > AMPED_NEAR_INPUTS ||
-      caches->shared_bytes < NEAR_OTHER_BYTES + NEAR_ROW_BYTES)
+/* Bytes of a shared-memory tile at most; 0 where there are no kernels for such a plan. */
+static uint64_t smem_bytes(const amped_plan *plan, const amped_caches_cuda *caches) {
+  if (plan->index_type != AMPED_U32 || plan->order - 1 > AMPED_SMEM_INPUTS ||
+      caches->shared_bytes < SMEM_OTHER_BYTES + SMEM_ROW_BYTES)
     return 0;
-  return caches->shared_bytes - NEAR_OTHER_BYTES;
+  return caches->shared_bytes - SMEM_OTHER_BYTES;
 }
 
 static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int input,
@@ -98,38 +99,39 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
 }
 
 /* Tiles of the smallest input that makes more than one of them. */
-static void set_near(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes) {
-  uint64_t row = row_bytes(plan) < NEAR_ROW_BYTES ? row_bytes(plan) : NEAR_ROW_BYTES;
+static void set_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes) {
+  uint64_t row = row_bytes(plan) < SMEM_ROW_BYTES ? row_bytes(plan) : SMEM_ROW_BYTES;
   for (int input = 0; input < plan->order - 1; input++) {
     amped_tiles_cuda t;
     uint32_t far = amped_tiles_cuda_far_bits(plan, mode, input);
     set_tiles(&t, plan, mode, input, bytes / row);
-    t.near = t.rows * row <= bytes && far < 32 && t.rows - 1 <= UINT32_MAX >> far;
-    if (t.near && t.count > 1 && (best->count == 1 || t.count < best->count))
+    t.in_smem = t.rows * row <= bytes && far < 32 && t.rows - 1 <= UINT32_MAX >> far;
+    if (t.in_smem && t.count > 1 && (best->count == 1 || t.count < best->count))
       *best = t;
   }
 }
 
-/* Where the L2 cache holds all, its own speed is the limit, and near tiles help: if every
+/* Where the L2 cache holds all, its own speed is the limit, and shared-memory tiles help: if every
  * multiprocessor uses each of a tile's rows often enough, and output rows are long. */
-static void choose_near(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes,
+static void choose_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes,
                         double multiprocessors) {
   amped_tiles_cuda t = amped_tiles_cuda_none();
   double nnz = (double)plan->modes[mode].rank_nnz[plan->rank];
-  set_near(&t, plan, mode, bytes < NEAR_TILE_BYTES ? bytes : NEAR_TILE_BYTES);
+  set_smem(&t, plan, mode, bytes < SMEM_TILE_BYTES ? bytes : SMEM_TILE_BYTES);
   double uses = nnz / (double)t.count / (double)t.rows / multiprocessors;
   double length = nnz / (double)t.count / (double)amped_plan_copy_rows(plan, mode);
-  if (t.count > 1 && uses >= NEAR_LEAST_USES && length >= NEAR_LEAST_LENGTH)
+  if (t.count > 1 && uses >= SMEM_LEAST_USES && length >= SMEM_LEAST_LENGTH)
     *best = t;
 }
 
-/* Where the user says how: near tiles if there are such, else tiles of the largest input. */
+/* Where the user says how: shared-memory tiles if there are such, else tiles of the largest input.
+ */
 static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t tile_bytes,
-                bool near) {
+                bool in_smem) {
   int largest = 0;
-  if (near)
-    set_near(t, plan, mode, tile_bytes);
-  if (t->near)
+  if (in_smem)
+    set_smem(t, plan, mode, tile_bytes);
+  if (t->in_smem)
     return;
   for (int i = 1; i < plan->order - 1; i++)
     if (plan->modes[amped_tiles_cuda_mode(mode, i)].positions >
@@ -188,14 +190,14 @@ static void part_last(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
                              const amped_caches_cuda *caches, uint64_t tile_bytes) {
   double cache = (double)cache_of(caches->l2_bytes);
-  uint64_t near = all_tables(plan, mode) <= cache ? near_bytes(plan, caches) : 0;
+  uint64_t smem_room = all_tables(plan, mode) <= cache ? smem_bytes(plan, caches) : 0;
   *tiles = amped_tiles_cuda_none();
   if (tile_bytes == AMPED_TILES_OFF || plan->modes[mode].rank_nnz[plan->rank] == 0)
     return;
   if (tile_bytes != AMPED_TILES_AUTO)
-    ask(tiles, plan, mode, tile_bytes, tile_bytes <= near);
-  else if (near > 0)
-    choose_near(tiles, plan, mode, near, caches->multiprocessors);
+    ask(tiles, plan, mode, tile_bytes, tile_bytes <= smem_room);
+  else if (smem_room > 0)
+    choose_smem(tiles, plan, mode, smem_room, caches->multiprocessors);
   else
     choose_large(tiles, plan, mode, cache);
   if (tiles->count > 1 && plan->modes[mode].parts > 1)
@@ -224,11 +226,11 @@ void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int m
     double bytes = table_bytes(plan, mode, i);
     bool tiled = tiles->count > 1 && tiles->input == i;
     hints[i] = AMPED_HINT_NONE;
-    if (tiles->near)
-      hints[i] = tiled ? AMPED_HINT_NEAR : AMPED_HINT_NONE;
+    if (tiles->in_smem)
+      hints[i] = tiled ? AMPED_HINT_SHARED_MEMORY : AMPED_HINT_NONE;
     else if (hint && (tiled || bytes <= KEPT_TABLE * cache))
-      hints[i] = AMPED_HINT_KEEP;
+      hints[i] = AMPED_HINT_EVICT_LAST;
     else if (hint && bytes > LARGE_TABLE * cache)
-      hints[i] = AMPED_HINT_PASS;
+      hints[i] = AMPED_HINT_EVICT_FIRST;
   }
 }

@@ -13,9 +13,9 @@ extern "C" {
 /* What caches should do with the gathered rows of a factor. */
 typedef enum amped_hint_cuda {
   AMPED_HINT_NONE,
-  AMPED_HINT_KEEP, /* they come again soon, and there is room for them, or for most */
-  AMPED_HINT_PASS, /* they do not: let them not displace others */
-  AMPED_HINT_NEAR  /* they lie in shared memory */
+  AMPED_HINT_EVICT_LAST,   /* they come again soon, and there is room for them, or for most */
+  AMPED_HINT_EVICT_FIRST,  /* they do not: let them not displace others */
+  AMPED_HINT_SHARED_MEMORY /* they lie in shared memory */
 } amped_hint_cuda;
 
 /* For mode's copy on this rank and a GPU with such caches. tile_bytes asks for tiles of so many

@@ -32,8 +32,8 @@ uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz,
   return all < nnz ? all : nnz;
 }
 
-uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t run) {
-  return nnz + (tiles->count > 1 ? amped_tiles_cuda_ranges(tiles) * run : 0);
+uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t pack) {
+  return nnz + (tiles->count > 1 ? amped_tiles_cuda_ranges(tiles) * pack : 0);
 }
 
 /* Twice a tile number and a place; CUB's part is small. */

@@ -19,7 +19,7 @@ static __global__ void find_starts(const amped_packed_cuda copy, const amped_blo
     return;
   const uint64_t k = blocks[b].first;
   amped_block_start_cuda start;
-  start.entry = static_cast<const index *>(copy.starts)[k / copy.packing.run];
+  start.entry = static_cast<const index *>(copy.starts)[k / copy.packing.pack];
   start.row = static_cast<const index *>(copy.rows)[start.entry];
   start.begins = copy.bits[k / 32] >> (k % 32) & 1U;
   starts[b] = start;
@@ -56,13 +56,13 @@ static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan, in
   amped_work_cuda *const w = &s->work;
   const amped_schedule_memory_cuda m = amped_schedule_cuda_memory(plan, mode, &w->cut, w->blocks);
   const uint64_t flags = w->blocks * w->cut.columns;
-  AMPED_TRY(amped_cuda_malloc(&s->d_memory, m.outputs + m.heads + m.blocks + m.flags,
+  AMPED_TRY(amped_cuda_malloc(&s->d_memory, m.outputs + m.carries + m.blocks + m.flags,
                               "the schedule of a copy"));
   char *const at = (char *)s->d_memory + m.outputs;
   w->d_outputs = s->d_memory;
-  w->d_heads = at;
-  w->d_blocks = (const amped_block_cuda *)(at + m.heads);
-  w->d_arrived = (uint32_t *)(at + m.heads + m.blocks);
+  w->d_carries = at;
+  w->d_blocks = (const amped_block_cuda *)(at + m.carries);
+  w->d_arrived = (uint32_t *)(at + m.carries + m.blocks);
   w->d_finished = w->d_arrived + flags;
   w->d_ticket = w->d_finished + flags;
   w->d_done = w->d_ticket + 1;

@@ -14,7 +14,7 @@ static const amped_backend *const backends[] = {
     &amped_backend_cpu,
 };
 
-amped_status amped_backend_mttkrp(const amped_backend *b, amped_context *ctx, int mode,
+amped_status amped_backend_mttkrp(const amped_backend *b, amped_backend_context *ctx, int mode,
                                   amped_mttkrp_times *times) {
   AMPED_TRY(b->mttkrp_begin(ctx, mode));
   return b->mttkrp_wait(ctx, mode, AMPED_MAX_PARTS, times);

@@ -3,7 +3,7 @@
  * One table of functions a backend, found by name; algorithms call through it and hold no
  * `if (gpu)`. A context holds this rank's nonzeros of every mode's copy, all factors (whole, in
  * position order, plan->ld elements a row, plan->value_type), and one MTTKRP result ("output":
- * output_rows rows, the rank's own block, then its guest rows, same row layout). No function
+ * output_rows rows, the rank's own block, then its shared rows, same row layout). No function
  * communicates. Every function but mttkrp_begin has finished its work when it returns, and reports
  * failure through status.h. Padding rows and padding columns (ncomps .. ld-1) stay zero.
  *
@@ -23,8 +23,8 @@ typedef enum amped_residency {
 } amped_residency;
 
 typedef enum amped_kernel {
-  AMPED_KERNEL_SORTED,   /* runs of sorted nonzeros, accumulated in registers */
-  AMPED_KERNEL_PUBLISHED /* AMPED's Algorithm 2: an atomic add per nonzero and column (cuda only) */
+  AMPED_KERNEL_SORTED, /* runs of sorted nonzeros, accumulated in registers */
+  AMPED_KERNEL_ATOMIC  /* AMPED's Algorithm 2: an atomic add per nonzero and column (cuda only) */
 } amped_kernel;
 
 typedef struct amped_backend_options {
@@ -45,12 +45,12 @@ typedef struct amped_backend_options {
 /* A run of nonzeros of one copy, translated: row of the rank's MTTKRP result (plan's row),
  * positions in the input factors (input modes in ascending order), values. Host memory,
  * plan->index_type and plan->value_type; inputs has order-1 arrays. */
-typedef struct amped_run {
+typedef struct amped_batch {
   uint64_t count;
   const void *rows;
   const void *inputs[AMPED_MAX_ORDER - 1];
   const void *values;
-} amped_run;
+} amped_batch;
 
 /* Nonzeros as they stand in a file, in any order: indices of amped_itype_for(dim), values of
  * plan->value_type. Host memory. */
@@ -75,14 +75,14 @@ typedef struct amped_requirement {
   uint64_t tiles[AMPED_MAX_ORDER]; /* of an input that a copy is ordered by first; 0 or 1: none */
 } amped_requirement;
 /* One copy between a factor, from byte `offset`, and host memory. */
-typedef struct amped_stage_copy {
+typedef struct amped_host_copy {
   uint64_t offset;
   uint64_t bytes;
   void *host;
   bool in; /* to the factor */
-} amped_stage_copy;
+} amped_host_copy;
 
-typedef struct amped_context amped_context; /* each backend has its own */
+typedef struct amped_backend_context amped_backend_context; /* each backend has its own */
 
 typedef struct amped_backend {
   const char *name;     /* "cpu", "cuda" */
@@ -100,44 +100,46 @@ typedef struct amped_backend {
   amped_status (*gpus)(int local_rank, amped_gpus *out);
 
   /* Bind to a core set or GPU. */
-  amped_status (*open)(const amped_backend_options *options, amped_context **out);
+  amped_status (*open)(const amped_backend_options *options, amped_backend_context **out);
   /* One line for the user: what this rank computes on. Valid while the context is. */
-  const char *(*describe)(const amped_context *ctx);
+  const char *(*describe)(const amped_backend_context *ctx);
   /* What tells two GPUs apart (UUID), "" where sharing does no harm. */
-  const char *(*identity)(const amped_context *ctx);
+  const char *(*identity)(const amped_backend_context *ctx);
   /* Bytes that may be used on the device, the user's limit applied (for cpu: of the host). */
-  uint64_t (*memory)(const amped_context *ctx);
+  uint64_t (*memory)(const amped_backend_context *ctx);
   /* What prepare(plan) will take. AMPED_FAILED with a remedy where it does not fit. */
-  amped_status (*require)(const amped_context *ctx, const amped_plan *plan, amped_requirement *out);
+  amped_status (*require)(const amped_backend_context *ctx, const amped_plan *plan,
+                          amped_requirement *out);
   /* Allocate everything, factors zero. The plan outlives the context. Pinned memory may be taken in
    * the background: the upload that meets a failure of that reports it. */
-  amped_status (*prepare)(amped_context *ctx, const amped_plan *plan);
-  void (*close)(amped_context *ctx);
+  amped_status (*prepare)(amped_backend_context *ctx, const amped_plan *plan);
+  void (*close)(amped_backend_context *ctx);
 
   /* Store nonzeros offset .. offset+run->count of this rank's share of mode's copy (copied from run
    * before it returns). loaded: after the last of them. */
-  amped_status (*upload)(amped_context *ctx, int mode, uint64_t offset, const amped_run *run);
-  amped_status (*loaded)(amped_context *ctx, int mode);
+  amped_status (*upload)(amped_backend_context *ctx, int mode, uint64_t offset,
+                         const amped_batch *batch);
+  amped_status (*loaded)(amped_backend_context *ctx, int mode);
 
   /* Once all copies are loaded: plan->ncomps and plan->ld have changed, to no more than prepare
    * saw. The copies stay; factors become zero. */
-  amped_status (*resize)(amped_context *ctx);
+  amped_status (*resize)(amped_backend_context *ctx);
 
   /* Instead of all uploads of mode: collect takes nonzeros of this rank's share in any order
    * (copied before it returns); order, after the last, makes the copy of them, ordered as in a
    * tensor file: by the file's indices in mode, then in modes 0, 1, ... without it, then as they
    * came; those of split iDps last. *repeats = nonzeros at the coordinate of the one before. loaded
    * follows. One mode is collected at a time. */
-  amped_status (*collect)(amped_context *ctx, int mode, const amped_nonzeros *nonzeros);
-  amped_status (*order)(amped_context *ctx, int mode, uint64_t *repeats);
+  amped_status (*collect)(amped_backend_context *ctx, int mode, const amped_nonzeros *nonzeros);
+  amped_status (*order)(amped_backend_context *ctx, int mode, uint64_t *repeats);
   /* Bytes that collect and order take at most beyond what require says. */
-  amped_status (*require_collect)(const amped_context *ctx, const amped_plan *plan,
+  amped_status (*require_collect)(const amped_backend_context *ctx, const amped_plan *plan,
                                   uint64_t *device_bytes, uint64_t *host_bytes);
 
   /* count rows of mode's factor from `position`, to and from count x ncomps doubles, row-major. */
-  amped_status (*put_rows)(amped_context *ctx, int mode, uint64_t position, uint64_t count,
+  amped_status (*put_rows)(amped_backend_context *ctx, int mode, uint64_t position, uint64_t count,
                            const double *rows);
-  amped_status (*get_rows)(amped_context *ctx, int mode, uint64_t position, uint64_t count,
+  amped_status (*get_rows)(amped_backend_context *ctx, int mode, uint64_t position, uint64_t count,
                            double *rows);
 
   /* output = MTTKRP of mode over this rank's nonzeros. When wait returns, the output's rows of that
@@ -145,53 +147,56 @@ typedef struct amped_backend {
    * number) all are, and *times is set. Parts are waited for in ascending order, the last one in
    * any case, before the next begin. In between, put_output, get_output and solve may be called for
    * finished rows, and mode's factor may be changed. */
-  amped_status (*mttkrp_begin)(amped_context *ctx, int mode);
-  amped_status (*mttkrp_wait)(amped_context *ctx, int mode, int part, amped_mttkrp_times *times);
+  amped_status (*mttkrp_begin)(amped_backend_context *ctx, int mode);
+  amped_status (*mttkrp_wait)(amped_backend_context *ctx, int mode, int part,
+                              amped_mttkrp_times *times);
   /* count rows of the output, to and from count x ncomps doubles. */
-  amped_status (*get_output)(amped_context *ctx, int mode, uint64_t row, uint64_t count,
+  amped_status (*get_output)(amped_backend_context *ctx, int mode, uint64_t row, uint64_t count,
                              double *rows);
-  amped_status (*put_output)(amped_context *ctx, int mode, uint64_t row, uint64_t count,
+  amped_status (*put_output)(amped_backend_context *ctx, int mode, uint64_t row, uint64_t count,
                              const double *rows);
   /* Rows first .. end of this rank's block of mode's factor = those of output * p, p ncomps x
    * ncomps doubles, symmetric; products are accumulated in double. */
-  amped_status (*solve)(amped_context *ctx, int mode, uint64_t first, uint64_t end,
+  amped_status (*solve)(amped_backend_context *ctx, int mode, uint64_t first, uint64_t end,
                         const double *p);
   /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
-  amped_status (*gram)(amped_context *ctx, int mode, double *gram);
+  amped_status (*gram)(amped_backend_context *ctx, int mode, double *gram);
   /* inner = sum over own rows and columns of output * factor, in double. */
-  amped_status (*inner)(amped_context *ctx, int mode, double *inner);
+  amped_status (*inner)(amped_backend_context *ctx, int mode, double *inner);
   /* Column c of count rows of mode's factor from `position` times scale[c]. */
-  amped_status (*scale)(amped_context *ctx, int mode, uint64_t position, uint64_t count,
+  amped_status (*scale)(amped_backend_context *ctx, int mode, uint64_t position, uint64_t count,
                         const double *scale);
 
   /* Mode's whole factor in position order, for the exchange: device memory where device_pointers.
    */
-  void *(*factor)(amped_context *ctx, int mode);
+  void *(*factor)(amped_backend_context *ctx, int mode);
   /* For an exchange through the host; NULL where device_pointers is false. stage: copies between
    * mode's factor and host memory, all at once (those in and those out overlap).
    * host_register: make memory that somebody else allocated transfer as fast as host_alloc's. */
-  amped_status (*stage)(amped_context *ctx, int mode, const amped_stage_copy *copies, int count);
-  amped_status (*host_register)(amped_context *ctx, void *block, uint64_t bytes);
-  void (*host_unregister)(amped_context *ctx, void *block);
+  amped_status (*stage)(amped_backend_context *ctx, int mode, const amped_host_copy *copies,
+                        int count);
+  amped_status (*host_register)(amped_backend_context *ctx, void *block, uint64_t bytes);
+  void (*host_unregister)(amped_backend_context *ctx, void *block);
   /* Between open and prepare: idp_nnz[i] = nonzeros of mode's iDp i (of `width` indices) among the
    * counters first .. first+count of a synthetic tensor; *sum_of_squares (unless NULL) = that of
    * their values. */
-  amped_status (*count_synthetic)(amped_context *ctx, const amped_synthetic *tensor, int mode,
-                                  uint64_t width, uint64_t first, uint64_t count, uint64_t *idp_nnz,
-                                  double *sum_of_squares);
+  amped_status (*count_synthetic)(amped_backend_context *ctx, const amped_synthetic *tensor,
+                                  int mode, uint64_t width, uint64_t first, uint64_t count,
+                                  uint64_t *idp_nnz, double *sum_of_squares);
   /* Instead of all uploads of mode: make this rank's nonzeros here, in the order of synthetic.h,
    * the same whatever memory there is. loaded follows. */
-  amped_status (*load_synthetic)(amped_context *ctx, const amped_synthetic *tensor, int mode);
+  amped_status (*load_synthetic)(amped_backend_context *ctx, const amped_synthetic *tensor,
+                                 int mode);
   /* After prepare: random rows of a table of `rows` rows (of the plan's ld and value type; made and
    * freed here) that are gathered in a second; 0 where the table finds no room. */
-  amped_status (*gather_rate)(amped_context *ctx, uint64_t rows, double *rows_per_sec);
+  amped_status (*gather_rate)(amped_backend_context *ctx, uint64_t rows, double *rows_per_sec);
   /* After prepare: bytes of the device's memory that it reads in order in a second; 0 where it has
    * no room for enough of them. */
-  amped_status (*read_rate)(amped_context *ctx, double *bytes_per_sec);
+  amped_status (*read_rate)(amped_backend_context *ctx, double *bytes_per_sec);
 
   /* Host memory that transfers fast to this backend's device (pinned; plain for cpu). */
-  amped_status (*host_alloc)(amped_context *ctx, uint64_t bytes, void **out);
-  void (*host_free)(amped_context *ctx, void *block);
+  amped_status (*host_alloc)(amped_backend_context *ctx, uint64_t bytes, void **out);
+  void (*host_free)(amped_backend_context *ctx, void *block);
 } amped_backend;
 
 extern const amped_backend amped_backend_cpu;
@@ -200,8 +205,8 @@ extern const amped_backend amped_backend_cuda;
 #endif
 
 /* MTTKRP of mode from its beginning to its end. */
-amped_status amped_backend_mttkrp(const amped_backend *backend, amped_context *ctx, int mode,
-                                  amped_mttkrp_times *times);
+amped_status amped_backend_mttkrp(const amped_backend *backend, amped_backend_context *ctx,
+                                  int mode, amped_mttkrp_times *times);
 
 /* By name, NULL where this program has no such backend; the i-th, NULL behind the last. */
 const amped_backend *amped_backend_find(const char *name);

@@ -2,8 +2,8 @@
  *
  * Plain data, sent between ranks as bytes. Filled by a backend that has devices (backend.h: gpus);
  * the lists of a node's ranks, which may each see other GPUs, are joined by amped_gpus_join. */
-#ifndef AMPED_GPU_H
-#define AMPED_GPU_H
+#ifndef AMPED_GPU_INFO_H
+#define AMPED_GPU_INFO_H
 
 #include <stdint.h>
 

@@ -135,7 +135,7 @@ static amped_status find_bounds(amped_synthetic_share *s, const amped_plan *plan
   const amped_mode_plan *m = &plan->modes[s->mode];
   uint64_t first = 0;
   uint64_t end = 0;
-  amped_plan_guests(m, plan->rank, &first, &end);
+  amped_plan_shared_idps(m, plan->rank, &first, &end);
   s->low_idp = s->high_idp = m->idp_count;
   if (first == end)
     return AMPED_OK;

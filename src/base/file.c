@@ -84,7 +84,7 @@ static void write_back(int fd) {
   for (off_t at = 0; at < about.st_size; at += WRITE_BACK_BYTES) {
     if (sync_file_range(fd, at, WRITE_BACK_BYTES, how) != 0)
       return;
-    amped_pulse_step();
+    amped_heartbeat_step();
   }
 }
 

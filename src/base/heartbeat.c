@@ -5,31 +5,31 @@
 #define MAX_DEPTH 32
 
 /* Of the thread that shows: open phases, the outermost first. */
-static _Thread_local amped_pulse *shown;
+static _Thread_local amped_heartbeat *shown;
 static _Thread_local unsigned depth;
 static _Thread_local struct { int phase, number; } open_phases[MAX_DEPTH];
 
-void amped_pulse_show(amped_pulse *pulse) {
-  shown = pulse;
+void amped_heartbeat_show(amped_heartbeat *heartbeat) {
+  shown = heartbeat;
   depth = 0;
-  if (pulse != NULL)
-    atomic_store(&pulse->phase, AMPED_PULSE_NO_PHASE);
+  if (heartbeat != NULL)
+    atomic_store(&heartbeat->phase, AMPED_HEARTBEAT_NO_PHASE);
 }
 
-void amped_pulse_join(amped_pulse *pulse) {
-  shown = pulse;
+void amped_heartbeat_join(amped_heartbeat *heartbeat) {
+  shown = heartbeat;
 }
 
-amped_pulse *amped_pulse_shown(void) {
+amped_heartbeat *amped_heartbeat_shown(void) {
   return shown;
 }
 
-void amped_pulse_step(void) {
+void amped_heartbeat_step(void) {
   if (shown != NULL)
     (void)atomic_fetch_add(&shown->steps, 1);
 }
 
-void amped_pulse_wait(bool waits) {
+void amped_heartbeat_wait(bool waits) {
   if (shown == NULL)
     return;
   atomic_store(&shown->waits, waits);
@@ -39,11 +39,11 @@ void amped_pulse_wait(bool waits) {
 static void show_innermost(void) {
   bool any = depth > 0 && depth <= MAX_DEPTH;
   atomic_store(&shown->number, any ? open_phases[depth - 1].number : 0);
-  atomic_store(&shown->phase, any ? open_phases[depth - 1].phase : AMPED_PULSE_NO_PHASE);
+  atomic_store(&shown->phase, any ? open_phases[depth - 1].phase : AMPED_HEARTBEAT_NO_PHASE);
   (void)atomic_fetch_add(&shown->steps, 1);
 }
 
-void amped_pulse_begin(int phase, int number) {
+void amped_heartbeat_begin(int phase, int number) {
   if (shown == NULL)
     return;
   if (depth < MAX_DEPTH) {
@@ -55,7 +55,7 @@ void amped_pulse_begin(int phase, int number) {
 }
 
 /* Phases that were open before showing began end, too. */
-void amped_pulse_end(void) {
+void amped_heartbeat_end(void) {
   if (shown == NULL)
     return;
   depth -= depth > 0;

@@ -99,7 +99,7 @@ void amped_trace_begin(amped_phase phase, int64_t number) {
 #ifdef AMPED_HAVE_NVTX
   (void)nvtxRangePushA(phases[phase].name);
 #endif
-  amped_pulse_begin((int)phase, short_number(number));
+  amped_heartbeat_begin((int)phase, short_number(number));
   if (!on)
     return;
   assert(depth < MAX_DEPTH);
@@ -110,7 +110,7 @@ void amped_trace_end(void) {
 #ifdef AMPED_HAVE_NVTX
   (void)nvtxRangePop();
 #endif
-  amped_pulse_end();
+  amped_heartbeat_end();
   if (!on)
     return;
   assert(depth > 0);

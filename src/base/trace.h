@@ -3,7 +3,7 @@
  * amped_trace_begin opens a phase on the calling thread, amped_trace_end closes the last one
  * opened: phases nest. Off, which is the default, a call is one test. Built with NVTX the same
  * calls also open and close ranges for a profiler that is attached, on or off; so do they show a
- * rank's pulse (pulse.h) where a watchdog looks.
+ * rank's heartbeat (heartbeat.h) where a watchdog looks.
  *
  * Events are recorded as they end, in a ring of fixed size: the newest stay, those that fell out
  * are counted. A run that fails may leave phases open; its trace is never taken. Any thread, but

@@ -39,22 +39,22 @@ static double median(const sample *samples, int order, int mode, int passes, siz
 }
 
 /* MTTKRP of a mode and the exchange of its rows, part by part. */
-static amped_status measure_mode(amped_run_state *run, int mode, sample *out) {
-  const amped_mode_plan *m = &run->plan.modes[mode];
+static amped_status measure_mode(amped_session *session, int mode, sample *out) {
+  const amped_mode_plan *m = &session->plan.modes[mode];
   amped_mttkrp_times t = {0.0, 0.0};
   double exchanging = 0.0;
   double began = amped_time();
   amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  AMPED_TRY(run->backend->mttkrp_begin(run->ctx, mode));
+  AMPED_TRY(session->backend->mttkrp_begin(session->ctx, mode));
   for (int part = 0; part < m->parts; part++) {
     if (part > 0)
       amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-    AMPED_TRY(run->backend->mttkrp_wait(run->ctx, mode, part, &t));
+    AMPED_TRY(session->backend->mttkrp_wait(session->ctx, mode, part, &t));
     amped_trace_end();
     double computed = amped_time();
     if (part + 1 == m->parts)
-      amped_exchange_partial(run->exchange, mode);
-    amped_exchange_part(run->exchange, mode, m->part_rows[part], m->part_rows[part + 1]);
+      amped_exchange_reduce(session->exchange, mode);
+    amped_exchange_part(session->exchange, mode, m->part_rows[part], m->part_rows[part + 1]);
     exchanging += amped_time() - computed;
   }
   *out = (sample){t.copy_sec, t.compute_sec, exchanging, amped_time() - began};
@@ -62,15 +62,15 @@ static amped_status measure_mode(amped_run_state *run, int mode, sample *out) {
 }
 
 /* One pass over all modes; ranks start each mode together. */
-static void pass(amped_run_state *run, sample *samples) {
+static void pass(amped_session *session, sample *samples) {
   amped_trace_begin(AMPED_PHASE_PASS, AMPED_NO_NUMBER);
-  for (int m = 0; m < run->plan.order; m++) {
+  for (int m = 0; m < session->plan.order; m++) {
     amped_trace_begin(AMPED_PHASE_WAIT, m);
-    AMPED_MPI(&run->comm, MPI_Barrier(run->comm.mpi));
+    AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
     amped_trace_end();
-    amped_status status = measure_mode(run, m, &samples[m]);
+    amped_status status = measure_mode(session, m, &samples[m]);
     if (status != AMPED_OK)
-      amped_comm_abort(&run->comm, status);
+      amped_comm_abort(&session->comm, status);
   }
   amped_trace_end();
 }
@@ -96,24 +96,24 @@ typedef struct ceiling {
 } ceiling;
 
 /* Collective: one measurement for each distinct size of the factors. */
-static amped_status measure_ceilings(amped_run_state *run, ceiling *ceilings, int *count) {
+static amped_status measure_ceilings(amped_session *session, ceiling *ceilings, int *count) {
   *count = 0;
-  for (int m = 0; m < run->plan.order; m++) {
+  for (int m = 0; m < session->plan.order; m++) {
     int i = 0;
     double rate = 0.0;
-    while (i < *count && ceilings[i].rows != run->plan.dims[m])
+    while (i < *count && ceilings[i].rows != session->plan.dims[m])
       i++;
     if (i < *count)
       continue;
-    AMPED_MPI(&run->comm, MPI_Barrier(run->comm.mpi));
-    amped_status status = run->backend->gather_rate(run->ctx, run->plan.dims[m], &rate);
-    AMPED_TRY(amped_comm_agree(&run->comm, status));
-    rate = amped_comm_spread(&run->comm, rate).min;
-    ceilings[(*count)++] = (ceiling){run->plan.dims[m], rate};
+    AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
+    amped_status status = session->backend->gather_rate(session->ctx, session->plan.dims[m], &rate);
+    AMPED_TRY(amped_comm_agree(&session->comm, status));
+    rate = amped_comm_spread(&session->comm, rate).min;
+    ceilings[(*count)++] = (ceiling){session->plan.dims[m], rate};
     if (rate == 0.0)
       amped_warn("no memory is left for a table of %" PRIu64
                  " rows: the gather ceiling of some modes is not known",
-                 run->plan.dims[m]);
+                 session->plan.dims[m]);
   }
   return AMPED_OK;
 }
@@ -135,17 +135,17 @@ static double ceiling_of(const amped_plan *plan, int mode, const ceiling *ceilin
 }
 
 /* Collective: bytes that the slowest rank's device reads in a second, 0 where not known. */
-static amped_status measure_read_rate(amped_run_state *run, double *rate) {
-  AMPED_MPI(&run->comm, MPI_Barrier(run->comm.mpi));
-  amped_status status = run->backend->read_rate(run->ctx, rate);
-  AMPED_TRY(amped_comm_agree(&run->comm, status));
-  *rate = amped_comm_spread(&run->comm, *rate).min;
+static amped_status measure_read_rate(amped_session *session, double *rate) {
+  AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
+  amped_status status = session->backend->read_rate(session->ctx, rate);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  *rate = amped_comm_spread(&session->comm, *rate).min;
   return AMPED_OK;
 }
 
 /* Bytes of this rank's nonzeros of mode, in the form that the kernel reads. */
 static uint64_t copy_bytes(const amped_plan *plan, const amped_options *o, int mode) {
-  return o->session.backend.kernel == AMPED_KERNEL_PUBLISHED
+  return o->session.backend.kernel == AMPED_KERNEL_ATOMIC
              ? plan->modes[mode].rank_nnz[plan->rank] * amped_plan_nonzero_bytes(plan)
              : amped_plan_copy_bytes(plan, mode);
 }
@@ -164,26 +164,26 @@ static double per(double a, double b) {
 }
 
 /* Collective. */
-static result result_of(amped_run_state *run, const amped_options *o, const sample *samples,
+static result result_of(amped_session *session, const amped_options *o, const sample *samples,
                         int mode, double ceiling_sec, double read_rate, double *scratch,
                         sample *ranks) {
-  const amped_plan *plan = &run->plan;
+  const amped_plan *plan = &session->plan;
   static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
                                   offsetof(sample, exchange), offsetof(sample, wall)};
   uint64_t bytes = copy_bytes(plan, o, mode);
-  uint64_t streamed = run->required.streamed_bytes[mode];
+  uint64_t streamed = session->required.streamed_bytes[mode];
   double row_bytes = (double)(plan->ld * plan->value_type);
   double mine[FIELDS];
   amped_spread s[FIELDS];
   result r;
   for (int f = 0; f < FIELDS; f++) {
     mine[f] = median(samples, plan->order, mode, o->repeat, fields[f], scratch);
-    s[f] = amped_comm_spread(&run->comm, mine[f]);
+    s[f] = amped_comm_spread(&session->comm, mine[f]);
   }
-  AMPED_MPI(&run->comm,
-            MPI_Gather(mine, FIELDS, MPI_DOUBLE, ranks, FIELDS, MPI_DOUBLE, 0, run->comm.mpi));
-  amped_comm_sum_u64(&run->comm, &bytes, 1);
-  amped_comm_sum_u64(&run->comm, &streamed, 1);
+  AMPED_MPI(&session->comm,
+            MPI_Gather(mine, FIELDS, MPI_DOUBLE, ranks, FIELDS, MPI_DOUBLE, 0, session->comm.mpi));
+  amped_comm_sum_u64(&session->comm, &bytes, 1);
+  amped_comm_sum_u64(&session->comm, &streamed, 1);
   r.copy = s[0];
   r.compute = s[1];
   r.exchange = s[2];
@@ -192,15 +192,15 @@ static result result_of(amped_run_state *run, const amped_options *o, const samp
   r.gathered_gb_per_sec =
       per((double)plan->nnz * (plan->order - 1) * row_bytes * 1e-9, r.compute.max);
   r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
-  r.ceiling_sec = amped_comm_spread(&run->comm, ceiling_sec).max;
-  r.exchange_bytes = amped_exchange_bytes(run->exchange, plan->modes[mode].block_rows);
+  r.ceiling_sec = amped_comm_spread(&session->comm, ceiling_sec).max;
+  r.exchange_bytes = amped_exchange_bytes(session->exchange, plan->modes[mode].block_rows);
   /* The rank that comes last waits for nobody: its time is the exchange's own. Of parts, each may
    * have another last rank, and they travel beside the kernel: no rate can be told. */
   r.exchange_gb_per_sec =
       plan->modes[mode].parts == 1 ? per((double)r.exchange_bytes * 1e-9, r.exchange.min) : 0.0;
   r.streamed_bytes = (double)streamed;
   r.ranks = ranks;
-  r.moved_sec = amped_comm_spread(&run->comm, per(moved_bytes(plan, o, mode), read_rate)).max;
+  r.moved_sec = amped_comm_spread(&session->comm, per(moved_bytes(plan, o, mode), read_rate)).max;
   return r;
 }
 
@@ -221,12 +221,12 @@ static json_t *json_known(bool known, double x) {
   return known ? json_real(x) : json_null();
 }
 
-static void say_times(const amped_run_state *run, const amped_options *o, const result *results) {
+static void say_times(const amped_session *session, const amped_options *o, const result *results) {
   amped_say("milliseconds, median of %d passes, least / mean / most over %d rank%s:", o->repeat,
-            run->comm.nranks, run->comm.nranks == 1 ? "" : "s");
+            session->comm.nranks, session->comm.nranks == 1 ? "" : "s");
   amped_say("mode  %-26s  %-26s  %-26s  %10s", "host to device", "compute", "exchange",
             "all (most)");
-  for (int m = 0; m < run->plan.order; m++) {
+  for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
     amped_say("%4d  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %10.3f", m,
               1e3 * r->copy.min, 1e3 * r->copy.mean, 1e3 * r->copy.max, 1e3 * r->compute.min,
@@ -235,27 +235,27 @@ static void say_times(const amped_run_state *run, const amped_options *o, const 
   }
 }
 
-static void say_exchange(const amped_run_state *run, const result *results) {
+static void say_exchange(const amped_session *session, const result *results) {
   char text[32];
-  if (run->comm.nranks == 1)
+  if (session->comm.nranks == 1)
     return;
   amped_say("mode  exchange: a rank receives          ms            GB/s");
-  for (int m = 0; m < run->plan.order; m++) {
+  for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
     char rate[32] = "beside compute";
-    if (run->plan.modes[m].parts == 1)
+    if (session->plan.modes[m].parts == 1)
       (void)snprintf(rate, sizeof rate, "%.3f", r->exchange_gb_per_sec);
     amped_say("%4d  %26s  %10.3f  %14s", m, amped_format_bytes(text, r->exchange_bytes),
               1e3 * r->exchange.min, rate);
   }
 }
 
-static void say_rates(const amped_run_state *run, const result *results, const ceiling *ceilings,
+static void say_rates(const amped_session *session, const result *results, const ceiling *ceilings,
                       int count, double read_rate) {
   char text[2][32];
   amped_say("mode    Gnnz/s  gathered GB/s  bytes/nnz  ceiling ms  of the gather ceiling"
             "  of memory bandwidth");
-  for (int m = 0; m < run->plan.order; m++) {
+  for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
     amped_say("%4d  %8.3f  %13.1f  %9.2f  %10.3f  %21s  %19s", m, r->gnnz_per_sec,
               r->gathered_gb_per_sec, r->bytes_per_nonzero, 1e3 * r->ceiling_sec,
@@ -266,10 +266,10 @@ static void say_rates(const amped_run_state *run, const result *results, const c
     if (ceilings[i].rows_per_sec > 0.0)
       amped_say("gather ceiling: %.3f Grow/s from a table of %" PRIu64 " rows of %" PRIu64 " bytes",
                 1e-9 * ceilings[i].rows_per_sec, ceilings[i].rows,
-                run->plan.ld * run->plan.value_type);
+                session->plan.ld * session->plan.value_type);
   if (read_rate > 0.0)
     amped_say("memory bandwidth: %.1f GB/s read in order%s; caches can beat it", 1e-9 * read_rate,
-              run->comm.nranks > 1 ? " on the slowest rank" : "");
+              session->comm.nranks > 1 ? " on the slowest rank" : "");
 }
 
 /* The multiplications and additions of MTTKRP, one mode: order of them a nonzero and component. */
@@ -277,9 +277,9 @@ static double flops_of(const amped_plan *plan) {
   return (double)plan->nnz * plan->order * plan->ncomps;
 }
 
-static json_t *json_ranks(const amped_run_state *run, const result *r) {
+static json_t *json_ranks(const amped_session *session, const result *r) {
   json_t *list = json_array();
-  for (int p = 0; p < run->comm.nranks; p++)
+  for (int p = 0; p < session->comm.nranks; p++)
     (void)json_array_append_new(
         list, json_pack("{s:f, s:f, s:f, s:f}", "host_to_device_ms", 1e3 * r->ranks[p].copy,
                         "compute_ms", 1e3 * r->ranks[p].compute, "exchange_ms",
@@ -287,15 +287,15 @@ static json_t *json_ranks(const amped_run_state *run, const result *r) {
   return list;
 }
 
-static json_t *json_modes(const amped_run_state *run, const result *results) {
+static json_t *json_modes(const amped_session *session, const result *results) {
   json_t *modes = json_array();
-  for (int m = 0; m < run->plan.order; m++) {
+  for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
     bool known = r->ceiling_sec > 0.0 && r->compute.max > 0.0;
     (void)json_array_append_new(
         modes,
         json_pack("{s:i, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}",
-                  "mode", m, "ranks", json_ranks(run, r), "exchange_bytes",
+                  "mode", m, "ranks", json_ranks(session, r), "exchange_bytes",
                   (json_int_t)r->exchange_bytes, "exchange_gb_per_second",
                   json_known(r->exchange_gb_per_sec > 0.0, r->exchange_gb_per_sec),
                   "host_to_device_bytes", r->streamed_bytes, "host_to_device_ms",
@@ -321,9 +321,9 @@ static json_t *json_ceilings(const ceiling *ceilings, int count) {
 }
 
 /* Lines and JSON of all modes. */
-static amped_status tell(amped_run_state *run, const amped_options *o, const result *results,
+static amped_status tell(amped_session *session, const amped_options *o, const result *results,
                          const ceiling *ceilings, int count, double read_rate) {
-  int order = run->plan.order;
+  int order = session->plan.order;
   double total = 0.0;
   double compute = 0.0;
   double bound = 0.0;
@@ -336,91 +336,92 @@ static amped_status tell(amped_run_state *run, const amped_options *o, const res
     known = known && results[m].ceiling_sec > 0.0;
   }
   bound = known ? bound : 0.0;
-  say_times(run, o, results);
-  say_rates(run, results, ceilings, count, read_rate);
-  say_exchange(run, results);
+  say_times(session, o, results);
+  say_rates(session, results, ceilings, count, read_rate);
+  say_exchange(session, results);
   amped_say("all modes: %.3f ms (compute %.3f), %.3f Gnnz/s, %s of the gather ceiling", 1e3 * total,
-            1e3 * compute, per((double)run->plan.nnz * order * 1e-9, total),
+            1e3 * compute, per((double)session->plan.nnz * order * 1e-9, total),
             percent(text, sizeof text, bound, compute));
-  if (run->json == NULL)
+  if (session->json == NULL)
     return AMPED_OK;
   return amped_json_line(
-      run->json,
+      session->json,
       json_pack("{s:s, s:f, s:f, s:f, s:f, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o, s:o}",
-                "event", "bench", "flops", order * flops_of(&run->plan), "tables_seconds",
-                run->tables_sec, "plan_seconds", run->plan_sec, "distribute_seconds",
-                run->distribute_sec, "kernel",
+                "event", "bench", "flops", order * flops_of(&session->plan), "tables_seconds",
+                session->tables_sec, "plan_seconds", session->plan_sec, "distribute_seconds",
+                session->distribute_sec, "kernel",
                 o->session.backend.kernel == AMPED_KERNEL_SORTED ? "sorted" : "published", "shape",
-                o->session.shape.name, "passes", o->repeat, "nnz", (json_int_t)run->plan.nnz,
+                o->session.shape.name, "passes", o->repeat, "nnz", (json_int_t)session->plan.nnz,
                 "all_modes_ms", 1e3 * total, "all_modes_compute_ms", 1e3 * compute,
                 "all_modes_ceiling_percent", json_known(known, 100.0 * per(bound, compute)),
                 "ceilings", json_ceilings(ceilings, count), "read_bytes_per_second",
-                json_known(read_rate > 0.0, read_rate), "modes", json_modes(run, results)));
+                json_known(read_rate > 0.0, read_rate), "modes", json_modes(session, results)));
 }
 
 /* Collective: medians over passes, spread over ranks. */
-static amped_status conclude(amped_run_state *run, const amped_options *o, const sample *samples,
+static amped_status conclude(amped_session *session, const amped_options *o, const sample *samples,
                              double *scratch) {
   ceiling ceilings[AMPED_MAX_ORDER];
   result results[AMPED_MAX_ORDER];
   double read_rate = 0.0;
   int count = 0;
   sample *ranks = NULL;
-  uint64_t nranks = (uint64_t)run->comm.nranks;
+  uint64_t nranks = (uint64_t)session->comm.nranks;
   amped_status status =
-      amped_alloc(&ranks, nranks * (uint64_t)run->plan.order, sizeof *ranks, "the timings");
-  AMPED_TRY(amped_comm_agree(&run->comm, status));
+      amped_alloc(&ranks, nranks * (uint64_t)session->plan.order, sizeof *ranks, "the timings");
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
   amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
-  status = measure_ceilings(run, ceilings, &count);
+  status = measure_ceilings(session, ceilings, &count);
   if (status == AMPED_OK)
-    status = measure_read_rate(run, &read_rate);
+    status = measure_read_rate(session, &read_rate);
   amped_trace_end();
   if (status == AMPED_OK) {
-    for (int m = 0; m < run->plan.order; m++)
-      results[m] = result_of(run, o, samples, m, ceiling_of(&run->plan, m, ceilings, count),
+    for (int m = 0; m < session->plan.order; m++)
+      results[m] = result_of(session, o, samples, m, ceiling_of(&session->plan, m, ceilings, count),
                              read_rate, scratch, ranks + (uint64_t)m * nranks);
-    status = amped_comm_agree(&run->comm, tell(run, o, results, ceilings, count, read_rate));
+    status =
+        amped_comm_agree(&session->comm, tell(session, o, results, ceilings, count, read_rate));
   }
   amped_free(ranks);
   return status;
 }
 
-static amped_status measure(amped_run_state *run, const amped_options *o) {
-  const amped_run_parts parts = amped_run_parts_of(run);
+static amped_status measure(amped_session *session, const amped_options *o) {
+  const amped_context parts = amped_session_context(session);
   amped_status status = AMPED_OK;
   sample *samples = NULL;
   double *scratch = NULL;
   uint64_t passes = (uint64_t)o->repeat;
-  uint64_t order = (uint64_t)run->plan.order;
+  uint64_t order = (uint64_t)session->plan.order;
   AMPED_GO(agree, amped_calloc(&samples, passes * order, sizeof *samples, "the timings"));
   AMPED_GO(agree, amped_calloc(&scratch, passes, sizeof *scratch, "the timings"));
 agree:
-  status = amped_comm_agree(&run->comm, status);
+  status = amped_comm_agree(&session->comm, status);
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   if (status == AMPED_OK)
     status = amped_factors_random(&parts, o->seed);
   amped_trace_end();
   if (status == AMPED_OK)
-    pass(run, samples); /* warm-up, overwritten */
+    pass(session, samples); /* warm-up, overwritten */
   for (uint64_t i = 0; i < passes && status == AMPED_OK; i++)
-    pass(run, samples + i * order);
+    pass(session, samples + i * order);
   if (status == AMPED_OK)
-    status = conclude(run, o, samples, scratch);
+    status = conclude(session, o, samples, scratch);
   amped_free(scratch);
   amped_free(samples);
   return status;
 }
 
 amped_status amped_cmd_bench(const amped_options *o) {
-  amped_run_state run;
+  amped_session session;
   const amped_demand demand = {.result_bytes = 0};
-  amped_status status = amped_run_start(&run, &o->session);
+  amped_status status = amped_session_start(&session, &o->session);
   if (status == AMPED_OK)
-    status = amped_run_prepare(&run, &demand);
+    status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK)
-    status = measure(&run, o);
+    status = measure(&session, o);
   if (status == AMPED_OK)
-    status = amped_run_finish(&run);
-  amped_run_close(&run);
+    status = amped_session_finish(&session);
+  amped_session_close(&session);
   return status;
 }

@@ -41,7 +41,7 @@ static void say_match(const amped_options *o, const amped_ktensor *a, const ampe
                     "weight B", "score", "congruence");
   amped_say("A: %s, %d components", o->args[0], a->ncomps);
   amped_say("B: %s, %d components, %s", o->args[1], b->ncomps,
-            amped_describe_dims(dims, b->order, b->dims));
+            amped_format_dims(dims, b->order, b->dims));
   for (int m = 0; m < a->order; m++)
     at += snprintf(line + at, sizeof line - (size_t)at, "   mode %d", m);
   amped_say("%s", line);

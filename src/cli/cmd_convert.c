@@ -86,12 +86,12 @@ static void say_input(const amped_options *o, const amped_sptensor *t, const rec
   char rate[32];
   double sec = r->read_sec > 0.0 ? r->read_sec : 1e-9;
   amped_say("read %s: %s, %" PRIu64 " nonzeros", input_name(o),
-            amped_describe_dims(dims, t->order, t->dims), r->nnz_read);
+            amped_format_dims(dims, t->order, t->dims), r->nnz_read);
   for (int m = 0; m < t->order; m++)
     if (t->labels[m].count > 0)
       amped_say("  mode %d: %" PRIu64 " labels%s%s", m, t->labels[m].count,
                 t->labels[m].name != NULL ? " of " : "",
-                amped_describe_name(name, sizeof name, &t->labels[m]));
+                amped_format_name(name, sizeof name, &t->labels[m]));
   amped_format_count(rate, (double)r->nnz_read / sec);
   if (r->input_bytes > 0)
     amped_say("  %s in %.2f s: %.1f MB/s, %s nonzeros/s", amped_format_bytes(bytes, r->input_bytes),
@@ -100,17 +100,17 @@ static void say_input(const amped_options *o, const amped_sptensor *t, const rec
     amped_say("  in %.2f s: %s nonzeros/s", r->read_sec, rate);
 }
 
-static amped_status read_input(const amped_options *o, const amped_external *x, amped_sptensor *t,
-                               record *r) {
+static amped_status read_input(const amped_options *o, const amped_external_sort *x,
+                               amped_sptensor *t, record *r) {
   const char *path = o->args[0];
   amped_read_options how = o->read;
   double began = amped_time();
-  how.overflow = amped_external_overflow(x);
+  how.overflow = amped_external_sort_overflow(x);
   if (!is_standard(path))
     AMPED_TRY(amped_file_check_readable(path, &r->input_bytes));
   AMPED_TRY(amped_io_read(path, &how, t));
   r->read_sec = amped_time() - began;
-  r->nnz_read = t->nnz + amped_external_tell(x).nnz_read;
+  r->nnz_read = t->nnz + amped_external_sort_tell(x).nnz_read;
   say_input(o, t, r);
   return AMPED_OK;
 }
@@ -180,9 +180,9 @@ static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, r
   return AMPED_OK;
 }
 
-static amped_status order_on_disk(amped_external *x, amped_sptensor *t, record *r) {
-  AMPED_TRY(amped_external_order(x, t));
-  amped_external_found found = amped_external_tell(x);
+static amped_status order_on_disk(amped_external_sort *x, amped_sptensor *t, record *r) {
+  AMPED_TRY(amped_external_sort_order(x, t));
+  amped_external_sort_found found = amped_external_sort_tell(x);
   r->duplicates = found.duplicates;
   r->zeros = found.zeros;
   r->nnz = found.info->nnz;
@@ -190,15 +190,15 @@ static amped_status order_on_disk(amped_external *x, amped_sptensor *t, record *
   return AMPED_OK;
 }
 
-static amped_status order_nonzeros(const amped_options *o, amped_external *x, amped_sptensor *t,
-                                   record *r) {
+static amped_status order_nonzeros(const amped_options *o, amped_external_sort *x,
+                                   amped_sptensor *t, record *r) {
   double began = amped_time();
-  AMPED_TRY(amped_external_used(x) ? order_on_disk(x, t, r) : order_in_memory(o, t, r));
+  AMPED_TRY(amped_external_sort_used(x) ? order_on_disk(x, t, r) : order_in_memory(o, t, r));
   say_duplicates(o, r);
   AMPED_TRY(say_zeros(o, r));
   r->order_sec = amped_time() - began;
   amped_say("%" PRIu64 " nonzeros, norm %.10g", r->nnz, r->norm);
-  return amped_external_used(x) ? AMPED_OK : say_empty_slices(t);
+  return amped_external_sort_used(x) ? AMPED_OK : say_empty_slices(t);
 }
 
 static void warn_of_labels(const amped_sptensor *t, const char *path) {
@@ -210,17 +210,17 @@ static void warn_of_labels(const amped_sptensor *t, const char *path) {
     }
 }
 
-static amped_status write_from_disk(amped_external *x, const amped_sptensor *t) {
+static amped_status write_from_disk(amped_external_sort *x, const amped_sptensor *t) {
   uint64_t used[AMPED_MAX_ORDER] = {0};
-  AMPED_TRY(amped_external_write(x, t->labels, used));
+  AMPED_TRY(amped_external_sort_write(x, t->labels, used));
   for (int m = 0; m < t->order; m++)
     if (used[m] > 0)
       say_empty(t->dims, m, used[m]);
   return AMPED_OK;
 }
 
-static amped_status write_output(const amped_options *o, amped_format format, amped_external *x,
-                                 amped_sptensor *t, record *r) {
+static amped_status write_output(const amped_options *o, amped_format format,
+                                 amped_external_sort *x, amped_sptensor *t, record *r) {
   const char *path = o->args[1];
   struct stat st;
   char bytes[32] = "";
@@ -228,13 +228,13 @@ static amped_status write_output(const amped_options *o, amped_format format, am
   double began = amped_time();
   if (format == AMPED_FORMAT_TNS)
     warn_of_labels(t, path);
-  if (amped_external_used(x))
+  if (amped_external_sort_used(x))
     AMPED_TRY(write_from_disk(x, t));
   else if (format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_tensor_file_write(path, t, !o->convert.no_copies));
   else
     AMPED_TRY(amped_tns_write(path, t));
-  r->temporary_bytes = amped_external_tell(x).temporary_bytes;
+  r->temporary_bytes = amped_external_sort_tell(x).temporary_bytes;
   r->write_sec = amped_time() - began;
   if (!is_standard(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode))
     amped_format_bytes(bytes, (uint64_t)st.st_size);
@@ -288,8 +288,8 @@ static uint64_t memory_of(const amped_options *o) {
   return available / 4 * 3 > AMPED_LEAST_MEMORY ? available / 4 * 3 : AMPED_LEAST_MEMORY;
 }
 
-static amped_status convert_steps(const amped_options *o, amped_format format, amped_external *x,
-                                  amped_sptensor *t, amped_json *json) {
+static amped_status convert_steps(const amped_options *o, amped_format format,
+                                  amped_external_sort *x, amped_sptensor *t, amped_json *json) {
   record r = {.input_bytes = 0};
   char text[32];
   AMPED_TRY(read_input(o, x, t, &r));
@@ -303,20 +303,20 @@ static amped_status convert_steps(const amped_options *o, amped_format format, a
 
 static amped_status convert_tensor(const amped_options *o, amped_format format, amped_json *json) {
   const char *out = o->args[1];
-  const amped_external_spec spec = {.input = input_name(o),
-                                    .output = is_standard(out) ? NULL : out,
-                                    .tensor_file = format == AMPED_FORMAT_HDF5,
-                                    .copies = !o->convert.no_copies,
-                                    .temporary = o->convert.temporary,
-                                    .memory = memory_of(o),
-                                    .duplicates = o->convert.duplicates,
-                                    .drop_zeros = o->convert.drop_zeros};
+  const amped_external_sort_spec spec = {.input = input_name(o),
+                                         .output = is_standard(out) ? NULL : out,
+                                         .tensor_file = format == AMPED_FORMAT_HDF5,
+                                         .copies = !o->convert.no_copies,
+                                         .temporary = o->convert.temporary,
+                                         .memory = memory_of(o),
+                                         .duplicates = o->convert.duplicates,
+                                         .drop_zeros = o->convert.drop_zeros};
   amped_sptensor t = {.order = 0};
-  amped_external *x = NULL;
-  AMPED_TRY(amped_external_create(&spec, &x));
+  amped_external_sort *x = NULL;
+  AMPED_TRY(amped_external_sort_create(&spec, &x));
   amped_status status = convert_steps(o, format, x, &t, json);
   amped_sptensor_free(&t);
-  amped_external_free(x);
+  amped_external_sort_free(x);
   return status;
 }
 
@@ -355,7 +355,7 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   amped_ktensor k = {.order = 0};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_file_read(in, &k));
-  amped_say("read %s: %s, %d components", in, amped_describe_dims(dims, k.order, k.dims), k.ncomps);
+  amped_say("read %s: %s, %d components", in, amped_format_dims(dims, k.order, k.dims), k.ncomps);
   AMPED_GO(out, amped_io_result_write(out, &k));
   AMPED_GO(out, tell_files(out, k.order));
   if (json != NULL)

@@ -158,35 +158,35 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
 }
 
 /* Which of several starts begins. */
-static amped_status set_random(amped_run_state *run, const amped_options *o, int number) {
-  const amped_run_parts parts = amped_run_parts_of(run);
+static amped_status set_random(amped_session *session, const amped_options *o, int number) {
+  const amped_context parts = amped_session_context(session);
   const uint64_t seed = o->seed + (uint64_t)number - 1;
   amped_status status = AMPED_OK;
   if (is_several(o))
-    amped_say("R = %d, start %d of %d: random, seed %" PRIu64, run->plan.ncomps, number,
+    amped_say("R = %d, start %d of %d: random, seed %" PRIu64, session->plan.ncomps, number,
               o->session.starts, seed);
   else
     amped_say("start: random, seed %" PRIu64, seed);
-  if (run->json != NULL && is_several(o))
-    status =
-        amped_json_line(run->json, json_pack("{s:s, s:i, s:i, s:i, s:o}", "event", "init", "rank",
-                                             run->plan.ncomps, "start", number, "starts",
-                                             o->session.starts, "seed", amped_json_count(seed)));
-  AMPED_TRY(amped_comm_agree(&run->comm, status));
+  if (session->json != NULL && is_several(o))
+    status = amped_json_line(session->json,
+                             json_pack("{s:s, s:i, s:i, s:i, s:o}", "event", "init", "rank",
+                                       session->plan.ncomps, "start", number, "starts",
+                                       o->session.starts, "seed", amped_json_count(seed)));
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
   return amped_factors_random(&parts, seed);
 }
 
 /* Random factors, or those of --init; number counts starts from 1. */
-static amped_status set_start(amped_run_state *run, const amped_options *o, int number) {
-  const amped_run_parts parts = amped_run_parts_of(run);
+static amped_status set_start(amped_session *session, const amped_options *o, int number) {
+  const amped_context parts = amped_session_context(session);
   amped_ktensor start;
   amped_status status = AMPED_OK;
   if (o->session.init == NULL)
-    return set_random(run, o, number);
+    return set_random(session, o, number);
   memset(&start, 0, sizeof start);
-  if (run->comm.rank == 0)
-    status = read_start(o, &run->plan, &start);
-  status = amped_comm_agree(&run->comm, status);
+  if (session->comm.rank == 0)
+    status = read_start(o, &session->plan, &start);
+  status = amped_comm_agree(&session->comm, status);
   if (status == AMPED_OK) {
     amped_say("start: %s", o->session.init);
     status = amped_factors_put(&parts, &start);
@@ -197,39 +197,39 @@ static amped_status set_start(amped_run_state *run, const amped_options *o, int 
 
 /* What the functions below work on. */
 typedef struct job {
-  amped_run_state *run;
+  amped_session *session;
   const amped_options *o;
   char *paths[AMPED_MAX_NCOMPS_COUNT]; /* rank 0, unless nothing is written */
   amped_file_lock locks[AMPED_MAX_NCOMPS_COUNT];
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
   bool noise_told;
   amped_checkpoint *checkpoint; /* NULL: none */
-  amped_tally_row rows[AMPED_MAX_NCOMPS_COUNT];
+  amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished; /* rows */
 } job;
 
 /* A single decomposition stops on a signal where it has a checkpoint, several do in any case. */
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   job *j = context;
-  AMPED_TRY(amped_report_sweep(j->run, sweep));
+  AMPED_TRY(amped_report_sweep(j->session, sweep));
   if (j->checkpoint != NULL)
     return amped_checkpoint_sweep(j->checkpoint, sweep);
   if (!is_several(j->o))
     return AMPED_OK;
   uint64_t caught = amped_signals_caught() != NULL;
-  amped_comm_sum_u64(&j->run->comm, &caught, 1);
+  amped_comm_sum_u64(&j->session->comm, &caught, 1);
   return caught > 0 ? AMPED_STOPPED : AMPED_OK;
 }
 
 /* The options that determine a result, as JSON text (free() by the caller). */
-static char *options_text(const amped_run_state *run, const amped_options *o, uint64_t seed) {
+static char *options_text(const amped_session *session, const amped_options *o, uint64_t seed) {
   const char *init = o->session.init != NULL ? o->session.init : "random";
   json_t *object = json_pack(
-      "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", run->plan.ncomps, "iters",
-      (json_int_t)o->cpd.iters, "tol", o->cpd.tol, "seed", amped_json_count(seed), "starts",
-      o->session.starts, "init", amped_json_text(init, strlen(init)), "backend", run->backend->name,
-      "precision", amped_vtype_name(o->session.precision), "nranks", run->comm.nranks, "read",
-      o->session.read_parallel ? "parallel" : "root", "placement",
+      "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", session->plan.ncomps,
+      "iters", (json_int_t)o->cpd.iters, "tol", o->cpd.tol, "seed", amped_json_count(seed),
+      "starts", o->session.starts, "init", amped_json_text(init, strlen(init)), "backend",
+      session->backend->name, "precision", amped_vtype_name(o->session.precision), "nranks",
+      session->comm.nranks, "read", o->session.read_parallel ? "parallel" : "root", "placement",
       amped_placement_names[o->session.plan.placement]);
   char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
   json_decref(object);
@@ -237,7 +237,7 @@ static char *options_text(const amped_run_state *run, const amped_options *o, ui
 }
 
 /* Rank 0: what the starts came to, for the record; none where there was one. */
-static amped_status record_starts(const amped_starts *s, amped_run_starts *out) {
+static amped_status record_starts(const amped_multistart *s, amped_run_starts *out) {
   memset(out, 0, sizeof *out);
   if (s->asked == 1)
     return AMPED_OK;
@@ -264,22 +264,22 @@ static void free_starts_record(amped_run_starts *r) {
 /* Collective: rank 0 reads the labels for all results, before the first sweep: what is wrong with
  * them costs none then. A tensor made in memory has none. */
 static amped_status read_labels(job *j) {
-  const amped_run_state *run = j->run;
+  const amped_session *session = j->session;
   amped_status status = AMPED_OK;
-  if (run->comm.rank == 0 && run->source != NULL && !j->o->nowrite)
-    for (int m = 0; m < run->plan.order && status == AMPED_OK; m++)
-      status = amped_source_labels(run->source, m, &j->labels[m]);
-  return amped_comm_agree(&run->comm, status);
+  if (session->comm.rank == 0 && session->source != NULL && !j->o->nowrite)
+    for (int m = 0; m < session->plan.order && status == AMPED_OK; m++)
+      status = amped_input_labels(session->source, m, &j->labels[m]);
+  return amped_comm_agree(&session->comm, status);
 }
 
 /* Rank 0: record, file. */
-static amped_status write_result(job *j, const amped_starts *starts, double corcondia,
+static amped_status write_result(job *j, const amped_multistart *starts, double corcondia,
                                  amped_ktensor *k, const char *path) {
-  const amped_run_state *run = j->run;
+  const amped_session *session = j->session;
   const amped_start *best = &starts->all[starts->best];
   amped_run_starts list;
   amped_status status = AMPED_OK;
-  char *text = options_text(run, j->o, best->seed);
+  char *text = options_text(session, j->o, best->seed);
   if (text == NULL)
     return amped_error(AMPED_FAILED, path, "out of memory for the run's record");
   AMPED_GO(done, record_starts(starts, &list));
@@ -287,8 +287,8 @@ static amped_status write_result(job *j, const amped_starts *starts, double corc
   memcpy(k->weights, best->als.weights, (size_t)k->ncomps * sizeof *k->weights);
   amped_run_record record = {
       .input = j->o->args[0],
-      .input_norm = sqrt(run->plan.norm_squared),
-      .input_hash = amped_run_info(run)->hash,
+      .input_norm = sqrt(session->plan.norm_squared),
+      .input_hash = amped_session_info(session)->hash,
       .options = text,
       .seed = best->seed,
       .stop_reason = best->als.stop_reason,
@@ -306,22 +306,24 @@ done:
 }
 
 /* Collective: the factors to rank 0, and there to the file. */
-static amped_status save(job *j, const amped_starts *starts, double corcondia, const char *path) {
-  amped_run_state *run = j->run;
-  const amped_run_parts parts = amped_run_parts_of(run);
+static amped_status save(job *j, const amped_multistart *starts, double corcondia,
+                         const char *path) {
+  amped_session *session = j->session;
+  const amped_context parts = amped_session_context(session);
   amped_ktensor k;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   memset(&k, 0, sizeof k);
-  if (run->comm.rank == 0)
-    status = amped_ktensor_create(&k, run->plan.order, run->plan.dims, run->plan.ncomps);
-  status = amped_comm_agree(&run->comm, status);
+  if (session->comm.rank == 0)
+    status =
+        amped_ktensor_create(&k, session->plan.order, session->plan.dims, session->plan.ncomps);
+  status = amped_comm_agree(&session->comm, status);
   if (status == AMPED_OK)
     status = amped_factors_get(&parts, &k);
   if (status == AMPED_OK) {
-    if (run->comm.rank == 0)
+    if (session->comm.rank == 0)
       status = write_result(j, starts, corcondia, &k, path);
-    status = amped_comm_agree(&run->comm, status);
+    status = amped_comm_agree(&session->comm, status);
   }
   amped_trace_end();
   amped_ktensor_free(&k);
@@ -335,7 +337,7 @@ static void say_end(const job *j, const amped_als_result *als, double corcondia,
   double n = als->sweeps > als->earlier ? (double)(als->sweeps - als->earlier) : 1.0;
   char best[48] = "";
   if (is_several(j->o))
-    (void)snprintf(best, sizeof best, "R = %d: ", j->run->plan.ncomps);
+    (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
   amped_say("%sfit %.8f after %" PRIu64
             " sweeps (%s); %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f",
             best, als->sweeps > 0 ? als->fit[als->sweeps - 1] : 0.0, als->sweeps,
@@ -352,12 +354,12 @@ static amped_status tell_end(job *j, const amped_start *best, double corcondia, 
   const amped_als_result *als = &best->als;
   const amped_sweep_times *t = &als->times;
   say_end(j, als, corcondia, path);
-  if (j->run->json == NULL)
+  if (j->session->json == NULL)
     return AMPED_OK;
   return amped_json_line(
-      j->run->json,
+      j->session->json,
       json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "event", "end",
-                "rank", j->run->plan.ncomps, "seed", amped_json_count(best->seed), "reason",
+                "rank", j->session->plan.ncomps, "seed", amped_json_count(best->seed), "reason",
                 als->stop_reason, "fit", amped_start_fit(best), "sweeps", (json_int_t)als->sweeps,
                 "seconds", t->total, "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve,
                 "exchange_seconds", t->exchange, "corcondia", amped_json_number(corcondia),
@@ -383,10 +385,10 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
 
 /* The sweeps of one start, from its beginning or from the last checkpoint. */
 static amped_status sweep(job *j, int number, amped_als_result *als) {
-  amped_run_state *run = j->run;
+  amped_session *session = j->session;
   const amped_options *o = j->o;
-  const amped_run_parts parts = amped_run_parts_of(run);
-  amped_als_state state = {.order = 0};
+  const amped_context parts = amped_session_context(session);
+  amped_solver_state state = {.order = 0};
   amped_als_options als_options = {.iters = o->cpd.iters,
                                    .tol = o->cpd.tol,
                                    .noise_told = &j->noise_told,
@@ -395,11 +397,11 @@ static amped_status sweep(job *j, int number, amped_als_result *als) {
   bool resumed = false;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done, amped_checkpoint_open(run, &o->checkpoint, &j->checkpoint));
+  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, &j->checkpoint));
   if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &resumed));
   if (!resumed)
-    AMPED_GO(done, set_start(run, o, number));
+    AMPED_GO(done, set_start(session, o, number));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
   AMPED_GO(done, amped_cpd_als(&parts, &als_options, als));
@@ -410,24 +412,24 @@ static amped_status sweep(job *j, int number, amped_als_result *als) {
 done:
   amped_checkpoint_close(j->checkpoint);
   j->checkpoint = NULL;
-  amped_als_state_free(&state);
+  amped_solver_state_free(&state);
   return status;
 }
 
 /* All starts; AMPED_STOPPED where a signal came before the last was done. */
-static amped_status run_starts(job *j, amped_starts *starts) {
-  const amped_run_parts parts = amped_run_parts_of(j->run);
+static amped_status run_starts(job *j, amped_multistart *starts) {
+  const amped_context parts = amped_session_context(j->session);
   for (int number = 1; number <= j->o->session.starts; number++) {
     amped_als_result als;
     AMPED_TRY(sweep(j, number, &als));
-    AMPED_TRY(amped_starts_add(&parts, starts, j->o->seed + (uint64_t)number - 1, &als));
+    AMPED_TRY(amped_multistart_add(&parts, starts, j->o->seed + (uint64_t)number - 1, &als));
   }
   return AMPED_OK;
 }
 
 /* The core consistency, NaN where it is not asked for or takes too long. */
 static amped_status find_corcondia(job *j, const amped_start *best, double *percent) {
-  const amped_run_parts parts = amped_run_parts_of(j->run);
+  const amped_context parts = amped_session_context(j->session);
   const amped_plan *plan = parts.plan;
   int dependent = -1;
   *percent = (double)NAN;
@@ -448,33 +450,35 @@ static amped_status find_corcondia(job *j, const amped_start *best, double *perc
 }
 
 /* Choose, save and tell of starts that are done. */
-static amped_status finish_starts(job *j, const char *path, amped_starts *starts, bool stopped) {
-  const amped_run_parts parts = amped_run_parts_of(j->run);
+static amped_status finish_starts(job *j, const char *path, amped_multistart *starts,
+                                  bool stopped) {
+  const amped_context parts = amped_session_context(j->session);
   double corcondia = (double)NAN;
   double seconds = 0.0;
-  AMPED_TRY(amped_starts_choose(&parts, starts));
+  AMPED_TRY(amped_multistart_choose(&parts, starts));
   const amped_start *best = &starts->all[starts->best];
   if (starts->asked > 1)
-    AMPED_TRY(amped_tally_starts(j->run, starts));
+    AMPED_TRY(amped_summary_starts(j->session, starts));
   if (!stopped)
     AMPED_TRY(find_corcondia(j, best, &corcondia));
   if (!j->o->nowrite)
     AMPED_TRY(save(j, starts, corcondia, path));
-  amped_report_memory(j->run);
+  amped_report_memory(j->session);
   for (int i = 0; i < starts->count; i++)
     seconds += starts->all[i].als.times.total;
-  j->rows[j->finished++] = (amped_tally_row){
+  j->rows[j->finished++] = (amped_summary_row){
       parts.plan->ncomps, amped_start_fit(best), best->als.sweeps, seconds, corcondia, path};
-  return amped_comm_agree(&j->run->comm, tell_end(j, best, corcondia, path));
+  return amped_comm_agree(&j->session->comm, tell_end(j, best, corcondia, path));
 }
 
 /* One number of components. */
 static amped_status decompose(job *j, int i) {
-  const amped_comm *comm = &j->run->comm;
+  const amped_comm *comm = &j->session->comm;
   const int ncomps = j->o->session.ncomps_list[i];
-  amped_starts starts = {.count = 0};
-  AMPED_TRY(amped_run_set_ncomps(j->run, ncomps));
-  amped_status status = amped_comm_agree(comm, amped_starts_create(j->o->session.starts, &starts));
+  amped_multistart starts = {.count = 0};
+  AMPED_TRY(amped_session_set_ncomps(j->session, ncomps));
+  amped_status status =
+      amped_comm_agree(comm, amped_multistart_create(j->o->session.starts, &starts));
   if (status == AMPED_OK)
     status = run_starts(j, &starts);
   const bool stopped = status == AMPED_STOPPED && is_several(j->o);
@@ -483,7 +487,7 @@ static amped_status decompose(job *j, int i) {
     amped_status finished = finish_starts(j, j->paths[i], &starts, stopped);
     status = finished != AMPED_OK ? finished : status;
   }
-  amped_starts_free(&starts);
+  amped_multistart_free(&starts);
   if (stopped && status == AMPED_STOPPED)
     status = amped_comm_agree(comm, comm->rank == 0 ? tell_stopped(j, ncomps, done) : status);
   return status;
@@ -495,22 +499,22 @@ static amped_status decompose_all(job *j) {
   amped_status status = AMPED_OK;
   AMPED_TRY(read_labels(j));
   if (is_several(o))
-    AMPED_TRY(amped_comm_agree(&j->run->comm, amped_signals_catch()));
+    AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
     status = decompose(j, i);
   if (o->session.ncomps_count > 1 && j->finished > 0 &&
       (status == AMPED_OK || status == AMPED_STOPPED)) {
-    amped_status told = amped_tally_ranks(j->run, j->rows, j->finished);
+    amped_status told = amped_summary_ranks(j->session, j->rows, j->finished);
     status = told != AMPED_OK ? told : status;
   }
   return status;
 }
 
 /* Stopped on a signal is an end as good as another: the trace is written then, too. */
-static amped_status finish(amped_run_state *run, amped_status status) {
+static amped_status finish(amped_session *session, amped_status status) {
   if (status != AMPED_OK && status != AMPED_STOPPED)
     return status;
-  amped_status finished = amped_run_finish(run);
+  amped_status finished = amped_session_finish(session);
   return finished != AMPED_OK ? finished : status;
 }
 
@@ -518,12 +522,12 @@ static amped_status finish(amped_run_state *run, amped_status status) {
 static amped_status check_outputs(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;
-  if (j->run->comm.rank == 0 && !o->nowrite && !o->session.plan_only)
+  if (j->session->comm.rank == 0 && !o->nowrite && !o->session.plan_only)
     for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
       status = check_output(o, o->session.ncomps_list[i], &j->paths[i], &j->locks[i]);
-  if (j->run->comm.rank == 0 && o->checkpoint.file != NULL && status == AMPED_OK)
+  if (j->session->comm.rank == 0 && o->checkpoint.file != NULL && status == AMPED_OK)
     status = amped_file_check_writable(o->checkpoint.file);
-  return amped_comm_agree(&j->run->comm, status);
+  return amped_comm_agree(&j->session->comm, status);
 }
 
 /* Is there anything to compute a core consistency of? */
@@ -542,12 +546,12 @@ static amped_status check_corcondia(const amped_plan *plan, const void *context)
 
 static uint64_t solver_bytes(const amped_plan *plan, const void *context) {
   const amped_options *o = context;
-  return amped_starts_bytes(plan, o->session.starts, o->cpd.corcondia);
+  return amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
 }
 
 amped_status amped_cmd_cpd(const amped_options *o) {
-  amped_run_state run;
-  job j = {.run = &run, .o = o};
+  amped_session session;
+  job j = {.session = &session, .o = o};
   /* Rank 0 holds all factors once more while a checkpoint or the result is written. */
   const amped_demand demand = {.result_bytes =
                                    o->nowrite && o->checkpoint.file == NULL ? 0 : sizeof(double),
@@ -557,11 +561,11 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   AMPED_TRY(check_names(o));
   if (o->checkpoint.resume && amped_launcher_rank() <= 0)
     amped_checkpoint_file_probe(o->checkpoint.file);
-  amped_status status = amped_run_start(&run, &o->session);
+  amped_status status = amped_session_start(&session, &o->session);
   if (status == AMPED_OK)
     status = check_outputs(&j);
   if (status == AMPED_OK)
-    status = amped_run_prepare(&run, &demand);
+    status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK && o->session.shape.name != NULL)
     amped_warn(
         "cells of %s that were drawn more than once count apart in its norm: fits are too high, "
@@ -569,12 +573,12 @@ amped_status amped_cmd_cpd(const amped_options *o) {
         o->session.shape.name);
   if (status == AMPED_OK && !o->session.plan_only)
     status = decompose_all(&j);
-  status = finish(&run, status);
+  status = finish(&session, status);
   for (int i = 0; i < o->session.ncomps_count; i++) {
     amped_file_lock_release(&j.locks[i]);
     amped_free(j.paths[i]);
   }
-  amped_run_close(&run);
+  amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&j.labels[m]);
   return status;

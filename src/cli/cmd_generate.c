@@ -24,7 +24,7 @@ typedef struct job {
   amped_format format;
   char *model_path; /* of the planted model, or NULL */
   amped_file_lock lock;
-  amped_synth_spec spec;
+  amped_random_tensor_spec spec;
 } job;
 
 static bool is_standard(const char *path) {
@@ -52,7 +52,7 @@ static amped_status check_combination(const amped_options *o) {
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
-static amped_status set_skew(const amped_options *o, amped_synth_spec *spec) {
+static amped_status set_skew(const amped_options *o, amped_random_tensor_spec *spec) {
   if (o->session.shape.skew_count > 1 && o->session.shape.skew_count != spec->order)
     return amped_error(AMPED_USAGE, NULL,
                        "%d exponents in --skew for %d modes; give one, or one for each mode",
@@ -64,16 +64,16 @@ static amped_status set_skew(const amped_options *o, amped_synth_spec *spec) {
   return AMPED_OK;
 }
 
-static amped_status make_spec(const amped_options *o, amped_synth_spec *spec) {
+static amped_status make_spec(const amped_options *o, amped_random_tensor_spec *spec) {
   amped_shape shape = {.order = o->read.dims_order, .nnz = o->session.shape.nnz};
   memcpy(shape.dims, o->read.dims, sizeof shape.dims);
   if (o->session.shape.name != NULL)
     AMPED_TRY(amped_shape_get(o->session.shape.name, o->session.shape.scale, o->session.shape.nnz,
                               &shape));
-  *spec = (amped_synth_spec){.order = shape.order, .nnz = shape.nnz, .seed = o->seed};
+  *spec = (amped_random_tensor_spec){.order = shape.order, .nnz = shape.nnz, .seed = o->seed};
   memcpy(spec->dims, shape.dims, sizeof spec->dims);
   AMPED_TRY(set_skew(o, spec));
-  return amped_synth_check(spec->order, spec->dims, spec->nnz);
+  return amped_random_tensor_check(spec->order, spec->dims, spec->nnz);
 }
 
 /* path without its suffixes, and ".planted.h5". */
@@ -101,7 +101,7 @@ static amped_status check_output(job *j) {
 
 static amped_status make(const job *j, amped_sptensor *t, amped_ktensor *model) {
   if (j->o->generate.planted == 0)
-    return amped_synth_create(&j->spec, t);
+    return amped_random_tensor_create(&j->spec, t);
   amped_planted_spec spec = {.order = j->spec.order,
                              .nnz = j->spec.nnz,
                              .ncomps = j->o->generate.planted,
@@ -150,7 +150,7 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   double norm = sqrt(amped_sptensor_norm_squared(t));
   uint64_t hash = amped_sptensor_hash(t);
   amped_say("made %s, %" PRIu64 " nonzeros, norm %.10g, seed %" PRIu64 ", in %.2f s",
-            amped_describe_dims(dims, t->order, t->dims), t->nnz, norm, j->spec.seed, make_sec);
+            amped_format_dims(dims, t->order, t->dims), t->nnz, norm, j->spec.seed, make_sec);
   if (j->format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_tensor_file_write(j->path, t, true));
   else

@@ -55,7 +55,7 @@ static void say_tensor(const char *path, const amped_tensor_info *info) {
   char text[AMPED_DIMS_TEXT];
   amped_say("tensor       %s", path);
   amped_say("order        %d", info->order);
-  amped_say("dimensions   %s", amped_describe_dims(text, info->order, info->dims));
+  amped_say("dimensions   %s", amped_format_dims(text, info->order, info->dims));
   amped_say("nonzeros     %" PRIu64 " (density %.3g)", info->nnz, density(info));
   amped_say("values       %s, %" PRIu64 " bytes per nonzero with indices",
             amped_vtype_name(info->value_type), nonzero_bytes(info));
@@ -68,7 +68,7 @@ static void say_labels(int mode, const amped_labels *labels) {
   char last[64];
   if (labels->count == 0)
     return;
-  amped_say("labels %d     %s%s%s ... %s", mode, amped_describe_name(name, sizeof name, labels),
+  amped_say("labels %d     %s%s%s ... %s", mode, amped_format_name(name, sizeof name, labels),
             labels->name != NULL ? ": " : "", amped_label_text(labels, 0, first, sizeof first),
             amped_label_text(labels, labels->count - 1, last, sizeof last));
 }
@@ -200,7 +200,7 @@ static amped_status read_record(const char *path, record *r) {
 static void say_text(const char *what, const char *text) {
   char line[TEXT_BYTES];
   if (*text != '\0')
-    amped_say("%-12s %s", what, amped_describe_text(line, sizeof line, text));
+    amped_say("%-12s %s", what, amped_format_text(line, sizeof line, text));
 }
 
 static void range_of(const double *list, uint64_t count, double *least, double *most) {
@@ -232,7 +232,7 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
   amped_say("%-12s %s", kind_of(r), path);
   say_text("of", r->input);
   amped_say("components   %d", k->ncomps);
-  amped_say("dimensions   %s", amped_describe_dims(text, k->order, k->dims));
+  amped_say("dimensions   %s", amped_format_dims(text, k->order, k->dims));
   amped_say("weights      %.6g ... %.6g", most, least);
   if (r->sweeps > 0)
     amped_say("fit          %.9g after %" PRIu64 " sweeps", r->fit[r->sweeps - 1], r->sweeps);

@@ -2,8 +2,8 @@
 
 #include "cli/commands.h"
 #include "tensor/format.h"
-#include "cli/figure_result.h"
-#include "cli/figure_run.h"
+#include "cli/plot_result.h"
+#include "cli/plot_sweeps.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -13,14 +13,14 @@ static bool is_run(const char *path) {
   return amped_file_has_suffix(path, ".json");
 }
 
-static amped_status plot_result(amped_figure *f, const char *path) {
+static amped_status plot_result(amped_plot *f, const char *path) {
   amped_ktensor k = {.order = 0};
   double *fit = NULL;
   uint64_t sweeps = 0;
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_file_read(path, &k));
   AMPED_GO(out, amped_result_file_list(path, "/fit", &fit, &sweeps));
-  amped_figure_result(f, path, &k, fit, sweeps);
+  amped_plot_result(f, path, &k, fit, sweeps);
 out:
   amped_free(fit);
   amped_ktensor_free(&k);
@@ -41,10 +41,10 @@ static amped_status choose_output(const amped_options *o, char **out) {
   return AMPED_OK;
 }
 
-static amped_status tell(const amped_figure *f, const char *input, amped_json *json) {
-  const char *picture = f->names[AMPED_FIGURE_PICTURE];
-  const char *data = f->names[AMPED_FIGURE_DATA];
-  const char *script = f->names[AMPED_FIGURE_SCRIPT];
+static amped_status tell(const amped_plot *f, const char *input, amped_json *json) {
+  const char *picture = f->names[AMPED_PLOT_PICTURE];
+  const char *data = f->names[AMPED_PLOT_DATA];
+  const char *script = f->names[AMPED_PLOT_SCRIPT];
   amped_say("%s: drawn by gnuplot from %s and %s", picture, data, script);
   if (json == NULL)
     return AMPED_OK;
@@ -56,23 +56,23 @@ static amped_status tell(const amped_figure *f, const char *input, amped_json *j
 }
 
 /* The lines have a file of their own. */
-static amped_status check_json(const amped_figure *f, const amped_json *json) {
-  for (int i = 0; i < AMPED_FIGURE_FILES; i++)
+static amped_status check_json(const amped_plot *f, const amped_json *json) {
+  for (int i = 0; i < AMPED_PLOT_FILES; i++)
     AMPED_TRY(amped_json_apart(json, f->names[i]));
   return AMPED_OK;
 }
 
 static amped_status plot(const amped_options *o, const char *path, amped_json *json) {
   const char *in = o->args[0];
-  amped_figure f;
+  amped_plot f;
   amped_status status = AMPED_OK;
-  AMPED_GO(out, amped_figure_open(path, in, &f));
+  AMPED_GO(out, amped_plot_open(path, in, &f));
   AMPED_GO(out, check_json(&f, json));
-  AMPED_GO(out, is_run(in) ? amped_figure_run(&f, in) : plot_result(&f, in));
-  AMPED_GO(out, amped_figure_draw(&f));
+  AMPED_GO(out, is_run(in) ? amped_plot_sweeps(&f, in) : plot_result(&f, in));
+  AMPED_GO(out, amped_plot_draw(&f));
   status = tell(&f, in, json);
 out:
-  amped_figure_close(&f);
+  amped_plot_close(&f);
   return status;
 }
 

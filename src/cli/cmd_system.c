@@ -15,8 +15,8 @@
 /* What is told: of the job, and of every rank. */
 typedef struct report {
   const amped_comm *comm;
-  amped_libraries libraries;
-  const amped_place *places; /* [comm->nranks] */
+  amped_lib_versions libraries;
+  const amped_node_info *places; /* [comm->nranks] */
 } report;
 
 /* --- text ------------------------------------------------------------------------------------ */
@@ -27,7 +27,7 @@ static const char *answer(int yes) {
 
 static void say_job(const report *r) {
   const amped_comm *comm = r->comm;
-  const amped_libraries *l = &r->libraries;
+  const amped_lib_versions *l = &r->libraries;
   int version = 0;
   int subversion = 0;
   AMPED_MPI(comm, MPI_Get_version(&version, &subversion));
@@ -53,7 +53,7 @@ static void say_cuda(const report *r) {
   for (int p = 0; p < r->comm->nranks && gpus == NULL; p++)
     if (r->places[p].gpus.visible > 0)
       gpus = &r->places[p].gpus;
-  if (!amped_system_has_gpus())
+  if (!amped_node_info_has_gpus())
     amped_say("CUDA         built without CUDA: computes on CPU cores");
   else if (gpus == NULL)
     amped_say("CUDA         no rank has a GPU: %s", r->places[0].no_gpus);
@@ -99,7 +99,7 @@ static amped_status join_node(const report *r, int node, amped_gpus **out) {
 }
 
 static void say_node(const report *r, int node, const amped_gpus *gpus) {
-  const amped_place *place = &r->places[node];
+  const amped_node_info *place = &r->places[node];
   char total[32];
   char limit[32];
   char text[64] = "";
@@ -113,7 +113,8 @@ static void say_node(const report *r, int node, const amped_gpus *gpus) {
 }
 
 /* "GPU 1 of 4 visible (CUDA_VISIBLE_DEVICES=...)", by its number on the node. */
-static void describe_gpu(char *text, size_t size, const amped_place *p, const amped_gpus *node) {
+static void describe_gpu(char *text, size_t size, const amped_node_info *p,
+                         const amped_gpus *node) {
   char bytes[32];
   if (p->gpus.own < 0 || p->gpus.own >= p->gpus.count)
     (void)snprintf(text, size, "no GPU");
@@ -125,7 +126,7 @@ static void describe_gpu(char *text, size_t size, const amped_place *p, const am
 }
 
 static void say_rank(const report *r, int rank, const amped_gpus *node) {
-  const amped_place *p = &r->places[rank];
+  const amped_node_info *p = &r->places[rank];
   char gpu[256];
   char bytes[32];
   char lock[64] = "";
@@ -183,7 +184,7 @@ static json_t *json_gpu(const amped_gpus *gpus, int i) {
 }
 
 static json_t *json_node(const report *r, int node, const amped_gpus *gpus) {
-  const amped_place *p = &r->places[node];
+  const amped_node_info *p = &r->places[node];
   json_t *list = json_array();
   for (int i = 0; i < gpus->count; i++)
     (void)json_array_append_new(list, json_gpu(gpus, i));
@@ -194,7 +195,7 @@ static json_t *json_node(const report *r, int node, const amped_gpus *gpus) {
 }
 
 static json_t *json_rank(const report *r, int rank, const amped_gpus *node) {
-  const amped_place *p = &r->places[rank];
+  const amped_node_info *p = &r->places[rank];
   bool gpu = p->gpus.own >= 0 && p->gpus.own < p->gpus.count;
   json_t *own =
       gpu ? json_integer(amped_gpus_find(node, p->gpus.gpu[p->gpus.own].identity)) : json_null();
@@ -210,7 +211,7 @@ static json_t *json_rank(const report *r, int rank, const amped_gpus *node) {
 }
 
 static json_t *json_cuda(const report *r) {
-  if (!amped_system_has_gpus())
+  if (!amped_node_info_has_gpus())
     return json_null();
   for (int p = 0; p < r->comm->nranks; p++) {
     const amped_gpus *gpus = &r->places[p].gpus;
@@ -224,7 +225,7 @@ static json_t *json_cuda(const report *r) {
 /* Takes both lists. */
 static json_t *json_report(const report *r, json_t *nodes, json_t *ranks) {
   const amped_comm *comm = r->comm;
-  const amped_libraries *l = &r->libraries;
+  const amped_lib_versions *l = &r->libraries;
   int version = 0;
   int subversion = 0;
   AMPED_MPI(comm, MPI_Get_version(&version, &subversion));
@@ -274,10 +275,10 @@ failed:
 /* Collective; the status is agreed. */
 static amped_status report_system(const amped_comm *comm, amped_json *json) {
   report r = {.comm = comm};
-  amped_place *places = NULL;
-  amped_status status = comm->rank == 0 ? amped_libraries_get(&r.libraries) : AMPED_OK;
+  amped_node_info *places = NULL;
+  amped_status status = comm->rank == 0 ? amped_lib_versions_get(&r.libraries) : AMPED_OK;
   AMPED_TRY(amped_comm_agree(comm, status));
-  AMPED_TRY(amped_system_gather(comm, &places));
+  AMPED_TRY(amped_node_info_gather(comm, &places));
   r.places = places;
   status = amped_comm_agree(comm, comm->rank == 0 ? tell(&r, json) : AMPED_OK);
   amped_free(places);
@@ -287,7 +288,7 @@ static amped_status report_system(const amped_comm *comm, amped_json *json) {
 amped_status amped_cmd_system(const amped_options *o) {
   amped_comm comm;
   amped_json *json = NULL;
-  amped_run_before_mpi("auto");
+  amped_session_before_mpi("auto");
   amped_status status = amped_comm_start(&comm);
   if (status == AMPED_OK) {
     status = comm.rank == 0 ? amped_json_open(o->json, &json) : AMPED_OK;

@@ -123,7 +123,7 @@ static const char *label_of(const amped_ktensor *k, int mode, uint64_t index, ch
 
 static const char *mode_name(const amped_ktensor *k, int mode, char *buffer) {
   char name[LABEL_BYTES - 16];
-  (void)amped_describe_name(name, sizeof name, &k->labels[mode]);
+  (void)amped_format_name(name, sizeof name, &k->labels[mode]);
   (void)snprintf(buffer, LABEL_BYTES, "mode %d%s%s", mode, *name != '\0' ? ": " : "", name);
   return cut(buffer);
 }
@@ -227,7 +227,7 @@ static amped_status say_result(const char *path, const amped_ktensor *k) {
   double *fit = NULL;
   uint64_t sweeps = 0;
   AMPED_TRY(amped_result_file_list(path, "/fit", &fit, &sweeps));
-  amped_say("%s: %s, %d components", path, amped_describe_dims(dims, k->order, k->dims), k->ncomps);
+  amped_say("%s: %s, %d components", path, amped_format_dims(dims, k->order, k->dims), k->ncomps);
   if (sweeps > 0)
     amped_say("fit %.6g after %" PRIu64 " sweeps", fit[sweeps - 1], sweeps);
   amped_free(fit);

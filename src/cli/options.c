@@ -234,8 +234,7 @@ static bool set_resume(opts *o, const char *v) {
 }
 static bool set_kernel(opts *o, const char *v) {
   static const char *const words[] = {"sorted", "published", NULL};
-  o->session.backend.kernel =
-      parse_word(v, words) == 1 ? AMPED_KERNEL_PUBLISHED : AMPED_KERNEL_SORTED;
+  o->session.backend.kernel = parse_word(v, words) == 1 ? AMPED_KERNEL_ATOMIC : AMPED_KERNEL_SORTED;
   return parse_word(v, words) >= 0;
 }
 static bool set_repeat(opts *o, const char *v) {

@@ -119,7 +119,7 @@ amped_status amped_options_check(amped_options *o) {
   if (o->output != NULL && (o->nowrite || o->session.plan_only))
     return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --output",
                        o->nowrite ? "--nowrite" : "--plan");
-  if (o->session.backend.deterministic && o->session.backend.kernel == AMPED_KERNEL_PUBLISHED)
+  if (o->session.backend.deterministic && o->session.backend.kernel == AMPED_KERNEL_ATOMIC)
     return amped_error(AMPED_USAGE, NULL,
                        "the published kernel adds in whatever order comes: it cannot be "
                        "--deterministic; leave out one of the two");

@@ -22,14 +22,14 @@
 /* Rows that a thread turns to double and multiplies at a time. */
 #define DENSE_ROWS 256
 
-struct amped_context {
+struct amped_backend_context {
   const amped_plan *plan;
   int threads;
   char description[128];
   amped_cpu_copy copies[AMPED_MAX_ORDER];
-  amped_pile_cpu pile; /* of the copy that is collected */
-  double *dictionary;  /* plan->dictionary, rounded to plan->value_type */
-  void *codebook;      /* the same in plan->value_type */
+  amped_coo_buffer_cpu coo_buffer; /* of the copy that is collected */
+  double *dictionary;              /* plan->dictionary, rounded to plan->value_type */
+  void *codebook;                  /* the same in plan->value_type */
   void *factors[AMPED_MAX_ORDER];
   void *output;
   double *fixup;
@@ -47,8 +47,8 @@ static void cpu_before_mpi(int local_rank) {
   (void)local_rank;
 }
 
-static amped_status cpu_open(const amped_backend_options *options, amped_context **out) {
-  amped_context *ctx = NULL;
+static amped_status cpu_open(const amped_backend_options *options, amped_backend_context **out) {
+  amped_backend_context *ctx = NULL;
   *out = NULL;
   if (options->kernel != AMPED_KERNEL_SORTED)
     return amped_error(AMPED_USAGE, NULL,
@@ -68,27 +68,27 @@ static amped_status cpu_open(const amped_backend_options *options, amped_context
   return AMPED_OK;
 }
 
-static const char *cpu_describe(const amped_context *ctx) {
+static const char *cpu_describe(const amped_backend_context *ctx) {
   return ctx->description;
 }
 
-static const char *cpu_identity(const amped_context *ctx) {
+static const char *cpu_identity(const amped_backend_context *ctx) {
   (void)ctx;
   return "";
 }
 
-static uint64_t cpu_memory(const amped_context *ctx) {
+static uint64_t cpu_memory(const amped_backend_context *ctx) {
   (void)ctx;
   return amped_mem_available();
 }
 
-static uint64_t most_runs(const amped_plan *plan) {
-  uint64_t runs = 1;
+static uint64_t most_strips(const amped_plan *plan) {
+  uint64_t strips = 1;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t n = amped_cpu_runs(&plan->modes[m].packing, plan->modes[m].rank_nnz[plan->rank]);
-    runs = n > runs ? n : runs;
+    uint64_t n = amped_cpu_strips(&plan->modes[m].packing, plan->modes[m].rank_nnz[plan->rank]);
+    strips = n > strips ? n : strips;
   }
-  return runs;
+  return strips;
 }
 
 /* Doubles of dense workspace a thread: rows in, rows out, a gram. */
@@ -97,10 +97,10 @@ static uint64_t dense_elements(const amped_plan *plan) {
   return 2 * DENSE_ROWS * n + n * n;
 }
 
-static amped_status cpu_require(const amped_context *ctx, const amped_plan *plan,
+static amped_status cpu_require(const amped_backend_context *ctx, const amped_plan *plan,
                                 amped_requirement *out) {
   memset(out, 0, sizeof *out);
-  out->host_bytes = amped_plan_factor_bytes(plan) + most_runs(plan) * plan->ld * sizeof(double) +
+  out->host_bytes = amped_plan_factor_bytes(plan) + most_strips(plan) * plan->ld * sizeof(double) +
                     (uint64_t)ctx->threads * dense_elements(plan) * sizeof(double) +
                     plan->dictionary->count * (sizeof(double) + plan->value_type);
   for (int m = 0; m < plan->order; m++) {
@@ -110,7 +110,7 @@ static amped_status cpu_require(const amped_context *ctx, const amped_plan *plan
   return AMPED_OK;
 }
 
-static amped_status prepare_dictionary(amped_context *ctx) {
+static amped_status prepare_dictionary(amped_backend_context *ctx) {
   const amped_dictionary *d = ctx->plan->dictionary;
   amped_vtype type = ctx->plan->value_type;
   static const char what[] = "the dictionary of values";
@@ -123,72 +123,73 @@ static amped_status prepare_dictionary(amped_context *ctx) {
   return AMPED_OK;
 }
 
-static amped_status cpu_prepare(amped_context *ctx, const amped_plan *plan) {
+static amped_status cpu_prepare(amped_backend_context *ctx, const amped_plan *plan) {
   uint64_t row_bytes = plan->ld * plan->value_type;
   ctx->plan = plan;
   ctx->dense_elements = dense_elements(plan);
   AMPED_TRY(prepare_dictionary(ctx));
   for (int m = 0; m < plan->order; m++) {
     AMPED_TRY(amped_cpu_copy_create(&ctx->copies[m], plan, m));
-    AMPED_TRY(amped_large_calloc(&ctx->factors[m], amped_plan_factor_rows(plan, m), row_bytes,
-                                 ctx->threads, "a factor"));
+    AMPED_TRY(amped_huge_pages_calloc(&ctx->factors[m], amped_plan_factor_rows(plan, m), row_bytes,
+                                      ctx->threads, "a factor"));
   }
-  AMPED_TRY(amped_large_calloc(&ctx->output, amped_plan_output_rows(plan), row_bytes, ctx->threads,
-                               "the MTTKRP result"));
+  AMPED_TRY(amped_huge_pages_calloc(&ctx->output, amped_plan_output_rows(plan), row_bytes,
+                                    ctx->threads, "the MTTKRP result"));
   AMPED_TRY(
-      amped_alloc(&ctx->fixup, most_runs(plan) * plan->ld, sizeof(double), "the fix-up buffer"));
+      amped_alloc(&ctx->fixup, most_strips(plan) * plan->ld, sizeof(double), "the fix-up buffer"));
   return amped_alloc(&ctx->dense, (uint64_t)ctx->threads * ctx->dense_elements, sizeof(double),
                      "a dense workspace");
 }
 
-static void cpu_close(amped_context *ctx) {
+static void cpu_close(amped_backend_context *ctx) {
   if (ctx == NULL)
     return;
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_cpu_copy_free(&ctx->copies[m]);
-    amped_large_free(ctx->factors[m]);
+    amped_huge_pages_free(ctx->factors[m]);
   }
-  amped_pile_cpu_free(&ctx->pile);
+  amped_coo_buffer_cpu_free(&ctx->coo_buffer);
   amped_free(ctx->dictionary);
   amped_free(ctx->codebook);
-  amped_large_free(ctx->output);
+  amped_huge_pages_free(ctx->output);
   amped_free(ctx->fixup);
   amped_free(ctx->dense);
   amped_free(ctx);
 }
 
 /* A reader may have some of the threads (slab.h). */
-static amped_status cpu_upload(amped_context *ctx, int mode, uint64_t offset,
-                               const amped_run *run) {
+static amped_status cpu_upload(amped_backend_context *ctx, int mode, uint64_t offset,
+                               const amped_batch *strip) {
   int threads = omp_get_max_threads();
-  return amped_cpu_copy_add(&ctx->copies[mode], ctx->plan, mode, ctx->dictionary, offset, run,
+  return amped_cpu_copy_add(&ctx->copies[mode], ctx->plan, mode, ctx->dictionary, offset, strip,
                             threads < ctx->threads ? threads : ctx->threads);
 }
 
-static amped_status cpu_collect(amped_context *ctx, int mode, const amped_nonzeros *nonzeros) {
-  return amped_pile_cpu_add(&ctx->pile, ctx->plan, mode, nonzeros);
+static amped_status cpu_collect(amped_backend_context *ctx, int mode,
+                                const amped_nonzeros *nonzeros) {
+  return amped_coo_buffer_cpu_add(&ctx->coo_buffer, ctx->plan, mode, nonzeros);
 }
 
-static amped_status cpu_order(amped_context *ctx, int mode, uint64_t *repeats) {
-  return amped_pile_cpu_order(&ctx->pile, ctx->plan, mode, cpu_upload, ctx, repeats);
+static amped_status cpu_order(amped_backend_context *ctx, int mode, uint64_t *repeats) {
+  return amped_coo_buffer_cpu_sort(&ctx->coo_buffer, ctx->plan, mode, cpu_upload, ctx, repeats);
 }
 
-static amped_status cpu_require_collect(const amped_context *ctx, const amped_plan *plan,
+static amped_status cpu_require_collect(const amped_backend_context *ctx, const amped_plan *plan,
                                         uint64_t *device_bytes, uint64_t *host_bytes) {
   (void)ctx;
   *device_bytes = 0;
-  *host_bytes = amped_pile_cpu_bytes(plan);
+  *host_bytes = amped_coo_buffer_cpu_bytes(plan);
   return AMPED_OK;
 }
 
-static amped_status cpu_loaded(amped_context *ctx, int mode) {
+static amped_status cpu_loaded(amped_backend_context *ctx, int mode) {
   (void)ctx;
   (void)mode;
   return AMPED_OK;
 }
 
 /* Workspaces keep the size of more components. */
-static amped_status cpu_resize(amped_context *ctx) {
+static amped_status cpu_resize(amped_backend_context *ctx) {
   const amped_plan *plan = ctx->plan;
   for (int m = 0; m < plan->order; m++)
     memset(ctx->factors[m], 0, amped_plan_factor_rows(plan, m) * plan->ld * plan->value_type);
@@ -224,19 +225,19 @@ static void rows_from_double(const amped_plan *plan, void *to, uint64_t first, u
   }
 }
 
-static amped_status cpu_put_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
-                                 const double *rows) {
+static amped_status cpu_put_rows(amped_backend_context *ctx, int mode, uint64_t position,
+                                 uint64_t count, const double *rows) {
   rows_from_double(ctx->plan, ctx->factors[mode], position, count, rows);
   return AMPED_OK;
 }
 
-static amped_status cpu_get_rows(amped_context *ctx, int mode, uint64_t position, uint64_t count,
-                                 double *rows) {
+static amped_status cpu_get_rows(amped_backend_context *ctx, int mode, uint64_t position,
+                                 uint64_t count, double *rows) {
   rows_to_double(ctx->plan, ctx->factors[mode], position, count, rows);
   return AMPED_OK;
 }
 
-static amped_status cpu_mttkrp_begin(amped_context *ctx, int mode) {
+static amped_status cpu_mttkrp_begin(amped_backend_context *ctx, int mode) {
   const amped_plan *plan = ctx->plan;
   amped_cpu_mttkrp m = {.copy = &ctx->copies[mode], .value_type = plan->value_type};
   double began = amped_time();
@@ -258,7 +259,7 @@ static amped_status cpu_mttkrp_begin(amped_context *ctx, int mode) {
   return AMPED_OK;
 }
 
-static amped_status cpu_mttkrp_wait(amped_context *ctx, int mode, int part,
+static amped_status cpu_mttkrp_wait(amped_backend_context *ctx, int mode, int part,
                                     amped_mttkrp_times *times) {
   (void)mode;
   (void)part;
@@ -267,22 +268,22 @@ static amped_status cpu_mttkrp_wait(amped_context *ctx, int mode, int part,
   return AMPED_OK;
 }
 
-static amped_status cpu_get_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
-                                   double *rows) {
+static amped_status cpu_get_output(amped_backend_context *ctx, int mode, uint64_t row,
+                                   uint64_t count, double *rows) {
   (void)mode;
   rows_to_double(ctx->plan, ctx->output, row, count, rows);
   return AMPED_OK;
 }
 
-static amped_status cpu_put_output(amped_context *ctx, int mode, uint64_t row, uint64_t count,
-                                   const double *rows) {
+static amped_status cpu_put_output(amped_backend_context *ctx, int mode, uint64_t row,
+                                   uint64_t count, const double *rows) {
   (void)mode;
   rows_from_double(ctx->plan, ctx->output, row, count, rows);
   return AMPED_OK;
 }
 
 /* Of so many rows those that thread t of the team works on: whole multiples of DENSE_ROWS. */
-static void rows_of_thread(const amped_context *ctx, uint64_t rows, int t, uint64_t *first,
+static void rows_of_thread(const amped_backend_context *ctx, uint64_t rows, int t, uint64_t *first,
                            uint64_t *end) {
   uint64_t pieces = amped_ceil_div(rows, DENSE_ROWS);
   uint64_t team = (uint64_t)ctx->threads;
@@ -296,7 +297,7 @@ static uint64_t own_position(const amped_plan *plan, int mode) {
   return (uint64_t)plan->rank * plan->modes[mode].block_rows;
 }
 
-static amped_status cpu_solve(amped_context *ctx, int mode, uint64_t from, uint64_t to,
+static amped_status cpu_solve(amped_backend_context *ctx, int mode, uint64_t from, uint64_t to,
                               const double *p) {
   const amped_plan *plan = ctx->plan;
   int n = plan->ncomps;
@@ -318,7 +319,7 @@ static amped_status cpu_solve(amped_context *ctx, int mode, uint64_t from, uint6
   return AMPED_OK;
 }
 
-static amped_status cpu_gram(amped_context *ctx, int mode, double *gram) {
+static amped_status cpu_gram(amped_backend_context *ctx, int mode, double *gram) {
   const amped_plan *plan = ctx->plan;
   uint64_t n = (uint64_t)plan->ncomps;
 #pragma omp parallel for schedule(static) num_threads(ctx->threads)
@@ -349,7 +350,7 @@ static amped_status cpu_gram(amped_context *ctx, int mode, double *gram) {
   return AMPED_OK;
 }
 
-static amped_status cpu_inner(amped_context *ctx, int mode, double *inner) {
+static amped_status cpu_inner(amped_backend_context *ctx, int mode, double *inner) {
   const amped_plan *plan = ctx->plan;
   uint64_t n = (uint64_t)plan->ncomps;
 #pragma omp parallel for schedule(static) num_threads(ctx->threads)
@@ -374,7 +375,7 @@ static amped_status cpu_inner(amped_context *ctx, int mode, double *inner) {
   return AMPED_OK;
 }
 
-static amped_status cpu_scale(amped_context *ctx, int mode, uint64_t position, uint64_t all,
+static amped_status cpu_scale(amped_backend_context *ctx, int mode, uint64_t position, uint64_t all,
                               const double *scale) {
   const amped_plan *plan = ctx->plan;
   uint64_t n = (uint64_t)plan->ncomps;
@@ -396,36 +397,38 @@ static amped_status cpu_scale(amped_context *ctx, int mode, uint64_t position, u
   return AMPED_OK;
 }
 
-static void *cpu_factor(amped_context *ctx, int mode) {
+static void *cpu_factor(amped_backend_context *ctx, int mode) {
   return ctx->factors[mode];
 }
 
-static amped_status cpu_host_alloc(amped_context *ctx, uint64_t bytes, void **out) {
+static amped_status cpu_host_alloc(amped_backend_context *ctx, uint64_t bytes, void **out) {
   (void)ctx;
   return amped_alloc(out, bytes, 1, "a transfer buffer");
 }
 
-static void cpu_host_free(amped_context *ctx, void *block) {
+static void cpu_host_free(amped_backend_context *ctx, void *block) {
   (void)ctx;
   amped_free(block);
 }
 
-static amped_status cpu_count_synthetic(amped_context *ctx, const amped_synthetic *t, int mode,
-                                        uint64_t width, uint64_t first, uint64_t count,
+static amped_status cpu_count_synthetic(amped_backend_context *ctx, const amped_synthetic *t,
+                                        int mode, uint64_t width, uint64_t first, uint64_t count,
                                         uint64_t *idp_nnz, double *sum_of_squares) {
   (void)ctx;
   return amped_synthetic_cpu_count(t, mode, width, first, count, idp_nnz, sum_of_squares);
 }
 
-static amped_status cpu_load_synthetic(amped_context *ctx, const amped_synthetic *t, int mode) {
+static amped_status cpu_load_synthetic(amped_backend_context *ctx, const amped_synthetic *t,
+                                       int mode) {
   return amped_synthetic_cpu_load(t, ctx->plan, mode, cpu_upload, ctx);
 }
 
-static amped_status cpu_gather_rate(amped_context *ctx, uint64_t rows, double *rows_per_sec) {
-  return amped_gather_cpu(ctx->plan, rows, ctx->threads, rows_per_sec);
+static amped_status cpu_gather_rate(amped_backend_context *ctx, uint64_t rows,
+                                    double *rows_per_sec) {
+  return amped_bandwidth_cpu(ctx->plan, rows, ctx->threads, rows_per_sec);
 }
 
-static amped_status cpu_read_rate(amped_context *ctx, double *bytes_per_sec) {
+static amped_status cpu_read_rate(amped_backend_context *ctx, double *bytes_per_sec) {
   return amped_read_cpu(ctx->threads, bytes_per_sec);
 }
 

@@ -113,14 +113,14 @@ AMPED_INLINE uint64_t read_in_order(const table *t, uint64_t first, uint64_t cou
   AMPED_TARGET_##CPU static uint64_t read_##CPU(const table *t, uint64_t first, uint64_t count) {  \
     return read_in_order(t, first, count);                                                         \
   }
-AMPED_PROCESSORS(DEFINE)
+AMPED_CPU_DISPATCH(DEFINE)
 
 static worker *find(bool in_order) {
 #define ROW(CPU) {AMPED_HAS_##CPU, {gather_##CPU, read_##CPU}},
   const struct {
     bool here;
     worker *work[2];
-  } rows[] = {AMPED_PROCESSORS(ROW)};
+  } rows[] = {AMPED_CPU_DISPATCH(ROW)};
   size_t i = 0;
   while (!rows[i].here)
     i++;
@@ -150,8 +150,8 @@ static bool has_room(uint64_t rows, uint64_t row_bytes) {
   return amped_mul(rows, row_bytes, &bytes) && (available == 0 || bytes <= available / 2);
 }
 
-amped_status amped_gather_cpu(const amped_plan *plan, uint64_t rows, int threads,
-                              double *rows_per_sec) {
+amped_status amped_bandwidth_cpu(const amped_plan *plan, uint64_t rows, int threads,
+                                 double *rows_per_sec) {
   uint64_t row_bytes = plan->ld * plan->value_type;
   table t = {.rows = rows, .words = row_bytes / sizeof *t.data};
   uint64_t *data = NULL;
@@ -159,12 +159,12 @@ amped_status amped_gather_cpu(const amped_plan *plan, uint64_t rows, int threads
   /* A row is drawn with 32 random bits. */
   if (rows == 0 || rows > AMPED_SYNTHETIC_MAX_DIM || !has_room(rows, row_bytes))
     return AMPED_OK;
-  AMPED_TRY(amped_large_calloc(&data, rows, row_bytes, threads, "a table to gather from"));
+  AMPED_TRY(amped_huge_pages_calloc(&data, rows, row_bytes, threads, "a table to gather from"));
   t.data = data;
   t.fetch = rows * row_bytes > AMPED_CACHED_BYTES;
   uint64_t each = amped_ceil_div(GATHER_BYTES / row_bytes + 1, BATCH * (uint64_t)threads) * BATCH;
   *rows_per_sec = best_rate(&t, find(false), each, threads);
-  amped_large_free(data);
+  amped_huge_pages_free(data);
   return AMPED_OK;
 }
 
@@ -175,9 +175,9 @@ amped_status amped_read_cpu(int threads, double *bytes_per_sec) {
   *bytes_per_sec = 0.0;
   if (t.rows == 0 || !has_room(t.rows, sizeof(tile)))
     return AMPED_OK;
-  AMPED_TRY(amped_large_calloc(&data, t.rows, sizeof(tile), threads, "memory to read"));
+  AMPED_TRY(amped_huge_pages_calloc(&data, t.rows, sizeof(tile), threads, "memory to read"));
   t.data = data;
   *bytes_per_sec = best_rate(&t, find(true), each, threads) * (double)sizeof(tile);
-  amped_large_free(data);
+  amped_huge_pages_free(data);
   return AMPED_OK;
 }

@@ -1,13 +1,13 @@
 /* The rates at which CPU cores gather random rows and read memory in order: the ceilings of MTTKRP.
- * Twin of cuda/device/gather_cuda.h. */
-#ifndef AMPED_GATHER_CPU_H
-#define AMPED_GATHER_CPU_H
+ * Twin of cuda/device/bandwidth_cuda.h. */
+#ifndef AMPED_BANDWIDTH_CPU_H
+#define AMPED_BANDWIDTH_CPU_H
 
 #include "plan/plan.h"
 
 /* As struct amped_backend's gather_rate and read_rate, by so many threads. */
-amped_status amped_gather_cpu(const amped_plan *plan, uint64_t rows, int threads,
-                              double *rows_per_sec);
+amped_status amped_bandwidth_cpu(const amped_plan *plan, uint64_t rows, int threads,
+                                 double *rows_per_sec);
 amped_status amped_read_cpu(int threads, double *bytes_per_sec);
 
 #endif

@@ -10,19 +10,19 @@
 #define BATCH 32768
 
 /* Returns the end of the iDp's places. */
-static uint64_t set_places(amped_pile_cpu *p, uint64_t idp, uint64_t first, uint64_t nnz) {
+static uint64_t set_places(amped_coo_buffer_cpu *p, uint64_t idp, uint64_t first, uint64_t nnz) {
   p->next[idp] = first;
   p->ends[idp] = first + nnz;
   return first + nnz;
 }
 
 /* Places in the order of output rows: those of split iDps behind all others. */
-static amped_status create(amped_pile_cpu *p, const amped_plan *plan, int mode) {
+static amped_status create(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode) {
   static const char what[] = "the nonzeros of a copy";
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t nnz = m->rank_nnz[plan->rank];
   uint64_t place = 0;
-  amped_pile_make(&p->pile, plan, mode);
+  amped_coo_buffer_make(&p->buffer, plan, mode);
   AMPED_TRY(amped_calloc(&p->next, m->idp_count, sizeof *p->next, what));
   AMPED_TRY(amped_calloc(&p->ends, m->idp_count, sizeof *p->ends, what));
   AMPED_TRY(amped_alloc(&p->places, BATCH, sizeof *p->places, what));
@@ -36,18 +36,18 @@ static amped_status create(amped_pile_cpu *p, const amped_plan *plan, int mode) 
     p->groups[m->idp_count + s] = place =
         set_places(p, m->splits[s].idp, place, amped_plan_idp_nnz(m, plan->rank, m->splits[s].idp));
   for (int a = 0; a < plan->order; a++) {
-    AMPED_TRY(amped_alloc(&p->indices[a], nnz, p->pile.modes[a].index_bytes, what));
-    p->pile.modes[a].indices = p->indices[a];
+    AMPED_TRY(amped_alloc(&p->indices[a], nnz, p->buffer.modes[a].index_bytes, what));
+    p->buffer.modes[a].indices = p->indices[a];
   }
   AMPED_TRY(amped_alloc(&p->values, nnz, plan->value_type, what));
-  p->pile.values = p->values;
+  p->buffer.values = p->values;
   return AMPED_OK;
 }
 
 AMPED_DEFINE_SCATTER(uint64_t)
 
 /* Places of nonzeros first .. first+count; false where an iDp gets more than its own. */
-static bool find_places(amped_pile_cpu *p, const amped_plan *plan, int mode,
+static bool find_places(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
                         const amped_nonzeros *nonzeros, uint64_t first, uint64_t count) {
   const amped_itype type = amped_itype_for(plan->dims[mode]);
   const uint64_t width = plan->modes[mode].width;
@@ -60,8 +60,8 @@ static bool find_places(amped_pile_cpu *p, const amped_plan *plan, int mode,
   return true;
 }
 
-amped_status amped_pile_cpu_add(amped_pile_cpu *p, const amped_plan *plan, int mode,
-                                const amped_nonzeros *nonzeros) {
+amped_status amped_coo_buffer_cpu_add(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
+                                      const amped_nonzeros *nonzeros) {
   uint64_t n = 0;
   if (nonzeros->count == 0)
     return AMPED_OK;
@@ -70,61 +70,63 @@ amped_status amped_pile_cpu_add(amped_pile_cpu *p, const amped_plan *plan, int m
   for (uint64_t first = 0; first < nonzeros->count; first += n) {
     n = nonzeros->count - first < BATCH ? nonzeros->count - first : BATCH;
     if (!find_places(p, plan, mode, nonzeros, first, n))
-      return amped_pile_overflow(plan, mode);
+      return amped_coo_buffer_overflow(plan, mode);
     for (int m = 0; m < plan->order; m++)
       scatter(p->indices[m],
-              (const char *)nonzeros->indices[m] + first * p->pile.modes[m].index_bytes,
-              p->pile.modes[m].index_bytes, p->places, n);
+              (const char *)nonzeros->indices[m] + first * p->buffer.modes[m].index_bytes,
+              p->buffer.modes[m].index_bytes, p->places, n);
     scatter(p->values, (const char *)nonzeros->values + first * plan->value_type, plan->value_type,
             p->places, n);
-    p->pile.count += n;
+    p->buffer.count += n;
   }
   return AMPED_OK;
 }
 
-typedef struct stored_pile {
-  amped_pile pile;
+typedef struct stored_buffer {
+  amped_coo_buffer buffer;
   amped_itype index_type;
   amped_vtype value_type;
-} stored_pile;
+} stored_buffer;
 
 static bool row_of(const void *from, uint64_t k, uint64_t *row) {
-  const stored_pile *p = from;
-  return amped_pile_row(&p->pile, k, row);
+  const stored_buffer *p = from;
+  return amped_coo_buffer_row(&p->buffer, k, row);
 }
 
 static uint64_t word_of(const void *from, int word, uint64_t row, uint64_t k) {
-  const stored_pile *p = from;
-  return amped_pile_word(&p->pile, word, row, k);
+  const stored_buffer *p = from;
+  return amped_coo_buffer_word(&p->buffer, word, row, k);
 }
 
 static void store(const void *from, uint64_t k, uint64_t row, uint64_t at,
-                  const amped_order_arrays *to) {
-  const stored_pile *p = from;
+                  const amped_sort_copy_arrays *to) {
+  const stored_buffer *p = from;
   int input = 0;
   amped_index_put(to->rows, p->index_type, at, row);
-  for (int m = 0; m < p->pile.order; m++)
-    if (m != p->pile.mode)
-      amped_index_put(to->inputs[input++], p->index_type, at, amped_pile_position(&p->pile, m, k));
-  amped_value_put(to->values, p->value_type, at, amped_pile_value(&p->pile, k));
+  for (int m = 0; m < p->buffer.order; m++)
+    if (m != p->buffer.mode)
+      amped_index_put(to->inputs[input++], p->index_type, at,
+                      amped_coo_buffer_position(&p->buffer, m, k));
+  amped_value_put(to->values, p->value_type, at, amped_coo_buffer_value(&p->buffer, k));
 }
 
-amped_status amped_pile_cpu_order(amped_pile_cpu *p, const amped_plan *plan, int mode,
-                                  amped_status (*upload)(amped_context *ctx, int mode,
-                                                         uint64_t offset, const amped_run *run),
-                                  amped_context *ctx, uint64_t *repeats) {
+amped_status amped_coo_buffer_cpu_sort(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
+                                       amped_status (*upload)(amped_backend_context *ctx, int mode,
+                                                              uint64_t offset,
+                                                              const amped_batch *batch),
+                                       amped_backend_context *ctx, uint64_t *repeats) {
   amped_status status = AMPED_OK;
   *repeats = 0;
   if (p->ends == NULL) /* nothing came: right where the share is empty */
     status = create(p, plan, mode);
-  const stored_pile from = {p->pile, plan->index_type, plan->value_type};
+  const stored_buffer from = {p->buffer, plan->index_type, plan->value_type};
   const amped_order order = {.plan = plan,
                              .mode = mode,
-                             .total = p->pile.count,
+                             .total = p->buffer.count,
                              .ends = p->groups,
                              .groups = plan->modes[mode].idp_count + plan->modes[mode].split_count,
-                             .words = p->pile.words,
-                             .word_bits = from.pile.word_bits,
+                             .words = p->buffer.words,
+                             .word_bits = from.buffer.word_bits,
                              .from = &from,
                              .row = row_of,
                              .word = word_of,
@@ -132,12 +134,12 @@ amped_status amped_pile_cpu_order(amped_pile_cpu *p, const amped_plan *plan, int
                              .upload = upload,
                              .ctx = ctx};
   if (status == AMPED_OK)
-    status = amped_order_cpu(&order, repeats);
-  amped_pile_cpu_free(p);
+    status = amped_sort_copy_cpu(&order, repeats);
+  amped_coo_buffer_cpu_free(p);
   return status;
 }
 
-void amped_pile_cpu_free(amped_pile_cpu *p) {
+void amped_coo_buffer_cpu_free(amped_coo_buffer_cpu *p) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(p->indices[m]);
   amped_free(p->values);
@@ -148,13 +150,13 @@ void amped_pile_cpu_free(amped_pile_cpu *p) {
   memset(p, 0, sizeof *p);
 }
 
-uint64_t amped_pile_cpu_bytes(const amped_plan *plan) {
+uint64_t amped_coo_buffer_cpu_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t bytes = plan->modes[m].rank_nnz[plan->rank] * amped_pile_nonzero_bytes(plan) +
+    uint64_t bytes = plan->modes[m].rank_nnz[plan->rank] * amped_coo_buffer_nonzero_bytes(plan) +
                      (3 * plan->modes[m].idp_count + plan->modes[m].split_count) * sizeof(uint64_t);
     most = bytes > most ? bytes : most;
   }
   return most + BATCH * sizeof(uint64_t) +
-         amped_order_cpu_bytes(plan, amped_pile_words(plan), true);
+         amped_sort_copy_cpu_bytes(plan, amped_coo_buffer_words(plan), true);
 }

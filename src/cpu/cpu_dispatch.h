@@ -1,11 +1,11 @@
 /* Processors that inner loops are compiled for beside the one that the compiler was told: one
  * source, several instances, the best chosen when the program runs.
  *
- * AMPED_PROCESSORS(X) calls X(cpu) for each, the best first, `any` last. For each cpu: is it here,
- * the attribute of its functions, and whether fma() is an instruction (else a slow call).
+ * AMPED_CPU_DISPATCH(X) calls X(cpu) for each, the best first, `any` last. For each cpu: is it
+ * here, the attribute of its functions, and whether fma() is an instruction (else a slow call).
  * Sanitizers are run on `any` alone. */
-#ifndef AMPED_PROCESSOR_H
-#define AMPED_PROCESSOR_H
+#ifndef AMPED_CPU_DISPATCH_H
+#define AMPED_CPU_DISPATCH_H
 
 #include <stdbool.h>
 
@@ -13,9 +13,9 @@
 #define AMPED_CACHED_BYTES (UINT64_C(256) << 10)
 
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
-#define AMPED_PROCESSORS(X) X(avx512) X(avx2) X(any)
+#define AMPED_CPU_DISPATCH(X) X(avx512) X(avx2) X(any)
 #else
-#define AMPED_PROCESSORS(X) X(any)
+#define AMPED_CPU_DISPATCH(X) X(any)
 #endif
 
 #define AMPED_HAS_avx512                                                                           \

@@ -20,7 +20,7 @@ typedef struct origin {
   void *block;
 } origin;
 
-amped_status amped_large_alloc(void *out, uint64_t count, uint64_t size, const char *what) {
+amped_status amped_huge_pages_alloc(void *out, uint64_t count, uint64_t size, const char *what) {
   uint64_t bytes = 0;
   uint64_t bound = LINE;
   char *block = NULL;
@@ -44,10 +44,10 @@ amped_status amped_large_alloc(void *out, uint64_t count, uint64_t size, const c
   return AMPED_OK;
 }
 
-amped_status amped_large_calloc(void *out, uint64_t count, uint64_t size, int threads,
-                                const char *what) {
+amped_status amped_huge_pages_calloc(void *out, uint64_t count, uint64_t size, int threads,
+                                     const char *what) {
   char *data = NULL;
-  AMPED_TRY(amped_large_alloc(out, count, size, what));
+  AMPED_TRY(amped_huge_pages_alloc(out, count, size, what));
   memcpy(&data, out, sizeof data);
   uint64_t bytes = count * size;
   uint64_t pages = amped_ceil_div(bytes, PAGE);
@@ -59,7 +59,7 @@ amped_status amped_large_calloc(void *out, uint64_t count, uint64_t size, int th
   return AMPED_OK;
 }
 
-void amped_large_free(void *data) {
+void amped_huge_pages_free(void *data) {
   if (data != NULL)
     amped_free(((origin *)data)[-1].block);
 }

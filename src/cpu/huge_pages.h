@@ -1,17 +1,18 @@
 /* Large memory of CPU cores: begins at a cache line, or where it is large at a large page, and lies
  * on large pages where the system has them: rows are gathered from all over it.
  *
- * amped_large_alloc is amped_alloc (mem.h) with these properties; its pages lie near the threads
- * that touch them first. amped_large_calloc zeroes it by all threads, an equal part each, so that a
- * node of several memories has it spread over them. amped_large_free(NULL) is allowed. */
-#ifndef AMPED_LARGE_H
-#define AMPED_LARGE_H
+ * amped_huge_pages_alloc is amped_alloc (mem.h) with these properties; its pages lie near the
+ * threads that touch them first. amped_huge_pages_calloc zeroes it by all threads, an equal part
+ * each, so that a node of several memories has it spread over them. amped_huge_pages_free(NULL) is
+ * allowed. */
+#ifndef AMPED_HUGE_PAGES_H
+#define AMPED_HUGE_PAGES_H
 
 #include "base/mem.h"
 
-amped_status amped_large_alloc(void *out, uint64_t count, uint64_t size, const char *what);
-amped_status amped_large_calloc(void *out, uint64_t count, uint64_t size, int threads,
-                                const char *what);
-void amped_large_free(void *data);
+amped_status amped_huge_pages_alloc(void *out, uint64_t count, uint64_t size, const char *what);
+amped_status amped_huge_pages_calloc(void *out, uint64_t count, uint64_t size, int threads,
+                                     const char *what);
+void amped_huge_pages_free(void *data);
 
 #endif

@@ -11,9 +11,9 @@
 
 /* Everything is inlined into the instances at the end, whose constants unroll the loops and whose
  * target decides what vectors they become. */
-AMPED_INLINE uint64_t row_of(const amped_block_run *run) {
-  return run->index_type == AMPED_U32 ? ((const uint32_t *)run->row_list)[run->entry]
-                                      : ((const uint64_t *)run->row_list)[run->entry];
+AMPED_INLINE uint64_t row_of(const amped_block_strip *strip) {
+  return strip->index_type == AMPED_U32 ? ((const uint32_t *)strip->row_list)[strip->entry]
+                                        : ((const uint64_t *)strip->row_list)[strip->entry];
 }
 
 #define VALUE float
@@ -63,11 +63,11 @@ AMPED_INLINE uint64_t row_of(const amped_block_run *run) {
 
 #define DEFINE(CPU, TYPE, V, LD, INPUTS, REUSE)                                                    \
   AMPED_TARGET_##CPU static void block_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE(                 \
-      amped_block_run *run, const amped_block *b, const amped_block *ahead) {                      \
-    block_##TYPE(run, b, ahead, LD, INPUTS, REUSE, AMPED_FUSED_##CPU);                             \
+      amped_block_strip *strip, const amped_block *b, const amped_block *ahead) {                  \
+    block_##TYPE(strip, b, ahead, LD, INPUTS, REUSE, AMPED_FUSED_##CPU);                           \
   }
 #define DEFINE_ALL(CPU) EACH_TYPE(DEFINE, CPU, LDS_##CPU)
-AMPED_PROCESSORS(DEFINE_ALL)
+AMPED_CPU_DISPATCH(DEFINE_ALL)
 
 amped_block_kernel *amped_block_kernel_find(amped_vtype value_type, uint64_t ld, int inputs,
                                             bool reuse) {
@@ -81,7 +81,7 @@ amped_block_kernel *amped_block_kernel_find(amped_vtype value_type, uint64_t ld,
     int inputs;
     bool reuse;
     amped_block_kernel *kernel;
-  } rows[] = {AMPED_PROCESSORS(ROW_ALL)};
+  } rows[] = {AMPED_CPU_DISPATCH(ROW_ALL)};
   size_t i = 0;
   while (!rows[i].here || rows[i].value_type != value_type || rows[i].reuse != reuse ||
          (rows[i].ld != ld && rows[i].ld != 0) || (rows[i].inputs != inputs && rows[i].inputs != 0))

@@ -16,14 +16,14 @@ typedef struct amped_block {
   int count;
   uint32_t begins; /* bit j: nonzero j begins a row */
   uint32_t fibres; /* bit j: nonzero j begins a row or is in another row of the first input */
-  bool closes;     /* the last nonzero ends its row, or the run */
+  bool closes;     /* the last nonzero ends its row, or the strip */
   const void *values;
   uint64_t positions[AMPED_MAX_ORDER - 1][AMPED_BLOCK];
   double coded[AMPED_BLOCK]; /* room for values of either type */
 } amped_block;
 
-/* What a thread knows of the run in hand. */
-typedef struct amped_block_run {
+/* What a thread knows of the strip in hand. */
+typedef struct amped_block_strip {
   int inputs;
   const void *factors[AMPED_MAX_ORDER - 1];
   uint64_t ld;
@@ -35,11 +35,11 @@ typedef struct amped_block_run {
   uint64_t entry; /* of the row in hand in row_list */
   bool open;      /* the row in hand has a part in `sum` */
   double *sum;    /* [ld] */
-  double *fixup;  /* where that row goes if an earlier run began it, else NULL */
-} amped_block_run;
+  double *fixup;  /* where that row goes if an earlier strip began it, else NULL */
+} amped_block_strip;
 
 /* Add up `b`; `ahead` is the block that comes after it, or b itself at the end. */
-typedef void amped_block_kernel(amped_block_run *run, const amped_block *b,
+typedef void amped_block_kernel(amped_block_strip *strip, const amped_block *b,
                                 const amped_block *ahead);
 
 /* The best one on this processor. reuse: rows of the first input are multiplied once for each

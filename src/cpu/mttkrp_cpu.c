@@ -10,8 +10,8 @@
 #include "cpu/cpu_dispatch.h"
 
 /* Runs are short enough to balance and to keep the fix-up small, long enough to amortise it. */
-#define RUNS 1024
-#define LEAST_RUN 512
+#define STRIPS 1024
+#define LEAST_STRIP 512
 
 /* Nonzeros in a stretch that shares the first input's row, from which reusing it pays. */
 #define LONG_FIBRE 4
@@ -19,14 +19,14 @@
 /* Output rows that a thread zeroes at a time. */
 #define ZERO_ROWS 4096
 
-uint64_t amped_cpu_run_nnz(const amped_packing *p, uint64_t nnz) {
-  uint64_t even = amped_ceil_div(nnz, RUNS);
-  uint64_t least = even > LEAST_RUN ? even : LEAST_RUN;
-  return amped_ceil_div(least, p->run) * p->run;
+uint64_t amped_cpu_strip_nnz(const amped_packing *p, uint64_t nnz) {
+  uint64_t even = amped_ceil_div(nnz, STRIPS);
+  uint64_t least = even > LEAST_STRIP ? even : LEAST_STRIP;
+  return amped_ceil_div(least, p->pack) * p->pack;
 }
 
-uint64_t amped_cpu_runs(const amped_packing *p, uint64_t nnz) {
-  return amped_ceil_div(nnz, amped_cpu_run_nnz(p, nnz));
+uint64_t amped_cpu_strips(const amped_packing *p, uint64_t nnz) {
+  return amped_ceil_div(nnz, amped_cpu_strip_nnz(p, nnz));
 }
 
 static inline uint64_t index_at(const void *array, amped_itype type, uint64_t i) {
@@ -124,7 +124,7 @@ AMPED_INLINE void decode_n(const amped_cpu_mttkrp *m, uint64_t k, int n, bool re
     decode_fibres(b, n);
 }
 
-/* The block at nonzero k of a run that ends at `end`. */
+/* The block at nonzero k of a strip that ends at `end`. */
 AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, bool reuse,
                          amped_block *b) {
   uint64_t left = end - k;
@@ -145,21 +145,22 @@ typedef void block_decoder(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, 
                                               bool reuse, amped_block *b) {                        \
     decode(m, k, end, reuse, b);                                                                   \
   }
-AMPED_PROCESSORS(DEFINE)
+AMPED_CPU_DISPATCH(DEFINE)
 
 static block_decoder *find_decoder(void) {
 #define ROW(CPU) {AMPED_HAS_##CPU, decode_##CPU},
   const struct {
     bool here;
     block_decoder *decode;
-  } rows[] = {AMPED_PROCESSORS(ROW)};
+  } rows[] = {AMPED_CPU_DISPATCH(ROW)};
   size_t i = 0;
   while (!rows[i].here)
     i++;
   return rows[i].decode;
 }
 
-/* --- runs --------------------------------------------------------------------------------------*/
+/* --- strips
+ * --------------------------------------------------------------------------------------*/
 
 typedef struct job {
   const amped_cpu_mttkrp *m;
@@ -168,28 +169,29 @@ typedef struct job {
   bool reuse;
 } job;
 
-/* A run that begins inside a row leaves its part of that row in fixup. */
-static void sum_run(const job *j, uint64_t first, uint64_t end, double *fixup) {
+/* A strip that begins inside a row leaves its part of that row in fixup. */
+static void sum_strip(const job *j, uint64_t first, uint64_t end, double *fixup) {
   const amped_cpu_mttkrp *m = j->m;
   const amped_cpu_copy *copy = m->copy;
   double sum[AMPED_MAX_NCOMPS];
   amped_block blocks[2];
-  amped_block_run run = {.inputs = copy->packing->inputs, .ld = m->ld, .out = m->out, .sum = sum};
-  run.row_list = copy->row_list;
-  run.index_type = copy->index_type;
-  run.entry = index_at(copy->row_table, copy->index_type, first / copy->packing->run);
-  run.fixup = begins_row(copy, first) ? NULL : fixup;
-  for (int i = 0; i < run.inputs; i++) {
-    run.factors[i] = m->factors[i];
+  amped_block_strip strip = {
+      .inputs = copy->packing->inputs, .ld = m->ld, .out = m->out, .sum = sum};
+  strip.row_list = copy->row_list;
+  strip.index_type = copy->index_type;
+  strip.entry = index_at(copy->row_table, copy->index_type, first / copy->packing->pack);
+  strip.fixup = begins_row(copy, first) ? NULL : fixup;
+  for (int i = 0; i < strip.inputs; i++) {
+    strip.factors[i] = m->factors[i];
     if (m->fetch[i])
-      run.fetch[run.fetches++] = i;
+      strip.fetch[strip.fetches++] = i;
   }
   j->decode(m, first, end, j->reuse, &blocks[0]);
   for (uint64_t k = first, turn = 0; k < end; k += AMPED_BLOCK, turn = !turn) {
     bool last = end - k <= AMPED_BLOCK;
     if (!last)
       j->decode(m, k + AMPED_BLOCK, end, j->reuse, &blocks[!turn]);
-    j->kernel(&run, &blocks[turn], &blocks[last ? turn : !turn]);
+    j->kernel(&strip, &blocks[turn], &blocks[last ? turn : !turn]);
   }
 }
 
@@ -204,16 +206,16 @@ static void add_to_row(const amped_cpu_mttkrp *m, uint64_t row, const double *pa
   }
 }
 
-/* Add to each row, in order, what the runs that continue it hold of it. */
+/* Add to each row, in order, what the strips that continue it hold of it. */
 static void add_fixup(const amped_cpu_mttkrp *m) {
   const amped_cpu_copy *copy = m->copy;
-  uint64_t step = amped_cpu_run_nnz(copy->packing, copy->nnz);
-  uint64_t runs = amped_cpu_runs(copy->packing, copy->nnz);
-  for (uint64_t r = 1; r < runs;) {
+  uint64_t step = amped_cpu_strip_nnz(copy->packing, copy->nnz);
+  uint64_t strips = amped_cpu_strips(copy->packing, copy->nnz);
+  for (uint64_t r = 1; r < strips;) {
     uint64_t first = r;
-    uint64_t entry = index_at(copy->row_table, copy->index_type, r * step / copy->packing->run);
-    while (r < runs && !begins_row(copy, r * step) &&
-           index_at(copy->row_table, copy->index_type, r * step / copy->packing->run) == entry)
+    uint64_t entry = index_at(copy->row_table, copy->index_type, r * step / copy->packing->pack);
+    while (r < strips && !begins_row(copy, r * step) &&
+           index_at(copy->row_table, copy->index_type, r * step / copy->packing->pack) == entry)
       r++;
     if (r > first)
       add_to_row(m, index_at(copy->row_list, copy->index_type, entry), m->fixup + first * m->ld,
@@ -258,8 +260,8 @@ void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int threads) {
   uint64_t nnz = copy->nnz;
   job j = {.m = m, .decode = find_decoder(), .reuse = nnz / LONG_FIBRE >= copy->fibres};
   uint64_t pieces = amped_ceil_div(m->rows, ZERO_ROWS);
-  uint64_t step = amped_cpu_run_nnz(copy->packing, nnz);
-  uint64_t runs = amped_cpu_runs(copy->packing, nnz);
+  uint64_t step = amped_cpu_strip_nnz(copy->packing, nnz);
+  uint64_t strips = amped_cpu_strips(copy->packing, nnz);
   j.kernel = amped_block_kernel_find(m->value_type, m->ld, copy->packing->inputs, j.reuse);
 #pragma omp parallel num_threads(threads)
   {
@@ -267,8 +269,8 @@ void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int threads) {
     for (uint64_t i = 0; i < pieces; i++)
       zero_others(m, i * ZERO_ROWS, (i + 1) * ZERO_ROWS < m->rows ? (i + 1) * ZERO_ROWS : m->rows);
 #pragma omp for schedule(dynamic)
-    for (uint64_t r = 0; r < runs; r++)
-      sum_run(&j, r * step, (r + 1) * step < nnz ? (r + 1) * step : nnz, m->fixup + r * m->ld);
+    for (uint64_t r = 0; r < strips; r++)
+      sum_strip(&j, r * step, (r + 1) * step < nnz ? (r + 1) * step : nnz, m->fixup + r * m->ld);
   }
   add_fixup(m);
 }

@@ -21,30 +21,31 @@ amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan,
   copy->index_type = plan->index_type;
   copy->nnz = nnz;
   for (int i = 0; i < p->planes; i++)
-    AMPED_TRY(amped_large_alloc(&copy->planes[i], nnz, p->plane_bytes[i], what));
+    AMPED_TRY(amped_huge_pages_alloc(&copy->planes[i], nnz, p->plane_bytes[i], what));
   if (!p->coded)
-    AMPED_TRY(amped_large_alloc(&copy->values, nnz, plan->value_type, what));
-  AMPED_TRY(amped_large_alloc(&copy->row_bits, amped_packing_bit_words(nnz), sizeof *copy->row_bits,
-                              what));
-  AMPED_TRY(amped_large_alloc(&copy->row_list, amped_packing_list_rows(nnz, rows), plan->index_type,
-                              what));
-  return amped_large_alloc(&copy->row_table, amped_packing_runs(p, nnz), plan->index_type, what);
+    AMPED_TRY(amped_huge_pages_alloc(&copy->values, nnz, plan->value_type, what));
+  AMPED_TRY(amped_huge_pages_alloc(&copy->row_bits, amped_packing_bit_words(nnz),
+                                   sizeof *copy->row_bits, what));
+  AMPED_TRY(amped_huge_pages_alloc(&copy->row_list, amped_packing_list_rows(nnz, rows),
+                                   plan->index_type, what));
+  return amped_huge_pages_alloc(&copy->row_table, amped_packing_packs(p, nnz), plan->index_type,
+                                what);
 }
 
 void amped_cpu_copy_free(amped_cpu_copy *copy) {
   for (int i = 0; i < AMPED_MAX_PLANES; i++)
-    amped_large_free(copy->planes[i]);
-  amped_large_free(copy->values);
-  amped_large_free(copy->row_bits);
-  amped_large_free(copy->row_list);
-  amped_large_free(copy->row_table);
+    amped_huge_pages_free(copy->planes[i]);
+  amped_huge_pages_free(copy->values);
+  amped_huge_pages_free(copy->row_bits);
+  amped_huge_pages_free(copy->row_list);
+  amped_huge_pages_free(copy->row_table);
   memset(copy, 0, sizeof *copy);
 }
 
 /* A piece on its way in. k counts the copy's nonzeros, k - offset the piece's. */
 typedef struct piece {
   amped_cpu_copy *copy;
-  const amped_run *run;
+  const amped_batch *batch;
   const amped_plan *plan;
   const double *dictionary;
   uint64_t offset;
@@ -73,12 +74,12 @@ static inline void put_index(void *array, amped_itype type, uint64_t i, uint64_t
 }
 
 static inline uint64_t row_at(const piece *p, uint64_t k) {
-  return k < p->offset ? p->last_row : index_at(p->run->rows, p->copy->index_type, k - p->offset);
+  return k < p->offset ? p->last_row : index_at(p->batch->rows, p->copy->index_type, k - p->offset);
 }
 
 static inline uint64_t input_at(const piece *p, uint64_t k) {
   return k < p->offset ? p->last_input
-                       : index_at(p->run->inputs[0], p->copy->index_type, k - p->offset);
+                       : index_at(p->batch->inputs[0], p->copy->index_type, k - p->offset);
 }
 
 /* First pass: row bits of a part, and what begins in it. */
@@ -100,12 +101,12 @@ static void mark_rows(const piece *p, part *t) {
 /* Second pass: the list and the table, from `rows` entries before the part. */
 static void list_rows(const piece *p, const part *t, uint64_t rows) {
   const amped_cpu_copy *copy = p->copy;
-  uint64_t run = copy->packing->run;
+  uint64_t pack = copy->packing->pack;
   for (uint64_t k = t->first; k < t->end; k++) {
     if (copy->row_bits[k / WORD] >> k % WORD & 1)
       put_index(copy->row_list, copy->index_type, rows++, row_at(p, k));
-    if (k % run == 0)
-      put_index(copy->row_table, copy->index_type, k / run, rows - 1);
+    if (k % pack == 0)
+      put_index(copy->row_table, copy->index_type, k / pack, rows - 1);
   }
 }
 
@@ -118,11 +119,11 @@ static void pack_numbers(const piece *p, part *t) {
     uint64_t w[AMPED_MAX_PLANES] = {0};
     for (int i = 0; i < packing->inputs; i++)
       amped_packed_set(w, packing->shifts[i], packing->bits[i],
-                       index_at(p->run->inputs[i], copy->index_type, from));
+                       index_at(p->batch->inputs[i], copy->index_type, from));
     if (packing->coded) {
       double value = p->plan->value_type == AMPED_F32
-                         ? (double)((const float *)p->run->values)[from]
-                         : ((const double *)p->run->values)[from];
+                         ? (double)((const float *)p->batch->values)[from]
+                         : ((const double *)p->batch->values)[from];
       uint64_t code = amped_packed_code(p->dictionary, codes, value);
       t->strangers += code == codes;
       amped_packed_set(w, packing->value_shift, packing->value_bits, code < codes ? code : 0);
@@ -131,13 +132,13 @@ static void pack_numbers(const piece *p, part *t) {
   }
   if (!packing->coded)
     memcpy((char *)copy->values + t->first * p->plan->value_type,
-           (const char *)p->run->values + (t->first - p->offset) * p->plan->value_type,
+           (const char *)p->batch->values + (t->first - p->offset) * p->plan->value_type,
            (t->end - t->first) * p->plan->value_type);
 }
 
 /* Thread t's part of a piece: whole words of row bits, but for the piece's own ends. */
 static void part_create(part *t, const piece *p, int thread, int threads) {
-  uint64_t end = p->offset + p->run->count;
+  uint64_t end = p->offset + p->batch->count;
   uint64_t first_word = p->offset / WORD;
   uint64_t words = amped_ceil_div(end, WORD) - first_word;
   uint64_t before = words / (uint64_t)threads * (uint64_t)thread;
@@ -179,7 +180,7 @@ static amped_status pack_piece(const piece *p, int mode, part *parts, int thread
     rows += begin;
   }
   /* Ascending rows of the result, for which the list has room. */
-  if (descends || row_at(p, p->offset + p->run->count - 1) >= limit ||
+  if (descends || row_at(p, p->offset + p->batch->count - 1) >= limit ||
       rows > amped_plan_copy_rows(p->plan, mode))
     return out_of_order(mode);
   if (strangers > 0)
@@ -191,20 +192,21 @@ static amped_status pack_piece(const piece *p, int mode, part *parts, int thread
   for (int t = 0; t < threads; t++)
     list_rows(p, &parts[t], parts[t].rows);
   copy->rows = rows;
-  copy->filled = p->offset + p->run->count;
+  copy->filled = p->offset + p->batch->count;
   return AMPED_OK;
 }
 
 amped_status amped_cpu_copy_add(amped_cpu_copy *copy, const amped_plan *plan, int mode,
-                                const double *dictionary, uint64_t offset, const amped_run *run,
+                                const double *dictionary, uint64_t offset, const amped_batch *batch,
                                 int threads) {
   part *parts = NULL;
-  piece p = {.copy = copy, .run = run, .plan = plan, .dictionary = dictionary, .offset = offset};
-  if (run->count == 0)
+  piece p = {
+      .copy = copy, .batch = batch, .plan = plan, .dictionary = dictionary, .offset = offset};
+  if (batch->count == 0)
     return AMPED_OK;
   if (offset == 0)
     copy->filled = copy->rows = copy->fibres = 0;
-  if (offset != copy->filled || run->count > copy->nnz - offset)
+  if (offset != copy->filled || batch->count > copy->nnz - offset)
     return out_of_order(mode);
   if (offset > 0) {
     uint64_t w[AMPED_MAX_PLANES];

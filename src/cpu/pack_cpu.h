@@ -30,7 +30,7 @@ void amped_cpu_copy_free(amped_cpu_copy *copy);
  * dictionary has plan->dictionary->count values, rounded to the plan's value type.
  * AMPED_BAD_INPUT where rows descend or a value is not in the dictionary. */
 amped_status amped_cpu_copy_add(amped_cpu_copy *copy, const amped_plan *plan, int mode,
-                                const double *dictionary, uint64_t offset, const amped_run *run,
+                                const double *dictionary, uint64_t offset, const amped_batch *batch,
                                 int threads);
 
 #endif

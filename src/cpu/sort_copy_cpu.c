@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-/* Nonzeros that a thread sorts at a time, and the most of a run: so few that they stay in its
+/* Nonzeros that a thread sorts at a time, and the most of a batch: so few that they stay in its
  * cache. A single group that is sorted may have more. */
 #define PIECE_OF_THREAD (UINT64_C(1) << 16)
 #define PIECE_MOST (UINT64_C(1) << 20)
@@ -26,7 +26,7 @@ typedef struct sorter {
   uint64_t *own_ends;   /* the same where they are not the caller's */
   uint64_t *numbers;    /* of the share, or of a piece where they are grouped */
   uint64_t *keys[AMPED_MAX_ORDER];
-  amped_order_arrays run;
+  amped_sort_copy_arrays batch;
   uint64_t last[AMPED_MAX_ORDER]; /* the key before the piece */
   uint64_t repeats;
 } sorter;
@@ -139,18 +139,18 @@ static void count_repeats(sorter *s, uint64_t count, bool first) {
   s->repeats += repeats;
 }
 
-static amped_run make_run(const sorter *s, const uint64_t *numbers, uint64_t count) {
+static amped_batch make_batch(const sorter *s, const uint64_t *numbers, uint64_t count) {
   const amped_order *o = s->o;
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < count; i++) {
     uint64_t row = 0;
     (void)o->row(o->from, numbers[i], &row);
-    o->store(o->from, numbers[i], row, i, &s->run);
+    o->store(o->from, numbers[i], row, i, &s->batch);
   }
-  amped_run run = {.count = count, .rows = s->run.rows, .values = s->run.values};
+  amped_batch batch = {.count = count, .rows = s->batch.rows, .values = s->batch.values};
   for (int i = 0; i < o->plan->order - 1; i++)
-    run.inputs[i] = s->run.inputs[i];
-  return run;
+    batch.inputs[i] = s->batch.inputs[i];
+  return batch;
 }
 
 static amped_status upload_piece(const sorter *s, const uint64_t *numbers, uint64_t offset,
@@ -159,8 +159,8 @@ static amped_status upload_piece(const sorter *s, const uint64_t *numbers, uint6
   uint64_t n = 0;
   for (uint64_t done = 0; done < count; done += n) {
     n = count - done < s->piece ? count - done : s->piece;
-    amped_run run = make_run(s, numbers + done, n);
-    AMPED_TRY(o->upload(o->ctx, o->mode, offset + done, &run));
+    amped_batch batch = make_batch(s, numbers + done, n);
+    AMPED_TRY(o->upload(o->ctx, o->mode, offset + done, &batch));
   }
   return AMPED_OK;
 }
@@ -170,15 +170,15 @@ static amped_status alloc_piece(sorter *s) {
   const amped_order *o = s->o;
   const amped_plan *plan = o->plan;
   uint64_t piece = largest_piece(s);
-  uint64_t run = piece < s->piece ? piece : s->piece;
+  uint64_t batch = piece < s->piece ? piece : s->piece;
   if (o->ends != NULL)
     AMPED_TRY(amped_alloc(&s->numbers, piece, sizeof *s->numbers, what));
   for (int w = 0; w < o->words; w++)
     AMPED_TRY(amped_alloc(&s->keys[w], piece, sizeof *s->keys[w], what));
-  AMPED_TRY(amped_alloc(&s->run.rows, run, plan->index_type, what));
+  AMPED_TRY(amped_alloc(&s->batch.rows, batch, plan->index_type, what));
   for (int i = 0; i < plan->order - 1; i++)
-    AMPED_TRY(amped_alloc(&s->run.inputs[i], run, plan->index_type, what));
-  return amped_alloc(&s->run.values, run, plan->value_type, what);
+    AMPED_TRY(amped_alloc(&s->batch.inputs[i], batch, plan->index_type, what));
+  return amped_alloc(&s->batch.values, batch, plan->value_type, what);
 }
 
 static void release(sorter *s) {
@@ -186,10 +186,10 @@ static void release(sorter *s) {
   amped_free(s->numbers);
   for (int w = 0; w < AMPED_MAX_ORDER; w++)
     amped_free(s->keys[w]);
-  amped_free(s->run.rows);
+  amped_free(s->batch.rows);
   for (int i = 0; i < AMPED_MAX_ORDER - 1; i++)
-    amped_free(s->run.inputs[i]);
-  amped_free(s->run.values);
+    amped_free(s->batch.inputs[i]);
+  amped_free(s->batch.values);
 }
 
 static amped_status sort_all(sorter *s, bool with_keys) {
@@ -229,7 +229,7 @@ static amped_status group(sorter *s, uint64_t nnz) {
   return AMPED_OK;
 }
 
-amped_status amped_order_cpu(const amped_order *o, uint64_t *repeats) {
+amped_status amped_sort_copy_cpu(const amped_order *o, uint64_t *repeats) {
   const amped_mode_plan *m = &o->plan->modes[o->mode];
   const uint64_t nnz = m->rank_nnz[o->plan->rank];
   sorter s = {.o = o, .piece = piece_nnz(), .groups = o->groups, .ends = o->ends};
@@ -248,21 +248,21 @@ amped_status amped_order_cpu(const amped_order *o, uint64_t *repeats) {
   return status;
 }
 
-uint64_t amped_order_cpu_bytes(const amped_plan *plan, int words, bool grouped) {
+uint64_t amped_sort_copy_cpu_bytes(const amped_plan *plan, int words, bool grouped) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
     const amped_mode_plan *mode = &plan->modes[m];
     uint64_t nnz = mode->rank_nnz[plan->rank];
-    uint64_t run = piece_nnz() < nnz ? piece_nnz() : nnz;
-    uint64_t piece = run;
+    uint64_t batch = piece_nnz() < nnz ? piece_nnz() : nnz;
+    uint64_t piece = batch;
     /* A row is in one iDp, and a group is one, or a row: none has more nonzeros than the fullest of
      * them. */
     for (uint64_t i = 0; i < mode->idp_count; i++)
       if (mode->row[i] != AMPED_NO_ROW && mode->idp_nnz[i] > piece)
         piece = mode->idp_nnz[i];
     piece = piece < nnz ? piece : nnz;
-    uint64_t bytes =
-        piece * (SORT_BYTES + (uint64_t)words * WORD_BYTES) + run * amped_plan_nonzero_bytes(plan);
+    uint64_t bytes = piece * (SORT_BYTES + (uint64_t)words * WORD_BYTES) +
+                     batch * amped_plan_nonzero_bytes(plan);
     bytes += (grouped ? piece : nnz + mode->output_rows) * sizeof(uint64_t);
     most = bytes > most ? bytes : most;
   }

@@ -1,21 +1,21 @@
 /* Order: nonzeros that are known by number, in any order, become a rank's copy on CPU cores. Twin
- * of cuda/load/order_cuda.cuh.
+ * of cuda/load/sort_copy_cuda.cuh.
  *
  * Whoever holds the nonzeros says which of them are in the share, and gives for each the row of the
  * rank's MTTKRP result and a key of one or more words. The copy is ordered by row, key (word 0
  * first) and number; it is handed on in runs. All OpenMP threads; neither their number nor memory
  * changes the result. */
-#ifndef AMPED_ORDER_CPU_H
-#define AMPED_ORDER_CPU_H
+#ifndef AMPED_SORT_COPY_CPU_H
+#define AMPED_SORT_COPY_CPU_H
 
 #include "backend/backend.h"
 
 /* Where element `at` of a run is stored: arrays of the plan's types. */
-typedef struct amped_order_arrays {
+typedef struct amped_sort_copy_arrays {
   void *rows;
   void *inputs[AMPED_MAX_ORDER - 1];
   void *values;
-} amped_order_arrays;
+} amped_sort_copy_arrays;
 
 typedef struct amped_order {
   const amped_plan *plan;
@@ -31,17 +31,18 @@ typedef struct amped_order {
   bool (*row)(const void *from, uint64_t k, uint64_t *row);
   uint64_t (*word)(const void *from, int word, uint64_t row, uint64_t k);
   void (*store)(const void *from, uint64_t k, uint64_t row, uint64_t at,
-                const amped_order_arrays *to);
+                const amped_sort_copy_arrays *to);
   /* Where runs go: struct amped_backend's upload. */
-  amped_status (*upload)(amped_context *ctx, int mode, uint64_t offset, const amped_run *run);
-  amped_context *ctx;
+  amped_status (*upload)(amped_backend_context *ctx, int mode, uint64_t offset,
+                         const amped_batch *batch);
+  amped_backend_context *ctx;
 } amped_order;
 
 /* *repeats (unless NULL) = nonzeros of which row and key are those of the one before. AMPED_FAILED
  * where other than rank_nnz nonzeros are in the share. */
-amped_status amped_order_cpu(const amped_order *order, uint64_t *repeats);
+amped_status amped_sort_copy_cpu(const amped_order *order, uint64_t *repeats);
 
 /* Host memory that this takes at most on the plan's rank, with keys of so many words. */
-uint64_t amped_order_cpu_bytes(const amped_plan *plan, int words, bool grouped);
+uint64_t amped_sort_copy_cpu_bytes(const amped_plan *plan, int words, bool grouped);
 
 #endif

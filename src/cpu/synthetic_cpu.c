@@ -75,7 +75,7 @@ static uint64_t word_of(const void *from, int word, uint64_t row, uint64_t k) {
 }
 
 static void store(const void *from, uint64_t k, uint64_t row, uint64_t at,
-                  const amped_order_arrays *to) {
+                  const amped_sort_copy_arrays *to) {
   const loader *l = from;
   const amped_plan *plan = l->plan;
   int input = 0;
@@ -88,9 +88,10 @@ static void store(const void *from, uint64_t k, uint64_t row, uint64_t at,
 }
 
 amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan *plan, int mode,
-                                      amped_status (*upload)(amped_context *ctx, int mode,
-                                                             uint64_t offset, const amped_run *run),
-                                      amped_context *ctx) {
+                                      amped_status (*upload)(amped_backend_context *ctx, int mode,
+                                                             uint64_t offset,
+                                                             const amped_batch *batch),
+                                      amped_backend_context *ctx) {
   loader l = {.plan = plan};
   AMPED_TRY(amped_synthetic_share_make(&l.share, t, plan, mode, count_bare, NULL));
   const uint8_t key_bits = (uint8_t)l.share.key_bits;
@@ -105,9 +106,9 @@ amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan
                              .store = store,
                              .upload = upload,
                              .ctx = ctx};
-  return amped_order_cpu(&order, NULL);
+  return amped_sort_copy_cpu(&order, NULL);
 }
 
 uint64_t amped_synthetic_cpu_bytes(const amped_plan *plan) {
-  return amped_order_cpu_bytes(plan, 1, false);
+  return amped_sort_copy_cpu_bytes(plan, 1, false);
 }

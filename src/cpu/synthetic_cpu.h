@@ -11,9 +11,10 @@ amped_status amped_synthetic_cpu_count(const amped_synthetic *t, int mode, uint6
 
 /* Made in order, in pieces, each handed to `upload` (backend.h) of ctx. */
 amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan *plan, int mode,
-                                      amped_status (*upload)(amped_context *ctx, int mode,
-                                                             uint64_t offset, const amped_run *run),
-                                      amped_context *ctx);
+                                      amped_status (*upload)(amped_backend_context *ctx, int mode,
+                                                             uint64_t offset,
+                                                             const amped_batch *batch),
+                                      amped_backend_context *ctx);
 
 /* Host memory that load takes at most on the plan's rank. */
 uint64_t amped_synthetic_cpu_bytes(const amped_plan *plan);

@@ -4,12 +4,12 @@
 
 #include "factor/exchange.h"
 
-typedef struct amped_run_parts {
+typedef struct amped_context {
   const amped_comm *comm;
   const amped_plan *plan;
   const amped_backend *backend;
-  amped_context *ctx;
+  amped_backend_context *ctx;
   amped_exchange *exchange;
-} amped_run_parts;
+} amped_context;
 
 #endif

@@ -9,13 +9,13 @@
 struct amped_exchange {
   const amped_comm *comm;
   const amped_backend *backend;
-  amped_context *ctx;
+  amped_backend_context *ctx;
   const amped_plan *plan;
   int *rank_at;              /* [nranks] of every place in the ring */
   amped_allgather *gather;   /* of rows, in the ring's order; NULL where MPI takes no factors */
-  amped_stage *stage;        /* NULL where factors are host memory */
+  amped_shm_exchange *stage; /* NULL where factors are host memory */
   uint64_t *firsts, *counts; /* [nranks] of the call in hand */
-  amped_partial *partial;
+  amped_row_reduce *partial;
 };
 
 static uint64_t row_bytes(const amped_plan *plan) {
@@ -37,8 +37,8 @@ static bool needs_stage(const amped_comm *comm, const amped_backend *backend) {
 uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *backend,
                                    const amped_plan *plan) {
   uint64_t stage =
-      needs_stage(comm, backend) && comm->local_rank == 0 ? amped_stage_bytes(plan) : 0;
-  return stage + amped_partial_host_bytes(plan);
+      needs_stage(comm, backend) && comm->local_rank == 0 ? amped_shm_exchange_bytes(plan) : 0;
+  return stage + amped_row_reduce_host_bytes(plan);
 }
 
 static amped_status allocate(amped_exchange *x) {
@@ -53,7 +53,7 @@ static amped_status allocate(amped_exchange *x) {
 }
 
 amped_status amped_exchange_create(const amped_comm *comm, const amped_backend *backend,
-                                   amped_context *ctx, const amped_plan *plan,
+                                   amped_backend_context *ctx, const amped_plan *plan,
                                    amped_exchange **out) {
   amped_status status = AMPED_OK;
   amped_exchange *x = NULL;
@@ -64,12 +64,12 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_backend *
   x->ctx = ctx;
   x->plan = plan;
   AMPED_GO(agree, allocate(x));
-  AMPED_GO(agree, amped_partial_create(comm, backend, ctx, plan, &x->partial));
+  AMPED_GO(agree, amped_row_reduce_create(comm, backend, ctx, plan, &x->partial));
 agree:
   AMPED_GO(failed, amped_comm_agree(comm, status));
   AMPED_MPI(comm, MPI_Allgather(&comm->rank, 1, MPI_INT, x->rank_at, 1, MPI_INT, comm->ring));
   if (needs_stage(comm, backend))
-    AMPED_GO(failed, amped_stage_create(comm, backend, ctx, plan, x->rank_at, &x->stage));
+    AMPED_GO(failed, amped_shm_exchange_create(comm, backend, ctx, plan, x->rank_at, &x->stage));
   *out = x;
   return AMPED_OK;
 failed:
@@ -80,12 +80,12 @@ failed:
 void amped_exchange_destroy(amped_exchange *x) {
   if (x == NULL)
     return;
-  amped_stage_destroy(x->stage);
+  amped_shm_exchange_destroy(x->stage);
   amped_allgather_destroy(x->gather);
   amped_free(x->rank_at);
   amped_free(x->firsts);
   amped_free(x->counts);
-  amped_partial_destroy(x->partial);
+  amped_row_reduce_destroy(x->partial);
   amped_free(x);
 }
 
@@ -105,8 +105,8 @@ uint64_t amped_exchange_bytes(const amped_exchange *x, uint64_t rows) {
   return (uint64_t)(x->comm->nranks - 1) * rows * row_bytes(x->plan);
 }
 
-void amped_exchange_partial(amped_exchange *x, int mode) {
-  amped_status status = amped_partial_sum(x->partial, mode);
+void amped_exchange_reduce(amped_exchange *x, int mode) {
+  amped_status status = amped_row_reduce_sum(x->partial, mode);
   if (status != AMPED_OK)
     amped_comm_abort(x->comm, status);
 }
@@ -130,7 +130,7 @@ void amped_exchange_part(amped_exchange *x, int mode, uint64_t first, uint64_t e
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   if (x->gather != NULL && (x->stage == NULL || amped_allgather_rings(x->gather, rows)))
     gather(x, mode, first, rows);
-  else if (amped_stage_rows(x->stage, mode, first, end) != AMPED_OK)
+  else if (amped_shm_exchange_rows(x->stage, mode, first, end) != AMPED_OK)
     amped_comm_abort(x->comm, AMPED_FAILED);
   amped_trace_end();
 }

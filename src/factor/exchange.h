@@ -17,7 +17,7 @@ typedef struct amped_exchange amped_exchange;
 
 /* Collective; the status is agreed. comm, backend, context and plan outlive the exchange. */
 amped_status amped_exchange_create(const amped_comm *comm, const amped_backend *backend,
-                                   amped_context *ctx, const amped_plan *plan,
+                                   amped_backend_context *ctx, const amped_plan *plan,
                                    amped_exchange **out);
 /* Collective. */
 void amped_exchange_destroy(amped_exchange *exchange);
@@ -31,7 +31,7 @@ uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *
 
 /* Collective, between MTTKRP of mode and what uses its result: rows of split iDps become whole. A
  * failure on this rank ends the job. */
-void amped_exchange_partial(amped_exchange *exchange, int mode);
+void amped_exchange_reduce(amped_exchange *exchange, int mode);
 /* Bytes that this rank receives where so many rows of every rank are exchanged. */
 uint64_t amped_exchange_bytes(const amped_exchange *exchange, uint64_t rows);
 

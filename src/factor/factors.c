@@ -47,9 +47,9 @@ static uint64_t next_rows(row_walk *w, uint64_t most, uint64_t *index) {
   return rows;
 }
 
-static amped_status fill_random(const amped_run_parts *run, int mode, uint64_t seed,
+static amped_status fill_random(const amped_context *context, int mode, uint64_t seed,
                                 double *buffer) {
-  const amped_plan *plan = run->plan;
+  const amped_plan *plan = context->plan;
   uint64_t n = (uint64_t)plan->ncomps;
   uint64_t room = buffer_rows(plan);
   uint64_t position = (uint64_t)plan->rank * plan->modes[mode].block_rows;
@@ -61,7 +61,7 @@ static amped_status fill_random(const amped_run_parts *run, int mode, uint64_t s
     if (rows == 0) { /* the buffer is full, or all rows are done */
       if (held == 0)
         return AMPED_OK;
-      AMPED_TRY(run->backend->put_rows(run->ctx, mode, position, held, buffer));
+      AMPED_TRY(context->backend->put_rows(context->ctx, mode, position, held, buffer));
       position += held;
       held = 0;
     }
@@ -71,75 +71,75 @@ static amped_status fill_random(const amped_run_parts *run, int mode, uint64_t s
   }
 }
 
-amped_status amped_factors_random(const amped_run_parts *run, uint64_t seed) {
+amped_status amped_factors_random(const amped_context *context, uint64_t seed) {
   amped_status status = AMPED_OK;
   double *buffer = NULL;
-  AMPED_GO(agree, alloc_buffer(run->plan, &buffer));
-  for (int m = 0; m < run->plan->order; m++)
-    AMPED_GO(agree, fill_random(run, m, seed, buffer));
+  AMPED_GO(agree, alloc_buffer(context->plan, &buffer));
+  for (int m = 0; m < context->plan->order; m++)
+    AMPED_GO(agree, fill_random(context, m, seed, buffer));
 agree:
   amped_free(buffer);
-  AMPED_TRY(amped_comm_agree(run->comm, status));
-  for (int m = 0; m < run->plan->order; m++)
-    amped_exchange_rows(run->exchange, m);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  for (int m = 0; m < context->plan->order; m++)
+    amped_exchange_rows(context->exchange, m);
   return AMPED_OK;
 }
 
 /* Of the rows first .. first+count in file order, those this rank owns are consecutive in position
  * order: move them to the front of the buffer and put them at *position, which advances. */
-static amped_status put_own(const amped_run_parts *run, int mode, uint64_t first, uint64_t count,
+static amped_status put_own(const amped_context *context, int mode, uint64_t first, uint64_t count,
                             double *buffer, uint64_t *position) {
-  const amped_mode_plan *m = &run->plan->modes[mode];
-  uint64_t n = (uint64_t)run->plan->ncomps;
+  const amped_mode_plan *m = &context->plan->modes[mode];
+  uint64_t n = (uint64_t)context->plan->ncomps;
   uint64_t kept = 0;
   for (uint64_t i = 0; i < count; i++)
-    if (m->owner[(first + i) / m->width] == run->plan->rank)
+    if (m->owner[(first + i) / m->width] == context->plan->rank)
       memmove(buffer + n * kept++, buffer + n * i, n * sizeof *buffer);
   if (kept > 0)
-    AMPED_TRY(run->backend->put_rows(run->ctx, mode, *position, kept, buffer));
+    AMPED_TRY(context->backend->put_rows(context->ctx, mode, *position, kept, buffer));
   *position += kept;
   return AMPED_OK;
 }
 
-amped_status amped_factors_put(const amped_run_parts *run, const amped_ktensor *start) {
-  const amped_plan *plan = run->plan;
+amped_status amped_factors_put(const amped_context *context, const amped_ktensor *start) {
+  const amped_plan *plan = context->plan;
   uint64_t n = (uint64_t)plan->ncomps;
   double *buffer = NULL;
-  amped_status status = amped_comm_agree(run->comm, alloc_buffer(plan, &buffer));
+  amped_status status = amped_comm_agree(context->comm, alloc_buffer(plan, &buffer));
   for (int m = 0; m < plan->order && status == AMPED_OK; m++) {
     uint64_t position = (uint64_t)plan->rank * plan->modes[m].block_rows;
     for (uint64_t first = 0; first < plan->dims[m]; first += buffer_rows(plan)) {
       uint64_t left = plan->dims[m] - first;
       uint64_t count = left < buffer_rows(plan) ? left : buffer_rows(plan);
-      if (run->comm->rank == 0) {
+      if (context->comm->rank == 0) {
         memcpy(buffer, start->factors[m] + first * n, count * n * sizeof *buffer);
         for (uint64_t k = 0; m == 0 && k < count * n; k++)
           buffer[k] *= start->weights[k % n];
       }
-      amped_comm_broadcast(run->comm, buffer, count * n * sizeof *buffer);
+      amped_comm_broadcast(context->comm, buffer, count * n * sizeof *buffer);
       if (status == AMPED_OK)
-        status = put_own(run, m, first, count, buffer, &position);
+        status = put_own(context, m, first, count, buffer, &position);
     }
-    status = amped_comm_agree(run->comm, status);
+    status = amped_comm_agree(context->comm, status);
   }
   amped_free(buffer);
   AMPED_TRY(status);
   for (int m = 0; m < plan->order; m++)
-    amped_exchange_rows(run->exchange, m);
+    amped_exchange_rows(context->exchange, m);
   return AMPED_OK;
 }
 
 /* The rows of one rank's block, which this rank holds since the exchange. */
-static amped_status get_block(const amped_run_parts *run, int mode, int rank, double *buffer,
+static amped_status get_block(const amped_context *context, int mode, int rank, double *buffer,
                               double *out) {
-  const amped_plan *plan = run->plan;
+  const amped_plan *plan = context->plan;
   uint64_t n = (uint64_t)plan->ncomps;
   uint64_t begin = (uint64_t)rank * plan->modes[mode].block_rows;
   uint64_t rows = plan->modes[mode].rank_rows[rank];
   row_walk walk = {&plan->modes[mode], rank, 0, 0};
   for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
     uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
-    AMPED_TRY(run->backend->get_rows(run->ctx, mode, begin + first, count, buffer));
+    AMPED_TRY(context->backend->get_rows(context->ctx, mode, begin + first, count, buffer));
     for (uint64_t done = 0; done < count;) {
       uint64_t index = 0;
       uint64_t got = next_rows(&walk, count - done, &index);
@@ -150,16 +150,16 @@ static amped_status get_block(const amped_run_parts *run, int mode, int rank, do
   return AMPED_OK;
 }
 
-amped_status amped_factors_get(const amped_run_parts *run, amped_ktensor *out) {
+amped_status amped_factors_get(const amped_context *context, amped_ktensor *out) {
   amped_status status = AMPED_OK;
   double *buffer = NULL;
-  if (run->comm->rank == 0) {
-    AMPED_GO(agree, alloc_buffer(run->plan, &buffer));
-    for (int m = 0; m < run->plan->order; m++)
-      for (int p = 0; p < run->plan->nranks; p++)
-        AMPED_GO(agree, get_block(run, m, p, buffer, out->factors[m]));
+  if (context->comm->rank == 0) {
+    AMPED_GO(agree, alloc_buffer(context->plan, &buffer));
+    for (int m = 0; m < context->plan->order; m++)
+      for (int p = 0; p < context->plan->nranks; p++)
+        AMPED_GO(agree, get_block(context, m, p, buffer, out->factors[m]));
   }
 agree:
   amped_free(buffer);
-  return amped_comm_agree(run->comm, status);
+  return amped_comm_agree(context->comm, status);
 }

@@ -16,7 +16,7 @@
 #define PATIENCE_SEC 0.02
 
 typedef struct trial {
-  const amped_run_parts *run;
+  const amped_context *context;
   int mode;
   uint64_t rows;  /* of every rank */
   uint64_t bytes; /* of them, of one rank */
@@ -25,23 +25,23 @@ typedef struct trial {
 } trial;
 
 static void exchange(trial *l) {
-  amped_exchange_part(l->run->exchange, l->mode, 0, l->rows);
+  amped_exchange_part(l->context->exchange, l->mode, 0, l->rows);
 }
 
 /* Own rows to the host. */
 static void copy_out(trial *l) {
-  const amped_plan *plan = l->run->plan;
+  const amped_plan *plan = l->context->plan;
   uint64_t first = (uint64_t)plan->rank * plan->modes[l->mode].block_rows;
-  amped_stage_copy copy = {.offset = first * plan->ld * plan->value_type,
-                           .bytes = l->bytes,
-                           .host = l->host,
-                           .in = false};
+  amped_host_copy copy = {.offset = first * plan->ld * plan->value_type,
+                          .bytes = l->bytes,
+                          .host = l->host,
+                          .in = false};
   if (l->status == AMPED_OK)
-    l->status = l->run->backend->stage(l->run->ctx, l->mode, &copy, 1);
+    l->status = l->context->backend->stage(l->context->ctx, l->mode, &copy, 1);
 }
 
 static void send_on(trial *l) {
-  const amped_comm *comm = l->run->comm;
+  const amped_comm *comm = l->context->comm;
   int count = amped_comm_count(comm, l->bytes);
   int place = 0;
   AMPED_MPI(comm, MPI_Comm_rank(comm->ring, &place));
@@ -53,7 +53,7 @@ static void send_on(trial *l) {
 
 /* Seconds that it takes the slowest rank, at best. */
 static double time_of(trial *l, void (*work)(trial *l)) {
-  const amped_comm *comm = l->run->comm;
+  const amped_comm *comm = l->context->comm;
   double best = 0.0;
   for (int i = 0; i < TIMES && (i < 2 || best < PATIENCE_SEC); i++) {
     AMPED_MPI(comm, MPI_Barrier(comm->mpi));
@@ -71,7 +71,7 @@ static double rate_of(uint64_t bytes, double seconds) {
 
 /* Up to TEST_BYTES of the factor with the largest blocks. */
 static void choose_rows(trial *l) {
-  const amped_plan *plan = l->run->plan;
+  const amped_plan *plan = l->context->plan;
   uint64_t row_bytes = plan->ld * plan->value_type;
   for (int m = 1; m < plan->order; m++)
     if (plan->modes[m].block_rows > plan->modes[l->mode].block_rows)
@@ -86,28 +86,29 @@ static void choose_rows(trial *l) {
 
 /* The rate to hold the exchange against. */
 static amped_status measure_link(trial *l, double *rate) {
-  const amped_run_parts *run = l->run;
+  const amped_context *context = l->context;
   void *host = NULL;
-  bool network = run->comm->nodes > 1;
-  if (!network && !run->backend->device_pointers)
+  bool network = context->comm->nodes > 1;
+  if (!network && !context->backend->device_pointers)
     return AMPED_OK;
-  AMPED_TRY(amped_comm_agree(run->comm, run->backend->host_alloc(run->ctx, 2 * l->bytes, &host)));
+  AMPED_TRY(amped_comm_agree(context->comm,
+                             context->backend->host_alloc(context->ctx, 2 * l->bytes, &host)));
   memset(host, 0, 2 * l->bytes);
   l->host = host;
   double seconds = time_of(l, network ? send_on : copy_out);
-  run->backend->host_free(run->ctx, host);
+  context->backend->host_free(context->ctx, host);
   *rate = rate_of(l->bytes, seconds);
-  return amped_comm_agree(run->comm, l->status);
+  return amped_comm_agree(context->comm, l->status);
 }
 
-amped_status amped_link_test(const amped_run_parts *run, amped_link_rate *out) {
-  trial l = {.run = run, .status = AMPED_OK};
+amped_status amped_link_rate_measure(const amped_context *context, amped_link_rate *out) {
+  trial l = {.context = context, .status = AMPED_OK};
   memset(out, 0, sizeof *out);
-  if (run->comm->nranks == 1)
+  if (context->comm->nranks == 1)
     return AMPED_OK;
   choose_rows(&l);
-  out->bytes = l.bytes * (uint64_t)run->comm->nranks;
-  out->exchange = rate_of(amped_exchange_bytes(run->exchange, l.rows), time_of(&l, exchange));
+  out->bytes = l.bytes * (uint64_t)context->comm->nranks;
+  out->exchange = rate_of(amped_exchange_bytes(context->exchange, l.rows), time_of(&l, exchange));
   return measure_link(&l, &out->link);
 }
 

@@ -1,6 +1,6 @@
 /* Link test: how fast factor rows are exchanged, and how fast the links between ranks could be. */
-#ifndef AMPED_LINK_TEST_H
-#define AMPED_LINK_TEST_H
+#ifndef AMPED_LINK_RATE_H
+#define AMPED_LINK_RATE_H
 
 #include "factor/factors.h"
 
@@ -17,7 +17,7 @@ typedef struct amped_link_rate {
  * The link: between nodes what two neighbours reach when they send each other as much from host
  * memory; on a node of GPUs what copies to the host reach. Both are the slowest rank's. Among CPU
  * ranks of one node it is not known: processes that share cores measure the scheduler. */
-amped_status amped_link_test(const amped_run_parts *run, amped_link_rate *out);
+amped_status amped_link_rate_measure(const amped_context *context, amped_link_rate *out);
 
 /* Less than a tenth of the link, of messages that are long enough to tell. */
 bool amped_link_is_slow(const amped_link_rate *rate);

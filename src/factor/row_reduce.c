@@ -5,23 +5,23 @@
 #include "base/mem.h"
 #include "base/trace.h"
 
-struct amped_partial {
+struct amped_row_reduce {
   const amped_comm *comm;
   const amped_backend *backend;
-  amped_context *ctx;
+  amped_backend_context *ctx;
   const amped_plan *plan;
-  int *counts; /* [nranks] guest rows of the call in hand */
+  int *counts; /* [nranks] shared rows of the call in hand */
   int *displs; /* [nranks] */
   MPI_Datatype row;
-  double *parts; /* the guest rows of all ranks, one rank behind the other */
+  double *parts; /* the shared rows of all ranks, one rank behind the other */
   double *sum;   /* the rows of one iDp */
 };
 
-/* Guest rows of a rank. */
-static uint64_t guest_rows(const amped_mode_plan *m, int rank) {
+/* Shared rows of a rank. */
+static uint64_t shared_rows(const amped_mode_plan *m, int rank) {
   uint64_t first = 0;
   uint64_t end = 0;
-  amped_plan_guests(m, rank, &first, &end);
+  amped_plan_shared_idps(m, rank, &first, &end);
   return m->splits[end].row - m->splits[first].row;
 }
 
@@ -33,28 +33,29 @@ static void count_rows(const amped_plan *plan, uint64_t *parts, uint64_t *sum) {
     const amped_mode_plan *m = &plan->modes[mode];
     uint64_t rows = 0;
     for (int p = 0; p < plan->nranks; p++)
-      rows += guest_rows(m, p);
+      rows += shared_rows(m, p);
     *parts = rows > *parts ? rows : *parts;
     *sum = m->split_count > 0 && m->width > *sum ? m->width : *sum;
   }
 }
 
-uint64_t amped_partial_host_bytes(const amped_plan *plan) {
+uint64_t amped_row_reduce_host_bytes(const amped_plan *plan) {
   uint64_t parts = 0;
   uint64_t sum = 0;
   count_rows(plan, &parts, &sum);
   return (parts + sum) * (uint64_t)plan->ncomps * sizeof(double);
 }
 
-amped_status amped_partial_create(const amped_comm *comm, const amped_backend *backend,
-                                  amped_context *ctx, const amped_plan *plan, amped_partial **out) {
+amped_status amped_row_reduce_create(const amped_comm *comm, const amped_backend *backend,
+                                     amped_backend_context *ctx, const amped_plan *plan,
+                                     amped_row_reduce **out) {
   static const char what[] = "the sums of split iDps";
   uint64_t ncomps = (uint64_t)plan->ncomps;
   uint64_t nranks = (uint64_t)plan->nranks;
   uint64_t parts = 0;
   uint64_t sum = 0;
   amped_status status = AMPED_OK;
-  amped_partial *x = NULL;
+  amped_row_reduce *x = NULL;
   *out = NULL;
   AMPED_TRY(amped_calloc(&x, 1, sizeof *x, what));
   x->comm = comm;
@@ -71,11 +72,11 @@ amped_status amped_partial_create(const amped_comm *comm, const amped_backend *b
   *out = x;
   return AMPED_OK;
 fail:
-  amped_partial_destroy(x);
+  amped_row_reduce_destroy(x);
   return status;
 }
 
-void amped_partial_destroy(amped_partial *x) {
+void amped_row_reduce_destroy(amped_row_reduce *x) {
   if (x == NULL)
     return;
   AMPED_MPI(x->comm, MPI_Type_free(&x->row));
@@ -87,7 +88,7 @@ void amped_partial_destroy(amped_partial *x) {
 }
 
 /* The sum of split iDp s over the ranks that have a part of it, to its owner's own rows. */
-static amped_status sum_split(amped_partial *x, int mode, uint64_t s) {
+static amped_status sum_split(amped_row_reduce *x, int mode, uint64_t s) {
   const amped_mode_plan *m = &x->plan->modes[mode];
   const uint64_t idp = m->splits[s].idp;
   const uint64_t rows = m->splits[s + 1].row - m->splits[s].row;
@@ -96,7 +97,7 @@ static amped_status sum_split(amped_partial *x, int mode, uint64_t s) {
   for (int p = 0; p < x->plan->nranks; p++) {
     uint64_t first = 0;
     uint64_t end = 0;
-    amped_plan_guests(m, p, &first, &end);
+    amped_plan_shared_idps(m, p, &first, &end);
     if (s < first || s >= end)
       continue;
     const double *part =
@@ -109,7 +110,7 @@ static amped_status sum_split(amped_partial *x, int mode, uint64_t s) {
       x->ctx, mode, m->position[idp] - (uint64_t)x->plan->rank * m->block_rows, rows, x->sum);
 }
 
-amped_status amped_partial_sum(amped_partial *x, int mode) {
+amped_status amped_row_reduce_sum(amped_row_reduce *x, int mode) {
   const amped_mode_plan *m = &x->plan->modes[mode];
   int me = x->plan->rank;
   uint64_t rows = 0;
@@ -118,8 +119,8 @@ amped_status amped_partial_sum(amped_partial *x, int mode) {
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   for (int p = 0; p < x->plan->nranks; p++) {
     x->displs[p] = amped_comm_count(x->comm, rows);
-    x->counts[p] = amped_comm_count(x->comm, guest_rows(m, p));
-    rows += guest_rows(m, p);
+    x->counts[p] = amped_comm_count(x->comm, shared_rows(m, p));
+    rows += shared_rows(m, p);
   }
   double *own = x->parts + (uint64_t)x->displs[me] * (uint64_t)x->plan->ncomps;
   if (x->counts[me] > 0)

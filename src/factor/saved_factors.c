@@ -17,7 +17,7 @@ static uint64_t own_position(const amped_plan *plan, int mode) {
   return (uint64_t)plan->rank * plan->modes[mode].block_rows;
 }
 
-uint64_t amped_kept_bytes(const amped_plan *plan) {
+uint64_t amped_saved_factors_bytes(const amped_plan *plan) {
   uint64_t rows = 0;
   for (int m = 0; m < plan->order; m++)
     rows += own_rows(plan, m);
@@ -28,15 +28,15 @@ uint64_t amped_kept_bytes(const amped_plan *plan) {
 
 /* Own rows of a mode, a slab at a time, as doubles. */
 typedef struct slabs {
-  const amped_run_parts *run;
+  const amped_context *context;
   int mode;
   uint64_t first, count; /* the slab in hand */
   double *a, *b;         /* room for a slab each */
 } slabs;
 
-static amped_status slabs_begin(slabs *s, const amped_run_parts *run, int mode) {
-  const uint64_t elements = SLAB_ROWS * (uint64_t)run->plan->ncomps;
-  *s = (slabs){.run = run, .mode = mode};
+static amped_status slabs_begin(slabs *s, const amped_context *context, int mode) {
+  const uint64_t elements = SLAB_ROWS * (uint64_t)context->plan->ncomps;
+  *s = (slabs){.context = context, .mode = mode};
   AMPED_TRY(amped_alloc(&s->a, elements, sizeof *s->a, "a slab of rows"));
   return amped_alloc(&s->b, elements, sizeof *s->b, "a slab of rows");
 }
@@ -47,26 +47,26 @@ static void slabs_end(slabs *s) {
 }
 
 static bool next_slab(slabs *s) {
-  const uint64_t rows = own_rows(s->run->plan, s->mode);
+  const uint64_t rows = own_rows(s->context->plan, s->mode);
   s->first += s->count;
   s->count = rows - s->first < SLAB_ROWS ? rows - s->first : SLAB_ROWS;
   return s->count > 0;
 }
 
-static void widen(const slabs *s, const amped_kept *kept, double *to) {
+static void widen(const slabs *s, const amped_saved_factors *kept, double *to) {
   const uint64_t n = (uint64_t)kept->ncomps;
   for (uint64_t i = 0; i < s->count * n; i++)
-    to[i] = amped_value_get(kept->rows[s->mode], s->run->plan->value_type, s->first * n + i);
+    to[i] = amped_value_get(kept->rows[s->mode], s->context->plan->value_type, s->first * n + i);
 }
 
 static amped_status put_slab(const slabs *s, const double *rows) {
-  return s->run->backend->put_rows(s->run->ctx, s->mode,
-                                   own_position(s->run->plan, s->mode) + s->first, s->count, rows);
+  return s->context->backend->put_rows(
+      s->context->ctx, s->mode, own_position(s->context->plan, s->mode) + s->first, s->count, rows);
 }
 
 /* product += A^T B of the slab. */
 static void add_product(const slabs *s, const double *a, const double *b, double *product) {
-  const int n = s->run->plan->ncomps;
+  const int n = s->context->plan->ncomps;
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, n, (int)s->count, 1.0, a, n, b, n, 1.0,
               product, n);
 }
@@ -74,18 +74,18 @@ static void add_product(const slabs *s, const double *a, const double *b, double
 /* --- taking ---------------------------------------------------------------------------------- */
 
 /* Own rows of mode, and the sums of squares of their columns. */
-static amped_status take_mode(const amped_run_parts *run, int mode, amped_kept *out) {
-  const amped_plan *plan = run->plan;
+static amped_status take_mode(const amped_context *context, int mode, amped_saved_factors *out) {
+  const amped_plan *plan = context->plan;
   const uint64_t n = (uint64_t)plan->ncomps;
   slabs s;
   amped_status status = AMPED_OK;
-  AMPED_GO(done, slabs_begin(&s, run, mode));
+  AMPED_GO(done, slabs_begin(&s, context, mode));
   AMPED_GO(done, amped_alloc(&out->rows[mode], own_rows(plan, mode) * n, plan->value_type,
                              "the rows of a start"));
   AMPED_GO(done, amped_calloc(&out->lengths[mode], n, sizeof(double), "the lengths of columns"));
   while (next_slab(&s)) {
-    AMPED_GO(done, run->backend->get_rows(run->ctx, mode, own_position(plan, mode) + s.first,
-                                          s.count, s.a));
+    AMPED_GO(done, context->backend->get_rows(context->ctx, mode,
+                                              own_position(plan, mode) + s.first, s.count, s.a));
     for (uint64_t i = 0; i < s.count * n; i++) {
       amped_value_put(out->rows[mode], plan->value_type, s.first * n + i, s.a[i]);
       out->lengths[mode][i % n] += s.a[i] * s.a[i];
@@ -96,29 +96,30 @@ done:
   return status;
 }
 
-amped_status amped_kept_take(const amped_run_parts *run, const double *weights, amped_kept *out) {
-  const int n = run->plan->ncomps;
+amped_status amped_saved_factors_take(const amped_context *context, const double *weights,
+                                      amped_saved_factors *out) {
+  const int n = context->plan->ncomps;
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
-  out->order = run->plan->order;
+  out->order = context->plan->order;
   out->ncomps = n;
   AMPED_GO(agree, amped_alloc(&out->weights, (uint64_t)n, sizeof *weights, "the weights"));
   memcpy(out->weights, weights, (size_t)n * sizeof *weights);
   for (int m = 0; m < out->order; m++)
-    AMPED_GO(agree, take_mode(run, m, out));
+    AMPED_GO(agree, take_mode(context, m, out));
 agree:
-  status = amped_comm_agree(run->comm, status);
+  status = amped_comm_agree(context->comm, status);
   for (int m = 0; m < out->order && status == AMPED_OK; m++) {
-    amped_comm_sum(run->comm, out->lengths[m], n);
+    amped_comm_sum(context->comm, out->lengths[m], n);
     for (int r = 0; r < n; r++)
       out->lengths[m][r] = sqrt(out->lengths[m][r]);
   }
   if (status != AMPED_OK)
-    amped_kept_free(out);
+    amped_saved_factors_free(out);
   return status;
 }
 
-void amped_kept_free(amped_kept *kept) {
+void amped_saved_factors_free(amped_saved_factors *kept) {
   amped_free(kept->weights);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(kept->rows[m]);
@@ -129,12 +130,12 @@ void amped_kept_free(amped_kept *kept) {
 
 /* --- using ----------------------------------------------------------------------------------- */
 
-amped_status amped_kept_put(const amped_run_parts *run, const amped_kept *kept, int mode,
-                            const double *q) {
+amped_status amped_saved_factors_put(const amped_context *context, const amped_saved_factors *kept,
+                                     int mode, const double *q) {
   const int n = kept->ncomps;
   slabs s;
   amped_status status = AMPED_OK;
-  AMPED_GO(agree, slabs_begin(&s, run, mode));
+  AMPED_GO(agree, slabs_begin(&s, context, mode));
   while (next_slab(&s)) {
     widen(&s, kept, s.a);
     if (q != NULL)
@@ -144,42 +145,44 @@ amped_status amped_kept_put(const amped_run_parts *run, const amped_kept *kept, 
   }
 agree:
   slabs_end(&s);
-  AMPED_TRY(amped_comm_agree(run->comm, status));
-  amped_exchange_rows(run->exchange, mode);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  amped_exchange_rows(context->exchange, mode);
   return AMPED_OK;
 }
 
-amped_status amped_kept_restore(const amped_run_parts *run, const amped_kept *kept) {
+amped_status amped_saved_factors_restore(const amped_context *context,
+                                         const amped_saved_factors *kept) {
   for (int m = 0; m < kept->order; m++)
-    AMPED_TRY(amped_kept_put(run, kept, m, NULL));
+    AMPED_TRY(amped_saved_factors_put(context, kept, m, NULL));
   return AMPED_OK;
 }
 
-amped_status amped_kept_times_output(const amped_run_parts *run, const amped_kept *kept, int mode,
-                                     double *product) {
+amped_status amped_saved_factors_times_output(const amped_context *context,
+                                              const amped_saved_factors *kept, int mode,
+                                              double *product) {
   const uint64_t n = (uint64_t)kept->ncomps;
   slabs s;
   amped_status status = AMPED_OK;
   memset(product, 0, n * n * sizeof *product);
-  AMPED_GO(agree, slabs_begin(&s, run, mode));
+  AMPED_GO(agree, slabs_begin(&s, context, mode));
   while (next_slab(&s)) {
     widen(&s, kept, s.a);
-    AMPED_GO(agree, run->backend->get_output(run->ctx, mode, s.first, s.count, s.b));
+    AMPED_GO(agree, context->backend->get_output(context->ctx, mode, s.first, s.count, s.b));
     add_product(&s, s.a, s.b, product);
   }
 agree:
   slabs_end(&s);
-  AMPED_TRY(amped_comm_agree(run->comm, status));
-  amped_comm_sum(run->comm, product, (int)(n * n));
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  amped_comm_sum(context->comm, product, (int)(n * n));
   return AMPED_OK;
 }
 
 /* product = A^T B of own rows of mode. */
-static amped_status multiply(const amped_run_parts *run, const amped_kept *a, const amped_kept *b,
-                             int mode, double *product) {
+static amped_status multiply(const amped_context *context, const amped_saved_factors *a,
+                             const amped_saved_factors *b, int mode, double *product) {
   slabs s;
   amped_status status = AMPED_OK;
-  AMPED_GO(done, slabs_begin(&s, run, mode));
+  AMPED_GO(done, slabs_begin(&s, context, mode));
   while (next_slab(&s)) {
     widen(&s, a, s.a);
     widen(&s, b, s.b);
@@ -190,15 +193,15 @@ done:
   return status;
 }
 
-static amped_match_side side_of(const amped_kept *kept) {
+static amped_match_side side_of(const amped_saved_factors *kept) {
   amped_match_side side = {.ncomps = kept->ncomps, .weights = kept->weights};
   for (int m = 0; m < kept->order; m++)
     side.lengths[m] = kept->lengths[m];
   return side;
 }
 
-amped_status amped_kept_match(const amped_run_parts *run, const amped_kept *a, const amped_kept *b,
-                              amped_match *out) {
+amped_status amped_saved_factors_match(const amped_context *context, const amped_saved_factors *a,
+                                       const amped_saved_factors *b, amped_match *out) {
   const amped_match_side side_a = side_of(a);
   const amped_match_side side_b = side_of(b);
   const uint64_t n = (uint64_t)a->ncomps;
@@ -207,14 +210,14 @@ amped_status amped_kept_match(const amped_run_parts *run, const amped_kept *a, c
   memset(out, 0, sizeof *out);
   for (int m = 0; m < a->order; m++) {
     AMPED_GO(agree, amped_calloc(&products[m], n * n, sizeof(double), "the congruences"));
-    AMPED_GO(agree, multiply(run, a, b, m, products[m]));
+    AMPED_GO(agree, multiply(context, a, b, m, products[m]));
   }
 agree:
-  AMPED_GO(done, amped_comm_agree(run->comm, status));
+  AMPED_GO(done, amped_comm_agree(context->comm, status));
   for (int m = 0; m < a->order; m++)
-    amped_comm_sum(run->comm, products[m], (int)(n * n));
+    amped_comm_sum(context->comm, products[m], (int)(n * n));
   status = amped_match_of_products(a->order, &side_a, &side_b, products, out);
-  status = amped_comm_agree(run->comm, status);
+  status = amped_comm_agree(context->comm, status);
 done:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(products[m]);

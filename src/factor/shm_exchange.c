@@ -11,10 +11,10 @@
 #define SLOTS 2
 #define STAGE_BYTES (UINT64_C(16) << 20)
 
-struct amped_stage {
+struct amped_shm_exchange {
   const amped_comm *comm;
   const amped_backend *backend;
-  amped_context *ctx;
+  amped_backend_context *ctx;
   const amped_plan *plan;
   const int *rank_at; /* of every place in the ring */
   int place;          /* of this rank */
@@ -23,8 +23,8 @@ struct amped_stage {
   bool pinned;  /* the backend knows memory */
   uint64_t row_bytes;
   uint64_t slot_rows;
-  int slot;                 /* to fill next */
-  amped_stage_copy *copies; /* [nranks] */
+  int slot;                /* to fill next */
+  amped_host_copy *copies; /* [nranks] */
   /* on the first rank of a node */
   amped_allgather *between; /* nodes, of rows */
   uint64_t *first, *count;  /* [nodes] rows of a slot that every node fills */
@@ -44,25 +44,25 @@ static uint64_t slot_rows(const amped_plan *plan) {
   return fit < most ? fit : most;
 }
 
-uint64_t amped_stage_bytes(const amped_plan *plan) {
+uint64_t amped_shm_exchange_bytes(const amped_plan *plan) {
   return SLOTS * slot_rows(plan) * (uint64_t)plan->nranks * row_bytes(plan);
 }
 
 /* Where a slot holds a rank's rows, `rows` of each rank. */
-static char *slot_at(const amped_stage *s, int slot, int place, uint64_t rows) {
+static char *slot_at(const amped_shm_exchange *s, int slot, int place, uint64_t rows) {
   uint64_t row = (uint64_t)slot * (uint64_t)s->comm->nranks * s->slot_rows + (uint64_t)place * rows;
   return s->memory + row * s->row_bytes;
 }
 
 /* What a rank of this node wrote before is what all of them read afterwards. */
-static void node_barrier(amped_stage *s) {
+static void node_barrier(amped_shm_exchange *s) {
   AMPED_MPI(s->comm, MPI_Win_sync(s->window));
   AMPED_MPI(s->comm, MPI_Barrier(s->comm->node));
   AMPED_MPI(s->comm, MPI_Win_sync(s->window));
 }
 
-static void share_memory(amped_stage *s) {
-  MPI_Aint bytes = (MPI_Aint)amped_stage_bytes(s->plan);
+static void share_memory(amped_shm_exchange *s) {
+  MPI_Aint bytes = (MPI_Aint)amped_shm_exchange_bytes(s->plan);
   MPI_Aint size = 0;
   void *mine = NULL;
   int unit = 0;
@@ -85,7 +85,7 @@ static void share_memory(amped_stage *s) {
 }
 
 /* On the first rank of a node: which rows of a slot every node fills. */
-static amped_status join_nodes(amped_stage *s) {
+static amped_status join_nodes(amped_shm_exchange *s) {
   uint64_t nodes = (uint64_t)s->comm->nodes;
   static const char what[] = "the exchange between nodes";
   AMPED_TRY(amped_alloc(&s->first, nodes, sizeof *s->first, what));
@@ -94,17 +94,17 @@ static amped_status join_nodes(amped_stage *s) {
   return amped_allgather_create(s->comm, s->comm->leaders, s->row_bytes, &s->between);
 }
 
-static void count_ranks(amped_stage *s) {
+static void count_ranks(amped_shm_exchange *s) {
   uint64_t mine = (uint64_t)s->comm->local_size;
   AMPED_MPI(s->comm,
             MPI_Allgather(&mine, 1, MPI_UINT64_T, s->ranks, 1, MPI_UINT64_T, s->comm->leaders));
 }
 
-amped_status amped_stage_create(const amped_comm *comm, const amped_backend *backend,
-                                amped_context *ctx, const amped_plan *plan, const int *rank_at,
-                                amped_stage **out) {
+amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_backend *backend,
+                                       amped_backend_context *ctx, const amped_plan *plan,
+                                       const int *rank_at, amped_shm_exchange **out) {
   amped_status status = AMPED_OK;
-  amped_stage *s = NULL;
+  amped_shm_exchange *s = NULL;
   uint64_t nranks = (uint64_t)comm->nranks;
   *out = NULL;
   AMPED_GO(agree, amped_calloc(&s, 1, sizeof *s, "the exchange"));
@@ -125,17 +125,17 @@ agree:
   if (comm->leaders != MPI_COMM_NULL)
     count_ranks(s);
   share_memory(s);
-  status = backend->host_register(ctx, s->memory, amped_stage_bytes(plan));
+  status = backend->host_register(ctx, s->memory, amped_shm_exchange_bytes(plan));
   s->pinned = status == AMPED_OK;
   AMPED_GO(failed, amped_comm_agree(comm, status));
   *out = s;
   return AMPED_OK;
 failed:
-  amped_stage_destroy(s);
+  amped_shm_exchange_destroy(s);
   return status;
 }
 
-void amped_stage_destroy(amped_stage *s) {
+void amped_shm_exchange_destroy(amped_shm_exchange *s) {
   if (s == NULL)
     return;
   if (s->pinned)
@@ -153,7 +153,7 @@ void amped_stage_destroy(amped_stage *s) {
 }
 
 /* Rows of this rank are staged: let all ranks of all nodes see those of all others. */
-static void publish(amped_stage *s, int slot, uint64_t rows) {
+static void publish(amped_shm_exchange *s, int slot, uint64_t rows) {
   node_barrier(s);
   if (s->comm->nodes == 1)
     return;
@@ -175,24 +175,25 @@ typedef struct piece {
   int slot;
 } piece;
 
-static amped_status move(amped_stage *s, int mode, const piece *out, const piece *in) {
+static amped_status move(amped_shm_exchange *s, int mode, const piece *out, const piece *in) {
   uint64_t block = s->plan->modes[mode].block_rows;
   int n = 0;
   for (int i = 0; i < s->comm->nranks; i++) {
     const piece *p = i == s->place ? out : in;
     uint64_t row = (uint64_t)s->rank_at[i] * block + p->first;
     if (p->rows > 0)
-      s->copies[n++] = (amped_stage_copy){.offset = row * s->row_bytes,
-                                          .bytes = p->rows * s->row_bytes,
-                                          .host = slot_at(s, p->slot, i, p->rows),
-                                          .in = i != s->place};
+      s->copies[n++] = (amped_host_copy){.offset = row * s->row_bytes,
+                                         .bytes = p->rows * s->row_bytes,
+                                         .host = slot_at(s, p->slot, i, p->rows),
+                                         .in = i != s->place};
   }
   return s->backend->stage(s->ctx, mode, s->copies, n);
 }
 
 /* A slot is filled again two pieces later: between them lies a barrier that no rank passes before
  * it has emptied the slot. That holds from call to call, too, because slots go on in turn. */
-amped_status amped_stage_rows(amped_stage *s, int mode, uint64_t first, uint64_t end) {
+amped_status amped_shm_exchange_rows(amped_shm_exchange *s, int mode, uint64_t first,
+                                     uint64_t end) {
   piece in = {0, 0, 0};
   while (first < end || in.rows > 0) {
     uint64_t rows = end - first < s->slot_rows ? end - first : s->slot_rows;

@@ -4,8 +4,8 @@
  * the nonzeros per index, which decide how the time of a sweep divides, stay. Modes do not shrink
  * below 46 indices (or what they have); and where more than 1 % of the cells would be nonzeros, all
  * dimensions are doubled until they are not (but not beyond the original). */
-#ifndef AMPED_SYNTH_SHAPE_H
-#define AMPED_SYNTH_SHAPE_H
+#ifndef AMPED_PAPER_SHAPES_H
+#define AMPED_PAPER_SHAPES_H
 
 #include "base/status.h"
 #include "base/types.h"

@@ -85,7 +85,8 @@ static uint64_t subset_index(const amped_planted_spec *spec, const layout *l, in
                              uint64_t i) {
   uint64_t within = amped_random_u64(spec->seed, stream_of(STREAM_SUBSET, m, r), 0);
   uint64_t pool = amped_random_u64(spec->seed, stream_of(STREAM_POOL, m, 0), 0);
-  return amped_synth_scatter(spec->dims[m], pool, amped_synth_scatter(l->pool[m], within, i));
+  return amped_random_tensor_scatter(spec->dims[m], pool,
+                                     amped_random_tensor_scatter(l->pool[m], within, i));
 }
 
 /* Positive factor entry: 1 .. 2^b over 2^b. */
@@ -161,7 +162,7 @@ static void finish_model(amped_ktensor *model) {
 
 static amped_status check(const amped_planted_spec *spec) {
   uint64_t least = 1;
-  AMPED_TRY(amped_synth_check(spec->order, spec->dims, spec->nnz));
+  AMPED_TRY(amped_random_tensor_check(spec->order, spec->dims, spec->nnz));
   if (spec->ncomps < 1 || spec->ncomps > AMPED_MAX_NCOMPS)
     return amped_error(AMPED_USAGE, NULL, "%d planted components; give --planted from 1 to %d",
                        spec->ncomps, AMPED_MAX_NCOMPS);

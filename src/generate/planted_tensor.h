@@ -12,8 +12,8 @@
  * of two such that values without noise are exact in float; values with noise are rounded to float.
  *
  * nnz comes out near what is asked for, not exact. Same tensor for any number of threads. */
-#ifndef AMPED_SYNTH_PLANTED_H
-#define AMPED_SYNTH_PLANTED_H
+#ifndef AMPED_PLANTED_TENSOR_H
+#define AMPED_PLANTED_TENSOR_H
 
 #include "tensor/ktensor.h"
 #include "tensor/sptensor.h"

@@ -33,7 +33,7 @@ static int bit_length(uint64_t v) {
 
 /* A Feistel network on the smallest even number of bits that holds dim-1, applied until the result
  * is below dim again: four times on average at worst. */
-uint64_t amped_synth_scatter(uint64_t dim, uint64_t key, uint64_t i) {
+uint64_t amped_random_tensor_scatter(uint64_t dim, uint64_t key, uint64_t i) {
   int half = (bit_length(dim - 1) + 1) / 2;
   uint64_t mask = (UINT64_C(1) << half) - 1;
   if (dim <= 1)
@@ -85,7 +85,7 @@ static double zipf_inverse(double s, double y) {
   return exp(log1p_over(t > -1.0 ? t : -1.0) * y);
 }
 
-static law law_of(const amped_synth_spec *spec, int mode) {
+static law law_of(const amped_random_tensor_spec *spec, int mode) {
   law l = {.dim = spec->dims[mode],
            .mode = mode,
            .seed = spec->seed,
@@ -133,10 +133,10 @@ static uint64_t draw_index(const law *l, uint64_t counter) {
   if (l->power > 0.0) {
     double u = amped_random_double(l->seed, stream_of(STREAM_INDEX, l->mode, 0), counter);
     uint64_t i = index_below((double)l->dim * pow(u, l->power), l->dim);
-    return amped_synth_scatter(l->dim, l->key, i);
+    return amped_random_tensor_scatter(l->dim, l->key, i);
   }
   if (l->skew > 0.0)
-    return amped_synth_scatter(l->dim, l->key, draw_zipf(l, counter));
+    return amped_random_tensor_scatter(l->dim, l->key, draw_zipf(l, counter));
   return draw_uniform(l, counter);
 }
 
@@ -224,7 +224,7 @@ static uint64_t next_draws(uint64_t nnz, uint64_t have, uint64_t fresh, uint64_t
   return draws < (double)nnz ? (uint64_t)draws + 64 : nnz + 64;
 }
 
-static amped_status draw_distinct(const amped_synth_spec *spec, const law *laws,
+static amped_status draw_distinct(const amped_random_tensor_spec *spec, const law *laws,
                                   amped_sptensor *t) {
   amped_status status = AMPED_OK;
   uint64_t limit = spec->nnz * MAX_DRAWS + MORE_DRAWS;
@@ -269,7 +269,7 @@ static amped_status check_memory(int order, uint64_t nnz) {
                      nnz, amped_format_bytes(need, bytes), amped_format_bytes(have, available));
 }
 
-amped_status amped_synth_check(int order, const uint64_t *dims, uint64_t nnz) {
+amped_status amped_random_tensor_check(int order, const uint64_t *dims, uint64_t nnz) {
   uint64_t cells = 1;
   bool huge = false;
   if (order < AMPED_MIN_ORDER || order > AMPED_MAX_ORDER)
@@ -292,10 +292,10 @@ amped_status amped_synth_check(int order, const uint64_t *dims, uint64_t nnz) {
   return check_memory(order, nnz);
 }
 
-amped_status amped_synth_create(const amped_synth_spec *spec, amped_sptensor *out) {
+amped_status amped_random_tensor_create(const amped_random_tensor_spec *spec, amped_sptensor *out) {
   amped_status status = AMPED_OK;
   law laws[AMPED_MAX_ORDER];
-  AMPED_TRY(amped_synth_check(spec->order, spec->dims, spec->nnz));
+  AMPED_TRY(amped_random_tensor_check(spec->order, spec->dims, spec->nnz));
   for (int m = 0; m < spec->order; m++) {
     if (!(spec->skew[m] >= 0.0 && spec->skew[m] <= AMPED_SYNTH_MAX_SKEW))
       return amped_error(AMPED_USAGE, NULL, "skew %g of mode %d; give 0 to %g", spec->skew[m], m,

@@ -54,7 +54,7 @@ static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k,
     for (uint64_t i = 0; i < rows * columns && type != AMPED_F64; i++)
       amped_value_put(buffer, type, i, buffer[i]); /* in place: narrower ones never overtake */
     AMPED_TRY(amped_hdf5_dataset_append(d, rows, buffer));
-    amped_pulse_step();
+    amped_heartbeat_step();
   }
   return amped_hdf5_dataset_finish(d);
 }

@@ -133,7 +133,7 @@ typedef struct scan {
   uint64_t last[AMPED_MAX_ORDER]; /* the nonzero before the slab */
   uint64_t hash;
   uint64_t *idp_nnz;
-  uint64_t run_first; /* of the row that is being counted */
+  uint64_t row_first; /* of the row that is being counted */
   uint64_t heavy_seen;
   /* Copy 0 alone: the coordinate that is being summed, and the norm. */
   double group;           /* sum of the equal coordinates' values */
@@ -178,18 +178,18 @@ static amped_status scan_order(scan *s, const slab *b) {
 }
 
 /* The row before nonzero `end` of the copy is complete. */
-static amped_status end_run(scan *s, uint64_t row, uint64_t end) {
+static amped_status end_row(scan *s, uint64_t row, uint64_t end) {
   const amped_partition *p = &s->info->partitions[s->mode];
-  uint64_t count = end - s->run_first;
+  uint64_t count = end - s->row_first;
   if (count > s->info->nnz / AMPED_HEAVY_SHARE) {
     if (s->heavy_seen == p->heavy_count)
       return refuse(s, "has heavy_rows that disagree with its nonzeros");
     const amped_heavy_row *h = &p->heavy[s->heavy_seen];
-    if (h->row != row || h->first != s->run_first || h->nnz != count)
+    if (h->row != row || h->first != s->row_first || h->nnz != count)
       return refuse(s, "has heavy_rows that disagree with its nonzeros");
     s->heavy_seen++;
   }
-  s->run_first = end;
+  s->row_first = end;
   return AMPED_OK;
 }
 
@@ -199,7 +199,7 @@ static amped_status scan_rows(scan *s, const slab *b) {
   uint64_t row = s->done > 0 ? s->last[s->mode] : rows[0];
   for (uint64_t i = 0; i < b->count; i++) {
     if (rows[i] != row)
-      AMPED_TRY(end_run(s, row, s->done + i));
+      AMPED_TRY(end_row(s, row, s->done + i));
     row = rows[i];
     s->idp_nnz[row / width]++;
   }
@@ -244,7 +244,7 @@ static amped_status scan_slab(scan *s, const slab *b) {
 
 static amped_status end_tables(scan *s) {
   const amped_partition *p = &s->info->partitions[s->mode];
-  AMPED_TRY(end_run(s, s->last[s->mode], s->done));
+  AMPED_TRY(end_row(s, s->last[s->mode], s->done));
   if (s->heavy_seen != p->heavy_count)
     return refuse(s, "has heavy_rows that disagree with its nonzeros");
   if (memcmp(s->idp_nnz, p->idp_nnz, p->idp_count * sizeof *p->idp_nnz) != 0)

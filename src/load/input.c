@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/system_memory.h"
 
-struct amped_source {
+struct amped_input {
   const char *path;
   amped_tensor_info info;
   bool info_owned;         /* the partitions are this struct's own, not the file's */
@@ -18,7 +18,7 @@ struct amped_source {
   uint64_t free_bytes; /* of memory when it was opened; 0: not known */
 };
 
-static amped_status sort_by(amped_source *s, int mode) {
+static amped_status sort_by(amped_input *s, int mode) {
   if (s->sorted_mode == mode)
     return AMPED_OK;
   AMPED_TRY(amped_sptensor_sort(&s->tensor, mode));
@@ -26,7 +26,7 @@ static amped_status sort_by(amped_source *s, int mode) {
   return AMPED_OK;
 }
 
-static amped_status describe_memory(amped_source *s) {
+static amped_status describe_memory(amped_input *s) {
   amped_sptensor *t = &s->tensor;
   s->info_owned = true;
   s->info.order = t->order;
@@ -47,7 +47,7 @@ static amped_status describe_memory(amped_source *s) {
 
 /* Called where memory holds no more nonzeros: better than to be killed by the system. */
 static amped_status refuse_more(void *context, amped_sptensor *t, double part) {
-  const amped_source *s = context;
+  const amped_input *s = context;
   char have[32];
   (void)part;
   return amped_error(AMPED_FAILED, s->path,
@@ -57,7 +57,7 @@ static amped_status refuse_more(void *context, amped_sptensor *t, double part) {
                      t->nnz, amped_format_bytes(have, s->free_bytes));
 }
 
-static amped_status load_into_memory(amped_source *s) {
+static amped_status load_into_memory(amped_input *s) {
   const amped_overflow overflow = {.memory = s->free_bytes, .take = refuse_more, .context = s};
   amped_read_options options = {.index_base = AMPED_BASE_AUTO,
                                 .overflow = s->free_bytes > 0 ? &overflow : NULL};
@@ -73,7 +73,7 @@ static amped_status load_into_memory(amped_source *s) {
   return describe_memory(s);
 }
 
-static amped_status open_here(amped_source *s, bool parallel) {
+static amped_status open_here(amped_input *s, bool parallel) {
   amped_format format = AMPED_FORMAT_HDF5;
   AMPED_TRY(amped_io_format(s->path, &format));
   if (format == AMPED_FORMAT_HDF5) {
@@ -88,7 +88,7 @@ static amped_status open_here(amped_source *s, bool parallel) {
 }
 
 /* Give the ranks that did not read what the tables say. Collective. */
-static amped_status share_info(const amped_comm *comm, amped_source *s, bool have) {
+static amped_status share_info(const amped_comm *comm, amped_input *s, bool have) {
   amped_status status = AMPED_OK;
   amped_tensor_info shared = s->info;
   amped_comm_broadcast(comm, &shared, sizeof shared);
@@ -120,7 +120,7 @@ static amped_status share_info(const amped_comm *comm, amped_source *s, bool hav
   return AMPED_OK;
 }
 
-amped_status amped_source_differs(const amped_comm *comm, const amped_source *s) {
+amped_status amped_input_differs(const amped_comm *comm, const amped_input *s) {
   return amped_error(AMPED_BAD_INPUT, s->path,
                      "rank %d sees another file than rank 0; put it on a shared file system, or "
                      "leave --read=parallel out",
@@ -137,7 +137,7 @@ static uint64_t hash_tables(const amped_tensor_info *info) {
 }
 
 /* Every rank opened the file under its own name: it must be rank 0's. Collective. */
-static amped_status compare_info(const amped_comm *comm, const amped_source *s) {
+static amped_status compare_info(const amped_comm *comm, const amped_input *s) {
   amped_tensor_info first = s->info;
   uint64_t tables = s->info.has_copies ? hash_tables(&s->info) : 0;
   uint64_t first_tables = tables;
@@ -150,12 +150,12 @@ static amped_status compare_info(const amped_comm *comm, const amped_source *s) 
   for (int m = 0; same && m < first.order; m++)
     same = first.dims[m] == s->info.dims[m] && first.index_types[m] == s->info.index_types[m] &&
            first.partitions[m].width == s->info.partitions[m].width;
-  return same ? AMPED_OK : amped_source_differs(comm, s);
+  return same ? AMPED_OK : amped_input_differs(comm, s);
 }
 
-amped_status amped_source_open(const amped_comm *comm, const char *path, bool parallel,
-                               amped_source **out) {
-  amped_source *s = NULL;
+amped_status amped_input_open(const amped_comm *comm, const char *path, bool parallel,
+                              amped_input **out) {
+  amped_input *s = NULL;
   bool reads = parallel || comm->rank == 0;
   amped_status status = amped_calloc(&s, 1, sizeof *s, "the input");
   *out = NULL;
@@ -170,14 +170,14 @@ amped_status amped_source_open(const amped_comm *comm, const char *path, bool pa
   if (status == AMPED_OK)
     status = parallel ? amped_comm_agree(comm, compare_info(comm, s)) : share_info(comm, s, reads);
   if (status != AMPED_OK) {
-    amped_source_close(s);
+    amped_input_close(s);
     return status;
   }
   *out = s;
   return AMPED_OK;
 }
 
-void amped_source_close(amped_source *s) {
+void amped_input_close(amped_input *s) {
   if (s == NULL)
     return;
   if (s->info_owned)
@@ -187,16 +187,16 @@ void amped_source_close(amped_source *s) {
   amped_free(s);
 }
 
-const char *amped_source_path(const amped_source *s) {
+const char *amped_input_path(const amped_input *s) {
   return s->path;
 }
 
-const amped_tensor_info *amped_source_info(const amped_source *s) {
+const amped_tensor_info *amped_input_info(const amped_input *s) {
   return &s->info;
 }
 
-amped_status amped_source_read(amped_source *s, int mode, uint64_t first, uint64_t count,
-                               void *const *indices, void *values) {
+amped_status amped_input_read(amped_input *s, int mode, uint64_t first, uint64_t count,
+                              void *const *indices, void *values) {
   if (s->file != NULL)
     return amped_tensor_file_read(s->file, mode, first, count, indices, values);
   AMPED_TRY(sort_by(s, mode));
@@ -206,7 +206,7 @@ amped_status amped_source_read(amped_source *s, int mode, uint64_t first, uint64
   return AMPED_OK;
 }
 
-amped_status amped_source_labels(amped_source *s, int mode, amped_labels *out) {
+amped_status amped_input_labels(amped_input *s, int mode, amped_labels *out) {
   memset(out, 0, sizeof *out);
   if (s->file != NULL)
     return amped_tensor_file_labels(s->file, mode, out);

@@ -66,32 +66,31 @@ static uint64_t hash_of(const amped_tensor_info *info, const amped_slab *slab) {
 }
 
 /* The first slab alone, which another reader counts. */
-static amped_status hash_first(const amped_tensor_info *info, amped_source *source,
-                               uint64_t *hash) {
-  amped_slab_ring *ring = NULL;
+static amped_status hash_first(const amped_tensor_info *info, amped_input *source, uint64_t *hash) {
+  amped_slab_reader *ring = NULL;
   const amped_slab *slab = NULL;
   bool *wanted = NULL;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_calloc(&wanted, amped_ceil_div(info->nnz, AMPED_SLAB_NNZ), sizeof *wanted,
                          "the list of slabs"));
   wanted[0] = true;
-  AMPED_GO(done, amped_slab_ring_open(source, AMPED_SOURCE_LIST, wanted, &ring));
-  AMPED_GO(done, amped_slab_ring_next(ring, &slab));
+  AMPED_GO(done, amped_slab_reader_open(source, AMPED_INPUT_LIST, wanted, &ring));
+  AMPED_GO(done, amped_slab_reader_next(ring, &slab));
   *hash = slab != NULL ? hash_of(info, slab) : 0;
 done:
-  amped_slab_ring_close(ring);
+  amped_slab_reader_close(ring);
   amped_free(wanted);
   return status;
 }
 
-/* Collective. Files that say no hash may differ in what amped_source_open does not look at. */
-static amped_status compare_first(const amped_comm *comm, amped_source *source,
+/* Collective. Files that say no hash may differ in what amped_input_open does not look at. */
+static amped_status compare_first(const amped_comm *comm, amped_input *source,
                                   const amped_tensor_info *info) {
   uint64_t own = 0;
   AMPED_TRY(amped_comm_agree(comm, hash_first(info, source, &own)));
   uint64_t hash = own;
   amped_comm_broadcast(comm, &hash, sizeof hash);
-  return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_source_differs(comm, source));
+  return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_input_differs(comm, source));
 }
 
 /* Each array is one thread's work: nothing is added up twice. */
@@ -108,30 +107,30 @@ static void count_slab(tally *t, const amped_slab *slab) {
   t->info->hash += hash_of(t->info, slab);
 }
 
-static amped_status count_own(const amped_comm *comm, amped_source *source, bool parallel,
+static amped_status count_own(const amped_comm *comm, amped_input *source, bool parallel,
                               tally *t) {
-  amped_slab_ring *ring = NULL;
+  amped_slab_reader *ring = NULL;
   const amped_slab *slab = NULL;
   bool *wanted = NULL;
   amped_status status = AMPED_OK;
   AMPED_GO(done, create(t));
-  AMPED_GO(done, amped_deal_read(comm, source, parallel, &wanted, &ring));
+  AMPED_GO(done, amped_redistribute_read(comm, source, parallel, &wanted, &ring));
   while (ring != NULL) {
-    AMPED_GO(done, amped_slab_ring_next(ring, &slab));
+    AMPED_GO(done, amped_slab_reader_next(ring, &slab));
     if (slab == NULL)
       break;
     count_slab(t, slab);
     amped_progress_update(slab->first + slab->count);
   }
 done:
-  amped_slab_ring_close(ring);
+  amped_slab_reader_close(ring);
   amped_free(wanted);
   return status;
 }
 
 /* --- all ranks ------------------------------------------------------------------------------- */
 
-amped_status amped_census_sum(const amped_comm *comm, const amped_kahan *mine, double *out) {
+amped_status amped_list_stats_sum(const amped_comm *comm, const amped_kahan *mine, double *out) {
   amped_kahan *all = NULL;
   amped_kahan total = {0.0L, 0.0L};
   amped_status status =
@@ -198,16 +197,16 @@ static amped_status join_distinct(const amped_comm *comm, tally *t) {
 }
 
 /* Collective. What the source says of itself must be so. */
-static amped_status check_hash(const amped_comm *comm, amped_source *source, const tally *t) {
+static amped_status check_hash(const amped_comm *comm, amped_input *source, const tally *t) {
   amped_status status = AMPED_OK;
-  if (t->info->hash != amped_source_info(source)->hash)
-    status = amped_error(AMPED_BAD_INPUT, amped_source_path(source),
+  if (t->info->hash != amped_input_info(source)->hash)
+    status = amped_error(AMPED_BAD_INPUT, amped_input_path(source),
                          "its nonzeros disagree with the tensor's hash (damaged data); convert the "
                          "tensor again");
   return amped_comm_agree(comm, status);
 }
 
-static amped_status join(const amped_comm *comm, amped_source *source, tally *t) {
+static amped_status join(const amped_comm *comm, amped_input *source, tally *t) {
   amped_tensor_info *info = t->info;
   for (int m = 0; m < info->order; m++) {
     amped_partition *p = &info->partitions[m];
@@ -217,19 +216,19 @@ static amped_status join(const amped_comm *comm, amped_source *source, tally *t)
   if (info->has_hash)
     AMPED_TRY(check_hash(comm, source, t));
   else
-    AMPED_TRY(amped_census_sum(comm, &t->squares, &info->norm_squared));
+    AMPED_TRY(amped_list_stats_sum(comm, &t->squares, &info->norm_squared));
   return join_distinct(comm, t);
 }
 
-amped_status amped_census_take(const amped_comm *comm, amped_source *source, bool parallel,
-                               amped_tensor_info *info) {
+amped_status amped_list_stats_take(const amped_comm *comm, amped_input *source, bool parallel,
+                                   amped_tensor_info *info) {
   tally t = {.info = info};
-  *info = *amped_source_info(source);
+  *info = *amped_input_info(source);
   info->has_copies = true; /* what follows it will be known */
   info->hash = 0;
   memset(info->partitions, 0, sizeof info->partitions);
   memset(&info->dictionary, 0, sizeof info->dictionary);
-  AMPED_TRY(amped_comm_agree(comm, check_shape(info, amped_source_path(source))));
+  AMPED_TRY(amped_comm_agree(comm, check_shape(info, amped_input_path(source))));
   if (parallel && comm->nranks > 1 && !info->has_hash)
     AMPED_TRY(compare_first(comm, source, info));
   amped_progress_begin("counting", info->nnz, "nonzeros");

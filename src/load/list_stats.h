@@ -1,7 +1,7 @@
 /* Census: what a plan needs to know of a file that holds one coordinate list and no tables. All
  * ranks that read count a part of it. */
-#ifndef AMPED_CENSUS_H
-#define AMPED_CENSUS_H
+#ifndef AMPED_LIST_STATS_H
+#define AMPED_LIST_STATS_H
 
 #include "load/input.h"
 #include "base/kahan.h"
@@ -11,10 +11,10 @@
  * nonzeros (AMPED_BAD_INPUT), and its norm is taken; else equal coordinates are counted each for
  * itself in the norm, and readers must agree on the first slab (AMPED_BAD_INPUT). Shows progress.
  * Freed with amped_tensor_info_free, on failure, too. */
-amped_status amped_census_take(const amped_comm *comm, amped_source *source, bool parallel,
-                               amped_tensor_info *info);
+amped_status amped_list_stats_take(const amped_comm *comm, amped_input *source, bool parallel,
+                                   amped_tensor_info *info);
 
 /* Collective: the sum over ranks, the same on all of them. */
-amped_status amped_census_sum(const amped_comm *comm, const amped_kahan *mine, double *out);
+amped_status amped_list_stats_sum(const amped_comm *comm, const amped_kahan *mine, double *out);
 
 #endif

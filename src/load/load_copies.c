@@ -14,14 +14,14 @@
 /* A message that says "the reader failed" instead of a share. */
 #define FAILED_BYTES 1
 
-/* Everything one call of amped_distribute works with. */
+/* Everything one call of amped_load_copies works with. */
 typedef struct job {
   const amped_comm *comm;
-  amped_source *source;
+  amped_input *source;
   const amped_tensor_info *info;
   const amped_plan *plan;
   const amped_backend *backend;
-  amped_context *ctx;
+  amped_backend_context *ctx;
   uint64_t wire_bytes; /* of one nonzero */
   amped_share_buffers buffers;
   /* Sets are used in turn. out[s] holds a slab that this rank read, the shares of all ranks behind
@@ -66,13 +66,13 @@ static bool receives(const amped_plan *plan, bool reads, bool parallel) {
   return plan->nranks > 1 && (parallel || !reads);
 }
 
-uint64_t amped_distribute_host_bytes(const amped_tensor_info *info, const amped_plan *plan,
-                                     bool reads, bool parallel) {
+uint64_t amped_load_copies_host_bytes(const amped_tensor_info *info, const amped_plan *plan,
+                                      bool reads, bool parallel) {
   uint64_t wire = amped_slab_nonzero_bytes(info);
   uint64_t own = share_capacity(info, plan);
   uint64_t bytes = own * amped_plan_nonzero_bytes(plan);
   if (reads)
-    bytes += amped_slab_ring_bytes(info) + (uint64_t)out_sets(parallel) * wire * slab_nnz(info);
+    bytes += amped_slab_reader_bytes(info) + (uint64_t)out_sets(parallel) * wire * slab_nnz(info);
   if (receives(plan, reads, parallel))
     bytes += 2 * wire * own;
   return bytes;
@@ -129,15 +129,15 @@ static uint64_t own_nnz(const job *j) {
 
 /* Do parts of the block (plan.h) end where the iDp table says? Rows that are told finished must be.
  * The rows of a run ascend, as the backend sees to. */
-static bool parts_agree(const job *j, const amped_run *run) {
+static bool parts_agree(const job *j, const amped_batch *batch) {
   const amped_mode_plan *m = &j->plan->modes[j->mode];
   for (int part = 0; part + 1 < m->parts; part++) {
     uint64_t bound = m->part_rows[part + 1];
     uint64_t end = amped_plan_part_nnz(j->plan, j->mode, part) - j->offset; /* wraps if earlier */
-    if (end > 0 && end <= run->count &&
-        amped_index_get(run->rows, j->plan->index_type, end - 1) >= bound)
+    if (end > 0 && end <= batch->count &&
+        amped_index_get(batch->rows, j->plan->index_type, end - 1) >= bound)
       return false;
-    if (end < run->count && amped_index_get(run->rows, j->plan->index_type, end) < bound)
+    if (end < batch->count && amped_index_get(batch->rows, j->plan->index_type, end) < bound)
       return false;
   }
   return true;
@@ -145,17 +145,17 @@ static bool parts_agree(const job *j, const amped_run *run) {
 
 /* Translate own nonzeros in wire form and give them to the backend. */
 static amped_status store(job *j, const char *wire, uint64_t count) {
-  amped_run run;
+  amped_batch batch;
   uint64_t hash = 0;
   if (count == 0)
     return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_UPLOAD, j->mode);
   if (count > own_nnz(j) - j->offset ||
-      !amped_share_translate(j->info, j->plan, j->mode, wire, count, &j->buffers, &run, &hash) ||
-      !parts_agree(j, &run))
-    return amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
+      !amped_share_translate(j->info, j->plan, j->mode, wire, count, &j->buffers, &batch, &hash) ||
+      !parts_agree(j, &batch))
+    return amped_error(AMPED_BAD_INPUT, amped_input_path(j->source),
                        "copy %d disagrees with its iDp table; convert the tensor again", j->mode);
-  AMPED_TRY(j->backend->upload(j->ctx, j->mode, j->offset, &run));
+  AMPED_TRY(j->backend->upload(j->ctx, j->mode, j->offset, &batch));
   amped_trace_end();
   j->offset += count;
   j->hash += hash;
@@ -194,8 +194,8 @@ static bool any(const job *j, const uint64_t *counts) {
 }
 
 /* Mark the slabs of a walk that this rank reads. */
-static amped_status find_slabs(job *j, bool guests, bool **wanted, bool *reads) {
-  place at = {.cursor = {.guests = guests}};
+static amped_status find_slabs(job *j, bool shared, bool **wanted, bool *reads) {
+  place at = {.cursor = {.shared = shared}};
   *reads = false;
   AMPED_TRY(amped_calloc(wanted, amped_ceil_div(j->info->nnz, AMPED_SLAB_NNZ), sizeof **wanted,
                          "the list of slabs"));
@@ -265,18 +265,18 @@ static amped_status take_share(job *j, int set, uint64_t count, amped_status sta
 
 /* Every rank, slab by slab: read it and send the shares, or receive one's own. Where something
  * failed ranks go on walking, without reading, until none waits for another. */
-static amped_status walk(job *j, bool guests) {
-  amped_slab_ring *ring = NULL;
+static amped_status walk(job *j, bool shared) {
+  amped_slab_reader *ring = NULL;
   const amped_slab *slab = NULL;
   bool *wanted = NULL;
   bool reads = false;
   int out = 0;
   int in = 0;
-  place here = {.cursor = {.guests = guests}};
+  place here = {.cursor = {.shared = shared}};
   place ahead = here;
-  amped_status status = find_slabs(j, guests, &wanted, &reads);
+  amped_status status = find_slabs(j, shared, &wanted, &reads);
   if (status == AMPED_OK && reads)
-    status = amped_slab_ring_open(j->source, j->mode, wanted, &ring);
+    status = amped_slab_reader_open(j->source, j->mode, wanted, &ring);
   post(j, 0, &ahead);
   post(j, 1, &ahead);
   while (!at_end(j, &here)) {
@@ -286,7 +286,7 @@ static amped_status walk(job *j, bool guests) {
       if (!any(j, j->counts))
         continue;
       if (status == AMPED_OK && !j->stopped)
-        status = amped_slab_ring_next(ring, &slab);
+        status = amped_slab_reader_next(ring, &slab);
       if (status == AMPED_OK && !j->stopped)
         status = send_shares(j, slab, out, &before.cursor);
       else
@@ -303,7 +303,7 @@ static amped_status walk(job *j, bool guests) {
   }
   for (int s = 0; s < j->out_sets && j->sends[s] != NULL; s++)
     AMPED_MPI(j->comm, MPI_Waitall(j->comm->nranks, j->sends[s], MPI_STATUSES_IGNORE));
-  amped_slab_ring_close(ring);
+  amped_slab_reader_close(ring);
   amped_free(wanted);
   return status;
 }
@@ -322,13 +322,13 @@ static amped_status distribute_mode(job *j, int mode) {
   if (j->offset == own_nnz(j))
     status = j->backend->loaded(j->ctx, mode);
   else
-    status = amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
+    status = amped_error(AMPED_BAD_INPUT, amped_input_path(j->source),
                          "copy %d has fewer nonzeros than its iDp table; convert the tensor again",
                          mode);
   AMPED_TRY(amped_comm_agree(j->comm, status));
   amped_comm_sum_u64(j->comm, &j->hash, 1);
   if (j->hash != j->info->hash)
-    status = amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
+    status = amped_error(AMPED_BAD_INPUT, amped_input_path(j->source),
                          "copy %d disagrees with the tensor's hash (damaged data, or a copy of "
                          "another tensor); convert the tensor again",
                          mode);
@@ -337,15 +337,15 @@ static amped_status distribute_mode(job *j, int mode) {
   return status;
 }
 
-amped_status amped_distribute(const amped_comm *comm, amped_source *source, bool parallel,
-                              const amped_plan *plan, const amped_backend *backend,
-                              amped_context *ctx, double *seconds) {
+amped_status amped_load_copies(const amped_comm *comm, amped_input *source, bool parallel,
+                               const amped_plan *plan, const amped_backend *backend,
+                               amped_backend_context *ctx, double *seconds) {
   double began = amped_time();
   job j;
   memset(&j, 0, sizeof j);
   j.comm = comm;
   j.source = source;
-  j.info = amped_source_info(source);
+  j.info = amped_input_info(source);
   j.plan = plan;
   j.backend = backend;
   j.ctx = ctx;

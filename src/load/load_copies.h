@@ -10,20 +10,20 @@
  *
  * The data are checked on the way: every nonzero belongs to the iDp that the table says, and the
  * hash of each copy, over all ranks, is that of the tensor (AMPED_BAD_INPUT otherwise). */
-#ifndef AMPED_DISTRIBUTE_H
-#define AMPED_DISTRIBUTE_H
+#ifndef AMPED_LOAD_COPIES_H
+#define AMPED_LOAD_COPIES_H
 
 #include "backend/backend.h"
 #include "load/input.h"
 
 /* Collective; the status is agreed. Shows progress on rank 0. *seconds is this rank's wall time. */
-amped_status amped_distribute(const amped_comm *comm, amped_source *source, bool parallel,
-                              const amped_plan *plan, const amped_backend *backend,
-                              amped_context *ctx, double *seconds);
+amped_status amped_load_copies(const amped_comm *comm, amped_input *source, bool parallel,
+                               const amped_plan *plan, const amped_backend *backend,
+                               amped_backend_context *ctx, double *seconds);
 
-/* Bytes of host memory that amped_distribute takes on a rank that reads or not, whatever the size
+/* Bytes of host memory that amped_load_copies takes on a rank that reads or not, whatever the size
  * of the tensor. */
-uint64_t amped_distribute_host_bytes(const amped_tensor_info *info, const amped_plan *plan,
-                                     bool reads, bool parallel);
+uint64_t amped_load_copies_host_bytes(const amped_tensor_info *info, const amped_plan *plan,
+                                      bool reads, bool parallel);
 
 #endif

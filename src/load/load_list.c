@@ -12,12 +12,12 @@
 
 typedef struct job {
   const amped_comm *comm;
-  amped_source *source;
+  amped_input *source;
   const amped_tensor_info *info;
   const amped_plan *plan;
   const amped_backend *backend;
-  amped_context *ctx;
-  amped_deal *deal;
+  amped_backend_context *ctx;
+  amped_redistribute *redistribute;
   void *narrowed; /* values of the plan's type, where the file's is another */
   /* of the copy in hand */
   int mode;
@@ -25,13 +25,14 @@ typedef struct job {
   uint64_t progress;
 } job;
 
-amped_status amped_collect_bytes(const amped_tensor_info *info, const amped_plan *plan,
-                                 const amped_backend *backend, const amped_context *ctx, bool reads,
-                                 bool parallel, uint64_t *device_bytes, uint64_t *host_bytes) {
+amped_status amped_load_list_bytes(const amped_tensor_info *info, const amped_plan *plan,
+                                   const amped_backend *backend, const amped_backend_context *ctx,
+                                   bool reads, bool parallel, uint64_t *device_bytes,
+                                   uint64_t *host_bytes) {
   AMPED_TRY(backend->require_collect(ctx, plan, device_bytes, host_bytes));
-  *host_bytes += amped_deal_host_bytes(info, plan, reads, parallel);
+  *host_bytes += amped_redistribute_host_bytes(info, plan, reads, parallel);
   if (info->value_type != plan->value_type)
-    *host_bytes += amped_deal_capacity_of(info, plan->nranks, parallel) * plan->value_type;
+    *host_bytes += amped_redistribute_capacity_of(info, plan->nranks, parallel) * plan->value_type;
   return AMPED_OK;
 }
 
@@ -68,12 +69,12 @@ static amped_status collect_mode(job *j, int mode, uint64_t *repeats) {
   j->mode = mode;
   j->hash = 0;
   *repeats = 0;
-  AMPED_TRY(amped_deal_mode(j->deal, mode, j->progress, give_backend, j));
+  AMPED_TRY(amped_redistribute_mode(j->redistribute, mode, j->progress, give_backend, j));
   j->progress += j->info->nnz;
   amped_comm_sum_u64(j->comm, &j->hash, 1);
   amped_status status = AMPED_OK;
   if (j->hash != j->info->hash)
-    status = amped_error(AMPED_BAD_INPUT, amped_source_path(j->source),
+    status = amped_error(AMPED_BAD_INPUT, amped_input_path(j->source),
                          "changed while it was read; run again when it is complete");
   if (status == AMPED_OK)
     status = j->backend->order(j->ctx, mode, repeats);
@@ -172,7 +173,7 @@ static amped_status sum_repeats(job *j, bool of_splits, uint64_t *repeats, doubl
   amped_status status = amped_sptensor_create(&l.t, j->info->order, 0);
   memcpy(l.t.dims, j->info->dims, sizeof l.t.dims);
   AMPED_GO(done, amped_comm_agree(j->comm, status));
-  AMPED_GO(done, amped_deal_coordinates(j->deal, give_list, &l));
+  AMPED_GO(done, amped_redistribute_coordinates(j->redistribute, give_list, &l));
   if (l.t.nnz > 0)
     status = amped_sptensor_sort(&l.t, 0);
   if (status == AMPED_OK) {
@@ -181,7 +182,7 @@ static amped_status sum_repeats(job *j, bool of_splits, uint64_t *repeats, doubl
   }
   AMPED_GO(done, amped_comm_agree(j->comm, status));
   amped_comm_sum_u64(j->comm, repeats, 1);
-  status = amped_census_sum(j->comm, &squares, norm_squared);
+  status = amped_list_stats_sum(j->comm, &squares, norm_squared);
 done:
   amped_sptensor_free(&l.t);
   return status;
@@ -203,17 +204,19 @@ static amped_status check_repeats(job *j, uint64_t repeats, double *norm_squared
   AMPED_TRY(sum_repeats(j, false, &repeats, norm_squared));
   if (j->comm->rank == 0)
     amped_warn("%s: %" PRIu64 " nonzeros repeat a coordinate; they count with their sum",
-               amped_source_path(j->source), repeats);
+               amped_input_path(j->source), repeats);
   return AMPED_OK;
 }
 
 static amped_status allocate(job *j, bool parallel) {
-  AMPED_TRY(amped_deal_create(j->comm, j->source, parallel, j->plan, j->backend, j->ctx, &j->deal));
+  AMPED_TRY(amped_redistribute_create(j->comm, j->source, parallel, j->plan, j->backend, j->ctx,
+                                      &j->redistribute));
   if (j->info->value_type == j->plan->value_type)
     return AMPED_OK;
-  return j->backend->host_alloc(
-      j->ctx, amped_deal_capacity_of(j->info, j->plan->nranks, parallel) * j->plan->value_type,
-      &j->narrowed);
+  return j->backend->host_alloc(j->ctx,
+                                amped_redistribute_capacity_of(j->info, j->plan->nranks, parallel) *
+                                    j->plan->value_type,
+                                &j->narrowed);
 }
 
 static amped_status collect_all(job *j, double *norm_squared) {
@@ -227,10 +230,10 @@ static amped_status collect_all(job *j, double *norm_squared) {
   return j->info->has_hash ? AMPED_OK : check_repeats(j, all, norm_squared);
 }
 
-amped_status amped_collect(const amped_comm *comm, amped_source *source, bool parallel,
-                           const amped_tensor_info *info, const amped_plan *plan,
-                           const amped_backend *backend, amped_context *ctx, double *norm_squared,
-                           double *seconds) {
+amped_status amped_load_list(const amped_comm *comm, amped_input *source, bool parallel,
+                             const amped_tensor_info *info, const amped_plan *plan,
+                             const amped_backend *backend, amped_backend_context *ctx,
+                             double *norm_squared, double *seconds) {
   double began = amped_time();
   job j = {
       .comm = comm, .source = source, .info = info, .plan = plan, .backend = backend, .ctx = ctx};
@@ -240,7 +243,7 @@ amped_status amped_collect(const amped_comm *comm, amped_source *source, bool pa
     status = collect_all(&j, norm_squared);
   amped_progress_end();
   backend->host_free(ctx, j.narrowed);
-  amped_deal_destroy(j.deal);
+  amped_redistribute_destroy(j.redistribute);
   *seconds = amped_time() - began;
   return status;
 }

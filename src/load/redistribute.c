@@ -16,15 +16,15 @@
 /* In place of a count: the sender has failed. */
 #define FAILED UINT64_MAX
 
-struct amped_deal {
+struct amped_redistribute {
   const amped_comm *comm;
-  amped_source *source;
+  amped_input *source;
   const amped_tensor_info *info;
   const amped_plan *plan;
   const amped_backend *backend;
-  amped_context *ctx;
+  amped_backend_context *ctx;
   bool parallel;
-  uint64_t part;     /* nonzeros that a reader deals in a round */
+  uint64_t part;     /* nonzeros that a reader redistributes in a round */
   uint64_t capacity; /* that a rank receives */
   int threads;
   /* of a reader */
@@ -35,8 +35,8 @@ struct amped_deal {
   /* of the mode in hand; splits are those of the plan */
   int mode;
   uint64_t splits;
-  int *takers;             /* [most iDps] rank that gets an iDp, or nranks + number of its split */
-  uint64_t *numbers;       /* [splits] of the next nonzero that this rank deals */
+  int *receivers;          /* [most iDps] rank that gets an iDp, or nranks + number of its split */
+  uint64_t *numbers;       /* [splits] of the next nonzero that this rank redistributes */
   uint64_t *in_slab;       /* [splits] nonzeros of the slab in hand */
   uint64_t *in_slabs;      /* [splits] of all readers' slabs in hand */
   uint64_t *passed;        /* [splits] in the slabs before */
@@ -53,9 +53,9 @@ struct amped_deal {
 /* What a reader is at. */
 typedef struct turn {
   bool *wanted;
-  amped_slab_ring *ring;
+  amped_slab_reader *ring;
   const amped_slab *slab; /* NULL where nothing is left */
-  uint64_t at;            /* of the slab, dealt so far */
+  uint64_t at;            /* of the slab, sent so far */
 } turn;
 
 static int readers_of(int nranks, bool parallel) {
@@ -72,7 +72,7 @@ static uint64_t part_of(const amped_tensor_info *info, int nranks, bool parallel
 }
 
 /* The parts of one round are different nonzeros. */
-uint64_t amped_deal_capacity_of(const amped_tensor_info *info, int nranks, bool parallel) {
+uint64_t amped_redistribute_capacity_of(const amped_tensor_info *info, int nranks, bool parallel) {
   uint64_t most = part_of(info, nranks, parallel) * (uint64_t)readers_of(nranks, parallel);
   return most < info->nnz ? most : info->nnz;
 }
@@ -91,31 +91,31 @@ static uint64_t most_splits(const amped_plan *plan) {
   return most;
 }
 
-uint64_t amped_deal_host_bytes(const amped_tensor_info *info, const amped_plan *plan, bool reads,
-                               bool parallel) {
+uint64_t amped_redistribute_host_bytes(const amped_tensor_info *info, const amped_plan *plan,
+                                       bool reads, bool parallel) {
   const int nranks = plan->nranks;
   uint64_t received = info->value_type;
   uint64_t bytes = 0;
   for (int m = 0; m < info->order; m++)
     received += amped_itype_for(info->dims[m]);
-  bytes = amped_deal_capacity_of(info, nranks, parallel) * received;
+  bytes = amped_redistribute_capacity_of(info, nranks, parallel) * received;
   bytes += most_idps(plan) * sizeof(int) +
            (4 + (uint64_t)omp_get_max_threads()) * most_splits(plan) * sizeof(uint64_t);
   if (reads)
-    bytes += amped_slab_ring_bytes(info) +
+    bytes += amped_slab_reader_bytes(info) +
              part_of(info, nranks, parallel) * (sizeof(int) + sizeof(uint32_t) + sizeof(uint64_t));
   return bytes;
 }
 
 /* --- buffers --------------------------------------------------------------------------------- */
 
-static amped_status allocate_splits(amped_deal *d) {
+static amped_status allocate_splits(amped_redistribute *d) {
   static const char what[] = "the split iDps";
   uint64_t splits = most_splits(d->plan);
   uint64_t of_threads = 0;
   if (!amped_mul(splits, (uint64_t)d->threads, &of_threads))
     return amped_error(AMPED_FAILED, NULL, "too many split iDps: %" PRIu64, splits);
-  AMPED_TRY(amped_alloc(&d->takers, most_idps(d->plan), sizeof *d->takers, what));
+  AMPED_TRY(amped_alloc(&d->receivers, most_idps(d->plan), sizeof *d->receivers, what));
   AMPED_TRY(amped_alloc(&d->numbers, splits, sizeof *d->numbers, what));
   AMPED_TRY(amped_alloc(&d->in_slab, splits, sizeof *d->in_slab, what));
   AMPED_TRY(amped_alloc(&d->in_slabs, splits, sizeof *d->in_slabs, what));
@@ -123,7 +123,7 @@ static amped_status allocate_splits(amped_deal *d) {
   return amped_alloc(&d->thread_splits, of_threads, sizeof *d->thread_splits, what);
 }
 
-static amped_status allocate(amped_deal *d) {
+static amped_status allocate(amped_redistribute *d) {
   static const char what[] = "the nonzeros in transit";
   const amped_tensor_info *info = d->info;
   const uint64_t nranks = (uint64_t)d->comm->nranks;
@@ -146,33 +146,33 @@ static amped_status allocate(amped_deal *d) {
   return d->backend->host_alloc(d->ctx, d->capacity * info->value_type, &d->values);
 }
 
-amped_status amped_deal_create(const amped_comm *comm, amped_source *source, bool parallel,
-                               const amped_plan *plan, const amped_backend *backend,
-                               amped_context *ctx, amped_deal **out) {
-  amped_deal *d = NULL;
+amped_status amped_redistribute_create(const amped_comm *comm, amped_input *source, bool parallel,
+                                       const amped_plan *plan, const amped_backend *backend,
+                                       amped_backend_context *ctx, amped_redistribute **out) {
+  amped_redistribute *d = NULL;
   AMPED_TRY(amped_calloc(out, 1, sizeof **out, "the nonzeros in transit"));
   d = *out;
   d->comm = comm;
   d->source = source;
-  d->info = amped_source_info(source);
+  d->info = amped_input_info(source);
   d->plan = plan;
   d->backend = backend;
   d->ctx = ctx;
   d->parallel = parallel;
   d->part = part_of(d->info, comm->nranks, parallel);
-  d->capacity = amped_deal_capacity_of(d->info, comm->nranks, parallel);
+  d->capacity = amped_redistribute_capacity_of(d->info, comm->nranks, parallel);
   d->threads = amped_slab_caller_threads(omp_get_max_threads());
   return allocate(d);
 }
 
-void amped_deal_destroy(amped_deal *d) {
+void amped_redistribute_destroy(amped_redistribute *d) {
   if (d == NULL)
     return;
   amped_free(d->owners);
   amped_free(d->places);
   amped_free(d->sent);
   amped_free(d->thread_counts);
-  amped_free(d->takers);
+  amped_free(d->receivers);
   amped_free(d->numbers);
   amped_free(d->in_slab);
   amped_free(d->in_slabs);
@@ -192,9 +192,9 @@ void amped_deal_destroy(amped_deal *d) {
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-amped_status amped_deal_read(const amped_comm *comm, amped_source *source, bool parallel,
-                             bool **wanted, amped_slab_ring **ring) {
-  uint64_t slabs = amped_ceil_div(amped_source_info(source)->nnz, AMPED_SLAB_NNZ);
+amped_status amped_redistribute_read(const amped_comm *comm, amped_input *source, bool parallel,
+                                     bool **wanted, amped_slab_reader **ring) {
+  uint64_t slabs = amped_ceil_div(amped_input_info(source)->nnz, AMPED_SLAB_NNZ);
   uint64_t readers = (uint64_t)readers_of(comm->nranks, parallel);
   *wanted = NULL;
   *ring = NULL;
@@ -203,7 +203,7 @@ amped_status amped_deal_read(const amped_comm *comm, amped_source *source, bool 
   AMPED_TRY(amped_calloc(wanted, slabs, sizeof **wanted, "the list of slabs"));
   for (uint64_t s = (uint64_t)comm->rank; s < slabs; s += readers)
     (*wanted)[s] = true;
-  return amped_slab_ring_open(source, AMPED_SOURCE_LIST, *wanted, ring);
+  return amped_slab_reader_open(source, AMPED_INPUT_LIST, *wanted, ring);
 }
 
 /* This rank's next slab, if it has one. */
@@ -212,16 +212,16 @@ static amped_status next_slab(turn *t) {
   t->slab = NULL;
   if (t->ring == NULL)
     return AMPED_OK;
-  AMPED_TRY(amped_slab_ring_next(t->ring, &t->slab));
+  AMPED_TRY(amped_slab_reader_next(t->ring, &t->slab));
   if (t->slab == NULL) {
-    amped_slab_ring_close(t->ring);
+    amped_slab_reader_close(t->ring);
     t->ring = NULL;
   }
   return AMPED_OK;
 }
 
 /* Nonzeros of the next part of the slab, from t->at: none at its end. */
-static uint64_t next_part(const amped_deal *d, const turn *t) {
+static uint64_t next_part(const amped_redistribute *d, const turn *t) {
   if (t->slab == NULL)
     return 0;
   return t->slab->count - t->at < d->part ? t->slab->count - t->at : d->part;
@@ -233,16 +233,16 @@ static uint64_t part_begin(uint64_t count, int thread, int threads) {
   return count * (uint64_t)thread / (uint64_t)threads;
 }
 
-static amped_status changed(const amped_deal *d) {
-  return amped_error(AMPED_BAD_INPUT, amped_source_path(d->source),
+static amped_status changed(const amped_redistribute *d) {
+  return amped_error(AMPED_BAD_INPUT, amped_input_path(d->source),
                      "changed while it was read; run again when it is complete");
 }
 
-static int taker_of(const amped_deal *d, const amped_slab *slab, uint64_t i) {
+static int receiver_of(const amped_redistribute *d, const amped_slab *slab, uint64_t i) {
   const amped_tensor_info *info = d->info;
   if (d->mode != BY_COORDINATE) {
     uint64_t index = amped_index_get(slab->indices[d->mode], info->index_types[d->mode], i);
-    return d->takers[index / d->plan->modes[d->mode].width];
+    return d->receivers[index / d->plan->modes[d->mode].width];
   }
   uint64_t index[AMPED_MAX_ORDER];
   for (int m = 0; m < info->order; m++)
@@ -251,7 +251,7 @@ static int taker_of(const amped_deal *d, const amped_slab *slab, uint64_t i) {
 }
 
 /* Each thread counts, in its part of the nonzeros, those of each rank and of each split. */
-static void find_takers(const amped_deal *d, const turn *t, uint64_t count) {
+static void find_receivers(const amped_redistribute *d, const turn *t, uint64_t count) {
   const int nranks = d->comm->nranks;
 #pragma omp parallel for schedule(static, 1) num_threads(d->threads)
   for (int thread = 0; thread < d->threads; thread++) {
@@ -262,18 +262,18 @@ static void find_takers(const amped_deal *d, const turn *t, uint64_t count) {
     for (uint64_t s = 0; s < d->splits; s++)
       splits[s] = 0;
     for (uint64_t i = part_begin(count, thread, d->threads); i < end; i++) {
-      int taker = taker_of(d, t->slab, t->at + i);
-      d->owners[i] = taker;
-      if (taker < nranks)
-        counts[taker]++;
+      int receiver = receiver_of(d, t->slab, t->at + i);
+      d->owners[i] = receiver;
+      if (receiver < nranks)
+        counts[receiver]++;
       else
-        splits[taker - nranks]++;
+        splits[receiver - nranks]++;
     }
   }
 }
 
 /* The first number of each thread in each split. False where there are more than were counted. */
-static bool number_threads(const amped_deal *d) {
+static bool number_threads(const amped_redistribute *d) {
   const amped_split *splits = d->plan->modes[d->mode].splits;
   bool right = true;
   for (uint64_t s = 0; s < d->splits; s++) {
@@ -289,9 +289,9 @@ static bool number_threads(const amped_deal *d) {
 }
 
 /* Who gets which of the part's nonzeros. */
-static amped_status find_owners(const amped_deal *d, const turn *t, uint64_t count) {
+static amped_status find_owners(const amped_redistribute *d, const turn *t, uint64_t count) {
   const int nranks = d->comm->nranks;
-  find_takers(d, t, count);
+  find_receivers(d, t, count);
   if (d->splits == 0)
     return AMPED_OK;
   if (!number_threads(d))
@@ -313,7 +313,7 @@ static amped_status find_owners(const amped_deal *d, const turn *t, uint64_t cou
 }
 
 /* Nonzeros of each owner behind each other, in the order of the list. */
-static void place_nonzeros(const amped_deal *d, uint64_t count) {
+static void place_nonzeros(const amped_redistribute *d, uint64_t count) {
   const int nranks = d->comm->nranks;
   uint64_t next = 0;
   for (int p = 0; p < nranks; p++) {
@@ -338,7 +338,7 @@ static void place_nonzeros(const amped_deal *d, uint64_t count) {
 AMPED_DEFINE_SCATTER(uint32_t)
 
 /* The same for indices of a wider type than their dimension asks for. */
-static void scatter_narrowed(const amped_deal *d, const turn *t, int m, uint64_t count) {
+static void scatter_narrowed(const amped_redistribute *d, const turn *t, int m, uint64_t count) {
   const amped_itype from = d->info->index_types[m];
   const amped_itype to = amped_itype_for(d->info->dims[m]);
 #pragma omp parallel for schedule(static)
@@ -355,13 +355,13 @@ static MPI_Datatype mpi_type(uint64_t bytes) {
 }
 
 /* Collective: one array of this round's nonzeros, which lie in d->sent, to where it is received. */
-static void exchange_array(const amped_deal *d, uint64_t bytes, void *received) {
+static void exchange_array(const amped_redistribute *d, uint64_t bytes, void *received) {
   AMPED_MPI(d->comm,
             MPI_Alltoallv(d->sent, d->send_counts, d->send_places, mpi_type(bytes), received,
                           d->receive_counts, d->receive_places, mpi_type(bytes), d->comm->mpi));
 }
 
-static void exchange_arrays(const amped_deal *d, const turn *t, uint64_t count) {
+static void exchange_arrays(const amped_redistribute *d, const turn *t, uint64_t count) {
   const amped_tensor_info *info = d->info;
   for (int m = 0; m < info->order; m++) {
     uint64_t bytes = amped_itype_for(info->dims[m]);
@@ -378,7 +378,7 @@ static void exchange_arrays(const amped_deal *d, const turn *t, uint64_t count) 
 }
 
 /* Collective: who gets how much from whom. False where some rank has failed; then nobody sends. */
-static bool exchange_counts(const amped_deal *d, bool failed, uint64_t *received) {
+static bool exchange_counts(const amped_redistribute *d, bool failed, uint64_t *received) {
   int sent = 0;
   bool go_on = true;
   *received = 0;
@@ -402,7 +402,7 @@ static bool exchange_counts(const amped_deal *d, bool failed, uint64_t *received
 /* --- split iDps ------------------------------------------------------------------------------ */
 
 /* What follows is of mode, from the start of the list. */
-static void set_mode(amped_deal *d, int mode) {
+static void set_mode(amped_redistribute *d, int mode) {
   d->mode = mode;
   d->splits = 0;
   if (mode == BY_COORDINATE)
@@ -410,27 +410,27 @@ static void set_mode(amped_deal *d, int mode) {
   const amped_mode_plan *m = &d->plan->modes[mode];
   d->splits = m->split_count;
   for (uint64_t i = 0; i < m->idp_count; i++)
-    d->takers[i] = m->owner[i];
+    d->receivers[i] = m->owner[i];
   for (uint64_t s = 0; s < m->split_count; s++) {
-    d->takers[m->splits[s].idp] = d->comm->nranks + (int)s;
+    d->receivers[m->splits[s].idp] = d->comm->nranks + (int)s;
     d->passed[s] = m->splits[s].first;
   }
 }
 
-static void count_splits(const amped_deal *d, const amped_slab *slab) {
+static void count_splits(const amped_redistribute *d, const amped_slab *slab) {
   const int nranks = d->comm->nranks;
   uint64_t *counts = d->in_slab;
   const uint64_t splits = d->splits;
 #pragma omp parallel for schedule(static) reduction(+ : counts[:splits])
   for (uint64_t i = 0; i < slab->count; i++) {
-    int taker = taker_of(d, slab, i);
-    if (taker >= nranks)
-      counts[taker - nranks]++;
+    int receiver = receiver_of(d, slab, i);
+    if (receiver >= nranks)
+      counts[receiver - nranks]++;
   }
 }
 
 /* Collective: numbers of the first nonzeros of split iDps in this rank's slab. */
-static void number_slab(amped_deal *d, const amped_slab *slab) {
+static void number_slab(amped_redistribute *d, const amped_slab *slab) {
   const int splits = amped_comm_count(d->comm, d->splits);
   if (splits == 0)
     return;
@@ -451,8 +451,8 @@ static void number_slab(amped_deal *d, const amped_slab *slab) {
 
 /* --- rounds ---------------------------------------------------------------------------------- */
 
-static amped_status take_received(const amped_deal *d, uint64_t received, uint64_t expected,
-                                  amped_deal_taker take, void *context) {
+static amped_status take_received(const amped_redistribute *d, uint64_t received, uint64_t expected,
+                                  amped_redistribute_receiver take, void *context) {
   amped_nonzeros nonzeros = {.count = received, .values = d->values};
   if (received > expected)
     return changed(d);
@@ -462,8 +462,8 @@ static amped_status take_received(const amped_deal *d, uint64_t received, uint64
 }
 
 /* Collective. False where this was the end, for whatever reason. *status is this rank's own. */
-static bool play_round(amped_deal *d, turn *t, uint64_t *expected, amped_deal_taker take,
-                       void *context, amped_status *status) {
+static bool play_round(amped_redistribute *d, turn *t, uint64_t *expected,
+                       amped_redistribute_receiver take, void *context, amped_status *status) {
   uint64_t count = *status == AMPED_OK ? next_part(d, t) : 0;
   uint64_t received = 0;
   memset(d->counts, 0, (size_t)d->comm->nranks * sizeof *d->counts);
@@ -480,9 +480,9 @@ static bool play_round(amped_deal *d, turn *t, uint64_t *expected, amped_deal_ta
   return true;
 }
 
-/* Collective: every reader deals one slab. */
-static bool deal_slabs(amped_deal *d, turn *t, uint64_t *expected, amped_deal_taker take,
-                       void *context, amped_status *status) {
+/* Collective: every reader redistributes one slab. */
+static bool send_slabs(amped_redistribute *d, turn *t, uint64_t *expected,
+                       amped_redistribute_receiver take, void *context, amped_status *status) {
   const uint64_t nnz = d->info->nnz < AMPED_SLAB_NNZ ? d->info->nnz : AMPED_SLAB_NNZ;
   bool go_on = true;
   if (*status == AMPED_OK)
@@ -494,37 +494,39 @@ static bool deal_slabs(amped_deal *d, turn *t, uint64_t *expected, amped_deal_ta
 }
 
 /* Collective. *left = those of the expected nonzeros that did not come. */
-static amped_status deal_list(amped_deal *d, int mode, uint64_t progress_before, uint64_t *left,
-                              amped_deal_taker take, void *context) {
+static amped_status send_list(amped_redistribute *d, int mode, uint64_t progress_before,
+                              uint64_t *left, amped_redistribute_receiver take, void *context) {
   const uint64_t nnz = d->info->nnz;
   const uint64_t readers = (uint64_t)readers_of(d->comm->nranks, d->parallel);
   const uint64_t turns = amped_ceil_div(amped_ceil_div(nnz, AMPED_SLAB_NNZ), readers);
   turn t = {.ring = NULL};
-  amped_status status = amped_deal_read(d->comm, d->source, d->parallel, &t.wanted, &t.ring);
+  amped_status status =
+      amped_redistribute_read(d->comm, d->source, d->parallel, &t.wanted, &t.ring);
   bool go_on = true;
   set_mode(d, mode);
   for (uint64_t r = 0; r < turns && go_on; r++) {
-    go_on = deal_slabs(d, &t, left, take, context, &status);
+    go_on = send_slabs(d, &t, left, take, context, &status);
     amped_progress_update(progress_before +
                           (uint64_t)((double)nnz * (double)(r + 1) / (double)turns));
   }
-  amped_slab_ring_close(t.ring);
+  amped_slab_reader_close(t.ring);
   amped_free(t.wanted);
   return status;
 }
 
-amped_status amped_deal_mode(amped_deal *d, int mode, uint64_t progress_before,
-                             amped_deal_taker take, void *context) {
+amped_status amped_redistribute_mode(amped_redistribute *d, int mode, uint64_t progress_before,
+                                     amped_redistribute_receiver take, void *context) {
   uint64_t left = d->plan->modes[mode].rank_nnz[d->plan->rank];
-  amped_status status = deal_list(d, mode, progress_before, &left, take, context);
+  amped_status status = send_list(d, mode, progress_before, &left, take, context);
   status = amped_comm_agree(d->comm, status);
   if (status == AMPED_OK)
     status = amped_comm_agree(d->comm, left > 0 ? changed(d) : AMPED_OK);
   return status;
 }
 
-amped_status amped_deal_coordinates(amped_deal *d, amped_deal_taker take, void *context) {
+amped_status amped_redistribute_coordinates(amped_redistribute *d, amped_redistribute_receiver take,
+                                            void *context) {
   uint64_t left = d->info->nnz;
-  amped_status status = deal_list(d, BY_COORDINATE, 0, &left, take, context);
+  amped_status status = send_list(d, BY_COORDINATE, 0, &left, take, context);
   return amped_comm_agree(d->comm, status);
 }

@@ -24,7 +24,7 @@ static uint64_t step(const amped_plan *plan, const amped_mode_plan *m, amped_sha
     if (m->cuts[*rank + 1] - number < n)
       n = m->cuts[*rank + 1] - number;
   }
-  if (split != c->guests)
+  if (split != c->shared)
     *rank = NOBODY;
   if (n > left)
     n = left;
@@ -172,15 +172,15 @@ static bool translate_block(const amped_tensor_info *info, const amped_plan *pla
 
 bool amped_share_translate(const amped_tensor_info *info, const amped_plan *plan, int mode,
                            const char *wire, uint64_t count, const amped_share_buffers *buffers,
-                           amped_run *run, uint64_t *hash) {
+                           amped_batch *batch, uint64_t *hash) {
   const wire_view v = view_of(info, wire, count);
   uint64_t sum = 0;
   bool known = true;
-  run->count = count;
-  run->rows = buffers->rows;
+  batch->count = count;
+  batch->rows = buffers->rows;
   for (int i = 0; i + 1 < info->order; i++)
-    run->inputs[i] = buffers->inputs[i];
-  run->values = buffers->values;
+    batch->inputs[i] = buffers->inputs[i];
+  batch->values = buffers->values;
 #pragma omp parallel for schedule(static) reduction(+ : sum) reduction(&& : known)
   for (uint64_t first = 0; first < count; first += BLOCK) {
     block b;

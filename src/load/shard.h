@@ -11,10 +11,10 @@
 #include "load/slab_reader.h"
 
 /* Walks the iDps of one copy in step with its slabs. A copy is dealt out in two walks: first the
- * nonzeros of iDps that have one owner, then (guests) those of split ones. Zero, but for guests, at
+ * nonzeros of iDps that have one owner, then (shared) those of split ones. Zero, but for shared, at
  * the start of a walk. */
 typedef struct amped_share_cursor {
-  bool guests;
+  bool shared;
   uint64_t passed; /* nonzeros of the copy before the cursor */
   uint64_t idp;    /* the first iDp that the next slab may hold nonzeros of */
   uint64_t done;   /* nonzeros of that iDp that earlier slabs held */
@@ -32,8 +32,8 @@ void amped_share_pack(const amped_tensor_info *info, const amped_plan *plan, int
                       amped_share_cursor *cursor, const amped_slab *slab, const uint64_t *counts,
                       char *const *wire);
 
-/* Arrays that a wire form is translated into: amped_run of the plan's types, `capacity` nonzeros of
- * host memory from the backend. */
+/* Arrays that a wire form is translated into: amped_batch of the plan's types, `capacity` nonzeros
+ * of host memory from the backend. */
 typedef struct amped_share_buffers {
   uint64_t capacity;
   void *rows;
@@ -46,6 +46,6 @@ typedef struct amped_share_buffers {
  * lies. */
 bool amped_share_translate(const amped_tensor_info *info, const amped_plan *plan, int mode,
                            const char *wire, uint64_t count, const amped_share_buffers *buffers,
-                           amped_run *run, uint64_t *hash);
+                           amped_batch *batch, uint64_t *hash);
 
 #endif

@@ -9,8 +9,8 @@
 
 #define RING 2
 
-struct amped_slab_ring {
-  amped_source *source;
+struct amped_slab_reader {
+  amped_input *source;
   int mode;
   const bool *wanted;
   amped_slab slabs[RING];
@@ -35,13 +35,13 @@ uint64_t amped_slab_nonzero_bytes(const amped_tensor_info *info) {
   return bytes;
 }
 
-uint64_t amped_slab_ring_bytes(const amped_tensor_info *info) {
+uint64_t amped_slab_reader_bytes(const amped_tensor_info *info) {
   uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
   return RING * count * amped_slab_nonzero_bytes(info);
 }
 
 /* Wait for a free slab; false where the consumer wants no more. */
-static bool wait_free(amped_slab_ring *r) {
+static bool wait_free(amped_slab_reader *r) {
   (void)pthread_mutex_lock(&r->lock);
   while (r->filled - r->freed == RING && !r->stop)
     (void)pthread_cond_wait(&r->changed, &r->lock);
@@ -60,8 +60,8 @@ int amped_slab_caller_threads(int threads) {
 }
 
 static void *read_slabs(void *argument) {
-  amped_slab_ring *r = argument;
-  uint64_t nnz = amped_source_info(r->source)->nnz;
+  amped_slab_reader *r = argument;
+  uint64_t nnz = amped_input_info(r->source)->nnz;
   amped_status status = AMPED_OK;
   omp_set_num_threads(reader_threads(r->threads));
   amped_trace_in_lane(AMPED_LANE_READER);
@@ -74,7 +74,7 @@ static void *read_slabs(void *argument) {
     slab->first = first;
     slab->count = nnz - first < AMPED_SLAB_NNZ ? nnz - first : AMPED_SLAB_NNZ;
     amped_trace_begin(AMPED_PHASE_READ, r->mode);
-    status = amped_source_read(r->source, r->mode, first, slab->count, slab->indices, slab->values);
+    status = amped_input_read(r->source, r->mode, first, slab->count, slab->indices, slab->values);
     amped_trace_end();
     if (status == AMPED_OK) {
       (void)pthread_mutex_lock(&r->lock);
@@ -91,7 +91,7 @@ static void *read_slabs(void *argument) {
   return NULL;
 }
 
-static amped_status allocate_slabs(amped_slab_ring *r, const amped_tensor_info *info) {
+static amped_status allocate_slabs(amped_slab_reader *r, const amped_tensor_info *info) {
   uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
   for (int s = 0; s < RING; s++) {
     for (int m = 0; m < info->order; m++)
@@ -101,9 +101,9 @@ static amped_status allocate_slabs(amped_slab_ring *r, const amped_tensor_info *
   return AMPED_OK;
 }
 
-amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wanted,
-                                  amped_slab_ring **out) {
-  amped_slab_ring *r = NULL;
+amped_status amped_slab_reader_open(amped_input *source, int mode, const bool *wanted,
+                                    amped_slab_reader **out) {
+  amped_slab_reader *r = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
   AMPED_TRY(amped_calloc(&r, 1, sizeof *r, "the ring of slabs"));
@@ -113,7 +113,7 @@ amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wa
   r->threads = omp_get_max_threads();
   (void)pthread_mutex_init(&r->lock, NULL);
   (void)pthread_cond_init(&r->changed, NULL);
-  AMPED_GO(fail, allocate_slabs(r, amped_source_info(source)));
+  AMPED_GO(fail, allocate_slabs(r, amped_input_info(source)));
   int failed = pthread_create(&r->thread, NULL, read_slabs, r);
   if (failed != 0) {
     status = amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for reading");
@@ -124,11 +124,11 @@ amped_status amped_slab_ring_open(amped_source *source, int mode, const bool *wa
   *out = r;
   return AMPED_OK;
 fail:
-  amped_slab_ring_close(r);
+  amped_slab_reader_close(r);
   return status;
 }
 
-amped_status amped_slab_ring_next(amped_slab_ring *r, const amped_slab **out) {
+amped_status amped_slab_reader_next(amped_slab_reader *r, const amped_slab **out) {
   amped_status status = AMPED_OK;
   *out = NULL;
   (void)pthread_mutex_lock(&r->lock);
@@ -144,7 +144,7 @@ amped_status amped_slab_ring_next(amped_slab_ring *r, const amped_slab **out) {
   return status;
 }
 
-void amped_slab_ring_close(amped_slab_ring *r) {
+void amped_slab_reader_close(amped_slab_reader *r) {
   if (r == NULL)
     return;
   if (r->started) {

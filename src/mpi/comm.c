@@ -171,7 +171,7 @@ void amped_comm_abort(const amped_comm *comm, amped_status status) {
 void amped_comm_check(const amped_comm *comm, int code, const char *call) {
   char reason[MPI_MAX_ERROR_STRING + 1] = "";
   int length = 0;
-  amped_pulse_wait(false);
+  amped_heartbeat_wait(false);
   if (code == MPI_SUCCESS)
     return;
   (void)MPI_Error_string(code, reason, &length);

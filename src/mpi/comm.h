@@ -71,7 +71,7 @@ void amped_comm_spreads(const amped_comm *comm, int count, const double *values,
                         amped_spread *spreads);
 
 /* Abort unless an MPI call succeeded. A watchdog sees that it was called, and that it returned. */
-#define AMPED_MPI(comm, call) (amped_pulse_wait(true), amped_comm_check((comm), (call), #call))
+#define AMPED_MPI(comm, call) (amped_heartbeat_wait(true), amped_comm_check((comm), (call), #call))
 void amped_comm_check(const amped_comm *comm, int code, const char *call);
 
 /* n as an MPI count, which is an int; aborts where it does not fit (callers split before). */

@@ -25,19 +25,19 @@
 /* Of the ranks that did not arrive so many are named. */
 #define NAMED 8
 
-typedef struct shared_pulse {
+typedef struct shared_heartbeat {
   _Atomic int spoken; /* of the node's first rank: somebody ends the job */
   int rank;
-  amped_pulse pulse;
-} shared_pulse;
+  amped_heartbeat heartbeat;
+} shared_heartbeat;
 
 struct amped_watchdog {
   const amped_comm *comm;
   double seconds;
   int place; /* of the node among all */
   MPI_Win window;
-  shared_pulse **node; /* [local_size] */
-  shared_pulse *own;
+  shared_heartbeat **node; /* [local_size] */
+  shared_heartbeat *own;
   uint64_t *beats; /* [local_size] of every rank at the last step of any */
   uint64_t steps;  /* of all then */
   pthread_t thread;
@@ -50,7 +50,7 @@ struct amped_watchdog {
 /* --- what is said ----------------------------------------------------------------------------- */
 
 /* "mttkrp (mode 1)" */
-static const char *describe(char *text, size_t size, const amped_pulse *p) {
+static const char *describe(char *text, size_t size, const amped_heartbeat *p) {
   int phase = atomic_load(&p->phase);
   int number = atomic_load(&p->number);
   if (phase < 0 || phase >= AMPED_PHASES)
@@ -70,11 +70,11 @@ static int list_missing(const amped_watchdog *w, char *text, size_t size) {
   int missing = 0;
   text[0] = '\0';
   for (int i = 0; i < w->comm->local_size; i++) {
-    const shared_pulse *s = w->node[i];
-    bool stopped = s != w->own && atomic_load(&s->pulse.beats) <= w->beats[i] + 1;
-    if (!stopped && atomic_load(&s->pulse.waits))
+    const shared_heartbeat *s = w->node[i];
+    bool stopped = s != w->own && atomic_load(&s->heartbeat.beats) <= w->beats[i] + 1;
+    if (!stopped && atomic_load(&s->heartbeat.waits))
       continue;
-    describe(phase, sizeof phase, &s->pulse);
+    describe(phase, sizeof phase, &s->heartbeat);
     if (missing++ < NAMED && used < size)
       used += (size_t)snprintf(text + used, size - used,
                                stopped ? "; rank %d does not answer (stopped or dead), last in %s"
@@ -97,7 +97,7 @@ static void end_job(const amped_watchdog *w, const char *missing) {
   (void)amped_error(AMPED_FAILED, NULL,
                     "rank %d: nothing happened for %g s in %s%s; look at these processes, or "
                     "raise --hang-timeout where they were only slow",
-                    w->own->rank, w->seconds, describe(phase, sizeof phase, &w->own->pulse),
+                    w->own->rank, w->seconds, describe(phase, sizeof phase, &w->own->heartbeat),
                     missing[0] != '\0' ? missing : all);
   (void)signal(SIGALRM, SIG_DFL);
   (void)alarm(ABORT_SEC);
@@ -110,18 +110,18 @@ static void end_job(const amped_watchdog *w, const char *missing) {
 static bool is_alive(amped_watchdog *w) {
   uint64_t steps = 0;
   for (int i = 0; i < w->comm->local_size; i++)
-    steps += atomic_load(&w->node[i]->pulse.steps);
+    steps += atomic_load(&w->node[i]->heartbeat.steps);
   if (steps == w->steps)
     return false;
   w->steps = steps;
   for (int i = 0; i < w->comm->local_size; i++)
-    w->beats[i] = atomic_load(&w->node[i]->pulse.beats);
+    w->beats[i] = atomic_load(&w->node[i]->heartbeat.beats);
   return true;
 }
 
 static void look(amped_watchdog *w, double still_sec) {
   char missing[1024];
-  if (still_sec < w->seconds || !atomic_load(&w->own->pulse.waits))
+  if (still_sec < w->seconds || !atomic_load(&w->own->heartbeat.waits))
     return;
   if (list_missing(w, missing, sizeof missing) == 0 &&
       still_sec < w->seconds + NODE_SEC * (1 + w->place))
@@ -154,7 +154,7 @@ static void *watch(void *argument) {
     double now = amped_time();
     double passed = now - before < 2.0 * every ? now - before : 2.0 * every; /* was stopped */
     before = now;
-    (void)atomic_fetch_add(&w->own->pulse.beats, 1);
+    (void)atomic_fetch_add(&w->own->heartbeat.beats, 1);
     still = is_alive(w) ? 0.0 : still + passed;
     look(w, still);
   }
@@ -171,7 +171,7 @@ static amped_status allocate(const amped_comm *comm, double seconds, amped_watch
   w->comm = comm;
   w->seconds = seconds;
   w->window = MPI_WIN_NULL;
-  AMPED_TRY(amped_calloc(&w->node, ranks, sizeof(shared_pulse *), what));
+  AMPED_TRY(amped_calloc(&w->node, ranks, sizeof(shared_heartbeat *), what));
   return amped_calloc(&w->beats, ranks, sizeof *w->beats, what);
 }
 
@@ -215,7 +215,7 @@ amped_status amped_watchdog_start(const amped_comm *comm, double seconds, amped_
   amped_status status = allocate(comm, seconds, &w);
   AMPED_GO(fail, amped_comm_agree(comm, status));
   share_memory(w);
-  amped_pulse_show(&w->own->pulse);
+  amped_heartbeat_show(&w->own->heartbeat);
   AMPED_GO(fail, amped_comm_agree(comm, start_thread(w)));
   *out = w;
   return AMPED_OK;
@@ -236,7 +236,7 @@ void amped_watchdog_stop(amped_watchdog *w) {
     (void)pthread_cond_destroy(&w->changed);
     (void)pthread_mutex_destroy(&w->lock);
   }
-  amped_pulse_show(NULL);
+  amped_heartbeat_show(NULL);
   if (w->window != MPI_WIN_NULL)
     (void)MPI_Win_free(&w->window);
   amped_free(w->node);

@@ -12,8 +12,8 @@
  * smallest possible; nothing is split. EQUAL (AMPED's baseline, section 5.4) gives every rank the
  * same number of consecutive nonzeros; the iDps that a bound falls into are split. Neither looks at
  * rows. */
-#ifndef AMPED_BALANCE_H
-#define AMPED_BALANCE_H
+#ifndef AMPED_PLACEMENT_H
+#define AMPED_PLACEMENT_H
 
 #include "base/status.h"
 #include "base/types.h"

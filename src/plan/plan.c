@@ -46,25 +46,25 @@ static amped_status set_splits(amped_mode_plan *m, const uint64_t *idps, uint64_
   return AMPED_OK;
 }
 
-/* Rows of an MTTKRP result: of own iDps those of the block, of split ones guest rows. */
+/* Rows of an MTTKRP result: of own iDps those of the block, of split ones shared rows. */
 static void set_rows(amped_mode_plan *m, int rank, int nranks) {
   uint64_t first = 0;
   uint64_t end = 0;
-  uint64_t guests = 0;
+  uint64_t shared = 0;
   for (uint64_t i = 0; i < m->idp_count; i++)
     m->row[i] =
         m->owner[i] == rank ? m->position[i] - (uint64_t)rank * m->block_rows : AMPED_NO_ROW;
   for (uint64_t s = 0; s < m->split_count; s++)
     m->row[m->splits[s].idp] = AMPED_NO_ROW;
-  amped_plan_guests(m, rank, &first, &end);
+  amped_plan_shared_idps(m, rank, &first, &end);
   for (uint64_t s = first; s < end; s++)
     m->row[m->splits[s].idp] = m->block_rows + m->splits[s].row - m->splits[first].row;
   for (int p = 0; p < nranks; p++) {
-    amped_plan_guests(m, p, &first, &end);
-    if (m->splits[end].row - m->splits[first].row > guests)
-      guests = m->splits[end].row - m->splits[first].row;
+    amped_plan_shared_idps(m, p, &first, &end);
+    if (m->splits[end].row - m->splits[first].row > shared)
+      shared = m->splits[end].row - m->splits[first].row;
   }
-  m->output_rows = m->block_rows + guests;
+  m->output_rows = m->block_rows + shared;
 }
 
 static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
@@ -275,7 +275,7 @@ int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number)
   return low;
 }
 
-void amped_plan_guests(const amped_mode_plan *m, int rank, uint64_t *first, uint64_t *end) {
+void amped_plan_shared_idps(const amped_mode_plan *m, int rank, uint64_t *first, uint64_t *end) {
   uint64_t begin = m->cuts[rank];
   uint64_t s = 0;
   while (s < m->split_count && m->splits[s + 1].first <= begin)
@@ -297,7 +297,7 @@ uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode) {
   return nnz * amped_packing_nonzero_bytes(&m->packing, plan->value_type) +
          amped_packing_bit_words(nnz) * sizeof(uint32_t) +
          (amped_packing_list_rows(nnz, amped_plan_copy_rows(plan, mode)) +
-          amped_packing_runs(&m->packing, nnz)) *
+          amped_packing_packs(&m->packing, nnz)) *
              plan->index_type;
 }
 

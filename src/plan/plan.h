@@ -9,8 +9,8 @@
  *
  * Split iDps: their nonzeros are numbered, one iDp behind the other (in any order that all ranks
  * agree on: that of the copy in a file), and dealt out by number. A rank sums its part of them up
- * in guest rows, which lie behind the block in its MTTKRP result; the parts are then added up
- * (partial.h) into the owner's own rows. A rank's copy holds its guests' nonzeros last, so that its
+ * in shared rows, which lie behind the block in its MTTKRP result; the parts are then added up
+ * (partial.h) into the owner's own rows. A rank's copy holds its shared' nonzeros last, so that its
  * output rows ascend.
  *
  * Parts: a block's rows may be cut into parts, in every rank's block at the same rows, so that
@@ -49,7 +49,7 @@ typedef struct amped_mode_plan {
   uint64_t *position;   /* [idp_count] row of the factor, in position order, of its first index */
   uint64_t *row;        /* [idp_count] row of this rank's MTTKRP result of its first index */
   uint64_t block_rows;  /* rows of every rank's block */
-  uint64_t output_rows; /* of an MTTKRP result: the block, and guest rows for any rank */
+  uint64_t output_rows; /* of an MTTKRP result: the block, and shared rows for any rank */
   uint64_t *rank_rows;  /* [nranks] without padding */
   uint64_t *rank_nnz;   /* [nranks] */
   uint64_t positions;   /* one more than the largest position that a row has */
@@ -116,8 +116,9 @@ uint64_t amped_plan_idp_nnz(const amped_mode_plan *m, int rank, uint64_t idp);
 /* The rank that gets a numbered nonzero of the split iDps. */
 int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number);
 
-/* The split iDps that a rank has nonzeros of: first .. end; its guest rows are theirs, in order. */
-void amped_plan_guests(const amped_mode_plan *m, int rank, uint64_t *first, uint64_t *end);
+/* The split iDps that a rank has nonzeros of: first .. end; its shared rows are theirs, in order.
+ */
+void amped_plan_shared_idps(const amped_mode_plan *m, int rank, uint64_t *first, uint64_t *end);
 
 /* Bytes in memory: one nonzero of a copy before it is packed (row, input positions, value); mode's
  * packed copy on this rank, row bits, row list and row table included; all factors and the MTTKRP

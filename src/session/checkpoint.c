@@ -22,7 +22,7 @@
 #define DEFAULT_SWEEPS 10
 
 struct amped_checkpoint {
-  amped_run_state *run;
+  amped_session *session;
   const amped_checkpoint_options *options;
   amped_file_lock lock; /* of the file, on rank 0 */
   amped_checkpoint_key key;
@@ -33,40 +33,41 @@ struct amped_checkpoint {
   /* Rank 0: what is being written. The thread reads these until it says done. */
   bool writing;
   pthread_t thread;
-  amped_pulse *pulse; /* of the rank: a main thread that waits for this one is no standstill */
+  amped_heartbeat
+      *heartbeat; /* of the rank: a main thread that waits for this one is no standstill */
   amped_ktensor k;
-  amped_als_state state;
+  amped_solver_state state;
   amped_status written;
   double write_sec;
   atomic_bool done;
 };
 
-amped_status amped_checkpoint_open(amped_run_state *run, const amped_checkpoint_options *o,
+amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *o,
                                    amped_checkpoint **out) {
-  const amped_tensor_info *info = amped_run_info(run);
+  const amped_tensor_info *info = amped_session_info(session);
   amped_checkpoint *c = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
   if (o->file == NULL)
     return AMPED_OK;
   AMPED_GO(agree, amped_calloc(&c, 1, sizeof *c, "the checkpoint"));
-  c->run = run;
+  c->session = session;
   c->options = o;
-  c->key =
-      (amped_checkpoint_key){.order = info->order,
-                             .nnz = info->nnz,
-                             .hash = info->hash,
-                             .ncomps = run->options->ncomps,
-                             .precision = run->options->precision,
-                             .seed = run->options->seed,
-                             .init = run->options->init != NULL ? run->options->init : "random"};
+  c->key = (amped_checkpoint_key){.order = info->order,
+                                  .nnz = info->nnz,
+                                  .hash = info->hash,
+                                  .ncomps = session->options->ncomps,
+                                  .precision = session->options->precision,
+                                  .seed = session->options->seed,
+                                  .init = session->options->init != NULL ? session->options->init
+                                                                         : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);
   c->last_time = amped_time();
-  if (run->comm.rank == 0)
+  if (session->comm.rank == 0)
     AMPED_GO(agree, amped_file_lock_take(o->file, &c->lock));
   status = amped_signals_catch();
 agree:
-  status = amped_comm_agree(&run->comm, status);
+  status = amped_comm_agree(&session->comm, status);
   if (status != AMPED_OK)
     amped_checkpoint_close(c);
   else
@@ -76,21 +77,21 @@ agree:
 
 /* --- resuming -------------------------------------------------------------------------------- */
 
-static amped_status tell_resumed(amped_checkpoint *c, const amped_als_state *state) {
+static amped_status tell_resumed(amped_checkpoint *c, const amped_solver_state *state) {
   const char *file = c->options->file;
   if (state->sweeps > 0)
     amped_say("resume: %s, after sweep %" PRIu64 ", fit %.8f", file, state->sweeps,
               state->fit[state->sweeps - 1]);
   else
     amped_say("resume: there is no %s yet; starting from the beginning", file);
-  if (c->run->json == NULL)
+  if (c->session->json == NULL)
     return AMPED_OK;
-  return amped_json_line(c->run->json, json_pack("{s:s, s:I, s:o}", "event", "resume", "sweep",
-                                                 (json_int_t)state->sweeps, "file",
-                                                 amped_json_text(file, strlen(file))));
+  return amped_json_line(c->session->json, json_pack("{s:s, s:I, s:o}", "event", "resume", "sweep",
+                                                     (json_int_t)state->sweeps, "file",
+                                                     amped_json_text(file, strlen(file))));
 }
 
-static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_als_state *state) {
+static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_solver_state *state) {
   amped_generation generation = AMPED_GENERATION_NONE;
   AMPED_TRY(amped_checkpoint_file_read(c->options->file, &c->key, k, state, &generation));
   c->keep_previous = generation == AMPED_GENERATION_PREVIOUS;
@@ -99,13 +100,13 @@ static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_als_s
 
 /* Collective: rank 0's state to all. */
 static amped_status share_state(const amped_comm *comm, const amped_checkpoint_key *key,
-                                amped_als_state *state) {
+                                amped_solver_state *state) {
   const uint64_t n = (uint64_t)key->ncomps;
   uint64_t sweeps = state->sweeps;
   amped_status status = AMPED_OK;
   amped_comm_broadcast(comm, &sweeps, sizeof sweeps);
   if (comm->rank != 0 && sweeps > 0)
-    status = amped_als_state_create(state, key->order, key->ncomps, sweeps);
+    status = amped_solver_state_create(state, key->order, key->ncomps, sweeps);
   AMPED_TRY(amped_comm_agree(comm, status));
   if (sweeps == 0)
     return AMPED_OK;
@@ -116,9 +117,9 @@ static amped_status share_state(const amped_comm *comm, const amped_checkpoint_k
   return AMPED_OK;
 }
 
-amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_als_state *state, bool *found) {
-  const amped_comm *comm = &c->run->comm;
-  const amped_run_parts parts = amped_run_parts_of(c->run);
+amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *state, bool *found) {
+  const amped_comm *comm = &c->session->comm;
+  const amped_context parts = amped_session_context(c->session);
   amped_ktensor k;
   amped_status status = AMPED_OK;
   memset(&k, 0, sizeof k);
@@ -138,7 +139,7 @@ amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_als_state *state
 done:
   amped_ktensor_free(&k);
   if (status != AMPED_OK)
-    amped_als_state_free(state);
+    amped_solver_state_free(state);
   return status;
 }
 
@@ -147,7 +148,7 @@ done:
 static void *write_in_thread(void *argument) {
   amped_checkpoint *c = argument;
   double began = amped_time();
-  amped_pulse_join(c->pulse);
+  amped_heartbeat_join(c->heartbeat);
   omp_set_num_threads(1); /* the others compute */
   c->written =
       amped_checkpoint_file_write(c->options->file, c->keep_previous, &c->key, &c->k, &c->state);
@@ -164,35 +165,35 @@ static amped_status end_writing(amped_checkpoint *c) {
   (void)pthread_join(c->thread, NULL);
   c->writing = false;
   const uint64_t sweep = c->state.sweeps;
-  amped_als_state_free(&c->state);
+  amped_solver_state_free(&c->state);
   AMPED_TRY(c->written);
   c->keep_previous = false;
   amped_say("checkpoint: %s holds sweep %" PRIu64 ", written in %.2f s", file, sweep, c->write_sec);
-  if (c->run->json == NULL)
+  if (c->session->json == NULL)
     return AMPED_OK;
-  return amped_json_line(c->run->json,
+  return amped_json_line(c->session->json,
                          json_pack("{s:s, s:I, s:f, s:o}", "event", "checkpoint", "sweep",
                                    (json_int_t)sweep, "seconds", c->write_sec, "file",
                                    amped_json_text(file, strlen(file))));
 }
 
 /* Collective: copy the run's state out on rank 0, and let its thread begin. */
-static amped_status begin_writing(amped_checkpoint *c, const amped_als_state *state) {
-  const amped_run_parts parts = amped_run_parts_of(c->run);
+static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state *state) {
+  const amped_context parts = amped_session_context(c->session);
   const amped_plan *plan = parts.plan;
   const bool writes = parts.comm->rank == 0;
   amped_status status = AMPED_OK;
   if (writes && c->k.order == 0)
     status = amped_ktensor_create(&c->k, plan->order, plan->dims, plan->ncomps);
   if (writes && status == AMPED_OK)
-    status = amped_als_state_copy(&c->state, state);
+    status = amped_solver_state_copy(&c->state, state);
   AMPED_TRY(amped_comm_agree(parts.comm, status));
   AMPED_TRY(amped_factors_get(&parts, &c->k));
   c->last_sweep = state->sweeps;
   c->last_time = amped_time();
   if (writes) {
     atomic_store(&c->done, false);
-    c->pulse = amped_pulse_shown();
+    c->heartbeat = amped_heartbeat_shown();
     int failed = pthread_create(&c->thread, NULL, write_in_thread, c);
     c->writing = failed == 0;
     if (failed != 0)
@@ -213,23 +214,23 @@ static bool is_due(const amped_checkpoint *c, uint64_t sweep) {
 }
 
 /* Collective: the checkpoint that a signal asks for, unless it is there, and the end. */
-static amped_status stop(amped_checkpoint *c, const amped_als_state *state) {
+static amped_status stop(amped_checkpoint *c, const amped_solver_state *state) {
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_checkpoint_wait(c));
   if (c->last_sweep != state->sweeps) {
     AMPED_TRY(begin_writing(c, state));
     AMPED_TRY(amped_checkpoint_wait(c));
   }
-  if (c->run->comm.rank == 0)
+  if (c->session->comm.rank == 0)
     status = amped_error(AMPED_STOPPED, c->options->file,
                          "holds the run after sweep %" PRIu64
                          ", where a signal stopped it; go on with --resume",
                          state->sweeps);
-  return amped_comm_agree(&c->run->comm, status);
+  return amped_comm_agree(&c->session->comm, status);
 }
 
 amped_status amped_checkpoint_sweep(amped_checkpoint *c, const amped_sweep *sweep) {
-  const amped_comm *comm = &c->run->comm;
+  const amped_comm *comm = &c->session->comm;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   if (c->writing && atomic_load(&c->done))
@@ -248,7 +249,7 @@ amped_status amped_checkpoint_sweep(amped_checkpoint *c, const amped_sweep *swee
 }
 
 amped_status amped_checkpoint_wait(amped_checkpoint *c) {
-  return amped_comm_agree(&c->run->comm, end_writing(c));
+  return amped_comm_agree(&c->session->comm, end_writing(c));
 }
 
 void amped_checkpoint_close(amped_checkpoint *c) {
@@ -257,6 +258,6 @@ void amped_checkpoint_close(amped_checkpoint *c) {
   (void)end_writing(c);
   amped_file_lock_release(&c->lock);
   amped_ktensor_free(&c->k);
-  amped_als_state_free(&c->state); /* where copying the factors failed */
+  amped_solver_state_free(&c->state); /* where copying the factors failed */
   amped_free(c);
 }

@@ -21,12 +21,12 @@ typedef struct amped_checkpoint amped_checkpoint;
 
 /* Collective, once the tensor is distributed; *out is NULL without options->file. Fails where
  * the file could not be written. From here on SIGTERM and SIGUSR1 are caught. */
-amped_status amped_checkpoint_open(amped_run_state *run, const amped_checkpoint_options *options,
+amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *options,
                                    amped_checkpoint **out);
 
 /* Collective: the factors and state of the last checkpoint, on every rank. Where there is none, a
  * line says so and *found is false. The caller frees the state. */
-amped_status amped_checkpoint_resume(amped_checkpoint *checkpoint, amped_als_state *state,
+amped_status amped_checkpoint_resume(amped_checkpoint *checkpoint, amped_solver_state *state,
                                      bool *found);
 
 /* Collective, after each sweep: begins a checkpoint where one is due. After a signal to any rank it

@@ -33,7 +33,7 @@ static void find_blas(char *file, size_t size) {
     (void)snprintf(file, size, "%s", info.dli_fname);
 }
 
-amped_status amped_libraries_get(amped_libraries *out) {
+amped_status amped_lib_versions_get(amped_lib_versions *out) {
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;

@@ -36,11 +36,11 @@ static const amped_backend *backend_with_gpus(void) {
   return NULL;
 }
 
-bool amped_system_has_gpus(void) {
+bool amped_node_info_has_gpus(void) {
   return backend_with_gpus() != NULL;
 }
 
-static amped_status find_gpus(amped_place *place) {
+static amped_status find_gpus(amped_node_info *place) {
   const amped_backend *backend = backend_with_gpus();
   const char *reason = "this program was built without CUDA";
   place->gpus.own = -1;
@@ -51,7 +51,7 @@ static amped_status find_gpus(amped_place *place) {
 }
 
 /* Collective on a node. */
-static amped_status look_around(const amped_comm *comm, amped_place *out) {
+static amped_status look_around(const amped_comm *comm, amped_node_info *out) {
   const char *chosen = getenv("CUDA_VISIBLE_DEVICES");
   struct rlimit locked;
   memset(out, 0, sizeof *out);
@@ -60,7 +60,7 @@ static amped_status look_around(const amped_comm *comm, amped_place *out) {
   out->local_rank = comm->local_rank;
   out->local_size = comm->local_size;
   out->cores = omp_get_num_procs();
-  out->threads = amped_run_threads(comm, 0);
+  out->threads = amped_session_threads(comm, 0);
   list_cores(out->core_list, sizeof out->core_list);
   out->free_bytes = amped_mem_available();
   out->total_bytes = amped_mem_total();
@@ -72,8 +72,8 @@ static amped_status look_around(const amped_comm *comm, amped_place *out) {
   return find_gpus(out);
 }
 
-amped_status amped_system_gather(const amped_comm *comm, amped_place **places) {
-  amped_place *mine = NULL;
+amped_status amped_node_info_gather(const amped_comm *comm, amped_node_info **places) {
+  amped_node_info *mine = NULL;
   uint64_t count = comm->rank == 0 ? (uint64_t)comm->nranks : 0;
   *places = NULL;
   amped_status status = amped_alloc(&mine, 1, sizeof *mine, "what a rank finds");

@@ -1,12 +1,12 @@
 /* System: what every rank of a job finds where it runs: node, cores, memory, GPUs. */
-#ifndef AMPED_SYSTEM_H
-#define AMPED_SYSTEM_H
+#ifndef AMPED_NODE_INFO_H
+#define AMPED_NODE_INFO_H
 
 #include "mpi/comm.h"
 #include "backend/gpu_info.h"
 
 /* Of one rank. Plain data, sent as bytes; text that is not known is "", a number 0. */
-typedef struct amped_place {
+typedef struct amped_node_info {
   int node; /* the lowest rank of this rank's node */
   int local_rank;
   int local_size;
@@ -21,13 +21,13 @@ typedef struct amped_place {
   char chosen[128];  /* CUDA_VISIBLE_DEVICES */
   char no_gpus[128]; /* why there are none */
   amped_gpus gpus;
-} amped_place;
+} amped_node_info;
 
 /* Is this program built with a backend that has GPUs? */
-bool amped_system_has_gpus(void);
+bool amped_node_info_has_gpus(void);
 
 /* Collective; the status is agreed. On rank 0 *places holds one of every rank (amped_free), on
  * others NULL. */
-amped_status amped_system_gather(const amped_comm *comm, amped_place **places);
+amped_status amped_node_info_gather(const amped_comm *comm, amped_node_info **places);
 
 #endif

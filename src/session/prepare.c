@@ -24,9 +24,9 @@
 
 /* A value of the usual size times entries of unit columns, 1/sqrt(dim) each where they are even, in
  * all modes but the shortest: is that still a number in this precision? */
-static void warn_of_underflow(const amped_run_state *run) {
-  const amped_tensor_info *info = amped_run_info(run);
-  const amped_session_options *o = run->options;
+static void warn_of_underflow(const amped_session *session) {
+  const amped_tensor_info *info = amped_session_info(session);
+  const amped_session_options *o = session->options;
   double size = sqrt(info->norm_squared) / sqrt((double)info->nnz);
   double term = size;
   uint64_t shortest = UINT64_MAX;
@@ -43,9 +43,9 @@ static void warn_of_underflow(const amped_run_state *run) {
                o->precision == AMPED_F32 ? ", or use --precision=double" : "");
 }
 
-static amped_status check_tensor(const amped_run_state *run) {
-  const amped_session_options *o = run->options;
-  const amped_tensor_info *info = amped_run_info(run);
+static amped_status check_tensor(const amped_session *session) {
+  const amped_session_options *o = session->options;
+  const amped_tensor_info *info = amped_session_info(session);
   if (!(info->norm_squared > 0.0) || !isfinite(info->norm_squared))
     return amped_error(
         AMPED_BAD_INPUT, o->input,
@@ -54,12 +54,12 @@ static amped_status check_tensor(const amped_run_state *run) {
   return AMPED_OK;
 }
 
-static amped_status add_collect_need(const amped_run_state *run, bool reads, bool parallel,
+static amped_status add_collect_need(const amped_session *session, bool reads, bool parallel,
                                      amped_memory_need *need) {
   uint64_t device = 0;
   uint64_t host = 0;
-  AMPED_TRY(amped_collect_bytes(&run->made, &run->plan, run->backend, run->ctx, reads, parallel,
-                                &device, &host));
+  AMPED_TRY(amped_load_list_bytes(&session->made, &session->plan, session->backend, session->ctx,
+                                  reads, parallel, &device, &host));
   need->device_bytes += device;
   need->host_bytes += host;
   return AMPED_OK;
@@ -72,13 +72,13 @@ static const char *narrower(const amped_plan *plan) {
 }
 
 /* Compare it with the limits of this process, which cover what threads and BLAS map, too. */
-static amped_status check_limit(const amped_run_state *run, uint64_t host_bytes) {
-  const amped_session_options *o = run->options;
+static amped_status check_limit(const amped_session *session, uint64_t host_bytes) {
+  const amped_session_options *o = session->options;
   uint64_t left = amped_mem_limit_left();
-  uint64_t need =
-      host_bytes + amped_blas_bytes(run->backend->device_pointers
-                                        ? 1
-                                        : amped_run_threads(&run->comm, o->backend.threads));
+  uint64_t need = host_bytes +
+                  amped_blas_bytes(session->backend->device_pointers
+                                       ? 1
+                                       : amped_session_threads(&session->comm, o->backend.threads));
   char a[32];
   char b[32];
   if (need <= left)
@@ -86,16 +86,16 @@ static amped_status check_limit(const amped_run_state *run, uint64_t host_bytes)
   return amped_error(AMPED_FAILED, o->input,
                      "rank %d: needs %s of host memory and the limit of the process leaves %s; "
                      "raise it (ulimit -v, ulimit -d), or use more ranks, fewer --threads%s",
-                     run->comm.rank, amped_format_bytes(a, need), amped_format_bytes(b, left),
-                     narrower(&run->plan));
+                     session->comm.rank, amped_format_bytes(a, need), amped_format_bytes(b, left),
+                     narrower(&session->plan));
 }
 
 /* --tiles=SIZE is for copies that stay on the GPU. */
-static void warn_of_tiles(const amped_run_state *run) {
-  const amped_session_options *o = run->options;
+static void warn_of_tiles(const amped_session *session) {
+  const amped_session_options *o = session->options;
   uint64_t streamed = 0;
-  for (int m = 0; m < run->plan.order; m++)
-    streamed += run->required.streamed_bytes[m];
+  for (int m = 0; m < session->plan.order; m++)
+    streamed += session->required.streamed_bytes[m];
   if (o->backend.tile_bytes != 0 && o->backend.tile_bytes != UINT64_MAX && streamed > 0)
     amped_warn(
         "no copy is put in tiles (--tiles), as part of the tensor is streamed; use more GPUs "
@@ -103,165 +103,169 @@ static void warn_of_tiles(const amped_run_state *run) {
 }
 
 /* Collective: compare what the plan takes with what there is, on the host of every node. */
-static amped_status check_memory(amped_run_state *run, const amped_demand *demand,
+static amped_status check_memory(amped_session *session, const amped_demand *demand,
                                  amped_memory_need *need) {
-  const amped_session_options *o = run->options;
-  const amped_plan *plan = &run->plan;
-  const amped_tensor_info *info = amped_run_info(run);
-  bool reads = run->comm.rank == 0 || o->read_parallel;
+  const amped_session_options *o = session->options;
+  const amped_plan *plan = &session->plan;
+  const amped_tensor_info *info = amped_session_info(session);
+  bool reads = session->comm.rank == 0 || o->read_parallel;
   char a[32];
   char b[32];
-  amped_status status = run->backend->require(run->ctx, plan, &run->required);
+  amped_status status = session->backend->require(session->ctx, plan, &session->required);
   if (status == AMPED_OK)
-    warn_of_tiles(run);
-  need->device_bytes = run->required.device_bytes;
-  need->host_bytes = run->required.host_bytes;
-  if (status == AMPED_OK && amped_run_is_list(run))
-    status = add_collect_need(run, reads, o->read_parallel, need);
-  else if (run->source != NULL)
-    need->host_bytes += amped_distribute_host_bytes(info, plan, reads, o->read_parallel);
-  else if (!run->backend->device_pointers)
+    warn_of_tiles(session);
+  need->device_bytes = session->required.device_bytes;
+  need->host_bytes = session->required.host_bytes;
+  if (status == AMPED_OK && amped_session_is_list(session))
+    status = add_collect_need(session, reads, o->read_parallel, need);
+  else if (session->source != NULL)
+    need->host_bytes += amped_load_copies_host_bytes(info, plan, reads, o->read_parallel);
+  else if (!session->backend->device_pointers)
     need->host_bytes += amped_synthetic_cpu_bytes(plan);
   if (demand->solver_bytes != NULL)
     need->host_bytes += demand->solver_bytes(plan, demand->context);
-  need->host_bytes += amped_exchange_host_bytes(&run->comm, run->backend, plan);
-  if (run->comm.rank == 0)
+  need->host_bytes += amped_exchange_host_bytes(&session->comm, session->backend, plan);
+  if (session->comm.rank == 0)
     for (int m = 0; m < plan->order; m++)
       need->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * demand->result_bytes;
-  need->device_budget = run->backend->memory(run->ctx);
+  need->device_budget = session->backend->memory(session->ctx);
   need->host_budget = amped_mem_available();
   if (status == AMPED_OK)
-    status = check_limit(run, need->host_bytes);
+    status = check_limit(session, need->host_bytes);
   uint64_t node_budget = amped_mem_node_available();
   uint64_t own = need->host_bytes < MOST_HOST_BYTES ? need->host_bytes : MOST_HOST_BYTES;
-  uint64_t node_bytes = amped_comm_node_sum(&run->comm, own);
+  uint64_t node_bytes = amped_comm_node_sum(&session->comm, own);
   if (status == AMPED_OK && node_budget > 0 && node_bytes > node_budget)
     status = amped_error(AMPED_FAILED, o->input,
                          "rank %d: the ranks of this node need %s of host memory and %s are free; "
                          "use more nodes%s",
-                         run->comm.rank, amped_format_bytes(a, node_bytes),
+                         session->comm.rank, amped_format_bytes(a, node_bytes),
                          amped_format_bytes(b, node_budget), narrower(plan));
-  return amped_comm_agree(&run->comm, status);
+  return amped_comm_agree(&session->comm, status);
 }
 
 /* Collective: the iDp tables and the norm of a synthetic tensor, counted by all ranks together. */
-static amped_status count_synthetic(amped_run_state *run) {
-  const amped_synthetic *t = &run->synthetic;
-  amped_tensor_info *info = &run->made;
+static amped_status count_synthetic(amped_session *session) {
+  const amped_synthetic *t = &session->synthetic;
+  amped_tensor_info *info = &session->made;
   uint64_t first = 0;
   uint64_t count = 0;
-  AMPED_TRY(amped_comm_agree(&run->comm, amped_synthetic_info(t, info)));
-  amped_synthetic_part(t, run->comm.rank, run->comm.nranks, &first, &count);
+  AMPED_TRY(amped_comm_agree(&session->comm, amped_synthetic_info(t, info)));
+  amped_synthetic_part(t, session->comm.rank, session->comm.nranks, &first, &count);
   for (int m = 0; m < t->order; m++) {
     amped_partition *p = &info->partitions[m];
-    amped_status status = run->backend->count_synthetic(
-        run->ctx, t, m, p->width, first, count, p->idp_nnz, m == 0 ? &info->norm_squared : NULL);
-    AMPED_TRY(amped_comm_agree(&run->comm, status));
-    amped_comm_sum_u64(&run->comm, p->idp_nnz, amped_comm_count(&run->comm, p->idp_count));
+    amped_status status =
+        session->backend->count_synthetic(session->ctx, t, m, p->width, first, count, p->idp_nnz,
+                                          m == 0 ? &info->norm_squared : NULL);
+    AMPED_TRY(amped_comm_agree(&session->comm, status));
+    amped_comm_sum_u64(&session->comm, p->idp_nnz, amped_comm_count(&session->comm, p->idp_count));
   }
-  amped_comm_sum(&run->comm, &info->norm_squared, 1);
+  amped_comm_sum(&session->comm, &info->norm_squared, 1);
   return AMPED_OK;
 }
 
 /* Collective: every rank makes its share of every copy. */
-static amped_status load_synthetic(amped_run_state *run) {
+static amped_status load_synthetic(amped_session *session) {
   double began = amped_time();
-  for (int m = 0; m < run->plan.order; m++) {
+  for (int m = 0; m < session->plan.order; m++) {
     amped_trace_begin(AMPED_PHASE_MAKE, m);
-    amped_status status = run->backend->load_synthetic(run->ctx, &run->synthetic, m);
+    amped_status status = session->backend->load_synthetic(session->ctx, &session->synthetic, m);
     if (status == AMPED_OK)
-      status = run->backend->loaded(run->ctx, m);
-    AMPED_TRY(amped_comm_agree(&run->comm, status));
+      status = session->backend->loaded(session->ctx, m);
+    AMPED_TRY(amped_comm_agree(&session->comm, status));
     amped_trace_end();
   }
-  run->distribute_sec = amped_time() - began;
-  amped_spread s = amped_comm_spread(&run->comm, run->distribute_sec);
-  amped_say("made %d copies in %.2f s", run->plan.order, s.max);
+  session->distribute_sec = amped_time() - began;
+  amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
+  amped_say("made %d copies in %.2f s", session->plan.order, s.max);
   if (amped_log_is_verbose())
-    amped_report_memory(run);
+    amped_report_memory(session);
   return AMPED_OK;
 }
 
 /* Collective: every rank gets its nonzeros of a file's one list, and orders them. */
-static amped_status collect(amped_run_state *run) {
-  const amped_session_options *o = run->options;
-  double norm_squared = run->made.norm_squared;
-  AMPED_TRY(amped_collect(&run->comm, run->source, o->read_parallel, &run->made, &run->plan,
-                          run->backend, run->ctx, &norm_squared, &run->distribute_sec));
-  run->made.norm_squared = norm_squared;
-  run->plan.norm_squared = norm_squared;
-  return amped_comm_agree(&run->comm, check_tensor(run));
+static amped_status collect(amped_session *session) {
+  const amped_session_options *o = session->options;
+  double norm_squared = session->made.norm_squared;
+  AMPED_TRY(amped_load_list(&session->comm, session->source, o->read_parallel, &session->made,
+                            &session->plan, session->backend, session->ctx, &norm_squared,
+                            &session->distribute_sec));
+  session->made.norm_squared = norm_squared;
+  session->plan.norm_squared = norm_squared;
+  return amped_comm_agree(&session->comm, check_tensor(session));
 }
 
-static amped_status fill(amped_run_state *run) {
-  const amped_session_options *o = run->options;
+static amped_status fill(amped_session *session) {
+  const amped_session_options *o = session->options;
   amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
-  amped_status status = run->backend->prepare(run->ctx, &run->plan);
-  AMPED_TRY(amped_comm_agree(&run->comm, status));
-  AMPED_TRY(amped_exchange_create(&run->comm, run->backend, run->ctx, &run->plan, &run->exchange));
-  AMPED_TRY(amped_report_exchange(run));
+  amped_status status = session->backend->prepare(session->ctx, &session->plan);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  AMPED_TRY(amped_exchange_create(&session->comm, session->backend, session->ctx, &session->plan,
+                                  &session->exchange));
+  AMPED_TRY(amped_report_exchange(session));
   amped_trace_end();
-  if (run->source == NULL)
-    return load_synthetic(run);
-  if (amped_run_is_list(run))
-    AMPED_TRY(collect(run));
+  if (session->source == NULL)
+    return load_synthetic(session);
+  if (amped_session_is_list(session))
+    AMPED_TRY(collect(session));
   else
-    AMPED_TRY(amped_distribute(&run->comm, run->source, o->read_parallel, &run->plan, run->backend,
-                               run->ctx, &run->distribute_sec));
-  amped_report_distributed(run);
+    AMPED_TRY(amped_load_copies(&session->comm, session->source, o->read_parallel, &session->plan,
+                                session->backend, session->ctx, &session->distribute_sec));
+  amped_report_distributed(session);
   return AMPED_OK;
 }
 
 /* Collective. What a list lacks is counted. */
-static amped_status open_source(amped_run_state *run) {
-  const amped_session_options *o = run->options;
-  AMPED_TRY(amped_source_open(&run->comm, o->input, o->read_parallel, &run->source));
-  if (!amped_run_is_list(run))
+static amped_status open_source(amped_session *session) {
+  const amped_session_options *o = session->options;
+  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->source));
+  if (!amped_session_is_list(session))
     return AMPED_OK;
   amped_say("%s has no ordered copies: its nonzeros are counted, dealt out and ordered in memory",
             o->input);
-  return amped_census_take(&run->comm, run->source, o->read_parallel, &run->made);
+  return amped_list_stats_take(&session->comm, session->source, o->read_parallel, &session->made);
 }
 
 /* Collective. What the plan is made from: counted, or read. */
-static amped_status find_tables(amped_run_state *run) {
+static amped_status find_tables(amped_session *session) {
   const double began = amped_time();
-  if (run->options->shape.name != NULL)
-    AMPED_TRY(count_synthetic(run));
+  if (session->options->shape.name != NULL)
+    AMPED_TRY(count_synthetic(session));
   else
-    AMPED_TRY(open_source(run));
-  AMPED_TRY(amped_comm_agree(&run->comm, check_tensor(run)));
-  if (run->source != NULL)
-    warn_of_underflow(run);
-  run->tables_sec = amped_time() - began;
+    AMPED_TRY(open_source(session));
+  AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session)));
+  if (session->source != NULL)
+    warn_of_underflow(session);
+  session->tables_sec = amped_time() - began;
   return AMPED_OK;
 }
 
 /* Collective. */
-static amped_status make_plan(amped_run_state *run) {
-  const amped_session_options *o = run->options;
+static amped_status make_plan(amped_session *session) {
+  const amped_session_options *o = session->options;
   const double began = amped_time();
-  amped_status status = amped_plan_create(&run->plan, amped_run_info(run), o->ncomps, o->precision,
-                                          o->plan.placement, run->comm.rank, run->comm.nranks);
-  if (status == AMPED_OK && (run->backend->concurrent || o->plan.parts > 1))
-    status = amped_plan_cut(&run->plan, o->plan.parts);
-  run->plan_sec = amped_time() - began;
-  return amped_comm_agree(&run->comm, status);
+  amped_status status =
+      amped_plan_create(&session->plan, amped_session_info(session), o->ncomps, o->precision,
+                        o->plan.placement, session->comm.rank, session->comm.nranks);
+  if (status == AMPED_OK && (session->backend->concurrent || o->plan.parts > 1))
+    status = amped_plan_cut(&session->plan, o->plan.parts);
+  session->plan_sec = amped_time() - began;
+  return amped_comm_agree(&session->comm, status);
 }
 
-amped_status amped_run_prepare(amped_run_state *run, const amped_demand *demand) {
+amped_status amped_session_prepare(amped_session *session, const amped_demand *demand) {
   amped_memory_need need = {0, 0, 0, 0};
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
-  AMPED_TRY(amped_run_open_backend(run));
-  AMPED_TRY(amped_report_start(run));
+  AMPED_TRY(amped_session_open_backend(session));
+  AMPED_TRY(amped_report_start(session));
   amped_trace_end();
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
-  AMPED_TRY(find_tables(run));
-  AMPED_TRY(make_plan(run));
+  AMPED_TRY(find_tables(session));
+  AMPED_TRY(make_plan(session));
   if (demand->check != NULL)
-    AMPED_TRY(amped_comm_agree(&run->comm, demand->check(&run->plan, demand->context)));
-  AMPED_TRY(check_memory(run, demand, &need));
-  AMPED_TRY(amped_report_plan(run, &need));
+    AMPED_TRY(amped_comm_agree(&session->comm, demand->check(&session->plan, demand->context)));
+  AMPED_TRY(check_memory(session, demand, &need));
+  AMPED_TRY(amped_report_plan(session, &need));
   amped_trace_end();
-  return run->options->plan_only ? AMPED_OK : fill(run);
+  return session->options->plan_only ? AMPED_OK : fill(session);
 }

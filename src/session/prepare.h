@@ -22,6 +22,6 @@ typedef struct amped_demand {
 
 /* Collective, after start; the status is agreed. Says what it does, and writes the JSON lines
  * "start" and "plan". With options->plan_only it returns after the plan. */
-amped_status amped_run_prepare(amped_run_state *run, const amped_demand *demand);
+amped_status amped_session_prepare(amped_session *session, const amped_demand *demand);
 
 #endif

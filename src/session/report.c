@@ -23,11 +23,11 @@
 /* Ranks that --plan lists one by one; beyond, least and most say enough. */
 #define LISTED_RANKS 16
 
-static void say_places(amped_run_state *run, char (*places)[PLACE_BYTES]) {
+static void say_places(amped_session *session, char (*places)[PLACE_BYTES]) {
   /* The same line for many ranks is one line. */
-  for (int p = 0; p < run->comm.nranks;) {
+  for (int p = 0; p < session->comm.nranks;) {
     int q = p + 1;
-    while (q < run->comm.nranks && strcmp(places[p], places[q]) == 0)
+    while (q < session->comm.nranks && strcmp(places[p], places[q]) == 0)
       q++;
     if (q == p + 1)
       amped_say("rank %d: %s", p, places[p]);
@@ -52,9 +52,9 @@ static json_t *json_ncomps(const amped_session_options *o) {
   return list;
 }
 
-amped_status amped_report_start(amped_run_state *run) {
-  const amped_session_options *o = run->options;
-  const amped_comm *comm = &run->comm;
+amped_status amped_report_start(amped_session *session) {
+  const amped_session_options *o = session->options;
+  const amped_comm *comm = &session->comm;
   char mine[PLACE_BYTES] = "";
   char host[64] = "";
   char(*places)[PLACE_BYTES] = NULL;
@@ -66,7 +66,7 @@ amped_status amped_report_start(amped_run_state *run) {
     return status;
   }
   (void)gethostname(host, sizeof host - 1);
-  (void)snprintf(mine, sizeof mine, "%s: %s", host, run->backend->describe(run->ctx));
+  (void)snprintf(mine, sizeof mine, "%s: %s", host, session->backend->describe(session->ctx));
   AMPED_MPI(comm,
             MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0, comm->mpi));
   if (comm->rank == 0) {
@@ -77,20 +77,20 @@ amped_status amped_report_start(amped_run_state *run) {
               comm->nodes, comm->nodes == 1 ? "" : "s");
     if (o->ncomps_count > 1)
       amped_say("memory is planned for R = %d, the largest", o->ncomps);
-    say_places(run, places);
-    if (run->json != NULL) {
+    say_places(session, places);
+    if (session->json != NULL) {
       json_t *list = json_array();
       for (int p = 0; p < comm->nranks; p++)
         (void)json_array_append_new(list, amped_json_text(places[p], strlen(places[p])));
       status = amped_json_line(
-          run->json,
+          session->json,
           json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:i, s:s, s:i, s:i, s:b, s:o}",
                     "event", "start", "version", amped_version(), "revision", amped_revision(),
                     "command", o->command, "input", amped_json_text(o->input, strlen(o->input)),
-                    "backend", run->backend->name, "rank", o->ncomps, "rank_list", json_ncomps(o),
-                    "starts", o->starts, "precision", amped_vtype_name(o->precision), "nranks",
-                    comm->nranks, "nodes", comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0,
-                    "ranks", list));
+                    "backend", session->backend->name, "rank", o->ncomps, "rank_list",
+                    json_ncomps(o), "starts", o->starts, "precision",
+                    amped_vtype_name(o->precision), "nranks", comm->nranks, "nodes", comm->nodes,
+                    "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
     }
   }
   amped_free(places);
@@ -145,8 +145,8 @@ static void say_streamed(const amped_plan *plan, const rank_need *needs) {
       amped_say("mode %d: %s", m, describe_place(place, sizeof place, plan, m, needs));
 }
 
-static void say_mode(const amped_run_state *run, int mode, const rank_need *needs) {
-  const amped_plan *plan = &run->plan;
+static void say_mode(const amped_session *session, int mode, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t least = UINT64_MAX;
   uint64_t most = 0;
@@ -171,8 +171,8 @@ static void say_mode(const amped_run_state *run, int mode, const rank_need *need
             describe_place(place, sizeof place, plan, mode, needs));
 }
 
-static void say_rank(const amped_run_state *run, int p, const rank_need *n) {
-  const amped_plan *plan = &run->plan;
+static void say_rank(const amped_session *session, int p, const rank_need *n) {
+  const amped_plan *plan = &session->plan;
   char line[512];
   char a[32];
   char b[32];
@@ -213,8 +213,8 @@ static void say_splits(const amped_plan *plan) {
   }
 }
 
-static void say_plan(const amped_run_state *run, const rank_need *needs) {
-  const amped_plan *plan = &run->plan;
+static void say_plan(const amped_session *session, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
   const rank_need *worst = &needs[0];
   char dims[AMPED_DIMS_TEXT];
   char a[32];
@@ -222,19 +222,18 @@ static void say_plan(const amped_run_state *run, const rank_need *needs) {
   char c[32];
   char d[32];
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
-            amped_describe_dims(dims, plan->order, plan->dims), plan->nnz,
-            sqrt(plan->norm_squared));
+            amped_format_dims(dims, plan->order, plan->dims), plan->nnz, sqrt(plan->norm_squared));
   say_balance(plan);
-  if (!run->options->plan_only && !amped_log_is_verbose()) {
+  if (!session->options->plan_only && !amped_log_is_verbose()) {
     say_streamed(plan, needs);
   } else {
     amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
               "bytes/rank  bytes/nnz  copy");
     for (int m = 0; m < plan->order; m++)
-      say_mode(run, m, needs);
+      say_mode(session, m, needs);
     say_splits(plan);
     for (int p = 0; p < plan->nranks && p < LISTED_RANKS; p++)
-      say_rank(run, p, &needs[p]);
+      say_rank(session, p, &needs[p]);
     if (plan->nranks > LISTED_RANKS)
       amped_say("(and %d more ranks)", plan->nranks - LISTED_RANKS);
     amped_say("factors and MTTKRP result: %s on every rank",
@@ -277,8 +276,8 @@ static json_t *json_plan_mode(const amped_plan *plan, int m, const rank_need *ne
                    copy, "streamed_bytes", streamed);
 }
 
-static json_t *json_plan(const amped_run_state *run, const rank_need *needs) {
-  const amped_plan *plan = &run->plan;
+static json_t *json_plan(const amped_session *session, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
   json_t *modes = json_array();
   json_t *ranks = json_array();
   for (int m = 0; m < plan->order; m++)
@@ -292,9 +291,9 @@ static json_t *json_plan(const amped_run_state *run, const rank_need *needs) {
                    sqrt(plan->norm_squared), "modes", modes, "ranks", ranks);
 }
 
-amped_status amped_report_plan(amped_run_state *run, const amped_memory_need *need) {
-  const amped_comm *comm = &run->comm;
-  rank_need mine = {*need, run->required};
+amped_status amped_report_plan(amped_session *session, const amped_memory_need *need) {
+  const amped_comm *comm = &session->comm;
+  rank_need mine = {*need, session->required};
   rank_need *needs = NULL;
   amped_status status =
       amped_alloc(&needs, (uint64_t)comm->nranks, sizeof *needs, "the ranks' needs");
@@ -303,9 +302,9 @@ amped_status amped_report_plan(amped_run_state *run, const amped_memory_need *ne
     AMPED_MPI(comm,
               MPI_Gather(&mine, sizeof mine, MPI_BYTE, needs, sizeof mine, MPI_BYTE, 0, comm->mpi));
     if (comm->rank == 0) {
-      say_plan(run, needs);
-      if (run->json != NULL)
-        status = amped_json_line(run->json, json_plan(run, needs));
+      say_plan(session, needs);
+      if (session->json != NULL)
+        status = amped_json_line(session->json, json_plan(session, needs));
     }
     status = amped_comm_agree(comm, status);
   }
@@ -314,11 +313,11 @@ amped_status amped_report_plan(amped_run_state *run, const amped_memory_need *ne
 }
 
 /* What makes an exchange slow is not the same everywhere. */
-static const char *remedy(const amped_run_state *run) {
-  const amped_comm *comm = &run->comm;
+static const char *remedy(const amped_session *session) {
+  const amped_comm *comm = &session->comm;
   if (comm->chosen[0] != '\0')
     return "leave the variable that chose MPI's algorithm out (see -v)";
-  if (run->backend->device_pointers && !comm->cuda_aware)
+  if (session->backend->device_pointers && !comm->cuda_aware)
     return "use an MPI that takes device memory (CUDA-aware)";
   if (comm->nodes > 1)
     return "check which network MPI uses (Open MPI: btl_tcp_if_include; UCX: UCX_NET_DEVICES)";
@@ -326,12 +325,12 @@ static const char *remedy(const amped_run_state *run) {
          "--ipc=host), or build with --disable-cuda-aware-mpi";
 }
 
-static void say_exchange(const amped_run_state *run, const amped_link_rate *rate) {
-  const amped_comm *comm = &run->comm;
-  const char *scheme = run->backend->device_pointers ? getenv("UCX_RNDV_SCHEME") : NULL;
+static void say_exchange(const amped_session *session, const amped_link_rate *rate) {
+  const amped_comm *comm = &session->comm;
+  const char *scheme = session->backend->device_pointers ? getenv("UCX_RNDV_SCHEME") : NULL;
   char bytes[32];
   char link[64] = "";
-  const char *what = amped_exchange_describe(run->exchange);
+  const char *what = amped_exchange_describe(session->exchange);
   if (comm->nranks == 1 || !amped_log_is_verbose()) {
     amped_say("exchange: %s", what);
   } else {
@@ -348,39 +347,39 @@ static void say_exchange(const amped_run_state *run, const amped_link_rate *rate
     amped_warn("factor rows move at %.3g GB/s a rank where %s reach %.3g; %s",
                1e-9 * rate->exchange,
                comm->nodes > 1 ? "two neighbours alone" : "copies to the host", 1e-9 * rate->link,
-               remedy(run));
+               remedy(session));
 }
 
-amped_status amped_report_exchange(amped_run_state *run) {
-  const amped_run_parts parts = amped_run_parts_of(run);
+amped_status amped_report_exchange(amped_session *session) {
+  const amped_context parts = amped_session_context(session);
   amped_link_rate rate;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_link_test(&parts, &rate));
-  say_exchange(run, &rate);
-  if (run->json != NULL)
+  AMPED_TRY(amped_link_rate_measure(&parts, &rate));
+  say_exchange(session, &rate);
+  if (session->json != NULL)
     status = amped_json_line(
-        run->json,
+        session->json,
         json_pack("{s:s, s:s, s:s, s:s?, s:i, s:I, s:o, s:o}", "event", "exchange", "method",
-                  amped_exchange_describe(run->exchange), "mpi", run->comm.library, "chosen_by",
-                  run->comm.chosen[0] != '\0' ? run->comm.chosen : NULL, "nodes", run->comm.nodes,
-                  "bytes", (json_int_t)rate.bytes, "gb_per_second",
+                  amped_exchange_describe(session->exchange), "mpi", session->comm.library,
+                  "chosen_by", session->comm.chosen[0] != '\0' ? session->comm.chosen : NULL,
+                  "nodes", session->comm.nodes, "bytes", (json_int_t)rate.bytes, "gb_per_second",
                   rate.exchange > 0.0 ? json_real(1e-9 * rate.exchange) : json_null(),
                   "link_gb_per_second",
                   rate.link > 0.0 ? json_real(1e-9 * rate.link) : json_null()));
-  return amped_comm_agree(&run->comm, status);
+  return amped_comm_agree(&session->comm, status);
 }
 
-void amped_report_distributed(amped_run_state *run) {
-  amped_spread s = amped_comm_spread(&run->comm, run->distribute_sec);
-  double nonzeros = (double)run->plan.nnz * run->plan.order;
+void amped_report_distributed(amped_session *session) {
+  amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
+  double nonzeros = (double)session->plan.nnz * session->plan.order;
   char rate[32];
-  amped_say("read and distributed %d copies in %.2f s (%s nonzeros/s)", run->plan.order, s.max,
+  amped_say("read and distributed %d copies in %.2f s (%s nonzeros/s)", session->plan.order, s.max,
             amped_format_count(rate, nonzeros / (s.max > 0.0 ? s.max : 1e-9)));
   if (amped_log_is_verbose())
-    amped_report_memory(run);
+    amped_report_memory(session);
 }
 
-void amped_report_memory(amped_run_state *run) {
+void amped_report_memory(amped_session *session) {
   struct rusage usage;
   double bytes = 0.0;
   double root = 0.0;
@@ -388,10 +387,10 @@ void amped_report_memory(amped_run_state *run) {
   char b[32];
   if (getrusage(RUSAGE_SELF, &usage) == 0)
     bytes = 1024.0 * (double)usage.ru_maxrss;
-  root = run->comm.rank == 0 ? bytes : 0.0;
-  root = amped_comm_spread(&run->comm, root).max;
-  amped_spread others = amped_comm_spread(&run->comm, run->comm.rank == 0 ? 0.0 : bytes);
-  if (run->comm.nranks == 1)
+  root = session->comm.rank == 0 ? bytes : 0.0;
+  root = amped_comm_spread(&session->comm, root).max;
+  amped_spread others = amped_comm_spread(&session->comm, session->comm.rank == 0 ? 0.0 : bytes);
+  if (session->comm.nranks == 1)
     amped_say_verbose("peak host memory: %s", amped_format_bytes(a, (uint64_t)root));
   else
     amped_say_verbose("peak host memory: rank 0 %s, any other rank at most %s",
@@ -399,8 +398,8 @@ void amped_report_memory(amped_run_state *run) {
                       amped_format_bytes(b, (uint64_t)others.max));
 }
 
-amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {
-  const amped_comm *comm = &run->comm;
+amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
+  const amped_comm *comm = &session->comm;
   amped_status status = AMPED_OK;
   /* MTTKRP's spread over ranks is the balance; waiting for the slowest shows in solve (which holds
    * the sum of grams), or in exchange where iDps are split; so maxima do not add up to the total.
@@ -417,9 +416,9 @@ amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *s) {
   amped_say("sweep %3" PRIu64 "  fit %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
             "%.4f)",
             s->number, s->fit, change, s->times.total, mttkrp.max, solve.mean, exchange.mean);
-  if (run->json != NULL)
+  if (session->json != NULL)
     status = amped_json_line(
-        run->json,
+        session->json,
         json_pack("{s:s, s:I, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
                   "iteration", "sweep", (json_int_t)s->number, "fit", s->fit, "change",
                   s->number > 1 ? json_real(s->change) : json_null(), "fit_noise", s->noise,

@@ -13,13 +13,13 @@ typedef struct amped_memory_need {
   uint64_t host_bytes, host_budget; /* the budget is the whole node's */
 } amped_memory_need;
 
-amped_status amped_report_start(amped_run_state *run);
-amped_status amped_report_plan(amped_run_state *run, const amped_memory_need *need);
+amped_status amped_report_start(amped_session *session);
+amped_status amped_report_plan(amped_session *session, const amped_memory_need *need);
 /* Tests the links between the ranks; warns where they are slow. Before factors are filled. */
-amped_status amped_report_exchange(amped_run_state *run);
-void amped_report_distributed(amped_run_state *run);
+amped_status amped_report_exchange(amped_session *session);
+void amped_report_distributed(amped_session *session);
 /* With -v: the most host memory that rank 0 and the others have held. */
-void amped_report_memory(amped_run_state *run);
-amped_status amped_report_sweep(amped_run_state *run, const amped_sweep *sweep);
+void amped_report_memory(amped_session *session);
+amped_status amped_report_sweep(amped_session *session, const amped_sweep *sweep);
 
 #endif

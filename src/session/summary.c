@@ -27,7 +27,7 @@ static double mean(const range *r) {
   return r->count > 0 ? r->sum / r->count : (double)NAN;
 }
 
-static void find_ranges(const amped_starts *s, range *fits, range *scores) {
+static void find_ranges(const amped_multistart *s, range *fits, range *scores) {
   memset(fits, 0, sizeof *fits);
   memset(scores, 0, sizeof *scores);
   for (int i = 0; i < s->count; i++) {
@@ -37,7 +37,7 @@ static void find_ranges(const amped_starts *s, range *fits, range *scores) {
   }
 }
 
-static void say_starts(const amped_starts *s, const range *fits, const range *scores) {
+static void say_starts(const amped_multistart *s, const range *fits, const range *scores) {
   amped_say(
       "start                  seed         fit  sweeps    seconds  stopped on  match with the "
       "best");
@@ -60,7 +60,7 @@ static json_t *json_start(const amped_start *one) {
                    one->als.times.total, "reason", one->als.stop_reason);
 }
 
-static json_t *json_starts(int ncomps, const amped_starts *s, const range *fits,
+static json_t *json_starts(int ncomps, const amped_multistart *s, const range *fits,
                            const range *scores) {
   json_t *list = json_array();
   json_t *match = json_array();
@@ -77,20 +77,20 @@ static json_t *json_starts(int ncomps, const amped_starts *s, const range *fits,
                    list, "match", match);
 }
 
-amped_status amped_tally_starts(amped_run_state *run, const amped_starts *s) {
+amped_status amped_summary_starts(amped_session *session, const amped_multistart *s) {
   range fits;
   range scores;
   amped_status status = AMPED_OK;
   find_ranges(s, &fits, &scores);
   say_starts(s, &fits, &scores);
-  if (run->json != NULL)
-    status = amped_json_line(run->json, json_starts(run->plan.ncomps, s, &fits, &scores));
-  return amped_comm_agree(&run->comm, status);
+  if (session->json != NULL)
+    status = amped_json_line(session->json, json_starts(session->plan.ncomps, s, &fits, &scores));
+  return amped_comm_agree(&session->comm, status);
 }
 
 /* --- numbers of components ------------------------------------------------------------------- */
 
-static void say_row(const amped_tally_row *r) {
+static void say_row(const amped_summary_row *r) {
   char corcondia[32] = "-";
   if (!isnan(r->corcondia))
     (void)snprintf(corcondia, sizeof corcondia, "%.5g %%", r->corcondia);
@@ -98,23 +98,24 @@ static void say_row(const amped_tally_row *r) {
             corcondia, r->path != NULL ? r->path : "-");
 }
 
-static json_t *json_row(const amped_tally_row *r) {
+static json_t *json_row(const amped_summary_row *r) {
   return json_pack("{s:i, s:f, s:I, s:f, s:o, s:o}", "rank", r->ncomps, "fit", r->fit, "sweeps",
                    (json_int_t)r->sweeps, "seconds", r->seconds, "corcondia",
                    amped_json_number(r->corcondia), "output",
                    r->path != NULL ? amped_json_text(r->path, strlen(r->path)) : json_null());
 }
 
-amped_status amped_tally_ranks(amped_run_state *run, const amped_tally_row *rows, int count) {
+amped_status amped_summary_ranks(amped_session *session, const amped_summary_row *rows, int count) {
   amped_status status = AMPED_OK;
   amped_say("   R         fit  sweeps    seconds     corcondia  file");
   for (int i = 0; i < count; i++)
     say_row(&rows[i]);
-  if (run->json != NULL) {
+  if (session->json != NULL) {
     json_t *list = json_array();
     for (int i = 0; i < count; i++)
       (void)json_array_append_new(list, json_row(&rows[i]));
-    status = amped_json_line(run->json, json_pack("{s:s, s:o}", "event", "ranks", "results", list));
+    status =
+        amped_json_line(session->json, json_pack("{s:s, s:o}", "event", "ranks", "results", list));
   }
-  return amped_comm_agree(&run->comm, status);
+  return amped_comm_agree(&session->comm, status);
 }

@@ -35,7 +35,7 @@ static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key)
   return amped_hdf5_put_u64(file, "/", "input_hash", 0, &key->hash);
 }
 
-static amped_status write_grams(amped_hdf5 *file, const amped_als_state *state) {
+static amped_status write_grams(amped_hdf5 *file, const amped_solver_state *state) {
   const uint64_t n = (uint64_t)state->ncomps;
   const uint64_t dims[2] = {(uint64_t)state->order * n, n};
   double *all = NULL;
@@ -48,7 +48,7 @@ static amped_status write_grams(amped_hdf5 *file, const amped_als_state *state) 
 }
 
 static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
-                              const amped_ktensor *k, const amped_als_state *state) {
+                              const amped_ktensor *k, const amped_solver_state *state) {
   const uint64_t n = (uint64_t)state->ncomps;
   AMPED_TRY(write_key(file, key));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/weights", f64, 1, &n, state->weights));
@@ -75,7 +75,7 @@ static amped_status rotate(const char *temporary, const char *path, bool keep_pr
 
 amped_status amped_checkpoint_file_write(const char *path, bool keep_previous,
                                          const amped_checkpoint_key *key, const amped_ktensor *k,
-                                         const amped_als_state *state) {
+                                         const amped_solver_state *state) {
   amped_hdf5 file = {.open = false};
   char *temporary = NULL;
   amped_status status = AMPED_OK;
@@ -148,7 +148,7 @@ done:
 }
 
 static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key,
-                               amped_als_state *state) {
+                               amped_solver_state *state) {
   const uint64_t n = (uint64_t)key->ncomps;
   amped_hdf5_dataset d;
   double *all = NULL;
@@ -156,7 +156,7 @@ static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key
   AMPED_TRY(amped_hdf5_dataset_open(file, "/fit", 1, &d));
   uint64_t sweeps = d.dims[0];
   amped_hdf5_dataset_close(&d);
-  AMPED_TRY(amped_als_state_create(state, key->order, key->ncomps, sweeps));
+  AMPED_TRY(amped_solver_state_create(state, key->order, key->ncomps, sweeps));
   AMPED_TRY(read_doubles(file, "/fit", 1, sweeps, 1, state->fit));
   AMPED_TRY(read_doubles(file, "/weights", 1, n, 1, state->weights));
   AMPED_TRY(amped_alloc(&all, (uint64_t)key->order * n * n, sizeof *all, "the gram matrices"));
@@ -177,7 +177,7 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
     same = found->dims[m] == key->dims[m];
   if (!same)
     (void)snprintf(text, size, "is of another tensor, of %s; name another file with --checkpoint",
-                   amped_describe_dims(dims, found->order, found->dims));
+                   amped_format_dims(dims, found->order, found->dims));
   else if (found->nnz != key->nnz || found->hash != key->hash)
     (void)snprintf(text, size,
                    "is of another tensor of the same dimensions (%" PRIu64
@@ -212,7 +212,7 @@ static amped_status read_factors(const char *path, const amped_checkpoint_key *k
 
 /* One generation. *refused where it is whole as far as was seen, but of another run. */
 static amped_status read_one(const char *path, const amped_checkpoint_key *key, amped_ktensor *k,
-                             amped_als_state *state, bool *refused) {
+                             amped_solver_state *state, bool *refused) {
   amped_hdf5 file = {.open = false};
   found_key found = {.init = NULL};
   char text[512];
@@ -231,7 +231,7 @@ done:
   if (status == AMPED_OK)
     status = read_factors(path, key, k);
   if (status != AMPED_OK)
-    amped_als_state_free(state);
+    amped_solver_state_free(state);
   return status;
 }
 
@@ -251,7 +251,7 @@ static void warn_of_damage(const char *previous) {
 
 static amped_status read_latest(const char *path, const char *previous,
                                 const amped_checkpoint_key *key, amped_ktensor *k,
-                                amped_als_state *state, amped_generation *generation) {
+                                amped_solver_state *state, amped_generation *generation) {
   bool refused = false;
   *generation = is_there(path) ? AMPED_GENERATION_LATEST : AMPED_GENERATION_NONE;
   if (*generation == AMPED_GENERATION_LATEST) {
@@ -269,7 +269,7 @@ static amped_status read_latest(const char *path, const char *previous,
 }
 
 amped_status amped_checkpoint_file_read(const char *path, const amped_checkpoint_key *key,
-                                        amped_ktensor *k, amped_als_state *state,
+                                        amped_ktensor *k, amped_solver_state *state,
                                         amped_generation *generation) {
   char *previous = NULL;
   memset(k, 0, sizeof *k);

@@ -35,12 +35,12 @@ typedef enum amped_generation {
  * is one, is damaged and is replaced, so that FILE.prev stays. */
 amped_status amped_checkpoint_file_write(const char *path, bool keep_previous,
                                          const amped_checkpoint_key *key, const amped_ktensor *k,
-                                         const amped_als_state *state);
+                                         const amped_solver_state *state);
 
 /* The latest generation that is whole; a warning where that is not FILE. AMPED_BAD_INPUT where both
  * are damaged, or where the one that is whole has another key: the line says what differs. */
 amped_status amped_checkpoint_file_read(const char *path, const amped_checkpoint_key *key,
-                                        amped_ktensor *k, amped_als_state *state,
+                                        amped_ktensor *k, amped_solver_state *state,
                                         amped_generation *generation);
 
 /* Probe what is there before MPI starts, so that reading it forks no more; what is wrong with it is

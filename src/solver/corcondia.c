@@ -20,8 +20,8 @@ uint64_t amped_corcondia_passes(int order, int ncomps) {
 }
 
 typedef struct core {
-  const amped_run_parts *run;
-  amped_kept kept;            /* the factors */
+  const amped_context *context;
+  amped_saved_factors kept;   /* the factors */
   int modes[AMPED_MAX_ORDER]; /* fewest rows first: the output, those that turn, one that stays */
   double *inverses[AMPED_MAX_ORDER]; /* factor times this = pseudo-inverse, transposed */
   double *turned;                    /* one of them, its columns turned */
@@ -31,7 +31,7 @@ typedef struct core {
 } core;
 
 static void order_modes(core *c) {
-  const amped_plan *plan = c->run->plan;
+  const amped_plan *plan = c->context->plan;
   for (int m = 0; m < plan->order; m++) {
     int at = m;
     for (; at > 0 && plan->dims[c->modes[at - 1]] > plan->dims[m]; at--)
@@ -41,9 +41,9 @@ static void order_modes(core *c) {
 }
 
 static amped_status allocate(core *c) {
-  const uint64_t n = (uint64_t)c->run->plan->ncomps;
+  const uint64_t n = (uint64_t)c->context->plan->ncomps;
   static const char what[] = "the core consistency";
-  for (int m = 0; m < c->run->plan->order; m++)
+  for (int m = 0; m < c->context->plan->order; m++)
     AMPED_TRY(amped_alloc(&c->inverses[m], n * n, sizeof(double), what));
   AMPED_TRY(amped_alloc(&c->turned, n * n, sizeof(double), what));
   AMPED_TRY(amped_alloc(&c->product, n * n, sizeof(double), what));
@@ -51,7 +51,7 @@ static amped_status allocate(core *c) {
 }
 
 static void release(core *c) {
-  amped_kept_free(&c->kept);
+  amped_saved_factors_free(&c->kept);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(c->inverses[m]);
   amped_free(c->turned);
@@ -62,20 +62,20 @@ static void release(core *c) {
 /* Of A S, S = diag(weights^(1/N)), weights spread evenly over modes: its pseudo-inverse,
  * transposed, is A times S (S A^T A S)+. */
 static amped_status invert_mode(core *c, int mode, const double *weights, bool *dependent) {
-  const amped_run_parts *run = c->run;
-  const int n = run->plan->ncomps;
+  const amped_context *context = c->context;
+  const int n = context->plan->ncomps;
   double *gram = c->product;
   double share[AMPED_MAX_NCOMPS];
   for (int r = 0; r < n; r++)
-    share[r] = weights[r] > 0.0 ? pow(weights[r], 1.0 / run->plan->order) : 0.0;
-  amped_status status = run->backend->gram(run->ctx, mode, gram);
-  AMPED_TRY(amped_comm_agree(run->comm, status));
-  amped_comm_sum(run->comm, gram, n * n);
+    share[r] = weights[r] > 0.0 ? pow(weights[r], 1.0 / context->plan->order) : 0.0;
+  amped_status status = context->backend->gram(context->ctx, mode, gram);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  amped_comm_sum(context->comm, gram, n * n);
   for (int r = 0; r < n; r++)
     for (int s = 0; s < n; s++)
       gram[r * n + s] *= share[r] * share[s];
-  status = amped_pseudo_inverse(n, run->plan->value_type, gram, c->inverses[mode], dependent);
-  AMPED_TRY(amped_comm_agree(run->comm, status));
+  status = amped_pseudo_inverse(n, context->plan->value_type, gram, c->inverses[mode], dependent);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
   for (int r = 0; r < n; r++)
     for (int s = 0; s < n; s++)
       c->inverses[mode][r * n + s] *= share[r];
@@ -84,24 +84,24 @@ static amped_status invert_mode(core *c, int mode, const double *weights, bool *
 
 /* Mode's factor becomes its pseudo-inverse, column c that of number (c + turn) mod R. */
 static amped_status put_turned(core *c, int mode, uint64_t turn) {
-  const uint64_t n = (uint64_t)c->run->plan->ncomps;
+  const uint64_t n = (uint64_t)c->context->plan->ncomps;
   for (uint64_t r = 0; r < n; r++)
     for (uint64_t s = 0; s < n; s++)
       c->turned[r * n + s] = c->inverses[mode][r * n + (s + turn) % n];
-  return amped_kept_put(c->run, &c->kept, mode, c->turned);
+  return amped_saved_factors_put(c->context, &c->kept, mode, c->turned);
 }
 
 /* The fibres that the factors stand for, and their part of the sum. On the first pass, without any
  * turn, they hold the diagonal. */
 static amped_status add_pass(core *c, bool first) {
-  const amped_run_parts *run = c->run;
-  const int n = run->plan->ncomps;
+  const amped_context *context = c->context;
+  const int n = context->plan->ncomps;
   const int out = c->modes[0];
   amped_mttkrp_times times;
-  amped_status status = amped_backend_mttkrp(run->backend, run->ctx, out, &times);
-  AMPED_TRY(amped_comm_agree(run->comm, status));
-  amped_exchange_partial(run->exchange, out);
-  AMPED_TRY(amped_kept_times_output(run, &c->kept, out, c->product));
+  amped_status status = amped_backend_mttkrp(context->backend, context->ctx, out, &times);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  amped_exchange_reduce(context->exchange, out);
+  AMPED_TRY(amped_saved_factors_times_output(context, &c->kept, out, c->product));
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, n, n, 1.0, c->inverses[out], n,
               c->product, n, 0.0, c->fibres, n);
   for (int r = 0; r < n; r++)
@@ -114,9 +114,9 @@ static amped_status add_pass(core *c, bool first) {
 
 /* All turns: digits of the pass's number, that of the mode with fewest rows changes fastest. */
 static amped_status add_passes(core *c) {
-  const uint64_t n = (uint64_t)c->run->plan->ncomps;
-  const int last = c->run->plan->order - 1;
-  const uint64_t passes = amped_corcondia_passes(c->run->plan->order, c->run->plan->ncomps);
+  const uint64_t n = (uint64_t)c->context->plan->ncomps;
+  const int last = c->context->plan->order - 1;
+  const uint64_t passes = amped_corcondia_passes(c->context->plan->order, c->context->plan->ncomps);
   amped_status status = put_turned(c, c->modes[last], 0);
   amped_progress_begin("core consistency", passes, "passes");
   for (uint64_t pass = 0; pass < passes && status == AMPED_OK; pass++) {
@@ -135,26 +135,26 @@ static amped_status add_passes(core *c) {
   return status;
 }
 
-amped_status amped_corcondia(const amped_run_parts *run, const double *weights, double *percent,
+amped_status amped_corcondia(const amped_context *context, const double *weights, double *percent,
                              int *dependent) {
   core c;
   amped_status status = AMPED_OK;
   memset(&c, 0, sizeof c);
-  c.run = run;
+  c.context = context;
   *dependent = -1;
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   order_modes(&c);
-  AMPED_GO(done, amped_comm_agree(run->comm, allocate(&c)));
-  AMPED_GO(done, amped_kept_take(run, weights, &c.kept));
-  for (int m = 0; m < run->plan->order; m++) {
+  AMPED_GO(done, amped_comm_agree(context->comm, allocate(&c)));
+  AMPED_GO(done, amped_saved_factors_take(context, weights, &c.kept));
+  for (int m = 0; m < context->plan->order; m++) {
     bool truncated = false;
     AMPED_GO(done, invert_mode(&c, m, weights, &truncated));
     if (truncated && *dependent < 0)
       *dependent = m;
   }
   AMPED_GO(done, add_passes(&c));
-  *percent = 100.0 * (1.0 - c.squares / run->plan->ncomps);
-  status = amped_kept_restore(run, &c.kept);
+  *percent = 100.0 * (1.0 - c.squares / context->plan->ncomps);
+  status = amped_saved_factors_restore(context, &c.kept);
 done:
   release(&c);
   amped_trace_end();

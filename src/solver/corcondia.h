@@ -24,7 +24,7 @@ uint64_t amped_corcondia_passes(int order, int ncomps);
 /* Collective; the status is agreed. The run's factors, of unit columns, and these weights; the
  * factors are the same afterwards. *dependent: the first mode whose factor's columns are not
  * independent (fewer rows than components, collinear or zero columns), -1 where all are. */
-amped_status amped_corcondia(const amped_run_parts *run, const double *weights, double *percent,
+amped_status amped_corcondia(const amped_context *context, const double *weights, double *percent,
                              int *dependent);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/trace.h"
 
 typedef struct als {
-  const amped_run_parts *run;
+  const amped_context *context;
   amped_als_result *result;
   double *grams[AMPED_MAX_ORDER]; /* of unit columns once a mode was updated; and one number more */
   double *v;                      /* Hadamard product of grams */
@@ -22,8 +22,8 @@ typedef struct als {
 } als;
 
 static amped_status allocate(als *a, uint64_t iters) {
-  uint64_t n = (uint64_t)a->run->plan->ncomps;
-  for (int m = 0; m < a->run->plan->order; m++)
+  uint64_t n = (uint64_t)a->context->plan->ncomps;
+  for (int m = 0; m < a->context->plan->order; m++)
     AMPED_TRY(amped_alloc(&a->grams[m], n * n + 1, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->p, n * n, sizeof(double), "a gram matrix"));
@@ -43,21 +43,21 @@ static void release(als *a) {
 /* A failure inside a sweep ends the job: other ranks may wait in a collective already. */
 static void must(const als *a, amped_status status) {
   if (status != AMPED_OK)
-    amped_comm_abort(a->run->comm, status);
+    amped_comm_abort(a->context->comm, status);
 }
 
 /* The gram of mode's factor over all ranks; with it, in one message, the inner product of the last
  * MTTKRP and the factor, where asked for. */
 static void sum_gram(als *a, int mode, double *inner) {
-  const amped_run_parts *run = a->run;
-  int elements = run->plan->ncomps * run->plan->ncomps;
+  const amped_context *context = a->context;
+  int elements = context->plan->ncomps * context->plan->ncomps;
   double *gram = a->grams[mode];
   amped_trace_begin(AMPED_PHASE_GRAM, mode);
-  must(a, run->backend->gram(run->ctx, mode, gram));
+  must(a, context->backend->gram(context->ctx, mode, gram));
   if (inner != NULL)
-    must(a, run->backend->inner(run->ctx, mode, &gram[elements]));
+    must(a, context->backend->inner(context->ctx, mode, &gram[elements]));
   amped_trace_begin(AMPED_PHASE_WAIT, mode);
-  amped_comm_sum(run->comm, gram, elements + (inner != NULL ? 1 : 0));
+  amped_comm_sum(context->comm, gram, elements + (inner != NULL ? 1 : 0));
   amped_trace_end();
   if (inner != NULL)
     *inner = gram[elements];
@@ -67,8 +67,8 @@ static void sum_gram(als *a, int mode, double *inner) {
 /* Columns of mode's factor, in so many rows from a position, to unit length, their lengths to the
  * weights, the gram to match. A zero column stays zero and gets weight 0. */
 static void normalise(als *a, int mode, uint64_t position, uint64_t rows) {
-  const amped_run_parts *run = a->run;
-  size_t n = (size_t)run->plan->ncomps;
+  const amped_context *context = a->context;
+  size_t n = (size_t)context->plan->ncomps;
   double *gram = a->grams[mode];
   amped_trace_begin(AMPED_PHASE_NORMALISE, mode);
   for (size_t r = 0; r < n; r++) {
@@ -78,14 +78,14 @@ static void normalise(als *a, int mode, uint64_t position, uint64_t rows) {
   for (size_t r = 0; r < n; r++)
     for (size_t s = 0; s < n; s++)
       gram[r * n + s] = gram[r * n + s] * a->scale[r] * a->scale[s];
-  must(a, run->backend->scale(run->ctx, mode, position, rows, a->scale));
+  must(a, context->backend->scale(context->ctx, mode, position, rows, a->scale));
   amped_trace_end();
 }
 
 /* |M|^2 = sum over r, s of weight_r weight_s prod over modes of gram[r][s]; *sizes is the sum of
  * the terms' sizes. */
 static double model_norm_squared(const als *a, double *sizes) {
-  const amped_plan *plan = a->run->plan;
+  const amped_plan *plan = a->context->plan;
   size_t n = (size_t)plan->ncomps;
   const double *w = a->result->weights;
   double sum = 0.0;
@@ -110,7 +110,7 @@ static double noise_of(const amped_plan *plan, double part, double sizes) {
 
 /* In one line, once: --tol asks for what rounding hides. */
 static void tell_noise(als *a, double change, double fit, double tol) {
-  bool single = a->run->plan->value_type == AMPED_F32;
+  bool single = a->context->plan->value_type == AMPED_F32;
   if (*a->told || !(tol < a->noise && fabs(change) < a->noise && fabs(change) >= tol && tol > 0.0))
     return;
   *a->told = true;
@@ -128,7 +128,7 @@ static double lap(double *at) {
 }
 
 static void invert(als *a, int mode) {
-  const amped_plan *plan = a->run->plan;
+  const amped_plan *plan = a->context->plan;
   bool was_truncated = a->result->truncated;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
@@ -141,43 +141,43 @@ static void invert(als *a, int mode) {
 }
 
 static void wait_for_part(als *a, int mode, int part, double *at) {
-  const amped_run_parts *run = a->run;
+  const amped_context *context = a->context;
   amped_mttkrp_times t = {0.0, 0.0};
   if (part > 0) /* that of the first part has lasted since MTTKRP was begun */
     amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  must(a, run->backend->mttkrp_wait(run->ctx, mode, part, &t));
+  must(a, context->backend->mttkrp_wait(context->ctx, mode, part, &t));
   amped_trace_end();
   a->times.mttkrp += lap(at);
-  if (part + 1 < run->plan->modes[mode].parts)
+  if (part + 1 < context->plan->modes[mode].parts)
     return;
   a->times.copy += t.copy_sec;
-  amped_exchange_partial(run->exchange, mode);
+  amped_exchange_reduce(context->exchange, mode);
   a->times.exchange += lap(at);
 }
 
 static void solve_part(als *a, int mode, int part, double *at) {
-  const amped_run_parts *run = a->run;
-  const uint64_t *rows = &run->plan->modes[mode].part_rows[part];
+  const amped_context *context = a->context;
+  const uint64_t *rows = &context->plan->modes[mode].part_rows[part];
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
-  must(a, run->backend->solve(run->ctx, mode, rows[0], rows[1], a->p));
+  must(a, context->backend->solve(context->ctx, mode, rows[0], rows[1], a->p));
   amped_trace_end();
   a->times.solve += lap(at);
 }
 
 static void exchange_part(als *a, int mode, int part, double *at) {
-  const uint64_t *rows = &a->run->plan->modes[mode].part_rows[part];
-  amped_exchange_part(a->run->exchange, mode, rows[0], rows[1]);
+  const uint64_t *rows = &a->context->plan->modes[mode].part_rows[part];
+  amped_exchange_part(a->context->exchange, mode, rows[0], rows[1]);
   a->times.exchange += lap(at);
 }
 
 /* Rows of a block in parts travel as they are solved, while the later ones are computed, and are
  * normalised where they arrive; those of a whole block are normalised by their owner. */
 static void update_mode(als *a, int mode, bool last, double *inner) {
-  const amped_run_parts *run = a->run;
-  const amped_mode_plan *m = &run->plan->modes[mode];
+  const amped_context *context = a->context;
+  const amped_mode_plan *m = &context->plan->modes[mode];
   double at = amped_time();
   amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  must(a, run->backend->mttkrp_begin(run->ctx, mode));
+  must(a, context->backend->mttkrp_begin(context->ctx, mode));
   a->times.mttkrp += lap(&at);
   invert(a, mode);
   a->times.solve += lap(&at);
@@ -189,16 +189,16 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
   }
   sum_gram(a, mode, last ? inner : NULL);
   if (m->parts > 1)
-    normalise(a, mode, 0, amped_plan_factor_rows(run->plan, mode));
+    normalise(a, mode, 0, amped_plan_factor_rows(context->plan, mode));
   else
-    normalise(a, mode, (uint64_t)run->plan->rank * m->block_rows, m->block_rows);
+    normalise(a, mode, (uint64_t)context->plan->rank * m->block_rows, m->block_rows);
   a->times.solve += lap(&at);
   if (m->parts == 1)
     exchange_part(a, mode, 0, &at);
 }
 
 static amped_status sweep(als *a, double *fit) {
-  const amped_plan *plan = a->run->plan;
+  const amped_plan *plan = a->context->plan;
   double inner = 0.0;
   double began = amped_time();
   memset(&a->times, 0, sizeof a->times);
@@ -235,11 +235,12 @@ static amped_status next_sweep(als *a, const amped_als_options *options) {
   double fit = 0.0;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)i + 1);
-  AMPED_TRY(amped_comm_agree(a->run->comm, sweep(a, &fit)));
+  AMPED_TRY(amped_comm_agree(a->context->comm, sweep(a, &fit)));
   amped_trace_end();
   result->fit[result->sweeps++] = fit;
-  amped_als_state state = {a->run->plan->order, a->run->plan->ncomps, result->sweeps,
-                           result->fit,         result->weights,      {NULL}};
+  amped_solver_state state = {a->context->plan->order, a->context->plan->ncomps,
+                              result->sweeps,          result->fit,
+                              result->weights,         {NULL}};
   memcpy(state.grams, a->grams, sizeof state.grams);
   amped_sweep s = {i + 1, fit, i > 0 ? fit - result->fit[i - 1] : NAN, a->noise, a->times, &state};
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
@@ -259,32 +260,32 @@ static amped_status sweeps(als *a, const amped_als_options *options) {
 
 /* The grams of the factors as they are, but for mode 0's, which comes first; or those of the state
  * to go on from, whose bits sums over the factors would not give again. */
-static void begin(als *a, const amped_als_state *start) {
-  const size_t n = (size_t)a->run->plan->ncomps;
+static void begin(als *a, const amped_solver_state *start) {
+  const size_t n = (size_t)a->context->plan->ncomps;
   if (start == NULL) {
-    for (int m = 1; m < a->run->plan->order; m++)
+    for (int m = 1; m < a->context->plan->order; m++)
       sum_gram(a, m, NULL);
     return;
   }
-  for (int m = 0; m < a->run->plan->order; m++)
+  for (int m = 0; m < a->context->plan->order; m++)
     memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
   memcpy(a->result->weights, start->weights, n * sizeof *start->weights);
   memcpy(a->result->fit, start->fit, (size_t)start->sweeps * sizeof *start->fit);
   a->result->sweeps = a->result->earlier = start->sweeps;
 }
 
-amped_status amped_cpd_als(const amped_run_parts *run, const amped_als_options *options,
+amped_status amped_cpd_als(const amped_context *context, const amped_als_options *options,
                            amped_als_result *result) {
   als a;
   memset(&a, 0, sizeof a);
   memset(result, 0, sizeof *result);
-  a.run = run;
+  a.context = context;
   a.result = result;
   a.told = options->noise_told;
   uint64_t most = options->iters;
   if (options->start != NULL && options->start->sweeps > most)
     most = options->start->sweeps;
-  amped_status status = amped_comm_agree(run->comm, allocate(&a, most));
+  amped_status status = amped_comm_agree(context->comm, allocate(&a, most));
   if (status == AMPED_OK) {
     begin(&a, options->start);
     status = sweeps(&a, options);

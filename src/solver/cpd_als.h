@@ -21,14 +21,14 @@ typedef struct amped_sweep {
   double change; /* of fit; NaN in the first sweep */
   double noise;  /* what rounding does to fit, so that smaller changes mean nothing */
   amped_sweep_times times;
-  const amped_als_state *state; /* after this sweep */
+  const amped_solver_state *state; /* after this sweep */
 } amped_sweep;
 
 typedef struct amped_als_options {
   uint64_t iters; /* sweeps at most */
   double tol;     /* stop when |change of fit| < tol; 0: never */
   /* Go on from this state, and the factors that belong to it; NULL: from the beginning. */
-  const amped_als_state *start;
+  const amped_solver_state *start;
   bool *noise_told; /* becomes true with the warning of a tol below the fit's noise, which comes
                        once */
   /* Called on every rank after each sweep; collective, the status is agreed. NULL: not. */
@@ -48,7 +48,7 @@ typedef struct amped_als_result {
 
 /* Collective; the status is agreed, that of after_sweep is passed on. Starts from the factors that
  * the context holds. */
-amped_status amped_cpd_als(const amped_run_parts *run, const amped_als_options *options,
+amped_status amped_cpd_als(const amped_context *context, const amped_als_options *options,
                            amped_als_result *result);
 void amped_als_result_free(amped_als_result *result);
 

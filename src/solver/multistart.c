@@ -4,51 +4,51 @@
 
 #include "base/mem.h"
 
-amped_status amped_starts_create(int asked, amped_starts *out) {
+amped_status amped_multistart_create(int asked, amped_multistart *out) {
   memset(out, 0, sizeof *out);
   out->asked = asked;
   return amped_calloc(&out->all, (uint64_t)asked, sizeof *out->all, "the starts");
 }
 
-void amped_starts_free(amped_starts *s) {
+void amped_multistart_free(amped_multistart *s) {
   for (int i = 0; i < s->count; i++) {
     amped_als_result_free(&s->all[i].als);
-    amped_kept_free(&s->all[i].kept);
+    amped_saved_factors_free(&s->all[i].kept);
   }
   amped_free(s->all);
   amped_free(s->match);
   memset(s, 0, sizeof *s);
 }
 
-uint64_t amped_starts_bytes(const amped_plan *plan, int starts, bool corcondia) {
+uint64_t amped_multistart_bytes(const amped_plan *plan, int starts, bool corcondia) {
   uint64_t models = (starts > 1 ? (uint64_t)starts : 0) + (corcondia ? 1 : 0);
-  return amped_kept_bytes(plan) * models;
+  return amped_saved_factors_bytes(plan) * models;
 }
 
 double amped_start_fit(const amped_start *start) {
   return start->als.sweeps > 0 ? start->als.fit[start->als.sweeps - 1] : 0.0;
 }
 
-amped_status amped_starts_add(const amped_run_parts *run, amped_starts *s, uint64_t seed,
-                              amped_als_result *als) {
+amped_status amped_multistart_add(const amped_context *context, amped_multistart *s, uint64_t seed,
+                                  amped_als_result *als) {
   amped_start *start = &s->all[s->count++];
   start->seed = seed;
   start->als = *als;
   memset(als, 0, sizeof *als);
   if (s->asked == 1)
     return AMPED_OK;
-  return amped_kept_take(run, start->als.weights, &start->kept);
+  return amped_saved_factors_take(context, start->als.weights, &start->kept);
 }
 
-static amped_status match_pairs(const amped_run_parts *run, amped_starts *s) {
+static amped_status match_pairs(const amped_context *context, amped_multistart *s) {
   const size_t n = (size_t)s->count;
   amped_status status = amped_alloc(&s->match, n * n, sizeof *s->match, "the starts' scores");
-  AMPED_TRY(amped_comm_agree(run->comm, status));
+  AMPED_TRY(amped_comm_agree(context->comm, status));
   for (size_t i = 0; i < n; i++) {
     s->match[i * n + i] = 1.0;
     for (size_t j = 0; j < i; j++) {
       amped_match match;
-      AMPED_TRY(amped_kept_match(run, &s->all[i].kept, &s->all[j].kept, &match));
+      AMPED_TRY(amped_saved_factors_match(context, &s->all[i].kept, &s->all[j].kept, &match));
       s->match[i * n + j] = s->match[j * n + i] = match.score;
       amped_match_free(&match);
     }
@@ -56,12 +56,12 @@ static amped_status match_pairs(const amped_run_parts *run, amped_starts *s) {
   return AMPED_OK;
 }
 
-amped_status amped_starts_choose(const amped_run_parts *run, amped_starts *s) {
+amped_status amped_multistart_choose(const amped_context *context, amped_multistart *s) {
   for (int i = 1; i < s->count; i++)
     if (amped_start_fit(&s->all[i]) > amped_start_fit(&s->all[s->best]))
       s->best = i;
   if (s->asked == 1)
     return AMPED_OK;
-  AMPED_TRY(match_pairs(run, s));
-  return amped_kept_restore(run, &s->all[s->best].kept);
+  AMPED_TRY(match_pairs(context, s));
+  return amped_saved_factors_restore(context, &s->all[s->best].kept);
 }

@@ -2,8 +2,8 @@
  *
  * All matrices are ncomps x ncomps doubles in host memory, symmetric, both triangles filled. The
  * same on every rank: each computes it from the same all-reduced grams. */
-#ifndef AMPED_SOLVE_H
-#define AMPED_SOLVE_H
+#ifndef AMPED_NORMAL_EQUATIONS_H
+#define AMPED_NORMAL_EQUATIONS_H
 
 #include <stdbool.h>
 

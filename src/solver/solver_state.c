@@ -4,8 +4,8 @@
 
 #include "base/mem.h"
 
-amped_status amped_als_state_create(amped_als_state *state, int order, int ncomps,
-                                    uint64_t sweeps) {
+amped_status amped_solver_state_create(amped_solver_state *state, int order, int ncomps,
+                                       uint64_t sweeps) {
   const uint64_t n = (uint64_t)ncomps;
   amped_status status = AMPED_OK;
   memset(state, 0, sizeof *state);
@@ -18,13 +18,13 @@ amped_status amped_als_state_create(amped_als_state *state, int order, int ncomp
     AMPED_GO(fail, amped_calloc(&state->grams[m], n * n, sizeof(double), "a gram matrix"));
   return AMPED_OK;
 fail:
-  amped_als_state_free(state);
+  amped_solver_state_free(state);
   return status;
 }
 
-amped_status amped_als_state_copy(amped_als_state *out, const amped_als_state *from) {
+amped_status amped_solver_state_copy(amped_solver_state *out, const amped_solver_state *from) {
   const size_t n = (size_t)from->ncomps;
-  AMPED_TRY(amped_als_state_create(out, from->order, from->ncomps, from->sweeps));
+  AMPED_TRY(amped_solver_state_create(out, from->order, from->ncomps, from->sweeps));
   memcpy(out->fit, from->fit, (size_t)from->sweeps * sizeof *out->fit);
   memcpy(out->weights, from->weights, n * sizeof *out->weights);
   for (int m = 0; m < from->order; m++)
@@ -32,7 +32,7 @@ amped_status amped_als_state_copy(amped_als_state *out, const amped_als_state *f
   return AMPED_OK;
 }
 
-void amped_als_state_free(amped_als_state *state) {
+void amped_solver_state_free(amped_solver_state *state) {
   amped_free(state->fit);
   amped_free(state->weights);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

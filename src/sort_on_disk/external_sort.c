@@ -17,15 +17,15 @@
 /* A number of a text file with its blank: what is assumed before it is known. */
 #define TEXT_FIELD_BYTES 8
 
-struct amped_external {
-  amped_external_spec spec;
+struct amped_external_sort {
+  amped_external_sort_spec spec;
   amped_overflow overflow;
   char *folder;          /* of temporary files */
-  uint64_t most;         /* nonzeros of a run */
-  amped_spill *unsorted; /* what was read, in sorted runs */
+  uint64_t most;         /* nonzeros of a fragment */
+  amped_spill *unsorted; /* what was read, in sorted fragments */
   amped_spill *ordered;  /* all of it, sorted by mode 0 */
   amped_tensor_info info;
-  amped_measure measure;
+  amped_stream_stats measure;
   uint64_t nnz_read, duplicates, zeros;
   uint64_t temporary_bytes;
   /* for --duplicates=error: the first that was met */
@@ -36,7 +36,7 @@ struct amped_external {
 /* --- room on disk --------------------------------------------------------------------------------
  */
 
-static amped_status no_room(const amped_external *x, const char *folder, uint64_t need,
+static amped_status no_room(const amped_external_sort *x, const char *folder, uint64_t need,
                             uint64_t room) {
   char wanted[32];
   char have[32];
@@ -50,7 +50,7 @@ static amped_status no_room(const amped_external *x, const char *folder, uint64_
 }
 
 /* Both may be on one file system, which then has to hold their sum. */
-static amped_status check_room(const amped_external *x, uint64_t temporary, uint64_t final) {
+static amped_status check_room(const amped_external_sort *x, uint64_t temporary, uint64_t final) {
   char *folder = NULL;
   uint64_t systems[2] = {0, 1};
   amped_status status = AMPED_OK;
@@ -73,7 +73,7 @@ static uint64_t temporary_need(uint64_t bytes) {
   return 2 * bytes;
 }
 
-static uint64_t final_need(const amped_external *x, const amped_tensor_info *info) {
+static uint64_t final_need(const amped_external_sort *x, const amped_tensor_info *info) {
   if (x->spec.output == NULL)
     return 0;
   if (x->spec.tensor_file)
@@ -82,10 +82,10 @@ static uint64_t final_need(const amped_external *x, const amped_tensor_info *inf
 }
 
 /* Rather now than after hours of reading. */
-static amped_status check_memory(const amped_external *x, const amped_tensor_info *info) {
-  uint64_t runs = amped_ceil_div(info->nnz, x->most);
+static amped_status check_memory(const amped_external_sort *x, const amped_tensor_info *info) {
+  uint64_t fragments = amped_ceil_div(info->nnz, x->most);
   char memory[32];
-  if (amped_spill_merge_memory(info->order, runs) <= x->overflow.memory)
+  if (amped_spill_merge_memory(info->order, fragments) <= x->overflow.memory)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, x->spec.input,
                      "has about %" PRIu64 " nonzeros, too many to be sorted with %s of memory; "
@@ -93,9 +93,9 @@ static amped_status check_memory(const amped_external *x, const amped_tensor_inf
                      info->nnz, amped_format_bytes(memory, x->spec.memory));
 }
 
-/* The first run is on disk, `part` of the input is read: tell what it will come to, and look
+/* The first fragment is on disk, `part` of the input is read: tell what it will come to, and look
  * whether there is room for it. */
-static amped_status plan(amped_external *x, const amped_sptensor *t, double part) {
+static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double part) {
   amped_tensor_info info = {.order = t->order, .value_type = AMPED_F64};
   char temporary[32], final[32], memory[32];
   info.has_copies = x->spec.copies;
@@ -121,7 +121,7 @@ static amped_status plan(amped_external *x, const amped_sptensor *t, double part
 /* --- reading -------------------------------------------------------------------------------------
  */
 
-static void note_temporary(amped_external *x) {
+static void note_temporary(amped_external_sort *x) {
   uint64_t bytes = 0;
   bytes += x->unsorted != NULL ? amped_spill_bytes(x->unsorted) : 0;
   bytes += x->ordered != NULL ? amped_spill_bytes(x->ordered) : 0;
@@ -129,7 +129,7 @@ static void note_temporary(amped_external *x) {
 }
 
 /* Sort what is in memory and put it on disk. */
-static amped_status spill(amped_external *x, amped_sptensor *t) {
+static amped_status spill(amped_external_sort *x, amped_sptensor *t) {
   x->nnz_read += t->nnz;
   AMPED_TRY(amped_sptensor_sort(t, 0));
   AMPED_TRY(amped_spill_add(x->unsorted, t));
@@ -138,7 +138,7 @@ static amped_status spill(amped_external *x, amped_sptensor *t) {
 }
 
 static amped_status take(void *context, amped_sptensor *t, double part) {
-  amped_external *x = context;
+  amped_external_sort *x = context;
   bool first = x->unsorted == NULL;
   if (first) {
     x->most = amped_overflow_most(x->overflow.memory, t->order);
@@ -151,7 +151,7 @@ static amped_status take(void *context, amped_sptensor *t, double part) {
   return AMPED_OK;
 }
 
-static amped_status choose_folder(amped_external *x) {
+static amped_status choose_folder(amped_external_sort *x) {
   const char *usual = getenv("TMPDIR");
   if (x->spec.temporary != NULL)
     return amped_strdup(&x->folder, x->spec.temporary);
@@ -160,25 +160,26 @@ static amped_status choose_folder(amped_external *x) {
   return amped_strdup(&x->folder, usual != NULL && *usual != '\0' ? usual : "/tmp");
 }
 
-amped_status amped_external_create(const amped_external_spec *spec, amped_external **out) {
-  amped_external *x = NULL;
+amped_status amped_external_sort_create(const amped_external_sort_spec *spec,
+                                        amped_external_sort **out) {
+  amped_external_sort *x = NULL;
   *out = NULL;
   AMPED_TRY(amped_calloc(&x, 1, sizeof *x, "the order on disk"));
   x->spec = *spec;
   x->overflow = (amped_overflow){spec->memory / 4 * NONZEROS_OF_4, take, x};
   amped_status status = choose_folder(x);
   if (status != AMPED_OK) {
-    amped_external_free(x);
+    amped_external_sort_free(x);
     return status;
   }
   *out = x;
   return AMPED_OK;
 }
 
-void amped_external_free(amped_external *x) {
+void amped_external_sort_free(amped_external_sort *x) {
   if (x == NULL)
     return;
-  amped_measure_drop(&x->measure);
+  amped_stream_stats_drop(&x->measure);
   amped_dictionary_free(&x->info.dictionary);
   amped_spill_free(x->unsorted);
   amped_spill_free(x->ordered);
@@ -186,24 +187,24 @@ void amped_external_free(amped_external *x) {
   amped_free(x);
 }
 
-const amped_overflow *amped_external_overflow(const amped_external *x) {
+const amped_overflow *amped_external_sort_overflow(const amped_external_sort *x) {
   return &x->overflow;
 }
 
-bool amped_external_used(const amped_external *x) {
+bool amped_external_sort_used(const amped_external_sort *x) {
   return x->unsorted != NULL || x->ordered != NULL;
 }
 
 /* --- ordering by mode 0 --------------------------------------------------------------------------
  */
 
-static void note_duplicate(amped_external *x, const amped_sptensor *t, uint64_t k) {
+static void note_duplicate(amped_external_sort *x, const amped_sptensor *t, uint64_t k) {
   for (int m = 0; m < t->order && !x->refused; m++)
     x->first_duplicate[m] = t->indices[m][k];
   x->refused = true;
 }
 
-static amped_status merge_duplicates(amped_external *x, amped_sptensor *t) {
+static amped_status merge_duplicates(amped_external_sort *x, amped_sptensor *t) {
   uint64_t found = 0;
   uint64_t first = 0;
   if (x->spec.duplicates != AMPED_DUPLICATES_ERROR)
@@ -219,7 +220,7 @@ static amped_status merge_duplicates(amped_external *x, amped_sptensor *t) {
 
 /* Nonzeros come sorted. The last one waits for the next piece: it may go on there. */
 static amped_status refine(void *context, amped_sptensor *t, bool last) {
-  amped_external *x = context;
+  amped_external_sort *x = context;
   uint64_t index[AMPED_MAX_ORDER];
   AMPED_TRY(merge_duplicates(x, t));
   if (!last && t->nnz < 2)
@@ -233,7 +234,7 @@ static amped_status refine(void *context, amped_sptensor *t, bool last) {
   if (x->spec.drop_zeros)
     amped_sptensor_drop_zeros(t, &kept);
   if (!x->refused) {
-    amped_measure_add(&x->measure, t);
+    amped_stream_stats_add(&x->measure, t);
     AMPED_TRY(amped_spill_add(x->ordered, t));
     note_temporary(x);
   }
@@ -244,7 +245,7 @@ static amped_status refine(void *context, amped_sptensor *t, bool last) {
   return AMPED_OK;
 }
 
-static amped_status refuse_duplicates(const amped_external *x) {
+static amped_status refuse_duplicates(const amped_external_sort *x) {
   amped_sptensor one = {.order = x->info.order, .nnz = 1};
   uint64_t index[AMPED_MAX_ORDER];
   memcpy(index, x->first_duplicate, sizeof index);
@@ -253,16 +254,16 @@ static amped_status refuse_duplicates(const amped_external *x) {
   return amped_sptensor_refuse_duplicates(&one, 0, x->duplicates, x->spec.input);
 }
 
-static amped_status merge_runs(amped_external *x) {
+static amped_status merge_fragments(amped_external_sort *x) {
   int modes[AMPED_MAX_ORDER];
   for (int m = 0; m < x->info.order; m++)
     modes[m] = m;
   AMPED_TRY(amped_spill_create(x->folder, x->info.order, &x->ordered));
-  AMPED_TRY(amped_measure_begin(&x->measure));
+  AMPED_TRY(amped_stream_stats_begin(&x->measure));
   return amped_spill_merge(x->unsorted, modes, x->info.order, x->overflow.memory, refine, x);
 }
 
-amped_status amped_external_order(amped_external *x, amped_sptensor *t) {
+amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t) {
   amped_tensor_info *info = &x->info;
   info->order = t->order;
   memcpy(info->dims, t->dims, sizeof info->dims);
@@ -282,7 +283,7 @@ amped_status amped_external_order(amped_external *x, amped_sptensor *t) {
       check_room(x, temporary_need(amped_spill_bytes(x->unsorted)) - amped_spill_bytes(x->unsorted),
                  final_need(x, info)));
   amped_progress_begin("ordering", x->nnz_read, "nonzeros");
-  amped_status status = merge_runs(x);
+  amped_status status = merge_fragments(x);
   amped_progress_end();
   AMPED_TRY(status);
   amped_spill_free(x->unsorted);
@@ -292,11 +293,12 @@ amped_status amped_external_order(amped_external *x, amped_sptensor *t) {
   info->nnz = amped_spill_nnz(x->ordered);
   if (info->nnz == 0) /* all were zeros that are left out: the caller says so */
     return AMPED_OK;
-  return amped_measure_end(&x->measure, info);
+  return amped_stream_stats_end(&x->measure, info);
 }
 
-amped_external_found amped_external_tell(const amped_external *x) {
-  return (amped_external_found){&x->info, x->nnz_read, x->duplicates, x->zeros, x->temporary_bytes};
+amped_external_sort_found amped_external_sort_tell(const amped_external_sort *x) {
+  return (amped_external_sort_found){&x->info, x->nnz_read, x->duplicates, x->zeros,
+                                     x->temporary_bytes};
 }
 
 /* --- writing -------------------------------------------------------------------------------------
@@ -322,7 +324,7 @@ static amped_status append(void *context, amped_sptensor *t, bool last) {
 }
 
 /* Give all nonzeros, in the order of mode 0 and as many at a time as memory holds, to `use`. */
-static amped_status for_all(const amped_external *x, amped_spill_sink use, void *context) {
+static amped_status for_all(const amped_external_sort *x, amped_spill_sink use, void *context) {
   const uint64_t nnz = x->info.nnz;
   amped_sptensor t;
   amped_status status = AMPED_OK;
@@ -339,8 +341,8 @@ static amped_status for_all(const amped_external *x, amped_spill_sink use, void 
 
 /* Pieces of the tensor sorted by another mode, on disk. */
 typedef struct resort {
-  amped_external *x;
-  amped_spill *runs;
+  amped_external_sort *x;
+  amped_spill *fragments;
   int mode;
 } resort;
 
@@ -348,28 +350,28 @@ static amped_status add_resorted(void *context, amped_sptensor *t, bool last) {
   resort *r = context;
   (void)last;
   AMPED_TRY(amped_sptensor_sort(t, r->mode));
-  AMPED_TRY(amped_spill_add(r->runs, t));
-  uint64_t bytes = amped_spill_bytes(r->runs) + amped_spill_bytes(r->x->ordered);
+  AMPED_TRY(amped_spill_add(r->fragments, t));
+  uint64_t bytes = amped_spill_bytes(r->fragments) + amped_spill_bytes(r->x->ordered);
   r->x->temporary_bytes = bytes > r->x->temporary_bytes ? bytes : r->x->temporary_bytes;
   return AMPED_OK;
 }
 
 /* Copy 0 is the sequence as it is. Of another, nonzeros with the same index in its mode are to stay
- * in that sequence's order: so they do in every run, and from run to run. */
-static amped_status put_copy(amped_external *x, int mode, copy *c) {
+ * in that sequence's order: so they do in every fragment, and from fragment to fragment. */
+static amped_status put_copy(amped_external_sort *x, int mode, copy *c) {
   resort r = {.x = x, .mode = mode};
   amped_status status = AMPED_OK;
   if (mode == 0)
     return for_all(x, append, c);
-  AMPED_TRY(amped_spill_create(x->folder, x->info.order, &r.runs));
+  AMPED_TRY(amped_spill_create(x->folder, x->info.order, &r.fragments));
   AMPED_GO(done, for_all(x, add_resorted, &r));
-  status = amped_spill_merge(r.runs, &mode, 1, x->overflow.memory, append, c);
+  status = amped_spill_merge(r.fragments, &mode, 1, x->overflow.memory, append, c);
 done:
-  amped_spill_free(r.runs);
+  amped_spill_free(r.fragments);
   return status;
 }
 
-static amped_status put_copies(amped_external *x, amped_tensor_writer *w, uint64_t *used) {
+static amped_status put_copies(amped_external_sort *x, amped_tensor_writer *w, uint64_t *used) {
   const int copies = x->info.has_copies ? x->info.order : 1;
   for (int mode = 0; mode < copies; mode++) {
     copy c = {.writer = w};
@@ -383,7 +385,8 @@ static amped_status put_copies(amped_external *x, amped_tensor_writer *w, uint64
   return AMPED_OK;
 }
 
-static amped_status write_tensor(amped_external *x, const amped_labels *labels, uint64_t *used) {
+static amped_status write_tensor(amped_external_sort *x, const amped_labels *labels,
+                                 uint64_t *used) {
   amped_tensor_writer *w = NULL;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_tensor_writer_create(x->spec.output, &x->info, &w));
@@ -399,7 +402,7 @@ static amped_status append_text(void *context, amped_sptensor *t, bool last) {
   return amped_tns_writer_append(context, t);
 }
 
-static amped_status write_text(amped_external *x) {
+static amped_status write_text(amped_external_sort *x) {
   const char *path = x->spec.output != NULL ? x->spec.output : "-";
   amped_tns_writer *w = NULL;
   amped_status status = AMPED_OK;
@@ -411,9 +414,10 @@ fail:
   return status;
 }
 
-amped_status amped_external_write(amped_external *x, const amped_labels *labels, uint64_t *used) {
+amped_status amped_external_sort_write(amped_external_sort *x, const amped_labels *labels,
+                                       uint64_t *used) {
   const amped_tensor_info *info = &x->info;
-  uint64_t runs = x->spec.tensor_file && info->has_copies ? amped_spill_bytes(x->ordered) : 0;
-  AMPED_TRY(check_room(x, runs, final_need(x, info)));
+  uint64_t fragments = x->spec.tensor_file && info->has_copies ? amped_spill_bytes(x->ordered) : 0;
+  AMPED_TRY(check_room(x, fragments, final_need(x, info)));
   return x->spec.tensor_file ? write_tensor(x, labels, used) : write_text(x);
 }

@@ -1,6 +1,6 @@
-/* The merge takes a window of every run into memory. What is below the smallest of the windows'
- * last nonzeros is complete, whichever run it is in: it is gathered in the order of the runs and
- * sorted, stably and by all threads, as any tensor in memory is. */
+/* The merge takes a window of every fragment into memory. What is below the smallest of the
+ * windows' last nonzeros is complete, whichever fragment it is in: it is gathered in the order of
+ * the fragments and sorted, stably and by all threads, as any tensor in memory is. */
 #include "sort_on_disk/spill.h"
 
 #include <errno.h>
@@ -21,13 +21,13 @@
 /* Nonzeros of a window at least: fewer would be read in too small pieces. */
 #define LEAST_WINDOW 64
 
-/* Array m of a run lies behind the arrays before it; array `order` is the values. */
-typedef struct run {
+/* Array m of a fragment lies behind the arrays before it; array `order` is the values. */
+typedef struct fragment {
   uint64_t first; /* number of its first nonzero in the spill */
   uint64_t nnz;
   uint64_t offsets[AMPED_MAX_ORDER + 1];
   uint64_t bytes[AMPED_MAX_ORDER + 1]; /* of an element */
-} run;
+} fragment;
 
 struct amped_spill {
   int order;
@@ -36,7 +36,7 @@ struct amped_spill {
   uint64_t nnz;
   uint64_t bytes;
   uint64_t count, capacity;
-  run *runs;
+  fragment *fragments;
 };
 
 static amped_status open_file(amped_spill *s) {
@@ -78,7 +78,7 @@ void amped_spill_free(amped_spill *s) {
   if (s->fd >= 0)
     (void)close(s->fd);
   amped_free(s->folder);
-  amped_free(s->runs);
+  amped_free(s->fragments);
   amped_free(s);
 }
 
@@ -126,8 +126,8 @@ static amped_status read_bytes(const amped_spill *s, char *data, uint64_t bytes,
 }
 
 /* Elements from .. from+n of array m, narrowed, into the file. */
-static amped_status write_piece(const amped_spill *s, const run *r, const amped_sptensor *t, int m,
-                                uint64_t from, uint64_t n) {
+static amped_status write_piece(const amped_spill *s, const fragment *r, const amped_sptensor *t,
+                                int m, uint64_t from, uint64_t n) {
   char narrow[8 * PIECE];
   for (uint64_t i = 0; i < n && m < s->order; i++)
     amped_index_put(narrow, (amped_itype)r->bytes[m], i, t->indices[m][from + i]);
@@ -136,9 +136,9 @@ static amped_status write_piece(const amped_spill *s, const run *r, const amped_
   return write_bytes(s, narrow, n * r->bytes[m], r->offsets[m] + from * r->bytes[m]);
 }
 
-/* Elements from .. from+n of array m of a run into t, at nonzero `at`. */
-static amped_status read_piece(const amped_spill *s, const run *r, int m, uint64_t from, uint64_t n,
-                               amped_sptensor *t, uint64_t at) {
+/* Elements from .. from+n of array m of a fragment into t, at nonzero `at`. */
+static amped_status read_piece(const amped_spill *s, const fragment *r, int m, uint64_t from,
+                               uint64_t n, amped_sptensor *t, uint64_t at) {
   char narrow[8 * PIECE];
   AMPED_TRY(read_bytes(s, narrow, n * r->bytes[m], r->offsets[m] + from * r->bytes[m]));
   for (uint64_t i = 0; i < n && m < s->order; i++)
@@ -149,8 +149,8 @@ static amped_status read_piece(const amped_spill *s, const run *r, int m, uint64
 }
 
 /* The same of all arrays, for n below what one thread should do alone. */
-static amped_status read_nonzeros(const amped_spill *s, const run *r, uint64_t from, uint64_t n,
-                                  amped_sptensor *t, uint64_t at) {
+static amped_status read_nonzeros(const amped_spill *s, const fragment *r, uint64_t from,
+                                  uint64_t n, amped_sptensor *t, uint64_t at) {
   for (int m = 0; m <= s->order; m++)
     for (uint64_t i = 0; i < n; i += PIECE)
       AMPED_TRY(read_piece(s, r, m, from + i, n - i < PIECE ? n - i : PIECE, t, at + i));
@@ -160,7 +160,7 @@ static amped_status read_nonzeros(const amped_spill *s, const run *r, uint64_t f
 /* --- adding and reading --------------------------------------------------------------------------
  */
 
-static void lay_out(const amped_spill *s, const amped_sptensor *t, run *r) {
+static void lay_out(const amped_spill *s, const amped_sptensor *t, fragment *r) {
   uint64_t offset = s->bytes;
   r->first = s->nnz;
   r->nnz = t->nnz;
@@ -181,10 +181,11 @@ amped_status amped_spill_add(amped_spill *s, const amped_sptensor *t) {
   if (t->nnz == 0)
     return AMPED_OK;
   if (s->count == s->capacity) {
-    AMPED_TRY(amped_realloc(&s->runs, 2 * s->capacity + 8, sizeof *s->runs, "the list of runs"));
+    AMPED_TRY(amped_realloc(&s->fragments, 2 * s->capacity + 8, sizeof *s->fragments,
+                            "the list of fragments"));
     s->capacity = 2 * s->capacity + 8;
   }
-  run *r = &s->runs[s->count];
+  fragment *r = &s->fragments[s->count];
   lay_out(s, t, r);
 #pragma omp parallel for schedule(dynamic) collapse(2) reduction(max : worst)
   for (int m = 0; m <= s->order; m++)
@@ -200,25 +201,25 @@ amped_status amped_spill_add(amped_spill *s, const amped_sptensor *t) {
   return AMPED_OK;
 }
 
-/* The run that holds a nonzero. */
-static const run *run_of(const amped_spill *s, uint64_t nonzero) {
+/* The fragment that holds a nonzero. */
+static const fragment *fragment_of(const amped_spill *s, uint64_t nonzero) {
   uint64_t low = 0;
   uint64_t high = s->count;
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2;
-    if (s->runs[middle].first <= nonzero)
+    if (s->fragments[middle].first <= nonzero)
       low = middle;
     else
       high = middle;
   }
-  return &s->runs[low];
+  return &s->fragments[low];
 }
 
-/* Nonzeros of one piece, which may reach over runs. */
+/* Nonzeros of one piece, which may reach over fragments. */
 static amped_status read_across(const amped_spill *s, uint64_t first, uint64_t count,
                                 amped_sptensor *t, uint64_t at) {
   while (count > 0) {
-    const run *r = run_of(s, first);
+    const fragment *r = fragment_of(s, first);
     uint64_t from = first - r->first;
     uint64_t n = r->nnz - from < count ? r->nnz - from : count;
     AMPED_TRY(read_nonzeros(s, r, from, n, t, at));
@@ -250,7 +251,7 @@ amped_status amped_spill_read(const amped_spill *s, uint64_t first, uint64_t cou
 typedef struct window {
   uint64_t base; /* its place in merge.windows */
   uint64_t begin, end;
-  uint64_t next; /* the run's first nonzero that is still on disk */
+  uint64_t next; /* the fragment's first nonzero that is still on disk */
 } window;
 
 typedef struct merge {
@@ -269,12 +270,12 @@ static uint64_t merge_bytes(int order) {
   return 2 * 8 * ((uint64_t)order + 1) + AMPED_SORT_SCRATCH;
 }
 
-uint64_t amped_spill_merge_memory(int order, uint64_t runs) {
-  return runs * LEAST_WINDOW * merge_bytes(order);
+uint64_t amped_spill_merge_memory(int order, uint64_t fragments) {
+  return fragments * LEAST_WINDOW * merge_bytes(order);
 }
 
 /* Let the system read the next window while this one is sorted. */
-static void read_ahead(const merge *g, const run *r, uint64_t from) {
+static void read_ahead(const merge *g, const fragment *r, uint64_t from) {
   uint64_t n = r->nnz - from < g->room ? r->nnz - from : g->room;
   for (int m = 0; m <= g->s->order && n > 0; m++)
     amped_file_ask(g->s->fd, r->offsets[m] + from * r->bytes[m], n * r->bytes[m]);
@@ -283,7 +284,7 @@ static void read_ahead(const merge *g, const run *r, uint64_t from) {
 /* Fill a window that is half empty. */
 static amped_status refill(merge *g, uint64_t i) {
   window *w = &g->window[i];
-  const run *r = &g->s->runs[i];
+  const fragment *r = &g->s->fragments[i];
   uint64_t held = w->end - w->begin;
   if (w->next == r->nnz || held > g->room / 2)
     return AMPED_OK;
@@ -321,12 +322,12 @@ static int compare(const merge *g, uint64_t a, uint64_t b) {
   return 0;
 }
 
-/* The first of the runs whose windows end lowest, among those that go on on disk; their count where
- * none does. */
+/* The first of the fragments whose windows end lowest, among those that go on on disk; their count
+ * where none does. */
 static uint64_t lowest_end(const merge *g) {
   uint64_t lowest = g->s->count;
   for (uint64_t i = 0; i < g->s->count; i++)
-    if (g->window[i].next < g->s->runs[i].nnz &&
+    if (g->window[i].next < g->s->fragments[i].nnz &&
         (lowest == g->s->count || compare(g, g->window[i].end - 1, g->window[lowest].end - 1) < 0))
       lowest = i;
   return lowest;
@@ -357,8 +358,8 @@ static void gather_array(merge *g, int m) {
   }
 }
 
-/* Move the nonzeros that are complete into the batch. Equal ones of later runs than the one that
- * ends lowest have to wait: that run may hold more of them. */
+/* Move the nonzeros that are complete into the batch. Equal ones of later fragments than the one
+ * that ends lowest have to wait: that fragment may hold more of them. */
 static void gather(merge *g, uint64_t lowest) {
   for (uint64_t i = 0; i < g->s->count; i++) {
     const window *w = &g->window[i];
@@ -409,11 +410,12 @@ static amped_status open_windows(merge *g, uint64_t memory) {
   if (g->room < LEAST_WINDOW) {
     char least[32];
     return amped_error(
-        AMPED_USAGE, NULL, "%" PRIu64 " runs on disk need %s to be merged; give more with --memory",
-        count, amped_format_bytes(least, amped_spill_merge_memory(g->s->order, count)));
+        AMPED_USAGE, NULL,
+        "%" PRIu64 " fragments on disk need %s to be merged; give more with --memory", count,
+        amped_format_bytes(least, amped_spill_merge_memory(g->s->order, count)));
   }
-  AMPED_TRY(amped_calloc(&g->window, count, sizeof *g->window, "the runs on disk"));
-  AMPED_TRY(amped_calloc(&g->counts, count, sizeof *g->counts, "the runs on disk"));
+  AMPED_TRY(amped_calloc(&g->window, count, sizeof *g->window, "the fragments on disk"));
+  AMPED_TRY(amped_calloc(&g->counts, count, sizeof *g->counts, "the fragments on disk"));
   AMPED_TRY(amped_sptensor_create(&g->windows, g->s->order, g->room * count));
   AMPED_TRY(amped_sptensor_create(&g->batch, g->s->order, g->room * count + 1));
   g->batch.nnz = 0;

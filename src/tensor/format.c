@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-const char *amped_describe_dims(char *buffer, int order, const uint64_t *dims) {
+const char *amped_format_dims(char *buffer, int order, const uint64_t *dims) {
   size_t used = 0;
   buffer[0] = '\0';
   for (int m = 0; m < order && used < AMPED_DIMS_TEXT; m++)
@@ -19,7 +19,7 @@ const char *amped_vtype_name(amped_vtype type) {
   return type == AMPED_F32 ? "float32" : "float64";
 }
 
-const char *amped_describe_text(char *buffer, size_t size, const char *text) {
+const char *amped_format_text(char *buffer, size_t size, const char *text) {
   (void)snprintf(buffer, size, "%s", text);
   for (char *at = buffer; *at != '\0'; at++)
     if ((unsigned char)*at < 0x20 || *at == 0x7f)
@@ -27,8 +27,8 @@ const char *amped_describe_text(char *buffer, size_t size, const char *text) {
   return buffer;
 }
 
-const char *amped_describe_name(char *buffer, size_t size, const amped_labels *labels) {
-  return amped_describe_text(buffer, size, labels->name != NULL ? labels->name : "");
+const char *amped_format_name(char *buffer, size_t size, const amped_labels *labels) {
+  return amped_format_text(buffer, size, labels->name != NULL ? labels->name : "");
 }
 
 json_t *amped_json_count(uint64_t n) {

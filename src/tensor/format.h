@@ -1,6 +1,6 @@
 /* Describe: the small texts and JSON values that several commands tell of a tensor. */
-#ifndef AMPED_DESCRIBE_H
-#define AMPED_DESCRIBE_H
+#ifndef AMPED_FORMAT_H
+#define AMPED_FORMAT_H
 
 #include <jansson.h>
 
@@ -11,16 +11,16 @@
 #define AMPED_DIMS_TEXT 256
 
 /* "610 x 9724 x 271" into a buffer of AMPED_DIMS_TEXT bytes, which is returned. */
-const char *amped_describe_dims(char *buffer, int order, const uint64_t *dims);
+const char *amped_format_dims(char *buffer, int order, const uint64_t *dims);
 
 /* "float32" or "float64". */
 const char *amped_vtype_name(amped_vtype type);
 
 /* Text of a file or user, printable: control characters become '?'. Cut where the buffer ends. */
-const char *amped_describe_text(char *buffer, size_t size, const char *text);
+const char *amped_format_text(char *buffer, size_t size, const char *text);
 
 /* The name of a mode likewise, "" where it has none. */
-const char *amped_describe_name(char *buffer, size_t size, const amped_labels *labels);
+const char *amped_format_name(char *buffer, size_t size, const amped_labels *labels);
 
 /* A count (a float above 2^63 - 1, where JSON integers end); an array of them; a number, or null
  * where it is not finite; text of any bytes, those that are not ASCII as '?' where it is not UTF-8

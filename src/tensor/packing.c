@@ -59,7 +59,7 @@ void amped_packing_make(amped_packing *p, int inputs, const uint64_t *positions,
     total += value_bits;
   }
   set_planes(p, bytes_for(total));
-  p->run = nnz < AMPED_LONG_RUN_NNZ ? AMPED_SHORT_RUN : AMPED_LONG_RUN;
+  p->pack = nnz < AMPED_LONG_PACK_NNZ ? AMPED_SHORT_PACK : AMPED_LONG_PACK;
 }
 
 uint64_t amped_packing_plane_bytes(const amped_packing *p) {

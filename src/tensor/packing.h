@@ -4,14 +4,14 @@
  * code: its place in a dictionary), are bit fields of one number of 32, 48, 64, 80, 96, 128, 192,
  * ... bits. Its bytes lie in planes, one array each: {4}, {4, 2}, {8}, {8, 2}, {8, 4}, {8, 8}, {8,
  * 8, 8}... Values that are not coded are an array of their own. Output rows are one bit a nonzero
- * ("begins a row") and a list of the rows that occur, as in F-COO and TB-COO (cuSTC); every `run`
+ * ("begins a row") and a list of the rows that occur, as in F-COO and TB-COO (cuSTC); every `pack`
  * nonzeros a table says which entry of the list applies.
  *
  * The packing is decided from the plan alone, before any nonzero is read. The struct and the inline
  * functions are shared by the CPU (packed.c) and the GPU (../cuda), so that one decoder serves
  * both. */
-#ifndef AMPED_PACKED_H
-#define AMPED_PACKED_H
+#ifndef AMPED_PACKING_H
+#define AMPED_PACKING_H
 
 #include "base/types.h"
 
@@ -21,10 +21,10 @@
 #define AMPED_MAX_CODES 65536
 
 /* Nonzeros between entries of the row table: a multiple of 32. Short where a copy is small, so that
- * its runs still fill a GPU. */
-#define AMPED_SHORT_RUN 32
-#define AMPED_LONG_RUN 256
-#define AMPED_LONG_RUN_NNZ (UINT64_C(1) << 24)
+ * its packs still fill a GPU. */
+#define AMPED_SHORT_PACK 32
+#define AMPED_LONG_PACK 256
+#define AMPED_LONG_PACK_NNZ (UINT64_C(1) << 24)
 
 typedef struct amped_packing {
   int inputs; /* order - 1 */
@@ -36,7 +36,7 @@ typedef struct amped_packing {
   bool coded;                           /* the value is a field, a place in the dictionary */
   uint8_t value_bits;                   /* 0 where all values are the same */
   uint16_t value_shift;
-  uint64_t run;
+  uint64_t pack;
 } amped_packing;
 
 /* positions[i] is one more than the largest position in input i, codes the number of distinct
@@ -57,8 +57,8 @@ static inline uint64_t amped_packing_bit_words(uint64_t nnz) {
 static inline uint64_t amped_packing_list_rows(uint64_t nnz, uint64_t rows) {
   return nnz < rows ? nnz : rows;
 }
-static inline uint64_t amped_packing_runs(const amped_packing *p, uint64_t nnz) {
-  return (nnz + p->run - 1) / p->run;
+static inline uint64_t amped_packing_packs(const amped_packing *p, uint64_t nnz) {
+  return (nnz + p->pack - 1) / p->pack;
 }
 
 /* A field of the number in w[0 .. words). */

@@ -2,30 +2,30 @@
 
 #include <string.h>
 
-amped_status amped_measure_begin(amped_measure *m) {
+amped_status amped_stream_stats_begin(amped_stream_stats *m) {
   memset(m, 0, sizeof *m);
   return amped_dictionary_search_begin(&m->distinct);
 }
 
 /* The coordinate in hand is complete; it began in block m->block_number. */
-static void end_group(amped_measure *m) {
+static void end_group(amped_stream_stats *m) {
   if (m->nnz > 0)
     amped_kahan_add(&m->block, (long double)m->group * m->group);
 }
 
-static void end_block(amped_measure *m) {
+static void end_block(amped_stream_stats *m) {
   amped_kahan_join(&m->total, &m->block);
   m->block = (amped_kahan){0.0L, 0.0L};
 }
 
-static bool continues(const amped_measure *m, const amped_sptensor *t, uint64_t k) {
+static bool continues(const amped_stream_stats *m, const amped_sptensor *t, uint64_t k) {
   for (int i = 0; i < t->order; i++)
     if (t->indices[i][k] != (k > 0 ? t->indices[i][k - 1] : m->last[i]))
       return false;
   return k > 0 || m->nnz > 0;
 }
 
-static void add_norm(amped_measure *m, const amped_sptensor *t) {
+static void add_norm(amped_stream_stats *m, const amped_sptensor *t) {
   const uint64_t before = m->nnz;
   for (uint64_t k = 0; k < t->nnz; k++, m->nnz++) {
     if (continues(m, t, k)) {
@@ -41,14 +41,14 @@ static void add_norm(amped_measure *m, const amped_sptensor *t) {
     m->last[i] = t->indices[i][t->nnz - 1];
 }
 
-void amped_measure_add(amped_measure *m, const amped_sptensor *t) {
+void amped_stream_stats_add(amped_stream_stats *m, const amped_sptensor *t) {
   m->hash += amped_sptensor_hash(t);
   m->wide = m->wide || !amped_sptensor_fits_float(t);
   amped_dictionary_search_add(&m->distinct, t->values, AMPED_F64, t->nnz);
   add_norm(m, t);
 }
 
-amped_status amped_measure_end(amped_measure *m, amped_tensor_info *info) {
+amped_status amped_stream_stats_end(amped_stream_stats *m, amped_tensor_info *info) {
   end_group(m);
   end_block(m);
   info->nnz = m->nnz;
@@ -58,6 +58,6 @@ amped_status amped_measure_end(amped_measure *m, amped_tensor_info *info) {
   return amped_dictionary_search_end(&m->distinct, &info->dictionary);
 }
 
-void amped_measure_drop(amped_measure *m) {
+void amped_stream_stats_drop(amped_stream_stats *m) {
   amped_dictionary_search_drop(&m->distinct);
 }

@@ -39,5 +39,5 @@ same "latest version of CHANGELOG.md" \
   "$(sed -n 's/^## \([0-9.]*\).*/\1/p' "$source/CHANGELOG.md" | head -1)" "$version"
 # From one place: no source file says it again.
 same "files that repeat the version" \
-  "$(cd "$source" && grep -lF "$version" src/*.[ch] docs/*.md README.md jobs/* completions/* 2>/dev/null)" ""
+  "$(cd "$source" && grep -lF "$version" src/*/*.[ch] docs/*.md README.md jobs/* completions/* 2>/dev/null)" ""
 finish

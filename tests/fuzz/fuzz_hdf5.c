@@ -75,14 +75,14 @@ static amped_status read_checkpoint(const char *path) {
                                     .seed = 1,
                                     .init = "random"};
   amped_ktensor k;
-  amped_als_state state;
+  amped_solver_state state;
   amped_generation generation = AMPED_GENERATION_NONE;
   AMPED_TRY(amped_checkpoint_file_read(path, &key, &k, &state, &generation));
   check_model(&k);
   for (uint64_t i = 0; i < state.sweeps; i++)
     fuzz_require(isfinite(state.fit[i]));
   amped_ktensor_free(&k);
-  amped_als_state_free(&state);
+  amped_solver_state_free(&state);
   return AMPED_OK;
 }
 

@@ -5,8 +5,8 @@
  * ncomps columns; out is dims[mode] x ncomps and is overwritten. bound (may be NULL, same shape)
  * gets the sums of the absolute terms, from which tests derive tolerances; count (may be NULL,
  * [dims[mode]]) the nonzeros of each row. */
-#ifndef AMPED_MTTKRP_H
-#define AMPED_MTTKRP_H
+#ifndef AMPED_ORACLE_MTTKRP_H
+#define AMPED_ORACLE_MTTKRP_H
 
 #include "tensor/sptensor.h"
 

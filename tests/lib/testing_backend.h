@@ -38,7 +38,7 @@ typedef struct setup {
 typedef struct bench {
   problem *p;
   amped_plan plan;
-  amped_context *ctx;
+  amped_backend_context *ctx;
   const amped_backend *b;
 } bench;
 
@@ -150,25 +150,26 @@ static inline char *mark_share(const bench *s, int mode) {
   return part;
 }
 
-static inline void add_to_run(const bench *s, int mode, uint64_t k, void **blocks, amped_run *run) {
+static inline void add_to_batch(const bench *s, int mode, uint64_t k, void **blocks,
+                                amped_batch *batch) {
   const amped_plan *plan = &s->plan;
   const amped_sptensor *t = &s->p->t;
-  amped_index_put(blocks[0], plan->index_type, run->count,
+  amped_index_put(blocks[0], plan->index_type, batch->count,
                   output_row(plan, mode, t->indices[mode][k]));
   for (int m = 0, input = 0; m < plan->order; m++)
     if (m != mode)
-      amped_index_put(blocks[1 + input++], plan->index_type, run->count,
+      amped_index_put(blocks[1 + input++], plan->index_type, batch->count,
                       amped_plan_position(plan, m, t->indices[m][k]));
-  amped_value_put(blocks[plan->order], plan->value_type, run->count, t->values[k]);
-  run->count++;
+  amped_value_put(blocks[plan->order], plan->value_type, batch->count, t->values[k]);
+  batch->count++;
 }
 
 /* All nonzeros of the rank's share of mode's copy, in host memory, in ascending rows. */
-static inline amped_run make_run(const bench *s, int mode, void **blocks) {
+static inline amped_batch make_batch(const bench *s, int mode, void **blocks) {
   const amped_plan *plan = &s->plan;
   uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
   uint64_t last = 0;
-  amped_run run = {0};
+  amped_batch batch = {0};
   char *part = mark_share(s, mode);
   for (int a = 0; a < plan->order; a++)
     check_ok(amped_calloc(&blocks[a], nnz, plan->index_type, "a test"));
@@ -176,8 +177,8 @@ static inline amped_run make_run(const bench *s, int mode, void **blocks) {
   for (char walk = 1; walk <= 2; walk++)
     for (uint64_t k = 0; k < s->p->t.nnz; k++)
       if (part[k] == walk)
-        add_to_run(s, mode, k, blocks, &run);
-  ck_assert_uint_eq(run.count, nnz);
+        add_to_batch(s, mode, k, blocks, &batch);
+  ck_assert_uint_eq(batch.count, nnz);
   for (uint64_t k = 0; k < nnz; k++) {
     uint64_t row = amped_index_get(blocks[0], plan->index_type, k);
     if (row < last || row >= plan->modes[mode].output_rows)
@@ -185,7 +186,7 @@ static inline amped_run make_run(const bench *s, int mode, void **blocks) {
     last = row;
   }
   amped_free(part);
-  return run;
+  return batch;
 }
 
 static inline const void *at(void *block, uint64_t element, int size) {
@@ -196,13 +197,13 @@ static inline const void *at(void *block, uint64_t element, int size) {
 static inline void upload(const bench *s, int mode) {
   const amped_plan *plan = &s->plan;
   void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
-  amped_run all = make_run(s, mode, blocks);
+  amped_batch all = make_batch(s, mode, blocks);
   uint64_t ends[] = {all.count > 0 ? 1 : 0, all.count / 3, all.count / 3, all.count};
   uint64_t offset = 0;
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
     if (ends[i] < offset)
       continue;
-    amped_run piece = {.count = ends[i] - offset};
+    amped_batch piece = {.count = ends[i] - offset};
     piece.rows = at(blocks[0], offset, plan->index_type);
     for (int m = 0; m < plan->order - 1; m++)
       piece.inputs[m] = at(blocks[1 + m], offset, plan->index_type);

@@ -33,7 +33,7 @@ typedef struct trial {
 } trial;
 
 static void trial_create(trial *x, const uint64_t *dims, uint64_t nnz, int ncomps,
-                         amped_context *ctx) {
+                         amped_backend_context *ctx) {
   memset(x, 0, sizeof *x);
   check_ok(amped_synthetic_make(&x->t, 3, dims, nnz, AMPED_SYNTHETIC_SKEWED, 0, 5));
   check_ok(amped_synthetic_info(&x->t, &x->info));
@@ -96,7 +96,7 @@ static reference reference_of(const trial *x, int columns) {
 }
 
 /* Mode 0's result of the backend, rows in file order. */
-static double *result_of(const trial *x, amped_context *ctx) {
+static double *result_of(const trial *x, amped_backend_context *ctx) {
   const amped_backend *b = backend();
   const amped_plan *plan = &x->plan;
   uint64_t ncomps = (uint64_t)plan->ncomps;
@@ -140,7 +140,7 @@ static const struct {
   const char *name;
 } residencies[] = {{AMPED_RESIDENCY_RESIDENT, "resident"}, {AMPED_RESIDENCY_STREAM, "streamed"}};
 
-static bool has_room(amped_context *ctx, const trial *x, const char *what) {
+static bool has_room(amped_backend_context *ctx, const trial *x, const char *what) {
   amped_requirement r;
   if (backend()->require(ctx, &x->plan, &r) == AMPED_OK)
     return true;
@@ -155,7 +155,7 @@ static void is_accurate(const uint64_t *dims, uint64_t nnz, int ncomps, int colu
   reference r = {0, NULL, NULL};
   how.options.threads = omp_get_max_threads();
   for (int i = 0; i < (backend()->device_pointers ? 2 : 1); i++) {
-    amped_context *ctx = NULL;
+    amped_backend_context *ctx = NULL;
     how.options.residency = backend()->device_pointers ? residencies[i].residency : 0;
     check_ok(backend()->open(&how.options, &ctx));
     if (i == 0)

@@ -161,21 +161,21 @@ static void staging_keeps_bytes(const bench *s) {
     check_ok(s->b->host_alloc(s->ctx, bytes, &host));
     check_ok(amped_alloc(&again, bytes, 1, "a test"));
     check_ok(s->b->host_register(s->ctx, again, bytes));
-    amped_stage_copy out = {.offset = 0, .bytes = bytes, .host = host, .in = false};
+    amped_host_copy out = {.offset = 0, .bytes = bytes, .host = host, .in = false};
     check_ok(s->b->stage(s->ctx, m, &out, 1));
     padding_columns_are_zero(s, m, host);
     memset(again, 255, bytes);
-    amped_stage_copy garbage = {.offset = 0, .bytes = bytes, .host = again, .in = true};
+    amped_host_copy garbage = {.offset = 0, .bytes = bytes, .host = again, .in = true};
     check_ok(s->b->stage(s->ctx, m, &garbage, 1));
     /* Half by half, in and out at once: the second goes out after it came in. */
-    amped_stage_copy halves[] = {
+    amped_host_copy halves[] = {
         {.offset = half, .bytes = bytes - half, .host = (char *)host + half, .in = true},
         {.offset = 0, .bytes = half, .host = host, .in = true},
         {.offset = half, .bytes = bytes - half, .host = (char *)again + half, .in = false},
     };
     check_ok(s->b->stage(s->ctx, m, halves, 1));
     check_ok(s->b->stage(s->ctx, m, halves + 1, 2));
-    out = (amped_stage_copy){.offset = 0, .bytes = half, .host = again, .in = false};
+    out = (amped_host_copy){.offset = 0, .bytes = half, .host = again, .in = false};
     check_ok(s->b->stage(s->ctx, m, &out, 1));
     check_ok(s->b->stage(s->ctx, m, NULL, 0));
     ck_assert_mem_eq(again, host, bytes);
@@ -576,7 +576,7 @@ START_TEST(partial_residency_changes_no_result) {
   for (int i = 0; i < 3; i++) {
     problem p;
     setup how = alone();
-    how.options.kernel = i == 2 ? AMPED_KERNEL_PUBLISHED : AMPED_KERNEL_SORTED;
+    how.options.kernel = i == 2 ? AMPED_KERNEL_ATOMIC : AMPED_KERNEL_SORTED;
     problem_create(&p, 3, dims, 60000 + 256 * 7, i == 0 ? 16 : 33, i == 0 ? AMPED_F32 : AMPED_F64);
     budgets_change_no_result(&p, how);
     problem_free(&p);
@@ -629,12 +629,12 @@ START_TEST(too_little_device_memory_is_an_error_with_a_remedy) {
   check_no_leak();
 }
 
-START_TEST(published_kernel_gives_the_same) {
+START_TEST(atomic_kernel_gives_the_same) {
   static const int widths[] = {1, 7, 32, 100, 1024};
   if (!backend()->device_pointers)
     return;
   setup how = alone();
-  how.options.kernel = AMPED_KERNEL_PUBLISHED;
+  how.options.kernel = AMPED_KERNEL_ATOMIC;
   for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
     problem p;
     int order = AMPED_MIN_ORDER + (int)w;
@@ -816,7 +816,7 @@ START_TEST(collected_nonzeros_of_split_idps) {
 }
 
 /* More than a piece; on a GPU with so little device memory that pieces are as small as they may be
- * and the pile lies in host memory. The last has pieces of one key alone. */
+ * and the coo_buffer lies in host memory. The last has pieces of one key alone. */
 START_TEST(collected_nonzeros_in_many_pieces) {
   static const uint64_t dims[][3] = {{30000, 50, 700}, {46, 5000, 3}, {2, 3, 1}};
   for (size_t i = 0; i < 3; i++) {
@@ -903,7 +903,7 @@ TESTING_MAIN("backends", mttkrp_in_float_for_all_orders_and_widths,
              parts_are_right_when_they_are_finished, copies_serve_fewer_components,
              requirements_are_said, streaming_changes_no_result,
              partial_residency_changes_no_result, streamed_modes_come_in_any_order,
-             too_little_device_memory_is_an_error_with_a_remedy, published_kernel_gives_the_same,
+             too_little_device_memory_is_an_error_with_a_remedy, atomic_kernel_gives_the_same,
              collected_nonzeros_of_all_orders_and_types, collected_nonzeros_with_long_keys,
              collected_nonzeros_of_one_row_and_of_empty_shares, collected_nonzeros_of_split_idps,
              collected_nonzeros_in_many_pieces, collected_nonzeros_are_those_that_were_counted,

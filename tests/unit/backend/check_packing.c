@@ -20,7 +20,7 @@ static double copy_bytes(int order, const uint64_t *dims, int mode, uint64_t cod
   amped_packing_make(&p, inputs, positions, codes, AMPED_F32, nnz);
   uint64_t bytes = nnz * amped_packing_nonzero_bytes(&p, AMPED_F32) +
                    4 * (amped_packing_bit_words(nnz) + amped_packing_list_rows(nnz, dims[mode]) +
-                        amped_packing_runs(&p, nnz));
+                        amped_packing_packs(&p, nnz));
   return (double)bytes / (double)nnz;
 }
 
@@ -197,9 +197,9 @@ static void free_all(problem *p) {
   problem_free(p);
 }
 
-static amped_run part_of(const amped_run *all, const amped_plan *plan, uint64_t first,
-                         uint64_t count) {
-  amped_run part = {.count = count};
+static amped_batch part_of(const amped_batch *all, const amped_plan *plan, uint64_t first,
+                           uint64_t count) {
+  amped_batch part = {.count = count};
   part.rows = (const char *)all->rows + first * plan->index_type;
   for (int i = 0; i + 1 < plan->order; i++)
     part.inputs[i] = (const char *)all->inputs[i] + first * plan->index_type;
@@ -208,8 +208,8 @@ static amped_run part_of(const amped_run *all, const amped_plan *plan, uint64_t 
 }
 
 /* The whole share in one run; blocks are to be freed. */
-static amped_run whole_run(const bench *s, int mode, void **blocks) {
-  amped_run all = make_run(s, mode, blocks);
+static amped_batch whole_run(const bench *s, int mode, void **blocks) {
+  amped_batch all = make_batch(s, mode, blocks);
   all.rows = blocks[0];
   for (int i = 0; i + 1 < s->plan.order; i++)
     all.inputs[i] = blocks[1 + i];
@@ -224,7 +224,7 @@ static void free_blocks(void **blocks) {
 
 /* What a copy says of every nonzero is what went in. */
 static void copy_is_the_run(const amped_cpu_copy *copy, const amped_plan *plan,
-                            const amped_run *all) {
+                            const amped_batch *all) {
   const amped_packing *p = copy->packing;
   uint64_t entries = 0;
   uint64_t w[AMPED_MAX_PLANES];
@@ -237,9 +237,9 @@ static void copy_is_the_run(const amped_cpu_copy *copy, const amped_plan *plan,
       ck_abort_msg("row bit %" PRIu64, k);
     if (amped_index_get(copy->row_list, plan->index_type, entries - 1) != row)
       ck_abort_msg("row list entry %" PRIu64, entries - 1);
-    if (k % p->run == 0 &&
-        amped_index_get(copy->row_table, plan->index_type, k / p->run) != entries - 1)
-      ck_abort_msg("row table entry %" PRIu64, k / p->run);
+    if (k % p->pack == 0 &&
+        amped_index_get(copy->row_table, plan->index_type, k / p->pack) != entries - 1)
+      ck_abort_msg("row table entry %" PRIu64, k / p->pack);
     amped_packed_get(p, (const void *const *)copy->planes, k, w);
     for (int i = 0; i < p->inputs; i++)
       if (amped_packed_field(w, p->shifts[i], p->bits[i]) !=
@@ -258,14 +258,14 @@ static void pack_in_pieces(problem *p, setup how, uint64_t longest) {
   bench_plan(&s, p, &how);
   for (int m = 0; m < s.plan.order; m++) {
     void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
-    amped_run all = whole_run(&s, m, blocks);
+    amped_batch all = whole_run(&s, m, blocks);
     amped_cpu_copy copy = {0};
     check_ok(amped_cpu_copy_create(&copy, &s.plan, m));
     for (int round = 0; round < 2; round++) { /* from the start again */
       for (uint64_t at = 0, n = 0; at < all.count; at += n) {
         n = 1 + amped_random_u64(12, longest + (uint64_t)round, at) % longest;
         n = n < all.count - at ? n : all.count - at;
-        amped_run part = part_of(&all, &s.plan, at, n);
+        amped_batch part = part_of(&all, &s.plan, at, n);
         check_ok(amped_cpu_copy_add(&copy, &s.plan, m, s.plan.dictionary->values, at, &part,
                                     how.options.threads));
       }
@@ -314,7 +314,7 @@ static void is_refused(problem *p, enum wrong wrong, const char *words) {
   void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
   bench_plan(&s, p, &how);
   check_ok(s.b->prepare(s.ctx, &s.plan));
-  amped_run all = whole_run(&s, 0, blocks);
+  amped_batch all = whole_run(&s, 0, blocks);
   if (wrong == NEW_VALUE)
     ((float *)blocks[3])[700] = 2.5F;
   if (wrong == ROWS_SWAPPED)

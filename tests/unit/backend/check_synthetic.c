@@ -94,7 +94,7 @@ START_TEST(parts_cover_all_counters) {
 /* --- backends ----------------------------------------------------------------------------------*/
 
 /* Every rank's count, added up, against one loop; sets info's counts and norm. */
-static void counts_are_right(const amped_synthetic *t, amped_context *ctx, int nranks,
+static void counts_are_right(const amped_synthetic *t, amped_backend_context *ctx, int nranks,
                              amped_tensor_info *info) {
   for (int m = 0; m < t->order; m++) {
     amped_partition *p = &info->partitions[m];
@@ -129,7 +129,7 @@ static void counts_are_right(const amped_synthetic *t, amped_context *ctx, int n
 /* The same tensor as a coordinate list, with random factors. */
 static void problem_of(problem *p, const amped_synthetic *t, const setup *how, int ncomps,
                        amped_vtype type) {
-  amped_context *ctx = NULL;
+  amped_backend_context *ctx = NULL;
   memset(p, 0, sizeof *p);
   p->as_made = true;
   p->ncomps = ncomps;

@@ -20,21 +20,21 @@ START_TEST(it_is_zero_and_begins_at_a_bound) {
       check_ok(amped_alloc(&dirty, sizes[i], 1, "a test"));
       memset(dirty, 0xa5, sizes[i]);
       amped_free(dirty);
-      check_ok(amped_large_calloc(&data, sizes[i], 1, threads, "a test"));
+      check_ok(amped_huge_pages_calloc(&data, sizes[i], 1, threads, "a test"));
       ck_assert_uint_eq((uintptr_t)data % (sizes[i] < page / 4 ? 64 : page), 0);
       ck_assert(all_zero(data, sizes[i]));
       memset(data, 0x5a, sizes[i]);
-      amped_large_free(data);
+      amped_huge_pages_free(data);
     }
   check_no_leak();
 }
 
 START_TEST(no_bytes_are_no_block) {
   void *data = &data;
-  check_ok(amped_large_alloc(&data, 0, 8, "a test"));
+  check_ok(amped_huge_pages_alloc(&data, 0, 8, "a test"));
   ck_assert_ptr_null(data);
-  amped_large_free(data);
-  check_ok(amped_large_calloc(&data, 8, 0, 2, "a test"));
+  amped_huge_pages_free(data);
+  check_ok(amped_huge_pages_calloc(&data, 8, 0, 2, "a test"));
   ck_assert_ptr_null(data);
   check_no_leak();
 }
@@ -43,12 +43,12 @@ START_TEST(what_does_not_fit_is_an_error) {
   static const uint64_t counts[] = {UINT64_MAX, UINT64_MAX / 8, UINT64_MAX / 8 - 100000};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
     void *data = &data;
-    check_fails(AMPED_FAILED, "a test", amped_large_alloc(&data, counts[i], 8, "a test"));
+    check_fails(AMPED_FAILED, "a test", amped_huge_pages_alloc(&data, counts[i], 8, "a test"));
     ck_assert_ptr_null(data);
   }
   void *data = &data;
   amped_mem_fail_at(0);
-  check_fails(AMPED_FAILED, "a test", amped_large_calloc(&data, 100, 8, 2, "a test"));
+  check_fails(AMPED_FAILED, "a test", amped_huge_pages_calloc(&data, 100, 8, 2, "a test"));
   ck_assert_ptr_null(data);
   check_no_leak();
 }

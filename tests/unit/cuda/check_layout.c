@@ -62,7 +62,7 @@ static uint64_t run_bytes(const amped_layout_cuda *l, int mode) {
   uint64_t bytes = 0;
   for (int i = 0; i < l->copies[mode].arrays; i++)
     bytes += l->copies[mode].element_bytes[i];
-  return bytes * AMPED_LONG_RUN;
+  return bytes * AMPED_LONG_PACK;
 }
 
 /* What a layout says it takes is what its blocks take. */
@@ -107,10 +107,10 @@ static void parts_cover_the_copy(const amped_layout_cuda *l, const amped_plan *p
   uint64_t block = l->first_block[m];
   uint64_t resident = 0;
   uint64_t host_bytes = 0;
-  bool turns = pieces > 0 && l->resident[m] >= pieces * AMPED_LONG_RUN;
+  bool turns = pieces > 0 && l->resident[m] >= pieces * AMPED_LONG_PACK;
   for (bool wanted = true; k < l->nnz[m]; wanted = !wanted) {
     amped_part_cuda part = part_at(l, plan, m, k);
-    if (part.first != k || part.count == 0 || k % AMPED_LONG_RUN != 0 ||
+    if (part.first != k || part.count == 0 || k % AMPED_LONG_PACK != 0 ||
         part.at != (part.resident ? resident : 0) || (!part.resident && part.block != block) ||
         (!part.resident && part.arrays.bytes > l->piece_bytes) || !is_aligned(&part.arrays) ||
         (turns && part.resident != wanted))
@@ -215,8 +215,8 @@ START_TEST(every_fraction_can_be_had) {
   amped_layout_cuda l;
   made_up u;
   uint64_t seen = 0;
-  make_up(&u, 3, 40 * AMPED_LONG_RUN);
-  u.nnz[0] = 40 * AMPED_LONG_RUN;
+  make_up(&u, 3, 40 * AMPED_LONG_PACK);
+  u.nnz[0] = 40 * AMPED_LONG_PACK;
   for (int m = 1; m < u.plan.order; m++) {
     u.nnz[m] = 0;
     u.plan.modes[m].packing = u.plan.modes[0].packing;
@@ -228,7 +228,7 @@ START_TEST(every_fraction_can_be_had) {
   uint64_t base = l.device_bytes - l.device[0].bytes - 2 * l.piece_bytes;
   for (uint64_t runs = 8; runs < 40 && base + runs * run < all; runs++) {
     check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + runs * run, OTHER_BYTES));
-    ck_assert_uint_eq(l.resident[0], (runs - 8) * AMPED_LONG_RUN);
+    ck_assert_uint_eq(l.resident[0], (runs - 8) * AMPED_LONG_PACK);
     layout_is_sound(&l, &u.plan);
     seen++;
   }
@@ -255,15 +255,15 @@ static uint64_t schedule_takes(const amped_layout_cuda *l, const amped_plan *pla
   check_ok(amped_schedule_cuda_count(segments, count, cut.unit, &blocks));
   amped_schedule_memory_cuda memory = amped_schedule_cuda_memory(plan, m, &cut, blocks);
   free(segments);
-  return memory.outputs + memory.heads + memory.blocks + memory.flags;
+  return memory.outputs + memory.carries + memory.blocks + memory.flags;
 }
 
 /* Of what a layout counts beside the copy of a mode, what is the schedule's. */
 static uint64_t schedule_counted(const amped_layout_cuda *l, const amped_plan *plan, int m) {
   uint64_t listed =
       amped_tiles_cuda_list_rows(&l->tiles[m], l->nnz[m], amped_plan_copy_rows(plan, m));
-  uint64_t room = amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.run);
-  uint64_t runs = amped_packing_runs(&plan->modes[m].packing, room);
+  uint64_t room = amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.pack);
+  uint64_t runs = amped_packing_packs(&plan->modes[m].packing, room);
   return l->index_bytes[m] - amped_packing_bit_words(room) * sizeof(uint32_t) -
          (listed + runs) * plan->index_type - 3 * AMPED_CUDA_ALIGNMENT;
 }
@@ -386,9 +386,9 @@ START_TEST(tiles_and_hints_follow_what_comes_again) {
   amped_tiles_cuda_hint(h, &u.plan, 1, &t[1], h200.l2_bytes);
   ck_assert(h[0] == AMPED_HINT_NONE && h[1] == AMPED_HINT_NONE);
   amped_tiles_cuda_hint(h, &u.plan, 2, &t[2], h200.l2_bytes);
-  ck_assert(h[0] == AMPED_HINT_KEEP && h[1] == AMPED_HINT_PASS);
+  ck_assert(h[0] == AMPED_HINT_EVICT_LAST && h[1] == AMPED_HINT_EVICT_FIRST);
   amped_tiles_cuda_hint(h, &u.plan, 3, &t[3], h200.l2_bytes);
-  ck_assert(h[1] == AMPED_HINT_PASS && h[2] == AMPED_HINT_KEEP);
+  ck_assert(h[1] == AMPED_HINT_EVICT_FIRST && h[2] == AMPED_HINT_EVICT_LAST);
 }
 
 /* The same, whose mode 0 is in tiles of mode 2's factor, the last of which, with that share of the
@@ -443,7 +443,7 @@ START_TEST(schedules_of_parts_take_what_was_counted) {
     ck_assert_uint_eq(cut.outputs, 1);
     check_ok(amped_schedule_cuda_count(segments, ranges, cut.unit, &blocks));
     amped_schedule_memory_cuda m = amped_schedule_cuda_memory(&u.plan, 0, &cut, blocks);
-    ck_assert_uint_le(m.outputs + m.heads + m.blocks + m.flags, schedule_counted(&l, &u.plan, 0));
+    ck_assert_uint_le(m.outputs + m.carries + m.blocks + m.flags, schedule_counted(&l, &u.plan, 0));
   }
 }
 
@@ -484,7 +484,7 @@ START_TEST(the_last_tiles_are_not_too_few) {
 
 /* Where the L2 cache holds all factors, tiles of the smallest one that makes several lie in shared
  * memory, as far as there is any and a kernel for it. */
-START_TEST(near_tiles_fit_in_shared_memory) {
+START_TEST(tiles_fit_in_shared_memory) {
   static const uint64_t dims[] = {12092, 9184, 28818};
   static const uint64_t long_dims[] = {12092, 1000000, 1000000};
   static const uint64_t more_dims[] = {12092, 1000000, 1000000, 300, 300, 300};
@@ -497,36 +497,36 @@ START_TEST(near_tiles_fit_in_shared_memory) {
   set_dims(&u, dims);
   for (int m = 0; m < 3; m++) {
     amped_tiles_cuda_choose(&t, &u.plan, m, &h200, AMPED_TILES_AUTO);
-    ck_assert(t.near && t.count > 1 && t.rows * 128 <= h200.shared_bytes);
+    ck_assert(t.in_smem && t.count > 1 && t.rows * 128 <= h200.shared_bytes);
     ck_assert_int_eq(t.input, m == 2 ? 1 : 0);
     ck_assert(t.count * (t.rows - 1) < dims[t.input]); /* all alike, but for a row */
   }
   amped_tiles_cuda_choose(&t, &u.plan, 2, &h200, UINT64_C(20) << 10);
-  ck_assert(t.near && t.count == 58 && t.rows == 159); /* of 9184, 160 at most */
+  ck_assert(t.in_smem && t.count == 58 && t.rows == 159); /* of 9184, 160 at most */
   amped_tiles_cuda_choose(&t, &u.plan, 2, &h200, UINT64_C(220) << 10);
-  ck_assert(!t.near && t.count > 1);
+  ck_assert(!t.in_smem && t.count > 1);
   for (small.shared_bytes = 0; small.shared_bytes < 100000; small.shared_bytes += 999) {
     amped_tiles_cuda_choose(&t, &u.plan, 0, &small, AMPED_TILES_AUTO);
-    ck_assert(!t.near || t.rows * 128 + (UINT64_C(20) << 10) <= small.shared_bytes);
-    ck_assert(t.near == (t.count > 1));
+    ck_assert(!t.in_smem || t.rows * 128 + (UINT64_C(20) << 10) <= small.shared_bytes);
+    ck_assert(t.in_smem == (t.count > 1));
   }
   u.plan.ld = 4;
   set_dims(&u, long_dims); /* 20 bits beside 14 of a tile: too many */
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(140) << 10);
-  ck_assert(!t.near && t.count > 1);
+  ck_assert(!t.in_smem && t.count > 1);
   u.plan.index_type = AMPED_U64;
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(20) << 10);
-  ck_assert(!t.near && t.count > 1);
+  ck_assert(!t.in_smem && t.count > 1);
   u.plan.index_type = AMPED_U32;
   u.plan.order = 6;
   u.plan.modes[4] = u.plan.modes[5] = u.plan.modes[3];
   set_dims(&u, more_dims);
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(20) << 10);
-  ck_assert(!t.near && t.count > 1);
+  ck_assert(!t.in_smem && t.count > 1);
 }
 
 TESTING_MAIN("layout", auto_fills_every_budget, stream_keeps_nothing, every_fraction_can_be_had,
              schedules_take_what_was_counted, nothing_takes_nothing,
              what_does_not_fit_is_refused_with_a_remedy, tiles_and_hints_follow_what_comes_again,
              the_last_tiles_are_not_too_few, schedules_of_parts_take_what_was_counted,
-             near_tiles_fit_in_shared_memory)
+             tiles_fit_in_shared_memory)

@@ -1,5 +1,6 @@
-/* Schedules of made-up copies: blocks cover the segments, chains and links say which blocks share a
- * row, and blocks that may work on the same rows of an output are done one after the other. */
+/* Schedules of made-up copies: blocks cover the segments, predecessors and links say which blocks
+ * share a row, and blocks that may work on the same rows of an output are done one after the other.
+ */
 #include "base/mem.h"
 #include "base/random.h"
 #include "cuda/sorted/schedule_cuda.h"
@@ -126,25 +127,26 @@ static uint64_t last_of(const amped_block_cuda *b) {
   return b->first + b->count - 1;
 }
 
-/* The slow obvious chain: back from a block while its first row did not begin in it. */
-START_TEST(chains_and_links_are_those_of_rows) {
+/* The slow obvious predecessor: back from a block while its first row did not begin in it. */
+START_TEST(predecessors_and_links_are_those_of_rows) {
   for (uint64_t trial = 0; trial < 200; trial++) {
     made_up *u = make(trial);
     for (uint64_t b = 0; b < u->blocks; b++) {
-      uint64_t chain = b;
+      uint64_t predecessor = b;
       if (!u->begins[u->block[b].first])
-        for (chain = b - 1; u->entries[u->block[chain].first] == u->entries[u->block[b].first] &&
-                            !u->begins[u->block[chain].first];)
-          chain--;
+        for (predecessor = b - 1;
+             u->entries[u->block[predecessor].first] == u->entries[u->block[b].first] &&
+             !u->begins[u->block[predecessor].first];)
+          predecessor--;
       uint64_t links = 0;
       uint64_t last = u->entries[last_of(&u->block[b])];
       bool here = u->entries[u->block[b].first] != last || u->begins[u->block[b].first];
       while (here && b + links + 1 < u->blocks && u->entries[u->block[b + links + 1].first] == last)
         links++;
-      if (u->block[b].chain != chain || u->block[b].links != links)
+      if (u->block[b].predecessor != predecessor || u->block[b].links != links)
         ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " has chain %u and %u links, not %" PRIu64
                      " and %" PRIu64,
-                     trial, b, u->block[b].chain, u->block[b].links, chain, links);
+                     trial, b, u->block[b].predecessor, u->block[b].links, predecessor, links);
     }
     release(u);
   }
@@ -326,6 +328,6 @@ START_TEST(parts_go_on_where_all_end) {
   check_no_leak();
 }
 
-TESTING_MAIN("schedule", blocks_cover_the_segments, chains_and_links_are_those_of_rows,
+TESTING_MAIN("schedule", blocks_cover_the_segments, predecessors_and_links_are_those_of_rows,
              tiles_of_an_output_come_one_after_the_other, more_nonzeros_than_32_bits_count,
              parts_have_their_blocks, parts_go_on_where_all_end)

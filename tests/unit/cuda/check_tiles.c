@@ -80,7 +80,7 @@ START_TEST(tiles_of_order_6) {
 }
 
 /* Rows of several columns: a thread block takes its part of the tile's rows along. */
-START_TEST(near_tiles_of_wide_rows) {
+START_TEST(shared_memory_tiles_of_wide_rows) {
   static const uint64_t dims[][4] = {{2000, 40, 30}, {700, 90, 8, 11}};
   static const uint64_t sizes[] = {4096, 20000};
   if (!backend()->device_pointers)
@@ -111,7 +111,7 @@ START_TEST(tiles_of_the_l2_cache) {
   check_no_leak();
 }
 
-/* One row holds nearly everything: chains of blocks in every tile. */
+/* One row holds nearly everything: predecessors of blocks in every tile. */
 START_TEST(tiles_of_long_rows) {
   static const uint64_t dims[][3] = {{1, 30000, 1001}, {2, 3, 60013}, {40001, 3, 500}};
   static const uint64_t sizes[] = {4096, 65536};
@@ -176,7 +176,7 @@ static void parts_of_tiles_are_right(const uint64_t *dims, int ncomps, amped_vty
 START_TEST(tiles_in_parts) {
   static const uint64_t dims[] = {60001, 300, 77};
   static const uint64_t longer[] = {200003, 300, 77};
-  parts_of_tiles_are_right(dims, 130, AMPED_F64, 20000, 3, 0.1);   /* near tiles, a few */
+  parts_of_tiles_are_right(dims, 130, AMPED_F64, 20000, 3, 0.1);   /* shared-memory tiles, a few */
   parts_of_tiles_are_right(dims, 130, AMPED_F64, 64000, 8, 0.25);  /* half of them */
   parts_of_tiles_are_right(dims, 130, AMPED_F64, 300000, 2, 10.0); /* all; of the L2 cache */
   parts_of_tiles_are_right(longer, 130, AMPED_F32, 40000, 4, 0.3);
@@ -185,5 +185,5 @@ START_TEST(tiles_in_parts) {
 }
 
 TESTING_MAIN("tiles", tiles_of_order_3, tiles_of_order_4, tiles_of_order_5, tiles_of_order_6,
-             near_tiles_of_wide_rows, tiles_of_the_l2_cache, tiles_of_long_rows,
+             shared_memory_tiles_of_wide_rows, tiles_of_the_l2_cache, tiles_of_long_rows,
              tiles_with_64_bit_positions, tiles_in_parts)

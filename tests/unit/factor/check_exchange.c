@@ -30,7 +30,8 @@ int MPI_Sendrecv(const void *data, int count, MPI_Datatype type, int to, int tag
                        status);
 }
 
-static amped_status stage(amped_context *ctx, int mode, const amped_stage_copy *copies, int count) {
+static amped_status stage(amped_backend_context *ctx, int mode, const amped_host_copy *copies,
+                          int count) {
   for (int i = 0; i < count; i++) {
     char *row = (char *)amped_backend_cpu.factor(ctx, mode) + copies[i].offset;
     memcpy(copies[i].in ? row : copies[i].host, copies[i].in ? copies[i].host : row,
@@ -40,14 +41,14 @@ static amped_status stage(amped_context *ctx, int mode, const amped_stage_copy *
   return AMPED_OK;
 }
 
-static amped_status host_register(amped_context *ctx, void *block, uint64_t bytes) {
+static amped_status host_register(amped_backend_context *ctx, void *block, uint64_t bytes) {
   ck_assert_ptr_nonnull(ctx);
   ck_assert_ptr_nonnull(block);
   ck_assert_uint_gt(bytes, 0);
   return AMPED_OK;
 }
 
-static void host_unregister(amped_context *ctx, void *block) {
+static void host_unregister(amped_backend_context *ctx, void *block) {
   (void)ctx;
   ck_assert_ptr_nonnull(block);
 }
@@ -282,8 +283,8 @@ static amped_link_rate measured(problem *p, const amped_backend *b) {
   s.b = b;
   check_ok(s.b->prepare(s.ctx, &s.plan));
   check_ok(amped_exchange_create(&comm, b, s.ctx, &s.plan, &x));
-  const amped_run_parts parts = {&comm, &s.plan, b, s.ctx, x};
-  check_ok(amped_link_test(&parts, &rate));
+  const amped_context parts = {&comm, &s.plan, b, s.ctx, x};
+  check_ok(amped_link_rate_measure(&parts, &rate));
   amped_exchange_destroy(x);
   bench_close(&s);
   return rate;

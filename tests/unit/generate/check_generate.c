@@ -32,17 +32,17 @@ START_TEST(scatter_is_a_bijection) {
   for (uint64_t dim = 1; dim < 300; dim++) {
     bool seen[300] = {false};
     for (uint64_t i = 0; i < dim; i++) {
-      uint64_t j = amped_synth_scatter(dim, dim * 3, i);
+      uint64_t j = amped_random_tensor_scatter(dim, dim * 3, i);
       ck_assert(j < dim && !seen[j]);
       seen[j] = true;
     }
   }
   for (uint64_t i = 0; i < 1000; i++)
-    ck_assert(amped_synth_scatter(AMPED_MAX_DIM, 1, AMPED_MAX_DIM - 1 - i) < AMPED_MAX_DIM);
+    ck_assert(amped_random_tensor_scatter(AMPED_MAX_DIM, 1, AMPED_MAX_DIM - 1 - i) < AMPED_MAX_DIM);
 }
 
 START_TEST(tensors_have_exactly_the_nonzeros_asked_for_on_any_number_of_threads) {
-  amped_synth_spec specs[] = {
+  amped_random_tensor_spec specs[] = {
       {.order = 3, .dims = {30, 20, 10}, .nnz = 3000, .seed = 1}, /* half of all cells */
       {.order = 4, .dims = {100, 1, 50, 7}, .nnz = 4000, .skew = {1.2, 0, 1.0, 0.3}, .seed = 2},
       {.order = 3, .dims = {AMPED_MAX_DIM, 5, AMPED_MAX_DIM}, .nnz = 1, .skew = {1, 2, 0.5}},
@@ -53,9 +53,9 @@ START_TEST(tensors_have_exactly_the_nonzeros_asked_for_on_any_number_of_threads)
     amped_sptensor one;
     amped_sptensor three;
     omp_set_num_threads(1);
-    check_ok(amped_synth_create(&specs[s], &one));
+    check_ok(amped_random_tensor_create(&specs[s], &one));
     omp_set_num_threads(3);
-    check_ok(amped_synth_create(&specs[s], &three));
+    check_ok(amped_random_tensor_create(&specs[s], &three));
     ck_assert_uint_eq(one.nnz, specs[s].nnz);
     check_ok(amped_sptensor_validate(&one, "one"));
     check_distinct_and_sorted(&one);
@@ -63,7 +63,7 @@ START_TEST(tensors_have_exactly_the_nonzeros_asked_for_on_any_number_of_threads)
     ck_assert(amped_sptensor_fits_float(&one));
     amped_sptensor_free(&three);
     specs[s].seed++;
-    check_ok(amped_synth_create(&specs[s], &three));
+    check_ok(amped_random_tensor_create(&specs[s], &three));
     ck_assert(!same_tensor(&one, &three));
     amped_sptensor_free(&one);
     amped_sptensor_free(&three);
@@ -74,13 +74,13 @@ START_TEST(tensors_have_exactly_the_nonzeros_asked_for_on_any_number_of_threads)
 /* The first distinct coordinates by counter: a tensor of fewer nonzeros is a part of one of more.
  */
 START_TEST(more_nonzeros_contain_fewer) {
-  amped_synth_spec spec = {.order = 3, .dims = {40, 30, 20}, .power = 2.0, .seed = 9};
+  amped_random_tensor_spec spec = {.order = 3, .dims = {40, 30, 20}, .power = 2.0, .seed = 9};
   amped_sptensor few;
   amped_sptensor many;
   spec.nnz = 1000;
-  check_ok(amped_synth_create(&spec, &few));
+  check_ok(amped_random_tensor_create(&spec, &few));
   spec.nnz = 7000;
-  check_ok(amped_synth_create(&spec, &many));
+  check_ok(amped_random_tensor_create(&spec, &many));
   uint64_t k = 0;
   for (uint64_t i = 0; i < few.nnz; i++, k++) {
     while (k < many.nnz &&
@@ -101,12 +101,12 @@ static int descending(const void *a, const void *b) {
 
 /* Counts per index of mode 0, descending, beside p[k] n: six standard deviations. The other modes
  * are so large that no coordinate occurs twice, which would change the law. */
-static void check_law(const amped_synth_spec *spec, const double *p) {
+static void check_law(const amped_random_tensor_spec *spec, const double *p) {
   amped_sptensor t;
   uint64_t dim = spec->dims[0];
   double *counts = calloc(dim, sizeof *counts);
   ck_assert_ptr_nonnull(counts);
-  check_ok(amped_synth_create(spec, &t));
+  check_ok(amped_random_tensor_create(spec, &t));
   for (uint64_t k = 0; k < t.nnz; k++)
     counts[t.indices[0][k]]++;
   qsort(counts, dim, sizeof *counts, descending);
@@ -123,7 +123,7 @@ START_TEST(indices_follow_the_law_asked_for) {
   enum { DIM = 40 };
   static const double skews[] = {0.0, 0.2, 0.7, 1.0, 1.3, 2.0, 5.0};
   double p[DIM];
-  amped_synth_spec spec = {
+  amped_random_tensor_spec spec = {
       .order = 3, .dims = {DIM, UINT64_C(1) << 40, UINT64_C(1) << 40}, .nnz = 30000, .seed = 5};
   for (size_t s = 0; s < sizeof skews / sizeof skews[0]; s++) {
     double sum = 0.0;
@@ -142,34 +142,35 @@ START_TEST(indices_follow_the_law_asked_for) {
 
 START_TEST(what_cannot_be_had_is_a_usage_error) {
   amped_sptensor t;
-  amped_synth_spec spec = {.order = 3, .dims = {10, 10, 10}, .nnz = 501};
-  check_fails(AMPED_USAGE, "at most half", amped_synth_create(&spec, &t));
+  amped_random_tensor_spec spec = {.order = 3, .dims = {10, 10, 10}, .nnz = 501};
+  check_fails(AMPED_USAGE, "at most half", amped_random_tensor_create(&spec, &t));
   spec.nnz = 400;
   spec.skew[0] = spec.skew[1] = spec.skew[2] = 16.0;
-  check_fails(AMPED_USAGE, "distinct nonzeros; lower --skew", amped_synth_create(&spec, &t));
+  check_fails(AMPED_USAGE, "distinct nonzeros; lower --skew",
+              amped_random_tensor_create(&spec, &t));
   spec.skew[1] = NAN;
-  check_fails(AMPED_USAGE, "of mode 1", amped_synth_create(&spec, &t));
+  check_fails(AMPED_USAGE, "of mode 1", amped_random_tensor_create(&spec, &t));
   spec.nnz = 0;
-  check_fails(AMPED_USAGE, "--nnz", amped_synth_create(&spec, &t));
+  check_fails(AMPED_USAGE, "--nnz", amped_random_tensor_create(&spec, &t));
   spec.nnz = UINT64_MAX;
-  check_fails(AMPED_USAGE, "--nnz", amped_synth_create(&spec, &t));
+  check_fails(AMPED_USAGE, "--nnz", amped_random_tensor_create(&spec, &t));
   spec.nnz = UINT64_C(1) << 47;
   spec.dims[0] = spec.dims[1] = AMPED_MAX_DIM;
-  check_fails(AMPED_FAILED, "of memory", amped_synth_create(&spec, &t));
+  check_fails(AMPED_FAILED, "of memory", amped_random_tensor_create(&spec, &t));
   spec.dims[2] = 0;
-  check_fails(AMPED_USAGE, "dimension 0 of mode 2", amped_synth_create(&spec, &t));
+  check_fails(AMPED_USAGE, "dimension 0 of mode 2", amped_random_tensor_create(&spec, &t));
   spec.order = 2;
-  check_fails(AMPED_USAGE, "2 modes", amped_synth_create(&spec, &t));
+  check_fails(AMPED_USAGE, "2 modes", amped_random_tensor_create(&spec, &t));
   check_no_leak();
 }
 
 START_TEST(memory_that_runs_out_leaves_nothing_behind) {
-  amped_synth_spec spec = {.order = 3, .dims = {30, 20, 10}, .nnz = 3000, .seed = 1};
+  amped_random_tensor_spec spec = {.order = 3, .dims = {30, 20, 10}, .nnz = 3000, .seed = 1};
   amped_status status = AMPED_FAILED;
   for (int64_t k = 0; status != AMPED_OK; k++) {
     amped_sptensor t;
     amped_mem_fail_at(k);
-    status = amped_synth_create(&spec, &t);
+    status = amped_random_tensor_create(&spec, &t);
     amped_mem_fail_at(-1);
     ck_assert(status == AMPED_OK || status == AMPED_FAILED);
     amped_status_clear();

@@ -1,5 +1,6 @@
-/* Census and deal: what is counted of a coordinate list, who gets its nonzeros, and that a failure
- * of one rank ends all. On one rank as it is; tests/cli/load_list.sh starts it on three. */
+/* List stats and redistribute: what is counted of a coordinate list, who gets its nonzeros, and
+ * that a failure of one rank ends all. On one rank as it is; tests/cli/load_list.sh starts it on
+ * three. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -51,12 +52,12 @@ static amped_status write_file(void) {
 
 /* A rank's part of a run. */
 typedef struct bench {
-  amped_source *source;
+  amped_input *source;
   amped_tensor_info info;
   amped_plan plan;
   const amped_backend *backend;
-  amped_context *ctx;
-  amped_deal *deal;
+  amped_backend_context *ctx;
+  amped_redistribute *redistribute;
   /* of what was taken */
   int mode;
   uint64_t taken;
@@ -68,27 +69,28 @@ typedef struct bench {
 static void bench_open(bench *s, bool parallel, amped_placement placement, int miscounted) {
   const amped_backend_options options = {.threads = 2, .local_size = 1};
   memset(s, 0, sizeof *s);
-  check_ok(amped_source_open(&comm, path, parallel, &s->source));
-  check_ok(amped_census_take(&comm, s->source, parallel, &s->info));
+  check_ok(amped_input_open(&comm, path, parallel, &s->source));
+  check_ok(amped_list_stats_take(&comm, s->source, parallel, &s->info));
   if (miscounted >= 0)
     s->info.partitions[miscounted].idp_nnz[s->info.partitions[miscounted].idp_count / 3]--;
   check_ok(amped_plan_create(&s->plan, &s->info, 2, AMPED_F32, placement, comm.rank, comm.nranks));
   s->backend = amped_backend_find("cpu");
   check_ok(s->backend->open(&options, &s->ctx));
-  check_ok(amped_deal_create(&comm, s->source, parallel, &s->plan, s->backend, s->ctx, &s->deal));
+  check_ok(amped_redistribute_create(&comm, s->source, parallel, &s->plan, s->backend, s->ctx,
+                                     &s->redistribute));
 }
 
 /* Reading borrows threads, and gives them back however it ends. */
 static void bench_close(bench *s) {
   ck_assert_int_eq(omp_get_max_threads(), THREADS);
-  amped_deal_destroy(s->deal);
+  amped_redistribute_destroy(s->redistribute);
   s->backend->close(s->ctx);
   amped_plan_destroy(&s->plan);
   amped_tensor_info_free(&s->info);
-  amped_source_close(s->source);
+  amped_input_close(s->source);
 }
 
-START_TEST(a_census_finds_what_the_file_says) {
+START_TEST(list_stats_find_what_the_file_says) {
   for (int parallel = 0; parallel < 2; parallel++) {
     bench s;
     amped_tensor_file *file = NULL;
@@ -112,7 +114,7 @@ START_TEST(a_census_finds_what_the_file_says) {
 }
 
 /* Who gets nonzero k of the list; numbers[k] is its number where it is of a split iDp. */
-static int taker_of(const bench *s, uint64_t k) {
+static int receiver_of(const bench *s, uint64_t k) {
   const amped_mode_plan *m = &s->plan.modes[s->mode];
   uint64_t index[3];
   coordinate(k, index);
@@ -149,7 +151,7 @@ static amped_status take(void *context, const amped_nonzeros *received) {
     coordinate(k, want);
     if (memcmp(index, want, sizeof want) != 0 || k < s->last || k >= NNZ ||
         amped_value_get(received->values, s->info.value_type, i) != value(k) ||
-        taker_of(s, k) != comm.rank)
+        receiver_of(s, k) != comm.rank)
       ck_abort_msg("mode %d: nonzero %" PRIu64 " after %" PRIu64, s->mode, k, s->last);
     s->last = k + 1;
   }
@@ -167,7 +169,7 @@ START_TEST(nonzeros_reach_their_ranks_in_the_lists_order) {
       number_nonzeros(&s);
       s.taken = 0;
       s.last = 0;
-      check_ok(amped_deal_mode(s.deal, s.mode, 0, take, &s));
+      check_ok(amped_redistribute_mode(s.redistribute, s.mode, 0, take, &s));
       ck_assert_uint_eq(s.taken, s.plan.modes[s.mode].rank_nnz[comm.rank]);
       amped_free(s.numbers);
     }
@@ -182,13 +184,13 @@ static amped_status count(void *context, const amped_nonzeros *received) {
   return AMPED_OK;
 }
 
-/* Hashes deal like a fair coin: ten standard deviations. */
-START_TEST(nonzeros_dealt_by_coordinate_are_about_even) {
+/* Hashes redistribute like a fair coin: ten standard deviations. */
+START_TEST(nonzeros_sent_by_coordinate_are_about_even) {
   for (int parallel = 0; parallel < 2; parallel++) {
     bench s;
     double even = (double)NNZ / comm.nranks;
     bench_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
-    check_ok(amped_deal_coordinates(s.deal, count, &s));
+    check_ok(amped_redistribute_coordinates(s.redistribute, count, &s));
     ck_assert_double_le(fabs((double)s.taken - even), 10.0 * sqrt(even));
     amped_comm_sum_u64(&comm, &s.taken, 1);
     ck_assert_uint_eq(s.taken, NNZ);
@@ -204,11 +206,12 @@ static amped_status fail_on_last_rank(void *context, const amped_nonzeros *recei
   return comm.rank == comm.nranks - 1 ? amped_error(AMPED_FAILED, NULL, "a test") : AMPED_OK;
 }
 
-START_TEST(a_taker_that_fails_ends_all_ranks) {
+START_TEST(a_receiver_that_fails_ends_all_ranks) {
   for (int parallel = 0; parallel < 2; parallel++) {
     bench s;
     bench_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
-    ck_assert_int_eq(amped_deal_mode(s.deal, 1, 0, fail_on_last_rank, &s), AMPED_FAILED);
+    ck_assert_int_eq(amped_redistribute_mode(s.redistribute, 1, 0, fail_on_last_rank, &s),
+                     AMPED_FAILED);
     ck_assert_uint_le(s.calls, 1);
     amped_status_clear();
     bench_close(&s);
@@ -225,7 +228,7 @@ START_TEST(a_file_that_changed_is_refused_by_all_ranks) {
     bench_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_BLOCK : AMPED_PLACEMENT_EQUAL, mode);
     ck_assert(i < 2 || comm.nranks != 3 ||
               amped_plan_split_of(&s.plan.modes[2], 3) < s.plan.modes[2].split_count);
-    ck_assert_int_eq(amped_deal_mode(s.deal, mode, 0, count, &s), AMPED_BAD_INPUT);
+    ck_assert_int_eq(amped_redistribute_mode(s.redistribute, mode, 0, count, &s), AMPED_BAD_INPUT);
     amped_status_clear();
     bench_close(&s);
   }
@@ -236,8 +239,8 @@ START_TEST(a_file_that_changed_is_refused_by_all_ranks) {
  * which is looked at before MPI starts. */
 int main(void) {
   const TTest *const tests[] = {
-      a_census_finds_what_the_file_says, nonzeros_reach_their_ranks_in_the_lists_order,
-      nonzeros_dealt_by_coordinate_are_about_even, a_taker_that_fails_ends_all_ranks,
+      list_stats_find_what_the_file_says, nonzeros_reach_their_ranks_in_the_lists_order,
+      nonzeros_sent_by_coordinate_are_about_even, a_receiver_that_fails_ends_all_ranks,
       a_file_that_changed_is_refused_by_all_ranks};
   (void)setenv("CK_FORK", "no", 1);
   omp_set_num_threads(THREADS);

@@ -87,8 +87,8 @@ static void make_heavy_info(amped_tensor_info *info) {
   amped_free(rows);
 }
 
-/* Each numbered nonzero has a guest row on the rank it goes to, and no other split iDp has one. */
-static void guests_are_right(const amped_plan *plan, int mode) {
+/* Each numbered nonzero has a shared row on the rank it goes to, and no other split iDp has one. */
+static void shared_rows_are_right(const amped_plan *plan, int mode) {
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t nnz = 0;
   uint64_t next = m->block_rows;
@@ -112,7 +112,7 @@ static void guests_are_right(const amped_plan *plan, int mode) {
   ck_assert_uint_eq(nnz, m->rank_nnz[plan->rank]);
 }
 
-START_TEST(guest_rows_are_those_of_split_idps) {
+START_TEST(shared_rows_are_those_of_split_idps) {
   amped_tensor_info info;
   int split = 0;
   make_heavy_info(&info);
@@ -123,7 +123,7 @@ START_TEST(guest_rows_are_those_of_split_idps) {
         check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, (amped_placement)placement, rank,
                                    nranks));
         for (int m = 0; m < 3; m++) {
-          guests_are_right(&plan, m);
+          shared_rows_are_right(&plan, m);
           split += plan.modes[m].split_count > 0;
           ck_assert(placement != AMPED_PLACEMENT_GREEDY || nranks == 1 ||
                     amped_plan_imbalance(&plan, m) * (double)info.nnz / nranks <=
@@ -377,7 +377,7 @@ START_TEST(heavy_rows_are_those_above_their_share) {
 }
 
 TESTING_MAIN("plan", positions_are_a_bijection_onto_the_blocks_of_the_owners,
-             guest_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
+             shared_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
              wide_modes_get_wide_idps, sizes_that_no_machine_has_are_refused,
              counts_above_32_bits_add_up, blocks_are_cut_into_parts,
              parts_are_made_where_rows_travel_long, heavy_rows_are_those_above_their_share)

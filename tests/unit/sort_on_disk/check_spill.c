@@ -62,7 +62,7 @@ static amped_status check_piece(void *context, amped_sptensor *t, bool last) {
 /* Runs of uneven lengths of t, each sorted for `mode`, merged by `modes`. */
 static void check_merge(const amped_sptensor *t, int mode, const int *modes, int nmodes,
                         uint64_t memory, bool carries) {
-  amped_sptensor expected, run;
+  amped_sptensor expected, fragment;
   amped_spill *s = NULL;
   cut(t, 0, t->nnz, &expected);
   check_ok(amped_sptensor_sort(&expected, mode));
@@ -70,10 +70,10 @@ static void check_merge(const amped_sptensor *t, int mode, const int *modes, int
   for (uint64_t first = 0, n = 0; first < t->nnz; first += n) {
     n = 700 + first % 1000;
     n = n < t->nnz - first ? n : t->nnz - first;
-    cut(t, first, n, &run);
-    check_ok(amped_sptensor_sort(&run, mode));
-    check_ok(amped_spill_add(s, &run));
-    amped_sptensor_free(&run);
+    cut(t, first, n, &fragment);
+    check_ok(amped_sptensor_sort(&fragment, mode));
+    check_ok(amped_spill_add(s, &fragment));
+    amped_sptensor_free(&fragment);
   }
   ck_assert_uint_eq(amped_spill_nnz(s), t->nnz);
   checker c = {.expected = &expected, .carries = carries};
@@ -84,7 +84,7 @@ static void check_merge(const amped_sptensor *t, int mode, const int *modes, int
   amped_sptensor_free(&expected);
 }
 
-START_TEST(merged_runs_are_the_sorted_whole) {
+START_TEST(merged_fragments_are_the_sorted_whole) {
   static const uint64_t spreads[] = {1, 3, 200};
   static const int all[] = {0, 1, 2, 3, 4};
   for (int order = 3; order <= 5; order++)
@@ -105,14 +105,14 @@ START_TEST(merged_runs_are_the_sorted_whole) {
 }
 
 START_TEST(any_range_reads_back) {
-  amped_sptensor t, run, back;
+  amped_sptensor t, fragment, back;
   amped_spill *s = NULL;
   make_tensor(&t, 4, NNZ, 500);
   check_ok(amped_spill_create(".", 4, &s));
   for (uint64_t first = 0; first < NNZ; first += 2500) {
-    cut(&t, first, 2500, &run);
-    check_ok(amped_spill_add(s, &run));
-    amped_sptensor_free(&run);
+    cut(&t, first, 2500, &fragment);
+    check_ok(amped_spill_add(s, &fragment));
+    amped_sptensor_free(&fragment);
   }
   check_ok(amped_sptensor_create(&back, 4, NNZ));
   for (uint64_t first = 0; first < NNZ; first += 1777)
@@ -181,21 +181,21 @@ START_TEST(pieces_measure_as_the_whole_does) {
   const uint64_t nnz = 3 * AMPED_NORM_BLOCK + 777;
   for (uint64_t spread = 1; spread <= 1000; spread *= 10) {
     amped_sptensor t, piece;
-    amped_measure m;
+    amped_stream_stats m;
     amped_tensor_info info = {.order = 3};
     amped_dictionary d;
     make_tensor(&t, 3, nnz, spread);
     for (uint64_t k = 0; k < nnz; k++)
       t.values[k] = spread < 1000 ? (double)(k % 100) : 0.1 * (double)k;
     check_ok(amped_sptensor_sort(&t, 0));
-    check_ok(amped_measure_begin(&m));
+    check_ok(amped_stream_stats_begin(&m));
     for (uint64_t first = 0, n = 0; first < nnz; first += n) {
       n = 1 + first / 2 < nnz - first ? 1 + first / 2 : nnz - first;
       cut(&t, first, n, &piece);
-      amped_measure_add(&m, &piece);
+      amped_stream_stats_add(&m, &piece);
       amped_sptensor_free(&piece);
     }
-    check_ok(amped_measure_end(&m, &info));
+    check_ok(amped_stream_stats_end(&m, &info));
     check_ok(amped_dictionary_find(&d, t.values, nnz));
     ck_assert_uint_eq(info.nnz, nnz);
     ck_assert_uint_eq(info.hash, amped_sptensor_hash(&t));
@@ -234,6 +234,6 @@ START_TEST(partitions_counted_in_pieces_are_the_same) {
   check_no_leak();
 }
 
-TESTING_MAIN("spill", merged_runs_are_the_sorted_whole, any_range_reads_back,
+TESTING_MAIN("spill", merged_fragments_are_the_sorted_whole, any_range_reads_back,
              the_largest_indices_survive, what_cannot_be_done_is_refused,
              pieces_measure_as_the_whole_does, partitions_counted_in_pieces_are_the_same)

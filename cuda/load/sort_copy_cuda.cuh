@@ -17,8 +17,8 @@
  *   __device__ uint64_t order_position(const source *, int mode, uint64_t k)
  *   __device__ double order_value(const source *, uint64_t k)
  */
-#ifndef AMPED_ORDER_CUDA_CUH
-#define AMPED_ORDER_CUDA_CUH
+#ifndef AMPED_SORT_COPY_CUDA_CUH
+#define AMPED_SORT_COPY_CUDA_CUH
 
 #include <cassert>
 #include <cstring>
@@ -77,7 +77,7 @@ template <typename source> struct loader {
   cudaStream_t stream;
   bool with_repeats;
   uint64_t capacity; /* nonzeros of a piece */
-  uint64_t run;      /* nonzeros that are appended at a time */
+  uint64_t batch;      /* nonzeros that are appended at a time */
   uint64_t appended;
   uint64_t last; /* number of the last one */
   void *d_query; /* the same query */
@@ -175,15 +175,15 @@ static __global__ void count_repeats(const query<source> q, int words, const uin
 }
 
 /* Where a run is written. */
-struct run_arrays {
+struct batch_arrays {
   void *rows;
   void *inputs[AMPED_MAX_ORDER - 1];
   void *values;
 };
 
 template <typename source, typename index, typename value>
-static __global__ void make_run(const query<source> q, int order, int mode, const uint64_t *numbers,
-                                uint64_t count, run_arrays out) {
+static __global__ void make_batch(const query<source> q, int order, int mode, const uint64_t *numbers,
+                                uint64_t count, batch_arrays out) {
   for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
     uint64_t k = numbers[i];
     uint64_t row = 0;
@@ -202,15 +202,15 @@ static __global__ void make_run(const query<source> q, int order, int mode, cons
 
 template <typename source, typename index, typename value>
 static void launch_run(const loader<source> *l, const uint64_t *d_numbers, uint64_t count,
-                       const run_arrays *out) {
-  make_run<source, index, value><<<blocks_for(count), block_threads, 0, l->stream>>>(
+                       const batch_arrays *out) {
+  make_batch<source, index, value><<<blocks_for(count), block_threads, 0, l->stream>>>(
       l->q, l->plan->order, l->mode, d_numbers, count, *out);
 }
 
 template <typename source>
 static amped_status fill_run(const loader<source> *l, const uint64_t *d_numbers, uint64_t count) {
   const amped_plan *plan = l->plan;
-  run_arrays out;
+  batch_arrays out;
   out.rows = l->d_rows;
   memcpy(out.inputs, l->d_inputs, sizeof out.inputs);
   out.values = l->d_values;
@@ -230,15 +230,15 @@ template <typename source>
 static amped_status append(loader<source> *l, const uint64_t *d_numbers, uint64_t count) {
   uint64_t n = 0;
   for (uint64_t done = 0; done < count; done += n) {
-    amped_run run = {};
-    n = count - done < l->run ? count - done : l->run;
+    amped_batch batch = {};
+    n = count - done < l->batch ? count - done : l->batch;
     AMPED_TRY(fill_run(l, d_numbers + done, n));
-    run.count = n;
-    run.rows = l->d_rows;
+    batch.count = n;
+    batch.rows = l->d_rows;
     for (int i = 0; i < l->plan->order - 1; i++)
-      run.inputs[i] = l->d_inputs[i];
-    run.values = l->d_values;
-    AMPED_TRY(amped_copies_cuda_append(l->copies, l->mode, &run));
+      batch.inputs[i] = l->d_inputs[i];
+    batch.values = l->d_values;
+    AMPED_TRY(amped_copies_cuda_append(l->copies, l->mode, &batch));
   }
   l->appended += count;
   return AMPED_OK;
@@ -462,9 +462,9 @@ static amped_status set_capacity(loader<source> *l, uint64_t nnz, uint64_t scrat
       l->capacity = least_piece;
     if (l->capacity > most)
       l->capacity = most;
-    l->run = l->capacity < most_run ? l->capacity : most_run;
+    l->batch = l->capacity < most_run ? l->capacity : most_run;
     AMPED_TRY(temporary_bytes(l, l->capacity, &l->temporary_bytes));
-    uint64_t bytes = l->capacity * piece_bytes + l->run * amped_plan_nonzero_bytes(l->plan) +
+    uint64_t bytes = l->capacity * piece_bytes + l->batch * amped_plan_nonzero_bytes(l->plan) +
                      l->temporary_bytes + (sizeof(uint64_t) << histogram_bits);
     if (bytes <= scratch_bytes || l->capacity <= least_piece)
       return AMPED_OK;
@@ -485,10 +485,10 @@ template <typename source> static amped_status allocate(loader<source> *l) {
     AMPED_TRY(amped_cuda_malloc(&l->d_numbers[i], l->capacity * sizeof(uint64_t), what));
   }
   AMPED_TRY(amped_cuda_malloc(&l->d_temporary, l->temporary_bytes, what));
-  AMPED_TRY(amped_cuda_malloc(&l->d_rows, l->run * plan->index_type, what));
+  AMPED_TRY(amped_cuda_malloc(&l->d_rows, l->batch * plan->index_type, what));
   for (int i = 0; i < plan->order - 1; i++)
-    AMPED_TRY(amped_cuda_malloc(&l->d_inputs[i], l->run * plan->index_type, what));
-  return amped_cuda_malloc(&l->d_values, l->run * plan->value_type, what);
+    AMPED_TRY(amped_cuda_malloc(&l->d_inputs[i], l->batch * plan->index_type, what));
+  return amped_cuda_malloc(&l->d_values, l->batch * plan->value_type, what);
 }
 
 template <typename source> static void release(loader<source> *l) {
@@ -520,7 +520,7 @@ static amped_status take_repeats(const loader<source> *l, uint64_t *repeats) {
 
 /* Nonzeros that are numbered 0 .. total-1, and their keys: word_bits[0 .. words) bits, the row from
  * bit row_shift of word 0. */
-template <typename source> struct amped_order_cuda {
+template <typename source> struct amped_sort_copy_cuda {
   const amped_plan *plan;
   int mode;
   uint64_t total;
@@ -534,7 +534,7 @@ template <typename source> struct amped_order_cuda {
  * memory on the way (but never so few that a piece holds less than 65536 nonzeros). Memory changes
  * the time this takes, not the result. *repeats as in src/cpu/sort_copy_cpu.h. */
 template <typename source>
-static amped_status amped_order_on_gpu(const amped_order_cuda<source> *o, uint64_t scratch_bytes,
+static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o, uint64_t scratch_bytes,
                                        amped_copies_cuda *copies, cudaStream_t stream,
                                        uint64_t *repeats) {
   uint64_t nnz = o->plan->modes[o->mode].rank_nnz[o->plan->rank];

@@ -1,4 +1,4 @@
-#include "cli/figure_run.h"
+#include "cli/plot_sweeps.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -111,7 +111,7 @@ static amped_status read_lines(FILE *file, const char *path, sweeps *s) {
   return status;
 }
 
-static amped_status read_run(const char *path, sweeps *s) {
+static amped_status read_batch(const char *path, sweeps *s) {
   AMPED_TRY(amped_file_check_readable(path, NULL));
   FILE *file = fopen(path, "re");
   if (file == NULL)
@@ -124,11 +124,11 @@ static amped_status read_run(const char *path, sweeps *s) {
 /* Parts of a sweep end where the next begins, so that they can be drawn as areas, one on another.
  * Means over ranks; what is not MTTKRP, solve nor exchange is the rest. Where a run decomposes more
  * than once, sweeps count from 1 again: a blank line ends one curve. */
-static void write_data(amped_figure *f, const sweeps *s) {
+static void write_data(amped_plot *f, const sweeps *s) {
   double elapsed = 0.0;
-  amped_figure_block(f, "sweeps",
-                     "sweep\tfit\tseconds since the first sweep began\tseconds\tmttkrp min\tmttkrp "
-                     "mean\tmttkrp max\tsolve\texchange\tsweep of the run");
+  amped_plot_block(f, "sweeps",
+                   "sweep\tfit\tseconds since the first sweep began\tseconds\tmttkrp min\tmttkrp "
+                   "mean\tmttkrp max\tsolve\texchange\tsweep of the run");
   for (uint64_t i = 0; i < s->count; i++) {
     const sweep *x = &s->all[i];
     elapsed += x->seconds;
@@ -142,7 +142,7 @@ static void write_data(amped_figure *f, const sweeps *s) {
 
 /* The fits, over a column: a curve for each decomposition that has sweeps, named where there are
  * several (and few enough to name). */
-static void write_fits(amped_figure *f, const sweeps *s, int column) {
+static void write_fits(amped_plot *f, const sweeps *s, int column) {
   int drawn = 0;
   int last = -1;
   if (s->curves_count < 2) {
@@ -170,7 +170,7 @@ static void write_fits(amped_figure *f, const sweeps *s, int column) {
   fprintf(f->script, "\n");
 }
 
-static void write_script(amped_figure *f, const sweeps *s) {
+static void write_script(amped_plot *f, const sweeps *s) {
   if (s->curves_count > 1)
     fprintf(f->script, "set key bottom right\n"); /* figure.c: none unless asked for */
   fprintf(f->script, "set title 'fit over sweeps'\nset xlabel 'sweep'\n");
@@ -189,14 +189,14 @@ static void write_script(amped_figure *f, const sweeps *s) {
                      "  '' index 'sweeps' using 10:5 with lines title 'least'\n");
 }
 
-amped_status amped_figure_run(amped_figure *f, const char *path) {
-  char title[AMPED_FIGURE_TEXT_BYTES];
+amped_status amped_plot_sweeps(amped_plot *f, const char *path) {
+  char title[AMPED_PLOT_TEXT_BYTES];
   const char *slash = strrchr(path, '/');
   const char *base = slash != NULL ? slash + 1 : path;
   sweeps s = {.count = 0};
-  amped_status status = read_run(path, &s);
+  amped_status status = read_batch(path, &s);
   if (status == AMPED_OK) {
-    amped_figure_layout(f, 2, 2, amped_figure_text(title, base, strlen(base)));
+    amped_plot_layout(f, 2, 2, amped_plot_text(title, base, strlen(base)));
     write_data(f, &s);
     write_script(f, &s);
   }

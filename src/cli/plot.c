@@ -1,4 +1,4 @@
-#include "cli/figure.h"
+#include "cli/plot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,11 +42,11 @@ static bool is_plain(const char *path) {
   return true;
 }
 
-static amped_status name_file(const char *path, const char *input, int i, amped_figure *f) {
+static amped_status name_file(const char *path, const char *input, int i, amped_plot *f) {
   uint64_t bytes = strlen(path) + 8;
   int stem = (int)(strrchr(path, '.') - path);
   AMPED_TRY(amped_alloc(&f->names[i], bytes, 1, "a path"));
-  if (i == AMPED_FIGURE_PICTURE)
+  if (i == AMPED_PLOT_PICTURE)
     (void)snprintf(f->names[i], bytes, "%s", path);
   else
     (void)snprintf(f->names[i], bytes, "%.*s%s", stem, path, suffixes[i]);
@@ -56,7 +56,7 @@ static amped_status name_file(const char *path, const char *input, int i, amped_
   return amped_file_temporary(f->names[i], &f->temporaries[i]);
 }
 
-static amped_status open_stream(const amped_figure *f, int i, FILE **out) {
+static amped_status open_stream(const amped_plot *f, int i, FILE **out) {
   *out = fopen(f->temporaries[i], "wxe");
   if (*out == NULL)
     return amped_error_errno(AMPED_FAILED, errno, f->names[i],
@@ -64,27 +64,27 @@ static amped_status open_stream(const amped_figure *f, int i, FILE **out) {
   return AMPED_OK;
 }
 
-amped_status amped_figure_open(const char *path, const char *input, amped_figure *f) {
+amped_status amped_plot_open(const char *path, const char *input, amped_plot *f) {
   memset(f, 0, sizeof *f);
   if (!is_picture(path) || !is_plain(path))
     return amped_error(AMPED_USAGE, path,
                        "pictures are .svg or .png, in names without quotes; name another with -o");
-  for (int i = 0; i < AMPED_FIGURE_FILES; i++)
+  for (int i = 0; i < AMPED_PLOT_FILES; i++)
     AMPED_TRY(name_file(path, input, i, f));
-  AMPED_TRY(open_stream(f, AMPED_FIGURE_DATA, &f->data));
-  return open_stream(f, AMPED_FIGURE_SCRIPT, &f->script);
+  AMPED_TRY(open_stream(f, AMPED_PLOT_DATA, &f->data));
+  return open_stream(f, AMPED_PLOT_SCRIPT, &f->script);
 }
 
-void amped_figure_layout(amped_figure *f, int rows, int columns, const char *title) {
-  const char *picture = f->names[AMPED_FIGURE_PICTURE];
+void amped_plot_layout(amped_plot *f, int rows, int columns, const char *title) {
+  const char *picture = f->names[AMPED_PLOT_PICTURE];
   bool png = strcasecmp(strrchr(picture, '.'), ".png") == 0;
   /* A file name that begins with < would be a command, hence ./ */
   fprintf(f->script,
           "# Draws %s: gnuplot %s\n"
           "data = './%s'\n"
           "if (!exists('picture')) picture = './%s'\n",
-          base_of(picture), base_of(f->names[AMPED_FIGURE_SCRIPT]),
-          base_of(f->names[AMPED_FIGURE_DATA]), base_of(picture));
+          base_of(picture), base_of(f->names[AMPED_PLOT_SCRIPT]),
+          base_of(f->names[AMPED_PLOT_DATA]), base_of(picture));
   if (png)
     fprintf(f->script,
             "png = strstrt(GPVAL_TERMINALS, ' pngcairo ') ? 'pngcairo' : 'png'\n"
@@ -106,7 +106,7 @@ void amped_figure_layout(amped_figure *f, int rows, int columns, const char *tit
           rows, columns, title);
 }
 
-void amped_figure_block(amped_figure *f, const char *name, const char *columns) {
+void amped_plot_block(amped_plot *f, const char *name, const char *columns) {
   fprintf(f->data, "%s# %s\n# %s\n", f->blocks++ > 0 ? "\n\n" : "", name, columns);
 }
 
@@ -114,7 +114,7 @@ static bool is_continuation(char c) {
   return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-const char *amped_figure_text(char *buffer, const char *text, uint64_t length) {
+const char *amped_plot_text(char *buffer, const char *text, uint64_t length) {
   /* jansson refuses what is not UTF-8. */
   json_t *checked = json_stringn(text, (size_t)length);
   bool utf8 = checked != NULL;
@@ -124,7 +124,7 @@ const char *amped_figure_text(char *buffer, const char *text, uint64_t length) {
   for (uint64_t i = 0; i < length; i++) {
     unsigned char c = (unsigned char)text[i];
     characters += !utf8 || !is_continuation(text[i]);
-    if (characters > AMPED_FIGURE_TEXT) {
+    if (characters > AMPED_PLOT_TEXT) {
       memcpy(buffer + used, "...", 3);
       used += 3;
       break;
@@ -138,7 +138,7 @@ const char *amped_figure_text(char *buffer, const char *text, uint64_t length) {
 }
 
 /* Close a stream and say whether all of it arrived. */
-static amped_status close_stream(const amped_figure *f, int i, FILE **stream) {
+static amped_status close_stream(const amped_plot *f, int i, FILE **stream) {
   bool failed = ferror(*stream) != 0;
   errno = 0;
   failed = fclose(*stream) != 0 || failed;
@@ -149,7 +149,7 @@ static amped_status close_stream(const amped_figure *f, int i, FILE **stream) {
   return AMPED_OK;
 }
 
-static amped_status commit(amped_figure *f, int i) {
+static amped_status commit(amped_plot *f, int i) {
   amped_status status = amped_file_commit(f->temporaries[i], f->names[i]);
   amped_free(f->temporaries[i]);
   f->temporaries[i] = NULL;
@@ -167,9 +167,9 @@ static void become_gnuplot(const char *folder, const char *setting, const char *
   _exit(errno == ENOENT ? NO_GNUPLOT : NO_FOLDER);
 }
 
-static amped_status run_gnuplot(const amped_figure *f, const char *folder) {
-  const char *picture = f->names[AMPED_FIGURE_PICTURE];
-  const char *script = f->names[AMPED_FIGURE_SCRIPT];
+static amped_status run_gnuplot(const amped_plot *f, const char *folder) {
+  const char *picture = f->names[AMPED_PLOT_PICTURE];
+  const char *script = f->names[AMPED_PLOT_SCRIPT];
   char *setting = NULL;
   char *relative = NULL;
   int ended = 0;
@@ -177,7 +177,7 @@ static amped_status run_gnuplot(const amped_figure *f, const char *folder) {
   AMPED_TRY(amped_alloc(&setting, bytes, 1, "a path"));
   amped_status status = amped_alloc(&relative, bytes, 1, "a path");
   if (status == AMPED_OK) {
-    (void)snprintf(setting, bytes, "picture='./%s'", base_of(f->temporaries[AMPED_FIGURE_PICTURE]));
+    (void)snprintf(setting, bytes, "picture='./%s'", base_of(f->temporaries[AMPED_PLOT_PICTURE]));
     (void)snprintf(relative, bytes, "./%s", base_of(script));
     pid_t child = fork();
     if (child == 0)
@@ -199,25 +199,25 @@ static amped_status run_gnuplot(const amped_figure *f, const char *folder) {
   return status;
 }
 
-amped_status amped_figure_draw(amped_figure *f) {
+amped_status amped_plot_draw(amped_plot *f) {
   char *folder = NULL;
   fprintf(f->script, "unset multiplot\nunset output\n");
-  AMPED_TRY(close_stream(f, AMPED_FIGURE_DATA, &f->data));
-  AMPED_TRY(close_stream(f, AMPED_FIGURE_SCRIPT, &f->script));
-  AMPED_TRY(commit(f, AMPED_FIGURE_DATA));
-  AMPED_TRY(commit(f, AMPED_FIGURE_SCRIPT));
-  AMPED_TRY(amped_file_folder(f->names[AMPED_FIGURE_PICTURE], &folder));
+  AMPED_TRY(close_stream(f, AMPED_PLOT_DATA, &f->data));
+  AMPED_TRY(close_stream(f, AMPED_PLOT_SCRIPT, &f->script));
+  AMPED_TRY(commit(f, AMPED_PLOT_DATA));
+  AMPED_TRY(commit(f, AMPED_PLOT_SCRIPT));
+  AMPED_TRY(amped_file_folder(f->names[AMPED_PLOT_PICTURE], &folder));
   amped_status status = run_gnuplot(f, folder);
   amped_free(folder);
-  return status != AMPED_OK ? status : commit(f, AMPED_FIGURE_PICTURE);
+  return status != AMPED_OK ? status : commit(f, AMPED_PLOT_PICTURE);
 }
 
-void amped_figure_close(amped_figure *f) {
+void amped_plot_close(amped_plot *f) {
   if (f->data != NULL)
     (void)fclose(f->data);
   if (f->script != NULL)
     (void)fclose(f->script);
-  for (int i = 0; i < AMPED_FIGURE_FILES; i++) {
+  for (int i = 0; i < AMPED_PLOT_FILES; i++) {
     amped_file_discard(f->temporaries[i]);
     amped_free(f->temporaries[i]);
     amped_free(f->names[i]);

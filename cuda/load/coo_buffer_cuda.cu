@@ -1,23 +1,23 @@
-#include "cuda/load/pile_cuda.h"
+#include "cuda/load/coo_buffer_cuda.h"
 
 #include <cstring>
 
-#include "cuda/load/order_cuda.cuh"
+#include "cuda/load/sort_copy_cuda.cuh"
 
-static __device__ bool order_row(const amped_pile *pile, uint64_t k, uint64_t *row) {
-  return amped_pile_row(pile, k, row);
+static __device__ bool order_row(const amped_coo_buffer *buffer, uint64_t k, uint64_t *row) {
+  return amped_coo_buffer_row(buffer, k, row);
 }
 
-static __device__ uint64_t order_word(const amped_pile *pile, int word, uint64_t row, uint64_t k) {
-  return amped_pile_word(pile, word, row, k);
+static __device__ uint64_t order_word(const amped_coo_buffer *buffer, int word, uint64_t row, uint64_t k) {
+  return amped_coo_buffer_word(buffer, word, row, k);
 }
 
-static __device__ uint64_t order_position(const amped_pile *pile, int mode, uint64_t k) {
-  return amped_pile_position(pile, mode, k);
+static __device__ uint64_t order_position(const amped_coo_buffer *buffer, int mode, uint64_t k) {
+  return amped_coo_buffer_position(buffer, mode, k);
 }
 
-static __device__ double order_value(const amped_pile *pile, uint64_t k) {
-  return amped_pile_value(pile, k);
+static __device__ double order_value(const amped_coo_buffer *buffer, uint64_t k) {
+  return amped_coo_buffer_value(buffer, k);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ static uint64_t scratch_bytes(const amped_plan *plan, uint64_t nnz) {
          (sizeof(uint64_t) << amped_order::histogram_bits);
 }
 
-/* Beside a pile there must be room for pieces of this size, or looking at it piece after piece
+/* Beside a buffer there must be room for pieces of this size, or looking at it piece after piece
  * would take longer than reading it across the link. */
 static uint64_t good_piece(uint64_t nnz) {
   uint64_t part = nnz / 8;
@@ -60,7 +60,7 @@ static bool fits_device(const amped_plan *plan, int mode, uint64_t nnz, uint64_t
          room_bytes;
 }
 
-void amped_pile_cuda_bytes(const amped_plan *plan, uint64_t room_bytes, uint64_t *device_bytes,
+void amped_coo_buffer_cuda_bytes(const amped_plan *plan, uint64_t room_bytes, uint64_t *device_bytes,
                            uint64_t *host_bytes) {
   *device_bytes = 0;
   *host_bytes = 0;
@@ -80,7 +80,7 @@ void amped_pile_cuda_bytes(const amped_plan *plan, uint64_t room_bytes, uint64_t
   }
 }
 
-static amped_status upload_tables(amped_pile_cuda *p, const amped_plan *plan, int mode,
+static amped_status upload_tables(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
                                   cudaStream_t stream) {
   const amped_mode_plan *out = &plan->modes[mode];
   AMPED_TRY(amped_cuda_malloc(&p->d_tables, table_bytes(plan, mode), "the plan's tables"));
@@ -89,22 +89,22 @@ static amped_status upload_tables(amped_pile_cuda *p, const amped_plan *plan, in
     uint64_t count = plan->modes[m].idp_count;
     AMPED_CUDA(cudaMemcpyAsync(at, plan->modes[m].position, count * sizeof *at,
                                cudaMemcpyHostToDevice, stream));
-    p->pile.modes[m].position = at;
+    p->buffer.modes[m].position = at;
     at += count;
   }
   AMPED_CUDA(
       cudaMemcpyAsync(at, out->row, out->idp_count * sizeof *at, cudaMemcpyHostToDevice, stream));
-  p->pile.rows = at;
+  p->buffer.rows = at;
   AMPED_CUDA(cudaStreamSynchronize(stream));
   return AMPED_OK;
 }
 
-static amped_status create(amped_pile_cuda *p, const amped_plan *plan, int mode,
+static amped_status create(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
                            uint64_t room_bytes, cudaStream_t stream) {
   static const char what[] = "the nonzeros of a copy";
   uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
   uint64_t bytes = block_bytes(plan, nnz);
-  amped_pile_make(&p->pile, plan, mode);
+  amped_coo_buffer_make(&p->buffer, plan, mode);
   p->capacity = nnz;
   p->on_device = fits_device(plan, mode, nnz, room_bytes);
   if (p->on_device)
@@ -114,14 +114,14 @@ static amped_status create(amped_pile_cuda *p, const amped_plan *plan, int mode,
   p->bytes = table_bytes(plan, mode) + (p->on_device ? bytes : 0);
   char *at = (char *)p->block;
   for (int m = 0; m < plan->order; m++) {
-    p->pile.modes[m].indices = at;
-    at += aligned(nnz * p->pile.modes[m].index_bytes);
+    p->buffer.modes[m].indices = at;
+    at += aligned(nnz * p->buffer.modes[m].index_bytes);
   }
-  p->pile.values = at;
+  p->buffer.values = at;
   return upload_tables(p, plan, mode, stream);
 }
 
-void amped_pile_cuda_free(amped_pile_cuda *p) {
+void amped_coo_buffer_cuda_free(amped_coo_buffer_cuda *p) {
   if (p->on_device)
     amped_cuda_free(p->block);
   else
@@ -133,47 +133,47 @@ void amped_pile_cuda_free(amped_pile_cuda *p) {
 /* ---- nonzeros ----------------------------------------------------------------------------------
  */
 
-static amped_status append(const amped_pile_cuda *p, const void *array, const void *from,
+static amped_status append(const amped_coo_buffer_cuda *p, const void *array, const void *from,
                            uint64_t element_bytes, uint64_t count, cudaStream_t stream) {
-  char *to = (char *)array + p->pile.count * element_bytes;
+  char *to = (char *)array + p->buffer.count * element_bytes;
   AMPED_CUDA(cudaMemcpyAsync(to, from, count * element_bytes, cudaMemcpyDefault, stream));
   return AMPED_OK;
 }
 
-amped_status amped_pile_cuda_add(amped_pile_cuda *p, const amped_plan *plan, int mode,
+amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
                                  const amped_nonzeros *nonzeros, uint64_t room_bytes,
                                  cudaStream_t stream) {
   if (nonzeros->count == 0)
     return AMPED_OK;
   if (p->capacity == 0)
     AMPED_TRY(create(p, plan, mode, room_bytes, stream));
-  if (nonzeros->count > p->capacity - p->pile.count)
-    return amped_pile_overflow(plan, mode);
+  if (nonzeros->count > p->capacity - p->buffer.count)
+    return amped_coo_buffer_overflow(plan, mode);
   for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(append(p, p->pile.modes[m].indices, nonzeros->indices[m],
-                     p->pile.modes[m].index_bytes, nonzeros->count, stream));
+    AMPED_TRY(append(p, p->buffer.modes[m].indices, nonzeros->indices[m],
+                     p->buffer.modes[m].index_bytes, nonzeros->count, stream));
   AMPED_TRY(
-      append(p, p->pile.values, nonzeros->values, p->pile.value_bytes, nonzeros->count, stream));
+      append(p, p->buffer.values, nonzeros->values, p->buffer.value_bytes, nonzeros->count, stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
-  p->pile.count += nonzeros->count;
+  p->buffer.count += nonzeros->count;
   return AMPED_OK;
 }
 
-amped_status amped_pile_cuda_order(amped_pile_cuda *p, const amped_plan *plan, int mode,
+amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
                                    uint64_t room_bytes, amped_copies_cuda *copies,
                                    cudaStream_t stream, uint64_t *repeats) {
-  amped_order_cuda<amped_pile> order = {};
+  amped_sort_copy_cuda<amped_coo_buffer> order = {};
   if (p->capacity == 0)
-    amped_pile_make(&p->pile, plan, mode); /* nothing came: right where the share is empty */
+    amped_coo_buffer_make(&p->buffer, plan, mode); /* nothing came: right where the share is empty */
   order.plan = plan;
   order.mode = mode;
-  order.total = p->pile.count;
-  order.words = p->pile.words;
-  order.word_bits = p->pile.word_bits;
-  order.row_shift = p->pile.row_shift;
-  order.nonzeros = p->pile;
-  amped_status status = amped_order_on_gpu(
+  order.total = p->buffer.count;
+  order.words = p->buffer.words;
+  order.word_bits = p->buffer.word_bits;
+  order.row_shift = p->buffer.row_shift;
+  order.nonzeros = p->buffer;
+  amped_status status = amped_sort_copy_on_gpu(
       &order, room_bytes > p->bytes ? room_bytes - p->bytes : 0, copies, stream, repeats);
-  amped_pile_cuda_free(p);
+  amped_coo_buffer_cuda_free(p);
   return status;
 }

@@ -1,4 +1,4 @@
-#include "cli/figure_result.h"
+#include "cli/plot_result.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,8 +14,8 @@ static double entry(const amped_ktensor *k, int mode, uint64_t i, int r) {
   return k->factors[mode][i * (uint64_t)k->ncomps + (uint64_t)r];
 }
 
-static void write_fit(amped_figure *f, const double *fit, uint64_t sweeps) {
-  amped_figure_block(f, "fit", "sweep\tfit");
+static void write_fit(amped_plot *f, const double *fit, uint64_t sweeps) {
+  amped_plot_block(f, "fit", "sweep\tfit");
   for (uint64_t s = 0; s < sweeps; s++)
     fprintf(f->data, "%" PRIu64 "\t%.9g\n", s + 1, fit[s]);
   fprintf(f->script,
@@ -23,8 +23,8 @@ static void write_fit(amped_figure *f, const double *fit, uint64_t sweeps) {
           "plot data index 'fit' using 1:2 with linespoints pointtype 7 pointsize 0.4\n");
 }
 
-static void write_weights(amped_figure *f, const amped_ktensor *k, const int *order) {
-  amped_figure_block(f, "weights", "component\tweight");
+static void write_weights(amped_plot *f, const amped_ktensor *k, const int *order) {
+  amped_plot_block(f, "weights", "component\tweight");
   for (int i = 0; i < k->ncomps; i++)
     fprintf(f->data, "%d\t%.9g\n", i + 1, k->weights[order[i]]);
   fprintf(f->script,
@@ -44,9 +44,9 @@ static uint64_t largest(const amped_ktensor *k, int mode, int r, uint64_t first,
   return best;
 }
 
-static void write_entries(amped_figure *f, const amped_ktensor *k, int mode, int r) {
+static void write_entries(amped_plot *f, const amped_ktensor *k, int mode, int r) {
   uint64_t dim = k->dims[mode];
-  uint64_t points = dim < AMPED_FIGURE_POINTS ? dim : AMPED_FIGURE_POINTS;
+  uint64_t points = dim < AMPED_PLOT_POINTS ? dim : AMPED_PLOT_POINTS;
   uint64_t length = amped_ceil_div(dim, points);
   for (uint64_t first = 0; first < dim; first += length) {
     uint64_t end = dim - first < length ? dim : first + length;
@@ -56,7 +56,7 @@ static void write_entries(amped_figure *f, const amped_ktensor *k, int mode, int
 }
 
 /* The leading entries by repeated search, as there are few. */
-static void write_leading(amped_figure *f, const amped_ktensor *k, int mode, int r) {
+static void write_leading(amped_plot *f, const amped_ktensor *k, int mode, int r) {
   uint64_t found[LABELS];
   for (int n = 0; n < LABELS && (uint64_t)n < k->dims[mode]; n++) {
     uint64_t best = UINT64_MAX;
@@ -68,31 +68,31 @@ static void write_leading(amped_figure *f, const amped_ktensor *k, int mode, int
           (best == UINT64_MAX || fabs(entry(k, mode, i, r)) > fabs(entry(k, mode, best, r))))
         best = i;
     }
-    char text[AMPED_FIGURE_TEXT_BYTES];
+    char text[AMPED_PLOT_TEXT_BYTES];
     uint64_t length = 0;
     const char *label = amped_label(&k->labels[mode], best, &length);
     found[n] = best;
     fprintf(f->data, "%" PRIu64 "\t%.6g\t%s\n", best + 1, entry(k, mode, best, r),
-            amped_figure_text(text, label, length));
+            amped_plot_text(text, label, length));
   }
 }
 
-static void write_panel(amped_figure *f, const amped_ktensor *k, int mode, int place, int r) {
+static void write_panel(amped_plot *f, const amped_ktensor *k, int mode, int place, int r) {
   char block[64];
-  char name[AMPED_FIGURE_TEXT_BYTES];
+  char name[AMPED_PLOT_TEXT_BYTES];
   const char *known = k->labels[mode].name != NULL ? k->labels[mode].name : "";
   bool labelled = k->labels[mode].count > 0;
   (void)snprintf(block, sizeof block, "component-%d-mode-%d", place, mode);
-  amped_figure_block(f, block, "index\tentry");
+  amped_plot_block(f, block, "index\tentry");
   write_entries(f, k, mode, r);
   fprintf(f->script, "set title 'component %d, mode %d%s%s'\nset xrange [0:%" PRIu64 "]\n", place,
-          mode, *known != '\0' ? ": " : "", amped_figure_text(name, known, strlen(known)),
+          mode, *known != '\0' ? ": " : "", amped_plot_text(name, known, strlen(known)),
           k->dims[mode] + 1);
   fprintf(f->script, "plot data index '%s' using 1:2 with %s linecolor %d", block,
           k->dims[mode] <= BARS ? "boxes" : "impulses", mode + 1);
   if (labelled) {
     (void)snprintf(block, sizeof block, "component-%d-mode-%d-leading", place, mode);
-    amped_figure_block(f, block, "index\tentry\tlabel");
+    amped_plot_block(f, block, "index\tentry\tlabel");
     write_leading(f, k, mode, r);
     fprintf(f->script,
             ", \\\n  data index '%s' using 1:2:3 with labels left offset 0.3,0.3 font ',8'", block);
@@ -100,15 +100,15 @@ static void write_panel(amped_figure *f, const amped_ktensor *k, int mode, int p
   fprintf(f->script, "\n");
 }
 
-void amped_figure_result(amped_figure *f, const char *path, const amped_ktensor *k,
-                         const double *fit, uint64_t sweeps) {
+void amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k, const double *fit,
+                       uint64_t sweeps) {
   int order[AMPED_MAX_NCOMPS];
-  char title[AMPED_FIGURE_TEXT_BYTES];
+  char title[AMPED_PLOT_TEXT_BYTES];
   const char *slash = strrchr(path, '/');
   const char *base = slash != NULL ? slash + 1 : path;
-  int shown = k->ncomps < AMPED_FIGURE_COMPONENTS ? k->ncomps : AMPED_FIGURE_COMPONENTS;
+  int shown = k->ncomps < AMPED_PLOT_COMPONENTS ? k->ncomps : AMPED_PLOT_COMPONENTS;
   amped_ktensor_order(k, order);
-  amped_figure_layout(f, shown + 1, k->order, amped_figure_text(title, base, strlen(base)));
+  amped_plot_layout(f, shown + 1, k->order, amped_plot_text(title, base, strlen(base)));
   if (sweeps > 0)
     write_fit(f, fit, sweeps);
   write_weights(f, k, order);

@@ -1,7 +1,7 @@
 /* A warp draws 32 rows, one a lane, and gathers them in groups of lanes that take 16 bytes each:
  * as MTTKRP does, without anything else. Drawing by all lanes of a group would cost more
  * instructions than the gather that it is to measure. */
-#include "cuda/device/gather_cuda.h"
+#include "cuda/device/bandwidth_cuda.h"
 
 #include <cfloat>
 
@@ -185,7 +185,7 @@ done:
   return status;
 }
 
-amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
+amped_status amped_bandwidth_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
                                int multiprocessors, cudaStream_t stream, double *rows_per_sec) {
   uint64_t row_bytes = plan->ld * plan->value_type;
   uint64_t count =

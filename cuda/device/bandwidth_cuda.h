@@ -1,7 +1,7 @@
 /* The rates at which the GPU gathers random rows and reads memory in order: the ceilings of MTTKRP.
  * Twin of src/cpu/bandwidth_cpu.h. */
-#ifndef AMPED_GATHER_CUDA_H
-#define AMPED_GATHER_CUDA_H
+#ifndef AMPED_BANDWIDTH_CUDA_H
+#define AMPED_BANDWIDTH_CUDA_H
 
 #include "cuda/device/device_cuda.h"
 
@@ -11,8 +11,8 @@ extern "C" {
 
 /* As struct amped_backend's gather_rate; the table takes most_bytes of the device's memory at most.
  */
-amped_status amped_gather_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
-                               int multiprocessors, cudaStream_t stream, double *rows_per_sec);
+amped_status amped_bandwidth_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
+                                  int multiprocessors, cudaStream_t stream, double *rows_per_sec);
 
 /* As struct amped_backend's read_rate, likewise. */
 amped_status amped_read_cuda(uint64_t most_bytes, int multiprocessors, cudaStream_t stream,
