@@ -83,7 +83,8 @@ static amped_status open_device(amped_backend_context *ctx) {
   return amped_dense_cuda_create(&ctx->dense, ctx->stream_dense);
 }
 
-static amped_status open_context(const amped_backend_options *options, amped_backend_context **out) {
+static amped_status open_context(const amped_backend_options *options,
+                                 amped_backend_context **out) {
   amped_backend_context *ctx = nullptr;
   *out = nullptr;
   AMPED_TRY(amped_calloc(&ctx, 1, sizeof *ctx, "the CUDA backend"));
@@ -177,7 +178,8 @@ static amped_status prepare(amped_backend_context *ctx, const amped_plan *plan) 
   return amped_copies_cuda_create(&ctx->copies, plan, &layout, &ctx->device, ctx->stream);
 }
 
-static amped_status upload(amped_backend_context *ctx, int mode, uint64_t offset, const amped_batch *batch) {
+static amped_status upload(amped_backend_context *ctx, int mode, uint64_t offset,
+                           const amped_batch *batch) {
   return amped_copies_cuda_upload(&ctx->copies, mode, offset, batch);
 }
 
@@ -200,14 +202,15 @@ static amped_status require_collect(const amped_backend_context *ctx, const ampe
 
 static amped_status collect(amped_backend_context *ctx, int mode, const amped_nonzeros *nonzeros) {
   amped_copies_cuda_lend(&ctx->copies);
-  return amped_coo_buffer_cuda_add(&ctx->buffer, ctx->plan, mode, nonzeros, room(ctx, &ctx->copies.layout),
-                             ctx->stream);
+  return amped_coo_buffer_cuda_add(&ctx->buffer, ctx->plan, mode, nonzeros,
+                                   room(ctx, &ctx->copies.layout), ctx->stream);
 }
 
 static amped_status order(amped_backend_context *ctx, int mode, uint64_t *repeats) {
   amped_copies_cuda_lend(&ctx->copies);
-  AMPED_TRY(amped_coo_buffer_cuda_sort(&ctx->buffer, ctx->plan, mode, room(ctx, &ctx->copies.layout),
-                                  &ctx->copies, ctx->stream, repeats));
+  AMPED_TRY(amped_coo_buffer_cuda_sort(&ctx->buffer, ctx->plan, mode,
+                                       room(ctx, &ctx->copies.layout), &ctx->copies, ctx->stream,
+                                       repeats));
   return amped_copies_cuda_take_back(&ctx->copies);
 }
 
@@ -224,15 +227,15 @@ static amped_status resize(amped_backend_context *ctx) {
   return AMPED_OK;
 }
 
-static amped_status put_rows(amped_backend_context *ctx, int mode, uint64_t position, uint64_t count,
-                             const double *rows) {
+static amped_status put_rows(amped_backend_context *ctx, int mode, uint64_t position,
+                             uint64_t count, const double *rows) {
   assert(position + count <= amped_plan_factor_rows(ctx->plan, mode));
   return amped_dense_cuda_put(&ctx->dense, row_at(ctx->d_factors[mode], ctx->plan, position), count,
                               rows);
 }
 
-static amped_status get_rows(amped_backend_context *ctx, int mode, uint64_t position, uint64_t count,
-                             double *rows) {
+static amped_status get_rows(amped_backend_context *ctx, int mode, uint64_t position,
+                             uint64_t count, double *rows) {
   assert(position + count <= amped_plan_factor_rows(ctx->plan, mode));
   return amped_dense_cuda_get(&ctx->dense, row_at(ctx->d_factors[mode], ctx->plan, position), count,
                               rows);
@@ -255,7 +258,8 @@ static amped_status mttkrp_begin(amped_backend_context *ctx, int mode) {
                                  plan->modes[mode].output_rows * row_bytes(plan));
 }
 
-static amped_status mttkrp_wait(amped_backend_context *ctx, int mode, int part, amped_mttkrp_times *times) {
+static amped_status mttkrp_wait(amped_backend_context *ctx, int mode, int part,
+                                amped_mttkrp_times *times) {
   return part + 1 < ctx->plan->modes[mode].parts
              ? amped_copies_cuda_wait(&ctx->copies, mode, part)
              : amped_copies_cuda_finish(&ctx->copies, mode, times);
@@ -302,7 +306,8 @@ static void *factor(amped_backend_context *ctx, int mode) {
 }
 
 /* The link to the host carries both directions at once. */
-static amped_status stage(amped_backend_context *ctx, int mode, const amped_host_copy *copies, int count) {
+static amped_status stage(amped_backend_context *ctx, int mode, const amped_host_copy *copies,
+                          int count) {
   for (int i = 0; i < count; i++) {
     const amped_host_copy *c = &copies[i];
     void *d_rows = (char *)ctx->d_factors[mode] + c->offset;
@@ -383,7 +388,7 @@ static uint64_t spare_bytes(const amped_backend_context *ctx) {
 
 static amped_status gather_rate(amped_backend_context *ctx, uint64_t rows, double *rows_per_sec) {
   return amped_bandwidth_cuda(ctx->plan, rows, spare_bytes(ctx), ctx->device.caches.multiprocessors,
-                           ctx->stream, rows_per_sec);
+                              ctx->stream, rows_per_sec);
 }
 
 static amped_status read_rate(amped_backend_context *ctx, double *bytes_per_sec) {

@@ -8,7 +8,8 @@ static __device__ bool order_row(const amped_coo_buffer *buffer, uint64_t k, uin
   return amped_coo_buffer_row(buffer, k, row);
 }
 
-static __device__ uint64_t order_word(const amped_coo_buffer *buffer, int word, uint64_t row, uint64_t k) {
+static __device__ uint64_t order_word(const amped_coo_buffer *buffer, int word, uint64_t row,
+                                      uint64_t k) {
   return amped_coo_buffer_word(buffer, word, row, k);
 }
 
@@ -60,8 +61,8 @@ static bool fits_device(const amped_plan *plan, int mode, uint64_t nnz, uint64_t
          room_bytes;
 }
 
-void amped_coo_buffer_cuda_bytes(const amped_plan *plan, uint64_t room_bytes, uint64_t *device_bytes,
-                           uint64_t *host_bytes) {
+void amped_coo_buffer_cuda_bytes(const amped_plan *plan, uint64_t room_bytes,
+                                 uint64_t *device_bytes, uint64_t *host_bytes) {
   *device_bytes = 0;
   *host_bytes = 0;
   for (int m = 0; m < plan->order; m++) {
@@ -141,8 +142,8 @@ static amped_status append(const amped_coo_buffer_cuda *p, const void *array, co
 }
 
 amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
-                                 const amped_nonzeros *nonzeros, uint64_t room_bytes,
-                                 cudaStream_t stream) {
+                                       const amped_nonzeros *nonzeros, uint64_t room_bytes,
+                                       cudaStream_t stream) {
   if (nonzeros->count == 0)
     return AMPED_OK;
   if (p->capacity == 0)
@@ -152,19 +153,20 @@ amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *p, const amped_pla
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(append(p, p->buffer.modes[m].indices, nonzeros->indices[m],
                      p->buffer.modes[m].index_bytes, nonzeros->count, stream));
-  AMPED_TRY(
-      append(p, p->buffer.values, nonzeros->values, p->buffer.value_bytes, nonzeros->count, stream));
+  AMPED_TRY(append(p, p->buffer.values, nonzeros->values, p->buffer.value_bytes, nonzeros->count,
+                   stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
   p->buffer.count += nonzeros->count;
   return AMPED_OK;
 }
 
 amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
-                                   uint64_t room_bytes, amped_copies_cuda *copies,
-                                   cudaStream_t stream, uint64_t *repeats) {
+                                        uint64_t room_bytes, amped_copies_cuda *copies,
+                                        cudaStream_t stream, uint64_t *repeats) {
   amped_sort_copy_cuda<amped_coo_buffer> order = {};
   if (p->capacity == 0)
-    amped_coo_buffer_make(&p->buffer, plan, mode); /* nothing came: right where the share is empty */
+    amped_coo_buffer_make(&p->buffer, plan,
+                          mode); /* nothing came: right where the share is empty */
   order.plan = plan;
   order.mode = mode;
   order.total = p->buffer.count;

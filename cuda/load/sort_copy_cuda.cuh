@@ -77,7 +77,7 @@ template <typename source> struct loader {
   cudaStream_t stream;
   bool with_repeats;
   uint64_t capacity; /* nonzeros of a piece */
-  uint64_t batch;      /* nonzeros that are appended at a time */
+  uint64_t batch;    /* nonzeros that are appended at a time */
   uint64_t appended;
   uint64_t last; /* number of the last one */
   void *d_query; /* the same query */
@@ -182,8 +182,8 @@ struct batch_arrays {
 };
 
 template <typename source, typename index, typename value>
-static __global__ void make_batch(const query<source> q, int order, int mode, const uint64_t *numbers,
-                                uint64_t count, batch_arrays out) {
+static __global__ void make_batch(const query<source> q, int order, int mode,
+                                  const uint64_t *numbers, uint64_t count, batch_arrays out) {
   for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
     uint64_t k = numbers[i];
     uint64_t row = 0;
@@ -534,9 +534,9 @@ template <typename source> struct amped_sort_copy_cuda {
  * memory on the way (but never so few that a piece holds less than 65536 nonzeros). Memory changes
  * the time this takes, not the result. *repeats as in src/cpu/sort_copy_cpu.h. */
 template <typename source>
-static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o, uint64_t scratch_bytes,
-                                       amped_copies_cuda *copies, cudaStream_t stream,
-                                       uint64_t *repeats) {
+static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o,
+                                           uint64_t scratch_bytes, amped_copies_cuda *copies,
+                                           cudaStream_t stream, uint64_t *repeats) {
   uint64_t nnz = o->plan->modes[o->mode].rank_nnz[o->plan->rank];
   amped_status status = AMPED_OK;
   amped_order::key_range all = {};

@@ -267,7 +267,7 @@ static const void *plain_array(const amped_plan *plan, const amped_batch *batch,
 }
 
 static amped_batch batch_at(const amped_plan *plan, const amped_batch *batch, uint64_t first,
-                        uint64_t count) {
+                            uint64_t count) {
   amped_batch at = *batch;
   at.count = count;
   at.rows = (const char *)batch->rows + first * plan->index_type;
@@ -299,17 +299,18 @@ static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_bat
   AMPED_TRY(next_place(c, mode, &part, &block, &at, &room));
   *count = batch->count < room ? batch->count : room;
   for (int i = 0; i < part.arrays.arrays; i++)
-    AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&part.arrays, block, i, at),
-                               plain_array(c->plan, batch, i), *count * part.arrays.element_bytes[i],
-                               cudaMemcpyDefault, c->stream));
+    AMPED_CUDA(cudaMemcpyAsync(
+        amped_arrays_cuda_at(&part.arrays, block, i, at), plain_array(c->plan, batch, i),
+        *count * part.arrays.element_bytes[i], cudaMemcpyDefault, c->stream));
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
   c->copies[mode].nnz += *count;
   return AMPED_OK;
 }
 
 /* Arguments to pack a device run behind a copy, to nonzero `at` of a device block. */
-static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode, const amped_batch *d_batch,
-                                      const amped_arrays_cuda *to, void *d_block, uint64_t at) {
+static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode,
+                                      const amped_batch *d_batch, const amped_arrays_cuda *to,
+                                      void *d_block, uint64_t at) {
   const amped_plan *plan = c->plan;
   const amped_copy_cuda *copy = &c->copies[mode];
   amped_pack_cuda_args args = {};
@@ -366,9 +367,9 @@ static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_ba
   room = room < AMPED_PACK_NNZ ? room : AMPED_PACK_NNZ;
   batch.count = batch.count < room ? batch.count : room;
   AMPED_TRY(amped_arrays_cuda_make(&buffer, c->plan, mode, false, AMPED_PACK_NNZ));
-  const amped_pack_cuda_args args = part.resident
-                                        ? pack_args(c, mode, &batch, &part.arrays, block, at)
-                                        : pack_args(c, mode, &batch, &buffer, c->packer.d_packed, 0);
+  const amped_pack_cuda_args args =
+      part.resident ? pack_args(c, mode, &batch, &part.arrays, block, at)
+                    : pack_args(c, mode, &batch, &buffer, c->packer.d_packed, 0);
   AMPED_TRY(amped_pack_cuda(&args));
   for (int i = 0; i < buffer.arrays && !part.resident; i++)
     AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&part.arrays, block, i, at),
@@ -478,7 +479,8 @@ static amped_status append_range(amped_copies_cuda *c, int mode, const amped_pac
   for (uint64_t done = 0; done < count; done += most) {
     amped_batch batch = {};
     AMPED_TRY(set_plain(c, mode, count - done < most ? count - done : most, &batch));
-    AMPED_TRY(amped_reorder_cuda_unpack(from, d_order, first + done, batch.count, &batch, c->stream));
+    AMPED_TRY(
+        amped_reorder_cuda_unpack(from, d_order, first + done, batch.count, &batch, c->stream));
     AMPED_TRY(amped_copies_cuda_append(c, mode, &batch));
   }
   return AMPED_OK;

@@ -21,8 +21,7 @@ template <typename T, typename I> struct atomic_problem {
 /* AMPED, Algorithm 2: a block is R x P threads; each of its P columns takes one nonzero at a time,
  * each of its R rows one component, and every product is added atomically. Kept to compare with. */
 template <typename T, typename I>
-__global__ void __launch_bounds__(atomic_threads)
-    mttkrp_atomic(const atomic_problem<T, I> p) {
+__global__ void __launch_bounds__(atomic_threads) mttkrp_atomic(const atomic_problem<T, I> p) {
   const uint64_t share = atomic_rounds * blockDim.y;
   const uint64_t first = blockIdx.x * share;
   const uint64_t end = first + share < p.count ? first + share : p.count;
@@ -89,8 +88,7 @@ __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
   }
 }
 
-template <typename T, typename I>
-amped_status launch_atomic(const amped_mttkrp_cuda_args *args) {
+template <typename T, typename I> amped_status launch_atomic(const amped_mttkrp_cuda_args *args) {
   atomic_problem<T, I> p = {};
   p.count = args->batch.count;
   p.ld = args->ld;

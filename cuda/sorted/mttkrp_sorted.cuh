@@ -6,26 +6,26 @@
  * thread blocks of its own. A thread block works on one block of the schedule (an iSMp), each of
  * its groups on a strip of consecutive nonzeros.
  *
- * Where the copy is in shared-memory tiles, a thread block first loads its tile of that factor to shared
- * memory, and gathers from there. A shuffle costs as much as a gather from there: a position in the
- * tile shares its word with one of another input.
+ * Where the copy is in shared-memory tiles, a thread block first loads its tile of that factor to
+ * shared memory, and gathers from there. A shuffle costs as much as a gather from there: a position
+ * in the tile shares its word with one of another input.
  *
  * Within a strip the G lanes load one nonzero each (coalesced, a batch ahead, so that nobody waits
  * for it), decode it, hand positions and values round by shuffles, and gather several factor rows
  * before they use the first. Row bits are the same for all lanes; where no row of a warp begins,
  * nobody looks at them. The sum of an output row stays in registers until the next row begins.
  * Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the strip: with u =
- * 2^-24 a strip's error is below (fold_nonzeros + AMPED_LONGEST_STRIP / fold_nonzeros + order) u = 1e-5
- * of the sum of magnitudes. Parts and carries are added in double; sums of tiles in float, which adds
- * u a tile of the same output.
+ * 2^-24 a strip's error is below (fold_nonzeros + AMPED_LONGEST_STRIP / fold_nonzeros + order) u =
+ * 1e-5 of the sum of magnitudes. Parts and carries are added in double; sums of tiles in float,
+ * which adds u a tile of the same output.
  *
- * The strip in which a row begins stores it. What a strip holds of a row that an earlier strip began is a
- * part; a block adds the parts of rows that begin in it, and leaves the part of the one row that
- * began before it, its carry, to the last of the blocks that share this row to finish. That block
- * adds all carries, in their order and in double. In a tile after the first one sums are added to
- * what is there already; a block then waits, before it begins, for those blocks of the tile before
- * that may work on the same rows. So every output element has one order of additions: no races, the
- * same bits every time. */
+ * The strip in which a row begins stores it. What a strip holds of a row that an earlier strip
+ * began is a part; a block adds the parts of rows that begin in it, and leaves the part of the one
+ * row that began before it, its carry, to the last of the blocks that share this row to finish.
+ * That block adds all carries, in their order and in double. In a tile after the first one sums are
+ * added to what is there already; a block then waits, before it begins, for those blocks of the
+ * tile before that may work on the same rows. So every output element has one order of additions:
+ * no races, the same bits every time. */
 #ifndef AMPED_MTTKRP_SORTED_CUH
 #define AMPED_MTTKRP_SORTED_CUH
 
@@ -116,7 +116,7 @@ template <typename T, typename I> struct sorted_problem {
   unsigned code_mask;
   amped_ruler ruler; /* step 0: values are looked up */
   uint64_t first;    /* number of the first nonzero in the copy */
-  unsigned strip;      /* nonzeros a group, a multiple of packing.pack */
+  unsigned strip;    /* nonzeros a group, a multiple of packing.pack */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
   const T *dictionary;
@@ -248,7 +248,8 @@ __device__ inline nonzero<T, I, N> decode(const sorted_problem<T, I> &p,
   return x;
 }
 
-/* --- strips ----------------------------------------------------------------------------------------
+/* --- strips
+ * ----------------------------------------------------------------------------------------
  */
 
 /* Entry of the row list of nonzero k, where a pack begins. */
@@ -327,7 +328,8 @@ __device__ inline void add_at(float4 *to, float4 v) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("red.global.add.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;"
                :
-               : "l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "l"(policy_of(AMPED_HINT_EVICT_FIRST))
+               : "l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w),
+                 "l"(policy_of(AMPED_HINT_EVICT_FIRST))
                : "memory");
 #else
   atomicAdd(&to->x, v.x);
@@ -392,7 +394,8 @@ __device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
   *(volatile unsigned *)(p.turns + part) = p.turn;
 }
 
-/* Load the shared-memory tile that nonzero k is of, from column `left` on; *first is its first position. */
+/* Load the shared-memory tile that nonzero k is of, from column `left` on; *first is its first
+ * position. */
 template <typename T, typename I, int G, int N>
 __device__ inline void take_smem(const sorted_problem<T, I> &p, unsigned k, unsigned left,
                                  typename vector_of<T>::type *smem_tile, unsigned *first) {
@@ -406,7 +409,7 @@ __device__ inline void take_smem(const sorted_problem<T, I> &p, unsigned k, unsi
   for (unsigned i = threadIdx.x; i < rows * span; i += blockDim.x) {
     const unsigned column = left + i % span;
     smem_tile[i] = __ldg(p.factors[0] + ((uint64_t)(*first + i / span) * p.stride +
-                                    (column < p.stride ? column : p.stride - 1)));
+                                         (column < p.stride ? column : p.stride - 1)));
   }
   __syncthreads();
 }
@@ -414,8 +417,8 @@ __device__ inline void take_smem(const sorted_problem<T, I> &p, unsigned k, unsi
 /* Add all carries of the row that begins in block `from` and goes on in `links` more to it. */
 template <typename T, typename I, int G, int block_threads>
 __device__ inline void add_carries(const sorted_problem<T, I> &p, unsigned from, unsigned links,
-                                 unsigned column, bool mine, typename vector_of<T>::type *output,
-                                 typename vector_of<T>::type *partial) {
+                                   unsigned column, bool mine, typename vector_of<T>::type *output,
+                                   typename vector_of<T>::type *partial) {
   typedef typename long_sum_of<T>::type long_sum;
   constexpr unsigned groups = block_threads / G;
   const unsigned group = threadIdx.x / G;
@@ -484,9 +487,9 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   /* A group without nonzeros works on the block's first one and stores nothing. */
   const auto works = [&]() { return first_of_block + threadIdx.x / G * p.strip < end_of_block; };
   const unsigned first = first_of_block + (works() ? group * p.strip : 0);
-  const unsigned last = !works()                       ? first
+  const unsigned last = !works()                         ? first
                         : end_of_block - first > p.strip ? first + p.strip - 1
-                                                       : end_of_block - 1;
+                                                         : end_of_block - 1;
   const unsigned span = p.stride < G ? p.stride : G; /* vectors of a row in shared memory */
   if constexpr (H == SMEM_FIRST)
     take_smem<T, I, G, N>(p, first_of_block, number % p.columns * G, smem_tile, &smem_first);
@@ -625,8 +628,8 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     }
     __syncthreads();
     if (last_of_carry)
-      add_carries<T, I, G, block_threads>(p, predecessor, p.blocks[predecessor].links, column(), mine,
-                                        output_of_tile, parts);
+      add_carries<T, I, G, block_threads>(p, predecessor, p.blocks[predecessor].links, column(),
+                                          mine, output_of_tile, parts);
     if (last_of_tail)
       add_carries<T, I, G, block_threads>(p, b, links, column(), mine, output_of_tile, parts);
   }

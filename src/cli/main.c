@@ -1,8 +1,4 @@
 /* amped_mpi: the table of commands, and what all of them share. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <fcntl.h>
 #include <mpi.h>
 #include <omp.h>

@@ -1,7 +1,3 @@
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <cblas.h>
 #include <omp.h>
 #include <stdio.h>

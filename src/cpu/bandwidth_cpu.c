@@ -1,9 +1,5 @@
 /* The gather does what MTTKRP cannot do without: rows of a known length are drawn a batch at a
  * time, asked for a batch ahead, and read in vectors. Nothing is multiplied, decoded or stored. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "cpu/bandwidth_cpu.h"
 
 #include "base/system_memory.h"

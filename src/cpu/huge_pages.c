@@ -1,7 +1,3 @@
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "cpu/huge_pages.h"
 
 #include <string.h>

@@ -1,7 +1,3 @@
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "cpu/mttkrp_cpu.h"
 
 #include <string.h>

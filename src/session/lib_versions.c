@@ -1,7 +1,3 @@
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "session/lib_versions.h"
 
 #include <cblas.h>

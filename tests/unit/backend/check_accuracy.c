@@ -6,10 +6,6 @@
  * for a billion, which the bar has room for. On a GPU rows have millions of nonzeros, with
  * AMPED_TEST_LONG=1 one row has a billion; on CPUs, thousands. Exit status 77 where
  * AMPED_TEST_BACKEND has no device. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <omp.h>
 
 #include "tests/lib/testing_backend.h"

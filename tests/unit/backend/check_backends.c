@@ -1,9 +1,5 @@
 /* Every backend against the slow, obvious oracle: one test for all twins. Small random tensors; the
  * test plays every rank of a plan in turn. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/lib/testing_backend.h"
 
 /* --- MTTKRP ------------------------------------------------------------------------------------*/

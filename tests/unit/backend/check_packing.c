@@ -1,9 +1,5 @@
 /* Packed copies: how small they are, that nothing is lost in them, and MTTKRP over them, on CPU
  * cores. check_backends holds the same kernels against the oracle for all shapes. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "cpu/pack_cpu.h"
 #include "tests/lib/testing_backend.h"
 

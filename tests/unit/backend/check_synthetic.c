@@ -1,9 +1,5 @@
 /* Synthetic tensors: their law, and every backend's making of them against the same functions
  * evaluated one by one on the host. AMPED_TEST_BACKEND names the backend, as in check_backends. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "backend/synthetic.h"
 #include "tests/lib/testing_backend.h"
 

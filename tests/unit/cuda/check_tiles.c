@@ -1,9 +1,5 @@
 /* Copies in tiles of an input factor, on a GPU: the same MTTKRP as the oracle's, the same bits
  * every time. Without a GPU there is nothing to test. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/lib/testing_backend.h"
 #include "cuda/sorted/tile_choice_cuda.h"
 

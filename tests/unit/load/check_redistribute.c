@@ -1,10 +1,6 @@
 /* List stats and redistribute: what is counted of a coordinate list, who gets its nonzeros, and
  * that a failure of one rank ends all. On one rank as it is; tests/cli/load_list.sh starts it on
  * three. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <omp.h>
 
