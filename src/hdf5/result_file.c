@@ -1,4 +1,3 @@
-
 #include "hdf5/result_file.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-
 #include "solver/checkpoint_file.h"
 
 #include <errno.h>
