@@ -1,9 +1,34 @@
 /* The commands: each parses nothing, calls the rooms below it and reports. One file each,
- * cmd_NAME.c. */
+ * cmd_NAME.c; one row each in the table of main.c. */
 #ifndef AMPED_COMMANDS_H
 #define AMPED_COMMANDS_H
 
+#include "base/status.h"
 #include "cli/options.h"
+
+/* Groups of options that a command takes at most, and the end of their list. */
+#define AMPED_MAX_GROUPS 20
+
+typedef struct amped_command {
+  const char *name;
+  const char *arguments; /* for the usage line */
+  int min_args, max_args;
+  bool parallel; /* runs on MPI ranks */
+  bool writes;   /* the last argument names the file that it writes */
+  const char *summary;
+  const amped_option_group *groups[AMPED_MAX_GROUPS]; /* beside the common ones; NULL-ended */
+  const char *help; /* paragraphs that follow the options in --help */
+  amped_status (*run)(const amped_options *options);
+} amped_command;
+
+/* All commands, ended by one without name; defined in main.c. */
+extern const amped_command amped_commands[];
+
+/* The command of a name, or NULL. */
+const amped_command *amped_command_find(const char *name);
+
+/* The rows that a command takes, its own and then the common ones; their number is returned. */
+int amped_command_rows(const amped_command *command, const amped_option *rows[AMPED_MAX_OPTIONS]);
 
 amped_status amped_cmd_cpd(const amped_options *o);
 amped_status amped_cmd_bench(const amped_options *o);

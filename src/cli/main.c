@@ -6,93 +6,136 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/blas.h"
-#include "cli/commands.h"
 #include "base/launcher.h"
+#include "cli/command_line.h"
+#include "cli/commands.h"
 #include "cli/options_check.h"
-
-#define COMPUTE_OPTIONS                                                                            \
-  "rank seed precision backend threads read placement residency device-memory tiles overlap "      \
-  "share-gpus "                                                                                    \
-  "deterministic trace hang-timeout shape nnz scale skew values"
 
 /* What the rank that speaks may take from its start to its first line, on a busy node. */
 #define SPEAKER_MSEC 2000
 
 const amped_command amped_commands[] = {
-    {"cpd", "INPUT|--shape=NAME", 0, 1, true, "decompose a tensor: CP by alternating least squares",
-     COMPUTE_OPTIONS
-     " starts corcondia iters tol init output nowrite checkpoint checkpoint-every resume plan",
-     "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
-     "nonzeros in HDF5 (binsparse COO) is dealt out and ordered by all ranks first; any\n"
-     "other input of convert works too, and is ordered in the memory of rank 0. With\n"
-     "--shape it is made in memory instead, as by bench, to measure whole sweeps: cells may\n"
-     "be drawn more than once, which the fit does not know.\n\n"
-     "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
-     "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
-     "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM\n"
-     "and SIGUSR1 end such a run after a sweep, with the results so far and exit status 85.\n\n"
-     "--corcondia: 100 % for a sound model, near or below 0 for one of too many components\n"
-     "(Bro & Kiers 2003).\n\n"
-     "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n"
-     "         mpirun -np 4 amped_mpi ratings.h5 --rank=4,8,16 --starts=5 --corcondia\n",
-     amped_cmd_cpd},
-    {"bench", "INPUT|--shape=NAME", 0, 1, true, "time MTTKRP over all modes, with its breakdown",
-     COMPUTE_OPTIONS " kernel repeat",
-     "With --shape the tensor is made in memory, on the device that computes: billions of\n"
-     "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
-     "The gather ceiling is the time that reading the factor rows alone would take, at\n"
-     "random, at the rate measured in the same run for tables of these sizes.\n\n"
-     "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
-     "         amped_mpi bench --shape=amazon --nnz=500M\n",
-     amped_cmd_bench},
-    {"convert", "IN OUT", 2, 2, false,
-     "turn text or tables into a tensor file, or back; results into text or .npy",
-     "index-base dims keys value duplicates drop-zeros copies memory temporary threads",
-     "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
-     "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
-     "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
-     "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result OUT.npy or OUT.txt, which\n"
-     "become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
-     "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
-     "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
-     "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
-     "top of --memory.\n\n"
-     "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
-     amped_cmd_convert},
-    {"info", "FILE|--system", 0, 1, false,
-     "tell what a tensor or result file holds, or what ranks find where they run", "verify system",
-     "Example: amped_mpi info ratings.h5 --verify\n"
-     "         mpirun -np 4 amped_mpi info --system\n",
-     amped_cmd_info},
-    {"top", "RESULT", 1, 1, false, "leading labels of every component of a result", "top",
-     "Where a mode has no labels, indices stand for them, counted from 1 (in --json, from 0).\n\n"
-     "Example: amped_mpi top ratings.cpd.h5 -n 5\n",
-     amped_cmd_top},
-    {"compare", "A B", 2, 2, false, "how well the components of two results match", "",
-     "A and B are results of tensors of one shape; their numbers of components may differ.\n"
-     "The factor match score (1: the same model) is the mean over pairs of components of\n"
-     "the product of their columns' absolute cosines, times 1 - |difference| / larger of\n"
-     "their weights, as Tensor Toolbox's score. Pairs are taken greedily, the best first.\n"
-     "Components are numbered by descending weight, as top does.\n\n"
-     "Example: amped_mpi compare seed1.cpd.h5 seed2.cpd.h5\n",
-     amped_cmd_compare},
-    {"plot", "RESULT|RUN.json", 1, 1, false, "draw a result, or the course of a run", "output",
-     "RESULT.h5: fit over sweeps, weights, and the factors of the first components, with the\n"
-     "labels of their leading entries. RUN.json (what cpd --json=RUN.json wrote): fit over\n"
-     "sweeps and over time, what the time of a sweep went into, and balance over ranks.\n\n"
-     "-o OUT.svg or OUT.png; OUT.dat and OUT.gp beside it hold the numbers and the script\n"
-     "for gnuplot, which must be installed. gnuplot OUT.gp draws the picture again.\n\n"
-     "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg\n",
-     amped_cmd_plot},
-    {"generate", "OUT", 1, 1, false, "make a synthetic tensor",
-     "dims nnz skew planted noise shape scale seed threads",
-     "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n",
-     amped_cmd_generate},
-    {NULL, NULL, 0, 0, false, NULL, NULL, NULL, NULL},
+    {.name = "cpd",
+     .arguments = "INPUT|--shape=NAME",
+     .max_args = 1,
+     .parallel = true,
+     .summary = "decompose a tensor: CP by alternating least squares",
+     .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_cpd_option_rows,
+                &amped_seed_option_rows, &amped_output_option_rows, &amped_nowrite_option_rows,
+                &amped_threads_option_rows, &amped_backend_option_rows, &amped_plan_option_rows,
+                &amped_checkpoint_option_rows, &amped_plan_only_option_rows,
+                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows},
+     .help =
+         "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
+         "nonzeros in HDF5 (binsparse COO) is dealt out and ordered by all ranks first; any\n"
+         "other input of convert works too, and is ordered in the memory of rank 0. With\n"
+         "--shape it is made in memory instead, as by bench, to measure whole sweeps: cells may\n"
+         "be drawn more than once, which the fit does not know.\n\n"
+         "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
+         "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
+         "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM\n"
+         "and SIGUSR1 end such a run after a sweep, with the results so far and exit status 85.\n\n"
+         "--corcondia: 100 % for a sound model, near or below 0 for one of too many components\n"
+         "(Bro & Kiers 2003).\n\n"
+         "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n"
+         "         mpirun -np 4 amped_mpi ratings.h5 --rank=4,8,16 --starts=5 --corcondia\n",
+     .run = amped_cmd_cpd},
+    {.name = "bench",
+     .arguments = "INPUT|--shape=NAME",
+     .max_args = 1,
+     .parallel = true,
+     .summary = "time MTTKRP over all modes, with its breakdown",
+     .groups = {&amped_session_option_rows, &amped_seed_option_rows, &amped_repeat_option_rows,
+                &amped_kernel_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
+                &amped_plan_option_rows, &amped_watch_option_rows, &amped_shape_option_rows,
+                &amped_values_option_rows},
+     .help = "With --shape the tensor is made in memory, on the device that computes: billions of\n"
+             "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
+             "The gather ceiling is the time that reading the factor rows alone would take, at\n"
+             "random, at the rate measured in the same run for tables of these sizes.\n\n"
+             "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
+             "         amped_mpi bench --shape=amazon --nnz=500M\n",
+     .run = amped_cmd_bench},
+    {.name = "convert",
+     .arguments = "IN OUT",
+     .min_args = 2,
+     .max_args = 2,
+     .writes = true,
+     .summary = "turn text or tables into a tensor file, or back; results into text or .npy",
+     .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_convert_option_rows,
+                &amped_threads_option_rows},
+     .help =
+         "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
+         "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
+         "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
+         "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result OUT.npy or OUT.txt, "
+         "which\n"
+         "become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
+         "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
+         "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
+         "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
+         "top of --memory.\n\n"
+         "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
+     .run = amped_cmd_convert},
+    {.name = "info",
+     .arguments = "FILE|--system",
+     .max_args = 1,
+     .summary = "tell what a tensor or result file holds, or what ranks find where they run",
+     .groups = {&amped_info_option_rows},
+     .help = "Example: amped_mpi info ratings.h5 --verify\n"
+             "         mpirun -np 4 amped_mpi info --system\n",
+     .run = amped_cmd_info},
+    {.name = "top",
+     .arguments = "RESULT",
+     .min_args = 1,
+     .max_args = 1,
+     .summary = "leading labels of every component of a result",
+     .groups = {&amped_top_option_rows},
+     .help = "Where a mode has no labels, indices stand for them, counted from 1 (in --json, from "
+             "0).\n\n"
+             "Example: amped_mpi top ratings.cpd.h5 -n 5\n",
+     .run = amped_cmd_top},
+    {.name = "compare",
+     .arguments = "A B",
+     .min_args = 2,
+     .max_args = 2,
+     .summary = "how well the components of two results match",
+     .help =
+         "A and B are results of tensors of one shape; their numbers of components may differ.\n"
+         "The factor match score (1: the same model) is the mean over pairs of components of\n"
+         "the product of their columns' absolute cosines, times 1 - |difference| / larger of\n"
+         "their weights, as Tensor Toolbox's score. Pairs are taken greedily, the best first.\n"
+         "Components are numbered by descending weight, as top does.\n\n"
+         "Example: amped_mpi compare seed1.cpd.h5 seed2.cpd.h5\n",
+     .run = amped_cmd_compare},
+    {.name = "plot",
+     .arguments = "RESULT|RUN.json",
+     .min_args = 1,
+     .max_args = 1,
+     .summary = "draw a result, or the course of a run",
+     .groups = {&amped_output_option_rows},
+     .help =
+         "RESULT.h5: fit over sweeps, weights, and the factors of the first components, with the\n"
+         "labels of their leading entries. RUN.json (what cpd --json=RUN.json wrote): fit over\n"
+         "sweeps and over time, what the time of a sweep went into, and balance over ranks.\n\n"
+         "-o OUT.svg or OUT.png; OUT.dat and OUT.gp beside it hold the numbers and the script\n"
+         "for gnuplot, which must be installed. gnuplot OUT.gp draws the picture again.\n\n"
+         "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg\n",
+     .run = amped_cmd_plot},
+    {.name = "generate",
+     .arguments = "OUT",
+     .min_args = 1,
+     .max_args = 1,
+     .writes = true,
+     .summary = "make a synthetic tensor",
+     .groups = {&amped_dims_option_rows, &amped_shape_option_rows, &amped_generate_option_rows,
+                &amped_seed_option_rows, &amped_threads_option_rows},
+     .help = "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n",
+     .run = amped_cmd_generate},
+    {.name = NULL},
 };
 
 /* What was said must have arrived; but a reader that took what it wanted and left (head) is no
@@ -131,21 +174,21 @@ int main(int argc, char **argv) {
   (void)signal(SIGPIPE, SIG_IGN);
   /* Without MPI nobody agrees on who speaks: the launcher's rank 0 does. */
   amped_log_speaker(rank <= 0);
-  amped_status status = amped_options_parse(argc, argv, &options, &done);
+  amped_status status = amped_command_line_parse(argc, argv, &options, &done);
   if (status == AMPED_OK && !done)
     status = amped_options_check(&options);
   /* A launcher ends all ranks as soon as one fails: the one that speaks must come first. */
   if (status != AMPED_OK && rank > 0)
     (void)poll(NULL, 0, SPEAKER_MSEC);
   if (status == AMPED_OK && !done) {
-    amped_log_verbosity(options.verbosity);
-    amped_log_progress(options.progress);
+    amped_log_verbosity(options.log.verbosity);
+    amped_log_progress(options.log.progress);
     if (options.threads > 0)
       omp_set_num_threads(options.threads);
     /* One process does the work of a serial command, however many mpirun started. */
     if (options.command->parallel || options.info.system || rank <= 0)
       status = options.command->run(&options);
-    else if (strstr(options.command->arguments, "OUT") != NULL)
+    else if (options.command->writes)
       (void)fprintf(stderr, "amped_mpi: warning: rank %d leaves %s to rank 0\n", rank,
                     options.command->name);
   }

@@ -1,38 +1,25 @@
-/* Options of the command line: one table, from which parsing, checks and --help come.
+/* Options of the program: the structs of all rooms in one, and the groups of rows that fill it.
  *
- * Every command lists the options that it takes; any other is AMPED_USAGE, as is a value out of
- * range, before a file is opened. Strings are borrowed from argv. */
+ * Each room has its struct and its rows (base/option.h); what belongs to several commands, or to
+ * none of the rooms, has its field and its row here. One table (options.c) says where the struct of
+ * every group lies. A new option is one row in its room's group; a new group is one line of the
+ * table and a name in `groups` of the commands that take it (main.c). Strings are borrowed from
+ * argv. */
 #ifndef AMPED_OPTIONS_H
 #define AMPED_OPTIONS_H
 
-#include "session/checkpoint.h"
-#include "base/log.h"
+#include "base/log_options.h"
+#include "base/option.h"
+#include "cli/command_options.h"
+#include "session/checkpoint_options.h"
 #include "session/session_options.h"
 #include "solver/cpd_options.h"
 #include "text/io_format.h"
 
 #define AMPED_MAX_ARGS 2
 
-/* Bytes that --memory asks for at least. */
-#define AMPED_LEAST_MEMORY (UINT64_C(1) << 20)
-
-typedef struct amped_convert_options {
-  amped_duplicates duplicates;
-  bool drop_zeros;
-  bool no_copies;
-  uint64_t memory;       /* 0: a share of what is free */
-  const char *temporary; /* folder, or NULL: beside the output */
-} amped_convert_options;
-
-typedef struct amped_generate_options {
-  int planted;  /* components of the model that values come from, 0: none */
-  double noise; /* standard deviation over that of the model's values */
-} amped_generate_options;
-
-typedef struct amped_info_options {
-  bool verify;
-  bool system; /* of the system, not of a file; on all ranks */
-} amped_info_options;
+/* Options of all groups at most. */
+#define AMPED_MAX_OPTIONS 96
 
 typedef struct amped_options {
   const struct amped_command *command;
@@ -40,14 +27,13 @@ typedef struct amped_options {
   const char *args[AMPED_MAX_ARGS];
 
   /* of several commands */
-  amped_verbosity verbosity;
-  amped_progress_when progress;
+  amped_log_options log;
   const char *json; /* file, "-" for standard output, or NULL */
   int threads;      /* 0: all cores, shared by the ranks of a node */
   uint64_t seed;
   const char *output;
   bool nowrite;
-  amped_read_options read; /* --index-base, --dims, --keys, --value */
+  amped_read_options read;
 
   /* of one room, or one command */
   amped_session_options session;
@@ -60,27 +46,27 @@ typedef struct amped_options {
   int repeat; /* bench: timed passes over all modes */
 } amped_options;
 
-/* A command of the program. `options` is a string of space-separated long option names. */
-typedef struct amped_command {
-  const char *name;
-  const char *arguments; /* for the usage line */
-  int min_args, max_args;
-  bool parallel; /* runs on MPI ranks */
-  const char *summary;
-  const char *options;
-  const char *help; /* paragraphs that follow the options in --help */
-  amped_status (*run)(const amped_options *options);
-} amped_command;
+/* One option each, of the same name; nowrite's is of cpd alone. */
+extern const amped_option_group amped_json_option_rows;
+extern const amped_option_group amped_threads_option_rows;
+extern const amped_option_group amped_seed_option_rows;
+extern const amped_option_group amped_output_option_rows;
+extern const amped_option_group amped_nowrite_option_rows;
+extern const amped_option_group amped_top_option_rows;
+extern const amped_option_group amped_repeat_option_rows;
 
-/* All commands, ended by one without name; defined in main.c. */
-extern const amped_command amped_commands[];
+/* The groups that every command takes, NULL-ended. */
+extern const amped_option_group *const amped_common_groups[];
 
-/* Parse. *done is true where --help or --version was answered and nothing is left to do. */
-amped_status amped_options_parse(int argc, char **argv, amped_options *out, bool *done);
+/* The rows of groups (NULL-ended), one group after the other, into `rows` from place `count`; the
+ * new count is returned. groups NULL: all groups of the program. */
+int amped_options_rows(const amped_option_group *const *groups, const amped_option **rows,
+                       int count);
 
-/* "10G", "512M", "1.5GiB", "4096": bytes. "100M" as a count has powers of 1000. false if
- * malformed.*/
-bool amped_parse_bytes(const char *text, uint64_t *out);
-bool amped_parse_count(const char *text, uint64_t *out);
+/* Everything as where the user says nothing. */
+void amped_options_default(amped_options *options);
+
+/* What a user says to a row of one of the groups, as amped_option_set. */
+bool amped_options_set(amped_options *options, const amped_option *row, const char *text);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "backend/backend_options.h"
+#include "cli/commands.h"
 
 /* A file that an option writes is none that the run reads. (The stream of JSON lines is opened, and
  * emptied, before the input is read.) */
@@ -32,10 +34,7 @@ static amped_status check_generation(const amped_options *o, const char *file) {
 static amped_status check_checkpoint(const amped_options *o) {
   const char *file = o->checkpoint.file;
   char *previous = NULL;
-  if (file == NULL &&
-      (o->checkpoint.resume || o->checkpoint.every_sweeps > 0 || o->checkpoint.every_sec > 0.0))
-    return amped_error(AMPED_USAGE, NULL, "%s needs --checkpoint=FILE",
-                       o->checkpoint.resume ? "--resume" : "--checkpoint-every");
+  AMPED_TRY(amped_checkpoint_options_check(&o->checkpoint));
   if (file != NULL && o->session.plan_only)
     return amped_error(AMPED_USAGE, NULL, "--plan runs nothing; leave out --checkpoint");
   if (file == NULL)
@@ -119,10 +118,7 @@ amped_status amped_options_check(amped_options *o) {
   if (o->output != NULL && (o->nowrite || o->session.plan_only))
     return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --output",
                        o->nowrite ? "--nowrite" : "--plan");
-  if (o->session.backend.deterministic && o->session.backend.kernel == AMPED_KERNEL_ATOMIC)
-    return amped_error(AMPED_USAGE, NULL,
-                       "the published kernel adds in whatever order comes: it cannot be "
-                       "--deterministic; leave out one of the two");
+  AMPED_TRY(amped_backend_options_check(&o->session.backend));
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_info(o));

@@ -2,6 +2,7 @@
 #ifndef AMPED_SHAPE_OPTIONS_H
 #define AMPED_SHAPE_OPTIONS_H
 
+#include "base/option.h"
 #include "base/types.h"
 
 typedef enum amped_value_kind {
@@ -18,5 +19,8 @@ typedef struct amped_shape_options {
   double skew[AMPED_MAX_ORDER]; /* Zipf exponents; one value counts for all modes */
   amped_value_kind values;
 } amped_shape_options;
+
+extern const amped_option_group amped_shape_option_rows;  /* --shape, --nnz, --scale, --skew */
+extern const amped_option_group amped_values_option_rows; /* --values */
 
 #endif

@@ -28,12 +28,6 @@
 /* Where a rank has no nonzeros of an iDp. */
 #define AMPED_NO_ROW UINT64_MAX
 
-/* Of the user. */
-typedef struct amped_plan_options {
-  amped_placement placement;
-  int parts; /* as amped_plan_cut takes them (overlap.h) */
-} amped_plan_options;
-
 typedef struct amped_split {
   uint64_t idp;
   uint64_t first; /* number of its first nonzero */

@@ -6,16 +6,9 @@
 #ifndef AMPED_CHECKPOINT_H
 #define AMPED_CHECKPOINT_H
 
-#include "solver/cpd_als.h"
+#include "session/checkpoint_options.h"
 #include "session/session.h"
-
-/* Of the user. */
-typedef struct amped_checkpoint_options {
-  const char *file;      /* NULL: no checkpoints */
-  uint64_t every_sweeps; /* from one checkpoint to the next; 0: not said */
-  double every_sec;      /* likewise, in seconds */
-  bool resume;
-} amped_checkpoint_options;
+#include "solver/cpd_als.h"
 
 typedef struct amped_checkpoint amped_checkpoint;
 

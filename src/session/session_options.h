@@ -3,9 +3,10 @@
 #ifndef AMPED_SESSION_OPTIONS_H
 #define AMPED_SESSION_OPTIONS_H
 
-#include "backend/backend.h"
+#include "backend/backend_options.h"
+#include "base/option.h"
 #include "generate/shape_options.h"
-#include "plan/plan.h"
+#include "plan/plan_options.h"
 
 /* Numbers of components that one run tries, random starts of each. */
 #define AMPED_MAX_NCOMPS_COUNT 64
@@ -30,5 +31,10 @@ typedef struct amped_session_options {
   amped_plan_options plan;
   amped_backend_options backend;
 } amped_session_options;
+
+extern const amped_option_group amped_session_option_rows;   /* --rank, --precision, --read */
+extern const amped_option_group amped_start_option_rows;     /* --starts, --init */
+extern const amped_option_group amped_watch_option_rows;     /* --trace, --hang-timeout */
+extern const amped_option_group amped_plan_only_option_rows; /* --plan */
 
 #endif

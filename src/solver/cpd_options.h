@@ -2,13 +2,14 @@
 #ifndef AMPED_CPD_OPTIONS_H
 #define AMPED_CPD_OPTIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/option.h"
 
 typedef struct amped_cpd_options {
   uint64_t iters; /* sweeps at most */
   double tol;     /* stop when the fit changes by less; 0: never; below 0: not said */
   bool corcondia; /* also the core consistency */
 } amped_cpd_options;
+
+extern const amped_option_group amped_cpd_option_rows; /* --iters, --tol, --corcondia */
 
 #endif

@@ -1,0 +1,79 @@
+#include "backend/backend_options.h"
+
+static const char *const tiles_words[] = {"auto", "off", NULL};
+
+static bool parse_tiles(void *options, const char *text) {
+  amped_backend_options *o = options;
+  int word = amped_parse_word(text, tiles_words);
+  if (word < 0)
+    return amped_parse_bytes(text, &o->tile_bytes) && o->tile_bytes > 0;
+  o->tile_bytes = word == 0 ? 0 : UINT64_MAX;
+  return true;
+}
+
+static const amped_option backend_rows[] = {
+    {.name = "backend",
+     .type = AMPED_OPTION_NAME,
+     .words = AMPED_OPTION_WORDS("auto", "cuda", "cpu"),
+     .help = "compute on GPUs or CPUs",
+     .initial = "auto",
+     .initially = "auto: GPUs where every rank has one",
+     AMPED_OPTION_FIELD(amped_backend_options, name)},
+    {.name = "residency",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("auto", "resident", "stream"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_RESIDENCY_AUTO, AMPED_RESIDENCY_RESIDENT,
+                                     AMPED_RESIDENCY_STREAM),
+     .help = "where a GPU's share of the tensor stays: on the device, or in pinned host memory and "
+             "streamed",
+     .initial = "auto",
+     .initially = "auto: on the device as far as it fits, the rest streamed",
+     AMPED_OPTION_FIELD(amped_backend_options, residency)},
+    {.name = "device-memory",
+     .type = AMPED_OPTION_BYTES,
+     .least = 1,
+     .value = "SIZE",
+     .help = "device memory to use at most, for each rank",
+     .initially = "what is free",
+     AMPED_OPTION_FIELD(amped_backend_options, device_memory)},
+    {.name = "tiles",
+     .type = AMPED_OPTION_CUSTOM,
+     .words = tiles_words,
+     .parse = parse_tiles,
+     .value = "auto|off|SIZE",
+     .help = "where all copies stay on the GPU, order them by tiles of an input factor, so that "
+             "gathered rows come from its cache",
+     .initial = "auto",
+     .initially = "auto: where a cost model says that it pays",
+     .expected_text = "auto, off, or a size such as 16M"},
+    {.name = "deterministic",
+     .type = AMPED_OPTION_FLAG,
+     .help = "the same bits in every run on as many ranks and threads: sums over ranks in their "
+             "order, and a fixed share of each GPU's memory whatever else is free",
+     AMPED_OPTION_FIELD(amped_backend_options, deterministic)},
+    {.name = "share-gpus",
+     .type = AMPED_OPTION_FLAG,
+     .help = "let several ranks use one GPU",
+     AMPED_OPTION_FIELD(amped_backend_options, share_gpus)},
+};
+
+static const amped_option kernel_rows[] = {
+    {.name = "kernel",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("sorted", "published"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_KERNEL_SORTED, AMPED_KERNEL_ATOMIC),
+     .help = "MTTKRP kernel: ours, or AMPED's Algorithm 2 as published (GPUs only)",
+     .initial = "sorted",
+     AMPED_OPTION_FIELD(amped_backend_options, kernel)},
+};
+
+const amped_option_group amped_backend_option_rows = AMPED_OPTION_GROUP(backend_rows);
+const amped_option_group amped_kernel_option_rows = AMPED_OPTION_GROUP(kernel_rows);
+
+amped_status amped_backend_options_check(const amped_backend_options *o) {
+  if (o->deterministic && o->kernel == AMPED_KERNEL_ATOMIC)
+    return amped_error(AMPED_USAGE, NULL,
+                       "the published kernel adds in whatever order comes: it cannot be "
+                       "--deterministic; leave out one of the two");
+  return AMPED_OK;
+}

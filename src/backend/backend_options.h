@@ -1,0 +1,17 @@
+/* Backend options: what a user says of the device that computes. The struct is the backend's own
+ * (backend.h). */
+#ifndef AMPED_BACKEND_OPTIONS_H
+#define AMPED_BACKEND_OPTIONS_H
+
+#include "backend/backend.h"
+#include "base/option.h"
+#include "base/status.h"
+
+/* --backend, --residency, --device-memory, --tiles, --deterministic, --share-gpus */
+extern const amped_option_group amped_backend_option_rows;
+extern const amped_option_group amped_kernel_option_rows; /* --kernel */
+
+/* AMPED_USAGE where two of them contradict each other. */
+amped_status amped_backend_options_check(const amped_backend_options *options);
+
+#endif

@@ -1,0 +1,29 @@
+#include "base/log_options.h"
+
+static const amped_option rows[] = {
+    {.name = "progress",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("auto", "never", "always"),
+     .numbers =
+         AMPED_OPTION_NUMBERS(AMPED_PROGRESS_AUTO, AMPED_PROGRESS_NEVER, AMPED_PROGRESS_ALWAYS),
+     .help = "live progress",
+     .initial = "auto",
+     .initially = "auto: on a terminal",
+     AMPED_OPTION_FIELD(amped_log_options, progress)},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = AMPED_OPTION_FLAG,
+     .on = AMPED_VERBOSE,
+     .unsaid = AMPED_NORMAL,
+     .help = "say more",
+     AMPED_OPTION_FIELD(amped_log_options, verbosity)},
+    {.name = "quiet",
+     .letter = 'q',
+     .type = AMPED_OPTION_FLAG,
+     .on = AMPED_QUIET,
+     .unsaid = AMPED_NORMAL,
+     .help = "say nothing but warnings and errors",
+     AMPED_OPTION_FIELD(amped_log_options, verbosity)},
+};
+
+const amped_option_group amped_log_option_rows = AMPED_OPTION_GROUP(rows);

@@ -1,0 +1,73 @@
+#include "cli/command_options.h"
+
+static const amped_option convert_rows[] = {
+    {.name = "duplicates",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("sum", "error", "keep"),
+     .numbers =
+         AMPED_OPTION_NUMBERS(AMPED_DUPLICATES_SUM, AMPED_DUPLICATES_ERROR, AMPED_DUPLICATES_KEEP),
+     .help = "what to do with repeated coordinates",
+     .initial = "sum",
+     AMPED_OPTION_FIELD(amped_convert_options, duplicates)},
+    {.name = "drop-zeros",
+     .type = AMPED_OPTION_FLAG,
+     .help = "leave out entries whose value is zero",
+     .initially = "they are kept",
+     AMPED_OPTION_FIELD(amped_convert_options, drop_zeros)},
+    {.name = "copies",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("all", "none"),
+     .help = "write one ordered copy a mode, or a single list that cpd orders whenever it starts",
+     .initial = "all",
+     AMPED_OPTION_FIELD(amped_convert_options, no_copies)},
+    {.name = "memory",
+     .type = AMPED_OPTION_BYTES,
+     .least = AMPED_LEAST_MEMORY,
+     .value = "SIZE",
+     .help = "memory for nonzeros; what is above is sorted on disk",
+     .initially = "3/4 of what is free",
+     .expected_text = "a size such as 40G or 512M, at least 1M",
+     AMPED_OPTION_FIELD(amped_convert_options, memory)},
+    {.name = "temporary",
+     .type = AMPED_OPTION_TEXT,
+     .value = "DIR",
+     .help = "folder of temporary files, where they are needed",
+     .initially = "the output's",
+     .expected_text = "a folder's name",
+     AMPED_OPTION_FIELD(amped_convert_options, temporary)},
+};
+
+static const amped_option generate_rows[] = {
+    {.name = "planted",
+     .type = AMPED_OPTION_INT,
+     .least = 1,
+     .most = AMPED_MAX_NCOMPS,
+     .value = "R",
+     .help = "draw the tensor from a known model of R components, written beside it",
+     AMPED_OPTION_FIELD(amped_generate_options, planted)},
+    {.name = "noise",
+     .type = AMPED_OPTION_REAL,
+     .least = 0.0,
+     .most = 1e6,
+     .value = "X",
+     .help = "standard deviation of added noise over the values' root mean square",
+     .initial = "0",
+     .expected_text = "a number from 0",
+     AMPED_OPTION_FIELD(amped_generate_options, noise)},
+};
+
+static const amped_option info_rows[] = {
+    {.name = "verify",
+     .type = AMPED_OPTION_FLAG,
+     .help = "read and check all of the file",
+     AMPED_OPTION_FIELD(amped_info_options, verify)},
+    {.name = "system",
+     .type = AMPED_OPTION_FLAG,
+     .help = "tell what all ranks find where they run: MPI and whether it takes GPU memory, "
+             "libraries, GPUs and their links, which GPU, cores and memory each rank has",
+     AMPED_OPTION_FIELD(amped_info_options, system)},
+};
+
+const amped_option_group amped_convert_option_rows = AMPED_OPTION_GROUP(convert_rows);
+const amped_option_group amped_generate_option_rows = AMPED_OPTION_GROUP(generate_rows);
+const amped_option_group amped_info_option_rows = AMPED_OPTION_GROUP(info_rows);

@@ -1,0 +1,139 @@
+#include "cli/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/version.h"
+
+/* ---- help ---------------------------------------------------------------------------------- */
+
+/* Print text wrapped to 80 columns, `indent` columns in, the first line already at `column`. */
+static void print_wrapped(const char *text, int indent, int column) {
+  while (*text != '\0') {
+    int word = (int)strcspn(text, " \n");
+    if (column > indent && column + 1 + word > 79) {
+      printf("\n%*s", indent, "");
+      column = indent;
+    } else if (column > indent) {
+      putchar(' ');
+      column++;
+    }
+    printf("%.*s", word, text);
+    column += word;
+    text += word;
+    if (*text == '\n') {
+      printf("\n%*s", indent, "");
+      column = indent;
+    }
+    text += *text != '\0';
+  }
+  putchar('\n');
+}
+
+static void print_option(char letter, const char *name, const char *value, const char *help) {
+  char left[80];
+  int n =
+      snprintf(left, sizeof left, "  %c%c%c --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
+               letter ? ',' : ' ', name, *value != '\0' ? "=" : "", value);
+  fputs(left, stdout);
+  if (n > 26) {
+    putchar('\n');
+    n = 0;
+  }
+  printf("%*s", 28 - n, "");
+  print_wrapped(help, 28, 28);
+}
+
+static void print_rows(const amped_option *const *rows, int count) {
+  char value[AMPED_OPTION_CHARS], help[AMPED_OPTION_CHARS];
+  for (int i = 0; i < count; i++)
+    print_option(rows[i]->letter, rows[i]->name, amped_option_value(rows[i], value),
+                 amped_option_help(rows[i], help));
+}
+
+void amped_help_command(const amped_command *command) {
+  const amped_option *rows[AMPED_MAX_OPTIONS];
+  printf("Usage: %samped_mpi %s [OPTION]... %s\n", command->parallel ? "[mpirun -np RANKS] " : "",
+         command->name, command->arguments);
+  print_wrapped(command->summary, 0, 0);
+  printf("\nOptions [defaults]:\n");
+  print_rows(rows, amped_command_rows(command, rows));
+  print_option('h', "help", "", "print this and exit");
+  if (command->help != NULL) {
+    putchar('\n');
+    fputs(command->help, stdout);
+  }
+}
+
+void amped_help_program(void) {
+  const amped_option *rows[AMPED_MAX_OPTIONS];
+  printf("Usage: [mpirun -np RANKS] amped_mpi [COMMAND] [OPTION]... FILE...\n"
+         "CP decomposition of sparse tensors on many GPUs, or CPU cores.\n\n"
+         "Commands (without one, FILE is decomposed as by cpd):\n");
+  for (const amped_command *c = amped_commands; c->name != NULL; c++) {
+    char left[64];
+    int n = snprintf(left, sizeof left, "  %s %s", c->name, c->arguments);
+    printf("%s%*s", left, n < 28 ? 28 - n : 1, "");
+    print_wrapped(c->summary, 28, 28);
+  }
+  printf("\nOptions of all commands:\n");
+  print_rows(rows, amped_options_rows(amped_common_groups, rows, 0));
+  print_option('h', "help", "", "print this, or with a command its options, and exit");
+  print_option('V', "version", "", "print the version and exit");
+  printf("\nExit status: 0 done; 1 the run failed; 2 wrong usage; 3 bad input; 85 stopped on\n"
+         "a signal, with a checkpoint or with the results finished so far.\n\n"
+         "Examples:\n"
+         "  amped_mpi convert ratings.csv ratings.h5 --keys=user,item,week --value=stars\n"
+         "  mpirun -np 4 amped_mpi ratings.h5 --rank=16\n"
+         "  amped_mpi top ratings.cpd.h5\n");
+}
+
+void amped_help_version(void) {
+  const char *revision = amped_revision();
+  printf("amped_mpi %s%s%s%s\n", amped_version(), *revision ? " (" : "", revision,
+         *revision ? ")" : "");
+  printf("backends:");
+  for (int i = 0; amped_backend_list(i) != NULL; i++)
+    printf(" %s", amped_backend_list(i)->name);
+  printf("\n");
+}
+
+/* ---- lists for the shell ------------------------------------------------------------------- */
+
+static void list_commands(void) {
+  for (const amped_command *c = amped_commands; c->name != NULL; c++)
+    printf("%s\n", c->name);
+}
+
+static void list_options(const amped_option *const *rows, int count) {
+  for (int i = 0; i < count; i++)
+    printf("--%s%s\n", rows[i]->name, rows[i]->type != AMPED_OPTION_FLAG ? "=" : "");
+  if (count > 0)
+    printf("--help\n");
+}
+
+static void list_words(const amped_option *const *rows, int count, const char *option) {
+  for (int i = 0; i < count; i++)
+    if (rows[i]->words != NULL && strcmp(rows[i]->name, option + strspn(option, "-")) == 0)
+      for (const char *const *word = rows[i]->words; *word != NULL; word++)
+        printf("%s\n", *word);
+}
+
+amped_status amped_help_complete(int argc, char **argv) {
+  const amped_option *rows[AMPED_MAX_OPTIONS];
+  const char *asked = argc > 0 ? argv[0] : "";
+  const amped_command *command = argc > 1 ? amped_command_find(argv[1]) : NULL;
+  int count = command != NULL ? amped_command_rows(command, rows) : 0;
+  if (strcmp(asked, "commands") == 0 && argc == 1)
+    list_commands();
+  else if (strcmp(asked, "options") == 0 && argc == 2)
+    list_options(rows, count);
+  else if (strcmp(asked, "words") == 0 && argc == 3)
+    list_words(rows, count, argv[2]);
+  else
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--complete is followed by commands, options COMMAND or words COMMAND OPTION");
+  return AMPED_OK;
+}

@@ -1,0 +1,67 @@
+#include "generate/shape_options.h"
+
+#include <stdlib.h>
+
+static bool parse_skew(void *options, const char *text) {
+  amped_shape_options *o = options;
+  o->skew_count = 0;
+  while (o->skew_count < AMPED_MAX_ORDER) {
+    char *end = NULL;
+    double skew = strtod(text, &end);
+    if (end == text || !(skew >= 0.0 && skew <= 10.0))
+      return false;
+    o->skew[o->skew_count++] = skew;
+    if (*end == '\0')
+      return true;
+    if (*end != ',')
+      return false;
+    text = end + 1;
+  }
+  return false;
+}
+
+static const amped_option shape_rows[] = {
+    {.name = "shape",
+     .type = AMPED_OPTION_TEXT, /* amped_shape_get knows the names, and tells of wrong ones */
+     .words = AMPED_OPTION_WORDS("amazon", "patents", "reddit", "twitch", "nell2"),
+     .help = "dimensions, nonzeros and skew of one of the papers' tensors",
+     .expected_text = "a name",
+     AMPED_OPTION_FIELD(amped_shape_options, name)},
+    {.name = "nnz",
+     .type = AMPED_OPTION_COUNT,
+     .least = 1,
+     .value = "N",
+     .help = "nonzeros to draw",
+     .expected_text = "a whole number such as 1000000 or 1M",
+     AMPED_OPTION_FIELD(amped_shape_options, nnz)},
+    {.name = "scale",
+     .type = AMPED_OPTION_REAL,
+     .least = 1e-12,
+     .most = 1e6,
+     .value = "X",
+     .help = "shrink (or grow) a shape's nonzeros and dimensions",
+     .initial = "1",
+     .expected_text = "a number above 0",
+     AMPED_OPTION_FIELD(amped_shape_options, scale)},
+    {.name = "skew",
+     .type = AMPED_OPTION_CUSTOM,
+     .parse = parse_skew,
+     .value = "S,...",
+     .help = "Zipf exponent for all modes, or one a mode; 0 is uniform",
+     .initially = "0",
+     .expected_text = "numbers from 0 to 10 separated by commas"},
+};
+
+static const amped_option values_rows[] = {
+    {.name = "values",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("real", "counts"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_VALUES_REAL, AMPED_VALUES_COUNTS),
+     .unsaid = AMPED_VALUES_AS_SHAPE,
+     .help = "values of a shape's nonzeros: real, or few distinct counts",
+     .initially = "as in the paper's tensor",
+     AMPED_OPTION_FIELD(amped_shape_options, values)},
+};
+
+const amped_option_group amped_shape_option_rows = AMPED_OPTION_GROUP(shape_rows);
+const amped_option_group amped_values_option_rows = AMPED_OPTION_GROUP(values_rows);

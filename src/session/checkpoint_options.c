@@ -1,0 +1,47 @@
+#include "session/checkpoint_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sweeps, or seconds with an s. */
+static bool parse_every(void *options, const char *text) {
+  amped_checkpoint_options *o = options;
+  char *end = NULL;
+  o->every_sweeps = 0;
+  o->every_sec = strtod(text, &end);
+  if (end != text && strcmp(end, "s") == 0)
+    return o->every_sec > 0.0 && isfinite(o->every_sec);
+  o->every_sec = 0.0; /* no suffix of counts: 5m would not mean five minutes */
+  return text[strspn(text, "0123456789")] == '\0' && amped_parse_count(text, &o->every_sweeps) &&
+         o->every_sweeps > 0;
+}
+
+static const amped_option rows[] = {
+    {.name = "checkpoint",
+     .type = AMPED_OPTION_TEXT,
+     .value = "FILE",
+     .help = "save the state of the run as it goes, to FILE, and the one before to FILE.prev; "
+             "SIGTERM and SIGUSR1 then save it and stop with exit status 85",
+     AMPED_OPTION_FIELD(amped_checkpoint_options, file)},
+    {.name = "checkpoint-every",
+     .type = AMPED_OPTION_CUSTOM,
+     .parse = parse_every,
+     .value = "N|SECONDSs",
+     .help = "from one checkpoint to the next",
+     .initially = "10",
+     .expected_text = "a number of sweeps such as 10, or of seconds: 600s"},
+    {.name = "resume",
+     .type = AMPED_OPTION_FLAG,
+     .help = "go on from --checkpoint's file; where there is none yet, start from the beginning",
+     AMPED_OPTION_FIELD(amped_checkpoint_options, resume)},
+};
+
+const amped_option_group amped_checkpoint_option_rows = AMPED_OPTION_GROUP(rows);
+
+amped_status amped_checkpoint_options_check(const amped_checkpoint_options *o) {
+  if (o->file == NULL && (o->resume || o->every_sweeps > 0 || o->every_sec > 0.0))
+    return amped_error(AMPED_USAGE, NULL, "%s needs --checkpoint=FILE",
+                       o->resume ? "--resume" : "--checkpoint-every");
+  return AMPED_OK;
+}

@@ -1,0 +1,21 @@
+/* Checkpoint options: what a user says of saving a run as it goes. */
+#ifndef AMPED_CHECKPOINT_OPTIONS_H
+#define AMPED_CHECKPOINT_OPTIONS_H
+
+#include "base/option.h"
+#include "base/status.h"
+
+typedef struct amped_checkpoint_options {
+  const char *file;      /* NULL: no checkpoints */
+  uint64_t every_sweeps; /* from one checkpoint to the next; 0: not said */
+  double every_sec;      /* likewise, in seconds */
+  bool resume;
+} amped_checkpoint_options;
+
+/* --checkpoint, --checkpoint-every, --resume */
+extern const amped_option_group amped_checkpoint_option_rows;
+
+/* AMPED_USAGE where the file is missing that another one needs. */
+amped_status amped_checkpoint_options_check(const amped_checkpoint_options *options);
+
+#endif

@@ -1,0 +1,116 @@
+#include "session/session_options.h"
+
+#include <string.h>
+
+/* A list of numbers of components, each once. */
+static bool parse_rank(void *options, const char *text) {
+  amped_session_options *o = options;
+  o->ncomps = 0;
+  o->ncomps_count = 0;
+  while (o->ncomps_count < AMPED_MAX_NCOMPS_COUNT) {
+    char number[32];
+    int ncomps = 0;
+    size_t n = strcspn(text, ",");
+    if (n >= sizeof number)
+      return false;
+    memcpy(number, text, n);
+    number[n] = '\0';
+    if (!amped_parse_int(number, 1, AMPED_MAX_NCOMPS, &ncomps))
+      return false;
+    for (int i = 0; i < o->ncomps_count; i++)
+      if (o->ncomps_list[i] == ncomps)
+        return false;
+    o->ncomps_list[o->ncomps_count++] = ncomps;
+    o->ncomps = ncomps > o->ncomps ? ncomps : o->ncomps;
+    if (text[n] == '\0')
+      return true;
+    text += n + 1;
+  }
+  return false;
+}
+
+/* Standard output cannot take a trace. */
+static bool parse_trace(void *options, const char *text) {
+  ((amped_session_options *)options)->trace = text;
+  return *text != '\0' && strcmp(text, "-") != 0;
+}
+
+static bool parse_init(void *options, const char *text) {
+  ((amped_session_options *)options)->init = strcmp(text, "random") == 0 ? NULL : text;
+  return *text != '\0';
+}
+
+static const amped_option session_rows[] = {
+    {.name = "rank",
+     .letter = 'r',
+     .type = AMPED_OPTION_CUSTOM,
+     .parse = parse_rank,
+     .value = "R,...",
+     .help = "components of the decomposition; cpd takes several, one result of each",
+     .initial = "32",
+     .expected_text = "whole numbers from 1 to 1024, each once, separated by commas"},
+    {.name = "precision",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("float", "double"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_F32, AMPED_F64),
+     .help = "of values and factors in memory",
+     .initial = "float",
+     AMPED_OPTION_FIELD(amped_session_options, precision)},
+    {.name = "read",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("root", "parallel"),
+     .help = "who reads the input: rank 0 for all, or all ranks, a part each",
+     .initial = "root",
+     AMPED_OPTION_FIELD(amped_session_options, read_parallel)},
+};
+
+static const amped_option watch_rows[] = {
+    {.name = "trace",
+     .type = AMPED_OPTION_CUSTOM,
+     .parse = parse_trace,
+     .value = "FILE",
+     .help = "also write what every rank did when, for ui.perfetto.dev or chrome://tracing",
+     .expected_text = "a file's name"},
+    {.name = "hang-timeout",
+     .type = AMPED_OPTION_REAL,
+     .least = 1.0,
+     .most = 1e6,
+     .value = "SECONDS",
+     .help = "where no rank of a node takes a step for so long while others wait for it, say which "
+             "did not arrive, and end the job; a step is a phase such as MTTKRP of a mode, or a "
+             "slab that is read or written",
+     .initially = "never",
+     .expected_text = "a number of seconds from 1 to 1000000",
+     AMPED_OPTION_FIELD(amped_session_options, hang_timeout)},
+};
+
+static const amped_option start_rows[] = {
+    {.name = "starts",
+     .type = AMPED_OPTION_INT,
+     .least = 1,
+     .most = AMPED_MAX_STARTS,
+     .value = "K",
+     .help = "random starts, of seeds --seed, --seed + 1, ...; the best fit is the result",
+     .initial = "1",
+     AMPED_OPTION_FIELD(amped_session_options, starts)},
+    {.name = "init",
+     .type = AMPED_OPTION_CUSTOM,
+     .words = AMPED_OPTION_WORDS("random"),
+     .parse = parse_init,
+     .value = "random|FILE",
+     .help = "start from random factors, or from a file with /weights and /factors/k",
+     .initial = "random",
+     .expected_text = "random or a file's name"},
+};
+
+static const amped_option plan_only_rows[] = {
+    {.name = "plan",
+     .type = AMPED_OPTION_FLAG,
+     .help = "print the plan and the memory it needs, run nothing",
+     AMPED_OPTION_FIELD(amped_session_options, plan_only)},
+};
+
+const amped_option_group amped_session_option_rows = AMPED_OPTION_GROUP(session_rows);
+const amped_option_group amped_watch_option_rows = AMPED_OPTION_GROUP(watch_rows);
+const amped_option_group amped_start_option_rows = AMPED_OPTION_GROUP(start_rows);
+const amped_option_group amped_plan_only_option_rows = AMPED_OPTION_GROUP(plan_only_rows);

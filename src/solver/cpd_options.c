@@ -1,0 +1,28 @@
+#include "solver/cpd_options.h"
+
+static const amped_option rows[] = {
+    {.name = "iters",
+     .letter = 'i',
+     .type = AMPED_OPTION_COUNT,
+     .least = 1,
+     .most = 10000000,
+     .value = "N",
+     .help = "sweeps at most",
+     .initial = "50",
+     AMPED_OPTION_FIELD(amped_cpd_options, iters)},
+    {.name = "tol",
+     .type = AMPED_OPTION_REAL,
+     .least = 0.0,
+     .most = 1.0,
+     .unsaid = -1.0, /* the tensor decides: cli/options_check.c */
+     .value = "X",
+     .help = "stop when the fit changes by less from one sweep to the next; 0: never",
+     .initially = "1e-5; with --shape 0",
+     AMPED_OPTION_FIELD(amped_cpd_options, tol)},
+    {.name = "corcondia",
+     .type = AMPED_OPTION_FLAG,
+     .help = "also compute the core consistency of the result: R^(order - 2) MTTKRPs, at most 1024",
+     AMPED_OPTION_FIELD(amped_cpd_options, corcondia)},
+};
+
+const amped_option_group amped_cpd_option_rows = AMPED_OPTION_GROUP(rows);
