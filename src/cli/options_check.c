@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "backend/backend_options.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "backend/backend_options.h"
 #include "cli/commands.h"
 
 /* A file that an option writes is none that the run reads. (The stream of JSON lines is opened, and
