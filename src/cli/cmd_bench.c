@@ -41,11 +41,11 @@ static amped_status measure_mode(amped_session *session, int mode, sample *out) 
   double exchanging = 0.0;
   double began = amped_time();
   amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  AMPED_TRY(session->backend->mttkrp_begin(session->ctx, mode));
+  AMPED_TRY(session->worker.format->mttkrp_begin(session->worker.tensor, mode));
   for (int part = 0; part < m->parts; part++) {
     if (part > 0)
       amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-    AMPED_TRY(session->backend->mttkrp_wait(session->ctx, mode, part, &t));
+    AMPED_TRY(session->worker.format->mttkrp_wait(session->worker.tensor, mode, part, &t));
     amped_trace_end();
     double computed = amped_time();
     if (part + 1 == m->parts)
@@ -93,6 +93,7 @@ typedef struct ceiling {
 
 /* Collective: one measurement for each distinct size of the factors. */
 static amped_status measure_ceilings(amped_session *session, ceiling *ceilings, int *count) {
+  const amped_worker *worker = &session->worker;
   *count = 0;
   for (int m = 0; m < session->plan.order; m++) {
     int i = 0;
@@ -102,7 +103,9 @@ static amped_status measure_ceilings(amped_session *session, ceiling *ceilings, 
     if (i < *count)
       continue;
     AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
-    amped_status status = session->backend->gather_rate(session->ctx, session->plan.dims[m], &rate);
+    amped_status status = worker->backend->device->gather_rate(
+        worker->device, &session->plan, worker->format->spare(worker->tensor),
+        session->plan.dims[m], &rate);
     AMPED_TRY(amped_comm_agree(&session->comm, status));
     rate = amped_comm_spread(&session->comm, rate).min;
     ceilings[(*count)++] = (ceiling){session->plan.dims[m], rate};
@@ -133,7 +136,9 @@ static double ceiling_of(const amped_plan *plan, int mode, const ceiling *ceilin
 /* Collective: bytes that the slowest rank's device reads in a second, 0 where not known. */
 static amped_status measure_read_rate(amped_session *session, double *rate) {
   AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
-  amped_status status = session->backend->read_rate(session->ctx, rate);
+  const amped_worker *worker = &session->worker;
+  amped_status status = worker->backend->device->read_rate(
+      worker->device, worker->format->spare(worker->tensor), rate);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   *rate = amped_comm_spread(&session->comm, *rate).min;
   return AMPED_OK;

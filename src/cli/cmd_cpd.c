@@ -224,7 +224,7 @@ static char *options_text(const amped_session *session, const amped_options *o, 
       "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", session->plan.ncomps,
       "iters", (json_int_t)o->cpd.iters, "tol", o->cpd.tol, "seed", amped_json_count(seed),
       "starts", o->session.starts, "init", amped_json_text(init, strlen(init)), "backend",
-      session->backend->name, "precision", amped_vtype_name(o->session.precision), "nranks",
+      session->worker.backend->name, "precision", amped_vtype_name(o->session.precision), "nranks",
       session->comm.nranks, "read", o->session.read_parallel ? "parallel" : "root", "placement",
       amped_placement_names[o->session.plan.placement]);
   char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;

@@ -53,9 +53,10 @@ static void sum_gram(als *a, int mode, double *inner) {
   int elements = context->plan->ncomps * context->plan->ncomps;
   double *gram = a->grams[mode];
   amped_trace_begin(AMPED_PHASE_GRAM, mode);
-  must(a, context->backend->gram(context->ctx, mode, gram));
+  must(a, context->worker->backend->factors->gram(context->worker->factors, mode, gram));
   if (inner != NULL)
-    must(a, context->backend->inner(context->ctx, mode, &gram[elements]));
+    must(a,
+         context->worker->backend->factors->inner(context->worker->factors, mode, &gram[elements]));
   amped_trace_begin(AMPED_PHASE_WAIT, mode);
   amped_comm_sum(context->comm, gram, elements + (inner != NULL ? 1 : 0));
   amped_trace_end();
@@ -78,7 +79,8 @@ static void normalise(als *a, int mode, uint64_t position, uint64_t rows) {
   for (size_t r = 0; r < n; r++)
     for (size_t s = 0; s < n; s++)
       gram[r * n + s] = gram[r * n + s] * a->scale[r] * a->scale[s];
-  must(a, context->backend->scale(context->ctx, mode, position, rows, a->scale));
+  must(a, context->worker->backend->factors->scale(context->worker->factors, mode, position, rows,
+                                                   a->scale));
   amped_trace_end();
 }
 
@@ -145,7 +147,7 @@ static void wait_for_part(als *a, int mode, int part, double *at) {
   amped_mttkrp_times t = {0.0, 0.0};
   if (part > 0) /* that of the first part has lasted since MTTKRP was begun */
     amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  must(a, context->backend->mttkrp_wait(context->ctx, mode, part, &t));
+  must(a, context->worker->format->mttkrp_wait(context->worker->tensor, mode, part, &t));
   amped_trace_end();
   a->times.mttkrp += lap(at);
   if (part + 1 < context->plan->modes[mode].parts)
@@ -159,7 +161,8 @@ static void solve_part(als *a, int mode, int part, double *at) {
   const amped_context *context = a->context;
   const uint64_t *rows = &context->plan->modes[mode].part_rows[part];
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
-  must(a, context->backend->solve(context->ctx, mode, rows[0], rows[1], a->p));
+  must(a, context->worker->backend->factors->solve(context->worker->factors, mode, rows[0], rows[1],
+                                                   a->p));
   amped_trace_end();
   a->times.solve += lap(at);
 }
@@ -177,7 +180,7 @@ static void update_mode(als *a, int mode, bool last, double *inner) {
   const amped_mode_plan *m = &context->plan->modes[mode];
   double at = amped_time();
   amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  must(a, context->backend->mttkrp_begin(context->ctx, mode));
+  must(a, context->worker->format->mttkrp_begin(context->worker->tensor, mode));
   a->times.mttkrp += lap(&at);
   invert(a, mode);
   a->times.solve += lap(&at);
