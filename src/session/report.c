@@ -410,14 +410,15 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
   char change[32] = "        -"; /* as wide as a number */
   if (s->number > 1)
     (void)snprintf(change, sizeof change, "%+.2e", s->change);
-  amped_say("sweep %3" PRIu64 "  fit %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
+  amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
             "%.4f)",
-            s->number, s->fit, change, s->times.total, mttkrp.max, solve.mean, exchange.mean);
+            s->number, s->metric, s->value, change, s->times.total, mttkrp.max, solve.mean,
+            exchange.mean);
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
         json_pack("{s:s, s:I, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
-                  "iteration", "sweep", (json_int_t)s->number, "fit", s->fit, "change",
+                  "iteration", "sweep", (json_int_t)s->number, s->metric, s->value, "change",
                   s->number > 1 ? json_real(s->change) : json_null(), "fit_noise", s->noise,
                   "seconds", s->times.total, "mttkrp_seconds", "min", mttkrp.min, "mean",
                   mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank, "solve_seconds",
