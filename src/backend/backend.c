@@ -10,12 +10,6 @@ static const amped_backend *const backends[] = {
     &amped_backend_cpu,
 };
 
-amped_status amped_backend_mttkrp(const amped_backend *b, amped_backend_context *ctx, int mode,
-                                  amped_mttkrp_times *times) {
-  AMPED_TRY(b->mttkrp_begin(ctx, mode));
-  return b->mttkrp_wait(ctx, mode, AMPED_MAX_PARTS, times);
-}
-
 const amped_backend *amped_backend_list(int i) {
   return i >= 0 && (size_t)i < sizeof backends / sizeof backends[0] ? backends[i] : NULL;
 }
@@ -25,4 +19,75 @@ const amped_backend *amped_backend_find(const char *name) {
     if (strcmp(backends[i]->name, name) == 0)
       return backends[i];
   return NULL;
+}
+
+static const amped_format_ops *find_format(const amped_backend *backend, const char *name) {
+  for (const amped_format_ops *const *f = backend->formats; *f != NULL; f++)
+    if (strcmp((*f)->name, name) == 0)
+      return *f;
+  return NULL;
+}
+
+amped_status amped_worker_open(amped_worker *worker, const amped_backend *backend,
+                               const amped_backend_options *options) {
+  memset(worker, 0, sizeof *worker);
+  worker->backend = backend;
+  worker->format =
+      find_format(backend, options->kernel == AMPED_KERNEL_ATOMIC ? "atomic" : "sorted");
+  if (worker->format == NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--kernel=published runs on GPUs only; leave it out or use --backend=cuda");
+  return backend->device->open(options, &worker->device);
+}
+
+void amped_worker_close(amped_worker *worker) {
+  if (worker->tensor != NULL)
+    worker->format->destroy(worker->tensor);
+  if (worker->factors != NULL)
+    worker->backend->factors->destroy(worker->factors);
+  if (worker->device != NULL)
+    worker->backend->device->close(worker->device);
+  worker->tensor = NULL;
+  worker->factors = NULL;
+  worker->device = NULL;
+}
+
+amped_status amped_worker_require(const amped_worker *worker, const amped_plan *plan,
+                                  amped_requirement *out) {
+  uint64_t device_bytes = 0;
+  uint64_t host_bytes = 0;
+  memset(out, 0, sizeof *out);
+  worker->backend->factors->require(worker->device, plan, &device_bytes, &host_bytes);
+  AMPED_TRY(worker->format->require(worker->device, plan, device_bytes, out));
+  out->device_bytes += device_bytes;
+  out->host_bytes += host_bytes;
+  return AMPED_OK;
+}
+
+amped_status amped_worker_require_collect(const amped_worker *worker, const amped_plan *plan,
+                                          uint64_t *device_bytes, uint64_t *host_bytes) {
+  uint64_t factors_device = 0;
+  uint64_t factors_host = 0;
+  worker->backend->factors->require(worker->device, plan, &factors_device, &factors_host);
+  return worker->format->require_collect(worker->device, plan, factors_device, device_bytes,
+                                         host_bytes);
+}
+
+amped_status amped_worker_prepare(amped_worker *worker, const amped_plan *plan) {
+  uint64_t device_bytes = 0;
+  uint64_t host_bytes = 0;
+  worker->backend->factors->require(worker->device, plan, &device_bytes, &host_bytes);
+  AMPED_TRY(worker->backend->factors->create(worker->device, plan, &worker->factors));
+  return worker->format->create(worker->device, worker->factors, plan, device_bytes,
+                                &worker->tensor);
+}
+
+amped_status amped_worker_resize(amped_worker *worker) {
+  AMPED_TRY(worker->backend->factors->resize(worker->factors));
+  return worker->format->resize(worker->tensor);
+}
+
+amped_status amped_worker_mttkrp(const amped_worker *worker, int mode, amped_mttkrp_times *times) {
+  AMPED_TRY(worker->format->mttkrp_begin(worker->tensor, mode));
+  return worker->format->mttkrp_wait(worker->tensor, mode, AMPED_MAX_PARTS, times);
 }

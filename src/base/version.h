@@ -2,7 +2,7 @@
 #ifndef AMPED_VERSION_H
 #define AMPED_VERSION_H
 
-/* The release, such as "1.2.3"; and the revision this program was built from, "" where unknown. */
+/* The release; and the revision this program was built from, "" where unknown. */
 const char *amped_version(void);
 const char *amped_revision(void);
 

@@ -7,6 +7,7 @@
 #include "session/prepare.h"
 #include "session/report.h"
 #include "session/session.h"
+#include "solver/mode_update.h"
 #include "base/timer.h"
 #include "base/trace.h"
 
@@ -34,26 +35,14 @@ static double median(const sample *samples, int order, int mode, int passes, siz
                          : 0.5 * (scratch[passes / 2 - 1] + scratch[passes / 2]);
 }
 
-/* MTTKRP of a mode and the exchange of its rows, part by part. */
+/* MTTKRP of a mode and the exchange of its rows: a mode update without new rows. */
 static amped_status measure_mode(amped_session *session, int mode, sample *out) {
-  const amped_mode_plan *m = &session->plan.modes[mode];
-  amped_mttkrp_times t = {0.0, 0.0};
-  double exchanging = 0.0;
+  const amped_context context = amped_session_context(session);
+  const amped_row_update nothing = {.self = NULL};
+  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
-  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  AMPED_TRY(session->backend->mttkrp_begin(session->ctx, mode));
-  for (int part = 0; part < m->parts; part++) {
-    if (part > 0)
-      amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-    AMPED_TRY(session->backend->mttkrp_wait(session->ctx, mode, part, &t));
-    amped_trace_end();
-    double computed = amped_time();
-    if (part + 1 == m->parts)
-      amped_exchange_reduce(session->exchange, mode);
-    amped_exchange_part(session->exchange, mode, m->part_rows[part], m->part_rows[part + 1]);
-    exchanging += amped_time() - computed;
-  }
-  *out = (sample){t.copy_sec, t.compute_sec, exchanging, amped_time() - began};
+  AMPED_TRY(amped_mode_update(&context, mode, &nothing, &t));
+  *out = (sample){t.copy, t.compute, t.exchange, amped_time() - began};
   return AMPED_OK;
 }
 
@@ -93,6 +82,7 @@ typedef struct ceiling {
 
 /* Collective: one measurement for each distinct size of the factors. */
 static amped_status measure_ceilings(amped_session *session, ceiling *ceilings, int *count) {
+  const amped_worker *worker = &session->worker;
   *count = 0;
   for (int m = 0; m < session->plan.order; m++) {
     int i = 0;
@@ -102,7 +92,9 @@ static amped_status measure_ceilings(amped_session *session, ceiling *ceilings, 
     if (i < *count)
       continue;
     AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
-    amped_status status = session->backend->gather_rate(session->ctx, session->plan.dims[m], &rate);
+    amped_status status = worker->backend->device->gather_rate(
+        worker->device, &session->plan, worker->format->spare(worker->tensor),
+        session->plan.dims[m], &rate);
     AMPED_TRY(amped_comm_agree(&session->comm, status));
     rate = amped_comm_spread(&session->comm, rate).min;
     ceilings[(*count)++] = (ceiling){session->plan.dims[m], rate};
@@ -133,7 +125,9 @@ static double ceiling_of(const amped_plan *plan, int mode, const ceiling *ceilin
 /* Collective: bytes that the slowest rank's device reads in a second, 0 where not known. */
 static amped_status measure_read_rate(amped_session *session, double *rate) {
   AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
-  amped_status status = session->backend->read_rate(session->ctx, rate);
+  const amped_worker *worker = &session->worker;
+  amped_status status = worker->backend->device->read_rate(
+      worker->device, worker->format->spare(worker->tensor), rate);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   *rate = amped_comm_spread(&session->comm, *rate).min;
   return AMPED_OK;

@@ -9,6 +9,7 @@
 #include "solver/checkpoint_file.h"
 #include "cli/commands.h"
 #include "solver/corcondia.h"
+#include "solver/cpd_als.h"
 #include "tensor/format.h"
 #include "base/file.h"
 #include "base/file_lock.h"
@@ -224,7 +225,7 @@ static char *options_text(const amped_session *session, const amped_options *o, 
       "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", session->plan.ncomps,
       "iters", (json_int_t)o->cpd.iters, "tol", o->cpd.tol, "seed", amped_json_count(seed),
       "starts", o->session.starts, "init", amped_json_text(init, strlen(init)), "backend",
-      session->backend->name, "precision", amped_vtype_name(o->session.precision), "nranks",
+      session->worker.backend->name, "precision", amped_vtype_name(o->session.precision), "nranks",
       session->comm.nranks, "read", o->session.read_parallel ? "parallel" : "root", "placement",
       amped_placement_names[o->session.plan.placement]);
   char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -245,8 +246,8 @@ static amped_status record_starts(const amped_multistart *s, amped_run_starts *o
   out->match = s->match;
   for (int i = 0; i < s->count; i++) {
     out->seeds[i] = s->all[i].seed;
-    out->sweeps[i] = s->all[i].als.sweeps;
-    out->fits[i] = amped_start_fit(&s->all[i]);
+    out->sweeps[i] = s->all[i].result.sweeps;
+    out->fits[i] = amped_start_value(&s->all[i]);
   }
   return AMPED_OK;
 }
@@ -280,16 +281,17 @@ static amped_status write_result(job *j, const amped_multistart *starts, double 
     return amped_error(AMPED_FAILED, path, "out of memory for the run's record");
   AMPED_GO(done, record_starts(starts, &list));
   memcpy(k->labels, j->labels, sizeof k->labels); /* borrowed */
-  memcpy(k->weights, best->als.weights, (size_t)k->ncomps * sizeof *k->weights);
+  memcpy(k->weights, best->result.weights, (size_t)k->ncomps * sizeof *k->weights);
   amped_run_record record = {
       .input = j->o->args[0],
       .input_norm = sqrt(session->plan.norm_squared),
       .input_hash = amped_session_info(session)->hash,
       .options = text,
       .seed = best->seed,
-      .stop_reason = best->als.stop_reason,
-      .fit = best->als.fit,
-      .sweeps = best->als.sweeps,
+      .stop_reason = best->result.stop_reason,
+      .metric = best->result.metric,
+      .history = best->result.history,
+      .sweeps = best->result.sweeps,
       .starts = list,
       .corcondia = isnan(corcondia) ? NULL : &corcondia,
   };
@@ -328,7 +330,8 @@ static amped_status save(job *j, const amped_multistart *starts, double corcondi
 
 /* --- telling --------------------------------------------------------------------------------- */
 
-static void say_end(const job *j, const amped_als_result *als, double corcondia, const char *path) {
+static void say_end(const job *j, const amped_solver_result *als, double corcondia,
+                    const char *path) {
   const amped_sweep_times *t = &als->times;
   double n = als->sweeps > als->earlier ? (double)(als->sweeps - als->earlier) : 1.0;
   char best[48] = "";
@@ -336,7 +339,7 @@ static void say_end(const job *j, const amped_als_result *als, double corcondia,
     (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
   amped_say("%sfit %.8f after %" PRIu64
             " sweeps (%s); %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f",
-            best, als->sweeps > 0 ? als->fit[als->sweeps - 1] : 0.0, als->sweeps,
+            best, als->sweeps > 0 ? als->history[als->sweeps - 1] : 0.0, als->sweeps,
             strcmp(als->stop_reason, "tolerance") == 0 ? "the change of fit fell below --tol"
                                                        : "--iters reached",
             t->total / n, t->mttkrp / n, t->solve / n, t->exchange / n);
@@ -347,7 +350,7 @@ static void say_end(const job *j, const amped_als_result *als, double corcondia,
 }
 
 static amped_status tell_end(job *j, const amped_start *best, double corcondia, const char *path) {
-  const amped_als_result *als = &best->als;
+  const amped_solver_result *als = &best->result;
   const amped_sweep_times *t = &als->times;
   say_end(j, als, corcondia, path);
   if (j->session->json == NULL)
@@ -356,7 +359,7 @@ static amped_status tell_end(job *j, const amped_start *best, double corcondia, 
       j->session->json,
       json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "event", "end",
                 "rank", j->session->plan.ncomps, "seed", amped_json_count(best->seed), "reason",
-                als->stop_reason, "fit", amped_start_fit(best), "sweeps", (json_int_t)als->sweeps,
+                als->stop_reason, "fit", amped_start_value(best), "sweeps", (json_int_t)als->sweeps,
                 "seconds", t->total, "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve,
                 "exchange_seconds", t->exchange, "corcondia", amped_json_number(corcondia),
                 "output", path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
@@ -380,20 +383,20 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
 /* --- running --------------------------------------------------------------------------------- */
 
 /* The sweeps of one start, from its beginning or from the last checkpoint. */
-static amped_status sweep(job *j, int number, amped_als_result *als) {
+static amped_status sweep(job *j, int number, amped_solver_result *als) {
   amped_session *session = j->session;
   const amped_options *o = j->o;
   const amped_context parts = amped_session_context(session);
   amped_solver_state state = {.order = 0};
-  amped_als_options als_options = {.iters = o->cpd.iters,
-                                   .tol = o->cpd.tol,
-                                   .noise_told = &j->noise_told,
-                                   .after_sweep = after_sweep,
-                                   .context = j};
+  amped_iterate_options als_options = {.iters = o->cpd.iters,
+                                       .tol = o->cpd.tol,
+                                       .noise_told = &j->noise_told,
+                                       .after_sweep = after_sweep,
+                                       .context = j};
   bool resumed = false;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, &j->checkpoint));
+  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, "fit", &j->checkpoint));
   if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &resumed));
   if (!resumed)
@@ -404,7 +407,7 @@ static amped_status sweep(job *j, int number, amped_als_result *als) {
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
-    amped_als_result_free(als);
+    amped_solver_result_free(als);
 done:
   amped_checkpoint_close(j->checkpoint);
   j->checkpoint = NULL;
@@ -416,7 +419,7 @@ done:
 static amped_status run_starts(job *j, amped_multistart *starts) {
   const amped_context parts = amped_session_context(j->session);
   for (int number = 1; number <= j->o->session.starts; number++) {
-    amped_als_result als;
+    amped_solver_result als;
     AMPED_TRY(sweep(j, number, &als));
     AMPED_TRY(amped_multistart_add(&parts, starts, j->o->seed + (uint64_t)number - 1, &als));
   }
@@ -436,7 +439,7 @@ static amped_status find_corcondia(job *j, const amped_start *best, double *perc
                AMPED_CORCONDIA_PASSES);
     return AMPED_OK;
   }
-  AMPED_TRY(amped_corcondia(&parts, best->als.weights, percent, &dependent));
+  AMPED_TRY(amped_corcondia(&parts, best->result.weights, percent, &dependent));
   if (dependent >= 0)
     amped_warn(
         "R = %d: the columns of mode %d's factor (%" PRIu64
@@ -461,9 +464,14 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
     AMPED_TRY(save(j, starts, corcondia, path));
   amped_report_memory(j->session);
   for (int i = 0; i < starts->count; i++)
-    seconds += starts->all[i].als.times.total;
-  j->rows[j->finished++] = (amped_summary_row){
-      parts.plan->ncomps, amped_start_fit(best), best->als.sweeps, seconds, corcondia, path};
+    seconds += starts->all[i].result.times.total;
+  j->rows[j->finished++] = (amped_summary_row){parts.plan->ncomps,
+                                               best->result.metric,
+                                               amped_start_value(best),
+                                               best->result.sweeps,
+                                               seconds,
+                                               corcondia,
+                                               path};
   return amped_comm_agree(&j->session->comm, tell_end(j, best, corcondia, path));
 }
 

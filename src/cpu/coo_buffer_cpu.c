@@ -111,10 +111,10 @@ static void store(const void *from, uint64_t k, uint64_t row, uint64_t at,
 }
 
 amped_status amped_coo_buffer_cpu_sort(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
-                                       amped_status (*upload)(amped_backend_context *ctx, int mode,
+                                       amped_status (*insert)(amped_tensor_part *part, int mode,
                                                               uint64_t offset,
                                                               const amped_batch *batch),
-                                       amped_backend_context *ctx, uint64_t *repeats) {
+                                       amped_tensor_part *part, uint64_t *repeats) {
   amped_status status = AMPED_OK;
   *repeats = 0;
   if (p->ends == NULL) /* nothing came: right where the share is empty */
@@ -131,8 +131,8 @@ amped_status amped_coo_buffer_cpu_sort(amped_coo_buffer_cpu *p, const amped_plan
                              .row = row_of,
                              .word = word_of,
                              .store = store,
-                             .upload = upload,
-                             .ctx = ctx};
+                             .insert = insert,
+                             .part = part};
   if (status == AMPED_OK)
     status = amped_sort_copy_cpu(&order, repeats);
   amped_coo_buffer_cpu_free(p);

@@ -1,4 +1,4 @@
-/* COO buffers on CPU cores: struct amped_backend's collect and order. Twin of
+/* COO buffers on CPU cores: a format's collect and sort. Twin of
  * cuda/load/coo_buffer_cuda.h.
  *
  * A nonzero is put where those of its iDp are, as it comes: what is sorted later is then a few
@@ -25,12 +25,12 @@ typedef struct amped_coo_buffer_cpu {
 amped_status amped_coo_buffer_cpu_add(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
                                       const amped_nonzeros *nonzeros);
 
-/* Hand the buffer on to `upload` of ctx (backend.h), ordered, and free it, whatever happens. */
+/* Hand the buffer on to `insert` of part (backend.h), ordered, and free it, whatever happens. */
 amped_status amped_coo_buffer_cpu_sort(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
-                                       amped_status (*upload)(amped_backend_context *ctx, int mode,
+                                       amped_status (*insert)(amped_tensor_part *part, int mode,
                                                               uint64_t offset,
                                                               const amped_batch *batch),
-                                       amped_backend_context *ctx, uint64_t *repeats);
+                                       amped_tensor_part *part, uint64_t *repeats);
 void amped_coo_buffer_cpu_free(amped_coo_buffer_cpu *p);
 
 /* Host memory that buffers and ordering them take at most on the plan's rank. */

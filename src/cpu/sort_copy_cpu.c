@@ -160,7 +160,7 @@ static amped_status upload_piece(const sorter *s, const uint64_t *numbers, uint6
   for (uint64_t done = 0; done < count; done += n) {
     n = count - done < s->piece ? count - done : s->piece;
     amped_batch batch = make_batch(s, numbers + done, n);
-    AMPED_TRY(o->upload(o->ctx, o->mode, offset + done, &batch));
+    AMPED_TRY(o->insert(o->part, o->mode, offset + done, &batch));
   }
   return AMPED_OK;
 }

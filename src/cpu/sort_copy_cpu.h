@@ -32,10 +32,10 @@ typedef struct amped_order {
   uint64_t (*word)(const void *from, int word, uint64_t row, uint64_t k);
   void (*store)(const void *from, uint64_t k, uint64_t row, uint64_t at,
                 const amped_sort_copy_arrays *to);
-  /* Where runs go: struct amped_backend's upload. */
-  amped_status (*upload)(amped_backend_context *ctx, int mode, uint64_t offset,
+  /* Where runs go: a format's insert. */
+  amped_status (*insert)(amped_tensor_part *part, int mode, uint64_t offset,
                          const amped_batch *batch);
-  amped_backend_context *ctx;
+  amped_tensor_part *part;
 } amped_order;
 
 /* *repeats (unless NULL) = nonzeros of which row and key are those of the one before. AMPED_FAILED

@@ -88,10 +88,10 @@ static void store(const void *from, uint64_t k, uint64_t row, uint64_t at,
 }
 
 amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan *plan, int mode,
-                                      amped_status (*upload)(amped_backend_context *ctx, int mode,
+                                      amped_status (*insert)(amped_tensor_part *part, int mode,
                                                              uint64_t offset,
                                                              const amped_batch *batch),
-                                      amped_backend_context *ctx) {
+                                      amped_tensor_part *part) {
   loader l = {.plan = plan};
   AMPED_TRY(amped_synthetic_share_make(&l.share, t, plan, mode, count_bare, NULL));
   const uint8_t key_bits = (uint8_t)l.share.key_bits;
@@ -104,8 +104,8 @@ amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan
                              .row = row_of,
                              .word = word_of,
                              .store = store,
-                             .upload = upload,
-                             .ctx = ctx};
+                             .insert = insert,
+                             .part = part};
   return amped_sort_copy_cpu(&order, NULL);
 }
 

@@ -7,8 +7,7 @@
 typedef struct amped_context {
   const amped_comm *comm;
   const amped_plan *plan;
-  const amped_backend *backend;
-  amped_backend_context *ctx;
+  const amped_worker *worker;
   amped_exchange *exchange;
 } amped_context;
 

@@ -8,8 +8,7 @@
 
 struct amped_exchange {
   const amped_comm *comm;
-  const amped_backend *backend;
-  amped_backend_context *ctx;
+  const amped_worker *worker;
   const amped_plan *plan;
   int *rank_at;              /* [nranks] of every place in the ring */
   amped_allgather *gather;   /* of rows, in the ring's order; NULL where MPI takes no factors */
@@ -47,29 +46,27 @@ static amped_status allocate(amped_exchange *x) {
   AMPED_TRY(amped_alloc(&x->rank_at, nranks, sizeof *x->rank_at, what));
   AMPED_TRY(amped_alloc(&x->firsts, nranks, sizeof *x->firsts, what));
   AMPED_TRY(amped_alloc(&x->counts, nranks, sizeof *x->counts, what));
-  if (is_direct(x->comm, x->backend))
+  if (is_direct(x->comm, x->worker->backend))
     AMPED_TRY(amped_allgather_create(x->comm, x->comm->ring, row_bytes(x->plan), &x->gather));
   return AMPED_OK;
 }
 
-amped_status amped_exchange_create(const amped_comm *comm, const amped_backend *backend,
-                                   amped_backend_context *ctx, const amped_plan *plan,
-                                   amped_exchange **out) {
+amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *worker,
+                                   const amped_plan *plan, amped_exchange **out) {
   amped_status status = AMPED_OK;
   amped_exchange *x = NULL;
   *out = NULL;
   AMPED_GO(agree, amped_calloc(&x, 1, sizeof *x, "the exchange"));
   x->comm = comm;
-  x->backend = backend;
-  x->ctx = ctx;
+  x->worker = worker;
   x->plan = plan;
   AMPED_GO(agree, allocate(x));
-  AMPED_GO(agree, amped_row_reduce_create(comm, backend, ctx, plan, &x->partial));
+  AMPED_GO(agree, amped_row_reduce_create(comm, worker, plan, &x->partial));
 agree:
   AMPED_GO(failed, amped_comm_agree(comm, status));
   AMPED_MPI(comm, MPI_Allgather(&comm->rank, 1, MPI_INT, x->rank_at, 1, MPI_INT, comm->ring));
-  if (needs_stage(comm, backend))
-    AMPED_GO(failed, amped_shm_exchange_create(comm, backend, ctx, plan, x->rank_at, &x->stage));
+  if (needs_stage(comm, worker->backend))
+    AMPED_GO(failed, amped_shm_exchange_create(comm, worker, plan, x->rank_at, &x->stage));
   *out = x;
   return AMPED_OK;
 failed:
@@ -95,10 +92,11 @@ const char *amped_exchange_describe(const amped_exchange *x) {
   if (x->gather == NULL)
     return "through host memory that a node's ranks share (this MPI takes no device memory)";
   if (x->comm->chosen[0] != '\0')
-    return x->backend->device_pointers ? "MPI_Allgatherv in place on device memory, as chosen"
-                                       : "MPI_Allgatherv in place on host memory, as chosen";
-  return x->backend->device_pointers ? "ring in place on device memory (CUDA-aware MPI)"
-                                     : "ring in place on host memory";
+    return x->worker->backend->device_pointers
+               ? "MPI_Allgatherv in place on device memory, as chosen"
+               : "MPI_Allgatherv in place on host memory, as chosen";
+  return x->worker->backend->device_pointers ? "ring in place on device memory (CUDA-aware MPI)"
+                                             : "ring in place on host memory";
 }
 
 uint64_t amped_exchange_bytes(const amped_exchange *x, uint64_t rows) {
@@ -120,7 +118,8 @@ static void gather(amped_exchange *x, int mode, uint64_t first, uint64_t rows) {
     x->firsts[i] = (uint64_t)x->rank_at[i] * x->plan->modes[mode].block_rows + first;
     x->counts[i] = rows;
   }
-  amped_allgather_parts(x->gather, x->backend->factor(x->ctx, mode), x->firsts, x->counts);
+  amped_allgather_parts(x->gather, x->worker->backend->factors->rows(x->worker->factors, mode),
+                        x->firsts, x->counts);
 }
 
 void amped_exchange_part(amped_exchange *x, int mode, uint64_t first, uint64_t end) {

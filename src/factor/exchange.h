@@ -15,10 +15,9 @@
 
 typedef struct amped_exchange amped_exchange;
 
-/* Collective; the status is agreed. comm, backend, context and plan outlive the exchange. */
-amped_status amped_exchange_create(const amped_comm *comm, const amped_backend *backend,
-                                   amped_backend_context *ctx, const amped_plan *plan,
-                                   amped_exchange **out);
+/* Collective; the status is agreed. comm, worker and plan outlive the exchange. */
+amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *worker,
+                                   const amped_plan *plan, amped_exchange **out);
 /* Collective. */
 void amped_exchange_destroy(amped_exchange *exchange);
 

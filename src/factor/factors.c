@@ -61,7 +61,8 @@ static amped_status fill_random(const amped_context *context, int mode, uint64_t
     if (rows == 0) { /* the buffer is full, or all rows are done */
       if (held == 0)
         return AMPED_OK;
-      AMPED_TRY(context->backend->put_rows(context->ctx, mode, position, held, buffer));
+      AMPED_TRY(context->worker->backend->factors->put_rows(context->worker->factors, mode,
+                                                            position, held, buffer));
       position += held;
       held = 0;
     }
@@ -96,7 +97,8 @@ static amped_status put_own(const amped_context *context, int mode, uint64_t fir
     if (m->owner[(first + i) / m->width] == context->plan->rank)
       memmove(buffer + n * kept++, buffer + n * i, n * sizeof *buffer);
   if (kept > 0)
-    AMPED_TRY(context->backend->put_rows(context->ctx, mode, *position, kept, buffer));
+    AMPED_TRY(context->worker->backend->factors->put_rows(context->worker->factors, mode, *position,
+                                                          kept, buffer));
   *position += kept;
   return AMPED_OK;
 }
@@ -139,7 +141,8 @@ static amped_status get_block(const amped_context *context, int mode, int rank, 
   row_walk walk = {&plan->modes[mode], rank, 0, 0};
   for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
     uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
-    AMPED_TRY(context->backend->get_rows(context->ctx, mode, begin + first, count, buffer));
+    AMPED_TRY(context->worker->backend->factors->get_rows(context->worker->factors, mode,
+                                                          begin + first, count, buffer));
     for (uint64_t done = 0; done < count;) {
       uint64_t index = 0;
       uint64_t got = next_rows(&walk, count - done, &index);

@@ -37,7 +37,8 @@ static void copy_out(trial *l) {
                           .host = l->host,
                           .in = false};
   if (l->status == AMPED_OK)
-    l->status = l->context->backend->stage(l->context->ctx, l->mode, &copy, 1);
+    l->status =
+        l->context->worker->backend->factors->stage(l->context->worker->factors, l->mode, &copy, 1);
 }
 
 static void send_on(trial *l) {
@@ -89,14 +90,14 @@ static amped_status measure_link(trial *l, double *rate) {
   const amped_context *context = l->context;
   void *host = NULL;
   bool network = context->comm->nodes > 1;
-  if (!network && !context->backend->device_pointers)
+  if (!network && !context->worker->backend->device_pointers)
     return AMPED_OK;
-  AMPED_TRY(amped_comm_agree(context->comm,
-                             context->backend->host_alloc(context->ctx, 2 * l->bytes, &host)));
+  AMPED_TRY(amped_comm_agree(context->comm, context->worker->backend->device->host_alloc(
+                                                context->worker->device, 2 * l->bytes, &host)));
   memset(host, 0, 2 * l->bytes);
   l->host = host;
   double seconds = time_of(l, network ? send_on : copy_out);
-  context->backend->host_free(context->ctx, host);
+  context->worker->backend->device->host_free(context->worker->device, host);
   *rate = rate_of(l->bytes, seconds);
   return amped_comm_agree(context->comm, l->status);
 }

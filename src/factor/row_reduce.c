@@ -7,8 +7,7 @@
 
 struct amped_row_reduce {
   const amped_comm *comm;
-  const amped_backend *backend;
-  amped_backend_context *ctx;
+  const amped_worker *worker;
   const amped_plan *plan;
   int *counts; /* [nranks] shared rows of the call in hand */
   int *displs; /* [nranks] */
@@ -46,9 +45,8 @@ uint64_t amped_row_reduce_host_bytes(const amped_plan *plan) {
   return (parts + sum) * (uint64_t)plan->ncomps * sizeof(double);
 }
 
-amped_status amped_row_reduce_create(const amped_comm *comm, const amped_backend *backend,
-                                     amped_backend_context *ctx, const amped_plan *plan,
-                                     amped_row_reduce **out) {
+amped_status amped_row_reduce_create(const amped_comm *comm, const amped_worker *worker,
+                                     const amped_plan *plan, amped_row_reduce **out) {
   static const char what[] = "the sums of split iDps";
   uint64_t ncomps = (uint64_t)plan->ncomps;
   uint64_t nranks = (uint64_t)plan->nranks;
@@ -59,8 +57,7 @@ amped_status amped_row_reduce_create(const amped_comm *comm, const amped_backend
   *out = NULL;
   AMPED_TRY(amped_calloc(&x, 1, sizeof *x, what));
   x->comm = comm;
-  x->backend = backend;
-  x->ctx = ctx;
+  x->worker = worker;
   x->plan = plan;
   AMPED_MPI(comm, MPI_Type_contiguous(plan->ncomps, MPI_DOUBLE, &x->row));
   AMPED_MPI(comm, MPI_Type_commit(&x->row));
@@ -106,8 +103,9 @@ static amped_status sum_split(amped_row_reduce *x, int mode, uint64_t s) {
     for (uint64_t i = 0; i < elements; i++)
       x->sum[i] += part[i];
   }
-  return x->backend->put_output(
-      x->ctx, mode, m->position[idp] - (uint64_t)x->plan->rank * m->block_rows, rows, x->sum);
+  return x->worker->backend->factors->put_output(
+      x->worker->factors, mode, m->position[idp] - (uint64_t)x->plan->rank * m->block_rows, rows,
+      x->sum);
 }
 
 amped_status amped_row_reduce_sum(amped_row_reduce *x, int mode) {
@@ -124,7 +122,8 @@ amped_status amped_row_reduce_sum(amped_row_reduce *x, int mode) {
   }
   double *own = x->parts + (uint64_t)x->displs[me] * (uint64_t)x->plan->ncomps;
   if (x->counts[me] > 0)
-    AMPED_TRY(x->backend->get_output(x->ctx, mode, m->block_rows, (uint64_t)x->counts[me], own));
+    AMPED_TRY(x->worker->backend->factors->get_output(x->worker->factors, mode, m->block_rows,
+                                                      (uint64_t)x->counts[me], own));
   AMPED_MPI(x->comm, MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x->parts, x->counts,
                                     x->displs, x->row, x->comm->mpi));
   for (uint64_t s = 0; s < m->split_count; s++)

@@ -11,10 +11,9 @@
 
 typedef struct amped_row_reduce amped_row_reduce;
 
-/* On every rank; no communication. comm, backend, context and plan outlive it. */
-amped_status amped_row_reduce_create(const amped_comm *comm, const amped_backend *backend,
-                                     amped_backend_context *ctx, const amped_plan *plan,
-                                     amped_row_reduce **out);
+/* On every rank; no communication. comm, worker and plan outlive it. */
+amped_status amped_row_reduce_create(const amped_comm *comm, const amped_worker *worker,
+                                     const amped_plan *plan, amped_row_reduce **out);
 void amped_row_reduce_destroy(amped_row_reduce *partial);
 
 /* Bytes of host memory that create will take. */

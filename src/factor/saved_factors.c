@@ -60,8 +60,9 @@ static void widen(const slabs *s, const amped_saved_factors *kept, double *to) {
 }
 
 static amped_status put_slab(const slabs *s, const double *rows) {
-  return s->context->backend->put_rows(
-      s->context->ctx, s->mode, own_position(s->context->plan, s->mode) + s->first, s->count, rows);
+  return s->context->worker->backend->factors->put_rows(
+      s->context->worker->factors, s->mode, own_position(s->context->plan, s->mode) + s->first,
+      s->count, rows);
 }
 
 /* product += A^T B of the slab. */
@@ -84,8 +85,9 @@ static amped_status take_mode(const amped_context *context, int mode, amped_save
                              "the rows of a start"));
   AMPED_GO(done, amped_calloc(&out->lengths[mode], n, sizeof(double), "the lengths of columns"));
   while (next_slab(&s)) {
-    AMPED_GO(done, context->backend->get_rows(context->ctx, mode,
-                                              own_position(plan, mode) + s.first, s.count, s.a));
+    AMPED_GO(done, context->worker->backend->factors->get_rows(context->worker->factors, mode,
+                                                               own_position(plan, mode) + s.first,
+                                                               s.count, s.a));
     for (uint64_t i = 0; i < s.count * n; i++) {
       amped_value_put(out->rows[mode], plan->value_type, s.first * n + i, s.a[i]);
       out->lengths[mode][i % n] += s.a[i] * s.a[i];
@@ -167,7 +169,8 @@ amped_status amped_saved_factors_times_output(const amped_context *context,
   AMPED_GO(agree, slabs_begin(&s, context, mode));
   while (next_slab(&s)) {
     widen(&s, kept, s.a);
-    AMPED_GO(agree, context->backend->get_output(context->ctx, mode, s.first, s.count, s.b));
+    AMPED_GO(agree, context->worker->backend->factors->get_output(context->worker->factors, mode,
+                                                                  s.first, s.count, s.b));
     add_product(&s, s.a, s.b, product);
   }
 agree:

@@ -13,8 +13,7 @@
 
 struct amped_shm_exchange {
   const amped_comm *comm;
-  const amped_backend *backend;
-  amped_backend_context *ctx;
+  const amped_worker *worker;
   const amped_plan *plan;
   const int *rank_at; /* of every place in the ring */
   int place;          /* of this rank */
@@ -100,17 +99,16 @@ static void count_ranks(amped_shm_exchange *s) {
             MPI_Allgather(&mine, 1, MPI_UINT64_T, s->ranks, 1, MPI_UINT64_T, s->comm->leaders));
 }
 
-amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_backend *backend,
-                                       amped_backend_context *ctx, const amped_plan *plan,
-                                       const int *rank_at, amped_shm_exchange **out) {
+amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_worker *worker,
+                                       const amped_plan *plan, const int *rank_at,
+                                       amped_shm_exchange **out) {
   amped_status status = AMPED_OK;
   amped_shm_exchange *s = NULL;
   uint64_t nranks = (uint64_t)comm->nranks;
   *out = NULL;
   AMPED_GO(agree, amped_calloc(&s, 1, sizeof *s, "the exchange"));
   s->comm = comm;
-  s->backend = backend;
-  s->ctx = ctx;
+  s->worker = worker;
   s->plan = plan;
   s->rank_at = rank_at;
   s->window = MPI_WIN_NULL;
@@ -125,7 +123,8 @@ agree:
   if (comm->leaders != MPI_COMM_NULL)
     count_ranks(s);
   share_memory(s);
-  status = backend->host_register(ctx, s->memory, amped_shm_exchange_bytes(plan));
+  status = worker->backend->device->host_register(worker->device, s->memory,
+                                                  amped_shm_exchange_bytes(plan));
   s->pinned = status == AMPED_OK;
   AMPED_GO(failed, amped_comm_agree(comm, status));
   *out = s;
@@ -139,7 +138,7 @@ void amped_shm_exchange_destroy(amped_shm_exchange *s) {
   if (s == NULL)
     return;
   if (s->pinned)
-    s->backend->host_unregister(s->ctx, s->memory);
+    s->worker->backend->device->host_unregister(s->worker->device, s->memory);
   if (s->window != MPI_WIN_NULL) {
     AMPED_MPI(s->comm, MPI_Win_unlock_all(s->window));
     AMPED_MPI(s->comm, MPI_Win_free(&s->window));
@@ -187,7 +186,7 @@ static amped_status move(amped_shm_exchange *s, int mode, const piece *out, cons
                                          .host = slot_at(s, p->slot, i, p->rows),
                                          .in = i != s->place};
   }
-  return s->backend->stage(s->ctx, mode, s->copies, n);
+  return s->worker->backend->factors->stage(s->worker->factors, mode, s->copies, n);
 }
 
 /* A slot is filled again two pieces later: between them lies a barrier that no rank passes before

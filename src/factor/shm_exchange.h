@@ -17,9 +17,9 @@ uint64_t amped_shm_exchange_bytes(const amped_plan *plan);
 
 /* Collective; the status is agreed. rank_at[i] is the rank at place i of comm->ring. All arguments
  * outlive the stage. */
-amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_backend *backend,
-                                       amped_backend_context *ctx, const amped_plan *plan,
-                                       const int *rank_at, amped_shm_exchange **out);
+amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_worker *worker,
+                                       const amped_plan *plan, const int *rank_at,
+                                       amped_shm_exchange **out);
 /* Collective. */
 void amped_shm_exchange_destroy(amped_shm_exchange *stage);
 

@@ -107,7 +107,9 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
   AMPED_TRY(write_record(file, k, record));
   AMPED_TRY(write_weights(file, k, order));
   AMPED_TRY(amped_result_put_factors(file, k, order, AMPED_F64));
-  AMPED_TRY(amped_hdf5_dataset_write(file, "/fit", f64, 1, &record->sweeps, record->fit));
+  char name[AMPED_HDF5_NAME];
+  (void)snprintf(name, sizeof name, "/%s", record->metric);
+  AMPED_TRY(amped_hdf5_dataset_write(file, name, f64, 1, &record->sweeps, record->history));
   AMPED_TRY(write_starts(file, &record->starts));
   AMPED_TRY(amped_hdf5_labels_write(file, k->order, k->labels));
   return amped_hdf5_finish(file);

@@ -28,7 +28,8 @@ typedef struct amped_run_record {
   const char *options;
   uint64_t seed;
   const char *stop_reason; /* "tolerance", "iterations" */
-  const double *fit;       /* [sweeps] */
+  const char *metric;      /* name of the number that sweeps improve: its dataset is "/NAME" */
+  const double *history;   /* [sweeps] the metric */
   uint64_t sweeps;
   amped_run_starts starts;
   const double *corcondia; /* NULL: not computed */

@@ -20,8 +20,7 @@ typedef struct job {
   amped_input *source;
   const amped_tensor_info *info;
   const amped_plan *plan;
-  const amped_backend *backend;
-  amped_backend_context *ctx;
+  const amped_worker *worker;
   uint64_t wire_bytes; /* of one nonzero */
   amped_share_buffers buffers;
   /* Sets are used in turn. out[s] holds a slab that this rank read, the shares of all ranks behind
@@ -81,10 +80,13 @@ uint64_t amped_load_copies_host_bytes(const amped_tensor_info *info, const amped
 static amped_status allocate_buffers(job *j) {
   amped_share_buffers *b = &j->buffers;
   b->capacity = share_capacity(j->info, j->plan);
-  AMPED_TRY(j->backend->host_alloc(j->ctx, b->capacity * j->plan->index_type, &b->rows));
+  AMPED_TRY(j->worker->backend->device->host_alloc(j->worker->device,
+                                                   b->capacity * j->plan->index_type, &b->rows));
   for (int i = 0; i + 1 < j->plan->order; i++)
-    AMPED_TRY(j->backend->host_alloc(j->ctx, b->capacity * j->plan->index_type, &b->inputs[i]));
-  return j->backend->host_alloc(j->ctx, b->capacity * j->plan->value_type, &b->values);
+    AMPED_TRY(j->worker->backend->device->host_alloc(
+        j->worker->device, b->capacity * j->plan->index_type, &b->inputs[i]));
+  return j->worker->backend->device->host_alloc(j->worker->device,
+                                                b->capacity * j->plan->value_type, &b->values);
 }
 
 static amped_status allocate(job *j, bool parallel) {
@@ -109,10 +111,10 @@ static amped_status allocate(job *j, bool parallel) {
 
 static void release(job *j) {
   amped_share_buffers *b = &j->buffers;
-  j->backend->host_free(j->ctx, b->rows);
+  j->worker->backend->device->host_free(j->worker->device, b->rows);
   for (int i = 0; i < AMPED_MAX_ORDER - 1; i++)
-    j->backend->host_free(j->ctx, b->inputs[i]);
-  j->backend->host_free(j->ctx, b->values);
+    j->worker->backend->device->host_free(j->worker->device, b->inputs[i]);
+  j->worker->backend->device->host_free(j->worker->device, b->values);
   for (int s = 0; s < 2; s++) {
     amped_free(j->out[s]);
     amped_free(j->sends[s]);
@@ -155,7 +157,7 @@ static amped_status store(job *j, const char *wire, uint64_t count) {
       !parts_agree(j, &batch))
     return amped_error(AMPED_BAD_INPUT, amped_input_path(j->source),
                        "copy %d disagrees with its iDp table; convert the tensor again", j->mode);
-  AMPED_TRY(j->backend->upload(j->ctx, j->mode, j->offset, &batch));
+  AMPED_TRY(j->worker->format->insert(j->worker->tensor, j->mode, j->offset, &batch));
   amped_trace_end();
   j->offset += count;
   j->hash += hash;
@@ -320,7 +322,7 @@ static amped_status distribute_mode(job *j, int mode) {
     AMPED_TRY(amped_comm_agree(j->comm, status));
   }
   if (j->offset == own_nnz(j))
-    status = j->backend->loaded(j->ctx, mode);
+    status = j->worker->format->finish(j->worker->tensor, mode);
   else
     status = amped_error(AMPED_BAD_INPUT, amped_input_path(j->source),
                          "copy %d has fewer nonzeros than its iDp table; convert the tensor again",
@@ -338,8 +340,8 @@ static amped_status distribute_mode(job *j, int mode) {
 }
 
 amped_status amped_load_copies(const amped_comm *comm, amped_input *source, bool parallel,
-                               const amped_plan *plan, const amped_backend *backend,
-                               amped_backend_context *ctx, double *seconds) {
+                               const amped_plan *plan, const amped_worker *worker,
+                               double *seconds) {
   double began = amped_time();
   job j;
   memset(&j, 0, sizeof j);
@@ -347,8 +349,7 @@ amped_status amped_load_copies(const amped_comm *comm, amped_input *source, bool
   j.source = source;
   j.info = amped_input_info(source);
   j.plan = plan;
-  j.backend = backend;
-  j.ctx = ctx;
+  j.worker = worker;
   j.wire_bytes = amped_slab_nonzero_bytes(j.info);
   amped_status status = amped_comm_agree(comm, allocate(&j, parallel));
   amped_progress_begin("reading and distributing", j.info->nnz * (uint64_t)plan->order, "nonzeros");

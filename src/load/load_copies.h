@@ -18,8 +18,7 @@
 
 /* Collective; the status is agreed. Shows progress on rank 0. *seconds is this rank's wall time. */
 amped_status amped_load_copies(const amped_comm *comm, amped_input *source, bool parallel,
-                               const amped_plan *plan, const amped_backend *backend,
-                               amped_backend_context *ctx, double *seconds);
+                               const amped_plan *plan, const amped_worker *worker, double *seconds);
 
 /* Bytes of host memory that amped_load_copies takes on a rank that reads or not, whatever the size
  * of the tensor. */

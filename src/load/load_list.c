@@ -15,8 +15,7 @@ typedef struct job {
   amped_input *source;
   const amped_tensor_info *info;
   const amped_plan *plan;
-  const amped_backend *backend;
-  amped_backend_context *ctx;
+  const amped_worker *worker;
   amped_redistribute *redistribute;
   void *narrowed; /* values of the plan's type, where the file's is another */
   /* of the copy in hand */
@@ -26,10 +25,9 @@ typedef struct job {
 } job;
 
 amped_status amped_load_list_bytes(const amped_tensor_info *info, const amped_plan *plan,
-                                   const amped_backend *backend, const amped_backend_context *ctx,
-                                   bool reads, bool parallel, uint64_t *device_bytes,
-                                   uint64_t *host_bytes) {
-  AMPED_TRY(backend->require_collect(ctx, plan, device_bytes, host_bytes));
+                                   const amped_worker *worker, bool reads, bool parallel,
+                                   uint64_t *device_bytes, uint64_t *host_bytes) {
+  AMPED_TRY(amped_worker_require_collect(worker, plan, device_bytes, host_bytes));
   *host_bytes += amped_redistribute_host_bytes(info, plan, reads, parallel);
   if (info->value_type != plan->value_type)
     *host_bytes += amped_redistribute_capacity_of(info, plan->nranks, parallel) * plan->value_type;
@@ -62,7 +60,7 @@ static amped_status give_backend(void *context, const amped_nonzeros *received) 
                       amped_value_get(received->values, j->info->value_type, k));
     nonzeros.values = j->narrowed;
   }
-  return j->backend->collect(j->ctx, j->mode, &nonzeros);
+  return j->worker->format->collect(j->worker->tensor, j->mode, &nonzeros);
 }
 
 static amped_status collect_mode(job *j, int mode, uint64_t *repeats) {
@@ -77,9 +75,9 @@ static amped_status collect_mode(job *j, int mode, uint64_t *repeats) {
     status = amped_error(AMPED_BAD_INPUT, amped_input_path(j->source),
                          "changed while it was read; run again when it is complete");
   if (status == AMPED_OK)
-    status = j->backend->order(j->ctx, mode, repeats);
+    status = j->worker->format->sort(j->worker->tensor, mode, repeats);
   if (status == AMPED_OK)
-    status = j->backend->loaded(j->ctx, mode);
+    status = j->worker->format->finish(j->worker->tensor, mode);
   AMPED_TRY(amped_comm_agree(j->comm, status));
   amped_comm_sum_u64(j->comm, repeats, 1);
   return AMPED_OK;
@@ -209,14 +207,14 @@ static amped_status check_repeats(job *j, uint64_t repeats, double *norm_squared
 }
 
 static amped_status allocate(job *j, bool parallel) {
-  AMPED_TRY(amped_redistribute_create(j->comm, j->source, parallel, j->plan, j->backend, j->ctx,
+  AMPED_TRY(amped_redistribute_create(j->comm, j->source, parallel, j->plan, j->worker,
                                       &j->redistribute));
   if (j->info->value_type == j->plan->value_type)
     return AMPED_OK;
-  return j->backend->host_alloc(j->ctx,
-                                amped_redistribute_capacity_of(j->info, j->plan->nranks, parallel) *
-                                    j->plan->value_type,
-                                &j->narrowed);
+  return j->worker->backend->device->host_alloc(
+      j->worker->device,
+      amped_redistribute_capacity_of(j->info, j->plan->nranks, parallel) * j->plan->value_type,
+      &j->narrowed);
 }
 
 static amped_status collect_all(job *j, double *norm_squared) {
@@ -232,17 +230,15 @@ static amped_status collect_all(job *j, double *norm_squared) {
 
 amped_status amped_load_list(const amped_comm *comm, amped_input *source, bool parallel,
                              const amped_tensor_info *info, const amped_plan *plan,
-                             const amped_backend *backend, amped_backend_context *ctx,
-                             double *norm_squared, double *seconds) {
+                             const amped_worker *worker, double *norm_squared, double *seconds) {
   double began = amped_time();
-  job j = {
-      .comm = comm, .source = source, .info = info, .plan = plan, .backend = backend, .ctx = ctx};
+  job j = {.comm = comm, .source = source, .info = info, .plan = plan, .worker = worker};
   amped_status status = amped_comm_agree(comm, allocate(&j, parallel));
   amped_progress_begin("dealing and ordering", info->nnz * (uint64_t)plan->order, "nonzeros");
   if (status == AMPED_OK)
     status = collect_all(&j, norm_squared);
   amped_progress_end();
-  backend->host_free(ctx, j.narrowed);
+  worker->backend->device->host_free(worker->device, j.narrowed);
   amped_redistribute_destroy(j.redistribute);
   *seconds = amped_time() - began;
   return status;

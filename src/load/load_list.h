@@ -16,14 +16,12 @@
  * some, and a warning tells. Shows progress. *seconds is this rank's wall time. */
 amped_status amped_load_list(const amped_comm *comm, amped_input *source, bool parallel,
                              const amped_tensor_info *info, const amped_plan *plan,
-                             const amped_backend *backend, amped_backend_context *ctx,
-                             double *norm_squared, double *seconds);
+                             const amped_worker *worker, double *norm_squared, double *seconds);
 
 /* Bytes of device and host memory that amped_load_list takes on a rank that reads or not, beyond
  * what the backend requires for its copies, and without the search for repeats. */
 amped_status amped_load_list_bytes(const amped_tensor_info *info, const amped_plan *plan,
-                                   const amped_backend *backend, const amped_backend_context *ctx,
-                                   bool reads, bool parallel, uint64_t *device_bytes,
-                                   uint64_t *host_bytes);
+                                   const amped_worker *worker, bool reads, bool parallel,
+                                   uint64_t *device_bytes, uint64_t *host_bytes);
 
 #endif

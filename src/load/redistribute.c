@@ -21,8 +21,7 @@ struct amped_redistribute {
   amped_input *source;
   const amped_tensor_info *info;
   const amped_plan *plan;
-  const amped_backend *backend;
-  amped_backend_context *ctx;
+  const amped_worker *worker;
   bool parallel;
   uint64_t part;     /* nonzeros that a reader redistributes in a round */
   uint64_t capacity; /* that a rank receives */
@@ -141,14 +140,15 @@ static amped_status allocate(amped_redistribute *d) {
   AMPED_TRY(amped_calloc(&d->receive_counts, nranks, sizeof *d->receive_counts, what));
   AMPED_TRY(amped_calloc(&d->receive_places, nranks, sizeof *d->receive_places, what));
   for (int m = 0; m < info->order; m++)
-    AMPED_TRY(d->backend->host_alloc(d->ctx, d->capacity * amped_itype_for(info->dims[m]),
-                                     &d->indices[m]));
-  return d->backend->host_alloc(d->ctx, d->capacity * info->value_type, &d->values);
+    AMPED_TRY(d->worker->backend->device->host_alloc(
+        d->worker->device, d->capacity * amped_itype_for(info->dims[m]), &d->indices[m]));
+  return d->worker->backend->device->host_alloc(d->worker->device, d->capacity * info->value_type,
+                                                &d->values);
 }
 
 amped_status amped_redistribute_create(const amped_comm *comm, amped_input *source, bool parallel,
-                                       const amped_plan *plan, const amped_backend *backend,
-                                       amped_backend_context *ctx, amped_redistribute **out) {
+                                       const amped_plan *plan, const amped_worker *worker,
+                                       amped_redistribute **out) {
   amped_redistribute *d = NULL;
   AMPED_TRY(amped_calloc(out, 1, sizeof **out, "the nonzeros in transit"));
   d = *out;
@@ -156,8 +156,7 @@ amped_status amped_redistribute_create(const amped_comm *comm, amped_input *sour
   d->source = source;
   d->info = amped_input_info(source);
   d->plan = plan;
-  d->backend = backend;
-  d->ctx = ctx;
+  d->worker = worker;
   d->parallel = parallel;
   d->part = part_of(d->info, comm->nranks, parallel);
   d->capacity = amped_redistribute_capacity_of(d->info, comm->nranks, parallel);
@@ -185,8 +184,8 @@ void amped_redistribute_destroy(amped_redistribute *d) {
   amped_free(d->receive_counts);
   amped_free(d->receive_places);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    d->backend->host_free(d->ctx, d->indices[m]);
-  d->backend->host_free(d->ctx, d->values);
+    d->worker->backend->device->host_free(d->worker->device, d->indices[m]);
+  d->worker->backend->device->host_free(d->worker->device, d->values);
   amped_free(d);
 }
 

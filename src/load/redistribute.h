@@ -27,8 +27,8 @@ typedef amped_status (*amped_redistribute_receiver)(void *context, const amped_n
 
 /* Buffers for redistribution any mode. Not collective. On failure, too, destroy follows. */
 amped_status amped_redistribute_create(const amped_comm *comm, amped_input *source, bool parallel,
-                                       const amped_plan *plan, const amped_backend *backend,
-                                       amped_backend_context *ctx, amped_redistribute **out);
+                                       const amped_plan *plan, const amped_worker *worker,
+                                       amped_redistribute **out);
 void amped_redistribute_destroy(amped_redistribute *redistribute);
 
 /* Collective; the status is agreed. Hands this rank's nonzeros of mode to `take`: as many as the

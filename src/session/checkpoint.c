@@ -39,7 +39,7 @@ struct amped_checkpoint {
 };
 
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *o,
-                                   amped_checkpoint **out) {
+                                   const char *metric, amped_checkpoint **out) {
   const amped_tensor_info *info = amped_session_info(session);
   amped_checkpoint *c = NULL;
   amped_status status = AMPED_OK;
@@ -55,6 +55,7 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
                                   .ncomps = session->options->ncomps,
                                   .precision = session->options->precision,
                                   .seed = session->options->seed,
+                                  .metric = metric,
                                   .init = session->options->init != NULL ? session->options->init
                                                                          : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);
@@ -76,8 +77,8 @@ agree:
 static amped_status tell_resumed(amped_checkpoint *c, const amped_solver_state *state) {
   const char *file = c->options->file;
   if (state->sweeps > 0)
-    amped_say("resume: %s, after sweep %" PRIu64 ", fit %.8f", file, state->sweeps,
-              state->fit[state->sweeps - 1]);
+    amped_say("resume: %s, after sweep %" PRIu64 ", %s %.8f", file, state->sweeps, state->metric,
+              state->history[state->sweeps - 1]);
   else
     amped_say("resume: there is no %s yet; starting from the beginning", file);
   if (c->session->json == NULL)
@@ -103,10 +104,11 @@ static amped_status share_state(const amped_comm *comm, const amped_checkpoint_k
   amped_comm_broadcast(comm, &sweeps, sizeof sweeps);
   if (comm->rank != 0 && sweeps > 0)
     status = amped_solver_state_create(state, key->order, key->ncomps, sweeps);
+  state->metric = key->metric;
   AMPED_TRY(amped_comm_agree(comm, status));
   if (sweeps == 0)
     return AMPED_OK;
-  amped_comm_broadcast(comm, state->fit, sweeps * sizeof *state->fit);
+  amped_comm_broadcast(comm, state->history, sweeps * sizeof *state->history);
   amped_comm_broadcast(comm, state->weights, n * sizeof *state->weights);
   for (int m = 0; m < key->order; m++)
     amped_comm_broadcast(comm, state->grams[m], n * n * sizeof *state->grams[m]);

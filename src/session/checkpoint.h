@@ -8,14 +8,15 @@
 
 #include "session/checkpoint_options.h"
 #include "session/session.h"
-#include "solver/cpd_als.h"
+#include "solver/iterate.h"
 
 typedef struct amped_checkpoint amped_checkpoint;
 
-/* Collective, once the tensor is distributed; *out is NULL without options->file. Fails where
+/* Collective, once the tensor is distributed, for a solver with that metric (iterate.h; static
+ * text); *out is NULL without options->file. Fails where
  * the file could not be written. From here on SIGTERM and SIGUSR1 are caught. */
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *options,
-                                   amped_checkpoint **out);
+                                   const char *metric, amped_checkpoint **out);
 
 /* Collective: the factors and state of the last checkpoint, on every rank. Where there is none, a
  * line says so and *found is false. The caller frees the state. */

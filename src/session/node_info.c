@@ -31,7 +31,7 @@ static void list_cores(char *list, size_t size) {
 static const amped_backend *backend_with_gpus(void) {
   const amped_backend *backend = NULL;
   for (int i = 0; (backend = amped_backend_list(i)) != NULL; i++)
-    if (backend->gpus != NULL)
+    if (backend->device->gpus != NULL)
       return backend;
   return NULL;
 }
@@ -44,8 +44,8 @@ static amped_status find_gpus(amped_node_info *place) {
   const amped_backend *backend = backend_with_gpus();
   const char *reason = "this program was built without CUDA";
   place->gpus.own = -1;
-  if (backend != NULL && backend->available(&reason))
-    return backend->gpus(place->local_rank, &place->gpus);
+  if (backend != NULL && backend->device->available(&reason))
+    return backend->device->gpus(place->local_rank, &place->gpus);
   (void)snprintf(place->no_gpus, sizeof place->no_gpus, "%s", reason);
   return AMPED_OK;
 }

@@ -58,8 +58,8 @@ static amped_status add_collect_need(const amped_session *session, bool reads, b
                                      amped_memory_need *need) {
   uint64_t device = 0;
   uint64_t host = 0;
-  AMPED_TRY(amped_load_list_bytes(&session->made, &session->plan, session->backend, session->ctx,
-                                  reads, parallel, &device, &host));
+  AMPED_TRY(amped_load_list_bytes(&session->made, &session->plan, &session->worker, reads, parallel,
+                                  &device, &host));
   need->device_bytes += device;
   need->host_bytes += host;
   return AMPED_OK;
@@ -76,7 +76,7 @@ static amped_status check_limit(const amped_session *session, uint64_t host_byte
   const amped_session_options *o = session->options;
   uint64_t left = amped_mem_limit_left();
   uint64_t need = host_bytes +
-                  amped_blas_bytes(session->backend->device_pointers
+                  amped_blas_bytes(session->worker.backend->device_pointers
                                        ? 1
                                        : amped_session_threads(&session->comm, o->backend.threads));
   char a[32];
@@ -111,7 +111,7 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
   bool reads = session->comm.rank == 0 || o->read_parallel;
   char a[32];
   char b[32];
-  amped_status status = session->backend->require(session->ctx, plan, &session->required);
+  amped_status status = amped_worker_require(&session->worker, plan, &session->required);
   if (status == AMPED_OK)
     warn_of_tiles(session);
   need->device_bytes = session->required.device_bytes;
@@ -120,15 +120,15 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
     status = add_collect_need(session, reads, o->read_parallel, need);
   else if (session->source != NULL)
     need->host_bytes += amped_load_copies_host_bytes(info, plan, reads, o->read_parallel);
-  else if (!session->backend->device_pointers)
+  else if (!session->worker.backend->device_pointers)
     need->host_bytes += amped_synthetic_cpu_bytes(plan);
   if (demand->solver_bytes != NULL)
     need->host_bytes += demand->solver_bytes(plan, demand->context);
-  need->host_bytes += amped_exchange_host_bytes(&session->comm, session->backend, plan);
+  need->host_bytes += amped_exchange_host_bytes(&session->comm, session->worker.backend, plan);
   if (session->comm.rank == 0)
     for (int m = 0; m < plan->order; m++)
       need->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * demand->result_bytes;
-  need->device_budget = session->backend->memory(session->ctx);
+  need->device_budget = session->worker.backend->device->memory(session->worker.device);
   need->host_budget = amped_mem_available();
   if (status == AMPED_OK)
     status = check_limit(session, need->host_bytes);
@@ -154,9 +154,9 @@ static amped_status count_synthetic(amped_session *session) {
   amped_synthetic_part(t, session->comm.rank, session->comm.nranks, &first, &count);
   for (int m = 0; m < t->order; m++) {
     amped_partition *p = &info->partitions[m];
-    amped_status status =
-        session->backend->count_synthetic(session->ctx, t, m, p->width, first, count, p->idp_nnz,
-                                          m == 0 ? &info->norm_squared : NULL);
+    amped_status status = session->worker.backend->device->count_synthetic(
+        session->worker.device, t, m, p->width, first, count, p->idp_nnz,
+        m == 0 ? &info->norm_squared : NULL);
     AMPED_TRY(amped_comm_agree(&session->comm, status));
     amped_comm_sum_u64(&session->comm, p->idp_nnz, amped_comm_count(&session->comm, p->idp_count));
   }
@@ -169,9 +169,10 @@ static amped_status load_synthetic(amped_session *session) {
   double began = amped_time();
   for (int m = 0; m < session->plan.order; m++) {
     amped_trace_begin(AMPED_PHASE_MAKE, m);
-    amped_status status = session->backend->load_synthetic(session->ctx, &session->synthetic, m);
+    amped_status status =
+        session->worker.format->make_synthetic(session->worker.tensor, &session->synthetic, m);
     if (status == AMPED_OK)
-      status = session->backend->loaded(session->ctx, m);
+      status = session->worker.format->finish(session->worker.tensor, m);
     AMPED_TRY(amped_comm_agree(&session->comm, status));
     amped_trace_end();
   }
@@ -188,7 +189,7 @@ static amped_status collect(amped_session *session) {
   const amped_session_options *o = session->options;
   double norm_squared = session->made.norm_squared;
   AMPED_TRY(amped_load_list(&session->comm, session->source, o->read_parallel, &session->made,
-                            &session->plan, session->backend, session->ctx, &norm_squared,
+                            &session->plan, &session->worker, &norm_squared,
                             &session->distribute_sec));
   session->made.norm_squared = norm_squared;
   session->plan.norm_squared = norm_squared;
@@ -198,10 +199,10 @@ static amped_status collect(amped_session *session) {
 static amped_status fill(amped_session *session) {
   const amped_session_options *o = session->options;
   amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
-  amped_status status = session->backend->prepare(session->ctx, &session->plan);
+  amped_status status = amped_worker_prepare(&session->worker, &session->plan);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
-  AMPED_TRY(amped_exchange_create(&session->comm, session->backend, session->ctx, &session->plan,
-                                  &session->exchange));
+  AMPED_TRY(
+      amped_exchange_create(&session->comm, &session->worker, &session->plan, &session->exchange));
   AMPED_TRY(amped_report_exchange(session));
   amped_trace_end();
   if (session->source == NULL)
@@ -210,7 +211,7 @@ static amped_status fill(amped_session *session) {
     AMPED_TRY(collect(session));
   else
     AMPED_TRY(amped_load_copies(&session->comm, session->source, o->read_parallel, &session->plan,
-                                session->backend, session->ctx, &session->distribute_sec));
+                                &session->worker, &session->distribute_sec));
   amped_report_distributed(session);
   return AMPED_OK;
 }
@@ -247,7 +248,7 @@ static amped_status make_plan(amped_session *session) {
   amped_status status =
       amped_plan_create(&session->plan, amped_session_info(session), o->ncomps, o->precision,
                         o->plan.placement, session->comm.rank, session->comm.nranks);
-  if (status == AMPED_OK && (session->backend->concurrent || o->plan.parts > 1))
+  if (status == AMPED_OK && (session->worker.backend->concurrent || o->plan.parts > 1))
     status = amped_plan_cut(&session->plan, o->plan.parts);
   session->plan_sec = amped_time() - began;
   return amped_comm_agree(&session->comm, status);

@@ -62,7 +62,8 @@ amped_status amped_report_start(amped_session *session) {
     return status;
   }
   (void)gethostname(host, sizeof host - 1);
-  (void)snprintf(mine, sizeof mine, "%s: %s", host, session->backend->describe(session->ctx));
+  (void)snprintf(mine, sizeof mine, "%s: %s", host,
+                 session->worker.backend->device->describe(session->worker.device));
   AMPED_MPI(comm,
             MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0, comm->mpi));
   if (comm->rank == 0) {
@@ -83,7 +84,7 @@ amped_status amped_report_start(amped_session *session) {
           json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:i, s:s, s:i, s:i, s:b, s:o}",
                     "event", "start", "version", amped_version(), "revision", amped_revision(),
                     "command", o->command, "input", amped_json_text(o->input, strlen(o->input)),
-                    "backend", session->backend->name, "rank", o->ncomps, "rank_list",
+                    "backend", session->worker.backend->name, "rank", o->ncomps, "rank_list",
                     json_ncomps(o), "starts", o->starts, "precision",
                     amped_vtype_name(o->precision), "nranks", comm->nranks, "nodes", comm->nodes,
                     "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
@@ -313,7 +314,7 @@ static const char *remedy(const amped_session *session) {
   const amped_comm *comm = &session->comm;
   if (comm->chosen[0] != '\0')
     return "leave the variable that chose MPI's algorithm out (see -v)";
-  if (session->backend->device_pointers && !comm->cuda_aware)
+  if (session->worker.backend->device_pointers && !comm->cuda_aware)
     return "use an MPI that takes device memory (CUDA-aware)";
   if (comm->nodes > 1)
     return "check which network MPI uses (Open MPI: btl_tcp_if_include; UCX: UCX_NET_DEVICES)";
@@ -323,7 +324,7 @@ static const char *remedy(const amped_session *session) {
 
 static void say_exchange(const amped_session *session, const amped_link_rate *rate) {
   const amped_comm *comm = &session->comm;
-  const char *scheme = session->backend->device_pointers ? getenv("UCX_RNDV_SCHEME") : NULL;
+  const char *scheme = session->worker.backend->device_pointers ? getenv("UCX_RNDV_SCHEME") : NULL;
   char bytes[32];
   char link[64] = "";
   const char *what = amped_exchange_describe(session->exchange);
@@ -409,14 +410,15 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
   char change[32] = "        -"; /* as wide as a number */
   if (s->number > 1)
     (void)snprintf(change, sizeof change, "%+.2e", s->change);
-  amped_say("sweep %3" PRIu64 "  fit %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
+  amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
             "%.4f)",
-            s->number, s->fit, change, s->times.total, mttkrp.max, solve.mean, exchange.mean);
+            s->number, s->metric, s->value, change, s->times.total, mttkrp.max, solve.mean,
+            exchange.mean);
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
         json_pack("{s:s, s:I, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
-                  "iteration", "sweep", (json_int_t)s->number, "fit", s->fit, "change",
+                  "iteration", "sweep", (json_int_t)s->number, s->metric, s->value, "change",
                   s->number > 1 ? json_real(s->change) : json_null(), "fit_noise", s->noise,
                   "seconds", s->times.total, "mttkrp_seconds", "min", mttkrp.min, "mean",
                   mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank, "solve_seconds",

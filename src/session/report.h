@@ -4,7 +4,7 @@
 #ifndef AMPED_REPORT_H
 #define AMPED_REPORT_H
 
-#include "solver/cpd_als.h"
+#include "solver/iterate.h"
 #include "session/session.h"
 
 /* Bytes that one rank needs and has. */

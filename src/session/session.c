@@ -23,20 +23,20 @@ static amped_status choose_backend(amped_session *session, const amped_session_o
   amped_status status = AMPED_OK;
   if (strcmp(o->backend.name, "auto") != 0) {
     const char *reason = "";
-    session->backend = amped_backend_find(o->backend.name);
-    if (session->backend == NULL)
+    session->worker.backend = amped_backend_find(o->backend.name);
+    if (session->worker.backend == NULL)
       status = amped_error(AMPED_USAGE, NULL,
                            "--backend=%s: this program was built without it; configure with CUDA "
                            "or use --backend=cpu",
                            o->backend.name);
-    else if (!session->backend->available(&reason))
+    else if (!session->worker.backend->device->available(&reason))
       status = amped_error(AMPED_FAILED, NULL, "--backend=%s: %s on rank %d; use --backend=cpu",
                            o->backend.name, reason, session->comm.rank);
     return amped_comm_agree(&session->comm, status);
   }
-  for (int i = 0; (session->backend = amped_backend_list(i)) != NULL; i++) {
+  for (int i = 0; (session->worker.backend = amped_backend_list(i)) != NULL; i++) {
     const char *reason = "";
-    uint64_t have = session->backend->available(&reason) ? 1 : 0;
+    uint64_t have = session->worker.backend->device->available(&reason) ? 1 : 0;
     amped_comm_sum_u64(&session->comm, &have, 1);
     if (have == (uint64_t)session->comm.nranks)
       return AMPED_OK;
@@ -46,7 +46,7 @@ static amped_status choose_backend(amped_session *session, const amped_session_o
                                       "only %" PRIu64 " of %d ranks have a GPU; start the others "
                                       "elsewhere, or use --backend=cpu",
                                       have, session->comm.nranks));
-    amped_say_verbose("backend %s: %s", session->backend->name, reason);
+    amped_say_verbose("backend %s: %s", session->worker.backend->name, reason);
   }
   return amped_error(AMPED_FAILED, NULL, "no backend is available");
 }
@@ -56,7 +56,7 @@ static amped_status check_identities(amped_session *session, bool share) {
   amped_status status = AMPED_OK;
   char mine[IDENTITY_BYTES] = "";
   char(*all)[IDENTITY_BYTES] = NULL;
-  const char *identity = session->backend->identity(session->ctx);
+  const char *identity = session->worker.backend->device->identity(session->worker.device);
   strncpy(mine, identity, sizeof mine - 1);
   status = amped_alloc(&all, (uint64_t)session->comm.nranks, sizeof *all, "the GPUs' identities");
   status = amped_comm_agree(&session->comm, status);
@@ -94,7 +94,7 @@ amped_status amped_session_open_backend(amped_session *session) {
   options.local_size = session->comm.local_size;
   AMPED_TRY(choose_backend(session, o));
   omp_set_num_threads(options.threads);
-  amped_status status = session->backend->open(&options, &session->ctx);
+  amped_status status = amped_worker_open(&session->worker, session->worker.backend, &options);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   return check_identities(session, o->backend.share_gpus);
 }
@@ -125,7 +125,7 @@ void amped_session_before_mpi(const char *name) {
   const amped_backend *backend = NULL;
   for (int i = 0; (backend = amped_backend_list(i)) != NULL; i++)
     if (strcmp(name, "auto") == 0 || strcmp(name, backend->name) == 0)
-      backend->before_mpi(amped_launcher_local_rank());
+      backend->device->before_mpi(amped_launcher_local_rank());
 }
 
 amped_status amped_session_start(amped_session *session, const amped_session_options *o) {
@@ -163,8 +163,8 @@ amped_status amped_session_set_ncomps(amped_session *session, int ncomps) {
   amped_exchange_destroy(session->exchange);
   session->exchange = NULL;
   amped_plan_set_ncomps(&session->plan, ncomps);
-  AMPED_TRY(amped_comm_agree(&session->comm, session->backend->resize(session->ctx)));
-  return amped_exchange_create(&session->comm, session->backend, session->ctx, &session->plan,
+  AMPED_TRY(amped_comm_agree(&session->comm, amped_worker_resize(&session->worker)));
+  return amped_exchange_create(&session->comm, &session->worker, &session->plan,
                                &session->exchange);
 }
 
@@ -175,7 +175,8 @@ amped_status amped_session_finish(amped_session *session) {
     return AMPED_OK;
   amped_trace_end();
   (void)gethostname(host, sizeof host - 1);
-  (void)snprintf(place, sizeof place, "%s, %s", host, session->backend->describe(session->ctx));
+  (void)snprintf(place, sizeof place, "%s, %s", host,
+                 session->worker.backend->device->describe(session->worker.device));
   return amped_trace_file_write(session->trace, place);
 }
 
@@ -185,8 +186,7 @@ void amped_session_close(amped_session *session) {
   if (session->comm.mpi == MPI_COMM_NULL || session->comm.nranks == 0)
     return;
   amped_exchange_destroy(session->exchange);
-  if (session->ctx != NULL)
-    session->backend->close(session->ctx);
+  amped_worker_close(&session->worker);
   amped_plan_destroy(&session->plan);
   amped_input_close(session->source);
   amped_tensor_info_free(&session->made);
@@ -196,7 +196,6 @@ void amped_session_close(amped_session *session) {
 }
 
 amped_context amped_session_context(const amped_session *session) {
-  amped_context parts = {&session->comm, &session->plan, session->backend, session->ctx,
-                         session->exchange};
+  amped_context parts = {&session->comm, &session->plan, &session->worker, session->exchange};
   return parts;
 }

@@ -16,8 +16,7 @@
 typedef struct amped_session {
   const amped_session_options *options; /* borrowed */
   amped_comm comm;
-  const amped_backend *backend;
-  amped_backend_context *ctx;
+  amped_worker worker;
   amped_input *source;       /* NULL where the tensor is synthetic */
   amped_synthetic synthetic; /* of options->shape.name */
   amped_tensor_info made;    /* of the synthetic tensor, or counted */

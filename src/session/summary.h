@@ -9,7 +9,8 @@
 /* What one number of components came to. */
 typedef struct amped_summary_row {
   int ncomps;
-  double fit; /* of the best start, as is sweeps */
+  const char *metric; /* its name (iterate.h) */
+  double value;       /* of the best start, as is sweeps */
   uint64_t sweeps;
   double seconds;   /* in sweeps of all starts */
   double corcondia; /* in per cent, NaN where it was not computed */

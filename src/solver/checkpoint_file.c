@@ -21,6 +21,17 @@ static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+/* The dataset of a metric: "/fit". */
+typedef struct metric_name {
+  char name[AMPED_HDF5_NAME];
+} metric_name;
+
+static metric_name name_of(const char *metric) {
+  metric_name m;
+  (void)snprintf(m.name, sizeof m.name, "/%s", metric);
+  return m;
+}
+
 static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key) {
   AMPED_TRY(amped_hdf5_put_format(file, "checkpoint", CHECKPOINT_VERSION));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
@@ -49,7 +60,8 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
   AMPED_TRY(write_key(file, key));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/weights", f64, 1, &n, state->weights));
   AMPED_TRY(amped_result_put_factors(file, k, NULL, key->precision));
-  AMPED_TRY(amped_hdf5_dataset_write(file, "/fit", f64, 1, &state->sweeps, state->fit));
+  const metric_name metric = name_of(key->metric);
+  AMPED_TRY(amped_hdf5_dataset_write(file, metric.name, f64, 1, &state->sweeps, state->history));
   AMPED_TRY(write_grams(file, state));
   return amped_hdf5_finish(file);
 }
@@ -146,14 +158,16 @@ done:
 static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key,
                                amped_solver_state *state) {
   const uint64_t n = (uint64_t)key->ncomps;
+  const metric_name metric = name_of(key->metric);
   amped_hdf5_dataset d;
   double *all = NULL;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_hdf5_dataset_open(file, "/fit", 1, &d));
+  AMPED_TRY(amped_hdf5_dataset_open(file, metric.name, 1, &d));
   uint64_t sweeps = d.dims[0];
   amped_hdf5_dataset_close(&d);
   AMPED_TRY(amped_solver_state_create(state, key->order, key->ncomps, sweeps));
-  AMPED_TRY(read_doubles(file, "/fit", 1, sweeps, 1, state->fit));
+  state->metric = key->metric;
+  AMPED_TRY(read_doubles(file, metric.name, 1, sweeps, 1, state->history));
   AMPED_TRY(read_doubles(file, "/weights", 1, n, 1, state->weights));
   AMPED_TRY(amped_alloc(&all, (uint64_t)key->order * n * n, sizeof *all, "the gram matrices"));
   status = read_doubles(file, "/grams", 2, (uint64_t)key->order * n, n, all);

@@ -21,7 +21,8 @@ typedef struct amped_checkpoint_key {
   int ncomps;
   amped_vtype precision;
   uint64_t seed;
-  const char *init; /* "random" or a file's name */
+  const char *init;   /* "random" or a file's name */
+  const char *metric; /* of the solver; static text */
 } amped_checkpoint_key;
 
 /* Which generation a checkpoint was read from. */

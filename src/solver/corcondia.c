@@ -68,7 +68,8 @@ static amped_status invert_mode(core *c, int mode, const double *weights, bool *
   double share[AMPED_MAX_NCOMPS];
   for (int r = 0; r < n; r++)
     share[r] = weights[r] > 0.0 ? pow(weights[r], 1.0 / context->plan->order) : 0.0;
-  amped_status status = context->backend->gram(context->ctx, mode, gram);
+  amped_status status =
+      context->worker->backend->factors->gram(context->worker->factors, mode, gram);
   AMPED_TRY(amped_comm_agree(context->comm, status));
   amped_comm_sum(context->comm, gram, n * n);
   for (int r = 0; r < n; r++)
@@ -98,7 +99,7 @@ static amped_status add_pass(core *c, bool first) {
   const int n = context->plan->ncomps;
   const int out = c->modes[0];
   amped_mttkrp_times times;
-  amped_status status = amped_backend_mttkrp(context->backend, context->ctx, out, &times);
+  amped_status status = amped_worker_mttkrp(context->worker, out, &times);
   AMPED_TRY(amped_comm_agree(context->comm, status));
   amped_exchange_reduce(context->exchange, out);
   AMPED_TRY(amped_saved_factors_times_output(context, &c->kept, out, c->product));

@@ -12,7 +12,7 @@ amped_status amped_multistart_create(int asked, amped_multistart *out) {
 
 void amped_multistart_free(amped_multistart *s) {
   for (int i = 0; i < s->count; i++) {
-    amped_als_result_free(&s->all[i].als);
+    amped_solver_result_free(&s->all[i].result);
     amped_saved_factors_free(&s->all[i].kept);
   }
   amped_free(s->all);
@@ -25,19 +25,19 @@ uint64_t amped_multistart_bytes(const amped_plan *plan, int starts, bool corcond
   return amped_saved_factors_bytes(plan) * models;
 }
 
-double amped_start_fit(const amped_start *start) {
-  return start->als.sweeps > 0 ? start->als.fit[start->als.sweeps - 1] : 0.0;
+double amped_start_value(const amped_start *start) {
+  return amped_solver_result_value(&start->result);
 }
 
 amped_status amped_multistart_add(const amped_context *context, amped_multistart *s, uint64_t seed,
-                                  amped_als_result *als) {
+                                  amped_solver_result *als) {
   amped_start *start = &s->all[s->count++];
   start->seed = seed;
-  start->als = *als;
+  start->result = *als;
   memset(als, 0, sizeof *als);
   if (s->asked == 1)
     return AMPED_OK;
-  return amped_saved_factors_take(context, start->als.weights, &start->kept);
+  return amped_saved_factors_take(context, start->result.weights, &start->kept);
 }
 
 static amped_status match_pairs(const amped_context *context, amped_multistart *s) {
@@ -58,7 +58,7 @@ static amped_status match_pairs(const amped_context *context, amped_multistart *
 
 amped_status amped_multistart_choose(const amped_context *context, amped_multistart *s) {
   for (int i = 1; i < s->count; i++)
-    if (amped_start_fit(&s->all[i]) > amped_start_fit(&s->all[s->best]))
+    if (amped_solver_result_is_better(&s->all[i].result, &s->all[s->best].result))
       s->best = i;
   if (s->asked == 1)
     return AMPED_OK;

@@ -12,7 +12,7 @@ amped_status amped_solver_state_create(amped_solver_state *state, int order, int
   state->order = order;
   state->ncomps = ncomps;
   state->sweeps = sweeps;
-  AMPED_GO(fail, amped_calloc(&state->fit, sweeps, sizeof(double), "the fits"));
+  AMPED_GO(fail, amped_calloc(&state->history, sweeps, sizeof(double), "the sweeps' metric"));
   AMPED_GO(fail, amped_calloc(&state->weights, n, sizeof(double), "the weights"));
   for (int m = 0; m < order; m++)
     AMPED_GO(fail, amped_calloc(&state->grams[m], n * n, sizeof(double), "a gram matrix"));
@@ -25,7 +25,7 @@ fail:
 amped_status amped_solver_state_copy(amped_solver_state *out, const amped_solver_state *from) {
   const size_t n = (size_t)from->ncomps;
   AMPED_TRY(amped_solver_state_create(out, from->order, from->ncomps, from->sweeps));
-  memcpy(out->fit, from->fit, (size_t)from->sweeps * sizeof *out->fit);
+  memcpy(out->history, from->history, (size_t)from->sweeps * sizeof *out->history);
   memcpy(out->weights, from->weights, n * sizeof *out->weights);
   for (int m = 0; m < from->order; m++)
     memcpy(out->grams[m], from->grams[m], n * n * sizeof *out->grams[m]);
@@ -33,7 +33,7 @@ amped_status amped_solver_state_copy(amped_solver_state *out, const amped_solver
 }
 
 void amped_solver_state_free(amped_solver_state *state) {
-  amped_free(state->fit);
+  amped_free(state->history);
   amped_free(state->weights);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(state->grams[m]);

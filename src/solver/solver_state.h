@@ -1,4 +1,4 @@
-/* ALS state: what the next sweep of a decomposition begins from, besides the factors.
+/* Solver state: what the next sweep begins from, besides the factors.
  *
  * A struct that amped_solver_state_create or _copy filled owns its arrays; others borrow them. */
 #ifndef AMPED_SOLVER_STATE_H
@@ -11,7 +11,8 @@ typedef struct amped_solver_state {
   int order;
   int ncomps;
   uint64_t sweeps;                /* done so far */
-  double *fit;                    /* [sweeps] */
+  const char *metric;             /* name of the number that sweeps improve; static text */
+  double *history;                /* [sweeps] the metric */
   double *weights;                /* [ncomps] */
   double *grams[AMPED_MAX_ORDER]; /* ncomps x ncomps each, as the last sweep left them */
 } amped_solver_state;

@@ -73,14 +73,15 @@ static amped_status read_checkpoint(const char *path) {
                                     .ncomps = 2,
                                     .precision = AMPED_F32,
                                     .seed = 1,
-                                    .init = "random"};
+                                    .init = "random",
+                                    .metric = "fit"};
   amped_ktensor k;
   amped_solver_state state;
   amped_generation generation = AMPED_GENERATION_NONE;
   AMPED_TRY(amped_checkpoint_file_read(path, &key, &k, &state, &generation));
   check_model(&k);
   for (uint64_t i = 0; i < state.sweeps; i++)
-    fuzz_require(isfinite(state.fit[i]));
+    fuzz_require(isfinite(state.history[i]));
   amped_ktensor_free(&k);
   amped_solver_state_free(&state);
   return AMPED_OK;

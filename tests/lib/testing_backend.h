@@ -38,8 +38,7 @@ typedef struct setup {
 typedef struct bench {
   problem *p;
   amped_plan plan;
-  amped_backend_context *ctx;
-  const amped_backend *b;
+  amped_worker w;
 } bench;
 
 static inline const amped_backend *backend(void) {
@@ -49,7 +48,7 @@ static inline const amped_backend *backend(void) {
     name = "cpu";
   const amped_backend *b = amped_backend_find(name);
   ck_assert_msg(b != NULL, "AMPED_TEST_BACKEND=%s: this program has no such backend", name);
-  ck_assert_msg(b->available(&reason), "AMPED_TEST_BACKEND=%s: %s", name, reason);
+  ck_assert_msg(b->device->available(&reason), "AMPED_TEST_BACKEND=%s: %s", name, reason);
   return b;
 }
 
@@ -208,12 +207,12 @@ static inline void upload(const bench *s, int mode) {
     for (int m = 0; m < plan->order - 1; m++)
       piece.inputs[m] = at(blocks[1 + m], offset, plan->index_type);
     piece.values = at(blocks[plan->order], offset, plan->value_type);
-    check_ok(s->b->upload(s->ctx, mode, offset, &piece));
+    check_ok(s->w.format->insert(s->w.tensor, mode, offset, &piece));
     offset = ends[i];
   }
   for (int a = 0; a <= plan->order; a++)
     amped_free(blocks[a]);
-  check_ok(s->b->loaded(s->ctx, mode));
+  check_ok(s->w.format->finish(s->w.tensor, mode));
 }
 
 /* Mode's factor in position order, padding rows zero. */
@@ -230,15 +229,15 @@ static inline void put_factor(const bench *s, int mode) {
   uint64_t rows = amped_plan_factor_rows(&s->plan, mode);
   uint64_t cut = rows / 3;
   double *all = positioned(s, mode);
-  check_ok(s->b->put_rows(s->ctx, mode, 0, cut, all));
-  check_ok(s->b->put_rows(s->ctx, mode, cut, rows - cut, all + cut * (uint64_t)s->p->ncomps));
+  check_ok(s->w.backend->factors->put_rows(s->w.factors, mode, 0, cut, all));
+  check_ok(s->w.backend->factors->put_rows(s->w.factors, mode, cut, rows - cut,
+                                           all + cut * (uint64_t)s->p->ncomps));
   amped_free(all);
 }
 
 static inline void bench_plan(bench *s, problem *p, const setup *how) {
   memset(s, 0, sizeof *s);
   s->p = p;
-  s->b = backend();
   check_ok(amped_plan_create(&s->plan, &p->info, p->ncomps, p->value_type, how->placement,
                              how->rank, how->nranks));
   if (how->parts > 0)
@@ -247,11 +246,11 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
     s->plan.modes[m].travel = how->travel;
   if (how->index_type != 0)
     s->plan.index_type = how->index_type;
-  check_ok(s->b->open(&how->options, &s->ctx));
+  check_ok(amped_worker_open(&s->w, backend(), &how->options));
 }
 
 static inline void bench_load(bench *s) {
-  check_ok(s->b->prepare(s->ctx, &s->plan));
+  check_ok(amped_worker_prepare(&s->w, &s->plan));
   for (int m = 0; m < s->plan.order; m++) {
     upload(s, m);
     put_factor(s, m);
@@ -259,7 +258,7 @@ static inline void bench_load(bench *s) {
 }
 
 static inline void bench_close(bench *s) {
-  s->b->close(s->ctx);
+  amped_worker_close(&s->w);
   amped_plan_destroy(&s->plan);
 }
 
@@ -288,8 +287,9 @@ static inline double *get_output(const bench *s, int mode) {
   uint64_t rows = s->plan.modes[mode].output_rows;
   uint64_t cut = rows / 2;
   double *out = doubles(rows * (uint64_t)s->p->ncomps);
-  check_ok(s->b->get_output(s->ctx, mode, 0, cut, out));
-  check_ok(s->b->get_output(s->ctx, mode, cut, rows - cut, out + cut * (uint64_t)s->p->ncomps));
+  check_ok(s->w.backend->factors->get_output(s->w.factors, mode, 0, cut, out));
+  check_ok(s->w.backend->factors->get_output(s->w.factors, mode, cut, rows - cut,
+                                             out + cut * (uint64_t)s->p->ncomps));
   return out;
 }
 
@@ -331,12 +331,13 @@ static inline double *mttkrp_by_parts(const bench *s, int mode) {
   uint64_t ncomps = (uint64_t)s->p->ncomps;
   double *out = doubles(m->output_rows * ncomps);
   amped_mttkrp_times times = {-1.0, -1.0};
-  check_ok(s->b->mttkrp_begin(s->ctx, mode));
+  check_ok(s->w.format->mttkrp_begin(s->w.tensor, mode));
   for (int part = 0; part < m->parts; part++) {
     uint64_t first = m->part_rows[part];
     uint64_t end = part + 1 < m->parts ? m->part_rows[part + 1] : m->output_rows;
-    check_ok(s->b->mttkrp_wait(s->ctx, mode, part, &times));
-    check_ok(s->b->get_output(s->ctx, mode, first, end - first, out + first * ncomps));
+    check_ok(s->w.format->mttkrp_wait(s->w.tensor, mode, part, &times));
+    check_ok(s->w.backend->factors->get_output(s->w.factors, mode, first, end - first,
+                                               out + first * ncomps));
   }
   ck_assert(times.copy_sec >= 0.0 && times.compute_sec >= 0.0);
   return out;
@@ -379,11 +380,11 @@ static inline void set_ncomps(bench *s, int ncomps) {
   problem *p = s->p;
   p->ncomps = ncomps;
   amped_plan_set_ncomps(&s->plan, ncomps);
-  check_ok(s->b->resize(s->ctx));
+  check_ok(amped_worker_resize(&s->w));
   for (int m = 0; m < p->t.order; m++) {
     uint64_t rows = amped_plan_factor_rows(&s->plan, m);
     double *got = doubles(rows * (uint64_t)ncomps);
-    check_ok(s->b->get_rows(s->ctx, m, 0, rows, got));
+    check_ok(s->w.backend->factors->get_rows(s->w.factors, m, 0, rows, got));
     for (uint64_t i = 0; i < rows * (uint64_t)ncomps; i++)
       near(got[i], 0.0, 0.0, "factor", i / (uint64_t)ncomps, i % (uint64_t)ncomps);
     amped_free(got);

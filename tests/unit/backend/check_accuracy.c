@@ -29,15 +29,15 @@ typedef struct trial {
 } trial;
 
 static void trial_create(trial *x, const uint64_t *dims, uint64_t nnz, int ncomps,
-                         amped_backend_context *ctx) {
+                         amped_worker *w) {
   memset(x, 0, sizeof *x);
   check_ok(amped_synthetic_make(&x->t, 3, dims, nnz, AMPED_SYNTHETIC_SKEWED, 0, 5));
   check_ok(amped_synthetic_info(&x->t, &x->info));
   for (int m = 0; m < 3; m++) {
     amped_partition *p = &x->info.partitions[m];
     uint64_t elements = dims[m] * (uint64_t)ncomps;
-    check_ok(backend()->count_synthetic(ctx, &x->t, m, p->width, 0, nnz, p->idp_nnz,
-                                        &x->info.norm_squared));
+    check_ok(w->backend->device->count_synthetic(w->device, &x->t, m, p->width, 0, nnz, p->idp_nnz,
+                                                 &x->info.norm_squared));
     x->factors[m] = random_rows(dims[m], ncomps, AMPED_F32, (uint64_t)m);
     check_ok(amped_alloc(&x->narrow[m], elements, sizeof *x->narrow[m], "a test"));
     for (uint64_t i = 0; i < elements; i++)
@@ -92,26 +92,27 @@ static reference reference_of(const trial *x, int columns) {
 }
 
 /* Mode 0's result of the backend, rows in file order. */
-static double *result_of(const trial *x, amped_backend_context *ctx) {
-  const amped_backend *b = backend();
+static double *result_of(const trial *x, amped_worker *w) {
   const amped_plan *plan = &x->plan;
   uint64_t ncomps = (uint64_t)plan->ncomps;
   amped_mttkrp_times times;
   double *out = doubles(x->t.dims[0] * ncomps);
-  check_ok(b->prepare(ctx, plan));
-  check_ok(b->load_synthetic(ctx, &x->t, 0));
-  check_ok(b->loaded(ctx, 0));
+  check_ok(amped_worker_prepare(w, plan));
+  check_ok(w->format->make_synthetic(w->tensor, &x->t, 0));
+  check_ok(w->format->finish(w->tensor, 0));
   for (int m = 0; m < 3; m++) {
     double *rows = doubles(amped_plan_factor_rows(plan, m) * ncomps);
     for (uint64_t i = 0; i < plan->dims[m]; i++)
       memcpy(rows + amped_plan_position(plan, m, i) * ncomps, x->factors[m] + i * ncomps,
              ncomps * sizeof *rows);
-    check_ok(b->put_rows(ctx, m, 0, amped_plan_factor_rows(plan, m), rows));
+    check_ok(
+        w->backend->factors->put_rows(w->factors, m, 0, amped_plan_factor_rows(plan, m), rows));
     amped_free(rows);
   }
-  check_ok(amped_backend_mttkrp(b, ctx, 0, &times));
+  check_ok(amped_worker_mttkrp(w, 0, &times));
   for (uint64_t i = 0; i < plan->dims[0]; i++)
-    check_ok(b->get_output(ctx, 0, amped_plan_position(plan, 0, i), 1, out + i * ncomps));
+    check_ok(w->backend->factors->get_output(w->factors, 0, amped_plan_position(plan, 0, i), 1,
+                                             out + i * ncomps));
   return out;
 }
 
@@ -136,9 +137,9 @@ static const struct {
   const char *name;
 } residencies[] = {{AMPED_RESIDENCY_RESIDENT, "resident"}, {AMPED_RESIDENCY_STREAM, "streamed"}};
 
-static bool has_room(amped_backend_context *ctx, const trial *x, const char *what) {
+static bool has_room(amped_worker *w, const trial *x, const char *what) {
   amped_requirement r;
-  if (backend()->require(ctx, &x->plan, &r) == AMPED_OK)
+  if (amped_worker_require(w, &x->plan, &r) == AMPED_OK)
     return true;
   (void)fprintf(stderr, "skipped: %s: %s\n", what, amped_status_message());
   amped_status_clear();
@@ -151,19 +152,19 @@ static void is_accurate(const uint64_t *dims, uint64_t nnz, int ncomps, int colu
   reference r = {0, NULL, NULL};
   how.options.threads = omp_get_max_threads();
   for (int i = 0; i < (backend()->device_pointers ? 2 : 1); i++) {
-    amped_backend_context *ctx = NULL;
+    amped_worker w = {0};
     how.options.residency = backend()->device_pointers ? residencies[i].residency : 0;
-    check_ok(backend()->open(&how.options, &ctx));
+    check_ok(amped_worker_open(&w, backend(), &how.options));
     if (i == 0)
-      trial_create(&x, dims, nnz, ncomps, ctx);
-    if (has_room(ctx, &x, residencies[i].name)) {
-      double *got = result_of(&x, ctx);
+      trial_create(&x, dims, nnz, ncomps, &w);
+    if (has_room(&w, &x, residencies[i].name)) {
+      double *got = result_of(&x, &w);
       if (r.sums == NULL)
         r = reference_of(&x, columns);
       result_is_accurate(&x, &r, got, residencies[i].name);
       amped_free(got);
     }
-    backend()->close(ctx);
+    amped_worker_close(&w);
   }
   amped_free(r.sums);
   amped_free(r.sizes);
@@ -195,7 +196,7 @@ static bool has_device(void) {
   if (name == NULL || name[0] == '\0')
     return true;
   const amped_backend *b = amped_backend_find(name);
-  if (b != NULL && b->available(&reason))
+  if (b != NULL && b->device->available(&reason))
     return true;
   (void)fprintf(stderr, "skipped: %s: %s\n", name, reason);
   return false;

@@ -81,10 +81,10 @@ static void stale_output_is_overwritten(problem *p, const setup *how) {
   for (int m = 0; m < p->t.order; m++) {
     uint64_t rows = s.plan.modes[m].output_rows;
     double *stale = random_rows(rows, p->ncomps, AMPED_F32, 9);
-    check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
+    check_ok(amped_worker_mttkrp(&s.w, m, &times));
     double *want = get_output(&s, m);
-    check_ok(s.b->put_output(s.ctx, m, 0, rows, stale));
-    check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
+    check_ok(s.w.backend->factors->put_output(s.w.factors, m, 0, rows, stale));
+    check_ok(amped_worker_mttkrp(&s.w, m, &times));
     double *got = get_output(&s, m);
     ck_assert_mem_eq(got, want, rows * (uint64_t)p->ncomps * sizeof *got);
     amped_free(got);
@@ -123,12 +123,12 @@ static void factors_come_back(const bench *s) {
     uint64_t rows = amped_plan_factor_rows(&s->plan, m);
     double *want = positioned(s, m);
     double *got = doubles(rows * (uint64_t)s->p->ncomps);
-    check_ok(s->b->get_rows(s->ctx, m, 0, rows, got));
+    check_ok(s->w.backend->factors->get_rows(s->w.factors, m, 0, rows, got));
     ck_assert_mem_eq(got, want, rows * (uint64_t)s->p->ncomps * sizeof *got);
-    check_ok(s->b->get_rows(s->ctx, m, rows - 1, 1, got));
+    check_ok(s->w.backend->factors->get_rows(s->w.factors, m, rows - 1, 1, got));
     ck_assert_mem_eq(got, want + (rows - 1) * (uint64_t)s->p->ncomps,
                      (size_t)s->p->ncomps * sizeof *got);
-    ck_assert_ptr_nonnull(s->b->factor(s->ctx, m));
+    ck_assert_ptr_nonnull(s->w.backend->factors->rows(s->w.factors, m));
     amped_free(got);
     amped_free(want);
   }
@@ -150,41 +150,42 @@ static void staging_keeps_bytes(const bench *s) {
     uint64_t half = bytes / 2;
     void *host = NULL;
     void *again = NULL;
-    if (!s->b->device_pointers) {
-      padding_columns_are_zero(s, m, s->b->factor(s->ctx, m));
+    if (!s->w.backend->device_pointers) {
+      padding_columns_are_zero(s, m, s->w.backend->factors->rows(s->w.factors, m));
       continue;
     }
-    check_ok(s->b->host_alloc(s->ctx, bytes, &host));
+    check_ok(s->w.backend->device->host_alloc(s->w.device, bytes, &host));
     check_ok(amped_alloc(&again, bytes, 1, "a test"));
-    check_ok(s->b->host_register(s->ctx, again, bytes));
+    check_ok(s->w.backend->device->host_register(s->w.device, again, bytes));
     amped_host_copy out = {.offset = 0, .bytes = bytes, .host = host, .in = false};
-    check_ok(s->b->stage(s->ctx, m, &out, 1));
+    check_ok(s->w.backend->factors->stage(s->w.factors, m, &out, 1));
     padding_columns_are_zero(s, m, host);
     memset(again, 255, bytes);
     amped_host_copy garbage = {.offset = 0, .bytes = bytes, .host = again, .in = true};
-    check_ok(s->b->stage(s->ctx, m, &garbage, 1));
+    check_ok(s->w.backend->factors->stage(s->w.factors, m, &garbage, 1));
     /* Half by half, in and out at once: the second goes out after it came in. */
     amped_host_copy halves[] = {
         {.offset = half, .bytes = bytes - half, .host = (char *)host + half, .in = true},
         {.offset = 0, .bytes = half, .host = host, .in = true},
         {.offset = half, .bytes = bytes - half, .host = (char *)again + half, .in = false},
     };
-    check_ok(s->b->stage(s->ctx, m, halves, 1));
-    check_ok(s->b->stage(s->ctx, m, halves + 1, 2));
+    check_ok(s->w.backend->factors->stage(s->w.factors, m, halves, 1));
+    check_ok(s->w.backend->factors->stage(s->w.factors, m, halves + 1, 2));
     out = (amped_host_copy){.offset = 0, .bytes = half, .host = again, .in = false};
-    check_ok(s->b->stage(s->ctx, m, &out, 1));
-    check_ok(s->b->stage(s->ctx, m, NULL, 0));
+    check_ok(s->w.backend->factors->stage(s->w.factors, m, &out, 1));
+    check_ok(s->w.backend->factors->stage(s->w.factors, m, NULL, 0));
     ck_assert_mem_eq(again, host, bytes);
-    s->b->host_unregister(s->ctx, again);
+    s->w.backend->device->host_unregister(s->w.device, again);
     amped_free(again);
-    s->b->host_free(s->ctx, host);
+    s->w.backend->device->host_free(s->w.device, host);
   }
 }
 
 static double *own_rows(const bench *s, int mode) {
   uint64_t rows = s->plan.modes[mode].block_rows;
   double *out = doubles(rows * (uint64_t)s->p->ncomps);
-  check_ok(s->b->get_rows(s->ctx, mode, block_first(&s->plan, mode), rows, out));
+  check_ok(
+      s->w.backend->factors->get_rows(s->w.factors, mode, block_first(&s->plan, mode), rows, out));
   return out;
 }
 
@@ -203,7 +204,8 @@ static void solve_is_right(const bench *s, int mode) {
   double *output = get_output(s, mode);
   const amped_mode_plan *m = &s->plan.modes[mode];
   for (int part = m->parts; part-- > 0;)
-    check_ok(s->b->solve(s->ctx, mode, m->part_rows[part], m->part_rows[part + 1], p));
+    check_ok(s->w.backend->factors->solve(s->w.factors, mode, m->part_rows[part],
+                                          m->part_rows[part + 1], p));
   double *got = own_rows(s, mode);
   for (uint64_t i = 0; i < rows; i++)
     for (uint64_t c = 0; c < n; c++) {
@@ -228,7 +230,7 @@ static void gram_is_right(const bench *s, int mode) {
   double *got = doubles(n * n);
   double *want = doubles(n * n);
   double *bound = doubles(n * n);
-  check_ok(s->b->gram(s->ctx, mode, got));
+  check_ok(s->w.backend->factors->gram(s->w.factors, mode, got));
   for (uint64_t i = 0; i < rows; i++)
     for (uint64_t r = 0; r < n; r++)
       for (uint64_t c = 0; c < n; c++) {
@@ -250,7 +252,7 @@ static void inner_is_right(const bench *s, int mode) {
   double got = 0.0;
   double want = 0.0;
   double bound = 0.0;
-  check_ok(s->b->inner(s->ctx, mode, &got));
+  check_ok(s->w.backend->factors->inner(s->w.factors, mode, &got));
   for (uint64_t i = 0; i < elements; i++) {
     want += a[i] * b[i];
     bound += fabs(a[i] * b[i]);
@@ -268,8 +270,9 @@ static void scale_is_right(const bench *s, int mode) {
   uint64_t cut = s->plan.modes[mode].block_rows / 3;
   double *by = random_rows(1, (int)n, AMPED_F64, 77);
   double *before = own_rows(s, mode);
-  check_ok(s->b->scale(s->ctx, mode, first, cut, by));
-  check_ok(s->b->scale(s->ctx, mode, first + cut, s->plan.modes[mode].block_rows - cut, by));
+  check_ok(s->w.backend->factors->scale(s->w.factors, mode, first, cut, by));
+  check_ok(s->w.backend->factors->scale(s->w.factors, mode, first + cut,
+                                        s->plan.modes[mode].block_rows - cut, by));
   double *after = own_rows(s, mode);
   for (uint64_t i = 0; i < rows * n; i++) {
     double want = before[i] * by[i % n];
@@ -287,7 +290,8 @@ static void others_are_untouched(const bench *s, int mode) {
   uint64_t block = s->plan.modes[mode].block_rows * n;
   double *want = positioned(s, mode);
   double *got = doubles(amped_plan_factor_rows(&s->plan, mode) * n);
-  check_ok(s->b->get_rows(s->ctx, mode, 0, amped_plan_factor_rows(&s->plan, mode), got));
+  check_ok(s->w.backend->factors->get_rows(s->w.factors, mode, 0,
+                                           amped_plan_factor_rows(&s->plan, mode), got));
   for (int r = 0; r < s->plan.nranks; r++)
     if (r != s->plan.rank)
       ck_assert_mem_eq(got + (uint64_t)r * block, want + (uint64_t)r * block, block * sizeof *got);
@@ -303,7 +307,7 @@ static void dense_work_is_right(problem *p, const setup *how) {
   staging_keeps_bytes(&s);
   for (int m = 0; m < p->t.order; m++) {
     amped_mttkrp_times times;
-    check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
+    check_ok(amped_worker_mttkrp(&s.w, m, &times));
     inner_is_right(&s, m);
     solve_is_right(&s, m);
     gram_is_right(&s, m);
@@ -349,7 +353,7 @@ static void fewer_components_are_right(const setup *how, int most, amped_vtype t
       mttkrp_is_right(&s, m);
     for (int m = 0; m < p.t.order; m++) {
       amped_mttkrp_times times;
-      check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
+      check_ok(amped_worker_mttkrp(&s.w, m, &times));
       inner_is_right(&s, m);
       solve_is_right(&s, m);
       gram_is_right(&s, m);
@@ -420,11 +424,11 @@ START_TEST(output_rows_are_put) {
   for (int m = 0; m < p.t.order; m++) {
     uint64_t n = (uint64_t)p.ncomps;
     uint64_t last = s.plan.modes[m].output_rows - 1;
-    check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
+    check_ok(amped_worker_mttkrp(&s.w, m, &times));
     double *want = get_output(&s, m);
     double *row = random_rows(2, p.ncomps, AMPED_F32, 3);
-    check_ok(s.b->put_output(s.ctx, m, 0, 1, row));
-    check_ok(s.b->put_output(s.ctx, m, last, 1, row + n));
+    check_ok(s.w.backend->factors->put_output(s.w.factors, m, 0, 1, row));
+    check_ok(s.w.backend->factors->put_output(s.w.factors, m, last, 1, row + n));
     memcpy(want, row, n * sizeof *row);
     memcpy(want + last * n, row + n, n * sizeof *row);
     double *got = get_output(&s, m);
@@ -478,10 +482,10 @@ START_TEST(parts_are_right_when_they_are_finished) {
 static amped_status requirement(problem *p, const setup *how, amped_requirement *r) {
   bench s;
   bench_plan(&s, p, how);
-  amped_status status = s.b->require(s.ctx, &s.plan, r);
-  ck_assert_uint_gt(s.b->memory(s.ctx), 0);
-  ck_assert_ptr_nonnull(s.b->identity(s.ctx));
-  ck_assert_uint_gt(strlen(s.b->describe(s.ctx)), 0);
+  amped_status status = amped_worker_require(&s.w, &s.plan, r);
+  ck_assert_uint_gt(s.w.backend->device->memory(s.w.device), 0);
+  ck_assert_ptr_nonnull(s.w.backend->device->identity(s.w.device));
+  ck_assert_uint_gt(strlen(s.w.backend->device->describe(s.w.device)), 0);
   bench_close(&s);
   return status;
 }
@@ -703,7 +707,7 @@ static void collect_part(const bench *s, int mode, void **blocks, uint64_t first
   for (int m = 0; m < plan->order; m++)
     part.indices[m] = at(blocks[m], first, amped_itype_for(plan->dims[m]));
   part.values = at(blocks[plan->order], first, plan->value_type);
-  check_ok(s->b->collect(s->ctx, mode, &part));
+  check_ok(s->w.format->collect(s->w.tensor, mode, &part));
 }
 
 /* Collect in uneven parts, one of them empty. */
@@ -721,8 +725,8 @@ static void collect_mode(const bench *s, int mode) {
       cuts[i] = cuts[i - 1];
   for (int a = 0; a <= order; a++)
     amped_free(blocks[a]);
-  check_ok(s->b->order(s->ctx, mode, &repeats));
-  check_ok(s->b->loaded(s->ctx, mode));
+  check_ok(s->w.format->sort(s->w.tensor, mode, &repeats));
+  check_ok(s->w.format->finish(s->w.tensor, mode));
   ck_assert_uint_eq(repeats, want);
 }
 
@@ -734,14 +738,14 @@ static void collected_is_uploaded(problem *p, const setup *how) {
   bench_plan(&a, p, how);
   bench_load(&a);
   bench_plan(&b, p, how);
-  check_ok(b.b->prepare(b.ctx, &b.plan));
+  check_ok(amped_worker_prepare(&b.w, &b.plan));
   for (int m = 0; m < p->t.order; m++) {
     collect_mode(&b, m);
     put_factor(&b, m);
   }
   for (int m = 0; m < p->t.order; m++) {
     mttkrp_is_right(&b, m);
-    check_ok(amped_backend_mttkrp(a.b, a.ctx, m, &times));
+    check_ok(amped_worker_mttkrp(&a.w, m, &times));
     double *want = get_output(&a, m);
     double *got = get_output(&b, m);
     ck_assert_mem_eq(got, want, a.plan.modes[m].output_rows * (uint64_t)p->ncomps * sizeof *got);
@@ -850,7 +854,7 @@ START_TEST(collected_nonzeros_are_those_that_were_counted) {
     how.nranks = 2;
     problem_create(&p, 3, dims, 200, 2, AMPED_F32);
     bench_plan(&s, &p, &how);
-    check_ok(s.b->prepare(s.ctx, &s.plan));
+    check_ok(amped_worker_prepare(&s.w, &s.plan));
     amped_nonzeros own = own_nonzeros(&s, 0, blocks, &repeats);
     if (i == 0) {
       collect_part(&s, 0, blocks, 0, own.count);
@@ -858,10 +862,10 @@ START_TEST(collected_nonzeros_are_those_that_were_counted) {
       own.values = blocks[3];
       for (int m = 0; m < 3; m++)
         own.indices[m] = blocks[m];
-      check_fails(AMPED_FAILED, "more nonzeros", s.b->collect(s.ctx, 0, &own));
+      check_fails(AMPED_FAILED, "more nonzeros", s.w.format->collect(s.w.tensor, 0, &own));
     } else {
       collect_part(&s, 0, blocks, 0, own.count - 1);
-      check_fails(AMPED_FAILED, "counted", s.b->order(s.ctx, 0, &repeats));
+      check_fails(AMPED_FAILED, "counted", s.w.format->sort(s.w.tensor, 0, &repeats));
     }
     for (int a = 0; a < 4; a++)
       amped_free(blocks[a]);
@@ -881,9 +885,9 @@ START_TEST(what_collecting_takes_is_said) {
   setup how = alone();
   problem_create(&p, 3, dims, 10000, 16, AMPED_F32);
   bench_plan(&s, &p, &how);
-  check_ok(s.b->require(s.ctx, &s.plan, &r));
-  check_ok(s.b->require_collect(s.ctx, &s.plan, &device, &host));
-  if (s.b->device_pointers)
+  check_ok(amped_worker_require(&s.w, &s.plan, &r));
+  check_ok(amped_worker_require_collect(&s.w, &s.plan, &device, &host));
+  if (s.w.backend->device_pointers)
     device += r.device_bytes; /* which has room that is lent */
   ck_assert_uint_ge(device + host, 10000 * (3 * sizeof(uint8_t) + sizeof(float)));
   bench_close(&s);

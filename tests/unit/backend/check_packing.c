@@ -309,7 +309,7 @@ static void is_refused(problem *p, enum wrong wrong, const char *words) {
   bench s;
   void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
   bench_plan(&s, p, &how);
-  check_ok(s.b->prepare(s.ctx, &s.plan));
+  check_ok(amped_worker_prepare(&s.w, &s.plan));
   amped_batch all = whole_run(&s, 0, blocks);
   if (wrong == NEW_VALUE)
     ((float *)blocks[3])[700] = 2.5F;
@@ -317,7 +317,7 @@ static void is_refused(problem *p, enum wrong wrong, const char *words) {
     swap_ends(blocks[0], s.plan.index_type, all.count);
   if (wrong == ROW_TOO_HIGH)
     amped_index_put(blocks[0], s.plan.index_type, all.count - 1, 40);
-  check_fails(AMPED_BAD_INPUT, words, s.b->upload(s.ctx, 0, 0, &all));
+  check_fails(AMPED_BAD_INPUT, words, s.w.format->insert(s.w.tensor, 0, 0, &all));
   free_blocks(blocks);
   bench_close(&s);
 }
@@ -392,7 +392,7 @@ static void *output_with(problem *p, int threads, int mode, uint64_t *elements) 
   how.options.threads = threads;
   bench_plan(&s, p, &how);
   bench_load(&s);
-  check_ok(amped_backend_mttkrp(s.b, s.ctx, mode, &times));
+  check_ok(amped_worker_mttkrp(&s.w, mode, &times));
   void *out = get_output(&s, mode);
   *elements = s.plan.modes[mode].block_rows * (uint64_t)p->ncomps;
   bench_close(&s);
@@ -440,7 +440,7 @@ START_TEST(long_rows_stay_accurate) {
     uint64_t *count = NULL;
     check_ok(amped_calloc(&count, dims[m], sizeof *count, "a test"));
     amped_mttkrp(&p.t, m, (const double *const *)p.factors, p.ncomps, want, bound, count);
-    check_ok(amped_backend_mttkrp(s.b, s.ctx, m, &times));
+    check_ok(amped_worker_mttkrp(&s.w, m, &times));
     double *got = get_output(&s, m);
     for (uint64_t i = 0; i < dims[m]; i++)
       for (uint64_t c = 0; c < ncomps; c++)

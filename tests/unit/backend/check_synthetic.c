@@ -90,7 +90,7 @@ START_TEST(parts_cover_all_counters) {
 /* --- backends ----------------------------------------------------------------------------------*/
 
 /* Every rank's count, added up, against one loop; sets info's counts and norm. */
-static void counts_are_right(const amped_synthetic *t, amped_backend_context *ctx, int nranks,
+static void counts_are_right(const amped_synthetic *t, amped_worker *w, int nranks,
                              amped_tensor_info *info) {
   for (int m = 0; m < t->order; m++) {
     amped_partition *p = &info->partitions[m];
@@ -104,12 +104,13 @@ static void counts_are_right(const amped_synthetic *t, amped_backend_context *ct
       uint64_t count = 0;
       double sum = -1.0;
       amped_synthetic_part(t, r, nranks, &first, &count);
-      check_ok(backend()->count_synthetic(ctx, t, m, p->width, first, count, part, &sum));
+      check_ok(
+          w->backend->device->count_synthetic(w->device, t, m, p->width, first, count, part, &sum));
       for (uint64_t i = 0; i < p->idp_count; i++)
         p->idp_nnz[i] += part[i];
       squares += sum;
     }
-    check_ok(backend()->count_synthetic(ctx, t, m, p->width, 0, t->nnz, part, NULL));
+    check_ok(w->backend->device->count_synthetic(w->device, t, m, p->width, 0, t->nnz, part, NULL));
     memset(part, 0, p->idp_count * sizeof *part);
     for (uint64_t k = 0; k < t->nnz; k++) {
       part[amped_synthetic_index(t, m, k) / p->width]++;
@@ -125,7 +126,7 @@ static void counts_are_right(const amped_synthetic *t, amped_backend_context *ct
 /* The same tensor as a coordinate list, with random factors. */
 static void problem_of(problem *p, const amped_synthetic *t, const setup *how, int ncomps,
                        amped_vtype type) {
-  amped_backend_context *ctx = NULL;
+  amped_worker w = {0};
   memset(p, 0, sizeof *p);
   p->as_made = true;
   p->ncomps = ncomps;
@@ -141,9 +142,9 @@ static void problem_of(problem *p, const amped_synthetic *t, const setup *how, i
   for (int m = 0; m < t->order; m++)
     p->factors[m] = random_rows(t->dims[m], ncomps, type, (uint64_t)m);
   check_ok(amped_synthetic_info(t, &p->info));
-  check_ok(backend()->open(&how->options, &ctx));
-  counts_are_right(t, ctx, how->nranks, &p->info);
-  backend()->close(ctx);
+  check_ok(amped_worker_open(&w, backend(), &how->options));
+  counts_are_right(t, &w, how->nranks, &p->info);
+  amped_worker_close(&w);
 }
 
 static void problem_of_free(problem *p) {
@@ -156,10 +157,10 @@ static void problem_of_free(problem *p) {
 static void loaded_is_right(const amped_synthetic *t, problem *p, const setup *how) {
   bench s;
   bench_plan(&s, p, how);
-  check_ok(s.b->prepare(s.ctx, &s.plan));
+  check_ok(amped_worker_prepare(&s.w, &s.plan));
   for (int m = 0; m < s.plan.order; m++) {
-    check_ok(s.b->load_synthetic(s.ctx, t, m));
-    check_ok(s.b->loaded(s.ctx, m));
+    check_ok(s.w.format->make_synthetic(s.w.tensor, t, m));
+    check_ok(s.w.format->finish(s.w.tensor, m));
     put_factor(&s, m);
   }
   for (int m = 0; m < s.plan.order; m++)
@@ -224,7 +225,7 @@ static setup cramped(problem *p, const setup *how) {
   if (!backend()->device_pointers)
     return less;
   bench_plan(&s, p, how);
-  check_ok(s.b->require(s.ctx, &s.plan, &r));
+  check_ok(amped_worker_require(&s.w, &s.plan, &r));
   less.options.device_memory = r.device_bytes;
   bench_close(&s);
   return less;
@@ -259,10 +260,11 @@ START_TEST(gather_rates_are_measured) {
       double rate = 0.0;
       problem_of(&p, &t, &how, widths[w], w % 2 == 0 ? AMPED_F32 : AMPED_F64);
       bench_plan(&s, &p, &how);
-      check_ok(s.b->prepare(s.ctx, &s.plan));
-      check_ok(s.b->gather_rate(s.ctx, rows, &rate));
+      check_ok(amped_worker_prepare(&s.w, &s.plan));
+      check_ok(s.w.backend->device->gather_rate(s.w.device, &s.plan, UINT64_MAX, rows, &rate));
       ck_assert(isfinite(rate) && rate > 0.0);
-      check_ok(s.b->gather_rate(s.ctx, UINT64_C(1) << 50, &rate));
+      check_ok(s.w.backend->device->gather_rate(s.w.device, &s.plan, UINT64_MAX, UINT64_C(1) << 50,
+                                                &rate));
       ck_assert(rate == 0.0);
       bench_close(&s);
       problem_of_free(&p);
@@ -281,8 +283,8 @@ START_TEST(the_read_rate_is_measured) {
     how.options.threads = threads;
     problem_of(&p, &t, &how, 4, AMPED_F32);
     bench_plan(&s, &p, &how);
-    check_ok(s.b->prepare(s.ctx, &s.plan));
-    check_ok(s.b->read_rate(s.ctx, &rate));
+    check_ok(amped_worker_prepare(&s.w, &s.plan));
+    check_ok(s.w.backend->device->read_rate(s.w.device, UINT64_MAX, &rate));
     ck_assert(isfinite(rate) && rate > 0.0);
     bench_close(&s);
     problem_of_free(&p);

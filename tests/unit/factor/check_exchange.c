@@ -30,10 +30,10 @@ int MPI_Sendrecv(const void *data, int count, MPI_Datatype type, int to, int tag
                        status);
 }
 
-static amped_status stage(amped_backend_context *ctx, int mode, const amped_host_copy *copies,
+static amped_status stage(amped_factor_set *factors, int mode, const amped_host_copy *copies,
                           int count) {
   for (int i = 0; i < count; i++) {
-    char *row = (char *)amped_backend_cpu.factor(ctx, mode) + copies[i].offset;
+    char *row = (char *)amped_backend_cpu.factors->rows(factors, mode) + copies[i].offset;
     memcpy(copies[i].in ? row : copies[i].host, copies[i].in ? copies[i].host : row,
            copies[i].bytes);
   }
@@ -41,26 +41,32 @@ static amped_status stage(amped_backend_context *ctx, int mode, const amped_host
   return AMPED_OK;
 }
 
-static amped_status host_register(amped_backend_context *ctx, void *block, uint64_t bytes) {
-  ck_assert_ptr_nonnull(ctx);
+static amped_status host_register(amped_device *device, void *block, uint64_t bytes) {
+  ck_assert_ptr_nonnull(device);
   ck_assert_ptr_nonnull(block);
   ck_assert_uint_gt(bytes, 0);
   return AMPED_OK;
 }
 
-static void host_unregister(amped_backend_context *ctx, void *block) {
-  (void)ctx;
+static void host_unregister(amped_device *device, void *block) {
+  (void)device;
   ck_assert_ptr_nonnull(block);
 }
 
 /* The backend under test, made to look like a device. */
 static amped_backend device(void) {
+  static amped_device_ops devices;
+  static amped_factor_ops factors;
   amped_backend b = *backend();
   if (!b.device_pointers) {
+    devices = *b.device;
+    devices.host_register = host_register;
+    devices.host_unregister = host_unregister;
+    factors = *b.factors;
+    factors.stage = stage;
     b.device_pointers = true;
-    b.stage = stage;
-    b.host_register = host_register;
-    b.host_unregister = host_unregister;
+    b.device = &devices;
+    b.factors = &factors;
   }
   return b;
 }
@@ -109,7 +115,7 @@ static void fill(const bench *s, int mode, double *rows) {
   for (uint64_t i = 0; i < all; i++)
     for (uint64_t c = 0; c < n; c++)
       rows[i * n + c] = i / block == (uint64_t)s->plan.rank ? entry(mode, i, c) : -1.0;
-  check_ok(s->b->put_rows(s->ctx, mode, 0, all, rows));
+  check_ok(s->w.backend->factors->put_rows(s->w.factors, mode, 0, all, rows));
 }
 
 /* Rows first .. end of all blocks, and all own rows, are there; no other row was touched. */
@@ -117,7 +123,7 @@ static void arrived(const bench *s, int mode, uint64_t first, uint64_t end, doub
   uint64_t n = (uint64_t)s->p->ncomps;
   uint64_t all = amped_plan_factor_rows(&s->plan, mode);
   uint64_t block = s->plan.modes[mode].block_rows;
-  check_ok(s->b->get_rows(s->ctx, mode, 0, all, rows));
+  check_ok(s->w.backend->factors->get_rows(s->w.factors, mode, 0, all, rows));
   for (uint64_t i = 0; i < all; i++) {
     bool there = i / block == (uint64_t)s->plan.rank || (i % block >= first && i % block < end);
     for (uint64_t c = 0; c < n; c++)
@@ -165,9 +171,9 @@ static void exchange_is_right(problem *p, const amped_backend *b) {
   amped_exchange *x = NULL;
   setup how = this_rank();
   bench_plan(&s, p, &how);
-  s.b = b;
-  check_ok(s.b->prepare(s.ctx, &s.plan));
-  check_ok(amped_exchange_create(&comm, b, s.ctx, &s.plan, &x));
+  s.w.backend = b;
+  check_ok(amped_worker_prepare(&s.w, &s.plan));
+  check_ok(amped_exchange_create(&comm, &s.w, &s.plan, &x));
   ck_assert_uint_gt(strlen(amped_exchange_describe(x)), 0);
   for (int m = 0; m < s.plan.order; m++) {
     uint64_t block = s.plan.modes[m].block_rows;
@@ -280,10 +286,10 @@ static amped_link_rate measured(problem *p, const amped_backend *b) {
   amped_link_rate rate;
   setup how = this_rank();
   bench_plan(&s, p, &how);
-  s.b = b;
-  check_ok(s.b->prepare(s.ctx, &s.plan));
-  check_ok(amped_exchange_create(&comm, b, s.ctx, &s.plan, &x));
-  const amped_context parts = {&comm, &s.plan, b, s.ctx, x};
+  s.w.backend = b;
+  check_ok(amped_worker_prepare(&s.w, &s.plan));
+  check_ok(amped_exchange_create(&comm, &s.w, &s.plan, &x));
+  const amped_context parts = {&comm, &s.plan, &s.w, x};
   check_ok(amped_link_rate_measure(&parts, &rate));
   amped_exchange_destroy(x);
   bench_close(&s);
@@ -392,7 +398,7 @@ int main(void) {
   const char *local_rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
   const amped_backend *b = amped_backend_find(name != NULL ? name : "cpu");
   if (b != NULL)
-    b->before_mpi(local_rank != NULL ? atoi(local_rank) : -1);
+    b->device->before_mpi(local_rank != NULL ? atoi(local_rank) : -1);
   /* MPI allows no forks: a failed assertion ends this rank's test and the script's time limit the
    * others. */
   (void)setenv("CK_FORK", "no", 1);

@@ -61,7 +61,8 @@ static void write_result(const char *path) {
                                    .input_hash = UINT64_C(0xFEDCBA9876543210),
                                    .options = "{\"rank\": 4}",
                                    .stop_reason = "tolerance",
-                                   .fit = fit,
+                                   .metric = "fit",
+                                   .history = fit,
                                    .sweeps = 2};
   amped_ktensor k;
   check_ok(amped_ktensor_create(&k, 3, dims, 4));

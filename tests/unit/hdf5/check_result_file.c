@@ -16,7 +16,8 @@ static amped_run_record a_record(void) {
                             .options = "{\"rank\": 3}",
                             .seed = 42,
                             .stop_reason = "tolerance",
-                            .fit = fits,
+                            .metric = "fit",
+                            .history = fits,
                             .sweeps = 3};
 }
 
@@ -155,7 +156,7 @@ START_TEST(a_run_without_sweeps_is_written) {
   double *fit = NULL;
   uint64_t sweeps = 7;
   record.sweeps = 0;
-  record.fit = NULL;
+  record.history = NULL;
   record.options = "";
   make_model(&k, 3, dims, 1);
   check_ok(amped_result_file_write(path, &k, &record));

@@ -52,7 +52,7 @@ typedef struct bench {
   amped_tensor_info info;
   amped_plan plan;
   const amped_backend *backend;
-  amped_backend_context *ctx;
+  amped_worker worker;
   amped_redistribute *redistribute;
   /* of what was taken */
   int mode;
@@ -71,8 +71,8 @@ static void bench_open(bench *s, bool parallel, amped_placement placement, int m
     s->info.partitions[miscounted].idp_nnz[s->info.partitions[miscounted].idp_count / 3]--;
   check_ok(amped_plan_create(&s->plan, &s->info, 2, AMPED_F32, placement, comm.rank, comm.nranks));
   s->backend = amped_backend_find("cpu");
-  check_ok(s->backend->open(&options, &s->ctx));
-  check_ok(amped_redistribute_create(&comm, s->source, parallel, &s->plan, s->backend, s->ctx,
+  check_ok(amped_worker_open(&s->worker, s->backend, &options));
+  check_ok(amped_redistribute_create(&comm, s->source, parallel, &s->plan, &s->worker,
                                      &s->redistribute));
 }
 
@@ -80,7 +80,7 @@ static void bench_open(bench *s, bool parallel, amped_placement placement, int m
 static void bench_close(bench *s) {
   ck_assert_int_eq(omp_get_max_threads(), THREADS);
   amped_redistribute_destroy(s->redistribute);
-  s->backend->close(s->ctx);
+  amped_worker_close(&s->worker);
   amped_plan_destroy(&s->plan);
   amped_tensor_info_free(&s->info);
   amped_input_close(s->source);

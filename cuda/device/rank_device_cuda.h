@@ -1,0 +1,16 @@
+/* The GPU of a rank with the streams that its work goes through: struct amped_device of the CUDA
+ * backend. */
+#ifndef AMPED_RANK_DEVICE_CUDA_H
+#define AMPED_RANK_DEVICE_CUDA_H
+
+#include "cuda/device/device_cuda.h"
+
+struct amped_device {
+  amped_backend_options options;
+  amped_device_cuda gpu;
+  cudaStream_t stream;                /* MTTKRP, and all that is not named next */
+  cudaStream_t stream_dense;          /* dense work, which goes first where MTTKRP still runs */
+  cudaStream_t stream_in, stream_out; /* rows to and from the host */
+};
+
+#endif

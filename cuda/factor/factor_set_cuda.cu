@@ -1,0 +1,195 @@
+#include "cuda/factor/factor_set_cuda.h"
+
+#include <cassert>
+
+#include "cuda/device/rank_device_cuda.h"
+#include "cuda/factor/dense_cuda.h"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+struct amped_factor_set {
+  amped_device *device;
+  const amped_plan *plan;
+  amped_dense_cuda dense;
+  void *d_factors[AMPED_MAX_ORDER];
+  void *d_output;
+};
+
+static uint64_t row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
+static uint64_t own_rows(const amped_factor_set *f, int mode) {
+  return f->plan->modes[mode].rank_rows[f->plan->rank];
+}
+
+static void *row_at(void *d_rows, const amped_plan *plan, uint64_t row) {
+  return (char *)d_rows + row * row_bytes(plan);
+}
+
+/* The first of this rank's own rows of mode's factor. */
+static void *own_block(const amped_factor_set *f, int mode) {
+  const amped_plan *plan = f->plan;
+  return row_at(f->d_factors[mode], plan, (uint64_t)plan->rank * plan->modes[mode].block_rows);
+}
+
+static void require(const amped_device *, const amped_plan *plan, uint64_t *device_bytes,
+                    uint64_t *host_bytes) {
+  *device_bytes = amped_plan_factor_bytes(plan) + amped_dense_cuda_bytes(plan);
+  *host_bytes = 0;
+}
+
+static amped_status zero_factors(amped_factor_set *f) {
+  const amped_plan *plan = f->plan;
+  for (int m = 0; m < plan->order; m++)
+    AMPED_CUDA(cudaMemsetAsync(
+        f->d_factors[m], 0, amped_plan_factor_rows(plan, m) * row_bytes(plan), f->device->stream));
+  return AMPED_OK;
+}
+
+static amped_status create_factors(amped_factor_set *f) {
+  const amped_plan *plan = f->plan;
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(amped_cuda_malloc_pages(
+        &f->d_factors[m], amped_plan_factor_rows(plan, m) * row_bytes(plan), "a factor"));
+  AMPED_TRY(zero_factors(f));
+  uint64_t bytes = amped_plan_output_rows(plan) * row_bytes(plan);
+  AMPED_TRY(amped_cuda_malloc(&f->d_output, bytes, "the MTTKRP result"));
+  AMPED_CUDA(cudaMemsetAsync(f->d_output, 0, bytes, f->device->stream));
+  AMPED_CUDA(cudaStreamSynchronize(f->device->stream));
+  return AMPED_OK;
+}
+
+static void destroy(amped_factor_set *f) {
+  if (f == nullptr)
+    return;
+  (void)cudaStreamSynchronize(f->device->stream);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_cuda_free(f->d_factors[m]);
+  amped_cuda_free(f->d_output);
+  amped_dense_cuda_destroy(&f->dense);
+  amped_free(f);
+}
+
+static amped_status allocate(amped_factor_set *f) {
+  AMPED_TRY(create_factors(f));
+  AMPED_TRY(amped_dense_cuda_create(&f->dense, f->device->stream_dense));
+  return amped_dense_cuda_prepare(&f->dense, f->plan);
+}
+
+static amped_status create(amped_device *device, const amped_plan *plan, amped_factor_set **out) {
+  amped_factor_set *f = nullptr;
+  *out = nullptr;
+  AMPED_TRY(amped_calloc(&f, 1, sizeof *f, "the factors"));
+  f->device = device;
+  f->plan = plan;
+  amped_status status = allocate(f);
+  if (status == AMPED_OK)
+    *out = f;
+  else
+    destroy(f);
+  return status;
+}
+
+static amped_status resize(amped_factor_set *f) {
+  AMPED_TRY(zero_factors(f));
+  AMPED_CUDA(cudaStreamSynchronize(f->device->stream));
+  return amped_dense_cuda_prepare(&f->dense, f->plan);
+}
+
+static amped_status put_rows(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
+                             const double *rows) {
+  assert(position + count <= amped_plan_factor_rows(f->plan, mode));
+  return amped_dense_cuda_put(&f->dense, row_at(f->d_factors[mode], f->plan, position), count,
+                              rows);
+}
+
+static amped_status get_rows(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
+                             double *rows) {
+  assert(position + count <= amped_plan_factor_rows(f->plan, mode));
+  return amped_dense_cuda_get(&f->dense, row_at(f->d_factors[mode], f->plan, position), count,
+                              rows);
+}
+
+static amped_status get_output(amped_factor_set *f, int mode, uint64_t row, uint64_t count,
+                               double *rows) {
+  assert(row + count <= f->plan->modes[mode].output_rows);
+  (void)mode;
+  return amped_dense_cuda_get(&f->dense, row_at(f->d_output, f->plan, row), count, rows);
+}
+
+static amped_status put_output(amped_factor_set *f, int mode, uint64_t row, uint64_t count,
+                               const double *rows) {
+  assert(row + count <= f->plan->modes[mode].output_rows);
+  (void)mode;
+  return amped_dense_cuda_put(&f->dense, row_at(f->d_output, f->plan, row), count, rows);
+}
+
+static amped_status solve(amped_factor_set *f, int mode, uint64_t first, uint64_t end,
+                          const double *p) {
+  return amped_dense_cuda_solve(&f->dense, row_at(f->d_output, f->plan, first), end - first, p,
+                                row_at(own_block(f, mode), f->plan, first));
+}
+
+static amped_status gram(amped_factor_set *f, int mode, double *out) {
+  return amped_dense_cuda_gram(&f->dense, own_block(f, mode), own_rows(f, mode), out);
+}
+
+static amped_status inner(amped_factor_set *f, int mode, double *out) {
+  return amped_dense_cuda_inner(&f->dense, f->d_output, own_block(f, mode), own_rows(f, mode), out);
+}
+
+static amped_status scale(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
+                          const double *by) {
+  assert(position + count <= amped_plan_factor_rows(f->plan, mode));
+  return amped_dense_cuda_scale(&f->dense, row_at(f->d_factors[mode], f->plan, position), count,
+                                by);
+}
+
+static void *rows(amped_factor_set *f, int mode) {
+  return f->d_factors[mode];
+}
+
+/* The link to the host carries both directions at once. */
+static amped_status stage(amped_factor_set *f, int mode, const amped_host_copy *copies, int count) {
+  for (int i = 0; i < count; i++) {
+    const amped_host_copy *c = &copies[i];
+    void *d_rows = (char *)f->d_factors[mode] + c->offset;
+    if (c->in)
+      AMPED_CUDA(
+          cudaMemcpyAsync(d_rows, c->host, c->bytes, cudaMemcpyHostToDevice, f->device->stream_in));
+    else
+      AMPED_CUDA(cudaMemcpyAsync(c->host, d_rows, c->bytes, cudaMemcpyDeviceToHost,
+                                 f->device->stream_out));
+  }
+  AMPED_CUDA(cudaStreamSynchronize(f->device->stream_out));
+  AMPED_CUDA(cudaStreamSynchronize(f->device->stream_in));
+  return AMPED_OK;
+}
+
+void *amped_factor_set_cuda_rows(const amped_factor_set *f, int mode) {
+  return f->d_factors[mode];
+}
+
+void *amped_factor_set_cuda_output(const amped_factor_set *f) {
+  return f->d_output;
+}
+
+const amped_factor_ops amped_factor_set_cuda = {
+    .require = require,
+    .create = create,
+    .destroy = destroy,
+    .resize = resize,
+    .put_rows = put_rows,
+    .get_rows = get_rows,
+    .get_output = get_output,
+    .put_output = put_output,
+    .solve = solve,
+    .gram = gram,
+    .inner = inner,
+    .scale = scale,
+    .rows = rows,
+    .stage = stage,
+};

@@ -1,0 +1,272 @@
+#include "cuda/sorted_cuda.h"
+
+#include <cstring>
+
+#include "cuda/device/rank_device_cuda.h"
+#include "cuda/factor/factor_set_cuda.h"
+#include "cuda/load/coo_buffer_cuda.h"
+#include "cuda/load/synthetic_cuda.h"
+#include "cuda/sorted/copies_cuda.h"
+
+extern "C" {
+#include "base/mem.h"
+#include "base/system_memory.h"
+}
+
+struct amped_tensor_part {
+  amped_device *device;
+  amped_factor_set *factors;
+  const amped_plan *plan;
+  amped_kernel kernel;
+  amped_copies_cuda copies;
+  amped_coo_buffer_cuda buffer; /* of the mode that is collected */
+};
+
+static uint64_t row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
+static amped_status make_layout(const amped_device *device, const amped_plan *plan,
+                                uint64_t factor_bytes, amped_kernel kernel,
+                                amped_layout_cuda *layout) {
+  uint64_t packer = 0;
+  AMPED_TRY(amped_copies_cuda_bytes(plan, &packer));
+  amped_layout_wish_cuda wish = {};
+  wish.plain = kernel == AMPED_KERNEL_ATOMIC;
+  wish.residency = device->options.residency;
+  wish.budget_bytes = device->gpu.budget_bytes;
+  wish.other_bytes = factor_bytes + packer;
+  wish.caches = device->gpu.caches;
+  wish.tile_bytes = device->options.tile_bytes;
+  return amped_layout_cuda_make(layout, plan, &wish);
+}
+
+static amped_status require_kernel(const amped_device *device, const amped_plan *plan,
+                                   uint64_t factor_bytes, amped_kernel kernel,
+                                   amped_requirement *out) {
+  amped_layout_cuda layout;
+  AMPED_TRY(make_layout(device, plan, factor_bytes, kernel, &layout));
+  out->device_bytes =
+      layout.device_bytes - factor_bytes + amped_layout_cuda_most_reorder_bytes(&layout);
+  out->host_bytes = layout.host_bytes;
+  for (int m = 0; m < plan->order; m++) {
+    out->copy_bytes[m] = layout.copies[m].bytes + layout.index_bytes[m];
+    out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, m);
+    out->tiles[m] = layout.tiles[m].count;
+  }
+  /* The ranks of a node ask at the same time, for about the same. */
+  uint64_t ranks = device->options.local_size > 0 ? (uint64_t)device->options.local_size : 1;
+  uint64_t node = amped_mem_node_available() / ranks;
+  uint64_t own = amped_mem_limit_left();
+  uint64_t available = node > 0 && node < own ? node : own;
+  if (layout.host_bytes > available)
+    return amped_error(AMPED_FAILED, nullptr,
+                       "streamed tensor copies need %" PRIu64 " MiB of host memory a process, of "
+                       "which %" PRIu64 " MiB are free; use more nodes or GPUs",
+                       layout.host_bytes >> 20, available >> 20);
+  return AMPED_OK;
+}
+
+static amped_status require(const amped_device *device, const amped_plan *plan,
+                            uint64_t factor_bytes, amped_requirement *out) {
+  return require_kernel(device, plan, factor_bytes, AMPED_KERNEL_SORTED, out);
+}
+
+static amped_status require_atomic(const amped_device *device, const amped_plan *plan,
+                                   uint64_t factor_bytes, amped_requirement *out) {
+  return require_kernel(device, plan, factor_bytes, AMPED_KERNEL_ATOMIC, out);
+}
+
+static void destroy(amped_tensor_part *part) {
+  if (part == nullptr)
+    return;
+  (void)cudaStreamSynchronize(part->device->stream);
+  amped_copies_cuda_destroy(&part->copies);
+  amped_coo_buffer_cuda_free(&part->buffer);
+  amped_free(part);
+}
+
+static amped_status create_kernel(amped_device *device, amped_factor_set *factors,
+                                  const amped_plan *plan, uint64_t factor_bytes,
+                                  amped_kernel kernel, amped_tensor_part **out) {
+  amped_layout_cuda layout;
+  amped_tensor_part *part = nullptr;
+  *out = nullptr;
+  AMPED_TRY(make_layout(device, plan, factor_bytes, kernel, &layout));
+  AMPED_TRY(amped_calloc(&part, 1, sizeof *part, "the tensor copies"));
+  part->device = device;
+  part->factors = factors;
+  part->plan = plan;
+  part->kernel = kernel;
+  amped_status status =
+      amped_copies_cuda_create(&part->copies, plan, &layout, &device->gpu, device->stream);
+  if (status == AMPED_OK)
+    *out = part;
+  else
+    destroy(part);
+  return status;
+}
+
+static amped_status create(amped_device *device, amped_factor_set *factors, const amped_plan *plan,
+                           uint64_t factor_bytes, amped_tensor_part **out) {
+  return create_kernel(device, factors, plan, factor_bytes, AMPED_KERNEL_SORTED, out);
+}
+
+static amped_status create_atomic(amped_device *device, amped_factor_set *factors,
+                                  const amped_plan *plan, uint64_t factor_bytes,
+                                  amped_tensor_part **out) {
+  return create_kernel(device, factors, plan, factor_bytes, AMPED_KERNEL_ATOMIC, out);
+}
+
+/* What the user's limit leaves beside the copies. */
+static uint64_t spare(const amped_tensor_part *part) {
+  const uint64_t limit = part->device->options.device_memory;
+  const uint64_t taken = part->copies.layout.device_bytes;
+  if (limit == 0)
+    return UINT64_MAX;
+  return limit > taken ? limit - taken : 0;
+}
+
+static amped_status insert(amped_tensor_part *part, int mode, uint64_t offset,
+                           const amped_batch *batch) {
+  return amped_copies_cuda_upload(&part->copies, mode, offset, batch);
+}
+
+/* Device memory that a layout leaves, with the two buffers for streaming, which are lent while a
+ * buffer is sorted. */
+static uint64_t room(const amped_device *device, const amped_layout_cuda *layout) {
+  const uint64_t budget = device->gpu.budget_bytes;
+  uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
+  return budget > taken ? budget - taken : 0;
+}
+
+static amped_status require_collect(const amped_device *device, const amped_plan *plan,
+                                    uint64_t factor_bytes, uint64_t *device_bytes,
+                                    uint64_t *host_bytes) {
+  amped_layout_cuda layout;
+  AMPED_TRY(make_layout(device, plan, factor_bytes, AMPED_KERNEL_SORTED, &layout));
+  amped_coo_buffer_cuda_bytes(plan, room(device, &layout), device_bytes, host_bytes);
+  uint64_t lent = 2 * layout.piece_bytes;
+  *device_bytes -= *device_bytes < lent ? *device_bytes : lent;
+  return AMPED_OK;
+}
+
+static amped_status require_collect_atomic(const amped_device *device, const amped_plan *plan,
+                                           uint64_t factor_bytes, uint64_t *device_bytes,
+                                           uint64_t *host_bytes) {
+  amped_layout_cuda layout;
+  AMPED_TRY(make_layout(device, plan, factor_bytes, AMPED_KERNEL_ATOMIC, &layout));
+  amped_coo_buffer_cuda_bytes(plan, room(device, &layout), device_bytes, host_bytes);
+  uint64_t lent = 2 * layout.piece_bytes;
+  *device_bytes -= *device_bytes < lent ? *device_bytes : lent;
+  return AMPED_OK;
+}
+
+static amped_status collect(amped_tensor_part *part, int mode, const amped_nonzeros *nonzeros) {
+  amped_copies_cuda_lend(&part->copies);
+  return amped_coo_buffer_cuda_add(&part->buffer, part->plan, mode, nonzeros,
+                                   room(part->device, &part->copies.layout), part->device->stream);
+}
+
+static amped_status sort(amped_tensor_part *part, int mode, uint64_t *repeats) {
+  amped_copies_cuda_lend(&part->copies);
+  AMPED_TRY(amped_coo_buffer_cuda_sort(&part->buffer, part->plan, mode,
+                                       room(part->device, &part->copies.layout), &part->copies,
+                                       part->device->stream, repeats));
+  return amped_copies_cuda_take_back(&part->copies);
+}
+
+static amped_status finish(amped_tensor_part *part, int mode) {
+  return amped_copies_cuda_loaded(&part->copies, mode);
+}
+
+static amped_status resize(amped_tensor_part *part) {
+  for (int m = 0; m < part->plan->order; m++)
+    AMPED_TRY(amped_copies_cuda_resize(&part->copies, m));
+  return AMPED_OK;
+}
+
+static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  amped_mttkrp_cuda_args args = {};
+  args.value_type = plan->value_type;
+  args.index_type = plan->index_type;
+  args.inputs = plan->order - 1;
+  args.ncomps = plan->ncomps;
+  args.ld = plan->ld;
+  for (int m = 0, input = 0; m < plan->order; m++)
+    if (m != mode)
+      args.factors[input++] = amped_factor_set_cuda_rows(part->factors, m);
+  args.output = amped_factor_set_cuda_output(part->factors);
+  args.stream = part->device->stream;
+  return amped_copies_cuda_begin(&part->copies, mode, part->kernel, &args,
+                                 plan->modes[mode].output_rows * row_bytes(plan));
+}
+
+static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
+                                amped_mttkrp_times *times) {
+  return block_part + 1 < part->plan->modes[mode].parts
+             ? amped_copies_cuda_wait(&part->copies, mode, block_part)
+             : amped_copies_cuda_finish(&part->copies, mode, times);
+}
+
+/* Half of what is free, of which ranks on one GPU take equal parts; within the user's limit. The
+ * buffers for streaming are not in use yet: where a budget is full, loading works in their room. */
+static amped_status scratch_bytes(const amped_tensor_part *part, uint64_t *out) {
+  const amped_backend_options *o = &part->device->options;
+  size_t free_bytes = 0;
+  size_t total = 0;
+  AMPED_CUDA(cudaMemGetInfo(&free_bytes, &total));
+  uint64_t scratch = free_bytes / 2;
+  if (o->share_gpus && o->local_size > 1)
+    scratch /= (uint64_t)o->local_size;
+  const amped_layout_cuda *layout = &part->copies.layout;
+  uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
+  if (o->device_memory > 0 && o->device_memory < taken + scratch)
+    scratch = o->device_memory > taken ? o->device_memory - taken : 0;
+  *out = scratch;
+  return AMPED_OK;
+}
+
+static amped_status make_synthetic(amped_tensor_part *part, const amped_synthetic *t, int mode) {
+  uint64_t scratch = 0;
+  amped_copies_cuda_lend(&part->copies);
+  AMPED_TRY(scratch_bytes(part, &scratch));
+  AMPED_TRY(
+      amped_synthetic_cuda_load(t, part->plan, mode, scratch, &part->copies, part->device->stream));
+  return amped_copies_cuda_take_back(&part->copies);
+}
+
+const amped_format_ops amped_sorted_cuda = {
+    .name = "sorted",
+    .require = require,
+    .create = create,
+    .destroy = destroy,
+    .spare = spare,
+    .insert = insert,
+    .finish = finish,
+    .resize = resize,
+    .collect = collect,
+    .sort = sort,
+    .require_collect = require_collect,
+    .make_synthetic = make_synthetic,
+    .mttkrp_begin = mttkrp_begin,
+    .mttkrp_wait = mttkrp_wait,
+};
+
+const amped_format_ops amped_atomic_cuda = {
+    .name = "atomic",
+    .require = require_atomic,
+    .create = create_atomic,
+    .destroy = destroy,
+    .spare = spare,
+    .insert = insert,
+    .finish = finish,
+    .resize = resize,
+    .collect = collect,
+    .sort = sort,
+    .require_collect = require_collect_atomic,
+    .make_synthetic = make_synthetic,
+    .mttkrp_begin = mttkrp_begin,
+    .mttkrp_wait = mttkrp_wait,
+};

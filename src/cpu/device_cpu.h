@@ -1,0 +1,20 @@
+/* The CPU device: the cores of one rank. */
+#ifndef AMPED_DEVICE_CPU_H
+#define AMPED_DEVICE_CPU_H
+
+#include "backend/backend.h"
+
+struct amped_device {
+  int threads;
+  char description[128];
+};
+
+/* The other tables of the CPU backend. */
+extern const amped_factor_ops amped_factor_set_cpu;
+extern const amped_format_ops amped_sorted_cpu;
+
+/* Of a factor set: mode's factor, and the MTTKRP result. */
+const void *amped_factor_set_cpu_rows(const amped_factor_set *factors, int mode);
+void *amped_factor_set_cpu_output(amped_factor_set *factors);
+
+#endif

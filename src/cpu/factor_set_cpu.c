@@ -1,0 +1,274 @@
+/* The factors of one rank in host memory: twin of cuda/factor/factor_set_cuda.cu. */
+#include <cblas.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cpu/device_cpu.h"
+#include "cpu/huge_pages.h"
+
+/* Rows that a thread turns to double and multiplies at a time. */
+#define DENSE_ROWS 256
+
+struct amped_factor_set {
+  const amped_plan *plan;
+  int threads;
+  void *factors[AMPED_MAX_ORDER];
+  void *output;
+  double *dense; /* workspace of dense operations, dense_elements a thread */
+  uint64_t dense_elements;
+};
+
+/* Doubles of dense workspace a thread: rows in, rows out, a gram. */
+static uint64_t dense_elements(const amped_plan *plan) {
+  uint64_t n = (uint64_t)plan->ncomps;
+  return 2 * DENSE_ROWS * n + n * n;
+}
+
+static void cpu_require(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
+                        uint64_t *host_bytes) {
+  *device_bytes = 0;
+  *host_bytes = amped_plan_factor_bytes(plan) +
+                (uint64_t)device->threads * dense_elements(plan) * sizeof(double);
+}
+
+static void cpu_destroy(amped_factor_set *f) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_huge_pages_free(f->factors[m]);
+  amped_huge_pages_free(f->output);
+  amped_free(f->dense);
+  amped_free(f);
+}
+
+static amped_status allocate(amped_factor_set *f) {
+  const amped_plan *plan = f->plan;
+  uint64_t row_bytes = plan->ld * plan->value_type;
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(amped_huge_pages_calloc(&f->factors[m], amped_plan_factor_rows(plan, m), row_bytes,
+                                      f->threads, "a factor"));
+  AMPED_TRY(amped_huge_pages_calloc(&f->output, amped_plan_output_rows(plan), row_bytes, f->threads,
+                                    "the MTTKRP result"));
+  return amped_alloc(&f->dense, (uint64_t)f->threads * f->dense_elements, sizeof(double),
+                     "a dense workspace");
+}
+
+static amped_status cpu_create(amped_device *device, const amped_plan *plan,
+                               amped_factor_set **out) {
+  amped_factor_set *f = NULL;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&f, 1, sizeof *f, "the factors"));
+  f->plan = plan;
+  f->threads = device->threads;
+  f->dense_elements = dense_elements(plan);
+  amped_status status = allocate(f);
+  if (status == AMPED_OK)
+    *out = f;
+  else
+    cpu_destroy(f);
+  return status;
+}
+
+/* Workspaces keep the size of more components. */
+static amped_status cpu_resize(amped_factor_set *f) {
+  const amped_plan *plan = f->plan;
+  for (int m = 0; m < plan->order; m++)
+    memset(f->factors[m], 0, amped_plan_factor_rows(plan, m) * plan->ld * plan->value_type);
+  return AMPED_OK;
+}
+
+/* Rows of a padded matrix to and from count x ncomps doubles. */
+static void rows_to_double(const amped_plan *plan, const void *from, uint64_t first, uint64_t count,
+                           double *rows) {
+  uint64_t n = (uint64_t)plan->ncomps;
+  for (uint64_t i = 0; i < count; i++) {
+    double *to = rows + i * n;
+    uint64_t at = (first + i) * plan->ld;
+    if (plan->value_type == AMPED_F64)
+      memcpy(to, (const double *)from + at, n * sizeof *to);
+    else
+      for (uint64_t c = 0; c < n; c++)
+        to[c] = (double)((const float *)from)[at + c];
+  }
+}
+
+static void rows_from_double(const amped_plan *plan, void *to, uint64_t first, uint64_t count,
+                             const double *rows) {
+  uint64_t n = (uint64_t)plan->ncomps;
+  for (uint64_t i = 0; i < count; i++) {
+    const double *from = rows + i * n;
+    uint64_t at = (first + i) * plan->ld;
+    if (plan->value_type == AMPED_F64)
+      memcpy((double *)to + at, from, n * sizeof *from);
+    else
+      for (uint64_t c = 0; c < n; c++)
+        ((float *)to)[at + c] = (float)from[c];
+  }
+}
+
+static amped_status cpu_put_rows(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
+                                 const double *rows) {
+  rows_from_double(f->plan, f->factors[mode], position, count, rows);
+  return AMPED_OK;
+}
+
+static amped_status cpu_get_rows(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
+                                 double *rows) {
+  rows_to_double(f->plan, f->factors[mode], position, count, rows);
+  return AMPED_OK;
+}
+
+static amped_status cpu_get_output(amped_factor_set *f, int mode, uint64_t row, uint64_t count,
+                                   double *rows) {
+  (void)mode;
+  rows_to_double(f->plan, f->output, row, count, rows);
+  return AMPED_OK;
+}
+
+static amped_status cpu_put_output(amped_factor_set *f, int mode, uint64_t row, uint64_t count,
+                                   const double *rows) {
+  (void)mode;
+  rows_from_double(f->plan, f->output, row, count, rows);
+  return AMPED_OK;
+}
+
+/* Of so many rows those that thread t of the team works on: whole multiples of DENSE_ROWS. */
+static void rows_of_thread(const amped_factor_set *f, uint64_t rows, int t, uint64_t *first,
+                           uint64_t *end) {
+  uint64_t pieces = amped_ceil_div(rows, DENSE_ROWS);
+  uint64_t team = (uint64_t)f->threads;
+  *first = pieces * (uint64_t)t / team * DENSE_ROWS;
+  *end = pieces * (uint64_t)(t + 1) / team * DENSE_ROWS;
+  if (*end > rows)
+    *end = rows;
+}
+
+static uint64_t own_position(const amped_plan *plan, int mode) {
+  return (uint64_t)plan->rank * plan->modes[mode].block_rows;
+}
+
+static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
+                              const double *p) {
+  const amped_plan *plan = f->plan;
+  int n = plan->ncomps;
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+  for (int t = 0; t < f->threads; t++) {
+    double *in = f->dense + (uint64_t)t * f->dense_elements;
+    double *out = in + (uint64_t)DENSE_ROWS * (uint64_t)n;
+    uint64_t first = 0;
+    uint64_t end = 0;
+    rows_of_thread(f, to - from, t, &first, &end);
+    for (uint64_t i = from + first; i < from + end; i += DENSE_ROWS) {
+      uint64_t count = from + end - i < DENSE_ROWS ? from + end - i : DENSE_ROWS;
+      rows_to_double(plan, f->output, i, count, in);
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, p, n,
+                  0.0, out, n);
+      rows_from_double(plan, f->factors[mode], own_position(plan, mode) + i, count, out);
+    }
+  }
+  return AMPED_OK;
+}
+
+static amped_status cpu_gram(amped_factor_set *f, int mode, double *gram) {
+  const amped_plan *plan = f->plan;
+  uint64_t n = (uint64_t)plan->ncomps;
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+  for (int t = 0; t < f->threads; t++) {
+    double *rows = f->dense + (uint64_t)t * f->dense_elements;
+    double *sum = rows + 2 * DENSE_ROWS * n;
+    uint64_t first = 0;
+    uint64_t end = 0;
+    memset(sum, 0, n * n * sizeof *sum);
+    rows_of_thread(f, plan->modes[mode].block_rows, t, &first, &end);
+    for (uint64_t i = first; i < end; i += DENSE_ROWS) {
+      uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
+      rows_to_double(plan, f->factors[mode], own_position(plan, mode) + i, count, rows);
+      cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, plan->ncomps, (int)count, 1.0, rows,
+                  plan->ncomps, 1.0, sum, plan->ncomps);
+    }
+  }
+  memset(gram, 0, n * n * sizeof *gram);
+  for (int t = 0; t < f->threads; t++) {
+    const double *sum = f->dense + (uint64_t)t * f->dense_elements + 2 * DENSE_ROWS * n;
+    for (uint64_t i = 0; i < n; i++)
+      for (uint64_t k = 0; k <= i; k++)
+        gram[i * n + k] += sum[i * n + k];
+  }
+  for (uint64_t i = 0; i < n; i++)
+    for (uint64_t k = 0; k < i; k++)
+      gram[k * n + i] = gram[i * n + k];
+  return AMPED_OK;
+}
+
+static amped_status cpu_inner(amped_factor_set *f, int mode, double *inner) {
+  const amped_plan *plan = f->plan;
+  uint64_t n = (uint64_t)plan->ncomps;
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+  for (int t = 0; t < f->threads; t++) {
+    double *a = f->dense + (uint64_t)t * f->dense_elements;
+    double *b = a + DENSE_ROWS * n;
+    double sum = 0.0;
+    uint64_t first = 0;
+    uint64_t end = 0;
+    rows_of_thread(f, plan->modes[mode].block_rows, t, &first, &end);
+    for (uint64_t i = first; i < end; i += DENSE_ROWS) {
+      uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
+      rows_to_double(plan, f->output, i, count, a);
+      rows_to_double(plan, f->factors[mode], own_position(plan, mode) + i, count, b);
+      sum += cblas_ddot((int)(count * n), a, 1, b, 1);
+    }
+    a[0] = sum;
+  }
+  *inner = 0.0;
+  for (int t = 0; t < f->threads; t++)
+    *inner += f->dense[(uint64_t)t * f->dense_elements];
+  return AMPED_OK;
+}
+
+static amped_status cpu_scale(amped_factor_set *f, int mode, uint64_t position, uint64_t all,
+                              const double *scale) {
+  const amped_plan *plan = f->plan;
+  uint64_t n = (uint64_t)plan->ncomps;
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+  for (int t = 0; t < f->threads; t++) {
+    double *rows = f->dense + (uint64_t)t * f->dense_elements;
+    uint64_t first = 0;
+    uint64_t end = 0;
+    rows_of_thread(f, all, t, &first, &end);
+    for (uint64_t i = first; i < end; i += DENSE_ROWS) {
+      uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
+      rows_to_double(plan, f->factors[mode], position + i, count, rows);
+      for (uint64_t k = 0; k < count; k++)
+        for (uint64_t c = 0; c < n; c++)
+          rows[k * n + c] *= scale[c];
+      rows_from_double(plan, f->factors[mode], position + i, count, rows);
+    }
+  }
+  return AMPED_OK;
+}
+
+static void *cpu_rows(amped_factor_set *f, int mode) {
+  return f->factors[mode];
+}
+
+const void *amped_factor_set_cpu_rows(const amped_factor_set *f, int mode) {
+  return f->factors[mode];
+}
+
+void *amped_factor_set_cpu_output(amped_factor_set *f) {
+  return f->output;
+}
+
+const amped_factor_ops amped_factor_set_cpu = {
+    .require = cpu_require,
+    .create = cpu_create,
+    .destroy = cpu_destroy,
+    .resize = cpu_resize,
+    .put_rows = cpu_put_rows,
+    .get_rows = cpu_get_rows,
+    .get_output = cpu_get_output,
+    .put_output = cpu_put_output,
+    .solve = cpu_solve,
+    .gram = cpu_gram,
+    .inner = cpu_inner,
+    .scale = cpu_scale,
+    .rows = cpu_rows,
+};

@@ -1,0 +1,192 @@
+/* The sorted copies in host memory: twin of cuda/sorted/sorted_cuda.cu. */
+#include <omp.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "cpu/coo_buffer_cpu.h"
+#include "cpu/cpu_dispatch.h"
+#include "cpu/device_cpu.h"
+#include "cpu/mttkrp_cpu.h"
+#include "cpu/synthetic_cpu.h"
+
+struct amped_tensor_part {
+  const amped_plan *plan;
+  amped_factor_set *factors;
+  int threads;
+  amped_cpu_copy copies[AMPED_MAX_ORDER];
+  amped_coo_buffer_cpu coo_buffer; /* of the mode that is collected */
+  double *dictionary;              /* plan->dictionary, rounded to plan->value_type */
+  void *codebook;                  /* the same in plan->value_type */
+  double *fixup;
+  double mttkrp_sec; /* of the last one */
+};
+
+static uint64_t most_strips(const amped_plan *plan) {
+  uint64_t strips = 1;
+  for (int m = 0; m < plan->order; m++) {
+    uint64_t n = amped_cpu_strips(&plan->modes[m].packing, plan->modes[m].rank_nnz[plan->rank]);
+    strips = n > strips ? n : strips;
+  }
+  return strips;
+}
+
+static amped_status cpu_require(const amped_device *device, const amped_plan *plan,
+                                uint64_t factor_bytes, amped_requirement *out) {
+  (void)device;
+  (void)factor_bytes;
+  out->host_bytes = most_strips(plan) * plan->ld * sizeof(double) +
+                    plan->dictionary->count * (sizeof(double) + plan->value_type);
+  for (int m = 0; m < plan->order; m++) {
+    out->copy_bytes[m] = amped_plan_copy_bytes(plan, m);
+    out->host_bytes += out->copy_bytes[m];
+  }
+  return AMPED_OK;
+}
+
+static amped_status prepare_dictionary(amped_tensor_part *part) {
+  const amped_dictionary *d = part->plan->dictionary;
+  amped_vtype type = part->plan->value_type;
+  static const char what[] = "the dictionary of values";
+  AMPED_TRY(amped_alloc(&part->dictionary, d->count, sizeof *part->dictionary, what));
+  AMPED_TRY(amped_alloc(&part->codebook, d->count, type, what));
+  for (uint64_t i = 0; i < d->count; i++) {
+    amped_value_put(part->codebook, type, i, d->values[i]);
+    part->dictionary[i] = amped_value_get(part->codebook, type, i);
+  }
+  return AMPED_OK;
+}
+
+static void cpu_destroy(amped_tensor_part *part) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_cpu_copy_free(&part->copies[m]);
+  amped_coo_buffer_cpu_free(&part->coo_buffer);
+  amped_free(part->dictionary);
+  amped_free(part->codebook);
+  amped_free(part->fixup);
+  amped_free(part);
+}
+
+static amped_status allocate(amped_tensor_part *part) {
+  const amped_plan *plan = part->plan;
+  AMPED_TRY(prepare_dictionary(part));
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(amped_cpu_copy_create(&part->copies[m], plan, m));
+  return amped_alloc(&part->fixup, most_strips(plan) * plan->ld, sizeof(double),
+                     "the fix-up buffer");
+}
+
+static amped_status cpu_create(amped_device *device, amped_factor_set *factors,
+                               const amped_plan *plan, uint64_t factor_bytes,
+                               amped_tensor_part **out) {
+  amped_tensor_part *part = NULL;
+  (void)factor_bytes;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&part, 1, sizeof *part, "the tensor copies"));
+  part->plan = plan;
+  part->factors = factors;
+  part->threads = device->threads;
+  amped_status status = allocate(part);
+  if (status == AMPED_OK)
+    *out = part;
+  else
+    cpu_destroy(part);
+  return status;
+}
+
+static uint64_t cpu_spare(const amped_tensor_part *part) {
+  (void)part;
+  return UINT64_MAX;
+}
+
+/* A reader may have some of the threads (slab.h). */
+static amped_status cpu_insert(amped_tensor_part *part, int mode, uint64_t offset,
+                               const amped_batch *batch) {
+  int threads = omp_get_max_threads();
+  return amped_cpu_copy_add(&part->copies[mode], part->plan, mode, part->dictionary, offset, batch,
+                            threads < part->threads ? threads : part->threads);
+}
+
+static amped_status cpu_collect(amped_tensor_part *part, int mode, const amped_nonzeros *nonzeros) {
+  return amped_coo_buffer_cpu_add(&part->coo_buffer, part->plan, mode, nonzeros);
+}
+
+static amped_status cpu_sort(amped_tensor_part *part, int mode, uint64_t *repeats) {
+  return amped_coo_buffer_cpu_sort(&part->coo_buffer, part->plan, mode, cpu_insert, part, repeats);
+}
+
+static amped_status cpu_require_collect(const amped_device *device, const amped_plan *plan,
+                                        uint64_t factor_bytes, uint64_t *device_bytes,
+                                        uint64_t *host_bytes) {
+  (void)device;
+  (void)factor_bytes;
+  *device_bytes = 0;
+  *host_bytes = amped_coo_buffer_cpu_bytes(plan);
+  return AMPED_OK;
+}
+
+static amped_status cpu_finish(amped_tensor_part *part, int mode) {
+  (void)part;
+  (void)mode;
+  return AMPED_OK;
+}
+
+/* The fix-up buffer keeps the size of more components. */
+static amped_status cpu_resize(amped_tensor_part *part) {
+  (void)part;
+  return AMPED_OK;
+}
+
+static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  amped_cpu_mttkrp m = {.copy = &part->copies[mode], .value_type = plan->value_type};
+  double began = amped_time();
+  int input = 0;
+  for (int a = 0; a < plan->order; a++)
+    if (a != mode) {
+      uint64_t bytes = amped_plan_factor_rows(plan, a) * plan->ld * plan->value_type;
+      m.fetch[input] = bytes > AMPED_CACHED_BYTES;
+      m.factors[input++] = amped_factor_set_cpu_rows(part->factors, a);
+    }
+  m.dictionary = part->codebook;
+  m.rows = plan->modes[mode].output_rows;
+  m.ld = plan->ld;
+  m.fixup = part->fixup;
+  m.out = amped_factor_set_cpu_output(part->factors);
+  amped_mttkrp_cpu(&m, part->threads);
+  part->mttkrp_sec = amped_time() - began;
+  amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + part->mttkrp_sec);
+  return AMPED_OK;
+}
+
+static amped_status cpu_mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
+                                    amped_mttkrp_times *times) {
+  (void)mode;
+  (void)block_part;
+  times->copy_sec = 0.0;
+  times->compute_sec = part->mttkrp_sec;
+  return AMPED_OK;
+}
+
+static amped_status cpu_make_synthetic(amped_tensor_part *part, const amped_synthetic *t,
+                                       int mode) {
+  return amped_synthetic_cpu_load(t, part->plan, mode, cpu_insert, part);
+}
+
+const amped_format_ops amped_sorted_cpu = {
+    .name = "sorted",
+    .require = cpu_require,
+    .create = cpu_create,
+    .destroy = cpu_destroy,
+    .spare = cpu_spare,
+    .insert = cpu_insert,
+    .finish = cpu_finish,
+    .resize = cpu_resize,
+    .collect = cpu_collect,
+    .sort = cpu_sort,
+    .require_collect = cpu_require_collect,
+    .make_synthetic = cpu_make_synthetic,
+    .mttkrp_begin = cpu_mttkrp_begin,
+    .mttkrp_wait = cpu_mttkrp_wait,
+};

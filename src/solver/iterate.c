@@ -1,0 +1,107 @@
+#include "solver/iterate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/trace.h"
+
+amped_status amped_solver_result_create(const amped_context *context, const amped_solver *solver,
+                                        const amped_iterate_options *options,
+                                        amped_solver_result *result) {
+  const size_t n = (size_t)context->plan->ncomps;
+  const amped_solver_state *start = options->start;
+  uint64_t most = options->iters;
+  memset(result, 0, sizeof *result);
+  result->metric = solver->metric;
+  result->higher_is_better = solver->higher_is_better;
+  if (start != NULL && start->sweeps > most)
+    most = start->sweeps;
+  AMPED_TRY(amped_alloc(&result->weights, n, sizeof(double), "the weights"));
+  AMPED_TRY(amped_alloc(&result->history, most, sizeof(double), "the sweeps' metric"));
+  if (start == NULL)
+    return AMPED_OK;
+  memcpy(result->weights, start->weights, n * sizeof *start->weights);
+  memcpy(result->history, start->history, (size_t)start->sweeps * sizeof *start->history);
+  result->sweeps = result->earlier = start->sweeps;
+  return AMPED_OK;
+}
+
+void amped_solver_result_free(amped_solver_result *result) {
+  amped_free(result->weights);
+  amped_free(result->history);
+  memset(result, 0, sizeof *result);
+}
+
+double amped_solver_result_value(const amped_solver_result *result) {
+  return result->sweeps > 0 ? result->history[result->sweeps - 1] : 0.0;
+}
+
+bool amped_solver_result_is_better(const amped_solver_result *a, const amped_solver_result *b) {
+  double left = amped_solver_result_value(a);
+  double right = amped_solver_result_value(b);
+  return a->higher_is_better ? left > right : left < right;
+}
+
+/* In one line, once: --tol asks for what rounding hides. */
+static void tell_noise(const amped_plan *plan, const amped_iterate_options *options,
+                       const amped_sweep *s) {
+  const double tol = options->tol;
+  const double change = fabs(s->change);
+  bool single = plan->value_type == AMPED_F32;
+  if (*options->noise_told || !(tol < s->noise && change < s->noise && change >= tol && tol > 0.0))
+    return;
+  *options->noise_told = true;
+  amped_warn("--tol=%g is below what the %s can show here: near %.6f rounding in %s moves it by "
+             "about %.0e, so that sweeps may go on to --iters in vain; use --tol=%.0e%s",
+             tol, s->metric, s->value, single ? "float" : "double", s->noise, 2.0 * s->noise,
+             single ? " or --precision=double" : "");
+}
+
+static bool converged(const amped_solver_result *r, double tol) {
+  return r->sweeps > 1 && fabs(r->history[r->sweeps - 1] - r->history[r->sweeps - 2]) < tol;
+}
+
+static void add_times(amped_sweep_times *sum, const amped_sweep_times *t) {
+  sum->mttkrp += t->mttkrp;
+  sum->copy += t->copy;
+  sum->solve += t->solve;
+  sum->exchange += t->exchange;
+  sum->total += t->total;
+}
+
+static amped_status next_sweep(const amped_context *context, const amped_solver *solver, void *self,
+                               const amped_iterate_options *options, amped_solver_result *result) {
+  const uint64_t i = result->sweeps;
+  amped_sweep s = {.number = i + 1, .metric = solver->metric, .change = (double)NAN};
+  amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)i + 1);
+  AMPED_TRY(amped_comm_agree(context->comm, solver->sweep(self, &s)));
+  amped_trace_end();
+  result->history[result->sweeps++] = s.value;
+  add_times(&result->times, &s.times);
+  if (i > 0)
+    s.change = s.value - result->history[i - 1];
+  amped_solver_state state = {.order = context->plan->order,
+                              .ncomps = context->plan->ncomps,
+                              .sweeps = result->sweeps,
+                              .metric = solver->metric,
+                              .history = result->history};
+  solver->view(self, &state);
+  s.state = &state;
+  amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
+  if (options->after_sweep != NULL)
+    status = options->after_sweep(options->context, &s);
+  tell_noise(context->plan, options, &s);
+  amped_trace_end();
+  return status;
+}
+
+amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
+                           const amped_iterate_options *options, amped_solver_result *result) {
+  while (result->sweeps < options->iters && !converged(result, options->tol))
+    AMPED_TRY(next_sweep(context, solver, self, options, result));
+  result->stop_reason = converged(result, options->tol) ? "tolerance" : "iterations";
+  return AMPED_OK;
+}

@@ -1,0 +1,73 @@
+/* Iterate: the loop of every iterative solver: sweeps, the stop rule, a hook after each sweep.
+ *
+ * A solver is one sweep and one number that sweeps improve, its metric: "fit" is CP's, an error is
+ * completion's. The loop, reports and checkpoints know the metric by name only. */
+#ifndef AMPED_ITERATE_H
+#define AMPED_ITERATE_H
+
+#include "factor/context.h"
+#include "solver/solver_state.h"
+
+/* Wall seconds of this rank in one sweep. */
+typedef struct amped_sweep_times {
+  double mttkrp, copy, solve, exchange, total;
+} amped_sweep_times;
+
+typedef struct amped_sweep {
+  uint64_t number;    /* from 1 */
+  const char *metric; /* its name */
+  double value;       /* of the metric */
+  double change;      /* of it; NaN in the first sweep */
+  double noise;       /* what rounding does to it, so that smaller changes mean nothing */
+  amped_sweep_times times;
+  const amped_solver_state *state; /* after this sweep */
+} amped_sweep;
+
+typedef struct amped_solver {
+  const char *metric;
+  bool higher_is_better;
+  /* Collective; the status is this rank's own. Sets value, noise and times; number is set. */
+  amped_status (*sweep)(void *self, amped_sweep *sweep);
+  /* Set the state's weights and grams, which the next sweep begins from; borrowed. */
+  void (*view)(const void *self, amped_solver_state *state);
+} amped_solver;
+
+typedef struct amped_iterate_options {
+  uint64_t iters; /* sweeps at most */
+  double tol;     /* stop when |change of the metric| < tol; 0: never */
+  /* Go on from this state, and the factors that belong to it; NULL: from the beginning. */
+  const amped_solver_state *start;
+  bool *noise_told; /* becomes true with the warning of a tol below the noise, which comes once */
+  /* Called on every rank after each sweep; collective, the status is agreed. NULL: not. */
+  amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
+  void *context;
+} amped_iterate_options;
+
+typedef struct amped_solver_result {
+  const char *metric;
+  bool higher_is_better;
+  double *weights; /* [ncomps] */
+  double *history; /* [sweeps] the metric */
+  uint64_t sweeps;
+  uint64_t earlier;        /* of these sweeps, those of options->start */
+  const char *stop_reason; /* "tolerance" or "iterations" */
+  bool truncated;          /* a pseudo-inverse was needed */
+  amped_sweep_times times; /* sums over the sweeps of this run */
+} amped_solver_result;
+
+/* Room for a result of so many sweeps; what options->start holds is taken over. free takes what was
+ * zeroed or freed already. */
+amped_status amped_solver_result_create(const amped_context *context, const amped_solver *solver,
+                                        const amped_iterate_options *options,
+                                        amped_solver_result *result);
+void amped_solver_result_free(amped_solver_result *result);
+
+/* The metric after the last sweep, 0 before the first; is a's better than b's? */
+double amped_solver_result_value(const amped_solver_result *result);
+bool amped_solver_result_is_better(const amped_solver_result *a, const amped_solver_result *b);
+
+/* Collective; the status is agreed, that of after_sweep is passed on. The result is created. */
+amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
+                           const amped_iterate_options *options, amped_solver_result *result);
+
+#endif

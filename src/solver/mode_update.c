@@ -1,0 +1,64 @@
+#include "solver/mode_update.h"
+
+#include "base/timer.h"
+#include "base/trace.h"
+
+/* Seconds since *at, which moves on to now. */
+static double lap(double *at) {
+  double began = *at;
+  *at = amped_time();
+  return *at - began;
+}
+
+/* Until MTTKRP's rows of a part are finished, and whole. */
+static amped_status wait_for_part(const amped_context *context, int mode, int part,
+                                  amped_mode_times *times, double *at) {
+  const amped_worker *worker = context->worker;
+  amped_mttkrp_times t = {0.0, 0.0};
+  if (part > 0) /* the trace of the first part has lasted since MTTKRP was begun */
+    amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
+  AMPED_TRY(worker->format->mttkrp_wait(worker->tensor, mode, part, &t));
+  amped_trace_end();
+  times->mttkrp += lap(at);
+  if (part + 1 < context->plan->modes[mode].parts)
+    return AMPED_OK;
+  times->copy += t.copy_sec;
+  times->compute += t.compute_sec;
+  amped_exchange_reduce(context->exchange, mode);
+  times->exchange += lap(at);
+  return AMPED_OK;
+}
+
+static void exchange_part(const amped_context *context, int mode, int part, amped_mode_times *times,
+                          double *at) {
+  const uint64_t *rows = &context->plan->modes[mode].part_rows[part];
+  amped_exchange_part(context->exchange, mode, rows[0], rows[1]);
+  times->exchange += lap(at);
+}
+
+amped_status amped_mode_update(const amped_context *context, int mode,
+                               const amped_row_update *update, amped_mode_times *times) {
+  const amped_worker *worker = context->worker;
+  const amped_mode_plan *m = &context->plan->modes[mode];
+  double at = amped_time();
+  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
+  AMPED_TRY(worker->format->mttkrp_begin(worker->tensor, mode));
+  times->mttkrp += lap(&at);
+  if (update->begin != NULL)
+    AMPED_TRY(update->begin(update->self, mode));
+  times->solve += lap(&at);
+  for (int part = 0; part < m->parts; part++) {
+    AMPED_TRY(wait_for_part(context, mode, part, times, &at));
+    if (update->rows != NULL)
+      AMPED_TRY(update->rows(update->self, mode, m->part_rows[part], m->part_rows[part + 1]));
+    times->solve += lap(&at);
+    if (m->parts > 1)
+      exchange_part(context, mode, part, times, &at);
+  }
+  if (update->finish != NULL)
+    AMPED_TRY(update->finish(update->self, mode, m->parts > 1));
+  times->solve += lap(&at);
+  if (m->parts == 1)
+    exchange_part(context, mode, 0, times, &at);
+  return AMPED_OK;
+}
