@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Random small tensors through the whole program, each against a slow CP-ALS: see jobs/soak.
+"""Random small tensors through the whole program, each compared with a slow CP-ALS: see jobs/soak.
 
-Case N of a seed is a pure function of both, so that one case can be repeated. What is checked:
+Case N of a seed is a pure function of both, so one case can be repeated. The checks:
 
-- `convert` keeps every nonzero (read back by h5py, not by the program).
-- `cpd` from a given start ends with the oracle's weights, factors and fits. What rounding may do is
-  asked of the oracle: in four trials each of its intermediate results is off, at random, by as much
-  as arithmetic with u = 2^-24 or 2^-53 may make it. The bound is 32 times the largest effect. Where
-  that is above 0.01, or a gram matrix is as good as singular, the next point is all that is checked.
-- The model that was written has the fit that was reported, by sums over the nonzeros and grams in
-  double; its columns have unit length, its weights descend.
-- With --deterministic a second run has the same bits, and so has one that stopped at a checkpoint
-  and went on.
+- `convert` keeps every nonzero (h5py reads them back, not the program).
+- `cpd` from a given start ends with the oracle's weights, factors and fits. The oracle gives the
+  bound of rounding: in each of four trials all its intermediate results get random errors, as large
+  as arithmetic with u = 2^-24 or 2^-53 can make them. The bound is 32 times the largest effect.
+  If it is above 0.01, or a gram matrix is nearly singular, only the next point is checked.
+- The written model has the reported fit, computed by sums over the nonzeros and grams in double. Its
+  columns have unit length, and its weights descend.
+- With --deterministic a second run has the same bits, and so has a run that stopped at a checkpoint
+  and was resumed.
 """
 import argparse
 import gzip
