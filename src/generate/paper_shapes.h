@@ -2,9 +2,8 @@
  *
  * A shape with a scale has scale times the nonzeros and scale times the indices of every mode. So
  * the nonzeros per index, which decide how the time of a sweep divides, stay the same. Modes do not
- * shrink below 46 indices, or below their own size if that is smaller. Where more than 1 % of the
- * cells would be nonzeros, all dimensions are doubled until at most 1 % are, but not beyond the
- * original. */
+ * shrink below 46 indices, or below their own size if that is smaller. At most 1 % of the cells
+ * become nonzeros: dimensions are doubled until this holds, but not beyond the original. */
 #ifndef AMPED_PAPER_SHAPES_H
 #define AMPED_PAPER_SHAPES_H
 

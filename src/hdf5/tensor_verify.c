@@ -207,7 +207,7 @@ static amped_status scan_rows(scan *s, const slab *b) {
 }
 
 /* Add the square of the sum of equal coordinates. Adding c values in another order than the writer
- * may change the sum s by d <= 2 c eps sum|x|, and its square by 2 |s| d + d^2. */
+ * may change the sum s by d <= 2 c eps sum|x|. The square then changes by 2 |s| d + d^2. */
 static void end_group(scan *s) {
   long double sum = s->group;
   long double d = s->group_count > 1

@@ -36,15 +36,15 @@ amped_status amped_partition_create(amped_partition *p, uint64_t dim, const uint
                                     uint64_t nnz);
 void amped_partition_free(amped_partition *p);
 
-/* The same of rows that come in pieces: begin, append all nnz of them, end. On failure the caller
+/* The same for rows that come in pieces: begin, append all nnz rows, end. On failure the caller
  * frees p. */
 typedef struct amped_partition_count {
   amped_partition *p;
   uint64_t nnz;
   uint64_t done;  /* nonzeros so far */
-  uint64_t row;   /* the row in hand, and */
+  uint64_t row;   /* the current row */
   uint64_t first; /* its first nonzero */
-  uint64_t rows;  /* different rows before it; of all when ended */
+  uint64_t rows;  /* distinct rows before it; after the end, all distinct rows */
 } amped_partition_count;
 amped_status amped_partition_begin(amped_partition_count *c, amped_partition *p, uint64_t dim,
                                    uint64_t nnz);

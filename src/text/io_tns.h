@@ -7,8 +7,8 @@
  * and our own comments "# dims: 3 4 5" and "# nnz: 4". All threads parse, strictly: an error names
  * its line. The caller frees the tensor.
  *
- * Writing: "# dims:" and "# nnz:" comments, then one line "i j k value" for each nonzero, with
- * indices from 1 and the shortest decimals that read back exactly. */
+ * Writing: "# dims:" and "# nnz:" comments, then one line "i j k value" for each nonzero. Indices
+ * start at 1; values are the shortest decimals that read back exactly. */
 #ifndef AMPED_IO_TNS_H
 #define AMPED_IO_TNS_H
 

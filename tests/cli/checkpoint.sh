@@ -158,11 +158,11 @@ expect 2 "result and for another output" on 1 t.h5 --checkpoint=t.cpd.h5
 expect 1 "no/such" on 2 t.h5 --rank=3 --checkpoint=no/such/c.h5
 absent x.h5
 
-# --- without --checkpoint a signal does what it always did -----------------------------------------
+# --- without --checkpoint a signal ends the run ----------------------------------------------------
 interrupt USR1 rank 1 t.h5 --rank=3 --tol=0 --iters=1000000 --nowrite
 if test $status -ne 85 && test $status -ne 0; then pass; else fail "status $status after SIGUSR1 without --checkpoint"; fi
 
-# --- the generation before is nobody else's file ---------------------------------------------------
+# --- the file of the previous generation is not for other outputs ----------------------------------
 expect 2 "t.cpd.h5.prev: is named for two outputs" on 1 t.h5 -o t.cpd.h5.prev --checkpoint=t.cpd.h5
 expect 2 "k.h5.prev: is named for two outputs" on 1 t.h5 --nowrite --json=k.h5.prev --checkpoint=k.h5
 expect 0 "" on 1 t.h5 --rank=7 --iters=1 -q -o k.h5.prev

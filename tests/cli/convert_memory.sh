@@ -52,7 +52,7 @@ for f in d.b.h5 d.keep.h5 d.none.h5 d.c.h5 d.e.h5; do
   expect 0 "verified" "$amped" info $f --verify
 done
 
-# --- what is said ---------------------------------------------------------------------------------
+# --- reports --------------------------------------------------------------------------------------
 expect 0 "sorting on disk.*1.00 MiB.*temporary files in \., about .*of output" \
   "$amped" convert b.tns x.h5 --memory=1M
 expect 0 "indices have no nonzero" "$amped" convert b.tns x.h5 --memory=1M -v

@@ -52,7 +52,7 @@ for command in command.*; do
   fi
 done
 
-# --- what it refuses, and what does not fit ---------------------------------------------------------
+# --- refused options, and tensors that do not fit ---------------------------------------------------
 refused() {
   if "$estimate" "$@" >out 2>err; then
     fail "not refused: $*"

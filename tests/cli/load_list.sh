@@ -114,7 +114,7 @@ expect 0 "" "$amped" convert zero.tns zero.h5 --duplicates=keep -q
 list zero.h5 zero.list.h5
 expect 3 "norm is zero" on 2 zero.list.h5 --rank=2 --nowrite --read=parallel
 
-# --- what else runs on tensors --------------------------------------------------------------------
+# --- other commands -------------------------------------------------------------------------------
 expect 0 "imbalance" on 3 b.mixed.h5 --rank=5 --plan
 expect 0 "ordered in memory" on 2 b.mixed.h5 --rank=2 --iters=1 --nowrite
 expect 0 "all modes" on 3 bench b.mixed.h5 --rank=5 --repeat=1 --read=parallel
@@ -145,7 +145,7 @@ for ranks in 1 3; do
 done
 absent never.h5
 
-# --- on three ranks: who gets what, and failures of one of them ------------------------------------
+# --- on three ranks: receivers, and failures of one rank -------------------------------------------
 check=$(dirname "$amped")/tests/unit/load/check_redistribute
 if test -x "$check"; then
   # shellcheck disable=SC2086

@@ -54,7 +54,7 @@ same "a second figure measures nothing" "$(sh "$paper/overhead" --nnz=20k --rank
   --tensors=amazon,twitch --repeat=1 --backend=cpu --out=plots \
   --mpirun="$mpirun ${AMPED_MPIRUN_FLAGS-}" 2>&1 | grep -c '^+')" 0
 
-# --- what goes wrong ------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 refused() { # refused PATTERN ARGUMENT...: status 2 and a line that says why
   pattern=$1
   shift

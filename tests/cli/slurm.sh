@@ -194,7 +194,7 @@ completed "$job" masked
 same "one GPU for each rank" "$(seen)" "1 0 threads 8;1 1 threads 8;"
 result masked 2
 
-# --- what ranks find ------------------------------------------------------------------------------
+# --- resources of ranks ---------------------------------------------------------------------------
 timeout 60 srun --mpi=pmix --ntasks=2 --gpus-per-task=1 "$amped" info --system >system.log 2>&1 ||
   fail "info --system by srun: $(tail -n 3 system.log)"
 same "ranks by srun" \

@@ -15,10 +15,10 @@
  * AMPED_FAULT=clock: at each look the time of day jumps an hour, forwards or backwards.
  *
  * The file AMPED_FAULT_MARK is made when the fault happens. At its end the process appends a line
- * "fault RANK FIRED LIVE ABORTED CALLS" to AMPED_FAULT_REPORT: whether the fault happened, the
- * number of blocks of the program that were not freed, whether MPI_Abort was called, and the number
- * of calls of that kind. Allocations of forked children count, too; their other calls do not
- * change. Needs glibc. */
+ * "fault RANK FIRED LIVE ABORTED CALLS" to AMPED_FAULT_REPORT. FIRED: did the fault happen? LIVE:
+ * blocks of the program that were not freed. ABORTED: was MPI_Abort called? CALLS: the number of
+ * calls of that kind. Allocations of forked children count, too; their other calls do not change.
+ * Needs glibc. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
