@@ -12,7 +12,7 @@
 #ifdef HAVE_OPENBLAS_SET_NUM_THREADS
 #define THREAD_BYTES (UINT64_C(128) << 20)
 
-/* What a thread has of its own: a stack of usually 8 MiB, and an arena of the C library. */
+/* Memory of one thread: a stack of usually 8 MiB, and an arena of the C library. */
 #define ARENA_BYTES (UINT64_C(72) << 20)
 
 extern void openblas_set_num_threads(int count);

@@ -13,10 +13,11 @@
 #include "base/mem.h"
 #include "base/heartbeat.h"
 
-/* A request to read ahead; kernels drop what is more than they take at once. */
+/* Bytes of one request to read ahead; kernels ignore the part of a request beyond their own
+ * limit. */
 #define REQUEST_BYTES (UINT64_C(128) << 10)
 
-/* What goes to the disk in a step. */
+/* Bytes that go to the disk in one step. */
 #define WRITE_BACK_BYTES ((off_t)32 << 20)
 
 amped_status amped_file_folder(const char *path, char **out) {
@@ -73,8 +74,8 @@ bool amped_file_has_suffix(const char *path, const char *suffix) {
   return length > n && strcasecmp(path + length - n, suffix) == 0;
 }
 
-/* To the disk piece by piece, each a step: a large file takes minutes. Where the file system
- * cannot, the flush behind this does it at once. */
+/* Write to the disk piece by piece, one heartbeat step each: a large file takes minutes. Where the
+ * file system cannot do this, the flush that follows writes everything at once. */
 static void write_back(int fd) {
   const unsigned how =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
@@ -185,7 +186,7 @@ amped_status amped_file_check_unchanged(const char *path, const amped_file_stamp
   if (now.system != before->system || now.number != before->number ||
       (now.bytes == before->bytes && now.sec == before->sec && now.nsec == before->nsec))
     return AMPED_OK;
-  amped_status_clear(); /* what was found wrong in it follows from this */
+  amped_status_clear(); /* errors found in the file follow from the change */
   return amped_error(AMPED_BAD_INPUT, path,
                      "was changed while it was being read; start again when it is complete");
 }

@@ -17,7 +17,7 @@
 
 #define HOLDER_BYTES 128
 
-/* A lock file is opened anew where its holder removed it meanwhile. */
+/* Attempts to open a lock file again after its holder removed it. */
 #define MOST_TRIES 16
 
 static amped_status refuse(const char *path, const amped_file_lock *lock) {
@@ -30,7 +30,7 @@ static amped_status refuse(const char *path, const amped_file_lock *lock) {
                      holder[0] != '\0' ? holder : "unknown");
 }
 
-/* Did the holder before remove the file between our opening and our locking it? */
+/* Did the previous holder remove the file after we opened it and before we locked it? */
 static bool is_gone(const amped_file_lock *lock) {
   struct stat named;
   struct stat held;
@@ -44,11 +44,11 @@ static void tell_holder(const amped_file_lock *lock) {
   (void)gethostname(host, sizeof host - 1);
   int n = snprintf(holder, sizeof holder, "process %ld on %s\n", (long)getpid(), host);
   if (ftruncate(lock->fd, 0) == 0 && n > 0)
-    (void)!pwrite(lock->fd, holder, (size_t)n, 0); /* a courtesy: a full disk is met later */
+    (void)!pwrite(lock->fd, holder, (size_t)n, 0); /* a full disk shows in later writes */
 }
 
-/* Was the holder before us a process of this host? On another one it may live on: some file systems
- * keep locks from node to node only if they are told to. */
+/* Was the previous holder a process of this host? A holder on another host may still be alive: some
+ * file systems keep locks across nodes only if they are configured to. */
 static bool was_ours(const amped_file_lock *lock) {
   char host[64] = "";
   char name[64] = "";
@@ -58,7 +58,7 @@ static bool was_ours(const amped_file_lock *lock) {
          sscanf(holder, "process %*d on %63s", name) == 1 && strcmp(host, name) == 0;
 }
 
-/* Is this a temporary name of path's last part, of a process that is gone? */
+/* Is the entry a temporary file of path's last part, written by a process that has ended? */
 static bool is_leftover(const char *entry, const char *base) {
   static const char middle[] = ".tmp.";
   size_t n = strlen(base);
@@ -70,7 +70,7 @@ static bool is_leftover(const char *entry, const char *base) {
   return kill((pid_t)strtol(number, NULL, 10), 0) != 0 && errno == ESRCH;
 }
 
-/* Nobody writes these any more: who does has the lock, and lives. */
+/* Remove temporary files that no process writes any more: a living writer would hold the lock. */
 static amped_status remove_leftovers(const char *path) {
   const char *base = strrchr(path, '/');
   char *folder = NULL;
@@ -110,7 +110,7 @@ amped_status amped_file_lock_take(const char *path, amped_file_lock *lock) {
       status = refuse(path, lock);
       goto fail;
     }
-    /* No locks here, or files without numbers of their own: another job's lock file stays. */
+    /* The file system has no locks or no file numbers: a lock file of another job stays. */
     if ((failed != 0 && failed != EINTR) || tries == MOST_TRIES)
       goto fail;
     if (failed == 0 && !is_gone(lock))
@@ -135,7 +135,7 @@ fail:
 void amped_file_lock_release(amped_file_lock *lock) {
   if (lock->name == NULL)
     return;
-  (void)unlink(lock->name); /* while it is held, lest another's is removed */
+  (void)unlink(lock->name); /* while the lock is held: later the name may be another job's lock */
   (void)close(lock->fd);
   amped_free(lock->name);
   lock->name = NULL;

@@ -1,24 +1,24 @@
-/* Lock of an output: one job at a time writes a file.
+/* Lock of an output file: one job at a time writes it.
  *
- * PATH.lock beside the file, locked by the kernel and removed at the end. What a killed job leaves
- * behind is no lock any more: the next job takes it over, and removes that job's temporary files
- * (PATH.tmp.PID), too, if it ran on this host. On a file system without locks nothing is refused
- * and nothing removed. */
+ * The lock is a file PATH.lock beside the output, locked by the kernel (flock) and removed at the
+ * end. The kernel drops the lock of a killed job, so the next job can take over the file PATH.lock.
+ * If the killed job ran on this host, the next job also removes its temporary files (PATH.tmp.PID).
+ * On a file system without locks, no job is refused and no file is removed. */
 #ifndef AMPED_FILE_LOCK_H
 #define AMPED_FILE_LOCK_H
 
 #include "base/status.h"
 
 typedef struct amped_file_lock {
-  char *name; /* NULL: nothing is held */
+  char *name; /* amped_alloc'd; NULL: no lock is held */
   int fd;
 } amped_file_lock;
 
-/* AMPED_FAILED, and who has it, where another job does. The directory exists
- * (amped_file_check_writable). On failure nothing is left to release. */
+/* AMPED_FAILED where another job holds the lock; the line names the job. The directory must exist
+ * (amped_file_check_writable). On failure there is nothing to release. */
 amped_status amped_file_lock_take(const char *path, amped_file_lock *lock);
 
-/* What is zeroed or was released may be released. */
+/* Does nothing for a lock that is zeroed or released already. */
 void amped_file_lock_release(amped_file_lock *lock);
 
 #endif

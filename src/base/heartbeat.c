@@ -4,7 +4,7 @@
 
 #define MAX_DEPTH 32
 
-/* Of the thread that shows: open phases, the outermost first. */
+/* Heartbeat of this thread; its open phases, the outermost first. */
 static _Thread_local amped_heartbeat *shown;
 static _Thread_local unsigned depth;
 static _Thread_local struct { int phase, number; } open_phases[MAX_DEPTH];
@@ -54,7 +54,7 @@ void amped_heartbeat_begin(int phase, int number) {
   show_innermost();
 }
 
-/* Phases that were open before showing began end, too. */
+/* Phases that were open before amped_heartbeat_show end here, too. */
 void amped_heartbeat_end(void) {
   if (shown == NULL)
     return;

@@ -1,6 +1,7 @@
-/* JSON lines: one object a line, for programs that follow a run. Writing is jansson's work.
+/* JSON lines: one object a line, for programs that follow a run. The library jansson writes the
+ * text.
  *
- * Not thread-safe. Only the rank that opened it writes. */
+ * Not thread-safe. Only the rank that opened the file writes. */
 #ifndef AMPED_JSON_H
 #define AMPED_JSON_H
 
@@ -14,14 +15,15 @@ typedef struct amped_json amped_json;
  * *out, and writing to NULL does nothing. */
 amped_status amped_json_open(const char *path, amped_json **out);
 
-/* AMPED_USAGE where path is the file that the lines go to: nothing else may replace it. */
+/* AMPED_USAGE where path is the file that receives the lines: no other output may replace it. */
 amped_status amped_json_apart(const amped_json *json, const char *path);
 
-/* Write one object as a line, flushed; takes the reference (also on failure). An object that could
- * not be built (NULL) is an out-of-memory error. */
+/* Write one object as a line and flush it. Takes the reference to the object, also on failure. A
+ * NULL object, which could not be built, is an out-of-memory error. */
 amped_status amped_json_line(amped_json *json, json_t *object);
 
-/* `status`, or where that is AMPED_OK whether all was written: what a command ends with. */
+/* Close the file. Returns `status`; where that is AMPED_OK, AMPED_FAILED if a write failed. A
+ * command ends with this call. */
 amped_status amped_json_close(amped_json *json, amped_status status);
 
 #endif

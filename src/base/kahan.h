@@ -1,6 +1,8 @@
-/* Neumaier's sum (1974): the rounding errors of all additions are added up beside it. Starts from
- * {0}. In long double, what comes out is the exact sum rounded once, but for cancellation beyond
- * any that occurs in sums of squares: the same in whatever order terms are added. */
+/* Compensated sum (Neumaier 1974): a second sum holds the rounding errors of all additions. Starts
+ * from {0}.
+ *
+ * In long double the value is the exact sum, rounded once; only extreme cancellation changes that.
+ * Sums of squares have none, so their value does not depend on the order of the terms. */
 #ifndef AMPED_KAHAN_H
 #define AMPED_KAHAN_H
 
@@ -20,7 +22,7 @@ static inline void amped_kahan_add(amped_kahan *k, long double term) {
   k->sum = sum;
 }
 
-/* Add what another sum holds. */
+/* Add the value of another sum. */
 static inline void amped_kahan_join(amped_kahan *k, const amped_kahan *other) {
   amped_kahan_add(k, other->sum);
   amped_kahan_add(k, other->error);

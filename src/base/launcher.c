@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* The number that the first of these variables that is set holds, -1 where none is. */
+/* The number in the first of these variables that is set; -1 where none is set. */
 static int number_of_variable(const char *const *names) {
   for (; *names != NULL; names++) {
     const char *text = getenv(*names);
@@ -22,7 +22,8 @@ int amped_launcher_local_rank(void) {
   static const char *const slurm_local[] = {"SLURM_LOCALID", NULL};
   int local_rank = number_of_variable(own);
   int rank = number_of_variable(ranks);
-  /* srun's numbers are this process's where it gave it its rank; else they are mpirun's own. */
+  /* srun's numbers describe this process only if srun gave it its rank. Otherwise they describe
+   * mpirun. */
   if (local_rank < 0 && rank >= 0 && rank == number_of_variable(slurm_rank))
     local_rank = number_of_variable(slurm_local);
   return local_rank;

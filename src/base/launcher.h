@@ -1,12 +1,13 @@
-/* Launcher: what mpirun or srun tells of this process before MPI is up, in its environment. */
+/* Launcher: facts about this process that mpirun or srun put into its environment, known before MPI
+ * starts. */
 #ifndef AMPED_LAUNCHER_H
 #define AMPED_LAUNCHER_H
 
-/* The rank in the job; -1 where the launcher does not tell, as where there is none. */
+/* The rank in the job; -1 where the launcher does not tell, or where there is no launcher. */
 int amped_launcher_rank(void);
 
-/* The rank among those of this node, likewise. SLURM_LOCALID counts where srun itself started the
- * rank: it is 0 on every rank that mpirun starts on a node. */
+/* The rank among the ranks of this node; -1 likewise. SLURM_LOCALID counts only where srun itself
+ * started the rank: mpirun leaves it 0 on every rank of a node. */
 int amped_launcher_local_rank(void);
 
 #endif

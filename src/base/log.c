@@ -14,7 +14,7 @@
 
 static struct {
   amped_verbosity verbosity;
-  bool silent; /* another rank speaks */
+  bool silent; /* another rank writes */
   bool to_stderr;
   amped_progress_when when;
   /* the phase in progress */
@@ -23,7 +23,7 @@ static struct {
   uint64_t total;
   double began;
   double last;
-  bool live_line; /* the terminal's cursor is behind a live line */
+  bool live_line; /* the terminal's cursor stands behind a live line */
 } state = {.verbosity = AMPED_NORMAL};
 
 void amped_log_verbosity(amped_verbosity verbosity) {

@@ -1,8 +1,8 @@
-/* What the user sees while a command runs: lines, warnings and progress.
+/* Log: lines, warnings and progress that the user sees while a command runs.
  *
- * Lines go to standard output (or to standard error after amped_log_to_stderr, when standard output
- * carries data or JSON) and only from the process that amped_log_speaker(true) named (default:
- * yes). Warnings go to standard error. Main thread only, except amped_warn. */
+ * Lines go to standard output, or to standard error after amped_log_to_stderr (when standard output
+ * carries data or JSON). Only the process that called amped_log_speaker(true) writes them (default:
+ * true). Warnings go to standard error. Main thread only, except amped_warn. */
 #ifndef AMPED_LOG_H
 #define AMPED_LOG_H
 

@@ -10,7 +10,7 @@
 static _Atomic int64_t live_blocks;
 static _Atomic int64_t fail_after = -1;
 
-/* True where the test hook wants this allocation to fail. */
+/* Does the test hook want this allocation to fail? */
 static int must_fail(void) {
   int64_t k = atomic_load(&fail_after);
   while (k >= 0)

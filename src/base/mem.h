@@ -1,10 +1,11 @@
-/* Host memory: checked allocation, a live count, and a hook that fails the k-th allocation.
+/* Host memory: checked allocation, a count of live blocks, and a test hook that fails the k-th
+ * allocation.
  *
- * amped_alloc takes `count` elements of `size` bytes and stores the pointer through `out` (the
- * address of any pointer variable), NULL for no bytes at all. Multiplication is checked; failure
- * records one line that names `what` and the bytes, returns AMPED_FAILED and stores NULL.
- * amped_calloc zeroes. amped_realloc keeps the old block on failure. amped_free(NULL) is allowed.
- * Any thread. */
+ * amped_alloc takes `count` elements of `size` bytes and stores the pointer through `out`, the
+ * address of any pointer variable. For no bytes it stores NULL. The multiplication is checked.
+ * Failure records one line that names `what` and the bytes, returns AMPED_FAILED and stores NULL.
+ * amped_calloc zeroes the block. amped_realloc keeps the old block on failure. amped_free(NULL) is
+ * allowed. Any thread. */
 #ifndef AMPED_MEM_H
 #define AMPED_MEM_H
 
@@ -24,7 +25,8 @@ amped_status amped_strdup(char **out, const char *s);
 /* Blocks allocated and not yet freed: 0 at the end of a program or test that does not leak. */
 int64_t amped_mem_live(void);
 
-/* Let the k-th allocation from now on (0 is the next) fail; a negative k switches that off. */
+/* For tests: the k-th allocation from now on (0 is the next) fails; a negative k switches this
+ * off. */
 void amped_mem_fail_at(int64_t k);
 
 #endif

@@ -1,7 +1,7 @@
-/* Counter-based random numbers: a pure function of (seed, stream, counter), so that any process or
- * thread computes any number of a sequence without the ones before it.
+/* Counter-based random numbers: a pure function of (seed, stream, counter). Any process or thread
+ * computes any number of a sequence without the numbers before it.
  *
- * The mixer is SplitMix64's finaliser (Steele, Lea, Flood 2014), applied once to each word. */
+ * The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood 2014), applied once to each word. */
 #ifndef AMPED_RANDOM_H
 #define AMPED_RANDOM_H
 

@@ -1,5 +1,5 @@
-/* Signals that ask a run to stop: SIGTERM, and SIGUSR1, which batch systems send ahead of a time
- * limit. What they do by default holds until amped_signals_catch; from then on they are noted. */
+/* Signals that ask a run to stop: SIGTERM, and SIGUSR1, which batch systems send before a time
+ * limit. Their default action holds until amped_signals_catch; from then on they are recorded. */
 #ifndef AMPED_SIGNALS_H
 #define AMPED_SIGNALS_H
 
@@ -7,7 +7,7 @@
 
 amped_status amped_signals_catch(void);
 
-/* "SIGTERM" or "SIGUSR1", whichever came last to this process; NULL while none did. */
+/* "SIGTERM" or "SIGUSR1": the last one that reached this process; NULL while there was none. */
 const char *amped_signals_caught(void);
 
 #endif

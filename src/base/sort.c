@@ -1,6 +1,7 @@
-/* Least significant digit first, on 12-byte entries: 64 bits of key and 32 of position. Keys longer
- * than that are taken word by word, from the least significant, with the positions carried along;
- * where positions need more than 32 bits, their high part takes the low end of the key word. */
+/* The sort starts at the least significant digit, on 12-byte entries: 64 bits of key and 32 of
+ * position. A longer key is sorted word by word, from the least significant word, and the positions
+ * go along. Where positions need more than 32 bits, the low bits of the key word hold their high
+ * part. */
 #include "base/sort.h"
 
 #include <omp.h>
@@ -110,7 +111,7 @@ static void count_digits(const sorter *s, int shift) {
   }
 }
 
-/* Counts become the places where each part puts its first element of each digit. */
+/* Turn counts into places: where each part puts its first element of each digit. */
 static void place_digits(const sorter *s) {
   uint64_t place = 0;
   for (size_t d = 0; d < DIGITS; d++)
@@ -132,7 +133,7 @@ static void move_entries(const sorter *s, int shift) {
   }
 }
 
-/* Sort s->from by those of its key bits that vary. */
+/* Sort s->from by its key bits that vary. */
 static void sort_word(sorter *s, uint64_t varying) {
   while (varying != 0) {
     int digit = __builtin_ctzll(varying);

@@ -14,16 +14,16 @@ typedef struct amped_sort_field {
   int bits;
 } amped_sort_field;
 
-/* Bits that a field of these values needs, 0 where all are zero. */
+/* Bits that a field of these values needs; 0 where all values are zero. */
 int amped_sort_bits(const uint64_t *values, uint64_t count);
 
 /* Bytes of scratch for each element. */
 #define AMPED_SORT_SCRATCH 24
 
 /* Reorder every array (count elements of 8 bytes; the fields' values may be among them) so that
- * keys ascend. word_bits: key bits sorted at a time, 0: as many as
- * fit (the result is the same; tests ask for few). Where memory does not suffice nothing has been
- * moved. */
+ * keys ascend. word_bits is the number of key bits sorted at a time; 0 means as many as fit. The
+ * result does not depend on it; tests pass small numbers. Where memory does not suffice, no element
+ * has moved. */
 amped_status amped_sort(uint64_t count, const amped_sort_field *fields, int nfields, int word_bits,
                         void *const *arrays, int narrays);
 

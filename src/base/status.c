@@ -12,7 +12,7 @@ static struct {
   bool reported;
 } first = {PTHREAD_MUTEX_INITIALIZER, "", false};
 
-/* Control characters of file names and data must not reach the user's terminal. */
+/* Replace control characters of file names and data: they must not reach the user's terminal. */
 static void make_one_line(char *s) {
   for (; *s != '\0'; s++)
     if ((unsigned char)*s < 0x20 || *s == 0x7f)

@@ -8,7 +8,7 @@
 
 #include "base/types.h"
 
-/* Of names below /sys/fs/cgroup; a longer one tells nothing. */
+/* Bytes of a path below /sys/fs/cgroup; a longer path is ignored. */
 #define PATH_BYTES 4096
 
 /* The number in a one-number file of a folder ("max" and absence read as "no limit"). */
@@ -25,8 +25,8 @@ static uint64_t number_in(const char *folder, const char *name) {
   return value;
 }
 
-/* Bytes of files that a control group has in memory: the kernel drops them when it is short. In
- * version 1 the names without "total_" leave out the groups below. */
+/* Bytes of cached files of a control group: the kernel drops them when memory is short. In version
+ * 1, names without "total_" leave out the groups below. */
 static uint64_t file_bytes(const char *folder, bool totals) {
   char path[PATH_BYTES + 32];
   char line[256];
@@ -46,7 +46,7 @@ static uint64_t file_bytes(const char *folder, bool totals) {
   return sum;
 }
 
-/* Of version 2 and of version 1: the limit, and what is in use. */
+/* File names of version 2 and of version 1: the limit, and the bytes in use. */
 static const char *const group_files[][2] = {{"memory.max", "memory.current"},
                                              {"memory.limit_in_bytes", "memory.usage_in_bytes"}};
 
@@ -68,7 +68,7 @@ uint64_t amped_mem_group_limit(const char *folder) {
   return limit != UINT64_MAX ? limit : number_in(folder, group_files[1][0]);
 }
 
-/* The least of a figure of a control group and those above it. */
+/* The least value of `figure` over a control group and its parents. */
 static uint64_t least_of_groups(const char *root, const char *group,
                                 uint64_t (*figure)(const char *folder)) {
   char folder[PATH_BYTES];
@@ -85,8 +85,9 @@ static uint64_t least_of_groups(const char *root, const char *group,
   }
 }
 
-/* The same of this process's groups. Lines are "0::/GROUP" (version 2) and "N:memory:/GROUP"; in a
- * container the group may be named as seen from outside, but the limit then stands at the root. */
+/* The same for the control groups of this process. Lines are "0::/GROUP" (version 2) and
+ * "N:memory:/GROUP" (version 1). In a container, GROUP may be its name outside the container; then
+ * the limit stands at the root. */
 static uint64_t least_of_own_groups(uint64_t (*figure)(const char *folder)) {
   char line[PATH_BYTES / 2];
   uint64_t least = UINT64_MAX;
@@ -111,7 +112,7 @@ static uint64_t least_of_own_groups(uint64_t (*figure)(const char *folder)) {
   return least;
 }
 
-/* A figure of /proc/meminfo, "MemTotal" or another, in bytes. */
+/* A value of /proc/meminfo, "MemTotal" or another, in bytes. */
 static uint64_t mem_of_system(const char *what) {
   FILE *file = fopen("/proc/meminfo", "re");
   char line[256];
@@ -134,7 +135,7 @@ uint64_t amped_mem_node_available(void) {
   return system == 0 || groups < system ? groups : system;
 }
 
-/* What a limit leaves beside what is in use. */
+/* Bytes that a limit leaves when `used` bytes are in use. */
 static uint64_t left_of(int resource, uint64_t used) {
   struct rlimit limit;
   if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
@@ -142,8 +143,8 @@ static uint64_t left_of(int resource, uint64_t used) {
   return limit.rlim_cur > used ? (uint64_t)limit.rlim_cur - used : 0;
 }
 
-/* Bytes of address space and of data that this process has. Where there is no memory left to look,
- * everything is used. */
+/* Bytes of address space and of data of this process. Where /proc cannot be read for lack of
+ * memory, all bytes count as used. */
 static void used_by_process(uint64_t *space, uint64_t *data) {
   uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   FILE *file = fopen("/proc/self/statm", "re");
@@ -172,7 +173,7 @@ uint64_t amped_mem_available(void) {
   uint64_t own = amped_mem_limit_left();
   if (own == UINT64_MAX)
     return node;
-  own = own > 0 ? own : 1; /* 0 would say that nothing is known */
+  own = own > 0 ? own : 1; /* 0 means that the system does not tell */
   return node == 0 || own < node ? own : node;
 }
 
@@ -183,6 +184,6 @@ uint64_t amped_mem_total(void) {
 uint64_t amped_mem_groups_limit(void) {
   uint64_t total = amped_mem_total();
   uint64_t limit = least_of_own_groups(amped_mem_group_limit);
-  /* Version 1 says "none" by a number above all memory. */
+  /* Version 1 writes "no limit" as a number above all memory. */
   return limit == UINT64_MAX || (total > 0 && limit >= total) ? 0 : limit;
 }

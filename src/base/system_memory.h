@@ -1,30 +1,32 @@
-/* System memory: what this process, its control groups and its node may still take. */
+/* System memory: bytes that this process, its control groups and its node may still take. */
 #ifndef AMPED_SYSTEM_MEMORY_H
 #define AMPED_SYSTEM_MEMORY_H
 
 #include <stdint.h>
 
-/* Bytes of memory that all processes of this node may still take together: the least of
- * MemAvailable and of what this one's control groups (versions 1 and 2) and those above them leave.
- * 0 where the system tells nothing. */
+/* Bytes that all processes of this node may still take together. This is the least of MemAvailable
+ * and the bytes that the control groups of this process (versions 1 and 2) and their parents leave.
+ * 0 where the system does not tell. */
 uint64_t amped_mem_node_available(void);
 
-/* Bytes that this process's own limits (ulimit -v and -d) leave it; UINT64_MAX where it has none.
- */
+/* Bytes that the limits of this process (ulimit -v and -d) leave; UINT64_MAX where there is no
+ * limit. */
 uint64_t amped_mem_limit_left(void);
 
-/* What this process may take: the lesser of both. 0 where the system tells nothing. */
+/* Bytes that this process may take: the lesser of the two above. 0 where the system does not
+ * tell. */
 uint64_t amped_mem_available(void);
 
-/* The memory of the machine, and the least limit of the control groups that hold this process: 0
- * where the system tells nothing, or there is no limit. */
+/* The memory of the machine, and the least limit of the control groups that hold this process. 0
+ * where the system does not tell, or where there is no limit. */
 uint64_t amped_mem_total(void);
 uint64_t amped_mem_groups_limit(void);
 
-/* What the control group of a folder below /sys/fs/cgroup leaves: its limit less what is in use,
- * without files in memory, which make room. UINT64_MAX where it has no limit. */
+/* Bytes that the control group of a folder below /sys/fs/cgroup leaves: its limit less the bytes in
+ * use. Cached file pages do not count as used, since the kernel drops them. UINT64_MAX where the
+ * group has no limit. */
 uint64_t amped_mem_group_left(const char *folder);
-/* The limit itself. */
+/* The limit of that group. */
 uint64_t amped_mem_group_limit(const char *folder);
 
 #endif

@@ -51,17 +51,17 @@ typedef struct open_phase {
   amped_phase phase;
 } open_phase;
 
-/* Of each thread. */
+/* State of each thread. */
 static _Thread_local open_phase stack[MAX_DEPTH];
 static _Thread_local unsigned depth;
 static _Thread_local amped_lane thread_lane;
 
-/* Of the program. */
+/* State of the program. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool on;
 static amped_trace_event *ring;
 static uint64_t ring_capacity;
-static uint64_t recorded; /* since open; the next lies at recorded % ring_capacity */
+static uint64_t recorded; /* events since open; the next goes to recorded % ring_capacity */
 
 amped_status amped_trace_open(uint64_t capacity) {
   amped_trace_close();
@@ -130,7 +130,7 @@ void amped_trace_span(amped_lane lane, amped_phase phase, int64_t number, double
                                (uint8_t)lane, 0});
 }
 
-/* By begin; of two that begin together, the longer and then the outer one first. */
+/* Order by begin; of two events with the same begin, the longer and then the outer event first. */
 static int by_begin(const void *left, const void *right) {
   const amped_trace_event *a = left;
   const amped_trace_event *b = right;

@@ -78,7 +78,7 @@ void amped_value_put(void *array, amped_vtype type, uint64_t i, double v) {
     ((double *)array)[i] = v;
 }
 
-/* One loop for one type: with the type known, compilers make vector code of it. */
+/* One loop for each type: compilers vectorise a loop whose type they know. */
 #define GET_ALL(type)                                                                              \
   for (uint64_t i = 0; i < count; i++)                                                             \
   to[i] = ((const type *)array)[first + i]

@@ -31,7 +31,8 @@ typedef enum amped_vtype { AMPED_F32 = 4, AMPED_F64 = 8 } amped_vtype;
 /* The narrowest type that holds 0 .. dim-1 (dim >= 1). */
 amped_itype amped_itype_for(uint64_t dim);
 
-/* out = a * b, a + b. Return false, and leave out alone, where 64 bits do not hold the result. */
+/* out = a * b, a + b. Where 64 bits do not hold the result they return false and do not change
+ * out. */
 bool amped_mul(uint64_t a, uint64_t b, uint64_t *out);
 bool amped_add(uint64_t a, uint64_t b, uint64_t *out);
 
@@ -41,13 +42,14 @@ uint64_t amped_ceil_div(uint64_t a, uint64_t b);
 /* Bits that hold 0 .. count-1; 0 where count is 0 or 1. */
 int amped_bits_for(uint64_t count);
 
-/* Element i of an array of the given type, widened; and the narrowing store of v (which fits). */
+/* Element i of an array of the given type, widened; and the narrowing store of v, which must
+ * fit. */
 uint64_t amped_index_get(const void *array, amped_itype type, uint64_t i);
 void amped_index_put(void *array, amped_itype type, uint64_t i, uint64_t v);
 double amped_value_get(const void *array, amped_vtype type, uint64_t i);
 void amped_value_put(void *array, amped_vtype type, uint64_t i, double v);
 
-/* The same of elements first .. first + count - 1. */
+/* The same for elements first .. first + count - 1. */
 void amped_indices_get(const void *array, amped_itype type, uint64_t first, uint64_t count,
                        uint64_t *to);
 void amped_indices_put(void *array, amped_itype type, uint64_t first, uint64_t count,

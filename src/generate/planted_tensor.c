@@ -7,21 +7,22 @@
 #include "base/random.h"
 #include "generate/random_tensor.h"
 
-/* Side of the pool over that of a block: at least this, and more where many blocks would fill the
- * pool (the exponent of half the number of blocks is 1 / order). */
+/* Ratio of the sides of pool and block. This is the least ratio; it grows with many blocks, which
+ * would fill the pool (the exponent of half the number of blocks is 1 / order). */
 #define POOL_SIDE 2.5
 
-/* Bits of the largest value of one component; what remains of float's 24 takes sums of overlaps. */
+/* Bits of the largest value of one component; the rest of float's 24 bits is for sums of
+ * overlaps. */
 #define VALUE_BITS 20
 
 enum { STREAM_POOL = 64, STREAM_SUBSET, STREAM_ENTRY, STREAM_NOISE, STREAM_NOISE_ANGLE };
 
-/* Sides of every block, and of the pool that they lie in. */
+/* Sides of every block and of the pool. */
 typedef struct layout {
   uint64_t side[AMPED_MAX_ORDER];
   uint64_t pool[AMPED_MAX_ORDER];
-  uint64_t cells; /* of a block */
-  double filled;  /* cells that all blocks are expected to cover together */
+  uint64_t cells; /* cells of one block */
+  double filled;  /* expected number of cells that all blocks cover together */
 } layout;
 
 static uint64_t stream_of(int purpose, int mode, int component) {
@@ -34,8 +35,8 @@ static uint64_t clamp(double x, uint64_t low, uint64_t high) {
   return x < (double)high ? (uint64_t)x : high;
 }
 
-/* Sides as equal as the dimensions allow, whose product is about `cells`: the shortest mode first,
- * so that what it cannot take goes to the others. */
+/* Choose sides whose product is about `cells`, as equal as the dimensions allow. Starts at the
+ * shortest mode, so that longer modes take the cells that it cannot hold. */
 static layout lay_out(const amped_planted_spec *spec, double cells) {
   layout l = {.cells = 1};
   int modes[AMPED_MAX_ORDER];
@@ -62,11 +63,11 @@ static layout lay_out(const amped_planted_spec *spec, double cells) {
   return l;
 }
 
-/* The layout that is expected to fill nnz cells. */
+/* The layout that fills about nnz cells. */
 static layout choose_layout(const amped_planted_spec *spec) {
   double low = 1.0;
   double high = (double)spec->nnz;
-  /* The least number of cells a block that fills as many as asked for, to 2^-60 of nnz. */
+  /* Find the least number of cells of a block that fills nnz cells, to 2^-60 of nnz. */
   for (int i = 0; i < 60; i++) {
     double middle = (low + high) / 2.0;
     if (lay_out(spec, middle).filled < (double)spec->nnz)
@@ -80,7 +81,7 @@ static layout choose_layout(const amped_planted_spec *spec) {
   return fabs(below.filled - wanted) < fabs(above.filled - wanted) ? below : above;
 }
 
-/* Index in the tensor of number i of a component's subset of a mode. */
+/* The tensor's index for number i of a component's subset of a mode. */
 static uint64_t subset_index(const amped_planted_spec *spec, const layout *l, int m, int r,
                              uint64_t i) {
   uint64_t within = amped_random_u64(spec->seed, stream_of(STREAM_SUBSET, m, r), 0);
@@ -89,7 +90,7 @@ static uint64_t subset_index(const amped_planted_spec *spec, const layout *l, in
                                      amped_random_tensor_scatter(l->pool[m], within, i));
 }
 
-/* Positive factor entry: 1 .. 2^b over 2^b. */
+/* A positive factor entry: 1 .. 2^b over 2^b. */
 static double entry(const amped_planted_spec *spec, int m, int r, uint64_t i) {
   int bits = VALUE_BITS / spec->order;
   uint64_t u = amped_random_u64(spec->seed, stream_of(STREAM_ENTRY, m, r), i);
@@ -107,7 +108,7 @@ static void fill_model(const amped_planted_spec *spec, const layout *l, amped_kt
   }
 }
 
-/* All cells of all blocks, block by block. */
+/* Fill all cells of all blocks, block by block. */
 static void fill_cells(const amped_planted_spec *spec, const layout *l, const amped_ktensor *model,
                        amped_sptensor *t) {
   for (int r = 0; r < spec->ncomps; r++) {
@@ -127,7 +128,7 @@ static void fill_cells(const amped_planted_spec *spec, const layout *l, const am
   }
 }
 
-/* Standard normal number k of a sequence (Box and Muller). */
+/* The standard normal number k of a sequence (Box and Muller). */
 static double gaussian(uint64_t seed, uint64_t k) {
   double u = 1.0 - amped_random_double(seed, stream_of(STREAM_NOISE, 0, 0), k);
   double angle = amped_random_double(seed, stream_of(STREAM_NOISE_ANGLE, 0, 0), k);
@@ -141,7 +142,7 @@ static void add_noise(const amped_planted_spec *spec, amped_sptensor *t) {
     t->values[k] = (double)(float)(t->values[k] + spec->noise * rms * gaussian(spec->seed, k));
 }
 
-/* Column r of factor m to unit length; returns what it had. */
+/* Scale column r of factor m to unit length; returns its former length. */
 static double normalise(amped_ktensor *k, int m, int r) {
   double *column = k->factors[m] + r;
   uint64_t stride = (uint64_t)k->ncomps;

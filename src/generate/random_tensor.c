@@ -1,6 +1,6 @@
-/* Zipf's law is drawn by rejection-inversion (Hoermann and Derflinger 1996): exact, constant time
- * and no tables for dimensions of any size. Rejected draws of one index go on with sub-draws of the
- * same counter, so that counters stay independent. */
+/* Rejection-inversion (Hoermann and Derflinger 1996) draws from Zipf's law: exact, in constant
+ * time, without tables, for dimensions of any size. After a rejection, the index takes sub-draws of
+ * the same counter, so counters stay independent. */
 #include "generate/random_tensor.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 #include "base/system_memory.h"
 #include "base/random.h"
 
-/* Streams of random numbers: what for, which mode, which attempt. */
+/* Streams of random numbers: the purpose, the mode, the attempt. */
 enum { STREAM_INDEX = 1, STREAM_SCATTER, STREAM_VALUE };
 
-/* Counters are kept as doubles beside the coordinates while nonzeros are drawn. */
+/* While nonzeros are drawn, their counters are doubles beside the coordinates. */
 #define MAX_NNZ (UINT64_C(1) << 48)
 
-/* Draws for each nonzero asked for, after which the skew is said to be too strong. */
+/* The most draws for each requested nonzero; beyond them the skew counts as too strong. */
 #define MAX_DRAWS 64
 #define MORE_DRAWS (UINT64_C(1) << 20)
 
@@ -31,8 +31,8 @@ static int bit_length(uint64_t v) {
   return v == 0 ? 0 : 64 - __builtin_clzll(v);
 }
 
-/* A Feistel network on the smallest even number of bits that holds dim-1, applied until the result
- * is below dim again: four times on average at worst. */
+/* A Feistel network on the smallest even number of bits that holds dim-1. It is repeated until the
+ * result is below dim: in the worst case four times on average. */
 uint64_t amped_random_tensor_scatter(uint64_t dim, uint64_t key, uint64_t i) {
   int half = (bit_length(dim - 1) + 1) / 2;
   uint64_t mask = (UINT64_C(1) << half) - 1;
@@ -51,12 +51,12 @@ uint64_t amped_random_tensor_scatter(uint64_t dim, uint64_t key, uint64_t i) {
   return i;
 }
 
-/* How the indices of one mode are drawn. */
+/* The law of the indices of one mode. */
 typedef struct law {
   uint64_t dim;
   int mode;
   uint64_t seed;
-  uint64_t key; /* of the scatter */
+  uint64_t key; /* key of the scatter */
   double skew;
   double power;
   /* Zipf: H at the ends of the range, and the width of the part that needs no test */
@@ -148,7 +148,7 @@ static bool resize(amped_sptensor *t, uint64_t capacity, amped_status *status) {
   return *status == AMPED_OK;
 }
 
-/* Append the nonzeros of counters first .. first+count; values hold the counters. */
+/* Append the nonzeros of counters first .. first+count; their values hold the counters. */
 static void draw(amped_sptensor *t, const law *laws, uint64_t first, uint64_t count) {
   for (uint64_t begin = 0; begin < count; begin += DRAW_CHUNK) {
     uint64_t end = count - begin < DRAW_CHUNK ? count : begin + DRAW_CHUNK;
@@ -163,7 +163,7 @@ static void draw(amped_sptensor *t, const law *laws, uint64_t first, uint64_t co
   t->nnz += count;
 }
 
-/* Keep nonzero k where keep says so (given the last nonzero kept, if any), in order. */
+/* Does nonzero k stay, given the last nonzero that stays, if any? Nonzeros are tested in order. */
 typedef bool keep_fn(const amped_sptensor *t, bool any, uint64_t last, uint64_t k, double limit);
 
 static bool is_new(const amped_sptensor *t, bool any, uint64_t last, uint64_t k, double limit) {
@@ -191,8 +191,8 @@ static void compact(amped_sptensor *t, keep_fn *keep, double limit) {
   t->nnz = kept;
 }
 
-/* The counter of the nonzero that is number `wanted` (from 1) by counter: histograms of ever
- * narrower ranges. All counters are below `drawn` and differ. */
+/* The counter of the nonzero that is number `wanted` (from 1) in the order of counters, found by
+ * histograms of ever smaller ranges. All counters are distinct and below `drawn`. */
 static uint64_t counter_of(const amped_sptensor *t, uint64_t wanted, uint64_t drawn) {
   uint64_t low = 0;
   uint64_t span = drawn;
@@ -214,8 +214,8 @@ static uint64_t counter_of(const amped_sptensor *t, uint64_t wanted, uint64_t dr
   return low;
 }
 
-/* How many to draw next: a little more than the share of new coordinates in the last round asks
- * for, and never so many that memory would have to hold more than twice the tensor. */
+/* The number of next draws: slightly more than the last round's rate of new coordinates requires.
+ * It is limited, so that memory never holds more than twice the tensor. */
 static uint64_t next_draws(uint64_t nnz, uint64_t have, uint64_t fresh, uint64_t last) {
   uint64_t missing = nnz - have;
   if (last == 0)
@@ -256,7 +256,7 @@ static amped_status draw_distinct(const amped_random_tensor_spec *spec, const la
 }
 
 static amped_status check_memory(int order, uint64_t nnz) {
-  /* Arrays of 1/32 more than nnz, and the scratch of sorting; skew can double that. */
+  /* Arrays for nnz and 1/32 more, and the scratch of sorting; skew can double this. */
   uint64_t bytes = nnz * (8 * (uint64_t)order + 8 + 24) / 32 * 33;
   uint64_t available = amped_mem_available();
   char need[32];

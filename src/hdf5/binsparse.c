@@ -16,7 +16,7 @@ static amped_status bad_dims(const char *path, uint64_t order) {
                      order == 1 ? "" : "s", AMPED_MIN_ORDER, AMPED_MAX_ORDER);
 }
 
-/* The object that holds the keys: the top one, or the one it calls "binsparse". */
+/* Find the object that holds the keys: the top object, or its member "binsparse". */
 static amped_status find_keys(const char *path, const json_t *top, const json_t **out) {
   *out = top;
   if (!json_is_object(top))
@@ -70,7 +70,7 @@ static amped_status check_format(const char *path, const json_t *keys) {
   return AMPED_OK;
 }
 
-/* The order of modes in the levels may be permuted: what is left as it is passes. */
+/* Levels may permute the modes; only the identity is accepted. */
 static bool is_identity(const json_t *transpose, int order) {
   if (transpose == NULL || json_is_null(transpose))
     return true;
@@ -97,7 +97,7 @@ static amped_status check_levels(const char *path, const json_t *keys, int order
   return AMPED_OK;
 }
 
-/* What would change the meaning of the values and is not supported. */
+/* Refuse keys that change the meaning of the values and are not supported. */
 static amped_status check_values(const char *path, const json_t *keys) {
   const char *type =
       json_string_value(json_object_get(json_object_get(keys, "data_types"), "values"));
@@ -154,7 +154,7 @@ amped_status amped_binsparse_parse(const char *path, const char *text, amped_bin
   return status;
 }
 
-/* Appends to a buffer that is large enough for any order: 8 modes take less than 800 bytes. */
+/* Bytes of the buffer: large enough for any order, since 8 modes take less than 800 bytes. */
 #define KEYS_BYTES 2048
 
 static void append_keys(char *text, const amped_binsparse *t, const amped_itype *index_types,
@@ -175,7 +175,7 @@ static void append_keys(char *text, const amped_binsparse *t, const amped_itype 
   (void)snprintf(text + n, KEYS_BYTES - n, "\"values\": \"float%d\"}", 8 * (int)value_type);
 }
 
-/* Written by hand: dimensions go up to 2^63, which jansson's signed integers do not hold. */
+/* Written without jansson: dimensions go up to 2^63, which its signed integers do not hold. */
 amped_status amped_binsparse_text(const amped_binsparse *tensor, const amped_itype *index_types,
                                   amped_vtype value_type, char **out) {
   char keys[KEYS_BYTES];

@@ -1,8 +1,8 @@
-/* Binsparse 0.1 descriptor: the JSON text that says what a coordinate list in HDF5 is.
+/* Binsparse 0.1 descriptor: the JSON text that describes a coordinate list in HDF5.
  *
- * N-d COO is its "custom" format with one sparse level of rank N over "element". Readers disagree
- * on whether the keys stand at the top or in an object "binsparse": both are read, and what we
- * write has both. */
+ * An N-d COO tensor has the "custom" format, with one sparse level of rank N over "element".
+ * Readers disagree on the place of the keys: at the top or in an object "binsparse". We read both
+ * forms, and our text has the keys in both places. */
 #ifndef AMPED_BINSPARSE_H
 #define AMPED_BINSPARSE_H
 
@@ -16,11 +16,11 @@ typedef struct amped_binsparse {
   uint64_t index_base; /* 0 or 1 */
 } amped_binsparse;
 
-/* AMPED_BAD_INPUT, naming `path` and the key, for anything but an N-d COO tensor of order 3 to 8
- * with plain integer or float values. */
+/* Parse a descriptor. AMPED_BAD_INPUT, with `path` and the key, unless it describes an N-d COO
+ * tensor of order 3 to 8 with plain integer or float values. */
 amped_status amped_binsparse_parse(const char *path, const char *text, amped_binsparse *out);
 
-/* The descriptor of a tensor with index base 0; amped_alloc'd. */
+/* Write the descriptor of a tensor with index base 0; the caller frees it with amped_free. */
 amped_status amped_binsparse_text(const amped_binsparse *tensor, const amped_itype *index_types,
                                   amped_vtype value_type, char **out);
 

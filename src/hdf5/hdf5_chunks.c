@@ -10,28 +10,28 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files are little-endian, and chunks are written as they lie in memory");
 
-/* Words are added in LANES columns of STEPS rows, so that compilers make vector code of it and sums
- * of sums stay below 2^32: 65535 * STEPS * (STEPS + 1) / 2. */
+/* Words are added in LANES columns of STEPS rows, so that compilers vectorise the loop. Sums of
+ * sums stay below 2^32: 65535 * STEPS * (STEPS + 1) / 2. */
 #define LANES 32
 #define STEPS 256
 #define BLOCK_BYTES (2 * LANES * STEPS)
 
-/* Bytes below which one more thread does not pay, and threads at most. */
+/* The least bytes for one more thread, and the most threads. */
 #define PIECE_BYTES (UINT64_C(256) << 10)
 #define MAX_PIECES 64
 
-/* Fletcher's two sums over some 16-bit words, each modulo 65535, and 0 only where all words are:
- * that is how HDF5 folds them. */
+/* Fletcher's two sums over 16-bit words, each modulo 65535. As in HDF5, a sum is 0 only where all
+ * words are 0. */
 typedef struct sums {
-  uint64_t one; /* of the words */
-  uint64_t two; /* of the sums so far: the first word counts as often as there are words */
+  uint64_t one; /* sum of the words */
+  uint64_t two; /* sum of the sums so far: n words count the first word n times */
 } sums;
 
 static uint64_t fold(uint64_t x) {
   return x == 0 ? 0 : (x - 1) % 65535 + 1;
 }
 
-/* Put `words` words with sums b behind what a is of. */
+/* Sums of the words of a followed by `words` words with sums b. */
 static sums append(sums a, sums b, uint64_t words) {
   return (sums){fold(a.one + b.one), fold(a.two + words % 65535 * a.one + b.two)};
 }
@@ -57,7 +57,8 @@ static sums sum_block(const unsigned char *data) {
   return (sums){fold(first), fold(second)};
 }
 
-/* Less than a block; an odd byte is the first of a word whose other one is 0. */
+/* Sums of less than a block; an odd last byte is the first byte of a word whose second byte is
+ * 0. */
 static sums sum_rest(const unsigned char *data, uint64_t bytes) {
   sums s = {0, 0};
   for (uint64_t i = 0; i < bytes; i += 2) {
@@ -104,8 +105,8 @@ uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_
     uint64_t n = bytes - from < each ? bytes - from : each;
     all = append(all, parts[p], (n + 1) / 2);
   }
-  /* HDF5's words are big-endian. Modulo 65535, swapping the bytes of every word multiplies it, and
-   * so the sums, by 256: which is swapping theirs. */
+  /* HDF5's words are big-endian. Modulo 65535, swapping the bytes of every word multiplies it by
+   * 256. So it multiplies the sums by 256, which swaps the bytes of the sums. */
   return (uint32_t)__builtin_bswap16((uint16_t)all.two) << 16 |
          __builtin_bswap16((uint16_t)all.one);
 }
@@ -119,12 +120,12 @@ static uint64_t row_bytes(const amped_hdf5_dataset *d) {
   return d->dims[1] * d->type.bytes;
 }
 
-/* Of a chunk in the file. */
+/* Bytes of a chunk in the file. */
 static uint64_t stored_bytes(const amped_hdf5_dataset *d) {
   return d->chunk_rows * row_bytes(d) + CHECKSUM_BYTES;
 }
 
-/* Room for one stored chunk; it belongs to the file, whose datasets are used one at a time. */
+/* Room for one stored chunk. It belongs to the file: only one of its datasets is used at a time. */
 static amped_status reserve(amped_hdf5_dataset *d, uint64_t bytes) {
   amped_hdf5 *file = d->file;
   if (file->chunk_bytes >= bytes)
@@ -141,7 +142,7 @@ uint64_t amped_hdf5_chunk_rows_at(const amped_hdf5_dataset *d, uint64_t first) {
   return left < d->chunk_rows ? left : d->chunk_rows;
 }
 
-/* Of the error: what HDF5's own filter would have ended in. */
+/* Record the error that HDF5's own filter would cause. */
 static amped_status mismatch(amped_hdf5_dataset *d, uint64_t first) {
   d->file->library_failed = true;
   return amped_error(AMPED_BAD_INPUT, d->file->path,
@@ -150,8 +151,8 @@ static amped_status mismatch(amped_hdf5_dataset *d, uint64_t first) {
                      d->name, first);
 }
 
-/* While a chunk is read, those so many bytes, or chunks, behind it in the dataset are asked for;
- * none of small chunks, of which the system reads several at once by itself. */
+/* While a chunk is read, the system is asked for chunks up to this many bytes, or chunks, behind
+ * it. Small chunks need no request: the system reads several of them at once by itself. */
 #define AHEAD_BYTES (UINT64_C(16) << 20)
 #define AHEAD_CHUNKS 16
 #define SMALL_BYTES (UINT64_C(64) << 10)
@@ -174,8 +175,8 @@ static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at
 #endif
 }
 
-/* HDF5 looks through all chunks before the one that it is asked for: so it is asked when their
- * number has doubled, and what lies between is taken for regular, as in files of ours. */
+/* HDF5 searches all chunks before the wanted chunk. So it is asked only when their number has
+ * doubled; chunks between two answers are assumed to lie regularly, as in files of ours. */
 static bool find_places(amped_hdf5_dataset *d, uint64_t chunk) {
   amped_hdf5_places *p = &d->places;
   uint64_t next = 0;
@@ -188,7 +189,8 @@ static bool find_places(amped_hdf5_dataset *d, uint64_t chunk) {
   return !p->hopeless;
 }
 
-/* Hints: where one is wrong nothing comes of it. A reader that leaves chunks out goes on so. */
+/* These requests are hints: a wrong hint does no harm. A reader that skips chunks is assumed to go
+ * on with the same step. */
 static void ask_ahead(amped_hdf5_dataset *d, uint64_t first) {
   amped_hdf5_places *p = &d->places;
   const uint64_t chunk = first / d->chunk_rows;
@@ -211,7 +213,7 @@ amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *d, uint64_t first, void *
   const uint64_t bytes = d->chunk_rows * row_bytes(d);
   hsize_t stored = 0;
   uint32_t skipped = 0;
-  /* H5Dread_chunk is not told how much room there is: it reads what the file says. */
+  /* H5Dread_chunk does not know the size of the buffer: it reads as many bytes as the file says. */
   if (H5Dget_chunk_storage_size(d->id, offset, &stored) < 0)
     return amped_hdf5_failed(d->file, "dataset", d->name);
   if (stored != stored_bytes(d))
@@ -235,7 +237,7 @@ amped_status amped_hdf5_chunk_write(amped_hdf5_dataset *d, uint64_t first, const
   uint32_t checksum = 0;
   AMPED_TRY(reserve(d, bytes + CHECKSUM_BYTES));
   unsigned char *chunk = d->file->chunk;
-  if (given < bytes) { /* the last one is stored whole */
+  if (given < bytes) { /* the last chunk is stored whole */
     memcpy(chunk, rows, given);
     memset(chunk + given, 0, bytes - given);
     checksum = amped_hdf5_checksum(chunk, bytes, NULL, 0);

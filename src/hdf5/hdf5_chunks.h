@@ -1,21 +1,22 @@
-/* Chunks that carry a Fletcher-32 checksum and no other filter, read and written past HDF5's filter
- * pipeline, which checks them with one thread at about 1 GB/s: here all OpenMP threads do, while
- * they copy. What is read, refused and written is the same.
+/* Chunks with a Fletcher-32 checksum and no other filter, read and written without HDF5's filter
+ * pipeline. The pipeline checks them with one thread, at about 1 GB/s; here all OpenMP threads
+ * check while they copy. The bytes read, refused and written are the same.
  *
- * For hdf5_dataset.c alone: the dataset is open, and chunk_rows is not 0. */
+ * Only hdf5_dataset.c calls these functions: the dataset is open, and chunk_rows is not 0. Host
+ * memory; not collective. */
 #ifndef AMPED_HDF5_CHUNKS_H
 #define AMPED_HDF5_CHUNKS_H
 
 #include "hdf5/hdf5_file.h"
 
-/* The checksum that HDF5's filter appends to these bytes. `to` may be NULL; else the first `copied`
+/* The checksum that HDF5's filter appends to these bytes. If `to` is not NULL, the first `copied`
  * bytes are also copied there. */
 uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_t copied);
 
-/* Rows that the dataset holds in the chunk that begins at row `first`, a multiple of chunk_rows. */
+/* Rows of the dataset in the chunk that begins at row `first`, a multiple of chunk_rows. */
 uint64_t amped_hdf5_chunk_rows_at(const amped_hdf5_dataset *dataset, uint64_t first);
 
-/* Read, or write, all these rows. */
+/* Read or write all rows of that chunk. */
 amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *dataset, uint64_t first, void *rows);
 amped_status amped_hdf5_chunk_write(amped_hdf5_dataset *dataset, uint64_t first, const void *rows);
 

@@ -3,17 +3,17 @@
 
 #include "hdf5/hdf5_chunks.h"
 
-/* Larger chunks are refused: HDF5 holds a whole one in memory to decode any part of it. */
+/* Larger chunks are refused: HDF5 holds a whole chunk in memory to decode any part of it. */
 #define MAX_CHUNK_BYTES (UINT64_C(1) << 28)
 
-/* Deflate makes at most 1032 bytes out of one. */
+/* Deflate expands one byte to at most 1032 bytes. */
 #define MAX_INFLATION 1040
 
-/* The chunk table of the cache that every open dataset has: a prime well above the one or two
- * chunks that are in use. */
+/* Slots of the chunk cache of every open dataset: a prime far above the one or two chunks in
+ * use. */
 #define CACHE_SLOTS 101
 
-/* IEEE half precision, as numpy writes it; the library has no name for it before 1.14. */
+/* IEEE half precision, as numpy writes it; the library has no name for this type before 1.14. */
 static bool is_half(hid_t type) {
   size_t sign = 0, exponent = 0, exponent_bits = 0, mantissa = 0, mantissa_bits = 0;
   return H5Tget_class(type) == H5T_FLOAT && H5Tget_size(type) == 2 &&
@@ -23,7 +23,7 @@ static bool is_half(hid_t type) {
          H5Tget_offset(type) == 0 && H5Tget_norm(type) == H5T_NORM_IMPLIED;
 }
 
-/* Standard types alone: HDF5 lets a file define floats and integers of any layout. */
+/* Accept standard types alone: HDF5 lets a file define floats and integers of any layout. */
 static bool classify(hid_t type, amped_hdf5_type *out) {
   const struct {
     hid_t little, big;
@@ -68,7 +68,7 @@ hid_t amped_hdf5_native(amped_hdf5_type type) {
   return type.bytes == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
 }
 
-/* The little-endian type that is written. */
+/* The little-endian type in files that we write. */
 static hid_t stored_type(amped_hdf5_type type) {
   if (type.number == AMPED_FLOAT)
     return type.bytes == 4 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE;
@@ -137,7 +137,7 @@ static amped_status check_extent(amped_hdf5_dataset *d, int ndims) {
   return status;
 }
 
-/* Each of the three filters at most once: a file may ask for any number, in any order. */
+/* Accept each of the three filters at most once: a file may ask for any number, in any order. */
 static amped_status check_filters(amped_hdf5_dataset *d, hid_t list, bool *deflated,
                                   bool *checksum_alone) {
   bool seen[3] = {false, false, false};
@@ -181,7 +181,7 @@ static amped_status count_chunks(amped_hdf5_dataset *d, hsize_t *count) {
   return status;
 }
 
-/* Are elements stored as they are in memory? */
+/* Are elements in the file as in memory? */
 static bool is_native(amped_hdf5_dataset *d) {
   hid_t type = H5Dget_type(d->id);
   bool native = type >= 0 && H5Tequal(type, amped_hdf5_native(d->type)) > 0;
@@ -190,7 +190,7 @@ static bool is_native(amped_hdf5_dataset *d) {
   return native;
 }
 
-/* All chunks exist and take as many bytes as they must: an absent one would read as zeros. */
+/* Check that all chunks exist and have the necessary size: a missing chunk would read as zeros. */
 static amped_status check_chunked(amped_hdf5_dataset *d, hid_t list, uint64_t bytes,
                                   uint64_t *chunk_bytes) {
   hsize_t chunk[2] = {0, 1};
@@ -242,7 +242,8 @@ static amped_status check_storage(amped_hdf5_dataset *d, uint64_t *chunk_bytes) 
   return status;
 }
 
-/* Open with a cache of one chunk, so that reads that end within one do not decode it again. */
+/* Open with a cache of one chunk, so that a read that ends within a chunk does not decode it
+ * again. */
 static amped_status open_cached(amped_hdf5_dataset *d, uint64_t chunk_bytes) {
   hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
   if (list < 0 || H5Pset_chunk_cache(list, CACHE_SLOTS, (size_t)chunk_bytes, 1.0) < 0) {
@@ -301,7 +302,7 @@ amped_status amped_hdf5_dataset_expect(const amped_hdf5_dataset *d, amped_hdf5_t
                      type_name(wanted, sizeof wanted, type), rows, columns);
 }
 
-/* Select rows first .. first+count of the dataset, and describe them in memory. */
+/* Select rows first .. first+count of the dataset, and the matching space in memory. */
 static amped_status select_rows(amped_hdf5_dataset *d, uint64_t first, uint64_t count, hid_t *file,
                                 hid_t *memory) {
   const hsize_t start[2] = {first, 0};
@@ -321,7 +322,7 @@ static amped_status wrong_rows(const amped_hdf5_dataset *d, uint64_t first, uint
                      d->name, first, count);
 }
 
-/* Read rows through the library, which converts and undoes any filters. */
+/* Read rows through the library, which converts types and applies all filters. */
 static amped_status library_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
                                  uint64_t count, void *buffer) {
   hid_t file = H5I_INVALID_HID;
@@ -388,7 +389,7 @@ uint64_t amped_hdf5_slab_rows(uint64_t columns) {
   return rows > 0 ? rows : 1;
 }
 
-/* Chunked and checksummed; no fill values, for every element is written; no time stamps. */
+/* Chunks and checksums; no fill values, since every element is written; no time stamps. */
 static hid_t creation_list(int ndims, uint64_t rows, uint64_t columns) {
   const hsize_t chunk[2] = {rows, columns > 0 ? columns : 1};
   hid_t list = H5Pcreate(H5P_DATASET_CREATE);
@@ -450,7 +451,7 @@ amped_status amped_hdf5_dataset_finish(amped_hdf5_dataset *d) {
                        "dataset %s has %" PRIu64 " of %" PRIu64 " rows; this is a mistake of "
                        "amped_mpi, please report it",
                        d->name, d->written, d->dims[0]);
-  /* On a full disk this is the only call that fails. */
+  /* On a full disk only this call fails. */
   d->open = false;
   return H5Dclose(d->id) < 0 ? failed(d) : AMPED_OK;
 }

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* Text attributes are short; a longer one is an attempt to fill memory. */
+/* Text attributes are short; a longer text is an attempt to fill memory. */
 #define MAX_TEXT_BYTES (UINT64_C(1) << 20)
 
 /* H5Pset_file_locking: 1.10.7 and later, 1.12.1 and later. */
@@ -20,16 +20,16 @@ static amped_status start_library(void) {
   static bool started;
   if (started)
     return AMPED_OK;
-  /* No clean-up at exit: after a failed write (full disk) the library would try again then. */
+  /* No clean-up at exit: after a failed write (full disk) the library would write again there. */
   (void)H5dont_atexit();
-  /* Plugins are code that a file could ask for. */
+  /* Load no plugins: a file could ask for their code. */
   if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
     return amped_error(AMPED_FAILED, NULL, "HDF5 cannot be started; check its installation");
   started = true;
   return AMPED_OK;
 }
 
-/* The innermost record of HDF5's error stack says what really happened. */
+/* The innermost record of HDF5's error stack tells the real cause. */
 static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *out) {
   const char **text = out;
   if (n == 0 && error->desc != NULL)
@@ -37,7 +37,7 @@ static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *out) {
   return 0;
 }
 
-/* Of a failed system call the record gives time, names and sizes, too; its message is enough. */
+/* The record of a failed system call also has time, names and sizes; only its message is used. */
 static void shorten(char *buffer, size_t size, const char *reason) {
   static const char mark[] = "error message = '";
   const char *message = strstr(reason, mark);
@@ -68,7 +68,8 @@ amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *n
                      name, text);
 }
 
-/* Checksummed metadata; no other driver than plain files, whatever the environment says. */
+/* Metadata with checksums; only the driver for plain files, even if the environment names
+ * another. */
 static hid_t access_list(void) {
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);
   if (list < 0)
@@ -76,7 +77,7 @@ static hid_t access_list(void) {
   bool fine = H5Pset_fapl_sec2(list) >= 0 && H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0 &&
               H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110) >= 0;
 #ifdef HAVE_FILE_LOCKING
-  /* Files appear complete, by rename; and some file systems have no locks. */
+  /* No locks: files appear complete, by rename, and some file systems have no locks. */
   fine = fine && H5Pset_file_locking(list, false, true) >= 0;
 #endif
   if (fine)
@@ -85,7 +86,7 @@ static hid_t access_list(void) {
   return H5I_INVALID_HID;
 }
 
-/* HDF5's signature stands at 0 or, behind a user block, at 512, 1024, 2048, ... */
+/* HDF5's signature is at byte 0 or, behind a user block, at 512, 1024, 2048, ... */
 static amped_status check_signature(const char *file_name, const char *path, uint64_t bytes) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   unsigned char found[8];
@@ -169,7 +170,7 @@ amped_status amped_hdf5_finish(amped_hdf5 *file) {
   return status;
 }
 
-/* One step of a name: does the link exist, and is it hard? */
+/* Check one step of a name: does the link exist, and is it hard? */
 static amped_status check_step(amped_hdf5 *file, const char *step, bool *exists) {
   H5L_info_t info;
   htri_t found = H5Lexists(file->id, step, H5P_DEFAULT);
@@ -404,7 +405,7 @@ done:
   return status;
 }
 
-/* Create, write and close an attribute, every return checked. */
+/* Create, write and close an attribute, with every return checked. */
 static amped_status put(amped_hdf5 *file, const char *group, const char *name, hid_t stored,
                         hid_t memory, hid_t space, const void *values) {
   hid_t id = H5Acreate_by_name(file->id, group, name, stored, space, H5P_DEFAULT, H5P_DEFAULT,

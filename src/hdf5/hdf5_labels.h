@@ -5,10 +5,11 @@
 #include "hdf5/hdf5_file.h"
 #include "tensor/labels.h"
 
-/* The labels of one mode of dimension dim, checked; count 0 where the file has none. */
+/* Read and check the labels of one mode of dimension dim; count 0 where the file has none. Free
+ * with amped_labels_free. */
 amped_status amped_hdf5_labels_read(amped_hdf5 *file, int mode, uint64_t dim, amped_labels *out);
 
-/* All modes' labels; nothing at all where there are none. */
+/* Write the labels of all modes; modes without labels are left out. */
 amped_status amped_hdf5_labels_write(amped_hdf5 *file, int order, const amped_labels *labels);
 
 #endif

@@ -17,26 +17,26 @@
 #include "base/mem.h"
 #include "base/timer.h"
 
-/* Metadata takes milliseconds, and in the worst of sound files (the smallest chunks) less than a
- * second per 256 MiB. Waiting for slow network file systems costs no CPU time. */
+/* Reading metadata takes milliseconds; in the worst valid files (the smallest chunks), less than a
+ * second per 256 MiB. Waiting for slow network file systems takes no CPU time. */
 #define CPU_LIMIT_SEC 5
 #define CPU_LIMIT_MOST_SEC 60
 #define BYTES_PER_CPU_SEC (UINT64_C(1) << 28)
 #define WALL_LIMIT_SEC 120
 #define MEMORY_LIMIT_BYTES (UINT64_C(1) << 30)
 
-/* Smaller datasets are read whole in the child, so that damage in them is met there. */
+/* Smaller datasets are read whole in the child, so that it meets any damage in them. */
 #define SMALL_BYTES (UINT64_C(1) << 20)
 
 #define REMEMBERED 64
 
-/* A file that was written less than this before its probe may change again unseen: time stamps of
- * files advance in steps of up to 10 ms. */
+/* A file written less than this before its probe may change again unnoticed: time stamps of files
+ * advance in steps of up to 10 ms. */
 #define SETTLED_NSEC 20000000
 
 /* --- in the child ---------------------------------------------------------------------------- */
 
-/* Drop an error of our own checks: whoever opens the object will say it, if he needs the object. */
+/* Drop an error of our own checks: a later caller that opens the object reports it. */
 static amped_status library_error(const amped_hdf5 *file, amped_status status) {
   if (status == AMPED_OK || file->library_failed)
     return status;
@@ -71,7 +71,7 @@ static amped_status touch_numbers(amped_hdf5 *file, const char *group, const cha
 static amped_status read_small(amped_hdf5_dataset *d) {
   void *buffer = NULL;
   amped_hdf5_type type = d->type;
-  /* The sizes were checked against what is stored when the dataset was opened. */
+  /* The sizes were checked against the stored data when the dataset was opened. */
   uint64_t elements = d->dims[0] * d->dims[1];
   if (elements * 8 > SMALL_BYTES)
     return AMPED_OK;
@@ -128,7 +128,7 @@ static amped_status touch_mode(amped_hdf5 *file, int m) {
   return touch_dataset(file, name, 2);
 }
 
-/* Everything that tensor_file.c, result_file.c and checkpoint_file.c may open. */
+/* Open everything that tensor_file.c, result_file.c and checkpoint_file.c may open. */
 static amped_status touch_all(amped_hdf5 *file) {
   static const char *const texts[] = {"binsparse", "amped_format", "options", "version",
                                       "input",     "stop_reason",  "init"};
@@ -153,7 +153,7 @@ static amped_status touch_all(amped_hdf5 *file) {
   return AMPED_OK;
 }
 
-/* What the child tells: its status and line. Shorter than PIPE_BUF, so written at once. */
+/* The child's status and line. Shorter than PIPE_BUF, so one write sends it whole. */
 typedef struct verdict {
   int status;
   char line[1024];
@@ -179,7 +179,8 @@ static uint64_t mapped_bytes(void) {
   return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Others' signal handlers (MPI, sanitizers) would report the crash that is expected here. */
+/* Remove signal handlers of other libraries (MPI, sanitizers): they would report the crash that is
+ * expected here. */
 static void confine(uint64_t file_bytes) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGINT};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
@@ -200,7 +201,7 @@ static void child(const char *path, uint64_t file_bytes, int fd) {
   amped_hdf5 file;
   memset(&v, 0, sizeof v);
   confine(file_bytes);
-  omp_set_num_threads(1); /* the parent's threads were not forked */
+  omp_set_num_threads(1); /* a fork does not copy the parent's threads */
   amped_status_clear();
   amped_status status = amped_hdf5_open_trusted(path, path, &file);
   if (status == AMPED_OK)
@@ -214,7 +215,7 @@ static void child(const char *path, uint64_t file_bytes, int fd) {
 
 /* --- in the parent --------------------------------------------------------------------------- */
 
-/* Wait for the verdict; *timed_out where none came in time. A child that dies closes the pipe. */
+/* Wait for the verdict; *timed_out where none came in time. The pipe closes when the child ends. */
 static bool receive(int fd, verdict *v, bool *timed_out) {
   double deadline = amped_time() + WALL_LIMIT_SEC;
   *timed_out = false;
@@ -233,7 +234,7 @@ static bool receive(int fd, verdict *v, bool *timed_out) {
   }
 }
 
-/* How the child ended where it gave no verdict. */
+/* The error for a child that ended without a verdict. */
 static amped_status died(const char *path, bool timed_out, bool known, int how) {
   bool hung = timed_out || (known && WIFSIGNALED(how) && WTERMSIG(how) == SIGXCPU);
   char manner[64] = "crashes";
@@ -244,7 +245,7 @@ static amped_status died(const char *path, bool timed_out, bool known, int how) 
                      hung ? "hangs" : manner);
 }
 
-/* The child's line stands for ours, but for the program's name, which amped_error puts there. */
+/* Record the child's line here, without the program's name, which amped_error adds. */
 static amped_status repeat(const verdict *v) {
   static const char prefix[] = "amped_mpi: ";
   const char *line = v->line;
@@ -253,7 +254,7 @@ static amped_status repeat(const verdict *v) {
   return amped_error((amped_status)v->status, NULL, "%s", line);
 }
 
-static amped_status run_child(const char *path, uint64_t file_bytes) {
+static amped_status probe_in_child(const char *path, uint64_t file_bytes) {
   int ends[2];
   verdict v;
   bool timed_out = false;
@@ -313,7 +314,7 @@ amped_status amped_hdf5_probe(const char *path) {
   for (int i = 0; i < passed.count; i++)
     if (same_file(&passed.files[i], &st))
       return AMPED_OK;
-  AMPED_TRY(run_child(path, (uint64_t)st.st_size));
+  AMPED_TRY(probe_in_child(path, (uint64_t)st.st_size));
   if (settled(&st, &now) && passed.count < REMEMBERED)
     passed.files[passed.count++] = st;
   return AMPED_OK;

@@ -1,18 +1,18 @@
-/* Probe: opens an untrusted HDF5 file in a child process first, because HDF5 itself can crash, hang
- * or allocate without bound on damaged or hostile metadata.
+/* Probe: opens an untrusted HDF5 file in a child process first. On damaged or hostile metadata HDF5
+ * itself can crash, hang or allocate without bound.
  *
- * The child has a limited address space and limited time; it opens every group, attribute and
- * dataset that this program may open later, and reads the small ones. Where it crashes, hangs or
- * meets a failing HDF5 call the file is AMPED_BAD_INPUT, with its line, and is never opened here.
- */
+ * The child has limited address space and limited time. It opens every group, attribute and dataset
+ * that this program may open later, and reads the small datasets. If it crashes, hangs or meets a
+ * failing HDF5 call, the file is AMPED_BAD_INPUT with its line, and this process never opens it.
+ * Not collective. */
 #ifndef AMPED_HDF5_PROBE_H
 #define AMPED_HDF5_PROBE_H
 
 #include "hdf5/hdf5_file.h"
 
-/* AMPED_BAD_INPUT also where path is missing, unreadable or not HDF5. Forks: best called before MPI
- * and CUDA start. A file that has passed is remembered (until it changes), so that opening it
- * later forks no more. */
+/* AMPED_BAD_INPUT also where path is missing, unreadable or not HDF5. Forks, so call it before MPI
+ * and CUDA start. A file that has passed is remembered until it changes; opening it later does not
+ * fork again. */
 amped_status amped_hdf5_probe(const char *path);
 
 /* Probe, then open for reading. */

@@ -48,7 +48,8 @@ static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k,
       for (uint64_t r = 0; r < columns; r++)
         buffer[i * columns + r] = from[i * columns + (order != NULL ? (uint64_t)order[r] : r)];
     for (uint64_t i = 0; i < rows * columns && type != AMPED_F64; i++)
-      amped_value_put(buffer, type, i, buffer[i]); /* in place: narrower ones never overtake */
+      amped_value_put(buffer, type, i,
+                      buffer[i]); /* in place: narrower elements never overtake the reading */
     AMPED_TRY(amped_hdf5_dataset_append(d, rows, buffer));
     amped_heartbeat_step();
   }
@@ -169,7 +170,7 @@ static amped_status read_finite(amped_hdf5_dataset *d, double *out) {
   return AMPED_OK;
 }
 
-/* How many factors there are: /factors/0 upwards, without a gap. */
+/* Count the factors: /factors/0 upwards, without a gap. */
 static amped_status count_factors(amped_hdf5 *file, int *order) {
   bool exists = true;
   for (*order = 0; exists; *order += exists) {
@@ -194,7 +195,7 @@ static amped_status check_factor(const amped_hdf5_dataset *d, uint64_t ncomps) {
                      d->name, d->dims[0], d->dims[1], ncomps);
 }
 
-/* Open the weights and all factors, and take the shape from them. */
+/* Open the weights and all factors, and read the shape from them. */
 static amped_status open_all(amped_hdf5 *file, int order, amped_hdf5_dataset *weights,
                              amped_hdf5_dataset *factors, uint64_t *dims) {
   AMPED_TRY(amped_hdf5_dataset_open(file, "/weights", 1, weights));
@@ -255,7 +256,7 @@ static amped_status has_format(amped_hdf5 *file, bool *is_result, bool *known) {
   return AMPED_OK;
 }
 
-/* By its name; else by what it holds. */
+/* Decide by the format's name, else by the objects in the file. */
 static amped_status is_result(amped_hdf5 *file, bool *out) {
   bool known = false, tensor = false, weights = false, factors = false;
   AMPED_TRY(has_format(file, out, &known));

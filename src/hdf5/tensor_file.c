@@ -18,7 +18,7 @@ struct amped_tensor_file {
   char *path;
   amped_tensor_info info;
   uint64_t index_base;
-  bool is_signed[AMPED_MAX_ORDER]; /* the root's indices, in a file of others */
+  bool is_signed[AMPED_MAX_ORDER]; /* of the root's indices, in a file of another program */
   /* One copy's datasets at a time: each holds a chunk in its cache. */
   int opened;
   amped_hdf5_dataset indices[AMPED_MAX_ORDER];
@@ -60,7 +60,7 @@ static void close_nonzeros(amped_tensor_file *f) {
   f->opened = NONE;
 }
 
-/* In a file with copies the root's coordinate list is copy 0's. */
+/* In a file with copies, the root's coordinate list is copy 0. */
 static amped_status open_nonzeros(amped_tensor_file *f, int mode) {
   if (mode == -1 && f->info.has_copies)
     mode = 0;
@@ -80,7 +80,7 @@ static amped_status bad_copy(const amped_tensor_file *f, int mode, const char *w
   return amped_error(AMPED_BAD_INPUT, f->path, "copy %d %s; convert the tensor again", mode, what);
 }
 
-/* A table of one copy: u64 with `columns` columns, any number of rows, amped_alloc'd. */
+/* Read a table of one copy: u64 with `columns` columns and any number of rows, amped_alloc'd. */
 static amped_status read_table(amped_tensor_file *f, int mode, const char *what, uint64_t columns,
                                void *out, uint64_t *rows) {
   const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
@@ -110,12 +110,12 @@ static amped_status check_idps(const amped_tensor_file *f, int mode) {
   return AMPED_OK;
 }
 
-/* Ascending rows whose runs lie one behind another, each within its iDp. */
+/* Check the heavy rows: rows ascend, their nonzeros do not overlap, and each is inside its iDp. */
 static amped_status check_heavy(const amped_tensor_file *f, int mode) {
   const amped_partition *p = &f->info.partitions[mode];
   uint64_t idp = 0;
-  uint64_t idp_first = 0; /* of the iDp that `idp` is */
-  uint64_t end = 0;       /* of the run before */
+  uint64_t idp_first = 0; /* first nonzero of iDp `idp` */
+  uint64_t end = 0;       /* end of the previous row's nonzeros */
   for (uint64_t i = 0; i < p->heavy_count; i++) {
     const amped_heavy_row *h = &p->heavy[i];
     if (h->row >= p->dim || (i > 0 && h->row <= p->heavy[i - 1].row))
@@ -144,7 +144,7 @@ static amped_status read_partition(amped_tensor_file *f, int mode) {
   if (p->width < 1 || p->idp_count != amped_ceil_div(p->dim, p->width))
     return bad_copy(f, mode, "has a width and idp_count that do not cover the mode");
   if (p->width > p->dim)
-    p->width = p->dim; /* one iDp: no more rows than there are */
+    p->width = p->dim; /* one iDp, of no more rows than the mode has */
   AMPED_TRY(read_table(f, mode, "idp_nnz", 1, &p->idp_nnz, &rows));
   if (rows != p->idp_count)
     return bad_copy(f, mode, "has an idp_nnz of another length than idp_count");
@@ -153,7 +153,7 @@ static amped_status read_partition(amped_tensor_file *f, int mode) {
   return check_heavy(f, mode);
 }
 
-/* The hash of the tensor that a copy was made from must be the same for all of them. */
+/* Every copy has the hash of its tensor; all hashes must be equal. */
 static amped_status check_hash(amped_tensor_file *f, int mode) {
   uint64_t hash = 0;
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, amped_tensor_folder_of(mode).name, "hash", 1, &hash));
@@ -171,7 +171,7 @@ static amped_status open_copy(amped_tensor_file *f, int mode) {
     return bad_copy(f, mode, "is missing");
   AMPED_TRY(check_hash(f, mode));
   AMPED_TRY(open_nonzeros(f, mode));
-  /* All copies have copy 0's type of values: whichever loses nothing. */
+  /* All copies have the value type of copy 0, which holds every value exactly. */
   if (mode == 0)
     f->info.value_type = f->values.type.bytes == AMPED_F32 ? AMPED_F32 : AMPED_F64;
   for (int m = 0; m < f->info.order; m++)
@@ -225,7 +225,7 @@ static amped_status read_shape(amped_tensor_file *f) {
   return AMPED_OK;
 }
 
-/* The distinct values, where the file lists them (they are few). */
+/* Read the distinct values, where the file lists them (they are few). */
 static amped_status read_dictionary(amped_tensor_file *f) {
   const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
   amped_dictionary *dictionary = &f->info.dictionary;
@@ -266,7 +266,7 @@ static amped_status open_copies(amped_tensor_file *f) {
   return check_root_link(f, "values", -1);
 }
 
-/* Floats of 4 bytes hold halves and integers of 2 bytes exactly. */
+/* Floats of 4 bytes hold half floats and integers of 2 bytes exactly. */
 static amped_vtype narrowest_value(amped_hdf5_type type) {
   bool narrow = type.number == AMPED_FLOAT ? type.bytes <= 4 : type.bytes <= 2;
   return narrow ? AMPED_F32 : AMPED_F64;
@@ -302,7 +302,7 @@ static amped_status open_coo(amped_tensor_file *f) {
   return check_coo(f);
 }
 
-/* What a list of ours says of all its nonzeros. */
+/* Read the norm and hash that a list of ours stores. */
 static amped_status read_sums(amped_tensor_file *f) {
   amped_tensor_info *info = &f->info;
   AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "hash", &info->has_hash));
@@ -405,7 +405,7 @@ const char *amped_tensor_file_path(const amped_tensor_file *f) {
 /* Elements that one thread scans at a time. */
 #define SCAN_BLOCK (UINT64_C(1) << 16)
 
-/* Vectorised scans of a block: the largest index, and whether none is below its predecessor. */
+/* Vectorised scans of a block: the largest index, and whether no index is below its predecessor. */
 #define DEFINE_SCANS(T)                                                                            \
   static uint64_t largest_##T(const T *a, uint64_t n) {                                            \
     T max = 0;                                                                                     \
@@ -448,12 +448,12 @@ static int some_infinite_8(const double *values, uint64_t n) {
   return bad;
 }
 
-/* Elements of the block at `first`, and `more` of the next one. */
+/* Elements of the block at `first`, and up to `more` of the next block. */
 static uint64_t block_count(uint64_t first, uint64_t n, uint64_t more) {
   return n - first < SCAN_BLOCK + more ? n - first : SCAN_BLOCK + more;
 }
 
-/* The same of a slab, by all threads. */
+/* The same for a slab, with all threads. */
 static uint64_t largest(const void *array, amped_itype type, uint64_t n) {
   uint64_t max = 0;
 #pragma omp parallel for schedule(static) reduction(max : max) if (n > SCAN_BLOCK)
@@ -486,8 +486,8 @@ static bool all_finite(const void *values, amped_vtype type, uint64_t n) {
   return bad == 0;
 }
 
-/* Indices first .. first+n of mode m as they lie in the file: the first one outside lowest ..
- * lowest + dim - 1 is told. */
+/* Check indices first .. first+n of mode m as stored. The error names the first index outside
+ * lowest .. lowest + dim - 1. */
 static amped_status check_range(const amped_tensor_file *f, int m, const void *array, uint64_t n,
                                 uint64_t first) {
   amped_itype type = f->info.index_types[m];

@@ -1,10 +1,11 @@
-/* Tensor file: HDF5, version 1, as docs/file-format.md describes; and any binsparse N-d COO file.
+/* Tensor file: HDF5, version 1 (docs/file-format.md); also any binsparse N-d COO file.
  *
- * Untrusted: every property is checked before it is used; extents are compared with what is
- * stored before anything is allocated; filters outside deflate, shuffle and fletcher32, external
- * storage, soft and external links and virtual datasets are refused. A bad file is AMPED_BAD_INPUT
- * with one line that names the file, the dataset or attribute, and the remedy. Not collective; one
- * thread at a time a process (HDF5 is not thread-safe). */
+ * The file is untrusted. Every property is checked before it is used, and extents are compared with
+ * the stored data before any allocation. The following are refused: filters other than deflate,
+ * shuffle and fletcher32; external storage; soft and external links; virtual datasets. A bad file
+ * is AMPED_BAD_INPUT. One line names the file, the dataset or attribute, and the remedy.
+ *
+ * Host memory. Not collective. One thread of a process at a time, since HDF5 is not thread-safe. */
 #ifndef AMPED_TENSOR_FILE_H
 #define AMPED_TENSOR_FILE_H
 
@@ -13,34 +14,35 @@
 
 typedef struct amped_tensor_file amped_tensor_file;
 
-/* Open for reading and check all metadata. norm_squared and hash are 0 in files of other programs
- * (they are not stored there). */
+/* Open for reading and check all metadata. norm_squared and hash are 0 in files of other programs,
+ * which do not store them. The info belongs to the file. */
 amped_status amped_tensor_file_open(const char *path, amped_tensor_file **out);
 void amped_tensor_file_close(amped_tensor_file *file);
 const amped_tensor_info *amped_tensor_file_info(const amped_tensor_file *file);
 
-/* Nonzeros first .. first+count of mode's copy, or of the root's COO with mode -1, into the
- * caller's host arrays: indices[m] of info->index_types[m], values of info->value_type. Every index
- * is checked against dims, the rows of a copy against ascending order, values for being finite. */
+/* Read nonzeros first .. first+count of mode's copy, or of the root's list with mode -1, into the
+ * caller's arrays: indices[m] of info->index_types[m], values of info->value_type. Checks every
+ * index against dims, the rows of a copy for ascending order, and every value for being finite. */
 amped_status amped_tensor_file_read(amped_tensor_file *file, int mode, uint64_t first,
                                     uint64_t count, void *const *indices, void *values);
 
-/* The labels of one mode; count 0 where there are none. */
+/* The labels of one mode; count 0 where there are none. Free with amped_labels_free. */
 amped_status amped_tensor_file_labels(amped_tensor_file *file, int mode, amped_labels *out);
 
-/* The whole COO into memory, labels included, validated. For files with or without copies. Nonzeros
- * beyond what `overflow` (NULL: none) allows go there. */
+/* Load the whole coordinate list, with labels, and validate it. For files with or without copies.
+ * Nonzeros that exceed the memory of `overflow` go there; NULL: memory has no limit. Free with
+ * amped_sptensor_free. */
 amped_status amped_tensor_file_load(const char *path, const amped_overflow *overflow,
                                     amped_sptensor *out);
 
-/* Write a tensor file with one ordered copy a mode, or without copies: a coordinate list alone. The
- * tensor is valid and sorted by mode 0; it is reordered in the course (left sorted by its last
- * mode). Goes to a temporary name beside `path`, is flushed and renamed: afterwards `path` is the
- * new file or what it was. Shows progress. */
+/* Write a tensor file with one ordered copy for each mode, or only a coordinate list. The tensor is
+ * valid and sorted by mode 0; the call reorders it and leaves it sorted by the last mode written.
+ * The file is written under a temporary name, flushed and renamed, so `path` is always the old or
+ * the new file. Shows progress. */
 amped_status amped_tensor_file_write(const char *path, amped_sptensor *t, bool copies);
 
-/* Read everything: order, ranges, iDp tables, heavy rows, norm, hashes; of other programs' files,
- * which have none of these, ranges and values. */
+/* Read and check the whole file: order, ranges, iDp tables, heavy rows, norm, hashes. Files of
+ * other programs have only ranges and values to check. */
 amped_status amped_tensor_file_verify(amped_tensor_file *file);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the reader and the writer of tensor files share: names, and opening without a probe. */
+/* Names in tensor files, and opening without a probe: shared by the reader and the writer. */
 #ifndef AMPED_TENSOR_LAYOUT_H
 #define AMPED_TENSOR_LAYOUT_H
 
@@ -14,18 +14,18 @@ typedef struct amped_tensor_folder {
 } amped_tensor_folder;
 amped_tensor_folder amped_tensor_folder_of(int mode);
 
-/* "/amped/mode_2/values", "/indices_0" (i >= 0 is appended as _i). */
+/* "/amped/mode_2/values", or "/indices_0": i >= 0 is appended as _i. */
 typedef struct amped_tensor_name {
   char name[AMPED_HDF5_NAME];
 } amped_tensor_name;
 amped_tensor_name amped_tensor_name_of(int mode, const char *what, int i);
 
-/* amped_tensor_file_open for a file that this process has just written under file_name; messages
- * say `path`. */
+/* amped_tensor_file_open for a file that this process has just written as file_name; messages name
+ * `path`. */
 amped_status amped_tensor_file_open_trusted(const char *file_name, const char *path,
                                             amped_tensor_file **out);
 
-/* The file's name as messages give it. */
+/* The file's name in messages. */
 const char *amped_tensor_file_path(const amped_tensor_file *file);
 
 #endif

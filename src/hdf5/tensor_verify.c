@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "hdf5/tensor_layout.h"
 
-/* Fewer nonzeros are done before other threads have woken. */
+/* Fewer nonzeros are done before other threads wake up. */
 #define WORTH_THREADS 4096
 
-/* Nonzeros of one slab, as stored and widened. */
+/* The nonzeros of one slab, as stored and widened. */
 typedef struct slab {
   uint64_t count;
   void *narrow[AMPED_MAX_ORDER];
@@ -44,7 +44,7 @@ fail:
   return status;
 }
 
-/* Nonzeros from `first`: as many as a slab holds. */
+/* Read nonzeros from `first` on, as many as a slab holds. */
 static amped_status slab_read(slab *s, amped_tensor_file *file, int mode, uint64_t first) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
   uint64_t left = info->nnz - first;
@@ -61,7 +61,7 @@ static amped_status slab_read(slab *s, amped_tensor_file *file, int mode, uint64
 
 /* --- into memory ----------------------------------------------------------------------------- */
 
-/* Nonzeros of the slab behind those of `out`, which is emptied when it is full. */
+/* Append the slab's nonzeros to `out`, which goes to the overflow when it is full. */
 static amped_status take_slab(const slab *s, const amped_overflow *overflow, uint64_t capacity,
                               uint64_t first, uint64_t nnz, amped_sptensor *out) {
   for (uint64_t from = 0, n = 0; from < s->count; from += n) {
@@ -122,7 +122,7 @@ amped_status amped_tensor_file_load(const char *path, const amped_overflow *over
 
 /* --- verifying ------------------------------------------------------------------------------- */
 
-/* What is known of a copy after the slabs so far. */
+/* State of the check of one copy after some slabs. */
 typedef struct scan {
   const amped_tensor_info *info;
   const char *path;
@@ -130,17 +130,17 @@ typedef struct scan {
   int mode;
   int modes[AMPED_MAX_ORDER]; /* in the order of comparison */
   uint64_t done;
-  uint64_t last[AMPED_MAX_ORDER]; /* the nonzero before the slab */
+  uint64_t last[AMPED_MAX_ORDER]; /* the last nonzero of the slab before */
   uint64_t hash;
   uint64_t *idp_nnz;
-  uint64_t row_first; /* of the row that is being counted */
+  uint64_t row_first; /* first nonzero of the current row */
   uint64_t heavy_seen;
-  /* Copy 0 alone: the coordinate that is being summed, and the norm. */
-  double group;           /* sum of the equal coordinates' values */
-  double group_magnitude; /* and of their absolute values */
+  /* Copy 0 alone: the current coordinate and the norm. */
+  double group;           /* sum of the values at this coordinate */
+  double group_magnitude; /* sum of their absolute values */
   uint64_t group_count;
   long double norm_squared;
-  long double slack; /* what rounding may have changed in it */
+  long double slack; /* bound of the rounding error of the norm */
 } scan;
 
 static amped_status refuse(const scan *s, const char *what) {
@@ -150,7 +150,7 @@ static amped_status refuse(const scan *s, const char *what) {
                      what);
 }
 
-/* -1, 0 or 1: nonzero i of the slab against its predecessor's place in the copy's order. */
+/* Compare nonzero i of the slab with its predecessor, in the order of the copy: -1, 0 or 1. */
 static int step(const scan *s, const slab *b, uint64_t i) {
   for (int k = 0; k < s->info->order; k++) {
     int m = s->modes[k];
@@ -177,7 +177,7 @@ static amped_status scan_order(scan *s, const slab *b) {
   return bad > 0 ? refuse(s, "is not in order") : AMPED_OK;
 }
 
-/* The row before nonzero `end` of the copy is complete. */
+/* The row that ends before nonzero `end` of the copy is complete. */
 static amped_status end_row(scan *s, uint64_t row, uint64_t end) {
   const amped_partition *p = &s->info->partitions[s->mode];
   uint64_t count = end - s->row_first;
@@ -206,8 +206,8 @@ static amped_status scan_rows(scan *s, const slab *b) {
   return AMPED_OK;
 }
 
-/* Squares of sums of equal coordinates. Summing c values in another order than the writer may
- * change the sum s by d <= 2 c eps sum|x|, its square by 2 |s| d + d^2. */
+/* Add the square of the sum of equal coordinates. Adding c values in another order than the writer
+ * may change the sum s by d <= 2 c eps sum|x|. The square then changes by 2 |s| d + d^2. */
 static void end_group(scan *s) {
   long double sum = s->group;
   long double d = s->group_count > 1
@@ -260,8 +260,8 @@ static amped_status scan_end(scan *s) {
   if (s->mode != 0)
     return AMPED_OK;
   end_group(s);
-  /* The stored norm is rounded to double once, if summed well; this sum is rounded to long double
-   * once per nonzero. */
+  /* The stored norm, if summed well, is rounded to double once; this sum is rounded to long double
+   * once for each nonzero. */
   long double rounding = s->norm_squared * (DBL_EPSILON + (long double)s->info->nnz * LDBL_EPSILON);
   if (fabsl(s->norm_squared - s->info->norm_squared) > s->slack + 2.0L * rounding)
     return amped_error(AMPED_BAD_INPUT, s->path,
@@ -271,7 +271,7 @@ static amped_status scan_end(scan *s) {
   return AMPED_OK;
 }
 
-/* The copy of a mode; in a file of ours without copies, with mode 0, the list. */
+/* Verify the copy of a mode; with mode 0, the list of a file of ours without copies. */
 static amped_status verify_copy(amped_tensor_file *file, int mode, slab *b) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
   scan s = {.info = info, .path = amped_tensor_file_path(file), .mode = mode};
@@ -294,7 +294,7 @@ done:
   return status;
 }
 
-/* A list of another program has nothing to compare with: reading checks ranges and values. */
+/* Verify a list of another program: it has no stored sums, so reading checks ranges and values. */
 static amped_status verify_list(amped_tensor_file *file, slab *b) {
   uint64_t nnz = amped_tensor_file_info(file)->nnz;
   for (uint64_t first = 0; first < nnz; first += b->count) {

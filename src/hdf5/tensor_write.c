@@ -10,10 +10,10 @@
 #include "base/mem.h"
 #include "hdf5/tensor_layout.h"
 
-/* Fewer nonzeros are done before other threads have woken. */
+/* Fewer nonzeros are done before other threads wake up. */
 #define WORTH_THREADS 4096
 
-/* Room for HDF5's own tables and attributes, for each dataset; bytes of a checksum. */
+/* Room for HDF5's own tables and attributes of each dataset; bytes of a checksum. */
 #define DATASET_BYTES 4096
 #define CHECKSUM_BYTES 4
 
@@ -24,10 +24,10 @@ struct amped_tensor_writer {
   const amped_tensor_info *info;
   amped_itype index_types[AMPED_MAX_ORDER];
   uint64_t chunk; /* nonzeros of a chunk */
-  /* One chunk of each array in its stored type; array `order` is the values. */
+  /* One chunk of each array in its stored type; array `order` has the values. */
   void *buffers[AMPED_MAX_ORDER + 1];
   uint64_t buffered;
-  /* the copy in hand */
+  /* the current copy */
   int mode;
   uint64_t appended;
   amped_hdf5_dataset arrays[AMPED_MAX_ORDER + 1];
@@ -41,7 +41,7 @@ static amped_hdf5_type array_type(const amped_tensor_writer *w, int m) {
   return (amped_hdf5_type){AMPED_UNSIGNED, (uint64_t)w->index_types[m]};
 }
 
-/* Array m of the copy in hand, or of the list where there are no copies. */
+/* Name of array m of the current copy, or of the list where there are no copies. */
 static amped_tensor_name array_name(int copy, int order, int m) {
   return amped_tensor_name_of(copy, m < order ? "indices" : "values", m < order ? m : -1);
 }
@@ -133,7 +133,7 @@ static void narrow_values(const amped_tensor_writer *w, const double *values, ui
     amped_value_put(buffer, type, at + i, values[i]);
 }
 
-/* Chunks of all arrays in turn: they lie side by side in the file, as slabs are read. */
+/* Write the chunks of all arrays in turn: chunks of one slab then lie side by side in the file. */
 static amped_status write_buffers(amped_tensor_writer *w) {
   for (int m = 0; m <= w->info->order; m++)
     AMPED_TRY(amped_hdf5_dataset_append(&w->arrays[m], w->buffered, w->buffers[m]));
@@ -203,7 +203,7 @@ static amped_status check_norm(const amped_tensor_writer *w) {
                      "values down");
 }
 
-/* A plain list's shape is in its binsparse text alone, whose readers take JSON's integers below
+/* The shape of a plain list is in its binsparse text alone, whose readers expect integers below
  * 2^63. */
 static amped_status check_dims(const amped_tensor_writer *w) {
   for (int m = 0; m < w->info->order && !w->info->has_copies; m++)
@@ -286,7 +286,7 @@ void amped_tensor_writer_discard(amped_tensor_writer *w) {
 
 /* --- a tensor in memory ----------------------------------------------------------------------- */
 
-/* What all copies share; taken while the tensor is sorted by mode 0. */
+/* The info common to all copies, computed while the tensor is sorted by mode 0. */
 static amped_status describe(const amped_sptensor *t, bool copies, amped_tensor_info *info) {
   memset(info, 0, sizeof *info);
   info->order = t->order;

@@ -1,10 +1,11 @@
-/* Writing a tensor file whose nonzeros come in pieces: what amped_tensor_file_write does for a
- * tensor in memory. The same nonzeros give the same bytes, however they are cut.
+/* Writer of a tensor file whose nonzeros come in pieces; amped_tensor_file_write does the same for
+ * a tensor in memory. The same nonzeros give the same bytes, for any division into pieces.
  *
- *   create; for every copy { begin; append until all nonzeros came; end }; finish
+ * Calls: create; for every copy { begin; append until all nonzeros are there; end }; finish.
  *
- * The file goes to a temporary name beside its path, which finish flushes and renames; discard
- * (NULL is allowed) drops it. Shows progress from create to either of them. One thread. */
+ * The file is written under a temporary name; finish flushes and renames it, discard (NULL is
+ * allowed) removes it. Both free the writer. Shows progress from create to either of them. Host
+ * memory; not collective; one thread. */
 #ifndef AMPED_TENSOR_WRITE_H
 #define AMPED_TENSOR_WRITE_H
 
@@ -12,21 +13,21 @@
 
 typedef struct amped_tensor_writer amped_tensor_writer;
 
-/* info tells all but index_types and partitions (has_copies: one copy a mode, or the root's list
- * alone); it and its dictionary are borrowed until the end. Refuses before it writes where the disk
- * has not enough room. */
+/* info has all but index_types and partitions; has_copies: one copy for each mode, else the root's
+ * list alone. info and its dictionary are borrowed until the end. Fails before writing where the
+ * disk has not enough room. */
 amped_status amped_tensor_writer_create(const char *path, const amped_tensor_info *info,
                                         amped_tensor_writer **out);
-/* mode: 0, 1, ...; of a file without copies 0 alone. */
+/* Begin the copy of mode 0, 1, ...; a file without copies has mode 0 alone. */
 amped_status amped_tensor_writer_begin(amped_tensor_writer *w, int mode);
-/* The nonzeros that follow in the copy's order. */
+/* Append the next nonzeros in the order of the copy. */
 amped_status amped_tensor_writer_append(amped_tensor_writer *w, const amped_sptensor *t);
-/* *used: different indices that occur in the copy's mode. */
+/* End the copy. *used is the number of distinct indices in its mode. */
 amped_status amped_tensor_writer_end(amped_tensor_writer *w, uint64_t *used);
 amped_status amped_tensor_writer_finish(amped_tensor_writer *w, const amped_labels *labels);
 void amped_tensor_writer_discard(amped_tensor_writer *w);
 
-/* Bytes that such a file takes at most, labels not counted. */
+/* The most bytes of such a file, without labels. */
 uint64_t amped_tensor_file_bytes(const amped_tensor_info *info);
 
 #endif

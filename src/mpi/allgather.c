@@ -2,12 +2,11 @@
 
 #include "base/mem.h"
 
-/* More ranks than comm->ring_ranks use it where a part takes longer than a step's latency: 64 KiB
- * are 5 us at 12.5 GB/s.
- */
+/* More ranks than comm->ring_ranks use the ring where sending a part takes longer than the latency
+ * of a step: 64 KiB are 5 us at 12.5 GB/s. */
 #define RING_BYTES (UINT64_C(64) << 10)
 
-/* Pieces of every part that travel at a time: links do not wait for the answers between steps. */
+/* Pieces of every part in flight: links do not wait for answers between steps. */
 #define PIECES 2
 
 struct amped_allgather {
@@ -65,7 +64,7 @@ bool amped_allgather_rings(const amped_allgather *g, uint64_t units) {
   return g->nranks <= g->comm->ring_ranks || units >= RING_BYTES / g->unit_bytes;
 }
 
-/* Units skip .. skip + most of every part, as far as it reaches. */
+/* Units skip .. skip + most of every part, or fewer where the part is shorter. */
 typedef struct slice {
   char *array;
   const uint64_t *first;
@@ -87,8 +86,8 @@ static void *slice_at(const amped_allgather *g, const slice *s, int j, int q, in
   return s->array + (s->first[q] + skip) * g->unit_bytes;
 }
 
-/* In step k everybody passes on what it received in step k - 1, piece by piece. All receives are
- * posted first, so that no sender waits for its neighbour to come round. */
+/* In step k every rank passes on the part that it received in step k - 1, piece by piece. All
+ * receives are posted first, so that no sender waits for its neighbour. */
 static void ring(amped_allgather *g, const slice *s, int pieces) {
   int count = (g->nranks - 1) * pieces;
   int units = 0;

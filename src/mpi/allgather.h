@@ -1,14 +1,15 @@
-/* All-gather in place: every rank of a communicator holds a part of an array, and receives those of
- * all others.
+/* All-gather in place: every rank of a communicator holds a part of an array, and receives the
+ * parts of all other ranks.
  *
- * A part is a run of units, each so many contiguous bytes; parts may lie anywhere in the array and
- * differ in size. The array is host memory or, where MPI takes device pointers, device memory.
+ * A part is a number of contiguous units of equal size in bytes. Parts may lie anywhere in the
+ * array and differ in size. The array is host memory or, where MPI takes device pointers, device
+ * memory. The caller owns it.
  *
- * Parts travel round a ring of the ranks, each message one piece of contiguous memory: what links
- * carry best, and no MPI packs it. Long parts are two pieces each, one of which is under way while
- * the other's receiver answers. Small parts among many ranks, where a ring's steps would cost
- * more than its bytes, go to MPI_Allgatherv, whose algorithms for those take fewer steps; so does
- * everything where the user chose an algorithm of MPI's (amped_comm: chosen). */
+ * Parts travel round a ring of the ranks; each message is one piece of contiguous memory. Links are
+ * fastest with such messages, and no MPI packs them. A long part is sent as two pieces: one travels
+ * while the receiver of the other answers. Small parts among many ranks go to MPI_Allgatherv,
+ * because there the steps of a ring would cost more than its bytes. If the user chose an all-gather
+ * algorithm of MPI (amped_comm: chosen), all parts go to MPI_Allgatherv. */
 #ifndef AMPED_ALLGATHER_H
 #define AMPED_ALLGATHER_H
 
@@ -16,15 +17,16 @@
 
 typedef struct amped_allgather amped_allgather;
 
-/* Local, no agreement. comm (whose errors end the job) and the communicator outlive it. */
+/* Local: ranks do not agree on the status. comm (whose errors end the job) and the communicator
+ * must outlive the object. */
 amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64_t unit_bytes,
                                     amped_allgather **out);
 void amped_allgather_destroy(amped_allgather *gather);
 
-/* Are parts of so many units sent round the ring? The same on every rank. */
+/* Do parts of this number of units travel round the ring? The same on every rank. */
 bool amped_allgather_rings(const amped_allgather *gather, uint64_t units);
 
-/* Collective: count[q] units from unit first[q] of `array` are rank q's part. Both arrays are the
+/* Collective: rank q's part is count[q] units from unit first[q] of `array`. Both arrays are the
  * same on every rank. */
 void amped_allgather_parts(amped_allgather *gather, void *array, const uint64_t *first,
                            const uint64_t *count);

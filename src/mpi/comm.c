@@ -12,17 +12,18 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Well inside MPI's int counts. */
+/* Far below the limit of MPI's int counts. */
 #define MESSAGE_BYTES (UINT64_C(1) << 30)
 
-/* Half of it takes longer than a message's latency, on any link. */
+/* Sending half of it takes longer than the latency of a message, on any link. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
 
-/* A ring of n ranks takes n - 1 steps, the best all-gather log2(n): no matter up to here. */
+/* A ring of n ranks takes n - 1 steps, the best all-gather log2(n). Up to this number the
+ * difference is small. */
 #define RING_RANKS 8
 
-/* The variable by which the user chose how MPI gathers, NULL where there is none. What else its
- * family says of collectives (many clusters set something) is no such choice. */
+/* The variable that chooses MPI's all-gather algorithm, NULL where none is set. Other variables for
+ * collectives, which many clusters set, do not count. */
 static const char *allgather_variable(void) {
   static const char *const families[] = {"OMPI_MCA_coll_", "MPIR_CVAR_", "I_MPI_ADJUST_"};
   for (char **entry = environ; *entry != NULL; entry++)
@@ -35,7 +36,7 @@ static const char *allgather_variable(void) {
   return NULL;
 }
 
-/* "Open MPI v5.0.7": the first words of what may be pages. */
+/* Such as "Open MPI v5.0.7": the first words of a text that may have several lines. */
 static void name_library(amped_comm *comm) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
   int length = 0;
@@ -62,13 +63,14 @@ static void ask_about_device_pointers(amped_comm *comm) {
 #endif
 }
 
-/* The number that a launcher left in the environment; 0 where there is none. */
+/* The number that a launcher left in this environment variable; 0 where there is none. */
 static long launcher_says(const char *variable) {
   const char *text = getenv(variable);
   return text != NULL ? strtol(text, NULL, 10) : 0;
 }
 
-/* Before MPI starts only its launcher knows; where it does not tell, there may be many. */
+/* Does the job run on one node? Before MPI starts only the launcher knows; where it does not tell,
+ * the answer is no. */
 static bool starts_on_one_node(void) {
   long nranks = launcher_says("OMPI_COMM_WORLD_SIZE");
   if (nranks > 0)
@@ -76,8 +78,8 @@ static bool starts_on_one_node(void) {
   return launcher_says("SLURM_STEP_NUM_NODES") == 1 && launcher_says("SLURM_STEP_NUM_TASKS") > 1;
 }
 
-/* On a node of GPUs, UCX moves large messages fastest where the sender writes them (benchmarks.md:
- * Exchange). Between nodes the choice stays UCX's; a user's own stays, too. */
+/* On a node with GPUs, UCX moves large messages fastest where the sender writes them
+ * (benchmarks.md: Exchange). Between nodes UCX chooses. A choice of the user is not changed. */
 static void prefer_puts(void) {
   if (starts_on_one_node())
     (void)setenv("UCX_RNDV_SCHEME", "put_zcopy", 0);
@@ -175,7 +177,8 @@ void amped_comm_check(const amped_comm *comm, int code, const char *call) {
                                      comm->rank, (int)strcspn(call, "("), call, reason));
 }
 
-/* Elements that every rank sends at a time, so that what all send stays small. */
+/* Elements that every rank sends at a time; this bounds the memory of the rank that receives
+ * them. */
 #define ORDERED_SUM 1024
 
 static void sum_in_order(const amped_comm *comm, double *values, int count) {
@@ -233,7 +236,7 @@ void amped_comm_spreads(const amped_comm *comm, int count, const double *values,
   for (int i = 0; i < count; i++) {
     sums[i] = values[i];
     ends[2 * i].value = values[i];
-    ends[2 * i + 1].value = -values[i]; /* the most of these is the least */
+    ends[2 * i + 1].value = -values[i]; /* the maximum of these is minus the least value */
     ends[2 * i].rank = ends[2 * i + 1].rank = comm->rank;
   }
   AMPED_MPI(comm,

@@ -1,7 +1,7 @@
-/* The processes of a run: who this one is, and how all of them agree.
+/* Comm: the processes of a run, the place of this process among them, and agreement of all ranks.
  *
- * Functions marked collective are called by every rank in the same order. A failed MPI call ends
- * the whole job (MPI_Abort) with one line: no rank is left waiting. */
+ * Every rank calls the functions marked collective, in the same order. A failed MPI call ends the
+ * whole job (MPI_Abort) with one line: no rank is left waiting. */
 #ifndef AMPED_COMM_H
 #define AMPED_COMM_H
 
@@ -23,34 +23,34 @@ typedef struct amped_comm {
   MPI_Comm ring;    /* all ranks, node by node, however the launcher numbered them */
   MPI_Comm leaders; /* the first rank of every node, in the ring's order; null on others */
   bool cuda_aware;  /* MPI takes device pointers: compiled in and enabled at run time */
-  int cuda_built; /* what its header said of that when this program was compiled: 1, 0; and what */
-  int cuda_now;   /* it says now; -1: it was not asked, or cannot tell */
-  int ring_ranks; /* up to so many, an all-gather of any size goes round the ring */
-  uint64_t message_bytes; /* of one message at most; tests send less */
-  uint64_t piece_bytes;   /* a part of so many travels in pieces; likewise */
-  uint64_t most_count;    /* that MPI takes: of an int; likewise */
-  bool in_order;          /* sums of doubles are made in the order of ranks: false after start */
-  char library[64];       /* "Open MPI v5.0.7" */
-  char chosen[64]; /* the environment variable by which the user chose MPI's all-gather, or "" */
+  int cuda_built;   /* CUDA support in MPI's header at compile time: 1 or 0 */
+  int cuda_now;     /* CUDA support that MPI reports now; -1: not asked, or unknown */
+  int ring_ranks;   /* with at most this many ranks, an all-gather of any size uses the ring */
+  uint64_t message_bytes; /* most bytes of one message; tests set less */
+  uint64_t piece_bytes;   /* a part of this many bytes travels in pieces; likewise */
+  uint64_t most_count;    /* most elements that MPI takes, an int; likewise */
+  bool in_order;          /* sum doubles in the order of ranks: false after start */
+  char library[64];       /* such as "Open MPI v5.0.7" */
+  char chosen[64];        /* the environment variable that chooses MPI's all-gather, or "" */
 } amped_comm;
 
-/* Collective. Starts MPI (MPI_THREAD_FUNNELED) and points the log at rank 0. Before it, in a job of
- * one node, sets UCX_RNDV_SCHEME in the environment where it is not set. */
+/* Collective. Starts MPI (MPI_THREAD_FUNNELED) and lets rank 0 alone write the log. In a job of one
+ * node it first sets UCX_RNDV_SCHEME in the environment, unless it is set. */
 amped_status amped_comm_start(amped_comm *comm);
-/* Collective: the ranks of a node are those of `node`, which is taken over. start does this; tests
- * make nodes up. */
+/* Collective: the ranks of this node are the ranks of `node`, which comm then owns.
+ * amped_comm_start calls it; tests call it with nodes of their own. */
 void amped_comm_set_node(amped_comm *comm, MPI_Comm node);
 void amped_comm_stop(amped_comm *comm);
 
-/* Collective. Every rank gets the worst status of all; the lowest rank that has it prints its line.
- */
+/* Collective. Every rank gets the worst status of all; the lowest rank with that status prints its
+ * line. */
 amped_status amped_comm_agree(const amped_comm *comm, amped_status status);
 
-/* Print this rank's recorded line (or the given reason) and end the job on all ranks. */
+/* Print this rank's recorded line and end the job on all ranks. */
 void amped_comm_abort(const amped_comm *comm, amped_status status) __attribute__((noreturn));
 
-/* Collective: element-wise sum over ranks in place (host memory), in MPI's order or, with in_order,
- * in that of ranks; broadcast of any number of bytes from rank 0. */
+/* Collective, host memory. Element-wise sum over ranks in place, in the order of MPI or, with
+ * in_order, in the order of ranks; broadcast of any number of bytes from rank 0. */
 void amped_comm_sum(const amped_comm *comm, double *values, int count);
 void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count);
 void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes);
@@ -58,23 +58,24 @@ void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes);
 /* Collective on a node: the sum over its ranks. */
 uint64_t amped_comm_node_sum(const amped_comm *comm, uint64_t value);
 
-/* A duration of one phase over all ranks, and the rank of the maximum. Collective; same everywhere.
- */
+/* Least, mean and largest value of one number over all ranks, and the rank of the largest.
+ * Collective; the same on every rank. */
 typedef struct amped_spread {
   double min, mean, max;
   int max_rank;
 } amped_spread;
 amped_spread amped_comm_spread(const amped_comm *comm, double value);
-/* Several at once, in two messages; count <= AMPED_MAX_SPREADS. */
+/* Several numbers in two messages; count <= AMPED_MAX_SPREADS. */
 #define AMPED_MAX_SPREADS 8
 void amped_comm_spreads(const amped_comm *comm, int count, const double *values,
                         amped_spread *spreads);
 
-/* Abort unless an MPI call succeeded. A watchdog sees that it was called, and that it returned. */
+/* Abort unless an MPI call succeeded. The heartbeat shows a watchdog the call and its return. */
 #define AMPED_MPI(comm, call) (amped_heartbeat_wait(true), amped_comm_check((comm), (call), #call))
 void amped_comm_check(const amped_comm *comm, int code, const char *call);
 
-/* n as an MPI count, which is an int; aborts where it does not fit (callers split before). */
+/* n as an MPI count, which is an int; aborts where n does not fit: callers split larger
+ * messages. */
 int amped_comm_count(const amped_comm *comm, uint64_t n);
 
 #endif

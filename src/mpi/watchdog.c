@@ -12,21 +12,22 @@
 #include "base/timer.h"
 #include "base/trace.h"
 
-/* Looks in the time that a run may stand still, and how far apart they are at most. */
+/* Looks within the allowed seconds without a step, and the most seconds between two looks. */
 #define LOOKS 8
 #define LOOK_SEC 1.0
 
-/* A node that misses nobody speaks so much later than one that does, and than the node before. */
+/* Seconds of delay of the report of a node whose ranks all arrived, after nodes with missing ranks
+ * and after the node before it. */
 #define NODE_SEC 2.0
 
-/* Where MPI_Abort itself hangs, the process ends after this. */
+/* Where MPI_Abort itself hangs, the process ends after these seconds. */
 #define ABORT_SEC 20
 
-/* Of the ranks that did not arrive so many are named. */
+/* The most missing ranks that the line names. */
 #define NAMED 8
 
 typedef struct shared_heartbeat {
-  _Atomic int spoken; /* of the node's first rank: somebody ends the job */
+  _Atomic int spoken; /* of the node's first rank: a rank reports and ends the job */
   int rank;
   amped_heartbeat heartbeat;
 } shared_heartbeat;
@@ -34,20 +35,20 @@ typedef struct shared_heartbeat {
 struct amped_watchdog {
   const amped_comm *comm;
   double seconds;
-  int place; /* of the node among all */
+  int place; /* number of the node among all nodes */
   MPI_Win window;
   shared_heartbeat **node; /* [local_size] */
   shared_heartbeat *own;
-  uint64_t *beats; /* [local_size] of every rank at the last step of any */
-  uint64_t steps;  /* of all then */
+  uint64_t *beats; /* [local_size] beats of every rank at the last step of any rank */
+  uint64_t steps;  /* steps of all ranks at that time */
   pthread_t thread;
   bool started;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  bool stop; /* under the lock */
+  bool stop; /* protected by the lock */
 };
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/*  */
 
 /* "mttkrp (mode 1)" */
 static const char *describe(char *text, size_t size, const amped_heartbeat *p) {
@@ -63,7 +64,8 @@ static const char *describe(char *text, size_t size, const amped_heartbeat *p) {
   return text;
 }
 
-/* "; rank 1 does not answer; rank 3 is still in read": returns how many did not arrive. */
+/* Writes "; rank 1 does not answer; rank 3 is still in read". Returns the number of ranks that did
+ * not arrive. */
 static int list_missing(const amped_watchdog *w, char *text, size_t size) {
   char phase[64];
   size_t used = 0;
@@ -91,7 +93,7 @@ static void end_job(const amped_watchdog *w, const char *missing) {
   const char *all = w->comm->nodes > 1
                         ? "; all ranks of this node arrived, those of other nodes did not"
                         : "; all ranks wait for messages that do not come: check the network";
-  /* An error that waits for the others to agree would hide this one. */
+  /* An error that waits for the agreement of all ranks would hide this line. */
   amped_status_report();
   amped_status_clear();
   (void)amped_error(AMPED_FAILED, NULL,
@@ -106,7 +108,7 @@ static void end_job(const amped_watchdog *w, const char *missing) {
 
 /* --- watching --------------------------------------------------------------------------------- */
 
-/* Did any rank of the node do a step since the last look? */
+/* Did any rank of the node make a step since the last look? */
 static bool is_alive(amped_watchdog *w) {
   uint64_t steps = 0;
   for (int i = 0; i < w->comm->local_size; i++)
@@ -130,7 +132,7 @@ static void look(amped_watchdog *w, double still_sec) {
     end_job(w, missing);
 }
 
-/* Sleep until it is time to look again; false where the watch is over. */
+/* Sleep until the next look; false where the watchdog stops. */
 static bool sleep_until_look(amped_watchdog *w, double sec) {
   struct timespec until;
   (void)clock_gettime(CLOCK_MONOTONIC, &until);
@@ -152,7 +154,8 @@ static void *watch(void *argument) {
   double before = amped_time();
   while (sleep_until_look(w, every)) {
     double now = amped_time();
-    double passed = now - before < 2.0 * every ? now - before : 2.0 * every; /* was stopped */
+    double passed =
+        now - before < 2.0 * every ? now - before : 2.0 * every; /* the process was stopped */
     before = now;
     (void)atomic_fetch_add(&w->own->heartbeat.beats, 1);
     still = is_alive(w) ? 0.0 : still + passed;

@@ -5,17 +5,17 @@
 
 #include "base/mem.h"
 
-/* AMPED_PARTS_AUTO: none where rows travel for a smaller share of the time of MTTKRP than parts
- * cost (tiles are loaded again; what travels slows what is computed), else so many that the last
- * one travels for at most LAST_PART of it. Small blocks do not gain: parts have their own
- * latencies. */
+/* AMPED_PARTS_AUTO: blocks stay whole where sending rows takes a smaller part of the MTTKRP time
+ * than parts cost. (Tiles are loaded again, and transfers slow the kernels down.) Otherwise there
+ * are so many parts that sending the last part takes at most LAST_PART of that time. Small blocks
+ * do not gain, because each part has its own latency. */
 #define AUTO_BYTES (UINT64_C(4) << 20)
 #define PARTS_COST 0.04
 #define LAST_PART 0.025
 #define LEAST_PARTS 4
 
-/* What an H200 does (benchmarks.md), in bytes a second: rows of a factor that fits in its L2, of a
- * larger one, and between GPUs, with so many seconds for every block. */
+/* Rates of an H200 in bytes a second (benchmarks.md): rows of a factor that fits into its L2 cache,
+ * rows of a larger factor, and transfers between GPUs. LINK_SEC is the latency of a block. */
 #define L2_BYTES (UINT64_C(48) << 20)
 #define L2_RATE 17e12
 #define MEMORY_RATE 5e12
@@ -26,7 +26,7 @@ static uint64_t row_bytes(const amped_plan *plan) {
   return plan->ld * plan->value_type;
 }
 
-/* Of mode's rows, over its MTTKRP. */
+/* Time of sending mode's rows, divided by the time of its MTTKRP. */
 static double travel(const amped_plan *plan, int mode) {
   double row = (double)row_bytes(plan);
   double gathered = (double)plan->nnz / plan->nranks * row; /* from each input factor */
@@ -38,7 +38,8 @@ static double travel(const amped_plan *plan, int mode) {
   return sec > 0.0 ? (received / LINK_RATE + LINK_SEC) / sec : 0.0;
 }
 
-/* The first of so many parts, of all; the last one. */
+/* The nonzeros of the first of this number of parts, divided by all nonzeros; the same for the last
+ * part. */
 static double first_part(int parts) {
   return (1.0 - AMPED_PART_RATIO) / (1.0 - pow(AMPED_PART_RATIO, parts));
 }
@@ -60,8 +61,8 @@ static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
   return m->position[idp] - (uint64_t)m->owner[idp] * m->block_rows;
 }
 
-/* Boundaries where all ranks together have the wanted share of nonzeros: bins[j] are those of every
- * rank's j-th iDp. An iDp of several shares ends one part. */
+/* Cut where all ranks together have the wanted part of the nonzeros: bins[j] counts the nonzeros of
+ * every rank's j-th iDp. An iDp that is larger than several parts ends only one part. */
 static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint64_t count) {
   double total = 0.0;
   double sum = 0.0;

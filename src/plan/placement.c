@@ -7,7 +7,7 @@
 
 const char *const amped_placement_names[] = {"greedy", "equal", "block", NULL};
 
-/* The counts of one mode, and what they are placed on. */
+/* The counts of one mode, and the ranks. */
 typedef struct table {
   const uint64_t *idp_nnz;
   uint64_t idp_count;
@@ -29,7 +29,7 @@ typedef struct load {
 } load;
 
 typedef struct heap {
-  load *loads; /* the rank to serve next is loads[0] */
+  load *loads; /* loads[0] is the rank that gets the next iDp */
   int count;
 } heap;
 
@@ -37,10 +37,10 @@ typedef struct greedy {
   const table *t;
   uint64_t limit;
   idp *order;      /* [idp_count] largest first */
-  uint64_t filled; /* iDps that are not empty */
+  uint64_t filled; /* the number of iDps with nonzeros */
   heap h;
-  uint64_t *nnz;   /* [nranks] of iDps that are not split */
-  uint64_t *parts; /* [nranks] of those that are */
+  uint64_t *nnz;   /* [nranks] nonzeros of iDps that are not split */
+  uint64_t *parts; /* [nranks] nonzeros of split iDps */
   int *owner;
 } greedy;
 
@@ -87,7 +87,7 @@ uint64_t amped_balance_limit(uint64_t idp_count, int nranks) {
   return even > quarter_more ? even : quarter_more;
 }
 
-/* Give iDp i to the first rank of the heap; a rank that has its limit leaves the heap. */
+/* Place iDp i on the first rank of the heap; a rank that has reached its limit leaves the heap. */
 static void give(greedy *g, const idp *i, uint64_t nnz) {
   load *first = &g->h.loads[0];
   g->owner[i->number] = first->rank;
@@ -108,7 +108,7 @@ static void place(greedy *g, uint64_t splits) {
   }
   for (uint64_t k = splits; k < g->filled; k++)
     give(g, &g->order[k], g->order[k].nnz);
-  /* Empty iDps even out the rows: from here on nonzeros do not count. */
+  /* Empty iDps make the rows even: from here on nonzeros do not count. */
   for (int p = 0; p < g->h.count; p++)
     g->h.loads[p].nnz = 0;
   heapify(&g->h);
@@ -118,7 +118,7 @@ static void place(greedy *g, uint64_t splits) {
     give(g, &g->order[k], 0);
 }
 
-/* Does it take at most `total` nonzeros to fill all ranks up to `level`? */
+/* Do `total` nonzeros suffice to fill all ranks up to `level`? */
 static bool reaches(const greedy *g, uint64_t level, uint64_t total) {
   for (int p = 0; p < g->t->nranks; p++)
     if (g->nnz[p] < level) {
@@ -129,10 +129,10 @@ static bool reaches(const greedy *g, uint64_t level, uint64_t total) {
   return true;
 }
 
-/* parts = `total` nonzeros, given to the ranks that have fewest. Most less fewest nonzeros of a
- * rank afterwards. */
+/* Give `total` nonzeros, as parts, to the ranks with the fewest. Returns the most minus the fewest
+ * nonzeros of a rank afterwards. */
 static uint64_t fill(const greedy *g, uint64_t total) {
-  uint64_t low = 0; /* a level that is reached */
+  uint64_t low = 0; /* a level that `total` reaches */
   uint64_t high = g->t->nnz + 1;
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2;
@@ -173,8 +173,8 @@ static bool is_even(const greedy *g, uint64_t spread) {
   return spread <= AMPED_SPLIT_LEAST || spread <= mean / AMPED_SPLIT_SHARE;
 }
 
-/* Split so many of the largest iDps that the ranks are even: doubled until they are, then halved
- * back. All of them always do. */
+/* Choose how many of the largest iDps to split until the ranks are even: double the number, then
+ * halve the interval. With all iDps split, ranks are always even. */
 static uint64_t choose_splits(greedy *g, uint64_t *unsplit_spread) {
   *unsplit_spread = split_and_fill(g, 0);
   if (is_even(g, *unsplit_spread))
@@ -246,7 +246,7 @@ static uint64_t even_bound(const table *t, int p) {
 
 static amped_status balance_equal(const table *t, amped_balance *b) {
   uint64_t first = 0; /* number of the iDp's first nonzero */
-  int p = 0;          /* the rank that this is of */
+  int p = 0;          /* the rank of that nonzero */
   AMPED_TRY(amped_alloc(&b->splits, (uint64_t)t->nranks, sizeof *b->splits, "the split iDps"));
   for (uint64_t i = 0; i < t->idp_count; i++) {
     uint64_t end = first + t->idp_nnz[i];
@@ -267,23 +267,23 @@ static amped_status balance_equal(const table *t, amped_balance *b) {
 
 /* --- block -------------------------------------------------------------------------------------*/
 
-/* The end of the longest run of iDps from `first` on that has at most `most` nonzeros. */
-static uint64_t longest_run(const table *t, uint64_t first, uint64_t most) {
+/* The end of the longest range of iDps from `first` on that has at most `most` nonzeros. */
+static uint64_t longest_range(const table *t, uint64_t first, uint64_t most) {
   uint64_t i = first;
   for (uint64_t left = most; i < t->idp_count && t->idp_nnz[i] <= left; i++)
     left -= t->idp_nnz[i];
   return i;
 }
 
-/* The smallest number of nonzeros that suffices for every rank. */
+/* The smallest limit of nonzeros for each rank with which all iDps can be placed. */
 static uint64_t least_maximum(const table *t) {
-  uint64_t low = 0; /* suffices not, unless it is all */
+  uint64_t low = 0; /* too few, unless there are no nonzeros */
   uint64_t high = t->nnz;
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2;
     uint64_t end = 0;
     for (int p = 0; p < t->nranks; p++)
-      end = longest_run(t, end, middle);
+      end = longest_range(t, end, middle);
     if (end == t->idp_count)
       high = middle;
     else
@@ -292,8 +292,8 @@ static uint64_t least_maximum(const table *t) {
   return high;
 }
 
-/* starts[p], p > 0: the first iDp at which rank p may begin, lest the ranks from p on get more than
- * `most` each. */
+/* starts[p], p > 0: the first iDp at which rank p may begin, so that no rank from p on gets more
+ * than `most` nonzeros. */
 static void earliest_starts(const table *t, uint64_t most, uint64_t *starts) {
   uint64_t i = t->idp_count;
   for (int p = t->nranks - 1; p > 0; p--) {
@@ -303,15 +303,15 @@ static void earliest_starts(const table *t, uint64_t most, uint64_t *starts) {
   }
 }
 
-/* Within what the least maximum allows, each rank gets as near as can be to an even part of what
- * is left. */
+/* Each rank gets a number of nonzeros as close as possible to an even part of the rest, within the
+ * least maximum. */
 static void take_blocks(const table *t, uint64_t most, const uint64_t *starts, int *owner) {
   uint64_t rest = t->nnz;
   uint64_t i = 0;
   for (int p = 0; p < t->nranks; p++) {
     bool last = p + 1 == t->nranks;
     uint64_t even = rest / (uint64_t)(t->nranks - p);
-    uint64_t end = longest_run(t, i, most);
+    uint64_t end = longest_range(t, i, most);
     uint64_t sum = 0;
     for (; i < end; i++) {
       uint64_t with = sum + t->idp_nnz[i];

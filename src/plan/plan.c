@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* A factor of more rows fits nowhere: a row takes 16 bytes at least. Sizes in bytes fit 64 bits. */
+/* The most rows of a factor: a row takes 16 bytes at least, so sizes in bytes fit into 64 bits. */
 #define MOST_ROWS (UINT64_C(1) << 41)
 
 /* A nonzero takes less than 128 bytes, packed or not. */
@@ -17,7 +17,7 @@ static uint64_t rows_of_idp(const amped_mode_plan *m, uint64_t idp) {
 }
 
 /* Rows and nonzeros of every rank, and the rows of the largest block. */
-static void count_shares(amped_mode_plan *m, int nranks) {
+static void count_shards(amped_mode_plan *m, int nranks) {
   for (uint64_t i = 0; i < m->idp_count; i++) {
     m->rank_rows[m->owner[i]] += rows_of_idp(m, i);
     m->rank_nnz[m->owner[i]] += m->idp_nnz[i];
@@ -46,7 +46,7 @@ static amped_status set_splits(amped_mode_plan *m, const uint64_t *idps, uint64_
   return AMPED_OK;
 }
 
-/* Rows of an MTTKRP result: of own iDps those of the block, of split ones shared rows. */
+/* Set the rows of an MTTKRP result: rows of the block for own iDps, shared rows for split iDps. */
 static void set_rows(amped_mode_plan *m, int rank, int nranks) {
   uint64_t first = 0;
   uint64_t end = 0;
@@ -89,8 +89,8 @@ static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
   return AMPED_OK;
 }
 
-/* The most iDps of a rank: the balancer's own limit, and where possible so few that padding blocks
- * to one size does not add a bit to positions. */
+/* The most iDps of a rank: the balancer's limit. Where possible it is lower, so that padding all
+ * blocks to one size adds no bit to positions. */
 static uint64_t idp_limit(const amped_mode_plan *m, int nranks) {
   uint64_t limit = amped_balance_limit(m->idp_count, nranks);
   uint64_t even = amped_ceil_div(m->idp_count, (uint64_t)nranks);
@@ -107,7 +107,7 @@ static amped_status place_idps(const amped_plan *plan, amped_mode_plan *m) {
   amped_balance b;
   AMPED_TRY(amped_balance_create(&b, plan->placement, m->idp_nnz, m->idp_count, plan->nranks,
                                  idp_limit(m, plan->nranks)));
-  m->owner = b.owner; /* handed over */
+  m->owner = b.owner; /* now the plan's */
   m->cuts = b.cuts;
   m->unsplit_spread = b.unsplit_spread;
   b.owner = NULL;
@@ -129,7 +129,7 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   AMPED_TRY(amped_alloc(&m->position, m->idp_count, sizeof *m->position, "the plan"));
   AMPED_TRY(amped_calloc(&m->rank_rows, nranks, sizeof *m->rank_rows, "the plan"));
   AMPED_TRY(amped_calloc(&m->rank_nnz, nranks, sizeof *m->rank_nnz, "the plan"));
-  count_shares(m, plan->nranks);
+  count_shards(m, plan->nranks);
   AMPED_TRY(set_positions(m, mode, plan->nranks));
   set_rows(m, plan->rank, plan->nranks);
   m->parts = 1;
@@ -137,8 +137,8 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   return AMPED_OK;
 }
 
-/* The bytes of all nonzeros, and those of all factors, fit 63 bits: every product of sizes made
- * later does too. */
+/* Check that the bytes of all nonzeros, and of all factors, fit into 63 bits. Then all later
+ * products of sizes fit, too. */
 static amped_status check_sizes(const amped_plan *plan) {
   uint64_t total = 0;
   if (plan->nnz > MOST_NNZ)
@@ -263,7 +263,7 @@ uint64_t amped_plan_idp_nnz(const amped_mode_plan *m, int rank, uint64_t idp) {
 }
 
 int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number) {
-  int low = 0; /* the rank is this or a later one */
+  int low = 0; /* the rank is `low` or higher */
   int high = nranks;
   while (high - low > 1) {
     int middle = low + (high - low) / 2;

@@ -7,7 +7,7 @@
 
 typedef struct amped_plan_options {
   amped_placement placement;
-  int parts; /* as amped_plan_cut takes them (overlap.h) */
+  int parts; /* see amped_plan_cut (overlap.h) */
 } amped_plan_options;
 
 extern const amped_option_group amped_plan_option_rows; /* --placement, --overlap */

@@ -234,7 +234,7 @@ static amped_status read_one(const char *path, const amped_checkpoint_key *key, 
   if (*refused)
     status = amped_error(AMPED_BAD_INPUT, path, "%s", text);
   else
-    status = read_state(&file, &found.key, state);
+    status = read_state(&file, key, state);
 done:
   amped_free(found.init);
   amped_hdf5_close(&file);

@@ -11,24 +11,24 @@
 #include "sort_on_disk/spill.h"
 #include "hdf5/tensor_write.h"
 
-/* Of the memory that is allowed, the part for nonzeros; the rest is for buffers. */
+/* Quarters of the allowed memory that are for nonzeros; the rest is for buffers. */
 #define NONZEROS_OF_4 3
 
-/* A number of a text file with its blank: what is assumed before it is known. */
+/* Bytes of a number in a text file with its blank: an estimate until the size is known. */
 #define TEXT_FIELD_BYTES 8
 
 struct amped_external_sort {
   amped_external_sort_spec spec;
   amped_overflow overflow;
-  char *folder;          /* of temporary files */
+  char *folder;          /* folder of temporary files */
   uint64_t most;         /* nonzeros of a fragment */
-  amped_spill *unsorted; /* what was read, in sorted fragments */
-  amped_spill *ordered;  /* all of it, sorted by mode 0 */
+  amped_spill *unsorted; /* nonzeros as read, in sorted fragments */
+  amped_spill *ordered;  /* all nonzeros, sorted by mode 0 */
   amped_tensor_info info;
-  amped_stream_stats measure;
+  amped_stream_stats stats;
   uint64_t nnz_read, duplicates, zeros;
   uint64_t temporary_bytes;
-  /* for --duplicates=error: the first that was met */
+  /* for --duplicates=error: the first duplicate */
   bool refused;
   uint64_t first_duplicate[AMPED_MAX_ORDER];
 };
@@ -49,7 +49,7 @@ static amped_status no_room(const amped_external_sort *x, const char *folder, ui
                           : "or name another file");
 }
 
-/* Both may be on one file system, which then has to hold their sum. */
+/* Check the disk space. Both files may be on one file system, which then needs their sum. */
 static amped_status check_room(const amped_external_sort *x, uint64_t temporary, uint64_t final) {
   char *folder = NULL;
   uint64_t systems[2] = {0, 1};
@@ -68,7 +68,8 @@ static amped_status check_room(const amped_external_sort *x, uint64_t temporary,
   return status;
 }
 
-/* Two sequences of all nonzeros are on disk at a time: that which is sorted and its outcome. */
+/* On disk are at most two sequences of all nonzeros at a time: the input of a sort and its
+ * result. */
 static uint64_t temporary_need(uint64_t bytes) {
   return 2 * bytes;
 }
@@ -81,7 +82,7 @@ static uint64_t final_need(const amped_external_sort *x, const amped_tensor_info
   return info->nnz * ((uint64_t)info->order + 1) * TEXT_FIELD_BYTES;
 }
 
-/* Rather now than after hours of reading. */
+/* Fail now rather than after hours of reading. */
 static amped_status check_memory(const amped_external_sort *x, const amped_tensor_info *info) {
   uint64_t fragments = amped_ceil_div(info->nnz, x->most);
   char memory[32];
@@ -93,8 +94,8 @@ static amped_status check_memory(const amped_external_sort *x, const amped_tenso
                      info->nnz, amped_format_bytes(memory, x->spec.memory));
 }
 
-/* The first fragment is on disk, `part` of the input is read: tell what it will come to, and look
- * whether there is room for it. */
+/* The first fragment is on disk, and `part` of the input is read. Report the expected size and
+ * check that the disk has room for it. */
 static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double part) {
   amped_tensor_info info = {.order = t->order, .value_type = AMPED_F64};
   char temporary[32], final[32], memory[32];
@@ -128,7 +129,7 @@ static void note_temporary(amped_external_sort *x) {
   x->temporary_bytes = bytes > x->temporary_bytes ? bytes : x->temporary_bytes;
 }
 
-/* Sort what is in memory and put it on disk. */
+/* Sort the nonzeros in memory and put them on disk. */
 static amped_status spill(amped_external_sort *x, amped_sptensor *t) {
   x->nnz_read += t->nnz;
   AMPED_TRY(amped_sptensor_sort(t, 0));
@@ -179,7 +180,7 @@ amped_status amped_external_sort_create(const amped_external_sort_spec *spec,
 void amped_external_sort_free(amped_external_sort *x) {
   if (x == NULL)
     return;
-  amped_stream_stats_drop(&x->measure);
+  amped_stream_stats_drop(&x->stats);
   amped_dictionary_free(&x->info.dictionary);
   amped_spill_free(x->unsorted);
   amped_spill_free(x->ordered);
@@ -218,7 +219,8 @@ static amped_status merge_duplicates(amped_external_sort *x, amped_sptensor *t) 
   return AMPED_OK;
 }
 
-/* Nonzeros come sorted. The last one waits for the next piece: it may go on there. */
+/* Nonzeros arrive sorted. The last one waits for the next piece, which may begin with the same
+ * coordinate. */
 static amped_status refine(void *context, amped_sptensor *t, bool last) {
   amped_external_sort *x = context;
   uint64_t index[AMPED_MAX_ORDER];
@@ -234,7 +236,7 @@ static amped_status refine(void *context, amped_sptensor *t, bool last) {
   if (x->spec.drop_zeros)
     amped_sptensor_drop_zeros(t, &kept);
   if (!x->refused) {
-    amped_stream_stats_add(&x->measure, t);
+    amped_stream_stats_add(&x->stats, t);
     AMPED_TRY(amped_spill_add(x->ordered, t));
     note_temporary(x);
   }
@@ -259,7 +261,7 @@ static amped_status merge_fragments(amped_external_sort *x) {
   for (int m = 0; m < x->info.order; m++)
     modes[m] = m;
   AMPED_TRY(amped_spill_create(x->folder, x->info.order, &x->ordered));
-  AMPED_TRY(amped_stream_stats_begin(&x->measure));
+  AMPED_TRY(amped_stream_stats_begin(&x->stats));
   return amped_spill_merge(x->unsorted, modes, x->info.order, x->overflow.memory, refine, x);
 }
 
@@ -269,7 +271,7 @@ amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t
   memcpy(info->dims, t->dims, sizeof info->dims);
   info->has_copies = x->spec.copies;
   AMPED_TRY(spill(x, t));
-  /* The arrays make room for what merging needs. */
+  /* Free the arrays: merging needs the memory. */
   for (int m = 0; m < t->order; m++) {
     amped_free(t->indices[m]);
     t->indices[m] = NULL;
@@ -291,9 +293,9 @@ amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t
   if (x->refused)
     return refuse_duplicates(x);
   info->nnz = amped_spill_nnz(x->ordered);
-  if (info->nnz == 0) /* all were zeros that are left out: the caller says so */
+  if (info->nnz == 0) /* all were zeros and are dropped: the caller reports it */
     return AMPED_OK;
-  return amped_stream_stats_end(&x->measure, info);
+  return amped_stream_stats_end(&x->stats, info);
 }
 
 amped_external_sort_found amped_external_sort_tell(const amped_external_sort *x) {
@@ -308,7 +310,7 @@ static uint64_t min(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
 
-/* What the merge of one copy works with. */
+/* Data of the merge of one copy. */
 typedef struct copy {
   amped_tensor_writer *writer;
   uint64_t hash;
@@ -323,7 +325,7 @@ static amped_status append(void *context, amped_sptensor *t, bool last) {
   return AMPED_OK;
 }
 
-/* Give all nonzeros, in the order of mode 0 and as many at a time as memory holds, to `use`. */
+/* Pass all nonzeros to `use`, in the order of mode 0, as many at a time as memory holds. */
 static amped_status for_all(const amped_external_sort *x, amped_spill_sink use, void *context) {
   const uint64_t nnz = x->info.nnz;
   amped_sptensor t;
@@ -339,7 +341,7 @@ static amped_status for_all(const amped_external_sort *x, amped_spill_sink use, 
   return status;
 }
 
-/* Pieces of the tensor sorted by another mode, on disk. */
+/* Fragments on disk, sorted by another mode. */
 typedef struct resort {
   amped_external_sort *x;
   amped_spill *fragments;
@@ -356,8 +358,9 @@ static amped_status add_resorted(void *context, amped_sptensor *t, bool last) {
   return AMPED_OK;
 }
 
-/* Copy 0 is the sequence as it is. Of another, nonzeros with the same index in its mode are to stay
- * in that sequence's order: so they do in every fragment, and from fragment to fragment. */
+/* Copy 0 is the sequence itself. In another copy, nonzeros with the same index in its mode keep the
+ * order of this sequence. Sorting each fragment is stable, and fragments follow one another in this
+ * order. */
 static amped_status put_copy(amped_external_sort *x, int mode, copy *c) {
   resort r = {.x = x, .mode = mode};
   amped_status status = AMPED_OK;

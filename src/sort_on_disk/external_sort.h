@@ -1,8 +1,9 @@
-/* External: a tensor that memory does not hold, ordered on disk.
+/* External sort: sorts on disk a tensor that does not fit into memory.
  *
- * A reader gives away what overflows; order makes one sequence of it, sorted by mode 0 and treated
- * as told; then it is written, mode by mode. Every result is what the same steps give in memory, to
- * the bit. Disk space is checked before it is taken. */
+ * A reader passes nonzeros on to an overflow. amped_external_sort_order makes one sequence of them,
+ * sorted by mode 0, with duplicates and zeros treated as the spec says. amped_external_sort_write
+ * then writes it, mode by mode. Every result is equal, to the bit, to the result of the same steps
+ * in memory. Disk space is checked before it is used. Not collective; uses all threads. */
 #ifndef AMPED_EXTERNAL_SORT_H
 #define AMPED_EXTERNAL_SORT_H
 
@@ -13,10 +14,10 @@ typedef struct amped_external_sort amped_external_sort;
 
 typedef struct amped_external_sort_spec {
   const char *input;  /* in messages */
-  const char *output; /* file that will be written, or NULL: standard output */
-  bool tensor_file;   /* it is one, with copies or without; else text */
+  const char *output; /* the output file, or NULL: standard output */
+  bool tensor_file;   /* the output is a tensor file, with copies or without; else text */
   bool copies;
-  const char *temporary; /* folder of temporary files, or NULL: beside the output */
+  const char *temporary; /* folder of temporary files, or NULL: the output's folder */
   uint64_t memory;
   amped_duplicates duplicates;
   bool drop_zeros;
@@ -26,26 +27,26 @@ amped_status amped_external_sort_create(const amped_external_sort_spec *spec,
                                         amped_external_sort **out);
 void amped_external_sort_free(amped_external_sort *x);
 
-/* For the reader; whether it was needed. */
+/* The overflow for the reader; whether the reader used it. */
 const amped_overflow *amped_external_sort_overflow(const amped_external_sort *x);
 bool amped_external_sort_used(const amped_external_sort *x);
 
-/* With the last nonzeros, which are taken off t, and its dims: order all. Where nothing remains,
- * the nnz that is then told is 0, and there is nothing to write. */
+/* Sort all nonzeros. t has the last of them, which the call takes, and the dims. If no nonzero
+ * remains, the nnz in amped_external_sort_tell is 0, and there is nothing to write. */
 amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t);
 
-/* What was found, when ordered; valid until the free. has_copies is the spec's. */
+/* Facts about the sorted tensor; valid until the free. has_copies is the spec's. */
 typedef struct amped_external_sort_found {
   const amped_tensor_info *info;
   uint64_t nnz_read;
   uint64_t duplicates;
   uint64_t zeros;
-  uint64_t temporary_bytes; /* on disk, at most at a time so far */
+  uint64_t temporary_bytes; /* the most bytes on disk at a time so far */
 } amped_external_sort_found;
 amped_external_sort_found amped_external_sort_tell(const amped_external_sort *x);
 
-/* Write the output. labels: one a mode. used[m] becomes the number of indices that occur, of each
- * mode whose copy was written. */
+/* Write the output. labels has one entry for each mode. For each mode whose copy is written,
+ * used[m] becomes the number of indices that occur. */
 amped_status amped_external_sort_write(amped_external_sort *x, const amped_labels *labels,
                                        uint64_t *used);
 

@@ -1,6 +1,6 @@
-/* The merge takes a window of every fragment into memory. What is below the smallest of the
- * windows' last nonzeros is complete, whichever fragment it is in: it is gathered in the order of
- * the fragments and sorted, stably and by all threads, as any tensor in memory is. */
+/* The merge reads a window of every fragment into memory. All nonzeros up to the smallest of the
+ * windows' last nonzeros are then in memory, for every fragment. They are gathered in the order of
+ * the fragments and sorted, stably and with all threads, like any tensor in memory. */
 #include "sort_on_disk/spill.h"
 
 #include <errno.h>
@@ -18,15 +18,15 @@
 /* Elements that one thread converts and writes or reads at a time. */
 #define PIECE (UINT64_C(1) << 14)
 
-/* Nonzeros of a window at least: fewer would be read in too small pieces. */
+/* The least nonzeros of a window: reads of fewer would be too small. */
 #define LEAST_WINDOW 64
 
-/* Array m of a fragment lies behind the arrays before it; array `order` is the values. */
+/* Array m of a fragment is behind the arrays before it; array `order` has the values. */
 typedef struct fragment {
   uint64_t first; /* number of its first nonzero in the spill */
   uint64_t nnz;
   uint64_t offsets[AMPED_MAX_ORDER + 1];
-  uint64_t bytes[AMPED_MAX_ORDER + 1]; /* of an element */
+  uint64_t bytes[AMPED_MAX_ORDER + 1]; /* bytes of an element of each array */
 } fragment;
 
 struct amped_spill {
@@ -125,7 +125,7 @@ static amped_status read_bytes(const amped_spill *s, char *data, uint64_t bytes,
   return AMPED_OK;
 }
 
-/* Elements from .. from+n of array m, narrowed, into the file. */
+/* Write elements from .. from+n of array m, narrowed, into the file. */
 static amped_status write_piece(const amped_spill *s, const fragment *r, const amped_sptensor *t,
                                 int m, uint64_t from, uint64_t n) {
   char narrow[8 * PIECE];
@@ -136,7 +136,7 @@ static amped_status write_piece(const amped_spill *s, const fragment *r, const a
   return write_bytes(s, narrow, n * r->bytes[m], r->offsets[m] + from * r->bytes[m]);
 }
 
-/* Elements from .. from+n of array m of a fragment into t, at nonzero `at`. */
+/* Read elements from .. from+n of array m of a fragment into t, at nonzero `at`. */
 static amped_status read_piece(const amped_spill *s, const fragment *r, int m, uint64_t from,
                                uint64_t n, amped_sptensor *t, uint64_t at) {
   char narrow[8 * PIECE];
@@ -148,7 +148,7 @@ static amped_status read_piece(const amped_spill *s, const fragment *r, int m, u
   return AMPED_OK;
 }
 
-/* The same of all arrays, for n below what one thread should do alone. */
+/* The same for all arrays; n is small enough for one thread. */
 static amped_status read_nonzeros(const amped_spill *s, const fragment *r, uint64_t from,
                                   uint64_t n, amped_sptensor *t, uint64_t at) {
   for (int m = 0; m <= s->order; m++)
@@ -215,7 +215,7 @@ static const fragment *fragment_of(const amped_spill *s, uint64_t nonzero) {
   return &s->fragments[low];
 }
 
-/* Nonzeros of one piece, which may reach over fragments. */
+/* Read the nonzeros of one piece, which may be in several fragments. */
 static amped_status read_across(const amped_spill *s, uint64_t first, uint64_t count,
                                 amped_sptensor *t, uint64_t at) {
   while (count > 0) {
@@ -249,23 +249,24 @@ amped_status amped_spill_read(const amped_spill *s, uint64_t first, uint64_t cou
  */
 
 typedef struct window {
-  uint64_t base; /* its place in merge.windows */
+  uint64_t base; /* place of the window in merge.windows */
   uint64_t begin, end;
-  uint64_t next; /* the fragment's first nonzero that is still on disk */
+  uint64_t next; /* the fragment's first nonzero that is not yet in memory */
 } window;
 
 typedef struct merge {
   const amped_spill *s;
   const int *modes;
   int nmodes;
-  uint64_t room; /* of a window */
+  uint64_t room; /* nonzeros that fit into a window */
   window *window;
   uint64_t *counts;       /* nonzeros to take from each window */
-  amped_sptensor windows; /* all of them */
-  amped_sptensor batch;   /* what is given to the sink */
+  amped_sptensor windows; /* the nonzeros of all windows */
+  amped_sptensor batch;   /* the next piece for the sink */
 } merge;
 
-/* Bytes for each nonzero of the windows: itself, itself in the batch, and its share of sorting. */
+/* Bytes for each nonzero of the windows: the nonzero itself, its place in the batch, and scratch of
+ * sorting. */
 static uint64_t merge_bytes(int order) {
   return 2 * 8 * ((uint64_t)order + 1) + AMPED_SORT_SCRATCH;
 }
@@ -274,7 +275,7 @@ uint64_t amped_spill_merge_memory(int order, uint64_t fragments) {
   return fragments * LEAST_WINDOW * merge_bytes(order);
 }
 
-/* Let the system read the next window while this one is sorted. */
+/* Ask the system to read the next window while this window is sorted. */
 static void read_ahead(const merge *g, const fragment *r, uint64_t from) {
   uint64_t n = r->nnz - from < g->room ? r->nnz - from : g->room;
   for (int m = 0; m <= g->s->order && n > 0; m++)
@@ -312,7 +313,7 @@ static amped_status refill_all(merge *g) {
   return (amped_status)worst;
 }
 
-/* -1, 0 or 1: nonzero a of the windows against nonzero b. */
+/* Compare nonzeros a and b of the windows: -1, 0 or 1. */
 static int compare(const merge *g, uint64_t a, uint64_t b) {
   for (int i = 0; i < g->nmodes; i++) {
     const uint64_t *index = g->windows.indices[g->modes[i]];
@@ -322,8 +323,8 @@ static int compare(const merge *g, uint64_t a, uint64_t b) {
   return 0;
 }
 
-/* The first of the fragments whose windows end lowest, among those that go on on disk; their count
- * where none does. */
+/* The fragment whose window ends with the lowest nonzero, the first of several. Only fragments with
+ * nonzeros still on disk count; the number of fragments where there is none. */
 static uint64_t lowest_end(const merge *g) {
   uint64_t lowest = g->s->count;
   for (uint64_t i = 0; i < g->s->count; i++)
@@ -333,7 +334,8 @@ static uint64_t lowest_end(const merge *g) {
   return lowest;
 }
 
-/* Nonzeros of window i below nonzero `pivot`, and where `equal` those equal to it. */
+/* Count the nonzeros of window i below nonzero `pivot`; with `equal`, also the nonzeros equal to
+ * it. */
 static uint64_t count_below(const merge *g, uint64_t i, uint64_t pivot, bool equal) {
   uint64_t low = g->window[i].begin;
   uint64_t high = g->window[i].end;
@@ -358,8 +360,8 @@ static void gather_array(merge *g, int m) {
   }
 }
 
-/* Move the nonzeros that are complete into the batch. Equal ones of later fragments than the one
- * that ends lowest have to wait: that fragment may hold more of them. */
+/* Move the complete nonzeros into the batch. Nonzeros equal to the lowest end have to wait in later
+ * fragments: the fragment with the lowest end may have more of them on disk. */
 static void gather(merge *g, uint64_t lowest) {
   for (uint64_t i = 0; i < g->s->count; i++) {
     const window *w = &g->window[i];

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 
-/* Slots of the hash table: twice the most values, a power of two. */
+/* Slots of the hash table: twice AMPED_MAX_CODES, a power of two. */
 #define SLOTS (2 * AMPED_MAX_CODES)
 
 static int ascending(const void *left, const void *right) {
@@ -16,7 +16,7 @@ static int ascending(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-/* The slot that holds value, or the free one where it belongs. */
+/* The slot that holds value, or the free slot for it. */
 static uint64_t slot_of(const double *slots, const bool *taken, double value) {
   uint64_t bits = 0;
   memcpy(&bits, &value, sizeof bits);
@@ -39,7 +39,7 @@ amped_status amped_dictionary_search_begin(amped_dictionary_search *s) {
 void amped_dictionary_search_add(amped_dictionary_search *s, const void *values, amped_vtype type,
                                  uint64_t n) {
   for (uint64_t k = 0; k < n && !s->too_many; k++) {
-    double value = amped_value_get(values, type, k) + 0.0; /* one zero, not two */
+    double value = amped_value_get(values, type, k) + 0.0; /* Minus zero becomes zero */
     uint64_t at = slot_of(s->slots, s->taken, value);
     if (s->taken[at])
       continue;
@@ -86,8 +86,8 @@ void amped_dictionary_free(amped_dictionary *d) {
   memset(d, 0, sizeof *d);
 }
 
-/* Does value i come out of the ruler, for all of them? */
-static bool measures(const amped_ruler *r, const amped_dictionary *d, amped_vtype type) {
+/* Does the ruler give every value of the dictionary? */
+static bool gives_values(const amped_ruler *r, const amped_dictionary *d, amped_vtype type) {
   for (uint64_t i = 0; i < d->count; i++) {
     double value = (double)(r->first + (int32_t)i) * r->step;
     bool same = type == AMPED_F32 ? (float)value == (float)d->values[i] : value == d->values[i];
@@ -97,8 +97,8 @@ static bool measures(const amped_ruler *r, const amped_dictionary *d, amped_vtyp
   return true;
 }
 
-/* Steps 1, 1/2, 1/4, ..., 1/10, 1/100, ... are told from their neighbours; any other is taken as it
- * is found. */
+/* A step near 1, 1/2, 1/4, ..., 1/10, 1/100, ... is set to that number exactly; any other step is
+ * used as computed. */
 amped_ruler amped_dictionary_ruler(const amped_dictionary *d, amped_vtype type) {
   static const double per_unit[] = {1, 2, 4, 8, 16, 10, 100, 1e3, 1e4, 1e5};
   const amped_ruler none = {0, 0.0};
@@ -112,7 +112,7 @@ amped_ruler amped_dictionary_ruler(const amped_dictionary *d, amped_vtype type) 
   if (!(fabs(first) < (double)(INT32_MAX - AMPED_MAX_CODES)))
     return none;
   r.first = (int32_t)first;
-  return measures(&r, d, type) ? r : none;
+  return gives_values(&r, d, type) ? r : none;
 }
 
 bool amped_dictionary_valid(const amped_dictionary *d) {

@@ -1,8 +1,8 @@
-/* Dictionary: the distinct values of a tensor, where they are few. Counts and ratings take a byte
- * or less as a place in it instead of four or eight.
+/* Dictionary: the distinct values of a tensor, where they are few. Counts and ratings are then
+ * stored as a place in the dictionary, in a byte or less instead of four or eight.
  *
- * Host memory; values is amped_alloc'd, ascending, and belongs to the struct. count 0: more than
- * AMPED_MAX_CODES, or not known. */
+ * Host memory. values is amped_alloc'd, ascending, and belongs to the struct. count 0: more than
+ * AMPED_MAX_CODES values, or unknown. */
 #ifndef AMPED_DICTIONARY_H
 #define AMPED_DICTIONARY_H
 
@@ -14,11 +14,11 @@ typedef struct amped_dictionary {
   double *values;
 } amped_dictionary;
 
-/* Of values[0 .. n). Stops looking as soon as they are too many. */
+/* Dictionary of values[0 .. n). Stops as soon as there are too many distinct values. */
 amped_status amped_dictionary_find(amped_dictionary *d, const double *values, uint64_t n);
 
-/* The same of values that come in pieces. A search is ended, which makes the dictionary, or
- * dropped (also one that is zero). */
+/* The same for values that come in pieces: begin, add the pieces, end, which makes the dictionary.
+ * drop frees a search without a result; a zeroed search may be dropped. */
 typedef struct amped_dictionary_search {
   double *slots;
   bool *taken;
@@ -32,15 +32,15 @@ amped_status amped_dictionary_search_end(amped_dictionary_search *s, amped_dicti
 void amped_dictionary_search_drop(amped_dictionary_search *s);
 void amped_dictionary_free(amped_dictionary *d);
 
-/* Values at equal distances: value i is (double)(first + i) * step, rounded to a type. Counts and
- * decimals of few digits are such: they can be computed instead of looked up. step 0: they are
- * not. */
+/* Ruler: dictionary values at equal distances. Value i is (double)(first + i) * step, rounded to a
+ * type. Counts and decimals of few digits have a ruler, so they are computed instead of looked up.
+ * step 0: there is no ruler. */
 typedef struct amped_ruler {
   int32_t first;
   double step;
 } amped_ruler;
 
-/* Of the dictionary's values rounded to type, to the bit. */
+/* The ruler of the dictionary's values rounded to type; it gives them to the bit. */
 amped_ruler amped_dictionary_ruler(const amped_dictionary *d, amped_vtype type);
 
 /* Finite and strictly ascending? */

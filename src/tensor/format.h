@@ -1,4 +1,4 @@
-/* Describe: the small texts and JSON values that several commands tell of a tensor. */
+/* Format: short texts and JSON values that several commands write about a tensor. */
 #ifndef AMPED_FORMAT_H
 #define AMPED_FORMAT_H
 
@@ -16,15 +16,16 @@ const char *amped_format_dims(char *buffer, int order, const uint64_t *dims);
 /* "float32" or "float64". */
 const char *amped_vtype_name(amped_vtype type);
 
-/* Text of a file or user, printable: control characters become '?'. Cut where the buffer ends. */
+/* Printable form of a text from a file or a user: control characters become '?'. Cut where the
+ * buffer ends. */
 const char *amped_format_text(char *buffer, size_t size, const char *text);
 
-/* The name of a mode likewise, "" where it has none. */
+/* The name of a mode in the same form; "" where the mode has no name. */
 const char *amped_format_name(char *buffer, size_t size, const amped_labels *labels);
 
-/* A count (a float above 2^63 - 1, where JSON integers end); an array of them; a number, or null
- * where it is not finite; text of any bytes, those that are not ASCII as '?' where it is not UTF-8
- * (jansson takes nothing else); the name of a mode, or null. NULL where memory does not suffice. */
+/* JSON values; NULL where memory does not suffice. A count above 2^63 - 1, the largest JSON
+ * integer, becomes a float; a number that is not finite, and a missing name of a mode, become null.
+ * jansson requires UTF-8: in a text that is not UTF-8, every byte that is not ASCII becomes '?'. */
 json_t *amped_json_count(uint64_t n);
 json_t *amped_json_counts(const uint64_t *counts, int n);
 json_t *amped_json_number(double x);

@@ -58,7 +58,7 @@ void amped_ktensor_balance(amped_ktensor *k) {
 }
 
 void amped_ktensor_order(const amped_ktensor *k, int *order) {
-  /* By insertion: it keeps the order of ties, and components are few. */
+  /* Insertion sort: it is stable, and components are few. */
   for (int r = 0; r < k->ncomps; r++) {
     int at = r;
     for (; at > 0 && k->weights[order[at - 1]] < k->weights[r]; at--)

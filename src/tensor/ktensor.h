@@ -21,12 +21,14 @@ typedef struct amped_ktensor {
 amped_status amped_ktensor_create(amped_ktensor *k, int order, const uint64_t *dims, int ncomps);
 void amped_ktensor_free(amped_ktensor *k);
 
-/* Every column by the power of two that takes its largest entry to between 1/2 and 1, which the
- * weight takes in (then 0 or infinite, where it goes beyond what a double holds): the same model,
- * to the bit, whose columns' squares neither overflow nor underflow. A column of zeros stays. */
+/* Balance: scale every column by a power of two, so that its largest entry is between 1/2 and 1.
+ * The weight takes the factor in, and becomes 0 or infinite where a double cannot hold it. The
+ * model is the same to the bit, and the squares of its columns neither overflow nor underflow. A
+ * column of zeros does not change. */
 void amped_ktensor_balance(amped_ktensor *k);
 
-/* order[0 .. ncomps) = the components by descending weight; ties keep their order. */
+/* order[0 .. ncomps) = the components in descending order of weight; equal weights keep their
+ * order. */
 void amped_ktensor_order(const amped_ktensor *k, int *order);
 
 #endif

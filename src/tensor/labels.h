@@ -11,7 +11,7 @@
 
 typedef struct amped_labels {
   uint64_t count;
-  char *name;        /* what the mode is (a table's column), or NULL */
+  char *name;        /* name of the mode (a table's column), or NULL */
   char *bytes;       /* amped_alloc'd, offsets[count] bytes */
   uint64_t *offsets; /* amped_alloc'd, count + 1 */
 } amped_labels;
@@ -21,8 +21,8 @@ void amped_labels_free(amped_labels *labels);
 /* Label i, not null-terminated, and its length in bytes. i < count. */
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length);
 
-/* A printable, null-terminated form of label i, or of the index itself (decimal, counted from 1 as
- * in text files) where there are no labels; control characters become '?'. */
+/* Label i in a printable, null-terminated form: control characters become '?'. Where there are no
+ * labels, the index itself (decimal, counted from 1 as in text files). */
 const char *amped_label_text(const amped_labels *labels, uint64_t i, char *buffer, uint64_t size);
 
 #endif

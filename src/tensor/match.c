@@ -8,7 +8,7 @@
 #include "base/blas.h"
 #include "base/mem.h"
 
-/* Rows of a factor in one call of BLAS, whose counts are int. */
+/* Rows of a factor in one BLAS call: counts of BLAS are int. */
 #define SLAB_ROWS (UINT64_C(1) << 20)
 
 typedef struct candidate {
@@ -16,16 +16,16 @@ typedef struct candidate {
   int a, b;
 } candidate;
 
-/* What the search works on. */
+/* Data of the search. */
 typedef struct search {
   uint64_t na, nb;
   double *weights_a, *weights_b;
-  double *const *cosines; /* of every mode, [na][nb] */
+  double *const *cosines; /* for each mode, [na][nb] */
   candidate *candidates;  /* [na * nb] */
   bool *taken_a, *taken_b;
 } search;
 
-/* norms[r] = length of column r. */
+/* norms[r] = length of column r */
 static void column_norms(const double *factor, uint64_t rows, uint64_t columns, double *norms) {
   memset(norms, 0, columns * sizeof *norms);
   for (uint64_t i = 0; i < rows; i++)
@@ -35,7 +35,7 @@ static void column_norms(const double *factor, uint64_t rows, uint64_t columns, 
     norms[r] = sqrt(norms[r]);
 }
 
-/* product = A^T B of mode; and lengths of columns. */
+/* product = A^T B of the mode; also the lengths of the columns. */
 static void multiply_mode(const amped_ktensor *a, const amped_ktensor *b, int mode,
                           double *lengths_a, double *lengths_b, double *product) {
   int na = a->ncomps;
@@ -50,7 +50,7 @@ static void multiply_mode(const amped_ktensor *a, const amped_ktensor *b, int mo
   column_norms(b->factors[mode], b->dims[mode], (uint64_t)nb, lengths_b);
 }
 
-/* Products become cosines; weights take the lengths in. */
+/* Turn products into cosines, and multiply the weights by the lengths. */
 static void scale_mode(const amped_match_side *a, const amped_match_side *b, int mode, search *s) {
   double *c = s->cosines[mode];
   for (uint64_t i = 0; i < s->na; i++)
@@ -68,7 +68,7 @@ static void scale_mode(const amped_match_side *a, const amped_match_side *b, int
 
 static double penalty(double a, double b) {
   double larger = fmax(a, b);
-  if (a == b) /* also where both are beyond what a double holds */
+  if (a == b) /* also where both are infinite */
     return 1.0;
   return isfinite(larger) ? 1.0 - fabs(a - b) / larger : 0.0;
 }
@@ -181,7 +181,7 @@ amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b, am
   amped_match_side side_a = {.ncomps = a->ncomps, .weights = a->weights};
   amped_match_side side_b = {.ncomps = b->ncomps, .weights = b->weights};
   double *products[AMPED_MAX_ORDER] = {NULL};
-  double *lengths = NULL; /* of a's columns in every mode, then of b's */
+  double *lengths = NULL; /* of a's columns, mode by mode, then of b's */
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_TRY(check_shapes(a, b));

@@ -1,20 +1,20 @@
-/* Match: which components of two models belong together, and how well.
+/* Match: pairs of components of two models that belong together, and a score of each pair.
  *
- * A pure function of two ktensors in host memory. As Tensor Toolbox's score: the congruence of two
- * components is the product over modes of the absolute cosines of their columns; their score is
- * that times the penalty 1 - |w - v| / max(w, v) of their weights, which have the norms of columns
- * in them; pairs are taken greedily, the highest score first (of equal ones the lower component of
- * b, then of a). Neither scale nor signs of columns count; a component that is zero has congruence
- * 0 with all. */
+ * A pure function of two ktensors in host memory, after the score of Tensor Toolbox. The congruence
+ * of two components is the product over modes of the absolute cosines of their columns. Their score
+ * is the congruence times the penalty 1 - |w - v| / max(w, v) of their weights, which include the
+ * norms of the columns. Pairs are chosen greedily, the highest score first; of equal scores the
+ * lower component of b, then of a. Scale and signs of columns do not count. A zero component has
+ * congruence 0 with every other. */
 #ifndef AMPED_MATCH_H
 #define AMPED_MATCH_H
 
 #include "tensor/ktensor.h"
 
 typedef struct amped_match_pair {
-  int a, b;                        /* components, as their models number them */
-  double weight_a, weight_b;       /* absolute, with the norms of columns */
-  double cosines[AMPED_MAX_ORDER]; /* with signs, one a mode */
+  int a, b;                        /* numbers of the components in their models */
+  double weight_a, weight_b;       /* absolute, times the norms of the columns */
+  double cosines[AMPED_MAX_ORDER]; /* signed, one for each mode */
   double congruence;
   double penalty;
   double score;
@@ -22,23 +22,24 @@ typedef struct amped_match_pair {
 
 typedef struct amped_match {
   int count;               /* the lesser number of components */
-  amped_match_pair *pairs; /* [count], in the order in which they were taken */
-  double score;            /* mean of the pairs' scores: 1 where the models are the same */
-  double congruence;       /* mean of the pairs' congruences: the same without weights */
+  amped_match_pair *pairs; /* [count], in the order of choice */
+  double score;            /* mean score of the pairs: 1 where the models are the same */
+  double congruence;       /* mean congruence of the pairs: the same without weights */
 } amped_match;
 
-/* Models of other order or dimensions are AMPED_BAD_INPUT. */
+/* AMPED_BAD_INPUT where the orders or dimensions of the models differ. Free with
+ * amped_match_free. */
 amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b, amped_match *out);
 
-/* A model whose columns lie elsewhere: lengths[m] of mode m's, [ncomps]. */
+/* A model without its columns: lengths[m] are the lengths of the columns of mode m, [ncomps]. */
 typedef struct amped_match_side {
   int ncomps;
   const double *weights;
   const double *lengths[AMPED_MAX_ORDER];
 } amped_match_side;
 
-/* The same from inner products of columns: products[m], of mode m, is a's ncomps x b's ncomps,
- * row-major, and becomes cosines. */
+/* The same match from inner products of columns. products[m], for mode m, has a's ncomps rows and
+ * b's ncomps columns, row-major; the call turns it into cosines. */
 amped_status amped_match_of_products(int order, const amped_match_side *a,
                                      const amped_match_side *b, double *const *products,
                                      amped_match *out);

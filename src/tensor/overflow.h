@@ -1,4 +1,4 @@
-/* Overflow: where a reader puts the nonzeros that memory may not hold. */
+/* Overflow: a sink for nonzeros that a reader's memory does not hold. */
 #ifndef AMPED_OVERFLOW_H
 #define AMPED_OVERFLOW_H
 
@@ -7,14 +7,15 @@
 
 typedef struct amped_overflow {
   uint64_t memory; /* bytes for nonzeros, and for sorting them */
-  /* Take all nonzeros of t, in the order in which they were read, and leave it with nnz 0. `part`
-   * of the input is read, from 0 (not known) to 1. The last nonzeros are never taken: a reader ends
-   * with some in memory. */
+  /* Takes all nonzeros of t, in the order of reading, and leaves t with nnz 0. `part` of the input
+   * is read, from 0 (unknown) to 1. The last nonzeros are never taken: a reader ends with some in
+   * memory. */
   amped_status (*take)(void *context, amped_sptensor *t, double part);
   void *context;
 } amped_overflow;
 
-/* Nonzeros of a tensor of this order that `memory` bytes hold, sorting included; at least 1. */
+/* Nonzeros of a tensor of this order that fit into `memory` bytes, together with the scratch of
+ * sorting; at least 1. */
 static inline uint64_t amped_overflow_most(uint64_t memory, int order) {
   uint64_t most = memory / (8 * ((uint64_t)order + 1) + AMPED_SORT_SCRATCH);
   return most > 0 ? most : 1;

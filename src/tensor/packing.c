@@ -10,7 +10,7 @@ static unsigned bits_for(uint64_t count) {
   return bits;
 }
 
-/* Bytes of the narrowest number of so many bits. */
+/* Bytes of the narrowest number with this number of bits. */
 static uint64_t bytes_for(unsigned bits) {
   if (bits <= 32)
     return 4;

@@ -1,15 +1,17 @@
-/* Packed copy: a rank's nonzeros of one mode in the fewest bytes that keep kernels fast.
+/* Packing: the layout of a packed copy, a rank's nonzeros of one mode in the fewest bytes that keep
+ * kernels fast.
  *
- * All input positions of a nonzero, and its value where the tensor has few distinct ones (then a
- * code: its place in a dictionary), are bit fields of one number of 32, 48, 64, 80, 96, 128, 192,
- * ... bits. Its bytes lie in planes, one array each: {4}, {4, 2}, {8}, {8, 2}, {8, 4}, {8, 8}, {8,
- * 8, 8}... Values that are not coded are an array of their own. Output rows are one bit a nonzero
- * ("begins a row") and a list of the rows that occur, as in F-COO and TB-COO (cuSTC); every `pack`
- * nonzeros a table says which entry of the list applies.
+ * All input positions of a nonzero are bit fields of one number of 32, 48, 64, 80, 96, 128, 192,
+ * ... bits. Where the tensor has few distinct values, the value is a bit field, too: its code,
+ * which is its place in the dictionary. The bytes of the numbers lie in planes, one array each:
+ * {4}, {4, 2}, {8}, {8, 2}, {8, 4}, {8, 8}, {8, 8, 8}... Values without a code are an array of
+ * their own. Output rows are one bit a nonzero ("begins a row") and a list of the rows that occur,
+ * as in F-COO and TB-COO (cuSTC). A row table has one entry for each `pack` nonzeros: the place in
+ * the row list at which the pack begins.
  *
- * The packing is decided from the plan alone, before any nonzero is read. The struct and the inline
- * functions are shared by the CPU (packed.c) and the GPU (../cuda), so that one decoder serves
- * both. */
+ * The packing depends on the plan alone, so it is known before any nonzero is read. The CPU
+ * (pack_cpu) and the GPU (../cuda) share the struct and the inline functions, so both have the same
+ * decoder. */
 #ifndef AMPED_PACKING_H
 #define AMPED_PACKING_H
 
@@ -17,11 +19,11 @@
 
 #define AMPED_MAX_PLANES 8
 
-/* Dictionaries have at most this many values. */
+/* The most values of a dictionary. */
 #define AMPED_MAX_CODES 65536
 
-/* Nonzeros between entries of the row table: a multiple of 32. Short where a copy is small, so that
- * its packs still fill a GPU. */
+/* Nonzeros of a pack, a multiple of 32. Packs are short where a copy is small, so that there are
+ * enough packs to fill a GPU. */
 #define AMPED_SHORT_PACK 32
 #define AMPED_LONG_PACK 256
 #define AMPED_LONG_PACK_NNZ (UINT64_C(1) << 24)
@@ -30,22 +32,22 @@ typedef struct amped_packing {
   int inputs; /* order - 1 */
   int planes;
   uint8_t plane_bytes[AMPED_MAX_PLANES];
-  int words;                            /* 64-bit words that planes are read into */
-  uint8_t bits[AMPED_MAX_ORDER - 1];    /* of each input position; 0: always position 0 */
-  uint16_t shifts[AMPED_MAX_ORDER - 1]; /* of its field in the number */
-  bool coded;                           /* the value is a field, a place in the dictionary */
+  int words;                            /* 64-bit words that hold the number after decoding */
+  uint8_t bits[AMPED_MAX_ORDER - 1];    /* of each input position; 0: the position is always 0 */
+  uint16_t shifts[AMPED_MAX_ORDER - 1]; /* shift of its field in the number */
+  bool coded;                           /* the value is a field: its place in the dictionary */
   uint8_t value_bits;                   /* 0 where all values are the same */
   uint16_t value_shift;
   uint64_t pack;
 } amped_packing;
 
-/* positions[i] is one more than the largest position in input i, codes the number of distinct
- * values (0: unknown or too many), nnz this rank's nonzeros. The value is coded where that takes
- * fewer bytes. A pure function. */
+/* Choose the packing; a pure function. positions[i] is one more than the largest position in input
+ * i. codes is the number of distinct values (0: unknown or too many). nnz counts this rank's
+ * nonzeros. Values get codes where that takes fewer bytes. */
 void amped_packing_make(amped_packing *p, int inputs, const uint64_t *positions, uint64_t codes,
                         amped_vtype value_type, uint64_t nnz);
 
-/* Bytes of one nonzero's planes, and with its value where that is not coded. */
+/* Bytes of one nonzero in the planes; the same plus its value where values have no code. */
 uint64_t amped_packing_plane_bytes(const amped_packing *p);
 uint64_t amped_packing_nonzero_bytes(const amped_packing *p, amped_vtype value_type);
 
@@ -61,7 +63,7 @@ static inline uint64_t amped_packing_packs(const amped_packing *p, uint64_t nnz)
   return (nnz + p->pack - 1) / p->pack;
 }
 
-/* A field of the number in w[0 .. words). */
+/* Read a field of the number in w[0 .. words). */
 AMPED_BOTH static inline uint64_t amped_packed_field(const uint64_t *w, unsigned shift,
                                                      unsigned bits) {
   unsigned j = shift / 64;
@@ -74,7 +76,7 @@ AMPED_BOTH static inline uint64_t amped_packed_field(const uint64_t *w, unsigned
   return bits == 64 ? v : v & ((UINT64_C(1) << bits) - 1);
 }
 
-/* Set a field of a number that is zero there. */
+/* Set a field of the number; the field is zero before. */
 AMPED_BOTH static inline void amped_packed_set(uint64_t *w, unsigned shift, unsigned bits,
                                                uint64_t v) {
   unsigned j = shift / 64;
@@ -86,7 +88,8 @@ AMPED_BOTH static inline void amped_packed_set(uint64_t *w, unsigned shift, unsi
     w[j + 1] |= v >> (64 - s);
 }
 
-/* Nonzero k's number, from and to its planes. w has p->words words, all of which are written. */
+/* Read nonzero k's number from its planes, or write it to them. w has p->words words, all of which
+ * are written. */
 AMPED_BOTH static inline void amped_packed_get(const amped_packing *p, const void *const *planes,
                                                uint64_t k, uint64_t *w) {
   if (p->plane_bytes[0] == 4) {
@@ -119,8 +122,8 @@ AMPED_BOTH static inline void amped_packed_put(const amped_packing *p, void *con
   }
 }
 
-/* Place of a value in an ascending dictionary of `codes` values that holds it; `codes` where it
- * does not. */
+/* Place of a value in an ascending dictionary of `codes` values; `codes` where the value is not in
+ * it. */
 AMPED_BOTH static inline uint64_t amped_packed_code(const double *dictionary, uint64_t codes,
                                                     double value) {
   uint64_t low = 0;

@@ -1,5 +1,5 @@
-/* Partition of one mode's tensor copy into iDps (inter-device partitions): all nonzeros whose
- * output index lies in one block of `width` consecutive indices. AMPED, section 3.
+/* Partition of one mode's tensor copy into iDps (inter-device partitions; AMPED, section 3). An iDp
+ * is all nonzeros whose output index lies in one block of `width` consecutive indices.
  *
  * Pure functions on host arrays. */
 #ifndef AMPED_PARTITION_H
@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/types.h"
 
-/* At most this many iDps a mode, unless the user asks otherwise. */
+/* The most iDps of a mode, unless the user asks for another number. */
 #define AMPED_IDP_COUNT 65536
 
 /* A row is heavy when it holds more than nnz / AMPED_HEAVY_SHARE nonzeros. */
@@ -20,7 +20,7 @@ typedef struct amped_heavy_row {
   uint64_t nnz;
 } amped_heavy_row;
 
-/* What a tensor file says about one copy. idp_nnz and heavy are amped_alloc'd and belong to the
+/* The tables of one copy in a tensor file. idp_nnz and heavy are amped_alloc'd and belong to the
  * struct. */
 typedef struct amped_partition {
   uint64_t dim;
@@ -36,15 +36,15 @@ amped_status amped_partition_create(amped_partition *p, uint64_t dim, const uint
                                     uint64_t nnz);
 void amped_partition_free(amped_partition *p);
 
-/* The same of rows that come in pieces: begin, append all nnz of them, end. On failure the caller
+/* The same for rows that come in pieces: begin, append all nnz rows, end. On failure the caller
  * frees p. */
 typedef struct amped_partition_count {
   amped_partition *p;
   uint64_t nnz;
   uint64_t done;  /* nonzeros so far */
-  uint64_t row;   /* the row in hand, and */
+  uint64_t row;   /* the current row */
   uint64_t first; /* its first nonzero */
-  uint64_t rows;  /* different rows before it; of all when ended */
+  uint64_t rows;  /* distinct rows before it; after the end, all distinct rows */
 } amped_partition_count;
 amped_status amped_partition_begin(amped_partition_count *c, amped_partition *p, uint64_t dim,
                                    uint64_t nnz);

@@ -13,7 +13,7 @@
 /* Nonzeros summed or compared at a time. */
 #define BLOCK AMPED_NORM_BLOCK
 
-/* Blocks whose sums are held at a time (on the stack). */
+/* Blocks whose sums are on the stack at a time. */
 #define BATCH 256
 
 amped_status amped_sptensor_create(amped_sptensor *t, int order, uint64_t nnz) {
@@ -91,7 +91,7 @@ amped_status amped_sptensor_validate(const amped_sptensor *t, const char *where)
                      t->values[bad]);
 }
 
-/* The modes in the order in which a copy for `first` compares them. */
+/* The modes in the order of comparison of a copy for mode `first`. */
 static void compare_order(int order, int first, int *modes) {
   int n = 0;
   modes[n++] = first;
@@ -132,9 +132,9 @@ static bool is_sorted(const amped_sptensor *t, int mode) {
   return sorted != 0;
 }
 
-/* How many of the modes 0, 1, ... take part in the key, besides the mode sorted by. A stable sort
- * need not look at what is in order already: where the tensor is the copy of mode c, nonzeros that
- * agree in (that mode, 0 .. c-1) come in the order of c, c+1, ..., which is what is wanted. */
+/* The number of the modes 0, 1, ... in the key, besides the mode sorted by. A stable sort can leave
+ * out modes that are in order already. In the copy of mode c, nonzeros that agree in (that mode, 0
+ * .. c-1) are in the order of c, c+1, ... */
 static int key_modes(const amped_sptensor *t) {
   for (int c = 0; c < t->order; c++)
     if (is_sorted(t, c))
@@ -258,7 +258,7 @@ void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped) {
   t->nnz = kept;
 }
 
-/* Sum of squares over the coordinates whose first nonzero lies in block b. */
+/* Sum of squares over the coordinates whose first nonzero is in block b. */
 static amped_kahan block_norm(const amped_sptensor *t, uint64_t b) {
   amped_kahan total = {0.0L, 0.0L};
   uint64_t end = t->nnz - b * BLOCK < BLOCK ? t->nnz : (b + 1) * BLOCK;

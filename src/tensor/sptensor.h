@@ -24,54 +24,58 @@ typedef struct amped_sptensor {
 } amped_sptensor;
 
 typedef enum amped_duplicates {
-  AMPED_DUPLICATES_SUM,   /* one nonzero with the sum of the values, in their order of appearance */
-  AMPED_DUPLICATES_ERROR, /* refuse, naming the first coordinate that occurs twice */
+  AMPED_DUPLICATES_SUM,   /* one nonzero with the sum of the values, added in their order */
+  AMPED_DUPLICATES_ERROR, /* refuse; the line names the first coordinate that occurs twice */
   AMPED_DUPLICATES_KEEP
 } amped_duplicates;
 
-/* Allocate the arrays of a tensor of the given order and number of nonzeros (dims are left 0). */
+/* Allocate the arrays of a tensor of this order and number of nonzeros; dims are 0. Free with
+ * amped_sptensor_free. */
 amped_status amped_sptensor_create(amped_sptensor *t, int order, uint64_t nnz);
 void amped_sptensor_free(amped_sptensor *t);
 
-/* Order 3..8, 1 <= nnz, 1 <= dims, every index below its dimension, every value finite. `where` is
- * the file named in the message. AMPED_BAD_INPUT otherwise. */
+/* Check order 3..8, 1 <= nnz, 1 <= dims, every index below its dimension, every value finite.
+ * AMPED_BAD_INPUT otherwise; the line names the file `where`. */
 amped_status amped_sptensor_validate(const amped_sptensor *t, const char *where);
 
-/* Sort the nonzeros lexicographically by (mode, 0, 1, ... without mode). Stable. Takes scratch of
- * 24 bytes a nonzero. */
+/* Sort the nonzeros lexicographically by (mode, 0, 1, ... without mode). Stable. Takes 24 bytes of
+ * scratch for each nonzero. */
 amped_status amped_sptensor_sort(amped_sptensor *t, int mode);
 
-/* On a tensor sorted by mode 0: treat duplicate coordinates as told; *found is the number of
+/* Merge duplicate coordinates of a tensor sorted by mode 0, as `how` says. *found is the number of
  * nonzeros that repeat an earlier coordinate. */
 amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
                                   uint64_t *found);
 
-/* The same in parts: nonzeros that repeat the one before, the first of them in *first; the error
- * that names the coordinate of nonzero `first`. */
+/* Two steps of the merge. The first counts nonzeros that repeat the nonzero before them; *first is
+ * the first such nonzero. The second records the error that names the coordinate of nonzero
+ * `first`. */
 uint64_t amped_sptensor_duplicates(const amped_sptensor *t, uint64_t *first);
 amped_status amped_sptensor_refuse_duplicates(const amped_sptensor *t, uint64_t first,
                                               uint64_t repeats, const char *where);
 
-/* Values that are zero. */
+/* The number of stored zeros. */
 uint64_t amped_sptensor_zeros(const amped_sptensor *t);
 
-/* Remove stored zeros (order is kept); *dropped counts them. */
+/* Remove stored zeros, in order; *dropped counts them. */
 void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped);
 
-/* The norm is summed over blocks of so many nonzeros, so that it does not depend on the threads. */
+/* The norm is summed over blocks of this many nonzeros, so that it does not depend on the number of
+ * threads. */
 #define AMPED_NORM_BLOCK 65536
 
-/* Squared Frobenius norm; the tensor is sorted (by any mode), equal coordinates count once with
- * their sum. Compensated summation; the same for any number of threads. */
+/* Squared Frobenius norm of a tensor sorted by any mode; equal coordinates count once, with the sum
+ * of their values. Compensated summation: the same for any number of threads. */
 double amped_sptensor_norm_squared(const amped_sptensor *t);
-amped_kahan amped_sptensor_squares(const amped_sptensor *t); /* the same, not yet rounded */
+amped_kahan
+amped_sptensor_squares(const amped_sptensor *t); /* the same before rounding to double */
 
-/* Hash of the set of nonzeros: independent of their order, so that every tensor copy has the same.
- * The sum modulo 2^64 over nonzeros of amped_nonzero_hash. dims are not part of it. */
+/* Hash of the set of nonzeros: the sum modulo 2^64 of amped_nonzero_hash over the nonzeros. It does
+ * not depend on their order, so every tensor copy has the same hash. dims are not part of it. */
 uint64_t amped_sptensor_hash(const amped_sptensor *t);
 uint64_t amped_nonzero_hash(int order, const uint64_t *index, double value);
 
-/* A nonzero's hash in steps: of its value, then with the index of one mode after the other. */
+/* The steps of a nonzero's hash: first its value, then the index of one mode after the other. */
 static inline uint64_t amped_hash_value(double value) {
   uint64_t bits = 0;
   memcpy(&bits, &value, sizeof bits);
@@ -81,7 +85,7 @@ static inline uint64_t amped_hash_index(uint64_t hash, uint64_t index) {
   return amped_mix64(hash ^ index);
 }
 
-/* True where every value survives a round trip through float. */
+/* Does every value survive a conversion to float and back? */
 bool amped_sptensor_fits_float(const amped_sptensor *t);
 
 #endif

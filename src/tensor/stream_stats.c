@@ -7,7 +7,7 @@ amped_status amped_stream_stats_begin(amped_stream_stats *m) {
   return amped_dictionary_search_begin(&m->distinct);
 }
 
-/* The coordinate in hand is complete; it began in block m->block_number. */
+/* The current coordinate is complete; it began in block m->block_number. */
 static void end_group(amped_stream_stats *m) {
   if (m->nnz > 0)
     amped_kahan_add(&m->block, (long double)m->group * m->group);

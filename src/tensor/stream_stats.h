@@ -1,6 +1,6 @@
-/* Measure: what a tensor file says of all nonzeros, from nonzeros that come in pieces, sorted by
- * mode 0. The same numbers, to the bit, as the functions of sptensor.h and dictionary.h give of a
- * whole tensor. Host memory. */
+/* Stream stats: the numbers that a tensor file stores about all nonzeros, computed from nonzeros
+ * that come in pieces, sorted by mode 0. They are equal, to the bit, to the results of sptensor.h
+ * and dictionary.h for the whole tensor. Host memory. */
 #ifndef AMPED_STREAM_STATS_H
 #define AMPED_STREAM_STATS_H
 
@@ -11,20 +11,20 @@
 typedef struct amped_stream_stats {
   uint64_t nnz;
   uint64_t hash;
-  bool wide; /* a value does not survive as a float */
+  bool wide; /* a value changes when converted to float */
   amped_dictionary_search distinct;
-  /* The norm: blocks of nonzeros are summed by themselves, then added up. */
+  /* The norm: every block of nonzeros has a sum of its own; total adds up these sums. */
   amped_kahan total, block;
   uint64_t block_number;
-  double group; /* sum of the equal coordinates in hand */
+  double group; /* sum of the values of the current coordinate */
   uint64_t last[AMPED_MAX_ORDER];
 } amped_stream_stats;
 
 amped_status amped_stream_stats_begin(amped_stream_stats *m);
-/* The nonzeros that follow. */
+/* Add the next nonzeros. */
 void amped_stream_stats_add(amped_stream_stats *m, const amped_sptensor *t);
-/* Into info (whose dictionary is then to be freed): nnz, hash, norm_squared, value_type,
- * dictionary. Ends the measure, as amped_stream_stats_drop does without a result. */
+/* Store nnz, hash, norm_squared, value_type and dictionary in info; the caller frees the
+ * dictionary. Ends the stats; amped_stream_stats_drop ends them without a result. */
 amped_status amped_stream_stats_end(amped_stream_stats *m, amped_tensor_info *info);
 void amped_stream_stats_drop(amped_stream_stats *m);
 

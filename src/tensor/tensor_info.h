@@ -1,4 +1,4 @@
-/* Tensor info: what is known of a tensor without reading a nonzero. Host memory. */
+/* Tensor info: facts about a tensor that are known without reading a nonzero. Host memory. */
 #ifndef AMPED_TENSOR_INFO_H
 #define AMPED_TENSOR_INFO_H
 
@@ -6,7 +6,7 @@
 #include "tensor/partition.h"
 #include "tensor/sptensor.h"
 
-/* Belongs to the file or input it is of. */
+/* The arrays belong to the file or input that gave the info. */
 typedef struct amped_tensor_info {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
@@ -16,12 +16,12 @@ typedef struct amped_tensor_info {
   amped_itype index_types[AMPED_MAX_ORDER];
   amped_vtype value_type;
   bool has_hash;                               /* norm_squared and hash are known */
-  bool has_copies;                             /* false: what follows is zero */
-  amped_partition partitions[AMPED_MAX_ORDER]; /* one a mode, of that mode's copy */
+  bool has_copies;                             /* false: the members below are zero */
+  amped_partition partitions[AMPED_MAX_ORDER]; /* one for each mode's copy */
   amped_dictionary dictionary;                 /* of all values */
 } amped_tensor_info;
 
-/* For an info whose tables are the caller's own. */
+/* Frees the tables of an info that belong to the caller. */
 void amped_tensor_info_free(amped_tensor_info *info);
 
 #endif

@@ -15,7 +15,7 @@ static uint64_t seed;
 static pthread_once_t seeded = PTHREAD_ONCE_INIT;
 
 static void choose_seed(void) {
-  /* Without kernel entropy the clock must do: only speed under attack depends on it. */
+  /* Without kernel entropy the seed is the time: only the speed under attack depends on it. */
   if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) {
     struct timespec now = {0, 0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -41,7 +41,7 @@ static bool is(const amped_intern *in, uint64_t id, const char *string, uint64_t
   return in->offsets[id + 1] - begin == length && memcmp(in->bytes + begin, string, length) == 0;
 }
 
-/* The slot that holds the string, or the free one where it belongs. The table is never full. */
+/* The slot that holds the string, or the free slot for it. The table is never full. */
 static amped_intern_slot *slot_of(const amped_intern *in, uint64_t hash, const char *string,
                                   uint64_t length) {
   uint64_t mask = in->slots_capacity - 1;
@@ -64,7 +64,7 @@ void amped_intern_prefetch(const amped_intern *in, uint64_t hash) {
     __builtin_prefetch(&in->slots[hash & (in->slots_capacity - 1)]);
 }
 
-/* Twice as many slots; the strings stay where they are. */
+/* Double the slots; the strings do not move. */
 static amped_status grow_slots(amped_intern *in) {
   uint64_t capacity = in->slots_capacity > 0 ? in->slots_capacity * 2 : FIRST_SLOTS;
   amped_intern_slot *slots = NULL;
@@ -83,7 +83,7 @@ static amped_status grow_slots(amped_intern *in) {
   return AMPED_OK;
 }
 
-/* A table at most half full: short chains, and always a free slot. */
+/* Keep the table at most half full: probes are short, and there is always a free slot. */
 static amped_status reserve_slot(amped_intern *in) {
   return in->count >= in->slots_capacity / 2 ? grow_slots(in) : AMPED_OK;
 }
@@ -143,7 +143,7 @@ amped_status amped_intern_take(amped_intern *in, amped_labels *labels) {
     amped_intern_free(in);
     return AMPED_OK;
   }
-  /* One byte at least, so that the only label may be the empty one. */
+  /* At least one byte, since the only label may be empty. */
   uint64_t bytes = in->offsets[in->count];
   AMPED_TRY(amped_realloc(&in->bytes, bytes > 0 ? bytes : 1, 1, "labels"));
   AMPED_TRY(amped_realloc(&in->offsets, in->count + 1, sizeof *in->offsets, "labels"));

@@ -1,7 +1,9 @@
-/* Interned strings: each distinct one is kept once and numbered in order of its first appearance.
+/* Interned strings: each distinct string is stored once and numbered in order of its first
+ * appearance.
  *
- * A hash table with a random seed a process, so that no input can be made to collide; the numbers
- * do not depend on it. Looking up is safe from many threads while nobody adds. */
+ * A hash table in host memory. Every process has a random seed, so that no input can force
+ * collisions; the numbers do not depend on the seed. Several threads may look up strings while no
+ * thread adds one. */
 #ifndef AMPED_INTERN_H
 #define AMPED_INTERN_H
 
@@ -27,22 +29,22 @@ typedef struct amped_intern {
 
 uint64_t amped_intern_hash(const char *string, uint64_t length);
 
-/* Start fetching what finding or adding a string of this hash will touch first: in a large table
- * the wait for memory is most of the time, and several waits can overlap. */
+/* Prefetch the memory that finding or adding a string of this hash reads first. In a large table
+ * most of the time is waiting for memory, and several waits can overlap. */
 void amped_intern_prefetch(const amped_intern *in, uint64_t hash);
 
 /* The number of a string, or AMPED_INTERN_NONE. */
 uint64_t amped_intern_find(const amped_intern *in, uint64_t hash, const char *string,
                            uint64_t length);
-/* The number of a string, which is added where it is new. */
+/* The number of a string; a new string is added. */
 amped_status amped_intern_add(amped_intern *in, uint64_t hash, const char *string, uint64_t length,
                               uint64_t *id);
 
-/* Forget all strings, keep the memory; free the memory. */
+/* Remove all strings and keep the memory; free the memory. */
 void amped_intern_clear(amped_intern *in);
 void amped_intern_free(amped_intern *in);
 
-/* Hand the strings over as labels (name is left alone); in is empty afterwards. */
+/* Move the strings to labels, whose name is not changed. `in` is empty afterwards. */
 amped_status amped_intern_take(amped_intern *in, amped_labels *labels);
 
 #endif

@@ -6,7 +6,7 @@
 #include "text/io_tns.h"
 #include "hdf5/tensor_file.h"
 
-/* Refuse options that reading this format would ignore. */
+/* Refuse options that this format would ignore. */
 static amped_status check_options(const char *path, amped_format format,
                                   const amped_read_options *o) {
   bool text = format == AMPED_FORMAT_TNS;
@@ -48,7 +48,8 @@ amped_status amped_io_read(const char *path, const amped_read_options *options,
   }
   AMPED_TRY(status);
   if (out->nnz == 0 && options->overflow != NULL)
-    return AMPED_OK; /* the last block held none, and those before are on disk: readers see to it */
+    return AMPED_OK; /* the last block was empty, and the overflow has the other nonzeros: readers
+                        check this */
   status = amped_sptensor_validate(out, path);
   if (status != AMPED_OK)
     amped_sptensor_free(out);

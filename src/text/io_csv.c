@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Behind the cell: a separator, or a line end with or without carriage return. NULL otherwise. */
+/* Check the end of a cell: a separator, or a line end with or without carriage return. NULL
+ * otherwise. */
 static const char *end_cell(const amped_piece *piece, const char *p, char separator,
                             amped_cell *cell) {
   if (p < piece->end && *p == separator)

@@ -4,21 +4,22 @@
 
 #include "text/io_text.h"
 
-/* A cell within the text: quotes around it are left out, doubled ones inside are still double. */
+/* A cell within the text, without the quotes around it; doubled quotes inside are still doubled. */
 typedef struct amped_cell {
   const char *begin, *end;
   bool doubled; /* holds doubled quotes */
-  bool last;    /* the row ends behind it */
+  bool last;    /* the row ends after this cell */
 } amped_cell;
 
-/* The cell that begins at p; returns where the next one, or the next row, begins. NULL, with
+/* Read the cell that begins at p; returns the begin of the next cell or row. NULL, with
  * piece->error, where quotes are wrong. Every row of the piece ends with a line end. */
 const char *amped_csv_cell(amped_piece *piece, const char *p, bool tabs, amped_cell *cell);
 
-/* Copy a cell with its doubled quotes made single; `out` has room for the cell. The length. */
+/* Copy a cell, and make its doubled quotes single. `out` has room for the cell. Returns the
+ * length. */
 uint64_t amped_csv_unquote(const amped_cell *cell, char *out);
 
-/* Valid UTF-8 (no surrogates, no overlong forms) without zero bytes. */
+/* Is the text valid UTF-8 (no surrogates, no overlong forms) without zero bytes? */
 bool amped_csv_is_utf8(const char *begin, const char *end);
 
 #endif

@@ -20,7 +20,7 @@ static bool has_suffix(const char *path, size_t length, const char *suffix) {
   return length > n && strncasecmp(path + length - n, suffix, n) == 0;
 }
 
-/* Bytes of path in front of the suffix of a compression. */
+/* Length of path without the suffix of a compression. */
 static size_t without_compression(const char *path) {
   size_t length = strlen(path);
   if (has_suffix(path, length, ".gz"))
@@ -28,7 +28,7 @@ static size_t without_compression(const char *path) {
   return has_suffix(path, length, ".zst") ? length - strlen(".zst") : length;
 }
 
-/* The format of path[0 .. length), FORMATS where none. */
+/* The format of path[0 .. length); FORMATS where there is none. */
 static size_t find_format(const char *path, size_t length) {
   size_t i = 0;
   while (i < FORMATS && !has_suffix(path, length, formats[i].suffix))

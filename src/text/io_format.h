@@ -7,12 +7,12 @@
 
 typedef enum amped_format { AMPED_FORMAT_TNS, AMPED_FORMAT_TABLE, AMPED_FORMAT_HDF5 } amped_format;
 
-/* The format of a file name, compression suffix ignored; AMPED_USAGE where the suffix is unknown.
- */
+/* The format of a file name, compression suffix ignored; AMPED_USAGE where the suffix is
+ * unknown. */
 amped_status amped_io_format(const char *path, amped_format *out);
 
-/* Bytes of a path in front of its format's suffix and its compression's; all of it where it has
- * neither. */
+/* Length of a path without the suffixes of its format and compression; the whole length where it
+ * has neither. */
 uint64_t amped_io_stem(const char *path);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A significand below 2^53 and a power of ten up to 10^22 are doubles without error, so that one
- * multiplication or division rounds once: correctly. */
+/* A significand below 2^53 and a power of ten up to 10^22 are exact doubles. Their product or
+ * quotient is therefore rounded once, correctly. */
 #define EXACT_POWER 22
 #define EXACT_SIGNIFICAND (UINT64_C(1) << 53)
 /* Digits that 64 bits always hold. */
@@ -20,8 +20,8 @@ static unsigned digit(char c) {
   return (unsigned)(unsigned char)c - '0';
 }
 
-/* Digits into the significand; the count, without leading zeros, stays just above SAFE_DIGITS once
- * they may not fit. */
+/* Add digits to the significand. The count leaves out leading zeros, and stops just above
+ * SAFE_DIGITS. */
 static const char *take_digits(const char *p, uint64_t *significand, int *count) {
   unsigned d;
   while ((d = digit(*p)) <= 9) {
@@ -36,7 +36,7 @@ static const char *take_digits(const char *p, uint64_t *significand, int *count)
   return p;
 }
 
-/* "e-12" behind a significand: p stays where there is none; NULL where it is malformed. */
+/* "e-12" behind a significand. Returns p where there is no exponent; NULL where it is malformed. */
 static const char *take_exponent(const char *p, long *exponent) {
   bool negative = false;
   *exponent = 0;
@@ -77,7 +77,8 @@ const char *amped_number_decimal(const char *p, double *out) {
   p = take_exponent(p, &exponent);
   if (p == NULL)
     return NULL;
-  /* Many decimals are left to strtod: then no difference of exponents can overflow. */
+  /* strtod reads numbers with many decimals, so that no difference of exponents can overflow
+   * here. */
   if (count <= SAFE_DIGITS && significand < EXACT_SIGNIFICAND && decimals <= 1000) {
     long power = exponent - (long)decimals;
     if (power >= -EXACT_POWER && power <= EXACT_POWER) {
@@ -87,7 +88,7 @@ const char *amped_number_decimal(const char *p, double *out) {
       return p;
     }
   }
-  /* The text is checked, so strtod takes exactly this much of it. */
+  /* The text is checked, so strtod reads exactly these characters. */
   *out = strtod(begin, NULL);
   return p;
 }

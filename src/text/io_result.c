@@ -45,7 +45,7 @@ amped_status amped_io_result_check(const char *path) {
   return status;
 }
 
-/* NumPy's format, version 1.0: magic, a length, and a header that ends at a multiple of 64. */
+/* NumPy format, version 1.0: magic, a length, and a header whose end is at a multiple of 64. */
 static amped_status write_npy(amped_stream *stream, const double *a, uint64_t rows, int columns) {
   char header[192];
   char shape[64];
@@ -81,7 +81,7 @@ static amped_status write_text(amped_stream *stream, const double *a, uint64_t r
   return AMPED_OK;
 }
 
-/* A vector where columns is 0. */
+/* Write a matrix; columns 0: a vector. */
 static amped_status write_matrix(const char *path, amped_stream *stream, const double *a,
                                  uint64_t rows, int columns) {
   return is_text(path) ? write_text(stream, a, rows, columns) : write_npy(stream, a, rows, columns);

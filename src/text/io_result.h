@@ -1,18 +1,20 @@
-/* Results out: the weights and each factor as a file of its own, for programs without HDF5.
+/* Results as text or NumPy files, for programs without HDF5: one file for the weights and one for
+ * each factor.
  *
- * OUT.npy or a name without suffix gives OUT.weights.npy, OUT.mode0.npy, ... (numpy.load: float64,
- * C order); OUT.txt gives OUT.weights.txt, OUT.mode0.txt, ..., one row a line, numbers of 17 digits
- * that read back exactly. All files are complete before the first gets its final name. */
+ * OUT.npy, or a name without suffix, gives OUT.weights.npy, OUT.mode0.npy, ... (numpy.load:
+ * float64, C order). OUT.txt gives OUT.weights.txt, OUT.mode0.txt, ..., one row a line, with
+ * numbers of 17 digits that read back exactly. All files are complete before the first file gets
+ * its final name. */
 #ifndef AMPED_IO_RESULT_H
 #define AMPED_IO_RESULT_H
 
 #include "tensor/ktensor.h"
 
-/* AMPED_USAGE for another suffix, AMPED_FAILED where the files could not be written. Writes
- * nothing. */
+/* Check the name: AMPED_USAGE for another suffix, AMPED_FAILED where the files cannot be written.
+ * Writes nothing. */
 amped_status amped_io_result_check(const char *path);
 
-/* The name of the file of a mode's factor, or of the weights; amped_alloc'd. */
+/* The file name of a mode's factor, or of the weights; the caller frees it with amped_free. */
 #define AMPED_RESULT_WEIGHTS (-1)
 amped_status amped_io_result_name(const char *path, int mode, char **out);
 

@@ -13,7 +13,7 @@ static amped_status resize(amped_rows *rows, uint64_t capacity) {
   return AMPED_OK;
 }
 
-/* Rows that the pieces may bring, each from row piece->row on. */
+/* The most rows of the pieces; the rows of each piece begin at piece->row. */
 static bool place_pieces(const amped_rows *rows, amped_piece *pieces, int count, uint64_t *end) {
   *end = rows->tensor->nnz;
   for (int i = 0; i < count; i++) {
@@ -46,7 +46,8 @@ amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count
     return amped_error(AMPED_FAILED, NULL, "more than 2^64 nonzeros; split the input");
   if (need <= rows->capacity)
     return AMPED_OK;
-  /* Half as much again each time keeps copying linear; pages that are not touched cost nothing. */
+  /* Growing by half each time keeps the cost of copying linear; pages that are never touched cost
+   * nothing. */
   uint64_t capacity = 0;
   if (!amped_add(rows->capacity, rows->capacity / 2, &capacity) || capacity > most)
     capacity = most;

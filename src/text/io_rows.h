@@ -1,7 +1,8 @@
-/* The growing end of a tensor that is read from text: room for what the pieces of a block bring.
+/* Rows: the growing end of a tensor that is read from text, with room for the nonzeros of a block's
+ * pieces.
  *
- * Every piece gets as many rows as its text can hold at most, fills the first of them, and the gaps
- * are closed afterwards. */
+ * Every piece gets room for the most rows that its text can hold, and fills the first of them.
+ * Afterwards the rows are moved together. */
 #ifndef AMPED_IO_ROWS_H
 #define AMPED_IO_ROWS_H
 
@@ -10,20 +11,20 @@
 
 typedef struct amped_rows {
   amped_sptensor *tensor;         /* order set; nnz counts the rows that are complete */
-  uint64_t capacity;              /* rows that the arrays have room for */
-  uint64_t least_bytes;           /* bytes of the shortest row, its line end included */
+  uint64_t capacity;              /* rows that fit into the arrays */
+  uint64_t least_bytes;           /* bytes of the shortest row, with its line end */
   const amped_overflow *overflow; /* NULL: none */
-  uint64_t taken;                 /* rows that it took */
-  double part;                    /* of the input is read with these rows; 0: not known */
+  uint64_t taken;                 /* rows that the overflow took */
+  double part;                    /* part of the input that is read with these rows; 0: unknown */
 } amped_rows;
 
-/* Makes room: for the rows of these pieces, where they would go beyond what memory may hold by
- * letting those before overflow. Sets piece->row of every piece, behind the tensor's nnz rows. */
+/* Reserve room for the rows of these pieces. Where memory may not hold them, the rows before them
+ * go to the overflow first. Sets piece->row of every piece, behind the tensor's nnz rows. */
 amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count);
-/* Moves the pieces' rows, up to which `part` of the input is read, together and adds them to nnz.
- */
+/* Move the pieces' rows together and add them to nnz. `part` of the input is read up to their
+ * end. */
 void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count, double part);
-/* Gives back what was reserved beyond nnz. */
+/* Free the memory reserved beyond nnz. */
 amped_status amped_rows_finish(amped_rows *rows);
 
 #endif

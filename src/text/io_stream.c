@@ -15,9 +15,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* Compressed bytes held at a time: large enough that system calls do not count. */
+/* Compressed bytes in memory at a time: so many that the cost of system calls is small. */
 #define RAW_BYTES (256u << 10)
-/* What the system is asked to read ahead. */
+/* Bytes that the system is asked to read ahead. */
 #define AHEAD_BYTES (UINT64_C(64) << 20)
 /* zlib's level for writing: its own default. */
 #define GZIP_LEVEL 6
@@ -26,25 +26,25 @@
 
 typedef enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD } coding;
 
-/* Between looks at whether a read is still wanted. */
+/* Time between two checks whether a read is still wanted. */
 #define LOOK_MSEC 100
 
 struct amped_stream {
   atomic_bool stop;
   char *path;
-  char *temporary; /* the name written to, NULL for standard output and when reading */
+  char *temporary; /* the name written to; NULL for standard output and for reading */
   int fd;
   bool owns_fd;
   coding coding;
-  /* raw (compressed) bytes: raw[raw_at .. raw_end) wait to be decoded; when writing, raw takes the
-   * encoder's output and is passed on at once */
+  /* raw (compressed) bytes: raw[raw_at .. raw_end) wait for decoding; when writing, raw receives
+   * the encoder's output and goes out at once */
   unsigned char *raw;
   uint64_t raw_at, raw_end;
   bool raw_ended;
   bool frame_open;        /* inside a gzip member or zstd frame */
-  uint64_t done, total;   /* bytes; total is 0 where it is unknown */
-  uint64_t asked;         /* of the file the system was asked to read the bytes before this one */
-  amped_file_stamp stamp; /* when it was opened for reading; none of standard input */
+  uint64_t done, total;   /* bytes; total 0: unknown */
+  uint64_t asked;         /* the system was asked to read the file up to this byte */
+  amped_file_stamp stamp; /* when the file was opened for reading; unused for standard input */
   z_stream gzip;
   bool gzip_live, gzip_deflates;
   ZSTD_DCtx *unzstd;
@@ -66,7 +66,7 @@ static void free_stream(amped_stream *s) {
   amped_free(s);
 }
 
-/* A stream with its raw buffer and nothing open yet. */
+/* Create a stream with its raw buffer; no file is open yet. */
 static amped_status new_stream(const char *path, amped_stream **out) {
   amped_stream *s = NULL;
   AMPED_TRY(amped_calloc(&s, 1, sizeof *s, "a file"));
@@ -88,27 +88,27 @@ static amped_status no_library(const amped_stream *s, const char *library) {
 
 /* ---- reading ---- */
 
-/* Let the system read on while what was read is parsed. */
+/* Let the system read ahead while the caller parses. */
 static void ask_ahead(amped_stream *s) {
   const uint64_t left = s->total > s->done ? s->total - s->done : 0;
   const uint64_t end = s->done + (left < AHEAD_BYTES ? left : AHEAD_BYTES);
   const uint64_t from = s->asked > s->done ? s->asked : s->done;
   if (end <= from || (end < s->total && end - from < AHEAD_BYTES / 2))
-    return; /* all of it, or enough, is asked for */
+    return; /* the system is already asked for all of it, or for enough */
   amped_file_ask(s->fd, from, end - from);
   s->asked = end;
 }
 
-/* Wait until there is something to read, or nobody wants it any more: false then. */
+/* Wait for bytes to read; false where no more bytes are wanted. */
 static bool wait_for_bytes(amped_stream *s) {
   struct pollfd fd = {.fd = s->fd, .events = POLLIN};
   while (!atomic_load(&s->stop))
-    if (poll(&fd, 1, LOOK_MSEC) != 0) /* also where it failed: read tells */
+    if (poll(&fd, 1, LOOK_MSEC) != 0) /* also on failure: read reports it */
       return true;
   return false;
 }
 
-/* Bytes straight from the file; *got is 0 at its end only. */
+/* Read bytes of the file as they are; *got is 0 only at its end. */
 static amped_status read_raw(amped_stream *s, void *buffer, uint64_t bytes, uint64_t *got) {
   size_t ask = bytes < (1u << 30) ? (size_t)bytes : (size_t)1 << 30;
   ssize_t n;
@@ -140,7 +140,7 @@ static amped_status refill(amped_stream *s) {
   return AMPED_OK;
 }
 
-/* The first four bytes tell the coding; a pipe may bring them one by one. */
+/* The first four bytes tell the compression; a pipe may deliver them one by one. */
 static amped_status sniff(amped_stream *s) {
   static const unsigned char gzip_magic[] = {0x1f, 0x8b};
   static const unsigned char zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
@@ -362,7 +362,7 @@ static amped_status write_raw(amped_stream *s, const void *buffer, uint64_t byte
   return AMPED_OK;
 }
 
-/* Feed bytes to zlib (at most 2^30 at a time) and pass on what comes out. */
+/* Pass bytes to zlib (at most 2^30 at a time) and write its output. */
 static amped_status deflate_bytes(amped_stream *s, const unsigned char *p, uint64_t bytes,
                                   bool end) {
   z_stream *z = &s->gzip;

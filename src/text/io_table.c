@@ -11,17 +11,17 @@
 #include "text/io_table_header.h"
 #include "base/mem.h"
 
-/* Marks an index as a number of the piece's own new strings: no mode has 2^63 labels. */
+/* Marks an index as a number of the piece's new strings: no mode has 2^63 labels. */
 #define FRESH (UINT64_C(1) << 63)
-/* Strings whose place in a table is fetched while those before them are entered. */
+/* Strings whose slots are prefetched while the strings before them are added. */
 #define AHEAD 16
 
-/* What the parser of one piece keeps: strings that no block before held. All threads look strings
- * up in the tables of the whole file, which change between blocks only; new strings are few, and
- * get their final numbers piece by piece, in order of first appearance. */
+/* Data of the parser of one piece: strings that are new in this block. All threads look strings up
+ * in the tables of the whole file, which change between blocks only. New strings are few. They get
+ * their final numbers piece by piece, in order of first appearance. */
 typedef struct share {
   amped_intern fresh[AMPED_MAX_ORDER];
-  char *scratch; /* a key whose doubled quotes were made single */
+  char *scratch; /* a key after its doubled quotes became single */
   uint64_t scratch_bytes;
 } share;
 
@@ -38,14 +38,14 @@ typedef struct reader {
 
 /* ---- one row ---- */
 
-/* A key as it will be a label, and its hash. */
+/* A key in the form of its label, and its hash. */
 typedef struct key {
   const char *string;
   uint64_t length;
   uint64_t hash;
 } key;
 
-/* Take the keys of all modes off their cells. false with piece->status on failure. */
+/* Read the keys of all modes from their cells. false, with piece->status, on failure. */
 static bool take_keys(const reader *r, amped_piece *piece, share *s, const amped_cell *cells,
                       key *keys) {
   uint64_t need = 0;
@@ -76,7 +76,8 @@ static bool take_keys(const reader *r, amped_piece *piece, share *s, const amped
   return true;
 }
 
-/* The number of a key; FRESH where it is the piece's own. false with piece->status on failure. */
+/* The number of a key, with FRESH set where the key is new. false, with piece->status, on
+ * failure. */
 static bool key_index(const reader *r, amped_piece *piece, share *s, int m, const amped_cell *cell,
                       const key *k, uint64_t *index) {
   *index = amped_intern_find(&r->labels[m], k->hash, k->string, k->length);
@@ -116,7 +117,7 @@ static bool cell_value(const reader *r, amped_piece *piece, const amped_cell *ce
   return piece->status == AMPED_OK;
 }
 
-/* Cut the row at p into the cells that are wanted, by role. Returns where the next row begins. */
+/* Cut the row at p into the wanted cells, by role. Returns the begin of the next row. */
 static const char *cut_row(const reader *r, amped_piece *piece, const char *p, amped_cell *cells) {
   const char *begin = p;
   uint64_t c = 0;
@@ -169,7 +170,7 @@ static void parse_piece(const reader *r, amped_piece *piece, share *s) {
         return;
     if (r->header.value != NULL && !cell_value(r, piece, &cells[AMPED_ROLE_VALUE], &value))
       return;
-    /* Only a complete row may be stored: room is reserved for no more than those. */
+    /* Store only a complete row: room is reserved for complete rows alone. */
     for (int m = 0; m < t->order; m++)
       t->indices[m][row] = index[m];
     t->values[row++] = value;
@@ -179,7 +180,7 @@ static void parse_piece(const reader *r, amped_piece *piece, share *s) {
 
 /* ---- one block ---- */
 
-/* Numbers of a piece's new strings in the table of the whole file. */
+/* Numbers of a piece's new strings in the tables of the whole file. */
 static amped_status number_strings(amped_intern *labels, const amped_intern *fresh,
                                    uint64_t *numbers) {
   uint64_t hashes[AHEAD];
@@ -199,7 +200,7 @@ static amped_status number_strings(amped_intern *labels, const amped_intern *fre
   return AMPED_OK;
 }
 
-/* Number the new strings of mode m for the whole file and put the numbers into the rows. */
+/* Number the new strings of mode m for the whole file and store the numbers in the rows. */
 static amped_status number_mode(reader *r, int m, int count) {
   uint64_t *indices = r->rows.tensor->indices[m];
   uint64_t *numbers = NULL;
@@ -273,7 +274,7 @@ static amped_status conclude(reader *r) {
   return amped_rows_finish(&r->rows);
 }
 
-/* Is it split at tabs? By its name, as everything about formats. */
+/* Is the table split at tabs? Its name decides, as for all formats. */
 static bool has_tabs(const char *path) {
   return strncasecmp(path + amped_io_stem(path), ".tsv", 4) == 0;
 }

@@ -1,8 +1,9 @@
 /* CSV and TSV tables with a header row: key columns hold any strings and become labelled modes.
  *
- * RFC 4180 quoting (doubled quotes, separators and line ends inside quotes) for .csv; .tsv is split
- * at tabs, quotes are data. A byte-order mark and CRLF are accepted. The labels of a mode are its
- * distinct key strings in order of first appearance, whatever the number of threads. */
+ * In .csv, quoting follows RFC 4180 (doubled quotes; separators and line ends inside quotes). In
+ * .tsv, rows are split at tabs, and quotes are data. A byte-order mark and CRLF are accepted. The
+ * labels of a mode are its distinct key strings in order of first appearance, for any number of
+ * threads. The caller frees the tensor. */
 #ifndef AMPED_IO_TABLE_H
 #define AMPED_IO_TABLE_H
 

@@ -18,7 +18,7 @@ void amped_table_header_free(amped_table_header *header) {
   *header = (amped_table_header){0};
 }
 
-/* "a, b, c" of all names, as many as fit. */
+/* "a, b, c": the names of the columns, as many as fit. */
 static const char *list_of(const amped_table_header *h, char *buffer) {
   size_t used = 0;
   buffer[0] = '\0';
@@ -34,7 +34,8 @@ static const char *list_of(const amped_table_header *h, char *buffer) {
   return buffer;
 }
 
-/* Cells of the row in piece, whose names go to h->text where that is there. NULL on failure. */
+/* Count the cells of the row in piece, and copy their names to h->text unless it is NULL. NULL on
+ * failure. */
 static const char *take_names(amped_table_header *h, amped_piece *row, bool tabs) {
   const char *p = row->begin;
   char *text = h->text;
@@ -60,12 +61,12 @@ static const char *take_names(amped_table_header *h, amped_piece *row, bool tabs
   return p;
 }
 
-/* Names of a row of text; *end is behind it. */
+/* Read the names of a row of text; *end is behind the row. */
 static amped_status read_names(amped_table_header *h, amped_piece *row, bool tabs,
                                const char **end) {
   *end = take_names(h, row, tabs);
   if (*end == NULL)
-    return AMPED_OK; /* the piece tells */
+    return AMPED_OK; /* the piece has the error */
   uint64_t bytes = (uint64_t)(*end - row->begin) + h->count;
   AMPED_TRY(amped_alloc(&h->names, h->count, sizeof *h->names, "a table's header"));
   AMPED_TRY(amped_alloc(&h->text, bytes, 1, "a table's header"));
@@ -73,7 +74,7 @@ static amped_status read_names(amped_table_header *h, amped_piece *row, bool tab
   return AMPED_OK;
 }
 
-/* The column of a name. */
+/* Find the column of a name. */
 static amped_status find_column(const amped_table_header *h, const char *path, uint64_t line,
                                 const char *option, const char *name, uint64_t *out) {
   char list[LIST_BYTES];
@@ -107,7 +108,7 @@ static amped_status check_count(const amped_table_header *h, const char *path, u
                           count, AMPED_MIN_ORDER, AMPED_MAX_ORDER, list_of(h, list));
 }
 
-/* The columns of --keys, which reads like a row of CSV, in its order. */
+/* Find the columns of --keys, which has the form of a CSV row, in its order. */
 static amped_status named_keys(amped_table_header *h, const char *path, uint64_t line,
                                const char *keys) {
   amped_table_header wanted = {0};
@@ -170,7 +171,7 @@ static amped_status assign_roles(amped_table_header *h, const char *path, uint64
   return options->keys != NULL ? named_keys(h, path, line, options->keys) : all_keys(h, path, line);
 }
 
-/* Then this may be a row of a table that has no header. */
+/* Are all names numbers? Then the table may have no header. */
 static bool all_numbers(const amped_table_header *h) {
   for (uint64_t c = 0; c < h->count; c++) {
     const char *end = h->names[c] + strlen(h->names[c]);

@@ -1,11 +1,11 @@
-/* The header row of a table: what its columns are called, and what each is wanted for. */
+/* The header row of a table: names of the columns, and the role of each column. */
 #ifndef AMPED_IO_TABLE_HEADER_H
 #define AMPED_IO_TABLE_HEADER_H
 
 #include "text/io_format.h"
 #include "text/io_text.h"
 
-/* What a column is for: a mode 0 .. 7 that its strings label, the value, or nothing. */
+/* Role of a column: a mode 0 .. 7 whose labels are its strings, the value, or none. */
 #define AMPED_ROLE_VALUE AMPED_MAX_ORDER
 #define AMPED_ROLE_NONE (AMPED_MAX_ORDER + 1)
 
@@ -20,7 +20,8 @@ typedef struct amped_table_header {
   const char *value;                  /* the value column's name, or NULL */
 } amped_table_header;
 
-/* Take the header row off the first block, and find the columns that the options name. */
+/* Take the header row off the first block, and find the columns that the options name. Free with
+ * amped_table_header_free. */
 amped_status amped_table_header_read(amped_table_header *header, const char *path, bool tabs,
                                      const amped_read_options *options, amped_block *block);
 void amped_table_header_free(amped_table_header *header);

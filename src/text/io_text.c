@@ -10,16 +10,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* The first block is small, so that small files take little memory; each next one is twice as long
- * up to one MiB a thread, which keeps a thread's share within its cache. */
+/* The first block is small, so that small files take little memory. Each next block is twice as
+ * long, up to one MiB a thread, which fits into a thread's cache. */
 #define FIRST_BLOCK_BYTES AMPED_TEXT_ROW_BYTES
 #define LEAST_BLOCK_BYTES (UINT64_C(8) << 20)
 #define MOST_BLOCK_BYTES (UINT64_C(64) << 20)
-/* Where memory is bounded: a block of text becomes at most seven times as many bytes of nonzeros.
- */
+/* Where memory is bounded: the nonzeros of a block take at most seven times the bytes of its
+ * text. */
 #define MEMORY_PER_BLOCK 64
-/* Pieces a thread, so that a slow core does not hold up the others; bytes that are worth a piece.
- */
+/* Pieces for each thread, so that a slow core does not delay the others; the least bytes of a
+ * piece. */
 #define PIECES_PER_THREAD 4
 #define LEAST_PIECE_BYTES (UINT64_C(16) << 10)
 
@@ -27,11 +27,11 @@
 typedef struct slot {
   char *data;
   uint64_t capacity;
-  uint64_t used; /* bytes read; those behind `rows` begin the next block */
+  uint64_t used; /* bytes read; the bytes behind `rows` begin the next block */
   uint64_t rows; /* bytes of whole rows */
   uint64_t lines;
-  uint64_t done;  /* compressed bytes so far, for progress, and */
-  uint64_t total; /* of the whole input; 0: not known */
+  uint64_t done;  /* compressed bytes read so far, for progress */
+  uint64_t total; /* compressed bytes of the whole input; 0: unknown */
   bool full, cut, last;
   amped_status status;
 } slot;
@@ -42,7 +42,7 @@ struct amped_text {
   uint64_t block_bytes, most_bytes;
   uint64_t line;
   slot slots[2];
-  int current; /* the slot to hand out next */
+  int current; /* the slot that the caller gets next */
   bool holding, ended;
   bool threaded, stop;
   pthread_t thread;
@@ -52,7 +52,7 @@ struct amped_text {
 
 uint64_t amped_text_count(const char *begin, const char *end, char c) {
   uint64_t count = 0;
-  /* Runs of 64 with a one-byte counter: compilers make vector code of the inner loop. */
+  /* Stretches of 64 characters with a one-byte counter: compilers vectorise the inner loop. */
   for (; end - begin >= 64; begin += 64) {
     unsigned char n = 0;
     for (int i = 0; i < 64; i++)
@@ -82,7 +82,7 @@ static uint64_t whole_rows(const amped_text *text, const char *data, uint64_t us
   return 0;
 }
 
-/* Fill s with what `before` left over and new bytes. */
+/* Fill s with the bytes that `before` left, and with new bytes. */
 static amped_status fill(amped_text *text, slot *s, const slot *before) {
   uint64_t carry = before->used - before->rows;
   uint64_t want = carry + text->block_bytes;
@@ -90,7 +90,7 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
   if (s->capacity < want) {
     amped_free(s->data);
     s->capacity = 0;
-    AMPED_TRY(amped_alloc(&s->data, want + 2, 1, "text")); /* a line end and a null may follow */
+    AMPED_TRY(amped_alloc(&s->data, want + 2, 1, "text")); /* room for a line end and a null */
     s->capacity = want;
   }
   if (carry > 0)
@@ -107,7 +107,7 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
   if (ended) {
     if (s->used > 0 && s->data[s->used - 1] != '\n')
       s->data[s->used++] = '\n';
-    s->rows = s->used; /* where quotes are left open, the parser tells */
+    s->rows = s->used; /* where quotes are open, the parser reports it */
   } else {
     s->rows = whole_rows(text, s->data, s->used);
     s->cut = s->rows == 0;
@@ -122,7 +122,7 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
   return AMPED_OK;
 }
 
-/* From the second block on. */
+/* The thread that reads from the second block on. */
 static void *read_blocks(void *argument) {
   amped_text *text = argument;
   for (int i = 1;; i = 1 - i) {
@@ -134,7 +134,7 @@ static void *read_blocks(void *argument) {
     (void)pthread_mutex_unlock(&text->lock);
     if (stop)
       return NULL;
-    /* Both slots are this thread's to read: the caller only reads, too. */
+    /* This thread may read both slots: the caller only reads, too. */
     amped_status status = fill(text, s, &text->slots[1 - i]);
     (void)pthread_mutex_lock(&text->lock);
     s->status = status;
@@ -159,7 +159,7 @@ static uint64_t most_bytes(const amped_overflow *overflow) {
   return most > FIRST_BLOCK_BYTES ? most : FIRST_BLOCK_BYTES;
 }
 
-/* The first block is read here; what fits in it needs no thread. Its failure is met by next. */
+/* Read the first block here; a file of one block needs no thread. next reports a failure. */
 static amped_status start_reading(amped_text *text, const char *path) {
   slot *first = &text->slots[0];
   first->status = fill(text, first, &text->slots[1]);
@@ -199,7 +199,7 @@ fail:
   return status;
 }
 
-/* Give the slot that the caller is done with back to the reading thread. */
+/* Give the caller's slot back to the reading thread. */
 static void release(amped_text *text) {
   slot *s = &text->slots[text->current];
   (void)pthread_mutex_lock(&text->lock);
@@ -259,7 +259,7 @@ void amped_text_close(amped_text *text) {
 
 /* ---- pieces ---- */
 
-/* The first row end at or behind `from`; `inside` tells whether `from` is inside quotes. */
+/* The first row end at or after `from`; `inside` says whether `from` is inside quotes. */
 static const char *next_row(const char *from, const char *end, bool quoted, bool inside) {
   if (!quoted) {
     const char *last = memchr(from, '\n', (size_t)(end - from));
@@ -294,7 +294,7 @@ int amped_text_split(const amped_block *block, bool quoted, amped_piece *pieces)
   for (uint64_t i = 0; i < want && begin < block->end; i++) {
     inside ^= quotes[i] % 2 != 0;
     const char *from = block->begin + (i + 1) * share;
-    /* The newline before `from` may be the one that ends the row. */
+    /* The newline before `from` may be the end of the row. */
     if (from <= begin && i + 1 < want)
       continue;
     const char *end = i + 1 == want ? block->end : next_row(from, block->end, quoted, inside);

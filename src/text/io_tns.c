@@ -17,15 +17,15 @@ typedef struct reader {
   amped_rows rows;
   amped_tns_dense dense;
   uint64_t base;
-  bool bounded; /* dimensions are given: limit is theirs */
+  bool bounded; /* dimensions are given: limit has them */
   uint64_t limit[AMPED_MAX_ORDER];
   amped_piece *pieces;
-  uint64_t (*maxima)[AMPED_MAX_ORDER]; /* of each piece: largest index + 1 - base, so far */
+  uint64_t (*maxima)[AMPED_MAX_ORDER]; /* of each piece: largest index + 1 - base so far */
 } reader;
 
 /* ---- one line ---- */
 
-/* The word begin .. blank, where a value should be: is it a name of something not finite? */
+/* Is the word begin .. blank, in the place of a value, a name such as "nan" or "inf"? */
 static bool names_not_finite(const char *begin, const char *end) {
   static const char *const names[] = {"nan", "inf", "infinity"};
   if (begin < end && (*begin == '-' || *begin == '+'))
@@ -68,7 +68,7 @@ static void explain_index(const reader *r, amped_piece *piece, int m, const char
                      r->options->dims_order > 0 ? "--dims" : "the header");
 }
 
-/* Say why the line is no nonzero. Slow, and apart from the parser, which is fast. */
+/* Say why the line is not a nonzero. Slow, and separate from the parser, which is fast. */
 static void explain(const reader *r, amped_piece *piece, const char *begin) {
   const char *fields[AMPED_MAX_ORDER + 1][2];
   int order = r->header.order;
@@ -98,7 +98,8 @@ static void explain(const reader *r, amped_piece *piece, const char *begin) {
                      excerpt);
 }
 
-/* Take the line at p; *row moves where it holds a nonzero. NULL, with piece->error, on failure. */
+/* Parse the line at p; *row advances where it holds a nonzero. NULL, with piece->error, on
+ * failure. */
 static inline const char *parse_line(const reader *r, amped_piece *piece, const char *p,
                                      uint64_t *row, uint64_t *maxima) {
   const amped_sptensor *t = r->rows.tensor;
@@ -122,7 +123,7 @@ static inline const char *parse_line(const reader *r, amped_piece *piece, const 
     p = amped_tns_skip_blanks(p);
     if (*p != '\n' && *p != '#')
       goto bad;
-    /* Only a complete line may be stored: rows are reserved for no more than that. */
+    /* Store only a complete line: room is reserved for complete lines alone. */
     for (int m = 0; m < order; m++) {
       t->indices[m][*row] = index[m];
       if (index[m] >= maxima[m])
@@ -155,7 +156,7 @@ static void parse_piece(const reader *r, amped_piece *piece, uint64_t *maxima) {
 
 /* ---- the file ---- */
 
-/* The same of a dense tensor, whose file says all. */
+/* The same for a dense tensor, whose header has all numbers. */
 static amped_status settle_dense(reader *r) {
   const amped_tns_header *h = &r->header;
   amped_sptensor *t = r->rows.tensor;
@@ -171,7 +172,7 @@ static amped_status settle_dense(reader *r) {
   return amped_tns_dense_begin(&r->dense, r->path, h->order, h->dims);
 }
 
-/* The order is known: settle index base and limits. */
+/* The order is known: choose index base and limits. */
 static amped_status settle(reader *r) {
   const amped_read_options *o = r->options;
   const amped_tns_header *h = &r->header;
@@ -190,7 +191,7 @@ static amped_status settle(reader *r) {
   }
   r->bounded = o->dims_order > 0 || h->has_dims;
   t->order = h->order;
-  /* The shortest line: one digit and one blank or line end for each field. */
+  /* The shortest line: for each field one digit and one blank or line end. */
   r->rows.least_bytes = 2 * ((uint64_t)h->order + 1);
   return AMPED_OK;
 }
@@ -231,7 +232,7 @@ static amped_status read_blocks(reader *r, amped_text *text) {
   }
 }
 
-/* The text is read: compare with what the header claimed, and set the dimensions. */
+/* The whole text is read: compare it with the header's claims, and set the dimensions. */
 static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
   const amped_tns_header *h = &r->header;

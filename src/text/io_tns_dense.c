@@ -51,7 +51,7 @@ static void store(amped_sptensor *t, uint64_t row, uint64_t element, double valu
   t->values[row] = value;
 }
 
-/* Values from element `at` on. */
+/* Parse the values from element `at` on. */
 static void parse_piece(const amped_tns_dense *dense, amped_sptensor *t, amped_piece *piece,
                         uint64_t at) {
   uint64_t row = piece->row;

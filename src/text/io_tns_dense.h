@@ -1,5 +1,5 @@
-/* The dense form of Tensor Toolbox and pyttb text ("tensor", order, dims, then all values, one a
- * line, the first index fastest) as a list of its nonzeros: zeros are left out. */
+/* The dense form of Tensor Toolbox and pyttb text, read as a list of its nonzeros. The text is
+ * "tensor", order, dims, then all values, one a line, the first index fastest. */
 #ifndef AMPED_IO_TNS_DENSE_H
 #define AMPED_IO_TNS_DENSE_H
 
@@ -7,14 +7,14 @@
 
 typedef struct amped_tns_dense {
   uint64_t elements; /* of the tensor */
-  uint64_t seen;     /* values before the block in hand */
+  uint64_t seen;     /* values before the current block */
 } amped_tns_dense;
 
-/* AMPED_BAD_INPUT where 64 bits do not number the elements. */
+/* AMPED_BAD_INPUT where 64 bits cannot number the elements. */
 amped_status amped_tns_dense_begin(amped_tns_dense *dense, const char *path, int order,
                                    const uint64_t *dims);
 
-/* All pieces of a block, by all threads: the parser's part of them is set. */
+/* Parse all pieces of a block, with all threads. Sets the parser's members of every piece. */
 amped_status amped_tns_dense_parse(amped_tns_dense *dense, amped_rows *rows, amped_piece *pieces,
                                    int count);
 

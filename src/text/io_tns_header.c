@@ -5,14 +5,14 @@
 
 #include "text/io_number.h"
 
-/* As many fields as the longest line that can be right. */
+/* Fields of the longest correct line. */
 #define MOST_FIELDS (AMPED_MAX_ORDER + 1)
 
 typedef struct line {
   const char *path;
   uint64_t number;
   const char *fields[MOST_FIELDS][2];
-  int count; /* of all fields, also those that are not stored */
+  int count; /* all fields, also fields that are not stored */
 } line;
 
 int amped_tns_fields(const char *p, const char *(*fields)[2], int most) {
@@ -38,7 +38,7 @@ static bool field_is(const line *l, int field, const char *word) {
   return length == strlen(word) && memcmp(l->fields[field][0], word, length) == 0;
 }
 
-/* A whole field as a number 0 .. 2^63. */
+/* Read a whole field as a number 0 .. 2^63. */
 static amped_status number_of(const line *l, int field, const char *what, uint64_t *out) {
   const char *end = amped_number_u64(l->fields[field][0], out);
   char excerpt[AMPED_EXCERPT_BYTES];
@@ -60,7 +60,7 @@ static amped_status check_order(const line *l, uint64_t order) {
                           AMPED_MIN_ORDER, AMPED_MAX_ORDER);
 }
 
-/* Fields first .. first+order-1 as the dimensions. */
+/* Read fields first .. first+order-1 as the dimensions. */
 static amped_status take_dims(amped_tns_header *h, const line *l, int first) {
   for (int m = 0; m < h->order; m++) {
     AMPED_TRY(number_of(l, first + m, "a dimension", &h->dims[m]));
@@ -77,7 +77,7 @@ static amped_status take_nnz(amped_tns_header *h, const line *l, int field) {
   return AMPED_OK;
 }
 
-/* Our own comments: "# dims: 3 4 5" and "# nnz: 4". Any other comment is just that. */
+/* Our own comments: "# dims: 3 4 5" and "# nnz: 4". Any other comment is ignored. */
 static amped_status take_comment(amped_tns_header *h, line *l, const char *p) {
   while (*p == '#')
     p++;
@@ -98,7 +98,7 @@ static amped_status take_comment(amped_tns_header *h, line *l, const char *p) {
   return AMPED_OK;
 }
 
-/* "sptensor", perhaps with GenTen's word for the index base. */
+/* "sptensor", perhaps followed by GenTen's word for the index base. */
 static amped_status take_sptensor(amped_tns_header *h, const line *l) {
   char excerpt[AMPED_EXCERPT_BYTES];
   h->sptensor = true;
@@ -148,7 +148,7 @@ static amped_status take_line(amped_tns_header *h, const line *l) {
                               "a ktensor is a model, no tensor; as a start for cpd --init, write "
                               "it with h5py (docs/file-format.md)");
     if (l->count == 1)
-      return take_order(h, l); /* ParTI: no nonzero is a single field */
+      return take_order(h, l); /* ParTI: a nonzero has more than one field */
     if (h->order == 0) {
       AMPED_TRY(check_order(l, (uint64_t)(l->count - 1)));
       h->order = l->count - 1;

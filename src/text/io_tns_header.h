@@ -1,4 +1,4 @@
-/* What stands before the first nonzero of a .tns file: comments, and the header of a dialect. */
+/* The text before the first nonzero of a .tns file: comments, and the header of a dialect. */
 #ifndef AMPED_IO_TNS_HEADER_H
 #define AMPED_IO_TNS_HEADER_H
 
@@ -12,24 +12,24 @@ typedef enum amped_tns_expect {
   AMPED_TNS_DATA /* the first nonzero: the header is complete */
 } amped_tns_expect;
 
-/* Start from {0}. Nothing is ever allocated from these numbers: they are claims. */
+/* Start from {0}. The numbers are claims of the file: no allocation may depend on them. */
 typedef struct amped_tns_header {
   amped_tns_expect expect;
   int order;     /* known when expect is AMPED_TNS_DATA */
   bool has_dims; /* dims[0 .. order-1], each 1 .. 2^63 */
   uint64_t dims[AMPED_MAX_ORDER];
-  uint64_t nnz_line; /* the line that names nnz, 0 where none does */
+  uint64_t nnz_line; /* the line that gives nnz; 0 where there is none */
   uint64_t nnz;
-  bool base_said; /* the header tells what indices are counted from */
+  bool base_said; /* the header gives the index base */
   uint64_t base;
-  bool sptensor; /* a Tensor Toolbox or GenTen header, nnz included */
+  bool sptensor; /* a Tensor Toolbox or GenTen header, with nnz */
   bool dense;    /* a Tensor Toolbox header of a dense tensor */
 } amped_tns_header;
 
-/* Take lines off the block until the first nonzero, which stays, or until the block is used up. */
+/* Take lines off the block up to the first nonzero, or to the end of the block. */
 amped_status amped_tns_header_read(amped_tns_header *header, const char *path, amped_block *block);
 
-/* Fields of the line that begins at p; the first `most` of them are stored as begin, end pairs. */
+/* Count the fields of the line at p; the first `most` fields are stored as begin, end pairs. */
 int amped_tns_fields(const char *p, const char *(*fields)[2], int most);
 
 static inline bool amped_tns_blank(char c) {

@@ -1,4 +1,4 @@
-/* The way out of io_tns.h: nonzeros to text. */
+/* The writing part of io_tns.h: nonzeros to text. */
 #include "text/io_tns.h"
 
 #include <omp.h>
@@ -16,12 +16,12 @@ struct amped_tns_writer {
   amped_stream *stream;
   uint64_t done; /* nonzeros */
   int npieces;
-  char *text; /* npieces pieces of piece_bytes */
+  char *text; /* npieces pieces of piece_bytes bytes */
   uint64_t piece_bytes;
   uint64_t *lengths;
 };
 
-/* Nonzeros first .. end as lines; the length of the text. */
+/* Format nonzeros first .. end as lines; returns the length of the text. */
 static uint64_t format_rows(const amped_sptensor *t, uint64_t first, uint64_t end, char *text) {
   char *p = text;
   for (uint64_t k = first; k < end; k++) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --checkpoint and --resume: interrupted by a signal and resumed is as never interrupted; damage,
-# and what is refused.
+# --checkpoint and --resume: a run that a signal interrupts and that is resumed gives the bits of a
+# run without interruption. Damaged checkpoints; refused options.
 . "$(dirname "$0")/../lib/lib.sh"
 needs h5diff h5dump ps
 cd "$scratch" || exit 99
@@ -9,20 +9,20 @@ cd "$scratch" || exit 99
 "$amped" generate other.h5 --dims=300x40x500 --nnz=20k --skew=0.5 --seed=4 -q || fail "generate"
 "$amped" generate small.h5 --dims=30x40x50 --nnz=2k --seed=3 -q || fail "generate"
 
-# same_bits WHAT A B: weights, fits and factors of two results.
+# same_bits WHAT A B: compares weights, fits and factors of two results.
 same_bits() {
   for set in weights fit factors/0 factors/1 factors/2; do
     if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
   done
 }
 
-# children PID: the programs that an mpirun started.
+# children PID: the processes that an mpirun started.
 children() {
   ps -o pid= --ppid "$1" | tr -d ' '
 }
 
-# interrupt SIGNAL WHOM RANKS ARGUMENT...: start the program, wait for its first sweeps, signal one
-# of its ranks, or mpirun; the exit status is left in $status.
+# interrupt SIGNAL WHOM RANKS ARGUMENT...: starts the program, waits for its first sweeps, and
+# signals one of its ranks or mpirun. $status has the exit status.
 interrupt() {
   signal=$1
   whom=$2
@@ -39,7 +39,7 @@ interrupt() {
 }
 
 # --- interrupted = uninterrupted ------------------------------------------------------------------
-# More sweeps than will be made: the signal comes amid them.
+# More sweeps than the run makes: the signal comes between them.
 for ranks in 1 3; do
   for precision in float double; do
     run="--rank=7 --tol=0 --deterministic --precision=$precision"
@@ -66,8 +66,9 @@ grep -q '"event": *"checkpoint"' live.json && pass || fail "no JSON line about t
 
 grep -q '"write"' u.json && pass || fail "no trace of a stopped run"
 
-# SIGTERM to Open MPI 4's mpirun: it passes it on after a time-out, kills after another, ends with 1. The
-# checkpoint is made where one sweep and its writing take less than that; here four seconds.
+# SIGTERM to mpirun of Open MPI 4: it passes the signal on after one time-out, kills after another,
+# and exits with 1. The checkpoint is complete if a sweep and its writing take less than that, here
+# four seconds.
 case $($mpirun --version 2>&1) in
   *"Open MPI) 4."*)
     export OMPI_MCA_odls_base_sigkill_timeout=4
@@ -80,9 +81,9 @@ case $($mpirun --version 2>&1) in
 esac
 
 # --- other numbers of ranks -----------------------------------------------------------------------
-# Checkpoints of sweep 10 (every 5 sweeps, 2 generations), then 5 more. Rounding differs with the
-# number of ranks: sums of doubles over ranks, a few eps; ALS carries such differences along (it
-# contracts, near the optimum). 1e-10 is what deterministic.sh asks of the same.
+# Checkpoints of sweep 10 (every 5 sweeps, 2 generations), then 5 more sweeps. The number of ranks
+# changes the rounding of sums of doubles over ranks by a few eps. ALS contracts near the optimum,
+# so such differences do not grow. deterministic.sh has the same tolerance, 1e-10.
 double="--rank=5 --tol=0 --precision=double"
 # shellcheck disable=SC2086
 expect 0 "" on 2 t.h5 $double --iters=10 --nowrite --checkpoint=g.h5 --checkpoint-every=5
@@ -99,16 +100,16 @@ expect 0 "starting from the beginning" on 2 t.h5 --rank=3 --deterministic --chec
 expect 0 "after sweep" on 2 t.h5 --rank=3 --deterministic --checkpoint=p.h5 --checkpoint-every=1 --resume -o p2.h5
 expect 0 "" on 2 t.h5 --rank=3 --deterministic -o p3.h5
 same_bits "in pieces" p2.h5 p3.h5
-# Nothing is left to do: the same result.
+# No sweep remains: the result is the same.
 expect 0 "" on 2 t.h5 --rank=3 --deterministic --checkpoint=p.h5 --resume -o p4.h5
 same_bits "converged before" p4.h5 p3.h5
-# A checkpoint shows what was found so far, and is a start.
+# A checkpoint shows the model so far, and can be a start.
 expect 0 "" "$amped" top p.h5
 expect 0 "" "$amped" info p.h5
 expect 0 "start: p.h5" on 2 t.h5 --rank=3 --iters=1 --init=p.h5 --nowrite
 
 # --- damage ---------------------------------------------------------------------------------------
-# damage FILE: four bytes in the middle.
+# damage FILE: changes four bytes in the middle.
 damage() {
   size=$(wc -c <"$1")
   printf 'oops' | dd of="$1" bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
@@ -126,13 +127,13 @@ expect 0 "p.h5.prev, is used" on 1 t.h5 --rank=3 --checkpoint=p.h5 --resume --no
 expect 0 "p.h5.prev, is used" on 1 t.h5 --rank=3 --checkpoint=p.h5 --resume --nowrite
 rm p.h5
 expect 0 "p.h5 is missing.*p.h5.prev, is used" on 1 t.h5 --rank=3 --checkpoint=p.h5 --resume --nowrite
-# What replaces a damaged one leaves the whole one before it alone. (Where writing was slow the first
-# generations are so many sweeps behind that the runs above replaced both.)
+# A new checkpoint that replaces a damaged one does not touch the whole one before it. (Where
+# writing was slow, the first generations are many sweeps old, and the runs above replaced both.)
 cp keep.prev p.h5.prev
 head -c 1000 keep.h5 >p.h5
 expect 0 "" on 2 t.h5 --rank=3 --tol=0 --iters=$((previous + 1)) --checkpoint=p.h5 --checkpoint-every=1 --resume --nowrite
 cmp keep.prev p.h5.prev && pass || fail "the whole generation was lost"
-# The message names rank 0's first finding; both are damaged.
+# Both files are damaged; the message names the first error of rank 0.
 damage p.h5
 damage p.h5.prev
 expect 3 "p.h5.prev" on 2 t.h5 --rank=3 --checkpoint=p.h5 --resume --nowrite
@@ -157,11 +158,11 @@ expect 2 "result and for another output" on 1 t.h5 --checkpoint=t.cpd.h5
 expect 1 "no/such" on 2 t.h5 --rank=3 --checkpoint=no/such/c.h5
 absent x.h5
 
-# --- without --checkpoint a signal does what it always did -----------------------------------------
+# --- without --checkpoint a signal ends the run ----------------------------------------------------
 interrupt USR1 rank 1 t.h5 --rank=3 --tol=0 --iters=1000000 --nowrite
 if test $status -ne 85 && test $status -ne 0; then pass; else fail "status $status after SIGUSR1 without --checkpoint"; fi
 
-# --- the generation before is nobody else's file ---------------------------------------------------
+# --- the file of the previous generation is not for other outputs ----------------------------------
 expect 2 "t.cpd.h5.prev: is named for two outputs" on 1 t.h5 -o t.cpd.h5.prev --checkpoint=t.cpd.h5
 expect 2 "k.h5.prev: is named for two outputs" on 1 t.h5 --nowrite --json=k.h5.prev --checkpoint=k.h5
 expect 0 "" on 1 t.h5 --rank=7 --iters=1 -q -o k.h5.prev

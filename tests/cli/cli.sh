@@ -1,5 +1,5 @@
 #!/bin/sh
-# Wrong options (status 2), bad input (3) and failing output (1): one line each, and nothing left.
+# Wrong options (status 2), bad input (3) and failing output (1): one line each, and no file stays.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -29,17 +29,17 @@ expect 2 "" "$amped" generate x.h5
 expect 2 "" "$amped" generate x.h5 --dims=3x3x3 --nnz=5 --noise=0.1
 expect 2 "has no option" "$amped" -n 3 good.h5
 expect 2 "takes no value" "$amped" good.h5 --help=3
-# An option that would be ignored is refused.
+# Options without effect are refused.
 expect 2 "nowrite" "$amped" good.h5 --nowrite -o x.h5
 expect 2 "plan" "$amped" good.h5 --plan -o x.h5
 absent x.h5
-# Only names that are near are suggested.
+# Only similar names are suggested.
 for wrong in "help" "good.h5 -x"; do
   # shellcheck disable=SC2086
   expect 2 "" "$amped" $wrong
   grep -q "did you mean" "$scratch/err" && fail "a far suggestion for $wrong" || pass
 done
-# From many ranks, still one line.
+# Many ranks write one line together.
 expect 2 "did you mean --rank" $mpirun -np 3 "$amped" good.h5 --rnak=3
 
 # --- help and version -----------------------------------------------------------------------------
@@ -112,7 +112,7 @@ expect 0 "" on 1 good.h5 --rank=3 --iters=1 -o three.h5 -q
 expect 3 "3 components" on 2 good.h5 --rank=2 --init=three.h5 -o out.h5
 expect 3 "" on 2 three.h5 --rank=2 -o out.h5
 absent out.h5
-# Damage in the middle of the data is seen by its checksum, on every rank.
+# On every rank a checksum shows damage in the middle of the data.
 size=$(wc -c <good.h5)
 cp good.h5 damaged.h5
 python=$(find_python)
@@ -181,32 +181,32 @@ expect 1 "nowhere/out.ckpt.h5: cannot be written" on 2 good.h5 --rank=2 --nowrit
 grep -q '"event":"plan"' early.json && fail "a checkpoint that cannot be written: the tensor was read first" || pass
 expect 1 "name another" "$amped" convert good.h5 nowhere/out.tns
 grep -q -e " -o" "$scratch/err" && fail "a remedy is an option that convert lacks" || pass
-# A device or pipe must not be replaced by a file.
+# An output file must not replace a device or a pipe.
 mkfifo pipe.h5 && expect 1 "not a regular file" on 2 good.h5 --rank=2 --iters=1 -o pipe.h5
 expect 0 "" test -p pipe.h5
 expect 0 "verified" "$amped" info good.h5 --verify
-# Nor are lines lost in silence; only a reader that has seen enough may leave.
+# Lost lines are an error, unless the reader closed the pipe.
 if test -w /dev/full; then
   expect 1 "standard output" sh -c '"$0" --help >/dev/full' "$amped"
   expect 1 "standard output" sh -c '"$0" info good.h5 >/dev/full' "$amped"
 fi
 expect 0 "" sh -c '{ "$0" info good.h5; echo $? >status; } | true; exit "$(cat status)"' "$amped"
 
-# Two outputs of one name, also where neither is there yet.
+# Two outputs with one name are refused, also if the file does not exist yet.
 for name in fresh.h5 ./fresh.h5; do
   expect 2 "fresh.h5: is named" "$amped" convert good.h5 fresh.h5 --json=$name
   rm -f fresh.h5
   expect 2 "fresh.h5: is named" "$amped" generate fresh.h5 --dims=3x3x3 --nnz=3 --json=$name
   rm -f fresh.h5
 done
-# (More text than a pipe holds.)
+# This is more text than a pipe holds.
 expect 0 "" "$amped" generate text.h5 --dims=1000x1000x1000 --nnz=20k -q
 expect 1 "closed by its reader" sh -c '{ "$0" convert text.h5 - -q; echo $? >status; } | head -c 1 >/dev/null; exit "$(cat status)"' "$amped"
 # A result as .npy is several files.
 expect 0 "" "$amped" good.h5 --rank=2 --iters=1 -o named.cpd.h5 -q
 expect 0 "wrote the weights to n.weights.npy, the factors to n.mode0.npy ... n.mode2.npy" "$amped" convert named.cpd.h5 n.npy
 for name in n.weights.npy n.mode0.npy n.mode1.npy n.mode2.npy; do expect 0 "" test -s $name; done
-# Who starts a serial command on several ranks is told that one of them works.
+# If a serial command starts on several ranks, a line says that only rank 0 works.
 expect 0 "rank 1 leaves convert to rank 0" env PMI_RANK=1 "$amped" convert good.h5 none.h5
 absent none.h5
 
@@ -218,7 +218,7 @@ expect 3 "name a table .csv" "$amped" convert numbers.tns numbers.h5
 printf '9223372036854775808 1 1 5\n1 2 2 1\n' >vast.tns
 expect 3 "leave out --copies=none" "$amped" convert vast.tns vast.h5 --copies=none
 expect 0 "" "$amped" convert vast.tns vast.h5
-# What is wrong is told at once, also where the writer of a pipe stays.
+# Errors are reported at once, also if the writer of a pipe stays open.
 mkfifo text.pipe
 { echo "1 2 x 4" && yes "1 1 1 1" | head -c 3000000 && sleep 30; } >text.pipe 2>/dev/null &
 writer=$!

@@ -1,9 +1,9 @@
 #!/bin/sh
-# compare: a model found again from another start, its table, its JSON lines, and what it refuses.
+# compare: a model found again from another start; its table, its JSON lines, and its errors.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
-# All entries of a tensor of three components: every start finds these, and no others.
+# All entries of a tensor of three components: every start finds these components and no others.
 awk 'BEGIN {
   for (i = 1; i <= 8; i++) for (j = 1; j <= 7; j++) for (k = 1; k <= 6; k++) {
     x = 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bash completion against --help: every command, every option, the words of options, files.
+# Bash completion compared with --help: every command, every option, the words of options, files.
 . "$(dirname "$0")/../lib/lib.sh"
 if ! command -v bash >/dev/null 2>&1; then
   echo "skipped: no bash"
@@ -10,7 +10,7 @@ cd "$scratch" || exit 99
 : >tensor.h5
 : >table.csv
 
-# complete WORD...: what is offered for the last word, sorted, in one line.
+# complete WORD...: the offers for the last word, sorted, in one line.
 complete() {
   bash -c '. "$0"
     COMP_WORDS=("$@")

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Tensors that --memory does not hold give the same files, byte by byte; disks that are too small are
-# seen before; lists without copies.
+# Tensors that exceed --memory give the same files, byte by byte. Disks that are too small are
+# detected before writing. Lists without copies.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
-# on_disk IN OUT OPTION...: converted with little memory is what is converted with all of it.
+# on_disk IN OUT OPTION...: converting with little memory gives the same file as with all memory.
 on_disk() {
   in=$1
   out=$2
@@ -17,7 +17,8 @@ on_disk() {
 
 # --- the same bytes -------------------------------------------------------------------------------
 "$amped" generate a.tns --dims=40x3000x500 --nnz=120k --seed=1 -q || fail "generate"
-# Coordinates twice (some far apart, with values whose sum depends on their order) and zeros.
+# Some coordinates occur twice, some of them far apart, with values whose sum depends on their
+# order. There are also zeros.
 {
   grep -v '^#' a.tns
   grep -v '^#' a.tns | awk 'NR % 50 == 1 { print $1, $2, $3, 0.1 * NR }'
@@ -41,7 +42,7 @@ awk 'BEGIN { print "from,to,hour,n"; for (i = 0; i < 90000; i++)
   print "f" i * 7919 % 1000 ",\"t, " i * 104729 % 777 "\"," i % 24 "," i % 9 }' >c.csv
 on_disk c.csv c.h5 --value=n
 on_disk c.csv none.c.h5 --copies=none --duplicates=keep
-# A dense tensor of which only the beginning has nonzeros.
+# A dense tensor whose nonzeros are all at the beginning.
 awk 'BEGIN { print "tensor\n3\n100 100 150"; for (i = 0; i < 1500000; i++) print i < 300000 ? i % 7 : 0 }' >dense.tns
 on_disk dense.tns dense.h5
 "$amped" generate e.h5 --dims=9x300x7x70000x11 --nnz=60k --seed=2 -q || fail "generate"
@@ -51,7 +52,7 @@ for f in d.b.h5 d.keep.h5 d.none.h5 d.c.h5 d.e.h5; do
   expect 0 "verified" "$amped" info $f --verify
 done
 
-# --- what is said ---------------------------------------------------------------------------------
+# --- reports --------------------------------------------------------------------------------------
 expect 0 "sorting on disk.*1.00 MiB.*temporary files in \., about .*of output" \
   "$amped" convert b.tns x.h5 --memory=1M
 expect 0 "indices have no nonzero" "$amped" convert b.tns x.h5 --memory=1M -v
@@ -103,7 +104,7 @@ for ranks in 1 2; do
 done
 python=$(find_python)
 if test -n "$python"; then
-  # A list that is another than it says, with sound checksums; and one with a flipped bit.
+  # A list that disagrees with its stored sums, with valid checksums; and a list with a flipped bit.
   "$python" - m.none.h5 <<'PY'
 import h5py, json, shutil, sys
 import numpy as np

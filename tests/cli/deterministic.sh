@@ -1,5 +1,5 @@
 #!/bin/sh
-# --deterministic: the same bits in every run on as many ranks.
+# --deterministic: the same bits in every run on the same number of ranks.
 . "$(dirname "$0")/../lib/lib.sh"
 needs h5diff
 cd "$scratch" || exit 99

@@ -1,5 +1,5 @@
 #!/bin/sh
-# jobs/estimate: its memory is that of cpd --plan, and what docs/cluster.md shows of it is what it says.
+# jobs/estimate: its memory is the memory of cpd --plan, and docs/cluster.md shows its real output.
 . "$(dirname "$0")/../lib/lib.sh"
 source=$(cd "$(dirname "$0")/../.." && pwd) || exit 99
 estimate=$source/jobs/estimate
@@ -7,13 +7,13 @@ cd "$scratch" || exit 99
 
 test "$backend" = cpu || { echo "skipped: this is about numbers, not about GPUs"; exit 77; }
 
-# bytes "1.50 MiB"
+# bytes "1.50 MiB": the number of bytes.
 bytes() {
   echo "$1" | awk '{ printf "%.0f\n", $1 * 1024 ^ ((index("B  KiBMiBGiB", $2) - 1) / 3) }'
 }
 
-# Indices are uniform, so ranks have nearly as many rows: blocks are at least dim / P, and longer by at
-# most 2 % of these dimensions. Two decimals of a size are 0.5 % at worst.
+# Indices are uniform, so ranks have nearly the same number of rows. Blocks have at least dim / P
+# rows, and for these dimensions at most 2 % more. Sizes are rounded to two decimals: at most 0.5 %.
 agree() {
   if awk -v a="$2" -v b="$3" 'BEGIN { exit !(a > 0 && b >= a * 0.995 && b <= a * 1.02) }'; then
     pass
@@ -52,7 +52,7 @@ for command in command.*; do
   fi
 done
 
-# --- what it refuses, and what does not fit ---------------------------------------------------------
+# --- refused options, and tensors that do not fit ---------------------------------------------------
 refused() {
   if "$estimate" "$@" >out 2>err; then
     fail "not refused: $*"

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Other programs' forms: examples/load_result.py, the fit computed from a result by numpy, and by pyttb
-# and TensorLy where they are installed ($AMPED_PYTHON names a Python that has them: python3 -m venv V;
-# V/bin/pip install h5py pyttb tensorly); text that pyttb writes; .npy and text that convert writes.
+# Files for and from other programs. examples/load_result.py; the fit of a result, computed by
+# numpy, and by pyttb and TensorLy where they are installed; text of pyttb; .npy and text of
+# convert. $AMPED_PYTHON names a Python with these packages: python3 -m venv V; V/bin/pip install
+# h5py pyttb tensorly.
 . "$(dirname "$0")/../lib/lib.sh"
 python=${AMPED_PYTHON-$(find_python)}
 if test -z "$python"; then
@@ -29,7 +30,7 @@ for t in a b; do
   done
 done
 
-# Text that pyttb's export_data writes: the list of nonzeros, and all values of the same tensor.
+# Text that pyttb's export_data writes: a list of nonzeros, and all values of the same tensor.
 cat >export.py <<'PY'
 import sys
 import numpy as np
@@ -58,7 +59,7 @@ case $? in
   *) fail "export.py: $(tail -n 1 err)" ;;
 esac
 
-# What convert makes of a result, in numpy.
+# A result converted by convert, read by numpy.
 expect 0 "" "$amped" convert a.cpd.h5 a.npy
 expect 0 "" "$amped" convert a.cpd.h5 a.txt
 cat >import.py <<'PY'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The exchange of rows between 1 to 4 ranks, every way it can go (tests/unit/factor/check_exchange.c); what a run
-# says of it.
+# The exchange of rows between 1 to 4 ranks, in each of its ways
+# (tests/unit/factor/check_exchange.c); and the facts that a run reports about it.
 . "$(dirname "$0")/../lib/lib.sh"
 check=$(dirname "$amped")/tests/unit/factor/check_exchange
 
@@ -21,9 +21,9 @@ expect 0 "a rank receives" on 2 bench a.h5 --repeat=1 --json=b.json
 for name in exchange_bytes exchange_gb_per_second; do
   if awk -v x="$(field $name b.json)" 'BEGIN { exit !(x > 0) }'; then pass; else fail "no $name"; fi
 done
-# The last mode: 100 rows of 32 floats, half of which the other rank has.
+# The last mode: 100 rows of 32 floats; the other rank has half of them.
 same "bytes received" "$(field exchange_bytes b.json)" 6400
-# Who chooses an algorithm of MPI's gets it, and is told so.
+# The user's choice of an MPI algorithm is used and reported.
 OMPI_MCA_coll_tuned_allgatherv_algorithm=3
 export OMPI_MCA_coll_tuned_allgatherv_algorithm
 expect 0 "as chosen by OMPI_MCA_coll_tuned_allgatherv_algorithm" on 2 a.h5 --iters=1 --nowrite -v

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files from and for h5py: every binsparse nesting, a start for --init, and ours read back.
+# Files from and for h5py: every binsparse nesting, a start for --init, and our files read by h5py.
 . "$(dirname "$0")/../lib/lib.sh"
 python=$(find_python)
 if test -z "$python"; then
@@ -25,7 +25,7 @@ expect 0 "" "$python" "$script" result r.h5
 expect 3 "" on 2 t.h5 --rank=4 --iters=4 --init=start.h5 -o never.h5
 absent never.h5
 
-# An iDp may be said to have more indices than there are: no more are summed or counted.
+# A file may claim more indices for an iDp than there are: the excess is neither summed nor counted.
 "$amped" generate plain.h5 --dims=300x20x10 --nnz=4k -q || fail "generate"
 expect 0 "" on 2 plain.h5 --rank=4 --iters=3 --tol=0 --nowrite -q --json=plain.json
 for width in 300 576460752303423488 576460752303423489 18446744073709551615; do
@@ -35,7 +35,7 @@ for width in 300 576460752303423488 576460752303423489 18446744073709551615; do
   close "fit with iDps of width $width" "$(field fit wide.json)" "$(field fit plain.json)" 1e-6
 done
 
-# Labels that are wrong cost no sweep.
+# Wrong labels are detected before the first sweep.
 printf 'a,b,c\nx,p,u\ny,q,v\nz,r,w\n' >names.csv
 expect 0 "" "$amped" convert names.csv names.h5 -q
 "$python" "$script" labels names.h5 bad.h5 || fail "h5py wrote no bad.h5"

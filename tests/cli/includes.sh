@@ -1,17 +1,19 @@
 #!/bin/sh
-# The house as docs/architecture.md draws it: no file includes one of a higher floor, and no two
-# modules include each other, however many stand between them. A module is a .c or .cu file and its header.
+# The floors of docs/architecture.md: no file includes a file of a higher floor, and no two modules
+# include each other, directly or through other modules. A module is a .c or .cu file and its
+# header.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$srcdir" || exit 99
 
-# "folder floor" a line, from the floor plan: `src/NAME/` or `cuda/NAME/` first on a line of the block.
+# Lines "folder floor" from the floor plan: `src/NAME/` or `cuda/NAME/` first on a line of the
+# block.
 floors() {
   awk '/^```floors$/ { inside = 1; next }
     /^```/ { inside = 0 }
     inside && /^(src|cuda)\/[a-z_0-9]*\/? / { n++; sub(/\/$/, "", $1); print $1, n }' docs/architecture.md
 }
 
-# "from to" a line: who includes whom, as paths below the top folder.
+# Lines "from to": each file and a file that it includes, as paths below the top folder.
 includes() {
   find src cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | sort | while read -r file; do
     sed -n 's/^ *# *include "\(.*\)".*/\1/p' "$file" | while read -r header; do
@@ -38,7 +40,8 @@ same "includes that point up" "" "$(awk '
   NR == FNR { floor[$1] = $2; next }
   floor[folder($2)] < floor[folder($1)] { print $1 " includes " $2 }' "$scratch/floors" "$scratch/includes")"
 
-# Modules that nobody includes, or that include nobody, are in no circle: taken away until nothing goes.
+# Modules that no module includes, or that include no module, are in no circle: remove them, until
+# none is left to remove.
 same "modules that include each other" "" "$(awk '
   function module(path) { sub(/\.[a-z]*$/, "", path); return path }
   { from = module($1); to = module($2) }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make install into an empty folder: what users are promised is there, and says one version, that
+# make install into an empty folder: all promised files are there, and all of them have the version
 # of configure.ac.
 . "$(dirname "$0")/../lib/lib.sh"
 build=$(dirname "$amped")
@@ -10,7 +10,7 @@ if ! test -f "$build/Makefile"; then
 fi
 cd "$scratch" || exit 99
 
-# Make's own variables are those of make check: not for this run.
+# Make's variables belong to make check, so they are removed here.
 expect 0 "" env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -C "$build" install DESTDIR="$scratch/root" \
   prefix=/opt/amped
 root=$scratch/root/opt/amped
@@ -23,7 +23,7 @@ done
 for program in bin/amped_mpi share/amped_mpi/jobs/frostt share/amped_mpi/jobs/paper/all; do
   test -x "$root/$program" && pass || fail "$program is not executable"
 done
-# Every file that README.md links to was installed beside it.
+# Every file that README.md links to is installed beside it.
 for link in $(sed -n 's/.*](\([a-zA-Z_/-]*\.[a-z]*\)).*/\1/p' "$source/README.md"); do
   test -f "$root/share/doc/amped_mpi/$link" && pass || fail "README.md links to $link"
 done
@@ -37,7 +37,7 @@ same "version of the man page" \
   "$(sed -n '1s/^\.TH AMPED_MPI 1 "" "amped_mpi \([^" ]*\)".*/\1/p' "$root/share/man/man1/amped_mpi.1")" "$version"
 same "latest version of CHANGELOG.md" \
   "$(sed -n 's/^## \([0-9.]*\).*/\1/p' "$source/CHANGELOG.md" | head -1)" "$version"
-# From one place: no source file says it again.
+# The version is in one place: no source file repeats it.
 same "files that repeat the version" \
   "$(cd "$source" && grep -lF "$version" src/*/*.[ch] docs/*.md README.md jobs/* completions/* 2>/dev/null)" ""
 finish

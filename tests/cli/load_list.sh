@@ -1,6 +1,7 @@
 #!/bin/sh
-# Files that hold one coordinate list and no ordered copies: the same as from ordered copies, to the
-# bit but for split iDps, on 1 to 4 ranks, whoever reads; repeated coordinates; bad lists are refused by all ranks.
+# Files with one coordinate list and no ordered copies. They give the same results as ordered
+# copies, to the bit except for split iDps, on 1 to 4 ranks, with any readers. Repeated coordinates;
+# bad lists, which all ranks refuse.
 . "$(dirname "$0")/../lib/lib.sh"
 script=$(cd "$(dirname "$0")" && pwd)/h5py_files.py
 python=$(find_python)
@@ -10,14 +11,14 @@ if test -z "$python"; then
 fi
 cd "$scratch" || exit 99
 
-# As in run_mpi.sh.
+# See run_mpi.sh.
 double_tol=1e-10
 float_tol=2e-5
 
 list() { "$python" "$script" list "$@" || fail "h5py wrote no $2"; }
 bare() { "$amped" convert "$1" "$2" --copies=none -q || fail "convert wrote no $2"; }
 
-# agree RANKS A.h5 B.h5 OPTION...: a run on B gives the bits of a run on A.
+# agree RANKS A.h5 B.h5 OPTION...: a run on B gives the same bits as a run on A.
 agree() {
   n=$1
   a=$2
@@ -49,7 +50,7 @@ agree 4 one.h5 one.list.h5 --rank=2 --iters=2 --read=parallel
 agree 3 c.h5 c.mixed.h5 --rank=2 --iters=1 --read=parallel
 agree 2 c.h5 c.list.h5 --rank=2 --iters=1 --read=root
 
-# Several slabs, several for some readers, and counts that are coded.
+# Several slabs, more than one for some readers, and counts with codes.
 awk 'BEGIN { srand(1); for (k = 0; k < 2300000; k++)
   print int(900 * rand()) + 1, int(800 * rand()) + 1, int(700 * rand()) + 1, int(9 * rand()) + 1 }' \
   >big.tns
@@ -61,8 +62,9 @@ agree 2 big.h5 big.mixed.h5 --rank=2 --iters=1 --read=root
 rm big.h5
 
 # --- split iDps -----------------------------------------------------------------------------------
-# As in placement.sh: index 7 of 400 holds 40 % of the nonzeros, the second mode has three indices.
-# Shuffled, ranks get other parts of them than with ordered copies; in the copies' order the same.
+# As in placement.sh, index 7 of 400 has 40 % of the nonzeros, and the second mode has three
+# indices. In a shuffled list, ranks get other parts of split iDps than with ordered copies; in the
+# order of the copies, the same parts.
 heavy_tensor >heavy.tns
 expect 0 "" "$amped" convert heavy.tns heavy.h5 --dims=400x3x70000 -q
 bare heavy.h5 heavy.list.h5
@@ -95,10 +97,10 @@ for ranks in 1 3; do
   expect 0 "3 nonzeros repeat a coordinate" on $ranks twice.list.h5 --rank=2 --iters=1 --nowrite
   agree $ranks twice.h5 twice.list.h5 --rank=2 --iters=3 --read=parallel
 done
-# A list that says its norm is taken at its word.
+# The norm that a list stores is trusted.
 expect 0 "" "$amped" convert twice.h5 bare.h5 --copies=none --duplicates=keep -q
 agree 3 twice.h5 bare.h5 --rank=2 --iters=3
-# Two nonzeros at one coordinate, of which every split gives each rank one.
+# Two nonzeros at one coordinate: every split gives one to each rank.
 printf '1 1 1 2\n1 1 1 3\n' >pair.tns
 expect 0 "" "$amped" convert pair.tns pair.h5 --duplicates=keep -q
 list pair.h5 pair.list.h5
@@ -112,7 +114,7 @@ expect 0 "" "$amped" convert zero.tns zero.h5 --duplicates=keep -q
 list zero.h5 zero.list.h5
 expect 3 "norm is zero" on 2 zero.list.h5 --rank=2 --nowrite --read=parallel
 
-# --- what else runs on tensors --------------------------------------------------------------------
+# --- other commands -------------------------------------------------------------------------------
 expect 0 "imbalance" on 3 b.mixed.h5 --rank=5 --plan
 expect 0 "ordered in memory" on 2 b.mixed.h5 --rank=2 --iters=1 --nowrite
 expect 0 "all modes" on 3 bench b.mixed.h5 --rank=5 --repeat=1 --read=parallel
@@ -125,7 +127,7 @@ if awk -v l="$(field $side list.json)" -v c="$(field $side copies.json)" \
 expect 2 "needs an HDF5 file" on 2 twice.tns --rank=2 --nowrite --read=parallel
 
 # --- bad lists ------------------------------------------------------------------------------------
-# What is spoilt is the last nonzero: of three slabs, the last reader's.
+# The last nonzero is bad: it is in the last of three slabs, so the last reader finds it.
 for what in index nan byte; do
   cp big.mixed.h5 bad.h5
   "$python" "$script" spoil bad.h5 $what || fail "spoil $what"
@@ -143,15 +145,15 @@ for ranks in 1 3; do
 done
 absent never.h5
 
-# --- on three ranks: who gets what, and failures of one of them ------------------------------------
-deal=$(dirname "$amped")/tests/unit/load/check_redistribute
-if test -x "$deal"; then
+# --- on three ranks: receivers, and failures of one rank -------------------------------------------
+check=$(dirname "$amped")/tests/unit/load/check_redistribute
+if test -x "$check"; then
   # shellcheck disable=SC2086
-  expect 0 "100%" timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$deal"
+  expect 0 "100%" timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$check"
 fi
 
 # --- ranks that see different files --------------------------------------------------------------
-# Of the same shape and types; a list of ours says its hash, h5py's does not.
+# The files have the same shape and types; our list stores its hash, h5py's list does not.
 mkdir x y
 "$amped" generate x/o.h5 --dims=30x20x10 --nnz=500 --seed=1 -q || fail "generate x"
 "$amped" generate y/o.h5 --dims=30x20x10 --nnz=500 --seed=2 -q || fail "generate y"
@@ -161,7 +163,7 @@ for folder in x y; do
 done
 in_folder="cd \"\$0\" && exec \"\$@\" --read=parallel --rank=2 --iters=2 --nowrite -q --backend=$backend"
 test "$backend" = cuda && in_folder="$in_folder --share-gpus"
-# Ordered copies whose tables of iDps differ: ranks would expect other messages than are sent.
+# Ordered copies whose iDp tables differ: ranks would expect other messages than are sent.
 "$amped" generate x/tables.h5 --dims=70000x20x10 --nnz=5k --seed=1 -q || fail "generate tables"
 cp x/tables.h5 y/tables.h5
 "$python" - y/tables.h5 <<'PY'

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Two nodes over TCP: network namespaces of this machine, each with a host name and an address of its
-# own, on a bridge. The same answers as on one node, whoever reads. Needs root, ip and unshare, and
-# Open MPI's remote agent; skipped where these are missing.
+# Two nodes over TCP: network namespaces of this machine, each with its own host name and address,
+# on a bridge. The answers are the same as on one node, with any readers. Needs root, ip and
+# unshare, and Open MPI's remote agent; skipped where these are missing.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -10,7 +10,7 @@ skip() {
   exit 77
 }
 
-# Names and addresses (a range for tests of networks, RFC 2544) that no other run uses.
+# Names and addresses (in the range for network tests, RFC 2544) that no other run uses.
 id=$$
 net=198.18.$((id % 250))
 bridge=abr$id
@@ -36,8 +36,8 @@ put_up() {
   done
 }
 
-# Agent: what mpirun calls as it would call ssh. Two daemons with one host name are one node to Open
-# MPI, hence a name each. Node 2 sees another folder "local" than node 1: an empty one.
+# The agent that mpirun calls in place of ssh. Open MPI takes two daemons with one host name for one
+# node, so each has its own name. On node 2 the folder "local" is another, empty folder.
 make_agent() {
   cat >agent <<END
 #!/bin/sh
@@ -79,7 +79,7 @@ hide="mount -t tmpfs none $scratch/local"
 unshare --mount $hide 2>err || hide=
 make_agent
 
-# Fits in double: as in run_mpi.sh.
+# Tolerance of fits in double: see run_mpi.sh.
 tol=1e-10
 "$amped" generate a.h5 --dims=3000x200x50 --nnz=20k --skew=0.7 --seed=3 -q || fail "generate"
 run="a.h5 --rank=24 --iters=4 --tol=0 --precision=double -v"
@@ -93,7 +93,7 @@ for by in slot node; do
     same "nodes" "$(grep '"exchange"' two.json | sed 's/.*"nodes":\([0-9]*\).*/\1/')" 2
   done
 done
-# A file that only rank 0's node has: one reader will do, many will not.
+# A file that only the node of rank 0 has: one reader works, many readers fail.
 if test -n "$hide"; then
   mv a.h5 local/a.h5
   by=slot
@@ -106,13 +106,13 @@ if test -n "$hide"; then
 else
   echo "skipped: a file that one node alone sees, as nothing can be mounted here"
 fi
-# What the ranks find there.
+# Facts that ranks find on their nodes.
 by=slot
 spread info --system >system 2>err || fail "info --system on two nodes: $(head -n 3 err)"
 same "nodes" "$(sed -n 's/^node  *\(node[12]\): 2 ranks.*/\1/p' system | tr '\n' ' ')" "node1 node2 "
 same "ranks" "$(sed -n 's/^rank \([0-3]\)  *\(node[12]\), local rank \([01]\):.*/\1 \2 \3;/p' system | tr '\n' ' ')" \
   "0 node1 0; 1 node1 1; 2 node2 0; 3 node2 1; "
-# Neither the order of the ring nor who reads changes a bit.
+# Neither the order of the ring nor the choice of readers changes a bit.
 text() {
   rm -f f.*.txt
   "$amped" convert "$1" f.txt -q && cat f.*.txt

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Numbers that are hard: collinear and surplus components, empty slices, extreme values, exact
-# tensors. What is held here is what docs/numerics.md says. AMPED_TEST_LONG=1 takes all real tensors.
+# Hard numbers: collinear and surplus components, empty slices, extreme values, exact tensors. The
+# test checks the statements of docs/numerics.md. AMPED_TEST_LONG=1 takes all real tensors.
 . "$(dirname "$0")/../lib/lib.sh"
 data=$(cd "$data" 2>/dev/null && pwd)
 python=$(find_python)
 script=$(cd "$(dirname "$0")" && pwd)/h5py_files.py
 cd "$scratch" || exit 99
 
-# The least by which 1 and the next number differ, over 2.
+# Unit roundoff: half the distance from 1 to the next number.
 unit_of() { test "$1" = float && echo 5.9604645e-08 || echo 1.110223e-16; }
 
 # dense NAME EXPRESSION [DIMS [CLAIMED]]: a tensor file with all entries of an awk expression of i, j, k.
@@ -22,22 +22,22 @@ dense() {
 # Three components in general position.
 exact='entry(i, 0) * entry(j, 1) * entry(k, 2) + 2 * entry(i, 3) * entry(j, 4) * entry(k, 5) + 3 * entry(i, 6) * entry(j, 7) * entry(k, 8)'
 
-# sound RESULT: every number of a result is one.
+# sound RESULT: every value of a result is finite.
 sound() {
   expect 0 "" "$amped" convert "$1" numbers.txt -q
   if cat numbers*.txt | grep -i -q -e nan -e inf; then fail "$1 holds what is no number"; else pass; fi
   rm -f numbers*.txt
 }
 
-# climbs JSON: no sweep takes the fit down by more than rounding. fit_noise is the size of one
-# rounding error of the sums; a sum of n such is off by sqrt(n), and none here has over 1000 terms.
+# climbs JSON: no sweep lowers the fit by more than rounding. fit_noise is the size of one rounding
+# error of the sums. A sum of n errors is off by sqrt(n), and no sum here has more than 1000 terms.
 climbs() {
   tr ',{}' '\n\n\n' <"$1" | awk -F : '$1 == "\"fit\"" { fit = $2 }
     $1 == "\"fit_noise\"" { if (n++ > 0 && fit < last - 32 * $2) { print "sweep " n ": " fit " after " last; bad = 1 } last = fit }
     END { exit bad || n == 0 }' >climb.txt && pass || fail "$1: the fit falls: $(head -1 climb.txt)"
 }
 
-# run NAME PRECISION ARGUMENT...: no NaN in the result, a fit that climbs (in double).
+# run NAME PRECISION ARGUMENT...: the result has no NaN, and the fit climbs (in double).
 run() {
   name=$1
   precision=$2
@@ -45,12 +45,12 @@ run() {
   expect 0 "" on 1 "$name.h5" --precision="$precision" --json=run.json -o run.h5 -q "$@"
   cp "$scratch/err" warnings.txt
   sound run.h5
-  # Where eigenvalues are left out, what they stood for is lost to the fit.
+  # Where eigenvalues are dropped, the fit loses their part.
   test "$precision" = float || grep -q "gram matrix is singular" warnings.txt || climbs run.json
 }
 
-# near FIT PRECISION: 1 within the floor of the fit, the root of the unit times the sizes that
-# cancel (2, and 8 to spare for several sums).
+# near_one FIT PRECISION: the fit is 1 within its floor: the root of the unit times the sizes that
+# cancel (2, with a factor of 8 for several sums).
 near_one() {
   awk -v f="$(field fit run.json)" -v u="$(unit_of "$1")" 'BEGIN { exit !(f <= 1 && f >= 1 - sqrt(16 * u)) }' &&
     pass || fail "$2, $1: fit $(field fit run.json) is not 1"
@@ -71,7 +71,7 @@ for precision in float double; do
     run $name $precision --rank=1 --iters=3 --tol=0
     near_one $precision $name
   done
-  # More components than there is rank: grams without inverse.
+  # More components than the rank: grams without inverse.
   for name in ones single line; do
     run $name $precision --rank=4 --iters=20 --tol=0
     near_one $precision "$name, surplus components"
@@ -83,7 +83,7 @@ done
 expect 0 "gram matrix is singular" on 1 single.h5 --rank=4 --iters=20 --tol=0 --nowrite
 
 # --- swamps ---------------------------------------------------------------------------------------
-# Columns with cosines of 0.999 and more: slow, but upwards.
+# Columns with cosines of 0.999 and more: the fit climbs slowly.
 
 term() { printf "(1 + 0.04 * entry(i, $1)) * (1 + 0.04 * entry(j, $2)) * (1 + 0.04 * entry(k, $3))"; }
 dense swamp "$(term 0 1 2) + $(term 3 4 5) + $(term 6 7 8)" 10x10x10
@@ -107,8 +107,8 @@ else
 fi
 
 # --- extreme values -------------------------------------------------------------------------------
-# Times a power of two every number of a run is the same but for that power, so that fits are equal
-# to the bit.
+# If the tensor is multiplied by a power of two, all numbers of a run change by a power of two only.
+# So fits are equal to the bit.
 for precision in float double; do
   run exact $precision --rank=2 --iters=10 --tol=0
   cp run.json plain.json
@@ -120,7 +120,7 @@ for precision in float double; do
       "$(awk -v u="$(unit_of $precision)" 'BEGIN { print 1000 * u }')"
   done
 done
-# Squares down to where a double has hardly a digit left: the same fit, and a warning.
+# Squares near the smallest double, which have few digits left: the same fit, and a warning.
 run exact double --rank=2 --iters=10 --tol=0
 cp run.json plain.json
 for power in -480 -515; do
@@ -130,7 +130,7 @@ for power in -480 -515; do
   close "fit times 2^$power, double" "$(field fit run.json)" "$(field fit plain.json)" 1e-6
   same "warnings of small values, 2^$power" "$(grep -c 'so small that sums lose digits' warnings.txt)" $((power < -500))
 done
-# A start's columns may have any length.
+# Columns of a start may have any length.
 if test -n "$python"; then
   for precision in float double; do
     "$python" "$script" init start.h5 2 8 7 6 || fail "h5py wrote no start.h5"
@@ -152,7 +152,7 @@ expect 0 "so small that sums lose digits" on 2 tiny.h5 --rank=2 --nowrite -q
 run tiny double --rank=1 --iters=5 --tol=0
 near_one double "tiny values"
 test -s warnings.txt && fail "a warning about tiny values in double: $(cat warnings.txt)" || pass
-# What convert refuses already; a list of another program is refused by the run.
+# convert refuses this already; in a list of another program, the run refuses it.
 echo "1 1 1 1e200" >vast.tns
 expect 3 "more than a double holds" "$amped" convert vast.tns vast.h5 -q
 echo "1 1 1 1e-200" >nought.tns
@@ -172,9 +172,9 @@ same "changes that are null" "$(grep -c '"change":null' first.json)" 1
 same "and where" "$(sed -n 's/.*"sweep":\([0-9]*\),.*"change":null.*/\1/p' first.json)" 1
 
 # --- real tensors ---------------------------------------------------------------------------------
-# Float and double from one start. What rounding does to the fit of a sweep is at most (128 + 3 N)
-# roundings of the terms: sums in float go over 128 nonzeros, and N factors and the MTTKRP result are
-# stored rounded. fit_noise is one of these roundings.
+# Float and double from one start. Rounding changes the fit of a sweep by at most (128 + 3 N)
+# rounding errors of the terms. Sums in float go over 128 nonzeros, and N factors and the MTTKRP
+# result are rounded when stored. fit_noise is one such rounding error.
 most=${AMPED_TEST_LONG:-0}
 agree() {
   for precision in float double; do
@@ -195,7 +195,7 @@ for file in "$data"/*.tns.gz; do
   agree "$name" "$(field order "$data/$name.json")"
 done
 
-# 2 x 2 matrix multiplication has rank 7 (Strassen). From signed starts some runs end there; one
+# 2 x 2 matrix multiplication has rank 7 (Strassen). Some runs reach it from signed starts; one
 # sweep on another tensor makes such a start.
 if test -f "$data/matmul-222.tns.gz"; then
   best=0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# packaging/: what can be checked without building packages (packaging/build-deb and test-deb do
-# that); and that a release holds every file of the source.
+# packaging/: the checks that build no packages (packaging/build-deb and test-deb build them). Also:
+# a release contains every file of the source.
 . "$(dirname "$0")/../lib/lib.sh"
 source=$(cd "$(dirname "$0")/../.." && pwd) || exit 99
 packaging=$source/packaging
@@ -15,7 +15,7 @@ for script in build-deb test-deb; do
   "$packaging/$script" >out 2>err && fail "$script without arguments did not fail"
   grep -q "^usage: $script " err && pass || fail "$script without arguments: $(cat err)"
 done
-# What jobs/install-packages lists, but for what debhelper brings.
+# The packages of jobs/install-packages, except the packages that debhelper adds.
 for package in $(sed -n 's/^packages="\(\$packages \)\{0,1\}\(.*\)"$/\2/p' "$source/jobs/install-packages"); do
   case $package in
     build-essential | autoconf | automake) ;;
@@ -55,7 +55,7 @@ else
 fi
 
 # --- Apptainer --------------------------------------------------------------------------------------
-# Sections as its manual names them; every stage says what it starts from; scripts are scripts.
+# Sections have the names of the manual; every stage names its base; scripts are scripts.
 def=$packaging/apptainer/amped.def
 same "unknown sections" "$(sed -n 's/^\(%[a-z]*\).*/\1/p' "$def" |
   grep -v -x -e '%arguments' -e '%files' -e '%post' -e '%environment' -e '%test' -e '%runscript' -e '%help')" ""
@@ -75,13 +75,13 @@ same "version of the image" "$(sed -n 's/^    version=//p' "$def")" "$version"
 
 # --- a release holds everything ----------------------------------------------------------------------
 if test -f "$build/Makefile" && git -C "$source" rev-parse --git-dir >/dev/null 2>&1; then
-  # Make's own variables are those of make check: not for this run.
+  # Make's variables belong to make check, so they are removed here.
   if env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -C "$build" distdir distdir="$scratch/release" >make.log 2>&1; then
     pass
   else
     fail "make distdir: $(tail -n 3 make.log)"
   fi
-  # What git itself and continuous integration need is no part of it.
+  # Files for git and continuous integration are not part of a release.
   git -C "$source" ls-files | grep -v -e '^\.gitignore$' -e '^\.ci/' |
     while read -r file; do test -e "release/$file" || echo "$file"; done >missing
   same "files that a release lacks" "$(head -n 5 missing | tr '\n' ' ')" ""

@@ -1,5 +1,5 @@
 #!/bin/sh
-# jobs/paper: every figure, small, on CPU ranks; options that are wrong; a run that fails.
+# jobs/paper: every plot, small, on CPU ranks; wrong options; a failing run.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 paper=$srcdir/jobs/paper
@@ -29,8 +29,8 @@ for t in "total_time 2 2 2" "sustained 2 2 2" "breakdown 3 2 3" "overhead 2 4 2"
     same "$1.png is a picture" "$(dd if="plots/$1.png" bs=1 skip=1 count=3 2>/dev/null)" PNG
   fi
 done
-# Speed-ups are those of the times: total_time holds both.
-# Drawn again from the table alone, elsewhere.
+# Speed-ups follow from the times: total_time has both. The plot is drawn again from the table
+# alone, in another folder.
 if command -v gnuplot >/dev/null 2>&1; then
   mkdir again
   cp plots/breakdown.csv again/
@@ -44,17 +44,17 @@ grep -v '^#' plots/total_time.csv | awk -F , 'NR > 1 { print $6 / $2, $10 }' >sp
 while read -r want got; do
   close "speed-up" "$got" "$want" "$(awk -v x="$want" 'BEGIN { print 1e-5 * x }')"
 done <speedups
-# Parts of a sum make up 100 %.
+# The parts of a sum add up to 100 %.
 grep -v '^#' plots/breakdown.csv | awk -F , 'NR > 1 && $6 == "nan" { print $2 + $3 + $4 + $5 }' >sums
 while read -r sum; do
   close "the parts of a breakdown" "$sum" 100 1e-2
 done <sums
-# What was told once is not asked again.
+# Known facts are not asked for again.
 same "a second figure measures nothing" "$(sh "$paper/overhead" --nnz=20k --ranks=1,2 \
   --tensors=amazon,twitch --repeat=1 --backend=cpu --out=plots \
   --mpirun="$mpirun ${AMPED_MPIRUN_FLAGS-}" 2>&1 | grep -c '^+')" 0
 
-# --- what goes wrong ------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 refused() { # refused PATTERN ARGUMENT...: status 2 and a line that says why
   pattern=$1
   shift
@@ -69,7 +69,7 @@ refused "no option" --nnnz=5
 refused "goes with --nnz" --full-dims
 refused "no such command" --mpirun=no-such-mpirun
 expect 0 "Usage: jobs/paper/scaling" sh "$paper/scaling" --help
-# A run that fails is told, is nan in the table, and ends in status 1.
+# A failing run is reported, is nan in the table, and gives status 1.
 cat >breaks <<'END'
 #!/bin/sh
 case "$*" in *twitch*) echo "amped_mpi: broken" >&2 && exit 1 ;; esac
@@ -83,7 +83,8 @@ expect 0 "amped_mpi: broken" cat said
 expect 0 "^twitch,nan" cat broken/overhead.csv
 expect 0 "^amazon,0" cat broken/overhead.csv
 
-# What only GPUs can is drawn from a program that claims them: options left out, the name replaced.
+# Plots that need GPUs: a replacement program claims to have them. Options are left out, the name is
+# replaced.
 cat >claims <<'END'
 #!/bin/sh
 for a in "$@"; do

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Who computes what: split or not, in equal parts or in blocks, every placement gives the same
-# decomposition on any number of ranks, and greedy leaves them even.
+# Placements: split or not, in equal parts or in blocks, every placement gives the same
+# decomposition on any number of ranks. Greedy leaves ranks even.
 . "$(dirname "$0")/../lib/lib.sh"
 script=$(cd "$(dirname "$0")" && pwd)/reference.py
 python=$(find_python)
 cd "$scratch" || exit 99
 
-# As in run_mpi.sh.
+# See run_mpi.sh.
 double_tol=1e-10
 float_tol=2e-5
 
-# Index 7 of 400 holds 40 % of the nonzeros, so that even two ranks share it with others' rows; the
-# second mode has three indices; iDps of the third have two.
+# Index 7 of 400 has 40 % of the nonzeros, so even two ranks divide its iDp between them. The second
+# mode has three indices; iDps of the third mode have two.
 heavy_tensor >heavy.tns
 "$amped" convert heavy.tns heavy.h5 --dims=400x3x70000 -q || fail "convert"
-# More than one slab of nonzeros, with rows that reach over several of them.
+# More than one slab of nonzeros, with rows that extend over several slabs.
 "$amped" generate long.h5 --dims=5x1500x2500 --nnz=2500k --skew=1 --seed=8 -q || fail "generate"
 
 run() { # run TENSOR RANKS JSON OPTION...
@@ -45,7 +45,7 @@ for options in "--placement=greedy" "--placement=equal" "--placement=equal --rea
   close "several slabs, $options" "$(field fit p.json)" "$(field fit one.json)" $double_tol
 done
 
-# A read that fails between or after shares of split rows leaves nobody waiting.
+# If a read fails between or after parts of split rows, no rank waits for ever.
 size=$(wc -c <long.h5)
 for part in 3 5 8; do
   cp long.h5 damaged.h5
@@ -53,7 +53,8 @@ for part in 3 5 8; do
   expect 3 "damaged.h5" on 3 damaged.h5 --rank=2 --iters=2 --nowrite -q --placement=equal
 done
 
-# Parts of rows end where the iDp table says: one that counts a nonzero to the wrong iDp is refused.
+# Parts of rows end at the nonzeros that the iDp table gives: a table that counts a nonzero in the
+# wrong iDp is refused.
 if test -n "$python"; then
   "$amped" generate parts.h5 --dims=60000x20x10 --nnz=3k --seed=9 -q || fail "generate parts"
   "$python" - <<'PY' || fail "parts.h5 cannot be changed"
@@ -74,7 +75,7 @@ PY
   done
 fi
 
-# The plan says what splitting brought, and nothing of it where nothing is split.
+# The plan shows the gain of splitting; it has no such line where nothing is split.
 expect 0 "imbalance of nonzeros at most 0\... % (1[0-9]*\... % without splitting)" \
   on 4 heavy.h5 --plan --json=plan.json
 for name in split_idps unsplit_imbalance_percent; do # of the last mode: nothing
@@ -89,7 +90,7 @@ expect 0 "block placement" on 4 bench --shape=patents --nnz=50k --scale=1e-4 --r
 expect 0 "without splitting" on 4 bench --shape=patents --nnz=50k --scale=1e-4 --repeat=1 --rank=3
 expect 2 "greedy, equal or block" on 2 heavy.h5 --placement=even
 
-# Split rows are added up in a fixed order: the same bits every time.
+# Split rows are added up in a fixed order: the same bits in every run.
 for i in 1 2; do
   expect 0 "" on 4 heavy.h5 --rank=4 --iters=3 --tol=0 -o same$i.h5 -q
   expect 0 "" "$amped" convert same$i.h5 same$i.txt -q
@@ -98,7 +99,7 @@ for part in weights mode0 mode1 mode2; do
   if cmp same1.$part.txt same2.$part.txt; then pass; else fail "$part of two runs differ"; fi
 done
 
-# Against an independent implementation, as in reference.sh.
+# Comparison with an independent implementation, as in reference.sh.
 if test -n "$python"; then
   "$python" "$script" start heavy.h5 start.h5 4 || fail "start"
   for run in "2 greedy" "3 equal" "4 greedy" "4 block"; do

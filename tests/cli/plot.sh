@@ -1,19 +1,19 @@
 #!/bin/sh
-# plot: pictures of results and runs where gnuplot is there; data and script always.
+# plot: pictures of results and runs where gnuplot is installed; data and script always.
 . "$(dirname "$0")/../lib/lib.sh"
 data=$(cd "$data" 2>/dev/null && pwd)
 cd "$scratch" || exit 99
 
 "$amped" generate t.h5 --dims=40x3000x5 --nnz=4000 --skew=0.5 --seed=1 -q || fail "generate"
 expect 0 "" on 2 t.h5 --rank=3 --iters=4 --tol=0 --seed=1 --json=run.json -q
-# Labels that would be commands or break the script if they were not taken for text.
+# Labels that would be commands or break the script if they were not quoted as text.
 printf '%s\n' 'who,"it''s, `touch bad`",what,n' '"a""b\n$x",<&>,ä,1' \
   "c'd,'.system('touch bad').',@x,2" \
   'e,system,%s %d,3' >names.csv
 expect 0 "" "$amped" convert names.csv names.h5 --value=n -q
 expect 0 "" on 1 names.h5 --rank=2 --iters=2 -q
 
-# Without gnuplot (in an empty PATH): data and script are there, and the line says what to do.
+# Without gnuplot (in an empty PATH): data and script are written, and a line tells the next step.
 mkdir empty
 expect 1 "apt-get install gnuplot" env PATH="$scratch/empty" "$amped" plot t.cpd.h5 -o without.svg
 absent without.svg
@@ -29,7 +29,7 @@ expect 1 "apt-get install gnuplot" env PATH="$scratch/empty" "$amped" plot run.j
 absent norun.png
 same "sweeps of a run" "$(grep -c '^[0-9]' norun.dat)" 4
 
-# Several decompositions: a curve each.
+# Several decompositions: one curve each.
 expect 0 "" on 2 t.h5 --rank=2,3 --starts=2 --iters=3 --tol=0 --nowrite --json=several.json -q
 expect 1 "apt-get install gnuplot" env PATH="$scratch/empty" "$amped" plot several.json -o several.png
 same "sweeps of all" "$(grep -c '^[0-9]' several.dat)" 12
@@ -43,7 +43,7 @@ if command -v gnuplot >/dev/null 2>&1; then
     expect 0 "</svg>" tail -n 3 p.$in.svg
     expect 0 "" "$amped" plot $in -o p.$in.png -q
     same "p.$in.png is a picture" "$(dd if=p.$in.png bs=1 skip=1 count=3 2>/dev/null)" PNG
-    # The script draws the same picture again, from anywhere it is moved to.
+    # The script draws the same picture again, from any folder.
     mkdir moved.$in && cp p.$in.dat p.$in.gp moved.$in/
     expect 0 "" sh -c 'cd "moved.$0" && gnuplot "p.$0.gp" && cmp "p.$0.png" "../p.$0.png"' $in
   done
@@ -51,7 +51,7 @@ if command -v gnuplot >/dev/null 2>&1; then
   grep -q "&lt;&amp;" p.names.cpd.h5.svg && pass || fail "a label is not in the picture"
   expect 0 "" "$amped" plot t.cpd.h5
   expect 0 "" test -s t.cpd.svg
-  # A run that still writes: its last line is not whole yet.
+  # The JSON file of an unfinished run: its last line is incomplete.
   head -c -20 run.json >going.json
   expect 0 "" "$amped" plot going.json --json=plot.json
   same "output" "$(field output plot.json)" going.svg

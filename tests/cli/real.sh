@@ -1,5 +1,5 @@
 #!/bin/sh
-# Real tensors with recorded sums, norms and fits: skipped where they are not at hand.
+# Real tensors with recorded sums, norms and fits: skipped where the tensors are missing.
 . "$(dirname "$0")/../lib/lib.sh"
 data=$(cd "$data" 2>/dev/null && pwd)
 if test -z "$data" || ! test -f "$data/nations.tns.gz"; then
@@ -10,8 +10,8 @@ cd "$scratch" || exit 99
 
 dims_of() { tr -d ' \n' <"$1" | sed -n 's/.*"dims":\[\([0-9,]*\)\].*/\1/p'; }
 
-# Every tensor: nonzeros and norm as recorded. The recorded norm is that of the stored entries, ours
-# is the tensor's: they are the same thing where no coordinate is stored twice.
+# Every tensor: nonzeros and norm equal the records. The recorded norm is the norm of the stored
+# entries, ours is the norm of the tensor. They are equal where no coordinate is stored twice.
 for json in "$data"/*.json; do
   name=$(basename "$json" .json)
   test -f "$data/$name.tns.gz" || continue
@@ -24,9 +24,9 @@ for json in "$data"/*.json; do
   close "$name: norm" "$(field norm info.json)" "$norm" "$(awk -v n="$norm" 'BEGIN { print 1e-12 * n }')"
 done
 
-# fit NAME R SWEEPS LOW HIGH: the best of four starts, one on each number of ranks. It is at least the
-# least that the recorded starts reached; other starts may find a better optimum, so the upper end
-# leaves room for 5 %.
+# fit NAME R SWEEPS LOW HIGH: the best of four starts, one on each number of ranks. It is at least
+# the lowest fit of the recorded starts. Other starts may find a better optimum, so the upper bound
+# leaves 5 %.
 fit() {
   if ! test -f "$1.h5"; then
     echo "skipped: no $1.tns.gz"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Weights, factors and fits against an independent implementation from the same start: in double,
-# after 10 sweeps, to 1e-9.
+# Weights, factors and fits compared with an independent implementation from the same start: in
+# double, after 10 sweeps, to 1e-9.
 . "$(dirname "$0")/../lib/lib.sh"
 python=$(find_python)
 if test -z "$python"; then

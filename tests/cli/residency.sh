@@ -1,5 +1,5 @@
 #!/bin/sh
-# Where copies lie: what the plan tells of it, and the same answer wherever that is.
+# Residency of copies: the plan reports it, and the answer does not depend on it.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -18,7 +18,7 @@ if test "$backend" != cuda; then
   finish
 fi
 
-# A third of three copies of 12 bytes a nonzero, or all of them, have no room on the device.
+# The device has no room for a third of three copies of 12 bytes a nonzero, or for any of them.
 tight="--device-memory=$(($(field device_bytes plan.json) / 1024 - 3600))K"
 # shellcheck disable=SC2086
 {

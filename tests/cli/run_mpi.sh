@@ -1,11 +1,12 @@
 #!/bin/sh
-# The whole program on 1 to 4 ranks: same start, same answer, whoever reads and however it is stored.
+# The whole program on 1 to 4 ranks: the same start gives the same answer, for any readers and any
+# storage.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
-# Fits of two runs that differ in the order of sums only. In double a fit near f moves by about
-# sweeps * eps * cond; 1e-10 leaves four digits for the conditioning of these small problems. In
-# float the MTTKRP's rounding (6e-8 an addition, random) gives some 1e-6.
+# Tolerance of the fits of two runs that differ only in the order of sums. In double a fit near f
+# changes by about sweeps * eps * cond; 1e-10 leaves four digits for the condition of these small
+# problems. In float the rounding of the MTTKRP (6e-8 an addition, random) gives about 1e-6.
 double_tol=1e-10
 float_tol=2e-5
 
@@ -32,8 +33,8 @@ for t in a b c; do
   done
 done
 
-# Copies of several slabs, split rows among them, that rank 0 or all ranks in turn read: the same bits.
-# Damage in the middle ends all ranks, whoever meets it.
+# Copies of several slabs with split rows, read by rank 0 or by all ranks in turn: the same bits.
+# Damage in the middle ends all ranks, whichever rank reads it.
 "$amped" generate slabs.h5 --dims=5x3000x2000 --nnz=3500k --skew=0.9,0.5,0 --seed=8 -q || fail "generate slabs"
 for read in root parallel; do
   expect 0 "" on 3 slabs.h5 --rank=3 --iters=2 --tol=0 --read=$read --json=slabs.$read.json --nowrite -q
@@ -68,15 +69,16 @@ for seed in 1 2 3; do
 done
 if awk -v b="$best" 'BEGIN { exit !(b > 0.999) }'; then pass; else fail "planted: fit $best"; fi
 
-# The same seed gives the same start on any number of ranks: continue from a written one-sweep
-# result and from the run itself. And other inputs of convert run too, ordered in memory.
+# The same seed gives the same start on any number of ranks: continue from a written result of one
+# sweep, and from the run itself. Other inputs of convert can be run, too; they are ordered in
+# memory.
 expect 0 "" "$amped" convert b.h5 b.tns -q
 expect 0 "" on 3 b.tns --rank=5 --iters=8 --tol=0 --precision=double --nowrite -q --json=b.text.json
 expect 0 "" on 1 b.h5 --rank=5 --iters=8 --tol=0 --precision=double --nowrite -q --json=b.one.json
 close "text input against tensor file" "$(field fit b.text.json)" "$(field fit b.one.json)" \
   $double_tol
 
-# --init continues: 8 sweeps are 3 sweeps and then 5.
+# --init continues: 8 sweeps equal 3 sweeps and then 5.
 expect 0 "" on 2 b.h5 --rank=5 --iters=3 --tol=0 --precision=double -o b3.h5 -q
 expect 0 "" on 3 b.h5 --rank=5 --iters=5 --tol=0 --precision=double --init=b3.h5 --nowrite -q \
   --json=b8.json

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --shape: tensors made in memory, timed and decomposed, on any number of ranks; what bench tells;
+# --shape: tensors made in memory, timed and decomposed, on any number of ranks; the output of bench;
 # wrong options.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
@@ -22,7 +22,8 @@ expect 2 "missing" "$amped" cpd --nnz=5
 expect 2 "leave out --checkpoint" "$amped" cpd --shape=amazon --checkpoint=c.h5
 expect 2 "has no option --shape" "$amped" info --shape=amazon
 
-# The same tensor whatever the ranks: its norm is exact but for one rounding a rank.
+# The tensor does not depend on the number of ranks: its norm is exact except for one rounding a
+# rank.
 for shape in "patents --scale=3e-5" "twitch --scale=1e-4" "nell2 --nnz=30k --scale=1e-3 --skew=0"; do
   for ranks in 1 2 3; do
     # shellcheck disable=SC2086
@@ -32,7 +33,8 @@ for shape in "patents --scale=3e-5" "twitch --scale=1e-4" "nell2 --nnz=30k --sca
   done
 done
 
-# Decomposed: the same fits whatever the ranks, as far as doubles go, and a result like any other.
+# Decomposed: the fits agree on any number of ranks, within the rounding of doubles, and the result
+# is like any other.
 for ranks in 1 2 3; do
   expect 0 "made 3 copies" on $ranks cpd --shape=nell2 --nnz=30k --scale=1e-3 --rank=4 --iters=5 \
     --tol=0 --precision=double --json=d.$ranks.json -o d.$ranks.h5
@@ -48,14 +50,15 @@ expect 0 "" on 1 bench --shape=amazon --scale=1e-4 --rank=32 --repeat=1 --json=r
 if awk -v r="$(field bytes_per_nonzero r.json)" -v c="$(field bytes_per_nonzero c.json)" \
   'BEGIN { exit !(c > 0 && c < r) }'; then pass; else fail "counts do not take fewer bytes"; fi
 
-# A file's bench tells the same.
+# bench gives the same output for a file.
 expect 0 "of the gather ceiling" on 2 bench good.h5 --rank=8 --repeat=1 --json=f.json
 for name in gnnz_per_second gathered_gb_per_second bytes_per_nonzero ceiling_percent \
   bandwidth_percent read_bytes_per_second rows_per_second all_modes_ceiling_percent; do
   if awk -v x="$(field $name f.json)" 'BEGIN { exit !(x > 0) }'; then pass; else fail "no $name"; fi
 done
 
-# The published kernel reads plain nonzeros: row, two inputs and value, 4 bytes each.
+# The atomic kernel (AMPED Algorithm 2) reads plain nonzeros: row, two inputs and value, 4 bytes
+# each.
 if test "$backend" = cuda; then
   expect 0 "" on 1 bench good.h5 --rank=8 --repeat=1 --kernel=published --json=p.json
   if awk -v x="$(field bytes_per_nonzero p.json)" 'BEGIN { exit !(x == 16) }'; then pass; else

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The scripts in jobs/slurm, submitted to a real Slurm of one node that this test starts, in a folder of
-# its own, with GPUs that are names only: ranks compute on CPUs. Needs root, slurm-wlm, munge and a
-# launcher that Open MPI understands (PMIx); skipped where these are missing.
+# The scripts in jobs/slurm, submitted to a real Slurm of one node. This test starts Slurm in a
+# folder of its own, with GPUs in name only: ranks compute on CPUs. Needs root, slurm-wlm, munge and
+# a launcher that Open MPI understands (PMIx); skipped where these are missing.
 . "$(dirname "$0")/../lib/lib.sh"
 jobs=$(cd "$(dirname "$0")/../../jobs/slurm" && pwd) || exit 99
 cd "$scratch" || exit 99
@@ -25,9 +25,10 @@ down() {
   done
 }
 
-# Without cgroups, accounting and binding, which containers do not allow; with more CPUs than there
-# are. GPUs are links to a device, as Slurm 22 drops those without a file, and gives no numbers to those
-# whose file is none. A requeued job waits as long as credentials last: 5 s, not 2 min.
+# Slurm without cgroups, accounting and binding, which containers do not allow; with more CPUs than
+# the machine has. GPUs are links to a device. Slurm 22 drops GPUs without a file, and gives no
+# numbers to GPUs whose file is not a device. A requeued job waits for the lifetime of credentials:
+# 5 s, not 2 min.
 configure() {
   host=$(hostname -s)
   port=$((20000 + $$ % 20000))
@@ -85,7 +86,7 @@ up() {
   return 1
 }
 
-# ended JOB: waits until the queue has it no more, and cancels it when that takes too long.
+# ended JOB: waits until the queue has no such job any more, and cancels it after too long.
 ended() {
   for i in $(seq 120); do
     test -z "$(squeue -h -j "$1" -t PD,R,CG,CF,S,RQ -o %i 2>/dev/null)" && return
@@ -96,7 +97,8 @@ ended() {
   return 1
 }
 
-# submit NAME OPTION... SCRIPT ARGUMENT...: from submission to the end; the output goes to NAME.log.
+# submit NAME OPTION... SCRIPT ARGUMENT...: submits a job and waits for its end; the output goes to
+# NAME.log.
 submit() {
   name=$1
   shift
@@ -111,7 +113,7 @@ submit() {
   fi
 }
 
-# completed JOB NAME: it ended with 0.
+# completed JOB NAME: the job ended with status 0.
 completed() {
   status=$(scontrol -o show job "$1" | sed -n 's/.*JobState=\([A-Z]*\).*ExitCode=\([0-9:]*\).*/\1 \2/p')
   same "how $2 ended" "$status" "COMPLETED 0:0"
@@ -121,7 +123,7 @@ completed() {
   esac
 }
 
-# result NAME RANKS: its log has the command and that many ranks, and its result is whole.
+# result NAME RANKS: the log has the command and the number of ranks, and the result is complete.
 result() {
   expect 0 "" grep -q '^+ .*amped.* cpd ' "$1.log"
   expect 0 "" grep -q "on $2 ranks of 1 node" "$1.log"
@@ -153,14 +155,14 @@ if ! up; then
   finish
 fi
 
-# What scripts start: the program, noting what it sees.
+# The program that scripts start: it also records its environment.
 cat >program <<END
 #!/bin/sh
 echo "\${CUDA_VISIBLE_DEVICES-none} threads \${OMP_NUM_THREADS-none}" >>"$scratch/seen"
 exec "$amped" "\$@"
 END
-# What container.sh starts, where there is no Apptainer: notes its options and runs what follows the
-# image's name.
+# The program that container.sh starts where there is no Apptainer: it records its options and runs
+# the command after the image's name.
 mkdir bin
 cat >bin/apptainer <<'END'
 #!/bin/sh
@@ -192,7 +194,7 @@ completed "$job" masked
 same "one GPU for each rank" "$(seen)" "1 0 threads 8;1 1 threads 8;"
 result masked 2
 
-# --- what ranks find ------------------------------------------------------------------------------
+# --- resources of ranks ---------------------------------------------------------------------------
 timeout 60 srun --mpi=pmix --ntasks=2 --gpus-per-task=1 "$amped" info --system >system.log 2>&1 ||
   fail "info --system by srun: $(tail -n 3 system.log)"
 same "ranks by srun" \
@@ -240,7 +242,7 @@ expect 0 "" grep -q "need --array=0-3" wrong-0.log
 
 # --- the limit comes near: a checkpoint, the queue, and on ----------------------------------------
 if "$amped" cpd --help | grep -q -e --checkpoint; then
-  # The first turn ends by the signal alone, the second soon.
+  # The first job ends by the signal alone, the second one soon.
   cat >program <<END
 #!/bin/sh
 tol=0
@@ -261,8 +263,8 @@ END
   expect 0 "" grep -q '^resume: amped-.*after sweep [1-9]' requeue.log
   expect 0 "stopped on *tolerance" "$amped" info requeued.cpd.h5
 
-  # scancel sends SIGTERM to all ranks at once, and nothing else for KillWait: a checkpoint, no requeue.
-  # It is a job of its own, and so has a checkpoint of its own.
+  # scancel sends SIGTERM to all ranks at once, and no other signal for KillWait: a checkpoint, no
+  # requeue. This is another job with a checkpoint of its own.
   cat >program <<END
 #!/bin/sh
 exec "$amped" "\$@" --tol=0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# cpd --starts, --rank=4,8 and --corcondia: each decomposition of several has the bits that it has
-# alone, scores are those of compare, the core consistency is numpy's; signals; what is refused.
+# cpd --starts, --rank=4,8 and --corcondia. Each of several decompositions has the same bits as
+# alone. Scores agree with compare, the core consistency with numpy. Signals; refused options.
 . "$(dirname "$0")/../lib/lib.sh"
 needs h5diff h5dump
 python=$(find_python)
@@ -13,21 +13,21 @@ cd "$scratch" || exit 99
 "$amped" generate few.h5 --dims=30x20x3 --nnz=900 --skew=0.5 --seed=4 -q || fail "generate"
 "$amped" generate five.h5 --dims=5x6x7x4x3 --nnz=400 --seed=1 -q || fail "generate"
 
-# same_bits WHAT A B: weights, fits and factors of two results.
+# same_bits WHAT A B: compares weights, fits and factors of two results.
 same_bits() {
   for set in weights fit factors/0 factors/1 factors/2; do
     if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
   done
 }
 
-# numbers SET FILE: of a dataset, a line each, in order.
+# numbers SET FILE: the numbers of a dataset, one a line, in order.
 numbers() {
   h5dump -y -w 1 -m %.17g -d "$1" "$2" | sed -n 's/^ *\([0-9.e+-]*\),\{0,1\}$/\1/p'
 }
 
 # --- several numbers of components, several starts: the bits of runs of their own ------------------
-# (--deterministic: a GPU that others use as well keeps the same share of the copies. Its tiles and
-# schedules may depend on the largest R; then results agree within rounding, as on other ranks.)
+# --deterministic: the same part of the copies stays on a GPU that other programs use, too. Tiles and
+# schedules may depend on the largest R; then results agree within rounding, as on other ranks.
 run="--iters=6 --tol=0 --deterministic -q"
 for ranks in 1 3; do
   # shellcheck disable=SC2086
@@ -55,8 +55,8 @@ for ranks in 1 3; do
   same "the best" "$(sed 's/.*"best":\([0-9]*\),.*/\1/' starts.json | grep -c "^$at\$")" 1
   same_bits "the best of 4 on $ranks ranks" best.h5 seed$((at + 6)).h5
   same "its seed" "$(h5dump -a /seed best.h5 | sed -n 's/.*): \([0-9]*\)$/\1/p')" $((at + 6))
-  # Row 2 of the scores: against start 1. The runs' factors are floats, summed up in double: what
-  # compare makes of them differs by the order of additions alone.
+  # Row 2 of the scores: comparison with start 1. The factors of the runs are floats, added up in
+  # double; compare differs only in the order of additions.
   expect 0 "" "$amped" compare seed8.h5 seed7.h5 --json=pair.json
   close "the match of two starts" "$(numbers /starts/match best.h5 | sed -n 5p)" "$(field score pair.json)" 1e-12
 done
@@ -70,7 +70,7 @@ expect 0 "" on 1 t.h5 --rank=2,3 --iters=1 -q -o x.cpd.h5
 test -f x.r2.cpd.h5 && test -f x.r3.cpd.h5 && pass || fail "names for -o x.cpd.h5"
 expect 0 "   3 .* -\$" on 1 t.h5 --rank=2,3 --starts=2 --iters=1 --nowrite
 expect 0 "the largest" on 2 t.h5 --rank=2,3 --starts=2 --plan
-# What is kept of the starts counts as memory.
+# The saved factors of the starts count as memory.
 expect 0 "" on 2 t.h5 --rank=2,3 --plan -q --json=one.json
 expect 0 "" on 2 t.h5 --rank=2,3 --starts=1000 --plan -q --json=thousand.json
 if awk -v a="$(field host_bytes one.json)" -v b="$(field host_bytes thousand.json)" 'BEGIN { exit !(b > a) }'; then
@@ -78,7 +78,7 @@ if awk -v a="$(field host_bytes one.json)" -v b="$(field host_bytes thousand.jso
 else
   fail "starts take no memory"
 fi
-# A table goes straight to cpd: labels in every result.
+# A table can be the input of cpd: every result has labels.
 printf 'a,b,c\nx,y,z\nx,v,w\nq,y,w\n' >named.csv
 expect 0 "" on 2 named.csv --rank=2,1 --starts=2 --iters=2 -q
 expect 0 " x" "$amped" top named.r2.cpd.h5
@@ -106,14 +106,14 @@ for precision in float double; do
   consistent five.h5 2 2,3 $precision
   consistent few.h5 2 4,6 $precision # more components than a mode has indices
 done
-# Computing it changes no factor.
+# Computing the core consistency changes no factor.
 # shellcheck disable=SC2086
 expect 0 "" on 2 t.h5 --rank=5 $run -o plain.h5
 # shellcheck disable=SC2086
 expect 0 "" on 2 t.h5 --rank=5 $run --corcondia -o with.h5
 same_bits "with --corcondia" with.h5 plain.h5
 expect 0 "core cons" "$amped" info with.h5
-# Three true components, and one too many.
+# Three true components, and one surplus component.
 expect 0 "" on 2 p.h5 --rank=3,4 --starts=3 --corcondia --precision=double -q -o p.h5out.h5 --json=p.json
 good=$(sed -n 's/.*"event":"end","rank":3,.*"corcondia":\([^,]*\),.*/\1/p' p.json)
 bad=$(sed -n 's/.*"event":"end","rank":4,.*"corcondia":\([^,]*\),.*/\1/p' p.json)
@@ -133,7 +133,7 @@ expect 2 "leave out one" "$amped" t.h5 --rank=4 --starts=2 --init=best.h5
 expect 2 "a job for each" "$amped" t.h5 --rank=4,8 --checkpoint=c.h5
 expect 2 "a job for each" "$amped" t.h5 --starts=2 --checkpoint=c.h5 --resume
 expect 2 "overwritten" on 2 many.r3.h5 --rank=3,5 -o many.h5
-# No result and no other output in one file; what is there stays.
+# A result and another output in one file are refused; the old file stays.
 cp many.r3.h5 OUT.r3.h5
 for option in --trace --json; do
   expect 2 "another file with $option" on 2 t.h5 --rank=3,5 $option=OUT.r3.h5 -o OUT.h5
@@ -145,7 +145,7 @@ expect 1 "dir.r8.h5" on 2 t.h5 --rank=4,8 -o dir.h5
 absent dir.r4.h5 c.h5
 
 # --- signals --------------------------------------------------------------------------------------
-# interrupt START R ARGUMENT...: SIGUSR1 to mpirun once that start has begun.
+# interrupt START R ARGUMENT...: sends SIGUSR1 to mpirun when that start has begun.
 interrupt() {
   start=$1
   r=$2
@@ -158,7 +158,7 @@ interrupt() {
   status=$?
 }
 
-# So many starts of R = 400 take long enough for that, however busy the machine.
+# This number of starts with R = 400 takes long enough, also on a fast machine.
 interrupt 2 400 t.h5 --rank=2,400 --starts=60 --iters=20 --tol=0 -o signal.h5
 same "status after SIGUSR1 amid starts" $status 85
 same "error lines" "$(grep '^amped_mpi: ' err.txt | grep -vc '^amped_mpi: warning: ')" 1

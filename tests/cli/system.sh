@@ -1,9 +1,9 @@
 #!/bin/sh
-# info --system: what ranks find where they run, as text and as JSON, and what it refuses.
+# info --system: the resources of each rank, as text and as JSON, and refused options.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
-# ranks N ARGUMENT...: the program on that many ranks; the backend is not an option here.
+# ranks N ARGUMENT...: the program on N ranks, without an option for the backend.
 ranks() {
   n=$1
   shift
@@ -20,7 +20,7 @@ same "said once" "$(grep -c '^MPI ' out)" 1
 grep -q '^CUDA-aware  *\(yes\|no\).*(MPI.s header: ' out && pass || fail "no line on CUDA-aware MPI"
 grep -q '^BLAS  *.' out && pass || fail "no BLAS"
 grep -q "^node  *$(uname -n | cut -d. -f1)" out && pass || fail "no node: $(grep ^node out)"
-# Threads as a run would have them.
+# The number of threads that a run would have.
 OMP_NUM_THREADS=3 "$amped" info --system >three 2>&1
 grep -q '^rank 0 .* 3 threads' three && pass || fail "not 3 threads: $(grep '^rank' three)"
 if command -v taskset >/dev/null 2>&1; then
@@ -28,7 +28,7 @@ if command -v taskset >/dev/null 2>&1; then
   grep -q '^rank 0 .* 1 core (0), 1 thread;' bound && pass || fail "not bound: $(grep '^rank' bound)"
 fi
 
-# As where srun and MPI do not know each other: processes that are jobs of one rank each.
+# srun and MPI do not know each other here: every process is a job of one rank.
 SLURM_STEP_NUM_TASKS=2 "$amped" info --system >alone 2>&1 || fail "status $? as a job of its own"
 grep -q 'warning: srun started 2 processes, and MPI takes this one for a job' alone && pass ||
   fail "no warning of ranks that are alone: $(cat alone)"

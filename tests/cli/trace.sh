@@ -1,5 +1,5 @@
 #!/bin/sh
-# --trace: a file that parses, with all ranks and phases in it, for cpd and bench; wrong names.
+# --trace: a file that can be parsed, with all ranks and phases, for cpd and bench; wrong names.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -27,12 +27,12 @@ same "only rank 0 reads" "$(grep '"name":"read"' cpd.2.json | grep -c '"pid":1')
 expect 0 "" on 2 good.h5 --rank=5 --iters=1 --read=parallel --nowrite --trace=parallel.json -q
 check parallel.json 2 0.9 read distribute mttkrp
 same "no result was written" "$(grep -c '"name":"write"' parallel.json)" 0
-# Parts of split iDps are exchanged before the rows are, and read in a second walk.
+# Parts of split iDps are exchanged before the rows, and are read in a second walk.
 for read in root parallel; do
   expect 0 "rows) split, " on 2 good.h5 --rank=5 --iters=3 --tol=0 --placement=equal --read=$read \
     --nowrite -v --trace=split.json
   check split.json 2 0.9 distribute upload mttkrp exchange solve
-  # Two in each of three sweeps, on both ranks; those before test links and bring the start.
+  # Two in each of three sweeps, on both ranks; earlier events test links and distribute the start.
   same "exchanges of a split mode" "$(awk '/"name":"prepare"/ { counts = 0 }
     /"name":"sweep"/ { counts = 1 } counts && /"name":"exchange".*"mode":0/ { n++ }
     END { print n }' split.json)" 12
@@ -42,7 +42,7 @@ check bench.json 2 0.9 start plan make init pass wait mttkrp kernel exchange "ga
 expect 0 "" on 2 good.h5 --plan --trace=plan.json
 check plan.json 2 0.9 start plan
 
-# Ranks of two nodes, whose clocks began at different times.
+# Ranks of two nodes, whose clocks start at different times.
 if unshare -T --monotonic=100000 -f true 2>/dev/null; then
   # shellcheck disable=SC2086
   on_two_clocks() {
@@ -62,7 +62,7 @@ expect 2 "overwritten" on 2 good.h5 --nowrite --trace=good.h5
 expect 2 "two outputs" on 1 good.h5 --nowrite --json=x.json --trace=x.json
 expect 2 "two outputs" on 1 good.h5 -o x.h5 --trace=x.h5
 expect 0 "" cmp good.h5 kept.h5
-# What cannot be written is said before anything is read, and a failed run leaves no trace.
+# A file that cannot be written is reported before anything is read; a failed run leaves no trace.
 expect 1 "cannot be written" on 2 missing.h5.tns --nowrite --trace=nowhere/t.json
 expect 2 "overwritten" on 2 good.h5 -o good.h5 --trace=failed.json
 absent x.json x.tns x.h5 failed.json cpd.2.json.tmp

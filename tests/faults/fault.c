@@ -1,7 +1,7 @@
-/* Faults on order: preloaded into the program by tests/faults/faults.sh and its like, never linked.
+/* Faults on request: a library that tests/faults/faults*.sh preload into the program; never linked.
  *
- * AMPED_FAULT="ACTION CALL NAME N RANK": what happens at call number N (from 0) of CALL on a rank
- * (-1: any), of files whose path holds NAME, or messages of that tag ("-": any).
+ * AMPED_FAULT="ACTION CALL NAME N RANK" causes ACTION at call number N (from 0) of CALL on a rank
+ * (-1: any). It counts calls on files whose path contains NAME, or messages of that tag ("-": any).
  *
  *   CALL    alloc      malloc, calloc or realloc called from the program itself, inside main
  *           read       read, pread           write   write, pwrite         sync   fsync
@@ -12,13 +12,13 @@
  *           KILL TERM INT STOP: the signal to this process
  *           PAUSE      the call waits until AMPED_FAULT_MARK is removed, 30 s at most
  *           SLOW       this call and all later ones, of a MiB or more, take half a second longer
- * AMPED_FAULT=clock: the time of day jumps an hour to and fro from look to look.
+ * AMPED_FAULT=clock: at each look the time of day jumps an hour, forwards or backwards.
  *
- * The file AMPED_FAULT_MARK is made where the fault happens. At the end of the process a line
- * "fault RANK FIRED LIVE ABORTED CALLS" is appended to AMPED_FAULT_REPORT: did the fault happen,
- * how many blocks of the program were not freed, was MPI_Abort called, how many calls of that kind
- * were there. Allocations are counted together with those of forked children, where other calls are
- * left alone. Needs glibc. */
+ * The file AMPED_FAULT_MARK is made when the fault happens. At its end the process appends a line
+ * "fault RANK FIRED LIVE ABORTED CALLS" to AMPED_FAULT_REPORT. FIRED: did the fault happen? LIVE:
+ * blocks of the program that were not freed. ABORTED: was MPI_Abort called? CALLS: the number of
+ * calls of that kind. Allocations of forked children count, too; their other calls do not change.
+ * Needs glibc. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -52,10 +52,10 @@ static struct {
   long number;
   int rank, own_rank;
   pid_t process;
-  uintptr_t begin, end; /* of the program in memory */
+  uintptr_t begin, end; /* addresses of the program in memory */
 } fault;
 
-/* Shared with children. */
+/* Memory shared with forked children. */
 static struct shared {
   _Atomic long calls;
   _Atomic int fired;
@@ -112,8 +112,8 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *unused) {
   return 1; /* the program is the first object */
 }
 
-/* What runs before and behind main is not the program's: CUDA registers its kernels before, gcov
- * writes its counts behind, and neither survives an allocation that fails. */
+/* Faults happen inside main only. Before main CUDA registers its kernels, and after it gcov writes
+ * its counts; neither survives a failed allocation. */
 static int (*program_main)(int, char **, char **);
 static bool in_main;
 
@@ -190,7 +190,7 @@ static void wait_for_end(void) {
     (void)usleep(100000);
 }
 
-/* True, with errno, where the call is to fail. */
+/* True, with errno set, where the call has to fail. */
 static bool strikes(const char *call, int fd_or_tag) {
   static const struct {
     const char *name;
@@ -263,7 +263,7 @@ void free(void *block) {
   __libc_free(block);
 }
 
-/* The call of this name that this one stands before. */
+/* The original function that this function replaces. */
 #define NEXT(name) __typeof__(&name) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
 ssize_t read(int fd, void *buffer, size_t bytes) {

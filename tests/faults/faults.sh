@@ -1,7 +1,7 @@
 #!/bin/sh
-# Faults in a run: ranks killed, stopped, slow; signals; two jobs and one output; inputs that change;
-# a clock that jumps. Nothing hangs, files are the old or the new ones. (faults_disk.sh: disks;
-# faults_memory.sh: memory.)
+# Faults in a run: ranks that are killed, stopped or slow; signals; two jobs with one output; inputs
+# that change; a clock that jumps. The program never hangs, and files are always the old or the new
+# ones. (faults_disk.sh: disks; faults_memory.sh: memory.)
 . "$(dirname "$0")/../lib/lib.sh"
 needs h5diff ps
 . "$(dirname "$0")/faults_lib.sh"
@@ -13,14 +13,14 @@ run="t.h5 --rank=3 --iters=6 --tol=0 --deterministic -q"
 expect 0 "" on 2 $run -o whole.h5
 reads=$(calls read t.h5 2 t.h5 --rank=3 --iters=1 --nowrite -q)
 
-# same_bits WHAT A B: weights and factors of two results.
+# same_bits WHAT A B: compares weights and factors of two results.
 same_bits() {
   for set in weights fit factors/0 factors/1 factors/2; do
     if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
   done
 }
 
-# is_sampled SIGNAL PHASE: make check takes some of the pairs; AMPED_FAULTS=all takes all.
+# is_sampled SIGNAL PHASE: make check takes some of the pairs; AMPED_FAULTS=all takes all of them.
 is_sampled() {
   test "${AMPED_FAULTS-}" = all && return
   case "$1 $2" in
@@ -30,7 +30,8 @@ is_sampled() {
 }
 
 # --- a rank dies ----------------------------------------------------------------------------------
-# In each phase, by each signal: mpirun's status for it at once, and what was there before is there.
+# In each phase, by each signal: mpirun returns its status for the signal at once, and old files
+# stay.
 for phase in "read t.h5 $((reads - 2)) 0" "send 17 1 0" "receive 17 1 1" "solve - 4 1" "write .cpd.h5.tmp 1 0"; do
   for signal in "KILL 137" "TERM 143" "INT 130"; do
     is_sampled "$signal" "$phase" || continue
@@ -42,7 +43,7 @@ for phase in "read t.h5 $((reads - 2)) 0" "send 17 1 0" "receive 17 1 1" "solve 
     cmp -s whole.h5 t.cpd.h5 && pass || fail "${signal% *} $phase: the file before was changed"
   done
 done
-# What they left does not hinder the next, which removes it.
+# Files that the killed runs left do not stop the next run, which removes them.
 ls t.cpd.h5.tmp.* >/dev/null 2>&1 && pass || fail "the kill amid writing left no temporary file"
 # shellcheck disable=SC2086
 expect 0 "" on 2 $run
@@ -55,7 +56,7 @@ for signal in TERM INT; do
   for phase in "read t.h5 $((reads - 2)) 0" "solve - 4 1" "write .cpd.h5.tmp 1 0"; do
     rm -f "$mark"
     is_sampled "$signal" "$phase" || continue
-    # A shell's background jobs ignore SIGINT; perl gives it back to mpirun.
+    # Background jobs of a shell ignore SIGINT; perl restores it for mpirun.
     # shellcheck disable=SC2086
     perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' timeout --foreground -k 5 60 $mpirun \
       ${AMPED_MPIRUN_FLAGS-} -np 2 env LD_PRELOAD="$shim" AMPED_FAULT="PAUSE $phase" \
@@ -78,7 +79,8 @@ done
 absent x.tns
 
 # --- a slow rank, and one that hangs --------------------------------------------------------------
-# stopped_at FAULT SECONDS ARGUMENT...: a rank stops itself there, and goes on after so long.
+# stopped_at FAULT SECONDS ARGUMENT...: a rank stops itself there, and continues after these
+# seconds.
 stopped_at() {
   rm -f "$mark"
   sleeps=$2
@@ -97,7 +99,7 @@ stopped_at() {
 stopped_at "STOP solve - 4 1" 2
 stopped_at "STOP receive 17 1 1" 2
 
-# hangs FAULT PATTERN: the others wait for that rank, and end.
+# hangs FAULT PATTERN: the other ranks wait for that rank; then the job ends.
 hangs() {
   # shellcheck disable=SC2086
   expect 1 "$2" with "$1" 3 $run --nowrite --hang-timeout=2
@@ -105,7 +107,7 @@ hangs() {
 hangs "STOP solve - 4 1" "nothing happened for 2 s in .*; rank 1 does not answer (stopped or dead), last in solve (mode 1)"
 hangs "PAUSE solve - 4 2" "nothing happened for 2 s in .*; rank 2 is still in solve (mode 1)"
 hangs "STOP send 17 1 0" "; rank 0 does not answer (stopped or dead), last in distribute (mode 0)"
-# Who writes for long does something: here 61 MiB, half a second for every eight.
+# A rank that writes for a long time is alive: here 61 MiB, half a second for every eight.
 "$amped" generate wide.h5 --dims=1000000x5x4 --nnz=2k --seed=3 -q || fail "generate"
 expect 0 "" with "SLOW write - 0 0" 2 wide.h5 --rank=8 --iters=3 --tol=0 -o wide.cpd.h5 -q --hang-timeout=2
 expect 0 "" on 2 bench t.h5 --repeat=1 --hang-timeout=30
@@ -113,8 +115,8 @@ expect 2 "is expected" "$amped" t.h5 --hang-timeout=0
 expect 2 "is expected" "$amped" t.h5 --hang-timeout=soon
 
 # --- two jobs, one output -------------------------------------------------------------------------
-# busy OUT FAULT RANKS ARGUMENT...: while that run stands still, others may not write OUT; then it
-# ends well.
+# busy OUT FAULT RANKS ARGUMENT...: while that run is paused, other jobs cannot write OUT; then the
+# run ends well.
 busy() {
   out=$1
   shift
@@ -144,7 +146,7 @@ rm -f "$mark"
 wait $job
 same "status of the first convert" $? 0
 expect 0 "verified" "$amped" info n.h5 --verify
-# One that is killed holds nothing.
+# A killed job holds no lock.
 busy n.h5 "KILL write n.h5.tmp 1 0" 0 convert t.h5 n.h5 -q
 wait $job
 test -e n.h5.lock && pass || fail "a killed job removed its lock"
@@ -155,7 +157,7 @@ ls n.h5.tmp.* >/dev/null 2>&1 && fail "a killed job's temporary file stays" || p
 # --- inputs that change ---------------------------------------------------------------------------
 "$amped" convert t.h5 t.tns -q || fail "convert"
 gzip -k t.tns
-# changes FILE CHANGE STATUS PATTERN RANKS ARGUMENT...: while the file is being read.
+# changes FILE CHANGE STATUS PATTERN RANKS ARGUMENT...: changes the file while it is being read.
 changes() {
   file=$1
   change=$2
@@ -193,7 +195,7 @@ expect 0 "" with clock 2 $run -o jump.h5 --json=jump.json --checkpoint=j.h5 --ch
 same_bits "jumps of the clock" jump.h5 whole.h5
 if awk -v s="$(field seconds jump.json)" 'BEGIN { exit !(s >= 0 && s < 60) }'; then pass; else fail "seconds $(field seconds jump.json)"; fi
 grep -q '"event": *"checkpoint"' jump.json && fail "a checkpoint before its time" || pass
-# What time of day it is may matter for a file's age and as a seed, for nothing else.
+# The time of day may affect the age of a file and a seed, but nothing else.
 same "who looks at the time of day" \
   "$(cd "$srcdir" && grep -lE 'CLOCK_REALTIME|gettimeofday|[^_a-z]time\(|MPI_Wtime' src/*/*.c cuda/*.cu cuda/*/*.cu | tr '\n' ' ')" \
   "src/hdf5/hdf5_probe.c src/text/intern.c "

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Disks that are full or fail while files are written or read, and folders that are missing or may
-# not be written: one line with a remedy; what was there before is there, and nothing half-written.
+# Disks that are full or fail during writing or reading, and folders that are missing or cannot be
+# written. The program writes one line with a remedy; old files stay, and no file is incomplete.
 . "$(dirname "$0")/../lib/lib.sh"
 . "$(dirname "$0")/faults_lib.sh"
 cd "$scratch" || exit 99
@@ -12,7 +12,8 @@ run="t.h5 --rank=3 --iters=4 --tol=0 -q"
 # shellcheck disable=SC2086
 expect 0 "" on 2 $run -o old.h5
 
-# fails FILE FAULT PATTERN STATUS RANKS ARGUMENT...: with that fault, and FILE is what it was.
+# fails FILE FAULT PATTERN STATUS RANKS ARGUMENT...: with that fault the run fails, and FILE does
+# not change.
 fails() {
   file=$1
   order=$2
@@ -28,7 +29,7 @@ fails() {
   rm -f "$file"
 }
 
-# steps COUNT: numbers of calls from 0, all of them or as many as make check has time for.
+# steps COUNT: numbers of calls from 0: all of them, or as many as make check has time for.
 steps() {
   stride=1
   test "${AMPED_FAULTS-}" = all || stride=$(($1 / $2 + 1))
@@ -60,7 +61,8 @@ done
 fails r.h5 "ENOSPC sync r.h5.tmp 0 0" "$remedy" 1 2 $run -o r.h5
 
 # --- checkpoints: the one before is there, and can be gone on from --------------------------------
-# Writes of one checkpoint; then failures amid the second, of runs long enough to begin one.
+# Count the writes of one checkpoint. Then let writes of the second checkpoint fail, in runs that
+# are long enough to begin it.
 n=$(calls write c.h5.tmp 2 t.h5 --rank=3 --iters=1 -q --nowrite --checkpoint=c.h5 --checkpoint-every=1)
 long="t.h5 --rank=3 --iters=10000000 --tol=0 -q --nowrite"
 rm -f c.h5 c.h5.prev
@@ -109,8 +111,8 @@ if test "$(id -u)" != 0; then
 fi
 
 # --- disks that cannot be read --------------------------------------------------------------------
-# Status 1 where the disk is to blame; a file whose beginning cannot be read is no file of that kind
-# (3). Either way one line, and soon.
+# Status 1 where the disk fails; status 3 where the begin of a file cannot be read, so that its kind
+# is unknown. In both cases one line, and soon.
 unreadable() {
   order=$1
   shift
@@ -140,7 +142,7 @@ for k in $(steps "$n" 2); do
   unreadable "EIO read t.h5 $k 0" 2 $run -o x.h5
   absent x.h5
 done
-# Both ranks read in turn.
+# Both ranks read, in turn.
 for rank in 0 1; do
   # shellcheck disable=SC2086
   with "ENOMEM read t.h5 1000000 $rank" 2 $run --nowrite --read=parallel >out 2>&1

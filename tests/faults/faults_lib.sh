@@ -1,4 +1,5 @@
-# Shared by tests/faults/faults*.sh, behind lib.sh: runs with a fault on order (tests/faults/fault.c).
+# Shared by tests/faults/faults*.sh, after lib.sh: runs with faults on request
+# (tests/faults/fault.c).
 
 shim=$(dirname "$amped")/tests/faults/fault.so
 report=$scratch/report
@@ -6,15 +7,15 @@ mark=$scratch/mark
 
 test -e "$shim" || fail "there is no $shim: make tests/faults/fault.so"
 
-# Preloading works where the program is not sanitized and the C library is GNU's.
+# Preloading works where the program has no sanitizer and the C library is GNU's.
 if ! LD_PRELOAD=$shim "$amped" --version 2>&1 | grep -q '^amped_mpi ' ||
   LD_PRELOAD=$shim "$amped" --version 2>&1 | grep -q 'ERROR: ld.so\|ASan'; then
   echo "skipped: $shim cannot be preloaded"
   exit 77
 fi
 
-# with FAULT RANKS ARGUMENT...: the program on ranks (0: alone, without MPI) with that fault; never
-# longer than 60 s. The shim's report is new.
+# with FAULT RANKS ARGUMENT...: the program on RANKS ranks (0: alone, without MPI) with that fault,
+# for at most 60 s. The report of fault.c is new.
 with() {
   fault=$1
   ranks=$2
@@ -34,7 +35,7 @@ fired() {
   test -e "$mark"
 }
 
-# calls CALL NAME RANKS ARGUMENT...: how many such calls rank 0 makes in a run without faults.
+# calls CALL NAME RANKS ARGUMENT...: the number of such calls of rank 0 in a run without faults.
 calls() {
   call=$1
   name=$2
@@ -43,7 +44,7 @@ calls() {
   awk '$2 == 0 { print $6 }' "$report" | tail -n 1
 }
 
-# await FILE: until it is there, 20 s at most.
+# await FILE: waits until the file exists, 20 s at most.
 await() {
   tries=0
   while test "$tries" -lt 200 && ! test -e "$1"; do
@@ -53,7 +54,7 @@ await() {
   test -e "$1"
 }
 
-# one_line WHAT: the last run, whose standard error is in ./err, told one error.
+# one_line WHAT: the last run, whose standard error is ./err, reported exactly one error.
 one_line() {
   same "$1: error lines" "$(grep "^amped_mpi: " err | grep -vc "^amped_mpi: warning: ")" 1
 }

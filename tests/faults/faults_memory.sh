@@ -1,6 +1,7 @@
 #!/bin/sh
-# Memory that is not there: the k-th allocation of a whole run fails; limits of the process; tensors
-# that no machine holds. One line, the right status, nothing leaks or hangs, files are whole.
+# Missing memory: the k-th allocation of a whole run fails; limits of the process; tensors that no
+# machine holds. The program writes one line and returns the right status. It does not leak or hang,
+# and files are complete.
 . "$(dirname "$0")/../lib/lib.sh"
 needs h5diff
 . "$(dirname "$0")/faults_lib.sh"
@@ -18,11 +19,11 @@ expect 0 "" on 2 $run
 mv out.h5 whole2.h5
 rm -f c.h5 c.h5.prev
 
-# checked K RANKS RANK: the run that has just ended lost allocation K of a rank.
+# checked K RANKS RANK: checks the last run, in which allocation K of a rank failed.
 checked() {
   what="allocation $1 of rank $3 of $2"
-  # How many checkpoints there are, and with them allocations, is a matter of time. A child that
-  # looks at the file first may go without.
+  # The number of checkpoints, and so of allocations, depends on time. The child that looks at the
+  # file first may not reach allocation K.
   if test $status -eq 0; then
     h5diff out.h5 whole.h5 >diff.txt 2>&1 && pass || fail "$what: another result"
     same "$what: error lines" "$(grep -c '^amped_mpi: ' err)" 0
@@ -30,12 +31,12 @@ checked() {
     same "$what: status" $status 1
     one_line "$what"
     grep -q "out of memory" err && pass || fail "$what: $(grep '^amped_mpi: ' err)"
-    # What fails after the result was written leaves it whole.
+    # A failure after the result was written does not damage the result.
     if test -e out.h5; then
       h5diff out.h5 whole.h5 >diff.txt 2>&1 && pass || fail "$what: another result"
     fi
   fi
-  # Blocks that are left where the process ended by itself.
+  # Blocks that were not freed, where the process ended by itself.
   leaks=$(awk '$5 == 0 && $4 != 0' "$report" 2>/dev/null)
   same "$what: leaks" "$leaks" ""
   ls out.h5.tmp.* c.h5.tmp.* >/dev/null 2>&1 && fail "$what: half a file" || pass
@@ -67,7 +68,7 @@ done <<'END'
 2 1 40 parallel
 END
 
-# Commands without ranks, every allocation of a few.
+# Commands without MPI: every allocation of a few commands.
 for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --verify" \
   "generate n.h5 --dims=5x4x3 --nnz=20 -q" "compare whole1.h5 whole2.h5" "top whole1.h5"; do
   # shellcheck disable=SC2086
@@ -86,8 +87,8 @@ for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --v
 done
 
 # --- limits of the process ------------------------------------------------------------------------
-# limited KIB COMMAND...: what there is, or a refusal, but no hang. OpenBLAS for one waits for ever
-# for address space that it does not get.
+# limited KIB COMMAND...: a result or an error, but no hang. OpenBLAS waits for ever for address
+# space that it does not get.
 limited() {
   (
     ulimit -v "$1"
@@ -110,15 +111,15 @@ for kib in 100000 150000 250000 400000; do
   done
 done
 expect 0 "" limited 4000000 "$amped" info b.h5
-# OpenBLAS's threads want memory that this limit refuses, too.
+# OpenBLAS's threads also need memory that this limit refuses.
 (
   ulimit -d 100000
   exec timeout -k 5 30 "$amped" --version >out 2>err
 )
 status=$?
 grep -q "error while loading shared libraries" err || same "status with ulimit -d" $status 0
-# starts KIB: does the loader find room for the program's libraries? CUDA's take more than what the
-# tests below leave.
+# starts KIB: does the loader have room for the program's libraries? CUDA's libraries need more than
+# the tests below leave.
 starts() {
   limited "$1" "$amped" --version >/dev/null 2>&1 && return 0
   echo "skipped: $1 KiB do not hold the program's libraries"
@@ -130,8 +131,8 @@ if test "$backend" = cpu && starts 500000; then
   expect 0 "fit" limited 4000000 $mpirun -np 1 "$amped" b.h5 --iters=2 -t 2 --nowrite --backend=cpu
 fi
 
-# A text tensor is ordered in memory: what that does not hold is not taken. (Buffers and arrays that
-# grow may meet the limit before the count of nonzeros does.)
+# A text tensor is ordered in memory, so a tensor beyond the limit is refused. (Growing buffers and
+# arrays may meet the limit before the count of nonzeros does.)
 awk 'BEGIN { for (i = 1; i <= 2000000; i++) print i, i % 77 + 1, i % 1009 + 1, 1 }' >long.tns
 if test "$backend" = cpu && starts 300000; then
   expect 1 "long.tns: has more than .* do not suffice.* amped_mpi convert\|out of memory: .* nonzeros" \
@@ -157,7 +158,7 @@ expect 0 "" "$amped" convert large.tns large.h5 -q
 for ranks in 1 2 3; do
   expect 1 "need [0-9.]* [TP]iB of host memory and .* free; use more nodes or fewer components" on $ranks large.h5 --iters=1 --rank=32
 done
-# All modes, most components: nothing overflows on the way to the refusal.
+# All modes, the most components: no size overflows before the refusal.
 printf '1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1099511627776 1\n' >all.tns
 expect 0 "" "$amped" convert all.tns all.h5 -q
 for ranks in 1 3; do

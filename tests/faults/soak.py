@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Random small tensors through the whole program, each against a slow CP-ALS: see jobs/soak.
+"""Random small tensors through the whole program, each compared with a slow CP-ALS: see jobs/soak.
 
-Case N of a seed is a pure function of both, so that one case can be repeated. What is checked:
+Case N of a seed is a pure function of both, so one case can be repeated. The checks:
 
-- `convert` keeps every nonzero (read back by h5py, not by the program).
-- `cpd` from a given start ends with the oracle's weights, factors and fits. What rounding may do is
-  asked of the oracle: in four trials each of its intermediate results is off, at random, by as much
-  as arithmetic with u = 2^-24 or 2^-53 may make it. The bound is 32 times the largest effect. Where
-  that is above 0.01, or a gram matrix is as good as singular, the next point is all that is checked.
-- The model that was written has the fit that was reported, by sums over the nonzeros and grams in
-  double; its columns have unit length, its weights descend.
-- With --deterministic a second run has the same bits, and so has one that stopped at a checkpoint
-  and went on.
+- `convert` keeps every nonzero (h5py reads them back, not the program).
+- `cpd` from a given start ends with the oracle's weights, factors and fits. The oracle gives the
+  bound of rounding: in each of four trials all its intermediate results get random errors, as large
+  as arithmetic with u = 2^-24 or 2^-53 can make them. The bound is 32 times the largest effect.
+  If it is above 0.01, or a gram matrix is nearly singular, only the next point is checked.
+- The written model has the reported fit, computed by sums over the nonzeros and grams in double. Its
+  columns have unit length, and its weights descend.
+- With --deterministic a second run has the same bits, and so has a run that stopped at a checkpoint
+  and was resumed.
 """
 import argparse
 import gzip
@@ -109,8 +109,8 @@ SAFETY = 32
 
 
 def oracle(dims, indices, values, weights, factors, sweeps, u=0.0, rng=None):
-    """ALS as in reference.py. With u: every result of the arithmetic is off by as much as rounding
-    of that size may make it, at random. None where a gram matrix is as good as singular."""
+    """ALS as in reference.py. With u > 0, every result of the arithmetic gets a random error, as
+    large as rounding with unit u can make it. None where a gram matrix is nearly singular."""
     def shake(x, size, terms):
         return x + u * terms * size * rng.uniform(-1, 1, x.shape) if u > 0 else x
 
@@ -141,14 +141,15 @@ def oracle(dims, indices, values, weights, factors, sweeps, u=0.0, rng=None):
 
 
 def distances(a, b):
-    """Of two models: weights, over the largest; fits; factors, each column by its weight's share."""
-    share = a[0] / a[0][0] if a[0][0] > 0 else a[0]
+    """Differences of two models: weights, relative to the largest; fits; factors, with each column
+    scaled by its relative weight."""
+    scale = a[0] / a[0][0] if a[0][0] > 0 else a[0]
     return np.array([np.max(np.abs(a[0] - b[0])) / max(a[0][0], 1e-300), np.max(np.abs(a[1] - b[1]))] +
-                    [np.max(np.abs(x - y) * share) for x, y in zip(a[2], b[2])])
+                    [np.max(np.abs(x - y) * scale) for x, y in zip(a[2], b[2])])
 
 
 def fit_of(norm, weights, factors, inner):
-    """The fit, and the sum of sizes that cancel in it, over |X|^2."""
+    """The fit, and the sum of the sizes that cancel in it, divided by |X|^2."""
     grams = np.outer(weights, weights)
     for a in factors:
         grams = grams * (a.T @ a)
@@ -169,7 +170,7 @@ def check_converted(path, case, indices, values):
 
 
 def check_model(path, case, indices, values):
-    """Sound in itself, and with the fit that it says."""
+    """The model is valid and has the fit that the file reports."""
     weights, factors = read_model(path)
     with h5py.File(path) as f:
         fits = f["fit"][:]
@@ -187,8 +188,8 @@ def check_model(path, case, indices, values):
     for column, a in zip(indices.T, factors):
         product = product * a[column]
     true_fit, cancelled = fit_of(norm, weights, factors, product.sum())
-    # The residual's square is off by what rounding does to the sums that cancel in it: the sizes of
-    # its terms, of order+2 rounded factors each (and some more for double's own sums).
+    # Error bound of the residual's square: rounding errors of the sums that cancel in it. Each term
+    # has order+2 rounded factors; the last part is for the sums in double.
     sizes = cancelled + 2 * np.abs(product).sum() / norm**2
     error = 4 * (len(case["dims"]) + 2) * u * sizes + 64 * UNIT["double"] * sizes
     gap = abs((1 - fits[-1]) ** 2 - (1 - true_fit) ** 2)
@@ -197,7 +198,7 @@ def check_model(path, case, indices, values):
 
 
 def check_agreement(case, start, indices, values, weights, factors, fits):
-    """True where the oracle has something to say."""
+    """True where the oracle can decide."""
     problem = (np.array(case["dims"]), list(indices.T), values, *read_model(start), case["sweeps"])
     want = oracle(*problem)
     if want is None:
@@ -271,7 +272,7 @@ class Runner:
 
 
 def one(runner, seed, number, keep):
-    """True: agreed with the oracle; False: the model's own fit was all that could be checked."""
+    """True: the result agrees with the oracle. False: only the model's own fit could be checked."""
     home = os.getcwd()
     folder = tempfile.mkdtemp(prefix="amped-soak.")
     case = draw(seed, number, runner.backend)

@@ -1,11 +1,11 @@
-/* What libFuzzer is for a compiler that has none: a main for any one target.
+/* Driver: a main for any one target, for compilers without libFuzzer.
  *
  *   fuzz_NAME FOLDER [COUNT [SEED]]   every file of the folder as it is, then COUNT mutations of
  *                                     them, the same for equal seeds
- *   fuzz_NAME FILE                    one file: repeats what a run has left behind
+ *   fuzz_NAME FILE                    one file: repeats the input of a crash
  *
- * Prints executions and their rate. Where a run crashes, aborts or takes more than CASE_SEC, the
- * input lies in crash.PID. */
+ * Prints executions and their rate. If an input crashes, aborts or takes more than CASE_SEC, it is
+ * in crash.PID. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static input seeds[MOST_FILES];
 static size_t nseeds;
 static input current;
 
-/* Signal-safe: keep the input, then end as the signal says. */
+/* Signal-safe: write the input to its file, then end by the signal. */
 static void keep(int number) {
   char name[32] = "crash.";
   size_t n = 6;
@@ -75,7 +75,8 @@ static void load_all(const char *path) {
     load(path);
     return;
   }
-  int count = scandir(path, &entries, is_seed, alphasort); /* sorted: the same in every run */
+  int count =
+      scandir(path, &entries, is_seed, alphasort); /* sorted, so that every run is the same */
   if (count <= 0) {
     (void)fprintf(stderr, "%s holds no files\n", path);
     exit(EXIT_FAILURE);
@@ -88,16 +89,16 @@ static void load_all(const char *path) {
   free(entries);
 }
 
-/* The numbers of one mutation, one after another. */
+/* The random numbers of one mutation, in sequence. */
 typedef struct dice {
-  uint64_t seed, run, next;
+  uint64_t seed, mutation, next;
 } dice;
 
 static uint64_t roll(dice *d, uint64_t sides) {
-  return sides > 0 ? amped_random_u64(d->seed, d->run, d->next++) % sides : 0;
+  return sides > 0 ? amped_random_u64(d->seed, d->mutation, d->next++) % sides : 0;
 }
 
-/* Put `count` bytes in the place of `removed` at `at`, as far as there is room. */
+/* Replace `removed` bytes at `at` by `count` bytes, as far as there is room. */
 static void replace(size_t at, size_t removed, const uint8_t *bytes, size_t count) {
   if (removed > current.count - at)
     removed = current.count - at;
@@ -148,7 +149,7 @@ static void mutate_once(dice *d) {
   case 2:
     replace(at, byte % 8, (const uint8_t *)word, strlen(word));
     break;
-  case 3: /* less */
+  case 3: /* fewer bytes */
     replace(at, roll(d, 32), &byte, 0);
     break;
   case 4:
@@ -176,8 +177,8 @@ int main(int argc, char **argv) {
     current = seeds[i];
     execute();
   }
-  for (uint64_t run = 0; run < count; run++) {
-    dice d = {seed, run, 0};
+  for (uint64_t i = 0; i < count; i++) {
+    dice d = {seed, i, 0};
     current = seeds[roll(&d, nseeds)];
     for (uint64_t n = 1 + roll(&d, 4); n > 0; n--)
       mutate_once(&d);
@@ -185,7 +186,7 @@ int main(int argc, char **argv) {
   }
   (void)clock_gettime(CLOCK_MONOTONIC, &end);
   double sec = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
-  double runs = (double)nseeds + (double)count;
-  (void)printf("%.0f executions in %.1f s, %.0f per second\n", runs, sec, runs / sec);
+  double executions = (double)nseeds + (double)count;
+  (void)printf("%.0f executions in %.1f s, %.0f per second\n", executions, sec, executions / sec);
   return 0;
 }

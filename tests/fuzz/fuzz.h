@@ -1,7 +1,7 @@
-/* Fuzz targets: each fuzz_NAME.c is one entry point that libFuzzer, or driver.c, calls.
+/* Fuzz targets: each fuzz_NAME.c is one entry point, which libFuzzer or driver.c calls.
  *
- * A target never rejects bytes: whatever they are, the reader under test must end with a status,
- * must leave no memory behind, and what it accepts must be sound. A broken promise aborts. */
+ * A target accepts any bytes. The reader under test must end with a status and free all memory, and
+ * any tensor or model that it accepts must be valid. A broken promise aborts. */
 #ifndef AMPED_FUZZ_H
 #define AMPED_FUZZ_H
 

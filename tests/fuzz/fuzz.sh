@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fuzz targets: the corpus, then some mutations of it, always the same. AMPED_FUZZ_COUNT=N in the
-# environment sets how many.
+# environment sets the number of mutations.
 . "$(dirname "$0")/../lib/lib.sh"
 corpus=$(cd "$(dirname "$0")" && pwd)/corpus
 targets=$(cd "$(dirname "$amped")" && pwd)/tests/fuzz
@@ -9,11 +9,12 @@ export OMP_NUM_THREADS
 cd "$scratch" || exit 99
 for target in number binsparse tns table hdf5; do
   count=${AMPED_FUZZ_COUNT-2000}
-  # Each of these forks a process or two.
+  # Each execution forks one or two processes.
   test $target = hdf5 && count=$((count / 20))
   expect 0 "executions" "$targets/fuzz_$target" "$corpus/$target" $count
   echo "$target: $(cat out)"
 done
-# Found in the field "starts", which the probe did not look at: HDF5 divides by zero.
+# An input that fuzzing found: in the group "starts", which the probe did not open then, HDF5
+# divides by zero.
 expect 3 "starts-broken.h5" "$amped" info "$corpus/hdf5/starts-broken.h5"
 finish

@@ -1,4 +1,5 @@
-/* For the targets that read a file: the bytes as a file in memory, and what any reader promises. */
+/* For targets that read a file: the bytes as a file in memory, and the checks that all readers must
+ * pass. */
 #ifndef AMPED_FUZZ_FILE_H
 #define AMPED_FUZZ_FILE_H
 
@@ -10,7 +11,7 @@
 #include "text/io_format.h"
 #include "base/mem.h"
 
-/* Makes the bytes the content of one file, always the same; its name. */
+/* Write the bytes to a file with a fixed name; returns the name. */
 static inline const char *fuzz_file(const uint8_t *bytes, size_t count) {
   static char path[64];
   static int fd = -1;
@@ -24,7 +25,8 @@ static inline const char *fuzz_file(const uint8_t *bytes, size_t count) {
   return path;
 }
 
-/* Which of `variants` ways to read the bytes: a pure function of them, evenly spread. */
+/* The number of one of `variants` ways to read the bytes: a pure function of the bytes, with even
+ * frequencies. */
 static inline unsigned fuzz_variant(const uint8_t *bytes, size_t count, unsigned variants) {
   uint32_t sum = 2166136261u;
   for (size_t i = 0; i < count; i++)
@@ -32,7 +34,7 @@ static inline unsigned fuzz_variant(const uint8_t *bytes, size_t count, unsigned
   return (sum >> 8) % variants;
 }
 
-/* A failure is one line that names the file; it is forgotten. */
+/* A failure must have one line that names the file; the line is then cleared. */
 static inline void fuzz_check_line(amped_status status, const char *path) {
   const char *line = amped_status_message();
   fuzz_require(status == AMPED_BAD_INPUT || status == AMPED_USAGE);
@@ -41,7 +43,7 @@ static inline void fuzz_check_line(amped_status status, const char *path) {
   amped_status_clear();
 }
 
-/* A read ended with this status: it made a sound tensor, or one line that names the file. */
+/* Check the end of a read: it gave a valid tensor, or one line that names the file. */
 static inline void fuzz_check(amped_status status, const char *path, amped_sptensor *t) {
   if (status == AMPED_OK) {
     for (int m = 0; m < t->order; m++)

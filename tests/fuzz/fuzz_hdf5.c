@@ -1,9 +1,9 @@
-/* HDF5 files: tensors of ours, lists of other programs, results, checkpoints. Each is read as info
- * --verify, convert, top, --init and --resume read it; the probe's child meets what HDF5 itself
- * cannot bear.
+/* HDF5 files: our tensors, lists of other programs, results, checkpoints. The target reads each as
+ * info --verify, convert, top, --init and --resume do. The probe's child meets the files that crash
+ * HDF5 itself.
  *
- * HDF5's checksums of metadata would refuse nearly every mutation; here they always hold, so that
- * what reads a file meets what an attacker, who can compute checksums, may write. */
+ * HDF5's checksums of metadata would refuse nearly every mutation. Here they always match, as in
+ * files of an attacker, who can compute checksums. */
 #include <math.h>
 #include <sys/resource.h>
 
@@ -13,8 +13,8 @@
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
 
-/* In place of the library's own function. Where a release of HDF5 has no such function, or does not
- * let it be replaced, checksums count as ever. */
+/* Replaces the library's function. Where a release of HDF5 has no such function, or does not let it
+ * be replaced, checksums count as usual. */
 int H5F_get_checksums(const uint8_t *buffer, size_t bytes, uint32_t *stored, uint32_t *computed);
 int H5F_get_checksums(const uint8_t *buffer, size_t bytes, uint32_t *stored, uint32_t *computed) {
   (void)buffer;
@@ -26,11 +26,11 @@ int H5F_get_checksums(const uint8_t *buffer, size_t bytes, uint32_t *stored, uin
   return 0;
 }
 
-/* What the files claim may not make this process take more than that. */
+/* The most memory of this process, whatever the files claim. */
 #define MOST_BYTES (UINT64_C(3) << 30)
 
 static void confine(void) {
-#ifndef __SANITIZE_ADDRESS__ /* which reserves all addresses */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer reserves all addresses */
   (void)setrlimit(RLIMIT_AS, &(struct rlimit){MOST_BYTES, MOST_BYTES});
 #endif
   amped_log_verbosity(AMPED_QUIET);
@@ -64,7 +64,7 @@ static amped_status read_result(const char *path) {
   return AMPED_OK;
 }
 
-/* The key is that of the corpus: tests/fuzz/make-hdf5. */
+/* The key is the corpus's key: tests/fuzz/make-hdf5. */
 static amped_status read_checkpoint(const char *path) {
   const amped_checkpoint_key key = {.order = 3,
                                     .dims = {5, 4, 3},

@@ -1,4 +1,4 @@
-/* Numbers in text: the same as the C library reads, exact both ways. */
+/* Numbers in text: our readers agree with the C library, and writing is exact. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void check_decimal(const char *text) {
   if (end == NULL)
     return;
   double expected = strtod(text, &stop);
-  /* "0x1" is a zero for us, and something follows. */
+  /* "0x1" is a zero for us, followed by other text. */
   bool hexadecimal = end < stop && (*end == 'x' || *end == 'X');
   fuzz_require(hexadecimal || (end == stop && memcmp(&found, &expected, sizeof found) == 0));
   if (!isfinite(found))
@@ -42,7 +42,7 @@ static void check_decimal(const char *text) {
   fuzz_require(memcmp(&found, &back, sizeof found) == 0);
 }
 
-/* The bytes of a double, printed and read. */
+/* Print and read the double that the bytes encode. */
 static void check_print(const uint8_t *bytes, size_t count) {
   double v = 0.0;
   double back = 0.0;

@@ -1,8 +1,8 @@
-/* Tables: .csv as quoted text, .tsv split at tabs; with all columns as keys, or with a value. */
+/* Tables: .csv as quoted text, .tsv split at tabs; all columns are keys, or one is a value. */
 #include "tests/fuzz/fuzz_file.h"
 #include "text/io_table.h"
 
-/* The reader goes by the name's suffix: a link to the file in memory. */
+/* The reader decides by the suffix: make a link, with a suffix, to the file in memory. */
 static const char *linked(const char *file, bool tabs) {
   static char paths[2][64];
   char *path = paths[tabs];

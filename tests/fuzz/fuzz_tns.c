@@ -1,4 +1,4 @@
-/* FROSTT text and its dialects, plain, gzip or zstd; each index base in turn. */
+/* FROSTT text and its dialects, plain, gzip or zstd, with each index base in turn. */
 #include "tests/fuzz/fuzz_file.h"
 #include "text/io_tns.h"
 

@@ -1,4 +1,4 @@
-/* Is there a GPU that the program can use? For make check-gpu, which fails where there is none. */
+/* Is there a GPU that the program can use? make check-gpu fails where there is none. */
 #include <stdio.h>
 
 #include "backend/backend.h"

@@ -1,5 +1,6 @@
-# Shared by the end-to-end tests: sourced by each, never run. Every assertion prints one line; the
-# script's exit status is 0 only where all held. Scratch files go to a folder that is removed.
+# Shared by the end-to-end tests, which source it; it is not a test itself. Every assertion prints
+# one line. The script's exit status is 0 only if all assertions hold. Scratch files are in a folder
+# that is removed at the end.
 
 set -u
 amped=${AMPED_MPI:-$PWD/amped_mpi}
@@ -24,7 +25,7 @@ finish() {
   exit
 }
 
-# needs TOOL...: commands that the test cannot do without.
+# needs TOOL...: commands that the test requires.
 needs() {
   for tool in "$@"; do
     command -v "$tool" >/dev/null || {
@@ -34,7 +35,7 @@ needs() {
   done
 }
 
-# on RANKS ARGUMENT...: the program on that many ranks of the backend under test.
+# on RANKS ARGUMENT...: the program on that number of ranks, with the backend under test.
 on() {
   ranks=$1
   shift
@@ -44,8 +45,8 @@ on() {
   timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$ranks" "$amped" "$@" $extra
 }
 
-# begin RANKS PATTERN ARGUMENT...: the program goes on in the background; waits until its JSON lines
-# (live.json) hold the pattern. $launcher is mpirun's process.
+# begin RANKS PATTERN ARGUMENT...: starts the program in the background, and waits until its JSON
+# lines (live.json) have the pattern. $launcher is the process of mpirun.
 begin() {
   ranks=$1
   awaited=$2
@@ -63,8 +64,8 @@ begin() {
   done
 }
 
-# expect STATUS PATTERN COMMAND...: the exit status, a line on standard error that matches the
-# pattern (empty: none asked), and for failures exactly one line of the program's own.
+# expect STATUS PATTERN COMMAND...: checks the exit status and a line of the output that matches the
+# pattern (empty: any). A failure must have exactly one line of the program's own.
 expect() {
   want=$1
   pattern=$2
@@ -86,19 +87,19 @@ expect() {
   fi
 }
 
-# same WHAT A B: two strings.
+# same WHAT A B: compares two strings.
 same() {
   if test "$2" = "$3"; then pass; else fail "$1: '$2' is not '$3'"; fi
 }
 
-# absent FILE...: nothing was left under these names, nor a temporary of theirs.
+# absent FILE...: no file with these names exists, and no temporary file of them.
 absent() {
   for f in "$@"; do
     if ls "$f" "$f".tmp.* >/dev/null 2>&1; then fail "$f was left behind"; else pass; fi
   done
 }
 
-# close WHAT A B TOLERANCE: two numbers.
+# close WHAT A B TOLERANCE: compares two numbers.
 close() {
   if awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { d = a - b; exit !(d <= t && -d <= t) }'; then
     pass
@@ -112,7 +113,7 @@ field() {
   tr ',{}' '\n\n\n' <"$2" | sed -n "s/^ *\"$1\": *\"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" | tail -n 1
 }
 
-# A Python that has numpy and h5py, or nothing.
+# A Python that has numpy and h5py, or the empty string.
 find_python() {
   for p in python3 /usr/bin/python3; do
     if "$p" -c 'import numpy, h5py' >/dev/null 2>&1; then
@@ -122,7 +123,7 @@ find_python() {
   done
 }
 
-# 40000 nonzeros as text: index 7 of 400 holds 40 % of them, the second mode has three indices.
+# 40000 nonzeros as text: index 7 of 400 has 40 % of them, and the second mode has three indices.
 heavy_tensor() {
   awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
     BEGIN {

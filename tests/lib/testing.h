@@ -1,7 +1,7 @@
-/* What every unit test shares: a main around one Check suite, and assertions on statuses.
+/* Common parts of all unit tests: a main around one Check suite, and assertions on statuses.
  *
- * TESTING_MAIN(suite_name, case...) is the whole main. A status assertion prints the recorded error
- * line where it fails. Tests leave no allocation behind: the macro checks amped_mem_live. */
+ * TESTING_MAIN(suite_name, case...) is the whole main. A status assertion that fails prints the
+ * recorded error line. Tests must free all allocations: the macro checks amped_mem_live. */
 #ifndef AMPED_TESTING_H
 #define AMPED_TESTING_H
 
@@ -22,7 +22,7 @@
                   amped_status_message());                                                         \
   } while (0)
 
-/* The call fails with this status and a line that contains `text`; the line is forgotten. */
+/* The call must fail with this status and a line that contains `text`; the line is then cleared. */
 #define check_fails(expected, text, call)                                                          \
   do {                                                                                             \
     amped_status check_status_ = (call);                                                           \
@@ -35,8 +35,8 @@
 
 #define check_no_leak() ck_assert_int_eq(amped_mem_live(), 0)
 
-/* A scratch file name in the test's own folder: "testing.PID.NAME"; the file is removed at exit by
- * the test. Static buffers, four in turn. */
+/* The name of a scratch file in the test's folder, "testing.PID.NAME"; the test removes the file.
+ * There are four static buffers in turn. */
 static inline const char *testing_path(const char *name) {
   static char buffers[4][256];
   static int turn;
@@ -45,8 +45,8 @@ static inline const char *testing_path(const char *name) {
   return buffer;
 }
 
-/* A file of the shared real tensors ($AMPED_DATA, default: data beside the source folder's parent),
- * or NULL where it is absent: the test then says so and passes. */
+/* A file of the real tensors ($AMPED_DATA, default: data beside the source folder's parent). NULL
+ * where it is missing: the test then says so and passes. */
 static inline const char *testing_data(const char *name) {
   static char path[1024];
   const char *folder = getenv("AMPED_DATA");
@@ -70,7 +70,7 @@ static inline void testing_write_file(const char *path, const void *bytes, size_
 
 static inline int testing_run(const char *name, const TTest *const *tests, size_t count) {
   Suite *suite = suite_create(name);
-  for (size_t i = 0; i < count; i++) { /* a case each: CK_RUN_CASE picks one by its name */
+  for (size_t i = 0; i < count; i++) { /* one case for each test: CK_RUN_CASE selects one by name */
     TCase *tcase = tcase_create(tests[i]->name);
     tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, tests[i]);

@@ -1,7 +1,7 @@
-/* What the test of all backends stands on: random problems, one rank of a plan, comparisons.
+/* Common parts of the tests of all backends: random problems, one rank of a plan, comparisons.
  *
- * AMPED_TEST_BACKEND names the backend ("cpu" unless set); a backend that this program or machine
- * does not have is a failure. */
+ * AMPED_TEST_BACKEND names the backend ("cpu" unless set). A backend that this program or machine
+ * lacks is a failure. */
 #ifndef AMPED_TESTING_BACKEND_H
 #define AMPED_TESTING_BACKEND_H
 
@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "tests/lib/testing.h"
 
-/* A tensor, its plan-making information, and factors in file order, exact in value_type. */
+/* A tensor, its info for the plan, and factors in file order, exact in value_type. */
 typedef struct problem {
   amped_sptensor t;
   amped_tensor_info info;
@@ -22,19 +22,19 @@ typedef struct problem {
   int ncomps;
   amped_vtype value_type;
   double eps;
-  bool as_made; /* the nonzeros' own order counts, else that of the mode in hand */
+  bool as_made; /* nonzeros stay in their order; else they are sorted by the current mode */
 } problem;
 
 typedef struct setup {
   int rank, nranks;
-  amped_itype index_type; /* 0: as planned */
+  amped_itype index_type; /* 0: the plan's type */
   amped_placement placement;
   int parts;     /* 0: blocks are whole */
-  double travel; /* above 0: instead of what the plan thinks */
+  double travel; /* above 0: replaces the plan's estimate */
   amped_backend_options options;
 } setup;
 
-/* One rank with its share of a problem. */
+/* One rank with its shard of a problem. */
 typedef struct bench {
   problem *p;
   amped_plan plan;
@@ -70,7 +70,7 @@ static inline double *random_rows(uint64_t rows, int ncomps, amped_vtype type, u
   return out;
 }
 
-/* Odd modes leave every third index empty; in the last mode half of the nonzeros are in row 0. */
+/* In odd modes every third index is empty; in the last mode half of the nonzeros are in row 0. */
 static inline uint64_t random_index(const problem *p, int mode, uint64_t k) {
   uint64_t i = amped_random_u64(7, (uint64_t)mode, k) % p->t.dims[mode];
   if (mode == p->t.order - 1 && amped_random_u64(8, 0, k) % 2 == 0)
@@ -118,16 +118,17 @@ static inline uint64_t block_first(const amped_plan *plan, int mode) {
   return (uint64_t)plan->rank * plan->modes[mode].block_rows;
 }
 
-/* The row of the rank's MTTKRP result, AMPED_NO_ROW where it has no part of that iDp. */
+/* The row of an index in the rank's MTTKRP result; AMPED_NO_ROW where the rank has no part of its
+ * iDp. */
 static inline uint64_t output_row(const amped_plan *plan, int mode, uint64_t index) {
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t first = m->row[index / m->width];
   return first == AMPED_NO_ROW ? first : first + index % m->width;
 }
 
-/* part[k]: nonzero k, as the problem's nonzeros stand for mode, is not in the rank's share (0), of
- * an iDp of its own (1), or of a split one (2). */
-static inline char *mark_share(const bench *s, int mode) {
+/* part[k] tells where nonzero k is, in the order for mode: 0, not in the rank's shard; 1, in an iDp
+ * of the rank; 2, in a split iDp. */
+static inline char *mark_shard(const bench *s, int mode) {
   const amped_mode_plan *m = &s->plan.modes[mode];
   amped_sptensor *t = &s->p->t;
   char *part = NULL;
@@ -163,13 +164,13 @@ static inline void add_to_batch(const bench *s, int mode, uint64_t k, void **blo
   batch->count++;
 }
 
-/* All nonzeros of the rank's share of mode's copy, in host memory, in ascending rows. */
+/* All nonzeros of the rank's shard of mode's copy, in host memory, in ascending rows. */
 static inline amped_batch make_batch(const bench *s, int mode, void **blocks) {
   const amped_plan *plan = &s->plan;
   uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
   uint64_t last = 0;
   amped_batch batch = {0};
-  char *part = mark_share(s, mode);
+  char *part = mark_shard(s, mode);
   for (int a = 0; a < plan->order; a++)
     check_ok(amped_calloc(&blocks[a], nnz, plan->index_type, "a test"));
   check_ok(amped_calloc(&blocks[plan->order], nnz, plan->value_type, "a test"));
@@ -192,7 +193,7 @@ static inline const void *at(void *block, uint64_t element, int size) {
   return block == NULL ? NULL : (char *)block + element * (uint64_t)size;
 }
 
-/* Upload in uneven pieces, first a single nonzero, one of them empty. */
+/* Upload in pieces of different sizes; the first has one nonzero, and one piece is empty. */
 static inline void upload(const bench *s, int mode) {
   const amped_plan *plan = &s->plan;
   void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
@@ -215,7 +216,7 @@ static inline void upload(const bench *s, int mode) {
   check_ok(s->w.format->finish(s->w.tensor, mode));
 }
 
-/* Mode's factor in position order, padding rows zero. */
+/* Mode's factor in position order; padding rows are zero. */
 static inline double *positioned(const bench *s, int mode) {
   uint64_t ncomps = (uint64_t)s->p->ncomps;
   double *out = doubles(amped_plan_factor_rows(&s->plan, mode) * ncomps);
@@ -270,12 +271,13 @@ static inline setup alone(void) {
 
 static inline void near(double got, double want, double tolerance, const char *what, uint64_t row,
                         uint64_t column) {
-  if (!(fabs(got - want) <= tolerance)) /* an assertion writes to a pipe: too slow for each */
+  if (!(fabs(got - want) <=
+        tolerance)) /* an assertion writes to a pipe, which is too slow for each element */
     ck_abort_msg("%s, row %" PRIu64 ", column %" PRIu64 ": %.17g, not %.17g within %.3g", what, row,
                  column, got, want, tolerance);
 }
 
-/* The rows behind a rank's own ones are zero in block, which has block_rows. */
+/* The padding rows of a block, which has block_rows rows, are zero. */
 static inline void padding_is_zero(const bench *s, int mode, const double *block) {
   const amped_mode_plan *m = &s->plan.modes[mode];
   uint64_t ncomps = (uint64_t)s->p->ncomps;
@@ -293,24 +295,24 @@ static inline double *get_output(const bench *s, int mode) {
   return out;
 }
 
-/* The rank's share of mode's copy as a tensor of its own. */
-static inline void share_of(const bench *s, int mode, amped_sptensor *share) {
+/* The rank's shard of mode's copy as a tensor. */
+static inline void shard_of(const bench *s, int mode, amped_sptensor *shard) {
   const amped_sptensor *t = &s->p->t;
-  char *part = mark_share(s, mode);
+  char *part = mark_shard(s, mode);
   uint64_t at = 0;
-  check_ok(amped_sptensor_create(share, t->order, s->plan.modes[mode].rank_nnz[s->plan.rank]));
-  memcpy(share->dims, t->dims, sizeof t->dims);
+  check_ok(amped_sptensor_create(shard, t->order, s->plan.modes[mode].rank_nnz[s->plan.rank]));
+  memcpy(shard->dims, t->dims, sizeof t->dims);
   for (uint64_t k = 0; k < t->nnz; k++) {
     if (part[k] == 0)
       continue;
     for (int m = 0; m < t->order; m++)
-      share->indices[m][at] = t->indices[m][k];
-    share->values[at++] = t->values[k];
+      shard->indices[m][at] = t->indices[m][k];
+    shard->values[at++] = t->values[k];
   }
   amped_free(part);
 }
 
-/* Rows of the output that no index has are zero. */
+/* Output rows without an index are zero. */
 static inline void other_rows_are_zero(const bench *s, int mode, const double *got) {
   uint64_t ncomps = (uint64_t)s->p->ncomps;
   uint64_t rows = s->plan.modes[mode].output_rows;
@@ -325,7 +327,7 @@ static inline void other_rows_are_zero(const bench *s, int mode, const double *g
   amped_free(named);
 }
 
-/* MTTKRP, whose rows are read as soon as they are said to be finished. */
+/* MTTKRP whose rows are read as soon as they are reported as finished. */
 static inline double *mttkrp_by_parts(const bench *s, int mode) {
   const amped_mode_plan *m = &s->plan.modes[mode];
   uint64_t ncomps = (uint64_t)s->p->ncomps;
@@ -343,8 +345,8 @@ static inline double *mttkrp_by_parts(const bench *s, int mode) {
   return out;
 }
 
-/* A product of `order` numbers carries order - 1 roundings, a sum of n products, in any order,
- * n - 1; each is half an eps, so that twice as much is left as the error may be. */
+/* A product of `order` numbers has order - 1 rounding errors, a sum of n products, in any order, n
+ * - 1. Each is at most half an eps; the tolerance is twice their sum. */
 static inline void mttkrp_is_right(const bench *s, int mode) {
   const amped_plan *plan = &s->plan;
   uint64_t ncomps = (uint64_t)s->p->ncomps;
@@ -352,10 +354,10 @@ static inline void mttkrp_is_right(const bench *s, int mode) {
   double *want = doubles(dim * ncomps);
   double *bound = doubles(dim * ncomps);
   uint64_t *count = NULL;
-  amped_sptensor share;
+  amped_sptensor shard;
   check_ok(amped_calloc(&count, dim, sizeof *count, "a test"));
-  share_of(s, mode, &share);
-  amped_mttkrp(&share, mode, (const double *const *)s->p->factors, s->p->ncomps, want, bound,
+  shard_of(s, mode, &shard);
+  amped_mttkrp(&shard, mode, (const double *const *)s->p->factors, s->p->ncomps, want, bound,
                count);
   double *got = mttkrp_by_parts(s, mode);
   for (uint64_t i = 0; i < dim; i++) {
@@ -372,10 +374,10 @@ static inline void mttkrp_is_right(const bench *s, int mode) {
   amped_free(count);
   amped_free(bound);
   amped_free(want);
-  amped_sptensor_free(&share);
+  amped_sptensor_free(&shard);
 }
 
-/* The same copies for so many components, with other factors. */
+/* Use the same copies for this number of components, with other factors. */
 static inline void set_ncomps(bench *s, int ncomps) {
   problem *p = s->p;
   p->ncomps = ncomps;
@@ -400,7 +402,7 @@ static inline void all_modes_are_right(problem *p, const setup *how) {
   bench_load(&s);
   for (int m = 0; m < p->t.order; m++)
     mttkrp_is_right(&s, m);
-  mttkrp_is_right(&s, 0); /* nothing is left of the last one */
+  mttkrp_is_right(&s, 0); /* the last result leaves no trace */
   bench_close(&s);
 }
 

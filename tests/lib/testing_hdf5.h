@@ -1,4 +1,4 @@
-/* What the tests of HDF5 files share: files made and damaged with plain HDF5 calls. */
+/* Common parts of the tests of HDF5 files: files made and damaged with plain HDF5 calls. */
 #ifndef AMPED_TESTING_HDF5_H
 #define AMPED_TESTING_HDF5_H
 
@@ -6,7 +6,7 @@
 
 #include "tests/lib/testing.h"
 
-/* Leak checkers: HDF5 keeps what belongs to a file whose closing failed (full disk). */
+/* For leak checkers: HDF5 never frees the objects of a file whose closing failed (full disk). */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
   return "leak:libhdf5";
@@ -57,7 +57,7 @@ static inline void testing_h5_remove_attribute(hid_t file, const char *group, co
   h5(H5Adelete_by_name(file, group, name, H5P_DEFAULT));
 }
 
-/* Text as h5py writes it: variable length, UTF-8. */
+/* A text attribute in h5py's form: variable length, UTF-8. */
 static inline void testing_h5_text(hid_t file, const char *name, const char *text) {
   hid_t space = h5(H5Screate(H5S_SCALAR));
   hid_t type = h5(H5Tcopy(H5T_C_S1));
@@ -83,8 +83,8 @@ static inline void testing_h5_scalar(hid_t file, const char *group, const char *
   h5(H5Sclose(space));
 }
 
-/* Add 1 to, or (swap) exchange with its successor, one u64 element of a dataset of one or two
- * dimensions, counted row by row. */
+/* Add 1 to one u64 element of a dataset, or (swap) exchange it with its successor. The dataset has
+ * one or two dimensions; elements are counted row by row. */
 static inline void testing_h5_disturb(hid_t file, const char *name, uint64_t element, bool swap) {
   uint64_t values[4096];
   hid_t id = h5(H5Dopen2(file, name, H5P_DEFAULT));
@@ -118,7 +118,7 @@ static inline unsigned char *testing_bytes(const char *path, size_t *count) {
   return bytes;
 }
 
-/* How many files of this test's own lie in the folder with `part` in their names. */
+/* The number of this test's files in the folder with `part` in their names. */
 static inline int testing_count_files(const char *part) {
   char command[512];
   int count = 0;

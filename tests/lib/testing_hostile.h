@@ -1,9 +1,9 @@
-/* Hostile cases in bulk: numbered cases, each of which makes one bad file and reads it, shared out
- * to forked workers.
+/* Hostile cases in bulk. Cases have numbers; each case makes one bad file and reads it. Forked
+ * workers divide the cases among them.
  *
- * A worker that crashes, that needs more than HOSTILE_CASE_SEC for one case, or that would allocate
- * more than HOSTILE_BYTES fails the test with the case's number. AMPED_HOSTILE_STRIDE=N in the
- * environment takes every N-th case (1: all), which is what bounds the time of make check. */
+ * The test fails, with the case's number, where a worker crashes, needs more than HOSTILE_CASE_SEC
+ * for one case, or tries to allocate more than HOSTILE_BYTES. AMPED_HOSTILE_STRIDE=N in the
+ * environment takes every N-th case (1: all); this limits the time of make check. */
 #ifndef AMPED_TESTING_HOSTILE_H
 #define AMPED_TESTING_HOSTILE_H
 
@@ -15,19 +15,19 @@
 
 #include "tests/lib/testing_hdf5.h"
 
-/* The probe gives HDF5 5 s of processor time; the rest is for loaded machines. */
+/* The probe gives HDF5 5 s of processor time; the rest is for busy machines. */
 #define HOSTILE_CASE_SEC 120
 #define HOSTILE_BYTES (UINT64_C(3) << 30)
 #define HOSTILE_WORKERS 2
 
 typedef enum hostile_end { HOSTILE_REFUSED, HOSTILE_EXACT, HOSTILE_ABSENT } hostile_end;
 
-/* Reads the file that case `number` makes; in a worker. HOSTILE_ABSENT: there is no such case, or
- * the HDF5 library here cannot make the file. Anything else that is wrong is a failed assertion. */
+/* Makes and reads the file of case `number`, in a worker. HOSTILE_ABSENT: there is no such case, or
+ * this HDF5 library cannot make the file. Every other error is a failed assertion. */
 typedef hostile_end (*hostile_case)(void *context, const char *path, uint64_t number);
 
 typedef struct hostile_tally {
-  uint64_t at[HOSTILE_WORKERS]; /* the case that each worker has begun */
+  uint64_t at[HOSTILE_WORKERS]; /* the current case of each worker */
   uint64_t counts[HOSTILE_WORKERS][3];
 } hostile_tally;
 
@@ -52,7 +52,7 @@ static inline void hostile_confine(void) {
 static inline void hostile_work(hostile_case run, void *context, uint64_t cases, uint64_t stride,
                                 int worker, hostile_tally *tally) {
   const char *path = testing_path("hostile.h5");
-  omp_set_num_threads(1); /* the parent's threads were not forked */
+  omp_set_num_threads(1); /* a fork does not copy the parent's threads */
   (void)signal(SIGALRM, SIG_DFL);
   hostile_confine();
   for (uint64_t i = (uint64_t)worker * stride; i < cases; i += HOSTILE_WORKERS * stride) {
@@ -66,7 +66,7 @@ static inline void hostile_work(hostile_case run, void *context, uint64_t cases,
   (void)remove(path);
 }
 
-/* All cases, or every stride-th; prints and returns how they ended. */
+/* Take all cases, or every stride-th; prints and returns the number of each outcome. */
 static inline hostile_tally hostile_run(const char *what, hostile_case run, void *context,
                                         uint64_t cases, uint64_t stride) {
   hostile_tally *tally =

@@ -679,7 +679,7 @@ static ticket *draw_order(const amped_sptensor *t) {
 static amped_nonzeros own_nonzeros(const bench *s, int mode, void **blocks, uint64_t *repeats) {
   const amped_plan *plan = &s->plan;
   amped_sptensor share;
-  share_of(s, mode, &share);
+  shard_of(s, mode, &share);
   ticket *order = draw_order(&share);
   for (int m = 0; m < share.order; m++)
     check_ok(amped_calloc(&blocks[m], share.nnz, amped_itype_for(share.dims[m]), "a test"));

@@ -1,4 +1,4 @@
-/* What a terminal shows while a command runs: standard error is one made here. */
+/* The log on a terminal while a command runs: the test makes a terminal for standard error. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -7,10 +7,10 @@
 #include "base/log.h"
 #include "tests/lib/testing.h"
 
-static int terminal; /* what is shown comes out here */
+static int terminal; /* the output of the terminal is read here */
 static int saved;
 
-/* false: this system makes none. */
+/* false: this system has no pseudo-terminals. */
 static bool begin_terminal(void) {
   terminal = posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
@@ -25,7 +25,7 @@ static bool begin_terminal(void) {
   return true;
 }
 
-/* All that was shown since begin_terminal. */
+/* All output since begin_terminal. */
 static const char *end_terminal(void) {
   static char text[4096];
   size_t count = 0;
@@ -41,7 +41,7 @@ static const char *end_terminal(void) {
   return text;
 }
 
-/* Longer than a live line stays as it is. */
+/* Wait for longer than the period of a live line. */
 static void wait_for_line(void) {
   struct timespec left = {0, 200000000};
   while (nanosleep(&left, &left) != 0 && errno == EINTR)
@@ -67,7 +67,7 @@ START_TEST(a_live_line_tells_share_amount_rate_and_time_left) {
   const char *text = end_terminal();
   require_text(text, "\r\033[Kreading  25 %: 1.00 k nonzeros, ");
   require_text(text, "/s, ");
-  require_text(text, " s left\r\033[K"); /* and is gone at the end */
+  require_text(text, " s left\r\033[K"); /* removed at the end */
 }
 
 START_TEST(bytes_of_an_unknown_length_have_no_share) {

@@ -1,4 +1,4 @@
-/* Recording a trace: order, nesting, the ring, threads, and nothing at all when off. */
+/* Recording a trace: order, nesting, the ring, threads, and no events when off. */
 #include <pthread.h>
 
 #include "tests/lib/testing.h"
@@ -30,7 +30,8 @@ START_TEST(phases_nest_and_come_out_by_begin) {
   amped_trace_begin(AMPED_PHASE_SWEEP, 7);
   amped_trace_begin(AMPED_PHASE_MTTKRP, 2);
   amped_trace_end();
-  amped_trace_begin(AMPED_PHASE_EXCHANGE, INT64_C(1) << 40); /* too long a number: none */
+  amped_trace_begin(AMPED_PHASE_EXCHANGE, INT64_C(1)
+                                              << 40); /* too large for a number: recorded as none */
   amped_trace_end();
   amped_trace_end();
   amped_trace_end();

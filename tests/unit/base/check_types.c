@@ -80,14 +80,14 @@ START_TEST(random_numbers_are_uniform_and_depend_on_every_argument) {
     ck_assert(u >= 0.0 && u < 1.0);
     sum += u;
   }
-  /* The mean of n uniforms has standard deviation 1/sqrt(12 n); six of them. */
+  /* The mean of n uniform numbers has standard deviation 1/sqrt(12 n); the bound is six of them. */
   ck_assert_double_eq_tol(sum / n, 0.5, 6.0 / 1095.0);
   ck_assert_uint_ne(amped_random_u64(1, 2, 3), amped_random_u64(1, 2, 4));
   ck_assert_uint_ne(amped_random_u64(1, 2, 3), amped_random_u64(1, 3, 3));
   ck_assert_uint_ne(amped_random_u64(1, 2, 3), amped_random_u64(2, 2, 3));
 }
 
-/* Make or (text NULL) remove a file of a folder. */
+/* Make a file of a folder, or remove it (text NULL). */
 static void group_file(const char *folder, const char *name, const char *text) {
   char path[512];
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -1,5 +1,5 @@
-/* Synthetic tensors: exact counts, laws, independence of threads; planted models and their recovery
- * by a small ALS. */
+/* Random tensors: exact counts, laws, independence of threads. Planted models and their recovery by
+ * a small ALS. */
 #include <math.h>
 #include <omp.h>
 
@@ -71,8 +71,8 @@ START_TEST(tensors_have_exactly_the_nonzeros_asked_for_on_any_number_of_threads)
   check_no_leak();
 }
 
-/* The first distinct coordinates by counter: a tensor of fewer nonzeros is a part of one of more.
- */
+/* The first distinct coordinates by counter: a tensor of fewer nonzeros is a part of a larger
+ * one. */
 START_TEST(more_nonzeros_contain_fewer) {
   amped_random_tensor_spec spec = {.order = 3, .dims = {40, 30, 20}, .power = 2.0, .seed = 9};
   amped_sptensor few;
@@ -99,8 +99,9 @@ static int descending(const void *a, const void *b) {
   return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Counts per index of mode 0, descending, beside p[k] n: six standard deviations. The other modes
- * are so large that no coordinate occurs twice, which would change the law. */
+/* Compare the counts of the indices of mode 0, descending, with p[k] n: within six standard
+ * deviations. The other modes are so large that no coordinate occurs twice, which would change the
+ * law. */
 static void check_law(const amped_random_tensor_spec *spec, const double *p) {
   amped_sptensor t;
   uint64_t dim = spec->dims[0];
@@ -273,7 +274,7 @@ START_TEST(planted_tensors_equal_their_model_everywhere) {
     ck_assert_msg((double)t.nnz > 0.6 * (double)specs[s].nnz &&
                       (double)t.nnz < 1.5 * (double)specs[s].nnz,
                   "%d nonzeros for %d", (int)t.nnz, (int)specs[s].nnz);
-    /* Some tens of roundings of positive terms. */
+    /* Some tens of rounding errors of positive terms. */
     bool equal = true;
     for (uint64_t n = 0; n < t.nnz; n++)
       equal = equal && fabs(model_at(&k, &t, n) - t.values[n]) <= 1e-13 * t.values[n];
@@ -309,7 +310,7 @@ START_TEST(planted_noise_has_the_size_asked_for) {
     squares += e * e;
   }
   double sigma = 0.25 * sqrt(amped_sptensor_norm_squared(&clean) / n);
-  /* Six standard deviations of a mean and of a variance of n normal numbers. */
+  /* Six standard deviations of the mean and of the variance of n normal numbers. */
   ck_assert(fabs(sum / n) <= 6.0 * sigma / sqrt(n));
   ck_assert(fabs(squares / n / (sigma * sigma) - 1.0) <= 6.0 * sqrt(2.0 / n));
   amped_sptensor_free(&clean);
@@ -317,7 +318,7 @@ START_TEST(planted_noise_has_the_size_asked_for) {
   amped_ktensor_free(&k);
 }
 
-/* x solves x g = b for a symmetric positive definite g (Gauss without pivots). */
+/* Solve x g = b for a symmetric positive definite g (Gauss without pivots). */
 static void solve(int n, const double *g, double *b) {
   double a[8 * 8];
   memcpy(a, g, (size_t)(n * n) * sizeof *a);
@@ -381,7 +382,8 @@ START_TEST(als_recovers_what_was_planted) {
     check_ok(amped_planted_create(&spec, &t, &k));
     double fit = als_fit(&t, 4, 60, 1);
     if (noisy)
-      /* Noise e leaves a residual of e / sqrt(1 + e^2), less what some hundred parameters take. */
+      /* Noise e leaves a residual of e / sqrt(1 + e^2), slightly reduced by the hundreds of
+       * parameters. */
       ck_assert_msg(fit > 0.895 && fit < 0.91, "fit %g", fit);
     else
       ck_assert_msg(fit > 0.9999, "fit %g", fit);

@@ -1,4 +1,4 @@
-/* Coordinate lists made by others: what is read, and what is refused with which line. */
+/* Coordinate lists of other programs: accepted forms, and the error line of refused forms. */
 #include <math.h>
 
 #include "hdf5/binsparse.h"
@@ -18,7 +18,7 @@ static const double numbers[4] = {1.0, -2.0, 3.0, 4.0};
 
 typedef struct recipe {
   const char *json;
-  hid_t index_type; /* of mode 2; the others are uint8 */
+  hid_t index_type; /* of mode 2; the other modes have uint8 */
   hid_t value_type;
   uint64_t base;
   hid_t list;
@@ -266,8 +266,8 @@ START_TEST(lists_that_are_wrong_are_refused) {
   check_no_leak();
 }
 
-/* These files have no checksums: damage may pass as data, but never as a crash, a hang or another
- * status. */
+/* These files have no checksums: damage may be read as data, but never causes a crash, a hang or
+ * another status. */
 START_TEST(damage_never_crashes) {
   const char *path = testing_path("damage.h5");
   size_t count = 0;

@@ -1,4 +1,4 @@
-/* Chunks read and written past HDF5's filter pipeline, held against that pipeline. */
+/* Chunks read and written without HDF5's filter pipeline, compared with the pipeline. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <omp.h>
@@ -11,7 +11,7 @@ static const amped_hdf5_type u8 = {AMPED_UNSIGNED, 1};
 static const amped_hdf5_type u32 = {AMPED_UNSIGNED, 4};
 static const amped_hdf5_type f64 = {AMPED_FLOAT, 8};
 
-/* What HDF5's filter stores behind a chunk of these bytes. */
+/* The checksum that HDF5's filter stores behind a chunk of these bytes. */
 static uint32_t library_checksum(const char *path, const unsigned char *data, size_t bytes) {
   uint32_t skipped = 0;
   hsize_t origin = 0;
@@ -35,7 +35,7 @@ static uint32_t library_checksum(const char *path, const unsigned char *data, si
   return sum;
 }
 
-/* Random bytes, and those for which sums modulo 65535 are easily got wrong. */
+/* Random bytes, and bytes whose sums modulo 65535 are easy to get wrong. */
 static void fill(unsigned char *data, size_t bytes, int kind) {
   for (size_t i = 0; i < bytes; i++)
     data[i] = kind == 0   ? (unsigned char)amped_random_u64(7, 0, i)
@@ -68,7 +68,7 @@ START_TEST(checksums_are_those_of_hdf5) {
   free(copy);
 }
 
-/* A dataset written by us. */
+/* Write a dataset with our functions. */
 static void write_ours(const char *path, amped_hdf5_type type, const uint64_t *dims,
                        const void *rows) {
   amped_hdf5 file;
@@ -78,7 +78,7 @@ static void write_ours(const char *path, amped_hdf5_type type, const uint64_t *d
   amped_hdf5_close(&file);
 }
 
-/* Rows first .. first+count through our reader, which uses chunks where they are whole. */
+/* Read rows first .. first+count with our reader, which uses chunks where they are whole. */
 static amped_status read_ours(const char *path, amped_hdf5_type type, int ndims, uint64_t first,
                               uint64_t count, void *out) {
   amped_hdf5 file;
@@ -102,7 +102,7 @@ static void *random_array(size_t bytes, uint64_t seed) {
   return data;
 }
 
-/* Written by us, the library reads it back with its own check. */
+/* The library reads our file back, with its own check. */
 static void check_library_reads(const char *path, hid_t memory, const void *expected,
                                 size_t bytes) {
   void *back = malloc(bytes);
@@ -176,7 +176,7 @@ START_TEST(a_flipped_byte_is_refused_wherever_it_is) {
   unsigned char *bytes = testing_bytes(path, &count);
   unsigned char *chunk = memmem(bytes, count, data, n * 4);
   ck_assert_ptr_nonnull(chunk);
-  /* The last four are the checksum itself. */
+  /* The last four bytes are the checksum. */
   for (size_t i = 0; i < n * 4 + 4; i += i < n * 4 - 40 ? 97 : 1) {
     chunk[i] ^= 0x10;
     testing_write_file(path, bytes, count);
@@ -192,7 +192,7 @@ START_TEST(a_flipped_byte_is_refused_wherever_it_is) {
   check_no_leak();
 }
 
-/* Other layouts of the same numbers go through the library. */
+/* Other layouts of the same numbers are read through the library. */
 START_TEST(other_layouts_are_left_to_the_library) {
   const char *path = testing_path("layout.h5");
   const hsize_t chunk = 100;
@@ -226,8 +226,8 @@ START_TEST(other_layouts_are_left_to_the_library) {
   check_no_leak();
 }
 
-/* In place of the libraries' own: what is asked for ahead of time, and how often HDF5 is asked
- * where it lies, which takes it as long as all chunks before. */
+/* Replaces functions of the libraries. Records requests to read ahead, and the number of chunks
+ * that HDF5 searches: to find a chunk it looks at all chunks before it. */
 static struct request { uint64_t first, end; } asked[1024];
 static uint64_t asked_count, looked_through;
 
@@ -258,8 +258,8 @@ static uint64_t place_of(hid_t id, uint64_t chunk) {
   return at;
 }
 
-/* Every `step`-th chunk is read: what is asked for on the way are chunks that will be read, but for
- * those behind the first one. */
+/* Read every `step`-th chunk: all requested chunks are read later, except the chunks behind the
+ * first one. */
 START_TEST(chunks_are_asked_for_ahead_of_time) {
   static const uint64_t steps[] = {1, 3, 16};
   const uint64_t chunks = 60;

@@ -1,11 +1,12 @@
-/* Hostile and broken HDF5 files, systematically: bytes flipped, files cut, every dataset and every
- * attribute replaced. Each file is refused as bad input, or gives the exact tensor or model. */
+/* Hostile and broken HDF5 files, systematically: flipped bytes, truncated files, every dataset
+ * and every attribute replaced. Each file is refused as bad input, or gives the exact tensor or
+ * model. */
 #include "base/random.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
 #include "tests/lib/testing_hostile.h"
 
-/* --- two files, and what is right ------------------------------------------------------------ */
+/* --- two files, and their right contents ------------------------------------------------------ */
 
 typedef struct answer {
   uint64_t digest;      /* of the nonzeros, or of weights and factors, and of all extents */
@@ -76,7 +77,7 @@ static void write_result(const char *path) {
   amped_ktensor_free(&k);
 }
 
-/* As info --verify and convert read a tensor file. */
+/* Read a tensor file as info --verify and convert do. */
 static amped_status read_tensor(const char *path, answer *out) {
   amped_tensor_file *file = NULL;
   amped_sptensor t;
@@ -102,7 +103,7 @@ static amped_status read_tensor(const char *path, answer *out) {
   return AMPED_OK;
 }
 
-/* As info, top and --init read a result. */
+/* Read a result as info, top and --init do. */
 static amped_status read_result(const char *path, answer *out) {
   amped_ktensor k;
   char text[64];
@@ -132,7 +133,7 @@ typedef struct subject {
   unsigned char *bytes;
   size_t count;
   const char *name;
-  bool any_model; /* with parts replaced it may well be another, sound model */
+  bool any_model; /* with replaced parts, the file may be another valid model */
 } subject;
 
 static subject tensor_subject(uint64_t last_dim) {
@@ -155,7 +156,7 @@ static subject result_subject(void) {
   return s;
 }
 
-/* Read what lies there: refused with one line that names the file, or the right answer. */
+/* Read the file: it is refused with one line that names it, or gives the right answer. */
 static hostile_end judge(const subject *s, const char *path, const char *what, bool damage) {
   answer found;
   amped_status status = s->read(path, &found);
@@ -199,12 +200,12 @@ static hostile_end cut(void *context, const char *path, uint64_t number) {
 }
 
 static void check_bytes(subject s) {
-  /* Odd, so that both patterns and both workers meet every kind of place. */
+  /* Odd, so that both patterns and both workers damage every kind of place. */
   uint64_t stride = hostile_stride(s.count / 500 * 2 + 1);
   char what[64];
   (void)snprintf(what, sizeof what, "%s: bytes flipped", s.name);
   hostile_tally flips = hostile_run(what, flip, &s, PATTERNS * s.count, stride);
-  /* Space that nobody uses is small. */
+  /* Unused space in the file is small. */
   ck_assert_uint_gt(flips.counts[0][HOSTILE_REFUSED], flips.counts[0][HOSTILE_EXACT] / 4);
   (void)snprintf(what, sizeof what, "%s: cut", s.name);
   hostile_tally cuts = hostile_run(what, cut, &s, s.count, stride);
@@ -212,7 +213,7 @@ static void check_bytes(subject s) {
   free(s.bytes);
 }
 
-/* Short modes, so that most bytes are not those of one long table. */
+/* Short modes, so that one long table does not have most of the bytes. */
 START_TEST(a_flipped_byte_or_cut_tensor_is_refused_or_harmless) {
   check_bytes(tensor_subject(9));
 }
@@ -272,18 +273,19 @@ static void find_names(subject *s, names *n) {
   (void)remove(path);
 }
 
-/* A dataset as it is to be made again: elements are kept as far as the new extent goes. */
+/* Description of a new dataset: it takes elements of the old dataset, as far as the new extent
+ * goes. */
 typedef struct recipe {
   hid_t type; /* as stored */
   int ndims;
   hsize_t dims[3];
   hid_t list;
-  bool odd; /* no element is written: the type is no number, or the extent is a lie */
+  bool odd; /* no element is written: the type is not a number, or the extent is false */
 } recipe;
 
 #define MOST_ELEMENTS 65536
 
-/* What every recipe starts from: the dataset that is there. Its elements are kept aside. */
+/* The old dataset, where every recipe starts. Its elements are copied to memory. */
 typedef struct original {
   recipe r;
   hid_t memory;
@@ -334,13 +336,13 @@ static hid_t pick_number(uint64_t i) {
 }
 #define NUMBER_TYPES 14
 
-/* Types that are no plain numbers. */
+/* Types that are not plain numbers. */
 #define ODD_TYPES 12
 static hid_t make_odd_type(uint64_t i) {
   const hsize_t two = 2;
   hid_t type = H5I_INVALID_HID;
   switch (i) {
-  case 0: /* a compound with a number in it */
+  case 0: /* a compound that contains a number */
     type = h5(H5Tcreate(H5T_COMPOUND, 8));
     h5(H5Tinsert(type, "a", 0, H5T_NATIVE_UINT64));
     return type;
@@ -402,11 +404,11 @@ static void change_extent(recipe *r, uint64_t i) {
   case 5: /* scalar */
     r->ndims = 0;
     break;
-  case 6: /* no elements at all */
+  case 6: /* no elements */
     r->ndims = -1;
     r->odd = true;
     break;
-  case 7: /* one dimension more */
+  case 7: /* one more dimension */
     r->dims[r->ndims++] = 1;
     break;
   case 8: /* another number of columns */
@@ -414,7 +416,7 @@ static void change_extent(recipe *r, uint64_t i) {
     r->ndims = 2;
     r->odd = true;
     break;
-  default: /* chunks that are not there, of 2^40 or 2^62 elements */
+  default: /* missing chunks, of 2^40 or 2^62 elements */
     r->dims[0] = (hsize_t)1 << (i == 9 ? 40 : 62);
     r->dims[1] = r->ndims > 1 ? 1 : r->dims[1];
     r->odd = true;
@@ -423,7 +425,7 @@ static void change_extent(recipe *r, uint64_t i) {
 }
 
 #define LAYOUTS 10
-/* false: the library here cannot. */
+/* false: this release of the library cannot do it. */
 static bool change_layout(recipe *r, uint64_t i, const char *path) {
   const hsize_t one[3] = {1, 1, 1};
   hid_t space = H5I_INVALID_HID;
@@ -435,11 +437,11 @@ static bool change_layout(recipe *r, uint64_t i, const char *path) {
     return r->dims[0] < 4096;
   case 1:
     return true; /* contiguous, without a checksum */
-  case 2:        /* elements in another file, which may be any */
+  case 2:        /* elements in another file, which may be any file */
     h5(H5Pset_external(r->list, "/etc/passwd", 0, H5F_UNLIMITED));
     r->odd = true;
     return true;
-  case 3: /* elements in other datasets: of this file, by its own name */
+  case 3: /* elements in other datasets of this file, by its own name */
     space = h5(H5Screate_simple(r->ndims, r->dims, NULL));
     h5(H5Pset_virtual(r->list, space, path, "/elsewhere", space));
     h5(H5Sclose(space));
@@ -457,15 +459,15 @@ static bool change_layout(recipe *r, uint64_t i, const char *path) {
     h5(H5Pset_scaleoffset(r->list, H5Z_SO_INT, 0));
     r->odd = true;
     return true;
-  case 7: /* a filter that only a plugin knows (32001: Blosc) */
+  case 7: /* a filter that needs a plugin (32001: Blosc) */
     h5(H5Pset_chunk(r->list, r->ndims, one));
     return H5Pset_filter(r->list, 32001, H5Z_FLAG_OPTIONAL, 0, NULL) >= 0 && r->dims[0] < 4096;
-  case 8: /* allowed filters, more often than anybody needs them */
+  case 8: /* allowed filters, more often than useful */
     h5(H5Pset_chunk(r->list, r->ndims, one));
     for (int f = 0; f < 8; f++)
       h5(H5Pset_deflate(r->list, 9));
     return r->dims[0] < 4096;
-  default: /* chunks that nobody wrote, with a fill value */
+  default: /* chunks that were never written, with a fill value */
     h5(H5Pset_chunk(r->list, r->ndims, one));
     h5(H5Pset_fill_value(r->list, H5T_NATIVE_INT, &(int){1}));
     r->odd = true;
@@ -473,7 +475,7 @@ static bool change_layout(recipe *r, uint64_t i, const char *path) {
   }
 }
 
-/* Something else under the dataset's name. */
+/* Other objects under the dataset's name. */
 #define OTHERS 8
 static void put_other(hid_t file, const char *name, const char *path, uint64_t i) {
   hid_t id = H5I_INVALID_HID;
@@ -631,7 +633,7 @@ static void check_replacements(subject s) {
   char what[64];
   find_names(&s, &r.n);
   (void)snprintf(what, sizeof what, "%s: datasets replaced", s.name);
-  /* 7 and 1 have no factor in common with the number of variants. */
+  /* 7 and 1 have no common factor with the number of variants. */
   (void)hostile_run(what, dataset_case, &r, r.n.ndatasets * DATASET_VARIANTS, hostile_stride(7));
   (void)snprintf(what, sizeof what, "%s: attributes replaced", s.name);
   (void)hostile_run(what, attribute_case, &r, r.n.nattributes * ATTRIBUTE_VARIANTS,
@@ -639,7 +641,7 @@ static void check_replacements(subject s) {
   free(s.bytes);
 }
 
-/* The third mode is so long that an iDp has several indices. */
+/* The third mode is so long that its iDps have several indices. */
 START_TEST(replaced_parts_of_a_tensor_are_refused_or_harmless) {
   check_replacements(tensor_subject(70001));
 }

@@ -1,4 +1,4 @@
-/* Result files: round trips, any script's files for --init, and damage. */
+/* Result files: round trips, files of other programs for --init, and damage. */
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -30,7 +30,7 @@ static void make_model(amped_ktensor *k, int order, const uint64_t *dims, int nc
       k->factors[m][i] = amped_random_double(1, (uint64_t)m, i) - 0.5;
 }
 
-/* The slow way: repeatedly take the first of the largest weights that are left. */
+/* Slow sort: repeatedly take the first of the largest weights that remain. */
 static void check_ordered(const amped_ktensor *from, const amped_ktensor *to) {
   bool taken[AMPED_MAX_NCOMPS] = {false};
   ck_assert(to->order == from->order && to->ncomps == from->ncomps);
@@ -170,7 +170,7 @@ START_TEST(a_run_without_sweeps_is_written) {
 
 /* --- other people's files -------------------------------------------------------------------- */
 
-/* 2 components; dims 2, 3, 2; nothing but weights and factors. */
+/* 2 components; dims 2, 3, 2; only weights and factors. */
 static void write_plain(const char *path, hid_t type) {
   const double values[] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0};
   const uint64_t rows[] = {2, 3, 2};

@@ -1,4 +1,4 @@
-/* Tensor files: round trips, the checks of a verification, and what survives damage. */
+/* Tensor files: round trips, the checks of a verification, and damage. */
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 
 /* --- tensors to write ------------------------------------------------------------------------ */
 
-/* nnz nonzeros at random coordinates; whole: small integers as values, which float holds. */
+/* nnz nonzeros at random coordinates; whole: the values are small integers, which float holds. */
 static void make_tensor(amped_sptensor *t, int order, const uint64_t *dims, uint64_t nnz,
                         uint64_t seed, bool whole) {
   check_ok(amped_sptensor_create(t, order, nnz));
@@ -82,7 +82,7 @@ static void write_small(const char *path) {
 
 /* --- round trips ----------------------------------------------------------------------------- */
 
-/* One copy, read in runs of uneven lengths, against the tensor sorted in memory. */
+/* Compare one copy, read in batches of different sizes, with the tensor sorted in memory. */
 static void check_copy(amped_tensor_file *file, amped_sptensor *t, int mode) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
   void *indices[AMPED_MAX_ORDER] = {NULL};
@@ -209,7 +209,7 @@ START_TEST(more_nonzeros_than_a_chunk_survive) {
   const char *path = testing_path("large.h5");
   amped_sptensor t;
   make_tensor(&t, 3, dims, (UINT64_C(1) << 20) + 12345, 7, true);
-  /* A heavy row of an otherwise even mode. */
+  /* A heavy row in a mode that is even otherwise. */
   for (uint64_t k = 0; k < 5000; k++)
     t.indices[1][k * 7] = 4242;
   check_ok(amped_sptensor_sort(&t, 0));
@@ -311,7 +311,7 @@ START_TEST(memory_that_runs_out_anywhere_leaks_nothing) {
 
 /* --- files of ours that are wrong ------------------------------------------------------------ */
 
-/* Open, load and verify: OK, or the first status that is not. */
+/* Open, load and verify; returns AMPED_OK or the first other status. */
 static amped_status use(const char *path) {
   amped_tensor_file *file = NULL;
   amped_sptensor t;
@@ -437,7 +437,7 @@ START_TEST(tables_and_nonzeros_that_disagree_are_refused) {
   check_no_leak();
 }
 
-/* Replace a dataset by another of some type, extent or layout. */
+/* Replace a dataset by another of a different type, extent or layout. */
 static void replace(const char *path, const char *name, hid_t type, uint64_t count, hid_t list) {
   static const uint64_t zeros[4096];
   hid_t file = testing_h5_modify(path);
@@ -560,7 +560,8 @@ START_TEST(truncated_files_are_refused) {
   check_no_leak();
 }
 
-/* AMPED_EVERY_BYTE=1 in the environment damages every byte, else a few hundred spread evenly. */
+/* AMPED_EVERY_BYTE=1 in the environment damages every byte; the default is a few hundred bytes at
+ * even distances. */
 START_TEST(flipped_bytes_are_refused_or_harmless) {
   const char *path = testing_path("flip.h5");
   size_t count = 0;
@@ -597,8 +598,8 @@ START_TEST(flipped_bytes_are_refused_or_harmless) {
   check_no_leak();
 }
 
-/* A folder of files that crashed readers; they lack a checksum, so any status but a crash is right.
- */
+/* A folder of files that crashed readers. They have no checksum, so any status is right; a crash is
+ * not. */
 START_TEST(files_that_crash_hdf5_do_not_crash_us) {
   const char *folder = getenv("AMPED_HDF5_SAMPLES");
   char command[1024];

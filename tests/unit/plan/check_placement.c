@@ -1,5 +1,5 @@
-/* Placements: properties over random, skewed and degenerate count tables, and over tables of the
- * papers' shapes. */
+/* Placements: their properties for random, skewed and degenerate tables of counts, and for tables
+ * of the papers' shapes. */
 #include <math.h>
 
 #include "plan/placement.h"
@@ -17,7 +17,7 @@ typedef struct loads {
   uint64_t total, heaviest, splits, unsplit_spread;
 } loads;
 
-/* What is true of every placement; the loads that follow from it. */
+/* Check the properties of every placement; return the loads of the ranks. */
 static loads loads_of(const amped_balance *b, const uint64_t *counts, uint64_t n, int nranks) {
   uint64_t split_nnz = 0;
   uint64_t s = 0;
@@ -76,7 +76,7 @@ static uint64_t spread_of(const loads *l, int nranks) {
   return most_of(l, nranks) - least;
 }
 
-/* A table of one of several kinds. */
+/* Make a table of one of several kinds. */
 static uint64_t make_counts(uint64_t trial, uint64_t *counts) {
   uint64_t n = 1 + amped_random_u64(1, trial, 0) % 700;
   for (uint64_t i = 0; i < n; i++) {
@@ -91,7 +91,7 @@ static uint64_t make_counts(uint64_t trial, uint64_t *counts) {
     case 2: /* nearly all empty */
       counts[i] = u < 0.02 ? 1 + (uint64_t)(u * 1e6) : 0;
       break;
-    default: /* one holds nearly everything */
+    default: /* one iDp has nearly all nonzeros */
       counts[i] = i == n / 2 ? 1000000 : (uint64_t)(3.0 * u);
       break;
     }
@@ -129,7 +129,8 @@ START_TEST(greedy_meets_grahams_bound_where_no_row_limit_is_hit) {
       if (limited)
         continue;
       tested++;
-      /* The last iDp of the fullest rank went there when that was at most the mean of the rest. */
+      /* The last iDp of the fullest rank went there when the rank had at most the mean of the
+       * others. */
       ck_assert((double)most <=
                 (double)l.total / nranks + (double)l.heaviest * (1.0 - 1.0 / nranks));
     }
@@ -137,7 +138,7 @@ START_TEST(greedy_meets_grahams_bound_where_no_row_limit_is_hit) {
   ck_assert_int_gt(tested, 100);
 }
 
-/* The smallest possible maximum, by trying every placement. */
+/* The smallest possible maximum, found by trying every placement. */
 static uint64_t best_maximum(const uint64_t *counts, uint64_t n, int nranks) {
   uint64_t placements = 1;
   uint64_t best = UINT64_MAX;
@@ -266,7 +267,7 @@ START_TEST(block_is_contiguous_with_the_least_maximum) {
   }
 }
 
-/* Within the maximum, nothing is heaped up on the first ranks. */
+/* Within the maximum, the first ranks do not get more than the others. */
 START_TEST(block_leaves_no_rank_out) {
   uint64_t counts[] = {10, 10, 10, 10, 30, 10, 10};
   int owner[7];
@@ -277,8 +278,8 @@ START_TEST(block_leaves_no_rank_out) {
 
 /* --- tables of real size -----------------------------------------------------------------------*/
 
-/* Overhead of computing below 1 %, rows near even. Says what splitting brought, and returns by how
- * much nonzeros are apart without it. */
+/* The overhead of computing is below 1 %, and rows are nearly even. Prints the gain of splitting,
+ * and returns the difference of the ranks' nonzeros without it. */
 static double stays_even(const char *what, const uint64_t *counts, uint64_t n, int nranks) {
   amped_balance b;
   check_ok(amped_balance_create(&b, AMPED_PLACEMENT_GREEDY, counts, n, nranks,
@@ -299,7 +300,7 @@ static double stays_even(const char *what, const uint64_t *counts, uint64_t n, i
   return unsplit;
 }
 
-/* A number near `mean`, as often as not below: Poisson's spread. */
+/* A number near `mean`, above or below with equal probability, with the spread of Poisson's law. */
 static uint64_t drawn(double mean, uint64_t key, uint64_t i) {
   double u = amped_random_double(key, 1, i) + amped_random_double(key, 2, i) +
              amped_random_double(key, 3, i) - 1.5; /* variance 1/4 */
@@ -307,7 +308,7 @@ static uint64_t drawn(double mean, uint64_t key, uint64_t i) {
   return x > 0.0 ? (uint64_t)(x + 0.5) : 0;
 }
 
-/* The iDp table of a mode whose index i, scattered, is as frequent as in synthetic.h. */
+/* The iDp table of a mode whose indices are scattered and have the frequencies of synthetic.h. */
 static uint64_t *table_of(const amped_synthetic *t, int mode, uint64_t *n) {
   uint64_t dim = t->dims[mode];
   uint64_t width = amped_partition_width(dim);
@@ -347,10 +348,10 @@ START_TEST(counts_above_32_bits_stay_even) {
   uint64_t counts[1000];
   int owner[1000];
   const uint64_t n = sizeof counts / sizeof counts[0];
-  for (int bits = 33; bits <= 53; bits += 10) { /* up to 2^63 in all */
+  for (int bits = 33; bits <= 53; bits += 10) { /* sums of up to 2^63 */
     for (uint64_t i = 0; i < n; i++)
       counts[i] = amped_random_u64(9, (uint64_t)bits, i) >> (64 - bits);
-    counts[7] = UINT64_C(1) << (bits + 7); /* as much as some hundred others */
+    counts[7] = UINT64_C(1) << (bits + 7); /* as large as some hundred other iDps */
     for (int nranks = 1; nranks <= 64; nranks = nranks * 3 + 1) {
       (void)stays_even("counts above 2^32", counts, n, nranks);
       for (amped_placement p = AMPED_PLACEMENT_EQUAL; p <= AMPED_PLACEMENT_BLOCK; p++) {
@@ -386,7 +387,8 @@ START_TEST(one_index_with_thirty_per_cent) {
   loads l = place(counts, 10000, 4, owner);
   ck_assert_uint_eq(l.splits, 1);
   l = place(counts, 10000, 3, owner);
-  ck_assert_uint_eq(l.splits, 1); /* less than its part, but then others would have most rows */
+  ck_assert_uint_eq(l.splits,
+                    1); /* it is less than a rank's part, but its rank would have the fewest rows */
 }
 
 START_TEST(fewer_indices_than_are_even) {
@@ -404,8 +406,8 @@ START_TEST(fewer_indices_than_are_even) {
   }
 }
 
-/* Popular indices side by side, as in files whose indices are numbered by rank: an iDp of many
- * indices may then be heavy though no single one of them is. */
+/* Popular indices are neighbours, as in files that number indices by popularity. An iDp of many
+ * indices may then be heavy although no single index is. */
 START_TEST(zipf_stays_even_scattered_and_not) {
   static const double exponents[] = {0.5, 1.0, 1.5, 3.0};
   static uint64_t counts[50000];
@@ -429,7 +431,7 @@ START_TEST(zipf_stays_even_scattered_and_not) {
       }
 }
 
-/* 98 % of the iDps are empty and the others uneven: rows and nonzeros are even all the same. */
+/* 98 % of the iDps are empty and the others are uneven: rows and nonzeros are even nevertheless. */
 START_TEST(mostly_empty_modes_stay_even) {
   static uint64_t counts[65536];
   for (uint64_t i = 0; i < 65536; i++) {

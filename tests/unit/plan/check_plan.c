@@ -65,7 +65,8 @@ START_TEST(positions_are_a_bijection_onto_the_blocks_of_the_owners) {
   check_no_leak();
 }
 
-/* Row 7 of mode 1 and iDps of many rows in mode 0 hold too much; all ranks' plans agree. */
+/* Row 7 of mode 1 and iDps of many rows in mode 0 have too many nonzeros; all ranks make the same
+ * plan. */
 static void make_heavy_info(amped_tensor_info *info) {
   uint64_t *rows = NULL;
   uint64_t nnz = 100000;
@@ -78,7 +79,7 @@ static void make_heavy_info(amped_tensor_info *info) {
   check_ok(amped_alloc(&rows, nnz, sizeof *rows, "rows"));
   for (int m = 0; m < 3; m++) {
     info->dims[m] = dims[m];
-    for (uint64_t k = 0; k < nnz; k++) /* 40 % in a few rows that share two iDps */
+    for (uint64_t k = 0; k < nnz; k++) /* 40 % in a few rows of two iDps */
       rows[k] = k < nnz * 2 / 5 ? 7 * k / nnz : dims[m] * k / nnz;
     for (uint64_t k = 1; k < nnz; k++)
       rows[k] = rows[k] < rows[k - 1] ? rows[k - 1] : rows[k];
@@ -87,7 +88,8 @@ static void make_heavy_info(amped_tensor_info *info) {
   amped_free(rows);
 }
 
-/* Each numbered nonzero has a shared row on the rank it goes to, and no other split iDp has one. */
+/* Each numbered nonzero has a shared row on its rank; other split iDps have no shared rows
+ * there. */
 static void shared_rows_are_right(const amped_plan *plan, int mode) {
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t nnz = 0;
@@ -136,7 +138,7 @@ START_TEST(shared_rows_are_those_of_split_idps) {
   check_no_leak();
 }
 
-/* Parts begin and end with iDps, cover the block, and shrink; what they hold adds up. */
+/* Parts begin and end with iDps, cover the block, and shrink; their nonzeros add up to all. */
 static void parts_are_right(const amped_plan *plan, int mode, int wanted) {
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t before = 0;
@@ -224,14 +226,14 @@ START_TEST(sizes_that_no_machine_has_are_refused) {
               amped_plan_create(&plan, &info, 1024, AMPED_F64, AMPED_PLACEMENT_BLOCK, 0, 2));
   free_info(&info);
   make_info(&info, 3, 1);
-  info.nnz = UINT64_C(1) << 60; /* times 16 bytes would be nothing */
+  info.nnz = UINT64_C(1) << 60; /* times 16 bytes overflows to 0 */
   check_fails(AMPED_FAILED, "too many",
               amped_plan_create(&plan, &info, 4, AMPED_F64, AMPED_PLACEMENT_EQUAL, 0, 2));
   free_info(&info);
   check_no_leak();
 }
 
-/* Tables alone: of more nonzeros and rows than 32 bits hold. */
+/* Make tables alone, for more nonzeros and rows than 32 bits hold. */
 static void make_vast(amped_tensor_info *info, uint64_t dim, uint64_t idp_nnz) {
   memset(info, 0, sizeof *info);
   info->order = 3;
@@ -245,7 +247,8 @@ static void make_vast(amped_tensor_info *info, uint64_t dim, uint64_t idp_nnz) {
     check_ok(amped_calloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "a table"));
   }
   info->nnz = idp_nnz * info->partitions[0].idp_count;
-  for (int m = 0; m < 3; m++) { /* the first iDp has what does not divide, and half of all */
+  for (int m = 0; m < 3;
+       m++) { /* the first iDp has the remainder of the division, and half of all */
     amped_partition *p = &info->partitions[m];
     uint64_t each = info->nnz / 2 / p->idp_count;
     for (uint64_t i = 0; i < p->idp_count; i++)
@@ -276,7 +279,7 @@ static void vast_plan_adds_up(const amped_plan *plan, int mode) {
   }
   ck_assert_uint_ge(m->positions, last);
   ck_assert_uint_ge(amped_plan_factor_rows(plan, mode), m->dim);
-  if (m->split_count > 0) { /* numbers of split nonzeros, up to the last */
+  if (m->split_count > 0) { /* the last number of the split nonzeros */
     uint64_t end = m->splits[m->split_count].first;
     ck_assert_uint_eq(m->cuts[plan->nranks], end);
     for (int p = 0; p < plan->nranks; p++)
@@ -287,7 +290,7 @@ static void vast_plan_adds_up(const amped_plan *plan, int mode) {
   }
 }
 
-/* Modes that --overlap=auto cuts, as bits; nonzeros are even. */
+/* Bits of the modes that --overlap=auto cuts; nonzeros are even. */
 static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
   amped_tensor_info info;
   amped_plan plan;
@@ -311,7 +314,7 @@ static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
   check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO));
   for (int m = 0; m < 3; m++) {
     double last = plan.modes[m].travel;
-    double all = 1.0; /* parts, of the first */
+    double all = 1.0; /* sum of the parts, divided by the first */
     for (int part = 1; part < plan.modes[m].parts; part++) {
       last *= AMPED_PART_RATIO;
       all = 1.0 + AMPED_PART_RATIO * all;
@@ -319,7 +322,7 @@ static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
     cut |= plan.modes[m].parts > 1 ? 1 << m : 0;
     ck_assert(plan.modes[m].parts == 1 || plan.modes[m].parts >= 4);
     if (plan.modes[m].parts > 1 && plan.modes[m].parts < AMPED_MAX_PARTS)
-      ck_assert_double_le(last / all, 0.025); /* of MTTKRP's time, what nothing hides */
+      ck_assert_double_le(last / all, 0.025); /* part of MTTKRP's time that is not hidden */
   }
   amped_plan_destroy(&plan);
   free_info(&info);
@@ -353,7 +356,7 @@ START_TEST(counts_above_32_bits_add_up) {
       ck_assert_int_eq(plan.index_type, AMPED_U64);
       for (int m = 0; m < 3; m++)
         vast_plan_adds_up(&plan, m);
-      /* R x dims above 2^32 elements, in bytes; copies of at least a byte a nonzero. */
+      /* R x dims exceeds 2^32 elements, in bytes; copies have at least a byte for each nonzero. */
       ck_assert_uint_ge(amped_plan_factor_bytes(&plan), dims[i % 2] * 34 * sizeof(double));
       for (int m = 0; m < 3; m++)
         ck_assert_uint_ge(amped_plan_copy_bytes(&plan, m), plan.modes[m].rank_nnz[plan.rank]);

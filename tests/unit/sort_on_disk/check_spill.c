@@ -1,4 +1,5 @@
-/* Sorting on disk against sorting in memory; what is measured in pieces against the whole. */
+/* Sorting on disk compared with sorting in memory; stats of pieces compared with stats of the
+ * whole. */
 #include "tensor/stream_stats.h"
 #include "tensor/partition.h"
 #include "base/random.h"
@@ -7,7 +8,7 @@
 
 #define NNZ 20000
 
-/* Few distinct coordinates, so that equal ones fill whole windows; values tell them apart. */
+/* Few distinct coordinates, so that equal coordinates fill whole windows; the values differ. */
 static void make_tensor(amped_sptensor *t, int order, uint64_t nnz, uint64_t spread) {
   check_ok(amped_sptensor_create(t, order, nnz));
   for (int m = 0; m < order; m++) {
@@ -36,7 +37,8 @@ static bool same_nonzero(const amped_sptensor *a, uint64_t i, const amped_sptens
   return same;
 }
 
-/* Compares what comes with what is expected; leaves the last nonzero over where it may. */
+/* A sink that compares the pieces with the expected nonzeros, and leaves the last nonzero over
+ * where it may. */
 typedef struct checker {
   const amped_sptensor *expected;
   uint64_t done;
@@ -59,7 +61,7 @@ static amped_status check_piece(void *context, amped_sptensor *t, bool last) {
   return AMPED_OK;
 }
 
-/* Runs of uneven lengths of t, each sorted for `mode`, merged by `modes`. */
+/* Fragments of different sizes of t, each sorted for `mode`, merged by `modes`. */
 static void check_merge(const amped_sptensor *t, int mode, const int *modes, int nmodes,
                         uint64_t memory, bool carries) {
   amped_sptensor expected, fragment;
@@ -95,7 +97,7 @@ START_TEST(merged_fragments_are_the_sorted_whole) {
         check_merge(&t, 0, all, order, 300000, carries != 0);
         check_merge(&t, 0, all, order, UINT64_C(1) << 25, carries != 0);
       }
-      /* As the copies are made: pieces of a sequence sorted by mode 0, merged by one mode alone. */
+      /* As for the copies: fragments of a sequence sorted by mode 0, merged by one mode alone. */
       check_ok(amped_sptensor_sort(&t, 0));
       for (int mode = 1; mode < order; mode++)
         check_merge(&t, mode, &mode, 1, 300000, false);
@@ -176,7 +178,8 @@ START_TEST(what_cannot_be_done_is_refused) {
   check_no_leak();
 }
 
-/* spread 1: one coordinate over many blocks of the norm's sum; 1000: hardly any twice. */
+/* spread 1: one coordinate in many blocks of the norm's sum; 1000: hardly any repeated
+ * coordinate. */
 START_TEST(pieces_measure_as_the_whole_does) {
   const uint64_t nnz = 3 * AMPED_NORM_BLOCK + 777;
   for (uint64_t spread = 1; spread <= 1000; spread *= 10) {

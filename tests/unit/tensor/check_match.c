@@ -1,4 +1,4 @@
-/* The match of two models against permutations, signs, scales and weights made by hand. */
+/* Match of two models: permutations, signs, scales and weights made by hand. */
 #include <float.h>
 #include <math.h>
 
@@ -27,7 +27,7 @@ static void make_model(amped_ktensor *k, uint64_t seed, int components) {
   }
 }
 
-/* to's component r becomes from's component `source`, its columns times scales. */
+/* Copy from's component `source` to to's component r, its columns times scales. */
 static void copy_component(const amped_ktensor *from, int source, amped_ktensor *to, int r,
                            const double *scales) {
   to->weights[r] = from->weights[source];
@@ -39,7 +39,8 @@ static void copy_component(const amped_ktensor *from, int source, amped_ktensor 
   }
 }
 
-/* A sum of at most 9 products, divided by lengths of as many; a product over 3 modes. */
+/* Tolerance for a sum of at most 9 products, divided by lengths of as many terms, and a product
+ * over 3 modes. */
 static const double tolerance = 64 * DBL_EPSILON;
 
 START_TEST(permutations_signs_and_scales_do_not_count) {
@@ -69,7 +70,7 @@ START_TEST(permutations_signs_and_scales_do_not_count) {
   check_no_leak();
 }
 
-/* Balanced columns have the same directions, and squares that a double holds. */
+/* Balanced columns have the same directions, and squares within the range of a double. */
 START_TEST(columns_of_any_length_match) {
   static const double lengths[] = {1e-170, 1.0, 1e170, 1e-300};
   amped_ktensor a, b;
@@ -105,8 +106,8 @@ START_TEST(weights_are_penalised) {
   amped_match match;
   make_model(&a, 1, ncomps);
   make_model(&b, 1, ncomps);
-  b.weights[0] = -1.0; /* of 4: penalty 1/4 */
-  b.weights[3] = 2.0;  /* of 1: penalty 1/2 */
+  b.weights[0] = -1.0; /* instead of 4: penalty 1/4 */
+  b.weights[3] = 2.0;  /* instead of 1: penalty 1/2 */
   check_ok(amped_match_find(&a, &b, &match));
   ck_assert_double_eq_tol(match.score, (0.25 + 1.0 + 1.0 + 0.5) / 4.0, tolerance);
   ck_assert_double_eq_tol(match.congruence, 1.0, tolerance);
@@ -119,8 +120,8 @@ START_TEST(weights_are_penalised) {
 /* Two components in the plane: the cosines are known. */
 START_TEST(the_highest_score_is_taken_first) {
   static const uint64_t plane[order] = {2, 2, 2};
-  /* Angles of the columns, in all modes. a0 lies between b0 and b1, nearer to b0, but a1 is nearer
-   * still to b0: greedily a1 gets b0 and a0 gets b1. */
+  /* Angles of the columns, the same in all modes. a0 is between b0 and b1 and nearer to b0, but a1
+   * is still nearer to b0. So the greedy match gives b0 to a1 and b1 to a0. */
   static const double angles_a[2] = {0.3, 0.1};
   static const double angles_b[2] = {0.0, 0.9};
   amped_ktensor a, b;

@@ -13,7 +13,7 @@ static uint64_t draw(uint64_t below) {
   return amped_random_u64(17, 0, counter++) % below;
 }
 
-/* Random nonzeros whose values tell where they were. */
+/* Random nonzeros whose values are their places. */
 static void make(amped_sptensor *t, int order, const uint64_t *dims, uint64_t nnz) {
   check_ok(amped_sptensor_create(t, order, nnz));
   for (int m = 0; m < order; m++) {
@@ -25,7 +25,7 @@ static void make(amped_sptensor *t, int order, const uint64_t *dims, uint64_t nn
     t->values[k] = (double)k;
 }
 
-/* Is t what a stable comparison sort of `was` by mode makes of it? Orders it by (mode, 0, 1, ...)
+/* Is t equal to `was` after a stable comparison sort by mode? The sort orders by (mode, 0, 1, ...)
  * and then by place, which the values hold. */
 static const amped_sptensor *sorting;
 static int sorting_mode;
@@ -256,7 +256,7 @@ START_TEST(zeros_are_dropped_in_order) {
 START_TEST(norm_is_exact_to_rounding_and_the_same_for_any_threads) {
   amped_sptensor t;
   make_line(&t, 300000);
-  /* 1e8^2 hides 1e0^2 in a plain double sum: 150000 + 150000e16 exactly. */
+  /* A plain double sum loses 1e0^2 beside 1e8^2: the sum is 150000 + 150000e16 exactly. */
   for (uint64_t k = 0; k < t.nnz; k++)
     t.values[k] = k % 2 == 0 ? 1e8 : 1.0;
   double expected = 150000.0e16 + 150000.0;
@@ -264,7 +264,8 @@ START_TEST(norm_is_exact_to_rounding_and_the_same_for_any_threads) {
     omp_set_num_threads(threads);
     ck_assert(amped_sptensor_norm_squared(&t) == expected);
   }
-  /* One coordinate from before the first border of 65536 to behind the second: counts once. */
+  /* One coordinate from before the first block border of 65536 to after the second: it counts
+   * once. */
   for (uint64_t k = 65000; k < 140000; k++)
     t.indices[2][k] = 65000;
   for (uint64_t k = 0; k < t.nnz; k++)

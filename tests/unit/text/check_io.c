@@ -1,4 +1,4 @@
-/* The format of a name, options that a format does not have, and reading by suffix. */
+/* The format of a name, options that do not apply to a format, and reading by suffix. */
 #include "text/io.h"
 #include "text/io_tns.h"
 #include "tests/lib/testing.h"
@@ -51,7 +51,7 @@ START_TEST(files_are_read_by_their_suffix) {
   (void)snprintf(path, sizeof path, "%s", testing_path("in.coo"));
   testing_write_file(path, "1 2 3 4\n1 2 3 5\n", 16);
   check_ok(amped_io_read(path, &o, &t));
-  ck_assert_uint_eq(t.nnz, 2); /* duplicates are kept */
+  ck_assert_uint_eq(t.nnz, 2); /* duplicates stay */
   amped_sptensor_free(&t);
   unlink(path);
   (void)snprintf(path, sizeof path, "%s", testing_path("in.csv"));

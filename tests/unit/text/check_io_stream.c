@@ -1,5 +1,5 @@
-/* Byte streams: what is written comes back, whatever the coding; damage is seen; nothing half-done
- * is left behind. */
+/* Byte streams: written bytes are read back in every format; damage is reported; no unfinished file
+ * stays. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "tests/lib/testing.h"
 
-/* In place of the C library's: what was asked for ahead of time. */
+/* Replaces the C library's function and records the requests to read ahead. */
 static struct asked {
   uint64_t end;
   bool in_order, in_pieces;
@@ -21,7 +21,7 @@ int posix_fadvise(int fd, off_t first, off_t bytes, int advice) {
   return 0;
 }
 
-/* Text that compresses, and differs at every place. */
+/* Text that can be compressed and differs at every place. */
 static char *make_text(uint64_t bytes) {
   char *text = malloc(bytes + 32);
   ck_assert_ptr_nonnull(text);
@@ -38,7 +38,7 @@ static void write_stream(const char *path, const char *text, uint64_t bytes, uin
   check_ok(amped_stream_finish(stream));
 }
 
-/* All of a stream, by reads of `step` bytes; the status of the first that fails. */
+/* Read a whole stream by reads of `step` bytes; returns the status of the first read that fails. */
 static amped_status read_stream(const char *path, char *out, uint64_t most, uint64_t step,
                                 uint64_t *bytes) {
   amped_stream *stream = NULL;
@@ -101,7 +101,7 @@ START_TEST(compressed_files_are_compressed_and_known_by_content) {
     slurp(path, &raw, &count);
     unlink(path);
     ck_assert_uint_lt(count, 50000);
-    /* Two after one another are one text; the suffix does not matter. */
+    /* Two compressed texts in sequence are one text; the suffix does not matter. */
     const char *plain = testing_path("b.tns");
     unsigned char *twice = malloc(2 * count);
     memcpy(twice, raw, count);
@@ -251,7 +251,7 @@ START_TEST(standard_input_and_output_are_streams) {
   check_no_leak();
 }
 
-/* The system is asked for what comes next, once, and never for all of a large file. */
+/* The system is asked once for each next part of a file, and never for all of a large file. */
 START_TEST(what_comes_next_is_asked_for) {
   const uint64_t size = UINT64_C(200) << 20;
   const uint64_t step = (UINT64_C(3) << 20) + 1;

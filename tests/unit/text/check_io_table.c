@@ -1,4 +1,5 @@
-/* Tables: against a slow reader, quoting, label order, hostile input; and the interner below. */
+/* Tables: comparison with a slow reader, quoting, label order, hostile input; and the interned
+ * strings. */
 #include <omp.h>
 
 #include "text/intern.h"
@@ -184,7 +185,7 @@ START_TEST(utf8_is_told_from_what_is_not) {
 
 /* ---- many rows ---- */
 
-/* The string of a key, by its number: with everything that needs quoting. */
+/* The string of a key, by its number; it has all characters that need quotes. */
 static int key_text(char *out, uint64_t number) {
   static const char *const kinds[] = {"k%" PRIu64,           "\"%" PRIu64 "\"",
                                       "a,%" PRIu64,          "%" PRIu64 "\nb",
@@ -209,14 +210,15 @@ static char *put_cell(char *p, const char *text, int length, bool quote) {
   return p;
 }
 
-/* Row i has key numbers key(i, m): few in mode 0, many in mode 1, all different in mode 2. */
+/* Row i has key numbers key(i, m): few distinct keys in mode 0, many in mode 1, all distinct in
+ * mode 2. */
 static uint64_t key(uint64_t i, int m) {
   return m == 2 ? i : amped_random_u64(3, (uint64_t)m, i) % (m == 0 ? 17 : 30000);
 }
 
-/* Labels are numbered in order of first appearance, whatever the threads: the slow way to know the
- * number is to count. Blocks of 1, 2, 4, ... MiB and rows of line ends and quotes: every way of
- * cutting is met. */
+/* Labels are numbered in order of first appearance, for any number of threads. The slow reader
+ * finds the number by counting. Blocks have 1, 2, 4, ... MiB, and rows have line ends and quotes,
+ * so that blocks are cut at every kind of place. */
 START_TEST(any_number_of_threads_numbers_the_same) {
   static const int threads[] = {1, 2, 7, 16};
   uint64_t rows = 120000;

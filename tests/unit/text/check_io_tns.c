@@ -1,4 +1,5 @@
-/* FROSTT text: parallel reading against a slow reader, dialects, exact numbers, hostile input. */
+/* FROSTT text: comparison of parallel reading with a slow reader, dialects, exact numbers, hostile
+ * input. */
 #include <float.h>
 #include <math.h>
 #include <omp.h>
@@ -31,7 +32,8 @@ static void check_same(const amped_sptensor *a, const amped_sptensor *b) {
 
 /* ---- against a slow reader ---- */
 
-/* The slow reader: one line at a time, the C library's own conversions. dims are the maxima. */
+/* The slow reader: one line at a time, with conversions of the C library. dims are the largest
+ * indices. */
 static void slow_read(const char *text, int order, amped_sptensor *t) {
   uint64_t lines = 0;
   for (const char *p = text; *p != '\0'; p++)
@@ -113,7 +115,7 @@ START_TEST(any_number_of_threads_reads_what_the_slow_reader_reads) {
   check_no_leak();
 }
 
-/* A block ends at one MiB here: move a line end over that place. */
+/* The first block ends at one MiB: move a line end across this place. */
 START_TEST(lines_may_end_anywhere_in_a_block) {
   uint64_t lines = (UINT64_C(1) << 20) / 14 + 2000;
   char *text = malloc(lines * 16 + 100);
@@ -266,7 +268,7 @@ START_TEST(headers_of_all_dialects_are_understood) {
   check_no_leak();
 }
 
-/* The first index changes fastest; zeros are left out, comments and blank lines do not count. */
+/* The first index changes fastest; zeros are dropped; comments and blank lines do not count. */
 START_TEST(dense_tensors_lose_their_zeros) {
   static const char text[] = "tensor\n3\n2 3 2\n1\n0\n\n# c\n 2.5 \n0\n0\n-3\n0\n0.0\n0\n4e0\n"
                              "0\n-0\n";
@@ -412,7 +414,8 @@ START_TEST(absurd_lines_are_refused) {
   check_no_leak();
 }
 
-/* Random bytes, and a valid file with random bytes put in: an error or a tensor, never more. */
+/* Random bytes, and a valid file with random bytes inserted: the result is an error or a valid
+ * tensor. */
 START_TEST(garbage_does_no_harm) {
   static const char alphabet[] = "0123456789   \t\n\n\n##-+.eEsptensor\r\xff\x01:";
   for (uint64_t round = 0; round < 400; round++) {
