@@ -95,18 +95,14 @@ static amped_status share_info(const amped_comm *comm, amped_input *s, bool have
   if (!have) {
     s->info = shared;
     s->info_owned = true;
-    for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    for (int m = 0; m < AMPED_MAX_ORDER; m++)
       s->info.partitions[m].idp_nnz = NULL;
-      s->info.partitions[m].heavy = NULL;
-    }
     amped_dictionary *d = &s->info.dictionary;
     d->values = NULL;
     status = amped_alloc(&d->values, d->count, sizeof *d->values, "the dictionary of values");
     for (int m = 0; m < s->info.order && status == AMPED_OK; m++) {
       amped_partition *p = &s->info.partitions[m];
       status = amped_alloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp table");
-      if (status == AMPED_OK)
-        status = amped_alloc(&p->heavy, p->heavy_count, sizeof *p->heavy, "the heavy rows");
     }
   }
   AMPED_TRY(amped_comm_agree(comm, status));
@@ -115,7 +111,6 @@ static amped_status share_info(const amped_comm *comm, amped_input *s, bool have
   for (int m = 0; m < s->info.order; m++) {
     amped_partition *p = &s->info.partitions[m];
     amped_comm_broadcast(comm, p->idp_nnz, p->idp_count * sizeof *p->idp_nnz);
-    amped_comm_broadcast(comm, p->heavy, p->heavy_count * sizeof *p->heavy);
   }
   return AMPED_OK;
 }
