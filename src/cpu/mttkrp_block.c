@@ -12,6 +12,21 @@ AMPED_INLINE uint64_t row_of(const amped_block_strip *strip) {
                                         : ((const uint64_t *)strip->row_list)[strip->entry];
 }
 
+/* What one call adds up, passed down by value. */
+typedef struct block_work {
+  const amped_block_strip *strip;
+  const amped_block *b;
+  const amped_block *ahead; /* the block that comes after b */
+  /* Constants of the instance: */
+  uint64_t ld; /* elements of a row */
+  int inputs;  /* 0: strip->inputs, four or more */
+  bool reuse;  /* as amped_block_kernel_find says */
+  bool fused;  /* fma is an instruction */
+  /* The columns in hand, c0 .. c0+width: */
+  uint64_t c0;
+  int width;
+} block_work;
+
 #define VALUE float
 #define NAME(x) x##_f32
 #define FMA(a, b, c) (fused ? __builtin_fmaf((a), (b), (c)) : (a) * (b) + (c))
@@ -60,7 +75,12 @@ AMPED_INLINE uint64_t row_of(const amped_block_strip *strip) {
 #define DEFINE(CPU, TYPE, V, LD, INPUTS, REUSE)                                                    \
   AMPED_TARGET_##CPU static void block_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE(                 \
       amped_block_strip *strip, const amped_block *b, const amped_block *ahead) {                  \
-    block_##TYPE(strip, b, ahead, LD, INPUTS, REUSE, AMPED_FUSED_##CPU);                           \
+    block_##TYPE(strip, (block_work){.b = b,                                                       \
+                                     .ahead = ahead,                                               \
+                                     .ld = LD,                                                     \
+                                     .inputs = INPUTS,                                             \
+                                     .reuse = REUSE,                                               \
+                                     .fused = AMPED_FUSED_##CPU});                                 \
   }
 #define DEFINE_ALL(CPU) EACH_TYPE(DEFINE, CPU, LDS_##CPU)
 AMPED_CPU_DISPATCH(DEFINE_ALL)
