@@ -144,10 +144,10 @@ done
 absent never.h5
 
 # --- on three ranks: who gets what, and failures of one of them ------------------------------------
-deal=$(dirname "$amped")/tests/unit/load/check_redistribute
-if test -x "$deal"; then
+redistribute=$(dirname "$amped")/tests/unit/load/check_redistribute
+if test -x "$redistribute"; then
   # shellcheck disable=SC2086
-  expect 0 "100%" timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$deal"
+  expect 0 "100%" timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$redistribute"
 fi
 
 # --- ranks that see different files --------------------------------------------------------------
