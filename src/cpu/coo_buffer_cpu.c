@@ -16,7 +16,7 @@ static uint64_t set_places(amped_coo_buffer_cpu *p, uint64_t idp, uint64_t first
   return first + nnz;
 }
 
-/* Places in the order of output rows: those of split iDps behind all others. */
+/* Places are in the order of output rows: split iDps come after all others. */
 static amped_status create(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode) {
   static const char what[] = "the nonzeros of a copy";
   const amped_mode_plan *m = &plan->modes[mode];

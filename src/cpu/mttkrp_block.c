@@ -5,14 +5,14 @@
 
 #include "cpu/cpu_dispatch.h"
 
-/* Everything is inlined into the instances at the end, whose constants unroll the loops and whose
- * target decides what vectors they become. */
+/* The output row that the strip works on. All functions are inlined into the instances at the end:
+ * their constants unroll the loops, and their target decides the length of vectors. */
 AMPED_INLINE uint64_t row_of(const amped_block_strip *strip) {
   return strip->index_type == AMPED_U32 ? ((const uint32_t *)strip->row_list)[strip->entry]
                                         : ((const uint64_t *)strip->row_list)[strip->entry];
 }
 
-/* What one call adds up, passed down by value. */
+/* The arguments of the functions that add up a block, passed down by value. */
 typedef struct block_work {
   const amped_block_strip *strip;
   const amped_block *b;
@@ -45,8 +45,8 @@ typedef struct block_work {
 #undef FMA
 #undef TILE
 
-/* Instances: processor x type x row length (0: any) x inputs (0: four or more) x reuse. On x86,
- * what has no AVX2 is old, and has to do with the general ones. */
+/* Instances: processor x type x row length (0: any) x inputs (0: four or more) x reuse. An x86
+ * processor without AVX2 is old: it gets the general instances alone. */
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
 #define LDS_avx512 EACH_LD
 #define LDS_avx2 EACH_LD

@@ -2,7 +2,7 @@
  * include guard: mttkrp_block.c includes it once for each type.
  *
  * block -> row -> columns -> add or add_fibres -> fetch: each adds up a part of the caller's part.
- * A block_work passes down what they share. They are all inlined into one instance, whose constants
+ * Their common arguments are a block_work. They are all inlined into one instance, whose constants
  * unroll the loops. */
 
 /* Columns that are summed in registers at a time. */
@@ -106,7 +106,7 @@ AMPED_INLINE void NAME(columns)(block_work w, uint64_t c0, int width, int first,
       strip->sum[c0 + (uint64_t)c] = (double)acc[c];
 }
 
-/* All columns: whole tiles, then what is left in a half, a quarter and an eighth of one. Rows are a
+/* All columns: whole tiles, then the rest in a half, a quarter and an eighth of a tile. Rows are a
  * multiple of an eighth long. whole_tiles: the instance knows that nothing is left. */
 AMPED_INLINE void NAME(row)(block_work w, bool whole_tiles, int first, int end, VALUE *out) {
   uint64_t c0 = 0;

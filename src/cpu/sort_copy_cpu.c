@@ -74,7 +74,7 @@ static void place_numbers(const sorter *s) {
   }
 }
 
-/* Nonzeros of groups first .. *end, as many whole ones as fit in a piece, at least one. */
+/* The next piece: groups first .. *end, as many as fit, at least one. Returns its nonzeros. */
 static uint64_t next_piece(const sorter *s, uint64_t first, uint64_t *end) {
   uint64_t begin = first > 0 ? s->ends[first - 1] : 0;
   *end = first + 1;

@@ -11,8 +11,8 @@
  * failure too. Shows progress.
  *
  * Where the file says its hash, that must be the hash of its nonzeros (AMPED_BAD_INPUT), and its
- * norm is taken. Else the norm counts each of several nonzeros at one coordinate by itself
- * (load_list.h corrects it), and all readers must see the same first slab (AMPED_BAD_INPUT). */
+ * norm is taken. Else the norm counts each of several nonzeros at one coordinate by itself;
+ * load_list.h corrects it. All readers must then see the same first slab (AMPED_BAD_INPUT). */
 amped_status amped_list_stats_take(const amped_comm *comm, amped_input *input, bool parallel,
                                    amped_tensor_info *info);
 

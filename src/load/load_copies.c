@@ -167,7 +167,8 @@ static amped_status store(loader *l, const char *wire, uint64_t count) {
 /* --- the walk over a copy --------------------------------------------------------------------- */
 
 /* Every rank walks over all slabs of a copy. The plan tells, for each slab, how many of its
- * nonzeros each rank gets; so a rank knows what to send and what to receive, and asks nobody.
+ * nonzeros each rank gets; so a rank knows every message that it sends and receives, and asks
+ * nobody.
  *
  * A walk does this with slab n:
  *   its reader       waits for the slab, packs the shards, sends them and stores its own;
@@ -216,7 +217,7 @@ static uint64_t sum_counts(const loader *l, const uint64_t *counts) {
   return sum;
 }
 
-/* Start reading the slabs that this rank reads: those with nonzeros of the walk. */
+/* Start reading this rank's slabs, without the slabs that have no nonzeros of the walk. */
 static amped_status open_reader(loader *l, walk *w) {
   place at = w->here;
   bool reads = false;
@@ -290,7 +291,7 @@ static void receive_shard(loader *l, walk *w, uint64_t count) {
   AMPED_MPI(l->comm, MPI_Wait(&l->arrivals[w->in], &got));
   AMPED_MPI(l->comm, MPI_Get_count(&got, MPI_BYTE, &bytes));
   l->stopped = l->stopped || (uint64_t)bytes != count * l->wire_bytes;
-  if (w->status == AMPED_OK && !l->stopped) /* the reader says what failed */
+  if (w->status == AMPED_OK && !l->stopped) /* else the reader reports its error */
     w->status = store(l, l->in[w->in], count);
   post_receive(l, w, w->in);
   w->in = 1 - w->in;

@@ -3,8 +3,7 @@
  *
  * A copy is read in slabs (slab_reader.h). The reader of a slab sends each rank its shard (shard.h)
  * while the next slab is read; buffers hold a few slabs, however large the tensor is. Rank 0 reads
- * all slabs; or ranks read by turns (parallel), so that each slab is read once and as many slabs
- * are read at a time as there are ranks.
+ * all slabs; or ranks read by turns (parallel), each slab once, and all at the same time.
  *
  * Every rank gets its shards in the order of the slabs, translates indices to positions and hands
  * the nonzeros to its backend. Nonzeros of split iDps (plan.h) come last in a rank's copy: a second

@@ -45,7 +45,7 @@ static uint64_t hash_of(const loader *l, const amped_nonzeros *nonzeros) {
   return hash;
 }
 
-/* Give the backend what has arrived, with values of the plan's type. */
+/* Give the backend the nonzeros that arrived, with values of the plan's type. */
 static amped_status give_backend(void *context, const amped_nonzeros *received) {
   loader *l = context;
   amped_nonzeros nonzeros = *received;
@@ -131,7 +131,7 @@ static amped_status make_room(gathered *g) {
   return amped_realloc(&g->t.values, g->capacity, sizeof *g->t.values, what);
 }
 
-/* Take what has arrived into the rank's list. */
+/* Append the nonzeros that arrived to the rank's list. */
 static amped_status gather(void *context, const amped_nonzeros *received) {
   gathered *g = context;
   for (uint64_t k = 0; k < received->count; k++) {

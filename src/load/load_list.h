@@ -33,9 +33,9 @@ typedef struct amped_list_load {
  */
 amped_status amped_load_list(const amped_list_load *load, double *norm_squared, double *seconds);
 
-/* Bytes of device and host memory that amped_load_list takes on a rank, beyond what the backend
- * requires for its copies, and without the pass that looks for repeats. reads: this rank reads the
- * file. Not collective. */
+/* Bytes of device and host memory that amped_load_list takes on a rank, beyond the backend's
+ * copies, and without the pass that looks for repeats. reads: this rank reads the file. Not
+ * collective. */
 amped_status amped_load_list_bytes(const amped_tensor_info *info, const amped_plan *plan,
                                    const amped_backend *backend, const amped_backend_context *ctx,
                                    bool reads, bool parallel, uint64_t *device_bytes,

@@ -10,7 +10,7 @@
  * the list; more readers send smaller parts, by turns.
  *
  * Nonzeros of split iDps (plan.h) are numbered in the order of the list, whoever reads. Therefore
- * each reader first counts the nonzeros of every split in its slab, and a prefix sum over ranks
+ * each reader first counts the nonzeros of every split in its slab. A prefix sum over ranks then
  * tells the number of the first one.
  *
  * A rank that fails sends a mark in place of its counts: all ranks leave in the same round. */

@@ -29,8 +29,8 @@ typedef struct amped_shard_cursor {
 void amped_shard_count(const amped_plan *plan, int mode, amped_shard_cursor *cursor, uint64_t count,
                        uint64_t *counts);
 
-/* wire[p] gets rank p's shard of the slab; NULL: that rank's is not packed. counts[p] is what
- * amped_shard_count found. Moves its own cursor over the slab. All OpenMP threads. */
+/* wire[p] gets rank p's shard of the slab; NULL: that rank's is not packed. amped_shard_count has
+ * filled counts. Moves its own cursor over the slab. All OpenMP threads. */
 void amped_shard_pack(const amped_tensor_info *info, const amped_plan *plan, int mode,
                       amped_shard_cursor *cursor, const amped_slab *slab, const uint64_t *counts,
                       char *const *wire);

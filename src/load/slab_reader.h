@@ -33,15 +33,15 @@ uint64_t amped_slab_reader_bytes(const amped_tensor_info *info);
 amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wanted,
                                     amped_slab_reader **out);
 
-/* Of so many OpenMP threads, those left to the caller while a reader is open. */
+/* The caller's part of so many OpenMP threads while a reader is open. */
 int amped_slab_caller_threads(int threads);
 
 /* Waits for the next slab. *out is NULL behind the last slab, and on an error of reading. The slab
  * before it is no longer valid. */
 amped_status amped_slab_reader_next(amped_slab_reader *reader, const amped_slab **out);
 
-/* Stops the thread after the read in hand, frees the slabs and gives the caller all its OpenMP threads again.
- * Called by the thread that opened the reader; NULL is allowed. */
+/* Stops the thread after the read in hand, frees the slabs and gives the caller all its OpenMP
+ * threads again. Called by the thread that opened the reader; NULL is allowed. */
 void amped_slab_reader_close(amped_slab_reader *reader);
 
 #endif

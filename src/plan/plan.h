@@ -3,15 +3,15 @@
  * A pure function of the tensor's iDp tables, the number of ranks and the options: the same on
  * every rank, made before any nonzero is read. Host memory, owned by the struct.
  *
- * Position order: in a run, mode d's factor has nranks * block_rows rows. Rank p's rows are the
- * contiguous block p * block_rows ..., first the rows of its iDps in ascending order, then padding
- * rows that are zero and that no nonzero names.
+ * Position order: while a model is computed, mode d's factor has nranks * block_rows rows. Rank p's
+ * rows are the contiguous block p * block_rows ..., first the rows of its iDps in ascending order,
+ * then padding rows that are zero and that no nonzero names.
  *
  * Split iDps: their nonzeros are numbered, one iDp behind the other (in any order that all ranks
- * agree on: that of the copy in a file), and dealt out by number. A rank sums its part of them up
- * in shared rows, which lie behind the block in its MTTKRP result; the parts are then added up
- * (partial.h) into the owner's own rows. A rank's copy holds its shared' nonzeros last, so that its
- * output rows ascend.
+ * agree on: that of the copy in a file), and redistributed by number. A rank sums up its part of
+ * them in shared rows, which lie behind the block in its MTTKRP result. The parts are then added
+ * up (row_reduce.h) into the owner's rows. A rank's copy holds the nonzeros of shared rows last, so
+ * that its output rows ascend.
  *
  * Parts: a block's rows may be cut into parts, in every rank's block at the same rows, so that
  * those that are computed first travel while the others are computed. */
