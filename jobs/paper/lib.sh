@@ -1,4 +1,5 @@
-# Shared by the scripts of this folder, which source it: options, runs, tables, plots. POSIX sh, awk.
+# Shared by the scripts of this folder, which source it: options, runs, tables, plots. POSIX sh, awk,
+# and Python 3 for JSON.
 #
 # A script calls `paper_begin "$0" "$@"`, then for each run `bench RANKS TENSOR OPTION...` and `get`,
 # `total` or `rank_compute`, which read what that run told; `table`, `row` and `plot` write; and
@@ -93,37 +94,24 @@ shape() {
   fi
 }
 
-# flatten: JSON lines as "event.name.0.name value" lines.
+# flatten: JSON lines as "event.name.0.name value" lines; numbers as they were written.
 flatten() {
-  awk '
-    function text(   c, t) {
-      for (p++; p <= length(s) && (c = substr(s, p, 1)) != "\""; p++)
-        t = t (c == "\\" ? substr(s, ++p, 1) : c)
-      p++
-      return t
-    }
-    function value(path,   c, i, n) {
-      c = substr(s, p, 1)
-      if (c == "{" || c == "[") {
-        for (p++; p <= length(s) && substr(s, p, 1) !~ /[]}]/;) {
-          if (c == "{") { n = text(); p++ } else n = i++ + 0
-          value(path "." n)
-          if (substr(s, p, 1) == ",") p++
-        }
-        p++
-      } else if (c == "\"") {
-        print path, text()
-      } else {
-        n = substr(s, p)
-        match(n, /^[^],}]*/)
-        print path, substr(n, 1, RLENGTH)
-        p += RLENGTH
-      }
-    }
-    match($0, /"event":"[a-z]*"/) {
-      s = $0; p = 1
-      value(substr($0, RSTART + 9, RLENGTH - 10))
-    }'
+  python3 -c '
+import json, sys
+
+def tell(path, value):
+    if isinstance(value, dict):
+        for name in value:
+            tell(path + "." + name, value[name])
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            tell("%s.%d" % (path, i), item)
+    else:
+        print(path, value if isinstance(value, str) else json.dumps(value))
+
+for line in sys.stdin:
+    event = json.loads(line, parse_int=str, parse_float=str)
+    tell(event["event"], event)'
 }
 
 # told KEY COMMAND...: run it once for all scripts that share --out; $result is then what it told.
@@ -303,6 +291,7 @@ END
 paper_probe() {
   command -v "${mpirun%% *}" >/dev/null 2>&1 || die "$mpirun: no such command; see --mpirun"
   command -v "$amped" >/dev/null 2>&1 || die "$amped: no such program; set AMPED_MPI"
+  command -v python3 >/dev/null 2>&1 || die "python3: no such command; install Python 3"
   revision=$("$amped" --version | sed -n '1s/^amped_mpi [^ ]* *(\(.*\))$/\1/p')
   revision=${revision:-$("$amped" --version | sed -n '1s/^amped_mpi //p')}
   runs=$out/runs/$({ cksum <"$(command -v "$amped")" && uname -n && echo "$mpirun"; } | cksum | cut -d ' ' -f 1)

@@ -37,7 +37,7 @@ amped_status amped_synthetic_make(amped_synthetic *t, int order, const uint64_t 
                                   int power, uint64_t codes, uint64_t seed);
 
 /* What a plan needs to know, but for the counts: idp_nnz (zeros) and norm_squared are the caller's
- * to fill in (backend.h, count_synthetic). hash is 0, there are no heavy rows. Freed with
+ * to fill in (backend.h, count_synthetic). hash is 0. Freed with
  * amped_tensor_info_free. */
 amped_status amped_synthetic_info(const amped_synthetic *t, amped_tensor_info *info);
 

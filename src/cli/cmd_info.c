@@ -45,9 +45,8 @@ static void say_copies(const amped_tensor_info *info) {
   }
   for (int m = 0; m < info->order; m++) {
     const amped_partition *p = &info->partitions[m];
-    amped_say("copy %d       %" PRIu64 " iDps of %" PRIu64 " ind%s, %" PRIu64 " heavy row%s", m,
-              p->idp_count, p->width, p->width == 1 ? "ex" : "ices", p->heavy_count,
-              p->heavy_count == 1 ? "" : "s");
+    amped_say("copy %d       %" PRIu64 " iDps of %" PRIu64 " ind%s", m, p->idp_count, p->width,
+              p->width == 1 ? "ex" : "ices");
   }
 }
 
@@ -77,9 +76,8 @@ static json_t *json_copies(const amped_tensor_info *info) {
   json_t *array = json_array();
   for (int m = 0; info->has_copies && m < info->order; m++) {
     const amped_partition *p = &info->partitions[m];
-    json_t *copy =
-        json_pack("{s:i, s:o, s:o, s:o}", "mode", m, "width", amped_json_count(p->width), "idps",
-                  amped_json_count(p->idp_count), "heavy_rows", amped_json_count(p->heavy_count));
+    json_t *copy = json_pack("{s:i, s:o, s:o}", "mode", m, "width", amped_json_count(p->width),
+                             "idps", amped_json_count(p->idp_count));
     if (json_array_append_new(array, copy) != 0) {
       json_decref(array);
       return NULL;

@@ -1,5 +1,6 @@
-/* The gather does what MTTKRP cannot do without: rows of a known length are drawn a batch at a
- * time, asked for a batch ahead, and read in vectors. Nothing is multiplied, decoded or stored. */
+/* The gather does only the work that every MTTKRP does: it draws a batch of rows, prefetches the
+ * next batch, and reads rows of a known length in vectors. It multiplies, decodes and stores
+ * nothing. */
 #include "cpu/bandwidth_cpu.h"
 
 #include "base/system_memory.h"
@@ -8,32 +9,33 @@
 #include "backend/synthetic.h"
 #include "base/timer.h"
 
-/* Bytes gathered in one timing, bytes read in one, and the timings of which the best counts. */
+/* Bytes gathered in one timing, bytes read in one, and the number of timings. The best one counts.
+ */
 #define GATHER_BYTES (UINT64_C(128) << 20)
 #define READ_BYTES (UINT64_C(256) << 20)
 #define REPEATS 12
 
-/* Rows that are asked for ahead. */
+/* Rows that are prefetched. */
 #define BATCH 32
 
-/* Words that are added at a time, and words of a cache line. */
+/* Words that are added together, and words of a cache line. */
 #define TILE 16
 #define LINE 8
 
-/* A table of rows, or memory that is one row after another. */
+/* A table of rows, or memory that is read in order. */
 typedef struct table {
   const uint64_t *data;
   uint64_t rows;
   uint64_t words; /* of a row */
-  bool fetch;     /* too large for a core's own caches: rows are asked for ahead */
+  bool fetch;     /* rows are prefetched: the table is too large for a core's caches */
 } table;
 
 typedef uint64_t tile[TILE];
 
-/* A part of one thread's work; what it adds up is of no use but to keep the loads. */
+/* One thread's work. Its sum is of no use; it keeps the compiler from leaving out the loads. */
 typedef uint64_t worker(const table *t, uint64_t first, uint64_t count);
 
-/* Cheap, and in vectors: the draw must cost less than the row. */
+/* at[j] = a random row. This must cost less than reading the row: few instructions, in vectors. */
 AMPED_INLINE void draw(const table *t, uint64_t first, uint64_t *at) {
   for (int j = 0; j < BATCH; j++) {
     uint32_t h = ((uint32_t)first + (uint32_t)j) * UINT32_C(0x9E3779B1);

@@ -6,17 +6,17 @@
 #include "cpu/sort_copy_cpu.h"
 #include "backend/scatter.h"
 
-/* Nonzeros that are placed at a time. */
+/* Nonzeros that are placed together. */
 #define BATCH 32768
 
-/* Returns the end of the iDp's places. */
+/* Gives an iDp the places first .. first+nnz, and returns their end. */
 static uint64_t set_places(amped_coo_buffer_cpu *p, uint64_t idp, uint64_t first, uint64_t nnz) {
   p->next[idp] = first;
   p->ends[idp] = first + nnz;
   return first + nnz;
 }
 
-/* Places in the order of output rows: those of split iDps behind all others. */
+/* Places are in the order of output rows: split iDps come after all others. */
 static amped_status create(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode) {
   static const char what[] = "the nonzeros of a copy";
   const amped_mode_plan *m = &plan->modes[mode];
@@ -46,7 +46,8 @@ static amped_status create(amped_coo_buffer_cpu *p, const amped_plan *plan, int 
 
 AMPED_DEFINE_SCATTER(uint64_t)
 
-/* Places of nonzeros first .. first+count; false where an iDp gets more than its own. */
+/* Places of nonzeros first .. first+count. False where an iDp gets more nonzeros than it has
+ * places. */
 static bool find_places(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
                         const amped_nonzeros *nonzeros, uint64_t first, uint64_t count) {
   const amped_itype type = amped_itype_for(plan->dims[mode]);
@@ -117,7 +118,7 @@ amped_status amped_coo_buffer_cpu_sort(amped_coo_buffer_cpu *p, const amped_plan
                                        amped_tensor_part *part, uint64_t *repeats) {
   amped_status status = AMPED_OK;
   *repeats = 0;
-  if (p->ends == NULL) /* nothing came: right where the share is empty */
+  if (p->ends == NULL) /* nothing came: right where the shard is empty */
     status = create(p, plan, mode);
   const stored_buffer from = {p->buffer, plan->index_type, plan->value_type};
   const amped_order order = {.plan = plan,

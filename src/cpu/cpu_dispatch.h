@@ -1,9 +1,12 @@
-/* Processors that inner loops are compiled for beside the one that the compiler was told: one
- * source, several instances, the best chosen when the program runs.
+/* CPU dispatch: inner loops are compiled once for each kind of processor, and the program chooses
+ * the best instance for the processor that it finds.
  *
- * AMPED_CPU_DISPATCH(X) calls X(cpu) for each, the best first, `any` last. For each cpu: is it
- * here, the attribute of its functions, and whether fma() is an instruction (else a slow call).
- * Sanitizers are run on `any` alone. */
+ * AMPED_CPU_DISPATCH(X) calls X(cpu) for each kind, the best first. `any` comes last: it is the
+ * processor that the compiler was told. For each kind:
+ *   AMPED_HAS_cpu     does this processor have it?
+ *   AMPED_TARGET_cpu  the attribute of functions compiled for it
+ *   AMPED_FUSED_cpu   is fma() an instruction? Else it is a slow call.
+ * With address sanitizer there is `any` alone. */
 #ifndef AMPED_CPU_DISPATCH_H
 #define AMPED_CPU_DISPATCH_H
 

@@ -5,12 +5,27 @@
 
 #include "cpu/cpu_dispatch.h"
 
-/* Everything is inlined into the instances at the end, whose constants unroll the loops and whose
- * target decides what vectors they become. */
+/* The output row that the strip works on. All functions are inlined into the instances at the end:
+ * their constants unroll the loops, and their target decides the length of vectors. */
 AMPED_INLINE uint64_t row_of(const amped_block_strip *strip) {
   return strip->index_type == AMPED_U32 ? ((const uint32_t *)strip->row_list)[strip->entry]
                                         : ((const uint64_t *)strip->row_list)[strip->entry];
 }
+
+/* The arguments of the functions that add up a block, passed down by value. */
+typedef struct block_work {
+  const amped_block_strip *strip;
+  const amped_block *b;
+  const amped_block *ahead; /* the block that comes after b */
+  /* Constants of the instance: */
+  uint64_t ld; /* elements of a row */
+  int inputs;  /* 0: strip->inputs, four or more */
+  bool reuse;  /* as amped_block_kernel_find says */
+  bool fused;  /* fma is an instruction */
+  /* The columns in hand, c0 .. c0+width: */
+  uint64_t c0;
+  int width;
+} block_work;
 
 #define VALUE float
 #define NAME(x) x##_f32
@@ -30,8 +45,8 @@ AMPED_INLINE uint64_t row_of(const amped_block_strip *strip) {
 #undef FMA
 #undef TILE
 
-/* Instances: processor x type x row length (0: any) x inputs (0: four or more) x reuse. On x86,
- * what has no AVX2 is old, and has to do with the general ones. */
+/* Instances: processor x type x row length (0: any) x inputs (0: four or more) x reuse. An x86
+ * processor without AVX2 is old: it gets the general instances alone. */
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
 #define LDS_avx512 EACH_LD
 #define LDS_avx2 EACH_LD
@@ -60,7 +75,12 @@ AMPED_INLINE uint64_t row_of(const amped_block_strip *strip) {
 #define DEFINE(CPU, TYPE, V, LD, INPUTS, REUSE)                                                    \
   AMPED_TARGET_##CPU static void block_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE(                 \
       amped_block_strip *strip, const amped_block *b, const amped_block *ahead) {                  \
-    block_##TYPE(strip, b, ahead, LD, INPUTS, REUSE, AMPED_FUSED_##CPU);                           \
+    block_##TYPE(strip, (block_work){.b = b,                                                       \
+                                     .ahead = ahead,                                               \
+                                     .ld = LD,                                                     \
+                                     .inputs = INPUTS,                                             \
+                                     .reuse = REUSE,                                               \
+                                     .fused = AMPED_FUSED_##CPU});                                 \
   }
 #define DEFINE_ALL(CPU) EACH_TYPE(DEFINE, CPU, LDS_##CPU)
 AMPED_CPU_DISPATCH(DEFINE_ALL)

@@ -1,8 +1,9 @@
-/* MTTKRP of a block: a few decoded nonzeros of a copy, added up row by row. The inner loops of
- * mttkrp_cpu, one instance for each value type, row length, number of inputs and processor.
+/* MTTKRP of a block: a few decoded nonzeros of a copy are added up row by row. These are the inner
+ * loops of mttkrp_cpu, with one instance for each value type, row length, number of inputs and
+ * processor.
  *
- * A row that begins and ends in one block is summed in registers and stored. What a block holds of
- * any other row is added, in double, to `sum`: floats are added up over a block at most. */
+ * A row that begins and ends in one block is summed in registers and stored. Other rows are carried
+ * in `sum`, in double, from block to block: floats are added up over one block at most. */
 #ifndef AMPED_MTTKRP_BLOCK_H
 #define AMPED_MTTKRP_BLOCK_H
 
@@ -15,19 +16,19 @@
 typedef struct amped_block {
   int count;
   uint32_t begins; /* bit j: nonzero j begins a row */
-  uint32_t fibres; /* bit j: nonzero j begins a row or is in another row of the first input */
+  uint32_t fibres; /* bit j: nonzero j begins a row, or a fibre: its first input position changes */
   bool closes;     /* the last nonzero ends its row, or the strip */
   const void *values;
   uint64_t positions[AMPED_MAX_ORDER - 1][AMPED_BLOCK];
   double coded[AMPED_BLOCK]; /* room for values of either type */
 } amped_block;
 
-/* What a thread knows of the strip in hand. */
+/* The strip that a thread works on. Pointers are borrowed. */
 typedef struct amped_block_strip {
   int inputs;
   const void *factors[AMPED_MAX_ORDER - 1];
   uint64_t ld;
-  int fetches; /* inputs whose rows are worth fetching ahead: large factors */
+  int fetches; /* inputs whose rows are prefetched: large factors */
   int fetch[AMPED_MAX_ORDER - 1];
   void *out;
   const void *row_list;
@@ -38,12 +39,13 @@ typedef struct amped_block_strip {
   double *fixup;  /* where that row goes if an earlier strip began it, else NULL */
 } amped_block_strip;
 
-/* Add up `b`; `ahead` is the block that comes after it, or b itself at the end. */
+/* Add up `b`, the strip's next block. `ahead` is the block after it, whose rows are prefetched; b
+ * itself at the end of the strip. */
 typedef void amped_block_kernel(amped_block_strip *strip, const amped_block *b,
                                 const amped_block *ahead);
 
-/* The best one on this processor. reuse: rows of the first input are multiplied once for each
- * stretch of nonzeros that shares them, which pays where these are long. */
+/* The best instance for this processor. reuse: the first input's row is multiplied once a fibre,
+ * which pays where fibres are long. */
 amped_block_kernel *amped_block_kernel_find(amped_vtype value_type, uint64_t ld, int inputs,
                                             bool reuse);
 

@@ -5,14 +5,16 @@
 #include "cpu/mttkrp_block.h"
 #include "cpu/cpu_dispatch.h"
 
-/* Runs are short enough to balance and to keep the fix-up small, long enough to amortise it. */
+/* Strips of a copy, and nonzeros of a strip, at least: short enough to balance threads and to keep
+ * the fix-up buffer small, long enough for the fix-up to cost little. */
 #define STRIPS 1024
 #define LEAST_STRIP 512
 
-/* Nonzeros in a stretch that shares the first input's row, from which reusing it pays. */
+/* A fibre is a stretch of nonzeros that share the output row and the first input's row. From this
+ * mean length on it pays to multiply by that row once a fibre. */
 #define LONG_FIBRE 4
 
-/* Output rows that a thread zeroes at a time. */
+/* Output rows that are one unit of zeroing. */
 #define ZERO_ROWS 4096
 
 uint64_t amped_cpu_strip_nnz(const amped_packing *p, uint64_t nnz) {
@@ -35,7 +37,8 @@ static inline bool begins_row(const amped_cpu_copy *copy, uint64_t k) {
 
 /* --- decoding ----------------------------------------------------------------------------------*/
 
-/* n is AMPED_BLOCK, a constant, in all but the last block of a copy: loops become vectors. */
+/* Nonzeros k .. k+n become a block. n is the constant AMPED_BLOCK in all blocks but the last of a
+ * strip, so loops become vectors. */
 
 typedef uint64_t words[AMPED_MAX_PLANES][AMPED_BLOCK];
 
@@ -50,6 +53,7 @@ AMPED_INLINE void widen_plane(const void *plane, int bytes, uint64_t k, int n, u
       w[j] = ((const uint16_t *)plane)[k + (uint64_t)j];
 }
 
+/* w[i][j] = word i of nonzero k+j. */
 AMPED_INLINE void load_words(const amped_cpu_copy *copy, uint64_t k, int n, words w) {
   const amped_packing *p = copy->packing;
   for (int i = 0; i < p->planes; i++)
@@ -59,7 +63,7 @@ AMPED_INLINE void load_words(const amped_cpu_copy *copy, uint64_t k, int n, word
       w[0][j] |= w[1][j] << 32;
 }
 
-/* The field of every word: what amped_packed_field says. */
+/* out[j] = one field of nonzero j: amped_packed_field for a block. */
 AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t *out) {
   unsigned i = shift / 64;
   unsigned s = shift % 64;
@@ -74,6 +78,7 @@ AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t 
       out[j] = (w[i][j] >> s | w[i + 1][j] << (64 - s)) & mask;
 }
 
+/* b->values: in the copy, or looked up in the dictionary. */
 AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, words w,
                                 amped_block *b) {
   const amped_packing *p = m->copy->packing;
@@ -98,6 +103,7 @@ AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, wo
   }
 }
 
+/* b->fibres from b->positions and b->begins. */
 AMPED_INLINE void decode_fibres(amped_block *b, int n) {
   const uint64_t *at = b->positions[0];
   uint32_t changes = 1;
@@ -127,7 +133,7 @@ AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, bo
   if (left >= AMPED_BLOCK) {
     decode_n(m, k, AMPED_BLOCK, reuse, b);
   } else {
-    memset(b->positions, 0, sizeof b->positions); /* all of them may be fetched ahead */
+    memset(b->positions, 0, sizeof b->positions); /* the kernel may prefetch rows of all of them */
     decode_n(m, k, (int)left, reuse, b);
   }
   b->closes = left <= AMPED_BLOCK || begins_row(m->copy, k + AMPED_BLOCK);
@@ -155,8 +161,7 @@ static block_decoder *find_decoder(void) {
   return rows[i].decode;
 }
 
-/* --- strips
- * --------------------------------------------------------------------------------------*/
+/* --- strips ------------------------------------------------------------------------------------*/
 
 typedef struct job {
   const amped_cpu_mttkrp *m;
@@ -165,7 +170,7 @@ typedef struct job {
   bool reuse;
 } job;
 
-/* A strip that begins inside a row leaves its part of that row in fixup. */
+/* Add up one strip. If it begins inside a row, its part of that row goes to fixup. */
 static void sum_strip(const job *j, uint64_t first, uint64_t end, double *fixup) {
   const amped_cpu_mttkrp *m = j->m;
   const amped_cpu_copy *copy = m->copy;
@@ -202,7 +207,8 @@ static void add_to_row(const amped_cpu_mttkrp *m, uint64_t row, const double *pa
   }
 }
 
-/* Add to each row, in order, what the strips that continue it hold of it. */
+/* Strips that continue a row have its partial sums in the fix-up buffer. Add them to the row, in
+ * the order of strips. */
 static void add_fixup(const amped_cpu_mttkrp *m) {
   const amped_cpu_copy *copy = m->copy;
   uint64_t step = amped_cpu_strip_nnz(copy->packing, copy->nnz);
@@ -229,7 +235,7 @@ static void zero_rows(const amped_cpu_mttkrp *m, uint64_t first, uint64_t end) {
     memset((char *)m->out + first * bytes, 0, (end - first) * bytes);
 }
 
-/* Rows first .. end that do not occur: those that do are stored anyway. */
+/* Zero the rows among first .. end that have no nonzero. The others are stored by strips. */
 static void zero_others(const amped_cpu_mttkrp *m, uint64_t first, uint64_t end) {
   const amped_cpu_copy *copy = m->copy;
   uint64_t low = 0;

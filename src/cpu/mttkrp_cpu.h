@@ -1,36 +1,36 @@
-/* MTTKRP on CPU cores over a packed copy, the twin of cuda/sorted/mttkrp_cuda.h.
+/* MTTKRP on CPU cores over a packed copy. Twin of cuda/sorted/mttkrp_cuda.h.
  *
- * The nonzeros are cut into equal strips (iSMps) that threads take in turn. The strip that holds a
- * row's first nonzero stores the row; partial sums of strips that only continue a row go to a
- * fix-up buffer, added afterwards in order: no atomics, and the same bits for any number of
- * threads. Sums of floats are carried in double beyond a block of nonzeros (mttkrp_block.h), so
- * that the error of an output element stays below 1e-5 of the sum of |x| prod |a| for rows of any
- * length. */
+ * The nonzeros are cut into equal strips (iSMps), which threads take in turn. The strip that holds
+ * a row's first nonzero stores the row. A strip that only continues a row puts its partial sum into
+ * the fix-up buffer. Afterwards these are added to the rows, in the order of strips. There are no
+ * atomic additions, and any number of threads gives the same bits.
+ *
+ * Sums of floats are carried in double beyond a block of nonzeros (mttkrp_block.h). So the error of
+ * an output element stays below 1e-5 of the sum of |x| prod |a|, for rows of any length. */
 #ifndef AMPED_MTTKRP_CPU_H
 #define AMPED_MTTKRP_CPU_H
 
 #include "cpu/pack_cpu.h"
 
-/* Nonzeros of a strip (a multiple of the packing's), and strips of a copy. Not a function of the
- * number of threads. */
+/* Nonzeros of a strip (a multiple of the packing's pack), and strips of a copy. They do not depend
+ * on the number of threads. */
 uint64_t amped_cpu_strip_nnz(const amped_packing *p, uint64_t nnz);
 uint64_t amped_cpu_strips(const amped_packing *p, uint64_t nnz);
 
-/* out, `rows` rows of ld elements, gets the rows that occur, and zeros elsewhere. factors[i]
- * belongs to input i and has the same ld; fetch[i]: it is too large for a core's cache. dictionary
- * holds values of value_type. fixup is a workspace of amped_cpu_strips(nnz) * ld doubles. */
+/* All memory is host memory of the caller. */
 typedef struct amped_cpu_mttkrp {
   const amped_cpu_copy *copy;
-  amped_vtype value_type;
-  const void *dictionary;
-  const void *factors[AMPED_MAX_ORDER - 1];
-  bool fetch[AMPED_MAX_ORDER - 1];
-  uint64_t rows;
-  uint64_t ld;
-  double *fixup;
-  void *out;
+  amped_vtype value_type;                   /* of dictionary, factors and out */
+  const void *dictionary;                   /* of coded values */
+  const void *factors[AMPED_MAX_ORDER - 1]; /* of every input, rows of ld elements */
+  bool fetch[AMPED_MAX_ORDER - 1];          /* prefetch its rows: it is too large for the cache */
+  uint64_t rows;                            /* of out */
+  uint64_t ld;                              /* elements of a row, padding included */
+  double *fixup;                            /* workspace: amped_cpu_strips(nnz) * ld elements */
+  void *out;                                /* rows without nonzeros become zero */
 } amped_cpu_mttkrp;
 
+/* Cannot fail. */
 void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int threads);
 
 #endif

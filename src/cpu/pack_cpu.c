@@ -4,7 +4,7 @@
 
 #include "cpu/huge_pages.h"
 
-/* Nonzeros begin and end on bounds of this where threads share a piece: a word of row bits. */
+/* Nonzeros of a word of row bits. Threads write whole words, so their ranges begin at multiples. */
 #define WORD 32
 
 amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan, int mode) {
@@ -38,22 +38,22 @@ void amped_cpu_copy_free(amped_cpu_copy *copy) {
   memset(copy, 0, sizeof *copy);
 }
 
-/* A piece on its way in. k counts the copy's nonzeros, k - offset the piece's. */
-typedef struct piece {
+/* A batch that is packed. k counts nonzeros of the copy, k - offset nonzeros of the batch. */
+typedef struct pack_job {
   amped_cpu_copy *copy;
   const amped_batch *batch;
   const amped_plan *plan;
   const double *dictionary;
   uint64_t offset;
-  uint64_t last_row;   /* of the nonzero before the piece, where there is one */
+  uint64_t last_row;   /* of the nonzero before the batch, where there is one */
   uint64_t last_input; /* its first input position */
-} piece;
+} pack_job;
 
-/* What one thread found in its part of a piece. */
+/* One thread's part of a batch, and the counts that the thread takes there. */
 typedef struct part {
   uint64_t first, end;
-  uint64_t rows;      /* that begin */
-  uint64_t fibres;    /* that begin */
+  uint64_t rows;      /* rows that begin */
+  uint64_t fibres;    /* fibres that begin */
   uint64_t strangers; /* values that the dictionary lacks */
   bool descends;
 } part;
@@ -69,17 +69,17 @@ static inline void put_index(void *array, amped_itype type, uint64_t i, uint64_t
     ((uint64_t *)array)[i] = v;
 }
 
-static inline uint64_t row_at(const piece *p, uint64_t k) {
+static inline uint64_t row_at(const pack_job *p, uint64_t k) {
   return k < p->offset ? p->last_row : index_at(p->batch->rows, p->copy->index_type, k - p->offset);
 }
 
-static inline uint64_t input_at(const piece *p, uint64_t k) {
+static inline uint64_t input_at(const pack_job *p, uint64_t k) {
   return k < p->offset ? p->last_input
                        : index_at(p->batch->inputs[0], p->copy->index_type, k - p->offset);
 }
 
-/* First pass: row bits of a part, and what begins in it. */
-static void mark_rows(const piece *p, part *t) {
+/* First pass: row bits of a part, and the counts. */
+static void mark_rows(const pack_job *p, part *t) {
   uint32_t *words = p->copy->row_bits;
   for (uint64_t k = t->first; k < t->end; k++) {
     uint32_t bit = UINT32_C(1) << k % WORD;
@@ -94,8 +94,8 @@ static void mark_rows(const piece *p, part *t) {
   }
 }
 
-/* Second pass: the list and the table, from `rows` entries before the part. */
-static void list_rows(const piece *p, const part *t, uint64_t rows) {
+/* Second pass: row list and row table of a part; `rows` entries of the list come before it. */
+static void list_rows(const pack_job *p, const part *t, uint64_t rows) {
   const amped_cpu_copy *copy = p->copy;
   uint64_t pack = copy->packing->pack;
   for (uint64_t k = t->first; k < t->end; k++) {
@@ -106,7 +106,7 @@ static void list_rows(const piece *p, const part *t, uint64_t rows) {
   }
 }
 
-static void pack_numbers(const piece *p, part *t) {
+static void pack_numbers(const pack_job *p, part *t) {
   const amped_cpu_copy *copy = p->copy;
   const amped_packing *packing = copy->packing;
   uint64_t codes = p->plan->dictionary->count;
@@ -132,8 +132,8 @@ static void pack_numbers(const piece *p, part *t) {
            (t->end - t->first) * p->plan->value_type);
 }
 
-/* Thread t's part of a piece: whole words of row bits, but for the piece's own ends. */
-static void part_create(part *t, const piece *p, int thread, int threads) {
+/* A thread's part of a batch: whole words of row bits, except at the ends of the batch. */
+static void part_create(part *t, const pack_job *p, int thread, int threads) {
   uint64_t end = p->offset + p->batch->count;
   uint64_t first_word = p->offset / WORD;
   uint64_t words = amped_ceil_div(end, WORD) - first_word;
@@ -155,7 +155,7 @@ static amped_status out_of_order(int mode) {
                      mode);
 }
 
-static amped_status pack_piece(const piece *p, int mode, part *parts, int threads) {
+static amped_status pack_batch(const pack_job *p, int mode, part *parts, int threads) {
   amped_cpu_copy *copy = p->copy;
   uint64_t limit = p->plan->modes[mode].output_rows;
   uint64_t rows = copy->rows;
@@ -175,7 +175,7 @@ static amped_status pack_piece(const piece *p, int mode, part *parts, int thread
     parts[t].rows = rows;
     rows += begin;
   }
-  /* Ascending rows of the result, for which the list has room. */
+  /* Rows ascend, exist in the result, and the list has room for them. */
   if (descends || row_at(p, p->offset + p->batch->count - 1) >= limit ||
       rows > amped_plan_copy_rows(p->plan, mode))
     return out_of_order(mode);
@@ -196,7 +196,7 @@ amped_status amped_cpu_copy_add(amped_cpu_copy *copy, const amped_plan *plan, in
                                 const double *dictionary, uint64_t offset, const amped_batch *batch,
                                 int threads) {
   part *parts = NULL;
-  piece p = {
+  pack_job p = {
       .copy = copy, .batch = batch, .plan = plan, .dictionary = dictionary, .offset = offset};
   if (batch->count == 0)
     return AMPED_OK;
@@ -210,8 +210,8 @@ amped_status amped_cpu_copy_add(amped_cpu_copy *copy, const amped_plan *plan, in
     p.last_input = amped_packed_field(w, copy->packing->shifts[0], copy->packing->bits[0]);
     p.last_row = index_at(copy->row_list, copy->index_type, copy->rows - 1);
   }
-  AMPED_TRY(amped_alloc(&parts, (uint64_t)threads, sizeof *parts, "the parts of a piece"));
-  amped_status status = pack_piece(&p, mode, parts, threads);
+  AMPED_TRY(amped_alloc(&parts, (uint64_t)threads, sizeof *parts, "the parts of a batch"));
+  amped_status status = pack_batch(&p, mode, parts, threads);
   amped_free(parts);
   return status;
 }

@@ -1,6 +1,6 @@
-/* Unless they are grouped, numbers are first dealt out to the output rows (a counting sort, in
- * which the order inside a row is left to chance). Then pieces, neighbouring groups together, are
- * sorted one after another by key and number, which restores the order. */
+/* First numbers are grouped by output rows, unless the caller has grouped them. This is a counting
+ * sort by all threads, which leaves the order inside a row to chance. Then neighbouring groups form
+ * pieces. Each piece is sorted by row, key and number, which restores the order. */
 #include "cpu/sort_copy_cpu.h"
 
 #include <omp.h>
@@ -9,12 +9,12 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-/* Nonzeros that a thread sorts at a time, and the most of a batch: so few that they stay in its
- * cache. A single group that is sorted may have more. */
+/* Nonzeros of a piece: so many a thread, which stay in its cache, and so many at most. A single
+ * group may have more. */
 #define PIECE_OF_THREAD (UINT64_C(1) << 16)
 #define PIECE_MOST (UINT64_C(1) << 20)
 
-/* Bytes of a nonzero of a piece: the sort's own, and a word of the key. */
+/* Bytes of a nonzero of a piece: of the sort, and of a word of the key. */
 #define SORT_BYTES 24
 #define WORD_BYTES sizeof(uint64_t)
 
@@ -23,8 +23,8 @@ typedef struct sorter {
   uint64_t piece;       /* nonzeros */
   uint64_t groups;      /* rows, unless the caller has groups */
   const uint64_t *ends; /* [groups] among numbers */
-  uint64_t *own_ends;   /* the same where they are not the caller's */
-  uint64_t *numbers;    /* of the share, or of a piece where they are grouped */
+  uint64_t *own_ends;   /* the same, where the caller has none */
+  uint64_t *numbers;    /* of the shard; of a piece where the caller has grouped them */
   uint64_t *keys[AMPED_MAX_ORDER];
   amped_sort_copy_arrays batch;
   uint64_t last[AMPED_MAX_ORDER]; /* the key before the piece */
@@ -52,9 +52,9 @@ static uint64_t count_rows(const sorter *s) {
   return count;
 }
 
-/* own_ends[row] becomes the number of nonzeros before row, then each number takes the next place of
- * its row. */
-static void deal_out(const sorter *s) {
+/* own_ends[row] becomes the count of nonzeros before the row. Then each number takes the next place
+ * of its row. */
+static void place_numbers(const sorter *s) {
   const amped_order *o = s->o;
   uint64_t sum = 0;
   for (uint64_t row = 0; row < s->groups; row++) {
@@ -74,7 +74,7 @@ static void deal_out(const sorter *s) {
   }
 }
 
-/* Nonzeros of groups first .. *end, as many whole ones as fit in a piece, at least one. */
+/* The next piece: groups first .. *end, as many as fit, at least one. Returns its nonzeros. */
 static uint64_t next_piece(const sorter *s, uint64_t first, uint64_t *end) {
   uint64_t begin = first > 0 ? s->ends[first - 1] : 0;
   *end = first + 1;
@@ -93,7 +93,7 @@ static uint64_t largest_piece(const sorter *s) {
   return most;
 }
 
-/* The numbers of a piece. */
+/* The numbers of the piece at `offset`. */
 static uint64_t *numbers_of(const sorter *s, uint64_t offset, uint64_t count) {
   if (s->o->ends == NULL)
     return s->numbers + offset;
@@ -220,11 +220,11 @@ static amped_status miscounted(const amped_order *o, uint64_t count, uint64_t nn
 /* Group the numbers by rows. */
 static amped_status group(sorter *s, uint64_t nnz) {
   AMPED_TRY(amped_calloc(&s->own_ends, s->groups, sizeof *s->own_ends, "the tensor's rows"));
-  AMPED_TRY(amped_alloc(&s->numbers, nnz, sizeof *s->numbers, "a share of the tensor"));
+  AMPED_TRY(amped_alloc(&s->numbers, nnz, sizeof *s->numbers, "a shard of the tensor"));
   uint64_t count = count_rows(s);
   if (count != nnz)
     return miscounted(s->o, count, nnz);
-  deal_out(s);
+  place_numbers(s);
   s->ends = s->own_ends;
   return AMPED_OK;
 }
@@ -255,8 +255,8 @@ uint64_t amped_sort_copy_cpu_bytes(const amped_plan *plan, int words, bool group
     uint64_t nnz = mode->rank_nnz[plan->rank];
     uint64_t batch = piece_nnz() < nnz ? piece_nnz() : nnz;
     uint64_t piece = batch;
-    /* A row is in one iDp, and a group is one, or a row: none has more nonzeros than the fullest of
-     * them. */
+    /* A group is an iDp, or a row, which is in one iDp. So no group has more nonzeros than the
+     * fullest iDp. */
     for (uint64_t i = 0; i < mode->idp_count; i++)
       if (mode->row[i] != AMPED_NO_ROW && mode->idp_nnz[i] > piece)
         piece = mode->idp_nnz[i];

@@ -53,7 +53,7 @@ amped_status amped_synthetic_cpu_count(const amped_synthetic *t, int mode, uint6
 /* --- load --------------------------------------------------------------------------------------*/
 
 typedef struct loader {
-  amped_synthetic_share share;
+  amped_synthetic_share shard;
   const amped_plan *plan;
 } loader;
 
@@ -65,13 +65,13 @@ static amped_status count_bare(void *context, const amped_synthetic *t, int mode
 
 static bool row_of(const void *from, uint64_t k, uint64_t *row) {
   const loader *l = from;
-  return amped_synthetic_row(&l->share, k, row);
+  return amped_synthetic_row(&l->shard, k, row);
 }
 
 static uint64_t word_of(const void *from, int word, uint64_t row, uint64_t k) {
   const loader *l = from;
   (void)word;
-  return amped_synthetic_key(&l->share, row, k);
+  return amped_synthetic_key(&l->shard, row, k);
 }
 
 static void store(const void *from, uint64_t k, uint64_t row, uint64_t at,
@@ -81,10 +81,10 @@ static void store(const void *from, uint64_t k, uint64_t row, uint64_t at,
   int input = 0;
   amped_index_put(to->rows, plan->index_type, at, row);
   for (int m = 0; m < plan->order; m++)
-    if (m != l->share.mode)
+    if (m != l->shard.mode)
       amped_index_put(to->inputs[input++], plan->index_type, at,
-                      amped_synthetic_position(&l->share, m, k));
-  amped_value_put(to->values, plan->value_type, at, amped_synthetic_value(&l->share.tensor, k));
+                      amped_synthetic_position(&l->shard, m, k));
+  amped_value_put(to->values, plan->value_type, at, amped_synthetic_value(&l->shard.tensor, k));
 }
 
 amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan *plan, int mode,
@@ -93,8 +93,8 @@ amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan
                                                              const amped_batch *batch),
                                       amped_tensor_part *part) {
   loader l = {.plan = plan};
-  AMPED_TRY(amped_synthetic_share_make(&l.share, t, plan, mode, count_bare, NULL));
-  const uint8_t key_bits = (uint8_t)l.share.key_bits;
+  AMPED_TRY(amped_synthetic_share_make(&l.shard, t, plan, mode, count_bare, NULL));
+  const uint8_t key_bits = (uint8_t)l.shard.key_bits;
   const amped_order order = {.plan = plan,
                              .mode = mode,
                              .total = t->nnz,

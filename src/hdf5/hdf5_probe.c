@@ -115,8 +115,6 @@ static amped_status touch_mode(amped_hdf5 *file, int m) {
     AMPED_TRY(touch_numbers(file, folder, numbers[i]));
   (void)snprintf(name, sizeof name, "%s/idp_nnz", folder);
   AMPED_TRY(touch_dataset(file, name, 1));
-  (void)snprintf(name, sizeof name, "%s/heavy_rows", folder);
-  AMPED_TRY(touch_dataset(file, name, 2));
   AMPED_TRY(touch_nonzeros(file, folder));
   (void)snprintf(folder, sizeof folder, "/labels/mode_%d", m);
   AMPED_TRY(touch_text(file, folder, "name"));

@@ -80,20 +80,21 @@ static amped_status bad_copy(const amped_tensor_file *f, int mode, const char *w
   return amped_error(AMPED_BAD_INPUT, f->path, "copy %d %s; convert the tensor again", mode, what);
 }
 
-/* Read a table of one copy: u64 with `columns` columns and any number of rows, amped_alloc'd. */
-static amped_status read_table(amped_tensor_file *f, int mode, const char *what, uint64_t columns,
-                               void *out, uint64_t *rows) {
+/* The iDp table of one copy, amped_alloc'd. */
+static amped_status read_idps(amped_tensor_file *f, int mode) {
   const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
+  amped_partition *p = &f->info.partitions[mode];
   amped_hdf5_dataset d;
-  void *block = NULL;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_hdf5_dataset_open(&f->hdf5, amped_tensor_name_of(mode, what, -1).name,
-                                    columns > 1 ? 2 : 1, &d));
-  AMPED_GO(done, amped_hdf5_dataset_expect(&d, u64, d.dims[0], columns));
-  AMPED_GO(done, amped_alloc(&block, d.dims[0], columns * sizeof(uint64_t), "a table of a copy"));
-  memcpy(out, &block, sizeof block);
-  *rows = d.dims[0];
-  status = amped_hdf5_dataset_read(&d, u64, 0, d.dims[0], block);
+  AMPED_TRY(
+      amped_hdf5_dataset_open(&f->hdf5, amped_tensor_name_of(mode, "idp_nnz", -1).name, 1, &d));
+  AMPED_GO(done, amped_hdf5_dataset_expect(&d, u64, d.dims[0], 1));
+  if (d.dims[0] != p->idp_count) {
+    status = bad_copy(f, mode, "has an idp_nnz of another length than idp_count");
+    goto done;
+  }
+  AMPED_GO(done, amped_alloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp table"));
+  status = amped_hdf5_dataset_read(&d, u64, 0, p->idp_count, p->idp_nnz);
 done:
   amped_hdf5_dataset_close(&d);
   return status;
@@ -110,31 +111,10 @@ static amped_status check_idps(const amped_tensor_file *f, int mode) {
   return AMPED_OK;
 }
 
-/* Check the heavy rows: rows ascend, their nonzeros do not overlap, and each is inside its iDp. */
-static amped_status check_heavy(const amped_tensor_file *f, int mode) {
-  const amped_partition *p = &f->info.partitions[mode];
-  uint64_t idp = 0;
-  uint64_t idp_first = 0; /* first nonzero of iDp `idp` */
-  uint64_t end = 0;       /* end of the previous row's nonzeros */
-  for (uint64_t i = 0; i < p->heavy_count; i++) {
-    const amped_heavy_row *h = &p->heavy[i];
-    if (h->row >= p->dim || (i > 0 && h->row <= p->heavy[i - 1].row))
-      return bad_copy(f, mode, "has heavy_rows that do not ascend");
-    for (; idp < h->row / p->width; idp++)
-      idp_first += p->idp_nnz[idp];
-    if (h->nnz <= f->info.nnz / AMPED_HEAVY_SHARE || h->first < end || h->first < idp_first ||
-        h->first - idp_first > p->idp_nnz[idp] || h->nnz > p->idp_nnz[idp] - (h->first - idp_first))
-      return bad_copy(f, mode, "has heavy_rows that disagree with idp_nnz");
-    end = h->first + h->nnz;
-  }
-  return AMPED_OK;
-}
-
 static amped_status read_partition(amped_tensor_file *f, int mode) {
   amped_partition *p = &f->info.partitions[mode];
   amped_tensor_folder folder = amped_tensor_folder_of(mode);
   uint64_t stored_mode = 0;
-  uint64_t rows = 0;
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, folder.name, "mode", 1, &stored_mode));
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, folder.name, "width", 1, &p->width));
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, folder.name, "idp_count", 1, &p->idp_count));
@@ -144,13 +124,9 @@ static amped_status read_partition(amped_tensor_file *f, int mode) {
   if (p->width < 1 || p->idp_count != amped_ceil_div(p->dim, p->width))
     return bad_copy(f, mode, "has a width and idp_count that do not cover the mode");
   if (p->width > p->dim)
-    p->width = p->dim; /* one iDp, of no more rows than the mode has */
-  AMPED_TRY(read_table(f, mode, "idp_nnz", 1, &p->idp_nnz, &rows));
-  if (rows != p->idp_count)
-    return bad_copy(f, mode, "has an idp_nnz of another length than idp_count");
-  AMPED_TRY(read_table(f, mode, "heavy_rows", 3, &p->heavy, &p->heavy_count));
-  AMPED_TRY(check_idps(f, mode));
-  return check_heavy(f, mode);
+    p->width = p->dim; /* one iDp: no more rows than there are */
+  AMPED_TRY(read_idps(f, mode));
+  return check_idps(f, mode);
 }
 
 /* Every copy has the hash of its tensor; all hashes must be equal. */

@@ -133,11 +133,9 @@ typedef struct scan {
   uint64_t last[AMPED_MAX_ORDER]; /* the last nonzero of the slab before */
   uint64_t hash;
   uint64_t *idp_nnz;
-  uint64_t row_first; /* first nonzero of the current row */
-  uint64_t heavy_seen;
-  /* Copy 0 alone: the current coordinate and the norm. */
-  double group;           /* sum of the values at this coordinate */
-  double group_magnitude; /* sum of their absolute values */
+  /* Copy 0 alone: the coordinate that is being summed, and the norm. */
+  double group;           /* sum of the equal coordinates' values */
+  double group_magnitude; /* and of their absolute values */
   uint64_t group_count;
   long double norm_squared;
   long double slack; /* bound of the rounding error of the norm */
@@ -177,33 +175,11 @@ static amped_status scan_order(scan *s, const slab *b) {
   return bad > 0 ? refuse(s, "is not in order") : AMPED_OK;
 }
 
-/* The row that ends before nonzero `end` of the copy is complete. */
-static amped_status end_row(scan *s, uint64_t row, uint64_t end) {
-  const amped_partition *p = &s->info->partitions[s->mode];
-  uint64_t count = end - s->row_first;
-  if (count > s->info->nnz / AMPED_HEAVY_SHARE) {
-    if (s->heavy_seen == p->heavy_count)
-      return refuse(s, "has heavy_rows that disagree with its nonzeros");
-    const amped_heavy_row *h = &p->heavy[s->heavy_seen];
-    if (h->row != row || h->first != s->row_first || h->nnz != count)
-      return refuse(s, "has heavy_rows that disagree with its nonzeros");
-    s->heavy_seen++;
-  }
-  s->row_first = end;
-  return AMPED_OK;
-}
-
-static amped_status scan_rows(scan *s, const slab *b) {
+static void count_idps(scan *s, const slab *b) {
   const uint64_t *rows = b->indices[s->mode];
   const uint64_t width = s->info->partitions[s->mode].width;
-  uint64_t row = s->done > 0 ? s->last[s->mode] : rows[0];
-  for (uint64_t i = 0; i < b->count; i++) {
-    if (rows[i] != row)
-      AMPED_TRY(end_row(s, row, s->done + i));
-    row = rows[i];
-    s->idp_nnz[row / width]++;
-  }
-  return AMPED_OK;
+  for (uint64_t i = 0; i < b->count; i++)
+    s->idp_nnz[rows[i] / width]++;
 }
 
 /* Add the square of the sum of equal coordinates. Adding c values in another order than the writer
@@ -233,7 +209,7 @@ static void scan_norm(scan *s, const slab *b) {
 static amped_status scan_slab(scan *s, const slab *b) {
   AMPED_TRY(scan_order(s, b));
   if (!s->list)
-    AMPED_TRY(scan_rows(s, b));
+    count_idps(s, b);
   if (s->mode == 0)
     scan_norm(s, b);
   for (int m = 0; m < s->info->order; m++)
@@ -242,11 +218,8 @@ static amped_status scan_slab(scan *s, const slab *b) {
   return AMPED_OK;
 }
 
-static amped_status end_tables(scan *s) {
+static amped_status check_idps(const scan *s) {
   const amped_partition *p = &s->info->partitions[s->mode];
-  AMPED_TRY(end_row(s, s->last[s->mode], s->done));
-  if (s->heavy_seen != p->heavy_count)
-    return refuse(s, "has heavy_rows that disagree with its nonzeros");
   if (memcmp(s->idp_nnz, p->idp_nnz, p->idp_count * sizeof *p->idp_nnz) != 0)
     return refuse(s, "has an idp_nnz that disagrees with its nonzeros");
   return AMPED_OK;
@@ -254,7 +227,7 @@ static amped_status end_tables(scan *s) {
 
 static amped_status scan_end(scan *s) {
   if (!s->list)
-    AMPED_TRY(end_tables(s));
+    AMPED_TRY(check_idps(s));
   if (s->hash != s->info->hash)
     return refuse(s, "holds other nonzeros than its hash says");
   if (s->mode != 0)

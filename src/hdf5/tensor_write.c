@@ -53,8 +53,8 @@ uint64_t amped_tensor_file_bytes(const amped_tensor_info *info) {
   uint64_t copies = info->has_copies ? (uint64_t)info->order : 1;
   for (int m = 0; m < info->order; m++)
     bytes += chunks * (chunk * amped_itype_for(info->dims[m]) + CHECKSUM_BYTES);
-  uint64_t tables = info->has_copies ? (AMPED_IDP_COUNT + AMPED_HEAVY_SHARE * 3) * 8 : 0;
-  return copies * (bytes + tables + ((uint64_t)info->order + 3) * DATASET_BYTES);
+  uint64_t tables = info->has_copies ? AMPED_IDP_COUNT * sizeof(uint64_t) : 0;
+  return copies * (bytes + tables + ((uint64_t)info->order + 2) * DATASET_BYTES);
 }
 
 /* --- the root --------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ amped_status amped_tensor_writer_begin(amped_tensor_writer *w, int mode) {
     AMPED_TRY(amped_hdf5_dataset_create(
         &w->hdf5, array_name(info->has_copies ? mode : -1, info->order, m).name, array_type(w, m),
         1, &info->nnz, &w->arrays[m]));
-  return amped_partition_begin(&w->count, &w->partition, info->dims[mode], info->nnz);
+  return amped_partition_begin(&w->count, &w->partition, info->dims[mode]);
 }
 
 static void narrow_indices(const amped_tensor_writer *w, int m, const uint64_t *indices,
@@ -153,23 +153,21 @@ amped_status amped_tensor_writer_append(amped_tensor_writer *w, const amped_spte
     if (w->buffered == w->chunk)
       AMPED_TRY(write_buffers(w));
   }
-  return amped_partition_append(&w->count, t->indices[w->mode], t->nnz);
+  amped_partition_append(&w->count, t->indices[w->mode], t->nnz);
+  return AMPED_OK;
 }
 
 static amped_status write_tables(amped_tensor_writer *w) {
   const amped_partition *p = &w->partition;
   const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
-  const uint64_t heavy[2] = {p->heavy_count, 3};
   const uint64_t mode = (uint64_t)w->mode;
   amped_tensor_folder folder = amped_tensor_folder_of(w->mode);
   AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, folder.name, "mode", 0, &mode));
   AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, folder.name, "width", 0, &p->width));
   AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, folder.name, "idp_count", 0, &p->idp_count));
   AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, folder.name, "hash", 0, &w->info->hash));
-  AMPED_TRY(amped_hdf5_dataset_write(&w->hdf5, amped_tensor_name_of(w->mode, "idp_nnz", -1).name,
-                                     u64, 1, &p->idp_count, p->idp_nnz));
-  return amped_hdf5_dataset_write(&w->hdf5, amped_tensor_name_of(w->mode, "heavy_rows", -1).name,
-                                  u64, 2, heavy, p->heavy);
+  return amped_hdf5_dataset_write(&w->hdf5, amped_tensor_name_of(w->mode, "idp_nnz", -1).name, u64,
+                                  1, &p->idp_count, p->idp_nnz);
 }
 
 amped_status amped_tensor_writer_end(amped_tensor_writer *w, uint64_t *used) {
@@ -178,7 +176,7 @@ amped_status amped_tensor_writer_end(amped_tensor_writer *w, uint64_t *used) {
     AMPED_TRY(write_buffers(w));
   for (int m = 0; m <= w->info->order; m++)
     AMPED_TRY(amped_hdf5_dataset_finish(&w->arrays[m]));
-  AMPED_TRY(amped_partition_end(&w->count));
+  amped_partition_end(&w->count);
   if (w->info->has_copies)
     status = write_tables(w);
   *used = w->count.rows;

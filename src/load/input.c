@@ -18,116 +18,113 @@ struct amped_input {
   uint64_t free_bytes; /* of memory when it was opened; 0: not known */
 };
 
-static amped_status sort_by(amped_input *s, int mode) {
-  if (s->sorted_mode == mode)
+static amped_status sort_by(amped_input *input, int mode) {
+  if (input->sorted_mode == mode)
     return AMPED_OK;
-  AMPED_TRY(amped_sptensor_sort(&s->tensor, mode));
-  s->sorted_mode = mode;
+  AMPED_TRY(amped_sptensor_sort(&input->tensor, mode));
+  input->sorted_mode = mode;
   return AMPED_OK;
 }
 
-static amped_status describe_memory(amped_input *s) {
-  amped_sptensor *t = &s->tensor;
-  s->info_owned = true;
-  s->info.order = t->order;
-  s->info.nnz = t->nnz;
-  s->info.value_type = AMPED_F64;
-  s->info.has_copies = true;
-  s->info.norm_squared = amped_sptensor_norm_squared(t);
-  s->info.hash = amped_sptensor_hash(t);
-  AMPED_TRY(amped_dictionary_find(&s->info.dictionary, t->values, t->nnz));
+static amped_status describe_memory(amped_input *input) {
+  amped_sptensor *t = &input->tensor;
+  input->info_owned = true;
+  input->info.order = t->order;
+  input->info.nnz = t->nnz;
+  input->info.value_type = AMPED_F64;
+  input->info.has_copies = true;
+  input->info.norm_squared = amped_sptensor_norm_squared(t);
+  input->info.hash = amped_sptensor_hash(t);
+  AMPED_TRY(amped_dictionary_find(&input->info.dictionary, t->values, t->nnz));
   for (int m = t->order - 1; m >= 0; m--) {
-    s->info.dims[m] = t->dims[m];
-    s->info.index_types[m] = AMPED_U64;
-    AMPED_TRY(sort_by(s, m));
-    AMPED_TRY(amped_partition_create(&s->info.partitions[m], t->dims[m], t->indices[m], t->nnz));
+    input->info.dims[m] = t->dims[m];
+    input->info.index_types[m] = AMPED_U64;
+    AMPED_TRY(sort_by(input, m));
+    AMPED_TRY(
+        amped_partition_create(&input->info.partitions[m], t->dims[m], t->indices[m], t->nnz));
   }
   return AMPED_OK;
 }
 
-/* Called where memory holds no more nonzeros: better than to be killed by the system. */
+/* Called where memory holds no more nonzeros: an error, before the system kills the process. */
 static amped_status refuse_more(void *context, amped_sptensor *t, double part) {
-  const amped_input *s = context;
+  const amped_input *input = context;
   char have[32];
   (void)part;
-  return amped_error(AMPED_FAILED, s->path,
+  return amped_error(AMPED_FAILED, input->path,
                      "has more than %" PRIu64 " nonzeros, for which the %s of memory that rank 0 "
                      "may take do not suffice; make a tensor file of it with amped_mpi convert, "
                      "which sorts on disk",
-                     t->nnz, amped_format_bytes(have, s->free_bytes));
+                     t->nnz, amped_format_bytes(have, input->free_bytes));
 }
 
-static amped_status load_into_memory(amped_input *s) {
-  const amped_overflow overflow = {.memory = s->free_bytes, .take = refuse_more, .context = s};
+static amped_status load_into_memory(amped_input *input) {
+  const amped_overflow overflow = {
+      .memory = input->free_bytes, .take = refuse_more, .context = input};
   amped_read_options options = {.index_base = AMPED_BASE_AUTO,
-                                .overflow = s->free_bytes > 0 ? &overflow : NULL};
+                                .overflow = input->free_bytes > 0 ? &overflow : NULL};
   uint64_t found = 0;
   amped_say("%s has no ordered copies: ordering it in memory (amped_mpi convert does that once)",
-            s->path);
-  AMPED_TRY(amped_io_read(s->path, &options, &s->tensor));
-  s->sorted_mode = -1;
-  AMPED_TRY(sort_by(s, 0));
-  AMPED_TRY(amped_sptensor_merge(&s->tensor, AMPED_DUPLICATES_SUM, s->path, &found));
+            input->path);
+  AMPED_TRY(amped_io_read(input->path, &options, &input->tensor));
+  input->sorted_mode = -1;
+  AMPED_TRY(sort_by(input, 0));
+  AMPED_TRY(amped_sptensor_merge(&input->tensor, AMPED_DUPLICATES_SUM, input->path, &found));
   if (found > 0)
-    amped_warn("%s: %" PRIu64 " duplicate nonzeros were summed", s->path, found);
-  return describe_memory(s);
+    amped_warn("%s: %" PRIu64 " duplicate nonzeros were summed", input->path, found);
+  return describe_memory(input);
 }
 
-static amped_status open_here(amped_input *s, bool parallel) {
+static amped_status open_here(amped_input *input, bool parallel) {
   amped_format format = AMPED_FORMAT_HDF5;
-  AMPED_TRY(amped_io_format(s->path, &format));
+  AMPED_TRY(amped_io_format(input->path, &format));
   if (format == AMPED_FORMAT_HDF5) {
-    AMPED_TRY(amped_tensor_file_open(s->path, &s->file));
-    s->info = *amped_tensor_file_info(s->file);
+    AMPED_TRY(amped_tensor_file_open(input->path, &input->file));
+    input->info = *amped_tensor_file_info(input->file);
     return AMPED_OK;
   }
   if (parallel)
-    return amped_error(AMPED_USAGE, s->path,
+    return amped_error(AMPED_USAGE, input->path,
                        "--read=parallel needs an HDF5 file; make one with amped_mpi convert");
-  return load_into_memory(s);
+  return load_into_memory(input);
 }
 
-/* Give the ranks that did not read what the tables say. Collective. */
-static amped_status share_info(const amped_comm *comm, amped_input *s, bool have) {
+/* Collective: ranks that do not read get the info and its tables. */
+static amped_status broadcast_info(const amped_comm *comm, amped_input *input, bool have) {
   amped_status status = AMPED_OK;
-  amped_tensor_info shared = s->info;
+  amped_tensor_info shared = input->info;
   amped_comm_broadcast(comm, &shared, sizeof shared);
   if (!have) {
-    s->info = shared;
-    s->info_owned = true;
-    for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-      s->info.partitions[m].idp_nnz = NULL;
-      s->info.partitions[m].heavy = NULL;
-    }
-    amped_dictionary *d = &s->info.dictionary;
+    input->info = shared;
+    input->info_owned = true;
+    for (int m = 0; m < AMPED_MAX_ORDER; m++)
+      input->info.partitions[m].idp_nnz = NULL;
+    amped_dictionary *d = &input->info.dictionary;
     d->values = NULL;
     status = amped_alloc(&d->values, d->count, sizeof *d->values, "the dictionary of values");
-    for (int m = 0; m < s->info.order && status == AMPED_OK; m++) {
-      amped_partition *p = &s->info.partitions[m];
+    for (int m = 0; m < input->info.order && status == AMPED_OK; m++) {
+      amped_partition *p = &input->info.partitions[m];
       status = amped_alloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp table");
-      if (status == AMPED_OK)
-        status = amped_alloc(&p->heavy, p->heavy_count, sizeof *p->heavy, "the heavy rows");
     }
   }
   AMPED_TRY(amped_comm_agree(comm, status));
-  amped_dictionary *d = &s->info.dictionary;
+  amped_dictionary *d = &input->info.dictionary;
   amped_comm_broadcast(comm, d->values, d->count * sizeof *d->values);
-  for (int m = 0; m < s->info.order; m++) {
-    amped_partition *p = &s->info.partitions[m];
+  for (int m = 0; m < input->info.order; m++) {
+    amped_partition *p = &input->info.partitions[m];
     amped_comm_broadcast(comm, p->idp_nnz, p->idp_count * sizeof *p->idp_nnz);
-    amped_comm_broadcast(comm, p->heavy, p->heavy_count * sizeof *p->heavy);
   }
   return AMPED_OK;
 }
 
-amped_status amped_input_differs(const amped_comm *comm, const amped_input *s) {
-  return amped_error(AMPED_BAD_INPUT, s->path,
+amped_status amped_input_differs(const amped_comm *comm, const amped_input *input) {
+  return amped_error(AMPED_BAD_INPUT, input->path,
                      "rank %d sees another file than rank 0; put it on a shared file system, or "
                      "leave --read=parallel out",
                      comm->rank);
 }
 
-/* Of the iDp tables, from which ranks know what the others send them. */
+/* A hash of the iDp tables: from these, ranks know how many nonzeros others send them. */
 static uint64_t hash_tables(const amped_tensor_info *info) {
   uint64_t hash = 0;
   for (int m = 0; m < info->order; m++)
@@ -136,81 +133,84 @@ static uint64_t hash_tables(const amped_tensor_info *info) {
   return hash;
 }
 
-/* Every rank opened the file under its own name: it must be rank 0's. Collective. */
-static amped_status compare_info(const amped_comm *comm, const amped_input *s) {
-  amped_tensor_info first = s->info;
-  uint64_t tables = s->info.has_copies ? hash_tables(&s->info) : 0;
+/* Collective: ranks may see different files under one name. Every rank's must be rank 0's. */
+static amped_status compare_info(const amped_comm *comm, const amped_input *input) {
+  amped_tensor_info first = input->info;
+  uint64_t tables = input->info.has_copies ? hash_tables(&input->info) : 0;
   uint64_t first_tables = tables;
   amped_comm_broadcast(comm, &first, sizeof first);
   amped_comm_broadcast(comm, &first_tables, sizeof first_tables);
-  bool same = first.order == s->info.order && first.nnz == s->info.nnz &&
-              first.value_type == s->info.value_type && first.has_copies == s->info.has_copies &&
-              first.has_hash == s->info.has_hash && first.hash == s->info.hash &&
-              first.dictionary.count == s->info.dictionary.count && first_tables == tables;
+  bool same = first.order == input->info.order && first.nnz == input->info.nnz &&
+              first.value_type == input->info.value_type &&
+              first.has_copies == input->info.has_copies &&
+              first.has_hash == input->info.has_hash && first.hash == input->info.hash &&
+              first.dictionary.count == input->info.dictionary.count && first_tables == tables;
   for (int m = 0; same && m < first.order; m++)
-    same = first.dims[m] == s->info.dims[m] && first.index_types[m] == s->info.index_types[m] &&
-           first.partitions[m].width == s->info.partitions[m].width;
-  return same ? AMPED_OK : amped_input_differs(comm, s);
+    same = first.dims[m] == input->info.dims[m] &&
+           first.index_types[m] == input->info.index_types[m] &&
+           first.partitions[m].width == input->info.partitions[m].width;
+  return same ? AMPED_OK : amped_input_differs(comm, input);
 }
 
 amped_status amped_input_open(const amped_comm *comm, const char *path, bool parallel,
                               amped_input **out) {
-  amped_input *s = NULL;
+  amped_input *input = NULL;
   bool reads = parallel || comm->rank == 0;
-  amped_status status = amped_calloc(&s, 1, sizeof *s, "the input");
+  amped_status status = amped_calloc(&input, 1, sizeof *input, "the input");
   *out = NULL;
   if (status == AMPED_OK) {
-    s->path = path;
-    s->sorted_mode = -1;
-    s->free_bytes = amped_mem_available() / 4 * 3; /* the rest for buffers */
+    input->path = path;
+    input->sorted_mode = -1;
+    input->free_bytes = amped_mem_available() / 4 * 3; /* the rest for buffers */
     if (reads)
-      status = open_here(s, parallel);
+      status = open_here(input, parallel);
   }
   status = amped_comm_agree(comm, status);
   if (status == AMPED_OK)
-    status = parallel ? amped_comm_agree(comm, compare_info(comm, s)) : share_info(comm, s, reads);
+    status = parallel ? amped_comm_agree(comm, compare_info(comm, input))
+                      : broadcast_info(comm, input, reads);
   if (status != AMPED_OK) {
-    amped_input_close(s);
+    amped_input_close(input);
     return status;
   }
-  *out = s;
+  *out = input;
   return AMPED_OK;
 }
 
-void amped_input_close(amped_input *s) {
-  if (s == NULL)
+void amped_input_close(amped_input *input) {
+  if (input == NULL)
     return;
-  if (s->info_owned)
-    amped_tensor_info_free(&s->info);
-  amped_tensor_file_close(s->file);
-  amped_sptensor_free(&s->tensor);
-  amped_free(s);
+  if (input->info_owned)
+    amped_tensor_info_free(&input->info);
+  amped_tensor_file_close(input->file);
+  amped_sptensor_free(&input->tensor);
+  amped_free(input);
 }
 
-const char *amped_input_path(const amped_input *s) {
-  return s->path;
+const char *amped_input_path(const amped_input *input) {
+  return input->path;
 }
 
-const amped_tensor_info *amped_input_info(const amped_input *s) {
-  return &s->info;
+const amped_tensor_info *amped_input_info(const amped_input *input) {
+  return &input->info;
 }
 
-amped_status amped_input_read(amped_input *s, int mode, uint64_t first, uint64_t count,
+amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,
                               void *const *indices, void *values) {
-  if (s->file != NULL)
-    return amped_tensor_file_read(s->file, mode, first, count, indices, values);
-  AMPED_TRY(sort_by(s, mode));
-  for (int m = 0; m < s->tensor.order; m++)
-    memcpy(indices[m], s->tensor.indices[m] + first, count * sizeof(uint64_t));
-  memcpy(values, s->tensor.values + first, count * sizeof(double));
+  if (input->file != NULL)
+    return amped_tensor_file_read(input->file, mode, first, count, indices, values);
+  AMPED_TRY(sort_by(input, mode));
+  for (int m = 0; m < input->tensor.order; m++)
+    memcpy(indices[m], input->tensor.indices[m] + first, count * sizeof(uint64_t));
+  memcpy(values, input->tensor.values + first, count * sizeof(double));
   return AMPED_OK;
 }
 
-amped_status amped_input_labels(amped_input *s, int mode, amped_labels *out) {
+amped_status amped_input_labels(amped_input *input, int mode, amped_labels *out) {
   memset(out, 0, sizeof *out);
-  if (s->file != NULL)
-    return amped_tensor_file_labels(s->file, mode, out);
-  *out = s->tensor.labels[mode]; /* handed over */
-  memset(&s->tensor.labels[mode], 0, sizeof *out);
+  if (input->file != NULL)
+    return amped_tensor_file_labels(input->file, mode, out);
+  *out = input->tensor.labels[mode]; /* handed over */
+  memset(&input->tensor.labels[mode], 0, sizeof *out);
   return AMPED_OK;
 }

@@ -1,9 +1,13 @@
-/* Source: where a run's nonzeros come from. An HDF5 file, with ordered copies or with one
- * coordinate list alone, is read slab by slab; any other input that io.h knows is loaded into the
- * memory of the rank that reads and ordered there, one mode at a time.
+/* Input: the file that a tensor is loaded from.
  *
- * Only ranks that read hold the file: rank 0, or all of them with `parallel`. Functions not marked
- * collective are called by those alone, by one thread at a time. */
+ * An HDF5 file, with ordered copies or with one coordinate list alone, is read slab by slab. Any
+ * other format of io.h is read whole into the host memory of rank 0 and sorted there by one mode at
+ * a time.
+ *
+ * Ranks that read hold the file open: rank 0, or with `parallel` all ranks. Functions that are not
+ * marked collective are called on ranks that read, by one thread at a time, unless they say
+ * otherwise.
+ */
 #ifndef AMPED_INPUT_H
 #define AMPED_INPUT_H
 
@@ -12,29 +16,35 @@
 
 typedef struct amped_input amped_input;
 
-/* Collective; the status is agreed. Reading other than HDF5 by every rank is AMPED_USAGE. */
+/* Collective; the status is agreed. `path` is borrowed until the input is closed. AMPED_USAGE: with
+ * `parallel`, the file is not HDF5. AMPED_BAD_INPUT: the file is damaged, or (parallel) a rank sees
+ * another file than rank 0. *out is NULL on failure. */
 amped_status amped_input_open(const amped_comm *comm, const char *path, bool parallel,
                               amped_input **out);
-void amped_input_close(amped_input *source);
 
-/* The error of a rank that reads another file than rank 0. */
-amped_status amped_input_differs(const amped_comm *comm, const amped_input *source);
+/* Frees the input; NULL is allowed. Not collective; on every rank. */
+void amped_input_close(amped_input *input);
 
-/* The file's name, on every rank. */
-const char *amped_input_path(const amped_input *source);
+/* Records the error that this rank sees another file than rank 0, and returns AMPED_BAD_INPUT. Not
+ * collective. */
+amped_status amped_input_differs(const amped_comm *comm, const amped_input *input);
 
-/* On every rank. has_copies is false for an HDF5 file that holds one list: then it is to be counted
- * (census.h) and collected (collect.h). */
-const amped_tensor_info *amped_input_info(const amped_input *source);
+/* The file's name. On every rank. */
+const char *amped_input_path(const amped_input *input);
+
+/* On every rank; owned by the input. has_copies is false for an HDF5 file that holds one list: its
+ * tables are counted by list_stats.h, and load_list.h loads it. */
+const amped_tensor_info *amped_input_info(const amped_input *input);
 
 /* In place of a mode: the one list of a file without copies. */
 #define AMPED_INPUT_LIST (-1)
 
-/* As amped_tensor_file_read. In-memory sources are fast when modes are read one after another. */
-amped_status amped_input_read(amped_input *source, int mode, uint64_t first, uint64_t count,
+/* As amped_tensor_file_read: nonzeros first .. first+count of mode's copy, into host memory of the
+ * caller. For formats other than HDF5 a change of the mode costs a sort. */
+amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,
                               void *const *indices, void *values);
 
-/* Rank 0. As amped_tensor_file_labels. */
-amped_status amped_input_labels(amped_input *source, int mode, amped_labels *out);
+/* Rank 0 alone, at most once a mode. As amped_tensor_file_labels; freed with amped_labels_free. */
+amped_status amped_input_labels(amped_input *input, int mode, amped_labels *out);
 
 #endif

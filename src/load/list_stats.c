@@ -6,12 +6,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* What one rank has counted so far. */
-typedef struct tally {
+/* Counts of one rank, so far; then of all ranks. */
+typedef struct stats {
   amped_tensor_info *info;
   amped_kahan squares;
   amped_dictionary_search distinct;
-} tally;
+} stats;
 
 static amped_status check_shape(const amped_tensor_info *info, const char *path) {
   if (info->nnz == 0)
@@ -24,8 +24,8 @@ static amped_status check_shape(const amped_tensor_info *info, const char *path)
   return AMPED_OK;
 }
 
-static amped_status create(tally *t) {
-  amped_tensor_info *info = t->info;
+static amped_status create(stats *s) {
+  amped_tensor_info *info = s->info;
   for (int m = 0; m < info->order; m++) {
     amped_partition *p = &info->partitions[m];
     p->dim = info->dims[m];
@@ -33,22 +33,22 @@ static amped_status create(tally *t) {
     p->idp_count = amped_ceil_div(p->dim, p->width);
     AMPED_TRY(amped_calloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp tables"));
   }
-  return amped_dictionary_search_begin(&t->distinct);
+  return amped_dictionary_search_begin(&s->distinct);
 }
 
 /* --- a slab ---------------------------------------------------------------------------------- */
 
-static void count_mode(const tally *t, const amped_slab *slab, int mode) {
-  amped_partition *p = &t->info->partitions[mode];
-  const amped_itype type = t->info->index_types[mode];
+static void count_mode(const stats *s, const amped_slab *slab, int mode) {
+  amped_partition *p = &s->info->partitions[mode];
+  const amped_itype type = s->info->index_types[mode];
   for (uint64_t i = 0; i < slab->count; i++)
     p->idp_nnz[amped_index_get(slab->indices[mode], type, i) / p->width]++;
 }
 
-static void add_squares(tally *t, const amped_slab *slab) {
+static void add_squares(stats *s, const amped_slab *slab) {
   for (uint64_t i = 0; i < slab->count; i++) {
-    long double value = (long double)amped_value_get(slab->values, t->info->value_type, i);
-    amped_kahan_add(&t->squares, value * value);
+    long double value = (long double)amped_value_get(slab->values, s->info->value_type, i);
+    amped_kahan_add(&s->squares, value * value);
   }
 }
 
@@ -65,65 +65,65 @@ static uint64_t hash_of(const amped_tensor_info *info, const amped_slab *slab) {
   return hash;
 }
 
-/* The first slab alone, which another reader counts. */
-static amped_status hash_first(const amped_tensor_info *info, amped_input *source, uint64_t *hash) {
-  amped_slab_reader *ring = NULL;
+/* The hash of the first slab, which rank 0 counts. */
+static amped_status hash_first(const amped_tensor_info *info, amped_input *input, uint64_t *hash) {
+  amped_slab_reader *reader = NULL;
   const amped_slab *slab = NULL;
   bool *wanted = NULL;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_calloc(&wanted, amped_ceil_div(info->nnz, AMPED_SLAB_NNZ), sizeof *wanted,
                          "the list of slabs"));
   wanted[0] = true;
-  AMPED_GO(done, amped_slab_reader_open(source, AMPED_INPUT_LIST, wanted, &ring));
-  AMPED_GO(done, amped_slab_reader_next(ring, &slab));
+  AMPED_GO(done, amped_slab_reader_open(input, AMPED_INPUT_LIST, wanted, &reader));
+  AMPED_GO(done, amped_slab_reader_next(reader, &slab));
   *hash = slab != NULL ? hash_of(info, slab) : 0;
 done:
-  amped_slab_reader_close(ring);
+  amped_slab_reader_close(reader);
   amped_free(wanted);
   return status;
 }
 
-/* Collective. Files that say no hash may differ in what amped_input_open does not look at. */
-static amped_status compare_first(const amped_comm *comm, amped_input *source,
+/* Collective. Do all readers see the same first slab? amped_input_open compares shapes and hashes,
+ * but this file says no hash. */
+static amped_status compare_first(const amped_comm *comm, amped_input *input,
                                   const amped_tensor_info *info) {
   uint64_t own = 0;
-  AMPED_TRY(amped_comm_agree(comm, hash_first(info, source, &own)));
+  AMPED_TRY(amped_comm_agree(comm, hash_first(info, input, &own)));
   uint64_t hash = own;
   amped_comm_broadcast(comm, &hash, sizeof hash);
-  return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_input_differs(comm, source));
+  return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_input_differs(comm, input));
 }
 
-/* Each array is one thread's work: nothing is added up twice. */
-static void count_slab(tally *t, const amped_slab *slab) {
-  const int order = t->info->order;
+/* One thread works on one array, so no sum is shared between threads. */
+static void count_slab(stats *s, const amped_slab *slab) {
+  const int order = s->info->order;
 #pragma omp parallel for schedule(dynamic, 1)
   for (int a = 0; a < order + 2; a++)
     if (a < order)
-      count_mode(t, slab, a);
+      count_mode(s, slab, a);
     else if (a == order)
-      add_squares(t, slab);
+      add_squares(s, slab);
     else
-      amped_dictionary_search_add(&t->distinct, slab->values, t->info->value_type, slab->count);
-  t->info->hash += hash_of(t->info, slab);
+      amped_dictionary_search_add(&s->distinct, slab->values, s->info->value_type, slab->count);
+  s->info->hash += hash_of(s->info, slab);
 }
 
-static amped_status count_own(const amped_comm *comm, amped_input *source, bool parallel,
-                              tally *t) {
-  amped_slab_reader *ring = NULL;
+static amped_status count_own(const amped_comm *comm, amped_input *input, bool parallel, stats *s) {
+  amped_slab_reader *reader = NULL;
   const amped_slab *slab = NULL;
   bool *wanted = NULL;
   amped_status status = AMPED_OK;
-  AMPED_GO(done, create(t));
-  AMPED_GO(done, amped_redistribute_read(comm, source, parallel, &wanted, &ring));
-  while (ring != NULL) {
-    AMPED_GO(done, amped_slab_reader_next(ring, &slab));
+  AMPED_GO(done, create(s));
+  AMPED_GO(done, amped_redistribute_read(comm, input, parallel, &wanted, &reader));
+  while (reader != NULL) {
+    AMPED_GO(done, amped_slab_reader_next(reader, &slab));
     if (slab == NULL)
       break;
-    count_slab(t, slab);
+    count_slab(s, slab);
     amped_progress_update(slab->first + slab->count);
   }
 done:
-  amped_slab_reader_close(ring);
+  amped_slab_reader_close(reader);
   amped_free(wanted);
   return status;
 }
@@ -147,7 +147,8 @@ amped_status amped_list_stats_sum(const amped_comm *comm, const amped_kahan *min
   return status;
 }
 
-/* Collective: the values of all ranks behind each other in all[0 .. *total). */
+/* Collective: (*all)[0 .. *total) = the values of all ranks, in the order of ranks; amped_alloc'd.
+ */
 static amped_status gather_values(const amped_comm *comm, const amped_dictionary *mine,
                                   double **all, uint64_t *total) {
   int *counts = NULL;
@@ -178,64 +179,64 @@ agree:
 }
 
 /* Collective: the distinct values of all ranks, where they are few enough. */
-static amped_status join_distinct(const amped_comm *comm, tally *t) {
+static amped_status join_distinct(const amped_comm *comm, stats *s) {
   amped_dictionary mine = {0, NULL};
   double *all = NULL;
   uint64_t total = 0;
-  uint64_t too_many = t->distinct.too_many ? 1 : 0;
+  uint64_t too_many = s->distinct.too_many ? 1 : 0;
   amped_comm_sum_u64(comm, &too_many, 1);
   if (too_many > 0)
     return AMPED_OK;
-  amped_status status = amped_comm_agree(comm, amped_dictionary_search_end(&t->distinct, &mine));
+  amped_status status = amped_comm_agree(comm, amped_dictionary_search_end(&s->distinct, &mine));
   if (status == AMPED_OK)
     status = gather_values(comm, &mine, &all, &total);
   if (status == AMPED_OK)
-    status = amped_comm_agree(comm, amped_dictionary_find(&t->info->dictionary, all, total));
+    status = amped_comm_agree(comm, amped_dictionary_find(&s->info->dictionary, all, total));
   amped_free(all);
   amped_dictionary_free(&mine);
   return status;
 }
 
-/* Collective. What the source says of itself must be so. */
-static amped_status check_hash(const amped_comm *comm, amped_input *source, const tally *t) {
+/* Collective. The hash that the file says must be the hash of its nonzeros. */
+static amped_status check_hash(const amped_comm *comm, amped_input *input, const stats *s) {
   amped_status status = AMPED_OK;
-  if (t->info->hash != amped_input_info(source)->hash)
-    status = amped_error(AMPED_BAD_INPUT, amped_input_path(source),
+  if (s->info->hash != amped_input_info(input)->hash)
+    status = amped_error(AMPED_BAD_INPUT, amped_input_path(input),
                          "its nonzeros disagree with the tensor's hash (damaged data); convert the "
                          "tensor again");
   return amped_comm_agree(comm, status);
 }
 
-static amped_status join(const amped_comm *comm, amped_input *source, tally *t) {
-  amped_tensor_info *info = t->info;
+static amped_status join(const amped_comm *comm, amped_input *input, stats *s) {
+  amped_tensor_info *info = s->info;
   for (int m = 0; m < info->order; m++) {
     amped_partition *p = &info->partitions[m];
     amped_comm_sum_u64(comm, p->idp_nnz, amped_comm_count(comm, p->idp_count));
   }
   amped_comm_sum_u64(comm, &info->hash, 1);
   if (info->has_hash)
-    AMPED_TRY(check_hash(comm, source, t));
+    AMPED_TRY(check_hash(comm, input, s));
   else
-    AMPED_TRY(amped_list_stats_sum(comm, &t->squares, &info->norm_squared));
-  return join_distinct(comm, t);
+    AMPED_TRY(amped_list_stats_sum(comm, &s->squares, &info->norm_squared));
+  return join_distinct(comm, s);
 }
 
-amped_status amped_list_stats_take(const amped_comm *comm, amped_input *source, bool parallel,
+amped_status amped_list_stats_take(const amped_comm *comm, amped_input *input, bool parallel,
                                    amped_tensor_info *info) {
-  tally t = {.info = info};
-  *info = *amped_input_info(source);
-  info->has_copies = true; /* what follows it will be known */
+  stats s = {.info = info};
+  *info = *amped_input_info(input);
+  info->has_copies = true; /* the tables that a file with copies holds will be there */
   info->hash = 0;
   memset(info->partitions, 0, sizeof info->partitions);
   memset(&info->dictionary, 0, sizeof info->dictionary);
-  AMPED_TRY(amped_comm_agree(comm, check_shape(info, amped_input_path(source))));
+  AMPED_TRY(amped_comm_agree(comm, check_shape(info, amped_input_path(input))));
   if (parallel && comm->nranks > 1 && !info->has_hash)
-    AMPED_TRY(compare_first(comm, source, info));
+    AMPED_TRY(compare_first(comm, input, info));
   amped_progress_begin("counting", info->nnz, "nonzeros");
-  amped_status status = amped_comm_agree(comm, count_own(comm, source, parallel, &t));
+  amped_status status = amped_comm_agree(comm, count_own(comm, input, parallel, &s));
   amped_progress_end();
   if (status == AMPED_OK)
-    status = join(comm, source, &t);
-  amped_dictionary_search_drop(&t.distinct);
+    status = join(comm, input, &s);
+  amped_dictionary_search_drop(&s.distinct);
   return status;
 }

@@ -1,27 +1,30 @@
-/* Distribute: every nonzero of every copy reaches the rank that owns its output row.
+/* Load copies: every nonzero of every ordered copy goes from the file to the rank that it belongs
+ * to.
  *
- * A copy is read in slabs (a reader thread, a ring of two), and the reader sends each rank its
- * nonzeros of the slab while the next one is read; memory stays at the ring's size. Read by root:
- * rank 0 reads all slabs. Read in parallel: ranks take turns, slab by slab, so that each is read
- * once, by as many readers at a time as there are ranks. Every rank stores its shares in the order
- * of the slabs, translates indices to positions as they arrive and hands them to its backend. The
- * slabs that hold nonzeros of split iDps (plan.h) are read in a second walk, so that these come
- * last.
+ * A copy is read in slabs (slab_reader.h). The reader of a slab sends each rank its shard (shard.h)
+ * while the next slab is read; buffers hold a few slabs, however large the tensor is. Rank 0 reads
+ * all slabs; or ranks read by turns (parallel), each slab once, and all at the same time.
  *
- * The data are checked on the way: every nonzero belongs to the iDp that the table says, and the
- * hash of each copy, over all ranks, is that of the tensor (AMPED_BAD_INPUT otherwise). */
+ * Every rank gets its shards in the order of the slabs, translates indices to positions and hands
+ * the nonzeros to its backend. Nonzeros of split iDps (plan.h) come last in a rank's copy: a second
+ * walk reads their slabs again.
+ *
+ * Data are checked on the way: every nonzero is in the iDp that the table says, and the hash of
+ * each copy, over all ranks, is that of the tensor. */
 #ifndef AMPED_LOAD_COPIES_H
 #define AMPED_LOAD_COPIES_H
 
 #include "backend/backend.h"
 #include "load/input.h"
 
-/* Collective; the status is agreed. Shows progress on rank 0. *seconds is this rank's wall time. */
-amped_status amped_load_copies(const amped_comm *comm, amped_input *source, bool parallel,
+/* Collective; the status is agreed. AMPED_BAD_INPUT: a check of the data failed. All arguments are
+ * borrowed for the call. worker is prepared for the plan. *seconds is this rank's wall time. Shows
+ * progress on rank 0. */
+amped_status amped_load_copies(const amped_comm *comm, amped_input *input, bool parallel,
                                const amped_plan *plan, const amped_worker *worker, double *seconds);
 
-/* Bytes of host memory that amped_load_copies takes on a rank that reads or not, whatever the size
- * of the tensor. */
+/* Bytes of host memory that amped_load_copies takes on a rank. They do not grow with the tensor.
+ * reads: the rank reads the file. Not collective. */
 uint64_t amped_load_copies_host_bytes(const amped_tensor_info *info, const amped_plan *plan,
                                       bool reads, bool parallel);
 

@@ -1,25 +1,40 @@
-/* Collect: a file that holds one coordinate list, and no ordered copies, becomes copies on the
- * ranks. For each mode nonzeros are dealt to their owners, whose backends put them in order.
+/* Load list: the one coordinate list of a file without ordered copies becomes copies on the ranks.
  *
- * The copies are those that amped_load_copies makes of the same tensor with ordered copies, nonzero
- * by nonzero; but nonzeros of split iDps are numbered in the order of the list, so that ranks may
- * have other parts of them. It takes one pass over the file for each mode beside the census, and
- * one more where every mode has split iDps and the file does not say its hash. */
+ * For each mode all nonzeros are redistributed to their owners (redistribute.h), whose backends put
+ * them in order. That takes one pass over the file for each mode, after the pass of list_stats.h.
+ * One more pass follows where coordinates repeat, or may repeat unseen because every mode has split
+ * iDps.
+ *
+ * The copies are the copies that amped_load_copies makes of the same tensor, nonzero by nonzero.
+ * But nonzeros of split iDps are numbered in the order of the list, so that ranks may have other
+ * parts of these iDps. */
 #ifndef AMPED_LOAD_LIST_H
 #define AMPED_LOAD_LIST_H
 
 #include "backend/backend.h"
 #include "load/input.h"
 
-/* Collective; the status is agreed. `info` is the census's. Nonzeros at equal coordinates count in
- * *norm_squared once, with their sum: unless the file says its norm, it is set anew where there are
- * some, and a warning tells. Shows progress. *seconds is this rank's wall time. */
-amped_status amped_load_list(const amped_comm *comm, amped_input *source, bool parallel,
-                             const amped_tensor_info *info, const amped_plan *plan,
-                             const amped_worker *worker, double *norm_squared, double *seconds);
+/* All members are borrowed. */
+typedef struct amped_list_load {
+  const amped_comm *comm;
+  amped_input *input;
+  bool parallel;                 /* all ranks read the file by turns; else rank 0 reads it */
+  const amped_tensor_info *info; /* of amped_list_stats_take */
+  const amped_plan *plan;
+  const amped_worker *worker; /* prepared for the plan */
+} amped_list_load;
 
-/* Bytes of device and host memory that amped_load_list takes on a rank that reads or not, beyond
- * what the backend requires for its copies, and without the search for repeats. */
+/* Collective; the status is agreed. *seconds is this rank's wall time. Shows progress.
+ *
+ * *norm_squared (in and out) is set anew where coordinates repeat and the file does not say its
+ * norm: nonzeros at one coordinate then count once, with their sum, and rank 0 warns.
+ * AMPED_BAD_INPUT: the file has changed since list_stats took its counts, or a nonzero is invalid.
+ */
+amped_status amped_load_list(const amped_list_load *load, double *norm_squared, double *seconds);
+
+/* Bytes of device and host memory that amped_load_list takes on a rank, beyond the backend's
+ * copies, and without the pass that looks for repeats. reads: this rank reads the file. Not
+ * collective. */
 amped_status amped_load_list_bytes(const amped_tensor_info *info, const amped_plan *plan,
                                    const amped_worker *worker, bool reads, bool parallel,
                                    uint64_t *device_bytes, uint64_t *host_bytes);

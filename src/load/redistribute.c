@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "backend/scatter.h"
 
-/* Nonzeros that one rank receives in a round at most: an int counts them and their places. */
+/* Nonzeros that a rank receives in a round at most: MPI counts them, and their places, in an int.
+ */
 #define RECEIVED_NNZ (UINT64_C(1) << 23)
 
 /* In place of a mode: nonzeros go by their coordinates. */
@@ -18,44 +19,48 @@
 
 struct amped_redistribute {
   const amped_comm *comm;
-  amped_input *source;
+  amped_input *input;
   const amped_tensor_info *info;
   const amped_plan *plan;
   const amped_worker *worker;
   bool parallel;
-  uint64_t part;     /* nonzeros that a reader redistributes in a round */
-  uint64_t capacity; /* that a rank receives */
+  uint64_t part;     /* nonzeros of a slab that a reader redistributes in a round */
+  uint64_t capacity; /* nonzeros that a rank receives in a round at most */
   int threads;
-  /* of a reader */
-  int *owners;             /* [part] rank that gets a nonzero */
-  uint32_t *places;        /* [part] in what is sent */
-  void *sent;              /* [part] elements of 8 bytes */
-  uint64_t *thread_counts; /* [threads][nranks] */
-  /* of the mode in hand; splits are those of the plan */
-  int mode;
-  uint64_t splits;
-  int *receivers;          /* [most iDps] rank that gets an iDp, or nranks + number of its split */
-  uint64_t *numbers;       /* [splits] of the next nonzero that this rank redistributes */
-  uint64_t *in_slab;       /* [splits] nonzeros of the slab in hand */
-  uint64_t *in_slabs;      /* [splits] of all readers' slabs in hand */
-  uint64_t *passed;        /* [splits] in the slabs before */
-  uint64_t *thread_splits; /* [threads][splits] */
-  /* [nranks] each */
-  uint64_t *counts;
-  uint64_t *arriving;
+  /* The part in hand, on ranks that read; element i is the part's nonzero i: */
+  int *receivers;          /* [part] the rank that gets it; before that, see find_receivers */
+  uint32_t *places;        /* [part] its place in `sent` */
+  void *sent;              /* [part] one array of all nonzeros, in the order of receivers */
+  uint64_t *thread_counts; /* [threads][nranks] nonzeros of every rank in a thread's range */
+  uint64_t *thread_splits; /* [threads][splits] nonzeros of every split iDp in a thread's range */
+  /* The mode in hand: */
+  int mode;           /* or BY_COORDINATE */
+  uint64_t splits;    /* split iDps of the mode */
+  int *idp_receivers; /* [most iDps] the rank that gets an iDp, or nranks + number of its split */
+  uint64_t *numbers;  /* [splits] of the next nonzero that this rank redistributes */
+  uint64_t *in_slab;  /* [splits] nonzeros in this rank's slab */
+  uint64_t *in_slabs; /* [splits] nonzeros in the slabs of all readers */
+  uint64_t *passed;   /* [splits] number of the first nonzero in the slabs to come */
+  /* One round, [nranks] each: */
+  uint64_t *counts;   /* nonzeros for every rank */
+  uint64_t *arriving; /* nonzeros from every rank */
   int *send_counts, *send_places, *receive_counts, *receive_places;
-  /* received */
+  /* [capacity] nonzeros that have arrived, host memory of the backend: */
   void *indices[AMPED_MAX_ORDER];
   void *values;
 };
 
-/* What a reader is at. */
-typedef struct turn {
-  bool *wanted;
-  amped_slab_reader *ring;
-  const amped_slab *slab; /* NULL where nothing is left */
-  uint64_t at;            /* of the slab, sent so far */
-} turn;
+/* One pass over the list on this rank. */
+typedef struct pass {
+  bool *wanted;              /* [slabs] that this rank reads */
+  amped_slab_reader *reader; /* NULL where nothing is left to read */
+  const amped_slab *slab;    /* NULL where nothing is left to send */
+  uint64_t sent;             /* nonzeros of the slab sent so far */
+  uint64_t expected;         /* nonzeros that are yet to arrive */
+  amped_redistribute_receiver take;
+  void *context;       /* of take */
+  amped_status status; /* of this rank */
+} pass;
 
 static int readers_of(int nranks, bool parallel) {
   return parallel ? nranks : 1;
@@ -114,7 +119,7 @@ static amped_status allocate_splits(amped_redistribute *d) {
   uint64_t of_threads = 0;
   if (!amped_mul(splits, (uint64_t)d->threads, &of_threads))
     return amped_error(AMPED_FAILED, NULL, "too many split iDps: %" PRIu64, splits);
-  AMPED_TRY(amped_alloc(&d->receivers, most_idps(d->plan), sizeof *d->receivers, what));
+  AMPED_TRY(amped_alloc(&d->idp_receivers, most_idps(d->plan), sizeof *d->idp_receivers, what));
   AMPED_TRY(amped_alloc(&d->numbers, splits, sizeof *d->numbers, what));
   AMPED_TRY(amped_alloc(&d->in_slab, splits, sizeof *d->in_slab, what));
   AMPED_TRY(amped_alloc(&d->in_slabs, splits, sizeof *d->in_slabs, what));
@@ -127,7 +132,7 @@ static amped_status allocate(amped_redistribute *d) {
   const amped_tensor_info *info = d->info;
   const uint64_t nranks = (uint64_t)d->comm->nranks;
   if (d->parallel || d->comm->rank == 0) {
-    AMPED_TRY(amped_alloc(&d->owners, d->part, sizeof *d->owners, what));
+    AMPED_TRY(amped_alloc(&d->receivers, d->part, sizeof *d->receivers, what));
     AMPED_TRY(amped_alloc(&d->places, d->part, sizeof *d->places, what));
     AMPED_TRY(amped_alloc(&d->sent, d->part, sizeof(uint64_t), what));
   }
@@ -146,15 +151,15 @@ static amped_status allocate(amped_redistribute *d) {
                                                 &d->values);
 }
 
-amped_status amped_redistribute_create(const amped_comm *comm, amped_input *source, bool parallel,
+amped_status amped_redistribute_create(const amped_comm *comm, amped_input *input, bool parallel,
                                        const amped_plan *plan, const amped_worker *worker,
                                        amped_redistribute **out) {
   amped_redistribute *d = NULL;
   AMPED_TRY(amped_calloc(out, 1, sizeof **out, "the nonzeros in transit"));
   d = *out;
   d->comm = comm;
-  d->source = source;
-  d->info = amped_input_info(source);
+  d->input = input;
+  d->info = amped_input_info(input);
   d->plan = plan;
   d->worker = worker;
   d->parallel = parallel;
@@ -167,11 +172,11 @@ amped_status amped_redistribute_create(const amped_comm *comm, amped_input *sour
 void amped_redistribute_destroy(amped_redistribute *d) {
   if (d == NULL)
     return;
-  amped_free(d->owners);
+  amped_free(d->receivers);
   amped_free(d->places);
   amped_free(d->sent);
   amped_free(d->thread_counts);
-  amped_free(d->receivers);
+  amped_free(d->idp_receivers);
   amped_free(d->numbers);
   amped_free(d->in_slab);
   amped_free(d->in_slabs);
@@ -191,57 +196,78 @@ void amped_redistribute_destroy(amped_redistribute *d) {
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-amped_status amped_redistribute_read(const amped_comm *comm, amped_input *source, bool parallel,
-                                     bool **wanted, amped_slab_reader **ring) {
-  uint64_t slabs = amped_ceil_div(amped_input_info(source)->nnz, AMPED_SLAB_NNZ);
+amped_status amped_redistribute_read(const amped_comm *comm, amped_input *input, bool parallel,
+                                     bool **wanted, amped_slab_reader **reader) {
+  uint64_t slabs = amped_ceil_div(amped_input_info(input)->nnz, AMPED_SLAB_NNZ);
   uint64_t readers = (uint64_t)readers_of(comm->nranks, parallel);
   *wanted = NULL;
-  *ring = NULL;
+  *reader = NULL;
   if ((uint64_t)comm->rank >= readers)
     return AMPED_OK;
   AMPED_TRY(amped_calloc(wanted, slabs, sizeof **wanted, "the list of slabs"));
   for (uint64_t s = (uint64_t)comm->rank; s < slabs; s += readers)
     (*wanted)[s] = true;
-  return amped_slab_reader_open(source, AMPED_INPUT_LIST, *wanted, ring);
+  return amped_slab_reader_open(input, AMPED_INPUT_LIST, *wanted, reader);
 }
 
 /* This rank's next slab, if it has one. */
-static amped_status next_slab(turn *t) {
-  t->at = 0;
-  t->slab = NULL;
-  if (t->ring == NULL)
+static amped_status next_slab(pass *s) {
+  s->sent = 0;
+  s->slab = NULL;
+  if (s->reader == NULL)
     return AMPED_OK;
-  AMPED_TRY(amped_slab_reader_next(t->ring, &t->slab));
-  if (t->slab == NULL) {
-    amped_slab_reader_close(t->ring);
-    t->ring = NULL;
+  AMPED_TRY(amped_slab_reader_next(s->reader, &s->slab));
+  if (s->slab == NULL) {
+    amped_slab_reader_close(s->reader);
+    s->reader = NULL;
   }
   return AMPED_OK;
 }
 
-/* Nonzeros of the next part of the slab, from t->at: none at its end. */
-static uint64_t next_part(const amped_redistribute *d, const turn *t) {
-  if (t->slab == NULL)
+/* Nonzeros of the slab's next part; 0 at its end. */
+static uint64_t next_part(const amped_redistribute *d, const pass *s) {
+  if (s->slab == NULL)
     return 0;
-  return t->slab->count - t->at < d->part ? t->slab->count - t->at : d->part;
+  return s->slab->count - s->sent < d->part ? s->slab->count - s->sent : d->part;
 }
 
-/* --- sending --------------------------------------------------------------------------------- */
+/* --- who gets a part's nonzeros ----------------------------------------------------------------
+ */
 
-static uint64_t part_begin(uint64_t count, int thread, int threads) {
-  return count * (uint64_t)thread / (uint64_t)threads;
-}
+/* A part of `count` nonzeros is cut into one range a thread. Four steps follow, each but the second
+ * by all threads:
+ *
+ *   find_receivers   A nonzero of an iDp with one owner goes to that rank. A nonzero of a split iDp
+ *                    goes by its number in the split, which is not known yet.
+ *   number_threads   From the threads' counts: the number of each range's first nonzero in each
+ *                    split.
+ *   split_receivers  Every nonzero of a split iDp gets its number, and so its rank.
+ *   place_nonzeros   Nonzeros of one rank come one behind another, in the order of the list. */
 
 static amped_status changed(const amped_redistribute *d) {
-  return amped_error(AMPED_BAD_INPUT, amped_input_path(d->source),
+  return amped_error(AMPED_BAD_INPUT, amped_input_path(d->input),
                      "changed while it was read; run again when it is complete");
 }
 
+/* The first nonzero of a thread's range. */
+static uint64_t range_begin(const amped_redistribute *d, int thread, uint64_t count) {
+  return count * (uint64_t)thread / (uint64_t)d->threads;
+}
+
+static uint64_t *counts_of(const amped_redistribute *d, int thread) {
+  return d->thread_counts + (uint64_t)thread * (uint64_t)d->comm->nranks;
+}
+
+static uint64_t *splits_of(const amped_redistribute *d, int thread) {
+  return d->thread_splits + (uint64_t)thread * d->splits;
+}
+
+/* The rank that gets nonzero i of a slab, or nranks + number of the split that it is of. */
 static int receiver_of(const amped_redistribute *d, const amped_slab *slab, uint64_t i) {
   const amped_tensor_info *info = d->info;
   if (d->mode != BY_COORDINATE) {
     uint64_t index = amped_index_get(slab->indices[d->mode], info->index_types[d->mode], i);
-    return d->receivers[index / d->plan->modes[d->mode].width];
+    return d->idp_receivers[index / d->plan->modes[d->mode].width];
   }
   uint64_t index[AMPED_MAX_ORDER];
   for (int m = 0; m < info->order; m++)
@@ -249,20 +275,20 @@ static int receiver_of(const amped_redistribute *d, const amped_slab *slab, uint
   return (int)(amped_nonzero_hash(info->order, index, 0.0) % (uint64_t)d->comm->nranks);
 }
 
-/* Each thread counts, in its part of the nonzeros, those of each rank and of each split. */
-static void find_receivers(const amped_redistribute *d, const turn *t, uint64_t count) {
+/* Fills receivers (see receiver_of), and each thread's counts of ranks and of splits. */
+static void find_receivers(const amped_redistribute *d, const pass *s, uint64_t count) {
   const int nranks = d->comm->nranks;
 #pragma omp parallel for schedule(static, 1) num_threads(d->threads)
   for (int thread = 0; thread < d->threads; thread++) {
-    uint64_t *counts = d->thread_counts + (uint64_t)thread * (uint64_t)nranks;
-    uint64_t *splits = d->thread_splits + (uint64_t)thread * d->splits;
-    uint64_t end = part_begin(count, thread + 1, d->threads);
+    uint64_t *counts = counts_of(d, thread);
+    uint64_t *splits = splits_of(d, thread);
+    uint64_t end = range_begin(d, thread + 1, count);
     memset(counts, 0, (size_t)nranks * sizeof *counts);
-    for (uint64_t s = 0; s < d->splits; s++)
-      splits[s] = 0;
-    for (uint64_t i = part_begin(count, thread, d->threads); i < end; i++) {
-      int receiver = receiver_of(d, t->slab, t->at + i);
-      d->owners[i] = receiver;
+    for (uint64_t k = 0; k < d->splits; k++)
+      splits[k] = 0;
+    for (uint64_t i = range_begin(d, thread, count); i < end; i++) {
+      int receiver = receiver_of(d, s->slab, s->sent + i);
+      d->receivers[i] = receiver;
       if (receiver < nranks)
         counts[receiver]++;
       else
@@ -271,79 +297,86 @@ static void find_receivers(const amped_redistribute *d, const turn *t, uint64_t 
   }
 }
 
-/* The first number of each thread in each split. False where there are more than were counted. */
+/* Counts of splits become numbers of the threads' first nonzeros. False where a split has more
+ * nonzeros than were counted. */
 static bool number_threads(const amped_redistribute *d) {
   const amped_split *splits = d->plan->modes[d->mode].splits;
   bool right = true;
-  for (uint64_t s = 0; s < d->splits; s++) {
+  for (uint64_t k = 0; k < d->splits; k++) {
     for (int thread = 0; thread < d->threads; thread++) {
-      uint64_t *own = &d->thread_splits[(uint64_t)thread * d->splits + s];
+      uint64_t *own = &splits_of(d, thread)[k];
       uint64_t n = *own;
-      *own = d->numbers[s];
-      d->numbers[s] += n;
+      *own = d->numbers[k];
+      d->numbers[k] += n;
     }
-    right = right && d->numbers[s] <= splits[s + 1].first;
+    right = right && d->numbers[k] <= splits[k + 1].first;
   }
   return right;
 }
 
-/* Who gets which of the part's nonzeros. */
-static amped_status find_owners(const amped_redistribute *d, const turn *t, uint64_t count) {
+static void split_receivers(const amped_redistribute *d, uint64_t count) {
   const int nranks = d->comm->nranks;
-  find_receivers(d, t, count);
-  if (d->splits == 0)
-    return AMPED_OK;
-  if (!number_threads(d))
-    return changed(d);
 #pragma omp parallel for schedule(static, 1) num_threads(d->threads)
   for (int thread = 0; thread < d->threads; thread++) {
-    uint64_t *counts = d->thread_counts + (uint64_t)thread * (uint64_t)nranks;
-    uint64_t *numbers = d->thread_splits + (uint64_t)thread * d->splits;
-    uint64_t end = part_begin(count, thread + 1, d->threads);
-    for (uint64_t i = part_begin(count, thread, d->threads); i < end; i++) {
-      if (d->owners[i] < nranks)
+    uint64_t *counts = counts_of(d, thread);
+    uint64_t *numbers = splits_of(d, thread);
+    uint64_t end = range_begin(d, thread + 1, count);
+    for (uint64_t i = range_begin(d, thread, count); i < end; i++) {
+      if (d->receivers[i] < nranks)
         continue;
-      uint64_t number = numbers[d->owners[i] - nranks]++;
-      d->owners[i] = amped_plan_split_rank(&d->plan->modes[d->mode], nranks, number);
-      counts[d->owners[i]]++;
+      uint64_t number = numbers[d->receivers[i] - nranks]++;
+      d->receivers[i] = amped_plan_split_rank(&d->plan->modes[d->mode], nranks, number);
+      counts[d->receivers[i]]++;
     }
   }
-  return AMPED_OK;
 }
 
-/* Nonzeros of each owner behind each other, in the order of the list. */
+/* Fills counts and places. Each thread's counts become its next places. */
 static void place_nonzeros(const amped_redistribute *d, uint64_t count) {
-  const int nranks = d->comm->nranks;
   uint64_t next = 0;
-  for (int p = 0; p < nranks; p++) {
-    d->counts[p] = next;
+  for (int p = 0; p < d->comm->nranks; p++) {
+    uint64_t first = next;
     for (int thread = 0; thread < d->threads; thread++) {
-      uint64_t *own = &d->thread_counts[(uint64_t)thread * (uint64_t)nranks + (uint64_t)p];
+      uint64_t *own = &counts_of(d, thread)[p];
       uint64_t n = *own;
       *own = next;
       next += n;
     }
-    d->counts[p] = next - d->counts[p];
+    d->counts[p] = next - first;
   }
 #pragma omp parallel for schedule(static, 1) num_threads(d->threads)
   for (int thread = 0; thread < d->threads; thread++) {
-    uint64_t *places = d->thread_counts + (uint64_t)thread * (uint64_t)nranks;
-    uint64_t end = part_begin(count, thread + 1, d->threads);
-    for (uint64_t i = part_begin(count, thread, d->threads); i < end; i++)
-      d->places[i] = (uint32_t)places[d->owners[i]]++;
+    uint64_t *places = counts_of(d, thread);
+    uint64_t end = range_begin(d, thread + 1, count);
+    for (uint64_t i = range_begin(d, thread, count); i < end; i++)
+      d->places[i] = (uint32_t)places[d->receivers[i]]++;
   }
 }
+
+/* All four steps for the next `count` nonzeros of the slab. */
+static amped_status sort_part(const amped_redistribute *d, const pass *s, uint64_t count) {
+  find_receivers(d, s, count);
+  if (d->splits > 0) {
+    if (!number_threads(d))
+      return changed(d);
+    split_receivers(d, count);
+  }
+  place_nonzeros(d, count);
+  return AMPED_OK;
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
 
 AMPED_DEFINE_SCATTER(uint32_t)
 
 /* The same for indices of a wider type than their dimension asks for. */
-static void scatter_narrowed(const amped_redistribute *d, const turn *t, int m, uint64_t count) {
+static void scatter_narrowed(const amped_redistribute *d, const pass *s, int m, uint64_t count) {
   const amped_itype from = d->info->index_types[m];
   const amped_itype to = amped_itype_for(d->info->dims[m]);
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < count; i++)
     amped_index_put(d->sent, to, d->places[i],
-                    amped_index_get(t->slab->indices[m], from, t->at + i));
+                    amped_index_get(s->slab->indices[m], from, s->sent + i));
 }
 
 static MPI_Datatype mpi_type(uint64_t bytes) {
@@ -360,18 +393,19 @@ static void exchange_array(const amped_redistribute *d, uint64_t bytes, void *re
                           d->receive_counts, d->receive_places, mpi_type(bytes), d->comm->mpi));
 }
 
-static void exchange_arrays(const amped_redistribute *d, const turn *t, uint64_t count) {
+static void exchange_arrays(const amped_redistribute *d, const pass *s, uint64_t count) {
   const amped_tensor_info *info = d->info;
   for (int m = 0; m < info->order; m++) {
     uint64_t bytes = amped_itype_for(info->dims[m]);
     if (count > 0 && (uint64_t)info->index_types[m] == bytes)
-      scatter(d->sent, (const char *)t->slab->indices[m] + t->at * bytes, bytes, d->places, count);
+      scatter(d->sent, (const char *)s->slab->indices[m] + s->sent * bytes, bytes, d->places,
+              count);
     else if (count > 0)
-      scatter_narrowed(d, t, m, count);
+      scatter_narrowed(d, s, m, count);
     exchange_array(d, bytes, d->indices[m]);
   }
   if (count > 0)
-    scatter(d->sent, (const char *)t->slab->values + t->at * info->value_type, info->value_type,
+    scatter(d->sent, (const char *)s->slab->values + s->sent * info->value_type, info->value_type,
             d->places, count);
   exchange_array(d, info->value_type, d->values);
 }
@@ -400,7 +434,7 @@ static bool exchange_counts(const amped_redistribute *d, bool failed, uint64_t *
 
 /* --- split iDps ------------------------------------------------------------------------------ */
 
-/* What follows is of mode, from the start of the list. */
+/* The next pass redistributes for this mode, or BY_COORDINATE. */
 static void set_mode(amped_redistribute *d, int mode) {
   d->mode = mode;
   d->splits = 0;
@@ -409,13 +443,14 @@ static void set_mode(amped_redistribute *d, int mode) {
   const amped_mode_plan *m = &d->plan->modes[mode];
   d->splits = m->split_count;
   for (uint64_t i = 0; i < m->idp_count; i++)
-    d->receivers[i] = m->owner[i];
-  for (uint64_t s = 0; s < m->split_count; s++) {
-    d->receivers[m->splits[s].idp] = d->comm->nranks + (int)s;
-    d->passed[s] = m->splits[s].first;
+    d->idp_receivers[i] = m->owner[i];
+  for (uint64_t k = 0; k < m->split_count; k++) {
+    d->idp_receivers[m->splits[k].idp] = d->comm->nranks + (int)k;
+    d->passed[k] = m->splits[k].first;
   }
 }
 
+/* in_slab[k] += nonzeros of split k. */
 static void count_splits(const amped_redistribute *d, const amped_slab *slab) {
   const int nranks = d->comm->nranks;
   uint64_t *counts = d->in_slab;
@@ -428,7 +463,8 @@ static void count_splits(const amped_redistribute *d, const amped_slab *slab) {
   }
 }
 
-/* Collective: numbers of the first nonzeros of split iDps in this rank's slab. */
+/* Collective: numbers[k] = number of the first nonzero of split k in this rank's slab. Slabs of
+ * lower ranks come before it in the list. */
 static void number_slab(amped_redistribute *d, const amped_slab *slab) {
   const int splits = amped_comm_count(d->comm, d->splits);
   if (splits == 0)
@@ -442,90 +478,79 @@ static void number_slab(amped_redistribute *d, const amped_slab *slab) {
     memset(d->numbers, 0, d->splits * sizeof *d->numbers);
   memcpy(d->in_slabs, d->in_slab, d->splits * sizeof *d->in_slabs);
   amped_comm_sum_u64(d->comm, d->in_slabs, splits);
-  for (uint64_t s = 0; s < d->splits; s++) {
-    d->numbers[s] += d->passed[s];
-    d->passed[s] += d->in_slabs[s];
+  for (uint64_t k = 0; k < d->splits; k++) {
+    d->numbers[k] += d->passed[k];
+    d->passed[k] += d->in_slabs[k];
   }
 }
 
 /* --- rounds ---------------------------------------------------------------------------------- */
 
-static amped_status take_received(const amped_redistribute *d, uint64_t received, uint64_t expected,
-                                  amped_redistribute_receiver take, void *context) {
+static amped_status take_received(const amped_redistribute *d, pass *s, uint64_t received) {
   amped_nonzeros nonzeros = {.count = received, .values = d->values};
-  if (received > expected)
+  if (received > s->expected)
     return changed(d);
+  s->expected -= received;
   for (int m = 0; m < d->info->order; m++)
     nonzeros.indices[m] = d->indices[m];
-  return received > 0 ? take(context, &nonzeros) : AMPED_OK;
+  return received > 0 ? s->take(s->context, &nonzeros) : AMPED_OK;
 }
 
-/* Collective. False where this was the end, for whatever reason. *status is this rank's own. */
-static bool play_round(amped_redistribute *d, turn *t, uint64_t *expected,
-                       amped_redistribute_receiver take, void *context, amped_status *status) {
-  uint64_t count = *status == AMPED_OK ? next_part(d, t) : 0;
+/* Collective: every reader redistributes a part of its slab. False where some rank has failed. */
+static bool send_part(amped_redistribute *d, pass *s) {
+  uint64_t count = s->status == AMPED_OK ? next_part(d, s) : 0;
   uint64_t received = 0;
   memset(d->counts, 0, (size_t)d->comm->nranks * sizeof *d->counts);
   if (count > 0)
-    *status = find_owners(d, t, count);
-  if (count > 0 && *status == AMPED_OK)
-    place_nonzeros(d, count);
-  if (!exchange_counts(d, *status != AMPED_OK, &received))
+    s->status = sort_part(d, s, count);
+  if (!exchange_counts(d, s->status != AMPED_OK, &received))
     return false;
-  exchange_arrays(d, t, count);
-  t->at += count;
-  *status = take_received(d, received, *expected, take, context);
-  *expected -= received < *expected ? received : *expected;
+  exchange_arrays(d, s, count);
+  s->sent += count;
+  s->status = take_received(d, s, received);
   return true;
 }
 
-/* Collective: every reader redistributes one slab. */
-static bool send_slabs(amped_redistribute *d, turn *t, uint64_t *expected,
-                       amped_redistribute_receiver take, void *context, amped_status *status) {
+/* Collective: every reader redistributes one slab. False where some rank has failed. */
+static bool send_slabs(amped_redistribute *d, pass *s) {
   const uint64_t nnz = d->info->nnz < AMPED_SLAB_NNZ ? d->info->nnz : AMPED_SLAB_NNZ;
   bool go_on = true;
-  if (*status == AMPED_OK)
-    *status = next_slab(t);
-  number_slab(d, *status == AMPED_OK ? t->slab : NULL);
+  if (s->status == AMPED_OK)
+    s->status = next_slab(s);
+  number_slab(d, s->status == AMPED_OK ? s->slab : NULL);
   for (uint64_t at = 0; at < nnz && go_on; at += d->part)
-    go_on = play_round(d, t, expected, take, context, status);
+    go_on = send_part(d, s);
   return go_on;
 }
 
-/* Collective. *left = those of the expected nonzeros that did not come. */
-static amped_status send_list(amped_redistribute *d, int mode, uint64_t progress_before,
-                              uint64_t *left, amped_redistribute_receiver take, void *context) {
+/* Collective. The status is this rank's own. */
+static amped_status send_list(amped_redistribute *d, int mode, uint64_t progress_before, pass *s) {
   const uint64_t nnz = d->info->nnz;
   const uint64_t readers = (uint64_t)readers_of(d->comm->nranks, d->parallel);
   const uint64_t turns = amped_ceil_div(amped_ceil_div(nnz, AMPED_SLAB_NNZ), readers);
-  turn t = {.ring = NULL};
-  amped_status status =
-      amped_redistribute_read(d->comm, d->source, d->parallel, &t.wanted, &t.ring);
   bool go_on = true;
+  s->status = amped_redistribute_read(d->comm, d->input, d->parallel, &s->wanted, &s->reader);
   set_mode(d, mode);
-  for (uint64_t r = 0; r < turns && go_on; r++) {
-    go_on = send_slabs(d, &t, left, take, context, &status);
+  for (uint64_t turn = 0; turn < turns && go_on; turn++) {
+    go_on = send_slabs(d, s);
     amped_progress_update(progress_before +
-                          (uint64_t)((double)nnz * (double)(r + 1) / (double)turns));
+                          (uint64_t)((double)nnz * (double)(turn + 1) / (double)turns));
   }
-  amped_slab_reader_close(t.ring);
-  amped_free(t.wanted);
-  return status;
+  amped_slab_reader_close(s->reader);
+  amped_free(s->wanted);
+  return s->status;
 }
 
 amped_status amped_redistribute_mode(amped_redistribute *d, int mode, uint64_t progress_before,
                                      amped_redistribute_receiver take, void *context) {
-  uint64_t left = d->plan->modes[mode].rank_nnz[d->plan->rank];
-  amped_status status = send_list(d, mode, progress_before, &left, take, context);
-  status = amped_comm_agree(d->comm, status);
-  if (status == AMPED_OK)
-    status = amped_comm_agree(d->comm, left > 0 ? changed(d) : AMPED_OK);
-  return status;
+  pass s = {
+      .expected = d->plan->modes[mode].rank_nnz[d->plan->rank], .take = take, .context = context};
+  AMPED_TRY(amped_comm_agree(d->comm, send_list(d, mode, progress_before, &s)));
+  return amped_comm_agree(d->comm, s.expected > 0 ? changed(d) : AMPED_OK);
 }
 
 amped_status amped_redistribute_coordinates(amped_redistribute *d, amped_redistribute_receiver take,
                                             void *context) {
-  uint64_t left = d->info->nnz;
-  amped_status status = send_list(d, BY_COORDINATE, 0, &left, take, context);
-  return amped_comm_agree(d->comm, status);
+  pass s = {.expected = d->info->nnz, .take = take, .context = context};
+  return amped_comm_agree(d->comm, send_list(d, BY_COORDINATE, 0, &s));
 }

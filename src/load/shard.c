@@ -6,9 +6,9 @@
 
 #define NOBODY (-1)
 
-/* The next run of nonzeros, of at most `left`, that go to the same rank: NOBODY where they are not
- * of this walk. Steps over them. */
-static uint64_t step(const amped_plan *plan, const amped_mode_plan *m, amped_share_cursor *c,
+/* Steps over the next nonzeros that one rank gets, at most `left`, and returns how many they are.
+ * *rank is NOBODY where they are not of this walk. */
+static uint64_t step(const amped_plan *plan, const amped_mode_plan *m, amped_shard_cursor *c,
                      uint64_t left, int *rank) {
   while (c->done == m->idp_nnz[c->idp]) {
     c->split += m->splits[c->split].idp == c->idp;
@@ -33,7 +33,7 @@ static uint64_t step(const amped_plan *plan, const amped_mode_plan *m, amped_sha
   return n;
 }
 
-void amped_share_count(const amped_plan *plan, int mode, amped_share_cursor *cursor, uint64_t count,
+void amped_shard_count(const amped_plan *plan, int mode, amped_shard_cursor *cursor, uint64_t count,
                        uint64_t *counts) {
   memset(counts, 0, (size_t)plan->nranks * sizeof *counts);
   while (count > 0) {
@@ -45,7 +45,8 @@ void amped_share_count(const amped_plan *plan, int mode, amped_share_cursor *cur
   }
 }
 
-/* The arrays of a wire form in their order: modes, and info->order for the values. */
+/* arrays[i] = which array comes i-th in a wire form: a mode, or info->order for the values;
+ * bytes[i] = bytes of its elements. */
 static void order_arrays(const amped_tensor_info *info, int *arrays, uint64_t *bytes) {
   int n = 0;
   for (uint64_t size = 8; size > 0; size /= 2)
@@ -58,8 +59,8 @@ static void order_arrays(const amped_tensor_info *info, int *arrays, uint64_t *b
     }
 }
 
-/* Copy one array of a slab to the ranks' wire forms, and step over the slab. */
-static void pack_array(const amped_plan *plan, int mode, amped_share_cursor *cursor, uint64_t count,
+/* Copy one array of a slab to the ranks' wire forms, and move the cursor over the slab. */
+static void pack_array(const amped_plan *plan, int mode, amped_shard_cursor *cursor, uint64_t count,
                        const char *from, uint64_t bytes, char **to) {
   for (uint64_t left = count; left > 0;) {
     int rank = NOBODY;
@@ -73,24 +74,24 @@ static void pack_array(const amped_plan *plan, int mode, amped_share_cursor *cur
   }
 }
 
-void amped_share_pack(const amped_tensor_info *info, const amped_plan *plan, int mode,
-                      amped_share_cursor *cursor, const amped_slab *slab, const uint64_t *counts,
+void amped_shard_pack(const amped_tensor_info *info, const amped_plan *plan, int mode,
+                      amped_shard_cursor *cursor, const amped_slab *slab, const uint64_t *counts,
                       char *const *wire) {
   int arrays[AMPED_MAX_ORDER + 1];
   uint64_t bytes[AMPED_MAX_ORDER + 1];
   uint64_t before[AMPED_MAX_ORDER + 1]; /* bytes of one nonzero in the arrays before this one */
   uint64_t sum = 0;
-  amped_share_cursor end = *cursor;
+  amped_shard_cursor end = *cursor;
   order_arrays(info, arrays, bytes);
   for (int a = 0; a <= info->order; a++) {
     before[a] = sum;
     sum += bytes[a];
   }
-  /* A thread an array of the slab, which so streams through its cache. */
+  /* One thread copies one array, which so streams through its cache. */
 #pragma omp parallel for schedule(static, 1)
   for (int a = 0; a <= info->order; a++) {
     const void *from = arrays[a] == info->order ? slab->values : slab->indices[arrays[a]];
-    amped_share_cursor at = *cursor;
+    amped_shard_cursor at = *cursor;
     char *to[plan->nranks];
     for (int p = 0; p < plan->nranks; p++)
       to[p] = wire[p] != NULL ? wire[p] + counts[p] * before[a] : NULL;
@@ -123,7 +124,7 @@ static wire_view view_of(const amped_tensor_info *info, const char *wire, uint64
   return v;
 }
 
-/* Nonzeros at a time: each step over them has one type and one mode. */
+/* Nonzeros that are translated together: every loop over them has one type and one mode. */
 #define BLOCK 1024
 
 typedef struct block {
@@ -133,7 +134,8 @@ typedef struct block {
   double value[BLOCK];
 } block;
 
-/* Indices of the copy's mode to rows of the result; false where a row is not this rank's. */
+/* Indices of the copy's mode become rows of the MTTKRP result. False where a row is not this
+ * rank's. */
 static bool find_rows(const amped_mode_plan *m, block *b) {
   uint64_t strangers = 0;
   for (uint64_t k = 0; k < b->count; k++) {
@@ -144,13 +146,15 @@ static bool find_rows(const amped_mode_plan *m, block *b) {
   return strangers == 0;
 }
 
+/* Indices of an input mode become positions. */
 static void find_positions(const amped_plan *plan, int mode, block *b) {
   for (uint64_t k = 0; k < b->count; k++)
     b->index[k] = amped_plan_position(plan, mode, b->index[k]);
 }
 
+/* False where a nonzero is not this rank's. */
 static bool translate_block(const amped_tensor_info *info, const amped_plan *plan, int mode,
-                            const wire_view *from, const amped_share_buffers *to, block *b) {
+                            const wire_view *from, const amped_shard_buffers *to, block *b) {
   bool known = true;
   amped_values_get(from->values, info->value_type, b->first, b->count, b->value);
   amped_values_put(to->values, plan->value_type, b->first, b->count, b->value);
@@ -170,8 +174,8 @@ static bool translate_block(const amped_tensor_info *info, const amped_plan *pla
   return known;
 }
 
-bool amped_share_translate(const amped_tensor_info *info, const amped_plan *plan, int mode,
-                           const char *wire, uint64_t count, const amped_share_buffers *buffers,
+bool amped_shard_translate(const amped_tensor_info *info, const amped_plan *plan, int mode,
+                           const char *wire, uint64_t count, const amped_shard_buffers *buffers,
                            amped_batch *batch, uint64_t *hash) {
   const wire_view v = view_of(info, wire, count);
   uint64_t sum = 0;

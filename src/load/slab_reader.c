@@ -7,24 +7,24 @@
 #include "base/mem.h"
 #include "base/trace.h"
 
-#define RING 2
+#define SLABS 2
 
 struct amped_slab_reader {
-  amped_input *source;
+  amped_input *input;
   int mode;
   const bool *wanted;
-  amped_slab slabs[RING];
-  int threads; /* of OpenMP, which the reading thread and the consumer share */
+  amped_slab slabs[SLABS];
+  int threads; /* of OpenMP, which the reading thread and the caller share */
   pthread_t thread;
   bool started;
-  /* Under the lock: slabs read and slabs given back so far; both only grow. */
+  /* Under the lock: slabs read, and slabs that the caller has given back. Both only grow. */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   uint64_t filled, freed;
   bool ended; /* nothing more will be filled; status says why */
   bool stop;
   amped_status status;
-  /* Of the consumer alone. */
+  /* Of the caller alone: slabs that it got. */
   uint64_t taken;
 };
 
@@ -37,20 +37,21 @@ uint64_t amped_slab_nonzero_bytes(const amped_tensor_info *info) {
 
 uint64_t amped_slab_reader_bytes(const amped_tensor_info *info) {
   uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
-  return RING * count * amped_slab_nonzero_bytes(info);
+  return SLABS * count * amped_slab_nonzero_bytes(info);
 }
 
-/* Wait for a free slab; false where the consumer wants no more. */
+/* Wait for a free slab. False where the caller closes the reader. */
 static bool wait_free(amped_slab_reader *r) {
   (void)pthread_mutex_lock(&r->lock);
-  while (r->filled - r->freed == RING && !r->stop)
+  while (r->filled - r->freed == SLABS && !r->stop)
     (void)pthread_cond_wait(&r->changed, &r->lock);
   bool go = !r->stop;
   (void)pthread_mutex_unlock(&r->lock);
   return go;
 }
 
-/* Two teams at once: were both to take all cores, each would wait for what the other keeps busy. */
+/* Two teams of threads work at once. If both took all cores, each would wait for cores that the
+ * other keeps busy. */
 static int reader_threads(int threads) {
   return (threads + 1) / 2;
 }
@@ -61,7 +62,7 @@ int amped_slab_caller_threads(int threads) {
 
 static void *read_slabs(void *argument) {
   amped_slab_reader *r = argument;
-  uint64_t nnz = amped_input_info(r->source)->nnz;
+  uint64_t nnz = amped_input_info(r->input)->nnz;
   amped_status status = AMPED_OK;
   omp_set_num_threads(reader_threads(r->threads));
   amped_trace_in_lane(AMPED_LANE_READER);
@@ -70,11 +71,11 @@ static void *read_slabs(void *argument) {
       continue;
     if (!wait_free(r))
       break;
-    amped_slab *slab = &r->slabs[r->filled % RING];
+    amped_slab *slab = &r->slabs[r->filled % SLABS];
     slab->first = first;
     slab->count = nnz - first < AMPED_SLAB_NNZ ? nnz - first : AMPED_SLAB_NNZ;
     amped_trace_begin(AMPED_PHASE_READ, r->mode);
-    status = amped_input_read(r->source, r->mode, first, slab->count, slab->indices, slab->values);
+    status = amped_input_read(r->input, r->mode, first, slab->count, slab->indices, slab->values);
     amped_trace_end();
     if (status == AMPED_OK) {
       (void)pthread_mutex_lock(&r->lock);
@@ -93,7 +94,7 @@ static void *read_slabs(void *argument) {
 
 static amped_status allocate_slabs(amped_slab_reader *r, const amped_tensor_info *info) {
   uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
-  for (int s = 0; s < RING; s++) {
+  for (int s = 0; s < SLABS; s++) {
     for (int m = 0; m < info->order; m++)
       AMPED_TRY(amped_alloc(&r->slabs[s].indices[m], count, info->index_types[m], "a slab"));
     AMPED_TRY(amped_alloc(&r->slabs[s].values, count, info->value_type, "a slab"));
@@ -101,19 +102,19 @@ static amped_status allocate_slabs(amped_slab_reader *r, const amped_tensor_info
   return AMPED_OK;
 }
 
-amped_status amped_slab_reader_open(amped_input *source, int mode, const bool *wanted,
+amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wanted,
                                     amped_slab_reader **out) {
   amped_slab_reader *r = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
-  AMPED_TRY(amped_calloc(&r, 1, sizeof *r, "the ring of slabs"));
-  r->source = source;
+  AMPED_TRY(amped_calloc(&r, 1, sizeof *r, "the slab reader"));
+  r->input = input;
   r->mode = mode;
   r->wanted = wanted;
   r->threads = omp_get_max_threads();
   (void)pthread_mutex_init(&r->lock, NULL);
   (void)pthread_cond_init(&r->changed, NULL);
-  AMPED_GO(fail, allocate_slabs(r, amped_input_info(source)));
+  AMPED_GO(fail, allocate_slabs(r, amped_input_info(input)));
   int failed = pthread_create(&r->thread, NULL, read_slabs, r);
   if (failed != 0) {
     status = amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for reading");
@@ -137,7 +138,7 @@ amped_status amped_slab_reader_next(amped_slab_reader *r, const amped_slab **out
   while (r->filled == r->taken && !r->ended)
     (void)pthread_cond_wait(&r->changed, &r->lock);
   if (r->filled > r->taken)
-    *out = &r->slabs[r->taken++ % RING];
+    *out = &r->slabs[r->taken++ % SLABS];
   else
     status = r->status;
   (void)pthread_mutex_unlock(&r->lock);
@@ -155,7 +156,7 @@ void amped_slab_reader_close(amped_slab_reader *r) {
     (void)pthread_join(r->thread, NULL);
     omp_set_num_threads(r->threads);
   }
-  for (int s = 0; s < RING; s++) {
+  for (int s = 0; s < SLABS; s++) {
     for (int m = 0; m < AMPED_MAX_ORDER; m++)
       amped_free(r->slabs[s].indices[m]);
     amped_free(r->slabs[s].values);

@@ -1,7 +1,8 @@
-/* Slabs: consecutive nonzeros of a copy as they stand in the source, read ahead by a thread.
+/* Slab reader: a thread that reads the slabs of a copy ahead of its caller.
  *
- * A slab holds index arrays of info->index_types and values of info->value_type. The ring has two
- * slabs: one is read while the other is worked on. Host memory, owned by the ring. */
+ * A slab is AMPED_SLAB_NNZ consecutive nonzeros as they stand in the input (the last slab has
+ * fewer): index arrays of info->index_types and values of info->value_type. The reader has two
+ * slabs in host memory, which it owns: it reads one while the caller works on the other. */
 #ifndef AMPED_SLAB_READER_H
 #define AMPED_SLAB_READER_H
 
@@ -19,24 +20,28 @@ typedef struct amped_slab {
 
 typedef struct amped_slab_reader amped_slab_reader;
 
-/* Bytes of one nonzero in a slab, and of a whole ring. */
+/* Bytes of one nonzero in a slab, and of the slabs of one reader. */
 uint64_t amped_slab_nonzero_bytes(const amped_tensor_info *info);
 uint64_t amped_slab_reader_bytes(const amped_tensor_info *info);
 
-/* Start reading the slabs of mode's copy for which wanted[slab number] is true (NULL: all), in
- * order. `wanted` is borrowed until the end. Until amped_slab_reader_close no other thread may use
- * the source, and reader and caller share the caller's OpenMP threads, which it has to itself again
- * when it closes the ring, itself. A caller has one ring at a time. */
-amped_status amped_slab_reader_open(amped_input *source, int mode, const bool *wanted,
+/* Start reading the slabs of mode's copy (or AMPED_INPUT_LIST) for which wanted[slab number] is
+ * true, in order; NULL: all slabs. Input and `wanted` are borrowed until the reader is closed. *out
+ * is NULL on failure. Not collective.
+ *
+ * Until then no other thread may use the input, and reader and caller share the caller's OpenMP
+ * threads: the caller has amped_slab_caller_threads of them. A caller has one reader at a time. */
+amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wanted,
                                     amped_slab_reader **out);
 
-/* What a caller that has so many threads has left of them beside a reader. */
+/* The caller's part of so many OpenMP threads while a reader is open. */
 int amped_slab_caller_threads(int threads);
 
-/* The next slab, waiting for it; NULL in *out behind the last. The slab before it is given back. */
-amped_status amped_slab_reader_next(amped_slab_reader *ring, const amped_slab **out);
+/* Waits for the next slab. *out is NULL behind the last slab, and on an error of reading. The slab
+ * before it is no longer valid. */
+amped_status amped_slab_reader_next(amped_slab_reader *reader, const amped_slab **out);
 
-/* Stops the thread wherever it is. By the thread that opened the ring. */
-void amped_slab_reader_close(amped_slab_reader *ring);
+/* Stops the thread after the read in hand, frees the slabs and gives the caller all its OpenMP
+ * threads again. Called by the thread that opened the reader; NULL is allowed. */
+void amped_slab_reader_close(amped_slab_reader *reader);
 
 #endif

@@ -267,8 +267,8 @@ static amped_status balance_equal(const table *t, amped_balance *b) {
 
 /* --- block -------------------------------------------------------------------------------------*/
 
-/* The end of the longest range of iDps from `first` on that has at most `most` nonzeros. */
-static uint64_t longest_range(const table *t, uint64_t first, uint64_t most) {
+/* The end of the most consecutive iDps from `first` on that have at most `most` nonzeros. */
+static uint64_t most_consecutive(const table *t, uint64_t first, uint64_t most) {
   uint64_t i = first;
   for (uint64_t left = most; i < t->idp_count && t->idp_nnz[i] <= left; i++)
     left -= t->idp_nnz[i];
@@ -283,7 +283,7 @@ static uint64_t least_maximum(const table *t) {
     uint64_t middle = low + (high - low) / 2;
     uint64_t end = 0;
     for (int p = 0; p < t->nranks; p++)
-      end = longest_range(t, end, middle);
+      end = most_consecutive(t, end, middle);
     if (end == t->idp_count)
       high = middle;
     else
@@ -311,7 +311,7 @@ static void take_blocks(const table *t, uint64_t most, const uint64_t *starts, i
   for (int p = 0; p < t->nranks; p++) {
     bool last = p + 1 == t->nranks;
     uint64_t even = rest / (uint64_t)(t->nranks - p);
-    uint64_t end = longest_range(t, i, most);
+    uint64_t end = most_consecutive(t, i, most);
     uint64_t sum = 0;
     for (; i < end; i++) {
       uint64_t with = sum + t->idp_nnz[i];

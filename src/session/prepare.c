@@ -187,10 +187,14 @@ static amped_status load_synthetic(amped_session *session) {
 /* Collective: every rank gets its nonzeros of a file's one list, and orders them. */
 static amped_status collect(amped_session *session) {
   const amped_session_options *o = session->options;
+  const amped_list_load load = {.comm = &session->comm,
+                                .input = session->source,
+                                .parallel = o->read_parallel,
+                                .info = &session->made,
+                                .plan = &session->plan,
+                                .worker = &session->worker};
   double norm_squared = session->made.norm_squared;
-  AMPED_TRY(amped_load_list(&session->comm, session->source, o->read_parallel, &session->made,
-                            &session->plan, &session->worker, &norm_squared,
-                            &session->distribute_sec));
+  AMPED_TRY(amped_load_list(&load, &norm_squared, &session->distribute_sec));
   session->made.norm_squared = norm_squared;
   session->plan.norm_squared = norm_squared;
   return amped_comm_agree(&session->comm, check_tensor(session));

@@ -11,24 +11,12 @@
 /* The most iDps of a mode, unless the user asks for another number. */
 #define AMPED_IDP_COUNT 65536
 
-/* A row is heavy when it holds more than nnz / AMPED_HEAVY_SHARE nonzeros. */
-#define AMPED_HEAVY_SHARE 1024
-
-typedef struct amped_heavy_row {
-  uint64_t row;   /* output index */
-  uint64_t first; /* number of its first nonzero in the copy */
-  uint64_t nnz;
-} amped_heavy_row;
-
-/* The tables of one copy in a tensor file. idp_nnz and heavy are amped_alloc'd and belong to the
- * struct. */
+/* The table of one copy's iDps. idp_nnz is amped_alloc'd and belongs to the struct. */
 typedef struct amped_partition {
   uint64_t dim;
   uint64_t width;     /* indices per iDp */
   uint64_t idp_count; /* ceil(dim / width) */
   uint64_t *idp_nnz;  /* [idp_count] */
-  uint64_t heavy_count;
-  amped_heavy_row *heavy; /* [heavy_count], ascending rows */
 } amped_partition;
 
 /* Count the iDps of a copy whose output indices, ascending, are rows[0..nnz). */
@@ -36,20 +24,17 @@ amped_status amped_partition_create(amped_partition *p, uint64_t dim, const uint
                                     uint64_t nnz);
 void amped_partition_free(amped_partition *p);
 
-/* The same for rows that come in pieces: begin, append all nnz rows, end. On failure the caller
- * frees p. */
+/* The same for output indices that come in pieces: begin, append every piece, end. The caller frees
+ * p. */
 typedef struct amped_partition_count {
   amped_partition *p;
-  uint64_t nnz;
-  uint64_t done;  /* nonzeros so far */
-  uint64_t row;   /* the current row */
-  uint64_t first; /* its first nonzero */
-  uint64_t rows;  /* distinct rows before it; after the end, all distinct rows */
+  uint64_t row;     /* the row in hand */
+  uint64_t row_nnz; /* its nonzeros so far */
+  uint64_t rows;    /* different rows before it; after the end: of the copy */
 } amped_partition_count;
-amped_status amped_partition_begin(amped_partition_count *c, amped_partition *p, uint64_t dim,
-                                   uint64_t nnz);
-amped_status amped_partition_append(amped_partition_count *c, const uint64_t *rows, uint64_t n);
-amped_status amped_partition_end(amped_partition_count *c);
+amped_status amped_partition_begin(amped_partition_count *c, amped_partition *p, uint64_t dim);
+void amped_partition_append(amped_partition_count *c, const uint64_t *rows, uint64_t n);
+void amped_partition_end(amped_partition_count *c);
 
 /* The width that gives at most AMPED_IDP_COUNT iDps: ceil(dim / AMPED_IDP_COUNT). */
 uint64_t amped_partition_width(uint64_t dim);

@@ -11,30 +11,34 @@
 #include "text/io_table_header.h"
 #include "base/mem.h"
 
-/* Marks an index as a number of the piece's new strings: no mode has 2^63 labels. */
+/* Marks an index as the number of a new string of its piece: no mode has 2^63 labels. */
 #define FRESH (UINT64_C(1) << 63)
-/* Strings whose slots are prefetched while the strings before them are added. */
+/* Strings whose place in a table is prefetched while earlier strings are entered. */
 #define AHEAD 16
 
-/* Data of the parser of one piece: strings that are new in this block. All threads look strings up
- * in the tables of the whole file, which change between blocks only. New strings are few. They get
- * their final numbers piece by piece, in order of first appearance. */
-typedef struct share {
-  amped_intern fresh[AMPED_MAX_ORDER];
-  char *scratch; /* a key after its doubled quotes became single */
-  uint64_t scratch_bytes;
-} share;
+typedef struct reader reader;
 
-typedef struct reader {
+/* Parses one piece of a block. All threads look strings up in the tables of the whole file, which
+ * change between blocks only. A parser keeps the strings that are not there yet: few, which get
+ * their final numbers after the block, piece by piece, in order of first appearance. */
+typedef struct parser {
+  const reader *reader;
+  amped_piece *piece;
+  amped_intern fresh[AMPED_MAX_ORDER]; /* new strings of the piece */
+  char *scratch;                       /* keys whose doubled quotes were made single */
+  uint64_t scratch_bytes;
+} parser;
+
+struct reader {
   const char *path;
   const amped_read_options *options;
   bool tabs;
   amped_table_header header;
   amped_rows rows;
   amped_intern labels[AMPED_MAX_ORDER];
-  amped_piece *pieces;
-  share *shares;
-} reader;
+  amped_piece *pieces; /* [AMPED_MAX_PIECES] of the block in hand */
+  parser *parsers;     /* [AMPED_MAX_PIECES] */
+};
 
 /* ---- one row ---- */
 
@@ -45,22 +49,29 @@ typedef struct key {
   uint64_t hash;
 } key;
 
-/* Read the keys of all modes from their cells. false, with piece->status, on failure. */
-static bool take_keys(const reader *r, amped_piece *piece, share *s, const amped_cell *cells,
-                      key *keys) {
+/* Room for the keys of a row that have doubled quotes. false with piece->status on failure. */
+static bool reserve_scratch(parser *p, const amped_cell *cells) {
   uint64_t need = 0;
-  for (int m = 0; m < r->header.order; m++)
+  for (int m = 0; m < p->reader->header.order; m++)
     if (cells[m].doubled)
       need += (uint64_t)(cells[m].end - cells[m].begin);
-  if (need > s->scratch_bytes) {
-    s->scratch_bytes = 0;
-    amped_free(s->scratch);
-    piece->status = amped_alloc(&s->scratch, need, 1, "a label");
-    if (piece->status != AMPED_OK)
-      return false;
-    s->scratch_bytes = need;
-  }
-  char *scratch = s->scratch;
+  if (need <= p->scratch_bytes)
+    return true;
+  p->scratch_bytes = 0;
+  amped_free(p->scratch);
+  p->piece->status = amped_alloc(&p->scratch, need, 1, "a label");
+  if (p->piece->status != AMPED_OK)
+    return false;
+  p->scratch_bytes = need;
+  return true;
+}
+
+/* keys[m] = the key in mode m's cell. false with piece->status on failure. */
+static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
+  const reader *r = p->reader;
+  if (!reserve_scratch(p, cells))
+    return false;
+  char *scratch = p->scratch;
   for (int m = 0; m < r->header.order; m++) {
     key *k = &keys[m];
     k->string = cells[m].begin;
@@ -76,21 +87,21 @@ static bool take_keys(const reader *r, amped_piece *piece, share *s, const amped
   return true;
 }
 
-/* The number of a key, with FRESH set where the key is new. false, with piece->status, on
+/* *index = the number of a key; with FRESH where the string is new. false with piece->status on
  * failure. */
-static bool key_index(const reader *r, amped_piece *piece, share *s, int m, const amped_cell *cell,
-                      const key *k, uint64_t *index) {
+static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, uint64_t *index) {
+  const reader *r = p->reader;
   *index = amped_intern_find(&r->labels[m], k->hash, k->string, k->length);
   if (*index != AMPED_INTERN_NONE)
     return true;
-  uint64_t before = s->fresh[m].count;
-  piece->status = amped_intern_add(&s->fresh[m], k->hash, k->string, k->length, index);
-  if (piece->status != AMPED_OK)
+  uint64_t before = p->fresh[m].count;
+  p->piece->status = amped_intern_add(&p->fresh[m], k->hash, k->string, k->length, index);
+  if (p->piece->status != AMPED_OK)
     return false;
-  if (s->fresh[m].count > before && !amped_csv_is_utf8(k->string, k->string + k->length)) {
+  if (p->fresh[m].count > before && !amped_csv_is_utf8(k->string, k->string + k->length)) {
     char excerpt[AMPED_EXCERPT_BYTES];
     amped_piece_fail(
-        piece, cell->begin, "column \"%.100s\": \"%s\" is not UTF-8 text; convert the file",
+        p->piece, cell->begin, "column \"%.100s\": \"%s\" is not UTF-8 text; convert the file",
         r->header.modes[m], amped_number_excerpt(excerpt, k->string, k->string + k->length));
     return false;
   }
@@ -98,7 +109,9 @@ static bool key_index(const reader *r, amped_piece *piece, share *s, int m, cons
   return true;
 }
 
-static bool cell_value(const reader *r, amped_piece *piece, const amped_cell *cell, double *out) {
+/* false with piece->status where the cell holds no finite number. */
+static bool cell_value(parser *p, const amped_cell *cell, double *out) {
+  const reader *r = p->reader;
   const char *begin = cell->begin;
   const char *end = cell->end;
   char excerpt[AMPED_EXCERPT_BYTES];
@@ -107,80 +120,93 @@ static bool cell_value(const reader *r, amped_piece *piece, const amped_cell *ce
   while (end > begin && (end[-1] == ' ' || end[-1] == '\t'))
     end--;
   if (begin == end)
-    amped_piece_fail(piece, cell->begin,
+    amped_piece_fail(p->piece, cell->begin,
                      "column \"%.100s\": the value is empty; fill it in or remove the row",
                      r->header.value);
   else if (amped_number_decimal(begin, out) != end || !isfinite(*out))
-    amped_piece_fail(piece, cell->begin,
+    amped_piece_fail(p->piece, cell->begin,
                      "column \"%.100s\": \"%s\" is not a finite number; correct or remove the row",
                      r->header.value, amped_number_excerpt(excerpt, begin, end));
-  return piece->status == AMPED_OK;
+  return p->piece->status == AMPED_OK;
 }
 
-/* Cut the row at p into the wanted cells, by role. Returns the begin of the next row. */
-static const char *cut_row(const reader *r, amped_piece *piece, const char *p, amped_cell *cells) {
-  const char *begin = p;
+/* cells[role] = the cells of the row at `begin` that are wanted. Returns where the next row begins;
+ * NULL with piece->status on failure. */
+static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
+  const amped_table_header *header = &p->reader->header;
+  const char *at = begin;
   uint64_t c = 0;
   amped_cell cell = {0};
   for (; !cell.last; c++) {
-    p = amped_csv_cell(piece, p, r->tabs, &cell);
-    if (p == NULL)
+    at = amped_csv_cell(p->piece, at, p->reader->tabs, &cell);
+    if (at == NULL)
       return NULL;
-    if (c < r->header.count && r->header.roles[c] != AMPED_ROLE_NONE)
-      cells[r->header.roles[c]] = cell;
+    if (c < header->count && header->roles[c] != AMPED_ROLE_NONE)
+      cells[header->roles[c]] = cell;
   }
-  if ((uint64_t)(p - begin) > AMPED_TEXT_ROW_BYTES) {
-    amped_piece_fail(piece, begin, "a row of more than 1 MiB; is a quote left open?");
+  if ((uint64_t)(at - begin) > AMPED_TEXT_ROW_BYTES) {
+    amped_piece_fail(p->piece, begin, "a row of more than 1 MiB; is a quote left open?");
     return NULL;
   }
-  if (c != r->header.count) {
-    amped_piece_fail(piece, begin,
+  if (c != header->count) {
+    amped_piece_fail(p->piece, begin,
                      "%" PRIu64 " cells, but the header has %" PRIu64 "; correct the row", c,
-                     r->header.count);
+                     header->count);
     return NULL;
   }
-  return p;
+  return at;
 }
 
-static bool is_blank_line(const char *p) {
-  return *p == '\n' || (p[0] == '\r' && p[1] == '\n');
-}
-
-static void parse_piece(const reader *r, amped_piece *piece, share *s) {
+/* The row at `begin` becomes nonzero `row` of the tensor. Returns where the next row begins; NULL
+ * with piece->status on failure. */
+static const char *parse_row(parser *p, const char *begin, uint64_t row) {
+  const reader *r = p->reader;
   const amped_sptensor *t = r->rows.tensor;
-  uint64_t row = piece->row;
+  amped_cell cells[AMPED_MAX_ORDER + 1];
+  key keys[AMPED_MAX_ORDER];
+  uint64_t index[AMPED_MAX_ORDER];
+  double value = 1.0;
+  const char *next = cut_row(p, begin, cells);
+  if (next == NULL || !take_keys(p, cells, keys))
+    return NULL;
   for (int m = 0; m < t->order; m++)
-    amped_intern_clear(&s->fresh[m]);
-  for (const char *p = piece->begin; p < piece->end;) {
-    amped_cell cells[AMPED_MAX_ORDER + 1];
-    key keys[AMPED_MAX_ORDER];
-    uint64_t index[AMPED_MAX_ORDER];
-    double value = 1.0;
-    if (is_blank_line(p)) {
-      p += *p == '\r' ? 2 : 1;
+    if (!key_index(p, m, &cells[m], &keys[m], &index[m]))
+      return NULL;
+  if (r->header.value != NULL && !cell_value(p, &cells[AMPED_ROLE_VALUE], &value))
+    return NULL;
+  /* Only a complete row may be stored: room is reserved for complete rows alone. */
+  for (int m = 0; m < t->order; m++)
+    t->indices[m][row] = index[m];
+  t->values[row] = value;
+  return next;
+}
+
+static bool is_blank_line(const char *at) {
+  return *at == '\n' || (at[0] == '\r' && at[1] == '\n');
+}
+
+static void parse_piece(parser *p, const reader *r, amped_piece *piece) {
+  uint64_t row = piece->row;
+  p->reader = r;
+  p->piece = piece;
+  for (int m = 0; m < r->header.order; m++)
+    amped_intern_clear(&p->fresh[m]);
+  for (const char *at = piece->begin; at < piece->end;) {
+    if (is_blank_line(at)) {
+      at += *at == '\r' ? 2 : 1;
       continue;
     }
-    p = cut_row(r, piece, p, cells);
-    if (p == NULL)
+    at = parse_row(p, at, row);
+    if (at == NULL)
       return;
-    if (!take_keys(r, piece, s, cells, keys))
-      return;
-    for (int m = 0; m < t->order; m++)
-      if (!key_index(r, piece, s, m, &cells[m], &keys[m], &index[m]))
-        return;
-    if (r->header.value != NULL && !cell_value(r, piece, &cells[AMPED_ROLE_VALUE], &value))
-      return;
-    /* Store only a complete row: room is reserved for complete rows alone. */
-    for (int m = 0; m < t->order; m++)
-      t->indices[m][row] = index[m];
-    t->values[row++] = value;
+    row++;
   }
   piece->rows = row - piece->row;
 }
 
 /* ---- one block ---- */
 
-/* Numbers of a piece's new strings in the tables of the whole file. */
+/* numbers[k] = the number of a piece's new string k in the table of the whole file. */
 static amped_status number_strings(amped_intern *labels, const amped_intern *fresh,
                                    uint64_t *numbers) {
   uint64_t hashes[AHEAD];
@@ -207,7 +233,7 @@ static amped_status number_mode(reader *r, int m, int count) {
   amped_status status = AMPED_OK;
   for (int i = 0; i < count; i++) {
     const amped_piece *piece = &r->pieces[i];
-    const amped_intern *fresh = &r->shares[i].fresh[m];
+    const amped_intern *fresh = &r->parsers[i].fresh[m];
     if (fresh->count == 0)
       continue;
     amped_free(numbers);
@@ -229,7 +255,7 @@ static amped_status parse_block(reader *r, const amped_block *block) {
   AMPED_TRY(amped_rows_reserve(&r->rows, r->pieces, count));
 #pragma omp parallel for schedule(dynamic, 1)
   for (int i = 0; i < count; i++)
-    parse_piece(r, &r->pieces[i], &r->shares[i]);
+    parse_piece(&r->parsers[i], r, &r->pieces[i]);
   AMPED_TRY(amped_text_check(r->path, block, r->pieces, count));
 #pragma omp parallel for schedule(dynamic, 1)
   for (int m = 0; m < order; m++)
@@ -274,20 +300,20 @@ static amped_status conclude(reader *r) {
   return amped_rows_finish(&r->rows);
 }
 
-/* Is the table split at tabs? Its name decides, as for all formats. */
+/* Do tabs separate cells? The name tells, as it tells every format. */
 static bool has_tabs(const char *path) {
   return strncasecmp(path + amped_io_stem(path), ".tsv", 4) == 0;
 }
 
 static void free_reader(reader *r) {
-  for (int i = 0; i < AMPED_MAX_PIECES && r->shares != NULL; i++) {
+  for (int i = 0; i < AMPED_MAX_PIECES && r->parsers != NULL; i++) {
     for (int m = 0; m < AMPED_MAX_ORDER; m++)
-      amped_intern_free(&r->shares[i].fresh[m]);
-    amped_free(r->shares[i].scratch);
+      amped_intern_free(&r->parsers[i].fresh[m]);
+    amped_free(r->parsers[i].scratch);
   }
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_intern_free(&r->labels[m]);
-  amped_free(r->shares);
+  amped_free(r->parsers);
   amped_free(r->pieces);
   amped_table_header_free(&r->header);
 }
@@ -302,7 +328,7 @@ amped_status amped_table_read(const char *path, const amped_read_options *option
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_GO(end, amped_alloc(&r.pieces, AMPED_MAX_PIECES, sizeof *r.pieces, "a parser"));
-  AMPED_GO(end, amped_calloc(&r.shares, AMPED_MAX_PIECES, sizeof *r.shares, "a parser"));
+  AMPED_GO(end, amped_calloc(&r.parsers, AMPED_MAX_PIECES, sizeof *r.parsers, "a parser"));
   AMPED_GO(end, amped_text_open(path, !r.tabs, options->overflow, &text));
   AMPED_GO(end, read_blocks(&r, text));
   AMPED_GO(end, conclude(&r));

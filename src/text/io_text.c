@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* The first block is small, so that small files take little memory. Each next block is twice as
- * long, up to one MiB a thread, which fits into a thread's cache. */
+/* The first block is small, so that small files take little memory; each next one is twice as long
+ * up to one MiB a thread, which keeps a thread's piece within its cache. */
 #define FIRST_BLOCK_BYTES AMPED_TEXT_ROW_BYTES
 #define LEAST_BLOCK_BYTES (UINT64_C(8) << 20)
 #define MOST_BLOCK_BYTES (UINT64_C(64) << 20)
@@ -283,18 +283,18 @@ int amped_text_split(const amped_block *block, bool quoted, amped_piece *pieces)
     want = AMPED_MAX_PIECES;
   if (want > bytes / LEAST_PIECE_BYTES)
     want = bytes / LEAST_PIECE_BYTES + 1;
-  uint64_t share = bytes / want;
+  uint64_t even = bytes / want;
   if (quoted) {
 #pragma omp parallel for schedule(static)
     for (uint64_t i = 0; i < want; i++)
-      quotes[i] = amped_text_count(block->begin + i * share, block->begin + (i + 1) * share, '"');
+      quotes[i] = amped_text_count(block->begin + i * even, block->begin + (i + 1) * even, '"');
   }
   const char *begin = block->begin;
   bool inside = false;
   for (uint64_t i = 0; i < want && begin < block->end; i++) {
     inside ^= quotes[i] % 2 != 0;
-    const char *from = block->begin + (i + 1) * share;
-    /* The newline before `from` may be the end of the row. */
+    const char *from = block->begin + (i + 1) * even;
+    /* The newline before `from` may be the one that ends the row. */
     if (from <= begin && i + 1 < want)
       continue;
     const char *end = i + 1 == want ? block->end : next_row(from, block->end, quoted, inside);

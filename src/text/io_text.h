@@ -31,8 +31,8 @@ amped_status amped_text_open(const char *path, bool quoted, const amped_overflow
 amped_status amped_text_next(amped_text *text, amped_block *block);
 void amped_text_close(amped_text *text);
 
-/* A piece: consecutive whole rows, parsed by one thread into rows `row` .. `row`+`rows` of a
- * tensor. */
+/* A piece of a block: consecutive whole rows, parsed by one thread into rows `row` .. `row`+`rows`
+ * of a tensor. */
 typedef struct amped_piece {
   const char *begin, *end;
   uint64_t lines;       /* its line ends */

@@ -131,30 +131,35 @@ static amped_status expect_fields(const line *l, int count, const char *what) {
                           l->count, count, what);
 }
 
+/* The first line with fields: a keyword, ParTI's order, or the first nonzero. */
+static amped_status take_first(amped_tns_header *h, const line *l) {
+  if (field_is(l, 0, "sptensor"))
+    return take_sptensor(h, l);
+  if (field_is(l, 0, "tensor")) {
+    AMPED_TRY(expect_fields(l, 1, "tensor"));
+    h->dense = true;
+    h->expect = AMPED_TNS_ORDER;
+    return AMPED_OK;
+  }
+  if (field_is(l, 0, "ktensor"))
+    return amped_text_error(l->path, l->number,
+                            "a ktensor is a model, no tensor; as a start for cpd --init, write "
+                            "it with h5py (docs/file-format.md)");
+  if (l->count == 1)
+    return take_order(h, l); /* ParTI: no nonzero is a single field */
+  if (h->order == 0) {
+    AMPED_TRY(check_order(l, (uint64_t)(l->count - 1)));
+    h->order = l->count - 1;
+  }
+  h->expect = AMPED_TNS_DATA;
+  return AMPED_OK;
+}
+
 /* One line with fields in it. */
 static amped_status take_line(amped_tns_header *h, const line *l) {
   switch (h->expect) {
   case AMPED_TNS_FIRST:
-    if (field_is(l, 0, "sptensor"))
-      return take_sptensor(h, l);
-    if (field_is(l, 0, "tensor")) {
-      AMPED_TRY(expect_fields(l, 1, "tensor"));
-      h->dense = true;
-      h->expect = AMPED_TNS_ORDER;
-      return AMPED_OK;
-    }
-    if (field_is(l, 0, "ktensor"))
-      return amped_text_error(l->path, l->number,
-                              "a ktensor is a model, no tensor; as a start for cpd --init, write "
-                              "it with h5py (docs/file-format.md)");
-    if (l->count == 1)
-      return take_order(h, l); /* ParTI: a nonzero has more than one field */
-    if (h->order == 0) {
-      AMPED_TRY(check_order(l, (uint64_t)(l->count - 1)));
-      h->order = l->count - 1;
-    }
-    h->expect = AMPED_TNS_DATA;
-    return AMPED_OK;
+    return take_first(h, l);
   case AMPED_TNS_ORDER:
     AMPED_TRY(expect_fields(l, 1, "the order"));
     return take_order(h, l);

@@ -145,11 +145,11 @@ for ranks in 1 3; do
 done
 absent never.h5
 
-# --- on three ranks: receivers, and failures of one rank -------------------------------------------
-check=$(dirname "$amped")/tests/unit/load/check_redistribute
-if test -x "$check"; then
+# --- on three ranks: who gets what, and failures of one of them ------------------------------------
+redistribute=$(dirname "$amped")/tests/unit/load/check_redistribute
+if test -x "$redistribute"; then
   # shellcheck disable=SC2086
-  expect 0 "100%" timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$check"
+  expect 0 "100%" timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$redistribute"
 fi
 
 # --- ranks that see different files --------------------------------------------------------------

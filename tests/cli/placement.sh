@@ -65,7 +65,7 @@ with h5py.File("parts.h5", "a") as f:
     counts = table[:]
     ones = np.flatnonzero(counts == 1)
     counts[ones[0]] = 0
-    counts[ones[len(ones) * 9 // 10]] = 2  # before the one index of heavy_rows
+    counts[ones[len(ones) * 9 // 10]] = 2
     table[:] = counts
 PY
   for read in root parallel; do

@@ -1,4 +1,4 @@
-/* Large memory: where it begins, that it is zeroed to the last byte, and what happens when there is
+/* Huge pages: where it begins, that it is zeroed to the last byte, and what happens when there is
  * none. */
 #include "cpu/huge_pages.h"
 #include "tests/lib/testing.h"
@@ -53,5 +53,5 @@ START_TEST(what_does_not_fit_is_an_error) {
   check_no_leak();
 }
 
-TESTING_MAIN("large", it_is_zero_and_begins_at_a_bound, no_bytes_are_no_block,
+TESTING_MAIN("huge_pages", it_is_zero_and_begins_at_a_bound, no_bytes_are_no_block,
              what_does_not_fit_is_an_error)

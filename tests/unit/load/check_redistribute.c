@@ -46,12 +46,11 @@ static amped_status write_file(void) {
   return status;
 }
 
-/* A rank's part of a run. */
-typedef struct bench {
-  amped_input *source;
+/* A rank's input, plan and backend, and what it received. */
+typedef struct fixture {
+  amped_input *input;
   amped_tensor_info info;
   amped_plan plan;
-  const amped_backend *backend;
   amped_worker worker;
   amped_redistribute *redistribute;
   /* of what was taken */
@@ -60,37 +59,36 @@ typedef struct bench {
   uint64_t calls;
   uint64_t last; /* number of the nonzero taken last, plus one */
   uint64_t *numbers;
-} bench;
+} fixture;
 
-static void bench_open(bench *s, bool parallel, amped_placement placement, int miscounted) {
+static void fixture_open(fixture *s, bool parallel, amped_placement placement, int miscounted) {
   const amped_backend_options options = {.threads = 2, .local_size = 1};
   memset(s, 0, sizeof *s);
-  check_ok(amped_input_open(&comm, path, parallel, &s->source));
-  check_ok(amped_list_stats_take(&comm, s->source, parallel, &s->info));
+  check_ok(amped_input_open(&comm, path, parallel, &s->input));
+  check_ok(amped_list_stats_take(&comm, s->input, parallel, &s->info));
   if (miscounted >= 0)
     s->info.partitions[miscounted].idp_nnz[s->info.partitions[miscounted].idp_count / 3]--;
   check_ok(amped_plan_create(&s->plan, &s->info, 2, AMPED_F32, placement, comm.rank, comm.nranks));
-  s->backend = amped_backend_find("cpu");
-  check_ok(amped_worker_open(&s->worker, s->backend, &options));
-  check_ok(amped_redistribute_create(&comm, s->source, parallel, &s->plan, &s->worker,
-                                     &s->redistribute));
+  check_ok(amped_worker_open(&s->worker, amped_backend_find("cpu"), &options));
+  check_ok(
+      amped_redistribute_create(&comm, s->input, parallel, &s->plan, &s->worker, &s->redistribute));
 }
 
 /* Reading borrows threads, and gives them back however it ends. */
-static void bench_close(bench *s) {
+static void fixture_close(fixture *s) {
   ck_assert_int_eq(omp_get_max_threads(), THREADS);
   amped_redistribute_destroy(s->redistribute);
   amped_worker_close(&s->worker);
   amped_plan_destroy(&s->plan);
   amped_tensor_info_free(&s->info);
-  amped_input_close(s->source);
+  amped_input_close(s->input);
 }
 
 START_TEST(list_stats_find_what_the_file_says) {
   for (int parallel = 0; parallel < 2; parallel++) {
-    bench s;
+    fixture s;
     amped_tensor_file *file = NULL;
-    bench_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
+    fixture_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
     check_ok(amped_tensor_file_open(path, &file));
     const amped_tensor_info *want = amped_tensor_file_info(file);
     ck_assert_uint_eq(s.info.hash, want->hash);
@@ -104,13 +102,13 @@ START_TEST(list_stats_find_what_the_file_says) {
     ck_assert_uint_eq(s.info.dictionary.count, 4096);
     ck_assert_mem_eq(s.info.dictionary.values, want->dictionary.values, 4096 * sizeof(double));
     amped_tensor_file_close(file);
-    bench_close(&s);
+    fixture_close(&s);
   }
   check_no_leak();
 }
 
 /* Who gets nonzero k of the list; numbers[k] is its number where it is of a split iDp. */
-static int receiver_of(const bench *s, uint64_t k) {
+static int receiver_of(const fixture *s, uint64_t k) {
   const amped_mode_plan *m = &s->plan.modes[s->mode];
   uint64_t index[3];
   coordinate(k, index);
@@ -121,7 +119,7 @@ static int receiver_of(const bench *s, uint64_t k) {
 }
 
 /* In the order of the list. */
-static void number_nonzeros(bench *s) {
+static void number_nonzeros(fixture *s) {
   const amped_mode_plan *m = &s->plan.modes[s->mode];
   uint64_t *next = NULL;
   check_ok(amped_calloc(&next, m->split_count + 1, sizeof *next, "a test"));
@@ -137,7 +135,7 @@ static void number_nonzeros(bench *s) {
 
 /* Own nonzeros, in the order of the list, as they are there. */
 static amped_status take(void *context, const amped_nonzeros *received) {
-  bench *s = context;
+  fixture *s = context;
   for (uint64_t i = 0; i < received->count; i++) {
     uint64_t index[3];
     uint64_t want[3];
@@ -158,8 +156,8 @@ static amped_status take(void *context, const amped_nonzeros *received) {
 /* With `equal` on several ranks all modes have split iDps. */
 START_TEST(nonzeros_reach_their_ranks_in_the_lists_order) {
   for (int i = 0; i < 4; i++) {
-    bench s;
-    bench_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_GREEDY : AMPED_PLACEMENT_EQUAL, -1);
+    fixture s;
+    fixture_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_GREEDY : AMPED_PLACEMENT_EQUAL, -1);
     for (s.mode = 0; s.mode < 3; s.mode++) {
       ck_assert(i < 2 || comm.nranks == 1 || s.plan.modes[s.mode].split_count > 0);
       number_nonzeros(&s);
@@ -169,13 +167,13 @@ START_TEST(nonzeros_reach_their_ranks_in_the_lists_order) {
       ck_assert_uint_eq(s.taken, s.plan.modes[s.mode].rank_nnz[comm.rank]);
       amped_free(s.numbers);
     }
-    bench_close(&s);
+    fixture_close(&s);
   }
   check_no_leak();
 }
 
 static amped_status count(void *context, const amped_nonzeros *received) {
-  bench *s = context;
+  fixture *s = context;
   s->taken += received->count;
   return AMPED_OK;
 }
@@ -183,20 +181,20 @@ static amped_status count(void *context, const amped_nonzeros *received) {
 /* Hashes redistribute like a fair coin: ten standard deviations. */
 START_TEST(nonzeros_sent_by_coordinate_are_about_even) {
   for (int parallel = 0; parallel < 2; parallel++) {
-    bench s;
+    fixture s;
     double even = (double)NNZ / comm.nranks;
-    bench_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
+    fixture_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
     check_ok(amped_redistribute_coordinates(s.redistribute, count, &s));
     ck_assert_double_le(fabs((double)s.taken - even), 10.0 * sqrt(even));
     amped_comm_sum_u64(&comm, &s.taken, 1);
     ck_assert_uint_eq(s.taken, NNZ);
-    bench_close(&s);
+    fixture_close(&s);
   }
   check_no_leak();
 }
 
 static amped_status fail_on_last_rank(void *context, const amped_nonzeros *received) {
-  bench *s = context;
+  fixture *s = context;
   (void)received;
   s->calls++;
   return comm.rank == comm.nranks - 1 ? amped_error(AMPED_FAILED, NULL, "a test") : AMPED_OK;
@@ -204,13 +202,13 @@ static amped_status fail_on_last_rank(void *context, const amped_nonzeros *recei
 
 START_TEST(a_receiver_that_fails_ends_all_ranks) {
   for (int parallel = 0; parallel < 2; parallel++) {
-    bench s;
-    bench_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
+    fixture s;
+    fixture_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
     ck_assert_int_eq(amped_redistribute_mode(s.redistribute, 1, 0, fail_on_last_rank, &s),
                      AMPED_FAILED);
     ck_assert_uint_le(s.calls, 1);
     amped_status_clear();
-    bench_close(&s);
+    fixture_close(&s);
   }
   check_no_leak();
 }
@@ -220,13 +218,13 @@ START_TEST(a_receiver_that_fails_ends_all_ranks) {
 START_TEST(a_file_that_changed_is_refused_by_all_ranks) {
   for (int i = 0; i < 4; i++) {
     const int mode = i < 2 ? 0 : 2;
-    bench s;
-    bench_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_BLOCK : AMPED_PLACEMENT_EQUAL, mode);
+    fixture s;
+    fixture_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_BLOCK : AMPED_PLACEMENT_EQUAL, mode);
     ck_assert(i < 2 || comm.nranks != 3 ||
               amped_plan_split_of(&s.plan.modes[2], 3) < s.plan.modes[2].split_count);
     ck_assert_int_eq(amped_redistribute_mode(s.redistribute, mode, 0, count, &s), AMPED_BAD_INPUT);
     amped_status_clear();
-    bench_close(&s);
+    fixture_close(&s);
   }
   check_no_leak();
 }
@@ -245,7 +243,7 @@ int main(void) {
   ready = amped_comm_start(&comm) == AMPED_OK && ready;
   if (!ready)
     amped_comm_abort(&comm, AMPED_FAILED);
-  int result = testing_run("deal", tests, sizeof tests / sizeof tests[0]);
+  int result = testing_run("redistribute", tests, sizeof tests / sizeof tests[0]);
   (void)unlink(path);
   amped_comm_stop(&comm);
   return result;

@@ -366,21 +366,8 @@ START_TEST(counts_above_32_bits_add_up) {
   check_no_leak();
 }
 
-START_TEST(heavy_rows_are_those_above_their_share) {
-  uint64_t rows[4096];
-  amped_partition p;
-  for (uint64_t k = 0; k < 4096; k++)
-    rows[k] = k < 5 ? 3 : k < 9 ? 4 : k; /* row 3 five times, row 4 four times */
-  check_ok(amped_partition_create(&p, 4096, rows, 4096));
-  ck_assert_uint_eq(p.heavy_count, 1); /* more than 4096 / 1024 = 4 */
-  ck_assert_uint_eq(p.heavy[0].row, 3);
-  ck_assert_uint_eq(p.heavy[0].first, 0);
-  ck_assert_uint_eq(p.heavy[0].nnz, 5);
-  amped_partition_free(&p);
-}
-
 TESTING_MAIN("plan", positions_are_a_bijection_onto_the_blocks_of_the_owners,
              shared_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
              wide_modes_get_wide_idps, sizes_that_no_machine_has_are_refused,
              counts_above_32_bits_add_up, blocks_are_cut_into_parts,
-             parts_are_made_where_rows_travel_long, heavy_rows_are_those_above_their_share)
+             parts_are_made_where_rows_travel_long)
