@@ -187,7 +187,7 @@ done:
 
 amped_status amped_bandwidth_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
                                   int multiprocessors, cudaStream_t stream, double *rows_per_sec) {
-  uint64_t row_bytes = plan->ld * plan->value_type;
+  uint64_t row_bytes = amped_plan_row_bytes(plan);
   uint64_t count =
       gathered_bytes / row_bytes > least_rows ? gathered_bytes / row_bytes : least_rows;
   double seconds = 0.0;
