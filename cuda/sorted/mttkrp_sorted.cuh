@@ -101,26 +101,27 @@ template <typename T> struct long_sum_of;
 template <> struct long_sum_of<float> { typedef double4_sum type; };
 template <> struct long_sum_of<double> { typedef double2 type; };
 
-/* How a nonzero's number lies in its planes. */
+/* The planes that a nonzero's number lies in (packing.h). */
 typedef enum number_layout {
-  NUMBER_32,  /* one of 4 bytes */
-  NUMBER_48,  /* 4 and 2 */
-  NUMBER_64,  /* one of 8 */
-  NUMBER_LONG /* 8 and more */
+  NUMBER_32,  /* a plane of 4 bytes */
+  NUMBER_48,  /* planes of 4 and 2 bytes */
+  NUMBER_64,  /* a plane of 8 bytes */
+  NUMBER_LONG /* a plane of 8 bytes, and more planes */
 } number_layout;
 
-/* All pointers and numbers of nonzeros are relative to the launch's first nonzero. */
+/* The argument of the kernel. All pointers and numbers of nonzeros are relative to the launch's
+ * first nonzero. */
 template <typename T, typename I> struct sorted_problem {
   typedef typename vector_of<T>::type vector;
   number_layout layout;
   amped_packing packing;
-  unsigned shifts[AMPED_MAX_ORDER - 1]; /* as in the packing, */
-  I masks[AMPED_MAX_ORDER - 1];         /* and of its bits */
+  unsigned shifts[AMPED_MAX_ORDER - 1]; /* as in the packing, in the kernel's order of inputs */
+  I masks[AMPED_MAX_ORDER - 1];         /* the low bits[m] bits */
   unsigned code_shift;
   unsigned code_mask;
   amped_ruler ruler; /* step 0: values are looked up */
   uint64_t first;    /* number of the first nonzero in the copy */
-  unsigned strip;    /* nonzeros a group, a multiple of packing.pack */
+  unsigned strip;    /* nonzeros of a group: whole packs */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
   const T *dictionary;
@@ -132,34 +133,33 @@ template <typename T, typename I> struct sorted_problem {
   vector *output;
   uint64_t output_stride; /* vectors between outputs of tiles */
   unsigned outputs;
-  unsigned stride;    /* vectors a row */
-  unsigned columns;   /* thread blocks for a block of the schedule */
-  unsigned smem_rows; /* of a tile that is kept in shared memory, of so many of its factor */
-  unsigned smem_positions;
-  unsigned smem_shift; /* positions in it go round above those of input 1 */
-  unsigned smem_mask;
+  unsigned stride;         /* vectors a row */
+  unsigned columns;        /* thread blocks for a block of the schedule */
+  unsigned smem_rows;      /* of a shared-memory tile */
+  unsigned smem_positions; /* rows of the factor that this tile is of */
+  unsigned smem_shift; /* positions in the tile share a word with those of input 1, above them */
+  unsigned smem_mask;  /* of the position of input 1 */
   const amped_block_cuda *blocks;
   unsigned first_block;
   bool tiled;
-  vector *carries; /* a row for each block */
-  /* A number for each block and column: how many of the blocks that share the row that goes on
-   * behind it have finished; the launch in which it finished. */
+  vector *carries; /* a carry row for each block */
+  /* For each block and column: of the blocks that share the block's last row, how many are done;
+   * and the turn in which the block finished. */
   unsigned *arrived;
   unsigned *finished;
   unsigned *ticket; /* blocks that have begun, in all launches */
   unsigned ticket_base;
-  /* Parts of the rows: the block behind each, blocks that are done, and where their end is told. */
+  /* Parts of the rows. */
   int parts;
-  unsigned part_ends[AMPED_MAX_PARTS];
-  unsigned *done;
-  unsigned *turns;
-  unsigned turn; /* of this MTTKRP */
+  unsigned part_ends[AMPED_MAX_PARTS]; /* the block behind each part */
+  unsigned *done;                      /* blocks of each part that are done */
+  unsigned *turns;                     /* pinned: the turn in which each part was done last */
+  unsigned turn;                       /* of this MTTKRP */
 };
 
-/* --- decoding ------------------------------------------------------------------------------------
- */
+/* --- decoding -------------------------------------------------------------------------------- */
 
-/* Word j of nonzero k's number, where that is long. */
+/* Word j of nonzero k's long number. */
 template <typename T, typename I>
 __device__ inline uint64_t word_of(const sorted_problem<T, I> &p, unsigned j, unsigned k) {
   if (p.packing.plane_bytes[j] == 8)
@@ -169,8 +169,8 @@ __device__ inline uint64_t word_of(const sorted_problem<T, I> &p, unsigned j, un
   return __ldcs(static_cast<const uint16_t *>(p.planes[j]) + k);
 }
 
-/* The low bits of a field of a long number, of which w0 and w1 are the first two words; words
- * behind them are loaded. */
+/* A field of nonzero k's long number, in the low bits of the result. w0 and w1 are the first two
+ * words; later words are loaded. */
 template <typename T, typename I>
 __device__ inline uint64_t field_of(const sorted_problem<T, I> &p, unsigned k, uint64_t w0,
                                     uint64_t w1, unsigned shift, unsigned bits) {
@@ -182,8 +182,8 @@ __device__ inline uint64_t field_of(const sorted_problem<T, I> &p, unsigned k, u
   return v;
 }
 
-/* One nonzero a lane, as it lies in memory: the first word of its number in two halves, and where
- * tensors of this order often need it the second one. Nothing here waits for a load. */
+/* A lane's nonzero as it lies in memory: the first word of its number in two halves; and the second
+ * word, where tensors of this order often need it. load_nonzero waits for no load. */
 template <typename T, int N> struct raw_nonzero {
   static constexpr bool has_second = N > 2;
   unsigned low, high;
@@ -211,12 +211,13 @@ __device__ inline raw_nonzero<T, N> load_nonzero(const sorted_problem<T, I> &p, 
   return raw;
 }
 
-/* One nonzero a lane. */
+/* A lane's nonzero, decoded. */
 template <typename T, typename I, int N> struct nonzero {
   I input[N];
   T value;
 };
 
+/* The value that a field codes. */
 template <typename T, typename I>
 __device__ inline T value_of(const sorted_problem<T, I> &p, uint64_t field) {
   const unsigned code = (unsigned)field & p.code_mask;
@@ -225,7 +226,7 @@ __device__ inline T value_of(const sorted_problem<T, I> &p, uint64_t field) {
   return __ldg(p.dictionary + code);
 }
 
-/* Nonzero k. */
+/* Decode nonzero k. */
 template <typename T, typename I, int N>
 __device__ inline nonzero<T, I, N> decode(const sorted_problem<T, I> &p,
                                           const raw_nonzero<T, N> &raw, unsigned k) {
@@ -312,7 +313,7 @@ template <typename vector> __device__ inline vector gather(const vector *row, ui
 }
 #endif
 
-/* Rows of so many bytes each. */
+/* A row of a factor whose rows have so many bytes. */
 template <typename vector>
 __device__ inline const vector *row_at(const vector *from, index32 row, unsigned bytes) {
   const vector *at;
@@ -755,8 +756,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   steps::tell_done(p, s, b);
 }
 
-/* --- launches ------------------------------------------------------------------------------------
- */
+/* --- launches -------------------------------------------------------------------------------- */
 
 number_layout layout_of(const amped_packing *packing) {
   if (packing->words > 1)
@@ -766,7 +766,7 @@ number_layout layout_of(const amped_packing *packing) {
   return packing->planes == 2 ? NUMBER_48 : NUMBER_32;
 }
 
-/* The low bits, of a field as of an empty one. */
+/* The low `bits` bits: from none to all. */
 template <typename U> U mask_of(unsigned bits) {
   return bits >= 8 * sizeof(U) ? ~U(0) : (U(1) << bits) - 1;
 }
@@ -788,7 +788,7 @@ void describe_copy(sorted_problem<T, I> *p, const amped_packed_cuda *copy) {
   p->rows = static_cast<const I *>(copy->rows);
 }
 
-/* Inputs in the order in which the kernel takes them: one that is to stay near comes first. */
+/* The inputs in the kernel's order: the input of a shared-memory tile comes first. */
 template <typename T, typename I>
 hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) {
   typedef typename vector_of<T>::type vector;
@@ -808,7 +808,7 @@ hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args
     const int i = inputs[m];
     p->factors[m] = static_cast<const vector *>(args->factors[i]);
     p->hints[m] = hints[i];
-    /* A field of no bits may lie behind the last word: no word is looked at for it. */
+    /* A field of no bits may lie behind the last word: the kernel must not load a word for it. */
     p->shifts[m] = args->packed.packing.bits[i] > 0 ? args->packed.packing.shifts[i] : 0;
     p->packing.bits[m] = args->packed.packing.bits[i];
     p->masks[m] = mask_of<I>(args->packed.packing.bits[i]);
@@ -846,7 +846,7 @@ void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) 
   p->turns = work->turns;
 }
 
-/* With a tile in shared memory. */
+/* Launch the kernel with a tile in shared memory. */
 template <typename T, typename I, int G, int N>
 amped_status launch_smem(const sorted_problem<T, I> &p, unsigned blocks, cudaStream_t stream) {
   const auto kernel = mttkrp_sorted<T, I, G, N, SMEM_FIRST>;
@@ -884,7 +884,7 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   return AMPED_OK;
 }
 
-/* Positions of 64 bits are rare: factors of more than 2^32 rows. They share one kernel. */
+/* Positions of 64 bits are rare (factors of more than 2^32 rows): all orders share one kernel. */
 template <typename T, typename I, int G>
 amped_status launch_for_order(const amped_mttkrp_cuda_args *args) {
   if constexpr (sizeof(I) == sizeof(index32)) {
