@@ -6,7 +6,7 @@ namespace {
 
 constexpr uint64_t wide_bytes = UINT64_C(64) << 20;
 constexpr uint64_t gram_bytes = UINT64_C(16) << 20;
-constexpr uint64_t blas_bytes = UINT64_C(32) << 20; /* what cuBLAS recommends from Hopper on */
+constexpr uint64_t blas_bytes = UINT64_C(32) << 20; /* as cuBLAS recommends from Hopper on */
 constexpr int most_grams = 256;
 constexpr unsigned dot_blocks = 1024;
 constexpr unsigned dot_threads = 256;

@@ -137,7 +137,7 @@ template <typename T, typename I> struct sorted_problem {
   unsigned columns;        /* thread blocks for a block of the schedule */
   unsigned smem_rows;      /* of a shared-memory tile */
   unsigned smem_positions; /* rows of the factor that this tile is of */
-  unsigned smem_shift; /* positions in the tile share a word with those of input 1, above them */
+  unsigned smem_shift; /* a position in the tile lies above the position of input 1, in one word */
   unsigned smem_mask;  /* of the position of input 1 */
   const amped_block_cuda *blocks;
   unsigned first_block;
@@ -495,7 +495,7 @@ template <typename T, typename I, int G, int N, hint_level H> struct kernel_step
       __stcs(s.output + ((uint64_t)x.row * p.stride + column(p, s)), all);
   }
 
-  /* The end of a row, and the begin of the next one in the strip. */
+  /* The end of a row, and the beginning of the next row in the strip. */
   static __device__ __forceinline__ void next_row(const problem &p, shared &s, strip &x) {
     store_row(p, s, x);
     x.sum = splat(T(0));

@@ -43,9 +43,9 @@ static void cut_smem(amped_cut_cuda *cut, const amped_plan *plan, int mode,
   cut->strip = cut->strip > least ? cut->strip : least;
 }
 
-/* The strips of a copy fill the GPU AMPED_WAVES times, those of a tile half as often: the blocks of
- * the tile before have then finished when a block looks at them. Where rows travel in parts, thread
- * blocks are half as long: a part waits for its last blocks. */
+/* The strips of a copy fill the GPU AMPED_WAVES times, the strips of a tile half as often. The
+ * blocks of the tile before have then finished when a block looks at them. Where rows travel in
+ * parts, thread blocks are half as long: a part waits for its last blocks. */
 void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                                uint64_t segment, const amped_tiles_cuda *tiles,
                                int multiprocessors) {

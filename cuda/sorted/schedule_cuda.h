@@ -3,8 +3,8 @@
  *
  * A copy lies in segments: the tiles that its nonzeros are ordered by, or the pieces that it is
  * streamed in. Rows ascend within a tile and come again in the next tile. The sums of a tile are
- * added to the sums of earlier tiles, tile after tile, so that the order of additions is always the
- * same (docs/decisions/020-order-of-additions.md).
+ * added to the sums of earlier tiles, tile after tile. So the order of additions is always the same
+ * (docs/decisions/020-order-of-additions.md).
  *
  * Pure functions in host memory; no CUDA in here. */
 #ifndef AMPED_SCHEDULE_CUDA_H

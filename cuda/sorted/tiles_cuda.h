@@ -31,7 +31,7 @@ typedef struct amped_tiles_cuda {
   int input;      /* number among the input modes */
   uint64_t rows;  /* positions of a tile */
   bool in_smem;   /* shared-memory tiles; of long rows they hold a warp's columns */
-  /* Nonzeros are ordered by tile and row; those of the last tiles by part, tile and row. Every
+  /* Nonzeros are ordered by tile and row; in the last tiles, by part, tile and row. Every
    * second part has these tiles in descending order: so it begins with a tile that is still in the
    * cache. */
   uint64_t last;                      /* so many last tiles */

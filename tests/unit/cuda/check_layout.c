@@ -227,7 +227,8 @@ START_TEST(every_fraction_can_be_had) {
   check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, all - 1, OTHER_BYTES));
   uint64_t base = l.device_bytes - l.device[0].bytes - 2 * l.piece_bytes;
   for (uint64_t packs = 8; packs < 40 && base + packs * pack < all; packs++) {
-    check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + packs * pack, OTHER_BYTES));
+    check_ok(
+        make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + packs * pack, OTHER_BYTES));
     ck_assert_uint_eq(l.resident[0], (packs - 8) * AMPED_LONG_PACK);
     layout_is_sound(&l, &u.plan);
     seen++;

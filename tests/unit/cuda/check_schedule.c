@@ -144,8 +144,8 @@ START_TEST(predecessors_and_links_are_those_of_rows) {
       while (here && b + links + 1 < u->blocks && u->entries[u->block[b + links + 1].first] == last)
         links++;
       if (u->block[b].predecessor != predecessor || u->block[b].links != links)
-        ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " has predecessor %u and %u links, not %" PRIu64
-                     " and %" PRIu64,
+        ck_abort_msg("trial %" PRIu64 ": block %" PRIu64
+                     " has predecessor %u and %u links, not %" PRIu64 " and %" PRIu64,
                      trial, b, u->block[b].predecessor, u->block[b].links, predecessor, links);
     }
     release(u);
