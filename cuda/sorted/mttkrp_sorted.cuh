@@ -353,7 +353,18 @@ __device__ inline bool has_finished(const unsigned *finished, unsigned turn) {
   return seen == turn;
 }
 
-/* --- the steps of the kernel ----------------------------------------------------------------- */
+/* All threads wait until the earlier blocks that may work on the same rows have finished. These
+ * began before this block: blocks take their numbers as they begin. */
+template <typename T, typename I>
+__device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, unsigned befores,
+                                unsigned tile_column) {
+  for (unsigned i = threadIdx.x; i < befores; i += blockDim.x)
+    while (!has_finished(p.finished + (before + i) * p.columns + tile_column, p.turn))
+      __nanosleep(64);
+  __syncthreads();
+}
+
+/* --- parts of the kernel --------------------------------------------------------------------- */
 
 /* How a kernel for N input modes is built: the nonzeros whose rows are in flight, and the thread
  * blocks on a multiprocessor, so that its registers hold these rows. (Kernels in double with
@@ -372,388 +383,300 @@ template <int N, hint_level H> struct shape {
   static constexpr int blocks = tuning<N>::blocks * AMPED_BLOCK_THREADS / threads;
 };
 
-/* The steps of mttkrp_sorted, in the order in which a thread block takes them. All threads of a
- * block take each step. N is the number of input modes, or at least that where it is
- * generic_inputs. */
-template <typename T, typename I, int G, int N, hint_level H> struct kernel_steps {
-  typedef sorted_problem<T, I> problem;
+/* Count block b, all of whose threads are done. The last block of a part of the rows tells the
+ * host.
+ */
+template <typename T, typename I>
+__device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
+  int part = 0;
+  while (b >= p.part_ends[part])
+    part++;
+  const unsigned blocks = p.part_ends[part] - (part > 0 ? p.part_ends[part - 1] : 0);
+  __threadfence();
+  if (atomicAdd(p.done + part, 1U) + 1 < blocks * p.columns)
+    return;
+  p.done[part] = 0;
+  __threadfence_system();
+  *(volatile unsigned *)(p.turns + part) = p.turn;
+}
+
+/* Load the shared-memory tile of nonzero k, from column `left` of the rows on. *first becomes its
+ * first position. */
+template <typename T, typename I, int G, int N>
+__device__ inline void take_smem(const sorted_problem<T, I> &p, unsigned k, unsigned left,
+                                 typename vector_of<T>::type *smem_tile, unsigned *first) {
+  const unsigned span = p.stride < G ? p.stride : G;
+  if (threadIdx.x == 0) {
+    const raw_nonzero<T, N> raw = load_nonzero<T, I, N>(p, k);
+    *first = (unsigned)decode<T, I, N>(p, raw, k).input[0] / p.smem_rows * p.smem_rows;
+  }
+  __syncthreads();
+  const unsigned rows = min(p.smem_rows, p.smem_positions - *first);
+  for (unsigned i = threadIdx.x; i < rows * span; i += blockDim.x) {
+    const unsigned column = left + i % span;
+    smem_tile[i] = __ldg(p.factors[0] + ((uint64_t)(*first + i / span) * p.stride +
+                                         (column < p.stride ? column : p.stride - 1)));
+  }
+  __syncthreads();
+}
+
+/* A row begins in block `from` and goes on in the next `links` blocks: add their carry rows to it.
+ */
+template <typename T, typename I, int G, int block_threads>
+__device__ inline void add_carries(const sorted_problem<T, I> &p, unsigned from, unsigned links,
+                                   unsigned column, bool mine, typename vector_of<T>::type *output,
+                                   typename vector_of<T>::type *partial) {
+  typedef typename long_sum_of<T>::type long_sum;
+  constexpr unsigned groups = block_threads / G;
+  const unsigned group = threadIdx.x / G;
+  long_sum sum = {};
+  for (unsigned i = group; i < links; i += groups)
+    if (mine)
+      add_to(sum, __ldcg(p.carries + ((uint64_t)(from + 1 + i) * p.stride + column)));
+  partial[threadIdx.x] = rounded(sum);
+  __syncthreads();
+  if (group == 0 && mine) {
+    /* That block may belong to an earlier launch. */
+    const int64_t behind = (int64_t)(p.blocks[from + 1].first - p.first);
+    const I row = __ldg(p.rows + __ldg(p.starts + behind / (int64_t)p.packing.pack));
+    auto *const to = output + ((uint64_t)row * p.stride + column);
+    long_sum all = {};
+    add_to(all, __ldcg(to));
+    for (unsigned g = 0; g < groups && g < links; g++)
+      add_to(all, partial[g * G + threadIdx.x]);
+    *to = rounded(all);
+  }
+  __syncthreads();
+}
+
+/* --- the kernel ------------------------------------------------------------------------------ */
+
+/* N is the number of input modes, or at least that where it is generic_inputs. Seldom needed
+ * numbers lie in shared memory: registers hold rows in flight.
+ *
+ * The function is long on purpose: with its steps as inline functions the compiler uses other
+ * registers, and spills some of them. */
+template <typename T, typename I, int G, int N, hint_level H>
+__global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
+    mttkrp_sorted(const sorted_problem<T, I> p) {
+  constexpr int block_threads = shape<N, H>::threads;
   typedef typename vector_of<T>::type vector;
   typedef typename long_sum_of<T>::type long_sum;
-  static constexpr int threads = shape<N, H>::threads;
-  static constexpr int groups = threads / G;
-  static constexpr int ahead = tuning<N>::ahead;
-  static constexpr I no_partial = ~I(0);
+  constexpr int groups = block_threads / G;
+  constexpr int ahead = tuning<N>::ahead;
+  __shared__ vector sums[2][block_threads];
+  vector *const partials = sums[0];     /* of rows that an earlier strip began */
+  vector *const folded = sums[1];       /* second sums of the rows in hand */
+  __shared__ I partial_entries[groups]; /* rows of the partial sums: entries of the row list */
+  __shared__ unsigned number;           /* of this thread block in the launch */
+  __shared__ vector *volatile output_of_tile;
+  __shared__ volatile unsigned first_of_block, end_of_block;
+  __shared__ bool last_of_carry, last_of_tail;
+  __shared__ unsigned smem_first; /* position of the tile's first row */
+  extern __shared__ float4 smem_memory[];
+  vector *const smem_tile = reinterpret_cast<vector *>(smem_memory);
+  const I no_partial = ~I(0); /* the group has no partial sum */
 
-  /* Shared memory of a thread block. Seldom needed numbers lie here, too: registers hold rows in
-   * flight. */
-  struct shared {
-    vector partials[threads];  /* of rows that an earlier strip began */
-    vector folded[threads];    /* second sums of the rows in hand */
-    I partial_entries[groups]; /* rows of the partial sums: entries of the row list, or no_partial
-                                */
-    unsigned number;           /* of this thread block in the launch */
-    vector *volatile output;   /* of the block's tile */
-    volatile unsigned first, end; /* nonzeros of the block */
-    bool last_of_carry, last_of_tail;
-    unsigned smem_first; /* position of the tile's first row */
-  };
-
-  /* Registers of a thread: the strip of its group, and the row in hand. */
-  struct strip {
-    unsigned first, last; /* nonzeros, both included */
-    I entry, row;         /* of the row list; of the output */
-    vector sum;
-  };
-
-  /* This thread block's column of rows, and this thread's vector in a row. */
-  static __device__ __forceinline__ unsigned tile_column(const problem &p, const shared &s) {
-    return s.number % p.columns;
+  /* Step 1: take a block of the schedule, and wait for earlier blocks. */
+  if (threadIdx.x == 0)
+    number = p.tiled ? atomicAdd(p.ticket, 1U) - p.ticket_base : blockIdx.x;
+  __syncthreads();
+  const unsigned b = p.first_block + number / p.columns;
+  const amped_block_cuda *const block = p.blocks + b;
+  if (threadIdx.x == 0) {
+    output_of_tile = p.output + block->tile % p.outputs * p.output_stride;
+    first_of_block = (unsigned)(block->first - p.first);
+    end_of_block = first_of_block + block->count;
   }
-  static __device__ __forceinline__ unsigned column(const problem &p, const shared &s) {
-    return s.number % p.columns * G + threadIdx.x % G;
-  }
-
-  /* Vectors of a row in a shared-memory tile. */
-  static __device__ __forceinline__ unsigned smem_span(const problem &p) {
-    return p.stride < G ? p.stride : G;
-  }
-
-  /* Does this thread's group have nonzeros? */
-  static __device__ __forceinline__ bool works(const problem &p, const shared &s) {
-    return s.first + threadIdx.x / G * p.strip < s.end;
-  }
-
-  /* Step 1: take a block of the schedule. Wait until the earlier blocks that may work on the same
-   * rows have finished. They began before this one: blocks take their numbers as they begin. */
-  static __device__ __forceinline__ unsigned take_block(const problem &p, shared &s) {
-    if (threadIdx.x == 0)
-      s.number = p.tiled ? atomicAdd(p.ticket, 1U) - p.ticket_base : blockIdx.x;
+  if (p.tiled)
+    wait_for(p, block->before, block->befores, number % p.columns);
+  else
     __syncthreads();
-    const unsigned b = p.first_block + s.number / p.columns;
-    const amped_block_cuda *const block = p.blocks + b;
-    if (threadIdx.x == 0) {
-      s.output = p.output + block->tile % p.outputs * p.output_stride;
-      s.first = (unsigned)(block->first - p.first);
-      s.end = s.first + block->count;
-    }
-    if (p.tiled)
-      for (unsigned i = threadIdx.x; i < block->befores; i += blockDim.x)
-        while (
-            !has_finished(p.finished + (block->before + i) * p.columns + tile_column(p, s), p.turn))
-          __nanosleep(64);
-    __syncthreads();
-    return b;
-  }
 
-  /* Step 2: the nonzeros of this thread's group. A group without nonzeros works on the block's
-   * first one and stores nothing. */
-  static __device__ __forceinline__ void cut_strip(const problem &p, const shared &s, strip &x) {
-    x.first = s.first + (works(p, s) ? threadIdx.x / G * p.strip : 0);
-    x.last = !works(p, s) ? x.first : s.end - x.first > p.strip ? x.first + p.strip - 1 : s.end - 1;
-  }
+  /* Step 2: the nonzeros of this thread's group, first .. last. A group without nonzeros works on
+   * the block's first one and stores nothing. */
+  const unsigned lane = threadIdx.x % G;
+  const unsigned group = threadIdx.x / G;
+  const auto column = [&]() { return number % p.columns * G + threadIdx.x % G; };
+  const auto works = [&]() { return first_of_block + threadIdx.x / G * p.strip < end_of_block; };
+  const unsigned first = first_of_block + (works() ? group * p.strip : 0);
+  const unsigned last = !works()                         ? first
+                        : end_of_block - first > p.strip ? first + p.strip - 1
+                                                         : end_of_block - 1;
 
-  /* Step 3: load the shared-memory tile that the block's nonzeros are of. */
-  static __device__ __forceinline__ void load_tile(const problem &p, shared &s, vector *smem_tile) {
-    const unsigned k = s.first;
-    const unsigned left = tile_column(p, s) * G;
-    const unsigned span = smem_span(p);
-    if (threadIdx.x == 0) {
-      const raw_nonzero<T, N> raw = load_nonzero<T, I, N>(p, k);
-      s.smem_first = (unsigned)decode<T, I, N>(p, raw, k).input[0] / p.smem_rows * p.smem_rows;
-    }
-    __syncthreads();
-    const unsigned rows = min(p.smem_rows, p.smem_positions - s.smem_first);
-    for (unsigned i = threadIdx.x; i < rows * span; i += blockDim.x) {
-      const unsigned at = left + i % span;
-      smem_tile[i] = __ldg(p.factors[0] + ((uint64_t)(s.smem_first + i / span) * p.stride +
-                                           (at < p.stride ? at : p.stride - 1)));
-    }
-    __syncthreads();
-  }
+  /* Step 3: load the shared-memory tile. */
+  const unsigned span = p.stride < G ? p.stride : G; /* vectors of a row in shared memory */
+  if constexpr (H == SMEM_FIRST)
+    take_smem<T, I, G, N>(p, first_of_block, number % p.columns * G, smem_tile, &smem_first);
+  const unsigned smem_lane = lane < span ? lane : span - 1;
 
   /* Step 4: the row of the strip's first nonzero. Where an earlier strip began this row, its sum
-   * here is a partial sum. */
-  static __device__ __forceinline__ void begin_strip(const problem &p, shared &s, strip &x) {
-    x.entry = entry_of(p, x.first);
-    x.row = __ldg(p.rows + x.entry);
-    if (threadIdx.x % G == 0)
-      s.partial_entries[threadIdx.x / G] =
-          works(p, s) && !(__ldg(p.bits + x.first / 32) & 1U) ? x.entry : no_partial;
-    __syncwarp();
-    x.sum = splat(T(0));
-    s.folded[threadIdx.x] = x.sum;
+   * here is a partial sum. `from` is this thread's column in every factor. */
+  I entry = entry_of(p, first);
+  I row = __ldg(p.rows + entry);
+  if (lane == 0)
+    partial_entries[group] = works() && !(__ldg(p.bits + first / 32) & 1U) ? entry : no_partial;
+  __syncwarp();
+  vector sum = splat(T(0));
+  folded[threadIdx.x] = sum;
+  const vector *from[N];
+  uint64_t policies[N];
+#pragma unroll
+  for (int m = 0; m < N; m++) {
+    from[m] = p.factors[m] + (column() < p.stride ? column() : p.stride - 1);
+    policies[m] = H == L2_HINTS ? policy_of(p.hints[m]) : 0;
   }
-
-  /* The end of a row: keep its partial sum, add the row to the output, or store it. */
-  static __device__ __forceinline__ void store_row(const problem &p, shared &s, const strip &x) {
-    const vector all = plus(s.folded[threadIdx.x], x.sum);
-    if (s.partial_entries[threadIdx.x / G] == x.entry)
-      s.partials[threadIdx.x] = all;
-    else if (column(p, s) < p.stride && p.tiled)
-      add_at(s.output + ((uint64_t)x.row * p.stride + column(p, s)), all);
-    else if (column(p, s) < p.stride)
-      __stcs(s.output + ((uint64_t)x.row * p.stride + column(p, s)), all);
-  }
-
-  /* The end of a row, and the beginning of the next row in the strip. */
-  static __device__ __forceinline__ void next_row(const problem &p, shared &s, strip &x) {
-    store_row(p, s, x);
-    x.sum = splat(T(0));
-    s.folded[threadIdx.x] = x.sum;
-    x.row = __ldg(p.rows + ++x.entry);
-  }
-
-  /* Where a thread gathers from: its column in every factor, and in the shared-memory tile. */
-  struct sources {
-    const vector *from[N];
-    uint64_t policies[N];
-    const vector *smem_tile;
-    unsigned smem_span, smem_lane;
+  /* At the end of a row: keep its partial sum, add the row to the output, or store it. */
+  const auto store = [&]() {
+    const vector all = plus(folded[threadIdx.x], sum);
+    if (partial_entries[threadIdx.x / G] == entry)
+      partials[threadIdx.x] = all;
+    else if (column() < p.stride && p.tiled)
+      add_at(output_of_tile + ((uint64_t)row * p.stride + column()), all);
+    else if (column() < p.stride)
+      __stcs(output_of_tile + ((uint64_t)row * p.stride + column()), all);
   };
-  static __device__ __forceinline__ void find_sources(const problem &p, const shared &s,
-                                                      const vector *smem_tile, sources &f) {
-    const unsigned lane = threadIdx.x % G;
-    f.smem_tile = smem_tile;
-    f.smem_span = smem_span(p);
-    f.smem_lane = lane < f.smem_span ? lane : f.smem_span - 1;
-#pragma unroll
-    for (int m = 0; m < N; m++) {
-      f.from[m] = p.factors[m] + (column(p, s) < p.stride ? column(p, s) : p.stride - 1);
-      f.policies[m] = H == L2_HINTS ? policy_of(p.hints[m]) : 0;
-    }
-  }
-
-  /* Does input m exist? The compiler knows, but for generic_inputs. */
-  static __device__ __forceinline__ bool has_input(const problem &p, int m) {
-    return N < generic_inputs || m < p.packing.inputs;
-  }
-
-  /* Gather the factor rows of the nonzeros of `ahead` lanes, from lane j on. */
-  static __device__ __forceinline__ void gather_rows(const problem &p, const sources &f,
-                                                     const nonzero<T, I, N> &now, int j,
-                                                     vector (&gathered)[N][ahead]) {
-#pragma unroll
-    for (int u = 0; u < ahead; u++) {
-#pragma unroll
-      for (int m = H == SMEM_FIRST ? 1 : 0; m < N; m++)
-        if (has_input(p, m)) {
-          I position = __shfl_sync(whole_warp, now.input[m], j + u, G);
-          if (H == SMEM_FIRST && m == 1) {
-            gathered[0][u] =
-                f.smem_tile[(unsigned)(position >> p.smem_shift) * f.smem_span + f.smem_lane];
-            position &= p.smem_mask;
-          }
-          const vector *const at = row_at(f.from[m], position, p.stride * (unsigned)sizeof(vector));
-          gathered[m][u] = H == L2_HINTS ? gather(at, f.policies[m]) : __ldg(at);
-        }
-    }
-  }
-
-  /* Add the product of a nonzero's value and its gathered rows u to the sum. */
-  static __device__ __forceinline__ void
-  add_product(const problem &p, T value, const vector (&gathered)[N][ahead], int u, vector &sum) {
-    vector product = times(splat(value), gathered[0][u]);
-#pragma unroll
-    for (int m = 1; m < N - 1; m++)
-      if (has_input(p, m))
-        product = times(product, gathered[m][u]);
-    if (N < generic_inputs || N == p.packing.inputs)
-      sum = fused(product, gathered[N - 1][u], sum);
-    else
-      sum = plus(product, sum);
-  }
-
-  /* Gather and add the nonzeros that the G lanes hold. Bit u of `begins`: a row begins at nonzero
-   * u. */
-  static __device__ __forceinline__ void add_nonzeros(const problem &p, shared &s, const sources &f,
-                                                      const nonzero<T, I, N> &now, uint32_t &begins,
-                                                      strip &x) {
-#pragma unroll 1
-    for (int j = 0; j < G; j += ahead) {
-      vector gathered[N][ahead];
-      gather_rows(p, f, now, j, gathered);
-      if (__any_sync(whole_warp, begins & ((1U << ahead) - 1U))) {
-#pragma unroll
-        for (int u = 0; u < ahead; u++) {
-          if (begins >> u & 1U)
-            next_row(p, s, x);
-          add_product(p, __shfl_sync(whole_warp, now.value, j + u, G), gathered, u, x.sum);
-        }
-      } else {
-#pragma unroll
-        for (int u = 0; u < ahead; u++)
-          add_product(p, __shfl_sync(whole_warp, now.value, j + u, G), gathered, u, x.sum);
-      }
-      begins >>= ahead;
-    }
-  }
 
   /* Step 5: add up the strip, G nonzeros at a time. Behind the end of the strip every lane gets the
    * last nonzero again, with value zero. It changes nothing (same row, finite factors) and spares
    * all later checks. */
-  static __device__ __forceinline__ void add_strip(const problem &p, shared &s, const sources &f,
-                                                   strip &x) {
-    const unsigned begin = x.first + threadIdx.x % G;
-    const unsigned last = x.last;
-    const auto place = [&](unsigned done) { return begin + done < last ? begin + done : last; };
-    raw_nonzero<T, N> next = load_nonzero<T, I, N>(p, place(0));
-    uint32_t begins = 0;
+  const unsigned begin = first + lane;
+  const auto place = [&](unsigned done) { return begin + done < last ? begin + done : last; };
+
+  raw_nonzero<T, N> next = load_nonzero<T, I, N>(p, place(0));
+  uint32_t begins = 0;
 #pragma unroll 1
-    for (unsigned done = 0; done < p.strip; done += G) {
-      if (done % 32 == 0) {
-        begins = row_bits(p, begin - threadIdx.x % G + done, last);
-        if (done == 0)
-          begins &= ~1U;
-      }
-      if (done % fold_nonzeros == 0) {
-        s.folded[threadIdx.x] = plus(s.folded[threadIdx.x], x.sum);
-        x.sum = splat(T(0));
-      }
-      nonzero<T, I, N> now = decode<T, I, N>(p, next, place(done));
-      if constexpr (H == SMEM_FIRST)
-        now.input[1] |= (now.input[0] - s.smem_first) << p.smem_shift;
-      if (begin + done > last)
-        now.value = T(0);
-      if (done + G < p.strip)
-        next = load_nonzero<T, I, N>(p, place(done + G));
-      add_nonzeros(p, s, f, now, begins, x);
+  for (unsigned done = 0; done < p.strip; done += G) {
+    /* 5a: fetch row bits, fold the sum, decode these nonzeros, load the next ones. */
+    if (done % 32 == 0) {
+      begins = row_bits(p, begin - lane + done, last);
+      if (done == 0)
+        begins &= ~1U;
     }
-    if (works(p, s))
-      store_row(p, s, x);
-    __syncthreads();
+    if (done % fold_nonzeros == 0) {
+      folded[threadIdx.x] = plus(folded[threadIdx.x], sum);
+      sum = splat(T(0));
+    }
+    nonzero<T, I, N> now = decode<T, I, N>(p, next, place(done));
+    if constexpr (H == SMEM_FIRST)
+      now.input[1] |= (now.input[0] - smem_first) << p.smem_shift;
+    if (begin + done > last)
+      now.value = T(0);
+    if (done + G < p.strip)
+      next = load_nonzero<T, I, N>(p, place(done + G));
+#pragma unroll 1
+    for (int j = 0; j < G; j += ahead) {
+      /* 5b: gather the rows of `ahead` nonzeros. */
+      vector gathered[N][ahead];
+#pragma unroll
+      for (int u = 0; u < ahead; u++) {
+#pragma unroll
+        for (int m = H == SMEM_FIRST ? 1 : 0; m < N; m++)
+          if (N < generic_inputs || m < p.packing.inputs) {
+            I position = __shfl_sync(whole_warp, now.input[m], j + u, G);
+            if (H == SMEM_FIRST && m == 1) {
+              gathered[0][u] = smem_tile[(unsigned)(position >> p.smem_shift) * span + smem_lane];
+              position &= p.smem_mask;
+            }
+            const vector *const at = row_at(from[m], position, p.stride * (unsigned)sizeof(vector));
+            gathered[m][u] = H == L2_HINTS ? gather(at, policies[m]) : __ldg(at);
+          }
+      }
+      /* 5c: add their products. Bit u of `begins`: nonzero u begins a row. */
+      const auto use = [&](int u) {
+        vector product = times(splat(__shfl_sync(whole_warp, now.value, j + u, G)), gathered[0][u]);
+#pragma unroll
+        for (int m = 1; m < N - 1; m++)
+          if (N < generic_inputs || m < p.packing.inputs)
+            product = times(product, gathered[m][u]);
+        if (N < generic_inputs || N == p.packing.inputs)
+          sum = fused(product, gathered[N - 1][u], sum);
+        else
+          sum = plus(product, sum);
+      };
+      if (__any_sync(whole_warp, begins & ((1U << ahead) - 1U))) {
+#pragma unroll
+        for (int u = 0; u < ahead; u++) {
+          if (begins >> u & 1U) {
+            store();
+            sum = splat(T(0));
+            folded[threadIdx.x] = sum;
+            row = __ldg(p.rows + ++entry);
+          }
+          use(u);
+        }
+      } else {
+#pragma unroll
+        for (int u = 0; u < ahead; u++)
+          use(u);
+      }
+      begins >>= ahead;
+    }
   }
+  if (works())
+    store();
+  __syncthreads();
 
   /* Step 6: add the partial sums of every row. The group of a row's first partial sum adds them
    * all. Where the row began in an earlier block, their sum is this block's carry row. */
-  static __device__ __forceinline__ void add_partials(const problem &p, shared &s, unsigned b) {
-    const unsigned lane = threadIdx.x % G;
-    const unsigned group = threadIdx.x / G;
-    const I of = s.partial_entries[group];
-    if (of != no_partial && (group == 0 || s.partial_entries[group - 1] != of) &&
-        column(p, s) < p.stride) {
-      vector *const to = group == 0
-                             ? p.carries + ((uint64_t)b * p.stride + column(p, s))
-                             : s.output + ((uint64_t)__ldg(p.rows + of) * p.stride + column(p, s));
-      long_sum all = {};
-      if (group > 0)
-        add_to(all, __ldcg(to));
-      for (unsigned g = group; g < groups && s.partial_entries[g] == of; g++)
-        add_to(all, s.partials[g * G + lane]);
-      *to = rounded(all);
-    }
-  }
-
-  /* Add all carry rows of the row that begins in block `from`, and goes on in the next `links`
-   * blocks, to the output. */
-  static __device__ __forceinline__ void add_carries(const problem &p, shared &s, unsigned from,
-                                                     unsigned links) {
-    const unsigned group = threadIdx.x / G;
-    const unsigned at = column(p, s);
-    long_sum sum = {};
-    for (unsigned i = group; i < links; i += groups)
-      if (at < p.stride)
-        add_to(sum, __ldcg(p.carries + ((uint64_t)(from + 1 + i) * p.stride + at)));
-    s.partials[threadIdx.x] = rounded(sum);
-    __syncthreads();
-    if (group == 0 && at < p.stride) {
-      /* That block may belong to an earlier launch. */
-      const int64_t behind = (int64_t)(p.blocks[from + 1].first - p.first);
-      const I row = __ldg(p.rows + __ldg(p.starts + behind / (int64_t)p.packing.pack));
-      vector *const to = s.output + ((uint64_t)row * p.stride + at);
-      long_sum all = {};
+  const unsigned tile_column = number % p.columns;
+  const bool mine = column() < p.stride;
+  const I of = partial_entries[group];
+  if (of != no_partial && (group == 0 || partial_entries[group - 1] != of) && mine) {
+    vector *const to = group == 0
+                           ? p.carries + ((uint64_t)b * p.stride + column())
+                           : output_of_tile + ((uint64_t)__ldg(p.rows + of) * p.stride + column());
+    long_sum all = {};
+    if (group > 0)
       add_to(all, __ldcg(to));
-      for (unsigned g = 0; g < groups && g < links; g++)
-        add_to(all, s.partials[g * G + threadIdx.x]);
-      *to = rounded(all);
-    }
-    __syncthreads();
+    for (unsigned g = group; g < groups && partial_entries[g] == of; g++)
+      add_to(all, partials[g * G + lane]);
+    *to = rounded(all);
   }
 
   /* Step 7: count this block at the rows that it shares with others: the row that began in its
    * predecessor, and its last row, which goes on behind it. The last block to come adds the carry
    * rows. */
-  static __device__ __forceinline__ void finish_shared_rows(const problem &p, shared &s,
-                                                            unsigned b) {
-    const unsigned predecessor = p.blocks[b].predecessor;
-    const unsigned links = p.blocks[b].links;
-    if (predecessor == b && links == 0)
-      return;
+  const unsigned predecessor = block->predecessor;
+  const unsigned links = block->links;
+  if (predecessor != b || links > 0) {
     __syncthreads();
     if (threadIdx.x == 0) {
-      unsigned *const carry = p.arrived + predecessor * p.columns + tile_column(p, s);
-      unsigned *const tail = p.arrived + b * p.columns + tile_column(p, s);
+      unsigned *const carry = p.arrived + predecessor * p.columns + tile_column;
+      unsigned *const tail = p.arrived + b * p.columns + tile_column;
       __threadfence();
-      s.last_of_carry = predecessor != b && atomicAdd(carry, 1U) == p.blocks[predecessor].links;
-      s.last_of_tail = links > 0 && atomicAdd(tail, 1U) == links;
-      if (s.last_of_carry)
+      last_of_carry = predecessor != b && atomicAdd(carry, 1U) == p.blocks[predecessor].links;
+      last_of_tail = links > 0 && atomicAdd(tail, 1U) == links;
+      if (last_of_carry)
         *carry = 0;
-      if (s.last_of_tail)
+      if (last_of_tail)
         *tail = 0;
       __threadfence();
     }
     __syncthreads();
-    if (s.last_of_carry)
-      add_carries(p, s, predecessor, p.blocks[predecessor].links);
-    if (s.last_of_tail)
-      add_carries(p, s, b, links);
-  }
-
-  /* Count block b, all of whose threads are done. The last block of a part of the rows tells the
-   * host. */
-  static __device__ __forceinline__ void count_in_part(const problem &p, unsigned b) {
-    int part = 0;
-    while (b >= p.part_ends[part])
-      part++;
-    const unsigned blocks = p.part_ends[part] - (part > 0 ? p.part_ends[part - 1] : 0);
-    __threadfence();
-    if (atomicAdd(p.done + part, 1U) + 1 < blocks * p.columns)
-      return;
-    p.done[part] = 0;
-    __threadfence_system();
-    *(volatile unsigned *)(p.turns + part) = p.turn;
+    if (last_of_carry)
+      add_carries<T, I, G, block_threads>(p, predecessor, p.blocks[predecessor].links, column(),
+                                          mine, output_of_tile, partials);
+    if (last_of_tail)
+      add_carries<T, I, G, block_threads>(p, b, links, column(), mine, output_of_tile, partials);
   }
 
   /* Step 8: tell the host, which waits for parts of the rows, and the blocks of the next tile. */
-  static __device__ __forceinline__ void tell_done(const problem &p, const shared &s, unsigned b) {
-    if (p.parts > 1) {
-      __syncthreads();
-      if (threadIdx.x == 0)
-        count_in_part(p, b);
-    }
-    if (p.tiled) {
-      __syncthreads();
-      if (threadIdx.x == 0) {
-        __threadfence();
-        asm volatile("st.release.gpu.global.u32 [%0], %1;"
-                     :
-                     : "l"(p.finished + (b * p.columns + tile_column(p, s))), "r"(p.turn)
-                     : "memory");
-      }
+  if (p.parts > 1) {
+    __syncthreads();
+    if (threadIdx.x == 0)
+      tell_done(p, b);
+  }
+  if (p.tiled) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      asm volatile("st.release.gpu.global.u32 [%0], %1;"
+                   :
+                   : "l"(p.finished + (b * p.columns + tile_column)), "r"(p.turn)
+                   : "memory");
     }
   }
-};
-
-/* --- the kernel ------------------------------------------------------------------------------ */
-
-template <typename T, typename I, int G, int N, hint_level H>
-__global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
-    mttkrp_sorted(const sorted_problem<T, I> p) {
-  typedef kernel_steps<T, I, G, N, H> steps;
-  __shared__ typename steps::shared s;
-  extern __shared__ float4 smem_memory[];
-  auto *const smem_tile = reinterpret_cast<typename steps::vector *>(smem_memory);
-  typename steps::strip x;
-  typename steps::sources f;
-  const unsigned b = steps::take_block(p, s);
-  steps::cut_strip(p, s, x);
-  if constexpr (H == SMEM_FIRST)
-    steps::load_tile(p, s, smem_tile);
-  steps::begin_strip(p, s, x);
-  steps::find_sources(p, s, smem_tile, f);
-  steps::add_strip(p, s, f, x);
-  steps::add_partials(p, s, b);
-  steps::finish_shared_rows(p, s, b);
-  steps::tell_done(p, s, b);
 }
 
 /* --- launches -------------------------------------------------------------------------------- */
