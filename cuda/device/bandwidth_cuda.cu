@@ -1,6 +1,6 @@
-/* A warp draws 32 rows, one a lane, and gathers them in groups of lanes that take 16 bytes each:
- * as MTTKRP does, without anything else. Drawing by all lanes of a group would cost more
- * instructions than the gather that it is to measure. */
+/* A warp draws 32 rows, one for each lane, and gathers them as MTTKRP does: groups of lanes load a
+ * row, 16 bytes a lane. If all lanes of a group drew their row, drawing would take more
+ * instructions than the gather that is measured. */
 #include "cuda/device/bandwidth_cuda.h"
 
 #include <cfloat>
@@ -30,8 +30,8 @@ static __device__ unsigned sum_of(uint4 x) {
   return x.x + x.y + x.z + x.w;
 }
 
-/* Every warp gathers 32 * batches rows of `width` vectors, `lanes` of them on a row. Where there
- * are more lanes than vectors the last vector is read twice, which costs no memory access. */
+/* Every warp gathers 32 * batches rows of `width` vectors, with `lanes` lanes on a row. Where there
+ * are more lanes than vectors, lanes read the last vector twice, which costs no memory access. */
 template <int lanes, bool wide>
 static __global__ void gather(const uint4 *__restrict__ table, uint64_t rows, unsigned width,
                               uint64_t batches, uint64_t seed, unsigned *sums) {
@@ -71,7 +71,7 @@ static __global__ void read_in_order(const uint4 *__restrict__ table, uint64_t c
   sums[thread] = sum;
 }
 
-/* batches 0: the table is read once from end to end. */
+/* With 0 batches a launch reads the table once from end to end. */
 typedef struct gather_launch {
   const uint4 *table;
   uint64_t rows;
@@ -112,7 +112,7 @@ static amped_status launch(const gather_launch *g, int turn) {
   return AMPED_OK;
 }
 
-/* The best of several timings; the first, on cold caches and clocks, does not count. */
+/* The best of several timings. The first one does not count: caches and clocks are cold. */
 static amped_status time_launches(const gather_launch *g, cudaEvent_t begin, cudaEvent_t end,
                                   double *seconds) {
   *seconds = DBL_MAX;
@@ -144,7 +144,7 @@ static amped_status time_gather(const gather_launch *g, double *seconds) {
   return status;
 }
 
-/* Is there room for a table beside what is there, of at most so many bytes? */
+/* Is there room for a table, of at most so many bytes? */
 static amped_status has_room(uint64_t rows, uint64_t row_bytes, uint64_t most, bool *room) {
   size_t free_bytes = 0;
   size_t total = 0;
@@ -155,7 +155,7 @@ static amped_status has_room(uint64_t rows, uint64_t row_bytes, uint64_t most, b
   return AMPED_OK;
 }
 
-/* Seconds of a launch on a table of g->rows rows of g->width vectors; 0 where it finds no room. */
+/* Seconds of a launch on a table of g->rows rows of g->width vectors; 0 where there is no room. */
 static amped_status measure(gather_launch *g, uint64_t threads, double *seconds) {
   bool room = false;
   void *d_table = nullptr;
@@ -166,7 +166,7 @@ static amped_status measure(gather_launch *g, uint64_t threads, double *seconds)
   AMPED_TRY(has_room(g->rows, row_bytes, g->most_bytes, &room));
   if (g->rows == 0 || !room)
     return AMPED_OK;
-  /* Ranks that share a GPU look at the same time, and others may have come first. */
+  /* Ranks that share a GPU look for room at the same time: another rank may have taken it. */
   if (cudaMalloc(&d_table, g->rows * row_bytes) != cudaSuccess ||
       cudaMalloc(&d_sums, threads * sizeof(unsigned)) != cudaSuccess) {
     (void)cudaGetLastError();
@@ -187,7 +187,7 @@ done:
 
 amped_status amped_bandwidth_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
                                   int multiprocessors, cudaStream_t stream, double *rows_per_sec) {
-  uint64_t row_bytes = plan->ld * plan->value_type;
+  uint64_t row_bytes = amped_plan_row_bytes(plan);
   uint64_t count =
       gathered_bytes / row_bytes > least_rows ? gathered_bytes / row_bytes : least_rows;
   double seconds = 0.0;

@@ -9,8 +9,7 @@
 extern "C" {
 #endif
 
-/* As struct amped_backend's gather_rate; the table takes most_bytes of the device's memory at most.
- */
+/* As struct amped_backend's gather_rate. The table takes at most most_bytes of device memory. */
 amped_status amped_bandwidth_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
                                   int multiprocessors, cudaStream_t stream, double *rows_per_sec);
 

@@ -1,11 +1,11 @@
-/* Caches of a GPU: plain numbers, so that what depends on them is decided, and tested, without one.
- */
+/* Caches of a GPU, as plain numbers: decisions that depend on them are made, and tested, without a
+ * GPU. */
 #ifndef AMPED_CACHES_CUDA_H
 #define AMPED_CACHES_CUDA_H
 
 #include <stdint.h>
 
-/* shared_bytes: what a thread block can have. */
+/* shared_bytes: the most shared memory of a thread block. */
 typedef struct amped_caches_cuda {
   int multiprocessors;
   uint64_t l2_bytes;

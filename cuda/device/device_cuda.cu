@@ -10,7 +10,7 @@ extern "C" {
 #include "base/log.h"
 }
 
-/* Left free for what is not ours: contexts of MPI, cuBLAS's own tables, allocation granularity. */
+/* Memory left free for contexts of MPI, cuBLAS's own tables, and allocation granularity. */
 static const uint64_t margin_bytes = UINT64_C(512) << 20;
 static const uint64_t margin_share = 50;
 
@@ -65,8 +65,8 @@ bool amped_device_cuda_available(const char **reason) {
   return false;
 }
 
-/* A single visible GPU is every rank's own where a launcher masks the others, so it is taken
- * whatever the local rank. Whether ranks really differ shows in their identities. */
+/* Where a launcher masks other GPUs, every rank sees one GPU, its own. So a single GPU is taken
+ * whatever the local rank. Identities show whether the GPUs of ranks differ. */
 int amped_device_cuda_ordinal(int local_rank, int visible) {
   return local_rank % visible;
 }
@@ -93,7 +93,7 @@ static amped_status choose(const amped_backend_options *options, int *ordinal, i
   return AMPED_OK;
 }
 
-/* What does not depend on what is free: the user's limit, or 15/16 of the device. */
+/* A budget that does not depend on free memory: the user's limit, or 15/16 of the device. */
 static amped_status fix_budget(amped_device_cuda *device, const amped_backend_options *options,
                                uint64_t total, int count) {
   uint64_t wanted = options->device_memory > 0 ? options->device_memory : total / 16 * 15;
@@ -108,8 +108,8 @@ static amped_status fix_budget(amped_device_cuda *device, const amped_backend_op
   return AMPED_OK;
 }
 
-/* Ranks that were told to share take equal parts of what is free. Where each sees a GPU of its own
- * they were told so for nothing: the parts are then smaller than they could be, never too large. */
+/* Ranks with --share-gpus take equal parts of the free memory. If each rank sees a GPU of its own,
+ * these parts are smaller than necessary, but never too large. */
 static amped_status set_budget(amped_device_cuda *device, const amped_backend_options *options,
                                int count, uint64_t *free_bytes) {
   size_t now_free = 0;
@@ -166,8 +166,8 @@ amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what) {
                      amped_format_bytes(text, bytes), what, cudaGetErrorString(code), remedy(code));
 }
 
-/* A GPU's page. Other GPUs copied to memory of whole pages at 380 GB/s, and at 280 to the same
- * memory with a few KiB more, which CUDA IPC seems to map by smaller pages. */
+/* A GPU's page. Other GPUs copy to memory of whole pages at 380 GB/s; to the same memory with a few
+ * KiB more, at 280. CUDA IPC seems to map that by smaller pages. */
 static const uint64_t page_bytes = UINT64_C(2) << 20;
 
 amped_status amped_cuda_malloc_pages(void **out, uint64_t bytes, const char *what) {
@@ -194,7 +194,7 @@ amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what)
   return amped_cuda_no_host_memory(code, bytes, what);
 }
 
-/* Freeing can only report an error of earlier work, which was reported where it was waited for. */
+/* Freeing can only report an error of earlier work. Who waited for that work has reported it. */
 void amped_cuda_free(void *d_block) {
   if (d_block != nullptr)
     (void)cudaFree(d_block);
@@ -205,7 +205,7 @@ void amped_cuda_host_free(void *h_block) {
     (void)cudaFreeHost(h_block);
 }
 
-/* "0-31,64-95" as a set; false where that is no list of CPUs. */
+/* A list like "0-31,64-95" as a set of CPUs; false where it is no such list. */
 static bool parse_cpus(const char *list, cpu_set_t *set) {
   CPU_ZERO(set);
   for (const char *at = list; *at != '\0' && *at != '\n';) {

@@ -1,5 +1,5 @@
-/* The GPU of a rank: which one, what it is called, how much of it may be used; and the checks that
- * every CUDA and cuBLAS call goes through.
+/* The GPU of a rank: its number, its name, the memory that may be used; and the checks of every
+ * CUDA and cuBLAS call.
  *
  * Plain C for the host. A failed call is recorded once, in one line, with a remedy. */
 #ifndef AMPED_DEVICE_CUDA_H
@@ -18,7 +18,7 @@ extern "C" {
 typedef struct amped_device_cuda {
   int ordinal;
   amped_caches_cuda caches;
-  uint64_t budget_bytes; /* what this rank may allocate, the user's limit applied */
+  uint64_t budget_bytes; /* that this rank may allocate, within the user's limit */
   char identity[48];     /* "GPU-" and the UUID */
   char line[512];        /* "GPU 0 NVIDIA H200, 139.8 GiB free, UUID GPU-..." */
 } amped_device_cuda;
@@ -27,26 +27,25 @@ typedef struct amped_device_cuda {
 bool amped_device_cuda_available(const char **reason);
 void amped_device_cuda_before_mpi(int local_rank);
 
-/* The GPU of a local rank: the only visible one, or the one of that number. */
+/* The number of a local rank's GPU: its local rank, modulo the number of visible GPUs. */
 int amped_device_cuda_ordinal(int local_rank, int visible);
 /* "GPU-" and a UUID, in 48 bytes at most. */
 void amped_device_cuda_identity(char *out, size_t size, const cudaUUID_t *uuid);
 
-/* Bind the calling thread to the GPU of options->local_rank: the only visible one, or the one of
- * that number. */
+/* Bind the calling thread to the GPU of options->local_rank. */
 amped_status amped_device_cuda_open(amped_device_cuda *device,
                                     const amped_backend_options *options);
 
-/* Keep the calling thread on the CPUs nearest to a GPU, so that host memory that it touches first
- * lies there. Where the system does not tell which, or forbids it, the thread stays as it is: that
- * costs speed, not results. */
+/* Keep the calling thread on the CPUs nearest to a GPU, so that the host memory that it touches
+ * first lies there. Where the system does not name these CPUs, or forbids it, nothing changes: that
+ * costs speed only. */
 void amped_device_cuda_stay_near(int ordinal);
 
-/* Device memory from cudaMalloc (so that CUDA IPC can share it), pinned host memory. *out is NULL
- * for no bytes and on failure; `what` is named in the message. Freeing NULL is allowed. */
+/* Device memory comes from cudaMalloc, so that CUDA IPC can share it; host memory is pinned. *out
+ * is NULL for 0 bytes and after a failure; the message names `what`. Freeing NULL is allowed. */
 amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what);
-/* The same for memory that other GPUs copy to: large blocks are whole pages (2 MiB), which CUDA
- * takes for them anyway. */
+/* The same for memory that other GPUs copy to: large blocks are whole pages (2 MiB). CUDA takes
+ * whole pages for them anyway. */
 amped_status amped_cuda_malloc_pages(void **out, uint64_t bytes, const char *what);
 amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what);
 /* The error line of pinned host memory that cudaHostAlloc refused with `code`: AMPED_FAILED. */
@@ -54,8 +53,8 @@ amped_status amped_cuda_no_host_memory(cudaError_t code, uint64_t bytes, const c
 void amped_cuda_free(void *d_block);
 void amped_cuda_host_free(void *h_block);
 
-/* Return from the calling function where CALL fails; behind a kernel launch, AMPED_CUDA_LAUNCHED
- * with the kernel's name. */
+/* Return from the calling function where the call fails. AMPED_CUDA_LAUNCHED, with the kernel's
+ * name, follows every kernel launch. */
 #define AMPED_CUDA(call) AMPED_TRY(amped_cuda_check((call), #call))
 #define AMPED_CUBLAS(call) AMPED_TRY(amped_cublas_check((call), #call))
 #define AMPED_CUDA_LAUNCHED(name) AMPED_TRY(amped_cuda_check(cudaGetLastError(), name))

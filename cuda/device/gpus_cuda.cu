@@ -11,7 +11,7 @@ static void format_version(char *out, size_t size, int version) {
   (void)snprintf(out, size, "%d.%d", version / 1000, version % 1000 / 10);
 }
 
-/* The version of the kernel's module, which CUDA itself does not tell. */
+/* The version of the NVIDIA kernel module. CUDA itself does not tell it. */
 static void read_driver(char *out, int size) {
   FILE *const file = fopen("/sys/module/nvidia/version", "re");
   if (file == nullptr)
@@ -48,7 +48,8 @@ static amped_status link_of(int from, int to, uint8_t *link) {
   return AMPED_OK;
 }
 
-/* Memory that is free shows only on the GPU that is in use: a context on each would take some. */
+/* Free memory is asked only of this process's own GPU: asking makes a context, which takes memory.
+ */
 static amped_status look_at_own(amped_gpus *gpus) {
   size_t now_free = 0;
   size_t total = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int block_threads = 256;
 
-/* Threads of the whole grid, and this one's number among them. */
+/* The number of threads of the whole grid, and the number of this thread. */
 __device__ inline uint64_t grid_threads() {
   return (uint64_t)gridDim.x * blockDim.x;
 }
@@ -18,7 +18,8 @@ __device__ inline uint64_t thread_number() {
   return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
 
-/* Blocks of block_threads: one thread an element, as far as that is no more than enough. */
+/* Blocks for so many elements: one thread for each element, up to a number of blocks that fills any
+ * GPU. */
 inline unsigned blocks_for(uint64_t count) {
   const uint64_t blocks = amped_ceil_div(count, (uint64_t)block_threads);
   return (unsigned)(blocks < 8192 ? blocks : 8192);

@@ -6,7 +6,7 @@ extern "C" {
 #include "base/mem.h"
 }
 
-/* Count the block, or keep the error for whoever waits; false where the thread shall end. */
+/* Count a block, or keep its error for the threads that wait. False where this thread must end. */
 static bool tell(amped_pinned_cuda *p, cudaError_t code) {
   (void)pthread_mutex_lock(&p->lock);
   p->code = code;

@@ -1,5 +1,6 @@
-/* Pinned: blocks of pinned host memory, taken by a thread of their own in the order in which they
- * will be needed. Pinning is slow (a few GB/s), and reading can go on meanwhile. */
+/* Pinned: blocks of pinned host memory. A thread of its own takes them, in the order in which they
+ * are needed. Pinning is slow (a few GB/s); reading goes on meanwhile
+ * (docs/decisions/016-pinned-memory.md). */
 #ifndef AMPED_PINNED_CUDA_H
 #define AMPED_PINNED_CUDA_H
 
@@ -18,23 +19,23 @@ typedef struct amped_pinned_cuda {
   void **blocks;
   pthread_t thread;
   bool started;
-  /* Under the lock; taken only grows. */
+  /* Under the lock. `taken` only grows. */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  uint64_t taken;   /* blocks that are there: the first ones */
-  cudaError_t code; /* why the next one is not and will not be */
+  uint64_t taken;   /* the first so many blocks are there */
+  cudaError_t code; /* why pinning the next block failed */
   bool stop;
 } amped_pinned_cuda;
 
-/* Start taking `count` blocks of bytes[i] > 0 bytes for the current device; bytes is copied. Of a
- * struct that is zero. On failure, as after use, stop frees what there is. */
+/* Start taking `count` blocks of bytes[i] > 0 bytes for the current device. The struct is zero;
+ * `bytes` is copied. stop frees the memory, also after a failure. */
 amped_status amped_pinned_cuda_start(amped_pinned_cuda *pinned, uint64_t count,
                                      const uint64_t *bytes);
 
-/* Block i, once it is there. AMPED_FAILED where pinning failed before it. */
+/* Wait for block i. AMPED_FAILED where pinning it, or a block before it, failed. */
 amped_status amped_pinned_cuda_wait(amped_pinned_cuda *pinned, uint64_t i, void **block);
 
-/* Wait for the thread to end, after the block in hand, and free all blocks. */
+/* Stop the thread after its present block, wait for it, and free all blocks. */
 void amped_pinned_cuda_stop(amped_pinned_cuda *pinned);
 
 #ifdef __cplusplus

@@ -6,14 +6,14 @@ namespace {
 
 constexpr uint64_t wide_bytes = UINT64_C(64) << 20;
 constexpr uint64_t gram_bytes = UINT64_C(16) << 20;
-constexpr uint64_t blas_bytes = UINT64_C(32) << 20; /* what cuBLAS recommends from Hopper on */
+constexpr uint64_t blas_bytes = UINT64_C(32) << 20; /* as cuBLAS recommends from Hopper on */
 constexpr int most_grams = 256;
 constexpr unsigned dot_blocks = 1024;
 constexpr unsigned dot_threads = 256;
 constexpr uint64_t most_blocks = 1 << 20;
 constexpr uint64_t most_short = 4096;
 
-/* Blocks of 32 columns x 8 rows, which walk over all rows. */
+/* Thread blocks of 32 columns x 8 rows. A grid walks over all rows. */
 dim3 row_block() {
   return dim3(32, 8);
 }
@@ -28,7 +28,7 @@ __device__ uint64_t row_step() {
   return (uint64_t)gridDim.x * blockDim.y;
 }
 
-/* Rows of T, ld apart, to rows of doubles without padding, and back with zeros as padding. */
+/* Rows of T with padding become rows of doubles without; narrow makes padded rows again. */
 template <typename T>
 __global__ void widen(const T *from, uint64_t rows, uint64_t ld, unsigned ncomps, double *to) {
   for (uint64_t i = first_row(); i < rows; i += row_step())
@@ -42,8 +42,8 @@ __global__ void narrow(const double *from, uint64_t rows, uint64_t ld, unsigned 
       to[i * ld + c] = c < ncomps ? (T)from[i * ncomps + c] : T(0);
 }
 
-/* Rows of `to` = rows of `from`, of at most short_row floats, times p, in one pass over memory. A
- * warp works on some rows at a time, each of its threads on columns of the products. */
+/* to = from times p, for rows of at most short_row floats, in one pass over memory. A warp works on
+ * solve_rows rows at a time, each of its threads on some columns of the products. */
 constexpr unsigned short_row = 64;
 constexpr unsigned solve_rows = 4;
 constexpr unsigned solve_warps = 8;
@@ -85,8 +85,9 @@ __global__ void solve_short(const float *from, uint64_t rows, unsigned ld, unsig
   }
 }
 
-/* partials[b] = sum of a a^T over the rows a of block b, of at most short_row floats: the upper
- * triangle, in squares of 4 x 4 elements, each a thread's; groups of threads take rows in turn. */
+/* partials[b] = the sum of a a^T over the rows a of block b, which have at most short_row floats.
+ * Only the upper triangle is filled in: a thread adds up a square of 4 x 4 elements. Groups of
+ * threads take rows in turn. */
 constexpr unsigned gram_rows = 32;
 constexpr unsigned gram_threads = 256;
 __global__ void __launch_bounds__(gram_threads)
@@ -96,7 +97,7 @@ __global__ void __launch_bounds__(gram_threads)
   const unsigned width = side * 4;
   const unsigned squares = side * (side + 1) / 2;
   const unsigned groups = gram_threads / squares;
-  const unsigned group = threadIdx.x / squares; /* those behind the last group have no work */
+  const unsigned group = threadIdx.x / squares; /* threads behind the last group have no work */
   double *const staged = shared;
   double *const all = shared + gram_rows * width;
   unsigned i = 0;
@@ -145,7 +146,7 @@ __global__ void scale_columns(T *x, uint64_t rows, uint64_t ld, unsigned ncomps,
       x[i * ld + c] = (T)((double)x[i * ld + c] * scale[c]);
 }
 
-/* The sum over a block of dot_threads, pairwise; valid in thread 0. */
+/* The sum of x over a block of dot_threads threads, pairwise. Only thread 0 gets it. */
 __device__ double sum_of_block(double x) {
   __shared__ double sums[dot_threads];
   sums[threadIdx.x] = x;
@@ -167,7 +168,7 @@ template <typename T> __global__ void dot(const T *a, const T *b, uint64_t n, do
     partials[blockIdx.x] = sum;
 }
 
-/* partials[dot_blocks] = sum of those before it. */
+/* partials[dot_blocks] = the sum of partials[0 .. dot_blocks - 1]. */
 __global__ void finish_dot(double *partials) {
   double sum = 0.0;
   for (unsigned i = threadIdx.x; i < dot_blocks; i += dot_threads)
@@ -177,8 +178,8 @@ __global__ void finish_dot(double *partials) {
     partials[dot_blocks] = sum;
 }
 
-/* gram = sum of the partial matrices; either triangle from the same one, so that it is symmetric to
- * the last bit. */
+/* gram = the sum of the partial matrices. Both triangles come from the upper one, so gram is
+ * symmetric to the last bit. */
 __global__ void sum_grams(const double *partials, unsigned batch, unsigned ncomps, double *gram) {
   const unsigned elements = ncomps * ncomps;
   const unsigned e = blockIdx.x * blockDim.x + threadIdx.x;
@@ -193,7 +194,8 @@ __global__ void sum_grams(const double *partials, unsigned batch, unsigned ncomp
   gram[e] = sum;
 }
 
-/* Sizes of the sections of the block, in doubles but for the last, cuBLAS's own, in bytes. */
+/* The workspace: rows of a chunk, number of partial matrices, doubles of each section, bytes of all
+ * (with cuBLAS's own section). */
 struct sections {
   uint64_t chunk;
   uint64_t batch;
@@ -256,8 +258,8 @@ amped_status get(amped_dense_cuda *d, const T *d_rows, uint64_t count, double *h
   return AMPED_OK;
 }
 
-/* cuBLAS counts columns first: to it, a matrix of rows is its transpose. `from` and `to` have
- * `from_ld` and `to_ld` doubles a row. */
+/* to = from times d_square. cuBLAS stores matrices by columns, so it takes our matrices for their
+ * transposes. Rows have from_ld and to_ld doubles. */
 amped_status multiply(amped_dense_cuda *d, const double *from, uint64_t from_ld, uint64_t rows,
                       double *to, uint64_t to_ld) {
   const double one = 1.0;
@@ -282,7 +284,7 @@ amped_status solve_chunk(amped_dense_cuda *d, const float *d_output, uint64_t ro
   return AMPED_OK;
 }
 
-/* Longer rows are worth cuBLAS's trouble; short ones would pass through memory five times. */
+/* For short rows cuBLAS would pass through memory five times: this kernel passes once. */
 amped_status solve_at_once(amped_dense_cuda *d, const float *d_output, uint64_t count,
                            float *d_rows) {
   const unsigned n = (unsigned)d->ncomps;
@@ -295,6 +297,7 @@ amped_status solve_at_once(amped_dense_cuda *d, const float *d_output, uint64_t 
   AMPED_CUDA_LAUNCHED("the solve kernel");
   return AMPED_OK;
 }
+
 template <typename T>
 amped_status solve(amped_dense_cuda *d, const T *d_output, uint64_t count, T *d_rows) {
   if constexpr (sizeof(T) == sizeof(float))
@@ -306,8 +309,9 @@ amped_status solve(amped_dense_cuda *d, const T *d_output, uint64_t count, T *d_
   return AMPED_OK;
 }
 
-/* A tall, thin product is one tile of output and would run on one multiprocessor: so the rows are
- * cut into slabs with a partial matrix each, and what is left over joins the first. */
+/* Add a^T a to the partial matrices. The product of a tall, thin matrix is one tile of output,
+ * which one multiprocessor would compute. So the rows are cut into slabs with a partial matrix
+ * each; the rows that are left over are added to the first. */
 amped_status add_grams(amped_dense_cuda *d, const double *a, uint64_t ld, uint64_t rows) {
   const int r = d->ncomps;
   const double one = 1.0;

@@ -1,10 +1,11 @@
 /* Dense work on factor rows in device memory: conversion, solve, gram, inner product, scaling.
  *
- * Rows are as in a factor: plan->ld elements of plan->value_type each, padding columns zero.
- * Everything is multiplied and added up in double, by cuBLAS where it is matrix work: float rows
- * are widened chunk by chunk through a workspace of bounded size. Rows of up to 64 floats have
- * kernels of their own, which pass over memory once (docs/benchmarks.md). Every function has
- * finished when it returns; sums are made in an order that depends on the sizes alone. */
+ * Rows are as in a factor: plan->ld elements of plan->value_type each; padding columns are zero.
+ * Products and sums are made in double, matrix products by cuBLAS. For cuBLAS float rows are
+ * widened chunk by chunk, through a workspace of bounded size. Rows of up to 64 floats have kernels
+ * of their own, which pass over memory once (docs/decisions/026-rows-in-parts.md).
+ *
+ * Every function waits for its work. The order of additions depends on the sizes alone. */
 #ifndef AMPED_DENSE_CUDA_H
 #define AMPED_DENSE_CUDA_H
 
@@ -22,7 +23,7 @@ typedef struct amped_dense_cuda {
   amped_vtype value_type;
   uint64_t chunk; /* rows that are widened at a time */
   int batch;      /* partial gram matrices */
-  void *d_block;  /* what follows lies in it */
+  void *d_block;  /* holds the next arrays */
   double *d_wide; /* chunk x ncomps, twice */
   double *d_product;
   double *d_square; /* ncomps x ncomps */
@@ -33,11 +34,11 @@ typedef struct amped_dense_cuda {
 amped_status amped_dense_cuda_create(amped_dense_cuda *dense, cudaStream_t stream);
 void amped_dense_cuda_destroy(amped_dense_cuda *dense);
 
-/* Bytes of device memory that prepare takes; a second call takes the place of the first. */
+/* prepare allocates the workspace, of so many bytes of device memory. A second call replaces it. */
 uint64_t amped_dense_cuda_bytes(const amped_plan *plan);
 amped_status amped_dense_cuda_prepare(amped_dense_cuda *dense, const amped_plan *plan);
 
-/* count rows from and to count x ncomps doubles in host memory. */
+/* Copy count rows from or to count x ncomps doubles in host memory. */
 amped_status amped_dense_cuda_put(amped_dense_cuda *dense, void *d_rows, uint64_t count,
                                   const double *h_rows);
 amped_status amped_dense_cuda_get(amped_dense_cuda *dense, const void *d_rows, uint64_t count,

@@ -21,8 +21,7 @@ static __device__ double order_value(const amped_coo_buffer *buffer, uint64_t k)
   return amped_coo_buffer_value(buffer, k);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* --- memory ---------------------------------------------------------------------------------- */
 
 static uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, (uint64_t)AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
@@ -35,7 +34,7 @@ static uint64_t block_bytes(const amped_plan *plan, uint64_t nnz) {
   return bytes;
 }
 
-/* Positions of every mode, rows of the output mode. */
+/* The plan's tables on the device: positions of every mode, rows of the output mode. */
 static uint64_t table_bytes(const amped_plan *plan, int mode) {
   uint64_t bytes = plan->modes[mode].idp_count * sizeof(uint64_t);
   for (int m = 0; m < plan->order; m++)
@@ -43,17 +42,17 @@ static uint64_t table_bytes(const amped_plan *plan, int mode) {
   return bytes;
 }
 
-/* Scratch for ordering so many nonzeros in one piece, but for what is CUB's. */
+/* Scratch memory for sorting so many nonzeros in one piece, without CUB's part. */
 static uint64_t scratch_bytes(const amped_plan *plan, uint64_t nnz) {
-  return nnz * (amped_order::piece_bytes + amped_plan_nonzero_bytes(plan)) +
-         (sizeof(uint64_t) << amped_order::histogram_bits);
+  return nnz * (amped_sort_copy::piece_bytes + amped_plan_nonzero_bytes(plan)) +
+         (sizeof(uint64_t) << amped_sort_copy::histogram_bits);
 }
 
-/* Beside a buffer there must be room for pieces of this size, or looking at it piece after piece
- * would take longer than reading it across the link. */
+/* Beside a buffer on the device there must be room for pieces of this size. With smaller pieces,
+ * kernels look at the buffer so often that reading it across the link takes less time. */
 static uint64_t good_piece(uint64_t nnz) {
   uint64_t part = nnz / 8;
-  return part > amped_order::least_piece ? part : amped_order::least_piece;
+  return part > amped_sort_copy::least_piece ? part : amped_sort_copy::least_piece;
 }
 
 static bool fits_device(const amped_plan *plan, int mode, uint64_t nnz, uint64_t room_bytes) {
@@ -70,8 +69,8 @@ void amped_coo_buffer_cuda_bytes(const amped_plan *plan, uint64_t room_bytes,
     uint64_t block = block_bytes(plan, nnz);
     bool on_device = fits_device(plan, m, nnz, room_bytes);
     uint64_t taken = table_bytes(plan, m) + (on_device ? block : 0);
-    uint64_t least =
-        scratch_bytes(plan, nnz < amped_order::least_piece ? nnz : amped_order::least_piece);
+    uint64_t least = scratch_bytes(
+        plan, nnz < amped_sort_copy::least_piece ? nnz : amped_sort_copy::least_piece);
     uint64_t left = room_bytes > taken + least ? room_bytes - taken : least;
     uint64_t scratch = scratch_bytes(plan, nnz);
     uint64_t device = taken + (scratch < left ? scratch : left);
@@ -81,101 +80,99 @@ void amped_coo_buffer_cuda_bytes(const amped_plan *plan, uint64_t room_bytes,
   }
 }
 
-static amped_status upload_tables(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
+static amped_status upload_tables(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                                   cudaStream_t stream) {
   const amped_mode_plan *out = &plan->modes[mode];
-  AMPED_TRY(amped_cuda_malloc(&p->d_tables, table_bytes(plan, mode), "the plan's tables"));
-  uint64_t *at = (uint64_t *)p->d_tables;
+  AMPED_TRY(amped_cuda_malloc(&b->d_tables, table_bytes(plan, mode), "the plan's tables"));
+  uint64_t *at = (uint64_t *)b->d_tables;
   for (int m = 0; m < plan->order; m++) {
     uint64_t count = plan->modes[m].idp_count;
     AMPED_CUDA(cudaMemcpyAsync(at, plan->modes[m].position, count * sizeof *at,
                                cudaMemcpyHostToDevice, stream));
-    p->buffer.modes[m].position = at;
+    b->buffer.modes[m].position = at;
     at += count;
   }
   AMPED_CUDA(
       cudaMemcpyAsync(at, out->row, out->idp_count * sizeof *at, cudaMemcpyHostToDevice, stream));
-  p->buffer.rows = at;
+  b->buffer.rows = at;
   AMPED_CUDA(cudaStreamSynchronize(stream));
   return AMPED_OK;
 }
 
-static amped_status create(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
+static amped_status create(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                            uint64_t room_bytes, cudaStream_t stream) {
   static const char what[] = "the nonzeros of a copy";
   uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
   uint64_t bytes = block_bytes(plan, nnz);
-  amped_coo_buffer_make(&p->buffer, plan, mode);
-  p->capacity = nnz;
-  p->on_device = fits_device(plan, mode, nnz, room_bytes);
-  if (p->on_device)
-    AMPED_TRY(amped_cuda_malloc(&p->block, bytes, what));
+  amped_coo_buffer_make(&b->buffer, plan, mode);
+  b->capacity = nnz;
+  b->on_device = fits_device(plan, mode, nnz, room_bytes);
+  if (b->on_device)
+    AMPED_TRY(amped_cuda_malloc(&b->block, bytes, what));
   else
-    AMPED_TRY(amped_cuda_host_alloc(&p->block, bytes, what));
-  p->bytes = table_bytes(plan, mode) + (p->on_device ? bytes : 0);
-  char *at = (char *)p->block;
+    AMPED_TRY(amped_cuda_host_alloc(&b->block, bytes, what));
+  b->bytes = table_bytes(plan, mode) + (b->on_device ? bytes : 0);
+  char *at = (char *)b->block;
   for (int m = 0; m < plan->order; m++) {
-    p->buffer.modes[m].indices = at;
-    at += aligned(nnz * p->buffer.modes[m].index_bytes);
+    b->buffer.modes[m].indices = at;
+    at += aligned(nnz * b->buffer.modes[m].index_bytes);
   }
-  p->buffer.values = at;
-  return upload_tables(p, plan, mode, stream);
+  b->buffer.values = at;
+  return upload_tables(b, plan, mode, stream);
 }
 
-void amped_coo_buffer_cuda_free(amped_coo_buffer_cuda *p) {
-  if (p->on_device)
-    amped_cuda_free(p->block);
+void amped_coo_buffer_cuda_free(amped_coo_buffer_cuda *b) {
+  if (b->on_device)
+    amped_cuda_free(b->block);
   else
-    amped_cuda_host_free(p->block);
-  amped_cuda_free(p->d_tables);
-  memset(p, 0, sizeof *p);
+    amped_cuda_host_free(b->block);
+  amped_cuda_free(b->d_tables);
+  memset(b, 0, sizeof *b);
 }
 
-/* ---- nonzeros ----------------------------------------------------------------------------------
- */
+/* --- nonzeros -------------------------------------------------------------------------------- */
 
-static amped_status append(const amped_coo_buffer_cuda *p, const void *array, const void *from,
+static amped_status append(const amped_coo_buffer_cuda *b, const void *array, const void *from,
                            uint64_t element_bytes, uint64_t count, cudaStream_t stream) {
-  char *to = (char *)array + p->buffer.count * element_bytes;
+  char *to = (char *)array + b->buffer.count * element_bytes;
   AMPED_CUDA(cudaMemcpyAsync(to, from, count * element_bytes, cudaMemcpyDefault, stream));
   return AMPED_OK;
 }
 
-amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
+amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                                        const amped_nonzeros *nonzeros, uint64_t room_bytes,
                                        cudaStream_t stream) {
   if (nonzeros->count == 0)
     return AMPED_OK;
-  if (p->capacity == 0)
-    AMPED_TRY(create(p, plan, mode, room_bytes, stream));
-  if (nonzeros->count > p->capacity - p->buffer.count)
+  if (b->capacity == 0)
+    AMPED_TRY(create(b, plan, mode, room_bytes, stream));
+  if (nonzeros->count > b->capacity - b->buffer.count)
     return amped_coo_buffer_overflow(plan, mode);
   for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(append(p, p->buffer.modes[m].indices, nonzeros->indices[m],
-                     p->buffer.modes[m].index_bytes, nonzeros->count, stream));
-  AMPED_TRY(append(p, p->buffer.values, nonzeros->values, p->buffer.value_bytes, nonzeros->count,
+    AMPED_TRY(append(b, b->buffer.modes[m].indices, nonzeros->indices[m],
+                     b->buffer.modes[m].index_bytes, nonzeros->count, stream));
+  AMPED_TRY(append(b, b->buffer.values, nonzeros->values, b->buffer.value_bytes, nonzeros->count,
                    stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
-  p->buffer.count += nonzeros->count;
+  b->buffer.count += nonzeros->count;
   return AMPED_OK;
 }
 
-amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
+amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                                         uint64_t room_bytes, amped_copies_cuda *copies,
                                         cudaStream_t stream, uint64_t *repeats) {
   amped_sort_copy_cuda<amped_coo_buffer> order = {};
-  if (p->capacity == 0)
-    amped_coo_buffer_make(&p->buffer, plan,
-                          mode); /* nothing came: right where the share is empty */
+  if (b->capacity == 0)
+    amped_coo_buffer_make(&b->buffer, plan, mode); /* no nonzeros came: the share must be empty */
   order.plan = plan;
   order.mode = mode;
-  order.total = p->buffer.count;
-  order.words = p->buffer.words;
-  order.word_bits = p->buffer.word_bits;
-  order.row_shift = p->buffer.row_shift;
-  order.nonzeros = p->buffer;
+  order.total = b->buffer.count;
+  order.words = b->buffer.words;
+  order.word_bits = b->buffer.word_bits;
+  order.row_shift = b->buffer.row_shift;
+  order.nonzeros = b->buffer;
   amped_status status = amped_sort_copy_on_gpu(
-      &order, room_bytes > p->bytes ? room_bytes - p->bytes : 0, copies, stream, repeats);
-  amped_coo_buffer_cuda_free(p);
+      &order, room_bytes > b->bytes ? room_bytes - b->bytes : 0, copies, stream, repeats);
+  amped_coo_buffer_cuda_free(b);
   return status;
 }

@@ -1,8 +1,7 @@
-/* COO buffers on the GPU: struct amped_backend's collect and order. Twin of
- * src/cpu/coo_buffer_cpu.h.
+/* COO buffers on the GPU, for struct amped_backend. Twin of src/cpu/coo_buffer_cpu.h.
  *
- * A buffer lies in device memory where there is room for it, else in pinned host memory, which
- * kernels read across the link. Plain C for the host; everything is waited for. */
+ * A buffer lies in device memory where there is room for it. Else it lies in pinned host memory,
+ * which kernels read across the link. Plain C for the host; every function waits for its work. */
 #ifndef AMPED_COO_BUFFER_CUDA_H
 #define AMPED_COO_BUFFER_CUDA_H
 
@@ -14,29 +13,29 @@ extern "C" {
 
 #include "backend/coo_buffer.h"
 
-/* Zero where there is no buffer. */
+/* All zero: no buffer. */
 typedef struct amped_coo_buffer_cuda {
   amped_coo_buffer buffer;
   uint64_t capacity;
   bool on_device;
   void *block;    /* indices and values */
-  void *d_tables; /* the plan's */
-  uint64_t bytes; /* of device memory that is taken */
+  void *d_tables; /* the plan's positions and rows */
+  uint64_t bytes; /* of device memory in use */
 } amped_coo_buffer_cuda;
 
-/* Add to the buffer of mode, which the first call makes; room_bytes is the device memory that is
- * left for it and for ordering it. */
-amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
+/* Add nonzeros to the buffer of mode. The first call creates it; room_bytes is the device memory
+ * for the buffer and for sorting it. */
+amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                                        const amped_nonzeros *nonzeros, uint64_t room_bytes,
                                        cudaStream_t stream);
 
-/* Append the buffer to copies, ordered, and free it, whatever happens. */
-amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *p, const amped_plan *plan, int mode,
+/* Sort the buffer, append it to copies, and free it, also after a failure. */
+amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                                         uint64_t room_bytes, amped_copies_cuda *copies,
                                         cudaStream_t stream, uint64_t *repeats);
-void amped_coo_buffer_cuda_free(amped_coo_buffer_cuda *p);
+void amped_coo_buffer_cuda_free(amped_coo_buffer_cuda *b);
 
-/* What buffers and ordering them take at most on the plan's rank. */
+/* The most memory that a buffer and sorting it take on plan->rank. */
 void amped_coo_buffer_cuda_bytes(const amped_plan *plan, uint64_t room_bytes,
                                  uint64_t *device_bytes, uint64_t *host_bytes);
 

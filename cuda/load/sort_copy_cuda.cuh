@@ -1,18 +1,18 @@
-/* Order: nonzeros that are known by number, in any order, become a rank's copy on the GPU. Twin of
- * src/cpu/sort_copy_cpu.h.
+/* Sort copy: nonzeros in any order become a rank's copy on the GPU. Nonzeros are known by number.
+ * Twin of src/cpu/sort_copy_cpu.h.
  *
- * A copy is made piece by piece: the nonzeros whose keys lie in one range. For each piece all
- * numbers are looked at again, those in the range are kept, and only they are sorted; so scratch is
- * bounded by the piece, however many nonzeros there are, and where they lie is their own matter.
+ * A copy is made piece by piece. A piece is the nonzeros whose keys lie in one range. For each
+ * piece kernels look at all numbers again, keep the numbers in the range, and sort them. So scratch
+ * memory depends on the piece, not on the number of nonzeros, and nonzeros can lie anywhere.
  *
- * Ranges come from a histogram of the keys' leading bits. A bin that is larger than a piece (one
- * popular row of a short mode) is divided by its next bits, and by the next words of the key; where
- * no bits are left all its keys are equal, the order is that of the numbers, and ranges of numbers
- * divide it.
+ * Ranges come from a histogram of the keys' leading bits. A bin may be larger than a piece: one
+ * popular row of a short mode. Then it is divided by its next bits, and by the next words of the
+ * key. Where no bits are left, all its keys are equal: the nonzeros are in the order of their
+ * numbers, and ranges of numbers divide the bin.
  *
- * Whoever holds the nonzeros has a struct for kernels, a `source`, and these overloads for it:
+ * A caller has a struct `source` for kernels, which holds the nonzeros, and these overloads for it:
  *
- *   __device__ bool order_row(const source *, uint64_t k, uint64_t *row)    as struct amped_order's
+ *   __device__ bool order_row(const source *, uint64_t k, uint64_t *row)   as in sort_copy_cpu.h
  *   __device__ uint64_t order_word(const source *, int word, uint64_t row, uint64_t k)
  *   __device__ uint64_t order_position(const source *, int mode, uint64_t k)
  *   __device__ double order_value(const source *, uint64_t k)
@@ -34,14 +34,14 @@ extern "C" {
 #include "base/mem.h"
 }
 
-namespace amped_order {
+namespace amped_sort_copy {
 
-/* Nonzeros of a piece, and of a run that is appended at a time. */
+/* Nonzeros of a piece, and of a batch that is appended at a time. */
 static const uint64_t least_piece = UINT64_C(1) << 16;
 static const uint64_t most_piece = UINT64_C(1) << 29;
-static const uint64_t most_run = UINT64_C(1) << 24;
+static const uint64_t most_batch = UINT64_C(1) << 24;
 
-/* Numbers that one launch looks at: CUB counts them in an int. */
+/* Numbers of one launch: CUB counts them in an int. */
 static const uint64_t most_numbers = UINT64_C(1) << 29;
 
 static const int histogram_bits = 20;
@@ -51,7 +51,7 @@ static const uint64_t piece_bytes = 4 * sizeof(uint64_t);
 
 typedef unsigned long long word; /* uint64_t as atomics want it */
 
-/* Keys whose words before `at` are those of prefix, and whose word `at` is low .. high, both
+/* The keys whose words before word `at` equal the prefix, and whose word `at` is low .. high, both
  * included. */
 struct key_range {
   int at;
@@ -59,7 +59,7 @@ struct key_range {
   uint64_t prefix[AMPED_MAX_ORDER];
 };
 
-/* What kernels look for. */
+/* The nonzeros that a kernel looks for. */
 template <typename source> struct query {
   source nonzeros;
   int row_shift; /* of the row in word 0 */
@@ -79,7 +79,7 @@ template <typename source> struct loader {
   uint64_t capacity; /* nonzeros of a piece */
   uint64_t batch;    /* nonzeros that are appended at a time */
   uint64_t appended;
-  uint64_t last; /* number of the last one */
+  uint64_t last; /* number of the last nonzero appended */
   void *d_query; /* the same query */
   void *d_bins;
   void *d_selected; /* a count */
@@ -93,10 +93,11 @@ template <typename source> struct loader {
   void *d_values;
 };
 
-/* ---- kernels -----------------------------------------------------------------------------------
+/* --- kernels ------------------------------------------------------------------------------------
  */
 
-/* Is nonzero k of the share, and its key in the range? *key is its word that has the range. */
+/* Does nonzero k belong to the rank's share, and is its key in the range? *key is the key's word
+ * that the range is of. */
 template <typename source>
 static __device__ bool find_key(const query<source> *q, uint64_t k, uint64_t *key) {
   const key_range *r = &q->range;
@@ -118,7 +119,8 @@ static __device__ __noinline__ bool is_in_range(const query<source> *q, uint64_t
   return find_key(q, k, &key);
 }
 
-/* As CUB asks it. It copies this into every thread: the query stays behind a pointer. */
+/* is_in_range for CUB. CUB copies the struct into every thread, so it holds a pointer to the query.
+ */
 template <typename source> struct range_test {
   const query<source> *d_query;
   __device__ bool operator()(uint64_t k) const {
@@ -158,7 +160,8 @@ static __device__ bool same_key(const source *nonzeros, int words, uint64_t a, u
   return true;
 }
 
-/* Among sorted nonzeros, of which one word of the keys is at hand, and the one before. */
+/* Count the nonzeros with the same key as the nonzero before them. The nonzeros are sorted; `keys`
+ * holds one word of their keys; `before` is the nonzero before the first. */
 template <typename source>
 static __global__ void count_repeats(const query<source> q, int words, const uint64_t *numbers,
                                      const uint64_t *keys, uint64_t count, bool has_before,
@@ -174,7 +177,7 @@ static __global__ void count_repeats(const query<source> q, int words, const uin
     atomicAdd(total, (word)repeats);
 }
 
-/* Where a run is written. */
+/* The arrays of a batch. */
 struct batch_arrays {
   void *rows;
   void *inputs[AMPED_MAX_ORDER - 1];
@@ -197,32 +200,32 @@ static __global__ void make_batch(const query<source> q, int order, int mode,
   }
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------
+/* --- pieces -------------------------------------------------------------------------------------
  */
 
 template <typename source, typename index, typename value>
-static void launch_run(const loader<source> *l, const uint64_t *d_numbers, uint64_t count,
-                       const batch_arrays *out) {
+static void launch_batch(const loader<source> *l, const uint64_t *d_numbers, uint64_t count,
+                         const batch_arrays *out) {
   make_batch<source, index, value><<<blocks_for(count), block_threads, 0, l->stream>>>(
       l->q, l->plan->order, l->mode, d_numbers, count, *out);
 }
 
 template <typename source>
-static amped_status fill_run(const loader<source> *l, const uint64_t *d_numbers, uint64_t count) {
+static amped_status fill_batch(const loader<source> *l, const uint64_t *d_numbers, uint64_t count) {
   const amped_plan *plan = l->plan;
   batch_arrays out;
   out.rows = l->d_rows;
   memcpy(out.inputs, l->d_inputs, sizeof out.inputs);
   out.values = l->d_values;
   if (plan->index_type == AMPED_U32 && plan->value_type == AMPED_F32)
-    launch_run<source, uint32_t, float>(l, d_numbers, count, &out);
+    launch_batch<source, uint32_t, float>(l, d_numbers, count, &out);
   else if (plan->index_type == AMPED_U32)
-    launch_run<source, uint32_t, double>(l, d_numbers, count, &out);
+    launch_batch<source, uint32_t, double>(l, d_numbers, count, &out);
   else if (plan->value_type == AMPED_F32)
-    launch_run<source, uint64_t, float>(l, d_numbers, count, &out);
+    launch_batch<source, uint64_t, float>(l, d_numbers, count, &out);
   else
-    launch_run<source, uint64_t, double>(l, d_numbers, count, &out);
-  AMPED_CUDA_LAUNCHED("a run of a copy");
+    launch_batch<source, uint64_t, double>(l, d_numbers, count, &out);
+  AMPED_CUDA_LAUNCHED("a batch of a copy");
   return AMPED_OK;
 }
 
@@ -232,7 +235,7 @@ static amped_status append(loader<source> *l, const uint64_t *d_numbers, uint64_
   for (uint64_t done = 0; done < count; done += n) {
     amped_batch batch = {};
     n = count - done < l->batch ? count - done : l->batch;
-    AMPED_TRY(fill_run(l, d_numbers + done, n));
+    AMPED_TRY(fill_batch(l, d_numbers + done, n));
     batch.count = n;
     batch.rows = l->d_rows;
     for (int i = 0; i < l->plan->order - 1; i++)
@@ -252,8 +255,8 @@ static amped_status set_range(loader<source> *l, const key_range *range) {
   return AMPED_OK;
 }
 
-/* Append those of numbers first .. first+count that are in the range to the *selected ones that
- * d_numbers[0] holds. */
+/* Find the numbers first .. first + count that are in the range. Append them to d_numbers[0], which
+ * holds *selected numbers. */
 template <typename source>
 static amped_status select_some(loader<source> *l, uint64_t first, uint64_t count,
                                 uint64_t *selected) {
@@ -270,7 +273,7 @@ static amped_status select_some(loader<source> *l, uint64_t first, uint64_t coun
   return AMPED_OK;
 }
 
-/* Bits in which keys of a range may differ. */
+/* The low bits in which keys of a range can differ. */
 static int differing_bits(const key_range *range) {
   uint64_t difference = range->low ^ range->high;
   int bits = 0;
@@ -279,8 +282,8 @@ static int differing_bits(const key_range *range) {
   return bits;
 }
 
-/* Sort the selected numbers by their keys, from the last word to the one of the range, whose keys
- * are then at hand. */
+/* Sort the selected numbers by their keys: first by the last word, at the end by the word of the
+ * range. `keys` then holds this word. */
 template <typename source>
 static amped_status sort_piece(loader<source> *l, uint64_t selected,
                                cub::DoubleBuffer<uint64_t> *keys,
@@ -310,7 +313,7 @@ static amped_status note_repeats(loader<source> *l, const uint64_t *d_numbers,
   return AMPED_OK;
 }
 
-/* Make the nonzeros with keys in the range from numbers first .. first+count: at most a piece. */
+/* Make the nonzeros with keys in the range and numbers first .. first + count: at most a piece. */
 template <typename source>
 static amped_status make_piece(loader<source> *l, const key_range *range, uint64_t first,
                                uint64_t count) {
@@ -332,7 +335,7 @@ static amped_status make_piece(loader<source> *l, const key_range *range, uint64
   return append(l, numbers.Current(), selected);
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------
+/* --- ranges -------------------------------------------------------------------------------------
  */
 
 static key_range range_of(const key_range *outer, uint64_t low, uint64_t high) {
@@ -342,7 +345,7 @@ static key_range range_of(const key_range *outer, uint64_t low, uint64_t high) {
   return range;
 }
 
-/* All keys of the range are one: its nonzeros are in order already. */
+/* All keys of the range are equal: its nonzeros are in order already. */
 template <typename source>
 static amped_status make_equal_keys(loader<source> *l, const key_range *range) {
   for (uint64_t first = 0; first < l->total; first += l->capacity)
@@ -351,7 +354,7 @@ static amped_status make_equal_keys(loader<source> *l, const key_range *range) {
   return AMPED_OK;
 }
 
-/* bins[b] = nonzeros with keys low + (b << shift) .. in the range. */
+/* bins[b] = the nonzeros of the range with keys from low + (b << shift) to the next bin. */
 template <typename source>
 static amped_status count_range(loader<source> *l, const key_range *range, int shift,
                                 uint64_t nbins, uint64_t *bins) {
@@ -374,7 +377,7 @@ template <typename source>
 static amped_status make_range(loader<source> *l, const key_range *outer, uint64_t low,
                                int free_bits, uint64_t count);
 
-/* Neighbouring bins together as long as they fit in a piece; larger ones divided further. */
+/* Make a piece of as many neighbouring bins as fit in it. Divide a larger bin further. */
 template <typename source>
 static amped_status make_bins(loader<source> *l, const key_range *outer, int shift, uint64_t nbins,
                               const uint64_t *bins) {
@@ -398,7 +401,7 @@ static amped_status make_bins(loader<source> *l, const key_range *outer, int shi
   return AMPED_OK;
 }
 
-/* One word of the keys is the same for all of the range: go on with the next. */
+/* One word of the keys is the same in the whole range: go on with the next word. */
 template <typename source>
 static amped_status make_next_word(loader<source> *l, const key_range *outer, uint64_t count) {
   key_range next = *outer;
@@ -409,7 +412,8 @@ static amped_status make_next_word(loader<source> *l, const key_range *outer, ui
   return make_range(l, &next, 0, l->word_bits[next.at], count);
 }
 
-/* Make the `count` nonzeros of the outer range whose keys are low with any free_bits low bits. */
+/* Make the `count` nonzeros of the outer range whose keys equal `low` but for free_bits low bits.
+ */
 template <typename source>
 static amped_status make_range(loader<source> *l, const key_range *outer, uint64_t low,
                                int free_bits, uint64_t count) {
@@ -433,10 +437,10 @@ static amped_status make_range(loader<source> *l, const key_range *outer, uint64
   return status;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
+/* --- memory -------------------------------------------------------------------------------------
  */
 
-/* What CUB wants for pieces of `capacity`; it takes no pointers for that. */
+/* The scratch memory of CUB for pieces of `capacity` nonzeros. */
 template <typename source>
 static amped_status temporary_bytes(const loader<source> *l, uint64_t capacity, size_t *bytes) {
   uint64_t most = l->total < most_numbers ? l->total : most_numbers;
@@ -452,7 +456,7 @@ static amped_status temporary_bytes(const loader<source> *l, uint64_t capacity, 
   return AMPED_OK;
 }
 
-/* The largest piece for which keys, numbers, a run and CUB's part take no more than scratch. */
+/* The largest piece whose keys, numbers, batch and CUB's part fit in the scratch memory. */
 template <typename source>
 static amped_status set_capacity(loader<source> *l, uint64_t nnz, uint64_t scratch_bytes) {
   uint64_t most = nnz < most_piece ? nnz : most_piece;
@@ -462,7 +466,7 @@ static amped_status set_capacity(loader<source> *l, uint64_t nnz, uint64_t scrat
       l->capacity = least_piece;
     if (l->capacity > most)
       l->capacity = most;
-    l->batch = l->capacity < most_run ? l->capacity : most_run;
+    l->batch = l->capacity < most_batch ? l->capacity : most_batch;
     AMPED_TRY(temporary_bytes(l, l->capacity, &l->temporary_bytes));
     uint64_t bytes = l->capacity * piece_bytes + l->batch * amped_plan_nonzero_bytes(l->plan) +
                      l->temporary_bytes + (sizeof(uint64_t) << histogram_bits);
@@ -516,10 +520,10 @@ static amped_status take_repeats(const loader<source> *l, uint64_t *repeats) {
   return AMPED_OK;
 }
 
-} // namespace amped_order
+} // namespace amped_sort_copy
 
-/* Nonzeros that are numbered 0 .. total-1, and their keys: word_bits[0 .. words) bits, the row from
- * bit row_shift of word 0. */
+/* Nonzeros with numbers 0 .. total - 1. Their keys have `words` words of word_bits bits each; the
+ * row begins at bit row_shift of word 0. */
 template <typename source> struct amped_sort_copy_cuda {
   const amped_plan *plan;
   int mode;
@@ -530,17 +534,17 @@ template <typename source> struct amped_sort_copy_cuda {
   source nonzeros;
 };
 
-/* Append the plan's rank's share of mode's copy to copies, using about scratch_bytes of device
- * memory on the way (but never so few that a piece holds less than 65536 nonzeros). Memory changes
- * the time this takes, not the result. *repeats as in src/cpu/sort_copy_cpu.h. */
+/* Append the share of plan->rank in mode's copy to copies. This takes about scratch_bytes of device
+ * memory, but at least memory for a piece of 65536 nonzeros. Scratch memory changes the time, not
+ * the result. *repeats as in src/cpu/sort_copy_cpu.h. */
 template <typename source>
 static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o,
                                            uint64_t scratch_bytes, amped_copies_cuda *copies,
                                            cudaStream_t stream, uint64_t *repeats) {
   uint64_t nnz = o->plan->modes[o->mode].rank_nnz[o->plan->rank];
   amped_status status = AMPED_OK;
-  amped_order::key_range all = {};
-  amped_order::loader<source> l = {};
+  amped_sort_copy::key_range all = {};
+  amped_sort_copy::loader<source> l = {};
   if (repeats != nullptr)
     *repeats = 0;
   if (nnz == 0)
@@ -555,9 +559,9 @@ static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o
   l.copies = copies;
   l.stream = stream;
   l.with_repeats = repeats != nullptr;
-  AMPED_GO(done, amped_order::set_capacity(&l, nnz, scratch_bytes));
-  AMPED_GO(done, amped_order::allocate(&l));
-  AMPED_GO(done, amped_order::make_range(&l, &all, 0, l.word_bits[0], nnz));
+  AMPED_GO(done, amped_sort_copy::set_capacity(&l, nnz, scratch_bytes));
+  AMPED_GO(done, amped_sort_copy::allocate(&l));
+  AMPED_GO(done, amped_sort_copy::make_range(&l, &all, 0, l.word_bits[0], nnz));
   if (l.appended != nnz) {
     status = amped_error(AMPED_FAILED, NULL,
                          "mode %d has %" PRIu64 " nonzeros on rank %d, not the %" PRIu64
@@ -566,9 +570,9 @@ static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o
     goto done;
   }
   if (repeats != nullptr)
-    status = amped_order::take_repeats(&l, repeats);
+    status = amped_sort_copy::take_repeats(&l, repeats);
 done:
-  amped_order::release(&l);
+  amped_sort_copy::release(&l);
   return status;
 }
 

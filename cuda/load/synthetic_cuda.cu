@@ -4,7 +4,7 @@
 
 #include "cuda/load/sort_copy_cuda.cuh"
 
-/* Counters that one launch looks at: counts of a block fit in 32 bits. */
+/* Counters of one launch: the counts of a thread block then fit in 32 bits. */
 static const uint64_t most_counters = UINT64_C(1) << 29;
 
 static const uint64_t shared_bins = 8192;
@@ -30,10 +30,11 @@ static __device__ double order_value(const amped_synthetic_share *share, uint64_
   return amped_synthetic_value(&share->tensor, k);
 }
 
-/* ---- count -------------------------------------------------------------------------------------
+/* --- count --------------------------------------------------------------------------------------
  */
 
-/* Few bins are hot ones: each block counts in its own memory first. */
+/* Where bins are few, many threads count in the same bin. So each block counts in its shared memory
+ * first. */
 static __global__ void count_few(const amped_synthetic t, int mode, uint32_t width, uint64_t first,
                                  uint64_t count, unsigned bins, word *total) {
   extern __shared__ unsigned own[];
@@ -115,7 +116,7 @@ amped_status amped_synthetic_cuda_count(const amped_synthetic *t, int mode, uint
   return status;
 }
 
-/* ---- load --------------------------------------------------------------------------------------
+/* --- load ---------------------------------------------------------------------------------------
  */
 
 /* The context of amped_synthetic_counter is the stream. */

@@ -1,7 +1,6 @@
-/* Synthetic tensors on the GPU: struct amped_backend's count_synthetic and load_synthetic. Twin of
- * src/cpu/synthetic_cpu.h.
+/* Synthetic tensors on the GPU, for struct amped_backend. Twin of src/cpu/synthetic_cpu.h.
  *
- * Plain C for the host; everything is waited for. */
+ * Plain C for the host; every function waits for its work. */
 #ifndef AMPED_SYNTHETIC_CUDA_H
 #define AMPED_SYNTHETIC_CUDA_H
 
@@ -15,9 +14,9 @@ amped_status amped_synthetic_cuda_count(const amped_synthetic *t, int mode, uint
                                         uint64_t first, uint64_t count, uint64_t *idp_nnz,
                                         double *sum_of_squares, cudaStream_t stream);
 
-/* Append the plan's rank's share of mode's copy to copies, using about scratch_bytes of device
- * memory on the way (but never so few that a piece holds less than 65536 nonzeros). Memory changes
- * the time this takes, not the result. */
+/* Append the share of plan->rank in mode's copy to copies. This takes about scratch_bytes of device
+ * memory, but at least memory for a piece of 65536 nonzeros. Scratch memory changes the time, not
+ * the result. */
 amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_plan *plan, int mode,
                                        uint64_t scratch_bytes, amped_copies_cuda *copies,
                                        cudaStream_t stream);

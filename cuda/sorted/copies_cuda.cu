@@ -22,7 +22,7 @@ static void clock_destroy(amped_clock_cuda *clock) {
     (void)cudaEventDestroy(clock->end);
 }
 
-/* Where a time of the GPU lies on the host's clock. */
+/* The time of an event of the GPU on the host's clock. */
 static amped_status host_time(const amped_copies_cuda *c, cudaEvent_t event, double *sec) {
   float milliseconds = 0.0F; /* below 0 where the event lies before the anchor */
   AMPED_CUDA(cudaEventElapsedTime(&milliseconds, c->anchor, event));
@@ -30,8 +30,8 @@ static amped_status host_time(const amped_copies_cuda *c, cudaEvent_t event, dou
   return AMPED_OK;
 }
 
-/* Show a kernel or a transfer of mode in the trace. Transfers follow each other, also where they
- * are laid on the clock by the anchors of two MTTKRPs, which lie some microseconds off. */
+/* Show a kernel or a transfer of mode in the trace. Transfers follow each other. The anchors of two
+ * MTTKRPs may disagree by some microseconds, so begins and ends are kept in that order. */
 static amped_status show(amped_copies_cuda *c, const amped_clock_cuda *clock, amped_phase phase,
                          int mode) {
   amped_lane lane = AMPED_LANE_KERNELS;
@@ -49,7 +49,7 @@ static amped_status show(amped_copies_cuda *c, const amped_clock_cuda *clock, am
   return AMPED_OK;
 }
 
-/* Wait for the end of what was timed, a kernel or a transfer of mode, and add its seconds. */
+/* Wait for the end of a timed kernel or transfer of mode, and add its seconds. */
 static amped_status clock_read(amped_copies_cuda *c, const amped_clock_cuda *clock,
                                amped_phase phase, int mode, double *seconds) {
   float milliseconds = 0.0F;
@@ -108,7 +108,7 @@ static amped_status start_pinning(amped_copies_cuda *c) {
   return status;
 }
 
-/* Bytes of a packed nonzero in whatever mode takes most. */
+/* The most bytes of a packed nonzero in any mode. */
 static uint64_t most_packed_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
@@ -134,7 +134,7 @@ static amped_status create_packer(amped_copies_cuda *c) {
   return amped_cuda_host_alloc((void **)&k->result, sizeof *k->result, "a piece to pack");
 }
 
-/* The dictionary as factors' type rounds it, as doubles and in that type. */
+/* The dictionary rounded to the factors' type: once as doubles, once in that type. */
 static amped_status create_dictionary(amped_copies_cuda *c) {
   const amped_dictionary *d = c->plan->dictionary;
   double *rounded = nullptr;
@@ -173,7 +173,7 @@ static uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
 }
 
-/* A copy without nonzeros: its resident block, and row bits, list and table. */
+/* The memory of a copy: its resident block, row bits, row list and row table. No nonzeros yet. */
 static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
                                 amped_copy_cuda *copy) {
   const amped_plan *plan = c->plan;
@@ -186,14 +186,14 @@ static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tile
   AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));
   if (c->layout.plain || nnz == 0)
     return AMPED_OK;
-  const uint64_t row_bytes = aligned(copy->rows_capacity * plan->index_type);
+  const uint64_t list_bytes = aligned(copy->rows_capacity * plan->index_type);
   AMPED_TRY(amped_cuda_malloc(&copy->d_index,
-                              bit_bytes + row_bytes +
+                              bit_bytes + list_bytes +
                                   amped_packing_packs(&m->packing, room) * plan->index_type,
                               "a copy's row lists"));
   copy->d_bits = (uint32_t *)copy->d_index;
   copy->d_rows = (char *)copy->d_index + bit_bytes;
-  copy->d_starts = (char *)copy->d_rows + row_bytes;
+  copy->d_starts = (char *)copy->d_rows + list_bytes;
   AMPED_CUDA(cudaMemsetAsync(copy->d_bits, 0, bit_bytes, c->stream));
   return AMPED_OK;
 }
@@ -261,11 +261,12 @@ void amped_copies_cuda_destroy(amped_copies_cuda *c) {
   memset(c, 0, sizeof *c);
 }
 
-/* The arrays of a plain run, in the order of a plain layout. */
+/* Array i of a batch, in the order of a plain layout. */
 static const void *plain_array(const amped_plan *plan, const amped_batch *batch, int i) {
   return i == 0 ? batch->rows : i < plan->order ? batch->inputs[i - 1] : batch->values;
 }
 
+/* Nonzeros first .. first + count of a batch. */
 static amped_batch batch_at(const amped_plan *plan, const amped_batch *batch, uint64_t first,
                             uint64_t count) {
   amped_batch at = *batch;
@@ -277,7 +278,8 @@ static amped_batch batch_at(const amped_plan *plan, const amped_batch *batch, ui
   return at;
 }
 
-/* The part that the next nonzero of a copy goes to, its block, and where in that. */
+/* The place of a copy's next nonzero: its part, the part's block, the nonzeros of the block before
+ * it, and the room behind. */
 static amped_status next_place(amped_copies_cuda *c, int mode, amped_part_cuda *part, void **block,
                                uint64_t *at, uint64_t *room) {
   const amped_copy_cuda *copy = &c->copies[mode];
@@ -289,7 +291,7 @@ static amped_status next_place(amped_copies_cuda *c, int mode, amped_part_cuda *
   return part->resident ? AMPED_OK : amped_pinned_cuda_wait(&c->pinned, part->block, block);
 }
 
-/* Copy the first *count nonzeros of a run behind the copy, at most to the end of a part. */
+/* Append the first *count nonzeros of a batch to the copy, at most to the end of a part. */
 static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_batch *batch,
                                  uint64_t *count) {
   amped_part_cuda part;
@@ -307,7 +309,7 @@ static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_bat
   return AMPED_OK;
 }
 
-/* Arguments to pack a device run behind a copy, to nonzero `at` of a device block. */
+/* Arguments to pack a device batch: the copy's next nonzeros, to place `at` of a device block. */
 static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode,
                                       const amped_batch *d_batch, const amped_arrays_cuda *to,
                                       void *d_block, uint64_t at) {
@@ -352,8 +354,9 @@ static amped_status check_packed(const amped_pack_result *result, int mode) {
   return AMPED_OK;
 }
 
-/* Pack the first *count of a run of device nonzeros behind the copy: at most AMPED_PACK_NNZ, and at
- * most to the end of a part. What is streamed is packed in a buffer on its way to the host. */
+/* Pack the first *count nonzeros of a device batch, and append them to the copy: at most
+ * AMPED_PACK_NNZ, and at most to the end of a part. Streamed nonzeros are packed in a buffer and
+ * copied from there to the host. */
 static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_batch *d_batch,
                                   uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
@@ -397,7 +400,7 @@ amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const ampe
   return AMPED_OK;
 }
 
-/* A run of `count` plain nonzeros in the packer's buffer. */
+/* A batch of `count` plain nonzeros in the packer's buffer. */
 static amped_status set_plain(const amped_copies_cuda *c, int mode, uint64_t count,
                               amped_batch *d_batch) {
   amped_arrays_cuda arrays;
@@ -410,7 +413,7 @@ static amped_status set_plain(const amped_copies_cuda *c, int mode, uint64_t cou
   return AMPED_OK;
 }
 
-/* Copy a piece of a host run to the packer's buffer. */
+/* Copy a host batch to the packer's buffer. */
 static amped_status fetch_plain(amped_copies_cuda *c, int mode, const amped_batch *from,
                                 amped_batch *d_batch) {
   AMPED_TRY(set_plain(c, mode, from->count, d_batch));
@@ -424,7 +427,7 @@ static amped_status fetch_plain(amped_copies_cuda *c, int mode, const amped_batc
 
 amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t offset,
                                       const amped_batch *batch) {
-  /* Alignment of the arrays in d_plain takes a little of its room. */
+  /* The arrays in d_plain are aligned, which takes a little of its room. */
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
   assert(offset == c->copies[mode].nnz);
   (void)offset;
@@ -442,7 +445,7 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t o
 
 /* --- after loading ---------------------------------------------------------------------------- */
 
-/* Nonzeros `at` and on of a block, the copy's from `first` on. */
+/* The copy's nonzeros from `first` on, which lie in a block from place `at` on. */
 static amped_packed_cuda packed_at(const amped_copies_cuda *c, int mode,
                                    const amped_copy_cuda *copy, const amped_arrays_cuda *arrays,
                                    void *d_block, uint64_t at, uint64_t first) {
@@ -465,13 +468,13 @@ static amped_packed_cuda packed_at(const amped_copies_cuda *c, int mode,
   return p;
 }
 
-/* A copy of which all is resident, as it is now. */
+/* A copy that is wholly resident, with the nonzeros that it has now. */
 static amped_packed_cuda packed_of(const amped_copies_cuda *c, int mode,
                                    const amped_copy_cuda *copy) {
   return packed_at(c, mode, copy, &c->layout.device[mode], copy->d_block, 0, 0);
 }
 
-/* Append nonzeros first .. first+count of the new order, in which rows ascend. */
+/* Append nonzeros first .. first + count of the new order: one range, in which rows ascend. */
 static amped_status append_range(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
                                  const void *d_order, uint64_t first, uint64_t count) {
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
@@ -486,11 +489,22 @@ static amped_status append_range(amped_copies_cuda *c, int mode, const amped_pac
   return AMPED_OK;
 }
 
-/* Make the copy anew, range by range; each begins where a run of the packing does. */
+/* Range i of the copy is complete (tiles_cuda.h). The first ranges are tiles of all parts of the
+ * rows; behind them each part has `last` ranges. Empty ranges count as the others. */
+static void end_range(amped_copy_cuda *copy, const amped_tiles_cuda *tiles, uint64_t i) {
+  const uint64_t shared = amped_tiles_cuda_shared(tiles);
+  const uint64_t part = i < shared ? 0 : (i - shared) / tiles->last;
+  if (i < shared)
+    copy->parts.shared = copy->nnz;
+  for (uint64_t p = part; p < (uint64_t)copy->parts.count; p++)
+    copy->parts.ends[p] = copy->nnz;
+}
+
+/* Make the copy anew in the new order, a range a segment. A range begins with a pack, so there may
+ * be a gap before it. */
 static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
                                   const void *d_order, amped_segment_cuda *segments) {
   const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
-  const uint64_t shared = amped_tiles_cuda_shared(tiles);
   amped_copy_cuda *copy = &c->copies[mode];
   uint64_t done = 0;
   AMPED_TRY(create_copy(c, mode, tiles, copy));
@@ -501,16 +515,14 @@ static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_pa
     segments[i].new_tile = true;
     AMPED_TRY(append_range(c, mode, from, d_order, done, segments[i].count));
     done += segments[i].count;
-    const uint64_t part = i < shared ? 0 : (i - shared) / tiles->last;
-    for (uint64_t p = part; p < (uint64_t)copy->parts.count; p++)
-      copy->parts.ends[p] = copy->nnz;
-    if (i < shared)
-      copy->parts.shared = copy->nnz;
+    end_range(copy, tiles, i);
   }
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
   return AMPED_OK;
 }
 
+/* Sort the nonzeros by ranges, and make the copy anew in this order. segments[i] becomes range i.
+ */
 static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
   const uint64_t ranges = amped_tiles_cuda_ranges(&c->layout.tiles[mode]);
   amped_copy_cuda old = c->copies[mode];
@@ -532,7 +544,7 @@ static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment
   return status;
 }
 
-/* The parts of a copy without tiles. */
+/* The segments of a copy without tiles: its resident parts and its pieces. */
 static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
                                uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
@@ -552,8 +564,8 @@ static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cud
   return AMPED_OK;
 }
 
-/* The tiles that a schedule was made of; those without nonzeros, which it does not tell, come last.
- */
+/* The tiles that a schedule was made of. It does not tell tiles without nonzeros: these segments
+ * stay empty, and come last. */
 static void list_tiles(const amped_copy_work_cuda *work, amped_segment_cuda *segments) {
   const amped_block_cuda *blocks = work->blocks;
   for (uint64_t b = 0; b < work->work.blocks; b++) {
@@ -565,7 +577,8 @@ static void list_tiles(const amped_copy_work_cuda *work, amped_segment_cuda *seg
   }
 }
 
-/* Segments are zero. Where there is a schedule already, nonzeros are in order. */
+/* Make the schedule. Segments are zero. Where there is a schedule already, the nonzeros are in the
+ * order of tiles. */
 static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
   const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
   uint64_t count = amped_tiles_cuda_ranges(tiles);
@@ -577,9 +590,17 @@ static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda 
     list_tiles(&c->copies[mode].work, segments);
   amped_work_cuda_destroy(&c->copies[mode].work);
   const amped_packed_cuda packed = packed_of(c, mode, &c->copies[mode]);
-  const amped_copy_cuda *copy = &c->copies[mode];
-  return amped_work_cuda_create(&c->copies[mode].work, c->plan, mode, &packed, segments, count,
-                                &copy->parts, tiles, &c->device->caches, c->stream);
+  amped_work_cuda_args args = {};
+  args.plan = c->plan;
+  args.mode = mode;
+  args.copy = &packed;
+  args.segments = segments;
+  args.segment_count = count;
+  args.parts = &c->copies[mode].parts;
+  args.tiles = tiles;
+  args.caches = &c->device->caches;
+  args.stream = c->stream;
+  return amped_work_cuda_create(&c->copies[mode].work, &args);
 }
 
 static amped_status make_schedule(amped_copies_cuda *c, int mode) {
@@ -606,21 +627,33 @@ amped_status amped_copies_cuda_resize(amped_copies_cuda *c, int mode) {
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
-/* Run the kernel over a part, which lies in d_block. */
-static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cuda *part,
-                            void *d_block, amped_kernel kernel,
-                            const amped_mttkrp_cuda_args *args) {
-  amped_copy_cuda *copy = &c->copies[mode];
+/* The MTTKRP that begin launches, step by step. */
+typedef struct mttkrp_task {
+  int mode;
+  amped_kernel kernel;
+  const amped_mttkrp_cuda_args *args;
+  uint64_t output_bytes;
+  uint64_t done; /* nonzeros for which kernels were launched */
+} mttkrp_task;
+
+/* Launch the atomic kernel over a part, which lies in d_block. */
+static amped_status launch_plain(const amped_copies_cuda *c, const mttkrp_task *task,
+                                 const amped_part_cuda *part, void *d_block) {
   const amped_arrays_cuda *arrays = &part->arrays;
-  amped_mttkrp_cuda_args a = *args;
-  if (c->layout.plain) {
-    a.batch.count = part->count;
-    a.batch.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
-    for (int i = 1; i < c->plan->order; i++)
-      a.batch.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
-    a.batch.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
-    return amped_mttkrp_cuda(&a, kernel);
-  }
+  amped_mttkrp_cuda_args a = *task->args;
+  a.batch.count = part->count;
+  a.batch.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
+  for (int i = 1; i < c->plan->order; i++)
+    a.batch.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
+  a.batch.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
+  return amped_mttkrp_cuda(&a, task->kernel);
+}
+
+/* Launch the sorted kernel over a part, AMPED_LAUNCH_NNZ nonzeros at a time. */
+static amped_status launch_packed(amped_copies_cuda *c, const mttkrp_task *task,
+                                  const amped_part_cuda *part, void *d_block) {
+  amped_copy_cuda *copy = &c->copies[task->mode];
+  amped_mttkrp_cuda_args a = *task->args;
   a.work = &copy->work.work;
   const uint32_t end = amped_work_cuda_block(&copy->work, part->first + part->count);
   for (a.first_block = amped_work_cuda_block(&copy->work, part->first); a.first_block < end;
@@ -628,22 +661,29 @@ static amped_status compute(amped_copies_cuda *c, int mode, const amped_part_cud
     const uint64_t first = copy->work.blocks[a.first_block].first;
     const uint32_t most = amped_work_cuda_block(&copy->work, first + AMPED_LAUNCH_NNZ);
     a.blocks = (most < end ? most : end) - a.first_block;
-    a.packed = packed_at(c, mode, copy, arrays, d_block, part->at + (first - part->first), first);
-    AMPED_TRY(amped_mttkrp_cuda(&a, kernel));
+    a.packed = packed_at(c, task->mode, copy, &part->arrays, d_block,
+                         part->at + (first - part->first), first);
+    AMPED_TRY(amped_mttkrp_cuda(&a, task->kernel));
     copy->work.work.tickets += (uint32_t)(a.blocks * copy->work.work.cut.columns);
   }
   return a.work->cut.outputs > 1 ? amped_mttkrp_cuda_sum(&a) : AMPED_OK;
 }
 
-/* Wait for the step of mode that a buffer was used in, if any, and add up what it took. */
-static amped_status finish(amped_copies_cuda *c, int mode, amped_buffer_cuda *buffer,
-                           amped_mttkrp_times *times) {
-  if (buffer->resident_runs)
+static amped_status launch(amped_copies_cuda *c, const mttkrp_task *task,
+                           const amped_part_cuda *part, void *d_block) {
+  return c->layout.plain ? launch_plain(c, task, part, d_block)
+                         : launch_packed(c, task, part, d_block);
+}
+
+/* Wait for the step of mode that last used a buffer, if any, and add up its times. */
+static amped_status finish_step(amped_copies_cuda *c, int mode, amped_buffer_cuda *buffer) {
+  amped_mttkrp_times *times = &c->times;
+  if (buffer->resident_busy)
     AMPED_TRY(clock_read(c, &buffer->resident, AMPED_PHASE_KERNEL, mode, &times->compute_sec));
-  buffer->resident_runs = false;
-  if (!buffer->piece_runs)
+  buffer->resident_busy = false;
+  if (!buffer->piece_busy)
     return AMPED_OK;
-  buffer->piece_runs = false;
+  buffer->piece_busy = false;
   buffer->mode = -1;
   AMPED_TRY(clock_read(c, &buffer->transfer, AMPED_PHASE_COPY, mode, &times->copy_sec));
   return clock_read(c, &buffer->compute, AMPED_PHASE_KERNEL, mode, &times->compute_sec);
@@ -665,17 +705,7 @@ static amped_status fetch(amped_copies_cuda *c, int mode, const amped_part_cuda 
   return AMPED_OK;
 }
 
-static amped_status compute_piece(amped_copies_cuda *c, amped_buffer_cuda *buffer,
-                                  amped_kernel kernel, const amped_mttkrp_cuda_args *args) {
-  AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
-  AMPED_CUDA(cudaEventRecord(buffer->compute.begin, c->stream));
-  AMPED_TRY(compute(c, buffer->mode, &buffer->piece, buffer->d_block, kernel, args));
-  AMPED_CUDA(cudaEventRecord(buffer->compute.end, c->stream));
-  buffer->piece_runs = true;
-  return AMPED_OK;
-}
-
-/* The part that begins with nonzero k; an empty one behind the last. */
+/* The part that begins with nonzero k; an empty part behind the last nonzero. */
 static amped_status part_at(const amped_copies_cuda *c, int mode, uint64_t k,
                             amped_part_cuda *part) {
   *part = {};
@@ -683,51 +713,68 @@ static amped_status part_at(const amped_copies_cuda *c, int mode, uint64_t k,
                                  : AMPED_OK;
 }
 
-/* What MTTKRP does not store. */
-static amped_status zero_outputs(const amped_copies_cuda *c, int mode,
-                                 const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
-  const amped_copy_cuda *copy = &c->copies[mode];
+/* Zero the rows that MTTKRP does not store. */
+static amped_status zero_outputs(const amped_copies_cuda *c, const mttkrp_task *task) {
+  const amped_copy_cuda *copy = &c->copies[task->mode];
   const amped_work_cuda *work = &copy->work.work;
   if (!c->layout.plain && !work->tiled && copy->nnz > 0) {
-    const amped_packed_cuda packed = packed_of(c, mode, copy);
-    return amped_mttkrp_cuda_zero_gaps(args, &packed, copy->rows, output_bytes);
+    const amped_packed_cuda packed = packed_of(c, task->mode, copy);
+    return amped_mttkrp_cuda_zero_gaps(task->args, &packed, copy->rows, task->output_bytes);
   }
-  AMPED_CUDA(cudaMemsetAsync(args->output, 0, output_bytes, c->stream));
+  AMPED_CUDA(cudaMemsetAsync(task->args->output, 0, task->output_bytes, c->stream));
   if (work->cut.outputs > 1)
     AMPED_CUDA(
         cudaMemsetAsync(work->d_outputs, 0, work->cut.outputs * work->output_bytes, c->stream));
   return AMPED_OK;
 }
 
-/* What the next buffer is used for: a resident part, then a piece. Either may be missing. The first
- * step zeroes what it has to. *k is the number of nonzeros that are done with. */
-static amped_status run_step(amped_copies_cuda *c, int mode, amped_kernel kernel,
-                             const amped_mttkrp_cuda_args *args, uint64_t output_bytes, uint64_t *k,
-                             amped_mttkrp_times *times) {
-  amped_buffer_cuda *buffer = &c->buffers[c->turn];
+/* The first half of a step: zero the output where the step is the first, and launch the kernel over
+ * the next part if that is resident. Both are timed together. */
+static amped_status launch_resident(amped_copies_cuda *c, mttkrp_task *task,
+                                    amped_buffer_cuda *buffer) {
   amped_part_cuda part;
-  AMPED_TRY(finish(c, mode, buffer, times));
-  AMPED_TRY(part_at(c, mode, *k, &part));
+  AMPED_TRY(part_at(c, task->mode, task->done, &part));
   AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
-  if (*k == 0)
-    AMPED_TRY(zero_outputs(c, mode, args, output_bytes));
+  if (task->done == 0)
+    AMPED_TRY(zero_outputs(c, task));
   if (part.resident) {
-    AMPED_TRY(compute(c, mode, &part, c->copies[mode].d_block, kernel, args));
-    *k += part.count;
-    AMPED_TRY(part_at(c, mode, *k, &part));
+    AMPED_TRY(launch(c, task, &part, c->copies[task->mode].d_block));
+    task->done += part.count;
   }
   AMPED_CUDA(cudaEventRecord(buffer->resident.end, c->stream));
-  buffer->resident_runs = true;
-  if (part.count == 0)
+  buffer->resident_busy = true;
+  return AMPED_OK;
+}
+
+/* The second half: transfer the next piece, and launch the kernel over it. */
+static amped_status launch_piece(amped_copies_cuda *c, mttkrp_task *task,
+                                 const amped_part_cuda *piece, amped_buffer_cuda *buffer) {
+  AMPED_TRY(fetch(c, task->mode, piece, buffer));
+  AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
+  AMPED_CUDA(cudaEventRecord(buffer->compute.begin, c->stream));
+  AMPED_TRY(launch(c, task, &buffer->piece, buffer->d_block));
+  AMPED_CUDA(cudaEventRecord(buffer->compute.end, c->stream));
+  buffer->piece_busy = true;
+  task->done += piece->count;
+  return AMPED_OK;
+}
+
+/* A step uses the next buffer for a resident part, then a piece. Either may be missing; where the
+ * piece is, this was the last step. */
+static amped_status launch_step(amped_copies_cuda *c, mttkrp_task *task) {
+  amped_buffer_cuda *buffer = &c->buffers[c->turn];
+  amped_part_cuda piece;
+  AMPED_TRY(finish_step(c, task->mode, buffer));
+  AMPED_TRY(launch_resident(c, task, buffer));
+  AMPED_TRY(part_at(c, task->mode, task->done, &piece));
+  if (piece.count == 0)
     return AMPED_OK;
-  AMPED_TRY(fetch(c, mode, &part, buffer));
-  AMPED_TRY(compute_piece(c, buffer, kernel, args));
-  *k += part.count;
+  AMPED_TRY(launch_piece(c, task, &piece, buffer));
   c->turn ^= 1;
   return AMPED_OK;
 }
 
-/* The first piece of mode's copy from nonzero k on; false where none is left. */
+/* The first piece of mode's copy from nonzero k on; *found is false where none is left. */
 static amped_status next_piece(const amped_copies_cuda *c, int mode, uint64_t k,
                                amped_part_cuda *piece, bool *found) {
   *found = false;
@@ -738,7 +785,7 @@ static amped_status next_piece(const amped_copies_cuda *c, int mode, uint64_t k,
   return AMPED_OK;
 }
 
-/* The mode behind `mode` that has pieces, all of them loaded; itself where no other has. */
+/* The next mode whose copy is loaded and has pieces; `mode` itself where no other has. */
 static int next_streamed(const amped_copies_cuda *c, int mode) {
   int next = mode;
   do
@@ -748,15 +795,15 @@ static int next_streamed(const amped_copies_cuda *c, int mode) {
   return next;
 }
 
-/* Wait for the last steps, and let the first pieces of the mode that comes next in a sweep follow
- * in their buffers: nonzeros do not change, so these transfers need not wait for its turn. */
-static amped_status finish_steps(amped_copies_cuda *c, int mode, amped_mttkrp_times *times) {
+/* Wait for the last steps. Then transfer the first pieces of the mode that comes next in a sweep to
+ * their buffers: nonzeros do not change, so these transfers need not wait for its turn. */
+static amped_status finish_steps(amped_copies_cuda *c, int mode) {
   const int next = next_streamed(c, mode);
   amped_part_cuda piece = {};
   bool found = false;
   for (int i = 0; i < 2; i++) {
     amped_buffer_cuda *buffer = &c->buffers[(c->turn + i) % 2];
-    AMPED_TRY(finish(c, mode, buffer, times));
+    AMPED_TRY(finish_step(c, mode, buffer));
     AMPED_TRY(next_piece(c, next, piece.first + piece.count, &piece, &found));
     if (found)
       AMPED_TRY(fetch(c, next, &piece, buffer));
@@ -766,7 +813,7 @@ static amped_status finish_steps(amped_copies_cuda *c, int mode, amped_mttkrp_ti
 
 amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode, amped_kernel kernel,
                                      const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
-  uint64_t k = 0;
+  mttkrp_task task = {mode, kernel, args, output_bytes, 0};
   memset(&c->times, 0, sizeof c->times);
   if (amped_trace_is_on()) {
     c->anchor_sec = amped_time();
@@ -774,13 +821,13 @@ amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode, amped_kerne
   }
   c->copies[mode].work.work.turn++;
   do
-    AMPED_TRY(run_step(c, mode, kernel, args, output_bytes, &k, &c->times));
-  while (k < c->layout.nnz[mode]);
+    AMPED_TRY(launch_step(c, &task));
+  while (task.done < c->layout.nnz[mode]);
   return AMPED_OK;
 }
 
-/* The host looks at pinned memory that the kernel writes to; whatever else becomes of the kernel,
- * the stream knows. */
+/* The kernel writes to pinned memory, at which the host looks. If the kernel fails, the stream
+ * tells. */
 amped_status amped_copies_cuda_wait(amped_copies_cuda *c, int mode, int part) {
   const amped_work_cuda *w = &c->copies[mode].work.work;
   for (int i = 0; i <= part; i++)
@@ -796,7 +843,7 @@ amped_status amped_copies_cuda_wait(amped_copies_cuda *c, int mode, int part) {
 }
 
 amped_status amped_copies_cuda_finish(amped_copies_cuda *c, int mode, amped_mttkrp_times *times) {
-  AMPED_TRY(finish_steps(c, mode, &c->times));
+  AMPED_TRY(finish_steps(c, mode));
   *times = c->times;
   return AMPED_OK;
 }

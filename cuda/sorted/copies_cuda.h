@@ -1,11 +1,11 @@
-/* Copies: a rank's nonzeros of every mode, packed, on the GPU or in pinned host memory as
- * layout_cuda.h says, and MTTKRP over them. (Plain instead of packed where the atomic kernel is
- * asked for.)
+/* Copies: a rank's nonzeros of every mode, and MTTKRP over them. They lie on the GPU or in pinned
+ * host memory (layout_cuda.h). They are packed, but plain where the user asks for the atomic
+ * kernel.
  *
  * Row bits, row list and row table are always on the device. Streamed pieces of planes and values
- * go through two device buffers: while kernels work on a resident part and on one piece, the next
- * piece is transferred on a stream of its own. The first pieces of the mode that follows are
- * transferred as soon as a mode's last pieces are done with the buffers. */
+ * go through two device buffers. While kernels work on a resident part and a piece, a second stream
+ * transfers the next piece. When a mode's last pieces leave the buffers, the first pieces of the
+ * next mode follow at once (docs/decisions/015-streaming-layout.md). */
 #ifndef AMPED_COPIES_CUDA_H
 #define AMPED_COPIES_CUDA_H
 
@@ -19,37 +19,39 @@
 extern "C" {
 #endif
 
+/* Times a kernel or a transfer. */
 typedef struct amped_clock_cuda {
   cudaEvent_t begin, end;
 } amped_clock_cuda;
 
-/* One of the two buffers, with the clocks of a step: a resident part, then a piece. */
+/* One of the two buffers, with the clocks of a step: kernels over a resident part, then over the
+ * piece in the buffer. */
 typedef struct amped_buffer_cuda {
   void *d_block;
-  int mode; /* of the piece in it or on its way, -1: none */
+  int mode; /* of the piece that is in the buffer or on its way to it; -1: none */
   amped_part_cuda piece;
   amped_clock_cuda resident, transfer, compute;
-  bool resident_runs, piece_runs; /* kernels were launched and not waited for */
+  bool resident_busy, piece_busy; /* kernels were launched and not waited for */
 } amped_buffer_cuda;
 
 typedef struct amped_copy_cuda {
-  void *d_block; /* what is resident */
-  void *d_index; /* what the next three lie in */
+  void *d_block; /* resident nonzeros */
+  void *d_index; /* holds the next three arrays */
   uint32_t *d_bits;
   void *d_rows;
   void *d_starts;
-  uint64_t nnz;      /* appended so far, gaps before tiles included */
-  uint64_t rows;     /* entries of the row list so far */
+  uint64_t nnz;      /* appended until now, gaps before tiles included */
+  uint64_t rows;     /* entries of the row list until now */
   uint64_t last_row; /* UINT64_MAX before the first nonzero, also of a tile */
   uint64_t rows_capacity;
-  amped_parts_cuda parts; /* as in the plan, of the nonzeros as they are ordered */
+  amped_parts_cuda parts; /* the plan's parts in the order of these nonzeros */
   amped_copy_work_cuda work;
 } amped_copy_cuda;
 
-/* Where pieces are packed. */
+/* Buffers in which pieces are packed. */
 typedef struct amped_packer_cuda {
   void *d_plain;  /* AMPED_PACK_NNZ plain nonzeros */
-  void *d_packed; /* the same number of packed ones, for copies in host memory */
+  void *d_packed; /* as many packed nonzeros, for copies in host memory */
   uint32_t *d_ordinals;
   void *d_scan;
   amped_pack_result *d_result;
@@ -63,12 +65,12 @@ typedef struct amped_copies_cuda {
   amped_copy_cuda copies[AMPED_MAX_ORDER];
   double *d_dictionary; /* rounded to value_type, for packing */
   void *d_values;       /* the same as value_type, for the kernels */
-  amped_ruler ruler;    /* where values need not be looked up */
+  amped_ruler ruler;    /* zero where kernels look values up */
   amped_packer_cuda packer;
-  amped_pinned_cuda pinned; /* what is streamed */
+  amped_pinned_cuda pinned; /* streamed pieces */
   amped_buffer_cuda buffers[2];
   int turn;                 /* the buffer of the next piece */
-  amped_mttkrp_times times; /* of the MTTKRP in hand */
+  amped_mttkrp_times times; /* of the current MTTKRP */
   cudaEvent_t anchor;       /* recorded when an MTTKRP begins, on an idle stream; for the trace */
   double anchor_sec;        /* amped_time() then */
   double transferred_sec;   /* when the last transfer ended */
@@ -76,7 +78,7 @@ typedef struct amped_copies_cuda {
   cudaStream_t transfers;
 } amped_copies_cuda;
 
-/* Allocate for a layout. On failure, as after use, destroy frees what there is. */
+/* Allocate for a layout. destroy frees the memory, also after a failure. */
 amped_status amped_copies_cuda_create(amped_copies_cuda *copies, const amped_plan *plan,
                                       const amped_layout_cuda *layout,
                                       const amped_device_cuda *device, cudaStream_t stream);
@@ -94,22 +96,24 @@ amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes);
 amped_status amped_copies_cuda_upload(amped_copies_cuda *copies, int mode, uint64_t offset,
                                       const amped_batch *batch);
 
-/* The same for a run that lies in device memory, behind what mode's copy holds so far. */
+/* Append a batch in device memory to mode's copy. */
 amped_status amped_copies_cuda_append(amped_copies_cuda *copies, int mode,
                                       const amped_batch *d_batch);
 
-/* After the last nonzero of mode: put them in the order of the layout's tiles, and make the
- * schedule of MTTKRP. Waits. */
+/* After the last nonzero of mode: order its nonzeros by the layout's tiles, and make the schedule
+ * of MTTKRP. Waits. */
 amped_status amped_copies_cuda_loaded(amped_copies_cuda *copies, int mode);
 
-/* After loaded: the plan has another number of components; mode's schedule is made for it. Tiles
- * stay. Waits. */
+/* After loaded, where the plan's number of components has changed: make mode's schedule for it.
+ * Tiles stay. Waits. */
 amped_status amped_copies_cuda_resize(amped_copies_cuda *copies, int mode);
 
-/* MTTKRP over mode's copy into args->output, of output_bytes; args are complete but for the
- * nonzeros. begin returns when all kernels are enqueued: what is streamed is by then all but done.
- * wait returns when the rows of that part, but the last, and of those before it are finished;
- * finish, when all are. */
+/* MTTKRP over mode's copy into args->output, of output_bytes. The caller sets all of args but the
+ * nonzeros.
+ *
+ * begin returns when all kernels are enqueued; of a streamed copy only the last pieces are then
+ * left. wait returns when the rows of a part, but the last one, and of the parts before it are
+ * finished. finish returns when all rows are. */
 amped_status amped_copies_cuda_begin(amped_copies_cuda *copies, int mode, amped_kernel kernel,
                                      const amped_mttkrp_cuda_args *args, uint64_t output_bytes);
 amped_status amped_copies_cuda_wait(amped_copies_cuda *copies, int mode, int part);

@@ -6,14 +6,13 @@
 #include "cuda/sorted/schedule_cuda.h"
 #include "cuda/sorted/tile_choice_cuda.h"
 
-/* A streamed piece: long enough that its transfer hides launches and its start-up (a millisecond or
- * two on PCIe 5), short enough that two of them are little memory and that pinning one does not
- * hold up others for long. */
+/* A streamed piece. Its transfer takes a millisecond or two on PCIe 5, which hides launches and the
+ * start of a transfer. Two pieces are little memory, and pinning one takes little time. */
 #define PIECE_BYTES (UINT64_C(128) << 20)
 #define PIECE_MIN (4 * AMPED_LONG_PACK) /* nonzeros */
 
 /* Arrays of whole packs need no padding, whatever the bytes of their elements. */
-_Static_assert(AMPED_LONG_PACK % AMPED_CUDA_ALIGNMENT == 0, "runs are aligned");
+_Static_assert(AMPED_LONG_PACK % AMPED_CUDA_ALIGNMENT == 0, "packs are aligned");
 
 static uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
@@ -69,7 +68,7 @@ static amped_status does_not_fit(const char *what, uint64_t need, uint64_t budge
                      remedy);
 }
 
-/* A piece of at most `bytes` in every mode: whole packs. */
+/* The size of a piece: at most `bytes` in every mode, and whole packs. */
 static void size_pieces(amped_layout_cuda *l, int order, uint64_t bytes) {
   uint64_t each = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
   uint64_t widest = 1;
@@ -98,8 +97,8 @@ static amped_status keep(amped_layout_cuda *l, const amped_plan *plan, int mode,
   return AMPED_OK;
 }
 
-/* The same share of every copy; then what rounding left to the first copies that can take a pack of
- * it. */
+/* Keep the same share of every copy. Then give the rest, which rounding left, to the first copies
+ * that can take a pack of it. */
 static amped_status fill(amped_layout_cuda *l, const amped_plan *plan, uint64_t budget,
                          uint64_t all_bytes) {
   double share = (double)(budget - l->device_bytes) / (double)all_bytes;
@@ -113,8 +112,9 @@ static amped_status fill(amped_layout_cuda *l, const amped_plan *plan, uint64_t 
   return AMPED_OK;
 }
 
-/* The schedule of mode's copy: of its tiles, or of pieces and the resident parts between them, or
- * of all of it where `piece` is 0. Where there is one piece, the other half may be resident. */
+/* Bytes of the schedule of mode's copy. Its segments are tiles, or pieces and the resident parts
+ * between them, or the whole copy where `piece` is 0. With one piece, the other half may be
+ * resident. */
 static uint64_t schedule_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
                                int multiprocessors, uint64_t piece) {
   const uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
@@ -130,7 +130,7 @@ static uint64_t schedule_bytes(const amped_plan *plan, int mode, const amped_til
   return amped_schedule_cuda_bytes(plan, mode, segment, segments, tiles, multiprocessors);
 }
 
-/* Row bits, list and table of mode's copy, and the work on it. */
+/* Bytes of mode's row bits, row list, row table and schedule. */
 static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
                             const amped_layout_wish_cuda *wish, uint64_t piece) {
   const amped_mode_plan *m = &plan->modes[mode];
@@ -142,7 +142,7 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_
          schedule_bytes(plan, mode, tiles, wish->caches.multiprocessors, piece);
 }
 
-/* Count again what all of that takes, for pieces of the length they have now. */
+/* Count these bytes again, for pieces of the present length. */
 static void count_indices(amped_layout_cuda *l, const amped_plan *plan,
                           const amped_layout_wish_cuda *wish) {
   for (int m = 0; m < plan->order && !l->plain; m++) {
@@ -152,8 +152,8 @@ static void count_indices(amped_layout_cuda *l, const amped_plan *plan,
   }
 }
 
-/* Shorter pieces take more blocks, which leave less room for pieces: until both fit, or pieces get
- * no shorter. */
+/* Shorter pieces need more thread blocks, whose memory leaves less room for pieces. Try until both
+ * fit, or pieces get no shorter. */
 static void place_buffers(amped_layout_cuda *l, const amped_plan *plan,
                           const amped_layout_wish_cuda *wish) {
   const uint64_t parts = wish->residency == AMPED_RESIDENCY_AUTO ? 16 : 2;
@@ -180,8 +180,8 @@ static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
   return AMPED_OK;
 }
 
-/* Two buffers first; what is left is for resident parts where AUTO asks for them: the buffers then
- * take an eighth of the room at most. */
+/* Two buffers come first. Resident parts get the rest where AUTO asks for them: the buffers then
+ * take at most an eighth of the room. */
 static amped_status stream(amped_layout_cuda *l, const amped_plan *plan,
                            const amped_layout_wish_cuda *wish, uint64_t all_bytes) {
   const uint64_t budget = wish->budget_bytes;
@@ -218,7 +218,7 @@ uint64_t amped_layout_cuda_most_reorder_bytes(const amped_layout_cuda *l) {
   return most;
 }
 
-/* Copies are put in order one after the other, each when all have their memory. */
+/* Copies are put in order one after the other. All copies have their memory by then. */
 static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
                                  const amped_layout_wish_cuda *wish) {
   uint64_t most = 0;
@@ -273,8 +273,8 @@ uint64_t amped_layout_cuda_streamed(const amped_layout_cuda *l, int mode) {
   return l->resident[mode] < l->nnz[mode] ? l->copies[mode].bytes - l->device[mode].bytes : 0;
 }
 
-/* A copy of n pieces is n times a resident part and a piece. The first resident part takes what
- * does not divide evenly; the last piece is what is left. */
+/* A copy of n pieces is n times a resident part and a piece. The first resident part is longer by
+ * the remainder of the division; the last piece may be shorter. */
 amped_status amped_layout_cuda_part(const amped_layout_cuda *l, const amped_plan *plan, int mode,
                                     uint64_t k, amped_part_cuda *out) {
   uint64_t pieces = l->first_block[mode + 1] - l->first_block[mode];

@@ -4,7 +4,7 @@
 namespace {
 
 constexpr int atomic_threads = 1024;
-constexpr uint64_t atomic_rounds = 32; /* nonzeros of one block column, one after the other */
+constexpr uint64_t atomic_rounds = 32; /* nonzeros of a column of threads, one after the other */
 constexpr unsigned gap_rows = 4096;
 
 template <typename T, typename I> struct atomic_problem {
@@ -18,8 +18,9 @@ template <typename T, typename I> struct atomic_problem {
   int input_count;
 };
 
-/* AMPED, Algorithm 2: a block is R x P threads; each of its P columns takes one nonzero at a time,
- * each of its R rows one component, and every product is added atomically. Kept to compare with. */
+/* AMPED Algorithm 2, kept for comparison (--kernel=published). A block has R x P threads: each of
+ * the P columns takes a nonzero at a time, and each of the R rows a component. Every product is
+ * added atomically. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(atomic_threads) mttkrp_atomic(const atomic_problem<T, I> p) {
   const uint64_t share = atomic_rounds * blockDim.y;
@@ -36,6 +37,7 @@ __global__ void __launch_bounds__(atomic_threads) mttkrp_atomic(const atomic_pro
   }
 }
 
+/* sum = the sum of all outputs, in double. */
 template <typename T>
 __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
     sum_outputs(const T *outputs, unsigned count, uint64_t elements, T *sum) {
@@ -48,7 +50,7 @@ __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
   sum[i] = (T)all;
 }
 
-/* The first of count ascending rows that is `row` or above; all lanes of a warp ask the same. */
+/* The first of count ascending rows that is `row` or above. All lanes of a warp search together. */
 template <typename I>
 __device__ inline uint64_t first_from(const I *rows, uint64_t count, uint64_t row) {
   const unsigned lane = threadIdx.x % 32;
@@ -65,7 +67,7 @@ __device__ inline uint64_t first_from(const I *rows, uint64_t count, uint64_t ro
   return from;
 }
 
-/* Zero the rows that are not in the list. A thread block looks after gap_rows of them. */
+/* Zero the rows that are not in the list; a thread block is for gap_rows rows. */
 template <typename I>
 __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
     zero_gaps(const I *list, uint64_t count, uint64_t rows, unsigned stride, uint4 *output) {
@@ -112,7 +114,7 @@ template <typename T, typename I> amped_status launch_atomic(const amped_mttkrp_
   return AMPED_OK;
 }
 
-amped_status run_atomic(const amped_mttkrp_cuda_args *args) {
+amped_status launch_atomic_for_types(const amped_mttkrp_cuda_args *args) {
   if (args->value_type == AMPED_F32)
     return args->index_type == AMPED_U32 ? launch_atomic<float, index32>(args)
                                          : launch_atomic<float, index64>(args);
@@ -162,7 +164,7 @@ amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
 
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel) {
   if (kernel == AMPED_KERNEL_ATOMIC)
-    return args->batch.count > 0 ? run_atomic(args) : AMPED_OK;
+    return args->batch.count > 0 ? launch_atomic_for_types(args) : AMPED_OK;
   if (args->blocks == 0)
     return AMPED_OK;
   return args->value_type == AMPED_F32 ? amped_mttkrp_sorted_f32(args)

@@ -1,31 +1,35 @@
-/* The sorted MTTKRP kernel and its launch, as templates: one .cu file a value type instantiates
- * them (mttkrp_f32.cu, mttkrp_f64.cu), so that they build in parallel.
+/* The sorted MTTKRP kernel and its launch, as templates. One .cu file for each value type
+ * instantiates them (mttkrp_f32.cu, mttkrp_f64.cu), so that they compile in parallel.
  *
- * Launch shape. A factor row is `stride` vectors of 16 bytes. G lanes (4 .. 32) form a group, each
- * lane owns one vector of a row; rows longer than 32 vectors are cut into columns of 32, each with
- * thread blocks of its own. A thread block works on one block of the schedule (an iSMp), each of
- * its groups on a strip of consecutive nonzeros.
+ * Launch shape. A factor row is `stride` vectors of 16 bytes. G lanes (4 to 32) form a group; each
+ * lane owns one vector of a row. Rows longer than 32 vectors are cut into columns of 32 vectors,
+ * and each column has its own thread blocks. A thread block works on one block of the schedule (an
+ * iSMp). Each of its groups works on a strip: consecutive nonzeros of that block.
  *
- * Where the copy is in shared-memory tiles, a thread block first loads its tile of that factor to
- * shared memory, and gathers from there. A shuffle costs as much as a gather from there: a position
- * in the tile shares its word with one of another input.
+ * Shared-memory tiles. Where a copy is in such tiles, a thread block first loads its tile to shared
+ * memory. It gathers rows of that factor from there. A shuffle costs as much as such a gather, so a
+ * position in the tile shares one word with the position of another input.
  *
- * Within a strip the G lanes load one nonzero each (coalesced, a batch ahead, so that nobody waits
- * for it), decode it, hand positions and values round by shuffles, and gather several factor rows
- * before they use the first. Row bits are the same for all lanes; where no row of a warp begins,
- * nobody looks at them. The sum of an output row stays in registers until the next row begins.
- * Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the strip: with u =
- * 2^-24 a strip's error is below (fold_nonzeros + AMPED_LONGEST_STRIP / fold_nonzeros + order) u =
- * 1e-5 of the sum of magnitudes. Parts and carries are added in double; sums of tiles in float,
- * which adds u a tile of the same output.
+ * Inside a strip. Each of the G lanes loads one nonzero: coalesced, and a step ahead, so that no
+ * lane waits for it. The lanes decode their nonzeros and exchange positions and values by shuffles.
+ * They gather several factor rows before they use the first. Row bits are the same for all lanes. A
+ * warp tests them one by one only where a row begins. The sum of an output row stays in registers
+ * until the next row begins. docs/decisions/017-kernel-batches.md has the measurements.
  *
- * The strip in which a row begins stores it. What a strip holds of a row that an earlier strip
- * began is a part; a block adds the parts of rows that begin in it, and leaves the part of the one
- * row that began before it, its carry, to the last of the blocks that share this row to finish.
- * That block adds all carries, in their order and in double. In a tile after the first one sums are
- * added to what is there already; a block then waits, before it begins, for those blocks of the
- * tile before that may work on the same rows. So every output element has one order of additions:
- * no races, the same bits every time. */
+ * Precision. Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the
+ * strip. With u = 2^-24 a strip's error is below (fold_nonzeros + AMPED_LONGEST_STRIP /
+ * fold_nonzeros + order) u = 1e-5 of the sum of magnitudes. Partial sums and carry rows are added
+ * in double. Sums of tiles are added in float: each tile of an output adds u.
+ *
+ * Rows that strips and blocks share. The strip in which a row begins stores the row. A later strip
+ * holds a partial sum of it. A thread block adds the partial sums of rows that begin in the block.
+ * One row may have begun in an earlier block, the predecessor; the block leaves the sum of this row
+ * in memory as its carry row. The last block of a shared row to finish adds all carry rows, in
+ * their order and in double.
+ *
+ * Tiles. From the second tile of an output on, sums are added to the sums that are there. A block
+ * first waits for the blocks of the tile before that may work on the same rows. So every output
+ * element has one order of additions: no races, and the same bits every time. */
 #ifndef AMPED_MTTKRP_SORTED_CUH
 #define AMPED_MTTKRP_SORTED_CUH
 
@@ -97,26 +101,27 @@ template <typename T> struct long_sum_of;
 template <> struct long_sum_of<float> { typedef double4_sum type; };
 template <> struct long_sum_of<double> { typedef double2 type; };
 
-/* How a nonzero's number lies in its planes. */
+/* The planes that a nonzero's number lies in (packing.h). */
 typedef enum number_layout {
-  NUMBER_32,  /* one of 4 bytes */
-  NUMBER_48,  /* 4 and 2 */
-  NUMBER_64,  /* one of 8 */
-  NUMBER_LONG /* 8 and more */
+  NUMBER_32,  /* a plane of 4 bytes */
+  NUMBER_48,  /* planes of 4 and 2 bytes */
+  NUMBER_64,  /* a plane of 8 bytes */
+  NUMBER_LONG /* a plane of 8 bytes, and more planes */
 } number_layout;
 
-/* All pointers and numbers of nonzeros are relative to the launch's first nonzero. */
+/* The argument of the kernel. All pointers and numbers of nonzeros are relative to the launch's
+ * first nonzero. */
 template <typename T, typename I> struct sorted_problem {
   typedef typename vector_of<T>::type vector;
   number_layout layout;
   amped_packing packing;
-  unsigned shifts[AMPED_MAX_ORDER - 1]; /* as in the packing, */
-  I masks[AMPED_MAX_ORDER - 1];         /* and of its bits */
+  unsigned shifts[AMPED_MAX_ORDER - 1]; /* as in the packing, in the kernel's order of inputs */
+  I masks[AMPED_MAX_ORDER - 1];         /* the low bits[m] bits */
   unsigned code_shift;
   unsigned code_mask;
   amped_ruler ruler; /* step 0: values are looked up */
   uint64_t first;    /* number of the first nonzero in the copy */
-  unsigned strip;    /* nonzeros a group, a multiple of packing.pack */
+  unsigned strip;    /* nonzeros of a group: whole packs */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
   const T *dictionary;
@@ -128,34 +133,33 @@ template <typename T, typename I> struct sorted_problem {
   vector *output;
   uint64_t output_stride; /* vectors between outputs of tiles */
   unsigned outputs;
-  unsigned stride;    /* vectors a row */
-  unsigned columns;   /* thread blocks for a block of the schedule */
-  unsigned smem_rows; /* of a tile that is kept in shared memory, of so many of its factor */
-  unsigned smem_positions;
-  unsigned smem_shift; /* positions in it go round above those of input 1 */
-  unsigned smem_mask;
+  unsigned stride;         /* vectors a row */
+  unsigned columns;        /* thread blocks for a block of the schedule */
+  unsigned smem_rows;      /* of a shared-memory tile */
+  unsigned smem_positions; /* rows of the factor that this tile is of */
+  unsigned smem_shift; /* a position in the tile lies above the position of input 1, in one word */
+  unsigned smem_mask;  /* of the position of input 1 */
   const amped_block_cuda *blocks;
   unsigned first_block;
   bool tiled;
-  vector *carries; /* a row for each block */
-  /* A number for each block and column: how many of the blocks that share the row that goes on
-   * behind it have finished; the launch in which it finished. */
+  vector *carries; /* a carry row for each block */
+  /* For each block and column: of the blocks that share the block's last row, how many are done;
+   * and the turn in which the block finished. */
   unsigned *arrived;
   unsigned *finished;
   unsigned *ticket; /* blocks that have begun, in all launches */
   unsigned ticket_base;
-  /* Parts of the rows: the block behind each, blocks that are done, and where their end is told. */
+  /* Parts of the rows. */
   int parts;
-  unsigned part_ends[AMPED_MAX_PARTS];
-  unsigned *done;
-  unsigned *turns;
-  unsigned turn; /* of this MTTKRP */
+  unsigned part_ends[AMPED_MAX_PARTS]; /* the block behind each part */
+  unsigned *done;                      /* blocks of each part that are done */
+  unsigned *turns;                     /* pinned: the turn in which each part was done last */
+  unsigned turn;                       /* of this MTTKRP */
 };
 
-/* --- decoding ------------------------------------------------------------------------------------
- */
+/* --- decoding -------------------------------------------------------------------------------- */
 
-/* Word j of nonzero k's number, where that is long. */
+/* Word j of nonzero k's long number. */
 template <typename T, typename I>
 __device__ inline uint64_t word_of(const sorted_problem<T, I> &p, unsigned j, unsigned k) {
   if (p.packing.plane_bytes[j] == 8)
@@ -165,8 +169,8 @@ __device__ inline uint64_t word_of(const sorted_problem<T, I> &p, unsigned j, un
   return __ldcs(static_cast<const uint16_t *>(p.planes[j]) + k);
 }
 
-/* The low bits of a field of a long number, of which w0 and w1 are the first two words; words
- * behind them are loaded. */
+/* A field of nonzero k's long number, in the low bits of the result. w0 and w1 are the first two
+ * words; later words are loaded. */
 template <typename T, typename I>
 __device__ inline uint64_t field_of(const sorted_problem<T, I> &p, unsigned k, uint64_t w0,
                                     uint64_t w1, unsigned shift, unsigned bits) {
@@ -178,8 +182,8 @@ __device__ inline uint64_t field_of(const sorted_problem<T, I> &p, unsigned k, u
   return v;
 }
 
-/* One nonzero a lane, as it lies in memory: the first word of its number in two halves, and where
- * tensors of this order often need it the second one. Nothing here waits for a load. */
+/* A lane's nonzero as it lies in memory: the first word of its number in two halves; and the second
+ * word, where tensors of this order often need it. load_nonzero waits for no load. */
 template <typename T, int N> struct raw_nonzero {
   static constexpr bool has_second = N > 2;
   unsigned low, high;
@@ -207,12 +211,13 @@ __device__ inline raw_nonzero<T, N> load_nonzero(const sorted_problem<T, I> &p, 
   return raw;
 }
 
-/* One nonzero a lane. */
+/* A lane's nonzero, decoded. */
 template <typename T, typename I, int N> struct nonzero {
   I input[N];
   T value;
 };
 
+/* The value that a field codes. */
 template <typename T, typename I>
 __device__ inline T value_of(const sorted_problem<T, I> &p, uint64_t field) {
   const unsigned code = (unsigned)field & p.code_mask;
@@ -221,7 +226,7 @@ __device__ inline T value_of(const sorted_problem<T, I> &p, uint64_t field) {
   return __ldg(p.dictionary + code);
 }
 
-/* Nonzero k. */
+/* Decode nonzero k. */
 template <typename T, typename I, int N>
 __device__ inline nonzero<T, I, N> decode(const sorted_problem<T, I> &p,
                                           const raw_nonzero<T, N> &raw, unsigned k) {
@@ -248,27 +253,25 @@ __device__ inline nonzero<T, I, N> decode(const sorted_problem<T, I> &p,
   return x;
 }
 
-/* --- strips
- * ----------------------------------------------------------------------------------------
- */
+/* --- row lists ------------------------------------------------------------------------------- */
 
-/* Entry of the row list of nonzero k, where a pack begins. */
+/* Entry in the row list of nonzero k, with which a pack begins. */
 template <typename T, typename I>
 __device__ inline I entry_of(const sorted_problem<T, I> &p, unsigned k) {
   return __ldg(p.starts + k / (unsigned)p.packing.pack);
 }
 
-/* Which of the 32 nonzeros from k on begin a row, of those up to `last`. */
+/* The row bits of 32 nonzeros from k on; bits behind nonzero `last` are zero. */
 template <typename T, typename I>
 __device__ inline uint32_t row_bits(const sorted_problem<T, I> &p, unsigned k, unsigned last) {
   const uint32_t bits = k <= last ? __ldg(p.bits + k / 32) : 0U;
   return k <= last && last - k < 31 ? bits & ((2U << (last - k)) - 1U) : bits;
 }
 
-/* --- gathering and storing
- * ------------------------------------------------------------------------ */
+/* --- gathering and storing ------------------------------------------------------------------- */
 
-/* Which hints a kernel is built for: they cost registers, and not all of them go together. */
+/* The cache hints that a kernel is built for: they cost registers, and not all of them go together.
+ */
 typedef enum hint_level {
   NO_HINTS,
   L2_HINTS,  /* for every input, in sorted_problem */
@@ -310,7 +313,7 @@ template <typename vector> __device__ inline vector gather(const vector *row, ui
 }
 #endif
 
-/* Rows of so many bytes each. */
+/* A row of a factor whose rows have so many bytes. */
 template <typename vector>
 __device__ inline const vector *row_at(const vector *from, index32 row, unsigned bytes) {
   const vector *at;
@@ -322,8 +325,8 @@ __device__ inline const vector *row_at(const vector *from, index64 row, unsigned
   return from + row * (bytes / sizeof(vector));
 }
 
-/* *to += v where nobody else works on *to: without waiting for what is there, which does not come
- * again soon. */
+/* Add v to *to, on which no other thread works at this time. The thread does not wait for the old
+ * value, and the cache drops it first: it is not needed again soon. */
 __device__ inline void add_at(float4 *to, float4 v) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("red.global.add.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;"
@@ -343,15 +346,15 @@ __device__ inline void add_at(double2 *to, double2 v) {
   atomicAdd(&to->y, v.y);
 }
 
-/* Has block b finished in this MTTKRP? Then all that it wrote is visible. */
+/* Has a block finished in this MTTKRP? Then everything that it wrote is visible. */
 __device__ inline bool has_finished(const unsigned *finished, unsigned turn) {
   unsigned seen = 0;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(finished) : "memory");
   return seen == turn;
 }
 
-/* All threads wait until the earlier blocks that may work on the same rows have finished. They have
- * begun before: blocks take their numbers as they begin. */
+/* All threads wait until the earlier blocks that may work on the same rows have finished. These
+ * began before this block: blocks take their numbers as they begin. */
 template <typename T, typename I>
 __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, unsigned befores,
                                 unsigned tile_column) {
@@ -361,12 +364,13 @@ __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, 
   __syncthreads();
 }
 
-/* --- the kernel ----------------------------------------------------------------------------------
- */
+/* --- parts of the kernel --------------------------------------------------------------------- */
 
-/* How a kernel for N input modes is built: nonzeros whose rows are in flight, and thread blocks a
- * multiprocessor, so that its registers hold them (in double, near kernels spill a few bytes).
- * Measured (docs/benchmarks.md). */
+/* How a kernel for N input modes is built: the nonzeros whose rows are in flight, and the thread
+ * blocks on a multiprocessor, so that its registers hold these rows. (Kernels in double with
+ * shared-memory tiles spill a few bytes.) docs/decisions/017-kernel-batches.md has the
+ * measurements.
+ */
 constexpr int generic_inputs = AMPED_MAX_ORDER - 1;
 template <int N> struct tuning {
   static constexpr int ahead = N == 2 ? 4 : 2;
@@ -379,7 +383,9 @@ template <int N, hint_level H> struct shape {
   static constexpr int blocks = tuning<N>::blocks * AMPED_BLOCK_THREADS / threads;
 };
 
-/* Count block b, all of whose threads are done; the last one of a part tells the host. */
+/* Count block b, all of whose threads are done. The last block of a part of the rows tells the
+ * host.
+ */
 template <typename T, typename I>
 __device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
   int part = 0;
@@ -394,8 +400,8 @@ __device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
   *(volatile unsigned *)(p.turns + part) = p.turn;
 }
 
-/* Load the shared-memory tile that nonzero k is of, from column `left` on; *first is its first
- * position. */
+/* Load the shared-memory tile of nonzero k, from column `left` of the rows on. *first becomes its
+ * first position. */
 template <typename T, typename I, int G, int N>
 __device__ inline void take_smem(const sorted_problem<T, I> &p, unsigned k, unsigned left,
                                  typename vector_of<T>::type *smem_tile, unsigned *first) {
@@ -414,7 +420,8 @@ __device__ inline void take_smem(const sorted_problem<T, I> &p, unsigned k, unsi
   __syncthreads();
 }
 
-/* Add all carries of the row that begins in block `from` and goes on in `links` more to it. */
+/* A row begins in block `from` and goes on in the next `links` blocks: add their carry rows to it.
+ */
 template <typename T, typename I, int G, int block_threads>
 __device__ inline void add_carries(const sorted_problem<T, I> &p, unsigned from, unsigned links,
                                    unsigned column, bool mine, typename vector_of<T>::type *output,
@@ -442,8 +449,13 @@ __device__ inline void add_carries(const sorted_problem<T, I> &p, unsigned from,
   __syncthreads();
 }
 
-/* N is the number of input modes, or at least that where it is generic_inputs. What is seldom
- * needed lies in shared memory: registers hold rows in flight. */
+/* --- the kernel ------------------------------------------------------------------------------ */
+
+/* N is the number of input modes, or at least that where it is generic_inputs. Seldom needed
+ * numbers lie in shared memory: registers hold rows in flight.
+ *
+ * The function is long on purpose: with its steps as inline functions the compiler uses other
+ * registers, and spills some of them. */
 template <typename T, typename I, int G, int N, hint_level H>
 __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     mttkrp_sorted(const sorted_problem<T, I> p) {
@@ -453,19 +465,19 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   constexpr int groups = block_threads / G;
   constexpr int ahead = tuning<N>::ahead;
   __shared__ vector sums[2][block_threads];
-  vector *const parts = sums[0];  /* of the row that an earlier strip began */
-  vector *const folded = sums[1]; /* of the row in hand */
-  __shared__ I
-      part_entries[groups];   /* of the rows that parts belong to, no_part where there is none */
-  __shared__ unsigned number; /* of this thread block in the launch */
+  vector *const partials = sums[0];     /* of rows that an earlier strip began */
+  vector *const folded = sums[1];       /* second sums of the rows in hand */
+  __shared__ I partial_entries[groups]; /* rows of the partial sums: entries of the row list */
+  __shared__ unsigned number;           /* of this thread block in the launch */
   __shared__ vector *volatile output_of_tile;
   __shared__ volatile unsigned first_of_block, end_of_block;
   __shared__ bool last_of_carry, last_of_tail;
   __shared__ unsigned smem_first; /* position of the tile's first row */
   extern __shared__ float4 smem_memory[];
   vector *const smem_tile = reinterpret_cast<vector *>(smem_memory);
-  const I no_part = ~I(0);
+  const I no_partial = ~I(0); /* the group has no partial sum */
 
+  /* Step 1: take a block of the schedule, and wait for earlier blocks. */
   if (threadIdx.x == 0)
     number = p.tiled ? atomicAdd(p.ticket, 1U) - p.ticket_base : blockIdx.x;
   __syncthreads();
@@ -481,23 +493,29 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   else
     __syncthreads();
 
+  /* Step 2: the nonzeros of this thread's group, first .. last. A group without nonzeros works on
+   * the block's first one and stores nothing. */
   const unsigned lane = threadIdx.x % G;
   const unsigned group = threadIdx.x / G;
   const auto column = [&]() { return number % p.columns * G + threadIdx.x % G; };
-  /* A group without nonzeros works on the block's first one and stores nothing. */
   const auto works = [&]() { return first_of_block + threadIdx.x / G * p.strip < end_of_block; };
   const unsigned first = first_of_block + (works() ? group * p.strip : 0);
   const unsigned last = !works()                         ? first
                         : end_of_block - first > p.strip ? first + p.strip - 1
                                                          : end_of_block - 1;
+
+  /* Step 3: load the shared-memory tile. */
   const unsigned span = p.stride < G ? p.stride : G; /* vectors of a row in shared memory */
   if constexpr (H == SMEM_FIRST)
     take_smem<T, I, G, N>(p, first_of_block, number % p.columns * G, smem_tile, &smem_first);
   const unsigned smem_lane = lane < span ? lane : span - 1;
+
+  /* Step 4: the row of the strip's first nonzero. Where an earlier strip began this row, its sum
+   * here is a partial sum. `from` is this thread's column in every factor. */
   I entry = entry_of(p, first);
   I row = __ldg(p.rows + entry);
   if (lane == 0)
-    part_entries[group] = works() && !(__ldg(p.bits + first / 32) & 1U) ? entry : no_part;
+    partial_entries[group] = works() && !(__ldg(p.bits + first / 32) & 1U) ? entry : no_partial;
   __syncwarp();
   vector sum = splat(T(0));
   folded[threadIdx.x] = sum;
@@ -508,17 +526,20 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     from[m] = p.factors[m] + (column() < p.stride ? column() : p.stride - 1);
     policies[m] = H == L2_HINTS ? policy_of(p.hints[m]) : 0;
   }
+  /* At the end of a row: keep its partial sum, add the row to the output, or store it. */
   const auto store = [&]() {
     const vector all = plus(folded[threadIdx.x], sum);
-    if (part_entries[threadIdx.x / G] == entry)
-      parts[threadIdx.x] = all;
+    if (partial_entries[threadIdx.x / G] == entry)
+      partials[threadIdx.x] = all;
     else if (column() < p.stride && p.tiled)
       add_at(output_of_tile + ((uint64_t)row * p.stride + column()), all);
     else if (column() < p.stride)
       __stcs(output_of_tile + ((uint64_t)row * p.stride + column()), all);
   };
-  /* Behind the end of its strip every lane gets the last nonzero again with value zero: it changes
-   * nothing (same row, finite factors) and spares all later checks. */
+
+  /* Step 5: add up the strip, G nonzeros at a time. Behind the end of the strip every lane gets the
+   * last nonzero again, with value zero. It changes nothing (same row, finite factors) and spares
+   * all later checks. */
   const unsigned begin = first + lane;
   const auto place = [&](unsigned done) { return begin + done < last ? begin + done : last; };
 
@@ -526,6 +547,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   uint32_t begins = 0;
 #pragma unroll 1
   for (unsigned done = 0; done < p.strip; done += G) {
+    /* 5a: fetch row bits, fold the sum, decode these nonzeros, load the next ones. */
     if (done % 32 == 0) {
       begins = row_bits(p, begin - lane + done, last);
       if (done == 0)
@@ -544,6 +566,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
       next = load_nonzero<T, I, N>(p, place(done + G));
 #pragma unroll 1
     for (int j = 0; j < G; j += ahead) {
+      /* 5b: gather the rows of `ahead` nonzeros. */
       vector gathered[N][ahead];
 #pragma unroll
       for (int u = 0; u < ahead; u++) {
@@ -559,6 +582,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
             gathered[m][u] = H == L2_HINTS ? gather(at, policies[m]) : __ldg(at);
           }
       }
+      /* 5c: add their products. Bit u of `begins`: nonzero u begins a row. */
       const auto use = [&](int u) {
         vector product = times(splat(__shfl_sync(whole_warp, now.value, j + u, G)), gathered[0][u]);
 #pragma unroll
@@ -593,23 +617,26 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     store();
   __syncthreads();
 
+  /* Step 6: add the partial sums of every row. The group of a row's first partial sum adds them
+   * all. Where the row began in an earlier block, their sum is this block's carry row. */
   const unsigned tile_column = number % p.columns;
   const bool mine = column() < p.stride;
-  /* The first part of a row adds all of the row's parts in this block. */
-  const I of = part_entries[group];
-  if (of != no_part && (group == 0 || part_entries[group - 1] != of) && mine) {
+  const I of = partial_entries[group];
+  if (of != no_partial && (group == 0 || partial_entries[group - 1] != of) && mine) {
     vector *const to = group == 0
                            ? p.carries + ((uint64_t)b * p.stride + column())
                            : output_of_tile + ((uint64_t)__ldg(p.rows + of) * p.stride + column());
     long_sum all = {};
     if (group > 0)
       add_to(all, __ldcg(to));
-    for (unsigned g = group; g < groups && part_entries[g] == of; g++)
-      add_to(all, parts[g * G + lane]);
+    for (unsigned g = group; g < groups && partial_entries[g] == of; g++)
+      add_to(all, partials[g * G + lane]);
     *to = rounded(all);
   }
 
-  /* Of the blocks that share a row the last one adds their carries. */
+  /* Step 7: count this block at the rows that it shares with others: the row that began in its
+   * predecessor, and its last row, which goes on behind it. The last block to come adds the carry
+   * rows. */
   const unsigned predecessor = block->predecessor;
   const unsigned links = block->links;
   if (predecessor != b || links > 0) {
@@ -629,10 +656,12 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     __syncthreads();
     if (last_of_carry)
       add_carries<T, I, G, block_threads>(p, predecessor, p.blocks[predecessor].links, column(),
-                                          mine, output_of_tile, parts);
+                                          mine, output_of_tile, partials);
     if (last_of_tail)
-      add_carries<T, I, G, block_threads>(p, b, links, column(), mine, output_of_tile, parts);
+      add_carries<T, I, G, block_threads>(p, b, links, column(), mine, output_of_tile, partials);
   }
+
+  /* Step 8: tell the host, which waits for parts of the rows, and the blocks of the next tile. */
   if (p.parts > 1) {
     __syncthreads();
     if (threadIdx.x == 0)
@@ -650,8 +679,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   }
 }
 
-/* --- launches ------------------------------------------------------------------------------------
- */
+/* --- launches -------------------------------------------------------------------------------- */
 
 number_layout layout_of(const amped_packing *packing) {
   if (packing->words > 1)
@@ -661,7 +689,7 @@ number_layout layout_of(const amped_packing *packing) {
   return packing->planes == 2 ? NUMBER_48 : NUMBER_32;
 }
 
-/* The low bits, of a field as of an empty one. */
+/* The low `bits` bits: from none to all. */
 template <typename U> U mask_of(unsigned bits) {
   return bits >= 8 * sizeof(U) ? ~U(0) : (U(1) << bits) - 1;
 }
@@ -683,7 +711,7 @@ void describe_copy(sorted_problem<T, I> *p, const amped_packed_cuda *copy) {
   p->rows = static_cast<const I *>(copy->rows);
 }
 
-/* Inputs in the order in which the kernel takes them: one that is to stay near comes first. */
+/* The inputs in the kernel's order: the input of a shared-memory tile comes first. */
 template <typename T, typename I>
 hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) {
   typedef typename vector_of<T>::type vector;
@@ -703,7 +731,7 @@ hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args
     const int i = inputs[m];
     p->factors[m] = static_cast<const vector *>(args->factors[i]);
     p->hints[m] = hints[i];
-    /* A field of no bits may lie behind the last word: no word is looked at for it. */
+    /* A field of no bits may lie behind the last word: the kernel must not load a word for it. */
     p->shifts[m] = args->packed.packing.bits[i] > 0 ? args->packed.packing.shifts[i] : 0;
     p->packing.bits[m] = args->packed.packing.bits[i];
     p->masks[m] = mask_of<I>(args->packed.packing.bits[i]);
@@ -741,7 +769,7 @@ void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) 
   p->turns = work->turns;
 }
 
-/* With a tile in shared memory. */
+/* Launch the kernel with a tile in shared memory. */
 template <typename T, typename I, int G, int N>
 amped_status launch_smem(const sorted_problem<T, I> &p, unsigned blocks, cudaStream_t stream) {
   const auto kernel = mttkrp_sorted<T, I, G, N, SMEM_FIRST>;
@@ -779,7 +807,7 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   return AMPED_OK;
 }
 
-/* Positions of 64 bits are rare: factors of more than 2^32 rows. They share one kernel. */
+/* Positions of 64 bits are rare (factors of more than 2^32 rows): all orders share one kernel. */
 template <typename T, typename I, int G>
 amped_status launch_for_order(const amped_mttkrp_cuda_args *args) {
   if constexpr (sizeof(I) == sizeof(index32)) {

@@ -15,29 +15,29 @@ extern "C" {
 /* Nonzeros of one call at most. */
 #define AMPED_PACK_NNZ (UINT64_C(1) << 20)
 
-/* A packed copy, or some of its nonzeros: planes and values begin with the first of them. */
+/* Nonzeros of a packed copy: all, or some. Planes and values begin with nonzero `first`. */
 typedef struct amped_packed_cuda {
   amped_packing packing;
   amped_itype index_type;
   amped_vtype value_type;
-  uint64_t first; /* number of that nonzero in the copy */
+  uint64_t first;
   uint64_t nnz;
   const void *planes[AMPED_MAX_PLANES];
   const void *values;
   const void *dictionary; /* of value_type */
-  amped_ruler ruler;      /* that says the same, or zero */
+  amped_ruler ruler;      /* gives the same values without a look-up, or is zero */
   /* of the whole copy: row bits, list and table */
   const uint32_t *bits;
   const void *rows;
   const void *starts;
 } amped_packed_cuda;
 
-/* What a piece adds to a copy; read on the host once the stream is done. */
+/* What a piece adds to a copy. The host reads it when the stream has finished. */
 typedef struct amped_pack_result {
   uint64_t rows;      /* rows that begin in the piece */
   uint64_t last_row;  /* of its last nonzero */
   uint64_t strangers; /* values that are not in the dictionary */
-  uint64_t descents;  /* rows below the one before */
+  uint64_t descents;  /* rows below the row before them */
 } amped_pack_result;
 
 typedef struct amped_pack_cuda_args {
@@ -51,13 +51,13 @@ typedef struct amped_pack_cuda_args {
   amped_batch batch;     /* plain nonzeros */
   const double *dictionary;
   uint64_t codes;
-  /* The piece's own part of the planes and of the values (NULL where coded). */
+  /* The places of the piece in the planes and the values (NULL where values are coded). */
   void *planes[AMPED_MAX_PLANES];
   void *values;
-  /* The copy's whole arrays; bits were zeroed before the first piece. */
+  /* The copy's whole arrays. The caller zeroes the bits before the first piece. */
   uint32_t *bits;
   void *rows;
-  uint64_t rows_capacity; /* entries; what rows that do not ascend add beyond is not written */
+  uint64_t rows_capacity; /* entries; later ones, of rows that do not ascend, are not written */
   void *starts;
   /* Scratch: AMPED_PACK_NNZ ordinals and amped_pack_cuda_scan_bytes. */
   uint32_t *ordinals;
@@ -66,6 +66,7 @@ typedef struct amped_pack_cuda_args {
   cudaStream_t stream;
 } amped_pack_cuda_args;
 
+/* Pack a piece behind a copy. */
 amped_status amped_pack_cuda(const amped_pack_cuda_args *args);
 
 /* Bytes of scratch for scanning a piece. */

@@ -11,10 +11,10 @@ extern "C" {
 constexpr uint64_t most_ranges = (uint64_t)AMPED_MAX_TILES * AMPED_MAX_PARTS;
 typedef uint16_t range_number; /* below most_ranges */
 
-/* --- order ---------------------------------------------------------------------------------------
- */
+/* --- order ----------------------------------------------------------------------------------- */
 
-/* The range of nonzero k, which is of that tile (tiles_cuda.h). */
+/* The range of nonzero k of a tile (tiles_cuda.h). The last tiles are ordered by part first; every
+ * second part has them in descending order. */
 static __device__ uint64_t range_of(const amped_tiles_cuda &tiles, uint64_t tile, uint64_t k) {
   const uint64_t shared = tiles.count - tiles.last;
   int part = 0;
@@ -40,7 +40,7 @@ static __global__ void number_ranges(const amped_packed_cuda copy, const amped_t
   }
 }
 
-/* ends[i]: nonzeros of ranges up to i, in ascending numbers. */
+/* ends[i] = the number of nonzeros of ranges up to i; ranges ascend. */
 static __global__ void find_ends(const range_number *ranges, uint64_t nnz, uint64_t count,
                                  uint64_t *ends) {
   const uint64_t t = thread_number();
@@ -78,7 +78,8 @@ static amped_status count_ranges(const range_number *d_ranges, uint64_t nnz, uin
   return AMPED_OK;
 }
 
-/* One block of memory: two arrays of numbers of ranges, two of places, the ends, CUB's own. */
+/* One block of memory holds two arrays of places, two arrays of ranges, the ends, and CUB's part.
+ */
 template <typename number>
 static amped_status sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,
                          uint64_t *range_nnz, void **d_block, void **d_order, cudaStream_t stream) {
@@ -121,10 +122,9 @@ amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_
              : sort<uint64_t>(copy, tiles, range_nnz, d_block, d_order, stream);
 }
 
-/* --- unpack --------------------------------------------------------------------------------------
- */
+/* --- unpack ---------------------------------------------------------------------------------- */
 
-/* Output row of nonzero k: from the entry of the run it lies in, over the row bits up to it. */
+/* Output row of nonzero k: its pack's entry of the row list, and the row bits from there to k. */
 template <typename index>
 static __device__ index row_of(const amped_packed_cuda &copy, uint64_t k) {
   const uint64_t pack_first = k / copy.packing.pack * copy.packing.pack;
@@ -138,7 +138,7 @@ static __device__ index row_of(const amped_packed_cuda &copy, uint64_t k) {
   return static_cast<const index *>(copy.rows)[entry];
 }
 
-/* Where an unpacked run is written. */
+/* The arrays of an unpacked batch. */
 typedef struct batch_arrays {
   void *rows;
   void *inputs[AMPED_MAX_ORDER - 1];

@@ -2,18 +2,18 @@
 
 #include <string.h>
 
-/* Blocks of which a multiprocessor holds several (mttkrp_sorted.cuh). */
+/* Threads that a multiprocessor holds at a time (tuning in mttkrp_sorted.cuh). */
 #define RESIDENT_THREADS 1024
 
-/* A full thread block uses a row of its shared-memory tile so often, on average: loading it costs
- * little. */
+/* A full thread block uses a row of its shared-memory tile so often, on average. Then loading the
+ * tile costs little. */
 #define SMEM_USES 16
 
-/* Outputs of small tiles take so much memory at most. */
+/* Memory for the outputs of small tiles, at most. */
 #define MOST_OUTPUT_BYTES (UINT64_C(96) << 20)
 
 static uint64_t vectors_of(const amped_plan *plan) {
-  return plan->ld * plan->value_type / 16;
+  return amped_plan_row_bytes(plan) / 16;
 }
 
 /* The fewest lanes that hold a row, at most a warp. */
@@ -21,16 +21,16 @@ static unsigned lanes_for(uint64_t vectors) {
   return vectors <= 4 ? 4 : vectors <= 8 ? 8 : vectors <= 16 ? 16 : 32;
 }
 
-/* Outputs so many that as many tiles are `enough` nonzeros, as far as memory for them is small. */
+/* Outputs for tiles of so many nonzeros: as many as there are tiles in `enough` nonzeros, while
+ * memory for them is small. */
 static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uint64_t enough) {
-  uint64_t bytes = plan->modes[mode].output_rows * plan->ld * plan->value_type;
+  uint64_t bytes = plan->modes[mode].output_rows * amped_plan_row_bytes(plan);
   uint64_t outputs = amped_ceil_div(enough, tile > 0 ? tile : 1);
   uint64_t most = bytes < MOST_OUTPUT_BYTES ? MOST_OUTPUT_BYTES / (bytes > 0 ? bytes : 1) : 1;
   return outputs < most ? outputs : most;
 }
 
-/* Thread blocks share a shared-memory tile of so many rows: strips are long enough to make it worth
- * loading.
+/* A thread block shares one shared-memory tile. Its strips are so long that loading the tile pays.
  */
 static void cut_smem(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                      const amped_tiles_cuda *tiles) {
@@ -43,9 +43,9 @@ static void cut_smem(amped_cut_cuda *cut, const amped_plan *plan, int mode,
   cut->strip = cut->strip > least ? cut->strip : least;
 }
 
-/* Runs fill the GPU AMPED_WAVES times, and a tile half as often: then who waits for the tile before
- * finds it finished. Where rows travel in parts, thread blocks are half as long: a part waits for
- * its last ones. */
+/* The strips of a copy fill the GPU AMPED_WAVES times, the strips of a tile half as often. The
+ * blocks of the tile before have then finished when a block looks at them. Where rows travel in
+ * parts, thread blocks are half as long: a part waits for its last blocks. */
 void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                                uint64_t segment, const amped_tiles_cuda *tiles,
                                int multiprocessors) {
@@ -74,7 +74,7 @@ void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int 
 
 amped_schedule_memory_cuda amped_schedule_cuda_memory(const amped_plan *plan, int mode,
                                                       const amped_cut_cuda *cut, uint64_t blocks) {
-  const uint64_t row_bytes = plan->ld * plan->value_type;
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
   const uint64_t outputs = cut->outputs > 1 ? cut->outputs : 0;
   return (amped_schedule_memory_cuda){
       .outputs = outputs * plan->modes[mode].output_rows * row_bytes,
@@ -146,7 +146,8 @@ void amped_schedule_cuda_parts(const amped_block_cuda *blocks, uint64_t count, c
   }
 }
 
-/* A row that goes on in block b began in the block before, unless that one, too, began with it. */
+/* A row that goes on in block b began in the block before. If that block, too, began inside this
+ * row, both have the same predecessor. */
 static void link_rows(amped_block_cuda *blocks, uint64_t count,
                       const amped_block_start_cuda *starts) {
   for (uint64_t b = 0; b < count; b++) {
@@ -159,29 +160,51 @@ static void link_rows(amped_block_cuda *blocks, uint64_t count,
   }
 }
 
-static uint64_t tile_end(const amped_block_cuda *blocks, uint64_t count, uint64_t first) {
-  uint64_t end = first;
-  while (end < count && blocks[end].tile == blocks[first].tile)
-    end++;
-  return end;
-}
-
+/* Blocks begin .. end - 1. */
 typedef struct range {
   uint64_t begin, end;
 } range;
 
-/* Every row of a tile counts to the last block that begins at or before it, the rows before its
- * first block to that one; so the ranges of a tile's blocks cover all rows, and who waits for the
- * tile before has waited for all earlier ones. */
+/* The blocks from `first` on that are of the same tile. */
+static range tile_at(const amped_block_cuda *blocks, uint64_t count, uint64_t first) {
+  range tile = {first, first};
+  while (tile.end < count && blocks[tile.end].tile == blocks[first].tile)
+    tile.end++;
+  return tile;
+}
+
+/* From block b on, the last block of a tile whose first row is below `row`. The block behind it may
+ * begin with this row, but the row itself may have begun in the block that is returned. */
+static uint64_t last_below(const amped_block_start_cuda *starts, range tile, uint64_t b,
+                           uint64_t row) {
+  while (b + 1 < tile.end && starts[b + 1].row < row)
+    b++;
+  return b;
+}
+
+/* From block b on, the first block of a tile whose first row is above `row`. */
+static uint64_t first_above(const amped_block_start_cuda *starts, range tile, uint64_t b,
+                            uint64_t row) {
+  while (b < tile.end && starts[b].row <= row)
+    b++;
+  return b;
+}
+
+/* Which blocks of the earlier tile each block of a tile waits for. Rows ascend in both tiles.
+ *
+ * Block b works on rows from its first row up to the first row of block b + 1, which may begin in
+ * b. It waits for the earlier blocks that may hold one of these rows. The first block of the tile
+ * also waits for all earlier blocks before, and the last one for all behind. So the blocks of a
+ * tile together wait for the whole earlier tile, and through it for all tiles before that. */
 static void find_befores(amped_block_cuda *blocks, const amped_block_start_cuda *starts,
                          range earlier, range tile) {
   uint64_t low = earlier.begin;
   for (uint64_t b = tile.begin; b < tile.end; b++) {
-    while (b > tile.begin && low + 1 < earlier.end && starts[low + 1].row < starts[b].row)
-      low++;
-    uint64_t high = low + 1;
-    while (high < earlier.end && (b + 1 == tile.end || starts[high].row <= starts[b + 1].row))
-      high++;
+    uint64_t high = earlier.end;
+    if (b > tile.begin)
+      low = last_below(starts, earlier, low, starts[b].row);
+    if (b + 1 < tile.end)
+      high = first_above(starts, earlier, low + 1, starts[b + 1].row);
     blocks[b].before = (uint32_t)low;
     blocks[b].befores = (uint32_t)(high - low);
   }
@@ -194,24 +217,27 @@ static bool begins_part(uint64_t block, const uint32_t *ends, int parts) {
   return false;
 }
 
+/* Tiles take turns at the outputs. So a tile waits for the tile `outputs` tiles before it, which
+ * is `earlier`; the first tile of an output waits for none. */
 void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
                               const amped_block_start_cuda *starts, uint64_t shared,
                               const uint32_t *ends, int parts) {
-  uint64_t earlier = 0;
-  uint64_t last_shared = 0;
+  range tile = tile_at(blocks, count, 0);
+  range earlier = tile;
+  range last_shared = tile;
   link_rows(blocks, count, starts);
-  for (uint64_t first = 0; first < count;) {
-    uint64_t end = tile_end(blocks, count, first);
-    bool anew = begins_part(first, ends, parts);
-    if (first < shared)
-      last_shared = first;
-    if (blocks[first].tile >= outputs) {
-      uint64_t from = anew ? last_shared : earlier;
-      uint64_t from_end = tile_end(blocks, count, from);
-      if (!anew || shared > 0)
-        find_befores(blocks, starts, (range){from, from_end}, (range){first, end});
-      earlier = anew ? first : from_end;
+  for (; tile.begin < count; tile = tile_at(blocks, count, tile.end)) {
+    if (tile.begin < shared)
+      last_shared = tile;
+    if (blocks[tile.begin].tile < outputs)
+      continue;
+    if (begins_part(tile.begin, ends, parts)) {
+      if (shared > 0)
+        find_befores(blocks, starts, last_shared, tile);
+      earlier = tile;
+    } else {
+      find_befores(blocks, starts, earlier, tile);
+      earlier = tile_at(blocks, count, earlier.end);
     }
-    first = end;
   }
 }

@@ -1,10 +1,12 @@
-/* Schedule: the thread blocks of MTTKRP over one copy: which nonzeros each works on, which of them
- * share an output row, and which must be done before others.
+/* Schedule: the thread blocks of MTTKRP over one copy. It says which nonzeros a block works on,
+ * which blocks share an output row, and which blocks a block waits for.
  *
  * A copy lies in segments: the tiles that its nonzeros are ordered by, or the pieces that it is
- * streamed in. Rows ascend within a tile and come again in the next one. Where they come again,
- * sums are added to what earlier tiles left, tile after tile, so that the order of additions is
- * always the same. Pure functions in host memory; no CUDA in here. */
+ * streamed in. Rows ascend within a tile and come again in the next tile. The sums of a tile are
+ * added to the sums of earlier tiles, tile after tile. So the order of additions is always the same
+ * (docs/decisions/020-order-of-additions.md).
+ *
+ * Pure functions in host memory; no CUDA in here. */
 #ifndef AMPED_SCHEDULE_CUDA_H
 #define AMPED_SCHEDULE_CUDA_H
 
@@ -14,97 +16,94 @@ extern "C" {
 
 #include "cuda/sorted/tiles_cuda.h"
 
-/* Threads of a block, and of one that shares a shared-memory tile; times that the strips of a copy
- * should fill the GPU, at least; nonzeros of a strip at most. */
-#define AMPED_BLOCK_THREADS 256
-#define AMPED_SMEM_THREADS 512
-#define AMPED_WAVES 8
-#define AMPED_LONGEST_STRIP 4096
+#define AMPED_BLOCK_THREADS 256  /* threads of a block */
+#define AMPED_SMEM_THREADS 512   /* of a block with a shared-memory tile */
+#define AMPED_WAVES 8            /* the strips of a copy fill the GPU so many times, at least */
+#define AMPED_LONGEST_STRIP 4096 /* nonzeros of a strip at most */
 
-/* How a mode's copy is cut for the kernel: the lanes of a group, which share a factor row; the
- * nonzeros of a group (a multiple of the packing's strip) and of a block; the thread blocks that
- * share the work on a block of the schedule, each on some columns; the outputs that tiles add to in
- * turn, which are added up at the end: several where tiles are so small that their blocks would
- * wait for those of the tile before, but for parts of the rows, which end before. Rows of a near
- * tile, 0 without, and of its factor; the bits of any other input's position. */
+/* How a mode's copy is cut for the kernel.
+ *
+ * Small tiles take turns at several outputs, which are added up at the end. With one output, the
+ * blocks of such a tile would wait for the blocks of the tile before. Where rows travel in parts
+ * (plan.h) there is one output: parts end before all tiles do. */
 typedef struct amped_cut_cuda {
-  unsigned lanes;
-  uint64_t strip;
-  uint64_t unit;
-  uint64_t columns;
-  uint64_t outputs;
-  uint32_t smem_rows;
-  uint32_t smem_positions;
-  uint32_t smem_shift;
+  unsigned lanes;          /* of a group, which share a factor row */
+  uint64_t strip;          /* nonzeros of a group: whole packs */
+  uint64_t unit;           /* nonzeros of a block */
+  uint64_t columns;        /* thread blocks for a block of the schedule, each on some columns */
+  uint64_t outputs;        /* that tiles add to in turn */
+  uint32_t smem_rows;      /* of a shared-memory tile; 0 without */
+  uint32_t smem_positions; /* rows of the factor that this tile is of */
+  uint32_t smem_shift;     /* bits that hold a position of any other input */
 } amped_cut_cuda;
 
-/* For a copy of which most is in segments of so many nonzeros: all of them, a piece, a tile. */
+/* The cut of a copy whose segments have about `segment` nonzeros: the copy, a piece or a tile. */
 void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                                uint64_t segment, const amped_tiles_cuda *tiles,
                                int multiprocessors);
 
-/* Some of a copy's nonzeros. `first` is a multiple of the packing's strip. */
+/* Some of a copy's nonzeros. A pack of the packing begins with the first. */
 typedef struct amped_segment_cuda {
   uint64_t first;
   uint64_t count;
-  bool new_tile; /* rows begin anew here; else the last row of the segment before may go on */
+  bool new_tile; /* a tile begins; else the last row of the segment before may go on */
 } amped_segment_cuda;
 
 typedef struct amped_block_cuda {
   uint64_t first;       /* number of its first nonzero in the copy */
   uint32_t count;       /* nonzeros, at least 1 */
-  uint32_t predecessor; /* the block in which its first row begins: itself or an earlier one */
-  uint32_t links;       /* later blocks that its last row goes on in, where that row begins here */
+  uint32_t predecessor; /* the block in which its first row begins: itself or an earlier block */
+  uint32_t links;       /* later blocks in which its last row goes on, if that row begins here */
   uint32_t tile;        /* number of its tile */
-  /* Blocks of the tile before of the same output, or the last one of all parts, that may work on
-   * the same rows. */
-  uint32_t before;
-  uint32_t befores;
+  uint32_t before;      /* first of the earlier blocks that it waits for */
+  uint32_t befores;     /* so many: they may work on the same rows of the same output */
 } amped_block_cuda;
 
-/* What the row bits and lists say of a block's first nonzero. */
+/* The row of a block's first nonzero, as row bits and row list tell it. */
 typedef struct amped_block_start_cuda {
   uint64_t entry; /* of the row list */
   uint64_t row;
-  uint64_t begins; /* 1 where its row begins here, else 0 */
+  uint64_t begins; /* 1 where the row begins with this nonzero, else 0 */
 } amped_block_start_cuda;
 
-/* Blocks of `unit` nonzeros, the last of a segment shorter. AMPED_FAILED where there are too many.
- */
+/* The number of blocks of `unit` nonzeros; the last block of a segment may be shorter. AMPED_FAILED
+ * where there are too many. */
 amped_status amped_schedule_cuda_count(const amped_segment_cuda *segments, uint64_t count,
                                        uint64_t unit, uint64_t *blocks);
 
-/* Bytes of device memory for so many blocks of mode's copy: the outputs of tiles, what blocks leave
- * of rows that began before them, the blocks, what they tell one another. */
+/* Bytes of device memory for so many blocks of mode's copy. */
 typedef struct amped_schedule_memory_cuda {
-  uint64_t outputs, carries, blocks, flags;
+  uint64_t outputs; /* that tiles add to, where there are several */
+  uint64_t carries; /* carry rows: sums of rows that began before a block */
+  uint64_t blocks;
+  uint64_t flags; /* by which blocks tell one another what is done */
 } amped_schedule_memory_cuda;
 amped_schedule_memory_cuda amped_schedule_cuda_memory(const amped_plan *plan, int mode,
                                                       const amped_cut_cuda *cut, uint64_t blocks);
 
-/* All of it at most, for a copy in so many segments, of which the largest has `segment` nonzeros or
- * more. */
+/* The sum of these at most, for a copy of so many segments, the largest of at least `segment`
+ * nonzeros. */
 uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t segment,
                                    uint64_t segments, const amped_tiles_cuda *tiles,
                                    int multiprocessors);
 
-/* Fill in first, count and tile of every block; the rest is zero. */
+/* Fill in first, count and tile of every block, and zero the other fields. */
 void amped_schedule_cuda_cut(const amped_segment_cuda *segments, uint64_t count, uint64_t unit,
                              amped_block_cuda *blocks);
 
-/* The first block whose nonzeros come at or behind nonzero k of the copy. */
+/* The first block that begins at nonzero k of the copy or behind it. */
 uint32_t amped_schedule_cuda_block(const amped_block_cuda *blocks, uint64_t count, uint64_t k);
 
-/* part_ends[i] = the first block behind part i, of whose rows the nonzeros before ends[i] are the
- * last; all blocks for the last part. The first part has a block: one that would have none ends
- * with the next, so that whoever has waited for it knows that the output is zeroed. There is a
- * block. */
+/* part_ends[i] = the first block behind part i, whose rows end before nonzero ends[i]; the last
+ * part ends with the last block. A first part without blocks ends with the next part: who has
+ * waited for it then knows that the output is zeroed. There is at least one block. */
 void amped_schedule_cuda_parts(const amped_block_cuda *blocks, uint64_t count, const uint64_t *ends,
                                int parts, uint32_t *part_ends);
 
-/* Fill in predecessors, links and befores. Blocks from ends[i] on, i < parts - 1, work on other
- * rows than those before, but for the first `shared`, whose tiles are of all parts: they wait for
- * the last such tile. */
+/* Fill in predecessors, links, before and befores. The tiles of the first `shared` blocks hold
+ * nonzeros of all parts. Later blocks hold nonzeros of one part: part i + 1 begins with block
+ * ends[i]. The first tile of a part shares no row with the part before: its blocks wait for the
+ * last of the shared tiles. */
 void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
                               const amped_block_start_cuda *starts, uint64_t shared,
                               const uint32_t *ends, int parts);

@@ -5,44 +5,41 @@
 #include "cuda/sorted/schedule_cuda.h"
 #include "plan/overlap.h"
 
-/* The part of the L2 cache that gathered rows find room in: its two halves keep copies of each
- * other's lines (measured: docs/benchmarks.md). */
+/* The part of the L2 cache that gathered rows find room in: each half of the cache keeps copies of
+ * the other half's lines (docs/decisions/022-what-limits-mttkrp.md). */
 static uint64_t cache_of(uint64_t l2_bytes) {
   return l2_bytes / 8 * 5;
 }
 
-/* What an output row of one more tile costs, in bytes of gathered rows of the same length: it is
- * read and written, and adding takes longer than copying. */
+/* The cost of an output row of one more tile, in gathered rows: it is read and written, and adding
+ * takes longer than copying. */
 #define TILE_ROW_COST 4
 
-/* A tile of half the cache stays; one that fills it loses this share of its rows to others. */
+/* A tile of half the cache stays in it. A tile that fills the cache loses this share of its rows to
+ * other rows. */
 #define FULL_TILE_LOSS 0.25
 
-/* Gains below this share of all gathers are not worth the trouble. */
+/* A copy gets tiles only if the gain is at least this share of all gathers. */
 #define LEAST_GAIN 0.04
 
-/* Shared-memory tiles, and where they help: two of them, with what else two thread blocks need,
- * take 164 KiB of a multiprocessor's memory, of which the L1 cache has the rest. A warp's part of a
- * row. */
+/* Shared-memory tiles. Two tiles, and the other shared memory of their two thread blocks, take 164
+ * KiB of a multiprocessor's memory; the L1 cache has the rest. SMEM_ROW_BYTES is a warp's part of a
+ * row. Tiles help where a multiprocessor uses a row of a tile SMEM_LEAST_USES times, and output
+ * rows of a tile have SMEM_LEAST_LENGTH nonzeros (docs/decisions/019-shared-memory-tiles.md). */
 #define SMEM_TILE_BYTES (UINT64_C(63) << 10)
 #define SMEM_OTHER_BYTES (UINT64_C(20) << 10)
 #define SMEM_ROW_BYTES UINT64_C(512)
 #define SMEM_LEAST_USES 8.0
 #define SMEM_LEAST_LENGTH 32.0
 
-/* Factors of this part of the cache stay in it unasked; of so many caches, where they are asked to;
- * of so many, only their popular rows; of so many, hardly any. */
-#define SMALL_TABLE 0.1
-#define KEPT_TABLE 1.25
-#define LARGE_TABLE 4.0
-#define HUGE_TABLE 8.0
-
-static uint64_t row_bytes(const amped_plan *plan) {
-  return plan->ld * plan->value_type;
-}
+/* Factors, by size in caches (docs/decisions/018-tiles-for-l2.md). */
+#define SMALL_TABLE 0.1 /* up to this size they stay in the cache without a hint */
+#define KEPT_TABLE 1.25 /* up to this size most rows stay with a hint */
+#define LARGE_TABLE 4.0 /* from this size on only popular rows stay */
+#define HUGE_TABLE 8.0  /* from this size on hardly any row stays */
 
 static double table_bytes(const amped_plan *plan, int mode, int input) {
-  return (double)row_bytes(plan) *
+  return (double)amped_plan_row_bytes(plan) *
          (double)plan->modes[amped_tiles_cuda_mode(mode, input)].positions;
 }
 
@@ -51,17 +48,18 @@ static double missed(double bytes, double cache) {
   return bytes > cache ? 1.0 - cache / bytes : 0.0;
 }
 
-/* The share of nnz gathers from a table that meet a row for the first time: no cache helps. */
+/* The share of nnz gathers from a table that need a row for the first time. No cache helps them. */
 static double first_uses(double nnz, double positions) {
   return positions / nnz * -expm1(-nnz / positions);
 }
 
-/* Gathered rows that need not come from device memory, less what output rows cost instead. */
+/* The gain by tiles: gathered rows that need not come from device memory, less the cost of output
+ * rows. */
 static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, double cache) {
   const amped_mode_plan *m = &plan->modes[mode];
   double nnz = (double)m->rank_nnz[plan->rank];
   double rows = (double)amped_plan_copy_rows(plan, mode) * (double)t->count;
-  double bytes = (double)row_bytes(plan);
+  double bytes = (double)amped_plan_row_bytes(plan);
   double table = table_bytes(plan, mode, t->input);
   double tile = bytes * (double)t->rows;
   double lost = tile > 0.5 * cache ? FULL_TILE_LOSS * (2.0 * tile / cache - 1.0) : 0.0;
@@ -77,7 +75,7 @@ static double all_tables(const amped_plan *plan, int mode) {
   return bytes;
 }
 
-/* Bytes of a shared-memory tile at most; 0 where there are no kernels for such a plan. */
+/* The most bytes of a shared-memory tile; 0 where there are no kernels for such a plan. */
 static uint64_t smem_bytes(const amped_plan *plan, const amped_caches_cuda *caches) {
   if (plan->index_type != AMPED_U32 || plan->order - 1 > AMPED_SMEM_INPUTS ||
       caches->shared_bytes < SMEM_OTHER_BYTES + SMEM_ROW_BYTES)
@@ -94,13 +92,14 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   t->input = input;
   t->rows = rows > 0 ? rows : 1;
   t->count = amped_ceil_div(positions, t->rows);
-  if (t->count > 1) /* no more than that: the last one is as large as the others */
+  if (t->count > 1) /* tiles of even size: the last tile is as large as the others */
     t->rows = amped_ceil_div(positions, t->count);
 }
 
-/* Tiles of the smallest input that makes more than one of them. */
+/* Shared-memory tiles of the input that makes the fewest of them, but more than one. */
 static void set_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes) {
-  uint64_t row = row_bytes(plan) < SMEM_ROW_BYTES ? row_bytes(plan) : SMEM_ROW_BYTES;
+  uint64_t row =
+      amped_plan_row_bytes(plan) < SMEM_ROW_BYTES ? amped_plan_row_bytes(plan) : SMEM_ROW_BYTES;
   for (int input = 0; input < plan->order - 1; input++) {
     amped_tiles_cuda t;
     uint32_t far = amped_tiles_cuda_far_bits(plan, mode, input);
@@ -111,8 +110,8 @@ static void set_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, u
   }
 }
 
-/* Where the L2 cache holds all, its own speed is the limit, and shared-memory tiles help: if every
- * multiprocessor uses each of a tile's rows often enough, and output rows are long. */
+/* Where the L2 cache holds all factors, its own speed is the limit. Then shared-memory tiles help
+ * if every multiprocessor uses a tile's rows often enough, and output rows are long. */
 static void choose_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes,
                         double multiprocessors) {
   amped_tiles_cuda t = amped_tiles_cuda_none();
@@ -124,8 +123,8 @@ static void choose_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode
     *best = t;
 }
 
-/* Where the user says how: shared-memory tiles if there are such, else tiles of the largest input.
- */
+/* Tiles of the size that the user asks for: shared-memory tiles if these are possible, else tiles
+ * of the largest input. */
 static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t tile_bytes,
                 bool in_smem) {
   int largest = 0;
@@ -137,7 +136,7 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
     if (plan->modes[amped_tiles_cuda_mode(mode, i)].positions >
         plan->modes[amped_tiles_cuda_mode(mode, largest)].positions)
       largest = i;
-  set_tiles(t, plan, mode, largest, tile_bytes / row_bytes(plan));
+  set_tiles(t, plan, mode, largest, tile_bytes / amped_plan_row_bytes(plan));
 }
 
 static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {
@@ -146,7 +145,7 @@ static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mod
   for (int input = 0; input < plan->order - 1; input++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
       amped_tiles_cuda t;
-      set_tiles(&t, plan, mode, input, (uint64_t)(sizes[i] * cache) / row_bytes(plan));
+      set_tiles(&t, plan, mode, input, (uint64_t)(sizes[i] * cache) / amped_plan_row_bytes(plan));
       double value = t.count > 1 ? gain(&t, plan, mode, cache) : 0.0;
       if (value > most) {
         most = value;
@@ -155,8 +154,9 @@ static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mod
     }
 }
 
-/* As many of the last tiles as have that share of all ranks' nonzeros, at least one: this rank's
- * are like them, and tiles are not alike (popular rows come first in every rank's block). */
+/* The number of last tiles that have this share of all ranks' nonzeros, at least 1. Tiles differ in
+ * nonzeros, as popular rows come first in every rank's block. So nonzeros are counted; this rank's
+ * share of each tile is about the same. */
 static uint64_t tiles_with(const amped_tiles_cuda *t, const amped_plan *plan, int mode,
                            double share) {
   const amped_mode_plan *input = &plan->modes[amped_tiles_cuda_mode(mode, t->input)];
@@ -171,8 +171,9 @@ static uint64_t tiles_with(const amped_tiles_cuda *t, const amped_plan *plan, in
   return last;
 }
 
-/* So many tiles that a part travels while the next one, AMPED_PART_RATIO of it, is gone through
- * them. Where several outputs are added up at the end, no part of the rows is finished before. */
+/* Order the last tiles by part. They are so many that a part travels while kernels work on the next
+ * part, which is AMPED_PART_RATIO of it. Where several outputs are added up at the end, no part of
+ * the rows is finished before. */
 static void part_last(amped_tiles_cuda *t, const amped_plan *plan, int mode, int multiprocessors) {
   const amped_mode_plan *m = &plan->modes[mode];
   amped_cut_cuda cut;
@@ -204,18 +205,18 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
     part_last(tiles, plan, mode, caches->multiprocessors);
 }
 
-/* Without tiles a factor that the cache holds, or nearly so, is worth keeping where another is so
- * large that hardly any of its rows come again in time. Factors that all but fit together are left
- * to the cache, and small ones stay in it anyway. */
+/* Do hints help a copy without tiles? They do if one factor can be kept, and another is so large
+ * that hardly any of its rows stay. Where factors nearly fit together the cache does better without
+ * hints. Small factors stay in it anyway. */
 static bool worth_hints(const amped_plan *plan, int mode, double cache) {
-  bool keep = false;
-  bool pass = false;
+  bool some_kept = false;
+  bool some_huge = false;
   for (int i = 0; i < plan->order - 1; i++) {
     double bytes = table_bytes(plan, mode, i);
-    keep |= bytes > SMALL_TABLE * cache && bytes <= KEPT_TABLE * cache;
-    pass |= bytes > HUGE_TABLE * cache;
+    some_kept |= bytes > SMALL_TABLE * cache && bytes <= KEPT_TABLE * cache;
+    some_huge |= bytes > HUGE_TABLE * cache;
   }
-  return keep && pass;
+  return some_kept && some_huge;
 }
 
 void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,

@@ -8,8 +8,7 @@ extern "C" {
 
 static const int start_threads = 256;
 
-/* --- what rows blocks begin with -----------------------------------------------------------------
- */
+/* --- the first rows of blocks ---------------------------------------------------------------- */
 
 template <typename index>
 static __global__ void find_starts(const amped_packed_cuda copy, const amped_block_cuda *blocks,
@@ -48,13 +47,13 @@ static amped_status read_starts(const amped_packed_cuda *copy, const amped_block
   return status;
 }
 
-/* --- memory --------------------------------------------------------------------------------------
- */
+/* --- memory ---------------------------------------------------------------------------------- */
 
-static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan, int mode,
-                             cudaStream_t stream) {
+/* One block of memory for all arrays. */
+static amped_status allocate(amped_copy_work_cuda *s, const amped_work_cuda_args *a) {
   amped_work_cuda *const w = &s->work;
-  const amped_schedule_memory_cuda m = amped_schedule_cuda_memory(plan, mode, &w->cut, w->blocks);
+  const amped_schedule_memory_cuda m =
+      amped_schedule_cuda_memory(a->plan, a->mode, &w->cut, w->blocks);
   const uint64_t flags = w->blocks * w->cut.columns;
   AMPED_TRY(amped_cuda_malloc(&s->d_memory, m.outputs + m.carries + m.blocks + m.flags,
                               "the schedule of a copy"));
@@ -71,7 +70,7 @@ static amped_status allocate(amped_copy_work_cuda *s, const amped_plan *plan, in
                                     "the schedule of a copy"));
     memset(w->turns, 0, AMPED_MAX_PARTS * sizeof *w->turns);
   }
-  AMPED_CUDA(cudaMemsetAsync(w->d_arrived, 0, m.flags, stream));
+  AMPED_CUDA(cudaMemsetAsync(w->d_arrived, 0, m.flags, a->stream));
   return AMPED_OK;
 }
 
@@ -82,14 +81,14 @@ static amped_status upload(const amped_copy_work_cuda *s, cudaStream_t stream) {
   return AMPED_OK;
 }
 
-static amped_status link_blocks(amped_copy_work_cuda *s, const amped_packed_cuda *copy,
-                                uint64_t shared, cudaStream_t stream) {
+static amped_status link_blocks(amped_copy_work_cuda *s, const amped_work_cuda_args *a) {
   amped_block_start_cuda *starts = nullptr;
   AMPED_TRY(amped_alloc(&starts, s->work.blocks, sizeof *starts, "the schedule of a copy"));
-  amped_status status = read_starts(copy, s->work.d_blocks, s->work.blocks, starts, stream);
+  amped_status status = read_starts(a->copy, s->work.d_blocks, s->work.blocks, starts, a->stream);
   if (status == AMPED_OK)
     amped_schedule_cuda_link(s->blocks, s->work.blocks, s->work.cut.outputs, starts,
-                             amped_work_cuda_block(s, shared), s->work.part_ends, s->work.parts);
+                             amped_work_cuda_block(s, a->parts->shared), s->work.part_ends,
+                             s->work.parts);
   amped_free(starts);
   return status;
 }
@@ -105,31 +104,35 @@ uint32_t amped_work_cuda_part(const amped_work_cuda *w, int part) {
   return w->part_ends[part] - (part > 0 ? w->part_ends[part - 1] : 0);
 }
 
-amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan *plan, int mode,
-                                    const amped_packed_cuda *copy,
-                                    const amped_segment_cuda *segments, uint64_t count,
-                                    const amped_parts_cuda *parts, const amped_tiles_cuda *tiles,
-                                    const amped_caches_cuda *caches, cudaStream_t stream) {
+/* How the copy is cut, and which cache hints its gathers get. */
+static void shape(amped_work_cuda *w, const amped_work_cuda_args *a) {
+  const amped_mode_plan *m = &a->plan->modes[a->mode];
+  w->tiled = a->tiles->count > 1;
+  const uint64_t segment = w->tiled ? amped_tiles_cuda_segment(a->tiles, m->rank_nnz[a->plan->rank])
+                                    : largest(a->segments, a->segment_count);
+  amped_schedule_cuda_shape(&w->cut, a->plan, a->mode, segment, a->tiles,
+                            a->caches->multiprocessors);
+  amped_tiles_cuda_hint(w->hints, a->plan, a->mode, a->tiles, a->caches->l2_bytes);
+  w->output_bytes = m->output_rows * amped_plan_row_bytes(a->plan);
+}
+
+/* Blocks are uploaded twice: the GPU finds their first rows, by which the host links them. */
+amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_work_cuda_args *a) {
   amped_work_cuda *const w = &out->work;
   memset(out, 0, sizeof *out);
-  w->tiled = tiles->count > 1;
-  const uint64_t tile = amped_tiles_cuda_segment(tiles, plan->modes[mode].rank_nnz[plan->rank]);
-  amped_schedule_cuda_shape(&w->cut, plan, mode, w->tiled ? tile : largest(segments, count), tiles,
-                            caches->multiprocessors);
-  amped_tiles_cuda_hint(w->hints, plan, mode, tiles, caches->l2_bytes);
-  w->output_bytes = plan->modes[mode].output_rows * plan->ld * plan->value_type;
-  AMPED_TRY(amped_schedule_cuda_count(segments, count, w->cut.unit, &w->blocks));
+  shape(w, a);
+  AMPED_TRY(amped_schedule_cuda_count(a->segments, a->segment_count, w->cut.unit, &w->blocks));
   if (w->blocks == 0)
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&out->blocks, w->blocks, sizeof *out->blocks, "the schedule of a copy"));
-  amped_schedule_cuda_cut(segments, count, w->cut.unit, out->blocks);
-  w->parts =
-      w->cut.outputs > 1 ? 1 : parts->count; /* rows are then added up behind the last block */
-  amped_schedule_cuda_parts(out->blocks, w->blocks, parts->ends, w->parts, w->part_ends);
-  AMPED_TRY(allocate(out, plan, mode, stream));
-  AMPED_TRY(upload(out, stream));
-  AMPED_TRY(link_blocks(out, copy, parts->shared, stream));
-  return upload(out, stream);
+  amped_schedule_cuda_cut(a->segments, a->segment_count, w->cut.unit, out->blocks);
+  /* Several outputs are added up behind the last block: no part of the rows ends before. */
+  w->parts = w->cut.outputs > 1 ? 1 : a->parts->count;
+  amped_schedule_cuda_parts(out->blocks, w->blocks, a->parts->ends, w->parts, w->part_ends);
+  AMPED_TRY(allocate(out, a));
+  AMPED_TRY(upload(out, a->stream));
+  AMPED_TRY(link_blocks(out, a));
+  return upload(out, a->stream);
 }
 
 void amped_work_cuda_destroy(amped_copy_work_cuda *s) {

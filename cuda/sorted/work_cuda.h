@@ -1,5 +1,5 @@
-/* Work: the schedule of one copy on the GPU, with the memory in which its thread blocks leave parts
- * of rows and tell one another what is done. */
+/* Work: the schedule of one copy on the GPU. Its memory holds the blocks, their carry rows, and the
+ * flags by which thread blocks tell one another what is done. */
 #ifndef AMPED_WORK_CUDA_H
 #define AMPED_WORK_CUDA_H
 
@@ -12,30 +12,39 @@ extern "C" {
 
 typedef struct amped_copy_work_cuda {
   amped_work_cuda work;
-  amped_block_cuda *blocks; /* host memory: the same blocks */
-  void *d_memory;           /* what the work's arrays lie in */
+  amped_block_cuda *blocks; /* the same blocks in host memory */
+  void *d_memory;           /* holds the work's arrays */
 } amped_copy_work_cuda;
 
-/* Parts of the rows, which end before these nonzeros; those before `shared` are of all parts. */
+/* Parts of the rows (plan.h) in a copy. */
 typedef struct amped_parts_cuda {
   int count;
-  uint64_t shared;
-  uint64_t ends[AMPED_MAX_PARTS];
+  uint64_t shared;                /* the first nonzeros, which are of all parts */
+  uint64_t ends[AMPED_MAX_PARTS]; /* the nonzero behind each part */
 } amped_parts_cuda;
 
-/* The work on a copy, whose row bits, list and table are complete, in `count` segments. Waits.
- * destroy frees what there is, also after a failure. */
-amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_plan *plan, int mode,
-                                    const amped_packed_cuda *copy,
-                                    const amped_segment_cuda *segments, uint64_t count,
-                                    const amped_parts_cuda *parts, const amped_tiles_cuda *tiles,
-                                    const amped_caches_cuda *caches, cudaStream_t stream);
+/* The copy that work is made for. Its row bits, row list and row table are complete. */
+typedef struct amped_work_cuda_args {
+  const amped_plan *plan;
+  int mode;
+  const amped_packed_cuda *copy;
+  const amped_segment_cuda *segments;
+  uint64_t segment_count;
+  const amped_parts_cuda *parts;
+  const amped_tiles_cuda *tiles;
+  const amped_caches_cuda *caches;
+  cudaStream_t stream;
+} amped_work_cuda_args;
+
+/* Make the schedule of a copy and upload it. Waits. destroy frees the memory, also after a failure.
+ */
+amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_work_cuda_args *args);
 void amped_work_cuda_destroy(amped_copy_work_cuda *schedule);
 
 /* Blocks of a part. */
 uint32_t amped_work_cuda_part(const amped_work_cuda *work, int part);
 
-/* The first block whose nonzeros come at or behind nonzero k of the copy. */
+/* The first block that begins at nonzero k of the copy or behind it. */
 uint32_t amped_work_cuda_block(const amped_copy_work_cuda *schedule, uint64_t k);
 
 #ifdef __cplusplus

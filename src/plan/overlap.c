@@ -22,13 +22,9 @@
 #define LINK_RATE 350e9
 #define LINK_SEC 50e-6
 
-static uint64_t row_bytes(const amped_plan *plan) {
-  return plan->ld * plan->value_type;
-}
-
 /* Time of sending mode's rows, divided by the time of its MTTKRP. */
 static double travel(const amped_plan *plan, int mode) {
-  double row = (double)row_bytes(plan);
+  double row = (double)amped_plan_row_bytes(plan);
   double gathered = (double)plan->nnz / plan->nranks * row; /* from each input factor */
   double received = (double)(plan->nranks - 1) * (double)plan->modes[mode].block_rows * row;
   double sec = 0.0;
@@ -50,7 +46,8 @@ static double last_part(int parts) {
 
 static int parts_for(const amped_plan *plan, const amped_mode_plan *m) {
   int parts = LEAST_PARTS;
-  if (plan->nranks == 1 || m->block_rows < AUTO_BYTES / row_bytes(plan) || m->travel < PARTS_COST)
+  if (plan->nranks == 1 || m->block_rows < AUTO_BYTES / amped_plan_row_bytes(plan) ||
+      m->travel < PARTS_COST)
     return 1;
   while (parts < AMPED_MAX_PARTS && last_part(parts) * m->travel > LAST_PART)
     parts++;

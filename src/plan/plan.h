@@ -93,6 +93,11 @@ static inline uint64_t amped_plan_position(const amped_plan *plan, int mode, uin
   return m->position[idp] + (index - idp * m->width);
 }
 
+/* Bytes of a factor row. */
+static inline uint64_t amped_plan_row_bytes(const amped_plan *plan) {
+  return plan->ld * plan->value_type;
+}
+
 /* Rows of mode's whole factor in position order: nranks * block_rows. */
 uint64_t amped_plan_factor_rows(const amped_plan *plan, int mode);
 

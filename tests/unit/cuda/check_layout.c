@@ -58,7 +58,7 @@ static amped_status make_layout(amped_layout_cuda *l, const amped_plan *plan, bo
   return amped_layout_cuda_make(l, plan, &wish);
 }
 
-static uint64_t run_bytes(const amped_layout_cuda *l, int mode) {
+static uint64_t pack_bytes(const amped_layout_cuda *l, int mode) {
   uint64_t bytes = 0;
   for (int i = 0; i < l->copies[mode].arrays; i++)
     bytes += l->copies[mode].element_bytes[i];
@@ -132,19 +132,19 @@ static void layout_is_sound(const amped_layout_cuda *l, const amped_plan *plan) 
     parts_cover_the_copy(l, plan, m);
 }
 
-/* What is left of the budget is less than a run of any copy that is not all there, and all copies
- * have the same share, but for runs. */
+/* The rest of the budget is less than a pack of any copy that is not wholly resident. All copies
+ * have the same resident share, but for some packs. */
 static void budget_is_used(const amped_layout_cuda *l, int order, uint64_t budget) {
   double device = 0.0;
   double all = 0.0;
   double slack = 0.0;
   for (int m = 0; m < order; m++) {
     if (l->device_bytes > budget ||
-        (l->resident[m] < l->nnz[m] && budget - l->device_bytes >= run_bytes(l, m)))
+        (l->resident[m] < l->nnz[m] && budget - l->device_bytes >= pack_bytes(l, m)))
       ck_abort_msg("%" PRIu64 " bytes of %" PRIu64 " are used", l->device_bytes, budget);
     device += (double)l->device[m].bytes;
     all += (double)l->copies[m].bytes;
-    slack += 2.0 * (double)run_bytes(l, m);
+    slack += 2.0 * (double)pack_bytes(l, m);
   }
   for (int m = 0; m < order; m++) {
     double even = device / all * (double)l->copies[m].bytes;
@@ -209,8 +209,8 @@ START_TEST(stream_keeps_nothing) {
   }
 }
 
-/* Every number of runs of a small copy can be resident: none, one, ... all but what two buffers of
- * four runs take. */
+/* Every number of packs of a small copy can be resident: from none to all but the packs of two
+ * buffers, of four packs each. */
 START_TEST(every_fraction_can_be_had) {
   amped_layout_cuda l;
   made_up u;
@@ -222,20 +222,21 @@ START_TEST(every_fraction_can_be_had) {
     u.plan.modes[m].packing = u.plan.modes[0].packing;
   }
   check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
-  uint64_t run = run_bytes(&l, 0);
+  uint64_t pack = pack_bytes(&l, 0);
   uint64_t all = l.device_bytes;
   check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, all - 1, OTHER_BYTES));
   uint64_t base = l.device_bytes - l.device[0].bytes - 2 * l.piece_bytes;
-  for (uint64_t runs = 8; runs < 40 && base + runs * run < all; runs++) {
-    check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + runs * run, OTHER_BYTES));
-    ck_assert_uint_eq(l.resident[0], (runs - 8) * AMPED_LONG_PACK);
+  for (uint64_t packs = 8; packs < 40 && base + packs * pack < all; packs++) {
+    check_ok(
+        make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + packs * pack, OTHER_BYTES));
+    ck_assert_uint_eq(l.resident[0], (packs - 8) * AMPED_LONG_PACK);
     layout_is_sound(&l, &u.plan);
     seen++;
   }
   ck_assert_uint_ge(seen, 30);
   check_fails(
       AMPED_FAILED, "--rank",
-      make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + 8 * run - 1, OTHER_BYTES));
+      make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + 8 * pack - 1, OTHER_BYTES));
 }
 
 /* What the schedule of mode's copy takes, cut as work_cuda.cu cuts it. */
@@ -263,9 +264,9 @@ static uint64_t schedule_counted(const amped_layout_cuda *l, const amped_plan *p
   uint64_t listed =
       amped_tiles_cuda_list_rows(&l->tiles[m], l->nnz[m], amped_plan_copy_rows(plan, m));
   uint64_t room = amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.pack);
-  uint64_t runs = amped_packing_packs(&plan->modes[m].packing, room);
+  uint64_t packs = amped_packing_packs(&plan->modes[m].packing, room);
   return l->index_bytes[m] - amped_packing_bit_words(room) * sizeof(uint32_t) -
-         (listed + runs) * plan->index_type - 3 * AMPED_CUDA_ALIGNMENT;
+         (listed + packs) * plan->index_type - 3 * AMPED_CUDA_ALIGNMENT;
 }
 
 /* Wide rows make schedules large: all that they take is counted, and little more where all of a

@@ -8,7 +8,7 @@
 
 #define MOST_BLOCKS 4000
 #define MOST_SEGMENTS 40
-#define RUN 32
+#define PACK 32
 #define ROWS 50
 
 /* Every nonzero's row, and whether one begins there. */
@@ -37,11 +37,11 @@ static void make_segments(made_up *u, uint64_t trial, bool tiled) {
     s->first = u->room;
     s->count = draw(trial, 100 + i) % 2000;
     if (draw(trial, 200 + i) % 4 == 0)
-      s->count = tiled ? 0 : RUN;
+      s->count = tiled ? 0 : PACK;
     if (!tiled && i + 1 < u->segments)
-      s->count = s->count / RUN * RUN;
+      s->count = s->count / PACK * PACK;
     s->new_tile = tiled;
-    u->room += amped_ceil_div(s->count, RUN) * RUN;
+    u->room += amped_ceil_div(s->count, PACK) * PACK;
   }
 }
 
@@ -93,7 +93,7 @@ static made_up *make(uint64_t trial) {
   make_segments(u, trial, tiled);
   allocate_rows(u);
   make_rows(u, trial, tiled);
-  u->unit = RUN * (1 + draw(trial, 3) % 8);
+  u->unit = PACK * (1 + draw(trial, 3) % 8);
   u->outputs = tiled ? 1 + draw(trial, 4) % 3 : 1;
   cut_blocks(u);
   amped_schedule_cuda_link(u->block, u->blocks, u->outputs, u->start, 0, NULL, 1);
@@ -144,8 +144,8 @@ START_TEST(predecessors_and_links_are_those_of_rows) {
       while (here && b + links + 1 < u->blocks && u->entries[u->block[b + links + 1].first] == last)
         links++;
       if (u->block[b].predecessor != predecessor || u->block[b].links != links)
-        ck_abort_msg("trial %" PRIu64 ": block %" PRIu64 " has chain %u and %u links, not %" PRIu64
-                     " and %" PRIu64,
+        ck_abort_msg("trial %" PRIu64 ": block %" PRIu64
+                     " has predecessor %u and %u links, not %" PRIu64 " and %" PRIu64,
                      trial, b, u->block[b].predecessor, u->block[b].links, predecessor, links);
     }
     release(u);
@@ -249,12 +249,12 @@ static void make_parted(made_up *u, uint64_t trial, int parts, uint64_t shared) 
   uint64_t last = 1 + draw(trial, 1) % 4;
   uint64_t entry = 0;
   u->outputs = 1;
-  u->unit = RUN * (1 + draw(trial, 2) % 3);
+  u->unit = PACK * (1 + draw(trial, 2) % 3);
   u->segments = shared + last * (uint64_t)parts;
   for (uint64_t i = 0; i < u->segments; i++) {
     uint64_t count = draw(trial, 10 + i) % 4 == 0 ? 0 : draw(trial, 100 + i) % 500;
     u->segment[i] = (amped_segment_cuda){u->room, count, true};
-    u->room += amped_ceil_div(count, RUN) * RUN;
+    u->room += amped_ceil_div(count, PACK) * PACK;
   }
   allocate_rows(u);
   for (uint64_t i = 0; i < u->segments; i++) {
@@ -313,7 +313,7 @@ START_TEST(parts_go_on_where_all_end) {
     uint64_t last = (u->segments - shared) / (uint64_t)parts;
     for (int i = 0; i < parts; i++) {
       const amped_segment_cuda *s = &u->segment[shared + (uint64_t)(i + 1) * last - 1];
-      ends[i] = s->first + amped_ceil_div(s->count, RUN) * RUN;
+      ends[i] = s->first + amped_ceil_div(s->count, PACK) * PACK;
     }
     uint64_t shared_end = u->segment[shared].first;
     cut_blocks(u);
