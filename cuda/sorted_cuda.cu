@@ -22,10 +22,6 @@ struct amped_tensor_part {
   amped_coo_buffer_cuda buffer; /* of the mode that is collected */
 };
 
-static uint64_t row_bytes(const amped_plan *plan) {
-  return plan->ld * plan->value_type;
-}
-
 static amped_status make_layout(const amped_device *device, const amped_plan *plan,
                                 uint64_t factor_bytes, amped_kernel kernel,
                                 amped_layout_cuda *layout) {
@@ -200,7 +196,7 @@ static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
   args.output = amped_factor_set_cuda_output(part->factors);
   args.stream = part->device->stream;
   return amped_copies_cuda_begin(&part->copies, mode, part->kernel, &args,
-                                 plan->modes[mode].output_rows * row_bytes(plan));
+                                 plan->modes[mode].output_rows * amped_plan_row_bytes(plan));
 }
 
 static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_part,

@@ -17,16 +17,12 @@ struct amped_factor_set {
   void *d_output;
 };
 
-static uint64_t row_bytes(const amped_plan *plan) {
-  return plan->ld * plan->value_type;
-}
-
 static uint64_t own_rows(const amped_factor_set *f, int mode) {
   return f->plan->modes[mode].rank_rows[f->plan->rank];
 }
 
 static void *row_at(void *d_rows, const amped_plan *plan, uint64_t row) {
-  return (char *)d_rows + row * row_bytes(plan);
+  return (char *)d_rows + row * amped_plan_row_bytes(plan);
 }
 
 /* The first of this rank's own rows of mode's factor. */
@@ -44,18 +40,20 @@ static void require(const amped_device *, const amped_plan *plan, uint64_t *devi
 static amped_status zero_factors(amped_factor_set *f) {
   const amped_plan *plan = f->plan;
   for (int m = 0; m < plan->order; m++)
-    AMPED_CUDA(cudaMemsetAsync(
-        f->d_factors[m], 0, amped_plan_factor_rows(plan, m) * row_bytes(plan), f->device->stream));
+    AMPED_CUDA(cudaMemsetAsync(f->d_factors[m], 0,
+                               amped_plan_factor_rows(plan, m) * amped_plan_row_bytes(plan),
+                               f->device->stream));
   return AMPED_OK;
 }
 
 static amped_status create_factors(amped_factor_set *f) {
   const amped_plan *plan = f->plan;
   for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_cuda_malloc_pages(
-        &f->d_factors[m], amped_plan_factor_rows(plan, m) * row_bytes(plan), "a factor"));
+    AMPED_TRY(amped_cuda_malloc_pages(&f->d_factors[m],
+                                      amped_plan_factor_rows(plan, m) * amped_plan_row_bytes(plan),
+                                      "a factor"));
   AMPED_TRY(zero_factors(f));
-  uint64_t bytes = amped_plan_output_rows(plan) * row_bytes(plan);
+  uint64_t bytes = amped_plan_output_rows(plan) * amped_plan_row_bytes(plan);
   AMPED_TRY(amped_cuda_malloc(&f->d_output, bytes, "the MTTKRP result"));
   AMPED_CUDA(cudaMemsetAsync(f->d_output, 0, bytes, f->device->stream));
   AMPED_CUDA(cudaStreamSynchronize(f->device->stream));

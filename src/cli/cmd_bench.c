@@ -144,7 +144,7 @@ static uint64_t copy_bytes(const amped_plan *plan, const amped_options *o, int m
  * result. */
 static double moved_bytes(const amped_plan *plan, const amped_options *o, int mode) {
   const amped_mode_plan *m = &plan->modes[mode];
-  double row_bytes = (double)(plan->ld * plan->value_type);
+  double row_bytes = (double)(amped_plan_row_bytes(plan));
   double rows = (double)m->rank_nnz[plan->rank] * (plan->order - 1) + (double)m->block_rows;
   return (double)copy_bytes(plan, o, mode) + rows * row_bytes;
 }
@@ -162,7 +162,7 @@ static result result_of(amped_session *session, const amped_options *o, const sa
                                   offsetof(sample, exchange), offsetof(sample, wall)};
   uint64_t bytes = copy_bytes(plan, o, mode);
   uint64_t streamed = session->required.streamed_bytes[mode];
-  double row_bytes = (double)(plan->ld * plan->value_type);
+  double row_bytes = (double)(amped_plan_row_bytes(plan));
   double mine[FIELDS];
   amped_spread s[FIELDS];
   result r;
@@ -256,7 +256,7 @@ static void say_rates(const amped_session *session, const result *results, const
     if (ceilings[i].rows_per_sec > 0.0)
       amped_say("gather ceiling: %.3f Grow/s from a table of %" PRIu64 " rows of %" PRIu64 " bytes",
                 1e-9 * ceilings[i].rows_per_sec, ceilings[i].rows,
-                session->plan.ld * session->plan.value_type);
+                amped_plan_row_bytes(&session->plan));
   if (read_rate > 0.0)
     amped_say("memory bandwidth: %.1f GB/s read in order%s; caches can beat it", 1e-9 * read_rate,
               session->comm.nranks > 1 ? " on the slowest rank" : "");

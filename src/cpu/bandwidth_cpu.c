@@ -150,7 +150,7 @@ static bool has_room(uint64_t rows, uint64_t row_bytes) {
 
 amped_status amped_bandwidth_cpu(const amped_plan *plan, uint64_t rows, int threads,
                                  double *rows_per_sec) {
-  uint64_t row_bytes = plan->ld * plan->value_type;
+  uint64_t row_bytes = amped_plan_row_bytes(plan);
   table t = {.rows = rows, .words = row_bytes / sizeof *t.data};
   uint64_t *data = NULL;
   *rows_per_sec = 0.0;

@@ -41,7 +41,7 @@ static void cpu_destroy(amped_factor_set *f) {
 
 static amped_status allocate(amped_factor_set *f) {
   const amped_plan *plan = f->plan;
-  uint64_t row_bytes = plan->ld * plan->value_type;
+  uint64_t row_bytes = amped_plan_row_bytes(plan);
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(amped_huge_pages_calloc(&f->factors[m], amped_plan_factor_rows(plan, m), row_bytes,
                                       f->threads, "a factor"));
@@ -71,7 +71,7 @@ static amped_status cpu_create(amped_device *device, const amped_plan *plan,
 static amped_status cpu_resize(amped_factor_set *f) {
   const amped_plan *plan = f->plan;
   for (int m = 0; m < plan->order; m++)
-    memset(f->factors[m], 0, amped_plan_factor_rows(plan, m) * plan->ld * plan->value_type);
+    memset(f->factors[m], 0, amped_plan_factor_rows(plan, m) * amped_plan_row_bytes(plan));
   return AMPED_OK;
 }
 

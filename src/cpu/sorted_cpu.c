@@ -145,7 +145,7 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   int input = 0;
   for (int a = 0; a < plan->order; a++)
     if (a != mode) {
-      uint64_t bytes = amped_plan_factor_rows(plan, a) * plan->ld * plan->value_type;
+      uint64_t bytes = amped_plan_factor_rows(plan, a) * amped_plan_row_bytes(plan);
       m.fetch[input] = bytes > AMPED_CACHED_BYTES;
       m.factors[input++] = amped_factor_set_cpu_rows(part->factors, a);
     }

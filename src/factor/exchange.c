@@ -17,10 +17,6 @@ struct amped_exchange {
   amped_row_reduce *partial;
 };
 
-static uint64_t row_bytes(const amped_plan *plan) {
-  return plan->ld * plan->value_type;
-}
-
 static bool is_direct(const amped_comm *comm, const amped_backend *backend) {
   return !backend->device_pointers || comm->cuda_aware;
 }
@@ -47,7 +43,8 @@ static amped_status allocate(amped_exchange *x) {
   AMPED_TRY(amped_alloc(&x->firsts, nranks, sizeof *x->firsts, what));
   AMPED_TRY(amped_alloc(&x->counts, nranks, sizeof *x->counts, what));
   if (is_direct(x->comm, x->worker->backend))
-    AMPED_TRY(amped_allgather_create(x->comm, x->comm->ring, row_bytes(x->plan), &x->gather));
+    AMPED_TRY(
+        amped_allgather_create(x->comm, x->comm->ring, amped_plan_row_bytes(x->plan), &x->gather));
   return AMPED_OK;
 }
 
@@ -100,7 +97,7 @@ const char *amped_exchange_describe(const amped_exchange *x) {
 }
 
 uint64_t amped_exchange_bytes(const amped_exchange *x, uint64_t rows) {
-  return (uint64_t)(x->comm->nranks - 1) * rows * row_bytes(x->plan);
+  return (uint64_t)(x->comm->nranks - 1) * rows * amped_plan_row_bytes(x->plan);
 }
 
 void amped_exchange_reduce(amped_exchange *x, int mode) {

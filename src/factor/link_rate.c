@@ -32,7 +32,7 @@ static void exchange(trial *l) {
 static void copy_out(trial *l) {
   const amped_plan *plan = l->context->plan;
   uint64_t first = (uint64_t)plan->rank * plan->modes[l->mode].block_rows;
-  amped_host_copy copy = {.offset = first * plan->ld * plan->value_type,
+  amped_host_copy copy = {.offset = first * amped_plan_row_bytes(plan),
                           .bytes = l->bytes,
                           .host = l->host,
                           .in = false};
@@ -73,7 +73,7 @@ static double rate_of(uint64_t bytes, double seconds) {
 /* Up to TEST_BYTES of the factor with the largest blocks. */
 static void choose_rows(trial *l) {
   const amped_plan *plan = l->context->plan;
-  uint64_t row_bytes = plan->ld * plan->value_type;
+  uint64_t row_bytes = amped_plan_row_bytes(plan);
   for (int m = 1; m < plan->order; m++)
     if (plan->modes[m].block_rows > plan->modes[l->mode].block_rows)
       l->mode = m;

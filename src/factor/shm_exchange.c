@@ -30,21 +30,17 @@ struct amped_shm_exchange {
   uint64_t *ranks;          /* [nodes] of every node */
 };
 
-static uint64_t row_bytes(const amped_plan *plan) {
-  return plan->ld * plan->value_type;
-}
-
 /* Rows of every rank in a slot: what fits, but no more than there are. */
 static uint64_t slot_rows(const amped_plan *plan) {
   uint64_t most = amped_plan_output_rows(plan);
-  uint64_t fit = STAGE_BYTES / (SLOTS * row_bytes(plan) * (uint64_t)plan->nranks);
+  uint64_t fit = STAGE_BYTES / (SLOTS * amped_plan_row_bytes(plan) * (uint64_t)plan->nranks);
   if (fit < 1)
     fit = 1;
   return fit < most ? fit : most;
 }
 
 uint64_t amped_shm_exchange_bytes(const amped_plan *plan) {
-  return SLOTS * slot_rows(plan) * (uint64_t)plan->nranks * row_bytes(plan);
+  return SLOTS * slot_rows(plan) * (uint64_t)plan->nranks * amped_plan_row_bytes(plan);
 }
 
 /* Where a slot holds a rank's rows, `rows` of each rank. */
@@ -112,7 +108,7 @@ amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_worke
   s->plan = plan;
   s->rank_at = rank_at;
   s->window = MPI_WIN_NULL;
-  s->row_bytes = row_bytes(plan);
+  s->row_bytes = amped_plan_row_bytes(plan);
   s->slot_rows = slot_rows(plan);
   AMPED_GO(agree, amped_alloc(&s->copies, nranks, sizeof *s->copies, "the exchange"));
   if (comm->leaders != MPI_COMM_NULL)

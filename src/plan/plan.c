@@ -147,7 +147,7 @@ static amped_status check_sizes(const amped_plan *plan) {
                        plan->nnz);
   for (int m = 0; m < plan->order; m++) {
     uint64_t bytes = 0;
-    if (!amped_mul(amped_plan_factor_rows(plan, m), plan->ld * plan->value_type, &bytes) ||
+    if (!amped_mul(amped_plan_factor_rows(plan, m), amped_plan_row_bytes(plan), &bytes) ||
         bytes > UINT64_C(1) << 58 || !amped_add(total, bytes, &total))
       return amped_error(AMPED_FAILED, NULL,
                          "the factor of mode %d (%" PRIu64 " x %d) is too large "
@@ -305,7 +305,7 @@ uint64_t amped_plan_factor_bytes(const amped_plan *plan) {
   uint64_t rows = amped_plan_output_rows(plan);
   for (int m = 0; m < plan->order; m++)
     rows += amped_plan_factor_rows(plan, m);
-  return rows * plan->ld * plan->value_type;
+  return rows * amped_plan_row_bytes(plan);
 }
 
 static double percent_of_mean(const amped_plan *plan, uint64_t spread) {
