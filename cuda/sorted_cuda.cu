@@ -196,12 +196,12 @@ static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
   args.output = amped_factor_set_cuda_output(part->factors);
   args.stream = part->device->stream;
   return amped_copies_cuda_begin(&part->copies, mode, part->kernel, &args,
-                                 plan->modes[mode].output_rows * amped_plan_row_bytes(plan));
+                                 plan->modes[mode].copy.output_rows * amped_plan_row_bytes(plan));
 }
 
 static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
                                 amped_mttkrp_times *times) {
-  return block_part + 1 < part->plan->modes[mode].parts
+  return block_part + 1 < part->plan->modes[mode].rows.parts
              ? amped_copies_cuda_wait(&part->copies, mode, block_part)
              : amped_copies_cuda_finish(&part->copies, mode, times);
 }

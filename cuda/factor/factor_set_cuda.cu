@@ -18,7 +18,7 @@ struct amped_factor_set {
 };
 
 static uint64_t own_rows(const amped_factor_set *f, int mode) {
-  return f->plan->modes[mode].rank_rows[f->plan->rank];
+  return f->plan->modes[mode].rows.rank_rows[f->plan->rank];
 }
 
 static void *row_at(void *d_rows, const amped_plan *plan, uint64_t row) {
@@ -28,7 +28,7 @@ static void *row_at(void *d_rows, const amped_plan *plan, uint64_t row) {
 /* The first of this rank's own rows of mode's factor. */
 static void *own_block(const amped_factor_set *f, int mode) {
   const amped_plan *plan = f->plan;
-  return row_at(f->d_factors[mode], plan, (uint64_t)plan->rank * plan->modes[mode].block_rows);
+  return row_at(f->d_factors[mode], plan, (uint64_t)plan->rank * plan->modes[mode].rows.block_rows);
 }
 
 static void require(const amped_device *, const amped_plan *plan, uint64_t *device_bytes,
@@ -113,14 +113,14 @@ static amped_status get_rows(amped_factor_set *f, int mode, uint64_t position, u
 
 static amped_status get_output(amped_factor_set *f, int mode, uint64_t row, uint64_t count,
                                double *rows) {
-  assert(row + count <= f->plan->modes[mode].output_rows);
+  assert(row + count <= f->plan->modes[mode].copy.output_rows);
   (void)mode;
   return amped_dense_cuda_get(&f->dense, row_at(f->d_output, f->plan, row), count, rows);
 }
 
 static amped_status put_output(amped_factor_set *f, int mode, uint64_t row, uint64_t count,
                                const double *rows) {
-  assert(row + count <= f->plan->modes[mode].output_rows);
+  assert(row + count <= f->plan->modes[mode].copy.output_rows);
   (void)mode;
   return amped_dense_cuda_put(&f->dense, row_at(f->d_output, f->plan, row), count, rows);
 }

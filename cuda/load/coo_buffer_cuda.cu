@@ -36,9 +36,9 @@ static uint64_t block_bytes(const amped_plan *plan, uint64_t nnz) {
 
 /* The plan's tables on the device: positions of every mode, rows of the output mode. */
 static uint64_t table_bytes(const amped_plan *plan, int mode) {
-  uint64_t bytes = plan->modes[mode].idp_count * sizeof(uint64_t);
+  uint64_t bytes = plan->modes[mode].rows.idp_count * sizeof(uint64_t);
   for (int m = 0; m < plan->order; m++)
-    bytes += plan->modes[m].idp_count * sizeof(uint64_t);
+    bytes += plan->modes[m].rows.idp_count * sizeof(uint64_t);
   return bytes;
 }
 
@@ -65,7 +65,7 @@ void amped_coo_buffer_cuda_bytes(const amped_plan *plan, uint64_t room_bytes,
   *device_bytes = 0;
   *host_bytes = 0;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
+    uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
     uint64_t block = block_bytes(plan, nnz);
     bool on_device = fits_device(plan, m, nnz, room_bytes);
     uint64_t taken = table_bytes(plan, m) + (on_device ? block : 0);
@@ -86,14 +86,14 @@ static amped_status upload_tables(amped_coo_buffer_cuda *b, const amped_plan *pl
   AMPED_TRY(amped_cuda_malloc(&b->d_tables, table_bytes(plan, mode), "the plan's tables"));
   uint64_t *at = (uint64_t *)b->d_tables;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t count = plan->modes[m].idp_count;
-    AMPED_CUDA(cudaMemcpyAsync(at, plan->modes[m].position, count * sizeof *at,
+    uint64_t count = plan->modes[m].rows.idp_count;
+    AMPED_CUDA(cudaMemcpyAsync(at, plan->modes[m].rows.position, count * sizeof *at,
                                cudaMemcpyHostToDevice, stream));
-    b->buffer.modes[m].position = at;
+    b->buffer.modes[m].rows.position = at;
     at += count;
   }
-  AMPED_CUDA(
-      cudaMemcpyAsync(at, out->row, out->idp_count * sizeof *at, cudaMemcpyHostToDevice, stream));
+  AMPED_CUDA(cudaMemcpyAsync(at, out->copy.row, out->rows.idp_count * sizeof *at,
+                             cudaMemcpyHostToDevice, stream));
   b->buffer.rows = at;
   AMPED_CUDA(cudaStreamSynchronize(stream));
   return AMPED_OK;
@@ -102,7 +102,7 @@ static amped_status upload_tables(amped_coo_buffer_cuda *b, const amped_plan *pl
 static amped_status create(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                            uint64_t room_bytes, cudaStream_t stream) {
   static const char what[] = "the nonzeros of a copy";
-  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
   uint64_t bytes = block_bytes(plan, nnz);
   amped_coo_buffer_make(&b->buffer, plan, mode);
   b->capacity = nnz;

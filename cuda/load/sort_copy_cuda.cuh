@@ -541,7 +541,7 @@ template <typename source>
 static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o,
                                            uint64_t scratch_bytes, amped_copies_cuda *copies,
                                            cudaStream_t stream, uint64_t *repeats) {
-  uint64_t nnz = o->plan->modes[o->mode].rank_nnz[o->plan->rank];
+  uint64_t nnz = o->plan->modes[o->mode].copy.rank_nnz[o->plan->rank];
   amped_status status = AMPED_OK;
   amped_sort_copy::key_range all = {};
   amped_sort_copy::loader<source> l = {};

@@ -131,20 +131,20 @@ static amped_status count_on_stream(void *stream, const amped_synthetic *t, int 
 static amped_status upload_tables(const amped_plan *plan, amped_synthetic_share *share,
                                   void **d_tables, cudaStream_t stream) {
   const amped_mode_plan *out = &plan->modes[share->mode];
-  uint64_t entries = out->idp_count;
+  uint64_t entries = out->rows.idp_count;
   for (int m = 0; m < plan->order; m++)
-    entries += plan->modes[m].idp_count;
+    entries += plan->modes[m].rows.idp_count;
   AMPED_TRY(amped_cuda_malloc(d_tables, entries * sizeof(uint64_t), "the plan's tables"));
   uint64_t *at = (uint64_t *)*d_tables;
   for (int m = 0; m < plan->order; m++) {
     const amped_mode_plan *mode = &plan->modes[m];
-    AMPED_CUDA(cudaMemcpyAsync(at, mode->position, mode->idp_count * sizeof *at,
+    AMPED_CUDA(cudaMemcpyAsync(at, mode->rows.position, mode->rows.idp_count * sizeof *at,
                                cudaMemcpyHostToDevice, stream));
-    share->modes[m].position = at;
-    at += mode->idp_count;
+    share->modes[m].rows.position = at;
+    at += mode->rows.idp_count;
   }
-  AMPED_CUDA(
-      cudaMemcpyAsync(at, out->row, out->idp_count * sizeof *at, cudaMemcpyHostToDevice, stream));
+  AMPED_CUDA(cudaMemcpyAsync(at, out->copy.row, out->rows.idp_count * sizeof *at,
+                             cudaMemcpyHostToDevice, stream));
   share->rows = at;
   AMPED_CUDA(cudaStreamSynchronize(stream));
   return AMPED_OK;
@@ -157,7 +157,7 @@ amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_pla
   void *d_tables = nullptr;
   uint8_t key_bits = 0;
   amped_status status = AMPED_OK;
-  if (plan->modes[mode].rank_nnz[plan->rank] == 0)
+  if (plan->modes[mode].copy.rank_nnz[plan->rank] == 0)
     return AMPED_OK;
   AMPED_GO(done,
            amped_synthetic_share_make(&order.nonzeros, t, plan, mode, count_on_stream, stream));

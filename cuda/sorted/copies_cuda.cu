@@ -112,7 +112,7 @@ static amped_status start_pinning(amped_copies_cuda *c) {
 static uint64_t most_packed_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t bytes = amped_packing_nonzero_bytes(&plan->modes[m].packing, plan->value_type);
+    uint64_t bytes = amped_packing_nonzero_bytes(&plan->modes[m].copy.packing, plan->value_type);
     most = bytes > most ? bytes : most;
   }
   return most;
@@ -178,8 +178,8 @@ static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tile
                                 amped_copy_cuda *copy) {
   const amped_plan *plan = c->plan;
   const amped_mode_plan *m = &plan->modes[mode];
-  const uint64_t nnz = m->rank_nnz[plan->rank];
-  const uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.pack);
+  const uint64_t nnz = m->copy.rank_nnz[plan->rank];
+  const uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->copy.packing.pack);
   const uint64_t bit_bytes = aligned(amped_packing_bit_words(room) * sizeof(uint32_t));
   copy->last_row = UINT64_MAX;
   copy->rows_capacity = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
@@ -189,7 +189,7 @@ static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tile
   const uint64_t list_bytes = aligned(copy->rows_capacity * plan->index_type);
   AMPED_TRY(amped_cuda_malloc(&copy->d_index,
                               bit_bytes + list_bytes +
-                                  amped_packing_packs(&m->packing, room) * plan->index_type,
+                                  amped_packing_packs(&m->copy.packing, room) * plan->index_type,
                               "a copy's row lists"));
   copy->d_bits = (uint32_t *)copy->d_index;
   copy->d_rows = (char *)copy->d_index + bit_bytes;
@@ -316,7 +316,7 @@ static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode,
   const amped_plan *plan = c->plan;
   const amped_copy_cuda *copy = &c->copies[mode];
   amped_pack_cuda_args args = {};
-  args.packing = plan->modes[mode].packing;
+  args.packing = plan->modes[mode].copy.packing;
   args.index_type = plan->index_type;
   args.value_type = plan->value_type;
   args.first = copy->nnz;
@@ -451,7 +451,7 @@ static amped_packed_cuda packed_at(const amped_copies_cuda *c, int mode,
                                    void *d_block, uint64_t at, uint64_t first) {
   const amped_plan *plan = c->plan;
   amped_packed_cuda p = {};
-  p.packing = plan->modes[mode].packing;
+  p.packing = plan->modes[mode].copy.packing;
   p.index_type = plan->index_type;
   p.value_type = plan->value_type;
   p.first = first;
@@ -508,7 +508,7 @@ static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_pa
   amped_copy_cuda *copy = &c->copies[mode];
   uint64_t done = 0;
   AMPED_TRY(create_copy(c, mode, tiles, copy));
-  copy->parts.count = c->plan->modes[mode].parts;
+  copy->parts.count = c->plan->modes[mode].rows.parts;
   for (uint64_t i = 0; i < amped_tiles_cuda_ranges(tiles); i++) {
     copy->nnz = amped_ceil_div(copy->nnz, from->packing.pack) * from->packing.pack;
     segments[i].first = copy->nnz;
@@ -548,7 +548,7 @@ static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment
 static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
                                uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
-  copy->parts.count = c->plan->modes[mode].parts;
+  copy->parts.count = c->plan->modes[mode].rows.parts;
   for (int i = 0; i < copy->parts.count; i++)
     copy->parts.ends[i] = amped_plan_part_nnz(c->plan, mode, i);
   *count = 0;

@@ -19,7 +19,7 @@ static uint64_t aligned(uint64_t bytes) {
 }
 
 static void list_arrays(amped_arrays_cuda *a, const amped_plan *plan, int mode, bool plain) {
-  const amped_packing *p = &plan->modes[mode].packing;
+  const amped_packing *p = &plan->modes[mode].copy.packing;
   if (plain) {
     for (int i = 0; i < plan->order; i++)
       a->element_bytes[a->arrays++] = plan->index_type;
@@ -117,7 +117,7 @@ static amped_status fill(amped_layout_cuda *l, const amped_plan *plan, uint64_t 
  * resident. */
 static uint64_t schedule_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
                                int multiprocessors, uint64_t piece) {
-  const uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
   uint64_t segments = 1;
   uint64_t segment = nnz;
   if (tiles->count > 1) {
@@ -134,11 +134,11 @@ static uint64_t schedule_bytes(const amped_plan *plan, int mode, const amped_til
 static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
                             const amped_layout_wish_cuda *wish, uint64_t piece) {
   const amped_mode_plan *m = &plan->modes[mode];
-  uint64_t nnz = m->rank_nnz[plan->rank];
-  uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->packing.pack);
+  uint64_t nnz = m->copy.rank_nnz[plan->rank];
+  uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->copy.packing.pack);
   uint64_t rows = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
   return amped_packing_bit_words(room) * sizeof(uint32_t) + rows * plan->index_type +
-         amped_packing_packs(&m->packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +
+         amped_packing_packs(&m->copy.packing, room) * plan->index_type + 3 * AMPED_CUDA_ALIGNMENT +
          schedule_bytes(plan, mode, tiles, wish->caches.multiprocessors, piece);
 }
 
@@ -170,7 +170,7 @@ static void place_buffers(amped_layout_cuda *l, const amped_plan *plan,
 static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
                                  const amped_layout_wish_cuda *wish, uint64_t *all_bytes) {
   for (int m = 0; m < plan->order; m++) {
-    uint64_t nnz = plan->modes[m].rank_nnz[plan->rank];
+    uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
     l->nnz[m] = nnz;
     l->tiles[m] = amped_tiles_cuda_none();
     AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->plain, nnz));
@@ -229,7 +229,7 @@ static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
       continue;
     AMPED_TRY(amped_arrays_cuda_make(
         &l->device[m], plan, m, false,
-        amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.pack)));
+        amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].copy.packing.pack)));
     l->index_bytes[m] = index_bytes(plan, m, &l->tiles[m], wish, 0);
     l->device_bytes +=
         l->device[m].bytes - before.device[m].bytes + l->index_bytes[m] - before.index_bytes[m];
@@ -282,7 +282,7 @@ amped_status amped_layout_cuda_part(const amped_layout_cuda *l, const amped_plan
   if (pieces == 0) {
     out->resident = true;
     out->count =
-        amped_tiles_cuda_room(&l->tiles[mode], l->nnz[mode], plan->modes[mode].packing.pack);
+        amped_tiles_cuda_room(&l->tiles[mode], l->nnz[mode], plan->modes[mode].copy.packing.pack);
     out->arrays = l->device[mode];
     return AMPED_OK;
   }

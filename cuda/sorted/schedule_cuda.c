@@ -24,7 +24,7 @@ static unsigned lanes_for(uint64_t vectors) {
 /* Outputs for tiles of so many nonzeros: as many as there are tiles in `enough` nonzeros, while
  * memory for them is small. */
 static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uint64_t enough) {
-  uint64_t bytes = plan->modes[mode].output_rows * amped_plan_row_bytes(plan);
+  uint64_t bytes = plan->modes[mode].copy.output_rows * amped_plan_row_bytes(plan);
   uint64_t outputs = amped_ceil_div(enough, tile > 0 ? tile : 1);
   uint64_t most = bytes < MOST_OUTPUT_BYTES ? MOST_OUTPUT_BYTES / (bytes > 0 ? bytes : 1) : 1;
   return outputs < most ? outputs : most;
@@ -38,7 +38,7 @@ static void cut_smem(amped_cut_cuda *cut, const amped_plan *plan, int mode,
   uint64_t least = amped_ceil_div(SMEM_USES * tiles->rows, groups);
   int smem_mode = amped_tiles_cuda_mode(mode, tiles->input);
   cut->smem_rows = (uint32_t)tiles->rows;
-  cut->smem_positions = (uint32_t)plan->modes[smem_mode].positions;
+  cut->smem_positions = (uint32_t)plan->modes[smem_mode].rows.positions;
   cut->smem_shift = amped_tiles_cuda_far_bits(plan, mode, tiles->input);
   cut->strip = cut->strip > least ? cut->strip : least;
 }
@@ -50,8 +50,8 @@ void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int 
                                uint64_t segment, const amped_tiles_cuda *tiles,
                                int multiprocessors) {
   bool tiled = tiles->count > 1;
-  uint64_t pack = plan->modes[mode].packing.pack;
-  uint64_t untiled = plan->modes[mode].parts > 1 ? 2 * AMPED_WAVES : AMPED_WAVES;
+  uint64_t pack = plan->modes[mode].copy.packing.pack;
+  uint64_t untiled = plan->modes[mode].rows.parts > 1 ? 2 * AMPED_WAVES : AMPED_WAVES;
   uint64_t waves = tiled ? AMPED_WAVES / 2 : untiled;
   cut->lanes = lanes_for(vectors_of(plan));
   uint64_t resident = (uint64_t)multiprocessors * RESIDENT_THREADS / cut->lanes;
@@ -77,7 +77,7 @@ amped_schedule_memory_cuda amped_schedule_cuda_memory(const amped_plan *plan, in
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   const uint64_t outputs = cut->outputs > 1 ? cut->outputs : 0;
   return (amped_schedule_memory_cuda){
-      .outputs = outputs * plan->modes[mode].output_rows * row_bytes,
+      .outputs = outputs * plan->modes[mode].copy.output_rows * row_bytes,
       .carries = blocks * row_bytes,
       .blocks = blocks * sizeof(amped_block_cuda),
       .flags = (2 * blocks * cut->columns + 1 + AMPED_MAX_PARTS) * sizeof(uint32_t)};
@@ -87,7 +87,7 @@ uint64_t amped_schedule_cuda_bytes(const amped_plan *plan, int mode, uint64_t se
                                    uint64_t segments, const amped_tiles_cuda *tiles,
                                    int multiprocessors) {
   amped_cut_cuda cut;
-  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
   amped_schedule_cuda_shape(&cut, plan, mode, segment, tiles, multiprocessors);
   amped_schedule_memory_cuda m =
       amped_schedule_cuda_memory(plan, mode, &cut, amped_ceil_div(nnz, cut.unit) + segments);

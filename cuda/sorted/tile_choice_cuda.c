@@ -40,7 +40,7 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 
 static double table_bytes(const amped_plan *plan, int mode, int input) {
   return (double)amped_plan_row_bytes(plan) *
-         (double)plan->modes[amped_tiles_cuda_mode(mode, input)].positions;
+         (double)plan->modes[amped_tiles_cuda_mode(mode, input)].rows.positions;
 }
 
 /* The share of gathers from `bytes` of rows that the cache does not hold. */
@@ -57,7 +57,7 @@ static double first_uses(double nnz, double positions) {
  * rows. */
 static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, double cache) {
   const amped_mode_plan *m = &plan->modes[mode];
-  double nnz = (double)m->rank_nnz[plan->rank];
+  double nnz = (double)m->copy.rank_nnz[plan->rank];
   double rows = (double)amped_plan_copy_rows(plan, mode) * (double)t->count;
   double bytes = (double)amped_plan_row_bytes(plan);
   double table = table_bytes(plan, mode, t->input);
@@ -85,7 +85,7 @@ static uint64_t smem_bytes(const amped_plan *plan, const amped_caches_cuda *cach
 
 static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int input,
                       uint64_t rows) {
-  uint64_t positions = plan->modes[amped_tiles_cuda_mode(mode, input)].positions;
+  uint64_t positions = plan->modes[amped_tiles_cuda_mode(mode, input)].rows.positions;
   if (rows < amped_ceil_div(positions, AMPED_MAX_TILES))
     rows = amped_ceil_div(positions, AMPED_MAX_TILES);
   *t = amped_tiles_cuda_none();
@@ -115,7 +115,7 @@ static void set_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, u
 static void choose_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes,
                         double multiprocessors) {
   amped_tiles_cuda t = amped_tiles_cuda_none();
-  double nnz = (double)plan->modes[mode].rank_nnz[plan->rank];
+  double nnz = (double)plan->modes[mode].copy.rank_nnz[plan->rank];
   set_smem(&t, plan, mode, bytes < SMEM_TILE_BYTES ? bytes : SMEM_TILE_BYTES);
   double uses = nnz / (double)t.count / (double)t.rows / multiprocessors;
   double length = nnz / (double)t.count / (double)amped_plan_copy_rows(plan, mode);
@@ -133,15 +133,16 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
   if (t->in_smem)
     return;
   for (int i = 1; i < plan->order - 1; i++)
-    if (plan->modes[amped_tiles_cuda_mode(mode, i)].positions >
-        plan->modes[amped_tiles_cuda_mode(mode, largest)].positions)
+    if (plan->modes[amped_tiles_cuda_mode(mode, i)].rows.positions >
+        plan->modes[amped_tiles_cuda_mode(mode, largest)].rows.positions)
       largest = i;
   set_tiles(t, plan, mode, largest, tile_bytes / amped_plan_row_bytes(plan));
 }
 
 static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {
   static const double sizes[] = {0.5, 0.75, 1.0}; /* of the cache */
-  double most = LEAST_GAIN * (double)plan->modes[mode].rank_nnz[plan->rank] * (plan->order - 1);
+  double most =
+      LEAST_GAIN * (double)plan->modes[mode].copy.rank_nnz[plan->rank] * (plan->order - 1);
   for (int input = 0; input < plan->order - 1; input++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
       amped_tiles_cuda t;
@@ -162,8 +163,8 @@ static uint64_t tiles_with(const amped_tiles_cuda *t, const amped_plan *plan, in
   const amped_mode_plan *input = &plan->modes[amped_tiles_cuda_mode(mode, t->input)];
   double wanted = share * (double)plan->nnz;
   uint64_t nnz[AMPED_MAX_TILES] = {0};
-  for (uint64_t i = 0; i < input->idp_count; i++)
-    nnz[input->position[i] / t->rows] += input->idp_nnz[i];
+  for (uint64_t i = 0; i < input->rows.idp_count; i++)
+    nnz[input->rows.position[i] / t->rows] += input->copy.idp_nnz[i];
   uint64_t last = 1;
   double sum = (double)nnz[t->count - 1];
   while (last < t->count && sum < wanted)
@@ -178,11 +179,11 @@ static void part_last(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   const amped_mode_plan *m = &plan->modes[mode];
   amped_cut_cuda cut;
   amped_tiles_cuda parted = *t;
-  parted.last = tiles_with(t, plan, mode, m->travel / AMPED_PART_RATIO);
-  parted.parts = m->parts;
-  for (int part = 0; part < m->parts; part++)
+  parted.last = tiles_with(t, plan, mode, m->copy.travel / AMPED_PART_RATIO);
+  parted.parts = m->rows.parts;
+  for (int part = 0; part < m->rows.parts; part++)
     parted.part_nnz[part] = amped_plan_part_nnz(plan, mode, part);
-  uint64_t segment = amped_tiles_cuda_segment(&parted, m->rank_nnz[plan->rank]);
+  uint64_t segment = amped_tiles_cuda_segment(&parted, m->copy.rank_nnz[plan->rank]);
   amped_schedule_cuda_shape(&cut, plan, mode, segment, t, multiprocessors);
   if (cut.outputs == 1)
     *t = parted;
@@ -193,7 +194,7 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
   double cache = (double)cache_of(caches->l2_bytes);
   uint64_t smem_room = all_tables(plan, mode) <= cache ? smem_bytes(plan, caches) : 0;
   *tiles = amped_tiles_cuda_none();
-  if (tile_bytes == AMPED_TILES_OFF || plan->modes[mode].rank_nnz[plan->rank] == 0)
+  if (tile_bytes == AMPED_TILES_OFF || plan->modes[mode].copy.rank_nnz[plan->rank] == 0)
     return;
   if (tile_bytes != AMPED_TILES_AUTO)
     ask(tiles, plan, mode, tile_bytes, tile_bytes <= smem_room);
@@ -201,7 +202,7 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
     choose_smem(tiles, plan, mode, smem_room, caches->multiprocessors);
   else
     choose_large(tiles, plan, mode, cache);
-  if (tiles->count > 1 && plan->modes[mode].parts > 1)
+  if (tiles->count > 1 && plan->modes[mode].rows.parts > 1)
     part_last(tiles, plan, mode, caches->multiprocessors);
 }
 

@@ -5,7 +5,7 @@ amped_tiles_cuda amped_tiles_cuda_none(void) {
 }
 
 uint32_t amped_tiles_cuda_far_bits(const amped_plan *plan, int mode, int input) {
-  const amped_packing *packing = &plan->modes[mode].packing;
+  const amped_packing *packing = &plan->modes[mode].copy.packing;
   uint32_t most = 0;
   for (int i = 0; i < plan->order - 1; i++)
     if (i != input && packing->bits[i] > most)

@@ -108,12 +108,13 @@ uint32_t amped_work_cuda_part(const amped_work_cuda *w, int part) {
 static void shape(amped_work_cuda *w, const amped_work_cuda_args *a) {
   const amped_mode_plan *m = &a->plan->modes[a->mode];
   w->tiled = a->tiles->count > 1;
-  const uint64_t segment = w->tiled ? amped_tiles_cuda_segment(a->tiles, m->rank_nnz[a->plan->rank])
-                                    : largest(a->segments, a->segment_count);
+  const uint64_t segment = w->tiled
+                               ? amped_tiles_cuda_segment(a->tiles, m->copy.rank_nnz[a->plan->rank])
+                               : largest(a->segments, a->segment_count);
   amped_schedule_cuda_shape(&w->cut, a->plan, a->mode, segment, a->tiles,
                             a->caches->multiprocessors);
   amped_tiles_cuda_hint(w->hints, a->plan, a->mode, a->tiles, a->caches->l2_bytes);
-  w->output_bytes = m->output_rows * amped_plan_row_bytes(a->plan);
+  w->output_bytes = m->copy.output_rows * amped_plan_row_bytes(a->plan);
 }
 
 /* Blocks are uploaded twice: the GPU finds their first rows, by which the host links them. */

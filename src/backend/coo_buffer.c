@@ -29,15 +29,15 @@ static void make_key(amped_coo_buffer *buffer, const amped_plan *plan, int row_b
 }
 
 void amped_coo_buffer_make(amped_coo_buffer *buffer, const amped_plan *plan, int mode) {
-  int row_bits = amped_bits_for(plan->modes[mode].output_rows);
+  int row_bits = amped_bits_for(plan->modes[mode].copy.output_rows);
   memset(buffer, 0, sizeof *buffer);
   buffer->order = plan->order;
   buffer->mode = mode;
-  buffer->rows = plan->modes[mode].row;
+  buffer->rows = plan->modes[mode].copy.row;
   buffer->value_bytes = (uint8_t)plan->value_type;
   for (int m = 0; m < plan->order; m++) {
-    buffer->modes[m].position = plan->modes[m].position;
-    buffer->modes[m].width = plan->modes[m].width;
+    buffer->modes[m].position = plan->modes[m].rows.position;
+    buffer->modes[m].width = plan->modes[m].rows.width;
     buffer->modes[m].index_bytes = (uint8_t)amped_itype_for(plan->dims[m]);
   }
   /* One bit at least, so that what stands below the row is shifted by less than a word. */
@@ -48,7 +48,7 @@ amped_status amped_coo_buffer_overflow(const amped_plan *plan, int mode) {
   return amped_error(AMPED_FAILED, NULL,
                      "rank %d got more nonzeros of mode %d than the %" PRIu64
                      " that were counted; this is a mistake of amped_mpi, please report it",
-                     plan->rank, mode, plan->modes[mode].rank_nnz[plan->rank]);
+                     plan->rank, mode, plan->modes[mode].copy.rank_nnz[plan->rank]);
 }
 
 uint64_t amped_coo_buffer_nonzero_bytes(const amped_plan *plan) {

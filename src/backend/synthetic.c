@@ -97,8 +97,8 @@ static amped_status count_idp(const amped_synthetic_share *s, const amped_mode_p
                               uint64_t idp, uint64_t first, uint64_t count,
                               amped_synthetic_counter *counter, void *context, uint64_t *nnz) {
   uint64_t *bins = NULL;
-  AMPED_TRY(amped_alloc(&bins, m->idp_count, sizeof *bins, "the iDp tables"));
-  amped_status status = counter(context, &s->tensor, s->mode, m->width, first, count, bins);
+  AMPED_TRY(amped_alloc(&bins, m->rows.idp_count, sizeof *bins, "the iDp tables"));
+  amped_status status = counter(context, &s->tensor, s->mode, m->rows.width, first, count, bins);
   if (status == AMPED_OK)
     *nnz = bins[idp];
   amped_free(bins);
@@ -113,7 +113,7 @@ static amped_status find_bound(const amped_synthetic_share *s, const amped_mode_
   uint64_t below = 0;
   uint64_t high = s->tensor.nnz; /* there are at least `number` below it */
   *bound = number == 0 ? 0 : high;
-  if (number == 0 || number == m->idp_nnz[idp])
+  if (number == 0 || number == m->copy.idp_nnz[idp])
     return AMPED_OK;
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2;
@@ -136,31 +136,31 @@ static amped_status find_bounds(amped_synthetic_share *s, const amped_plan *plan
   uint64_t first = 0;
   uint64_t end = 0;
   amped_plan_shared_idps(m, plan->rank, &first, &end);
-  s->low_idp = s->high_idp = m->idp_count;
+  s->low_idp = s->high_idp = m->rows.idp_count;
   if (first == end)
     return AMPED_OK;
-  s->low_idp = m->splits[first].idp;
-  s->high_idp = m->splits[end - 1].idp;
-  AMPED_TRY(find_bound(s, m, s->low_idp, m->cuts[plan->rank] - m->splits[first].first, counter,
-                       context, &s->low_counter));
-  return find_bound(s, m, s->high_idp, m->cuts[plan->rank + 1] - m->splits[end - 1].first, counter,
-                    context, &s->high_counter);
+  s->low_idp = m->copy.splits[first].idp;
+  s->high_idp = m->copy.splits[end - 1].idp;
+  AMPED_TRY(find_bound(s, m, s->low_idp, m->copy.cuts[plan->rank] - m->copy.splits[first].first,
+                       counter, context, &s->low_counter));
+  return find_bound(s, m, s->high_idp, m->copy.cuts[plan->rank + 1] - m->copy.splits[end - 1].first,
+                    counter, context, &s->high_counter);
 }
 
 amped_status amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
                                         const amped_plan *plan, int mode,
                                         amped_synthetic_counter *counter, void *context) {
-  int row_bits = amped_bits_for(plan->modes[mode].output_rows);
+  int row_bits = amped_bits_for(plan->modes[mode].copy.output_rows);
   memset(s, 0, sizeof *s);
   s->tensor = *t;
   s->mode = mode;
-  s->rows = plan->modes[mode].row;
+  s->rows = plan->modes[mode].copy.row;
   s->key_bits = row_bits > 0 ? row_bits : 1;
   for (int m = 0; m < plan->order; m++) {
     amped_synthetic_mode *own = &s->modes[m];
-    int bits = amped_bits_for(plan->modes[m].positions);
-    own->position = plan->modes[m].position;
-    own->width = (uint32_t)plan->modes[m].width;
+    int bits = amped_bits_for(plan->modes[m].rows.positions);
+    own->position = plan->modes[m].rows.position;
+    own->width = (uint32_t)plan->modes[m].rows.width;
     if (m == mode)
       continue;
     own->key_bits = (uint8_t)(bits < 64 - s->key_bits ? bits : 64 - s->key_bits);

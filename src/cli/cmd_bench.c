@@ -117,7 +117,7 @@ static double ceiling_of(const amped_plan *plan, int mode, const ceiling *ceilin
     if (m != mode && rate == 0.0)
       return 0.0;
     if (m != mode)
-      seconds += (double)plan->modes[mode].rank_nnz[plan->rank] / rate;
+      seconds += (double)plan->modes[mode].copy.rank_nnz[plan->rank] / rate;
   }
   return seconds;
 }
@@ -136,7 +136,7 @@ static amped_status measure_read_rate(amped_session *session, double *rate) {
 /* Bytes of this rank's nonzeros of mode, in the form that the kernel reads. */
 static uint64_t copy_bytes(const amped_plan *plan, const amped_options *o, int mode) {
   return o->session.backend.kernel == AMPED_KERNEL_ATOMIC
-             ? plan->modes[mode].rank_nnz[plan->rank] * amped_plan_nonzero_bytes(plan)
+             ? plan->modes[mode].copy.rank_nnz[plan->rank] * amped_plan_nonzero_bytes(plan)
              : amped_plan_copy_bytes(plan, mode);
 }
 
@@ -145,7 +145,8 @@ static uint64_t copy_bytes(const amped_plan *plan, const amped_options *o, int m
 static double moved_bytes(const amped_plan *plan, const amped_options *o, int mode) {
   const amped_mode_plan *m = &plan->modes[mode];
   double row_bytes = (double)(amped_plan_row_bytes(plan));
-  double rows = (double)m->rank_nnz[plan->rank] * (plan->order - 1) + (double)m->block_rows;
+  double rows =
+      (double)m->copy.rank_nnz[plan->rank] * (plan->order - 1) + (double)m->rows.block_rows;
   return (double)copy_bytes(plan, o, mode) + rows * row_bytes;
 }
 
@@ -183,11 +184,12 @@ static result result_of(amped_session *session, const amped_options *o, const sa
       per((double)plan->nnz * (plan->order - 1) * row_bytes * 1e-9, r.compute.max);
   r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
   r.ceiling_sec = amped_comm_spread(&session->comm, ceiling_sec).max;
-  r.exchange_bytes = amped_exchange_bytes(session->exchange, plan->modes[mode].block_rows);
+  r.exchange_bytes = amped_exchange_bytes(session->exchange, plan->modes[mode].rows.block_rows);
   /* The rank that comes last waits for nobody: its time is the exchange's own. Of parts, each may
    * have another last rank, and they travel beside the kernel: no rate can be told. */
-  r.exchange_gb_per_sec =
-      plan->modes[mode].parts == 1 ? per((double)r.exchange_bytes * 1e-9, r.exchange.min) : 0.0;
+  r.exchange_gb_per_sec = plan->modes[mode].rows.parts == 1
+                              ? per((double)r.exchange_bytes * 1e-9, r.exchange.min)
+                              : 0.0;
   r.streamed_bytes = (double)streamed;
   r.ranks = ranks;
   r.moved_sec = amped_comm_spread(&session->comm, per(moved_bytes(plan, o, mode), read_rate)).max;
@@ -233,7 +235,7 @@ static void say_exchange(const amped_session *session, const result *results) {
   for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
     char rate[32] = "beside compute";
-    if (session->plan.modes[m].parts == 1)
+    if (session->plan.modes[m].rows.parts == 1)
       (void)snprintf(rate, sizeof rate, "%.3f", r->exchange_gb_per_sec);
     amped_say("%4d  %26s  %10.3f  %14s", m, amped_format_bytes(text, r->exchange_bytes),
               1e3 * r->exchange.min, rate);

@@ -20,21 +20,22 @@ static uint64_t set_places(amped_coo_buffer_cpu *p, uint64_t idp, uint64_t first
 static amped_status create(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode) {
   static const char what[] = "the nonzeros of a copy";
   const amped_mode_plan *m = &plan->modes[mode];
-  uint64_t nnz = m->rank_nnz[plan->rank];
+  uint64_t nnz = m->copy.rank_nnz[plan->rank];
   uint64_t place = 0;
   amped_coo_buffer_make(&p->buffer, plan, mode);
-  AMPED_TRY(amped_calloc(&p->next, m->idp_count, sizeof *p->next, what));
-  AMPED_TRY(amped_calloc(&p->ends, m->idp_count, sizeof *p->ends, what));
+  AMPED_TRY(amped_calloc(&p->next, m->rows.idp_count, sizeof *p->next, what));
+  AMPED_TRY(amped_calloc(&p->ends, m->rows.idp_count, sizeof *p->ends, what));
   AMPED_TRY(amped_alloc(&p->places, BATCH, sizeof *p->places, what));
-  AMPED_TRY(amped_alloc(&p->groups, m->idp_count + m->split_count, sizeof *p->groups, what));
-  for (uint64_t i = 0; i < m->idp_count; i++)
-    if (m->row[i] < m->block_rows)
-      p->groups[i] = place = set_places(p, i, place, m->idp_nnz[i]);
+  AMPED_TRY(
+      amped_alloc(&p->groups, m->rows.idp_count + m->copy.split_count, sizeof *p->groups, what));
+  for (uint64_t i = 0; i < m->rows.idp_count; i++)
+    if (m->copy.row[i] < m->rows.block_rows)
+      p->groups[i] = place = set_places(p, i, place, m->copy.idp_nnz[i]);
     else
       p->groups[i] = place;
-  for (uint64_t s = 0; s < m->split_count; s++)
-    p->groups[m->idp_count + s] = place =
-        set_places(p, m->splits[s].idp, place, amped_plan_idp_nnz(m, plan->rank, m->splits[s].idp));
+  for (uint64_t s = 0; s < m->copy.split_count; s++)
+    p->groups[m->rows.idp_count + s] = place = set_places(
+        p, m->copy.splits[s].idp, place, amped_plan_idp_nnz(m, plan->rank, m->copy.splits[s].idp));
   for (int a = 0; a < plan->order; a++) {
     AMPED_TRY(amped_alloc(&p->indices[a], nnz, p->buffer.modes[a].index_bytes, what));
     p->buffer.modes[a].indices = p->indices[a];
@@ -51,7 +52,7 @@ AMPED_DEFINE_SCATTER(uint64_t)
 static bool find_places(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
                         const amped_nonzeros *nonzeros, uint64_t first, uint64_t count) {
   const amped_itype type = amped_itype_for(plan->dims[mode]);
-  const uint64_t width = plan->modes[mode].width;
+  const uint64_t width = plan->modes[mode].rows.width;
   for (uint64_t i = 0; i < count; i++) {
     uint64_t idp = amped_index_get(nonzeros->indices[mode], type, first + i) / width;
     if (p->next[idp] == p->ends[idp])
@@ -125,7 +126,8 @@ amped_status amped_coo_buffer_cpu_sort(amped_coo_buffer_cpu *p, const amped_plan
                              .mode = mode,
                              .total = p->buffer.count,
                              .ends = p->groups,
-                             .groups = plan->modes[mode].idp_count + plan->modes[mode].split_count,
+                             .groups = plan->modes[mode].rows.idp_count +
+                                       plan->modes[mode].copy.split_count,
                              .words = p->buffer.words,
                              .word_bits = from.buffer.word_bits,
                              .from = &from,
@@ -154,8 +156,9 @@ void amped_coo_buffer_cpu_free(amped_coo_buffer_cpu *p) {
 uint64_t amped_coo_buffer_cpu_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t bytes = plan->modes[m].rank_nnz[plan->rank] * amped_coo_buffer_nonzero_bytes(plan) +
-                     (3 * plan->modes[m].idp_count + plan->modes[m].split_count) * sizeof(uint64_t);
+    uint64_t bytes =
+        plan->modes[m].copy.rank_nnz[plan->rank] * amped_coo_buffer_nonzero_bytes(plan) +
+        (3 * plan->modes[m].rows.idp_count + plan->modes[m].copy.split_count) * sizeof(uint64_t);
     most = bytes > most ? bytes : most;
   }
   return most + BATCH * sizeof(uint64_t) +

@@ -142,7 +142,7 @@ static void rows_of_thread(const amped_factor_set *f, uint64_t rows, int t, uint
 }
 
 static uint64_t own_position(const amped_plan *plan, int mode) {
-  return (uint64_t)plan->rank * plan->modes[mode].block_rows;
+  return (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
 }
 
 static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
@@ -177,7 +177,7 @@ static amped_status cpu_gram(amped_factor_set *f, int mode, double *gram) {
     uint64_t first = 0;
     uint64_t end = 0;
     memset(sum, 0, n * n * sizeof *sum);
-    rows_of_thread(f, plan->modes[mode].block_rows, t, &first, &end);
+    rows_of_thread(f, plan->modes[mode].rows.block_rows, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
       rows_to_double(plan, f->factors[mode], own_position(plan, mode) + i, count, rows);
@@ -208,7 +208,7 @@ static amped_status cpu_inner(amped_factor_set *f, int mode, double *inner) {
     double sum = 0.0;
     uint64_t first = 0;
     uint64_t end = 0;
-    rows_of_thread(f, plan->modes[mode].block_rows, t, &first, &end);
+    rows_of_thread(f, plan->modes[mode].rows.block_rows, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
       rows_to_double(plan, f->output, i, count, a);

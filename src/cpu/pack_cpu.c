@@ -10,8 +10,8 @@
 amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan, int mode) {
   static const char what[] = "a tensor copy";
   const amped_mode_plan *m = &plan->modes[mode];
-  const amped_packing *p = &m->packing;
-  uint64_t nnz = m->rank_nnz[plan->rank];
+  const amped_packing *p = &m->copy.packing;
+  uint64_t nnz = m->copy.rank_nnz[plan->rank];
   uint64_t rows = amped_plan_copy_rows(plan, mode);
   copy->packing = p;
   copy->index_type = plan->index_type;
@@ -157,7 +157,7 @@ static amped_status out_of_order(int mode) {
 
 static amped_status pack_batch(const pack_job *p, int mode, part *parts, int threads) {
   amped_cpu_copy *copy = p->copy;
-  uint64_t limit = p->plan->modes[mode].output_rows;
+  uint64_t limit = p->plan->modes[mode].copy.output_rows;
   uint64_t rows = copy->rows;
   uint64_t strangers = 0;
   bool descends = false;

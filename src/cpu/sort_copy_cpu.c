@@ -231,11 +231,11 @@ static amped_status group(sorter *s, uint64_t nnz) {
 
 amped_status amped_sort_copy_cpu(const amped_order *o, uint64_t *repeats) {
   const amped_mode_plan *m = &o->plan->modes[o->mode];
-  const uint64_t nnz = m->rank_nnz[o->plan->rank];
+  const uint64_t nnz = m->copy.rank_nnz[o->plan->rank];
   sorter s = {.o = o, .piece = piece_nnz(), .groups = o->groups, .ends = o->ends};
   amped_status status = AMPED_OK;
   if (o->ends == NULL) {
-    s.groups = m->output_rows;
+    s.groups = m->copy.output_rows;
     status = group(&s, nnz);
   } else if (o->total != nnz) {
     status = miscounted(o, o->total, nnz);
@@ -252,18 +252,18 @@ uint64_t amped_sort_copy_cpu_bytes(const amped_plan *plan, int words, bool group
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
     const amped_mode_plan *mode = &plan->modes[m];
-    uint64_t nnz = mode->rank_nnz[plan->rank];
+    uint64_t nnz = mode->copy.rank_nnz[plan->rank];
     uint64_t batch = piece_nnz() < nnz ? piece_nnz() : nnz;
     uint64_t piece = batch;
     /* A group is an iDp, or a row, which is in one iDp. So no group has more nonzeros than the
      * fullest iDp. */
-    for (uint64_t i = 0; i < mode->idp_count; i++)
-      if (mode->row[i] != AMPED_NO_ROW && mode->idp_nnz[i] > piece)
-        piece = mode->idp_nnz[i];
+    for (uint64_t i = 0; i < mode->rows.idp_count; i++)
+      if (mode->copy.row[i] != AMPED_NO_ROW && mode->copy.idp_nnz[i] > piece)
+        piece = mode->copy.idp_nnz[i];
     piece = piece < nnz ? piece : nnz;
     uint64_t bytes = piece * (SORT_BYTES + (uint64_t)words * WORD_BYTES) +
                      batch * amped_plan_nonzero_bytes(plan);
-    bytes += (grouped ? piece : nnz + mode->output_rows) * sizeof(uint64_t);
+    bytes += (grouped ? piece : nnz + mode->copy.output_rows) * sizeof(uint64_t);
     most = bytes > most ? bytes : most;
   }
   return most;

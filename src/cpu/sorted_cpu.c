@@ -26,7 +26,8 @@ struct amped_tensor_part {
 static uint64_t most_strips(const amped_plan *plan) {
   uint64_t strips = 1;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t n = amped_cpu_strips(&plan->modes[m].packing, plan->modes[m].rank_nnz[plan->rank]);
+    uint64_t n =
+        amped_cpu_strips(&plan->modes[m].copy.packing, plan->modes[m].copy.rank_nnz[plan->rank]);
     strips = n > strips ? n : strips;
   }
   return strips;
@@ -150,7 +151,7 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
       m.factors[input++] = amped_factor_set_cpu_rows(part->factors, a);
     }
   m.dictionary = part->codebook;
-  m.rows = plan->modes[mode].output_rows;
+  m.rows = plan->modes[mode].copy.output_rows;
   m.ld = plan->ld;
   m.fixup = part->fixup;
   m.out = amped_factor_set_cpu_output(part->factors);

@@ -107,12 +107,12 @@ void amped_exchange_reduce(amped_exchange *x, int mode) {
 }
 
 void amped_exchange_rows(amped_exchange *x, int mode) {
-  amped_exchange_part(x, mode, 0, x->plan->modes[mode].block_rows);
+  amped_exchange_part(x, mode, 0, x->plan->modes[mode].rows.block_rows);
 }
 
 static void gather(amped_exchange *x, int mode, uint64_t first, uint64_t rows) {
   for (int i = 0; i < x->comm->nranks; i++) {
-    x->firsts[i] = (uint64_t)x->rank_at[i] * x->plan->modes[mode].block_rows + first;
+    x->firsts[i] = (uint64_t)x->rank_at[i] * x->plan->modes[mode].rows.block_rows + first;
     x->counts[i] = rows;
   }
   amped_allgather_parts(x->gather, x->worker->backend->factors->rows(x->worker->factors, mode),

@@ -29,14 +29,15 @@ typedef struct row_walk {
 /* The next run of consecutive file indices, at most `most`; 0 at the end. */
 static uint64_t next_rows(row_walk *w, uint64_t most, uint64_t *index) {
   const amped_mode_plan *m = w->m;
-  while (w->idp < m->idp_count && (m->owner[w->idp] != w->rank)) {
+  while (w->idp < m->rows.idp_count && (m->rows.owner[w->idp] != w->rank)) {
     w->idp++;
     w->skip = 0;
   }
-  if (w->idp == m->idp_count)
+  if (w->idp == m->rows.idp_count)
     return 0;
-  uint64_t first = w->idp * m->width;
-  uint64_t rows = (m->dim - first < m->width ? m->dim - first : m->width) - w->skip;
+  uint64_t first = w->idp * m->rows.width;
+  uint64_t rows =
+      (m->rows.dim - first < m->rows.width ? m->rows.dim - first : m->rows.width) - w->skip;
   *index = first + w->skip;
   if (rows > most) {
     w->skip += most;
@@ -52,7 +53,7 @@ static amped_status fill_random(const amped_context *context, int mode, uint64_t
   const amped_plan *plan = context->plan;
   uint64_t n = (uint64_t)plan->ncomps;
   uint64_t room = buffer_rows(plan);
-  uint64_t position = (uint64_t)plan->rank * plan->modes[mode].block_rows;
+  uint64_t position = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
   uint64_t held = 0;
   uint64_t index = 0;
   row_walk walk = {&plan->modes[mode], plan->rank, 0, 0};
@@ -94,7 +95,7 @@ static amped_status put_own(const amped_context *context, int mode, uint64_t fir
   uint64_t n = (uint64_t)context->plan->ncomps;
   uint64_t kept = 0;
   for (uint64_t i = 0; i < count; i++)
-    if (m->owner[(first + i) / m->width] == context->plan->rank)
+    if (m->rows.owner[(first + i) / m->rows.width] == context->plan->rank)
       memmove(buffer + n * kept++, buffer + n * i, n * sizeof *buffer);
   if (kept > 0)
     AMPED_TRY(context->worker->backend->factors->put_rows(context->worker->factors, mode, *position,
@@ -109,7 +110,7 @@ amped_status amped_factors_put(const amped_context *context, const amped_ktensor
   double *buffer = NULL;
   amped_status status = amped_comm_agree(context->comm, alloc_buffer(plan, &buffer));
   for (int m = 0; m < plan->order && status == AMPED_OK; m++) {
-    uint64_t position = (uint64_t)plan->rank * plan->modes[m].block_rows;
+    uint64_t position = (uint64_t)plan->rank * plan->modes[m].rows.block_rows;
     for (uint64_t first = 0; first < plan->dims[m]; first += buffer_rows(plan)) {
       uint64_t left = plan->dims[m] - first;
       uint64_t count = left < buffer_rows(plan) ? left : buffer_rows(plan);
@@ -136,8 +137,8 @@ static amped_status get_block(const amped_context *context, int mode, int rank, 
                               double *out) {
   const amped_plan *plan = context->plan;
   uint64_t n = (uint64_t)plan->ncomps;
-  uint64_t begin = (uint64_t)rank * plan->modes[mode].block_rows;
-  uint64_t rows = plan->modes[mode].rank_rows[rank];
+  uint64_t begin = (uint64_t)rank * plan->modes[mode].rows.block_rows;
+  uint64_t rows = plan->modes[mode].rows.rank_rows[rank];
   row_walk walk = {&plan->modes[mode], rank, 0, 0};
   for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
     uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);

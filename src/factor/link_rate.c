@@ -31,7 +31,7 @@ static void exchange(trial *l) {
 /* Own rows to the host. */
 static void copy_out(trial *l) {
   const amped_plan *plan = l->context->plan;
-  uint64_t first = (uint64_t)plan->rank * plan->modes[l->mode].block_rows;
+  uint64_t first = (uint64_t)plan->rank * plan->modes[l->mode].rows.block_rows;
   amped_host_copy copy = {.offset = first * amped_plan_row_bytes(plan),
                           .bytes = l->bytes,
                           .host = l->host,
@@ -75,13 +75,13 @@ static void choose_rows(trial *l) {
   const amped_plan *plan = l->context->plan;
   uint64_t row_bytes = amped_plan_row_bytes(plan);
   for (int m = 1; m < plan->order; m++)
-    if (plan->modes[m].block_rows > plan->modes[l->mode].block_rows)
+    if (plan->modes[m].rows.block_rows > plan->modes[l->mode].rows.block_rows)
       l->mode = m;
   l->rows = TEST_BYTES / (row_bytes * (uint64_t)plan->nranks);
   if (l->rows < 1)
     l->rows = 1;
-  if (l->rows > plan->modes[l->mode].block_rows)
-    l->rows = plan->modes[l->mode].block_rows;
+  if (l->rows > plan->modes[l->mode].rows.block_rows)
+    l->rows = plan->modes[l->mode].rows.block_rows;
   l->bytes = l->rows * row_bytes;
 }
 

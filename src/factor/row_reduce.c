@@ -21,7 +21,7 @@ static uint64_t shared_rows(const amped_mode_plan *m, int rank) {
   uint64_t first = 0;
   uint64_t end = 0;
   amped_plan_shared_idps(m, rank, &first, &end);
-  return m->splits[end].row - m->splits[first].row;
+  return m->copy.splits[end].row - m->copy.splits[first].row;
 }
 
 /* Rows of parts, and of sum. */
@@ -34,7 +34,7 @@ static void count_rows(const amped_plan *plan, uint64_t *parts, uint64_t *sum) {
     for (int p = 0; p < plan->nranks; p++)
       rows += shared_rows(m, p);
     *parts = rows > *parts ? rows : *parts;
-    *sum = m->split_count > 0 && m->width > *sum ? m->width : *sum;
+    *sum = m->copy.split_count > 0 && m->rows.width > *sum ? m->rows.width : *sum;
   }
 }
 
@@ -87,8 +87,8 @@ void amped_row_reduce_destroy(amped_row_reduce *x) {
 /* The sum of split iDp s over the ranks that have a part of it, to its owner's own rows. */
 static amped_status sum_split(amped_row_reduce *x, int mode, uint64_t s) {
   const amped_mode_plan *m = &x->plan->modes[mode];
-  const uint64_t idp = m->splits[s].idp;
-  const uint64_t rows = m->splits[s + 1].row - m->splits[s].row;
+  const uint64_t idp = m->copy.splits[s].idp;
+  const uint64_t rows = m->copy.splits[s + 1].row - m->copy.splits[s].row;
   const uint64_t elements = rows * (uint64_t)x->plan->ncomps;
   memset(x->sum, 0, elements * sizeof *x->sum);
   for (int p = 0; p < x->plan->nranks; p++) {
@@ -98,21 +98,21 @@ static amped_status sum_split(amped_row_reduce *x, int mode, uint64_t s) {
     if (s < first || s >= end)
       continue;
     const double *part =
-        x->parts + ((uint64_t)x->displs[p] + m->splits[s].row - m->splits[first].row) *
+        x->parts + ((uint64_t)x->displs[p] + m->copy.splits[s].row - m->copy.splits[first].row) *
                        (uint64_t)x->plan->ncomps;
     for (uint64_t i = 0; i < elements; i++)
       x->sum[i] += part[i];
   }
   return x->worker->backend->factors->put_output(
-      x->worker->factors, mode, m->position[idp] - (uint64_t)x->plan->rank * m->block_rows, rows,
-      x->sum);
+      x->worker->factors, mode,
+      m->rows.position[idp] - (uint64_t)x->plan->rank * m->rows.block_rows, rows, x->sum);
 }
 
 amped_status amped_row_reduce_sum(amped_row_reduce *x, int mode) {
   const amped_mode_plan *m = &x->plan->modes[mode];
   int me = x->plan->rank;
   uint64_t rows = 0;
-  if (m->split_count == 0)
+  if (m->copy.split_count == 0)
     return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   for (int p = 0; p < x->plan->nranks; p++) {
@@ -122,12 +122,12 @@ amped_status amped_row_reduce_sum(amped_row_reduce *x, int mode) {
   }
   double *own = x->parts + (uint64_t)x->displs[me] * (uint64_t)x->plan->ncomps;
   if (x->counts[me] > 0)
-    AMPED_TRY(x->worker->backend->factors->get_output(x->worker->factors, mode, m->block_rows,
+    AMPED_TRY(x->worker->backend->factors->get_output(x->worker->factors, mode, m->rows.block_rows,
                                                       (uint64_t)x->counts[me], own));
   AMPED_MPI(x->comm, MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x->parts, x->counts,
                                     x->displs, x->row, x->comm->mpi));
-  for (uint64_t s = 0; s < m->split_count; s++)
-    if (m->owner[m->splits[s].idp] == me)
+  for (uint64_t s = 0; s < m->copy.split_count; s++)
+    if (m->rows.owner[m->copy.splits[s].idp] == me)
       AMPED_TRY(sum_split(x, mode, s));
   amped_trace_end();
   return AMPED_OK;

@@ -10,11 +10,11 @@
 #define SLAB_ROWS (UINT64_C(1) << 12)
 
 static uint64_t own_rows(const amped_plan *plan, int mode) {
-  return plan->modes[mode].rank_rows[plan->rank];
+  return plan->modes[mode].rows.rank_rows[plan->rank];
 }
 
 static uint64_t own_position(const amped_plan *plan, int mode) {
-  return (uint64_t)plan->rank * plan->modes[mode].block_rows;
+  return (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
 }
 
 uint64_t amped_saved_factors_bytes(const amped_plan *plan) {

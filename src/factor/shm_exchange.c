@@ -171,7 +171,7 @@ typedef struct piece {
 } piece;
 
 static amped_status move(amped_shm_exchange *s, int mode, const piece *out, const piece *in) {
-  uint64_t block = s->plan->modes[mode].block_rows;
+  uint64_t block = s->plan->modes[mode].rows.block_rows;
   int n = 0;
   for (int i = 0; i < s->comm->nranks; i++) {
     const piece *p = i == s->place ? out : in;

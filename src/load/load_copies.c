@@ -54,8 +54,8 @@ static uint64_t slab_nnz(const amped_tensor_info *info) {
 static uint64_t shard_capacity(const amped_tensor_info *info, const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
-    if (plan->modes[m].rank_nnz[plan->rank] > most)
-      most = plan->modes[m].rank_nnz[plan->rank];
+    if (plan->modes[m].copy.rank_nnz[plan->rank] > most)
+      most = plan->modes[m].copy.rank_nnz[plan->rank];
   return most < slab_nnz(info) ? most : slab_nnz(info);
 }
 
@@ -128,15 +128,15 @@ static void release(loader *l) {
 }
 
 static uint64_t own_nnz(const loader *l) {
-  return l->plan->modes[l->mode].rank_nnz[l->plan->rank];
+  return l->plan->modes[l->mode].copy.rank_nnz[l->plan->rank];
 }
 
 /* Do the parts of the rank's block of rows (plan.h) end where the iDp table says? The backend tells
  * by the table when a part is finished. Rows of a batch ascend: the backend checks that. */
 static bool parts_agree(const loader *l, const amped_batch *batch) {
   const amped_mode_plan *m = &l->plan->modes[l->mode];
-  for (int part = 0; part + 1 < m->parts; part++) {
-    uint64_t bound = m->part_rows[part + 1];
+  for (int part = 0; part + 1 < m->rows.parts; part++) {
+    uint64_t bound = m->rows.part_rows[part + 1];
     uint64_t end = amped_plan_part_nnz(l->plan, l->mode, part) - l->offset; /* wraps if earlier */
     if (end > 0 && end <= batch->count &&
         amped_index_get(batch->rows, l->plan->index_type, end - 1) >= bound)
@@ -345,7 +345,7 @@ static amped_status load_mode(loader *l, int mode) {
   amped_trace_begin(AMPED_PHASE_DISTRIBUTE, mode);
   amped_status status = walk_slabs(l, false);
   AMPED_TRY(amped_comm_agree(l->comm, status)); /* where a reader fails, others have a part only */
-  if (l->plan->modes[mode].split_count > 0) {
+  if (l->plan->modes[mode].copy.split_count > 0) {
     status = walk_slabs(l, true);
     AMPED_TRY(amped_comm_agree(l->comm, status));
   }

@@ -95,7 +95,7 @@ typedef struct gathered {
 static bool is_split(const amped_plan *plan, const uint64_t *index) {
   for (int m = 0; m < plan->order; m++) {
     const amped_mode_plan *mode = &plan->modes[m];
-    if (amped_plan_split_of(mode, index[m] / mode->width) == mode->split_count)
+    if (amped_plan_split_of(mode, index[m] / mode->rows.width) == mode->copy.split_count)
       return false;
   }
   return true;
@@ -196,7 +196,7 @@ static amped_status check_repeats(loader *l, uint64_t found, double *norm_square
   uint64_t repeats = found;
   bool all_split = true;
   for (int m = 0; m < l->o->plan->order; m++)
-    all_split = all_split && l->o->plan->modes[m].split_count > 0;
+    all_split = all_split && l->o->plan->modes[m].copy.split_count > 0;
   if (repeats == 0 && all_split) {
     double ignored = 0.0;
     AMPED_TRY(sum_repeats(l, true, &repeats, &ignored));

@@ -84,14 +84,14 @@ uint64_t amped_redistribute_capacity_of(const amped_tensor_info *info, int nrank
 static uint64_t most_idps(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
-    most = plan->modes[m].idp_count > most ? plan->modes[m].idp_count : most;
+    most = plan->modes[m].rows.idp_count > most ? plan->modes[m].rows.idp_count : most;
   return most;
 }
 
 static uint64_t most_splits(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
-    most = plan->modes[m].split_count > most ? plan->modes[m].split_count : most;
+    most = plan->modes[m].copy.split_count > most ? plan->modes[m].copy.split_count : most;
   return most;
 }
 
@@ -267,7 +267,7 @@ static int receiver_of(const amped_redistribute *d, const amped_slab *slab, uint
   const amped_tensor_info *info = d->info;
   if (d->mode != BY_COORDINATE) {
     uint64_t index = amped_index_get(slab->indices[d->mode], info->index_types[d->mode], i);
-    return d->idp_receivers[index / d->plan->modes[d->mode].width];
+    return d->idp_receivers[index / d->plan->modes[d->mode].rows.width];
   }
   uint64_t index[AMPED_MAX_ORDER];
   for (int m = 0; m < info->order; m++)
@@ -300,7 +300,7 @@ static void find_receivers(const amped_redistribute *d, const pass *s, uint64_t 
 /* Counts of splits become numbers of the threads' first nonzeros. False where a split has more
  * nonzeros than were counted. */
 static bool number_threads(const amped_redistribute *d) {
-  const amped_split *splits = d->plan->modes[d->mode].splits;
+  const amped_split *splits = d->plan->modes[d->mode].copy.splits;
   bool right = true;
   for (uint64_t k = 0; k < d->splits; k++) {
     for (int thread = 0; thread < d->threads; thread++) {
@@ -441,12 +441,12 @@ static void set_mode(amped_redistribute *d, int mode) {
   if (mode == BY_COORDINATE)
     return;
   const amped_mode_plan *m = &d->plan->modes[mode];
-  d->splits = m->split_count;
-  for (uint64_t i = 0; i < m->idp_count; i++)
-    d->idp_receivers[i] = m->owner[i];
-  for (uint64_t k = 0; k < m->split_count; k++) {
-    d->idp_receivers[m->splits[k].idp] = d->comm->nranks + (int)k;
-    d->passed[k] = m->splits[k].first;
+  d->splits = m->copy.split_count;
+  for (uint64_t i = 0; i < m->rows.idp_count; i++)
+    d->idp_receivers[i] = m->rows.owner[i];
+  for (uint64_t k = 0; k < m->copy.split_count; k++) {
+    d->idp_receivers[m->copy.splits[k].idp] = d->comm->nranks + (int)k;
+    d->passed[k] = m->copy.splits[k].first;
   }
 }
 
@@ -543,8 +543,9 @@ static amped_status send_list(amped_redistribute *d, int mode, uint64_t progress
 
 amped_status amped_redistribute_mode(amped_redistribute *d, int mode, uint64_t progress_before,
                                      amped_redistribute_receiver take, void *context) {
-  pass s = {
-      .expected = d->plan->modes[mode].rank_nnz[d->plan->rank], .take = take, .context = context};
+  pass s = {.expected = d->plan->modes[mode].copy.rank_nnz[d->plan->rank],
+            .take = take,
+            .context = context};
   AMPED_TRY(amped_comm_agree(d->comm, send_list(d, mode, progress_before, &s)));
   return amped_comm_agree(d->comm, s.expected > 0 ? changed(d) : AMPED_OK);
 }

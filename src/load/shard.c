@@ -10,19 +10,19 @@
  * *rank is NOBODY where they are not of this walk. */
 static uint64_t step(const amped_plan *plan, const amped_mode_plan *m, amped_shard_cursor *c,
                      uint64_t left, int *rank) {
-  while (c->done == m->idp_nnz[c->idp]) {
-    c->split += m->splits[c->split].idp == c->idp;
+  while (c->done == m->copy.idp_nnz[c->idp]) {
+    c->split += m->copy.splits[c->split].idp == c->idp;
     c->idp++;
     c->done = 0;
   }
-  bool split = m->splits[c->split].idp == c->idp;
-  uint64_t n = m->idp_nnz[c->idp] - c->done;
-  *rank = m->owner[c->idp];
+  bool split = m->copy.splits[c->split].idp == c->idp;
+  uint64_t n = m->copy.idp_nnz[c->idp] - c->done;
+  *rank = m->rows.owner[c->idp];
   if (split) {
-    uint64_t number = m->splits[c->split].first + c->done;
+    uint64_t number = m->copy.splits[c->split].first + c->done;
     *rank = amped_plan_split_rank(m, plan->nranks, number);
-    if (m->cuts[*rank + 1] - number < n)
-      n = m->cuts[*rank + 1] - number;
+    if (m->copy.cuts[*rank + 1] - number < n)
+      n = m->copy.cuts[*rank + 1] - number;
   }
   if (split != c->shared)
     *rank = NOBODY;
@@ -139,9 +139,9 @@ typedef struct block {
 static bool find_rows(const amped_mode_plan *m, block *b) {
   uint64_t strangers = 0;
   for (uint64_t k = 0; k < b->count; k++) {
-    uint64_t idp = b->index[k] / m->width;
-    strangers += m->row[idp] == AMPED_NO_ROW;
-    b->index[k] = m->row[idp] + (b->index[k] - idp * m->width);
+    uint64_t idp = b->index[k] / m->rows.width;
+    strangers += m->copy.row[idp] == AMPED_NO_ROW;
+    b->index[k] = m->copy.row[idp] + (b->index[k] - idp * m->rows.width);
   }
   return strangers == 0;
 }

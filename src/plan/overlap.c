@@ -26,7 +26,7 @@
 static double travel(const amped_plan *plan, int mode) {
   double row = (double)amped_plan_row_bytes(plan);
   double gathered = (double)plan->nnz / plan->nranks * row; /* from each input factor */
-  double received = (double)(plan->nranks - 1) * (double)plan->modes[mode].block_rows * row;
+  double received = (double)(plan->nranks - 1) * (double)plan->modes[mode].rows.block_rows * row;
   double sec = 0.0;
   for (int k = 0; k < plan->order; k++)
     if (k != mode)
@@ -46,16 +46,16 @@ static double last_part(int parts) {
 
 static int parts_for(const amped_plan *plan, const amped_mode_plan *m) {
   int parts = LEAST_PARTS;
-  if (plan->nranks == 1 || m->block_rows < AUTO_BYTES / amped_plan_row_bytes(plan) ||
-      m->travel < PARTS_COST)
+  if (plan->nranks == 1 || m->rows.block_rows < AUTO_BYTES / amped_plan_row_bytes(plan) ||
+      m->copy.travel < PARTS_COST)
     return 1;
-  while (parts < AMPED_MAX_PARTS && last_part(parts) * m->travel > LAST_PART)
+  while (parts < AMPED_MAX_PARTS && last_part(parts) * m->copy.travel > LAST_PART)
     parts++;
   return parts;
 }
 
 static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
-  return m->position[idp] - (uint64_t)m->owner[idp] * m->block_rows;
+  return m->rows.position[idp] - (uint64_t)m->rows.owner[idp] * m->rows.block_rows;
 }
 
 /* Cut where all ranks together have the wanted part of the nonzeros: bins[j] counts the nonzeros of
@@ -67,35 +67,35 @@ static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint6
   double target = wanted;
   for (uint64_t j = 0; j < count; j++)
     total += (double)bins[j];
-  m->parts = 1;
-  for (uint64_t j = 0; j + 1 < count && m->parts < parts; j++) {
+  m->rows.parts = 1;
+  for (uint64_t j = 0; j + 1 < count && m->rows.parts < parts; j++) {
     sum += (double)bins[j];
     if (sum < target * total)
       continue;
-    m->part_rows[m->parts++] = (j + 1) * m->width;
+    m->rows.part_rows[m->rows.parts++] = (j + 1) * m->rows.width;
     do {
       wanted *= AMPED_PART_RATIO;
       target += wanted;
     } while (target * total <= sum);
   }
-  m->part_rows[m->parts] = m->block_rows;
+  m->rows.part_rows[m->rows.parts] = m->rows.block_rows;
 }
 
 static void count_parts(amped_mode_plan *m, int rank) {
-  for (int part = 0; part + 1 < m->parts; part++) {
-    m->part_nnz[part] = 0;
-    for (uint64_t i = 0; i < m->idp_count; i++)
-      if (m->owner[i] == rank && block_row(m, i) < m->part_rows[part + 1])
-        m->part_nnz[part] += m->idp_nnz[i];
+  for (int part = 0; part + 1 < m->rows.parts; part++) {
+    m->copy.part_nnz[part] = 0;
+    for (uint64_t i = 0; i < m->rows.idp_count; i++)
+      if (m->rows.owner[i] == rank && block_row(m, i) < m->rows.part_rows[part + 1])
+        m->copy.part_nnz[part] += m->copy.idp_nnz[i];
   }
 }
 
 static amped_status cut_mode(amped_mode_plan *m, int parts, int rank) {
   uint64_t *bins = NULL;
-  uint64_t count = amped_ceil_div(m->block_rows, m->width);
+  uint64_t count = amped_ceil_div(m->rows.block_rows, m->rows.width);
   AMPED_TRY(amped_calloc(&bins, count, sizeof *bins, "the plan"));
-  for (uint64_t i = 0; i < m->idp_count; i++)
-    bins[block_row(m, i) / m->width] += m->idp_nnz[i];
+  for (uint64_t i = 0; i < m->rows.idp_count; i++)
+    bins[block_row(m, i) / m->rows.width] += m->copy.idp_nnz[i];
   cut_block(m, parts, bins, count);
   count_parts(m, rank);
   amped_free(bins);
@@ -105,9 +105,9 @@ static amped_status cut_mode(amped_mode_plan *m, int parts, int rank) {
 amped_status amped_plan_cut(amped_plan *plan, int parts) {
   for (int mode = 0; mode < plan->order; mode++) {
     amped_mode_plan *m = &plan->modes[mode];
-    m->travel = travel(plan, mode);
+    m->copy.travel = travel(plan, mode);
     int wanted = parts == AMPED_PARTS_AUTO ? parts_for(plan, m) : parts;
-    if (wanted > 1 && m->split_count == 0)
+    if (wanted > 1 && m->copy.split_count == 0)
       AMPED_TRY(cut_mode(m, wanted, plan->rank));
   }
   return AMPED_OK;

@@ -12,37 +12,38 @@
 #define MOST_NNZ (UINT64_C(1) << 56)
 
 static uint64_t rows_of_idp(const amped_mode_plan *m, uint64_t idp) {
-  uint64_t first = idp * m->width;
-  return m->dim - first < m->width ? m->dim - first : m->width;
+  uint64_t first = idp * m->rows.width;
+  return m->rows.dim - first < m->rows.width ? m->rows.dim - first : m->rows.width;
 }
 
 /* Rows and nonzeros of every rank, and the rows of the largest block. */
 static void count_shards(amped_mode_plan *m, int nranks) {
-  for (uint64_t i = 0; i < m->idp_count; i++) {
-    m->rank_rows[m->owner[i]] += rows_of_idp(m, i);
-    m->rank_nnz[m->owner[i]] += m->idp_nnz[i];
+  for (uint64_t i = 0; i < m->rows.idp_count; i++) {
+    m->rows.rank_rows[m->rows.owner[i]] += rows_of_idp(m, i);
+    m->copy.rank_nnz[m->rows.owner[i]] += m->copy.idp_nnz[i];
   }
-  for (uint64_t s = 0; s < m->split_count; s++)
-    m->rank_nnz[m->owner[m->splits[s].idp]] -= m->idp_nnz[m->splits[s].idp];
+  for (uint64_t s = 0; s < m->copy.split_count; s++)
+    m->copy.rank_nnz[m->rows.owner[m->copy.splits[s].idp]] -=
+        m->copy.idp_nnz[m->copy.splits[s].idp];
   for (int p = 0; p < nranks; p++) {
-    m->rank_nnz[p] += m->cuts[p + 1] - m->cuts[p];
-    if (m->rank_rows[p] > m->block_rows)
-      m->block_rows = m->rank_rows[p];
+    m->copy.rank_nnz[p] += m->copy.cuts[p + 1] - m->copy.cuts[p];
+    if (m->rows.rank_rows[p] > m->rows.block_rows)
+      m->rows.block_rows = m->rows.rank_rows[p];
   }
 }
 
 static amped_status set_splits(amped_mode_plan *m, const uint64_t *idps, uint64_t count) {
   amped_split at = {0, 0, 0};
-  AMPED_TRY(amped_alloc(&m->splits, count + 1, sizeof *m->splits, "the plan"));
+  AMPED_TRY(amped_alloc(&m->copy.splits, count + 1, sizeof *m->copy.splits, "the plan"));
   for (uint64_t s = 0; s < count; s++) {
     at.idp = idps[s];
-    m->splits[s] = at;
-    at.first += m->idp_nnz[at.idp];
+    m->copy.splits[s] = at;
+    at.first += m->copy.idp_nnz[at.idp];
     at.row += rows_of_idp(m, at.idp);
   }
-  at.idp = m->idp_count;
-  m->splits[count] = at;
-  m->split_count = count;
+  at.idp = m->rows.idp_count;
+  m->copy.splits[count] = at;
+  m->copy.split_count = count;
   return AMPED_OK;
 }
 
@@ -51,40 +52,42 @@ static void set_rows(amped_mode_plan *m, int rank, int nranks) {
   uint64_t first = 0;
   uint64_t end = 0;
   uint64_t shared = 0;
-  for (uint64_t i = 0; i < m->idp_count; i++)
-    m->row[i] =
-        m->owner[i] == rank ? m->position[i] - (uint64_t)rank * m->block_rows : AMPED_NO_ROW;
-  for (uint64_t s = 0; s < m->split_count; s++)
-    m->row[m->splits[s].idp] = AMPED_NO_ROW;
+  for (uint64_t i = 0; i < m->rows.idp_count; i++)
+    m->copy.row[i] = m->rows.owner[i] == rank
+                         ? m->rows.position[i] - (uint64_t)rank * m->rows.block_rows
+                         : AMPED_NO_ROW;
+  for (uint64_t s = 0; s < m->copy.split_count; s++)
+    m->copy.row[m->copy.splits[s].idp] = AMPED_NO_ROW;
   amped_plan_shared_idps(m, rank, &first, &end);
   for (uint64_t s = first; s < end; s++)
-    m->row[m->splits[s].idp] = m->block_rows + m->splits[s].row - m->splits[first].row;
+    m->copy.row[m->copy.splits[s].idp] =
+        m->rows.block_rows + m->copy.splits[s].row - m->copy.splits[first].row;
   for (int p = 0; p < nranks; p++) {
     amped_plan_shared_idps(m, p, &first, &end);
-    if (m->splits[end].row - m->splits[first].row > shared)
-      shared = m->splits[end].row - m->splits[first].row;
+    if (m->copy.splits[end].row - m->copy.splits[first].row > shared)
+      shared = m->copy.splits[end].row - m->copy.splits[first].row;
   }
-  m->output_rows = m->block_rows + shared;
+  m->copy.output_rows = m->rows.block_rows + shared;
 }
 
 static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
   uint64_t *next = NULL;
   uint64_t rows = 0;
-  if (!amped_mul(m->block_rows, (uint64_t)nranks, &rows) || rows > MOST_ROWS)
+  if (!amped_mul(m->rows.block_rows, (uint64_t)nranks, &rows) || rows > MOST_ROWS)
     return amped_error(AMPED_FAILED, NULL,
                        "mode %d has too many rows (%" PRIu64
                        ") for any machine's factors; merge some of its indices",
-                       mode, m->dim);
+                       mode, m->rows.dim);
   AMPED_TRY(amped_alloc(&next, (uint64_t)nranks, sizeof *next, "the plan"));
   for (int p = 0; p < nranks; p++)
-    next[p] = (uint64_t)p * m->block_rows;
-  for (uint64_t i = 0; i < m->idp_count; i++) {
-    m->position[i] = next[m->owner[i]];
-    next[m->owner[i]] += rows_of_idp(m, i);
+    next[p] = (uint64_t)p * m->rows.block_rows;
+  for (uint64_t i = 0; i < m->rows.idp_count; i++) {
+    m->rows.position[i] = next[m->rows.owner[i]];
+    next[m->rows.owner[i]] += rows_of_idp(m, i);
   }
   for (int p = 0; p < nranks; p++)
-    if (m->rank_rows[p] > 0)
-      m->positions = next[p];
+    if (m->rows.rank_rows[p] > 0)
+      m->rows.positions = next[p];
   amped_free(next);
   return AMPED_OK;
 }
@@ -92,12 +95,12 @@ static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
 /* The most iDps of a rank: the balancer's limit. Where possible it is lower, so that padding all
  * blocks to one size adds no bit to positions. */
 static uint64_t idp_limit(const amped_mode_plan *m, int nranks) {
-  uint64_t limit = amped_balance_limit(m->idp_count, nranks);
-  uint64_t even = amped_ceil_div(m->idp_count, (uint64_t)nranks);
+  uint64_t limit = amped_balance_limit(m->rows.idp_count, nranks);
+  uint64_t even = amped_ceil_div(m->rows.idp_count, (uint64_t)nranks);
   uint64_t power = 1;
-  while (power < m->dim && power < UINT64_C(1) << 62)
+  while (power < m->rows.dim && power < UINT64_C(1) << 62)
     power *= 2;
-  uint64_t spare = power / (uint64_t)nranks / m->width;
+  uint64_t spare = power / (uint64_t)nranks / m->rows.width;
   if (spare < even)
     spare = even;
   return limit < spare ? limit : spare;
@@ -105,11 +108,11 @@ static uint64_t idp_limit(const amped_mode_plan *m, int nranks) {
 
 static amped_status place_idps(const amped_plan *plan, amped_mode_plan *m) {
   amped_balance b;
-  AMPED_TRY(amped_balance_create(&b, plan->placement, m->idp_nnz, m->idp_count, plan->nranks,
-                                 idp_limit(m, plan->nranks)));
-  m->owner = b.owner; /* now the plan's */
-  m->cuts = b.cuts;
-  m->unsplit_spread = b.unsplit_spread;
+  AMPED_TRY(amped_balance_create(&b, plan->placement, m->copy.idp_nnz, m->rows.idp_count,
+                                 plan->nranks, idp_limit(m, plan->nranks)));
+  m->rows.owner = b.owner; /* now the plan's */
+  m->copy.cuts = b.cuts;
+  m->copy.unsplit_spread = b.unsplit_spread;
   b.owner = NULL;
   b.cuts = NULL;
   amped_status status = set_splits(m, b.splits, b.split_count);
@@ -120,20 +123,21 @@ static amped_status place_idps(const amped_plan *plan, amped_mode_plan *m) {
 static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition *p) {
   amped_mode_plan *m = &plan->modes[mode];
   uint64_t nranks = (uint64_t)plan->nranks;
-  m->dim = p->dim;
-  m->width = p->width;
-  m->idp_count = p->idp_count;
-  m->idp_nnz = p->idp_nnz;
+  m->rows.dim = p->dim;
+  m->rows.width = p->width;
+  m->rows.idp_count = p->idp_count;
+  m->copy.idp_nnz = p->idp_nnz;
   AMPED_TRY(place_idps(plan, m));
-  AMPED_TRY(amped_alloc(&m->row, m->idp_count, sizeof *m->row, "the plan"));
-  AMPED_TRY(amped_alloc(&m->position, m->idp_count, sizeof *m->position, "the plan"));
-  AMPED_TRY(amped_calloc(&m->rank_rows, nranks, sizeof *m->rank_rows, "the plan"));
-  AMPED_TRY(amped_calloc(&m->rank_nnz, nranks, sizeof *m->rank_nnz, "the plan"));
+  AMPED_TRY(amped_alloc(&m->copy.row, m->rows.idp_count, sizeof *m->copy.row, "the plan"));
+  AMPED_TRY(
+      amped_alloc(&m->rows.position, m->rows.idp_count, sizeof *m->rows.position, "the plan"));
+  AMPED_TRY(amped_calloc(&m->rows.rank_rows, nranks, sizeof *m->rows.rank_rows, "the plan"));
+  AMPED_TRY(amped_calloc(&m->copy.rank_nnz, nranks, sizeof *m->copy.rank_nnz, "the plan"));
   count_shards(m, plan->nranks);
   AMPED_TRY(set_positions(m, mode, plan->nranks));
   set_rows(m, plan->rank, plan->nranks);
-  m->parts = 1;
-  m->part_rows[1] = m->block_rows;
+  m->rows.parts = 1;
+  m->rows.part_rows[1] = m->rows.block_rows;
   return AMPED_OK;
 }
 
@@ -162,14 +166,14 @@ static void set_packing(amped_plan *plan, int mode) {
   int inputs = 0;
   for (int m = 0; m < plan->order; m++)
     if (m != mode)
-      positions[inputs++] = plan->modes[m].positions;
-  amped_packing_make(&plan->modes[mode].packing, inputs, positions, plan->dictionary->count,
-                     plan->value_type, plan->modes[mode].rank_nnz[plan->rank]);
+      positions[inputs++] = plan->modes[m].rows.positions;
+  amped_packing_make(&plan->modes[mode].copy.packing, inputs, positions, plan->dictionary->count,
+                     plan->value_type, plan->modes[mode].copy.rank_nnz[plan->rank]);
 }
 
 uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part) {
   const amped_mode_plan *m = &plan->modes[mode];
-  return part + 1 < m->parts ? m->part_nnz[part] : m->rank_nnz[plan->rank];
+  return part + 1 < m->rows.parts ? m->copy.part_nnz[part] : m->copy.rank_nnz[plan->rank];
 }
 
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps) {
@@ -197,7 +201,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, 
   for (int m = 0; m < plan->order; m++) {
     AMPED_GO(fail, plan_mode(plan, m, &info->partitions[m]));
     if (amped_plan_factor_rows(plan, m) > UINT64_C(1) << 32 ||
-        plan->modes[m].output_rows > UINT64_C(1) << 32)
+        plan->modes[m].copy.output_rows > UINT64_C(1) << 32)
       plan->index_type = AMPED_U64;
   }
   AMPED_GO(fail, check_sizes(plan));
@@ -211,54 +215,55 @@ fail:
 
 void amped_plan_destroy(amped_plan *plan) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(plan->modes[m].owner);
-    amped_free(plan->modes[m].position);
-    amped_free(plan->modes[m].row);
-    amped_free(plan->modes[m].splits);
-    amped_free(plan->modes[m].cuts);
-    amped_free(plan->modes[m].rank_rows);
-    amped_free(plan->modes[m].rank_nnz);
+    amped_free(plan->modes[m].rows.owner);
+    amped_free(plan->modes[m].rows.position);
+    amped_free(plan->modes[m].copy.row);
+    amped_free(plan->modes[m].copy.splits);
+    amped_free(plan->modes[m].copy.cuts);
+    amped_free(plan->modes[m].rows.rank_rows);
+    amped_free(plan->modes[m].copy.rank_nnz);
   }
   memset(plan, 0, sizeof *plan);
 }
 
 uint64_t amped_plan_factor_rows(const amped_plan *plan, int mode) {
-  return (uint64_t)plan->nranks * plan->modes[mode].block_rows;
+  return (uint64_t)plan->nranks * plan->modes[mode].rows.block_rows;
 }
 
 uint64_t amped_plan_output_rows(const amped_plan *plan) {
   uint64_t rows = 0;
   for (int m = 0; m < plan->order; m++)
-    if (plan->modes[m].output_rows > rows)
-      rows = plan->modes[m].output_rows;
+    if (plan->modes[m].copy.output_rows > rows)
+      rows = plan->modes[m].copy.output_rows;
   return rows;
 }
 
 uint64_t amped_plan_copy_rows(const amped_plan *plan, int mode) {
   const amped_mode_plan *m = &plan->modes[mode];
-  return m->rank_rows[plan->rank] + m->output_rows - m->block_rows;
+  return m->rows.rank_rows[plan->rank] + m->copy.output_rows - m->rows.block_rows;
 }
 
 uint64_t amped_plan_split_of(const amped_mode_plan *m, uint64_t idp) {
   uint64_t low = 0;
-  uint64_t high = m->split_count;
+  uint64_t high = m->copy.split_count;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
-    if (m->splits[middle].idp < idp)
+    if (m->copy.splits[middle].idp < idp)
       low = middle + 1;
     else
       high = middle;
   }
-  return m->splits[low].idp == idp ? low : m->split_count;
+  return m->copy.splits[low].idp == idp ? low : m->copy.split_count;
 }
 
 uint64_t amped_plan_idp_nnz(const amped_mode_plan *m, int rank, uint64_t idp) {
   uint64_t s = amped_plan_split_of(m, idp);
-  if (s == m->split_count)
-    return m->owner[idp] == rank ? m->idp_nnz[idp] : 0;
-  uint64_t first = m->splits[s].first > m->cuts[rank] ? m->splits[s].first : m->cuts[rank];
-  uint64_t end =
-      m->splits[s + 1].first < m->cuts[rank + 1] ? m->splits[s + 1].first : m->cuts[rank + 1];
+  if (s == m->copy.split_count)
+    return m->rows.owner[idp] == rank ? m->copy.idp_nnz[idp] : 0;
+  uint64_t first =
+      m->copy.splits[s].first > m->copy.cuts[rank] ? m->copy.splits[s].first : m->copy.cuts[rank];
+  uint64_t end = m->copy.splits[s + 1].first < m->copy.cuts[rank + 1] ? m->copy.splits[s + 1].first
+                                                                      : m->copy.cuts[rank + 1];
   return end > first ? end - first : 0;
 }
 
@@ -267,7 +272,7 @@ int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number)
   int high = nranks;
   while (high - low > 1) {
     int middle = low + (high - low) / 2;
-    if (m->cuts[middle] <= number)
+    if (m->copy.cuts[middle] <= number)
       low = middle;
     else
       high = middle;
@@ -276,13 +281,13 @@ int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number)
 }
 
 void amped_plan_shared_idps(const amped_mode_plan *m, int rank, uint64_t *first, uint64_t *end) {
-  uint64_t begin = m->cuts[rank];
+  uint64_t begin = m->copy.cuts[rank];
   uint64_t s = 0;
-  while (s < m->split_count && m->splits[s + 1].first <= begin)
+  while (s < m->copy.split_count && m->copy.splits[s + 1].first <= begin)
     s++;
   *first = s;
-  if (m->cuts[rank + 1] > begin)
-    while (s < m->split_count && m->splits[s].first < m->cuts[rank + 1])
+  if (m->copy.cuts[rank + 1] > begin)
+    while (s < m->copy.split_count && m->copy.splits[s].first < m->copy.cuts[rank + 1])
       s++;
   *end = s;
 }
@@ -293,11 +298,11 @@ uint64_t amped_plan_nonzero_bytes(const amped_plan *plan) {
 
 uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode) {
   const amped_mode_plan *m = &plan->modes[mode];
-  uint64_t nnz = m->rank_nnz[plan->rank];
-  return nnz * amped_packing_nonzero_bytes(&m->packing, plan->value_type) +
+  uint64_t nnz = m->copy.rank_nnz[plan->rank];
+  return nnz * amped_packing_nonzero_bytes(&m->copy.packing, plan->value_type) +
          amped_packing_bit_words(nnz) * sizeof(uint32_t) +
          (amped_packing_list_rows(nnz, amped_plan_copy_rows(plan, mode)) +
-          amped_packing_packs(&m->packing, nnz)) *
+          amped_packing_packs(&m->copy.packing, nnz)) *
              plan->index_type;
 }
 
@@ -318,10 +323,10 @@ double amped_plan_imbalance(const amped_plan *plan, int mode) {
   uint64_t most = 0;
   uint64_t least = UINT64_MAX;
   for (int p = 0; p < plan->nranks; p++) {
-    if (m->rank_nnz[p] > most)
-      most = m->rank_nnz[p];
-    if (m->rank_nnz[p] < least)
-      least = m->rank_nnz[p];
+    if (m->copy.rank_nnz[p] > most)
+      most = m->copy.rank_nnz[p];
+    if (m->copy.rank_nnz[p] < least)
+      least = m->copy.rank_nnz[p];
   }
   return percent_of_mean(plan, most - least);
 }
@@ -329,5 +334,5 @@ double amped_plan_imbalance(const amped_plan *plan, int mode) {
 double amped_plan_unsplit_imbalance(const amped_plan *plan, int mode) {
   if (plan->placement != AMPED_PLACEMENT_GREEDY)
     return amped_plan_imbalance(plan, mode);
-  return percent_of_mean(plan, plan->modes[mode].unsplit_spread);
+  return percent_of_mean(plan, plan->modes[mode].copy.unsplit_spread);
 }

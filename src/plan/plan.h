@@ -34,29 +34,41 @@ typedef struct amped_split {
   uint64_t row;   /* number of the rows of the split iDps before it */
 } amped_split;
 
-typedef struct amped_mode_plan {
+/* Rows of one mode: who owns them, and where they lie. Every solver and every tensor format needs
+ * this. */
+typedef struct amped_row_plan {
   uint64_t dim;
-  uint64_t width;
+  uint64_t width; /* indices of an iDp */
   uint64_t idp_count;
-  const uint64_t *idp_nnz; /* borrowed from the tensor's info */
-  int *owner;              /* [idp_count] rank that owns the rows */
-  uint64_t *position;      /* [idp_count] row of its first index in the factor, in position order */
-  uint64_t *row;           /* [idp_count] row of its first index in this rank's MTTKRP result */
-  uint64_t block_rows;     /* rows of every rank's block */
-  uint64_t output_rows;    /* rows of an MTTKRP result: the block, and shared rows for any rank */
-  uint64_t *rank_rows;     /* [nranks] without padding */
+  int *owner;          /* [idp_count] rank that owns the rows */
+  uint64_t *position;  /* [idp_count] row of its first index in the factor, in position order */
+  uint64_t block_rows; /* rows of every rank's block */
+  uint64_t *rank_rows; /* [nranks] without padding */
+  uint64_t positions;  /* one more than the largest position of a row */
+  int parts;           /* parts of every block, at least 1 */
+  uint64_t part_rows[AMPED_MAX_PARTS + 1]; /* rows of the block before each part; last, all rows */
+} amped_row_plan;
+
+/* Nonzeros of one mode's copy: which ranks hold them, and how. The sorted formats' part of a plan.
+ */
+typedef struct amped_copy_plan {
+  const uint64_t *idp_nnz; /* [idp_count] borrowed from the tensor's info */
   uint64_t *rank_nnz;      /* [nranks] */
-  uint64_t positions;      /* one more than the largest position of a row */
+  uint64_t *row;           /* [idp_count] row of its first index in this rank's MTTKRP result */
+  uint64_t output_rows;    /* rows of an MTTKRP result: the block, and shared rows for any rank */
   uint64_t split_count;
   amped_split *splits; /* [split_count + 1] ascending; the last entry is the end of all */
   uint64_t *cuts;      /* [nranks + 1] rank p gets nonzeros cuts[p] .. cuts[p + 1] of the splits */
-  int parts;           /* parts of every block, at least 1 */
-  uint64_t part_rows[AMPED_MAX_PARTS + 1]; /* rows of the block before each part; last, all rows */
   uint64_t part_nnz[AMPED_MAX_PARTS]; /* nonzeros of this rank's copy up to the end of each part but
                                          the last */
   double travel;           /* estimated time of sending rows, divided by that of MTTKRP */
   uint64_t unsplit_spread; /* see placement.h */
   amped_packing packing;   /* of this rank's copy */
+} amped_copy_plan;
+
+typedef struct amped_mode_plan {
+  amped_row_plan rows;
+  amped_copy_plan copy;
 } amped_mode_plan;
 
 typedef struct amped_plan {
@@ -89,8 +101,8 @@ uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part);
 /* The row of a file index in mode's factor, in position order. */
 static inline uint64_t amped_plan_position(const amped_plan *plan, int mode, uint64_t index) {
   const amped_mode_plan *m = &plan->modes[mode];
-  uint64_t idp = index / m->width;
-  return m->position[idp] + (index - idp * m->width);
+  uint64_t idp = index / m->rows.width;
+  return m->rows.position[idp] + (index - idp * m->rows.width);
 }
 
 /* Bytes of a factor row. */

@@ -155,17 +155,17 @@ static void say_mode(const amped_session *session, int mode, const rank_need *ne
   char place[96];
   for (int p = 0; p < plan->nranks; p++) {
     uint64_t copy = needs[p].required.copy_bytes[mode];
-    least = m->rank_nnz[p] < least ? m->rank_nnz[p] : least;
-    most = m->rank_nnz[p] > most ? m->rank_nnz[p] : most;
+    least = m->copy.rank_nnz[p] < least ? m->copy.rank_nnz[p] : least;
+    most = m->copy.rank_nnz[p] > most ? m->copy.rank_nnz[p] : most;
     most_bytes = copy > most_bytes ? copy : most_bytes;
     all_bytes += (double)copy;
   }
   amped_say("%4d  %12" PRIu64 "  %7" PRIu64 "  %12" PRIu64
             "  %12s  %12s  %9.3f %%  %12s  %9.2f  %s",
-            mode, m->dim, m->idp_count, m->block_rows, amped_format_count(lo, (double)least),
-            amped_format_count(hi, (double)most), amped_plan_imbalance(plan, mode),
-            amped_format_bytes(bytes, most_bytes), all_bytes / (double)plan->nnz,
-            describe_place(place, sizeof place, plan, mode, needs));
+            mode, m->rows.dim, m->rows.idp_count, m->rows.block_rows,
+            amped_format_count(lo, (double)least), amped_format_count(hi, (double)most),
+            amped_plan_imbalance(plan, mode), amped_format_bytes(bytes, most_bytes),
+            all_bytes / (double)plan->nnz, describe_place(place, sizeof place, plan, mode, needs));
 }
 
 static void say_rank(const amped_session *session, int p, const rank_need *n) {
@@ -175,7 +175,8 @@ static void say_rank(const amped_session *session, int p, const rank_need *n) {
   char b[32];
   size_t at = (size_t)snprintf(line, sizeof line, "rank %d: nonzeros", p);
   for (int m = 0; m < plan->order && at < sizeof line; m++)
-    at += (size_t)snprintf(line + at, sizeof line - at, " %" PRIu64, plan->modes[m].rank_nnz[p]);
+    at +=
+        (size_t)snprintf(line + at, sizeof line - at, " %" PRIu64, plan->modes[m].copy.rank_nnz[p]);
   amped_say("%s; host %s%s%s", line, amped_format_bytes(a, n->need.host_bytes),
             n->need.device_bytes > 0 ? ", device " : "",
             n->need.device_bytes > 0 ? amped_format_bytes(b, n->need.device_bytes) : "");
@@ -192,7 +193,7 @@ static void say_balance(const amped_plan *plan) {
   for (int m = 0; m < plan->order; m++) {
     imbalance = fmax(imbalance, amped_plan_imbalance(plan, m));
     unsplit = fmax(unsplit, amped_plan_unsplit_imbalance(plan, m));
-    splits += plan->modes[m].split_count;
+    splits += plan->modes[m].copy.split_count;
   }
   if (plan->placement == AMPED_PLACEMENT_GREEDY && splits > 0)
     (void)snprintf(without, sizeof without, " (%.2f %% without splitting)", unsplit);
@@ -203,10 +204,11 @@ static void say_balance(const amped_plan *plan) {
 static void say_splits(const amped_plan *plan) {
   for (int m = 0; m < plan->order; m++) {
     const amped_mode_plan *mode = &plan->modes[m];
-    if (mode->split_count > 0)
+    if (mode->copy.split_count > 0)
       amped_say("mode %d: %" PRIu64 " of %" PRIu64 " iDps (%" PRIu64
                 " rows) split, their rows added up over ranks",
-                m, mode->split_count, mode->idp_count, mode->splits[mode->split_count].row);
+                m, mode->copy.split_count, mode->rows.idp_count,
+                mode->copy.splits[mode->copy.split_count].row);
   }
 }
 
@@ -259,18 +261,18 @@ static json_t *json_plan_mode(const amped_plan *plan, int m, const rank_need *ne
   json_t *streamed = json_array();
   for (int p = 0; p < plan->nranks; p++) {
     const amped_requirement *r = &needs[p].required;
-    (void)json_array_append_new(nnz, json_integer((json_int_t)mode->rank_nnz[p]));
-    (void)json_array_append_new(rows, json_integer((json_int_t)mode->rank_rows[p]));
+    (void)json_array_append_new(nnz, json_integer((json_int_t)mode->copy.rank_nnz[p]));
+    (void)json_array_append_new(rows, json_integer((json_int_t)mode->rows.rank_rows[p]));
     (void)json_array_append_new(copy, json_integer((json_int_t)r->copy_bytes[m]));
     (void)json_array_append_new(streamed, json_integer((json_int_t)r->streamed_bytes[m]));
   }
-  return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o}", "dim",
-                   (json_int_t)mode->dim, "width", (json_int_t)mode->width, "idps",
-                   (json_int_t)mode->idp_count, "block_rows", (json_int_t)mode->block_rows,
-                   "imbalance_percent", amped_plan_imbalance(plan, m), "unsplit_imbalance_percent",
-                   amped_plan_unsplit_imbalance(plan, m), "split_idps",
-                   (json_int_t)mode->split_count, "rank_nnz", nnz, "rank_rows", rows, "copy_bytes",
-                   copy, "streamed_bytes", streamed);
+  return json_pack(
+      "{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o}", "dim", (json_int_t)mode->rows.dim,
+      "width", (json_int_t)mode->rows.width, "idps", (json_int_t)mode->rows.idp_count, "block_rows",
+      (json_int_t)mode->rows.block_rows, "imbalance_percent", amped_plan_imbalance(plan, m),
+      "unsplit_imbalance_percent", amped_plan_unsplit_imbalance(plan, m), "split_idps",
+      (json_int_t)mode->copy.split_count, "rank_nnz", nnz, "rank_rows", rows, "copy_bytes", copy,
+      "streamed_bytes", streamed);
 }
 
 static json_t *json_plan(const amped_session *session, const rank_need *needs) {

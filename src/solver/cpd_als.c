@@ -136,7 +136,7 @@ static amped_status solve_rows(void *self, int mode, uint64_t first, uint64_t en
 static amped_status finish_mode(void *self, int mode, bool arrived) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
-  const uint64_t block = plan->modes[mode].block_rows;
+  const uint64_t block = plan->modes[mode].rows.block_rows;
   sum_gram(a, mode, mode == plan->order - 1 ? &a->inner : NULL);
   if (arrived)
     normalise(a, mode, 0, amped_plan_factor_rows(plan, mode));

@@ -20,7 +20,7 @@ static amped_status wait_for_part(const amped_context *context, int mode, int pa
   AMPED_TRY(worker->format->mttkrp_wait(worker->tensor, mode, part, &t));
   amped_trace_end();
   times->mttkrp += lap(at);
-  if (part + 1 < context->plan->modes[mode].parts)
+  if (part + 1 < context->plan->modes[mode].rows.parts)
     return AMPED_OK;
   times->copy += t.copy_sec;
   times->compute += t.compute_sec;
@@ -31,7 +31,7 @@ static amped_status wait_for_part(const amped_context *context, int mode, int pa
 
 static void exchange_part(const amped_context *context, int mode, int part, amped_mode_times *times,
                           double *at) {
-  const uint64_t *rows = &context->plan->modes[mode].part_rows[part];
+  const uint64_t *rows = &context->plan->modes[mode].rows.part_rows[part];
   amped_exchange_part(context->exchange, mode, rows[0], rows[1]);
   times->exchange += lap(at);
 }
@@ -47,18 +47,19 @@ amped_status amped_mode_update(const amped_context *context, int mode,
   if (update->begin != NULL)
     AMPED_TRY(update->begin(update->self, mode));
   times->solve += lap(&at);
-  for (int part = 0; part < m->parts; part++) {
+  for (int part = 0; part < m->rows.parts; part++) {
     AMPED_TRY(wait_for_part(context, mode, part, times, &at));
     if (update->rows != NULL)
-      AMPED_TRY(update->rows(update->self, mode, m->part_rows[part], m->part_rows[part + 1]));
+      AMPED_TRY(
+          update->rows(update->self, mode, m->rows.part_rows[part], m->rows.part_rows[part + 1]));
     times->solve += lap(&at);
-    if (m->parts > 1)
+    if (m->rows.parts > 1)
       exchange_part(context, mode, part, times, &at);
   }
   if (update->finish != NULL)
-    AMPED_TRY(update->finish(update->self, mode, m->parts > 1));
+    AMPED_TRY(update->finish(update->self, mode, m->rows.parts > 1));
   times->solve += lap(&at);
-  if (m->parts == 1)
+  if (m->rows.parts == 1)
     exchange_part(context, mode, 0, times, &at);
   return AMPED_OK;
 }

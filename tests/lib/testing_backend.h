@@ -115,15 +115,15 @@ static inline void problem_free(problem *p) {
 /* --- one rank ----------------------------------------------------------------------------------*/
 
 static inline uint64_t block_first(const amped_plan *plan, int mode) {
-  return (uint64_t)plan->rank * plan->modes[mode].block_rows;
+  return (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
 }
 
 /* The row of an index in the rank's MTTKRP result; AMPED_NO_ROW where the rank has no part of its
  * iDp. */
 static inline uint64_t output_row(const amped_plan *plan, int mode, uint64_t index) {
   const amped_mode_plan *m = &plan->modes[mode];
-  uint64_t first = m->row[index / m->width];
-  return first == AMPED_NO_ROW ? first : first + index % m->width;
+  uint64_t first = m->copy.row[index / m->rows.width];
+  return first == AMPED_NO_ROW ? first : first + index % m->rows.width;
 }
 
 /* part[k] tells where nonzero k is, in the order for mode: 0, not in the rank's shard; 1, in an iDp
@@ -136,14 +136,14 @@ static inline char *mark_shard(const bench *s, int mode) {
   if (!s->p->as_made)
     check_ok(amped_sptensor_sort(t, mode));
   check_ok(amped_calloc(&part, t->nnz, 1, "a test"));
-  check_ok(amped_calloc(&seen, m->split_count + 1, sizeof *seen, "a test"));
+  check_ok(amped_calloc(&seen, m->copy.split_count + 1, sizeof *seen, "a test"));
   for (uint64_t k = 0; k < t->nnz; k++) {
-    uint64_t idp = t->indices[mode][k] / m->width;
+    uint64_t idp = t->indices[mode][k] / m->rows.width;
     uint64_t split = amped_plan_split_of(m, idp);
-    if (split == m->split_count)
-      part[k] = m->owner[idp] == s->plan.rank ? 1 : 0;
-    else if (amped_plan_split_rank(m, s->plan.nranks, m->splits[split].first + seen[split]++) ==
-             s->plan.rank)
+    if (split == m->copy.split_count)
+      part[k] = m->rows.owner[idp] == s->plan.rank ? 1 : 0;
+    else if (amped_plan_split_rank(m, s->plan.nranks,
+                                   m->copy.splits[split].first + seen[split]++) == s->plan.rank)
       part[k] = 2;
   }
   amped_free(seen);
@@ -167,7 +167,7 @@ static inline void add_to_batch(const bench *s, int mode, uint64_t k, void **blo
 /* All nonzeros of the rank's shard of mode's copy, in host memory, in ascending rows. */
 static inline amped_batch make_batch(const bench *s, int mode, void **blocks) {
   const amped_plan *plan = &s->plan;
-  uint64_t nnz = plan->modes[mode].rank_nnz[plan->rank];
+  uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
   uint64_t last = 0;
   amped_batch batch = {0};
   char *part = mark_shard(s, mode);
@@ -181,7 +181,7 @@ static inline amped_batch make_batch(const bench *s, int mode, void **blocks) {
   ck_assert_uint_eq(batch.count, nnz);
   for (uint64_t k = 0; k < nnz; k++) {
     uint64_t row = amped_index_get(blocks[0], plan->index_type, k);
-    if (row < last || row >= plan->modes[mode].output_rows)
+    if (row < last || row >= plan->modes[mode].copy.output_rows)
       ck_abort_msg("row %" PRIu64 " of a copy is out of order", row);
     last = row;
   }
@@ -244,7 +244,7 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
   if (how->parts > 0)
     check_ok(amped_plan_cut(&s->plan, how->parts));
   for (int m = 0; m < s->plan.order && how->travel > 0.0; m++)
-    s->plan.modes[m].travel = how->travel;
+    s->plan.modes[m].copy.travel = how->travel;
   if (how->index_type != 0)
     s->plan.index_type = how->index_type;
   check_ok(amped_worker_open(&s->w, backend(), &how->options));
@@ -281,12 +281,12 @@ static inline void near(double got, double want, double tolerance, const char *w
 static inline void padding_is_zero(const bench *s, int mode, const double *block) {
   const amped_mode_plan *m = &s->plan.modes[mode];
   uint64_t ncomps = (uint64_t)s->p->ncomps;
-  for (uint64_t i = m->rank_rows[s->plan.rank] * ncomps; i < m->block_rows * ncomps; i++)
+  for (uint64_t i = m->rows.rank_rows[s->plan.rank] * ncomps; i < m->rows.block_rows * ncomps; i++)
     near(block[i], 0.0, 0.0, "padding", i / ncomps, i % ncomps);
 }
 
 static inline double *get_output(const bench *s, int mode) {
-  uint64_t rows = s->plan.modes[mode].output_rows;
+  uint64_t rows = s->plan.modes[mode].copy.output_rows;
   uint64_t cut = rows / 2;
   double *out = doubles(rows * (uint64_t)s->p->ncomps);
   check_ok(s->w.backend->factors->get_output(s->w.factors, mode, 0, cut, out));
@@ -300,7 +300,7 @@ static inline void shard_of(const bench *s, int mode, amped_sptensor *shard) {
   const amped_sptensor *t = &s->p->t;
   char *part = mark_shard(s, mode);
   uint64_t at = 0;
-  check_ok(amped_sptensor_create(shard, t->order, s->plan.modes[mode].rank_nnz[s->plan.rank]));
+  check_ok(amped_sptensor_create(shard, t->order, s->plan.modes[mode].copy.rank_nnz[s->plan.rank]));
   memcpy(shard->dims, t->dims, sizeof t->dims);
   for (uint64_t k = 0; k < t->nnz; k++) {
     if (part[k] == 0)
@@ -315,7 +315,7 @@ static inline void shard_of(const bench *s, int mode, amped_sptensor *shard) {
 /* Output rows without an index are zero. */
 static inline void other_rows_are_zero(const bench *s, int mode, const double *got) {
   uint64_t ncomps = (uint64_t)s->p->ncomps;
-  uint64_t rows = s->plan.modes[mode].output_rows;
+  uint64_t rows = s->plan.modes[mode].copy.output_rows;
   bool *named = NULL;
   check_ok(amped_calloc(&named, rows, sizeof *named, "a test"));
   for (uint64_t i = 0; i < s->plan.dims[mode]; i++)
@@ -331,12 +331,12 @@ static inline void other_rows_are_zero(const bench *s, int mode, const double *g
 static inline double *mttkrp_by_parts(const bench *s, int mode) {
   const amped_mode_plan *m = &s->plan.modes[mode];
   uint64_t ncomps = (uint64_t)s->p->ncomps;
-  double *out = doubles(m->output_rows * ncomps);
+  double *out = doubles(m->copy.output_rows * ncomps);
   amped_mttkrp_times times = {-1.0, -1.0};
   check_ok(s->w.format->mttkrp_begin(s->w.tensor, mode));
-  for (int part = 0; part < m->parts; part++) {
-    uint64_t first = m->part_rows[part];
-    uint64_t end = part + 1 < m->parts ? m->part_rows[part + 1] : m->output_rows;
+  for (int part = 0; part < m->rows.parts; part++) {
+    uint64_t first = m->rows.part_rows[part];
+    uint64_t end = part + 1 < m->rows.parts ? m->rows.part_rows[part + 1] : m->copy.output_rows;
     check_ok(s->w.format->mttkrp_wait(s->w.tensor, mode, part, &times));
     check_ok(s->w.backend->factors->get_output(s->w.factors, mode, first, end - first,
                                                out + first * ncomps));

@@ -79,7 +79,7 @@ static void stale_output_is_overwritten(problem *p, const setup *how) {
   bench_plan(&s, p, how);
   bench_load(&s);
   for (int m = 0; m < p->t.order; m++) {
-    uint64_t rows = s.plan.modes[m].output_rows;
+    uint64_t rows = s.plan.modes[m].copy.output_rows;
     double *stale = random_rows(rows, p->ncomps, AMPED_F32, 9);
     check_ok(amped_worker_mttkrp(&s.w, m, &times));
     double *want = get_output(&s, m);
@@ -182,7 +182,7 @@ static void staging_keeps_bytes(const bench *s) {
 }
 
 static double *own_rows(const bench *s, int mode) {
-  uint64_t rows = s->plan.modes[mode].block_rows;
+  uint64_t rows = s->plan.modes[mode].rows.block_rows;
   double *out = doubles(rows * (uint64_t)s->p->ncomps);
   check_ok(
       s->w.backend->factors->get_rows(s->w.factors, mode, block_first(&s->plan, mode), rows, out));
@@ -196,16 +196,16 @@ static double sum_tolerance(uint64_t terms, double bound) {
 
 static void solve_is_right(const bench *s, int mode) {
   uint64_t n = (uint64_t)s->p->ncomps;
-  uint64_t rows = s->plan.modes[mode].rank_rows[s->plan.rank];
+  uint64_t rows = s->plan.modes[mode].rows.rank_rows[s->plan.rank];
   double *p = random_rows(n, (int)n, AMPED_F64, 55);
   for (uint64_t i = 0; i < n; i++)
     for (uint64_t j = 0; j < i; j++)
       p[i * n + j] = p[j * n + i];
   double *output = get_output(s, mode);
   const amped_mode_plan *m = &s->plan.modes[mode];
-  for (int part = m->parts; part-- > 0;)
-    check_ok(s->w.backend->factors->solve(s->w.factors, mode, m->part_rows[part],
-                                          m->part_rows[part + 1], p));
+  for (int part = m->rows.parts; part-- > 0;)
+    check_ok(s->w.backend->factors->solve(s->w.factors, mode, m->rows.part_rows[part],
+                                          m->rows.part_rows[part + 1], p));
   double *got = own_rows(s, mode);
   for (uint64_t i = 0; i < rows; i++)
     for (uint64_t c = 0; c < n; c++) {
@@ -225,7 +225,7 @@ static void solve_is_right(const bench *s, int mode) {
 
 static void gram_is_right(const bench *s, int mode) {
   uint64_t n = (uint64_t)s->p->ncomps;
-  uint64_t rows = s->plan.modes[mode].rank_rows[s->plan.rank];
+  uint64_t rows = s->plan.modes[mode].rows.rank_rows[s->plan.rank];
   double *a = own_rows(s, mode);
   double *got = doubles(n * n);
   double *want = doubles(n * n);
@@ -246,7 +246,7 @@ static void gram_is_right(const bench *s, int mode) {
 }
 
 static void inner_is_right(const bench *s, int mode) {
-  uint64_t elements = s->plan.modes[mode].rank_rows[s->plan.rank] * (uint64_t)s->p->ncomps;
+  uint64_t elements = s->plan.modes[mode].rows.rank_rows[s->plan.rank] * (uint64_t)s->p->ncomps;
   double *a = own_rows(s, mode);
   double *b = get_output(s, mode);
   double got = 0.0;
@@ -265,14 +265,14 @@ static void inner_is_right(const bench *s, int mode) {
 /* Own rows in two pieces. */
 static void scale_is_right(const bench *s, int mode) {
   uint64_t n = (uint64_t)s->p->ncomps;
-  uint64_t rows = s->plan.modes[mode].rank_rows[s->plan.rank];
+  uint64_t rows = s->plan.modes[mode].rows.rank_rows[s->plan.rank];
   uint64_t first = block_first(&s->plan, mode);
-  uint64_t cut = s->plan.modes[mode].block_rows / 3;
+  uint64_t cut = s->plan.modes[mode].rows.block_rows / 3;
   double *by = random_rows(1, (int)n, AMPED_F64, 77);
   double *before = own_rows(s, mode);
   check_ok(s->w.backend->factors->scale(s->w.factors, mode, first, cut, by));
   check_ok(s->w.backend->factors->scale(s->w.factors, mode, first + cut,
-                                        s->plan.modes[mode].block_rows - cut, by));
+                                        s->plan.modes[mode].rows.block_rows - cut, by));
   double *after = own_rows(s, mode);
   for (uint64_t i = 0; i < rows * n; i++) {
     double want = before[i] * by[i % n];
@@ -287,7 +287,7 @@ static void scale_is_right(const bench *s, int mode) {
 /* The other ranks' rows of mode's factor are as they were put. */
 static void others_are_untouched(const bench *s, int mode) {
   uint64_t n = (uint64_t)s->p->ncomps;
-  uint64_t block = s->plan.modes[mode].block_rows * n;
+  uint64_t block = s->plan.modes[mode].rows.block_rows * n;
   double *want = positioned(s, mode);
   double *got = doubles(amped_plan_factor_rows(&s->plan, mode) * n);
   check_ok(s->w.backend->factors->get_rows(s->w.factors, mode, 0,
@@ -420,10 +420,10 @@ START_TEST(output_rows_are_put) {
   how.rank = 1;
   bench_plan(&s, &p, &how);
   bench_load(&s);
-  ck_assert(s.plan.modes[0].output_rows > s.plan.modes[0].block_rows);
+  ck_assert(s.plan.modes[0].copy.output_rows > s.plan.modes[0].rows.block_rows);
   for (int m = 0; m < p.t.order; m++) {
     uint64_t n = (uint64_t)p.ncomps;
-    uint64_t last = s.plan.modes[m].output_rows - 1;
+    uint64_t last = s.plan.modes[m].copy.output_rows - 1;
     check_ok(amped_worker_mttkrp(&s.w, m, &times));
     double *want = get_output(&s, m);
     double *row = random_rows(2, p.ncomps, AMPED_F32, 3);
@@ -748,7 +748,8 @@ static void collected_is_uploaded(problem *p, const setup *how) {
     check_ok(amped_worker_mttkrp(&a.w, m, &times));
     double *want = get_output(&a, m);
     double *got = get_output(&b, m);
-    ck_assert_mem_eq(got, want, a.plan.modes[m].output_rows * (uint64_t)p->ncomps * sizeof *got);
+    ck_assert_mem_eq(got, want,
+                     a.plan.modes[m].copy.output_rows * (uint64_t)p->ncomps * sizeof *got);
     amped_free(got);
     amped_free(want);
   }

@@ -394,7 +394,7 @@ static void *output_with(problem *p, int threads, int mode, uint64_t *elements) 
   bench_load(&s);
   check_ok(amped_worker_mttkrp(&s.w, mode, &times));
   void *out = get_output(&s, mode);
-  *elements = s.plan.modes[mode].block_rows * (uint64_t)p->ncomps;
+  *elements = s.plan.modes[mode].rows.block_rows * (uint64_t)p->ncomps;
   bench_close(&s);
   return out;
 }

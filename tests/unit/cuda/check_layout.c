@@ -39,9 +39,9 @@ static void make_up(made_up *u, uint64_t trial, uint64_t largest) {
     u->rows[m] = 1 + draw % 1000000;
     for (int i = 0; i < plan->order; i++)
       positions[i] = 1 + (draw >> i) % 3000000;
-    plan->modes[m].rank_nnz = &u->nnz[m];
-    plan->modes[m].rank_rows = &u->rows[m];
-    amped_packing_make(&plan->modes[m].packing, plan->order - 1, positions,
+    plan->modes[m].copy.rank_nnz = &u->nnz[m];
+    plan->modes[m].rows.rank_rows = &u->rows[m];
+    amped_packing_make(&plan->modes[m].copy.packing, plan->order - 1, positions,
                        trial % 5 == 0 ? 200 : 0, plan->value_type, u->nnz[m]);
   }
 }
@@ -219,7 +219,7 @@ START_TEST(every_fraction_can_be_had) {
   u.nnz[0] = 40 * AMPED_LONG_PACK;
   for (int m = 1; m < u.plan.order; m++) {
     u.nnz[m] = 0;
-    u.plan.modes[m].packing = u.plan.modes[0].packing;
+    u.plan.modes[m].copy.packing = u.plan.modes[0].copy.packing;
   }
   check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
   uint64_t pack = pack_bytes(&l, 0);
@@ -263,8 +263,8 @@ static uint64_t schedule_takes(const amped_layout_cuda *l, const amped_plan *pla
 static uint64_t schedule_counted(const amped_layout_cuda *l, const amped_plan *plan, int m) {
   uint64_t listed =
       amped_tiles_cuda_list_rows(&l->tiles[m], l->nnz[m], amped_plan_copy_rows(plan, m));
-  uint64_t room = amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].packing.pack);
-  uint64_t packs = amped_packing_packs(&plan->modes[m].packing, room);
+  uint64_t room = amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].copy.packing.pack);
+  uint64_t packs = amped_packing_packs(&plan->modes[m].copy.packing, room);
   return l->index_bytes[m] - amped_packing_bit_words(room) * sizeof(uint32_t) -
          (listed + packs) * plan->index_type - 3 * AMPED_CUDA_ALIGNMENT;
 }
@@ -347,8 +347,8 @@ static void set_dims(made_up *u, const uint64_t *dims) {
     uint64_t inputs[AMPED_MAX_ORDER];
     for (int i = 0; i < plan->order - 1; i++)
       inputs[i] = dims[amped_tiles_cuda_mode(m, i)];
-    u->rows[m] = plan->modes[m].positions = dims[m];
-    amped_packing_make(&plan->modes[m].packing, plan->order - 1, inputs, 0, plan->value_type,
+    u->rows[m] = plan->modes[m].rows.positions = dims[m];
+    amped_packing_make(&plan->modes[m].copy.packing, plan->order - 1, inputs, 0, plan->value_type,
                        u->nnz[m]);
   }
 }
@@ -364,9 +364,9 @@ static void make_rare(made_up *u) {
   for (int m = 0; m < 4; m++) {
     amped_mode_plan *mode = &u->plan.modes[m];
     u->nnz[m] = 50000000;
-    mode->rank_nnz = &u->nnz[m];
-    mode->rank_rows = &u->rows[m];
-    mode->parts = 1;
+    mode->copy.rank_nnz = &u->nnz[m];
+    mode->rows.rank_rows = &u->rows[m];
+    mode->rows.parts = 1;
   }
   set_dims(u, dims);
 }
@@ -399,17 +399,17 @@ static void make_parted(made_up *u, int parts, double share) {
   amped_mode_plan *output = &u->plan.modes[0];
   amped_mode_plan *input = &u->plan.modes[2];
   u->plan.index_type = AMPED_U32;
-  output->parts = parts;
+  output->rows.parts = parts;
   for (int i = 0; i + 1 < parts; i++)
-    output->part_nnz[i] = u->nnz[0] / 10 * (uint64_t)(i + 1);
-  output->travel = share * AMPED_PART_RATIO;
-  output->output_rows = output->block_rows = 800000; /* too many for several outputs */
-  input->idp_count = IDPS;
-  input->position = u->position;
-  input->idp_nnz = u->idp_nnz;
+    output->copy.part_nnz[i] = u->nnz[0] / 10 * (uint64_t)(i + 1);
+  output->copy.travel = share * AMPED_PART_RATIO;
+  output->copy.output_rows = output->rows.block_rows = 800000; /* too many for several outputs */
+  input->rows.idp_count = IDPS;
+  input->rows.position = u->position;
+  input->copy.idp_nnz = u->idp_nnz;
   u->plan.nnz = 0;
   for (uint64_t i = 0; i < IDPS; i++) {
-    u->position[i] = input->positions / IDPS * i;
+    u->position[i] = input->rows.positions / IDPS * i;
     u->idp_nnz[i] = 1000;
     u->plan.nnz += 1000;
   }
@@ -478,7 +478,7 @@ START_TEST(the_last_tiles_are_not_too_few) {
         last -= idp_nnz[i];
     ck_assert_uint_lt(2 * last, u.plan.nnz);
   }
-  u.plan.modes[0].travel = 100.0;
+  u.plan.modes[0].copy.travel = 100.0;
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, AMPED_TILES_AUTO);
   ck_assert_uint_eq(t.last, t.count);
 }

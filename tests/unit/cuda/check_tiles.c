@@ -17,7 +17,7 @@ static uint64_t of(uint64_t nnz) {
 
 /* Twice the same bits: additions have one order, whatever thread blocks do first. */
 static void mode_repeats(const bench *s, int mode) {
-  uint64_t bytes = s->plan.modes[mode].block_rows * (uint64_t)s->p->ncomps * sizeof(double);
+  uint64_t bytes = s->plan.modes[mode].rows.block_rows * (uint64_t)s->p->ncomps * sizeof(double);
   amped_mttkrp_times times;
   check_ok(amped_worker_mttkrp(&s->w, mode, &times));
   double *first = get_output(s, mode);

@@ -111,7 +111,7 @@ static double entry(int mode, uint64_t row, uint64_t column) {
 static void fill(const bench *s, int mode, double *rows) {
   uint64_t n = (uint64_t)s->p->ncomps;
   uint64_t all = amped_plan_factor_rows(&s->plan, mode);
-  uint64_t block = s->plan.modes[mode].block_rows;
+  uint64_t block = s->plan.modes[mode].rows.block_rows;
   for (uint64_t i = 0; i < all; i++)
     for (uint64_t c = 0; c < n; c++)
       rows[i * n + c] = i / block == (uint64_t)s->plan.rank ? entry(mode, i, c) : -1.0;
@@ -122,7 +122,7 @@ static void fill(const bench *s, int mode, double *rows) {
 static void arrived(const bench *s, int mode, uint64_t first, uint64_t end, double *rows) {
   uint64_t n = (uint64_t)s->p->ncomps;
   uint64_t all = amped_plan_factor_rows(&s->plan, mode);
-  uint64_t block = s->plan.modes[mode].block_rows;
+  uint64_t block = s->plan.modes[mode].rows.block_rows;
   check_ok(s->w.backend->factors->get_rows(s->w.factors, mode, 0, all, rows));
   for (uint64_t i = 0; i < all; i++) {
     bool there = i / block == (uint64_t)s->plan.rank || (i % block >= first && i % block < end);
@@ -132,7 +132,7 @@ static void arrived(const bench *s, int mode, uint64_t first, uint64_t end, doub
 }
 
 static void parts_arrive(const bench *s, amped_exchange *x, int mode) {
-  uint64_t block = s->plan.modes[mode].block_rows;
+  uint64_t block = s->plan.modes[mode].rows.block_rows;
   uint64_t all = amped_plan_factor_rows(&s->plan, mode);
   const uint64_t ends[][2] = {
       {0, block}, {0, 0}, {block / 3, block / 3 * 2}, {block - 1, block}, {0, 1}};
@@ -176,7 +176,7 @@ static void exchange_is_right(problem *p, const amped_backend *b) {
   check_ok(amped_exchange_create(&comm, &s.w, &s.plan, &x));
   ck_assert_uint_gt(strlen(amped_exchange_describe(x)), 0);
   for (int m = 0; m < s.plan.order; m++) {
-    uint64_t block = s.plan.modes[m].block_rows;
+    uint64_t block = s.plan.modes[m].rows.block_rows;
     ck_assert_uint_eq(amped_exchange_bytes(x, block),
                       (amped_plan_factor_rows(&s.plan, m) - block) * s.plan.ld * s.plan.value_type);
     parts_arrive(&s, x, m);

@@ -112,9 +112,9 @@ static int receiver_of(const fixture *s, uint64_t k) {
   const amped_mode_plan *m = &s->plan.modes[s->mode];
   uint64_t index[3];
   coordinate(k, index);
-  uint64_t idp = index[s->mode] / m->width;
-  return amped_plan_split_of(m, idp) == m->split_count
-             ? m->owner[idp]
+  uint64_t idp = index[s->mode] / m->rows.width;
+  return amped_plan_split_of(m, idp) == m->copy.split_count
+             ? m->rows.owner[idp]
              : amped_plan_split_rank(m, comm.nranks, s->numbers[k]);
 }
 
@@ -122,13 +122,13 @@ static int receiver_of(const fixture *s, uint64_t k) {
 static void number_nonzeros(fixture *s) {
   const amped_mode_plan *m = &s->plan.modes[s->mode];
   uint64_t *next = NULL;
-  check_ok(amped_calloc(&next, m->split_count + 1, sizeof *next, "a test"));
+  check_ok(amped_calloc(&next, m->copy.split_count + 1, sizeof *next, "a test"));
   check_ok(amped_calloc(&s->numbers, NNZ, sizeof *s->numbers, "a test"));
   for (uint64_t k = 0; k < NNZ; k++) {
     uint64_t index[3];
     coordinate(k, index);
-    uint64_t split = amped_plan_split_of(m, index[s->mode] / m->width);
-    s->numbers[k] = m->splits[split].first + next[split]++;
+    uint64_t split = amped_plan_split_of(m, index[s->mode] / m->rows.width);
+    s->numbers[k] = m->copy.splits[split].first + next[split]++;
   }
   amped_free(next);
 }
@@ -159,12 +159,12 @@ START_TEST(nonzeros_reach_their_ranks_in_the_lists_order) {
     fixture s;
     fixture_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_GREEDY : AMPED_PLACEMENT_EQUAL, -1);
     for (s.mode = 0; s.mode < 3; s.mode++) {
-      ck_assert(i < 2 || comm.nranks == 1 || s.plan.modes[s.mode].split_count > 0);
+      ck_assert(i < 2 || comm.nranks == 1 || s.plan.modes[s.mode].copy.split_count > 0);
       number_nonzeros(&s);
       s.taken = 0;
       s.last = 0;
       check_ok(amped_redistribute_mode(s.redistribute, s.mode, 0, take, &s));
-      ck_assert_uint_eq(s.taken, s.plan.modes[s.mode].rank_nnz[comm.rank]);
+      ck_assert_uint_eq(s.taken, s.plan.modes[s.mode].copy.rank_nnz[comm.rank]);
       amped_free(s.numbers);
     }
     fixture_close(&s);
@@ -221,7 +221,7 @@ START_TEST(a_file_that_changed_is_refused_by_all_ranks) {
     fixture s;
     fixture_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_BLOCK : AMPED_PLACEMENT_EQUAL, mode);
     ck_assert(i < 2 || comm.nranks != 3 ||
-              amped_plan_split_of(&s.plan.modes[2], 3) < s.plan.modes[2].split_count);
+              amped_plan_split_of(&s.plan.modes[2], 3) < s.plan.modes[2].copy.split_count);
     ck_assert_int_eq(amped_redistribute_mode(s.redistribute, mode, 0, count, &s), AMPED_BAD_INPUT);
     amped_status_clear();
     fixture_close(&s);

@@ -47,15 +47,15 @@ START_TEST(positions_are_a_bijection_onto_the_blocks_of_the_owners) {
         for (uint64_t i = 0; i < plan.dims[m]; i++) {
           const amped_mode_plan *mode = &plan.modes[m];
           uint64_t at = amped_plan_position(&plan, m, i);
-          int owner = mode->owner[i / mode->width];
+          int owner = mode->rows.owner[i / mode->rows.width];
           /* One assertion for all: Check's cost a message each. */
-          if (at >= rows || seen[at] != 0 || at / mode->block_rows != (uint64_t)owner ||
-              at % mode->block_rows >= mode->rank_rows[owner])
+          if (at >= rows || seen[at] != 0 || at / mode->rows.block_rows != (uint64_t)owner ||
+              at % mode->rows.block_rows >= mode->rows.rank_rows[owner])
             ck_abort_msg("mode %d: index %" PRIu64 " at %" PRIu64, m, i, at);
           seen[at] = 1;
         }
         for (int p = 0; p < nranks; p++)
-          sum += plan.modes[m].rank_nnz[p];
+          sum += plan.modes[m].copy.rank_nnz[p];
         ck_assert_uint_eq(sum, info.nnz);
         amped_free(seen);
       }
@@ -93,25 +93,27 @@ static void make_heavy_info(amped_tensor_info *info) {
 static void shared_rows_are_right(const amped_plan *plan, int mode) {
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t nnz = 0;
-  uint64_t next = m->block_rows;
-  for (uint64_t i = 0; i < m->idp_count; i++) {
+  uint64_t next = m->rows.block_rows;
+  for (uint64_t i = 0; i < m->rows.idp_count; i++) {
     uint64_t split = amped_plan_split_of(m, i);
     uint64_t mine = 0;
-    if (split == m->split_count) {
-      ck_assert(m->row[i] == (m->owner[i] == plan->rank
-                                  ? m->position[i] - (uint64_t)plan->rank * m->block_rows
-                                  : AMPED_NO_ROW));
-      mine = m->owner[i] == plan->rank ? m->idp_nnz[i] : 0;
+    if (split == m->copy.split_count) {
+      ck_assert(m->copy.row[i] ==
+                (m->rows.owner[i] == plan->rank
+                     ? m->rows.position[i] - (uint64_t)plan->rank * m->rows.block_rows
+                     : AMPED_NO_ROW));
+      mine = m->rows.owner[i] == plan->rank ? m->copy.idp_nnz[i] : 0;
     } else {
-      for (uint64_t k = 0; k < m->idp_nnz[i]; k++)
-        mine += amped_plan_split_rank(m, plan->nranks, m->splits[split].first + k) == plan->rank;
-      ck_assert(m->row[i] == (mine > 0 ? next : AMPED_NO_ROW));
-      next += mine > 0 ? m->splits[split + 1].row - m->splits[split].row : 0;
+      for (uint64_t k = 0; k < m->copy.idp_nnz[i]; k++)
+        mine +=
+            amped_plan_split_rank(m, plan->nranks, m->copy.splits[split].first + k) == plan->rank;
+      ck_assert(m->copy.row[i] == (mine > 0 ? next : AMPED_NO_ROW));
+      next += mine > 0 ? m->copy.splits[split + 1].row - m->copy.splits[split].row : 0;
     }
     nnz += mine;
   }
-  ck_assert_uint_le(next, m->output_rows);
-  ck_assert_uint_eq(nnz, m->rank_nnz[plan->rank]);
+  ck_assert_uint_le(next, m->copy.output_rows);
+  ck_assert_uint_eq(nnz, m->copy.rank_nnz[plan->rank]);
 }
 
 START_TEST(shared_rows_are_those_of_split_idps) {
@@ -126,7 +128,7 @@ START_TEST(shared_rows_are_those_of_split_idps) {
                                    nranks));
         for (int m = 0; m < 3; m++) {
           shared_rows_are_right(&plan, m);
-          split += plan.modes[m].split_count > 0;
+          split += plan.modes[m].copy.split_count > 0;
           ck_assert(placement != AMPED_PLACEMENT_GREEDY || nranks == 1 ||
                     amped_plan_imbalance(&plan, m) * (double)info.nnz / nranks <=
                         100.0 * AMPED_SPLIT_LEAST);
@@ -142,24 +144,25 @@ START_TEST(shared_rows_are_those_of_split_idps) {
 static void parts_are_right(const amped_plan *plan, int mode, int wanted) {
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t before = 0;
-  ck_assert_int_ge(m->parts, 1);
-  ck_assert_int_le(m->parts, wanted);
-  ck_assert(m->split_count == 0 || m->parts == 1);
-  ck_assert_uint_eq(m->part_rows[0], 0);
-  ck_assert_uint_eq(m->part_rows[m->parts], m->block_rows);
-  for (int part = 0; part < m->parts; part++) {
+  ck_assert_int_ge(m->rows.parts, 1);
+  ck_assert_int_le(m->rows.parts, wanted);
+  ck_assert(m->copy.split_count == 0 || m->rows.parts == 1);
+  ck_assert_uint_eq(m->rows.part_rows[0], 0);
+  ck_assert_uint_eq(m->rows.part_rows[m->rows.parts], m->rows.block_rows);
+  for (int part = 0; part < m->rows.parts; part++) {
     uint64_t nnz = 0;
-    ck_assert_uint_lt(m->part_rows[part], m->part_rows[part + 1]);
-    ck_assert(part + 1 == m->parts || m->part_rows[part + 1] % m->width == 0);
-    for (uint64_t i = 0; i < m->idp_count; i++)
-      if (m->row[i] != AMPED_NO_ROW && m->row[i] >= m->part_rows[part] &&
-          m->row[i] < m->part_rows[part + 1])
-        nnz += m->idp_nnz[i];
-    if (m->split_count == 0)
+    ck_assert_uint_lt(m->rows.part_rows[part], m->rows.part_rows[part + 1]);
+    ck_assert(part + 1 == m->rows.parts || m->rows.part_rows[part + 1] % m->rows.width == 0);
+    for (uint64_t i = 0; i < m->rows.idp_count; i++)
+      if (m->copy.row[i] != AMPED_NO_ROW && m->copy.row[i] >= m->rows.part_rows[part] &&
+          m->copy.row[i] < m->rows.part_rows[part + 1])
+        nnz += m->copy.idp_nnz[i];
+    if (m->copy.split_count == 0)
       ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, part), before + nnz);
     before += nnz;
   }
-  ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, m->parts - 1), m->rank_nnz[plan->rank]);
+  ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, m->rows.parts - 1),
+                    m->copy.rank_nnz[plan->rank]);
 }
 
 START_TEST(blocks_are_cut_into_parts) {
@@ -175,7 +178,7 @@ START_TEST(blocks_are_cut_into_parts) {
         check_ok(amped_plan_cut(&plan, wanted));
         for (int m = 0; m < 4; m++) {
           parts_are_right(&plan, m, wanted);
-          cut += plan.modes[m].parts == wanted && wanted > 1;
+          cut += plan.modes[m].rows.parts == wanted && wanted > 1;
         }
         amped_plan_destroy(&plan);
         free_info(&info);
@@ -192,7 +195,7 @@ START_TEST(rows_of_a_rank_ascend_with_their_file_indices) {
   uint64_t last[3] = {0, 0, 0};
   for (uint64_t i = 0; i < plan.dims[0]; i++) {
     uint64_t at = amped_plan_position(&plan, 0, i);
-    uint64_t p = at / plan.modes[0].block_rows;
+    uint64_t p = at / plan.modes[0].rows.block_rows;
     if (last[p] != 0 && at != last[p] + 1)
       ck_abort_msg("row %" PRIu64 " is at %" PRIu64 " behind %" PRIu64, i, at, last[p]);
     last[p] = at;
@@ -264,28 +267,28 @@ static void vast_plan_adds_up(const amped_plan *plan, int mode) {
   uint64_t last = 0;
   for (int p = 0; p < plan->nranks; p++) {
     uint64_t own = 0;
-    for (uint64_t i = 0; i < m->idp_count; i++)
+    for (uint64_t i = 0; i < m->rows.idp_count; i++)
       own += amped_plan_idp_nnz(m, p, i);
-    ck_assert_uint_eq(own, m->rank_nnz[p]);
+    ck_assert_uint_eq(own, m->copy.rank_nnz[p]);
     nnz += own;
-    rows += m->rank_rows[p];
+    rows += m->rows.rank_rows[p];
   }
   ck_assert_uint_eq(nnz, plan->nnz);
-  ck_assert_uint_eq(rows, m->dim);
-  for (uint64_t i = 0; i < m->dim; i += m->width) {
+  ck_assert_uint_eq(rows, m->rows.dim);
+  for (uint64_t i = 0; i < m->rows.dim; i += m->rows.width) {
     uint64_t at = amped_plan_position(plan, mode, i);
-    ck_assert_uint_eq(at / m->block_rows, (uint64_t)m->owner[i / m->width]);
+    ck_assert_uint_eq(at / m->rows.block_rows, (uint64_t)m->rows.owner[i / m->rows.width]);
     last = at > last ? at : last;
   }
-  ck_assert_uint_ge(m->positions, last);
-  ck_assert_uint_ge(amped_plan_factor_rows(plan, mode), m->dim);
-  if (m->split_count > 0) { /* the last number of the split nonzeros */
-    uint64_t end = m->splits[m->split_count].first;
-    ck_assert_uint_eq(m->cuts[plan->nranks], end);
+  ck_assert_uint_ge(m->rows.positions, last);
+  ck_assert_uint_ge(amped_plan_factor_rows(plan, mode), m->rows.dim);
+  if (m->copy.split_count > 0) { /* the last number of the split nonzeros */
+    uint64_t end = m->copy.splits[m->copy.split_count].first;
+    ck_assert_uint_eq(m->copy.cuts[plan->nranks], end);
     for (int p = 0; p < plan->nranks; p++)
-      if (m->cuts[p + 1] > m->cuts[p]) {
-        ck_assert_int_eq(amped_plan_split_rank(m, plan->nranks, m->cuts[p]), p);
-        ck_assert_int_eq(amped_plan_split_rank(m, plan->nranks, m->cuts[p + 1] - 1), p);
+      if (m->copy.cuts[p + 1] > m->copy.cuts[p]) {
+        ck_assert_int_eq(amped_plan_split_rank(m, plan->nranks, m->copy.cuts[p]), p);
+        ck_assert_int_eq(amped_plan_split_rank(m, plan->nranks, m->copy.cuts[p + 1] - 1), p);
       }
   }
 }
@@ -313,15 +316,15 @@ static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
       amped_plan_create(&plan, &info, 32, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1, nranks));
   check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO));
   for (int m = 0; m < 3; m++) {
-    double last = plan.modes[m].travel;
+    double last = plan.modes[m].copy.travel;
     double all = 1.0; /* sum of the parts, divided by the first */
-    for (int part = 1; part < plan.modes[m].parts; part++) {
+    for (int part = 1; part < plan.modes[m].rows.parts; part++) {
       last *= AMPED_PART_RATIO;
       all = 1.0 + AMPED_PART_RATIO * all;
     }
-    cut |= plan.modes[m].parts > 1 ? 1 << m : 0;
-    ck_assert(plan.modes[m].parts == 1 || plan.modes[m].parts >= 4);
-    if (plan.modes[m].parts > 1 && plan.modes[m].parts < AMPED_MAX_PARTS)
+    cut |= plan.modes[m].rows.parts > 1 ? 1 << m : 0;
+    ck_assert(plan.modes[m].rows.parts == 1 || plan.modes[m].rows.parts >= 4);
+    if (plan.modes[m].rows.parts > 1 && plan.modes[m].rows.parts < AMPED_MAX_PARTS)
       ck_assert_double_le(last / all, 0.025); /* part of MTTKRP's time that is not hidden */
   }
   amped_plan_destroy(&plan);
@@ -359,7 +362,7 @@ START_TEST(counts_above_32_bits_add_up) {
       /* R x dims exceeds 2^32 elements, in bytes; copies have at least a byte for each nonzero. */
       ck_assert_uint_ge(amped_plan_factor_bytes(&plan), dims[i % 2] * 34 * sizeof(double));
       for (int m = 0; m < 3; m++)
-        ck_assert_uint_ge(amped_plan_copy_bytes(&plan, m), plan.modes[m].rank_nnz[plan.rank]);
+        ck_assert_uint_ge(amped_plan_copy_bytes(&plan, m), plan.modes[m].copy.rank_nnz[plan.rank]);
       amped_plan_destroy(&plan);
       free_info(&info);
     }
