@@ -90,6 +90,12 @@ static amped_status count_synthetic(amped_device *device, const amped_synthetic 
                                     device->stream);
 }
 
+/* Of an H200 with NVLink (docs/benchmarks.md); other GPUs have other rates, and much the same
+ * ratios. */
+static void rates(const amped_device *, amped_rates *out) {
+  *out = {UINT64_C(48) << 20, 17e12, 5e12, 350e9, 50e-6};
+}
+
 static amped_status gather_rate(amped_device *device, const amped_plan *plan, uint64_t spare_bytes,
                                 uint64_t rows, double *rows_per_sec) {
   return amped_bandwidth_cuda(plan, rows, spare_bytes, device->gpu.caches.multiprocessors,
@@ -115,6 +121,7 @@ static const amped_device_ops device_ops = {
     .host_register = host_register,
     .host_unregister = host_unregister,
     .count_synthetic = count_synthetic,
+    .rates = rates,
     .gather_rate = gather_rate,
     .read_rate = read_rate,
 };

@@ -19,6 +19,7 @@
 #define AMPED_BACKEND_H
 
 #include "backend/gpu_info.h"
+#include "plan/overlap.h"
 #include "backend/synthetic.h"
 
 /* Where a rank keeps its share of a copy. */
@@ -129,9 +130,12 @@ typedef struct amped_device_ops {
   amped_status (*count_synthetic)(amped_device *device, const amped_synthetic *tensor, int mode,
                                   uint64_t width, uint64_t first, uint64_t count, uint64_t *idp_nnz,
                                   double *sum_of_squares);
-  /* Rates, with at most spare_bytes of the device's memory (UINT64_MAX: what is free): random rows
-   * of a table of `rows` rows (of the plan's ld and value type; made and freed here) that are
-   * gathered in a second, bytes that are read in order in a second. 0 where there is no room. */
+  /* What the plan is to know of such devices: no measurement. */
+  void (*rates)(const amped_device *device, amped_rates *out);
+  /* Measured rates, with at most spare_bytes of the device's memory (UINT64_MAX: what is free):
+   * random rows of a table of `rows` rows (of the plan's ld and value type; made and freed here)
+   * that are gathered in a second, bytes that are read in order in a second. 0 where there is no
+   * room. */
   amped_status (*gather_rate)(amped_device *device, const amped_plan *plan, uint64_t spare_bytes,
                               uint64_t rows, double *rows_per_sec);
   amped_status (*read_rate)(amped_device *device, uint64_t spare_bytes, double *bytes_per_sec);

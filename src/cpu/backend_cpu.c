@@ -69,6 +69,13 @@ static amped_status cpu_count_synthetic(amped_device *device, const amped_synthe
   return amped_synthetic_cpu_count(t, mode, width, first, count, idp_nnz, sum_of_squares);
 }
 
+/* Of a server's cores: caches, memory, and ranks that share the memory or a network. Blocks are cut
+ * on CPUs only where --overlap asks. */
+static void cpu_rates(const amped_device *device, amped_rates *out) {
+  (void)device;
+  *out = (amped_rates){UINT64_C(32) << 20, 400e9, 100e9, 10e9, 50e-6};
+}
+
 static amped_status cpu_gather_rate(amped_device *device, const amped_plan *plan,
                                     uint64_t spare_bytes, uint64_t rows, double *rows_per_sec) {
   (void)spare_bytes;
@@ -92,6 +99,7 @@ static const amped_device_ops device_ops = {
     .host_alloc = cpu_host_alloc,
     .host_free = cpu_host_free,
     .count_synthetic = cpu_count_synthetic,
+    .rates = cpu_rates,
     .gather_rate = cpu_gather_rate,
     .read_rate = cpu_read_rate,
 };

@@ -14,24 +14,18 @@
 #define LAST_PART 0.025
 #define LEAST_PARTS 4
 
-/* Rates of an H200 in bytes a second (benchmarks.md): rows of a factor that fits into its L2 cache,
- * rows of a larger factor, and transfers between GPUs. LINK_SEC is the latency of a block. */
-#define L2_BYTES (UINT64_C(48) << 20)
-#define L2_RATE 17e12
-#define MEMORY_RATE 5e12
-#define LINK_RATE 350e9
-#define LINK_SEC 50e-6
-
 /* Time of sending mode's rows, divided by the time of its MTTKRP. */
-static double travel(const amped_plan *plan, int mode) {
+static double travel(const amped_plan *plan, int mode, const amped_rates *rates) {
   double row = (double)amped_plan_row_bytes(plan);
   double gathered = (double)plan->nnz / plan->nranks * row; /* from each input factor */
   double received = (double)(plan->nranks - 1) * (double)plan->modes[mode].rows.block_rows * row;
   double sec = 0.0;
   for (int k = 0; k < plan->order; k++)
     if (k != mode)
-      sec += gathered / ((double)plan->dims[k] * row > (double)L2_BYTES ? MEMORY_RATE : L2_RATE);
-  return sec > 0.0 ? (received / LINK_RATE + LINK_SEC) / sec : 0.0;
+      sec +=
+          gathered / ((double)plan->dims[k] * row > (double)rates->cache_bytes ? rates->memory_rate
+                                                                               : rates->cache_rate);
+  return sec > 0.0 ? (received / rates->link_rate + rates->link_sec) / sec : 0.0;
 }
 
 /* The nonzeros of the first of this number of parts, divided by all nonzeros; the same for the last
@@ -102,10 +96,10 @@ static amped_status cut_mode(amped_mode_plan *m, int parts, int rank) {
   return AMPED_OK;
 }
 
-amped_status amped_plan_cut(amped_plan *plan, int parts) {
+amped_status amped_plan_cut(amped_plan *plan, int parts, const amped_rates *rates) {
   for (int mode = 0; mode < plan->order; mode++) {
     amped_mode_plan *m = &plan->modes[mode];
-    m->copy.travel = travel(plan, mode);
+    m->copy.travel = travel(plan, mode, rates);
     int wanted = parts == AMPED_PARTS_AUTO ? parts_for(plan, m) : parts;
     if (wanted > 1 && m->copy.split_count == 0)
       AMPED_TRY(cut_mode(m, wanted, plan->rank));

@@ -5,6 +5,15 @@
 
 #include "plan/plan.h"
 
+/* Rates of a device, about; the same on every rank, as a plan follows from them. */
+typedef struct amped_rates {
+  uint64_t cache_bytes; /* a factor of at most this size is gathered from the device's cache */
+  double cache_rate;    /* bytes a second of rows that are gathered from there */
+  double memory_rate;   /* bytes a second of rows of a larger factor */
+  double link_rate;     /* bytes a second between two ranks' devices */
+  double link_sec;      /* latency of sending a block */
+} amped_rates;
+
 /* Cut blocks into this number of parts; call it right after amped_plan_create, which leaves blocks
  * whole. Each part has about AMPED_PART_RATIO of the nonzeros of the part before it. Computing a
  * part takes longer than sending the part before it, and the last part, which is sent last, is
@@ -15,6 +24,6 @@
  * whole, because their sums come last. */
 #define AMPED_PARTS_AUTO 0
 #define AMPED_PART_RATIO 0.6
-amped_status amped_plan_cut(amped_plan *plan, int parts);
+amped_status amped_plan_cut(amped_plan *plan, int parts, const amped_rates *rates);
 
 #endif

@@ -249,11 +249,13 @@ static amped_status find_tables(amped_session *session) {
 static amped_status make_plan(amped_session *session) {
   const amped_session_options *o = session->options;
   const double began = amped_time();
+  amped_rates rates;
+  session->worker.backend->device->rates(session->worker.device, &rates);
   amped_status status =
       amped_plan_create(&session->plan, amped_session_info(session), o->ncomps, o->precision,
                         o->plan.placement, session->comm.rank, session->comm.nranks);
   if (status == AMPED_OK && (session->worker.backend->concurrent || o->plan.parts > 1))
-    status = amped_plan_cut(&session->plan, o->plan.parts);
+    status = amped_plan_cut(&session->plan, o->plan.parts, &rates);
   session->plan_sec = amped_time() - began;
   return amped_comm_agree(&session->comm, status);
 }

@@ -241,8 +241,10 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
   s->p = p;
   check_ok(amped_plan_create(&s->plan, &p->info, p->ncomps, p->value_type, how->placement,
                              how->rank, how->nranks));
-  if (how->parts > 0)
-    check_ok(amped_plan_cut(&s->plan, how->parts));
+  if (how->parts > 0) {
+    static const amped_rates h200 = {UINT64_C(48) << 20, 17e12, 5e12, 350e9, 50e-6};
+    check_ok(amped_plan_cut(&s->plan, how->parts, &h200));
+  }
   for (int m = 0; m < s->plan.order && how->travel > 0.0; m++)
     s->plan.modes[m].copy.travel = how->travel;
   if (how->index_type != 0)

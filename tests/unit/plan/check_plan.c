@@ -5,6 +5,8 @@
 #include "base/random.h"
 #include "tests/lib/testing.h"
 
+static const amped_rates h200 = {UINT64_C(48) << 20, 17e12, 5e12, 350e9, 50e-6};
+
 /* A tensor's tables from random, partly empty row counts. Freed by free_info. */
 static void make_info(amped_tensor_info *info, int order, uint64_t trial) {
   memset(info, 0, sizeof *info);
@@ -175,7 +177,7 @@ START_TEST(blocks_are_cut_into_parts) {
         make_info(&info, 4, trial);
         check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1,
                                    nranks));
-        check_ok(amped_plan_cut(&plan, wanted));
+        check_ok(amped_plan_cut(&plan, wanted, &h200));
         for (int m = 0; m < 4; m++) {
           parts_are_right(&plan, m, wanted);
           cut += plan.modes[m].rows.parts == wanted && wanted > 1;
@@ -314,7 +316,7 @@ static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
   }
   check_ok(
       amped_plan_create(&plan, &info, 32, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1, nranks));
-  check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO));
+  check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO, &h200));
   for (int m = 0; m < 3; m++) {
     double last = plan.modes[m].copy.travel;
     double all = 1.0; /* sum of the parts, divided by the first */
