@@ -89,7 +89,7 @@ static amped_status upload_tables(amped_coo_buffer_cuda *b, const amped_plan *pl
     uint64_t count = plan->modes[m].rows.idp_count;
     AMPED_CUDA(cudaMemcpyAsync(at, plan->modes[m].rows.position, count * sizeof *at,
                                cudaMemcpyHostToDevice, stream));
-    b->buffer.modes[m].rows.position = at;
+    b->buffer.modes[m].position = at;
     at += count;
   }
   AMPED_CUDA(cudaMemcpyAsync(at, out->copy.row, out->rows.idp_count * sizeof *at,

@@ -140,7 +140,7 @@ static amped_status upload_tables(const amped_plan *plan, amped_synthetic_share 
     const amped_mode_plan *mode = &plan->modes[m];
     AMPED_CUDA(cudaMemcpyAsync(at, mode->rows.position, mode->rows.idp_count * sizeof *at,
                                cudaMemcpyHostToDevice, stream));
-    share->modes[m].rows.position = at;
+    share->modes[m].position = at;
     at += mode->rows.idp_count;
   }
   AMPED_CUDA(cudaMemcpyAsync(at, out->copy.row, out->rows.idp_count * sizeof *at,

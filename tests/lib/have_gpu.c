@@ -6,7 +6,7 @@
 int main(void) {
   const amped_backend *cuda = amped_backend_find("cuda");
   const char *reason = "built without CUDA; configure --with-cuda";
-  if (cuda != NULL && cuda->available(&reason)) {
+  if (cuda != NULL && cuda->device->available(&reason)) {
     (void)puts("the tests run on the GPU");
     return 0;
   }
