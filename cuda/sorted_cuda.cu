@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cuda/atomic/atomic_cuda.h"
 #include "cuda/device/rank_device_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/load/coo_buffer_cuda.h"
@@ -17,18 +18,17 @@ struct amped_tensor_part {
   amped_device *device;
   amped_factor_set *factors;
   const amped_plan *plan;
-  amped_kernel kernel;
   amped_copies_cuda copies;
   amped_coo_buffer_cuda buffer; /* of the mode that is collected */
 };
 
 static amped_status make_layout(const amped_device *device, const amped_plan *plan,
-                                uint64_t factor_bytes, amped_kernel kernel,
+                                uint64_t factor_bytes, const amped_copy_form_cuda *form,
                                 amped_layout_cuda *layout) {
   uint64_t packer = 0;
-  AMPED_TRY(amped_copies_cuda_bytes(plan, &packer));
+  AMPED_TRY(form->bytes(plan, &packer));
   amped_layout_wish_cuda wish = {};
-  wish.plain = kernel == AMPED_KERNEL_ATOMIC;
+  wish.storage = form->storage;
   wish.residency = device->options.residency;
   wish.budget_bytes = device->gpu.budget_bytes;
   wish.other_bytes = factor_bytes + packer;
@@ -37,11 +37,11 @@ static amped_status make_layout(const amped_device *device, const amped_plan *pl
   return amped_layout_cuda_make(layout, plan, &wish);
 }
 
-static amped_status require_kernel(const amped_device *device, const amped_plan *plan,
-                                   uint64_t factor_bytes, amped_kernel kernel,
-                                   amped_requirement *out) {
+static amped_status require_form(const amped_device *device, const amped_plan *plan,
+                                 uint64_t factor_bytes, const amped_copy_form_cuda *form,
+                                 amped_requirement *out) {
   amped_layout_cuda layout;
-  AMPED_TRY(make_layout(device, plan, factor_bytes, kernel, &layout));
+  AMPED_TRY(make_layout(device, plan, factor_bytes, form, &layout));
   out->device_bytes =
       layout.device_bytes - factor_bytes + amped_layout_cuda_most_reorder_bytes(&layout);
   out->host_bytes = layout.host_bytes;
@@ -65,12 +65,12 @@ static amped_status require_kernel(const amped_device *device, const amped_plan 
 
 static amped_status require(const amped_device *device, const amped_plan *plan,
                             uint64_t factor_bytes, amped_requirement *out) {
-  return require_kernel(device, plan, factor_bytes, AMPED_KERNEL_SORTED, out);
+  return require_form(device, plan, factor_bytes, &amped_packed_cuda_form, out);
 }
 
 static amped_status require_atomic(const amped_device *device, const amped_plan *plan,
                                    uint64_t factor_bytes, amped_requirement *out) {
-  return require_kernel(device, plan, factor_bytes, AMPED_KERNEL_ATOMIC, out);
+  return require_form(device, plan, factor_bytes, &amped_atomic_cuda_form, out);
 }
 
 static void destroy(amped_tensor_part *part) {
@@ -82,20 +82,19 @@ static void destroy(amped_tensor_part *part) {
   amped_free(part);
 }
 
-static amped_status create_kernel(amped_device *device, amped_factor_set *factors,
-                                  const amped_plan *plan, uint64_t factor_bytes,
-                                  amped_kernel kernel, amped_tensor_part **out) {
+static amped_status create_form(amped_device *device, amped_factor_set *factors,
+                                const amped_plan *plan, uint64_t factor_bytes,
+                                const amped_copy_form_cuda *form, amped_tensor_part **out) {
   amped_layout_cuda layout;
   amped_tensor_part *part = nullptr;
   *out = nullptr;
-  AMPED_TRY(make_layout(device, plan, factor_bytes, kernel, &layout));
+  AMPED_TRY(make_layout(device, plan, factor_bytes, form, &layout));
   AMPED_TRY(amped_calloc(&part, 1, sizeof *part, "the tensor copies"));
   part->device = device;
   part->factors = factors;
   part->plan = plan;
-  part->kernel = kernel;
   amped_status status =
-      amped_copies_cuda_create(&part->copies, plan, &layout, &device->gpu, device->stream);
+      amped_copies_cuda_create(&part->copies, plan, form, &layout, &device->gpu, device->stream);
   if (status == AMPED_OK)
     *out = part;
   else
@@ -105,13 +104,13 @@ static amped_status create_kernel(amped_device *device, amped_factor_set *factor
 
 static amped_status create(amped_device *device, amped_factor_set *factors, const amped_plan *plan,
                            uint64_t factor_bytes, amped_tensor_part **out) {
-  return create_kernel(device, factors, plan, factor_bytes, AMPED_KERNEL_SORTED, out);
+  return create_form(device, factors, plan, factor_bytes, &amped_packed_cuda_form, out);
 }
 
 static amped_status create_atomic(amped_device *device, amped_factor_set *factors,
                                   const amped_plan *plan, uint64_t factor_bytes,
                                   amped_tensor_part **out) {
-  return create_kernel(device, factors, plan, factor_bytes, AMPED_KERNEL_ATOMIC, out);
+  return create_form(device, factors, plan, factor_bytes, &amped_atomic_cuda_form, out);
 }
 
 /* What the user's limit leaves beside the copies. */
@@ -140,7 +139,7 @@ static amped_status require_collect(const amped_device *device, const amped_plan
                                     uint64_t factor_bytes, uint64_t *device_bytes,
                                     uint64_t *host_bytes) {
   amped_layout_cuda layout;
-  AMPED_TRY(make_layout(device, plan, factor_bytes, AMPED_KERNEL_SORTED, &layout));
+  AMPED_TRY(make_layout(device, plan, factor_bytes, &amped_packed_cuda_form, &layout));
   amped_coo_buffer_cuda_bytes(plan, room(device, &layout), device_bytes, host_bytes);
   uint64_t lent = 2 * layout.piece_bytes;
   *device_bytes -= *device_bytes < lent ? *device_bytes : lent;
@@ -151,7 +150,7 @@ static amped_status require_collect_atomic(const amped_device *device, const amp
                                            uint64_t factor_bytes, uint64_t *device_bytes,
                                            uint64_t *host_bytes) {
   amped_layout_cuda layout;
-  AMPED_TRY(make_layout(device, plan, factor_bytes, AMPED_KERNEL_ATOMIC, &layout));
+  AMPED_TRY(make_layout(device, plan, factor_bytes, &amped_atomic_cuda_form, &layout));
   amped_coo_buffer_cuda_bytes(plan, room(device, &layout), device_bytes, host_bytes);
   uint64_t lent = 2 * layout.piece_bytes;
   *device_bytes -= *device_bytes < lent ? *device_bytes : lent;
@@ -195,7 +194,7 @@ static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
       args.factors[input++] = amped_factor_set_cuda_rows(part->factors, m);
   args.output = amped_factor_set_cuda_output(part->factors);
   args.stream = part->device->stream;
-  return amped_copies_cuda_begin(&part->copies, mode, part->kernel, &args,
+  return amped_copies_cuda_begin(&part->copies, mode, &args,
                                  plan->modes[mode].copy.output_rows * amped_plan_row_bytes(plan));
 }
 

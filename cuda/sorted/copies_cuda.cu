@@ -173,9 +173,9 @@ static uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
 }
 
-/* The memory of a copy: its resident block, row bits, row list and row table. No nonzeros yet. */
-static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
-                                amped_copy_cuda *copy) {
+/* Row bits, row list and row table of a copy. */
+static amped_status create_index(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
+                                 amped_copy_cuda *copy) {
   const amped_plan *plan = c->plan;
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t nnz = m->copy.rank_nnz[plan->rank];
@@ -183,8 +183,7 @@ static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tile
   const uint64_t bit_bytes = aligned(amped_packing_bit_words(room) * sizeof(uint32_t));
   copy->last_row = UINT64_MAX;
   copy->rows_capacity = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
-  AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));
-  if (c->layout.plain || nnz == 0)
+  if (nnz == 0)
     return AMPED_OK;
   const uint64_t list_bytes = aligned(copy->rows_capacity * plan->index_type);
   AMPED_TRY(amped_cuda_malloc(&copy->d_index,
@@ -198,6 +197,13 @@ static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tile
   return AMPED_OK;
 }
 
+/* The memory of a copy: its resident block, and what its form keeps beside. No nonzeros yet. */
+static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
+                                amped_copy_cuda *copy) {
+  AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));
+  return c->form->create_index(c, mode, tiles, copy);
+}
+
 static void destroy_copy(amped_copy_cuda *copy) {
   amped_cuda_free(copy->d_block);
   amped_cuda_free(copy->d_index);
@@ -205,7 +211,7 @@ static void destroy_copy(amped_copy_cuda *copy) {
   memset(copy, 0, sizeof *copy);
 }
 
-amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes) {
+static amped_status packer_bytes(const amped_plan *plan, uint64_t *bytes) {
   size_t scan_bytes = 0;
   AMPED_TRY(amped_pack_cuda_scan_bytes(&scan_bytes));
   *bytes = AMPED_PACK_NNZ *
@@ -216,19 +222,18 @@ amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes) {
 }
 
 amped_status amped_copies_cuda_create(amped_copies_cuda *c, const amped_plan *plan,
+                                      const amped_copy_form_cuda *form,
                                       const amped_layout_cuda *layout,
                                       const amped_device_cuda *device, cudaStream_t stream) {
   const amped_tiles_cuda none = amped_tiles_cuda_none();
   c->plan = plan;
+  c->form = form;
   c->device = device;
   c->layout = *layout;
   c->stream = stream;
   AMPED_CUDA(cudaStreamCreateWithFlags(&c->transfers, cudaStreamNonBlocking));
   AMPED_TRY(create_buffers(c));
-  if (!layout->plain) {
-    AMPED_TRY(create_packer(c));
-    AMPED_TRY(create_dictionary(c));
-  }
+  AMPED_TRY(form->create(c));
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(create_copy(c, m, &none, &c->copies[m]));
   return start_pinning(c);
@@ -261,8 +266,7 @@ void amped_copies_cuda_destroy(amped_copies_cuda *c) {
   memset(c, 0, sizeof *c);
 }
 
-/* Array i of a batch, in the order of a plain layout. */
-static const void *plain_array(const amped_plan *plan, const amped_batch *batch, int i) {
+const void *amped_batch_cuda_array(const amped_plan *plan, const amped_batch *batch, int i) {
   return i == 0 ? batch->rows : i < plan->order ? batch->inputs[i - 1] : batch->values;
 }
 
@@ -278,10 +282,8 @@ static amped_batch batch_at(const amped_plan *plan, const amped_batch *batch, ui
   return at;
 }
 
-/* The place of a copy's next nonzero: its part, the part's block, the nonzeros of the block before
- * it, and the room behind. */
-static amped_status next_place(amped_copies_cuda *c, int mode, amped_part_cuda *part, void **block,
-                               uint64_t *at, uint64_t *room) {
+amped_status amped_copies_cuda_next(amped_copies_cuda *c, int mode, amped_part_cuda *part,
+                                    void **block, uint64_t *at, uint64_t *room) {
   const amped_copy_cuda *copy = &c->copies[mode];
   AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, copy->nnz, part));
   const uint64_t behind = copy->nnz - part->first;
@@ -289,24 +291,6 @@ static amped_status next_place(amped_copies_cuda *c, int mode, amped_part_cuda *
   *room = part->count - behind;
   *block = copy->d_block;
   return part->resident ? AMPED_OK : amped_pinned_cuda_wait(&c->pinned, part->block, block);
-}
-
-/* Append the first *count nonzeros of a batch to the copy, at most to the end of a part. */
-static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_batch *batch,
-                                 uint64_t *count) {
-  amped_part_cuda part;
-  void *block = nullptr;
-  uint64_t at = 0;
-  uint64_t room = 0;
-  AMPED_TRY(next_place(c, mode, &part, &block, &at, &room));
-  *count = batch->count < room ? batch->count : room;
-  for (int i = 0; i < part.arrays.arrays; i++)
-    AMPED_CUDA(cudaMemcpyAsync(
-        amped_arrays_cuda_at(&part.arrays, block, i, at), plain_array(c->plan, batch, i),
-        *count * part.arrays.element_bytes[i], cudaMemcpyDefault, c->stream));
-  AMPED_CUDA(cudaStreamSynchronize(c->stream));
-  c->copies[mode].nnz += *count;
-  return AMPED_OK;
 }
 
 /* Arguments to pack a device batch: the copy's next nonzeros, to place `at` of a device block. */
@@ -366,10 +350,11 @@ static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_ba
   void *block = nullptr;
   uint64_t at = 0;
   uint64_t room = 0;
-  AMPED_TRY(next_place(c, mode, &part, &block, &at, &room));
+  AMPED_TRY(amped_copies_cuda_next(c, mode, &part, &block, &at, &room));
   room = room < AMPED_PACK_NNZ ? room : AMPED_PACK_NNZ;
   batch.count = batch.count < room ? batch.count : room;
-  AMPED_TRY(amped_arrays_cuda_make(&buffer, c->plan, mode, false, AMPED_PACK_NNZ));
+  AMPED_TRY(
+      amped_arrays_cuda_make(&buffer, c->plan, mode, &amped_storage_packed_cuda, AMPED_PACK_NNZ));
   const amped_pack_cuda_args args =
       part.resident ? pack_args(c, mode, &batch, &part.arrays, block, at)
                     : pack_args(c, mode, &batch, &buffer, c->packer.d_packed, 0);
@@ -394,8 +379,7 @@ amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const ampe
   uint64_t count = 0;
   for (uint64_t first = 0; first < d_batch->count; first += count) {
     const amped_batch rest = batch_at(c->plan, d_batch, first, d_batch->count - first);
-    AMPED_TRY(c->layout.plain ? append_plain(c, mode, &rest, &count)
-                              : append_packed(c, mode, &rest, &count));
+    AMPED_TRY(c->form->append(c, mode, &rest, &count));
   }
   return AMPED_OK;
 }
@@ -404,7 +388,7 @@ amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const ampe
 static amped_status set_plain(const amped_copies_cuda *c, int mode, uint64_t count,
                               amped_batch *d_batch) {
   amped_arrays_cuda arrays;
-  AMPED_TRY(amped_arrays_cuda_make(&arrays, c->plan, mode, true, count));
+  AMPED_TRY(amped_arrays_cuda_make(&arrays, c->plan, mode, &amped_storage_plain_cuda, count));
   d_batch->count = count;
   d_batch->rows = amped_arrays_cuda_at(&arrays, c->packer.d_plain, 0, 0);
   for (int i = 1; i < c->plan->order; i++)
@@ -419,20 +403,16 @@ static amped_status fetch_plain(amped_copies_cuda *c, int mode, const amped_batc
   AMPED_TRY(set_plain(c, mode, from->count, d_batch));
   for (int i = 0; i <= c->plan->order; i++)
     AMPED_CUDA(cudaMemcpyAsync(
-        (void *)plain_array(c->plan, d_batch, i), plain_array(c->plan, from, i),
+        (void *)amped_batch_cuda_array(c->plan, d_batch, i),
+        amped_batch_cuda_array(c->plan, from, i),
         from->count * (i < c->plan->order ? (uint64_t)c->plan->index_type : c->plan->value_type),
         cudaMemcpyDefault, c->stream));
   return AMPED_OK;
 }
 
-amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t offset,
-                                      const amped_batch *batch) {
-  /* The arrays in d_plain are aligned, which takes a little of its room. */
+/* The arrays in d_plain are aligned, which takes a little of its room. */
+static amped_status upload_packed(amped_copies_cuda *c, int mode, const amped_batch *batch) {
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
-  assert(offset == c->copies[mode].nnz);
-  (void)offset;
-  if (c->layout.plain)
-    return amped_copies_cuda_append(c, mode, batch);
   for (uint64_t first = 0; first < batch->count; first += most) {
     const uint64_t left = batch->count - first;
     const amped_batch from = batch_at(c->plan, batch, first, left < most ? left : most);
@@ -441,6 +421,13 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t o
     AMPED_TRY(amped_copies_cuda_append(c, mode, &d_batch));
   }
   return AMPED_OK;
+}
+
+amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t offset,
+                                      const amped_batch *batch) {
+  assert(offset == c->copies[mode].nnz);
+  (void)offset;
+  return c->form->upload(c, mode, batch);
 }
 
 /* --- after loading ---------------------------------------------------------------------------- */
@@ -606,7 +593,7 @@ static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda 
 static amped_status make_schedule(amped_copies_cuda *c, int mode) {
   const uint64_t pieces = c->layout.first_block[mode + 1] - c->layout.first_block[mode];
   amped_segment_cuda *segments = nullptr;
-  if (c->layout.plain || c->layout.nnz[mode] == 0)
+  if (c->layout.nnz[mode] == 0)
     return AMPED_OK;
   AMPED_TRY(amped_calloc(&segments,
                          2 * pieces + 1 + amped_tiles_cuda_ranges(&c->layout.tiles[mode]),
@@ -618,39 +605,17 @@ static amped_status make_schedule(amped_copies_cuda *c, int mode) {
 
 amped_status amped_copies_cuda_loaded(amped_copies_cuda *c, int mode) {
   assert(c->copies[mode].nnz == c->layout.nnz[mode]);
-  return make_schedule(c, mode);
+  return c->form->schedule(c, mode);
 }
 
 amped_status amped_copies_cuda_resize(amped_copies_cuda *c, int mode) {
-  return make_schedule(c, mode);
+  return c->form->schedule(c, mode);
 }
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
-/* The MTTKRP that begin launches, step by step. */
-typedef struct mttkrp_task {
-  int mode;
-  amped_kernel kernel;
-  const amped_mttkrp_cuda_args *args;
-  uint64_t output_bytes;
-  uint64_t done; /* nonzeros for which kernels were launched */
-} mttkrp_task;
-
-/* Launch the atomic kernel over a part, which lies in d_block. */
-static amped_status launch_plain(const amped_copies_cuda *c, const mttkrp_task *task,
-                                 const amped_part_cuda *part, void *d_block) {
-  const amped_arrays_cuda *arrays = &part->arrays;
-  amped_mttkrp_cuda_args a = *task->args;
-  a.batch.count = part->count;
-  a.batch.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
-  for (int i = 1; i < c->plan->order; i++)
-    a.batch.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
-  a.batch.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
-  return amped_mttkrp_cuda(&a, task->kernel);
-}
-
 /* Launch the sorted kernel over a part, AMPED_LAUNCH_NNZ nonzeros at a time. */
-static amped_status launch_packed(amped_copies_cuda *c, const mttkrp_task *task,
+static amped_status launch_packed(amped_copies_cuda *c, const amped_mttkrp_task_cuda *task,
                                   const amped_part_cuda *part, void *d_block) {
   amped_copy_cuda *copy = &c->copies[task->mode];
   amped_mttkrp_cuda_args a = *task->args;
@@ -663,17 +628,43 @@ static amped_status launch_packed(amped_copies_cuda *c, const mttkrp_task *task,
     a.blocks = (most < end ? most : end) - a.first_block;
     a.packed = packed_at(c, task->mode, copy, &part->arrays, d_block,
                          part->at + (first - part->first), first);
-    AMPED_TRY(amped_mttkrp_cuda(&a, task->kernel));
+    AMPED_TRY(amped_mttkrp_cuda(&a));
     copy->work.work.tickets += (uint32_t)(a.blocks * copy->work.work.cut.columns);
   }
   return a.work->cut.outputs > 1 ? amped_mttkrp_cuda_sum(&a) : AMPED_OK;
 }
 
-static amped_status launch(amped_copies_cuda *c, const mttkrp_task *task,
-                           const amped_part_cuda *part, void *d_block) {
-  return c->layout.plain ? launch_plain(c, task, part, d_block)
-                         : launch_packed(c, task, part, d_block);
+/* Zero the rows that MTTKRP does not store. */
+static amped_status zero_packed(const amped_copies_cuda *c, const amped_mttkrp_task_cuda *task) {
+  const amped_copy_cuda *copy = &c->copies[task->mode];
+  const amped_work_cuda *work = &copy->work.work;
+  if (!work->tiled && copy->nnz > 0) {
+    const amped_packed_cuda packed = packed_of(c, task->mode, copy);
+    return amped_mttkrp_cuda_zero_gaps(task->args, &packed, copy->rows, task->output_bytes);
+  }
+  AMPED_CUDA(cudaMemsetAsync(task->args->output, 0, task->output_bytes, c->stream));
+  if (work->cut.outputs > 1)
+    AMPED_CUDA(
+        cudaMemsetAsync(work->d_outputs, 0, work->cut.outputs * work->output_bytes, c->stream));
+  return AMPED_OK;
 }
+
+static amped_status create_packing(amped_copies_cuda *c) {
+  AMPED_TRY(create_packer(c));
+  return create_dictionary(c);
+}
+
+const amped_copy_form_cuda amped_packed_cuda_form = {
+    .storage = &amped_storage_packed_cuda,
+    .bytes = packer_bytes,
+    .create = create_packing,
+    .create_index = create_index,
+    .upload = upload_packed,
+    .append = append_packed,
+    .schedule = make_schedule,
+    .zero = zero_packed,
+    .launch = launch_packed,
+};
 
 /* Wait for the step of mode that last used a buffer, if any, and add up its times. */
 static amped_status finish_step(amped_copies_cuda *c, int mode, amped_buffer_cuda *buffer) {
@@ -713,32 +704,17 @@ static amped_status part_at(const amped_copies_cuda *c, int mode, uint64_t k,
                                  : AMPED_OK;
 }
 
-/* Zero the rows that MTTKRP does not store. */
-static amped_status zero_outputs(const amped_copies_cuda *c, const mttkrp_task *task) {
-  const amped_copy_cuda *copy = &c->copies[task->mode];
-  const amped_work_cuda *work = &copy->work.work;
-  if (!c->layout.plain && !work->tiled && copy->nnz > 0) {
-    const amped_packed_cuda packed = packed_of(c, task->mode, copy);
-    return amped_mttkrp_cuda_zero_gaps(task->args, &packed, copy->rows, task->output_bytes);
-  }
-  AMPED_CUDA(cudaMemsetAsync(task->args->output, 0, task->output_bytes, c->stream));
-  if (work->cut.outputs > 1)
-    AMPED_CUDA(
-        cudaMemsetAsync(work->d_outputs, 0, work->cut.outputs * work->output_bytes, c->stream));
-  return AMPED_OK;
-}
-
 /* The first half of a step: zero the output where the step is the first, and launch the kernel over
  * the next part if that is resident. Both are timed together. */
-static amped_status launch_resident(amped_copies_cuda *c, mttkrp_task *task,
+static amped_status launch_resident(amped_copies_cuda *c, amped_mttkrp_task_cuda *task,
                                     amped_buffer_cuda *buffer) {
   amped_part_cuda part;
   AMPED_TRY(part_at(c, task->mode, task->done, &part));
   AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
   if (task->done == 0)
-    AMPED_TRY(zero_outputs(c, task));
+    AMPED_TRY(c->form->zero(c, task));
   if (part.resident) {
-    AMPED_TRY(launch(c, task, &part, c->copies[task->mode].d_block));
+    AMPED_TRY(c->form->launch(c, task, &part, c->copies[task->mode].d_block));
     task->done += part.count;
   }
   AMPED_CUDA(cudaEventRecord(buffer->resident.end, c->stream));
@@ -747,12 +723,12 @@ static amped_status launch_resident(amped_copies_cuda *c, mttkrp_task *task,
 }
 
 /* The second half: transfer the next piece, and launch the kernel over it. */
-static amped_status launch_piece(amped_copies_cuda *c, mttkrp_task *task,
+static amped_status launch_piece(amped_copies_cuda *c, amped_mttkrp_task_cuda *task,
                                  const amped_part_cuda *piece, amped_buffer_cuda *buffer) {
   AMPED_TRY(fetch(c, task->mode, piece, buffer));
   AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
   AMPED_CUDA(cudaEventRecord(buffer->compute.begin, c->stream));
-  AMPED_TRY(launch(c, task, &buffer->piece, buffer->d_block));
+  AMPED_TRY(c->form->launch(c, task, &buffer->piece, buffer->d_block));
   AMPED_CUDA(cudaEventRecord(buffer->compute.end, c->stream));
   buffer->piece_busy = true;
   task->done += piece->count;
@@ -761,7 +737,7 @@ static amped_status launch_piece(amped_copies_cuda *c, mttkrp_task *task,
 
 /* A step uses the next buffer for a resident part, then a piece. Either may be missing; where the
  * piece is, this was the last step. */
-static amped_status launch_step(amped_copies_cuda *c, mttkrp_task *task) {
+static amped_status launch_step(amped_copies_cuda *c, amped_mttkrp_task_cuda *task) {
   amped_buffer_cuda *buffer = &c->buffers[c->turn];
   amped_part_cuda piece;
   AMPED_TRY(finish_step(c, task->mode, buffer));
@@ -811,9 +787,9 @@ static amped_status finish_steps(amped_copies_cuda *c, int mode) {
   return AMPED_OK;
 }
 
-amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode, amped_kernel kernel,
+amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode,
                                      const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
-  mttkrp_task task = {mode, kernel, args, output_bytes, 0};
+  amped_mttkrp_task_cuda task = {mode, args, output_bytes, 0};
   memset(&c->times, 0, sizeof c->times);
   if (amped_trace_is_on()) {
     c->anchor_sec = amped_time();

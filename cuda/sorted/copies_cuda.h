@@ -1,6 +1,6 @@
 /* Copies: a rank's nonzeros of every mode, and MTTKRP over them. They lie on the GPU or in pinned
- * host memory (layout_cuda.h). They are packed, but plain where the user asks for the atomic
- * kernel.
+ * host memory (layout_cuda.h). They are packed, or in another form, as
+ * for the atomic kernel (cuda/atomic).
  *
  * Row bits, row list and row table are always on the device. Streamed pieces of planes and values
  * go through two device buffers. While kernels work on a resident part and a piece, a second stream
@@ -58,7 +58,45 @@ typedef struct amped_packer_cuda {
   amped_pack_result *result; /* pinned */
 } amped_packer_cuda;
 
-typedef struct amped_copies_cuda {
+typedef struct amped_copies_cuda amped_copies_cuda;
+
+/* An MTTKRP, step by step. */
+typedef struct amped_mttkrp_task_cuda {
+  int mode;
+  const amped_mttkrp_cuda_args *args;
+  uint64_t output_bytes;
+  uint64_t done; /* nonzeros for which kernels were launched */
+} amped_mttkrp_task_cuda;
+
+/* The form of the nonzeros: how they are stored, and which kernel goes over them. Memory, pinning
+ * and streaming are the same for every form. */
+typedef struct amped_copy_form_cuda {
+  const amped_storage_cuda *storage;
+  /* Device memory that `create` takes, beside the layout. */
+  amped_status (*bytes)(const amped_plan *plan, uint64_t *bytes);
+  amped_status (*create)(amped_copies_cuda *copies);
+  /* Make the arrays that a copy keeps beside its block. */
+  amped_status (*create_index)(amped_copies_cuda *copies, int mode, const amped_tiles_cuda *tiles,
+                               amped_copy_cuda *copy);
+  /* Append a host batch. */
+  amped_status (*upload)(amped_copies_cuda *copies, int mode, const amped_batch *batch);
+  /* Append the first *count nonzeros of a device batch, at most to the end of a part. */
+  amped_status (*append)(amped_copies_cuda *copies, int mode, const amped_batch *d_batch,
+                         uint64_t *count);
+  /* After the last nonzero of mode, and for another number of components. */
+  amped_status (*schedule)(amped_copies_cuda *copies, int mode);
+  /* Zero the rows of the output that MTTKRP does not store. */
+  amped_status (*zero)(const amped_copies_cuda *copies, const amped_mttkrp_task_cuda *task);
+  /* Launch the kernel over a part, which lies in d_block. */
+  amped_status (*launch)(amped_copies_cuda *copies, const amped_mttkrp_task_cuda *task,
+                         const amped_part_cuda *part, void *d_block);
+} amped_copy_form_cuda;
+
+/* Packed, for the sorted kernel. */
+extern const amped_copy_form_cuda amped_packed_cuda_form;
+
+struct amped_copies_cuda {
+  const amped_copy_form_cuda *form; /* static */
   const amped_plan *plan;
   const amped_device_cuda *device; /* borrowed */
   amped_layout_cuda layout;
@@ -76,10 +114,11 @@ typedef struct amped_copies_cuda {
   double transferred_sec;   /* when the last transfer ended */
   cudaStream_t stream;      /* borrowed */
   cudaStream_t transfers;
-} amped_copies_cuda;
+};
 
 /* Allocate for a layout. destroy frees the memory, also after a failure. */
 amped_status amped_copies_cuda_create(amped_copies_cuda *copies, const amped_plan *plan,
+                                      const amped_copy_form_cuda *form,
                                       const amped_layout_cuda *layout,
                                       const amped_device_cuda *device, cudaStream_t stream);
 void amped_copies_cuda_destroy(amped_copies_cuda *copies);
@@ -89,16 +128,21 @@ void amped_copies_cuda_destroy(amped_copies_cuda *copies);
 void amped_copies_cuda_lend(amped_copies_cuda *copies);
 amped_status amped_copies_cuda_take_back(amped_copies_cuda *copies);
 
-/* Device memory that create takes beside the layout's own: the packer and the dictionary. */
-amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes);
-
-/* As struct amped_backend's upload; nonzeros of a mode come in order, without gaps. */
+/* As amped_format_ops' insert; nonzeros of a mode come in order, without gaps. */
 amped_status amped_copies_cuda_upload(amped_copies_cuda *copies, int mode, uint64_t offset,
                                       const amped_batch *batch);
 
 /* Append a batch in device memory to mode's copy. */
 amped_status amped_copies_cuda_append(amped_copies_cuda *copies, int mode,
                                       const amped_batch *d_batch);
+
+/* For forms: the place of a copy's next nonzero. Its part, the part's block, the nonzeros of the
+ * block before it, and the room behind it. */
+amped_status amped_copies_cuda_next(amped_copies_cuda *copies, int mode, amped_part_cuda *part,
+                                    void **block, uint64_t *at, uint64_t *room);
+
+/* Array i of a batch: rows, inputs, values, as the plain storage lists them. */
+const void *amped_batch_cuda_array(const amped_plan *plan, const amped_batch *batch, int i);
 
 /* After the last nonzero of mode: order its nonzeros by the layout's tiles, and make the schedule
  * of MTTKRP. Waits. */
@@ -114,7 +158,7 @@ amped_status amped_copies_cuda_resize(amped_copies_cuda *copies, int mode);
  * begin returns when all kernels are enqueued; of a streamed copy only the last pieces are then
  * left. wait returns when the rows of a part, but the last one, and of the parts before it are
  * finished. finish returns when all rows are. */
-amped_status amped_copies_cuda_begin(amped_copies_cuda *copies, int mode, amped_kernel kernel,
+amped_status amped_copies_cuda_begin(amped_copies_cuda *copies, int mode,
                                      const amped_mttkrp_cuda_args *args, uint64_t output_bytes);
 amped_status amped_copies_cuda_wait(amped_copies_cuda *copies, int mode, int part);
 amped_status amped_copies_cuda_finish(amped_copies_cuda *copies, int mode,

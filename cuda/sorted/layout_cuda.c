@@ -18,24 +18,25 @@ static uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
 }
 
-static void list_arrays(amped_arrays_cuda *a, const amped_plan *plan, int mode, bool plain) {
+static void list_packed(amped_arrays_cuda *a, const amped_plan *plan, int mode) {
   const amped_packing *p = &plan->modes[mode].copy.packing;
-  if (plain) {
-    for (int i = 0; i < plan->order; i++)
-      a->element_bytes[a->arrays++] = plan->index_type;
-    a->element_bytes[a->arrays++] = plan->value_type;
-    return;
-  }
   for (int i = 0; i < p->planes; i++)
     a->element_bytes[a->arrays++] = p->plane_bytes[i];
   if (!p->coded)
     a->element_bytes[a->arrays++] = plan->value_type;
 }
 
+static void list_plain(amped_arrays_cuda *a, const amped_plan *plan, int mode) {
+  (void)mode;
+  for (int i = 0; i < plan->order; i++)
+    a->element_bytes[a->arrays++] = plan->index_type;
+  a->element_bytes[a->arrays++] = plan->value_type;
+}
+
 amped_status amped_arrays_cuda_make(amped_arrays_cuda *a, const amped_plan *plan, int mode,
-                                    bool plain, uint64_t count) {
+                                    const amped_storage_cuda *storage, uint64_t count) {
   memset(a, 0, sizeof *a);
-  list_arrays(a, plan, mode, plain);
+  storage->list_arrays(a, plan, mode);
   if (count > UINT64_C(1) << 56)
     return amped_error(AMPED_FAILED, NULL,
                        "%" PRIu64 " nonzeros are too many for any machine's memory; use more "
@@ -92,7 +93,7 @@ static amped_status keep(amped_layout_cuda *l, const amped_plan *plan, int mode,
   l->resident[mode] = copy->bytes <= bytes
                           ? l->nnz[mode]
                           : bytes / nonzero_bytes(copy) / AMPED_LONG_PACK * AMPED_LONG_PACK;
-  AMPED_TRY(amped_arrays_cuda_make(&l->device[mode], plan, mode, l->plain, l->resident[mode]));
+  AMPED_TRY(amped_arrays_cuda_make(&l->device[mode], plan, mode, l->storage, l->resident[mode]));
   l->device_bytes += l->device[mode].bytes;
   return AMPED_OK;
 }
@@ -145,9 +146,9 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_
 /* Count these bytes again, for pieces of the present length. */
 static void count_indices(amped_layout_cuda *l, const amped_plan *plan,
                           const amped_layout_wish_cuda *wish) {
-  for (int m = 0; m < plan->order && !l->plain; m++) {
+  for (int m = 0; m < plan->order; m++) {
     l->device_bytes -= l->index_bytes[m];
-    l->index_bytes[m] = index_bytes(plan, m, &l->tiles[m], wish, l->piece);
+    l->index_bytes[m] = l->storage->index_bytes(plan, m, l, wish);
     l->device_bytes += l->index_bytes[m];
   }
 }
@@ -173,7 +174,7 @@ static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
     uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
     l->nnz[m] = nnz;
     l->tiles[m] = amped_tiles_cuda_none();
-    AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->plain, nnz));
+    AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->storage, nnz));
     *all_bytes += l->copies[m].bytes;
   }
   count_indices(l, plan, wish);
@@ -248,7 +249,7 @@ amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *pl
   uint64_t all_bytes = 0;
   uint64_t budget = wish->budget_bytes;
   memset(out, 0, sizeof *out);
-  out->plain = wish->plain;
+  out->storage = wish->storage;
   out->device_bytes = wish->other_bytes;
   AMPED_TRY(count_copies(out, plan, wish, &all_bytes));
   if (out->device_bytes > budget)
@@ -266,7 +267,7 @@ amped_status amped_layout_cuda_make(amped_layout_cuda *out, const amped_plan *pl
                         "use more GPUs, or --residency=auto");
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(keep(out, plan, m, out->copies[m].bytes));
-  return out->plain ? AMPED_OK : choose_tiles(out, plan, wish);
+  return out->storage->choose_tiles(out, plan, wish);
 }
 
 uint64_t amped_layout_cuda_streamed(const amped_layout_cuda *l, int mode) {
@@ -294,7 +295,7 @@ amped_status amped_layout_cuda_part(const amped_layout_cuda *l, const amped_plan
     uint64_t left = l->nnz[mode] - out->first;
     out->count = left < l->piece ? left : l->piece;
     out->block = l->first_block[mode] + i;
-    return amped_arrays_cuda_make(&out->arrays, plan, mode, l->plain, out->count);
+    return amped_arrays_cuda_make(&out->arrays, plan, mode, l->storage, out->count);
   }
   out->resident = true;
   out->arrays = l->device[mode];
@@ -303,3 +304,32 @@ amped_status amped_layout_cuda_part(const amped_layout_cuda *l, const amped_plan
   out->count = k < begin ? begin : each;
   return AMPED_OK;
 }
+
+static uint64_t packed_index_bytes(const amped_plan *plan, int mode,
+                                   const amped_layout_cuda *layout,
+                                   const amped_layout_wish_cuda *wish) {
+  return index_bytes(plan, mode, &layout->tiles[mode], wish, layout->piece);
+}
+
+static uint64_t no_index_bytes(const amped_plan *plan, int mode, const amped_layout_cuda *layout,
+                               const amped_layout_wish_cuda *wish) {
+  (void)plan;
+  (void)mode;
+  (void)layout;
+  (void)wish;
+  return 0;
+}
+
+static amped_status no_tiles(amped_layout_cuda *layout, const amped_plan *plan,
+                             const amped_layout_wish_cuda *wish) {
+  (void)layout;
+  (void)plan;
+  (void)wish;
+  return AMPED_OK;
+}
+
+const amped_storage_cuda amped_storage_packed_cuda = {
+    .list_arrays = list_packed, .index_bytes = packed_index_bytes, .choose_tiles = choose_tiles};
+
+const amped_storage_cuda amped_storage_plain_cuda = {
+    .list_arrays = list_plain, .index_bytes = no_index_bytes, .choose_tiles = no_tiles};

@@ -19,9 +19,8 @@ extern "C" {
 #include "cuda/device/caches_cuda.h"
 #include "cuda/sorted/tiles_cuda.h"
 
-/* One block of memory that holds `count` nonzeros as arrays. Packed: the planes, then the values
- * unless they are coded. Plain, for the atomic kernel: rows, inputs, values. Byte offsets are
- * multiples of AMPED_CUDA_ALIGNMENT. */
+/* One block of memory that holds `count` nonzeros as arrays, which a storage lists. Byte offsets
+ * are multiples of AMPED_CUDA_ALIGNMENT. */
 #define AMPED_CUDA_ALIGNMENT 256
 #define AMPED_CUDA_ARRAYS (AMPED_MAX_ORDER + 1)
 typedef struct amped_arrays_cuda {
@@ -30,6 +29,28 @@ typedef struct amped_arrays_cuda {
   uint64_t offsets[AMPED_CUDA_ARRAYS];
   uint64_t bytes; /* of the block; 0 where count is 0 */
 } amped_arrays_cuda;
+
+typedef struct amped_layout_cuda amped_layout_cuda;
+typedef struct amped_layout_wish_cuda amped_layout_wish_cuda;
+
+/* Storage: the form in which a tensor format keeps its nonzeros. */
+typedef struct amped_storage_cuda {
+  /* Set `arrays` and `element_bytes` of mode's copy. */
+  void (*list_arrays)(amped_arrays_cuda *out, const amped_plan *plan, int mode);
+  /* Device memory beside the arrays, for pieces of the layout's length. */
+  uint64_t (*index_bytes)(const amped_plan *plan, int mode, const amped_layout_cuda *layout,
+                          const amped_layout_wish_cuda *wish);
+  /* Choose tiles for copies that are wholly resident. */
+  amped_status (*choose_tiles)(amped_layout_cuda *layout, const amped_plan *plan,
+                               const amped_layout_wish_cuda *wish);
+} amped_storage_cuda;
+
+/* The sorted copies': packed planes, and values unless they are coded; row bits, row list, row
+ * table and schedule. */
+extern const amped_storage_cuda amped_storage_packed_cuda;
+
+/* A batch as it comes (backend.h): rows, inputs, values; nothing beside them, and no tiles. */
+extern const amped_storage_cuda amped_storage_plain_cuda;
 
 /* Consecutive nonzeros of a copy in one block. */
 typedef struct amped_part_cuda {
@@ -40,8 +61,8 @@ typedef struct amped_part_cuda {
   amped_arrays_cuda arrays; /* of the whole block */
 } amped_part_cuda;
 
-typedef struct amped_layout_cuda {
-  bool plain;
+struct amped_layout_cuda {
+  const amped_storage_cuda *storage;
   uint64_t nnz[AMPED_MAX_ORDER];             /* of this rank */
   uint64_t resident[AMPED_MAX_ORDER];        /* nonzeros of them on the device */
   amped_tiles_cuda tiles[AMPED_MAX_ORDER];   /* of copies that are wholly resident */
@@ -54,24 +75,24 @@ typedef struct amped_layout_cuda {
   uint64_t piece_bytes;  /* of either of the two device buffers */
   uint64_t device_bytes; /* `other_bytes` included */
   uint64_t host_bytes;   /* pinned */
-} amped_layout_cuda;
+};
 
 /* The arrays of `count` nonzeros of mode's copy. */
 amped_status amped_arrays_cuda_make(amped_arrays_cuda *out, const amped_plan *plan, int mode,
-                                    bool plain, uint64_t count);
+                                    const amped_storage_cuda *storage, uint64_t count);
 
 /* Element `first` of array i in a block. */
 void *amped_arrays_cuda_at(const amped_arrays_cuda *arrays, void *block, int i, uint64_t first);
 
 /* The requirements of a layout. */
-typedef struct amped_layout_wish_cuda {
-  bool plain;
+struct amped_layout_wish_cuda {
+  const amped_storage_cuda *storage;
   amped_residency residency;
   uint64_t budget_bytes; /* of device memory */
   uint64_t other_bytes;  /* of the budget, for everything but copies */
   uint64_t tile_bytes;   /* as in tiles_cuda.h */
   amped_caches_cuda caches;
-} amped_layout_wish_cuda;
+};
 
 /* Lay out the copies of plan->rank. AUTO keeps all of them on the device where they fit; else it
  * fills the budget up to less than a pack. A copy gets tiles only if the memory for putting it in

@@ -3,39 +3,7 @@
 
 namespace {
 
-constexpr int atomic_threads = 1024;
-constexpr uint64_t atomic_rounds = 32; /* nonzeros of a column of threads, one after the other */
 constexpr unsigned gap_rows = 4096;
-
-template <typename T, typename I> struct atomic_problem {
-  uint64_t count;
-  uint64_t ld;
-  const I *rows;
-  const I *inputs[AMPED_MAX_ORDER - 1];
-  const T *values;
-  const T *factors[AMPED_MAX_ORDER - 1];
-  T *output;
-  int input_count;
-};
-
-/* AMPED Algorithm 2, kept for comparison (--kernel=published). A block has R x P threads: each of
- * the P columns takes a nonzero at a time, and each of the R rows a component. Every product is
- * added atomically. */
-template <typename T, typename I>
-__global__ void __launch_bounds__(atomic_threads) mttkrp_atomic(const atomic_problem<T, I> p) {
-  const uint64_t share = atomic_rounds * blockDim.y;
-  const uint64_t first = blockIdx.x * share;
-  const uint64_t end = first + share < p.count ? first + share : p.count;
-  const unsigned r = threadIdx.x;
-  for (uint64_t k = first + threadIdx.y; k < end; k += blockDim.y) {
-    T product = p.values[k];
-#pragma unroll
-    for (int m = 0; m < AMPED_MAX_ORDER - 1; m++)
-      if (m < p.input_count)
-        product *= __ldg(p.factors[m] + ((uint64_t)p.inputs[m][k] * p.ld + r));
-    atomicAdd(p.output + ((uint64_t)p.rows[k] * p.ld + r), product);
-  }
-}
 
 /* sum = the sum of all outputs, in double. */
 template <typename T>
@@ -90,38 +58,6 @@ __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
   }
 }
 
-template <typename T, typename I> amped_status launch_atomic(const amped_mttkrp_cuda_args *args) {
-  atomic_problem<T, I> p = {};
-  p.count = args->batch.count;
-  p.ld = args->ld;
-  p.rows = static_cast<const I *>(args->batch.rows);
-  p.values = static_cast<const T *>(args->batch.values);
-  for (int m = 0; m < args->inputs; m++) {
-    p.inputs[m] = static_cast<const I *>(args->batch.inputs[m]);
-    p.factors[m] = static_cast<const T *>(args->factors[m]);
-  }
-  p.output = static_cast<T *>(args->output);
-  p.input_count = args->inputs;
-  const dim3 block((unsigned)args->ncomps, (unsigned)(atomic_threads / args->ncomps));
-  const uint64_t blocks = amped_ceil_div(p.count, atomic_rounds * block.y);
-  if (blocks > INT32_MAX)
-    return amped_error(AMPED_FAILED, "CUDA",
-                       "%" PRIu64 " nonzeros are too many for one launch of the published kernel; "
-                       "use --residency=stream or --kernel=sorted",
-                       p.count);
-  mttkrp_atomic<T, I><<<(unsigned)blocks, block, 0, args->stream>>>(p);
-  AMPED_CUDA_LAUNCHED("the published MTTKRP kernel");
-  return AMPED_OK;
-}
-
-amped_status launch_atomic_for_types(const amped_mttkrp_cuda_args *args) {
-  if (args->value_type == AMPED_F32)
-    return args->index_type == AMPED_U32 ? launch_atomic<float, index32>(args)
-                                         : launch_atomic<float, index64>(args);
-  return args->index_type == AMPED_U32 ? launch_atomic<double, index32>(args)
-                                       : launch_atomic<double, index64>(args);
-}
-
 } // namespace
 
 amped_status amped_mttkrp_cuda_sum(const amped_mttkrp_cuda_args *args) {
@@ -162,9 +98,7 @@ amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
   return AMPED_OK;
 }
 
-amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel) {
-  if (kernel == AMPED_KERNEL_ATOMIC)
-    return args->batch.count > 0 ? launch_atomic_for_types(args) : AMPED_OK;
+amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args) {
   if (args->blocks == 0)
     return AMPED_OK;
   return args->value_type == AMPED_F32 ? amped_mttkrp_sorted_f32(args)
@@ -173,6 +107,6 @@ amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel 
 
 amped_status amped_mttkrp_cuda_probe(void) {
   cudaFuncAttributes attributes;
-  AMPED_CUDA(cudaFuncGetAttributes(&attributes, mttkrp_atomic<float, index32>));
+  AMPED_CUDA(cudaFuncGetAttributes(&attributes, sum_outputs<float>));
   return AMPED_OK;
 }

@@ -57,13 +57,11 @@ typedef struct amped_mttkrp_cuda_args {
   void *output;
   cudaStream_t stream;
 
-  /* for the sorted kernel: blocks of the work; `packed` begins with the first block's nonzeros */
+  /* Blocks of the work; `packed` begins with the first block's nonzeros. */
   const amped_work_cuda *work;
   uint32_t first_block;
   uint32_t blocks;
   amped_packed_cuda packed;
-  /* for the atomic kernel: plain nonzeros */
-  amped_batch batch;
 } amped_mttkrp_cuda_args;
 
 /* Zero the output's rows that are not in the copy's row list. The list has so many entries, which
@@ -75,8 +73,8 @@ amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
 /* Sum up the several outputs of a copy, behind its last blocks. */
 amped_status amped_mttkrp_cuda_sum(const amped_mttkrp_cuda_args *args);
 
-/* Launch a kernel over these nonzeros. */
-amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args, amped_kernel kernel);
+/* Launch the sorted kernel over these nonzeros. */
+amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args);
 
 /* Do the program's kernels exist for the current device? AMPED_FAILED with a remedy where not. */
 amped_status amped_mttkrp_cuda_probe(void);

@@ -46,10 +46,10 @@ static void make_up(made_up *u, uint64_t trial, uint64_t largest) {
   }
 }
 
-static amped_status make_layout(amped_layout_cuda *l, const amped_plan *plan, bool plain,
-                                amped_residency residency, uint64_t budget_bytes,
-                                uint64_t other_bytes) {
-  amped_layout_wish_cuda wish = {.plain = plain,
+static amped_status make_layout(amped_layout_cuda *l, const amped_plan *plan,
+                                const amped_storage_cuda *storage, amped_residency residency,
+                                uint64_t budget_bytes, uint64_t other_bytes) {
+  amped_layout_wish_cuda wish = {.storage = storage,
                                  .residency = residency,
                                  .budget_bytes = budget_bytes,
                                  .other_bytes = other_bytes,
@@ -154,10 +154,10 @@ static void budget_is_used(const amped_layout_cuda *l, int order, uint64_t budge
 }
 
 /* Budgets from none at all to all, each as auto sees it. */
-static void budgets_of(made_up *u, bool plain) {
+static void budgets_of(made_up *u, const amped_storage_cuda *storage) {
   amped_layout_cuda l;
   int streamed = 0;
-  check_ok(make_layout(&l, &u->plan, plain, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
+  check_ok(make_layout(&l, &u->plan, storage, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
   layout_is_sound(&l, &u->plan);
   uint64_t all = l.device_bytes;
   ck_assert_uint_eq(l.host_bytes, 0);
@@ -165,7 +165,7 @@ static void budgets_of(made_up *u, bool plain) {
     uint64_t budget = i == 23 ? all - 1 : all / 24 * i + amped_random_u64(all, i, 0) % 5000;
     if (budget >= all)
       continue;
-    if (make_layout(&l, &u->plan, plain, AMPED_RESIDENCY_AUTO, budget, OTHER_BYTES) != AMPED_OK) {
+    if (make_layout(&l, &u->plan, storage, AMPED_RESIDENCY_AUTO, budget, OTHER_BYTES) != AMPED_OK) {
       amped_status_clear();
       continue;
     }
@@ -176,7 +176,7 @@ static void budgets_of(made_up *u, bool plain) {
   }
   ck_assert_int_gt(streamed, 10);
   for (uint64_t more = 0; more < 2; more++) {
-    check_ok(make_layout(&l, &u->plan, plain, AMPED_RESIDENCY_AUTO, all + more, OTHER_BYTES));
+    check_ok(make_layout(&l, &u->plan, storage, AMPED_RESIDENCY_AUTO, all + more, OTHER_BYTES));
     ck_assert_uint_eq(l.device_bytes, all);
     ck_assert_uint_eq(l.host_bytes, 0);
   }
@@ -187,8 +187,8 @@ START_TEST(auto_fills_every_budget) {
   for (uint64_t trial = 0; trial < 15; trial++) {
     made_up u;
     make_up(&u, trial, largest[trial % 3]);
-    budgets_of(&u, false);
-    budgets_of(&u, true);
+    budgets_of(&u, &amped_storage_packed_cuda);
+    budgets_of(&u, &amped_storage_plain_cuda);
   }
 }
 
@@ -197,15 +197,17 @@ START_TEST(stream_keeps_nothing) {
     amped_layout_cuda l;
     made_up u;
     make_up(&u, trial, trial % 2 == 0 ? 50000 : UINT64_C(5000000000));
-    check_ok(make_layout(&l, &u.plan, trial % 3 == 0, AMPED_RESIDENCY_STREAM, UINT64_C(1) << 50,
-                         OTHER_BYTES));
+    check_ok(make_layout(&l, &u.plan,
+                         trial % 3 == 0 ? &amped_storage_plain_cuda : &amped_storage_packed_cuda,
+                         AMPED_RESIDENCY_STREAM, UINT64_C(1) << 50, OTHER_BYTES));
     for (int m = 0; m < u.plan.order; m++)
       ck_assert_uint_eq(l.resident[m], 0);
     layout_is_sound(&l, &u.plan);
     uint64_t least = l.device_bytes - 2 * l.piece_bytes;
-    check_fails(
-        AMPED_FAILED, "--device-memory",
-        make_layout(&l, &u.plan, trial % 3 == 0, AMPED_RESIDENCY_STREAM, least, OTHER_BYTES));
+    check_fails(AMPED_FAILED, "--device-memory",
+                make_layout(&l, &u.plan,
+                            trial % 3 == 0 ? &amped_storage_plain_cuda : &amped_storage_packed_cuda,
+                            AMPED_RESIDENCY_STREAM, least, OTHER_BYTES));
   }
 }
 
@@ -221,22 +223,24 @@ START_TEST(every_fraction_can_be_had) {
     u.nnz[m] = 0;
     u.plan.modes[m].copy.packing = u.plan.modes[0].copy.packing;
   }
-  check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
+  check_ok(make_layout(&l, &u.plan, &amped_storage_packed_cuda, AMPED_RESIDENCY_RESIDENT,
+                       UINT64_MAX, OTHER_BYTES));
   uint64_t pack = pack_bytes(&l, 0);
   uint64_t all = l.device_bytes;
-  check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, all - 1, OTHER_BYTES));
+  check_ok(make_layout(&l, &u.plan, &amped_storage_packed_cuda, AMPED_RESIDENCY_AUTO, all - 1,
+                       OTHER_BYTES));
   uint64_t base = l.device_bytes - l.device[0].bytes - 2 * l.piece_bytes;
   for (uint64_t packs = 8; packs < 40 && base + packs * pack < all; packs++) {
-    check_ok(
-        make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + packs * pack, OTHER_BYTES));
+    check_ok(make_layout(&l, &u.plan, &amped_storage_packed_cuda, AMPED_RESIDENCY_AUTO,
+                         base + packs * pack, OTHER_BYTES));
     ck_assert_uint_eq(l.resident[0], (packs - 8) * AMPED_LONG_PACK);
     layout_is_sound(&l, &u.plan);
     seen++;
   }
   ck_assert_uint_ge(seen, 30);
-  check_fails(
-      AMPED_FAILED, "--rank",
-      make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, base + 8 * pack - 1, OTHER_BYTES));
+  check_fails(AMPED_FAILED, "--rank",
+              make_layout(&l, &u.plan, &amped_storage_packed_cuda, AMPED_RESIDENCY_AUTO,
+                          base + 8 * pack - 1, OTHER_BYTES));
 }
 
 /* What the schedule of mode's copy takes, cut as work_cuda.cu cuts it. */
@@ -281,7 +285,8 @@ START_TEST(schedules_take_what_was_counted) {
     make_up(&u, trial, largest[trial % 2]);
     u.plan.ld = ld[trial % 5];
     const uint64_t row_bytes = u.plan.ld * u.plan.value_type;
-    check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
+    check_ok(make_layout(&l, &u.plan, &amped_storage_packed_cuda, AMPED_RESIDENCY_RESIDENT,
+                         UINT64_MAX, OTHER_BYTES));
     for (int m = 0; m < u.plan.order; m++) {
       uint64_t taken = l.nnz[m] > 0 ? schedule_takes(&l, &u.plan, m) : 0;
       ck_assert_uint_le(taken, schedule_counted(&l, &u.plan, m));
@@ -291,7 +296,8 @@ START_TEST(schedules_take_what_was_counted) {
       amped_residency residency = i % 2 == 0 ? AMPED_RESIDENCY_AUTO : AMPED_RESIDENCY_STREAM;
       uint64_t budget = OTHER_BYTES + l.device_bytes / 2 / (trial % 7 + 1) * i / 6;
       amped_layout_cuda some;
-      if (make_layout(&some, &u.plan, false, residency, budget, OTHER_BYTES) != AMPED_OK) {
+      if (make_layout(&some, &u.plan, &amped_storage_packed_cuda, residency, budget, OTHER_BYTES) !=
+          AMPED_OK) {
         amped_status_clear();
         continue;
       }
@@ -316,7 +322,8 @@ START_TEST(nothing_takes_nothing) {
     made_up u;
     make_up(&u, 1, 100);
     memset(u.nnz, 0, sizeof u.nnz);
-    check_ok(make_layout(&l, &u.plan, false, ways[way], UINT64_C(1) << 30, OTHER_BYTES));
+    check_ok(make_layout(&l, &u.plan, &amped_storage_packed_cuda, ways[way], UINT64_C(1) << 30,
+                         OTHER_BYTES));
     layout_is_sound(&l, &u.plan);
     ck_assert_uint_eq(l.host_bytes, 0);
     ck_assert_uint_eq(l.first_block[u.plan.order], 0);
@@ -327,15 +334,18 @@ START_TEST(what_does_not_fit_is_refused_with_a_remedy) {
   amped_layout_cuda l;
   made_up u;
   make_up(&u, 1, 100000);
-  check_ok(make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, UINT64_MAX, OTHER_BYTES));
-  check_fails(
-      AMPED_FAILED, "--residency=auto",
-      make_layout(&l, &u.plan, false, AMPED_RESIDENCY_RESIDENT, l.device_bytes - 1, OTHER_BYTES));
+  check_ok(make_layout(&l, &u.plan, &amped_storage_packed_cuda, AMPED_RESIDENCY_RESIDENT,
+                       UINT64_MAX, OTHER_BYTES));
+  check_fails(AMPED_FAILED, "--residency=auto",
+              make_layout(&l, &u.plan, &amped_storage_packed_cuda, AMPED_RESIDENCY_RESIDENT,
+                          l.device_bytes - 1, OTHER_BYTES));
   check_fails(AMPED_FAILED, "--rank",
-              make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, OTHER_BYTES, OTHER_BYTES));
+              make_layout(&l, &u.plan, &amped_storage_packed_cuda, AMPED_RESIDENCY_AUTO,
+                          OTHER_BYTES, OTHER_BYTES));
   u.nnz[0] = UINT64_MAX / 2;
   check_fails(AMPED_FAILED, "use more processes",
-              make_layout(&l, &u.plan, false, AMPED_RESIDENCY_AUTO, UINT64_MAX, OTHER_BYTES));
+              make_layout(&l, &u.plan, &amped_storage_packed_cuda, AMPED_RESIDENCY_AUTO, UINT64_MAX,
+                          OTHER_BYTES));
 }
 
 /* --- tiles -------------------------------------------------------------------------------------*/
