@@ -379,7 +379,7 @@ static amped_status conclude(amped_session *session, const amped_options *o, con
 }
 
 static amped_status measure(amped_session *session, const amped_options *o) {
-  const amped_context parts = amped_session_context(session);
+  const amped_context context = amped_session_context(session);
   amped_status status = AMPED_OK;
   sample *samples = NULL;
   double *scratch = NULL;
@@ -391,7 +391,7 @@ agree:
   status = amped_comm_agree(&session->comm, status);
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   if (status == AMPED_OK)
-    status = amped_factors_random(&parts, o->seed);
+    status = amped_factors_random(&context, o->seed);
   amped_trace_end();
   if (status == AMPED_OK)
     pass(session, samples); /* warm-up, overwritten */

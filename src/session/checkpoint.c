@@ -117,7 +117,7 @@ static amped_status share_state(const amped_comm *comm, const amped_checkpoint_k
 
 amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *state, bool *found) {
   const amped_comm *comm = &c->session->comm;
-  const amped_context parts = amped_session_context(c->session);
+  const amped_context context = amped_session_context(c->session);
   amped_ktensor k;
   amped_status status = AMPED_OK;
   memset(&k, 0, sizeof k);
@@ -133,7 +133,7 @@ amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *st
     goto done;
   for (int r = 0; r < k.ncomps; r++)
     k.weights[r] = 1.0; /* they go their own way: factor 0 stays as it is */
-  status = amped_factors_put(&parts, &k);
+  status = amped_factors_put(&context, &k);
 done:
   amped_ktensor_free(&k);
   if (status != AMPED_OK)
@@ -177,16 +177,16 @@ static amped_status end_writing(amped_checkpoint *c) {
 
 /* Collective: copy the run's state out on rank 0, and let its thread begin. */
 static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state *state) {
-  const amped_context parts = amped_session_context(c->session);
-  const amped_plan *plan = parts.plan;
-  const bool writes = parts.comm->rank == 0;
+  const amped_context context = amped_session_context(c->session);
+  const amped_plan *plan = context.plan;
+  const bool writes = context.comm->rank == 0;
   amped_status status = AMPED_OK;
   if (writes && c->k.order == 0)
     status = amped_ktensor_create(&c->k, plan->order, plan->dims, plan->ncomps);
   if (writes && status == AMPED_OK)
     status = amped_solver_state_copy(&c->state, state);
-  AMPED_TRY(amped_comm_agree(parts.comm, status));
-  AMPED_TRY(amped_factors_get(&parts, &c->k));
+  AMPED_TRY(amped_comm_agree(context.comm, status));
+  AMPED_TRY(amped_factors_get(&context, &c->k));
   c->last_sweep = state->sweeps;
   c->last_time = amped_time();
   if (writes) {
@@ -198,7 +198,7 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state 
       status = amped_error_errno(AMPED_FAILED, failed, c->options->file,
                                  "cannot be written: no thread can be started");
   }
-  return amped_comm_agree(parts.comm, status);
+  return amped_comm_agree(context.comm, status);
 }
 
 /* Rank 0: is it time, and the thread free? */

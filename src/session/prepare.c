@@ -118,7 +118,7 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
   need->host_bytes = session->required.host_bytes;
   if (status == AMPED_OK && amped_session_is_list(session))
     status = add_collect_need(session, reads, o->read_parallel, need);
-  else if (session->source != NULL)
+  else if (session->input != NULL)
     need->host_bytes += amped_load_copies_host_bytes(info, plan, reads, o->read_parallel);
   else if (!session->worker.backend->device_pointers)
     need->host_bytes += amped_synthetic_cpu_bytes(plan);
@@ -188,7 +188,7 @@ static amped_status load_synthetic(amped_session *session) {
 static amped_status collect(amped_session *session) {
   const amped_session_options *o = session->options;
   const amped_list_load load = {.comm = &session->comm,
-                                .input = session->source,
+                                .input = session->input,
                                 .parallel = o->read_parallel,
                                 .info = &session->made,
                                 .plan = &session->plan,
@@ -209,26 +209,26 @@ static amped_status fill(amped_session *session) {
       amped_exchange_create(&session->comm, &session->worker, &session->plan, &session->exchange));
   AMPED_TRY(amped_report_exchange(session));
   amped_trace_end();
-  if (session->source == NULL)
+  if (session->input == NULL)
     return load_synthetic(session);
   if (amped_session_is_list(session))
     AMPED_TRY(collect(session));
   else
-    AMPED_TRY(amped_load_copies(&session->comm, session->source, o->read_parallel, &session->plan,
+    AMPED_TRY(amped_load_copies(&session->comm, session->input, o->read_parallel, &session->plan,
                                 &session->worker, &session->distribute_sec));
   amped_report_distributed(session);
   return AMPED_OK;
 }
 
 /* Collective. What a list lacks is counted. */
-static amped_status open_source(amped_session *session) {
+static amped_status open_input(amped_session *session) {
   const amped_session_options *o = session->options;
-  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->source));
+  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->input));
   if (!amped_session_is_list(session))
     return AMPED_OK;
   amped_say("%s has no ordered copies: its nonzeros are counted, dealt out and ordered in memory",
             o->input);
-  return amped_list_stats_take(&session->comm, session->source, o->read_parallel, &session->made);
+  return amped_list_stats_take(&session->comm, session->input, o->read_parallel, &session->made);
 }
 
 /* Collective. What the plan is made from: counted, or read. */
@@ -237,9 +237,9 @@ static amped_status find_tables(amped_session *session) {
   if (session->options->shape.name != NULL)
     AMPED_TRY(count_synthetic(session));
   else
-    AMPED_TRY(open_source(session));
+    AMPED_TRY(open_input(session));
   AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session)));
-  if (session->source != NULL)
+  if (session->input != NULL)
     warn_of_underflow(session);
   session->tables_sec = amped_time() - began;
   return AMPED_OK;

@@ -350,10 +350,10 @@ static void say_exchange(const amped_session *session, const amped_link_rate *ra
 }
 
 amped_status amped_report_exchange(amped_session *session) {
-  const amped_context parts = amped_session_context(session);
+  const amped_context context = amped_session_context(session);
   amped_link_rate rate;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_link_rate_measure(&parts, &rate));
+  AMPED_TRY(amped_link_rate_measure(&context, &rate));
   say_exchange(session, &rate);
   if (session->json != NULL)
     status = amped_json_line(

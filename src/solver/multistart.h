@@ -9,7 +9,7 @@
 typedef struct amped_start {
   uint64_t seed;
   amped_solver_result result;
-  amped_saved_factors kept; /* where several are asked for */
+  amped_saved_factors saved; /* where several are asked for */
 } amped_start;
 
 typedef struct amped_multistart {
