@@ -92,7 +92,7 @@ amped_status amped_copies_cuda_take_back(amped_copies_cuda *copies);
 /* Device memory that create takes beside the layout's own: the packer and the dictionary. */
 amped_status amped_copies_cuda_bytes(const amped_plan *plan, uint64_t *bytes);
 
-/* As struct amped_backend's upload; nonzeros of a mode come in order, without gaps. */
+/* As amped_format_ops' insert; nonzeros of a mode come in order, without gaps. */
 amped_status amped_copies_cuda_upload(amped_copies_cuda *copies, int mode, uint64_t offset,
                                       const amped_batch *batch);
 
