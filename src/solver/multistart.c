@@ -30,11 +30,11 @@ double amped_start_value(const amped_start *start) {
 }
 
 amped_status amped_multistart_add(const amped_context *context, amped_multistart *s, uint64_t seed,
-                                  amped_solver_result *als) {
+                                  amped_solver_result *result) {
   amped_start *start = &s->all[s->count++];
   start->seed = seed;
-  start->result = *als;
-  memset(als, 0, sizeof *als);
+  start->result = *result;
+  memset(result, 0, sizeof *result);
   if (s->asked == 1)
     return AMPED_OK;
   return amped_saved_factors_take(context, start->result.weights, &start->saved);
