@@ -30,7 +30,7 @@ const amped_command amped_commands[] = {
                 &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
-         "nonzeros in HDF5 (binsparse COO) is dealt out and ordered by all ranks first; any\n"
+         "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
          "other input of convert works too, and is ordered in the memory of rank 0. With\n"
          "--shape it is made in memory instead, as by bench, to measure whole sweeps: cells may\n"
          "be drawn more than once, which the fit does not know.\n\n"

@@ -24,13 +24,12 @@ struct amped_checkpoint {
   amped_checkpoint_key key;
   uint64_t last_sweep; /* of the last checkpoint, or of the start */
   double last_time;
-  bool keep_previous; /* what is there under the file's name is damaged */
+  bool keep_previous; /* the file is damaged */
 
-  /* Rank 0: what is being written. The thread reads these until it says done. */
+  /* Rank 0: the checkpoint in writing. The thread reads these members until it is done. */
   bool writing;
   pthread_t thread;
-  amped_heartbeat
-      *heartbeat; /* of the rank: a main thread that waits for this one is no standstill */
+  amped_heartbeat *heartbeat; /* of the rank: the watchdog sees that this thread works */
   amped_ktensor k;
   amped_solver_state state;
   amped_status written;
@@ -132,7 +131,7 @@ amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *st
   if (!*found)
     goto done;
   for (int r = 0; r < k.ncomps; r++)
-    k.weights[r] = 1.0; /* they go their own way: factor 0 stays as it is */
+    k.weights[r] = 1.0; /* weights are in the state: factor 0 stays as it is */
   status = amped_factors_put(&context, &k);
 done:
   amped_ktensor_free(&k);
@@ -155,7 +154,7 @@ static void *write_in_thread(void *argument) {
   return NULL;
 }
 
-/* Rank 0: take leave of the thread, waiting where it is not done. */
+/* Rank 0: join the thread; wait until it is done. */
 static amped_status end_writing(amped_checkpoint *c) {
   const char *file = c->options->file;
   if (!c->writing)
@@ -175,7 +174,7 @@ static amped_status end_writing(amped_checkpoint *c) {
                                    amped_json_text(file, strlen(file))));
 }
 
-/* Collective: copy the run's state out on rank 0, and let its thread begin. */
+/* Collective: copy the factors and the state out on rank 0, and start its thread. */
 static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state *state) {
   const amped_context context = amped_session_context(c->session);
   const amped_plan *plan = context.plan;
@@ -201,7 +200,7 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state 
   return amped_comm_agree(context.comm, status);
 }
 
-/* Rank 0: is it time, and the thread free? */
+/* Rank 0: is a checkpoint due, and the thread free? */
 static bool is_due(const amped_checkpoint *c, uint64_t sweep) {
   const amped_checkpoint_options *o = c->options;
   const uint64_t every = o->every_sweeps > 0 ? o->every_sweeps : DEFAULT_SWEEPS;
@@ -211,7 +210,7 @@ static bool is_due(const amped_checkpoint *c, uint64_t sweep) {
                             : sweep - c->last_sweep >= every;
 }
 
-/* Collective: the checkpoint that a signal asks for, unless it is there, and the end. */
+/* Collective, after a signal: write a checkpoint of this sweep, unless it is written, and stop. */
 static amped_status stop(amped_checkpoint *c, const amped_solver_state *state) {
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_checkpoint_wait(c));
