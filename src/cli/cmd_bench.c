@@ -60,7 +60,7 @@ static void pass(amped_session *session, sample *samples) {
   amped_trace_end();
 }
 
-/* What is told of one mode: the same on every rank. */
+/* The report of one mode, the same on every rank. */
 typedef struct result {
   amped_spread copy, compute, exchange, wall;
   double gnnz_per_sec;
@@ -185,8 +185,8 @@ static result result_of(amped_session *session, const amped_options *o, const sa
   r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
   r.ceiling_sec = amped_comm_spread(&session->comm, ceiling_sec).max;
   r.exchange_bytes = amped_exchange_bytes(session->exchange, plan->modes[mode].rows.block_rows);
-  /* The rank that comes last waits for nobody: its time is the exchange's own. Of parts, each may
-   * have another last rank, and they travel beside the kernel: no rate can be told. */
+  /* The last rank to arrive does not wait, so its time is the time of the exchange. Parts travel
+   * beside the kernel and may each have another last rank, so they give no rate. */
   r.exchange_gb_per_sec = plan->modes[mode].rows.parts == 1
                               ? per((double)r.exchange_bytes * 1e-9, r.exchange.min)
                               : 0.0;

@@ -101,7 +101,7 @@ static amped_status check_names(const amped_options *o) {
   return status;
 }
 
-/* A name that says what the file will not be. */
+/* Refuse a name that suggests another format than the file will have. */
 static amped_status check_suffix(const char *path) {
   static const char *const others[] = {".npy", ".json", ".svg", ".png", ".gz", ".zst"};
   amped_format format = AMPED_FORMAT_HDF5;
@@ -117,8 +117,8 @@ static amped_status check_suffix(const char *path) {
                      "text or .npy");
 }
 
-/* Rank 0, before anything is read: can the result of so many components be written, and by nobody
- * else meanwhile? */
+/* Rank 0, before anything is read: check that the result of so many components can be written, and
+ * that no other run writes it. */
 static amped_status check_output(const amped_options *o, int ncomps, char **path,
                                  amped_file_lock *lock) {
   AMPED_TRY(output_path(o, ncomps, path));
@@ -192,7 +192,7 @@ static amped_status set_start(amped_session *session, const amped_options *o, in
   return status;
 }
 
-/* What the functions below work on. */
+/* The data of the command, for the functions below. */
 typedef struct job {
   amped_session *session;
   const amped_options *o;
@@ -233,7 +233,7 @@ static char *options_text(const amped_session *session, const amped_options *o, 
   return text;
 }
 
-/* Rank 0: what the starts came to, for the record; none where there was one. */
+/* Rank 0: the results of several starts, for the record; nothing for a single start. */
 static amped_status record_starts(const amped_multistart *s, amped_run_starts *out) {
   memset(out, 0, sizeof *out);
   if (s->asked == 1)
@@ -258,8 +258,8 @@ static void free_starts_record(amped_run_starts *r) {
   amped_free(r->fits);
 }
 
-/* Collective: rank 0 reads the labels for all results, before the first sweep: what is wrong with
- * them costs none then. A tensor made in memory has none. */
+/* Collective: rank 0 reads the labels for all results before the first sweep, so that an error in
+ * them costs no sweep. A tensor made in memory has no labels. */
 static amped_status read_labels(job *j) {
   const amped_session *session = j->session;
   amped_status status = AMPED_OK;
@@ -449,7 +449,7 @@ static amped_status find_corcondia(job *j, const amped_start *best, double *perc
   return AMPED_OK;
 }
 
-/* Choose, save and tell of starts that are done. */
+/* Choose the best of the finished starts, save it and report it. */
 static amped_status finish_starts(job *j, const char *path, amped_multistart *starts,
                                   bool stopped) {
   const amped_context context = amped_session_context(j->session);
@@ -515,7 +515,7 @@ static amped_status decompose_all(job *j) {
   return status;
 }
 
-/* Stopped on a signal is an end as good as another: the trace is written then, too. */
+/* The trace is also written after a stop on a signal. */
 static amped_status finish(amped_session *session, amped_status status) {
   if (status != AMPED_OK && status != AMPED_STOPPED)
     return status;
@@ -535,7 +535,7 @@ static amped_status check_outputs(job *j) {
   return amped_comm_agree(&j->session->comm, status);
 }
 
-/* Is there anything to compute a core consistency of? */
+/* Check that --corcondia can be computed for some number of components. */
 static amped_status check_corcondia(const amped_plan *plan, const void *context) {
   const amped_options *o = context;
   int least = o->session.ncomps;
