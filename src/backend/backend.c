@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* In order of preference for --backend=auto. */
+/* In order of preference, for --backend=auto. */
 static const amped_backend *const backends[] = {
 #ifdef AMPED_HAVE_CUDA
     &amped_backend_cuda,

@@ -22,7 +22,7 @@
 #include "plan/overlap.h"
 #include "backend/synthetic.h"
 
-/* Where a rank keeps its share of a copy. */
+/* Where a rank keeps its shard of a copy. */
 typedef enum amped_residency {
   AMPED_RESIDENCY_AUTO,     /* on the device as far as it fits, the rest streamed */
   AMPED_RESIDENCY_RESIDENT, /* all on the device, or an error */
@@ -30,28 +30,28 @@ typedef enum amped_residency {
 } amped_residency;
 
 typedef enum amped_kernel {
-  AMPED_KERNEL_SORTED, /* runs of sorted nonzeros, accumulated in registers */
+  AMPED_KERNEL_SORTED, /* strips of sorted nonzeros, accumulated in registers */
   AMPED_KERNEL_ATOMIC  /* AMPED's Algorithm 2: an atomic add per nonzero and column (cuda only) */
 } amped_kernel;
 
 typedef struct amped_backend_options {
   const char *name; /* "auto", "cpu", "cuda" */
-  int threads; /* OpenMP threads of this rank, at least 1; of the user, 0: as many as there are */
-  int local_rank; /* of MPI, not of the user, as is local_size */
-  int local_size;
-  bool share_gpus; /* allow several ranks on one GPU */
+  int threads;      /* OpenMP threads of this rank, at least 1; in the user's options 0: all */
+  int local_rank;   /* the session sets it from MPI; no option of the user */
+  int local_size;   /* likewise */
+  bool share_gpus;  /* allow several ranks on one GPU */
   amped_residency residency;
   uint64_t device_memory; /* bytes of device memory to use at most, 0: what is free */
   amped_kernel kernel;
-  bool deterministic;  /* take a fixed share of the device's memory, whatever is free: what stays on
-                          the device, and so the order of sums, is the same in every run */
-  uint64_t tile_bytes; /* of an input factor that a resident copy is ordered by (cuda only): 0 as a
-                          cost model says, UINT64_MAX never */
+  bool deterministic;  /* take a fixed share of the device's memory, even if more is free: the
+                          resident part, and so the order of sums, is the same in every run */
+  uint64_t tile_bytes; /* of a tile of an input factor, for resident copies (cuda only); 0: a cost
+                          model chooses; UINT64_MAX: no tiles */
 } amped_backend_options;
 
-/* A run of nonzeros of one copy, translated: row of the rank's MTTKRP result (plan's row),
- * positions in the input factors (input modes in ascending order), values. Host memory,
- * plan->index_type and plan->value_type; inputs has order-1 arrays. */
+/* A batch: consecutive nonzeros of one copy, translated. Each has the row of the rank's MTTKRP
+ * result (the plan's row), its positions in the input factors, and its value. inputs has order-1
+ * arrays, input modes ascending. Host memory, of plan->index_type and plan->value_type. */
 typedef struct amped_batch {
   uint64_t count;
   const void *rows;
@@ -77,10 +77,11 @@ typedef struct amped_mttkrp_times {
 typedef struct amped_requirement {
   uint64_t device_bytes;
   uint64_t host_bytes;                      /* pinned where the backend has a device */
-  uint64_t copy_bytes[AMPED_MAX_ORDER];     /* of these, mode's copy, wherever it lies */
-  uint64_t streamed_bytes[AMPED_MAX_ORDER]; /* of a copy, what every MTTKRP transfers again */
-  uint64_t tiles[AMPED_MAX_ORDER]; /* of an input that a copy is ordered by first; 0 or 1: none */
+  uint64_t copy_bytes[AMPED_MAX_ORDER];     /* mode's copy, a part of both sums above */
+  uint64_t streamed_bytes[AMPED_MAX_ORDER]; /* the part of a copy that every MTTKRP transfers */
+  uint64_t tiles[AMPED_MAX_ORDER]; /* number of tiles by which a copy is ordered; 0 or 1: none */
 } amped_requirement;
+
 /* One copy between a factor, from byte `offset`, and host memory. */
 typedef struct amped_host_copy {
   uint64_t offset;
@@ -97,22 +98,21 @@ typedef struct amped_tensor_part amped_tensor_part;
 /* --- devices --------------------------------------------------------------------------------- */
 
 typedef struct amped_device_ops {
-  /* Is there a device for this rank? false with a reason (static text) where not. Starts nothing.
-   */
+  /* Is there a device for this rank? If not, *reason says why (static text). Starts nothing. */
   bool (*available)(const char **reason);
-  /* Called before MPI_Init with the local rank the launcher told (-1: unknown): CUDA-aware MPI
-   * wants the GPU's context to exist. Failure is left to open. */
+  /* Called before MPI_Init with the launcher's local rank (-1: unknown): CUDA-aware MPI wants the
+   * GPU's context to exist. open reports a failure. */
   void (*before_mpi)(int local_rank);
-  /* The GPUs that this process sees, and which of them open would take for this local rank; NULL
-   * where device_pointers is false. Only where available. */
+  /* The GPUs that this process sees, and the GPU that open would take for this local rank. NULL
+   * where device_pointers is false. Called only if available. */
   amped_status (*gpus)(int local_rank, amped_gpus *out);
 
   /* Bind to a core set or GPU. */
   amped_status (*open)(const amped_backend_options *options, amped_device **out);
   void (*close)(amped_device *device);
-  /* One line for the user: what this rank computes on. Valid while the device is open. */
+  /* The device of this rank in one line, for the user. Valid while the device is open. */
   const char *(*describe)(const amped_device *device);
-  /* What tells two GPUs apart (UUID), "" where sharing does no harm. */
+  /* UUID of a GPU; "" where ranks may share the device without harm. */
   const char *(*identity)(const amped_device *device);
   /* Bytes that may be used on the device, the user's limit applied (for cpu: of the host). */
   uint64_t (*memory)(const amped_device *device);
@@ -120,22 +120,23 @@ typedef struct amped_device_ops {
   /* Host memory that transfers fast to this device (pinned; plain for cpu). */
   amped_status (*host_alloc)(amped_device *device, uint64_t bytes, void **out);
   void (*host_free)(amped_device *device, void *block);
-  /* Make memory that somebody else allocated transfer as fast as host_alloc's; NULL where
+  /* Pin memory of another allocator, so that it transfers as fast as host_alloc's. NULL where
    * device_pointers is false. */
   amped_status (*host_register)(amped_device *device, void *block, uint64_t bytes);
   void (*host_unregister)(amped_device *device, void *block);
 
   /* idp_nnz[i] = nonzeros of mode's iDp i (of `width` indices) among the counters first ..
-   * first+count of a synthetic tensor; *sum_of_squares (unless NULL) = that of their values. */
+   * first+count of a synthetic tensor. *sum_of_squares (unless NULL) = the sum of their squares.
+   */
   amped_status (*count_synthetic)(amped_device *device, const amped_synthetic *tensor, int mode,
                                   uint64_t width, uint64_t first, uint64_t count, uint64_t *idp_nnz,
                                   double *sum_of_squares);
-  /* What the plan is to know of such devices: no measurement. */
+  /* Typical rates of such a device, for the plan. Not measured. */
   void (*rates)(const amped_device *device, amped_rates *out);
-  /* Measured rates, with at most spare_bytes of the device's memory (UINT64_MAX: what is free):
-   * random rows of a table of `rows` rows (of the plan's ld and value type; made and freed here)
-   * that are gathered in a second, bytes that are read in order in a second. 0 where there is no
-   * room. */
+  /* Measured rates. The tables take at most spare_bytes of the device's memory (UINT64_MAX: all
+   * that is free) and are freed again; a rate is 0 where they have no room. gather_rate: random
+   * rows a second from a table of `rows` rows, of the plan's ld and value type. read_rate: bytes
+   * a second in order. */
   amped_status (*gather_rate)(amped_device *device, const amped_plan *plan, uint64_t spare_bytes,
                               uint64_t rows, double *rows_per_sec);
   amped_status (*read_rate)(amped_device *device, uint64_t spare_bytes, double *bytes_per_sec);
@@ -150,7 +151,8 @@ typedef struct amped_factor_ops {
   /* Factors and output are zero. Device and plan outlive the set. */
   amped_status (*create)(amped_device *device, const amped_plan *plan, amped_factor_set **out);
   void (*destroy)(amped_factor_set *factors);
-  /* plan->ncomps and plan->ld have changed, to no more than create saw. Factors become zero. */
+  /* plan->ncomps and plan->ld have changed; they are not larger than at create. Factors become
+   * zero. */
   amped_status (*resize)(amped_factor_set *factors);
 
   /* count rows of mode's factor from `position`, to and from count x ncomps doubles, row-major. */
@@ -163,8 +165,8 @@ typedef struct amped_factor_ops {
                              double *rows);
   amped_status (*put_output)(amped_factor_set *factors, int mode, uint64_t row, uint64_t count,
                              const double *rows);
-  /* Rows first .. end of this rank's block of mode's factor = those of output * p, p ncomps x
-   * ncomps doubles, symmetric; products are accumulated in double. */
+  /* Rows first .. end of this rank's block of mode's factor = the same rows of output * p. p is
+   * ncomps x ncomps doubles, symmetric; sums are in double. */
   amped_status (*solve)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
                         const double *p);
   /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
@@ -175,63 +177,64 @@ typedef struct amped_factor_ops {
   amped_status (*scale)(amped_factor_set *factors, int mode, uint64_t position, uint64_t count,
                         const double *scale);
 
-  /* Mode's whole factor in position order, for the exchange: device memory where device_pointers.
-   */
+  /* Mode's whole factor in position order, for the exchange. Device memory if device_pointers. */
   void *(*rows)(amped_factor_set *factors, int mode);
-  /* For an exchange through the host; NULL where device_pointers is false: copies between mode's
-   * factor and host memory, all at once (those in and those out overlap). */
+  /* For an exchange through the host: make all copies between mode's factor and host memory.
+   * Copies to the factor and copies from it overlap. NULL where device_pointers is false. */
   amped_status (*stage)(amped_factor_set *factors, int mode, const amped_host_copy *copies,
                         int count);
 } amped_factor_ops;
 
 /* --- tensor formats -------------------------------------------------------------------------- */
 
-/* NULL marks an operation that a format does not have; whoever needs it asks before the first
+/* An operation that a format does not have is NULL. A solver that needs it asks before the first
  * nonzero is read. */
 typedef struct amped_format_ops {
   const char *name; /* "sorted", "atomic" */
 
-  /* What create(plan) will take beside so many bytes of the device for factors. AMPED_FAILED with a
+  /* Memory that create(plan) will take, beside factor_bytes of the device. AMPED_FAILED with a
    * remedy where it does not fit. */
   amped_status (*require)(const amped_device *device, const amped_plan *plan, uint64_t factor_bytes,
                           amped_requirement *out);
-  /* Device, plan and factors outlive the part. Pinned memory may be taken in the background: the
-   * insert that meets a failure of that reports it. */
+  /* Device, plan and factors outlive the part. A thread may pin memory in the background; insert
+   * reports its failure. */
   amped_status (*create)(amped_device *device, amped_factor_set *factors, const amped_plan *plan,
                          uint64_t factor_bytes, amped_tensor_part **out);
   void (*destroy)(amped_tensor_part *part);
-  /* Device memory that the part leaves of the user's limit; UINT64_MAX without a limit. */
+  /* Bytes of device memory that remain of the user's limit; UINT64_MAX without a limit. */
   uint64_t (*spare)(const amped_tensor_part *part);
 
-  /* Store nonzeros offset .. offset+batch->count of this rank's shard of mode's copy (copied from
-   * the batch before it returns). finish: after the last of them. */
+  /* insert stores nonzeros offset .. offset+batch->count of this rank's shard of mode's copy; the
+   * caller may reuse the batch afterwards. Batches of a mode come in order, without gaps. finish
+   * follows the last batch. */
   amped_status (*insert)(amped_tensor_part *part, int mode, uint64_t offset,
                          const amped_batch *batch);
   amped_status (*finish)(amped_tensor_part *part, int mode);
-  /* Once all modes are finished: plan->ncomps and plan->ld have changed, to no more than create
-   * saw. The nonzeros stay. */
+  /* After finish of all modes: plan->ncomps and plan->ld have changed; they are not larger than at
+   * create. The nonzeros stay. */
   amped_status (*resize)(amped_tensor_part *part);
 
-  /* Instead of all inserts of mode: collect takes nonzeros of this rank's shard in any order
-   * (copied before it returns); sort, after the last, makes the copy of them, ordered as in a
-   * tensor file: by the file's indices in mode, then in modes 0, 1, ... without it, then as they
-   * came; those of split iDps last. *repeats = nonzeros at the coordinate of the one before. finish
-   * follows. One mode is collected at a time. */
+  /* Instead of all inserts of mode. collect takes nonzeros of this rank's shard in any order; the
+   * caller may reuse them afterwards. sort follows the last of them and makes the copy; then comes
+   * finish. One mode is collected at a time.
+   * The order is that of a tensor file: by the file's index in mode, then in modes 0, 1, ...
+   * without it, then as nonzeros came. Nonzeros of split iDps are last. *repeats = nonzeros with
+   * the coordinate of their predecessor. */
   amped_status (*collect)(amped_tensor_part *part, int mode, const amped_nonzeros *nonzeros);
   amped_status (*sort)(amped_tensor_part *part, int mode, uint64_t *repeats);
-  /* Bytes that collect and sort take at most beyond what require says. */
+  /* Bytes that collect and sort take at most, beside the bytes of require. */
   amped_status (*require_collect)(const amped_device *device, const amped_plan *plan,
                                   uint64_t factor_bytes, uint64_t *device_bytes,
                                   uint64_t *host_bytes);
-  /* Instead of all inserts of mode: make this rank's nonzeros here, in the order of synthetic.h,
-   * the same whatever memory there is. finish follows. */
+  /* Instead of all inserts of mode: make this rank's nonzeros here, in the order of synthetic.h.
+   * The amount of memory does not change them. finish follows. */
   amped_status (*make_synthetic)(amped_tensor_part *part, const amped_synthetic *tensor, int mode);
 
-  /* output = MTTKRP of mode over this rank's nonzeros. When wait returns, the output's rows of that
-   * part of the block (plan.h) and of those before it are finished; with the last part (or a higher
-   * number) all are, and *times is set. Parts are waited for in ascending order, the last one in
-   * any case, before the next begin. In between, put_output, get_output and solve may be called for
-   * finished rows, and mode's factor may be changed. */
+  /* output = MTTKRP of mode over this rank's nonzeros. When wait returns, the output's rows of
+   * block_part (plan.h) and of all earlier parts are finished. With the last part, or a higher
+   * number, all rows are finished and *times is set. The caller waits for parts in ascending order,
+   * and for the last part before the next begin. In between it may call put_output, get_output and
+   * solve for finished rows, and change mode's factor. */
   amped_status (*mttkrp_begin)(amped_tensor_part *part, int mode);
   amped_status (*mttkrp_wait)(amped_tensor_part *part, int mode, int block_part,
                               amped_mttkrp_times *times);
@@ -241,7 +244,7 @@ typedef struct amped_format_ops {
 
 typedef struct amped_backend {
   const char *name;     /* "cpu", "cuda" */
-  bool device_pointers; /* rows() is device memory: the exchange asks MPI whether it takes that */
+  bool device_pointers; /* rows() is device memory, which MPI may or may not take */
   bool concurrent;      /* mttkrp_begin returns before its work is done */
   const amped_device_ops *device;
   const amped_factor_ops *factors;
@@ -253,11 +256,13 @@ extern const amped_backend amped_backend_cpu;
 extern const amped_backend amped_backend_cuda;
 #endif
 
-/* By name, NULL where this program has no such backend; the i-th, NULL behind the last. */
+/* find: the backend of that name; NULL if the program is built without it. list: the i-th backend,
+ * in order of preference; NULL behind the last. Static. */
 const amped_backend *amped_backend_find(const char *name);
 const amped_backend *amped_backend_list(int i);
 
-/* What one rank works with. NULL: not yet, or no more. */
+/* Worker: the device, factor set and tensor part of one rank. A member is NULL before it is made
+ * and after it is freed. */
 typedef struct amped_worker {
   const amped_backend *backend;
   const amped_format_ops *format;
@@ -266,21 +271,22 @@ typedef struct amped_worker {
   amped_tensor_part *tensor;
 } amped_worker;
 
-/* Open a device of the backend, and choose the format that the options name. close frees all that
- * there is; a worker of zeros is allowed. */
+/* Open a device of the backend, and choose the format that the options name. close frees every
+ * member; it takes a worker of zeros, too. */
 amped_status amped_worker_open(amped_worker *worker, const amped_backend *backend,
                                const amped_backend_options *options);
 void amped_worker_close(amped_worker *worker);
 
-/* What prepare(plan) will take of factors and tensor part. AMPED_FAILED with a remedy where it does
- * not fit. The other: what collecting a list takes beyond that. */
+/* Memory that prepare(plan) will take for factors and tensor part. AMPED_FAILED with a remedy where
+ * it does not fit. require_collect: bytes beside it that collect and sort of a list take. */
 amped_status amped_worker_require(const amped_worker *worker, const amped_plan *plan,
                                   amped_requirement *out);
 amped_status amped_worker_require_collect(const amped_worker *worker, const amped_plan *plan,
                                           uint64_t *device_bytes, uint64_t *host_bytes);
 /* Allocate factors (zero) and room for the nonzeros. The plan outlives the worker. */
 amped_status amped_worker_prepare(amped_worker *worker, const amped_plan *plan);
-/* Once all nonzeros are there: the plan has another number of components, no more than before. */
+/* After all modes are finished: the plan has another number of components, at most that of
+ * prepare. */
 amped_status amped_worker_resize(amped_worker *worker);
 
 /* MTTKRP of mode from its beginning to its end. */

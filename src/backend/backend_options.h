@@ -1,5 +1,5 @@
-/* Backend options: what a user says of the device that computes. The struct is the backend's own
- * (backend.h). */
+/* Backend options: the user's options of the device that computes. They fill the struct of
+ * backend.h. */
 #ifndef AMPED_BACKEND_OPTIONS_H
 #define AMPED_BACKEND_OPTIONS_H
 
@@ -11,7 +11,7 @@
 extern const amped_option_group amped_backend_option_rows;
 extern const amped_option_group amped_kernel_option_rows; /* --kernel */
 
-/* AMPED_USAGE where two of them contradict each other. */
+/* AMPED_USAGE where two options contradict each other. */
 amped_status amped_backend_options_check(const amped_backend_options *options);
 
 #endif

@@ -4,7 +4,8 @@
 
 #define WORD_BITS 64
 
-/* Deal the fields out to words, in order, none to two; fields of a word lie from its top down. */
+/* Assign the fields to words, in order; no field lies in two words. Fields fill a word from its top
+ * down. */
 static void make_key(amped_coo_buffer *buffer, const amped_plan *plan, int row_bits) {
   int bits[AMPED_MAX_ORDER];
   int word = 0;
@@ -40,7 +41,7 @@ void amped_coo_buffer_make(amped_coo_buffer *buffer, const amped_plan *plan, int
     buffer->modes[m].width = plan->modes[m].rows.width;
     buffer->modes[m].index_bytes = (uint8_t)amped_itype_for(plan->dims[m]);
   }
-  /* One bit at least, so that what stands below the row is shifted by less than a word. */
+  /* One bit at least, so that the row's shift is less than a word. */
   make_key(buffer, plan, row_bits > 0 ? row_bits : 1);
 }
 

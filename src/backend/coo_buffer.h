@@ -1,12 +1,12 @@
-/* COO buffer: a rank's nonzeros of one mode as they came, before they are a copy.
+/* COO buffer: a rank's nonzeros of one mode, unsorted, in the order of their arrival.
  *
  * Nonzero k of a buffer has file indices of amped_itype_for(dim) and a value of plan->value_type.
- * The order of the copy is by row of the rank's MTTKRP result (that of the indices in the output
- * mode, those of split iDps last), then in modes 0, 1, ... without it, then as nonzeros came. The
- * first two make a key of one or more words; no field lies in two.
+ * A copy is sorted by the row of the rank's MTTKRP result, then by the indices in modes 0, 1, ...
+ * without the output mode, then by arrival. (Rows follow the indices in the output mode, with rows
+ * of split iDps last.) Row and indices make a key of one or more words; no field lies in two words.
  *
- * The struct and the inline functions are shared by the CPU (pile_cpu.c) and the GPU (../cuda);
- * pointers lead to host memory, or to what a device reads. */
+ * The CPU (cpu/coo_buffer_cpu.c) and the GPU (cuda/load) share the struct and the inline functions.
+ * Pointers are borrowed; they lead to host memory on the CPU and to device memory on the GPU. */
 #ifndef AMPED_COO_BUFFER_H
 #define AMPED_COO_BUFFER_H
 
@@ -17,8 +17,8 @@ typedef struct amped_coo_buffer_mode {
   const uint64_t *position; /* the plan's table */
   uint64_t width;
   uint8_t index_bytes;
-  uint8_t word;  /* of the key, where this is an input mode; 0 is the most significant */
-  uint8_t shift; /* of the field in it */
+  uint8_t word;  /* of the key, for an input mode; 0 is the most significant */
+  uint8_t shift; /* of the field in that word */
 } amped_coo_buffer_mode;
 
 typedef struct amped_coo_buffer {
@@ -34,17 +34,16 @@ typedef struct amped_coo_buffer {
   const void *values; /* [count] */
 } amped_coo_buffer;
 
-/* The buffer of the plan's rank for mode, without nonzeros: indices and values are the caller's to
- * set. */
+/* The buffer of the plan's rank for mode, without nonzeros: the caller sets indices and values. */
 void amped_coo_buffer_make(amped_coo_buffer *buffer, const amped_plan *plan, int mode);
 
-/* The error that more nonzeros came for mode than the plan gives the rank. */
+/* The error for more nonzeros of mode than the plan gives the rank. */
 amped_status amped_coo_buffer_overflow(const amped_plan *plan, int mode);
 
 /* Bytes of a nonzero in a buffer. */
 uint64_t amped_coo_buffer_nonzero_bytes(const amped_plan *plan);
 
-/* The words of a key in whichever mode has most. */
+/* Words of a key: the most of all modes. */
 int amped_coo_buffer_words(const amped_plan *plan);
 
 AMPED_BOTH static inline uint64_t amped_coo_buffer_index(const amped_coo_buffer *buffer, int mode,
@@ -76,7 +75,7 @@ AMPED_BOTH static inline uint64_t amped_coo_buffer_position(const amped_coo_buff
   return m->position[idp] + (index - idp * m->width);
 }
 
-/* The row of the rank's MTTKRP result; false where it has none for the nonzero. */
+/* Nonzero k's row of the rank's MTTKRP result; false where the rank has no such row. */
 AMPED_BOTH static inline bool amped_coo_buffer_row(const amped_coo_buffer *buffer, uint64_t k,
                                                    uint64_t *row) {
   uint64_t index = amped_coo_buffer_index(buffer, buffer->mode, k);

@@ -1,13 +1,13 @@
-/* GPUs as one process sees them: which there are, and which reach each other's memory.
+/* GPU info: the GPUs that one process sees, and the pairs that reach each other's memory.
  *
- * Plain data, sent between ranks as bytes. Filled by a backend that has devices (backend.h: gpus);
- * the lists of a node's ranks, which may each see other GPUs, are joined by amped_gpus_join. */
+ * Plain data in host memory, sent between ranks as bytes. A backend with devices fills it (gpus in
+ * backend.h). Ranks of a node may see different GPUs; amped_gpus_join joins their lists. */
 #ifndef AMPED_GPU_INFO_H
 #define AMPED_GPU_INFO_H
 
 #include <stdint.h>
 
-/* GPUs of a node that are listed. */
+/* GPUs of a list at most. */
 #define AMPED_MAX_GPUS 32
 
 typedef enum amped_gpu_link {
@@ -29,19 +29,20 @@ typedef struct amped_gpu {
 typedef struct amped_gpus {
   int visible; /* to this process */
   int count;   /* of these, in the list */
-  int own;     /* the one that this rank computes on, -1: none */
+  int own;     /* place of this rank's GPU in the list, -1: none */
   uint64_t own_free_bytes;
-  char driver[32];  /* of the kernel, "580.65.06", or "" where it does not tell */
-  char newest[16];  /* CUDA version up to which that driver serves */
-  char runtime[16]; /* CUDA version that this program holds */
+  char driver[32];  /* version, "580.65.06", or "" if not known */
+  char newest[16];  /* the newest CUDA version that the driver serves */
+  char runtime[16]; /* CUDA version of this program */
   amped_gpu gpu[AMPED_MAX_GPUS];
 } amped_gpus;
 
-/* Add the GPUs of `from` that `to` lacks, as far as the list has room, and the links that it does
- * not know. `to` is zeroed before the first; visible, own and versions stay as they are. */
+/* Add to `to` the GPUs of `from` that it lacks, as far as it has room, and the links that it does
+ * not know. The caller zeroes `to` before the first call. visible, own and versions stay as they
+ * are. */
 void amped_gpus_join(amped_gpus *to, const amped_gpus *from);
 
-/* Place of a GPU in a list, -1 where it is not there. */
+/* Place of a GPU in a list, -1 if it is not in the list. */
 int amped_gpus_find(const amped_gpus *gpus, const char *identity);
 
 #endif

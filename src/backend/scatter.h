@@ -1,7 +1,7 @@
 /* Scatter: to[places[i]] = from[i], for elements of 1, 2, 4 or 8 bytes, by all threads.
  *
- * AMPED_DEFINE_SCATTER(P) defines a static function `scatter` for places of type P, of which no two
- * are the same. */
+ * AMPED_DEFINE_SCATTER(P) defines a static function `scatter` for places of type P. No two places
+ * are equal. */
 #ifndef AMPED_SCATTER_H
 #define AMPED_SCATTER_H
 

@@ -5,10 +5,10 @@
 
 #include "base/mem.h"
 
-/* The golden ratio's part of 1: neighbours are spread as evenly as can be. */
+/* The stride is the golden part of the dimension, which spreads neighbours most evenly. */
 #define SPREAD 0.6180339887498949
 
-/* A sum of squares of so many values fits in two words (synthetic.h), and more are never made. */
+/* The largest nnz: the sum of so many squares fits in two words (synthetic.h). */
 #define MAX_NNZ (UINT64_C(1) << 38)
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) {
@@ -109,9 +109,9 @@ static amped_status count_idp(const amped_synthetic_share *s, const amped_mode_p
 static amped_status find_bound(const amped_synthetic_share *s, const amped_mode_plan *m,
                                uint64_t idp, uint64_t number, amped_synthetic_counter *counter,
                                void *context, uint64_t *bound) {
-  uint64_t low = 0; /* there are `below` nonzeros below it, fewer than `number` */
+  uint64_t low = 0; /* `below` nonzeros are below it, fewer than `number` */
   uint64_t below = 0;
-  uint64_t high = s->tensor.nnz; /* there are at least `number` below it */
+  uint64_t high = s->tensor.nnz; /* at least `number` nonzeros are below it */
   *bound = number == 0 ? 0 : high;
   if (number == 0 || number == m->copy.idp_nnz[idp])
     return AMPED_OK;

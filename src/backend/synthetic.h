@@ -7,9 +7,9 @@
  * which small ones are more frequent; float holds all of them exactly. Only integer arithmetic and
  * products of doubles are used: CPU, GPU and any number of ranks make the same tensor.
  *
- * A rank's share of mode's copy is ordered by a 64-bit key (row of its MTTKRP result, then the
- * positions in the input modes, ascending; as many of their bits as fit), then by k. Nonzeros of
- * split iDps (plan.h) are numbered in the order of k. */
+ * A rank's shard of mode's copy is ordered by a 64-bit key, then by k. The key is the row of the
+ * rank's MTTKRP result, then the positions in the input modes, ascending, with as many of their
+ * bits as fit. Nonzeros of split iDps (plan.h) are numbered in the order of k. */
 #ifndef AMPED_SYNTHETIC_H
 #define AMPED_SYNTHETIC_H
 
@@ -28,20 +28,21 @@ typedef struct amped_synthetic {
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t strides[AMPED_MAX_ORDER]; /* coprime to dims */
   uint64_t nnz;
-  uint64_t codes;                     /* values are counts 1 .. codes; 0: real */
-  uint64_t keys[AMPED_MAX_ORDER + 1]; /* of the random numbers: one a mode, one of the values */
+  uint64_t codes; /* values are counts 1 .. codes; 0: real */
+  uint64_t keys[AMPED_MAX_ORDER +
+                1]; /* of the random numbers: a key for each mode, then one for values */
 } amped_synthetic;
 
-/* Check and derive. AMPED_USAGE where a dimension or nnz is out of range. */
+/* Check the numbers and set all members. AMPED_USAGE where a dimension or nnz is out of range. */
 amped_status amped_synthetic_make(amped_synthetic *t, int order, const uint64_t *dims, uint64_t nnz,
                                   int power, uint64_t codes, uint64_t seed);
 
-/* What a plan needs to know, but for the counts: idp_nnz (zeros) and norm_squared are the caller's
- * to fill in (backend.h, count_synthetic). hash is 0. Freed with
+/* The facts that a plan needs, without the counts: idp_nnz is zero, and the caller fills in idp_nnz
+ * and norm_squared (count_synthetic in backend.h). hash is 0. The caller frees it with
  * amped_tensor_info_free. */
 amped_status amped_synthetic_info(const amped_synthetic *t, amped_tensor_info *info);
 
-/* Counters of rank: those counted by it. */
+/* The counters first .. first+count that a rank counts. */
 void amped_synthetic_part(const amped_synthetic *t, int rank, int nranks, uint64_t *first,
                           uint64_t *count);
 
@@ -91,8 +92,8 @@ AMPED_BOTH static inline void amped_synthetic_square(amped_synthetic_squares *su
 
 double amped_synthetic_sum(const amped_synthetic *t, amped_synthetic_squares sum);
 
-/* One mode of a plan as a share sees it. Pointers into the plan, or to copies of its tables on a
- * device. */
+/* The data of one mode that a share needs. Pointers lead into the plan, or to copies of its tables
+ * on a device. */
 typedef struct amped_synthetic_mode {
   const uint64_t *position;
   uint32_t width;
@@ -100,27 +101,28 @@ typedef struct amped_synthetic_mode {
   uint8_t dropped;  /* low bits of the position that the key has no room for */
 } amped_synthetic_mode;
 
-/* A rank's share of one mode's copy: all nonzeros of the iDps that have a row here, but for the
- * first and the last of the split ones, of which others may have a part. */
+/* Share: a rank's shard of one mode's copy. It has all nonzeros of the iDps that have a row here.
+ * But other ranks may hold a part of the first and of the last split iDp. */
 typedef struct amped_synthetic_share {
   amped_synthetic tensor;
   int mode;
   const uint64_t *rows; /* the plan's table of output rows */
-  uint64_t low_idp;     /* its nonzeros are of the share from this counter on */
+  uint64_t low_idp;     /* the first split iDp: the share begins at low_counter */
   uint64_t low_counter;
-  uint64_t high_idp; /* its nonzeros are of the share below this counter */
+  uint64_t high_idp; /* the last split iDp: the share ends before high_counter */
   uint64_t high_counter;
   int key_bits;  /* of the whole key: 1 .. 64 */
   int row_shift; /* of the row in it: below 64 */
   amped_synthetic_mode modes[AMPED_MAX_ORDER];
 } amped_synthetic_share;
 
-/* What struct amped_backend's count_synthetic does, in whatever way the caller has. */
+/* The caller's function that counts nonzeros, as amped_device_ops' count_synthetic does. */
 typedef amped_status amped_synthetic_counter(void *context, const amped_synthetic *t, int mode,
                                              uint64_t width, uint64_t first, uint64_t count,
                                              uint64_t *idp_nnz);
 
-/* Where the share has a part of a split iDp, counters are counted: at most all of them, twice. */
+/* Make the share of the plan's rank. Where it has a part of a split iDp, it calls counter: for at
+ * most all nonzeros, twice. */
 amped_status amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
                                         const amped_plan *plan, int mode,
                                         amped_synthetic_counter *counter, void *context);
@@ -133,7 +135,7 @@ AMPED_BOTH static inline uint64_t amped_synthetic_position(const amped_synthetic
   return m->position[idp] + (index - idp * m->width);
 }
 
-/* Is nonzero k of the share? *row is its row of the rank's MTTKRP result. */
+/* Is nonzero k in the share? *row is its row of the rank's MTTKRP result. */
 AMPED_BOTH static inline bool amped_synthetic_row(const amped_synthetic_share *s, uint64_t k,
                                                   uint64_t *row) {
   const amped_synthetic_mode *m = &s->modes[s->mode];

@@ -60,7 +60,7 @@ static void pass(amped_session *session, sample *samples) {
   amped_trace_end();
 }
 
-/* What is told of one mode: the same on every rank. */
+/* The report of one mode, the same on every rank. */
 typedef struct result {
   amped_spread copy, compute, exchange, wall;
   double gnnz_per_sec;
@@ -185,8 +185,8 @@ static result result_of(amped_session *session, const amped_options *o, const sa
   r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
   r.ceiling_sec = amped_comm_spread(&session->comm, ceiling_sec).max;
   r.exchange_bytes = amped_exchange_bytes(session->exchange, plan->modes[mode].rows.block_rows);
-  /* The rank that comes last waits for nobody: its time is the exchange's own. Of parts, each may
-   * have another last rank, and they travel beside the kernel: no rate can be told. */
+  /* The last rank to arrive does not wait, so its time is the time of the exchange. Parts travel
+   * beside the kernel and may each have another last rank, so they give no rate. */
   r.exchange_gb_per_sec = plan->modes[mode].rows.parts == 1
                               ? per((double)r.exchange_bytes * 1e-9, r.exchange.min)
                               : 0.0;
@@ -379,7 +379,7 @@ static amped_status conclude(amped_session *session, const amped_options *o, con
 }
 
 static amped_status measure(amped_session *session, const amped_options *o) {
-  const amped_context parts = amped_session_context(session);
+  const amped_context context = amped_session_context(session);
   amped_status status = AMPED_OK;
   sample *samples = NULL;
   double *scratch = NULL;
@@ -391,7 +391,7 @@ agree:
   status = amped_comm_agree(&session->comm, status);
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   if (status == AMPED_OK)
-    status = amped_factors_random(&parts, o->seed);
+    status = amped_factors_random(&context, o->seed);
   amped_trace_end();
   if (status == AMPED_OK)
     pass(session, samples); /* warm-up, overwritten */

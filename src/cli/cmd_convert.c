@@ -20,7 +20,7 @@
 #include "hdf5/tensor_file.h"
 #include "base/timer.h"
 
-/* What happened, for the lines and the JSON line at the end. */
+/* The facts of the conversion, for the report at the end. */
 typedef struct record {
   uint64_t input_bytes; /* 0: unknown (standard input) */
   uint64_t nnz_read;
@@ -124,7 +124,7 @@ static void say_duplicates(const amped_options *o, const record *r) {
                    : "all were kept");
 }
 
-/* Tell what became of r->zeros zeros. */
+/* Report the r->zeros zeros: dropped or kept. */
 static amped_status say_zeros(const amped_options *o, const record *r) {
   if (r->zeros > 0 && !o->convert.drop_zeros)
     amped_warn("%s: %" PRIu64 " stored value%s zero and kept; --drop-zeros leaves zeros out",
@@ -278,7 +278,7 @@ static json_t *json_record(const amped_options *o, const amped_sptensor *t, cons
       "temporary_bytes", amped_json_count(r->temporary_bytes));
 }
 
-/* Three quarters of what is free where --memory does not say; no bound where nothing tells. */
+/* --memory, or else three quarters of the free memory; no bound where that is not known. */
 static uint64_t memory_of(const amped_options *o) {
   uint64_t available = amped_mem_available();
   if (o->convert.memory > 0)

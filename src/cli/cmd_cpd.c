@@ -101,7 +101,7 @@ static amped_status check_names(const amped_options *o) {
   return status;
 }
 
-/* A name that says what the file will not be. */
+/* Refuse a name that suggests another format than the file will have. */
 static amped_status check_suffix(const char *path) {
   static const char *const others[] = {".npy", ".json", ".svg", ".png", ".gz", ".zst"};
   amped_format format = AMPED_FORMAT_HDF5;
@@ -117,8 +117,8 @@ static amped_status check_suffix(const char *path) {
                      "text or .npy");
 }
 
-/* Rank 0, before anything is read: can the result of so many components be written, and by nobody
- * else meanwhile? */
+/* Rank 0, before anything is read: check that the result of so many components can be written, and
+ * that no other run writes it. */
 static amped_status check_output(const amped_options *o, int ncomps, char **path,
                                  amped_file_lock *lock) {
   AMPED_TRY(output_path(o, ncomps, path));
@@ -156,7 +156,7 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
 
 /* Which of several starts begins. */
 static amped_status set_random(amped_session *session, const amped_options *o, int number) {
-  const amped_context parts = amped_session_context(session);
+  const amped_context context = amped_session_context(session);
   const uint64_t seed = o->seed + (uint64_t)number - 1;
   amped_status status = AMPED_OK;
   if (is_several(o))
@@ -170,12 +170,12 @@ static amped_status set_random(amped_session *session, const amped_options *o, i
                                        session->plan.ncomps, "start", number, "starts",
                                        o->session.starts, "seed", amped_json_count(seed)));
   AMPED_TRY(amped_comm_agree(&session->comm, status));
-  return amped_factors_random(&parts, seed);
+  return amped_factors_random(&context, seed);
 }
 
 /* Random factors, or those of --init; number counts starts from 1. */
 static amped_status set_start(amped_session *session, const amped_options *o, int number) {
-  const amped_context parts = amped_session_context(session);
+  const amped_context context = amped_session_context(session);
   amped_ktensor start;
   amped_status status = AMPED_OK;
   if (o->session.init == NULL)
@@ -186,13 +186,13 @@ static amped_status set_start(amped_session *session, const amped_options *o, in
   status = amped_comm_agree(&session->comm, status);
   if (status == AMPED_OK) {
     amped_say("start: %s", o->session.init);
-    status = amped_factors_put(&parts, &start);
+    status = amped_factors_put(&context, &start);
   }
   amped_ktensor_free(&start);
   return status;
 }
 
-/* What the functions below work on. */
+/* The data of the command, for the functions below. */
 typedef struct job {
   amped_session *session;
   const amped_options *o;
@@ -233,7 +233,7 @@ static char *options_text(const amped_session *session, const amped_options *o, 
   return text;
 }
 
-/* Rank 0: what the starts came to, for the record; none where there was one. */
+/* Rank 0: the results of several starts, for the record; nothing for a single start. */
 static amped_status record_starts(const amped_multistart *s, amped_run_starts *out) {
   memset(out, 0, sizeof *out);
   if (s->asked == 1)
@@ -258,14 +258,14 @@ static void free_starts_record(amped_run_starts *r) {
   amped_free(r->fits);
 }
 
-/* Collective: rank 0 reads the labels for all results, before the first sweep: what is wrong with
- * them costs none then. A tensor made in memory has none. */
+/* Collective: rank 0 reads the labels for all results before the first sweep, so that an error in
+ * them costs no sweep. A tensor made in memory has no labels. */
 static amped_status read_labels(job *j) {
   const amped_session *session = j->session;
   amped_status status = AMPED_OK;
-  if (session->comm.rank == 0 && session->source != NULL && !j->o->nowrite)
+  if (session->comm.rank == 0 && session->input != NULL && !j->o->nowrite)
     for (int m = 0; m < session->plan.order && status == AMPED_OK; m++)
-      status = amped_input_labels(session->source, m, &j->labels[m]);
+      status = amped_input_labels(session->input, m, &j->labels[m]);
   return amped_comm_agree(&session->comm, status);
 }
 
@@ -307,7 +307,7 @@ done:
 static amped_status save(job *j, const amped_multistart *starts, double corcondia,
                          const char *path) {
   amped_session *session = j->session;
-  const amped_context parts = amped_session_context(session);
+  const amped_context context = amped_session_context(session);
   amped_ktensor k;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
@@ -317,7 +317,7 @@ static amped_status save(job *j, const amped_multistart *starts, double corcondi
         amped_ktensor_create(&k, session->plan.order, session->plan.dims, session->plan.ncomps);
   status = amped_comm_agree(&session->comm, status);
   if (status == AMPED_OK)
-    status = amped_factors_get(&parts, &k);
+    status = amped_factors_get(&context, &k);
   if (status == AMPED_OK) {
     if (session->comm.rank == 0)
       status = write_result(j, starts, corcondia, &k, path);
@@ -330,18 +330,18 @@ static amped_status save(job *j, const amped_multistart *starts, double corcondi
 
 /* --- telling --------------------------------------------------------------------------------- */
 
-static void say_end(const job *j, const amped_solver_result *als, double corcondia,
+static void say_end(const job *j, const amped_solver_result *result, double corcondia,
                     const char *path) {
-  const amped_sweep_times *t = &als->times;
-  double n = als->sweeps > als->earlier ? (double)(als->sweeps - als->earlier) : 1.0;
+  const amped_sweep_times *t = &result->times;
+  double n = result->sweeps > result->earlier ? (double)(result->sweeps - result->earlier) : 1.0;
   char best[48] = "";
   if (is_several(j->o))
     (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
   amped_say("%sfit %.8f after %" PRIu64
             " sweeps (%s); %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f",
-            best, als->sweeps > 0 ? als->history[als->sweeps - 1] : 0.0, als->sweeps,
-            strcmp(als->stop_reason, "tolerance") == 0 ? "the change of fit fell below --tol"
-                                                       : "--iters reached",
+            best, result->sweeps > 0 ? result->history[result->sweeps - 1] : 0.0, result->sweeps,
+            strcmp(result->stop_reason, "tolerance") == 0 ? "the change of fit fell below --tol"
+                                                          : "--iters reached",
             t->total / n, t->mttkrp / n, t->solve / n, t->exchange / n);
   if (!isnan(corcondia))
     amped_say("core consistency %.5g %%", corcondia);
@@ -350,19 +350,20 @@ static void say_end(const job *j, const amped_solver_result *als, double corcond
 }
 
 static amped_status tell_end(job *j, const amped_start *best, double corcondia, const char *path) {
-  const amped_solver_result *als = &best->result;
-  const amped_sweep_times *t = &als->times;
-  say_end(j, als, corcondia, path);
+  const amped_solver_result *result = &best->result;
+  const amped_sweep_times *t = &result->times;
+  say_end(j, result, corcondia, path);
   if (j->session->json == NULL)
     return AMPED_OK;
   return amped_json_line(
       j->session->json,
       json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "event", "end",
                 "rank", j->session->plan.ncomps, "seed", amped_json_count(best->seed), "reason",
-                als->stop_reason, "fit", amped_start_value(best), "sweeps", (json_int_t)als->sweeps,
-                "seconds", t->total, "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve,
-                "exchange_seconds", t->exchange, "corcondia", amped_json_number(corcondia),
-                "output", path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
+                result->stop_reason, "fit", amped_start_value(best), "sweeps",
+                (json_int_t)result->sweeps, "seconds", t->total, "mttkrp_seconds", t->mttkrp,
+                "solve_seconds", t->solve, "exchange_seconds", t->exchange, "corcondia",
+                amped_json_number(corcondia), "output",
+                path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
 }
 
 /* Rank 0: the line about a signal that stopped several decompositions. */
@@ -383,10 +384,10 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
 /* --- running --------------------------------------------------------------------------------- */
 
 /* The sweeps of one start, from its beginning or from the last checkpoint. */
-static amped_status sweep(job *j, int number, amped_solver_result *als) {
+static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_session *session = j->session;
   const amped_options *o = j->o;
-  const amped_context parts = amped_session_context(session);
+  const amped_context context = amped_session_context(session);
   amped_solver_state state = {.order = 0};
   amped_iterate_options als_options = {.iters = o->cpd.iters,
                                        .tol = o->cpd.tol,
@@ -403,11 +404,11 @@ static amped_status sweep(job *j, int number, amped_solver_result *als) {
     AMPED_GO(done, set_start(session, o, number));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
-  AMPED_GO(done, amped_cpd_als(&parts, &als_options, als));
+  AMPED_GO(done, amped_cpd_als(&context, &als_options, result));
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
-    amped_solver_result_free(als);
+    amped_solver_result_free(result);
 done:
   amped_checkpoint_close(j->checkpoint);
   j->checkpoint = NULL;
@@ -417,19 +418,19 @@ done:
 
 /* All starts; AMPED_STOPPED where a signal came before the last was done. */
 static amped_status run_starts(job *j, amped_multistart *starts) {
-  const amped_context parts = amped_session_context(j->session);
+  const amped_context context = amped_session_context(j->session);
   for (int number = 1; number <= j->o->session.starts; number++) {
-    amped_solver_result als;
-    AMPED_TRY(sweep(j, number, &als));
-    AMPED_TRY(amped_multistart_add(&parts, starts, j->o->seed + (uint64_t)number - 1, &als));
+    amped_solver_result result;
+    AMPED_TRY(sweep(j, number, &result));
+    AMPED_TRY(amped_multistart_add(&context, starts, j->o->seed + (uint64_t)number - 1, &result));
   }
   return AMPED_OK;
 }
 
 /* The core consistency, NaN where it is not asked for or takes too long. */
 static amped_status find_corcondia(job *j, const amped_start *best, double *percent) {
-  const amped_context parts = amped_session_context(j->session);
-  const amped_plan *plan = parts.plan;
+  const amped_context context = amped_session_context(j->session);
+  const amped_plan *plan = context.plan;
   int dependent = -1;
   *percent = (double)NAN;
   if (!j->o->cpd.corcondia)
@@ -439,7 +440,7 @@ static amped_status find_corcondia(job *j, const amped_start *best, double *perc
                AMPED_CORCONDIA_PASSES);
     return AMPED_OK;
   }
-  AMPED_TRY(amped_corcondia(&parts, best->result.weights, percent, &dependent));
+  AMPED_TRY(amped_corcondia(&context, best->result.weights, percent, &dependent));
   if (dependent >= 0)
     amped_warn(
         "R = %d: the columns of mode %d's factor (%" PRIu64
@@ -448,13 +449,13 @@ static amped_status find_corcondia(job *j, const amped_start *best, double *perc
   return AMPED_OK;
 }
 
-/* Choose, save and tell of starts that are done. */
+/* Choose the best of the finished starts, save it and report it. */
 static amped_status finish_starts(job *j, const char *path, amped_multistart *starts,
                                   bool stopped) {
-  const amped_context parts = amped_session_context(j->session);
+  const amped_context context = amped_session_context(j->session);
   double corcondia = (double)NAN;
   double seconds = 0.0;
-  AMPED_TRY(amped_multistart_choose(&parts, starts));
+  AMPED_TRY(amped_multistart_choose(&context, starts));
   const amped_start *best = &starts->all[starts->best];
   if (starts->asked > 1)
     AMPED_TRY(amped_summary_starts(j->session, starts));
@@ -465,7 +466,7 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   amped_report_memory(j->session);
   for (int i = 0; i < starts->count; i++)
     seconds += starts->all[i].result.times.total;
-  j->rows[j->finished++] = (amped_summary_row){parts.plan->ncomps,
+  j->rows[j->finished++] = (amped_summary_row){context.plan->ncomps,
                                                best->result.metric,
                                                amped_start_value(best),
                                                best->result.sweeps,
@@ -514,7 +515,7 @@ static amped_status decompose_all(job *j) {
   return status;
 }
 
-/* Stopped on a signal is an end as good as another: the trace is written then, too. */
+/* The trace is also written after a stop on a signal. */
 static amped_status finish(amped_session *session, amped_status status) {
   if (status != AMPED_OK && status != AMPED_STOPPED)
     return status;
@@ -534,7 +535,7 @@ static amped_status check_outputs(job *j) {
   return amped_comm_agree(&j->session->comm, status);
 }
 
-/* Is there anything to compute a core consistency of? */
+/* Check that --corcondia can be computed for some number of components. */
 static amped_status check_corcondia(const amped_plan *plan, const void *context) {
   const amped_options *o = context;
   int least = o->session.ncomps;

@@ -170,7 +170,7 @@ static amped_status info_tensor(const amped_options *o, amped_json *json) {
 
 /* --- results --------------------------------------------------------------------------------- */
 
-/* What a result's file says beside the factors; text is "" where it says nothing. */
+/* The facts of a result's file beside the factors; a missing text is "". */
 typedef struct record {
   double *fit;
   uint64_t sweeps;

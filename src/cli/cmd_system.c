@@ -12,7 +12,7 @@
 #include "session/session.h"
 #include "session/node_info.h"
 
-/* What is told: of the job, and of every rank. */
+/* The facts to report: of the job, and of every rank. */
 typedef struct report {
   const amped_comm *comm;
   amped_lib_versions libraries;
@@ -140,7 +140,7 @@ static void say_rank(const report *r, int rank, const amped_gpus *node) {
             p->threads, p->threads == 1 ? "" : "s", amped_format_bytes(bytes, p->free_bytes), lock);
 }
 
-/* What would go wrong, or slowly, on these ranks. */
+/* Warn of set-ups that fail or are slow on these ranks. */
 static void warn(const report *r) {
   const char *started = getenv("SLURM_STEP_NUM_TASKS");
   const int tasks = started != NULL ? atoi(started) : 1;

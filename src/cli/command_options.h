@@ -1,29 +1,29 @@
-/* Command options: what a user says to one of the commands convert, generate and info alone. */
+/* Command options: options of a single command: convert, generate or info. */
 #ifndef AMPED_COMMAND_OPTIONS_H
 #define AMPED_COMMAND_OPTIONS_H
 
 #include "base/option.h"
 #include "tensor/sptensor.h"
 
-/* Bytes that --memory asks for at least. */
+/* The least value of --memory, in bytes. */
 #define AMPED_LEAST_MEMORY (UINT64_C(1) << 20)
 
 typedef struct amped_convert_options {
   amped_duplicates duplicates;
   bool drop_zeros;
   bool no_copies;
-  uint64_t memory;       /* 0: a share of what is free */
+  uint64_t memory;       /* bytes, 0: a share of the free memory */
   const char *temporary; /* folder, or NULL: beside the output */
 } amped_convert_options;
 
 typedef struct amped_generate_options {
-  int planted;  /* components of the model that values come from, 0: none */
-  double noise; /* standard deviation over that of the model's values */
+  int planted;  /* components of the model that gives the values, 0: none */
+  double noise; /* standard deviation, relative to that of the model's values */
 } amped_generate_options;
 
 typedef struct amped_info_options {
   bool verify;
-  bool system; /* of the system, not of a file; on all ranks */
+  bool system; /* about the system instead of a file; on all ranks */
 } amped_info_options;
 
 /* --duplicates, --drop-zeros, --copies, --memory, --temporary */

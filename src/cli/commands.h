@@ -1,12 +1,12 @@
-/* The commands: each parses nothing, calls the rooms below it and reports. One file each,
- * cmd_NAME.c; one row each in the table of main.c. */
+/* Commands: each command takes parsed options, calls the folders below and reports. Each has one
+ * file, cmd_NAME.c, and one row in the table of main.c. */
 #ifndef AMPED_COMMANDS_H
 #define AMPED_COMMANDS_H
 
 #include "base/status.h"
 #include "cli/options.h"
 
-/* Groups of options that a command takes at most, and the end of their list. */
+/* Most groups of options of a command, the end of the list included. */
 #define AMPED_MAX_GROUPS 20
 
 typedef struct amped_command {
@@ -16,18 +16,18 @@ typedef struct amped_command {
   bool parallel; /* runs on MPI ranks */
   bool writes;   /* the last argument names the file that it writes */
   const char *summary;
-  const amped_option_group *groups[AMPED_MAX_GROUPS]; /* beside the common ones; NULL-ended */
+  const amped_option_group *groups[AMPED_MAX_GROUPS]; /* beside the common groups; NULL-ended */
   const char *help; /* paragraphs that follow the options in --help */
   amped_status (*run)(const amped_options *options);
 } amped_command;
 
-/* All commands, ended by one without name; defined in main.c. */
+/* All commands; a row without name ends the table. Defined in main.c. */
 extern const amped_command amped_commands[];
 
 /* The command of a name, or NULL. */
 const amped_command *amped_command_find(const char *name);
 
-/* The rows that a command takes, its own and then the common ones; their number is returned. */
+/* Fill `rows` with the rows of a command, then the common rows. Returns their number. */
 int amped_command_rows(const amped_command *command, const amped_option *rows[AMPED_MAX_OPTIONS]);
 
 amped_status amped_cmd_cpd(const amped_options *o);

@@ -1,20 +1,20 @@
-/* Help: what --help and --version answer, and the lists that the completion of the shell asks for.
- * All of it comes from the table of commands and from the rows of options. */
+/* Help: the texts of --help and --version, and the word lists for the completion of the shell. All
+ * texts come from the table of commands and from the rows of options. */
 #ifndef AMPED_HELP_H
 #define AMPED_HELP_H
 
 #include "cli/commands.h"
 
-/* Print: the help of a command, that of the program, the version. */
+/* Print the help of a command, the help of the program, or the version. */
 void amped_help_command(const amped_command *command);
 void amped_help_program(void);
 void amped_help_version(void);
 
 /* For programs (completions/amped_mpi), so --help does not list it; one word a line:
  *   amped_mpi --complete commands              the commands
- *   amped_mpi --complete options COMMAND       its options, with = where one takes a value
+ *   amped_mpi --complete options COMMAND       its options, an = marks options with a value
  *   amped_mpi --complete words COMMAND OPTION  the words that the option takes
- * argv begins behind --complete. A command or option that is not there has an empty list; any other
+ * argv begins behind --complete. The list of an unknown command or option is empty. Any other
  * question is AMPED_USAGE. */
 amped_status amped_help_complete(int argc, char **argv);
 

@@ -1,4 +1,4 @@
-/* amped_mpi: the table of commands, and what all of them share. */
+/* amped_mpi: the table of commands, and their common start and end. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <omp.h>
@@ -14,7 +14,7 @@
 #include "cli/commands.h"
 #include "cli/options_check.h"
 
-/* What the rank that speaks may take from its start to its first line, on a busy node. */
+/* Time from the start of the rank that prints errors to its first line, on a busy node. */
 #define SPEAKER_MSEC 2000
 
 const amped_command amped_commands[] = {
@@ -30,7 +30,7 @@ const amped_command amped_commands[] = {
                 &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
-         "nonzeros in HDF5 (binsparse COO) is dealt out and ordered by all ranks first; any\n"
+         "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
          "other input of convert works too, and is ordered in the memory of rank 0. With\n"
          "--shape it is made in memory instead, as by bench, to measure whole sweeps: cells may\n"
          "be drawn more than once, which the fit does not know.\n\n"
@@ -138,8 +138,7 @@ const amped_command amped_commands[] = {
     {.name = NULL},
 };
 
-/* What was said must have arrived; but a reader that took what it wanted and left (head) is no
- * failure. */
+/* Standard output must have arrived. A reader that ends early, such as head, is no failure. */
 static amped_status check_output(void) {
   struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   if (fflush(stdout) == 0 && ferror(stdout) == 0)
@@ -150,8 +149,8 @@ static amped_status check_output(void) {
                      "cannot be written; free disk space or send it elsewhere");
 }
 
-/* A file that took the number of a closed standard stream would receive our messages. Standard
- * output is held for reading only, so that what is said there is still known to be lost. */
+/* Open the standard streams that are closed. Else a file with their number would receive messages.
+ * Standard output is opened for reading only, so that a write to it still fails. */
 static void hold_standard_streams(void) {
   static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

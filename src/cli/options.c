@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- options that are no room's ------------------------------------------------------------ */
+/* ---- options of no folder ---------------------------------------------------------------- */
 
 static const amped_option json_rows[] = {
     {.name = "json",

@@ -1,10 +1,10 @@
-/* Options of the program: the structs of all rooms in one, and the groups of rows that fill it.
+/* Options of the program: one struct that joins the option structs of all folders, and the groups
+ * of rows that fill it.
  *
- * Each room has its struct and its rows (base/option.h); what belongs to several commands, or to
- * none of the rooms, has its field and its row here. One table (options.c) says where the struct of
- * every group lies. A new option is one row in its room's group; a new group is one line of the
- * table and a name in `groups` of the commands that take it (main.c). Strings are borrowed from
- * argv. */
+ * Each folder has its struct and its rows (base/option.h). Options of several commands, or of no
+ * folder, have their field and row here. A table in options.c gives the place of each group's
+ * struct. A new option is one row in its folder's group. A new group is one line of the table, and
+ * a name in `groups` of the commands that take it (main.c). Strings are borrowed from argv. */
 #ifndef AMPED_OPTIONS_H
 #define AMPED_OPTIONS_H
 
@@ -18,7 +18,7 @@
 
 #define AMPED_MAX_ARGS 2
 
-/* Options of all groups at most. */
+/* Most options of all groups together. */
 #define AMPED_MAX_OPTIONS 96
 
 typedef struct amped_options {
@@ -35,7 +35,7 @@ typedef struct amped_options {
   bool nowrite;
   amped_read_options read;
 
-  /* of one room, or one command */
+  /* of one folder, or one command */
   amped_session_options session;
   amped_cpd_options cpd;
   amped_checkpoint_options checkpoint;
@@ -46,7 +46,7 @@ typedef struct amped_options {
   int repeat; /* bench: timed passes over all modes */
 } amped_options;
 
-/* One option each, of the same name; nowrite's is of cpd alone. */
+/* Groups of one option, of the same name. nowrite is for cpd alone. */
 extern const amped_option_group amped_json_option_rows;
 extern const amped_option_group amped_threads_option_rows;
 extern const amped_option_group amped_seed_option_rows;
@@ -58,15 +58,15 @@ extern const amped_option_group amped_repeat_option_rows;
 /* The groups that every command takes, NULL-ended. */
 extern const amped_option_group *const amped_common_groups[];
 
-/* The rows of groups (NULL-ended), one group after the other, into `rows` from place `count`; the
- * new count is returned. groups NULL: all groups of the program. */
+/* Append the rows of groups (NULL-ended) to `rows`, which has `count` rows. Returns the new count.
+ * groups NULL: all groups of the program. */
 int amped_options_rows(const amped_option_group *const *groups, const amped_option **rows,
                        int count);
 
-/* Everything as where the user says nothing. */
+/* Set every option to its default. */
 void amped_options_default(amped_options *options);
 
-/* What a user says to a row of one of the groups, as amped_option_set. */
+/* Set the field of a row from the user's text, as amped_option_set does. */
 bool amped_options_set(amped_options *options, const amped_option *row, const char *text);
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 
-/* A file that an option writes is none that the run reads. (The stream of JSON lines is opened, and
- * emptied, before the input is read.) */
+/* No option may write a file that the run reads. (The file of JSON lines is opened, and emptied,
+ * before the input is read.) */
 static amped_status check_replaced(const amped_options *o, const char *option, const char *file) {
   for (int i = 0; i <= o->nargs && file != NULL; i++) {
     const char *name = i < o->nargs ? o->args[i] : o->session.init;
@@ -101,7 +101,7 @@ static amped_status check_info(const amped_options *o) {
   return AMPED_OK;
 }
 
-/* What other rooms are told of options that are not theirs. */
+/* Copy options of several commands to the structs of the folders that need them. */
 static void hand_down(amped_options *o) {
   if (o->session.shape.name != NULL && o->command->parallel)
     o->args[0] = o->session.shape.name;

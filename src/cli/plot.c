@@ -16,7 +16,7 @@
 #define PANEL_WIDTH 380
 #define PANEL_HEIGHT 240
 
-/* Exit statuses of the child where there is no gnuplot, and no such folder. */
+/* Exit statuses of the child: no gnuplot; no such folder. */
 #define NO_GNUPLOT 127
 #define NO_FOLDER 126
 
@@ -34,7 +34,7 @@ static bool is_picture(const char *path) {
          (strcasecmp(dot, ".svg") == 0 || strcasecmp(dot, ".png") == 0);
 }
 
-/* The script names files within '...': no quote nor control character may be in there. */
+/* The script names files within '...': they may hold no quote and no control character. */
 static bool is_plain(const char *path) {
   for (const char *at = base_of(path); *at != '\0'; at++)
     if (*at == '\'' || *at == '"' || (unsigned char)*at < 0x20)
@@ -156,7 +156,7 @@ static amped_status commit(amped_plot *f, int i) {
   return status;
 }
 
-/* The child: gnuplot in the figure's folder, without the user's settings, in silence. */
+/* The child: gnuplot in the plot's folder, without the user's settings and without output. */
 static void become_gnuplot(const char *folder, const char *setting, const char *script) {
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && null >= 0; fd++)

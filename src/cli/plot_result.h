@@ -1,13 +1,13 @@
-/* The figure of a result: fit over sweeps, weights, and the first components' factors. */
+/* Plot of a result: fit over sweeps, weights, and the factors of the first components. */
 #ifndef AMPED_PLOT_RESULT_H
 #define AMPED_PLOT_RESULT_H
 
 #include "cli/plot.h"
 #include "tensor/ktensor.h"
 
-/* fit holds `sweeps` values (none: that panel is left out). Modes of more than
- * AMPED_PLOT_POINTS indices are drawn by the entry of largest absolute value in each of so many
- * ranges. The figure is open and empty; the caller draws it. */
+/* fit holds `sweeps` values; with 0 sweeps its panel is left out. A mode of more than
+ * AMPED_PLOT_POINTS indices is cut into so many ranges, and each range shows its entry of largest
+ * absolute value. The plot is open and empty; the caller draws it. */
 #define AMPED_PLOT_POINTS 2000
 #define AMPED_PLOT_COMPONENTS 6
 

@@ -172,7 +172,7 @@ static void write_fits(amped_plot *f, const sweeps *s, int column) {
 
 static void write_script(amped_plot *f, const sweeps *s) {
   if (s->curves_count > 1)
-    fprintf(f->script, "set key bottom right\n"); /* figure.c: none unless asked for */
+    fprintf(f->script, "set key bottom right\n"); /* plot.c unsets the key */
   fprintf(f->script, "set title 'fit over sweeps'\nset xlabel 'sweep'\n");
   write_fits(f, s, 1);
   fprintf(f->script, "set title 'fit over time'\nset xlabel 's since the first sweep began'\n");

@@ -1,4 +1,4 @@
-/* Context: the objects that a solver works on. All are borrowed from the session. */
+/* Context: the part of a session that solvers borrow. The session frees the objects. */
 #ifndef AMPED_CONTEXT_H
 #define AMPED_CONTEXT_H
 

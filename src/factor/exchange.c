@@ -12,18 +12,19 @@ struct amped_exchange {
   const amped_plan *plan;
   int *rank_at;              /* [nranks] of every place in the ring */
   amped_allgather *gather;   /* of rows, in the ring's order; NULL where MPI takes no factors */
-  amped_shm_exchange *stage; /* NULL where factors are host memory */
+  amped_shm_exchange *shm;   /* NULL where factors are host memory */
   uint64_t *firsts, *counts; /* [nranks] of the call in hand */
-  amped_row_reduce *partial;
+  amped_row_reduce *reduce;
 };
 
 static bool is_direct(const amped_comm *comm, const amped_backend *backend) {
   return !backend->device_pointers || comm->cuda_aware;
 }
 
-/* Where MPI takes device memory, a stage serves small messages of many ranks only: copies to the
- * host and back cost less than the many steps, or the packing, of any all-gather on a device. */
-static bool needs_stage(const amped_comm *comm, const amped_backend *backend) {
+/* Does this node need shared memory? Where MPI takes device memory, only small messages of many
+ * ranks use it. For them, copies to the host and back cost less than an all-gather on a device,
+ * which takes many steps or packs rows. */
+static bool needs_shm(const amped_comm *comm, const amped_backend *backend) {
   if (comm->nranks == 1 || !backend->device_pointers)
     return false;
   return !comm->cuda_aware || (comm->nranks > comm->ring_ranks && comm->chosen[0] == '\0');
@@ -31,9 +32,9 @@ static bool needs_stage(const amped_comm *comm, const amped_backend *backend) {
 
 uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *backend,
                                    const amped_plan *plan) {
-  uint64_t stage =
-      needs_stage(comm, backend) && comm->local_rank == 0 ? amped_shm_exchange_bytes(plan) : 0;
-  return stage + amped_row_reduce_host_bytes(plan);
+  uint64_t shm =
+      needs_shm(comm, backend) && comm->local_rank == 0 ? amped_shm_exchange_bytes(plan) : 0;
+  return shm + amped_row_reduce_host_bytes(plan);
 }
 
 static amped_status allocate(amped_exchange *x) {
@@ -58,12 +59,12 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *w
   x->worker = worker;
   x->plan = plan;
   AMPED_GO(agree, allocate(x));
-  AMPED_GO(agree, amped_row_reduce_create(comm, worker, plan, &x->partial));
+  AMPED_GO(agree, amped_row_reduce_create(comm, worker, plan, &x->reduce));
 agree:
   AMPED_GO(failed, amped_comm_agree(comm, status));
   AMPED_MPI(comm, MPI_Allgather(&comm->rank, 1, MPI_INT, x->rank_at, 1, MPI_INT, comm->ring));
-  if (needs_stage(comm, worker->backend))
-    AMPED_GO(failed, amped_shm_exchange_create(comm, worker, plan, x->rank_at, &x->stage));
+  if (needs_shm(comm, worker->backend))
+    AMPED_GO(failed, amped_shm_exchange_create(comm, worker, plan, x->rank_at, &x->shm));
   *out = x;
   return AMPED_OK;
 failed:
@@ -74,12 +75,12 @@ failed:
 void amped_exchange_destroy(amped_exchange *x) {
   if (x == NULL)
     return;
-  amped_shm_exchange_destroy(x->stage);
+  amped_shm_exchange_destroy(x->shm);
   amped_allgather_destroy(x->gather);
   amped_free(x->rank_at);
   amped_free(x->firsts);
   amped_free(x->counts);
-  amped_row_reduce_destroy(x->partial);
+  amped_row_reduce_destroy(x->reduce);
   amped_free(x);
 }
 
@@ -101,7 +102,7 @@ uint64_t amped_exchange_bytes(const amped_exchange *x, uint64_t rows) {
 }
 
 void amped_exchange_reduce(amped_exchange *x, int mode) {
-  amped_status status = amped_row_reduce_sum(x->partial, mode);
+  amped_status status = amped_row_reduce_sum(x->reduce, mode);
   if (status != AMPED_OK)
     amped_comm_abort(x->comm, status);
 }
@@ -124,9 +125,9 @@ void amped_exchange_part(amped_exchange *x, int mode, uint64_t first, uint64_t e
   if (x->comm->nranks == 1)
     return;
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
-  if (x->gather != NULL && (x->stage == NULL || amped_allgather_rings(x->gather, rows)))
+  if (x->gather != NULL && (x->shm == NULL || amped_allgather_rings(x->gather, rows)))
     gather(x, mode, first, rows);
-  else if (amped_shm_exchange_rows(x->stage, mode, first, end) != AMPED_OK)
+  else if (amped_shm_exchange_rows(x->shm, mode, first, end) != AMPED_OK)
     amped_comm_abort(x->comm, AMPED_FAILED);
   amped_trace_end();
 }

@@ -1,12 +1,15 @@
-/* Exchange of updated rows: an all-gather, in place, in position order, so that nothing is
- * unpacked. AMPED, Algorithm 1 line 10.
+/* Exchange: every rank's new rows of a factor reach all ranks. AMPED, Algorithm 1 line 10.
  *
- * It works on the backend's factors themselves (allgather.h) where they are host memory or where
- * MPI takes device pointers, and through host memory that a node's ranks share (stage.h) otherwise;
- * so do small messages of many ranks on devices, which their latency would hold up. Blocks are even
- * (the plan pads them). Ranks follow each other node by node, so that a node's rows enter it once.
- * Nothing is left to MPI's settings. Alone, nothing moves. Before it, right after MTTKRP, the parts
- * of rows that several ranks worked on are added up (partial.h). */
+ * It is an all-gather in place and in position order, so no rank unpacks rows. All blocks have the
+ * same size, because the plan pads them. Ranks follow each other node by node, so that each row
+ * enters a node once. MPI's settings do not choose the algorithm. On one rank nothing moves.
+ *
+ * There are two ways:
+ *   allgather.h     on the factors themselves: they are host memory, or MPI takes device pointers
+ *   shm_exchange.h  through host memory that the ranks of a node share: all other cases, and small
+ *                   messages of many ranks on devices, where latency counts
+ *
+ * The exchange also holds the row reduce (row_reduce.h), which adds up shared rows after MTTKRP. */
 #ifndef AMPED_EXCHANGE_H
 #define AMPED_EXCHANGE_H
 
@@ -21,26 +24,27 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *w
 /* Collective. */
 void amped_exchange_destroy(amped_exchange *exchange);
 
-/* Static text. */
+/* The way that the exchange takes, for users. Static text. */
 const char *amped_exchange_describe(const amped_exchange *exchange);
 
-/* Bytes of host memory that create will take on this rank. */
+/* Bytes of host memory that create will take on this rank. Not collective. */
 uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *backend,
                                    const amped_plan *plan);
 
-/* Collective, between MTTKRP of mode and what uses its result: rows of split iDps become whole. A
- * failure on this rank ends the job. */
+/* Collective, after MTTKRP of mode and before its result is used: the rows of split iDps become
+ * whole. A failure on this rank ends the job. */
 void amped_exchange_reduce(amped_exchange *exchange, int mode);
-/* Bytes that this rank receives where so many rows of every rank are exchanged. */
+
+/* Bytes that this rank receives in an exchange of `rows` rows of every rank. */
 uint64_t amped_exchange_bytes(const amped_exchange *exchange, uint64_t rows);
 
 /* Collective: every rank's own rows of mode's factor reach all ranks. A failure on this rank ends
- * the job: the others are inside the call. */
+ * the job, because the other ranks are inside the call. */
 void amped_exchange_rows(amped_exchange *exchange, int mode);
 
-/* The same for a part: rows first .. end of every rank's block (end <= block_rows of the plan), the
- * same on every rank. Parts may be exchanged in any order, and only what is sent or received need
- * be finished. */
+/* The same for a part: rows first .. end of every rank's block (end <= block_rows of the plan).
+ * first and end are the same on every rank. Parts may be exchanged in any order. Only the rows of
+ * the part need to be finished. */
 void amped_exchange_part(amped_exchange *exchange, int mode, uint64_t first, uint64_t end);
 
 #endif

@@ -18,7 +18,8 @@ static amped_status alloc_buffer(const amped_plan *plan, double **out) {
                      "a buffer of rows");
 }
 
-/* The rows of one rank in position order: their file indices, a piece at a time. */
+/* A walk over the rows of one rank in position order. It gives their file indices, piece by piece.
+ */
 typedef struct row_walk {
   const amped_mode_plan *m;
   int rank;
@@ -26,7 +27,7 @@ typedef struct row_walk {
   uint64_t skip; /* rows of it already walked */
 } row_walk;
 
-/* The next run of consecutive file indices, at most `most`; 0 at the end. */
+/* The next consecutive file indices: their number, at most `most`, and the first; 0 at the end. */
 static uint64_t next_rows(row_walk *w, uint64_t most, uint64_t *index) {
   const amped_mode_plan *m = w->m;
   while (w->idp < m->rows.idp_count && (m->rows.owner[w->idp] != w->rank)) {
@@ -87,8 +88,9 @@ agree:
   return AMPED_OK;
 }
 
-/* Of the rows first .. first+count in file order, those this rank owns are consecutive in position
- * order: move them to the front of the buffer and put them at *position, which advances. */
+/* The buffer holds rows first .. first+count in file order. This rank's own rows among them are
+ * consecutive in position order. Move them to the front of the buffer and put them into the factor
+ * at *position, which advances. */
 static amped_status put_own(const amped_context *context, int mode, uint64_t first, uint64_t count,
                             double *buffer, uint64_t *position) {
   const amped_mode_plan *m = &context->plan->modes[mode];
@@ -132,7 +134,7 @@ amped_status amped_factors_put(const amped_context *context, const amped_ktensor
   return AMPED_OK;
 }
 
-/* The rows of one rank's block, which this rank holds since the exchange. */
+/* Copy the rows of one rank's block to file order. This rank has them from the exchange. */
 static amped_status get_block(const amped_context *context, int mode, int rank, double *buffer,
                               double *out) {
   const amped_plan *plan = context->plan;

@@ -1,6 +1,8 @@
-/* Factors in and out of a run: random start, start from given factors, and back to file order.
+/* Factors: the factor set of all ranks is filled for a start, and copied out in file order.
  *
- * All three are collective; statuses are agreed. */
+ * The factors of the context are in the memory of the backend, in position order, all rows on every
+ * rank. A ktensor is in host memory, in file order, on rank 0 alone. All functions are collective;
+ * the statuses are agreed. */
 #ifndef AMPED_FACTORS_H
 #define AMPED_FACTORS_H
 
@@ -8,14 +10,15 @@
 #include "tensor/ktensor.h"
 
 /* Entry (i, r) of mode m is uniform on [0, 1): amped_random_double(seed, m, i * ncomps + r),
- * rounded to the factors' type. The same on any number of ranks and either backend. */
+ * rounded to the factors' type. It is the same on any number of ranks and with every backend. */
 amped_status amped_factors_random(const amped_context *context, uint64_t seed);
 
-/* From rank 0's `start` (ignored elsewhere): its shape is the plan's; its weights are multiplied
- * into factor 0. */
+/* Copy rank 0's `start` to all ranks; other ranks ignore theirs. Its shape is the plan's. Its
+ * weights are multiplied into factor 0. */
 amped_status amped_factors_put(const amped_context *context, const amped_ktensor *start);
 
-/* Into rank 0's `out`, created by the caller; untouched elsewhere. Weights are left alone. */
+/* Copy the factors to rank 0's `out`, which the caller has created. `out` of other ranks, and all
+ * weights, stay as they are. */
 amped_status amped_factors_get(const amped_context *context, amped_ktensor *out);
 
 #endif

@@ -6,12 +6,13 @@
 
 #define TEST_BYTES (UINT64_C(16) << 20)
 
-/* Shorter exchanges tell of latency. */
+/* Shorter exchanges measure the latency. */
 #define TELLING_BYTES (UINT64_C(1) << 20)
 
 #define SLOW_SHARE 0.1
 
-/* The best of so many times, unless the first, which also opens connections, takes so long. */
+/* The best of so many times counts. The first also opens connections; where it takes so long, it is
+ * the only one. */
 #define TIMES 4
 #define PATIENCE_SEC 0.02
 
@@ -28,7 +29,7 @@ static void exchange(trial *l) {
   amped_exchange_part(l->context->exchange, l->mode, 0, l->rows);
 }
 
-/* Own rows to the host. */
+/* Copy own rows to the host. */
 static void copy_out(trial *l) {
   const amped_plan *plan = l->context->plan;
   uint64_t first = (uint64_t)plan->rank * plan->modes[l->mode].rows.block_rows;
@@ -52,7 +53,7 @@ static void send_on(trial *l) {
                                MPI_STATUS_IGNORE));
 }
 
-/* Seconds that it takes the slowest rank, at best. */
+/* Seconds of the slowest rank, the least of several repeats. */
 static double time_of(trial *l, void (*work)(trial *l)) {
   const amped_comm *comm = l->context->comm;
   double best = 0.0;
@@ -70,7 +71,7 @@ static double rate_of(uint64_t bytes, double seconds) {
   return (double)bytes / (seconds > 1e-9 ? seconds : 1e-9);
 }
 
-/* Up to TEST_BYTES of the factor with the largest blocks. */
+/* Choose the rows: up to TEST_BYTES of the factor with the largest blocks. */
 static void choose_rows(trial *l) {
   const amped_plan *plan = l->context->plan;
   uint64_t row_bytes = amped_plan_row_bytes(plan);
@@ -85,7 +86,7 @@ static void choose_rows(trial *l) {
   l->bytes = l->rows * row_bytes;
 }
 
-/* The rate to hold the exchange against. */
+/* The rate of the link, to compare with the exchange. */
 static amped_status measure_link(trial *l, double *rate) {
   const amped_context *context = l->context;
   void *host = NULL;

@@ -1,4 +1,4 @@
-/* Link test: how fast factor rows are exchanged, and how fast the links between ranks could be. */
+/* Link rate: how fast factor rows are exchanged, and how fast the links between ranks are. */
 #ifndef AMPED_LINK_RATE_H
 #define AMPED_LINK_RATE_H
 
@@ -7,19 +7,20 @@
 typedef struct amped_link_rate {
   uint64_t bytes;  /* of rows exchanged at a time, all ranks together; 0 on one rank */
   double exchange; /* bytes a second that a rank receives in the exchange */
-  double link;     /* bytes a second to hold that against, 0: not known */
+  double link;     /* bytes a second of the link, to compare with exchange; 0: not known */
 } amped_link_rate;
 
-/* Collective; the status is agreed. Exchanges up to 16 MB of the largest factor a few times: some
- * milliseconds, on slow links once. Factors are as before, but for the other ranks' rows in this
- * one's memory, which become theirs.
+/* Collective; the status is agreed. Exchanges up to 16 MB of the largest factor a few times (on
+ * slow links once), which takes some milliseconds. Own rows stay as they are; rows of other ranks
+ * become these ranks' values.
  *
- * The link: between nodes what two neighbours reach when they send each other as much from host
- * memory; on a node of GPUs what copies to the host reach. Both are the slowest rank's. Among CPU
- * ranks of one node it is not known: processes that share cores measure the scheduler. */
+ * Between nodes, `link` is the rate of two neighbours that send each other as many bytes from host
+ * memory. On one node of GPUs, `link` is the rate of copies to the host. Both are the slowest
+ * rank's. On one node of CPU ranks it is not known: processes that share cores would measure the
+ * scheduler. */
 amped_status amped_link_rate_measure(const amped_context *context, amped_link_rate *out);
 
-/* Less than a tenth of the link, of messages that are long enough to tell. */
+/* Is the exchange below a tenth of the link's rate? false where messages are too short to judge. */
 bool amped_link_is_slow(const amped_link_rate *rate);
 
 #endif

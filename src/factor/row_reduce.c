@@ -84,7 +84,8 @@ void amped_row_reduce_destroy(amped_row_reduce *x) {
   amped_free(x);
 }
 
-/* The sum of split iDp s over the ranks that have a part of it, to its owner's own rows. */
+/* Add up the rows of split iDp s over the ranks that hold a part. The sum goes to its owner's own
+ * rows. */
 static amped_status sum_split(amped_row_reduce *x, int mode, uint64_t s) {
   const amped_mode_plan *m = &x->plan->modes[mode];
   const uint64_t idp = m->copy.splits[s].idp;

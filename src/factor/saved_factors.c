@@ -53,10 +53,10 @@ static bool next_slab(slabs *s) {
   return s->count > 0;
 }
 
-static void widen(const slabs *s, const amped_saved_factors *kept, double *to) {
-  const uint64_t n = (uint64_t)kept->ncomps;
+static void widen(const slabs *s, const amped_saved_factors *saved, double *to) {
+  const uint64_t n = (uint64_t)saved->ncomps;
   for (uint64_t i = 0; i < s->count * n; i++)
-    to[i] = amped_value_get(kept->rows[s->mode], s->context->plan->value_type, s->first * n + i);
+    to[i] = amped_value_get(saved->rows[s->mode], s->context->plan->value_type, s->first * n + i);
 }
 
 static amped_status put_slab(const slabs *s, const double *rows) {
@@ -72,7 +72,7 @@ static void add_product(const slabs *s, const double *a, const double *b, double
               product, n);
 }
 
-/* --- taking ---------------------------------------------------------------------------------- */
+/* --- take ------------------------------------------------------------------------------------ */
 
 /* Own rows of mode, and the sums of squares of their columns. */
 static amped_status take_mode(const amped_context *context, int mode, amped_saved_factors *out) {
@@ -121,25 +121,25 @@ agree:
   return status;
 }
 
-void amped_saved_factors_free(amped_saved_factors *kept) {
-  amped_free(kept->weights);
+void amped_saved_factors_free(amped_saved_factors *saved) {
+  amped_free(saved->weights);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(kept->rows[m]);
-    amped_free(kept->lengths[m]);
+    amped_free(saved->rows[m]);
+    amped_free(saved->lengths[m]);
   }
-  memset(kept, 0, sizeof *kept);
+  memset(saved, 0, sizeof *saved);
 }
 
-/* --- using ----------------------------------------------------------------------------------- */
+/* --- use ------------------------------------------------------------------------------------- */
 
-amped_status amped_saved_factors_put(const amped_context *context, const amped_saved_factors *kept,
+amped_status amped_saved_factors_put(const amped_context *context, const amped_saved_factors *saved,
                                      int mode, const double *q) {
-  const int n = kept->ncomps;
+  const int n = saved->ncomps;
   slabs s;
   amped_status status = AMPED_OK;
   AMPED_GO(agree, slabs_begin(&s, context, mode));
   while (next_slab(&s)) {
-    widen(&s, kept, s.a);
+    widen(&s, saved, s.a);
     if (q != NULL)
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)s.count, n, n, 1.0, s.a, n, q, n,
                   0.0, s.b, n);
@@ -153,22 +153,22 @@ agree:
 }
 
 amped_status amped_saved_factors_restore(const amped_context *context,
-                                         const amped_saved_factors *kept) {
-  for (int m = 0; m < kept->order; m++)
-    AMPED_TRY(amped_saved_factors_put(context, kept, m, NULL));
+                                         const amped_saved_factors *saved) {
+  for (int m = 0; m < saved->order; m++)
+    AMPED_TRY(amped_saved_factors_put(context, saved, m, NULL));
   return AMPED_OK;
 }
 
 amped_status amped_saved_factors_times_output(const amped_context *context,
-                                              const amped_saved_factors *kept, int mode,
+                                              const amped_saved_factors *saved, int mode,
                                               double *product) {
-  const uint64_t n = (uint64_t)kept->ncomps;
+  const uint64_t n = (uint64_t)saved->ncomps;
   slabs s;
   amped_status status = AMPED_OK;
   memset(product, 0, n * n * sizeof *product);
   AMPED_GO(agree, slabs_begin(&s, context, mode));
   while (next_slab(&s)) {
-    widen(&s, kept, s.a);
+    widen(&s, saved, s.a);
     AMPED_GO(agree, context->worker->backend->factors->get_output(context->worker->factors, mode,
                                                                   s.first, s.count, s.b));
     add_product(&s, s.a, s.b, product);
@@ -196,10 +196,10 @@ done:
   return status;
 }
 
-static amped_match_side side_of(const amped_saved_factors *kept) {
-  amped_match_side side = {.ncomps = kept->ncomps, .weights = kept->weights};
-  for (int m = 0; m < kept->order; m++)
-    side.lengths[m] = kept->lengths[m];
+static amped_match_side side_of(const amped_saved_factors *saved) {
+  amped_match_side side = {.ncomps = saved->ncomps, .weights = saved->weights};
+  for (int m = 0; m < saved->order; m++)
+    side.lengths[m] = saved->lengths[m];
   return side;
 }
 

@@ -1,8 +1,9 @@
-/* Kept: a decomposition put aside. Every rank keeps its own rows of the factors in host memory, in
- * the factors' type, so that they come back to the bit while another decomposition of the same
- * tensor takes their place; together the ranks keep each row once.
+/* Saved factors: a copy of a decomposition, while another one takes its place in the context.
  *
- * Functions are collective and their statuses agreed, but for free and bytes. */
+ * Every rank saves its own rows of the factors in host memory, so the ranks together save each row
+ * once. The rows have the factors' type, and restore gives the same bits back.
+ *
+ * All functions are collective and their statuses agreed, except free and bytes. */
 #ifndef AMPED_SAVED_FACTORS_H
 #define AMPED_SAVED_FACTORS_H
 
@@ -17,29 +18,31 @@ typedef struct amped_saved_factors {
   double *lengths[AMPED_MAX_ORDER]; /* [ncomps] of whole columns */
 } amped_saved_factors;
 
-/* Host memory of a rank for one of them. */
+/* Bytes of host memory that take needs on this rank. */
 uint64_t amped_saved_factors_bytes(const amped_plan *plan);
 
+/* Save the context's factors, and these weights ([ncomps]). free takes a zeroed struct, too. */
 amped_status amped_saved_factors_take(const amped_context *context, const double *weights,
                                       amped_saved_factors *out);
-void amped_saved_factors_free(amped_saved_factors *kept);
+void amped_saved_factors_free(amped_saved_factors *saved);
 
-/* The factors of the run become those that were taken. */
+/* The saved factors become the factors of the context, on all ranks. */
 amped_status amped_saved_factors_restore(const amped_context *context,
-                                         const amped_saved_factors *kept);
+                                         const amped_saved_factors *saved);
 
-/* The run's factor of mode becomes the kept one times q, ncomps x ncomps doubles, row-major; the
- * kept one where q is NULL. */
-amped_status amped_saved_factors_put(const amped_context *context, const amped_saved_factors *kept,
+/* The context's factor of mode becomes the saved factor times q, which is ncomps x ncomps doubles,
+ * row-major. NULL stands for the identity. */
+amped_status amped_saved_factors_put(const amped_context *context, const amped_saved_factors *saved,
                                      int mode, const double *q);
 
-/* product = kept factor of mode, transposed, times the MTTKRP result of mode, over all ranks:
- * ncomps x ncomps, row-major. */
+/* product = saved factor of mode, transposed, times the MTTKRP result of mode, summed over all
+ * ranks: ncomps x ncomps, row-major. */
 amped_status amped_saved_factors_times_output(const amped_context *context,
-                                              const amped_saved_factors *kept, int mode,
+                                              const amped_saved_factors *saved, int mode,
                                               double *product);
 
-/* As match.h; the same on every rank. Both were taken with as many components as the plan has. */
+/* The match of two decompositions (match.h), the same on every rank. Both were taken with as many
+ * components as the plan has. */
 amped_status amped_saved_factors_match(const amped_context *context, const amped_saved_factors *a,
                                        const amped_saved_factors *b, amped_match *out);
 

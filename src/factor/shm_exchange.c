@@ -30,7 +30,7 @@ struct amped_shm_exchange {
   uint64_t *ranks;          /* [nodes] of every node */
 };
 
-/* Rows of every rank in a slot: what fits, but no more than there are. */
+/* Rows of every rank in a slot: as many as fit, at most all. */
 static uint64_t slot_rows(const amped_plan *plan) {
   uint64_t most = amped_plan_output_rows(plan);
   uint64_t fit = STAGE_BYTES / (SLOTS * amped_plan_row_bytes(plan) * (uint64_t)plan->nranks);
@@ -43,13 +43,13 @@ uint64_t amped_shm_exchange_bytes(const amped_plan *plan) {
   return SLOTS * slot_rows(plan) * (uint64_t)plan->nranks * amped_plan_row_bytes(plan);
 }
 
-/* Where a slot holds a rank's rows, `rows` of each rank. */
+/* The place of a rank's rows in a slot of `rows` rows of each rank. */
 static char *slot_at(const amped_shm_exchange *s, int slot, int place, uint64_t rows) {
   uint64_t row = (uint64_t)slot * (uint64_t)s->comm->nranks * s->slot_rows + (uint64_t)place * rows;
   return s->memory + row * s->row_bytes;
 }
 
-/* What a rank of this node wrote before is what all of them read afterwards. */
+/* After this call, all ranks of the node read the bytes that any of them wrote before it. */
 static void node_barrier(amped_shm_exchange *s) {
   AMPED_MPI(s->comm, MPI_Win_sync(s->window));
   AMPED_MPI(s->comm, MPI_Barrier(s->comm->node));
@@ -147,7 +147,7 @@ void amped_shm_exchange_destroy(amped_shm_exchange *s) {
   amped_free(s);
 }
 
-/* Rows of this rank are staged: let all ranks of all nodes see those of all others. */
+/* This rank's rows are in the slot: bring the rows of all ranks to all nodes. */
 static void publish(amped_shm_exchange *s, int slot, uint64_t rows) {
   node_barrier(s);
   if (s->comm->nodes == 1)
@@ -164,7 +164,8 @@ static void publish(amped_shm_exchange *s, int slot, uint64_t rows) {
   node_barrier(s);
 }
 
-/* One piece: own rows to a slot unless out is empty, the others' from the slot before. */
+/* One piece: copy own rows to a slot, unless out is empty, and the other ranks' rows from the slot
+ * before. */
 typedef struct piece {
   uint64_t first, rows;
   int slot;
@@ -185,8 +186,8 @@ static amped_status move(amped_shm_exchange *s, int mode, const piece *out, cons
   return s->worker->backend->factors->stage(s->worker->factors, mode, s->copies, n);
 }
 
-/* A slot is filled again two pieces later: between them lies a barrier that no rank passes before
- * it has emptied the slot. That holds from call to call, too, because slots go on in turn. */
+/* A slot is filled again two pieces later. No rank passes the barrier in between before it has
+ * emptied the slot. Slots keep their turn from call to call, so this holds between calls, too. */
 amped_status amped_shm_exchange_rows(amped_shm_exchange *s, int mode, uint64_t first,
                                      uint64_t end) {
   piece in = {0, 0, 0};

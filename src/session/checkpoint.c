@@ -24,13 +24,12 @@ struct amped_checkpoint {
   amped_checkpoint_key key;
   uint64_t last_sweep; /* of the last checkpoint, or of the start */
   double last_time;
-  bool keep_previous; /* what is there under the file's name is damaged */
+  bool keep_previous; /* the file is damaged */
 
-  /* Rank 0: what is being written. The thread reads these until it says done. */
+  /* Rank 0: the checkpoint in writing. The thread reads these members until it is done. */
   bool writing;
   pthread_t thread;
-  amped_heartbeat
-      *heartbeat; /* of the rank: a main thread that waits for this one is no standstill */
+  amped_heartbeat *heartbeat; /* of the rank: the watchdog sees that this thread works */
   amped_ktensor k;
   amped_solver_state state;
   amped_status written;
@@ -117,7 +116,7 @@ static amped_status share_state(const amped_comm *comm, const amped_checkpoint_k
 
 amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *state, bool *found) {
   const amped_comm *comm = &c->session->comm;
-  const amped_context parts = amped_session_context(c->session);
+  const amped_context context = amped_session_context(c->session);
   amped_ktensor k;
   amped_status status = AMPED_OK;
   memset(&k, 0, sizeof k);
@@ -132,8 +131,8 @@ amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *st
   if (!*found)
     goto done;
   for (int r = 0; r < k.ncomps; r++)
-    k.weights[r] = 1.0; /* they go their own way: factor 0 stays as it is */
-  status = amped_factors_put(&parts, &k);
+    k.weights[r] = 1.0; /* weights are in the state: factor 0 stays as it is */
+  status = amped_factors_put(&context, &k);
 done:
   amped_ktensor_free(&k);
   if (status != AMPED_OK)
@@ -155,7 +154,7 @@ static void *write_in_thread(void *argument) {
   return NULL;
 }
 
-/* Rank 0: take leave of the thread, waiting where it is not done. */
+/* Rank 0: join the thread; wait until it is done. */
 static amped_status end_writing(amped_checkpoint *c) {
   const char *file = c->options->file;
   if (!c->writing)
@@ -175,18 +174,18 @@ static amped_status end_writing(amped_checkpoint *c) {
                                    amped_json_text(file, strlen(file))));
 }
 
-/* Collective: copy the run's state out on rank 0, and let its thread begin. */
+/* Collective: copy the factors and the state out on rank 0, and start its thread. */
 static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state *state) {
-  const amped_context parts = amped_session_context(c->session);
-  const amped_plan *plan = parts.plan;
-  const bool writes = parts.comm->rank == 0;
+  const amped_context context = amped_session_context(c->session);
+  const amped_plan *plan = context.plan;
+  const bool writes = context.comm->rank == 0;
   amped_status status = AMPED_OK;
   if (writes && c->k.order == 0)
     status = amped_ktensor_create(&c->k, plan->order, plan->dims, plan->ncomps);
   if (writes && status == AMPED_OK)
     status = amped_solver_state_copy(&c->state, state);
-  AMPED_TRY(amped_comm_agree(parts.comm, status));
-  AMPED_TRY(amped_factors_get(&parts, &c->k));
+  AMPED_TRY(amped_comm_agree(context.comm, status));
+  AMPED_TRY(amped_factors_get(&context, &c->k));
   c->last_sweep = state->sweeps;
   c->last_time = amped_time();
   if (writes) {
@@ -198,10 +197,10 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state 
       status = amped_error_errno(AMPED_FAILED, failed, c->options->file,
                                  "cannot be written: no thread can be started");
   }
-  return amped_comm_agree(parts.comm, status);
+  return amped_comm_agree(context.comm, status);
 }
 
-/* Rank 0: is it time, and the thread free? */
+/* Rank 0: is a checkpoint due, and the thread free? */
 static bool is_due(const amped_checkpoint *c, uint64_t sweep) {
   const amped_checkpoint_options *o = c->options;
   const uint64_t every = o->every_sweeps > 0 ? o->every_sweeps : DEFAULT_SWEEPS;
@@ -211,7 +210,7 @@ static bool is_due(const amped_checkpoint *c, uint64_t sweep) {
                             : sweep - c->last_sweep >= every;
 }
 
-/* Collective: the checkpoint that a signal asks for, unless it is there, and the end. */
+/* Collective, after a signal: write a checkpoint of this sweep, unless it is written, and stop. */
 static amped_status stop(amped_checkpoint *c, const amped_solver_state *state) {
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_checkpoint_wait(c));

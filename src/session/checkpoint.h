@@ -1,8 +1,8 @@
 /* Checkpoint: saves a decomposition between sweeps, stops it on a signal, and resumes it.
  *
- * Every rank holds all factors, so rank 0 alone copies them out and writes them, in a thread, while
- * all ranks go on with the next sweeps. One checkpoint is written at a time; the next waits until
- * the sweep after. Statuses are agreed. */
+ * Every rank holds all factors. So rank 0 alone copies them out, and a thread of rank 0 writes them
+ * while all ranks go on with the next sweeps. While the thread writes, no other checkpoint begins;
+ * a due checkpoint waits for a later sweep. Statuses are agreed. */
 #ifndef AMPED_CHECKPOINT_H
 #define AMPED_CHECKPOINT_H
 
@@ -12,25 +12,25 @@
 
 typedef struct amped_checkpoint amped_checkpoint;
 
-/* Collective, once the tensor is distributed, for a solver with that metric (iterate.h; static
- * text); *out is NULL without options->file. Fails where
- * the file could not be written. From here on SIGTERM and SIGUSR1 are caught. */
+/* Collective, after the tensor is loaded. metric is the solver's (iterate.h; static text). *out is
+ * NULL without options->file. Fails where the file could not be written. From here on SIGTERM and
+ * SIGUSR1 are caught. */
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *options,
                                    const char *metric, amped_checkpoint **out);
 
-/* Collective: the factors and state of the last checkpoint, on every rank. Where there is none, a
- * line says so and *found is false. The caller frees the state. */
+/* Collective: reads the factors and the state of the last checkpoint on every rank. Without a
+ * checkpoint, a line tells the user and *found is false. The caller frees the state. */
 amped_status amped_checkpoint_resume(amped_checkpoint *checkpoint, amped_solver_state *state,
                                      bool *found);
 
-/* Collective, after each sweep: begins a checkpoint where one is due. After a signal to any rank it
- * is waited for, and AMPED_STOPPED returned, with its line. */
+/* Collective, after each sweep: begins a checkpoint if it is due. After a signal to any rank it
+ * writes a checkpoint, waits for it and returns AMPED_STOPPED with its line. */
 amped_status amped_checkpoint_sweep(amped_checkpoint *checkpoint, const amped_sweep *sweep);
 
-/* Collective: wait for the one that is being written. */
+/* Collective: wait until the thread has written the checkpoint. */
 amped_status amped_checkpoint_wait(amped_checkpoint *checkpoint);
 
-/* Waits, too; NULL is allowed. */
+/* Waits as well, and frees. NULL is allowed. */
 void amped_checkpoint_close(amped_checkpoint *checkpoint);
 
 #endif

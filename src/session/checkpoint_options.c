@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sweeps, or seconds with an s. */
+/* A number of sweeps, or of seconds with the suffix s. */
 static bool parse_every(void *options, const char *text) {
   amped_checkpoint_options *o = options;
   char *end = NULL;

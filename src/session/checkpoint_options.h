@@ -1,4 +1,4 @@
-/* Checkpoint options: what a user says of saving a run as it goes. */
+/* Checkpoint options: the user's options for checkpoints of a run. */
 #ifndef AMPED_CHECKPOINT_OPTIONS_H
 #define AMPED_CHECKPOINT_OPTIONS_H
 
@@ -7,7 +7,7 @@
 
 typedef struct amped_checkpoint_options {
   const char *file;      /* NULL: no checkpoints */
-  uint64_t every_sweeps; /* from one checkpoint to the next; 0: not said */
+  uint64_t every_sweeps; /* from one checkpoint to the next; 0: not given */
   double every_sec;      /* likewise, in seconds */
   bool resume;
 } amped_checkpoint_options;
@@ -15,7 +15,7 @@ typedef struct amped_checkpoint_options {
 /* --checkpoint, --checkpoint-every, --resume */
 extern const amped_option_group amped_checkpoint_option_rows;
 
-/* AMPED_USAGE where the file is missing that another one needs. */
+/* AMPED_USAGE where an option needs --checkpoint and the user did not give it. */
 amped_status amped_checkpoint_options_check(const amped_checkpoint_options *options);
 
 #endif

@@ -6,22 +6,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* CBLAS is an interface that several libraries have; each has its own function that names it. */
+/* Several libraries have the interface CBLAS; each has its own function that tells its name. */
 static void name_blas(char *name, size_t size) {
   static const char *const functions[] = {"openblas_get_config", "bli_info_get_version_str"};
-  static const char *const prefixes[] = {"", "BLIS "}; /* OpenBLAS says its name itself */
+  static const char *const prefixes[] = {"", "BLIS "}; /* OpenBLAS gives its name itself */
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     void *found = dlsym(RTLD_DEFAULT, functions[i]);
     const char *(*function)(void) = NULL;
     if (found == NULL)
       continue;
-    memcpy(&function, &found, sizeof function); /* POSIX has it so; ISO C has no such cast */
+    memcpy(&function, &found, sizeof function); /* as POSIX does; ISO C has no such cast */
     (void)snprintf(name, size, "%s%s", prefixes[i], function());
     return;
   }
 }
 
-/* The file that holds CBLAS: where this program refers to, or behind it. */
+/* The file of the library that holds CBLAS. */
 static void find_blas(char *file, size_t size) {
   Dl_info info;
   void *found = dlsym(RTLD_DEFAULT, "cblas_dgemm");

@@ -1,17 +1,18 @@
-/* Libraries: which versions of those beneath it the program runs with, for people who look into a
- * system's set-up. */
+/* Library versions: HDF5 and BLAS as the program finds them at run time, for users who check the
+ * set-up of a system. */
 #ifndef AMPED_LIB_VERSIONS_H
 #define AMPED_LIB_VERSIONS_H
 
 #include "base/status.h"
 
 typedef struct amped_lib_versions {
-  char hdf5[32];       /* of the library that is loaded, "1.10.8" */
-  char hdf5_built[32]; /* of its header when the program was compiled */
-  char blas[128];      /* what the library calls itself, or "" where it has no name that we know */
+  char hdf5[32];       /* version of the loaded library, "1.10.8" */
+  char hdf5_built[32]; /* version of its header at compile time */
+  char blas[128];      /* the library's own name and version, or "" if not known */
   char blas_file[512]; /* the file that CBLAS was loaded from, or "" */
 } amped_lib_versions;
 
+/* Not collective. AMPED_FAILED where HDF5 does not tell its version. */
 amped_status amped_lib_versions_get(amped_lib_versions *out);
 
 #endif

@@ -19,11 +19,11 @@
 #include "plan/overlap.h"
 #include "session/report.h"
 
-/* More than any node has; so much of each of its ranks still adds up in 64 bits. */
+/* More than the memory of any node. The sum over all ranks of a node still fits in 64 bits. */
 #define MOST_HOST_BYTES (UINT64_C(1) << 50)
 
-/* A value of the usual size times entries of unit columns, 1/sqrt(dim) each where they are even, in
- * all modes but the shortest: is that still a number in this precision? */
+/* Warn where a typical term of MTTKRP is too small for the precision. The term is a value of the
+ * usual size times entries of unit columns, 1/sqrt(dim) each, in all modes except the shortest. */
 static void warn_of_underflow(const amped_session *session) {
   const amped_tensor_info *info = amped_session_info(session);
   const amped_session_options *o = session->options;
@@ -65,13 +65,14 @@ static amped_status add_collect_need(const amped_session *session, bool reads, b
   return AMPED_OK;
 }
 
-/* The end of a remedy: what makes factors smaller. */
+/* The end of a remedy: options that make factors smaller. */
 static const char *narrower(const amped_plan *plan) {
   return plan->value_type == AMPED_F64 ? ", fewer components or --precision=float"
                                        : " or fewer components";
 }
 
-/* Compare it with the limits of this process, which cover what threads and BLAS map, too. */
+/* Compare the need with the limits of this process. They also count memory that threads and BLAS
+ * map. */
 static amped_status check_limit(const amped_session *session, uint64_t host_bytes) {
   const amped_session_options *o = session->options;
   uint64_t left = amped_mem_limit_left();
@@ -102,15 +103,14 @@ static void warn_of_tiles(const amped_session *session) {
         "or leave out --tiles");
 }
 
-/* Collective: compare what the plan takes with what there is, on the host of every node. */
-static amped_status check_memory(amped_session *session, const amped_demand *demand,
-                                 amped_memory_need *need) {
+/* The bytes that this rank needs and may use. Fills session->required. AMPED_FAILED where the
+ * device's memory is too small; *need is set then, too. */
+static amped_status find_need(amped_session *session, const amped_demand *demand,
+                              amped_memory_need *need) {
   const amped_session_options *o = session->options;
   const amped_plan *plan = &session->plan;
   const amped_tensor_info *info = amped_session_info(session);
   bool reads = session->comm.rank == 0 || o->read_parallel;
-  char a[32];
-  char b[32];
   amped_status status = amped_worker_require(&session->worker, plan, &session->required);
   if (status == AMPED_OK)
     warn_of_tiles(session);
@@ -118,7 +118,7 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
   need->host_bytes = session->required.host_bytes;
   if (status == AMPED_OK && amped_session_is_list(session))
     status = add_collect_need(session, reads, o->read_parallel, need);
-  else if (session->source != NULL)
+  else if (session->input != NULL)
     need->host_bytes += amped_load_copies_host_bytes(info, plan, reads, o->read_parallel);
   else if (!session->worker.backend->device_pointers)
     need->host_bytes += amped_synthetic_cpu_bytes(plan);
@@ -130,17 +130,35 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
       need->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * demand->result_bytes;
   need->device_budget = session->worker.backend->device->memory(session->worker.device);
   need->host_budget = amped_mem_available();
+  return status;
+}
+
+/* Collective on a node: compare the need of its ranks with the free memory. The status is this
+ * rank's own; `status` of an earlier step is passed on. */
+static amped_status check_node(const amped_session *session, uint64_t host_bytes,
+                               amped_status status) {
+  char a[32];
+  char b[32];
+  uint64_t node_budget = amped_mem_node_available();
+  uint64_t own = host_bytes < MOST_HOST_BYTES ? host_bytes : MOST_HOST_BYTES;
+  uint64_t node_bytes = amped_comm_node_sum(&session->comm, own);
+  if (status != AMPED_OK || node_budget == 0 || node_bytes <= node_budget)
+    return status;
+  return amped_error(AMPED_FAILED, session->options->input,
+                     "rank %d: the ranks of this node need %s of host memory and %s are free; "
+                     "use more nodes%s",
+                     session->comm.rank, amped_format_bytes(a, node_bytes),
+                     amped_format_bytes(b, node_budget), narrower(&session->plan));
+}
+
+/* Collective; the status is agreed. Compare the need of the plan with the memory of every rank, its
+ * process and its node. */
+static amped_status check_memory(amped_session *session, const amped_demand *demand,
+                                 amped_memory_need *need) {
+  amped_status status = find_need(session, demand, need);
   if (status == AMPED_OK)
     status = check_limit(session, need->host_bytes);
-  uint64_t node_budget = amped_mem_node_available();
-  uint64_t own = need->host_bytes < MOST_HOST_BYTES ? need->host_bytes : MOST_HOST_BYTES;
-  uint64_t node_bytes = amped_comm_node_sum(&session->comm, own);
-  if (status == AMPED_OK && node_budget > 0 && node_bytes > node_budget)
-    status = amped_error(AMPED_FAILED, o->input,
-                         "rank %d: the ranks of this node need %s of host memory and %s are free; "
-                         "use more nodes%s",
-                         session->comm.rank, amped_format_bytes(a, node_bytes),
-                         amped_format_bytes(b, node_budget), narrower(plan));
+  status = check_node(session, need->host_bytes, status);
   return amped_comm_agree(&session->comm, status);
 }
 
@@ -188,7 +206,7 @@ static amped_status load_synthetic(amped_session *session) {
 static amped_status collect(amped_session *session) {
   const amped_session_options *o = session->options;
   const amped_list_load load = {.comm = &session->comm,
-                                .input = session->source,
+                                .input = session->input,
                                 .parallel = o->read_parallel,
                                 .info = &session->made,
                                 .plan = &session->plan,
@@ -209,37 +227,38 @@ static amped_status fill(amped_session *session) {
       amped_exchange_create(&session->comm, &session->worker, &session->plan, &session->exchange));
   AMPED_TRY(amped_report_exchange(session));
   amped_trace_end();
-  if (session->source == NULL)
+  if (session->input == NULL)
     return load_synthetic(session);
   if (amped_session_is_list(session))
     AMPED_TRY(collect(session));
   else
-    AMPED_TRY(amped_load_copies(&session->comm, session->source, o->read_parallel, &session->plan,
+    AMPED_TRY(amped_load_copies(&session->comm, session->input, o->read_parallel, &session->plan,
                                 &session->worker, &session->distribute_sec));
   amped_report_distributed(session);
   return AMPED_OK;
 }
 
-/* Collective. What a list lacks is counted. */
-static amped_status open_source(amped_session *session) {
+/* Collective. Open the input; count the iDp tables and the norm of a list. */
+static amped_status open_input(amped_session *session) {
   const amped_session_options *o = session->options;
-  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->source));
+  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->input));
   if (!amped_session_is_list(session))
     return AMPED_OK;
-  amped_say("%s has no ordered copies: its nonzeros are counted, dealt out and ordered in memory",
-            o->input);
-  return amped_list_stats_take(&session->comm, session->source, o->read_parallel, &session->made);
+  amped_say(
+      "%s has no ordered copies: its nonzeros are counted, redistributed and ordered in memory",
+      o->input);
+  return amped_list_stats_take(&session->comm, session->input, o->read_parallel, &session->made);
 }
 
-/* Collective. What the plan is made from: counted, or read. */
+/* Collective. Read or count the tables from which the plan is made. */
 static amped_status find_tables(amped_session *session) {
   const double began = amped_time();
   if (session->options->shape.name != NULL)
     AMPED_TRY(count_synthetic(session));
   else
-    AMPED_TRY(open_source(session));
+    AMPED_TRY(open_input(session));
   AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session)));
-  if (session->source != NULL)
+  if (session->input != NULL)
     warn_of_underflow(session);
   session->tables_sec = amped_time() - began;
   return AMPED_OK;

@@ -16,7 +16,7 @@
 
 #define PLACE_BYTES 192
 
-/* Ranks that --plan lists one by one; beyond, least and most say enough. */
+/* --plan lists so many ranks one by one; of more ranks it tells the least and the most. */
 #define LISTED_RANKS 16
 
 static void say_places(amped_session *session, char (*places)[PLACE_BYTES]) {
@@ -94,14 +94,14 @@ amped_status amped_report_start(amped_session *session) {
   return amped_comm_agree(comm, status);
 }
 
-/* One rank's part of the plan, as it travels to rank 0. */
+/* One rank's part of the plan, sent to rank 0. */
 typedef struct rank_need {
   amped_memory_need need;
   amped_requirement required;
 } rank_need;
 
-/* Bytes of mode's copy that the rank that streams most transfers in a sweep; the least share of a
- * rank's streamed copy that is on its device. */
+/* Two numbers of mode's copy: the most bytes that a rank streams in a sweep, and the least part of
+ * a streamed copy that is on its device. */
 static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need *needs,
                               double *least_resident) {
   uint64_t most = 0;
@@ -182,7 +182,7 @@ static void say_rank(const amped_session *session, int p, const rank_need *n) {
             n->need.device_bytes > 0 ? amped_format_bytes(b, n->need.device_bytes) : "");
 }
 
-/* In one line, how far ranks are apart in the worst mode. */
+/* One line: the imbalance of ranks in the worst mode. */
 static void say_balance(const amped_plan *plan) {
   double imbalance = 0.0;
   double unsplit = 0.0;
@@ -311,7 +311,7 @@ amped_status amped_report_plan(amped_session *session, const amped_memory_need *
   return status;
 }
 
-/* What makes an exchange slow is not the same everywhere. */
+/* The reason of a slow exchange depends on the ranks' devices and nodes. */
 static const char *remedy(const amped_session *session) {
   const amped_comm *comm = &session->comm;
   if (comm->chosen[0] != '\0')
@@ -350,10 +350,10 @@ static void say_exchange(const amped_session *session, const amped_link_rate *ra
 }
 
 amped_status amped_report_exchange(amped_session *session) {
-  const amped_context parts = amped_session_context(session);
+  const amped_context context = amped_session_context(session);
   amped_link_rate rate;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_link_rate_measure(&parts, &rate));
+  AMPED_TRY(amped_link_rate_measure(&context, &rate));
   say_exchange(session, &rate);
   if (session->json != NULL)
     status = amped_json_line(

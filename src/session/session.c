@@ -101,13 +101,13 @@ amped_status amped_session_open_backend(amped_session *session) {
 
 /* Does the input hold one list that is yet to be ordered? */
 bool amped_session_is_list(const amped_session *session) {
-  return session->source != NULL && !amped_input_info(session->source)->has_copies;
+  return session->input != NULL && !amped_input_info(session->input)->has_copies;
 }
 
 const amped_tensor_info *amped_session_info(const amped_session *session) {
-  return session->source == NULL || amped_session_is_list(session)
+  return session->input == NULL || amped_session_is_list(session)
              ? &session->made
-             : amped_input_info(session->source);
+             : amped_input_info(session->input);
 }
 
 static amped_status set_synthetic(amped_synthetic *t, const amped_session_options *o) {
@@ -188,7 +188,7 @@ void amped_session_close(amped_session *session) {
   amped_exchange_destroy(session->exchange);
   amped_worker_close(&session->worker);
   amped_plan_destroy(&session->plan);
-  amped_input_close(session->source);
+  amped_input_close(session->input);
   amped_tensor_info_free(&session->made);
   (void)amped_json_close(session->json, AMPED_OK);
   amped_watchdog_stop(session->watchdog);
@@ -196,6 +196,6 @@ void amped_session_close(amped_session *session) {
 }
 
 amped_context amped_session_context(const amped_session *session) {
-  amped_context parts = {&session->comm, &session->plan, &session->worker, session->exchange};
-  return parts;
+  amped_context context = {&session->comm, &session->plan, &session->worker, session->exchange};
+  return context;
 }

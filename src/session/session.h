@@ -1,8 +1,8 @@
-/* Run: everything between the command line and the first sweep, for the commands that run on ranks.
+/* Session: all objects that a command on ranks works with. It owns them; close frees them.
  *
- * Opens the backend on every rank, the input on those that read, makes the plan, compares the
- * memory it needs with what there is, and (unless that was all) distributes the tensor. Where the
- * options name a shape there is no input: every rank makes its own share of a synthetic tensor. */
+ * Life cycle: start, prepare (prepare.h: backend, input, plan, tensor), the command's work on the
+ * context (factor/context.h), finish, close. A session has an input file, or a synthetic tensor
+ * where the options name a shape. */
 #ifndef AMPED_SESSION_H
 #define AMPED_SESSION_H
 
@@ -17,12 +17,12 @@ typedef struct amped_session {
   const amped_session_options *options; /* borrowed */
   amped_comm comm;
   amped_worker worker;
-  amped_input *source;       /* NULL where the tensor is synthetic */
+  amped_input *input;        /* NULL where the tensor is synthetic */
   amped_synthetic synthetic; /* of options->shape.name */
-  amped_tensor_info made;    /* of the synthetic tensor, or counted */
+  amped_tensor_info made;    /* of the synthetic tensor, or of a list */
   amped_plan plan;
   amped_exchange *exchange;
-  amped_json *json;           /* NULL but on rank 0 */
+  amped_json *json;           /* on rank 0; NULL elsewhere */
   amped_trace_file *trace;    /* NULL without --trace */
   amped_watchdog *watchdog;   /* NULL without --hang-timeout */
   amped_requirement required; /* of this rank's backend */
@@ -31,36 +31,39 @@ typedef struct amped_session {
   double distribute_sec; /* reading, sending and packing; or making */
 } amped_session;
 
-/* Collective; the status is agreed. Looks at HDF5 inputs in a child process (which MPI forbids
- * later), starts MPI and the JSON lines. On failure, too, the caller calls amped_session_close. */
+/* Collective; the status is agreed. Probes HDF5 inputs in a child process, because MPI forbids fork
+ * later. Then starts MPI and the JSON lines. The caller calls amped_session_close after a failure,
+ * too. */
 amped_status amped_session_start(amped_session *session, const amped_session_options *options);
 
-/* Collective: the backend that the options name, or the first that every rank has, on this rank's
- * cores or GPU. */
+/* Collective; the status is agreed. Opens the backend that the options name, or the first backend
+ * that every rank has, on this rank's cores or GPU. */
 amped_status amped_session_open_backend(amped_session *session);
 
-/* Does the input hold one list that is yet to be ordered? */
+/* Does the input hold one list without ordered copies? After the input is open. */
 bool amped_session_is_list(const amped_session *session);
 
-/* Collective, after open; the status is agreed: another number of components, at most that of the
- * options, for the tensor that is loaded. */
+/* Collective, after prepare; the status is agreed. Sets another number of components, at most that
+ * of the options. The loaded tensor stays; the factors become zero. */
 amped_status amped_session_set_ncomps(amped_session *session, int ncomps);
 
-/* Collective; the status is agreed. At the end of a run that went well: writes the trace. */
+/* Collective; the status is agreed. At the end of a run without failure: writes the trace. */
 amped_status amped_session_finish(amped_session *session);
+/* Collective. Frees all objects and stops MPI. */
 void amped_session_close(amped_session *session);
 
-/* What is known of the tensor, once its tables are read. */
+/* The facts of the tensor, after its tables are read or counted. Borrowed. */
 const amped_tensor_info *amped_session_info(const amped_session *session);
 
+/* The part of the session that solvers borrow. */
 amped_context amped_session_context(const amped_session *session);
 
-/* Before MPI starts: a GPU's context must exist by then, or a CUDA-aware MPI switches that off. Of
- * the backend of that name, or "auto": of all. */
+/* Before MPI starts: creates the GPU's context, without which a CUDA-aware MPI switches CUDA off.
+ * `backend` is the name of a backend, or "auto" for all. */
 void amped_session_before_mpi(const char *backend);
 
-/* Threads of this rank: those wanted, or (0) OMP_NUM_THREADS, or its part of the node's cores: all
- * that its launcher left it, where that bound ranks to cores, else an even part. */
+/* Threads of this rank: `wanted`, or where that is 0, OMP_NUM_THREADS, or its part of the node's
+ * cores. The part is the cores to which the launcher bound the rank, else an even part. */
 int amped_session_threads(const amped_comm *comm, int wanted);
 
 #endif

@@ -1,5 +1,5 @@
-/* Session options: what a user says of a tensor, of the ranks that work on it and of what they
- * tell. Strings are borrowed. */
+/* Session options: the user's options of the tensor, of the ranks and of their reports. Strings are
+ * borrowed from argv. */
 #ifndef AMPED_SESSION_OPTIONS_H
 #define AMPED_SESSION_OPTIONS_H
 
@@ -8,7 +8,7 @@
 #include "generate/shape_options.h"
 #include "plan/plan_options.h"
 
-/* Numbers of components that one run tries, random starts of each. */
+/* Most numbers of components in a run, and most random starts of each. */
 #define AMPED_MAX_NCOMPS_COUNT 64
 #define AMPED_MAX_STARTS 1000
 
@@ -18,8 +18,8 @@ typedef struct amped_session_options {
   const char *json;    /* file, "-" for standard output, or NULL */
   const char *init;    /* file of the factors to start from; NULL: random */
   uint64_t seed;
-  int ncomps;                              /* the largest of them */
-  int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* as they were given, each once */
+  int ncomps;                              /* the largest of the list */
+  int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* as the user gave them, each once */
   int ncomps_count;
   int starts; /* of every number of components */
   amped_vtype precision;

@@ -10,7 +10,7 @@
 
 /* --- starts ---------------------------------------------------------------------------------- */
 
-/* Least, mean and greatest of what was given to it. */
+/* Least, mean and greatest of the values added to it. */
 typedef struct range {
   double least, sum, most;
   int count;

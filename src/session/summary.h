@@ -1,20 +1,20 @@
-/* Tally: what several starts and several numbers of components came to, as tables and JSON lines.
- */
+/* Summary: the results of several starts, and of several numbers of components, as tables and JSON
+ * lines. */
 #ifndef AMPED_SUMMARY_H
 #define AMPED_SUMMARY_H
 
 #include "session/session.h"
 #include "solver/multistart.h"
 
-/* What one number of components came to. */
+/* The result of one number of components. */
 typedef struct amped_summary_row {
   int ncomps;
   const char *metric; /* its name (iterate.h) */
-  double value;       /* of the best start, as is sweeps */
-  uint64_t sweeps;
-  double seconds;   /* in sweeps of all starts */
-  double corcondia; /* in per cent, NaN where it was not computed */
-  const char *path; /* borrowed; NULL: no file */
+  double value;       /* of the best start */
+  uint64_t sweeps;    /* likewise */
+  double seconds;     /* of all sweeps of all starts */
+  double corcondia;   /* in per cent, NaN where it was not computed */
+  const char *path;   /* borrowed; NULL: no file */
 } amped_summary_row;
 
 /* Collective; the status is agreed. After amped_multistart_choose. */

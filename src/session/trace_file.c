@@ -27,11 +27,11 @@ struct amped_trace_file {
   char *temporary; /* rank 0 */
   FILE *stream;
   double offset_sec; /* this rank's clock less rank 0's */
-  double error_sec;  /* the offset is at most so wrong */
+  double error_sec;  /* bound of the offset's error */
   bool first;        /* no object was written yet */
 };
 
-/* What a rank sends ahead of its events. */
+/* A rank sends this before its events. */
 typedef struct header {
   char place[PLACE_BYTES];
   uint64_t count, dropped;
@@ -187,8 +187,8 @@ static amped_status end_file(amped_trace_file *f, amped_status status) {
   return status;
 }
 
-/* Rank 0: fetch the events of every rank in turn and write them. All are fetched even where writing
- * failed: the others wait to be rid of them. */
+/* Rank 0: receive the events of every rank in turn and write them. It receives all even after a
+ * failed write, because the other ranks wait in their send. */
 static amped_status write_all(amped_trace_file *f, header *h, const amped_trace_event *events,
                               double origin_sec) {
   const amped_comm *comm = f->comm;

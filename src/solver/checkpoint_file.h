@@ -1,9 +1,9 @@
-/* Checkpoint file: a run between two sweeps, in two generations: FILE, and FILE.prev, the one
- * before. HDF5, as docs/file-format.md describes.
+/* Checkpoint file: the factors and the state of a solver between two sweeps, in HDF5
+ * (docs/file-format.md). There are two generations: FILE, and the earlier FILE.prev.
  *
- * Written under a temporary name and flushed; then FILE becomes FILE.prev, and the new one FILE: at
- * any moment one of them is whole. Untrusted on reading, like a result. Not collective; one thread
- * at a time uses HDF5. */
+ * A checkpoint is written under a temporary name and flushed. Then FILE is renamed to FILE.prev,
+ * and the new file to FILE. So one of them is whole at any moment. A file is untrusted on reading,
+ * like a result. No function is collective; one thread at a time uses HDF5. */
 #ifndef AMPED_CHECKPOINT_FILE_H
 #define AMPED_CHECKPOINT_FILE_H
 
@@ -12,7 +12,7 @@
 #include "solver/solver_state.h"
 #include "tensor/ktensor.h"
 
-/* What a run must have in common with a checkpoint to go on from it; strings are borrowed. */
+/* Key: a run can go on from a checkpoint only if both have the same key. Strings are borrowed. */
 typedef struct amped_checkpoint_key {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
@@ -25,27 +25,28 @@ typedef struct amped_checkpoint_key {
   const char *metric; /* of the solver; static text */
 } amped_checkpoint_key;
 
-/* Which generation a checkpoint was read from. */
+/* The generation from which a checkpoint was read. */
 typedef enum amped_generation {
   AMPED_GENERATION_NONE, /* there is no checkpoint */
   AMPED_GENERATION_LATEST,
   AMPED_GENERATION_PREVIOUS
 } amped_generation;
 
-/* `k` holds the factors (its weights are ignored: they are state's). keep_previous: FILE, if there
- * is one, is damaged and is replaced, so that FILE.prev stays. */
+/* `k` holds the factors; the weights are those of `state`. keep_previous: FILE is damaged, so the
+ * new file replaces it and FILE.prev stays. */
 amped_status amped_checkpoint_file_write(const char *path, bool keep_previous,
                                          const amped_checkpoint_key *key, const amped_ktensor *k,
                                          const amped_solver_state *state);
 
-/* The latest generation that is whole; a warning where that is not FILE. AMPED_BAD_INPUT where both
- * are damaged, or where the one that is whole has another key: the line says what differs. */
+/* Read the latest generation that is whole, with a warning if it is FILE.prev. The caller frees k
+ * and state. AMPED_BAD_INPUT where both files are damaged, or where the whole file has another key:
+ * the line names the difference. */
 amped_status amped_checkpoint_file_read(const char *path, const amped_checkpoint_key *key,
                                         amped_ktensor *k, amped_solver_state *state,
                                         amped_generation *generation);
 
-/* Probe what is there before MPI starts, so that reading it forks no more; what is wrong with it is
- * left to amped_checkpoint_file_read. */
+/* Probe both files before MPI starts, so that reading forks no more. amped_checkpoint_file_read
+ * reports errors. */
 void amped_checkpoint_file_probe(const char *path);
 
 #endif

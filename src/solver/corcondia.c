@@ -21,7 +21,7 @@ uint64_t amped_corcondia_passes(int order, int ncomps) {
 
 typedef struct core {
   const amped_context *context;
-  amped_saved_factors kept;   /* the factors */
+  amped_saved_factors saved;  /* the factors */
   int modes[AMPED_MAX_ORDER]; /* fewest rows first: the output, those that turn, one that stays */
   double *inverses[AMPED_MAX_ORDER]; /* factor times this = pseudo-inverse, transposed */
   double *turned;                    /* one of them, its columns turned */
@@ -51,7 +51,7 @@ static amped_status allocate(core *c) {
 }
 
 static void release(core *c) {
-  amped_saved_factors_free(&c->kept);
+  amped_saved_factors_free(&c->saved);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(c->inverses[m]);
   amped_free(c->turned);
@@ -89,7 +89,7 @@ static amped_status put_turned(core *c, int mode, uint64_t turn) {
   for (uint64_t r = 0; r < n; r++)
     for (uint64_t s = 0; s < n; s++)
       c->turned[r * n + s] = c->inverses[mode][r * n + (s + turn) % n];
-  return amped_saved_factors_put(c->context, &c->kept, mode, c->turned);
+  return amped_saved_factors_put(c->context, &c->saved, mode, c->turned);
 }
 
 /* The fibres that the factors stand for, and their part of the sum. On the first pass, without any
@@ -102,7 +102,7 @@ static amped_status add_pass(core *c, bool first) {
   amped_status status = amped_worker_mttkrp(context->worker, out, &times);
   AMPED_TRY(amped_comm_agree(context->comm, status));
   amped_exchange_reduce(context->exchange, out);
-  AMPED_TRY(amped_saved_factors_times_output(context, &c->kept, out, c->product));
+  AMPED_TRY(amped_saved_factors_times_output(context, &c->saved, out, c->product));
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, n, n, 1.0, c->inverses[out], n,
               c->product, n, 0.0, c->fibres, n);
   for (int r = 0; r < n; r++)
@@ -146,7 +146,7 @@ amped_status amped_corcondia(const amped_context *context, const double *weights
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   order_modes(&c);
   AMPED_GO(done, amped_comm_agree(context->comm, allocate(&c)));
-  AMPED_GO(done, amped_saved_factors_take(context, weights, &c.kept));
+  AMPED_GO(done, amped_saved_factors_take(context, weights, &c.saved));
   for (int m = 0; m < context->plan->order; m++) {
     bool truncated = false;
     AMPED_GO(done, invert_mode(&c, m, weights, &truncated));
@@ -155,7 +155,7 @@ amped_status amped_corcondia(const amped_context *context, const double *weights
   }
   AMPED_GO(done, add_passes(&c));
   *percent = 100.0 * (1.0 - c.squares / context->plan->ncomps);
-  status = amped_saved_factors_restore(context, &c.kept);
+  status = amped_saved_factors_restore(context, &c.saved);
 done:
   release(&c);
   amped_trace_end();

@@ -1,4 +1,4 @@
-/* CPD options: what a user says of a decomposition. */
+/* CPD options: the user's options of a decomposition. */
 #ifndef AMPED_CPD_OPTIONS_H
 #define AMPED_CPD_OPTIONS_H
 
@@ -6,7 +6,7 @@
 
 typedef struct amped_cpd_options {
   uint64_t iters; /* sweeps at most */
-  double tol;     /* stop when the fit changes by less; 0: never; below 0: not said */
+  double tol;     /* stop when the fit changes by less; 0: never; below 0: not given */
   bool corcondia; /* also the core consistency */
 } amped_cpd_options;
 

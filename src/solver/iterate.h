@@ -1,7 +1,7 @@
 /* Iterate: the loop of every iterative solver: sweeps, the stop rule, a hook after each sweep.
  *
- * A solver is one sweep and one number that sweeps improve, its metric: "fit" is CP's, an error is
- * completion's. The loop, reports and checkpoints know the metric by name only. */
+ * A solver gives the function of a sweep, and its metric: the number that sweeps improve, such as
+ * "fit". The loop, reports and checkpoints know the metric by its name only. */
 #ifndef AMPED_ITERATE_H
 #define AMPED_ITERATE_H
 
@@ -18,7 +18,7 @@ typedef struct amped_sweep {
   const char *metric; /* its name */
   double value;       /* of the metric */
   double change;      /* of it; NaN in the first sweep */
-  double noise;       /* what rounding does to it, so that smaller changes mean nothing */
+  double noise;       /* its rounding error; smaller changes mean nothing */
   amped_sweep_times times;
   const amped_solver_state *state; /* after this sweep */
 } amped_sweep;
@@ -37,7 +37,7 @@ typedef struct amped_iterate_options {
   double tol;     /* stop when |change of the metric| < tol; 0: never */
   /* Go on from this state, and the factors that belong to it; NULL: from the beginning. */
   const amped_solver_state *start;
-  bool *noise_told; /* becomes true with the warning of a tol below the noise, which comes once */
+  bool *noise_told; /* true after the warning of a tol below the noise, which comes once */
   /* Called on every rank after each sweep; collective, the status is agreed. NULL: not. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
   void *context;
@@ -55,18 +55,19 @@ typedef struct amped_solver_result {
   amped_sweep_times times; /* sums over the sweeps of this run */
 } amped_solver_result;
 
-/* Room for a result of so many sweeps; what options->start holds is taken over. free takes what was
- * zeroed or freed already. */
+/* Allocate a result with room for options->iters sweeps, and copy options->start into it. free
+ * takes a zeroed or freed result, too. */
 amped_status amped_solver_result_create(const amped_context *context, const amped_solver *solver,
                                         const amped_iterate_options *options,
                                         amped_solver_result *result);
 void amped_solver_result_free(amped_solver_result *result);
 
-/* The metric after the last sweep, 0 before the first; is a's better than b's? */
+/* value: the metric after the last sweep, 0 before the first. is_better: is a's better than b's? */
 double amped_solver_result_value(const amped_solver_result *result);
 bool amped_solver_result_is_better(const amped_solver_result *a, const amped_solver_result *b);
 
-/* Collective; the status is agreed, that of after_sweep is passed on. The result is created. */
+/* Collective; the status is agreed; a status of after_sweep is passed on. The caller has created
+ * the result. */
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result);
 

@@ -13,7 +13,7 @@ amped_status amped_multistart_create(int asked, amped_multistart *out) {
 void amped_multistart_free(amped_multistart *s) {
   for (int i = 0; i < s->count; i++) {
     amped_solver_result_free(&s->all[i].result);
-    amped_saved_factors_free(&s->all[i].kept);
+    amped_saved_factors_free(&s->all[i].saved);
   }
   amped_free(s->all);
   amped_free(s->match);
@@ -30,14 +30,14 @@ double amped_start_value(const amped_start *start) {
 }
 
 amped_status amped_multistart_add(const amped_context *context, amped_multistart *s, uint64_t seed,
-                                  amped_solver_result *als) {
+                                  amped_solver_result *result) {
   amped_start *start = &s->all[s->count++];
   start->seed = seed;
-  start->result = *als;
-  memset(als, 0, sizeof *als);
+  start->result = *result;
+  memset(result, 0, sizeof *result);
   if (s->asked == 1)
     return AMPED_OK;
-  return amped_saved_factors_take(context, start->result.weights, &start->kept);
+  return amped_saved_factors_take(context, start->result.weights, &start->saved);
 }
 
 static amped_status match_pairs(const amped_context *context, amped_multistart *s) {
@@ -48,7 +48,7 @@ static amped_status match_pairs(const amped_context *context, amped_multistart *
     s->match[i * n + i] = 1.0;
     for (size_t j = 0; j < i; j++) {
       amped_match match;
-      AMPED_TRY(amped_saved_factors_match(context, &s->all[i].kept, &s->all[j].kept, &match));
+      AMPED_TRY(amped_saved_factors_match(context, &s->all[i].saved, &s->all[j].saved, &match));
       s->match[i * n + j] = s->match[j * n + i] = match.score;
       amped_match_free(&match);
     }
@@ -63,5 +63,5 @@ amped_status amped_multistart_choose(const amped_context *context, amped_multist
   if (s->asked == 1)
     return AMPED_OK;
   AMPED_TRY(match_pairs(context, s));
-  return amped_saved_factors_restore(context, &s->all[s->best].kept);
+  return amped_saved_factors_restore(context, &s->all[s->best].saved);
 }

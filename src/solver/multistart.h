@@ -1,5 +1,5 @@
-/* Starts: several decompositions of the tensor that is loaded, each from random factors of its own,
- * and the best of them. ALS finds local optima: starts that agree are worth more trust. */
+/* Multistart: several decompositions of the loaded tensor, each from its own random factors, and
+ * the best of them. ALS finds local optima: starts that agree are worth more trust. */
 #ifndef AMPED_MULTISTART_H
 #define AMPED_MULTISTART_H
 
@@ -9,7 +9,7 @@
 typedef struct amped_start {
   uint64_t seed;
   amped_solver_result result;
-  amped_saved_factors kept; /* where several are asked for */
+  amped_saved_factors saved; /* if several starts are asked for */
 } amped_start;
 
 typedef struct amped_multistart {
@@ -20,22 +20,23 @@ typedef struct amped_multistart {
   double *match; /* [count][count] factor match scores of pairs */
 } amped_multistart;
 
-/* free takes what was zeroed or freed already. */
+/* free takes a zeroed or freed object, too. */
 amped_status amped_multistart_create(int asked, amped_multistart *out);
 void amped_multistart_free(amped_multistart *starts);
 
-/* Collective; the status is agreed. Take over a decomposition, whose factors are the run's. */
+/* Collective; the status is agreed. Takes over the result; its factors are those of the context. */
 amped_status amped_multistart_add(const amped_context *context, amped_multistart *starts,
-                                  uint64_t seed, amped_solver_result *als);
+                                  uint64_t seed, amped_solver_result *result);
 
-/* Collective, after the last; the status is agreed. Find the best, whose factors become the run's,
- * and the scores. */
+/* Collective, after the last start; the status is agreed. Computes the scores and finds the best
+ * start; its factors become those of the context. */
 amped_status amped_multistart_choose(const amped_context *context, amped_multistart *starts);
 
-/* Bytes of host memory that so many starts take on every rank, and, with it, the core consistency:
- * of several starts all are kept; the core consistency keeps one. */
+/* Bytes of host memory that `starts` starts take on every rank, with the core consistency if
+ * corcondia. Several starts save their factors each; the core consistency saves one set. */
 uint64_t amped_multistart_bytes(const amped_plan *plan, int starts, bool corcondia);
 
+/* The metric after the start's last sweep. */
 double amped_start_value(const amped_start *start);
 
 #endif

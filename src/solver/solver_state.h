@@ -1,6 +1,8 @@
-/* Solver state: what the next sweep begins from, besides the factors.
+/* Solver state: the data, beside the factors, from which the next sweep begins. Host memory, the
+ * same on every rank.
  *
- * A struct that amped_solver_state_create or _copy filled owns its arrays; others borrow them. */
+ * A struct that amped_solver_state_create or _copy filled owns its arrays, and free frees them.
+ * Other structs borrow their arrays. */
 #ifndef AMPED_SOLVER_STATE_H
 #define AMPED_SOLVER_STATE_H
 
