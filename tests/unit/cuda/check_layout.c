@@ -432,7 +432,8 @@ START_TEST(schedules_of_parts_take_what_was_counted) {
     amped_layout_cuda l;
     amped_cut_cuda cut;
     amped_segment_cuda segments[AMPED_MAX_TILES * AMPED_MAX_PARTS] = {0};
-    const amped_layout_wish_cuda wish = {.residency = AMPED_RESIDENCY_AUTO,
+    const amped_layout_wish_cuda wish = {.storage = &amped_storage_packed_cuda,
+                                         .residency = AMPED_RESIDENCY_AUTO,
                                          .budget_bytes = UINT64_C(100) << 30,
                                          .tile_bytes = AMPED_TILES_AUTO,
                                          .caches = h200};
