@@ -229,7 +229,7 @@ static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
     if (l->tiles[m].count == 1)
       continue;
     AMPED_TRY(amped_arrays_cuda_make(
-        &l->device[m], plan, m, false,
+        &l->device[m], plan, m, l->storage,
         amped_tiles_cuda_room(&l->tiles[m], l->nnz[m], plan->modes[m].copy.packing.pack)));
     l->index_bytes[m] = index_bytes(plan, m, &l->tiles[m], wish, 0);
     l->device_bytes +=
