@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/* As struct amped_backend's gather_rate. The table takes at most most_bytes of device memory. */
+/* As amped_device_ops' gather_rate. The table takes at most most_bytes of device memory. */
 amped_status amped_bandwidth_cuda(const amped_plan *plan, uint64_t rows, uint64_t most_bytes,
                                   int multiprocessors, cudaStream_t stream, double *rows_per_sec);
 
-/* As struct amped_backend's read_rate, likewise. */
+/* As amped_device_ops' read_rate, likewise. */
 amped_status amped_read_cuda(uint64_t most_bytes, int multiprocessors, cudaStream_t stream,
                              double *bytes_per_sec);
 

@@ -23,7 +23,7 @@ typedef struct amped_device_cuda {
   char line[512];        /* "GPU 0 NVIDIA H200, 139.8 GiB free, UUID GPU-..." */
 } amped_device_cuda;
 
-/* The functions of struct amped_backend of the same names. */
+/* The functions of amped_device_ops of the same names. */
 bool amped_device_cuda_available(const char **reason);
 void amped_device_cuda_before_mpi(int local_rank);
 

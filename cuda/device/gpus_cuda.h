@@ -9,7 +9,7 @@ extern "C" {
 #include "backend/gpu_info.h"
 #include "base/status.h"
 
-/* The function of struct amped_backend: gpus. */
+/* The function of amped_device_ops: gpus. */
 amped_status amped_gpus_cuda(int local_rank, amped_gpus *out);
 
 #ifdef __cplusplus

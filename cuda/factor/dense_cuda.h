@@ -44,7 +44,7 @@ amped_status amped_dense_cuda_put(amped_dense_cuda *dense, void *d_rows, uint64_
 amped_status amped_dense_cuda_get(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
                                   double *h_rows);
 
-/* The functions of struct amped_backend of these names, on count rows. */
+/* The functions of amped_factor_ops of these names, on count rows. */
 amped_status amped_dense_cuda_solve(amped_dense_cuda *dense, const void *d_output, uint64_t count,
                                     const double *h_p, void *d_rows);
 amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, const void *d_rows, uint64_t count,

@@ -1,7 +1,7 @@
 /* Option: one row of what a user may say on the command line: name, type, range, help, and the
  * field of a struct that it sets.
  *
- * Every room owns a struct of its options and the rows that fill it, in a file of its own
+ * Every folder owns a struct of its options and the rows that fill it, in a file of its own
  * (plan/plan_options.h, for one). Rows that commands take together are a group. The command line
  * joins groups (cli/options.h); --help, the messages about wrong values and the completion of the
  * shell come from the same rows.

@@ -1,5 +1,5 @@
 /* Synthetic tensors (backend/synthetic.h) on CPU cores: the backend's count_synthetic and
- * load_synthetic, by all OpenMP threads. Twin of cuda/load/synthetic_cuda.h. Not collective. */
+ * make_synthetic, by all OpenMP threads. Twin of cuda/load/synthetic_cuda.h. Not collective. */
 #ifndef AMPED_SYNTHETIC_CPU_H
 #define AMPED_SYNTHETIC_CPU_H
 
