@@ -250,7 +250,8 @@ const amped_format_ops amped_sorted_cuda = {
 };
 
 const amped_format_ops amped_atomic_cuda = {
-    .name = "atomic",
+    .name = "published",
+    .any_order = true,
     .require = require_atomic,
     .create = create_atomic,
     .destroy = destroy,

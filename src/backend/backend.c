@@ -21,22 +21,29 @@ const amped_backend *amped_backend_find(const char *name) {
   return NULL;
 }
 
-static const amped_format_ops *find_format(const amped_backend *backend, const char *name) {
+/* The format of that name, the first where name is NULL. */
+static amped_status find_format(const amped_backend *backend, const char *name,
+                                const amped_format_ops **out) {
   for (const amped_format_ops *const *f = backend->formats; *f != NULL; f++)
-    if (strcmp((*f)->name, name) == 0)
-      return *f;
-  return NULL;
+    if (name == NULL || strcmp((*f)->name, name) == 0) {
+      *out = *f;
+      return AMPED_OK;
+    }
+  return amped_error(AMPED_USAGE, NULL,
+                     "--kernel=%s does not run with --backend=%s; leave one of them out", name,
+                     backend->name);
 }
 
 amped_status amped_worker_open(amped_worker *worker, const amped_backend *backend,
                                const amped_backend_options *options) {
   memset(worker, 0, sizeof *worker);
   worker->backend = backend;
-  worker->format =
-      find_format(backend, options->kernel == AMPED_KERNEL_ATOMIC ? "atomic" : "sorted");
-  if (worker->format == NULL)
+  AMPED_TRY(find_format(backend, options->format, &worker->format));
+  if (options->deterministic && worker->format->any_order)
     return amped_error(AMPED_USAGE, NULL,
-                       "--kernel=published runs on GPUs only; leave it out or use --backend=cuda");
+                       "--kernel=%s adds in whatever order comes: it cannot be --deterministic; "
+                       "leave out one of the two",
+                       worker->format->name);
   return backend->device->open(options, &worker->device);
 }
 
@@ -68,6 +75,10 @@ amped_status amped_worker_require_collect(const amped_worker *worker, const ampe
                                           uint64_t *device_bytes, uint64_t *host_bytes) {
   uint64_t factors_device = 0;
   uint64_t factors_host = 0;
+  if (worker->format->collect == NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--kernel=%s takes ordered copies alone; make them with amped_mpi convert",
+                       worker->format->name);
   worker->backend->factors->require(worker->device, plan, &factors_device, &factors_host);
   return worker->format->require_collect(worker->device, plan, factors_device, device_bytes,
                                          host_bytes);

@@ -29,11 +29,6 @@ typedef enum amped_residency {
   AMPED_RESIDENCY_STREAM    /* all in pinned host memory, streamed through two buffers */
 } amped_residency;
 
-typedef enum amped_kernel {
-  AMPED_KERNEL_SORTED, /* strips of sorted nonzeros, accumulated in registers */
-  AMPED_KERNEL_ATOMIC  /* AMPED's Algorithm 2: an atomic add per nonzero and column (cuda only) */
-} amped_kernel;
-
 typedef struct amped_backend_options {
   const char *name; /* "auto", "cpu", "cuda" */
   int threads;      /* OpenMP threads of this rank, at least 1; in the user's options 0: all */
@@ -42,9 +37,9 @@ typedef struct amped_backend_options {
   bool share_gpus;  /* allow several ranks on one GPU */
   amped_residency residency;
   uint64_t device_memory; /* bytes of device memory to use at most, 0: what is free */
-  amped_kernel kernel;
-  bool deterministic;  /* take a fixed share of the device's memory, even if more is free: the
-                          resident part, and so the order of sums, is the same in every run */
+  const char *format;     /* the tensor format's name; NULL: the backend's first */
+  bool deterministic;     /* take a fixed share of the device's memory, even if more is free: the
+                             resident part, and so the order of sums, is the same in every run */
   uint64_t tile_bytes; /* of a tile of an input factor, for resident copies (cuda only); 0: a cost
                           model chooses; UINT64_MAX: no tiles */
 } amped_backend_options;
@@ -187,10 +182,13 @@ typedef struct amped_factor_ops {
 
 /* --- tensor formats -------------------------------------------------------------------------- */
 
-/* An operation that a format does not have is NULL. A solver that needs it asks before the first
- * nonzero is read. */
+/* A format has all of these operations but collect, sort, require_collect (NULL: it takes ordered
+ * copies alone) and make_synthetic (NULL: it takes files alone). A solver that needs an operation
+ * of its own asks for it before the first nonzero is read (amped_demand, session/prepare.h). */
 typedef struct amped_format_ops {
-  const char *name; /* "sorted", "atomic" */
+  const char *name;       /* as the user says it: --kernel */
+  bool any_order;         /* sums are added in whatever order comes: never with --deterministic */
+  amped_copy_needs needs; /* of plan and loaders */
 
   /* Memory that create(plan) will take, beside factor_bytes of the device. AMPED_FAILED with a
    * remedy where it does not fit. */
@@ -271,8 +269,9 @@ typedef struct amped_worker {
   amped_tensor_part *tensor;
 } amped_worker;
 
-/* Open a device of the backend, and choose the format that the options name. close frees every
- * member; it takes a worker of zeros, too. */
+/* Open a device of the backend, and choose the format that the options name. AMPED_USAGE: the
+ * backend does not have it, or it cannot be deterministic. close frees every member; it takes a
+ * worker of zeros, too. */
 amped_status amped_worker_open(amped_worker *worker, const amped_backend *backend,
                                const amped_backend_options *options);
 void amped_worker_close(amped_worker *worker);

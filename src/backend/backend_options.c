@@ -59,21 +59,12 @@ static const amped_option backend_rows[] = {
 
 static const amped_option kernel_rows[] = {
     {.name = "kernel",
-     .type = AMPED_OPTION_WORD,
+     .type = AMPED_OPTION_NAME,
      .words = AMPED_OPTION_WORDS("sorted", "published"),
-     .numbers = AMPED_OPTION_NUMBERS(AMPED_KERNEL_SORTED, AMPED_KERNEL_ATOMIC),
      .help = "MTTKRP kernel: ours, or AMPED's Algorithm 2 as published (GPUs only)",
      .initial = "sorted",
-     AMPED_OPTION_FIELD(amped_backend_options, kernel)},
+     AMPED_OPTION_FIELD(amped_backend_options, format)},
 };
 
 const amped_option_group amped_backend_option_rows = AMPED_OPTION_GROUP(backend_rows);
 const amped_option_group amped_kernel_option_rows = AMPED_OPTION_GROUP(kernel_rows);
-
-amped_status amped_backend_options_check(const amped_backend_options *o) {
-  if (o->deterministic && o->kernel == AMPED_KERNEL_ATOMIC)
-    return amped_error(AMPED_USAGE, NULL,
-                       "the published kernel adds in whatever order comes: it cannot be "
-                       "--deterministic; leave out one of the two");
-  return AMPED_OK;
-}

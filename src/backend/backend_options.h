@@ -11,7 +11,4 @@
 extern const amped_option_group amped_backend_option_rows;
 extern const amped_option_group amped_kernel_option_rows; /* --kernel */
 
-/* AMPED_USAGE where two options contradict each other. */
-amped_status amped_backend_options_check(const amped_backend_options *options);
-
 #endif

@@ -38,7 +38,7 @@ static double median(const sample *samples, int order, int mode, int passes, siz
 /* MTTKRP of a mode and the exchange of its rows: a mode update without new rows. */
 static amped_status measure_mode(amped_session *session, int mode, sample *out) {
   const amped_context context = amped_session_context(session);
-  const amped_row_update nothing = {.self = NULL};
+  const amped_row_update nothing = {.work = &amped_mttkrp_work};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
   AMPED_TRY(amped_mode_update(&context, mode, &nothing, &t));
@@ -133,21 +133,15 @@ static amped_status measure_read_rate(amped_session *session, double *rate) {
   return AMPED_OK;
 }
 
-/* Bytes of this rank's nonzeros of mode, in the form that the kernel reads. */
-static uint64_t copy_bytes(const amped_plan *plan, const amped_options *o, int mode) {
-  return o->session.backend.kernel == AMPED_KERNEL_ATOMIC
-             ? plan->modes[mode].copy.rank_nnz[plan->rank] * amped_plan_nonzero_bytes(plan)
-             : amped_plan_copy_bytes(plan, mode);
-}
-
 /* Bytes that a pass over mode names on this rank, in caches or not: nonzeros, factor rows and
  * result. */
-static double moved_bytes(const amped_plan *plan, const amped_options *o, int mode) {
+static double moved_bytes(const amped_session *session, int mode) {
+  const amped_plan *plan = &session->plan;
   const amped_mode_plan *m = &plan->modes[mode];
   double row_bytes = (double)(amped_plan_row_bytes(plan));
   double rows =
       (double)m->copy.rank_nnz[plan->rank] * (plan->order - 1) + (double)m->rows.block_rows;
-  return (double)copy_bytes(plan, o, mode) + rows * row_bytes;
+  return (double)session->required.copy_bytes[mode] + rows * row_bytes;
 }
 
 static double per(double a, double b) {
@@ -161,7 +155,7 @@ static result result_of(amped_session *session, const amped_options *o, const sa
   const amped_plan *plan = &session->plan;
   static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
                                   offsetof(sample, exchange), offsetof(sample, wall)};
-  uint64_t bytes = copy_bytes(plan, o, mode);
+  uint64_t bytes = session->required.copy_bytes[mode];
   uint64_t streamed = session->required.streamed_bytes[mode];
   double row_bytes = (double)(amped_plan_row_bytes(plan));
   double mine[FIELDS];
@@ -192,7 +186,7 @@ static result result_of(amped_session *session, const amped_options *o, const sa
                               : 0.0;
   r.streamed_bytes = (double)streamed;
   r.ranks = ranks;
-  r.moved_sec = amped_comm_spread(&session->comm, per(moved_bytes(plan, o, mode), read_rate)).max;
+  r.moved_sec = amped_comm_spread(&session->comm, per(moved_bytes(session, mode), read_rate)).max;
   return r;
 }
 
@@ -341,8 +335,7 @@ static amped_status tell(amped_session *session, const amped_options *o, const r
       json_pack("{s:s, s:f, s:f, s:f, s:f, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o, s:o}",
                 "event", "bench", "flops", order * flops_of(&session->plan), "tables_seconds",
                 session->tables_sec, "plan_seconds", session->plan_sec, "distribute_seconds",
-                session->distribute_sec, "kernel",
-                o->session.backend.kernel == AMPED_KERNEL_SORTED ? "sorted" : "published", "shape",
+                session->distribute_sec, "kernel", session->worker.format->name, "shape",
                 o->session.shape.name, "passes", o->repeat, "nnz", (json_int_t)session->plan.nnz,
                 "all_modes_ms", 1e3 * total, "all_modes_compute_ms", 1e3 * compute,
                 "all_modes_ceiling_percent", json_known(known, 100.0 * per(bound, compute)),

@@ -536,8 +536,10 @@ static amped_status check_outputs(job *j) {
 }
 
 /* Check that --corcondia can be computed for some number of components. */
-static amped_status check_corcondia(const amped_plan *plan, const void *context) {
+static amped_status check_corcondia(const amped_worker *worker, const amped_plan *plan,
+                                    const void *context) {
   const amped_options *o = context;
+  (void)worker;
   int least = o->session.ncomps;
   for (int i = 0; i < o->session.ncomps_count; i++)
     least = o->session.ncomps_list[i] < least ? o->session.ncomps_list[i] : least;

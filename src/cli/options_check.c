@@ -118,7 +118,6 @@ amped_status amped_options_check(amped_options *o) {
   if (o->output != NULL && (o->nowrite || o->session.plan_only))
     return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --output",
                        o->nowrite ? "--nowrite" : "--plan");
-  AMPED_TRY(amped_backend_options_check(&o->session.backend));
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_info(o));

@@ -34,7 +34,18 @@ uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *
                                    const amped_plan *plan) {
   uint64_t shm =
       needs_shm(comm, backend) && comm->local_rank == 0 ? amped_shm_exchange_bytes(plan) : 0;
-  return shm + amped_row_reduce_host_bytes(plan);
+  return shm + amped_row_reduce_host_bytes(plan, (uint64_t)plan->ncomps);
+}
+
+static amped_status get_output(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
+  const amped_worker *worker = self;
+  return worker->backend->factors->get_output(worker->factors, mode, row, count, rows);
+}
+
+static amped_status put_output(void *self, int mode, uint64_t row, uint64_t count,
+                               const double *rows) {
+  const amped_worker *worker = self;
+  return worker->backend->factors->put_output(worker->factors, mode, row, count, rows);
 }
 
 static amped_status allocate(amped_exchange *x) {
@@ -51,6 +62,8 @@ static amped_status allocate(amped_exchange *x) {
 
 amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *worker,
                                    const amped_plan *plan, amped_exchange **out) {
+  const amped_result_rows output = {(uint64_t)plan->ncomps, get_output, put_output,
+                                    (amped_worker *)worker};
   amped_status status = AMPED_OK;
   amped_exchange *x = NULL;
   *out = NULL;
@@ -59,7 +72,7 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *w
   x->worker = worker;
   x->plan = plan;
   AMPED_GO(agree, allocate(x));
-  AMPED_GO(agree, amped_row_reduce_create(comm, worker, plan, &x->reduce));
+  AMPED_GO(agree, amped_row_reduce_create(comm, plan, &output, &x->reduce));
 agree:
   AMPED_GO(failed, amped_comm_agree(comm, status));
   AMPED_MPI(comm, MPI_Allgather(&comm->rank, 1, MPI_INT, x->rank_at, 1, MPI_INT, comm->ring));

@@ -7,8 +7,8 @@
 
 struct amped_row_reduce {
   const amped_comm *comm;
-  const amped_worker *worker;
   const amped_plan *plan;
+  amped_result_rows rows;
   int *counts; /* [nranks] shared rows of the call in hand */
   int *displs; /* [nranks] */
   MPI_Datatype row;
@@ -38,17 +38,17 @@ static void count_rows(const amped_plan *plan, uint64_t *parts, uint64_t *sum) {
   }
 }
 
-uint64_t amped_row_reduce_host_bytes(const amped_plan *plan) {
+uint64_t amped_row_reduce_host_bytes(const amped_plan *plan, uint64_t length) {
   uint64_t parts = 0;
   uint64_t sum = 0;
   count_rows(plan, &parts, &sum);
-  return (parts + sum) * (uint64_t)plan->ncomps * sizeof(double);
+  return (parts + sum) * length * sizeof(double);
 }
 
-amped_status amped_row_reduce_create(const amped_comm *comm, const amped_worker *worker,
-                                     const amped_plan *plan, amped_row_reduce **out) {
+amped_status amped_row_reduce_create(const amped_comm *comm, const amped_plan *plan,
+                                     const amped_result_rows *rows, amped_row_reduce **out) {
   static const char what[] = "the sums of split iDps";
-  uint64_t ncomps = (uint64_t)plan->ncomps;
+  const uint64_t row_bytes = rows->length * sizeof(double); /* below 2^34 */
   uint64_t nranks = (uint64_t)plan->nranks;
   uint64_t parts = 0;
   uint64_t sum = 0;
@@ -57,15 +57,15 @@ amped_status amped_row_reduce_create(const amped_comm *comm, const amped_worker 
   *out = NULL;
   AMPED_TRY(amped_calloc(&x, 1, sizeof *x, what));
   x->comm = comm;
-  x->worker = worker;
   x->plan = plan;
-  AMPED_MPI(comm, MPI_Type_contiguous(plan->ncomps, MPI_DOUBLE, &x->row));
+  x->rows = *rows;
+  AMPED_MPI(comm, MPI_Type_contiguous((int)rows->length, MPI_DOUBLE, &x->row));
   AMPED_MPI(comm, MPI_Type_commit(&x->row));
   count_rows(plan, &parts, &sum);
   AMPED_GO(fail, amped_calloc(&x->counts, nranks, sizeof *x->counts, what));
   AMPED_GO(fail, amped_calloc(&x->displs, nranks, sizeof *x->displs, what));
-  AMPED_GO(fail, amped_alloc(&x->parts, parts * ncomps, sizeof *x->parts, what));
-  AMPED_GO(fail, amped_alloc(&x->sum, sum * ncomps, sizeof *x->sum, what));
+  AMPED_GO(fail, amped_alloc(&x->parts, parts, row_bytes, what));
+  AMPED_GO(fail, amped_alloc(&x->sum, sum, row_bytes, what));
   *out = x;
   return AMPED_OK;
 fail:
@@ -90,7 +90,7 @@ static amped_status sum_split(amped_row_reduce *x, int mode, uint64_t s) {
   const amped_mode_plan *m = &x->plan->modes[mode];
   const uint64_t idp = m->copy.splits[s].idp;
   const uint64_t rows = m->copy.splits[s + 1].row - m->copy.splits[s].row;
-  const uint64_t elements = rows * (uint64_t)x->plan->ncomps;
+  const uint64_t elements = rows * x->rows.length;
   memset(x->sum, 0, elements * sizeof *x->sum);
   for (int p = 0; p < x->plan->nranks; p++) {
     uint64_t first = 0;
@@ -100,13 +100,13 @@ static amped_status sum_split(amped_row_reduce *x, int mode, uint64_t s) {
       continue;
     const double *part =
         x->parts + ((uint64_t)x->displs[p] + m->copy.splits[s].row - m->copy.splits[first].row) *
-                       (uint64_t)x->plan->ncomps;
+                       x->rows.length;
     for (uint64_t i = 0; i < elements; i++)
       x->sum[i] += part[i];
   }
-  return x->worker->backend->factors->put_output(
-      x->worker->factors, mode,
-      m->rows.position[idp] - (uint64_t)x->plan->rank * m->rows.block_rows, rows, x->sum);
+  return x->rows.put(x->rows.self, mode,
+                     m->rows.position[idp] - (uint64_t)x->plan->rank * m->rows.block_rows, rows,
+                     x->sum);
 }
 
 amped_status amped_row_reduce_sum(amped_row_reduce *x, int mode) {
@@ -121,10 +121,9 @@ amped_status amped_row_reduce_sum(amped_row_reduce *x, int mode) {
     x->counts[p] = amped_comm_count(x->comm, shared_rows(m, p));
     rows += shared_rows(m, p);
   }
-  double *own = x->parts + (uint64_t)x->displs[me] * (uint64_t)x->plan->ncomps;
+  double *own = x->parts + (uint64_t)x->displs[me] * x->rows.length;
   if (x->counts[me] > 0)
-    AMPED_TRY(x->worker->backend->factors->get_output(x->worker->factors, mode, m->rows.block_rows,
-                                                      (uint64_t)x->counts[me], own));
+    AMPED_TRY(x->rows.get(x->rows.self, mode, m->rows.block_rows, (uint64_t)x->counts[me], own));
   AMPED_MPI(x->comm, MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x->parts, x->counts,
                                     x->displs, x->row, x->comm->mpi));
   for (uint64_t s = 0; s < m->copy.split_count; s++)

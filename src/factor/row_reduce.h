@@ -1,27 +1,36 @@
 /* Row reduce: adds up the shared rows of split iDps (plan.h) on their owners.
  *
- * Several ranks hold nonzeros of a split iDp, so each MTTKRP result holds a part of the sum of its
+ * Several ranks hold nonzeros of a split iDp, so each rank's result holds a part of the sum of its
  * rows. The parts are added in double, in the order of ranks. The sum goes to the owner's own rows
  * of its result. So the bits are the same in every run on the same number of ranks. Rows pass
  * through host memory, because they are few. */
 #ifndef AMPED_ROW_REDUCE_H
 #define AMPED_ROW_REDUCE_H
 
-#include "backend/backend.h"
 #include "mpi/comm.h"
+#include "plan/plan.h"
 
 typedef struct amped_row_reduce amped_row_reduce;
 
-/* Not collective. comm, worker and plan outlive the row reduce. */
-amped_status amped_row_reduce_create(const amped_comm *comm, const amped_worker *worker,
-                                     const amped_plan *plan, amped_row_reduce **out);
+/* The rows that are added up: count rows from `row` of mode's result, own rows first, then shared
+ * rows, to and from host memory. MTTKRP's output is one such result; rows may have any length. */
+typedef struct amped_result_rows {
+  uint64_t length; /* doubles of a row, at most INT_MAX */
+  amped_status (*get)(void *self, int mode, uint64_t row, uint64_t count, double *rows);
+  amped_status (*put)(void *self, int mode, uint64_t row, uint64_t count, const double *rows);
+  void *self;
+} amped_result_rows;
+
+/* Not collective. comm, plan and rows->self outlive the row reduce; *rows is copied. */
+amped_status amped_row_reduce_create(const amped_comm *comm, const amped_plan *plan,
+                                     const amped_result_rows *rows, amped_row_reduce **out);
 void amped_row_reduce_destroy(amped_row_reduce *reduce);
 
-/* Bytes of host memory that create will take. */
-uint64_t amped_row_reduce_host_bytes(const amped_plan *plan);
+/* Bytes of host memory that create will take for rows of that length. */
+uint64_t amped_row_reduce_host_bytes(const amped_plan *plan, uint64_t length);
 
-/* Collective, after MTTKRP of mode. Returns at once where the mode has no split iDps. The status is
- * this rank's own; after a failure the caller ends the job. */
+/* Collective, when mode's result is there on every rank. Returns at once where the mode has no
+ * split iDps. The status is this rank's own; after a failure the caller ends the job. */
 amped_status amped_row_reduce_sum(amped_row_reduce *reduce, int mode);
 
 #endif

@@ -53,7 +53,7 @@ static uint64_t slab_nnz(const amped_tensor_info *info) {
 /* The most nonzeros that this rank gets of one slab. */
 static uint64_t shard_capacity(const amped_tensor_info *info, const amped_plan *plan) {
   uint64_t most = 0;
-  for (int m = 0; m < plan->order; m++)
+  for (int m = 0; m < plan->copies; m++)
     if (plan->modes[m].copy.rank_nnz[plan->rank] > most)
       most = plan->modes[m].copy.rank_nnz[plan->rank];
   return most < slab_nnz(info) ? most : slab_nnz(info);
@@ -380,8 +380,9 @@ amped_status amped_load_copies(const amped_comm *comm, amped_input *input, bool 
   l.worker = worker;
   l.wire_bytes = amped_slab_nonzero_bytes(l.info);
   amped_status status = amped_comm_agree(comm, allocate(&l, parallel));
-  amped_progress_begin("reading and distributing", l.info->nnz * (uint64_t)plan->order, "nonzeros");
-  for (int m = 0; m < plan->order && status == AMPED_OK; m++)
+  amped_progress_begin("reading and distributing", l.info->nnz * (uint64_t)plan->copies,
+                       "nonzeros");
+  for (int m = 0; m < plan->copies && status == AMPED_OK; m++)
     status = load_mode(&l, m);
   amped_progress_end();
   release(&l);

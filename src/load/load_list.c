@@ -86,14 +86,14 @@ typedef struct gathered {
   const amped_comm *comm;
   const amped_plan *plan;
   const amped_tensor_info *info;
-  bool of_splits;    /* only nonzeros whose iDp is split in every mode */
+  bool of_splits;    /* only nonzeros whose iDp is split in every copy */
   amped_sptensor t;  /* the nonzeros */
   uint64_t capacity; /* of t, in nonzeros */
 } gathered;
 
-/* Is the nonzero in a split iDp in every mode? */
+/* Is the nonzero in a split iDp in every copy? */
 static bool is_split(const amped_plan *plan, const uint64_t *index) {
-  for (int m = 0; m < plan->order; m++) {
+  for (int m = 0; m < plan->copies; m++) {
     const amped_mode_plan *mode = &plan->modes[m];
     if (amped_plan_split_of(mode, index[m] / mode->rows.width) == mode->copy.split_count)
       return false;
@@ -195,7 +195,7 @@ done:
 static amped_status check_repeats(loader *l, uint64_t found, double *norm_squared) {
   uint64_t repeats = found;
   bool all_split = true;
-  for (int m = 0; m < l->o->plan->order; m++)
+  for (int m = 0; m < l->o->plan->copies; m++)
     all_split = all_split && l->o->plan->modes[m].copy.split_count > 0;
   if (repeats == 0 && all_split) {
     double ignored = 0.0;
@@ -223,7 +223,7 @@ static amped_status allocate(loader *l) {
 
 static amped_status load_modes(loader *l, double *norm_squared) {
   uint64_t found = 0;
-  for (int m = 0; m < l->o->plan->order; m++) {
+  for (int m = 0; m < l->o->plan->copies; m++) {
     uint64_t repeats = 0;
     AMPED_TRY(load_mode(l, m, &repeats));
     found += repeats;
@@ -236,8 +236,8 @@ amped_status amped_load_list(const amped_list_load *load, double *norm_squared, 
   double began = amped_time();
   loader l = {.o = load};
   amped_status status = amped_comm_agree(load->comm, allocate(&l));
-  amped_progress_begin("redistributing and ordering", load->info->nnz * (uint64_t)load->plan->order,
-                       "nonzeros");
+  amped_progress_begin("redistributing and ordering",
+                       load->info->nnz * (uint64_t)load->plan->copies, "nonzeros");
   if (status == AMPED_OK)
     status = load_modes(&l, norm_squared);
   amped_progress_end();

@@ -161,14 +161,15 @@ static amped_status check_sizes(const amped_plan *plan) {
   return AMPED_OK;
 }
 
-static void set_packing(amped_plan *plan, int mode) {
+static void set_packing(amped_plan *plan, int mode, bool plain_values) {
   uint64_t positions[AMPED_MAX_ORDER];
   int inputs = 0;
   for (int m = 0; m < plan->order; m++)
     if (m != mode)
       positions[inputs++] = plan->modes[m].rows.positions;
-  amped_packing_make(&plan->modes[mode].copy.packing, inputs, positions, plan->dictionary->count,
-                     plan->value_type, plan->modes[mode].copy.rank_nnz[plan->rank]);
+  amped_packing_make(&plan->modes[mode].copy.packing, inputs, positions,
+                     plain_values ? 0 : plan->dictionary->count, plan->value_type,
+                     plan->modes[mode].copy.rank_nnz[plan->rank]);
 }
 
 uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part) {
@@ -182,21 +183,21 @@ void amped_plan_set_ncomps(amped_plan *plan, int ncomps) {
   plan->ld = amped_ceil_div((uint64_t)ncomps, per_16_bytes) * per_16_bytes;
 }
 
-amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, int ncomps,
-                               amped_vtype value_type, amped_placement placement, int rank,
-                               int nranks) {
+amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
+                               const amped_plan_request *request) {
   amped_status status = AMPED_OK;
   memset(plan, 0, sizeof *plan);
   plan->order = info->order;
-  plan->placement = placement;
-  plan->nranks = nranks;
-  plan->rank = rank;
+  plan->placement = request->placement;
+  plan->nranks = request->nranks;
+  plan->rank = request->rank;
+  plan->copies = request->needs.one_copy ? 1 : info->order;
   memcpy(plan->dims, info->dims, sizeof plan->dims);
   plan->nnz = info->nnz;
   plan->norm_squared = info->norm_squared;
   plan->dictionary = &info->dictionary;
-  plan->value_type = value_type;
-  amped_plan_set_ncomps(plan, ncomps);
+  plan->value_type = request->value_type;
+  amped_plan_set_ncomps(plan, request->ncomps);
   plan->index_type = AMPED_U32;
   for (int m = 0; m < plan->order; m++) {
     AMPED_GO(fail, plan_mode(plan, m, &info->partitions[m]));
@@ -206,7 +207,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, 
   }
   AMPED_GO(fail, check_sizes(plan));
   for (int m = 0; m < plan->order; m++)
-    set_packing(plan, m);
+    set_packing(plan, m, request->needs.plain_values);
   return AMPED_OK;
 fail:
   amped_plan_destroy(plan);

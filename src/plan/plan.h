@@ -71,6 +71,21 @@ typedef struct amped_mode_plan {
   amped_copy_plan copy;
 } amped_mode_plan;
 
+/* What a tensor format asks of the plan and of the loaders. All false: a copy of every mode, values
+ * coded where that takes fewer bytes. */
+typedef struct amped_copy_needs {
+  bool one_copy;     /* loaders hand over mode 0's copy alone */
+  bool plain_values; /* values get no code, as they may change */
+} amped_copy_needs;
+
+typedef struct amped_plan_request {
+  int ncomps;
+  amped_vtype value_type; /* of values and factors in memory */
+  amped_placement placement;
+  int rank, nranks;
+  amped_copy_needs needs;
+} amped_plan_request;
+
 typedef struct amped_plan {
   int order;
   int ncomps;
@@ -84,12 +99,12 @@ typedef struct amped_plan {
   amped_vtype value_type;             /* of values and factors in memory */
   amped_itype index_type;             /* of row positions in memory: AMPED_U32 or AMPED_U64 */
   uint64_t ld; /* elements from row to row of a factor: ncomps padded with zeros to 16 bytes */
+  int copies;  /* copies of modes 0 .. copies-1 that loaders hand over: order, or 1 */
   amped_mode_plan modes[AMPED_MAX_ORDER];
 } amped_plan;
 
-amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info, int ncomps,
-                               amped_vtype value_type, amped_placement placement, int rank,
-                               int nranks);
+amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
+                               const amped_plan_request *request);
 void amped_plan_destroy(amped_plan *plan);
 
 /* Change the number of components; placements, splits and packing do not change. */

@@ -10,13 +10,9 @@
 #include "base/system_memory.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/synthetic_cpu.h"
 #include "factor/link_rate.h"
-#include "factor/saved_factors.h"
-#include "load/list_stats.h"
-#include "load/load_copies.h"
-#include "load/load_list.h"
 #include "plan/overlap.h"
+#include "session/loader.h"
 #include "session/report.h"
 
 /* More than the memory of any node. The sum over all ranks of a node still fits in 64 bits. */
@@ -51,17 +47,6 @@ static amped_status check_tensor(const amped_session *session) {
         AMPED_BAD_INPUT, o->input,
         "its norm is %s: there is nothing to decompose; check the values, or scale them",
         info->norm_squared == 0.0 ? "zero" : "not finite");
-  return AMPED_OK;
-}
-
-static amped_status add_collect_need(const amped_session *session, bool reads, bool parallel,
-                                     amped_memory_need *need) {
-  uint64_t device = 0;
-  uint64_t host = 0;
-  AMPED_TRY(amped_load_list_bytes(&session->made, &session->plan, &session->worker, reads, parallel,
-                                  &device, &host));
-  need->device_bytes += device;
-  need->host_bytes += host;
   return AMPED_OK;
 }
 
@@ -107,21 +92,14 @@ static void warn_of_tiles(const amped_session *session) {
  * device's memory is too small; *need is set then, too. */
 static amped_status find_need(amped_session *session, const amped_demand *demand,
                               amped_memory_need *need) {
-  const amped_session_options *o = session->options;
   const amped_plan *plan = &session->plan;
-  const amped_tensor_info *info = amped_session_info(session);
-  bool reads = session->comm.rank == 0 || o->read_parallel;
   amped_status status = amped_worker_require(&session->worker, plan, &session->required);
   if (status == AMPED_OK)
     warn_of_tiles(session);
   need->device_bytes = session->required.device_bytes;
   need->host_bytes = session->required.host_bytes;
-  if (status == AMPED_OK && amped_session_is_list(session))
-    status = add_collect_need(session, reads, o->read_parallel, need);
-  else if (session->input != NULL)
-    need->host_bytes += amped_load_copies_host_bytes(info, plan, reads, o->read_parallel);
-  else if (!session->worker.backend->device_pointers)
-    need->host_bytes += amped_synthetic_cpu_bytes(plan);
+  if (status == AMPED_OK)
+    status = amped_loader_of(session)->need(session, &need->device_bytes, &need->host_bytes);
   if (demand->solver_bytes != NULL)
     need->host_bytes += demand->solver_bytes(plan, demand->context);
   need->host_bytes += amped_exchange_host_bytes(&session->comm, session->worker.backend, plan);
@@ -162,101 +140,13 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
   return amped_comm_agree(&session->comm, status);
 }
 
-/* Collective: the iDp tables and the norm of a synthetic tensor, counted by all ranks together. */
-static amped_status count_synthetic(amped_session *session) {
-  const amped_synthetic *t = &session->synthetic;
-  amped_tensor_info *info = &session->made;
-  uint64_t first = 0;
-  uint64_t count = 0;
-  AMPED_TRY(amped_comm_agree(&session->comm, amped_synthetic_info(t, info)));
-  amped_synthetic_part(t, session->comm.rank, session->comm.nranks, &first, &count);
-  for (int m = 0; m < t->order; m++) {
-    amped_partition *p = &info->partitions[m];
-    amped_status status = session->worker.backend->device->count_synthetic(
-        session->worker.device, t, m, p->width, first, count, p->idp_nnz,
-        m == 0 ? &info->norm_squared : NULL);
-    AMPED_TRY(amped_comm_agree(&session->comm, status));
-    amped_comm_sum_u64(&session->comm, p->idp_nnz, amped_comm_count(&session->comm, p->idp_count));
-  }
-  amped_comm_sum(&session->comm, &info->norm_squared, 1);
-  return AMPED_OK;
-}
-
-/* Collective: every rank makes its share of every copy. */
-static amped_status load_synthetic(amped_session *session) {
-  double began = amped_time();
-  for (int m = 0; m < session->plan.order; m++) {
-    amped_trace_begin(AMPED_PHASE_MAKE, m);
-    amped_status status =
-        session->worker.format->make_synthetic(session->worker.tensor, &session->synthetic, m);
-    if (status == AMPED_OK)
-      status = session->worker.format->finish(session->worker.tensor, m);
-    AMPED_TRY(amped_comm_agree(&session->comm, status));
-    amped_trace_end();
-  }
-  session->distribute_sec = amped_time() - began;
-  amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
-  amped_say("made %d copies in %.2f s", session->plan.order, s.max);
-  if (amped_log_is_verbose())
-    amped_report_memory(session);
-  return AMPED_OK;
-}
-
-/* Collective: every rank gets its nonzeros of a file's one list, and orders them. */
-static amped_status collect(amped_session *session) {
-  const amped_session_options *o = session->options;
-  const amped_list_load load = {.comm = &session->comm,
-                                .input = session->input,
-                                .parallel = o->read_parallel,
-                                .info = &session->made,
-                                .plan = &session->plan,
-                                .worker = &session->worker};
-  double norm_squared = session->made.norm_squared;
-  AMPED_TRY(amped_load_list(&load, &norm_squared, &session->distribute_sec));
-  session->made.norm_squared = norm_squared;
-  session->plan.norm_squared = norm_squared;
-  return amped_comm_agree(&session->comm, check_tensor(session));
-}
-
-static amped_status fill(amped_session *session) {
-  const amped_session_options *o = session->options;
-  amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
-  amped_status status = amped_worker_prepare(&session->worker, &session->plan);
-  AMPED_TRY(amped_comm_agree(&session->comm, status));
-  AMPED_TRY(
-      amped_exchange_create(&session->comm, &session->worker, &session->plan, &session->exchange));
-  AMPED_TRY(amped_report_exchange(session));
-  amped_trace_end();
-  if (session->input == NULL)
-    return load_synthetic(session);
-  if (amped_session_is_list(session))
-    AMPED_TRY(collect(session));
-  else
-    AMPED_TRY(amped_load_copies(&session->comm, session->input, o->read_parallel, &session->plan,
-                                &session->worker, &session->distribute_sec));
-  amped_report_distributed(session);
-  return AMPED_OK;
-}
-
-/* Collective. Open the input; count the iDp tables and the norm of a list. */
-static amped_status open_input(amped_session *session) {
-  const amped_session_options *o = session->options;
-  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->input));
-  if (!amped_session_is_list(session))
-    return AMPED_OK;
-  amped_say(
-      "%s has no ordered copies: its nonzeros are counted, redistributed and ordered in memory",
-      o->input);
-  return amped_list_stats_take(&session->comm, session->input, o->read_parallel, &session->made);
-}
-
 /* Collective. Read or count the tables from which the plan is made. */
 static amped_status find_tables(amped_session *session) {
+  const amped_session_options *o = session->options;
   const double began = amped_time();
-  if (session->options->shape.name != NULL)
-    AMPED_TRY(count_synthetic(session));
-  else
-    AMPED_TRY(open_input(session));
+  if (o->shape.name == NULL)
+    AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->input));
+  AMPED_TRY(amped_loader_of(session)->tables(session));
   AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session)));
   if (session->input != NULL)
     warn_of_underflow(session);
@@ -268,15 +158,32 @@ static amped_status find_tables(amped_session *session) {
 static amped_status make_plan(amped_session *session) {
   const amped_session_options *o = session->options;
   const double began = amped_time();
+  const amped_plan_request request = {.ncomps = o->ncomps,
+                                      .value_type = o->precision,
+                                      .placement = o->plan.placement,
+                                      .rank = session->comm.rank,
+                                      .nranks = session->comm.nranks,
+                                      .needs = session->worker.format->needs};
   amped_rates rates;
   session->worker.backend->device->rates(session->worker.device, &rates);
-  amped_status status =
-      amped_plan_create(&session->plan, amped_session_info(session), o->ncomps, o->precision,
-                        o->plan.placement, session->comm.rank, session->comm.nranks);
+  amped_status status = amped_plan_create(&session->plan, amped_session_info(session), &request);
   if (status == AMPED_OK && (session->worker.backend->concurrent || o->plan.parts > 1))
     status = amped_plan_cut(&session->plan, o->plan.parts, &rates);
   session->plan_sec = amped_time() - began;
   return amped_comm_agree(&session->comm, status);
+}
+
+/* Collective. */
+static amped_status fill(amped_session *session) {
+  amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
+  amped_status status = amped_worker_prepare(&session->worker, &session->plan);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  AMPED_TRY(
+      amped_exchange_create(&session->comm, &session->worker, &session->plan, &session->exchange));
+  AMPED_TRY(amped_report_exchange(session));
+  amped_trace_end();
+  AMPED_TRY(amped_loader_of(session)->load(session));
+  return amped_comm_agree(&session->comm, check_tensor(session)); /* its norm may be known now */
 }
 
 amped_status amped_session_prepare(amped_session *session, const amped_demand *demand) {
@@ -289,7 +196,8 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   AMPED_TRY(find_tables(session));
   AMPED_TRY(make_plan(session));
   if (demand->check != NULL)
-    AMPED_TRY(amped_comm_agree(&session->comm, demand->check(&session->plan, demand->context)));
+    AMPED_TRY(amped_comm_agree(&session->comm,
+                               demand->check(&session->worker, &session->plan, demand->context)));
   AMPED_TRY(check_memory(session, demand, &need));
   AMPED_TRY(amped_report_plan(session, &need));
   amped_trace_end();

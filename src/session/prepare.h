@@ -14,9 +14,9 @@ typedef struct amped_demand {
   uint64_t result_bytes;
   /* Bytes of every rank's host memory that the solver takes; NULL: none. */
   uint64_t (*solver_bytes)(const amped_plan *plan, const void *context);
-  /* The command's own check of its options against the plan, before a nonzero is read. It gives the
-   * same on every rank. NULL: none. */
-  amped_status (*check)(const amped_plan *plan, const void *context);
+  /* The command's own check of its options against the plan and the worker's operations, before a
+   * nonzero is read. It gives the same on every rank. NULL: none. */
+  amped_status (*check)(const amped_worker *worker, const amped_plan *plan, const void *context);
   const void *context;
 } amped_demand;
 

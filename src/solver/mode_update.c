@@ -10,21 +10,35 @@ static double lap(double *at) {
   return *at - began;
 }
 
-/* Until MTTKRP's rows of a part are finished, and whole. */
-static amped_status wait_for_part(const amped_context *context, int mode, int part,
-                                  amped_mode_times *times, double *at) {
-  const amped_worker *worker = context->worker;
+static amped_status begin_mttkrp(const amped_context *context, int mode) {
+  return context->worker->format->mttkrp_begin(context->worker->tensor, mode);
+}
+
+static amped_status wait_mttkrp(const amped_context *context, int mode, int part,
+                                amped_mttkrp_times *times) {
+  return context->worker->format->mttkrp_wait(context->worker->tensor, mode, part, times);
+}
+
+static void reduce_output(const amped_context *context, int mode) {
+  amped_exchange_reduce(context->exchange, mode);
+}
+
+const amped_mode_work amped_mttkrp_work = {begin_mttkrp, wait_mttkrp, reduce_output};
+
+/* Until the work's rows of a part are finished, and whole. */
+static amped_status wait_for_part(const amped_context *context, const amped_mode_work *work,
+                                  int mode, int part, amped_mode_times *times, double *at) {
   amped_mttkrp_times t = {0.0, 0.0};
   if (part > 0) /* the trace of the first part has lasted since MTTKRP was begun */
     amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  AMPED_TRY(worker->format->mttkrp_wait(worker->tensor, mode, part, &t));
+  AMPED_TRY(work->wait(context, mode, part, &t));
   amped_trace_end();
   times->mttkrp += lap(at);
   if (part + 1 < context->plan->modes[mode].rows.parts)
     return AMPED_OK;
   times->copy += t.copy_sec;
   times->compute += t.compute_sec;
-  amped_exchange_reduce(context->exchange, mode);
+  work->reduce(context, mode);
   times->exchange += lap(at);
   return AMPED_OK;
 }
@@ -38,17 +52,16 @@ static void exchange_part(const amped_context *context, int mode, int part, ampe
 
 amped_status amped_mode_update(const amped_context *context, int mode,
                                const amped_row_update *update, amped_mode_times *times) {
-  const amped_worker *worker = context->worker;
   const amped_mode_plan *m = &context->plan->modes[mode];
   double at = amped_time();
   amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  AMPED_TRY(worker->format->mttkrp_begin(worker->tensor, mode));
+  AMPED_TRY(update->work->begin(context, mode));
   times->mttkrp += lap(&at);
   if (update->begin != NULL)
     AMPED_TRY(update->begin(update->self, mode));
   times->solve += lap(&at);
   for (int part = 0; part < m->rows.parts; part++) {
-    AMPED_TRY(wait_for_part(context, mode, part, times, &at));
+    AMPED_TRY(wait_for_part(context, update->work, mode, part, times, &at));
     if (update->rows != NULL)
       AMPED_TRY(
           update->rows(update->self, mode, m->rows.part_rows[part], m->rows.part_rows[part + 1]));

@@ -239,8 +239,12 @@ static inline void put_factor(const bench *s, int mode) {
 static inline void bench_plan(bench *s, problem *p, const setup *how) {
   memset(s, 0, sizeof *s);
   s->p = p;
-  check_ok(amped_plan_create(&s->plan, &p->info, p->ncomps, p->value_type, how->placement,
-                             how->rank, how->nranks));
+  const amped_plan_request request = {.ncomps = p->ncomps,
+                                      .value_type = p->value_type,
+                                      .placement = how->placement,
+                                      .rank = how->rank,
+                                      .nranks = how->nranks};
+  check_ok(amped_plan_create(&s->plan, &p->info, &request));
   if (how->parts > 0) {
     static const amped_rates h200 = {UINT64_C(48) << 20, 17e12, 5e12, 350e9, 50e-6};
     check_ok(amped_plan_cut(&s->plan, how->parts, &h200));

@@ -43,7 +43,12 @@ static void trial_create(trial *x, const uint64_t *dims, uint64_t nnz, int ncomp
     for (uint64_t i = 0; i < elements; i++)
       x->narrow[m][i] = (float)x->factors[m][i];
   }
-  check_ok(amped_plan_create(&x->plan, &x->info, ncomps, AMPED_F32, AMPED_PLACEMENT_GREEDY, 0, 1));
+  check_ok(amped_plan_create(&x->plan, &x->info,
+                             &(amped_plan_request){.ncomps = ncomps,
+                                                   .value_type = AMPED_F32,
+                                                   .placement = AMPED_PLACEMENT_GREEDY,
+                                                   .rank = 0,
+                                                   .nranks = 1}));
 }
 
 static void trial_free(trial *x) {

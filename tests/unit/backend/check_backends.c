@@ -576,7 +576,7 @@ START_TEST(partial_residency_changes_no_result) {
   for (int i = 0; i < 3; i++) {
     problem p;
     setup how = alone();
-    how.options.kernel = i == 2 ? AMPED_KERNEL_ATOMIC : AMPED_KERNEL_SORTED;
+    how.options.format = i == 2 ? "published" : "sorted";
     problem_create(&p, 3, dims, 60000 + 256 * 7, i == 0 ? 16 : 33, i == 0 ? AMPED_F32 : AMPED_F64);
     budgets_change_no_result(&p, how);
     problem_free(&p);
@@ -634,7 +634,7 @@ START_TEST(atomic_kernel_gives_the_same) {
   if (!backend()->device_pointers)
     return;
   setup how = alone();
-  how.options.kernel = AMPED_KERNEL_ATOMIC;
+  how.options.format = "published";
   for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
     problem p;
     int order = AMPED_MIN_ORDER + (int)w;

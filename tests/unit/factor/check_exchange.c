@@ -5,6 +5,7 @@
  * only messages and copies take time. */
 #include "factor/exchange.h"
 #include "factor/link_rate.h"
+#include "factor/row_reduce.h"
 #include "tests/lib/testing_backend.h"
 #include "base/timer.h"
 
@@ -210,6 +211,98 @@ static void all_ways_are_right(problem *p) {
   comm.cuda_aware = aware;
 }
 
+/* --- row reduce --------------------------------------------------------------------------------*/
+
+/* A result of long rows, as normal equations of a row are: own rows, then shared rows. */
+typedef struct long_rows {
+  const amped_plan *plan;
+  uint64_t length;
+  double *rows;
+} long_rows;
+
+static amped_status get_long(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
+  const long_rows *x = self;
+  (void)mode;
+  memcpy(rows, x->rows + row * x->length, count * x->length * sizeof *rows);
+  return AMPED_OK;
+}
+
+static amped_status put_long(void *self, int mode, uint64_t row, uint64_t count,
+                             const double *rows) {
+  const long_rows *x = self;
+  (void)mode;
+  memcpy(x->rows + row * x->length, rows, count * x->length * sizeof *rows);
+  return AMPED_OK;
+}
+
+/* Rank p's part of element c of the shared row with this number among the splits' rows. */
+static double part_of(int p, uint64_t row, uint64_t c) {
+  return (double)((uint64_t)(p + 1) * (row * 3 + c + 1));
+}
+
+/* Own rows of split iDps hold the parts of all ranks that share them; other rows hold -1. */
+static void long_sums_are_right(const long_rows *x, int mode) {
+  const amped_plan *plan = x->plan;
+  const amped_mode_plan *m = &plan->modes[mode];
+  for (uint64_t s = 0; s < m->copy.split_count; s++) {
+    const uint64_t idp = m->copy.splits[s].idp;
+    if (m->rows.owner[idp] != plan->rank)
+      continue;
+    for (uint64_t row = m->copy.splits[s].row; row < m->copy.splits[s + 1].row; row++)
+      for (uint64_t c = 0; c < x->length; c++) {
+        double want = 0.0;
+        for (int p = 0; p < plan->nranks; p++)
+          want += amped_plan_idp_nnz(m, p, idp) > 0 ? part_of(p, row, c) : 0.0;
+        const uint64_t at = m->rows.position[idp] - (uint64_t)plan->rank * m->rows.block_rows +
+                            row - m->copy.splits[s].row;
+        near(x->rows[at * x->length + c], want, 0.0, "shared row", row, c);
+      }
+  }
+}
+
+static void reduce_long_rows(const amped_plan *plan, int mode, uint64_t length) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  const uint64_t output_rows = m->copy.output_rows;
+  long_rows x = {plan, length, doubles(output_rows * length)};
+  const amped_result_rows rows = {length, get_long, put_long, &x};
+  amped_row_reduce *reduce = NULL;
+  uint64_t first = 0;
+  uint64_t end = 0;
+  amped_plan_shared_idps(m, plan->rank, &first, &end);
+  for (uint64_t i = 0; i < output_rows; i++)
+    for (uint64_t c = 0; c < length; c++)
+      x.rows[i * length + c] =
+          i < m->rows.block_rows
+              ? -1.0
+              : part_of(plan->rank, m->copy.splits[first].row + i - m->rows.block_rows, c);
+  check_ok(amped_row_reduce_create(&comm, plan, &rows, &reduce));
+  check_ok(amped_row_reduce_sum(reduce, mode));
+  long_sums_are_right(&x, mode);
+  amped_row_reduce_destroy(reduce);
+  amped_free(x.rows);
+}
+
+START_TEST(shared_rows_of_any_length_add_up) {
+  static const uint64_t sizes[] = {40, 3, 301};
+  static const uint64_t lengths[] = {1, 5, 1190};
+  uint64_t splits = 0;
+  problem p;
+  problem_create(&p, 3, sizes, 6000, 5, AMPED_F64);
+  setup how = this_rank();
+  how.placement = AMPED_PLACEMENT_EQUAL;
+  bench s;
+  bench_plan(&s, &p, &how);
+  for (int m = 0; m < 3; m++)
+    for (int i = 0; i < 3; i++) {
+      splits += s.plan.modes[m].copy.split_count;
+      reduce_long_rows(&s.plan, m, lengths[i]);
+    }
+  ck_assert(comm.nranks == 1 || splits > 0);
+  bench_close(&s);
+  problem_free(&p);
+  check_no_leak();
+}
+
 /* As if MPI's counts were small: everything goes in pieces, one and two at a time, and no count is
  * larger. */
 START_TEST(counts_that_mpi_does_not_hold_are_split) {
@@ -387,6 +480,7 @@ START_TEST(spreads_name_the_slowest) {
 int main(void) {
   const TTest *const tests[] = {ring_goes_node_by_node,
                                 rows_reach_all_ranks,
+                                shared_rows_of_any_length_add_up,
                                 counts_that_mpi_does_not_hold_are_split,
                                 broadcasts_of_any_length_arrive,
                                 many_rows_pass_through_the_stage,

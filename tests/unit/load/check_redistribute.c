@@ -68,7 +68,12 @@ static void fixture_open(fixture *s, bool parallel, amped_placement placement, i
   check_ok(amped_list_stats_take(&comm, s->input, parallel, &s->info));
   if (miscounted >= 0)
     s->info.partitions[miscounted].idp_nnz[s->info.partitions[miscounted].idp_count / 3]--;
-  check_ok(amped_plan_create(&s->plan, &s->info, 2, AMPED_F32, placement, comm.rank, comm.nranks));
+  check_ok(amped_plan_create(&s->plan, &s->info,
+                             &(amped_plan_request){.ncomps = 2,
+                                                   .value_type = AMPED_F32,
+                                                   .placement = placement,
+                                                   .rank = comm.rank,
+                                                   .nranks = comm.nranks}));
   check_ok(amped_worker_open(&s->worker, amped_backend_find("cpu"), &options));
   check_ok(
       amped_redistribute_create(&comm, s->input, parallel, &s->plan, &s->worker, &s->redistribute));

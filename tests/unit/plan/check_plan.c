@@ -39,7 +39,12 @@ START_TEST(positions_are_a_bijection_onto_the_blocks_of_the_owners) {
       amped_tensor_info info;
       amped_plan plan;
       make_info(&info, 4, trial);
-      check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, AMPED_PLACEMENT_GREEDY, 0, nranks));
+      check_ok(amped_plan_create(&plan, &info,
+                                 &(amped_plan_request){.ncomps = 5,
+                                                       .value_type = AMPED_F32,
+                                                       .placement = AMPED_PLACEMENT_GREEDY,
+                                                       .rank = 0,
+                                                       .nranks = nranks}));
       ck_assert_uint_eq(plan.ld, 8); /* 5 floats padded to 32 bytes */
       for (int m = 0; m < 4; m++) {
         uint64_t rows = amped_plan_factor_rows(&plan, m);
@@ -126,8 +131,12 @@ START_TEST(shared_rows_are_those_of_split_idps) {
     for (int nranks = 1; nranks <= 5; nranks++)
       for (int rank = 0; rank < nranks; rank++) {
         amped_plan plan;
-        check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, (amped_placement)placement, rank,
-                                   nranks));
+        check_ok(amped_plan_create(&plan, &info,
+                                   &(amped_plan_request){.ncomps = 5,
+                                                         .value_type = AMPED_F32,
+                                                         .placement = (amped_placement)placement,
+                                                         .rank = rank,
+                                                         .nranks = nranks}));
         for (int m = 0; m < 3; m++) {
           shared_rows_are_right(&plan, m);
           split += plan.modes[m].copy.split_count > 0;
@@ -175,8 +184,12 @@ START_TEST(blocks_are_cut_into_parts) {
         amped_tensor_info info;
         amped_plan plan;
         make_info(&info, 4, trial);
-        check_ok(amped_plan_create(&plan, &info, 5, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1,
-                                   nranks));
+        check_ok(amped_plan_create(&plan, &info,
+                                   &(amped_plan_request){.ncomps = 5,
+                                                         .value_type = AMPED_F32,
+                                                         .placement = AMPED_PLACEMENT_GREEDY,
+                                                         .rank = nranks - 1,
+                                                         .nranks = nranks}));
         check_ok(amped_plan_cut(&plan, wanted, &h200));
         for (int m = 0; m < 4; m++) {
           parts_are_right(&plan, m, wanted);
@@ -193,7 +206,12 @@ START_TEST(rows_of_a_rank_ascend_with_their_file_indices) {
   amped_tensor_info info;
   amped_plan plan;
   make_info(&info, 3, 9);
-  check_ok(amped_plan_create(&plan, &info, 4, AMPED_F64, AMPED_PLACEMENT_GREEDY, 1, 3));
+  check_ok(amped_plan_create(&plan, &info,
+                             &(amped_plan_request){.ncomps = 4,
+                                                   .value_type = AMPED_F64,
+                                                   .placement = AMPED_PLACEMENT_GREEDY,
+                                                   .rank = 1,
+                                                   .nranks = 3}));
   uint64_t last[3] = {0, 0, 0};
   for (uint64_t i = 0; i < plan.dims[0]; i++) {
     uint64_t at = amped_plan_position(&plan, 0, i);
@@ -228,12 +246,22 @@ START_TEST(sizes_that_no_machine_has_are_refused) {
   p->idp_nnz[0] = info.nnz;
   info.dims[1] = p->dim;
   check_fails(AMPED_FAILED, "too",
-              amped_plan_create(&plan, &info, 1024, AMPED_F64, AMPED_PLACEMENT_BLOCK, 0, 2));
+              amped_plan_create(&plan, &info,
+                                &(amped_plan_request){.ncomps = 1024,
+                                                      .value_type = AMPED_F64,
+                                                      .placement = AMPED_PLACEMENT_BLOCK,
+                                                      .rank = 0,
+                                                      .nranks = 2}));
   free_info(&info);
   make_info(&info, 3, 1);
   info.nnz = UINT64_C(1) << 60; /* times 16 bytes overflows to 0 */
   check_fails(AMPED_FAILED, "too many",
-              amped_plan_create(&plan, &info, 4, AMPED_F64, AMPED_PLACEMENT_EQUAL, 0, 2));
+              amped_plan_create(&plan, &info,
+                                &(amped_plan_request){.ncomps = 4,
+                                                      .value_type = AMPED_F64,
+                                                      .placement = AMPED_PLACEMENT_EQUAL,
+                                                      .rank = 0,
+                                                      .nranks = 2}));
   free_info(&info);
   check_no_leak();
 }
@@ -314,8 +342,12 @@ static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
       p->idp_nnz[i] = nnz / p->idp_count;
     p->idp_nnz[0] += nnz % p->idp_count;
   }
-  check_ok(
-      amped_plan_create(&plan, &info, 32, AMPED_F32, AMPED_PLACEMENT_GREEDY, nranks - 1, nranks));
+  check_ok(amped_plan_create(&plan, &info,
+                             &(amped_plan_request){.ncomps = 32,
+                                                   .value_type = AMPED_F32,
+                                                   .placement = AMPED_PLACEMENT_GREEDY,
+                                                   .rank = nranks - 1,
+                                                   .nranks = nranks}));
   check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO, &h200));
   for (int m = 0; m < 3; m++) {
     double last = plan.modes[m].copy.travel;
@@ -357,7 +389,12 @@ START_TEST(counts_above_32_bits_add_up) {
       amped_placement placement = (amped_placement)((nranks + i) % 3);
       make_vast(&info, dims[i % 2], idp_nnz[i / 2]);
       ck_assert_uint_gt(info.nnz, UINT64_C(1) << 32);
-      check_ok(amped_plan_create(&plan, &info, 33, AMPED_F64, placement, nranks - 1, nranks));
+      check_ok(amped_plan_create(&plan, &info,
+                                 &(amped_plan_request){.ncomps = 33,
+                                                       .value_type = AMPED_F64,
+                                                       .placement = placement,
+                                                       .rank = nranks - 1,
+                                                       .nranks = nranks}));
       ck_assert_int_eq(plan.index_type, AMPED_U64);
       for (int m = 0; m < 3; m++)
         vast_plan_adds_up(&plan, m);

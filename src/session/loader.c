@@ -1,0 +1,149 @@
+#include "session/loader.h"
+
+#include "base/log.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "cpu/synthetic_cpu.h"
+#include "load/list_stats.h"
+#include "load/load_copies.h"
+#include "load/load_list.h"
+#include "session/report.h"
+
+/* --- a synthetic tensor ----------------------------------------------------------------------- */
+
+static bool is_synthetic(const amped_session *session) {
+  return session->input == NULL;
+}
+
+/* All ranks together count the iDp tables and the norm. */
+static amped_status count_synthetic(amped_session *session) {
+  const amped_synthetic *t = &session->synthetic;
+  amped_tensor_info *info = &session->made;
+  uint64_t first = 0;
+  uint64_t count = 0;
+  AMPED_TRY(amped_comm_agree(&session->comm, amped_synthetic_info(t, info)));
+  amped_synthetic_part(t, session->comm.rank, session->comm.nranks, &first, &count);
+  for (int m = 0; m < t->order; m++) {
+    amped_partition *p = &info->partitions[m];
+    amped_status status = session->worker.backend->device->count_synthetic(
+        session->worker.device, t, m, p->width, first, count, p->idp_nnz,
+        m == 0 ? &info->norm_squared : NULL);
+    AMPED_TRY(amped_comm_agree(&session->comm, status));
+    amped_comm_sum_u64(&session->comm, p->idp_nnz, amped_comm_count(&session->comm, p->idp_count));
+  }
+  amped_comm_sum(&session->comm, &info->norm_squared, 1);
+  return AMPED_OK;
+}
+
+static amped_status need_synthetic(const amped_session *session, uint64_t *device_bytes,
+                                   uint64_t *host_bytes) {
+  (void)device_bytes;
+  if (session->worker.format->make_synthetic == NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--kernel=%s takes no synthetic tensor; write one with amped_mpi generate",
+                       session->worker.format->name);
+  if (!session->worker.backend->device_pointers)
+    *host_bytes += amped_synthetic_cpu_bytes(&session->plan);
+  return AMPED_OK;
+}
+
+/* Every rank makes its shard of every copy. */
+static amped_status make_synthetic(amped_session *session) {
+  const amped_worker *worker = &session->worker;
+  double began = amped_time();
+  for (int m = 0; m < session->plan.copies; m++) {
+    amped_trace_begin(AMPED_PHASE_MAKE, m);
+    amped_status status = worker->format->make_synthetic(worker->tensor, &session->synthetic, m);
+    if (status == AMPED_OK)
+      status = worker->format->finish(worker->tensor, m);
+    AMPED_TRY(amped_comm_agree(&session->comm, status));
+    amped_trace_end();
+  }
+  session->distribute_sec = amped_time() - began;
+  amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
+  amped_say("made %d copies in %.2f s", session->plan.copies, s.max);
+  if (amped_log_is_verbose())
+    amped_report_memory(session);
+  return AMPED_OK;
+}
+
+/* --- a file's one list ------------------------------------------------------------------------ */
+
+static amped_status count_list(amped_session *session) {
+  const amped_session_options *o = session->options;
+  amped_say(
+      "%s has no ordered copies: its nonzeros are counted, redistributed and ordered in memory",
+      o->input);
+  return amped_list_stats_take(&session->comm, session->input, o->read_parallel, &session->made);
+}
+
+/* Does this rank read the input? */
+static bool reads(const amped_session *session) {
+  return session->comm.rank == 0 || session->options->read_parallel;
+}
+
+static amped_status need_list(const amped_session *session, uint64_t *device_bytes,
+                              uint64_t *host_bytes) {
+  uint64_t device = 0;
+  uint64_t host = 0;
+  AMPED_TRY(amped_load_list_bytes(&session->made, &session->plan, &session->worker, reads(session),
+                                  session->options->read_parallel, &device, &host));
+  *device_bytes += device;
+  *host_bytes += host;
+  return AMPED_OK;
+}
+
+static amped_status load_list(amped_session *session) {
+  const amped_list_load load = {.comm = &session->comm,
+                                .input = session->input,
+                                .parallel = session->options->read_parallel,
+                                .info = &session->made,
+                                .plan = &session->plan,
+                                .worker = &session->worker};
+  double norm_squared = session->made.norm_squared;
+  AMPED_TRY(amped_load_list(&load, &norm_squared, &session->distribute_sec));
+  session->made.norm_squared = norm_squared;
+  session->plan.norm_squared = norm_squared;
+  amped_report_distributed(session);
+  return AMPED_OK;
+}
+
+/* --- a file's ordered copies ------------------------------------------------------------------ */
+
+static bool has_copies(const amped_session *session) {
+  return !amped_session_is_list(session);
+}
+
+/* The file's own tables serve. */
+static amped_status read_tables(amped_session *session) {
+  (void)session;
+  return AMPED_OK;
+}
+
+static amped_status need_copies(const amped_session *session, uint64_t *device_bytes,
+                                uint64_t *host_bytes) {
+  (void)device_bytes;
+  *host_bytes += amped_load_copies_host_bytes(amped_session_info(session), &session->plan,
+                                              reads(session), session->options->read_parallel);
+  return AMPED_OK;
+}
+
+static amped_status load_copies(amped_session *session) {
+  AMPED_TRY(amped_load_copies(&session->comm, session->input, session->options->read_parallel,
+                              &session->plan, &session->worker, &session->distribute_sec));
+  amped_report_distributed(session);
+  return AMPED_OK;
+}
+
+static const amped_loader loaders[] = {
+    {is_synthetic, count_synthetic, need_synthetic, make_synthetic},
+    {amped_session_is_list, count_list, need_list, load_list},
+    {has_copies, read_tables, need_copies, load_copies},
+};
+
+const amped_loader *amped_loader_of(const amped_session *session) {
+  const amped_loader *loader = loaders;
+  while (!loader->takes(session)) /* the last takes every session */
+    loader++;
+  return loader;
+}
