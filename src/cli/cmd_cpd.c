@@ -397,7 +397,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   bool resumed = false;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, "fit", &j->checkpoint));
+  AMPED_GO(done,
+           amped_checkpoint_open(session, &o->checkpoint, &amped_cpd_als_solver, &j->checkpoint));
   if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &resumed));
   if (!resumed)

@@ -74,7 +74,8 @@ static amped_status read_checkpoint(const char *path) {
                                     .precision = AMPED_F32,
                                     .seed = 1,
                                     .init = "random",
-                                    .metric = "fit"};
+                                    .metric = "fit",
+                                    .has_grams = true};
   amped_ktensor k;
   amped_solver_state state;
   amped_generation generation = AMPED_GENERATION_NONE;
