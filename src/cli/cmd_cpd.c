@@ -241,13 +241,13 @@ static amped_status record_starts(const amped_multistart *s, amped_run_starts *o
   const uint64_t n = (uint64_t)s->count;
   AMPED_TRY(amped_alloc(&out->seeds, n, sizeof *out->seeds, "the record of starts"));
   AMPED_TRY(amped_alloc(&out->sweeps, n, sizeof *out->sweeps, "the record of starts"));
-  AMPED_TRY(amped_alloc(&out->fits, n, sizeof *out->fits, "the record of starts"));
+  AMPED_TRY(amped_alloc(&out->values, n, sizeof *out->values, "the record of starts"));
   out->count = n;
   out->match = s->match;
   for (int i = 0; i < s->count; i++) {
     out->seeds[i] = s->all[i].seed;
     out->sweeps[i] = s->all[i].result.sweeps;
-    out->fits[i] = amped_start_value(&s->all[i]);
+    out->values[i] = amped_start_value(&s->all[i]);
   }
   return AMPED_OK;
 }
@@ -255,7 +255,7 @@ static amped_status record_starts(const amped_multistart *s, amped_run_starts *o
 static void free_starts_record(amped_run_starts *r) {
   amped_free(r->seeds);
   amped_free(r->sweeps);
-  amped_free(r->fits);
+  amped_free(r->values);
 }
 
 /* Collective: rank 0 reads the labels for all results before the first sweep, so that an error in
@@ -397,7 +397,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   bool resumed = false;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, "fit", &j->checkpoint));
+  AMPED_GO(done,
+           amped_checkpoint_open(session, &o->checkpoint, &amped_cpd_als_solver, &j->checkpoint));
   if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &resumed));
   if (!resumed)

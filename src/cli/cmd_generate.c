@@ -14,6 +14,7 @@
 #include "generate/random_tensor.h"
 #include "generate/planted_tensor.h"
 #include "generate/paper_shapes.h"
+#include "solver/cpd_als.h"
 #include "hdf5/tensor_file.h"
 #include "base/timer.h"
 
@@ -135,7 +136,8 @@ static amped_status write_model(const job *j, const amped_ktensor *model, double
                              .input_hash = hash,
                              .options = text,
                              .seed = j->spec.seed,
-                             .stop_reason = "planted"};
+                             .stop_reason = "planted",
+                             .metric = amped_cpd_als_solver.metric};
   amped_status status = amped_result_file_write(j->model_path, model, &record);
   free(text);
   AMPED_TRY(status);

@@ -172,10 +172,7 @@ static amped_status info_tensor(const amped_options *o, amped_json *json) {
 
 /* The facts of a result's file beside the factors; a missing text is "". */
 typedef struct record {
-  double *fit;
-  uint64_t sweeps;
-  double *starts; /* fits */
-  uint64_t starts_count;
+  amped_result_metric metric;
   double corcondia;
   char format[64];
   char stop_reason[64];
@@ -185,8 +182,7 @@ typedef struct record {
 } record;
 
 static amped_status read_record(const char *path, record *r) {
-  AMPED_TRY(amped_result_file_list(path, "/fit", &r->fit, &r->sweeps));
-  AMPED_TRY(amped_result_file_list(path, "/starts/fit", &r->starts, &r->starts_count));
+  AMPED_TRY(amped_result_file_metric(path, &r->metric));
   AMPED_TRY(amped_result_file_number(path, "corcondia", &r->corcondia));
   AMPED_TRY(amped_result_file_text(path, "amped_format", r->format, sizeof r->format));
   AMPED_TRY(amped_result_file_text(path, "stop_reason", r->stop_reason, sizeof r->stop_reason));
@@ -210,12 +206,15 @@ static void range_of(const double *list, uint64_t count, double *least, double *
   }
 }
 
-static void say_starts(const record *r) {
+static void say_metric(const amped_result_metric *m) {
   double least = 0.0;
   double most = 0.0;
-  range_of(r->starts, r->starts_count, &least, &most);
-  if (r->starts_count > 0)
-    amped_say("best of      %" PRIu64 " starts, fits %.9g to %.9g", r->starts_count, least, most);
+  if (m->sweeps > 0)
+    amped_say("%-12s %.9g after %" PRIu64 " sweeps", m->name, m->history[m->sweeps - 1], m->sweeps);
+  range_of(m->starts, m->starts_count, &least, &most);
+  if (m->starts_count > 0)
+    amped_say("best of      %" PRIu64 " starts, %ss %.9g to %.9g", m->starts_count, m->name, least,
+              most);
 }
 
 static const char *kind_of(const record *r) {
@@ -232,9 +231,7 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
   amped_say("components   %d", k->ncomps);
   amped_say("dimensions   %s", amped_format_dims(text, k->order, k->dims));
   amped_say("weights      %.6g ... %.6g", most, least);
-  if (r->sweeps > 0)
-    amped_say("fit          %.9g after %" PRIu64 " sweeps", r->fit[r->sweeps - 1], r->sweeps);
-  say_starts(r);
+  say_metric(&r->metric);
   if (!isnan(r->corcondia))
     amped_say("core cons.   %.5g %%", r->corcondia);
   say_text("stopped on", r->stop_reason);
@@ -245,14 +242,16 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
 }
 
 static json_t *json_result(const char *path, const amped_ktensor *k, const record *r) {
-  json_t *fit = r->sweeps > 0 ? json_real(r->fit[r->sweeps - 1]) : json_null();
-  return json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
+  const amped_result_metric *m = &r->metric;
+  json_t *value = m->sweeps > 0 ? json_real(m->history[m->sweeps - 1]) : json_null();
+  return json_pack("{s:s, s:o, s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
                    kind_of(r), "file", json_text(path, false), "ncomps", k->ncomps, "dims",
-                   amped_json_counts(k->dims, k->order), "fit", fit, "sweeps",
-                   amped_json_count(r->sweeps), "starts", amped_json_count(r->starts_count),
-                   "corcondia", amped_json_number(r->corcondia), "stop_reason",
-                   json_text(r->stop_reason, false), "input", json_text(r->input, false), "version",
-                   json_text(r->version, false), "options", json_text(r->options, true));
+                   amped_json_counts(k->dims, k->order), "metric", m->name, m->name, value,
+                   "sweeps", amped_json_count(m->sweeps), "starts",
+                   amped_json_count(m->starts_count), "corcondia", amped_json_number(r->corcondia),
+                   "stop_reason", json_text(r->stop_reason, false), "input",
+                   json_text(r->input, false), "version", json_text(r->version, false), "options",
+                   json_text(r->options, true));
 }
 
 static amped_status info_result(const amped_options *o, amped_json *json) {
@@ -270,10 +269,8 @@ static amped_status info_result(const amped_options *o, amped_json *json) {
     amped_say("verified     in %.2f s", amped_time() - began);
   status = amped_json_line(json, json_result(path, &k, r));
 done:
-  if (r != NULL) {
-    amped_free(r->fit);
-    amped_free(r->starts);
-  }
+  if (r != NULL)
+    amped_result_metric_free(&r->metric);
   amped_free(r);
   amped_ktensor_free(&k);
   return status;

@@ -15,14 +15,13 @@ static bool is_run(const char *path) {
 
 static amped_status plot_result(amped_plot *f, const char *path) {
   amped_ktensor k = {.order = 0};
-  double *fit = NULL;
-  uint64_t sweeps = 0;
+  amped_result_metric metric = {.sweeps = 0};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_file_read(path, &k));
-  AMPED_GO(out, amped_result_file_list(path, "/fit", &fit, &sweeps));
-  amped_plot_result(f, path, &k, fit, sweeps);
+  AMPED_GO(out, amped_result_file_metric(path, &metric));
+  amped_plot_result(f, path, &k, &metric);
 out:
-  amped_free(fit);
+  amped_result_metric_free(&metric);
   amped_ktensor_free(&k);
   return status;
 }

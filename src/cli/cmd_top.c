@@ -224,13 +224,13 @@ static json_t *json_component(const amped_ktensor *k, const leading *all, int pl
 
 static amped_status say_result(const char *path, const amped_ktensor *k) {
   char dims[AMPED_DIMS_TEXT];
-  double *fit = NULL;
-  uint64_t sweeps = 0;
-  AMPED_TRY(amped_result_file_list(path, "/fit", &fit, &sweeps));
+  amped_result_metric metric;
+  AMPED_TRY(amped_result_file_metric(path, &metric));
   amped_say("%s: %s, %d components", path, amped_format_dims(dims, k->order, k->dims), k->ncomps);
-  if (sweeps > 0)
-    amped_say("fit %.6g after %" PRIu64 " sweeps", fit[sweeps - 1], sweeps);
-  amped_free(fit);
+  if (metric.sweeps > 0)
+    amped_say("%s %.6g after %" PRIu64 " sweeps", metric.name, metric.history[metric.sweeps - 1],
+              metric.sweeps);
+  amped_result_metric_free(&metric);
   return AMPED_OK;
 }
 

@@ -118,9 +118,10 @@ const amped_command amped_commands[] = {
      .summary = "draw a result, or the course of a run",
      .groups = {&amped_output_option_rows},
      .help =
-         "RESULT.h5: fit over sweeps, weights, and the factors of the first components, with the\n"
-         "labels of their leading entries. RUN.json (what cpd --json=RUN.json wrote): fit over\n"
-         "sweeps and over time, what the time of a sweep went into, and balance over ranks.\n\n"
+         "RESULT.h5: the metric (cpd: fit) over sweeps, weights, and the factors of the first\n"
+         "components, with the labels of their leading entries. RUN.json (what cpd\n"
+         "--json=RUN.json wrote): the metric over sweeps and over time, what the time of a sweep\n"
+         "went into, and balance over ranks.\n\n"
          "-o OUT.svg or OUT.png; OUT.dat and OUT.gp beside it hold the numbers and the script\n"
          "for gnuplot, which must be installed. gnuplot OUT.gp draws the picture again.\n\n"
          "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg\n",

@@ -14,13 +14,16 @@ static double entry(const amped_ktensor *k, int mode, uint64_t i, int r) {
   return k->factors[mode][i * (uint64_t)k->ncomps + (uint64_t)r];
 }
 
-static void write_fit(amped_plot *f, const double *fit, uint64_t sweeps) {
-  amped_plot_block(f, "fit", "sweep\tfit");
-  for (uint64_t s = 0; s < sweeps; s++)
-    fprintf(f->data, "%" PRIu64 "\t%.9g\n", s + 1, fit[s]);
+static void write_metric(amped_plot *f, const amped_result_metric *metric) {
+  char columns[AMPED_METRIC_NAME + 16];
+  (void)snprintf(columns, sizeof columns, "sweep\t%s", metric->name);
+  amped_plot_block(f, metric->name, columns);
+  for (uint64_t s = 0; s < metric->sweeps; s++)
+    fprintf(f->data, "%" PRIu64 "\t%.9g\n", s + 1, metric->history[s]);
   fprintf(f->script,
-          "set title 'fit'\nset xlabel 'sweep'\n"
-          "plot data index 'fit' using 1:2 with linespoints pointtype 7 pointsize 0.4\n");
+          "set title '%s'\nset xlabel 'sweep'\n"
+          "plot data index '%s' using 1:2 with linespoints pointtype 7 pointsize 0.4\n",
+          metric->name, metric->name);
 }
 
 static void write_weights(amped_plot *f, const amped_ktensor *k, const int *order) {
@@ -100,8 +103,8 @@ static void write_panel(amped_plot *f, const amped_ktensor *k, int mode, int pla
   fprintf(f->script, "\n");
 }
 
-void amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k, const double *fit,
-                       uint64_t sweeps) {
+void amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k,
+                       const amped_result_metric *metric) {
   int order[AMPED_MAX_NCOMPS];
   char title[AMPED_PLOT_TEXT_BYTES];
   const char *slash = strrchr(path, '/');
@@ -109,10 +112,10 @@ void amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k, 
   int shown = k->ncomps < AMPED_PLOT_COMPONENTS ? k->ncomps : AMPED_PLOT_COMPONENTS;
   amped_ktensor_order(k, order);
   amped_plot_layout(f, shown + 1, k->order, amped_plot_text(title, base, strlen(base)));
-  if (sweeps > 0)
-    write_fit(f, fit, sweeps);
+  if (metric->sweeps > 0)
+    write_metric(f, metric);
   write_weights(f, k, order);
-  for (int i = sweeps > 0 ? 2 : 1; i < k->order; i++)
+  for (int i = metric->sweeps > 0 ? 2 : 1; i < k->order; i++)
     fprintf(f->script, "set multiplot next\n");
   fprintf(f->script, "unset xlabel\nset boxwidth 0.9\n");
   for (int i = 0; i < shown; i++)

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "hdf5/hdf5_metric.h"
 
 /* Curves that get a line of their own in the legend. */
 #define TITLED 16
@@ -16,7 +17,7 @@
 /* One sweep, as event "iteration" tells of it. */
 typedef struct sweep {
   int curve; /* from 0 */
-  double number, fit, seconds;
+  double number, value, seconds;
   double mttkrp_min, mttkrp_mean, mttkrp_max;
   double solve, exchange;
 } sweep;
@@ -27,6 +28,7 @@ typedef struct curve {
 } curve;
 
 typedef struct sweeps {
+  char metric[AMPED_METRIC_NAME]; /* its name, from the first sweep */
   sweep *all;
   uint64_t count, room;
   curve *curves; /* of those that "init" told of */
@@ -38,19 +40,26 @@ static double number_of(const json_t *object, const char *name) {
   return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+static void take_metric(sweeps *s, const json_t *object) {
+  const char *name = json_string_value(json_object_get(object, "metric"));
+  if (s->count == 0)
+    (void)snprintf(s->metric, sizeof s->metric, "%s", name != NULL ? name : AMPED_METRIC_UNNAMED);
+}
+
 static amped_status append(sweeps *s, const char *path, uint64_t line, const json_t *object) {
   const json_t *mttkrp = json_object_get(object, "mttkrp_seconds");
   const int now = s->curves_count > 0 ? s->curves_count - 1 : 0;
+  take_metric(s, object);
   const sweep one = {now,
                      number_of(object, "sweep"),
-                     number_of(object, "fit"),
+                     number_of(object, s->metric),
                      number_of(object, "seconds"),
                      number_of(mttkrp, "min"),
                      number_of(mttkrp, "mean"),
                      number_of(mttkrp, "max"),
                      number_of(object, "solve_seconds"),
                      number_of(object, "exchange_seconds")};
-  if (!isfinite(one.number + one.fit + one.seconds + one.mttkrp_min + one.mttkrp_mean +
+  if (!isfinite(one.number + one.value + one.seconds + one.mttkrp_min + one.mttkrp_mean +
                 one.mttkrp_max + one.solve + one.exchange))
     return amped_error(AMPED_BAD_INPUT, path,
                        "line %" PRIu64 ": an iteration without its numbers; name a file that "
@@ -124,25 +133,28 @@ static amped_status read_batch(const char *path, sweeps *s) {
 /* Parts of a sweep end where the next begins, so that they can be drawn as areas, one on another.
  * Means over ranks; what is not MTTKRP, solve nor exchange is the rest. Where a run decomposes more
  * than once, sweeps count from 1 again: a blank line ends one curve. */
-static void write_data(amped_plot *f, const sweeps *s) {
+static void write_data(amped_plot *f, const sweeps *s, const char *metric) {
   double elapsed = 0.0;
-  amped_plot_block(f, "sweeps",
-                   "sweep\tfit\tseconds since the first sweep began\tseconds\tmttkrp min\tmttkrp "
-                   "mean\tmttkrp max\tsolve\texchange\tsweep of the run");
+  char columns[256];
+  (void)snprintf(columns, sizeof columns,
+                 "sweep\t%s\tseconds since the first sweep began\tseconds\tmttkrp min\tmttkrp "
+                 "mean\tmttkrp max\tsolve\texchange\tsweep of the run",
+                 metric);
+  amped_plot_block(f, "sweeps", columns);
   for (uint64_t i = 0; i < s->count; i++) {
     const sweep *x = &s->all[i];
     elapsed += x->seconds;
     if (i > 0 && (x->curve != s->all[i - 1].curve || x->number <= s->all[i - 1].number))
       fprintf(f->data, "\n");
     fprintf(f->data, "%.0f\t%.9g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%" PRIu64 "\n",
-            x->number, x->fit, elapsed, x->seconds, x->mttkrp_min, x->mttkrp_mean, x->mttkrp_max,
+            x->number, x->value, elapsed, x->seconds, x->mttkrp_min, x->mttkrp_mean, x->mttkrp_max,
             x->solve, x->exchange, i + 1);
   }
 }
 
-/* The fits, over a column: a curve for each decomposition that has sweeps, named where there are
+/* The metric, over a column: a curve for each decomposition that has sweeps, named where there are
  * several (and few enough to name). */
-static void write_fits(amped_plot *f, const sweeps *s, int column) {
+static void write_metric(amped_plot *f, const sweeps *s, int column) {
   int drawn = 0;
   int last = -1;
   if (s->curves_count < 2) {
@@ -170,13 +182,22 @@ static void write_fits(amped_plot *f, const sweeps *s, int column) {
   fprintf(f->script, "\n");
 }
 
-static void write_script(amped_plot *f, const sweeps *s) {
+/* Does the first curve end lower than it begins? The legend lies off such curves. */
+static bool falls(const sweeps *s) {
+  uint64_t last = 0;
+  while (last + 1 < s->count && s->all[last + 1].curve == s->all[0].curve)
+    last++;
+  return s->all[last].value < s->all[0].value;
+}
+
+static void write_script(amped_plot *f, const sweeps *s, const char *metric) {
   if (s->curves_count > 1)
-    fprintf(f->script, "set key bottom right\n"); /* plot.c unsets the key */
-  fprintf(f->script, "set title 'fit over sweeps'\nset xlabel 'sweep'\n");
-  write_fits(f, s, 1);
-  fprintf(f->script, "set title 'fit over time'\nset xlabel 's since the first sweep began'\n");
-  write_fits(f, s, 3);
+    fprintf(f->script, "set key %s right\n", falls(s) ? "top" : "bottom"); /* plot.c unsets it */
+  fprintf(f->script, "set title '%s over sweeps'\nset xlabel 'sweep'\n", metric);
+  write_metric(f, s, 1);
+  fprintf(f->script, "set title '%s over time'\nset xlabel 's since the first sweep began'\n",
+          metric);
+  write_metric(f, s, 3);
   fprintf(f->script, "set title 'time of a sweep, s'\nset xlabel 'sweep of the run'\n"
                      "set key outside right top width -2\nset yrange [0:*]\nset boxwidth 0.9\n"
                      "plot data index 'sweeps' using 10:4 with boxes title 'rest', \\\n"
@@ -191,14 +212,16 @@ static void write_script(amped_plot *f, const sweeps *s) {
 
 amped_status amped_plot_sweeps(amped_plot *f, const char *path) {
   char title[AMPED_PLOT_TEXT_BYTES];
+  char name[AMPED_PLOT_TEXT_BYTES];
   const char *slash = strrchr(path, '/');
   const char *base = slash != NULL ? slash + 1 : path;
   sweeps s = {.count = 0};
   amped_status status = read_batch(path, &s);
   if (status == AMPED_OK) {
     amped_plot_layout(f, 2, 2, amped_plot_text(title, base, strlen(base)));
-    write_data(f, &s);
-    write_script(f, &s);
+    const char *metric = amped_plot_text(name, s.metric, strlen(s.metric));
+    write_data(f, &s, metric);
+    write_script(f, &s, metric);
   }
   amped_free(s.curves);
   amped_free(s.all);

@@ -1,5 +1,5 @@
-/* Plot of a run, from the JSON lines of cpd --json: fit over sweeps and over time, the parts of the
- * time of a sweep, and the balance of MTTKRP over ranks. */
+/* Plot of a run, from the JSON lines of cpd --json: the metric over sweeps and over time, the parts
+ * of the time of a sweep, and the balance of MTTKRP over ranks. */
 #ifndef AMPED_PLOT_SWEEPS_H
 #define AMPED_PLOT_SWEEPS_H
 

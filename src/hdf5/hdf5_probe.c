@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/timer.h"
+#include "hdf5/hdf5_metric.h"
 
 /* Reading metadata takes milliseconds; in the worst valid files (the smallest chunks), less than a
  * second per 256 MiB. Waiting for slow network file systems takes no CPU time. */
@@ -126,6 +127,14 @@ static amped_status touch_mode(amped_hdf5 *file, int m) {
   return touch_dataset(file, name, 2);
 }
 
+/* The metric's name, and the lists of that name. */
+static amped_status touch_metric(amped_hdf5 *file) {
+  amped_hdf5_metric metric;
+  AMPED_TRY(library_error(file, amped_hdf5_metric_get(file, &metric)));
+  AMPED_TRY(touch_dataset(file, metric.history, 1));
+  return touch_dataset(file, metric.starts, 1);
+}
+
 /* Open everything that tensor_file.c, result_file.c and checkpoint_file.c may open. */
 static amped_status touch_all(amped_hdf5 *file) {
   static const char *const texts[] = {"binsparse", "amped_format", "options", "version",
@@ -133,15 +142,15 @@ static amped_status touch_all(amped_hdf5 *file) {
   static const char *const numbers[] = {"amped_version", "order", "dims",       "nnz",
                                         "norm_squared",  "seed",  "input_dims", "input_norm",
                                         "input_hash",    "hash",  "corcondia"};
-  static const char *const lists[] = {
-      "/amped/distinct_values", "/weights",      "/fit", "/starts/fit",
-      "/starts/seed",           "/starts/sweeps"};
+  static const char *const lists[] = {"/amped/distinct_values", "/weights", "/starts/seed",
+                                      "/starts/sweeps"};
   static const char *const matrices[] = {"/grams", "/starts/match"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     AMPED_TRY(touch_text(file, "/", texts[i]));
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
     AMPED_TRY(touch_numbers(file, "/", numbers[i]));
   AMPED_TRY(touch_nonzeros(file, ""));
+  AMPED_TRY(touch_metric(file));
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     AMPED_TRY(touch_dataset(file, lists[i], 1));
   for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)

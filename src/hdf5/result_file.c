@@ -90,28 +90,30 @@ static amped_status write_record(amped_hdf5 *file, const amped_ktensor *k,
   return amped_hdf5_put_text(file, "/", "stop_reason", record->stop_reason);
 }
 
-static amped_status write_starts(amped_hdf5 *file, const amped_run_starts *s) {
+static amped_status write_starts(amped_hdf5 *file, const amped_hdf5_metric *metric,
+                                 const amped_run_starts *s) {
   const uint64_t square[2] = {s->count, s->count};
   if (s->count == 0)
     return AMPED_OK;
   AMPED_TRY(amped_hdf5_make_group(file, "/starts"));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/seed", u64, 1, square, s->seeds));
-  AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/fit", f64, 1, square, s->fits));
+  AMPED_TRY(amped_hdf5_dataset_write(file, metric->starts, f64, 1, square, s->values));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/sweeps", u64, 1, square, s->sweeps));
   return amped_hdf5_dataset_write(file, "/starts/match", f64, 2, square, s->match);
 }
 
 static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
                               const amped_run_record *record) {
+  const amped_hdf5_metric metric = amped_hdf5_metric_of(record->metric);
   int order[AMPED_MAX_NCOMPS];
   amped_ktensor_order(k, order);
   AMPED_TRY(write_record(file, k, record));
+  AMPED_TRY(amped_hdf5_metric_put(file, &metric));
   AMPED_TRY(write_weights(file, k, order));
   AMPED_TRY(amped_result_put_factors(file, k, order, AMPED_F64));
-  char name[AMPED_HDF5_NAME];
-  (void)snprintf(name, sizeof name, "/%s", record->metric);
-  AMPED_TRY(amped_hdf5_dataset_write(file, name, f64, 1, &record->sweeps, record->history));
-  AMPED_TRY(write_starts(file, &record->starts));
+  AMPED_TRY(
+      amped_hdf5_dataset_write(file, metric.history, f64, 1, &record->sweeps, record->history));
+  AMPED_TRY(write_starts(file, &metric, &record->starts));
   AMPED_TRY(amped_hdf5_labels_write(file, k->order, k->labels));
   return amped_hdf5_finish(file);
 }
@@ -295,20 +297,30 @@ done:
   return status;
 }
 
-amped_status amped_result_file_list(const char *path, const char *name, double **list,
-                                    uint64_t *count) {
+static amped_status read_metric(amped_hdf5 *file, amped_result_metric *out) {
+  amped_hdf5_metric metric;
+  AMPED_TRY(amped_hdf5_metric_get(file, &metric));
+  memcpy(out->name, metric.name, sizeof out->name);
+  AMPED_TRY(read_list(file, metric.history, &out->history, &out->sweeps));
+  return read_list(file, metric.starts, &out->starts, &out->starts_count);
+}
+
+amped_status amped_result_file_metric(const char *path, amped_result_metric *out) {
   amped_hdf5 file;
-  *list = NULL;
-  *count = 0;
+  memset(out, 0, sizeof *out);
   amped_status status = amped_hdf5_open(path, &file);
   if (status == AMPED_OK)
-    status = read_list(&file, name, list, count);
+    status = read_metric(&file, out);
   amped_hdf5_close(&file);
-  if (status != AMPED_OK) {
-    amped_free(*list);
-    *list = NULL;
-  }
+  if (status != AMPED_OK)
+    amped_result_metric_free(out);
   return status;
+}
+
+void amped_result_metric_free(amped_result_metric *metric) {
+  amped_free(metric->history);
+  amped_free(metric->starts);
+  memset(metric, 0, sizeof *metric);
 }
 
 amped_status amped_result_file_number(const char *path, const char *name, double *out) {

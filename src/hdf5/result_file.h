@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "hdf5/hdf5_file.h"
+#include "hdf5/hdf5_metric.h"
 #include "tensor/ktensor.h"
 
 /* The starts whose best result is in the file; count 0: there was one start. Arrays are
@@ -15,13 +15,13 @@
 typedef struct amped_run_starts {
   uint64_t count;
   uint64_t *seeds, *sweeps; /* [count] */
-  double *fits;             /* [count] */
+  double *values;           /* [count] the metric */
   const double *match;      /* [count][count] factor match scores */
 } amped_run_starts;
 
 /* The record of a result; strings and arrays are borrowed. Written as attributes of the root:
- * input, input_norm (f64), options (JSON text), seed (u64), version, stop_reason, and corcondia
- * (f64) where it was computed. input_dims comes from the ktensor. */
+ * input, input_norm (f64), metric, options (JSON text), seed (u64), version, stop_reason, and
+ * corcondia (f64) where it was computed. input_dims comes from the ktensor. */
 typedef struct amped_run_record {
   const char *input;
   double input_norm;
@@ -29,7 +29,7 @@ typedef struct amped_run_record {
   const char *options;
   uint64_t seed;
   const char *stop_reason; /* "tolerance", "iterations" */
-  const char *metric;      /* name of the number that sweeps improve: its dataset is "/NAME" */
+  const char *metric;      /* name of the number that sweeps improve: hdf5_metric.h */
   const double *history;   /* [sweeps] the metric */
   uint64_t sweeps;
   amped_run_starts starts;
@@ -55,11 +55,22 @@ amped_status amped_result_file_read(const char *path, amped_ktensor *out);
 /* Is this HDF5 file a result (or a start for --init, or a checkpoint) rather than a tensor? */
 amped_status amped_result_file_is(const char *path, bool *out);
 
-/* For info and top. A list of numbers, "/fit" or "/starts/fit", which the caller frees with
- * amped_free (*count 0: the file has none). A number that is an attribute of the root (NaN:
- * missing). A text attribute, truncated to the buffer ("": missing). */
-amped_status amped_result_file_list(const char *path, const char *name, double **list,
-                                    uint64_t *count);
+/* The metric of a result or checkpoint, as the file holds it. */
+typedef struct amped_result_metric {
+  char name[AMPED_METRIC_NAME];
+  double *history; /* [sweeps] */
+  uint64_t sweeps;
+  double *starts; /* [starts_count] */
+  uint64_t starts_count;
+} amped_result_metric;
+
+/* For commands that show results. A list that the file lacks has count 0; every value is finite.
+ * Free with the second function, which takes a zeroed or freed object, too. */
+amped_status amped_result_file_metric(const char *path, amped_result_metric *out);
+void amped_result_metric_free(amped_result_metric *metric);
+
+/* For info. A number that is an attribute of the root (NaN: missing). A text attribute, truncated
+ * to the buffer ("": missing). */
 amped_status amped_result_file_number(const char *path, const char *name, double *out);
 amped_status amped_result_file_text(const char *path, const char *name, char *buffer,
                                     uint64_t size);

@@ -38,7 +38,7 @@ struct amped_checkpoint {
 };
 
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *o,
-                                   const char *metric, amped_checkpoint **out) {
+                                   const amped_solver *solver, amped_checkpoint **out) {
   const amped_tensor_info *info = amped_session_info(session);
   amped_checkpoint *c = NULL;
   amped_status status = AMPED_OK;
@@ -54,7 +54,8 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
                                   .ncomps = session->options->ncomps,
                                   .precision = session->options->precision,
                                   .seed = session->options->seed,
-                                  .metric = metric,
+                                  .metric = solver->metric,
+                                  .has_grams = solver->has_grams,
                                   .init = session->options->init != NULL ? session->options->init
                                                                          : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);
@@ -102,14 +103,14 @@ static amped_status share_state(const amped_comm *comm, const amped_checkpoint_k
   amped_status status = AMPED_OK;
   amped_comm_broadcast(comm, &sweeps, sizeof sweeps);
   if (comm->rank != 0 && sweeps > 0)
-    status = amped_solver_state_create(state, key->order, key->ncomps, sweeps);
+    status = amped_solver_state_create(state, key->order, key->ncomps, sweeps, key->has_grams);
   state->metric = key->metric;
   AMPED_TRY(amped_comm_agree(comm, status));
   if (sweeps == 0)
     return AMPED_OK;
   amped_comm_broadcast(comm, state->history, sweeps * sizeof *state->history);
   amped_comm_broadcast(comm, state->weights, n * sizeof *state->weights);
-  for (int m = 0; m < key->order; m++)
+  for (int m = 0; key->has_grams && m < key->order; m++)
     amped_comm_broadcast(comm, state->grams[m], n * n * sizeof *state->grams[m]);
   return AMPED_OK;
 }

@@ -12,11 +12,11 @@
 
 typedef struct amped_checkpoint amped_checkpoint;
 
-/* Collective, after the tensor is loaded. metric is the solver's (iterate.h; static text). *out is
+/* Collective, after the tensor is loaded. solver: its metric and grams are in the file. *out is
  * NULL without options->file. Fails where the file could not be written. From here on SIGTERM and
  * SIGUSR1 are caught. */
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *options,
-                                   const char *metric, amped_checkpoint **out);
+                                   const amped_solver *solver, amped_checkpoint **out);
 
 /* Collective: reads the factors and the state of the last checkpoint on every rank. Without a
  * checkpoint, a line tells the user and *found is false. The caller frees the state. */

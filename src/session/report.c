@@ -397,6 +397,12 @@ void amped_report_memory(amped_session *session) {
                       amped_format_bytes(b, (uint64_t)others.max));
 }
 
+amped_metric_key amped_metric_key_of(const char *metric, const char *what) {
+  amped_metric_key key;
+  (void)snprintf(key.text, sizeof key.text, "%s_%s", metric, what);
+  return key;
+}
+
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
   const amped_comm *comm = &session->comm;
   amped_status status = AMPED_OK;
@@ -409,6 +415,7 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
   const amped_spread mttkrp = spreads[0];
   const amped_spread solve = spreads[1];
   const amped_spread exchange = spreads[2];
+  const amped_metric_key noise = amped_metric_key_of(s->metric, "noise");
   char change[32] = "        -"; /* as wide as a number */
   if (s->number > 1)
     (void)snprintf(change, sizeof change, "%+.2e", s->change);
@@ -419,11 +426,11 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
-        json_pack("{s:s, s:I, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
-                  "iteration", "sweep", (json_int_t)s->number, s->metric, s->value, "change",
-                  s->number > 1 ? json_real(s->change) : json_null(), "fit_noise", s->noise,
-                  "seconds", s->times.total, "mttkrp_seconds", "min", mttkrp.min, "mean",
-                  mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank, "solve_seconds",
-                  solve.mean, "exchange_seconds", exchange.mean));
+        json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
+                  "iteration", "sweep", (json_int_t)s->number, "metric", s->metric, s->metric,
+                  s->value, "change", s->number > 1 ? json_real(s->change) : json_null(),
+                  noise.text, s->noise, "seconds", s->times.total, "mttkrp_seconds", "min",
+                  mttkrp.min, "mean", mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank,
+                  "solve_seconds", solve.mean, "exchange_seconds", exchange.mean));
   return amped_comm_agree(comm, status);
 }

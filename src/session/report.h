@@ -7,6 +7,13 @@
 #include "solver/iterate.h"
 #include "session/session.h"
 
+/* A JSON key that tells something of a metric (iterate.h): "fit_noise". */
+typedef struct amped_metric_key {
+  char text[64];
+} amped_metric_key;
+
+amped_metric_key amped_metric_key_of(const char *metric, const char *what);
+
 /* Bytes that one rank needs, and bytes that it may use. */
 typedef struct amped_memory_need {
   uint64_t device_bytes, device_budget;

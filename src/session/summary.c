@@ -7,6 +7,7 @@
 
 #include "tensor/format.h"
 #include "base/log.h"
+#include "session/report.h"
 
 /* --- starts ---------------------------------------------------------------------------------- */
 
@@ -62,17 +63,6 @@ static json_t *json_start(const amped_start *one) {
                    one->result.stop_reason);
 }
 
-/* A JSON key: "fit_min". */
-typedef struct metric_key {
-  char text[64];
-} metric_key;
-
-static metric_key key_of(const amped_multistart *s, const char *what) {
-  metric_key key;
-  (void)snprintf(key.text, sizeof key.text, "%s_%s", s->all[0].result.metric, what);
-  return key;
-}
-
 static json_t *json_starts(int ncomps, const amped_multistart *s, const range *values,
                            const range *scores) {
   json_t *list = json_array();
@@ -84,9 +74,10 @@ static json_t *json_starts(int ncomps, const amped_multistart *s, const range *v
     (void)json_array_append_new(match, row);
     (void)json_array_append_new(list, json_start(&s->all[i]));
   }
-  const metric_key least = key_of(s, "min");
-  const metric_key middle = key_of(s, "mean");
-  const metric_key most = key_of(s, "max");
+  const char *metric = s->all[0].result.metric;
+  const amped_metric_key least = amped_metric_key_of(metric, "min");
+  const amped_metric_key middle = amped_metric_key_of(metric, "mean");
+  const amped_metric_key most = amped_metric_key_of(metric, "max");
   return json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:o, s:o, s:o}", "event", "starts", "rank",
                    ncomps, "best", s->best + 1, least.text, values->least, middle.text,
                    mean(values), most.text, values->most, "match_mean",

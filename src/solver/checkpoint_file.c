@@ -10,7 +10,7 @@
 #include "hdf5/hdf5_probe.h"
 #include "tensor/format.h"
 #include "base/file.h"
-#include "hdf5/hdf5_file.h"
+#include "hdf5/hdf5_metric.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "hdf5/result_file.h"
@@ -20,17 +20,6 @@
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
 /* --- writing --------------------------------------------------------------------------------- */
-
-/* The dataset of a metric: "/fit". */
-typedef struct metric_name {
-  char name[AMPED_HDF5_NAME];
-} metric_name;
-
-static metric_name name_of(const char *metric) {
-  metric_name m;
-  (void)snprintf(m.name, sizeof m.name, "/%s", metric);
-  return m;
-}
 
 static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key) {
   AMPED_TRY(amped_hdf5_put_format(file, "checkpoint", CHECKPOINT_VERSION));
@@ -57,12 +46,14 @@ static amped_status write_grams(amped_hdf5 *file, const amped_solver_state *stat
 static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
                               const amped_ktensor *k, const amped_solver_state *state) {
   const uint64_t n = (uint64_t)state->ncomps;
+  const amped_hdf5_metric metric = amped_hdf5_metric_of(key->metric);
   AMPED_TRY(write_key(file, key));
+  AMPED_TRY(amped_hdf5_metric_put(file, &metric));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/weights", f64, 1, &n, state->weights));
   AMPED_TRY(amped_result_put_factors(file, k, NULL, key->precision));
-  const metric_name metric = name_of(key->metric);
-  AMPED_TRY(amped_hdf5_dataset_write(file, metric.name, f64, 1, &state->sweeps, state->history));
-  AMPED_TRY(write_grams(file, state));
+  AMPED_TRY(amped_hdf5_dataset_write(file, metric.history, f64, 1, &state->sweeps, state->history));
+  if (key->has_grams)
+    AMPED_TRY(write_grams(file, state));
   return amped_hdf5_finish(file);
 }
 
@@ -105,7 +96,8 @@ done:
 /* What a checkpoint says of its run. */
 typedef struct found_key {
   amped_checkpoint_key key;
-  char *init; /* behind key.init */
+  char *init;               /* behind key.init */
+  amped_hdf5_metric metric; /* behind key.metric */
 } found_key;
 
 /* All that can be known before factors are read. */
@@ -135,6 +127,8 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "seed", 1, &key->seed));
   AMPED_TRY(amped_hdf5_get_text(file, "/", "init", &out->init));
   key->init = out->init;
+  AMPED_TRY(amped_hdf5_metric_get(file, &out->metric));
+  key->metric = out->metric.name;
   return AMPED_OK;
 }
 
@@ -158,17 +152,19 @@ done:
 static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key,
                                amped_solver_state *state) {
   const uint64_t n = (uint64_t)key->ncomps;
-  const metric_name metric = name_of(key->metric);
+  const amped_hdf5_metric metric = amped_hdf5_metric_of(key->metric);
   amped_hdf5_dataset d;
   double *all = NULL;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_hdf5_dataset_open(file, metric.name, 1, &d));
+  AMPED_TRY(amped_hdf5_dataset_open(file, metric.history, 1, &d));
   uint64_t sweeps = d.dims[0];
   amped_hdf5_dataset_close(&d);
-  AMPED_TRY(amped_solver_state_create(state, key->order, key->ncomps, sweeps));
+  AMPED_TRY(amped_solver_state_create(state, key->order, key->ncomps, sweeps, key->has_grams));
   state->metric = key->metric;
-  AMPED_TRY(read_doubles(file, metric.name, 1, sweeps, 1, state->history));
+  AMPED_TRY(read_doubles(file, metric.history, 1, sweeps, 1, state->history));
   AMPED_TRY(read_doubles(file, "/weights", 1, n, 1, state->weights));
+  if (!key->has_grams)
+    return AMPED_OK;
   AMPED_TRY(amped_alloc(&all, (uint64_t)key->order * n * n, sizeof *all, "the gram matrices"));
   status = read_doubles(file, "/grams", 2, (uint64_t)key->order * n, n, all);
   for (int m = 0; m < key->order && status == AMPED_OK; m++)
@@ -193,6 +189,10 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
                    "is of another tensor of the same dimensions (%" PRIu64
                    " nonzeros, hash %016" PRIx64 "); name another file with --checkpoint",
                    found->nnz, found->hash);
+  else if (strcmp(found->metric, key->metric) != 0)
+    (void)snprintf(text, size,
+                   "is of a solver with the metric %s, not %s; name another file with --checkpoint",
+                   found->metric, key->metric);
   else if (found->ncomps != key->ncomps)
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", found->ncomps,
                    found->ncomps);

@@ -23,6 +23,7 @@ typedef struct amped_checkpoint_key {
   uint64_t seed;
   const char *init;   /* "random" or a file's name */
   const char *metric; /* of the solver; static text */
+  bool has_grams;     /* the solver's state has them, and so does the file */
 } amped_checkpoint_key;
 
 /* The generation from which a checkpoint was read. */

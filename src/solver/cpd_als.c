@@ -185,18 +185,19 @@ static void begin(als *a, const amped_solver_state *start) {
       sum_gram(a, m, NULL);
 }
 
+const amped_solver amped_cpd_als_solver = {
+    .metric = "fit", .higher_is_better = true, .has_grams = true, .sweep = sweep, .view = view};
+
 amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
                            amped_solver_result *result) {
-  static const amped_solver solver = {
-      .metric = "fit", .higher_is_better = true, .sweep = sweep, .view = view};
   als a = {.context = context, .result = result};
-  amped_status status = amped_solver_result_create(context, &solver, options, result);
+  amped_status status = amped_solver_result_create(context, &amped_cpd_als_solver, options, result);
   if (status == AMPED_OK)
     status = allocate(&a);
   status = amped_comm_agree(context->comm, status);
   if (status == AMPED_OK) {
     begin(&a, options->start);
-    status = amped_iterate(context, &solver, &a, options, result);
+    status = amped_iterate(context, &amped_cpd_als_solver, &a, options, result);
   }
   release(&a);
   if (status != AMPED_OK)

@@ -12,8 +12,10 @@
 
 #include "solver/iterate.h"
 
+extern const amped_solver amped_cpd_als_solver; /* its metric is the fit */
+
 /* Collective; the status is agreed; a status of after_sweep is passed on. Starts from the factors
- * of the context. The caller frees the result, whose metric is the fit. */
+ * of the context. The caller frees the result. */
 amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
                            amped_solver_result *result);
 

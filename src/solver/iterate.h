@@ -26,9 +26,11 @@ typedef struct amped_sweep {
 typedef struct amped_solver {
   const char *metric;
   bool higher_is_better;
+  bool has_grams; /* as part of its state */
   /* Collective; the status is this rank's own. Sets value, noise and times; number is set. */
   amped_status (*sweep)(void *self, amped_sweep *sweep);
-  /* Set the state's weights and grams, which the next sweep begins from; borrowed. */
+  /* Set the state's weights and, where it has them, grams, which the next sweep begins from;
+   * borrowed. */
   void (*view)(const void *self, amped_solver_state *state);
 } amped_solver;
 

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 amped_status amped_solver_state_create(amped_solver_state *state, int order, int ncomps,
-                                       uint64_t sweeps) {
+                                       uint64_t sweeps, bool has_grams) {
   const uint64_t n = (uint64_t)ncomps;
   amped_status status = AMPED_OK;
   memset(state, 0, sizeof *state);
@@ -14,7 +14,7 @@ amped_status amped_solver_state_create(amped_solver_state *state, int order, int
   state->sweeps = sweeps;
   AMPED_GO(fail, amped_calloc(&state->history, sweeps, sizeof(double), "the sweeps' metric"));
   AMPED_GO(fail, amped_calloc(&state->weights, n, sizeof(double), "the weights"));
-  for (int m = 0; m < order; m++)
+  for (int m = 0; has_grams && m < order; m++)
     AMPED_GO(fail, amped_calloc(&state->grams[m], n * n, sizeof(double), "a gram matrix"));
   return AMPED_OK;
 fail:
@@ -24,10 +24,12 @@ fail:
 
 amped_status amped_solver_state_copy(amped_solver_state *out, const amped_solver_state *from) {
   const size_t n = (size_t)from->ncomps;
-  AMPED_TRY(amped_solver_state_create(out, from->order, from->ncomps, from->sweeps));
+  const bool has_grams = from->grams[0] != NULL;
+  AMPED_TRY(amped_solver_state_create(out, from->order, from->ncomps, from->sweeps, has_grams));
+  out->metric = from->metric;
   memcpy(out->history, from->history, (size_t)from->sweeps * sizeof *out->history);
   memcpy(out->weights, from->weights, n * sizeof *out->weights);
-  for (int m = 0; m < from->order; m++)
+  for (int m = 0; has_grams && m < from->order; m++)
     memcpy(out->grams[m], from->grams[m], n * n * sizeof *out->grams[m]);
   return AMPED_OK;
 }

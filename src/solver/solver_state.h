@@ -6,21 +6,24 @@
 #ifndef AMPED_SOLVER_STATE_H
 #define AMPED_SOLVER_STATE_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 #include "base/types.h"
 
 typedef struct amped_solver_state {
   int order;
   int ncomps;
-  uint64_t sweeps;                /* done so far */
-  const char *metric;             /* name of the number that sweeps improve; static text */
-  double *history;                /* [sweeps] the metric */
-  double *weights;                /* [ncomps] */
-  double *grams[AMPED_MAX_ORDER]; /* ncomps x ncomps each, as the last sweep left them */
+  uint64_t sweeps;    /* done so far */
+  const char *metric; /* name of the number that sweeps improve; static text */
+  double *history;    /* [sweeps] the metric */
+  double *weights;    /* [ncomps] */
+  /* ncomps x ncomps each, as the last sweep left them; all NULL where the solver keeps none */
+  double *grams[AMPED_MAX_ORDER];
 } amped_solver_state;
 
 amped_status amped_solver_state_create(amped_solver_state *state, int order, int ncomps,
-                                       uint64_t sweeps);
+                                       uint64_t sweeps, bool has_grams);
 amped_status amped_solver_state_copy(amped_solver_state *out, const amped_solver_state *from);
 void amped_solver_state_free(amped_solver_state *state);
 

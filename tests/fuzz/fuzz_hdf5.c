@@ -47,15 +47,12 @@ static void check_model(const amped_ktensor *k) {
 static amped_status read_result(const char *path) {
   amped_ktensor k;
   char text[64];
-  double *fit = NULL;
+  amped_result_metric metric;
   double corcondia = 0.0;
-  uint64_t sweeps = 0;
-  amped_status status = amped_result_file_list(path, "/fit", &fit, &sweeps);
-  amped_free(fit);
-  AMPED_TRY(status);
-  status = amped_result_file_list(path, "/starts/fit", &fit, &sweeps);
-  amped_free(fit);
-  AMPED_TRY(status);
+  AMPED_TRY(amped_result_file_metric(path, &metric));
+  for (uint64_t i = 0; i < metric.sweeps; i++)
+    fuzz_require(isfinite(metric.history[i]));
+  amped_result_metric_free(&metric);
   AMPED_TRY(amped_result_file_number(path, "corcondia", &corcondia));
   AMPED_TRY(amped_result_file_text(path, "options", text, sizeof text));
   AMPED_TRY(amped_result_file_read(path, &k));
@@ -74,7 +71,8 @@ static amped_status read_checkpoint(const char *path) {
                                     .precision = AMPED_F32,
                                     .seed = 1,
                                     .init = "random",
-                                    .metric = "fit"};
+                                    .metric = "fit",
+                                    .has_grams = true};
   amped_ktensor k;
   amped_solver_state state;
   amped_generation generation = AMPED_GENERATION_NONE;

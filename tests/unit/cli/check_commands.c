@@ -1,4 +1,5 @@
 /* The serial commands that write: convert, generate and top, called as the program calls them. */
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 
@@ -6,6 +7,7 @@
 #include "tensor/format.h"
 #include "text/io_result.h"
 #include "base/random.h"
+#include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
 #include "tests/lib/testing.h"
@@ -113,7 +115,8 @@ static void make_result(const char *path, amped_ktensor *k) {
   check_ok(amped_calloc(&labels->offsets, 5, sizeof(uint64_t), "labels"));
   for (uint64_t i = 0; i < 4; i++)
     labels->offsets[i + 1] = (uint64_t[]){1, 2, 4, 5}[i];
-  amped_run_record record = {.input = "x", .options = "{}", .stop_reason = "iterations"};
+  amped_run_record record = {
+      .input = "x", .options = "{}", .stop_reason = "iterations", .metric = "fit"};
   check_ok(amped_result_file_write(path, k, &record));
 }
 
@@ -240,6 +243,110 @@ START_TEST(results_convert_to_npy_and_text) {
   clean();
 }
 
+static void check_has_dataset(const char *path, const char *name) {
+  amped_hdf5 file;
+  bool exists = false;
+  check_ok(amped_hdf5_open(path, &file));
+  check_ok(amped_hdf5_exists(&file, name, &exists));
+  ck_assert_msg(exists, "%s has no %s", path, name);
+  amped_hdf5_close(&file);
+}
+
+/* The text of a file, in a buffer that the next call overwrites. */
+static const char *text_of(const char *path) {
+  static char text[1 << 16];
+  FILE *file = fopen(path, "r");
+  ck_assert_ptr_nonnull(file);
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  (void)fclose(file);
+  return text;
+}
+
+static void check_contains(const char *path, const char *what) {
+  const char *text = text_of(path);
+  ck_assert_msg(strstr(text, what) != NULL, "%s lacks \"%s\": %s", path, what, text);
+}
+
+/* A command's lines for the user, in a file. */
+static void run_into(const char *path, amped_status (*command)(const amped_options *),
+                     const amped_options *o) {
+  const int kept = dup(STDOUT_FILENO);
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ck_assert(kept >= 0 && file >= 0 && fflush(stdout) == 0 && dup2(file, STDOUT_FILENO) >= 0);
+  amped_log_verbosity(AMPED_NORMAL);
+  amped_status status = command(o);
+  amped_log_verbosity(AMPED_QUIET);
+  ck_assert(fflush(stdout) == 0 && dup2(kept, STDOUT_FILENO) >= 0);
+  (void)close(file);
+  (void)close(kept);
+  check_ok(status);
+}
+
+/* Draws IN into STEM.svg with no gnuplot in the PATH: data and script are there all the same. */
+static void plot_without_gnuplot(const char *in, const char *picture) {
+  amped_options o = options(in, NULL);
+  o.output = picture;
+  ck_assert_int_eq(setenv("PATH", "/nowhere", 1), 0);
+  check_fails(AMPED_FAILED, "gnuplot is not installed", amped_cmd_plot(&o));
+}
+
+/* The result of a solver whose metric falls and has no bound of 1, and the JSON lines of its run.
+ * Nothing but the files names the metric. */
+START_TEST(results_of_any_metric_are_shown_and_drawn) {
+  static const uint64_t dims[] = {3, 2, 2};
+  static const double history[] = {7.5, 2.25};
+  static const char run[] =
+      "{\"event\": \"iteration\", \"sweep\": 1, \"metric\": \"rmse\", \"rmse\": 7.5, \"seconds\": "
+      "1, "
+      "\"mttkrp_seconds\": {\"min\": 1, \"mean\": 1, \"max\": 1}, \"solve_seconds\": 0, "
+      "\"exchange_seconds\": 0}\n";
+  const char *path = scratch("m.h5");
+  const char *lines = scratch("run.json");
+  const char *told = scratch("m.txt");
+  const char *json = scratch("m.json");
+  const char *data = scratch("m.dat");
+  const char *script = scratch("m.gp");
+  double starts[] = {2.25, 3.5};
+  uint64_t seeds[] = {1, 2};
+  const double match[] = {1.0, 0.5, 0.5, 1.0};
+  amped_ktensor k;
+  check_ok(amped_ktensor_create(&k, 3, dims, 1));
+  const amped_run_record record = {.input = "x",
+                                   .options = "{}",
+                                   .stop_reason = "iterations",
+                                   .metric = "rmse",
+                                   .history = history,
+                                   .sweeps = 2,
+                                   .starts = {2, seeds, seeds, starts, match}};
+  check_ok(amped_result_file_write(path, &k, &record));
+  amped_ktensor_free(&k);
+
+  amped_options o = options(path, NULL);
+  o.json = json;
+  run_into(told, amped_cmd_info, &o);
+  check_contains(told, "\nrmse         2.25 after 2 sweeps\n");
+  check_contains(told, "best of      2 starts, rmses 2.25 to 3.5\n");
+  json_t *object = json_load_file(json, 0, NULL);
+  ck_assert_str_eq(json_string_value(json_object_get(object, "metric")), "rmse");
+  ck_assert_double_eq(json_number_value(json_object_get(object, "rmse")), 2.25);
+  ck_assert_ptr_null(json_object_get(object, "fit"));
+  json_decref(object);
+  run_into(told, amped_cmd_top, &o);
+  check_contains(told, "rmse 2.25 after 2 sweeps\n");
+
+  plot_without_gnuplot(path, testing_path("m.svg"));
+  check_contains(data, "# rmse\n# sweep\trmse\n1\t7.5\n2\t2.25\n");
+  check_contains(script, "set title 'rmse'");
+  check_contains(script, "plot data index 'rmse'");
+  testing_write_file(lines, run, sizeof run - 1);
+  plot_without_gnuplot(lines, testing_path("m.svg"));
+  check_contains(data, "# sweep\trmse\tseconds");
+  check_contains(data, "1\t7.5\t1\t");
+  check_contains(script, "set title 'rmse over sweeps'");
+  check_contains(script, "set title 'rmse over time'");
+  clean();
+}
+
 START_TEST(generate_writes_the_tensor_and_its_planted_model) {
   const char *path = scratch("g.h5");
   const char *model = scratch("g.planted.h5");
@@ -260,6 +367,7 @@ START_TEST(generate_writes_the_tensor_and_its_planted_model) {
   o.generate.planted = 3;
   check_ok(amped_cmd_generate(&o));
   check_ok(amped_result_file_read(model, &k));
+  check_has_dataset(model, "/fit");
   load(path, &t);
   ck_assert_int_eq(k.ncomps, 3);
   bool equal = true;
@@ -322,5 +430,6 @@ START_TEST(json_takes_text_of_any_bytes) {
 TESTING_MAIN("commands", convert_adds_up_duplicates_and_drops_zeros_on_request,
              convert_refuses_without_leaving_a_file,
              top_finds_the_leading_entries_by_absolute_value, results_convert_to_npy_and_text,
+             results_of_any_metric_are_shown_and_drawn,
              generate_writes_the_tensor_and_its_planted_model,
              generate_refuses_options_that_do_not_go_together, json_takes_text_of_any_bytes)

@@ -107,13 +107,12 @@ static amped_status read_tensor(const char *path, answer *out) {
 static amped_status read_result(const char *path, answer *out) {
   amped_ktensor k;
   char text[64];
-  double *fit = NULL;
-  uint64_t sweeps = 0;
+  amped_result_metric metric;
   bool is_result = false;
   *out = (answer){0, 0};
   AMPED_TRY(amped_result_file_is(path, &is_result));
-  AMPED_TRY(amped_result_file_list(path, "/fit", &fit, &sweeps));
-  amped_free(fit);
+  AMPED_TRY(amped_result_file_metric(path, &metric));
+  amped_result_metric_free(&metric);
   AMPED_TRY(amped_result_file_text(path, "options", text, sizeof text));
   AMPED_TRY(amped_result_file_text(path, "stop_reason", text, sizeof text));
   AMPED_TRY(amped_result_file_read(path, &k));

@@ -8,6 +8,7 @@
 #include "tests/lib/testing_hdf5.h"
 
 static const double fits[] = {0.25, 0.5, 0.625};
+static double start_values[] = {0.625, 0.5};
 
 static amped_run_record a_record(void) {
   return (amped_run_record){.input = "folder/x.h5",
@@ -70,20 +71,33 @@ START_TEST(results_survive_in_order_of_weight) {
 }
 
 static void check_list(const char *path, const char *name, const double *want, uint64_t count) {
-  double *got = NULL;
-  uint64_t n = 0;
-  check_ok(amped_result_file_list(path, name, &got, &n));
-  ck_assert_uint_eq(n, count);
-  for (uint64_t i = 0; i < n; i++)
-    ck_assert_double_eq(got[i], want[i]);
-  amped_free(got);
+  double got[4];
+  hid_t file = h5(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
+  hid_t id = h5(H5Dopen2(file, name, H5P_DEFAULT));
+  hid_t space = h5(H5Dget_space(id));
+  ck_assert_int_eq(H5Sget_simple_extent_npoints(space), (hssize_t)count);
+  h5(H5Dread(id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, got));
+  ck_assert_mem_eq(got, want, count * sizeof *want);
+  h5(H5Sclose(space));
+  h5(H5Dclose(id));
+  h5(H5Fclose(file));
+}
+
+static void check_metric(const char *path, const char *name, uint64_t sweeps, uint64_t starts) {
+  amped_result_metric metric;
+  check_ok(amped_result_file_metric(path, &metric));
+  ck_assert_str_eq(metric.name, name);
+  ck_assert_uint_eq(metric.sweeps, sweeps);
+  ck_assert_uint_eq(metric.starts_count, starts);
+  ck_assert_mem_eq(metric.history, fits, sweeps * sizeof *fits);
+  ck_assert_mem_eq(metric.starts, start_values, starts * sizeof *start_values);
+  amped_result_metric_free(&metric);
 }
 
 START_TEST(starts_and_core_consistency_survive) {
   const uint64_t dims[] = {2, 3, 4};
   uint64_t seeds[] = {7, UINT64_C(1) << 62};
   uint64_t sweeps[] = {3, 50};
-  double start_fits[] = {0.625, 0.5};
   const double match[] = {1.0, 0.75, 0.75, 1.0};
   const double consistency = -1e27;
   const char *path = testing_path("starts.h5");
@@ -92,17 +106,66 @@ START_TEST(starts_and_core_consistency_survive) {
   double number = 0.0;
   make_model(&k, 3, dims, 2);
   check_ok(amped_result_file_write(path, &k, &record));
-  check_list(path, "/starts/fit", NULL, 0);
+  check_metric(path, "fit", 3, 0);
   check_ok(amped_result_file_number(path, "corcondia", &number));
   ck_assert(isnan(number));
-  record.starts = (amped_run_starts){2, seeds, sweeps, start_fits, match};
+  record.starts = (amped_run_starts){2, seeds, sweeps, start_values, match};
   record.corcondia = &consistency;
   check_ok(amped_result_file_write(path, &k, &record));
-  check_list(path, "/starts/fit", start_fits, 2);
+  check_metric(path, "fit", 3, 2);
+  check_list(path, "/starts/fit", start_values, 2);
   check_list(path, "/starts/seed", (double[]){7.0, 0x1p62}, 2);
   check_list(path, "/starts/sweeps", (double[]){3.0, 50.0}, 2);
   check_ok(amped_result_file_number(path, "corcondia", &number));
   ck_assert_double_eq(number, consistency);
+  amped_ktensor_free(&k);
+  (void)remove(path);
+  check_no_leak();
+}
+
+/* What a solver other than CP-ALS needs of a result file: a name, and datasets of that name. */
+START_TEST(a_metric_of_another_name_survives) {
+  const uint64_t dims[] = {2, 3, 4};
+  uint64_t seeds[] = {7, 8};
+  uint64_t sweeps[] = {3, 50};
+  const double match[] = {1.0, 0.75, 0.75, 1.0};
+  const char *path = testing_path("rmse.h5");
+  amped_ktensor k;
+  amped_run_record record = a_record();
+  record.metric = "rmse";
+  record.starts = (amped_run_starts){2, seeds, sweeps, start_values, match};
+  make_model(&k, 3, dims, 2);
+  check_ok(amped_result_file_write(path, &k, &record));
+  check_metric(path, "rmse", 3, 2);
+  check_list(path, "/rmse", fits, 3);
+  check_list(path, "/starts/rmse", start_values, 2);
+  amped_ktensor_free(&k);
+  (void)remove(path);
+  check_no_leak();
+}
+
+START_TEST(a_file_names_its_metric_or_means_the_fit) {
+  static const char *const bad[] = {
+      "", "Fit", "../fit", "a b", "it's", "4x", "a_name_that_has_one_letter_more_", "f\xc3\xa4t"};
+  const uint64_t dims[] = {2, 3, 4};
+  const char *path = testing_path("names.h5");
+  amped_ktensor k;
+  amped_result_metric metric;
+  amped_run_record record = a_record();
+  make_model(&k, 3, dims, 2);
+  check_ok(amped_result_file_write(path, &k, &record));
+  hid_t file = testing_h5_modify(path);
+  testing_h5_remove_attribute(file, "/", "metric");
+  h5(H5Fclose(file));
+  check_metric(path, "fit", 3, 0);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    check_ok(amped_result_file_write(path, &k, &record));
+    file = testing_h5_modify(path);
+    testing_h5_remove_attribute(file, "/", "metric");
+    testing_h5_text(file, "metric", bad[i]);
+    h5(H5Fclose(file));
+    check_fails(AMPED_BAD_INPUT, "attribute metric", amped_result_file_metric(path, &metric));
+  }
   amped_ktensor_free(&k);
   (void)remove(path);
   check_no_leak();
@@ -113,8 +176,6 @@ START_TEST(the_record_and_labels_survive) {
   const char *path = testing_path("record.h5");
   amped_ktensor k, read;
   amped_run_record record = a_record();
-  double *fit = NULL;
-  uint64_t sweeps = 0;
   char text[64];
   bool is_result = false;
   make_model(&k, 3, dims, 2);
@@ -128,9 +189,8 @@ START_TEST(the_record_and_labels_survive) {
   ck_assert_mem_eq(read.labels[0].bytes, "abcde", 5);
   ck_assert_ptr_null(read.labels[0].name);
   ck_assert_uint_eq(read.labels[1].count, 0);
-  check_ok(amped_result_file_list(path, "/fit", &fit, &sweeps));
-  ck_assert_uint_eq(sweeps, 3);
-  ck_assert_mem_eq(fit, fits, sizeof fits);
+  check_metric(path, "fit", 3, 0);
+  check_list(path, "/fit", fits, 3);
   check_ok(amped_result_file_text(path, "stop_reason", text, sizeof text));
   ck_assert_str_eq(text, "tolerance");
   check_ok(amped_result_file_text(path, "input", text, 7));
@@ -141,7 +201,6 @@ START_TEST(the_record_and_labels_survive) {
   ck_assert_str_eq(text, "");
   check_ok(amped_result_file_is(path, &is_result));
   ck_assert(is_result);
-  amped_free(fit);
   amped_ktensor_free(&read);
   amped_ktensor_free(&k);
   (void)remove(path);
@@ -153,17 +212,13 @@ START_TEST(a_run_without_sweeps_is_written) {
   const char *path = testing_path("none.h5");
   amped_ktensor k;
   amped_run_record record = a_record();
-  double *fit = NULL;
-  uint64_t sweeps = 7;
   record.sweeps = 0;
   record.history = NULL;
   record.options = "";
   make_model(&k, 3, dims, 1);
   check_ok(amped_result_file_write(path, &k, &record));
-  check_ok(amped_result_file_list(path, "/fit", &fit, &sweeps));
-  ck_assert_uint_eq(sweeps, 0);
+  check_metric(path, "fit", 0, 0);
   amped_ktensor_free(&k);
-  amped_free(fit);
   (void)remove(path);
   check_no_leak();
 }
@@ -191,16 +246,13 @@ START_TEST(any_number_type_is_read) {
   for (size_t i = 0; i < 4; i++) {
     amped_ktensor k;
     bool is_result = false;
-    double *fit = NULL;
-    uint64_t sweeps = 7;
     write_plain(path, types[i]);
     check_ok(amped_result_file_read(path, &k));
     ck_assert(k.order == 3 && k.ncomps == 2 && k.dims[0] == 2 && k.dims[1] == 3 && k.dims[2] == 2);
     ck_assert(k.weights[1] == 2.0 && k.factors[1][5] == 6.0);
     check_ok(amped_result_file_is(path, &is_result));
     ck_assert(is_result);
-    check_ok(amped_result_file_list(path, "/fit", &fit, &sweeps));
-    ck_assert(fit == NULL && sweeps == 0);
+    check_metric(path, "fit", 0, 0);
     amped_ktensor_free(&k);
   }
   (void)remove(path);
@@ -353,7 +405,8 @@ START_TEST(memory_that_runs_out_anywhere_leaks_nothing) {
 }
 
 TESTING_MAIN("result_file", results_survive_in_order_of_weight, the_record_and_labels_survive,
-             starts_and_core_consistency_survive, a_run_without_sweeps_is_written,
+             starts_and_core_consistency_survive, a_metric_of_another_name_survives,
+             a_file_names_its_metric_or_means_the_fit, a_run_without_sweeps_is_written,
              any_number_type_is_read, wrong_shapes_and_values_are_refused,
              what_is_no_result_is_told_apart, flipped_bytes_are_refused_or_harmless,
              nothing_is_left_where_writing_fails, memory_that_runs_out_anywhere_leaks_nothing)

@@ -1,0 +1,121 @@
+/* Checkpoint files: the state of solvers with and without grams, under a metric of any name. */
+#include "solver/checkpoint_file.h"
+#include "tests/lib/testing_hdf5.h"
+
+#define N 2
+
+static const uint64_t dims[] = {3, 2, 4};
+
+static amped_checkpoint_key a_key(const char *metric, bool has_grams) {
+  return (amped_checkpoint_key){.order = 3,
+                                .dims = {3, 2, 4},
+                                .nnz = 5,
+                                .hash = 6,
+                                .ncomps = N,
+                                .precision = AMPED_F64,
+                                .seed = 7,
+                                .init = "random",
+                                .metric = metric,
+                                .has_grams = has_grams};
+}
+
+/* The state after two sweeps; gram m holds 10 m, 10 m + 1, ... */
+static void make_state(amped_solver_state *state, const amped_checkpoint_key *key) {
+  check_ok(amped_solver_state_create(state, 3, N, 2, key->has_grams));
+  state->metric = key->metric;
+  memcpy(state->history, (double[]){4.5, 2.5}, 2 * sizeof(double));
+  memcpy(state->weights, (double[]){3.0, 1.0}, N * sizeof(double));
+  for (int m = 0; key->has_grams && m < 3; m++)
+    for (int i = 0; i < N * N; i++)
+      state->grams[m][i] = 10.0 * m + i;
+}
+
+static void check_same(const amped_solver_state *a, const amped_solver_state *b) {
+  ck_assert(a->order == b->order && a->ncomps == b->ncomps && a->sweeps == b->sweeps);
+  ck_assert_str_eq(a->metric, b->metric);
+  ck_assert_mem_eq(a->history, b->history, a->sweeps * sizeof *a->history);
+  ck_assert_mem_eq(a->weights, b->weights, N * sizeof *a->weights);
+  for (int m = 0; m < 3; m++) {
+    ck_assert((a->grams[m] == NULL) == (b->grams[m] == NULL));
+    if (a->grams[m] != NULL)
+      ck_assert_mem_eq(a->grams[m], b->grams[m], N * N * sizeof *a->grams[m]);
+  }
+}
+
+static void write_checkpoint(const char *path, const amped_checkpoint_key *key) {
+  amped_ktensor k;
+  amped_solver_state state, copy;
+  check_ok(amped_ktensor_create(&k, 3, dims, N));
+  make_state(&state, key);
+  check_ok(amped_solver_state_copy(&copy, &state));
+  check_same(&state, &copy);
+  check_ok(amped_checkpoint_file_write(path, true, key, &k, &copy));
+  amped_solver_state_free(&copy);
+  amped_solver_state_free(&state);
+  amped_ktensor_free(&k);
+}
+
+static amped_status read_checkpoint(const char *path, const amped_checkpoint_key *key) {
+  amped_ktensor k;
+  amped_solver_state want, state;
+  amped_generation generation = AMPED_GENERATION_NONE;
+  AMPED_TRY(amped_checkpoint_file_read(path, key, &k, &state, &generation));
+  ck_assert_int_eq(generation, AMPED_GENERATION_LATEST);
+  make_state(&want, key);
+  check_same(&want, &state);
+  amped_solver_state_free(&want);
+  amped_solver_state_free(&state);
+  amped_ktensor_free(&k);
+  return AMPED_OK;
+}
+
+static bool has_grams(const char *path) {
+  hid_t file = h5(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
+  bool there = H5Lexists(file, "/grams", H5P_DEFAULT) > 0;
+  h5(H5Fclose(file));
+  return there;
+}
+
+START_TEST(a_state_survives_with_grams_and_without) {
+  const char *path = testing_path("state.h5");
+  for (int i = 0; i < 2; i++) {
+    const amped_checkpoint_key key = a_key(i == 0 ? "fit" : "rmse", i == 0);
+    write_checkpoint(path, &key);
+    ck_assert(has_grams(path) == key.has_grams);
+    check_ok(read_checkpoint(path, &key));
+  }
+  (void)remove(path);
+  check_no_leak();
+}
+
+START_TEST(a_checkpoint_of_another_solver_is_refused) {
+  const amped_checkpoint_key fit = a_key("fit", true);
+  const amped_checkpoint_key rmse = a_key("rmse", false);
+  const char *path = testing_path("other.h5");
+  write_checkpoint(path, &fit);
+  check_fails(AMPED_BAD_INPUT, "metric fit, not rmse", read_checkpoint(path, &rmse));
+  write_checkpoint(path, &rmse);
+  check_fails(AMPED_BAD_INPUT, "metric rmse, not fit", read_checkpoint(path, &fit));
+  (void)remove(path);
+  check_no_leak();
+}
+
+/* Files of earlier builds name no metric. A file that has lost its grams is damaged. */
+START_TEST(a_file_without_a_name_is_of_the_fit) {
+  const amped_checkpoint_key key = a_key("fit", true);
+  const char *path = testing_path("old.h5");
+  write_checkpoint(path, &key);
+  hid_t file = testing_h5_modify(path);
+  testing_h5_remove_attribute(file, "/", "metric");
+  h5(H5Fclose(file));
+  check_ok(read_checkpoint(path, &key));
+  file = testing_h5_modify(path);
+  testing_h5_remove(file, "/grams");
+  h5(H5Fclose(file));
+  check_fails(AMPED_BAD_INPUT, "/grams", read_checkpoint(path, &key));
+  (void)remove(path);
+  check_no_leak();
+}
+
+TESTING_MAIN("checkpoint_file", a_state_survives_with_grams_and_without,
+             a_checkpoint_of_another_solver_is_refused, a_file_without_a_name_is_of_the_fit)
