@@ -232,6 +232,12 @@ static amped_status make_synthetic(amped_tensor_part *part, const amped_syntheti
   return amped_copies_cuda_take_back(&part->copies);
 }
 
+/* All of it is the device's. */
+static uint64_t require_synthetic(const amped_plan *plan) {
+  (void)plan;
+  return 0;
+}
+
 const amped_format_ops amped_sorted_cuda = {
     .name = "sorted",
     .require = require,
@@ -245,6 +251,7 @@ const amped_format_ops amped_sorted_cuda = {
     .sort = sort,
     .require_collect = require_collect,
     .make_synthetic = make_synthetic,
+    .require_synthetic = require_synthetic,
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
 };
@@ -263,6 +270,7 @@ const amped_format_ops amped_atomic_cuda = {
     .sort = sort,
     .require_collect = require_collect_atomic,
     .make_synthetic = make_synthetic,
+    .require_synthetic = require_synthetic,
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
 };

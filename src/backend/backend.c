@@ -65,8 +65,8 @@ amped_status amped_worker_require(const amped_worker *worker, const amped_plan *
   uint64_t host_bytes = 0;
   memset(out, 0, sizeof *out);
   worker->backend->factors->require(worker->device, plan, &device_bytes, &host_bytes);
-  AMPED_TRY(worker->format->require(worker->device, plan, device_bytes, out));
-  out->device_bytes += device_bytes;
+  AMPED_TRY(worker->format->require(worker->device, plan, device_bytes + worker->reserved, out));
+  out->device_bytes += device_bytes + worker->reserved;
   out->host_bytes += host_bytes;
   return AMPED_OK;
 }
@@ -80,8 +80,8 @@ amped_status amped_worker_require_collect(const amped_worker *worker, const ampe
                        "--kernel=%s takes ordered copies alone; make them with amped_mpi convert",
                        worker->format->name);
   worker->backend->factors->require(worker->device, plan, &factors_device, &factors_host);
-  return worker->format->require_collect(worker->device, plan, factors_device, device_bytes,
-                                         host_bytes);
+  return worker->format->require_collect(worker->device, plan, factors_device + worker->reserved,
+                                         device_bytes, host_bytes);
 }
 
 amped_status amped_worker_prepare(amped_worker *worker, const amped_plan *plan) {
@@ -89,16 +89,11 @@ amped_status amped_worker_prepare(amped_worker *worker, const amped_plan *plan) 
   uint64_t host_bytes = 0;
   worker->backend->factors->require(worker->device, plan, &device_bytes, &host_bytes);
   AMPED_TRY(worker->backend->factors->create(worker->device, plan, &worker->factors));
-  return worker->format->create(worker->device, worker->factors, plan, device_bytes,
-                                &worker->tensor);
+  return worker->format->create(worker->device, worker->factors, plan,
+                                device_bytes + worker->reserved, &worker->tensor);
 }
 
 amped_status amped_worker_resize(amped_worker *worker) {
   AMPED_TRY(worker->backend->factors->resize(worker->factors));
   return worker->format->resize(worker->tensor);
-}
-
-amped_status amped_worker_mttkrp(const amped_worker *worker, int mode, amped_mttkrp_times *times) {
-  AMPED_TRY(worker->format->mttkrp_begin(worker->tensor, mode));
-  return worker->format->mttkrp_wait(worker->tensor, mode, AMPED_MAX_PARTS, times);
 }

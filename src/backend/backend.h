@@ -114,7 +114,7 @@ typedef struct amped_device_ops {
 
   /* Host memory that transfers fast to this device (pinned; plain for cpu). */
   amped_status (*host_alloc)(amped_device *device, uint64_t bytes, void **out);
-  void (*host_free)(amped_device *device, void *block);
+  void (*host_free)(amped_device *device, void *block); /* NULL is allowed */
   /* Pin memory of another allocator, so that it transfers as fast as host_alloc's. NULL where
    * device_pointers is false. */
   amped_status (*host_register)(amped_device *device, void *block, uint64_t bytes);
@@ -155,7 +155,8 @@ typedef struct amped_factor_ops {
                            const double *rows);
   amped_status (*get_rows)(amped_factor_set *factors, int mode, uint64_t position, uint64_t count,
                            double *rows);
-  /* count rows of the output, to and from count x ncomps doubles. */
+  /* count rows of the output, to and from count x ncomps doubles. There is one output; it is of the
+   * mode whose MTTKRP, or put_output, came last. */
   amped_status (*get_output)(amped_factor_set *factors, int mode, uint64_t row, uint64_t count,
                              double *rows);
   amped_status (*put_output)(amped_factor_set *factors, int mode, uint64_t row, uint64_t count,
@@ -183,32 +184,35 @@ typedef struct amped_factor_ops {
 /* --- tensor formats -------------------------------------------------------------------------- */
 
 /* A format has all of these operations but collect, sort, require_collect (NULL: it takes ordered
- * copies alone) and make_synthetic (NULL: it takes files alone). A solver that needs an operation
- * of its own asks for it before the first nonzero is read (amped_demand, session/prepare.h). */
+ * copies alone), make_synthetic and require_synthetic (NULL: it takes files alone). A solver that
+ * needs an operation of its own asks for it before the first nonzero is read (amped_demand,
+ * session/prepare.h). */
 typedef struct amped_format_ops {
   const char *name;       /* as the user says it: --kernel */
   bool any_order;         /* sums are added in whatever order comes: never with --deterministic */
   amped_copy_needs needs; /* of plan and loaders */
 
-  /* Memory that create(plan) will take, beside factor_bytes of the device. AMPED_FAILED with a
+  /* Memory that create(plan) will take, beside factor_bytes of the device: the factor set's and the
+   * solver's. The caller has zeroed *out. AMPED_FAILED with a
    * remedy where it does not fit. */
   amped_status (*require)(const amped_device *device, const amped_plan *plan, uint64_t factor_bytes,
                           amped_requirement *out);
-  /* Device, plan and factors outlive the part. A thread may pin memory in the background; insert
-   * reports its failure. */
+  /* Device, plan and factors outlive the part; on failure there is nothing to free. A thread may
+   * pin memory in the background; insert reports its failure. */
   amped_status (*create)(amped_device *device, amped_factor_set *factors, const amped_plan *plan,
                          uint64_t factor_bytes, amped_tensor_part **out);
-  void (*destroy)(amped_tensor_part *part);
+  void (*destroy)(amped_tensor_part *part); /* NULL is allowed */
   /* Bytes of device memory that remain of the user's limit; UINT64_MAX without a limit. */
   uint64_t (*spare)(const amped_tensor_part *part);
 
   /* insert stores nonzeros offset .. offset+batch->count of this rank's shard of mode's copy; the
    * caller may reuse the batch afterwards. Batches of a mode come in order, without gaps. finish
-   * follows the last batch. */
+   * follows the last batch. Modes are those of the plan's copies. A format of one copy finds the
+   * positions of mode 0 by amped_plan_row_position. */
   amped_status (*insert)(amped_tensor_part *part, int mode, uint64_t offset,
                          const amped_batch *batch);
   amped_status (*finish)(amped_tensor_part *part, int mode);
-  /* After finish of all modes: plan->ncomps and plan->ld have changed; they are not larger than at
+  /* After finish of all copies: plan->ncomps and plan->ld have changed; they are not larger than at
    * create. The nonzeros stay. */
   amped_status (*resize)(amped_tensor_part *part);
 
@@ -227,6 +231,8 @@ typedef struct amped_format_ops {
   /* Instead of all inserts of mode: make this rank's nonzeros here, in the order of synthetic.h.
    * The amount of memory does not change them. finish follows. */
   amped_status (*make_synthetic)(amped_tensor_part *part, const amped_synthetic *tensor, int mode);
+  /* Bytes of host memory that make_synthetic takes, beside the bytes of require. */
+  uint64_t (*require_synthetic)(const amped_plan *plan);
 
   /* output = MTTKRP of mode over this rank's nonzeros. When wait returns, the output's rows of
    * block_part (plan.h) and of all earlier parts are finished. With the last part, or a higher
@@ -265,6 +271,7 @@ typedef struct amped_worker {
   const amped_backend *backend;
   const amped_format_ops *format;
   amped_device *device;
+  uint64_t reserved; /* bytes of the device's memory that the solver takes by itself */
   amped_factor_set *factors;
   amped_tensor_part *tensor;
 } amped_worker;
@@ -287,8 +294,5 @@ amped_status amped_worker_prepare(amped_worker *worker, const amped_plan *plan);
 /* After all modes are finished: the plan has another number of components, at most that of
  * prepare. */
 amped_status amped_worker_resize(amped_worker *worker);
-
-/* MTTKRP of mode from its beginning to its end. */
-amped_status amped_worker_mttkrp(const amped_worker *worker, int mode, amped_mttkrp_times *times);
 
 #endif

@@ -38,7 +38,7 @@ static double median(const sample *samples, int order, int mode, int passes, siz
 /* MTTKRP of a mode and the exchange of its rows: a mode update without new rows. */
 static amped_status measure_mode(amped_session *session, int mode, sample *out) {
   const amped_context context = amped_session_context(session);
-  const amped_row_update nothing = {.work = &amped_mttkrp_work};
+  const amped_row_update nothing = {.work = amped_mttkrp_work(&context)};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
   AMPED_TRY(amped_mode_update(&context, mode, &nothing, &t));

@@ -552,9 +552,11 @@ static amped_status check_corcondia(const amped_worker *worker, const amped_plan
                      AMPED_CORCONDIA_PASSES, plan->order, least);
 }
 
-static uint64_t solver_bytes(const amped_plan *plan, const void *context) {
+static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
+                         uint64_t *host_bytes) {
   const amped_options *o = context;
-  return amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
+  (void)device_bytes;
+  *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
 }
 
 amped_status amped_cmd_cpd(const amped_options *o) {

@@ -1,4 +1,4 @@
-/* The sorted copies in host memory: twin of cuda/sorted/sorted_cuda.cu. */
+/* The sorted copies in host memory: twin of cuda/sorted_cuda.cu. */
 #include <omp.h>
 #include <string.h>
 
@@ -60,6 +60,8 @@ static amped_status prepare_dictionary(amped_tensor_part *part) {
 }
 
 static void cpu_destroy(amped_tensor_part *part) {
+  if (part == NULL)
+    return;
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_cpu_copy_free(&part->copies[m]);
   amped_coo_buffer_cpu_free(&part->coo_buffer);
@@ -101,7 +103,7 @@ static uint64_t cpu_spare(const amped_tensor_part *part) {
   return UINT64_MAX;
 }
 
-/* A reader may have some of the threads (slab.h). */
+/* A reader may have some of the threads (load/slab_reader.h). */
 static amped_status cpu_insert(amped_tensor_part *part, int mode, uint64_t offset,
                                const amped_batch *batch) {
   int threads = omp_get_max_threads();
@@ -175,6 +177,10 @@ static amped_status cpu_make_synthetic(amped_tensor_part *part, const amped_synt
   return amped_synthetic_cpu_load(t, part->plan, mode, cpu_insert, part);
 }
 
+static uint64_t cpu_require_synthetic(const amped_plan *plan) {
+  return amped_synthetic_cpu_bytes(plan);
+}
+
 const amped_format_ops amped_sorted_cpu = {
     .name = "sorted",
     .require = cpu_require,
@@ -188,6 +194,7 @@ const amped_format_ops amped_sorted_cpu = {
     .sort = cpu_sort,
     .require_collect = cpu_require_collect,
     .make_synthetic = cpu_make_synthetic,
+    .require_synthetic = cpu_require_synthetic,
     .mttkrp_begin = cpu_mttkrp_begin,
     .mttkrp_wait = cpu_mttkrp_wait,
 };

@@ -227,6 +227,24 @@ void amped_plan_destroy(amped_plan *plan) {
   memset(plan, 0, sizeof *plan);
 }
 
+uint64_t amped_plan_row_position(const amped_plan *plan, int mode, uint64_t row) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  uint64_t first = 0;
+  uint64_t end = 0;
+  if (row < m->rows.block_rows)
+    return (uint64_t)plan->rank * m->rows.block_rows + row;
+  amped_plan_shared_idps(m, plan->rank, &first, &end);
+  uint64_t number = m->copy.splits[first].row + row - m->rows.block_rows;
+  while (end - first > 1) { /* the split whose rows hold the number */
+    uint64_t middle = first + (end - first) / 2;
+    if (m->copy.splits[middle].row <= number)
+      first = middle;
+    else
+      end = middle;
+  }
+  return m->rows.position[m->copy.splits[first].idp] + number - m->copy.splits[first].row;
+}
+
 uint64_t amped_plan_factor_rows(const amped_plan *plan, int mode) {
   return (uint64_t)plan->nranks * plan->modes[mode].rows.block_rows;
 }

@@ -50,7 +50,8 @@ typedef struct amped_row_plan {
 } amped_row_plan;
 
 /* Nonzeros of one mode's copy: which ranks hold them, and how. The sorted formats' part of a plan.
- */
+ * Made for every mode; where loaders hand over one copy (amped_copy_needs), no nonzeros come for
+ * the other modes. */
 typedef struct amped_copy_plan {
   const uint64_t *idp_nnz; /* [idp_count] borrowed from the tensor's info */
   uint64_t *rank_nnz;      /* [nranks] */
@@ -75,7 +76,7 @@ typedef struct amped_mode_plan {
  * coded where that takes fewer bytes. */
 typedef struct amped_copy_needs {
   bool one_copy;     /* loaders hand over mode 0's copy alone */
-  bool plain_values; /* values get no code, as they may change */
+  bool plain_values; /* values get no code, as they may change; each copy has its own values */
 } amped_copy_needs;
 
 typedef struct amped_plan_request {
@@ -103,6 +104,8 @@ typedef struct amped_plan {
   amped_mode_plan modes[AMPED_MAX_ORDER];
 } amped_plan;
 
+/* The plan borrows the info's tables and dictionary, which outlive it. On failure there is nothing
+ * to free. AMPED_FAILED: sizes that no machine holds. */
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
                                const amped_plan_request *request);
 void amped_plan_destroy(amped_plan *plan);
@@ -119,6 +122,10 @@ static inline uint64_t amped_plan_position(const amped_plan *plan, int mode, uin
   uint64_t idp = index / m->rows.width;
   return m->rows.position[idp] + (index - idp * m->rows.width);
 }
+
+/* The position of a row of this rank's MTTKRP result of mode: an own row's, or a shared row's. For
+ * formats whose one copy serves all modes. */
+uint64_t amped_plan_row_position(const amped_plan *plan, int mode, uint64_t row);
 
 /* Bytes of a factor row. */
 static inline uint64_t amped_plan_row_bytes(const amped_plan *plan) {

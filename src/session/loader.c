@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/synthetic_cpu.h"
 #include "load/list_stats.h"
 #include "load/load_copies.h"
 #include "load/load_list.h"
@@ -12,7 +11,7 @@
 /* --- a synthetic tensor ----------------------------------------------------------------------- */
 
 static bool is_synthetic(const amped_session *session) {
-  return session->input == NULL;
+  return session->options->shape.name != NULL;
 }
 
 /* All ranks together count the iDp tables and the norm. */
@@ -42,8 +41,7 @@ static amped_status need_synthetic(const amped_session *session, uint64_t *devic
     return amped_error(AMPED_USAGE, NULL,
                        "--kernel=%s takes no synthetic tensor; write one with amped_mpi generate",
                        session->worker.format->name);
-  if (!session->worker.backend->device_pointers)
-    *host_bytes += amped_synthetic_cpu_bytes(&session->plan);
+  *host_bytes += session->worker.format->require_synthetic(&session->plan);
   return AMPED_OK;
 }
 
@@ -104,41 +102,45 @@ static amped_status load_list(amped_session *session) {
   AMPED_TRY(amped_load_list(&load, &norm_squared, &session->distribute_sec));
   session->made.norm_squared = norm_squared;
   session->plan.norm_squared = norm_squared;
-  amped_report_distributed(session);
   return AMPED_OK;
 }
 
-/* --- a file's ordered copies ------------------------------------------------------------------ */
+/* --- a file of nonzeros ----------------------------------------------------------------------- */
 
-static bool has_copies(const amped_session *session) {
-  return !amped_session_is_list(session);
-}
-
-/* The file's own tables serve. */
-static amped_status read_tables(amped_session *session) {
+static bool is_file(const amped_session *session) {
   (void)session;
-  return AMPED_OK;
+  return true;
 }
 
-static amped_status need_copies(const amped_session *session, uint64_t *device_bytes,
-                                uint64_t *host_bytes) {
-  (void)device_bytes;
+/* A file with ordered copies has its tables. */
+static amped_status open_file(amped_session *session) {
+  const amped_session_options *o = session->options;
+  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->input));
+  return amped_session_is_list(session) ? count_list(session) : AMPED_OK;
+}
+
+static amped_status need_file(const amped_session *session, uint64_t *device_bytes,
+                              uint64_t *host_bytes) {
+  if (amped_session_is_list(session))
+    return need_list(session, device_bytes, host_bytes);
   *host_bytes += amped_load_copies_host_bytes(amped_session_info(session), &session->plan,
                                               reads(session), session->options->read_parallel);
   return AMPED_OK;
 }
 
-static amped_status load_copies(amped_session *session) {
-  AMPED_TRY(amped_load_copies(&session->comm, session->input, session->options->read_parallel,
-                              &session->plan, &session->worker, &session->distribute_sec));
+static amped_status load_file(amped_session *session) {
+  if (amped_session_is_list(session))
+    AMPED_TRY(load_list(session));
+  else
+    AMPED_TRY(amped_load_copies(&session->comm, session->input, session->options->read_parallel,
+                                &session->plan, &session->worker, &session->distribute_sec));
   amped_report_distributed(session);
   return AMPED_OK;
 }
 
 static const amped_loader loaders[] = {
     {is_synthetic, count_synthetic, need_synthetic, make_synthetic},
-    {amped_session_is_list, count_list, need_list, load_list},
-    {has_copies, read_tables, need_copies, load_copies},
+    {is_file, open_file, need_file, load_file},
 };
 
 const amped_loader *amped_loader_of(const amped_session *session) {

@@ -6,12 +6,13 @@
 #include "session/session.h"
 
 typedef struct amped_loader {
-  /* Does this loader fit the session? Its input is open, or it has none. */
+  /* Does this loader fit the session's options? The same answer on every rank; nothing is open. */
   bool (*takes)(const amped_session *session);
-  /* Collective; the status is agreed. Reads or counts the facts that a plan is made of
-   * (amped_session_info). */
+  /* Collective; the status is agreed. Opens the input. Reads or counts the facts that a plan is
+   * made of (amped_session_info). */
   amped_status (*tables)(amped_session *session);
-  /* Adds the bytes that `load` takes on this rank, beside the worker's. */
+  /* Adds the bytes that `load` takes on this rank, beside the worker's. Not collective.
+   * AMPED_USAGE: the worker's format cannot take such an input. */
   amped_status (*need)(const amped_session *session, uint64_t *device_bytes, uint64_t *host_bytes);
   /* Collective; the status is agreed. Every rank's tensor part gets its nonzeros; sets
    * session->distribute_sec. The worker is prepared for the plan. */

@@ -93,15 +93,17 @@ static void warn_of_tiles(const amped_session *session) {
 static amped_status find_need(amped_session *session, const amped_demand *demand,
                               amped_memory_need *need) {
   const amped_plan *plan = &session->plan;
+  uint64_t solver_host = 0;
+  session->worker.reserved = 0;
+  if (demand->solver_bytes != NULL)
+    demand->solver_bytes(plan, demand->context, &session->worker.reserved, &solver_host);
   amped_status status = amped_worker_require(&session->worker, plan, &session->required);
   if (status == AMPED_OK)
     warn_of_tiles(session);
   need->device_bytes = session->required.device_bytes;
-  need->host_bytes = session->required.host_bytes;
+  need->host_bytes = session->required.host_bytes + solver_host;
   if (status == AMPED_OK)
     status = amped_loader_of(session)->need(session, &need->device_bytes, &need->host_bytes);
-  if (demand->solver_bytes != NULL)
-    need->host_bytes += demand->solver_bytes(plan, demand->context);
   need->host_bytes += amped_exchange_host_bytes(&session->comm, session->worker.backend, plan);
   if (session->comm.rank == 0)
     for (int m = 0; m < plan->order; m++)
@@ -142,10 +144,7 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
 
 /* Collective. Read or count the tables from which the plan is made. */
 static amped_status find_tables(amped_session *session) {
-  const amped_session_options *o = session->options;
   const double began = amped_time();
-  if (o->shape.name == NULL)
-    AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->input));
   AMPED_TRY(amped_loader_of(session)->tables(session));
   AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session)));
   if (session->input != NULL)

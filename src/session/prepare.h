@@ -12,8 +12,9 @@
 typedef struct amped_demand {
   /* Bytes of rank 0's host memory for every element of the factors, for the command's result. */
   uint64_t result_bytes;
-  /* Bytes of every rank's host memory that the solver takes; NULL: none. */
-  uint64_t (*solver_bytes)(const amped_plan *plan, const void *context);
+  /* Adds the bytes that the solver takes of every rank's device and host memory; NULL: none. */
+  void (*solver_bytes)(const amped_plan *plan, const void *context, uint64_t *device_bytes,
+                       uint64_t *host_bytes);
   /* The command's own check of its options against the plan and the worker's operations, before a
    * nonzero is read. It gives the same on every rank. NULL: none. */
   amped_status (*check)(const amped_worker *worker, const amped_plan *plan, const void *context);

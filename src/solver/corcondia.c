@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "solver/mode_update.h"
 #include "solver/normal_equations.h"
 #include "base/trace.h"
 
@@ -99,9 +100,7 @@ static amped_status add_pass(core *c, bool first) {
   const int n = context->plan->ncomps;
   const int out = c->modes[0];
   amped_mttkrp_times times;
-  amped_status status = amped_worker_mttkrp(context->worker, out, &times);
-  AMPED_TRY(amped_comm_agree(context->comm, status));
-  amped_exchange_reduce(context->exchange, out);
+  AMPED_TRY(amped_mode_mttkrp(context, out, &times));
   AMPED_TRY(amped_saved_factors_times_output(context, &c->saved, out, c->product));
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, n, n, 1.0, c->inverses[out], n,
               c->product, n, 0.0, c->fibres, n);

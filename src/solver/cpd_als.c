@@ -148,7 +148,8 @@ static amped_status finish_mode(void *self, int mode, bool arrived) {
 static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
-  const amped_row_update update = {&amped_mttkrp_work, invert, solve_rows, finish_mode, a};
+  const amped_row_update update = {amped_mttkrp_work(a->context), invert, solve_rows, finish_mode,
+                                   a};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
   for (int m = 0; m < plan->order; m++)

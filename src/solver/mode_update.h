@@ -8,24 +8,31 @@
 
 #include "factor/context.h"
 
-/* Work: one way over this rank's nonzeros, from which the rows of a mode follow. */
+/* Work: one way over this rank's nonzeros, from which the rows of a mode follow. Statuses are this
+ * rank's own. */
 typedef struct amped_mode_work {
-  /* Starts the work of mode; it may go on after the return. */
-  amped_status (*begin)(const amped_context *context, int mode);
+  /* Starts the work of mode; it may go on after the return. Not collective. */
+  amped_status (*begin)(void *self, int mode);
   /* Returns when rows of this part, and of all earlier parts, are there. Sets *times with the last
-   * part. Called for all parts in ascending order. */
-  amped_status (*wait)(const amped_context *context, int mode, int part, amped_mttkrp_times *times);
-  /* Collective, after the last part: shared rows become whole on their owners. */
-  void (*reduce)(const amped_context *context, int mode);
+   * part. Called for all parts in ascending order. Not collective. */
+  amped_status (*wait)(void *self, int mode, int part, amped_mttkrp_times *times);
+  /* Collective, once a mode, after the last part was waited for: sums of several ranks become whole
+   * on their owners. A failure ends the job. Rows of earlier parts are in use by then, so a mode
+   * with such sums has one part (plan/overlap.h). */
+  void (*reduce)(void *self, int mode);
+  void *self;
 } amped_mode_work;
 
-/* MTTKRP into the factor set's output. */
-extern const amped_mode_work amped_mttkrp_work;
+/* MTTKRP by the worker's format, into the factor set's output. The context outlives the work. */
+amped_mode_work amped_mttkrp_work(const amped_context *context);
+
+/* Collective; the status is agreed. MTTKRP of mode alone: own rows of the output are whole. */
+amped_status amped_mode_mttkrp(const amped_context *context, int mode, amped_mttkrp_times *times);
 
 /* Row update: makes new rows of a factor from the rows of the work. begin, rows and finish may be
  * NULL. */
 typedef struct amped_row_update {
-  const amped_mode_work *work;
+  amped_mode_work work;
   /* Called while the work goes on. */
   amped_status (*begin)(void *self, int mode);
   /* Rows first .. end of this rank's block: the work's rows are there, the factor's become new. */

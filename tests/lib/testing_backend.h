@@ -264,6 +264,13 @@ static inline void bench_load(bench *s) {
   }
 }
 
+/* MTTKRP of mode from its beginning to its end. */
+static inline amped_status mttkrp_whole(const amped_worker *worker, int mode,
+                                        amped_mttkrp_times *times) {
+  AMPED_TRY(worker->format->mttkrp_begin(worker->tensor, mode));
+  return worker->format->mttkrp_wait(worker->tensor, mode, AMPED_MAX_PARTS, times);
+}
+
 static inline void bench_close(bench *s) {
   amped_worker_close(&s->w);
   amped_plan_destroy(&s->plan);

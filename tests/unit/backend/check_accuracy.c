@@ -114,7 +114,7 @@ static double *result_of(const trial *x, amped_worker *w) {
         w->backend->factors->put_rows(w->factors, m, 0, amped_plan_factor_rows(plan, m), rows));
     amped_free(rows);
   }
-  check_ok(amped_worker_mttkrp(w, 0, &times));
+  check_ok(mttkrp_whole(w, 0, &times));
   for (uint64_t i = 0; i < plan->dims[0]; i++)
     check_ok(w->backend->factors->get_output(w->factors, 0, amped_plan_position(plan, 0, i), 1,
                                              out + i * ncomps));

@@ -81,10 +81,10 @@ static void stale_output_is_overwritten(problem *p, const setup *how) {
   for (int m = 0; m < p->t.order; m++) {
     uint64_t rows = s.plan.modes[m].copy.output_rows;
     double *stale = random_rows(rows, p->ncomps, AMPED_F32, 9);
-    check_ok(amped_worker_mttkrp(&s.w, m, &times));
+    check_ok(mttkrp_whole(&s.w, m, &times));
     double *want = get_output(&s, m);
     check_ok(s.w.backend->factors->put_output(s.w.factors, m, 0, rows, stale));
-    check_ok(amped_worker_mttkrp(&s.w, m, &times));
+    check_ok(mttkrp_whole(&s.w, m, &times));
     double *got = get_output(&s, m);
     ck_assert_mem_eq(got, want, rows * (uint64_t)p->ncomps * sizeof *got);
     amped_free(got);
@@ -307,7 +307,7 @@ static void dense_work_is_right(problem *p, const setup *how) {
   staging_keeps_bytes(&s);
   for (int m = 0; m < p->t.order; m++) {
     amped_mttkrp_times times;
-    check_ok(amped_worker_mttkrp(&s.w, m, &times));
+    check_ok(mttkrp_whole(&s.w, m, &times));
     inner_is_right(&s, m);
     solve_is_right(&s, m);
     gram_is_right(&s, m);
@@ -353,7 +353,7 @@ static void fewer_components_are_right(const setup *how, int most, amped_vtype t
       mttkrp_is_right(&s, m);
     for (int m = 0; m < p.t.order; m++) {
       amped_mttkrp_times times;
-      check_ok(amped_worker_mttkrp(&s.w, m, &times));
+      check_ok(mttkrp_whole(&s.w, m, &times));
       inner_is_right(&s, m);
       solve_is_right(&s, m);
       gram_is_right(&s, m);
@@ -424,7 +424,7 @@ START_TEST(output_rows_are_put) {
   for (int m = 0; m < p.t.order; m++) {
     uint64_t n = (uint64_t)p.ncomps;
     uint64_t last = s.plan.modes[m].copy.output_rows - 1;
-    check_ok(amped_worker_mttkrp(&s.w, m, &times));
+    check_ok(mttkrp_whole(&s.w, m, &times));
     double *want = get_output(&s, m);
     double *row = random_rows(2, p.ncomps, AMPED_F32, 3);
     check_ok(s.w.backend->factors->put_output(s.w.factors, m, 0, 1, row));
@@ -745,7 +745,7 @@ static void collected_is_uploaded(problem *p, const setup *how) {
   }
   for (int m = 0; m < p->t.order; m++) {
     mttkrp_is_right(&b, m);
-    check_ok(amped_worker_mttkrp(&a.w, m, &times));
+    check_ok(mttkrp_whole(&a.w, m, &times));
     double *want = get_output(&a, m);
     double *got = get_output(&b, m);
     ck_assert_mem_eq(got, want,

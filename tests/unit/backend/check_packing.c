@@ -392,7 +392,7 @@ static void *output_with(problem *p, int threads, int mode, uint64_t *elements) 
   how.options.threads = threads;
   bench_plan(&s, p, &how);
   bench_load(&s);
-  check_ok(amped_worker_mttkrp(&s.w, mode, &times));
+  check_ok(mttkrp_whole(&s.w, mode, &times));
   void *out = get_output(&s, mode);
   *elements = s.plan.modes[mode].rows.block_rows * (uint64_t)p->ncomps;
   bench_close(&s);
@@ -440,7 +440,7 @@ START_TEST(long_rows_stay_accurate) {
     uint64_t *count = NULL;
     check_ok(amped_calloc(&count, dims[m], sizeof *count, "a test"));
     amped_mttkrp(&p.t, m, (const double *const *)p.factors, p.ncomps, want, bound, count);
-    check_ok(amped_worker_mttkrp(&s.w, m, &times));
+    check_ok(mttkrp_whole(&s.w, m, &times));
     double *got = get_output(&s, m);
     for (uint64_t i = 0; i < dims[m]; i++)
       for (uint64_t c = 0; c < ncomps; c++)

@@ -19,10 +19,10 @@ static uint64_t of(uint64_t nnz) {
 static void mode_repeats(const bench *s, int mode) {
   uint64_t bytes = s->plan.modes[mode].rows.block_rows * (uint64_t)s->p->ncomps * sizeof(double);
   amped_mttkrp_times times;
-  check_ok(amped_worker_mttkrp(&s->w, mode, &times));
+  check_ok(mttkrp_whole(&s->w, mode, &times));
   double *first = get_output(s, mode);
   for (int i = fewer() > 1 ? 4 : 0; i < 5; i++) {
-    check_ok(amped_worker_mttkrp(&s->w, mode, &times));
+    check_ok(mttkrp_whole(&s->w, mode, &times));
     double *again = get_output(s, mode);
     ck_assert_mem_eq(again, first, bytes);
     amped_free(again);

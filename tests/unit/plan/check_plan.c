@@ -118,6 +118,10 @@ static void shared_rows_are_right(const amped_plan *plan, int mode) {
       next += mine > 0 ? m->copy.splits[split + 1].row - m->copy.splits[split].row : 0;
     }
     nnz += mine;
+    if (m->copy.row[i] != AMPED_NO_ROW) /* rows of the result are the rows of its indices */
+      for (uint64_t k = 0; k < m->rows.width && i * m->rows.width + k < m->rows.dim; k++)
+        ck_assert_uint_eq(amped_plan_row_position(plan, mode, m->copy.row[i] + k),
+                          amped_plan_position(plan, mode, i * m->rows.width + k));
   }
   ck_assert_uint_le(next, m->copy.output_rows);
   ck_assert_uint_eq(nnz, m->copy.rank_nnz[plan->rank]);
