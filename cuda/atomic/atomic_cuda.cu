@@ -19,8 +19,8 @@ template <typename T, typename I> struct atomic_problem {
   int input_count;
 };
 
-/* AMPED Algorithm 2, kept for comparison (--kernel=published). A block has R x P threads: each of
- * the P columns takes a nonzero at a time, and each of the R rows a component. Every product is
+/* AMPED Algorithm 2, kept for comparison (--kernel=published). A thread block has R x P threads.
+ * Each of the P columns takes a nonzero at a time, each of the R rows a component. Every product is
  * added atomically. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(atomic_threads) mttkrp_atomic(const atomic_problem<T, I> p) {

@@ -338,9 +338,9 @@ static amped_status check_packed(const amped_pack_result *result, int mode) {
   return AMPED_OK;
 }
 
-/* Pack the first *count nonzeros of a device batch, and append them to the copy: at most
- * AMPED_PACK_NNZ, and at most to the end of a span. Streamed nonzeros are packed in a buffer and
- * copied from there to the host. */
+/* Pack the first *count nonzeros of a device batch, and append them to the copy. A call packs at
+ * most AMPED_PACK_NNZ, and at most to the end of a span. Streamed nonzeros are packed in a buffer
+ * and copied from there to the host. */
 static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_batch *d_batch,
                                   uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
@@ -704,8 +704,8 @@ static amped_status span_at(const amped_copies_cuda *c, int mode, uint64_t k,
                                  : AMPED_OK;
 }
 
-/* The first half of a step: zero the output where the step is the first, and launch the kernel over
- * the next span if that is resident. Both are timed together. */
+/* The first half of a step. The first step of all zeros the output. If the next span is resident,
+ * the kernel works on it. Both are timed together. */
 static amped_status launch_resident(amped_copies_cuda *c, amped_mttkrp_task_cuda *task,
                                     amped_buffer_cuda *buffer) {
   amped_span_cuda span;
@@ -771,8 +771,8 @@ static int next_streamed(const amped_copies_cuda *c, int mode) {
   return next;
 }
 
-/* Wait for the last steps. Then transfer the first pieces of the mode that comes next in a sweep to
- * their buffers: nonzeros do not change, so these transfers need not wait for its turn. */
+/* Wait for the last steps. Then transfer the first pieces of the sweep's next mode to their
+ * buffers. Nonzeros do not change, so these transfers need not wait for the turn of the mode. */
 static amped_status finish_steps(amped_copies_cuda *c, int mode) {
   const int next = next_streamed(c, mode);
   amped_span_cuda piece = {};

@@ -278,7 +278,7 @@ static amped_status open_coo(amped_tensor_file *f) {
   return check_coo(f);
 }
 
-/* Read the norm and hash that a list of ours stores. */
+/* Read the norm and hash that a list of this program stores. */
 static amped_status read_sums(amped_tensor_file *f) {
   amped_tensor_info *info = &f->info;
   AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "hash", &info->has_hash));

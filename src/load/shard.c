@@ -6,7 +6,7 @@
 
 #define NOBODY (-1)
 
-/* Steps over the next nonzeros that one rank gets, at most `left`, and returns how many they are.
+/* Steps over the next nonzeros that go to the same rank, at most `left`, and returns their number.
  * *rank is NOBODY where they are not of this walk. */
 static uint64_t step(const amped_plan *plan, const amped_mode_plan *m, amped_shard_cursor *c,
                      uint64_t left, int *rank) {
@@ -87,7 +87,7 @@ void amped_shard_pack(const amped_tensor_info *info, const amped_plan *plan, int
     before[a] = sum;
     sum += bytes[a];
   }
-  /* One thread copies one array, which so streams through its cache. */
+  /* A thread copies whole arrays: each array streams through its cache. */
 #pragma omp parallel for schedule(static, 1)
   for (int a = 0; a <= info->order; a++) {
     const void *from = arrays[a] == info->order ? slab->values : slab->indices[arrays[a]];

@@ -19,8 +19,8 @@
 typedef struct reader reader;
 
 /* Parses one piece of a chunk. All threads look strings up in the tables of the whole file, which
- * change between chunks only. A parser keeps the strings that are not there yet: few, which get
- * their final numbers after the chunk, piece by piece, in order of first appearance. */
+ * change between chunks only. A parser keeps the few strings that are not there yet. They get their
+ * final numbers after the chunk: piece by piece, in order of first appearance. */
 typedef struct parser {
   const reader *reader;
   amped_piece *piece;

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* The first chunk is small, so that small files take little memory; each next one is twice as long
- * up to one MiB a thread, which keeps a thread's piece within its cache. */
+/* The first chunk is small, so that small files take little memory. Each next chunk is twice as
+ * long, up to a MiB a thread: a thread's piece then stays in its cache. */
 #define FIRST_CHUNK_BYTES AMPED_TEXT_ROW_BYTES
 #define LEAST_CHUNK_BYTES (UINT64_C(8) << 20)
 #define MOST_CHUNK_BYTES (UINT64_C(64) << 20)
@@ -23,7 +23,7 @@
 #define PIECES_PER_THREAD 4
 #define LEAST_PIECE_BYTES (UINT64_C(16) << 10)
 
-/* One of the two chunks: filled by the reading thread, emptied by the caller. */
+/* A slot holds one of the two chunks: filled by the reading thread, emptied by the caller. */
 typedef struct slot {
   char *data;
   uint64_t capacity;

@@ -155,7 +155,7 @@ static amped_status take_first(amped_tns_header *h, const line *l) {
   return AMPED_OK;
 }
 
-/* One line with fields in it. */
+/* Take a line with fields in it. */
 static amped_status take_line(amped_tns_header *h, const line *l) {
   switch (h->expect) {
   case AMPED_TNS_FIRST:
