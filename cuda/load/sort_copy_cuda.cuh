@@ -7,8 +7,8 @@
  *
  * Ranges come from a histogram of the keys' leading bits. A bin may be larger than a piece: one
  * popular row of a short mode. Then it is divided by its next bits, and by the next words of the
- * key. Where no bits are left, all its keys are equal: the nonzeros are in the order of their
- * numbers, and ranges of numbers divide the bin.
+ * key. Where no bits are left, all its keys are equal. Its nonzeros are in the order of their
+ * numbers, and ranges of numbers divide it.
  *
  * A caller has a struct `source` for kernels, which holds the nonzeros, and these overloads for it
  * (see sort_copy_cpu.h):

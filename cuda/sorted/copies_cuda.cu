@@ -197,7 +197,8 @@ static amped_status create_index(amped_copies_cuda *c, int mode, const amped_til
   return AMPED_OK;
 }
 
-/* The memory of a copy: its resident block, and what its form keeps beside. No nonzeros yet. */
+/* Allocate the memory of a copy: its resident block, and the arrays of its form. It has no nonzeros
+ * yet. */
 static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
                                 amped_copy_cuda *copy) {
   AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));

@@ -57,7 +57,7 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
   return amped_hdf5_finish(file);
 }
 
-/* The new file takes its name, the one before the other name. */
+/* The new file takes the name FILE. FILE becomes FILE.prev, unless that is kept. */
 static amped_status rotate(const char *temporary, const char *path, bool keep_previous) {
   char *previous = NULL;
   AMPED_TRY(amped_file_previous(path, &previous));
