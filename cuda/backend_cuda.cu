@@ -90,8 +90,8 @@ static amped_status count_synthetic(amped_device *device, const amped_synthetic 
                                     device->stream);
 }
 
-/* Of an H200 with NVLink (docs/benchmarks.md); other GPUs have other rates, and much the same
- * ratios. */
+/* The rates of an H200 with NVLink (docs/benchmarks.md). Other GPUs have other rates, but nearly
+ * the same ratios. */
 static void rates(const amped_device *, amped_rates *out) {
   *out = {UINT64_C(48) << 20, 17e12, 5e12, 350e9, 50e-6};
 }

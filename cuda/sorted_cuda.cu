@@ -50,7 +50,7 @@ static amped_status require_form(const amped_device *device, const amped_plan *p
     out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, m);
     out->tiles[m] = layout.tiles[m].count;
   }
-  /* The ranks of a node ask at the same time, for about the same. */
+  /* The ranks of a node ask at the same time, each for about as much memory. */
   uint64_t ranks = device->options.local_size > 0 ? (uint64_t)device->options.local_size : 1;
   uint64_t node = amped_mem_node_available() / ranks;
   uint64_t own = amped_mem_limit_left();
@@ -113,7 +113,7 @@ static amped_status create_atomic(amped_device *device, amped_factor_set *factor
   return create_form(device, factors, plan, factor_bytes, &amped_atomic_cuda_form, out);
 }
 
-/* What the user's limit leaves beside the copies. */
+/* The memory that the user's limit leaves beside the copies. */
 static uint64_t spare(const amped_tensor_part *part) {
   const uint64_t limit = part->device->options.device_memory;
   const uint64_t taken = part->copies.layout.device_bytes;
@@ -127,8 +127,8 @@ static amped_status insert(amped_tensor_part *part, int mode, uint64_t offset,
   return amped_copies_cuda_upload(&part->copies, mode, offset, batch);
 }
 
-/* Device memory that a layout leaves, with the two buffers for streaming, which are lent while a
- * buffer is sorted. */
+/* The device memory that a layout leaves. It includes the two buffers for streaming: they are lent
+ * while nonzeros are sorted. */
 static uint64_t room(const amped_device *device, const amped_layout_cuda *layout) {
   const uint64_t budget = device->gpu.budget_bytes;
   uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
@@ -205,8 +205,9 @@ static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_par
              : amped_copies_cuda_finish(&part->copies, mode, times);
 }
 
-/* Half of what is free, of which ranks on one GPU take equal parts; within the user's limit. The
- * buffers for streaming are not in use yet: where a budget is full, loading works in their room. */
+/* Half of the free memory, which ranks on the same GPU divide evenly; all within the user's limit.
+ * The buffers for streaming are not in use yet. Where the budget is full, loading works in their
+ * room. */
 static amped_status scratch_bytes(const amped_tensor_part *part, uint64_t *out) {
   const amped_backend_options *o = &part->device->options;
   size_t free_bytes = 0;

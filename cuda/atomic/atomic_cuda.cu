@@ -19,8 +19,8 @@ template <typename T, typename I> struct atomic_problem {
   int input_count;
 };
 
-/* AMPED Algorithm 2, kept for comparison (--kernel=published). A block has R x P threads: each of
- * the P columns takes a nonzero at a time, and each of the R rows a component. Every product is
+/* AMPED Algorithm 2, kept for comparison (--kernel=published). A thread block has R x P threads.
+ * Each of the P columns takes a nonzero at a time, each of the R rows a component. Every product is
  * added atomically. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(atomic_threads) mttkrp_atomic(const atomic_problem<T, I> p) {
@@ -93,19 +93,19 @@ static amped_status upload_plain(amped_copies_cuda *c, int mode, const amped_bat
   return amped_copies_cuda_append(c, mode, batch);
 }
 
-/* Append the first *count nonzeros of a batch to the copy, at most to the end of a part. */
+/* Append the first *count nonzeros of a batch to the copy, at most to the end of a span. */
 static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_batch *batch,
                                  uint64_t *count) {
-  amped_part_cuda part;
+  amped_span_cuda span;
   void *block = nullptr;
   uint64_t at = 0;
   uint64_t room = 0;
-  AMPED_TRY(amped_copies_cuda_next(c, mode, &part, &block, &at, &room));
+  AMPED_TRY(amped_copies_cuda_next(c, mode, &span, &block, &at, &room));
   *count = batch->count < room ? batch->count : room;
-  for (int i = 0; i < part.arrays.arrays; i++)
+  for (int i = 0; i < span.arrays.arrays; i++)
     AMPED_CUDA(cudaMemcpyAsync(
-        amped_arrays_cuda_at(&part.arrays, block, i, at), amped_batch_cuda_array(c->plan, batch, i),
-        *count * part.arrays.element_bytes[i], cudaMemcpyDefault, c->stream));
+        amped_arrays_cuda_at(&span.arrays, block, i, at), amped_batch_cuda_array(c->plan, batch, i),
+        *count * span.arrays.element_bytes[i], cudaMemcpyDefault, c->stream));
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
   c->copies[mode].nnz += *count;
   return AMPED_OK;
@@ -120,16 +120,16 @@ static amped_status zero_all(const amped_copies_cuda *c, const amped_mttkrp_task
   return AMPED_OK;
 }
 
-/* Launch the atomic kernel over a part, which lies in d_block. */
+/* Launch the atomic kernel over a span, which lies in d_block. */
 static amped_status launch_plain(amped_copies_cuda *c, const amped_mttkrp_task_cuda *task,
-                                 const amped_part_cuda *part, void *d_block) {
-  const amped_arrays_cuda *arrays = &part->arrays;
+                                 const amped_span_cuda *span, void *d_block) {
+  const amped_arrays_cuda *arrays = &span->arrays;
   amped_batch batch = {};
-  batch.count = part->count;
-  batch.rows = amped_arrays_cuda_at(arrays, d_block, 0, part->at);
+  batch.count = span->count;
+  batch.rows = amped_arrays_cuda_at(arrays, d_block, 0, span->at);
   for (int i = 1; i < c->plan->order; i++)
-    batch.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, part->at);
-  batch.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, part->at);
+    batch.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, span->at);
+  batch.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, span->at);
   return launch_for_types(task->args, batch);
 }
 

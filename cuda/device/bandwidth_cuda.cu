@@ -112,7 +112,7 @@ static amped_status launch(const gather_launch *g, int turn) {
   return AMPED_OK;
 }
 
-/* The best of several timings. The first one does not count: caches and clocks are cold. */
+/* The best of several timings. The first does not count: caches and clocks are cold. */
 static amped_status time_launches(const gather_launch *g, cudaEvent_t begin, cudaEvent_t end,
                                   double *seconds) {
   *seconds = DBL_MAX;

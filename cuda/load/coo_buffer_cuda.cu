@@ -4,20 +4,21 @@
 
 #include "cuda/load/sort_copy_cuda.cuh"
 
-static __device__ bool order_row(const amped_coo_buffer *buffer, uint64_t k, uint64_t *row) {
+static __device__ bool sort_copy_row(const amped_coo_buffer *buffer, uint64_t k, uint64_t *row) {
   return amped_coo_buffer_row(buffer, k, row);
 }
 
-static __device__ uint64_t order_word(const amped_coo_buffer *buffer, int word, uint64_t row,
-                                      uint64_t k) {
+static __device__ uint64_t sort_copy_word(const amped_coo_buffer *buffer, int word, uint64_t row,
+                                          uint64_t k) {
   return amped_coo_buffer_word(buffer, word, row, k);
 }
 
-static __device__ uint64_t order_position(const amped_coo_buffer *buffer, int mode, uint64_t k) {
+static __device__ uint64_t sort_copy_position(const amped_coo_buffer *buffer, int mode,
+                                              uint64_t k) {
   return amped_coo_buffer_position(buffer, mode, k);
 }
 
-static __device__ double order_value(const amped_coo_buffer *buffer, uint64_t k) {
+static __device__ double sort_copy_value(const amped_coo_buffer *buffer, uint64_t k) {
   return amped_coo_buffer_value(buffer, k);
 }
 
@@ -161,18 +162,18 @@ amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *b, const amped_pla
 amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                                         uint64_t room_bytes, amped_copies_cuda *copies,
                                         cudaStream_t stream, uint64_t *repeats) {
-  amped_sort_copy_cuda<amped_coo_buffer> order = {};
+  amped_sort_copy_cuda<amped_coo_buffer> sort = {};
   if (b->capacity == 0)
-    amped_coo_buffer_make(&b->buffer, plan, mode); /* no nonzeros came: the share must be empty */
-  order.plan = plan;
-  order.mode = mode;
-  order.total = b->buffer.count;
-  order.words = b->buffer.words;
-  order.word_bits = b->buffer.word_bits;
-  order.row_shift = b->buffer.row_shift;
-  order.nonzeros = b->buffer;
+    amped_coo_buffer_make(&b->buffer, plan, mode); /* no nonzeros came: the shard must be empty */
+  sort.plan = plan;
+  sort.mode = mode;
+  sort.total = b->buffer.count;
+  sort.words = b->buffer.words;
+  sort.word_bits = b->buffer.word_bits;
+  sort.row_shift = b->buffer.row_shift;
+  sort.nonzeros = b->buffer;
   amped_status status = amped_sort_copy_on_gpu(
-      &order, room_bytes > b->bytes ? room_bytes - b->bytes : 0, copies, stream, repeats);
+      &sort, room_bytes > b->bytes ? room_bytes - b->bytes : 0, copies, stream, repeats);
   amped_coo_buffer_cuda_free(b);
   return status;
 }

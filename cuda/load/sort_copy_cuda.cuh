@@ -7,15 +7,16 @@
  *
  * Ranges come from a histogram of the keys' leading bits. A bin may be larger than a piece: one
  * popular row of a short mode. Then it is divided by its next bits, and by the next words of the
- * key. Where no bits are left, all its keys are equal: the nonzeros are in the order of their
- * numbers, and ranges of numbers divide the bin.
+ * key. Where no bits are left, all its keys are equal. Its nonzeros are in the order of their
+ * numbers, and ranges of numbers divide it.
  *
- * A caller has a struct `source` for kernels, which holds the nonzeros, and these overloads for it:
+ * A caller has a struct `source` for kernels, which holds the nonzeros, and these overloads for it
+ * (see sort_copy_cpu.h):
  *
- *   __device__ bool order_row(const source *, uint64_t k, uint64_t *row)   as in sort_copy_cpu.h
- *   __device__ uint64_t order_word(const source *, int word, uint64_t row, uint64_t k)
- *   __device__ uint64_t order_position(const source *, int mode, uint64_t k)
- *   __device__ double order_value(const source *, uint64_t k)
+ *   __device__ bool sort_copy_row(const source *, uint64_t k, uint64_t *row)
+ *   __device__ uint64_t sort_copy_word(const source *, int word, uint64_t row, uint64_t k)
+ *   __device__ uint64_t sort_copy_position(const source *, int mode, uint64_t k)
+ *   __device__ double sort_copy_value(const source *, uint64_t k)
  */
 #ifndef AMPED_SORT_COPY_CUDA_CUH
 #define AMPED_SORT_COPY_CUDA_CUH
@@ -96,7 +97,7 @@ template <typename source> struct loader {
 /* --- kernels ------------------------------------------------------------------------------------
  */
 
-/* Does nonzero k belong to the rank's share, and is its key in the range? *key is the key's word
+/* Does nonzero k belong to the rank's shard, and is its key in the range? *key is the key's word
  * that the range is of. */
 template <typename source>
 static __device__ bool find_key(const query<source> *q, uint64_t k, uint64_t *key) {
@@ -104,12 +105,13 @@ static __device__ bool find_key(const query<source> *q, uint64_t k, uint64_t *ke
   uint64_t row = 0;
   uint64_t low = r->at == 0 ? r->low : r->prefix[0];
   uint64_t high = r->at == 0 ? r->high : r->prefix[0];
-  if (!order_row(&q->nonzeros, k, &row) || row < low >> q->row_shift || row > high >> q->row_shift)
+  if (!sort_copy_row(&q->nonzeros, k, &row) || row < low >> q->row_shift ||
+      row > high >> q->row_shift)
     return false;
   for (int w = 0; w < r->at; w++)
-    if (order_word(&q->nonzeros, w, row, k) != r->prefix[w])
+    if (sort_copy_word(&q->nonzeros, w, row, k) != r->prefix[w])
       return false;
-  *key = order_word(&q->nonzeros, r->at, row, k);
+  *key = sort_copy_word(&q->nonzeros, r->at, row, k);
   return *key >= r->low && *key <= r->high;
 }
 
@@ -143,8 +145,8 @@ static __global__ void make_keys(const query<source> q, int at, const uint64_t *
                                  uint64_t count, uint64_t *keys) {
   for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
     uint64_t row = 0;
-    (void)order_row(&q.nonzeros, numbers[i], &row);
-    keys[i] = order_word(&q.nonzeros, at, row, numbers[i]);
+    (void)sort_copy_row(&q.nonzeros, numbers[i], &row);
+    keys[i] = sort_copy_word(&q.nonzeros, at, row, numbers[i]);
   }
 }
 
@@ -152,10 +154,10 @@ template <typename source>
 static __device__ bool same_key(const source *nonzeros, int words, uint64_t a, uint64_t b) {
   uint64_t row_a = 0;
   uint64_t row_b = 0;
-  (void)order_row(nonzeros, a, &row_a);
-  (void)order_row(nonzeros, b, &row_b);
+  (void)sort_copy_row(nonzeros, a, &row_a);
+  (void)sort_copy_row(nonzeros, b, &row_b);
   for (int w = 0; w < words; w++)
-    if (order_word(nonzeros, w, row_a, a) != order_word(nonzeros, w, row_b, b))
+    if (sort_copy_word(nonzeros, w, row_a, a) != sort_copy_word(nonzeros, w, row_b, b))
       return false;
   return true;
 }
@@ -191,12 +193,12 @@ static __global__ void make_batch(const query<source> q, int order, int mode,
     uint64_t k = numbers[i];
     uint64_t row = 0;
     int input = 0;
-    (void)order_row(&q.nonzeros, k, &row);
+    (void)sort_copy_row(&q.nonzeros, k, &row);
     ((index *)out.rows)[i] = (index)row;
     for (int m = 0; m < order; m++)
       if (m != mode)
-        ((index *)out.inputs[input++])[i] = (index)order_position(&q.nonzeros, m, k);
-    ((value *)out.values)[i] = (value)order_value(&q.nonzeros, k);
+        ((index *)out.inputs[input++])[i] = (index)sort_copy_position(&q.nonzeros, m, k);
+    ((value *)out.values)[i] = (value)sort_copy_value(&q.nonzeros, k);
   }
 }
 
@@ -534,14 +536,14 @@ template <typename source> struct amped_sort_copy_cuda {
   source nonzeros;
 };
 
-/* Append the share of plan->rank in mode's copy to copies. This takes about scratch_bytes of device
+/* Append the shard of plan->rank in mode's copy to copies. This takes about scratch_bytes of device
  * memory, but at least memory for a piece of 65536 nonzeros. Scratch memory changes the time, not
  * the result. *repeats as in src/cpu/sort_copy_cpu.h. */
 template <typename source>
-static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o,
+static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *c,
                                            uint64_t scratch_bytes, amped_copies_cuda *copies,
                                            cudaStream_t stream, uint64_t *repeats) {
-  uint64_t nnz = o->plan->modes[o->mode].copy.rank_nnz[o->plan->rank];
+  uint64_t nnz = c->plan->modes[c->mode].copy.rank_nnz[c->plan->rank];
   amped_status status = AMPED_OK;
   amped_sort_copy::key_range all = {};
   amped_sort_copy::loader<source> l = {};
@@ -549,13 +551,13 @@ static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o
     *repeats = 0;
   if (nnz == 0)
     return AMPED_OK;
-  l.plan = o->plan;
-  l.mode = o->mode;
-  l.total = o->total;
-  l.words = o->words;
-  l.word_bits = o->word_bits;
-  l.q.nonzeros = o->nonzeros;
-  l.q.row_shift = o->row_shift;
+  l.plan = c->plan;
+  l.mode = c->mode;
+  l.total = c->total;
+  l.words = c->words;
+  l.word_bits = c->word_bits;
+  l.q.nonzeros = c->nonzeros;
+  l.q.row_shift = c->row_shift;
   l.copies = copies;
   l.stream = stream;
   l.with_repeats = repeats != nullptr;
@@ -566,7 +568,7 @@ static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *o
     status = amped_error(AMPED_FAILED, NULL,
                          "mode %d has %" PRIu64 " nonzeros on rank %d, not the %" PRIu64
                          " that were counted; this is a mistake of amped_mpi, please report it",
-                         l.mode, l.appended, o->plan->rank, nnz);
+                         l.mode, l.appended, c->plan->rank, nnz);
     goto done;
   }
   if (repeats != nullptr)

@@ -12,22 +12,23 @@ static const uint64_t shared_bins = 8192;
 typedef unsigned long long word; /* uint64_t as atomics want it */
 
 /* A counter is a nonzero's number; its key is one word. */
-static __device__ bool order_row(const amped_synthetic_share *share, uint64_t k, uint64_t *row) {
-  return amped_synthetic_row(share, k, row);
+static __device__ bool sort_copy_row(const amped_synthetic_shard *shard, uint64_t k,
+                                     uint64_t *row) {
+  return amped_synthetic_row(shard, k, row);
 }
 
-static __device__ uint64_t order_word(const amped_synthetic_share *share, int, uint64_t row,
-                                      uint64_t k) {
-  return amped_synthetic_key(share, row, k);
-}
-
-static __device__ uint64_t order_position(const amped_synthetic_share *share, int mode,
+static __device__ uint64_t sort_copy_word(const amped_synthetic_shard *shard, int, uint64_t row,
                                           uint64_t k) {
-  return amped_synthetic_position(share, mode, k);
+  return amped_synthetic_key(shard, row, k);
 }
 
-static __device__ double order_value(const amped_synthetic_share *share, uint64_t k) {
-  return amped_synthetic_value(&share->tensor, k);
+static __device__ uint64_t sort_copy_position(const amped_synthetic_shard *shard, int mode,
+                                              uint64_t k) {
+  return amped_synthetic_position(shard, mode, k);
+}
+
+static __device__ double sort_copy_value(const amped_synthetic_shard *shard, uint64_t k) {
+  return amped_synthetic_value(&shard->tensor, k);
 }
 
 /* --- count --------------------------------------------------------------------------------------
@@ -128,9 +129,9 @@ static amped_status count_on_stream(void *stream, const amped_synthetic *t, int 
 }
 
 /* Copies of the plan's tables: positions of every mode, rows of the output mode. */
-static amped_status upload_tables(const amped_plan *plan, amped_synthetic_share *share,
+static amped_status upload_tables(const amped_plan *plan, amped_synthetic_shard *shard,
                                   void **d_tables, cudaStream_t stream) {
-  const amped_mode_plan *out = &plan->modes[share->mode];
+  const amped_mode_plan *out = &plan->modes[shard->mode];
   uint64_t entries = out->rows.idp_count;
   for (int m = 0; m < plan->order; m++)
     entries += plan->modes[m].rows.idp_count;
@@ -140,12 +141,12 @@ static amped_status upload_tables(const amped_plan *plan, amped_synthetic_share 
     const amped_mode_plan *mode = &plan->modes[m];
     AMPED_CUDA(cudaMemcpyAsync(at, mode->rows.position, mode->rows.idp_count * sizeof *at,
                                cudaMemcpyHostToDevice, stream));
-    share->modes[m].position = at;
+    shard->modes[m].position = at;
     at += mode->rows.idp_count;
   }
   AMPED_CUDA(cudaMemcpyAsync(at, out->copy.row, out->rows.idp_count * sizeof *at,
                              cudaMemcpyHostToDevice, stream));
-  share->rows = at;
+  shard->rows = at;
   AMPED_CUDA(cudaStreamSynchronize(stream));
   return AMPED_OK;
 }
@@ -153,23 +154,23 @@ static amped_status upload_tables(const amped_plan *plan, amped_synthetic_share 
 amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_plan *plan, int mode,
                                        uint64_t scratch_bytes, amped_copies_cuda *copies,
                                        cudaStream_t stream) {
-  amped_sort_copy_cuda<amped_synthetic_share> order = {};
+  amped_sort_copy_cuda<amped_synthetic_shard> sort = {};
   void *d_tables = nullptr;
   uint8_t key_bits = 0;
   amped_status status = AMPED_OK;
   if (plan->modes[mode].copy.rank_nnz[plan->rank] == 0)
     return AMPED_OK;
   AMPED_GO(done,
-           amped_synthetic_share_make(&order.nonzeros, t, plan, mode, count_on_stream, stream));
-  AMPED_GO(done, upload_tables(plan, &order.nonzeros, &d_tables, stream));
-  key_bits = (uint8_t)order.nonzeros.key_bits;
-  order.plan = plan;
-  order.mode = mode;
-  order.total = t->nnz;
-  order.words = 1;
-  order.word_bits = &key_bits;
-  order.row_shift = order.nonzeros.row_shift;
-  status = amped_sort_copy_on_gpu(&order, scratch_bytes, copies, stream, (uint64_t *)nullptr);
+           amped_synthetic_shard_make(&sort.nonzeros, t, plan, mode, count_on_stream, stream));
+  AMPED_GO(done, upload_tables(plan, &sort.nonzeros, &d_tables, stream));
+  key_bits = (uint8_t)sort.nonzeros.key_bits;
+  sort.plan = plan;
+  sort.mode = mode;
+  sort.total = t->nnz;
+  sort.words = 1;
+  sort.word_bits = &key_bits;
+  sort.row_shift = sort.nonzeros.row_shift;
+  status = amped_sort_copy_on_gpu(&sort, scratch_bytes, copies, stream, (uint64_t *)nullptr);
 done:
   amped_cuda_free(d_tables);
   return status;

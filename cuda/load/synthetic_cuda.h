@@ -14,7 +14,7 @@ amped_status amped_synthetic_cuda_count(const amped_synthetic *t, int mode, uint
                                         uint64_t first, uint64_t count, uint64_t *idp_nnz,
                                         double *sum_of_squares, cudaStream_t stream);
 
-/* Append the share of plan->rank in mode's copy to copies. This takes about scratch_bytes of device
+/* Append the shard of plan->rank in mode's copy to copies. This takes about scratch_bytes of device
  * memory, but at least memory for a piece of 65536 nonzeros. Scratch memory changes the time, not
  * the result. */
 amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_plan *plan, int mode,

@@ -86,12 +86,12 @@ static amped_status create_buffers(amped_copies_cuda *c) {
 }
 
 static amped_status list_blocks(amped_copies_cuda *c, uint64_t *bytes) {
-  amped_part_cuda part;
+  amped_span_cuda span;
   for (int m = 0; m < c->plan->order; m++)
-    for (uint64_t k = 0; k < c->layout.nnz[m]; k = part.first + part.count) {
-      AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, m, k, &part));
-      if (!part.resident)
-        bytes[part.block] = part.arrays.bytes;
+    for (uint64_t k = 0; k < c->layout.nnz[m]; k = span.first + span.count) {
+      AMPED_TRY(amped_layout_cuda_span(&c->layout, c->plan, m, k, &span));
+      if (!span.resident)
+        bytes[span.block] = span.arrays.bytes;
     }
   return AMPED_OK;
 }
@@ -197,7 +197,8 @@ static amped_status create_index(amped_copies_cuda *c, int mode, const amped_til
   return AMPED_OK;
 }
 
-/* The memory of a copy: its resident block, and what its form keeps beside. No nonzeros yet. */
+/* Allocate the memory of a copy: its resident block, and the arrays of its form. It has no nonzeros
+ * yet. */
 static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
                                 amped_copy_cuda *copy) {
   AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));
@@ -282,15 +283,15 @@ static amped_batch batch_at(const amped_plan *plan, const amped_batch *batch, ui
   return at;
 }
 
-amped_status amped_copies_cuda_next(amped_copies_cuda *c, int mode, amped_part_cuda *part,
+amped_status amped_copies_cuda_next(amped_copies_cuda *c, int mode, amped_span_cuda *span,
                                     void **block, uint64_t *at, uint64_t *room) {
   const amped_copy_cuda *copy = &c->copies[mode];
-  AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, copy->nnz, part));
-  const uint64_t behind = copy->nnz - part->first;
-  *at = part->at + behind;
-  *room = part->count - behind;
+  AMPED_TRY(amped_layout_cuda_span(&c->layout, c->plan, mode, copy->nnz, span));
+  const uint64_t behind = copy->nnz - span->first;
+  *at = span->at + behind;
+  *room = span->count - behind;
   *block = copy->d_block;
-  return part->resident ? AMPED_OK : amped_pinned_cuda_wait(&c->pinned, part->block, block);
+  return span->resident ? AMPED_OK : amped_pinned_cuda_wait(&c->pinned, span->block, block);
 }
 
 /* Arguments to pack a device batch: the copy's next nonzeros, to place `at` of a device block. */
@@ -338,29 +339,29 @@ static amped_status check_packed(const amped_pack_result *result, int mode) {
   return AMPED_OK;
 }
 
-/* Pack the first *count nonzeros of a device batch, and append them to the copy: at most
- * AMPED_PACK_NNZ, and at most to the end of a part. Streamed nonzeros are packed in a buffer and
- * copied from there to the host. */
+/* Pack the first *count nonzeros of a device batch, and append them to the copy. A call packs at
+ * most AMPED_PACK_NNZ, and at most to the end of a span. Streamed nonzeros are packed in a buffer
+ * and copied from there to the host. */
 static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_batch *d_batch,
                                   uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
   amped_batch batch = *d_batch;
-  amped_part_cuda part;
+  amped_span_cuda span;
   amped_arrays_cuda buffer;
   void *block = nullptr;
   uint64_t at = 0;
   uint64_t room = 0;
-  AMPED_TRY(amped_copies_cuda_next(c, mode, &part, &block, &at, &room));
+  AMPED_TRY(amped_copies_cuda_next(c, mode, &span, &block, &at, &room));
   room = room < AMPED_PACK_NNZ ? room : AMPED_PACK_NNZ;
   batch.count = batch.count < room ? batch.count : room;
   AMPED_TRY(
       amped_arrays_cuda_make(&buffer, c->plan, mode, &amped_storage_packed_cuda, AMPED_PACK_NNZ));
   const amped_pack_cuda_args args =
-      part.resident ? pack_args(c, mode, &batch, &part.arrays, block, at)
+      span.resident ? pack_args(c, mode, &batch, &span.arrays, block, at)
                     : pack_args(c, mode, &batch, &buffer, c->packer.d_packed, 0);
   AMPED_TRY(amped_pack_cuda(&args));
-  for (int i = 0; i < buffer.arrays && !part.resident; i++)
-    AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&part.arrays, block, i, at),
+  for (int i = 0; i < buffer.arrays && !span.resident; i++)
+    AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&span.arrays, block, i, at),
                                amped_arrays_cuda_at(&buffer, c->packer.d_packed, i, 0),
                                batch.count * buffer.element_bytes[i], cudaMemcpyDeviceToHost,
                                c->stream));
@@ -531,7 +532,7 @@ static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment
   return status;
 }
 
-/* The segments of a copy without tiles: its resident parts and its pieces. */
+/* The segments of a copy without tiles: its resident spans and its pieces. */
 static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
                                uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
@@ -540,13 +541,13 @@ static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cud
     copy->parts.ends[i] = amped_plan_part_nnz(c->plan, mode, i);
   *count = 0;
   for (uint64_t k = 0; k < c->layout.nnz[mode];) {
-    amped_part_cuda part;
-    AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, &part));
-    segments[*count].first = part.first;
-    segments[*count].count = part.count;
+    amped_span_cuda span;
+    AMPED_TRY(amped_layout_cuda_span(&c->layout, c->plan, mode, k, &span));
+    segments[*count].first = span.first;
+    segments[*count].count = span.count;
     segments[*count].new_tile = false;
     *count += 1;
-    k = part.first + part.count;
+    k = span.first + span.count;
   }
   return AMPED_OK;
 }
@@ -614,20 +615,20 @@ amped_status amped_copies_cuda_resize(amped_copies_cuda *c, int mode) {
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
-/* Launch the sorted kernel over a part, AMPED_LAUNCH_NNZ nonzeros at a time. */
+/* Launch the sorted kernel over a span, AMPED_LAUNCH_NNZ nonzeros at a time. */
 static amped_status launch_packed(amped_copies_cuda *c, const amped_mttkrp_task_cuda *task,
-                                  const amped_part_cuda *part, void *d_block) {
+                                  const amped_span_cuda *span, void *d_block) {
   amped_copy_cuda *copy = &c->copies[task->mode];
   amped_mttkrp_cuda_args a = *task->args;
   a.work = &copy->work.work;
-  const uint32_t end = amped_work_cuda_block(&copy->work, part->first + part->count);
-  for (a.first_block = amped_work_cuda_block(&copy->work, part->first); a.first_block < end;
+  const uint32_t end = amped_work_cuda_block(&copy->work, span->first + span->count);
+  for (a.first_block = amped_work_cuda_block(&copy->work, span->first); a.first_block < end;
        a.first_block += a.blocks) {
     const uint64_t first = copy->work.blocks[a.first_block].first;
     const uint32_t most = amped_work_cuda_block(&copy->work, first + AMPED_LAUNCH_NNZ);
     a.blocks = (most < end ? most : end) - a.first_block;
-    a.packed = packed_at(c, task->mode, copy, &part->arrays, d_block,
-                         part->at + (first - part->first), first);
+    a.packed = packed_at(c, task->mode, copy, &span->arrays, d_block,
+                         span->at + (first - span->first), first);
     AMPED_TRY(amped_mttkrp_cuda(&a));
     copy->work.work.tickets += (uint32_t)(a.blocks * copy->work.work.cut.columns);
   }
@@ -681,7 +682,7 @@ static amped_status finish_step(amped_copies_cuda *c, int mode, amped_buffer_cud
 }
 
 /* Transfer a piece to a finished buffer, unless it is there or on its way already. */
-static amped_status fetch(amped_copies_cuda *c, int mode, const amped_part_cuda *piece,
+static amped_status fetch(amped_copies_cuda *c, int mode, const amped_span_cuda *piece,
                           amped_buffer_cuda *buffer) {
   void *block = nullptr;
   if (buffer->mode == mode && buffer->piece.block == piece->block)
@@ -696,26 +697,26 @@ static amped_status fetch(amped_copies_cuda *c, int mode, const amped_part_cuda 
   return AMPED_OK;
 }
 
-/* The part that begins with nonzero k; an empty part behind the last nonzero. */
-static amped_status part_at(const amped_copies_cuda *c, int mode, uint64_t k,
-                            amped_part_cuda *part) {
-  *part = {};
-  return k < c->layout.nnz[mode] ? amped_layout_cuda_part(&c->layout, c->plan, mode, k, part)
+/* The span that begins with nonzero k; an empty span behind the last nonzero. */
+static amped_status span_at(const amped_copies_cuda *c, int mode, uint64_t k,
+                            amped_span_cuda *span) {
+  *span = {};
+  return k < c->layout.nnz[mode] ? amped_layout_cuda_span(&c->layout, c->plan, mode, k, span)
                                  : AMPED_OK;
 }
 
-/* The first half of a step: zero the output where the step is the first, and launch the kernel over
- * the next part if that is resident. Both are timed together. */
+/* The first half of a step. The first step of all zeros the output. If the next span is resident,
+ * the kernel works on it. Both are timed together. */
 static amped_status launch_resident(amped_copies_cuda *c, amped_mttkrp_task_cuda *task,
                                     amped_buffer_cuda *buffer) {
-  amped_part_cuda part;
-  AMPED_TRY(part_at(c, task->mode, task->done, &part));
+  amped_span_cuda span;
+  AMPED_TRY(span_at(c, task->mode, task->done, &span));
   AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
   if (task->done == 0)
     AMPED_TRY(c->form->zero(c, task));
-  if (part.resident) {
-    AMPED_TRY(c->form->launch(c, task, &part, c->copies[task->mode].d_block));
-    task->done += part.count;
+  if (span.resident) {
+    AMPED_TRY(c->form->launch(c, task, &span, c->copies[task->mode].d_block));
+    task->done += span.count;
   }
   AMPED_CUDA(cudaEventRecord(buffer->resident.end, c->stream));
   buffer->resident_busy = true;
@@ -724,7 +725,7 @@ static amped_status launch_resident(amped_copies_cuda *c, amped_mttkrp_task_cuda
 
 /* The second half: transfer the next piece, and launch the kernel over it. */
 static amped_status launch_piece(amped_copies_cuda *c, amped_mttkrp_task_cuda *task,
-                                 const amped_part_cuda *piece, amped_buffer_cuda *buffer) {
+                                 const amped_span_cuda *piece, amped_buffer_cuda *buffer) {
   AMPED_TRY(fetch(c, task->mode, piece, buffer));
   AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
   AMPED_CUDA(cudaEventRecord(buffer->compute.begin, c->stream));
@@ -735,14 +736,14 @@ static amped_status launch_piece(amped_copies_cuda *c, amped_mttkrp_task_cuda *t
   return AMPED_OK;
 }
 
-/* A step uses the next buffer for a resident part, then a piece. Either may be missing; where the
+/* A step uses the next buffer for a resident span, then a piece. Either may be missing; where the
  * piece is, this was the last step. */
 static amped_status launch_step(amped_copies_cuda *c, amped_mttkrp_task_cuda *task) {
   amped_buffer_cuda *buffer = &c->buffers[c->turn];
-  amped_part_cuda piece;
+  amped_span_cuda piece;
   AMPED_TRY(finish_step(c, task->mode, buffer));
   AMPED_TRY(launch_resident(c, task, buffer));
-  AMPED_TRY(part_at(c, task->mode, task->done, &piece));
+  AMPED_TRY(span_at(c, task->mode, task->done, &piece));
   if (piece.count == 0)
     return AMPED_OK;
   AMPED_TRY(launch_piece(c, task, &piece, buffer));
@@ -752,10 +753,10 @@ static amped_status launch_step(amped_copies_cuda *c, amped_mttkrp_task_cuda *ta
 
 /* The first piece of mode's copy from nonzero k on; *found is false where none is left. */
 static amped_status next_piece(const amped_copies_cuda *c, int mode, uint64_t k,
-                               amped_part_cuda *piece, bool *found) {
+                               amped_span_cuda *piece, bool *found) {
   *found = false;
   for (; k < c->layout.nnz[mode] && !*found; k = piece->first + piece->count) {
-    AMPED_TRY(amped_layout_cuda_part(&c->layout, c->plan, mode, k, piece));
+    AMPED_TRY(amped_layout_cuda_span(&c->layout, c->plan, mode, k, piece));
     *found = !piece->resident;
   }
   return AMPED_OK;
@@ -771,11 +772,11 @@ static int next_streamed(const amped_copies_cuda *c, int mode) {
   return next;
 }
 
-/* Wait for the last steps. Then transfer the first pieces of the mode that comes next in a sweep to
- * their buffers: nonzeros do not change, so these transfers need not wait for its turn. */
+/* Wait for the last steps. Then transfer the first pieces of the sweep's next mode to their
+ * buffers. Nonzeros do not change, so these transfers need not wait for the turn of the mode. */
 static amped_status finish_steps(amped_copies_cuda *c, int mode) {
   const int next = next_streamed(c, mode);
-  amped_part_cuda piece = {};
+  amped_span_cuda piece = {};
   bool found = false;
   for (int i = 0; i < 2; i++) {
     amped_buffer_cuda *buffer = &c->buffers[(c->turn + i) % 2];

@@ -3,7 +3,7 @@
  * for the atomic kernel (cuda/atomic).
  *
  * Row bits, row list and row table are always on the device. Streamed pieces of planes and values
- * go through two device buffers. While kernels work on a resident part and a piece, a second stream
+ * go through two device buffers. While kernels work on a resident span and a piece, a second stream
  * transfers the next piece. When a mode's last pieces leave the buffers, the first pieces of the
  * next mode follow at once (docs/decisions/015-streaming-layout.md). */
 #ifndef AMPED_COPIES_CUDA_H
@@ -24,12 +24,12 @@ typedef struct amped_clock_cuda {
   cudaEvent_t begin, end;
 } amped_clock_cuda;
 
-/* One of the two buffers, with the clocks of a step: kernels over a resident part, then over the
+/* One of the two buffers, with the clocks of a step: kernels over a resident span, then over the
  * piece in the buffer. */
 typedef struct amped_buffer_cuda {
   void *d_block;
   int mode; /* of the piece that is in the buffer or on its way to it; -1: none */
-  amped_part_cuda piece;
+  amped_span_cuda piece;
   amped_clock_cuda resident, transfer, compute;
   bool resident_busy, piece_busy; /* kernels were launched and not waited for */
 } amped_buffer_cuda;
@@ -80,16 +80,16 @@ typedef struct amped_copy_form_cuda {
                                amped_copy_cuda *copy);
   /* Append a host batch. */
   amped_status (*upload)(amped_copies_cuda *copies, int mode, const amped_batch *batch);
-  /* Append the first *count nonzeros of a device batch, at most to the end of a part. */
+  /* Append the first *count nonzeros of a device batch, at most to the end of a span. */
   amped_status (*append)(amped_copies_cuda *copies, int mode, const amped_batch *d_batch,
                          uint64_t *count);
   /* After the last nonzero of mode, and for another number of components. */
   amped_status (*schedule)(amped_copies_cuda *copies, int mode);
   /* Zero the rows of the output that MTTKRP does not store. */
   amped_status (*zero)(const amped_copies_cuda *copies, const amped_mttkrp_task_cuda *task);
-  /* Launch the kernel over a part, which lies in d_block. */
+  /* Launch the kernel over a span, which lies in d_block. */
   amped_status (*launch)(amped_copies_cuda *copies, const amped_mttkrp_task_cuda *task,
-                         const amped_part_cuda *part, void *d_block);
+                         const amped_span_cuda *span, void *d_block);
 } amped_copy_form_cuda;
 
 /* Packed, for the sorted kernel. */
@@ -136,9 +136,9 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *copies, int mode, uint6
 amped_status amped_copies_cuda_append(amped_copies_cuda *copies, int mode,
                                       const amped_batch *d_batch);
 
-/* For forms: the place of a copy's next nonzero. Its part, the part's block, the nonzeros of the
+/* For forms: the place of a copy's next nonzero. Its span, the span's block, the nonzeros of the
  * block before it, and the room behind it. */
-amped_status amped_copies_cuda_next(amped_copies_cuda *copies, int mode, amped_part_cuda *part,
+amped_status amped_copies_cuda_next(amped_copies_cuda *copies, int mode, amped_span_cuda *span,
                                     void **block, uint64_t *at, uint64_t *room);
 
 /* Array i of a batch: rows, inputs, values, as the plain storage lists them. */

@@ -113,7 +113,7 @@ static amped_status fill(amped_layout_cuda *l, const amped_plan *plan, uint64_t 
   return AMPED_OK;
 }
 
-/* Bytes of the schedule of mode's copy. Its segments are tiles, or pieces and the resident parts
+/* Bytes of the schedule of mode's copy. Its segments are tiles, or pieces and the resident spans
  * between them, or the whole copy where `piece` is 0. With one piece, the other half may be
  * resident. */
 static uint64_t schedule_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
@@ -181,7 +181,7 @@ static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
   return AMPED_OK;
 }
 
-/* Two buffers come first. Resident parts get the rest where AUTO asks for them: the buffers then
+/* Two buffers come first. Resident spans get the rest where AUTO asks for them: the buffers then
  * take at most an eighth of the room. */
 static amped_status stream(amped_layout_cuda *l, const amped_plan *plan,
                            const amped_layout_wish_cuda *wish, uint64_t all_bytes) {
@@ -274,10 +274,10 @@ uint64_t amped_layout_cuda_streamed(const amped_layout_cuda *l, int mode) {
   return l->resident[mode] < l->nnz[mode] ? l->copies[mode].bytes - l->device[mode].bytes : 0;
 }
 
-/* A copy of n pieces is n times a resident part and a piece. The first resident part is longer by
+/* A copy of n pieces is n times a resident span and a piece. The first resident span is longer by
  * the remainder of the division; the last piece may be shorter. */
-amped_status amped_layout_cuda_part(const amped_layout_cuda *l, const amped_plan *plan, int mode,
-                                    uint64_t k, amped_part_cuda *out) {
+amped_status amped_layout_cuda_span(const amped_layout_cuda *l, const amped_plan *plan, int mode,
+                                    uint64_t k, amped_span_cuda *out) {
   uint64_t pieces = l->first_block[mode + 1] - l->first_block[mode];
   memset(out, 0, sizeof *out);
   if (pieces == 0) {

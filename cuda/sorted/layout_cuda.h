@@ -1,13 +1,13 @@
 /* Layout: where the arrays of a rank's tensor copies lie, on the GPU or in pinned host memory.
  *
  * Nonzeros that do not fit on the device are streamed through two device buffers, in pieces of
- * equal length. Every copy keeps the same share of its bytes on the device. Its resident parts and
+ * equal length. Every copy keeps the same share of its bytes on the device. Its resident spans and
  * its streamed pieces take turns: resident, piece, resident, piece, ... So in every mode transfers
- * go on while kernels work on resident parts. A mode takes as long as the longer of the two
+ * go on while kernels work on resident spans. A mode takes as long as the longer of the two
  * (docs/decisions/015-streaming-layout.md).
  *
- * Parts are whole packs of AMPED_LONG_PACK nonzeros, but for the end of a copy. A copy that is
- * wholly resident is one part. Pure functions of the plan and a number of bytes; no CUDA in here.
+ * Spans are whole packs of AMPED_LONG_PACK nonzeros, but for the end of a copy. A copy that is
+ * wholly resident is one span. Pure functions of the plan and a number of bytes; no CUDA in here.
  */
 #ifndef AMPED_LAYOUT_CUDA_H
 #define AMPED_LAYOUT_CUDA_H
@@ -53,13 +53,13 @@ extern const amped_storage_cuda amped_storage_packed_cuda;
 extern const amped_storage_cuda amped_storage_plain_cuda;
 
 /* Consecutive nonzeros of a copy in one block. */
-typedef struct amped_part_cuda {
+typedef struct amped_span_cuda {
   bool resident;            /* in the copy's device block; else alone in a pinned block */
   uint64_t first, count;    /* which nonzeros of the copy */
   uint64_t at;              /* nonzeros before them in the block: 0 in pinned blocks */
   uint64_t block;           /* number of the pinned block, over all modes */
   amped_arrays_cuda arrays; /* of the whole block */
-} amped_part_cuda;
+} amped_span_cuda;
 
 struct amped_layout_cuda {
   const amped_storage_cuda *storage;
@@ -109,9 +109,9 @@ uint64_t amped_layout_cuda_most_reorder_bytes(const amped_layout_cuda *layout);
 /* Bytes of mode's copy that are not resident: every MTTKRP transfers them. */
 uint64_t amped_layout_cuda_streamed(const amped_layout_cuda *layout, int mode);
 
-/* The part of mode's copy that holds nonzero k < nnz[mode]. */
-amped_status amped_layout_cuda_part(const amped_layout_cuda *layout, const amped_plan *plan,
-                                    int mode, uint64_t k, amped_part_cuda *out);
+/* The span of mode's copy that holds nonzero k < nnz[mode]. */
+amped_status amped_layout_cuda_span(const amped_layout_cuda *layout, const amped_plan *plan,
+                                    int mode, uint64_t k, amped_span_cuda *out);
 
 #ifdef __cplusplus
 }

@@ -143,8 +143,8 @@ template <typename T, typename I> struct sorted_problem {
   unsigned first_block;
   bool tiled;
   vector *carries; /* a carry row for each block */
-  /* For each block and column: of the blocks that share the block's last row, how many are done;
-   * and the turn in which the block finished. */
+  /* For each block and column: the number of finished blocks that share the block's last row, and
+   * the turn in which the block finished. */
   unsigned *arrived;
   unsigned *finished;
   unsigned *ticket; /* blocks that have begun, in all launches */
@@ -182,8 +182,8 @@ __device__ inline uint64_t field_of(const sorted_problem<T, I> &p, unsigned k, u
   return v;
 }
 
-/* A lane's nonzero as it lies in memory: the first word of its number in two halves; and the second
- * word, where tensors of this order often need it. load_nonzero waits for no load. */
+/* A lane's nonzero as it lies in memory: the first word of its number in two halves. The second
+ * word is there where tensors of this order often need it. load_nonzero waits for no load. */
 template <typename T, int N> struct raw_nonzero {
   static constexpr bool has_second = N > 2;
   unsigned low, high;
@@ -366,11 +366,9 @@ __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, 
 
 /* --- parts of the kernel --------------------------------------------------------------------- */
 
-/* How a kernel for N input modes is built: the nonzeros whose rows are in flight, and the thread
- * blocks on a multiprocessor, so that its registers hold these rows. (Kernels in double with
- * shared-memory tiles spill a few bytes.) docs/decisions/017-kernel-batches.md has the
- * measurements.
- */
+/* The tuning of a kernel for N input modes: nonzeros whose rows are in flight, and thread blocks on
+ * a multiprocessor. Its registers then hold these rows. (Kernels in double with shared-memory tiles
+ * spill a few bytes.) docs/decisions/017-kernel-batches.md has the measurements. */
 constexpr int generic_inputs = AMPED_MAX_ORDER - 1;
 template <int N> struct tuning {
   static constexpr int ahead = N == 2 ? 4 : 2;
@@ -634,9 +632,9 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     *to = rounded(all);
   }
 
-  /* Step 7: count this block at the rows that it shares with others: the row that began in its
-   * predecessor, and its last row, which goes on behind it. The last block to come adds the carry
-   * rows. */
+  /* Step 7: count this block at the rows that it shares with other blocks. The first of these rows
+   * began in the predecessor; the last goes on behind this block. The last block to come adds the
+   * carry rows. */
   const unsigned predecessor = block->predecessor;
   const unsigned links = block->links;
   if (predecessor != b || links > 0) {

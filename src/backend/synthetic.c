@@ -93,7 +93,7 @@ double amped_synthetic_sum(const amped_synthetic *t, amped_synthetic_squares sum
 }
 
 /* Nonzeros of an iDp among the counters first .. first+count. */
-static amped_status count_idp(const amped_synthetic_share *s, const amped_mode_plan *m,
+static amped_status count_idp(const amped_synthetic_shard *s, const amped_mode_plan *m,
                               uint64_t idp, uint64_t first, uint64_t count,
                               amped_synthetic_counter *counter, void *context, uint64_t *nnz) {
   uint64_t *bins = NULL;
@@ -106,7 +106,7 @@ static amped_status count_idp(const amped_synthetic_share *s, const amped_mode_p
 }
 
 /* The least counter below which an iDp has `number` nonzeros. */
-static amped_status find_bound(const amped_synthetic_share *s, const amped_mode_plan *m,
+static amped_status find_bound(const amped_synthetic_shard *s, const amped_mode_plan *m,
                                uint64_t idp, uint64_t number, amped_synthetic_counter *counter,
                                void *context, uint64_t *bound) {
   uint64_t low = 0; /* `below` nonzeros are below it, fewer than `number` */
@@ -130,7 +130,7 @@ static amped_status find_bound(const amped_synthetic_share *s, const amped_mode_
   return AMPED_OK;
 }
 
-static amped_status find_bounds(amped_synthetic_share *s, const amped_plan *plan,
+static amped_status find_bounds(amped_synthetic_shard *s, const amped_plan *plan,
                                 amped_synthetic_counter *counter, void *context) {
   const amped_mode_plan *m = &plan->modes[s->mode];
   uint64_t first = 0;
@@ -147,7 +147,7 @@ static amped_status find_bounds(amped_synthetic_share *s, const amped_plan *plan
                     counter, context, &s->high_counter);
 }
 
-amped_status amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
+amped_status amped_synthetic_shard_make(amped_synthetic_shard *s, const amped_synthetic *t,
                                         const amped_plan *plan, int mode,
                                         amped_synthetic_counter *counter, void *context) {
   int row_bits = amped_bits_for(plan->modes[mode].copy.output_rows);

@@ -92,7 +92,7 @@ AMPED_BOTH static inline void amped_synthetic_square(amped_synthetic_squares *su
 
 double amped_synthetic_sum(const amped_synthetic *t, amped_synthetic_squares sum);
 
-/* The data of one mode that a share needs. Pointers lead into the plan, or to copies of its tables
+/* The data of one mode that a shard needs. Pointers lead into the plan, or to copies of its tables
  * on a device. */
 typedef struct amped_synthetic_mode {
   const uint64_t *position;
@@ -101,33 +101,33 @@ typedef struct amped_synthetic_mode {
   uint8_t dropped;  /* low bits of the position that the key has no room for */
 } amped_synthetic_mode;
 
-/* Share: a rank's shard of one mode's copy. It has all nonzeros of the iDps that have a row here.
- * But other ranks may hold a part of the first and of the last split iDp. */
-typedef struct amped_synthetic_share {
+/* Shard: a rank's nonzeros of one mode's copy. It has all nonzeros of the iDps that have a row
+ * here. But other ranks may hold a part of the first and of the last split iDp. */
+typedef struct amped_synthetic_shard {
   amped_synthetic tensor;
   int mode;
   const uint64_t *rows; /* the plan's table of output rows */
-  uint64_t low_idp;     /* the first split iDp: the share begins at low_counter */
+  uint64_t low_idp;     /* the first split iDp: the shard begins at low_counter */
   uint64_t low_counter;
-  uint64_t high_idp; /* the last split iDp: the share ends before high_counter */
+  uint64_t high_idp; /* the last split iDp: the shard ends before high_counter */
   uint64_t high_counter;
   int key_bits;  /* of the whole key: 1 .. 64 */
   int row_shift; /* of the row in it: below 64 */
   amped_synthetic_mode modes[AMPED_MAX_ORDER];
-} amped_synthetic_share;
+} amped_synthetic_shard;
 
 /* The caller's function that counts nonzeros, as amped_device_ops' count_synthetic does. */
 typedef amped_status amped_synthetic_counter(void *context, const amped_synthetic *t, int mode,
                                              uint64_t width, uint64_t first, uint64_t count,
                                              uint64_t *idp_nnz);
 
-/* Make the share of the plan's rank. Where it has a part of a split iDp, it calls counter: for at
+/* Make the shard of the plan's rank. Where it has a part of a split iDp, it calls counter: for at
  * most all nonzeros, twice. */
-amped_status amped_synthetic_share_make(amped_synthetic_share *s, const amped_synthetic *t,
+amped_status amped_synthetic_shard_make(amped_synthetic_shard *s, const amped_synthetic *t,
                                         const amped_plan *plan, int mode,
                                         amped_synthetic_counter *counter, void *context);
 
-AMPED_BOTH static inline uint64_t amped_synthetic_position(const amped_synthetic_share *s, int mode,
+AMPED_BOTH static inline uint64_t amped_synthetic_position(const amped_synthetic_shard *s, int mode,
                                                            uint64_t k) {
   const amped_synthetic_mode *m = &s->modes[mode];
   uint32_t index = (uint32_t)amped_synthetic_index(&s->tensor, mode, k);
@@ -135,8 +135,8 @@ AMPED_BOTH static inline uint64_t amped_synthetic_position(const amped_synthetic
   return m->position[idp] + (index - idp * m->width);
 }
 
-/* Is nonzero k in the share? *row is its row of the rank's MTTKRP result. */
-AMPED_BOTH static inline bool amped_synthetic_row(const amped_synthetic_share *s, uint64_t k,
+/* Is nonzero k in the shard? *row is its row of the rank's MTTKRP result. */
+AMPED_BOTH static inline bool amped_synthetic_row(const amped_synthetic_shard *s, uint64_t k,
                                                   uint64_t *row) {
   const amped_synthetic_mode *m = &s->modes[s->mode];
   uint32_t index = (uint32_t)amped_synthetic_index(&s->tensor, s->mode, k);
@@ -149,7 +149,7 @@ AMPED_BOTH static inline bool amped_synthetic_row(const amped_synthetic_share *s
   return true;
 }
 
-AMPED_BOTH static inline uint64_t amped_synthetic_key(const amped_synthetic_share *s, uint64_t row,
+AMPED_BOTH static inline uint64_t amped_synthetic_key(const amped_synthetic_shard *s, uint64_t row,
                                                       uint64_t k) {
   uint64_t key = row;
   for (int m = 0; m < s->tensor.order; m++)

@@ -14,7 +14,7 @@
 #define POSITION_BITS 32
 
 /* Elements below which one more thread does not pay. */
-#define MIN_PART 16384
+#define LEAST_PIECE 16384
 
 typedef struct entry {
   uint32_t low;
@@ -28,11 +28,11 @@ typedef struct sorter {
   int nfields;
   int extra;     /* bits of the key word that hold a position's high part */
   int word_bits; /* key bits in a word, at most 64 - extra */
-  int parts;     /* contiguous pieces of the array, one a thread */
-  uint64_t part_size;
+  int pieces;    /* contiguous, one a thread */
+  uint64_t piece_size;
   entry *from;
   entry *to;
-  uint64_t *counts; /* [parts][DIGITS] */
+  uint64_t *counts; /* [pieces][DIGITS] */
 } sorter;
 
 static uint64_t entry_word(const entry *e) {
@@ -53,7 +53,7 @@ static int bit_length(uint64_t v) {
 
 int amped_sort_bits(const uint64_t *values, uint64_t count) {
   uint64_t any = 0;
-#pragma omp parallel for schedule(static) reduction(| : any) if (count > MIN_PART)
+#pragma omp parallel for schedule(static) reduction(| : any) if (count > LEAST_PIECE)
   for (uint64_t i = 0; i < count; i++)
     any |= values[i];
   return bit_length(any);
@@ -81,7 +81,7 @@ static uint64_t key_bits(const sorter *s, uint64_t i, int first, int bits) {
 static uint64_t load_word(sorter *s, int first, int bits, bool initial) {
   uint64_t reference = key_bits(s, 0, first, bits);
   uint64_t varying = 0;
-#pragma omp parallel for schedule(static) reduction(| : varying) num_threads(s->parts)
+#pragma omp parallel for schedule(static) reduction(| : varying) num_threads(s->pieces)
   for (uint64_t i = 0; i < s->count; i++) {
     entry *e = &s->from[i];
     uint64_t position = initial ? i : entry_position(e, s->extra);
@@ -95,27 +95,27 @@ static uint64_t load_word(sorter *s, int first, int bits, bool initial) {
   return varying;
 }
 
-static uint64_t part_begin(const sorter *s, int part) {
-  uint64_t begin = s->part_size * (uint64_t)part;
+static uint64_t piece_begin(const sorter *s, int piece) {
+  uint64_t begin = s->piece_size * (uint64_t)piece;
   return begin < s->count ? begin : s->count;
 }
 
 static void count_digits(const sorter *s, int shift) {
-#pragma omp parallel for schedule(static, 1) num_threads(s->parts)
-  for (int p = 0; p < s->parts; p++) {
+#pragma omp parallel for schedule(static, 1) num_threads(s->pieces)
+  for (int p = 0; p < s->pieces; p++) {
     uint64_t counts[DIGITS] = {0};
-    uint64_t end = part_begin(s, p + 1);
-    for (uint64_t i = part_begin(s, p); i < end; i++)
+    uint64_t end = piece_begin(s, p + 1);
+    for (uint64_t i = piece_begin(s, p); i < end; i++)
       counts[entry_word(&s->from[i]) >> shift & (DIGITS - 1)]++;
     memcpy(s->counts + (size_t)p * DIGITS, counts, sizeof counts);
   }
 }
 
-/* Turn counts into places: where each part puts its first element of each digit. */
+/* Turn counts into places: where each piece puts its first element of each digit. */
 static void place_digits(const sorter *s) {
   uint64_t place = 0;
   for (size_t d = 0; d < DIGITS; d++)
-    for (size_t p = 0; p < (size_t)s->parts; p++) {
+    for (size_t p = 0; p < (size_t)s->pieces; p++) {
       uint64_t n = s->counts[p * DIGITS + d];
       s->counts[p * DIGITS + d] = place;
       place += n;
@@ -123,12 +123,12 @@ static void place_digits(const sorter *s) {
 }
 
 static void move_entries(const sorter *s, int shift) {
-#pragma omp parallel for schedule(static, 1) num_threads(s->parts)
-  for (int p = 0; p < s->parts; p++) {
+#pragma omp parallel for schedule(static, 1) num_threads(s->pieces)
+  for (int p = 0; p < s->pieces; p++) {
     uint64_t places[DIGITS];
-    uint64_t end = part_begin(s, p + 1);
+    uint64_t end = piece_begin(s, p + 1);
     memcpy(places, s->counts + (size_t)p * DIGITS, sizeof places);
-    for (uint64_t i = part_begin(s, p); i < end; i++)
+    for (uint64_t i = piece_begin(s, p); i < end; i++)
       s->to[places[entry_word(&s->from[i]) >> shift & (DIGITS - 1)]++] = s->from[i];
   }
 }
@@ -150,21 +150,21 @@ static void sort_word(sorter *s, uint64_t varying) {
 
 static void permute(const sorter *s, char *array) {
   char *out = (char *)s->to;
-#pragma omp parallel for schedule(static) num_threads(s->parts)
+#pragma omp parallel for schedule(static) num_threads(s->pieces)
   for (uint64_t i = 0; i < s->count; i++)
     memcpy(out + 8 * i, array + 8 * entry_position(&s->from[i], s->extra), 8);
-#pragma omp parallel for schedule(static, 1) num_threads(s->parts)
-  for (int p = 0; p < s->parts; p++) {
-    uint64_t begin = part_begin(s, p);
-    memcpy(array + 8 * begin, out + 8 * begin, 8 * (part_begin(s, p + 1) - begin));
+#pragma omp parallel for schedule(static, 1) num_threads(s->pieces)
+  for (int p = 0; p < s->pieces; p++) {
+    uint64_t begin = piece_begin(s, p);
+    memcpy(array + 8 * begin, out + 8 * begin, 8 * (piece_begin(s, p + 1) - begin));
   }
 }
 
-static void set_parts(sorter *s) {
-  uint64_t most = s->count / MIN_PART + 1;
+static void set_pieces(sorter *s) {
+  uint64_t most = s->count / LEAST_PIECE + 1;
   uint64_t threads = (uint64_t)omp_get_max_threads();
-  s->parts = (int)(threads < most ? threads : most);
-  s->part_size = amped_ceil_div(s->count, (uint64_t)s->parts);
+  s->pieces = (int)(threads < most ? threads : most);
+  s->piece_size = amped_ceil_div(s->count, (uint64_t)s->pieces);
 }
 
 amped_status amped_sort(uint64_t count, const amped_sort_field *fields, int nfields, int word_bits,
@@ -183,11 +183,11 @@ amped_status amped_sort(uint64_t count, const amped_sort_field *fields, int nfie
   s.word_bits = 64 - s.extra;
   if (word_bits > 0 && word_bits < s.word_bits)
     s.word_bits = word_bits;
-  set_parts(&s);
+  set_pieces(&s);
 
   AMPED_GO(out, amped_alloc(&blocks[0], count, sizeof(entry), "sorting nonzeros"));
   AMPED_GO(out, amped_alloc(&blocks[1], count, sizeof(entry), "sorting nonzeros"));
-  AMPED_GO(out, amped_alloc(&s.counts, (uint64_t)s.parts * DIGITS, sizeof(uint64_t),
+  AMPED_GO(out, amped_alloc(&s.counts, (uint64_t)s.pieces * DIGITS, sizeof(uint64_t),
                             "sorting nonzeros"));
   s.from = blocks[0];
   s.to = blocks[1];

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "hdf5/result_file.h"
 
-/* places[r] = where component r stands by descending weight, from 1: its number for `top`. */
+/* places[r] = the place of component r by descending weight, from 1: its number for `top`. */
 static void number_components(const amped_ktensor *k, int *places) {
   int order[AMPED_MAX_NCOMPS];
   amped_ktensor_order(k, order);
@@ -20,7 +20,7 @@ static int compare_pairs(const void *x, const void *y) {
   return ((const amped_match_pair *)x)->a - ((const amped_match_pair *)y)->a;
 }
 
-/* Pairs name components by their numbers for `top`, and stand in the order of a's. */
+/* Pairs name components by their numbers for `top`, in the order of the components of a. */
 static void renumber(const amped_ktensor *a, const amped_ktensor *b, amped_match *match) {
   int places_a[AMPED_MAX_NCOMPS];
   int places_b[AMPED_MAX_NCOMPS];

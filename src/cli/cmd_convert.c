@@ -25,8 +25,8 @@ typedef struct record {
   uint64_t input_bytes; /* 0: unknown (standard input) */
   uint64_t nnz_read;
   uint64_t duplicates;
-  uint64_t zeros;           /* stored ones: dropped or kept as told */
-  uint64_t temporary_bytes; /* on disk, at most at a time; 0: all was in memory */
+  uint64_t zeros;           /* stored zeros, dropped or kept */
+  uint64_t temporary_bytes; /* the most on disk at a time; 0: all was in memory */
   uint64_t nnz;
   double norm;
   double read_sec;
@@ -67,12 +67,12 @@ static amped_status check_output(const char *path, amped_format *format, amped_f
     amped_log_to_stderr();
     return AMPED_OK;
   }
-  /* Now rather than after hours of reading. */
+  /* Refuse the file now, not after hours of reading. */
   AMPED_TRY(amped_file_check_writable(path));
   return amped_file_lock_take(path, lock);
 }
 
-/* With --copies=none and text it would be ignored. */
+/* Refuse --copies=none for text, which would ignore it. */
 static amped_status check_copies(const amped_options *o, amped_format format) {
   if (o->convert.no_copies && format != AMPED_FORMAT_HDF5)
     return amped_error(AMPED_USAGE, o->args[1], "is text, which has no copies; leave out --copies");
@@ -138,7 +138,7 @@ static amped_status say_zeros(const amped_options *o, const record *r) {
   return AMPED_OK;
 }
 
-/* Different indices of a mode that occur: of a sorted copy. */
+/* *used = the number of different indices of a mode. They are counted in a sorted array. */
 static amped_status count_used(const amped_sptensor *t, int mode, uint64_t *used) {
   uint64_t *copy = NULL;
   AMPED_TRY(amped_alloc(&copy, t->nnz, sizeof *copy, "counting empty slices"));

@@ -41,7 +41,8 @@ static amped_status add_rank(const char *name, int ncomps, char **out) {
   return AMPED_OK;
 }
 
-/* Where rank 0 writes, "STEM.cpd.h5" in the current folder unless the user says otherwise. */
+/* The file that rank 0 writes: "STEM.cpd.h5" in the current folder, unless the user names another.
+ */
 static amped_status output_name(const amped_options *o, char **out) {
   if (o->output != NULL)
     return amped_strdup(out, o->output);
@@ -66,7 +67,8 @@ static amped_status output_path(const amped_options *o, int ncomps, char **out) 
   return status;
 }
 
-/* Does the result of so many components have a file of its own? `previous`: of the checkpoint. */
+/* Does the result of so many components have a file of its own? `previous` is the checkpoint's
+ * older generation. */
 static amped_status check_name(const amped_options *o, int ncomps, const char *previous) {
   const struct {
     const char *option, *file;
@@ -87,7 +89,7 @@ static amped_status check_name(const amped_options *o, int ncomps, const char *p
   return status;
 }
 
-/* Before anything is opened. */
+/* Called before any file is opened. */
 static amped_status check_names(const amped_options *o) {
   char *previous = NULL;
   amped_status status = AMPED_OK;
@@ -150,11 +152,11 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
     return amped_error(AMPED_BAD_INPUT, o->session.init,
                        "has %d components, the run has %d; use --rank=%d or another start",
                        start->ncomps, plan->ncomps, start->ncomps);
-  amped_ktensor_balance(start); /* only directions count; --precision holds those of any length */
+  amped_ktensor_balance(start); /* only directions count; --precision holds columns of any length */
   return AMPED_OK;
 }
 
-/* Which of several starts begins. */
+/* Set random factors. Tell the number of the start where there are several. */
 static amped_status set_random(amped_session *session, const amped_options *o, int number) {
   const amped_context context = amped_session_context(session);
   const uint64_t seed = o->seed + (uint64_t)number - 1;
@@ -173,7 +175,7 @@ static amped_status set_random(amped_session *session, const amped_options *o, i
   return amped_factors_random(&context, seed);
 }
 
-/* Random factors, or those of --init; number counts starts from 1. */
+/* Set random factors, or the factors of --init. `number` counts starts from 1. */
 static amped_status set_start(amped_session *session, const amped_options *o, int number) {
   const amped_context context = amped_session_context(session);
   amped_ktensor start;
@@ -269,7 +271,7 @@ static amped_status read_labels(job *j) {
   return amped_comm_agree(&session->comm, status);
 }
 
-/* Rank 0: record, file. */
+/* Rank 0: write the record and the file. */
 static amped_status write_result(job *j, const amped_multistart *starts, double corcondia,
                                  amped_ktensor *k, const char *path) {
   const amped_session *session = j->session;
@@ -303,7 +305,7 @@ done:
   return status;
 }
 
-/* Collective: the factors to rank 0, and there to the file. */
+/* Collective: bring the factors to rank 0, which writes the file. */
 static amped_status save(job *j, const amped_multistart *starts, double corcondia,
                          const char *path) {
   amped_session *session = j->session;
@@ -417,7 +419,7 @@ done:
   return status;
 }
 
-/* All starts; AMPED_STOPPED where a signal came before the last was done. */
+/* Run all starts. AMPED_STOPPED where a signal came before the last start was done. */
 static amped_status run_starts(job *j, amped_multistart *starts) {
   const amped_context context = amped_session_context(j->session);
   for (int number = 1; number <= j->o->session.starts; number++) {
@@ -477,7 +479,7 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   return amped_comm_agree(&j->session->comm, tell_end(j, best, corcondia, path));
 }
 
-/* One number of components. */
+/* Decompose with one number of components. */
 static amped_status decompose(job *j, int i) {
   const amped_comm *comm = &j->session->comm;
   const int ncomps = j->o->session.ncomps_list[i];
@@ -499,7 +501,7 @@ static amped_status decompose(job *j, int i) {
   return status;
 }
 
-/* All numbers of components, in the order in which they were given. */
+/* Decompose with all numbers of components, in the user's order. */
 static amped_status decompose_all(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;
@@ -524,7 +526,7 @@ static amped_status finish(amped_session *session, amped_status status) {
   return finished != AMPED_OK ? finished : status;
 }
 
-/* Collective, before anything is read: an output that cannot be written costs nothing then. */
+/* Collective, before anything is read: refuse outputs that cannot be written. */
 static amped_status check_outputs(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;

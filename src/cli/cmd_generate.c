@@ -18,7 +18,7 @@
 #include "hdf5/tensor_file.h"
 #include "base/timer.h"
 
-/* What is made and where it goes. */
+/* The tensor to make, and its files. */
 typedef struct job {
   const amped_options *o;
   const char *path;

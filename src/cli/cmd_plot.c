@@ -54,7 +54,7 @@ static amped_status tell(const amped_plot *f, const char *input, amped_json *jso
                                          amped_json_text(script, strlen(script))));
 }
 
-/* The lines have a file of their own. */
+/* Refuse a JSON file that is also a file of the plot. */
 static amped_status check_json(const amped_plot *f, const amped_json *json) {
   for (int i = 0; i < AMPED_PLOT_FILES; i++)
     AMPED_TRY(amped_json_apart(json, f->names[i]));

@@ -235,7 +235,7 @@ static amped_status say_result(const char *path, const amped_ktensor *k) {
 }
 
 static amped_status tell_components(const amped_ktensor *k, const leading *all, amped_json *json) {
-  /* Ours are in that order in the file, others' need not be. */
+  /* Results of this program hold components in descending order. Other files need not. */
   int order[AMPED_MAX_NCOMPS];
   amped_ktensor_order(k, order);
   for (int i = 0; i < k->ncomps; i++) {

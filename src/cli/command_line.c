@@ -68,7 +68,8 @@ static const char *suggest_command(char *text, size_t size, const char *name) {
 
 /* ---- parsing ------------------------------------------------------------------------------- */
 
-/* The command that the first argument names, or cpd where it is a file; skips it in that case. */
+/* Choose the command that the first argument names, and skip this argument. Else the command is
+ * cpd. */
 static amped_status choose_command(int *argc, char ***argv, amped_options *o) {
   const char *first = *argc > 1 ? (*argv)[1] : "";
   o->command = amped_command_find(first);
@@ -78,7 +79,8 @@ static amped_status choose_command(int *argc, char ***argv, amped_options *o) {
     return AMPED_OK;
   }
   o->command = amped_command_find("cpd");
-  /* A word that is no option, no existing file and looks like none was meant as a command. */
+  /* A word was meant as a command if it is no option, names no file and does not look like a file.
+   */
   if (*argc > 1 && first[0] != '-' && strpbrk(first, "./") == NULL) {
     FILE *file = fopen(first, "re");
     char meant[64];

@@ -172,12 +172,13 @@ int main(int argc, char **argv) {
   hold_standard_streams();
   /* Writing to a closed pipe is an error of that write, not the end of the program. */
   (void)signal(SIGPIPE, SIG_IGN);
-  /* Without MPI nobody agrees on who speaks: the launcher's rank 0 does. */
+  /* Without MPI, ranks cannot agree on the rank that prints errors: the launcher's rank 0 does. */
   amped_log_speaker(rank <= 0);
   amped_status status = amped_command_line_parse(argc, argv, &options, &done);
   if (status == AMPED_OK && !done)
     status = amped_options_check(&options);
-  /* A launcher ends all ranks as soon as one fails: the one that speaks must come first. */
+  /* A launcher ends all ranks as soon as a rank fails. So the rank that prints errors must print
+   * first. */
   if (status != AMPED_OK && rank > 0)
     (void)poll(NULL, 0, SPEAKER_MSEC);
   if (status == AMPED_OK && !done) {
@@ -192,8 +193,9 @@ int main(int argc, char **argv) {
       (void)fprintf(stderr, "amped_mpi: warning: rank %d leaves %s to rank 0\n", rank,
                     options.command->name);
   }
-  /* Parallel commands have agreed on a rank that spoke; what is left here is from before MPI. Wrong
-   * options are so on every rank, other failures on this one alone. */
+  /* The ranks of a parallel command have agreed on the rank that printed the error. Errors from
+   * before MPI are left. Every rank finds wrong options, but this rank alone may see another
+   * failure. */
   if (status != AMPED_OK && (rank <= 0 || (status == AMPED_FAILED && !has_started())))
     amped_status_report();
   if (status == AMPED_OK) {

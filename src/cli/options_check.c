@@ -21,7 +21,7 @@ static amped_status check_replaced(const amped_options *o, const char *option, c
   return AMPED_OK;
 }
 
-/* Of a checkpoint's two generations. */
+/* Check the name of one of a checkpoint's two generations. */
 static amped_status check_generation(const amped_options *o, const char *file) {
   AMPED_TRY(check_replaced(o, "--checkpoint", file));
   if (amped_file_is_one(file, o->json) || amped_file_is_one(file, o->output) ||
@@ -46,7 +46,7 @@ static amped_status check_checkpoint(const amped_options *o) {
   return status;
 }
 
-/* Several decompositions in one run. */
+/* Check the options of a run with several decompositions. */
 static amped_status check_several(const amped_options *o) {
   const bool ranks = o->session.ncomps_count > 1;
   const char *option = ranks ? "several values of --rank" : "--starts";

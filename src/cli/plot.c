@@ -115,7 +115,7 @@ static bool is_continuation(char c) {
 }
 
 const char *amped_plot_text(char *buffer, const char *text, uint64_t length) {
-  /* jansson refuses what is not UTF-8. */
+  /* jansson refuses text that is not UTF-8. */
   json_t *checked = json_stringn(text, (size_t)length);
   bool utf8 = checked != NULL;
   uint64_t used = 0;

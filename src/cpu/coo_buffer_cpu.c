@@ -122,22 +122,22 @@ amped_status amped_coo_buffer_cpu_sort(amped_coo_buffer_cpu *p, const amped_plan
   if (p->ends == NULL) /* nothing came: right where the shard is empty */
     status = create(p, plan, mode);
   const stored_buffer from = {p->buffer, plan->index_type, plan->value_type};
-  const amped_order order = {.plan = plan,
-                             .mode = mode,
-                             .total = p->buffer.count,
-                             .ends = p->groups,
-                             .groups = plan->modes[mode].rows.idp_count +
-                                       plan->modes[mode].copy.split_count,
-                             .words = p->buffer.words,
-                             .word_bits = from.buffer.word_bits,
-                             .from = &from,
-                             .row = row_of,
-                             .word = word_of,
-                             .store = store,
-                             .insert = insert,
-                             .part = part};
+  const amped_sort_copy sort = {.plan = plan,
+                                .mode = mode,
+                                .total = p->buffer.count,
+                                .ends = p->groups,
+                                .groups = plan->modes[mode].rows.idp_count +
+                                          plan->modes[mode].copy.split_count,
+                                .words = p->buffer.words,
+                                .word_bits = from.buffer.word_bits,
+                                .from = &from,
+                                .row = row_of,
+                                .word = word_of,
+                                .store = store,
+                                .insert = insert,
+                                .part = part};
   if (status == AMPED_OK)
-    status = amped_sort_copy_cpu(&order, repeats);
+    status = amped_sort_copy_cpu(&sort, repeats);
   amped_coo_buffer_cpu_free(p);
   return status;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cpu/mttkrp_block.h"
+#include "cpu/mttkrp_bundle.h"
 #include "cpu/cpu_dispatch.h"
 
 /* Strips of a copy, and nonzeros of a strip, at least: short enough to balance threads and to keep
@@ -32,15 +32,15 @@ static inline uint64_t index_at(const void *array, amped_itype type, uint64_t i)
 }
 
 static inline bool begins_row(const amped_cpu_copy *copy, uint64_t k) {
-  return copy->row_bits[k / AMPED_BLOCK] >> k % AMPED_BLOCK & 1;
+  return copy->row_bits[k / AMPED_BUNDLE] >> k % AMPED_BUNDLE & 1;
 }
 
 /* --- decoding ----------------------------------------------------------------------------------*/
 
-/* Nonzeros k .. k+n become a block. n is the constant AMPED_BLOCK in all blocks but the last of a
- * strip, so loops become vectors. */
+/* Nonzeros k .. k+n become a bundle. n is the constant AMPED_BUNDLE in all bundles but the last of
+ * a strip, so loops become vectors. */
 
-typedef uint64_t words[AMPED_MAX_PLANES][AMPED_BLOCK];
+typedef uint64_t words[AMPED_MAX_PLANES][AMPED_BUNDLE];
 
 AMPED_INLINE void widen_plane(const void *plane, int bytes, uint64_t k, int n, uint64_t *w) {
   if (bytes == 8)
@@ -63,7 +63,7 @@ AMPED_INLINE void load_words(const amped_cpu_copy *copy, uint64_t k, int n, word
       w[0][j] |= w[1][j] << 32;
 }
 
-/* out[j] = one field of nonzero j: amped_packed_field for a block. */
+/* out[j] = one field of nonzero j: amped_packed_field for a bundle. */
 AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t *out) {
   unsigned i = shift / 64;
   unsigned s = shift % 64;
@@ -80,9 +80,9 @@ AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t 
 
 /* b->values: in the copy, or looked up in the dictionary. */
 AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, words w,
-                                amped_block *b) {
+                                amped_bundle *b) {
   const amped_packing *p = m->copy->packing;
-  uint64_t codes[AMPED_BLOCK];
+  uint64_t codes[AMPED_BUNDLE];
   if (!p->coded) {
     b->values = (const char *)m->copy->values + k * m->value_type;
     return;
@@ -104,7 +104,7 @@ AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, wo
 }
 
 /* b->fibres from b->positions and b->begins. */
-AMPED_INLINE void decode_fibres(amped_block *b, int n) {
+AMPED_INLINE void decode_fibres(amped_bundle *b, int n) {
   const uint64_t *at = b->positions[0];
   uint32_t changes = 1;
   for (int j = 1; j < n; j++)
@@ -113,7 +113,7 @@ AMPED_INLINE void decode_fibres(amped_block *b, int n) {
 }
 
 AMPED_INLINE void decode_n(const amped_cpu_mttkrp *m, uint64_t k, int n, bool reuse,
-                           amped_block *b) {
+                           amped_bundle *b) {
   const amped_packing *p = m->copy->packing;
   words w;
   load_words(m->copy, k, n, w);
@@ -121,39 +121,39 @@ AMPED_INLINE void decode_n(const amped_cpu_mttkrp *m, uint64_t k, int n, bool re
     field(w, p->shifts[i], p->bits[i], n, b->positions[i]);
   decode_values(m, k, n, w, b);
   b->count = n;
-  b->begins = m->copy->row_bits[k / AMPED_BLOCK];
+  b->begins = m->copy->row_bits[k / AMPED_BUNDLE];
   if (reuse)
     decode_fibres(b, n);
 }
 
-/* The block at nonzero k of a strip that ends at `end`. */
+/* The bundle at nonzero k of a strip that ends at `end`. */
 AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, bool reuse,
-                         amped_block *b) {
+                         amped_bundle *b) {
   uint64_t left = end - k;
-  if (left >= AMPED_BLOCK) {
-    decode_n(m, k, AMPED_BLOCK, reuse, b);
+  if (left >= AMPED_BUNDLE) {
+    decode_n(m, k, AMPED_BUNDLE, reuse, b);
   } else {
     memset(b->positions, 0, sizeof b->positions); /* the kernel may prefetch rows of all of them */
     decode_n(m, k, (int)left, reuse, b);
   }
-  b->closes = left <= AMPED_BLOCK || begins_row(m->copy, k + AMPED_BLOCK);
+  b->closes = left <= AMPED_BUNDLE || begins_row(m->copy, k + AMPED_BUNDLE);
 }
 
-typedef void block_decoder(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, bool reuse,
-                           amped_block *b);
+typedef void bundle_decoder(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, bool reuse,
+                            amped_bundle *b);
 
 #define DEFINE(CPU)                                                                                \
   AMPED_TARGET_##CPU static void decode_##CPU(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, \
-                                              bool reuse, amped_block *b) {                        \
+                                              bool reuse, amped_bundle *b) {                       \
     decode(m, k, end, reuse, b);                                                                   \
   }
 AMPED_CPU_DISPATCH(DEFINE)
 
-static block_decoder *find_decoder(void) {
+static bundle_decoder *find_decoder(void) {
 #define ROW(CPU) {AMPED_HAS_##CPU, decode_##CPU},
   const struct {
     bool here;
-    block_decoder *decode;
+    bundle_decoder *decode;
   } rows[] = {AMPED_CPU_DISPATCH(ROW)};
   size_t i = 0;
   while (!rows[i].here)
@@ -165,8 +165,8 @@ static block_decoder *find_decoder(void) {
 
 typedef struct job {
   const amped_cpu_mttkrp *m;
-  block_decoder *decode;
-  amped_block_kernel *kernel;
+  bundle_decoder *decode;
+  amped_bundle_kernel *kernel;
   bool reuse;
 } job;
 
@@ -175,9 +175,8 @@ static void sum_strip(const job *j, uint64_t first, uint64_t end, double *fixup)
   const amped_cpu_mttkrp *m = j->m;
   const amped_cpu_copy *copy = m->copy;
   double sum[AMPED_MAX_NCOMPS];
-  amped_block blocks[2];
-  amped_block_strip strip = {
-      .inputs = copy->packing->inputs, .ld = m->ld, .out = m->out, .sum = sum};
+  amped_bundle bundles[2];
+  amped_strip strip = {.inputs = copy->packing->inputs, .ld = m->ld, .out = m->out, .sum = sum};
   strip.row_list = copy->row_list;
   strip.index_type = copy->index_type;
   strip.entry = index_at(copy->row_table, copy->index_type, first / copy->packing->pack);
@@ -187,12 +186,12 @@ static void sum_strip(const job *j, uint64_t first, uint64_t end, double *fixup)
     if (m->fetch[i])
       strip.fetch[strip.fetches++] = i;
   }
-  j->decode(m, first, end, j->reuse, &blocks[0]);
-  for (uint64_t k = first, turn = 0; k < end; k += AMPED_BLOCK, turn = !turn) {
-    bool last = end - k <= AMPED_BLOCK;
+  j->decode(m, first, end, j->reuse, &bundles[0]);
+  for (uint64_t k = first, turn = 0; k < end; k += AMPED_BUNDLE, turn = !turn) {
+    bool last = end - k <= AMPED_BUNDLE;
     if (!last)
-      j->decode(m, k + AMPED_BLOCK, end, j->reuse, &blocks[!turn]);
-    j->kernel(&strip, &blocks[turn], &blocks[last ? turn : !turn]);
+      j->decode(m, k + AMPED_BUNDLE, end, j->reuse, &bundles[!turn]);
+    j->kernel(&strip, &bundles[turn], &bundles[last ? turn : !turn]);
   }
 }
 
@@ -264,7 +263,7 @@ void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int threads) {
   uint64_t pieces = amped_ceil_div(m->rows, ZERO_ROWS);
   uint64_t step = amped_cpu_strip_nnz(copy->packing, nnz);
   uint64_t strips = amped_cpu_strips(copy->packing, nnz);
-  j.kernel = amped_block_kernel_find(m->value_type, m->ld, copy->packing->inputs, j.reuse);
+  j.kernel = amped_bundle_kernel_find(m->value_type, m->ld, copy->packing->inputs, j.reuse);
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static) nowait

@@ -5,8 +5,8 @@
  * the fix-up buffer. Afterwards these are added to the rows, in the order of strips. There are no
  * atomic additions, and any number of threads gives the same bits.
  *
- * Sums of floats are carried in double beyond a block of nonzeros (mttkrp_block.h). So the error of
- * an output element stays below 1e-5 of the sum of |x| prod |a|, for rows of any length. */
+ * Sums of floats are carried in double beyond a bundle of nonzeros (mttkrp_bundle.h). So the error
+ * of an output element stays below 1e-5 of the sum of |x| prod |a|, for rows of any length. */
 #ifndef AMPED_MTTKRP_CPU_H
 #define AMPED_MTTKRP_CPU_H
 

@@ -49,14 +49,14 @@ typedef struct pack_job {
   uint64_t last_input; /* its first input position */
 } pack_job;
 
-/* One thread's part of a batch, and the counts that the thread takes there. */
-typedef struct part {
+/* One thread's piece of a batch, and the counts that the thread takes there. */
+typedef struct piece {
   uint64_t first, end;
   uint64_t rows;      /* rows that begin */
   uint64_t fibres;    /* fibres that begin */
   uint64_t strangers; /* values that the dictionary lacks */
   bool descends;
-} part;
+} piece;
 
 static inline uint64_t index_at(const void *array, amped_itype type, uint64_t i) {
   return type == AMPED_U32 ? ((const uint32_t *)array)[i] : ((const uint64_t *)array)[i];
@@ -78,8 +78,8 @@ static inline uint64_t input_at(const pack_job *p, uint64_t k) {
                        : index_at(p->batch->inputs[0], p->copy->index_type, k - p->offset);
 }
 
-/* First pass: row bits of a part, and the counts. */
-static void mark_rows(const pack_job *p, part *t) {
+/* First pass: row bits of a piece, and the counts. */
+static void mark_rows(const pack_job *p, piece *t) {
   uint32_t *words = p->copy->row_bits;
   for (uint64_t k = t->first; k < t->end; k++) {
     uint32_t bit = UINT32_C(1) << k % WORD;
@@ -94,8 +94,8 @@ static void mark_rows(const pack_job *p, part *t) {
   }
 }
 
-/* Second pass: row list and row table of a part; `rows` entries of the list come before it. */
-static void list_rows(const pack_job *p, const part *t, uint64_t rows) {
+/* Second pass: row list and row table of a piece; `rows` entries of the list come before it. */
+static void list_rows(const pack_job *p, const piece *t, uint64_t rows) {
   const amped_cpu_copy *copy = p->copy;
   uint64_t pack = copy->packing->pack;
   for (uint64_t k = t->first; k < t->end; k++) {
@@ -106,7 +106,7 @@ static void list_rows(const pack_job *p, const part *t, uint64_t rows) {
   }
 }
 
-static void pack_numbers(const pack_job *p, part *t) {
+static void pack_numbers(const pack_job *p, piece *t) {
   const amped_cpu_copy *copy = p->copy;
   const amped_packing *packing = copy->packing;
   uint64_t codes = p->plan->dictionary->count;
@@ -132,8 +132,8 @@ static void pack_numbers(const pack_job *p, part *t) {
            (t->end - t->first) * p->plan->value_type);
 }
 
-/* A thread's part of a batch: whole words of row bits, except at the ends of the batch. */
-static void part_create(part *t, const pack_job *p, int thread, int threads) {
+/* A thread's piece of a batch: whole words of row bits, except at the ends of the batch. */
+static void piece_create(piece *t, const pack_job *p, int thread, int threads) {
   uint64_t end = p->offset + p->batch->count;
   uint64_t first_word = p->offset / WORD;
   uint64_t words = amped_ceil_div(end, WORD) - first_word;
@@ -155,7 +155,7 @@ static amped_status out_of_order(int mode) {
                      mode);
 }
 
-static amped_status pack_batch(const pack_job *p, int mode, part *parts, int threads) {
+static amped_status pack_batch(const pack_job *p, int mode, piece *pieces, int threads) {
   amped_cpu_copy *copy = p->copy;
   uint64_t limit = p->plan->modes[mode].copy.output_rows;
   uint64_t rows = copy->rows;
@@ -163,16 +163,16 @@ static amped_status pack_batch(const pack_job *p, int mode, part *parts, int thr
   bool descends = false;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int t = 0; t < threads; t++) {
-    part_create(&parts[t], p, t, threads);
-    mark_rows(p, &parts[t]);
-    pack_numbers(p, &parts[t]);
+    piece_create(&pieces[t], p, t, threads);
+    mark_rows(p, &pieces[t]);
+    pack_numbers(p, &pieces[t]);
   }
   for (int t = 0; t < threads; t++) {
-    uint64_t begin = parts[t].rows;
-    descends |= parts[t].descends;
-    strangers += parts[t].strangers;
-    copy->fibres += parts[t].fibres;
-    parts[t].rows = rows;
+    uint64_t begin = pieces[t].rows;
+    descends |= pieces[t].descends;
+    strangers += pieces[t].strangers;
+    copy->fibres += pieces[t].fibres;
+    pieces[t].rows = rows;
     rows += begin;
   }
   /* Rows ascend, exist in the result, and the list has room for them. */
@@ -186,7 +186,7 @@ static amped_status pack_batch(const pack_job *p, int mode, part *parts, int thr
                        mode);
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int t = 0; t < threads; t++)
-    list_rows(p, &parts[t], parts[t].rows);
+    list_rows(p, &pieces[t], pieces[t].rows);
   copy->rows = rows;
   copy->filled = p->offset + p->batch->count;
   return AMPED_OK;
@@ -195,7 +195,7 @@ static amped_status pack_batch(const pack_job *p, int mode, part *parts, int thr
 amped_status amped_cpu_copy_add(amped_cpu_copy *copy, const amped_plan *plan, int mode,
                                 const double *dictionary, uint64_t offset, const amped_batch *batch,
                                 int threads) {
-  part *parts = NULL;
+  piece *pieces = NULL;
   pack_job p = {
       .copy = copy, .batch = batch, .plan = plan, .dictionary = dictionary, .offset = offset};
   if (batch->count == 0)
@@ -210,8 +210,8 @@ amped_status amped_cpu_copy_add(amped_cpu_copy *copy, const amped_plan *plan, in
     p.last_input = amped_packed_field(w, copy->packing->shifts[0], copy->packing->bits[0]);
     p.last_row = index_at(copy->row_list, copy->index_type, copy->rows - 1);
   }
-  AMPED_TRY(amped_alloc(&parts, (uint64_t)threads, sizeof *parts, "the parts of a batch"));
-  amped_status status = pack_batch(&p, mode, parts, threads);
-  amped_free(parts);
+  AMPED_TRY(amped_alloc(&pieces, (uint64_t)threads, sizeof *pieces, "the pieces of a batch"));
+  amped_status status = pack_batch(&p, mode, pieces, threads);
+  amped_free(pieces);
   return status;
 }

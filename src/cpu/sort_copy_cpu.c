@@ -19,7 +19,7 @@
 #define WORD_BYTES sizeof(uint64_t)
 
 typedef struct sorter {
-  const amped_order *o;
+  const amped_sort_copy *c;
   uint64_t piece;       /* nonzeros */
   uint64_t groups;      /* rows, unless the caller has groups */
   const uint64_t *ends; /* [groups] among numbers */
@@ -38,12 +38,12 @@ static uint64_t piece_nnz(void) {
 
 /* own_ends[row] = nonzeros of the row. */
 static uint64_t count_rows(const sorter *s) {
-  const amped_order *o = s->o;
+  const amped_sort_copy *c = s->c;
   uint64_t count = 0;
 #pragma omp parallel for schedule(static) reduction(+ : count)
-  for (uint64_t k = 0; k < o->total; k++) {
+  for (uint64_t k = 0; k < c->total; k++) {
     uint64_t row = 0;
-    if (o->row(o->from, k, &row)) {
+    if (c->row(c->from, k, &row)) {
       count++;
 #pragma omp atomic
       s->own_ends[row]++;
@@ -55,7 +55,7 @@ static uint64_t count_rows(const sorter *s) {
 /* own_ends[row] becomes the count of nonzeros before the row. Then each number takes the next place
  * of its row. */
 static void place_numbers(const sorter *s) {
-  const amped_order *o = s->o;
+  const amped_sort_copy *c = s->c;
   uint64_t sum = 0;
   for (uint64_t row = 0; row < s->groups; row++) {
     uint64_t n = s->own_ends[row];
@@ -63,10 +63,10 @@ static void place_numbers(const sorter *s) {
     sum += n;
   }
 #pragma omp parallel for schedule(static)
-  for (uint64_t k = 0; k < o->total; k++) {
+  for (uint64_t k = 0; k < c->total; k++) {
     uint64_t row = 0;
     uint64_t place = 0;
-    if (o->row(o->from, k, &row)) {
+    if (c->row(c->from, k, &row)) {
 #pragma omp atomic capture
       place = s->own_ends[row]++;
       s->numbers[place] = k;
@@ -95,7 +95,7 @@ static uint64_t largest_piece(const sorter *s) {
 
 /* The numbers of the piece at `offset`. */
 static uint64_t *numbers_of(const sorter *s, uint64_t offset, uint64_t count) {
-  if (s->o->ends == NULL)
+  if (s->c->ends == NULL)
     return s->numbers + offset;
   for (uint64_t i = 0; i < count; i++)
     s->numbers[i] = offset + i;
@@ -104,28 +104,28 @@ static uint64_t *numbers_of(const sorter *s, uint64_t offset, uint64_t count) {
 
 /* Sorts the keys as well, where repeats are to be counted. */
 static amped_status sort_piece(const sorter *s, uint64_t *numbers, uint64_t count, bool with_keys) {
-  const amped_order *o = s->o;
+  const amped_sort_copy *c = s->c;
   amped_sort_field fields[AMPED_MAX_ORDER + 1];
   void *arrays[AMPED_MAX_ORDER + 1];
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < count; i++) {
     uint64_t row = 0;
-    (void)o->row(o->from, numbers[i], &row);
-    for (int w = 0; w < o->words; w++)
-      s->keys[w][i] = o->word(o->from, w, row, numbers[i]);
+    (void)c->row(c->from, numbers[i], &row);
+    for (int w = 0; w < c->words; w++)
+      s->keys[w][i] = c->word(c->from, w, row, numbers[i]);
   }
-  for (int w = 0; w < o->words; w++) {
-    fields[w] = (amped_sort_field){s->keys[w], o->word_bits[w]};
+  for (int w = 0; w < c->words; w++) {
+    fields[w] = (amped_sort_field){s->keys[w], c->word_bits[w]};
     arrays[w + 1] = s->keys[w];
   }
-  fields[o->words] = (amped_sort_field){numbers, amped_sort_bits(numbers, count)};
+  fields[c->words] = (amped_sort_field){numbers, amped_sort_bits(numbers, count)};
   arrays[0] = numbers;
-  return amped_sort(count, fields, o->words + 1, 0, arrays, with_keys ? o->words + 1 : 1);
+  return amped_sort(count, fields, c->words + 1, 0, arrays, with_keys ? c->words + 1 : 1);
 }
 
 /* Among the sorted keys of a piece, of which the one before is s->last unless it is the first. */
 static void count_repeats(sorter *s, uint64_t count, bool first) {
-  const int words = s->o->words;
+  const int words = s->c->words;
   uint64_t repeats = 0;
 #pragma omp parallel for schedule(static) reduction(+ : repeats)
   for (uint64_t i = first ? 1 : 0; i < count; i++) {
@@ -140,40 +140,40 @@ static void count_repeats(sorter *s, uint64_t count, bool first) {
 }
 
 static amped_batch make_batch(const sorter *s, const uint64_t *numbers, uint64_t count) {
-  const amped_order *o = s->o;
+  const amped_sort_copy *c = s->c;
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < count; i++) {
     uint64_t row = 0;
-    (void)o->row(o->from, numbers[i], &row);
-    o->store(o->from, numbers[i], row, i, &s->batch);
+    (void)c->row(c->from, numbers[i], &row);
+    c->store(c->from, numbers[i], row, i, &s->batch);
   }
   amped_batch batch = {.count = count, .rows = s->batch.rows, .values = s->batch.values};
-  for (int i = 0; i < o->plan->order - 1; i++)
+  for (int i = 0; i < c->plan->order - 1; i++)
     batch.inputs[i] = s->batch.inputs[i];
   return batch;
 }
 
 static amped_status upload_piece(const sorter *s, const uint64_t *numbers, uint64_t offset,
                                  uint64_t count) {
-  const amped_order *o = s->o;
+  const amped_sort_copy *c = s->c;
   uint64_t n = 0;
   for (uint64_t done = 0; done < count; done += n) {
     n = count - done < s->piece ? count - done : s->piece;
     amped_batch batch = make_batch(s, numbers + done, n);
-    AMPED_TRY(o->insert(o->part, o->mode, offset + done, &batch));
+    AMPED_TRY(c->insert(c->part, c->mode, offset + done, &batch));
   }
   return AMPED_OK;
 }
 
 static amped_status alloc_piece(sorter *s) {
   static const char what[] = "a piece of the tensor";
-  const amped_order *o = s->o;
-  const amped_plan *plan = o->plan;
+  const amped_sort_copy *c = s->c;
+  const amped_plan *plan = c->plan;
   uint64_t piece = largest_piece(s);
   uint64_t batch = piece < s->piece ? piece : s->piece;
-  if (o->ends != NULL)
+  if (c->ends != NULL)
     AMPED_TRY(amped_alloc(&s->numbers, piece, sizeof *s->numbers, what));
-  for (int w = 0; w < o->words; w++)
+  for (int w = 0; w < c->words; w++)
     AMPED_TRY(amped_alloc(&s->keys[w], piece, sizeof *s->keys[w], what));
   AMPED_TRY(amped_alloc(&s->batch.rows, batch, plan->index_type, what));
   for (int i = 0; i < plan->order - 1; i++)
@@ -210,11 +210,11 @@ static amped_status sort_all(sorter *s, bool with_keys) {
   return AMPED_OK;
 }
 
-static amped_status miscounted(const amped_order *o, uint64_t count, uint64_t nnz) {
+static amped_status miscounted(const amped_sort_copy *c, uint64_t count, uint64_t nnz) {
   return amped_error(AMPED_FAILED, NULL,
                      "mode %d has %" PRIu64 " nonzeros on rank %d, not the %" PRIu64
                      " that were counted; this is a mistake of amped_mpi, please report it",
-                     o->mode, count, o->plan->rank, nnz);
+                     c->mode, count, c->plan->rank, nnz);
 }
 
 /* Group the numbers by rows. */
@@ -223,22 +223,22 @@ static amped_status group(sorter *s, uint64_t nnz) {
   AMPED_TRY(amped_alloc(&s->numbers, nnz, sizeof *s->numbers, "a shard of the tensor"));
   uint64_t count = count_rows(s);
   if (count != nnz)
-    return miscounted(s->o, count, nnz);
+    return miscounted(s->c, count, nnz);
   place_numbers(s);
   s->ends = s->own_ends;
   return AMPED_OK;
 }
 
-amped_status amped_sort_copy_cpu(const amped_order *o, uint64_t *repeats) {
-  const amped_mode_plan *m = &o->plan->modes[o->mode];
-  const uint64_t nnz = m->copy.rank_nnz[o->plan->rank];
-  sorter s = {.o = o, .piece = piece_nnz(), .groups = o->groups, .ends = o->ends};
+amped_status amped_sort_copy_cpu(const amped_sort_copy *c, uint64_t *repeats) {
+  const amped_mode_plan *m = &c->plan->modes[c->mode];
+  const uint64_t nnz = m->copy.rank_nnz[c->plan->rank];
+  sorter s = {.c = c, .piece = piece_nnz(), .groups = c->groups, .ends = c->ends};
   amped_status status = AMPED_OK;
-  if (o->ends == NULL) {
+  if (c->ends == NULL) {
     s.groups = m->copy.output_rows;
     status = group(&s, nnz);
-  } else if (o->total != nnz) {
-    status = miscounted(o, o->total, nnz);
+  } else if (c->total != nnz) {
+    status = miscounted(c, c->total, nnz);
   }
   if (status == AMPED_OK)
     status = sort_all(&s, repeats != NULL);

@@ -17,7 +17,7 @@ typedef struct amped_sort_copy_arrays {
   void *values;
 } amped_sort_copy_arrays;
 
-typedef struct amped_order {
+typedef struct amped_sort_copy {
   const amped_plan *plan;
   int mode;
   uint64_t total; /* numbers are 0 .. total-1; plan's rank_nnz of them are in the shard */
@@ -39,11 +39,11 @@ typedef struct amped_order {
   amped_status (*insert)(amped_tensor_part *part, int mode, uint64_t offset,
                          const amped_batch *batch);
   amped_tensor_part *part;
-} amped_order;
+} amped_sort_copy;
 
-/* *repeats (NULL: not wanted) = nonzeros with the row and key of the nonzero before. AMPED_FAILED:
- * the shard has another number of nonzeros than rank_nnz, or memory is short. */
-amped_status amped_sort_copy_cpu(const amped_order *order, uint64_t *repeats);
+/* Sort. *repeats (NULL: not wanted) = nonzeros with the row and key of the nonzero before.
+ * AMPED_FAILED: the shard has another number of nonzeros than rank_nnz, or memory is short. */
+amped_status amped_sort_copy_cpu(const amped_sort_copy *sort, uint64_t *repeats);
 
 /* Bytes of host memory that sorting takes at most on the plan's rank, with keys of so many words.
  */

@@ -53,7 +53,7 @@ amped_status amped_synthetic_cpu_count(const amped_synthetic *t, int mode, uint6
 /* --- load --------------------------------------------------------------------------------------*/
 
 typedef struct loader {
-  amped_synthetic_share shard;
+  amped_synthetic_shard shard;
   const amped_plan *plan;
 } loader;
 
@@ -93,20 +93,20 @@ amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan
                                                              const amped_batch *batch),
                                       amped_tensor_part *part) {
   loader l = {.plan = plan};
-  AMPED_TRY(amped_synthetic_share_make(&l.shard, t, plan, mode, count_bare, NULL));
+  AMPED_TRY(amped_synthetic_shard_make(&l.shard, t, plan, mode, count_bare, NULL));
   const uint8_t key_bits = (uint8_t)l.shard.key_bits;
-  const amped_order order = {.plan = plan,
-                             .mode = mode,
-                             .total = t->nnz,
-                             .words = 1,
-                             .word_bits = &key_bits,
-                             .from = &l,
-                             .row = row_of,
-                             .word = word_of,
-                             .store = store,
-                             .insert = insert,
-                             .part = part};
-  return amped_sort_copy_cpu(&order, NULL);
+  const amped_sort_copy sort = {.plan = plan,
+                                .mode = mode,
+                                .total = t->nnz,
+                                .words = 1,
+                                .word_bits = &key_bits,
+                                .from = &l,
+                                .row = row_of,
+                                .word = word_of,
+                                .store = store,
+                                .insert = insert,
+                                .part = part};
+  return amped_sort_copy_cpu(&sort, NULL);
 }
 
 uint64_t amped_synthetic_cpu_bytes(const amped_plan *plan) {

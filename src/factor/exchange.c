@@ -10,10 +10,10 @@ struct amped_exchange {
   const amped_comm *comm;
   const amped_worker *worker;
   const amped_plan *plan;
-  int *rank_at;              /* [nranks] of every place in the ring */
+  int *rank_at;              /* [nranks] the rank at every place in the ring */
   amped_allgather *gather;   /* of rows, in the ring's order; NULL where MPI takes no factors */
   amped_shm_exchange *shm;   /* NULL where factors are host memory */
-  uint64_t *firsts, *counts; /* [nranks] of the call in hand */
+  uint64_t *firsts, *counts; /* [nranks] the rows of every place, for the call in hand */
   amped_row_reduce *reduce;
 };
 

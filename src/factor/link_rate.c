@@ -11,8 +11,8 @@
 
 #define SLOW_SHARE 0.1
 
-/* The best of so many times counts. The first also opens connections; where it takes so long, it is
- * the only one. */
+/* The best of at most TIMES exchanges counts. The first also opens connections. If both of the
+ * first two take PATIENCE_SEC, no other follows. */
 #define TIMES 4
 #define PATIENCE_SEC 0.02
 
@@ -20,7 +20,7 @@ typedef struct trial {
   const amped_context *context;
   int mode;
   uint64_t rows;  /* of every rank */
-  uint64_t bytes; /* of them, of one rank */
+  uint64_t bytes; /* of a rank's rows */
   char *host;     /* two messages */
   amped_status status;
 } trial;

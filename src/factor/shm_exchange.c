@@ -15,7 +15,7 @@ struct amped_shm_exchange {
   const amped_comm *comm;
   const amped_worker *worker;
   const amped_plan *plan;
-  const int *rank_at; /* of every place in the ring */
+  const int *rank_at; /* the rank at every place in the ring */
   int place;          /* of this rank */
   MPI_Win window;
   char *memory; /* SLOTS slots of the rows of all ranks, in the ring's order, without gaps */
@@ -27,7 +27,7 @@ struct amped_shm_exchange {
   /* on the first rank of a node */
   amped_allgather *between; /* nodes, of rows */
   uint64_t *first, *count;  /* [nodes] rows of a slot that every node fills */
-  uint64_t *ranks;          /* [nodes] of every node */
+  uint64_t *ranks;          /* [nodes] the number of ranks of every node */
 };
 
 /* Rows of every rank in a slot: as many as fit, at most all. */
@@ -79,7 +79,7 @@ static void share_memory(amped_shm_exchange *s) {
   node_barrier(s);
 }
 
-/* On the first rank of a node: which rows of a slot every node fills. */
+/* On the first rank of a node: prepare the all-gather between nodes. */
 static amped_status join_nodes(amped_shm_exchange *s) {
   uint64_t nodes = (uint64_t)s->comm->nodes;
   static const char what[] = "the exchange between nodes";
@@ -164,13 +164,14 @@ static void publish(amped_shm_exchange *s, int slot, uint64_t rows) {
   node_barrier(s);
 }
 
-/* One piece: copy own rows to a slot, unless out is empty, and the other ranks' rows from the slot
- * before. */
+/* The rows of a piece, and their slot. */
 typedef struct piece {
   uint64_t first, rows;
   int slot;
 } piece;
 
+/* Copy this rank's rows of `out` to the slot of `out`, and the other ranks' rows of `in` from the
+ * slot of `in`. */
 static amped_status move(amped_shm_exchange *s, int mode, const piece *out, const piece *in) {
   uint64_t block = s->plan->modes[mode].rows.block_rows;
   int n = 0;

@@ -297,9 +297,9 @@ amped_status amped_random_tensor_create(const amped_random_tensor_spec *spec, am
   law laws[AMPED_MAX_ORDER];
   AMPED_TRY(amped_random_tensor_check(spec->order, spec->dims, spec->nnz));
   for (int m = 0; m < spec->order; m++) {
-    if (!(spec->skew[m] >= 0.0 && spec->skew[m] <= AMPED_SYNTH_MAX_SKEW))
+    if (!(spec->skew[m] >= 0.0 && spec->skew[m] <= AMPED_RANDOM_TENSOR_MAX_SKEW))
       return amped_error(AMPED_USAGE, NULL, "skew %g of mode %d; give 0 to %g", spec->skew[m], m,
-                         AMPED_SYNTH_MAX_SKEW);
+                         AMPED_RANDOM_TENSOR_MAX_SKEW);
     laws[m] = law_of(spec, m);
   }
   AMPED_TRY(amped_sptensor_create(out, spec->order, 0));

@@ -13,7 +13,7 @@
 
 #include "tensor/sptensor.h"
 
-#define AMPED_SYNTH_MAX_SKEW 16.0
+#define AMPED_RANDOM_TENSOR_MAX_SKEW 16.0
 
 typedef struct amped_random_tensor_spec {
   int order;

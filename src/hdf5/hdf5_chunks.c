@@ -20,8 +20,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define PIECE_BYTES (UINT64_C(256) << 10)
 #define MAX_PIECES 64
 
-/* Fletcher's two sums over 16-bit words, each modulo 65535. As in HDF5, a sum is 0 only where all
- * words are 0. */
+/* Fletcher's two sums over 16-bit words, each modulo 65535. A sum is 0 only where all words are 0,
+ * as in HDF5. */
 typedef struct sums {
   uint64_t one; /* sum of the words */
   uint64_t two; /* sum of the sums so far: n words count the first word n times */
@@ -176,7 +176,8 @@ static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at
 }
 
 /* HDF5 searches all chunks before the wanted chunk. So it is asked only when their number has
- * doubled; chunks between two answers are assumed to lie regularly, as in files of ours. */
+ * doubled; chunks between two answers are assumed to lie regularly, as in files that this program
+ * writes. */
 static bool find_places(amped_hdf5_dataset *d, uint64_t chunk) {
   amped_hdf5_places *p = &d->places;
   uint64_t next = 0;

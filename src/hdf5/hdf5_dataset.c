@@ -9,8 +9,8 @@
 /* Deflate expands one byte to at most 1032 bytes. */
 #define MAX_INFLATION 1040
 
-/* Slots of the chunk cache of every open dataset: a prime far above the one or two chunks in
- * use. */
+/* Slots of the chunk cache of every open dataset: a prime far above the number of chunks in use, 1
+ * or 2. */
 #define CACHE_SLOTS 101
 
 /* IEEE half precision, as numpy writes it; the library has no name for this type before 1.14. */

@@ -278,7 +278,7 @@ static amped_status open_coo(amped_tensor_file *f) {
   return check_coo(f);
 }
 
-/* Read the norm and hash that a list of ours stores. */
+/* Read the norm and hash that a list of this program stores. */
 static amped_status read_sums(amped_tensor_file *f) {
   amped_tensor_info *info = &f->info;
   AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "hash", &info->has_hash));
@@ -379,9 +379,9 @@ const char *amped_tensor_file_path(const amped_tensor_file *f) {
 /* --- reading --------------------------------------------------------------------------------- */
 
 /* Elements that one thread scans at a time. */
-#define SCAN_BLOCK (UINT64_C(1) << 16)
+#define SCAN_PIECE (UINT64_C(1) << 16)
 
-/* Vectorised scans of a block: the largest index, and whether no index is below its predecessor. */
+/* Vectorised scans of a piece: the largest index, and whether no index is below its predecessor. */
 #define DEFINE_SCANS(T)                                                                            \
   static uint64_t largest_##T(const T *a, uint64_t n) {                                            \
     T max = 0;                                                                                     \
@@ -424,18 +424,18 @@ static int some_infinite_8(const double *values, uint64_t n) {
   return bad;
 }
 
-/* Elements of the block at `first`, and up to `more` of the next block. */
-static uint64_t block_count(uint64_t first, uint64_t n, uint64_t more) {
-  return n - first < SCAN_BLOCK + more ? n - first : SCAN_BLOCK + more;
+/* Elements of the piece at `first`, and up to `more` of the next piece. */
+static uint64_t piece_count(uint64_t first, uint64_t n, uint64_t more) {
+  return n - first < SCAN_PIECE + more ? n - first : SCAN_PIECE + more;
 }
 
 /* The same for a slab, with all threads. */
 static uint64_t largest(const void *array, amped_itype type, uint64_t n) {
   uint64_t max = 0;
-#pragma omp parallel for schedule(static) reduction(max : max) if (n > SCAN_BLOCK)
-  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+#pragma omp parallel for schedule(static) reduction(max : max) if (n > SCAN_PIECE)
+  for (uint64_t first = 0; first < n; first += SCAN_PIECE) {
     const void *at = (const char *)array + first * type;
-    uint64_t here = BY_TYPE(largest, type, at, block_count(first, n, 0));
+    uint64_t here = BY_TYPE(largest, type, at, piece_count(first, n, 0));
     max = here > max ? here : max;
   }
   return max;
@@ -443,20 +443,20 @@ static uint64_t largest(const void *array, amped_itype type, uint64_t n) {
 
 static bool ascends(const void *array, amped_itype type, uint64_t n) {
   bool fine = true;
-#pragma omp parallel for schedule(static) reduction(&& : fine) if (n > SCAN_BLOCK)
-  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+#pragma omp parallel for schedule(static) reduction(&& : fine) if (n > SCAN_PIECE)
+  for (uint64_t first = 0; first < n; first += SCAN_PIECE) {
     const void *at = (const char *)array + first * type;
-    fine = fine && BY_TYPE(ascends, type, at, block_count(first, n, 1));
+    fine = fine && BY_TYPE(ascends, type, at, piece_count(first, n, 1));
   }
   return fine;
 }
 
 static bool all_finite(const void *values, amped_vtype type, uint64_t n) {
   int bad = 0;
-#pragma omp parallel for schedule(static) reduction(| : bad) if (n > SCAN_BLOCK)
-  for (uint64_t first = 0; first < n; first += SCAN_BLOCK) {
+#pragma omp parallel for schedule(static) reduction(| : bad) if (n > SCAN_PIECE)
+  for (uint64_t first = 0; first < n; first += SCAN_PIECE) {
     const void *at = (const char *)values + first * type;
-    uint64_t count = block_count(first, n, 0);
+    uint64_t count = piece_count(first, n, 0);
     bad |= type == AMPED_F32 ? some_infinite_4(at, count) : some_infinite_8(at, count);
   }
   return bad == 0;

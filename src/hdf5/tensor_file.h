@@ -5,7 +5,8 @@
  * shuffle and fletcher32; external storage; soft and external links; virtual datasets. A bad file
  * is AMPED_BAD_INPUT. One line names the file, the dataset or attribute, and the remedy.
  *
- * Host memory. Not collective. One thread of a process at a time, since HDF5 is not thread-safe. */
+ * Host memory. Not collective. Only one thread of a process may call it at a time, since HDF5 is
+ * not thread-safe. */
 #ifndef AMPED_TENSOR_FILE_H
 #define AMPED_TENSOR_FILE_H
 

@@ -244,7 +244,8 @@ static amped_status scan_end(scan *s) {
   return AMPED_OK;
 }
 
-/* Verify the copy of a mode; with mode 0, the list of a file of ours without copies. */
+/* Verify the copy of a mode; with mode 0, the list of a file that this program wrote without
+ * copies. */
 static amped_status verify_copy(amped_tensor_file *file, int mode, slab *b) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
   scan s = {.info = info, .path = amped_tensor_file_path(file), .mode = mode};

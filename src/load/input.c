@@ -47,10 +47,10 @@ static amped_status describe_memory(amped_input *input) {
 }
 
 /* Called where memory holds no more nonzeros: an error, before the system kills the process. */
-static amped_status refuse_more(void *context, amped_sptensor *t, double part) {
+static amped_status refuse_more(void *context, amped_sptensor *t, double fraction) {
   const amped_input *input = context;
   char have[32];
-  (void)part;
+  (void)fraction;
   return amped_error(AMPED_FAILED, input->path,
                      "has more than %" PRIu64 " nonzeros, for which the %s of memory that rank 0 "
                      "may take do not suffice; make a tensor file of it with amped_mpi convert, "

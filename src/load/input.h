@@ -39,8 +39,8 @@ const amped_tensor_info *amped_input_info(const amped_input *input);
 /* In place of a mode: the one list of a file without copies. */
 #define AMPED_INPUT_LIST (-1)
 
-/* As amped_tensor_file_read: nonzeros first .. first+count of mode's copy, into host memory of the
- * caller. For formats other than HDF5 a change of the mode costs a sort. */
+/* Does amped_tensor_file_read's work: nonzeros first .. first+count of mode's copy, into host
+ * memory of the caller. For formats other than HDF5 a change of the mode costs a sort. */
 amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,
                               void *const *indices, void *values);
 

@@ -84,7 +84,7 @@ done:
 }
 
 /* Collective. Do all readers see the same first slab? amped_input_open compares shapes and hashes,
- * but this file says no hash. */
+ * but this file stores no hash. */
 static amped_status compare_first(const amped_comm *comm, amped_input *input,
                                   const amped_tensor_info *info) {
   uint64_t own = 0;
@@ -94,7 +94,7 @@ static amped_status compare_first(const amped_comm *comm, amped_input *input,
   return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_input_differs(comm, input));
 }
 
-/* One thread works on one array, so no sum is shared between threads. */
+/* Each array has a thread of its own, so threads share no sum. */
 static void count_slab(stats *s, const amped_slab *slab) {
   const int order = s->info->order;
 #pragma omp parallel for schedule(dynamic, 1)
@@ -197,7 +197,7 @@ static amped_status join_distinct(const amped_comm *comm, stats *s) {
   return status;
 }
 
-/* Collective. The hash that the file says must be the hash of its nonzeros. */
+/* Collective. The hash that the file stores must be the hash of its nonzeros. */
 static amped_status check_hash(const amped_comm *comm, amped_input *input, const stats *s) {
   amped_status status = AMPED_OK;
   if (s->info->hash != amped_input_info(input)->hash)
@@ -225,7 +225,7 @@ amped_status amped_list_stats_take(const amped_comm *comm, amped_input *input, b
                                    amped_tensor_info *info) {
   stats s = {.info = info};
   *info = *amped_input_info(input);
-  info->has_copies = true; /* the tables that a file with copies holds will be there */
+  info->has_copies = true; /* info gets the tables of a file with copies */
   info->hash = 0;
   memset(info->partitions, 0, sizeof info->partitions);
   memset(&info->dictionary, 0, sizeof info->dictionary);

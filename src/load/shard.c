@@ -6,7 +6,7 @@
 
 #define NOBODY (-1)
 
-/* Steps over the next nonzeros that one rank gets, at most `left`, and returns how many they are.
+/* Steps over the next nonzeros that go to the same rank, at most `left`, and returns their number.
  * *rank is NOBODY where they are not of this walk. */
 static uint64_t step(const amped_plan *plan, const amped_mode_plan *m, amped_shard_cursor *c,
                      uint64_t left, int *rank) {
@@ -87,7 +87,7 @@ void amped_shard_pack(const amped_tensor_info *info, const amped_plan *plan, int
     before[a] = sum;
     sum += bytes[a];
   }
-  /* One thread copies one array, which so streams through its cache. */
+  /* A thread copies whole arrays: each array streams through its cache. */
 #pragma omp parallel for schedule(static, 1)
   for (int a = 0; a <= info->order; a++) {
     const void *from = arrays[a] == info->order ? slab->values : slab->indices[arrays[a]];
@@ -125,18 +125,18 @@ static wire_view view_of(const amped_tensor_info *info, const char *wire, uint64
 }
 
 /* Nonzeros that are translated together: every loop over them has one type and one mode. */
-#define BLOCK 1024
+#define BUNDLE 1024
 
-typedef struct block {
+typedef struct bundle {
   uint64_t first, count;
-  uint64_t hash[BLOCK];
-  uint64_t index[BLOCK];
-  double value[BLOCK];
-} block;
+  uint64_t hash[BUNDLE];
+  uint64_t index[BUNDLE];
+  double value[BUNDLE];
+} bundle;
 
 /* Indices of the copy's mode become rows of the MTTKRP result. False where a row is not this
  * rank's. */
-static bool find_rows(const amped_mode_plan *m, block *b) {
+static bool find_rows(const amped_mode_plan *m, bundle *b) {
   uint64_t strangers = 0;
   for (uint64_t k = 0; k < b->count; k++) {
     uint64_t idp = b->index[k] / m->rows.width;
@@ -147,14 +147,14 @@ static bool find_rows(const amped_mode_plan *m, block *b) {
 }
 
 /* Indices of an input mode become positions. */
-static void find_positions(const amped_plan *plan, int mode, block *b) {
+static void find_positions(const amped_plan *plan, int mode, bundle *b) {
   for (uint64_t k = 0; k < b->count; k++)
     b->index[k] = amped_plan_position(plan, mode, b->index[k]);
 }
 
 /* False where a nonzero is not this rank's. */
-static bool translate_block(const amped_tensor_info *info, const amped_plan *plan, int mode,
-                            const wire_view *from, const amped_shard_buffers *to, block *b) {
+static bool translate_bundle(const amped_tensor_info *info, const amped_plan *plan, int mode,
+                             const wire_view *from, const amped_shard_buffers *to, bundle *b) {
   bool known = true;
   amped_values_get(from->values, info->value_type, b->first, b->count, b->value);
   amped_values_put(to->values, plan->value_type, b->first, b->count, b->value);
@@ -186,11 +186,11 @@ bool amped_shard_translate(const amped_tensor_info *info, const amped_plan *plan
     batch->inputs[i] = buffers->inputs[i];
   batch->values = buffers->values;
 #pragma omp parallel for schedule(static) reduction(+ : sum) reduction(&& : known)
-  for (uint64_t first = 0; first < count; first += BLOCK) {
-    block b;
+  for (uint64_t first = 0; first < count; first += BUNDLE) {
+    bundle b;
     b.first = first;
-    b.count = count - first < BLOCK ? count - first : BLOCK;
-    known = translate_block(info, plan, mode, &v, buffers, &b) && known;
+    b.count = count - first < BUNDLE ? count - first : BUNDLE;
+    known = translate_bundle(info, plan, mode, &v, buffers, &b) && known;
     for (uint64_t k = 0; k < b.count; k++)
       sum += b.hash[k];
   }

@@ -5,10 +5,10 @@
 
 #include "base/mem.h"
 
-/* AMPED_PARTS_AUTO: blocks stay whole where sending rows takes a smaller part of the MTTKRP time
- * than parts cost. (Tiles are loaded again, and transfers slow the kernels down.) Otherwise there
- * are so many parts that sending the last part takes at most LAST_PART of that time. Small blocks
- * do not gain, because each part has its own latency. */
+/* AMPED_PARTS_AUTO: blocks stay whole where parts cost more time than sending rows takes. (Parts
+ * load tiles again, and transfers slow the kernels down.) Else blocks have LEAST_PARTS parts, or
+ * more: sending the last part takes at most LAST_PART of the MTTKRP time. Small blocks do not gain,
+ * because each part has its own latency. */
 #define AUTO_BYTES (UINT64_C(4) << 20)
 #define PARTS_COST 0.04
 #define LAST_PART 0.025

@@ -40,7 +40,7 @@ typedef struct greedy {
   uint64_t filled; /* the number of iDps with nonzeros */
   heap h;
   uint64_t *nnz;   /* [nranks] nonzeros of iDps that are not split */
-  uint64_t *parts; /* [nranks] nonzeros of split iDps */
+  uint64_t *split; /* [nranks] nonzeros of split iDps */
   int *owner;
 } greedy;
 
@@ -129,8 +129,8 @@ static bool reaches(const greedy *g, uint64_t level, uint64_t total) {
   return true;
 }
 
-/* Give `total` nonzeros, as parts, to the ranks with the fewest. Returns the most minus the fewest
- * nonzeros of a rank afterwards. */
+/* Give `total` nonzeros of split iDps to the ranks with the fewest. Returns the most minus the
+ * fewest nonzeros of a rank afterwards. */
 static uint64_t fill(const greedy *g, uint64_t total) {
   uint64_t low = 0; /* a level that `total` reaches */
   uint64_t high = g->t->nnz + 1;
@@ -142,18 +142,18 @@ static uint64_t fill(const greedy *g, uint64_t total) {
       high = middle;
   }
   for (int p = 0; p < g->t->nranks; p++) {
-    g->parts[p] = g->nnz[p] < low ? low - g->nnz[p] : 0;
-    total -= g->parts[p];
+    g->split[p] = g->nnz[p] < low ? low - g->nnz[p] : 0;
+    total -= g->split[p];
   }
   for (int p = 0; p < g->t->nranks && total > 0; p++)
     if (g->nnz[p] <= low) {
-      g->parts[p]++;
+      g->split[p]++;
       total--;
     }
   uint64_t most = 0;
   uint64_t least = UINT64_MAX;
   for (int p = 0; p < g->t->nranks; p++) {
-    uint64_t nnz = g->nnz[p] + g->parts[p];
+    uint64_t nnz = g->nnz[p] + g->split[p];
     most = nnz > most ? nnz : most;
     least = nnz < least ? nnz : least;
   }
@@ -209,7 +209,7 @@ static amped_status place_greedily(greedy *g, amped_balance *b) {
   AMPED_TRY(amped_alloc(&g->order, t->idp_count, sizeof *g->order, "the order of iDps"));
   AMPED_TRY(amped_alloc(&g->h.loads, nranks, sizeof *g->h.loads, "the loads of ranks"));
   AMPED_TRY(amped_alloc(&g->nnz, nranks, sizeof *g->nnz, "the loads of ranks"));
-  AMPED_TRY(amped_alloc(&g->parts, nranks, sizeof *g->parts, "the loads of ranks"));
+  AMPED_TRY(amped_alloc(&g->split, nranks, sizeof *g->split, "the loads of ranks"));
   for (uint64_t i = 0; i < t->idp_count; i++) {
     g->order[i] = (idp){t->idp_nnz[i], i};
     g->filled += t->idp_nnz[i] > 0;
@@ -222,7 +222,7 @@ static amped_status place_greedily(greedy *g, amped_balance *b) {
   if (b->split_count > 0)
     qsort(b->splits, b->split_count, sizeof *b->splits, ascending);
   for (int p = 0; p < t->nranks; p++)
-    b->cuts[p + 1] = b->cuts[p] + g->parts[p];
+    b->cuts[p + 1] = b->cuts[p] + g->split[p];
   return AMPED_OK;
 }
 
@@ -232,7 +232,7 @@ static amped_status balance_greedy(const table *t, uint64_t limit, amped_balance
   amped_free(g.order);
   amped_free(g.h.loads);
   amped_free(g.nnz);
-  amped_free(g.parts);
+  amped_free(g.split);
   return status;
 }
 

@@ -95,7 +95,7 @@ static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_solve
   return tell_resumed(c, state);
 }
 
-/* Collective: rank 0's state to all. */
+/* Collective: send rank 0's state to all ranks. */
 static amped_status share_state(const amped_comm *comm, const amped_checkpoint_key *key,
                                 amped_solver_state *state) {
   const uint64_t n = (uint64_t)key->ncomps;

@@ -94,14 +94,14 @@ amped_status amped_report_start(amped_session *session) {
   return amped_comm_agree(comm, status);
 }
 
-/* One rank's part of the plan, sent to rank 0. */
+/* The memory that a rank needs, sent to rank 0. */
 typedef struct rank_need {
   amped_memory_need need;
   amped_requirement required;
 } rank_need;
 
-/* Two numbers of mode's copy: the most bytes that a rank streams in a sweep, and the least part of
- * a streamed copy that is on its device. */
+/* Returns the most bytes of mode's copy that a rank streams in a sweep. *least_resident is the
+ * least share of a streamed copy that a rank has on its device. */
 static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need *needs,
                               double *least_resident) {
   uint64_t most = 0;
@@ -182,7 +182,7 @@ static void say_rank(const amped_session *session, int p, const rank_need *n) {
             n->need.device_bytes > 0 ? amped_format_bytes(b, n->need.device_bytes) : "");
 }
 
-/* One line: the imbalance of ranks in the worst mode. */
+/* Print a line: the imbalance of ranks in the worst mode. */
 static void say_balance(const amped_plan *plan) {
   double imbalance = 0.0;
   double unsplit = 0.0;
@@ -406,9 +406,9 @@ amped_metric_key amped_metric_key_of(const char *metric, const char *what) {
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
   const amped_comm *comm = &session->comm;
   amped_status status = AMPED_OK;
-  /* MTTKRP's spread over ranks is the balance; waiting for the slowest shows in solve (which holds
-   * the sum of grams), or in exchange where iDps are split; so maxima do not add up to the total.
-   * Where rows travel in parts, mttkrp is what no solve or exchange of earlier parts hides. */
+  /* The spread of MTTKRP over ranks tells the balance. Ranks wait for the slowest in solve, which
+   * sums the grams; with split iDps, in exchange. So maxima do not add up to the total. Where rows
+   * travel in parts, mttkrp is the time that solve and exchange of earlier parts do not cover. */
   const double times[] = {s->times.mttkrp, s->times.solve, s->times.exchange};
   amped_spread spreads[3];
   amped_comm_spreads(comm, 3, times, spreads);

@@ -104,7 +104,7 @@ static amped_status failed(const amped_trace_file *f) {
                            "cannot be written; free disk space or leave --trace out");
 }
 
-/* One object of the list of events; takes the reference. */
+/* Write an object of the list of events. Takes the reference. */
 static amped_status put(amped_trace_file *f, json_t *object) {
   amped_status status = AMPED_OK;
   if (object == NULL)

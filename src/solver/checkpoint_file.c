@@ -57,7 +57,7 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
   return amped_hdf5_finish(file);
 }
 
-/* The new file takes its name, the one before the other name. */
+/* The new file takes the name FILE. FILE becomes FILE.prev, unless that is kept. */
 static amped_status rotate(const char *temporary, const char *path, bool keep_previous) {
   char *previous = NULL;
   AMPED_TRY(amped_file_previous(path, &previous));
@@ -93,14 +93,14 @@ done:
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* What a checkpoint says of its run. */
+/* The key that a checkpoint file holds. */
 typedef struct found_key {
   amped_checkpoint_key key;
   char *init;               /* behind key.init */
   amped_hdf5_metric metric; /* behind key.metric */
 } found_key;
 
-/* All that can be known before factors are read. */
+/* Read the key, before any factor. */
 static amped_status read_key(amped_hdf5 *file, found_key *out) {
   amped_checkpoint_key *key = &out->key;
   amped_hdf5_dataset d;
@@ -173,7 +173,7 @@ static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key
   return status;
 }
 
-/* "" where they are those of one run, else what differs and what to do. */
+/* "" where both keys are of the same run; else a text with the difference and the remedy. */
 static const char *difference(const amped_checkpoint_key *found, const amped_checkpoint_key *key,
                               char *text, size_t size) {
   char dims[AMPED_DIMS_TEXT];
@@ -207,7 +207,7 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
   return text;
 }
 
-/* Its factors. */
+/* Read the factors of a checkpoint. */
 static amped_status read_factors(const char *path, const amped_checkpoint_key *key,
                                  amped_ktensor *k) {
   AMPED_TRY(amped_result_file_read(path, k));
@@ -220,7 +220,7 @@ static amped_status read_factors(const char *path, const amped_checkpoint_key *k
   return amped_error(AMPED_BAD_INPUT, path, "its factors do not match its input_dims; remove it");
 }
 
-/* One generation. *refused where it is whole as far as was seen, but of another run. */
+/* Read a generation. *refused: it is of another run, and no damage was seen. */
 static amped_status read_one(const char *path, const amped_checkpoint_key *key, amped_ktensor *k,
                              amped_solver_state *state, bool *refused) {
   amped_hdf5 file = {.open = false};

@@ -33,8 +33,8 @@ typedef enum amped_generation {
   AMPED_GENERATION_PREVIOUS
 } amped_generation;
 
-/* `k` holds the factors; the weights are those of `state`. keep_previous: FILE is damaged, so the
- * new file replaces it and FILE.prev stays. */
+/* `k` holds the factors; `state` holds the weights. keep_previous: FILE is damaged, so the new file
+ * replaces it and FILE.prev stays. */
 amped_status amped_checkpoint_file_write(const char *path, bool keep_previous,
                                          const amped_checkpoint_key *key, const amped_ktensor *k,
                                          const amped_solver_state *state);

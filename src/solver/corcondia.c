@@ -23,9 +23,10 @@ uint64_t amped_corcondia_passes(int order, int ncomps) {
 typedef struct core {
   const amped_context *context;
   amped_saved_factors saved;  /* the factors */
-  int modes[AMPED_MAX_ORDER]; /* fewest rows first: the output, those that turn, one that stays */
+  int modes[AMPED_MAX_ORDER]; /* fewest rows first: the output, the modes that turn, the mode that
+                                 stays */
   double *inverses[AMPED_MAX_ORDER]; /* factor times this = pseudo-inverse, transposed */
-  double *turned;                    /* one of them, its columns turned */
+  double *turned;                    /* an inverse with its columns turned */
   double *product;
   double *fibres; /* [r][c]: element r of fibre c */
   double squares; /* of G - T */
@@ -60,8 +61,8 @@ static void release(core *c) {
   amped_free(c->fibres);
 }
 
-/* Of A S, S = diag(weights^(1/N)), weights spread evenly over modes: its pseudo-inverse,
- * transposed, is A times S (S A^T A S)+. */
+/* Invert A S, with S = diag(weights^(1/N)): weights are spread evenly over modes. The transposed
+ * pseudo-inverse of A S is A times S (S A^T A S)+. */
 static amped_status invert_mode(core *c, int mode, const double *weights, bool *dependent) {
   const amped_context *context = c->context;
   const int n = context->plan->ncomps;
@@ -84,7 +85,8 @@ static amped_status invert_mode(core *c, int mode, const double *weights, bool *
   return AMPED_OK;
 }
 
-/* Mode's factor becomes its pseudo-inverse, column c that of number (c + turn) mod R. */
+/* Mode's factor becomes its pseudo-inverse. Column c gets the pseudo-inverse's column (c + turn)
+ * mod R. */
 static amped_status put_turned(core *c, int mode, uint64_t turn) {
   const uint64_t n = (uint64_t)c->context->plan->ncomps;
   for (uint64_t r = 0; r < n; r++)
@@ -93,8 +95,8 @@ static amped_status put_turned(core *c, int mode, uint64_t turn) {
   return amped_saved_factors_put(c->context, &c->saved, mode, c->turned);
 }
 
-/* The fibres that the factors stand for, and their part of the sum. On the first pass, without any
- * turn, they hold the diagonal. */
+/* Compute the core's fibres for the present turns, and add their terms to the sum. On the first
+ * pass, without any turn, they hold the diagonal. */
 static amped_status add_pass(core *c, bool first) {
   const amped_context *context = c->context;
   const int n = context->plan->ncomps;
@@ -112,7 +114,8 @@ static amped_status add_pass(core *c, bool first) {
   return AMPED_OK;
 }
 
-/* All turns: digits of the pass's number, that of the mode with fewest rows changes fastest. */
+/* Go through all turns, the digits of the pass's number. The digit of the mode with fewest rows
+ * changes fastest. */
 static amped_status add_passes(core *c) {
   const uint64_t n = (uint64_t)c->context->plan->ncomps;
   const int last = c->context->plan->order - 1;
@@ -121,7 +124,7 @@ static amped_status add_passes(core *c) {
   amped_progress_begin("core consistency", passes, "passes");
   for (uint64_t pass = 0; pass < passes && status == AMPED_OK; pass++) {
     uint64_t digits = pass;
-    bool changes = true; /* as long as all digits before this one are 0 */
+    bool changes = true; /* as long as all earlier digits are 0 */
     for (int i = 1; i < last && changes && status == AMPED_OK; i++) {
       status = put_turned(c, c->modes[i], digits % n);
       changes = digits % n == 0;

@@ -13,7 +13,7 @@
 typedef struct als {
   const amped_context *context;
   amped_solver_result *result;
-  double *grams[AMPED_MAX_ORDER]; /* of unit columns once a mode was updated; and one number more */
+  double *grams[AMPED_MAX_ORDER]; /* of unit columns after the mode's update; and room for <X, M> */
   double *v;                      /* Hadamard product of grams */
   double *p;                      /* its inverse */
   double *scale;                  /* [ncomps] */
@@ -43,8 +43,8 @@ static void must(const als *a, amped_status status) {
     amped_comm_abort(a->context->comm, status);
 }
 
-/* The gram of mode's factor over all ranks; with it, in one message, the inner product of the last
- * MTTKRP and the factor, where asked for. */
+/* Sum the gram of mode's factor over all ranks. Where `inner` is given, the same message sums the
+ * inner product of the last MTTKRP and the factor. */
 static void sum_gram(als *a, int mode, double *inner) {
   const amped_context *context = a->context;
   int elements = context->plan->ncomps * context->plan->ncomps;
@@ -62,8 +62,9 @@ static void sum_gram(als *a, int mode, double *inner) {
   amped_trace_end();
 }
 
-/* Columns of mode's factor, in so many rows from a position, to unit length, their lengths to the
- * weights, the gram to match. A zero column stays zero and gets weight 0. */
+/* Scale the columns of mode's factor to unit length, in `rows` rows from `position` on. Their
+ * lengths become weights; the gram is scaled with them. A zero column stays zero and gets weight 0.
+ */
 static void normalise(als *a, int mode, uint64_t position, uint64_t rows) {
   const amped_context *context = a->context;
   size_t n = (size_t)context->plan->ncomps;
@@ -99,8 +100,9 @@ static double model_norm_squared(const als *a, double *sizes) {
   return sum;
 }
 
-/* The residual's square over |X|^2, in which terms of size 1 + sizes cancel, is off by rounding of
- * that size; the fit, 1 - its root, by half of that over the root. */
+/* The rounding error of the fit, 1 - sqrt(part). Terms of size 1 + sizes / |X|^2 cancel in `part`,
+ * the squared residual over |X|^2. Their rounding remains; an error e of `part` is an error e / (2
+ * sqrt(part)) of the root. */
 static double noise_of(const amped_plan *plan, double part, double sizes) {
   double unit = plan->value_type == AMPED_F32 ? 0x1p-24 : 0x1p-53;
   double error = unit * (1.0 + sizes / plan->norm_squared);
@@ -132,7 +134,7 @@ static amped_status solve_rows(void *self, int mode, uint64_t first, uint64_t en
   return AMPED_OK;
 }
 
-/* Rows that have travelled are normalised where they arrived, others by their owner. */
+/* Every rank normalises the rows that have arrived. The owner normalises other rows. */
 static amped_status finish_mode(void *self, int mode, bool arrived) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
@@ -175,8 +177,8 @@ static void view(const void *self, amped_solver_state *state) {
   memcpy(state->grams, a->grams, sizeof state->grams);
 }
 
-/* The grams of the factors as they are, but for mode 0's, which comes first; or those of the state
- * to go on from, whose bits sums over the factors would not give again. */
+/* Set the grams: from the state, where there is one, because new sums would have other bits. Else
+ * from the factors, but for mode 0, whose update comes first. */
 static void begin(als *a, const amped_solver_state *start) {
   const size_t n = (size_t)a->context->plan->ncomps;
   for (int m = 0; m < a->context->plan->order; m++)

@@ -44,7 +44,7 @@ bool amped_solver_result_is_better(const amped_solver_result *a, const amped_sol
   return a->higher_is_better ? left > right : left < right;
 }
 
-/* In one line, once: --tol asks for what rounding hides. */
+/* Warn once, in one line, that --tol asks for changes that rounding hides. */
 static void tell_noise(const amped_plan *plan, const amped_iterate_options *options,
                        const amped_sweep *s) {
   const double tol = options->tol;

@@ -51,7 +51,7 @@ typedef struct amped_solver_result {
   double *weights; /* [ncomps] */
   double *history; /* [sweeps] the metric */
   uint64_t sweeps;
-  uint64_t earlier;        /* of these sweeps, those of options->start */
+  uint64_t earlier;        /* of them, the sweeps that options->start brought */
   const char *stop_reason; /* "tolerance" or "iterations" */
   bool truncated;          /* a pseudo-inverse was needed */
   amped_sweep_times times; /* sums over the sweeps of this run */

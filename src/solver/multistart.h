@@ -24,12 +24,12 @@ typedef struct amped_multistart {
 amped_status amped_multistart_create(int asked, amped_multistart *out);
 void amped_multistart_free(amped_multistart *starts);
 
-/* Collective; the status is agreed. Takes over the result; its factors are those of the context. */
+/* Collective; the status is agreed. Takes over the result; its factors are the context's. */
 amped_status amped_multistart_add(const amped_context *context, amped_multistart *starts,
                                   uint64_t seed, amped_solver_result *result);
 
 /* Collective, after the last start; the status is agreed. Computes the scores and finds the best
- * start; its factors become those of the context. */
+ * start; its factors become the context's. */
 amped_status amped_multistart_choose(const amped_context *context, amped_multistart *starts);
 
 /* Bytes of host memory that `starts` starts take on every rank, with the core consistency if

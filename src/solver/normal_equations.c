@@ -60,7 +60,8 @@ static amped_status spectral_inverse(int ncomps, double least, const double *v, 
                          ncomps, ncomps, info);
     goto done;
   }
-  /* p = Q diag(1/w) Q^T over the eigenvalues that are kept; q holds eigenvectors as rows here. */
+  /* p = Q diag(1/w) Q^T over the eigenvalues that are kept. The rows of q are the eigenvectors
+   * here. */
   memset(p, 0, n * n * sizeof *p);
   for (size_t k = 0; k < n; k++)
     if (w[k] > least * w[n - 1])
@@ -76,9 +77,9 @@ done:
   return status;
 }
 
-/* By Cholesky into p. *conditioned: it is an inverse, and as LAPACK estimates the smallest
- * eigenvalue is above `least` of the largest; that may be too low by a factor of ncomps, never too
- * high by much, and where it is too low eigenvalues tell. */
+/* Invert v into p by Cholesky. *conditioned: v has an inverse, and LAPACK estimates that the
+ * smallest eigenvalue is above `least` of the largest. The estimate may be too low by a factor of
+ * ncomps, but never much too high. Where it is too low, the caller looks at eigenvalues. */
 static amped_status cholesky_inverse(int ncomps, double least, const double *v, double *p,
                                      bool *conditioned) {
   size_t n = (size_t)ncomps;
@@ -138,8 +139,8 @@ static double least_of(int ncomps, amped_vtype precision) {
   return ncomps * (precision == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON);
 }
 
-/* By Cholesky, scaled, into p; where it is not conditioned, the spectrum of the scaled matrix or of
- * v as it is. */
+/* Invert v into p by Cholesky of the scaled matrix. Where the scaled matrix is not conditioned, its
+ * eigenvalues take over; v's own, unless `scaled`. */
 static amped_status invert(int ncomps, double least, bool scaled, const double *v, double *p,
                            bool *truncated) {
   size_t n = (size_t)ncomps;

@@ -94,13 +94,13 @@ static amped_status check_memory(const amped_external_sort *x, const amped_tenso
                      info->nnz, amped_format_bytes(memory, x->spec.memory));
 }
 
-/* The first fragment is on disk, and `part` of the input is read. Report the expected size and
+/* The first fragment is on disk, and `fraction` of the input is read. Report the expected size and
  * check that the disk has room for it. */
-static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double part) {
+static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double fraction) {
   amped_tensor_info info = {.order = t->order, .value_type = AMPED_F64};
   char temporary[32], final[32], memory[32];
   info.has_copies = x->spec.copies;
-  info.nnz = part > 0.0 ? (uint64_t)((double)x->nnz_read / part) : x->nnz_read;
+  info.nnz = fraction > 0.0 ? (uint64_t)((double)x->nnz_read / fraction) : x->nnz_read;
   for (int m = 0; m < t->order; m++) {
     int bits = amped_sort_bits(t->indices[m], t->nnz);
     info.dims[m] = bits < 63 ? UINT64_C(1) << bits : AMPED_MAX_DIM;
@@ -110,7 +110,7 @@ static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double
   AMPED_TRY(check_memory(x, &info));
   uint64_t bytes =
       (uint64_t)((double)amped_spill_bytes(x->unsorted) * ((double)info.nnz / (double)x->nnz_read));
-  const char *about = part > 0.0 ? "about" : "more than";
+  const char *about = fraction > 0.0 ? "about" : "more than";
   amped_say("sorting on disk, for nonzeros take more than the %s allowed (--memory): %s %s of "
             "temporary files in %s, %s %s of output",
             amped_format_bytes(memory, x->spec.memory), about,
@@ -138,7 +138,7 @@ static amped_status spill(amped_external_sort *x, amped_sptensor *t) {
   return AMPED_OK;
 }
 
-static amped_status take(void *context, amped_sptensor *t, double part) {
+static amped_status take(void *context, amped_sptensor *t, double fraction) {
   amped_external_sort *x = context;
   bool first = x->unsorted == NULL;
   if (first) {
@@ -147,7 +147,7 @@ static amped_status take(void *context, amped_sptensor *t, double part) {
   }
   AMPED_TRY(spill(x, t));
   if (first)
-    AMPED_TRY(plan(x, t, part));
+    AMPED_TRY(plan(x, t, fraction));
   t->nnz = 0;
   return AMPED_OK;
 }

@@ -7,10 +7,10 @@
 
 typedef struct amped_overflow {
   uint64_t memory; /* bytes for nonzeros, and for sorting them */
-  /* Takes all nonzeros of t, in the order of reading, and leaves t with nnz 0. `part` of the input
-   * is read, from 0 (unknown) to 1. The last nonzeros are never taken: a reader ends with some in
-   * memory. */
-  amped_status (*take)(void *context, amped_sptensor *t, double part);
+  /* Takes all nonzeros of t, in the order of reading, and leaves t with nnz 0. `fraction` of the
+   * input is read, from 0 (unknown) to 1. The last nonzeros are never taken: a reader ends with
+   * some in memory. */
+  amped_status (*take)(void *context, amped_sptensor *t, double fraction);
   void *context;
 } amped_overflow;
 

@@ -11,9 +11,9 @@
 #include "base/sort.h"
 
 /* Nonzeros summed or compared at a time. */
-#define BLOCK AMPED_NORM_BLOCK
+#define SECTION AMPED_NORM_SECTION
 
-/* Blocks whose sums are on the stack at a time. */
+/* Sections whose sums are on the stack at a time. */
 #define BATCH 256
 
 amped_status amped_sptensor_create(amped_sptensor *t, int order, uint64_t nnz) {
@@ -112,15 +112,15 @@ static bool ascends(const amped_sptensor *t, const int *modes, uint64_t a, uint6
 static bool is_sorted(const amped_sptensor *t, int mode) {
   int modes[AMPED_MAX_ORDER];
   int sorted = 1;
-  uint64_t blocks = amped_ceil_div(t->nnz, BLOCK);
+  uint64_t sections = amped_ceil_div(t->nnz, SECTION);
   compare_order(t->order, mode, modes);
-#pragma omp parallel for schedule(dynamic) if (blocks > 1)
-  for (uint64_t b = 0; b < blocks; b++) {
+#pragma omp parallel for schedule(dynamic) if (sections > 1)
+  for (uint64_t b = 0; b < sections; b++) {
     int go_on;
 #pragma omp atomic read
     go_on = sorted;
-    uint64_t begin = b > 0 ? b * BLOCK : 1;
-    uint64_t end = b + 1 < blocks ? (b + 1) * BLOCK : t->nnz;
+    uint64_t begin = b > 0 ? b * SECTION : 1;
+    uint64_t end = b + 1 < sections ? (b + 1) * SECTION : t->nnz;
     bool fine = true;
     for (uint64_t k = begin; go_on && fine && k < end; k++)
       fine = ascends(t, modes, k - 1, k);
@@ -258,11 +258,11 @@ void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped) {
   t->nnz = kept;
 }
 
-/* Sum of squares over the coordinates whose first nonzero is in block b. */
-static amped_kahan block_norm(const amped_sptensor *t, uint64_t b) {
+/* Sum of squares over the coordinates whose first nonzero is in section b. */
+static amped_kahan section_norm(const amped_sptensor *t, uint64_t b) {
   amped_kahan total = {0.0L, 0.0L};
-  uint64_t end = t->nnz - b * BLOCK < BLOCK ? t->nnz : (b + 1) * BLOCK;
-  uint64_t k = b * BLOCK;
+  uint64_t end = t->nnz - b * SECTION < SECTION ? t->nnz : (b + 1) * SECTION;
+  uint64_t k = b * SECTION;
   while (k > 0 && k < end && same_coordinate(t, k - 1, k))
     k++;
   while (k < end) {
@@ -277,12 +277,12 @@ static amped_kahan block_norm(const amped_sptensor *t, uint64_t b) {
 amped_kahan amped_sptensor_squares(const amped_sptensor *t) {
   amped_kahan sums[BATCH];
   amped_kahan total = {0.0L, 0.0L};
-  uint64_t blocks = amped_ceil_div(t->nnz, BLOCK);
-  for (uint64_t first = 0; first < blocks; first += BATCH) {
-    uint64_t n = blocks - first < BATCH ? blocks - first : BATCH;
+  uint64_t sections = amped_ceil_div(t->nnz, SECTION);
+  for (uint64_t first = 0; first < sections; first += BATCH) {
+    uint64_t n = sections - first < BATCH ? sections - first : BATCH;
 #pragma omp parallel for schedule(dynamic) if (n > 1)
     for (uint64_t i = 0; i < n; i++)
-      sums[i] = block_norm(t, first + i);
+      sums[i] = section_norm(t, first + i);
     for (uint64_t i = 0; i < n; i++)
       amped_kahan_join(&total, &sums[i]);
   }

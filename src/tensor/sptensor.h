@@ -60,9 +60,9 @@ uint64_t amped_sptensor_zeros(const amped_sptensor *t);
 /* Remove stored zeros, in order; *dropped counts them. */
 void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped);
 
-/* The norm is summed over blocks of this many nonzeros, so that it does not depend on the number of
- * threads. */
-#define AMPED_NORM_BLOCK 65536
+/* The norm is summed over sections of this many nonzeros, so that it does not depend on the number
+ * of threads. */
+#define AMPED_NORM_SECTION 65536
 
 /* Squared Frobenius norm of a tensor sorted by any mode; equal coordinates count once, with the sum
  * of their values. Compensated summation: the same for any number of threads. */

@@ -7,15 +7,15 @@ amped_status amped_stream_stats_begin(amped_stream_stats *m) {
   return amped_dictionary_search_begin(&m->distinct);
 }
 
-/* The current coordinate is complete; it began in block m->block_number. */
+/* The current coordinate is complete; it began in section m->section_number. */
 static void end_group(amped_stream_stats *m) {
   if (m->nnz > 0)
-    amped_kahan_add(&m->block, (long double)m->group * m->group);
+    amped_kahan_add(&m->section, (long double)m->group * m->group);
 }
 
-static void end_block(amped_stream_stats *m) {
-  amped_kahan_join(&m->total, &m->block);
-  m->block = (amped_kahan){0.0L, 0.0L};
+static void end_section(amped_stream_stats *m) {
+  amped_kahan_join(&m->total, &m->section);
+  m->section = (amped_kahan){0.0L, 0.0L};
 }
 
 static bool continues(const amped_stream_stats *m, const amped_sptensor *t, uint64_t k) {
@@ -33,8 +33,8 @@ static void add_norm(amped_stream_stats *m, const amped_sptensor *t) {
       continue;
     }
     end_group(m);
-    for (uint64_t b = (before + k) / AMPED_NORM_BLOCK; m->block_number < b; m->block_number++)
-      end_block(m);
+    for (uint64_t b = (before + k) / AMPED_NORM_SECTION; m->section_number < b; m->section_number++)
+      end_section(m);
     m->group = t->values[k];
   }
   for (int i = 0; i < t->order && t->nnz > 0; i++)
@@ -50,7 +50,7 @@ void amped_stream_stats_add(amped_stream_stats *m, const amped_sptensor *t) {
 
 amped_status amped_stream_stats_end(amped_stream_stats *m, amped_tensor_info *info) {
   end_group(m);
-  end_block(m);
+  end_section(m);
   info->nnz = m->nnz;
   info->hash = m->hash;
   info->norm_squared = amped_kahan_value(&m->total);

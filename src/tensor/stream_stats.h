@@ -13,9 +13,9 @@ typedef struct amped_stream_stats {
   uint64_t hash;
   bool wide; /* a value changes when converted to float */
   amped_dictionary_search distinct;
-  /* The norm: every block of nonzeros has a sum of its own; total adds up these sums. */
-  amped_kahan total, block;
-  uint64_t block_number;
+  /* The norm: every section of nonzeros has a sum of its own; total adds up these sums. */
+  amped_kahan total, section;
+  uint64_t section_number;
   double group; /* sum of the values of the current coordinate */
   uint64_t last[AMPED_MAX_ORDER];
 } amped_stream_stats;

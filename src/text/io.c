@@ -48,7 +48,7 @@ amped_status amped_io_read(const char *path, const amped_read_options *options,
   }
   AMPED_TRY(status);
   if (out->nnz == 0 && options->overflow != NULL)
-    return AMPED_OK; /* the last block was empty, and the overflow has the other nonzeros: readers
+    return AMPED_OK; /* the last chunk was empty, and the overflow has the other nonzeros: readers
                         check this */
   status = amped_sptensor_validate(out, path);
   if (status != AMPED_OK)

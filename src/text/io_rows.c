@@ -27,7 +27,7 @@ static bool place_pieces(const amped_rows *rows, amped_piece *pieces, int count,
 
 static amped_status empty(amped_rows *rows) {
   uint64_t before = rows->tensor->nnz;
-  AMPED_TRY(rows->overflow->take(rows->overflow->context, rows->tensor, rows->part));
+  AMPED_TRY(rows->overflow->take(rows->overflow->context, rows->tensor, rows->fraction));
   rows->taken += before;
   return AMPED_OK;
 }
@@ -54,7 +54,7 @@ amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count
   return resize(rows, capacity < need ? need : capacity);
 }
 
-void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count, double part) {
+void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count, double fraction) {
   amped_sptensor *t = rows->tensor;
   for (int i = 0; i < count; i++) {
     uint64_t from = pieces[i].row;
@@ -65,7 +65,7 @@ void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count, do
     }
     t->nnz += pieces[i].rows;
   }
-  rows->part = part;
+  rows->fraction = fraction;
 }
 
 amped_status amped_rows_finish(amped_rows *rows) {

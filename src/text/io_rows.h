@@ -1,4 +1,4 @@
-/* Rows: the growing end of a tensor that is read from text, with room for the nonzeros of a block's
+/* Rows: the growing end of a tensor that is read from text, with room for the nonzeros of a chunk's
  * pieces.
  *
  * Every piece gets room for the most rows that its text can hold, and fills the first of them.
@@ -15,15 +15,15 @@ typedef struct amped_rows {
   uint64_t least_bytes;           /* bytes of the shortest row, with its line end */
   const amped_overflow *overflow; /* NULL: none */
   uint64_t taken;                 /* rows that the overflow took */
-  double part;                    /* part of the input that is read with these rows; 0: unknown */
+  double fraction;                /* of the input that is read with these rows; 0: unknown */
 } amped_rows;
 
 /* Reserve room for the rows of these pieces. Where memory may not hold them, the rows before them
  * go to the overflow first. Sets piece->row of every piece, behind the tensor's nnz rows. */
 amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count);
-/* Move the pieces' rows together and add them to nnz. `part` of the input is read up to their
+/* Move the pieces' rows together and add them to nnz. `fraction` of the input is read up to their
  * end. */
-void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count, double part);
+void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count, double fraction);
 /* Free the memory reserved beyond nnz. */
 amped_status amped_rows_finish(amped_rows *rows);
 

@@ -18,9 +18,9 @@
 
 typedef struct reader reader;
 
-/* Parses one piece of a block. All threads look strings up in the tables of the whole file, which
- * change between blocks only. A parser keeps the strings that are not there yet: few, which get
- * their final numbers after the block, piece by piece, in order of first appearance. */
+/* Parses one piece of a chunk. All threads look strings up in the tables of the whole file, which
+ * change between chunks only. A parser keeps the few strings that are not there yet. They get their
+ * final numbers after the chunk: piece by piece, in order of first appearance. */
 typedef struct parser {
   const reader *reader;
   amped_piece *piece;
@@ -36,7 +36,7 @@ struct reader {
   amped_table_header header;
   amped_rows rows;
   amped_intern labels[AMPED_MAX_ORDER];
-  amped_piece *pieces; /* [AMPED_MAX_PIECES] of the block in hand */
+  amped_piece *pieces; /* [AMPED_MAX_PIECES] of the chunk in hand */
   parser *parsers;     /* [AMPED_MAX_PIECES] */
 };
 
@@ -204,7 +204,7 @@ static void parse_piece(parser *p, const reader *r, amped_piece *piece) {
   piece->rows = row - piece->row;
 }
 
-/* ---- one block ---- */
+/* ---- one chunk ---- */
 
 /* numbers[k] = the number of a piece's new string k in the table of the whole file. */
 static amped_status number_strings(amped_intern *labels, const amped_intern *fresh,
@@ -248,42 +248,42 @@ end:
   return status;
 }
 
-static amped_status parse_block(reader *r, const amped_block *block) {
+static amped_status parse_chunk(reader *r, const amped_text_chunk *chunk) {
   int order = r->header.order;
   amped_status statuses[AMPED_MAX_ORDER] = {AMPED_OK};
-  int count = amped_text_split(block, !r->tabs, r->pieces);
+  int count = amped_text_split(chunk, !r->tabs, r->pieces);
   AMPED_TRY(amped_rows_reserve(&r->rows, r->pieces, count));
 #pragma omp parallel for schedule(dynamic, 1)
   for (int i = 0; i < count; i++)
     parse_piece(&r->parsers[i], r, &r->pieces[i]);
-  AMPED_TRY(amped_text_check(r->path, block, r->pieces, count));
+  AMPED_TRY(amped_text_check(r->path, chunk, r->pieces, count));
 #pragma omp parallel for schedule(dynamic, 1)
   for (int m = 0; m < order; m++)
     statuses[m] = number_mode(r, m, count);
   for (int m = 0; m < order; m++)
     AMPED_TRY(statuses[m]);
-  amped_rows_close(&r->rows, r->pieces, count, block->part);
+  amped_rows_close(&r->rows, r->pieces, count, chunk->fraction);
   return AMPED_OK;
 }
 
 /* ---- the file ---- */
 
-static amped_status read_blocks(reader *r, amped_text *text) {
-  amped_block block;
+static amped_status read_chunks(reader *r, amped_text *text) {
+  amped_text_chunk chunk;
   for (;;) {
-    AMPED_TRY(amped_text_next(text, &block));
-    if (block.begin == block.end)
+    AMPED_TRY(amped_text_next(text, &chunk));
+    if (chunk.begin == chunk.end)
       return AMPED_OK;
-    if (block.cut)
-      return amped_text_error(r->path, block.line,
+    if (chunk.cut)
+      return amped_text_error(r->path, chunk.line,
                               "a row of more than 1 MiB; is a quote left open?");
     if (r->header.count == 0) {
-      AMPED_TRY(amped_table_header_read(&r->header, r->path, r->tabs, r->options, &block));
+      AMPED_TRY(amped_table_header_read(&r->header, r->path, r->tabs, r->options, &chunk));
       r->rows.tensor->order = r->header.order;
       /* The shortest row: separators between empty cells, and the line end. */
       r->rows.least_bytes = r->header.count;
     }
-    AMPED_TRY(parse_block(r, &block));
+    AMPED_TRY(parse_chunk(r, &chunk));
   }
 }
 
@@ -330,7 +330,7 @@ amped_status amped_table_read(const char *path, const amped_read_options *option
   AMPED_GO(end, amped_alloc(&r.pieces, AMPED_MAX_PIECES, sizeof *r.pieces, "a parser"));
   AMPED_GO(end, amped_calloc(&r.parsers, AMPED_MAX_PIECES, sizeof *r.parsers, "a parser"));
   AMPED_GO(end, amped_text_open(path, !r.tabs, options->overflow, &text));
-  AMPED_GO(end, read_blocks(&r, text));
+  AMPED_GO(end, read_chunks(&r, text));
   AMPED_GO(end, conclude(&r));
 end:
   amped_text_close(text);

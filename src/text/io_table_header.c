@@ -183,18 +183,18 @@ static bool all_numbers(const amped_table_header *h) {
 }
 
 amped_status amped_table_header_read(amped_table_header *header, const char *path, bool tabs,
-                                     const amped_read_options *options, amped_block *block) {
-  amped_piece row = {.begin = block->begin, .end = block->end};
+                                     const amped_read_options *options, amped_text_chunk *chunk) {
+  amped_piece row = {.begin = chunk->begin, .end = chunk->end};
   const char *end = NULL;
   AMPED_TRY(read_names(header, &row, tabs, &end));
-  AMPED_TRY(amped_text_check(path, block, &row, 1));
-  AMPED_TRY(assign_roles(header, path, block->line, options));
+  AMPED_TRY(amped_text_check(path, chunk, &row, 1));
+  AMPED_TRY(assign_roles(header, path, chunk->line, options));
   if (all_numbers(header))
     amped_warn("%s, line %" PRIu64
                ": taken for the names of columns, but all are numbers; a row of the "
                "table needs such a line above it",
-               path, block->line);
-  block->line += amped_text_count(block->begin, end, '\n');
-  block->begin = end;
+               path, chunk->line);
+  chunk->line += amped_text_count(chunk->begin, end, '\n');
+  chunk->begin = end;
   return AMPED_OK;
 }

@@ -20,10 +20,10 @@ typedef struct amped_table_header {
   const char *value;                  /* the value column's name, or NULL */
 } amped_table_header;
 
-/* Take the header row off the first block, and find the columns that the options name. Free with
+/* Take the header row off the first chunk, and find the columns that the options name. Free with
  * amped_table_header_free. */
 amped_status amped_table_header_read(amped_table_header *header, const char *path, bool tabs,
-                                     const amped_read_options *options, amped_block *block);
+                                     const amped_read_options *options, amped_text_chunk *chunk);
 void amped_table_header_free(amped_table_header *header);
 
 #endif

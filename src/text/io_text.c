@@ -10,24 +10,24 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* The first block is small, so that small files take little memory; each next one is twice as long
- * up to one MiB a thread, which keeps a thread's piece within its cache. */
-#define FIRST_BLOCK_BYTES AMPED_TEXT_ROW_BYTES
-#define LEAST_BLOCK_BYTES (UINT64_C(8) << 20)
-#define MOST_BLOCK_BYTES (UINT64_C(64) << 20)
-/* Where memory is bounded: the nonzeros of a block take at most seven times the bytes of its
+/* The first chunk is small, so that small files take little memory. Each next chunk is twice as
+ * long, up to a MiB a thread: a thread's piece then stays in its cache. */
+#define FIRST_CHUNK_BYTES AMPED_TEXT_ROW_BYTES
+#define LEAST_CHUNK_BYTES (UINT64_C(8) << 20)
+#define MOST_CHUNK_BYTES (UINT64_C(64) << 20)
+/* Where memory is bounded: the nonzeros of a chunk take at most seven times the bytes of its
  * text. */
-#define MEMORY_PER_BLOCK 64
+#define MEMORY_PER_CHUNK 64
 /* Pieces for each thread, so that a slow core does not delay the others; the least bytes of a
  * piece. */
 #define PIECES_PER_THREAD 4
 #define LEAST_PIECE_BYTES (UINT64_C(16) << 10)
 
-/* One of the two blocks: filled by the reading thread, emptied by the caller. */
+/* A slot holds one of the two chunks: filled by the reading thread, emptied by the caller. */
 typedef struct slot {
   char *data;
   uint64_t capacity;
-  uint64_t used; /* bytes read; the bytes behind `rows` begin the next block */
+  uint64_t used; /* bytes read; the bytes behind `rows` begin the next chunk */
   uint64_t rows; /* bytes of whole rows */
   uint64_t lines;
   uint64_t done;  /* compressed bytes read so far, for progress */
@@ -39,7 +39,7 @@ typedef struct slot {
 struct amped_text {
   amped_stream *stream;
   bool quoted;
-  uint64_t block_bytes, most_bytes;
+  uint64_t chunk_bytes, most_bytes;
   uint64_t line;
   slot slots[2];
   int current; /* the slot that the caller gets next */
@@ -85,7 +85,7 @@ static uint64_t whole_rows(const amped_text *text, const char *data, uint64_t us
 /* Fill s with the bytes that `before` left, and with new bytes. */
 static amped_status fill(amped_text *text, slot *s, const slot *before) {
   uint64_t carry = before->used - before->rows;
-  uint64_t want = carry + text->block_bytes;
+  uint64_t want = carry + text->chunk_bytes;
   bool ended = false;
   if (s->capacity < want) {
     amped_free(s->data);
@@ -117,13 +117,13 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
   s->data[s->used] = '\0';
   s->last = ended || s->cut;
   s->lines = amped_text_count(s->data, s->data + s->rows, '\n');
-  if (text->block_bytes < text->most_bytes)
-    text->block_bytes *= 2;
+  if (text->chunk_bytes < text->most_bytes)
+    text->chunk_bytes *= 2;
   return AMPED_OK;
 }
 
-/* The thread that reads from the second block on. */
-static void *read_blocks(void *argument) {
+/* The thread that reads from the second chunk on. */
+static void *read_chunks(void *argument) {
   amped_text *text = argument;
   for (int i = 1;; i = 1 - i) {
     slot *s = &text->slots[i];
@@ -147,26 +147,26 @@ static void *read_blocks(void *argument) {
   }
 }
 
-/* ---- blocks ---- */
+/* ---- chunks ---- */
 
-/* Bytes of a block at most. */
+/* Bytes of a chunk at most. */
 static uint64_t most_bytes(const amped_overflow *overflow) {
   uint64_t most = (uint64_t)omp_get_max_threads() << 20;
-  most = most < LEAST_BLOCK_BYTES ? LEAST_BLOCK_BYTES : most;
-  most = most > MOST_BLOCK_BYTES ? MOST_BLOCK_BYTES : most;
-  if (overflow != NULL && most > overflow->memory / MEMORY_PER_BLOCK)
-    most = overflow->memory / MEMORY_PER_BLOCK;
-  return most > FIRST_BLOCK_BYTES ? most : FIRST_BLOCK_BYTES;
+  most = most < LEAST_CHUNK_BYTES ? LEAST_CHUNK_BYTES : most;
+  most = most > MOST_CHUNK_BYTES ? MOST_CHUNK_BYTES : most;
+  if (overflow != NULL && most > overflow->memory / MEMORY_PER_CHUNK)
+    most = overflow->memory / MEMORY_PER_CHUNK;
+  return most > FIRST_CHUNK_BYTES ? most : FIRST_CHUNK_BYTES;
 }
 
-/* Read the first block here; a file of one block needs no thread. next reports a failure. */
+/* Read the first chunk here; a file of one chunk needs no thread. next reports a failure. */
 static amped_status start_reading(amped_text *text, const char *path) {
   slot *first = &text->slots[0];
   first->status = fill(text, first, &text->slots[1]);
   first->full = true;
   if (first->status != AMPED_OK || first->last)
     return AMPED_OK;
-  int code = pthread_create(&text->thread, NULL, read_blocks, text);
+  int code = pthread_create(&text->thread, NULL, read_chunks, text);
   if (code != 0)
     return amped_error_errno(AMPED_FAILED, code, path,
                              "no thread to read it with; allow more threads (ulimit -u)");
@@ -185,7 +185,7 @@ amped_status amped_text_open(const char *path, bool quoted, const amped_overflow
   (void)pthread_mutex_init(&text->lock, NULL);
   (void)pthread_cond_init(&text->changed, NULL);
   text->most_bytes = most_bytes(overflow);
-  text->block_bytes = FIRST_BLOCK_BYTES;
+  text->chunk_bytes = FIRST_CHUNK_BYTES;
   text->quoted = quoted;
   text->line = 1;
   AMPED_GO(fail, amped_stream_open(path, &text->stream));
@@ -210,9 +210,9 @@ static void release(amped_text *text) {
   text->current = 1 - text->current;
 }
 
-amped_status amped_text_next(amped_text *text, amped_block *block) {
+amped_status amped_text_next(amped_text *text, amped_text_chunk *chunk) {
   static const char nothing[1] = "";
-  *block = (amped_block){nothing, nothing, text->line, false, 0.0};
+  *chunk = (amped_text_chunk){nothing, nothing, text->line, false, 0.0};
   if (text->holding)
     release(text);
   if (text->ended)
@@ -225,12 +225,12 @@ amped_status amped_text_next(amped_text *text, amped_block *block) {
   text->ended = s->last || s->status != AMPED_OK;
   AMPED_TRY(s->status);
   text->holding = true;
-  block->begin = s->data;
-  block->end = s->data + s->rows;
-  block->cut = s->cut;
-  block->part = s->total > 0 ? (double)s->done / (double)s->total : 0.0;
+  chunk->begin = s->data;
+  chunk->end = s->data + s->rows;
+  chunk->cut = s->cut;
+  chunk->fraction = s->total > 0 ? (double)s->done / (double)s->total : 0.0;
   if (text->line == 1 && s->rows >= 3 && memcmp(s->data, "\xef\xbb\xbf", 3) == 0)
-    block->begin += 3;
+    chunk->begin += 3;
   text->line += s->lines;
   amped_progress_update(s->done);
   return AMPED_OK;
@@ -274,8 +274,8 @@ static const char *next_row(const char *from, const char *end, bool quoted, bool
   return end;
 }
 
-int amped_text_split(const amped_block *block, bool quoted, amped_piece *pieces) {
-  uint64_t bytes = (uint64_t)(block->end - block->begin);
+int amped_text_split(const amped_text_chunk *chunk, bool quoted, amped_piece *pieces) {
+  uint64_t bytes = (uint64_t)(chunk->end - chunk->begin);
   uint64_t want = (uint64_t)omp_get_max_threads() * PIECES_PER_THREAD;
   uint64_t quotes[AMPED_MAX_PIECES] = {0};
   int count = 0;
@@ -287,17 +287,17 @@ int amped_text_split(const amped_block *block, bool quoted, amped_piece *pieces)
   if (quoted) {
 #pragma omp parallel for schedule(static)
     for (uint64_t i = 0; i < want; i++)
-      quotes[i] = amped_text_count(block->begin + i * even, block->begin + (i + 1) * even, '"');
+      quotes[i] = amped_text_count(chunk->begin + i * even, chunk->begin + (i + 1) * even, '"');
   }
-  const char *begin = block->begin;
+  const char *begin = chunk->begin;
   bool inside = false;
-  for (uint64_t i = 0; i < want && begin < block->end; i++) {
+  for (uint64_t i = 0; i < want && begin < chunk->end; i++) {
     inside ^= quotes[i] % 2 != 0;
-    const char *from = block->begin + (i + 1) * even;
+    const char *from = chunk->begin + (i + 1) * even;
     /* The newline before `from` may be the one that ends the row. */
     if (from <= begin && i + 1 < want)
       continue;
-    const char *end = i + 1 == want ? block->end : next_row(from, block->end, quoted, inside);
+    const char *end = i + 1 == want ? chunk->end : next_row(from, chunk->end, quoted, inside);
     pieces[count] = (amped_piece){.begin = begin, .end = end};
     count++;
     begin = end;
@@ -319,9 +319,9 @@ void amped_piece_fail(amped_piece *piece, const char *at, const char *format, ..
   va_end(args);
 }
 
-amped_status amped_text_check(const char *path, const amped_block *block, const amped_piece *pieces,
-                              int count) {
-  uint64_t line = block->line;
+amped_status amped_text_check(const char *path, const amped_text_chunk *chunk,
+                              const amped_piece *pieces, int count) {
+  uint64_t line = chunk->line;
   for (int i = 0; i < count; i++) {
     const amped_piece *piece = &pieces[i];
     if (piece->status != AMPED_OK && piece->error_at != NULL)

@@ -205,30 +205,30 @@ static amped_status parse_pieces(reader *r, int count) {
   return AMPED_OK;
 }
 
-static amped_status parse_block(reader *r, const amped_block *block) {
-  int count = amped_text_split(block, false, r->pieces);
+static amped_status parse_chunk(reader *r, const amped_text_chunk *chunk) {
+  int count = amped_text_split(chunk, false, r->pieces);
   AMPED_TRY(amped_rows_reserve(&r->rows, r->pieces, count));
   AMPED_TRY(parse_pieces(r, count));
-  AMPED_TRY(amped_text_check(r->path, block, r->pieces, count));
-  amped_rows_close(&r->rows, r->pieces, count, block->part);
+  AMPED_TRY(amped_text_check(r->path, chunk, r->pieces, count));
+  amped_rows_close(&r->rows, r->pieces, count, chunk->fraction);
   return AMPED_OK;
 }
 
-static amped_status read_blocks(reader *r, amped_text *text) {
-  amped_block block;
+static amped_status read_chunks(reader *r, amped_text *text) {
+  amped_text_chunk chunk;
   for (;;) {
-    AMPED_TRY(amped_text_next(text, &block));
-    if (block.begin == block.end)
+    AMPED_TRY(amped_text_next(text, &chunk));
+    if (chunk.begin == chunk.end)
       return AMPED_OK;
-    if (block.cut)
-      return amped_text_error(r->path, block.line, "longer than 1 MiB; is this the right file?");
+    if (chunk.cut)
+      return amped_text_error(r->path, chunk.line, "longer than 1 MiB; is this the right file?");
     if (r->header.expect != AMPED_TNS_DATA) {
-      AMPED_TRY(amped_tns_header_read(&r->header, r->path, &block));
+      AMPED_TRY(amped_tns_header_read(&r->header, r->path, &chunk));
       if (r->header.expect != AMPED_TNS_DATA)
         continue;
       AMPED_TRY(r->header.dense ? settle_dense(r) : settle(r));
     }
-    AMPED_TRY(parse_block(r, &block));
+    AMPED_TRY(parse_chunk(r, &chunk));
   }
 }
 
@@ -269,7 +269,7 @@ amped_status amped_tns_read(const char *path, const amped_read_options *options,
   AMPED_GO(end, amped_alloc(&r.pieces, AMPED_MAX_PIECES, sizeof *r.pieces, "a parser"));
   AMPED_GO(end, amped_calloc(&r.maxima, AMPED_MAX_PIECES, sizeof *r.maxima, "a parser"));
   AMPED_GO(end, amped_text_open(path, false, options->overflow, &text));
-  AMPED_GO(end, read_blocks(&r, text));
+  AMPED_GO(end, read_chunks(&r, text));
   AMPED_GO(end, conclude(&r));
 end:
   amped_text_close(text);

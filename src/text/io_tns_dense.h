@@ -7,14 +7,14 @@
 
 typedef struct amped_tns_dense {
   uint64_t elements; /* of the tensor */
-  uint64_t seen;     /* values before the current block */
+  uint64_t seen;     /* values before the current chunk */
 } amped_tns_dense;
 
 /* AMPED_BAD_INPUT where 64 bits cannot number the elements. */
 amped_status amped_tns_dense_begin(amped_tns_dense *dense, const char *path, int order,
                                    const uint64_t *dims);
 
-/* Parse all pieces of a block, with all threads. Sets the parser's members of every piece. */
+/* Parse all pieces of a chunk, with all threads. Sets the parser's members of every piece. */
 amped_status amped_tns_dense_parse(amped_tns_dense *dense, amped_rows *rows, amped_piece *pieces,
                                    int count);
 

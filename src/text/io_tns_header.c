@@ -155,7 +155,7 @@ static amped_status take_first(amped_tns_header *h, const line *l) {
   return AMPED_OK;
 }
 
-/* One line with fields in it. */
+/* Take a line with fields in it. */
 static amped_status take_line(amped_tns_header *h, const line *l) {
   switch (h->expect) {
   case AMPED_TNS_FIRST:
@@ -177,11 +177,12 @@ static amped_status take_line(amped_tns_header *h, const line *l) {
   return AMPED_OK;
 }
 
-amped_status amped_tns_header_read(amped_tns_header *header, const char *path, amped_block *block) {
-  while (header->expect != AMPED_TNS_DATA && block->begin < block->end) {
-    line l = {.path = path, .number = block->line};
+amped_status amped_tns_header_read(amped_tns_header *header, const char *path,
+                                   amped_text_chunk *chunk) {
+  while (header->expect != AMPED_TNS_DATA && chunk->begin < chunk->end) {
+    line l = {.path = path, .number = chunk->line};
     bool first = header->expect == AMPED_TNS_FIRST;
-    const char *p = amped_tns_skip_blanks(block->begin);
+    const char *p = amped_tns_skip_blanks(chunk->begin);
     if (*p == '#')
       AMPED_TRY(take_comment(header, &l, p));
     l.count = amped_tns_fields(p, l.fields, MOST_FIELDS);
@@ -189,9 +190,9 @@ amped_status amped_tns_header_read(amped_tns_header *header, const char *path, a
       AMPED_TRY(take_line(header, &l));
     if (first && header->expect == AMPED_TNS_DATA)
       break; /* this line is the first nonzero */
-    const char *end = memchr(p, '\n', (size_t)(block->end - p));
-    block->begin = end + 1;
-    block->line++;
+    const char *end = memchr(p, '\n', (size_t)(chunk->end - p));
+    chunk->begin = end + 1;
+    chunk->line++;
   }
   return AMPED_OK;
 }

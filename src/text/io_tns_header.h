@@ -26,8 +26,9 @@ typedef struct amped_tns_header {
   bool dense;    /* a Tensor Toolbox header of a dense tensor */
 } amped_tns_header;
 
-/* Take lines off the block up to the first nonzero, or to the end of the block. */
-amped_status amped_tns_header_read(amped_tns_header *header, const char *path, amped_block *block);
+/* Take lines off the chunk up to the first nonzero, or to the end of the chunk. */
+amped_status amped_tns_header_read(amped_tns_header *header, const char *path,
+                                   amped_text_chunk *chunk);
 
 /* Count the fields of the line at p; the first `most` fields are stored as begin, end pairs. */
 int amped_tns_fields(const char *p, const char *(*fields)[2], int most);

@@ -13,6 +13,7 @@
 #include "tests/lib/oracle_mttkrp.h"
 #include "base/random.h"
 #include "tests/lib/testing.h"
+#include "tests/lib/testing_rates.h"
 
 /* A tensor, its info for the plan, and factors in file order, exact in value_type. */
 typedef struct problem {
@@ -245,10 +246,8 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
                                       .rank = how->rank,
                                       .nranks = how->nranks};
   check_ok(amped_plan_create(&s->plan, &p->info, &request));
-  if (how->parts > 0) {
-    static const amped_rates h200 = {UINT64_C(48) << 20, 17e12, 5e12, 350e9, 50e-6};
-    check_ok(amped_plan_cut(&s->plan, how->parts, &h200));
-  }
+  if (how->parts > 0)
+    check_ok(amped_plan_cut(&s->plan, how->parts, &h200_rates));
   for (int m = 0; m < s->plan.order && how->travel > 0.0; m++)
     s->plan.modes[m].copy.travel = how->travel;
   if (how->index_type != 0)

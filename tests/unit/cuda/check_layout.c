@@ -1,6 +1,6 @@
 /* Where copies lie, and in what order: budgets are kept and used up, every nonzero lies in one
- * part, parts and pieces take turns. Plans are made up: layouts look at counts only, so these may
- * be billions. */
+ * span, resident spans and pieces take turns. Plans are made up: layouts look at counts only, so
+ * these may be billions. */
 #include "cuda/sorted/layout_cuda.h"
 #include "base/random.h"
 #include "cuda/sorted/schedule_cuda.h"
@@ -77,20 +77,20 @@ static void bytes_add_up(const amped_layout_cuda *l, int order) {
 }
 
 /* Assertions cost a message each: one is made only where it fails. */
-static amped_part_cuda part_at(const amped_layout_cuda *l, const amped_plan *plan, int m,
+static amped_span_cuda span_at(const amped_layout_cuda *l, const amped_plan *plan, int m,
                                uint64_t k) {
-  amped_part_cuda part;
-  if (amped_layout_cuda_part(l, plan, m, k, &part) != AMPED_OK)
+  amped_span_cuda span;
+  if (amped_layout_cuda_span(l, plan, m, k, &span) != AMPED_OK)
     ck_abort_msg("%s", amped_status_message());
-  return part;
+  return span;
 }
 
-static void same_part(const amped_layout_cuda *l, const amped_plan *plan, int m, uint64_t k,
-                      const amped_part_cuda *want) {
-  amped_part_cuda part = part_at(l, plan, m, k);
-  if (part.resident != want->resident || part.first != want->first || part.at != want->at ||
-      part.count != want->count || part.block != want->block)
-    ck_abort_msg("nonzero %" PRIu64 " is in another part than %" PRIu64, k, want->first);
+static void same_span(const amped_layout_cuda *l, const amped_plan *plan, int m, uint64_t k,
+                      const amped_span_cuda *want) {
+  amped_span_cuda span = span_at(l, plan, m, k);
+  if (span.resident != want->resident || span.first != want->first || span.at != want->at ||
+      span.count != want->count || span.block != want->block)
+    ck_abort_msg("nonzero %" PRIu64 " is in another span than %" PRIu64, k, want->first);
 }
 
 static bool is_aligned(const amped_arrays_cuda *arrays) {
@@ -100,7 +100,7 @@ static bool is_aligned(const amped_arrays_cuda *arrays) {
   return true;
 }
 
-/* Every nonzero of mode's copy is in one part, every part in its own place of one block. */
+/* Every nonzero of mode's copy is in one span, every span in its own place of one block. */
 static void parts_cover_the_copy(const amped_layout_cuda *l, const amped_plan *plan, int m) {
   uint64_t pieces = l->first_block[m + 1] - l->first_block[m];
   uint64_t k = 0;
@@ -109,18 +109,18 @@ static void parts_cover_the_copy(const amped_layout_cuda *l, const amped_plan *p
   uint64_t host_bytes = 0;
   bool turns = pieces > 0 && l->resident[m] >= pieces * AMPED_LONG_PACK;
   for (bool wanted = true; k < l->nnz[m]; wanted = !wanted) {
-    amped_part_cuda part = part_at(l, plan, m, k);
-    if (part.first != k || part.count == 0 || k % AMPED_LONG_PACK != 0 ||
-        part.at != (part.resident ? resident : 0) || (!part.resident && part.block != block) ||
-        (!part.resident && part.arrays.bytes > l->piece_bytes) || !is_aligned(&part.arrays) ||
-        (turns && part.resident != wanted))
-      ck_abort_msg("mode %d: part %" PRIu64 " + %" PRIu64 " is wrong", m, k, part.count);
-    same_part(l, plan, m, k + part.count - 1, &part);
-    same_part(l, plan, m, k + part.count / 2, &part);
-    k += part.count;
-    block += part.resident ? 0 : 1;
-    resident += part.resident ? part.count : 0;
-    host_bytes += part.resident ? 0 : part.arrays.bytes;
+    amped_span_cuda span = span_at(l, plan, m, k);
+    if (span.first != k || span.count == 0 || k % AMPED_LONG_PACK != 0 ||
+        span.at != (span.resident ? resident : 0) || (!span.resident && span.block != block) ||
+        (!span.resident && span.arrays.bytes > l->piece_bytes) || !is_aligned(&span.arrays) ||
+        (turns && span.resident != wanted))
+      ck_abort_msg("mode %d: span %" PRIu64 " + %" PRIu64 " is wrong", m, k, span.count);
+    same_span(l, plan, m, k + span.count - 1, &span);
+    same_span(l, plan, m, k + span.count / 2, &span);
+    k += span.count;
+    block += span.resident ? 0 : 1;
+    resident += span.resident ? span.count : 0;
+    host_bytes += span.resident ? 0 : span.arrays.bytes;
   }
   ck_assert(k == l->nnz[m] && block == l->first_block[m + 1] && resident == l->resident[m] &&
             host_bytes == amped_layout_cuda_streamed(l, m));
@@ -253,7 +253,7 @@ static uint64_t schedule_takes(const amped_layout_cuda *l, const amped_plan *pla
       calloc(2 * (l->first_block[m + 1] - l->first_block[m]) + 1, sizeof *segments);
   ck_assert_ptr_nonnull(segments);
   for (uint64_t k = 0; k < l->nnz[m]; k += segments[count++].count) {
-    segments[count].count = part_at(l, plan, m, k).count;
+    segments[count].count = span_at(l, plan, m, k).count;
     largest = segments[count].count > largest ? segments[count].count : largest;
   }
   amped_schedule_cuda_shape(&cut, plan, m, largest, &l->tiles[m], h200.multiprocessors);
@@ -402,8 +402,8 @@ START_TEST(tiles_and_hints_follow_what_comes_again) {
   ck_assert(h[1] == AMPED_HINT_EVICT_FIRST && h[2] == AMPED_HINT_EVICT_LAST);
 }
 
-/* The same, whose mode 0 is in tiles of mode 2's factor, the last of which, with that share of the
- * nonzeros, are gone through part by part. */
+/* The same, with mode 0 in tiles of mode 2's factor. The last tiles have that share of the
+ * nonzeros, and are ordered by part first. */
 static void make_parted(made_up *u, int parts, double share) {
   make_rare(u);
   amped_mode_plan *output = &u->plan.modes[0];
@@ -459,7 +459,7 @@ START_TEST(schedules_of_parts_take_what_was_counted) {
   }
 }
 
-/* The last tiles, which are gone through part by part, take as long as the parts need, however few
+/* The last tiles, which are ordered by part first, take as long as the parts need, however few
  * nonzeros some have. */
 START_TEST(the_last_tiles_are_not_too_few) {
   made_up u;

@@ -4,8 +4,7 @@
 #include "plan/plan.h"
 #include "base/random.h"
 #include "tests/lib/testing.h"
-
-static const amped_rates h200 = {UINT64_C(48) << 20, 17e12, 5e12, 350e9, 50e-6};
+#include "tests/lib/testing_rates.h"
 
 /* A tensor's tables from random, partly empty row counts. Freed by free_info. */
 static void make_info(amped_tensor_info *info, int order, uint64_t trial) {
@@ -194,7 +193,7 @@ START_TEST(blocks_are_cut_into_parts) {
                                                          .placement = AMPED_PLACEMENT_GREEDY,
                                                          .rank = nranks - 1,
                                                          .nranks = nranks}));
-        check_ok(amped_plan_cut(&plan, wanted, &h200));
+        check_ok(amped_plan_cut(&plan, wanted, &h200_rates));
         for (int m = 0; m < 4; m++) {
           parts_are_right(&plan, m, wanted);
           cut += plan.modes[m].rows.parts == wanted && wanted > 1;
@@ -352,7 +351,7 @@ static int cut_by_itself(const uint64_t *dims, uint64_t nnz, int nranks) {
                                                    .placement = AMPED_PLACEMENT_GREEDY,
                                                    .rank = nranks - 1,
                                                    .nranks = nranks}));
-  check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO, &h200));
+  check_ok(amped_plan_cut(&plan, AMPED_PARTS_AUTO, &h200_rates));
   for (int m = 0; m < 3; m++) {
     double last = plan.modes[m].copy.travel;
     double all = 1.0; /* sum of the parts, divided by the first */

@@ -178,10 +178,10 @@ START_TEST(what_cannot_be_done_is_refused) {
   check_no_leak();
 }
 
-/* spread 1: one coordinate in many blocks of the norm's sum; 1000: hardly any repeated
+/* spread 1: one coordinate in many sections of the norm's sum; 1000: hardly any repeated
  * coordinate. */
 START_TEST(pieces_measure_as_the_whole_does) {
-  const uint64_t nnz = 3 * AMPED_NORM_BLOCK + 777;
+  const uint64_t nnz = 3 * AMPED_NORM_SECTION + 777;
   for (uint64_t spread = 1; spread <= 1000; spread *= 10) {
     amped_sptensor t, piece;
     amped_stream_stats m;

@@ -217,8 +217,8 @@ static uint64_t key(uint64_t i, int m) {
 }
 
 /* Labels are numbered in order of first appearance, for any number of threads. The slow reader
- * finds the number by counting. Blocks have 1, 2, 4, ... MiB, and rows have line ends and quotes,
- * so that blocks are cut at every kind of place. */
+ * finds the number by counting. Chunks have 1, 2, 4, ... MiB, and rows have line ends and quotes,
+ * so that chunks are cut at every kind of place. */
 START_TEST(any_number_of_threads_numbers_the_same) {
   static const int threads[] = {1, 2, 7, 16};
   uint64_t rows = 120000;

@@ -115,8 +115,8 @@ START_TEST(any_number_of_threads_reads_what_the_slow_reader_reads) {
   check_no_leak();
 }
 
-/* The first block ends at one MiB: move a line end across this place. */
-START_TEST(lines_may_end_anywhere_in_a_block) {
+/* The first chunk ends at one MiB: move a line end across this place. */
+START_TEST(lines_may_end_anywhere_in_a_chunk) {
   uint64_t lines = (UINT64_C(1) << 20) / 14 + 2000;
   char *text = malloc(lines * 16 + 100);
   for (int shift = 0; shift < 16; shift++) {
@@ -537,7 +537,7 @@ START_TEST(real_tensors_have_their_recorded_sums) {
 }
 
 TESTING_MAIN("io_tns", any_number_of_threads_reads_what_the_slow_reader_reads,
-             lines_may_end_anywhere_in_a_block, decimals_are_rounded_as_the_library_does,
+             lines_may_end_anywhere_in_a_chunk, decimals_are_rounded_as_the_library_does,
              what_is_no_number_is_refused, printed_numbers_read_back_exactly_and_are_short,
              headers_of_all_dialects_are_understood, dense_tensors_lose_their_zeros,
              options_override_the_file, bad_lines_are_named,

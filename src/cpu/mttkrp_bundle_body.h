@@ -1,15 +1,15 @@
-/* The body of mttkrp_block.c for one VALUE type. NAME(x) and FMA(a, b, c) are of that type. No
- * include guard: mttkrp_block.c includes it once for each type.
+/* The body of mttkrp_bundle.c for one VALUE type. NAME(x) and FMA(a, b, c) are of that type. No
+ * include guard: mttkrp_bundle.c includes it once for each type.
  *
- * block -> row -> columns -> add or add_fibres -> fetch: each adds up a part of the caller's part.
- * Their common arguments are a block_work. They are all inlined into one instance, whose constants
+ * bundle -> row -> columns -> add or add_fibres -> fetch: each adds up a part of the caller's part.
+ * Their common arguments are a bundle_work. They are all inlined into one instance, whose constants
  * unroll the loops. */
 
 /* Columns that are summed in registers at a time. */
 #define TILE ((int)(128 / sizeof(VALUE)))
 
-/* Prefetch the rows of nonzero j of the next block, in the work's columns. */
-AMPED_INLINE void NAME(fetch)(block_work w, int j) {
+/* Prefetch the rows of nonzero j of the next bundle, in the work's columns. */
+AMPED_INLINE void NAME(fetch)(bundle_work w, int j) {
   int fetches = w.strip->fetches;
 #pragma GCC unroll 1
   for (int i = 0; i < fetches; i++) {
@@ -21,11 +21,11 @@ AMPED_INLINE void NAME(fetch)(block_work w, int j) {
   }
 }
 
-/* acc[0 .. width) += the nonzeros first .. end of the block, at least one: each is its value times
+/* acc[0 .. width) += the nonzeros first .. end of the bundle, at least one: each is its value times
  * the rows of the inputs from `skip` on. skip, 0 or 1, is a constant of the caller. */
-AMPED_INLINE void NAME(add)(block_work w, int skip, int first, int end, VALUE *restrict acc) {
-  const amped_block_strip *strip = w.strip;
-  const amped_block *b = w.b;
+AMPED_INLINE void NAME(add)(bundle_work w, int skip, int first, int end, VALUE *restrict acc) {
+  const amped_strip *strip = w.strip;
+  const amped_bundle *b = w.b;
   const bool fused = w.fused;
   const VALUE *x = b->values;
   const VALUE *f0 = (const VALUE *)strip->factors[skip] + w.c0;
@@ -62,7 +62,7 @@ AMPED_INLINE void NAME(add)(block_work w, int skip, int first, int end, VALUE *r
 
 /* As add, with all inputs. Nonzeros that share the first input's row (a fibre) are added up without
  * it; then their sum is multiplied by it once. */
-AMPED_INLINE void NAME(add_fibres)(block_work w, int first, int end, VALUE *restrict acc) {
+AMPED_INLINE void NAME(add_fibres)(bundle_work w, int first, int end, VALUE *restrict acc) {
   const bool fused = w.fused;
   uint32_t rest = w.b->fibres & ~(uint32_t)((UINT64_C(2) << first) - 1);
   int j = first;
@@ -83,9 +83,9 @@ AMPED_INLINE void NAME(add_fibres)(block_work w, int first, int end, VALUE *rest
 
 /* Columns c0 .. c0+width of the nonzeros first .. end, all of one row: stored in `out`, or added to
  * the strip's sum where `out` is NULL. width is a constant of the caller. */
-AMPED_INLINE void NAME(columns)(block_work w, uint64_t c0, int width, int first, int end,
+AMPED_INLINE void NAME(columns)(bundle_work w, uint64_t c0, int width, int first, int end,
                                 VALUE *out) {
-  const amped_block_strip *strip = w.strip;
+  const amped_strip *strip = w.strip;
   VALUE acc[TILE];
   w.c0 = c0;
   w.width = width;
@@ -108,7 +108,7 @@ AMPED_INLINE void NAME(columns)(block_work w, uint64_t c0, int width, int first,
 
 /* All columns: whole tiles, then the rest in a half, a quarter and an eighth of a tile. Rows are a
  * multiple of an eighth long. whole_tiles: the instance knows that nothing is left. */
-AMPED_INLINE void NAME(row)(block_work w, bool whole_tiles, int first, int end, VALUE *out) {
+AMPED_INLINE void NAME(row)(bundle_work w, bool whole_tiles, int first, int end, VALUE *out) {
   uint64_t c0 = 0;
   for (; c0 + (uint64_t)TILE <= w.ld; c0 += (uint64_t)TILE)
     NAME(columns)(w, c0, TILE, first, end, out);
@@ -126,8 +126,8 @@ AMPED_INLINE void NAME(row)(block_work w, bool whole_tiles, int first, int end, 
     NAME(columns)(w, c0, TILE / 8, first, end, out);
 }
 
-/* A row that did not fit in a block is complete: round its sum, or hand it to the fix-up. */
-static void NAME(close_row)(amped_block_strip *strip, VALUE *out) {
+/* A row that did not fit in a bundle is complete: round its sum, or hand it to the fix-up. */
+static void NAME(close_row)(amped_strip *strip, VALUE *out) {
   if (strip->fixup != NULL)
     memcpy(strip->fixup, strip->sum, strip->ld * sizeof *strip->sum);
   else
@@ -138,8 +138,8 @@ static void NAME(close_row)(amped_block_strip *strip, VALUE *out) {
 }
 
 /* w.b row by row. w.ld is a constant of the instance, or 0 for strip->ld. */
-AMPED_INLINE void NAME(block)(amped_block_strip *strip, block_work w) {
-  const amped_block *b = w.b;
+AMPED_INLINE void NAME(bundle)(amped_strip *strip, bundle_work w) {
+  const amped_bundle *b = w.b;
   const bool whole_tiles = w.ld > 0 && w.ld % (uint64_t)TILE == 0;
   uint32_t rest = b->begins & ~UINT32_C(1);
   w.strip = strip;

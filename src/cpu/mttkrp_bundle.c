@@ -1,4 +1,4 @@
-#include "cpu/mttkrp_block.h"
+#include "cpu/mttkrp_bundle.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,30 +7,30 @@
 
 /* The output row that the strip works on. All functions are inlined into the instances at the end:
  * their constants unroll the loops, and their target decides the length of vectors. */
-AMPED_INLINE uint64_t row_of(const amped_block_strip *strip) {
+AMPED_INLINE uint64_t row_of(const amped_strip *strip) {
   return strip->index_type == AMPED_U32 ? ((const uint32_t *)strip->row_list)[strip->entry]
                                         : ((const uint64_t *)strip->row_list)[strip->entry];
 }
 
-/* The arguments of the functions that add up a block, passed down by value. */
-typedef struct block_work {
-  const amped_block_strip *strip;
-  const amped_block *b;
-  const amped_block *ahead; /* the block that comes after b */
+/* The arguments of the functions that add up a bundle, passed down by value. */
+typedef struct bundle_work {
+  const amped_strip *strip;
+  const amped_bundle *b;
+  const amped_bundle *ahead; /* the bundle that comes after b */
   /* Constants of the instance: */
   uint64_t ld; /* elements of a row */
   int inputs;  /* 0: strip->inputs, four or more */
-  bool reuse;  /* as amped_block_kernel_find says */
+  bool reuse;  /* as amped_bundle_kernel_find says */
   bool fused;  /* fma is an instruction */
   /* The columns in hand, c0 .. c0+width: */
   uint64_t c0;
   int width;
-} block_work;
+} bundle_work;
 
 #define VALUE float
 #define NAME(x) x##_f32
 #define FMA(a, b, c) (fused ? __builtin_fmaf((a), (b), (c)) : (a) * (b) + (c))
-#include "cpu/mttkrp_block_body.h"
+#include "cpu/mttkrp_bundle_body.h"
 #undef VALUE
 #undef NAME
 #undef FMA
@@ -39,7 +39,7 @@ typedef struct block_work {
 #define VALUE double
 #define NAME(x) x##_f64
 #define FMA(a, b, c) (fused ? __builtin_fma((a), (b), (c)) : (a) * (b) + (c))
-#include "cpu/mttkrp_block_body.h"
+#include "cpu/mttkrp_bundle_body.h"
 #undef VALUE
 #undef NAME
 #undef FMA
@@ -73,22 +73,22 @@ typedef struct block_work {
   X(CPU, TYPE, V, LD, 3, 1)
 
 #define DEFINE(CPU, TYPE, V, LD, INPUTS, REUSE)                                                    \
-  AMPED_TARGET_##CPU static void block_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE(                 \
-      amped_block_strip *strip, const amped_block *b, const amped_block *ahead) {                  \
-    block_##TYPE(strip, (block_work){.b = b,                                                       \
-                                     .ahead = ahead,                                               \
-                                     .ld = LD,                                                     \
-                                     .inputs = INPUTS,                                             \
-                                     .reuse = REUSE,                                               \
-                                     .fused = AMPED_FUSED_##CPU});                                 \
+  AMPED_TARGET_##CPU static void bundle_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE(                \
+      amped_strip *strip, const amped_bundle *b, const amped_bundle *ahead) {                      \
+    bundle_##TYPE(strip, (bundle_work){.b = b,                                                     \
+                                       .ahead = ahead,                                             \
+                                       .ld = LD,                                                   \
+                                       .inputs = INPUTS,                                           \
+                                       .reuse = REUSE,                                             \
+                                       .fused = AMPED_FUSED_##CPU});                               \
   }
 #define DEFINE_ALL(CPU) EACH_TYPE(DEFINE, CPU, LDS_##CPU)
 AMPED_CPU_DISPATCH(DEFINE_ALL)
 
-amped_block_kernel *amped_block_kernel_find(amped_vtype value_type, uint64_t ld, int inputs,
-                                            bool reuse) {
+amped_bundle_kernel *amped_bundle_kernel_find(amped_vtype value_type, uint64_t ld, int inputs,
+                                              bool reuse) {
 #define ROW(CPU, TYPE, V, LD, INPUTS, REUSE)                                                       \
-  {AMPED_HAS_##CPU, V, LD, INPUTS, REUSE, block_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE},
+  {AMPED_HAS_##CPU, V, LD, INPUTS, REUSE, bundle_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE},
 #define ROW_ALL(CPU) EACH_TYPE(ROW, CPU, LDS_##CPU)
   const struct {
     bool here;
@@ -96,7 +96,7 @@ amped_block_kernel *amped_block_kernel_find(amped_vtype value_type, uint64_t ld,
     uint64_t ld;
     int inputs;
     bool reuse;
-    amped_block_kernel *kernel;
+    amped_bundle_kernel *kernel;
   } rows[] = {AMPED_CPU_DISPATCH(ROW_ALL)};
   size_t i = 0;
   while (!rows[i].here || rows[i].value_type != value_type || rows[i].reuse != reuse ||
