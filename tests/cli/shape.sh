@@ -65,7 +65,7 @@ if test "$backend" = cuda; then
     fail "published: $(field bytes_per_nonzero p.json) bytes a nonzero, not 16"
   fi
 else
-  expect 2 "GPUs only" on 1 bench good.h5 --kernel=published
+  expect 2 "does not run with --backend=cpu" on 1 bench good.h5 --kernel=published
 fi
 
 finish
