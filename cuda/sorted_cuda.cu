@@ -47,6 +47,7 @@ static amped_status require_form(const amped_device *device, const amped_plan *p
   out->host_bytes = layout.host_bytes;
   for (int m = 0; m < plan->order; m++) {
     out->copy_bytes[m] = layout.copies[m].bytes + layout.index_bytes[m];
+    out->read_bytes[m] = form->read_bytes(plan, m);
     out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, m);
     out->tiles[m] = layout.tiles[m].count;
   }

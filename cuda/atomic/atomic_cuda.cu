@@ -133,8 +133,13 @@ static amped_status launch_plain(amped_copies_cuda *c, const amped_mttkrp_task_c
   return launch_for_types(task->args, batch);
 }
 
+static uint64_t plain_bytes(const amped_plan *plan, int mode) {
+  return plan->modes[mode].copy.rank_nnz[plan->rank] * amped_plan_nonzero_bytes(plan);
+}
+
 const amped_copy_form_cuda amped_atomic_cuda_form = {
     .storage = &amped_storage_plain_cuda,
+    .read_bytes = plain_bytes,
     .bytes = no_bytes,
     .create = create_nothing,
     .create_index = no_index,

@@ -657,6 +657,7 @@ static amped_status create_packing(amped_copies_cuda *c) {
 
 const amped_copy_form_cuda amped_packed_cuda_form = {
     .storage = &amped_storage_packed_cuda,
+    .read_bytes = amped_plan_copy_bytes,
     .bytes = packer_bytes,
     .create = create_packing,
     .create_index = create_index,

@@ -72,6 +72,8 @@ typedef struct amped_mttkrp_task_cuda {
  * and streaming are the same for every form. */
 typedef struct amped_copy_form_cuda {
   const amped_storage_cuda *storage;
+  /* Bytes of mode's nonzeros on this rank, as MTTKRP reads them. */
+  uint64_t (*read_bytes)(const amped_plan *plan, int mode);
   /* Device memory that `create` takes, beside the layout. */
   amped_status (*bytes)(const amped_plan *plan, uint64_t *bytes);
   amped_status (*create)(amped_copies_cuda *copies);

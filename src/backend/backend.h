@@ -73,6 +73,7 @@ typedef struct amped_requirement {
   uint64_t device_bytes;
   uint64_t host_bytes;                      /* pinned where the backend has a device */
   uint64_t copy_bytes[AMPED_MAX_ORDER];     /* mode's copy, a part of both sums above */
+  uint64_t read_bytes[AMPED_MAX_ORDER];     /* of it, the nonzeros as an MTTKRP reads them */
   uint64_t streamed_bytes[AMPED_MAX_ORDER]; /* the part of a copy that every MTTKRP transfers */
   uint64_t tiles[AMPED_MAX_ORDER]; /* number of tiles by which a copy is ordered; 0 or 1: none */
 } amped_requirement;

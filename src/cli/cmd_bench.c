@@ -141,7 +141,7 @@ static double moved_bytes(const amped_session *session, int mode) {
   double row_bytes = (double)(amped_plan_row_bytes(plan));
   double rows =
       (double)m->copy.rank_nnz[plan->rank] * (plan->order - 1) + (double)m->rows.block_rows;
-  return (double)session->required.copy_bytes[mode] + rows * row_bytes;
+  return (double)session->required.read_bytes[mode] + rows * row_bytes;
 }
 
 static double per(double a, double b) {
@@ -155,7 +155,7 @@ static result result_of(amped_session *session, const amped_options *o, const sa
   const amped_plan *plan = &session->plan;
   static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
                                   offsetof(sample, exchange), offsetof(sample, wall)};
-  uint64_t bytes = session->required.copy_bytes[mode];
+  uint64_t bytes = session->required.read_bytes[mode];
   uint64_t streamed = session->required.streamed_bytes[mode];
   double row_bytes = (double)(amped_plan_row_bytes(plan));
   double mine[FIELDS];

@@ -40,7 +40,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   out->host_bytes = most_strips(plan) * plan->ld * sizeof(double) +
                     plan->dictionary->count * (sizeof(double) + plan->value_type);
   for (int m = 0; m < plan->order; m++) {
-    out->copy_bytes[m] = amped_plan_copy_bytes(plan, m);
+    out->copy_bytes[m] = out->read_bytes[m] = amped_plan_copy_bytes(plan, m);
     out->host_bytes += out->copy_bytes[m];
   }
   return AMPED_OK;

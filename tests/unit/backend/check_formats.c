@@ -33,7 +33,7 @@ static amped_status require(const amped_device *device, const amped_plan *plan,
   (void)device;
   (void)factor_bytes;
   out->copy_bytes[0] = plan->nnz * 8 * (uint64_t)(plan->order + 1);
-  out->host_bytes = out->copy_bytes[0];
+  out->read_bytes[0] = out->host_bytes = out->copy_bytes[0];
   return AMPED_OK;
 }
 
