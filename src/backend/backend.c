@@ -30,7 +30,7 @@ static amped_status find_format(const amped_backend *backend, const char *name,
       return AMPED_OK;
     }
   return amped_error(AMPED_USAGE, NULL,
-                     "--kernel=%s does not run with --backend=%s; leave one of them out", name,
+                     "--kernel=%s does not run with --backend=%s; leave out one of them", name,
                      backend->name);
 }
 
