@@ -255,11 +255,6 @@ static amped_status top(const amped_options *o, amped_json *json) {
   leading all[AMPED_MAX_ORDER] = {{0, NULL, NULL}};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_file_read(o->args[0], &k));
-  if (k.ncomps > AMPED_MAX_NCOMPS) {
-    status = amped_error(AMPED_BAD_INPUT, o->args[0], "has %d components; at most %d are supported",
-                         k.ncomps, AMPED_MAX_NCOMPS);
-    goto out;
-  }
   if (amped_number_list_above(&o->components, k.ncomps) > 0) {
     status = amped_error(AMPED_USAGE, o->args[0], "has no component %d; its components are 1 to %d",
                          amped_number_list_above(&o->components, k.ncomps), k.ncomps);

@@ -104,7 +104,10 @@ const amped_command amped_commands[] = {
      .max_args = 2,
      .summary = "how well the components of two results match",
      .help =
-         "A and B are results of tensors of one shape; their numbers of components may differ.\n"
+         "A and B are results; their numbers of components may differ. Where both have labels in "
+         "a\n"
+         "mode, rows of the same label are matched, and a label that one lacks is a row of zeros\n"
+         "there. Other modes are matched by index and must have the same dimension.\n\n"
          "The factor match score (1: the same model) is the mean over pairs of components of\n"
          "the product of their columns' absolute cosines, times 1 - |difference| / larger of\n"
          "their weights, as Tensor Toolbox's score. Pairs are taken greedily, the best first.\n"
