@@ -64,21 +64,23 @@ const amped_command amped_commands[] = {
      .min_args = 2,
      .max_args = 2,
      .writes = true,
-     .summary = "turn text or tables into a tensor file, or back; results into text or .npy",
+     .summary = "turn text or tables into a tensor file, or back; results into tables, text or .npy",
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_convert_option_rows,
                 &amped_threads_option_rows},
      .help =
          "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
          "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
          "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
-         "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result OUT.npy or OUT.txt, "
-         "which\n"
-         "become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
+         "OUT: .h5 (tensor file), .csv .tsv (tables with labels), .tns (text without labels), the\n"
+         "last three also .gz or .zst; - is standard output (text). For a result OUT.csv or OUT.tsv\n"
+         "(component, mode, label, weight; the components' weights in OUT.weights.csv), OUT.npy or\n"
+         "OUT.txt (no labels), which become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
          "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
          "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
          "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
          "top of --memory.\n\n"
-         "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
+         "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n"
+         "         amped_mpi convert trips.cpd.h5 trips.cpd.csv\n",
      .run = amped_cmd_convert},
     {.name = "info",
      .arguments = "FILE|--system",

@@ -86,8 +86,6 @@ START_TEST(convert_refuses_without_leaving_a_file) {
   ck_assert(!exists(out));
   o = options(in, in);
   check_fails(AMPED_USAGE, "is the input as well", amped_cmd_convert(&o));
-  o = options(in, scratch("b.csv"));
-  check_fails(AMPED_USAGE, "tables can only be read", amped_cmd_convert(&o));
   o = options(in, "no/such/folder/b.h5");
   check_fails(AMPED_FAILED, "cannot be written", amped_cmd_convert(&o));
   o = options("no-such-file.tns", out);
