@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/result_argument.h"
 #include "tensor/format.h"
 #include "base/json.h"
 #include "tensor/match.h"
 #include "base/mem.h"
-#include "hdf5/result_file.h"
 #include "text/label_join.h"
 
 /* How the rows of every mode are matched. */
@@ -185,8 +185,8 @@ static amped_status compare(const amped_options *o, amped_json *json) {
   int places_a[AMPED_MAX_NCOMPS];
   int places_b[AMPED_MAX_NCOMPS];
   amped_status status = AMPED_OK;
-  AMPED_GO(out, amped_result_file_read(o->args[0], &a));
-  AMPED_GO(out, amped_result_file_read(o->args[1], &b));
+  AMPED_GO(out, amped_result_argument_read("compare", o->args[0], &a));
+  AMPED_GO(out, amped_result_argument_read("compare", o->args[1], &b));
   AMPED_GO(out, align(&a, &b, &rows));
   /* Balanced columns have other weights. */
   number_components(&a, places_a);

@@ -337,6 +337,7 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
   const amped_sweep_times *t = &result->times;
   double n = result->sweeps > result->earlier ? (double)(result->sweeps - result->earlier) : 1.0;
   char best[48] = "";
+  char text[AMPED_CORCONDIA_TEXT];
   if (is_several(j->o))
     (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
   amped_say("%sfit %.8f after %" PRIu64
@@ -346,7 +347,7 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
                                                           : "--iters reached",
             t->total / n, t->mttkrp / n, t->solve / n, t->exchange / n);
   if (!isnan(corcondia))
-    amped_say("core consistency %.5g %%", corcondia);
+    amped_say("core consistency %s", amped_corcondia_text(text, corcondia));
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
 }

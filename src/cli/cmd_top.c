@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/result_argument.h"
 #include "tensor/format.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -254,7 +255,7 @@ static amped_status top(const amped_options *o, amped_json *json) {
   amped_ktensor k = {.order = 0};
   leading all[AMPED_MAX_ORDER] = {{0, NULL, NULL}};
   amped_status status = AMPED_OK;
-  AMPED_GO(out, amped_result_file_read(o->args[0], &k));
+  AMPED_GO(out, amped_result_argument_read("top", o->args[0], &k));
   if (amped_number_list_above(&o->components, k.ncomps) > 0) {
     status = amped_error(AMPED_USAGE, o->args[0], "has no component %d; its components are 1 to %d",
                          amped_number_list_above(&o->components, k.ncomps), k.ncomps);

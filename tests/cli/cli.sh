@@ -8,6 +8,10 @@ cd "$scratch" || exit 99
 # --- usage ----------------------------------------------------------------------------------------
 expect 2 "did you mean --rank" "$amped" good.h5 --rnak=3
 expect 2 "did you mean 'convert'" "$amped" converd good.h5 x.tns
+# Commands are suggested by meaning, too.
+expect 2 "did you mean 'cpd'" "$amped" decompose good.h5
+expect 2 "did you mean 'top'" "$amped" Show good.h5
+expect 2 "did you mean '--help'" "$amped" help
 expect 2 "1 to 1024" "$amped" good.h5 --rank=0
 expect 2 "1 to 1024" "$amped" good.h5 --rank=1025
 expect 2 "1 to 1024" "$amped" good.h5 --rank=x
@@ -34,7 +38,7 @@ expect 2 "nowrite" "$amped" good.h5 --nowrite -o x.h5
 expect 2 "plan" "$amped" good.h5 --plan -o x.h5
 absent x.h5
 # Only similar names are suggested.
-for wrong in "help" "good.h5 -x"; do
+for wrong in "question" "good.h5 -x"; do
   # shellcheck disable=SC2086
   expect 2 "" "$amped" $wrong
   grep -q "did you mean" "$scratch/err" && fail "a far suggestion for $wrong" || pass

@@ -18,4 +18,14 @@ same "components in JSON" "$(sed -n 's/.*"component":\([0-9]*\).*/\1/p' some.jso
 expect 2 "has no component 7; its components are 1 to 6" "$amped" top six.h5 --components=1,5-8
 expect 2 "ranges such as 1,4-6" "$amped" top six.h5 --components=0
 expect 2 "ranges such as 1,4-6" "$amped" top six.h5 --components=1,1
+
+# A tensor is no result: the line tells how to get one.
+printf '1 1 1 5\n2 2 2 3\n' >five.tns
+cp five.tns five.tns.gz # the name decides
+for command in top plot; do
+  expect 3 "five.tns: is no result; $command takes those of cpd, and amped_mpi five.tns makes one: five.cpd.h5" "$amped" $command five.tns
+  expect 3 "t.h5: is no result.*makes one: t.cpd.h5" "$amped" $command "$PWD/t.h5"
+done
+expect 3 "five.tns.gz: is no result.* five.cpd.h5" "$amped" compare six.h5 five.tns.gz
+expect 3 "cannot be read" "$amped" top missing.tns
 finish
