@@ -88,7 +88,7 @@ static void say_input(const amped_options *o, const amped_sptensor *t, const rec
             amped_format_dims(dims, t->order, t->dims), r->nnz_read);
   for (int m = 0; m < t->order; m++)
     if (t->labels[m].count > 0)
-      amped_say("  mode %d: %" PRIu64 " labels%s%s", m, t->labels[m].count,
+      amped_say("  mode %d: %" PRIu64 " labels%s%s", m + 1, t->labels[m].count,
                 t->labels[m].name != NULL ? " of " : "",
                 amped_format_name(name, sizeof name, &t->labels[m]));
   amped_format_count(rate, (double)r->nnz_read / sec);
@@ -154,7 +154,7 @@ static amped_status count_used(const amped_sptensor *t, int mode, uint64_t *used
 }
 
 static void say_empty(const uint64_t *dims, int mode, uint64_t used) {
-  amped_say_verbose("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero", mode,
+  amped_say_verbose("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero", mode + 1,
                     dims[mode] - used, dims[mode]);
 }
 

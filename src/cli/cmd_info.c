@@ -46,7 +46,7 @@ static void say_copies(const amped_tensor_info *info) {
   }
   for (int m = 0; m < info->order; m++) {
     const amped_partition *p = &info->partitions[m];
-    amped_say("copy %d       %" PRIu64 " iDps of %" PRIu64 " ind%s", m, p->idp_count, p->width,
+    amped_say("copy %d       %" PRIu64 " iDps of %" PRIu64 " ind%s", m + 1, p->idp_count, p->width,
               p->width == 1 ? "ex" : "ices");
   }
 }
@@ -68,7 +68,7 @@ static void say_labels(int mode, const amped_labels *labels) {
   char last[64];
   if (labels->count == 0)
     return;
-  amped_say("labels %d     %s%s%s ... %s", mode, amped_format_name(name, sizeof name, labels),
+  amped_say("labels %d     %s%s%s ... %s", mode + 1, amped_format_name(name, sizeof name, labels),
             labels->name != NULL ? ": " : "", amped_label_text(labels, 0, first, sizeof first),
             amped_label_text(labels, labels->count - 1, last, sizeof last));
 }

@@ -125,7 +125,7 @@ static const char *label_of(const amped_ktensor *k, int mode, uint64_t index, ch
 static const char *mode_name(const amped_ktensor *k, int mode, char *buffer) {
   char name[LABEL_BYTES - 16];
   (void)amped_format_name(name, sizeof name, &k->labels[mode]);
-  (void)snprintf(buffer, LABEL_BYTES, "mode %d%s%s", mode, *name != '\0' ? ": " : "", name);
+  (void)snprintf(buffer, LABEL_BYTES, "mode %d%s%s", mode + 1, *name != '\0' ? ": " : "", name);
   return cut(buffer);
 }
 

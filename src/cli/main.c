@@ -64,7 +64,8 @@ const amped_command amped_commands[] = {
      .min_args = 2,
      .max_args = 2,
      .writes = true,
-     .summary = "turn text or tables into a tensor file, or back; results into tables, text or .npy",
+     .summary =
+         "turn text or tables into a tensor file, or back; results into tables, text or .npy",
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_convert_option_rows,
                 &amped_threads_option_rows},
      .help =
@@ -72,8 +73,10 @@ const amped_command amped_commands[] = {
          "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
          "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
          "OUT: .h5 (tensor file), .csv .tsv (tables with labels), .tns (text without labels), the\n"
-         "last three also .gz or .zst; - is standard output (text). For a result OUT.csv or OUT.tsv\n"
-         "(component, mode, label, weight; the components' weights in OUT.weights.csv), OUT.npy or\n"
+         "last three also .gz or .zst; - is standard output (text). For a result OUT.csv or "
+         "OUT.tsv\n"
+         "(component, mode, label, weight; the components' weights in OUT.weights.csv), OUT.npy "
+         "or\n"
          "OUT.txt (no labels), which become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
          "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
          "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
@@ -96,9 +99,11 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .summary = "leading labels of every component of a result",
      .groups = {&amped_top_option_rows, &amped_components_option_rows},
-     .help = "Where a mode has no labels, indices stand for them, counted from 1 (in --json, from "
-             "0).\n\n"
-             "Example: amped_mpi top ratings.cpd.h5 -n 5\n",
+     .help =
+         "Where a mode has no labels, indices stand for them. Components, modes and indices are\n"
+         "counted from 1; in --json, and in names of files and of objects in files, modes and\n"
+         "indices are counted from 0.\n\n"
+         "Example: amped_mpi top ratings.cpd.h5 -n 5\n",
      .run = amped_cmd_top},
     {.name = "compare",
      .arguments = "A B",
