@@ -103,7 +103,10 @@ const amped_command amped_commands[] = {
          "Where a mode has no labels, indices stand for them. Components, modes and indices are\n"
          "counted from 1; in --json, and in names of files and of objects in files, modes and\n"
          "indices are counted from 0.\n\n"
-         "Example: amped_mpi top ratings.cpd.h5 -n 5\n",
+         "On a terminal, text that is longer than the screen goes through $PAGER, else less or\n"
+         "more; amped_mpi top RESULT | cat goes without.\n\n"
+         "Example: amped_mpi top ratings.cpd.h5 -n 5\n"
+         "         amped_mpi top ratings.cpd.h5 --components=1,4-6 --width=100\n",
      .run = amped_cmd_top},
     {.name = "compare",
      .arguments = "A B",

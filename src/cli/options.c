@@ -63,6 +63,14 @@ static const amped_option top_rows[] = {
      .initial = "10",
      .expected_text = "a whole number from 1",
      AMPED_OPTION_FIELD(amped_options, top)},
+    {.name = "width",
+     .type = AMPED_OPTION_INT,
+     .least = 40,
+     .most = 10000,
+     .value = "N",
+     .help = "characters of a line at most; modes that do not fit come below the others",
+     .initially = "the terminal's; no limit elsewhere",
+     AMPED_OPTION_FIELD(amped_options, width)},
 };
 
 static bool parse_components(void *options, const char *text) {
