@@ -15,7 +15,7 @@ typedef struct amped_number_list {
 } amped_number_list;
 
 /* What messages about wrong lists say is expected. */
-#define AMPED_NUMBER_LIST_EXPECTED "numbers from 1 and ranges such as 1,4-6, each number once"
+#define AMPED_NUMBER_LIST_EXPECTED "a list of numbers and ranges such as 1,4-6, each number once"
 
 /* Parse numbers and ranges FIRST-LAST (FIRST <= LAST) that are separated by commas. false, with an
  * undefined list, where the text is malformed, a number comes twice or is not from 1 to
