@@ -568,7 +568,7 @@ static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *c
     status = amped_error(AMPED_FAILED, NULL,
                          "mode %d has %" PRIu64 " nonzeros on rank %d, not the %" PRIu64
                          " that were counted; this is a mistake of amped_mpi, please report it",
-                         l.mode, l.appended, c->plan->rank, nnz);
+                         l.mode + 1, l.appended, c->plan->rank, nnz);
     goto done;
   }
   if (repeats != nullptr)

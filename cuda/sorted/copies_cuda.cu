@@ -331,11 +331,11 @@ static amped_status check_packed(const amped_pack_result *result, int mode) {
     return amped_error(AMPED_BAD_INPUT, nullptr,
                        "values of mode %d's copy disagree with the file's dictionary; convert the "
                        "tensor again",
-                       mode);
+                       mode + 1);
   if (result->descents > 0)
     return amped_error(AMPED_BAD_INPUT, nullptr,
                        "the nonzeros of mode %d's copy are not in order; convert the tensor again",
-                       mode);
+                       mode + 1);
   return AMPED_OK;
 }
 

@@ -49,7 +49,7 @@ amped_status amped_coo_buffer_overflow(const amped_plan *plan, int mode) {
   return amped_error(AMPED_FAILED, NULL,
                      "rank %d got more nonzeros of mode %d than the %" PRIu64
                      " that were counted; this is a mistake of amped_mpi, please report it",
-                     plan->rank, mode, plan->modes[mode].copy.rank_nnz[plan->rank]);
+                     plan->rank, mode + 1, plan->modes[mode].copy.rank_nnz[plan->rank]);
 }
 
 uint64_t amped_coo_buffer_nonzero_bytes(const amped_plan *plan) {

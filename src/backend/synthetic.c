@@ -35,7 +35,7 @@ amped_status amped_synthetic_make(amped_synthetic *t, int order, const uint64_t 
       return amped_error(AMPED_USAGE, NULL,
                          "mode %d has %" PRIu64 " indices; from 1 to 2^32 can be made, use a "
                          "smaller --scale",
-                         m, dims[m]);
+                         m + 1, dims[m]);
   if (nnz == 0 || nnz > MAX_NNZ)
     return amped_error(AMPED_USAGE, NULL, "%" PRIu64 " nonzeros; from 1 to 2^38 can be made", nnz);
   t->order = order;

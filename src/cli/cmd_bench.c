@@ -214,7 +214,7 @@ static void say_times(const amped_session *session, const amped_options *o, cons
             "all (most)");
   for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
-    amped_say("%4d  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %10.3f", m,
+    amped_say("%4d  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %10.3f", m + 1,
               1e3 * r->copy.min, 1e3 * r->copy.mean, 1e3 * r->copy.max, 1e3 * r->compute.min,
               1e3 * r->compute.mean, 1e3 * r->compute.max, 1e3 * r->exchange.min,
               1e3 * r->exchange.mean, 1e3 * r->exchange.max, 1e3 * r->wall.max);
@@ -231,7 +231,7 @@ static void say_exchange(const amped_session *session, const result *results) {
     char rate[32] = "beside compute";
     if (session->plan.modes[m].rows.parts == 1)
       (void)snprintf(rate, sizeof rate, "%.3f", r->exchange_gb_per_sec);
-    amped_say("%4d  %26s  %10.3f  %14s", m, amped_format_bytes(text, r->exchange_bytes),
+    amped_say("%4d  %26s  %10.3f  %14s", m + 1, amped_format_bytes(text, r->exchange_bytes),
               1e3 * r->exchange.min, rate);
   }
 }
@@ -243,7 +243,7 @@ static void say_rates(const amped_session *session, const result *results, const
             "  of memory bandwidth");
   for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
-    amped_say("%4d  %8.3f  %13.1f  %9.2f  %10.3f  %21s  %19s", m, r->gnnz_per_sec,
+    amped_say("%4d  %8.3f  %13.1f  %9.2f  %10.3f  %21s  %19s", m + 1, r->gnnz_per_sec,
               r->gathered_gb_per_sec, r->bytes_per_nonzero, 1e3 * r->ceiling_sec,
               percent(text[0], sizeof text[0], r->ceiling_sec, r->compute.max),
               percent(text[1], sizeof text[1], r->moved_sec, r->compute.max));

@@ -2,11 +2,17 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/result_argument.h"
 #include "tensor/format.h"
 #include "base/json.h"
 #include "tensor/match.h"
 #include "base/mem.h"
-#include "hdf5/result_file.h"
+#include "text/label_join.h"
+
+/* How the rows of every mode are matched. */
+typedef struct alignment {
+  amped_label_join joins[AMPED_MAX_ORDER]; /* rows NULL: by index */
+} alignment;
 
 /* places[r] = the place of component r by descending weight, from 1: its number for `top`. */
 static void number_components(const amped_ktensor *k, int *places) {
@@ -20,12 +26,8 @@ static int compare_pairs(const void *x, const void *y) {
   return ((const amped_match_pair *)x)->a - ((const amped_match_pair *)y)->a;
 }
 
-/* Pairs name components by their numbers for `top`, in the order of the components of a. */
-static void renumber(const amped_ktensor *a, const amped_ktensor *b, amped_match *match) {
-  int places_a[AMPED_MAX_NCOMPS];
-  int places_b[AMPED_MAX_NCOMPS];
-  number_components(a, places_a);
-  number_components(b, places_b);
+/* Pairs name components by these numbers, in the order of the components of a. */
+static void renumber(const int *places_a, const int *places_b, amped_match *match) {
   for (int i = 0; i < match->count; i++) {
     match->pairs[i].a = places_a[match->pairs[i].a];
     match->pairs[i].b = places_b[match->pairs[i].b];
@@ -33,17 +35,85 @@ static void renumber(const amped_ktensor *a, const amped_ktensor *b, amped_match
   qsort(match->pairs, (size_t)match->count, sizeof *match->pairs, compare_pairs);
 }
 
-static void say_match(const amped_options *o, const amped_ktensor *a, const amped_ktensor *b,
-                      const amped_match *match) {
+/* "mode 2 (item)" */
+static const char *mode_text(const amped_labels *labels, int mode, char *buffer, size_t size) {
+  char name[64];
+  (void)amped_format_name(name, sizeof name, labels);
+  if (*name != '\0')
+    (void)snprintf(buffer, size, "mode %d (%s)", mode + 1, name);
+  else
+    (void)snprintf(buffer, size, "mode %d", mode + 1);
+  return buffer;
+}
+
+/* Join the labels of the modes where both models have them. */
+static amped_status align(const amped_ktensor *a, const amped_ktensor *b, alignment *rows) {
+  for (int m = 0; m < a->order && m < b->order; m++) {
+    char text[128];
+    amped_label_join *join = &rows->joins[m];
+    if (a->labels[m].count == 0 || b->labels[m].count == 0)
+      continue;
+    AMPED_TRY(amped_label_join_find(&a->labels[m], &b->labels[m], join));
+    if (join->rows != NULL && join->shared == 0)
+      return amped_error(AMPED_BAD_INPUT, NULL,
+                         "%s: A and B share none of their labels; name results of tensors with the "
+                         "same labels",
+                         mode_text(&a->labels[m], m, text, sizeof text));
+  }
+  return AMPED_OK;
+}
+
+static amped_status find_match(const amped_ktensor *a, const amped_ktensor *b,
+                               const alignment *aligned, amped_match *out) {
+  const uint64_t *rows[AMPED_MAX_ORDER];
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    rows[m] = aligned->joins[m].rows;
+  return amped_match_find(a, b, rows, out);
+}
+
+/* ", 3 only in A", "" for none */
+static const char *only_in(const char *model, uint64_t count, char *buffer, size_t size) {
+  buffer[0] = '\0';
+  if (count > 0)
+    (void)snprintf(buffer, size, ", %" PRIu64 " only in %s", count, model);
+  return buffer;
+}
+
+static void say_mode(const amped_ktensor *a, const amped_ktensor *b, const alignment *rows,
+                     int mode) {
+  const amped_labels *of_a = &a->labels[mode];
+  const amped_labels *of_b = &b->labels[mode];
+  const uint64_t shared = rows->joins[mode].shared;
+  char text[128], left[64], right[64];
+  (void)mode_text(of_a->count > 0 ? of_a : of_b, mode, text, sizeof text);
+  if (rows->joins[mode].rows != NULL)
+    amped_say("%s: by labels, %" PRIu64 " shared%s%s", text, shared,
+              only_in("A", of_a->count - shared, left, sizeof left),
+              only_in("B", of_b->count - shared, right, sizeof right));
+  else if (of_a->count > 0 && of_b->count > 0)
+    amped_say("%s: by index, as labels repeat", text);
+  else if (of_a->count > 0 || of_b->count > 0)
+    amped_say("%s: by index, as %s has no labels", text, of_a->count > 0 ? "B" : "A");
+  else
+    amped_say("%s: by index, as there are no labels", text);
+}
+
+static void say_alignment(const amped_ktensor *a, const amped_ktensor *b, const alignment *rows) {
+  bool labels = false;
+  for (int m = 0; m < a->order; m++)
+    labels = labels || a->labels[m].count > 0 || b->labels[m].count > 0;
+  for (int m = 0; m < a->order && labels; m++)
+    say_mode(a, b, rows, m);
+  if (!labels)
+    amped_say("rows are matched by index, as there are no labels");
+}
+
+static void say_match(const amped_ktensor *a, const amped_ktensor *b, const amped_match *match) {
   char line[128 + 16 * AMPED_MAX_ORDER];
-  char dims[AMPED_DIMS_TEXT];
   int at = snprintf(line, sizeof line, "%5s  %5s  %12s  %12s  %8s  %10s", "A", "B", "weight A",
                     "weight B", "score", "congruence");
-  amped_say("A: %s, %d components", o->args[0], a->ncomps);
-  amped_say("B: %s, %d components, %s", o->args[1], b->ncomps,
-            amped_format_dims(dims, b->order, b->dims));
   for (int m = 0; m < a->order; m++)
-    at += snprintf(line + at, sizeof line - (size_t)at, "   mode %d", m);
+    at += snprintf(line + at, sizeof line - (size_t)at, "   mode %d", m + 1);
   amped_say("%s", line);
   for (int i = 0; i < match->count; i++) {
     const amped_match_pair *p = &match->pairs[i];
@@ -59,6 +129,14 @@ static void say_match(const amped_options *o, const amped_ktensor *a, const ampe
   amped_say("factor match score %.6f (%.6f without weights)", match->score, match->congruence);
 }
 
+static void say_models(const amped_options *o, const amped_ktensor *a, const amped_ktensor *b) {
+  char dims[AMPED_DIMS_TEXT];
+  amped_say("A: %s, %s, %d components", o->args[0], amped_format_dims(dims, a->order, a->dims),
+            a->ncomps);
+  amped_say("B: %s, %s, %d components", o->args[1], amped_format_dims(dims, b->order, b->dims),
+            b->ncomps);
+}
+
 static json_t *json_pair(const amped_match_pair *p, int order) {
   json_t *cosines = json_array();
   for (int m = 0; m < order; m++)
@@ -69,35 +147,62 @@ static json_t *json_pair(const amped_match_pair *p, int order) {
                    p->penalty, "score", p->score, "cosines", cosines);
 }
 
+static json_t *json_modes(const alignment *rows, int order) {
+  json_t *modes = json_array();
+  for (int m = 0; m < order; m++) {
+    const amped_label_join *join = &rows->joins[m];
+    json_t *mode = join->rows != NULL ? json_pack("{s:s, s:o}", "by", "labels", "shared",
+                                                  amped_json_count(join->shared))
+                                      : json_pack("{s:s}", "by", "index");
+    if (json_array_append_new(modes, mode) != 0) {
+      json_decref(modes);
+      return NULL;
+    }
+  }
+  return modes;
+}
+
 static amped_status write_json(const amped_options *o, const amped_ktensor *a,
-                               const amped_ktensor *b, const amped_match *match, amped_json *json) {
+                               const amped_ktensor *b, const alignment *rows,
+                               const amped_match *match, amped_json *json) {
   if (json == NULL)
     return AMPED_OK;
   for (int i = 0; i < match->count; i++)
     AMPED_TRY(amped_json_line(json, json_pair(&match->pairs[i], a->order)));
-  return amped_json_line(json,
-                         json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:f, s:f}", "event", "compare",
-                                   "a", amped_json_text(o->args[0], strlen(o->args[0])), "b",
-                                   amped_json_text(o->args[1], strlen(o->args[1])), "components_a",
-                                   a->ncomps, "components_b", b->ncomps, "matched", match->count,
-                                   "score", match->score, "congruence", match->congruence));
+  return amped_json_line(
+      json, json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:f, s:f, s:o}", "event", "compare", "a",
+                      amped_json_text(o->args[0], strlen(o->args[0])), "b",
+                      amped_json_text(o->args[1], strlen(o->args[1])), "components_a", a->ncomps,
+                      "components_b", b->ncomps, "matched", match->count, "score", match->score,
+                      "congruence", match->congruence, "modes", json_modes(rows, a->order)));
 }
 
 static amped_status compare(const amped_options *o, amped_json *json) {
   amped_ktensor a = {.order = 0};
   amped_ktensor b = {.order = 0};
+  alignment rows = {.joins = {{NULL, 0}}};
   amped_match match = {.count = 0};
+  int places_a[AMPED_MAX_NCOMPS];
+  int places_b[AMPED_MAX_NCOMPS];
   amped_status status = AMPED_OK;
-  AMPED_GO(out, amped_result_file_read(o->args[0], &a));
-  AMPED_GO(out, amped_result_file_read(o->args[1], &b));
+  AMPED_GO(out, amped_result_argument_read("compare", o->args[0], &a));
+  AMPED_GO(out, amped_result_argument_read("compare", o->args[1], &b));
+  AMPED_GO(out, align(&a, &b, &rows));
+  /* Balanced columns have other weights. */
+  number_components(&a, places_a);
+  number_components(&b, places_b);
   amped_ktensor_balance(&a);
   amped_ktensor_balance(&b);
-  AMPED_GO(out, amped_match_find(&a, &b, &match));
-  renumber(&a, &b, &match);
-  say_match(o, &a, &b, &match);
-  status = write_json(o, &a, &b, &match, json);
+  AMPED_GO(out, find_match(&a, &b, &rows, &match));
+  renumber(places_a, places_b, &match);
+  say_models(o, &a, &b);
+  say_alignment(&a, &b, &rows);
+  say_match(&a, &b, &match);
+  status = write_json(o, &a, &b, &rows, &match, json);
 out:
   amped_match_free(&match);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(rows.joins[m].rows);
   amped_ktensor_free(&a);
   amped_ktensor_free(&b);
   return status;

@@ -11,6 +11,7 @@
 #include "base/file_lock.h"
 #include "text/io.h"
 #include "text/io_result.h"
+#include "text/io_table_write.h"
 #include "text/io_tns.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -60,9 +61,6 @@ static amped_status check_names(const amped_options *o) {
 
 static amped_status check_output(const char *path, amped_format *format, amped_file_lock *lock) {
   AMPED_TRY(amped_io_format(path, format));
-  if (*format == AMPED_FORMAT_TABLE)
-    return amped_error(AMPED_USAGE, path,
-                       "tables can only be read; write a tensor as .h5, .tns or -");
   if (is_standard(path)) {
     amped_log_to_stderr();
     return AMPED_OK;
@@ -75,7 +73,8 @@ static amped_status check_output(const char *path, amped_format *format, amped_f
 /* Refuse --copies=none for text, which would ignore it. */
 static amped_status check_copies(const amped_options *o, amped_format format) {
   if (o->convert.no_copies && format != AMPED_FORMAT_HDF5)
-    return amped_error(AMPED_USAGE, o->args[1], "is text, which has no copies; leave out --copies");
+    return amped_error(AMPED_USAGE, o->args[1],
+                       "is no .h5 file, which alone has copies; leave out --copies");
   return AMPED_OK;
 }
 
@@ -89,7 +88,7 @@ static void say_input(const amped_options *o, const amped_sptensor *t, const rec
             amped_format_dims(dims, t->order, t->dims), r->nnz_read);
   for (int m = 0; m < t->order; m++)
     if (t->labels[m].count > 0)
-      amped_say("  mode %d: %" PRIu64 " labels%s%s", m, t->labels[m].count,
+      amped_say("  mode %d: %" PRIu64 " labels%s%s", m + 1, t->labels[m].count,
                 t->labels[m].name != NULL ? " of " : "",
                 amped_format_name(name, sizeof name, &t->labels[m]));
   amped_format_count(rate, (double)r->nnz_read / sec);
@@ -155,7 +154,7 @@ static amped_status count_used(const amped_sptensor *t, int mode, uint64_t *used
 }
 
 static void say_empty(const uint64_t *dims, int mode, uint64_t used) {
-  amped_say_verbose("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero", mode,
+  amped_say_verbose("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero", mode + 1,
                     dims[mode] - used, dims[mode]);
 }
 
@@ -201,10 +200,10 @@ static amped_status order_nonzeros(const amped_options *o, amped_external_sort *
   return amped_external_sort_used(x) ? AMPED_OK : say_empty_slices(t);
 }
 
-static void warn_of_labels(const amped_sptensor *t, const char *path) {
-  for (int m = 0; m < t->order; m++)
-    if (t->labels[m].count > 0) {
-      amped_warn("%s: labels are left out: text holds indices alone",
+static void warn_of_labels(const char *path, int order, const amped_labels *labels) {
+  for (int m = 0; m < order; m++)
+    if (labels[m].count > 0) {
+      amped_warn("%s: labels are left out; a table (OUT.csv) holds them",
                  is_standard(path) ? "standard output" : path);
       return;
     }
@@ -227,11 +226,13 @@ static amped_status write_output(const amped_options *o, amped_format format,
   char rate[32];
   double began = amped_time();
   if (format == AMPED_FORMAT_TNS)
-    warn_of_labels(t, path);
+    warn_of_labels(path, t->order, t->labels);
   if (amped_external_sort_used(x))
     AMPED_TRY(write_from_disk(x, t));
   else if (format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_tensor_file_write(path, t, !o->convert.no_copies));
+  else if (format == AMPED_FORMAT_TABLE)
+    AMPED_TRY(amped_table_write_tensor(path, t));
   else
     AMPED_TRY(amped_tns_write(path, t));
   r->temporary_bytes = amped_external_sort_tell(x).temporary_bytes;
@@ -305,7 +306,7 @@ static amped_status convert_tensor(const amped_options *o, amped_format format, 
   const char *out = o->args[1];
   const amped_external_sort_spec spec = {.input = input_name(o),
                                          .output = is_standard(out) ? NULL : out,
-                                         .tensor_file = format == AMPED_FORMAT_HDF5,
+                                         .format = format,
                                          .copies = !o->convert.no_copies,
                                          .temporary = o->convert.temporary,
                                          .memory = memory_of(o),
@@ -330,6 +331,14 @@ static amped_status check_result_options(const amped_options *o) {
                        "is a result; --index-base, --dims, --keys, --value, --duplicates, "
                        "--drop-zeros, --copies, --memory and --temporary are for tensors");
   return amped_io_result_check(o->args[1]);
+}
+
+static amped_status tell_tables(const char *path) {
+  char *weights = NULL;
+  AMPED_TRY(amped_table_weights_name(path, &weights));
+  amped_say("wrote the factors' entries to %s, the components' weights to %s", path, weights);
+  amped_free(weights);
+  return AMPED_OK;
 }
 
 static amped_status tell_files(const char *path, int order) {
@@ -357,7 +366,9 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   AMPED_GO(out, amped_result_file_read(in, &k));
   amped_say("read %s: %s, %d components", in, amped_format_dims(dims, k.order, k.dims), k.ncomps);
   AMPED_GO(out, amped_io_result_write(out, &k));
-  AMPED_GO(out, tell_files(out, k.order));
+  if (!amped_table_named(out))
+    warn_of_labels(out, k.order, k.labels);
+  AMPED_GO(out, amped_table_named(out) ? tell_tables(out) : tell_files(out, k.order));
   if (json != NULL)
     status =
         amped_json_line(json, json_pack("{s:s, s:o, s:o, s:i, s:o, s:i}", "event", "convert",

@@ -145,9 +145,10 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
   for (int m = 0; m < plan->order; m++)
     if (start->dims[m] != plan->dims[m])
       return amped_error(AMPED_BAD_INPUT, o->session.init,
-                         "factor %d has %" PRIu64 " rows, the tensor has dimension %" PRIu64
+                         "the factor of mode %d has %" PRIu64
+                         " rows, the tensor has dimension %" PRIu64
                          "; it belongs to another tensor",
-                         m, start->dims[m], plan->dims[m]);
+                         m + 1, start->dims[m], plan->dims[m]);
   if (start->ncomps != plan->ncomps)
     return amped_error(AMPED_BAD_INPUT, o->session.init,
                        "has %d components, the run has %d; use --rank=%d or another start",
@@ -337,6 +338,7 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
   const amped_sweep_times *t = &result->times;
   double n = result->sweeps > result->earlier ? (double)(result->sweeps - result->earlier) : 1.0;
   char best[48] = "";
+  char text[AMPED_CORCONDIA_TEXT];
   if (is_several(j->o))
     (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
   amped_say("%sfit %.8f after %" PRIu64
@@ -346,7 +348,7 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
                                                           : "--iters reached",
             t->total / n, t->mttkrp / n, t->solve / n, t->exchange / n);
   if (!isnan(corcondia))
-    amped_say("core consistency %.5g %%", corcondia);
+    amped_say("core consistency %s", amped_corcondia_text(text, corcondia));
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
 }
@@ -448,7 +450,7 @@ static amped_status find_corcondia(job *j, const amped_start *best, double *perc
     amped_warn(
         "R = %d: the columns of mode %d's factor (%" PRIu64
         " rows) are not independent; the core consistency means little, use fewer components",
-        plan->ncomps, dependent, plan->dims[dependent]);
+        plan->ncomps, dependent + 1, plan->dims[dependent]);
   return AMPED_OK;
 }
 

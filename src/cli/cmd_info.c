@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
+#include "solver/corcondia.h"
 #include "base/timer.h"
 
 #define TEXT_BYTES 4096
@@ -45,7 +46,7 @@ static void say_copies(const amped_tensor_info *info) {
   }
   for (int m = 0; m < info->order; m++) {
     const amped_partition *p = &info->partitions[m];
-    amped_say("copy %d       %" PRIu64 " iDps of %" PRIu64 " ind%s", m, p->idp_count, p->width,
+    amped_say("copy %d       %" PRIu64 " iDps of %" PRIu64 " ind%s", m + 1, p->idp_count, p->width,
               p->width == 1 ? "ex" : "ices");
   }
 }
@@ -67,7 +68,7 @@ static void say_labels(int mode, const amped_labels *labels) {
   char last[64];
   if (labels->count == 0)
     return;
-  amped_say("labels %d     %s%s%s ... %s", mode, amped_format_name(name, sizeof name, labels),
+  amped_say("labels %d     %s%s%s ... %s", mode + 1, amped_format_name(name, sizeof name, labels),
             labels->name != NULL ? ": " : "", amped_label_text(labels, 0, first, sizeof first),
             amped_label_text(labels, labels->count - 1, last, sizeof last));
 }
@@ -223,6 +224,7 @@ static const char *kind_of(const record *r) {
 
 static void say_result(const char *path, const amped_ktensor *k, const record *r) {
   char text[AMPED_DIMS_TEXT];
+  char corcondia[AMPED_CORCONDIA_TEXT];
   double least = 0.0;
   double most = 0.0;
   range_of(k->weights, (uint64_t)k->ncomps, &least, &most);
@@ -233,7 +235,7 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
   amped_say("weights      %.6g ... %.6g", most, least);
   say_metric(&r->metric);
   if (!isnan(r->corcondia))
-    amped_say("core cons.   %.5g %%", r->corcondia);
+    amped_say("core cons.   %s", amped_corcondia_text(corcondia, r->corcondia));
   say_text("stopped on", r->stop_reason);
   say_text("options", r->options);
   say_text("written by", r->version);

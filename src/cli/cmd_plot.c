@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "tensor/format.h"
 #include "cli/plot_result.h"
+#include "cli/result_argument.h"
 #include "cli/plot_sweeps.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -17,7 +18,7 @@ static amped_status plot_result(amped_plot *f, const char *path) {
   amped_ktensor k = {.order = 0};
   amped_result_metric metric = {.sweeps = 0};
   amped_status status = AMPED_OK;
-  AMPED_GO(out, amped_result_file_read(path, &k));
+  AMPED_GO(out, amped_result_argument_read("plot", path, &k));
   AMPED_GO(out, amped_result_file_metric(path, &metric));
   amped_plot_result(f, path, &k, &metric);
 out:

@@ -3,16 +3,23 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/result_argument.h"
 #include "tensor/format.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/pager.h"
 #include "hdf5/result_file.h"
 
-/* Characters of a label that are shown. */
-#define LABEL_WIDTH 40
+/* Characters of a label that are shown: at most, and at least where lines are short. */
+#define LABEL_MOST 43
+#define LABEL_LEAST 16
 
-/* Enough for LABEL_WIDTH characters of UTF-8, dots and the end. */
-#define LABEL_BYTES (4 * LABEL_WIDTH + 8)
+/* Enough for any of them in UTF-8, and the end. */
+#define LABEL_BYTES (4 * LABEL_MOST + 16)
+
+/* Characters of a column: the gap before it, the label, a blank, and the entry. */
+#define GAP 2
+#define ENTRY 10
 
 /* An index and its factor entry. */
 typedef struct item {
@@ -103,30 +110,88 @@ static int width_of(const char *text) {
   return width;
 }
 
-/* Cut text to LABEL_WIDTH characters and dots; the buffer has LABEL_BYTES. */
-static const char *cut(char *buffer) {
+/* Cut text in a buffer of LABEL_BYTES to `most` characters, the last three of them dots. */
+static const char *cut(char *buffer, int most) {
+  char *dots = buffer;
   int width = 0;
   for (char *at = buffer; *at != '\0'; at++) {
-    width += ((unsigned char)*at & 0xc0) != 0x80;
-    if (width > LABEL_WIDTH) {
-      memcpy(at, "...", 4);
+    bool begins = ((unsigned char)*at & 0xc0) != 0x80;
+    if (begins && width == most - 3)
+      dots = at;
+    width += begins;
+    if (width > most) {
+      memcpy(dots, "...", 4);
       break;
     }
   }
   return buffer;
 }
 
-static const char *label_of(const amped_ktensor *k, int mode, uint64_t index, char *buffer) {
+static const char *label_of(const amped_ktensor *k, int mode, uint64_t index, int most,
+                            char *buffer) {
   (void)amped_label_text(&k->labels[mode], index, buffer, LABEL_BYTES);
-  return cut(buffer);
+  return cut(buffer, most);
 }
 
-static const char *mode_name(const amped_ktensor *k, int mode, char *buffer) {
-  char name[LABEL_BYTES - 16];
+static const char *mode_name(const amped_ktensor *k, int mode, int most, char *buffer) {
+  char name[LABEL_BYTES - 24];
   (void)amped_format_name(name, sizeof name, &k->labels[mode]);
-  (void)snprintf(buffer, LABEL_BYTES, "mode %d%s%s", mode, *name != '\0' ? ": " : "", name);
-  return cut(buffer);
+  (void)snprintf(buffer, LABEL_BYTES, "mode %d%s%s", mode + 1, *name != '\0' ? ": " : "", name);
+  return cut(buffer, most);
 }
+
+/* ---- columns ------------------------------------------------------------------------------- */
+
+/* The columns of one component, a mode each, in bands: modes whose columns stand side by side. */
+typedef struct layout {
+  int labels[AMPED_MAX_ORDER]; /* characters of the labels */
+  int ends[AMPED_MAX_ORDER];   /* the mode behind the last one of each band */
+  int bands;
+} layout;
+
+/* Characters that the labels of a mode take, its name above them included. */
+static int label_width(const amped_ktensor *k, const leading *l, int mode, uint64_t r) {
+  char buffer[LABEL_BYTES];
+  int width = width_of(mode_name(k, mode, LABEL_MOST, buffer)) - 1 - ENTRY;
+  for (uint64_t i = 0; i < l->counts[r]; i++) {
+    int w = width_of(label_of(k, mode, l->items[r * l->capacity + i].index, LABEL_MOST, buffer));
+    width = w > width ? w : width;
+  }
+  return width > 0 ? width : 0;
+}
+
+/* Bands of lines of `width` (0: no limit), with labels of `most` characters at most. */
+static layout arrange(int order, const int *natural, int most, int width) {
+  layout out = {.bands = 0};
+  int used = 0;
+  for (int m = 0; m < order; m++) {
+    out.labels[m] = natural[m] < most ? natural[m] : most;
+    int column = GAP + out.labels[m] + 1 + ENTRY;
+    if (out.bands == 0 || (width > 0 && used + column > width)) {
+      out.bands++;
+      used = 0;
+    }
+    used += column;
+    out.ends[out.bands - 1] = m + 1;
+  }
+  return out;
+}
+
+/* Labels are cut as far as that saves a band, and no further. */
+static layout choose_layout(const amped_ktensor *k, const leading *all, uint64_t r, int width) {
+  int natural[AMPED_MAX_ORDER];
+  for (int m = 0; m < k->order; m++)
+    natural[m] = label_width(k, &all[m], m, r);
+  layout best = arrange(k->order, natural, LABEL_MOST, width);
+  for (int most = LABEL_MOST - 1; most >= LABEL_LEAST; most--) {
+    layout other = arrange(k->order, natural, most, width);
+    if (other.bands < best.bands)
+      best = other;
+  }
+  return best;
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
 
 /* A line under construction; it grows by columns. */
 typedef struct line {
@@ -134,11 +199,11 @@ typedef struct line {
   size_t used;
 } line;
 
-/* Append text and blanks up to `width` characters. */
-static void append(line *l, const char *text, int width) {
+/* Append a gap, then text and blanks up to `width` characters. */
+static void append(line *l, int gap, const char *text, int width) {
   int pad = width - width_of(text);
-  int n =
-      snprintf(l->text + l->used, sizeof l->text - l->used, "%s%*s", text, pad > 0 ? pad : 0, "");
+  int n = snprintf(l->text + l->used, sizeof l->text - l->used, "%*s%s%*s", gap, "", text,
+                   pad > 0 ? pad : 0, "");
   if (n > 0 && l->used + (size_t)n < sizeof l->text)
     l->used += (size_t)n;
 }
@@ -147,46 +212,51 @@ static void say_line(line *l) {
   while (l->used > 0 && l->text[l->used - 1] == ' ')
     l->used--;
   l->text[l->used] = '\0';
-  amped_say("  %s", l->text);
+  amped_say("%s", l->text);
   l->used = 0;
 }
 
-/* The width of mode's label column for one component. */
-static int label_width(const amped_ktensor *k, const leading *l, int mode, uint64_t r) {
-  char buffer[LABEL_BYTES];
-  int width = width_of(mode_name(k, mode, buffer)) - 10;
-  for (uint64_t i = 0; i < l->counts[r]; i++) {
-    int w = width_of(label_of(k, mode, l->items[r * l->capacity + i].index, buffer));
-    width = w > width ? w : width;
-  }
-  return width > 0 ? width : 0;
-}
-
-static void say_component(const amped_ktensor *k, const leading *all, int place, int r) {
+static void say_names(const amped_ktensor *k, const layout *columns, int first, int end) {
   line l = {.used = 0};
   char text[LABEL_BYTES];
-  int widths[AMPED_MAX_ORDER];
-  uint64_t rows = 0;
-  uint64_t c = (uint64_t)r;
-  amped_say("component %d of %d, weight %.6g", place, k->ncomps, k->weights[r]);
-  for (int m = 0; m < k->order; m++) {
-    widths[m] = label_width(k, &all[m], m, c);
-    rows = all[m].counts[c] > rows ? all[m].counts[c] : rows;
-    append(&l, mode_name(k, m, text), widths[m] + 13);
+  for (int m = first; m < end; m++) {
+    int width = columns->labels[m] + 1 + ENTRY;
+    append(&l, GAP, mode_name(k, m, width, text), width);
   }
   say_line(&l);
+}
+
+/* The leading labels of the modes of one band. */
+static void say_band(const amped_ktensor *k, const leading *all, const layout *columns, int first,
+                     int end, uint64_t r) {
+  line l = {.used = 0};
+  char text[LABEL_BYTES];
+  uint64_t rows = 0;
+  for (int m = first; m < end; m++)
+    rows = all[m].counts[r] > rows ? all[m].counts[r] : rows;
+  say_names(k, columns, first, end);
   for (uint64_t i = 0; i < rows; i++) {
-    for (int m = 0; m < k->order; m++) {
-      const item *x = &all[m].items[c * all[m].capacity + i];
-      bool there = i < all[m].counts[c];
-      append(&l, there ? label_of(k, m, x->index, text) : "", widths[m] + 1);
+    for (int m = first; m < end; m++) {
+      const item *x = &all[m].items[r * all[m].capacity + i];
+      bool there = i < all[m].counts[r];
+      append(&l, GAP, there ? label_of(k, m, x->index, columns->labels[m], text) : "",
+             columns->labels[m]);
       if (there)
         (void)snprintf(text, sizeof text, "% .3e", x->entry);
-      append(&l, there ? text : "", 12);
+      append(&l, 1, there ? text : "", ENTRY);
     }
     say_line(&l);
   }
 }
+
+static void say_component(const amped_ktensor *k, const leading *all, int width, int place, int r) {
+  layout columns = choose_layout(k, all, (uint64_t)r, width);
+  amped_say("component %d of %d, weight %.6g", place, k->ncomps, k->weights[r]);
+  for (int i = 0; i < columns.bands; i++)
+    say_band(k, all, &columns, i > 0 ? columns.ends[i - 1] : 0, columns.ends[i], (uint64_t)r);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
 
 static json_t *json_item(const amped_labels *labels, const item *x) {
   json_t *label = json_null();
@@ -234,16 +304,43 @@ static amped_status say_result(const char *path, const amped_ktensor *k) {
   return AMPED_OK;
 }
 
-static amped_status tell_components(const amped_ktensor *k, const leading *all, amped_json *json) {
+/* ---- the command --------------------------------------------------------------------------- */
+
+/* The components of --components in the user's order, else all. */
+static amped_status tell_components(const amped_options *o, int width, const amped_ktensor *k,
+                                    const leading *all, amped_json *json) {
   /* Results of this program hold components in descending order. Other files need not. */
   int order[AMPED_MAX_NCOMPS];
+  const amped_number_list *asked = &o->components;
   amped_ktensor_order(k, order);
-  for (int i = 0; i < k->ncomps; i++) {
+  for (int i = 0; i < (asked->count > 0 ? asked->count : k->ncomps); i++) {
+    int place = asked->count > 0 ? asked->numbers[i] : i + 1;
     amped_say("%s", "");
-    say_component(k, all, i + 1, order[i]);
+    say_component(k, all, width, place, order[place - 1]);
     if (json != NULL)
-      AMPED_TRY(amped_json_line(json, json_component(k, all, i + 1, order[i])));
+      AMPED_TRY(amped_json_line(json, json_component(k, all, place, order[place - 1])));
   }
+  return AMPED_OK;
+}
+
+static amped_status tell(const amped_options *o, const amped_ktensor *k, const leading *all,
+                         amped_json *json) {
+  /* The pager takes the terminal's place. */
+  const int width = o->width > 0 ? o->width : amped_pager_columns();
+  if (o->log.verbosity > AMPED_QUIET && (o->json == NULL || strcmp(o->json, "-") != 0))
+    AMPED_TRY(amped_pager_begin());
+  amped_status status = say_result(o->args[0], k);
+  if (status == AMPED_OK)
+    status = tell_components(o, width, k, all, json);
+  amped_pager_end();
+  return status;
+}
+
+static amped_status check_components(const amped_options *o, int ncomps) {
+  const int above = amped_number_list_above(&o->components, ncomps);
+  if (above > 0)
+    return amped_error(AMPED_USAGE, o->args[0], "has no component %d; its components are 1 to %d",
+                       above, ncomps);
   return AMPED_OK;
 }
 
@@ -251,16 +348,11 @@ static amped_status top(const amped_options *o, amped_json *json) {
   amped_ktensor k = {.order = 0};
   leading all[AMPED_MAX_ORDER] = {{0, NULL, NULL}};
   amped_status status = AMPED_OK;
-  AMPED_GO(out, amped_result_file_read(o->args[0], &k));
-  if (k.ncomps > AMPED_MAX_NCOMPS) {
-    status = amped_error(AMPED_BAD_INPUT, o->args[0], "has %d components; at most %d are supported",
-                         k.ncomps, AMPED_MAX_NCOMPS);
-    goto out;
-  }
+  AMPED_GO(out, amped_result_argument_read("top", o->args[0], &k));
+  AMPED_GO(out, check_components(o, k.ncomps));
   for (int m = 0; m < k.order; m++)
     AMPED_GO(out, find_leading(&k, m, o->top, &all[m]));
-  AMPED_GO(out, say_result(o->args[0], &k));
-  status = tell_components(&k, all, json);
+  status = tell(o, &k, all, json);
 out:
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(all[m].items);

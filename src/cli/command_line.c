@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/help.h"
 
@@ -54,11 +55,67 @@ static const char *suggest_option(char *text, size_t size, const amped_command *
   return text;
 }
 
-/* The same for a command. */
+/* Words of other programs for what a command does. */
+static const struct {
+  const char *word, *command;
+} synonyms[] = {
+    {"decompose", "cpd"},
+    {"decomposition", "cpd"},
+    {"factor", "cpd"},
+    {"factorize", "cpd"},
+    {"factorise", "cpd"},
+    {"parafac", "cpd"},
+    {"candecomp", "cpd"},
+    {"cp", "cpd"},
+    {"als", "cpd"},
+    {"cp-als", "cpd"},
+    {"cp_als", "cpd"},
+    {"fit", "cpd"},
+    {"run", "cpd"},
+    {"import", "convert"},
+    {"export", "convert"},
+    {"read", "convert"},
+    {"write", "convert"},
+    {"save", "convert"},
+    {"show", "top"},
+    {"labels", "top"},
+    {"leading", "top"},
+    {"print", "top"},
+    {"list", "info"},
+    {"describe", "info"},
+    {"stats", "info"},
+    {"check", "info"},
+    {"verify", "info"},
+    {"system", "info --system"},
+    {"diff", "compare"},
+    {"match", "compare"},
+    {"score", "compare"},
+    {"draw", "plot"},
+    {"figure", "plot"},
+    {"graph", "plot"},
+    {"make", "generate"},
+    {"random", "generate"},
+    {"synthetic", "generate"},
+    {"benchmark", "bench"},
+    {"time", "bench"},
+    {"mttkrp", "bench"},
+    {"help", "--help"},
+    {"version", "--version"},
+};
+
+static const char *find_synonym(const char *name) {
+  for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+    if (strcasecmp(name, synonyms[i].word) == 0)
+      return synonyms[i].command;
+  return NULL;
+}
+
+/* The same for a command: by meaning, else by letters. */
 static const char *suggest_command(char *text, size_t size, const char *name) {
-  const char *best = NULL;
+  const char *best = find_synonym(name);
+  const bool meant = best != NULL;
   text[0] = '\0';
-  for (const amped_command *c = amped_commands; c->name != NULL; c++)
+  for (const amped_command *c = amped_commands; c->name != NULL && !meant; c++)
     if (is_near(name, c->name) && (best == NULL || distance(name, c->name) < distance(name, best)))
       best = c->name;
   if (best != NULL)

@@ -64,21 +64,26 @@ const amped_command amped_commands[] = {
      .min_args = 2,
      .max_args = 2,
      .writes = true,
-     .summary = "turn text or tables into a tensor file, or back; results into text or .npy",
+     .summary =
+         "turn text or tables into a tensor file, or back; results into tables, text or .npy",
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_convert_option_rows,
                 &amped_threads_option_rows},
      .help =
          "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
          "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
          "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
-         "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result OUT.npy or OUT.txt, "
-         "which\n"
-         "become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
+         "OUT: .h5 (tensor file), .csv .tsv (tables with labels), .tns (text without labels), the\n"
+         "last three also .gz or .zst; - is standard output (text). For a result OUT.csv or "
+         "OUT.tsv\n"
+         "(component, mode, label, weight; the components' weights in OUT.weights.csv), OUT.npy "
+         "or\n"
+         "OUT.txt (no labels), which become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
          "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
          "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
          "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
          "top of --memory.\n\n"
-         "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
+         "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n"
+         "         amped_mpi convert trips.cpd.h5 trips.cpd.csv\n",
      .run = amped_cmd_convert},
     {.name = "info",
      .arguments = "FILE|--system",
@@ -93,10 +98,15 @@ const amped_command amped_commands[] = {
      .min_args = 1,
      .max_args = 1,
      .summary = "leading labels of every component of a result",
-     .groups = {&amped_top_option_rows},
-     .help = "Where a mode has no labels, indices stand for them, counted from 1 (in --json, from "
-             "0).\n\n"
-             "Example: amped_mpi top ratings.cpd.h5 -n 5\n",
+     .groups = {&amped_top_option_rows, &amped_components_option_rows},
+     .help =
+         "Where a mode has no labels, indices stand for them. Components, modes and indices are\n"
+         "counted from 1; in --json, and in names of files and of objects in files, modes and\n"
+         "indices are counted from 0.\n\n"
+         "On a terminal, text that is longer than the screen goes through $PAGER, else less or\n"
+         "more; amped_mpi top RESULT | cat goes without.\n\n"
+         "Example: amped_mpi top ratings.cpd.h5 -n 5\n"
+         "         amped_mpi top ratings.cpd.h5 --components=1,4-6 --width=100\n",
      .run = amped_cmd_top},
     {.name = "compare",
      .arguments = "A B",
@@ -104,7 +114,10 @@ const amped_command amped_commands[] = {
      .max_args = 2,
      .summary = "how well the components of two results match",
      .help =
-         "A and B are results of tensors of one shape; their numbers of components may differ.\n"
+         "A and B are results; their numbers of components may differ. Where both have labels in "
+         "a\n"
+         "mode, rows of the same label are matched, and a label that one lacks is a row of zeros\n"
+         "there. Other modes are matched by index and must have the same dimension.\n\n"
          "The factor match score (1: the same model) is the mean over pairs of components of\n"
          "the product of their columns' absolute cosines, times 1 - |difference| / larger of\n"
          "their weights, as Tensor Toolbox's score. Pairs are taken greedily, the best first.\n"

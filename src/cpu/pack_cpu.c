@@ -152,7 +152,7 @@ static void piece_create(piece *t, const pack_job *p, int thread, int threads) {
 static amped_status out_of_order(int mode) {
   return amped_error(AMPED_BAD_INPUT, NULL,
                      "the nonzeros of mode %d's copy are not in order; convert the tensor again",
-                     mode);
+                     mode + 1);
 }
 
 static amped_status pack_batch(const pack_job *p, int mode, piece *pieces, int threads) {
@@ -183,7 +183,7 @@ static amped_status pack_batch(const pack_job *p, int mode, piece *pieces, int t
     return amped_error(AMPED_BAD_INPUT, NULL,
                        "values of mode %d's copy disagree with the file's dictionary; convert the "
                        "tensor again",
-                       mode);
+                       mode + 1);
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int t = 0; t < threads; t++)
     list_rows(p, &pieces[t], pieces[t].rows);

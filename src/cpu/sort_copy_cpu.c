@@ -214,7 +214,7 @@ static amped_status miscounted(const amped_sort_copy *c, uint64_t count, uint64_
   return amped_error(AMPED_FAILED, NULL,
                      "mode %d has %" PRIu64 " nonzeros on rank %d, not the %" PRIu64
                      " that were counted; this is a mistake of amped_mpi, please report it",
-                     c->mode, count, c->plan->rank, nnz);
+                     c->mode + 1, count, c->plan->rank, nnz);
 }
 
 /* Group the numbers by rows. */

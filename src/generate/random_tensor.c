@@ -278,7 +278,8 @@ amped_status amped_random_tensor_check(int order, const uint64_t *dims, uint64_t
   for (int m = 0; m < order; m++) {
     if (dims[m] == 0 || dims[m] > AMPED_MAX_DIM)
       return amped_error(AMPED_USAGE, NULL,
-                         "dimension %" PRIu64 " of mode %d; dimensions are 1 to 2^63", dims[m], m);
+                         "dimension %" PRIu64 " of mode %d; dimensions are 1 to 2^63", dims[m],
+                         m + 1);
     huge = huge || !amped_mul(cells, dims[m], &cells);
   }
   if (nnz == 0 || nnz > MAX_NNZ)
@@ -298,8 +299,8 @@ amped_status amped_random_tensor_create(const amped_random_tensor_spec *spec, am
   AMPED_TRY(amped_random_tensor_check(spec->order, spec->dims, spec->nnz));
   for (int m = 0; m < spec->order; m++) {
     if (!(spec->skew[m] >= 0.0 && spec->skew[m] <= AMPED_RANDOM_TENSOR_MAX_SKEW))
-      return amped_error(AMPED_USAGE, NULL, "skew %g of mode %d; give 0 to %g", spec->skew[m], m,
-                         AMPED_RANDOM_TENSOR_MAX_SKEW);
+      return amped_error(AMPED_USAGE, NULL, "skew %g of mode %d; give 0 to %g", spec->skew[m],
+                         m + 1, AMPED_RANDOM_TENSOR_MAX_SKEW);
     laws[m] = law_of(spec, m);
   }
   AMPED_TRY(amped_sptensor_create(out, spec->order, 0));

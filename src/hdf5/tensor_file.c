@@ -77,7 +77,8 @@ static amped_status open_nonzeros(amped_tensor_file *f, int mode) {
 }
 
 static amped_status bad_copy(const amped_tensor_file *f, int mode, const char *what) {
-  return amped_error(AMPED_BAD_INPUT, f->path, "copy %d %s; convert the tensor again", mode, what);
+  return amped_error(AMPED_BAD_INPUT, f->path, "the copy of mode %d %s; convert the tensor again",
+                     mode + 1, what);
 }
 
 /* The iDp table of one copy, amped_alloc'd. */
@@ -136,7 +137,7 @@ static amped_status check_hash(amped_tensor_file *f, int mode) {
   if (mode == 0)
     f->info.hash = hash;
   else if (hash != f->info.hash)
-    return bad_copy(f, mode, "disagrees with copy 0");
+    return bad_copy(f, mode, "disagrees with the copy of mode 1");
   return AMPED_OK;
 }
 
@@ -164,7 +165,8 @@ static amped_status check_root_link(amped_tensor_file *f, const char *what, int 
     AMPED_TRY(amped_hdf5_same(&f->hdf5, root.name, amped_tensor_name_of(0, what, i).name, &same));
   if (!same)
     return amped_error(AMPED_BAD_INPUT, f->path,
-                       "dataset %s is not the one of copy 0; convert the tensor again", root.name);
+                       "dataset %s is not the one of mode 1's copy; convert the tensor again",
+                       root.name);
   return AMPED_OK;
 }
 
@@ -194,7 +196,7 @@ static amped_status read_shape(amped_tensor_file *f) {
   for (int m = 0; m < info->order; m++) {
     if (info->dims[m] < 1 || info->dims[m] > AMPED_MAX_DIM)
       return amped_error(AMPED_BAD_INPUT, f->path,
-                         "mode %d has dimension %" PRIu64 "; dimensions are 1 to 2^63", m,
+                         "mode %d has dimension %" PRIu64 "; dimensions are 1 to 2^63", m + 1,
                          info->dims[m]);
     info->index_types[m] = amped_itype_for(info->dims[m]);
   }

@@ -144,8 +144,8 @@ typedef struct scan {
 static amped_status refuse(const scan *s, const char *what) {
   if (s->list)
     return amped_error(AMPED_BAD_INPUT, s->path, "its list %s; convert the tensor again", what);
-  return amped_error(AMPED_BAD_INPUT, s->path, "copy %d %s; convert the tensor again", s->mode,
-                     what);
+  return amped_error(AMPED_BAD_INPUT, s->path, "the copy of mode %d %s; convert the tensor again",
+                     s->mode + 1, what);
 }
 
 /* Compare nonzero i of the slab with its predecessor, in the order of the copy: -1, 0 or 1. */

@@ -209,7 +209,7 @@ static amped_status check_dims(const amped_tensor_writer *w) {
       return amped_error(AMPED_BAD_INPUT, w->path,
                          "mode %d has dimension 2^63, which the description of a plain list cannot "
                          "name; leave out --copies=none",
-                         m);
+                         m + 1);
   return AMPED_OK;
 }
 

@@ -19,7 +19,7 @@ static amped_status check_shape(const amped_tensor_info *info, const char *path)
   for (int m = 0; m < info->order; m++)
     if (info->dims[m] == 0 || info->dims[m] > AMPED_MAX_DIM)
       return amped_error(AMPED_BAD_INPUT, path,
-                         "mode %d has dimension %" PRIu64 "; dimensions are 1 to 2^63", m,
+                         "mode %d has dimension %" PRIu64 "; dimensions are 1 to 2^63", m + 1,
                          info->dims[m]);
   return AMPED_OK;
 }

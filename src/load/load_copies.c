@@ -158,7 +158,8 @@ static amped_status store(loader *l, const char *wire, uint64_t count) {
       !amped_shard_translate(l->info, l->plan, l->mode, wire, count, &l->buffers, &batch, &hash) ||
       !parts_agree(l, &batch))
     return amped_error(AMPED_BAD_INPUT, amped_input_path(l->input),
-                       "copy %d disagrees with its iDp table; convert the tensor again", l->mode);
+                       "the copy of mode %d disagrees with its iDp table; convert the tensor again",
+                       l->mode + 1);
   AMPED_TRY(l->worker->format->insert(l->worker->tensor, l->mode, l->offset, &batch));
   amped_trace_end();
   l->offset += count;
@@ -352,16 +353,18 @@ static amped_status load_mode(loader *l, int mode) {
   if (l->offset == own_nnz(l))
     status = l->worker->format->finish(l->worker->tensor, mode);
   else
-    status = amped_error(AMPED_BAD_INPUT, amped_input_path(l->input),
-                         "copy %d has fewer nonzeros than its iDp table; convert the tensor again",
-                         mode);
+    status = amped_error(
+        AMPED_BAD_INPUT, amped_input_path(l->input),
+        "the copy of mode %d has fewer nonzeros than its iDp table; convert the tensor again",
+        mode + 1);
   AMPED_TRY(amped_comm_agree(l->comm, status));
   amped_comm_sum_u64(l->comm, &l->hash, 1);
   if (l->hash != l->info->hash)
-    status = amped_error(AMPED_BAD_INPUT, amped_input_path(l->input),
-                         "copy %d disagrees with the tensor's hash (damaged data, or a copy of "
-                         "another tensor); convert the tensor again",
-                         mode);
+    status = amped_error(
+        AMPED_BAD_INPUT, amped_input_path(l->input),
+        "the copy of mode %d disagrees with the tensor's hash (damaged data, or a copy of "
+        "another tensor); convert the tensor again",
+        mode + 1);
   status = amped_comm_agree(l->comm, status);
   amped_trace_end();
   return status;

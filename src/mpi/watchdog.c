@@ -50,7 +50,7 @@ struct amped_watchdog {
 
 /*  */
 
-/* "mttkrp (mode 1)" */
+/* "mttkrp (mode 1)": modes are counted from 1 for users, from 0 in traces. */
 static const char *describe(char *text, size_t size, const amped_heartbeat *p) {
   int phase = atomic_load(&p->phase);
   int number = atomic_load(&p->number);
@@ -58,9 +58,11 @@ static const char *describe(char *text, size_t size, const amped_heartbeat *p) {
     (void)snprintf(text, size, "between phases");
   else if (number < 0)
     (void)snprintf(text, size, "%s", amped_phase_name((amped_phase)phase));
-  else
-    (void)snprintf(text, size, "%s (%s %d)", amped_phase_name((amped_phase)phase),
-                   amped_phase_number((amped_phase)phase), number);
+  else {
+    const char *kind = amped_phase_number((amped_phase)phase);
+    (void)snprintf(text, size, "%s (%s %d)", amped_phase_name((amped_phase)phase), kind,
+                   strcmp(kind, "mode") == 0 ? number + 1 : number);
+  }
   return text;
 }
 

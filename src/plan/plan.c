@@ -77,7 +77,7 @@ static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
     return amped_error(AMPED_FAILED, NULL,
                        "mode %d has too many rows (%" PRIu64
                        ") for any machine's factors; merge some of its indices",
-                       mode, m->rows.dim);
+                       mode + 1, m->rows.dim);
   AMPED_TRY(amped_alloc(&next, (uint64_t)nranks, sizeof *next, "the plan"));
   for (int p = 0; p < nranks; p++)
     next[p] = (uint64_t)p * m->rows.block_rows;
@@ -156,7 +156,7 @@ static amped_status check_sizes(const amped_plan *plan) {
       return amped_error(AMPED_FAILED, NULL,
                          "the factor of mode %d (%" PRIu64 " x %d) is too large "
                          "for any machine; use fewer components or merge indices",
-                         m, plan->dims[m], plan->ncomps);
+                         m + 1, plan->dims[m], plan->ncomps);
   }
   return AMPED_OK;
 }

@@ -139,7 +139,7 @@ static void say_streamed(const amped_plan *plan, const rank_need *needs) {
   double resident = 1.0;
   for (int m = 0; m < plan->order; m++)
     if (most_streamed(plan, m, needs, &resident) > 0)
-      amped_say("mode %d: %s", m, describe_place(place, sizeof place, plan, m, needs));
+      amped_say("mode %d: %s", m + 1, describe_place(place, sizeof place, plan, m, needs));
 }
 
 static void say_mode(const amped_session *session, int mode, const rank_need *needs) {
@@ -162,7 +162,7 @@ static void say_mode(const amped_session *session, int mode, const rank_need *ne
   }
   amped_say("%4d  %12" PRIu64 "  %7" PRIu64 "  %12" PRIu64
             "  %12s  %12s  %9.3f %%  %12s  %9.2f  %s",
-            mode, m->rows.dim, m->rows.idp_count, m->rows.block_rows,
+            mode + 1, m->rows.dim, m->rows.idp_count, m->rows.block_rows,
             amped_format_count(lo, (double)least), amped_format_count(hi, (double)most),
             amped_plan_imbalance(plan, mode), amped_format_bytes(bytes, most_bytes),
             all_bytes / (double)plan->nnz, describe_place(place, sizeof place, plan, mode, needs));
@@ -207,7 +207,7 @@ static void say_splits(const amped_plan *plan) {
     if (mode->copy.split_count > 0)
       amped_say("mode %d: %" PRIu64 " of %" PRIu64 " iDps (%" PRIu64
                 " rows) split, their rows added up over ranks",
-                m, mode->copy.split_count, mode->rows.idp_count,
+                m + 1, mode->copy.split_count, mode->rows.idp_count,
                 mode->copy.splits[mode->copy.split_count].row);
   }
 }

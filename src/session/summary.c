@@ -8,6 +8,7 @@
 #include "tensor/format.h"
 #include "base/log.h"
 #include "session/report.h"
+#include "solver/corcondia.h"
 
 /* --- starts ---------------------------------------------------------------------------------- */
 
@@ -98,11 +99,10 @@ amped_status amped_summary_starts(amped_session *session, const amped_multistart
 /* --- numbers of components ------------------------------------------------------------------- */
 
 static void say_row(const amped_summary_row *r) {
-  char corcondia[32] = "-";
-  if (!isnan(r->corcondia))
-    (void)snprintf(corcondia, sizeof corcondia, "%.5g %%", r->corcondia);
+  char corcondia[AMPED_CORCONDIA_TEXT];
   amped_say("%4d  %10.8f  %6" PRIu64 "  %9.3f  %12s  %s", r->ncomps, r->value, r->sweeps,
-            r->seconds, corcondia, r->path != NULL ? r->path : "-");
+            r->seconds, amped_corcondia_text(corcondia, r->corcondia),
+            r->path != NULL ? r->path : "-");
 }
 
 static json_t *json_row(const amped_summary_row *r) {

@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -162,4 +163,14 @@ done:
   release(&c);
   amped_trace_end();
   return status;
+}
+
+const char *amped_corcondia_text(char *buffer, double percent) {
+  if (isnan(percent))
+    (void)snprintf(buffer, AMPED_CORCONDIA_TEXT, "-");
+  else if (percent < -100.0)
+    (void)snprintf(buffer, AMPED_CORCONDIA_TEXT, "< -100 %%");
+  else
+    (void)snprintf(buffer, AMPED_CORCONDIA_TEXT, "%.5g %%", percent);
+  return buffer;
 }

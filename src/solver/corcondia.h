@@ -26,4 +26,9 @@ uint64_t amped_corcondia_passes(int order, int ncomps);
 amped_status amped_corcondia(const amped_context *context, const double *weights, double *percent,
                              int *dependent);
 
+/* For users, in a caller's buffer, which is returned: "98.2 %"; "< -100 %", as all values below
+ * mean the same: too many components; "-" for NaN, not computed. */
+#define AMPED_CORCONDIA_TEXT 32
+const char *amped_corcondia_text(char *buffer, double percent);
+
 #endif

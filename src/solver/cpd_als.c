@@ -120,7 +120,7 @@ static amped_status invert(void *self, int mode) {
   if (a->result->truncated && !was_truncated)
     amped_warn("mode %d: the gram matrix is singular (components are collinear or zero); using a "
                "truncated pseudo-inverse from here on where needed; fewer components may do",
-               mode);
+               mode + 1);
   amped_trace_end();
   return AMPED_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "text/io_table_write.h"
 #include "text/io_tns.h"
 #include "base/log.h"
 #include "tensor/stream_stats.h"
@@ -74,12 +75,23 @@ static uint64_t temporary_need(uint64_t bytes) {
   return 2 * bytes;
 }
 
-static uint64_t final_need(const amped_external_sort *x, const amped_tensor_info *info) {
+/* Bytes of a row of text or of a table, on average. labels NULL: not known yet. */
+static uint64_t row_bytes(const amped_tensor_info *info, const amped_labels *labels) {
+  uint64_t bytes = TEXT_FIELD_BYTES;
+  for (int m = 0; m < info->order; m++)
+    bytes += labels == NULL || labels[m].count == 0
+                 ? TEXT_FIELD_BYTES
+                 : amped_ceil_div(labels[m].offsets[labels[m].count], labels[m].count) + 1;
+  return bytes;
+}
+
+static uint64_t final_need(const amped_external_sort *x, const amped_tensor_info *info,
+                           const amped_labels *labels) {
   if (x->spec.output == NULL)
     return 0;
-  if (x->spec.tensor_file)
+  if (x->spec.format == AMPED_FORMAT_HDF5)
     return amped_tensor_file_bytes(info);
-  return info->nnz * ((uint64_t)info->order + 1) * TEXT_FIELD_BYTES;
+  return info->nnz * row_bytes(info, x->spec.format == AMPED_FORMAT_TABLE ? labels : NULL);
 }
 
 /* Fail now rather than after hours of reading. */
@@ -115,8 +127,8 @@ static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double
             "temporary files in %s, %s %s of output",
             amped_format_bytes(memory, x->spec.memory), about,
             amped_format_bytes(temporary, temporary_need(bytes)), x->folder, about,
-            amped_format_bytes(final, final_need(x, &info)));
-  return check_room(x, temporary_need(bytes), final_need(x, &info));
+            amped_format_bytes(final, final_need(x, &info, NULL)));
+  return check_room(x, temporary_need(bytes), final_need(x, &info, NULL));
 }
 
 /* --- reading -------------------------------------------------------------------------------------
@@ -283,7 +295,7 @@ amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t
   info->value_type = AMPED_F32;
   AMPED_TRY(
       check_room(x, temporary_need(amped_spill_bytes(x->unsorted)) - amped_spill_bytes(x->unsorted),
-                 final_need(x, info)));
+                 final_need(x, info, NULL)));
   amped_progress_begin("ordering", x->nnz_read, "nonzeros");
   amped_status status = merge_fragments(x);
   amped_progress_end();
@@ -417,10 +429,29 @@ fail:
   return status;
 }
 
+static amped_status append_table(void *context, amped_sptensor *t, bool last) {
+  (void)last;
+  return amped_table_writer_append(context, t);
+}
+
+static amped_status write_table(amped_external_sort *x, const amped_labels *labels) {
+  amped_table_writer *w = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_table_writer_create(x->spec.output, x->info.order, labels, x->info.nnz, &w));
+  AMPED_GO(fail, for_all(x, append_table, w));
+  return amped_table_writer_finish(w);
+fail:
+  amped_table_writer_discard(w);
+  return status;
+}
+
 amped_status amped_external_sort_write(amped_external_sort *x, const amped_labels *labels,
                                        uint64_t *used) {
   const amped_tensor_info *info = &x->info;
-  uint64_t fragments = x->spec.tensor_file && info->has_copies ? amped_spill_bytes(x->ordered) : 0;
-  AMPED_TRY(check_room(x, fragments, final_need(x, info)));
-  return x->spec.tensor_file ? write_tensor(x, labels, used) : write_text(x);
+  const bool tensor_file = x->spec.format == AMPED_FORMAT_HDF5;
+  uint64_t fragments = tensor_file && info->has_copies ? amped_spill_bytes(x->ordered) : 0;
+  AMPED_TRY(check_room(x, fragments, final_need(x, info, labels)));
+  if (tensor_file)
+    return write_tensor(x, labels, used);
+  return x->spec.format == AMPED_FORMAT_TABLE ? write_table(x, labels) : write_text(x);
 }

@@ -9,13 +9,14 @@
 
 #include "tensor/overflow.h"
 #include "tensor/tensor_info.h"
+#include "text/io_format.h"
 
 typedef struct amped_external_sort amped_external_sort;
 
 typedef struct amped_external_sort_spec {
-  const char *input;  /* in messages */
-  const char *output; /* the output file, or NULL: standard output */
-  bool tensor_file;   /* the output is a tensor file, with copies or without; else text */
+  const char *input;   /* in messages */
+  const char *output;  /* the output file, or NULL: standard output */
+  amped_format format; /* of the output: a tensor file with copies or without, text, a table */
   bool copies;
   const char *temporary; /* folder of temporary files, or NULL: the output's folder */
   uint64_t memory;

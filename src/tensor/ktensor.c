@@ -15,7 +15,8 @@ amped_status amped_ktensor_create(amped_ktensor *k, int order, const uint64_t *d
     uint64_t elements = 0;
     k->dims[m] = dims[m];
     if (!amped_mul(dims[m], (uint64_t)ncomps, &elements)) {
-      status = amped_error(AMPED_FAILED, NULL, "factor %d is too large for 64-bit sizes", m);
+      status = amped_error(AMPED_FAILED, NULL,
+                           "the factor of mode %d is too large for 64-bit sizes", m + 1);
       goto fail;
     }
     AMPED_GO(fail, amped_calloc(&k->factors[m], elements, sizeof(double), "a factor"));

@@ -11,6 +11,9 @@
 /* Rows of a factor in one BLAS call: counts of BLAS are int. */
 #define SLAB_ROWS (UINT64_C(1) << 20)
 
+/* Rows of b that are brought into the order of a for one BLAS call: 8 MiB at most. */
+#define GATHERED_ROWS (UINT64_C(1) << 10)
+
 typedef struct candidate {
   double score;
   int a, b;
@@ -35,16 +38,34 @@ static void column_norms(const double *factor, uint64_t rows, uint64_t columns, 
     norms[r] = sqrt(norms[r]);
 }
 
-/* product = A^T B of the mode; also the lengths of the columns. */
+/* slab = the rows of b's factor that these `count` rows of a stand for. */
+static void gather(const amped_ktensor *b, int mode, const uint64_t *rows, uint64_t count,
+                   double *slab) {
+  const uint64_t nb = (uint64_t)b->ncomps;
+  for (uint64_t i = 0; i < count; i++)
+    if (rows[i] == AMPED_MATCH_NO_ROW)
+      memset(slab + i * nb, 0, nb * sizeof *slab);
+    else
+      memcpy(slab + i * nb, b->factors[mode] + rows[i] * nb, nb * sizeof *slab);
+}
+
+/* product = A^T B of the mode; also the lengths of the columns. With `rows`, `slab` has room for
+ * GATHERED_ROWS rows of b. */
 static void multiply_mode(const amped_ktensor *a, const amped_ktensor *b, int mode,
-                          double *lengths_a, double *lengths_b, double *product) {
+                          const uint64_t *rows, double *slab, double *lengths_a, double *lengths_b,
+                          double *product) {
   int na = a->ncomps;
   int nb = b->ncomps;
-  for (uint64_t first = 0; first < a->dims[mode]; first += SLAB_ROWS) {
-    uint64_t rows = a->dims[mode] - first < SLAB_ROWS ? a->dims[mode] - first : SLAB_ROWS;
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, na, nb, (int)rows, 1.0,
-                a->factors[mode] + first * (uint64_t)na, na,
-                b->factors[mode] + first * (uint64_t)nb, nb, 1.0, product, nb);
+  const uint64_t step = rows != NULL ? GATHERED_ROWS : SLAB_ROWS;
+  for (uint64_t first = 0; first < a->dims[mode]; first += step) {
+    uint64_t count = a->dims[mode] - first < step ? a->dims[mode] - first : step;
+    const double *rows_b = b->factors[mode] + first * (uint64_t)nb;
+    if (rows != NULL) {
+      gather(b, mode, rows + first, count, slab);
+      rows_b = slab;
+    }
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, na, nb, (int)count, 1.0,
+                a->factors[mode] + first * (uint64_t)na, na, rows_b, nb, 1.0, product, nb);
   }
   column_norms(a->factors[mode], a->dims[mode], (uint64_t)na, lengths_a);
   column_norms(b->factors[mode], b->dims[mode], (uint64_t)nb, lengths_b);
@@ -122,18 +143,19 @@ static void take_greedily(const search *s, int order, amped_match *out) {
   }
 }
 
-static amped_status check_shapes(const amped_ktensor *a, const amped_ktensor *b) {
+static amped_status check_shapes(const amped_ktensor *a, const amped_ktensor *b,
+                                 const uint64_t *const *rows) {
   if (a->order != b->order)
     return amped_error(AMPED_BAD_INPUT, NULL,
                        "models of %d and of %d modes cannot be compared; name results of one "
                        "tensor",
                        a->order, b->order);
   for (int m = 0; m < a->order; m++)
-    if (a->dims[m] != b->dims[m])
+    if (rows[m] == NULL && a->dims[m] != b->dims[m])
       return amped_error(AMPED_BAD_INPUT, NULL,
-                         "mode %d has %" PRIu64 " indices in one model and %" PRIu64
-                         " in the other; name results of one tensor",
-                         m, a->dims[m], b->dims[m]);
+                         "mode %d has %" PRIu64 " indices in A and %" PRIu64
+                         " in B, without labels to match them by; name results of one tensor",
+                         m + 1, a->dims[m], b->dims[m]);
   return AMPED_OK;
 }
 
@@ -175,22 +197,28 @@ done:
   return status;
 }
 
-amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b, amped_match *out) {
+amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b,
+                              const uint64_t *const *rows, amped_match *out) {
+  static const uint64_t *const no_rows[AMPED_MAX_ORDER] = {NULL};
   const uint64_t na = (uint64_t)a->ncomps;
   const uint64_t nb = (uint64_t)b->ncomps;
   amped_match_side side_a = {.ncomps = a->ncomps, .weights = a->weights};
   amped_match_side side_b = {.ncomps = b->ncomps, .weights = b->weights};
   double *products[AMPED_MAX_ORDER] = {NULL};
+  double *slab = NULL;
   double *lengths = NULL; /* of a's columns, mode by mode, then of b's */
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
-  AMPED_TRY(check_shapes(a, b));
+  if (rows == NULL)
+    rows = no_rows;
+  AMPED_TRY(check_shapes(a, b, rows));
   AMPED_TRY(amped_blas_check_room());
   AMPED_TRY(amped_alloc(&lengths, (uint64_t)a->order * (na + nb), sizeof *lengths, "the lengths"));
+  AMPED_GO(done, amped_alloc(&slab, GATHERED_ROWS * nb, sizeof *slab, "rows of a factor"));
   for (int m = 0; m < a->order; m++) {
     double *mine = lengths + (uint64_t)m * (na + nb);
     AMPED_GO(done, amped_calloc(&products[m], na * nb, sizeof(double), "the congruences"));
-    multiply_mode(a, b, m, mine, mine + na, products[m]);
+    multiply_mode(a, b, m, rows[m], slab, mine, mine + na, products[m]);
     side_a.lengths[m] = mine;
     side_b.lengths[m] = mine + na;
   }
@@ -198,6 +226,7 @@ amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b, am
 done:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(products[m]);
+  amped_free(slab);
   amped_free(lengths);
   return status;
 }

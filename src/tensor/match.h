@@ -27,9 +27,15 @@ typedef struct amped_match {
   double congruence;       /* mean congruence of the pairs: the same without weights */
 } amped_match;
 
-/* AMPED_BAD_INPUT where the orders or dimensions of the models differ. Free with
+/* Where the indices of the models differ: rows[m][i] is the index of b that means index i of a in
+ * mode m, no two of them the same. A row that the other model lacks is a row of zeros there. */
+#define AMPED_MATCH_NO_ROW UINT64_MAX
+
+/* rows NULL, and rows[m] NULL: an index means the same in both. AMPED_BAD_INPUT where the orders of
+ * the models differ, or the dimensions of a mode whose indices mean the same. Free with
  * amped_match_free. */
-amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b, amped_match *out);
+amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b,
+                              const uint64_t *const *rows, amped_match *out);
 
 /* A model without its columns: lengths[m] are the lengths of the columns of mode m, [ncomps]. */
 typedef struct amped_match_side {

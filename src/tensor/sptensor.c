@@ -52,13 +52,13 @@ static amped_status validate_shape(const amped_sptensor *t, const char *where) {
   for (int m = 0; m < t->order; m++) {
     if (t->dims[m] == 0 || t->dims[m] > AMPED_MAX_DIM)
       return amped_error(AMPED_BAD_INPUT, where,
-                         "mode %d has dimension %" PRIu64 "; dimensions are 1 to 2^63", m,
+                         "mode %d has dimension %" PRIu64 "; dimensions are 1 to 2^63", m + 1,
                          t->dims[m]);
     if (t->labels[m].count != 0 && t->labels[m].count != t->dims[m])
       return amped_error(AMPED_BAD_INPUT, where,
                          "mode %d has %" PRIu64 " labels for %" PRIu64
                          " indices; label all of them or none",
-                         m, t->labels[m].count, t->dims[m]);
+                         m + 1, t->labels[m].count, t->dims[m]);
   }
   return AMPED_OK;
 }
@@ -85,7 +85,7 @@ amped_status amped_sptensor_validate(const amped_sptensor *t, const char *where)
                          "nonzero %" PRIu64 " has index %" PRIu64
                          " (from 0) in mode %d, whose dimension is %" PRIu64
                          "; correct the index or the dimension",
-                         bad + 1, t->indices[m][bad], m, t->dims[m]);
+                         bad + 1, t->indices[m][bad], m + 1, t->dims[m]);
   return amped_error(AMPED_BAD_INPUT, where,
                      "nonzero %" PRIu64 " has the value %g; values must be finite", bad + 1,
                      t->values[bad]);

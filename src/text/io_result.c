@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "text/io_stream.h"
+#include "text/io_table_write.h"
 #include "base/mem.h"
 
 /* A file for the weights and one for each factor. */
@@ -35,10 +36,18 @@ amped_status amped_io_result_check(const char *path) {
   const char *slash = strrchr(path, '/');
   const char *base = slash != NULL ? slash + 1 : path;
   char *name = NULL;
+  if (amped_table_named(path)) {
+    AMPED_TRY(amped_file_check_writable(path));
+    AMPED_TRY(amped_table_weights_name(path, &name));
+    amped_status status = amped_file_check_writable(name);
+    amped_free(name);
+    return status;
+  }
   if (*base == '\0' || strcmp(path, "-") == 0 ||
       (strchr(base, '.') != NULL && !is_text(base) && !amped_file_has_suffix(base, ".npy")))
-    return amped_error(AMPED_USAGE, path,
-                       "a result can be written as .npy or .txt; name OUT.npy or OUT.txt");
+    return amped_error(
+        AMPED_USAGE, path,
+        "a result can be written as .csv, .tsv, .npy or .txt; name OUT.csv, for one");
   AMPED_TRY(amped_io_result_name(path, AMPED_RESULT_WEIGHTS, &name));
   amped_status status = amped_file_check_writable(name);
   amped_free(name);
@@ -91,6 +100,8 @@ amped_status amped_io_result_write(const char *path, const amped_ktensor *k) {
   amped_status status = AMPED_OK;
   amped_stream *streams[MAX_FILES] = {NULL};
   char *names[MAX_FILES] = {NULL};
+  if (amped_table_named(path))
+    return amped_table_write_result(path, k);
   for (int i = 0; i <= k->order; i++) {
     AMPED_GO(out, amped_io_result_name(path, i - 1, &names[i]));
     AMPED_GO(out, amped_stream_create(names[i], &streams[i]));

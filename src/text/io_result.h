@@ -1,10 +1,10 @@
-/* Results as text or NumPy files, for programs without HDF5: one file for the weights and one for
- * each factor.
+/* Results as text, NumPy files or tables, for programs without HDF5: one file for the weights and
+ * one for each factor; of tables, one for all factors.
  *
  * OUT.npy, or a name without suffix, gives OUT.weights.npy, OUT.mode0.npy, ... (numpy.load:
  * float64, C order). OUT.txt gives OUT.weights.txt, OUT.mode0.txt, ..., one row a line, with
- * numbers of 17 digits that read back exactly. All files are complete before the first file gets
- * its final name. */
+ * numbers of 17 digits that read back exactly. OUT.csv and OUT.tsv are io_table_write.h's. All
+ * files are complete before the first file gets its final name. */
 #ifndef AMPED_IO_RESULT_H
 #define AMPED_IO_RESULT_H
 
@@ -14,7 +14,8 @@
  * Writes nothing. */
 amped_status amped_io_result_check(const char *path);
 
-/* The file name of a mode's factor, or of the weights; the caller frees it with amped_free. */
+/* The file name of a mode's factor, or of the weights; not of tables. The caller frees it with
+ * amped_free. */
 #define AMPED_RESULT_WEIGHTS (-1)
 amped_status amped_io_result_name(const char *path, int mode, char **out);
 

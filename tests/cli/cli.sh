@@ -8,6 +8,10 @@ cd "$scratch" || exit 99
 # --- usage ----------------------------------------------------------------------------------------
 expect 2 "did you mean --rank" "$amped" good.h5 --rnak=3
 expect 2 "did you mean 'convert'" "$amped" converd good.h5 x.tns
+# Commands are suggested by meaning, too.
+expect 2 "did you mean 'cpd'" "$amped" decompose good.h5
+expect 2 "did you mean 'top'" "$amped" Show good.h5
+expect 2 "did you mean '--help'" "$amped" help
 expect 2 "1 to 1024" "$amped" good.h5 --rank=0
 expect 2 "1 to 1024" "$amped" good.h5 --rank=1025
 expect 2 "1 to 1024" "$amped" good.h5 --rank=x
@@ -34,7 +38,7 @@ expect 2 "nowrite" "$amped" good.h5 --nowrite -o x.h5
 expect 2 "plan" "$amped" good.h5 --plan -o x.h5
 absent x.h5
 # Only similar names are suggested.
-for wrong in "help" "good.h5 -x"; do
+for wrong in "question" "good.h5 -x"; do
   # shellcheck disable=SC2086
   expect 2 "" "$amped" $wrong
   grep -q "did you mean" "$scratch/err" && fail "a far suggestion for $wrong" || pass
@@ -234,4 +238,21 @@ expect 0 "200 nonzeros" "$amped" convert closed.tns closed2.h5
 expect 0 "verified" "$amped" info closed.h5 --verify
 expect 1 "standard output" sh -c '"$0" info good.h5 >&-' "$amped"
 
+# --- modes are counted from 1 ---------------------------------------------------------------------
+printf 'who,what,when,n\nx,y,z,1\nv,y,z,2\n' >base.csv
+"$amped" convert base.csv base.h5 --value=n -v >base.txt
+same "labels that convert read" "$(grep -o 'mode [0-9]: [0-9]* labels of [a-z]*' base.txt | tr '\n' ' ')" \
+  "mode 1: 2 labels of who mode 2: 1 labels of what mode 3: 1 labels of when "
+on 2 base.h5 --rank=1 --iters=1 -v >>base.txt
+on 2 bench base.h5 --rank=2 --repeat=1 -v >>base.txt
+for command in info "top -n 2" "compare base.cpd.h5"; do
+  # shellcheck disable=SC2086
+  "$amped" $command base.cpd.h5 >>base.txt
+done
+"$amped" info base.h5 >>base.txt
+expect 0 "^copy 3  *1 iDps\|^labels 3  *when: z" cat base.txt
+same "numbers of modes in tables" \
+  "$(awk '/^mode  / { inside = 1; next } inside && $1 ~ /^[0-9]$/ { print $1 } !($1 ~ /^[0-9]$/) { inside = 0 }' base.txt | sort -u | tr '\n' ' ')" \
+  "1 2 3 "
+grep -n 'mode 0\|copy 0\|labels 0' base.txt && fail "a mode is counted from 0" || pass
 finish

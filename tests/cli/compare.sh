@@ -1,5 +1,6 @@
 #!/bin/sh
-# compare: a model found again from another start; its table, its JSON lines, and its errors.
+# compare: a model found again from another start, or with its rows in another order; its table, its
+# JSON lines, and its errors.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -28,9 +29,45 @@ expect 0 '"components_a":5,"components_b":3,"matched":3' "$amped" compare five.h
 
 "$amped" generate u.h5 --dims=8x7x9 --nnz=100 --seed=2 -q || fail "generate"
 expect 0 "" on 1 u.h5 --rank=3 --iters=1 -o u.cpd.h5 -q
-expect 3 "mode 2 has 6 indices" "$amped" compare s1.h5 u.cpd.h5
+expect 3 "mode 3 has 6 indices in A and 9 in B" "$amped" compare s1.h5 u.cpd.h5
 expect 3 "t.h5" "$amped" compare s1.h5 t.h5
 expect 3 "missing.h5" "$amped" compare missing.h5 s1.h5
 expect 2 "missing" "$amped" compare s1.h5
 expect 2 "overwritten" "$amped" compare s1.h5 s2.h5 --json=s2.h5
+
+# Components have their numbers of top, although the columns of few large entries weigh less than
+# others where every column has the same largest entry.
+"$amped" generate skewed.h5 --dims=300x200x6 --nnz=900 --skew=1 --seed=5 -q || fail "generate"
+expect 0 "" on 1 skewed.h5 --rank=8 --iters=6 --tol=0 -o skewed.cpd.h5 -q
+"$amped" top skewed.cpd.h5 -n 1 | sed -n 's/^component \([0-9]*\) of 8, weight \(.*\)/\1 \2/p' >of_top
+"$amped" compare skewed.cpd.h5 skewed.cpd.h5 | awk '$1 == $2 && $5 == "1.000000" { print $1, $3 }' >of_compare
+same "numbers and weights" "$(cat of_compare)" "$(cat of_top)"
+same "eight components" "$(wc -l <of_compare)" 8
+expect 0 "no labels" "$amped" compare s1.h5 s2.h5
+
+# The same tensor as two tables, whose rows come in other orders: labels tell which rows are meant.
+awk '$1 != "#" { printf "a%s,b%s,c%s,%s\n", $1, $2, $3, $4 }' t.tns >rows.txt
+{ echo who,what,when,n; cat rows.txt; } >up.csv
+{ echo who,what,when,n; sort -t, -k3,3r -k1,1r -k2,2r rows.txt; } >down.csv
+for t in up down; do
+  expect 0 "" "$amped" convert $t.csv $t.h5 --value=n -q
+  expect 0 "" on 1 $t.h5 --rank=3 --iters=300 --tol=0 --precision=double -o $t.cpd.h5 -q
+done
+expect 0 "mode 1 (who): by labels, 8 shared" "$amped" compare up.cpd.h5 down.cpd.h5 --json=labels.json
+close "score of rows in another order" "$(field score labels.json)" 1 1e-3
+same "modes by labels" "$(grep -o '"by":"labels"' labels.json | wc -l)" 3
+expect 0 "mode 2 (what): by index, as B has no labels" "$amped" compare up.cpd.h5 s1.h5
+expect 0 "mode 3 (when): by index, as A has no labels" "$amped" compare s1.h5 up.cpd.h5
+
+# Labels that one of the two lacks are rows of zeros there; without a shared label there is nothing
+# to compare.
+grep -v '^a8,' up.csv >fewer.csv
+sed 's/,b/,x/' up.csv >other.csv
+for t in fewer other; do
+  expect 0 "" "$amped" convert $t.csv $t.h5 --value=n -q
+  expect 0 "" on 1 $t.h5 --rank=3 --iters=300 --tol=0 --precision=double -o $t.cpd.h5 -q
+done
+expect 0 "mode 1 (who): by labels, 7 shared, 1 only in A" "$amped" compare up.cpd.h5 fewer.cpd.h5 --json=less.json
+same "a score" "$(awk -v s="$(field score less.json)" 'BEGIN { print (s > 0.5 && s < 1) }')" 1
+expect 3 "mode 2 (what): A and B share none of their labels" "$amped" compare up.cpd.h5 other.cpd.h5
 finish

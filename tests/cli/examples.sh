@@ -1,8 +1,8 @@
 #!/bin/sh
 # Files for and from other programs. examples/load_result.py; the fit of a result, computed by
 # numpy, and by pyttb and TensorLy where they are installed; text of pyttb; .npy and text of
-# convert. $AMPED_PYTHON names a Python with these packages: python3 -m venv V; V/bin/pip install
-# h5py pyttb tensorly.
+# convert; the reader of labels in docs. $AMPED_PYTHON names a Python with these packages:
+# python3 -m venv V; V/bin/pip install h5py pyttb tensorly.
 . "$(dirname "$0")/../lib/lib.sh"
 python=${AMPED_PYTHON-$(find_python)}
 if test -z "$python"; then
@@ -10,6 +10,7 @@ if test -z "$python"; then
   exit 77
 fi
 script=$(cd "$(dirname "$0")/../../examples" && pwd)/load_result.py
+docs=$(cd "$(dirname "$0")/../../docs" && pwd)
 cd "$scratch" || exit 99
 
 "$amped" generate a.h5 --dims=30x20x10 --nnz=1500 --planted=4 --seed=1 -q || fail "generate"
@@ -71,4 +72,20 @@ with h5py.File("a.cpd.h5") as f:
         assert np.array_equal(np.loadtxt(f"a.{name}.txt", ndmin=f[path].ndim), f[path][:]), name
 PY
 expect 0 "" "$python" import.py
+
+# The reader of labels in docs/file-format.md.
+awk '/^```python/ { block = ""; inside = 1; next }
+  /^```/ { if (inside && block ~ /def read_labels/) printf "%s", block; inside = 0 }
+  inside { block = block $0 "\n" }' "$docs/file-format.md" >labels.py
+same "lines of the reader" "$(grep -c '' labels.py)" 5
+cat >>labels.py <<'PY'
+for name in "named.h5", "named.cpd.h5":
+    with h5py.File(name) as f:
+        assert read_labels(f, 0) == ["ann", "b,ö b"], name
+        assert read_labels(f, 1) == ["tea"] and read_labels(f, 2) == ["mon", "tue"], name
+PY
+printf 'who,what,when\nann,tea,mon\n"b,ö b",tea,tue\n' >named.csv
+expect 0 "" "$amped" convert named.csv named.h5 -q
+expect 0 "" on 1 named.h5 --rank=1 --iters=2 -q
+expect 0 "" "$python" labels.py
 finish

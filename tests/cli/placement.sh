@@ -70,7 +70,7 @@ with h5py.File("parts.h5", "a") as f:
 PY
   for read in root parallel; do
     expect 0 "" on 1 parts.h5 --rank=2 --iters=1 --nowrite -q --overlap=off --read=$read
-    expect 3 "parts.h5: copy 0 disagrees with its iDp table" on 1 parts.h5 --rank=2 --iters=1 \
+    expect 3 "parts.h5: the copy of mode 1 disagrees with its iDp table" on 1 parts.h5 --rank=2 --iters=1 \
       --nowrite -q --overlap=3 --read=$read
   done
 fi
@@ -81,8 +81,8 @@ expect 0 "imbalance of nonzeros at most 0\... % (1[0-9]*\... % without splitting
 for name in split_idps unsplit_imbalance_percent; do # of the last mode: nothing
   same "$name" "$(field $name plan.json | cut -c1-1)" 0
 done
-expect 0 "mode 0: 1 of 400 iDps (1 rows) split" on 4 heavy.h5 --rank=2 --iters=1 --nowrite -v
-expect 0 "mode 1: 3 of 3 iDps (3 rows) split" on 4 bench heavy.h5 --rank=2 --repeat=1 -v
+expect 0 "mode 1: 1 of 400 iDps (1 rows) split" on 4 heavy.h5 --rank=2 --iters=1 --nowrite -v
+expect 0 "mode 2: 3 of 3 iDps (3 rows) split" on 4 bench heavy.h5 --rank=2 --repeat=1 -v
 expect 0 "equal placement of iDps, imbalance of nonzeros at most 0.0. %$" on 4 heavy.h5 --plan \
   --placement=equal
 expect 0 "block placement" on 4 bench --shape=patents --nnz=50k --scale=1e-4 --repeat=1 --rank=3 \

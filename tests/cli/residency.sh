@@ -22,7 +22,7 @@ fi
 tight="--device-memory=$(($(field device_bytes plan.json) / 1024 - 3600))K"
 # shellcheck disable=SC2086
 {
-  expect 0 "mode 0: [1-9][0-9.]* % on the device, .* streamed a sweep" on 1 $run $tight --json=part.json
+  expect 0 "mode 1: [1-9][0-9.]* % on the device, .* streamed a sweep" on 1 $run $tight --json=part.json
   expect 0 "streamed a sweep" on 1 $run --residency=stream --json=stream.json
   expect 0 "at least .* streamed a sweep" on 2 r.h5 --rank=8 --residency=stream --plan
   expect 1 "residency=auto" on 1 $run $tight --residency=resident

@@ -113,6 +113,12 @@ expect 0 "" on 2 t.h5 --rank=5 $run -o plain.h5
 expect 0 "" on 2 t.h5 --rank=5 $run --corcondia -o with.h5
 same_bits "with --corcondia" with.h5 plain.h5
 expect 0 "core cons" "$amped" info with.h5
+# What is far below 0 is told as that, and kept as it is.
+"$amped" generate noise.h5 --dims=40x30x20 --nnz=3000 --seed=1 -q || fail "generate"
+expect 0 "^core consistency < -100 %" on 1 noise.h5 --rank=12 --corcondia --iters=20 --tol=0 -o noise.cpd.h5 --json=noise.json
+expect 0 "^core cons. *< -100 %" "$amped" info noise.cpd.h5
+if awk -v c="$(field corcondia noise.json)" 'BEGIN { exit !(c < -100) }'; then pass; else fail "no number in JSON"; fi
+expect 0 "^  12  .* < -100 %  " on 1 noise.h5 --rank=12,2 --corcondia --iters=20 --tol=0 --nowrite
 # Three true components, and one surplus component.
 expect 0 "" on 2 p.h5 --rank=3,4 --starts=3 --corcondia --precision=double -q -o p.h5out.h5 --json=p.json
 good=$(sed -n 's/.*"event":"end","rank":3,.*"corcondia":\([^,]*\),.*/\1/p' p.json)

@@ -104,9 +104,9 @@ hangs() {
   # shellcheck disable=SC2086
   expect 1 "$2" with "$1" 3 $run --nowrite --hang-timeout=2
 }
-hangs "STOP solve - 4 1" "nothing happened for 2 s in .*; rank 1 does not answer (stopped or dead), last in solve (mode 1)"
-hangs "PAUSE solve - 4 2" "nothing happened for 2 s in .*; rank 2 is still in solve (mode 1)"
-hangs "STOP send 17 1 0" "; rank 0 does not answer (stopped or dead), last in distribute (mode 0)"
+hangs "STOP solve - 4 1" "nothing happened for 2 s in .*; rank 1 does not answer (stopped or dead), last in solve (mode 2)"
+hangs "PAUSE solve - 4 2" "nothing happened for 2 s in .*; rank 2 is still in solve (mode 2)"
+hangs "STOP send 17 1 0" "; rank 0 does not answer (stopped or dead), last in distribute (mode 1)"
 # A rank that writes for a long time is alive: here 61 MiB, half a second for every eight.
 "$amped" generate wide.h5 --dims=1000000x5x4 --nnz=2k --seed=3 -q || fail "generate"
 expect 0 "" with "SLOW write - 0 0" 2 wide.h5 --rank=8 --iters=3 --tol=0 -o wide.cpd.h5 -q --hang-timeout=2

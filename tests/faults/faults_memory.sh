@@ -146,7 +146,7 @@ expect 0 "" "$amped" convert huge.tns huge.h5 -q
 expect 0 "verified" "$amped" info huge.h5 --verify
 expect 0 "$last" "$amped" convert huge.h5 - -q
 for ranks in 1 2; do
-  expect 1 "mode 0 has too many rows ($last) for any machine" on $ranks huge.h5 --plan
+  expect 1 "mode 1 has too many rows ($last) for any machine" on $ranks huge.h5 --plan
 done
 printf '9223372036854775808 1 1 1\n' >most.tns
 expect 0 "" "$amped" convert most.tns most.h5 -q

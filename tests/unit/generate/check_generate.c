@@ -150,7 +150,7 @@ START_TEST(what_cannot_be_had_is_a_usage_error) {
   check_fails(AMPED_USAGE, "distinct nonzeros; lower --skew",
               amped_random_tensor_create(&spec, &t));
   spec.skew[1] = NAN;
-  check_fails(AMPED_USAGE, "of mode 1", amped_random_tensor_create(&spec, &t));
+  check_fails(AMPED_USAGE, "of mode 2", amped_random_tensor_create(&spec, &t));
   spec.nnz = 0;
   check_fails(AMPED_USAGE, "--nnz", amped_random_tensor_create(&spec, &t));
   spec.nnz = UINT64_MAX;
@@ -159,7 +159,7 @@ START_TEST(what_cannot_be_had_is_a_usage_error) {
   spec.dims[0] = spec.dims[1] = AMPED_MAX_DIM;
   check_fails(AMPED_FAILED, "of memory", amped_random_tensor_create(&spec, &t));
   spec.dims[2] = 0;
-  check_fails(AMPED_USAGE, "dimension 0 of mode 2", amped_random_tensor_create(&spec, &t));
+  check_fails(AMPED_USAGE, "dimension 0 of mode 3", amped_random_tensor_create(&spec, &t));
   spec.order = 2;
   check_fails(AMPED_USAGE, "2 modes", amped_random_tensor_create(&spec, &t));
   check_no_leak();

@@ -355,7 +355,7 @@ START_TEST(whatever_is_missing_is_named) {
     hid_t file = testing_h5_modify(path);
     testing_h5_remove(file, objects[i]);
     h5(H5Fclose(file));
-    check_fails(AMPED_BAD_INPUT, i == 0 ? "copy 1" : objects[i], use(path));
+    check_fails(AMPED_BAD_INPUT, i == 0 ? "copy of mode 2" : objects[i], use(path));
   }
   (void)remove(path);
   check_no_leak();
@@ -379,8 +379,8 @@ START_TEST(wrong_attributes_are_refused) {
       {"/amped/mode_0", "width", "do not cover", 0},
       {"/amped/mode_0", "width", "do not cover", 2},
       {"/amped/mode_1", "idp_count", "do not cover", INT64_MAX},
-      {"/amped/mode_1", "hash", "copy 1 disagrees with copy 0", 1},
-      {"/amped/mode_0", "hash", "copy 1 disagrees with copy 0", 1},
+      {"/amped/mode_1", "hash", "copy of mode 2 disagrees with the copy of mode 1", 1},
+      {"/amped/mode_0", "hash", "copy of mode 2 disagrees with the copy of mode 1", 1},
   };
   const char *path = testing_path("wrong.h5");
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -409,13 +409,13 @@ START_TEST(tables_and_nonzeros_that_disagree_are_refused) {
     bool swap;
   } cases[] = {
       {"/amped/mode_0/idp_nnz", "add up", 0, false},
-      {"/amped/mode_2/idp_nnz", "copy 2", 3, true},
+      {"/amped/mode_2/idp_nnz", "copy of mode 3", 3, true},
       {"/labels/mode_0/offsets", "offsets", 0, false},
       {"/labels/mode_0/offsets", "offsets", 1, true},
       {"/labels/mode_0/offsets", "offsets", 7, false},
-      {"/amped/mode_1/indices_1", "copy 1", 20, false},
-      {"/amped/mode_1/indices_0", "copy 1", 20, false},
-      {"/amped/mode_0/values", "copy 0 holds other nonzeros", 0, false},
+      {"/amped/mode_1/indices_1", "copy of mode 2", 20, false},
+      {"/amped/mode_1/indices_0", "copy of mode 2", 20, false},
+      {"/amped/mode_0/values", "copy of mode 1 holds other nonzeros", 0, false},
   };
   const char *path = testing_path("tables.h5");
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -471,7 +471,7 @@ START_TEST(wrong_types_extents_and_layouts_are_refused) {
       {"/amped/mode_1/idp_nnz", "larger than what", H5T_STD_U64LE, huge, sparse},
       {"/amped/mode_2/values", "larger than what", H5T_IEEE_F32LE, huge, sparse},
       {"/labels/mode_0/bytes", "larger than what", H5T_STD_U8LE, huge, sparse},
-      {"/values", "not the one of copy 0", H5T_IEEE_F32LE, 50, H5P_DEFAULT},
+      {"/values", "not the one of mode 1's copy", H5T_IEEE_F32LE, 50, H5P_DEFAULT},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     write_small(path);

@@ -53,7 +53,7 @@ START_TEST(permutations_signs_and_scales_do_not_count) {
   check_ok(amped_ktensor_create(&b, order, dims, ncomps));
   for (int r = 0; r < ncomps; r++)
     copy_component(&a, from[r], &b, r, scales[r]);
-  check_ok(amped_match_find(&a, &b, &match));
+  check_ok(amped_match_find(&a, &b, NULL, &match));
   ck_assert_int_eq(match.count, ncomps);
   ck_assert_double_eq_tol(match.score, 1.0, tolerance);
   for (int i = 0; i < ncomps; i++) {
@@ -86,14 +86,14 @@ START_TEST(columns_of_any_length_match) {
   }
   amped_ktensor_balance(&a);
   amped_ktensor_balance(&b);
-  check_ok(amped_match_find(&a, &b, &match));
+  check_ok(amped_match_find(&a, &b, NULL, &match));
   for (int i = 0; i < match.count; i++) {
     ck_assert_int_eq(match.pairs[i].a, match.pairs[i].b);
     ck_assert_double_eq_tol(match.pairs[i].congruence, 1.0, tolerance);
   }
   ck_assert(isfinite(match.score));
   amped_match_free(&match);
-  check_ok(amped_match_find(&b, &b, &match));
+  check_ok(amped_match_find(&b, &b, NULL, &match));
   ck_assert_double_eq_tol(match.score, 1.0, tolerance);
   amped_match_free(&match);
   amped_ktensor_free(&a);
@@ -108,7 +108,7 @@ START_TEST(weights_are_penalised) {
   make_model(&b, 1, ncomps);
   b.weights[0] = -1.0; /* instead of 4: penalty 1/4 */
   b.weights[3] = 2.0;  /* instead of 1: penalty 1/2 */
-  check_ok(amped_match_find(&a, &b, &match));
+  check_ok(amped_match_find(&a, &b, NULL, &match));
   ck_assert_double_eq_tol(match.score, (0.25 + 1.0 + 1.0 + 0.5) / 4.0, tolerance);
   ck_assert_double_eq_tol(match.congruence, 1.0, tolerance);
   amped_match_free(&match);
@@ -137,7 +137,7 @@ START_TEST(the_highest_score_is_taken_first) {
       b.factors[m][2 + r] = sin(angles_b[r]);
     }
   }
-  check_ok(amped_match_find(&a, &b, &match));
+  check_ok(amped_match_find(&a, &b, NULL, &match));
   ck_assert_int_eq(match.pairs[0].a, 1);
   ck_assert_int_eq(match.pairs[0].b, 0);
   ck_assert_int_eq(match.pairs[1].a, 0);
@@ -157,11 +157,11 @@ START_TEST(the_fewer_components_are_matched_either_way) {
   check_ok(amped_ktensor_create(&b, order, dims, 2));
   copy_component(&a, 3, &b, 0, plain);
   copy_component(&a, 1, &b, 1, plain);
-  check_ok(amped_match_find(&a, &b, &match));
+  check_ok(amped_match_find(&a, &b, NULL, &match));
   ck_assert_int_eq(match.count, 2);
   ck_assert_double_eq_tol(match.score, 1.0, tolerance);
   amped_match_free(&match);
-  check_ok(amped_match_find(&b, &a, &match));
+  check_ok(amped_match_find(&b, &a, NULL, &match));
   ck_assert_int_eq(match.count, 2);
   ck_assert_double_eq_tol(match.score, 1.0, tolerance);
   for (int i = 0; i < 2; i++)
@@ -179,7 +179,7 @@ START_TEST(zero_components_match_nothing) {
   make_model(&b, 1, ncomps);
   for (uint64_t i = 0; i < dims[1]; i++)
     a.factors[1][i * ncomps + 2] = b.factors[1][i * ncomps + 2] = 0.0;
-  check_ok(amped_match_find(&a, &b, &match));
+  check_ok(amped_match_find(&a, &b, NULL, &match));
   ck_assert_double_eq_tol(match.score, 0.75, tolerance);
   for (int i = 0; i < ncomps; i++)
     ck_assert(isfinite(match.pairs[i].score));
@@ -189,15 +189,65 @@ START_TEST(zero_components_match_nothing) {
   check_no_leak();
 }
 
+/* b is a with its rows in another order; then also with one row more in a mode of each. */
+START_TEST(rows_are_matched_as_told) {
+  static const uint64_t more[order] = {9, 9, 7};
+  uint64_t turned[9];
+  const uint64_t *const rows[AMPED_MAX_ORDER] = {turned, NULL, NULL};
+  const uint64_t *const lacking[AMPED_MAX_ORDER] = {NULL, turned, NULL};
+  amped_ktensor a, b, c;
+  amped_match match;
+  make_model(&a, 1, ncomps);
+  make_model(&b, 1, ncomps);
+  for (uint64_t i = 0; i < dims[0]; i++) {
+    turned[i] = dims[0] - 1 - i;
+    memcpy(b.factors[0] + turned[i] * ncomps, a.factors[0] + i * ncomps, ncomps * sizeof(double));
+  }
+  check_ok(amped_match_find(&a, &b, rows, &match));
+  ck_assert_double_eq_tol(match.score, 1.0, tolerance);
+  amped_match_free(&match);
+  check_ok(amped_match_find(&a, &b, NULL, &match));
+  ck_assert_double_lt(match.score, 0.9);
+  amped_match_free(&match);
+
+  /* c is a with a first row of ones in mode 1, and without a's last row. */
+  check_ok(amped_ktensor_create(&c, order, more, ncomps));
+  memcpy(c.weights, a.weights, ncomps * sizeof(double));
+  for (int m = 0; m < order; m++)
+    memcpy(c.factors[m] + (m == 1 ? ncomps : 0), a.factors[m], dims[m] * ncomps * sizeof(double));
+  for (uint64_t i = 0; i < dims[1]; i++)
+    turned[i] = i + 1;
+  turned[dims[1] - 1] = AMPED_MATCH_NO_ROW;
+  for (uint64_t r = 0; r < ncomps; r++) {
+    c.factors[1][r] = 1.0;
+    c.factors[1][dims[1] * ncomps + r] = 0.0;
+  }
+  check_ok(amped_match_find(&a, &c, lacking, &match));
+  for (int i = 0; i < match.count; i++) {
+    const amped_match_pair *p = &match.pairs[i];
+    double last = a.factors[1][(dims[1] - 1) * ncomps + (uint64_t)p->a];
+    /* Columns of a have length 1: of c, the square of the last entry less and 1 more. */
+    double shared = 1.0 - last * last;
+    ck_assert_int_eq(p->a, p->b);
+    ck_assert_double_eq_tol(p->cosines[1], shared / sqrt(shared + 1.0), tolerance);
+  }
+  amped_match_free(&match);
+  check_fails(AMPED_BAD_INPUT, "mode 2 has 8 indices", amped_match_find(&a, &c, NULL, &match));
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  amped_ktensor_free(&c);
+  check_no_leak();
+}
+
 START_TEST(other_shapes_and_failing_memory_are_refused) {
   static const uint64_t longer[order] = {9, 8, 6};
   amped_ktensor a, b;
   amped_match match;
   make_model(&a, 1, ncomps);
   check_ok(amped_ktensor_create(&b, order, longer, ncomps));
-  check_fails(AMPED_BAD_INPUT, "mode 2 has 7 indices", amped_match_find(&a, &b, &match));
+  check_fails(AMPED_BAD_INPUT, "mode 3 has 7 indices", amped_match_find(&a, &b, NULL, &match));
   b.order = 2;
-  check_fails(AMPED_BAD_INPUT, "3 and of 2 modes", amped_match_find(&a, &b, &match));
+  check_fails(AMPED_BAD_INPUT, "3 and of 2 modes", amped_match_find(&a, &b, NULL, &match));
   b.order = order;
   amped_ktensor_free(&b);
   make_model(&b, 2, ncomps);
@@ -206,7 +256,7 @@ START_TEST(other_shapes_and_failing_memory_are_refused) {
   for (int64_t k = 0; status != AMPED_OK; k++) {
     ck_assert_int_le(k, 100);
     amped_mem_fail_at(k);
-    status = amped_match_find(&a, &b, &match);
+    status = amped_match_find(&a, &b, NULL, &match);
     amped_mem_fail_at(-1);
     if (status != AMPED_OK)
       ck_assert_int_eq(amped_mem_live(), live);
@@ -221,4 +271,4 @@ START_TEST(other_shapes_and_failing_memory_are_refused) {
 TESTING_MAIN("match", permutations_signs_and_scales_do_not_count, columns_of_any_length_match,
              weights_are_penalised, the_highest_score_is_taken_first,
              the_fewer_components_are_matched_either_way, zero_components_match_nothing,
-             other_shapes_and_failing_memory_are_refused)
+             rows_are_matched_as_told, other_shapes_and_failing_memory_are_refused)

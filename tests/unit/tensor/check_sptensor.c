@@ -320,7 +320,7 @@ START_TEST(validate_names_what_is_wrong_and_where) {
   check_ok(amped_sptensor_validate(&t, "f"));
   t.indices[1][6] = 1;
   t.indices[2][8] = 99;
-  check_fails(AMPED_BAD_INPUT, "f: nonzero 7 has index 1 (from 0) in mode 1, whose dimension is 1",
+  check_fails(AMPED_BAD_INPUT, "f: nonzero 7 has index 1 (from 0) in mode 2, whose dimension is 1",
               amped_sptensor_validate(&t, "f"));
   t.indices[1][6] = 0;
   t.indices[2][8] = 8;
@@ -330,9 +330,9 @@ START_TEST(validate_names_what_is_wrong_and_where) {
   check_fails(AMPED_BAD_INPUT, "must be finite", amped_sptensor_validate(&t, "f"));
   t.values[9] = 1.0;
   t.dims[0] = 0;
-  check_fails(AMPED_BAD_INPUT, "mode 0 has dimension 0", amped_sptensor_validate(&t, "f"));
+  check_fails(AMPED_BAD_INPUT, "mode 1 has dimension 0", amped_sptensor_validate(&t, "f"));
   t.dims[0] = AMPED_MAX_DIM + 1;
-  check_fails(AMPED_BAD_INPUT, "mode 0 has dimension", amped_sptensor_validate(&t, "f"));
+  check_fails(AMPED_BAD_INPUT, "mode 1 has dimension", amped_sptensor_validate(&t, "f"));
   t.dims[0] = AMPED_MAX_DIM;
   check_ok(amped_sptensor_validate(&t, "f"));
   t.labels[2].count = 9;

@@ -1,0 +1,31 @@
+#include "cli/result_argument.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "hdf5/result_file.h"
+#include "text/io_format.h"
+
+static amped_status refuse(const char *command, const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash != NULL ? slash + 1 : path;
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "is no result; %s takes those of cpd, and amped_mpi %s makes one: %.*s.cpd.h5",
+                     command, path, (int)amped_io_stem(base), base);
+}
+
+/* By the suffix of the name, as text and tables have no other mark. */
+static bool is_text(const char *path) {
+  return path[amped_io_stem(path)] != '\0' && !amped_file_has_suffix(path, ".h5") &&
+         !amped_file_has_suffix(path, ".hdf5");
+}
+
+amped_status amped_result_argument_read(const char *command, const char *path, amped_ktensor *out) {
+  bool is_result = false;
+  memset(out, 0, sizeof *out);
+  AMPED_TRY(amped_file_check_readable(path, NULL));
+  if (is_text(path))
+    return refuse(command, path);
+  AMPED_TRY(amped_result_file_is(path, &is_result));
+  return is_result ? amped_result_file_read(path, out) : refuse(command, path);
+}

@@ -1,0 +1,11 @@
+/* Result argument: the file of a command that shows results (top, compare, plot). */
+#ifndef AMPED_RESULT_ARGUMENT_H
+#define AMPED_RESULT_ARGUMENT_H
+
+#include "tensor/ktensor.h"
+
+/* Read the result for `command`. Another file, such as a tensor, is AMPED_BAD_INPUT, with the
+ * command that makes a result of it. Free with amped_ktensor_free. */
+amped_status amped_result_argument_read(const char *command, const char *path, amped_ktensor *out);
+
+#endif

@@ -1,0 +1,77 @@
+#!/bin/sh
+# top: the components that are asked for, by their numbers; width of lines; a pager on terminals.
+. "$(dirname "$0")/../lib/lib.sh"
+cd "$scratch" || exit 99
+
+"$amped" generate t.h5 --dims=8x7x9 --nnz=200 --seed=2 -q || fail "generate"
+expect 0 "" on 1 t.h5 --rank=6 --iters=3 -o six.h5 -q
+
+# numbers FILE: the components that the output tells, in order.
+numbers() { sed -n 's/^component \([0-9]*\) of 6,.*/\1/p' "$1" | tr '\n' ' '; }
+expect 0 "" "$amped" top six.h5
+same "all components" "$(numbers out)" "1 2 3 4 5 6 "
+cp out all.txt
+expect 0 "" "$amped" top six.h5 --components=6,1-2 --json=some.json
+same "the components asked for" "$(numbers out)" "6 1 2 "
+same "their weights" "$(grep '^component 6' out)" "$(grep '^component 6' all.txt)"
+same "components in JSON" "$(sed -n 's/.*"component":\([0-9]*\).*/\1/p' some.json | tr '\n' ' ')" "6 1 2 "
+expect 2 "has no component 7; its components are 1 to 6" "$amped" top six.h5 --components=1,5-8
+expect 2 "ranges such as 1,4-6" "$amped" top six.h5 --components=0
+expect 2 "ranges such as 1,4-6" "$amped" top six.h5 --components=1,1
+
+# A tensor is no result: the line tells how to get one.
+printf '1 1 1 5\n2 2 2 3\n' >five.tns
+cp five.tns five.tns.gz # the name decides
+for command in top plot; do
+  expect 3 "five.tns: is no result; $command takes those of cpd, and amped_mpi five.tns makes one: five.cpd.h5" "$amped" $command five.tns
+  expect 3 "t.h5: is no result.*makes one: t.cpd.h5" "$amped" $command "$PWD/t.h5"
+done
+expect 3 "five.tns.gz: is no result.* five.cpd.h5" "$amped" compare six.h5 five.tns.gz
+expect 3 "cannot be read" "$amped" top missing.tns
+
+# Width: modes come below others where a line is too short; labels are cut where that saves lines.
+awk 'BEGIN {
+  print "first,second,third,n"
+  for (i = 0; i < 12; i++) printf "label %d of the first mode,l\303\244bel %d of the second,%d,%d\n", i, i, i % 3, i + 1
+}' >wide.csv
+expect 0 "" "$amped" convert wide.csv wide.h5 --value=n -q
+expect 0 "" on 1 wide.h5 --rank=2 --iters=5 -q
+# longest: characters of the longest line of the components.
+longest() { sed '1,2d' out | LC_ALL=C tr -d '\200-\277' | LC_ALL=C awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }'; }
+expect 0 "label 11 of the first mode " "$amped" top wide.cpd.h5
+same "a line without a limit" "$(grep -c 'mode 1: first .*mode 2: second .*mode 3: third' out)" 2
+whole=$(longest)
+for width in 40 60 80 200; do
+  expect 0 "" "$amped" top wide.cpd.h5 --width=$width
+  same "lines of $width" "$(test "$(longest)" -le $width && echo fit)" fit
+  same "modes in lines of $width" "$(grep -o 'mode [0-9]: ' out | sort | uniq -c | tr -s ' \n' ' ')" \
+    " 2 mode 1: 2 mode 2: 2 mode 3: "
+done
+same "lines of 200" "$(longest)" "$whole"
+same "no line of 80 was long enough" "$(test "$whole" -gt 80 && echo so)" so
+expect 0 "label [0-9]* of .*\.\.\.  *[0-9]" "$amped" top wide.cpd.h5 --width=80
+same "one line of 80" "$(grep -c 'mode 1: first .*mode 2: second .*mode 3: third' out)" 2
+expect 2 "from 40" "$amped" top wide.cpd.h5 --width=39
+
+# A terminal has a pager, and its width; a pipe has neither.
+if command -v script >/dev/null 2>&1; then
+  cat >terminal.sh <<SH
+stty cols 60 rows 20
+TERM=xterm
+export TERM
+PAGER='cat >paged.txt' "$amped" top wide.cpd.h5
+PAGER='head -n 1 >early.txt' "$amped" top wide.cpd.h5 -n 1000 && echo left early >status.txt
+PAGER='cat >json.txt' "$amped" top wide.cpd.h5 --json=-
+TERM=dumb PAGER='cat >dumb.txt' "$amped" top wide.cpd.h5
+SH
+  "$amped" top wide.cpd.h5 --width=60 >piped.txt
+  script -qec "sh terminal.sh" /dev/null >/dev/null </dev/null
+  expect 0 "" cmp paged.txt piped.txt
+  same "a pager that is left early" "$(cat status.txt) $(grep -c '' early.txt)" "left early 1"
+  absent json.txt dumb.txt
+else
+  echo "skipped: no script (Debian: bsdutils)"
+fi
+PAGER='cat >never.txt' "$amped" top wide.cpd.h5 >all.txt
+absent never.txt
+finish
