@@ -234,15 +234,18 @@ static amped_status say_result(const char *path, const amped_ktensor *k) {
   return AMPED_OK;
 }
 
-static amped_status tell_components(const amped_ktensor *k, const leading *all, amped_json *json) {
+/* The components of --components in the user's order, else all. */
+static amped_status tell_components(const amped_ktensor *k, const amped_number_list *asked,
+                                    const leading *all, amped_json *json) {
   /* Results of this program hold components in descending order. Other files need not. */
   int order[AMPED_MAX_NCOMPS];
   amped_ktensor_order(k, order);
-  for (int i = 0; i < k->ncomps; i++) {
+  for (int i = 0; i < (asked->count > 0 ? asked->count : k->ncomps); i++) {
+    int place = asked->count > 0 ? asked->numbers[i] : i + 1;
     amped_say("%s", "");
-    say_component(k, all, i + 1, order[i]);
+    say_component(k, all, place, order[place - 1]);
     if (json != NULL)
-      AMPED_TRY(amped_json_line(json, json_component(k, all, i + 1, order[i])));
+      AMPED_TRY(amped_json_line(json, json_component(k, all, place, order[place - 1])));
   }
   return AMPED_OK;
 }
@@ -257,10 +260,15 @@ static amped_status top(const amped_options *o, amped_json *json) {
                          k.ncomps, AMPED_MAX_NCOMPS);
     goto out;
   }
+  if (amped_number_list_above(&o->components, k.ncomps) > 0) {
+    status = amped_error(AMPED_USAGE, o->args[0], "has no component %d; its components are 1 to %d",
+                         amped_number_list_above(&o->components, k.ncomps), k.ncomps);
+    goto out;
+  }
   for (int m = 0; m < k.order; m++)
     AMPED_GO(out, find_leading(&k, m, o->top, &all[m]));
   AMPED_GO(out, say_result(o->args[0], &k));
-  status = tell_components(&k, all, json);
+  status = tell_components(&k, &o->components, all, json);
 out:
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(all[m].items);

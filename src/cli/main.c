@@ -93,7 +93,7 @@ const amped_command amped_commands[] = {
      .min_args = 1,
      .max_args = 1,
      .summary = "leading labels of every component of a result",
-     .groups = {&amped_top_option_rows},
+     .groups = {&amped_top_option_rows, &amped_components_option_rows},
      .help = "Where a mode has no labels, indices stand for them, counted from 1 (in --json, from "
              "0).\n\n"
              "Example: amped_mpi top ratings.cpd.h5 -n 5\n",

@@ -65,6 +65,20 @@ static const amped_option top_rows[] = {
      AMPED_OPTION_FIELD(amped_options, top)},
 };
 
+static bool parse_components(void *options, const char *text) {
+  return amped_number_list_parse(text, &((amped_options *)options)->components);
+}
+
+static const amped_option components_rows[] = {
+    {.name = "components",
+     .type = AMPED_OPTION_CUSTOM,
+     .parse = parse_components,
+     .value = "LIST",
+     .help = "components to show, by their numbers in top: 1,4-6",
+     .initially = "all",
+     .expected_text = AMPED_NUMBER_LIST_EXPECTED},
+};
+
 static const amped_option repeat_rows[] = {
     {.name = "repeat",
      .type = AMPED_OPTION_INT,
@@ -82,6 +96,7 @@ const amped_option_group amped_seed_option_rows = AMPED_OPTION_GROUP(seed_rows);
 const amped_option_group amped_output_option_rows = AMPED_OPTION_GROUP(output_rows);
 const amped_option_group amped_nowrite_option_rows = AMPED_OPTION_GROUP(nowrite_rows);
 const amped_option_group amped_top_option_rows = AMPED_OPTION_GROUP(top_rows);
+const amped_option_group amped_components_option_rows = AMPED_OPTION_GROUP(components_rows);
 const amped_option_group amped_repeat_option_rows = AMPED_OPTION_GROUP(repeat_rows);
 
 /* ---- all groups ---------------------------------------------------------------------------- */
@@ -114,6 +129,7 @@ static const struct {
     {&amped_output_option_rows, 0},
     {&amped_nowrite_option_rows, 0},
     {&amped_top_option_rows, 0},
+    {&amped_components_option_rows, 0},
     {&amped_repeat_option_rows, 0},
 };
 

@@ -9,6 +9,7 @@
 #define AMPED_OPTIONS_H
 
 #include "base/log_options.h"
+#include "base/number_list.h"
 #include "base/option.h"
 #include "cli/command_options.h"
 #include "session/checkpoint_options.h"
@@ -42,8 +43,9 @@ typedef struct amped_options {
   amped_convert_options convert;
   amped_generate_options generate;
   amped_info_options info;
-  int top;    /* -n: labels of every mode */
-  int repeat; /* bench: timed passes over all modes */
+  int top;                      /* -n: labels of every mode */
+  amped_number_list components; /* to show, by their numbers in top; count 0: not given */
+  int repeat;                   /* bench: timed passes over all modes */
 } amped_options;
 
 /* Groups of one option, of the same name. nowrite is for cpd alone. */
@@ -53,6 +55,7 @@ extern const amped_option_group amped_seed_option_rows;
 extern const amped_option_group amped_output_option_rows;
 extern const amped_option_group amped_nowrite_option_rows;
 extern const amped_option_group amped_top_option_rows;
+extern const amped_option_group amped_components_option_rows;
 extern const amped_option_group amped_repeat_option_rows;
 
 /* The groups that every command takes, NULL-ended. */

@@ -1,0 +1,28 @@
+/* Number list: whole numbers as a user lists them, "1,4-6", in the order given, each once.
+ *
+ * A list of components: numbers are from 1 to AMPED_MAX_NCOMPS. An option of type CUSTOM keeps one
+ * as a field of its struct; count 0 stands for an option that was not given. */
+#ifndef AMPED_NUMBER_LIST_H
+#define AMPED_NUMBER_LIST_H
+
+#include <stdbool.h>
+
+#include "base/types.h"
+
+typedef struct amped_number_list {
+  int count;
+  int numbers[AMPED_MAX_NCOMPS];
+} amped_number_list;
+
+/* What messages about wrong lists say is expected. */
+#define AMPED_NUMBER_LIST_EXPECTED "numbers from 1 and ranges such as 1,4-6, each number once"
+
+/* Parse numbers and ranges FIRST-LAST (FIRST <= LAST) that are separated by commas. false, with an
+ * undefined list, where the text is malformed, a number comes twice or is not from 1 to
+ * AMPED_MAX_NCOMPS. */
+bool amped_number_list_parse(const char *text, amped_number_list *out);
+
+/* The first number of the list that is above `most`; 0 where there is none. */
+int amped_number_list_above(const amped_number_list *list, int most);
+
+#endif
