@@ -75,7 +75,7 @@ static const amped_option components_rows[] = {
      .parse = parse_components,
      .value = "LIST",
      .help = "components to show, by their numbers in top: 1,4-6",
-     .initially = "all",
+     .initially = "all; plot: the first 6",
      .expected_text = AMPED_NUMBER_LIST_EXPECTED},
 };
 
