@@ -309,7 +309,8 @@ gnuplot_plot() {
     logbars) look="$look; set logscale y" ;;
   esac
   case $1 in
-    *bars | stacked) look="$look; set style fill solid 1.0 border rgb 'white'" ;;
+    *bars) look="$look; set style fill solid 1.0 border rgb 'white'" ;;
+    stacked) look="$look; set style fill solid 1.0 noborder" ;;
   esac
   range='[0:*]'
   case $1$4 in
