@@ -86,7 +86,7 @@ amped_status amped_plot_begin(amped_plot *f, int width, int height, const char *
                        "a .png of so many components would be %d pixels high, of at most %d; draw "
                        "fewer with --components, or an .svg",
                        height, PNG_MOST);
-  fprintf(f->script, "# Made by amped_mpi plot. Data and script in one file: gnuplot draws it.\n"
+  fprintf(f->script, "# Data and script in one file, made by amped_mpi plot: gnuplot draws it.\n"
                      "set encoding utf8\n");
   if (f->form == AMPED_PLOT_PNG)
     fprintf(f->script,

@@ -92,7 +92,8 @@ if command -v gnuplot >/dev/null 2>&1; then
     # The script draws the same picture, from any folder.
     mkdir moved.$in
     expect 0 "" "$amped" plot $in -o moved.$in/p.$in.gp -q
-    expect 0 "" sh -c 'cd "moved.$0" && gnuplot "p.$0.gp" && cmp "p.$0.svg" "../p.$0.svg"' $in
+    expect 0 "" sh -c 'cd "moved.$0" && gnuplot "p.$0.gp" && for f in . ..; do
+      grep -v "made by amped_mpi" "$f/p.$0.svg" >"$f/drawn"; done && cmp drawn ../drawn' $in
   done
   absent bad moved.names.cpd.h5/bad
   grep -q "&lt;&amp;" p.names.cpd.h5.svg && pass || fail "a label is not in the picture"
