@@ -212,8 +212,7 @@ int amped_plot_text_width(const char *text) {
   return width;
 }
 
-/* ---- drawing ----------------------------------------------------------------------------------
- */
+/* ---- drawing -------------------------------------------------------------------------------- */
 
 /* The child: gnuplot with the three files, without the user's settings. It ends with its parent. */
 static void become_gnuplot(int script, int picture, int complaints) {

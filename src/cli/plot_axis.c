@@ -117,8 +117,7 @@ void amped_plot_axis_free(amped_plot_axis *axis) {
   memset(axis, 0, sizeof *axis);
 }
 
-/* ---- ticks ------------------------------------------------------------------------------------
- */
+/* ---- ticks ---------------------------------------------------------------------------------- */
 
 static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);

@@ -68,8 +68,7 @@ static void print_range(amped_plot *f, char axis, double least, double most) {
     fprintf(f->script, "set xzeroaxis linetype 1 linecolor rgb '#888888'\n");
 }
 
-/* ---- ordered ----------------------------------------------------------------------------------
- */
+/* ---- ordered -------------------------------------------------------------------------------- */
 
 /* The place of the entry of largest absolute value among first .. end - 1. */
 static uint64_t largest(const amped_ktensor *k, int mode, int r, const amped_plot_axis *axis,
@@ -147,8 +146,7 @@ static void draw_ordered(amped_plot *f, const amped_ktensor *k, int mode, int r,
             fmax(1.0, axes.width / (double)axis->dim));
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 /* The indices that a panel of names shows: all in their order, or the largest. */
 static int choose_names(const amped_ktensor *k, int mode, int r, const amped_plot_axis *axis,

@@ -32,8 +32,7 @@ typedef struct job {
   amped_plot_axis axes[AMPED_MAX_ORDER];
 } job;
 
-/* ---- which components -------------------------------------------------------------------------
- */
+/* ---- which components ----------------------------------------------------------------------- */
 
 static void choose(job *j, const amped_number_list *asked) {
   const int first = j->k->ncomps < AMPED_PLOT_COMPONENTS ? j->k->ncomps : AMPED_PLOT_COMPONENTS;
@@ -81,8 +80,7 @@ static void find_sizes(job *j) {
   }
 }
 
-/* ---- panels -----------------------------------------------------------------------------------
- */
+/* ---- panels --------------------------------------------------------------------------------- */
 
 static void draw_metric(const job *j, const amped_result_metric *metric,
                         const amped_plot_box *axes) {
@@ -147,8 +145,7 @@ static void draw_component(const job *j, int number, int top) {
   }
 }
 
-/* ---- the picture ------------------------------------------------------------------------------
- */
+/* ---- the picture ---------------------------------------------------------------------------- */
 
 /* Say in the picture, and in a line, which components are not drawn. */
 static amped_status head(const job *j, const char *path, int height) {
