@@ -227,7 +227,13 @@ draw() {
   if command -v gnuplot >/dev/null 2>&1; then
     gnuplot_plot "$@"
   elif python3 -c 'import matplotlib' >/dev/null 2>&1; then
-    python3 "$folder/plot.py" "$csv" "$@" "$(footer)"
+    python3 "$folder/plot.py" "$csv" "$@" "$(footer)" "$(
+      i=$2
+      while test "$i" -le "$3"; do
+        style $((i - $2 + 1)) "$(series "$i")"
+        i=$((i + 1))
+      done
+    )"
   else
     echo "$csv (no plot: neither gnuplot nor matplotlib is installed)"
     return
@@ -235,9 +241,36 @@ draw() {
   echo "$csv, .png, .svg"
 }
 
+# Lines of a length that the plot has room for.
 footer() {
   echo "commit $revision, $date, $machine"
-  echo "$command"
+  echo "$command" | fold -s -w 165
+}
+
+# style NUMBER NAME: colour, line width, dash and marker of the series NAME, the NUMBERth of its plot.
+# A colour has one meaning in all plots that share a series, and is told from the others by everyone
+# (Okabe's and Ito's). Black is the geometric mean; grey is the paper.
+style() {
+  case $2 in
+    "paper: geometric mean") echo "#808080 3 2 6" ;;
+    paper*) echo "#808080 2 2 6" ;;
+    "geometric mean") echo "#000000 4 1 7" ;;
+    amazon | ours | computation | "convert: read text") echo "#0072b2 2 1 4" ;;
+    patents | "published kernel streamed" | "run: distribute") echo "#d55e00 2 1 8" ;;
+    reddit | "equal placement" | "ours over equal" | "convert: write file") echo "#009e73 2 1 10" ;;
+    twitch | "ours over block" | waiting) echo "#cc79a7 2 1 12" ;;
+    "ours streamed" | "convert: order copies") echo "#56b4e9 2 1 2" ;;
+    "one GPU or rank" | exchange | "run: tables and plan") echo "#e69f00 2 1 1" ;;
+    "one GPU streamed") echo "#f0e442 2 1 3" ;;
+    rest) echo "#d0d0d0 2 1 5" ;;
+    *) echo "$(echo '#0072b2 #d55e00 #009e73 #cc79a7 #56b4e9 #e69f00 #f0e442 #000000' |
+      cut -d ' ' -f $((($1 - 1) % 8 + 1))) 2 1 $1" ;;
+  esac
+}
+
+# series N: the name of the table's column N.
+series() {
+  grep -v '^#' "$csv" | sed -n 1p | cut -d , -f "$1"
 }
 
 quoted() { # a text in gnuplot's single quotes
@@ -251,20 +284,41 @@ filled() {
     END { for (i = a; i <= b; i++) if (i in some) printf "%d ", i }'
 }
 
+# listed KIND FIRST LAST: the columns that hold numbers as gnuplot's list of what to plot.
+listed() {
+  comma=
+  for i in $(filled "$2" "$3"); do
+    # shellcheck disable=SC2046 # four words
+    set -- "$1" "$2" "$3" $(style $((i - $2 + 1)) "$(series "$i")")
+    case $1 in
+      lines) using="1:(column($i)) linecolor rgb '$4' linewidth $5 dashtype $6 pointtype $7" ;;
+      *) using="(column($i)):xtic(1) linecolor rgb '$4'" ;;
+    esac
+    printf "%s%s using %s title columnheader(%d)" "$comma" "$(quoted "$csv")" "$using" "$i"
+    comma=', '
+  done
+}
+
 gnuplot_plot() {
-  style="set style data linespoints; set xtics 1; set xlabel 'ranks'; set offsets 0.1, 0.1; set autoscale xfix; set pointsize 1.5"
-  columns=$(filled "$2" "$3") using='1:(column(int(i)))'
+  look="set style data linespoints; set xtics 1; set xlabel 'ranks'; set offsets 0.1, 0.1; set autoscale xfix; set pointsize 1.2"
   case $1 in
-    *bars) style="set style data histograms; set style histogram clustered gap 2" ;;
-    stacked) style="set style data histograms; set style histogram rowstacked; set boxwidth 0.7" ;;
+    *bars) look="set style data histograms; set style histogram clustered gap 1" ;;
+    stacked) look="set style data histograms; set style histogram rowstacked; set boxwidth 0.7" ;;
   esac
   case $1 in
-    logbars) style="$style; set logscale y" ;;
+    logbars) look="$look; set logscale y" ;;
   esac
   case $1 in
-    *bars | stacked) using='(column(int(i))):xtic(1)' style="$style; set style fill solid 0.8 border -1" ;;
+    *bars) look="$look; set style fill solid 1.0 border rgb 'white'" ;;
+    stacked) look="$look; set style fill solid 1.0 noborder" ;;
   esac
-  test "$(grep -vc '^#' "$csv")" -le 7 || style="$style; set xtics rotate by -25; set bmargin 9"
+  range='[0:*]'
+  case $1$4 in
+    logbars*) range='[*:*]' ;;
+    stacked%*) range='[0:100]' ;;
+  esac
+  margin=$((4 + $(footer | wc -l)))
+  test "$(grep -vc '^#' "$csv")" -le 7 || { look="$look; set xtics rotate by -25" && margin=$((margin + 3)); }
   for type in png svg; do
     terminal="pngcairo noenhanced size 1000,640"
     test $type = png || terminal="svg noenhanced size 1000,640 dynamic background rgb 'white'"
@@ -273,16 +327,19 @@ set terminal $terminal font 'sans,11'
 set output $(quoted "${csv%.csv}.$type")
 set datafile separator ','
 set datafile missing 'nan'
-set key outside right top vertical
-set bmargin 7
-set grid ytics
+set key outside right top vertical Left reverse
+set border 3
+set tics nomirror
+set bmargin $margin
+set grid ytics linetype 1 linecolor rgb '#dddddd'
 set title $(quoted "$5")
 set ylabel $(quoted "$4")
-set yrange [$(test "$1" = logbars || echo 0):*]
-set label $(quoted "$(footer | sed -n 1p)") at screen 0.01,0.045 font 'sans,8'
-set label $(quoted "$(footer | sed -n 2p | cut -c1-170)") at screen 0.01,0.02 font 'sans,8'
-$style
-plot for [i in '$columns'] $(quoted "$csv") using $using title columnheader(int(i))
+set yrange $range
+$(footer | awk -v q="'" '{ gsub(q, q q); line[NR] = $0 }
+  END { for (i = 1; i <= NR; i++) printf "set label %s%s%s at screen 0.01,%.4f font %ssans,8%s\n",
+    q, line[i], q, 0.02 + 0.022 * (NR - i), q, q }')
+$look
+plot $(listed "$1" "$2" "$3")
 END
   done
 }

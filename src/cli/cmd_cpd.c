@@ -346,7 +346,8 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
             best, result->sweeps > 0 ? result->history[result->sweeps - 1] : 0.0, result->sweeps,
             strcmp(result->stop_reason, "tolerance") == 0 ? "the change of fit fell below --tol"
                                                           : "--iters reached",
-            t->total / n, t->mttkrp / n, t->solve / n, t->exchange / n);
+            t->total / n, amped_report_part(t->mttkrp / n), amped_report_part(t->solve / n),
+            amped_report_part(t->exchange / n));
   if (!isnan(corcondia))
     amped_say("core consistency %s", amped_corcondia_text(text, corcondia));
   if (path != NULL)

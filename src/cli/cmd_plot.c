@@ -14,13 +14,27 @@ static bool is_run(const char *path) {
   return amped_file_has_suffix(path, ".json");
 }
 
-static amped_status plot_result(amped_plot *f, const char *path) {
+static amped_status check_components(const char *path, const amped_ktensor *k,
+                                     const amped_number_list *asked) {
+  const int above = amped_number_list_above(asked, k->ncomps);
+  if (k->ncomps > AMPED_MAX_NCOMPS)
+    return amped_error(AMPED_BAD_INPUT, path, "has %d components; at most %d are supported",
+                       k->ncomps, AMPED_MAX_NCOMPS);
+  if (above > 0)
+    return amped_error(AMPED_USAGE, path, "has no component %d; its components are 1 to %d", above,
+                       k->ncomps);
+  return AMPED_OK;
+}
+
+static amped_status plot_result(amped_plot *f, const char *path, const amped_number_list *asked) {
   amped_ktensor k = {.order = 0};
   amped_result_metric metric = {.sweeps = 0};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_read("plot", path, &k));
   AMPED_GO(out, amped_result_file_metric(path, &metric));
-  amped_plot_result(f, path, &k, &metric);
+  status = check_components(path, &k, asked);
+  if (status == AMPED_OK)
+    status = amped_plot_result(f, path, &k, &metric, asked);
 out:
   amped_result_metric_free(&metric);
   amped_ktensor_free(&k);
@@ -42,33 +56,26 @@ static amped_status choose_output(const amped_options *o, char **out) {
 }
 
 static amped_status tell(const amped_plot *f, const char *input, amped_json *json) {
-  const char *picture = f->names[AMPED_PLOT_PICTURE];
-  const char *data = f->names[AMPED_PLOT_DATA];
-  const char *script = f->names[AMPED_PLOT_SCRIPT];
-  amped_say("%s: drawn by gnuplot from %s and %s", picture, data, script);
+  if (f->form == AMPED_PLOT_SCRIPT)
+    amped_say("%s: the script and its data; gnuplot %s draws it", f->name, f->name);
+  else
+    amped_say("%s: drawn by gnuplot", f->name);
   if (json == NULL)
     return AMPED_OK;
-  return amped_json_line(json, json_pack("{s:s, s:o, s:o, s:o, s:o}", "event", "plot", "input",
+  return amped_json_line(json, json_pack("{s:s, s:o, s:o}", "event", "plot", "input",
                                          amped_json_text(input, strlen(input)), "output",
-                                         amped_json_text(picture, strlen(picture)), "data",
-                                         amped_json_text(data, strlen(data)), "script",
-                                         amped_json_text(script, strlen(script))));
-}
-
-/* Refuse a JSON file that is also a file of the plot. */
-static amped_status check_json(const amped_plot *f, const amped_json *json) {
-  for (int i = 0; i < AMPED_PLOT_FILES; i++)
-    AMPED_TRY(amped_json_apart(json, f->names[i]));
-  return AMPED_OK;
+                                         amped_json_text(f->name, strlen(f->name))));
 }
 
 static amped_status plot(const amped_options *o, const char *path, amped_json *json) {
   const char *in = o->args[0];
   amped_plot f;
   amped_status status = AMPED_OK;
+  if (is_run(in) && o->components.count > 0)
+    return amped_error(AMPED_USAGE, in, "is about a run; --components is for results");
   AMPED_GO(out, amped_plot_open(path, in, &f));
-  AMPED_GO(out, check_json(&f, json));
-  AMPED_GO(out, is_run(in) ? amped_plot_sweeps(&f, in) : plot_result(&f, in));
+  AMPED_GO(out, amped_json_apart(json, path));
+  AMPED_GO(out, is_run(in) ? amped_plot_sweeps(&f, in) : plot_result(&f, in, &o->components));
   AMPED_GO(out, amped_plot_draw(&f));
   status = tell(&f, in, json);
 out:

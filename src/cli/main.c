@@ -129,15 +129,17 @@ const amped_command amped_commands[] = {
      .min_args = 1,
      .max_args = 1,
      .summary = "draw a result, or the course of a run",
-     .groups = {&amped_output_option_rows},
+     .groups = {&amped_output_option_rows, &amped_components_option_rows},
      .help =
-         "RESULT.h5: the metric (cpd: fit) over sweeps, weights, and the factors of the first\n"
-         "components, with the labels of their leading entries. RUN.json (what cpd\n"
-         "--json=RUN.json wrote): the metric over sweeps and over time, what the time of a sweep\n"
-         "went into, and balance over ranks.\n\n"
-         "-o OUT.svg or OUT.png; OUT.dat and OUT.gp beside it hold the numbers and the script\n"
-         "for gnuplot, which must be installed. gnuplot OUT.gp draws the picture again.\n\n"
-         "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg\n",
+         "RESULT.h5: the metric (cpd: fit) over sweeps, weights, and the factors of components,\n"
+         "a row each; without --components the first 6. A component's share is that of its\n"
+         "weight in the sum of all weights. Modes whose labels are numbers, dates or times are\n"
+         "drawn in their order; of a mode of more than 14 names each component has its largest\n"
+         "entries. RUN.json (what cpd --json=RUN.json wrote): the metric over sweeps and over\n"
+         "time, what the time of a sweep went into, and balance over ranks.\n\n"
+         "-o OUT.svg or OUT.png, which gnuplot draws; it must be installed. -o OUT.gp writes the\n"
+         "script and its data in one file: gnuplot OUT.gp then draws OUT.svg, anywhere.\n\n"
+         "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg --components=1,4-6\n",
      .run = amped_cmd_plot},
     {.name = "generate",
      .arguments = "OUT",

@@ -2,39 +2,38 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 
-/* Size of a panel, in points of an .svg and pixels of a .png. */
-#define PANEL_WIDTH 380
-#define PANEL_HEIGHT 240
+/* The picture library of gnuplot's png terminals takes no more. */
+#define PNG_MOST 32767
 
-/* Exit statuses of the child: no gnuplot; no such folder. */
+/* Pixels of a character of the font, of one that is as wide as high, and between two ticks. */
+#define CHARACTER 7
+#define WIDE_CHARACTER 12
+#define GAP 10
+
+/* Exit status of a child that found no gnuplot. */
 #define NO_GNUPLOT 127
-#define NO_FOLDER 126
 
-static const char *const suffixes[] = {"", ".dat", ".gp"};
+static const char *const suffixes[] = {".svg", ".png", ".gp"};
 
 static const char *base_of(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash != NULL ? slash + 1 : path;
 }
 
-static bool is_picture(const char *path) {
-  const char *base = base_of(path);
-  const char *dot = strrchr(base, '.');
-  return dot != NULL && dot != base &&
-         (strcasecmp(dot, ".svg") == 0 || strcasecmp(dot, ".png") == 0);
-}
-
-/* The script names files within '...': they may hold no quote and no control character. */
+/* The script names its picture within '...': that may hold no quote and no control character. */
 static bool is_plain(const char *path) {
   for (const char *at = base_of(path); *at != '\0'; at++)
     if (*at == '\'' || *at == '"' || (unsigned char)*at < 0x20)
@@ -42,72 +41,135 @@ static bool is_plain(const char *path) {
   return true;
 }
 
-static amped_status name_file(const char *path, const char *input, int i, amped_plot *f) {
-  uint64_t bytes = strlen(path) + 8;
-  int stem = (int)(strrchr(path, '.') - path);
-  AMPED_TRY(amped_alloc(&f->names[i], bytes, 1, "a path"));
-  if (i == AMPED_PLOT_PICTURE)
-    (void)snprintf(f->names[i], bytes, "%s", path);
-  else
-    (void)snprintf(f->names[i], bytes, "%.*s%s", stem, path, suffixes[i]);
-  if (amped_file_same(f->names[i], input))
-    return amped_error(AMPED_FAILED, f->names[i],
-                       "is the input and would be overwritten; name another with -o");
-  return amped_file_temporary(f->names[i], &f->temporaries[i]);
-}
-
-static amped_status open_stream(const amped_plot *f, int i, FILE **out) {
-  *out = fopen(f->temporaries[i], "wxe");
-  if (*out == NULL)
-    return amped_error_errno(AMPED_FAILED, errno, f->names[i],
-                             "cannot be written; name another with -o");
-  return AMPED_OK;
+/* A file without a name, in memory. It is gone when the last process that has it open ends. */
+static int open_memory(const char *path) {
+  int fd = memfd_create("amped_mpi plot", MFD_CLOEXEC);
+  if (fd < 0)
+    (void)amped_error_errno(AMPED_FAILED, errno, path,
+                            "cannot be drawn: no file in memory; try "
+                            "again when more memory is free");
+  return fd;
 }
 
 amped_status amped_plot_open(const char *path, const char *input, amped_plot *f) {
+  int form = 0;
   memset(f, 0, sizeof *f);
-  if (!is_picture(path) || !is_plain(path))
+  while (form <= AMPED_PLOT_SCRIPT && !amped_file_has_suffix(base_of(path), suffixes[form]))
+    form++;
+  if (form > AMPED_PLOT_SCRIPT || !is_plain(path))
     return amped_error(AMPED_USAGE, path,
-                       "pictures are .svg or .png, in names without quotes; name another with -o");
-  for (int i = 0; i < AMPED_PLOT_FILES; i++)
-    AMPED_TRY(name_file(path, input, i, f));
-  AMPED_TRY(open_stream(f, AMPED_PLOT_DATA, &f->data));
-  return open_stream(f, AMPED_PLOT_SCRIPT, &f->script);
+                       "pictures are .svg or .png, scripts .gp, in names without quotes; name "
+                       "another with -o");
+  f->form = (amped_plot_form)form;
+  AMPED_TRY(amped_strdup(&f->name, path));
+  if (amped_file_same(path, input))
+    return amped_error(AMPED_FAILED, path,
+                       "is the input and would be overwritten; name another with -o");
+  AMPED_TRY(amped_file_check_writable(path));
+  int fd = open_memory(path);
+  if (fd < 0)
+    return AMPED_FAILED;
+  f->script = fdopen(fd, "w+");
+  if (f->script == NULL) {
+    (void)close(fd);
+    return amped_error_errno(AMPED_FAILED, errno, path, "cannot be drawn; try again");
+  }
+  return AMPED_OK;
 }
 
-void amped_plot_layout(amped_plot *f, int rows, int columns, const char *title) {
-  const char *picture = f->names[AMPED_PLOT_PICTURE];
-  bool png = strcasecmp(strrchr(picture, '.'), ".png") == 0;
-  /* A file name that begins with < would be a command, hence ./ */
-  fprintf(f->script,
-          "# Draws %s: gnuplot %s\n"
-          "data = './%s'\n"
-          "if (!exists('picture')) picture = './%s'\n",
-          base_of(picture), base_of(f->names[AMPED_PLOT_SCRIPT]),
-          base_of(f->names[AMPED_PLOT_DATA]), base_of(picture));
-  if (png)
+amped_status amped_plot_begin(amped_plot *f, int width, int height, const char *title) {
+  const char *base = base_of(f->name);
+  f->width = width;
+  f->height = height;
+  if (f->form == AMPED_PLOT_PNG && height > PNG_MOST)
+    return amped_error(AMPED_USAGE, f->name,
+                       "a .png of so many components would be %d pixels high, of at most %d; draw "
+                       "fewer with --components, or an .svg",
+                       height, PNG_MOST);
+  fprintf(f->script, "# Data and script in one file, made by amped_mpi plot: gnuplot draws it.\n"
+                     "set encoding utf8\n");
+  if (f->form == AMPED_PLOT_PNG)
     fprintf(f->script,
             "png = strstrt(GPVAL_TERMINALS, ' pngcairo ') ? 'pngcairo' : 'png'\n"
-            "set encoding utf8\n"
-            "set terminal @png noenhanced size %d,%d font ',9'\n",
-            columns * PANEL_WIDTH, rows * PANEL_HEIGHT + 30);
+            "set terminal @png noenhanced size %d,%d font ',8.5'\n",
+            width, height);
   else
     fprintf(f->script,
-            "set encoding utf8\n"
-            "set terminal svg noenhanced size %d,%d font 'sans,11' background rgb 'white'\n",
-            columns * PANEL_WIDTH, rows * PANEL_HEIGHT + 30);
-  fprintf(f->script,
-          "set output picture\n"
-          "set datafile separator \"\\t\"\n"
-          "set grid ytics linetype 1 linecolor rgb '#dddddd'\n"
-          "set style fill solid 0.8 noborder\n"
-          "unset key\n"
-          "set multiplot layout %d,%d title '%s'\n",
-          rows, columns, title);
+            "set terminal svg noenhanced size %d,%d font 'sans,11' background rgb 'white'\n", width,
+            height);
+  if (f->form == AMPED_PLOT_SCRIPT) /* a name that begins with < would be a command, hence ./ */
+    fprintf(f->script, "set output './%.*s.svg'\n", (int)(strlen(base) - strlen(".gp")), base);
+  fprintf(f->script, "set datafile separator \"\\t\"\n"
+                     "set style fill solid 1.0 noborder\n"
+                     "set border 3 linecolor rgb '#444444'\n"
+                     "set multiplot\n");
+  amped_plot_note(f, 12, 18, true, title);
+  return AMPED_OK;
 }
 
 void amped_plot_block(amped_plot *f, const char *name, const char *columns) {
-  fprintf(f->data, "%s# %s\n# %s\n", f->blocks++ > 0 ? "\n\n" : "", name, columns);
+  fprintf(f->script, "\n$%s << END\n# %s\n", name, columns);
+}
+
+void amped_plot_block_end(amped_plot *f) {
+  fprintf(f->script, "END\n");
+}
+
+static double across(const amped_plot *f, int x) {
+  return (double)x / f->width;
+}
+
+static double up(const amped_plot *f, int y) {
+  return 1.0 - (double)y / f->height;
+}
+
+void amped_plot_panel(amped_plot *f, const amped_plot_box *axes, const char *title) {
+  fprintf(f->script,
+          "set margins at screen %.6f, at screen %.6f, at screen %.6f, at screen %.6f\n"
+          "set title '%s' offset 0,-0.6\n"
+          "unset key\nunset xlabel\nunset xzeroaxis\n"
+          "set xrange [*:*]\nset yrange [*:*]\n"
+          "set xtics autofreq nomirror\nset ytics autofreq nomirror\n"
+          "set format x '%%.6g'\nset format y '%%.6g'\n"
+          "unset grid\nset grid ytics linetype 1 linecolor rgb '#dddddd'\n",
+          across(f, axes->left), across(f, axes->left + axes->width),
+          up(f, axes->top + axes->height), up(f, axes->top), title);
+}
+
+void amped_plot_panel_end(amped_plot *f) {
+  fprintf(f->script, "unset label\n");
+}
+
+void amped_plot_note(amped_plot *f, int x, int y, bool heading, const char *text) {
+  fprintf(f->script, "set label '%s' at screen %.6f,%.6f left%s\n", text, across(f, x), up(f, y),
+          !heading                    ? ""
+          : f->form == AMPED_PLOT_PNG ? " font ',10'"
+                                      : " font ',13'");
+}
+
+void amped_plot_key(amped_plot *f, const amped_plot_box *axes) {
+  fprintf(f->script, "set key at screen %.6f,%.6f left top Left reverse samplen 1.5\n",
+          across(f, axes->left + axes->width + 8), up(f, axes->top));
+}
+
+void amped_plot_whole_ticks(amped_plot *f, uint64_t first, uint64_t last, int width) {
+  static const uint64_t steps[] = {1, 2, 5};
+  char text[32];
+  uint64_t step = 1;
+  (void)snprintf(text, sizeof text, "%" PRIu64, last);
+  const uint64_t fit = (uint64_t)(width / (amped_plot_text_width(text) + GAP));
+  for (int i = 0; (last - first) / step >= (fit > 1 ? fit : 1); i++)
+    step = steps[(i + 1) % 3] * (step / steps[i % 3] * ((i + 1) % 3 == 0 ? 10 : 1));
+  /* "set xtics 2" alone would have ticks at fractions of a short axis. */
+  fprintf(f->script, "set xtics %" PRIu64 ",%" PRIu64 ",%" PRIu64 " format '%%.0f'\n",
+          step == 1 ? first : amped_ceil_div(first, step) * step, step, last);
+}
+
+void amped_plot_tick(amped_plot *f, bool first, const char *text, uint64_t at) {
+  fprintf(f->script, "%s'", first ? "" : ", ");
+  for (; *text != '\0'; text++) /* ticks are formats */
+    fprintf(f->script, "%s%c", *text == '%' ? "%" : "", *text);
+  fprintf(f->script, "' %" PRIu64, at);
 }
 
 static bool is_continuation(char c) {
@@ -129,98 +191,147 @@ const char *amped_plot_text(char *buffer, const char *text, uint64_t length) {
       used += 3;
       break;
     }
-    buffer[used++] = c < 0x20 || c == 0x7f || (c >= 0x80 && !utf8)    ? '?'
-                     : c == '"' || c == '\'' || c == '\\' || c == '`' ? '_'
-                                                                      : (char)c;
+    if (c == '\'') { /* the apostrophe of printers ends no text of the script */
+      memcpy(buffer + used, "\xe2\x80\x99", 3);
+      used += 3;
+      continue;
+    }
+    buffer[used++] = c < 0x20 || c == 0x7f || (c >= 0x80 && !utf8) ? '?'
+                     : c == '"' || c == '\\' || c == '`'           ? '_'
+                                                                   : (char)c;
   }
   buffer[used] = '\0';
   return buffer;
 }
 
-/* Close a stream and say whether all of it arrived. */
-static amped_status close_stream(const amped_plot *f, int i, FILE **stream) {
-  bool failed = ferror(*stream) != 0;
-  errno = 0;
-  failed = fclose(*stream) != 0 || failed;
-  *stream = NULL;
-  if (failed)
-    return amped_error_errno(AMPED_FAILED, errno, f->names[i],
-                             "cannot be written; free disk space or name another with -o");
+int amped_plot_text_width(const char *text) {
+  int width = 0;
+  for (; *text != '\0'; text++) /* three bytes or more: mostly scripts of wide characters */
+    if (!is_continuation(*text))
+      width += (unsigned char)*text >= 0xe0 ? WIDE_CHARACTER : CHARACTER;
+  return width;
+}
+
+/* ---- drawing -------------------------------------------------------------------------------- */
+
+/* The child: gnuplot with the three files, without the user's settings. It ends with its parent. */
+static void become_gnuplot(int script, int picture, int complaints) {
+  (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (dup2(script, STDIN_FILENO) < 0 || dup2(picture, STDOUT_FILENO) < 0 ||
+      dup2(complaints, STDERR_FILENO) < 0)
+    _exit(1);
+  (void)execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
+  _exit(errno == ENOENT ? NO_GNUPLOT : 1);
+}
+
+/* What gnuplot says of an error: its last line that is not empty. */
+static const char *complaint(int fd, char *buffer, size_t size) {
+  ssize_t length = pread(fd, buffer, size - 1, 0);
+  buffer[length > 0 ? length : 0] = '\0';
+  char *end = buffer + strlen(buffer);
+  while (end > buffer && (unsigned char)end[-1] <= ' ')
+    *--end = '\0';
+  char *line = strrchr(buffer, '\n');
+  line = line != NULL ? line + 1 : buffer;
+  line += strspn(line, " \t");
+  return *line != '\0' ? line : "it does not say why";
+}
+
+static amped_status run_gnuplot(const amped_plot *f, int picture, int complaints) {
+  char said[1024];
+  int ended = 0;
+  int script = fileno(f->script);
+  if (lseek(script, 0, SEEK_SET) != 0)
+    return amped_error_errno(AMPED_FAILED, errno, f->name, "cannot be drawn; try again");
+  pid_t child = fork();
+  if (child == 0)
+    become_gnuplot(script, picture, complaints);
+  pid_t waited = 0;
+  do
+    waited = child > 0 ? waitpid(child, &ended, 0) : -1;
+  while (waited < 0 && child > 0 && errno == EINTR);
+  if (waited < 0)
+    return amped_error_errno(AMPED_FAILED, errno, f->name,
+                             "gnuplot cannot be started; write its script with -o OUT.gp");
+  if (WIFEXITED(ended) && WEXITSTATUS(ended) == NO_GNUPLOT)
+    return amped_error(AMPED_FAILED, f->name,
+                       "is not drawn, as gnuplot is not installed; install it (Debian, Ubuntu: "
+                       "apt-get install gnuplot-nox), or write its script with -o OUT.gp and run "
+                       "gnuplot OUT.gp elsewhere");
+  if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0 || lseek(picture, 0, SEEK_END) <= 0)
+    return amped_error(AMPED_FAILED, f->name,
+                       "gnuplot failed (%s); write its script with -o OUT.gp and look with gnuplot "
+                       "OUT.gp",
+                       complaint(complaints, said, sizeof said));
   return AMPED_OK;
 }
 
-static amped_status commit(amped_plot *f, int i) {
-  amped_status status = amped_file_commit(f->temporaries[i], f->names[i]);
-  amped_free(f->temporaries[i]);
-  f->temporaries[i] = NULL;
+static amped_status copy(int from, int to, const char *name) {
+  char buffer[1 << 16];
+  off_t at = 0;
+  for (;;) {
+    ssize_t length = pread(from, buffer, sizeof buffer, at);
+    if (length == 0)
+      return AMPED_OK;
+    if (length < 0 || write(to, buffer, (size_t)length) != length)
+      return amped_error_errno(AMPED_FAILED, errno, name,
+                               "cannot be written; free disk space or name another with -o");
+    at += length;
+  }
+}
+
+/* From memory to the disk. Signals wait, so that no temporary file stays. */
+static amped_status save(const amped_plot *f, int from) {
+  char *temporary = NULL;
+  sigset_t all;
+  sigset_t before;
+  AMPED_TRY(amped_file_temporary(f->name, &temporary));
+  (void)sigfillset(&all);
+  (void)sigprocmask(SIG_BLOCK, &all, &before);
+  int to = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  amped_status status = AMPED_OK;
+  if (to < 0)
+    status =
+        amped_error_errno(AMPED_FAILED, errno, f->name, "cannot be written; name another with -o");
+  else
+    status = copy(from, to, f->name);
+  if (to >= 0 && close(to) != 0 && status == AMPED_OK)
+    status = amped_error_errno(AMPED_FAILED, errno, f->name,
+                               "cannot be written; free disk space or name another with -o");
+  if (status == AMPED_OK)
+    status = amped_file_commit(temporary, f->name);
+  else if (to >= 0)
+    amped_file_discard(temporary);
+  (void)sigprocmask(SIG_SETMASK, &before, NULL);
+  amped_free(temporary);
   return status;
 }
 
-/* The child: gnuplot in the plot's folder, without the user's settings and without output. */
-static void become_gnuplot(const char *folder, const char *setting, const char *script) {
-  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && null >= 0; fd++)
-    (void)dup2(null, fd);
-  if (chdir(folder) != 0)
-    _exit(NO_FOLDER);
-  (void)execlp("gnuplot", "gnuplot", "-d", "-e", setting, script, (char *)NULL);
-  _exit(errno == ENOENT ? NO_GNUPLOT : NO_FOLDER);
-}
-
-static amped_status run_gnuplot(const amped_plot *f, const char *folder) {
-  const char *picture = f->names[AMPED_PLOT_PICTURE];
-  const char *script = f->names[AMPED_PLOT_SCRIPT];
-  char *setting = NULL;
-  char *relative = NULL;
-  int ended = 0;
-  uint64_t bytes = strlen(picture) + strlen(script) + 64;
-  AMPED_TRY(amped_alloc(&setting, bytes, 1, "a path"));
-  amped_status status = amped_alloc(&relative, bytes, 1, "a path");
-  if (status == AMPED_OK) {
-    (void)snprintf(setting, bytes, "picture='./%s'", base_of(f->temporaries[AMPED_PLOT_PICTURE]));
-    (void)snprintf(relative, bytes, "./%s", base_of(script));
-    pid_t child = fork();
-    if (child == 0)
-      become_gnuplot(folder, setting, relative);
-    if (child < 0 || waitpid(child, &ended, 0) != child)
-      status = amped_error_errno(AMPED_FAILED, errno, picture,
-                                 "gnuplot cannot be started; run gnuplot %s", script);
-    else if (WIFEXITED(ended) && WEXITSTATUS(ended) == NO_GNUPLOT)
-      status = amped_error(AMPED_FAILED, picture,
-                           "is not drawn, as gnuplot is not installed; install it (Debian, Ubuntu: "
-                           "apt-get install gnuplot-nox) and run gnuplot %s",
-                           script);
-    else if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
-      status =
-          amped_error(AMPED_FAILED, picture, "gnuplot failed; see why with: gnuplot %s", script);
-  }
-  amped_free(relative);
-  amped_free(setting);
+static amped_status draw_picture(const amped_plot *f) {
+  int picture = open_memory(f->name);
+  if (picture < 0)
+    return AMPED_FAILED;
+  int complaints = open_memory(f->name);
+  amped_status status = complaints >= 0 ? run_gnuplot(f, picture, complaints) : AMPED_FAILED;
+  if (status == AMPED_OK)
+    status = save(f, picture);
+  (void)close(picture);
+  if (complaints >= 0)
+    (void)close(complaints);
   return status;
 }
 
 amped_status amped_plot_draw(amped_plot *f) {
-  char *folder = NULL;
   fprintf(f->script, "unset multiplot\nunset output\n");
-  AMPED_TRY(close_stream(f, AMPED_PLOT_DATA, &f->data));
-  AMPED_TRY(close_stream(f, AMPED_PLOT_SCRIPT, &f->script));
-  AMPED_TRY(commit(f, AMPED_PLOT_DATA));
-  AMPED_TRY(commit(f, AMPED_PLOT_SCRIPT));
-  AMPED_TRY(amped_file_folder(f->names[AMPED_PLOT_PICTURE], &folder));
-  amped_status status = run_gnuplot(f, folder);
-  amped_free(folder);
-  return status != AMPED_OK ? status : commit(f, AMPED_PLOT_PICTURE);
+  if (fflush(f->script) != 0 || ferror(f->script) != 0)
+    return amped_error_errno(AMPED_FAILED, errno, f->name,
+                             "cannot be drawn; try again when more memory is free");
+  return f->form == AMPED_PLOT_SCRIPT ? save(f, fileno(f->script)) : draw_picture(f);
 }
 
 void amped_plot_close(amped_plot *f) {
-  if (f->data != NULL)
-    (void)fclose(f->data);
   if (f->script != NULL)
     (void)fclose(f->script);
-  for (int i = 0; i < AMPED_PLOT_FILES; i++) {
-    amped_file_discard(f->temporaries[i]);
-    amped_free(f->temporaries[i]);
-    amped_free(f->names[i]);
-  }
+  amped_free(f->name);
   memset(f, 0, sizeof *f);
 }

@@ -4,121 +4,210 @@
 #include <math.h>
 #include <string.h>
 
-/* Leading entries of a component and mode that are labelled. */
-#define LABELS 3
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/plot_column.h"
+#include "tensor/format.h"
 
-/* Up to so many indices, entries are bars. */
-#define BARS 200
+/* Sizes in pixels: the title above all, a panel, the line above the panels of a component. */
+#define HEAD 54
+#define PANEL_WIDTH 400
+#define PANEL_HEIGHT 280
+#define ROW_HEAD 26
 
-static double entry(const amped_ktensor *k, int mode, uint64_t i, int r) {
-  return k->factors[mode][i * (uint64_t)k->ncomps + (uint64_t)r];
+/* Characters of the numbers that are listed one by one. */
+#define LISTED 80
+
+/* Room for "1-6, 8, 10-12" of AMPED_MAX_NCOMPS numbers. */
+#define LIST_BYTES (6 * AMPED_MAX_NCOMPS)
+
+typedef struct job {
+  amped_plot *f;
+  const amped_ktensor *k;
+  int order[AMPED_MAX_NCOMPS];    /* components by weight */
+  double sizes[AMPED_MAX_NCOMPS]; /* norms of components, whatever their columns' lengths */
+  double all_sizes;
+  amped_number_list shown;
+  bool is_shown[AMPED_MAX_NCOMPS + 1];
+  amped_plot_axis axes[AMPED_MAX_ORDER];
+} job;
+
+/* ---- which components ----------------------------------------------------------------------- */
+
+static void choose(job *j, const amped_number_list *asked) {
+  const int first = j->k->ncomps < AMPED_PLOT_COMPONENTS ? j->k->ncomps : AMPED_PLOT_COMPONENTS;
+  j->shown = *asked;
+  if (asked->count == 0)
+    for (int i = 0; i < first; i++)
+      j->shown.numbers[j->shown.count++] = i + 1;
+  for (int i = 0; i < j->shown.count; i++)
+    j->is_shown[j->shown.numbers[i]] = true;
 }
 
-static void write_metric(amped_plot *f, const amped_result_metric *metric) {
-  char columns[AMPED_METRIC_NAME + 16];
-  (void)snprintf(columns, sizeof columns, "sweep\t%s", metric->name);
-  amped_plot_block(f, metric->name, columns);
-  for (uint64_t s = 0; s < metric->sweeps; s++)
-    fprintf(f->data, "%" PRIu64 "\t%.9g\n", s + 1, metric->history[s]);
-  fprintf(f->script,
-          "set title '%s'\nset xlabel 'sweep'\n"
-          "plot data index '%s' using 1:2 with linespoints pointtype 7 pointsize 0.4\n",
-          metric->name, metric->name);
-}
-
-static void write_weights(amped_plot *f, const amped_ktensor *k, const int *order) {
-  amped_plot_block(f, "weights", "component\tweight");
-  for (int i = 0; i < k->ncomps; i++)
-    fprintf(f->data, "%d\t%.9g\n", i + 1, k->weights[order[i]]);
-  fprintf(f->script,
-          "set title 'weights'\nset xlabel 'component'\nset boxwidth 0.8\n"
-          "set xrange [0.5:%d.5]\nset yrange [0:*]\n"
-          "plot data index 'weights' using 1:2 with boxes\n"
-          "set xrange [*:*]\nset yrange [*:*]\n",
-          k->ncomps);
-}
-
-/* The index of the entry of largest absolute value among first .. end - 1. */
-static uint64_t largest(const amped_ktensor *k, int mode, int r, uint64_t first, uint64_t end) {
-  uint64_t best = first;
-  for (uint64_t i = first + 1; i < end; i++)
-    if (fabs(entry(k, mode, i, r)) > fabs(entry(k, mode, best, r)))
-      best = i;
-  return best;
-}
-
-static void write_entries(amped_plot *f, const amped_ktensor *k, int mode, int r) {
-  uint64_t dim = k->dims[mode];
-  uint64_t points = dim < AMPED_PLOT_POINTS ? dim : AMPED_PLOT_POINTS;
-  uint64_t length = amped_ceil_div(dim, points);
-  for (uint64_t first = 0; first < dim; first += length) {
-    uint64_t end = dim - first < length ? dim : first + length;
-    uint64_t i = largest(k, mode, r, first, end);
-    fprintf(f->data, "%" PRIu64 "\t%.6g\n", i + 1, entry(k, mode, i, r));
+/* The numbers that are shown, or not, as --components takes them: "1-6,8". */
+static const char *list_numbers(const job *j, bool shown, char *text) {
+  size_t used = 0;
+  *text = '\0';
+  for (int n = 1; n <= j->k->ncomps; n++) {
+    int last = n;
+    if (j->is_shown[n] != shown)
+      continue;
+    while (last < j->k->ncomps && j->is_shown[last + 1] == shown)
+      last++;
+    used += (size_t)snprintf(text + used, LIST_BYTES - used, "%s%d", used > 0 ? "," : "", n);
+    if (last > n)
+      used += (size_t)snprintf(text + used, LIST_BYTES - used, "-%d", last);
+    n = last;
   }
+  return text;
 }
 
-/* The leading entries by repeated search, as there are few. */
-static void write_leading(amped_plot *f, const amped_ktensor *k, int mode, int r) {
-  uint64_t found[LABELS];
-  for (int n = 0; n < LABELS && (uint64_t)n < k->dims[mode]; n++) {
-    uint64_t best = UINT64_MAX;
-    for (uint64_t i = 0; i < k->dims[mode]; i++) {
-      bool known = false;
-      for (int j = 0; j < n; j++)
-        known = known || found[j] == i;
-      if (!known &&
-          (best == UINT64_MAX || fabs(entry(k, mode, i, r)) > fabs(entry(k, mode, best, r))))
-        best = i;
+/* A component's share is that of its norm in the sum of all components' norms: of results of cpd,
+ * whose columns have unit length, that of its weight. */
+static void find_sizes(job *j) {
+  const amped_ktensor *k = j->k;
+  for (int r = 0; r < k->ncomps; r++) {
+    j->sizes[r] = fabs(k->weights[r]);
+    for (int m = 0; m < k->order; m++) {
+      double square = 0.0;
+      for (uint64_t i = 0; i < k->dims[m]; i++) {
+        const double x = k->factors[m][i * (uint64_t)k->ncomps + (uint64_t)r];
+        square += x * x;
+      }
+      j->sizes[r] *= sqrt(square);
     }
-    char text[AMPED_PLOT_TEXT_BYTES];
-    uint64_t length = 0;
-    const char *label = amped_label(&k->labels[mode], best, &length);
-    found[n] = best;
-    fprintf(f->data, "%" PRIu64 "\t%.6g\t%s\n", best + 1, entry(k, mode, best, r),
-            amped_plot_text(text, label, length));
+    j->all_sizes += j->sizes[r];
   }
 }
 
-static void write_panel(amped_plot *f, const amped_ktensor *k, int mode, int place, int r) {
-  char block[64];
+/* ---- panels --------------------------------------------------------------------------------- */
+
+static void draw_metric(const job *j, const amped_result_metric *metric,
+                        const amped_plot_box *axes) {
+  amped_plot *f = j->f;
   char name[AMPED_PLOT_TEXT_BYTES];
-  const char *known = k->labels[mode].name != NULL ? k->labels[mode].name : "";
-  bool labelled = k->labels[mode].count > 0;
-  (void)snprintf(block, sizeof block, "component-%d-mode-%d", place, mode);
-  amped_plot_block(f, block, "index\tentry");
-  write_entries(f, k, mode, r);
-  fprintf(f->script, "set title 'component %d, mode %d%s%s'\nset xrange [0:%" PRIu64 "]\n", place,
-          mode, *known != '\0' ? ": " : "", amped_plot_text(name, known, strlen(known)),
-          k->dims[mode] + 1);
-  fprintf(f->script, "plot data index '%s' using 1:2 with %s linecolor %d", block,
-          k->dims[mode] <= BARS ? "boxes" : "impulses", mode + 1);
-  if (labelled) {
-    (void)snprintf(block, sizeof block, "component-%d-mode-%d-leading", place, mode);
-    amped_plot_block(f, block, "index\tentry\tlabel");
-    write_leading(f, k, mode, r);
-    fprintf(f->script,
-            ", \\\n  data index '%s' using 1:2:3 with labels left offset 0.3,0.3 font ',8'", block);
-  }
-  fprintf(f->script, "\n");
+  char title[AMPED_PLOT_TEXT_BYTES + 64];
+  (void)amped_plot_text(name, metric->name, strlen(metric->name));
+  (void)snprintf(title, sizeof title, "%s %.6g after %" PRIu64 " sweep%s", name,
+                 metric->history[metric->sweeps - 1], metric->sweeps,
+                 metric->sweeps == 1 ? "" : "s");
+  amped_plot_panel(f, axes, title);
+  amped_plot_block(f, "metric", name);
+  for (uint64_t s = 0; s < metric->sweeps; s++)
+    fprintf(f->script, "%" PRIu64 "\t%.9g\n", s + 1, metric->history[s]);
+  amped_plot_block_end(f);
+  amped_plot_whole_ticks(f, 1, metric->sweeps, axes->width);
+  fprintf(f->script,
+          "set xlabel 'sweep'\nset xrange [0.5:%" PRIu64 ".5]\n"
+          "plot $metric using 1:2 with linespoints pointtype 7 pointsize 0.4 linecolor "
+          "rgb " AMPED_PLOT_BLUE "\n",
+          metric->sweeps);
+  amped_plot_panel_end(f);
 }
 
-void amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k,
-                       const amped_result_metric *metric) {
-  int order[AMPED_MAX_NCOMPS];
-  char title[AMPED_PLOT_TEXT_BYTES];
+static void draw_weights(const job *j, const amped_plot_box *axes) {
+  amped_plot *f = j->f;
+  const amped_ktensor *k = j->k;
+  const bool all = j->shown.count == k->ncomps;
+  amped_plot_panel(f, axes, all ? "weights" : "weights (grey: not drawn below)");
+  amped_plot_block(f, "weights", "component\tweight\tdrawn below");
+  for (int i = 0; i < k->ncomps; i++)
+    fprintf(f->script, "%d\t%.9g\t%d\n", i + 1, k->weights[j->order[i]], j->is_shown[i + 1]);
+  amped_plot_block_end(f);
+  amped_plot_whole_ticks(f, 1, (uint64_t)k->ncomps, axes->width);
+  fprintf(
+      f->script,
+      "set xlabel 'component'\nset boxwidth 0.8\nset xrange [0.5:%d.5]\nset yrange [%s:*]\n"
+      "plot $weights using 1:2:($3 == 1 ? 0x0072b2 : 0xb0b0b0) with boxes linecolor rgb variable\n",
+      k->ncomps, k->weights[j->order[k->ncomps - 1]] < 0.0 ? "*" : "0");
+  amped_plot_panel_end(f);
+}
+
+/* Above its panels, a component's number, weight and share. */
+static void head_component(const job *j, int number, int top) {
+  const int r = j->order[number - 1];
+  char text[128];
+  char share[48] = "";
+  if (isfinite(j->all_sizes) && j->all_sizes > 0.0)
+    (void)snprintf(share, sizeof share, ", share %.3g %%", 100.0 * j->sizes[r] / j->all_sizes);
+  (void)snprintf(text, sizeof text, "component %d: weight %.4g%s", number, j->k->weights[r], share);
+  amped_plot_note(j->f, 12, top + ROW_HEAD / 2 + 2, true, text);
+}
+
+static void draw_component(const job *j, int number, int top) {
+  head_component(j, number, top);
+  for (int m = 0; m < j->k->order; m++) {
+    char block[64];
+    const amped_plot_box outer = {m * PANEL_WIDTH, top + ROW_HEAD, PANEL_WIDTH,
+                                  PANEL_HEIGHT - ROW_HEAD};
+    (void)snprintf(block, sizeof block, "component_%d_mode_%d", number, m + 1);
+    amped_plot_column(j->f, j->k, m, j->order[number - 1], &j->axes[m], &outer, block);
+  }
+}
+
+/* ---- the picture ---------------------------------------------------------------------------- */
+
+/* Say in the picture, and in a line, which components are not drawn. */
+static amped_status head(const job *j, const char *path, int height) {
+  const amped_ktensor *k = j->k;
+  char name[AMPED_PLOT_TEXT_BYTES];
+  char dims[AMPED_DIMS_TEXT];
+  char title[AMPED_PLOT_TEXT_BYTES + AMPED_DIMS_TEXT + 64];
+  char shown[LIST_BYTES];
+  char others[LIST_BYTES];
+  char text[LISTED + 192];
   const char *slash = strrchr(path, '/');
   const char *base = slash != NULL ? slash + 1 : path;
-  int shown = k->ncomps < AMPED_PLOT_COMPONENTS ? k->ncomps : AMPED_PLOT_COMPONENTS;
-  amped_ktensor_order(k, order);
-  amped_plot_layout(f, shown + 1, k->order, amped_plot_text(title, base, strlen(base)));
-  if (metric->sweeps > 0)
-    write_metric(f, metric);
-  write_weights(f, k, order);
-  for (int i = metric->sweeps > 0 ? 2 : 1; i < k->order; i++)
-    fprintf(f->script, "set multiplot next\n");
-  fprintf(f->script, "unset xlabel\nset boxwidth 0.9\n");
-  for (int i = 0; i < shown; i++)
-    for (int m = 0; m < k->order; m++)
-      write_panel(f, k, m, i + 1, order[i]);
+  (void)snprintf(title, sizeof title, "%s: %s, %d component%s",
+                 amped_plot_text(name, base, strlen(base)),
+                 amped_format_dims(dims, k->order, k->dims), k->ncomps, k->ncomps == 1 ? "" : "s");
+  AMPED_TRY(amped_plot_begin(j->f, k->order * PANEL_WIDTH, height, title));
+  if (j->shown.count == k->ncomps)
+    return AMPED_OK;
+  list_numbers(j, true, shown);
+  list_numbers(j, false, others);
+  if (strlen(shown) + strlen(others) <= LISTED)
+    (void)snprintf(text, sizeof text,
+                   "component%s %s of %d, by weight; the others with --components=%s",
+                   j->shown.count == 1 ? "" : "s", shown, k->ncomps, others);
+  else
+    (void)snprintf(text, sizeof text, "%d of %d components; others with --components",
+                   j->shown.count, k->ncomps);
+  amped_plot_note(j->f, 12, 36, false, text);
+  amped_say("%s: %s", path, text);
+  return AMPED_OK;
+}
+
+static amped_status draw(job *j, const char *path, const amped_result_metric *metric) {
+  const int rows = j->shown.count;
+  AMPED_TRY(head(j, path, HEAD + (rows + 1) * PANEL_HEIGHT));
+  amped_plot_box axes = {62, HEAD + 24, PANEL_WIDTH - 80, PANEL_HEIGHT - 84};
+  if (metric->sweeps > 0) {
+    draw_metric(j, metric, &axes);
+    axes.left += PANEL_WIDTH;
+  }
+  draw_weights(j, &axes);
+  for (int i = 0; i < rows; i++)
+    draw_component(j, j->shown.numbers[i], HEAD + (i + 1) * PANEL_HEIGHT);
+  return AMPED_OK;
+}
+
+amped_status amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k,
+                               const amped_result_metric *metric, const amped_number_list *asked) {
+  job *j = NULL;
+  AMPED_TRY(amped_calloc(&j, 1, sizeof *j, "a plot"));
+  j->f = f;
+  j->k = k;
+  amped_ktensor_order(k, j->order);
+  find_sizes(j);
+  choose(j, asked);
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < k->order && status == AMPED_OK; m++)
+    status = amped_plot_axis_create(k, m, &j->axes[m]);
+  if (status == AMPED_OK)
+    status = draw(j, path, metric);
+  for (int m = 0; m < k->order; m++)
+    amped_plot_axis_free(&j->axes[m]);
+  amped_free(j);
+  return status;
 }

@@ -11,8 +11,21 @@
 #include "base/mem.h"
 #include "hdf5/hdf5_metric.h"
 
-/* Curves that get a line of their own in the legend. */
-#define TITLED 16
+/* The picture in pixels: two rows of two panels. */
+#define WIDTH 1000
+#define HEIGHT 610
+
+static const amped_plot_box panels[] = {
+    {70, 60, 320, 200}, {570, 60, 320, 200}, {70, 350, 320, 200}, {570, 350, 320, 200}};
+
+/* Numbers of components that get a line in the legend; their colours, and the dashes of lines where
+ * colours begin again. */
+#define TITLED 12
+#define DASHES 4
+#define COLOURS 7
+static const char *const colours[COLOURS] = {
+    AMPED_PLOT_BLUE,   AMPED_PLOT_VERMILION, AMPED_PLOT_GREEN, AMPED_PLOT_ORANGE,
+    AMPED_PLOT_PURPLE, AMPED_PLOT_SKY,       AMPED_PLOT_BLACK};
 
 /* One sweep, as event "iteration" tells of it. */
 typedef struct sweep {
@@ -22,9 +35,11 @@ typedef struct sweep {
   double solve, exchange;
 } sweep;
 
-/* A decomposition, of R and a start (0: there is one), as event "init" tells of it. */
+/* A decomposition of R components, as event "init" tells of it. */
 typedef struct curve {
-  int ncomps, start;
+  int ncomps;
+  int group;  /* from 0: curves of one R are a group */
+  bool first; /* of its group */
 } curve;
 
 typedef struct sweeps {
@@ -33,6 +48,7 @@ typedef struct sweeps {
   uint64_t count, room;
   curve *curves; /* of those that "init" told of */
   int curves_count;
+  int groups;
 } sweeps;
 
 static double number_of(const json_t *object, const char *name) {
@@ -75,10 +91,15 @@ static amped_status append(sweeps *s, const char *path, uint64_t line, const jso
 
 static amped_status begin_curve(sweeps *s, const json_t *object) {
   const int n = s->curves_count;
+  curve one = {(int)json_integer_value(json_object_get(object, "rank")), s->groups, true};
+  for (int c = 0; c < n && one.first; c++)
+    if (s->curves[c].ncomps == one.ncomps) {
+      one.group = s->curves[c].group;
+      one.first = false;
+    }
   AMPED_TRY(amped_realloc(&s->curves, (uint64_t)n + 1, sizeof *s->curves, "the curves"));
-  s->curves[n].ncomps = (int)json_integer_value(json_object_get(object, "rank"));
-  s->curves[n].start = (int)json_integer_value(json_object_get(object, "start"));
-  s->curves_count++;
+  s->curves[s->curves_count++] = one;
+  s->groups += one.first;
   return AMPED_OK;
 }
 
@@ -145,22 +166,23 @@ static void write_data(amped_plot *f, const sweeps *s, const char *metric) {
     const sweep *x = &s->all[i];
     elapsed += x->seconds;
     if (i > 0 && (x->curve != s->all[i - 1].curve || x->number <= s->all[i - 1].number))
-      fprintf(f->data, "\n");
-    fprintf(f->data, "%.0f\t%.9g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%" PRIu64 "\n",
+      fprintf(f->script, "\n");
+    fprintf(f->script, "%.0f\t%.9g\t%.6g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n",
             x->number, x->value, elapsed, x->seconds, x->mttkrp_min, x->mttkrp_mean, x->mttkrp_max,
             x->solve, x->exchange, i + 1);
   }
+  amped_plot_block_end(f);
 }
 
-/* The metric, over a column: a curve for each decomposition that has sweeps, named where there are
- * several (and few enough to name). */
+/* The metric, over a column: a curve for each decomposition that has sweeps. Those of one R have
+ * one colour, and a line in the legend. */
 static void write_metric(amped_plot *f, const sweeps *s, int column) {
   int drawn = 0;
   int last = -1;
   if (s->curves_count < 2) {
     fprintf(f->script,
-            "plot data index 'sweeps' using %d:2 with linespoints pointtype 7 pointsize 0.4\n",
-            column);
+            "plot $sweeps using %d:2 with linespoints pointtype 7 pointsize 0.4 linecolor rgb %s\n",
+            column, colours[0]);
     return;
   }
   fprintf(f->script, "plot");
@@ -169,12 +191,14 @@ static void write_metric(amped_plot *f, const sweeps *s, int column) {
     if (c == last)
       continue;
     last = c;
+    const curve *one = &s->curves[c];
     fprintf(f->script,
-            "%s index 'sweeps' every :::%d::%d using %d:2 with linespoints pointtype 7 "
-            "pointsize 0.4 ",
-            drawn == 0 ? " data" : ", \\\n  ''", drawn, drawn, column);
-    if (drawn < TITLED)
-      fprintf(f->script, "title 'R = %d, start %d'", s->curves[c].ncomps, s->curves[c].start);
+            "%s $sweeps every :::%d::%d using %d:2 with linespoints pointtype 7 pointsize 0.4 "
+            "linecolor rgb %s dashtype %d ",
+            drawn == 0 ? "" : ", \\\n ", drawn, drawn, column, colours[one->group % COLOURS],
+            1 + one->group / COLOURS % DASHES);
+    if (one->first && one->group < TITLED)
+      fprintf(f->script, "title 'R = %d'", one->ncomps);
     else
       fprintf(f->script, "notitle");
     drawn++;
@@ -182,32 +206,54 @@ static void write_metric(amped_plot *f, const sweeps *s, int column) {
   fprintf(f->script, "\n");
 }
 
-/* Does the first curve end lower than it begins? The legend lies off such curves. */
-static bool falls(const sweeps *s) {
-  uint64_t last = 0;
-  while (last + 1 < s->count && s->all[last + 1].curve == s->all[0].curve)
-    last++;
-  return s->all[last].value < s->all[0].value;
+static void write_metrics(amped_plot *f, const sweeps *s, const char *metric) {
+  char title[AMPED_PLOT_TEXT_BYTES + 32];
+  double most = 0.0;
+  for (uint64_t i = 0; i < s->count; i++)
+    most = fmax(most, s->all[i].number);
+  (void)snprintf(title, sizeof title, "%s over sweeps", metric);
+  amped_plot_panel(f, &panels[0], title);
+  amped_plot_whole_ticks(f, 1, (uint64_t)most, panels[0].width);
+  fprintf(f->script, "set xlabel 'sweep'\n");
+  write_metric(f, s, 1);
+  amped_plot_panel_end(f);
+  (void)snprintf(title, sizeof title, "%s over time", metric);
+  amped_plot_panel(f, &panels[1], title);
+  fprintf(f->script, "set xlabel 'seconds since the first sweep began'\n");
+  if (s->curves_count > 1)
+    amped_plot_key(f, &panels[1]);
+  write_metric(f, s, 3);
+  amped_plot_panel_end(f);
 }
 
-static void write_script(amped_plot *f, const sweeps *s, const char *metric) {
-  if (s->curves_count > 1)
-    fprintf(f->script, "set key %s right\n", falls(s) ? "top" : "bottom"); /* plot.c unsets it */
-  fprintf(f->script, "set title '%s over sweeps'\nset xlabel 'sweep'\n", metric);
-  write_metric(f, s, 1);
-  fprintf(f->script, "set title '%s over time'\nset xlabel 's since the first sweep began'\n",
-          metric);
-  write_metric(f, s, 3);
-  fprintf(f->script, "set title 'time of a sweep, s'\nset xlabel 'sweep of the run'\n"
-                     "set key outside right top width -2\nset yrange [0:*]\nset boxwidth 0.9\n"
-                     "plot data index 'sweeps' using 10:4 with boxes title 'rest', \\\n"
-                     "  '' index 'sweeps' using 10:($6+$8+$9) with boxes title 'exchange', \\\n"
-                     "  '' index 'sweeps' using 10:($6+$8) with boxes title 'solve', \\\n"
-                     "  '' index 'sweeps' using 10:6 with boxes title 'mttkrp'\n"
-                     "set title 'mttkrp of a sweep over ranks, s'\n"
-                     "plot data index 'sweeps' using 10:7 with lines title 'most', \\\n"
-                     "  '' index 'sweeps' using 10:6 with lines title 'mean', \\\n"
-                     "  '' index 'sweeps' using 10:5 with lines title 'least'\n");
+static void write_times(amped_plot *f, const sweeps *s) {
+  amped_plot_panel(f, &panels[2], "time of a sweep, seconds (means over ranks)");
+  amped_plot_key(f, &panels[2]);
+  amped_plot_whole_ticks(f, 1, s->count, panels[2].width);
+  fprintf(f->script,
+          "set xlabel 'sweep of the run'\n"
+          "set xrange [0.5:%" PRIu64 ".5]\nset yrange [0:*]\n"
+          "set boxwidth %s\n"
+          "plot $sweeps using 10:4 with boxes linecolor rgb " AMPED_PLOT_GREY " title 'rest', \\\n"
+          "  $sweeps using 10:($6+$8+$9) with boxes linecolor rgb " AMPED_PLOT_ORANGE
+          " title 'exchange', \\\n"
+          "  $sweeps using 10:($6+$8) with boxes linecolor rgb " AMPED_PLOT_GREEN
+          " title 'solve', \\\n"
+          "  $sweeps using 10:6 with boxes linecolor rgb " AMPED_PLOT_BLUE " title 'mttkrp'\n",
+          s->count, s->count < 100 ? "0.8" : "1");
+  amped_plot_panel_end(f);
+  amped_plot_panel(f, &panels[3], "mttkrp of a sweep over ranks, seconds");
+  amped_plot_key(f, &panels[3]);
+  amped_plot_whole_ticks(f, 1, s->count, panels[3].width);
+  fprintf(f->script,
+          "set xlabel 'sweep of the run'\n"
+          "set xrange [0.5:%" PRIu64 ".5]\nset yrange [0:*]\n"
+          "plot $sweeps using 10:7 with lines linecolor rgb " AMPED_PLOT_VERMILION
+          " title 'most', \\\n"
+          "  $sweeps using 10:5 with lines linecolor rgb " AMPED_PLOT_SKY " title 'least', \\\n"
+          "  $sweeps using 10:6 with lines linecolor rgb " AMPED_PLOT_BLUE " title 'mean'\n",
+          s->count);
+  amped_plot_panel_end(f);
 }
 
 amped_status amped_plot_sweeps(amped_plot *f, const char *path) {
@@ -218,10 +264,11 @@ amped_status amped_plot_sweeps(amped_plot *f, const char *path) {
   sweeps s = {.count = 0};
   amped_status status = read_batch(path, &s);
   if (status == AMPED_OK) {
-    amped_plot_layout(f, 2, 2, amped_plot_text(title, base, strlen(base)));
     const char *metric = amped_plot_text(name, s.metric, strlen(s.metric));
+    status = amped_plot_begin(f, WIDTH, HEIGHT, amped_plot_text(title, base, strlen(base)));
     write_data(f, &s, metric);
-    write_script(f, &s, metric);
+    write_metrics(f, &s, metric);
+    write_times(f, &s);
   }
   amped_free(s.curves);
   amped_free(s.all);

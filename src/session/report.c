@@ -403,34 +403,41 @@ amped_metric_key amped_metric_key_of(const char *metric, const char *what) {
   return key;
 }
 
+double amped_report_part(double seconds) {
+  return 1e-4 * floor(1e4 * seconds);
+}
+
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
   const amped_comm *comm = &session->comm;
   amped_status status = AMPED_OK;
-  /* The spread of MTTKRP over ranks tells the balance. Ranks wait for the slowest in solve, which
-   * sums the grams; with split iDps, in exchange. So maxima do not add up to the total. Where rows
-   * travel in parts, mttkrp is the time that solve and exchange of earlier parts do not cover. */
-  const double times[] = {s->times.mttkrp, s->times.solve, s->times.exchange};
-  amped_spread spreads[3];
-  amped_comm_spreads(comm, 3, times, spreads);
+  /* On every rank the parts are within the sweep, which lasts as long as on the slowest rank: so
+   * the ranks' means of the parts are within it, too. The spread of MTTKRP tells the balance; its
+   * most is not a part, as ranks wait for the slowest in solve, which sums the grams, or in
+   * exchange. Where rows travel in parts, mttkrp is the time that solve and exchange of earlier
+   * parts do not cover. */
+  const double times[] = {s->times.mttkrp, s->times.solve, s->times.exchange, s->times.total};
+  amped_spread spreads[4];
+  amped_comm_spreads(comm, 4, times, spreads);
   const amped_spread mttkrp = spreads[0];
   const amped_spread solve = spreads[1];
   const amped_spread exchange = spreads[2];
+  const double total = spreads[3].max;
   const amped_metric_key noise = amped_metric_key_of(s->metric, "noise");
   char change[32] = "        -"; /* as wide as a number */
   if (s->number > 1)
     (void)snprintf(change, sizeof change, "%+.2e", s->change);
   amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
             "%.4f)",
-            s->number, s->metric, s->value, change, s->times.total, mttkrp.max, solve.mean,
-            exchange.mean);
+            s->number, s->metric, s->value, change, total, amped_report_part(mttkrp.mean),
+            amped_report_part(solve.mean), amped_report_part(exchange.mean));
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
         json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
                   "iteration", "sweep", (json_int_t)s->number, "metric", s->metric, s->metric,
                   s->value, "change", s->number > 1 ? json_real(s->change) : json_null(),
-                  noise.text, s->noise, "seconds", s->times.total, "mttkrp_seconds", "min",
-                  mttkrp.min, "mean", mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank,
+                  noise.text, s->noise, "seconds", total, "mttkrp_seconds", "min", mttkrp.min,
+                  "mean", mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank,
                   "solve_seconds", solve.mean, "exchange_seconds", exchange.mean));
   return amped_comm_agree(comm, status);
 }

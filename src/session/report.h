@@ -1,6 +1,7 @@
 /* Report: the start, the plan and the sweeps of a run, as lines for the user and as JSON lines.
  *
- * All functions are collective, because they gather from all ranks. The status is agreed. */
+ * All functions but amped_report_part are collective, because they gather from all ranks. The
+ * status is agreed. */
 #ifndef AMPED_REPORT_H
 #define AMPED_REPORT_H
 
@@ -29,5 +30,8 @@ void amped_report_distributed(amped_session *session);
 /* For -v: the largest host memory of rank 0, and of the other ranks, so far. */
 void amped_report_memory(amped_session *session);
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *sweep);
+/* Seconds of a part of a sweep as lines show them: cut, not rounded, to four digits after the
+ * point. So the parts of a line never exceed its sum, which is rounded. */
+double amped_report_part(double seconds);
 
 #endif

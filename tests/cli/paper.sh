@@ -40,6 +40,24 @@ if command -v gnuplot >/dev/null 2>&1; then
   cp plots/breakdown.csv again/
   expect 0 "again/breakdown.csv, .png, .svg" sh "$paper/redraw" again/breakdown.csv
   if cmp -s plots/breakdown.svg again/breakdown.svg; then pass; else fail "redrawn otherwise"; fi
+  # A long command is wrapped: all of it is in the picture.
+  sed 's/^# command: .*/& --mpirun=mpirun --bind-to none --mca pml ucx --mca pml_ucx_tls any -x WORDS=a,b,c -x LAST=word/' \
+    plots/breakdown.csv >again/long.csv
+  expect 0 "again/long.csv, .png, .svg" sh "$paper/redraw" again/long.csv
+  expect 0 "LAST=word<" cat again/long.svg
+  # In a plot every series has a colour of its own; black is the geometric mean's, grey the paper's.
+  for csv in plots/total_time.csv plots/breakdown.csv plots/scaling.csv plots/preprocessing.csv \
+    plots/balancing.csv; do
+    expect 0 "" sh -c '. "$0"
+      csv=$1
+      plotted=$(sed -n "s/^# plot: //p" "$csv")
+      set -- ${plotted%%|*}
+      for i in $(seq "$2" "$3"); do style $((i - $2 + 1)) "$(series "$i")"; done |
+        cut -d " " -f 1 | sort | uniq -c | sed "s/^ *//" | grep -v "^1 \|^2 #808080" && exit 1
+      exit 0' "$paper/lib.sh" "$csv"
+  done
+  same "black" "$(grep -c 'color="black" .*stroke-width="4' plots/scaling.svg |
+    awk '{ print ($1 > 0) }')" 1
   sh "$paper/redraw" "$paper/lib.sh" 2>err
   same "a file that is no table" "$?" 2
 fi

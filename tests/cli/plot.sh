@@ -1,5 +1,5 @@
 #!/bin/sh
-# plot: pictures of results and runs where gnuplot is installed; data and script always.
+# plot: pictures of results and runs where gnuplot is installed; scripts with their data always.
 . "$(dirname "$0")/../lib/lib.sh"
 data=$(cd "$data" 2>/dev/null && pwd)
 cd "$scratch" || exit 99
@@ -13,61 +13,142 @@ printf '%s\n' 'who,"it''s, `touch bad`",what,n' '"a""b\n$x",<&>,ä,1' \
 expect 0 "" "$amped" convert names.csv names.h5 --value=n -q
 expect 0 "" on 1 names.h5 --rank=2 --iters=2 -q
 
-# Without gnuplot (in an empty PATH): data and script are written, and a line tells the next step.
+# rows SCRIPT BLOCK: the lines of data of a block, or of all.
+rows() {
+  awk -v name="\$${2-}" 'index($0, name) == 1 && / << END$/ { inside = 1; next }
+    $0 == "END" { inside = 0 } inside && !/^#/ && NF > 0' "$1"
+}
+
+# A script needs no gnuplot, and holds all of the data: 4 fits, 3 weights, and for 3 components
+# 40 + 500 (the largest of 6 each) + 5 entries.
 mkdir empty
+expect 0 "t.gp: the script" env PATH="$scratch/empty" "$amped" plot t.cpd.h5 -o t.gp
+same "rows of data" "$(rows t.gp | wc -l | tr -d ' ')" $((4 + 3 + 3 * (40 + 500 + 5)))
+same "the last fit" "$(field fit run.json)" "$(rows t.gp metric | awk -v f="$(field fit run.json)" '
+  { last = $2 } END { d = last - f; print (d < 1e-8 && d > -1e-8) ? f : last }')"
+expect 0 "each bar the largest of 6'" cat t.gp
+same "numbers, weights and shares of components" "$(grep -c \
+  "^set label 'component [123]: weight [0-9.e+]*, share [0-9.]* %'" t.gp)" 3
+same "the sum of shares" "$(sed -n "s/.*, share \([0-9.]*\) %'.*/\1/p" t.gp |
+  awk '{ s += $1 } END { print (s > 99.7 && s < 100.3) }')" 1
+expect 0 "" env PATH="$scratch/empty" "$amped" plot run.json -o run.gp
+same "sweeps of a run" "$(rows run.gp sweeps | wc -l | tr -d ' ')" 4
+# Without gnuplot, the line tells the next step. Nothing is left behind.
+ls >before
 expect 1 "apt-get install gnuplot" env PATH="$scratch/empty" "$amped" plot t.cpd.h5 -o without.svg
-absent without.svg
-# 4 fits, 3 weights, and for 3 components 40 + 1500 (pairs) + 5 entries.
-same "lines of data" "$(grep -c '^[0-9]' without.dat)" $((4 + 3 + 3 * (40 + 1500 + 5)))
-same "blocks that the script draws are there" \
-  "$(sed -n "s/.*index '\([^']*\)'.*/# \1/p" without.gp | sort -u)" \
-  "$(grep '^# fit$\|^# weights$\|^# component-' without.dat | sort)"
-same "the last fit" "$(field fit run.json)" \
-  "$(awk '/^# fit$/ { inside = 1 } inside && /^4\t/ { print $2; exit }' without.dat | head -1 |
-    awk -v f="$(field fit run.json)" '{ d = $1 - f; print (d < 1e-8 && d > -1e-8) ? f : $1 }')"
-expect 1 "apt-get install gnuplot" env PATH="$scratch/empty" "$amped" plot run.json -o norun.png
-absent norun.png
-same "sweeps of a run" "$(grep -c '^[0-9]' norun.dat)" 4
+expect 1 "script with -o OUT.gp" env PATH="$scratch/empty" "$amped" plot run.json -o without.png
+same "files" "$(ls | grep -v '^err$\|^out$\|^lines$')" "$(grep -v '^err$\|^out$\|^lines$' before)"
 
-# Several decompositions: one curve each.
+# Several decompositions: one curve each, one colour and one line in the legend for each R.
 expect 0 "" on 2 t.h5 --rank=2,3 --starts=2 --iters=3 --tol=0 --nowrite --json=several.json -q
-expect 1 "apt-get install gnuplot" env PATH="$scratch/empty" "$amped" plot several.json -o several.png
-same "sweeps of all" "$(grep -c '^[0-9]' several.dat)" 12
-same "curves" "$(grep -c '^1.' several.dat) $(awk '/^1\t/ && before == "" { n++ } { before = $0 } END { print n }' several.dat)" "4 3"
+expect 0 "" "$amped" plot several.json -o several.gp
+same "sweeps of all" "$(rows several.gp sweeps | wc -l | tr -d ' ')" 12
+same "curves" "$(grep -c 'every :::[0-3]::[0-3] using [13]:2' several.gp)" 8
+same "legend" "$(grep -o "title 'R = [23]'" several.gp | sort | uniq -c | tr -s ' \n' ' ')" \
+  " 2 title 'R = 2' 2 title 'R = 3' "
+same "colours" "$(grep 'every :::' several.gp | grep -o "rgb '[^']*'" | sort -u | wc -l | tr -d ' ')" 2
 
-same "names of curves" "$(grep -c "title 'R = [23], start [12]'" several.gp) $(grep -c "notitle" several.gp)" "8 0"
+# --components: those, in their order; what is left out is said in the line and in the picture.
+expect 0 "t.cpd.h5: components 1,3 of 3, by weight; the others with --components=2$" \
+  "$amped" plot t.cpd.h5 -o some.gp --components=3,1
+expect 0 "set label 'components 1,3 of 3, by weight; the others with --components=2'" cat some.gp
+same "order" "$(sed -n "s/^set label 'component \([0-9]*\):.*/\1/p" some.gp | tr '\n' ' ')" "3 1 "
+same "same entries" "$(rows some.gp component_3_mode_1)" "$(rows t.gp component_3_mode_1)"
+expect 0 "" on 1 t.h5 --rank=9 --iters=2 -o nine.cpd.h5 -q
+expect 0 "components 1-6 of 9, by weight; the others with --components=7-9" \
+  "$amped" plot nine.cpd.h5 -o nine.gp
+expect 2 "no component 4; its components are 1 to 3" "$amped" plot t.cpd.h5 -o x.svg --components=1-4
+expect 2 "1,4-6" "$amped" plot t.cpd.h5 -o x.svg --components=2-1
+expect 2 "components is for results" "$amped" plot run.json -o x.svg --components=1
 
+# Bars start at 0: the range of every panel of entries has it.
+same "ranges without 0" "$(sed -n 's/^set [xy]range \[\(-*[0-9.e+-]*\):\(-*[0-9.e+-]*\)\]$/\1 \2/p' t.gp |
+  awk '$2 != 0.5 && $1 != 0.5 && ($1 > 0 || $2 < 0)' | wc -l | tr -d ' ')" 0
+
+# Labels: numbers, dates and times in their order, whatever the rows' order; of many names the
+# largest, and how many there are.
+awk 'BEGIN { print "year,day,hour,name,n"
+  for (i = 0; i < 300; i++) printf "%d,2013-%02d-%02d,%d:30,name %d,%d\n",
+    1900 + (i * 7) % 50, 1 + (i * 5) % 12, 1 + (i * 3) % 28, (i * 11) % 24, i % 100, 1 + i % 3 }' >labels.csv
+expect 0 "" "$amped" convert labels.csv labels.h5 --value=n -q
+expect 0 "" on 1 labels.h5 --rank=2 --iters=3 -o labels.cpd.h5 -q
+expect 0 "" "$amped" plot labels.cpd.h5 -o labels.gp
+for mode in 1 2 3; do
+  rows labels.gp component_1_mode_$mode | cut -f 3 >column
+  same "mode $mode is in order" "$(sort -V column)" "$(cat column)"
+done
+expect 0 "set xtics ('1900' 1, '1910' 11, '1920' 21, '1930' 31, '1940' 41)" cat labels.gp
+expect 0 "set title 'name, 14 largest of 100'" cat labels.gp
+same "names shown" "$(rows labels.gp component_2_mode_4 | wc -l | tr -d ' ')" 14
+
+# A picture writes no other file, and leaves none.
+for f in t.dat p.dat p.gp; do echo mine >$f; done
 if command -v gnuplot >/dev/null 2>&1; then
-  for in in t.cpd.h5 names.cpd.h5 run.json several.json; do
+  for in in t.cpd.h5 names.cpd.h5 labels.cpd.h5 run.json several.json; do
     expect 0 "p.$in.svg: drawn" "$amped" plot $in -o p.$in.svg
     expect 0 "</svg>" tail -n 3 p.$in.svg
     expect 0 "" "$amped" plot $in -o p.$in.png -q
     same "p.$in.png is a picture" "$(dd if=p.$in.png bs=1 skip=1 count=3 2>/dev/null)" PNG
-    # The script draws the same picture again, from any folder.
-    mkdir moved.$in && cp p.$in.dat p.$in.gp moved.$in/
-    expect 0 "" sh -c 'cd "moved.$0" && gnuplot "p.$0.gp" && cmp "p.$0.png" "../p.$0.png"' $in
+    # The script draws the same picture, from any folder.
+    mkdir moved.$in
+    expect 0 "" "$amped" plot $in -o moved.$in/p.$in.gp -q
+    expect 0 "" sh -c 'cd "moved.$0" && gnuplot "p.$0.gp" && for f in . ..; do
+      grep -v "made by amped_mpi" "$f/p.$0.svg" >"$f/drawn"; done && cmp drawn ../drawn' $in
   done
   absent bad moved.names.cpd.h5/bad
   grep -q "&lt;&amp;" p.names.cpd.h5.svg && pass || fail "a label is not in the picture"
   expect 0 "" "$amped" plot t.cpd.h5
   expect 0 "" test -s t.cpd.svg
+  for f in t p; do
+    expect 0 "" "$amped" plot t.cpd.h5 -o $f.svg
+  done
+  same "the user's files" "$(cat t.dat p.dat p.gp | head -n 3 | tr '\n' ' ')" "mine mine mine "
   # The JSON file of an unfinished run: its last line is incomplete.
   head -c -20 run.json >going.json
   expect 0 "" "$amped" plot going.json --json=plot.json
   same "output" "$(field output plot.json)" going.svg
-  printf 'exit 1\n' >empty/gnuplot && chmod +x empty/gnuplot
-  expect 1 "gnuplot failed" env PATH="$scratch/empty:$PATH" "$amped" plot run.json -o fails.svg
+  # gnuplot fails, or is interrupted: its complaint is told, and nothing stays, not even in TMPDIR.
+  printf '#!/bin/sh\necho "  line 3: no such thing" >&2\nexit 1\n' >empty/gnuplot
+  chmod +x empty/gnuplot
+  expect 1 "gnuplot failed (line 3: no such thing)" env PATH="$scratch/empty:$PATH" \
+    "$amped" plot run.json -o fails.svg
   absent fails.svg
+  printf '#!/bin/sh\necho $$ >started\nexec sleep 100\n' >empty/gnuplot
+  mkdir tmp
+  for signal in INT TERM KILL; do
+    rm -f started
+    # A shell in the background ignores SIGINT, and so would what it starts; env sets it back.
+    PATH="$scratch/empty:$PATH" TMPDIR=$scratch/tmp env --default-signal=INT \
+      "$amped" plot run.json -o killed.svg >killed.out 2>&1 &
+    plotting=$!
+    tries=0
+    while ! test -s started && test $tries -lt 600; do
+      sleep 0.1
+      tries=$((tries + 1))
+    done
+    kill -$signal $plotting
+    wait $plotting
+    test $? -gt 128 && pass || fail "a plot lives through SIG$signal"
+    absent killed.svg
+    same "files after SIG$signal" "$(ls tmp; ls -A | grep '^\.\|killed\.svg')" ""
+    drawer=$(cat started)
+    tries=0
+    while kill -0 "$drawer" 2>/dev/null && test $tries -lt 100; do
+      sleep 0.1
+      tries=$((tries + 1))
+    done
+    if kill "$drawer" 2>/dev/null; then fail "gnuplot lives on after SIG$signal"; else pass; fi
+  done
 else
   echo "skipped: no gnuplot (Debian: gnuplot-nox)"
 fi
 
-expect 2 "svg or .png" "$amped" plot t.cpd.h5 -o x.pdf
+expect 2 "svg or .png, scripts .gp" "$amped" plot t.cpd.h5 -o x.pdf
 expect 2 "svg or .png" "$amped" plot t.cpd.h5 -o "it's.svg"
-expect 2 "two outputs" "$amped" plot t.cpd.h5 -o x.svg --json=x.dat
+expect 2 "two outputs" "$amped" plot t.cpd.h5 -o x.gp --json=x.gp
 expect 1 "create its directory" "$amped" plot t.cpd.h5 -o nowhere/x.svg
-cp t.cpd.h5 own.dat
-expect 1 "overwritten" "$amped" plot own.dat -o own.svg
+cp t.cpd.h5 own.svg
+expect 1 "overwritten" "$amped" plot own.svg -o own.svg
 expect 3 "t.h5" "$amped" plot t.h5 -o x.svg
 expect 3 "no sweep" sh -c 'echo "{}" >none.json; "$0" plot none.json -o x.svg' "$amped"
 expect 3 "line 2 is no JSON" sh -c 'printf "{}\nx\n" >bad.json; "$0" plot bad.json -o x.svg' "$amped"

@@ -56,6 +56,20 @@ for parts in 2 3 8; do
 done
 expect 2 "overlap=9: auto, off, or a whole number from 2 to 8" on 1 b.h5 --overlap=9
 
+# The parts of a sweep never exceed it, in lines, in JSON, and at the end: ranks have unequal work.
+expect 0 "" on 3 b.h5 --rank=5 --iters=20 --tol=0 --placement=block --nowrite --json=parts.json
+same "sweeps whose parts exceed them" "$(awk '{ gsub(/[(),;:]/, " ") }
+  / s .*mttkrp / { n++; for (i = 1; i <= NF; i++) { if ($i == "s") t = $(i - 1)
+      if ($i == "mttkrp") m = $(i + 1)
+      if ($i == "solve") s = $(i + 1)
+      if ($i == "exchange") x = $(i + 1) }
+    if (m + s + x > t + 1e-9) print }
+  END { print n + 0, "lines" }' out)" "21 lines"
+same "sweeps of JSON whose parts exceed them" "$(tr ',{}' '\n\n\n' <parts.json | awk -F '": *' '
+  $1 == "\"seconds" { t = $2 } $1 == "\"mean" { m = $2 } $1 == "\"solve_seconds" { s = $2 }
+  $1 == "\"exchange_seconds" && m != "" { n++; if (m + s + $2 > t + 1e-9) print; m = "" }
+  END { print n + 0, "sweeps" }')" "20 sweeps"
+
 # More ranks than nonzeros and than indices.
 expect 0 "" on 4 one.h5 --rank=2 --iters=3 --nowrite -q --json=one.json
 close "one nonzero is fitted exactly" "$(field fit one.json)" 1 1e-5

@@ -1,0 +1,184 @@
+#include "cli/plot_axis.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tensor/label_order.h"
+
+/* Pixels between two labels. */
+#define GAP 8
+
+/* More ticks than any panel has room for. */
+#define MOST_TICKS 64
+
+/* Steps from tick to tick. Steps of places begin again beyond the last, times 1000. */
+static const uint64_t decimal[] = {1,        2,        5,        10,     20,      50,      100,
+                                   200,      500,      1000,     2000,   5000,    10000,   20000,
+                                   50000,    100000,   200000,   500000, 1000000, 2000000, 5000000,
+                                   10000000, 20000000, 50000000, 0};
+static const uint64_t months[] = {1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 0};
+static const uint64_t clock_steps[] = {1,  2,   3,   4,   6,   12,  24,   48,
+                                       60, 120, 180, 240, 360, 720, 1440, 0};
+
+/* A label that is a whole number of at most 15 digits. */
+static bool whole_number(const char *text, uint64_t length, int64_t *out) {
+  uint64_t i = length > 1 && text[0] == '-' ? 1 : 0;
+  int64_t value = 0;
+  if (length == i || length - i > 15)
+    return false;
+  for (; i < length; i++) {
+    if (text[i] < '0' || text[i] > '9')
+      return false;
+    value = 10 * value + (text[i] - '0');
+  }
+  *out = text[0] == '-' ? -value : value;
+  return true;
+}
+
+/* A label that begins with YYYY-MM, perhaps with more behind another "-": months since year 0. */
+static bool month_number(const char *text, uint64_t length, int64_t *out) {
+  int64_t year = 0;
+  int64_t month = 0;
+  if (length < 7 || text[4] != '-' || (length > 7 && text[7] != '-') ||
+      !whole_number(text, 4, &year) || !whole_number(text + 5, 2, &month) || year < 0 ||
+      month < 1 || month > 12)
+    return false;
+  *out = 12 * year + month - 1;
+  return true;
+}
+
+uint64_t amped_plot_axis_index(const amped_plot_axis *axis, uint64_t place) {
+  return axis->order != NULL ? axis->order[place] : place;
+}
+
+const char *amped_plot_axis_label(const amped_plot_axis *axis, uint64_t index, char *buffer) {
+  char number[32];
+  uint64_t length = 0;
+  if (axis->labels->count == 0) {
+    (void)snprintf(number, sizeof number, "%" PRIu64, index + 1);
+    return amped_plot_text(buffer, number, strlen(number));
+  }
+  const char *text = amped_label(axis->labels, index, &length);
+  return amped_plot_text(buffer, text, length);
+}
+
+/* Values of the labels, where all of them have one. */
+static bool read_values(amped_plot_axis *axis,
+                        bool (*read)(const char *text, uint64_t length, int64_t *out)) {
+  for (uint64_t i = 0; i < axis->dim; i++) {
+    uint64_t length = 0;
+    const char *text = amped_label(axis->labels, amped_plot_axis_index(axis, i), &length);
+    if (!read(text, length, &axis->values[i]))
+      return false;
+  }
+  return true;
+}
+
+static amped_status find_values(amped_plot_axis *axis, amped_label_kind kind) {
+  axis->steps = kind == AMPED_LABELS_TIMES ? clock_steps : decimal;
+  if (kind == AMPED_LABELS_TIMES)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&axis->values, axis->dim, sizeof *axis->values, "the ticks of a plot"));
+  if (kind == AMPED_LABELS_NUMBERS && read_values(axis, whole_number))
+    return AMPED_OK;
+  if (kind == AMPED_LABELS_DATES && read_values(axis, month_number)) {
+    axis->steps = months;
+    return AMPED_OK;
+  }
+  amped_free(axis->values);
+  axis->values = NULL;
+  return AMPED_OK;
+}
+
+amped_status amped_plot_axis_create(const amped_ktensor *k, int mode, amped_plot_axis *axis) {
+  char number[32];
+  const amped_labels *labels = &k->labels[mode];
+  *axis = (amped_plot_axis){.labels = labels, .dim = k->dims[mode], .steps = decimal};
+  (void)snprintf(number, sizeof number, "mode %d", mode + 1);
+  const char *name = labels->name != NULL && *labels->name != '\0' ? labels->name : number;
+  (void)amped_plot_text(axis->name, name, strlen(name));
+  if (labels->count == 0) {
+    axis->ordered = true;
+    return AMPED_OK;
+  }
+  amped_label_kind kind = amped_label_kind_of(labels);
+  axis->ordered = kind != AMPED_LABELS_TEXT;
+  if (!axis->ordered && axis->dim > AMPED_PLOT_NAMES)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&axis->order, axis->dim, sizeof *axis->order, "the order of labels"));
+  AMPED_TRY(amped_label_order(labels, axis->order));
+  return axis->ordered ? find_values(axis, kind) : AMPED_OK;
+}
+
+void amped_plot_axis_free(amped_plot_axis *axis) {
+  amped_free(axis->order);
+  amped_free(axis->values);
+  memset(axis, 0, sizeof *axis);
+}
+
+/* ---- ticks ---------------------------------------------------------------------------------- */
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
+
+/* Has a place a tick? With values: where they reach or pass a multiple of the step. */
+static bool has_tick(const amped_plot_axis *axis, uint64_t place, uint64_t step) {
+  const int64_t *values = axis->values;
+  if (axis->labels->count == 0)
+    return (place + 1) % step == 0;
+  if (values == NULL)
+    return place % step == 0;
+  if (place == 0)
+    return values[0] % (int64_t)step == 0;
+  return floor_div(values[place], (int64_t)step) > floor_div(values[place - 1], (int64_t)step);
+}
+
+/* The places of ticks, if they do not touch. */
+static int place_ticks(const amped_plot_axis *axis, uint64_t step, int width, uint64_t *ticks) {
+  char text[AMPED_PLOT_TEXT_BYTES];
+  double free_from = -1e9;
+  int count = 0;
+  for (uint64_t i = 0; i < axis->dim; i++) {
+    if (!has_tick(axis, i, step))
+      continue;
+    double at = ((double)i + 0.5) * width / (double)axis->dim;
+    int half =
+        amped_plot_text_width(amped_plot_axis_label(axis, amped_plot_axis_index(axis, i), text)) /
+        2;
+    if (count == MOST_TICKS || at - half < free_from)
+      return 0;
+    free_from = at + half + GAP;
+    ticks[count++] = i;
+  }
+  return count;
+}
+
+static int find_ticks(const amped_plot_axis *axis, int width, uint64_t *ticks) {
+  for (uint64_t scale = 1; scale < UINT64_C(1) << 50 && scale <= axis->dim; scale *= 1000)
+    for (int i = 0; axis->steps[i] != 0; i++) {
+      int count = place_ticks(axis, scale * axis->steps[i], width, ticks);
+      if (count > 0)
+        return count;
+    }
+  return 0;
+}
+
+void amped_plot_axis_ticks(amped_plot *f, const amped_plot_axis *axis, int width) {
+  char text[AMPED_PLOT_TEXT_BYTES];
+  uint64_t ticks[MOST_TICKS];
+  int count = find_ticks(axis, width, ticks);
+  if (count < 2 && axis->values != NULL) { /* no round numbers, or few: places */
+    amped_plot_axis places = *axis;
+    places.values = NULL;
+    places.steps = decimal;
+    count = find_ticks(&places, width, ticks);
+  }
+  fprintf(f->script, "set xtics (");
+  for (int i = 0; i < count; i++)
+    amped_plot_tick(f, i == 0,
+                    amped_plot_axis_label(axis, amped_plot_axis_index(axis, ticks[i]), text),
+                    ticks[i] + 1);
+  fprintf(f->script, ")\n");
+}
