@@ -14,25 +14,13 @@ static bool is_run(const char *path) {
   return amped_file_has_suffix(path, ".json");
 }
 
-static amped_status check_components(const char *path, const amped_ktensor *k,
-                                     const amped_number_list *asked) {
-  const int above = amped_number_list_above(asked, k->ncomps);
-  if (k->ncomps > AMPED_MAX_NCOMPS)
-    return amped_error(AMPED_BAD_INPUT, path, "has %d components; at most %d are supported",
-                       k->ncomps, AMPED_MAX_NCOMPS);
-  if (above > 0)
-    return amped_error(AMPED_USAGE, path, "has no component %d; its components are 1 to %d", above,
-                       k->ncomps);
-  return AMPED_OK;
-}
-
 static amped_status plot_result(amped_plot *f, const char *path, const amped_number_list *asked) {
   amped_ktensor k = {.order = 0};
   amped_result_metric metric = {.sweeps = 0};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_read("plot", path, &k));
   AMPED_GO(out, amped_result_file_metric(path, &metric));
-  status = check_components(path, &k, asked);
+  status = amped_result_argument_check(path, &k, asked);
   if (status == AMPED_OK)
     status = amped_plot_result(f, path, &k, &metric, asked);
 out:

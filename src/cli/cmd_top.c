@@ -336,20 +336,12 @@ static amped_status tell(const amped_options *o, const amped_ktensor *k, const l
   return status;
 }
 
-static amped_status check_components(const amped_options *o, int ncomps) {
-  const int above = amped_number_list_above(&o->components, ncomps);
-  if (above > 0)
-    return amped_error(AMPED_USAGE, o->args[0], "has no component %d; its components are 1 to %d",
-                       above, ncomps);
-  return AMPED_OK;
-}
-
 static amped_status top(const amped_options *o, amped_json *json) {
   amped_ktensor k = {.order = 0};
   leading all[AMPED_MAX_ORDER] = {{0, NULL, NULL}};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_read("top", o->args[0], &k));
-  AMPED_GO(out, check_components(o, k.ncomps));
+  AMPED_GO(out, amped_result_argument_check(o->args[0], &k, &o->components));
   for (int m = 0; m < k.order; m++)
     AMPED_GO(out, find_leading(&k, m, o->top, &all[m]));
   status = tell(o, &k, all, json);

@@ -83,20 +83,6 @@ static const amped_option components_rows[] = {
      .parse = parse_components,
      .value = "LIST",
      .help = "components to show, by their numbers in top: 1,4-6",
-     .initially = "all",
-     .expected_text = AMPED_NUMBER_LIST_EXPECTED},
-};
-
-static bool parse_components(void *options, const char *text) {
-  return amped_number_list_parse(text, &((amped_options *)options)->components);
-}
-
-static const amped_option components_rows[] = {
-    {.name = "components",
-     .type = AMPED_OPTION_CUSTOM,
-     .parse = parse_components,
-     .value = "LIST",
-     .help = "components to show, by their numbers in top: 1,4-6",
      .initially = "all; plot: the first 6",
      .expected_text = AMPED_NUMBER_LIST_EXPECTED},
 };

@@ -29,3 +29,15 @@ amped_status amped_result_argument_read(const char *command, const char *path, a
   AMPED_TRY(amped_result_file_is(path, &is_result));
   return is_result ? amped_result_file_read(path, out) : refuse(command, path);
 }
+
+amped_status amped_result_argument_check(const char *path, const amped_ktensor *k,
+                                         const amped_number_list *asked) {
+  const int above = amped_number_list_above(asked, k->ncomps);
+  if (k->ncomps > AMPED_MAX_NCOMPS)
+    return amped_error(AMPED_BAD_INPUT, path, "has %d components; at most %d are supported",
+                       k->ncomps, AMPED_MAX_NCOMPS);
+  if (above > 0)
+    return amped_error(AMPED_USAGE, path, "has no component %d; its components are 1 to %d", above,
+                       k->ncomps);
+  return AMPED_OK;
+}
