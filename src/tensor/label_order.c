@@ -1,0 +1,396 @@
+#include "tensor/label_order.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+
+/* No number, date or time is longer than this. */
+#define FORM_BYTES 64
+
+#define DAY_SEC 86400
+
+/* ---- words of a label ------------------------------------------------------------------------ */
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Read a whole number of least .. most digits that no digit follows. */
+static bool take_digits(const char **at, int least, int most, int *out) {
+  const char *p = *at;
+  int n = 0;
+  *out = 0;
+  for (; is_digit(*p) && n < most; p++, n++)
+    *out = *out * 10 + (*p - '0');
+  if (n < least || is_digit(*p))
+    return false;
+  *at = p;
+  return true;
+}
+
+static bool take_char(const char **at, const char *any) {
+  if (**at == '\0' || strchr(any, **at) == NULL)
+    return false;
+  (*at)++;
+  return true;
+}
+
+/* Read a word that is one of `names` or its first three letters; *out = its number, from 1. */
+static bool take_name(const char **at, const char *const *names, int *out) {
+  size_t length = 0;
+  while (is_letter((*at)[length]))
+    length++;
+  for (int i = 0; names[i] != NULL; i++)
+    if ((length == 3 || length == strlen(names[i])) && strncasecmp(*at, names[i], length) == 0) {
+      *at += length;
+      *out = i + 1;
+      return true;
+    }
+  return false;
+}
+
+static const char *const months[] = {"January",  "February", "March",  "April",     "May",
+                                     "June",     "July",     "August", "September", "October",
+                                     "November", "December", NULL};
+static const char *const weekdays[] = {"Monday", "Tuesday",  "Wednesday", "Thursday",
+                                       "Friday", "Saturday", "Sunday",    NULL};
+
+/* ---- times and dates --------------------------------------------------------------------------
+ * Every form turns a whole label into a number by which labels of this form are ordered. */
+
+static bool within(int n, int least, int most) {
+  return n >= least && n <= most;
+}
+
+/* Hours, minutes, seconds, "am" or "pm": 9:30, 09:30:15.25, 9 pm. */
+static bool take_time(const char **at, double *sec) {
+  int h = 0;
+  int m = 0;
+  int s = 0;
+  double rest = 0.0;
+  if (!take_digits(at, 1, 2, &h) || h > 24)
+    return false;
+  const bool minutes = take_char(at, ":");
+  if (minutes && (!take_digits(at, 2, 2, &m) || m > 59))
+    return false;
+  if (minutes && take_char(at, ":") && (!take_digits(at, 2, 2, &s) || s > 60))
+    return false;
+  if (minutes && take_char(at, ".,"))
+    for (double unit = 0.1; is_digit(**at); (*at)++, unit /= 10)
+      rest += (**at - '0') * unit;
+  const char *p = *at + (**at == ' ');
+  const bool am = strncasecmp(p, "am", 2) == 0;
+  const bool pm = strncasecmp(p, "pm", 2) == 0;
+  if (am || pm) {
+    if (!within(h, 1, 12))
+      return false;
+    h = h % 12 + (pm ? 12 : 0);
+    *at = p + 2;
+  }
+  *sec = h * 3600 + m * 60 + s + rest;
+  return minutes || am || pm;
+}
+
+/* "Z", "+01:00", "-0500" or nothing. */
+static bool take_zone(const char **at, double *sec) {
+  int h = 0;
+  int m = 0;
+  const bool west = **at == '-';
+  if (take_char(at, "Zz") || !take_char(at, "+-"))
+    return true;
+  const char *p = *at;
+  if (!take_digits(&p, 2, 2, &h)) {
+    if (!take_digits(at, 4, 4, &m))
+      return false;
+    h = m / 100;
+    m %= 100;
+  } else {
+    *at = p;
+    if (take_char(at, ":") && !take_digits(at, 2, 2, &m))
+      return false;
+  }
+  *sec += (west ? 1 : -1) * (h * 3600 + m * 60);
+  return true;
+}
+
+static bool form_time(const char *p, double *key) {
+  return take_time(&p, key) && *p == '\0';
+}
+
+/* Days from 1 March of year 0 in the Gregorian calendar, which ends leap years with their long day.
+ */
+static double day_number(int y, int m, int d) {
+  const int year = m > 2 ? y : y - 1;
+  const int month = (m + 9) % 12;
+  return 365.0 * year + floor(year / 4.0) - floor(year / 100.0) + floor(year / 400.0) +
+         (153 * month + 2) / 5 + d - 1;
+}
+
+/* The key of a day, and of the time that may follow it. */
+static bool end_date(const char *p, int y, int m, int d, double *key) {
+  double sec = 0.0;
+  if (!within(m, 1, 12) || !within(d, 1, 31))
+    return false;
+  if (*p != '\0') {
+    if (!take_char(&p, "Tt "))
+      return false;
+    if (!take_time(&p, &sec) || !take_zone(&p, &sec) || *p != '\0')
+      return false;
+  }
+  *key = day_number(y, m, d) * DAY_SEC + sec;
+  return true;
+}
+
+/* A month: its name, or one or two digits. */
+static bool take_month(const char **at, bool *named, int *out) {
+  *named = take_name(at, months, out);
+  return *named || take_digits(at, 1, 2, out);
+}
+
+/* The separator between parts of a date. */
+static bool take_separator(const char **at, char *out) {
+  *out = **at;
+  return take_char(at, "-/. ");
+}
+
+/* Years have four digits; behind a slash two will do, as in POSIX: 69 .. 99 are 1969 .. 1999. */
+static bool take_year(const char **at, char separator, int *out) {
+  if (take_digits(at, 4, 4, out))
+    return true;
+  if (separator != '/' || !take_digits(at, 2, 2, out))
+    return false;
+  *out += *out >= 69 ? 1900 : 2000;
+  return true;
+}
+
+/* 2013-01-05, 2013/1/5 14:00, 2013-01-05T14:00:00Z, 2013 Jan 5, 2013-01. */
+static bool form_year_first(const char *p, double *key) {
+  int y = 0;
+  int m = 0;
+  int d = 1;
+  bool named = false;
+  char first = '\0';
+  if (!take_digits(&p, 4, 4, &y) || !take_separator(&p, &first) || !take_month(&p, &named, &m))
+    return false;
+  if (*p == '\0')
+    return end_date(p, y, m, d, key);
+  return take_char(&p, (char[]){first, '\0'}) && take_digits(&p, 1, 2, &d) &&
+         end_date(p, y, m, d, key);
+}
+
+/* 2013-W05, 2013W5, 2013-Q1, 2013 Q1. */
+static bool form_year_part(const char *p, double *key) {
+  int y = 0;
+  int n = 0;
+  if (!take_digits(&p, 4, 4, &y))
+    return false;
+  (void)take_char(&p, "- ");
+  const bool week = take_char(&p, "Ww");
+  if ((!week && !take_char(&p, "Qq")) || !take_digits(&p, 1, 2, &n) || *p != '\0')
+    return false;
+  *key = y * 100.0 + n;
+  return within(n, 1, week ? 53 : 4);
+}
+
+/* 5.1.2013, 05/01/2013 14:00, 5 Jan 2013. */
+static bool form_day_first(const char *p, double *key) {
+  int y = 0;
+  int m = 0;
+  int d = 0;
+  bool named = false;
+  char first = '\0';
+  return take_digits(&p, 1, 2, &d) && take_separator(&p, &first) && take_month(&p, &named, &m) &&
+         take_char(&p, (char[]){first, '\0'}) && take_year(&p, first, &y) &&
+         end_date(p, y, m, d, key);
+}
+
+/* 1/5/2013, Jan 5, 2013; only slashes separate numbers so. */
+static bool form_month_first(const char *p, double *key) {
+  int y = 0;
+  int m = 0;
+  int d = 0;
+  bool named = false;
+  char first = '\0';
+  if (!take_month(&p, &named, &m) || !take_separator(&p, &first) || !take_digits(&p, 1, 2, &d))
+    return false;
+  if (named ? !(take_char(&p, ",") ? take_char(&p, " ") : take_char(&p, (char[]){first, '\0'}))
+            : first != '/' || !take_char(&p, "/"))
+    return false;
+  return take_year(&p, first, &y) && end_date(p, y, m, d, key);
+}
+
+/* Jan 2013, 1/2013. */
+static bool form_month_year(const char *p, double *key) {
+  int y = 0;
+  int m = 0;
+  bool named = false;
+  char first = '\0';
+  return take_month(&p, &named, &m) && take_separator(&p, &first) && (named || first != '.') &&
+         take_digits(&p, 4, 4, &y) && *p == '\0' && end_date(p, y, m, 1, key);
+}
+
+static bool form_month(const char *p, double *key) {
+  int m = 0;
+  const bool found = take_name(&p, months, &m) && *p == '\0';
+  *key = m;
+  return found;
+}
+
+static bool form_weekday(const char *p, double *key) {
+  int d = 0;
+  const bool found = take_name(&p, weekdays, &d) && *p == '\0';
+  *key = d;
+  return found;
+}
+
+/* Decimal numbers: no hexadecimal ones, no infinity, no blanks. */
+static bool form_number(const char *p, double *key) {
+  char *end = NULL;
+  if (strspn(p, "0123456789.+-eE") != strlen(p))
+    return false;
+  *key = strtod(p, &end);
+  return end != p && *end == '\0' && isfinite(*key);
+}
+
+/* The first form that all labels have is theirs. */
+static const struct {
+  amped_label_kind kind;
+  bool (*take)(const char *text, double *key);
+} forms[] = {
+    {AMPED_LABELS_NUMBERS, form_number},  {AMPED_LABELS_DATES, form_year_first},
+    {AMPED_LABELS_DATES, form_year_part}, {AMPED_LABELS_DATES, form_month_first},
+    {AMPED_LABELS_DATES, form_day_first}, {AMPED_LABELS_DATES, form_month_year},
+    {AMPED_LABELS_DATES, form_month},     {AMPED_LABELS_DATES, form_weekday},
+    {AMPED_LABELS_TIMES, form_time},
+};
+
+#define FORMS (sizeof forms / sizeof forms[0])
+
+/* ---- the labels of a mode -------------------------------------------------------------------- */
+
+/* Label i as a null-terminated text; false where it is too long or holds a null. */
+static bool text_of(const amped_labels *labels, uint64_t i, char text[FORM_BYTES]) {
+  uint64_t length = 0;
+  const char *bytes = amped_label(labels, i, &length);
+  if (length == 0 || length >= FORM_BYTES || memchr(bytes, '\0', length) != NULL)
+    return false;
+  memcpy(text, bytes, length);
+  text[length] = '\0';
+  return true;
+}
+
+/* The number of the form that all labels have; FORMS where they are texts. */
+static size_t form_of(const amped_labels *labels) {
+  char text[FORM_BYTES];
+  bool possible[FORMS];
+  double key = 0.0;
+  size_t first = labels->count > 0 ? 0 : FORMS;
+  memset(possible, true, sizeof possible);
+  for (uint64_t i = 0; i < labels->count && first < FORMS; i++) {
+    const bool fits = text_of(labels, i, text);
+    for (size_t f = first; f < FORMS; f++)
+      possible[f] = possible[f] && fits && forms[f].take(text, &key);
+    while (first < FORMS && !possible[first])
+      first++;
+  }
+  return first;
+}
+
+amped_label_kind amped_label_kind_of(const amped_labels *labels) {
+  const size_t form = form_of(labels);
+  return form < FORMS ? forms[form].kind : AMPED_LABELS_TEXT;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+typedef struct entry {
+  double key; /* 0 for texts */
+  const char *text;
+  uint64_t length;
+  uint64_t number;
+} entry;
+
+static uint64_t digits_at(const entry *e, uint64_t at) {
+  uint64_t end = at;
+  while (end < e->length && is_digit(e->text[end]))
+    end++;
+  return end - at;
+}
+
+static uint64_t zeros_at(const entry *e, uint64_t at) {
+  uint64_t end = at;
+  while (end < e->length && e->text[end] == '0')
+    end++;
+  return end - at;
+}
+
+static int compare_bytes(const char *a, uint64_t a_length, const char *b, uint64_t b_length) {
+  const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+  return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+/* Numbers within texts count as numbers, every other byte as itself. */
+static int compare_texts(const entry *a, const entry *b) {
+  uint64_t i = 0;
+  uint64_t k = 0;
+  while (i < a->length && k < b->length) {
+    if (!is_digit(a->text[i]) || !is_digit(b->text[k])) {
+      if (a->text[i] != b->text[k])
+        return (unsigned char)a->text[i] < (unsigned char)b->text[k] ? -1 : 1;
+      i++;
+      k++;
+      continue;
+    }
+    i += zeros_at(a, i);
+    k += zeros_at(b, k);
+    const uint64_t n = digits_at(a, i);
+    if (n != digits_at(b, k))
+      return n < digits_at(b, k) ? -1 : 1;
+    const int order = memcmp(a->text + i, b->text + k, n);
+    if (order != 0)
+      return order;
+    i += n;
+    k += n;
+  }
+  if (i < a->length || k < b->length)
+    return i < a->length ? 1 : -1;
+  return compare_bytes(a->text, a->length, b->text, b->length); /* 7, 07 */
+}
+
+static int compare_entries(const void *left, const void *right) {
+  const entry *a = left;
+  const entry *b = right;
+  if (a->key < b->key || a->key > b->key)
+    return a->key < b->key ? -1 : 1;
+  const int order = compare_texts(a, b);
+  return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
+}
+
+amped_status amped_label_order(const amped_labels *labels, uint64_t *order) {
+  const size_t form = form_of(labels);
+  char text[FORM_BYTES];
+  entry *entries = NULL;
+  if (labels->count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&entries, labels->count, sizeof *entries, "the order of labels"));
+  for (uint64_t i = 0; i < labels->count; i++) {
+    entry *e = &entries[i];
+    *e = (entry){.number = i};
+    e->text = amped_label(labels, i, &e->length);
+    if (form < FORMS && text_of(labels, i, text))
+      (void)forms[form].take(text, &e->key);
+  }
+  qsort(entries, labels->count, sizeof *entries, compare_entries);
+  for (uint64_t k = 0; k < labels->count; k++)
+    order[k] = entries[k].number;
+  amped_free(entries);
+  return AMPED_OK;
+}

@@ -1,0 +1,113 @@
+/* Label order: what labels are, and how they stand. */
+#include <string.h>
+
+#include "tensor/label_order.h"
+#include "base/mem.h"
+#include "tests/lib/testing.h"
+
+enum { most_labels = 16, most_bytes = 512 };
+
+/* Labels of a text: one between any two bars. */
+static amped_labels labels_of(const char *text) {
+  static char bytes[most_bytes];
+  static uint64_t offsets[most_labels + 1];
+  amped_labels labels = {.bytes = bytes, .offsets = offsets};
+  uint64_t used = 0;
+  ck_assert_uint_lt(strlen(text), most_bytes);
+  for (const char *p = text; *text != '\0'; p++)
+    if (*p == '|' || *p == '\0') {
+      ck_assert_uint_lt(labels.count, most_labels);
+      offsets[++labels.count] = used;
+      if (*p == '\0')
+        break;
+    } else {
+      bytes[used++] = *p;
+    }
+  return labels;
+}
+
+/* The labels in natural order, a bar between two of them. */
+static void check_order(amped_label_kind kind, const char *wanted, const char *text) {
+  char found[most_bytes] = "";
+  uint64_t order[most_labels];
+  const amped_labels labels = labels_of(text);
+  ck_assert_msg(amped_label_kind_of(&labels) == kind, "%s: kind %d", text,
+                (int)amped_label_kind_of(&labels));
+  check_ok(amped_label_order(&labels, order));
+  for (uint64_t k = 0; k < labels.count; k++) {
+    uint64_t length = 0;
+    const char *label = amped_label(&labels, order[k], &length);
+    strcat(found, k > 0 ? "|" : "");
+    strncat(found, label, length);
+  }
+  ck_assert_str_eq(found, wanted);
+  check_no_leak();
+}
+
+START_TEST(numbers_stand_by_value) {
+  check_order(AMPED_LABELS_NUMBERS, "0|2|9|10|100", "10|9|100|2|0");
+  check_order(AMPED_LABELS_NUMBERS, "-10|-1.5|-1|0.25|.5|1e3", "1e3|.5|-1|0.25|-10|-1.5");
+  check_order(AMPED_LABELS_NUMBERS, "07|7|8", "7|8|07");
+  /* Above 2^53, where several whole numbers are one double. */
+  check_order(AMPED_LABELS_NUMBERS, "9007199254740992|9007199254740993",
+              "9007199254740993|9007199254740992");
+  check_order(AMPED_LABELS_NUMBERS, "2012|2013|20130105", "20130105|2013|2012");
+}
+
+START_TEST(dates_stand_by_day) {
+  check_order(AMPED_LABELS_DATES, "2012-12-31|2013-01-05|2013-1-10",
+              "2013-1-10|2013-01-05|2012-12-31");
+  check_order(AMPED_LABELS_DATES, "5.1.2013|10.1.2013|1.2.2013", "1.2.2013|10.1.2013|5.1.2013");
+  check_order(AMPED_LABELS_DATES, "10/30/2013|11/2/2013", "11/2/2013|10/30/2013");
+  check_order(AMPED_LABELS_DATES, "2/11/2013|30/11/2013|1/12/2013",
+              "1/12/2013|30/11/2013|2/11/2013");
+  check_order(AMPED_LABELS_DATES, "2/1/2013|1/2/2014", "1/2/2014|2/1/2013");
+  check_order(AMPED_LABELS_DATES, "12/31/99|1/1/00", "1/1/00|12/31/99");
+  check_order(AMPED_LABELS_DATES, "5 Jan 2013|1 Feb 2013", "1 Feb 2013|5 Jan 2013");
+  check_order(AMPED_LABELS_DATES, "05-JAN-2013|01-FEB-2013", "01-FEB-2013|05-JAN-2013");
+  check_order(AMPED_LABELS_DATES, "Jan 5, 2013|February 1, 2013", "February 1, 2013|Jan 5, 2013");
+  check_order(AMPED_LABELS_DATES,
+              "2013-02-28T23:00:00Z|2013-03-01T01:00:00+01:00|2013-03-01T00:30:00Z",
+              "2013-03-01T00:30:00Z|2013-03-01T01:00:00+01:00|2013-02-28T23:00:00Z");
+  check_order(AMPED_LABELS_DATES, "2012-02-29 9:00|2012-02-29 10:00|2012-03-01",
+              "2012-03-01|2012-02-29 10:00|2012-02-29 9:00");
+  check_order(AMPED_LABELS_DATES, "2013-01|2013-02|2014-01", "2014-01|2013-02|2013-01");
+  check_order(AMPED_LABELS_DATES, "Dec 2012|Jan 2013|Feb 2013", "Feb 2013|Jan 2013|Dec 2012");
+  check_order(AMPED_LABELS_DATES, "2012-W52|2013-W2|2013-W10", "2013-W10|2013-W2|2012-W52");
+  check_order(AMPED_LABELS_DATES, "2012Q4|2013Q1", "2013Q1|2012Q4");
+  check_order(AMPED_LABELS_DATES, "January|March|April|May", "April|January|March|May");
+  check_order(AMPED_LABELS_DATES, "Mon|Wed|Sun", "Sun|Mon|Wed");
+}
+
+START_TEST(times_stand_by_hour) {
+  check_order(AMPED_LABELS_TIMES, "0:00|9:30|10:00|23:59:59.5", "23:59:59.5|10:00|9:30|0:00");
+  check_order(AMPED_LABELS_TIMES, "12 AM|1 am|11:30am|12pm|1 PM", "1 PM|12pm|1 am|12 AM|11:30am");
+}
+
+START_TEST(texts_count_numbers_within_them) {
+  check_order(AMPED_LABELS_TEXT, "", "");
+  check_order(AMPED_LABELS_TEXT, "a|b|c", "c|a|b");
+  check_order(AMPED_LABELS_TEXT, "week 9|week 010|week 10|week 11",
+              "week 11|week 10|week 9|week 010");
+  check_order(AMPED_LABELS_TEXT, "|9x|12|12x", "12x|9x||12");
+  check_order(AMPED_LABELS_TEXT, "A|B|a|\xc3\xa4", "\xc3\xa4|a|B|A");
+  check_order(AMPED_LABELS_TEXT, "1.9.0|1.10.0", "1.10.0|1.9.0");
+  check_order(AMPED_LABELS_TEXT, "5 o'clock|Mon", "Mon|5 o'clock");
+}
+
+START_TEST(what_only_looks_like_a_number_is_text) {
+  static const char *const texts[] = {
+      "0x10", "inf",   "nan",  "1e999", "1 ",  "+",        "1,5",    "e",     "25:00", "2013-13-01",
+      "9:5",  "13 pm", "Marc", "Monda", "1-2", "2013-W54", "2013Q5", "1/2/3", "24",    "12:00x"};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    const amped_labels labels = labels_of(texts[i]);
+    ck_assert_msg((amped_label_kind_of(&labels) == AMPED_LABELS_TEXT) ==
+                      (strcmp(texts[i], "24") != 0),
+                  "%s: kind %d", texts[i], (int)amped_label_kind_of(&labels));
+  }
+  /* One label that is none makes all of them texts. */
+  check_order(AMPED_LABELS_TEXT, "9|10|none", "none|10|9");
+}
+
+TESTING_MAIN("label_order", numbers_stand_by_value, dates_stand_by_day, times_stand_by_hour,
+             texts_count_numbers_within_them, what_only_looks_like_a_number_is_text)
