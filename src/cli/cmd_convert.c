@@ -11,6 +11,7 @@
 #include "base/file_lock.h"
 #include "text/io.h"
 #include "text/io_result.h"
+#include "text/io_table.h"
 #include "text/io_tns.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -40,7 +41,7 @@ static bool is_standard(const char *path) {
 
 /* The input's name in messages. */
 static const char *input_name(const amped_options *o) {
-  return is_standard(o->args[0]) ? "standard input" : o->args[0];
+  return amped_io_name(o->args[0]);
 }
 
 static const char *plural(uint64_t n) {
@@ -120,7 +121,8 @@ static void say_duplicates(const amped_options *o, const record *r) {
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", input_name(o), r->duplicates,
                plural(r->duplicates),
                o->convert.duplicates == AMPED_DUPLICATES_SUM
-                   ? "values at the same coordinate were added up"
+                   ? "values at the same coordinate were added up (--duplicates=error names the "
+                     "first)"
                    : "all were kept");
 }
 
@@ -168,8 +170,33 @@ static amped_status say_empty_slices(const amped_sptensor *t) {
   return AMPED_OK;
 }
 
+/* Can the input be read again? */
+static bool is_file(const char *path) {
+  struct stat st;
+  return !is_standard(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Refuse duplicates: name the coordinate of t's nonzero k, and the rows of a table that have it. */
+static amped_status refuse_duplicates(const amped_options *o, const amped_sptensor *t, uint64_t k,
+                                      uint64_t count) {
+  amped_format format = AMPED_FORMAT_TNS;
+  uint64_t index[AMPED_MAX_ORDER];
+  uint64_t lines[2] = {0, 0};
+  for (int m = 0; m < t->order; m++)
+    index[m] = t->indices[m][k];
+  AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &format));
+  if (format == AMPED_FORMAT_TABLE && is_file(o->args[0]))
+    AMPED_TRY(amped_table_lines(o->args[0], &o->read, t, index, lines));
+  return amped_sptensor_refuse_duplicates(t, k, count, lines[1] > 0 ? lines : NULL, input_name(o));
+}
+
 static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, record *r) {
+  uint64_t first = 0;
   AMPED_TRY(amped_sptensor_sort(t, 0));
+  if (o->convert.duplicates == AMPED_DUPLICATES_ERROR)
+    r->duplicates = amped_sptensor_duplicates(t, &first);
+  if (r->duplicates > 0)
+    return refuse_duplicates(o, t, first, r->duplicates);
   AMPED_TRY(amped_sptensor_merge(t, o->convert.duplicates, input_name(o), &r->duplicates));
   if (o->convert.drop_zeros)
     amped_sptensor_drop_zeros(t, &r->zeros);
@@ -180,9 +207,24 @@ static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, r
   return AMPED_OK;
 }
 
-static amped_status order_on_disk(amped_external_sort *x, amped_sptensor *t, record *r) {
+/* The same for a coordinate on disk. */
+static amped_status refuse_coordinate(const amped_options *o, const amped_sptensor *t,
+                                      const uint64_t *coordinate, uint64_t count) {
+  amped_sptensor one = {.order = t->order, .nnz = 1};
+  uint64_t index[AMPED_MAX_ORDER];
+  memcpy(index, coordinate, sizeof index);
+  memcpy(one.labels, t->labels, sizeof one.labels); /* borrowed */
+  for (int m = 0; m < one.order; m++)
+    one.indices[m] = &index[m];
+  return refuse_duplicates(o, &one, 0, count);
+}
+
+static amped_status order_on_disk(const amped_options *o, amped_external_sort *x, amped_sptensor *t,
+                                  record *r) {
   AMPED_TRY(amped_external_sort_order(x, t));
   amped_external_sort_found found = amped_external_sort_tell(x);
+  if (found.refused != NULL)
+    return refuse_coordinate(o, t, found.refused, found.duplicates);
   r->duplicates = found.duplicates;
   r->zeros = found.zeros;
   r->nnz = found.info->nnz;
@@ -193,7 +235,7 @@ static amped_status order_on_disk(amped_external_sort *x, amped_sptensor *t, rec
 static amped_status order_nonzeros(const amped_options *o, amped_external_sort *x,
                                    amped_sptensor *t, record *r) {
   double began = amped_time();
-  AMPED_TRY(amped_external_sort_used(x) ? order_on_disk(x, t, r) : order_in_memory(o, t, r));
+  AMPED_TRY(amped_external_sort_used(x) ? order_on_disk(o, x, t, r) : order_in_memory(o, t, r));
   say_duplicates(o, r);
   AMPED_TRY(say_zeros(o, r));
   r->order_sec = amped_time() - began;
@@ -379,7 +421,7 @@ amped_status amped_cmd_convert(const amped_options *o) {
   if (o->threads > 0)
     omp_set_num_threads(o->threads);
   AMPED_TRY(check_names(o));
-  AMPED_TRY(amped_io_format(o->args[0], &in));
+  AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &in));
   if (in == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
   AMPED_TRY(is_result ? check_result_options(o) : check_output(o->args[1], &out, &lock));

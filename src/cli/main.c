@@ -27,7 +27,8 @@ const amped_command amped_commands[] = {
                 &amped_seed_option_rows, &amped_output_option_rows, &amped_nowrite_option_rows,
                 &amped_threads_option_rows, &amped_backend_option_rows, &amped_plan_option_rows,
                 &amped_checkpoint_option_rows, &amped_plan_only_option_rows,
-                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows},
+                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows,
+                &amped_read_option_rows, &amped_dims_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
@@ -51,7 +52,7 @@ const amped_command amped_commands[] = {
      .groups = {&amped_session_option_rows, &amped_seed_option_rows, &amped_repeat_option_rows,
                 &amped_kernel_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
                 &amped_plan_option_rows, &amped_watch_option_rows, &amped_shape_option_rows,
-                &amped_values_option_rows},
+                &amped_values_option_rows, &amped_read_option_rows, &amped_dims_option_rows},
      .help = "With --shape the tensor is made in memory, on the device that computes: billions of\n"
              "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
              "The gather ceiling is the time that reading the factor rows alone would take, at\n"

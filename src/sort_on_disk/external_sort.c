@@ -247,15 +247,6 @@ static amped_status refine(void *context, amped_sptensor *t, bool last) {
   return AMPED_OK;
 }
 
-static amped_status refuse_duplicates(const amped_external_sort *x) {
-  amped_sptensor one = {.order = x->info.order, .nnz = 1};
-  uint64_t index[AMPED_MAX_ORDER];
-  memcpy(index, x->first_duplicate, sizeof index);
-  for (int m = 0; m < one.order; m++)
-    one.indices[m] = &index[m];
-  return amped_sptensor_refuse_duplicates(&one, 0, x->duplicates, x->spec.input);
-}
-
 static amped_status merge_fragments(amped_external_sort *x) {
   int modes[AMPED_MAX_ORDER];
   for (int m = 0; m < x->info.order; m++)
@@ -290,17 +281,19 @@ amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t
   AMPED_TRY(status);
   amped_spill_free(x->unsorted);
   x->unsorted = NULL;
-  if (x->refused)
-    return refuse_duplicates(x);
-  info->nnz = amped_spill_nnz(x->ordered);
-  if (info->nnz == 0) /* all were zeros and are dropped: the caller reports it */
+  info->nnz = x->refused ? 0 : amped_spill_nnz(x->ordered);
+  if (info->nnz == 0) /* the caller reports why */
     return AMPED_OK;
   return amped_stream_stats_end(&x->stats, info);
 }
 
 amped_external_sort_found amped_external_sort_tell(const amped_external_sort *x) {
-  return (amped_external_sort_found){&x->info, x->nnz_read, x->duplicates, x->zeros,
-                                     x->temporary_bytes};
+  return (amped_external_sort_found){.info = &x->info,
+                                     .nnz_read = x->nnz_read,
+                                     .duplicates = x->duplicates,
+                                     .refused = x->refused ? x->first_duplicate : NULL,
+                                     .zeros = x->zeros,
+                                     .temporary_bytes = x->temporary_bytes};
 }
 
 /* --- writing -------------------------------------------------------------------------------------

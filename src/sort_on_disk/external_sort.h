@@ -32,7 +32,8 @@ const amped_overflow *amped_external_sort_overflow(const amped_external_sort *x)
 bool amped_external_sort_used(const amped_external_sort *x);
 
 /* Sort all nonzeros. t has the last of them, which the call takes, and the dims. If no nonzero
- * remains, the nnz in amped_external_sort_tell is 0, and there is nothing to write. */
+ * remains, or a duplicate is refused, the nnz in amped_external_sort_tell is 0, and there is
+ * nothing to write. */
 amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t);
 
 /* Facts about the sorted tensor; valid until the free. has_copies is the spec's. */
@@ -40,6 +41,7 @@ typedef struct amped_external_sort_found {
   const amped_tensor_info *info;
   uint64_t nnz_read;
   uint64_t duplicates;
+  const uint64_t *refused; /* the first duplicate's coordinate, with AMPED_DUPLICATES_ERROR */
   uint64_t zeros;
   uint64_t temporary_bytes; /* the most bytes on disk at a time so far */
 } amped_external_sort_found;

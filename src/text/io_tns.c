@@ -236,7 +236,7 @@ static amped_status read_chunks(reader *r, amped_text *text) {
 static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
   const amped_tns_header *h = &r->header;
-  const char *where = strcmp(r->path, "-") == 0 ? "standard input" : r->path;
+  const char *where = amped_io_name(r->path);
   uint64_t nnz = r->rows.taken + t->nnz;
   if (h->nnz_line > 0 && nnz != h->nnz)
     return amped_text_error(

@@ -1,0 +1,107 @@
+#!/bin/sh
+# Tables: what is a key and what a value, separators, headers, pipes, empty keys, duplicates, shared
+# labels, the order of labels, and rows that are left out. For cpd as for convert.
+. "$(dirname "$0")/../lib/lib.sh"
+cd "$scratch" || exit 99
+
+printf 'user,item,week,stars\nann,tea,9,5\nbob,rum,10,3\nann,"a, b",10,4\n' >r.csv
+expect 0 "" "$amped" convert r.csv r.h5 --value=stars -q
+
+# hash FILE: the hash of a tensor's nonzeros. labels FILE: its lines of labels.
+hash() { "$amped" info "$1" --json=- 2>/dev/null | grep -o '"hash":"[^"]*"'; }
+labels() { "$amped" info "$1" | grep '^labels'; }
+# equal NAME FILE: the same tensor with the same labels as r.h5.
+equal() {
+  same "$1: nonzeros" "$(hash "$2")" "$(hash r.h5)"
+  same "$1: labels" "$(labels "$2")" "$(labels r.h5)"
+}
+
+# --- keys and values --------------------------------------------------------------------------------
+expect 2 "say --value=stars, or --keys=user,item,week,stars" "$amped" convert r.csv x.h5
+expect 2 "say --value=stars, or --keys=user,item,week,stars" on 2 r.csv --rank=1 -o x.h5
+expect 0 "every row counts 1, its keys are user, item, week (" "$amped" convert r.csv x.h5 \
+  --keys=user,item,week
+expect 0 "every row counts 1, its keys are user, item, week, stars" on 1 r.csv --rank=1 \
+  --keys=user,item,week,stars -o x.h5
+expect 0 "" on 2 r.csv --rank=1 --iters=5 --tol=0 --value=stars -o table.h5 -q
+expect 0 "" on 2 r.h5 --rank=1 --iters=5 --tol=0 -o tensor.h5 -q
+expect 0 "factor match score 1.000000" "$amped" compare table.h5 tensor.h5
+expect 0 "labels 2 *week: 9 ... 10" "$amped" info table.h5
+expect 0 "" on 1 bench r.csv --value=stars --rank=2 --repeat=1
+expect 2 "generate has no option --value" "$amped" generate g.h5 --value=counts
+expect 2 "cpd has no option --memory" "$amped" r.csv --memory=1M
+expect 2 "r.h5: --keys is for tables" on 1 r.h5 --keys=a,b,c
+expect 2 "leave out the options of reading" on 1 --shape=amazon --keys=a,b,c
+printf '1 1 1 5\n2 2 2 1\n' >zero.tns
+expect 0 "3 x 3 x 3" on 1 zero.tns --rank=1 --index-base=0 -o x.h5
+expect 0 "4 x 5 x 6" on 1 zero.tns --rank=1 --dims=4x5x6 -o x.h5
+
+# --- separators, headers, marks, line ends ------------------------------------------------------------
+tr ',' ';' <r.csv | sed 's/"a; b"/a, b/' >semicolons.csv
+expect 0 "semicolons separate its cells" "$amped" convert semicolons.csv x.h5 --value=stars
+equal "semicolons" x.h5
+sed 's/"a, b"/a; b/; s/,/\t/g; s/a; b/"a, b"/' r.csv >tabs.csv
+expect 0 "tabs separate its cells" "$amped" convert tabs.csv x.h5 --value=stars
+equal "tabs" x.h5
+{ printf '\357\273\277'; sed 's/$/\r/' semicolons.csv; } >dos.csv
+expect 0 "" "$amped" convert dos.csv x.h5 --value=stars --separator=semicolon
+equal "a byte-order mark and CRLF" x.h5
+tr ';' '|' <semicolons.csv >pipes.csv
+expect 0 "" "$amped" convert pipes.csv x.h5 --value=stars '--separator=|'
+equal "a separator of the user's" x.h5
+expect 3 "1 key columns.*--separator" "$amped" convert pipes.csv x.h5
+expect 2 "one character such as" "$amped" convert r.csv x.h5 --separator=ab
+expect 2 "one character such as" "$amped" convert r.csv x.h5 '--separator="'
+sed 1d r.csv >bare.csv
+expect 2 "9 is a number.*--no-header" "$amped" convert bare.csv x.h5
+expect 0 "" "$amped" convert bare.csv x.h5 --no-header --value=4
+same "nonzeros without a header" "$(hash x.h5)" "$(hash r.h5)"
+expect 0 "" "$amped" convert bare.csv x.h5 --no-header --keys=3,2,1
+expect 0 "labels 0 *9 ... 10" "$amped" info x.h5
+
+# --- standard input and pipes -----------------------------------------------------------------------
+sh -c '"$0" convert - x.h5 --value=stars -q <r.csv' "$amped"
+equal "standard input" x.h5
+sh -c 'cat r.csv | "$0" convert /dev/stdin x.h5 --value=stars -q' "$amped"
+equal "/dev/stdin, a pipe" x.h5
+sh -c '"$0" convert /dev/stdin x.h5 --value=stars -q <r.csv' "$amped"
+equal "/dev/stdin, a file" x.h5
+mkfifo pipe
+cat r.csv >pipe &
+expect 0 "" "$amped" convert pipe x.h5 --format=csv --value=stars -q
+wait
+equal "a named pipe" x.h5
+cat r.csv >pipe &
+expect 0 "" on 2 pipe --rank=1 --iters=5 --tol=0 --value=stars -o piped.h5 -q
+wait
+expect 0 "factor match score 1.000000" "$amped" compare table.h5 piped.h5
+cat r.csv | on 2 - --rank=1 --iters=5 --tol=0 --value=stars -o piped.h5 -q 2>/dev/null
+expect 0 "factor match score 1.000000" "$amped" compare table.h5 piped.h5
+sed 1d semicolons.csv | tr ';' '\t' | "$amped" convert - x.h5 --format=tsv --no-header -q
+expect 0 "order *4" "$amped" info x.h5
+cp r.csv r.data
+expect 2 "unknown suffix.*--format=" "$amped" convert r.data x.h5 --value=stars
+expect 0 "" "$amped" convert r.data x.h5 --value=stars --format=csv
+equal "another suffix" x.h5
+expect 3 "standard input.*--format=csv" sh -c '"$0" convert - x.h5 <r.csv' "$amped"
+
+# --- empty keys, duplicates, shared labels ------------------------------------------------------------
+printf 'user,item,week,stars\nann,,9,5\nbob,"",10,3\nann,-,9,4\n' >empty.csv
+expect 3 "line 2: column \"item\": the key is empty.*--empty=LABEL" "$amped" convert empty.csv x.h5 \
+  --value=stars
+expect 0 "1 duplicate" "$amped" convert empty.csv x.h5 --value=stars --empty=-
+expect 0 "labels 1 *item: - ... -" "$amped" info x.h5
+{ cat r.csv; printf 'x,"y\ny",1,1\nbob,rum,10,7\n'; } >twice.csv
+for memory in 1G 1M; do
+  expect 3 'the first is (user "bob", item "rum", week "10") in lines 3 and 7' "$amped" convert \
+    twice.csv x.h5 --value=stars --duplicates=error --memory=$memory
+done
+expect 3 'the first is (user "bob", item "rum", week "10"); correct' sh -c \
+  'cat twice.csv | "$0" convert - x.h5 --value=stars --duplicates=error' "$amped"
+expect 0 "--duplicates=error names the first" "$amped" convert twice.csv x.h5 --value=stars
+printf 'head,relation,tail\na,of,b\nc,of,a\nb,of,d\n' >graph.csv
+expect 0 "4 x 1 x 4" "$amped" convert graph.csv x.h5 --same-labels=head,tail
+same "shared labels" "$(labels x.h5 | grep -c 'a \.\.\. d')" 2
+expect 0 "4 x 1 x 4" on 1 graph.csv --same-labels=head,tail --rank=1 -o x.h5
+expect 2 "is no key" "$amped" convert graph.csv x.h5 --same-labels=head,stars
+finish
