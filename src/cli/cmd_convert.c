@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
+#include "tensor/compaction.h"
 #include "tensor/format.h"
+#include "tensor/label_order.h"
 #include "sort_on_disk/external_sort.h"
 #include "base/file.h"
 #include "base/file_lock.h"
@@ -56,6 +58,9 @@ static amped_status check_names(const amped_options *o) {
   if (is_standard(out) && o->json != NULL && is_standard(o->json))
     return amped_error(AMPED_USAGE, NULL,
                        "the tensor and --json=- would mix on standard output; name a file for one");
+  if (o->convert.compact && o->read.same_labels != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--compact would part the indices that --same-labels joins; leave out one");
   return AMPED_OK;
 }
 
@@ -116,6 +121,45 @@ static amped_status read_input(const amped_options *o, const amped_external_sort
   return AMPED_OK;
 }
 
+/* New numbers of labels, by mode; NULL where labels keep theirs. */
+typedef struct numbering {
+  uint64_t *places[AMPED_MAX_ORDER];
+} numbering;
+
+static void renumber(const void *context, amped_sptensor *t) {
+  const numbering *n = context;
+  for (int m = 0; m < t->order; m++) {
+    const uint64_t *place = n->places[m];
+    uint64_t *indices = t->indices[m];
+    if (place == NULL)
+      continue;
+#pragma omp parallel for schedule(static)
+    for (uint64_t k = 0; k < t->nnz; k++)
+      indices[k] = place[indices[k]];
+  }
+}
+
+/* --label-order=sorted. A mode without labels is in the order of its indices anyway. */
+static amped_status sort_labels(amped_external_sort *x, amped_sptensor *t) {
+  static const char *const kinds[] = {"texts", "numbers", "dates", "times"};
+  numbering n = {{NULL}};
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < t->order; m++) {
+    amped_labels *labels = &t->labels[m];
+    if (labels->count == 0)
+      continue;
+    AMPED_GO(done, amped_alloc(&n.places[m], labels->count, sizeof **n.places, "labels"));
+    AMPED_GO(done, amped_label_sort(labels, n.places[m]));
+    amped_say("mode %d: labels sorted as %s", m, kinds[amped_label_kind_of(labels)]);
+  }
+  renumber(&n, t);
+  status = amped_external_sort_change(x, t->dims, renumber, &n);
+done:
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(n.places[m]);
+  return status;
+}
+
 static void say_duplicates(const amped_options *o, const record *r) {
   if (r->duplicates > 0)
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", input_name(o), r->duplicates,
@@ -168,6 +212,37 @@ static amped_status say_empty_slices(const amped_sptensor *t) {
     say_empty(t->dims, m, used);
   }
   return AMPED_OK;
+}
+
+static amped_status add_to_compaction(void *context, const amped_sptensor *t) {
+  return amped_compaction_add(context, t);
+}
+
+static void apply_compaction(const void *context, amped_sptensor *t) {
+  amped_compaction_apply(context, t);
+}
+
+/* --compact. The nonzeros are in their order, and stay so. */
+static amped_status compact(amped_external_sort *x, amped_sptensor *t) {
+  const bool on_disk = amped_external_sort_used(x);
+  uint64_t dims[AMPED_MAX_ORDER];
+  amped_compaction c = {.count = {0}};
+  amped_status status = AMPED_OK;
+  memcpy(dims, t->dims, sizeof dims);
+  AMPED_GO(done, on_disk ? amped_external_sort_look(x, add_to_compaction, &c)
+                         : amped_compaction_add(&c, t));
+  AMPED_GO(done, amped_compaction_labels(&c, t));
+  for (int m = 0; m < t->order; m++)
+    if (t->dims[m] < dims[m])
+      amped_say("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero and are left out", m,
+                dims[m] - t->dims[m], dims[m]);
+  if (on_disk)
+    status = amped_external_sort_change(x, t->dims, apply_compaction, &c);
+  else
+    amped_compaction_apply(&c, t);
+done:
+  amped_compaction_free(&c);
+  return status;
 }
 
 /* Can the input be read again? */
@@ -235,9 +310,13 @@ static amped_status order_on_disk(const amped_options *o, amped_external_sort *x
 static amped_status order_nonzeros(const amped_options *o, amped_external_sort *x,
                                    amped_sptensor *t, record *r) {
   double began = amped_time();
+  if (o->convert.labels_sorted)
+    AMPED_TRY(sort_labels(x, t));
   AMPED_TRY(amped_external_sort_used(x) ? order_on_disk(o, x, t, r) : order_in_memory(o, t, r));
   say_duplicates(o, r);
   AMPED_TRY(say_zeros(o, r));
+  if (o->convert.compact)
+    AMPED_TRY(compact(x, t));
   r->order_sec = amped_time() - began;
   amped_say("%" PRIu64 " nonzeros, norm %.10g", r->nnz, r->norm);
   return amped_external_sort_used(x) ? AMPED_OK : say_empty_slices(t);
@@ -364,13 +443,13 @@ static amped_status convert_tensor(const amped_options *o, amped_format format, 
 
 /* Options of convert that mean nothing for a result. */
 static amped_status check_result_options(const amped_options *o) {
-  if (o->read.index_base != AMPED_BASE_AUTO || o->read.dims_order > 0 || o->read.keys != NULL ||
-      o->read.value != NULL || o->convert.drop_zeros ||
-      o->convert.duplicates != AMPED_DUPLICATES_SUM || o->convert.no_copies ||
-      o->convert.memory > 0 || o->convert.temporary != NULL)
+  if (amped_read_options_given(&o->read) || o->convert.drop_zeros || o->convert.compact ||
+      o->convert.labels_sorted || o->convert.duplicates != AMPED_DUPLICATES_SUM ||
+      o->convert.no_copies || o->convert.memory > 0 || o->convert.temporary != NULL)
     return amped_error(AMPED_USAGE, o->args[0],
-                       "is a result; --index-base, --dims, --keys, --value, --duplicates, "
-                       "--drop-zeros, --copies, --memory and --temporary are for tensors");
+                       "is a result; the options of reading text and tables, --duplicates, "
+                       "--drop-zeros, --compact, --label-order, --copies, --memory and --temporary "
+                       "are for tensors");
   return amped_io_result_check(o->args[1]);
 }
 

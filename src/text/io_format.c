@@ -64,13 +64,12 @@ static bool is_stream(const char *path) {
 
 amped_status amped_io_input_format(const char *path, const amped_read_options *options,
                                    amped_format *out) {
-  const bool table = amped_read_options_of_table(options);
-  *out = options->format == AMPED_READ_TNS ? AMPED_FORMAT_TNS : AMPED_FORMAT_TABLE;
-  if (options->format != AMPED_READ_AUTO)
-    return AMPED_OK;
-  if (find_format(path, without_compression(path)) < FORMATS)
+  const bool told = options->format != AMPED_READ_AUTO;
+  const bool table =
+      told ? options->format != AMPED_READ_TNS : amped_read_options_of_table(options);
+  if (!told && find_format(path, without_compression(path)) < FORMATS)
     return amped_io_format(path, out);
-  if (!is_stream(path))
+  if (!told && !is_stream(path))
     return amped_error(AMPED_USAGE, path,
                        "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
                        ".h5 and .hdf5 are known; --format=tns, csv or tsv tells of another name");

@@ -190,6 +190,7 @@ static amped_status settle(reader *r) {
       return amped_error(AMPED_USAGE, NULL, "--dims: dimension %d is not 1 to 2^63", m + 1);
   }
   r->bounded = o->dims_order > 0 || h->has_dims;
+  t->zero_based = r->base == 0;
   t->order = h->order;
   /* The shortest line: for each field one digit and one blank or line end. */
   r->rows.least_bytes = 2 * ((uint64_t)h->order + 1);

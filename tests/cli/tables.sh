@@ -104,4 +104,60 @@ expect 0 "4 x 1 x 4" "$amped" convert graph.csv x.h5 --same-labels=head,tail
 same "shared labels" "$(labels x.h5 | grep -c 'a \.\.\. d')" 2
 expect 0 "4 x 1 x 4" on 1 graph.csv --same-labels=head,tail --rank=1 -o x.h5
 expect 2 "is no key" "$amped" convert graph.csv x.h5 --same-labels=head,stars
+
+# --- natural order of labels ----------------------------------------------------------------------
+awk 'BEGIN { print "day,hour,place,n"; for (i = 0; i < 60000; i++)
+  printf "%d/%d/2013,%d:00,place %d,%d\n", i * 7 % 12 + 1, int(i / 12) * 5 % 28 + 1, i * 11 % 24, i * 13 % 400, i % 9 + 1
+}' >days.csv
+expect 0 "" "$amped" convert days.csv first.h5 --value=n -q
+expect 0 "mode 0: labels sorted as dates" "$amped" convert days.csv sorted.h5 --value=n \
+  --label-order=sorted
+expect 0 "mode 1: labels sorted as times" "$amped" convert first.h5 again.h5 --label-order=sorted
+expect 0 "sorting on disk" "$amped" convert days.csv disk.h5 --value=n --label-order=sorted --memory=1M
+expect 0 "" cmp sorted.h5 disk.h5
+expect 0 "" cmp sorted.h5 again.h5
+expect 0 "labels 0 *day: 1/1/2013 ... 12/28/2013" "$amped" info sorted.h5
+expect 0 "labels 1 *hour: 0:00 ... 23:00" "$amped" info sorted.h5
+expect 0 "labels 2 *place: place 0 ... place 399" "$amped" info sorted.h5
+expect 0 "labels 1 *hour: 0:00 ... 13:00" "$amped" info first.h5
+expect 0 "" "$amped" info sorted.h5 --verify
+norm=$("$amped" info first.h5 | grep '^norm')
+same "norm" "$("$amped" info sorted.h5 | grep '^norm')" "$norm"
+expect 0 "" on 1 sorted.h5 --rank=2 --iters=3 -o x.h5 -q
+
+# --- indices without nonzeros -----------------------------------------------------------------------
+awk 'BEGIN { for (i = 0; i < 60000; i++)
+  printf "%.0f %d %d %d\n", (i * 7919 % 1000) * 1000000007 + 5, i % 50 + 1, 2 * (i * 13 % 3000) + 2, i % 4 }' >ids.tns
+expect 0 "mode 0: .* indices have no nonzero and are left out" "$amped" convert ids.tns c.h5 --compact
+expect 0 "1000 x 50 x 3000" "$amped" info c.h5
+expect 0 "labels 0 *5 ... 999000006998" "$amped" info c.h5
+expect 0 "labels 2 *2 ... 6000" "$amped" info c.h5
+same "a mode without gaps" "$("$amped" info c.h5 | grep -c '^labels 1')" 0
+expect 0 "" "$amped" info c.h5 --verify
+expect 0 "" "$amped" convert ids.tns disk.h5 --compact --memory=1M -q
+expect 0 "" cmp c.h5 disk.h5
+expect 0 "" "$amped" convert ids.tns whole.h5 -q
+expect 0 "" "$amped" convert whole.h5 x.h5 --compact -q
+expect 0 "" cmp c.h5 x.h5
+expect 0 "" "$amped" convert ids.tns c.h5 --compact --drop-zeros -q
+expect 0 "" "$amped" convert ids.tns disk.h5 --compact --drop-zeros --memory=1M -q
+expect 0 "" cmp c.h5 disk.h5
+printf 'user,item,week,stars\nann,tea,9,5\nbob,tea,9,0\n' >zeros.csv
+expect 0 "mode 0: 1 of 2" "$amped" convert zeros.csv x.h5 --value=stars --compact --drop-zeros
+expect 0 "" "$amped" convert ids.tns x.h5 --compact --index-base=0 -q
+expect 0 "labels 0 *5 ... 999000006998" "$amped" info x.h5
+expect 2 "would part" "$amped" convert graph.csv x.h5 --compact --same-labels=head,tail
+expect 1 "mode 0 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --plan
+expect 0 "" on 2 c.h5 --rank=2 --iters=2 -o x.h5 -q
+expect 2 "is a result.*--compact" "$amped" convert x.h5 y.npy --compact
+
+# --- info of text -----------------------------------------------------------------------------------
+expect 0 "999000006998 x 50 x 6000" "$amped" info ids.tns
+expect 0 "range *0 ... 3" "$amped" info ids.tns --verify
+expect 0 "labels 2 *place: place 0 ... place" "$amped" info days.csv --value=n
+expect 0 '"nnz":60000.*"mode_names":."day","hour","place".,"labels":.336,24,400.' "$amped" info \
+  days.csv --value=n --json=-
+expect 2 "looks like values" "$amped" info days.csv
+expect 3 "missing.csv" "$amped" info missing.csv
+expect 2 "--keys is for tables" "$amped" info first.h5 --keys=a,b,c
 finish
