@@ -32,9 +32,9 @@ const amped_command amped_commands[] = {
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
-         "other input of convert works too, and is ordered in the memory of rank 0. With\n"
-         "--shape it is made in memory instead, as by bench, to measure whole sweeps: cells may\n"
-         "be drawn more than once, which the fit does not know.\n\n"
+         "other input of convert works too, with its options, and is ordered in the memory of\n"
+         "rank 0. With --shape it is made in memory instead, as by bench, to measure whole\n"
+         "sweeps: cells may be drawn more than once, which the fit does not know.\n\n"
          "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
          "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
          "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM\n"
@@ -69,9 +69,10 @@ const amped_command amped_commands[] = {
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_convert_option_rows,
                 &amped_threads_option_rows},
      .help =
-         "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
-         "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
-         "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
+         "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables), each also .gz or .zst; .h5 (ours,\n"
+         "any binsparse COO, or a result); - is standard input. Text may have a header of Tensor\n"
+         "Toolbox and pyttb (sptensor, tensor), GenTen or ParTI. A table's columns are keys, but\n"
+         "for --value; without it every row counts 1.\n"
          "OUT: .h5 (tensor file), .tns[.gz|.zst] or - (text); for a result OUT.npy or OUT.txt, "
          "which\n"
          "become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
@@ -79,7 +80,8 @@ const amped_command amped_commands[] = {
          "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
          "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
          "top of --memory.\n\n"
-         "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n",
+         "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n"
+         "         zcat trips.csv.gz | amped_mpi convert - trips.h5 --keys=from,to,hour\n",
      .run = amped_cmd_convert},
     {.name = "info",
      .arguments = "FILE|--system",

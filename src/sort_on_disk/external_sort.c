@@ -358,7 +358,7 @@ amped_status amped_external_sort_change(amped_external_sort *x, const uint64_t *
   amped_status status = AMPED_OK;
   if (r.from == NULL)
     return AMPED_OK;
-  AMPED_TRY(check_room(x, amped_spill_bytes(r.from), final_need(x, &x->info)));
+  AMPED_TRY(check_room(x, amped_spill_bytes(r.from), ordered ? final_need(x, &x->info) : 0));
   AMPED_TRY(amped_spill_create(x->folder, x->info.order, &r.to));
   if (ordered)
     AMPED_GO(fail, forget_facts(x, dims));
