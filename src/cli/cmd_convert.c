@@ -160,12 +160,24 @@ done:
   return status;
 }
 
+/* Does every row of a table count 1? Then equal rows are to be counted. */
+static bool counts_rows(const amped_options *o) {
+  amped_format format = AMPED_FORMAT_HDF5;
+  return amped_io_input_format(o->args[0], &o->read, &format) == AMPED_OK &&
+         format == AMPED_FORMAT_TABLE && o->read.value == NULL;
+}
+
 static void say_duplicates(const amped_options *o, const record *r) {
-  if (r->duplicates > 0)
+  const bool sum = o->convert.duplicates == AMPED_DUPLICATES_SUM;
+  if (r->duplicates == 0)
+    return;
+  if (sum && counts_rows(o))
+    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input_name(o),
+              r->duplicates);
+  else
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", input_name(o), r->duplicates,
                plural(r->duplicates),
-               o->convert.duplicates == AMPED_DUPLICATES_SUM
-                   ? "values at the same coordinate were added up (--duplicates=error names the "
+               sum ? "values at the same coordinate were added up (--duplicates=error names the "
                      "first)"
                    : "all were kept");
 }

@@ -58,7 +58,9 @@ static amped_status refuse_more(void *context, amped_sptensor *t, double fractio
                      t->nnz, amped_format_bytes(have, input->free_bytes));
 }
 
-static amped_status load_into_memory(amped_input *input, const amped_read_options *read) {
+/* `counts`: every row of a table counts 1, so that equal rows are to be counted. */
+static amped_status load_into_memory(amped_input *input, const amped_read_options *read,
+                                     bool counts) {
   const amped_overflow overflow = {
       .memory = input->free_bytes, .take = refuse_more, .context = input};
   amped_read_options options = *read;
@@ -70,7 +72,9 @@ static amped_status load_into_memory(amped_input *input, const amped_read_option
   input->sorted_mode = -1;
   AMPED_TRY(sort_by(input, 0));
   AMPED_TRY(amped_sptensor_merge(&input->tensor, AMPED_DUPLICATES_SUM, input->path, &found));
-  if (found > 0)
+  if (found > 0 && counts)
+    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input->path, found);
+  else if (found > 0)
     amped_warn("%s: %" PRIu64 " duplicate nonzeros were summed", input->path, found);
   return describe_memory(input);
 }
@@ -87,7 +91,7 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
   if (parallel)
     return amped_error(AMPED_USAGE, input->path,
                        "--read=parallel needs an HDF5 file; make one with amped_mpi convert");
-  return load_into_memory(input, read);
+  return load_into_memory(input, read, format == AMPED_FORMAT_TABLE && read->value == NULL);
 }
 
 /* Collective: ranks that do not read get the info and its tables. */

@@ -99,6 +99,11 @@ done
 expect 3 'the first is (user "bob", item "rum", week "10"); correct' sh -c \
   'cat twice.csv | "$0" convert - x.h5 --value=stars --duplicates=error' "$amped"
 expect 0 "--duplicates=error names the first" "$amped" convert twice.csv x.h5 --value=stars
+printf 'a,b,c\nx,y,z\nx,y,w\nx,y,z\nx,y,z\n' >log.csv
+expect 0 "2 rows repeat earlier ones" on 1 log.csv --rank=1 -o y.h5
+expect 0 "2 rows repeat earlier ones" "$amped" convert log.csv x.h5
+same "no warning of counted rows" "$(grep -c warning "$scratch/err")" 0
+expect 0 "range *1 ... 3" sh -c '"$0" convert x.h5 x.tns -q && "$0" info x.tns' "$amped"
 printf 'head,relation,tail\na,of,b\nc,of,a\nb,of,d\n' >graph.csv
 expect 0 "4 x 1 x 4" "$amped" convert graph.csv x.h5 --same-labels=head,tail
 same "shared labels" "$(labels x.h5 | grep -c 'a \.\.\. d')" 2
