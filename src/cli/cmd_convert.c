@@ -5,12 +5,15 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
+#include "tensor/compaction.h"
 #include "tensor/format.h"
+#include "tensor/label_order.h"
 #include "sort_on_disk/external_sort.h"
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "text/io.h"
 #include "text/io_result.h"
+#include "text/io_table.h"
 #include "text/io_table_write.h"
 #include "text/io_tns.h"
 #include "base/json.h"
@@ -41,7 +44,7 @@ static bool is_standard(const char *path) {
 
 /* The input's name in messages. */
 static const char *input_name(const amped_options *o) {
-  return is_standard(o->args[0]) ? "standard input" : o->args[0];
+  return amped_io_name(o->args[0]);
 }
 
 static const char *plural(uint64_t n) {
@@ -56,6 +59,9 @@ static amped_status check_names(const amped_options *o) {
   if (is_standard(out) && o->json != NULL && is_standard(o->json))
     return amped_error(AMPED_USAGE, NULL,
                        "the tensor and --json=- would mix on standard output; name a file for one");
+  if (o->convert.compact && o->read.same_labels != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--compact would part the indices that --same-labels joins; leave out one");
   return AMPED_OK;
 }
 
@@ -114,12 +120,64 @@ static amped_status read_input(const amped_options *o, const amped_external_sort
   return AMPED_OK;
 }
 
+/* New numbers of labels, by mode; NULL where labels keep theirs. */
+typedef struct numbering {
+  uint64_t *places[AMPED_MAX_ORDER];
+} numbering;
+
+static void renumber(const void *context, amped_sptensor *t) {
+  const numbering *n = context;
+  for (int m = 0; m < t->order; m++) {
+    const uint64_t *place = n->places[m];
+    uint64_t *indices = t->indices[m];
+    if (place == NULL)
+      continue;
+#pragma omp parallel for schedule(static)
+    for (uint64_t k = 0; k < t->nnz; k++)
+      indices[k] = place[indices[k]];
+  }
+}
+
+/* --label-order=sorted. A mode without labels is in the order of its indices anyway. */
+static amped_status sort_labels(amped_external_sort *x, amped_sptensor *t) {
+  static const char *const kinds[] = {"texts", "numbers", "dates", "times"};
+  numbering n = {{NULL}};
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < t->order; m++) {
+    amped_labels *labels = &t->labels[m];
+    if (labels->count == 0)
+      continue;
+    AMPED_GO(done, amped_alloc(&n.places[m], labels->count, sizeof **n.places, "labels"));
+    AMPED_GO(done, amped_label_sort(labels, n.places[m]));
+    amped_say("mode %d: labels sorted as %s", m, kinds[amped_label_kind_of(labels)]);
+  }
+  renumber(&n, t);
+  status = amped_external_sort_change(x, t->dims, renumber, &n);
+done:
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(n.places[m]);
+  return status;
+}
+
+/* Does every row of a table count 1? Then equal rows are to be counted. */
+static bool counts_rows(const amped_options *o) {
+  amped_format format = AMPED_FORMAT_HDF5;
+  return amped_io_input_format(o->args[0], &o->read, &format) == AMPED_OK &&
+         format == AMPED_FORMAT_TABLE && o->read.value == NULL;
+}
+
 static void say_duplicates(const amped_options *o, const record *r) {
-  if (r->duplicates > 0)
+  const bool sum = o->convert.duplicates == AMPED_DUPLICATES_SUM;
+  if (r->duplicates == 0)
+    return;
+  if (sum && counts_rows(o))
+    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input_name(o),
+              r->duplicates);
+  else
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", input_name(o), r->duplicates,
                plural(r->duplicates),
-               o->convert.duplicates == AMPED_DUPLICATES_SUM
-                   ? "values at the same coordinate were added up"
+               sum ? "values at the same coordinate were added up (--duplicates=error names the "
+                     "first)"
                    : "all were kept");
 }
 
@@ -167,8 +225,64 @@ static amped_status say_empty_slices(const amped_sptensor *t) {
   return AMPED_OK;
 }
 
+static amped_status add_to_compaction(void *context, const amped_sptensor *t) {
+  return amped_compaction_add(context, t);
+}
+
+static void apply_compaction(const void *context, amped_sptensor *t) {
+  amped_compaction_apply(context, t);
+}
+
+/* --compact. The nonzeros are in their order, and stay so. */
+static amped_status compact(amped_external_sort *x, amped_sptensor *t) {
+  const bool on_disk = amped_external_sort_used(x);
+  uint64_t dims[AMPED_MAX_ORDER];
+  amped_compaction c = {.count = {0}};
+  amped_status status = AMPED_OK;
+  memcpy(dims, t->dims, sizeof dims);
+  AMPED_GO(done, on_disk ? amped_external_sort_look(x, add_to_compaction, &c)
+                         : amped_compaction_add(&c, t));
+  AMPED_GO(done, amped_compaction_labels(&c, t));
+  for (int m = 0; m < t->order; m++)
+    if (t->dims[m] < dims[m])
+      amped_say("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero and are left out", m,
+                dims[m] - t->dims[m], dims[m]);
+  if (on_disk)
+    status = amped_external_sort_change(x, t->dims, apply_compaction, &c);
+  else
+    amped_compaction_apply(&c, t);
+done:
+  amped_compaction_free(&c);
+  return status;
+}
+
+/* Can the input be read again? */
+static bool is_file(const char *path) {
+  struct stat st;
+  return !is_standard(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Refuse duplicates: name the coordinate of t's nonzero k, and the rows of a table that have it. */
+static amped_status refuse_duplicates(const amped_options *o, const amped_sptensor *t, uint64_t k,
+                                      uint64_t count) {
+  amped_format format = AMPED_FORMAT_TNS;
+  uint64_t index[AMPED_MAX_ORDER];
+  uint64_t lines[2] = {0, 0};
+  for (int m = 0; m < t->order; m++)
+    index[m] = t->indices[m][k];
+  AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &format));
+  if (format == AMPED_FORMAT_TABLE && is_file(o->args[0]))
+    AMPED_TRY(amped_table_lines(o->args[0], &o->read, t, index, lines));
+  return amped_sptensor_refuse_duplicates(t, k, count, lines[1] > 0 ? lines : NULL, input_name(o));
+}
+
 static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, record *r) {
+  uint64_t first = 0;
   AMPED_TRY(amped_sptensor_sort(t, 0));
+  if (o->convert.duplicates == AMPED_DUPLICATES_ERROR)
+    r->duplicates = amped_sptensor_duplicates(t, &first);
+  if (r->duplicates > 0)
+    return refuse_duplicates(o, t, first, r->duplicates);
   AMPED_TRY(amped_sptensor_merge(t, o->convert.duplicates, input_name(o), &r->duplicates));
   if (o->convert.drop_zeros)
     amped_sptensor_drop_zeros(t, &r->zeros);
@@ -179,9 +293,24 @@ static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, r
   return AMPED_OK;
 }
 
-static amped_status order_on_disk(amped_external_sort *x, amped_sptensor *t, record *r) {
+/* The same for a coordinate on disk. */
+static amped_status refuse_coordinate(const amped_options *o, const amped_sptensor *t,
+                                      const uint64_t *coordinate, uint64_t count) {
+  amped_sptensor one = {.order = t->order, .nnz = 1};
+  uint64_t index[AMPED_MAX_ORDER];
+  memcpy(index, coordinate, sizeof index);
+  memcpy(one.labels, t->labels, sizeof one.labels); /* borrowed */
+  for (int m = 0; m < one.order; m++)
+    one.indices[m] = &index[m];
+  return refuse_duplicates(o, &one, 0, count);
+}
+
+static amped_status order_on_disk(const amped_options *o, amped_external_sort *x, amped_sptensor *t,
+                                  record *r) {
   AMPED_TRY(amped_external_sort_order(x, t));
   amped_external_sort_found found = amped_external_sort_tell(x);
+  if (found.refused != NULL)
+    return refuse_coordinate(o, t, found.refused, found.duplicates);
   r->duplicates = found.duplicates;
   r->zeros = found.zeros;
   r->nnz = found.info->nnz;
@@ -192,9 +321,13 @@ static amped_status order_on_disk(amped_external_sort *x, amped_sptensor *t, rec
 static amped_status order_nonzeros(const amped_options *o, amped_external_sort *x,
                                    amped_sptensor *t, record *r) {
   double began = amped_time();
-  AMPED_TRY(amped_external_sort_used(x) ? order_on_disk(x, t, r) : order_in_memory(o, t, r));
+  if (o->convert.labels_sorted)
+    AMPED_TRY(sort_labels(x, t));
+  AMPED_TRY(amped_external_sort_used(x) ? order_on_disk(o, x, t, r) : order_in_memory(o, t, r));
   say_duplicates(o, r);
   AMPED_TRY(say_zeros(o, r));
+  if (o->convert.compact)
+    AMPED_TRY(compact(x, t));
   r->order_sec = amped_time() - began;
   amped_say("%" PRIu64 " nonzeros, norm %.10g", r->nnz, r->norm);
   return amped_external_sort_used(x) ? AMPED_OK : say_empty_slices(t);
@@ -323,13 +456,13 @@ static amped_status convert_tensor(const amped_options *o, amped_format format, 
 
 /* Options of convert that mean nothing for a result. */
 static amped_status check_result_options(const amped_options *o) {
-  if (o->read.index_base != AMPED_BASE_AUTO || o->read.dims_order > 0 || o->read.keys != NULL ||
-      o->read.value != NULL || o->convert.drop_zeros ||
-      o->convert.duplicates != AMPED_DUPLICATES_SUM || o->convert.no_copies ||
-      o->convert.memory > 0 || o->convert.temporary != NULL)
+  if (amped_read_options_given(&o->read) || o->convert.drop_zeros || o->convert.compact ||
+      o->convert.labels_sorted || o->convert.duplicates != AMPED_DUPLICATES_SUM ||
+      o->convert.no_copies || o->convert.memory > 0 || o->convert.temporary != NULL)
     return amped_error(AMPED_USAGE, o->args[0],
-                       "is a result; --index-base, --dims, --keys, --value, --duplicates, "
-                       "--drop-zeros, --copies, --memory and --temporary are for tensors");
+                       "is a result; the options of reading text and tables, --duplicates, "
+                       "--drop-zeros, --compact, --label-order, --copies, --memory and --temporary "
+                       "are for tensors");
   return amped_io_result_check(o->args[1]);
 }
 
@@ -390,7 +523,7 @@ amped_status amped_cmd_convert(const amped_options *o) {
   if (o->threads > 0)
     omp_set_num_threads(o->threads);
   AMPED_TRY(check_names(o));
-  AMPED_TRY(amped_io_format(o->args[0], &in));
+  AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &in));
   if (in == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
   AMPED_TRY(is_result ? check_result_options(o) : check_output(o->args[1], &out, &lock));

@@ -9,6 +9,7 @@
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
 #include "solver/corcondia.h"
+#include "text/io.h"
 #include "base/timer.h"
 
 #define TEXT_BYTES 4096
@@ -105,21 +106,26 @@ static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
   return NULL;
 }
 
-/* Labels of all modes: a line each, and an array of the modes' names (null: no labels or no name,
- * told apart by "labels"). */
+/* Labels of a mode: a line, and entries of two arrays: the mode's name (null: no labels or no name)
+ * and the number of labels, which tells these apart. */
+static amped_status tell_mode(int mode, const amped_labels *labels, json_t *names, json_t *counts) {
+  say_labels(mode, labels);
+  if (json_array_append_new(names, json_text(labels->name != NULL ? labels->name : "", false)) !=
+          0 ||
+      json_array_append_new(counts, amped_json_count(labels->count)) != 0)
+    return amped_error(AMPED_FAILED, NULL, "out of memory for a JSON line");
+  return AMPED_OK;
+}
+
 static amped_status tell_labels(amped_tensor_file *file, json_t *names, json_t *counts) {
-  for (int m = 0; m < amped_tensor_file_info(file)->order; m++) {
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < amped_tensor_file_info(file)->order && status == AMPED_OK; m++) {
     amped_labels labels;
     AMPED_TRY(amped_tensor_file_labels(file, m, &labels));
-    say_labels(m, &labels);
-    int failed =
-        json_array_append_new(names, json_text(labels.name != NULL ? labels.name : "", false)) |
-        json_array_append_new(counts, amped_json_count(labels.count));
+    status = tell_mode(m, &labels, names, counts);
     amped_labels_free(&labels);
-    if (failed != 0)
-      return amped_error(AMPED_FAILED, NULL, "out of memory for a JSON line");
   }
-  return AMPED_OK;
+  return status;
 }
 
 static amped_status verify(amped_tensor_file *file, double *sec) {
@@ -134,6 +140,17 @@ static amped_status verify(amped_tensor_file *file, double *sec) {
   return AMPED_OK;
 }
 
+/* Complete and write the line of a tensor. Takes the object. */
+static amped_status end_line(const amped_options *o, amped_json *json, json_t *object,
+                             json_t *names, json_t *counts, double sec) {
+  if (json_object_set(object, "mode_names", names) == 0 &&
+      json_object_set(object, "labels", counts) == 0 &&
+      (!o->info.verify || json_object_set_new(object, "verify_sec", json_real(sec)) == 0))
+    return amped_json_line(json, object);
+  json_decref(object);
+  return amped_json_line(json, NULL);
+}
+
 static amped_status info_tensor_file(const amped_options *o, amped_tensor_file *file,
                                      amped_json *json) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
@@ -146,13 +163,7 @@ static amped_status info_tensor_file(const amped_options *o, amped_tensor_file *
   AMPED_GO(done, tell_labels(file, names, counts));
   if (o->info.verify)
     AMPED_GO(done, verify(file, &sec));
-  if (json_object_set(object, "mode_names", names) != 0 ||
-      json_object_set(object, "labels", counts) != 0 ||
-      (o->info.verify && json_object_set_new(object, "verify_sec", json_real(sec)) != 0)) {
-    json_decref(object);
-    object = NULL;
-  }
-  status = amped_json_line(json, object);
+  status = end_line(o, json, object, names, counts, sec);
   object = NULL;
 done:
   json_decref(object);
@@ -166,6 +177,82 @@ static amped_status info_tensor(const amped_options *o, amped_json *json) {
   AMPED_TRY(amped_tensor_file_open(o->args[0], &file));
   amped_status status = info_tensor_file(o, file, json);
   amped_tensor_file_close(file);
+  return status;
+}
+
+/* --- text and tables ------------------------------------------------------------------------- */
+
+/* Facts of the nonzeros of a text, which need not fit into memory. */
+typedef struct stream_facts {
+  uint64_t nnz;
+  double least, most;
+  bool wide; /* a value changes when converted to float */
+} stream_facts;
+
+/* Memory for nonzeros between two looks. */
+#define LOOK_BYTES (UINT64_C(256) << 20)
+
+static amped_status look(void *context, amped_sptensor *t, double fraction) {
+  stream_facts *f = context;
+  (void)fraction;
+  for (uint64_t k = 0; k < t->nnz; k++) {
+    f->least = fmin(f->least, t->values[k]);
+    f->most = fmax(f->most, t->values[k]);
+  }
+  f->wide = f->wide || !amped_sptensor_fits_float(t);
+  f->nnz += t->nnz;
+  t->nnz = 0;
+  return AMPED_OK;
+}
+
+static void say_stream(const amped_options *o, const amped_sptensor *t, const stream_facts *f,
+                       amped_tensor_info *info) {
+  info->order = t->order;
+  info->nnz = f->nnz;
+  info->value_type = f->wide ? AMPED_F64 : AMPED_F32;
+  for (int m = 0; m < t->order; m++) {
+    info->dims[m] = t->dims[m];
+    info->index_types[m] = amped_itype_for(t->dims[m]);
+  }
+  say_tensor(amped_io_name(o->args[0]), info);
+  amped_say("range        %.6g ... %.6g", f->least, f->most);
+}
+
+static amped_status tell_text(const amped_options *o, const amped_sptensor *t,
+                              const stream_facts *f, double sec, amped_json *json) {
+  amped_tensor_info info = {.order = 0};
+  say_stream(o, t, f, &info);
+  json_t *object = json_tensor(o->args[0], &info);
+  json_t *names = json_array();
+  json_t *counts = json_array();
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < t->order; m++)
+    AMPED_GO(done, tell_mode(m, &t->labels[m], names, counts));
+  /* A text has been read whole, and every line checked, by now. */
+  if (o->info.verify)
+    amped_say("verified     in %.2f s", sec);
+  status = end_line(o, json, object, names, counts, sec);
+  object = NULL;
+done:
+  json_decref(object);
+  json_decref(names);
+  json_decref(counts);
+  return status;
+}
+
+static amped_status info_text(const amped_options *o, amped_json *json) {
+  const double began = amped_time();
+  stream_facts f = {.least = INFINITY, .most = -INFINITY};
+  const amped_overflow overflow = {LOOK_BYTES, look, &f};
+  amped_read_options how = o->read;
+  amped_sptensor t = {.order = 0};
+  amped_status status = AMPED_OK;
+  how.overflow = &overflow;
+  AMPED_TRY(amped_io_read(o->args[0], &how, &t));
+  AMPED_GO(done, look(&f, &t, 1.0));
+  status = tell_text(o, &t, &f, amped_time() - began, json);
+done:
+  amped_sptensor_free(&t);
   return status;
 }
 
@@ -280,10 +367,19 @@ done:
 
 amped_status amped_cmd_info(const amped_options *o) {
   amped_json *json = NULL;
+  amped_format format = AMPED_FORMAT_HDF5;
   bool is_result = false;
   if (o->info.system)
     return amped_cmd_system(o);
-  AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
+  if (amped_io_input_format(o->args[0], &o->read, &format) != AMPED_OK) {
+    amped_status_clear(); /* HDF5 files are known by their content as well */
+    format = AMPED_FORMAT_HDF5;
+  }
+  AMPED_TRY(amped_io_check(o->args[0], format, &o->read));
+  if (format == AMPED_FORMAT_HDF5)
+    AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
   AMPED_TRY(amped_json_open(o->json, &json));
-  return amped_json_close(json, is_result ? info_result(o, json) : info_tensor(o, json));
+  return amped_json_close(json, format != AMPED_FORMAT_HDF5 ? info_text(o, json)
+                                : is_result                 ? info_result(o, json)
+                                                            : info_tensor(o, json));
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "cli/help.h"
 
@@ -139,13 +140,11 @@ static amped_status choose_command(int *argc, char ***argv, amped_options *o) {
   /* A word was meant as a command if it is no option, names no file and does not look like a file.
    */
   if (*argc > 1 && first[0] != '-' && strpbrk(first, "./") == NULL) {
-    FILE *file = fopen(first, "re");
     char meant[64];
-    if (file == NULL)
+    if (access(first, F_OK) != 0) /* a pipe is opened once, by its reader */
       return amped_error(AMPED_USAGE, NULL,
                          "no command and no file is called '%s'; %ssee amped_mpi --help", first,
                          suggest_command(meant, sizeof meant, first));
-    (void)fclose(file);
   }
   return AMPED_OK;
 }
@@ -237,6 +236,20 @@ static const amped_option *row_of(const getopt_tables *t, int found) {
   return NULL;
 }
 
+/* getopt takes the beginning of a name for the name. A text that is the whole name of another
+ * command's option is no beginning: --value is not --values. */
+static bool means_another(const char *argument, const amped_option *row) {
+  const amped_option *rows[AMPED_MAX_OPTIONS];
+  const int count = amped_options_rows(NULL, rows, 0);
+  const size_t length = strcspn(argument + 2, "=");
+  if (length == strlen(row->name))
+    return false;
+  for (int i = 0; i < count; i++)
+    if (strlen(rows[i]->name) == length && strncmp(argument + 2, rows[i]->name, length) == 0)
+      return true;
+  return false;
+}
+
 /* An option that getopt does not know, or that takes no value and has one. */
 static amped_status refuse_argument(const amped_options *o, const getopt_tables *t,
                                     const char *argument) {
@@ -282,6 +295,9 @@ amped_status amped_command_line_parse(int argc, char **argv, amped_options *o, b
                          argv[optind - 1], o->command->name);
     if (c == '?') /* getopt moves files behind options */
       return refuse_argument(o, &tables, argv[optind - 1]);
+    const char *argument = argv[optind - (optarg == argv[optind - 1] ? 2 : 1)];
+    if (c >= FIRST_ROW && means_another(argument, row_of(&tables, c)))
+      return refuse_option(o->command, argument);
     AMPED_TRY(apply(o, row_of(&tables, c), optarg != NULL ? optarg : ""));
   }
 }

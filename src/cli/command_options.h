@@ -12,6 +12,8 @@ typedef struct amped_convert_options {
   amped_duplicates duplicates;
   bool drop_zeros;
   bool no_copies;
+  bool compact;
+  bool labels_sorted;
   uint64_t memory;       /* bytes, 0: a share of the free memory */
   const char *temporary; /* folder, or NULL: beside the output */
 } amped_convert_options;
@@ -26,7 +28,7 @@ typedef struct amped_info_options {
   bool system; /* about the system instead of a file; on all ranks */
 } amped_info_options;
 
-/* --duplicates, --drop-zeros, --copies, --memory, --temporary */
+/* --duplicates, --drop-zeros, --copies, --compact, --label-order, --memory, --temporary */
 extern const amped_option_group amped_convert_option_rows;
 extern const amped_option_group amped_generate_option_rows; /* --planted, --noise */
 extern const amped_option_group amped_info_option_rows;     /* --verify, --system */

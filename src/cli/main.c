@@ -27,13 +27,14 @@ const amped_command amped_commands[] = {
                 &amped_seed_option_rows, &amped_output_option_rows, &amped_nowrite_option_rows,
                 &amped_threads_option_rows, &amped_backend_option_rows, &amped_plan_option_rows,
                 &amped_checkpoint_option_rows, &amped_plan_only_option_rows,
-                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows},
+                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows,
+                &amped_read_option_rows, &amped_dims_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
-         "other input of convert works too, and is ordered in the memory of rank 0. With\n"
-         "--shape it is made in memory instead, as by bench, to measure whole sweeps: cells may\n"
-         "be drawn more than once, which the fit does not know.\n\n"
+         "other input of convert works too, with its options, and is ordered in the memory of\n"
+         "rank 0. With --shape it is made in memory instead, as by bench, to measure whole\n"
+         "sweeps: cells may be drawn more than once, which the fit does not know.\n\n"
          "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
          "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
          "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM\n"
@@ -51,7 +52,7 @@ const amped_command amped_commands[] = {
      .groups = {&amped_session_option_rows, &amped_seed_option_rows, &amped_repeat_option_rows,
                 &amped_kernel_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
                 &amped_plan_option_rows, &amped_watch_option_rows, &amped_shape_option_rows,
-                &amped_values_option_rows},
+                &amped_values_option_rows, &amped_read_option_rows, &amped_dims_option_rows},
      .help = "With --shape the tensor is made in memory, on the device that computes: billions of\n"
              "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
              "The gather ceiling is the time that reading the factor rows alone would take, at\n"
@@ -69,9 +70,10 @@ const amped_command amped_commands[] = {
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_convert_option_rows,
                 &amped_threads_option_rows},
      .help =
-         "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables with a header), each also .gz\n"
-         "or .zst; - is standard input (text); .h5 (ours, any binsparse COO, or a result). Text\n"
-         "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI.\n"
+         "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables), each also .gz or .zst; .h5 (ours,\n"
+         "any binsparse COO, or a result); - is standard input. Text may have a header of Tensor\n"
+         "Toolbox and pyttb (sptensor, tensor), GenTen or ParTI. A table's columns are keys, but\n"
+         "for --value; without it every row counts 1.\n"
          "OUT: .h5 (tensor file), .csv .tsv (tables with labels), .tns (text without labels), the\n"
          "last three also .gz or .zst; - is standard output (text). For a result OUT.csv or "
          "OUT.tsv\n"
@@ -83,15 +85,19 @@ const amped_command amped_commands[] = {
          "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
          "top of --memory.\n\n"
          "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n"
+         "         zcat trips.csv.gz | amped_mpi convert - trips.h5 --keys=from,to,hour\n"
          "         amped_mpi convert trips.cpd.h5 trips.cpd.csv\n",
      .run = amped_cmd_convert},
     {.name = "info",
      .arguments = "FILE|--system",
      .max_args = 1,
-     .summary = "tell what a tensor or result file holds, or what ranks find where they run",
-     .groups = {&amped_info_option_rows},
-     .help = "Example: amped_mpi info ratings.h5 --verify\n"
-             "         mpirun -np 4 amped_mpi info --system\n",
+     .summary = "tell what a tensor, table or result holds, or what ranks find where they run",
+     .groups = {&amped_info_option_rows, &amped_read_option_rows, &amped_dims_option_rows},
+     .help =
+         "FILE is a tensor file, a result, or any input of convert, which is then read whole.\n\n"
+         "Example: amped_mpi info ratings.h5 --verify\n"
+         "         amped_mpi info ratings.csv --value=stars\n"
+         "         mpirun -np 4 amped_mpi info --system\n",
      .run = amped_cmd_info},
     {.name = "top",
      .arguments = "RESULT",

@@ -82,6 +82,8 @@ static amped_status check_shape(const amped_options *o) {
     wrong = "--nnz, --scale, --skew and --values are of a --shape; leave them out or give one";
   else if (o->session.shape.name != NULL && o->session.read_parallel)
     wrong = "with --shape nothing is read; leave out --read";
+  else if (o->session.shape.name != NULL && amped_read_options_given(&o->read))
+    wrong = "with --shape nothing is read; leave out the options of reading";
   else if (o->session.shape.name != NULL && o->checkpoint.file != NULL)
     wrong = "a checkpoint belongs to a file's tensor; leave out --checkpoint or --shape";
   else if (o->session.shape.skew_count > 1 ||
@@ -107,6 +109,7 @@ static void hand_down(amped_options *o) {
     o->args[0] = o->session.shape.name;
   o->session.command = o->command->name;
   o->session.input = o->args[0];
+  o->session.read = &o->read;
   o->session.json = o->json;
   o->session.seed = o->seed;
   o->session.backend.threads = o->threads;

@@ -58,26 +58,31 @@ static amped_status refuse_more(void *context, amped_sptensor *t, double fractio
                      t->nnz, amped_format_bytes(have, input->free_bytes));
 }
 
-static amped_status load_into_memory(amped_input *input) {
+/* `counts`: every row of a table counts 1, so that equal rows are to be counted. */
+static amped_status load_into_memory(amped_input *input, const amped_read_options *read,
+                                     bool counts) {
   const amped_overflow overflow = {
       .memory = input->free_bytes, .take = refuse_more, .context = input};
-  amped_read_options options = {.index_base = AMPED_BASE_AUTO,
-                                .overflow = input->free_bytes > 0 ? &overflow : NULL};
+  amped_read_options options = *read;
   uint64_t found = 0;
+  options.overflow = input->free_bytes > 0 ? &overflow : NULL;
   amped_say("%s has no ordered copies: ordering it in memory (amped_mpi convert does that once)",
             input->path);
   AMPED_TRY(amped_io_read(input->path, &options, &input->tensor));
   input->sorted_mode = -1;
   AMPED_TRY(sort_by(input, 0));
   AMPED_TRY(amped_sptensor_merge(&input->tensor, AMPED_DUPLICATES_SUM, input->path, &found));
-  if (found > 0)
+  if (found > 0 && counts)
+    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input->path, found);
+  else if (found > 0)
     amped_warn("%s: %" PRIu64 " duplicate nonzeros were summed", input->path, found);
   return describe_memory(input);
 }
 
-static amped_status open_here(amped_input *input, bool parallel) {
+static amped_status open_here(amped_input *input, const amped_read_options *read, bool parallel) {
   amped_format format = AMPED_FORMAT_HDF5;
-  AMPED_TRY(amped_io_format(input->path, &format));
+  AMPED_TRY(amped_io_input_format(input->path, read, &format));
+  AMPED_TRY(amped_io_check(input->path, format, read));
   if (format == AMPED_FORMAT_HDF5) {
     AMPED_TRY(amped_tensor_file_open(input->path, &input->file));
     input->info = *amped_tensor_file_info(input->file);
@@ -86,7 +91,7 @@ static amped_status open_here(amped_input *input, bool parallel) {
   if (parallel)
     return amped_error(AMPED_USAGE, input->path,
                        "--read=parallel needs an HDF5 file; make one with amped_mpi convert");
-  return load_into_memory(input);
+  return load_into_memory(input, read, format == AMPED_FORMAT_TABLE && read->value == NULL);
 }
 
 /* Collective: ranks that do not read get the info and its tables. */
@@ -152,8 +157,8 @@ static amped_status compare_info(const amped_comm *comm, const amped_input *inpu
   return same ? AMPED_OK : amped_input_differs(comm, input);
 }
 
-amped_status amped_input_open(const amped_comm *comm, const char *path, bool parallel,
-                              amped_input **out) {
+amped_status amped_input_open(const amped_comm *comm, const char *path,
+                              const amped_read_options *read, bool parallel, amped_input **out) {
   amped_input *input = NULL;
   bool reads = parallel || comm->rank == 0;
   amped_status status = amped_calloc(&input, 1, sizeof *input, "the input");
@@ -163,7 +168,7 @@ amped_status amped_input_open(const amped_comm *comm, const char *path, bool par
     input->sorted_mode = -1;
     input->free_bytes = amped_mem_available() / 4 * 3; /* the rest for buffers */
     if (reads)
-      status = open_here(input, parallel);
+      status = open_here(input, read, parallel);
   }
   status = amped_comm_agree(comm, status);
   if (status == AMPED_OK)

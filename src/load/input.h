@@ -13,14 +13,16 @@
 
 #include "mpi/comm.h"
 #include "hdf5/tensor_file.h"
+#include "text/read_options.h"
 
 typedef struct amped_input amped_input;
 
-/* Collective; the status is agreed. `path` is borrowed until the input is closed. AMPED_USAGE: with
- * `parallel`, the file is not HDF5. AMPED_BAD_INPUT: the file is damaged, or (parallel) a rank sees
+/* Collective; the status is agreed. `path` is borrowed until the input is closed. `read` says how a
+ * text or table is read. AMPED_USAGE: with `parallel`, the file is not HDF5; or `read` has options
+ * that do not apply to its format. AMPED_BAD_INPUT: the file is damaged, or (parallel) a rank sees
  * another file than rank 0. *out is NULL on failure. */
-amped_status amped_input_open(const amped_comm *comm, const char *path, bool parallel,
-                              amped_input **out);
+amped_status amped_input_open(const amped_comm *comm, const char *path,
+                              const amped_read_options *read, bool parallel, amped_input **out);
 
 /* Frees the input; NULL is allowed. Not collective; on every rank. */
 void amped_input_close(amped_input *input);

@@ -76,7 +76,8 @@ static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
   if (!amped_mul(m->rows.block_rows, (uint64_t)nranks, &rows) || rows > MOST_ROWS)
     return amped_error(AMPED_FAILED, NULL,
                        "mode %d has too many rows (%" PRIu64
-                       ") for any machine's factors; merge some of its indices",
+                       ") for any machine's factors; leave out indices without nonzeros (amped_mpi "
+                       "convert --compact), or merge some",
                        mode + 1, m->rows.dim);
   AMPED_TRY(amped_alloc(&next, (uint64_t)nranks, sizeof *next, "the plan"));
   for (int p = 0; p < nranks; p++)

@@ -115,7 +115,7 @@ static bool is_file(const amped_session *session) {
 /* A file with ordered copies has its tables. */
 static amped_status open_file(amped_session *session) {
   const amped_session_options *o = session->options;
-  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read_parallel, &session->input));
+  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read, o->read_parallel, &session->input));
   return amped_session_is_list(session) ? count_list(session) : AMPED_OK;
 }
 

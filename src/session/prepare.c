@@ -131,6 +131,18 @@ static amped_status check_node(const amped_session *session, uint64_t host_bytes
                      amped_format_bytes(b, node_budget), narrower(&session->plan));
 }
 
+/* A mode with more indices than nonzeros has rows that no factor needs. */
+static void advise_compacting(const amped_session *session) {
+  const amped_tensor_info *info = amped_session_info(session);
+  for (int m = 0; m < info->order; m++)
+    if (info->dims[m] > info->nnz) {
+      amped_warn("%s: mode %d has %" PRIu64 " indices and the tensor %" PRIu64
+                 " nonzeros; amped_mpi convert --compact leaves out indices without any",
+                 session->options->input, m, info->dims[m], info->nnz);
+      return;
+    }
+}
+
 /* Collective; the status is agreed. Compare the need of the plan with the memory of every rank, its
  * process and its node. */
 static amped_status check_memory(amped_session *session, const amped_demand *demand,
@@ -138,8 +150,10 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
   amped_status status = find_need(session, demand, need);
   if (status == AMPED_OK)
     status = check_limit(session, need->host_bytes);
-  status = check_node(session, need->host_bytes, status);
-  return amped_comm_agree(&session->comm, status);
+  status = amped_comm_agree(&session->comm, check_node(session, need->host_bytes, status));
+  if (status != AMPED_OK && session->input != NULL)
+    advise_compacting(session);
+  return status;
 }
 
 /* Collective. Read or count the tables from which the plan is made. */

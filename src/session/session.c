@@ -138,7 +138,7 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
   if (status == AMPED_OK)
     status = o->shape.name != NULL ? set_synthetic(&session->synthetic, o)
-                                   : amped_io_format(o->input, &format);
+                                   : amped_io_input_format(o->input, o->read, &format);
   if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && reads)
     status = amped_hdf5_probe(o->input);
   if (status == AMPED_OK && o->init != NULL && amped_launcher_rank() <= 0)

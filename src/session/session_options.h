@@ -7,16 +7,18 @@
 #include "base/option.h"
 #include "generate/shape_options.h"
 #include "plan/plan_options.h"
+#include "text/read_options.h"
 
 /* Most numbers of components in a run, and most random starts of each. */
 #define AMPED_MAX_NCOMPS_COUNT 64
 #define AMPED_MAX_STARTS 1000
 
 typedef struct amped_session_options {
-  const char *command; /* its name */
-  const char *input;   /* file, or the shape's name */
-  const char *json;    /* file, "-" for standard output, or NULL */
-  const char *init;    /* file of the factors to start from; NULL: random */
+  const char *command;            /* its name */
+  const char *input;              /* file, or the shape's name */
+  const amped_read_options *read; /* how a text or table is read */
+  const char *json;               /* file, "-" for standard output, or NULL */
+  const char *init;               /* file of the factors to start from; NULL: random */
   uint64_t seed;
   int ncomps;                              /* the largest of the list */
   int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* as the user gave them, each once */

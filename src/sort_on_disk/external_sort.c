@@ -154,6 +154,7 @@ static amped_status take(void *context, amped_sptensor *t, double fraction) {
   amped_external_sort *x = context;
   bool first = x->unsorted == NULL;
   if (first) {
+    x->info.order = t->order;
     x->most = amped_overflow_most(x->overflow.memory, t->order);
     AMPED_TRY(amped_spill_create(x->folder, t->order, &x->unsorted));
   }
@@ -259,15 +260,6 @@ static amped_status refine(void *context, amped_sptensor *t, bool last) {
   return AMPED_OK;
 }
 
-static amped_status refuse_duplicates(const amped_external_sort *x) {
-  amped_sptensor one = {.order = x->info.order, .nnz = 1};
-  uint64_t index[AMPED_MAX_ORDER];
-  memcpy(index, x->first_duplicate, sizeof index);
-  for (int m = 0; m < one.order; m++)
-    one.indices[m] = &index[m];
-  return amped_sptensor_refuse_duplicates(&one, 0, x->duplicates, x->spec.input);
-}
-
 static amped_status merge_fragments(amped_external_sort *x) {
   int modes[AMPED_MAX_ORDER];
   for (int m = 0; m < x->info.order; m++)
@@ -302,25 +294,114 @@ amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t
   AMPED_TRY(status);
   amped_spill_free(x->unsorted);
   x->unsorted = NULL;
-  if (x->refused)
-    return refuse_duplicates(x);
-  info->nnz = amped_spill_nnz(x->ordered);
-  if (info->nnz == 0) /* all were zeros and are dropped: the caller reports it */
+  info->nnz = x->refused ? 0 : amped_spill_nnz(x->ordered);
+  if (info->nnz == 0) /* the caller reports why */
     return AMPED_OK;
   return amped_stream_stats_end(&x->stats, info);
 }
 
 amped_external_sort_found amped_external_sort_tell(const amped_external_sort *x) {
-  return (amped_external_sort_found){&x->info, x->nnz_read, x->duplicates, x->zeros,
-                                     x->temporary_bytes};
+  return (amped_external_sort_found){.info = &x->info,
+                                     .nnz_read = x->nnz_read,
+                                     .duplicates = x->duplicates,
+                                     .refused = x->refused ? x->first_duplicate : NULL,
+                                     .zeros = x->zeros,
+                                     .temporary_bytes = x->temporary_bytes};
 }
 
-/* --- writing -------------------------------------------------------------------------------------
+/* --- all nonzeros once more ----------------------------------------------------------------------
  */
 
 static uint64_t min(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
+
+/* Pass all nonzeros of a spill to `use`, in their order, as many at a time as memory holds. */
+static amped_status for_all(const amped_external_sort *x, const amped_spill *from,
+                            amped_spill_sink use, void *context) {
+  const uint64_t nnz = amped_spill_nnz(from);
+  amped_sptensor t;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_sptensor_create(&t, x->info.order, min(nnz, x->most)));
+  for (uint64_t first = 0, n = 0; first < nnz && status == AMPED_OK; first += n) {
+    n = min(nnz - first, x->most);
+    status = amped_spill_read(from, first, n, &t);
+    if (status == AMPED_OK)
+      status = use(context, &t, first + n == nnz);
+  }
+  amped_sptensor_free(&t);
+  return status;
+}
+
+/* Nonzeros that get other indices. */
+typedef struct rewrite {
+  amped_external_sort *x;
+  amped_spill *from, *to;
+  amped_external_sort_changer change;
+  const void *context;
+} rewrite;
+
+static amped_status add_changed(void *context, amped_sptensor *t, bool last) {
+  rewrite *r = context;
+  (void)last;
+  r->change(r->context, t);
+  if (r->x->ordered == NULL)
+    AMPED_TRY(amped_sptensor_sort(t, 0));
+  else
+    amped_stream_stats_add(&r->x->stats, t);
+  AMPED_TRY(amped_spill_add(r->to, t));
+  const uint64_t bytes = amped_spill_bytes(r->from) + amped_spill_bytes(r->to);
+  r->x->temporary_bytes = bytes > r->x->temporary_bytes ? bytes : r->x->temporary_bytes;
+  return AMPED_OK;
+}
+
+/* The facts of the ordered nonzeros are found anew. */
+static amped_status forget_facts(amped_external_sort *x, const uint64_t *dims) {
+  memcpy(x->info.dims, dims, sizeof x->info.dims);
+  amped_dictionary_free(&x->info.dictionary);
+  return amped_stream_stats_begin(&x->stats);
+}
+
+amped_status amped_external_sort_change(amped_external_sort *x, const uint64_t *dims,
+                                        amped_external_sort_changer change, const void *context) {
+  const bool ordered = x->ordered != NULL;
+  amped_spill **spill = ordered ? &x->ordered : &x->unsorted;
+  rewrite r = {.x = x, .from = *spill, .change = change, .context = context};
+  amped_status status = AMPED_OK;
+  if (r.from == NULL)
+    return AMPED_OK;
+  AMPED_TRY(check_room(x, amped_spill_bytes(r.from), ordered ? final_need(x, &x->info, NULL) : 0));
+  AMPED_TRY(amped_spill_create(x->folder, x->info.order, &r.to));
+  if (ordered)
+    AMPED_GO(fail, forget_facts(x, dims));
+  AMPED_GO(fail, for_all(x, r.from, add_changed, &r));
+  amped_spill_free(r.from);
+  *spill = r.to;
+  return ordered ? amped_stream_stats_end(&x->stats, &x->info) : AMPED_OK;
+fail:
+  amped_spill_free(r.to);
+  return status;
+}
+
+typedef struct viewer {
+  amped_external_sort_looker look;
+  void *context;
+} viewer;
+
+static amped_status show(void *context, amped_sptensor *t, bool last) {
+  const viewer *v = context;
+  (void)last;
+  return v->look(v->context, t);
+}
+
+amped_status amped_external_sort_look(const amped_external_sort *x, amped_external_sort_looker look,
+                                      void *context) {
+  viewer v = {look, context};
+  return for_all(x, x->ordered, show, &v);
+}
+
+/* --- writing -------------------------------------------------------------------------------------
+ */
 
 /* Data of the merge of one copy. */
 typedef struct copy {
@@ -335,22 +416,6 @@ static amped_status append(void *context, amped_sptensor *t, bool last) {
   AMPED_TRY(amped_tensor_writer_append(c->writer, t));
   t->nnz = 0;
   return AMPED_OK;
-}
-
-/* Pass all nonzeros to `use`, in the order of mode 0, as many at a time as memory holds. */
-static amped_status for_all(const amped_external_sort *x, amped_spill_sink use, void *context) {
-  const uint64_t nnz = x->info.nnz;
-  amped_sptensor t;
-  amped_status status = AMPED_OK;
-  AMPED_TRY(amped_sptensor_create(&t, x->info.order, min(nnz, x->most)));
-  for (uint64_t first = 0, n = 0; first < nnz && status == AMPED_OK; first += n) {
-    n = min(nnz - first, x->most);
-    status = amped_spill_read(x->ordered, first, n, &t);
-    if (status == AMPED_OK)
-      status = use(context, &t, first + n == nnz);
-  }
-  amped_sptensor_free(&t);
-  return status;
 }
 
 /* Fragments on disk, sorted by another mode. */
@@ -377,9 +442,9 @@ static amped_status put_copy(amped_external_sort *x, int mode, copy *c) {
   resort r = {.x = x, .mode = mode};
   amped_status status = AMPED_OK;
   if (mode == 0)
-    return for_all(x, append, c);
+    return for_all(x, x->ordered, append, c);
   AMPED_TRY(amped_spill_create(x->folder, x->info.order, &r.fragments));
-  AMPED_GO(done, for_all(x, add_resorted, &r));
+  AMPED_GO(done, for_all(x, x->ordered, add_resorted, &r));
   status = amped_spill_merge(r.fragments, &mode, 1, x->overflow.memory, append, c);
 done:
   amped_spill_free(r.fragments);
@@ -422,7 +487,7 @@ static amped_status write_text(amped_external_sort *x) {
   amped_tns_writer *w = NULL;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_tns_writer_create(path, x->info.order, x->info.dims, x->info.nnz, &w));
-  AMPED_GO(fail, for_all(x, append_text, w));
+  AMPED_GO(fail, for_all(x, x->ordered, append_text, w));
   return amped_tns_writer_finish(w);
 fail:
   amped_tns_writer_discard(w);
@@ -438,7 +503,7 @@ static amped_status write_table(amped_external_sort *x, const amped_labels *labe
   amped_table_writer *w = NULL;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_table_writer_create(x->spec.output, x->info.order, labels, x->info.nnz, &w));
-  AMPED_GO(fail, for_all(x, append_table, w));
+  AMPED_GO(fail, for_all(x, x->ordered, append_table, w));
   return amped_table_writer_finish(w);
 fail:
   amped_table_writer_discard(w);

@@ -32,8 +32,21 @@ void amped_external_sort_free(amped_external_sort *x);
 const amped_overflow *amped_external_sort_overflow(const amped_external_sort *x);
 bool amped_external_sort_used(const amped_external_sort *x);
 
+/* Change the indices of all nonzeros on disk. Before amped_external_sort_order these are the ones
+ * that the overflow took, and their order may change. Afterwards these are all, and their order
+ * must stay; `dims` are the new dimensions, and the facts below are found anew. */
+typedef void (*amped_external_sort_changer)(const void *context, amped_sptensor *t);
+amped_status amped_external_sort_change(amped_external_sort *x, const uint64_t *dims,
+                                        amped_external_sort_changer change, const void *context);
+
+/* After amped_external_sort_order: pass all nonzeros to `look`, piece by piece. */
+typedef amped_status (*amped_external_sort_looker)(void *context, const amped_sptensor *t);
+amped_status amped_external_sort_look(const amped_external_sort *x, amped_external_sort_looker look,
+                                      void *context);
+
 /* Sort all nonzeros. t has the last of them, which the call takes, and the dims. If no nonzero
- * remains, the nnz in amped_external_sort_tell is 0, and there is nothing to write. */
+ * remains, or a duplicate is refused, the nnz in amped_external_sort_tell is 0, and there is
+ * nothing to write. */
 amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t);
 
 /* Facts about the sorted tensor; valid until the free. has_copies is the spec's. */
@@ -41,6 +54,7 @@ typedef struct amped_external_sort_found {
   const amped_tensor_info *info;
   uint64_t nnz_read;
   uint64_t duplicates;
+  const uint64_t *refused; /* the first duplicate's coordinate, with AMPED_DUPLICATES_ERROR */
   uint64_t zeros;
   uint64_t temporary_bytes; /* the most bytes on disk at a time so far */
 } amped_external_sort_found;

@@ -394,3 +394,35 @@ amped_status amped_label_order(const amped_labels *labels, uint64_t *order) {
   amped_free(entries);
   return AMPED_OK;
 }
+
+amped_status amped_label_sort(amped_labels *labels, uint64_t *place) {
+  amped_labels sorted = {.count = labels->count};
+  uint64_t *order = NULL;
+  uint64_t at = 0;
+  amped_status status = AMPED_OK;
+  if (labels->count == 0)
+    return AMPED_OK;
+  const uint64_t bytes = labels->offsets[labels->count];
+  AMPED_GO(done, amped_alloc(&order, labels->count, sizeof *order, "the order of labels"));
+  AMPED_GO(done, amped_alloc(&sorted.bytes, bytes > 0 ? bytes : 1, 1, "labels"));
+  AMPED_GO(done, amped_alloc(&sorted.offsets, labels->count + 1, sizeof *order, "labels"));
+  AMPED_GO(done, amped_label_order(labels, order));
+  for (uint64_t k = 0; k < labels->count; k++) {
+    uint64_t length = 0;
+    const char *label = amped_label(labels, order[k], &length);
+    memcpy(sorted.bytes + at, label, length);
+    sorted.offsets[k] = at;
+    place[order[k]] = k;
+    at += length;
+  }
+  sorted.offsets[labels->count] = at;
+  sorted.name = labels->name;
+  labels->name = NULL;
+  amped_labels_free(labels);
+  *labels = sorted;
+  sorted = (amped_labels){0};
+done:
+  amped_free(order);
+  amped_labels_free(&sorted);
+  return status;
+}

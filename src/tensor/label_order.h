@@ -25,4 +25,8 @@ amped_label_kind amped_label_kind_of(const amped_labels *labels);
 /* order[k] = the number of the label that comes k-th, for k < labels->count. */
 amped_status amped_label_order(const amped_labels *labels, uint64_t *order);
 
+/* Bring labels into this order. place[i] = the new number of label i; the caller gives room for
+ * labels->count of them. */
+amped_status amped_label_sort(amped_labels *labels, uint64_t *place);
+
 #endif

@@ -13,6 +13,18 @@ void amped_labels_free(amped_labels *labels) {
   memset(labels, 0, sizeof *labels);
 }
 
+amped_status amped_labels_copy(const amped_labels *from, amped_labels *to) {
+  const uint64_t bytes = from->count > 0 ? from->offsets[from->count] : 0;
+  if (from->count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&to->bytes, bytes > 0 ? bytes : 1, 1, "labels"));
+  AMPED_TRY(amped_alloc(&to->offsets, from->count + 1, sizeof *to->offsets, "labels"));
+  memcpy(to->bytes, from->bytes, bytes);
+  memcpy(to->offsets, from->offsets, (from->count + 1) * sizeof *to->offsets);
+  to->count = from->count;
+  return AMPED_OK;
+}
+
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length) {
   *length = labels->offsets[i + 1] - labels->offsets[i];
   return labels->bytes + labels->offsets[i];

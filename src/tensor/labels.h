@@ -18,6 +18,9 @@ typedef struct amped_labels {
 
 void amped_labels_free(amped_labels *labels);
 
+/* Copy the labels to `to`, which has none; its name stays. */
+amped_status amped_labels_copy(const amped_labels *from, amped_labels *to);
+
 /* Label i, not null-terminated, and its length in bytes. i < count. */
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length);
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/sort.h"
+#include "tensor/format.h"
 
 /* Nonzeros summed or compared at a time. */
 #define SECTION AMPED_NORM_SECTION
@@ -175,19 +176,30 @@ static void move_nonzero(amped_sptensor *t, uint64_t to, uint64_t from) {
   t->values[to] = t->values[from];
 }
 
-/* "(3, 1, 4)", indices from 1 as in text files. */
+/* Bytes of a coordinate as text; longer labels and names are cut. */
+#define COORDINATE_BYTES 1024
+#define LABEL_BYTES 64
+
+/* (3, 1, 4), indices from 1 as in text files, or (user "ann", item "tea", 4). */
 static const char *coordinate_text(const amped_sptensor *t, uint64_t k, char *buffer, size_t size) {
+  char name[LABEL_BYTES];
+  char label[LABEL_BYTES];
   size_t used = 0;
-  for (int m = 0; m < t->order && used < size; m++)
-    used += (size_t)snprintf(buffer + used, size - used, "%s%" PRIu64, m > 0 ? ", " : "(",
-                             t->indices[m][k] + 1);
+  for (int m = 0; m < t->order && used < size; m++) {
+    const amped_labels *labels = &t->labels[m];
+    const char *quote = labels->count > 0 ? "\"" : "";
+    used += (size_t)snprintf(
+        buffer + used, size - used, "%s%s%s%s%s%s", m > 0 ? ", " : "(",
+        amped_format_name(name, sizeof name, labels), labels->name != NULL ? " " : "", quote,
+        amped_label_text(labels, t->indices[m][k], label, sizeof label), quote);
+  }
   if (used < size)
     (void)snprintf(buffer + used, size - used, ")");
   return buffer;
 }
 
 static amped_status sum_duplicates(amped_sptensor *t, const char *where) {
-  char text[256];
+  char text[COORDINATE_BYTES];
   uint64_t last = 0;
   for (uint64_t k = 1; k < t->nnz; k++) {
     if (!same_coordinate(t, last, k)) {
@@ -218,13 +230,17 @@ uint64_t amped_sptensor_duplicates(const amped_sptensor *t, uint64_t *out) {
 }
 
 amped_status amped_sptensor_refuse_duplicates(const amped_sptensor *t, uint64_t first,
-                                              uint64_t repeats, const char *where) {
-  char text[256];
+                                              uint64_t repeats, const uint64_t *lines,
+                                              const char *where) {
+  char text[COORDINATE_BYTES];
+  char at[64] = "";
+  if (lines != NULL)
+    (void)snprintf(at, sizeof at, " in lines %" PRIu64 " and %" PRIu64, lines[0], lines[1]);
   return amped_error(AMPED_BAD_INPUT, where,
-                     "%" PRIu64 " duplicate%s of coordinates, the first is %s; correct them or "
+                     "%" PRIu64 " duplicate%s of coordinates, the first is %s%s; correct them or "
                      "use --duplicates=sum or keep",
-                     repeats, repeats == 1 ? "" : "s",
-                     coordinate_text(t, first, text, sizeof text));
+                     repeats, repeats == 1 ? "" : "s", coordinate_text(t, first, text, sizeof text),
+                     at);
 }
 
 amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
@@ -234,7 +250,7 @@ amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const
   if (*found == 0 || how == AMPED_DUPLICATES_KEEP)
     return AMPED_OK;
   if (how == AMPED_DUPLICATES_ERROR)
-    return amped_sptensor_refuse_duplicates(t, first, *found, where);
+    return amped_sptensor_refuse_duplicates(t, first, *found, NULL, where);
   return sum_duplicates(t, where);
 }
 

@@ -21,6 +21,7 @@ typedef struct amped_sptensor {
   uint64_t *indices[AMPED_MAX_ORDER];
   double *values;
   amped_labels labels[AMPED_MAX_ORDER]; /* labels[m].count is 0 or dims[m] */
+  bool zero_based;                      /* the input, a text, calls the first index 0, not 1 */
 } amped_sptensor;
 
 typedef enum amped_duplicates {
@@ -49,10 +50,12 @@ amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const
 
 /* Two steps of the merge. The first counts nonzeros that repeat the nonzero before them; *first is
  * the first such nonzero. The second records the error that names the coordinate of nonzero
- * `first`. */
+ * `first`, by its labels where there are some, and two lines of the input that have it (NULL: not
+ * known). */
 uint64_t amped_sptensor_duplicates(const amped_sptensor *t, uint64_t *first);
 amped_status amped_sptensor_refuse_duplicates(const amped_sptensor *t, uint64_t first,
-                                              uint64_t repeats, const char *where);
+                                              uint64_t repeats, const uint64_t *lines,
+                                              const char *where);
 
 /* The number of stored zeros. */
 uint64_t amped_sptensor_zeros(const amped_sptensor *t);

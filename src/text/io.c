@@ -6,22 +6,26 @@
 #include "text/io_tns.h"
 #include "hdf5/tensor_file.h"
 
-/* Refuse options that this format would ignore. */
-static amped_status check_options(const char *path, amped_format format,
-                                  const amped_read_options *o) {
-  bool text = format == AMPED_FORMAT_TNS;
-  bool table = format == AMPED_FORMAT_TABLE;
-  const char *unused = NULL;
-  if (o->index_base != AMPED_BASE_AUTO && !text)
-    unused = "--index-base is for text tensors (.tns)";
-  else if (o->dims_order > 0 && !text)
-    unused = "--dims is for text tensors (.tns)";
-  else if (o->keys != NULL && !table)
-    unused = "--keys is for tables (.csv, .tsv)";
-  else if (o->value != NULL && !table)
-    unused = "--value is for tables (.csv, .tsv)";
-  if (unused != NULL)
-    return amped_error(AMPED_USAGE, path, "%s; leave it out", unused);
+/* An option of tables that is given; NULL where none is. */
+static const char *option_of_table(const amped_read_options *o) {
+  return o->keys != NULL          ? "--keys"
+         : o->value != NULL       ? "--value"
+         : o->separator != '\0'   ? "--separator"
+         : o->no_header           ? "--no-header"
+         : o->empty != NULL       ? "--empty"
+         : o->same_labels != NULL ? "--same-labels"
+                                  : NULL;
+}
+
+amped_status amped_io_check(const char *path, amped_format format, const amped_read_options *o) {
+  const char *text = o->index_base != AMPED_BASE_AUTO ? "--index-base"
+                     : o->dims_order > 0              ? "--dims"
+                                                      : NULL;
+  const char *table = option_of_table(o);
+  if (text != NULL && format != AMPED_FORMAT_TNS)
+    return amped_error(AMPED_USAGE, path, "%s is for text tensors (.tns); leave it out", text);
+  if (table != NULL && format != AMPED_FORMAT_TABLE)
+    return amped_error(AMPED_USAGE, path, "%s is for tables (.csv, .tsv); leave it out", table);
   if (o->dims_order != 0 && (o->dims_order < AMPED_MIN_ORDER || o->dims_order > AMPED_MAX_ORDER))
     return amped_error(AMPED_USAGE, NULL, "--dims: %d dimensions; orders %d to %d are supported",
                        o->dims_order, AMPED_MIN_ORDER, AMPED_MAX_ORDER);
@@ -33,8 +37,8 @@ amped_status amped_io_read(const char *path, const amped_read_options *options,
   amped_format format = AMPED_FORMAT_TNS;
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
-  AMPED_TRY(amped_io_format(path, &format));
-  AMPED_TRY(check_options(path, format, options));
+  AMPED_TRY(amped_io_input_format(path, options, &format));
+  AMPED_TRY(amped_io_check(path, format, options));
   switch (format) {
   case AMPED_FORMAT_TNS:
     status = amped_tns_read(path, options, out);

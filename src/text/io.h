@@ -1,11 +1,15 @@
-/* Tensors in and out: picks a format by the name's suffix.
+/* Tensors in: picks a format by the options, or by the name's suffix (io_format.h).
  *
- * .tns .coo .txt (and + .gz, .zst) FROSTT text (io_tns.h); "-" is standard input or output .csv
- * .tsv (and + .gz, .zst) tables (io_table.h), in only .h5 .hdf5 tensor files (tensor_file.h) */
+ * .tns .coo .txt (and + .gz, .zst): FROSTT text (io_tns.h). .csv .tsv (and + .gz, .zst): tables
+ * (io_table.h). .h5 .hdf5: tensor files (tensor_file.h). "-" is standard input. */
 #ifndef AMPED_IO_H
 #define AMPED_IO_H
 
 #include "text/io_format.h"
+
+/* AMPED_USAGE where an option does not apply to the format. */
+amped_status amped_io_check(const char *path, amped_format format,
+                            const amped_read_options *options);
 
 /* Read a tensor of any of these formats into memory: validated, in the file's order, with
  * duplicates. AMPED_USAGE where an option does not apply to the format. Shows progress; uses all

@@ -16,7 +16,8 @@ static const char *end_cell(const amped_piece *piece, const char *p, char separa
   return p + 1;
 }
 
-static const char *quoted_cell(amped_piece *piece, const char *p, amped_cell *cell) {
+static const char *quoted_cell(amped_piece *piece, const char *p, char separator,
+                               amped_cell *cell) {
   const char *open = p;
   cell->begin = ++p;
   for (;;) {
@@ -32,7 +33,7 @@ static const char *quoted_cell(amped_piece *piece, const char *p, amped_cell *ce
       continue;
     }
     cell->end = quote;
-    const char *next = end_cell(piece, p, ',', cell);
+    const char *next = end_cell(piece, p, separator, cell);
     if (next == NULL)
       amped_piece_fail(piece, quote,
                        "text behind a closing quote; double the quotes inside a quoted cell");
@@ -40,13 +41,13 @@ static const char *quoted_cell(amped_piece *piece, const char *p, amped_cell *ce
   }
 }
 
-const char *amped_csv_cell(amped_piece *piece, const char *p, bool tabs, amped_cell *cell) {
+const char *amped_csv_cell(amped_piece *piece, const char *p, amped_csv_form form,
+                           amped_cell *cell) {
   *cell = (amped_cell){p, p, false, false};
-  if (!tabs && *p == '"')
-    return quoted_cell(piece, p, cell);
-  char separator = tabs ? '\t' : ',';
-  while (*p != separator && *p != '\n') {
-    if (*p == '"' && !tabs) {
+  if (form.quoted && *p == '"')
+    return quoted_cell(piece, p, form.separator, cell);
+  while (*p != form.separator && *p != '\n') {
+    if (*p == '"' && form.quoted) {
       amped_piece_fail(piece, p,
                        "a quote inside a cell without quotes; quote the cell and double it");
       return NULL;

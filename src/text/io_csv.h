@@ -4,6 +4,12 @@
 
 #include "text/io_text.h"
 
+/* What stands between cells, and whether quotes may stand around them. */
+typedef struct amped_csv_form {
+  char separator;
+  bool quoted;
+} amped_csv_form;
+
 /* A cell within the text, without the quotes around it; doubled quotes inside are still doubled. */
 typedef struct amped_cell {
   const char *begin, *end;
@@ -13,7 +19,8 @@ typedef struct amped_cell {
 
 /* Read the cell that begins at p; returns the begin of the next cell or row. NULL, with
  * piece->error, where quotes are wrong. Every row of the piece ends with a line end. */
-const char *amped_csv_cell(amped_piece *piece, const char *p, bool tabs, amped_cell *cell);
+const char *amped_csv_cell(amped_piece *piece, const char *p, amped_csv_form form,
+                           amped_cell *cell);
 
 /* Copy a cell, and make its doubled quotes single. `out` has room for the cell. Returns the
  * length. */

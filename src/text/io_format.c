@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 static const struct {
   const char *suffix;
@@ -51,6 +52,37 @@ amped_status amped_io_format(const char *path, amped_format *out) {
     return amped_error(AMPED_USAGE, path, "a compressed HDF5 file; decompress it first");
   *out = formats[i].format;
   return AMPED_OK;
+}
+
+/* A name that tells no format: standard input, a device, a pipe. */
+static bool is_stream(const char *path) {
+  struct stat st;
+  if (strcmp(path, "-") == 0 || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+    return true;
+  return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+amped_status amped_io_input_format(const char *path, const amped_read_options *options,
+                                   amped_format *out) {
+  const bool told = options->format != AMPED_READ_AUTO;
+  const bool table =
+      told ? options->format != AMPED_READ_TNS : amped_read_options_of_table(options);
+  if (!told && find_format(path, without_compression(path)) < FORMATS)
+    return amped_io_format(path, out);
+  if (!told && !is_stream(path))
+    return amped_error(AMPED_USAGE, path,
+                       "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
+                       ".h5 and .hdf5 are known; --format=tns, csv or tsv tells of another name");
+  *out = table ? AMPED_FORMAT_TABLE : AMPED_FORMAT_TNS;
+  return AMPED_OK;
+}
+
+const char *amped_io_name(const char *path) {
+  return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+bool amped_io_is_tsv(const char *path) {
+  return strncasecmp(path + amped_io_stem(path), ".tsv", 4) == 0;
 }
 
 uint64_t amped_io_stem(const char *path) {

@@ -11,6 +11,17 @@ typedef enum amped_format { AMPED_FORMAT_TNS, AMPED_FORMAT_TABLE, AMPED_FORMAT_H
  * unknown. */
 amped_status amped_io_format(const char *path, amped_format *out);
 
+/* The format of an input: as the options say, or else by its name. Standard input, a pipe or a
+ * device without such a suffix is text, or a table where an option of tables is given. */
+amped_status amped_io_input_format(const char *path, const amped_read_options *options,
+                                   amped_format *out);
+
+/* Is a table of this name without quotes, where the options do not say? */
+bool amped_io_is_tsv(const char *path);
+
+/* The input's name in messages: "standard input" for "-". */
+const char *amped_io_name(const char *path);
+
 /* Length of a path without the suffixes of its format and compression; the whole length where it
  * has neither. */
 uint64_t amped_io_stem(const char *path);

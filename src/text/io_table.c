@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "text/intern.h"
 #include "text/io_csv.h"
@@ -24,7 +23,7 @@ typedef struct reader reader;
 typedef struct parser {
   const reader *reader;
   amped_piece *piece;
-  amped_intern fresh[AMPED_MAX_ORDER]; /* new strings of the piece */
+  amped_intern fresh[AMPED_MAX_ORDER]; /* new strings of the piece, by set */
   char *scratch;                       /* keys whose doubled quotes were made single */
   uint64_t scratch_bytes;
 } parser;
@@ -32,12 +31,12 @@ typedef struct parser {
 struct reader {
   const char *path;
   const amped_read_options *options;
-  bool tabs;
+  bool quoted;
   amped_table_header header;
   amped_rows rows;
-  amped_intern labels[AMPED_MAX_ORDER];
-  amped_piece *pieces; /* [AMPED_MAX_PIECES] of the chunk in hand */
-  parser *parsers;     /* [AMPED_MAX_PIECES] */
+  amped_intern labels[AMPED_MAX_ORDER]; /* by set: the first mode that has it */
+  amped_piece *pieces;                  /* [AMPED_MAX_PIECES] of the chunk in hand */
+  parser *parsers;                      /* [AMPED_MAX_PIECES] */
 };
 
 /* ---- one row ---- */
@@ -81,8 +80,12 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
       k->string = scratch;
       scratch += k->length;
     }
+    if (k->length == 0 && r->options->empty != NULL) {
+      k->string = r->options->empty;
+      k->length = strlen(k->string);
+    }
     k->hash = amped_intern_hash(k->string, k->length);
-    amped_intern_prefetch(&r->labels[m], k->hash);
+    amped_intern_prefetch(&r->labels[r->header.sets[m]], k->hash);
   }
   return true;
 }
@@ -91,14 +94,22 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
  * failure. */
 static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, uint64_t *index) {
   const reader *r = p->reader;
-  *index = amped_intern_find(&r->labels[m], k->hash, k->string, k->length);
+  const int set = r->header.sets[m];
+  *index = amped_intern_find(&r->labels[set], k->hash, k->string, k->length);
   if (*index != AMPED_INTERN_NONE)
     return true;
-  uint64_t before = p->fresh[m].count;
-  p->piece->status = amped_intern_add(&p->fresh[m], k->hash, k->string, k->length, index);
+  if (k->length == 0) {
+    amped_piece_fail(p->piece, cell->begin,
+                     "column \"%.100s\": the key is empty; fill it in, or name a label for "
+                     "empty keys with --empty=LABEL",
+                     r->header.modes[m]);
+    return false;
+  }
+  uint64_t before = p->fresh[set].count;
+  p->piece->status = amped_intern_add(&p->fresh[set], k->hash, k->string, k->length, index);
   if (p->piece->status != AMPED_OK)
     return false;
-  if (p->fresh[m].count > before && !amped_csv_is_utf8(k->string, k->string + k->length)) {
+  if (p->fresh[set].count > before && !amped_csv_is_utf8(k->string, k->string + k->length)) {
     char excerpt[AMPED_EXCERPT_BYTES];
     amped_piece_fail(
         p->piece, cell->begin, "column \"%.100s\": \"%s\" is not UTF-8 text; convert the file",
@@ -138,7 +149,7 @@ static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
   uint64_t c = 0;
   amped_cell cell = {0};
   for (; !cell.last; c++) {
-    at = amped_csv_cell(p->piece, at, p->reader->tabs, &cell);
+    at = amped_csv_cell(p->piece, at, header->form, &cell);
     if (at == NULL)
       return NULL;
     if (c < header->count && header->roles[c] != AMPED_ROLE_NONE)
@@ -226,22 +237,29 @@ static amped_status number_strings(amped_intern *labels, const amped_intern *fre
   return AMPED_OK;
 }
 
-/* Number the new strings of mode m for the whole file and store the numbers in the rows. */
-static amped_status number_mode(reader *r, int m, int count) {
-  uint64_t *indices = r->rows.tensor->indices[m];
+/* The rows of a piece get the final numbers of their new strings, in the modes of a set. */
+static void renumber(const reader *r, int set, const amped_piece *piece, const uint64_t *numbers) {
+  for (int m = set; m < r->header.order; m++) {
+    uint64_t *indices = r->rows.tensor->indices[m];
+    for (uint64_t row = piece->row; row < piece->row + piece->rows && r->header.sets[m] == set;
+         row++)
+      if ((indices[row] & FRESH) != 0)
+        indices[row] = numbers[indices[row] & ~FRESH];
+  }
+}
+
+/* Number the new strings of a set for the whole file and store the numbers in the rows. */
+static amped_status number_set(reader *r, int set, int count) {
   uint64_t *numbers = NULL;
   amped_status status = AMPED_OK;
   for (int i = 0; i < count; i++) {
-    const amped_piece *piece = &r->pieces[i];
-    const amped_intern *fresh = &r->parsers[i].fresh[m];
+    const amped_intern *fresh = &r->parsers[i].fresh[set];
     if (fresh->count == 0)
       continue;
     amped_free(numbers);
     AMPED_GO(end, amped_alloc(&numbers, fresh->count, sizeof *numbers, "labels"));
-    AMPED_GO(end, number_strings(&r->labels[m], fresh, numbers));
-    for (uint64_t row = piece->row; row < piece->row + piece->rows; row++)
-      if ((indices[row] & FRESH) != 0)
-        indices[row] = numbers[indices[row] & ~FRESH];
+    AMPED_GO(end, number_strings(&r->labels[set], fresh, numbers));
+    renumber(r, set, &r->pieces[i], numbers);
   }
 end:
   amped_free(numbers);
@@ -251,7 +269,7 @@ end:
 static amped_status parse_chunk(reader *r, const amped_text_chunk *chunk) {
   int order = r->header.order;
   amped_status statuses[AMPED_MAX_ORDER] = {AMPED_OK};
-  int count = amped_text_split(chunk, !r->tabs, r->pieces);
+  int count = amped_text_split(chunk, r->quoted, r->pieces);
   AMPED_TRY(amped_rows_reserve(&r->rows, r->pieces, count));
 #pragma omp parallel for schedule(dynamic, 1)
   for (int i = 0; i < count; i++)
@@ -259,7 +277,7 @@ static amped_status parse_chunk(reader *r, const amped_text_chunk *chunk) {
   AMPED_TRY(amped_text_check(r->path, chunk, r->pieces, count));
 #pragma omp parallel for schedule(dynamic, 1)
   for (int m = 0; m < order; m++)
-    statuses[m] = number_mode(r, m, count);
+    statuses[m] = number_set(r, m, count);
   for (int m = 0; m < order; m++)
     AMPED_TRY(statuses[m]);
   amped_rows_close(&r->rows, r->pieces, count, chunk->fraction);
@@ -278,7 +296,8 @@ static amped_status read_chunks(reader *r, amped_text *text) {
       return amped_text_error(r->path, chunk.line,
                               "a row of more than 1 MiB; is a quote left open?");
     if (r->header.count == 0) {
-      AMPED_TRY(amped_table_header_read(&r->header, r->path, r->tabs, r->options, &chunk));
+      AMPED_TRY(amped_table_header_read(&r->header, r->path, r->quoted, r->options, &chunk));
+      amped_table_header_tell(&r->header, r->path);
       r->rows.tensor->order = r->header.order;
       /* The shortest row: separators between empty cells, and the line end. */
       r->rows.least_bytes = r->header.count;
@@ -290,19 +309,24 @@ static amped_status read_chunks(reader *r, amped_text *text) {
 static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
   if (r->rows.taken + t->nnz == 0)
-    return amped_error(AMPED_BAD_INPUT, r->path,
+    return amped_error(AMPED_BAD_INPUT, amped_io_name(r->path),
                        "holds no rows below its header; is this the right file?");
   for (int m = 0; m < t->order; m++) {
-    t->dims[m] = r->labels[m].count;
-    AMPED_TRY(amped_intern_take(&r->labels[m], &t->labels[m]));
-    AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
+    const int set = r->header.sets[m];
+    if (set == m)
+      AMPED_TRY(amped_intern_take(&r->labels[m], &t->labels[m]));
+    else
+      AMPED_TRY(amped_labels_copy(&t->labels[set], &t->labels[m]));
+    t->dims[m] = t->labels[m].count;
+    if (!r->options->no_header)
+      AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
   }
   return amped_rows_finish(&r->rows);
 }
 
-/* Do tabs separate cells? The name tells, as it tells every format. */
-static bool has_tabs(const char *path) {
-  return strncasecmp(path + amped_io_stem(path), ".tsv", 4) == 0;
+/* May quotes stand around cells? The user or the name tells. */
+static bool has_quotes(const char *path, const amped_read_options *o) {
+  return o->format == AMPED_READ_AUTO ? !amped_io_is_tsv(path) : o->format == AMPED_READ_CSV;
 }
 
 static void free_reader(reader *r) {
@@ -322,14 +346,14 @@ amped_status amped_table_read(const char *path, const amped_read_options *option
                               amped_sptensor *out) {
   reader r = {.path = path,
               .options = options,
-              .tabs = has_tabs(path),
+              .quoted = has_quotes(path, options),
               .rows = {.tensor = out, .overflow = options->overflow}};
   amped_text *text = NULL;
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_GO(end, amped_alloc(&r.pieces, AMPED_MAX_PIECES, sizeof *r.pieces, "a parser"));
   AMPED_GO(end, amped_calloc(&r.parsers, AMPED_MAX_PIECES, sizeof *r.parsers, "a parser"));
-  AMPED_GO(end, amped_text_open(path, !r.tabs, options->overflow, &text));
+  AMPED_GO(end, amped_text_open(path, r.quoted, options->overflow, &text));
   AMPED_GO(end, read_chunks(&r, text));
   AMPED_GO(end, conclude(&r));
 end:
@@ -337,5 +361,72 @@ end:
   free_reader(&r);
   if (status != AMPED_OK)
     amped_sptensor_free(out);
+  return status;
+}
+
+/* ---- rows of a coordinate ---- */
+
+/* Are these the keys? */
+static bool has_labels(const key *keys, const amped_sptensor *t, const uint64_t *index) {
+  for (int m = 0; m < t->order; m++) {
+    uint64_t length = 0;
+    const char *label = amped_label(&t->labels[m], index[m], &length);
+    if (length != keys[m].length || memcmp(label, keys[m].string, length) != 0)
+      return false;
+  }
+  return true;
+}
+
+static amped_status find_in_chunk(parser *p, const amped_text_chunk *chunk, const amped_sptensor *t,
+                                  const uint64_t *index, uint64_t lines[2]) {
+  amped_cell cells[AMPED_MAX_ORDER + 1];
+  key keys[AMPED_MAX_ORDER];
+  uint64_t line = chunk->line;
+  *p->piece = (amped_piece){.begin = chunk->begin, .end = chunk->end};
+  for (const char *at = chunk->begin; at < chunk->end && lines[1] == 0;) {
+    const char *begin = at;
+    if (is_blank_line(at))
+      at += *at == '\r' ? 2 : 1;
+    else {
+      at = cut_row(p, at, cells);
+      if (at == NULL || !take_keys(p, cells, keys))
+        return amped_text_check(p->reader->path, chunk, p->piece, 1);
+      if (has_labels(keys, t, index))
+        lines[lines[0] == 0 ? 0 : 1] = line;
+    }
+    line += amped_text_count(begin, at, '\n');
+  }
+  return AMPED_OK;
+}
+
+static amped_status find_rows(reader *r, amped_text *text, const amped_sptensor *t,
+                              const uint64_t *index, uint64_t lines[2]) {
+  amped_text_chunk chunk;
+  r->parsers[0].reader = r;
+  r->parsers[0].piece = r->pieces;
+  while (lines[1] == 0) {
+    AMPED_TRY(amped_text_next(text, &chunk));
+    if (chunk.begin == chunk.end)
+      return AMPED_OK;
+    if (r->header.count == 0)
+      AMPED_TRY(amped_table_header_read(&r->header, r->path, r->quoted, r->options, &chunk));
+    AMPED_TRY(find_in_chunk(&r->parsers[0], &chunk, t, index, lines));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_table_lines(const char *path, const amped_read_options *options,
+                               const amped_sptensor *t, const uint64_t *index, uint64_t lines[2]) {
+  reader r = {.path = path, .options = options, .quoted = has_quotes(path, options)};
+  amped_text *text = NULL;
+  amped_status status = AMPED_OK;
+  lines[0] = lines[1] = 0;
+  AMPED_GO(end, amped_alloc(&r.pieces, 1, sizeof *r.pieces, "a parser"));
+  AMPED_GO(end, amped_calloc(&r.parsers, AMPED_MAX_PIECES, sizeof *r.parsers, "a parser"));
+  AMPED_GO(end, amped_text_open(path, r.quoted, options->overflow, &text));
+  AMPED_GO(end, find_rows(&r, text, t, index, lines));
+end:
+  amped_text_close(text);
+  free_reader(&r);
   return status;
 }

@@ -2,14 +2,20 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "text/io_csv.h"
 #include "text/io_number.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "tensor/format.h"
 
 /* Bytes of the list of columns in a message. */
 #define LIST_BYTES 800
+/* Rows that are looked at to tell whether a column holds numbers. */
+#define LOOK_ROWS 100
+/* Bytes of a column's number, as its name. */
+#define NUMBER_BYTES 21
 
 void amped_table_header_free(amped_table_header *header) {
   amped_free(header->names);
@@ -18,36 +24,53 @@ void amped_table_header_free(amped_table_header *header) {
   *header = (amped_table_header){0};
 }
 
-/* "a, b, c": the names of the columns, as many as fit. */
-static const char *list_of(const amped_table_header *h, char *buffer) {
+/* The names in one line, as many as fit, a comma between them. */
+static const char *join(const char *const *names, uint64_t count, const char *comma, char *buffer) {
   size_t used = 0;
   buffer[0] = '\0';
-  for (uint64_t c = 0; c < h->count; c++) {
-    size_t length = strlen(h->names[c]);
-    const char *comma = c > 0 ? ", " : "";
-    if (length + used + 8 > LIST_BYTES) {
-      (void)snprintf(buffer + used, LIST_BYTES - used, "%s...", comma);
+  for (uint64_t c = 0; c < count; c++) {
+    const char *before = c > 0 ? comma : "";
+    if (strlen(names[c]) + used + 8 > LIST_BYTES) {
+      (void)snprintf(buffer + used, LIST_BYTES - used, "%s...", before);
       break;
     }
-    used += (size_t)snprintf(buffer + used, LIST_BYTES - used, "%s%s", comma, h->names[c]);
+    used += (size_t)snprintf(buffer + used, LIST_BYTES - used, "%s%s", before, names[c]);
   }
   return buffer;
 }
 
+static const char *list_of(const amped_table_header *h, char *buffer) {
+  return join(h->names, h->count, ", ", buffer);
+}
+
+static const char *separator_name(char separator) {
+  return separator == '\t' ? "tabs" : separator == ';' ? "semicolons" : "commas";
+}
+
+/* Blanks around a name without quotes are no part of it. */
+static void trim(amped_cell *cell) {
+  while (cell->begin < cell->end && *cell->begin == ' ')
+    cell->begin++;
+  while (cell->end > cell->begin && cell->end[-1] == ' ')
+    cell->end--;
+}
+
 /* Count the cells of the row in piece, and copy their names to h->text unless it is NULL. NULL on
  * failure. */
-static const char *take_names(amped_table_header *h, amped_piece *row, bool tabs) {
+static const char *take_names(amped_table_header *h, amped_piece *row) {
   const char *p = row->begin;
   char *text = h->text;
   amped_cell cell = {0};
   for (h->count = 0; !cell.last; h->count++) {
     const char *begin = p;
-    p = amped_csv_cell(row, p, tabs, &cell);
+    p = amped_csv_cell(row, p, h->form, &cell);
     if (p == NULL)
       return NULL;
     if (h->text == NULL)
       continue;
     h->names[h->count] = text;
+    if (cell.begin == begin)
+      trim(&cell);
     uint64_t length = amped_csv_unquote(&cell, text);
     if (!amped_csv_is_utf8(text, text + length)) {
       amped_piece_fail(row, begin,
@@ -62,15 +85,14 @@ static const char *take_names(amped_table_header *h, amped_piece *row, bool tabs
 }
 
 /* Read the names of a row of text; *end is behind the row. */
-static amped_status read_names(amped_table_header *h, amped_piece *row, bool tabs,
-                               const char **end) {
-  *end = take_names(h, row, tabs);
+static amped_status read_names(amped_table_header *h, amped_piece *row, const char **end) {
+  *end = take_names(h, row);
   if (*end == NULL)
     return AMPED_OK; /* the piece has the error */
   uint64_t bytes = (uint64_t)(*end - row->begin) + h->count;
   AMPED_TRY(amped_alloc(&h->names, h->count, sizeof *h->names, "a table's header"));
   AMPED_TRY(amped_alloc(&h->text, bytes, 1, "a table's header"));
-  *end = take_names(h, row, tabs);
+  *end = take_names(h, row);
   return AMPED_OK;
 }
 
@@ -104,28 +126,35 @@ static amped_status check_count(const amped_table_header *h, const char *path, u
                        AMPED_MIN_ORDER, AMPED_MAX_ORDER);
   return amped_text_error(path, line,
                           "%" PRIu64 " key columns; choose %d to %d with --keys (and --value) of: "
-                          "%s",
-                          count, AMPED_MIN_ORDER, AMPED_MAX_ORDER, list_of(h, list));
+                          "%s%s",
+                          count, AMPED_MIN_ORDER, AMPED_MAX_ORDER, list_of(h, list),
+                          h->count == 1 ? "; does --separator=CHAR separate them?" : "");
 }
 
-/* Find the columns of --keys, which has the form of a CSV row, in its order. */
-static amped_status named_keys(amped_table_header *h, const char *path, uint64_t line,
-                               const char *keys) {
-  amped_table_header wanted = {0};
+/* Read the names of an option, which has the form of a CSV row; wanted->text holds them. */
+static amped_status option_names(const char *option, const char *list, amped_table_header *wanted) {
   char *text = NULL;
   const char *end = NULL;
-  size_t length = strlen(keys);
-  amped_status status = AMPED_OK;
-  AMPED_GO(end, amped_alloc(&text, length + 2, 1, "--keys"));
-  memcpy(text, keys, length);
+  const size_t length = strlen(list);
+  *wanted = (amped_table_header){.form = {',', true}};
+  AMPED_TRY(amped_alloc(&text, length + 2, 1, option));
+  memcpy(text, list, length);
   memcpy(text + length, "\n", 2);
   amped_piece row = {.begin = text, .end = text + length + 1};
-  AMPED_GO(end, read_names(&wanted, &row, false, &end));
-  if (end != row.end) {
-    status = amped_error(AMPED_USAGE, NULL, "--keys: %s",
+  amped_status status = read_names(wanted, &row, &end);
+  if (status == AMPED_OK && end != row.end)
+    status = amped_error(AMPED_USAGE, NULL, "%s: %s", option,
                          end == NULL ? row.error : "one line of column names is wanted");
-    goto end;
-  }
+  amped_free(text);
+  return status;
+}
+
+/* Find the columns of --keys, in its order. */
+static amped_status named_keys(amped_table_header *h, const char *path, uint64_t line,
+                               const char *keys) {
+  amped_table_header wanted;
+  amped_status status = AMPED_OK;
+  AMPED_GO(end, option_names("--keys", keys, &wanted));
   AMPED_GO(end, check_count(h, path, line, wanted.count, true));
   for (uint64_t m = 0; m < wanted.count; m++) {
     uint64_t c = 0;
@@ -142,7 +171,6 @@ static amped_status named_keys(amped_table_header *h, const char *path, uint64_t
   h->order = (int)wanted.count;
 end:
   amped_table_header_free(&wanted);
-  amped_free(text);
   return status;
 }
 
@@ -171,30 +199,187 @@ static amped_status assign_roles(amped_table_header *h, const char *path, uint64
   return options->keys != NULL ? named_keys(h, path, line, options->keys) : all_keys(h, path, line);
 }
 
-/* Are all names numbers? Then the table may have no header. */
-static bool all_numbers(const amped_table_header *h) {
-  for (uint64_t c = 0; c < h->count; c++) {
-    const char *end = h->names[c] + strlen(h->names[c]);
-    double ignored = 0.0;
-    if (amped_number_decimal(h->names[c], &ignored) != end)
-      return false;
+/* Join the sets of labels of the modes that --same-labels names. */
+static amped_status join_sets(amped_table_header *h, const char *same_labels) {
+  amped_table_header wanted;
+  char list[LIST_BYTES];
+  int first = AMPED_MAX_ORDER;
+  amped_status status = AMPED_OK;
+  AMPED_GO(end, option_names("--same-labels", same_labels, &wanted));
+  if (wanted.count < 2) {
+    status = amped_error(AMPED_USAGE, NULL, "--same-labels names one column; name two or more");
+    goto end;
   }
-  return true;
+  for (uint64_t i = 0; i < wanted.count; i++) {
+    int m = 0;
+    while (m < h->order && strcmp(h->modes[m], wanted.names[i]) != 0)
+      m++;
+    if (m == h->order) {
+      status = amped_error(AMPED_USAGE, NULL, "--same-labels: \"%.200s\" is no key; keys are %s",
+                           wanted.names[i], join(h->modes, (uint64_t)h->order, ", ", list));
+      goto end;
+    }
+    h->sets[m] = AMPED_MAX_ORDER; /* until the first of them is known */
+    first = m < first ? m : first;
+  }
+  for (int m = 0; m < h->order; m++)
+    if (h->sets[m] == AMPED_MAX_ORDER)
+      h->sets[m] = first;
+end:
+  amped_table_header_free(&wanted);
+  return status;
 }
 
-amped_status amped_table_header_read(amped_table_header *header, const char *path, bool tabs,
+static bool is_number(const char *begin, const char *end) {
+  double ignored = 0.0;
+  return begin < end && amped_number_decimal(begin, &ignored) == end;
+}
+
+/* A name that is a number; NULL where there is none. Such a row may be no header. */
+static const char *numeric_name(const amped_table_header *h) {
+  for (uint64_t c = 0; c < h->count; c++)
+    if (is_number(h->names[c], h->names[c] + strlen(h->names[c])))
+      return h->names[c];
+  return NULL;
+}
+
+/* Does the name, or its last word, say that the column holds values? */
+static bool is_value_name(const char *name) {
+  static const char *const words[] = {
+      "amount",    "cost",  "count",  "counts", "cnt",    "duration", "freq",
+      "frequency", "hits",  "n",      "price",  "qty",    "quantity", "rating",
+      "ratings",   "sales", "score",  "scores", "stars",  "sum",      "total",
+      "val",       "value", "values", "volume", "weight", "weights"};
+  const char *last = name;
+  for (const char *p = name; *p != '\0'; p++)
+    if (strchr("_-. ", *p) != NULL)
+      last = p + 1;
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    if (strcasecmp(last, words[i]) == 0)
+      return true;
+  return false;
+}
+
+/* Do the first rows of the chunk have numbers in the last column? Rows that are wrong are the
+ * parser's business. */
+static bool last_is_number(const amped_table_header *h, const amped_text_chunk *chunk) {
+  amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
+  const char *p = chunk->begin;
+  int row = 0;
+  for (; row < LOOK_ROWS && p < chunk->end; row++) {
+    amped_cell cell = {0};
+    for (uint64_t c = 0; c < h->count && !cell.last; c++) {
+      p = amped_csv_cell(&piece, p, h->form, &cell);
+      if (p == NULL)
+        return false;
+    }
+    trim(&cell);
+    if (!cell.last || !is_number(cell.begin, cell.end))
+      return false;
+  }
+  return row > 0;
+}
+
+/* Nobody wants values as one more mode without knowing. */
+static amped_status refuse_values(const amped_table_header *h, const char *path,
+                                  const amped_text_chunk *chunk) {
+  char list[LIST_BYTES];
+  const char *last = h->names[h->count - 1];
+  if (!is_value_name(last) || !last_is_number(h, chunk))
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, amped_io_name(path),
+                     "the last column looks like values, not like keys; say --value=%.200s, or "
+                     "--keys=%s if it is a key",
+                     last, join(h->names, h->count, ",", list));
+}
+
+/* The separator: the user's; or tab where quotes are data; or what the first row has, comma before
+ * semicolon and tab. */
+static void find_separator(amped_table_header *h, bool quoted, const amped_read_options *options,
+                           const amped_text_chunk *chunk) {
+  uint64_t counts[3] = {0, 0, 0};
+  static const char separators[] = {',', ';', '\t'};
+  bool inside = false;
+  for (const char *p = chunk->begin; p < chunk->end && (inside || *p != '\n'); p++) {
+    inside = *p == '"' ? !inside : inside;
+    for (int i = 0; i < 3; i++)
+      counts[i] += !inside && *p == separators[i];
+  }
+  const int most = counts[0] > 0 ? 0 : counts[1] >= counts[2] ? 1 : 2;
+  h->form = (amped_csv_form){options->separator, quoted};
+  if (h->form.separator != '\0')
+    return;
+  h->guessed = quoted && most != 0 && counts[most] > 0;
+  h->form.separator = !quoted ? '\t' : h->guessed ? separators[most] : ',';
+}
+
+/* Call the columns of the first row 1, 2, 3, ... */
+static amped_status number_columns(amped_table_header *h) {
+  char *p = NULL;
+  amped_free(h->text);
+  h->text = NULL;
+  AMPED_TRY(amped_alloc(&h->text, h->count, NUMBER_BYTES, "a table's header"));
+  p = h->text;
+  for (uint64_t c = 0; c < h->count; c++, p += NUMBER_BYTES) {
+    h->names[c] = p;
+    (void)snprintf(p, NUMBER_BYTES, "%" PRIu64, c + 1);
+  }
+  return AMPED_OK;
+}
+
+/* The last line stays. */
+static void skip_blank_lines(amped_text_chunk *chunk) {
+  for (;;) {
+    const char *end = chunk->begin + (*chunk->begin == '\r');
+    if (*end != '\n' || end + 1 == chunk->end)
+      return;
+    chunk->begin = end + 1;
+    chunk->line++;
+  }
+}
+
+static amped_status refuse_number(const char *path, uint64_t line, const char *name) {
+  return amped_error(AMPED_USAGE, amped_io_name(path),
+                     "line %" PRIu64 " should name the columns, and %.200s is a number; say "
+                     "--no-header if it is a row of the table, or choose columns with --keys",
+                     line, name);
+}
+
+amped_status amped_table_header_read(amped_table_header *header, const char *path, bool quoted,
                                      const amped_read_options *options, amped_text_chunk *chunk) {
   amped_piece row = {.begin = chunk->begin, .end = chunk->end};
   const char *end = NULL;
-  AMPED_TRY(read_names(header, &row, tabs, &end));
+  if (options->no_header)
+    skip_blank_lines(chunk);
+  row.begin = chunk->begin;
+  find_separator(header, quoted, options, chunk);
+  AMPED_TRY(read_names(header, &row, &end));
   AMPED_TRY(amped_text_check(path, chunk, &row, 1));
+  if (options->no_header)
+    AMPED_TRY(number_columns(header));
   AMPED_TRY(assign_roles(header, path, chunk->line, options));
-  if (all_numbers(header))
-    amped_warn("%s, line %" PRIu64
-               ": taken for the names of columns, but all are numbers; a row of the "
-               "table needs such a line above it",
-               path, chunk->line);
+  for (int m = 0; m < header->order; m++)
+    header->sets[m] = m;
+  if (options->same_labels != NULL)
+    AMPED_TRY(join_sets(header, options->same_labels));
+  if (options->no_header)
+    return AMPED_OK;
+  const bool chosen = options->keys != NULL || options->value != NULL;
+  if (!chosen && numeric_name(header) != NULL)
+    return refuse_number(path, chunk->line, numeric_name(header));
   chunk->line += amped_text_count(chunk->begin, end, '\n');
   chunk->begin = end;
-  return AMPED_OK;
+  return chosen ? AMPED_OK : refuse_values(header, path, chunk);
+}
+
+void amped_table_header_tell(const amped_table_header *h, const char *path) {
+  char list[LIST_BYTES];
+  char text[LIST_BYTES];
+  if (h->guessed)
+    amped_say("%s: %s separate its cells (--separator says otherwise)", amped_io_name(path),
+              separator_name(h->form.separator));
+  if (h->value == NULL)
+    amped_say("%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
+              amped_io_name(path),
+              amped_format_text(text, sizeof text, join(h->modes, (uint64_t)h->order, ", ", list)));
 }

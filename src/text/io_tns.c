@@ -190,6 +190,7 @@ static amped_status settle(reader *r) {
       return amped_error(AMPED_USAGE, NULL, "--dims: dimension %d is not 1 to 2^63", m + 1);
   }
   r->bounded = o->dims_order > 0 || h->has_dims;
+  t->zero_based = r->base == 0;
   t->order = h->order;
   /* The shortest line: for each field one digit and one blank or line end. */
   r->rows.least_bytes = 2 * ((uint64_t)h->order + 1);
@@ -236,7 +237,7 @@ static amped_status read_chunks(reader *r, amped_text *text) {
 static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
   const amped_tns_header *h = &r->header;
-  const char *where = strcmp(r->path, "-") == 0 ? "standard input" : r->path;
+  const char *where = amped_io_name(r->path);
   uint64_t nnz = r->rows.taken + t->nnz;
   if (h->nnz_line > 0 && nnz != h->nnz)
     return amped_text_error(

@@ -46,10 +46,10 @@ static amped_status number_of(const line *l, int field, const char *what, uint64
     return AMPED_OK;
   size_t length = (size_t)(l->fields[field][1] - l->fields[field][0]);
   bool comma = memchr(l->fields[field][0], ',', length) != NULL;
-  return amped_text_error(
-      l->path, l->number, "\"%s\" is not %s (a whole number up to 2^63); %s",
-      amped_number_excerpt(excerpt, l->fields[field][0], l->fields[field][1]), what,
-      comma ? "name a table .csv, with a line of column names on top" : "correct the header");
+  return amped_text_error(l->path, l->number, "\"%s\" is not %s (a whole number up to 2^63); %s",
+                          amped_number_excerpt(excerpt, l->fields[field][0], l->fields[field][1]),
+                          what,
+                          comma ? "name a table .csv, or give --format=csv" : "correct the header");
 }
 
 static amped_status check_order(const line *l, uint64_t order) {

@@ -23,17 +23,54 @@ static bool parse_dims(void *options, const char *text) {
   return false;
 }
 
+/* Characters that numbers, names and quotes are made of separate nothing. */
+static bool is_separator(char c) {
+  return c == '\t' ||
+         (c >= ' ' && c < 0x7f && strchr("\"+-._", c) == NULL && !(c >= '0' && c <= '9') &&
+          !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z'));
+}
+
+static const char *const separator_words[] = {"comma", "semicolon", "tab", "pipe", "space", NULL};
+
+/* A separator by its name, as \t, or itself. */
+static bool parse_separator(void *options, const char *text) {
+  amped_read_options *o = options;
+  const int word = amped_parse_word(strcmp(text, "\\t") == 0 ? "tab" : text, separator_words);
+  o->separator = word >= 0 ? ",;\t| "[word] : text[0];
+  return word >= 0 || (text[0] != '\0' && text[1] == '\0' && is_separator(text[0]));
+}
+
+bool amped_read_options_of_table(const amped_read_options *o) {
+  return o->keys != NULL || o->value != NULL || o->separator != '\0' || o->no_header ||
+         o->empty != NULL || o->same_labels != NULL;
+}
+
+bool amped_read_options_given(const amped_read_options *o) {
+  return amped_read_options_of_table(o) || o->format != AMPED_READ_AUTO ||
+         o->index_base != AMPED_BASE_AUTO || o->dims_order > 0;
+}
+
 static const amped_option dims_rows[] = {
     {.name = "dims",
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_dims,
      .value = "AxBxC...",
      .help = "dimensions",
-     .initially = "convert: the largest indices",
+     .initially = "of text: the largest indices",
      .expected_text = "3 to 8 dimensions such as 10x20x30"},
 };
 
 static const amped_option read_rows[] = {
+    {.name = "format",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("auto", "tns", "csv", "tsv"),
+     .numbers =
+         AMPED_OPTION_NUMBERS(AMPED_READ_AUTO, AMPED_READ_TNS, AMPED_READ_CSV, AMPED_READ_TSV),
+     .help = "what the input is: text, or a table with quotes or without",
+     .initial = "auto",
+     .initially =
+         "auto: the suffix tells; a pipe is text, or a table where an option of tables is given",
+     AMPED_OPTION_FIELD(amped_read_options, format)},
     {.name = "index-base",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("auto", "0", "1"),
@@ -53,9 +90,35 @@ static const amped_option read_rows[] = {
      .type = AMPED_OPTION_TEXT,
      .value = "COL",
      .help = "column of a table that holds the values",
-     .initially = "each row is 1",
+     .initially = "each row counts 1",
      .expected_text = "a column name",
      AMPED_OPTION_FIELD(amped_read_options, value)},
+    {.name = "separator",
+     .type = AMPED_OPTION_CUSTOM,
+     .parse = parse_separator,
+     .words = separator_words,
+     .value = "CHAR",
+     .help =
+         "character between the cells of a table, or its name: comma, semicolon, tab, pipe, space",
+     .initially = "tab for .tsv; else comma, or what the first row has instead: semicolon, tab",
+     .expected_text = "one character such as ';', or comma, semicolon, tab, pipe or space"},
+    {.name = "no-header",
+     .type = AMPED_OPTION_FLAG,
+     .help = "the table has no row of names; columns are called 1, 2, 3, ...",
+     AMPED_OPTION_FIELD(amped_read_options, no_header)},
+    {.name = "empty",
+     .type = AMPED_OPTION_TEXT,
+     .value = "LABEL",
+     .help = "label of keys that are empty in a table",
+     .initially = "an empty key is an error",
+     .expected_text = "a label",
+     AMPED_OPTION_FIELD(amped_read_options, empty)},
+    {.name = "same-labels",
+     .type = AMPED_OPTION_TEXT,
+     .value = "COL,COL",
+     .help = "keys of a table that name the same things: one set of labels, the same index in each",
+     .expected_text = "column names separated by commas",
+     AMPED_OPTION_FIELD(amped_read_options, same_labels)},
 };
 
 const amped_option_group amped_dims_option_rows = AMPED_OPTION_GROUP(dims_rows);

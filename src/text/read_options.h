@@ -11,16 +11,33 @@ typedef enum amped_index_base {
   AMPED_BASE_1 = 1
 } amped_index_base;
 
+/* What the input is, where its name does not tell: text, or a table with quotes or without. */
+typedef enum amped_read_format {
+  AMPED_READ_AUTO,
+  AMPED_READ_TNS,
+  AMPED_READ_CSV,
+  AMPED_READ_TSV
+} amped_read_format;
+
 typedef struct amped_read_options {
+  amped_read_format format;
   amped_index_base index_base; /* text only */
   int dims_order;              /* 0: not given */
   uint64_t dims[AMPED_MAX_ORDER];
   const char *keys;               /* tables: comma-separated columns, or NULL: all but `value` */
   const char *value;              /* tables: the value column, or NULL: each row counts 1 */
+  char separator;                 /* tables: between cells; 0: guessed from the first row */
+  bool no_header;                 /* tables: columns are called 1, 2, 3, ... */
+  const char *empty;              /* tables: the label of empty keys, or NULL: refused */
+  const char *same_labels;        /* tables: comma-separated keys of one set of labels, or NULL */
   const amped_overflow *overflow; /* not of the user; NULL: memory holds any number of nonzeros */
 } amped_read_options;
 
 extern const amped_option_group amped_dims_option_rows; /* --dims */
-extern const amped_option_group amped_read_option_rows; /* --index-base, --keys, --value */
+extern const amped_option_group amped_read_option_rows; /* the others */
+
+/* Is any option given? Do the options name something that tables alone have? */
+bool amped_read_options_given(const amped_read_options *options);
+bool amped_read_options_of_table(const amped_read_options *options);
 
 #endif

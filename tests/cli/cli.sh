@@ -216,7 +216,7 @@ absent none.h5
 
 # --- mistakes in text -------------------------------------------------------------------------------
 printf '1,4,3,1\n2,2,2,1\n' >numbers.csv
-expect 0 "taken for the names of columns" "$amped" convert numbers.csv numbers.h5
+expect 2 "should name the columns.*--no-header" "$amped" convert numbers.csv numbers.h5
 cp numbers.csv numbers.tns
 expect 3 "name a table .csv" "$amped" convert numbers.tns numbers.h5
 printf '9223372036854775808 1 1 5\n1 2 2 1\n' >vast.tns

@@ -41,7 +41,7 @@ expect 0 "" cmp pipe.tns m.b.tns
 awk 'BEGIN { print "from,to,hour,n"; for (i = 0; i < 90000; i++)
   print "f" i * 7919 % 1000 ",\"t, " i * 104729 % 777 "\"," i % 24 "," i % 9 }' >c.csv
 on_disk c.csv c.h5 --value=n
-on_disk c.csv none.c.h5 --copies=none --duplicates=keep
+on_disk c.csv none.c.h5 --keys=from,to,hour,n --copies=none --duplicates=keep
 # A dense tensor whose nonzeros are all at the beginning.
 awk 'BEGIN { print "tensor\n3\n100 100 150"; for (i = 0; i < 1500000; i++) print i < 300000 ? i % 7 : 0 }' >dense.tns
 on_disk dense.tns dense.h5

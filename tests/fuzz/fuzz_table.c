@@ -1,6 +1,8 @@
-/* Tables: .csv as quoted text, .tsv split at tabs; all columns are keys, or one is a value. */
+/* Tables: .csv as quoted text, .tsv split at tabs; all columns are keys, or one is a value, or
+ * there is no header. */
 #include "tests/fuzz/fuzz_file.h"
 #include "text/io_table.h"
+#include "base/log.h"
 
 /* The reader decides by the suffix: make a link, with a suffix, to the file in memory. */
 static const char *linked(const char *file, bool tabs) {
@@ -22,10 +24,17 @@ static void forget(void) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   static bool registered;
-  unsigned variant = fuzz_variant(bytes, count, 4);
+  unsigned variant = fuzz_variant(bytes, count, 8);
   const char *path = linked(fuzz_file(bytes, count), variant % 2 == 1);
+  amped_log_verbosity(AMPED_QUIET);
+  const bool valued = variant / 2 % 2 == 1;
+  const bool bare = !valued && variant / 4 == 1; /* no header */
   const amped_read_options options = {.index_base = AMPED_BASE_AUTO,
-                                      .value = variant / 2 == 1 ? "value" : NULL};
+                                      .value = valued ? "value" : NULL,
+                                      .keys = bare ? "1,2,3" : NULL,
+                                      .same_labels = bare ? "1,3" : NULL,
+                                      .empty = variant / 4 == 1 ? "none" : NULL,
+                                      .no_header = bare};
   amped_sptensor t;
   memset(&t, 0, sizeof t);
   fuzz_check(amped_table_read(path, &options, &t), path, &t);

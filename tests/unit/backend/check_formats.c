@@ -177,10 +177,11 @@ typedef struct fixture {
 } fixture;
 
 static void fixture_open(fixture *f, const char *format) {
+  const amped_read_options read = {.index_base = AMPED_BASE_AUTO};
   const amped_backend_options options = {.threads = 2, .local_size = 1, .format = format};
   double seconds = 0.0;
   memset(f, 0, sizeof *f);
-  check_ok(amped_input_open(&comm, path, false, &f->input));
+  check_ok(amped_input_open(&comm, path, &read, false, &f->input));
   check_ok(amped_worker_open(&f->worker, with_list(), &options));
   const amped_plan_request request = {.ncomps = NCOMPS,
                                       .value_type = AMPED_F64,

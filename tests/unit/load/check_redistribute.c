@@ -62,9 +62,10 @@ typedef struct fixture {
 } fixture;
 
 static void fixture_open(fixture *s, bool parallel, amped_placement placement, int miscounted) {
+  const amped_read_options read = {.index_base = AMPED_BASE_AUTO};
   const amped_backend_options options = {.threads = 2, .local_size = 1};
   memset(s, 0, sizeof *s);
-  check_ok(amped_input_open(&comm, path, parallel, &s->input));
+  check_ok(amped_input_open(&comm, path, &read, parallel, &s->input));
   check_ok(amped_list_stats_take(&comm, s->input, parallel, &s->info));
   if (miscounted >= 0)
     s->info.partitions[miscounted].idp_nnz[s->info.partitions[miscounted].idp_count / 3]--;

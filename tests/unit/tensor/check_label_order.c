@@ -109,5 +109,24 @@ START_TEST(what_only_looks_like_a_number_is_text) {
   check_order(AMPED_LABELS_TEXT, "9|10|none", "none|10|9");
 }
 
+START_TEST(labels_are_sorted_with_their_numbers) {
+  static const char *const sorted[] = {"9", "10", "11"};
+  amped_labels labels = {.name = NULL};
+  const amped_labels from = labels_of("11|9|10");
+  uint64_t place[3];
+  check_ok(amped_labels_copy(&from, &labels));
+  check_ok(amped_strdup(&labels.name, "week"));
+  check_ok(amped_label_sort(&labels, place));
+  for (uint64_t k = 0; k < 3; k++) {
+    char text[8];
+    ck_assert_str_eq(amped_label_text(&labels, k, text, sizeof text), sorted[k]);
+  }
+  ck_assert(place[0] == 2 && place[1] == 0 && place[2] == 1);
+  ck_assert_str_eq(labels.name, "week");
+  amped_labels_free(&labels);
+  check_no_leak();
+}
+
 TESTING_MAIN("label_order", numbers_stand_by_value, dates_stand_by_day, times_stand_by_hour,
-             texts_count_numbers_within_them, what_only_looks_like_a_number_is_text)
+             texts_count_numbers_within_them, what_only_looks_like_a_number_is_text,
+             labels_are_sorted_with_their_numbers)

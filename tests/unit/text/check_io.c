@@ -1,4 +1,6 @@
 /* The format of a name, options that do not apply to a format, and reading by suffix. */
+#include <sys/stat.h>
+
 #include "text/io.h"
 #include "text/io_tns.h"
 #include "tests/lib/testing.h"
@@ -24,19 +26,43 @@ START_TEST(suffixes_tell_formats) {
   check_fails(AMPED_USAGE, "decompress", amped_io_format("a.h5.gz", &format));
 }
 
+START_TEST(options_tell_the_format_of_a_stream) {
+  const amped_read_options none = {.index_base = AMPED_BASE_AUTO};
+  const amped_read_options table = {.index_base = AMPED_BASE_AUTO, .no_header = true};
+  const amped_read_options tsv = {.index_base = AMPED_BASE_AUTO, .format = AMPED_READ_TSV};
+  const char *pipe = testing_path("pipe");
+  amped_format format = AMPED_FORMAT_HDF5;
+  ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+  const char *const names[] = {"-", "/dev/stdin", "/dev/fd/63", pipe};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    check_ok(amped_io_input_format(names[i], &none, &format));
+    ck_assert_int_eq(format, AMPED_FORMAT_TNS);
+    check_ok(amped_io_input_format(names[i], &table, &format));
+    ck_assert_int_eq(format, AMPED_FORMAT_TABLE);
+  }
+  unlink(pipe);
+  check_ok(amped_io_input_format("a.tns", &tsv, &format));
+  ck_assert_int_eq(format, AMPED_FORMAT_TABLE);
+  check_ok(amped_io_input_format("a.h5", &table, &format));
+  ck_assert_int_eq(format, AMPED_FORMAT_HDF5);
+  check_fails(AMPED_USAGE, "--format", amped_io_input_format("a.doc", &table, &format));
+}
+
 START_TEST(options_of_other_formats_are_refused) {
   amped_sptensor t = {0};
   amped_read_options base = {.index_base = AMPED_BASE_1};
   amped_read_options dims = {.index_base = AMPED_BASE_AUTO, .dims_order = 3, .dims = {1, 1, 1}};
   amped_read_options keys = {.index_base = AMPED_BASE_AUTO, .keys = "a,b,c"};
   amped_read_options value = {.index_base = AMPED_BASE_AUTO, .value = "a"};
+  amped_read_options value_of_text = {
+      .index_base = AMPED_BASE_AUTO, .value = "a", .format = AMPED_READ_TNS};
   check_fails(AMPED_USAGE, "--index-base", amped_io_read("a.csv", &base, &t));
   check_fails(AMPED_USAGE, "--index-base", amped_io_read("a.h5", &base, &t));
   check_fails(AMPED_USAGE, "--dims", amped_io_read("a.tsv", &dims, &t));
   check_fails(AMPED_USAGE, "--dims", amped_io_read("a.h5", &dims, &t));
   check_fails(AMPED_USAGE, "--keys", amped_io_read("a.tns", &keys, &t));
   check_fails(AMPED_USAGE, "--keys", amped_io_read("a.h5", &keys, &t));
-  check_fails(AMPED_USAGE, "--value", amped_io_read("-", &value, &t));
+  check_fails(AMPED_USAGE, "--value", amped_io_read("-", &value_of_text, &t));
   check_fails(AMPED_USAGE, "--value", amped_io_read("a.hdf5", &value, &t));
   dims.dims_order = 2;
   check_fails(AMPED_USAGE, "--dims", amped_io_read("a.tns", &dims, &t));
@@ -98,6 +124,6 @@ START_TEST(stem_is_what_stands_before_format_and_compression) {
   ck_assert_uint_eq(amped_io_stem("b"), 1);
 }
 
-TESTING_MAIN("io", suffixes_tell_formats, options_of_other_formats_are_refused,
-             files_are_read_by_their_suffix, a_truncated_compressed_file_is_told,
-             stem_is_what_stands_before_format_and_compression)
+TESTING_MAIN("io", suffixes_tell_formats, options_tell_the_format_of_a_stream,
+             options_of_other_formats_are_refused, files_are_read_by_their_suffix,
+             a_truncated_compressed_file_is_told, stem_is_what_stands_before_format_and_compression)

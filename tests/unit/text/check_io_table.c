@@ -5,6 +5,7 @@
 #include "text/intern.h"
 #include "text/io_csv.h"
 #include "text/io_table.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "tests/lib/testing.h"
 
@@ -47,7 +48,7 @@ START_TEST(keys_become_labels_in_order_of_appearance) {
                     "bob,tea, 2.5 ,w1\r\n"
                     "\r\n"
                     "ann,\"a \"\"b\"\", c\",-1e2,\"w\r\n2\"\r\n"
-                    "bob,,+3,w1",
+                    "bob,-,+3,w1",
                     &o, &t));
   ck_assert_int_eq(t.order, 3);
   ck_assert_uint_eq(t.nnz, 3);
@@ -61,7 +62,7 @@ START_TEST(keys_become_labels_in_order_of_appearance) {
   check_label(&t, 0, 1, "ann");
   check_label(&t, 1, 0, "tea");
   check_label(&t, 1, 1, "a \"b\", c");
-  check_label(&t, 1, 2, "");
+  check_label(&t, 1, 2, "-");
   check_label(&t, 2, 1, "w\r\n2");
   ck_assert_uint_eq(t.indices[0][2], 0);
   ck_assert(t.values[0] == 2.5 && t.values[1] == -100.0 && t.values[2] == 3.0);
@@ -97,12 +98,117 @@ START_TEST(keys_choose_columns_and_their_order) {
   check_no_leak();
 }
 
-START_TEST(only_empty_labels_are_labels_too) {
+START_TEST(empty_keys_are_refused_or_have_a_label) {
   amped_sptensor t = {0};
-  check_ok(read_csv("a,b,c\n,,\n,,\n", &no_options, &t));
+  const amped_read_options o = {.index_base = AMPED_BASE_AUTO, .empty = "none"};
+  check_fails(AMPED_BAD_INPUT, "line 3: column \"b\": the key is empty",
+              read_csv("a,b,c\nx,y,z\nx,\"\",z\n", &no_options, &t));
+  check_ok(read_csv("a,b,c\n,,\nx,\"\",none\n", &o, &t));
+  check_key(&t, 0, 0, "none");
+  check_key(&t, 1, 1, "none");
+  ck_assert_uint_eq(t.dims[2], 1);
+  amped_sptensor_free(&t);
+  check_no_leak();
+}
+
+START_TEST(the_first_row_tells_the_separator) {
+  static const struct {
+    const char *text;
+    char said;
+  } same[] = {{"a;b;c;n\n\"x;1\";y;z;2\n", 0},
+              {"a\tb\tc\tn\r\n\"x;1\"\ty\tz\t2\r\n", 0},
+              {"a;b;c;n\nx;1;y;z;2\n", ','},
+              {"a|b|c|n\nx;1|y|z|2\n", '|'},
+              {"a, b,c ,n\nx;1,y,z,2\n", 0}};
+  for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+    amped_sptensor t = {0};
+    amped_read_options o = {.index_base = AMPED_BASE_AUTO, .value = "n", .separator = same[i].said};
+    if (same[i].said == ',') {
+      check_fails(AMPED_BAD_INPUT, "no column \"n\"", read_csv(same[i].text, &o, &t));
+      continue;
+    }
+    check_ok(read_csv(same[i].text, &o, &t));
+    ck_assert_str_eq(t.labels[1].name, "b");
+    ck_assert_str_eq(t.labels[2].name, "c");
+    check_key(&t, 0, 0, "x;1");
+    ck_assert(t.values[0] == 2.0);
+    amped_sptensor_free(&t);
+  }
+  check_no_leak();
+}
+
+START_TEST(without_a_header_columns_have_numbers) {
+  amped_sptensor t = {0};
+  const amped_read_options o = {
+      .index_base = AMPED_BASE_AUTO, .no_header = true, .keys = "2,1,4", .value = "3"};
+  check_ok(read_csv("\r\n\nx,y,2,z\nx,v,3,z\n", &o, &t));
   ck_assert_uint_eq(t.nnz, 2);
-  check_label(&t, 0, 0, "");
-  check_ok(amped_sptensor_validate(&t, "test"));
+  ck_assert_ptr_null(t.labels[0].name);
+  check_key(&t, 0, 0, "y");
+  check_key(&t, 1, 1, "x");
+  ck_assert(t.values[1] == 3.0);
+  amped_sptensor_free(&t);
+  check_fails(AMPED_BAD_INPUT, "line 2: 2 cells", read_csv("x,y,2,z\nx,v\n", &o, &t));
+  check_no_leak();
+}
+
+START_TEST(values_are_not_taken_for_keys) {
+  static const char *const refused[] = {"a,b,c,stars\nx,y,z,4.5\nx,y,w,-3\n",
+                                        "a,b,c,Total Amount\nx,y,z, 4\n",
+                                        "a,b,c,num_ratings\nx,y,z,4\n"};
+  static const char *const taken[] = {"a,b,c,stars\nx,y,z,4.5\nx,y,w,many\n",
+                                      "a,stars,b,c\nx,4,y,z\n", "a,b,c,countess\nx,y,z,4\n"};
+  amped_sptensor t = {0};
+  for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+    check_fails(AMPED_USAGE, "--value=", read_csv(refused[i], &no_options, &t));
+  for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+    check_ok(read_csv(taken[i], &no_options, &t));
+    ck_assert_int_eq(t.order, 4);
+    amped_sptensor_free(&t);
+  }
+  check_fails(AMPED_USAGE, "line 1 should name the columns, and 7 is a number; say --no-header",
+              read_csv("x,y,7\nx,y,8\n", &no_options, &t));
+  check_no_leak();
+}
+
+START_TEST(modes_share_labels_where_told) {
+  amped_sptensor t = {0};
+  amped_read_options o = {
+      .index_base = AMPED_BASE_AUTO, .keys = "head,relation,tail", .same_labels = "tail,head"};
+  check_ok(read_csv("head,relation,tail\na,of,b\nc,of,a\nb,of,d\n", &o, &t));
+  ck_assert_uint_eq(t.dims[0], 4);
+  ck_assert_uint_eq(t.dims[1], 1);
+  ck_assert_uint_eq(t.dims[2], 4);
+  for (int m = 0; m < 3; m += 2)
+    for (uint64_t i = 0; i < 4; i++)
+      check_label(&t, m, i, (const char *[]){"a", "b", "c", "d"}[i]);
+  check_key(&t, 0, 2, "b");
+  check_key(&t, 2, 1, "a");
+  ck_assert_str_eq(t.labels[0].name, "head");
+  ck_assert_str_eq(t.labels[2].name, "tail");
+  amped_sptensor_free(&t);
+  o.same_labels = "head";
+  check_fails(AMPED_USAGE, "name two or more", read_csv("head,relation,tail\na,of,b\n", &o, &t));
+  o.same_labels = "head,weight";
+  check_fails(AMPED_USAGE, "\"weight\" is no key; keys are head, relation, tail",
+              read_csv("head,relation,tail\na,of,b\n", &o, &t));
+  check_no_leak();
+}
+
+START_TEST(rows_of_a_coordinate_are_found) {
+  static const char text[] = "a,b,c\nx,y,z\n\n\"x\n\",y,z\nx,y,w\nx,\"y\",z\nx,y,z\n";
+  amped_sptensor t = {0};
+  uint64_t lines[2] = {0, 0};
+  const char *path = testing_path("rows.csv");
+  testing_write_file(path, text, sizeof text - 1);
+  check_ok(amped_table_read(path, &no_options, &t));
+  check_ok(amped_table_lines(path, &no_options, &t, (const uint64_t[]){0, 0, 0}, lines));
+  ck_assert_uint_eq(lines[0], 2);
+  ck_assert_uint_eq(lines[1], 7);
+  check_ok(amped_table_lines(path, &no_options, &t, (const uint64_t[]){0, 0, 1}, lines));
+  ck_assert_uint_eq(lines[0], 6);
+  ck_assert_uint_eq(lines[1], 0);
+  unlink(path);
   amped_sptensor_free(&t);
   check_no_leak();
 }
@@ -292,6 +398,7 @@ START_TEST(a_stray_quote_is_found_far_behind) {
 
 START_TEST(garbage_does_no_harm) {
   static const char alphabet[] = "abc,,,,\"\"\n\n\r\t\xff\xc3\xa9\x01 1";
+  amped_log_verbosity(AMPED_QUIET);
   for (uint64_t round = 0; round < 400; round++) {
     char text[2000];
     amped_sptensor t = {0};
@@ -377,8 +484,11 @@ START_TEST(equal_hashes_do_not_make_equal_strings) {
 }
 
 TESTING_MAIN("io_table", keys_become_labels_in_order_of_appearance, tabs_split_and_quotes_are_data,
-             keys_choose_columns_and_their_order, only_empty_labels_are_labels_too,
-             bad_tables_are_named, zero_bytes_in_keys_are_refused, utf8_is_told_from_what_is_not,
-             any_number_of_threads_numbers_the_same, a_stray_quote_is_found_far_behind,
-             garbage_does_no_harm, every_failed_allocation_is_survived,
-             strings_are_numbered_as_they_come, equal_hashes_do_not_make_equal_strings)
+             keys_choose_columns_and_their_order, empty_keys_are_refused_or_have_a_label,
+             the_first_row_tells_the_separator, without_a_header_columns_have_numbers,
+             values_are_not_taken_for_keys, modes_share_labels_where_told,
+             rows_of_a_coordinate_are_found, bad_tables_are_named, zero_bytes_in_keys_are_refused,
+             utf8_is_told_from_what_is_not, any_number_of_threads_numbers_the_same,
+             a_stray_quote_is_found_far_behind, garbage_does_no_harm,
+             every_failed_allocation_is_survived, strings_are_numbered_as_they_come,
+             equal_hashes_do_not_make_equal_strings)
