@@ -80,9 +80,10 @@ amped_status amped_report_start(amped_session *session) {
       amped_say("memory is planned for R = %d, the largest", o->ncomps);
     say_places(session, places);
     if (binding.idle > 0)
-      amped_say("note: mpirun bound the rank%s of a node to %d of %d cores, and leaves the others "
-                "idle; mpirun --bind-to none lets all compute",
-                comm->nranks == 1 ? "" : "s", binding.cores - binding.idle, binding.cores);
+      amped_say("note: mpirun bound %s to %d of %d cores and leaves the others idle; mpirun "
+                "--bind-to none lets all compute",
+                comm->nranks == 1 ? "the rank" : "the ranks of a node",
+                binding.cores - binding.idle, binding.cores);
     if (session->json != NULL) {
       json_t *list = json_array();
       for (int p = 0; p < comm->nranks; p++)
@@ -227,8 +228,8 @@ static void say_rank_bound(const amped_plan *plan) {
   if ((uint64_t)plan->ncomps <= bound.ncomps)
     return;
   if (bound.by_nonzeros)
-    amped_say("note: R = %d is more than the tensor can use: a component each makes its %" PRIu64
-              " nonzeros; choose a smaller --rank",
+    amped_say("note: R = %d is more than the tensor can use: its %" PRIu64
+              " nonzeros are a sum of as many components; choose a smaller --rank",
               plan->ncomps, bound.ncomps);
   else
     amped_say("note: R = %d is more than the tensor can use: any tensor of %s is a sum of %" PRIu64
@@ -450,6 +451,13 @@ static void say_sweep(const amped_sweep *s, const amped_spread *mttkrp, const am
             exchange->mean);
 }
 
+/* Tell why lines are missing, where the first is. */
+static void say_fewer(uint64_t sweep, uint64_t every) {
+  if (sweep == 21 && every == 0 && !amped_log_on_terminal())
+    amped_say(
+        "(from here on fewer sweeps have a line: with --every=1 all, with --every=N each Nth)");
+}
+
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, uint64_t every) {
   const amped_comm *comm = &session->comm;
   amped_status status = AMPED_OK;
@@ -463,6 +471,7 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, ui
   const amped_spread solve = spreads[1];
   const amped_spread exchange = spreads[2];
   const amped_metric_key noise = amped_metric_key_of(s->metric, "noise");
+  say_fewer(s->number, every);
   if (has_line(s->number, every))
     say_sweep(s, &mttkrp, &solve, &exchange);
   if (session->json != NULL)

@@ -22,6 +22,7 @@ for start in "on 2" "$amped"; do
   lines "the 20th sweep" 1 '^sweep  20 ' out
   lines "the 21st sweep" 0 '^sweep  21 ' out
   lines "the 200th sweep" 1 '^sweep 200 ' out
+  lines "why lines are missing" 1 '^(from here on .*--every=1' out
   lines "JSON lines" 250 '"event": *"iteration"' run.json
 done
 on 1 $run --iters=25 --every=10 >out 2>err || fail "--every"
@@ -73,6 +74,17 @@ lines "R of each" 1 '^R = 3: fit .*; result: many.r3.h5$' out
 on 1 t.h5 --rank=2 --iters=2 --nowrite -q --json=- >out 2>err || fail "JSON on standard output"
 same "JSON alone on standard output" "$(grep -c -v "^{.*}\$" out)" 0
 lines "the last line is on standard error" 1 '^fit ' err
+
+# --- the quickstart's run converges ------------------------------------------------------------------
+options=$(sed -n 's/^run mpirun .* amped_mpi words.h5 \(.*\) \$backend$/\1/p' "$srcdir/jobs/quickstart")
+same "options of the quickstart" "${options%% *}" "--rank=8"
+if "$srcdir/jobs/licence-words" >words.csv 2>err; then
+  "$amped" convert words.csv words.h5 --keys=licence,word,next --value=count -q || fail "licence words"
+  # shellcheck disable=SC2086
+  expect 0 '< 1e-05 = --tol' on 2 words.h5 $options --nowrite -q
+else
+  echo "skipped: the quickstart's run: $(tail -n 1 err)"
+fi
 
 # --- R beyond what the dimensions, or the nonzeros, leave as rank -----------------------------------
 expect 0 "note: R = 13 .* 3 x 4 x 5 .* 12 components" on 1 small.h5 --rank=13 --iters=1 --nowrite
