@@ -1,6 +1,10 @@
 #include "base/launcher.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The number in the first of these variables that is set; -1 where none is set. */
 static int number_of_variable(const char *const *names) {
@@ -33,4 +37,29 @@ int amped_launcher_rank(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                       "SLURM_PROCID", NULL};
   return number_of_variable(names);
+}
+
+bool amped_launcher_is_mpirun(void) {
+  static enum { UNKNOWN, YES, NO } known = UNKNOWN;
+  if (known == UNKNOWN)
+    known = getenv("OMPI_COMM_WORLD_RANK") != NULL ? YES : NO;
+  return known == YES;
+}
+
+/* mpirun, or its daemon on another node, is the parent process. */
+static bool parent_shows(int fd) {
+  char path[64];
+  struct stat file;
+  (void)snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getppid(), fd);
+  if (stat(path, &file) != 0 || !S_ISCHR(file.st_mode)) /* only a device may be opened here */
+    return false;
+  int own = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  bool shows = own >= 0 && isatty(own) == 1;
+  if (own >= 0)
+    (void)close(own);
+  return shows;
+}
+
+bool amped_launcher_shows(int fd) {
+  return amped_launcher_is_mpirun() ? parent_shows(fd) : isatty(fd) == 1;
 }

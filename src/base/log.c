@@ -1,22 +1,30 @@
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/launcher.h"
 #include "base/timer.h"
 
-/* Seconds between two updates of a live line, and between two plain progress lines. */
+/* Seconds between two updates of a live line. */
 #define LIVE_PERIOD_SEC 0.1
+
+/* Least seconds between two plain lines of a phase, and the part of the phase so far that must lie
+ * between them: a minute has some ten lines, an hour fifty. */
 #define PLAIN_PERIOD_SEC 5.0
+#define PLAIN_PERIOD_PART 0.1
 
 static struct {
   amped_verbosity verbosity;
   bool silent; /* another rank writes */
   bool to_stderr;
   amped_progress_when when;
+  bool launched; /* by mpirun or srun */
   /* the phase in progress */
   const char *label;
   const char *unit;
@@ -40,10 +48,15 @@ void amped_log_to_stderr(void) {
 
 void amped_log_progress(amped_progress_when when) {
   state.when = when;
+  state.launched = amped_launcher_rank() >= 0;
 }
 
 bool amped_log_is_verbose(void) {
   return state.verbosity == AMPED_VERBOSE;
+}
+
+bool amped_log_on_terminal(void) {
+  return amped_launcher_shows(state.to_stderr ? STDERR_FILENO : STDOUT_FILENO);
 }
 
 static void clear_live_line(void) {
@@ -82,6 +95,21 @@ void amped_say_verbose(const char *format, ...) {
   va_end(args);
 }
 
+/* Did the user close the stream of lines (`>&-`)? main holds its number, for reading alone. */
+static bool is_closed(void) {
+  int flags = fcntl(state.to_stderr ? STDERR_FILENO : STDOUT_FILENO, F_GETFL);
+  return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
+}
+
+void amped_say_quiet(const char *format, ...) {
+  va_list args;
+  if (state.verbosity > AMPED_QUIET || is_closed())
+    return;
+  va_start(args, format);
+  say(format, args);
+  va_end(args);
+}
+
 void amped_warn(const char *format, ...) {
   char line[1024];
   va_list args;
@@ -102,6 +130,17 @@ void amped_progress_begin(const char *label, uint64_t total, const char *unit) {
   state.last = state.began;
 }
 
+/* Is a line due? */
+static bool is_due(bool live, double now) {
+  const double part = PLAIN_PERIOD_PART * (now - state.began);
+  const double period = live ? LIVE_PERIOD_SEC : fmax(PLAIN_PERIOD_SEC, part);
+  if (state.label == NULL || state.silent || state.verbosity == AMPED_QUIET ||
+      state.when == AMPED_PROGRESS_NEVER)
+    return false;
+  return (live || state.launched || state.when == AMPED_PROGRESS_ALWAYS) &&
+         now - state.last >= period;
+}
+
 void amped_progress_update(uint64_t done) {
   bool live = isatty(STDERR_FILENO) == 1;
   double now = amped_time();
@@ -112,9 +151,7 @@ void amped_progress_update(uint64_t done) {
   bool bytes = state.label != NULL && strcmp(state.unit, "B") == 0;
   double per_sec = now > state.began ? (double)done / (now - state.began) : 0.0;
 
-  if (state.label == NULL || state.silent || state.verbosity == AMPED_QUIET ||
-      state.when == AMPED_PROGRESS_NEVER || (state.when == AMPED_PROGRESS_AUTO && !live) ||
-      now - state.last < (live ? LIVE_PERIOD_SEC : PLAIN_PERIOD_SEC))
+  if (!is_due(live, now))
     return;
   state.last = now;
   if (bytes) {

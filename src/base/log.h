@@ -11,24 +11,31 @@
 
 typedef enum amped_verbosity { AMPED_QUIET, AMPED_NORMAL, AMPED_VERBOSE } amped_verbosity;
 typedef enum amped_progress_when {
-  AMPED_PROGRESS_AUTO, /* a live line on a terminal, nothing elsewhere */
+  AMPED_PROGRESS_AUTO, /* as always on a terminal, and in ranks that a launcher started */
   AMPED_PROGRESS_NEVER,
-  AMPED_PROGRESS_ALWAYS /* a live line on a terminal, a plain line every few seconds elsewhere */
+  AMPED_PROGRESS_ALWAYS /* a live line on a terminal, plain lines elsewhere */
 } amped_progress_when;
 
 void amped_log_verbosity(amped_verbosity verbosity);
 void amped_log_speaker(bool speaks);
 void amped_log_to_stderr(void);
+/* Before MPI starts. */
 void amped_log_progress(amped_progress_when when);
 
-/* A line at normal and at verbose level; a warning ("amped_mpi: warning: ...", also when quiet). */
+/* A line at normal and at verbose level; at verbose level alone; at quiet level alone, unless the
+ * user closed the stream. A warning ("amped_mpi: warning: ...") at all levels. */
 void amped_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void amped_say_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void amped_say_quiet(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void amped_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool amped_log_is_verbose(void);
 
+/* Does the user read the lines on a terminal, rather than in a file? */
+bool amped_log_on_terminal(void);
+
 /* One phase of known (total > 0) or unknown (0) length: a live line on standard error with done,
- * rate and time left. `unit` is "B" (shown as KiB, MiB, ...) or a noun such as "nonzeros". */
+ * rate and time left, or plain lines: the first after some seconds, then ever fewer. `unit` is "B"
+ * (shown as KiB, MiB, ...) or a noun such as "nonzeros". */
 void amped_progress_begin(const char *label, uint64_t total, const char *unit);
 void amped_progress_update(uint64_t done);
 void amped_progress_end(void);

@@ -6,9 +6,10 @@ static const amped_option rows[] = {
      .words = AMPED_OPTION_WORDS("auto", "never", "always"),
      .numbers =
          AMPED_OPTION_NUMBERS(AMPED_PROGRESS_AUTO, AMPED_PROGRESS_NEVER, AMPED_PROGRESS_ALWAYS),
-     .help = "live progress",
+     .help = "progress of long phases: a line that changes on a terminal, else a line from time to "
+             "time",
      .initial = "auto",
-     .initially = "auto: on a terminal",
+     .initially = "auto: on a terminal, and under mpirun",
      AMPED_OPTION_FIELD(amped_log_options, progress)},
     {.name = "verbose",
      .letter = 'v',
@@ -22,7 +23,7 @@ static const amped_option rows[] = {
      .type = AMPED_OPTION_FLAG,
      .on = AMPED_QUIET,
      .unsaid = AMPED_NORMAL,
-     .help = "say nothing but warnings and errors",
+     .help = "say nothing but warnings, errors and, at the end of cpd, fit and file",
      AMPED_OPTION_FIELD(amped_log_options, verbosity)},
 };
 

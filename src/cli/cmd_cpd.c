@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "solver/corcondia.h"
 #include "solver/cpd_als.h"
+#include "solver/outcome.h"
 #include "tensor/format.h"
 #include "base/file.h"
 #include "base/file_lock.h"
@@ -211,7 +212,7 @@ typedef struct job {
 /* A single decomposition stops on a signal where it has a checkpoint, several do in any case. */
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   job *j = context;
-  AMPED_TRY(amped_report_sweep(j->session, sweep));
+  AMPED_TRY(amped_report_sweep(j->session, sweep, j->o->cpd.every));
   if (j->checkpoint != NULL)
     return amped_checkpoint_sweep(j->checkpoint, sweep);
   if (!is_several(j->o))
@@ -341,13 +342,12 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
   char text[AMPED_CORCONDIA_TEXT];
   if (is_several(j->o))
     (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
-  amped_say("%sfit %.8f after %" PRIu64
-            " sweeps (%s); %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f",
-            best, result->sweeps > 0 ? result->history[result->sweeps - 1] : 0.0, result->sweeps,
-            strcmp(result->stop_reason, "tolerance") == 0 ? "the change of fit fell below --tol"
-                                                          : "--iters reached",
+  const amped_outcome outcome = amped_outcome_of(result, j->o->cpd.tol);
+  amped_say("%s%s; %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f", best, outcome.text,
             t->total / n, amped_report_part(t->mttkrp / n), amped_report_part(t->solve / n),
             amped_report_part(t->exchange / n));
+  amped_say_quiet("%s%s%s%s", best, outcome.text, path != NULL ? "; result: " : "",
+                  path != NULL ? path : "");
   if (!isnan(corcondia))
     amped_say("core consistency %s", amped_corcondia_text(text, corcondia));
   if (path != NULL)

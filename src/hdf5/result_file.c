@@ -37,16 +37,26 @@ static amped_status write_weights(amped_hdf5 *file, const amped_ktensor *k, cons
   return amped_hdf5_dataset_write(file, "/weights", f64, 1, &count, weights);
 }
 
+/* 0 stays 0: -0 would show in text. */
+static double negate(double x) {
+  return 0.0 - x;
+}
+
+/* negated NULL: signs are unchanged. */
 static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k, int mode,
-                                  const int *order, amped_vtype type, double *buffer) {
+                                  const int *order, const bool *negated, amped_vtype type,
+                                  double *buffer) {
   const uint64_t columns = (uint64_t)k->ncomps;
   const uint64_t slab = amped_hdf5_slab_rows(columns);
   for (uint64_t first = 0; first < k->dims[mode]; first += slab) {
     uint64_t rows = k->dims[mode] - first < slab ? k->dims[mode] - first : slab;
     const double *from = k->factors[mode] + first * columns;
     for (uint64_t i = 0; i < rows; i++)
-      for (uint64_t r = 0; r < columns; r++)
-        buffer[i * columns + r] = from[i * columns + (order != NULL ? (uint64_t)order[r] : r)];
+      for (uint64_t r = 0; r < columns; r++) {
+        const uint64_t c = order != NULL ? (uint64_t)order[r] : r;
+        const double x = from[i * columns + c];
+        buffer[i * columns + r] = negated != NULL && negated[c] ? negate(x) : x;
+      }
     for (uint64_t i = 0; i < rows * columns && type != AMPED_F64; i++)
       amped_value_put(buffer, type, i,
                       buffer[i]); /* in place: narrower elements never overtake the reading */
@@ -57,7 +67,7 @@ static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k,
 }
 
 amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, const int *order,
-                                      amped_vtype type) {
+                                      const amped_signs *signs, amped_vtype type) {
   const amped_hdf5_type stored = {AMPED_FLOAT, (uint64_t)type};
   double *buffer = NULL;
   amped_status status = AMPED_OK;
@@ -68,7 +78,8 @@ amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, 
     amped_hdf5_dataset d;
     status = amped_hdf5_dataset_create(file, factor_name_of(m).name, stored, 2, dims, &d);
     if (status == AMPED_OK)
-      status = append_factor(&d, k, m, order, type, buffer);
+      status =
+          append_factor(&d, k, m, order, signs != NULL ? signs->negated[m] : NULL, type, buffer);
     amped_hdf5_dataset_close(&d);
   }
   amped_free(buffer);
@@ -106,11 +117,13 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
                               const amped_run_record *record) {
   const amped_hdf5_metric metric = amped_hdf5_metric_of(record->metric);
   int order[AMPED_MAX_NCOMPS];
+  amped_signs signs;
   amped_ktensor_order(k, order);
+  amped_signs_find(k, &signs);
   AMPED_TRY(write_record(file, k, record));
   AMPED_TRY(amped_hdf5_metric_put(file, &metric));
   AMPED_TRY(write_weights(file, k, order));
-  AMPED_TRY(amped_result_put_factors(file, k, order, AMPED_F64));
+  AMPED_TRY(amped_result_put_factors(file, k, order, &signs, AMPED_F64));
   AMPED_TRY(
       amped_hdf5_dataset_write(file, metric.history, f64, 1, &record->sweeps, record->history));
   AMPED_TRY(write_starts(file, &metric, &record->starts));

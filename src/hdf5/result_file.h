@@ -9,6 +9,7 @@
 
 #include "hdf5/hdf5_metric.h"
 #include "tensor/ktensor.h"
+#include "tensor/signs.h"
 
 /* The starts whose best result is in the file; count 0: there was one start. Arrays are
  * borrowed. */
@@ -36,15 +37,16 @@ typedef struct amped_run_record {
   const double *corcondia; /* NULL: not computed */
 } amped_run_record;
 
-/* Components are written in descending order of weight; equal weights keep their order. */
+/* Components are written in descending order of weight; equal weights keep their order. Signs are
+ * those of tensor/signs.h. */
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
                                      const amped_run_record *record);
 
 /* Parts of the writer, for checkpoints too. The first writes the factors as elements of `type`,
- * components in this order (NULL: unchanged). The second checks that weights and factors in the
- * temporary file can be opened again. */
+ * components in this order and with these signs (NULL: unchanged). The second checks that weights
+ * and factors in the temporary file can be opened again. */
 amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, const int *order,
-                                      amped_vtype type);
+                                      const amped_signs *signs, amped_vtype type);
 amped_status amped_result_check_written(const char *temporary, const char *path, int order);
 
 /* Read /weights, /factors/k and, where present, /labels; any float type. Nothing else is required

@@ -10,7 +10,9 @@
 
 #include "base/version.h"
 #include "tensor/format.h"
+#include "tensor/rank_bound.h"
 #include "factor/link_rate.h"
+#include "session/binding.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -53,6 +55,7 @@ amped_status amped_report_start(amped_session *session) {
   const amped_comm *comm = &session->comm;
   char mine[PLACE_BYTES] = "";
   char host[64] = "";
+  amped_binding binding;
   char(*places)[PLACE_BYTES] = NULL;
   amped_status status =
       amped_alloc(&places, (uint64_t)comm->nranks, sizeof *places, "the ranks' places");
@@ -61,6 +64,7 @@ amped_status amped_report_start(amped_session *session) {
     amped_free(places);
     return status;
   }
+  amped_binding_find(session, &binding);
   (void)gethostname(host, sizeof host - 1);
   (void)snprintf(mine, sizeof mine, "%s: %s", host,
                  session->worker.backend->device->describe(session->worker.device));
@@ -75,6 +79,11 @@ amped_status amped_report_start(amped_session *session) {
     if (o->ncomps_count > 1)
       amped_say("memory is planned for R = %d, the largest", o->ncomps);
     say_places(session, places);
+    if (binding.idle > 0)
+      amped_say("note: mpirun bound %s to %d of %d cores and leaves the others idle; mpirun "
+                "--bind-to none lets all compute",
+                comm->nranks == 1 ? "the rank" : "the ranks of a node",
+                binding.cores - binding.idle, binding.cores);
     if (session->json != NULL) {
       json_t *list = json_array();
       for (int p = 0; p < comm->nranks; p++)
@@ -212,6 +221,22 @@ static void say_splits(const amped_plan *plan) {
   }
 }
 
+/* The plan is for the largest R. */
+static void say_rank_bound(const amped_plan *plan) {
+  const amped_rank_bound bound = amped_rank_bound_of(plan->order, plan->dims, plan->nnz);
+  char dims[AMPED_DIMS_TEXT];
+  if ((uint64_t)plan->ncomps <= bound.ncomps)
+    return;
+  if (bound.by_nonzeros)
+    amped_say("note: R = %d is more than the tensor can use: its %" PRIu64
+              " nonzeros are a sum of as many components; choose a smaller --rank",
+              plan->ncomps, bound.ncomps);
+  else
+    amped_say("note: R = %d is more than the tensor can use: any tensor of %s is a sum of %" PRIu64
+              " components (all dimensions but the longest, multiplied); choose a smaller --rank",
+              plan->ncomps, amped_format_dims(dims, plan->order, plan->dims), bound.ncomps);
+}
+
 static void say_plan(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const rank_need *worst = &needs[0];
@@ -222,6 +247,7 @@ static void say_plan(const amped_session *session, const rank_need *needs) {
   char d[32];
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, sqrt(plan->norm_squared));
+  say_rank_bound(plan);
   say_balance(plan);
   if (!session->options->plan_only && !amped_log_is_verbose()) {
     say_streamed(plan, needs);
@@ -407,7 +433,37 @@ double amped_report_part(double seconds) {
   return 1e-4 * floor(1e4 * seconds);
 }
 
-amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
+/* In a log: all sweeps up to 20, every 10th up to 200, every 100th up to 2000, ... */
+static bool has_line(uint64_t sweep, uint64_t every) {
+  if (every > 0)
+    return sweep == 1 || sweep % every == 0;
+  if (amped_log_on_terminal())
+    return true;
+  for (every = 1; sweep / 20 > every || sweep > 20 * every; every *= 10)
+    continue;
+  return sweep % every == 0;
+}
+
+/* total: of the slowest rank. */
+static void say_sweep(const amped_sweep *s, double total, const amped_spread *mttkrp,
+                      const amped_spread *solve, const amped_spread *exchange) {
+  char change[32] = "        -"; /* as wide as a number */
+  if (s->number > 1)
+    (void)snprintf(change, sizeof change, "%+.2e", s->change);
+  amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
+            "%.4f)",
+            s->number, s->metric, s->value, change, total, amped_report_part(mttkrp->mean),
+            amped_report_part(solve->mean), amped_report_part(exchange->mean));
+}
+
+/* Tell why lines are missing, where the first is. */
+static void say_fewer(uint64_t sweep, uint64_t every) {
+  if (sweep == 21 && every == 0 && !amped_log_on_terminal())
+    amped_say(
+        "(from here on fewer sweeps have a line: with --every=1 all, with --every=N each Nth)");
+}
+
+amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, uint64_t every) {
   const amped_comm *comm = &session->comm;
   amped_status status = AMPED_OK;
   /* On every rank the parts are within the sweep, which lasts as long as on the slowest rank: so
@@ -423,13 +479,9 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s) {
   const amped_spread exchange = spreads[2];
   const double total = spreads[3].max;
   const amped_metric_key noise = amped_metric_key_of(s->metric, "noise");
-  char change[32] = "        -"; /* as wide as a number */
-  if (s->number > 1)
-    (void)snprintf(change, sizeof change, "%+.2e", s->change);
-  amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
-            "%.4f)",
-            s->number, s->metric, s->value, change, total, amped_report_part(mttkrp.mean),
-            amped_report_part(solve.mean), amped_report_part(exchange.mean));
+  say_fewer(s->number, every);
+  if (has_line(s->number, every))
+    say_sweep(s, total, &mttkrp, &solve, &exchange);
   if (session->json != NULL)
     status = amped_json_line(
         session->json,

@@ -50,7 +50,7 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
   AMPED_TRY(write_key(file, key));
   AMPED_TRY(amped_hdf5_metric_put(file, &metric));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/weights", f64, 1, &n, state->weights));
-  AMPED_TRY(amped_result_put_factors(file, k, NULL, key->precision));
+  AMPED_TRY(amped_result_put_factors(file, k, NULL, NULL, key->precision));
   AMPED_TRY(amped_hdf5_dataset_write(file, metric.history, f64, 1, &state->sweeps, state->history));
   if (key->has_grams)
     AMPED_TRY(write_grams(file, state));

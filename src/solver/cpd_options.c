@@ -23,6 +23,14 @@ static const amped_option rows[] = {
      .type = AMPED_OPTION_FLAG,
      .help = "also compute the core consistency of the result: R^(order - 2) MTTKRPs, at most 1024",
      AMPED_OPTION_FIELD(amped_cpd_options, corcondia)},
+    {.name = "every",
+     .type = AMPED_OPTION_COUNT,
+     .least = 1,
+     .most = 10000000,
+     .value = "N",
+     .help = "sweeps a line; --json tells each sweep in any case",
+     .initially = "1; in a log 10 after sweep 20, 100 after sweep 200, ...",
+     AMPED_OPTION_FIELD(amped_cpd_options, every)},
 };
 
 const amped_option_group amped_cpd_option_rows = AMPED_OPTION_GROUP(rows);

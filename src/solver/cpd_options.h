@@ -8,8 +8,9 @@ typedef struct amped_cpd_options {
   uint64_t iters; /* sweeps at most */
   double tol;     /* stop when the fit changes by less; 0: never; below 0: not given */
   bool corcondia; /* also the core consistency */
+  uint64_t every; /* sweeps a line; 0: each, fewer in a log */
 } amped_cpd_options;
 
-extern const amped_option_group amped_cpd_option_rows; /* --iters, --tol, --corcondia */
+extern const amped_option_group amped_cpd_option_rows; /* --iters, --tol, --corcondia, --every */
 
 #endif

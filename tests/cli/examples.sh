@@ -31,6 +31,67 @@ for t in a b; do
   done
 done
 
+# Signs. In a result pyttb's fixsigns finds nothing to change; the checkpoint of the same sweeps has
+# the sweeps' own signs, and the result's once fixsigns has seen it, where none is left negative.
+# --init takes any signs: the same model with others gives the same bits.
+cat >signs.py <<'PY'
+import sys
+import h5py, numpy as np
+try:
+    import pyttb
+except ImportError:
+    print("skipped: pyttb is not installed (pip install pyttb)")
+    sys.exit(77)
+def read(path):
+    with h5py.File(path) as f:
+        return f["weights"][:], [f[f"factors/{k}"][:] for k in range(len(f["factors"]))]
+weights, factors = read("b.cpd.h5")
+saved_weights, saved = read("b.ckpt.h5")
+order = np.argsort(-saved_weights, kind="stable")
+saved = [a[:, order] for a in saved]
+assert all(np.array_equal(np.abs(a), np.abs(b)) for a, b in zip(factors, saved))
+assert any(not np.array_equal(a, b) for a, b in zip(factors, saved)), "the sweeps left these signs"
+def fixed(weights, factors):
+    model = pyttb.ktensor([a.copy() for a in factors], weights.copy())
+    return model.fixsigns()
+ours = fixed(weights, factors)
+assert np.array_equal(ours.weights, weights) and np.all(weights > 0)
+assert all(np.array_equal(a, b) for a, b in zip(ours.factor_matrices, factors))
+theirs = fixed(saved_weights[order], saved)
+def negative(a):
+    return a[np.argmax(np.abs(a), axis=0), np.arange(a.shape[1])] < 0
+even = ~np.any([negative(a) for a in theirs.factor_matrices], axis=0)
+assert even.any(), "no component to compare"
+for a, b in zip(theirs.factor_matrices, factors):
+    assert np.array_equal(a[:, even], b[:, even])
+longest = np.argmax([len(a) for a in factors])
+for k, a in enumerate(factors):
+    assert np.array_equal(negative(a), ~even if k == longest else np.zeros_like(even)), k
+# The same model with other signs, for --init.
+with h5py.File("other.h5", "w") as f:
+    f["weights"] = weights
+    for k, a in enumerate(factors):
+        f[f"factors/{k}"] = a * (-1 if k in (1, 2) else 1)
+PY
+run="--rank=6 --tol=0 --precision=double --deterministic -q"
+# shellcheck disable=SC2086
+expect 0 "" on 2 b.h5 $run --iters=8 --checkpoint=b.ckpt.h5 --checkpoint-every=8
+"$python" signs.py >out 2>err
+case $? in
+  0)
+    pass
+    for start in b.cpd other; do
+      # shellcheck disable=SC2086
+      expect 0 "" on 2 b.h5 $run --iters=5 --init=$start.h5 -o $start.out.h5
+      expect 0 "" "$amped" convert $start.out.h5 $start.txt
+    done
+    for part in weights mode0 mode1 mode2 mode3; do
+      expect 0 "" cmp b.cpd.$part.txt other.$part.txt
+    done ;;
+  77) cat out ;;
+  *) fail "signs.py: $(tail -n 1 err)" ;;
+esac
+
 # Text that pyttb's export_data writes: a list of nonzeros, and all values of the same tensor.
 cat >export.py <<'PY'
 import sys

@@ -5,7 +5,8 @@
     reference.py compare TENSOR.h5 START.h5 RESULT.h5 SWEEPS TOLERANCE
 
 compare runs SWEEPS sweeps from START on TENSOR's coordinate list and holds weights, factors and
-fits of RESULT against its own; the exit status says whether all agree within TOLERANCE.
+fits of RESULT against its own; the exit status says whether all agree within TOLERANCE. Signs are those
+of docs/file-format.md.
 """
 import sys
 
@@ -65,7 +66,16 @@ def als(dims, indices, values, weights, factors, sweeps):
         residual = norm**2 + grams.sum() - 2 * inner
         fits.append(1 - np.sqrt(max(residual, 0)) / norm)
     order_by_weight = np.argsort(-weights, kind="stable")
-    return weights[order_by_weight], [a[:, order_by_weight] for a in factors], np.array(fits)
+    factors = [a[:, order_by_weight] for a in factors]
+    set_signs(dims, factors)
+    return weights[order_by_weight], factors, np.array(fits)
+
+
+def set_signs(dims, factors):
+    negative = np.array([a[np.argmax(np.abs(a), axis=0), np.arange(a.shape[1])] < 0 for a in factors])
+    negative[np.argmax(dims), negative.sum(axis=0) % 2 == 1] ^= True
+    for a, flipped in zip(factors, negative):
+        a[:, flipped] *= -1
 
 
 def main():

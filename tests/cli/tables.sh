@@ -26,7 +26,7 @@ expect 0 "every row counts 1, its keys are user, item, week, stars" on 1 r.csv -
 expect 0 "" on 2 r.csv --rank=1 --iters=5 --tol=0 --value=stars -o table.h5 -q
 expect 0 "" on 2 r.h5 --rank=1 --iters=5 --tol=0 -o tensor.h5 -q
 expect 0 "factor match score 1.000000" "$amped" compare table.h5 tensor.h5
-expect 0 "labels 2 *week: 9 ... 10" "$amped" info table.h5
+expect 0 "labels 3 *week: 9 ... 10" "$amped" info table.h5
 expect 0 "" on 1 bench r.csv --value=stars --rank=2 --repeat=1
 expect 2 "generate has no option --value" "$amped" generate g.h5 --value=counts
 expect 2 "cpd has no option --memory" "$amped" r.csv --memory=1M
@@ -57,7 +57,7 @@ expect 2 "9 is a number.*--no-header" "$amped" convert bare.csv x.h5
 expect 0 "" "$amped" convert bare.csv x.h5 --no-header --value=4
 same "nonzeros without a header" "$(hash x.h5)" "$(hash r.h5)"
 expect 0 "" "$amped" convert bare.csv x.h5 --no-header --keys=3,2,1
-expect 0 "labels 0 *9 ... 10" "$amped" info x.h5
+expect 0 "labels 1 *9 ... 10" "$amped" info x.h5
 
 # --- standard input and pipes -----------------------------------------------------------------------
 sh -c '"$0" convert - x.h5 --value=stars -q <r.csv' "$amped"
@@ -90,7 +90,7 @@ printf 'user,item,week,stars\nann,,9,5\nbob,"",10,3\nann,-,9,4\n' >empty.csv
 expect 3 "line 2: column \"item\": the key is empty.*--empty=LABEL" "$amped" convert empty.csv x.h5 \
   --value=stars
 expect 0 "1 duplicate" "$amped" convert empty.csv x.h5 --value=stars --empty=-
-expect 0 "labels 1 *item: - ... -" "$amped" info x.h5
+expect 0 "labels 2 *item: - ... -" "$amped" info x.h5
 { cat r.csv; printf 'x,"y\ny",1,1\nbob,rum,10,7\n'; } >twice.csv
 for memory in 1G 1M; do
   expect 3 'the first is (user "bob", item "rum", week "10") in lines 3 and 7' "$amped" convert \
@@ -121,10 +121,10 @@ expect 0 "mode 1: labels sorted as times" "$amped" convert first.h5 again.h5 --l
 expect 0 "sorting on disk" "$amped" convert days.csv disk.h5 --value=n --label-order=sorted --memory=1M
 expect 0 "" cmp sorted.h5 disk.h5
 expect 0 "" cmp sorted.h5 again.h5
-expect 0 "labels 0 *day: 1/1/2013 ... 12/28/2013" "$amped" info sorted.h5
-expect 0 "labels 1 *hour: 0:00 ... 23:00" "$amped" info sorted.h5
-expect 0 "labels 2 *place: place 0 ... place 399" "$amped" info sorted.h5
-expect 0 "labels 1 *hour: 0:00 ... 13:00" "$amped" info first.h5
+expect 0 "labels 1 *day: 1/1/2013 ... 12/28/2013" "$amped" info sorted.h5
+expect 0 "labels 2 *hour: 0:00 ... 23:00" "$amped" info sorted.h5
+expect 0 "labels 3 *place: place 0 ... place 399" "$amped" info sorted.h5
+expect 0 "labels 2 *hour: 0:00 ... 13:00" "$amped" info first.h5
 expect 0 "" "$amped" info sorted.h5 --verify
 norm=$("$amped" info first.h5 | grep '^norm')
 same "norm" "$("$amped" info sorted.h5 | grep '^norm')" "$norm"
@@ -135,9 +135,9 @@ awk 'BEGIN { for (i = 0; i < 60000; i++)
   printf "%.0f %d %d %d\n", (i * 7919 % 1000) * 1000000007 + 5, i % 50 + 1, 2 * (i * 13 % 3000) + 2, i % 4 }' >ids.tns
 expect 0 "mode 0: .* indices have no nonzero and are left out" "$amped" convert ids.tns c.h5 --compact
 expect 0 "1000 x 50 x 3000" "$amped" info c.h5
-expect 0 "labels 0 *5 ... 999000006998" "$amped" info c.h5
-expect 0 "labels 2 *2 ... 6000" "$amped" info c.h5
-same "a mode without gaps" "$("$amped" info c.h5 | grep -c '^labels 1')" 0
+expect 0 "labels 1 *5 ... 999000006998" "$amped" info c.h5
+expect 0 "labels 3 *2 ... 6000" "$amped" info c.h5
+same "a mode without gaps" "$("$amped" info c.h5 | grep -c '^labels 2')" 0
 expect 0 "" "$amped" info c.h5 --verify
 expect 0 "" "$amped" convert ids.tns disk.h5 --compact --memory=1M -q
 expect 0 "" cmp c.h5 disk.h5
@@ -150,7 +150,7 @@ expect 0 "" cmp c.h5 disk.h5
 printf 'user,item,week,stars\nann,tea,9,5\nbob,tea,9,0\n' >zeros.csv
 expect 0 "mode 0: 1 of 2" "$amped" convert zeros.csv x.h5 --value=stars --compact --drop-zeros
 expect 0 "" "$amped" convert ids.tns x.h5 --compact --index-base=0 -q
-expect 0 "labels 0 *5 ... 999000006998" "$amped" info x.h5
+expect 0 "labels 1 *5 ... 999000006998" "$amped" info x.h5
 expect 2 "would part" "$amped" convert graph.csv x.h5 --compact --same-labels=head,tail
 expect 1 "mode 0 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --plan
 expect 0 "" on 2 c.h5 --rank=2 --iters=2 -o x.h5 -q
@@ -159,7 +159,7 @@ expect 2 "is a result.*--compact" "$amped" convert x.h5 y.npy --compact
 # --- info of text -----------------------------------------------------------------------------------
 expect 0 "999000006998 x 50 x 6000" "$amped" info ids.tns
 expect 0 "range *0 ... 3" "$amped" info ids.tns --verify
-expect 0 "labels 2 *place: place 0 ... place" "$amped" info days.csv --value=n
+expect 0 "labels 3 *place: place 0 ... place" "$amped" info days.csv --value=n
 expect 0 '"nnz":60000.*"mode_names":."day","hour","place".,"labels":.336,24,400.' "$amped" info \
   days.csv --value=n --json=-
 expect 2 "looks like values" "$amped" info days.csv

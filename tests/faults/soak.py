@@ -142,10 +142,12 @@ def oracle(dims, indices, values, weights, factors, sweeps, u=0.0, rng=None):
 
 def distances(a, b):
     """Differences of two models: weights, relative to the largest; fits; factors, with each column
-    scaled by its relative weight."""
+    scaled by its relative weight. A component may have the other sign in an even number of modes."""
     scale = a[0] / a[0][0] if a[0][0] > 0 else a[0]
+    signs = np.array([np.where(np.sum(x * y, axis=0) < 0, -1, 1) for x, y in zip(a[2], b[2])])
+    signs[:, np.prod(signs, axis=0) < 0] = 1
     return np.array([np.max(np.abs(a[0] - b[0])) / max(a[0][0], 1e-300), np.max(np.abs(a[1] - b[1]))] +
-                    [np.max(np.abs(x - y) * scale) for x, y in zip(a[2], b[2])])
+                    [np.max(np.abs(x - s * y) * scale) for x, y, s in zip(a[2], b[2], signs)])
 
 
 def fit_of(norm, weights, factors, inner):

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -41,11 +42,14 @@ static const char *end_terminal(void) {
   return text;
 }
 
-/* Wait for longer than the period of a live line. */
-static void wait_for_line(void) {
-  struct timespec left = {0, 200000000};
+static void wait_for(struct timespec left) {
   while (nanosleep(&left, &left) != 0 && errno == EINTR)
     continue;
+}
+
+/* Wait for longer than the period of a live line. */
+static void wait_for_line(void) {
+  wait_for((struct timespec){0, 200000000});
 }
 
 static void show(const char *label, uint64_t total, const char *unit, uint64_t done) {
@@ -106,6 +110,52 @@ START_TEST(no_live_line_where_none_is_wanted) {
   ck_assert_str_eq(end_terminal(), "");
 }
 
+/* Standard error is a pipe: plain lines, for ranks and for who asks for them, of long phases. */
+static const struct {
+  const char *rank; /* NULL: no launcher */
+  amped_progress_when when;
+  bool plain;
+} cases[] = {{NULL, AMPED_PROGRESS_AUTO, false},
+             {NULL, AMPED_PROGRESS_ALWAYS, true},
+             {"0", AMPED_PROGRESS_AUTO, true},
+             {"0", AMPED_PROGRESS_NEVER, false}};
+
+/* In a process of its own: is there a plain line where the case has one? */
+static bool run_case(int i) {
+  char text[1024] = "";
+  int ends[2];
+  if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0)
+    return false;
+  if (cases[i].rank != NULL)
+    (void)setenv("PMIX_RANK", cases[i].rank, 1);
+  amped_log_progress(cases[i].when);
+  show("reading", 4000, "nonzeros", 1000);
+  wait_for((struct timespec){5, 0});
+  amped_progress_update(2000);
+  amped_progress_end();
+  (void)fputs("end\n", stderr);
+  if (read(ends[0], text, sizeof text - 1) <= 0)
+    return false;
+  return cases[i].plain ? strstr(text, "reading  50 %: 2.00 k nonzeros, ") != NULL
+                        : strcmp(text, "end\n") == 0;
+}
+
+START_TEST(plain_lines_are_for_ranks_and_for_long_phases) {
+  enum { count = sizeof cases / sizeof cases[0] };
+  pid_t children[count];
+  for (int i = 0; i < count; i++) {
+    children[i] = fork(); /* they wait at one time */
+    ck_assert_int_ge(children[i], 0);
+    if (children[i] == 0)
+      _exit(run_case(i) ? 0 : 1);
+  }
+  for (int i = 0; i < count; i++) {
+    int status = -1;
+    ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+    ck_assert_msg(status == 0, "case %d", i);
+  }
+}
+
 TESTING_MAIN("log", a_live_line_tells_share_amount_rate_and_time_left,
              bytes_of_an_unknown_length_have_no_share, a_warning_takes_the_place_of_a_live_line,
-             no_live_line_where_none_is_wanted)
+             no_live_line_where_none_is_wanted, plain_lines_are_for_ranks_and_for_long_phases)

@@ -97,6 +97,17 @@ START_TEST(convert_refuses_without_leaving_a_file) {
   clean();
 }
 
+/* Give the model the signs that a result has. */
+static void set_signs(amped_ktensor *k) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  amped_signs signs;
+  amped_signs_find(k, &signs);
+  for (int m = 0; m < k->order; m++)
+    for (uint64_t i = 0; i < k->dims[m] * n; i++)
+      if (signs.negated[m][i % n])
+        k->factors[m][i] = 0.0 - k->factors[m][i];
+}
+
 /* A result of random entries with ties, zeros, labels in one mode, and weights out of order. */
 static void make_result(const char *path, amped_ktensor *k) {
   static const uint64_t dims[] = {30, 4, 7};
@@ -106,6 +117,7 @@ static void make_result(const char *path, amped_ktensor *k) {
   for (int m = 0; m < 3; m++)
     for (uint64_t i = 0; i < dims[m] * 5; i++)
       k->factors[m][i] = (double)(amped_random_u64(4, (uint64_t)m, i) % 11) - 5.0;
+  set_signs(k);
   amped_labels *labels = &k->labels[1];
   labels->count = 4;
   check_ok(amped_strdup(&labels->name, "user"));

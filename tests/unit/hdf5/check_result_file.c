@@ -31,6 +31,20 @@ static void make_model(amped_ktensor *k, int order, const uint64_t *dims, int nc
       k->factors[m][i] = amped_random_double(1, (uint64_t)m, i) - 0.5;
 }
 
+/* Is column r of `to` column c of `from`, or its negative? 1, -1, or 0: neither. */
+static int same_column(const amped_ktensor *from, int c, const amped_ktensor *to, int r, int mode) {
+  const uint64_t n = (uint64_t)from->ncomps;
+  bool same = true;
+  bool negative = true;
+  for (uint64_t i = 0; i < from->dims[mode]; i++) {
+    double a = from->factors[mode][i * n + (uint64_t)c];
+    double b = to->factors[mode][i * n + (uint64_t)r];
+    same = same && a == b;
+    negative = negative && a == -b;
+  }
+  return same ? 1 : negative ? -1 : 0;
+}
+
 /* Slow sort: repeatedly take the first of the largest weights that remain. */
 static void check_ordered(const amped_ktensor *from, const amped_ktensor *to) {
   bool taken[AMPED_MAX_NCOMPS] = {false};
@@ -42,11 +56,10 @@ static void check_ordered(const amped_ktensor *from, const amped_ktensor *to) {
         best = c;
     taken[best] = true;
     bool same = to->weights[r] == from->weights[best];
+    int sign = 1;
     for (int m = 0; m < from->order; m++)
-      for (uint64_t i = 0; i < from->dims[m]; i++)
-        same = same && to->factors[m][i * (uint64_t)to->ncomps + (uint64_t)r] ==
-                           from->factors[m][i * (uint64_t)to->ncomps + (uint64_t)best];
-    ck_assert_msg(same, "component %d differs", r);
+      sign *= same_column(from, best, to, r, m);
+    ck_assert_msg(same && sign == 1, "component %d differs", r);
   }
 }
 
@@ -56,6 +69,7 @@ START_TEST(results_survive_in_order_of_weight) {
   const char *path = testing_path("result.h5");
   for (int order = 1; order <= AMPED_MAX_ORDER; order++) {
     amped_ktensor k, read;
+    amped_signs signs;
     amped_run_record record = a_record();
     make_model(&k, order, dims, sizes[order % 4]);
     check_ok(amped_result_file_write(path, &k, &record));
@@ -63,6 +77,10 @@ START_TEST(results_survive_in_order_of_weight) {
     for (int m = 0; m < order; m++)
       ck_assert_uint_eq(read.dims[m], dims[m]);
     check_ordered(&k, &read);
+    amped_signs_find(&read, &signs); /* of a result there is nothing to negate */
+    for (int m = 0; m < order; m++)
+      for (int r = 0; r < k.ncomps; r++)
+        ck_assert_msg(!signs.negated[m][r], "order %d: mode %d, component %d", order, m, r);
     amped_ktensor_free(&read);
     amped_ktensor_free(&k);
   }

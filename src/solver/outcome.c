@@ -1,0 +1,41 @@
+#include "solver/outcome.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A change that is less than tol stays so when it is read: with few digits it may round to tol. */
+static const char *format_change(char *buffer, size_t size, double change, double tol) {
+  int digits = 2;
+  do
+    (void)snprintf(buffer, size, "%.*e", digits, change);
+  while (change < tol && strtod(buffer, NULL) >= tol && digits++ < 17);
+  return buffer;
+}
+
+amped_outcome amped_outcome_of(const amped_solver_result *result, double tol) {
+  const uint64_t n = result->sweeps;
+  const bool converged = strcmp(result->stop_reason, "tolerance") == 0;
+  const char *metric = result->metric;
+  amped_outcome out;
+  char why[128];
+  char number[32];
+  size_t at = 0;
+  if (!converged)
+    at = (size_t)snprintf(why, sizeof why, "%s%s",
+                          strcmp(result->stop_reason, "iterations") == 0 ? "--iters reached"
+                                                                         : result->stop_reason,
+                          n > 1 ? "; " : "");
+  if (n > 1 && at < sizeof why)
+    at +=
+        (size_t)snprintf(why + at, sizeof why - at, "%s changed by %s", metric,
+                         format_change(number, sizeof number,
+                                       fabs(result->history[n - 1] - result->history[n - 2]), tol));
+  if (n > 1 && tol > 0.0 && at < sizeof why)
+    (void)snprintf(why + at, sizeof why - at, converged ? " < %g = --tol" : ", --tol=%g", tol);
+  (void)snprintf(out.text, sizeof out.text, "%s %.8f after %" PRIu64 " sweep%s (%s)", metric,
+                 amped_solver_result_value(result), n, n == 1 ? "" : "s", why);
+  return out;
+}

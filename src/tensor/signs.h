@@ -1,0 +1,21 @@
+/* Signs: the columns of a Kruskal tensor that are negated when it is written, so that equal models
+ * look equal and most leading entries are positive.
+ *
+ * The leading entry of a column is the first of its entries of largest magnitude. Columns of a
+ * component are negated in pairs, which leaves the model as it is, so that every leading entry is
+ * positive. Where the number of negative ones is odd, the longest mode keeps a negative one (of
+ * several such modes, the first). Weights do not change. */
+#ifndef AMPED_SIGNS_H
+#define AMPED_SIGNS_H
+
+#include <stdbool.h>
+
+#include "tensor/ktensor.h"
+
+typedef struct amped_signs {
+  bool negated[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS]; /* [mode][component] */
+} amped_signs;
+
+void amped_signs_find(const amped_ktensor *k, amped_signs *out);
+
+#endif
