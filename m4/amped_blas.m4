@@ -45,6 +45,6 @@ AC_DEFUN([AMPED_CHECK_BLAS], [
   --with-blas="-L/path -lopenblas", with CPPFLAGS=-I/path/to/include for cblas.h])])
   amped_saved_libs=$LIBS
   LIBS="$BLAS_LIBS $LIBS"
-  AC_CHECK_FUNCS([openblas_set_num_threads])
+  AC_CHECK_FUNCS([openblas_set_num_threads openblas_get_corename])
   LIBS=$amped_saved_libs
 ])

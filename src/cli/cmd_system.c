@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "tensor/format.h"
@@ -45,6 +46,7 @@ static void say_job(const report *r) {
             strcmp(l->hdf5, l->hdf5_built) != 0 ? l->hdf5_built : "");
   amped_say("BLAS         %s%s%s", *l->blas ? l->blas : "of a kind that does not tell its name",
             *l->blas_file ? ", " : "", l->blas_file);
+  amped_blas_warn_of_kernels();
 }
 
 /* "built without CUDA", or the versions that the first rank with GPUs tells. */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/blas.h"
 #include "base/launcher.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -189,7 +188,6 @@ int main(int argc, char **argv) {
   amped_options options;
   bool done = false;
   int rank = amped_launcher_rank();
-  amped_blas_before_all(argv);
   hold_standard_streams();
   /* Writing to a closed pipe is an error of that write, not the end of the program. */
   (void)signal(SIGPIPE, SIG_IGN);

@@ -28,6 +28,7 @@ static amped_status cpu_open(const amped_backend_options *options, amped_device 
   AMPED_TRY(amped_calloc(&device, 1, sizeof *device, "the CPU context"));
   device->threads = options->threads;
   amped_blas_one_thread();
+  amped_blas_warn_of_kernels();
   (void)snprintf(device->description, sizeof device->description, "CPU, %d thread%s",
                  device->threads, device->threads == 1 ? "" : "s");
   *out = device;

@@ -18,10 +18,11 @@ struct amped_factor_set {
   uint64_t dense_elements;
 };
 
-/* Doubles of dense workspace a thread: rows in, rows out, a gram. */
+/* Doubles of dense workspace a thread: rows in, rows out, a gram. Multiples of 64 bytes: the order
+ * in which BLAS adds up may depend on whether rows lie at a multiple of 16. */
 static uint64_t dense_elements(const amped_plan *plan) {
   uint64_t n = (uint64_t)plan->ncomps;
-  return 2 * DENSE_ROWS * n + n * n;
+  return amped_ceil_div(2 * DENSE_ROWS * n + n * n, 8) * 8;
 }
 
 static void cpu_require(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,

@@ -32,7 +32,7 @@ static amped_status check_version(const char *path, const json_t *keys) {
     return bad(path, "has no version; make the file again");
   if (strncmp(version, "0.", 2) != 0)
     return amped_error(AMPED_BAD_INPUT, path,
-                       "the binsparse version is %.20s; store it in version 0.1", version);
+                       "the binsparse version is %.20s; store it in version 0.1.0", version);
   return AMPED_OK;
 }
 
@@ -102,8 +102,6 @@ static amped_status check_values(const char *path, const json_t *keys) {
   const char *type =
       json_string_value(json_object_get(json_object_get(keys, "data_types"), "values"));
   const char *structure = json_string_value(json_object_get(keys, "structure"));
-  if (json_is_true(json_object_get(keys, "fill")))
-    return bad(path, "has a fill value; store a tensor whose absent elements are zero");
   if (structure != NULL && strcmp(structure, "general") != 0)
     return amped_error(AMPED_BAD_INPUT, path,
                        "the tensor is stored as %.40s; store all of its nonzeros", structure);
@@ -127,6 +125,7 @@ static amped_status read_counts(const char *path, const json_t *keys, amped_bins
     return bad(path, "has an index_base that is neither 0 nor 1; make the file again");
   out->nnz = (uint64_t)json_integer_value(nnz);
   out->index_base = (uint64_t)json_integer_value(base);
+  out->has_fill = json_is_true(json_object_get(keys, "fill"));
   return AMPED_OK;
 }
 
@@ -161,7 +160,7 @@ static void append_keys(char *text, const amped_binsparse *t, const amped_itype 
                         amped_vtype value_type) {
   size_t n = 0;
   n += (size_t)snprintf(text + n, KEYS_BYTES - n,
-                        "\"version\": \"0.1\", \"format\": \"custom\", \"shape\": [");
+                        "\"version\": \"0.1.0\", \"format\": \"custom\", \"shape\": [");
   for (int m = 0; m < t->order; m++)
     n += (size_t)snprintf(text + n, KEYS_BYTES - n, "%s%" PRIu64, m > 0 ? ", " : "", t->dims[m]);
   n += (size_t)snprintf(text + n, KEYS_BYTES - n,

@@ -2,9 +2,12 @@
  *
  * An N-d COO tensor has the "custom" format, with one sparse level of rank N over "element".
  * Readers disagree on the place of the keys: at the top or in an object "binsparse". We read both
- * forms, and our text has the keys in both places. */
+ * forms, and our text has the keys in both places. Readers also disagree on the version: some parse
+ * it as major.minor.patch, so "0.1.0" is written; any version 0 is read. */
 #ifndef AMPED_BINSPARSE_H
 #define AMPED_BINSPARSE_H
+
+#include <stdbool.h>
 
 #include "base/status.h"
 #include "base/types.h"
@@ -14,6 +17,7 @@ typedef struct amped_binsparse {
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t nnz;
   uint64_t index_base; /* 0 or 1 */
+  bool has_fill;       /* absent elements have the value in the dataset fill_value, not zero */
 } amped_binsparse;
 
 /* Parse a descriptor. AMPED_BAD_INPUT, with `path` and the key, unless it describes an N-d COO

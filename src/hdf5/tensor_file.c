@@ -265,6 +265,23 @@ static amped_status check_coo(amped_tensor_file *f) {
   return amped_hdf5_dataset_expect(&f->values, f->values.type, info->nnz, 1);
 }
 
+/* Absent elements are zero: a list whose descriptor names another fill value is refused. */
+static amped_status check_fill(amped_tensor_file *f) {
+  const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+  amped_hdf5_dataset d;
+  double fill = 0.0;
+  AMPED_TRY(amped_hdf5_dataset_open(&f->hdf5, "/fill_value", 1, &d));
+  amped_status status = amped_hdf5_dataset_expect(&d, d.type, 1, 1);
+  if (status == AMPED_OK)
+    status = amped_hdf5_dataset_read(&d, f64, 0, 1, &fill);
+  if (status == AMPED_OK && fill != 0.0) /* or NaN */
+    status = amped_error(AMPED_BAD_INPUT, f->path,
+                         "dataset %s is %g; store a tensor whose absent elements are zero", d.name,
+                         fill);
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
 static amped_status open_coo(amped_tensor_file *f) {
   amped_binsparse descriptor;
   char *text = NULL;
@@ -276,6 +293,8 @@ static amped_status open_coo(amped_tensor_file *f) {
   memcpy(f->info.dims, descriptor.dims, sizeof f->info.dims);
   f->info.nnz = descriptor.nnz;
   f->index_base = descriptor.index_base;
+  if (descriptor.has_fill)
+    AMPED_TRY(check_fill(f));
   AMPED_TRY(open_nonzeros(f, -1));
   return check_coo(f);
 }

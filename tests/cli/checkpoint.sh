@@ -29,7 +29,10 @@ interrupt() {
   ranks=$3
   shift 3
   begin "$ranks" '"sweep": *3,' "$@"
-  if test "$whom" = mpirun; then
+  if test "$signal $whom" = "USR1 mpirun"; then
+    stop_by USR1
+    return
+  elif test "$whom" = mpirun; then
     kill -s "$signal" $launcher
   else
     kill -s "$signal" "$(children $launcher | tail -n 1)"
@@ -68,10 +71,10 @@ grep -q '"write"' u.json && pass || fail "no trace of a stopped run"
 
 # SIGTERM to mpirun of Open MPI 4: it passes the signal on after one time-out, kills after another,
 # and exits with 1. The checkpoint is complete if a sweep and its writing take less than that, here
-# four seconds.
+# fifteen seconds.
 case $($mpirun --version 2>&1) in
   *"Open MPI) 4."*)
-    export OMPI_MCA_odls_base_sigkill_timeout=4
+    export OMPI_MCA_odls_base_sigkill_timeout=15
     interrupt TERM mpirun 2 t.h5 --rank=7 --tol=0 --iters=1000000 --nowrite --checkpoint=m.h5 -q
     unset OMPI_MCA_odls_base_sigkill_timeout
     same "status after SIGTERM to mpirun" $status 1

@@ -224,9 +224,9 @@ expect 3 "leave out --copies=none" "$amped" convert vast.tns vast.h5 --copies=no
 expect 0 "" "$amped" convert vast.tns vast.h5
 # Errors are reported at once, also if the writer of a pipe stays open.
 mkfifo text.pipe
-{ echo "1 2 x 4" && yes "1 1 1 1" | head -c 3000000 && sleep 30; } >text.pipe 2>/dev/null &
+{ echo "1 2 x 4" && yes "1 1 1 1" | head -c 3000000 && while sleep 1; do :; done; } >text.pipe 2>/dev/null &
 writer=$!
-expect 3 "line 1" timeout 10 sh -c 'exec "$0" convert - piped.h5 <text.pipe' "$amped"
+expect 3 "line 1" timeout $patience sh -c 'exec "$0" convert - piped.h5 <text.pipe' "$amped"
 kill $writer 2>/dev/null
 
 # --- standard streams that are closed: no file of ours may take their place ------------------------

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Files for and from other programs. examples/load_result.py; the fit of a result, computed by
 # numpy, and by pyttb and TensorLy where they are installed; text of pyttb; .npy and text of
-# convert; the reader of labels in docs. $AMPED_PYTHON names a Python with these packages:
-# python3 -m venv V; V/bin/pip install h5py pyttb tensorly.
+# convert; the reader of labels in docs; coordinate lists of the packages binsparse and sparse, and
+# ours read by them. $AMPED_PYTHON names a Python with these packages:
+# python3 -m venv V; V/bin/pip install h5py pyttb tensorly binsparse sparse.
 . "$(dirname "$0")/../lib/lib.sh"
 python=${AMPED_PYTHON-$(find_python)}
 if test -z "$python"; then
@@ -119,6 +120,53 @@ case $? in
     expect 3 "is a model" "$amped" convert model.tns model.h5 ;;
   77) cat out ;;
   *) fail "export.py: $(tail -n 1 err)" ;;
+esac
+
+# Coordinate lists of PyData/Sparse in binsparse files, which name their fill value; tensor files and
+# lists of ours, read by these packages.
+cat >lists.py <<'PY'
+import sys
+try:
+    import numpy as np
+    import sparse
+    from binsparse import load_binsparse, save_binsparse
+    from binsparse.conversions import from_sparse, to_sparse
+except ImportError as missing:
+    print("skipped: %s (pip install binsparse sparse)" % missing)
+    sys.exit(77)
+shapes = {"float64": (7, 5, 6), "float32": (300, 70000, 4, 3), "int16": (4, 3, 2, 5, 6), "uint8": (9, 8, 7)}
+def tensor(kind):
+    shape, nnz = shapes[kind], 60
+    at = np.unravel_index(np.random.default_rng(6).choice(int(np.prod(shape)), nnz, replace=False), shape)
+    values = np.random.default_rng(7).integers(1, 100, nnz).astype(kind)
+    return sparse.COO(np.stack(at), values / np.asarray(4, kind) if "float" in kind else values, shape=shape)
+if sys.argv[1] == "write":
+    for kind in shapes:
+        save_binsparse(from_sparse(tensor(kind)), kind + ".h5")
+    filled = tensor("float64")
+    save_binsparse(from_sparse(sparse.COO(filled.coords, filled.data, shape=filled.shape, fill_value=2.0)), "filled.h5")
+    print(*shapes)
+else:
+    found, wanted = to_sparse(load_binsparse(sys.argv[2])), tensor(sys.argv[3])
+    assert found.shape == wanted.shape and found.nnz == wanted.nnz
+    assert np.array_equal(found.coords, wanted.coords)
+    assert np.array_equal(found.data.astype(np.float64), wanted.data.astype(np.float64))
+PY
+"$python" lists.py write >out 2>err
+case $? in
+  0)
+    for kind in $(cat out); do
+      expect 0 "60 nonzeros" "$amped" convert $kind.h5 ours.h5
+      expect 0 "verified" "$amped" info ours.h5 --verify
+      expect 0 "" "$python" lists.py compare ours.h5 $kind
+      expect 0 "" "$amped" convert $kind.h5 list.h5 --copies=none -q
+      expect 0 "" "$python" lists.py compare list.h5 $kind
+      expect 0 "ordered in memory\|ordering it in memory" on 2 $kind.h5 --rank=2 --iters=2 --nowrite
+    done
+    expect 3 "/fill_value is 2; store a tensor" "$amped" convert filled.h5 never.h5
+    absent never.h5 ;;
+  77) cat out ;;
+  *) fail "lists.py: $(tail -n 1 err)" ;;
 esac
 
 # A result converted by convert, read by numpy.

@@ -7,10 +7,10 @@ check=$(dirname "$amped")/tests/unit/factor/check_exchange
 unset SLURM_STEP_NUM_NODES
 for ranks in 1 2 3 4; do
   # shellcheck disable=SC2086
-  expect 0 "100%" timeout -k 10 120 $mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks "$check"
+  expect 0 "100%" timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks "$check"
 done
 # shellcheck disable=SC2086
-expect 0 "100%" env UCX_RNDV_SCHEME=auto timeout -k 10 120 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 "$check"
+expect 0 "100%" env UCX_RNDV_SCHEME=auto timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 "$check"
 cd "$scratch" || exit 99
 
 "$amped" generate a.h5 --dims=300x200x100 --nnz=2k --seed=3 -q || fail "generate"

@@ -149,7 +149,7 @@ absent never.h5
 redistribute=$(dirname "$amped")/tests/unit/load/check_redistribute
 if test -x "$redistribute"; then
   # shellcheck disable=SC2086
-  expect 0 "100%" timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$redistribute"
+  expect 0 "100%" timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$redistribute"
 fi
 
 # --- ranks that see different files --------------------------------------------------------------
@@ -161,8 +161,21 @@ for folder in x y; do
   bare $folder/o.h5 $folder/ours.h5
   list $folder/o.h5 $folder/theirs.h5 3
 done
-in_folder="cd \"\$0\" && exec \"\$@\" --read=parallel --rank=2 --iters=2 --nowrite -q --backend=$backend"
-test "$backend" = cuda && in_folder="$in_folder --share-gpus"
+# in_folders FOLDER FOLDER FILE: two ranks, each in its folder.
+in_folders() {
+  cat >in_folder <<END
+case $rank_here in
+  0) cd $1 ;;
+  *) cd $2 ;;
+esac
+exec "\$@"
+END
+  extra="--backend=$backend"
+  test "$backend" = cuda && extra="$extra --share-gpus"
+  # shellcheck disable=SC2086
+  timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 sh ./in_folder "$amped" cpd "$3" \
+    --read=parallel --rank=2 --iters=2 --nowrite -q $extra
+}
 # Ordered copies whose iDp tables differ: ranks would expect other messages than are sent.
 "$amped" generate x/tables.h5 --dims=70000x20x10 --nnz=5k --seed=1 -q || fail "generate tables"
 cp x/tables.h5 y/tables.h5
@@ -176,13 +189,8 @@ with h5py.File(sys.argv[1], 'r+') as f:
     table[:] = n
 PY
 for file in ours theirs tables; do
-  # shellcheck disable=SC2086
-  {
-    expect 0 "" timeout -k 10 100 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 1 sh -c "$in_folder" x "$amped" cpd $file.h5 : \
-      -np 1 sh -c "$in_folder" x "$amped" cpd $file.h5
-    expect 3 "rank 1 sees another file than rank 0" timeout -k 10 100 $mpirun ${AMPED_MPIRUN_FLAGS-} \
-      -np 1 sh -c "$in_folder" x "$amped" cpd $file.h5 : -np 1 sh -c "$in_folder" y "$amped" cpd $file.h5
-  }
+  expect 0 "" in_folders x x $file.h5
+  expect 3 "rank 1 sees another file than rank 0" in_folders x y $file.h5
 done
 
 finish

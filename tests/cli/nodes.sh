@@ -54,7 +54,7 @@ END
 
 # spread ARGUMENT...: the program on four ranks, two on each node. across: a command that computes.
 spread() {
-  timeout -k 10 60 $mpirun ${AMPED_MPIRUN_FLAGS-} -np 4 --hostfile hosts --map-by "$by" \
+  timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 4 --hostfile hosts --map-by "$by" \
     --mca plm_rsh_agent "$scratch/agent" --mca oob_tcp_if_include "$net.0/24" \
     --mca btl tcp,vader,self --mca btl_tcp_if_include "$net.0/24" "$amped" "$@"
 }

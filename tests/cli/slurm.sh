@@ -79,7 +79,7 @@ up() {
   munged --key-file="$scratch/key/munge.key" --socket="$scratch/munge.sock" \
     --pid-file="$scratch/munged.pid" --log-file="$scratch/munged.log" \
     --seed-file="$scratch/key/seed" && slurmctld -c && slurmd || return
-  for i in $(seq 60); do
+  for i in $(seq $patience); do
     test "$(sinfo -h -p gpu -o %t 2>/dev/null)" = idle && return
     sleep 0.5
   done
@@ -88,7 +88,7 @@ up() {
 
 # ended JOB: waits until the queue has no such job any more, and cancels it after too long.
 ended() {
-  for i in $(seq 120); do
+  for i in $(seq $patience); do
     test -z "$(squeue -h -j "$1" -t PD,R,CG,CF,S,RQ -o %i 2>/dev/null)" && return
     sleep 0.5
   done
@@ -102,7 +102,7 @@ ended() {
 submit() {
   name=$1
   shift
-  if ! job=$(timeout 30 sbatch --parsable --output="$scratch/$name.log" "$@" 2>err); then
+  if ! job=$(timeout $patience sbatch --parsable --output="$scratch/$name.log" "$@" 2>err); then
     fail "$name was not submitted: $(cat err)"
   elif ! ended "$job"; then
     fail "$name did not end"
@@ -195,7 +195,7 @@ same "one GPU for each rank" "$(seen)" "1 0 threads 8;1 1 threads 8;"
 result masked 2
 
 # --- resources of ranks ---------------------------------------------------------------------------
-timeout 60 srun --mpi=pmix --ntasks=2 --gpus-per-task=1 "$amped" info --system >system.log 2>&1 ||
+timeout $patience srun --mpi=pmix --ntasks=2 --gpus-per-task=1 "$amped" info --system >system.log 2>&1 ||
   fail "info --system by srun: $(tail -n 3 system.log)"
 same "ranks by srun" \
   "$(sed -n 's/^rank \([01]\) .*local rank \([01]\):.*/\1 \2;/p' system.log | tr '\n' ' ')" "0 0; 1 1; "
@@ -252,7 +252,7 @@ END
   AMPED_OPTIONS="--backend=cpu --iters=1000000 -o requeued.cpd.h5"
   job=$(sbatch --parsable --output=requeue.log --ntasks-per-node=2 --gpus-per-node=2 \
     --cpus-per-task=1 "$jobs/requeue.sh" t.h5) || fail "requeue was not submitted"
-  for i in $(seq 60); do
+  for i in $(seq $patience); do
     grep -q '^sweep' requeue.log 2>/dev/null && break
     sleep 0.5
   done
@@ -271,7 +271,7 @@ exec "$amped" "\$@" --tol=0
 END
   job=$(sbatch --parsable --output=cancel.log --ntasks-per-node=2 --gpus-per-node=2 \
     --cpus-per-task=1 "$jobs/requeue.sh" t.h5) || fail "requeue was not submitted"
-  for i in $(seq 60); do
+  for i in $(seq $patience); do
     grep -q '^sweep' cancel.log 2>/dev/null && break
     sleep 0.5
   done

@@ -8,7 +8,7 @@ ranks() {
   n=$1
   shift
   # shellcheck disable=SC2086
-  timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$n" "$amped" "$@"
+  timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$n" "$amped" "$@"
 }
 
 # --- text -----------------------------------------------------------------------------------------
@@ -20,6 +20,24 @@ same "said once" "$(grep -c '^MPI ' out)" 1
 grep -q '^CUDA-aware  *\(yes\|no\).*(MPI.s header: ' out && pass || fail "no line on CUDA-aware MPI"
 grep -q '^BLAS  *.' out && pass || fail "no BLAS"
 grep -q "^node  *$(uname -n | cut -d. -f1)" out && pass || fail "no node: $(grep ^node out)"
+# Kernels of an old processor are slow: said once, by runs too. An OpenBLAS without a choice of kernels
+# has its own.
+"$amped" generate t.h5 --dims=9x8x7 --nnz=100 --seed=1 -q || fail "generate"
+export OPENBLAS_CORETYPE=Prescott
+ranks 2 info --system >old 2>&1
+if grep -q '^BLAS .*Prescott' old && grep -qw avx2 /proc/cpuinfo; then
+  ranks 2 t.h5 --rank=2 --iters=1 --nowrite --backend=cpu >run 2>&1
+  for file in old run; do
+    same "warnings of slow kernels, $file" \
+      "$(grep -c 'warning: OpenBLAS computes with kernels of an old processor (Prescott)' $file)" 1
+  done
+  grep -q 'OPENBLAS_CORETYPE=[HS]' run && pass || fail "no remedy: $(cat run)"
+  OPENBLAS_CORETYPE=Haswell ranks 2 t.h5 --rank=2 --iters=1 --nowrite --backend=cpu >run 2>&1
+  grep -q 'old processor' run && fail "warned of Haswell's kernels" || pass
+else
+  echo "skipped: slow kernels (OpenBLAS has no others here, or the processor has no AVX2)"
+fi
+unset OPENBLAS_CORETYPE
 # The number of threads that a run would have.
 OMP_NUM_THREADS=3 "$amped" info --system >three 2>&1
 grep -q '^rank 0 .* 3 threads' three && pass || fail "not 3 threads: $(grep '^rank' three)"

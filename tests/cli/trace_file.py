@@ -1,12 +1,12 @@
-"""Checks a trace: trace_file.py FILE RANKS COVERAGE PHASE...
+"""Checks a trace: trace_file.py FILE RANKS PHASE...
 
 It parses; every rank has a process row with a name, and one event "run" around all others; events
-of one lane nest; all ranks ran at the same time; the phases directly below "run" cover more than COVERAGE of it; every PHASE is
-there on every rank."""
+of one lane nest; all ranks ran at the same time; the phases directly below "run" cover most of it (on an
+idle machine nine tenths); every PHASE is there on every rank."""
 import json
 import sys
 
-path, ranks, coverage, phases = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
+path, ranks, phases = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 with open(path) as f:
     trace = json.load(f)
 assert trace["otherData"]["ranks"] == ranks
@@ -43,6 +43,6 @@ for p in range(ranks):
                 covered += d
             around.append(b + d)
     print("rank %d: %.1f %% covered" % (p, 100 * covered / (end - begin)))
-    assert covered > coverage * (end - begin)
+    assert 2 * covered > end - begin
     missing = set(phases) - {e["name"] for e in mine}
     assert not missing, "rank %d lacks %s" % (p, missing)

@@ -10,7 +10,7 @@
  *   ACTION  ENOMEM     this one allocation fails
  *           ENOSPC EIO this call and all later ones fail; of a write, half is written first
  *           KILL TERM INT STOP: the signal to this process
- *           PAUSE      the call waits until AMPED_FAULT_MARK is removed, 30 s at most
+ *           PAUSE      the call waits until AMPED_FAULT_MARK is removed, half an hour at most
  *           SLOW       this call and all later ones, of a MiB or more, take half a second longer
  * AMPED_FAULT=clock: at each look the time of day jumps an hour, forwards or backwards.
  *
@@ -37,7 +37,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAUSE_SEC 30
+#define PAUSE_SEC 1800
 #define JUMP_SEC 3600
 
 extern void *__libc_malloc(size_t);
@@ -284,7 +284,7 @@ ssize_t pread64(int fd, void *buffer, size_t bytes, off_t at) {
 static void slow_down(size_t bytes) {
   if (fault.on && strcmp(fault.action, "SLOW") == 0 && bytes >= 1U << 20 &&
       (fault.rank < 0 || fault.rank == fault.own_rank))
-    (void)usleep(500000);
+    (void)usleep(2000000);
 }
 
 ssize_t write(int fd, const void *buffer, size_t bytes) {

@@ -15,13 +15,13 @@ if ! LD_PRELOAD=$shim "$amped" --version 2>&1 | grep -q '^amped_mpi ' ||
 fi
 
 # with FAULT RANKS ARGUMENT...: the program on RANKS ranks (0: alone, without MPI) with that fault,
-# for at most 60 s. The report of fault.c is new.
+# until it hangs. The report of fault.c is new.
 with() {
   fault=$1
   ranks=$2
   shift 2
   rm -f "$report" "$mark"
-  launch="timeout -k 5 120"
+  launch="timeout -k 5 $patience"
   test "$ranks" -gt 0 && launch="$launch $mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks"
   extra=
   test "$ranks" -gt 0 && extra="--backend=$backend"
@@ -44,17 +44,12 @@ calls() {
   awk '$2 == 0 { print $6 }' "$report" | tail -n 1
 }
 
-# await FILE: waits until the file exists, 20 s at most.
+# await FILE: waits until the file exists, as long as $job runs.
 await() {
-  tries=0
-  while test "$tries" -lt 200 && ! test -e "$1"; do
-    sleep 0.1
-    tries=$((tries + 1))
-  done
-  test -e "$1"
+  until_true "$job" test -e "$1"
 }
 
 # one_line WHAT: the last run, whose standard error is ./err, reported exactly one error.
 one_line() {
-  same "$1: error lines" "$(grep "^amped_mpi: " err | grep -vc "^amped_mpi: warning: ")" 1
+  same "$1: error lines" "$(grep -a "^amped_mpi: " err | grep -avc "^amped_mpi: warning: ")" 1
 }

@@ -88,16 +88,16 @@ done
 
 # --- limits of the process ------------------------------------------------------------------------
 # limited KIB COMMAND...: a result or an error, but no hang. OpenBLAS waits for ever for address
-# space that it does not get.
+# space that it does not get; some of its versions do so before main.
 limited() {
   (
     ulimit -v "$1"
     shift
-    exec timeout -k 5 30 "$@"
+    exec timeout -k 5 $patience "$@"
   )
 }
 "$amped" generate b.h5 --dims=300x40x500 --nnz=20k --seed=3 -q || fail "generate"
-for kib in 100000 150000 250000 400000; do
+for kib in 60000 100000 150000 200000 250000 300000 400000; do
   for command in "info b.h5" "compare whole1.h5 whole2.h5" "convert t.tns n.h5 -q"; do
     # shellcheck disable=SC2086
     limited $kib "$amped" $command >out 2>err </dev/null
@@ -114,10 +114,12 @@ expect 0 "" limited 4000000 "$amped" info b.h5
 # OpenBLAS's threads also need memory that this limit refuses.
 (
   ulimit -d 100000
-  exec timeout -k 5 30 "$amped" --version >out 2>err
+  exec timeout -k 5 $patience "$amped" --version >out 2>err
 )
 status=$?
-grep -q "error while loading shared libraries" err || same "status with ulimit -d" $status 0
+if ! grep -q "error while loading shared libraries\|^amped_mpi: BLAS needs .* ulimit -d" err; then
+  same "status with ulimit -d" $status 0
+fi
 # starts KIB: does the loader have room for the program's libraries? CUDA's libraries need more than
 # the tests below leave.
 starts() {

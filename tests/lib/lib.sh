@@ -10,8 +10,18 @@ backend=${AMPED_TEST_BACKEND:-cpu}
 mpirun=${MPIRUN:-mpirun}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/amped-test.XXXXXX") || exit 99
 trap 'rm -rf "$scratch"' EXIT
+# A killed mpirun (of Open MPI 4, or 5) leaves a folder with its process id in its name. A later mpirun
+# of the same id says PMIX_ERR_EXISTS, so each test has a place of its own for these folders.
+mkdir "$scratch/.mpi" || exit 99
+OMPI_MCA_orte_tmpdir_base=$scratch/.mpi
+PRTE_MCA_prte_tmpdir_base=$scratch/.mpi
+export OMPI_MCA_orte_tmpdir_base PRTE_MCA_prte_tmpdir_base
 failures=0
 passes=0
+
+# Seconds after which something hangs. No test depends on speed: a loaded machine, slow kernels or a
+# sanitizer take their time.
+patience=900
 
 pass() { passes=$((passes + 1)); }
 fail() {
@@ -42,8 +52,13 @@ on() {
   extra="--backend=$backend"
   test "$backend" = cuda && extra="$extra --share-gpus"
   # shellcheck disable=SC2086
-  timeout -k 10 300 $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$ranks" "$amped" "$@" $extra
+  timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$ranks" "$amped" "$@" $extra
 }
+
+# For scripts that mpirun starts: the number of this rank. (mpirun's "A : B", for programs that differ,
+# crashes in the Open MPI 5.0.7 of Debian 13.)
+# shellcheck disable=SC2016,SC2034
+rank_here='"${OMPI_COMM_WORLD_RANK-${PMIX_RANK-$PMI_RANK}}"'
 
 # begin RANKS PATTERN ARGUMENT...: starts the program in the background, and waits until its JSON
 # lines (live.json) have the pattern. $launcher is the process of mpirun.
@@ -57,11 +72,31 @@ begin() {
   # shellcheck disable=SC2086
   $mpirun ${AMPED_MPIRUN_FLAGS-} -np "$ranks" "$amped" "$@" --json=live.json $extra >out.txt 2>err.txt </dev/null &
   launcher=$!
+  until_true "$launcher" grep -q "$awaited" live.json && pass || fail "no '$awaited' in: $*"
+}
+
+# until_true PID COMMAND...: waits until the command succeeds, as long as that child of ours lives.
+until_true() {
+  watched=$1
+  shift
   tries=0
-  while test "$tries" -lt 600 && ! grep -q "$awaited" live.json 2>/dev/null; do
+  until "$@" 2>/dev/null; do
+    kill -0 "$watched" 2>/dev/null && test "$tries" -lt $((10 * patience)) || break
     sleep 0.1
     tries=$((tries + 1))
   done
+  "$@" 2>/dev/null
+}
+
+# stop_by SIGNAL: sends it to the mpirun of begin, and waits for its end; $status has its exit
+# status. A busy mpirun may lose a signal: it is sent once more whenever the run goes on regardless.
+stop_by() {
+  while kill -s "$1" "$launcher" 2>/dev/null; do
+    sent=$(wc -l <live.json)
+    until_true "$launcher" eval "test \$(wc -l <live.json) -gt $((sent + 300))" || break
+  done
+  wait "$launcher"
+  status=$?
 }
 
 # expect STATUS PATTERN COMMAND...: checks the exit status and a line of the output that matches the

@@ -6,8 +6,9 @@
 #include "hdf5/tensor_file.h"
 #include "tests/lib/testing_hdf5.h"
 
-#define KEYS                                                                                       \
-  "\"version\": \"0.1\", \"format\": \"custom\", \"shape\": [3, 4, 500], "                         \
+#define KEYS KEYS_OF("0.1")
+#define KEYS_OF(version)                                                                           \
+  "\"version\": \"" version "\", \"format\": \"custom\", \"shape\": [3, 4, 500], "                 \
   "\"number_of_stored_values\": 4, "                                                               \
   "\"custom\": {\"level\": {\"level_desc\": \"sparse\", \"rank\": 3, "                             \
   "\"level\": {\"level_desc\": \"element\"}}}, \"data_types\": {\"values\": \"float32\"}"
@@ -70,9 +71,10 @@ static void check_list(const char *path) {
 
 START_TEST(all_nestings_are_read) {
   static const char *const texts[] = {"{" KEYS "}", "{\"binsparse\": {" KEYS "}}",
-                                      "{" KEYS ", \"binsparse\": {" KEYS "}}"};
+                                      "{" KEYS ", \"binsparse\": {" KEYS "}}",
+                                      "{" KEYS_OF("0.1.0") "}"};
   const char *path = testing_path("nest.h5");
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     recipe r = plain();
     r.json = texts[i];
     write_list(path, r);
@@ -115,6 +117,46 @@ START_TEST(half_precision_is_read) {
   write_list(path, r);
   check_list(path);
   h5(H5Tclose(half));
+  (void)remove(path);
+  check_no_leak();
+}
+
+/* A list whose descriptor says fill, with this dataset fill_value. */
+static void write_filled(const char *path, hid_t type, uint64_t count, const double *fill) {
+  recipe r = plain();
+  r.json = "{" KEYS ", \"fill\": true}";
+  write_list(path, r);
+  hid_t file = testing_h5_modify(path);
+  testing_h5_array(file, "/fill_value", type, H5T_NATIVE_DOUBLE, count, fill, H5P_DEFAULT);
+  h5(H5Fclose(file));
+}
+
+START_TEST(a_fill_value_of_zero_is_read) {
+  const hid_t types[] = {H5T_IEEE_F64LE, H5T_IEEE_F32BE, H5T_STD_I64LE, H5T_STD_U8LE};
+  const struct {
+    double fill[2];
+    uint64_t count;
+    const char *message;
+  } refused[] = {
+      {{2.5, 0.0}, 1, "/fill_value is 2.5; store a tensor whose absent elements are zero"},
+      {{NAN, 0.0}, 1, "/fill_value is nan"},
+      {{0.0, 0.0}, 2, "2 x 1"},
+      {{0.0, 0.0}, 0, "0 x 1"}};
+  const char *path = testing_path("fill.h5");
+  const double zeros[2] = {0.0, -0.0};
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    for (int sign = 0; sign < 2; sign++) {
+      write_filled(path, types[i], 1, &zeros[sign]);
+      check_list(path);
+    }
+  for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    write_filled(path, H5T_IEEE_F64LE, refused[i].count, refused[i].fill);
+    check_fails(AMPED_BAD_INPUT, refused[i].message, load(path));
+  }
+  recipe r = plain();
+  r.json = "{" KEYS ", \"fill\": false}";
+  write_list(path, r);
+  check_list(path);
   (void)remove(path);
   check_no_leak();
 }
@@ -172,7 +214,7 @@ START_TEST(descriptors_that_are_not_coo_are_refused) {
        "/indices_0"},
       {"{" KEYS ", \"index_base\": 2}", "index_base"},
       {"{" KEYS ", \"index_base\": 1}", "index 0 (element 0), not one of 1 to 3"},
-      {"{" KEYS ", \"fill\": true}", "fill"},
+      {"{" KEYS ", \"fill\": true}", "/fill_value is missing"},
       {"{" KEYS ", \"structure\": \"symmetric_lower\"}", "symmetric_lower"},
       {HEAD "\"shape\": [3, 4, 500], " LEVEL ELEMENT "}}, " COUNT
             ", \"data_types\": {\"values\": \"iso[float32]\"}}",
@@ -312,12 +354,14 @@ START_TEST(the_text_that_is_written_can_be_parsed) {
   check_ok(amped_binsparse_parse("a test", text, &out));
   ck_assert(out.order == 8 && out.nnz == in.nnz && out.index_base == 0);
   ck_assert_mem_eq(out.dims, in.dims, sizeof in.dims);
+  /* Readers parse the version as major.minor.patch. */
+  ck_assert_ptr_nonnull(strstr(text, "\"version\": \"0.1.0\""));
   ck_assert_ptr_nonnull(strstr(text, "\"indices_7\": \"uint64\", \"values\": \"float64\"}"));
   amped_free(text);
   check_no_leak();
 }
 
 TESTING_MAIN("binsparse", all_nestings_are_read, all_number_types_are_read, half_precision_is_read,
-             the_usual_filters_are_read, descriptors_that_are_not_coo_are_refused,
-             lists_that_are_wrong_are_refused, damage_never_crashes,
-             the_text_that_is_written_can_be_parsed)
+             a_fill_value_of_zero_is_read, the_usual_filters_are_read,
+             descriptors_that_are_not_coo_are_refused, lists_that_are_wrong_are_refused,
+             damage_never_crashes, the_text_that_is_written_can_be_parsed)
