@@ -10,6 +10,7 @@
 
 #include "base/blas.h"
 #include "base/launcher.h"
+#include "base/signals.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/options_check.h"
@@ -198,6 +199,8 @@ int main(int argc, char **argv) {
   amped_status status = amped_command_line_parse(argc, argv, &options, &done);
   if (status == AMPED_OK && !done)
     status = amped_options_check(&options);
+  if (status == AMPED_OK && !done)
+    status = amped_signals_watch(rank <= 0, options.command->parallel || options.command->writes);
   /* A launcher ends all ranks as soon as a rank fails. So the rank that prints errors must print
    * first. */
   if (status != AMPED_OK && rank > 0)
