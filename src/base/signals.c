@@ -27,6 +27,7 @@ static pthread_t main_thread;
 static bool speaks;
 static bool saves;
 static const char *advice = "";
+static const volatile int *told;
 
 static const char *name_of(int number) {
   for (size_t i = 0; i < SIGNALS; i++)
@@ -47,7 +48,7 @@ static void end(int number) {
     return;
   }
   amped_file_lock_abandon();
-  if (speaks) {
+  if (speaks && !amped_status_was_reported() && (told == NULL || *told == 0)) {
     put(amped_log_has_live_line() ? "\r\033[Kamped_mpi: ended by " : "amped_mpi: ended by ");
     put(name_of(number));
     put(saves ? "; nothing was saved" : "");
@@ -86,6 +87,10 @@ amped_status amped_signals_watch(bool process_speaks, bool process_saves) {
   for (size_t i = 0; i < SIGNALS; i++)
     AMPED_TRY(set(signals[i].number, end));
   return AMPED_OK;
+}
+
+void amped_signals_silence(const volatile int *number) {
+  told = number;
 }
 
 void amped_signals_advise(const char *text) {

@@ -18,6 +18,9 @@ amped_status amped_signals_watch(bool speaks, bool saves);
 /* What the line adds, such as the option that saves something; static text. */
 void amped_signals_advise(const char *advice);
 
+/* Where *told is not 0, the line is not printed: another has told why the process ends. */
+void amped_signals_silence(const volatile int *told);
+
 amped_status amped_signals_catch(void);
 
 /* "SIGTERM", ...: the last one that reached this process since amped_signals_catch; NULL while

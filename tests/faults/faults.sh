@@ -128,7 +128,7 @@ busy() {
 # shellcheck disable=SC2086
 busy t.cpd.h5 "PAUSE solve - 4 1" 2 $run
 expect 1 "t.cpd.h5: is being written by another job (process [0-9]* on " on 2 t.h5 --iters=1
-expect 1 "t.cpd.h5: is being written by another job" "$amped" convert t.h5 t.cpd.h5
+expect 1 "t.cpd.h5: is being written by another job" "$amped" convert t.h5 t.cpd.h5 --overwrite
 expect 0 "" on 2 t.h5 --rank=3 --iters=1 --nowrite -q
 rm -f "$mark"
 wait $job
@@ -183,7 +183,7 @@ for ranks in 1 2; do
   changes t.h5 "printf x >>t.h5" 3 "t.h5: was changed while it was being read" $ranks t.h5 --rank=2 --iters=1 -o x.h5
 done
 absent x.h5
-changes t.h5 "printf x >>t.h5" 3 "was changed" 0 convert t.h5 x.tns
+changes t.h5 "printf x >>t.h5" 3 "was changed" 0 convert t.h5 x.tns --overwrite
 changes t.h5 "cp t.h5 u.h5; mv u.h5 t.h5" 0 "" 2 t.h5 --rank=2 --iters=1 --nowrite
 changes t.tns "echo 1 1 1 5 >>t.tns" 3 "was changed" 0 convert t.tns x.h5
 changes t.tns.gz "touch t.tns.gz" 3 "was changed" 0 convert t.tns.gz x.h5
