@@ -162,6 +162,9 @@ stop() {
   whom=$3
   shift 3
   launch=
+  # Open MPI kills ranks so many seconds after it has passed a signal on.
+  OMPI_MCA_odls_base_sigkill_timeout=4
+  export OMPI_MCA_odls_base_sigkill_timeout
   test "$ranks" -gt 0 && launch="$mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks"
   rm -f live.json
   # shellcheck disable=SC2086
@@ -176,6 +179,7 @@ stop() {
   test "$whom" = rank && kill -s "$signal" "$(ps -o pid= --ppid $job | tail -n 1 | tr -d ' ')"
   wait $job
   status=$?
+  unset OMPI_MCA_odls_base_sigkill_timeout
   ls ./*.lock ./*.tmp.* >/dev/null 2>&1 && fail "$*: a lock or half a file stays: $(ls)" || pass
 }
 # one_line PATTERN: standard error has one line of the program.
