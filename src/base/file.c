@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -19,6 +22,9 @@
 
 /* Bytes that go to the disk in one step. */
 #define WRITE_BACK_BYTES ((off_t)32 << 20)
+
+/* Bytes that go into a pipe at a time. */
+#define COPY_BYTES 65536
 
 amped_status amped_file_folder(const char *path, char **out) {
   const char *slash = strrchr(path, '/');
@@ -38,8 +44,39 @@ amped_status amped_file_previous(const char *path, char **out) {
   return AMPED_OK;
 }
 
+bool amped_file_is_special(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+bool amped_file_holds(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+}
+
+const char *amped_file_scratch(void) {
+  const char *folder = getenv("TMPDIR");
+  return folder != NULL && *folder != '\0' ? folder : "/tmp";
+}
+
+/* Many users share the scratch folder: the name is random. */
+static amped_status name_in_scratch(const char *path, char **out) {
+  const char *folder = amped_file_scratch();
+  uint64_t random = 0;
+  uint64_t bytes = strlen(folder) + 64;
+  if (access(path, W_OK) != 0)
+    return amped_error_errno(AMPED_FAILED, errno, path, "cannot be written; name another file");
+  if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+    return amped_error_errno(AMPED_FAILED, errno, path, "cannot be written: no random name");
+  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
+  (void)snprintf(*out, bytes, "%s/amped.%016" PRIx64 ".tmp.%ld", folder, random, (long)getpid());
+  return AMPED_OK;
+}
+
 amped_status amped_file_temporary(const char *path, char **out) {
   struct stat st;
+  if (amped_file_is_special(path))
+    return name_in_scratch(path, out);
   char *directory = NULL;
   AMPED_TRY(amped_file_folder(path, &directory));
   amped_status status = AMPED_OK;
@@ -51,8 +88,6 @@ amped_status amped_file_temporary(const char *path, char **out) {
         amped_error_errno(AMPED_FAILED, errno, path, "its directory is not writable; name another");
   else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
     status = amped_error(AMPED_FAILED, path, "is a directory; name a file");
-  else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* the rename would replace a device */
-    status = amped_error(AMPED_FAILED, path, "is not a regular file; name another");
   amped_free(directory);
   AMPED_TRY(status);
   uint64_t bytes = strlen(path) + 32;
@@ -99,8 +134,40 @@ static int flush_path(const char *path, int flags) {
   return failed;
 }
 
+/* Copy all bytes of an open file into another. Returns errno, or 0. */
+static int copy_bytes(int from, int to) {
+  char buffer[COPY_BYTES];
+  for (ssize_t n = 0; (n = read(from, buffer, sizeof buffer)) != 0; amped_heartbeat_step()) {
+    if (n < 0)
+      return errno;
+    for (ssize_t done = 0, wrote = 0; done < n; done += wrote) {
+      wrote = write(to, buffer + done, (size_t)(n - done));
+      if (wrote < 0)
+        return errno;
+    }
+  }
+  return 0;
+}
+
+/* The file goes into a pipe or a device. */
+static amped_status pour(const char *temporary, const char *path) {
+  int from = open(temporary, O_RDONLY | O_CLOEXEC);
+  int to = open(path, O_WRONLY | O_CLOEXEC);
+  int failed = from < 0 || to < 0 ? errno : copy_bytes(from, to);
+  if (from >= 0)
+    (void)close(from);
+  if (to >= 0 && close(to) != 0 && failed == 0)
+    failed = errno;
+  amped_file_discard(temporary);
+  return failed == 0 ? AMPED_OK
+                     : amped_error_errno(AMPED_FAILED, failed, path,
+                                         "cannot be written; name another file");
+}
+
 amped_status amped_file_commit(const char *temporary, const char *path) {
   char *directory = NULL;
+  if (amped_file_is_special(path))
+    return pour(temporary, path);
   amped_status status = amped_file_folder(path, &directory);
   int failed = status == AMPED_OK ? flush_path(temporary, O_RDONLY) : 0;
   if (status == AMPED_OK && failed == 0 && rename(temporary, path) != 0)
@@ -135,20 +202,51 @@ uint64_t amped_file_room(const char *folder, uint64_t *system) {
   return bytes;
 }
 
-amped_status amped_file_check_room(const char *path, uint64_t bytes) {
+/* The file system to which the bytes go, and its free bytes. */
+static amped_status find_room(const char *path, uint64_t *system, uint64_t *room) {
   char *folder = NULL;
-  char need[32];
-  char have[32];
-  uint64_t system = 0;
-  AMPED_TRY(amped_file_folder(path, &folder));
-  uint64_t room = amped_file_room(folder, &system);
+  struct stat st;
+  bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+  AMPED_TRY(amped_file_is_special(path) ? amped_strdup(&folder, amped_file_scratch())
+            : is_folder                 ? amped_strdup(&folder, path)
+                                        : amped_file_folder(path, &folder));
+  *room = amped_file_room(folder, system);
   amped_free(folder);
-  if (bytes <= room)
-    return AMPED_OK;
-  return amped_error(AMPED_FAILED, path,
-                     "cannot be written: it takes up to %s, %s is free there; free disk space or "
-                     "name another file",
-                     amped_format_bytes(need, bytes), amped_format_bytes(have, room));
+  return AMPED_OK;
+}
+
+static amped_status no_room(const amped_file_need *need, uint64_t all, uint64_t room) {
+  char own[32];
+  char sum[32];
+  char have[32];
+  char others[64] = "";
+  if (all > need->bytes)
+    (void)snprintf(others, sizeof others, " (%s with other files of this run)",
+                   amped_format_bytes(sum, all));
+  return amped_error(AMPED_FAILED, need->path,
+                     "there is no room for it: it takes up to %s%s, and %s is free; free disk "
+                     "space or %s",
+                     amped_format_bytes(own, need->bytes), others, amped_format_bytes(have, room),
+                     need->remedy);
+}
+
+amped_status amped_file_check_room(const amped_file_need *needs, int count) {
+  for (int i = 0; i < count; i++) {
+    uint64_t system = 0;
+    uint64_t room = 0;
+    uint64_t sum = 0;
+    AMPED_TRY(find_room(needs[i].path, &system, &room));
+    for (int j = 0; j <= i; j++) {
+      uint64_t other = 0;
+      uint64_t unused = 0;
+      AMPED_TRY(find_room(needs[j].path, &other, &unused));
+      if ((other == system || j == i) && !amped_add(sum, needs[j].bytes, &sum))
+        sum = UINT64_MAX;
+    }
+    if (sum > room)
+      return no_room(&needs[i], sum, room);
+  }
+  return AMPED_OK;
 }
 
 amped_status amped_file_check_readable(const char *path, uint64_t *bytes) {

@@ -9,25 +9,43 @@
 #include "base/types.h"
 
 /* "PATH.tmp.PID" in the folder of path; the caller frees it with amped_free. AMPED_FAILED at once
- * where the folder is missing or not writable, or where path exists and is not a regular file. */
+ * where the folder is missing or not writable, or where path is a folder. Where path is a pipe or a
+ * device, the name is one in amped_file_scratch that nobody can guess. */
 amped_status amped_file_temporary(const char *path, char **out);
 /* The same checks, without the name. */
 amped_status amped_file_check_writable(const char *path);
 
+/* The folder of files that outlive no run: TMPDIR, else /tmp. Borrowed. */
+const char *amped_file_scratch(void);
+
+/* Is there a file of that name with at least a byte: is anything lost where it is replaced? Pipes,
+ * devices and folders hold nothing. */
+bool amped_file_holds(const char *path);
+
+/* Is there a pipe or a device of that name? Bytes go into it; a rename would replace it. */
+bool amped_file_is_special(const char *path);
+
 /* Does the path end with the suffix, in upper or lower case, and have a stem in front of it? */
 bool amped_file_has_suffix(const char *path, const char *suffix);
 
-/* Flush the temporary file to disk, rename it to path and flush the directory. On failure the
- * temporary file is removed. */
+/* Flush the temporary file to disk, rename it to path and flush the directory. Where path is a pipe
+ * or a device, write the bytes into it. On failure the temporary file is removed. */
 amped_status amped_file_commit(const char *temporary, const char *path);
 
 /* Remove a temporary file; errors are ignored. */
 void amped_file_discard(const char *temporary);
 
-/* Has the file system of path's folder room for this number of bytes? AMPED_FAILED otherwise; the
- * line says how many bytes are needed and how many are free. Where the system does not tell, the
- * answer is yes. */
-amped_status amped_file_check_room(const char *path, uint64_t bytes);
+/* Bytes that a run is going to write. */
+typedef struct amped_file_need {
+  const char *path; /* a file, which may not exist yet, or a folder */
+  uint64_t bytes;
+  const char *remedy; /* what helps, beside free disk space: "name another file" */
+} amped_file_need;
+
+/* Have the file systems room for all of these? Needs on one file system add up. AMPED_FAILED
+ * otherwise; the line says how many bytes are needed and how many are free. Where the system does
+ * not tell, the answer is yes. */
+amped_status amped_file_check_room(const amped_file_need *needs, int count);
 
 /* Free bytes of a folder's file system; UINT64_MAX where the system does not tell. *system is the
  * number of the file system: equal for two folders of one file system. */

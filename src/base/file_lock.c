@@ -17,6 +17,36 @@
 
 #define HOLDER_BYTES 128
 
+/* The locks that this process holds, for its end by a signal. An entry is complete before it is
+ * set, and is cleared before its names are freed. */
+static struct {
+  char *volatile name;
+  char *volatile temporary;
+} taken[AMPED_MOST_LOCKS];
+
+static void enter(const amped_file_lock *lock) {
+  for (int i = 0; i < AMPED_MOST_LOCKS; i++)
+    if (taken[i].name == NULL) {
+      taken[i].temporary = lock->temporary;
+      taken[i].name = lock->name;
+      return;
+    }
+}
+
+static void strike_out(const amped_file_lock *lock) {
+  for (int i = 0; i < AMPED_MOST_LOCKS; i++)
+    if (taken[i].name == lock->name)
+      taken[i].name = NULL;
+}
+
+void amped_file_lock_abandon(void) {
+  for (int i = 0; i < AMPED_MOST_LOCKS; i++)
+    if (taken[i].name != NULL) {
+      (void)unlink(taken[i].temporary);
+      (void)unlink(taken[i].name);
+    }
+}
+
 /* Attempts to open a lock file again after its holder removed it. */
 #define MOST_TRIES 16
 
@@ -100,8 +130,11 @@ static amped_status open_lock(const char *path, amped_file_lock *lock) {
 amped_status amped_file_lock_take(const char *path, amped_file_lock *lock) {
   amped_status status = AMPED_OK;
   uint64_t bytes = strlen(path) + sizeof ".lock";
-  *lock = (amped_file_lock){NULL, -1};
-  AMPED_TRY(amped_alloc(&lock->name, bytes, 1, "a path"));
+  *lock = (amped_file_lock){NULL, -1, NULL};
+  if (amped_file_is_special(path))
+    return AMPED_OK;
+  AMPED_TRY(amped_file_temporary(path, &lock->temporary));
+  AMPED_GO(fail, amped_alloc(&lock->name, bytes, 1, "a path"));
   (void)snprintf(lock->name, bytes, "%s.lock", path);
   for (int tries = 0;; tries++) {
     AMPED_GO(fail, open_lock(path, lock));
@@ -117,6 +150,7 @@ amped_status amped_file_lock_take(const char *path, amped_file_lock *lock) {
       break;
     (void)close(lock->fd);
   }
+  enter(lock);
   bool ours = was_ours(lock);
   tell_holder(lock);
   if (ours)
@@ -128,15 +162,18 @@ fail:
   if (lock->fd >= 0)
     (void)close(lock->fd);
   amped_free(lock->name);
-  lock->name = NULL;
+  amped_free(lock->temporary);
+  *lock = (amped_file_lock){NULL, -1, NULL};
   return status;
 }
 
 void amped_file_lock_release(amped_file_lock *lock) {
   if (lock->name == NULL)
     return;
+  strike_out(lock);
   (void)unlink(lock->name); /* while the lock is held: later the name may be another job's lock */
   (void)close(lock->fd);
   amped_free(lock->name);
-  lock->name = NULL;
+  amped_free(lock->temporary);
+  *lock = (amped_file_lock){NULL, -1, NULL};
 }

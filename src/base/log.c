@@ -59,6 +59,10 @@ bool amped_log_on_terminal(void) {
   return amped_launcher_shows(state.to_stderr ? STDERR_FILENO : STDOUT_FILENO);
 }
 
+bool amped_log_has_live_line(void) {
+  return state.live_line;
+}
+
 static void clear_live_line(void) {
   if (state.live_line) {
     (void)fputs("\r\033[K", stderr);

@@ -29,6 +29,8 @@ void amped_say_verbose(const char *format, ...) __attribute__((format(printf, 1,
 void amped_say_quiet(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void amped_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool amped_log_is_verbose(void);
+/* Does the cursor of the terminal stand behind a live line? For signal handlers. */
+bool amped_log_has_live_line(void);
 
 /* Does the user read the lines on a terminal, rather than in a file? */
 bool amped_log_on_terminal(void);

@@ -1,6 +1,7 @@
 #include "base/status.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,6 +53,12 @@ amped_status amped_error_errno(amped_status status, int errno_value, const char 
   return status;
 }
 
+static volatile sig_atomic_t was_reported;
+
+bool amped_status_was_reported(void) {
+  return was_reported != 0;
+}
+
 const char *amped_status_message(void) {
   return first.line;
 }
@@ -59,6 +66,7 @@ const char *amped_status_message(void) {
 void amped_status_report(void) {
   (void)pthread_mutex_lock(&first.lock);
   if (first.line[0] != '\0' && !first.reported) {
+    was_reported = 1; /* before: a launcher may end this process as soon as another has failed */
     (void)fflush(stdout);
     (void)fprintf(stderr, "%s\n", first.line);
     first.reported = true;

@@ -7,6 +7,8 @@
 #ifndef AMPED_STATUS_H
 #define AMPED_STATUS_H
 
+#include <stdbool.h>
+
 typedef enum amped_status {
   AMPED_OK = 0,
   AMPED_FAILED = 1,    /* the run failed: read error, output path, disk full, MPI, CUDA, memory */
@@ -29,6 +31,8 @@ amped_status amped_error_errno(amped_status status, int errno_value, const char 
 const char *amped_status_message(void);
 void amped_status_report(void);
 void amped_status_clear(void);
+/* Was a line printed, ever? For signal handlers, too. */
+bool amped_status_was_reported(void);
 
 /* Return from the calling function, or go to its LABEL, where CALL fails. AMPED_GO sets the local
  * variable `status`. */

@@ -400,7 +400,7 @@ agree:
 amped_status amped_cmd_bench(const amped_options *o) {
   amped_session session;
   const amped_demand demand = {.result_bytes = 0};
-  amped_status status = amped_session_start(&session, &o->session);
+  amped_status status = amped_session_start(&session, &o->session, AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK)

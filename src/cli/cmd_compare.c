@@ -5,6 +5,7 @@
 #include "cli/result_argument.h"
 #include "tensor/format.h"
 #include "base/json.h"
+#include "session/output_guard.h"
 #include "tensor/match.h"
 #include "base/mem.h"
 #include "text/label_join.h"
@@ -210,6 +211,6 @@ out:
 
 amped_status amped_cmd_compare(const amped_options *o) {
   amped_json *json = NULL;
-  AMPED_TRY(amped_json_open(o->json, &json));
+  AMPED_TRY(amped_output_json(o->json, o->overwrite, &json));
   return amped_json_close(json, compare(o, json));
 }

@@ -17,6 +17,7 @@
 #include "text/io_table_write.h"
 #include "text/io_tns.h"
 #include "base/json.h"
+#include "session/output_guard.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
 #include "hdf5/result_file.h"
@@ -32,6 +33,7 @@ typedef struct record {
   uint64_t zeros;           /* stored zeros, dropped or kept */
   uint64_t temporary_bytes; /* the most on disk at a time; 0: all was in memory */
   uint64_t nnz;
+  uint64_t hash;
   double norm;
   double read_sec;
   double order_sec; /* sorting and merging by mode 0 */
@@ -65,7 +67,9 @@ static amped_status check_names(const amped_options *o) {
   return AMPED_OK;
 }
 
-static amped_status check_output(const char *path, amped_format *format, amped_file_lock *lock) {
+static amped_status check_output(const amped_options *o, amped_format *format, amped_output *found,
+                                 amped_file_lock *lock) {
+  const char *path = o->args[1];
   AMPED_TRY(amped_io_format(path, format));
   if (is_standard(path)) {
     amped_log_to_stderr();
@@ -73,6 +77,9 @@ static amped_status check_output(const char *path, amped_format *format, amped_f
   }
   /* Refuse the file now, not after hours of reading. */
   AMPED_TRY(amped_file_check_writable(path));
+  AMPED_TRY(amped_output_look(
+      path, *format == AMPED_FORMAT_HDF5 ? AMPED_OUTPUT_TENSOR : AMPED_OUTPUT_PLAIN, o->overwrite,
+      found));
   return amped_file_lock_take(path, lock);
 }
 
@@ -289,6 +296,7 @@ static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, r
   else
     r->zeros = amped_sptensor_zeros(t);
   r->nnz = t->nnz;
+  r->hash = amped_sptensor_hash(t);
   r->norm = t->nnz > 0 ? sqrt(amped_sptensor_norm_squared(t)) : 0.0;
   return AMPED_OK;
 }
@@ -314,6 +322,7 @@ static amped_status order_on_disk(const amped_options *o, amped_external_sort *x
   r->duplicates = found.duplicates;
   r->zeros = found.zeros;
   r->nnz = found.info->nnz;
+  r->hash = found.info->hash;
   r->norm = sqrt(found.info->norm_squared);
   return AMPED_OK;
 }
@@ -423,11 +432,13 @@ static uint64_t memory_of(const amped_options *o) {
 }
 
 static amped_status convert_steps(const amped_options *o, amped_format format,
-                                  amped_external_sort *x, amped_sptensor *t, amped_json *json) {
+                                  const amped_output *found, amped_external_sort *x,
+                                  amped_sptensor *t, amped_json *json) {
   record r = {.input_bytes = 0};
   char text[32];
   AMPED_TRY(read_input(o, x, t, &r));
   AMPED_TRY(order_nonzeros(o, x, t, &r));
+  AMPED_TRY(amped_output_compare(found, r.hash, 0));
   AMPED_TRY(write_output(o, format, x, t, &r));
   if (r.temporary_bytes > 0)
     amped_say_verbose("temporary files took %s", amped_format_bytes(text, r.temporary_bytes));
@@ -435,7 +446,8 @@ static amped_status convert_steps(const amped_options *o, amped_format format,
   return json != NULL ? amped_json_line(json, json_record(o, t, &r)) : AMPED_OK;
 }
 
-static amped_status convert_tensor(const amped_options *o, amped_format format, amped_json *json) {
+static amped_status convert_tensor(const amped_options *o, amped_format format,
+                                   const amped_output *found, amped_json *json) {
   const char *out = o->args[1];
   const amped_external_sort_spec spec = {.input = input_name(o),
                                          .output = is_standard(out) ? NULL : out,
@@ -448,7 +460,7 @@ static amped_status convert_tensor(const amped_options *o, amped_format format, 
   amped_sptensor t = {.order = 0};
   amped_external_sort *x = NULL;
   AMPED_TRY(amped_external_sort_create(&spec, &x));
-  amped_status status = convert_steps(o, format, x, &t, json);
+  amped_status status = convert_steps(o, format, found, x, &t, json);
   amped_sptensor_free(&t);
   amped_external_sort_free(x);
   return status;
@@ -472,6 +484,27 @@ static amped_status tell_tables(const char *path) {
   amped_say("wrote the factors' entries to %s, the components' weights to %s", path, weights);
   amped_free(weights);
   return AMPED_OK;
+}
+
+/* The table of the factors and that of the weights; or a file of each of them. */
+static amped_status check_result_files(const amped_options *o, int order) {
+  amped_output found;
+  amped_status status = AMPED_OK;
+  if (amped_table_named(o->args[1])) {
+    char *weights = NULL;
+    AMPED_TRY(amped_output_look(o->args[1], AMPED_OUTPUT_PLAIN, o->overwrite, &found));
+    AMPED_TRY(amped_table_weights_name(o->args[1], &weights));
+    status = amped_output_look(weights, AMPED_OUTPUT_PLAIN, o->overwrite, &found);
+    amped_free(weights);
+    return status;
+  }
+  for (int m = AMPED_RESULT_WEIGHTS; m < order && status == AMPED_OK; m++) {
+    char *name = NULL;
+    AMPED_TRY(amped_io_result_name(o->args[1], m, &name));
+    status = amped_output_look(name, AMPED_OUTPUT_PLAIN, o->overwrite, &found);
+    amped_free(name);
+  }
+  return status;
 }
 
 static amped_status tell_files(const char *path, int order) {
@@ -498,6 +531,7 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_file_read(in, &k));
   amped_say("read %s: %s, %d components", in, amped_format_dims(dims, k.order, k.dims), k.ncomps);
+  AMPED_GO(out, check_result_files(o, k.order));
   AMPED_GO(out, amped_io_result_write(out, &k));
   if (!amped_table_named(out))
     warn_of_labels(out, k.order, k.labels);
@@ -517,7 +551,8 @@ amped_status amped_cmd_convert(const amped_options *o) {
   amped_format in = AMPED_FORMAT_TNS;
   amped_format out = AMPED_FORMAT_TNS;
   amped_json *json = NULL;
-  amped_file_lock lock = {NULL, -1};
+  amped_file_lock lock = {NULL, -1, NULL};
+  amped_output found = {.compared = false};
   amped_status status = AMPED_OK;
   bool is_result = false;
   if (o->threads > 0)
@@ -526,13 +561,13 @@ amped_status amped_cmd_convert(const amped_options *o) {
   AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &in));
   if (in == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
-  AMPED_TRY(is_result ? check_result_options(o) : check_output(o->args[1], &out, &lock));
+  AMPED_TRY(is_result ? check_result_options(o) : check_output(o, &out, &found, &lock));
   if (!is_result)
     AMPED_GO(done, check_copies(o, out));
-  AMPED_GO(done, amped_json_open(o->json, &json));
+  AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   status = amped_json_apart(json, o->args[1]);
   if (status == AMPED_OK)
-    status = is_result ? convert_result(o, json) : convert_tensor(o, out, json);
+    status = is_result ? convert_result(o, json) : convert_tensor(o, out, &found, json);
   status = amped_json_close(json, status);
 done:
   amped_file_lock_release(&lock);

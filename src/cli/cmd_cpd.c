@@ -8,12 +8,11 @@
 #include "session/prepare.h"
 #include "solver/checkpoint_file.h"
 #include "cli/commands.h"
+#include "cli/cpd_outputs.h"
 #include "solver/corcondia.h"
 #include "solver/cpd_als.h"
 #include "solver/outcome.h"
 #include "tensor/format.h"
-#include "base/file.h"
-#include "base/file_lock.h"
 #include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -28,111 +27,6 @@
 /* Several decompositions in one run: of several numbers of components, or starts. */
 static bool is_several(const amped_options *o) {
   return o->session.ncomps_count > 1 || o->session.starts > 1;
-}
-
-/* "out.cpd.h5" and "out.h5" become "out.r8.cpd.h5" and "out.r8.h5". */
-static amped_status add_rank(const char *name, int ncomps, char **out) {
-  static const char model[] = ".cpd";
-  uint64_t stem = amped_io_stem(name);
-  const uint64_t size = strlen(name) + 16;
-  if (stem > strlen(model) && strncmp(name + stem - strlen(model), model, strlen(model)) == 0)
-    stem -= strlen(model);
-  AMPED_TRY(amped_alloc(out, size, 1, "the output's name"));
-  (void)snprintf(*out, size, "%.*s.r%d%s", (int)stem, name, ncomps, name + stem);
-  return AMPED_OK;
-}
-
-/* The file that rank 0 writes: "STEM.cpd.h5" in the current folder, unless the user names another.
- */
-static amped_status output_name(const amped_options *o, char **out) {
-  if (o->output != NULL)
-    return amped_strdup(out, o->output);
-  const char *name = strrchr(o->args[0], '/');
-  name = name != NULL ? name + 1 : o->args[0];
-  if (strcmp(name, "-") == 0)
-    name = "stdin";
-  uint64_t length = amped_io_stem(name);
-  AMPED_TRY(amped_alloc(out, length + sizeof ".cpd.h5", 1, "the output's name"));
-  memcpy(*out, name, length);
-  memcpy(*out + length, ".cpd.h5", sizeof ".cpd.h5");
-  return AMPED_OK;
-}
-
-static amped_status output_path(const amped_options *o, int ncomps, char **out) {
-  char *name = NULL;
-  if (o->session.ncomps_count == 1)
-    return output_name(o, out);
-  AMPED_TRY(output_name(o, &name));
-  amped_status status = add_rank(name, ncomps, out);
-  amped_free(name);
-  return status;
-}
-
-/* Does the result of so many components have a file of its own? `previous` is the checkpoint's
- * older generation. */
-static amped_status check_name(const amped_options *o, int ncomps, const char *previous) {
-  const struct {
-    const char *option, *file;
-  } others[] = {{"--checkpoint", o->checkpoint.file},
-                {"--checkpoint", previous},
-                {"--json", o->json},
-                {"--trace", o->session.trace}};
-  char *path = NULL;
-  AMPED_TRY(output_path(o, ncomps, &path));
-  amped_status status = AMPED_OK;
-  for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++)
-    if (amped_file_is_one(path, others[k].file))
-      status = amped_error(AMPED_USAGE, path,
-                           "is named for the result and for another output of this run; name "
-                           "another file with %s",
-                           others[k].option);
-  amped_free(path);
-  return status;
-}
-
-/* Called before any file is opened. */
-static amped_status check_names(const amped_options *o) {
-  char *previous = NULL;
-  amped_status status = AMPED_OK;
-  if (o->nowrite || o->session.plan_only)
-    return AMPED_OK;
-  if (o->checkpoint.file != NULL)
-    AMPED_TRY(amped_file_previous(o->checkpoint.file, &previous));
-  for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
-    status = check_name(o, o->session.ncomps_list[i], previous);
-  amped_free(previous);
-  return status;
-}
-
-/* Refuse a name that suggests another format than the file will have. */
-static amped_status check_suffix(const char *path) {
-  static const char *const others[] = {".npy", ".json", ".svg", ".png", ".gz", ".zst"};
-  amped_format format = AMPED_FORMAT_HDF5;
-  bool other = false;
-  if (amped_io_format(path, &format) != AMPED_OK)
-    amped_status_clear(); /* a name without a suffix that is known to be a tensor's */
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    other = other || amped_file_has_suffix(path, others[i]);
-  if (!other && format == AMPED_FORMAT_HDF5)
-    return AMPED_OK;
-  return amped_error(AMPED_USAGE, path,
-                     "results are HDF5 files; name it .h5, and amped_mpi convert turns it into "
-                     "text or .npy");
-}
-
-/* Rank 0, before anything is read: check that the result of so many components can be written, and
- * that no other run writes it. */
-static amped_status check_output(const amped_options *o, int ncomps, char **path,
-                                 amped_file_lock *lock) {
-  AMPED_TRY(output_path(o, ncomps, path));
-  AMPED_TRY(check_suffix(*path));
-  if (amped_file_same(*path, o->args[0]) ||
-      (o->session.init != NULL && amped_file_same(*path, o->session.init)))
-    return amped_error(AMPED_USAGE, *path,
-                       "is an input of this run and would be overwritten; name another file with "
-                       "-o");
-  AMPED_TRY(amped_file_check_writable(*path));
-  return amped_file_lock_take(*path, lock);
 }
 
 /* Rank 0: read --init=FILE and compare its shape with the tensor's. */
@@ -200,27 +94,13 @@ static amped_status set_start(amped_session *session, const amped_options *o, in
 typedef struct job {
   amped_session *session;
   const amped_options *o;
-  char *paths[AMPED_MAX_NCOMPS_COUNT]; /* rank 0, unless nothing is written */
-  amped_file_lock locks[AMPED_MAX_NCOMPS_COUNT];
+  amped_cpd_outputs outputs;
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
   bool noise_told;
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished; /* rows */
 } job;
-
-/* A single decomposition stops on a signal where it has a checkpoint, several do in any case. */
-static amped_status after_sweep(void *context, const amped_sweep *sweep) {
-  job *j = context;
-  AMPED_TRY(amped_report_sweep(j->session, sweep, j->o->cpd.every));
-  if (j->checkpoint != NULL)
-    return amped_checkpoint_sweep(j->checkpoint, sweep);
-  if (!is_several(j->o))
-    return AMPED_OK;
-  uint64_t caught = amped_signals_caught() != NULL;
-  amped_comm_sum_u64(&j->session->comm, &caught, 1);
-  return caught > 0 ? AMPED_STOPPED : AMPED_OK;
-}
 
 /* The options that determine a result, as JSON text (free() by the caller). */
 static char *options_text(const amped_session *session, const amped_options *o, uint64_t seed) {
@@ -273,42 +153,50 @@ static amped_status read_labels(job *j) {
   return amped_comm_agree(&session->comm, status);
 }
 
-/* Rank 0: write the record and the file. */
-static amped_status write_result(job *j, const amped_multistart *starts, double corcondia,
+/* Rank 0: the result could not be written to `path`. Keep it in the folder of temporary files, and
+ * add to the error's line where it is. */
+static amped_status keep(const char *path, const amped_ktensor *k, const amped_run_record *record) {
+  static const char prefix[] = "amped_mpi: ";
+  char line[1024];
+  char *refuge = NULL;
+  const char *message = amped_status_message();
+  if (strncmp(message, prefix, sizeof prefix - 1) == 0)
+    message += sizeof prefix - 1;
+  (void)snprintf(line, sizeof line, "%s", message);
+  if (amped_cpd_outputs_refuge(path, &refuge) != AMPED_OK ||
+      amped_result_file_write(refuge, k, record) != AMPED_OK) {
+    amped_free(refuge);
+    return AMPED_FAILED; /* with the first line */
+  }
+  amped_status_clear();
+  (void)amped_error(AMPED_FAILED, NULL, "%s; what was computed is in %s", line, refuge);
+  amped_free(refuge);
+  return AMPED_FAILED;
+}
+
+/* Rank 0: complete the record and write the file. */
+static amped_status write_result(job *j, amped_run_record *record, const double *weights,
                                  amped_ktensor *k, const char *path) {
   const amped_session *session = j->session;
-  const amped_start *best = &starts->all[starts->best];
-  amped_run_starts list;
-  amped_status status = AMPED_OK;
-  char *text = options_text(session, j->o, best->seed);
+  char *text = options_text(session, j->o, record->seed);
   if (text == NULL)
     return amped_error(AMPED_FAILED, path, "out of memory for the run's record");
-  AMPED_GO(done, record_starts(starts, &list));
   memcpy(k->labels, j->labels, sizeof k->labels); /* borrowed */
-  memcpy(k->weights, best->result.weights, (size_t)k->ncomps * sizeof *k->weights);
-  amped_run_record record = {
-      .input = j->o->args[0],
-      .input_norm = sqrt(session->plan.norm_squared),
-      .input_hash = amped_session_info(session)->hash,
-      .options = text,
-      .seed = best->seed,
-      .stop_reason = best->result.stop_reason,
-      .metric = best->result.metric,
-      .history = best->result.history,
-      .sweeps = best->result.sweeps,
-      .starts = list,
-      .corcondia = isnan(corcondia) ? NULL : &corcondia,
-  };
-  status = amped_result_file_write(path, k, &record);
+  memcpy(k->weights, weights, (size_t)k->ncomps * sizeof *k->weights);
+  record->input = j->o->args[0];
+  record->input_norm = sqrt(session->plan.norm_squared);
+  record->input_hash = amped_session_info(session)->hash;
+  record->options = text;
+  amped_status status = amped_result_file_write(path, k, record);
+  if (status == AMPED_FAILED)
+    status = keep(path, k, record);
   memset(k->labels, 0, sizeof k->labels);
-done:
-  free_starts_record(&list);
   free(text);
   return status;
 }
 
-/* Collective: bring the factors to rank 0, which writes the file. */
-static amped_status save(job *j, const amped_multistart *starts, double corcondia,
+/* Collective: bring the factors to rank 0, which writes them, these weights and the record. */
+static amped_status save(job *j, amped_run_record *record, const double *weights,
                          const char *path) {
   amped_session *session = j->session;
   const amped_context context = amped_session_context(session);
@@ -324,12 +212,82 @@ static amped_status save(job *j, const amped_multistart *starts, double corcondi
     status = amped_factors_get(&context, &k);
   if (status == AMPED_OK) {
     if (session->comm.rank == 0)
-      status = write_result(j, starts, corcondia, &k, path);
+      status = write_result(j, record, weights, &k, path);
     status = amped_comm_agree(&session->comm, status);
   }
   amped_trace_end();
   amped_ktensor_free(&k);
   return status;
+}
+
+/* Collective: save the best of the starts. */
+static amped_status save_best(job *j, const amped_multistart *starts, double corcondia,
+                              const char *path) {
+  const amped_start *best = &starts->all[starts->best];
+  amped_run_record record = {.seed = best->seed,
+                             .stop_reason = best->result.stop_reason,
+                             .metric = best->result.metric,
+                             .history = best->result.history,
+                             .sweeps = best->result.sweeps,
+                             .corcondia = isnan(corcondia) ? NULL : &corcondia};
+  amped_status status = amped_comm_agree(&j->session->comm, record_starts(starts, &record.starts));
+  if (status == AMPED_OK)
+    status = save(j, &record, best->result.weights, path);
+  free_starts_record(&record.starts);
+  return status;
+}
+
+/* Collective, after a signal between two sweeps: save the model so far. */
+static amped_status save_partial(job *j, const amped_solver_state *state) {
+  const amped_comm *comm = &j->session->comm;
+  const char *path = j->outputs.partial.path;
+  amped_run_record record = {.seed = j->o->seed,
+                             .stop_reason = "signal",
+                             .metric = state->metric,
+                             .history = state->history,
+                             .sweeps = state->sweeps};
+  AMPED_TRY(save(j, &record, state->weights, path));
+  if (j->session->json == NULL)
+    return amped_comm_agree(comm, AMPED_OK);
+  return amped_comm_agree(
+      comm,
+      amped_json_line(j->session->json, json_pack("{s:s, s:I, s:o}", "event", "partial", "sweep",
+                                                  (json_int_t)state->sweeps, "output",
+                                                  amped_json_text(path, strlen(path)))));
+}
+
+/* Collective. Has a signal reached any rank, where the run catches them? */
+static bool is_stopped(const job *j) {
+  uint64_t caught = amped_signals_caught() != NULL;
+  if (!is_several(j->o) && !j->o->checkpoint.result_on_signal)
+    return false;
+  amped_comm_sum_u64(&j->session->comm, &caught, 1);
+  return caught > 0;
+}
+
+/* A single decomposition stops on a signal where it has a checkpoint or --on-signal=result, several
+ * do in any case. */
+static amped_status after_sweep(void *context, const amped_sweep *sweep) {
+  job *j = context;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_report_sweep(j->session, sweep, j->o->cpd.every));
+  if (j->checkpoint != NULL)
+    status = amped_checkpoint_sweep(j->checkpoint, sweep);
+  else if (is_stopped(j))
+    status = AMPED_STOPPED;
+  if (status != AMPED_STOPPED || !j->o->checkpoint.result_on_signal)
+    return status;
+  AMPED_TRY(save_partial(j, sweep->state));
+  if (j->session->comm.rank > 0)
+    return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
+  if (j->checkpoint != NULL) /* its line was the end's */
+    amped_say("result so far: %s", j->outputs.partial.path);
+  else
+    (void)amped_error(AMPED_STOPPED, j->outputs.partial.path,
+                      "holds the result after sweep %" PRIu64
+                      ", where a signal stopped the run; --init goes on from it",
+                      sweep->number);
+  return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
 }
 
 /* --- telling --------------------------------------------------------------------------------- */
@@ -351,7 +309,8 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
   if (!isnan(corcondia))
     amped_say("core consistency %s", amped_corcondia_text(text, corcondia));
   if (path != NULL)
-    amped_say("result: %s (amped_mpi top %s shows it)", path, path);
+    amped_say("result: %s%s (amped_mpi top %s shows it)", path,
+              j->o->output == NULL ? " in the current folder" : "", path);
 }
 
 static amped_status tell_end(job *j, const amped_start *best, double corcondia, const char *path) {
@@ -408,6 +367,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &resumed));
   if (!resumed)
     AMPED_GO(done, set_start(session, o, number));
+  if (o->checkpoint.result_on_signal)
+    AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
   AMPED_GO(done, amped_cpd_als(&context, &als_options, result));
@@ -468,7 +429,7 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   if (!stopped)
     AMPED_TRY(find_corcondia(j, best, &corcondia));
   if (!j->o->nowrite)
-    AMPED_TRY(save(j, starts, corcondia, path));
+    AMPED_TRY(save_best(j, starts, corcondia, path));
   amped_report_memory(j->session);
   for (int i = 0; i < starts->count; i++)
     seconds += starts->all[i].result.times.total;
@@ -495,7 +456,7 @@ static amped_status decompose(job *j, int i) {
   const bool stopped = status == AMPED_STOPPED && is_several(j->o);
   const int done = starts.count;
   if (status == AMPED_OK || (stopped && done > 0)) {
-    amped_status finished = finish_starts(j, j->paths[i], &starts, stopped);
+    amped_status finished = finish_starts(j, j->outputs.results[i].path, &starts, stopped);
     status = finished != AMPED_OK ? finished : status;
   }
   amped_multistart_free(&starts);
@@ -504,11 +465,21 @@ static amped_status decompose(job *j, int i) {
   return status;
 }
 
+/* Collective, before the first sweep. */
+static amped_status check_room(const job *j) {
+  const amped_session *session = j->session;
+  amped_status status = AMPED_OK;
+  if (session->comm.rank == 0)
+    status = amped_cpd_outputs_room(j->o, &j->outputs, &session->plan, j->labels);
+  return amped_comm_agree(&session->comm, status);
+}
+
 /* Decompose with all numbers of components, in the user's order. */
 static amped_status decompose_all(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;
   AMPED_TRY(read_labels(j));
+  AMPED_TRY(check_room(j));
   if (is_several(o))
     AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
@@ -529,23 +500,8 @@ static amped_status finish(amped_session *session, amped_status status) {
   return finished != AMPED_OK ? finished : status;
 }
 
-/* Collective, before anything is read: refuse outputs that cannot be written. */
-static amped_status check_outputs(job *j) {
-  const amped_options *o = j->o;
-  amped_status status = AMPED_OK;
-  if (j->session->comm.rank == 0 && !o->nowrite && !o->session.plan_only)
-    for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
-      status = check_output(o, o->session.ncomps_list[i], &j->paths[i], &j->locks[i]);
-  if (j->session->comm.rank == 0 && o->checkpoint.file != NULL && status == AMPED_OK)
-    status = amped_file_check_writable(o->checkpoint.file);
-  return amped_comm_agree(&j->session->comm, status);
-}
-
 /* Check that --corcondia can be computed for some number of components. */
-static amped_status check_corcondia(const amped_worker *worker, const amped_plan *plan,
-                                    const void *context) {
-  const amped_options *o = context;
-  (void)worker;
+static amped_status check_corcondia(const amped_options *o, const amped_plan *plan) {
   int least = o->session.ncomps;
   for (int i = 0; i < o->session.ncomps_count; i++)
     least = o->session.ncomps_list[i] < least ? o->session.ncomps_list[i] : least;
@@ -557,9 +513,18 @@ static amped_status check_corcondia(const amped_worker *worker, const amped_plan
                      AMPED_CORCONDIA_PASSES, plan->order, least);
 }
 
+/* The tensor's hash is known now: check what the run replaces, before a nonzero is read. */
+static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
+                               const void *context) {
+  const job *j = context;
+  (void)worker;
+  AMPED_TRY(check_corcondia(j->o, plan));
+  return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
+}
+
 static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
                          uint64_t *host_bytes) {
-  const amped_options *o = context;
+  const amped_options *o = ((const job *)context)->o;
   (void)device_bytes;
   *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
 }
@@ -571,14 +536,20 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   const amped_demand demand = {.result_bytes =
                                    o->nowrite && o->checkpoint.file == NULL ? 0 : sizeof(double),
                                .solver_bytes = solver_bytes,
-                               .check = check_corcondia,
-                               .context = o};
-  AMPED_TRY(check_names(o));
+                               .check = check_plan,
+                               .context = &j};
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_cpd_outputs_check_names(o));
+  if (!o->checkpoint.result_on_signal && o->checkpoint.file == NULL && !is_several(o))
+    amped_signals_advise(" (--checkpoint=FILE or --on-signal=result would save the sweeps)");
+  if (amped_launcher_rank() <= 0)
+    status = amped_cpd_outputs_look(o, &j.outputs);
   if (o->checkpoint.resume && amped_launcher_rank() <= 0)
     amped_checkpoint_file_probe(o->checkpoint.file);
-  amped_status status = amped_session_start(&session, &o->session);
+  status = amped_session_start(&session, &o->session, status);
   if (status == AMPED_OK)
-    status = check_outputs(&j);
+    status = amped_comm_agree(
+        &session.comm, session.comm.rank == 0 ? amped_cpd_outputs_lock(&j.outputs) : AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK && o->session.shape.name != NULL)
@@ -589,10 +560,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   if (status == AMPED_OK && !o->session.plan_only)
     status = decompose_all(&j);
   status = finish(&session, status);
-  for (int i = 0; i < o->session.ncomps_count; i++) {
-    amped_file_lock_release(&j.locks[i]);
-    amped_free(j.paths[i]);
-  }
+  amped_cpd_outputs_free(&j.outputs);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&j.labels[m]);

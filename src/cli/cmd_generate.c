@@ -9,6 +9,7 @@
 #include "base/file_lock.h"
 #include "text/io_tns.h"
 #include "base/json.h"
+#include "session/output_guard.h"
 #include "base/mem.h"
 #include "hdf5/result_file.h"
 #include "generate/random_tensor.h"
@@ -23,7 +24,9 @@ typedef struct job {
   const amped_options *o;
   const char *path;
   amped_format format;
-  char *model_path; /* of the planted model, or NULL */
+  char *model_path;   /* of the planted model, or NULL */
+  amped_output found; /* in the place of path, and of model_path */
+  amped_output found_model;
   amped_file_lock lock;
   amped_random_tensor_spec spec;
 } job;
@@ -98,6 +101,12 @@ static amped_status check_output(job *j) {
     return AMPED_OK;
   }
   AMPED_TRY(amped_file_check_writable(j->path));
+  AMPED_TRY(amped_output_look(
+      j->path, j->format == AMPED_FORMAT_HDF5 ? AMPED_OUTPUT_TENSOR : AMPED_OUTPUT_PLAIN,
+      j->o->overwrite, &j->found));
+  if (j->model_path != NULL)
+    AMPED_TRY(
+        amped_output_look(j->model_path, AMPED_OUTPUT_RESULT, j->o->overwrite, &j->found_model));
   return amped_file_lock_take(j->path, &j->lock);
 }
 
@@ -154,6 +163,8 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   uint64_t hash = amped_sptensor_hash(t);
   amped_say("made %s, %" PRIu64 " nonzeros, norm %.10g, seed %" PRIu64 ", in %.2f s",
             amped_format_dims(dims, t->order, t->dims), t->nnz, norm, j->spec.seed, make_sec);
+  AMPED_TRY(amped_output_compare(&j->found, hash, 0));
+  AMPED_TRY(amped_output_compare(&j->found_model, hash, j->o->generate.planted));
   if (j->format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_tensor_file_write(j->path, t, true));
   else
@@ -199,7 +210,7 @@ amped_status amped_cmd_generate(const amped_options *o) {
   AMPED_TRY(check_combination(o));
   AMPED_TRY(make_spec(o, &j.spec));
   AMPED_GO(out, check_output(&j));
-  AMPED_GO(out, amped_json_open(o->json, &json));
+  AMPED_GO(out, amped_output_json(o->json, o->overwrite, &json));
   status = check_json(&j, json);
   status = amped_json_close(json, status == AMPED_OK ? run(&j, json) : status);
 out:

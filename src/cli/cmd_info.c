@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "tensor/format.h"
 #include "base/json.h"
+#include "session/output_guard.h"
 #include "base/mem.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
@@ -378,7 +379,7 @@ amped_status amped_cmd_info(const amped_options *o) {
   AMPED_TRY(amped_io_check(o->args[0], format, &o->read));
   if (format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
-  AMPED_TRY(amped_json_open(o->json, &json));
+  AMPED_TRY(amped_output_json(o->json, o->overwrite, &json));
   return amped_json_close(json, format != AMPED_FORMAT_HDF5 ? info_text(o, json)
                                 : is_result                 ? info_result(o, json)
                                                             : info_tensor(o, json));

@@ -7,6 +7,7 @@
 #include "cli/plot_sweeps.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "session/output_guard.h"
 #include "base/mem.h"
 #include "hdf5/result_file.h"
 
@@ -61,7 +62,7 @@ static amped_status plot(const amped_options *o, const char *path, amped_json *j
   amped_status status = AMPED_OK;
   if (is_run(in) && o->components.count > 0)
     return amped_error(AMPED_USAGE, in, "is about a run; --components is for results");
-  AMPED_GO(out, amped_plot_open(path, in, &f));
+  AMPED_GO(out, amped_plot_open(path, in, o->overwrite, &f));
   AMPED_GO(out, amped_json_apart(json, path));
   AMPED_GO(out, is_run(in) ? amped_plot_sweeps(&f, in) : plot_result(&f, in, &o->components));
   AMPED_GO(out, amped_plot_draw(&f));
@@ -75,7 +76,7 @@ amped_status amped_cmd_plot(const amped_options *o) {
   amped_json *json = NULL;
   char *path = NULL;
   AMPED_TRY(choose_output(o, &path));
-  amped_status status = amped_json_open(o->json, &json);
+  amped_status status = amped_output_json(o->json, o->overwrite, &json);
   if (status == AMPED_OK)
     status = amped_json_close(json, plot(o, path, json));
   amped_free(path);

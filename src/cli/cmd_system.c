@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "tensor/format.h"
 #include "base/json.h"
+#include "session/output_guard.h"
 #include "session/lib_versions.h"
 #include "base/mem.h"
 #include "session/session.h"
@@ -293,7 +294,7 @@ amped_status amped_cmd_system(const amped_options *o) {
   amped_session_before_mpi("auto");
   amped_status status = amped_comm_start(&comm);
   if (status == AMPED_OK) {
-    status = comm.rank == 0 ? amped_json_open(o->json, &json) : AMPED_OK;
+    status = comm.rank == 0 ? amped_output_json(o->json, o->overwrite, &json) : AMPED_OK;
     status = amped_comm_agree(&comm, status);
     if (status == AMPED_OK)
       status = amped_comm_agree(&comm, amped_json_close(json, report_system(&comm, json)));

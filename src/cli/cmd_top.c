@@ -6,6 +6,7 @@
 #include "cli/result_argument.h"
 #include "tensor/format.h"
 #include "base/json.h"
+#include "session/output_guard.h"
 #include "base/mem.h"
 #include "base/pager.h"
 #include "hdf5/result_file.h"
@@ -356,6 +357,6 @@ out:
 
 amped_status amped_cmd_top(const amped_options *o) {
   amped_json *json = NULL;
-  AMPED_TRY(amped_json_open(o->json, &json));
+  AMPED_TRY(amped_output_json(o->json, o->overwrite, &json));
   return amped_json_close(json, top(o, json));
 }

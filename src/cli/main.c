@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/launcher.h"
+#include "base/signals.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/options_check.h"
@@ -36,8 +37,12 @@ const amped_command amped_commands[] = {
          "sweeps: cells may be drawn more than once, which the fit does not know.\n\n"
          "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
          "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
-         "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM\n"
-         "and SIGUSR1 end such a run after a sweep, with the results so far and exit status 85.\n\n"
+         "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM,\n"
+         "SIGUSR1 and Ctrl-C end such a run after a sweep, with the results so far and exit\n"
+         "status 85.\n\n"
+         "The result is STEM.cpd.h5 in the current folder, unless -o names another file. It\n"
+         "replaces a result of the same input with as many components, and no other file:\n"
+         "--overwrite allows that.\n\n"
          "--corcondia: 100 % for a sound model, near or below 0 for one of too many components\n"
          "(Bro & Kiers 2003).\n\n"
          "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n"
@@ -196,6 +201,8 @@ int main(int argc, char **argv) {
   amped_status status = amped_command_line_parse(argc, argv, &options, &done);
   if (status == AMPED_OK && !done)
     status = amped_options_check(&options);
+  if (status == AMPED_OK && !done)
+    status = amped_signals_watch(rank <= 0, options.command->parallel || options.command->writes);
   /* A launcher ends all ranks as soon as a rank fails. So the rank that prints errors must print
    * first. */
   if (status != AMPED_OK && rank > 0)

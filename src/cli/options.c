@@ -14,6 +14,14 @@ static const amped_option json_rows[] = {
      AMPED_OPTION_FIELD(amped_options, json)},
 };
 
+static const amped_option overwrite_rows[] = {
+    {.name = "overwrite",
+     .type = AMPED_OPTION_FLAG,
+     .help = "replace whatever files have the names of this run's outputs",
+     .initially = "only those that are the same output of the same input",
+     AMPED_OPTION_FIELD(amped_options, overwrite)},
+};
+
 static const amped_option threads_rows[] = {
     {.name = "threads",
      .letter = 't',
@@ -40,8 +48,9 @@ static const amped_option output_rows[] = {
      .letter = 'o',
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
-     .help = "output file [cpd: the input's stem + .cpd.h5; plot: the same + .svg]; of several R, "
-             "each is named with .rR before the suffix",
+     .help =
+         "output file [cpd: the input's stem + .cpd.h5, in the current folder; plot: the input's "
+         "name with .svg]; of several R, each is named with .rR before the suffix",
      AMPED_OPTION_FIELD(amped_options, output)},
 };
 
@@ -99,6 +108,7 @@ static const amped_option repeat_rows[] = {
 };
 
 const amped_option_group amped_json_option_rows = AMPED_OPTION_GROUP(json_rows);
+const amped_option_group amped_overwrite_option_rows = AMPED_OPTION_GROUP(overwrite_rows);
 const amped_option_group amped_threads_option_rows = AMPED_OPTION_GROUP(threads_rows);
 const amped_option_group amped_seed_option_rows = AMPED_OPTION_GROUP(seed_rows);
 const amped_option_group amped_output_option_rows = AMPED_OPTION_GROUP(output_rows);
@@ -132,6 +142,7 @@ static const struct {
     {&amped_info_option_rows, offsetof(amped_options, info)},
     {&amped_log_option_rows, offsetof(amped_options, log)},
     {&amped_json_option_rows, 0},
+    {&amped_overwrite_option_rows, 0},
     {&amped_threads_option_rows, 0},
     {&amped_seed_option_rows, 0},
     {&amped_output_option_rows, 0},
@@ -143,8 +154,8 @@ static const struct {
 
 #define PARTS (sizeof parts / sizeof parts[0])
 
-const amped_option_group *const amped_common_groups[] = {&amped_json_option_rows,
-                                                         &amped_log_option_rows, NULL};
+const amped_option_group *const amped_common_groups[] = {
+    &amped_json_option_rows, &amped_overwrite_option_rows, &amped_log_option_rows, NULL};
 
 static int append(const amped_option_group *group, const amped_option **rows, int count) {
   for (int i = 0; i < group->count; i++) {

@@ -34,6 +34,7 @@ typedef struct amped_options {
   uint64_t seed;
   const char *output;
   bool nowrite;
+  bool overwrite;
   amped_read_options read;
 
   /* of one folder, or one command */
@@ -51,6 +52,7 @@ typedef struct amped_options {
 
 /* Groups of one option, of the same name; top has --width, too. nowrite is for cpd alone. */
 extern const amped_option_group amped_json_option_rows;
+extern const amped_option_group amped_overwrite_option_rows;
 extern const amped_option_group amped_threads_option_rows;
 extern const amped_option_group amped_seed_option_rows;
 extern const amped_option_group amped_output_option_rows;

@@ -59,6 +59,11 @@ static amped_status check_several(const amped_options *o) {
                        "--init=%s is one start of one R, which %s cannot use; leave out one of the "
                        "two",
                        o->session.init, option);
+  if (o->checkpoint.result_on_signal)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--on-signal=result is for one decomposition; a run of %s keeps those that "
+                       "are finished anyway; leave out --on-signal",
+                       option);
   if (o->checkpoint.file != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--checkpoint holds one decomposition, not those of %s; leave out one of "
@@ -111,6 +116,7 @@ static void hand_down(amped_options *o) {
   o->session.input = o->args[0];
   o->session.read = &o->read;
   o->session.json = o->json;
+  o->session.overwrite = o->overwrite;
   o->session.seed = o->seed;
   o->session.backend.threads = o->threads;
   if (o->cpd.tol < 0.0) /* the fit of a shape's tensor is not known (cmd_cpd.c) */
@@ -120,6 +126,9 @@ static void hand_down(amped_options *o) {
 amped_status amped_options_check(amped_options *o) {
   if (o->output != NULL && (o->nowrite || o->session.plan_only))
     return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --output",
+                       o->nowrite ? "--nowrite" : "--plan");
+  if (o->checkpoint.result_on_signal && (o->nowrite || o->session.plan_only))
+    return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --on-signal",
                        o->nowrite ? "--nowrite" : "--plan");
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));

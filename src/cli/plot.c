@@ -11,9 +11,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "session/output_guard.h"
 
 /* The picture library of gnuplot's png terminals takes no more. */
 #define PNG_MOST 32767
@@ -22,6 +24,9 @@
 #define CHARACTER 7
 #define WIDE_CHARACTER 12
 #define GAP 10
+
+/* Room for a mark. */
+#define MARK_BYTES 128
 
 /* Exit status of a child that found no gnuplot. */
 #define NO_GNUPLOT 127
@@ -51,7 +56,8 @@ static int open_memory(const char *path) {
   return fd;
 }
 
-amped_status amped_plot_open(const char *path, const char *input, amped_plot *f) {
+amped_status amped_plot_open(const char *path, const char *input, bool overwrite, amped_plot *f) {
+  amped_output found;
   int form = 0;
   memset(f, 0, sizeof *f);
   while (form <= AMPED_PLOT_SCRIPT && !amped_file_has_suffix(base_of(path), suffixes[form]))
@@ -66,6 +72,7 @@ amped_status amped_plot_open(const char *path, const char *input, amped_plot *f)
     return amped_error(AMPED_FAILED, path,
                        "is the input and would be overwritten; name another with -o");
   AMPED_TRY(amped_file_check_writable(path));
+  AMPED_TRY(amped_output_look(path, AMPED_OUTPUT_PLOT, overwrite, &found));
   int fd = open_memory(path);
   if (fd < 0)
     return AMPED_FAILED;
@@ -86,8 +93,9 @@ amped_status amped_plot_begin(amped_plot *f, int width, int height, const char *
                        "a .png of so many components would be %d pixels high, of at most %d; draw "
                        "fewer with --components, or an .svg",
                        height, PNG_MOST);
-  fprintf(f->script, "# Data and script in one file, made by amped_mpi plot: gnuplot draws it.\n"
-                     "set encoding utf8\n");
+  fprintf(f->script,
+          "# Data and script in one file, " AMPED_OUTPUT_PLOT_MARK ": gnuplot draws it.\n"
+          "set encoding utf8\n");
   if (f->form == AMPED_PLOT_PNG)
     fprintf(f->script,
             "png = strstrt(GPVAL_TERMINALS, ' pngcairo ') ? 'pngcairo' : 'png'\n"
@@ -307,12 +315,49 @@ static amped_status save(const amped_plot *f, int from) {
   return status;
 }
 
+/* The mark of an .svg is a comment at its end; that of a .png a chunk of text before the last
+ * chunk, which has 12 bytes. */
+static size_t make_mark(const amped_plot *f, unsigned char *mark, size_t *behind) {
+  static const char comment[] = "<!-- " AMPED_OUTPUT_PLOT_MARK " -->\n";
+  static const char text[] = "tEXtSoftware\0" AMPED_OUTPUT_PLOT_MARK;
+  static const unsigned char last[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
+  const size_t length = sizeof text - 1;
+  const unsigned long crc = crc32(0, (const Bytef *)text, (uInt)length);
+  const unsigned char head[] = {0, 0, 0, (unsigned char)(length - 4)};
+  const unsigned char check[] = {(unsigned char)(crc >> 24), (unsigned char)(crc >> 16),
+                                 (unsigned char)(crc >> 8), (unsigned char)crc};
+  *behind = f->form == AMPED_PLOT_PNG ? sizeof last : 0;
+  if (f->form != AMPED_PLOT_PNG) {
+    memcpy(mark, comment, sizeof comment - 1);
+    return sizeof comment - 1;
+  }
+  memcpy(mark, head, sizeof head);
+  memcpy(mark + sizeof head, text, length);
+  memcpy(mark + sizeof head + length, check, sizeof check);
+  memcpy(mark + sizeof head + length + sizeof check, last, sizeof last);
+  return sizeof head + length + sizeof check + sizeof last;
+}
+
+/* Write into the picture that this program made it, so that a later plot may replace it. */
+static amped_status mark_picture(const amped_plot *f, int picture) {
+  unsigned char mark[MARK_BYTES];
+  size_t behind = 0;
+  const size_t length = make_mark(f, mark, &behind);
+  const off_t end = lseek(picture, 0, SEEK_END);
+  if (end >= (off_t)behind && pwrite(picture, mark, length, end - (off_t)behind) == (ssize_t)length)
+    return AMPED_OK;
+  return amped_error_errno(AMPED_FAILED, errno, f->name,
+                           "cannot be drawn; try again when more memory is free");
+}
+
 static amped_status draw_picture(const amped_plot *f) {
   int picture = open_memory(f->name);
   if (picture < 0)
     return AMPED_FAILED;
   int complaints = open_memory(f->name);
   amped_status status = complaints >= 0 ? run_gnuplot(f, picture, complaints) : AMPED_FAILED;
+  if (status == AMPED_OK)
+    status = mark_picture(f, picture);
   if (status == AMPED_OK)
     status = save(f, picture);
   (void)close(picture);

@@ -43,8 +43,8 @@ typedef struct amped_plot_box {
 } amped_plot_box;
 
 /* path ends in .svg, .png or .gp (AMPED_USAGE otherwise) and is not `input`. The caller calls
- * amped_plot_close after a failure, too. */
-amped_status amped_plot_open(const char *path, const char *input, amped_plot *f);
+ * amped_plot_close after a failure, too. The output guard decides what may be replaced. */
+amped_status amped_plot_open(const char *path, const char *input, bool overwrite, amped_plot *f);
 
 /* Print the head of the script: the size of the picture in pixels, and its title. AMPED_USAGE where
  * a .png cannot be as high. */

@@ -189,7 +189,8 @@ static uint64_t mapped_bytes(void) {
 /* Remove signal handlers of other libraries (MPI, sanitizers): they would report the crash that is
  * expected here. */
 static void confine(uint64_t file_bytes) {
-  static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGINT};
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT,
+                                SIGTERM, SIGINT, SIGHUP, SIGUSR1};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
     (void)signal(signals[i], SIG_DFL);
   int null = open("/dev/null", O_WRONLY | O_CLOEXEC);

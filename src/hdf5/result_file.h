@@ -42,6 +42,10 @@ typedef struct amped_run_record {
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
                                      const amped_run_record *record);
 
+/* The most bytes of such a file, whose factors are elements of `type`; labels may be NULL. */
+uint64_t amped_result_file_bytes(int order, const uint64_t *dims, int ncomps, amped_vtype type,
+                                 const amped_labels *labels);
+
 /* Parts of the writer, for checkpoints too. The first writes the factors as elements of `type`,
  * components in this order and with these signs (NULL: unchanged). The second checks that weights
  * and factors in the temporary file can be opened again. */

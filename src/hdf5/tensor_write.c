@@ -228,7 +228,8 @@ amped_status amped_tensor_writer_create(const char *path, const amped_tensor_inf
   AMPED_GO(fail, amped_file_temporary(path, &w->temporary));
   AMPED_GO(fail, check_norm(w));
   AMPED_GO(fail, check_dims(w));
-  AMPED_GO(fail, amped_file_check_room(path, amped_tensor_file_bytes(info)));
+  const amped_file_need need = {path, amped_tensor_file_bytes(info), "name another file"};
+  AMPED_GO(fail, amped_file_check_room(&need, 1));
   AMPED_GO(fail, allocate(w));
   AMPED_GO(fail, amped_hdf5_create(w->temporary, w->path, &w->hdf5));
   AMPED_GO(fail, write_root(w));

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 
 /* Far below the limit of MPI's int counts. */
 #define MESSAGE_BYTES (UINT64_C(1) << 30)
@@ -85,6 +86,38 @@ static void prefer_puts(void) {
     (void)setenv("UCX_RNDV_SCHEME", "put_zcopy", 0);
 }
 
+/* In memory of the node's first rank, or, without shared memory, of this rank. */
+static volatile int told_here;
+static volatile int *told = &told_here;
+
+/* The launcher ends the other ranks where one has failed. They are to stay silent then: ranks of
+ * this node share a number that says so. Where they cannot, a second line may appear. */
+static void share_told(amped_comm *comm) {
+  MPI_Aint size = comm->local_rank == 0 ? (MPI_Aint)sizeof *told : 0;
+  int unit = 1;
+  int *own = NULL;
+  int *first = NULL;
+  comm->told = MPI_WIN_NULL;
+  if (comm->local_size == 1 ||
+      MPI_Win_allocate_shared(size, (int)sizeof *told, MPI_INFO_NULL, comm->node, &own,
+                              &comm->told) != MPI_SUCCESS)
+    return;
+  if (MPI_Win_shared_query(comm->told, 0, &size, &unit, &first) != MPI_SUCCESS)
+    return;
+  if (comm->local_rank == 0)
+    *first = 0;
+  (void)MPI_Barrier(comm->node);
+  told = first;
+  amped_signals_silence(told);
+}
+
+static void keep_told(amped_comm *comm) {
+  told = &told_here;
+  amped_signals_silence(told);
+  if (comm->told != MPI_WIN_NULL)
+    (void)MPI_Win_free(&comm->told);
+}
+
 amped_status amped_comm_start(amped_comm *comm) {
   int provided = MPI_THREAD_SINGLE;
   const char *variable = allgather_variable();
@@ -109,6 +142,8 @@ amped_status amped_comm_start(amped_comm *comm) {
   AMPED_MPI(comm,
             MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node));
   amped_comm_set_node(comm, node);
+  amped_signals_silence(told);
+  share_told(comm);
   name_library(comm);
   ask_about_device_pointers(comm);
   amped_log_speaker(comm->rank == 0);
@@ -141,6 +176,7 @@ void amped_comm_set_node(amped_comm *comm, MPI_Comm node) {
 
 void amped_comm_stop(amped_comm *comm) {
   if (comm->mpi != MPI_COMM_NULL) {
+    keep_told(comm);
     free_comm(&comm->node);
     free_comm(&comm->ring);
     free_comm(&comm->leaders);
@@ -155,12 +191,15 @@ amped_status amped_comm_agree(const amped_comm *comm, amped_status status) {
     int rank;
   } mine = {(int)status, comm->rank}, worst = {0, 0};
   AMPED_MPI(comm, MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->mpi));
+  if (worst.status != AMPED_OK)
+    *told = 1;
   if (worst.status != AMPED_OK && worst.rank == comm->rank)
     amped_status_report();
   return (amped_status)worst.status;
 }
 
 void amped_comm_abort(const amped_comm *comm, amped_status status) {
+  *told = 1;
   amped_status_report();
   (void)MPI_Abort(comm->mpi, (int)status);
   _Exit((int)status);

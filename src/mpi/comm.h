@@ -22,6 +22,7 @@ typedef struct amped_comm {
   MPI_Comm node;    /* the ranks of this node */
   MPI_Comm ring;    /* all ranks, node by node, however the launcher numbered them */
   MPI_Comm leaders; /* the first rank of every node, in the ring's order; null on others */
+  MPI_Win told;     /* of the node: has one of its ranks told why the job ends? */
   bool cuda_aware;  /* MPI takes device pointers: compiled in and enabled at run time */
   int cuda_built;   /* CUDA support in MPI's header at compile time: 1 or 0 */
   int cuda_now;     /* CUDA support that MPI reports now; -1: not asked, or unknown */

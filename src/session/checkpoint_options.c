@@ -22,7 +22,7 @@ static const amped_option rows[] = {
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
      .help = "save the state of the run as it goes, to FILE, and the one before to FILE.prev; "
-             "SIGTERM and SIGUSR1 then save it and stop with exit status 85",
+             "SIGTERM, SIGUSR1 and Ctrl-C then save it and stop with exit status 85",
      AMPED_OPTION_FIELD(amped_checkpoint_options, file)},
     {.name = "checkpoint-every",
      .type = AMPED_OPTION_CUSTOM,
@@ -35,6 +35,13 @@ static const amped_option rows[] = {
      .type = AMPED_OPTION_FLAG,
      .help = "go on from --checkpoint's file; where there is none yet, start from the beginning",
      AMPED_OPTION_FIELD(amped_checkpoint_options, resume)},
+    {.name = "on-signal",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("nothing", "result"),
+     .help = "what SIGTERM, SIGUSR1 and Ctrl-C write before the run ends: the result so far, as "
+             "STEM.partial.cpd.h5, with exit status 85",
+     .initial = "nothing",
+     AMPED_OPTION_FIELD(amped_checkpoint_options, result_on_signal)},
 };
 
 const amped_option_group amped_checkpoint_option_rows = AMPED_OPTION_GROUP(rows);

@@ -10,9 +10,10 @@ typedef struct amped_checkpoint_options {
   uint64_t every_sweeps; /* from one checkpoint to the next; 0: not given */
   double every_sec;      /* likewise, in seconds */
   bool resume;
+  bool result_on_signal;
 } amped_checkpoint_options;
 
-/* --checkpoint, --checkpoint-every, --resume */
+/* --checkpoint, --checkpoint-every, --resume, --on-signal */
 extern const amped_option_group amped_checkpoint_option_rows;
 
 /* AMPED_USAGE where an option needs --checkpoint and the user did not give it. */

@@ -13,6 +13,7 @@
 #include "base/trace.h"
 #include "generate/paper_shapes.h"
 #include "hdf5/hdf5_probe.h"
+#include "session/output_guard.h"
 #include "text/io_format.h"
 
 #define IDENTITY_BYTES 64
@@ -128,12 +129,24 @@ void amped_session_before_mpi(const char *name) {
       backend->device->before_mpi(amped_launcher_local_rank());
 }
 
-amped_status amped_session_start(amped_session *session, const amped_session_options *o) {
+/* Rank 0, before the first of them is opened. */
+static amped_status check_outputs(const amped_session_options *o) {
+  amped_output found;
+  if (o->json != NULL && strcmp(o->json, "-") != 0)
+    AMPED_TRY(amped_output_look(o->json, AMPED_OUTPUT_LINES, o->overwrite, &found));
+  if (o->trace != NULL)
+    AMPED_TRY(amped_output_look(o->trace, AMPED_OUTPUT_TRACE, o->overwrite, &found));
+  return AMPED_OK;
+}
+
+amped_status amped_session_start(amped_session *session, const amped_session_options *o,
+                                 amped_status status) {
   amped_format format = AMPED_FORMAT_TNS;
   bool reads = o->read_parallel || amped_launcher_rank() <= 0;
   memset(session, 0, sizeof *session);
   session->options = o;
-  amped_status status = o->trace != NULL ? amped_trace_open(AMPED_TRACE_EVENTS) : AMPED_OK;
+  if (status == AMPED_OK && o->trace != NULL)
+    status = amped_trace_open(AMPED_TRACE_EVENTS);
   amped_trace_begin(AMPED_PHASE_RUN, AMPED_NO_NUMBER);
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
   if (status == AMPED_OK)
@@ -143,6 +156,8 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
     status = amped_hdf5_probe(o->input);
   if (status == AMPED_OK && o->init != NULL && amped_launcher_rank() <= 0)
     status = amped_hdf5_probe(o->init);
+  if (status == AMPED_OK && amped_launcher_rank() <= 0)
+    status = check_outputs(o);
   amped_session_before_mpi(o->backend.name);
   AMPED_TRY(amped_comm_start(&session->comm));
   session->comm.in_order = o->backend.deterministic;

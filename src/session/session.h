@@ -31,10 +31,12 @@ typedef struct amped_session {
   double distribute_sec; /* reading, sending and packing; or making */
 } amped_session;
 
-/* Collective; the status is agreed. Probes HDF5 inputs in a child process, because MPI forbids fork
+/* Collective; the status is agreed. `status` is that of the caller's own steps before MPI. Probes
+ * HDF5 inputs in a child process, because MPI forbids fork
  * later. Then starts MPI and the JSON lines. The caller calls amped_session_close after a failure,
  * too. */
-amped_status amped_session_start(amped_session *session, const amped_session_options *options);
+amped_status amped_session_start(amped_session *session, const amped_session_options *options,
+                                 amped_status status);
 
 /* Collective; the status is agreed. Opens the backend that the options name, or the first backend
  * that every rank has, on this rank's cores or GPU. */

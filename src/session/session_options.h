@@ -19,6 +19,7 @@ typedef struct amped_session_options {
   const amped_read_options *read; /* how a text or table is read */
   const char *json;               /* file, "-" for standard output, or NULL */
   const char *init;               /* file of the factors to start from; NULL: random */
+  bool overwrite;                 /* any file in the place of an output */
   uint64_t seed;
   int ncomps;                              /* the largest of the list */
   int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* as the user gave them, each once */

@@ -15,6 +15,10 @@
 
 #define ROUND_TRIPS 16
 #define PLACE_BYTES 192
+/* Of the file: the most bytes of an event, and of the names of a rank's rows. */
+#define EVENT_BYTES 128
+#define RANK_BYTES 4096
+
 #define TAG_CLOCK 41
 #define TAG_TRACE 42
 
@@ -90,6 +94,10 @@ amped_status amped_trace_file_open(const amped_comm *comm, const char *path,
       answer_clock(comm, p);
   *out = f;
   return AMPED_OK;
+}
+
+uint64_t amped_trace_file_bytes(int nranks) {
+  return (uint64_t)nranks * (AMPED_TRACE_EVENTS * EVENT_BYTES + RANK_BYTES);
 }
 
 void amped_trace_file_close(amped_trace_file *f) {

@@ -21,4 +21,7 @@ amped_status amped_trace_file_open(const amped_comm *comm, const char *path,
 amped_status amped_trace_file_write(amped_trace_file *file, const char *place);
 void amped_trace_file_close(amped_trace_file *file);
 
+/* The most bytes of a trace of so many ranks. */
+uint64_t amped_trace_file_bytes(int nranks);
+
 #endif

@@ -91,6 +91,23 @@ done:
   return status;
 }
 
+/* Bytes of a generation that is on disk. */
+static uint64_t bytes_of(const char *path) {
+  return amped_file_stamp_take(path).bytes;
+}
+
+uint64_t amped_checkpoint_file_bytes(const char *path, int order, const uint64_t *dims, int ncomps,
+                                     amped_vtype precision) {
+  const uint64_t grams = (uint64_t)order * (uint64_t)ncomps * (uint64_t)ncomps * sizeof(double);
+  const uint64_t one = amped_result_file_bytes(order, dims, ncomps, precision, NULL) + grams;
+  char *previous = NULL;
+  uint64_t there = bytes_of(path);
+  if (amped_file_previous(path, &previous) == AMPED_OK)
+    there += bytes_of(previous);
+  amped_free(previous);
+  return 3 * one > there + one ? 3 * one - there : one;
+}
+
 /* --- reading --------------------------------------------------------------------------------- */
 
 /* The key that a checkpoint file holds. */

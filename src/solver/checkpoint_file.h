@@ -39,6 +39,11 @@ amped_status amped_checkpoint_file_write(const char *path, bool keep_previous,
                                          const amped_checkpoint_key *key, const amped_ktensor *k,
                                          const amped_solver_state *state);
 
+/* The most bytes that checkpoints of a run add to those on disk: two generations, and the next
+ * in writing. */
+uint64_t amped_checkpoint_file_bytes(const char *path, int order, const uint64_t *dims, int ncomps,
+                                     amped_vtype precision);
+
 /* Read the latest generation that is whole, with a warning if it is FILE.prev. The caller frees k
  * and state. AMPED_BAD_INPUT where both files are damaged, or where the whole file has another key:
  * the line names the difference. */

@@ -37,36 +37,12 @@ struct amped_external_sort {
 /* --- room on disk --------------------------------------------------------------------------------
  */
 
-static amped_status no_room(const amped_external_sort *x, const char *folder, uint64_t need,
-                            uint64_t room) {
-  char wanted[32];
-  char have[32];
-  return amped_error(
-      AMPED_FAILED, folder, "%s is needed there (%s) and %s is free; free disk space, %s",
-      amped_format_bytes(wanted, need), folder == x->folder ? "temporary files" : "the output",
-      amped_format_bytes(have, room),
-      folder == x->folder ? "name another folder with --temporary, or allow more "
-                            "--memory"
-                          : "or name another file");
-}
-
-/* Check the disk space. Both files may be on one file system, which then needs their sum. */
 static amped_status check_room(const amped_external_sort *x, uint64_t temporary, uint64_t final) {
-  char *folder = NULL;
-  uint64_t systems[2] = {0, 1};
-  amped_status status = AMPED_OK;
-  uint64_t room = amped_file_room(x->folder, &systems[0]);
-  if (x->spec.output != NULL) {
-    AMPED_TRY(amped_file_folder(x->spec.output, &folder));
-    uint64_t beside = amped_file_room(folder, &systems[1]);
-    if (systems[0] != systems[1] && final > beside)
-      status = no_room(x, folder, final, beside);
-  }
-  uint64_t need = systems[0] == systems[1] ? temporary + final : temporary;
-  if (status == AMPED_OK && need > room)
-    status = no_room(x, x->folder, need, room);
-  amped_free(folder);
-  return status;
+  const amped_file_need needs[] = {
+      {x->spec.output, final, "name another file"},
+      {x->folder, temporary, "name another folder with --temporary, or allow more --memory"}};
+  return x->spec.output != NULL ? amped_file_check_room(needs, 2)
+                                : amped_file_check_room(&needs[1], 1);
 }
 
 /* On disk are at most two sequences of all nonzeros at a time: the input of a sort and its
@@ -166,12 +142,11 @@ static amped_status take(void *context, amped_sptensor *t, double fraction) {
 }
 
 static amped_status choose_folder(amped_external_sort *x) {
-  const char *usual = getenv("TMPDIR");
   if (x->spec.temporary != NULL)
     return amped_strdup(&x->folder, x->spec.temporary);
-  if (x->spec.output != NULL)
+  if (x->spec.output != NULL && !amped_file_is_special(x->spec.output))
     return amped_file_folder(x->spec.output, &x->folder);
-  return amped_strdup(&x->folder, usual != NULL && *usual != '\0' ? usual : "/tmp");
+  return amped_strdup(&x->folder, amped_file_scratch());
 }
 
 amped_status amped_external_sort_create(const amped_external_sort_spec *spec,

@@ -25,7 +25,7 @@ agree() {
 for case in "4000x3000x5000 10 float" "700x200x300x400 7 double" "300x70000x400 32 float"; do
   # shellcheck disable=SC2086
   set -- $case
-  "$amped" generate t.h5 --dims="$1" --nnz=400k --seed=2 -q || fail "generate"
+  "$amped" generate t.h5 --dims="$1" --nnz=400k --seed=2 -q --overwrite || fail "generate"
   for ranks in 1 2 3 4; do
     on $ranks t.h5 --rank="$2" --precision="$3" --plan --json=plan.json >plan.txt 2>err.txt || fail "plan"
     line=$("$estimate" --dims="$1" --nnz=400k --rank="$2" --precision="$3" --gpus=$ranks --nodes=1 | tail -n 1)

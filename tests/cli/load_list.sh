@@ -25,7 +25,7 @@ agree() {
   b=$3
   shift 3
   test -f "$a.$n.out" || expect 0 "" on "$n" "$a" --tol=0 -o "$a.$n.out" -q "$@"
-  expect 0 "" on "$n" "$b" --tol=0 -o b.out -q "$@"
+  expect 0 "" on "$n" "$b" --tol=0 -o b.out -q --overwrite "$@"
   expect 0 "" "$python" "$script" equal "$a.$n.out" b.out
 }
 
@@ -37,7 +37,7 @@ agree() {
 for t in a b c one; do
   bare $t.h5 $t.list.h5
   list $t.h5 $t.mixed.h5 7
-  expect 0 "" "$amped" convert $t.list.h5 back.h5 -q
+  expect 0 "" "$amped" convert $t.list.h5 back.h5 -q --overwrite
   expect 0 "" cmp $t.h5 back.h5
 done
 for ranks in 1 2 3 4; do

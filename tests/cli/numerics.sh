@@ -42,7 +42,7 @@ run() {
   name=$1
   precision=$2
   shift 2
-  expect 0 "" on 1 "$name.h5" --precision="$precision" --json=run.json -o run.h5 -q "$@"
+  expect 0 "" on 1 "$name.h5" --precision="$precision" --json=run.json -o run.h5 -q --overwrite "$@"
   cp "$scratch/err" warnings.txt
   sound run.h5
   # Where eigenvalues are dropped, the fit loses their part.
@@ -114,7 +114,7 @@ for precision in float double; do
   cp run.json plain.json
   for power in 100 -100; do
     awk -v f="$(awk -v p=$power 'BEGIN { printf "%.17g", 2 ^ p }')" '{ printf "%d %d %d %.17g\n", $1, $2, $3, ($4 + 0) * f }' exact.tns >scaled.tns
-    expect 0 "" "$amped" convert scaled.tns scaled.h5 -q
+    expect 0 "" "$amped" convert scaled.tns scaled.h5 --overwrite -q
     run scaled $precision --rank=2 --iters=10 --tol=0
     close "fit times 2^$power, $precision" "$(field fit run.json)" "$(field fit plain.json)" \
       "$(awk -v u="$(unit_of $precision)" 'BEGIN { print 1000 * u }')"
@@ -125,7 +125,7 @@ run exact double --rank=2 --iters=10 --tol=0
 cp run.json plain.json
 for power in -480 -515; do
   awk -v p=$power '{ printf "%d %d %d %.17g\n", $1, $2, $3, ($4 + 0) * 2 ^ p }' exact.tns >scaled.tns
-  expect 0 "" "$amped" convert scaled.tns scaled.h5 -q
+  expect 0 "" "$amped" convert scaled.tns scaled.h5 --overwrite -q
   run scaled double --rank=2 --iters=10 --tol=0
   close "fit times 2^$power, double" "$(field fit run.json)" "$(field fit plain.json)" 1e-6
   same "warnings of small values, 2^$power" "$(grep -c 'so small that sums lose digits' warnings.txt)" $((power < -500))
@@ -202,8 +202,8 @@ if test -f "$data/matmul-222.tns.gz"; then
   for seed in 1 2 3 4 5 6 7 8; do
     awk -v s=$seed 'BEGIN { srand(s); for (i = 1; i <= 4; i++) for (j = 1; j <= 4; j++) for (k = 1; k <= 4; k++)
       print i, j, k, rand() - 0.5 }' >noise.tns
-    expect 0 "" "$amped" convert noise.tns noise.h5 -q
-    expect 0 "" on 1 noise.h5 --rank=7 --iters=1 --tol=0 --precision=double -o start.h5 -q
+    expect 0 "" "$amped" convert noise.tns noise.h5 --overwrite -q
+    expect 0 "" on 1 noise.h5 --rank=7 --iters=1 --tol=0 --precision=double -o start.h5 -q --overwrite
     run matmul-222 double --rank=7 --iters=1000 --tol=0 --init=start.h5
     best=$(awk -v a="$best" -v b="$(field fit run.json)" 'BEGIN { print (b > a) ? b : a }')
   done

@@ -14,7 +14,7 @@ cd "$scratch" || exit 99
 compare() { # compare TENSOR.h5 R RANKS
   "$python" "$script" start "$1" start.h5 "$2" || fail "start for $1"
   expect 0 "" on "$3" "$1" --rank="$2" --iters=10 --tol=0 --precision=double --init=start.h5 \
-    -o result.h5 -q
+    -o result.h5 -q --overwrite
   if "$python" "$script" compare "$1" start.h5 result.h5 10 1e-9; then pass; else fail "$1"; fi
 }
 

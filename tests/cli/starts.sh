@@ -34,7 +34,7 @@ for ranks in 1 3; do
   expect 0 "" on $ranks t.h5 --rank=5,3,16 $run -o many.h5 --json=many.json
   for r in 3 5 16; do
     # shellcheck disable=SC2086
-    expect 0 "" on $ranks t.h5 --rank=$r $run -o one.h5
+    expect 0 "" on $ranks t.h5 --rank=$r $run -o one.h5 --overwrite
     if test "$backend" = cpu; then
       same_bits "R = $r on $ranks ranks" many.r$r.h5 one.h5
     else

@@ -41,9 +41,13 @@ for phase in "read t.h5 $((reads - 2)) 0" "send 17 1 0" "receive 17 1 1" "solve 
     same "status after ${signal% *} in $phase" $? "${signal#* }"
     fired && pass || fail "${signal% *} $phase: did not happen"
     cmp -s whole.h5 t.cpd.h5 && pass || fail "${signal% *} $phase: the file before was changed"
+    test "${signal% *}" = KILL || absent t.cpd.h5.lock
+    test "${signal% *}" = KILL || ! ls t.cpd.h5.tmp.* >/dev/null 2>&1 && pass || fail "$signal $phase: half a file stays"
   done
 done
-# Files that the killed runs left do not stop the next run, which removes them.
+# Files that a killed run left do not stop the next run, which removes them.
+# shellcheck disable=SC2086
+with "KILL write .cpd.h5.tmp 1 0" 2 $run >out 2>err </dev/null
 ls t.cpd.h5.tmp.* >/dev/null 2>&1 && pass || fail "the kill amid writing left no temporary file"
 # shellcheck disable=SC2086
 expect 0 "" on 2 $run
@@ -128,7 +132,7 @@ busy() {
 # shellcheck disable=SC2086
 busy t.cpd.h5 "PAUSE solve - 4 1" 2 $run
 expect 1 "t.cpd.h5: is being written by another job (process [0-9]* on " on 2 t.h5 --iters=1
-expect 1 "t.cpd.h5: is being written by another job" "$amped" convert t.h5 t.cpd.h5
+expect 1 "t.cpd.h5: is being written by another job" "$amped" convert t.h5 t.cpd.h5 --overwrite
 expect 0 "" on 2 t.h5 --rank=3 --iters=1 --nowrite -q
 rm -f "$mark"
 wait $job
@@ -165,9 +169,9 @@ changes() {
   pattern=$4
   shift 4
   cp "$file" saved
-  last=$(calls read "$file" "$@")
+  last=$(calls read "$file" "$@" --overwrite)
   rm -f "$mark"
-  with "PAUSE read $file $((last - 2)) 0" "$@" >out 2>err </dev/null &
+  with "PAUSE read $file $((last - 2)) 0" "$@" --overwrite >out 2>err </dev/null &
   job=$!
   await "$mark" && pass || fail "$*: not reached"
   sleep 0.1

@@ -3,7 +3,11 @@
 # written. The program writes one line with a remedy; old files stay, and no file is incomplete.
 . "$(dirname "$0")/../lib/lib.sh"
 . "$(dirname "$0")/faults_lib.sh"
+needs h5diff
 cd "$scratch" || exit 99
+mkdir refuge
+TMPDIR=$scratch/refuge
+export TMPDIR
 
 "$amped" generate t.h5 --dims=30x20x40 --nnz=3k --seed=3 -q || fail "generate"
 "$amped" convert t.h5 t.tns -q || fail "convert"
@@ -21,7 +25,7 @@ fails() {
   want=$4
   shift 4
   cp old.h5 "$file"
-  expect "$want" "$pattern" with "$order" "$@"
+  expect "$want" "$pattern" with "$order" "$@" --overwrite
   fired && pass || fail "$order: did not happen: $*"
   cmp -s old.h5 "$file" && pass || fail "$order: $file was changed: $*"
   absent "$file.lock"
@@ -59,6 +63,18 @@ for k in $(steps "$n" 3); do
 done
 # shellcheck disable=SC2086
 fails r.h5 "ENOSPC sync r.h5.tmp 0 0" "$remedy" 1 2 $run -o r.h5
+# What was computed is kept in another folder, whatever lies there.
+rm -f refuge/*
+for name in r.partial.h5 r.partial2.h5; do
+  # shellcheck disable=SC2086
+  fails r.h5 "ENOSPC write r.h5.tmp 0 0" "$remedy.*; what was computed is in $TMPDIR/$name" 1 2 $run -o r.h5
+  h5diff old.h5 refuge/$name /factors/1 /factors/1 && pass || fail "refuge/$name is not the result"
+  expect 0 "fit .* after 4 sweeps" "$amped" info refuge/$name
+done
+# Where that disk is full, too, the first error is told.
+# shellcheck disable=SC2086
+fails r.h5 "ENOSPC write h5.tmp 0 0" "r.h5: .*$remedy" 1 2 $run -o r.h5
+same "left in the refuge" "$(cd refuge && echo *.h5*)" "r.partial.h5 r.partial2.h5"
 
 # --- checkpoints: the one before is there, and can be gone on from --------------------------------
 # Count the writes of one checkpoint. Then let writes of the second checkpoint fail, in runs that

@@ -33,6 +33,7 @@ static amped_options options(const char *in, const char *out) {
   o.read.index_base = AMPED_BASE_AUTO;
   o.threads = 2;
   amped_log_verbosity(AMPED_QUIET);
+  o.overwrite = true; /* a case writes a file several times */
   return o;
 }
 

@@ -1,0 +1,229 @@
+#include "cli/cpd_outputs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "hdf5/result_file.h"
+#include "session/trace_file.h"
+#include "solver/checkpoint_file.h"
+#include "text/io_format.h"
+
+/* Results that could not be written, of one name. */
+#define MOST_REFUGES 1000
+
+/* With the part "r8", "out.cpd.h5" and "out.h5" become "out.r8.cpd.h5" and "out.r8.h5". */
+static amped_status add_part(const char *name, const char *part, char **out) {
+  static const char model[] = ".cpd";
+  uint64_t stem = amped_io_stem(name);
+  const uint64_t size = strlen(name) + strlen(part) + 2;
+  if (stem > strlen(model) && strncmp(name + stem - strlen(model), model, strlen(model)) == 0)
+    stem -= strlen(model);
+  AMPED_TRY(amped_alloc(out, size, 1, "the output's name"));
+  (void)snprintf(*out, size, "%.*s.%s%s", (int)stem, name, part, name + stem);
+  return AMPED_OK;
+}
+
+/* The file that rank 0 writes: "STEM.cpd.h5" in the current folder, unless the user names another.
+ */
+static amped_status output_name(const amped_options *o, char **out) {
+  if (o->output != NULL)
+    return amped_strdup(out, o->output);
+  const char *name = strrchr(o->args[0], '/');
+  name = name != NULL ? name + 1 : o->args[0];
+  if (strcmp(name, "-") == 0)
+    name = "stdin";
+  uint64_t length = amped_io_stem(name);
+  AMPED_TRY(amped_alloc(out, length + sizeof ".cpd.h5", 1, "the output's name"));
+  memcpy(*out, name, length);
+  memcpy(*out + length, ".cpd.h5", sizeof ".cpd.h5");
+  return AMPED_OK;
+}
+
+static amped_status output_path(const amped_options *o, int ncomps, char **out) {
+  char *name = NULL;
+  char part[16];
+  if (o->session.ncomps_count == 1)
+    return output_name(o, out);
+  AMPED_TRY(output_name(o, &name));
+  (void)snprintf(part, sizeof part, "r%d", ncomps);
+  amped_status status = add_part(name, part, out);
+  amped_free(name);
+  return status;
+}
+
+/* The file that --on-signal=result writes: "out.partial.cpd.h5". */
+static amped_status partial_path(const amped_options *o, char **out) {
+  char *name = NULL;
+  AMPED_TRY(output_name(o, &name));
+  amped_status status = add_part(name, "partial", out);
+  amped_free(name);
+  return status;
+}
+
+/* Does a result have a file of its own? `previous` is the checkpoint's older generation. */
+static amped_status check_name(const amped_options *o, const char *path, const char *previous) {
+  const struct {
+    const char *option, *file;
+  } others[] = {{"--checkpoint", o->checkpoint.file},
+                {"--checkpoint", previous},
+                {"--json", o->json},
+                {"--trace", o->session.trace}};
+  amped_status status = AMPED_OK;
+  for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++)
+    if (amped_file_is_one(path, others[k].file))
+      status = amped_error(AMPED_USAGE, path,
+                           "is named for the result and for another output of this run; name "
+                           "another file with %s",
+                           others[k].option);
+  return status;
+}
+
+amped_status amped_cpd_outputs_check_names(const amped_options *o) {
+  char *previous = NULL;
+  amped_status status = AMPED_OK;
+  if (o->nowrite || o->session.plan_only)
+    return AMPED_OK;
+  if (o->checkpoint.file != NULL)
+    AMPED_TRY(amped_file_previous(o->checkpoint.file, &previous));
+  const int count = o->session.ncomps_count + (o->checkpoint.result_on_signal ? 1 : 0);
+  for (int i = 0; i < count && status == AMPED_OK; i++) {
+    char *path = NULL;
+    status = i < o->session.ncomps_count ? output_path(o, o->session.ncomps_list[i], &path)
+                                         : partial_path(o, &path);
+    if (status == AMPED_OK)
+      status = check_name(o, path, previous);
+    amped_free(path);
+  }
+  amped_free(previous);
+  return status;
+}
+
+/* Refuse a name that suggests another format than the file will have. */
+static amped_status check_suffix(const char *path) {
+  static const char *const others[] = {".npy", ".json", ".svg", ".png", ".gz", ".zst"};
+  amped_format format = AMPED_FORMAT_HDF5;
+  bool other = false;
+  if (amped_io_format(path, &format) != AMPED_OK)
+    amped_status_clear(); /* a name without a suffix that is known to be a tensor's */
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    other = other || amped_file_has_suffix(path, others[i]);
+  if (!other && format == AMPED_FORMAT_HDF5)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, path,
+                     "results are HDF5 files; name it .h5, and amped_mpi convert turns it into "
+                     "text or .npy");
+}
+
+/* Check that a result can be written there. */
+static amped_status look(const amped_options *o, amped_cpd_output *out) {
+  AMPED_TRY(check_suffix(out->path));
+  if (amped_file_same(out->path, o->args[0]) ||
+      (o->session.init != NULL && amped_file_same(out->path, o->session.init)))
+    return amped_error(AMPED_USAGE, out->path,
+                       "is an input of this run and would be overwritten; name another file with "
+                       "-o");
+  AMPED_TRY(amped_file_check_writable(out->path));
+  return amped_output_look(out->path, AMPED_OUTPUT_RESULT, o->overwrite, &out->found);
+}
+
+static amped_status look_at_checkpoint(const amped_options *o) {
+  amped_output found;
+  if (o->checkpoint.file == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_file_check_writable(o->checkpoint.file));
+  return amped_output_look(o->checkpoint.file, AMPED_OUTPUT_CHECKPOINT,
+                           o->overwrite || o->checkpoint.resume, &found);
+}
+
+amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *out) {
+  memset(out, 0, sizeof *out);
+  if (o->session.plan_only)
+    return AMPED_OK;
+  for (int i = 0; i < o->session.ncomps_count && !o->nowrite; i++) {
+    AMPED_TRY(output_path(o, o->session.ncomps_list[i], &out->results[i].path));
+    out->count++;
+    AMPED_TRY(look(o, &out->results[i]));
+  }
+  if (o->checkpoint.result_on_signal) {
+    AMPED_TRY(partial_path(o, &out->partial.path));
+    AMPED_TRY(look(o, &out->partial));
+  }
+  return look_at_checkpoint(o);
+}
+
+amped_status amped_cpd_outputs_lock(amped_cpd_outputs *out) {
+  for (int i = 0; i < out->count; i++)
+    AMPED_TRY(amped_file_lock_take(out->results[i].path, &out->results[i].lock));
+  return out->partial.path != NULL ? amped_file_lock_take(out->partial.path, &out->partial.lock)
+                                   : AMPED_OK;
+}
+
+amped_status amped_cpd_outputs_compare(const amped_options *o, const amped_cpd_outputs *out,
+                                       uint64_t hash) {
+  for (int i = 0; i < out->count; i++)
+    AMPED_TRY(amped_output_compare(&out->results[i].found, hash, o->session.ncomps_list[i]));
+  return out->partial.path != NULL
+             ? amped_output_compare(&out->partial.found, hash, o->session.ncomps)
+             : AMPED_OK;
+}
+
+amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outputs *out,
+                                    const amped_plan *plan, const amped_labels *labels) {
+  amped_file_need needs[AMPED_MAX_NCOMPS_COUNT + 2];
+  int count = 0;
+  for (; count < out->count; count++)
+    needs[count] =
+        (amped_file_need){out->results[count].path,
+                          amped_result_file_bytes(plan->order, plan->dims,
+                                                  o->session.ncomps_list[count], AMPED_F64, labels),
+                          "name another file with -o"};
+  if (o->checkpoint.file != NULL)
+    needs[count++] =
+        (amped_file_need){o->checkpoint.file,
+                          amped_checkpoint_file_bytes(o->checkpoint.file, plan->order, plan->dims,
+                                                      o->session.ncomps, o->session.precision),
+                          "name another file with --checkpoint"};
+  if (o->session.trace != NULL)
+    needs[count++] = (amped_file_need){o->session.trace, amped_trace_file_bytes(plan->nranks),
+                                       "name another file with --trace"};
+  return amped_file_check_room(needs, count);
+}
+
+amped_status amped_cpd_outputs_refuge(const char *path, char **out) {
+  const char *folder = amped_file_scratch();
+  const char *base = strrchr(path, '/');
+  char part[32] = "partial";
+  char *name = NULL;
+  amped_status status = AMPED_OK;
+  base = base != NULL ? base + 1 : path;
+  const uint64_t size = strlen(folder) + strlen(base) + sizeof part + 2;
+  AMPED_TRY(amped_alloc(out, size, 1, "a path"));
+  for (int i = 1; i <= MOST_REFUGES; i++) {
+    AMPED_GO(fail, add_part(base, part, &name));
+    (void)snprintf(*out, size, "%s/%s", folder, name);
+    amped_free(name);
+    if (access(*out, F_OK) != 0)
+      return AMPED_OK;
+    (void)snprintf(part, sizeof part, "partial%d", i + 1);
+  }
+  status = amped_error(AMPED_FAILED, *out, "is there already; remove it");
+fail:
+  amped_free(*out);
+  *out = NULL;
+  return status;
+}
+
+static void free_output(amped_cpd_output *out) {
+  amped_file_lock_release(&out->lock);
+  amped_free(out->path);
+}
+
+void amped_cpd_outputs_free(amped_cpd_outputs *out) {
+  for (int i = 0; i < AMPED_MAX_NCOMPS_COUNT; i++)
+    free_output(&out->results[i]);
+  free_output(&out->partial);
+  memset(out, 0, sizeof *out);
+}

@@ -1,0 +1,50 @@
+/* Outputs of cpd: the result files that a run writes, or may write; what lies in their places; the
+ * room that they take, with checkpoint and trace.
+ *
+ * All but names exist on rank 0 alone, and are empty where nothing is written. Life: check_names,
+ * look, lock, compare, room, and free. No call is collective. */
+#ifndef AMPED_CPD_OUTPUTS_H
+#define AMPED_CPD_OUTPUTS_H
+
+#include "base/file_lock.h"
+#include "cli/options.h"
+#include "plan/plan.h"
+#include "session/output_guard.h"
+
+typedef struct amped_cpd_output {
+  char *path;
+  amped_output found; /* in its place */
+  amped_file_lock lock;
+} amped_cpd_output;
+
+typedef struct amped_cpd_outputs {
+  int count;
+  amped_cpd_output results[AMPED_MAX_NCOMPS_COUNT]; /* one for each number of components */
+  amped_cpd_output partial;                         /* of --on-signal=result; path NULL: none */
+} amped_cpd_outputs;
+
+/* On every rank, before any file is opened: has each output a file of its own? */
+amped_status amped_cpd_outputs_check_names(const amped_options *o);
+
+/* Before MPI starts: can the results be written, and may they replace what is there? So for the
+ * checkpoint of a run that does not resume. */
+amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *outputs);
+
+/* No other run writes these files until they are freed. */
+amped_status amped_cpd_outputs_lock(amped_cpd_outputs *outputs);
+
+/* hash: of the tensor. Refuses to replace results of another one. */
+amped_status amped_cpd_outputs_compare(const amped_options *o, const amped_cpd_outputs *outputs,
+                                       uint64_t hash);
+
+/* Have the disks room for results, checkpoint and trace? */
+amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outputs *outputs,
+                                    const amped_plan *plan, const amped_labels *labels);
+
+/* The file to which a result goes that could not be written to `path`: "STEM.partial.cpd.h5" in the
+ * folder of temporary files, or another name where that one is taken. amped_alloc'd. */
+amped_status amped_cpd_outputs_refuge(const char *path, char **out);
+
+void amped_cpd_outputs_free(amped_cpd_outputs *outputs);
+
+#endif

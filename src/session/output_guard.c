@@ -1,0 +1,214 @@
+#include "session/output_guard.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "hdf5/hdf5_probe.h"
+#include "hdf5/tensor_file.h"
+
+/* Bytes of the beginning or the end of a file in which a mark is looked for. */
+#define EDGE_BYTES 4096
+
+static const char foreign[] = "was not made by amped_mpi";
+static const char other_text[] = "was not written by --json";
+static const char other_trace[] = "was not written by --trace";
+static const char unknown[] = "does not tell what made it";
+
+/* --- HDF5 files ------------------------------------------------------------------------------ */
+
+/* Read what the guard needs from a file of this program; *format is freed by the caller. */
+static amped_status read_facts(amped_hdf5 *file, char **format, amped_output *out) {
+  amped_hdf5_dataset weights;
+  AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", format));
+  if (strcmp(*format, "ktensor") != 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "input_hash", 1, &out->hash));
+  AMPED_TRY(amped_hdf5_dataset_open(file, "/weights", 1, &weights));
+  out->ncomps = weights.dims[0];
+  amped_hdf5_dataset_close(&weights);
+  return AMPED_OK;
+}
+
+static bool is_tensor(const char *path, amped_output *out) {
+  amped_tensor_file *file = NULL;
+  bool known = amped_tensor_file_open(path, &file) == AMPED_OK;
+  if (known) {
+    known = amped_tensor_file_info(file)->has_hash;
+    out->hash = amped_tensor_file_info(file)->hash;
+  }
+  amped_tensor_file_close(file);
+  return known;
+}
+
+/* Does the file begin as an HDF5 file does? Others are not given to a probe. */
+static bool is_hdf5(const char *path) {
+  static const char signature[8] = {(char)0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  char found[sizeof signature];
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool is = fd >= 0 && pread(fd, found, sizeof found, 0) == (ssize_t)sizeof found &&
+            memcmp(found, signature, sizeof found) == 0;
+  if (fd >= 0)
+    (void)close(fd);
+  return is;
+}
+
+/* The reason why a file may not be replaced by one of this format; NULL: it may. */
+static const char *look_at_hdf5(const char *path, const char *wanted, amped_output *out) {
+  static const struct {
+    const char *format, *reason;
+  } others[] = {{"ktensor", "is a result"},
+                {"tensor", "is a tensor file"},
+                {"checkpoint", "is a checkpoint"}};
+  amped_hdf5 file = {.open = false};
+  char *format = NULL;
+  const char *reason = foreign;
+  if (!is_hdf5(path))
+    return foreign;
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = read_facts(&file, &format, out);
+  amped_hdf5_close(&file);
+  for (size_t i = 0; format != NULL && i < sizeof others / sizeof others[0]; i++)
+    if (strcmp(format, others[i].format) == 0)
+      reason = others[i].reason;
+  if (status == AMPED_OK && strcmp(format, wanted) == 0)
+    reason = strcmp(wanted, "tensor") != 0 || is_tensor(path, out) ? NULL : foreign;
+  amped_free(format);
+  amped_status_clear(); /* what cannot be read is not ours */
+  return reason;
+}
+
+static const char *look_at_result(const char *path, amped_output *out) {
+  return look_at_hdf5(path, "ktensor", out);
+}
+
+static const char *look_at_tensor(const char *path, amped_output *out) {
+  return look_at_hdf5(path, "tensor", out);
+}
+
+static const char *look_at_checkpoint(const char *path, amped_output *out) {
+  const char *reason = look_at_hdf5(path, "checkpoint", out);
+  return reason != NULL ? reason : "is the checkpoint of a run, from which --resume goes on";
+}
+
+/* --- others ---------------------------------------------------------------------------------- */
+
+/* Does the text lie within the first or the last bytes of a file? at_begin: at its very begin. */
+static bool has_text(const char *path, const char *text, bool at_begin) {
+  char edge[EDGE_BYTES];
+  const size_t length = strlen(text);
+  bool found = false;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  off_t bytes = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+  for (int end = 0; end < 2 && fd >= 0 && !found; end++) {
+    off_t first = end == 1 && bytes > EDGE_BYTES ? bytes - EDGE_BYTES : 0;
+    ssize_t n = pread(fd, edge, sizeof edge, first);
+    found = n > 0 && (at_begin ? end == 0 && (size_t)n >= length && memcmp(edge, text, length) == 0
+                               : memmem(edge, (size_t)n, text, length) != NULL);
+  }
+  if (fd >= 0)
+    (void)close(fd);
+  return found;
+}
+
+static const char *look_at_lines(const char *path, amped_output *out) {
+  (void)out;
+  return has_text(path, "{\"event\":\"", true) || has_text(path, "{\"kind\":\"", true) ? NULL
+                                                                                       : other_text;
+}
+
+static const char *look_at_trace(const char *path, amped_output *out) {
+  static const char head[] = "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"amped_mpi\"";
+  (void)out;
+  return has_text(path, head, true) ? NULL : other_trace;
+}
+
+static const char *look_at_plot(const char *path, amped_output *out) {
+  (void)out;
+  return has_text(path, AMPED_OUTPUT_PLOT_MARK, false) ? NULL : foreign;
+}
+
+static const char *look_at_plain(const char *path, amped_output *out) {
+  (void)path;
+  (void)out;
+  return unknown;
+}
+
+/* --- the rule -------------------------------------------------------------------------------- */
+
+/* What each kind asks of the file that it would replace. */
+static const struct {
+  const char *noun;
+  /* The reason why the file may not be replaced; NULL: it may, or the comparison decides. */
+  const char *(*look)(const char *path, amped_output *out);
+  bool is_compared;
+} kinds[] = {
+    [AMPED_OUTPUT_RESULT] = {"result", look_at_result, true},
+    [AMPED_OUTPUT_TENSOR] = {"tensor", look_at_tensor, true},
+    [AMPED_OUTPUT_CHECKPOINT] = {"checkpoint", look_at_checkpoint, false},
+    [AMPED_OUTPUT_LINES] = {"JSON lines", look_at_lines, false},
+    [AMPED_OUTPUT_TRACE] = {"trace", look_at_trace, false},
+    [AMPED_OUTPUT_PLOT] = {"plot", look_at_plot, false},
+    [AMPED_OUTPUT_PLAIN] = {"text", look_at_plain, false},
+};
+
+static amped_status refuse(const char *path, const char *reason) {
+  return amped_error(AMPED_FAILED, path,
+                     "exists and %s; name another file, or replace it with --overwrite", reason);
+}
+
+static amped_status look(const char *path, amped_output_kind kind, amped_output *out) {
+  if (!amped_file_holds(path))
+    return AMPED_OK;
+  const char *reason = kinds[kind].look(path, out);
+  out->compared = reason == NULL && kinds[kind].is_compared;
+  return reason != NULL ? refuse(path, reason) : AMPED_OK;
+}
+
+amped_status amped_output_look(const char *path, amped_output_kind kind, bool overwrite,
+                               amped_output *out) {
+  char *previous = NULL;
+  *out = (amped_output){.path = path};
+  if (overwrite)
+    return AMPED_OK;
+  AMPED_TRY(look(path, kind, out));
+  if (kind != AMPED_OUTPUT_CHECKPOINT)
+    return AMPED_OK;
+  AMPED_TRY(amped_file_previous(path, &previous));
+  amped_status status = look(previous, kind, out);
+  amped_free(previous);
+  return status;
+}
+
+amped_status amped_output_compare(const amped_output *o, uint64_t hash, int ncomps) {
+  const char *noun = kinds[ncomps > 0 ? AMPED_OUTPUT_RESULT : AMPED_OUTPUT_TENSOR].noun;
+  char reason[128];
+  if (!o->compared)
+    return AMPED_OK;
+  if (o->hash != hash) {
+    (void)snprintf(reason, sizeof reason, "is the %s of another input (hash %016" PRIx64 ")", noun,
+                   o->hash);
+    return refuse(o->path, reason);
+  }
+  if (ncomps > 0 && o->ncomps != (uint64_t)ncomps) {
+    (void)snprintf(reason, sizeof reason,
+                   "is the result of the same input with %" PRIu64 " components, not %d", o->ncomps,
+                   ncomps);
+    return refuse(o->path, reason);
+  }
+  amped_say("%s: exists, and will be replaced: it is the %s of the same input", o->path, noun);
+  return AMPED_OK;
+}
+
+amped_status amped_output_json(const char *path, bool overwrite, amped_json **out) {
+  amped_output found;
+  *out = NULL;
+  if (path != NULL && strcmp(path, "-") != 0)
+    AMPED_TRY(amped_output_look(path, AMPED_OUTPUT_LINES, overwrite, &found));
+  return amped_json_open(path, out);
+}
