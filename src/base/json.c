@@ -13,6 +13,13 @@ struct amped_json {
   const char *path;
 };
 
+json_t *amped_json_loads(const char *text, json_error_t *error, bool *no_memory) {
+  errno = 0;
+  json_t *value = json_loads(text, 0, error);
+  *no_memory = value == NULL && errno == ENOMEM;
+  return value;
+}
+
 amped_status amped_json_open(const char *path, amped_json **out) {
   *out = NULL;
   if (path == NULL)
@@ -45,10 +52,13 @@ amped_status amped_json_apart(const amped_json *json, const char *path) {
 
 amped_status amped_json_line(amped_json *json, json_t *object) {
   amped_status status = AMPED_OK;
-  if (json != NULL && object == NULL)
+  errno = 0;
+  bool failed = json != NULL && object != NULL &&
+                (json_dumpf(object, json->file, JSON_COMPACT) != 0 ||
+                 fputc('\n', json->file) == EOF || fflush(json->file) != 0);
+  if (json != NULL && (object == NULL || (failed && errno == ENOMEM)))
     status = amped_error(AMPED_FAILED, json->path, "out of memory for a JSON line");
-  else if (json != NULL && (json_dumpf(object, json->file, JSON_COMPACT) != 0 ||
-                            fputc('\n', json->file) == EOF || fflush(json->file) != 0))
+  else if (failed)
     status = amped_error_errno(AMPED_FAILED, errno, json->path,
                                "cannot be written; free disk space or leave --json out");
   json_decref(object);

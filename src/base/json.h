@@ -6,10 +6,14 @@
 #define AMPED_JSON_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "base/status.h"
 
 typedef struct amped_json amped_json;
+
+/* json_loads. *no_memory: memory ran out. The library itself may call that a wrong text. */
+json_t *amped_json_loads(const char *text, json_error_t *error, bool *no_memory);
 
 /* path "-" is standard output (the log then moves to standard error); path NULL stores NULL in
  * *out, and writing to NULL does nothing. */

@@ -81,6 +81,13 @@ amped_status amped_strdup(char **out, const char *s) {
   return AMPED_OK;
 }
 
+bool amped_mem_has(uint64_t bytes) {
+  void *volatile block = must_fail() ? NULL : malloc(bytes); /* or compilers leave both calls out */
+  bool has = block != NULL;
+  free(block);
+  return has;
+}
+
 int64_t amped_mem_live(void) {
   return atomic_load(&live_blocks);
 }

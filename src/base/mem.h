@@ -9,6 +9,7 @@
 #ifndef AMPED_MEM_H
 #define AMPED_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,10 @@ void amped_free(void *block);
 
 /* A copy of a string, freed with amped_free. */
 amped_status amped_strdup(char **out, const char *s);
+
+/* Could a block of so many bytes be allocated now? Where a library is about to allocate, which does
+ * not survive a failure, or tells it as another error. */
+bool amped_mem_has(uint64_t bytes);
 
 /* Blocks allocated and not yet freed: 0 at the end of a program or test that does not leak. */
 int64_t amped_mem_live(void);

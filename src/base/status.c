@@ -10,8 +10,11 @@
 static struct {
   pthread_mutex_t lock;
   char line[2048];
+  bool placed; /* the line says where */
   bool reported;
-} first = {PTHREAD_MUTEX_INITIALIZER, "", false};
+} first = {PTHREAD_MUTEX_INITIALIZER, "", false, false};
+
+static const char prefix[] = "amped_mpi: ";
 
 /* Replace control characters of file names and data: they must not reach the user's terminal. */
 static void make_one_line(char *s) {
@@ -28,9 +31,10 @@ static void record(int errno_value, const char *where, const char *format, va_li
     (void)snprintf(reason, sizeof reason, ": %s", strerror(errno_value));
   (void)pthread_mutex_lock(&first.lock);
   if (first.line[0] == '\0') {
-    (void)snprintf(first.line, sizeof first.line, "amped_mpi: %.300s%s%s%s",
+    (void)snprintf(first.line, sizeof first.line, "%s%.300s%s%s%s", prefix,
                    where != NULL ? where : "", where != NULL ? ": " : "", message, reason);
     make_one_line(first.line);
+    first.placed = where != NULL;
     first.reported = false;
   }
   (void)pthread_mutex_unlock(&first.lock);
@@ -57,6 +61,19 @@ static volatile sig_atomic_t was_reported;
 
 bool amped_status_was_reported(void) {
   return was_reported != 0;
+}
+
+void amped_status_place(const char *where) {
+  char message[sizeof first.line];
+  (void)pthread_mutex_lock(&first.lock);
+  if (first.line[0] != '\0' && !first.placed) {
+    memcpy(message, first.line, sizeof message);
+    (void)snprintf(first.line, sizeof first.line, "%s%.300s: %.1600s", prefix, where,
+                   message + sizeof prefix - 1);
+    make_one_line(first.line);
+    first.placed = true;
+  }
+  (void)pthread_mutex_unlock(&first.lock);
 }
 
 const char *amped_status_message(void) {

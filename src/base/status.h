@@ -27,6 +27,9 @@ amped_status amped_error(amped_status status, const char *where, const char *for
 amped_status amped_error_errno(amped_status status, int errno_value, const char *where,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* Name WHERE in the recorded line, if it names no place: for a caller that knows the file. */
+void amped_status_place(const char *where);
+
 /* The recorded line without newline, or ""; print the line to standard error, once; forget it. */
 const char *amped_status_message(void);
 void amped_status_report(void);

@@ -29,10 +29,27 @@ static bool is_several(const amped_options *o) {
   return o->session.ncomps_count > 1 || o->session.starts > 1;
 }
 
+/* Rank 0: read --init=FILE. A content hash that is wrong is damage, or the user's own change. */
+static amped_status read_init(const amped_options *o, amped_ktensor *start) {
+  char changed[AMPED_HDF5_NAME];
+  AMPED_TRY(amped_result_file_read_start(o->session.init, start, changed));
+  if (changed[0] == '\0')
+    return AMPED_OK;
+  if (!o->session.force_init)
+    return amped_error(AMPED_BAD_INPUT, o->session.init,
+                       "dataset %s disagrees with its content hash: it was damaged, or changed by "
+                       "another program; --force-init starts from it all the same",
+                       changed);
+  amped_warn("%s: dataset %s disagrees with its content hash; --force-init starts from it all the "
+             "same",
+             o->session.init, changed);
+  return AMPED_OK;
+}
+
 /* Rank 0: read --init=FILE and compare its shape with the tensor's. */
 static amped_status read_start(const amped_options *o, const amped_plan *plan,
                                amped_ktensor *start) {
-  AMPED_TRY(amped_result_file_read(o->session.init, start));
+  AMPED_TRY(read_init(o, start));
   if (start->order != plan->order)
     return amped_error(AMPED_BAD_INPUT, o->session.init,
                        "has order %d, the tensor %d; it belongs to another tensor", start->order,

@@ -15,10 +15,13 @@
 
 #define TEXT_BYTES 4096
 
-/* Text that may be absent (""), then null; as JSON where it is that (the options). */
+/* Text that may be absent (""), then null; as JSON where it is that (the options). NULL: out of
+ * memory. */
 static json_t *json_text(const char *text, bool parse) {
-  json_t *value = parse ? json_loads(text, 0, NULL) : NULL;
-  if (value == NULL)
+  json_error_t error;
+  bool no_memory = false;
+  json_t *value = parse ? amped_json_loads(text, &error, &no_memory) : NULL;
+  if (value == NULL && !no_memory)
     value = text[0] != '\0' ? amped_json_text(text, strlen(text)) : json_null();
   return value;
 }
@@ -129,24 +132,39 @@ static amped_status tell_labels(amped_tensor_file *file, json_t *names, json_t *
   return status;
 }
 
-static amped_status verify(amped_tensor_file *file, double *sec) {
+/* What a verified file lacks: an earlier build or another program wrote it. */
+static void say_unsealed(const char *what) {
+  amped_say("             %s no content hash: checksums alone protect them", what);
+}
+
+static amped_status verify(amped_tensor_file *file, double *sec, bool *sealed) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
   char rate[32];
   double began = amped_time();
   AMPED_TRY(amped_tensor_file_verify(file));
+  AMPED_TRY(amped_tensor_file_sealed(file, sealed));
+  *sealed = *sealed && info->has_hash;
   *sec = amped_time() - began;
   double read = (double)info->nnz * (info->has_copies ? info->order : 1);
   amped_say("verified     in %.2f s, %s nonzeros/s", *sec,
             amped_format_count(rate, *sec > 0.0 ? read / *sec : 0.0));
+  if (!*sealed)
+    say_unsealed(info->has_hash ? "labels and tables have" : "the nonzeros have");
   return AMPED_OK;
+}
+
+/* false: out of memory. */
+static bool json_verified(const amped_options *o, json_t *object, double sec, bool sealed) {
+  return !o->info.verify ||
+         (json_object_set_new(object, "verify_sec", json_real(sec)) == 0 &&
+          json_object_set_new(object, "content_hash", json_boolean(sealed)) == 0);
 }
 
 /* Complete and write the line of a tensor. Takes the object. */
 static amped_status end_line(const amped_options *o, amped_json *json, json_t *object,
-                             json_t *names, json_t *counts, double sec) {
+                             json_t *names, json_t *counts, double sec, bool sealed) {
   if (json_object_set(object, "mode_names", names) == 0 &&
-      json_object_set(object, "labels", counts) == 0 &&
-      (!o->info.verify || json_object_set_new(object, "verify_sec", json_real(sec)) == 0))
+      json_object_set(object, "labels", counts) == 0 && json_verified(o, object, sec, sealed))
     return amped_json_line(json, object);
   json_decref(object);
   return amped_json_line(json, NULL);
@@ -156,6 +174,7 @@ static amped_status info_tensor_file(const amped_options *o, amped_tensor_file *
                                      amped_json *json) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
   double sec = 0.0;
+  bool sealed = false;
   json_t *object = json_tensor(o->args[0], info);
   json_t *names = json_array();
   json_t *counts = json_array();
@@ -163,8 +182,8 @@ static amped_status info_tensor_file(const amped_options *o, amped_tensor_file *
   say_tensor(o->args[0], info);
   AMPED_GO(done, tell_labels(file, names, counts));
   if (o->info.verify)
-    AMPED_GO(done, verify(file, &sec));
-  status = end_line(o, json, object, names, counts, sec);
+    AMPED_GO(done, verify(file, &sec, &sealed));
+  status = end_line(o, json, object, names, counts, sec, sealed);
   object = NULL;
 done:
   json_decref(object);
@@ -232,7 +251,7 @@ static amped_status tell_text(const amped_options *o, const amped_sptensor *t,
   /* A text has been read whole, and every line checked, by now. */
   if (o->info.verify)
     amped_say("verified     in %.2f s", sec);
-  status = end_line(o, json, object, names, counts, sec);
+  status = end_line(o, json, object, names, counts, sec, false);
   object = NULL;
 done:
   json_decref(object);
@@ -349,15 +368,25 @@ static amped_status info_result(const amped_options *o, amped_json *json) {
   double began = amped_time();
   amped_ktensor k = {.order = 0};
   record *r = NULL;
+  json_t *object = NULL;
+  bool sealed = false;
   amped_status status = AMPED_OK;
   AMPED_GO(done, amped_calloc(&r, 1, sizeof *r, "the record of a result"));
   AMPED_GO(done, amped_result_file_read(path, &k));
   AMPED_GO(done, read_record(path, r));
   say_result(path, &k, r);
-  /* A result has been read whole, and every value checked, by now. */
-  if (o->info.verify)
+  if (o->info.verify) {
+    AMPED_GO(done, amped_result_file_verify(path, &sealed));
     amped_say("verified     in %.2f s", amped_time() - began);
-  status = amped_json_line(json, json_result(path, &k, r));
+    if (!sealed)
+      say_unsealed("some datasets have");
+  }
+  object = json_result(path, &k, r);
+  if (object != NULL && !json_verified(o, object, amped_time() - began, sealed)) {
+    json_decref(object);
+    object = NULL;
+  }
+  status = amped_json_line(json, object);
 done:
   if (r != NULL)
     amped_result_metric_free(&r->metric);

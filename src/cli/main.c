@@ -1,4 +1,5 @@
 /* amped_mpi: the table of commands, and their common start and end. */
+#include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <omp.h>
@@ -189,10 +190,25 @@ static bool has_started(void) {
   return MPI_Initialized(&started) == MPI_SUCCESS && started != 0;
 }
 
+static bool returned; /* from main */
+static const char *input;
+
+/* HDF5 ends the program, without a word, where some of its allocations fail. */
+static void tell_of_exit(void) {
+  if (returned || errno != ENOMEM)
+    return;
+  (void)amped_error(AMPED_FAILED, input,
+                    "out of memory: a library ended the program; use a machine with more memory, "
+                    "or allow more (ulimit -v)");
+  amped_status_report();
+  _exit(AMPED_FAILED);
+}
+
 int main(int argc, char **argv) {
   amped_options options;
   bool done = false;
   int rank = amped_launcher_rank();
+  (void)atexit(tell_of_exit);
   hold_standard_streams();
   /* Writing to a closed pipe is an error of that write, not the end of the program. */
   (void)signal(SIGPIPE, SIG_IGN);
@@ -208,6 +224,7 @@ int main(int argc, char **argv) {
   if (status != AMPED_OK && rank > 0)
     (void)poll(NULL, 0, SPEAKER_MSEC);
   if (status == AMPED_OK && !done) {
+    input = options.nargs > 0 ? options.args[0] : NULL;
     amped_log_verbosity(options.log.verbosity);
     amped_log_progress(options.log.progress);
     if (options.threads > 0)
@@ -228,5 +245,6 @@ int main(int argc, char **argv) {
     status = check_output();
     amped_status_report();
   }
+  returned = true;
   return (int)status;
 }

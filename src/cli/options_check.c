@@ -72,6 +72,12 @@ static amped_status check_several(const amped_options *o) {
   return AMPED_OK;
 }
 
+static amped_status check_init(const amped_options *o) {
+  if (!o->session.force_init || o->session.init != NULL)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL, "--force-init is about the file of --init; name one");
+}
+
 /* A tensor is a file, or made in memory: then the shape stands for the file's name. */
 static amped_status check_shape(const amped_options *o) {
   const char *wrong = NULL;
@@ -132,6 +138,7 @@ amped_status amped_options_check(amped_options *o) {
                        o->nowrite ? "--nowrite" : "--plan");
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
+  AMPED_TRY(check_init(o));
   AMPED_TRY(check_info(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));

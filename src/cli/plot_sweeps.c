@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "hdf5/hdf5_metric.h"
 
@@ -105,7 +106,10 @@ static amped_status begin_curve(sweeps *s, const json_t *object) {
 
 static amped_status take_line(sweeps *s, const char *path, uint64_t line, const char *text) {
   json_error_t error;
-  json_t *object = json_loads(text, 0, &error);
+  bool no_memory = false;
+  json_t *object = amped_json_loads(text, &error, &no_memory);
+  if (no_memory)
+    return amped_error(AMPED_FAILED, path, "out of memory for line %" PRIu64, line);
   if (object == NULL)
     return amped_error(AMPED_BAD_INPUT, path,
                        "line %" PRIu64 " is no JSON object; name a file that amped_mpi cpd --json "

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 
 static amped_status bad(const char *path, const char *what) {
@@ -143,7 +144,11 @@ static amped_status parse_keys(const char *path, const json_t *top, amped_binspa
 amped_status amped_binsparse_parse(const char *path, const char *text, amped_binsparse *out) {
   json_error_t error;
   memset(out, 0, sizeof *out);
-  json_t *top = json_loads(text, 0, &error);
+  bool no_memory = false;
+  json_t *top = amped_json_loads(text, &error, &no_memory);
+  if (no_memory)
+    return amped_error(AMPED_FAILED, path,
+                       "out of memory for the binsparse attribute; use a machine with more memory");
   if (top == NULL)
     return amped_error(AMPED_BAD_INPUT, path,
                        "the binsparse attribute is not JSON (%.100s); make the file again",

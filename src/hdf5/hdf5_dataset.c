@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "hdf5/hdf5_chunks.h"
+#include "hdf5/hdf5_seal.h"
 
 /* Larger chunks are refused: HDF5 holds a whole chunk in memory to decode any part of it. */
 #define MAX_CHUNK_BYTES (UINT64_C(1) << 28)
@@ -277,6 +278,7 @@ amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndi
     amped_hdf5_dataset_close(out);
     AMPED_GO(fail, open_cached(out, chunk_bytes));
   }
+  AMPED_GO(fail, amped_hdf5_seal_read(out));
   return AMPED_OK;
 fail:
   amped_hdf5_dataset_close(out);
@@ -372,15 +374,19 @@ static amped_status read_rows(amped_hdf5_dataset *d, amped_hdf5_type type, uint6
 
 amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
                                      uint64_t count, void *buffer) {
+  amped_hdf5_begin();
   amped_status status = read_rows(d, type, first, count, buffer);
   if (d->file->stamped)
     AMPED_TRY(amped_file_check_unchanged(d->file->path, &d->file->stamp));
-  return status;
+  AMPED_TRY(status);
+  return amped_hdf5_seal_check(d, type, first, count, buffer);
 }
 
 void amped_hdf5_dataset_close(amped_hdf5_dataset *d) {
-  if (d->open)
+  if (d->open) {
+    amped_hdf5_begin();
     (void)H5Dclose(d->id);
+  }
   d->open = false;
 }
 
@@ -429,11 +435,17 @@ amped_status amped_hdf5_dataset_create(amped_hdf5 *file, const char *name, amped
   return status;
 }
 
+void amped_hdf5_dataset_seal(amped_hdf5_dataset *d) {
+  d->seal.on = true;
+}
+
 amped_status amped_hdf5_dataset_append(amped_hdf5_dataset *d, uint64_t count, const void *rows) {
   const char *at = rows;
   if (count > d->dims[0] - d->written || d->written % d->chunk_rows != 0 ||
       (count % d->chunk_rows != 0 && d->written + count != d->dims[0]))
     return wrong_rows(d, d->written, count);
+  amped_hdf5_begin();
+  amped_hdf5_seal_append(d, count, rows);
   while (count > 0 && d->dims[1] > 0) {
     uint64_t n = amped_hdf5_chunk_rows_at(d, d->written);
     AMPED_TRY(amped_hdf5_chunk_write(d, d->written, at));
@@ -451,6 +463,7 @@ amped_status amped_hdf5_dataset_finish(amped_hdf5_dataset *d) {
                        "dataset %s has %" PRIu64 " of %" PRIu64 " rows; this is a mistake of "
                        "amped_mpi, please report it",
                        d->name, d->written, d->dims[0]);
+  AMPED_TRY(amped_hdf5_seal_write(d));
   /* On a full disk only this call fails. */
   d->open = false;
   return H5Dclose(d->id) < 0 ? failed(d) : AMPED_OK;
@@ -461,6 +474,7 @@ amped_status amped_hdf5_dataset_write(amped_hdf5 *file, const char *name, amped_
   amped_hdf5_dataset d;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_hdf5_dataset_create(file, name, type, ndims, dims, &d));
+  amped_hdf5_dataset_seal(&d);
   AMPED_GO(done, amped_hdf5_dataset_append(&d, dims[0], rows));
   status = amped_hdf5_dataset_finish(&d);
 done:

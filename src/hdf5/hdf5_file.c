@@ -1,5 +1,6 @@
 #include "hdf5/hdf5_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,24 +17,57 @@
 #define HAVE_FILE_LOCKING 1
 #endif
 
-static amped_status start_library(void) {
+/* HDF5 does not survive every failed allocation. Opening or making a file begins only where so
+ * much is left: more than it takes, but for the chunks, which AMPED allocates. */
+#define ROOM_BYTES (UINT64_C(8) << 20)
+
+/* Where HDF5 is thread-safe, every thread has an error stack of its own, which prints. */
+void amped_hdf5_begin(void) {
+  static _Thread_local bool quiet;
+  if (!quiet)
+    quiet = H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0;
+  errno = 0;
+}
+
+static amped_status start_library(const char *path) {
   static bool started;
-  if (started)
+  if (!amped_mem_has(ROOM_BYTES))
+    return amped_error(AMPED_FAILED, path,
+                       "out of memory: opening it takes some MiB; use a machine with more memory, "
+                       "or allow more (ulimit -v)");
+  if (started) {
+    amped_hdf5_begin();
     return AMPED_OK;
+  }
   /* No clean-up at exit: after a failed write (full disk) the library would write again there. */
+  errno = 0;
   (void)H5dont_atexit();
   /* Load no plugins: a file could ask for their code. */
   if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
-    return amped_error(AMPED_FAILED, NULL, "HDF5 cannot be started; check its installation");
+    return amped_error(AMPED_FAILED, path,
+                       errno == ENOMEM ? "out of memory: HDF5 cannot be started"
+                                       : "HDF5 cannot be started; check its installation");
   started = true;
   return AMPED_OK;
 }
 
-/* The innermost record of HDF5's error stack tells the real cause. */
-static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *out) {
-  const char **text = out;
-  if (n == 0 && error->desc != NULL)
-    *text = error->desc;
+/* What HDF5's error stack tells. It may be empty where memory runs out; then errno tells. */
+typedef struct cause {
+  const char *text; /* of the innermost record, the real cause */
+  bool no_memory;
+  bool newer; /* a part of the file has a version that this library does not know */
+} cause;
+
+static herr_t look_at(unsigned n, const H5E_error2_t *error, void *out) {
+  cause *r = out;
+  const char *text = error->desc != NULL ? error->desc : "";
+  if (n == 0 && text[0] != '\0')
+    r->text = text;
+  /* Lists of properties are in memory: no file can spoil them. */
+  r->no_memory = r->no_memory || error->min_num == H5E_NOSPACE ||
+                 (n == 0 && error->maj_num == H5E_PLIST) ||
+                 (error->min_num == H5E_CANTALLOC && error->maj_num == H5E_RESOURCE);
+  r->newer = r->newer || error->min_num == H5E_VERSION || strstr(text, "version") != NULL;
   return 0;
 }
 
@@ -47,22 +81,38 @@ static void shorten(char *buffer, size_t size, const char *reason) {
     buffer[strcspn(buffer, "'")] = '\0';
 }
 
+static amped_status no_memory(amped_hdf5 *file, const char *what, const char *name,
+                              const char *text) {
+  file->no_memory = true;
+  return amped_error(
+      AMPED_FAILED, file->path,
+      "out of memory: %s %s cannot be %s (HDF5: %s); use a machine with more memory, "
+      "or allow more (ulimit -v)",
+      what, name, file->writing ? "written" : "read", text);
+}
+
 amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *name) {
   char text[160];
-  const char *reason = NULL;
-  (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, (void *)&reason);
-  if (reason == NULL)
-    reason = "no reason given";
-  shorten(text, sizeof text, reason);
+  cause r = {"no reason given", errno == ENOMEM, false};
+  (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at, &r);
+  shorten(text, sizeof text, r.text);
   file->library_failed = true;
+  if (r.no_memory)
+    return no_memory(file, what, name, text);
   if (file->writing)
     return amped_error(AMPED_FAILED, file->path,
                        "%s %s cannot be written (HDF5: %s); free disk space or name another "
                        "file",
                        what, name, text);
-  if (strstr(reason, "errno = 5,") != NULL)
+  if (strstr(r.text, "errno = 5,") != NULL)
     return amped_error(AMPED_FAILED, file->path,
                        "%s %s cannot be read (input/output error); check the disk", what, name);
+  if (r.newer)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "%s %s is in a newer format than HDF5 %d.%d.%d here reads (HDF5: %s); write "
+                       "the file for older readers (in h5py: libver='v110'), or build with a newer "
+                       "HDF5",
+                       what, name, H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE, text);
   return amped_error(AMPED_BAD_INPUT, file->path,
                      "%s %s cannot be read (HDF5: %s); the file is damaged, make it again", what,
                      name, text);
@@ -111,7 +161,7 @@ amped_status amped_hdf5_open_trusted(const char *file_name, const char *path, am
   out->fd = -1;
   AMPED_TRY(amped_file_check_readable(file_name, &out->bytes));
   AMPED_TRY(check_signature(file_name, path, out->bytes));
-  AMPED_TRY(start_library());
+  AMPED_TRY(start_library(path));
   hid_t list = access_list();
   if (list < 0)
     return amped_hdf5_failed(out, "the file", "access list");
@@ -131,8 +181,10 @@ static void free_chunk(amped_hdf5 *file) {
 }
 
 void amped_hdf5_close(amped_hdf5 *file) {
-  if (file->open)
+  if (file->open) {
+    amped_hdf5_begin();
     (void)H5Fclose(file->id);
+  }
   file->open = false;
   free_chunk(file);
 }
@@ -143,7 +195,7 @@ amped_status amped_hdf5_create(const char *file_name, const char *path, amped_hd
   out->path = path;
   out->fd = -1;
   out->writing = true;
-  AMPED_TRY(start_library());
+  AMPED_TRY(start_library(path));
   hid_t access = access_list();
   hid_t creation = H5Pcreate(H5P_FILE_CREATE);
   if (access >= 0 && creation >= 0 && H5Pset_obj_track_times(creation, false) >= 0) {
@@ -190,8 +242,8 @@ static amped_status check_step(amped_hdf5 *file, const char *step, bool *exists)
 }
 
 amped_status amped_hdf5_read_back(amped_status status, const char *path) {
-  if (status == AMPED_OK)
-    return AMPED_OK;
+  if (status == AMPED_OK || status == AMPED_FAILED) /* memory ran out, or the disk fails */
+    return status;
   amped_status_clear();
   return amped_error(AMPED_FAILED, path,
                      "cannot be written: it does not read back as it was written; free disk space "
@@ -200,6 +252,7 @@ amped_status amped_hdf5_read_back(amped_status status, const char *path) {
 
 amped_status amped_hdf5_exists(amped_hdf5 *file, const char *name, bool *out) {
   char step[AMPED_HDF5_NAME];
+  amped_hdf5_begin();
   size_t length = strlen(name);
   *out = true;
   if (length >= sizeof step)

@@ -26,6 +26,9 @@
  * all threads check its checksum. */
 #define AMPED_HDF5_CHUNK (UINT64_C(1) << 20)
 
+/* Room for the name of a dataset or group. */
+#define AMPED_HDF5_NAME 64
+
 typedef struct amped_hdf5 {
   bool open;
   hid_t id;
@@ -35,8 +38,11 @@ typedef struct amped_hdf5 {
   bool stamped;     /* the file is checked for changes while it is read */
   amped_file_stamp stamp;
   bool writing;
-  bool library_failed; /* the error came from an HDF5 call, not from a check of ours */
-  void *chunk;         /* buffer of hdf5_chunks.c, until the file is closed */
+  bool library_failed;          /* the error came from an HDF5 call, not from a check of ours */
+  bool no_memory;               /* the call failed for want of memory */
+  bool tolerant;                /* content that disagrees with its seal is no error, only noted: */
+  char broken[AMPED_HDF5_NAME]; /* the first such dataset, or "" */
+  void *chunk;                  /* buffer of hdf5_chunks.c, until the file is closed */
   uint64_t chunk_bytes;
 } amped_hdf5;
 
@@ -49,8 +55,6 @@ typedef struct amped_hdf5_type {
   uint64_t bytes;
 } amped_hdf5_type;
 
-#define AMPED_HDF5_NAME 64
-
 /* Places of a dataset's chunks, for hdf5_chunks.c. Chunk `known` begins at byte `at`; later chunks
  * are assumed to follow at distance `stride`. */
 typedef struct amped_hdf5_places {
@@ -59,6 +63,12 @@ typedef struct amped_hdf5_places {
   bool started;
   uint64_t last; /* the last chunk that was read */
 } amped_hdf5_places;
+
+/* For hdf5_seal.h: the hash of rows 0 .. rows, and that which the file stores. */
+typedef struct amped_hdf5_seal {
+  bool on;
+  uint64_t stored, hash, rows;
+} amped_hdf5_seal;
 
 typedef struct amped_hdf5_dataset {
   bool open;
@@ -72,6 +82,7 @@ typedef struct amped_hdf5_dataset {
   uint64_t chunk_rows; /* rows of a chunk that hdf5_chunks.c can read or write, else 0 */
   uint64_t written;    /* rows written so far */
   amped_hdf5_places places;
+  amped_hdf5_seal seal;
 } amped_hdf5_dataset;
 
 /* Open for reading without a probe: a file that this process has just written, or a call of the
@@ -119,7 +130,8 @@ amped_status amped_hdf5_put_format(amped_hdf5 *file, const char *format, uint64_
 amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndims,
                                      amped_hdf5_dataset *out);
 /* Read rows first .. first+count (all columns) as elements of `type`: the dataset's own type,
- * AMPED_F32 or AMPED_F64. */
+ * AMPED_F32 or AMPED_F64. Where all rows are read in order and the dataset has a content hash, the
+ * last rows bring AMPED_BAD_INPUT unless it agrees. */
 amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *dataset, amped_hdf5_type type,
                                      uint64_t first, uint64_t count, void *buffer);
 /* AMPED_BAD_INPUT, with the actual type and extent, unless the dataset has this type and extent.
@@ -132,17 +144,22 @@ void amped_hdf5_dataset_close(amped_hdf5_dataset *dataset);
  * chunks of amped_hdf5_slab_rows rows, except the last. */
 amped_status amped_hdf5_dataset_create(amped_hdf5 *file, const char *name, amped_hdf5_type type,
                                        int ndims, const uint64_t *dims, amped_hdf5_dataset *out);
+/* Before the first row: store the content hash at the end (hdf5_seal.h). */
+void amped_hdf5_dataset_seal(amped_hdf5_dataset *dataset);
 amped_status amped_hdf5_dataset_append(amped_hdf5_dataset *dataset, uint64_t count,
                                        const void *rows);
 amped_status amped_hdf5_dataset_finish(amped_hdf5_dataset *dataset);
-/* The three steps in one call. */
+/* All steps in one call, with a content hash. */
 amped_status amped_hdf5_dataset_write(amped_hdf5 *file, const char *name, amped_hdf5_type type,
                                       int ndims, const uint64_t *dims, const void *rows);
 /* Rows of a chunk of a dataset with this number of columns. */
 uint64_t amped_hdf5_slab_rows(uint64_t columns);
 
-/* Only hdf5_*.c call these: the native memory type; the record that an HDF5 call failed. */
+/* Only hdf5_*.c call these: the native memory type; the record that an HDF5 call failed, which is
+ * AMPED_FAILED where memory ran out; what every function does before its first HDF5 call: no more
+ * of HDF5's own messages from this thread, and no old errno, which tells that memory ran out. */
 hid_t amped_hdf5_native(amped_hdf5_type type);
 amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *name);
+void amped_hdf5_begin(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hdf5/hdf5_seal.h"
 
 static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
 static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
@@ -63,6 +64,16 @@ done:
   amped_hdf5_dataset_close(&bytes);
   amped_hdf5_dataset_close(&offsets);
   return status;
+}
+
+amped_status amped_hdf5_labels_sealed(amped_hdf5 *file, int mode, bool *out) {
+  char name[AMPED_HDF5_NAME];
+  (void)snprintf(name, sizeof name, "/labels/mode_%d/bytes", mode);
+  AMPED_TRY(amped_hdf5_is_sealed(file, name, out));
+  if (!*out)
+    return AMPED_OK;
+  (void)snprintf(name, sizeof name, "/labels/mode_%d/offsets", mode);
+  return amped_hdf5_is_sealed(file, name, out);
 }
 
 static amped_status write_mode(amped_hdf5 *file, int mode, const amped_labels *labels) {

@@ -9,6 +9,9 @@
  * with amped_labels_free. */
 amped_status amped_hdf5_labels_read(amped_hdf5 *file, int mode, uint64_t dim, amped_labels *out);
 
+/* Have the labels of that mode a content hash? true where it has no labels. */
+amped_status amped_hdf5_labels_sealed(amped_hdf5 *file, int mode, bool *out);
+
 /* Write the labels of all modes; modes without labels are left out. */
 amped_status amped_hdf5_labels_write(amped_hdf5 *file, int order, const amped_labels *labels);
 

@@ -29,6 +29,9 @@
 /* Smaller datasets are read whole in the child, so that it meets any damage in them. */
 #define SMALL_BYTES (UINT64_C(1) << 20)
 
+/* What no sound file takes at once: two of the largest chunks. */
+#define ROOM_BYTES (UINT64_C(1) << 29)
+
 #define REMEMBERED 64
 
 /* A file written less than this before its probe may change again unnoticed: time stamps of files
@@ -160,8 +163,18 @@ static amped_status touch_all(amped_hdf5 *file) {
   return AMPED_OK;
 }
 
-/* The child's status and line. Shorter than PIPE_BUF, so one write sends it whole. */
+typedef enum outcome {
+  PASSED,
+  REFUSED,   /* with the status and the line */
+  NO_MEMORY, /* HDF5 lacked memory, says the line */
+  CRASHED,   /* how, says the line */
+  HUNG,
+  UNPROBED /* no child could be started: errno is the status */
+} outcome;
+
+/* What became of a child. Shorter than PIPE_BUF, so one write sends it whole. */
 typedef struct verdict {
+  outcome outcome;
   int status;
   char line[1024];
 } verdict;
@@ -214,6 +227,7 @@ static void child(const char *path, uint64_t file_bytes, int fd) {
   amped_status status = amped_hdf5_open_trusted(path, path, &file);
   if (status == AMPED_OK)
     status = touch_all(&file);
+  v.outcome = status == AMPED_OK ? PASSED : file.no_memory ? NO_MEMORY : REFUSED;
   amped_hdf5_close(&file);
   v.status = (int)status;
   (void)snprintf(v.line, sizeof v.line, "%s", amped_status_message());
@@ -242,40 +256,32 @@ static bool receive(int fd, verdict *v, bool *timed_out) {
   }
 }
 
-/* The error for a child that ended without a verdict. */
-static amped_status died(const char *path, bool timed_out, bool known, int how) {
+/* The verdict on a child that ended without its own. */
+static verdict died(bool timed_out, bool known, int how) {
   bool hung = timed_out || (known && WIFSIGNALED(how) && WTERMSIG(how) == SIGXCPU);
-  char manner[64] = "crashes";
-  if (known && WIFSIGNALED(how))
-    (void)snprintf(manner, sizeof manner, "crashes (signal %d)", WTERMSIG(how));
-  return amped_error(AMPED_BAD_INPUT, path,
-                     "opening it %s the HDF5 library; the file is damaged, make it again",
-                     hung ? "hangs" : manner);
+  verdict v = {.outcome = hung ? HUNG : CRASHED};
+  (void)snprintf(v.line, sizeof v.line, "%s", hung ? "hangs" : "crashes");
+  if (!hung && known && WIFSIGNALED(how))
+    (void)snprintf(v.line, sizeof v.line, "crashes (signal %d)", WTERMSIG(how));
+  return v;
 }
 
-/* Record the child's line here, without the program's name, which amped_error adds. */
-static amped_status repeat(const verdict *v) {
-  static const char prefix[] = "amped_mpi: ";
-  const char *line = v->line;
-  if (strncmp(line, prefix, sizeof prefix - 1) == 0)
-    line += sizeof prefix - 1;
-  return amped_error((amped_status)v->status, NULL, "%s", line);
-}
-
-static amped_status probe_in_child(const char *path, uint64_t file_bytes) {
+static verdict probe_in_child(const char *path, uint64_t file_bytes) {
   int ends[2];
-  verdict v;
+  verdict v = {.outcome = UNPROBED};
   bool timed_out = false;
   int how = 0;
   pid_t ended = 0;
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return amped_error_errno(AMPED_FAILED, errno, path, "cannot be probed");
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    v.status = errno;
+    return v;
+  }
   pid_t pid = fork();
   if (pid < 0) {
-    int error = errno;
+    v.status = errno;
     (void)close(ends[0]);
     (void)close(ends[1]);
-    return amped_error_errno(AMPED_FAILED, error, path, "cannot be probed");
+    return v;
   }
   if (pid == 0)
     child(path, file_bytes, ends[1]);
@@ -288,9 +294,65 @@ static amped_status probe_in_child(const char *path, uint64_t file_bytes) {
     ended = waitpid(pid, &how, 0);
   while (ended < 0 && errno == EINTR);
   if (!told)
-    return died(path, timed_out, ended == pid, how);
+    return died(timed_out, ended == pid, how);
   v.line[sizeof v.line - 1] = '\0';
-  return v.status == AMPED_OK ? AMPED_OK : repeat(&v);
+  return v;
+}
+
+/* Record the child's line here, without the program's name, which amped_error adds. */
+static amped_status repeat(const verdict *v) {
+  static const char prefix[] = "amped_mpi: ";
+  const char *line = v->line;
+  if (strncmp(line, prefix, sizeof prefix - 1) == 0)
+    line += sizeof prefix - 1;
+  return amped_error((amped_status)v->status, NULL, "%s", line);
+}
+
+static amped_status short_of_memory(const char *path, const verdict *v) {
+  if (v->outcome == NO_MEMORY)
+    return repeat(v);
+  return amped_error(AMPED_FAILED, path,
+                     "out of memory: opening it %s the HDF5 library; use a machine with more "
+                     "memory, or allow more (ulimit -v)",
+                     v->line);
+}
+
+/* HDF5 that gets no memory says so, or crashes. The same happens on damaged files, which may ask
+ * for any amount. A file is damaged where that happens twice, although there is memory. */
+static amped_status look_again(const char *path, uint64_t file_bytes, const verdict *first,
+                               verdict *v) {
+  *v = probe_in_child(path, file_bytes);
+  bool again = v->outcome == NO_MEMORY || v->outcome == CRASHED;
+  if (v->outcome == PASSED || (again && !amped_mem_has(ROOM_BYTES)))
+    return short_of_memory(path, first);
+  return AMPED_OK;
+}
+
+static amped_status probe_file(const char *path, uint64_t file_bytes) {
+  verdict v = probe_in_child(path, file_bytes);
+  if (v.outcome == NO_MEMORY || v.outcome == CRASHED) {
+    const verdict first = v;
+    AMPED_TRY(look_again(path, file_bytes, &first, &v));
+  }
+  switch (v.outcome) {
+  case PASSED:
+    return AMPED_OK;
+  case REFUSED:
+    return repeat(&v);
+  case NO_MEMORY:
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "opening it takes more memory than any sound file; the file is damaged, "
+                       "make it again");
+  case UNPROBED:
+    return amped_error_errno(AMPED_FAILED, v.status, path,
+                             v.status == ENOMEM ? "out of memory: it cannot be probed"
+                                                : "cannot be probed");
+  case CRASHED:
+  case HUNG:
+    break;
+  }
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "opening it %s the HDF5 library; the file is damaged, make it again", v.line);
 }
 
 static struct {
@@ -322,7 +384,7 @@ amped_status amped_hdf5_probe(const char *path) {
   for (int i = 0; i < passed.count; i++)
     if (same_file(&passed.files[i], &st))
       return AMPED_OK;
-  AMPED_TRY(probe_in_child(path, (uint64_t)st.st_size));
+  AMPED_TRY(probe_file(path, (uint64_t)st.st_size));
   if (settled(&st, &now) && passed.count < REMEMBERED)
     passed.files[passed.count++] = st;
   return AMPED_OK;

@@ -4,7 +4,7 @@
  * The child has limited address space and limited time. It opens every group, attribute and dataset
  * that this program may open later, and reads the small datasets. If it crashes, hangs or meets a
  * failing HDF5 call, the file is AMPED_BAD_INPUT with its line, and this process never opens it.
- * Not collective. */
+ * Where memory is what the child lacked, that is AMPED_FAILED. Not collective. */
 #ifndef AMPED_HDF5_PROBE_H
 #define AMPED_HDF5_PROBE_H
 

@@ -103,6 +103,7 @@ amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, 
     const uint64_t dims[2] = {k->dims[m], (uint64_t)k->ncomps};
     amped_hdf5_dataset d;
     status = amped_hdf5_dataset_create(file, factor_name_of(m).name, stored, 2, dims, &d);
+    amped_hdf5_dataset_seal(&d);
     if (status == AMPED_OK)
       status =
           append_factor(&d, k, m, order, signs != NULL ? signs->negated[m] : NULL, type, buffer);
@@ -274,16 +275,29 @@ done:
   return status;
 }
 
-amped_status amped_result_file_read(const char *path, amped_ktensor *out) {
+/* `changed`: NULL, or where to note a dataset that disagrees with its content hash. */
+static amped_status read_file(const char *path, amped_ktensor *out, char *changed) {
   amped_hdf5 file;
   memset(out, 0, sizeof *out);
   amped_status status = amped_hdf5_open(path, &file);
+  file.tolerant = changed != NULL;
   if (status == AMPED_OK)
     status = read_all(&file, out);
+  if (changed != NULL)
+    memcpy(changed, file.broken, sizeof file.broken);
   amped_hdf5_close(&file);
   if (status != AMPED_OK)
     amped_ktensor_free(out);
   return status;
+}
+
+amped_status amped_result_file_read(const char *path, amped_ktensor *out) {
+  return read_file(path, out, NULL);
+}
+
+amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
+                                          char changed[AMPED_HDF5_NAME]) {
+  return read_file(path, out, changed);
 }
 
 static amped_status has_format(amped_hdf5 *file, bool *is_result, bool *known) {

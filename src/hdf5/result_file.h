@@ -58,6 +58,15 @@ amped_status amped_result_check_written(const char *temporary, const char *path,
  * amped_ktensor_free. */
 amped_status amped_result_file_read(const char *path, amped_ktensor *out);
 
+/* The same for a start, which the user may have changed: `changed` names the first dataset that
+ * disagrees with its content hash, or is "". The caller decides. */
+amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
+                                          char changed[AMPED_HDF5_NAME]);
+
+/* Read every dataset of a result or checkpoint. AMPED_BAD_INPUT where one is damaged. *sealed: has
+ * each of them a content hash? */
+amped_status amped_result_file_verify(const char *path, bool *sealed);
+
 /* Is this HDF5 file a result (or a start for --init, or a checkpoint) rather than a tensor? */
 amped_status amped_result_file_is(const char *path, bool *out);
 

@@ -393,6 +393,10 @@ const amped_tensor_info *amped_tensor_file_info(const amped_tensor_file *f) {
   return &f->info;
 }
 
+amped_hdf5 *amped_tensor_file_hdf5(amped_tensor_file *f) {
+  return &f->hdf5;
+}
+
 const char *amped_tensor_file_path(const amped_tensor_file *f) {
   return f->path;
 }

@@ -31,6 +31,7 @@ amped_status amped_tensor_file_read(amped_tensor_file *file, int mode, uint64_t 
 amped_status amped_tensor_file_labels(amped_tensor_file *file, int mode, amped_labels *out);
 
 /* Load the whole coordinate list, with labels, and validate it. For files with or without copies.
+ * AMPED_BAD_INPUT where the file has a hash, and its nonzeros have another.
  * Nonzeros that exceed the memory of `overflow` go there; NULL: memory has no limit. Free with
  * amped_sptensor_free. */
 amped_status amped_tensor_file_load(const char *path, const amped_overflow *overflow,
@@ -45,5 +46,8 @@ amped_status amped_tensor_file_write(const char *path, amped_sptensor *t, bool c
 /* Read and check the whole file: order, ranges, iDp tables, heavy rows, norm, hashes. Files of
  * other programs have only ranges and values to check. */
 amped_status amped_tensor_file_verify(amped_tensor_file *file);
+
+/* Have all labels and tables of the file a content hash? Those of earlier builds have none. */
+amped_status amped_tensor_file_sealed(amped_tensor_file *file, bool *out);
 
 #endif

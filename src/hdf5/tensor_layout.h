@@ -25,6 +25,9 @@ amped_tensor_name amped_tensor_name_of(int mode, const char *what, int i);
 amped_status amped_tensor_file_open_trusted(const char *file_name, const char *path,
                                             amped_tensor_file **out);
 
+/* The file behind it. */
+amped_hdf5 *amped_tensor_file_hdf5(amped_tensor_file *file);
+
 /* The file's name in messages. */
 const char *amped_tensor_file_path(const amped_tensor_file *file);
 

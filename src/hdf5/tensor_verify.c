@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "hdf5/hdf5_labels.h"
+#include "hdf5/hdf5_seal.h"
 #include "hdf5/tensor_layout.h"
 
 /* Fewer nonzeros are done before other threads wake up. */
@@ -59,6 +61,18 @@ static amped_status slab_read(slab *s, amped_tensor_file *file, int mode, uint64
   return AMPED_OK;
 }
 
+static uint64_t hash_of(const slab *s, int order) {
+  uint64_t hash = 0;
+#pragma omp parallel for schedule(static) reduction(+ : hash) if (s->count >= WORTH_THREADS)
+  for (uint64_t i = 0; i < s->count; i++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < order; m++)
+      index[m] = s->indices[m][i];
+    hash += amped_nonzero_hash(order, index, s->values[i]);
+  }
+  return hash;
+}
+
 /* --- into memory ----------------------------------------------------------------------------- */
 
 /* Append the slab's nonzeros to `out`, which goes to the overflow when it is full. */
@@ -78,13 +92,21 @@ static amped_status take_slab(const slab *s, const amped_overflow *overflow, uin
 
 static amped_status load_nonzeros(amped_tensor_file *file, const amped_overflow *overflow,
                                   uint64_t capacity, slab *s, amped_sptensor *out) {
-  uint64_t nnz = amped_tensor_file_info(file)->nnz;
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  const uint64_t nnz = info->nnz;
+  uint64_t hash = 0;
   amped_progress_begin("reading", nnz, "nonzeros");
   for (uint64_t first = 0; first < nnz; first += s->count) {
     AMPED_TRY(slab_read(s, file, -1, first));
+    if (info->has_hash)
+      hash += hash_of(s, info->order);
     AMPED_TRY(take_slab(s, overflow, capacity, first, nnz, out));
     amped_progress_update(first + s->count);
   }
+  if (info->has_hash && hash != info->hash)
+    return amped_error(AMPED_BAD_INPUT, amped_tensor_file_path(file),
+                       "its nonzeros disagree with the tensor's hash (damaged data); make the file "
+                       "again");
   return AMPED_OK;
 }
 
@@ -161,17 +183,10 @@ static int step(const scan *s, const slab *b, uint64_t i) {
 
 static amped_status scan_order(scan *s, const slab *b) {
   uint64_t bad = 0;
-  uint64_t hash = 0;
-  const int order = s->info->order;
-#pragma omp parallel for schedule(static) reduction(+ : bad, hash) if (b->count >= WORTH_THREADS)
-  for (uint64_t i = 0; i < b->count; i++) {
-    uint64_t index[AMPED_MAX_ORDER];
-    for (int m = 0; m < order; m++)
-      index[m] = b->indices[m][i];
-    hash += amped_nonzero_hash(order, index, b->values[i]);
+#pragma omp parallel for schedule(static) reduction(+ : bad) if (b->count >= WORTH_THREADS)
+  for (uint64_t i = 0; i < b->count; i++)
     bad += (i > 0 || s->done > 0) && step(s, b, i) < 0;
-  }
-  s->hash += hash;
+  s->hash += hash_of(b, s->info->order);
   return bad > 0 ? refuse(s, "is not in order") : AMPED_OK;
 }
 
@@ -283,6 +298,18 @@ static amped_status verify_labels(amped_tensor_file *file) {
     amped_labels labels;
     AMPED_TRY(amped_tensor_file_labels(file, m, &labels));
     amped_labels_free(&labels);
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_tensor_file_sealed(amped_tensor_file *file, bool *out) {
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  amped_hdf5 *hdf5 = amped_tensor_file_hdf5(file);
+  AMPED_TRY(amped_hdf5_is_sealed(hdf5, AMPED_TENSOR_DICTIONARY, out));
+  for (int m = 0; m < info->order && *out; m++) {
+    AMPED_TRY(amped_hdf5_is_sealed(hdf5, amped_tensor_name_of(m, "idp_nnz", -1).name, out));
+    if (*out)
+      AMPED_TRY(amped_hdf5_labels_sealed(hdf5, m, out));
   }
   return AMPED_OK;
 }

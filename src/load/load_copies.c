@@ -160,7 +160,10 @@ static amped_status store(loader *l, const char *wire, uint64_t count) {
     return amped_error(AMPED_BAD_INPUT, amped_input_path(l->input),
                        "the copy of mode %d disagrees with its iDp table; convert the tensor again",
                        l->mode + 1);
-  AMPED_TRY(l->worker->format->insert(l->worker->tensor, l->mode, l->offset, &batch));
+  amped_status status = l->worker->format->insert(l->worker->tensor, l->mode, l->offset, &batch);
+  if (status == AMPED_BAD_INPUT) /* a device does not know the file */
+    amped_status_place(amped_input_path(l->input));
+  AMPED_TRY(status);
   amped_trace_end();
   l->offset += count;
   l->hash += hash;

@@ -101,6 +101,10 @@ static const amped_option start_rows[] = {
      .help = "start from random factors, or from a file with /weights and /factors/k",
      .initial = "random",
      .expected_text = "random or a file's name"},
+    {.name = "force-init",
+     .type = AMPED_OPTION_FLAG,
+     .help = "start from the file of --init even if its content hash says that it was changed",
+     AMPED_OPTION_FIELD(amped_session_options, force_init)},
 };
 
 static const amped_option plan_only_rows[] = {

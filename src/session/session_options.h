@@ -20,6 +20,7 @@ typedef struct amped_session_options {
   const char *json;               /* file, "-" for standard output, or NULL */
   const char *init;               /* file of the factors to start from; NULL: random */
   bool overwrite;                 /* any file in the place of an output */
+  bool force_init;                /* even if its content hash is wrong */
   uint64_t seed;
   int ncomps;                              /* the largest of the list */
   int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* as the user gave them, each once */
@@ -36,7 +37,7 @@ typedef struct amped_session_options {
 } amped_session_options;
 
 extern const amped_option_group amped_session_option_rows;   /* --rank, --precision, --read */
-extern const amped_option_group amped_start_option_rows;     /* --starts, --init */
+extern const amped_option_group amped_start_option_rows;     /* --starts, --init, --force-init */
 extern const amped_option_group amped_watch_option_rows;     /* --trace, --hang-timeout */
 extern const amped_option_group amped_plan_only_option_rows; /* --plan */
 

@@ -55,8 +55,13 @@ static void store(amped_sptensor *t, uint64_t row, uint64_t element, double valu
 static void parse_piece(const amped_tns_dense *dense, amped_sptensor *t, amped_piece *piece,
                         uint64_t at) {
   uint64_t row = piece->row;
-  for (const char *p = piece->begin; p < piece->end; p = next_line(p, piece->end)) {
+  for (const char *p = piece->begin, *next = p; p < piece->end; p = next) {
     double value = 0.0;
+    next = next_line(p, piece->end);
+    if ((uint64_t)(next - p) > AMPED_TEXT_ROW_BYTES) {
+      amped_piece_fail(piece, p, "longer than 1 MiB; is this the right file?");
+      return;
+    }
     if (is_empty(p))
       continue;
     if (at == dense->elements) {

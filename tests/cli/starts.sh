@@ -67,7 +67,7 @@ sse() {
 }
 expect 0 "" sse --rank=3,5,7,9,16 -o sse.h5
 for r in 3 5 7 9; do
-  expect 0 "" sse --rank=$r -o one.h5
+  expect 0 "" sse --rank=$r -o one.h5 --overwrite
   same_bits "R = $r by SSE kernels" sse.r$r.h5 one.h5
 done
 same "a table for all R" "$(grep -c '"event":"ranks"' many.json)" 1

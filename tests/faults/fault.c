@@ -4,6 +4,7 @@
  * (-1: any). It counts calls on files whose path contains NAME, or messages of that tag ("-": any).
  *
  *   CALL    alloc      malloc, calloc or realloc called from the program itself, inside main
+ *           library    the same, called from libraries whose name contains NAME ("libhdf5")
  *           read       read, pread           write   write, pwrite         sync   fsync
  *           send       MPI_Isend             receive MPI_Irecv
  *           solve      dpotrf_: once in every mode of every sweep
@@ -53,6 +54,7 @@ static struct {
   int rank, own_rank;
   pid_t process;
   uintptr_t begin, end; /* addresses of the program in memory */
+  uintptr_t library_begin, library_end;
 } fault;
 
 /* Memory shared with forked children. */
@@ -97,19 +99,28 @@ static void forget(const void *block) {
 
 /* --- set-up and report ------------------------------------------------------------------------ */
 
-static int find_program(struct dl_phdr_info *info, size_t size, void *unused) {
-  (void)size;
-  (void)unused;
-  fault.begin = UINTPTR_MAX;
+static void take_addresses(const struct dl_phdr_info *info, uintptr_t *begin, uintptr_t *end) {
+  *begin = UINTPTR_MAX;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
     uintptr_t first = info->dlpi_addr + p->p_vaddr;
     if (p->p_type != PT_LOAD)
       continue;
-    fault.begin = first < fault.begin ? first : fault.begin;
-    fault.end = first + p->p_memsz > fault.end ? first + p->p_memsz : fault.end;
+    *begin = first < *begin ? first : *begin;
+    *end = first + p->p_memsz > *end ? first + p->p_memsz : *end;
   }
-  return 1; /* the program is the first object */
+}
+
+/* The program is the first object. */
+static int find_objects(struct dl_phdr_info *info, size_t size, void *unused) {
+  (void)size;
+  (void)unused;
+  if (fault.end == 0)
+    take_addresses(info, &fault.begin, &fault.end);
+  else if (strcmp(fault.call, "library") == 0 && fault.library_end == 0 &&
+           strstr(info->dlpi_name, fault.name) != NULL)
+    take_addresses(info, &fault.library_begin, &fault.library_end);
+  return 0;
 }
 
 /* Faults happen inside main only. Before main CUDA registers its kernels, and after it gcov writes
@@ -143,9 +154,9 @@ __attribute__((constructor)) static void set_up(void) {
     return;
   fault.process = getpid();
   fault.clock = strcmp(text, "clock") == 0;
-  (void)dl_iterate_phdr(find_program, NULL);
   fault.on = sscanf(text, "%15s %15s %63s %ld %d", fault.action, fault.call, fault.name,
                     &fault.number, &fault.rank) == 5;
+  (void)dl_iterate_phdr(find_objects, NULL);
 }
 
 __attribute__((destructor)) static void report(void) {
@@ -168,6 +179,8 @@ static bool is_meant(const char *call, int fd) {
   char link[64];
   char path[512];
   if (fault.name[0] == '-' && fault.name[1] == '\0')
+    return true;
+  if (strcmp(call, "library") == 0) /* the caller's address has told */
     return true;
   if (strcmp(call, "send") == 0 || strcmp(call, "receive") == 0)
     return atoi(fault.name) == fd;
@@ -197,7 +210,7 @@ static bool strikes(const char *call, int fd_or_tag) {
     int number;
   } signals[] = {{"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT}, {"STOP", SIGSTOP}};
   if (!fault.on || strcmp(call, fault.call) != 0 ||
-      (getpid() != fault.process && strcmp(call, "alloc") != 0) ||
+      (getpid() != fault.process && strcmp(call, "alloc") != 0 && strcmp(call, "library") != 0) ||
       (fault.rank >= 0 && fault.rank != fault.own_rank) || !is_meant(call, fd_or_tag))
     return false;
   long n = atomic_fetch_add(&shared->calls, 1);
@@ -227,9 +240,15 @@ static bool counts(const void *caller) {
   return in_main && from_program(caller);
 }
 
+/* Does an allocation by this caller, a library, have to fail? */
+static bool fails_in_library(const void *caller) {
+  return in_main && (uintptr_t)caller >= fault.library_begin &&
+         (uintptr_t)caller < fault.library_end && strikes("library", -1);
+}
+
 void *malloc(size_t bytes) {
   if (!counts(__builtin_return_address(0)))
-    return __libc_malloc(bytes);
+    return fails_in_library(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
   void *block = strikes("alloc", -1) ? NULL : __libc_malloc(bytes);
   if (block != NULL)
     note(block);
@@ -238,7 +257,7 @@ void *malloc(size_t bytes) {
 
 void *calloc(size_t count, size_t size) {
   if (!counts(__builtin_return_address(0)))
-    return __libc_calloc(count, size);
+    return fails_in_library(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
   void *block = strikes("alloc", -1) ? NULL : __libc_calloc(count, size);
   if (block != NULL)
     note(block);
@@ -247,7 +266,7 @@ void *calloc(size_t count, size_t size) {
 
 void *realloc(void *old, size_t bytes) {
   if (!counts(__builtin_return_address(0)))
-    return __libc_realloc(old, bytes);
+    return fails_in_library(__builtin_return_address(0)) ? NULL : __libc_realloc(old, bytes);
   void *block = strikes("alloc", -1) ? NULL : __libc_realloc(old, bytes);
   if (block != NULL) {
     if (old != NULL)

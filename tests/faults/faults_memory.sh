@@ -86,6 +86,45 @@ for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --v
   done
 done
 
+# --- memory that libraries lack -------------------------------------------------------------------
+# An allocation of HDF5 or jansson fails, in the child that looks first or later: that is no damage.
+# HDF5 itself may crash where it starts, as one of its allocations fails: AMPED looks for memory
+# before, which this test does not take.
+while read -r library least command; do
+  # shellcheck disable=SC2086
+  n=$(calls library "$library" 0 $command)
+  test "$n" -gt "$least" && pass || fail "$command: only $n allocations of $library"
+  stride=$((n / 25 + 1))
+  test "${AMPED_FAULTS-}" = all && stride=1
+  crashes=0
+  tries=0
+  for k in $(seq 0 "$stride" $((n - 1))); do
+    rm -f n.tns n.json
+    # shellcheck disable=SC2086
+    with "ENOMEM library $library $k 0" 0 $command >out 2>err </dev/null
+    status=$?
+    what="$command, allocation $k of $library"
+    tries=$((tries + 1))
+    if test $status -eq 139; then
+      crashes=$((crashes + 1))
+    elif test $status -eq 0; then
+      same "$what: error lines" "$(grep -c '^amped_mpi: ' err)" 0
+    else
+      same "$what: status" $status 1
+      one_line "$what"
+      grep -q "out of memory" err && pass || fail "$what: $(grep '^amped_mpi: ' err)"
+      absent n.tns
+    fi
+  done
+  test $crashes -le $((tries / 50 + 1)) && pass || fail "$command: $crashes crashes of $tries"
+done <<'END'
+libhdf5 1000 info t.h5 --verify
+libhdf5 1000 convert t.h5 n.tns -q
+libhdf5 1000 top whole1.h5
+libjansson 20 info t.h5 --verify --json=n.json
+libjansson 20 info whole1.h5 --json=n.json
+END
+
 # --- limits of the process ------------------------------------------------------------------------
 # limited KIB COMMAND...: a result or an error, but no hang. OpenBLAS waits for ever for address
 # space that it does not get; some of its versions do so before main.

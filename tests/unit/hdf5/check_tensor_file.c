@@ -1,9 +1,13 @@
 /* Tensor files: round trips, the checks of a verification, and damage. */
+#include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "base/random.h"
+#include "hdf5/hdf5_file.h"
 #include "hdf5/tensor_file.h"
 #include "tests/lib/testing_hdf5.h"
 
@@ -422,6 +426,8 @@ START_TEST(tables_and_nonzeros_that_disagree_are_refused) {
     write_small(path);
     hid_t file = testing_h5_modify(path);
     testing_h5_disturb(file, cases[i].name, cases[i].element, cases[i].swap);
+    if (H5Aexists_by_name(file, cases[i].name, "amped_hash", H5P_DEFAULT) > 0)
+      testing_h5_remove_attribute(file, cases[i].name, "amped_hash");
     h5(H5Fclose(file));
     check_fails(AMPED_BAD_INPUT, cases[i].message, use(path));
   }
@@ -685,6 +691,102 @@ START_TEST(files_that_crash_hdf5_do_not_crash_us) {
   check_no_leak();
 }
 
+/* The library's checksum of metadata; NULL where it does not show the function. */
+typedef uint32_t (*checksum_function)(const void *, size_t, uint32_t);
+static checksum_function metadata_checksum(void) {
+  checksum_function function = NULL;
+  *(void **)&function = dlsym(RTLD_DEFAULT, "H5_checksum_metadata");
+  return function;
+}
+
+/* Set the version of the layout message in the object header at `header`, with the right checksum
+ * of the header. Its form: "OHDR", version 2, flags, size of the messages; a message has a type, 2
+ * bytes of size, flags. */
+static bool set_layout_version(unsigned char *header, unsigned char version) {
+  const unsigned flags = header[5];
+  unsigned char *at = header + 6 + ((flags & 0x20U) != 0 ? 16 : 0) + ((flags & 0x10U) != 0 ? 4 : 0);
+  size_t size = 0;
+  bool found = false;
+  for (unsigned i = 0; i < 1U << (flags & 3U); i++)
+    size |= (size_t)*at++ << (8 * i);
+  unsigned char *end = at + size;
+  const size_t head = (flags & 4U) != 0 ? 6 : 4;
+  while (at + head <= end && !found) {
+    found = at[0] == 8;
+    if (found)
+      at[head] = version;
+    at += head + at[1] + 256U * at[2];
+  }
+  const uint32_t sum = metadata_checksum()(header, (size_t)(end - header), 0);
+  for (int i = 0; i < 4; i++)
+    end[i] = (unsigned char)(sum >> (8 * i));
+  return found;
+}
+
+/* As HDF5 2.0 writes with libver=latest: versions that this library does not know. */
+START_TEST(a_file_of_a_newer_hdf5_is_no_damage) {
+  const char *path = testing_path("newer.h5");
+  size_t count = 0;
+  write_small(path);
+  unsigned char *bytes = testing_bytes(path, &count);
+  ck_assert(bytes[8] == 2 || bytes[8] == 3); /* of the superblock */
+  unsigned char known = bytes[8];
+  bytes[8] = 9;
+  testing_write_file(path, bytes, count);
+  check_fails(AMPED_BAD_INPUT, "newer format than HDF5", use(path));
+  bytes[8] = known;
+  if (metadata_checksum() != NULL) {
+    int changed = 0;
+    for (size_t i = 0; i + 4 < count; i++)
+      changed += memcmp(bytes + i, "OHDR", 4) == 0 && set_layout_version(bytes + i, 9);
+    ck_assert_int_gt(changed, 0);
+    testing_write_file(path, bytes, count);
+    check_fails(AMPED_BAD_INPUT, "newer format than HDF5", use(path));
+  }
+  free(bytes);
+  (void)remove(path);
+  check_no_leak();
+}
+
+/* Reads in a thread other than that which opened the file. */
+static void *read_in_thread(void *argument) {
+  amped_hdf5_dataset d;
+  ck_assert(amped_hdf5_dataset_open(argument, "/amped/mode_1/idp_nnz", 1, &d) != AMPED_OK);
+  return NULL;
+}
+
+/* Runs in a folder of the build: standard error is a file for a while. */
+START_TEST(hdf5_itself_prints_nothing_from_any_thread) {
+  const char *path = testing_path("thread.h5");
+  const char *log = testing_path("thread.log");
+  size_t count = 0;
+  amped_hdf5 file;
+  pthread_t thread;
+  write_small(path);
+  unsigned char *bytes = testing_bytes(path, &count);
+  for (size_t i = 100; i + 4 < count; i++) /* all object headers but the root's */
+    if (memcmp(bytes + i, "OHDR", 4) == 0)
+      bytes[i + 4] ^= 1;
+  testing_write_file(path, bytes, count);
+  check_ok(amped_hdf5_open_trusted(path, path, &file));
+  int kept = dup(STDERR_FILENO);
+  ck_assert_ptr_nonnull(freopen(log, "w", stderr));
+  ck_assert_int_eq(pthread_create(&thread, NULL, read_in_thread, &file), 0);
+  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  (void)fflush(stderr);
+  ck_assert_int_eq(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+  (void)close(kept);
+  amped_hdf5_close(&file);
+  amped_status_clear();
+  struct stat st;
+  ck_assert_int_eq(stat(log, &st), 0);
+  ck_assert_msg(st.st_size == 0, "%d bytes on standard error", (int)st.st_size);
+  free(bytes);
+  (void)remove(log);
+  (void)remove(path);
+  check_no_leak();
+}
+
 START_TEST(what_is_no_hdf5_file_is_refused) {
   const char *path = testing_path("text.h5");
   check_fails(AMPED_BAD_INPUT, "cannot be read", use("no.such.h5"));
@@ -710,4 +812,5 @@ TESTING_MAIN("tensor_file", every_order_survives_a_round_trip,
              wrong_types_extents_and_layouts_are_refused, heavy_rows_are_neither_written_nor_read,
              links_that_are_not_hard_are_refused, a_failed_checksum_names_the_dataset,
              truncated_files_are_refused, flipped_bytes_are_refused_or_harmless,
-             files_that_crash_hdf5_do_not_crash_us, what_is_no_hdf5_file_is_refused)
+             files_that_crash_hdf5_do_not_crash_us, a_file_of_a_newer_hdf5_is_no_damage,
+             hdf5_itself_prints_nothing_from_any_thread, what_is_no_hdf5_file_is_refused)

@@ -269,6 +269,29 @@ START_TEST(headers_of_all_dialects_are_understood) {
 }
 
 /* The first index changes fastest; zeros are dropped; comments and blank lines do not count. */
+/* As in every text: the line does not depend on where chunks end. */
+START_TEST(a_long_comment_in_a_dense_tensor_is_refused) {
+  static const char head[] = "tensor\n3\n1 1 2\n5\n#";
+  const char *path = testing_path("comment.tns");
+  const size_t length = (UINT64_C(3) << 20);
+  char *text = malloc(length);
+  ck_assert_ptr_nonnull(text);
+  memset(text, 'x', length);
+  memcpy(text, head, strlen(head));
+  memcpy(text + length - 3, "\n7\n", 3);
+  for (size_t early = 0; early < 2; early++) {
+    amped_read_options options = {.index_base = AMPED_BASE_AUTO};
+    amped_sptensor t;
+    if (early == 1)
+      memcpy(text + (UINT64_C(1) << 20) - 100, "\n#", 2); /* the second line is in several chunks */
+    testing_write_file(path, text, length);
+    check_fails(AMPED_BAD_INPUT, "longer than 1 MiB", amped_tns_read(path, &options, &t));
+  }
+  free(text);
+  (void)remove(path);
+  check_no_leak();
+}
+
 START_TEST(dense_tensors_lose_their_zeros) {
   static const char text[] = "tensor\n3\n2 3 2\n1\n0\n\n# c\n 2.5 \n0\n0\n-3\n0\n0.0\n0\n4e0\n"
                              "0\n-0\n";
@@ -540,8 +563,8 @@ TESTING_MAIN("io_tns", any_number_of_threads_reads_what_the_slow_reader_reads,
              lines_may_end_anywhere_in_a_chunk, decimals_are_rounded_as_the_library_does,
              what_is_no_number_is_refused, printed_numbers_read_back_exactly_and_are_short,
              headers_of_all_dialects_are_understood, dense_tensors_lose_their_zeros,
-             options_override_the_file, bad_lines_are_named,
-             the_first_of_several_bad_lines_is_named, absurd_lines_are_refused,
+             a_long_comment_in_a_dense_tensor_is_refused, options_override_the_file,
+             bad_lines_are_named, the_first_of_several_bad_lines_is_named, absurd_lines_are_refused,
              garbage_does_no_harm, every_failed_allocation_is_survived,
              what_is_written_reads_back_the_same, written_text_is_plain,
              real_tensors_have_their_recorded_sums)

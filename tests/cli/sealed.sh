@@ -1,0 +1,112 @@
+#!/bin/sh
+# Damage that checksums of chunks do not show, in every kind of file: each command refuses it before
+# it publishes anything. Words 0x0000 that become 0xFFFF leave Fletcher's sums as they are, and
+# zeros have a checksum of zero.
+. "$(dirname "$0")/../lib/lib.sh"
+cd "$scratch" || exit 99
+
+# hex FILE [FIRST]: its bytes from number FIRST on, in hexadecimal.
+hex() { tail -c +"${2:-1}" "$1" | od -An -v -tx1 | tr -d ' \n'; }
+
+# place FILE HEX: where these bytes are first.
+place() {
+  hex "$1" | awk -v bytes="$2" '{
+    for (from = 1; (i = index(substr($0, from), bytes)) > 0; from += i)
+      if ((from + i) % 2 == 0) { print (from + i - 2) / 2; exit }
+  }'
+}
+
+# put FILE AT COUNT OCTAL: COUNT equal bytes.
+put() { head -c "$3" /dev/zero | tr '\0' "\\$4" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
+
+# zeroed FROM TO HEX: a copy where the chunk of these bytes, and its checksum, are zeros.
+zeroed() {
+  at=$(place "$1" "$3")
+  test -n "$at" && pass || fail "$1: no chunk of $3"
+  cp "$1" "$2" && put "$2" "$at" $((${#3} / 2 + 4)) 000
+}
+
+# --- tensors --------------------------------------------------------------------------------------
+printf '1 1 1 5\n1 2 1 3\n2 1 2 4\n3 2 2 2\n3 3 1 1\n' >five.tns
+values=0000a04000004040000080400000004000 # 5 3 4 2, as float
+values=${values}00803f                     # 1
+expect 0 "" "$amped" convert five.tns copies.h5 -q
+expect 0 "" "$amped" convert five.tns list.h5 -q --copies=none
+for kind in copies list; do
+  cp $kind.h5 $kind.word.h5
+  put $kind.word.h5 "$(place $kind.h5 $values)" 2 377 # 5 becomes 5.03
+  zeroed $kind.h5 $kind.zero.h5 $values
+  for damage in word zero; do
+    for out in new.h5 new.tns -; do
+      expect 3 "$kind.$damage.h5: .*hash" "$amped" convert $kind.$damage.h5 $out
+    done
+    absent new.h5 new.tns
+    test -s out && grep -q '^[0-9]* [0-9]* [0-9]* ' out && fail "$kind.$damage: nonzeros were written" || pass
+    expect 3 "$kind.$damage.h5: .*hash" "$amped" info $kind.$damage.h5 --verify
+    expect 3 "$kind.$damage.h5: " on 1 $kind.$damage.h5 --rank=2 -o new.h5
+    expect 3 "$kind.$damage.h5: " on 2 $kind.$damage.h5 --rank=2 -o new.h5 --read=parallel
+    expect 3 "$kind.$damage.h5: " on 1 bench $kind.$damage.h5 --rank=2
+    absent new.h5
+  done
+done
+
+# Larger than the memory: sorted on disk.
+awk 'BEGIN { for (i = 1; i <= 60000; i++) print i, i % 77 + 1, i % 1009 + 1, 1 + i % 3 }' >long.tns
+expect 0 "" "$amped" convert long.tns long.h5 -q
+cp long.h5 long.word.h5
+put long.word.h5 "$(place long.h5 00000040000040400000803f00000040)" 2 377
+for out in new.h5 new.tns; do
+  expect 3 "long.word.h5: .*hash" "$amped" convert long.word.h5 $out --memory=1M
+done
+absent new.h5 new.tns
+
+# --- labels ---------------------------------------------------------------------------------------
+printf 'user,item,week,stars\nanna,tea,mon,5\nbert,tea,tue,3\nanna,jam,tue,4\n' >table.csv
+expect 0 "" "$amped" convert table.csv table.h5 -q --keys=user,item,week --value=stars
+zeroed table.h5 table.zero.h5 "$(printf annabert | od -An -v -tx1 | tr -d ' \n')"
+label="table.zero.h5: dataset /labels/mode_0/bytes disagrees with its content hash"
+expect 3 "$label" "$amped" convert table.zero.h5 new.h5
+expect 3 "$label" "$amped" info table.zero.h5
+expect 3 "$label" on 1 table.zero.h5 --rank=1 -o new.h5
+absent new.h5
+
+# --- results and starts ---------------------------------------------------------------------------
+expect 0 "" on 1 table.h5 --rank=2 --iters=3 --tol=0 -o r.h5 -q
+expect 0 "" "$amped" convert r.h5 r.npy -q
+weights=$(hex r.weights.npy 129)
+same "two weights" ${#weights} 32
+zeroed r.h5 zero.h5 "$weights"
+weight="zero.h5: dataset /weights disagrees with its content hash"
+for command in "info zero.h5" "info zero.h5 --verify" "top zero.h5" "compare zero.h5 r.h5" \
+  "compare r.h5 zero.h5" "convert zero.h5 new.npy" "plot zero.h5 -o new.svg"; do
+  # shellcheck disable=SC2086
+  expect 3 "$weight" "$amped" $command
+done
+absent new.weights.npy new.svg
+expect 3 "$weight.*--force-init" on 2 table.h5 --rank=2 --init=zero.h5 -o new.h5
+absent new.h5
+expect 0 "warning: $weight.*--force-init" on 2 table.h5 --rank=2 --init=zero.h5 --force-init -o new.h5
+expect 0 "" on 2 table.h5 --rank=2 --init=r.h5 --nowrite
+expect 2 "--init" on 1 table.h5 --rank=2 --force-init --nowrite
+grep -q warning err && fail "a sound start has a warning" || pass
+expect 0 "verified" "$amped" info r.h5 --verify
+grep -q "no content hash" out && fail "no content hash in a new file" || pass
+# What no reader but --verify reads.
+expect 0 "" on 1 table.h5 --rank=2 --iters=3 --tol=0 --starts=2 --seed=7 -o starts.h5 -q
+zeroed starts.h5 starts.zero.h5 07000000000000000800000000000000
+expect 3 "starts.zero.h5: dataset /starts/seed disagrees" "$amped" info starts.zero.h5 --verify
+
+# --- checkpoints ----------------------------------------------------------------------------------
+expect 0 "" on 1 table.h5 --rank=2 --iters=3 --tol=0 --checkpoint=c.h5 --checkpoint-every=1 --nowrite
+rm -f c.h5.prev
+expect 0 "" "$amped" convert c.h5 c.npy -q
+cp c.h5 whole.h5
+zeroed whole.h5 c.h5 "$(hex c.weights.npy 129)"
+expect 3 "c.h5: dataset /weights disagrees with its content hash" \
+  on 1 table.h5 --rank=2 --iters=9 --checkpoint=c.h5 --resume -o new2.h5
+absent new2.h5
+cp whole.h5 c.h5.prev
+expect 0 "warning: c.h5: dataset /weights disagrees .*c.h5.prev, is used" \
+  on 1 table.h5 --rank=2 --iters=9 --checkpoint=c.h5 --resume -o new2.h5
+
+finish
