@@ -11,6 +11,7 @@
 #include "solver/corcondia.h"
 #include "solver/cpd_als.h"
 #include "solver/outcome.h"
+#include "solver/residual.h"
 #include "tensor/format.h"
 #include "base/file.h"
 #include "base/file_lock.h"
@@ -561,7 +562,8 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
                          uint64_t *host_bytes) {
   const amped_options *o = context;
   (void)device_bytes;
-  *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
+  *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia) +
+                 amped_residual_host_bytes(plan);
 }
 
 amped_status amped_cmd_cpd(const amped_options *o) {
