@@ -31,7 +31,7 @@ static amped_status make_layout(const amped_device *device, const amped_plan *pl
   wish.storage = form->storage;
   wish.residency = device->options.residency;
   wish.budget_bytes = device->gpu.budget_bytes;
-  wish.other_bytes = factor_bytes + packer;
+  wish.other_bytes = factor_bytes + packer + sizeof(amped_products_room_cuda);
   wish.caches = device->gpu.caches;
   wish.tile_bytes = device->options.tile_bytes;
   return amped_layout_cuda_make(layout, plan, &wish);
@@ -206,6 +206,25 @@ static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_par
              : amped_copies_cuda_finish(&part->copies, mode, times);
 }
 
+static amped_status products(amped_tensor_part *part, int mode, double scale, const double *weights,
+                             amped_products *out) {
+  const amped_plan *plan = part->plan;
+  amped_products_cuda_args args = {};
+  args.value_type = plan->value_type;
+  args.index_type = plan->index_type;
+  args.inputs = plan->order - 1;
+  args.ncomps = plan->ncomps;
+  args.ld = plan->ld;
+  for (int m = 0, input = 0; m < plan->order; m++)
+    if (m != mode)
+      args.factors[input++] = amped_factor_set_cuda_rows(part->factors, m);
+  args.output = amped_factor_set_cuda_output(part->factors);
+  args.scale = scale;
+  args.weights = weights;
+  args.stream = part->device->stream;
+  return amped_copies_cuda_products(&part->copies, mode, &args, out);
+}
+
 /* Half of the free memory, which ranks on the same GPU divide evenly; all within the user's limit.
  * The buffers for streaming are not in use yet. Where the budget is full, loading works in their
  * room. */
@@ -256,6 +275,7 @@ const amped_format_ops amped_sorted_cuda = {
     .require_synthetic = require_synthetic,
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
+    .products = products,
 };
 
 const amped_format_ops amped_atomic_cuda = {
@@ -275,4 +295,5 @@ const amped_format_ops amped_atomic_cuda = {
     .require_synthetic = require_synthetic,
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
+    .products = products,
 };

@@ -120,9 +120,9 @@ static amped_status zero_all(const amped_copies_cuda *c, const amped_mttkrp_task
   return AMPED_OK;
 }
 
-/* Launch the atomic kernel over a span, which lies in d_block. */
-static amped_status launch_plain(amped_copies_cuda *c, const amped_mttkrp_task_cuda *task,
-                                 const amped_span_cuda *span, void *d_block) {
+/* The nonzeros of a span, which lies in d_block. */
+static amped_batch span_batch(const amped_copies_cuda *c, const amped_span_cuda *span,
+                              void *d_block) {
   const amped_arrays_cuda *arrays = &span->arrays;
   amped_batch batch = {};
   batch.count = span->count;
@@ -130,7 +130,19 @@ static amped_status launch_plain(amped_copies_cuda *c, const amped_mttkrp_task_c
   for (int i = 1; i < c->plan->order; i++)
     batch.inputs[i - 1] = amped_arrays_cuda_at(arrays, d_block, i, span->at);
   batch.values = amped_arrays_cuda_at(arrays, d_block, c->plan->order, span->at);
-  return launch_for_types(task->args, batch);
+  return batch;
+}
+
+/* Launch the atomic kernel over a span. */
+static amped_status launch_plain(amped_copies_cuda *c, const amped_mttkrp_task_cuda *task,
+                                 const amped_span_cuda *span, void *d_block) {
+  return launch_for_types(task->args, span_batch(c, span, d_block));
+}
+
+static amped_status products_plain(amped_copies_cuda *c, int, const amped_products_cuda_args *args,
+                                   const amped_span_cuda *span, void *d_block) {
+  const amped_batch batch = span_batch(c, span, d_block);
+  return amped_products_cuda_add(args, &batch);
 }
 
 static uint64_t plain_bytes(const amped_plan *plan, int mode) {
@@ -148,4 +160,5 @@ const amped_copy_form_cuda amped_atomic_cuda_form = {
     .schedule = no_schedule,
     .zero = zero_all,
     .launch = launch_plain,
+    .products = products_plain,
 };

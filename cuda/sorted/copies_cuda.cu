@@ -234,6 +234,7 @@ amped_status amped_copies_cuda_create(amped_copies_cuda *c, const amped_plan *pl
   c->stream = stream;
   AMPED_CUDA(cudaStreamCreateWithFlags(&c->transfers, cudaStreamNonBlocking));
   AMPED_TRY(create_buffers(c));
+  AMPED_TRY(amped_cuda_malloc((void **)&c->d_products, sizeof *c->d_products, "the fit's sums"));
   AMPED_TRY(form->create(c));
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(create_copy(c, m, &none, &c->copies[m]));
@@ -256,6 +257,7 @@ void amped_copies_cuda_destroy(amped_copies_cuda *c) {
   if (c->anchor != nullptr)
     (void)cudaEventDestroy(c->anchor);
   amped_pinned_cuda_stop(&c->pinned);
+  amped_cuda_free(c->d_products);
   amped_cuda_free(c->packer.d_plain);
   amped_cuda_free(c->packer.d_packed);
   amped_cuda_free(c->packer.d_ordinals);
@@ -635,6 +637,40 @@ static amped_status launch_packed(amped_copies_cuda *c, const amped_mttkrp_task_
   return a.work->cut.outputs > 1 ? amped_mttkrp_cuda_sum(&a) : AMPED_OK;
 }
 
+/* Products of nonzeros first .. first + count of a span, which are unpacked for it. */
+static amped_status add_unpacked(amped_copies_cuda *c, int mode,
+                                 const amped_products_cuda_args *args, const amped_span_cuda *span,
+                                 void *d_block, uint64_t first, uint64_t count) {
+  const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
+  for (uint64_t done = 0; done < count; done += most) {
+    const uint64_t k = first + done;
+    const amped_packed_cuda packed = packed_at(c, mode, &c->copies[mode], &span->arrays, d_block,
+                                               span->at + (k - span->first), k);
+    amped_batch batch = {};
+    AMPED_TRY(set_plain(c, mode, count - done < most ? count - done : most, &batch));
+    AMPED_TRY(amped_reorder_cuda_unpack(&packed, nullptr, 0, batch.count, &batch, c->stream));
+    AMPED_TRY(amped_products_cuda_add(args, &batch));
+  }
+  return AMPED_OK;
+}
+
+/* Blocks of the schedule have all nonzeros of a span and none of the gaps before its tiles. Those
+ * that lie one behind another are taken together. */
+static amped_status products_packed(amped_copies_cuda *c, int mode,
+                                    const amped_products_cuda_args *args,
+                                    const amped_span_cuda *span, void *d_block) {
+  const amped_copy_work_cuda *work = &c->copies[mode].work;
+  const uint32_t end = amped_work_cuda_block(work, span->first + span->count);
+  for (uint32_t b = amped_work_cuda_block(work, span->first); b < end;) {
+    const uint64_t first = work->blocks[b].first;
+    uint64_t count = 0;
+    for (; b < end && work->blocks[b].first == first + count; b++)
+      count += work->blocks[b].count;
+    AMPED_TRY(add_unpacked(c, mode, args, span, d_block, first, count));
+  }
+  return AMPED_OK;
+}
+
 /* Zero the rows that MTTKRP does not store. */
 static amped_status zero_packed(const amped_copies_cuda *c, const amped_mttkrp_task_cuda *task) {
   const amped_copy_cuda *copy = &c->copies[task->mode];
@@ -666,6 +702,7 @@ const amped_copy_form_cuda amped_packed_cuda_form = {
     .schedule = make_schedule,
     .zero = zero_packed,
     .launch = launch_packed,
+    .products = products_packed,
 };
 
 /* Wait for the step of mode that last used a buffer, if any, and add up its times. */
@@ -824,4 +861,36 @@ amped_status amped_copies_cuda_finish(amped_copies_cuda *c, int mode, amped_mttk
   AMPED_TRY(finish_steps(c, mode));
   *times = c->times;
   return AMPED_OK;
+}
+
+/* --- products --------------------------------------------------------------------------------- */
+
+/* A piece of mode's copy in a buffer. MTTKRP has left the buffers; what was transferred to them for
+ * the next one is transferred again. */
+static amped_status piece_products(amped_copies_cuda *c, int mode,
+                                   const amped_products_cuda_args *args,
+                                   const amped_span_cuda *piece) {
+  amped_buffer_cuda *buffer = &c->buffers[c->turn];
+  AMPED_TRY(fetch(c, mode, piece, buffer));
+  AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
+  AMPED_TRY(c->form->products(c, mode, args, &buffer->piece, buffer->d_block));
+  AMPED_CUDA(cudaStreamSynchronize(c->stream));
+  return AMPED_OK;
+}
+
+amped_status amped_copies_cuda_products(amped_copies_cuda *c, int mode,
+                                        const amped_products_cuda_args *args, amped_products *out) {
+  amped_products_cuda_args a = *args;
+  a.d_room = c->d_products;
+  AMPED_TRY(amped_products_cuda_begin(&a));
+  for (uint64_t k = 0; k < c->layout.nnz[mode];) {
+    amped_span_cuda span;
+    AMPED_TRY(amped_layout_cuda_span(&c->layout, c->plan, mode, k, &span));
+    if (span.resident)
+      AMPED_TRY(c->form->products(c, mode, &a, &span, c->copies[mode].d_block));
+    else
+      AMPED_TRY(piece_products(c, mode, &a, &span));
+    k = span.first + span.count;
+  }
+  return amped_products_cuda_end(&a, out);
 }

@@ -12,6 +12,7 @@
 #include "cuda/sorted/layout_cuda.h"
 #include "cuda/sorted/mttkrp_cuda.h"
 #include "cuda/sorted/pack_cuda.h"
+#include "cuda/sorted/products_cuda.h"
 #include "cuda/device/pinned_cuda.h"
 #include "cuda/sorted/work_cuda.h"
 
@@ -92,6 +93,10 @@ typedef struct amped_copy_form_cuda {
   /* Launch the kernel over a span, which lies in d_block. */
   amped_status (*launch)(amped_copies_cuda *copies, const amped_mttkrp_task_cuda *task,
                          const amped_span_cuda *span, void *d_block);
+  /* Add the products of a span's nonzeros, which lie in d_block. */
+  amped_status (*products)(amped_copies_cuda *copies, int mode,
+                           const amped_products_cuda_args *args, const amped_span_cuda *span,
+                           void *d_block);
 } amped_copy_form_cuda;
 
 /* Packed, for the sorted kernel. */
@@ -107,6 +112,7 @@ struct amped_copies_cuda {
   void *d_values;       /* the same as value_type, for the kernels */
   amped_ruler ruler;    /* zero where kernels look values up */
   amped_packer_cuda packer;
+  amped_products_room_cuda *d_products;
   amped_pinned_cuda pinned; /* streamed pieces */
   amped_buffer_cuda buffers[2];
   int turn;                 /* the buffer of the next piece */
@@ -165,6 +171,10 @@ amped_status amped_copies_cuda_begin(amped_copies_cuda *copies, int mode,
 amped_status amped_copies_cuda_wait(amped_copies_cuda *copies, int mode, int part);
 amped_status amped_copies_cuda_finish(amped_copies_cuda *copies, int mode,
                                       amped_mttkrp_times *times);
+
+/* The products of mode's copy, between MTTKRPs. The caller sets all of args but d_room. Waits. */
+amped_status amped_copies_cuda_products(amped_copies_cuda *copies, int mode,
+                                        const amped_products_cuda_args *args, amped_products *out);
 
 #ifdef __cplusplus
 }

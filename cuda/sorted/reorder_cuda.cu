@@ -124,7 +124,8 @@ amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_
 
 /* --- unpack ---------------------------------------------------------------------------------- */
 
-/* Output row of nonzero k: its pack's entry of the row list, and the row bits from there to k. */
+/* Output row of nonzero k of the whole copy: its pack's entry of the row list, and the row bits
+ * from there to k. */
 template <typename index>
 static __device__ index row_of(const amped_packed_cuda &copy, uint64_t k) {
   const uint64_t pack_first = k / copy.packing.pack * copy.packing.pack;
@@ -149,10 +150,10 @@ template <typename value, typename index, typename number>
 static __global__ void unpack(const amped_packed_cuda copy, const number *order, uint64_t count,
                               batch_arrays out) {
   for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
-    const uint64_t k = order[i];
+    const uint64_t k = order != nullptr ? order[i] : i;
     uint64_t words[AMPED_MAX_PLANES];
     amped_packed_get(&copy.packing, copy.planes, k, words);
-    static_cast<index *>(out.rows)[i] = row_of<index>(copy, k);
+    static_cast<index *>(out.rows)[i] = row_of<index>(copy, copy.first + k);
     for (int m = 0; m < copy.packing.inputs; m++)
       static_cast<index *>(out.inputs[m])[i] =
           (index)amped_packed_field(words, copy.packing.shifts[m], copy.packing.bits[m]);

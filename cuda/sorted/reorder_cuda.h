@@ -19,7 +19,8 @@ amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_
                                      uint64_t *range_nnz, void **d_block, void **d_order,
                                      cudaStream_t stream);
 
-/* Unpack nonzeros first .. first + count of the new order to the arrays of `batch`. */
+/* Unpack nonzeros first .. first + count of the new order to the arrays of `batch`. Where d_order
+ * is NULL they stay in the order of the copy, and first is 0: the copy begins with them. */
 amped_status amped_reorder_cuda_unpack(const amped_packed_cuda *copy, const void *d_order,
                                        uint64_t first, uint64_t count, const amped_batch *batch,
                                        cudaStream_t stream);

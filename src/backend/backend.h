@@ -19,6 +19,7 @@
 #define AMPED_BACKEND_H
 
 #include "backend/gpu_info.h"
+#include "base/double_double.h"
 #include "plan/overlap.h"
 #include "backend/synthetic.h"
 
@@ -67,6 +68,12 @@ typedef struct amped_mttkrp_times {
   double copy_sec;    /* host to device transfers (streamed copies), overlapped or not */
   double compute_sec; /* kernels, zeroing of the output included */
 } amped_mttkrp_times;
+
+/* Sums over a rank's nonzeros x of a copy, with the model's values m at their coordinates: of x x
+ * and x m. Coordinates that repeat count apart. */
+typedef struct amped_products {
+  amped_dd xx, xm;
+} amped_products;
 
 /* Memory that a rank's part of a plan takes. */
 typedef struct amped_requirement {
@@ -185,7 +192,8 @@ typedef struct amped_factor_ops {
 /* --- tensor formats -------------------------------------------------------------------------- */
 
 /* A format has all of these operations but collect, sort, require_collect (NULL: it takes ordered
- * copies alone), make_synthetic and require_synthetic (NULL: it takes files alone). A solver that
+ * copies alone), make_synthetic and require_synthetic (NULL: it takes files alone), and products
+ * (NULL: near 1 the fit is known less well, docs/numerics.md). A solver that
  * needs an operation of its own asks for it before the first nonzero is read (amped_demand,
  * session/prepare.h). */
 typedef struct amped_format_ops {
@@ -243,6 +251,14 @@ typedef struct amped_format_ops {
   amped_status (*mttkrp_begin)(amped_tensor_part *part, int mode);
   amped_status (*mttkrp_wait)(amped_tensor_part *part, int mode, int block_part,
                               amped_mttkrp_times *times);
+
+  /* Sums over this rank's nonzeros of mode's copy, each nonzero times `scale`, a power of two.
+   * The model's value at a nonzero is the sum over components r of weights[r], times column r of
+   * the nonzero's row of the output, times column r of its rows of the input factors: so the caller
+   * has put the rows of mode's factor into the output. Sums and products are double-doubles; the
+   * order of additions is fixed by the copy's layout. Between MTTKRPs. */
+  amped_status (*products)(amped_tensor_part *part, int mode, double scale, const double *weights,
+                           amped_products *out);
 } amped_format_ops;
 
 /* --- backends and workers -------------------------------------------------------------------- */

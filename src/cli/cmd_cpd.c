@@ -12,6 +12,7 @@
 #include "solver/corcondia.h"
 #include "solver/cpd_als.h"
 #include "solver/outcome.h"
+#include "solver/residual.h"
 #include "tensor/format.h"
 #include "base/launcher.h"
 #include "base/log.h"
@@ -543,7 +544,8 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
                          uint64_t *host_bytes) {
   const amped_options *o = ((const job *)context)->o;
   (void)device_bytes;
-  *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
+  *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia) +
+                 amped_residual_host_bytes(plan);
 }
 
 amped_status amped_cmd_cpd(const amped_options *o) {

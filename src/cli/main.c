@@ -204,43 +204,50 @@ static void tell_of_exit(void) {
   _exit(AMPED_FAILED);
 }
 
+/* Does the command run on the ranks of a job? Other commands are one process's work and never ask
+ * the launcher: its variables are also set for programs that a job's script starts. */
+static bool needs_ranks(const amped_options *options) {
+  return options->command == NULL || options->command->parallel || options->info.system;
+}
+
+/* Print the line of a failure. Once MPI has run, the ranks have agreed on the rank that printed it;
+ * rank 0 prints what is left. Before, every rank finds the same wrong options, and a launcher ends
+ * all ranks as soon as one fails: so the rank that its launcher calls 0 prints first. The others
+ * print theirs later, where they still live. AMPED_FAILED is a rank's own failure. */
+static void report_failure(amped_status status, bool ranks, int launcher_rank) {
+  if (ranks && has_started() && !amped_log_speaks())
+    return;
+  if (ranks && !has_started() && launcher_rank > 0 && status != AMPED_FAILED)
+    (void)poll(NULL, 0, SPEAKER_MSEC);
+  amped_status_report();
+}
+
 int main(int argc, char **argv) {
-  amped_options options;
+  amped_options options = {.command = NULL};
   bool done = false;
   int rank = amped_launcher_rank();
   (void)atexit(tell_of_exit);
   hold_standard_streams();
   /* Writing to a closed pipe is an error of that write, not the end of the program. */
   (void)signal(SIGPIPE, SIG_IGN);
-  /* Without MPI, ranks cannot agree on the rank that prints errors: the launcher's rank 0 does. */
-  amped_log_speaker(rank <= 0);
   amped_status status = amped_command_line_parse(argc, argv, &options, &done);
+  bool ranks = needs_ranks(&options);
   if (status == AMPED_OK && !done)
     status = amped_options_check(&options);
   if (status == AMPED_OK && !done)
-    status = amped_signals_watch(rank <= 0, options.command->parallel || options.command->writes);
-  /* A launcher ends all ranks as soon as a rank fails. So the rank that prints errors must print
-   * first. */
-  if (status != AMPED_OK && rank > 0)
-    (void)poll(NULL, 0, SPEAKER_MSEC);
+    status = amped_signals_watch(!ranks || rank <= 0,
+                                 options.command->parallel || options.command->writes);
   if (status == AMPED_OK && !done) {
     input = options.nargs > 0 ? options.args[0] : NULL;
     amped_log_verbosity(options.log.verbosity);
     amped_log_progress(options.log.progress);
     if (options.threads > 0)
       omp_set_num_threads(options.threads);
-    /* One process does the work of a serial command, however many mpirun started. */
-    if (options.command->parallel || options.info.system || rank <= 0)
-      status = options.command->run(&options);
-    else if (options.command->writes)
-      (void)fprintf(stderr, "amped_mpi: warning: rank %d leaves %s to rank 0\n", rank,
-                    options.command->name);
+    amped_log_speaker(!ranks || rank <= 0); /* until MPI tells the rank */
+    status = options.command->run(&options);
   }
-  /* The ranks of a parallel command have agreed on the rank that printed the error. Errors from
-   * before MPI are left. Every rank finds wrong options, but this rank alone may see another
-   * failure. */
-  if (status != AMPED_OK && (rank <= 0 || (status == AMPED_FAILED && !has_started())))
-    amped_status_report();
+  if (status != AMPED_OK)
+    report_failure(status, ranks, rank);
   if (status == AMPED_OK) {
     status = check_output();
     amped_status_report();

@@ -8,7 +8,7 @@
 #include "cpu/coo_buffer_cpu.h"
 #include "cpu/cpu_dispatch.h"
 #include "cpu/device_cpu.h"
-#include "cpu/mttkrp_cpu.h"
+#include "cpu/products_cpu.h"
 #include "cpu/synthetic_cpu.h"
 
 struct amped_tensor_part {
@@ -141,10 +141,10 @@ static amped_status cpu_resize(amped_tensor_part *part) {
   return AMPED_OK;
 }
 
-static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
+/* All that a walk over mode's copy reads and writes. */
+static amped_cpu_mttkrp walk(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
   amped_cpu_mttkrp m = {.copy = &part->copies[mode], .value_type = plan->value_type};
-  double began = amped_time();
   int input = 0;
   for (int a = 0; a < plan->order; a++)
     if (a != mode) {
@@ -157,9 +157,26 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   m.ld = plan->ld;
   m.fixup = part->fixup;
   m.out = amped_factor_set_cpu_output(part->factors);
+  return m;
+}
+
+static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
+  double began = amped_time();
+  const amped_cpu_mttkrp m = walk(part, mode);
   amped_mttkrp_cpu(&m, part->threads);
   part->mttkrp_sec = amped_time() - began;
   amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + part->mttkrp_sec);
+  return AMPED_OK;
+}
+
+static amped_status cpu_products(amped_tensor_part *part, int mode, double scale,
+                                 const double *weights, amped_products *out) {
+  amped_cpu_products p = {
+      .mttkrp = walk(part, mode), .ncomps = part->plan->ncomps, .scale = scale, .weights = weights};
+  AMPED_TRY(amped_alloc(&p.strips, amped_cpu_strips(p.mttkrp.copy->packing, p.mttkrp.copy->nnz),
+                        sizeof *p.strips, "the sums of the fit"));
+  amped_products_cpu(&p, part->threads, out);
+  amped_free(p.strips);
   return AMPED_OK;
 }
 
@@ -197,4 +214,5 @@ const amped_format_ops amped_sorted_cpu = {
     .require_synthetic = cpu_require_synthetic,
     .mttkrp_begin = cpu_mttkrp_begin,
     .mttkrp_wait = cpu_mttkrp_wait,
+    .products = cpu_products,
 };

@@ -246,6 +246,26 @@ void amped_comm_sum(const amped_comm *comm, double *values, int count) {
     AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, comm->mpi));
 }
 
+void amped_comm_sum_dd(const amped_comm *comm, amped_dd *values, uint64_t count) {
+  amped_dd *all = NULL;
+  amped_status status =
+      amped_alloc(&all, (uint64_t)comm->nranks * ORDERED_SUM, sizeof *all, "a sum over ranks");
+  if (status != AMPED_OK)
+    amped_comm_abort(comm, status);
+  for (uint64_t first = 0; first < count; first += ORDERED_SUM) {
+    int n = count - first < ORDERED_SUM ? (int)(count - first) : ORDERED_SUM;
+    AMPED_MPI(comm,
+              MPI_Allgather(values + first, 2 * n, MPI_DOUBLE, all, 2 * n, MPI_DOUBLE, comm->mpi));
+    for (int i = 0; i < n; i++) {
+      amped_dd sum = all[i];
+      for (int p = 1; p < comm->nranks; p++)
+        sum = amped_dd_add(sum, all[(size_t)p * (size_t)n + (size_t)i]);
+      values[first + (uint64_t)i] = sum;
+    }
+  }
+  amped_free(all);
+}
+
 void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count) {
   AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, MPI_SUM, comm->mpi));
 }

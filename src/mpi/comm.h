@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "base/double_double.h"
 #include "base/heartbeat.h"
 #include "base/status.h"
 #include "base/types.h"
@@ -53,6 +54,8 @@ void amped_comm_abort(const amped_comm *comm, amped_status status) __attribute__
 /* Collective, host memory. Element-wise sum over ranks in place, in the order of MPI or, with
  * in_order, in the order of ranks; broadcast of any number of bytes from rank 0. */
 void amped_comm_sum(const amped_comm *comm, double *values, int count);
+/* The same for double-doubles, always in the order of ranks. */
+void amped_comm_sum_dd(const amped_comm *comm, amped_dd *values, uint64_t count);
 void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count);
 void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes);
 

@@ -7,8 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/heartbeat.h"
+#include "base/launcher.h"
+#include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
 
@@ -19,6 +20,11 @@
 /* Seconds of delay of the report of a node whose ranks all arrived, after nodes with missing ranks
  * and after the node before it. */
 #define NODE_SEC 2.0
+
+/* Seconds by which the line of a rank comes after that of the rank before it, while ranks cannot
+ * agree on one of them; and the most of these seconds. */
+#define RANK_SEC 3.0
+#define MOST_RANK_SEC 15.0
 
 /* Where MPI_Abort itself hangs, the process ends after these seconds. */
 #define ABORT_SEC 20
@@ -32,20 +38,28 @@ typedef struct shared_heartbeat {
   amped_heartbeat heartbeat;
 } shared_heartbeat;
 
+/* What the thread watches. */
+typedef enum stage {
+  STARTING, /* this process alone: others may not have come to MPI's start */
+  RUNNING,  /* the ranks of the node */
+  ENDING    /* this process alone: others may not come to MPI's end */
+} stage;
+
 struct amped_watchdog {
-  const amped_comm *comm;
+  const amped_comm *comm; /* NULL before watch */
   double seconds;
-  int place; /* number of the node among all nodes */
+  stage stage; /* protected by the lock */
+  int rank;    /* of MPI; before watch, of the launcher, -1: unknown */
+  int place;   /* number of the node among all nodes */
   MPI_Win window;
   shared_heartbeat **node; /* [local_size] */
   shared_heartbeat *own;
   uint64_t *beats; /* [local_size] beats of every rank at the last step of any rank */
   uint64_t steps;  /* steps of all ranks at that time */
   pthread_t thread;
-  bool started;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  bool stop; /* protected by the lock */
+  bool stop; /* protected by the lock, as all members above while the thread runs */
 };
 
 /*  */
@@ -90,22 +104,47 @@ static int list_missing(const amped_watchdog *w, char *text, size_t size) {
   return missing;
 }
 
-static void end_job(const amped_watchdog *w, const char *missing) {
+/* End the job. The line is recorded. */
+static void end_now(const amped_watchdog *w) {
+  (void)signal(SIGALRM, SIG_DFL);
+  (void)alarm(ABORT_SEC);
+  if (w->comm != NULL)
+    amped_comm_abort(w->comm, AMPED_FAILED);
+  amped_status_report();
+  _exit(AMPED_FAILED); /* MPI has not started, or has ended; the launcher ends the other ranks */
+}
+
+/* An error that waits for the agreement of all ranks would hide the watchdog's line. */
+static void tell_earlier_error(void) {
+  amped_status_report();
+  amped_status_clear();
+}
+
+static void end_running(const amped_watchdog *w, const char *missing) {
   char phase[64];
   const char *all = w->comm->nodes > 1
                         ? "; all ranks of this node arrived, those of other nodes did not"
                         : "; all ranks wait for messages that do not come: check the network";
-  /* An error that waits for the agreement of all ranks would hide this line. */
-  amped_status_report();
-  amped_status_clear();
+  tell_earlier_error();
   (void)amped_error(AMPED_FAILED, NULL,
                     "rank %d: nothing happened for %g s in %s%s; look at these processes, or "
                     "raise --hang-timeout where they were only slow",
                     w->own->rank, w->seconds, describe(phase, sizeof phase, &w->own->heartbeat),
                     missing[0] != '\0' ? missing : all);
-  (void)signal(SIGALRM, SIG_DFL);
-  (void)alarm(ABORT_SEC);
-  amped_comm_abort(w->comm, AMPED_FAILED);
+  end_now(w);
+}
+
+/* Nobody knows here which rank is missing. */
+static void end_alone(const amped_watchdog *w) {
+  tell_earlier_error();
+  (void)amped_error(AMPED_FAILED, NULL,
+                    "rank %d: nothing happened for %g s while MPI %s: a rank does not answer "
+                    "(stopped or dead); look at the ranks' processes, or raise --hang-timeout "
+                    "where they were only slow%s",
+                    w->rank > 0 ? w->rank : 0, w->seconds,
+                    w->stage == STARTING ? "started" : "ended",
+                    w->stage == STARTING ? "" : "; the files that it wrote are complete");
+  end_now(w);
 }
 
 /* --- watching --------------------------------------------------------------------------------- */
@@ -123,7 +162,7 @@ static bool is_alive(amped_watchdog *w) {
   return true;
 }
 
-static void look(amped_watchdog *w, double still_sec) {
+static void look_at_node(amped_watchdog *w, double still_sec) {
   char missing[1024];
   if (still_sec < w->seconds || !atomic_load(&w->own->heartbeat.waits))
     return;
@@ -131,71 +170,57 @@ static void look(amped_watchdog *w, double still_sec) {
       still_sec < w->seconds + NODE_SEC * (1 + w->place))
     return;
   if (atomic_exchange(&w->node[0]->spoken, 1) == 0)
-    end_job(w, missing);
+    end_running(w, missing);
 }
 
-/* Sleep until the next look; false where the watchdog stops. */
-static bool sleep_until_look(amped_watchdog *w, double sec) {
+static void look_alone(const amped_watchdog *w, double still_sec) {
+  double later = w->rank > 0 ? RANK_SEC * w->rank : 0.0;
+  if (still_sec >= w->seconds + (later < MOST_RANK_SEC ? later : MOST_RANK_SEC))
+    end_alone(w);
+}
+
+/* Wait until the next look, under the lock; false where the watchdog stops. */
+static bool wait_for_look(amped_watchdog *w, double sec) {
   struct timespec until;
   (void)clock_gettime(CLOCK_MONOTONIC, &until);
   long nsec = until.tv_nsec + (long)(1e9 * sec);
   until.tv_sec += nsec / 1000000000;
   until.tv_nsec = nsec % 1000000000;
-  (void)pthread_mutex_lock(&w->lock);
   while (!w->stop && pthread_cond_timedwait(&w->changed, &w->lock, &until) == 0)
     ;
-  bool go = !w->stop;
-  (void)pthread_mutex_unlock(&w->lock);
-  return go;
+  return !w->stop;
 }
 
+/* Holds the lock but while it waits: what it looks at stays while it looks. */
 static void *watch(void *argument) {
   amped_watchdog *w = argument;
   double every = w->seconds / LOOKS < LOOK_SEC ? w->seconds / LOOKS : LOOK_SEC;
   double still = 0.0;
   double before = amped_time();
-  while (sleep_until_look(w, every)) {
+  stage last = STARTING;
+  (void)pthread_mutex_lock(&w->lock);
+  while (wait_for_look(w, every)) {
     double now = amped_time();
     double passed =
         now - before < 2.0 * every ? now - before : 2.0 * every; /* the process was stopped */
     before = now;
-    (void)atomic_fetch_add(&w->own->heartbeat.beats, 1);
-    still = is_alive(w) ? 0.0 : still + passed;
-    look(w, still);
+    bool alive = w->stage != last;
+    last = w->stage;
+    if (w->stage == RUNNING) {
+      (void)atomic_fetch_add(&w->own->heartbeat.beats, 1);
+      alive = is_alive(w) || alive;
+    }
+    still = alive ? 0.0 : still + passed;
+    if (w->stage == RUNNING)
+      look_at_node(w, still);
+    else
+      look_alone(w, still);
   }
+  (void)pthread_mutex_unlock(&w->lock);
   return NULL;
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
-
-static amped_status allocate(const amped_comm *comm, double seconds, amped_watchdog **out) {
-  uint64_t ranks = (uint64_t)comm->local_size;
-  static const char what[] = "the watchdog";
-  AMPED_TRY(amped_calloc(out, 1, sizeof **out, what));
-  amped_watchdog *w = *out;
-  w->comm = comm;
-  w->seconds = seconds;
-  w->window = MPI_WIN_NULL;
-  AMPED_TRY(amped_calloc(&w->node, ranks, sizeof(shared_heartbeat *), what));
-  return amped_calloc(&w->beats, ranks, sizeof *w->beats, what);
-}
-
-static void share_memory(amped_watchdog *w) {
-  const amped_comm *comm = w->comm;
-  MPI_Aint size = 0;
-  int unit = 0;
-  AMPED_MPI(comm, MPI_Win_allocate_shared((MPI_Aint)sizeof *w->own, 1, MPI_INFO_NULL, comm->node,
-                                          &w->own, &w->window));
-  memset(w->own, 0, sizeof *w->own);
-  w->own->rank = comm->rank;
-  for (int i = 0; i < comm->local_size; i++)
-    AMPED_MPI(comm, MPI_Win_shared_query(w->window, i, &size, &unit, &w->node[i]));
-  AMPED_MPI(comm, MPI_Barrier(comm->node));
-  /* Nodes are numbered by their first ranks. */
-  if (comm->leaders != MPI_COMM_NULL)
-    AMPED_MPI(comm, MPI_Comm_rank(comm->leaders, &w->place));
-  AMPED_MPI(comm, MPI_Bcast(&w->place, 1, MPI_INT, 0, comm->node));
-}
 
 static amped_status start_thread(amped_watchdog *w) {
   pthread_condattr_t attributes;
@@ -205,45 +230,89 @@ static amped_status start_thread(amped_watchdog *w) {
   (void)pthread_cond_init(&w->changed, &attributes);
   (void)pthread_condattr_destroy(&attributes);
   int failed = pthread_create(&w->thread, NULL, watch, w);
-  w->started = failed == 0;
-  if (failed != 0) {
-    (void)pthread_cond_destroy(&w->changed);
-    (void)pthread_mutex_destroy(&w->lock);
-    return amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for --hang-timeout");
-  }
+  if (failed == 0)
+    return AMPED_OK;
+  (void)pthread_cond_destroy(&w->changed);
+  (void)pthread_mutex_destroy(&w->lock);
+  return amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for --hang-timeout");
+}
+
+amped_status amped_watchdog_start(double seconds, amped_watchdog **out) {
+  amped_watchdog *w = NULL;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&w, 1, sizeof *w, "the watchdog"));
+  w->seconds = seconds;
+  w->rank = amped_launcher_rank();
+  w->window = MPI_WIN_NULL;
+  amped_status status = start_thread(w);
+  if (status == AMPED_OK)
+    *out = w;
+  else
+    amped_free(w);
+  return status;
+}
+
+static amped_status allocate(amped_watchdog *w, const amped_comm *comm) {
+  uint64_t ranks = (uint64_t)comm->local_size;
+  static const char what[] = "the watchdog";
+  AMPED_TRY(amped_calloc(&w->node, ranks, sizeof(shared_heartbeat *), what));
+  return amped_calloc(&w->beats, ranks, sizeof *w->beats, what);
+}
+
+static void share_memory(amped_watchdog *w, const amped_comm *comm) {
+  MPI_Aint size = 0;
+  int unit = 0;
+  AMPED_MPI(comm, MPI_Win_allocate_shared((MPI_Aint)sizeof *w->own, 1, MPI_INFO_NULL, comm->node,
+                                          &w->own, &w->window));
+  memset(w->own, 0, sizeof *w->own);
+  w->own->rank = comm->rank;
+  for (int i = 0; i < comm->local_size; i++)
+    AMPED_MPI(comm, MPI_Win_shared_query(w->window, i, &size, &unit, &w->node[i]));
+  /* Nodes are numbered by their first ranks. */
+  if (comm->leaders != MPI_COMM_NULL)
+    AMPED_MPI(comm, MPI_Comm_rank(comm->leaders, &w->place));
+  AMPED_MPI(comm, MPI_Bcast(&w->place, 1, MPI_INT, 0, comm->node));
+  AMPED_MPI(comm, MPI_Barrier(comm->mpi));
+}
+
+static void enter(amped_watchdog *w, stage next, const amped_comm *comm) {
+  (void)pthread_mutex_lock(&w->lock);
+  w->stage = next;
+  w->comm = comm;
+  if (comm != NULL)
+    w->rank = comm->rank;
+  (void)pthread_mutex_unlock(&w->lock);
+}
+
+amped_status amped_watchdog_watch(amped_watchdog *w, const amped_comm *comm) {
+  AMPED_TRY(amped_comm_agree(comm, allocate(w, comm)));
+  share_memory(w, comm);
+  amped_heartbeat_show(&w->own->heartbeat);
+  enter(w, RUNNING, comm);
   return AMPED_OK;
 }
 
-amped_status amped_watchdog_start(const amped_comm *comm, double seconds, amped_watchdog **out) {
-  amped_watchdog *w = NULL;
-  *out = NULL;
-  amped_status status = allocate(comm, seconds, &w);
-  AMPED_GO(fail, amped_comm_agree(comm, status));
-  share_memory(w);
-  amped_heartbeat_show(&w->own->heartbeat);
-  AMPED_GO(fail, amped_comm_agree(comm, start_thread(w)));
-  *out = w;
-  return AMPED_OK;
-fail:
-  amped_watchdog_stop(w);
-  return status;
+void amped_watchdog_leave(amped_watchdog *w) {
+  if (w == NULL)
+    return;
+  if (w->comm != NULL)
+    AMPED_MPI(w->comm, MPI_Barrier(w->comm->mpi));
+  amped_heartbeat_show(NULL);
+  enter(w, ENDING, NULL);
+  if (w->window != MPI_WIN_NULL)
+    (void)MPI_Win_free(&w->window);
 }
 
 void amped_watchdog_stop(amped_watchdog *w) {
   if (w == NULL)
     return;
-  if (w->started) {
-    (void)pthread_mutex_lock(&w->lock);
-    w->stop = true;
-    (void)pthread_cond_broadcast(&w->changed);
-    (void)pthread_mutex_unlock(&w->lock);
-    (void)pthread_join(w->thread, NULL);
-    (void)pthread_cond_destroy(&w->changed);
-    (void)pthread_mutex_destroy(&w->lock);
-  }
-  amped_heartbeat_show(NULL);
-  if (w->window != MPI_WIN_NULL)
-    (void)MPI_Win_free(&w->window);
+  (void)pthread_mutex_lock(&w->lock);
+  w->stop = true;
+  (void)pthread_cond_broadcast(&w->changed);
+  (void)pthread_mutex_unlock(&w->lock);
+  (void)pthread_join(w->thread, NULL);
+  (void)pthread_cond_destroy(&w->changed);
+  (void)pthread_mutex_destroy(&w->lock);
   amped_free(w->node);
   amped_free(w->beats);
   amped_free(w);

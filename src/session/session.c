@@ -159,13 +159,15 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
   if (status == AMPED_OK && amped_launcher_rank() <= 0)
     status = check_outputs(o);
   amped_session_before_mpi(o->backend.name);
+  if (status == AMPED_OK && o->hang_timeout > 0.0)
+    status = amped_watchdog_start(o->hang_timeout, &session->watchdog);
   AMPED_TRY(amped_comm_start(&session->comm));
   session->comm.in_order = o->backend.deterministic;
   if (status == AMPED_OK && session->comm.rank == 0)
     status = amped_json_open(o->json, &session->json);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
-  if (o->hang_timeout > 0.0)
-    AMPED_TRY(amped_watchdog_start(&session->comm, o->hang_timeout, &session->watchdog));
+  if (session->watchdog != NULL)
+    AMPED_TRY(amped_watchdog_watch(session->watchdog, &session->comm));
   if (o->trace != NULL)
     AMPED_TRY(amped_trace_file_open(&session->comm, o->trace, &session->trace));
   amped_trace_end();
@@ -198,16 +200,19 @@ amped_status amped_session_finish(amped_session *session) {
 void amped_session_close(amped_session *session) {
   amped_trace_close();
   amped_trace_file_close(session->trace);
-  if (session->comm.mpi == MPI_COMM_NULL || session->comm.nranks == 0)
+  if (session->comm.mpi == MPI_COMM_NULL || session->comm.nranks == 0) {
+    amped_watchdog_stop(session->watchdog);
     return;
+  }
   amped_exchange_destroy(session->exchange);
   amped_worker_close(&session->worker);
   amped_plan_destroy(&session->plan);
   amped_input_close(session->input);
   amped_tensor_info_free(&session->made);
   (void)amped_json_close(session->json, AMPED_OK);
-  amped_watchdog_stop(session->watchdog);
+  amped_watchdog_leave(session->watchdog);
   amped_comm_stop(&session->comm);
+  amped_watchdog_stop(session->watchdog);
 }
 
 amped_context amped_session_context(const amped_session *session) {

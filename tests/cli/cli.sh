@@ -209,9 +209,17 @@ expect 1 "closed by its reader" sh -c '{ "$0" convert text.h5 - -q; echo $? >sta
 expect 0 "" "$amped" good.h5 --rank=2 --iters=1 -o named.cpd.h5 -q
 expect 0 "wrote the weights to n.weights.npy, the factors to n.mode0.npy ... n.mode2.npy" "$amped" convert named.cpd.h5 n.npy
 for name in n.weights.npy n.mode0.npy n.mode1.npy n.mode2.npy; do expect 0 "" test -s $name; done
-# If a serial command starts on several ranks, a line says that only rank 0 works.
-expect 0 "rank 1 leaves convert to rank 0" env PMI_RANK=1 "$amped" convert good.h5 none.h5
-absent none.h5
+# A launcher's variables also reach programs that a job's script starts. A command that needs no ranks
+# does not ask them, and one on ranks believes MPI.
+for variable in SLURM_PROCID=1 PMI_RANK=1 OMPI_COMM_WORLD_RANK=3; do
+  expect 3 "missing.h5" env $variable "$amped" info missing.h5
+  expect 0 "wrote" env $variable "$amped" convert good.h5 part1.h5
+  expect 0 "" test -s part1.h5
+  rm -f part1.h5
+done
+expect 2 "rank=x" env SLURM_PROCID=1 "$amped" good.h5 --rank=x
+expect 3 "missing.h5" env SLURM_PROCID=1 "$amped" missing.h5 --rank=2
+expect 0 "fit" env SLURM_PROCID=1 "$amped" good.h5 --rank=2 --iters=1 --nowrite
 
 # --- mistakes in text -------------------------------------------------------------------------------
 printf '1,4,3,1\n2,2,2,1\n' >numbers.csv

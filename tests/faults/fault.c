@@ -8,6 +8,7 @@
  *           read       read, pread           write   write, pwrite         sync   fsync
  *           send       MPI_Isend             receive MPI_Irecv
  *           solve      dpotrf_: once in every mode of every sweep
+ *           init       MPI_Init_thread       finalize MPI_Finalize
  *   ACTION  ENOMEM     this one allocation fails
  *           ENOSPC EIO this call and all later ones fail; of a write, half is written first
  *           KILL TERM INT STOP: the signal to this process
@@ -355,6 +356,18 @@ int MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_C
   NEXT(MPI_Irecv);
   (void)strikes("receive", tag);
   return next(data, count, type, from, tag, mpi, request);
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+  NEXT(MPI_Init_thread);
+  (void)strikes("init", -1);
+  return next(argc, argv, required, provided);
+}
+
+int MPI_Finalize(void) {
+  NEXT(MPI_Finalize);
+  (void)strikes("finalize", -1);
+  return next();
 }
 
 int MPI_Abort(MPI_Comm mpi, int code) {

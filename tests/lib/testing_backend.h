@@ -389,6 +389,68 @@ static inline void mttkrp_is_right(const bench *s, int mode) {
   amped_sptensor_free(&shard);
 }
 
+/* --- products ----------------------------------------------------------------------------------*/
+
+__extension__ typedef __float128 quad; /* 113 bits, in software */
+
+/* Multiplications of the slow products of a shard at most: more are not looked at. */
+#define MOST_PRODUCTS 3000000
+
+/* Mode's factor rows into the rows of the output that have an index. */
+static inline void put_factor_into_output(const bench *s, int mode) {
+  uint64_t n = (uint64_t)s->p->ncomps;
+  uint64_t rows = s->plan.modes[mode].copy.output_rows;
+  double *all = doubles(rows * n);
+  for (uint64_t i = 0; i < s->plan.dims[mode]; i++) {
+    uint64_t row = output_row(&s->plan, mode, i);
+    if (row != AMPED_NO_ROW)
+      memcpy(all + row * n, s->p->factors[mode] + i * n, n * sizeof *all);
+  }
+  check_ok(s->w.backend->factors->put_output(s->w.factors, mode, 0, rows, all));
+  amped_free(all);
+}
+
+/* Double-doubles are off by some 2^-102 in every operation; the tolerance is four times that. */
+static inline void product_is_right(amped_dd got, quad want, quad bound, uint64_t operations,
+                                    const char *what) {
+  quad off = (quad)got.hi + (quad)got.lo - want;
+  double tolerance = (double)operations * 0x1p-100 * (double)bound;
+  near((double)off, 0.0, tolerance, what, 0, 0);
+}
+
+static inline void products_are_right(const bench *s, int mode) {
+  const double scale = 0.125;
+  uint64_t n = (uint64_t)s->p->ncomps;
+  quad xx = 0;
+  quad xm = 0;
+  quad bound = 0;
+  amped_products got = {{9.0, 9.0}, {9.0, 9.0}};
+  amped_sptensor shard;
+  shard_of(s, mode, &shard);
+  double *weights = random_rows(1, s->p->ncomps, AMPED_F64, 41);
+  put_factor_into_output(s, mode);
+  check_ok(s->w.format->products(s->w.tensor, mode, scale, weights, &got));
+  bool few = shard.nnz * n * (uint64_t)shard.order <= MOST_PRODUCTS;
+  for (uint64_t k = 0; k < shard.nnz && few; k++) {
+    quad x = (quad)(shard.values[k] * scale);
+    xx += x * x;
+    for (uint64_t r = 0; r < n; r++) {
+      quad term = x * (quad)weights[r];
+      for (int m = 0; m < shard.order; m++)
+        term *= (quad)s->p->factors[m][shard.indices[m][k] * n + r];
+      xm += term;
+      bound += term < 0 ? -term : term;
+    }
+  }
+  if (few) {
+    product_is_right(got.xx, xx, xx, shard.nnz + 2, "sum of squares");
+    product_is_right(got.xm, xm, bound, shard.nnz + n + 2 * (uint64_t)shard.order,
+                     "inner product with the model");
+  }
+  amped_free(weights);
+  amped_sptensor_free(&shard);
+}
+
 /* Use the same copies for this number of components, with other factors. */
 static inline void set_ncomps(bench *s, int ncomps) {
   problem *p = s->p;
@@ -412,8 +474,10 @@ static inline void all_modes_are_right(problem *p, const setup *how) {
   bench s;
   bench_plan(&s, p, how);
   bench_load(&s);
-  for (int m = 0; m < p->t.order; m++)
+  for (int m = 0; m < p->t.order; m++) {
     mttkrp_is_right(&s, m);
+    products_are_right(&s, m);
+  }
   mttkrp_is_right(&s, 0); /* the last result leaves no trace */
   bench_close(&s);
 }

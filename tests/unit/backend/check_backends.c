@@ -349,8 +349,10 @@ static void fewer_components_are_right(const setup *how, int most, amped_vtype t
   bench_load(&s);
   for (size_t w = 0; w <= sizeof widths / sizeof widths[0]; w++) {
     set_ncomps(&s, w < sizeof widths / sizeof widths[0] ? widths[w] : most);
-    for (int m = 0; m < p.t.order; m++)
+    for (int m = 0; m < p.t.order; m++) {
       mttkrp_is_right(&s, m);
+      products_are_right(&s, m);
+    }
     for (int m = 0; m < p.t.order; m++) {
       amped_mttkrp_times times;
       check_ok(mttkrp_whole(&s.w, m, &times));
@@ -604,6 +606,11 @@ START_TEST(streamed_modes_come_in_any_order) {
     bench_load(&s);
     for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++)
       mttkrp_is_right(&s, modes[m]);
+    for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
+      products_are_right(&s, modes[m]);
+      if (m % 2 == 1)
+        mttkrp_is_right(&s, modes[m]);
+    }
     bench_close(&s);
   }
   problem_free(&p);

@@ -1,0 +1,22 @@
+/* Products: sums over a packed copy of x x and x m, with the model's values m. Twin of
+ * cuda/sorted/products_cuda.h.
+ *
+ * Threads take strips of nonzeros in turn. The sums of strips are added in their order, so any
+ * number of threads gives the same bits. */
+#ifndef AMPED_PRODUCTS_CPU_H
+#define AMPED_PRODUCTS_CPU_H
+
+#include "cpu/mttkrp_cpu.h"
+
+typedef struct amped_cpu_products {
+  amped_cpu_mttkrp mttkrp; /* copy, types, dictionary, factors, ld; out is read */
+  int ncomps;
+  double scale;
+  const double *weights;  /* [ncomps] */
+  amped_products *strips; /* workspace: amped_cpu_strips(nnz) */
+} amped_cpu_products;
+
+/* Cannot fail. */
+void amped_products_cpu(const amped_cpu_products *p, int threads, amped_products *out);
+
+#endif
