@@ -156,7 +156,7 @@ static amped_status sort_labels(amped_external_sort *x, amped_sptensor *t) {
       continue;
     AMPED_GO(done, amped_alloc(&n.places[m], labels->count, sizeof **n.places, "labels"));
     AMPED_GO(done, amped_label_sort(labels, n.places[m]));
-    amped_say("mode %d: labels sorted as %s", m, kinds[amped_label_kind_of(labels)]);
+    amped_say("mode %d: labels sorted as %s", m + 1, kinds[amped_label_kind_of(labels)]);
   }
   renumber(&n, t);
   status = amped_external_sort_change(x, t->dims, renumber, &n);
@@ -252,8 +252,8 @@ static amped_status compact(amped_external_sort *x, amped_sptensor *t) {
   AMPED_GO(done, amped_compaction_labels(&c, t));
   for (int m = 0; m < t->order; m++)
     if (t->dims[m] < dims[m])
-      amped_say("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero and are left out", m,
-                dims[m] - t->dims[m], dims[m]);
+      amped_say("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero and are left out",
+                m + 1, dims[m] - t->dims[m], dims[m]);
   if (on_disk)
     status = amped_external_sort_change(x, t->dims, apply_compaction, &c);
   else

@@ -138,7 +138,7 @@ static void advise_compacting(const amped_session *session) {
     if (info->dims[m] > info->nnz) {
       amped_warn("%s: mode %d has %" PRIu64 " indices and the tensor %" PRIu64
                  " nonzeros; amped_mpi convert --compact leaves out indices without any",
-                 session->options->input, m, info->dims[m], info->nnz);
+                 session->options->input, m + 1, info->dims[m], info->nnz);
       return;
     }
 }

@@ -76,7 +76,7 @@ with h5py.File("other.h5", "w") as f:
 PY
 run="--rank=6 --tol=0 --precision=double --deterministic -q"
 # shellcheck disable=SC2086
-expect 0 "" on 2 b.h5 $run --iters=8 --checkpoint=b.ckpt.h5 --checkpoint-every=8
+expect 0 "" on 2 b.h5 $run --iters=8 --checkpoint=b.ckpt.h5 --checkpoint-every=8 --overwrite
 "$python" signs.py >out 2>err
 case $? in
   0)
@@ -156,10 +156,10 @@ PY
 case $? in
   0)
     for kind in $(cat out); do
-      expect 0 "60 nonzeros" "$amped" convert $kind.h5 ours.h5
+      expect 0 "60 nonzeros" "$amped" convert $kind.h5 ours.h5 --overwrite
       expect 0 "verified" "$amped" info ours.h5 --verify
       expect 0 "" "$python" lists.py compare ours.h5 $kind
-      expect 0 "" "$amped" convert $kind.h5 list.h5 --copies=none -q
+      expect 0 "" "$amped" convert $kind.h5 list.h5 --overwrite --copies=none -q
       expect 0 "" "$python" lists.py compare list.h5 $kind
       expect 0 "ordered in memory\|ordering it in memory" on 2 $kind.h5 --rank=2 --iters=2 --nowrite
     done

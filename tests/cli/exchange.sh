@@ -1,6 +1,7 @@
 #!/bin/sh
 # The exchange of rows between 1 to 4 ranks, in each of its ways
-# (tests/unit/factor/check_exchange.c); and the facts that a run reports about it.
+# (tests/unit/factor/check_exchange.c); a format of one copy (tests/unit/backend/check_formats.c); and
+# the facts that a run reports about the exchange.
 . "$(dirname "$0")/../lib/lib.sh"
 check=$(dirname "$amped")/tests/unit/factor/check_exchange
 
@@ -11,7 +12,10 @@ for ranks in 1 2 3 4; do
 done
 # shellcheck disable=SC2086
 expect 0 "100%" env UCX_RNDV_SCHEME=auto timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 "$check"
+formats=$(dirname "$amped")/tests/unit/backend/check_formats
 cd "$scratch" || exit 99
+# shellcheck disable=SC2086
+expect 0 "100%" timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 1 "$formats"
 
 "$amped" generate a.h5 --dims=300x200x100 --nnz=2k --seed=3 -q || fail "generate"
 expect 0 "exchange: none" on 1 a.h5 --iters=1 --nowrite -v

@@ -188,7 +188,7 @@ known() {
   ranks=$3
   shift 3
   test -n "$python" || return
-  expect 0 "" on "$ranks" "$name.h5" --precision="$precision" --json=run.json -o run.h5 -q --tol=0 "$@"
+  expect 0 "" on "$ranks" "$name.h5" --precision="$precision" --json=run.json -o run.h5 -q --tol=0 --overwrite "$@"
   "$python" "$reference" run.h5 "$name.tns" run.json >reference.txt 2>&1 && pass ||
     fail "$name, $precision, $ranks ranks: $(tail -1 reference.txt)"
 }

@@ -76,7 +76,7 @@ same "JSON alone on standard output" "$(grep -c -v "^{.*}\$" out)" 0
 lines "the last line is on standard error" 1 '^fit ' err
 
 # --- the quickstart's run converges ------------------------------------------------------------------
-options=$(sed -n 's/^run mpirun .* amped_mpi words.h5 \(.*\) \$backend$/\1/p' "$srcdir/jobs/quickstart")
+options=$(sed -n 's/^run mpirun .* amped_mpi words.h5 \(.*\) \$backend --overwrite$/\1/p' "$srcdir/jobs/quickstart")
 same "options of the quickstart" "${options%% *}" "--rank=8"
 if "$srcdir/jobs/licence-words" >words.csv 2>err; then
   "$amped" convert words.csv words.h5 --keys=licence,word,next --value=count -q || fail "licence words"

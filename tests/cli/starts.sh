@@ -22,7 +22,7 @@ same_bits() {
 
 # numbers SET FILE: the numbers of a dataset, one a line, in order.
 numbers() {
-  h5dump -y -w 1 -m %.17g -d "$1" "$2" | sed -n 's/^ *\([0-9.e+-]*\),\{0,1\}$/\1/p'
+  h5dump -A 0 -y -w 1 -m %.17g -d "$1" "$2" | sed -n 's/^ *\([0-9.e+-]*\),\{0,1\}$/\1/p'
 }
 
 # --- several numbers of components, several starts: the bits of runs of their own ------------------

@@ -17,12 +17,12 @@ equal() {
 }
 
 # --- keys and values --------------------------------------------------------------------------------
-expect 2 "say --value=stars, or --keys=user,item,week,stars" "$amped" convert r.csv x.h5
-expect 2 "say --value=stars, or --keys=user,item,week,stars" on 2 r.csv --rank=1 -o x.h5
-expect 0 "every row counts 1, its keys are user, item, week (" "$amped" convert r.csv x.h5 \
+expect 2 "say --value=stars, or --keys=user,item,week,stars" "$amped" convert r.csv x.h5 --overwrite
+expect 2 "say --value=stars, or --keys=user,item,week,stars" on 2 r.csv --rank=1 -o x.h5 --overwrite
+expect 0 "every row counts 1, its keys are user, item, week (" "$amped" convert r.csv x.h5 --overwrite \
   --keys=user,item,week
 expect 0 "every row counts 1, its keys are user, item, week, stars" on 1 r.csv --rank=1 \
-  --keys=user,item,week,stars -o x.h5
+  --keys=user,item,week,stars -o x.h5 --overwrite
 expect 0 "" on 2 r.csv --rank=1 --iters=5 --tol=0 --value=stars -o table.h5 -q
 expect 0 "" on 2 r.h5 --rank=1 --iters=5 --tol=0 -o tensor.h5 -q
 expect 0 "factor match score 1.000000" "$amped" compare table.h5 tensor.h5
@@ -33,92 +33,92 @@ expect 2 "cpd has no option --memory" "$amped" r.csv --memory=1M
 expect 2 "r.h5: --keys is for tables" on 1 r.h5 --keys=a,b,c
 expect 2 "leave out the options of reading" on 1 --shape=amazon --keys=a,b,c
 printf '1 1 1 5\n2 2 2 1\n' >zero.tns
-expect 0 "3 x 3 x 3" on 1 zero.tns --rank=1 --index-base=0 -o x.h5
-expect 0 "4 x 5 x 6" on 1 zero.tns --rank=1 --dims=4x5x6 -o x.h5
+expect 0 "3 x 3 x 3" on 1 zero.tns --rank=1 --index-base=0 -o x.h5 --overwrite
+expect 0 "4 x 5 x 6" on 1 zero.tns --rank=1 --dims=4x5x6 -o x.h5 --overwrite
 
 # --- separators, headers, marks, line ends ------------------------------------------------------------
 tr ',' ';' <r.csv | sed 's/"a; b"/a, b/' >semicolons.csv
-expect 0 "semicolons separate its cells" "$amped" convert semicolons.csv x.h5 --value=stars
+expect 0 "semicolons separate its cells" "$amped" convert semicolons.csv x.h5 --overwrite --value=stars
 equal "semicolons" x.h5
 sed 's/"a, b"/a; b/; s/,/\t/g; s/a; b/"a, b"/' r.csv >tabs.csv
-expect 0 "tabs separate its cells" "$amped" convert tabs.csv x.h5 --value=stars
+expect 0 "tabs separate its cells" "$amped" convert tabs.csv x.h5 --overwrite --value=stars
 equal "tabs" x.h5
 { printf '\357\273\277'; sed 's/$/\r/' semicolons.csv; } >dos.csv
-expect 0 "" "$amped" convert dos.csv x.h5 --value=stars --separator=semicolon
+expect 0 "" "$amped" convert dos.csv x.h5 --overwrite --value=stars --separator=semicolon
 equal "a byte-order mark and CRLF" x.h5
 tr ';' '|' <semicolons.csv >pipes.csv
-expect 0 "" "$amped" convert pipes.csv x.h5 --value=stars '--separator=|'
+expect 0 "" "$amped" convert pipes.csv x.h5 --overwrite --value=stars '--separator=|'
 equal "a separator of the user's" x.h5
-expect 3 "1 key columns.*--separator" "$amped" convert pipes.csv x.h5
-expect 2 "one character such as" "$amped" convert r.csv x.h5 --separator=ab
-expect 2 "one character such as" "$amped" convert r.csv x.h5 '--separator="'
+expect 3 "1 key columns.*--separator" "$amped" convert pipes.csv x.h5 --overwrite
+expect 2 "one character such as" "$amped" convert r.csv x.h5 --overwrite --separator=ab
+expect 2 "one character such as" "$amped" convert r.csv x.h5 --overwrite '--separator="'
 sed 1d r.csv >bare.csv
-expect 2 "9 is a number.*--no-header" "$amped" convert bare.csv x.h5
-expect 0 "" "$amped" convert bare.csv x.h5 --no-header --value=4
+expect 2 "9 is a number.*--no-header" "$amped" convert bare.csv x.h5 --overwrite
+expect 0 "" "$amped" convert bare.csv x.h5 --overwrite --no-header --value=4
 same "nonzeros without a header" "$(hash x.h5)" "$(hash r.h5)"
-expect 0 "" "$amped" convert bare.csv x.h5 --no-header --keys=3,2,1
+expect 0 "" "$amped" convert bare.csv x.h5 --overwrite --no-header --keys=3,2,1
 expect 0 "labels 1 *9 ... 10" "$amped" info x.h5
 
 # --- standard input and pipes -----------------------------------------------------------------------
-sh -c '"$0" convert - x.h5 --value=stars -q <r.csv' "$amped"
+sh -c '"$0" convert - x.h5 --overwrite --value=stars -q <r.csv' "$amped"
 equal "standard input" x.h5
-sh -c 'cat r.csv | "$0" convert /dev/stdin x.h5 --value=stars -q' "$amped"
+sh -c 'cat r.csv | "$0" convert /dev/stdin x.h5 --overwrite --value=stars -q' "$amped"
 equal "/dev/stdin, a pipe" x.h5
-sh -c '"$0" convert /dev/stdin x.h5 --value=stars -q <r.csv' "$amped"
+sh -c '"$0" convert /dev/stdin x.h5 --overwrite --value=stars -q <r.csv' "$amped"
 equal "/dev/stdin, a file" x.h5
 mkfifo pipe
 cat r.csv >pipe &
-expect 0 "" "$amped" convert pipe x.h5 --format=csv --value=stars -q
+expect 0 "" "$amped" convert pipe x.h5 --overwrite --format=csv --value=stars -q
 wait
 equal "a named pipe" x.h5
 cat r.csv >pipe &
-expect 0 "" on 2 pipe --rank=1 --iters=5 --tol=0 --value=stars -o piped.h5 -q
+expect 0 "" on 2 pipe --rank=1 --iters=5 --tol=0 --value=stars -o piped.h5 --overwrite -q
 wait
 expect 0 "factor match score 1.000000" "$amped" compare table.h5 piped.h5
-cat r.csv | on 2 - --rank=1 --iters=5 --tol=0 --value=stars -o piped.h5 -q 2>/dev/null
+cat r.csv | on 2 - --rank=1 --iters=5 --tol=0 --value=stars -o piped.h5 --overwrite -q 2>/dev/null
 expect 0 "factor match score 1.000000" "$amped" compare table.h5 piped.h5
-sed 1d semicolons.csv | tr ';' '\t' | "$amped" convert - x.h5 --format=tsv --no-header -q
+sed 1d semicolons.csv | tr ';' '\t' | "$amped" convert - x.h5 --overwrite --format=tsv --no-header -q
 expect 0 "order *4" "$amped" info x.h5
 cp r.csv r.data
-expect 2 "unknown suffix.*--format=" "$amped" convert r.data x.h5 --value=stars
-expect 0 "" "$amped" convert r.data x.h5 --value=stars --format=csv
+expect 2 "unknown suffix.*--format=" "$amped" convert r.data x.h5 --overwrite --value=stars
+expect 0 "" "$amped" convert r.data x.h5 --overwrite --value=stars --format=csv
 equal "another suffix" x.h5
-expect 3 "standard input.*--format=csv" sh -c '"$0" convert - x.h5 <r.csv' "$amped"
+expect 3 "standard input.*--format=csv" sh -c '"$0" convert - x.h5 --overwrite <r.csv' "$amped"
 
 # --- empty keys, duplicates, shared labels ------------------------------------------------------------
 printf 'user,item,week,stars\nann,,9,5\nbob,"",10,3\nann,-,9,4\n' >empty.csv
-expect 3 "line 2: column \"item\": the key is empty.*--empty=LABEL" "$amped" convert empty.csv x.h5 \
+expect 3 "line 2: column \"item\": the key is empty.*--empty=LABEL" "$amped" convert empty.csv x.h5 --overwrite \
   --value=stars
-expect 0 "1 duplicate" "$amped" convert empty.csv x.h5 --value=stars --empty=-
+expect 0 "1 duplicate" "$amped" convert empty.csv x.h5 --overwrite --value=stars --empty=-
 expect 0 "labels 2 *item: - ... -" "$amped" info x.h5
 { cat r.csv; printf 'x,"y\ny",1,1\nbob,rum,10,7\n'; } >twice.csv
 for memory in 1G 1M; do
   expect 3 'the first is (user "bob", item "rum", week "10") in lines 3 and 7' "$amped" convert \
-    twice.csv x.h5 --value=stars --duplicates=error --memory=$memory
+    twice.csv x.h5 --overwrite --value=stars --duplicates=error --memory=$memory
 done
 expect 3 'the first is (user "bob", item "rum", week "10"); correct' sh -c \
-  'cat twice.csv | "$0" convert - x.h5 --value=stars --duplicates=error' "$amped"
-expect 0 "--duplicates=error names the first" "$amped" convert twice.csv x.h5 --value=stars
+  'cat twice.csv | "$0" convert - x.h5 --overwrite --value=stars --duplicates=error' "$amped"
+expect 0 "--duplicates=error names the first" "$amped" convert twice.csv x.h5 --overwrite --value=stars
 printf 'a,b,c\nx,y,z\nx,y,w\nx,y,z\nx,y,z\n' >log.csv
-expect 0 "2 rows repeat earlier ones" on 1 log.csv --rank=1 -o y.h5
-expect 0 "2 rows repeat earlier ones" "$amped" convert log.csv x.h5
+expect 0 "2 rows repeat earlier ones" on 1 log.csv --rank=1 -o y.h5 --overwrite
+expect 0 "2 rows repeat earlier ones" "$amped" convert log.csv x.h5 --overwrite
 same "no warning of counted rows" "$(grep -c warning "$scratch/err")" 0
 expect 0 "range *1 ... 3" sh -c '"$0" convert x.h5 x.tns -q && "$0" info x.tns' "$amped"
 printf 'head,relation,tail\na,of,b\nc,of,a\nb,of,d\n' >graph.csv
-expect 0 "4 x 1 x 4" "$amped" convert graph.csv x.h5 --same-labels=head,tail
+expect 0 "4 x 1 x 4" "$amped" convert graph.csv x.h5 --overwrite --same-labels=head,tail
 same "shared labels" "$(labels x.h5 | grep -c 'a \.\.\. d')" 2
-expect 0 "4 x 1 x 4" on 1 graph.csv --same-labels=head,tail --rank=1 -o x.h5
-expect 2 "is no key" "$amped" convert graph.csv x.h5 --same-labels=head,stars
+expect 0 "4 x 1 x 4" on 1 graph.csv --same-labels=head,tail --rank=1 -o x.h5 --overwrite
+expect 2 "is no key" "$amped" convert graph.csv x.h5 --overwrite --same-labels=head,stars
 
 # --- natural order of labels ----------------------------------------------------------------------
 awk 'BEGIN { print "day,hour,place,n"; for (i = 0; i < 60000; i++)
   printf "%d/%d/2013,%d:00,place %d,%d\n", i * 7 % 12 + 1, int(i / 12) * 5 % 28 + 1, i * 11 % 24, i * 13 % 400, i % 9 + 1
 }' >days.csv
 expect 0 "" "$amped" convert days.csv first.h5 --value=n -q
-expect 0 "mode 0: labels sorted as dates" "$amped" convert days.csv sorted.h5 --value=n \
+expect 0 "mode 1: labels sorted as dates" "$amped" convert days.csv sorted.h5 --value=n \
   --label-order=sorted
-expect 0 "mode 1: labels sorted as times" "$amped" convert first.h5 again.h5 --label-order=sorted
-expect 0 "sorting on disk" "$amped" convert days.csv disk.h5 --value=n --label-order=sorted --memory=1M
+expect 0 "mode 2: labels sorted as times" "$amped" convert first.h5 again.h5 --label-order=sorted
+expect 0 "sorting on disk" "$amped" convert days.csv disk.h5 --overwrite --value=n --label-order=sorted --memory=1M
 expect 0 "" cmp sorted.h5 disk.h5
 expect 0 "" cmp sorted.h5 again.h5
 expect 0 "labels 1 *day: 1/1/2013 ... 12/28/2013" "$amped" info sorted.h5
@@ -128,32 +128,32 @@ expect 0 "labels 2 *hour: 0:00 ... 13:00" "$amped" info first.h5
 expect 0 "" "$amped" info sorted.h5 --verify
 norm=$("$amped" info first.h5 | grep '^norm')
 same "norm" "$("$amped" info sorted.h5 | grep '^norm')" "$norm"
-expect 0 "" on 1 sorted.h5 --rank=2 --iters=3 -o x.h5 -q
+expect 0 "" on 1 sorted.h5 --rank=2 --iters=3 -o x.h5 --overwrite -q
 
 # --- indices without nonzeros -----------------------------------------------------------------------
 awk 'BEGIN { for (i = 0; i < 60000; i++)
   printf "%.0f %d %d %d\n", (i * 7919 % 1000) * 1000000007 + 5, i % 50 + 1, 2 * (i * 13 % 3000) + 2, i % 4 }' >ids.tns
-expect 0 "mode 0: .* indices have no nonzero and are left out" "$amped" convert ids.tns c.h5 --compact
+expect 0 "mode 1: .* indices have no nonzero and are left out" "$amped" convert ids.tns c.h5 --overwrite --compact
 expect 0 "1000 x 50 x 3000" "$amped" info c.h5
 expect 0 "labels 1 *5 ... 999000006998" "$amped" info c.h5
 expect 0 "labels 3 *2 ... 6000" "$amped" info c.h5
 same "a mode without gaps" "$("$amped" info c.h5 | grep -c '^labels 2')" 0
 expect 0 "" "$amped" info c.h5 --verify
-expect 0 "" "$amped" convert ids.tns disk.h5 --compact --memory=1M -q
+expect 0 "" "$amped" convert ids.tns disk.h5 --overwrite --compact --memory=1M -q
 expect 0 "" cmp c.h5 disk.h5
 expect 0 "" "$amped" convert ids.tns whole.h5 -q
-expect 0 "" "$amped" convert whole.h5 x.h5 --compact -q
+expect 0 "" "$amped" convert whole.h5 x.h5 --overwrite --compact -q
 expect 0 "" cmp c.h5 x.h5
-expect 0 "" "$amped" convert ids.tns c.h5 --compact --drop-zeros -q
-expect 0 "" "$amped" convert ids.tns disk.h5 --compact --drop-zeros --memory=1M -q
+expect 0 "" "$amped" convert ids.tns c.h5 --overwrite --compact --drop-zeros -q
+expect 0 "" "$amped" convert ids.tns disk.h5 --overwrite --compact --drop-zeros --memory=1M -q
 expect 0 "" cmp c.h5 disk.h5
 printf 'user,item,week,stars\nann,tea,9,5\nbob,tea,9,0\n' >zeros.csv
-expect 0 "mode 0: 1 of 2" "$amped" convert zeros.csv x.h5 --value=stars --compact --drop-zeros
-expect 0 "" "$amped" convert ids.tns x.h5 --compact --index-base=0 -q
+expect 0 "mode 1: 1 of 2" "$amped" convert zeros.csv x.h5 --overwrite --value=stars --compact --drop-zeros
+expect 0 "" "$amped" convert ids.tns x.h5 --overwrite --compact --index-base=0 -q
 expect 0 "labels 1 *5 ... 999000006998" "$amped" info x.h5
-expect 2 "would part" "$amped" convert graph.csv x.h5 --compact --same-labels=head,tail
-expect 1 "mode 0 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --plan
-expect 0 "" on 2 c.h5 --rank=2 --iters=2 -o x.h5 -q
+expect 2 "would part" "$amped" convert graph.csv x.h5 --overwrite --compact --same-labels=head,tail
+expect 1 "mode 1 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --plan
+expect 0 "" on 2 c.h5 --rank=2 --iters=2 -o x.h5 --overwrite -q
 expect 2 "is a result.*--compact" "$amped" convert x.h5 y.npy --compact
 
 # --- info of text -----------------------------------------------------------------------------------

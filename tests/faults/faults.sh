@@ -104,19 +104,19 @@ stopped_at() {
 stopped_at "STOP solve - 4 1" 2
 stopped_at "STOP receive 17 1 1" 2
 
-# hangs FAULT PATTERN: the other ranks wait for that rank; then the job ends.
+# hangs FAULT PATTERN [RANKS]: the other ranks wait for that rank; then the job ends.
 hangs() {
   # shellcheck disable=SC2086
-  expect 1 "$2" with "$1" 3 $run --nowrite --hang-timeout=10
+  expect 1 "$2" with "$1" "${3-3}" $run --nowrite --hang-timeout=10
 }
 hangs "STOP solve - 4 1" "nothing happened for 10 s in .*; rank 1 does not answer (stopped or dead), last in solve (mode 2)"
 hangs "PAUSE solve - 4 2" "nothing happened for 10 s in .*; rank 2 is still in solve (mode 2)"
 hangs "STOP send 17 1 0" "; rank 0 does not answer (stopped or dead), last in distribute (mode 1)"
-# MPI's start and end: no rank knows which rank is missing.
-hangs "STOP init - 0 1" "rank 0: nothing happened for 10 s while MPI started: a rank does not answer"
-hangs "STOP init - 0 0" "rank 1: nothing happened for 10 s while MPI started: a rank does not answer"
-hangs "STOP finalize - 0 1" "rank 0: nothing happened for 10 s while MPI ended: a rank does not answer"
-hangs "STOP finalize - 0 0" "rank 1: nothing happened for 10 s while MPI ended: .*; the files that it wrote are complete"
+# MPI's start and end: no rank knows which rank is missing, nor that another speaks.
+hangs "STOP init - 0 1" "rank 0: nothing happened for 10 s while MPI started: a rank does not answer" 2
+hangs "STOP init - 0 0" "rank 1: nothing happened for 10 s while MPI started: a rank does not answer" 2
+hangs "STOP finalize - 0 1" "rank 0: nothing happened for 10 s while MPI ended: a rank does not answer" 2
+hangs "STOP finalize - 0 0" "rank 1: nothing happened for 10 s while MPI ended: .*; the files that it wrote are complete" 2
 # A rank that writes for a long time is alive: here 61 MiB, two seconds for every eight.
 "$amped" generate wide.h5 --dims=1000000x5x4 --nnz=2k --seed=3 -q || fail "generate"
 expect 0 "" with "SLOW write - 0 0" 2 wide.h5 --rank=8 --iters=3 --tol=0 -o wide.cpd.h5 -q --hang-timeout=10

@@ -48,6 +48,7 @@ checked() {
 
 while read -r ranks rank stride read; do
   test "${AMPED_FAULTS-}" = all && stride=1
+  rm -f out.h5 c.h5 c.h5.prev
   # shellcheck disable=SC2086
   with "ENOMEM alloc - 1000000 $rank" "$ranks" $run --read=$read >/dev/null 2>&1 </dev/null
   n=$(awk -v r="$rank" '$2 == r { print $6 }' "$report")

@@ -432,7 +432,8 @@ static inline void products_are_right(const bench *s, int mode) {
   check_ok(s->w.format->products(s->w.tensor, mode, scale, weights, &got));
   bool few = shard.nnz * n * (uint64_t)shard.order <= MOST_PRODUCTS;
   for (uint64_t k = 0; k < shard.nnz && few; k++) {
-    quad x = (quad)(shard.values[k] * scale);
+    double stored = s->p->value_type == AMPED_F32 ? (float)shard.values[k] : shard.values[k];
+    quad x = (quad)(stored * scale);
     xx += x * x;
     for (uint64_t r = 0; r < n; r++) {
       quad term = x * (quad)weights[r];
