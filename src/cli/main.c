@@ -222,6 +222,8 @@ static void report_failure(amped_status status, bool ranks, int launcher_rank) {
   amped_status_report();
 }
 
+static const volatile int elsewhere = 1;
+
 int main(int argc, char **argv) {
   amped_options options = {.command = NULL};
   bool done = false;
@@ -237,6 +239,10 @@ int main(int argc, char **argv) {
   if (status == AMPED_OK && !done)
     status = amped_signals_watch(!ranks || rank <= 0,
                                  options.command->parallel || options.command->writes);
+  /* A launcher ends the other ranks of a job whose rank failed. Until ranks share a flag, this may
+   * be so. */
+  if (ranks && rank >= 0)
+    amped_signals_silence(&elsewhere);
   if (status == AMPED_OK && !done) {
     input = options.nargs > 0 ? options.args[0] : NULL;
     amped_log_verbosity(options.log.verbosity);
