@@ -30,11 +30,13 @@ same "--every=10" "$(sed -n 's/^sweep *\([0-9]*\) .*/\1/p' out | tr '\n' ' ')" "
 on 1 $run --iters=25 --every=1 >out 2>err || fail "--every=1"
 lines "--every=1" 25 '^sweep ' out
 expect 2 "--every" "$amped" $run --every=0
+share=
+test "$backend" = cuda && share=--share-gpus
 if command -v script >/dev/null; then
   for start in "$mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 $amped" "$amped"; do
-    terminal "$start $run --iters=30 --backend=$backend --threads=1" >out
+    terminal "$start $run --iters=30 --backend=$backend $share --threads=1" >out
     lines "lines on a terminal" 30 'sweep  *[0-9]*  fit' out
-    terminal "$start $run --iters=30 --backend=$backend --threads=1 >log"
+    terminal "$start $run --iters=30 --backend=$backend $share --threads=1 >log"
     lines "lines of a log, started on a terminal" 21 'sweep  *[0-9]*  fit' log
   done
 else
