@@ -111,7 +111,9 @@ static void share_told(amped_comm *comm) {
   amped_signals_silence(told);
 }
 
+/* From here on ranks share no number: a launcher that ends this rank has its reason elsewhere. */
 static void keep_told(amped_comm *comm) {
+  told_here = comm->nranks > 1;
   told = &told_here;
   amped_signals_silence(told);
   if (comm->told != MPI_WIN_NULL)
