@@ -168,8 +168,8 @@ static amped_status head(const job *j, const char *path, int height) {
   list_numbers(j, false, others);
   if (strlen(shown) + strlen(others) <= LISTED)
     (void)snprintf(text, sizeof text,
-                   "component%s %s of %d, by weight; the others with --components=%s",
-                   j->shown.count == 1 ? "" : "s", shown, k->ncomps, others);
+                   "component%s %.*s of %d, by weight; the others with --components=%.*s",
+                   j->shown.count == 1 ? "" : "s", LISTED, shown, k->ncomps, LISTED, others);
   else
     (void)snprintf(text, sizeof text, "%d of %d components; others with --components",
                    j->shown.count, k->ncomps);
