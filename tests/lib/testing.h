@@ -68,8 +68,8 @@ static inline void testing_write_file(const char *path, const void *bytes, size_
   ck_assert_int_eq(fclose(file), 0);
 }
 
-/* No test depends on speed: a case that takes this long hangs, under a sanitizer on a loaded machine
- * as well. */
+/* No test depends on speed: a case that takes this long hangs, under a sanitizer on a loaded
+ * machine as well. */
 #define HANG_SEC 3600
 
 static inline int testing_run(const char *name, const TTest *const *tests, size_t count) {
