@@ -62,8 +62,6 @@ struct amped_watchdog {
   bool stop; /* protected by the lock, as all members above while the thread runs */
 };
 
-/*  */
-
 /* "mttkrp (mode 1)": modes are counted from 1 for users, from 0 in traces. */
 static const char *describe(char *text, size_t size, const amped_heartbeat *p) {
   int phase = atomic_load(&p->phase);
