@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "tensor/labels.h"
 #include "tests/lib/testing_hdf5.h"
 
 /* The probe gives HDF5 5 s of processor time; the rest is for busy machines. */
@@ -96,6 +97,18 @@ static inline hostile_tally hostile_run(const char *what, hostile_case run, void
                sum.counts[0][HOSTILE_REFUSED], sum.counts[0][HOSTILE_EXACT],
                sum.counts[0][HOSTILE_ABSENT]);
   return sum;
+}
+
+/* Labels of two letters each; freed with amped_labels_free. */
+static inline void give_labels(amped_labels *l, uint64_t count) {
+  l->count = count;
+  check_ok(amped_strdup(&l->name, "words"));
+  check_ok(amped_alloc(&l->bytes, 2 * count, 1, "labels"));
+  check_ok(amped_alloc(&l->offsets, count + 1, sizeof *l->offsets, "labels"));
+  for (uint64_t i = 0; i <= count; i++)
+    l->offsets[i] = 2 * i;
+  for (uint64_t i = 0; i < 2 * count; i++)
+    l->bytes[i] = (char)('a' + i % 26);
 }
 
 #endif

@@ -27,17 +27,6 @@ static void digest_labels(uint64_t *sum, const amped_labels *l) {
   digest(sum, l->bytes, l->offsets[l->count]);
 }
 
-static void give_labels(amped_labels *l, uint64_t count) {
-  l->count = count;
-  check_ok(amped_strdup(&l->name, "words"));
-  check_ok(amped_alloc(&l->bytes, 2 * count, 1, "labels"));
-  check_ok(amped_alloc(&l->offsets, count + 1, sizeof *l->offsets, "labels"));
-  for (uint64_t i = 0; i <= count; i++)
-    l->offsets[i] = 2 * i;
-  for (uint64_t i = 0; i < 2 * count; i++)
-    l->bytes[i] = (char)('a' + i % 26);
-}
-
 static void write_tensor(const char *path, uint64_t last_dim) {
   const uint64_t dims[] = {5, 12, last_dim};
   amped_sptensor t;

@@ -43,17 +43,6 @@ static void digest_model(uint64_t *sum, const amped_ktensor *k) {
 
 static const uint64_t dims[] = {5, 300, 9};
 
-static void give_labels(amped_labels *l, uint64_t count) {
-  l->count = count;
-  check_ok(amped_strdup(&l->name, "words"));
-  check_ok(amped_alloc(&l->bytes, 2 * count, 1, "labels"));
-  check_ok(amped_alloc(&l->offsets, count + 1, sizeof *l->offsets, "labels"));
-  for (uint64_t i = 0; i <= count; i++)
-    l->offsets[i] = 2 * i;
-  for (uint64_t i = 0; i < 2 * count; i++)
-    l->bytes[i] = (char)('a' + i % 26);
-}
-
 /* Values have words of zeros, which exchange with words of ones. */
 static void write_tensor(const char *path, bool copies) {
   amped_sptensor t;
