@@ -151,7 +151,7 @@ fi
 
 # --- signals --------------------------------------------------------------------------------------
 # stop SIGNAL RANKS WHOM ARGUMENT...: the run (RANKS 0: without mpirun) is signalled after its first
-# sweeps. perl undoes that background jobs of a shell ignore SIGINT. $status has the exit status.
+# sweeps. perl undoes that background jobs of a shell ignore SIGINT, and those of nohup SIGHUP. $status has the exit status.
 endless="--rank=3 --iters=10000000 --tol=0 -q --backend=$backend"
 stop() {
   signal=$1
@@ -165,7 +165,7 @@ stop() {
   test "$ranks" -gt 0 && launch="$mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks"
   rm -f live.json
   # shellcheck disable=SC2086
-  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' $launch "$amped" t.h5 $endless --json=live.json "$@" >out 2>err </dev/null &
+  perl -e '$SIG{$_} = "DEFAULT" for qw(INT HUP TERM); exec @ARGV' $launch "$amped" t.h5 $endless --json=live.json "$@" >out 2>err </dev/null &
   job=$!
   tries=0
   while test "$tries" -lt 600 && ! grep -q '"sweep": *3,' live.json 2>/dev/null; do
@@ -233,7 +233,7 @@ for ranks in 0 2; do
   launch=
   test $ranks -gt 0 && launch="$mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks"
   # shellcheck disable=SC2086
-  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' $launch "$amped" slow.tns $endless --on-signal=result -o w.h5 >out 2>err </dev/null &
+  perl -e '$SIG{$_} = "DEFAULT" for qw(INT HUP TERM); exec @ARGV' $launch "$amped" slow.tns $endless --on-signal=result -o w.h5 >out 2>err </dev/null &
   job=$!
   exec 9>slow.tns
   tries=0
@@ -248,7 +248,7 @@ for ranks in 0 2; do
   line_through_mpirun $ranks job "ended by SIG.*nothing was saved"
   absent w.h5 w.h5.lock w.partial.h5 w.partial.h5.lock
 done
-perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$amped" convert slow.tns w.h5 >out 2>err </dev/null &
+perl -e '$SIG{$_} = "DEFAULT" for qw(INT HUP TERM); exec @ARGV' "$amped" convert slow.tns w.h5 >out 2>err </dev/null &
 job=$!
 exec 9>slow.tns
 tries=0
