@@ -72,12 +72,18 @@ static amped_status check_name(const amped_options *o, const char *path, const c
                 {"--json", o->json},
                 {"--trace", o->session.trace}};
   amped_status status = AMPED_OK;
-  for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++)
+  for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++) {
     if (amped_file_is_one(path, others[k].file))
       status = amped_error(AMPED_USAGE, path,
                            "is named for the result and for another output of this run; name "
                            "another file with %s",
                            others[k].option);
+    else if (amped_file_lock_is_between(path, others[k].file))
+      status = amped_error(AMPED_USAGE, others[k].file,
+                           "is an output of this run beside the result %s, and one of the two would "
+                           "be the lock of the other; name another file with %s",
+                           path, others[k].option);
+  }
   return status;
 }
 
