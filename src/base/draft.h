@@ -40,8 +40,8 @@ amped_status amped_draft_publish(amped_draft *draft, bool previous);
  * are seen as they come. amped_draft_close ends it. */
 amped_status amped_draft_show(amped_draft *draft);
 
-/* Give it its name at once, if nothing has that name. Returns errno: EEXIST where something has; or 0.
- * amped_draft_close ends it. */
+/* Give it its name at once, if nothing has that name. Returns errno: EEXIST where something has; or
+ * 0. amped_draft_close ends it. */
 int amped_draft_claim(amped_draft *draft);
 
 /* Close a draft, and remove it unless it has its name. Accepts one that is zeroed or closed. */

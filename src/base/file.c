@@ -32,11 +32,11 @@ amped_status amped_file_folder(const char *path, char **out) {
 
 amped_status amped_file_previous(const char *path, char **out) {
   amped_target t;
-  AMPED_TRY(amped_target_find(path, &t));
-  const uint64_t bytes = strlen(t.path) + sizeof ".prev";
+  const char *found = amped_target_look(path, &t) ? t.path : path;
+  const uint64_t bytes = strlen(found) + sizeof ".prev";
   amped_status status = amped_alloc(out, bytes, 1, "a path");
   if (status == AMPED_OK)
-    (void)snprintf(*out, bytes, "%s.prev", t.path);
+    (void)snprintf(*out, bytes, "%s.prev", found);
   amped_target_close(&t);
   return status;
 }
@@ -49,8 +49,10 @@ bool amped_file_is_special(const char *path) {
 }
 
 bool amped_file_holds(const char *path) {
-  struct stat st;
-  return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+  amped_target t;
+  const bool holds = amped_target_look(path, &t) && t.exists && !t.straight && t.found.st_size > 0;
+  amped_target_close(&t);
+  return holds;
 }
 
 const char *amped_file_scratch(void) {

@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "base/types.h"
 
-/* AMPED_FAILED where the folder is missing or not writable, where path is a folder, or where another
- * user's link leads there (base/target.h). */
+/* AMPED_FAILED where the folder is missing or not writable, where path is a folder, or where
+ * another user's link leads there (base/target.h). */
 amped_status amped_file_check_writable(const char *path);
 
 /* The folder of files that outlive no run: TMPDIR, else /tmp. Borrowed. */
@@ -42,8 +42,8 @@ amped_status amped_file_check_room(const amped_file_need *needs, int count);
  * number of the file system: equal for two folders of one file system. */
 uint64_t amped_file_room(const char *folder, uint64_t *system);
 
-/* "PATH.prev", the name of the previous version of path: beside its target, where path is a link. The
- * caller frees it with amped_free. */
+/* "PATH.prev", the name of the previous version of path: beside its target, where path is a link.
+ * The caller frees it with amped_free. */
 amped_status amped_file_previous(const char *path, char **out);
 
 /* The folder part of a path. The caller frees it with amped_free. */
@@ -62,8 +62,8 @@ void amped_file_ask(int fd, uint64_t first, uint64_t bytes);
  * goes on reading the old file. */
 typedef struct amped_file_stamp {
   uint64_t system, number, bytes;
-  int64_t sec, nsec;               /* of its last write */
-  int64_t about_sec, about_nsec;   /* of the last change of its links, mode or bytes */
+  int64_t sec, nsec;             /* of its last write */
+  int64_t about_sec, about_nsec; /* of the last change of its links, mode or bytes */
 } amped_file_stamp;
 amped_file_stamp amped_file_stamp_take(int fd);
 /* Is it the same file, and was it not written? */

@@ -20,9 +20,7 @@
 
 /* The locks that this process holds, for its end by a signal. An entry is complete before it is
  * set, and is cleared before its name is freed. */
-static struct {
-  char *volatile name;
-} taken[AMPED_MOST_LOCKS];
+static struct { char *volatile name; } taken[AMPED_MOST_LOCKS];
 
 static void enter(const amped_file_lock *lock) {
   for (int i = 0; i < AMPED_MOST_LOCKS; i++)
@@ -75,7 +73,8 @@ static bool read_holder(int fd, holder *h) {
   if (n <= 0)
     return false;
   text[n] = '\0';
-  const size_t head = strncmp(text, signature, sizeof signature - 1) == 0 ? sizeof signature - 1 : 0;
+  const size_t head =
+      strncmp(text, signature, sizeof signature - 1) == 0 ? sizeof signature - 1 : 0;
   return sscanf(text + head, "process %ld on %63s", &h->pid, h->host) == 2 &&
          write_text(whole, head > 0 ? signature : "", h) == n && strcmp(text, whole) == 0;
 }

@@ -23,8 +23,8 @@ typedef struct amped_file_lock {
 } amped_file_lock;
 
 /* AMPED_FAILED where another job holds the lock; the line names the job. The same where a file of
- * the lock's name is no lock of this user. The directory must exist (amped_file_check_writable). On failure there is nothing to release. A pipe or a device needs no
- * lock. Main thread. */
+ * the lock's name is no lock of this user. The directory must exist (amped_file_check_writable). On
+ * failure there is nothing to release. A pipe or a device needs no lock. Main thread. */
 amped_status amped_file_lock_take(const char *path, amped_file_lock *lock);
 
 /* Does nothing for a lock that is zeroed or released already. */

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -79,10 +79,11 @@ static amped_status check_name(const amped_options *o, const char *path, const c
                            "another file with %s",
                            others[k].option);
     else if (amped_file_lock_is_between(path, others[k].file))
-      status = amped_error(AMPED_USAGE, others[k].file,
-                           "is an output of this run beside the result %s, and one of the two would "
-                           "be the lock of the other; name another file with %s",
-                           path, others[k].option);
+      status =
+          amped_error(AMPED_USAGE, others[k].file,
+                      "is an output of this run beside the result %s, and one of the two would "
+                      "be the lock of the other; name another file with %s",
+                      path, others[k].option);
   }
   return status;
 }
@@ -203,6 +204,7 @@ amped_status amped_cpd_outputs_refuge(const char *path, char **out) {
   const char *base = strrchr(path, '/');
   char part[32] = "partial";
   char *name = NULL;
+  struct stat there;
   amped_status status = AMPED_OK;
   base = base != NULL ? base + 1 : path;
   const uint64_t size = strlen(folder) + strlen(base) + sizeof part + 2;
@@ -211,7 +213,7 @@ amped_status amped_cpd_outputs_refuge(const char *path, char **out) {
     AMPED_GO(fail, add_part(base, part, &name));
     (void)snprintf(*out, size, "%s/%s", folder, name);
     amped_free(name);
-    if (access(*out, F_OK) != 0)
+    if (lstat(*out, &there) != 0) /* a link that leads nowhere is somebody's, too */
       return AMPED_OK;
     (void)snprintf(part, sizeof part, "partial%d", i + 1);
   }

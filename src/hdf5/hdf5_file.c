@@ -114,7 +114,8 @@ static hid_t access_list(amped_hdf5 *file) {
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);
   if (list < 0)
     return list;
-  bool fine = amped_hdf5_driver_set(list, &file->io) && H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0 &&
+  bool fine = amped_hdf5_driver_set(list, &file->io) &&
+              H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0 &&
               H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110) >= 0;
 #ifdef HAVE_FILE_LOCKING
   /* No locks: files appear complete, by rename, and some file systems have no locks. */

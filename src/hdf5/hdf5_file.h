@@ -86,14 +86,14 @@ typedef struct amped_hdf5_dataset {
 } amped_hdf5_dataset;
 
 /* Open for reading without a probe: a file that this process has just written, or a call of the
- * probe (hdf5_probe.h). fd, borrowed, is the open file; `path` its name in messages. stamp: the file
- * may not have changed since; NULL: it is not watched. */
+ * probe (hdf5_probe.h). fd, borrowed, is the open file; `path` its name in messages. stamp: the
+ * file may not have changed since; NULL: it is not watched. */
 amped_status amped_hdf5_open_trusted(int fd, const char *path, const amped_file_stamp *stamp,
                                      amped_hdf5 *out);
 void amped_hdf5_close(amped_hdf5 *file);
 
-/* Make an HDF5 file of an empty one, whose descriptor is borrowed (base/draft.h); flush and close it,
- * with every return checked. amped_hdf5_close drops an unfinished file. */
+/* Make an HDF5 file of an empty one, whose descriptor is borrowed (base/draft.h); flush and close
+ * it, with every return checked. amped_hdf5_close drops an unfinished file. */
 amped_status amped_hdf5_create(int fd, const char *path, amped_hdf5 *out);
 amped_status amped_hdf5_finish(amped_hdf5 *file);
 

@@ -35,8 +35,8 @@
 
 #define REMEMBERED 64
 
-/* Time stamps of files advance by the ticks of the system's coarse clock, up to 10 ms. A file that was
- * written in this tick may be written again unnoticed: the probe waits for the next one. */
+/* Time stamps of files advance by the ticks of the system's coarse clock, up to 10 ms. A file that
+ * was written in this tick may be written again unnoticed: the probe waits for the next one. */
 #define STEP_NSEC 1000000
 #define MOST_STEPS 20
 

@@ -1,6 +1,7 @@
 /* Result file: weights, factors and the record of a run (docs/file-format.md).
  *
- * Untrusted on reading, like a tensor file. Written as a draft (base/draft.h). Host memory; not collective. */
+ * Untrusted on reading, like a tensor file. Written as a draft (base/draft.h). Host memory; not
+ * collective. */
 #ifndef AMPED_RESULT_FILE_H
 #define AMPED_RESULT_FILE_H
 
@@ -66,7 +67,8 @@ amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
  * each of them a content hash? */
 amped_status amped_result_file_verify(const char *path, bool *sealed);
 
-/* Is this HDF5 file a result (or a start for --init, or a checkpoint) rather than a tensor? */
+/* Is this HDF5 file a result (or a start for --init, or a checkpoint) rather than a tensor? Probes it:
+ * later the name has to lead to the same file (hdf5_probe.h). */
 amped_status amped_result_file_is(const char *path, bool *out);
 
 /* The metric of a result or checkpoint, as the file holds it. */

@@ -77,7 +77,8 @@ static void open_ours(const char *path, amped_hdf5 *file) {
 static void write_ours(const char *path, amped_hdf5_type type, const uint64_t *dims,
                        const void *rows) {
   amped_hdf5 file;
-  check_ok(amped_hdf5_create(open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), path, &file));
+  check_ok(
+      amped_hdf5_create(open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), path, &file));
   file.owns_fd = true;
   check_ok(amped_hdf5_dataset_write(&file, "/d", type, dims[1] > 1 ? 2 : 1, dims, rows));
   check_ok(amped_hdf5_finish(&file));
