@@ -22,6 +22,7 @@
 #include "session/output_guard.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
+#include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
 #include "base/sort.h"
 #include "hdf5/tensor_file.h"
@@ -575,8 +576,10 @@ amped_status amped_cmd_convert(const amped_options *o) {
     omp_set_num_threads(o->threads);
   AMPED_TRY(check_names(o));
   AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &in));
-  if (in == AMPED_FORMAT_HDF5)
+  if (in == AMPED_FORMAT_HDF5) {
+    AMPED_TRY(amped_hdf5_probe(o->args[0])); /* all that is read is of this file */
     AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
+  }
   AMPED_TRY(is_result ? check_result_options(o) : check_output(o, &out, &found, &lock));
   if (!is_result)
     AMPED_GO(done, check_copies(o, out));

@@ -325,7 +325,6 @@ static amped_status is_result(amped_hdf5 *file, bool *out) {
 amped_status amped_result_file_is(const char *path, bool *out) {
   amped_hdf5 file;
   *out = false;
-  AMPED_TRY(amped_hdf5_probe(path));
   amped_status status = amped_hdf5_open(path, &file);
   if (status == AMPED_OK)
     status = is_result(&file, out);

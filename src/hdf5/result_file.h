@@ -67,8 +67,7 @@ amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
  * each of them a content hash? */
 amped_status amped_result_file_verify(const char *path, bool *sealed);
 
-/* Is this HDF5 file a result (or a start for --init, or a checkpoint) rather than a tensor? Probes it:
- * later the name has to lead to the same file (hdf5_probe.h). */
+/* Is this HDF5 file a result (or a start for --init, or a checkpoint) rather than a tensor? */
 amped_status amped_result_file_is(const char *path, bool *out);
 
 /* The metric of a result or checkpoint, as the file holds it. */
