@@ -7,24 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/heartbeat.h"
+#include "base/target.h"
 
 /* Bytes of one request to read ahead; kernels ignore the part of a request beyond their own
  * limit. */
 #define REQUEST_BYTES (UINT64_C(128) << 10)
-
-/* Bytes that go to the disk in one step. */
-#define WRITE_BACK_BYTES ((off_t)32 << 20)
-
-/* Bytes that go into a pipe at a time. */
-#define COPY_BYTES 65536
 
 amped_status amped_file_folder(const char *path, char **out) {
   const char *slash = strrchr(path, '/');
@@ -38,20 +31,28 @@ amped_status amped_file_folder(const char *path, char **out) {
 }
 
 amped_status amped_file_previous(const char *path, char **out) {
-  uint64_t bytes = strlen(path) + sizeof ".prev";
-  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
-  (void)snprintf(*out, bytes, "%s.prev", path);
-  return AMPED_OK;
+  amped_target t;
+  const char *found = amped_target_look(path, &t) ? t.path : path;
+  const uint64_t bytes = strlen(found) + sizeof ".prev";
+  amped_status status = amped_alloc(out, bytes, 1, "a path");
+  if (status == AMPED_OK)
+    (void)snprintf(*out, bytes, "%s.prev", found);
+  amped_target_close(&t);
+  return status;
 }
 
 bool amped_file_is_special(const char *path) {
-  struct stat st;
-  return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+  amped_target t;
+  const bool straight = amped_target_look(path, &t) && t.straight;
+  amped_target_close(&t);
+  return straight;
 }
 
 bool amped_file_holds(const char *path) {
-  struct stat st;
-  return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+  amped_target t;
+  const bool holds = amped_target_look(path, &t) && t.exists && !t.straight && t.found.st_size > 0;
+  amped_target_close(&t);
+  return holds;
 }
 
 const char *amped_file_scratch(void) {
@@ -59,47 +60,16 @@ const char *amped_file_scratch(void) {
   return folder != NULL && *folder != '\0' ? folder : "/tmp";
 }
 
-/* Many users share the scratch folder: the name is random. */
-static amped_status name_in_scratch(const char *path, char **out) {
-  const char *folder = amped_file_scratch();
-  uint64_t random = 0;
-  uint64_t bytes = strlen(folder) + 64;
-  if (access(path, W_OK) != 0)
-    return amped_error_errno(AMPED_FAILED, errno, path, "cannot be written; name another file");
-  if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-    return amped_error_errno(AMPED_FAILED, errno, path, "cannot be written: no random name");
-  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
-  (void)snprintf(*out, bytes, "%s/amped.%016" PRIx64 ".tmp.%ld", folder, random, (long)getpid());
-  return AMPED_OK;
-}
-
-amped_status amped_file_temporary(const char *path, char **out) {
-  struct stat st;
-  if (amped_file_is_special(path))
-    return name_in_scratch(path, out);
-  char *directory = NULL;
-  AMPED_TRY(amped_file_folder(path, &directory));
+amped_status amped_file_check_writable(const char *path) {
+  amped_target t;
   amped_status status = AMPED_OK;
-  if (stat(directory, &st) != 0)
-    status = amped_error_errno(AMPED_FAILED, errno, path,
-                               "cannot be written; create its directory or name another");
-  else if (access(directory, W_OK | X_OK) != 0)
+  AMPED_TRY(amped_target_find(path, &t));
+  if (t.straight && faccessat(t.folder, t.name, W_OK, 0) != 0)
+    status = amped_error_errno(AMPED_FAILED, errno, path, "cannot be written; name another file");
+  else if (!t.straight && faccessat(t.folder, ".", W_OK | X_OK, 0) != 0)
     status =
         amped_error_errno(AMPED_FAILED, errno, path, "its directory is not writable; name another");
-  else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-    status = amped_error(AMPED_FAILED, path, "is a directory; name a file");
-  amped_free(directory);
-  AMPED_TRY(status);
-  uint64_t bytes = strlen(path) + 32;
-  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
-  (void)snprintf(*out, bytes, "%s.tmp.%ld", path, (long)getpid());
-  return AMPED_OK;
-}
-
-amped_status amped_file_check_writable(const char *path) {
-  char *temporary = NULL;
-  amped_status status = amped_file_temporary(path, &temporary);
-  amped_free(temporary);
+  amped_target_close(&t);
   return status;
 }
 
@@ -107,88 +77,6 @@ bool amped_file_has_suffix(const char *path, const char *suffix) {
   size_t length = strlen(path);
   size_t n = strlen(suffix);
   return length > n && strcasecmp(path + length - n, suffix) == 0;
-}
-
-/* Write to the disk piece by piece, one heartbeat step each: a large file takes minutes. Where the
- * file system cannot do this, the flush that follows writes everything at once. */
-static void write_back(int fd) {
-  const unsigned how =
-      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  struct stat about;
-  if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
-    return;
-  for (off_t at = 0; at < about.st_size; at += WRITE_BACK_BYTES) {
-    if (sync_file_range(fd, at, WRITE_BACK_BYTES, how) != 0)
-      return;
-    amped_heartbeat_step();
-  }
-}
-
-static int flush_path(const char *path, int flags) {
-  int fd = open(path, flags | O_CLOEXEC);
-  if (fd < 0)
-    return errno;
-  write_back(fd);
-  int failed = fsync(fd) != 0 ? errno : 0;
-  (void)close(fd);
-  return failed;
-}
-
-/* Copy all bytes of an open file into another. Returns errno, or 0. */
-static int copy_bytes(int from, int to) {
-  char buffer[COPY_BYTES];
-  for (ssize_t n = 0; (n = read(from, buffer, sizeof buffer)) != 0; amped_heartbeat_step()) {
-    if (n < 0)
-      return errno;
-    for (ssize_t done = 0, wrote = 0; done < n; done += wrote) {
-      wrote = write(to, buffer + done, (size_t)(n - done));
-      if (wrote < 0)
-        return errno;
-    }
-  }
-  return 0;
-}
-
-/* The file goes into a pipe or a device. */
-static amped_status pour(const char *temporary, const char *path) {
-  int from = open(temporary, O_RDONLY | O_CLOEXEC);
-  int to = open(path, O_WRONLY | O_CLOEXEC);
-  int failed = from < 0 || to < 0 ? errno : copy_bytes(from, to);
-  if (from >= 0)
-    (void)close(from);
-  if (to >= 0 && close(to) != 0 && failed == 0)
-    failed = errno;
-  amped_file_discard(temporary);
-  return failed == 0 ? AMPED_OK
-                     : amped_error_errno(AMPED_FAILED, failed, path,
-                                         "cannot be written; name another file");
-}
-
-amped_status amped_file_commit(const char *temporary, const char *path) {
-  char *directory = NULL;
-  if (amped_file_is_special(path))
-    return pour(temporary, path);
-  amped_status status = amped_file_folder(path, &directory);
-  int failed = status == AMPED_OK ? flush_path(temporary, O_RDONLY) : 0;
-  if (status == AMPED_OK && failed == 0 && rename(temporary, path) != 0)
-    failed = errno;
-  if (failed != 0)
-    status = amped_error_errno(AMPED_FAILED, failed, path,
-                               "cannot be written; free disk space or name another file");
-  if (status != AMPED_OK) {
-    amped_file_discard(temporary);
-    amped_free(directory);
-    return status;
-  }
-  /* Some file systems cannot flush a directory; the file itself is safe by now. */
-  (void)flush_path(directory, O_RDONLY | O_DIRECTORY);
-  amped_free(directory);
-  return AMPED_OK;
-}
-
-void amped_file_discard(const char *temporary) {
-  if (temporary != NULL)
-    (void)unlink(temporary);
 }
 
 uint64_t amped_file_room(const char *folder, uint64_t *system) {
@@ -204,12 +92,14 @@ uint64_t amped_file_room(const char *folder, uint64_t *system) {
 
 /* The file system to which the bytes go, and its free bytes. */
 static amped_status find_room(const char *path, uint64_t *system, uint64_t *room) {
+  amped_target t;
   char *folder = NULL;
-  struct stat st;
-  bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-  AMPED_TRY(amped_file_is_special(path) ? amped_strdup(&folder, amped_file_scratch())
-            : is_folder                 ? amped_strdup(&folder, path)
-                                        : amped_file_folder(path, &folder));
+  const bool found = amped_target_look(path, &t);
+  amped_status status = t.straight ? amped_strdup(&folder, amped_file_scratch())
+                        : found    ? amped_file_folder(t.path, &folder)
+                                   : amped_strdup(&folder, path); /* a folder, or missing */
+  amped_target_close(&t);
+  AMPED_TRY(status);
   *room = amped_file_room(folder, system);
   amped_free(folder);
   return AMPED_OK;
@@ -271,22 +161,34 @@ void amped_file_ask(int fd, uint64_t first, uint64_t bytes) {
   }
 }
 
-amped_file_stamp amped_file_stamp_take(const char *path) {
+amped_file_stamp amped_file_stamp_take(int fd) {
   struct stat st;
-  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-    return (amped_file_stamp){0, 0, 0, 0, 0};
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+    return (amped_file_stamp){.system = 0};
   return (amped_file_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
-                            st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+                            st.st_mtim.tv_sec,   st.st_mtim.tv_nsec,  st.st_ctim.tv_sec,
+                            st.st_ctim.tv_nsec};
 }
 
-amped_status amped_file_check_unchanged(const char *path, const amped_file_stamp *before) {
-  amped_file_stamp now = amped_file_stamp_take(path);
-  if (now.system != before->system || now.number != before->number ||
-      (now.bytes == before->bytes && now.sec == before->sec && now.nsec == before->nsec))
-    return AMPED_OK;
+bool amped_file_stamp_same(const amped_file_stamp *a, const amped_file_stamp *b) {
+  return a->system == b->system && a->number == b->number && a->bytes == b->bytes &&
+         a->sec == b->sec && a->nsec == b->nsec;
+}
+
+bool amped_file_stamp_equal(const amped_file_stamp *a, const amped_file_stamp *b) {
+  return amped_file_stamp_same(a, b) && a->about_sec == b->about_sec &&
+         a->about_nsec == b->about_nsec;
+}
+
+amped_status amped_file_changed(const char *path) {
   amped_status_clear(); /* errors found in the file follow from the change */
   return amped_error(AMPED_BAD_INPUT, path,
                      "was changed while it was being read; start again when it is complete");
+}
+
+amped_status amped_file_check_unchanged(int fd, const char *path, const amped_file_stamp *before) {
+  const amped_file_stamp now = amped_file_stamp_take(fd);
+  return amped_file_stamp_same(&now, before) ? AMPED_OK : amped_file_changed(path);
 }
 
 bool amped_file_same(const char *a, const char *b) {
@@ -295,6 +197,25 @@ bool amped_file_same(const char *a, const char *b) {
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* Do two names that are free lie in one folder? */
+static bool is_one_place(const amped_target *a, const amped_target *b) {
+  struct stat x;
+  struct stat y;
+  return !a->exists && !b->exists && strcmp(a->name, b->name) == 0 && fstat(a->folder, &x) == 0 &&
+         fstat(b->folder, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 bool amped_file_is_one(const char *a, const char *b) {
-  return a != NULL && b != NULL && (strcmp(a, b) == 0 || amped_file_same(a, b));
+  amped_target x;
+  amped_target y;
+  if (a == NULL || b == NULL)
+    return false;
+  if (strcmp(a, b) == 0 || amped_file_same(a, b))
+    return true;
+  bool found = amped_target_look(a, &x);
+  found = amped_target_look(b, &y) && found;
+  const bool one = found && is_one_place(&x, &y);
+  amped_target_close(&x);
+  amped_target_close(&y);
+  return one;
 }

@@ -1,5 +1,5 @@
-/* Whole files on disk. A file is written under a temporary name, and gets its final name only when
- * it is complete. */
+/* Questions about files on disk: may they be read or written, are they one, have they changed, is
+ * there room? base/draft.h writes them. */
 #ifndef AMPED_FILE_H
 #define AMPED_FILE_H
 
@@ -8,11 +8,8 @@
 #include "base/status.h"
 #include "base/types.h"
 
-/* "PATH.tmp.PID" in the folder of path; the caller frees it with amped_free. AMPED_FAILED at once
- * where the folder is missing or not writable, or where path is a folder. Where path is a pipe or a
- * device, the name is one in amped_file_scratch that nobody can guess. */
-amped_status amped_file_temporary(const char *path, char **out);
-/* The same checks, without the name. */
+/* AMPED_FAILED where the folder is missing or not writable, where path is a folder, or where
+ * another user's link leads there (base/target.h). */
 amped_status amped_file_check_writable(const char *path);
 
 /* The folder of files that outlive no run: TMPDIR, else /tmp. Borrowed. */
@@ -22,18 +19,12 @@ const char *amped_file_scratch(void);
  * devices and folders hold nothing. */
 bool amped_file_holds(const char *path);
 
-/* Is there a pipe or a device of that name? Bytes go into it; a rename would replace it. */
+/* Is there a pipe, a device or an open descriptor of that name? Bytes go into it; a rename would
+ * replace it. */
 bool amped_file_is_special(const char *path);
 
 /* Does the path end with the suffix, in upper or lower case, and have a stem in front of it? */
 bool amped_file_has_suffix(const char *path, const char *suffix);
-
-/* Flush the temporary file to disk, rename it to path and flush the directory. Where path is a pipe
- * or a device, write the bytes into it. On failure the temporary file is removed. */
-amped_status amped_file_commit(const char *temporary, const char *path);
-
-/* Remove a temporary file; errors are ignored. */
-void amped_file_discard(const char *temporary);
 
 /* Bytes that a run is going to write. */
 typedef struct amped_file_need {
@@ -51,7 +42,8 @@ amped_status amped_file_check_room(const amped_file_need *needs, int count);
  * number of the file system: equal for two folders of one file system. */
 uint64_t amped_file_room(const char *folder, uint64_t *system);
 
-/* "PATH.prev", the name of the previous version of path. The caller frees it with amped_free. */
+/* "PATH.prev", the name of the previous version of path: beside its target, where path is a link.
+ * The caller frees it with amped_free. */
 amped_status amped_file_previous(const char *path, char **out);
 
 /* The folder part of a path. The caller frees it with amped_free. */
@@ -65,21 +57,28 @@ amped_status amped_file_check_readable(const char *path, uint64_t *bytes);
  * reader waits for each piece. A refusal is ignored. */
 void amped_file_ask(int fd, uint64_t first, uint64_t bytes);
 
-/* The state of a file on disk. Two stamps tell whether the file was changed in place between them.
- * A file that was replaced by another under the same name is not changed: a process that has it
- * open goes on reading the old file. */
+/* The state of an open file. Two stamps tell whether the file was changed in place between them. A
+ * file that was replaced by another under the same name is not changed: a process that has it open
+ * goes on reading the old file. */
 typedef struct amped_file_stamp {
   uint64_t system, number, bytes;
-  int64_t sec, nsec;
+  int64_t sec, nsec;             /* of its last write */
+  int64_t about_sec, about_nsec; /* of the last change of its links, mode or bytes */
 } amped_file_stamp;
-amped_file_stamp amped_file_stamp_take(const char *path);
-/* AMPED_BAD_INPUT where the file was changed in place since `before`. This line replaces any error
- * line that was recorded earlier. */
-amped_status amped_file_check_unchanged(const char *path, const amped_file_stamp *before);
+amped_file_stamp amped_file_stamp_take(int fd);
+/* Is it the same file, and was it not written? */
+bool amped_file_stamp_same(const amped_file_stamp *a, const amped_file_stamp *b);
+/* The same, and nothing else about it was changed either. */
+bool amped_file_stamp_equal(const amped_file_stamp *a, const amped_file_stamp *b);
+/* AMPED_BAD_INPUT: the file was changed or exchanged. This line replaces any error line that was
+ * recorded earlier. */
+amped_status amped_file_changed(const char *path);
+/* That, where the open file was written since `before`. */
+amped_status amped_file_check_unchanged(int fd, const char *path, const amped_file_stamp *before);
 
 /* Do both names lead to one existing file? */
 bool amped_file_same(const char *a, const char *b);
-/* The same name, or two names of one existing file? No where one of them is NULL. */
+/* Two names of one file, which may not exist yet? No where one of them is NULL. */
 bool amped_file_is_one(const char *a, const char *b);
 
 #endif

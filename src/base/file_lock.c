@@ -3,31 +3,28 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/draft.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/target.h"
 
 #define HOLDER_BYTES 128
+#define HOST_BYTES 64
 
 /* The locks that this process holds, for its end by a signal. An entry is complete before it is
- * set, and is cleared before its names are freed. */
-static struct {
-  char *volatile name;
-  char *volatile temporary;
-} taken[AMPED_MOST_LOCKS];
+ * set, and is cleared before its name is freed. */
+static struct { char *volatile name; } taken[AMPED_MOST_LOCKS];
 
 static void enter(const amped_file_lock *lock) {
   for (int i = 0; i < AMPED_MOST_LOCKS; i++)
     if (taken[i].name == NULL) {
-      taken[i].temporary = lock->temporary;
       taken[i].name = lock->name;
       return;
     }
@@ -41,129 +38,239 @@ static void strike_out(const amped_file_lock *lock) {
 
 void amped_file_lock_abandon(void) {
   for (int i = 0; i < AMPED_MOST_LOCKS; i++)
-    if (taken[i].name != NULL) {
-      (void)unlink(taken[i].temporary);
+    if (taken[i].name != NULL)
       (void)unlink(taken[i].name);
-    }
 }
 
 /* Attempts to open a lock file again after its holder removed it. */
 #define MOST_TRIES 16
 
-static amped_status refuse(const char *path, const amped_file_lock *lock) {
-  char holder[HOLDER_BYTES] = "";
-  ssize_t n = pread(lock->fd, holder, sizeof holder - 1, 0);
-  holder[n > 0 ? n : 0] = '\0';
-  holder[strcspn(holder, "\n")] = '\0';
-  return amped_error(AMPED_FAILED, path,
-                     "is being written by another job (%s); wait for its end, or name another file",
-                     holder[0] != '\0' ? holder : "unknown");
+/* --- what a lock says ------------------------------------------------------------------------- */
+
+/* Its first words. Locks of the first builds had none. */
+static const char signature[] = "amped_mpi lock: ";
+
+/* Who holds a lock, as its file tells. */
+typedef struct holder {
+  long pid;
+  char host[HOST_BYTES];
+} holder;
+
+static void this_host(char *host) {
+  memset(host, 0, HOST_BYTES);
+  (void)gethostname(host, HOST_BYTES - 1);
 }
+
+static int write_text(char *text, const char *head, const holder *h) {
+  return snprintf(text, HOLDER_BYTES, "%sprocess %ld on %s\n", head, h->pid, h->host);
+}
+
+/* Does the file say that it is a lock, and nothing else? */
+static bool read_holder(int fd, holder *h) {
+  char text[HOLDER_BYTES];
+  char whole[HOLDER_BYTES];
+  const ssize_t n = pread(fd, text, sizeof text - 1, 0);
+  if (n <= 0)
+    return false;
+  text[n] = '\0';
+  const size_t head =
+      strncmp(text, signature, sizeof signature - 1) == 0 ? sizeof signature - 1 : 0;
+  return sscanf(text + head, "process %ld on %63s", &h->pid, h->host) == 2 &&
+         write_text(whole, head > 0 ? signature : "", h) == n && strcmp(text, whole) == 0;
+}
+
+/* --- what a killed job left ------------------------------------------------------------------- */
+
+/* Is the entry a file that this program began: an HDF5 file, whose head may be missing yet,
+ * compressed data, or text? */
+static bool has_our_bytes(int folder, const char *entry) {
+  static const char *const heads[] = {"\x89HDF\r\n\x1a\n", "\x1f\x8b", "\x28\xb5\x2f\xfd",
+                                      "\x93NUMPY"};
+  static const char nothing[8];
+  char bytes[512];
+  int fd = openat(folder, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof bytes, 0) : -1;
+  if (fd >= 0)
+    (void)close(fd);
+  bool is = n == 0 || (n >= (ssize_t)sizeof nothing && memcmp(bytes, nothing, sizeof nothing) == 0);
+  for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+    is = is || (n >= (ssize_t)strlen(heads[i]) && memcmp(bytes, heads[i], strlen(heads[i])) == 0);
+  return is || (n > 0 && memchr(bytes, '\0', (size_t)n) == NULL);
+}
+
+/* A regular file of this user, with one name: no link of somebody else. */
+static bool is_own_file(int folder, const char *entry) {
+  struct stat st;
+  return fstatat(folder, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+         st.st_uid == geteuid() && st.st_nlink == 1;
+}
+
+/* Remove drafts that no process writes any more: a living writer would hold the lock. */
+static void remove_leftovers(const amped_target *t, const amped_file_lock *lock) {
+  const char *own = strrchr(lock->name, '/');
+  own = own != NULL ? own + 1 : lock->name;
+  int fd = openat(t->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+  if (entries == NULL) {
+    if (fd >= 0)
+      (void)close(fd);
+    return;
+  }
+  for (struct dirent *e = readdir(entries); e != NULL; e = readdir(entries))
+    if ((amped_draft_is_left(e->d_name, t->name) || amped_draft_is_left(e->d_name, own)) &&
+        is_own_file(t->folder, e->d_name) && has_our_bytes(t->folder, e->d_name))
+      (void)unlinkat(t->folder, e->d_name, 0);
+  (void)closedir(entries);
+}
+
+/* --- taking ----------------------------------------------------------------------------------- */
+
+/* What became of one attempt. */
+typedef enum attempt {
+  HELD,     /* the lock is ours */
+  REFUSED,  /* the line tells why */
+  NO_LOCKS, /* the file system has none */
+  AGAIN     /* another job made or removed the file meanwhile */
+} attempt;
 
 /* Did the previous holder remove the file after we opened it and before we locked it? */
 static bool is_gone(const amped_file_lock *lock) {
   struct stat named;
   struct stat held;
-  return fstat(lock->fd, &held) != 0 || stat(lock->name, &named) != 0 ||
+  return fstat(lock->fd, &held) != 0 || lstat(lock->name, &named) != 0 ||
          named.st_ino != held.st_ino || named.st_dev != held.st_dev;
 }
 
-static void tell_holder(const amped_file_lock *lock) {
-  char host[64] = "";
-  char holder[HOLDER_BYTES];
-  (void)gethostname(host, sizeof host - 1);
-  int n = snprintf(holder, sizeof holder, "process %ld on %s\n", (long)getpid(), host);
-  if (ftruncate(lock->fd, 0) == 0 && n > 0)
-    (void)!pwrite(lock->fd, holder, (size_t)n, 0); /* a full disk shows in later writes */
+/* On a full disk the old text stays. */
+static bool tell_holder(int fd) {
+  char text[HOLDER_BYTES];
+  holder h = {.pid = (long)getpid()};
+  this_host(h.host);
+  const int n = write_text(text, signature, &h);
+  return pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
 }
 
-/* Was the previous holder a process of this host? A holder on another host may still be alive: some
- * file systems keep locks across nodes only if they are configured to. */
-static bool was_ours(const amped_file_lock *lock) {
-  char host[64] = "";
-  char name[64] = "";
-  char holder[HOLDER_BYTES] = "";
-  (void)gethostname(host, sizeof host - 1);
-  return pread(lock->fd, holder, sizeof holder - 1, 0) > 0 &&
-         sscanf(holder, "process %*d on %63s", name) == 1 && strcmp(host, name) == 0;
+static attempt refuse(const char *path, const char *reason, const amped_file_lock *lock) {
+  (void)amped_error(AMPED_FAILED, path, "cannot be locked: %s %s, or name another output",
+                    lock->name, reason);
+  return REFUSED;
 }
 
-/* Is the entry a temporary file of path's last part, written by a process that has ended? */
-static bool is_leftover(const char *entry, const char *base) {
-  static const char middle[] = ".tmp.";
-  size_t n = strlen(base);
-  if (strncmp(entry, base, n) != 0 || strncmp(entry + n, middle, sizeof middle - 1) != 0)
-    return false;
-  const char *number = entry + n + sizeof middle - 1;
-  if (*number == '\0' || number[strspn(number, "0123456789")] != '\0' || strlen(number) > 9)
-    return false;
-  return kill((pid_t)strtol(number, NULL, 10), 0) != 0 && errno == ESRCH;
+static attempt refuse_errno(const char *path, const amped_file_lock *lock) {
+  int error = errno;
+  (void)amped_error_errno(AMPED_FAILED, error, path,
+                          "cannot be locked: %s cannot be written; %sname another output",
+                          lock->name, error == ENOSPC ? "free disk space, or " : "");
+  return REFUSED;
 }
 
-/* Remove temporary files that no process writes any more: a living writer would hold the lock. */
-static amped_status remove_leftovers(const char *path) {
-  const char *base = strrchr(path, '/');
-  char *folder = NULL;
-  base = base != NULL ? base + 1 : path;
-  AMPED_TRY(amped_file_folder(path, &folder));
-  DIR *entries = opendir(folder);
-  amped_free(folder);
-  if (entries == NULL)
-    return AMPED_OK;
-  for (struct dirent *e = readdir(entries); e != NULL; e = readdir(entries))
-    if (is_leftover(e->d_name, base))
-      (void)unlinkat(dirfd(entries), e->d_name, 0);
-  (void)closedir(entries);
+static attempt refuse_busy(const char *path, const holder *h) {
+  (void)amped_error(
+      AMPED_FAILED, path,
+      "is being written by another job (process %ld on %s); wait for its end, or name another "
+      "file",
+      h->pid, h->host);
+  return REFUSED;
+}
+
+/* Another user's lock may be open to readers alone; that tells whether its job lives. */
+static int open_lock(const amped_file_lock *lock) {
+  const int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  int fd = open(lock->name, O_RDWR | flags);
+  return fd < 0 && errno == EACCES ? open(lock->name, O_RDONLY | flags) : fd;
+}
+
+/* A file of the lock's name is there. */
+static attempt take_over(const char *path, const amped_target *t, amped_file_lock *lock) {
+  struct stat st;
+  holder h = {.pid = 0};
+  char host[HOST_BYTES];
+  lock->fd = open_lock(lock);
+  if (lock->fd < 0)
+    return errno == ENOENT ? AGAIN
+                           : refuse(path, "cannot be opened as a lock; rename that file", lock);
+  if (fstat(lock->fd, &st) != 0 || !S_ISREG(st.st_mode) || !read_holder(lock->fd, &h))
+    return is_gone(lock) ? AGAIN
+                         : refuse(path, "is no lock of this program; rename that file", lock);
+  if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0)
+    return errno == EWOULDBLOCK ? refuse_busy(path, &h) : errno == EINTR ? AGAIN : NO_LOCKS;
+  if (is_gone(lock))
+    return AGAIN;
+  if (st.st_uid != geteuid())
+    return refuse(path, "was left by a job of another user; remove that file", lock);
+  if (!tell_holder(lock->fd))
+    return refuse_errno(path, lock);
+  /* A holder on another host may still be alive: some file systems keep locks across nodes only if
+   * they are configured to. */
+  this_host(host);
+  if (strcmp(host, h.host) == 0)
+    remove_leftovers(t, lock);
+  return HELD;
+}
+
+/* Make the lock. It has its text, and is locked, before it has its name: nobody meets it empty. */
+static attempt make(const char *path, amped_file_lock *lock) {
+  amped_draft draft;
+  int failed = 0;
+  if (amped_draft_open(lock->name, true, &draft) != AMPED_OK)
+    return REFUSED;
+  attempt a = flock(draft.fd, LOCK_EX | LOCK_NB) == 0 ? HELD : NO_LOCKS;
+  if (a == HELD &&
+      (!tell_holder(draft.fd) || fchmod(draft.fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0))
+    a = refuse_errno(path, lock);
+  if (a == HELD)
+    failed = amped_draft_claim(&draft);
+  if (failed != 0) /* without names that only one job gets there are no locks */
+    a = failed == EEXIST ? AGAIN : NO_LOCKS;
+  if (a == HELD) {
+    lock->fd = draft.fd;
+    draft.fd = -1;
+  }
+  amped_draft_close(&draft);
+  return a;
+}
+
+static attempt try_once(const char *path, const amped_target *t, amped_file_lock *lock) {
+  struct stat st;
+  if (lstat(lock->name, &st) == 0)
+    return take_over(path, t, lock);
+  return errno == ENOENT ? make(path, lock) : refuse_errno(path, lock);
+}
+
+static amped_status name_lock(const amped_target *t, amped_file_lock *lock) {
+  const uint64_t bytes = strlen(t->path) + sizeof ".lock";
+  AMPED_TRY(amped_alloc(&lock->name, bytes, 1, "a path"));
+  (void)snprintf(lock->name, bytes, "%s.lock", t->path);
   return AMPED_OK;
 }
 
-static amped_status open_lock(const char *path, amped_file_lock *lock) {
-  lock->fd = open(lock->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (lock->fd >= 0)
-    return AMPED_OK;
-  int error = errno;
-  return amped_error_errno(AMPED_FAILED, error, path,
-                           "cannot be locked: %s cannot be opened; %sname another output",
-                           lock->name, error == ENOENT ? "" : "remove that file, or ");
-}
-
-amped_status amped_file_lock_take(const char *path, amped_file_lock *lock) {
-  amped_status status = AMPED_OK;
-  uint64_t bytes = strlen(path) + sizeof ".lock";
-  *lock = (amped_file_lock){NULL, -1, NULL};
-  if (amped_file_is_special(path))
-    return AMPED_OK;
-  AMPED_TRY(amped_file_temporary(path, &lock->temporary));
-  AMPED_GO(fail, amped_alloc(&lock->name, bytes, 1, "a path"));
-  (void)snprintf(lock->name, bytes, "%s.lock", path);
-  for (int tries = 0;; tries++) {
-    AMPED_GO(fail, open_lock(path, lock));
-    int failed = flock(lock->fd, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
-    if (failed == EWOULDBLOCK) {
-      status = refuse(path, lock);
-      goto fail;
-    }
-    /* The file system has no locks or no file numbers: a lock file of another job stays. */
-    if ((failed != 0 && failed != EINTR) || tries == MOST_TRIES)
-      goto fail;
-    if (failed == 0 && !is_gone(lock))
-      break;
-    (void)close(lock->fd);
-  }
-  enter(lock);
-  bool ours = was_ours(lock);
-  tell_holder(lock);
-  if (ours)
-    status = remove_leftovers(path);
-  if (status != AMPED_OK)
-    amped_file_lock_release(lock);
-  return status;
-fail:
+static void forget(amped_file_lock *lock) {
   if (lock->fd >= 0)
     (void)close(lock->fd);
   amped_free(lock->name);
-  amped_free(lock->temporary);
-  *lock = (amped_file_lock){NULL, -1, NULL};
+  *lock = (amped_file_lock){NULL, -1};
+}
+
+amped_status amped_file_lock_take(const char *path, amped_file_lock *lock) {
+  amped_target t;
+  attempt a = AGAIN;
+  *lock = (amped_file_lock){NULL, -1};
+  AMPED_TRY(amped_target_find(path, &t));
+  amped_status status = t.straight ? AMPED_OK : name_lock(&t, lock);
+  for (int tries = 0; lock->name != NULL && a == AGAIN && tries < MOST_TRIES; tries++) {
+    a = try_once(path, &t, lock);
+    if (a != HELD && lock->fd >= 0) {
+      (void)close(lock->fd);
+      lock->fd = -1;
+    }
+  }
+  amped_target_close(&t);
+  if (a == REFUSED)
+    status = AMPED_FAILED;
+  if (a == HELD)
+    enter(lock);
+  else /* no locks here, or no file numbers: no job is refused */
+    forget(lock);
   return status;
 }
 
@@ -171,9 +278,25 @@ void amped_file_lock_release(amped_file_lock *lock) {
   if (lock->name == NULL)
     return;
   strike_out(lock);
-  (void)unlink(lock->name); /* while the lock is held: later the name may be another job's lock */
-  (void)close(lock->fd);
-  amped_free(lock->name);
-  amped_free(lock->temporary);
-  *lock = (amped_file_lock){NULL, -1, NULL};
+  /* While the lock is held: later the name may be another job's lock. */
+  if (!is_gone(lock))
+    (void)unlink(lock->name);
+  forget(lock);
+}
+
+static bool is_lock_of(const char *a, const char *b) {
+  amped_file_lock lock = {NULL, -1};
+  amped_target t;
+  if (!amped_target_look(b, &t))
+    return false;
+  if (!t.straight && name_lock(&t, &lock) != AMPED_OK)
+    amped_status_clear(); /* out of memory: seen again where the lock is taken */
+  const bool is = amped_file_is_one(a, lock.name);
+  amped_target_close(&t);
+  amped_free(lock.name);
+  return is;
+}
+
+bool amped_file_lock_is_between(const char *a, const char *b) {
+  return a != NULL && b != NULL && (is_lock_of(a, b) || is_lock_of(b, a));
 }

@@ -1,11 +1,16 @@
 /* Lock of an output file: one job at a time writes it.
  *
- * The lock is a file PATH.lock beside the output, locked by the kernel (flock) and removed at the
- * end. The kernel drops the lock of a killed job, so the next job can take over the file PATH.lock.
- * If the killed job ran on this host, the next job also removes its temporary files (PATH.tmp.PID).
- * On a file system without locks, no job is refused and no file is removed. */
+ * The lock is a file TARGET.lock beside the output's target (base/target.h), locked by the kernel
+ * (flock) and removed at the end. It says inside that it is a lock, and whose. A file of that name
+ * that does not say so, or is another user's, is not touched: the output is refused.
+ *
+ * The kernel drops the lock of a killed job, so the next job takes the file over. If the killed job
+ * ran on this host, the next job also removes its drafts (base/draft.h). On a file system without
+ * locks no job is refused, no file is removed, and none is made. */
 #ifndef AMPED_FILE_LOCK_H
 #define AMPED_FILE_LOCK_H
+
+#include <stdbool.h>
 
 #include "base/status.h"
 
@@ -15,19 +20,21 @@
 typedef struct amped_file_lock {
   char *name; /* amped_alloc'd; NULL: no lock is held */
   int fd;
-  char *temporary; /* of the output, which is removed where the process is ended by a signal */
 } amped_file_lock;
 
-/* AMPED_FAILED where another job holds the lock; the line names the job. The directory must exist
- * (amped_file_check_writable). On failure there is nothing to release. A pipe or a device needs no
- * lock. Main thread. */
+/* AMPED_FAILED where another job holds the lock; the line names the job. The same where a file of
+ * the lock's name is no lock of this user. The directory must exist (amped_file_check_writable). On
+ * failure there is nothing to release. A pipe or a device needs no lock. Main thread. */
 amped_status amped_file_lock_take(const char *path, amped_file_lock *lock);
 
 /* Does nothing for a lock that is zeroed or released already. */
 void amped_file_lock_release(amped_file_lock *lock);
 
+/* Is one of these two names that of the other's lock? No where one of them is NULL. */
+bool amped_file_lock_is_between(const char *a, const char *b);
+
 /* From a signal handler on the main thread, before the process ends: remove the files of all locks
- * that are held, and the temporary files of their outputs. */
+ * that are held. */
 void amped_file_lock_abandon(void);
 
 #endif

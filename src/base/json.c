@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/draft.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -11,7 +12,21 @@
 struct amped_json {
   FILE *file;
   const char *path;
+  amped_draft draft; /* where the lines do not go to standard output */
 };
+
+/* Lines are seen as they come. */
+static amped_status open_file(amped_json *json) {
+  AMPED_TRY(amped_draft_open(json->path, false, &json->draft));
+  AMPED_TRY(amped_draft_show(&json->draft));
+  json->file = fdopen(json->draft.fd, "w");
+  if (json->file != NULL)
+    return AMPED_OK;
+  int error = errno;
+  amped_draft_close(&json->draft);
+  return amped_error_errno(AMPED_FAILED, error, json->path,
+                           "cannot be written; name another file with --json");
+}
 
 json_t *amped_json_loads(const char *text, json_error_t *error, bool *no_memory) {
   errno = 0;
@@ -25,18 +40,16 @@ amped_status amped_json_open(const char *path, amped_json **out) {
   if (path == NULL)
     return AMPED_OK;
   amped_json *json = NULL;
-  AMPED_TRY(amped_alloc(&json, 1, sizeof *json, "the JSON stream"));
+  AMPED_TRY(amped_calloc(&json, 1, sizeof *json, "the JSON stream"));
   json->path = path;
   if (strcmp(path, "-") == 0) {
     json->file = stdout;
     amped_log_to_stderr();
   } else {
-    json->file = fopen(path, "we");
-    if (json->file == NULL) {
-      int error = errno;
+    amped_status status = open_file(json);
+    if (status != AMPED_OK) {
       amped_free(json);
-      return amped_error_errno(AMPED_FAILED, error, path,
-                               "cannot be written; name another file with --json");
+      return status;
     }
   }
   *out = json;
@@ -68,9 +81,13 @@ amped_status amped_json_line(amped_json *json, json_t *object) {
 amped_status amped_json_close(amped_json *json, amped_status status) {
   if (json == NULL)
     return status;
-  if (json->file != stdout && fclose(json->file) != 0 && status == AMPED_OK)
-    status = amped_error_errno(AMPED_FAILED, errno, json->path,
-                               "cannot be written; free disk space or leave --json out");
+  if (json->file != stdout) {
+    json->draft.fd = -1; /* the stream's */
+    if (fclose(json->file) != 0 && status == AMPED_OK)
+      status = amped_error_errno(AMPED_FAILED, errno, json->path,
+                                 "cannot be written; free disk space or leave --json out");
+    amped_draft_close(&json->draft);
+  }
   amped_free(json);
   return status;
 }

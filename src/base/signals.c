@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/draft.h"
 #include "base/file_lock.h"
 #include "base/log.h"
 
@@ -47,6 +48,7 @@ static void end(int number) {
     (void)pthread_kill(main_thread, number);
     return;
   }
+  amped_draft_abandon();
   amped_file_lock_abandon();
   if (speaks && !amped_status_was_reported() && (told == NULL || *told == 0)) {
     put(amped_log_has_live_line() ? "\r\033[Kamped_mpi: ended by " : "amped_mpi: ended by ");

@@ -1,8 +1,10 @@
+#include <fcntl.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "tensor/compaction.h"
@@ -20,6 +22,7 @@
 #include "session/output_guard.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
+#include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
 #include "base/sort.h"
 #include "hdf5/tensor_file.h"
@@ -27,7 +30,8 @@
 
 /* The facts of the conversion, for the report at the end. */
 typedef struct record {
-  uint64_t input_bytes; /* 0: unknown (standard input) */
+  uint64_t input_bytes;   /* 0: unknown (standard input) */
+  amped_file_stamp input; /* where it is a file that can be read again */
   uint64_t nnz_read;
   uint64_t duplicates;
   uint64_t zeros;           /* stored zeros, dropped or kept */
@@ -112,6 +116,20 @@ static void say_input(const amped_options *o, const amped_sptensor *t, const rec
     amped_say("  in %.2f s: %s nonzeros/s", r->read_sec, rate);
 }
 
+/* Can the input be read again? */
+static bool is_file(const char *path) {
+  struct stat st;
+  return !is_standard(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static amped_file_stamp stamp_of(const char *path) {
+  int fd = is_file(path) ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+  const amped_file_stamp stamp = amped_file_stamp_take(fd);
+  if (fd >= 0)
+    (void)close(fd);
+  return stamp;
+}
+
 static amped_status read_input(const amped_options *o, const amped_external_sort *x,
                                amped_sptensor *t, record *r) {
   const char *path = o->args[0];
@@ -120,6 +138,7 @@ static amped_status read_input(const amped_options *o, const amped_external_sort
   how.overflow = amped_external_sort_overflow(x);
   if (!is_standard(path))
     AMPED_TRY(amped_file_check_readable(path, &r->input_bytes));
+  r->input = stamp_of(path);
   AMPED_TRY(amped_io_read(path, &how, t));
   r->read_sec = amped_time() - began;
   r->nnz_read = t->nnz + amped_external_sort_tell(x).nnz_read;
@@ -263,23 +282,21 @@ done:
   return status;
 }
 
-/* Can the input be read again? */
-static bool is_file(const char *path) {
-  struct stat st;
-  return !is_standard(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 /* Refuse duplicates: name the coordinate of t's nonzero k, and the rows of a table that have it. */
 static amped_status refuse_duplicates(const amped_options *o, const amped_sptensor *t, uint64_t k,
-                                      uint64_t count) {
+                                      uint64_t count, const amped_file_stamp *input) {
   amped_format format = AMPED_FORMAT_TNS;
   uint64_t index[AMPED_MAX_ORDER];
   uint64_t lines[2] = {0, 0};
   for (int m = 0; m < t->order; m++)
     index[m] = t->indices[m][k];
   AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &format));
-  if (format == AMPED_FORMAT_TABLE && is_file(o->args[0]))
+  if (format == AMPED_FORMAT_TABLE && is_file(o->args[0])) {
     AMPED_TRY(amped_table_lines(o->args[0], &o->read, t, index, lines));
+    const amped_file_stamp now = stamp_of(o->args[0]);
+    if (!amped_file_stamp_same(&now, input))
+      return amped_file_changed(o->args[0]);
+  }
   return amped_sptensor_refuse_duplicates(t, k, count, lines[1] > 0 ? lines : NULL, input_name(o));
 }
 
@@ -289,7 +306,7 @@ static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, r
   if (o->convert.duplicates == AMPED_DUPLICATES_ERROR)
     r->duplicates = amped_sptensor_duplicates(t, &first);
   if (r->duplicates > 0)
-    return refuse_duplicates(o, t, first, r->duplicates);
+    return refuse_duplicates(o, t, first, r->duplicates, &r->input);
   AMPED_TRY(amped_sptensor_merge(t, o->convert.duplicates, input_name(o), &r->duplicates));
   if (o->convert.drop_zeros)
     amped_sptensor_drop_zeros(t, &r->zeros);
@@ -303,23 +320,23 @@ static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, r
 
 /* The same for a coordinate on disk. */
 static amped_status refuse_coordinate(const amped_options *o, const amped_sptensor *t,
-                                      const uint64_t *coordinate, uint64_t count) {
+                                      const uint64_t *coordinate, const record *r) {
   amped_sptensor one = {.order = t->order, .nnz = 1};
   uint64_t index[AMPED_MAX_ORDER];
   memcpy(index, coordinate, sizeof index);
   memcpy(one.labels, t->labels, sizeof one.labels); /* borrowed */
   for (int m = 0; m < one.order; m++)
     one.indices[m] = &index[m];
-  return refuse_duplicates(o, &one, 0, count);
+  return refuse_duplicates(o, &one, 0, r->duplicates, &r->input);
 }
 
 static amped_status order_on_disk(const amped_options *o, amped_external_sort *x, amped_sptensor *t,
                                   record *r) {
   AMPED_TRY(amped_external_sort_order(x, t));
   amped_external_sort_found found = amped_external_sort_tell(x);
-  if (found.refused != NULL)
-    return refuse_coordinate(o, t, found.refused, found.duplicates);
   r->duplicates = found.duplicates;
+  if (found.refused != NULL)
+    return refuse_coordinate(o, t, found.refused, r);
   r->zeros = found.zeros;
   r->nnz = found.info->nnz;
   r->hash = found.info->hash;
@@ -551,7 +568,7 @@ amped_status amped_cmd_convert(const amped_options *o) {
   amped_format in = AMPED_FORMAT_TNS;
   amped_format out = AMPED_FORMAT_TNS;
   amped_json *json = NULL;
-  amped_file_lock lock = {NULL, -1, NULL};
+  amped_file_lock lock = {NULL, -1};
   amped_output found = {.compared = false};
   amped_status status = AMPED_OK;
   bool is_result = false;
@@ -559,8 +576,10 @@ amped_status amped_cmd_convert(const amped_options *o) {
     omp_set_num_threads(o->threads);
   AMPED_TRY(check_names(o));
   AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &in));
-  if (in == AMPED_FORMAT_HDF5)
+  if (in == AMPED_FORMAT_HDF5) {
+    AMPED_TRY(amped_hdf5_probe(o->args[0])); /* all that is read is of this file */
     AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
+  }
   AMPED_TRY(is_result ? check_result_options(o) : check_output(o, &out, &found, &lock));
   if (!is_result)
     AMPED_GO(done, check_copies(o, out));

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
+#include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
 #include "solver/corcondia.h"
@@ -406,8 +407,10 @@ amped_status amped_cmd_info(const amped_options *o) {
     format = AMPED_FORMAT_HDF5;
   }
   AMPED_TRY(amped_io_check(o->args[0], format, &o->read));
-  if (format == AMPED_FORMAT_HDF5)
+  if (format == AMPED_FORMAT_HDF5) {
+    AMPED_TRY(amped_hdf5_probe(o->args[0])); /* all that is read is of this file */
     AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
+  }
   AMPED_TRY(amped_output_json(o->json, o->overwrite, &json));
   return amped_json_close(json, format != AMPED_FORMAT_HDF5 ? info_text(o, json)
                                 : is_result                 ? info_result(o, json)

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -72,12 +72,19 @@ static amped_status check_name(const amped_options *o, const char *path, const c
                 {"--json", o->json},
                 {"--trace", o->session.trace}};
   amped_status status = AMPED_OK;
-  for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++)
+  for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++) {
     if (amped_file_is_one(path, others[k].file))
       status = amped_error(AMPED_USAGE, path,
                            "is named for the result and for another output of this run; name "
                            "another file with %s",
                            others[k].option);
+    else if (amped_file_lock_is_between(path, others[k].file))
+      status =
+          amped_error(AMPED_USAGE, others[k].file,
+                      "is an output of this run beside the result %s, and one of the two would "
+                      "be the lock of the other; name another file with %s",
+                      path, others[k].option);
+  }
   return status;
 }
 
@@ -197,6 +204,7 @@ amped_status amped_cpd_outputs_refuge(const char *path, char **out) {
   const char *base = strrchr(path, '/');
   char part[32] = "partial";
   char *name = NULL;
+  struct stat there;
   amped_status status = AMPED_OK;
   base = base != NULL ? base + 1 : path;
   const uint64_t size = strlen(folder) + strlen(base) + sizeof part + 2;
@@ -205,7 +213,7 @@ amped_status amped_cpd_outputs_refuge(const char *path, char **out) {
     AMPED_GO(fail, add_part(base, part, &name));
     (void)snprintf(*out, size, "%s/%s", folder, name);
     amped_free(name);
-    if (access(*out, F_OK) != 0)
+    if (lstat(*out, &there) != 0) /* a link that leads nowhere is somebody's, too */
       return AMPED_OK;
     (void)snprintf(part, sizeof part, "partial%d", i + 1);
   }

@@ -4,8 +4,22 @@
 
 #include "backend/backend_options.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+
+/* Two outputs need two names, and neither may be that of the other's lock. */
+static amped_status check_apart(const char *option, const char *file, const char *other) {
+  if (amped_file_is_one(file, other))
+    return amped_error(AMPED_USAGE, file,
+                       "is named for two outputs of this run; name another with %s", option);
+  if (amped_file_lock_is_between(file, other))
+    return amped_error(AMPED_USAGE, file,
+                       "is an output of this run beside %s, and one of the two would be the lock "
+                       "of the other; name another with %s",
+                       other, option);
+  return AMPED_OK;
+}
 
 /* No option may write a file that the run reads. (The file of JSON lines is opened, and emptied,
  * before the input is read.) */
@@ -17,6 +31,8 @@ static amped_status check_replaced(const amped_options *o, const char *option, c
                          "is named as a file of this run and would be overwritten; name another "
                          "with %s",
                          option);
+    if (o->command->writes && i == o->nargs - 1)
+      AMPED_TRY(check_apart(option, file, name));
   }
   return AMPED_OK;
 }
@@ -24,11 +40,9 @@ static amped_status check_replaced(const amped_options *o, const char *option, c
 /* Check the name of one of a checkpoint's two generations. */
 static amped_status check_generation(const amped_options *o, const char *file) {
   AMPED_TRY(check_replaced(o, "--checkpoint", file));
-  if (amped_file_is_one(file, o->json) || amped_file_is_one(file, o->output) ||
-      amped_file_is_one(file, o->session.trace))
-    return amped_error(AMPED_USAGE, file,
-                       "is named for two outputs of this run; name another with --checkpoint");
-  return AMPED_OK;
+  AMPED_TRY(check_apart("--checkpoint", file, o->json));
+  AMPED_TRY(check_apart("--checkpoint", file, o->output));
+  return check_apart("--checkpoint", file, o->session.trace);
 }
 
 static amped_status check_checkpoint(const amped_options *o) {
@@ -142,10 +156,8 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(check_info(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));
-  if (o->session.trace != NULL && (amped_file_is_one(o->session.trace, o->json) ||
-                                   amped_file_is_one(o->session.trace, o->output)))
-    return amped_error(AMPED_USAGE, o->session.trace,
-                       "is named for two outputs of this run; name another with --trace");
+  AMPED_TRY(check_apart("--trace", o->session.trace, o->json));
+  AMPED_TRY(check_apart("--trace", o->session.trace, o->output));
   AMPED_TRY(check_checkpoint(o));
   hand_down(o);
   return AMPED_OK;

@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/draft.h"
+#include "base/draft.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "session/output_guard.h"
@@ -274,44 +276,31 @@ static amped_status run_gnuplot(const amped_plot *f, int picture, int complaints
   return AMPED_OK;
 }
 
+/* From memory to the disk. */
 static amped_status copy(int from, int to, const char *name) {
   char buffer[1 << 16];
   off_t at = 0;
   for (;;) {
-    ssize_t length = pread(from, buffer, sizeof buffer, at);
+    const ssize_t length = pread(from, buffer, sizeof buffer, at);
     if (length == 0)
       return AMPED_OK;
-    if (length < 0 || write(to, buffer, (size_t)length) != length)
+    ssize_t done = 0;
+    for (ssize_t n = 0; done < length && n >= 0; done += n > 0 ? n : 0)
+      n = write(to, buffer + done, (size_t)(length - done));
+    if (length < 0 || done < length)
       return amped_error_errno(AMPED_FAILED, errno, name,
                                "cannot be written; free disk space or name another with -o");
     at += length;
   }
 }
 
-/* From memory to the disk. Signals wait, so that no temporary file stays. */
 static amped_status save(const amped_plot *f, int from) {
-  char *temporary = NULL;
-  sigset_t all;
-  sigset_t before;
-  AMPED_TRY(amped_file_temporary(f->name, &temporary));
-  (void)sigfillset(&all);
-  (void)sigprocmask(SIG_BLOCK, &all, &before);
-  int to = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  amped_status status = AMPED_OK;
-  if (to < 0)
-    status =
-        amped_error_errno(AMPED_FAILED, errno, f->name, "cannot be written; name another with -o");
-  else
-    status = copy(from, to, f->name);
-  if (to >= 0 && close(to) != 0 && status == AMPED_OK)
-    status = amped_error_errno(AMPED_FAILED, errno, f->name,
-                               "cannot be written; free disk space or name another with -o");
+  amped_draft draft;
+  AMPED_TRY(amped_draft_open(f->name, false, &draft));
+  amped_status status = copy(from, draft.fd, f->name);
   if (status == AMPED_OK)
-    status = amped_file_commit(temporary, f->name);
-  else if (to >= 0)
-    amped_file_discard(temporary);
-  (void)sigprocmask(SIG_SETMASK, &before, NULL);
-  amped_free(temporary);
+    return amped_draft_publish(&draft, false);
+  amped_draft_close(&draft);
   return status;
 }
 

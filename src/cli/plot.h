@@ -3,7 +3,7 @@
  * OUT.svg and OUT.png are pictures; OUT.gp is the script that draws OUT.svg, for another day or
  * another machine. No other file is written: script and picture are in memory until gnuplot has
  * ended well, so that neither a failure nor a signal leaves anything behind. Then the output gets
- * its name as amped_file_commit gives it. Only serial commands call this, because gnuplot is a
+ * its name as amped_draft_publish gives it. Only serial commands call this, because gnuplot is a
  * child process. */
 #ifndef AMPED_PLOT_H
 #define AMPED_PLOT_H

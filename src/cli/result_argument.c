@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
 #include "text/io_format.h"
 
@@ -26,6 +27,7 @@ amped_status amped_result_argument_read(const char *command, const char *path, a
   AMPED_TRY(amped_file_check_readable(path, NULL));
   if (is_text(path))
     return refuse(command, path);
+  AMPED_TRY(amped_hdf5_probe(path)); /* all that is read is of this file */
   AMPED_TRY(amped_result_file_is(path, &is_result));
   return is_result ? amped_result_file_read(path, out) : refuse(command, path);
 }

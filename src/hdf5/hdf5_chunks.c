@@ -202,10 +202,10 @@ static void ask_ahead(amped_hdf5_dataset *d, uint64_t first) {
   const uint64_t step = goes_on ? chunk - p->last : 1;
   p->started = true;
   p->last = chunk;
-  if (d->file->fd < 0 || stored_bytes(d) < SMALL_BYTES || chunk == last || !find_places(d, chunk))
+  if (stored_bytes(d) < SMALL_BYTES || chunk == last || !find_places(d, chunk))
     return;
   for (uint64_t i = goes_on ? chunks : 1; i <= chunks && i <= (last - chunk) / step; i++)
-    amped_file_ask(d->file->fd, p->at + (chunk - p->known + i * step) * p->stride,
+    amped_file_ask(d->file->io.fd, p->at + (chunk - p->known + i * step) * p->stride,
                    stored_bytes(d) < AHEAD_BYTES ? stored_bytes(d) : AHEAD_BYTES);
 }
 

@@ -376,8 +376,8 @@ amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *d, amped_hdf5_type type
                                      uint64_t count, void *buffer) {
   amped_hdf5_begin();
   amped_status status = read_rows(d, type, first, count, buffer);
-  if (d->file->stamped)
-    AMPED_TRY(amped_file_check_unchanged(d->file->path, &d->file->stamp));
+  if (d->file->io.watched)
+    AMPED_TRY(amped_file_check_unchanged(d->file->io.fd, d->file->path, &d->file->io.stamp));
   AMPED_TRY(status);
   return amped_hdf5_seal_check(d, type, first, count, buffer);
 }

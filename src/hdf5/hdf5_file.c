@@ -1,7 +1,6 @@
 #include "hdf5/hdf5_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,16 +70,6 @@ static herr_t look_at(unsigned n, const H5E_error2_t *error, void *out) {
   return 0;
 }
 
-/* The record of a failed system call also has time, names and sizes; only its message is used. */
-static void shorten(char *buffer, size_t size, const char *reason) {
-  static const char mark[] = "error message = '";
-  const char *message = strstr(reason, mark);
-  const char *text = message != NULL ? message + sizeof mark - 1 : reason;
-  (void)snprintf(buffer, size, "%s", text);
-  if (message != NULL)
-    buffer[strcspn(buffer, "'")] = '\0';
-}
-
 static amped_status no_memory(amped_hdf5 *file, const char *what, const char *name,
                               const char *text) {
   file->no_memory = true;
@@ -95,8 +84,10 @@ amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *n
   char text[160];
   cause r = {"no reason given", errno == ENOMEM, false};
   (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at, &r);
-  shorten(text, sizeof text, r.text);
+  (void)snprintf(text, sizeof text, "%s", file->io.error != 0 ? strerror(file->io.error) : r.text);
   file->library_failed = true;
+  if (file->io.changed)
+    return amped_file_changed(file->path);
   if (r.no_memory)
     return no_memory(file, what, name, text);
   if (file->writing)
@@ -104,7 +95,7 @@ amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *n
                        "%s %s cannot be written (HDF5: %s); free disk space or name another "
                        "file",
                        what, name, text);
-  if (strstr(r.text, "errno = 5,") != NULL)
+  if (file->io.error == EIO)
     return amped_error(AMPED_FAILED, file->path,
                        "%s %s cannot be read (input/output error); check the disk", what, name);
   if (r.newer)
@@ -118,13 +109,13 @@ amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *n
                      name, text);
 }
 
-/* Metadata with checksums; only the driver for plain files, even if the environment names
- * another. */
-static hid_t access_list(void) {
+/* Metadata with checksums; our driver alone, even if the environment names another. */
+static hid_t access_list(amped_hdf5 *file) {
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);
   if (list < 0)
     return list;
-  bool fine = H5Pset_fapl_sec2(list) >= 0 && H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0 &&
+  bool fine = amped_hdf5_driver_set(list, &file->io) &&
+              H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0 &&
               H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110) >= 0;
 #ifdef HAVE_FILE_LOCKING
   /* No locks: files appear complete, by rename, and some file systems have no locks. */
@@ -137,39 +128,40 @@ static hid_t access_list(void) {
 }
 
 /* HDF5's signature is at byte 0 or, behind a user block, at 512, 1024, 2048, ... */
-static amped_status check_signature(const char *file_name, const char *path, uint64_t bytes) {
+static amped_status check_signature(int fd, const char *path, uint64_t bytes) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   unsigned char found[8];
   bool is_hdf5 = false;
-  int fd = open(file_name, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return amped_error(AMPED_BAD_INPUT, path, "cannot be read; check its permissions");
   for (uint64_t at = 0; !is_hdf5 && at < bytes && at < INT64_MAX / 2; at = at == 0 ? 512 : 2 * at)
     is_hdf5 = pread(fd, found, sizeof found, (off_t)at) == (ssize_t)sizeof found &&
               memcmp(found, signature, sizeof found) == 0;
-  (void)close(fd);
   if (!is_hdf5)
     return amped_error(AMPED_BAD_INPUT, path,
                        "is not an HDF5 file; make one with amped_mpi convert");
   return AMPED_OK;
 }
 
-amped_status amped_hdf5_open_trusted(const char *file_name, const char *path, amped_hdf5 *out) {
-  int *fd = NULL;
+static void begin(int fd, const char *path, amped_hdf5 *out) {
   memset(out, 0, sizeof *out);
   out->path = path;
-  out->fd = -1;
-  AMPED_TRY(amped_file_check_readable(file_name, &out->bytes));
-  AMPED_TRY(check_signature(file_name, path, out->bytes));
+  out->io.fd = fd;
+}
+
+amped_status amped_hdf5_open_trusted(int fd, const char *path, const amped_file_stamp *stamp,
+                                     amped_hdf5 *out) {
+  begin(fd, path, out);
+  out->bytes = amped_file_stamp_take(fd).bytes;
+  if (stamp != NULL)
+    out->io.stamp = *stamp;
+  out->io.watched = stamp != NULL;
+  AMPED_TRY(check_signature(fd, path, out->bytes));
   AMPED_TRY(start_library(path));
-  hid_t list = access_list();
+  hid_t list = access_list(out);
   if (list < 0)
     return amped_hdf5_failed(out, "the file", "access list");
-  out->id = H5Fopen(file_name, H5F_ACC_RDONLY, list);
+  out->id = H5Fopen(path, H5F_ACC_RDONLY, list);
   out->open = out->id >= 0;
   amped_status status = out->open ? AMPED_OK : amped_hdf5_failed(out, "the", "HDF5 file");
-  if (out->open && H5Fget_vfd_handle(out->id, list, (void **)&fd) >= 0 && fd != NULL)
-    out->fd = *fd;
   (void)H5Pclose(list);
   return status;
 }
@@ -186,20 +178,21 @@ void amped_hdf5_close(amped_hdf5 *file) {
     (void)H5Fclose(file->id);
   }
   file->open = false;
+  if (file->owns_fd)
+    (void)close(file->io.fd);
+  file->owns_fd = false;
   free_chunk(file);
 }
 
-amped_status amped_hdf5_create(const char *file_name, const char *path, amped_hdf5 *out) {
+amped_status amped_hdf5_create(int fd, const char *path, amped_hdf5 *out) {
   amped_status status = AMPED_OK;
-  memset(out, 0, sizeof *out);
-  out->path = path;
-  out->fd = -1;
+  begin(fd, path, out);
   out->writing = true;
   AMPED_TRY(start_library(path));
-  hid_t access = access_list();
+  hid_t access = access_list(out);
   hid_t creation = H5Pcreate(H5P_FILE_CREATE);
   if (access >= 0 && creation >= 0 && H5Pset_obj_track_times(creation, false) >= 0) {
-    out->id = H5Fcreate(file_name, H5F_ACC_TRUNC, creation, access);
+    out->id = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
     out->open = out->id >= 0;
   }
   if (!out->open)

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/types.h"
+#include "hdf5/hdf5_driver.h"
 
 /* The most elements of a chunk. A read that starts at a multiple of it reads each chunk once, and
  * all threads check its checksum. */
@@ -34,9 +35,8 @@ typedef struct amped_hdf5 {
   hid_t id;
   const char *path; /* the name in messages */
   uint64_t bytes;   /* size of a file that is read */
-  int fd;           /* HDF5's own descriptor; -1: none, so data are not requested ahead of time */
-  bool stamped;     /* the file is checked for changes while it is read */
-  amped_file_stamp stamp;
+  amped_hdf5_io io; /* its descriptor, checked for changes while it is read */
+  bool owns_fd;
   bool writing;
   bool library_failed;          /* the error came from an HDF5 call, not from a check of ours */
   bool no_memory;               /* the call failed for want of memory */
@@ -86,13 +86,15 @@ typedef struct amped_hdf5_dataset {
 } amped_hdf5_dataset;
 
 /* Open for reading without a probe: a file that this process has just written, or a call of the
- * probe (hdf5_probe.h). */
-amped_status amped_hdf5_open_trusted(const char *file_name, const char *path, amped_hdf5 *out);
+ * probe (hdf5_probe.h). fd, borrowed, is the open file; `path` its name in messages. stamp: the
+ * file may not have changed since; NULL: it is not watched. */
+amped_status amped_hdf5_open_trusted(int fd, const char *path, const amped_file_stamp *stamp,
+                                     amped_hdf5 *out);
 void amped_hdf5_close(amped_hdf5 *file);
 
-/* Create file_name (`path` is its later name, for messages); flush and close it, with every return
- * checked. amped_hdf5_close drops an unfinished file. */
-amped_status amped_hdf5_create(const char *file_name, const char *path, amped_hdf5 *out);
+/* Make an HDF5 file of an empty one, whose descriptor is borrowed (base/draft.h); flush and close
+ * it, with every return checked. amped_hdf5_close drops an unfinished file. */
+amped_status amped_hdf5_create(int fd, const char *path, amped_hdf5 *out);
 amped_status amped_hdf5_finish(amped_hdf5 *file);
 
 /* Convert the status of reopening a file that this process has just written. A full disk may have

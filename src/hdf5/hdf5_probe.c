@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -34,9 +35,17 @@
 
 #define REMEMBERED 64
 
-/* A file written less than this before its probe may change again unnoticed: time stamps of files
- * advance in steps of up to 10 ms. */
-#define SETTLED_NSEC 20000000
+/* Time stamps of files advance by the ticks of the system's coarse clock, up to 10 ms. A file that
+ * was written in this tick may be written again unnoticed: the probe waits for the next one. */
+#define STEP_NSEC 1000000
+#define MOST_STEPS 20
+
+/* The open file that is looked at. */
+typedef struct subject {
+  int fd;
+  const char *path;
+  amped_file_stamp stamp;
+} subject;
 
 /* --- in the child ---------------------------------------------------------------------------- */
 
@@ -217,21 +226,21 @@ static void confine(uint64_t file_bytes) {
   limit(RLIMIT_CORE, 0);
 }
 
-static void child(const char *path, uint64_t file_bytes, int fd) {
+static void child(const subject *s, int answers) {
   verdict v;
   amped_hdf5 file;
   memset(&v, 0, sizeof v);
-  confine(file_bytes);
+  confine(s->stamp.bytes);
   omp_set_num_threads(1); /* a fork does not copy the parent's threads */
   amped_status_clear();
-  amped_status status = amped_hdf5_open_trusted(path, path, &file);
+  amped_status status = amped_hdf5_open_trusted(s->fd, s->path, &s->stamp, &file);
   if (status == AMPED_OK)
     status = touch_all(&file);
   v.outcome = status == AMPED_OK ? PASSED : file.no_memory ? NO_MEMORY : REFUSED;
   amped_hdf5_close(&file);
   v.status = (int)status;
   (void)snprintf(v.line, sizeof v.line, "%s", amped_status_message());
-  ssize_t written = write(fd, &v, sizeof v);
+  ssize_t written = write(answers, &v, sizeof v);
   _exit(written == (ssize_t)sizeof v ? 0 : 1);
 }
 
@@ -266,7 +275,7 @@ static verdict died(bool timed_out, bool known, int how) {
   return v;
 }
 
-static verdict probe_in_child(const char *path, uint64_t file_bytes) {
+static verdict probe_in_child(const subject *s) {
   int ends[2];
   verdict v = {.outcome = UNPROBED};
   bool timed_out = false;
@@ -284,7 +293,7 @@ static verdict probe_in_child(const char *path, uint64_t file_bytes) {
     return v;
   }
   if (pid == 0)
-    child(path, file_bytes, ends[1]);
+    child(s, ends[1]);
   (void)close(ends[1]);
   bool told = receive(ends[0], &v, &timed_out);
   (void)close(ends[0]);
@@ -319,20 +328,20 @@ static amped_status short_of_memory(const char *path, const verdict *v) {
 
 /* HDF5 that gets no memory says so, or crashes. The same happens on damaged files, which may ask
  * for any amount. A file is damaged where that happens twice, although there is memory. */
-static amped_status look_again(const char *path, uint64_t file_bytes, const verdict *first,
-                               verdict *v) {
-  *v = probe_in_child(path, file_bytes);
+static amped_status look_again(const subject *s, const verdict *first, verdict *v) {
+  *v = probe_in_child(s);
   bool again = v->outcome == NO_MEMORY || v->outcome == CRASHED;
   if (v->outcome == PASSED || (again && !amped_mem_has(ROOM_BYTES)))
-    return short_of_memory(path, first);
+    return short_of_memory(s->path, first);
   return AMPED_OK;
 }
 
-static amped_status probe_file(const char *path, uint64_t file_bytes) {
-  verdict v = probe_in_child(path, file_bytes);
+static amped_status probe_file(const subject *s) {
+  const char *path = s->path;
+  verdict v = probe_in_child(s);
   if (v.outcome == NO_MEMORY || v.outcome == CRASHED) {
     const verdict first = v;
-    AMPED_TRY(look_again(path, file_bytes, &first, &v));
+    AMPED_TRY(look_again(s, &first, &v));
   }
   switch (v.outcome) {
   case PASSED:
@@ -355,47 +364,120 @@ static amped_status probe_file(const char *path, uint64_t file_bytes) {
                      "opening it %s the HDF5 library; the file is damaged, make it again", v.line);
 }
 
+static amped_status probe_open(const subject *s) {
+  amped_status status = probe_file(s);
+  const amped_file_stamp now = amped_file_stamp_take(s->fd);
+  return amped_file_stamp_same(&now, &s->stamp) ? status : amped_file_changed(s->path);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Files that have passed. Those with a name are remembered by it, others save a second look. */
 static struct {
-  struct stat files[REMEMBERED];
+  struct {
+    char *path;
+    amped_file_stamp stamp;
+  } files[REMEMBERED];
   int count;
 } passed;
 
-static bool same_file(const struct stat *a, const struct stat *b) {
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+static const amped_file_stamp *recall(const char *path) {
+  for (int i = 0; i < passed.count; i++)
+    if (passed.files[i].path != NULL && strcmp(passed.files[i].path, path) == 0)
+      return &passed.files[i].stamp;
+  return NULL;
 }
 
-static bool settled(const struct stat *st, const struct timespec *now) {
-  int64_t sec = now->tv_sec - st->st_mtim.tv_sec;
-  return sec > 1 ||
-         (sec >= 0 && sec * 1000000000 + now->tv_nsec - st->st_mtim.tv_nsec > SETTLED_NSEC);
+static bool has_passed(const subject *s) {
+  for (int i = 0; i < passed.count; i++)
+    if (amped_file_stamp_equal(&passed.files[i].stamp, &s->stamp))
+      return true;
+  return false;
+}
+
+static void note(const subject *s, char *path) {
+  if (passed.count == REMEMBERED)
+    return;
+  passed.files[passed.count].path = path;
+  passed.files[passed.count++].stamp = s->stamp;
+}
+
+/* By its name, until the end of the process. */
+static amped_status remember(const subject *s) {
+  for (int i = 0; i < passed.count; i++)
+    if (passed.files[i].path != NULL && strcmp(passed.files[i].path, s->path) == 0) {
+      passed.files[i].stamp = s->stamp;
+      return AMPED_OK;
+    }
+  char *path = strdup(s->path);
+  if (path == NULL || passed.count == REMEMBERED) {
+    free(path);
+    return amped_error(AMPED_FAILED, s->path,
+                       "out of memory: its name cannot be remembered; use a machine with more");
+  }
+  note(s, path);
+  return AMPED_OK;
+}
+
+static bool is_settled(int fd) {
+  const amped_file_stamp s = amped_file_stamp_take(fd);
+  struct timespec now;
+  return clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0 || now.tv_sec != s.sec ||
+         now.tv_nsec > s.nsec;
+}
+
+/* Open the file, and wait until a later write will show in its stamp. */
+static amped_status open_subject(const char *path, subject *s) {
+  static const struct timespec step = {0, STEP_NSEC};
+  struct stat st;
+  AMPED_TRY(amped_file_check_readable(path, NULL));
+  *s = (subject){.fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), .path = path};
+  if (s->fd < 0)
+    return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be read; check its name");
+  if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    (void)close(s->fd);
+    return amped_error(AMPED_BAD_INPUT, path, "is not a regular file; name an HDF5 file");
+  }
+  for (int i = 0; i < MOST_STEPS && !is_settled(s->fd); i++)
+    (void)nanosleep(&step, NULL);
+  s->stamp = amped_file_stamp_take(s->fd);
+  return AMPED_OK;
+}
+
+/* Look at it, unless that was done. */
+static amped_status probe_once(const subject *s) {
+  if (has_passed(s))
+    return AMPED_OK;
+  AMPED_TRY(probe_open(s));
+  note(s, NULL);
+  return AMPED_OK;
 }
 
 amped_status amped_hdf5_probe(const char *path) {
-  struct stat st;
-  struct timespec now;
-  AMPED_TRY(amped_file_check_readable(path, NULL));
-  if (stat(path, &st) != 0)
-    return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be read; check its name");
-  if (!S_ISREG(st.st_mode))
-    return amped_error(AMPED_BAD_INPUT, path, "is not a regular file; name an HDF5 file");
-  if (clock_gettime(CLOCK_REALTIME, &now) != 0)
-    now = (struct timespec){0, 0};
-  for (int i = 0; i < passed.count; i++)
-    if (same_file(&passed.files[i], &st))
-      return AMPED_OK;
-  AMPED_TRY(probe_file(path, (uint64_t)st.st_size));
-  if (settled(&st, &now) && passed.count < REMEMBERED)
-    passed.files[passed.count++] = st;
-  return AMPED_OK;
+  subject s;
+  AMPED_TRY(open_subject(path, &s));
+  amped_status status = probe_open(&s);
+  if (status == AMPED_OK)
+    status = remember(&s);
+  (void)close(s.fd);
+  return status;
 }
 
 amped_status amped_hdf5_open(const char *path, amped_hdf5 *out) {
+  const amped_file_stamp *stamp = recall(path);
+  subject s;
+  amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
-  const amped_file_stamp stamp = amped_file_stamp_take(path);
-  AMPED_TRY(amped_hdf5_probe(path));
-  AMPED_TRY(amped_hdf5_open_trusted(path, path, out));
-  out->stamped = true;
-  out->stamp = stamp;
-  return AMPED_OK;
+  AMPED_TRY(open_subject(path, &s));
+  if (stamp == NULL)
+    status = probe_once(&s);
+  else if (!amped_file_stamp_equal(stamp, &s.stamp))
+    status = amped_file_changed(path);
+  if (status == AMPED_OK)
+    status = amped_hdf5_open_trusted(s.fd, path, &s.stamp, out);
+  out->owns_fd = true;
+  out->io.fd = s.fd;
+  if (status != AMPED_OK)
+    amped_hdf5_close(out);
+  return status;
 }

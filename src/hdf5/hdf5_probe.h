@@ -11,11 +11,12 @@
 #include "hdf5/hdf5_file.h"
 
 /* AMPED_BAD_INPUT also where path is missing, unreadable or not HDF5. Forks, so call it before MPI
- * and CUDA start. A file that has passed is remembered until it changes; opening it later does not
- * fork again. */
+ * and CUDA start. This name is remembered: where it leads to another file later, or to one that was
+ * written since, amped_hdf5_open refuses that as changed, and does not fork. */
 amped_status amped_hdf5_probe(const char *path);
 
-/* Probe, then open for reading. */
+/* Open for reading what the probe has passed: the same open file, unless its name is remembered. It
+ * may not be written as long as it is open. Forks where the name is not remembered. */
 amped_status amped_hdf5_open(const char *path, amped_hdf5 *out);
 
 #endif

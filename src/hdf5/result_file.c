@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/draft.h"
 #include "base/version.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/mem.h"
@@ -168,9 +168,9 @@ static amped_status reopen(amped_hdf5 *file, int order) {
   return AMPED_OK;
 }
 
-amped_status amped_result_check_written(const char *temporary, const char *path, int order) {
+amped_status amped_result_check_written(int fd, const char *path, int order) {
   amped_hdf5 file;
-  amped_status status = amped_hdf5_open_trusted(temporary, path, &file);
+  amped_status status = amped_hdf5_open_trusted(fd, path, NULL, &file);
   if (status == AMPED_OK)
     status = reopen(&file, order);
   amped_hdf5_close(&file);
@@ -180,21 +180,19 @@ amped_status amped_result_check_written(const char *temporary, const char *path,
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
                                      const amped_run_record *record) {
   amped_hdf5 file = {.open = false};
-  char *temporary = NULL;
+  amped_draft draft = {.open = false};
   amped_status status = AMPED_OK;
   if (k->ncomps < 1 || k->ncomps > AMPED_MAX_NCOMPS)
     return amped_error(AMPED_FAILED, path, "%d components cannot be written; use 1 to %d",
                        k->ncomps, AMPED_MAX_NCOMPS);
-  AMPED_TRY(amped_file_temporary(path, &temporary));
-  AMPED_GO(done, amped_hdf5_create(temporary, path, &file));
+  AMPED_TRY(amped_draft_open(path, true, &draft));
+  AMPED_GO(done, amped_hdf5_create(draft.fd, path, &file));
   AMPED_GO(done, write_all(&file, k, record));
-  AMPED_GO(done, amped_result_check_written(temporary, path, k->order));
-  status = amped_file_commit(temporary, path);
+  AMPED_GO(done, amped_result_check_written(draft.fd, path, k->order));
+  status = amped_draft_publish(&draft, false);
 done:
   amped_hdf5_close(&file);
-  if (status != AMPED_OK)
-    amped_file_discard(temporary);
-  amped_free(temporary);
+  amped_draft_close(&draft);
   return status;
 }
 

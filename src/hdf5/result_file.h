@@ -1,7 +1,7 @@
 /* Result file: weights, factors and the record of a run (docs/file-format.md).
  *
- * Untrusted on reading, like a tensor file. Written under a temporary name, flushed and renamed.
- * Host memory; not collective. */
+ * Untrusted on reading, like a tensor file. Written as a draft (base/draft.h). Host memory; not
+ * collective. */
 #ifndef AMPED_RESULT_FILE_H
 #define AMPED_RESULT_FILE_H
 
@@ -48,10 +48,10 @@ uint64_t amped_result_file_bytes(int order, const uint64_t *dims, int ncomps, am
 
 /* Parts of the writer, for checkpoints too. The first writes the factors as elements of `type`,
  * components in this order and with these signs (NULL: unchanged). The second checks that weights
- * and factors in the temporary file can be opened again. */
+ * and factors in the draft can be opened again. */
 amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, const int *order,
                                       const amped_signs *signs, amped_vtype type);
-amped_status amped_result_check_written(const char *temporary, const char *path, int order);
+amped_status amped_result_check_written(int fd, const char *path, int order);
 
 /* Read /weights, /factors/k and, where present, /labels; any float type. Nothing else is required
  * of the file, so any h5py script can write one. Every value must be finite. Free with

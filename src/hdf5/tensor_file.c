@@ -352,15 +352,15 @@ static amped_status open_any(amped_tensor_file *f) {
   return ours ? read_sums(f) : AMPED_OK;
 }
 
-static amped_status open_file(const char *file_name, const char *path, bool trusted,
-                              amped_tensor_file **out) {
+/* fd: of a file that needs no probe; -1: none. */
+static amped_status open_file(int fd, const char *path, amped_tensor_file **out) {
   amped_tensor_file *f = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
   AMPED_TRY(amped_calloc(&f, 1, sizeof *f, "a tensor file"));
   f->opened = NONE;
   AMPED_GO(fail, amped_strdup(&f->path, path));
-  AMPED_GO(fail, trusted ? amped_hdf5_open_trusted(file_name, f->path, &f->hdf5)
+  AMPED_GO(fail, fd >= 0 ? amped_hdf5_open_trusted(fd, f->path, NULL, &f->hdf5)
                          : amped_hdf5_open(f->path, &f->hdf5));
   AMPED_GO(fail, open_any(f));
   *out = f;
@@ -371,12 +371,11 @@ fail:
 }
 
 amped_status amped_tensor_file_open(const char *path, amped_tensor_file **out) {
-  return open_file(path, path, false, out);
+  return open_file(-1, path, out);
 }
 
-amped_status amped_tensor_file_open_trusted(const char *file_name, const char *path,
-                                            amped_tensor_file **out) {
-  return open_file(file_name, path, true, out);
+amped_status amped_tensor_file_open_trusted(int fd, const char *path, amped_tensor_file **out) {
+  return open_file(fd, path, out);
 }
 
 void amped_tensor_file_close(amped_tensor_file *f) {

@@ -20,10 +20,9 @@ typedef struct amped_tensor_name {
 } amped_tensor_name;
 amped_tensor_name amped_tensor_name_of(int mode, const char *what, int i);
 
-/* amped_tensor_file_open for a file that this process has just written as file_name; messages name
- * `path`. */
-amped_status amped_tensor_file_open_trusted(const char *file_name, const char *path,
-                                            amped_tensor_file **out);
+/* amped_tensor_file_open for a file that this process has just written, with its descriptor
+ * (borrowed); messages name `path`. */
+amped_status amped_tensor_file_open_trusted(int fd, const char *path, amped_tensor_file **out);
 
 /* The file behind it. */
 amped_hdf5 *amped_tensor_file_hdf5(amped_tensor_file *file);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hdf5/binsparse.h"
+#include "base/draft.h"
 #include "base/file.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/log.h"
@@ -20,7 +21,7 @@
 struct amped_tensor_writer {
   amped_hdf5 hdf5;
   char *path;
-  char *temporary;
+  amped_draft draft;
   const amped_tensor_info *info;
   amped_itype index_types[AMPED_MAX_ORDER];
   uint64_t chunk; /* nonzeros of a chunk */
@@ -225,13 +226,13 @@ amped_status amped_tensor_writer_create(const char *path, const amped_tensor_inf
   for (int m = 0; m < info->order; m++)
     w->index_types[m] = amped_itype_for(info->dims[m]);
   AMPED_GO(fail, amped_strdup(&w->path, path));
-  AMPED_GO(fail, amped_file_temporary(path, &w->temporary));
+  AMPED_GO(fail, amped_draft_open(w->path, true, &w->draft));
   AMPED_GO(fail, check_norm(w));
   AMPED_GO(fail, check_dims(w));
   const amped_file_need need = {path, amped_tensor_file_bytes(info), "name another file"};
   AMPED_GO(fail, amped_file_check_room(&need, 1));
   AMPED_GO(fail, allocate(w));
-  AMPED_GO(fail, amped_hdf5_create(w->temporary, w->path, &w->hdf5));
+  AMPED_GO(fail, amped_hdf5_create(w->draft.fd, w->path, &w->hdf5));
   AMPED_GO(fail, write_root(w));
   AMPED_GO(fail, write_dictionary(w));
   *out = w;
@@ -248,7 +249,7 @@ static void free_writer(amped_tensor_writer *w) {
   }
   amped_hdf5_close(&w->hdf5);
   amped_partition_free(&w->partition);
-  amped_free(w->temporary);
+  amped_draft_close(&w->draft);
   amped_free(w->path);
   amped_free(w);
   amped_progress_end();
@@ -256,7 +257,7 @@ static void free_writer(amped_tensor_writer *w) {
 
 static amped_status check_written(const amped_tensor_writer *w) {
   amped_tensor_file *file = NULL;
-  amped_status status = amped_tensor_file_open_trusted(w->temporary, w->path, &file);
+  amped_status status = amped_tensor_file_open_trusted(w->draft.fd, w->path, &file);
   amped_tensor_file_close(file);
   return amped_hdf5_read_back(status, w->path);
 }
@@ -268,7 +269,7 @@ amped_status amped_tensor_writer_finish(amped_tensor_writer *w, const amped_labe
   AMPED_GO(fail, amped_hdf5_labels_write(&w->hdf5, w->info->order, labels));
   AMPED_GO(fail, amped_hdf5_finish(&w->hdf5));
   AMPED_GO(fail, check_written(w));
-  status = amped_file_commit(w->temporary, w->path);
+  status = amped_draft_publish(&w->draft, false);
   free_writer(w);
   return status;
 fail:
@@ -277,10 +278,8 @@ fail:
 }
 
 void amped_tensor_writer_discard(amped_tensor_writer *w) {
-  if (w == NULL)
-    return;
-  amped_file_discard(w->temporary);
-  free_writer(w);
+  if (w != NULL)
+    free_writer(w);
 }
 
 /* --- a tensor in memory ----------------------------------------------------------------------- */

@@ -1,12 +1,15 @@
 #include "session/trace_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tensor/format.h"
+#include "base/draft.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -28,7 +31,7 @@
 struct amped_trace_file {
   const amped_comm *comm;
   const char *path;
-  char *temporary; /* rank 0 */
+  amped_draft draft; /* rank 0 */
   FILE *stream;
   double offset_sec; /* this rank's clock less rank 0's */
   double error_sec;  /* bound of the offset's error */
@@ -78,7 +81,7 @@ amped_status amped_trace_file_open(const amped_comm *comm, const char *path,
   *out = NULL;
   amped_status status = amped_calloc(&f, 1, sizeof *f, "the trace file");
   if (status == AMPED_OK && comm->rank == 0)
-    status = amped_file_temporary(path, &f->temporary);
+    status = amped_file_check_writable(path);
   status = amped_comm_agree(comm, status);
   if (status != AMPED_OK) {
     amped_trace_file_close(f);
@@ -103,7 +106,6 @@ uint64_t amped_trace_file_bytes(int nranks) {
 void amped_trace_file_close(amped_trace_file *f) {
   if (f == NULL)
     return;
-  amped_free(f->temporary);
   amped_free(f);
 }
 
@@ -162,9 +164,19 @@ static amped_status put_rank(amped_trace_file *f, int rank, const header *h,
   return AMPED_OK;
 }
 
+/* A stream with a descriptor of its own. */
+static FILE *open_stream(const amped_draft *draft) {
+  int fd = fcntl(draft->fd, F_DUPFD_CLOEXEC, 0);
+  FILE *stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (stream == NULL && fd >= 0)
+    (void)close(fd);
+  return stream;
+}
+
 /* Rank 0: the file up to the list of events. */
 static amped_status begin_file(amped_trace_file *f, double error_sec, uint64_t dropped) {
-  f->stream = fopen(f->temporary, "wxe");
+  AMPED_TRY(amped_draft_open(f->path, false, &f->draft));
+  f->stream = open_stream(&f->draft);
   if (f->stream == NULL)
     return failed(f);
   json_t *other = json_pack("{s:s, s:i, s:f, s:I}", "program", "amped_mpi", "ranks",
@@ -182,16 +194,16 @@ static amped_status begin_file(amped_trace_file *f, double error_sec, uint64_t d
 }
 
 static amped_status end_file(amped_trace_file *f, amped_status status) {
-  if (f->stream == NULL)
-    return status;
-  if (status == AMPED_OK && fputs("\n]}\n", f->stream) == EOF)
-    status = failed(f);
-  if (fclose(f->stream) != 0 && status == AMPED_OK)
-    status = failed(f);
-  f->stream = NULL;
+  if (f->stream != NULL) {
+    if (status == AMPED_OK && fputs("\n]}\n", f->stream) == EOF)
+      status = failed(f);
+    if (fclose(f->stream) != 0 && status == AMPED_OK)
+      status = failed(f);
+    f->stream = NULL;
+  }
   if (status == AMPED_OK)
-    return amped_file_commit(f->temporary, f->path);
-  amped_file_discard(f->temporary);
+    return amped_draft_publish(&f->draft, false);
+  amped_draft_close(&f->draft);
   return status;
 }
 

@@ -1,14 +1,15 @@
 #include "solver/checkpoint_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/version.h"
 #include "hdf5/hdf5_probe.h"
 #include "tensor/format.h"
+#include "base/draft.h"
 #include "base/file.h"
 #include "hdf5/hdf5_metric.h"
 #include "base/log.h"
@@ -57,43 +58,27 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
   return amped_hdf5_finish(file);
 }
 
-/* The new file takes the name FILE. FILE becomes FILE.prev, unless that is kept. */
-static amped_status rotate(const char *temporary, const char *path, bool keep_previous) {
-  char *previous = NULL;
-  AMPED_TRY(amped_file_previous(path, &previous));
-  int failed = !keep_previous && rename(path, previous) != 0 && errno != ENOENT ? errno : 0;
-  amped_status status = AMPED_OK;
-  if (failed != 0)
-    status = amped_error_errno(AMPED_FAILED, failed, previous,
-                               "cannot be written; name another file with --checkpoint");
-  else
-    status = amped_file_commit(temporary, path);
-  amped_free(previous);
-  return status;
-}
-
 amped_status amped_checkpoint_file_write(const char *path, bool keep_previous,
                                          const amped_checkpoint_key *key, const amped_ktensor *k,
                                          const amped_solver_state *state) {
   amped_hdf5 file = {.open = false};
-  char *temporary = NULL;
+  amped_draft draft = {.open = false};
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_file_temporary(path, &temporary));
-  AMPED_GO(done, amped_hdf5_create(temporary, path, &file));
+  AMPED_TRY(amped_draft_open(path, true, &draft));
+  AMPED_GO(done, amped_hdf5_create(draft.fd, path, &file));
   AMPED_GO(done, write_all(&file, key, k, state));
-  AMPED_GO(done, amped_result_check_written(temporary, path, k->order));
-  status = rotate(temporary, path, keep_previous);
+  AMPED_GO(done, amped_result_check_written(draft.fd, path, k->order));
+  status = amped_draft_publish(&draft, !keep_previous);
 done:
   amped_hdf5_close(&file);
-  if (status != AMPED_OK)
-    amped_file_discard(temporary);
-  amped_free(temporary);
+  amped_draft_close(&draft);
   return status;
 }
 
 /* Bytes of a generation that is on disk. */
 static uint64_t bytes_of(const char *path) {
-  return amped_file_stamp_take(path).bytes;
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 }
 
 uint64_t amped_checkpoint_file_bytes(const char *path, int order, const uint64_t *dims, int ncomps,

@@ -12,6 +12,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/draft.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -32,9 +33,9 @@ typedef enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD } coding;
 struct amped_stream {
   atomic_bool stop;
   char *path;
-  char *temporary; /* the name written to; NULL for standard output and for reading */
+  amped_draft draft; /* that is written, but for standard output */
   int fd;
-  bool owns_fd;
+  bool owns_fd; /* a file that is read */
   coding coding;
   /* raw (compressed) bytes: raw[raw_at .. raw_end) wait for decoding; when writing, raw receives
    * the encoder's output and goes out at once */
@@ -60,8 +61,8 @@ static void free_stream(amped_stream *s) {
   (void)ZSTD_freeCCtx(s->zstd);
   if (s->owns_fd)
     (void)close(s->fd);
+  amped_draft_close(&s->draft);
   amped_free(s->raw);
-  amped_free(s->temporary);
   amped_free(s->path);
   amped_free(s);
 }
@@ -126,7 +127,7 @@ static amped_status read_raw(amped_stream *s, void *buffer, uint64_t bytes, uint
   s->done += *got;
   if (n > 0)
     ask_ahead(s);
-  return n == 0 && s->owns_fd ? amped_file_check_unchanged(s->path, &s->stamp) : AMPED_OK;
+  return n == 0 && s->owns_fd ? amped_file_check_unchanged(s->fd, s->path, &s->stamp) : AMPED_OK;
 }
 
 /* Refill an empty raw buffer. */
@@ -175,9 +176,9 @@ amped_status amped_stream_open(const char *path, amped_stream **out) {
     AMPED_TRY(amped_file_check_readable(path, &total));
   AMPED_TRY(new_stream(standard ? "standard input" : path, &s));
   s->total = total;
-  s->stamp = amped_file_stamp_take(s->path);
   s->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
   s->owns_fd = !standard && s->fd >= 0;
+  s->stamp = amped_file_stamp_take(s->fd);
   if (s->fd < 0)
     status = amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be opened; check its name");
   if (status == AMPED_OK)
@@ -324,13 +325,8 @@ amped_status amped_stream_create(const char *path, amped_stream **out) {
   if (standard) {
     s->fd = STDOUT_FILENO;
   } else {
-    AMPED_GO(fail, amped_file_temporary(path, &s->temporary));
-    s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (s->fd < 0) {
-      status = amped_error_errno(AMPED_FAILED, errno, path, "cannot be written; name another file");
-      goto fail;
-    }
-    s->owns_fd = true;
+    AMPED_GO(fail, amped_draft_open(s->path, false, &s->draft));
+    s->fd = s->draft.fd;
     AMPED_GO(fail, start_encoder(s, path));
   }
   *out = s;
@@ -416,17 +412,8 @@ amped_status amped_stream_write(amped_stream *stream, const void *buffer, uint64
 amped_status amped_stream_finish(amped_stream *stream) {
   amped_stream *s = stream;
   amped_status status = encode(s, "", 0, true);
-  if (status == AMPED_OK && s->owns_fd) {
-    s->owns_fd = false;
-    if (close(s->fd) != 0)
-      status = amped_error_errno(AMPED_FAILED, errno, s->path,
-                                 "cannot be written; free disk space or name another file");
-  }
-  if (status == AMPED_OK && s->temporary != NULL) {
-    status = amped_file_commit(s->temporary, s->path);
-    amped_free(s->temporary);
-    s->temporary = NULL;
-  }
+  if (status == AMPED_OK && s->draft.open)
+    status = amped_draft_publish(&s->draft, false);
   amped_stream_discard(s);
   return status;
 }
@@ -434,6 +421,5 @@ amped_status amped_stream_finish(amped_stream *stream) {
 void amped_stream_discard(amped_stream *stream) {
   if (stream == NULL)
     return;
-  amped_file_discard(stream->temporary);
   free_stream(stream);
 }

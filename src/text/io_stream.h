@@ -20,7 +20,7 @@ void amped_stream_stop(amped_stream *stream);
 void amped_stream_progress(const amped_stream *stream, uint64_t *done, uint64_t *total);
 void amped_stream_close(amped_stream *stream);
 
-/* Writing goes to a temporary file, which finish flushes and renames; "-" is written at once.
+/* Writing goes to a draft (base/draft.h), which finish publishes; "-" is written at once.
  * amped_stream_discard removes the written bytes. Both free the stream. */
 amped_status amped_stream_create(const char *path, amped_stream **out);
 amped_status amped_stream_write(amped_stream *stream, const void *buffer, uint64_t bytes);

@@ -6,11 +6,12 @@
  *   CALL    alloc      malloc, calloc or realloc called from the program itself, inside main
  *           library    the same, called from libraries whose name contains NAME ("libhdf5")
  *           read       read, pread           write   write, pwrite         sync   fsync
+ *           lock       flock
  *           send       MPI_Isend             receive MPI_Irecv
  *           solve      dpotrf_: once in every mode of every sweep
  *           init       MPI_Init_thread       finalize MPI_Finalize
  *   ACTION  ENOMEM     this one allocation fails
- *           ENOSPC EIO this call and all later ones fail; of a write, half is written first
+ *           ENOSPC EIO ENOLCK: this call and all later ones fail; of a write, half is written first
  *           KILL TERM INT STOP: the signal to this process
  *           PAUSE      the call waits until AMPED_FAULT_MARK is removed, half an hour at most
  *           SLOW       this call and all later ones, of a MiB or more, take half a second longer
@@ -34,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
@@ -215,7 +217,8 @@ static bool strikes(const char *call, int fd_or_tag) {
       (fault.rank >= 0 && fault.rank != fault.own_rank) || !is_meant(call, fd_or_tag))
     return false;
   long n = atomic_fetch_add(&shared->calls, 1);
-  bool stays = strcmp(fault.action, "ENOSPC") == 0 || strcmp(fault.action, "EIO") == 0;
+  bool stays = strcmp(fault.action, "ENOSPC") == 0 || strcmp(fault.action, "EIO") == 0 ||
+               strcmp(fault.action, "ENOLCK") == 0;
   if (n < fault.number || (n > fault.number && !stays))
     return false;
   atomic_store(&shared->fired, 1);
@@ -225,9 +228,10 @@ static bool strikes(const char *call, int fd_or_tag) {
       (void)kill(getpid(), signals[i].number);
   if (strcmp(fault.action, "PAUSE") == 0)
     wait_for_end();
-  errno = strcmp(fault.action, "ENOSPC") == 0 ? ENOSPC
-          : strcmp(fault.action, "EIO") == 0  ? EIO
-                                              : ENOMEM;
+  errno = strcmp(fault.action, "ENOSPC") == 0   ? ENOSPC
+          : strcmp(fault.action, "EIO") == 0    ? EIO
+          : strcmp(fault.action, "ENOLCK") == 0 ? ENOLCK
+                                                : ENOMEM;
   return stays || strcmp(fault.action, "ENOMEM") == 0;
 }
 
@@ -336,6 +340,11 @@ ssize_t pwrite64(int fd, const void *buffer, size_t bytes, off_t at) {
 int fsync(int fd) {
   NEXT(fsync);
   return strikes("sync", fd) ? -1 : next(fd);
+}
+
+int flock(int fd, int operation) {
+  NEXT(flock);
+  return strikes("lock", fd) ? -1 : next(fd, operation);
 }
 
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info) {

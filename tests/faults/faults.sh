@@ -156,6 +156,25 @@ rm -f "$mark"
 wait $job
 same "status of the first convert" $? 0
 expect 0 "verified" "$amped" info n.h5 --verify
+# Until it is published nobody else may read a draft; the umask decides afterwards.
+busy n.h5 "PAUSE write n.h5.tmp 1 0" 0 convert t.h5 n.h5 -q --overwrite
+same "mode of a draft" "$(perl -e 'printf "%o", (stat $ARGV[0])[2] & 07777' n.h5.tmp.*)" 600
+rm -f "$mark"
+wait $job
+# A file system without locks: nothing is refused, and no lock is left.
+for command in "convert t.h5 n.h5 -q" "$run -o n.h5"; do
+  # shellcheck disable=SC2086
+  expect 0 "" with "ENOLCK lock - 0 -1" 0 $command --overwrite
+  fired && pass || fail "$command: no lock was asked for"
+  absent n.h5.lock
+done
+rm -f n.h5
+busy n.h5 "KILL write n.h5.tmp 1 0" 0 convert t.h5 n.h5 -q
+wait $job
+cp n.h5.lock kept
+expect 0 "" with "ENOLCK lock - 0 -1" 0 convert t.h5 n.h5 -q
+cmp -s n.h5.lock kept && pass || fail "without locks another job's lock was touched"
+rm -f n.h5*
 # A killed job holds no lock.
 busy n.h5 "KILL write n.h5.tmp 1 0" 0 convert t.h5 n.h5 -q
 wait $job
@@ -198,6 +217,62 @@ changes t.h5 "cp t.h5 u.h5; mv u.h5 t.h5" 0 "" 2 t.h5 --rank=2 --iters=1 --nowri
 changes t.tns "echo 1 1 1 5 >>t.tns" 3 "was changed" 0 convert t.tns x.h5
 changes t.tns.gz "touch t.tns.gz" 3 "was changed" 0 convert t.tns.gz x.h5
 changes t.tns "cp t.tns u.tns; mv u.tns t.tns" 0 "" 0 convert t.tns x.h5
+
+# --- inputs that are exchanged behind the look at them --------------------------------------------
+# The child has looked; before this process reads a byte another file has the name, or other bytes
+# are in the file. What was looked at is read, or the line says so.
+"$amped" generate other.h5 --dims=30x20x40 --nnz=3k --seed=9 -q || fail "generate"
+perl -e 'local $/; open F, "t.h5"; $b = <F>; substr($b, 40, 3000) = "\377" x 3000; print $b' >evil.h5
+# behind CHANGE STATUS PATTERN FAULT RANKS ARGUMENT...: the fault pauses the run there.
+behind() {
+  change=$1
+  want=$2
+  pattern=$3
+  shift 3
+  cp -p t.h5 saved
+  rm -f "$mark"
+  with "$@" >out 2>err </dev/null &
+  job=$!
+  await "$mark" && pass || fail "$*: not reached"
+  eval "$change"
+  rm -f "$mark"
+  wait $job
+  same "status behind the look ($change): $*" $? "$want"
+  grep -q "$pattern" out err && pass || fail "no '$pattern' ($change): $*: $(cat err)"
+  test "$want" -eq 0 || one_line "$change: $*"
+  mv saved t.h5
+}
+exchange="cp evil.h5 new; mv new t.h5"
+for command in "info t.h5 --verify" "convert t.h5 y.tns --overwrite"; do
+  # shellcheck disable=SC2086
+  behind "$exchange" 3 "t.h5: was changed while it was being read" "PAUSE read t.h5 0 0" 0 $command
+  # shellcheck disable=SC2086
+  behind "cat evil.h5 >t.h5" 3 "t.h5: was changed while it was being read" "PAUSE read t.h5 0 0" 0 $command
+done
+for ranks in 1 2; do
+  for change in "$exchange" "cp other.h5 new; mv new t.h5" "cat evil.h5 >t.h5"; do
+    behind "$change" 3 "t.h5: was changed while it was being read" "PAUSE init - 0 0" $ranks t.h5 --rank=2 --iters=1 --nowrite -q
+  done
+done
+behind "cp other.h5 new; mv new t.h5" 3 "t.h5: was changed" "PAUSE init - 0 1" 2 t.h5 --rank=2 --iters=1 --nowrite --read=parallel -q
+# Exchanged all the time: whatever is met, no crash, no hang, one line.
+perl -e '$SIG{TERM} = sub { exit }; while (1) { for ("t.h5", "other.h5", "evil.h5") { system("cp", $_, "new") == 0 && rename("new", "busy.h5"); system("cp", $_, "busy.h5") } }' &
+exchanger=$!
+until_true "$exchanger" test -e busy.h5
+times=10
+test "${AMPED_FAULTS-}" = all && times=400
+while test $times -gt 0; do
+  times=$((times - 1))
+  for command in "info busy.h5 --verify" "convert busy.h5 y.h5 --overwrite"; do
+    # shellcheck disable=SC2086
+    timeout -k 5 $patience "$amped" $command >out 2>err </dev/null
+    status=$?
+    test $status -eq 0 -o $status -eq 3 && pass || fail "a file that is exchanged: status $status: $(cat err)"
+    test $status -eq 0 || one_line "a file that is exchanged: $command"
+  done
+done
+kill $exchanger
+wait $exchanger 2>/dev/null
 
 # --- clocks that jump -----------------------------------------------------------------------------
 # shellcheck disable=SC2086

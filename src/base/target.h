@@ -1,0 +1,37 @@
+/* Target: the place of an output, behind the links that the user named.
+ *
+ * A symbolic link is followed, and the output lies where it leads: beside that place it is written,
+ * locked and renamed. In a folder that everyone may write a link or a pipe of another user is
+ * refused, as its owner chooses where the bytes go; the folder's owner is trusted. */
+#ifndef AMPED_TARGET_H
+#define AMPED_TARGET_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/status.h"
+
+typedef struct amped_target {
+  char path[PATH_MAX]; /* folder and name, without a link as its last part */
+  const char *name;    /* its last part */
+  int folder;          /* descriptor of the folder (O_PATH); -1: none */
+  bool straight;       /* a pipe, a device or an open descriptor: bytes go straight into it */
+  bool exists;
+  struct stat found; /* where it exists; of the link where that is a descriptor in /proc */
+} amped_target;
+
+/* AMPED_FAILED where the folder is missing, the place is a folder, or another user's link leads
+ * there. On failure there is nothing to close. Not collective; any thread. */
+amped_status amped_target_find(const char *path, amped_target *out);
+
+/* The same without an error: false. */
+bool amped_target_look(const char *path, amped_target *out);
+
+/* Accepts a target that is zeroed: path is "" then. */
+void amped_target_close(amped_target *target);
+
+/* A descriptor that writes into a straight target. -1, with errno. */
+int amped_target_open_straight(const amped_target *target);
+
+#endif

@@ -1,0 +1,30 @@
+/* HDF5 driver: HDF5 reads and writes an open file by its descriptor, not by its name.
+ *
+ * HDF5's own drivers open a name, behind which another file may lie by then. This one takes the
+ * descriptor of who calls it, and leaves it open. A file that is watched is compared with its stamp
+ * after every read: HDF5 never sees bytes that were written later. */
+#ifndef AMPED_HDF5_DRIVER_H
+#define AMPED_HDF5_DRIVER_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/file.h"
+
+/* An open file; it stays in its place as long as HDF5 has it open. */
+typedef struct amped_hdf5_io {
+  H5FD_t base; /* HDF5's own part comes first */
+  int fd;      /* borrowed */
+  bool watched;
+  amped_file_stamp stamp; /* where it is watched */
+  bool changed;           /* it differed from its stamp */
+  int error;              /* errno of the first call that failed, or 0 */
+  uint64_t used, bytes;   /* as HDF5 counts: what is allocated, what is there */
+} amped_hdf5_io;
+
+/* Set the driver in a file access list: H5Fopen or H5Fcreate then take io->fd, and their name is
+ * for messages alone. False where HDF5 fails. */
+bool amped_hdf5_driver_set(hid_t list, amped_hdf5_io *io);
+
+#endif
