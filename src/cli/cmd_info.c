@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
 #include "solver/corcondia.h"
@@ -302,7 +303,7 @@ static amped_status read_record(const char *path, record *r) {
 static void say_text(const char *what, const char *text) {
   char line[TEXT_BYTES];
   if (*text != '\0')
-    amped_say("%-12s %s", what, amped_format_text(line, sizeof line, text));
+    amped_say("%-12s %s", what, amped_printable_text(line, sizeof line, text));
 }
 
 static void range_of(const double *list, uint64_t count, double *least, double *most) {
