@@ -103,14 +103,14 @@ static void check_list(const char *path, const char *name, const double *want, u
 
 static void check_metric(const char *path, const char *name, uint64_t sweeps, uint64_t starts) {
   amped_result_metric metric;
-  check_ok(amped_result_file_metric(path, &metric));
+  check_ok(amped_result_file_metric(path, true, &metric));
   ck_assert_str_eq(metric.name, name);
-  ck_assert_uint_eq(metric.sweeps, sweeps);
-  ck_assert_uint_eq(metric.starts_count, starts);
+  ck_assert_uint_eq(metric.sweeps.count, sweeps);
+  ck_assert_uint_eq(metric.starts.count, starts);
   if (sweeps > 0)
-    ck_assert_mem_eq(metric.history, fits, sweeps * sizeof *fits);
+    ck_assert_mem_eq(metric.sweeps.values, fits, sweeps * sizeof *fits);
   if (starts > 0)
-    ck_assert_mem_eq(metric.starts, start_values, starts * sizeof *start_values);
+    ck_assert_mem_eq(metric.starts.values, start_values, starts * sizeof *start_values);
   amped_result_metric_free(&metric);
 }
 
@@ -184,7 +184,7 @@ START_TEST(a_file_names_its_metric_or_means_the_fit) {
     testing_h5_remove_attribute(file, "/", "metric");
     testing_h5_text(file, "metric", bad[i]);
     h5(H5Fclose(file));
-    check_fails(AMPED_BAD_INPUT, "attribute metric", amped_result_file_metric(path, &metric));
+    check_fails(AMPED_BAD_INPUT, "attribute metric", amped_result_file_metric(path, true, &metric));
   }
   amped_ktensor_free(&k);
   (void)remove(path);
