@@ -414,6 +414,18 @@ uint64_t amped_hdf5_slab_rows(uint64_t columns) {
   return rows > 0 ? rows : 1;
 }
 
+/* Its header, and of each chunk the checksum and the entry of an index. */
+#define HEADER_BYTES 1024
+#define CHUNK_EXTRA_BYTES 32
+
+/* Chunks are whole in the file. */
+uint64_t amped_hdf5_dataset_bytes(uint64_t rows, uint64_t columns, uint64_t element_bytes) {
+  const uint64_t slab = amped_hdf5_slab_rows(columns);
+  const uint64_t chunk = rows == 0 ? 1 : rows < slab ? rows : slab;
+  return amped_ceil_div(rows, chunk) * (chunk * columns * element_bytes + CHUNK_EXTRA_BYTES) +
+         HEADER_BYTES;
+}
+
 /* Chunks and checksums; no fill values, since every element is written; no time stamps. */
 static hid_t creation_list(int ndims, uint64_t rows, uint64_t columns) {
   const hsize_t chunk[2] = {rows, columns > 0 ? columns : 1};

@@ -157,6 +157,8 @@ amped_status amped_hdf5_dataset_finish(amped_hdf5_dataset *dataset);
 /* All steps in one call, with a content hash. */
 amped_status amped_hdf5_dataset_write(amped_hdf5 *file, const char *name, amped_hdf5_type type,
                                       int ndims, const uint64_t *dims, const void *rows);
+/* The most bytes of a file that such a dataset takes. */
+uint64_t amped_hdf5_dataset_bytes(uint64_t rows, uint64_t columns, uint64_t element_bytes);
 /* Rows of a chunk of a dataset with this number of columns. */
 uint64_t amped_hdf5_slab_rows(uint64_t columns);
 

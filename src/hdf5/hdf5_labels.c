@@ -254,3 +254,12 @@ amped_status amped_hdf5_labels_write(amped_hdf5 *file, int order, const amped_la
   }
   return AMPED_OK;
 }
+
+uint64_t amped_hdf5_labels_file_bytes(int order, const amped_labels *labels) {
+  uint64_t bytes = 0;
+  for (int m = 0; labels != NULL && m < order; m++)
+    if (labels[m].count > 0)
+      bytes += amped_hdf5_dataset_bytes(labels[m].count + 1, 1, sizeof *labels[m].offsets) +
+               amped_hdf5_dataset_bytes(labels[m].offsets[labels[m].count], 1, 1);
+  return bytes;
+}

@@ -25,6 +25,8 @@ amped_status amped_hdf5_labels_edges(amped_hdf5 *file, int mode, uint64_t dim, a
 /* Have the labels of that mode a content hash? true where it has no labels. */
 amped_status amped_hdf5_labels_sealed(amped_hdf5 *file, int mode, bool *out);
 
+/* The most bytes of a file that they take; labels may be NULL. */
+uint64_t amped_hdf5_labels_file_bytes(int order, const amped_labels *labels);
 /* Write the labels of all modes; modes without labels are left out. */
 amped_status amped_hdf5_labels_write(amped_hdf5 *file, int order, const amped_labels *labels);
 

@@ -30,29 +30,14 @@ static factor_name factor_name_of(int mode) {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Room for the attributes, the lists of sweeps and starts, and what HDF5 needs for a dataset. */
-#define RECORD_BYTES (UINT64_C(64) << 10)
-#define DATASET_BYTES (UINT64_C(4) << 10)
-#define CHECKSUM_BYTES 4
-
-/* Chunks are whole in the file. */
-static uint64_t dataset_bytes(uint64_t rows, uint64_t columns, uint64_t element_bytes) {
-  const uint64_t slab = amped_hdf5_slab_rows(columns);
-  const uint64_t chunk = rows < slab ? rows : slab;
-  return amped_ceil_div(rows, chunk > 0 ? chunk : 1) *
-             (chunk * columns * element_bytes + CHECKSUM_BYTES) +
-         DATASET_BYTES;
-}
+/* Room for the attributes and the lists of sweeps and starts. */
+#define RECORD_BYTES (UINT64_C(8) << 10)
 
 uint64_t amped_result_file_bytes(int order, const uint64_t *dims, int ncomps, amped_vtype type,
                                  const amped_labels *labels) {
-  uint64_t bytes = RECORD_BYTES;
-  for (int m = 0; m < order; m++) {
-    bytes += dataset_bytes(dims[m], (uint64_t)ncomps, (uint64_t)type);
-    if (labels != NULL && labels[m].count > 0)
-      bytes += dataset_bytes(labels[m].count + 1, 1, sizeof *labels[m].offsets) +
-               dataset_bytes(labels[m].offsets[labels[m].count], 1, 1);
-  }
+  uint64_t bytes = RECORD_BYTES + amped_hdf5_labels_file_bytes(order, labels);
+  for (int m = 0; m < order; m++)
+    bytes += amped_hdf5_dataset_bytes(dims[m], (uint64_t)ncomps, (uint64_t)type);
   return bytes;
 }
 
