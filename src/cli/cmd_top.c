@@ -374,14 +374,14 @@ static amped_status tell(const amped_options *o, const amped_ktensor *k, const l
 }
 
 /* One pass over the factors. */
-typedef struct pass {
+typedef struct finder {
   const amped_options *o;
   uint64_t ncomps;
   leading all[AMPED_MAX_ORDER];
-} pass;
+} finder;
 
 static amped_status begin(void *context, const amped_ktensor *k) {
-  pass *s = context;
+  finder *s = context;
   s->ncomps = (uint64_t)k->ncomps;
   AMPED_TRY(amped_result_argument_check(s->o->args[0], k, &s->o->components));
   for (int m = 0; m < k->order; m++)
@@ -391,7 +391,7 @@ static amped_status begin(void *context, const amped_ktensor *k) {
 
 static amped_status look_at_rows(void *context, int mode, uint64_t first, uint64_t count,
                                  const double *rows) {
-  pass *s = context;
+  finder *s = context;
   for (uint64_t i = 0; i < count; i++)
     for (uint64_t r = 0; r < s->ncomps; r++)
       offer(&s->all[mode], r, (item){first + i, rows[i * s->ncomps + r]});
@@ -401,7 +401,7 @@ static amped_status look_at_rows(void *context, int mode, uint64_t first, uint64
 static amped_status top(const amped_options *o, amped_json *json) {
   const char *path = o->args[0];
   amped_ktensor k = {.order = 0};
-  pass s = {.o = o};
+  finder s = {.o = o};
   const amped_result_visit visit = {begin, look_at_rows, &s};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_is("top", path));
