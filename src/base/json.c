@@ -1,13 +1,14 @@
 #include "base/json.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/draft.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/printable.h"
 
 struct amped_json {
   FILE *file;
@@ -33,6 +34,13 @@ json_t *amped_json_loads(const char *text, json_error_t *error, bool *no_memory)
   json_t *value = json_loads(text, 0, error);
   *no_memory = value == NULL && errno == ENOMEM;
   return value;
+}
+
+int amped_json_put(const json_t *object, size_t flags, FILE *stream) {
+  char *text = json_dumps(object, flags);
+  const int result = text != NULL ? amped_printable_put(stream, text, strlen(text)) : EOF;
+  free(text);
+  return result;
 }
 
 amped_status amped_json_open(const char *path, amped_json **out) {
@@ -67,7 +75,7 @@ amped_status amped_json_line(amped_json *json, json_t *object) {
   amped_status status = AMPED_OK;
   errno = 0;
   bool failed = json != NULL && object != NULL &&
-                (json_dumpf(object, json->file, JSON_COMPACT) != 0 ||
+                (amped_json_put(object, JSON_COMPACT, json->file) != 0 ||
                  fputc('\n', json->file) == EOF || fflush(json->file) != 0);
   if (json != NULL && (object == NULL || (failed && errno == ENOMEM)))
     status = amped_error(AMPED_FAILED, json->path, "out of memory for a JSON line");

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -14,6 +15,10 @@ typedef struct amped_json amped_json;
 
 /* json_loads. *no_memory: memory ran out. The library itself may call that a wrong text. */
 json_t *amped_json_loads(const char *text, json_error_t *error, bool *no_memory);
+
+/* json_dumpf in printable form (base/printable.h), which means the same: in JSON text such
+ * characters stand in strings alone, where \uXXXX stands for them. 0, or EOF. */
+int amped_json_put(const json_t *object, size_t flags, FILE *stream);
 
 /* path "-" is standard output (the log then moves to standard error); path NULL stores NULL in
  * *out, and writing to NULL does nothing. */

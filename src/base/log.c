@@ -5,10 +5,12 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/launcher.h"
+#include "base/printable.h"
 #include "base/timer.h"
 
 /* Seconds between two updates of a live line. */
@@ -75,13 +77,33 @@ static void clear_live_line(void) {
   }
 }
 
+/* In printable form, however long; cut where there is no memory for it. */
+static void put_line(FILE *out, const char *format, va_list args) {
+  char room[4096];
+  char *line = room;
+  va_list again;
+  va_copy(again, args);
+  const int length = vsnprintf(room, sizeof room, format, args);
+  if (length >= (int)sizeof room) {
+    line = malloc((size_t)length + 1);
+    if (line != NULL)
+      (void)vsnprintf(line, (size_t)length + 1, format, again);
+    else
+      line = room;
+  }
+  va_end(again);
+  (void)amped_printable_put(out, line, amped_printable_whole(line, strlen(line)));
+  (void)fputc('\n', out);
+  if (line != room)
+    free(line);
+}
+
 static void say(const char *format, va_list args) {
   FILE *out = state.to_stderr ? stderr : stdout;
   if (state.silent)
     return;
   clear_live_line();
-  (void)vfprintf(out, format, args);
-  (void)fputc('\n', out);
+  put_line(out, format, args);
   (void)fflush(out);
 }
 
@@ -120,6 +142,7 @@ void amped_say_quiet(const char *format, ...) {
 
 void amped_warn(const char *format, ...) {
   char line[1024];
+  char form[1024];
   va_list args;
   if (state.silent)
     return;
@@ -127,7 +150,8 @@ void amped_warn(const char *format, ...) {
   (void)vsnprintf(line, sizeof line, format, args);
   va_end(args);
   clear_live_line();
-  (void)fprintf(stderr, "amped_mpi: warning: %s\n", line);
+  line[amped_printable_whole(line, strlen(line))] = '\0';
+  (void)fprintf(stderr, "amped_mpi: warning: %s\n", amped_printable_text(form, sizeof form, line));
 }
 
 void amped_progress_begin(const char *label, uint64_t total, const char *unit) {

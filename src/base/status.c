@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
+
+/* Bytes of the printable form of a place. */
+#define PLACE_BYTES 301
+
 static struct {
   pthread_mutex_t lock;
   char line[2048];
@@ -16,25 +21,30 @@ static struct {
 
 static const char prefix[] = "amped_mpi: ";
 
-/* Replace control characters of file names and data: they must not reach the user's terminal. */
-static void make_one_line(char *s) {
-  for (; *s != '\0'; s++)
-    if ((unsigned char)*s < 0x20 || *s == 0x7f)
-      *s = '?';
+/* The line, in printable form: names of files and their data must not command the user's terminal.
+ * where may be NULL. */
+static void compose(const char *where, const char *message, const char *reason) {
+  char place[PLACE_BYTES] = "";
+  char line[sizeof first.line + PLACE_BYTES];
+  if (where != NULL)
+    (void)amped_printable_text(place, sizeof place, where);
+  (void)snprintf(line, sizeof line, "%s%s%s%s%s", prefix, place, where != NULL ? ": " : "", message,
+                 reason);
+  (void)amped_printable_text(first.line, sizeof first.line, line);
+  first.placed = where != NULL;
 }
 
 static void record(int errno_value, const char *where, const char *format, va_list args) {
   char message[1536];
   char reason[128] = "";
-  (void)vsnprintf(message, sizeof message, format, args);
+  const int length = vsnprintf(message, sizeof message, format, args);
+  if (length >= (int)sizeof message)
+    message[amped_printable_whole(message, sizeof message - 1)] = '\0';
   if (errno_value != 0)
     (void)snprintf(reason, sizeof reason, ": %s", strerror(errno_value));
   (void)pthread_mutex_lock(&first.lock);
   if (first.line[0] == '\0') {
-    (void)snprintf(first.line, sizeof first.line, "%s%.300s%s%s%s", prefix,
-                   where != NULL ? where : "", where != NULL ? ": " : "", message, reason);
-    make_one_line(first.line);
-    first.placed = where != NULL;
+    compose(where, message, reason);
     first.reported = false;
   }
   (void)pthread_mutex_unlock(&first.lock);
@@ -64,14 +74,13 @@ bool amped_status_was_reported(void) {
 }
 
 void amped_status_place(const char *where) {
-  char message[sizeof first.line];
+  char message[sizeof first.line - sizeof prefix - PLACE_BYTES - 2];
   (void)pthread_mutex_lock(&first.lock);
   if (first.line[0] != '\0' && !first.placed) {
-    memcpy(message, first.line, sizeof message);
-    (void)snprintf(first.line, sizeof first.line, "%s%.300s: %.1600s", prefix, where,
-                   message + sizeof prefix - 1);
-    make_one_line(first.line);
-    first.placed = true;
+    (void)snprintf(message, sizeof message, "%.*s", (int)sizeof message - 1,
+                   first.line + sizeof prefix - 1);
+    message[amped_printable_whole(message, strlen(message))] = '\0';
+    compose(where, message, "");
   }
   (void)pthread_mutex_unlock(&first.lock);
 }

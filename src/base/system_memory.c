@@ -6,7 +6,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/types.h"
+
+/* Less is allocated without a look at what is free: the look takes some files of the system. */
+#define WORTH_A_LOOK (UINT64_C(1) << 20)
 
 /* Bytes of a path below /sys/fs/cgroup; a longer path is ignored. */
 #define PATH_BYTES 4096
@@ -186,4 +190,15 @@ uint64_t amped_mem_groups_limit(void) {
   uint64_t limit = least_of_own_groups(amped_mem_group_limit);
   /* Version 1 writes "no limit" as a number above all memory. */
   return limit == UINT64_MAX || (total > 0 && limit >= total) ? 0 : limit;
+}
+
+amped_status amped_mem_check(const char *path, const char *what, uint64_t bytes) {
+  char need[32];
+  char have[32];
+  const uint64_t available = bytes >= WORTH_A_LOOK ? amped_mem_available() : 0;
+  if (available == 0 || bytes <= available)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, path,
+                     "needs %s of memory for %s, and %s are free; use a machine with more memory",
+                     amped_format_bytes(need, bytes), what, amped_format_bytes(have, available));
 }

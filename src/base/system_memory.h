@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/status.h"
+
 /* Bytes that all processes of this node may still take together. This is the least of MemAvailable
  * and the bytes that the control groups of this process (versions 1 and 2) and their parents leave.
  * 0 where the system does not tell. */
@@ -16,6 +18,11 @@ uint64_t amped_mem_limit_left(void);
 /* Bytes that this process may take: the lesser of the two above. 0 where the system does not
  * tell. */
 uint64_t amped_mem_available(void);
+
+/* May this process take so many bytes more for `what` ("its factors") of a file, as the file
+ * claims? Called before memory is allocated, which the system would give and not have. AMPED_FAILED
+ * where they are not free, with file, need, what is free, and a remedy. */
+amped_status amped_mem_check(const char *path, const char *what, uint64_t bytes);
 
 /* The memory of the machine, and the least limit of the control groups that hold this process. 0
  * where the system does not tell, or where there is no limit. */

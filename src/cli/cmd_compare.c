@@ -8,6 +8,7 @@
 #include "session/output_guard.h"
 #include "tensor/match.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "text/label_join.h"
 
 /* How the rows of every mode are matched. */
@@ -178,6 +179,19 @@ static amped_status write_json(const amped_options *o, const amped_ktensor *a,
                       "congruence", match->congruence, "modes", json_modes(rows, a->order)));
 }
 
+/* What tells A and B apart names the files. */
+static amped_status name_files(const amped_options *o, amped_status status) {
+  char place[256];
+  char a[120];
+  char b[120];
+  if (status == AMPED_OK)
+    return AMPED_OK;
+  (void)snprintf(place, sizeof place, "%s, %s", amped_printable_text(a, sizeof a, o->args[0]),
+                 amped_printable_text(b, sizeof b, o->args[1]));
+  amped_status_place(place);
+  return status;
+}
+
 static amped_status compare(const amped_options *o, amped_json *json) {
   amped_ktensor a = {.order = 0};
   amped_ktensor b = {.order = 0};
@@ -188,13 +202,13 @@ static amped_status compare(const amped_options *o, amped_json *json) {
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_read("compare", o->args[0], &a));
   AMPED_GO(out, amped_result_argument_read("compare", o->args[1], &b));
-  AMPED_GO(out, align(&a, &b, &rows));
+  AMPED_GO(out, name_files(o, align(&a, &b, &rows)));
   /* Balanced columns have other weights. */
   number_components(&a, places_a);
   number_components(&b, places_b);
   amped_ktensor_balance(&a);
   amped_ktensor_balance(&b);
-  AMPED_GO(out, find_match(&a, &b, &rows, &match));
+  AMPED_GO(out, name_files(o, find_match(&a, &b, &rows, &match)));
   renumber(places_a, places_b, &match);
   say_models(o, &a, &b);
   say_alignment(&a, &b, &rows);

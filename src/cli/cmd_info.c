@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
@@ -111,13 +112,15 @@ static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
   return NULL;
 }
 
-/* Labels of a mode: a line, and entries of two arrays: the mode's name (null: no labels or no name)
- * and the number of labels, which tells these apart. */
-static amped_status tell_mode(int mode, const amped_labels *labels, json_t *names, json_t *counts) {
+/* Labels of a mode, the first and the last at least, of `count`: a line, and entries of two arrays:
+ * the mode's name (null: no labels or no name) and the number of labels, which tells these apart.
+ */
+static amped_status tell_mode(int mode, const amped_labels *labels, uint64_t count, json_t *names,
+                              json_t *counts) {
   say_labels(mode, labels);
   if (json_array_append_new(names, json_text(labels->name != NULL ? labels->name : "", false)) !=
           0 ||
-      json_array_append_new(counts, amped_json_count(labels->count)) != 0)
+      json_array_append_new(counts, amped_json_count(count)) != 0)
     return amped_error(AMPED_FAILED, NULL, "out of memory for a JSON line");
   return AMPED_OK;
 }
@@ -126,8 +129,9 @@ static amped_status tell_labels(amped_tensor_file *file, json_t *names, json_t *
   amped_status status = AMPED_OK;
   for (int m = 0; m < amped_tensor_file_info(file)->order && status == AMPED_OK; m++) {
     amped_labels labels;
-    AMPED_TRY(amped_tensor_file_labels(file, m, &labels));
-    status = tell_mode(m, &labels, names, counts);
+    AMPED_TRY(amped_tensor_file_label_edges(file, m, &labels));
+    status = tell_mode(m, &labels, labels.count > 0 ? amped_tensor_file_info(file)->dims[m] : 0,
+                       names, counts);
     amped_labels_free(&labels);
   }
   return status;
@@ -248,7 +252,7 @@ static amped_status tell_text(const amped_options *o, const amped_sptensor *t,
   json_t *counts = json_array();
   amped_status status = AMPED_OK;
   for (int m = 0; m < t->order; m++)
-    AMPED_GO(done, tell_mode(m, &t->labels[m], names, counts));
+    AMPED_GO(done, tell_mode(m, &t->labels[m], t->labels[m].count, names, counts));
   /* A text has been read whole, and every line checked, by now. */
   if (o->info.verify)
     amped_say("verified     in %.2f s", sec);
@@ -291,7 +295,7 @@ typedef struct record {
 } record;
 
 static amped_status read_record(const char *path, record *r) {
-  AMPED_TRY(amped_result_file_metric(path, &r->metric));
+  AMPED_TRY(amped_result_file_metric(path, false, &r->metric));
   AMPED_TRY(amped_result_file_number(path, "corcondia", &r->corcondia));
   AMPED_TRY(amped_result_file_text(path, "amped_format", r->format, sizeof r->format));
   AMPED_TRY(amped_result_file_text(path, "stop_reason", r->stop_reason, sizeof r->stop_reason));
@@ -300,10 +304,20 @@ static amped_status read_record(const char *path, record *r) {
   return amped_result_file_text(path, "options", r->options, sizeof r->options);
 }
 
+/* Labels 0 and the last of each mode. */
+static amped_status read_label_edges(const char *path, amped_ktensor *k) {
+  for (int m = 0; m < k->order; m++) {
+    const uint64_t places[2] = {0, k->dims[m] - 1};
+    AMPED_TRY(amped_result_file_labels(path, m, k->dims[m], places, k->dims[m] > 1 ? 2 : 1,
+                                       &k->labels[m]));
+  }
+  return AMPED_OK;
+}
+
 static void say_text(const char *what, const char *text) {
   char line[TEXT_BYTES];
   if (*text != '\0')
-    amped_say("%-12s %s", what, amped_format_text(line, sizeof line, text));
+    amped_say("%-12s %s", what, amped_printable_text(line, sizeof line, text));
 }
 
 static void range_of(const double *list, uint64_t count, double *least, double *most) {
@@ -316,14 +330,11 @@ static void range_of(const double *list, uint64_t count, double *least, double *
 }
 
 static void say_metric(const amped_result_metric *m) {
-  double least = 0.0;
-  double most = 0.0;
-  if (m->sweeps > 0)
-    amped_say("%-12s %.9g after %" PRIu64 " sweeps", m->name, m->history[m->sweeps - 1], m->sweeps);
-  range_of(m->starts, m->starts_count, &least, &most);
-  if (m->starts_count > 0)
-    amped_say("best of      %" PRIu64 " starts, %ss %.9g to %.9g", m->starts_count, m->name, least,
-              most);
+  if (m->sweeps.count > 0)
+    amped_say("%-12s %.9g after %" PRIu64 " sweeps", m->name, m->sweeps.last, m->sweeps.count);
+  if (m->starts.count > 0)
+    amped_say("best of      %" PRIu64 " starts, %ss %.9g to %.9g", m->starts.count, m->name,
+              m->starts.least, m->starts.most);
 }
 
 static const char *kind_of(const record *r) {
@@ -353,12 +364,12 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
 
 static json_t *json_result(const char *path, const amped_ktensor *k, const record *r) {
   const amped_result_metric *m = &r->metric;
-  json_t *value = m->sweeps > 0 ? json_real(m->history[m->sweeps - 1]) : json_null();
+  json_t *value = m->sweeps.count > 0 ? json_real(m->sweeps.last) : json_null();
   return json_pack("{s:s, s:o, s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
                    kind_of(r), "file", json_text(path, false), "ncomps", k->ncomps, "dims",
                    amped_json_counts(k->dims, k->order), "metric", m->name, m->name, value,
-                   "sweeps", amped_json_count(m->sweeps), "starts",
-                   amped_json_count(m->starts_count), "corcondia", amped_json_number(r->corcondia),
+                   "sweeps", amped_json_count(m->sweeps.count), "starts",
+                   amped_json_count(m->starts.count), "corcondia", amped_json_number(r->corcondia),
                    "stop_reason", json_text(r->stop_reason, false), "input",
                    json_text(r->input, false), "version", json_text(r->version, false), "options",
                    json_text(r->options, true));
@@ -373,7 +384,8 @@ static amped_status info_result(const amped_options *o, amped_json *json) {
   bool sealed = false;
   amped_status status = AMPED_OK;
   AMPED_GO(done, amped_calloc(&r, 1, sizeof *r, "the record of a result"));
-  AMPED_GO(done, amped_result_file_read(path, &k));
+  AMPED_GO(done, amped_result_file_scan(path, NULL, &k));
+  AMPED_GO(done, read_label_edges(path, &k));
   AMPED_GO(done, read_record(path, r));
   say_result(path, &k, r);
   if (o->info.verify) {

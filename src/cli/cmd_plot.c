@@ -20,7 +20,7 @@ static amped_status plot_result(amped_plot *f, const char *path, const amped_num
   amped_result_metric metric = {.sweeps = 0};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_read("plot", path, &k));
-  AMPED_GO(out, amped_result_file_metric(path, &metric));
+  AMPED_GO(out, amped_result_file_metric(path, true, &metric));
   status = amped_result_argument_check(path, &k, asked);
   if (status == AMPED_OK)
     status = amped_plot_result(f, path, &k, &metric, asked);

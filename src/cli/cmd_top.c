@@ -34,6 +34,8 @@ typedef struct leading {
   uint64_t capacity;
   item *items;      /* [ncomps][capacity] */
   uint64_t *counts; /* [ncomps] */
+  uint64_t *places; /* [nplaces] indices of all items: their labels are the model's, no others */
+  uint64_t nplaces;
 } leading;
 
 /* By absolute value, the lower index first among equals. */
@@ -86,8 +88,7 @@ static void offer(leading *l, uint64_t r, item x) {
   }
 }
 
-/* One pass over the factor, row by row. */
-static amped_status find_leading(const amped_ktensor *k, int mode, int top, leading *l) {
+static amped_status leading_create(const amped_ktensor *k, int mode, int top, leading *l) {
   uint64_t ncomps = (uint64_t)k->ncomps;
   uint64_t room = 0;
   l->capacity = (uint64_t)top < k->dims[mode] ? (uint64_t)top : k->dims[mode];
@@ -95,12 +96,39 @@ static amped_status find_leading(const amped_ktensor *k, int mode, int top, lead
     return amped_error(AMPED_USAGE, NULL, "%d labels a mode are too many; lower -n", top);
   AMPED_TRY(amped_calloc(&l->counts, ncomps, sizeof *l->counts, "the leading labels"));
   AMPED_TRY(amped_alloc(&l->items, room, sizeof *l->items, "the leading labels"));
-  for (uint64_t i = 0; i < k->dims[mode]; i++)
-    for (uint64_t r = 0; r < ncomps; r++)
-      offer(l, r, (item){i, k->factors[mode][i * ncomps + r]});
-  for (uint64_t r = 0; r < ncomps; r++)
-    qsort(l->items + r * l->capacity, l->counts[r], sizeof *l->items, compare_items);
   return AMPED_OK;
+}
+
+static int compare_places(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a;
+  const uint64_t y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Sort the items of each component, and list the indices of all: they ascend. */
+static amped_status leading_finish(uint64_t ncomps, leading *l) {
+  uint64_t all = 0;
+  for (uint64_t r = 0; r < ncomps; r++)
+    all += l->counts[r];
+  AMPED_TRY(amped_alloc(&l->places, all + 1, sizeof *l->places, "the leading labels"));
+  all = 0;
+  for (uint64_t r = 0; r < ncomps; r++) {
+    item *items = l->items + r * l->capacity;
+    qsort(items, l->counts[r], sizeof *items, compare_items);
+    for (uint64_t i = 0; i < l->counts[r]; i++)
+      l->places[all++] = items[i].index;
+  }
+  qsort(l->places, all, sizeof *l->places, compare_places);
+  for (uint64_t i = 0; i < all; i++)
+    if (i == 0 || l->places[i] != l->places[l->nplaces - 1])
+      l->places[l->nplaces++] = l->places[i];
+  return AMPED_OK;
+}
+
+static void leading_free(leading *l) {
+  amped_free(l->items);
+  amped_free(l->counts);
+  amped_free(l->places);
 }
 
 /* Characters of UTF-8 text: its bytes but for continuation bytes. */
@@ -128,9 +156,17 @@ static const char *cut(char *buffer, int most) {
   return buffer;
 }
 
-static const char *label_of(const amped_ktensor *k, int mode, uint64_t index, int most,
-                            char *buffer) {
-  (void)amped_label_text(&k->labels[mode], index, buffer, LABEL_BYTES);
+/* The number of an index's label. */
+static uint64_t place_of(const leading *l, uint64_t index) {
+  const uint64_t *found = bsearch(&index, l->places, l->nplaces, sizeof *l->places, compare_places);
+  return found != NULL ? (uint64_t)(found - l->places) : 0;
+}
+
+static const char *label_of(const amped_ktensor *k, const leading *l, int mode, uint64_t index,
+                            int most, char *buffer) {
+  const amped_labels *labels = &k->labels[mode];
+  (void)amped_label_text(labels, labels->count > 0 ? place_of(l, index) : index, buffer,
+                         LABEL_BYTES);
   return cut(buffer, most);
 }
 
@@ -155,7 +191,7 @@ static int label_width(const amped_ktensor *k, const leading *l, int mode, uint6
   char buffer[LABEL_BYTES];
   int width = width_of(mode_name(k, mode, LABEL_MOST, buffer)) - 1 - ENTRY;
   for (uint64_t i = 0; i < l->counts[r]; i++) {
-    int w = width_of(label_of(k, mode, l->items[r * l->capacity + i].index, LABEL_MOST, buffer));
+    int w = width_of(label_of(k, l, mode, l->items[r * l->capacity + i].index, LABEL_MOST, buffer));
     width = w > width ? w : width;
   }
   return width > 0 ? width : 0;
@@ -240,7 +276,7 @@ static void say_band(const amped_ktensor *k, const leading *all, const layout *c
     for (int m = first; m < end; m++) {
       const item *x = &all[m].items[r * all[m].capacity + i];
       bool there = i < all[m].counts[r];
-      append(&l, GAP, there ? label_of(k, m, x->index, columns->labels[m], text) : "",
+      append(&l, GAP, there ? label_of(k, &all[m], m, x->index, columns->labels[m], text) : "",
              columns->labels[m]);
       if (there)
         (void)snprintf(text, sizeof text, "% .3e", x->entry);
@@ -259,11 +295,11 @@ static void say_component(const amped_ktensor *k, const leading *all, int width,
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static json_t *json_item(const amped_labels *labels, const item *x) {
+static json_t *json_item(const amped_labels *labels, const leading *l, const item *x) {
   json_t *label = json_null();
   if (labels->count > 0) {
     uint64_t length = 0;
-    const char *text = amped_label(labels, x->index, &length);
+    const char *text = amped_label(labels, place_of(l, x->index), &length);
     label = amped_json_text(text, length);
   }
   return json_pack("{s:o, s:o, s:f}", "index", amped_json_count(x->index), "label", label, "entry",
@@ -273,8 +309,8 @@ static json_t *json_item(const amped_labels *labels, const item *x) {
 static json_t *json_mode(const amped_ktensor *k, const leading *l, int mode, uint64_t r) {
   json_t *items = json_array();
   for (uint64_t i = 0; i < l->counts[r]; i++)
-    if (json_array_append_new(items, json_item(&k->labels[mode], &l->items[r * l->capacity + i])) !=
-        0) {
+    if (json_array_append_new(
+            items, json_item(&k->labels[mode], l, &l->items[r * l->capacity + i])) != 0) {
       json_decref(items);
       return NULL;
     }
@@ -296,11 +332,11 @@ static json_t *json_component(const amped_ktensor *k, const leading *all, int pl
 static amped_status say_result(const char *path, const amped_ktensor *k) {
   char dims[AMPED_DIMS_TEXT];
   amped_result_metric metric;
-  AMPED_TRY(amped_result_file_metric(path, &metric));
+  AMPED_TRY(amped_result_file_metric(path, false, &metric));
   amped_say("%s: %s, %d components", path, amped_format_dims(dims, k->order, k->dims), k->ncomps);
-  if (metric.sweeps > 0)
-    amped_say("%s %.6g after %" PRIu64 " sweeps", metric.name, metric.history[metric.sweeps - 1],
-              metric.sweeps);
+  if (metric.sweeps.count > 0)
+    amped_say("%s %.6g after %" PRIu64 " sweeps", metric.name, metric.sweeps.last,
+              metric.sweeps.count);
   amped_result_metric_free(&metric);
   return AMPED_OK;
 }
@@ -337,20 +373,49 @@ static amped_status tell(const amped_options *o, const amped_ktensor *k, const l
   return status;
 }
 
+/* One pass over the factors. */
+typedef struct finder {
+  const amped_options *o;
+  uint64_t ncomps;
+  leading all[AMPED_MAX_ORDER];
+} finder;
+
+static amped_status begin(void *context, const amped_ktensor *k) {
+  finder *s = context;
+  s->ncomps = (uint64_t)k->ncomps;
+  AMPED_TRY(amped_result_argument_check(s->o->args[0], k, &s->o->components));
+  for (int m = 0; m < k->order; m++)
+    AMPED_TRY(leading_create(k, m, s->o->top, &s->all[m]));
+  return AMPED_OK;
+}
+
+static amped_status look_at_rows(void *context, int mode, uint64_t first, uint64_t count,
+                                 const double *rows) {
+  finder *s = context;
+  for (uint64_t i = 0; i < count; i++)
+    for (uint64_t r = 0; r < s->ncomps; r++)
+      offer(&s->all[mode], r, (item){first + i, rows[i * s->ncomps + r]});
+  return AMPED_OK;
+}
+
 static amped_status top(const amped_options *o, amped_json *json) {
+  const char *path = o->args[0];
   amped_ktensor k = {.order = 0};
-  leading all[AMPED_MAX_ORDER] = {{0, NULL, NULL}};
+  finder s = {.o = o};
+  const amped_result_visit visit = {begin, look_at_rows, &s};
   amped_status status = AMPED_OK;
-  AMPED_GO(out, amped_result_argument_read("top", o->args[0], &k));
-  AMPED_GO(out, amped_result_argument_check(o->args[0], &k, &o->components));
-  for (int m = 0; m < k.order; m++)
-    AMPED_GO(out, find_leading(&k, m, o->top, &all[m]));
-  status = tell(o, &k, all, json);
-out:
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(all[m].items);
-    amped_free(all[m].counts);
+  AMPED_GO(out, amped_result_argument_is("top", path));
+  AMPED_GO(out, amped_result_file_scan(path, &visit, &k));
+  for (int m = 0; m < k.order; m++) {
+    leading *l = &s.all[m];
+    AMPED_GO(out, leading_finish(s.ncomps, l));
+    AMPED_GO(out,
+             amped_result_file_labels(path, m, k.dims[m], l->places, l->nplaces, &k.labels[m]));
   }
+  status = tell(o, &k, s.all, json);
+out:
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    leading_free(&s.all[m]);
   amped_ktensor_free(&k);
   return status;
 }

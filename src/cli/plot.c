@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/draft.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "session/output_guard.h"
 
 /* The picture library of gnuplot's png terminals takes no more. */
@@ -182,36 +182,44 @@ void amped_plot_tick(amped_plot *f, bool first, const char *text, uint64_t at) {
   fprintf(f->script, "' %" PRIu64, at);
 }
 
-static bool is_continuation(char c) {
-  return ((unsigned char)c & 0xc0) == 0x80;
+/* A character of the printable form in a script: the apostrophe of printers ends no text of it. */
+static const char *in_script(const char *character) {
+  switch (*character) {
+  case '\'':
+    return "\xe2\x80\x99";
+  case '"':
+  case '\\':
+  case '`':
+    return "_";
+  default:
+    return character;
+  }
 }
 
 const char *amped_plot_text(char *buffer, const char *text, uint64_t length) {
-  /* jansson refuses text that is not UTF-8. */
-  json_t *checked = json_stringn(text, (size_t)length);
-  bool utf8 = checked != NULL;
-  uint64_t used = 0;
+  char form[AMPED_PLOT_TEXT_BYTES + AMPED_PRINTABLE_UNIT];
+  char unit[AMPED_PRINTABLE_UNIT];
+  size_t used = 0;
   int characters = 0;
-  json_decref(checked);
-  for (uint64_t i = 0; i < length; i++) {
-    unsigned char c = (unsigned char)text[i];
-    characters += !utf8 || !is_continuation(text[i]);
-    if (characters > AMPED_PLOT_TEXT) {
-      memcpy(buffer + used, "...", 3);
-      used += 3;
-      break;
+  /* The form is as long as what is kept of it, or longer. */
+  (void)amped_printable(form, sizeof form, text, length);
+  const uint64_t bytes = strlen(form);
+  for (uint64_t at = 0; at < bytes; characters++) {
+    at += amped_printable_next(form + at, bytes - at, unit);
+    if (characters == AMPED_PLOT_TEXT) {
+      memcpy(buffer + used, "...", 4);
+      return buffer;
     }
-    if (c == '\'') { /* the apostrophe of printers ends no text of the script */
-      memcpy(buffer + used, "\xe2\x80\x99", 3);
-      used += 3;
-      continue;
-    }
-    buffer[used++] = c < 0x20 || c == 0x7f || (c >= 0x80 && !utf8) ? '?'
-                     : c == '"' || c == '\\' || c == '`'           ? '_'
-                                                                   : (char)c;
+    const char *as = in_script(unit);
+    memcpy(buffer + used, as, strlen(as) + 1);
+    used += strlen(as);
   }
   buffer[used] = '\0';
   return buffer;
+}
+
+static bool is_continuation(char c) {
+  return ((unsigned char)c & 0xc0) == 0x80;
 }
 
 int amped_plot_text_width(const char *text) {

@@ -89,19 +89,18 @@ static void draw_metric(const job *j, const amped_result_metric *metric,
   char title[AMPED_PLOT_TEXT_BYTES + 64];
   (void)amped_plot_text(name, metric->name, strlen(metric->name));
   (void)snprintf(title, sizeof title, "%s %.6g after %" PRIu64 " sweep%s", name,
-                 metric->history[metric->sweeps - 1], metric->sweeps,
-                 metric->sweeps == 1 ? "" : "s");
+                 metric->sweeps.last, metric->sweeps.count, metric->sweeps.count == 1 ? "" : "s");
   amped_plot_panel(f, axes, title);
   amped_plot_block(f, "metric", name);
-  for (uint64_t s = 0; s < metric->sweeps; s++)
-    fprintf(f->script, "%" PRIu64 "\t%.9g\n", s + 1, metric->history[s]);
+  for (uint64_t s = 0; s < metric->sweeps.count; s++)
+    fprintf(f->script, "%" PRIu64 "\t%.9g\n", s + 1, metric->sweeps.values[s]);
   amped_plot_block_end(f);
-  amped_plot_whole_ticks(f, 1, metric->sweeps, axes->width);
+  amped_plot_whole_ticks(f, 1, metric->sweeps.count, axes->width);
   fprintf(f->script,
           "set xlabel 'sweep'\nset xrange [0.5:%" PRIu64 ".5]\n"
           "plot $metric using 1:2 with linespoints pointtype 7 pointsize 0.4 linecolor "
           "rgb " AMPED_PLOT_BLUE "\n",
-          metric->sweeps);
+          metric->sweeps.count);
   amped_plot_panel_end(f);
 }
 
@@ -182,7 +181,7 @@ static amped_status draw(job *j, const char *path, const amped_result_metric *me
   const int rows = j->shown.count;
   AMPED_TRY(head(j, path, HEAD + (rows + 1) * PANEL_HEIGHT));
   amped_plot_box axes = {62, HEAD + 24, PANEL_WIDTH - 80, PANEL_HEIGHT - 84};
-  if (metric->sweeps > 0) {
+  if (metric->sweeps.count > 0) {
     draw_metric(j, metric, &axes);
     axes.left += PANEL_WIDTH;
   }

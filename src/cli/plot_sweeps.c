@@ -9,8 +9,10 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "hdf5/hdf5_metric.h"
+#include "session/session_options.h"
 
 /* The picture in pixels: two rows of two panels. */
 #define WIDTH 1000
@@ -18,6 +20,13 @@
 
 static const amped_plot_box panels[] = {
     {70, 60, 320, 200}, {570, 60, 320, 200}, {70, 350, 320, 200}, {570, 350, 320, 200}};
+
+/* The most bytes that are read, of some million sweeps; and of a line, which is in memory. */
+#define FILE_BYTES (UINT64_C(1) << 28)
+#define LINE_BYTES (UINT64_C(1) << 20)
+
+/* The most decompositions, as --rank and --starts can ask for. */
+#define MOST_CURVES (AMPED_MAX_NCOMPS_COUNT * AMPED_MAX_NCOMPS_COUNT)
 
 /* Numbers of components that get a line in the legend; their colours, and the dashes of lines where
  * colours begin again. */
@@ -90,8 +99,13 @@ static amped_status append(sweeps *s, const char *path, uint64_t line, const jso
   return AMPED_OK;
 }
 
-static amped_status begin_curve(sweeps *s, const json_t *object) {
+static amped_status begin_curve(sweeps *s, const char *path, const json_t *object) {
   const int n = s->curves_count;
+  if (n == MOST_CURVES)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "tells of more than %d decompositions; name a file that amped_mpi cpd "
+                       "--json wrote",
+                       MOST_CURVES);
   curve one = {(int)json_integer_value(json_object_get(object, "rank")), s->groups, true};
   for (int c = 0; c < n && one.first; c++)
     if (s->curves[c].ncomps == one.ncomps) {
@@ -120,38 +134,74 @@ static amped_status take_line(sweeps *s, const char *path, uint64_t line, const 
   if (event != NULL && strcmp(event, "iteration") == 0)
     status = append(s, path, line, object);
   else if (event != NULL && strcmp(event, "init") == 0)
-    status = begin_curve(s, object);
+    status = begin_curve(s, path, object);
   json_decref(object);
   return status;
 }
 
-static amped_status read_lines(FILE *file, const char *path, sweeps *s) {
-  char *text = NULL;
-  size_t room = 0;
-  amped_status status = AMPED_OK;
+static amped_status too_long(const char *path, uint64_t bytes) {
+  char have[32];
+  char most[32];
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "has %s%s, and plot reads %s of lines at most; name a file that amped_mpi cpd "
+                     "--json wrote, or its last lines (tail)",
+                     bytes == 0 ? "more than " : "",
+                     amped_format_bytes(have, bytes > 0 ? bytes : FILE_BYTES),
+                     amped_format_bytes(most, FILE_BYTES));
+}
+
+/* The next line, without its end, into a buffer of LINE_BYTES; *more false: there is none, or it
+ * has no end yet. */
+static amped_status read_line(FILE *file, const char *path, uint64_t line, char *text, bool *more) {
   errno = 0;
-  for (uint64_t line = 1; status == AMPED_OK; line++) {
-    ssize_t length = getline(&text, &room, file);
-    if (length < 0 || text[length - 1] != '\n')
+  *more = fgets(text, (int)LINE_BYTES, file) != NULL;
+  if (!*more)
+    return ferror(file) == 0
+               ? AMPED_OK
+               : amped_error_errno(AMPED_FAILED, errno, path, "cannot be read; try again");
+  const size_t length = strlen(text);
+  const bool whole = length > 0 && text[length - 1] == '\n';
+  *more = whole || feof(file) == 0;
+  if (whole || !*more)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "line %" PRIu64 " has more than 1 MiB, or a null; name a file that amped_mpi "
+                     "cpd --json wrote",
+                     line);
+}
+
+static amped_status read_lines(FILE *file, const char *path, char *text, sweeps *s) {
+  uint64_t bytes = 0;
+  bool more = true;
+  for (uint64_t line = 1; more; line++) {
+    AMPED_TRY(read_line(file, path, line, text, &more));
+    if (!more)
       break;
-    status = take_line(s, path, line, text);
+    bytes += strlen(text);
+    if (bytes > FILE_BYTES) /* of a pipe, or a file that grows */
+      return too_long(path, 0);
+    AMPED_TRY(take_line(s, path, line, text));
   }
-  if (status == AMPED_OK && ferror(file) != 0)
-    status = amped_error_errno(AMPED_FAILED, errno, path, "cannot be read; try again");
-  if (status == AMPED_OK && s->count == 0)
-    status = amped_error(AMPED_BAD_INPUT, path,
-                         "tells of no sweep; name a file that amped_mpi cpd --json wrote");
-  free(text);
-  return status;
+  if (s->count == 0)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "tells of no sweep; name a file that amped_mpi cpd --json wrote");
+  return AMPED_OK;
 }
 
 static amped_status read_batch(const char *path, sweeps *s) {
-  AMPED_TRY(amped_file_check_readable(path, NULL));
+  char *text = NULL;
+  uint64_t bytes = 0;
+  AMPED_TRY(amped_file_check_readable(path, &bytes));
+  if (bytes > FILE_BYTES)
+    return too_long(path, bytes);
+  AMPED_TRY(amped_alloc(&text, LINE_BYTES, 1, "a line"));
   FILE *file = fopen(path, "re");
-  if (file == NULL)
-    return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be read; check its name");
-  amped_status status = read_lines(file, path, s);
-  (void)fclose(file);
+  amped_status status = file != NULL ? read_lines(file, path, text, s)
+                                     : amped_error_errno(AMPED_BAD_INPUT, errno, path,
+                                                         "cannot be read; check its name");
+  if (file != NULL)
+    (void)fclose(file);
+  amped_free(text);
   return status;
 }
 

@@ -21,15 +21,20 @@ static bool is_text(const char *path) {
          !amped_file_has_suffix(path, ".hdf5");
 }
 
-amped_status amped_result_argument_read(const char *command, const char *path, amped_ktensor *out) {
+amped_status amped_result_argument_is(const char *command, const char *path) {
   bool is_result = false;
-  memset(out, 0, sizeof *out);
   AMPED_TRY(amped_file_check_readable(path, NULL));
   if (is_text(path))
     return refuse(command, path);
   AMPED_TRY(amped_hdf5_probe(path)); /* all that is read is of this file */
   AMPED_TRY(amped_result_file_is(path, &is_result));
-  return is_result ? amped_result_file_read(path, out) : refuse(command, path);
+  return is_result ? AMPED_OK : refuse(command, path);
+}
+
+amped_status amped_result_argument_read(const char *command, const char *path, amped_ktensor *out) {
+  memset(out, 0, sizeof *out);
+  AMPED_TRY(amped_result_argument_is(command, path));
+  return amped_result_file_read(path, out);
 }
 
 amped_status amped_result_argument_check(const char *path, const amped_ktensor *k,

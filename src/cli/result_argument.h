@@ -5,8 +5,11 @@
 #include "base/number_list.h"
 #include "tensor/ktensor.h"
 
-/* Read the result for `command`. Another file, such as a tensor, is AMPED_BAD_INPUT, with the
- * command that makes a result of it. Free with amped_ktensor_free. */
+/* Is the file a result, for `command`? Another, such as a tensor, is AMPED_BAD_INPUT, with the
+ * command that makes a result of it. */
+amped_status amped_result_argument_is(const char *command, const char *path);
+
+/* Ask, and read it. Free with amped_ktensor_free. */
 amped_status amped_result_argument_read(const char *command, const char *path, amped_ktensor *out);
 
 /* May the result's components be shown, all or as asked for? AMPED_USAGE: there is no component of

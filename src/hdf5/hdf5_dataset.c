@@ -1,11 +1,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/system_memory.h"
 #include "hdf5/hdf5_chunks.h"
 #include "hdf5/hdf5_seal.h"
 
 /* Larger chunks are refused: HDF5 holds a whole chunk in memory to decode any part of it. */
 #define MAX_CHUNK_BYTES (UINT64_C(1) << 28)
+
+/* Longer rows are refused: readers hold at least one. No matrix of ours has more columns than
+ * components or starts. */
+#define MAX_COLUMNS (UINT64_C(1) << 20)
 
 /* Deflate expands one byte to at most 1032 bytes. */
 #define MAX_INFLATION 1040
@@ -135,6 +140,8 @@ static amped_status check_extent(amped_hdf5_dataset *d, int ndims) {
   d->ndims = ndims;
   d->dims[0] = dims[0];
   d->dims[1] = dims[1];
+  if (status == AMPED_OK && d->dims[1] > MAX_COLUMNS)
+    status = refuse(d, "has rows of more than 2^20 elements", "make the file again");
   return status;
 }
 
@@ -254,9 +261,18 @@ static amped_status open_cached(amped_hdf5_dataset *d, uint64_t chunk_bytes) {
   }
   d->id = H5Dopen2(d->file->id, d->name, list);
   d->open = d->id >= 0;
+  d->cached_bytes = d->open ? chunk_bytes : 0;
+  d->file->cached_bytes += d->cached_bytes;
   amped_status status = d->open ? AMPED_OK : failed(d);
   (void)H5Pclose(list);
   return status;
+}
+
+/* Every open dataset holds a chunk; while one is decoded, HDF5 holds it once more. */
+static amped_status check_cache(const amped_hdf5_dataset *d, uint64_t chunk_bytes) {
+  char what[AMPED_HDF5_NAME + 64];
+  (void)snprintf(what, sizeof what, "chunks of %s and what is open beside it", d->name);
+  return amped_mem_check(d->file->path, what, d->file->cached_bytes + 2 * chunk_bytes);
 }
 
 amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndims,
@@ -276,6 +292,7 @@ amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndi
   AMPED_GO(fail, check_storage(out, &chunk_bytes));
   if (chunk_bytes > 0) {
     amped_hdf5_dataset_close(out);
+    AMPED_GO(fail, check_cache(out, chunk_bytes));
     AMPED_GO(fail, open_cached(out, chunk_bytes));
   }
   AMPED_GO(fail, amped_hdf5_seal_read(out));
@@ -386,13 +403,27 @@ void amped_hdf5_dataset_close(amped_hdf5_dataset *d) {
   if (d->open) {
     amped_hdf5_begin();
     (void)H5Dclose(d->id);
+    d->file->cached_bytes -= d->cached_bytes;
   }
   d->open = false;
+  d->cached_bytes = 0;
 }
 
 uint64_t amped_hdf5_slab_rows(uint64_t columns) {
   uint64_t rows = AMPED_HDF5_CHUNK / (columns > 0 ? columns : 1);
   return rows > 0 ? rows : 1;
+}
+
+/* Its header, and of each chunk the checksum and the entry of an index. */
+#define HEADER_BYTES 1024
+#define CHUNK_EXTRA_BYTES 32
+
+/* Chunks are whole in the file. */
+uint64_t amped_hdf5_dataset_bytes(uint64_t rows, uint64_t columns, uint64_t element_bytes) {
+  const uint64_t slab = amped_hdf5_slab_rows(columns);
+  const uint64_t chunk = rows == 0 ? 1 : rows < slab ? rows : slab;
+  return amped_ceil_div(rows, chunk) * (chunk * columns * element_bytes + CHUNK_EXTRA_BYTES) +
+         HEADER_BYTES;
 }
 
 /* Chunks and checksums; no fill values, since every element is written; no time stamps. */

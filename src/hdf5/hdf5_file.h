@@ -4,7 +4,9 @@
  * ("/amped/mode_0/values") name objects, and every step must be a hard link. A dataset is opened
  * only under these conditions. Its type is a standard integer or float. Its extent agrees with the
  * stored data, and all data are inside the file (contiguous or chunked). Its only filters are
- * deflate, shuffle and fletcher32. So no caller allocates memory for a false extent.
+ * deflate, shuffle and fletcher32. So no caller allocates memory for a false extent. Deflate may
+ * expand what is stored a thousandfold: a caller that holds more than some rows asks
+ * amped_mem_check (base/system_memory.h) first.
  *
  * Writing makes chunked datasets with fletcher32 in the 1.10 format, without time stamps: equal
  * contents give equal bytes. A failure is AMPED_FAILED.
@@ -42,6 +44,7 @@ typedef struct amped_hdf5 {
   bool no_memory;               /* the call failed for want of memory */
   bool tolerant;                /* content that disagrees with its seal is no error, only noted: */
   char broken[AMPED_HDF5_NAME]; /* the first such dataset, or "" */
+  uint64_t cached_bytes;        /* chunks that the open datasets may hold */
   void *chunk;                  /* buffer of hdf5_chunks.c, until the file is closed */
   uint64_t chunk_bytes;
 } amped_hdf5;
@@ -79,8 +82,9 @@ typedef struct amped_hdf5_dataset {
   int ndims; /* 1 or 2 */
   uint64_t dims[2];
   uint64_t stored_bytes;
-  uint64_t chunk_rows; /* rows of a chunk that hdf5_chunks.c can read or write, else 0 */
-  uint64_t written;    /* rows written so far */
+  uint64_t cached_bytes; /* of HDF5's cache: a chunk */
+  uint64_t chunk_rows;   /* rows of a chunk that hdf5_chunks.c can read or write, else 0 */
+  uint64_t written;      /* rows written so far */
   amped_hdf5_places places;
   amped_hdf5_seal seal;
 } amped_hdf5_dataset;
@@ -128,7 +132,8 @@ amped_status amped_hdf5_put_text(amped_hdf5 *file, const char *group, const char
 /* Write the attributes amped_format and amped_version of the root. */
 amped_status amped_hdf5_put_format(amped_hdf5 *file, const char *format, uint64_t version);
 
-/* Open and check a dataset; its number of dimensions must be ndims, 1 or 2. */
+/* Open and check a dataset; its number of dimensions must be ndims, 1 or 2. A row has at most 2^20
+ * elements. AMPED_FAILED where memory does not hold its chunks. */
 amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndims,
                                      amped_hdf5_dataset *out);
 /* Read rows first .. first+count (all columns) as elements of `type`: the dataset's own type,
@@ -154,6 +159,8 @@ amped_status amped_hdf5_dataset_finish(amped_hdf5_dataset *dataset);
 /* All steps in one call, with a content hash. */
 amped_status amped_hdf5_dataset_write(amped_hdf5 *file, const char *name, amped_hdf5_type type,
                                       int ndims, const uint64_t *dims, const void *rows);
+/* The most bytes of a file that such a dataset takes. */
+uint64_t amped_hdf5_dataset_bytes(uint64_t rows, uint64_t columns, uint64_t element_bytes);
 /* Rows of a chunk of a dataset with this number of columns. */
 uint64_t amped_hdf5_slab_rows(uint64_t columns);
 

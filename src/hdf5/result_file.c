@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 #include "base/heartbeat.h"
 #include "hdf5/hdf5_probe.h"
 
@@ -29,29 +30,14 @@ static factor_name factor_name_of(int mode) {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Room for the attributes, the lists of sweeps and starts, and what HDF5 needs for a dataset. */
-#define RECORD_BYTES (UINT64_C(64) << 10)
-#define DATASET_BYTES (UINT64_C(4) << 10)
-#define CHECKSUM_BYTES 4
-
-/* Chunks are whole in the file. */
-static uint64_t dataset_bytes(uint64_t rows, uint64_t columns, uint64_t element_bytes) {
-  const uint64_t slab = amped_hdf5_slab_rows(columns);
-  const uint64_t chunk = rows < slab ? rows : slab;
-  return amped_ceil_div(rows, chunk > 0 ? chunk : 1) *
-             (chunk * columns * element_bytes + CHECKSUM_BYTES) +
-         DATASET_BYTES;
-}
+/* Room for the attributes and the lists of sweeps and starts. */
+#define RECORD_BYTES (UINT64_C(8) << 10)
 
 uint64_t amped_result_file_bytes(int order, const uint64_t *dims, int ncomps, amped_vtype type,
                                  const amped_labels *labels) {
-  uint64_t bytes = RECORD_BYTES;
-  for (int m = 0; m < order; m++) {
-    bytes += dataset_bytes(dims[m], (uint64_t)ncomps, (uint64_t)type);
-    if (labels != NULL && labels[m].count > 0)
-      bytes += dataset_bytes(labels[m].count + 1, 1, sizeof *labels[m].offsets) +
-               dataset_bytes(labels[m].offsets[labels[m].count], 1, 1);
-  }
+  uint64_t bytes = RECORD_BYTES + amped_hdf5_labels_file_bytes(order, labels);
+  for (int m = 0; m < order; m++)
+    bytes += amped_hdf5_dataset_bytes(dims[m], (uint64_t)ncomps, (uint64_t)type);
   return bytes;
 }
 
@@ -198,15 +184,15 @@ done:
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static amped_status read_finite(amped_hdf5_dataset *d, double *out) {
-  const uint64_t count = d->dims[0] * d->dims[1];
-  AMPED_TRY(amped_hdf5_dataset_read(d, f64, 0, d->dims[0], out));
+static amped_status read_finite(amped_hdf5_dataset *d, uint64_t first, uint64_t rows, double *out) {
+  const uint64_t count = rows * d->dims[1];
+  AMPED_TRY(amped_hdf5_dataset_read(d, f64, first, rows, out));
   for (uint64_t i = 0; i < count; i++)
     if (!isfinite(out[i]))
       return amped_error(AMPED_BAD_INPUT, d->file->path,
                          "dataset %s has a value that is not finite (row %" PRIu64
                          ", column %" PRIu64 "); make the file again",
-                         d->name, i / d->dims[1], i % d->dims[1]);
+                         d->name, first + i / d->dims[1], i % d->dims[1]);
   return AMPED_OK;
 }
 
@@ -235,41 +221,150 @@ static amped_status check_factor(const amped_hdf5_dataset *d, uint64_t ncomps) {
                      d->name, d->dims[0], d->dims[1], ncomps);
 }
 
-/* Open the weights and all factors, and read the shape from them. */
-static amped_status open_all(amped_hdf5 *file, int order, amped_hdf5_dataset *weights,
-                             amped_hdf5_dataset *factors, uint64_t *dims) {
-  AMPED_TRY(amped_hdf5_dataset_open(file, "/weights", 1, weights));
-  if (weights->dims[0] < 1 || weights->dims[0] > AMPED_MAX_NCOMPS)
-    return amped_error(AMPED_BAD_INPUT, file->path,
-                       "dataset /weights has %" PRIu64 " components; 1 to %d are supported",
-                       weights->dims[0], AMPED_MAX_NCOMPS);
-  for (int m = 0; m < order; m++) {
-    AMPED_TRY(amped_hdf5_dataset_open(file, factor_name_of(m).name, 2, &factors[m]));
-    AMPED_TRY(check_factor(&factors[m], weights->dims[0]));
-    dims[m] = factors[m].dims[0];
+/* What the datasets of a model say. */
+typedef struct shape {
+  int order;
+  uint64_t ncomps;
+  uint64_t dims[AMPED_MAX_ORDER];
+} shape;
+
+static amped_status open_weights(amped_hdf5 *file, amped_hdf5_dataset *d) {
+  AMPED_TRY(amped_hdf5_dataset_open(file, "/weights", 1, d));
+  if (d->dims[0] >= 1 && d->dims[0] <= AMPED_MAX_NCOMPS)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "dataset /weights has %" PRIu64 " components; 1 to %d are supported",
+                     d->dims[0], AMPED_MAX_NCOMPS);
+}
+
+static amped_status open_factor(amped_hdf5 *file, int mode, uint64_t ncomps,
+                                amped_hdf5_dataset *d) {
+  AMPED_TRY(amped_hdf5_dataset_open(file, factor_name_of(mode).name, 2, d));
+  return check_factor(d, ncomps);
+}
+
+/* One dataset is open at a time: each may hold a chunk in memory. */
+static amped_status read_shape(amped_hdf5 *file, shape *s) {
+  amped_hdf5_dataset d = {.open = false};
+  AMPED_TRY(count_factors(file, &s->order));
+  amped_status status = open_weights(file, &d);
+  s->ncomps = d.dims[0];
+  for (int m = 0; m < s->order && status == AMPED_OK; m++) {
+    amped_hdf5_dataset_close(&d);
+    status = open_factor(file, m, s->ncomps, &d);
+    s->dims[m] = d.dims[0];
+  }
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+static amped_status read_weights(amped_hdf5 *file, double *out) {
+  amped_hdf5_dataset d = {.open = false};
+  amped_status status = open_weights(file, &d);
+  if (status == AMPED_OK)
+    status = read_finite(&d, 0, d.dims[0], out);
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+/* In memory, as doubles. */
+static amped_status check_memory(const shape *s, const char *path) {
+  uint64_t bytes = 0;
+  for (int m = 0; m < s->order; m++) {
+    uint64_t factor = 0;
+    if (!amped_mul(s->dims[m], s->ncomps * sizeof(double), &factor) ||
+        !amped_add(bytes, factor, &bytes))
+      bytes = UINT64_MAX;
+  }
+  return amped_mem_check(path, "its factors", bytes);
+}
+
+static amped_status read_factor(amped_hdf5 *file, int mode, amped_ktensor *out) {
+  amped_hdf5_dataset d = {.open = false};
+  amped_status status = open_factor(file, mode, (uint64_t)out->ncomps, &d);
+  if (status == AMPED_OK)
+    status = read_finite(&d, 0, out->dims[mode], out->factors[mode]);
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+static amped_status read_all(amped_hdf5 *file, amped_ktensor *out) {
+  shape s = {.order = 0};
+  AMPED_TRY(read_shape(file, &s));
+  AMPED_TRY(check_memory(&s, file->path));
+  AMPED_TRY(amped_ktensor_create(out, s.order, s.dims, (int)s.ncomps));
+  AMPED_TRY(read_weights(file, out->weights));
+  for (int m = 0; m < s.order; m++) {
+    AMPED_TRY(read_factor(file, m, out));
+    AMPED_TRY(amped_hdf5_labels_read(file, m, s.dims[m], &out->labels[m]));
   }
   return AMPED_OK;
 }
 
-static amped_status read_all(amped_hdf5 *file, amped_ktensor *out) {
-  amped_hdf5_dataset weights = {.open = false};
-  amped_hdf5_dataset factors[AMPED_MAX_ORDER];
-  uint64_t dims[AMPED_MAX_ORDER] = {0};
-  int order = 0;
-  amped_status status = AMPED_OK;
-  memset(factors, 0, sizeof factors);
-  AMPED_GO(done, count_factors(file, &order));
-  AMPED_GO(done, open_all(file, order, &weights, factors, dims));
-  AMPED_GO(done, amped_ktensor_create(out, order, dims, (int)weights.dims[0]));
-  AMPED_GO(done, read_finite(&weights, out->weights));
-  for (int m = 0; m < order; m++) {
-    AMPED_GO(done, read_finite(&factors[m], out->factors[m]));
-    AMPED_GO(done, amped_hdf5_labels_read(file, m, dims[m], &out->labels[m]));
+/* Hand over the rows of a factor, a slab at a time. */
+static amped_status scan_rows(amped_hdf5_dataset *d, int mode, const amped_result_visit *visit,
+                              double *slab) {
+  const uint64_t step = amped_hdf5_slab_rows(d->dims[1]);
+  for (uint64_t first = 0; first < d->dims[0]; first += step) {
+    const uint64_t rows = d->dims[0] - first < step ? d->dims[0] - first : step;
+    AMPED_TRY(read_finite(d, first, rows, slab));
+    AMPED_TRY(visit->rows(visit->context, mode, first, rows, slab));
   }
-done:
-  amped_hdf5_dataset_close(&weights);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_hdf5_dataset_close(&factors[m]);
+  return AMPED_OK;
+}
+
+static amped_status scan_factors(amped_hdf5 *file, const shape *s, const amped_result_visit *visit,
+                                 double *slab) {
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < s->order && status == AMPED_OK; m++) {
+    amped_hdf5_dataset d = {.open = false};
+    status = open_factor(file, m, s->ncomps, &d);
+    if (status == AMPED_OK)
+      status = scan_rows(&d, m, visit, slab);
+    amped_hdf5_dataset_close(&d);
+  }
+  return status;
+}
+
+static amped_status scan(amped_hdf5 *file, const amped_result_visit *visit, amped_ktensor *out) {
+  shape s = {.order = 0};
+  double *slab = NULL;
+  AMPED_TRY(read_shape(file, &s));
+  out->order = s.order;
+  out->ncomps = (int)s.ncomps;
+  memcpy(out->dims, s.dims, sizeof out->dims);
+  AMPED_TRY(amped_alloc(&out->weights, s.ncomps, sizeof *out->weights, "the weights"));
+  AMPED_TRY(read_weights(file, out->weights));
+  if (visit == NULL)
+    return AMPED_OK;
+  AMPED_TRY(visit->begin(visit->context, out));
+  AMPED_TRY(amped_alloc(&slab, AMPED_HDF5_CHUNK, sizeof *slab, "a slab of a factor"));
+  amped_status status = scan_factors(file, &s, visit, slab);
+  amped_free(slab);
+  return status;
+}
+
+amped_status amped_result_file_scan(const char *path, const amped_result_visit *visit,
+                                    amped_ktensor *out) {
+  amped_hdf5 file;
+  memset(out, 0, sizeof *out);
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = scan(&file, visit, out);
+  amped_hdf5_close(&file);
+  if (status != AMPED_OK)
+    amped_ktensor_free(out);
+  return status;
+}
+
+amped_status amped_result_file_labels(const char *path, int mode, uint64_t dim,
+                                      const uint64_t *places, uint64_t count, amped_labels *out) {
+  amped_hdf5 file;
+  memset(out, 0, sizeof *out);
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = amped_hdf5_labels_pick(&file, mode, dim, places, count, out);
+  amped_hdf5_close(&file);
   return status;
 }
 
@@ -332,36 +427,63 @@ amped_status amped_result_file_is(const char *path, bool *out) {
   return status;
 }
 
-static amped_status read_list(amped_hdf5 *file, const char *name, double **list, uint64_t *count) {
+/* A list with its first, last, least and largest value; whole: with all of them. */
+static amped_status read_values(amped_hdf5_dataset *d, bool whole, double *piece,
+                                amped_result_list *out) {
+  if (whole)
+    AMPED_TRY(amped_alloc(&out->values, d->dims[0], sizeof *out->values, "a list of a result"));
+  out->least = INFINITY;
+  out->most = -INFINITY;
+  for (uint64_t first = 0; first < d->dims[0]; first += AMPED_HDF5_CHUNK) {
+    const uint64_t left = d->dims[0] - first;
+    const uint64_t count = left < AMPED_HDF5_CHUNK ? left : AMPED_HDF5_CHUNK;
+    double *here = whole ? out->values + first : piece;
+    AMPED_TRY(read_finite(d, first, count, here));
+    for (uint64_t i = 0; i < count; i++) {
+      out->least = fmin(out->least, here[i]);
+      out->most = fmax(out->most, here[i]);
+    }
+    out->last = here[count - 1];
+  }
+  out->count = d->dims[0];
+  return AMPED_OK;
+}
+
+static amped_status read_list(amped_hdf5 *file, const char *name, bool whole,
+                              amped_result_list *out) {
   amped_hdf5_dataset d;
+  double *piece = NULL;
   bool exists = false;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_hdf5_exists(file, name, &exists));
   if (!exists)
     return AMPED_OK;
   AMPED_TRY(amped_hdf5_dataset_open(file, name, 1, &d));
-  AMPED_GO(done, amped_alloc(list, d.dims[0], sizeof **list, "a list of a result"));
-  AMPED_GO(done, read_finite(&d, *list));
-  *count = d.dims[0];
+  if (whole)
+    AMPED_GO(done, amped_mem_check(file->path, "its lists", d.dims[0] * sizeof(double)));
+  AMPED_GO(done, amped_alloc(&piece, d.dims[0] < AMPED_HDF5_CHUNK ? d.dims[0] : AMPED_HDF5_CHUNK,
+                             sizeof *piece, "a list of a result"));
+  status = read_values(&d, whole, piece, out);
 done:
+  amped_free(piece);
   amped_hdf5_dataset_close(&d);
   return status;
 }
 
-static amped_status read_metric(amped_hdf5 *file, amped_result_metric *out) {
+static amped_status read_metric(amped_hdf5 *file, bool whole, amped_result_metric *out) {
   amped_hdf5_metric metric;
   AMPED_TRY(amped_hdf5_metric_get(file, &metric));
   memcpy(out->name, metric.name, sizeof out->name);
-  AMPED_TRY(read_list(file, metric.history, &out->history, &out->sweeps));
-  return read_list(file, metric.starts, &out->starts, &out->starts_count);
+  AMPED_TRY(read_list(file, metric.history, whole, &out->sweeps));
+  return read_list(file, metric.starts, whole, &out->starts);
 }
 
-amped_status amped_result_file_metric(const char *path, amped_result_metric *out) {
+amped_status amped_result_file_metric(const char *path, bool whole, amped_result_metric *out) {
   amped_hdf5 file;
   memset(out, 0, sizeof *out);
   amped_status status = amped_hdf5_open(path, &file);
   if (status == AMPED_OK)
-    status = read_metric(&file, out);
+    status = read_metric(&file, whole, out);
   amped_hdf5_close(&file);
   if (status != AMPED_OK)
     amped_result_metric_free(out);
@@ -369,8 +491,8 @@ amped_status amped_result_file_metric(const char *path, amped_result_metric *out
 }
 
 void amped_result_metric_free(amped_result_metric *metric) {
-  amped_free(metric->history);
-  amped_free(metric->starts);
+  amped_free(metric->sweeps.values);
+  amped_free(metric->starts.values);
   memset(metric, 0, sizeof *metric);
 }
 

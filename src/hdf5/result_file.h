@@ -54,9 +54,25 @@ amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, 
 amped_status amped_result_check_written(int fd, const char *path, int order);
 
 /* Read /weights, /factors/k and, where present, /labels; any float type. Nothing else is required
- * of the file, so any h5py script can write one. Every value must be finite. Free with
- * amped_ktensor_free. */
+ * of the file, so any h5py script can write one. Every value must be finite. AMPED_FAILED where
+ * free memory does not hold it. Free with amped_ktensor_free. */
 amped_status amped_result_file_read(const char *path, amped_ktensor *out);
+
+/* The same for commands that need no factor as a whole, in pieces: `out` has order, dimensions and
+ * weights, no factor and no label. visit NULL: no factor is read, though opened. Else `begin` is
+ * called with that; then `rows` with rows first .. first + count of each factor, as
+ * [count][ncomps], in order. */
+typedef struct amped_result_visit {
+  amped_status (*begin)(void *context, const amped_ktensor *k);
+  amped_status (*rows)(void *context, int mode, uint64_t first, uint64_t count, const double *rows);
+  void *context;
+} amped_result_visit;
+amped_status amped_result_file_scan(const char *path, const amped_result_visit *visit,
+                                    amped_ktensor *out);
+
+/* Labels of these indices, which ascend (hdf5/hdf5_labels.h). */
+amped_status amped_result_file_labels(const char *path, int mode, uint64_t dim,
+                                      const uint64_t *places, uint64_t count, amped_labels *out);
 
 /* The same for a start, which the user may have changed: `changed` names the first dataset that
  * disagrees with its content hash, or is "". The caller decides. */
@@ -70,18 +86,24 @@ amped_status amped_result_file_verify(const char *path, bool *sealed);
 /* Is this HDF5 file a result (or a start for --init, or a checkpoint) rather than a tensor? */
 amped_status amped_result_file_is(const char *path, bool *out);
 
-/* The metric of a result or checkpoint, as the file holds it. */
+/* A list of numbers in a result. */
+typedef struct amped_result_list {
+  uint64_t count;
+  double last, least, most; /* where count > 0 */
+  double *values;           /* [count], or NULL */
+} amped_result_list;
+
+/* The metric of a result or checkpoint, as the file holds it: after each sweep, and of each start.
+ */
 typedef struct amped_result_metric {
   char name[AMPED_METRIC_NAME];
-  double *history; /* [sweeps] */
-  uint64_t sweeps;
-  double *starts; /* [starts_count] */
-  uint64_t starts_count;
+  amped_result_list sweeps, starts;
 } amped_result_metric;
 
 /* For commands that show results. A list that the file lacks has count 0; every value is finite.
- * Free with the second function, which takes a zeroed or freed object, too. */
-amped_status amped_result_file_metric(const char *path, amped_result_metric *out);
+ * whole: with the values, which are read in pieces otherwise. Free with the second function, which
+ * takes a zeroed or freed object, too. */
+amped_status amped_result_file_metric(const char *path, bool whole, amped_result_metric *out);
 void amped_result_metric_free(amped_result_metric *metric);
 
 /* For info. A number that is an attribute of the root (NaN: missing). A text attribute, truncated

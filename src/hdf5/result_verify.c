@@ -44,7 +44,7 @@ done:
 static amped_status verify_labels(amped_hdf5 *file, int mode, uint64_t dim, bool *sealed) {
   amped_labels labels;
   bool all = false;
-  AMPED_TRY(amped_hdf5_labels_read(file, mode, dim, &labels));
+  AMPED_TRY(amped_hdf5_labels_edges(file, mode, dim, &labels));
   amped_labels_free(&labels);
   AMPED_TRY(amped_hdf5_labels_sealed(file, mode, &all));
   *sealed = *sealed && all;

@@ -7,6 +7,7 @@
 #include "hdf5/binsparse.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/tensor_layout.h"
 
@@ -81,34 +82,61 @@ static amped_status bad_copy(const amped_tensor_file *f, int mode, const char *w
                      mode + 1, what);
 }
 
-/* The iDp table of one copy, amped_alloc'd. */
-static amped_status read_idps(amped_tensor_file *f, int mode) {
+static amped_status open_idps(amped_tensor_file *f, int mode, amped_hdf5_dataset *d) {
   const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
-  amped_partition *p = &f->info.partitions[mode];
-  amped_hdf5_dataset d;
-  amped_status status = AMPED_OK;
+  const uint64_t count = f->info.partitions[mode].idp_count;
   AMPED_TRY(
-      amped_hdf5_dataset_open(&f->hdf5, amped_tensor_name_of(mode, "idp_nnz", -1).name, 1, &d));
-  AMPED_GO(done, amped_hdf5_dataset_expect(&d, u64, d.dims[0], 1));
-  if (d.dims[0] != p->idp_count) {
-    status = bad_copy(f, mode, "has an idp_nnz of another length than idp_count");
-    goto done;
+      amped_hdf5_dataset_open(&f->hdf5, amped_tensor_name_of(mode, "idp_nnz", -1).name, 1, d));
+  AMPED_TRY(amped_hdf5_dataset_expect(d, u64, d->dims[0], 1));
+  return d->dims[0] == count ? AMPED_OK
+                             : bad_copy(f, mode, "has an idp_nnz of another length than idp_count");
+}
+
+/* Read the iDp table in pieces: to `table`, or, where that is NULL, piece after piece to `piece`.
+ */
+static amped_status scan_idps(amped_tensor_file *f, int mode, uint64_t *table, uint64_t *piece) {
+  const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
+  amped_hdf5_dataset d;
+  uint64_t sum = 0;
+  amped_status status = open_idps(f, mode, &d);
+  for (uint64_t first = 0; status == AMPED_OK && first < d.dims[0]; first += AMPED_HDF5_CHUNK) {
+    const uint64_t left = d.dims[0] - first;
+    const uint64_t count = left < AMPED_HDF5_CHUNK ? left : AMPED_HDF5_CHUNK;
+    uint64_t *here = table != NULL ? table + first : piece;
+    status = amped_hdf5_dataset_read(&d, u64, first, count, here);
+    for (uint64_t i = 0; i < count && status == AMPED_OK; i++)
+      if (!amped_add(sum, here[i], &sum))
+        status = bad_copy(f, mode, "has an idp_nnz that adds up to more than 64 bits hold");
   }
-  AMPED_GO(done, amped_alloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp table"));
-  status = amped_hdf5_dataset_read(&d, u64, 0, p->idp_count, p->idp_nnz);
-done:
   amped_hdf5_dataset_close(&d);
+  AMPED_TRY(status);
+  return sum == f->info.nnz ? AMPED_OK
+                            : bad_copy(f, mode, "has an idp_nnz that does not add up to nnz");
+}
+
+/* Who opens a file to look at it needs no table: check it, and keep nothing. */
+static amped_status check_idps(amped_tensor_file *f, int mode) {
+  const uint64_t count = f->info.partitions[mode].idp_count;
+  uint64_t *piece = NULL;
+  AMPED_TRY(amped_alloc(&piece, count < AMPED_HDF5_CHUNK ? count : AMPED_HDF5_CHUNK, sizeof *piece,
+                        "the iDp table"));
+  amped_status status = scan_idps(f, mode, NULL, piece);
+  amped_free(piece);
   return status;
 }
 
-static amped_status check_idps(const amped_tensor_file *f, int mode) {
-  const amped_partition *p = &f->info.partitions[mode];
-  uint64_t sum = 0;
-  for (uint64_t i = 0; i < p->idp_count; i++)
-    if (!amped_add(sum, p->idp_nnz[i], &sum))
-      return bad_copy(f, mode, "has an idp_nnz that adds up to more than 64 bits hold");
-  if (sum != f->info.nnz)
-    return bad_copy(f, mode, "has an idp_nnz that does not add up to nnz");
+amped_status amped_tensor_file_tables(amped_tensor_file *f) {
+  uint64_t bytes = 0;
+  for (int m = 0; m < f->info.order; m++)
+    bytes += f->info.partitions[m].idp_count * sizeof(uint64_t);
+  AMPED_TRY(amped_mem_check(f->path, "its iDp tables", bytes));
+  for (int m = 0; m < f->info.order && f->info.has_copies; m++) {
+    amped_partition *p = &f->info.partitions[m];
+    if (p->idp_nnz != NULL)
+      continue;
+    AMPED_TRY(amped_alloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp table"));
+    AMPED_TRY(scan_idps(f, m, p->idp_nnz, NULL));
+  }
   return AMPED_OK;
 }
 
@@ -126,7 +154,6 @@ static amped_status read_partition(amped_tensor_file *f, int mode) {
     return bad_copy(f, mode, "has a width and idp_count that do not cover the mode");
   if (p->width > p->dim)
     p->width = p->dim; /* one iDp: no more rows than there are */
-  AMPED_TRY(read_idps(f, mode));
   return check_idps(f, mode);
 }
 
@@ -543,4 +570,19 @@ amped_status amped_tensor_file_read(amped_tensor_file *f, int mode, uint64_t fir
 
 amped_status amped_tensor_file_labels(amped_tensor_file *f, int mode, amped_labels *out) {
   return amped_hdf5_labels_read(&f->hdf5, mode, f->info.dims[mode], out);
+}
+
+amped_status amped_tensor_file_label_edges(amped_tensor_file *f, int mode, amped_labels *out) {
+  return amped_hdf5_labels_edges(&f->hdf5, mode, f->info.dims[mode], out);
+}
+
+amped_status amped_tensor_file_label_bytes(amped_tensor_file *f, uint64_t *out) {
+  *out = 0;
+  for (int m = 0; m < f->info.order; m++) {
+    uint64_t bytes = 0;
+    AMPED_TRY(amped_hdf5_labels_bytes(&f->hdf5, m, f->info.dims[m], &bytes));
+    if (!amped_add(*out, bytes, out))
+      *out = UINT64_MAX;
+  }
+  return AMPED_OK;
 }

@@ -15,11 +15,13 @@
 
 typedef struct amped_tensor_file amped_tensor_file;
 
-/* Open for reading and check all metadata. norm_squared and hash are 0 in files of other programs,
- * which do not store them. The info belongs to the file. */
+/* Open for reading and check all metadata. The iDp tables are checked, and not in the info before
+ * amped_tensor_file_tables; AMPED_FAILED where they do not fit into free memory. norm_squared and
+ * hash are 0 in files of other programs, which do not store them. The info belongs to the file. */
 amped_status amped_tensor_file_open(const char *path, amped_tensor_file **out);
 void amped_tensor_file_close(amped_tensor_file *file);
 const amped_tensor_info *amped_tensor_file_info(const amped_tensor_file *file);
+amped_status amped_tensor_file_tables(amped_tensor_file *file);
 
 /* Read nonzeros first .. first+count of mode's copy, or of the root's list with mode -1, into the
  * caller's arrays: indices[m] of info->index_types[m], values of info->value_type. Checks every
@@ -29,6 +31,11 @@ amped_status amped_tensor_file_read(amped_tensor_file *file, int mode, uint64_t 
 
 /* The labels of one mode; count 0 where there are none. Free with amped_labels_free. */
 amped_status amped_tensor_file_labels(amped_tensor_file *file, int mode, amped_labels *out);
+
+/* All are read and checked, in pieces; the first and the last are kept (hdf5/hdf5_labels.h). */
+amped_status amped_tensor_file_label_edges(amped_tensor_file *file, int mode, amped_labels *out);
+/* The memory that the labels of all modes take. */
+amped_status amped_tensor_file_label_bytes(amped_tensor_file *file, uint64_t *out);
 
 /* Load the whole coordinate list, with labels, and validate it. For files with or without copies.
  * AMPED_BAD_INPUT where the file has a hash, and its nonzeros have another.

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 #include "hdf5/hdf5_labels.h"
 #include "hdf5/hdf5_seal.h"
 #include "hdf5/tensor_layout.h"
@@ -110,13 +111,33 @@ static amped_status load_nonzeros(amped_tensor_file *file, const amped_overflow 
   return AMPED_OK;
 }
 
+/* Labels are all in memory, whatever becomes of the nonzeros. */
+static amped_status check_labels(amped_tensor_file *file, const amped_overflow *overflow) {
+  uint64_t bytes = 0;
+  char need[32];
+  char have[32];
+  AMPED_TRY(amped_tensor_file_label_bytes(file, &bytes));
+  if (overflow == NULL || bytes <= overflow->memory)
+    return amped_mem_check(amped_tensor_file_path(file), "its labels", bytes);
+  return amped_error(
+      AMPED_FAILED, amped_tensor_file_path(file),
+      "needs %s of memory for its labels, and %s are allowed; allow more (--memory), or "
+      "use a machine with more memory",
+      amped_format_bytes(need, bytes), amped_format_bytes(have, overflow->memory));
+}
+
 static amped_status load(amped_tensor_file *file, const char *path, const amped_overflow *overflow,
                          amped_sptensor *out) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
   uint64_t capacity = info->nnz;
+  uint64_t bytes = 0;
   slab s;
   if (overflow != NULL && amped_overflow_most(overflow->memory, info->order) < capacity)
     capacity = amped_overflow_most(overflow->memory, info->order);
+  AMPED_TRY(check_labels(file, overflow));
+  if (!amped_mul(capacity, ((uint64_t)info->order + 1) * sizeof(uint64_t), &bytes))
+    bytes = UINT64_MAX;
+  AMPED_TRY(amped_mem_check(path, "its nonzeros", bytes));
   AMPED_TRY(amped_sptensor_create(out, info->order, capacity));
   out->nnz = 0;
   memcpy(out->dims, info->dims, sizeof out->dims);
@@ -270,6 +291,8 @@ static amped_status verify_copy(amped_tensor_file *file, int mode, slab *b) {
   for (int m = 0; m < info->order; m++)
     if (m != mode)
       s.modes[m < mode ? m + 1 : m] = m;
+  AMPED_TRY(amped_mem_check(s.path, "counts of its iDps",
+                            info->partitions[mode].idp_count * sizeof *s.idp_nnz));
   AMPED_TRY(amped_calloc(&s.idp_nnz, info->partitions[mode].idp_count, sizeof *s.idp_nnz,
                          "the iDp table"));
   while (s.done < info->nnz) {
@@ -296,7 +319,7 @@ static amped_status verify_list(amped_tensor_file *file, slab *b) {
 static amped_status verify_labels(amped_tensor_file *file) {
   for (int m = 0; m < amped_tensor_file_info(file)->order; m++) {
     amped_labels labels;
-    AMPED_TRY(amped_tensor_file_labels(file, m, &labels));
+    AMPED_TRY(amped_tensor_file_label_edges(file, m, &labels));
     amped_labels_free(&labels);
   }
   return AMPED_OK;
@@ -319,6 +342,7 @@ amped_status amped_tensor_file_verify(amped_tensor_file *file) {
   const int copies = info->has_copies ? info->order : 1;
   amped_status status = AMPED_OK;
   slab b;
+  AMPED_TRY(amped_tensor_file_tables(file));
   AMPED_TRY(slab_create(&b, info));
   amped_progress_begin("verifying", (uint64_t)copies * info->nnz, "nonzeros");
   for (int m = 0; m < copies; m++)

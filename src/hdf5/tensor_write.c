@@ -14,9 +14,8 @@
 /* Fewer nonzeros are done before other threads wake up. */
 #define WORTH_THREADS 4096
 
-/* Room for HDF5's own tables and attributes of each dataset; bytes of a checksum. */
-#define DATASET_BYTES 4096
-#define CHECKSUM_BYTES 4
+/* Room for the attributes. */
+#define RECORD_BYTES 8192
 
 struct amped_tensor_writer {
   amped_hdf5 hdf5;
@@ -47,15 +46,17 @@ static amped_tensor_name array_name(int copy, int order, int m) {
   return amped_tensor_name_of(copy, m < order ? "indices" : "values", m < order ? m : -1);
 }
 
-uint64_t amped_tensor_file_bytes(const amped_tensor_info *info) {
-  uint64_t chunk = info->nnz < AMPED_HDF5_CHUNK ? info->nnz : AMPED_HDF5_CHUNK;
-  uint64_t chunks = chunk > 0 ? amped_ceil_div(info->nnz, chunk) : 0;
-  uint64_t bytes = chunks * (chunk * (uint64_t)info->value_type + CHECKSUM_BYTES);
-  uint64_t copies = info->has_copies ? (uint64_t)info->order : 1;
-  for (int m = 0; m < info->order; m++)
-    bytes += chunks * (chunk * amped_itype_for(info->dims[m]) + CHECKSUM_BYTES);
-  uint64_t tables = info->has_copies ? AMPED_IDP_COUNT * sizeof(uint64_t) : 0;
-  return copies * (bytes + tables + ((uint64_t)info->order + 2) * DATASET_BYTES);
+uint64_t amped_tensor_file_bytes(const amped_tensor_info *info, const amped_labels *labels) {
+  const uint64_t copies = info->has_copies ? (uint64_t)info->order : 1;
+  uint64_t copy = amped_hdf5_dataset_bytes(info->nnz, 1, (uint64_t)info->value_type);
+  uint64_t tables = 0;
+  for (int m = 0; m < info->order; m++) {
+    const uint64_t idps = amped_ceil_div(info->dims[m], amped_partition_width(info->dims[m]));
+    copy += amped_hdf5_dataset_bytes(info->nnz, 1, amped_itype_for(info->dims[m]));
+    tables += info->has_copies ? amped_hdf5_dataset_bytes(idps, 1, sizeof(uint64_t)) : 0;
+  }
+  return copies * copy + tables + amped_hdf5_dataset_bytes(info->dictionary.count, 1, 8) +
+         amped_hdf5_labels_file_bytes(info->order, labels) + RECORD_BYTES;
 }
 
 /* --- the root --------------------------------------------------------------------------------- */
@@ -215,7 +216,7 @@ static amped_status check_dims(const amped_tensor_writer *w) {
 }
 
 amped_status amped_tensor_writer_create(const char *path, const amped_tensor_info *info,
-                                        amped_tensor_writer **out) {
+                                        const amped_labels *labels, amped_tensor_writer **out) {
   amped_tensor_writer *w = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
@@ -229,7 +230,7 @@ amped_status amped_tensor_writer_create(const char *path, const amped_tensor_inf
   AMPED_GO(fail, amped_draft_open(w->path, true, &w->draft));
   AMPED_GO(fail, check_norm(w));
   AMPED_GO(fail, check_dims(w));
-  const amped_file_need need = {path, amped_tensor_file_bytes(info), "name another file"};
+  const amped_file_need need = {path, amped_tensor_file_bytes(info, labels), "name another file"};
   AMPED_GO(fail, amped_file_check_room(&need, 1));
   AMPED_GO(fail, allocate(w));
   AMPED_GO(fail, amped_hdf5_create(w->draft.fd, w->path, &w->hdf5));
@@ -316,7 +317,7 @@ amped_status amped_tensor_file_write(const char *path, amped_sptensor *t, bool c
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_sptensor_validate(t, path));
   AMPED_GO(done, describe(t, copies, &info));
-  AMPED_GO(done, amped_tensor_writer_create(path, &info, &w));
+  AMPED_GO(done, amped_tensor_writer_create(path, &info, t->labels, &w));
   AMPED_GO(done, write_copies(w, t));
   status = amped_tensor_writer_finish(w, t->labels);
   w = NULL;

@@ -17,7 +17,7 @@ typedef struct amped_tensor_writer amped_tensor_writer;
  * list alone. info and its dictionary are borrowed until the end. Fails before writing where the
  * disk has not enough room. */
 amped_status amped_tensor_writer_create(const char *path, const amped_tensor_info *info,
-                                        amped_tensor_writer **out);
+                                        const amped_labels *labels, amped_tensor_writer **out);
 /* Begin the copy of mode 0, 1, ...; a file without copies has mode 0 alone. */
 amped_status amped_tensor_writer_begin(amped_tensor_writer *w, int mode);
 /* Append the next nonzeros in the order of the copy. */
@@ -27,7 +27,7 @@ amped_status amped_tensor_writer_end(amped_tensor_writer *w, uint64_t *used);
 amped_status amped_tensor_writer_finish(amped_tensor_writer *w, const amped_labels *labels);
 void amped_tensor_writer_discard(amped_tensor_writer *w);
 
-/* The most bytes of such a file, without labels. */
-uint64_t amped_tensor_file_bytes(const amped_tensor_info *info);
+/* The most bytes of such a file; labels may be NULL. */
+uint64_t amped_tensor_file_bytes(const amped_tensor_info *info, const amped_labels *labels);
 
 #endif

@@ -85,6 +85,7 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
   AMPED_TRY(amped_io_check(input->path, format, read));
   if (format == AMPED_FORMAT_HDF5) {
     AMPED_TRY(amped_tensor_file_open(input->path, &input->file));
+    AMPED_TRY(amped_tensor_file_tables(input->file));
     input->info = *amped_tensor_file_info(input->file);
     return AMPED_OK;
   }

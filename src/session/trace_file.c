@@ -11,6 +11,7 @@
 #include "tensor/format.h"
 #include "base/draft.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/timer.h"
@@ -120,7 +121,7 @@ static amped_status put(amped_trace_file *f, json_t *object) {
   if (object == NULL)
     return amped_error(AMPED_FAILED, f->path, "out of memory for an event of the trace");
   if (fputs(f->first ? "\n" : ",\n", f->stream) == EOF ||
-      json_dumpf(object, f->stream, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) != 0)
+      amped_json_put(object, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS), f->stream) != 0)
     status = failed(f);
   f->first = false;
   json_decref(object);
@@ -186,7 +187,7 @@ static amped_status begin_file(amped_trace_file *f, double error_sec, uint64_t d
   if (other == NULL)
     status = amped_error(AMPED_FAILED, f->path, "out of memory for the trace");
   else if (fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":", f->stream) == EOF ||
-           json_dumpf(other, f->stream, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) != 0 ||
+           amped_json_put(other, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS), f->stream) != 0 ||
            fputs(",\"traceEvents\":[", f->stream) == EOF)
     status = failed(f);
   json_decref(other);

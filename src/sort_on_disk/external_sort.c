@@ -66,7 +66,7 @@ static uint64_t final_need(const amped_external_sort *x, const amped_tensor_info
   if (x->spec.output == NULL)
     return 0;
   if (x->spec.format == AMPED_FORMAT_HDF5)
-    return amped_tensor_file_bytes(info);
+    return amped_tensor_file_bytes(info, labels);
   return info->nnz * row_bytes(info, x->spec.format == AMPED_FORMAT_TABLE ? labels : NULL);
 }
 
@@ -444,7 +444,7 @@ static amped_status write_tensor(amped_external_sort *x, const amped_labels *lab
                                  uint64_t *used) {
   amped_tensor_writer *w = NULL;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_tensor_writer_create(x->spec.output, &x->info, &w));
+  AMPED_TRY(amped_tensor_writer_create(x->spec.output, &x->info, labels, &w));
   AMPED_GO(fail, put_copies(x, w, used));
   return amped_tensor_writer_finish(w, labels);
 fail:

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/printable.h"
 
 const char *amped_format_dims(char *buffer, int order, const uint64_t *dims) {
   size_t used = 0;
@@ -19,16 +20,8 @@ const char *amped_vtype_name(amped_vtype type) {
   return type == AMPED_F32 ? "float32" : "float64";
 }
 
-const char *amped_format_text(char *buffer, size_t size, const char *text) {
-  (void)snprintf(buffer, size, "%s", text);
-  for (char *at = buffer; *at != '\0'; at++)
-    if ((unsigned char)*at < 0x20 || *at == 0x7f)
-      *at = '?';
-  return buffer;
-}
-
 const char *amped_format_name(char *buffer, size_t size, const amped_labels *labels) {
-  return amped_format_text(buffer, size, labels->name != NULL ? labels->name : "");
+  return amped_printable_text(buffer, size, labels->name != NULL ? labels->name : "");
 }
 
 json_t *amped_json_count(uint64_t n) {
@@ -51,13 +44,13 @@ json_t *amped_json_number(double x) {
 
 json_t *amped_json_text(const char *text, uint64_t length) {
   json_t *value = json_stringn(length > 0 ? text : "", length);
-  char *ascii = NULL;
-  if (value != NULL || amped_alloc(&ascii, length + 1, 1, "a label") != AMPED_OK)
+  char *form = NULL;
+  uint64_t bytes = 0;
+  if (value != NULL || !amped_mul(length, AMPED_PRINTABLE_UNIT, &bytes) ||
+      amped_alloc(&form, bytes, 1, "a label") != AMPED_OK)
     return value;
-  for (uint64_t i = 0; i < length; i++)
-    ascii[i] = (char)((unsigned char)text[i] < 0x80 ? text[i] : '?');
-  value = json_stringn(ascii, length);
-  amped_free(ascii);
+  value = json_string(amped_printable(form, bytes, text, length));
+  amped_free(form);
   return value;
 }
 

@@ -16,16 +16,12 @@ const char *amped_format_dims(char *buffer, int order, const uint64_t *dims);
 /* "float32" or "float64". */
 const char *amped_vtype_name(amped_vtype type);
 
-/* Printable form of a text from a file or a user: control characters become '?'. Cut where the
- * buffer ends. */
-const char *amped_format_text(char *buffer, size_t size, const char *text);
-
-/* The name of a mode in the same form; "" where the mode has no name. */
+/* The name of a mode in printable form (base/printable.h); "" where the mode has no name. */
 const char *amped_format_name(char *buffer, size_t size, const amped_labels *labels);
 
 /* JSON values; NULL where memory does not suffice. A count above 2^63 - 1, the largest JSON
  * integer, becomes a float; a number that is not finite, and a missing name of a mode, become null.
- * jansson requires UTF-8: in a text that is not UTF-8, every byte that is not ASCII becomes '?'. */
+ * jansson requires UTF-8: a text that is not UTF-8 is written in printable form. */
 json_t *amped_json_count(uint64_t n);
 json_t *amped_json_counts(const uint64_t *counts, int n);
 json_t *amped_json_number(double x);

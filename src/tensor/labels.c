@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/printable.h"
 
 void amped_labels_free(amped_labels *labels) {
   amped_free(labels->name);
@@ -37,9 +38,5 @@ const char *amped_label_text(const amped_labels *labels, uint64_t i, char *buffe
   }
   uint64_t length = 0;
   const char *text = amped_label(labels, i, &length);
-  uint64_t n = length < size - 1 ? length : size - 1;
-  for (uint64_t k = 0; k < n; k++)
-    buffer[k] = (char)((unsigned char)text[k] < 0x20 || text[k] == 0x7f ? '?' : text[k]);
-  buffer[n] = '\0';
-  return buffer;
+  return amped_printable(buffer, size, text, length);
 }

@@ -24,7 +24,7 @@ amped_status amped_labels_copy(const amped_labels *from, amped_labels *to);
 /* Label i, not null-terminated, and its length in bytes. i < count. */
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length);
 
-/* Label i in a printable, null-terminated form: control characters become '?'. Where there are no
+/* Label i in printable form (base/printable.h), cut where the buffer ends. Where there are no
  * labels, the index itself (decimal, counted from 1 as in text files). */
 const char *amped_label_text(const amped_labels *labels, uint64_t i, char *buffer, uint64_t size);
 

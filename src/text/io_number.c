@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
+
+/* Characters of an excerpt. EXCERPT * AMPED_PRINTABLE_UNIT, and dots, fit AMPED_EXCERPT_BYTES. */
+#define EXCERPT 32
+
 /* A significand below 2^53 and a power of ten up to 10^22 are exact doubles. Their product or
  * quotient is therefore rounded once, correctly. */
 #define EXACT_POWER 22
@@ -122,10 +127,12 @@ int amped_number_print(char *buffer, double v) {
 }
 
 const char *amped_number_excerpt(char *buffer, const char *begin, const char *end) {
-  size_t length = (size_t)(end - begin);
-  size_t n = length < 32 ? length : 32;
-  for (size_t i = 0; i < n; i++)
-    buffer[i] = (char)(begin[i] >= 0x20 && begin[i] < 0x7f ? begin[i] : '?');
-  (void)snprintf(buffer + n, AMPED_EXCERPT_BYTES - n, "%s", length > n ? "..." : "");
+  char unit[AMPED_PRINTABLE_UNIT];
+  size_t used = 0;
+  for (int n = 0; n < EXCERPT && begin < end; n++) {
+    begin += amped_printable_next(begin, (uint64_t)(end - begin), unit);
+    used += (size_t)snprintf(buffer + used, AMPED_EXCERPT_BYTES - used, "%s", unit);
+  }
+  (void)snprintf(buffer + used, AMPED_EXCERPT_BYTES - used, "%s", begin < end ? "..." : "");
   return buffer;
 }

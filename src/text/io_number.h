@@ -38,9 +38,9 @@ const char *amped_number_decimal(const char *p, double *out);
 int amped_number_print_u64(char *buffer, uint64_t v);
 int amped_number_print(char *buffer, double v);
 
-/* The text begin .. end for a message: at most 32 characters of it, with '?' for unprintable
- * ones. */
-#define AMPED_EXCERPT_BYTES 40
+/* The text begin .. end for a message: at most 32 characters of it, in printable form
+ * (base/printable.h). */
+#define AMPED_EXCERPT_BYTES 400
 const char *amped_number_excerpt(char *buffer, const char *begin, const char *end);
 
 #endif

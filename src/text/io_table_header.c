@@ -8,6 +8,7 @@
 #include "text/io_number.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "tensor/format.h"
 
 /* Bytes of the list of columns in a message. */
@@ -381,5 +382,5 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
   if (h->value == NULL)
     amped_say("%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
               amped_io_name(path),
-              amped_format_text(text, sizeof text, join(h->modes, (uint64_t)h->order, ", ", list)));
+              amped_printable_text(text, sizeof text, join(h->modes, (uint64_t)h->order, ", ", list)));
 }

@@ -143,21 +143,76 @@ fi
 odd=$(printf 'odd\377.h5')
 if cp good.h5 "$odd" 2>/dev/null; then
   expect 0 "" on 2 "$odd" --rank=2 --iters=1 --json=odd.json -o "$odd.cpd.h5"
-  expect 0 '"input":"odd?.h5"' cat odd.json
-  expect 0 '"output":"odd?.h5.cpd.h5"' cat odd.json
+  expect 0 '"input":"odd\\\\xff.h5"' cat odd.json
+  expect 0 '"output":"odd\\\\xff.h5.cpd.h5"' cat odd.json
   expect 0 "" on 2 good.h5 --rank=2 --iters=1 --init="$odd.cpd.h5" -o again.h5
-  expect 0 '"file":"odd?.h5"' "$amped" info "$odd" --json=-
+  expect 0 '"file":"odd\\\\xff.h5"' "$amped" info "$odd" --json=-
 fi
 printf '1 1 1 1e200\n2 2 2 1\n' >large.tns
 expect 0 '"norm":null' "$amped" convert large.tns copy.tns --json=-
 expect 0 "" on 1 good.h5 --rank=2 --iters=1 --seed=18446744073709551615 -o seed.h5
 expect 0 '"seed":1.8446744073709552e19' "$amped" info seed.h5
 
-# --- control characters of a file stay off the terminal -------------------------------------------
+# --- what commands or misleads a terminal is escaped -----------------------------------------------
 printf '"a\033[2J",b,c\nx,y,\032\n' >control.csv
 expect 0 "" "$amped" convert control.csv control.h5
-expect 0 'a?\[2J: x' "$amped" info control.h5
-grep -q "$(printf '\033')" "$scratch/out" && fail "info prints control characters" || pass
+expect 0 'a\\u001b\[2J: x' "$amped" info control.h5
+# Raw bytes of C1, C1 as characters, an override, an isolate, a line separator, a mark, a tag, bytes
+# that are no UTF-8: as names of a mode, labels, names of files.
+evil=$(printf 'e\302\233m\342\200\256f\342\201\246\342\200\250\357\273\277\363\240\201\201')
+raw=$(printf 'r\233m\355\240\200\300\257')
+seen='e\\u009bm\\u202ef\\u2066\\u2028\\ufeff\\udb40\\udc41'
+# plain FILE...: nothing of that, and UTF-8 alone.
+plain() {
+  LC_ALL=C grep -q -e "$(printf '\033')" -e "$(printf '\302[\200-\237]')" -e "$(printf '\342\200[\250-\256]')" \
+    -e "$(printf '\342\201[\246-\251]')" -e "$(printf '\357\273\277')" -e "$(printf '\363\240')" "$@" &&
+    fail "escapes are missing: $*" || pass
+  iconv -f UTF-8 -t UTF-32 "$@" >/dev/null 2>&1 && pass || fail "no UTF-8: $*"
+}
+printf '%s,k,j,v\n%s,1,1,1\n%s,2,2,2\nplain,3,3,3\n' "$evil" "$evil" "$raw" >"raw.csv"
+expect 3 '"r\\x9bm\\xed\\xa0\\x80\\xc0\\xaf" is not UTF-8' "$amped" convert raw.csv raw.h5 --value=v
+plain "$scratch/err"
+printf '%s,k,j,v\n%s,1,1,1\nx,2,2,2\nplain,3,3,3\n' "$evil" "$evil" >"$evil.csv"
+expect 0 "" "$amped" convert "$evil.csv" evil.h5 --value=v
+plain "$scratch/out" "$scratch/err"
+expect 0 "$seen: $seen" "$amped" info evil.h5
+plain "$scratch/out" "$scratch/err"
+expect 0 "$(printf '"mode_names":\\["%s"' "$seen")" "$amped" info evil.h5 --json=-
+plain "$scratch/out" "$scratch/err"
+expect 0 "" on 1 evil.h5 --rank=1 --iters=2 -o "$evil.h5"
+plain "$scratch/out" "$scratch/err"
+expect 0 "$seen" "$amped" top "$evil.h5"
+plain "$scratch/out" "$scratch/err"
+for option in --json=- --width=40; do
+  expect 0 "" "$amped" top "$evil.h5" $option
+  plain "$scratch/out" "$scratch/err"
+done
+expect 0 "" "$amped" compare "$evil.h5" "$evil.h5" --json=-
+plain "$scratch/out" "$scratch/err"
+for command in info top plot; do
+  expect 3 "" "$amped" $command "$evil.no.h5"
+  plain "$scratch/err"
+  expect 2 "" "$amped" $command "$evil.h5" "--$evil"
+  plain "$scratch/err"
+done
+expect 2 "" "$amped" "$evil"
+plain "$scratch/err"
+printf '1 1 %s 5\n' "$evil" >evil.tns
+expect 3 "$seen" "$amped" info evil.tns
+plain "$scratch/err"
+# JSON means what it meant; tables keep every byte.
+if command -v python3 >/dev/null; then
+  expect 0 "" "$amped" info evil.h5 --json=evil.json
+  expect 0 "same" python3 -c 'import json, os, sys
+names = json.load(open("evil.json"))["mode_names"]
+print("same" if os.fsencode(names[0]) == os.fsencode(sys.argv[1]) else names)' "$evil"
+fi
+expect 0 "" "$amped" convert evil.h5 back.csv --overwrite
+same "labels of the table as they were" "$(LC_ALL=C grep -c -F -e "$evil" back.csv)" 2
+if command -v gnuplot >/dev/null; then
+  expect 0 "" "$amped" plot "$evil.h5" -o evil.svg
+  plain evil.svg "$scratch/out" "$scratch/err"
+fi
 
 # --- JSON lines never replace an input -------------------------------------------------------------
 cp good.h5 kept.h5

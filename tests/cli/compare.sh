@@ -29,7 +29,7 @@ expect 0 '"components_a":5,"components_b":3,"matched":3' "$amped" compare five.h
 
 "$amped" generate u.h5 --dims=8x7x9 --nnz=100 --seed=2 -q || fail "generate"
 expect 0 "" on 1 u.h5 --rank=3 --iters=1 -o u.cpd.h5 -q
-expect 3 "mode 3 has 6 indices in A and 9 in B" "$amped" compare s1.h5 u.cpd.h5
+expect 3 "^amped_mpi: s1.h5, u.cpd.h5: mode 3 has 6 indices in A and 9 in B" "$amped" compare s1.h5 u.cpd.h5
 expect 3 "t.h5" "$amped" compare s1.h5 t.h5
 expect 3 "missing.h5" "$amped" compare missing.h5 s1.h5
 expect 2 "missing" "$amped" compare s1.h5
@@ -69,5 +69,5 @@ for t in fewer other; do
 done
 expect 0 "mode 1 (who): by labels, 7 shared, 1 only in A" "$amped" compare up.cpd.h5 fewer.cpd.h5 --json=less.json
 same "a score" "$(awk -v s="$(field score less.json)" 'BEGIN { print (s > 0.5 && s < 1) }')" 1
-expect 3 "mode 2 (what): A and B share none of their labels" "$amped" compare up.cpd.h5 other.cpd.h5
+expect 3 "^amped_mpi: up.cpd.h5, other.cpd.h5: mode 2 (what): A and B share none of their labels" "$amped" compare up.cpd.h5 other.cpd.h5
 finish

@@ -71,7 +71,52 @@ done
 for argument in $(sed -n 's/.*{{ \([a-z_]*\) }}.*/\1/p' "$def" | sort -u); do
   grep -q "^    $argument=" "$def" && pass || fail "$def does not say what {{ $argument }} is"
 done
+same "images without a digest" "$(grep '^From: ' "$def" | grep -v '@sha256:[0-9a-f]\{64\}$')" ""
+same "downloads that are not compared with a sum" "$(grep -c '^    wget ' "$def")" \
+  "$(grep -c '^    echo "{{ [a-z]*_sha256 }}  .* | sha256sum -c -$' "$def")"
+same "sums that are none" "$(sed -n 's/^    [a-z]*_sha256=//p' "$def" | grep -v -c '^[0-9a-f]\{64\}$')" 0
 same "version of the image" "$(sed -n 's/^    version=//p' "$def")" "$version"
+
+# --- FROSTT -----------------------------------------------------------------------------------------
+# A curl of ours gives the file `served`.
+mkdir frostt_bin data_frostt
+cat >frostt_bin/curl <<'END'
+#!/bin/sh
+while test $# -gt 1; do
+  test "$1" = --output && cp "$SERVED" "$2"
+  shift
+done
+END
+chmod +x frostt_bin/curl
+frostt() {
+  SERVED=$scratch/served PATH=$scratch/frostt_bin:$PATH sh "$source/jobs/frostt" "$@"
+}
+echo "1 1 1 5" | gzip -n >served
+sum=$(sha256sum <served)
+sum=${sum%% *}
+expect 0 "$sum" frostt matmul-2-2-2 data_frostt
+tensor=data_frostt/matmul-2-2-2.tns.gz
+expect 0 "OK" sh -c "cd data_frostt && sha256sum -c matmul-2-2-2.tns.gz.sha256"
+expect 0 "already there" frostt matmul-2-2-2 data_frostt
+expect 0 "" frostt --sha256="$(echo "$sum" | tr a-f A-F)" matmul-2-2-2 data_frostt
+# refuses PATTERN ARGUMENT...: status 1 and a line.
+refuses() {
+  pattern=$1
+  shift
+  frostt "$@" >out.frostt 2>&1
+  test $? -eq 1 && grep -q -e "$pattern" out.frostt && pass || fail "not refused: frostt $*"
+}
+refuses "--sha256 says" --sha256="$(echo "$sum" | tr 0-9 1-90)" matmul-2-2-2 data_frostt
+rm $tensor
+echo "1 1 1 6" | gzip -n >served
+refuses "tns.gz.sha256 says $sum" matmul-2-2-2 data_frostt
+test ! -e $tensor && pass || fail "another file than the first download is taken"
+rm -f $tensor.part
+refuses "--sha256 says" --sha256="$sum" matmul-3-3-3 data_frostt
+test ! -e data_frostt/matmul-3-3-3.tns.gz -a ! -e data_frostt/matmul-3-3-3.tns.gz.sha256 && pass ||
+  fail "a sum that is wrong is kept"
+frostt --sha256=12 matmul-3-3-3 >out.frostt 2>&1
+same "status of a sum that is none" $? 2
 
 # --- a release holds everything ----------------------------------------------------------------------
 if test -f "$build/Makefile" && git -C "$source" rev-parse --git-dir >/dev/null 2>&1; then

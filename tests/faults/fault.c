@@ -15,6 +15,9 @@
  *           KILL TERM INT STOP: the signal to this process
  *           PAUSE      the call waits until AMPED_FAULT_MARK is removed, half an hour at most
  *           SLOW       this call and all later ones, of a MiB or more, take half a second longer
+ * AMPED_FAULT_MEMINFO=FILE: the program finds FILE where it opens /proc/meminfo, so that a test says
+ * how much memory is free.
+ *
  * AMPED_FAULT=clock: at each look the time of day jumps an hour, forwards or backwards.
  *
  * The file AMPED_FAULT_MARK is made when the fault happens. At its end the process appends a line
@@ -335,6 +338,12 @@ ssize_t pwrite(int fd, const void *buffer, size_t bytes, off_t at) {
 
 ssize_t pwrite64(int fd, const void *buffer, size_t bytes, off_t at) {
   return pwrite(fd, buffer, bytes, at);
+}
+
+FILE *fopen(const char *path, const char *mode) {
+  NEXT(fopen);
+  const char *meminfo = getenv("AMPED_FAULT_MEMINFO");
+  return next(meminfo != NULL && strcmp(path, "/proc/meminfo") == 0 ? meminfo : path, mode);
 }
 
 int fsync(int fd) {

@@ -49,9 +49,9 @@ static amped_status read_result(const char *path) {
   char text[64];
   amped_result_metric metric;
   double corcondia = 0.0;
-  AMPED_TRY(amped_result_file_metric(path, &metric));
-  for (uint64_t i = 0; i < metric.sweeps; i++)
-    fuzz_require(isfinite(metric.history[i]));
+  AMPED_TRY(amped_result_file_metric(path, true, &metric));
+  for (uint64_t i = 0; i < metric.sweeps.count; i++)
+    fuzz_require(isfinite(metric.sweeps.values[i]));
   amped_result_metric_free(&metric);
   AMPED_TRY(amped_result_file_number(path, "corcondia", &corcondia));
   AMPED_TRY(amped_result_file_text(path, "options", text, sizeof text));

@@ -429,8 +429,7 @@ START_TEST(generate_refuses_options_that_do_not_go_together) {
 
 START_TEST(json_takes_text_of_any_bytes) {
   json_t *text = amped_json_text("a\xff\0b", 4);
-  ck_assert_uint_eq(json_string_length(text), 4);
-  ck_assert(memcmp(json_string_value(text), "a?\0b", 4) == 0);
+  ck_assert_str_eq(json_string_value(text), "a\\xff\\u0000b");
   json_decref(text);
   text = amped_json_text(NULL, 0);
   ck_assert_str_eq(json_string_value(text), "");

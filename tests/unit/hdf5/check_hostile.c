@@ -100,7 +100,7 @@ static amped_status read_result(const char *path, answer *out) {
   bool is_result = false;
   *out = (answer){0, 0};
   AMPED_TRY(amped_result_file_is(path, &is_result));
-  AMPED_TRY(amped_result_file_metric(path, &metric));
+  AMPED_TRY(amped_result_file_metric(path, true, &metric));
   amped_result_metric_free(&metric);
   AMPED_TRY(amped_result_file_text(path, "options", text, sizeof text));
   AMPED_TRY(amped_result_file_text(path, "stop_reason", text, sizeof text));

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "base/random.h"
 #include "hdf5/result_file.h"
@@ -103,14 +104,14 @@ static void check_list(const char *path, const char *name, const double *want, u
 
 static void check_metric(const char *path, const char *name, uint64_t sweeps, uint64_t starts) {
   amped_result_metric metric;
-  check_ok(amped_result_file_metric(path, &metric));
+  check_ok(amped_result_file_metric(path, true, &metric));
   ck_assert_str_eq(metric.name, name);
-  ck_assert_uint_eq(metric.sweeps, sweeps);
-  ck_assert_uint_eq(metric.starts_count, starts);
+  ck_assert_uint_eq(metric.sweeps.count, sweeps);
+  ck_assert_uint_eq(metric.starts.count, starts);
   if (sweeps > 0)
-    ck_assert_mem_eq(metric.history, fits, sweeps * sizeof *fits);
+    ck_assert_mem_eq(metric.sweeps.values, fits, sweeps * sizeof *fits);
   if (starts > 0)
-    ck_assert_mem_eq(metric.starts, start_values, starts * sizeof *start_values);
+    ck_assert_mem_eq(metric.starts.values, start_values, starts * sizeof *start_values);
   amped_result_metric_free(&metric);
 }
 
@@ -184,7 +185,7 @@ START_TEST(a_file_names_its_metric_or_means_the_fit) {
     testing_h5_remove_attribute(file, "/", "metric");
     testing_h5_text(file, "metric", bad[i]);
     h5(H5Fclose(file));
-    check_fails(AMPED_BAD_INPUT, "attribute metric", amped_result_file_metric(path, &metric));
+    check_fails(AMPED_BAD_INPUT, "attribute metric", amped_result_file_metric(path, true, &metric));
   }
   amped_ktensor_free(&k);
   (void)remove(path);
@@ -424,7 +425,48 @@ START_TEST(memory_that_runs_out_anywhere_leaks_nothing) {
   check_no_leak();
 }
 
-TESTING_MAIN("result_file", results_survive_in_order_of_weight, the_record_and_labels_survive,
+/* What a result is said to take, and takes: within 10 per cent, but for 16 KiB of attributes. */
+static void check_room(const uint64_t *dims, int ncomps, uint64_t label_bytes) {
+  static const double fit[] = {0.25, 0.5};
+  const amped_run_record record = {.input = "x.h5",
+                                   .options = "{\"rank\": 4}",
+                                   .stop_reason = "tolerance",
+                                   .metric = "fit",
+                                   .history = fit,
+                                   .sweeps = 2};
+  const char *path = testing_path("room.h5");
+  amped_ktensor k;
+  struct stat st;
+  check_ok(amped_ktensor_create(&k, 3, dims, ncomps));
+  k.weights[0] = 1.0;
+  if (label_bytes > 0) {
+    amped_labels *l = &k.labels[0];
+    l->count = dims[0];
+    check_ok(amped_alloc(&l->bytes, dims[0] * label_bytes, 1, "labels"));
+    check_ok(amped_alloc(&l->offsets, dims[0] + 1, sizeof *l->offsets, "labels"));
+    memset(l->bytes, 'x', dims[0] * label_bytes);
+    for (uint64_t i = 0; i <= dims[0]; i++)
+      l->offsets[i] = i * label_bytes;
+  }
+  check_ok(amped_result_file_write(path, &k, &record));
+  const uint64_t said = amped_result_file_bytes(3, dims, ncomps, AMPED_F64, k.labels);
+  ck_assert_int_eq(stat(path, &st), 0);
+  const uint64_t takes = (uint64_t)st.st_size;
+  ck_assert_msg(said >= takes && said <= takes + takes / 10 + 16384,
+                "said to take %" PRIu64 " bytes, takes %" PRIu64, said, takes);
+  amped_ktensor_free(&k);
+  (void)remove(path);
+}
+
+START_TEST(a_result_takes_the_room_that_it_is_said_to_take) {
+  check_room((const uint64_t[]){2, 3, 4}, 1, 0);
+  check_room((const uint64_t[]){5, 300, 40000}, 7, 9);
+  check_room((const uint64_t[]){70000, 9, 9}, 33, 40);
+  check_room((const uint64_t[]){1100000, 2, 2}, 2, 3);
+}
+
+TESTING_MAIN("result_file", a_result_takes_the_room_that_it_is_said_to_take,
+             results_survive_in_order_of_weight, the_record_and_labels_survive,
              starts_and_core_consistency_survive, a_metric_of_another_name_survives,
              a_file_names_its_metric_or_means_the_fit, a_run_without_sweeps_is_written,
              any_number_type_is_read, wrong_shapes_and_values_are_refused,

@@ -182,10 +182,10 @@ static amped_status read_result(const char *path, uint64_t *sum) {
   amped_result_metric metric;
   char text[256];
   double number = 0.0;
-  AMPED_TRY(amped_result_file_metric(path, &metric));
+  AMPED_TRY(amped_result_file_metric(path, true, &metric));
   digest_text(sum, metric.name);
-  digest(sum, metric.history, metric.sweeps * sizeof *metric.history);
-  digest(sum, metric.starts, metric.starts_count * sizeof *metric.starts);
+  digest(sum, metric.sweeps.values, metric.sweeps.count * sizeof(double));
+  digest(sum, metric.starts.values, metric.starts.count * sizeof(double));
   amped_result_metric_free(&metric);
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     AMPED_TRY(amped_result_file_text(path, texts[i], text, sizeof text));

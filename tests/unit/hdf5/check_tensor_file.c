@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "hdf5/hdf5_file.h"
 #include "hdf5/tensor_file.h"
+#include "hdf5/tensor_write.h"
 #include "tests/lib/testing_hdf5.h"
 
 /* --- tensors to write ------------------------------------------------------------------------ */
@@ -143,6 +144,7 @@ static void check_round_trip(amped_sptensor *t, const char *path) {
   copy_tensor(&expected, t);
   check_ok(amped_tensor_file_write(path, t, true));
   check_ok(amped_tensor_file_open(path, &file));
+  check_ok(amped_tensor_file_tables(file));
   check_info(amped_tensor_file_info(file), &expected);
   for (int m = -1; m < t->order; m++) {
     if (m < 0)
@@ -804,8 +806,52 @@ START_TEST(what_is_no_hdf5_file_is_refused) {
   check_no_leak();
 }
 
-TESTING_MAIN("tensor_file", every_order_survives_a_round_trip,
-             one_nonzero_and_the_largest_dimensions_survive,
+/* What a tensor file is said to take, and takes: within 10 per cent, but for 16 KiB. */
+static void check_room(const uint64_t *dims, uint64_t nnz, bool copies, uint64_t label_bytes) {
+  const char *path = testing_path("room.h5");
+  amped_tensor_info info = {.order = 3, .nnz = nnz, .has_copies = copies, .value_type = AMPED_F32};
+  amped_sptensor t;
+  struct stat st;
+  check_ok(amped_sptensor_create(&t, 3, nnz));
+  for (int m = 0; m < 3; m++) {
+    t.dims[m] = info.dims[m] = dims[m];
+    for (uint64_t k = 0; k < nnz; k++)
+      t.indices[m][k] = amped_random_u64(1, (uint64_t)m, k) % dims[m];
+  }
+  for (uint64_t k = 0; k < nnz; k++)
+    t.values[k] = 1.0;
+  info.dictionary.count = 1;
+  if (label_bytes > 0) {
+    amped_labels *l = &t.labels[1];
+    l->count = dims[1];
+    check_ok(amped_alloc(&l->bytes, dims[1] * label_bytes, 1, "labels"));
+    check_ok(amped_alloc(&l->offsets, dims[1] + 1, sizeof *l->offsets, "labels"));
+    memset(l->bytes, 'x', dims[1] * label_bytes);
+    for (uint64_t i = 0; i <= dims[1]; i++)
+      l->offsets[i] = i * label_bytes;
+  }
+  check_ok(amped_sptensor_sort(&t, 0));
+  check_ok(amped_tensor_file_write(path, &t, copies));
+  const uint64_t said = amped_tensor_file_bytes(&info, t.labels);
+  ck_assert_int_eq(stat(path, &st), 0);
+  const uint64_t takes = (uint64_t)st.st_size;
+  ck_assert_msg(said >= takes && said <= takes + takes / 10 + 16384,
+                "said to take %" PRIu64 " bytes, takes %" PRIu64, said, takes);
+  amped_sptensor_free(&t);
+  (void)remove(path);
+}
+
+START_TEST(a_tensor_takes_the_room_that_it_is_said_to_take) {
+  check_room((const uint64_t[]){2, 3, 4}, 5, true, 0);
+  check_room((const uint64_t[]){2, 3, 4}, 5, false, 6);
+  check_room((const uint64_t[]){70000, 300, 40000}, 20000, true, 9);
+  check_room((const uint64_t[]){9, 100000, 9}, 3000, true, 40);
+  check_room((const uint64_t[]){9, 100000, 9}, 3000, false, 40);
+  check_room((const uint64_t[]){300, 200, 100}, 1100000, true, 0);
+}
+
+TESTING_MAIN("tensor_file", a_tensor_takes_the_room_that_it_is_said_to_take,
+             every_order_survives_a_round_trip, one_nonzero_and_the_largest_dimensions_survive,
              duplicates_are_kept_and_counted_once_in_the_norm, more_nonzeros_than_a_chunk_survive,
              equal_tensors_give_equal_bytes, nothing_is_left_where_the_disk_is_full,
              an_old_file_stays_where_writing_fails, memory_that_runs_out_anywhere_leaks_nothing,

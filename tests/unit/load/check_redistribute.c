@@ -96,6 +96,7 @@ START_TEST(list_stats_find_what_the_file_says) {
     amped_tensor_file *file = NULL;
     fixture_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
     check_ok(amped_tensor_file_open(path, &file));
+    check_ok(amped_tensor_file_tables(file));
     const amped_tensor_info *want = amped_tensor_file_info(file);
     ck_assert_uint_eq(s.info.hash, want->hash);
     ck_assert(s.info.norm_squared == want->norm_squared);

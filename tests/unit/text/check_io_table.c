@@ -235,7 +235,7 @@ START_TEST(bad_tables_are_named) {
       {"a,b,c\nx,y,z\nx,\"y,z\n1,2,3\n", NULL, NULL, AMPED_BAD_INPUT,
        "line 3: the quote that opens here is never closed"},
       {"a,b,c\nx,y,z\nx,\xff,z\n", NULL, NULL, AMPED_BAD_INPUT,
-       "line 3: column \"b\": \"?\" is not UTF-8"},
+       "line 3: column \"b\": \"\\xff\" is not UTF-8"},
       {"a,b\xc0\x80,c\nx,y,z\n", NULL, NULL, AMPED_BAD_INPUT, "line 1: column 2: its name is not"},
       {"a,b,c\n", NULL, NULL, AMPED_BAD_INPUT, "holds no rows"},
       {"a,b,c", NULL, NULL, AMPED_BAD_INPUT, "holds no rows"},

@@ -384,7 +384,7 @@ START_TEST(bad_lines_are_named) {
       {"# only a comment\n\n", "holds no nonzeros"},
       {"3\n4 4 4\n", "holds no nonzeros"},
       {"sptensor\n", "holds no nonzeros"},
-      {"\x01\x02\x7f\x45LF\n", "line 1: \"???ELF\" is not"},
+      {"\x01\x02\x7f\x45LF\n", "line 1: \"\\u0001\\u0002\\u007fELF\" is not"},
       {"1 1 1 1\n1 1 1 1\r1 1 1 1\n", "line 2: 8 fields, not 4"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
