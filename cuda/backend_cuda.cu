@@ -2,6 +2,7 @@
 #include "cuda/device/gpus_cuda.h"
 #include "cuda/device/rank_device_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
+#include "cuda/load/list_part_cuda.h"
 #include "cuda/load/synthetic_cuda.h"
 #include "cuda/sorted/mttkrp_cuda.h"
 #include "cuda/sorted_cuda.h"
@@ -134,5 +135,6 @@ const amped_backend amped_backend_cuda = {
     .concurrent = true,
     .device = &device_ops,
     .factors = &amped_factor_set_cuda,
+    .lists = &amped_list_part_cuda,
     .formats = formats,
 };

@@ -2,12 +2,45 @@
 
 #include <cassert>
 
+#include "base/random.h"
 #include "cuda/device/rank_device_cuda.h"
 #include "cuda/factor/dense_cuda.h"
 
 extern "C" {
 #include "base/mem.h"
 }
+
+namespace {
+
+/* Rows of the iDps that a rank owns. A warp works on one iDp after the other. */
+struct random_rows {
+  uint64_t idps;
+  uint64_t width;
+  uint64_t dim;
+  int rank;
+  const int *owner;
+  const uint64_t *position;
+  unsigned ncomps;
+  uint64_t ld;
+  uint64_t seed;
+  uint64_t mode;
+};
+
+template <typename T> __global__ void fill_random_rows(const random_rows r, T *factor) {
+  const uint64_t warps = (uint64_t)gridDim.x * (blockDim.x / 32);
+  const uint64_t warp = (uint64_t)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+  for (uint64_t i = warp; i < r.idps; i += warps) {
+    if (r.owner[i] != r.rank)
+      continue;
+    const uint64_t first = i * r.width;
+    const uint64_t count = r.dim - first < r.width ? r.dim - first : r.width;
+    for (uint64_t e = threadIdx.x % 32; e < count * r.ncomps; e += 32)
+      factor[(r.position[i] + e / r.ncomps) * r.ld + e % r.ncomps] =
+          (T)amped_random_double(r.seed, r.mode, first * r.ncomps + e);
+  }
+}
+
+} // namespace
 
 struct amped_factor_set {
   amped_device *device;
@@ -111,6 +144,42 @@ static amped_status get_rows(amped_factor_set *f, int mode, uint64_t position, u
                               rows);
 }
 
+static amped_status launch_random(amped_factor_set *f, int mode, uint64_t seed, char *d_tables) {
+  const amped_plan *plan = f->plan;
+  const amped_row_plan *rows = &plan->modes[mode].rows;
+  const cudaStream_t stream = f->device->stream_dense;
+  const uint64_t idps = rows->idp_count;
+  random_rows r = {idps, rows->width, rows->dim, plan->rank};
+  r.position = (const uint64_t *)d_tables;
+  r.owner = (const int *)(d_tables + idps * sizeof *rows->position);
+  r.ncomps = (unsigned)plan->ncomps;
+  r.ld = plan->ld;
+  r.seed = seed;
+  r.mode = (uint64_t)mode;
+  AMPED_CUDA(cudaMemcpyAsync((void *)r.position, rows->position, idps * sizeof *rows->position,
+                             cudaMemcpyHostToDevice, stream));
+  AMPED_CUDA(cudaMemcpyAsync((void *)r.owner, rows->owner, idps * sizeof *rows->owner,
+                             cudaMemcpyHostToDevice, stream));
+  if (plan->value_type == AMPED_F32)
+    fill_random_rows<<<1024, 256, 0, stream>>>(r, static_cast<float *>(f->d_factors[mode]));
+  else
+    fill_random_rows<<<1024, 256, 0, stream>>>(r, static_cast<double *>(f->d_factors[mode]));
+  AMPED_CUDA_LAUNCHED("the kernel of random rows");
+  AMPED_CUDA(cudaStreamSynchronize(stream));
+  return AMPED_OK;
+}
+
+static amped_status fill_random(amped_factor_set *f, int mode, uint64_t seed) {
+  const amped_row_plan *rows = &f->plan->modes[mode].rows;
+  void *d_tables = nullptr;
+  AMPED_TRY(amped_cuda_malloc(&d_tables,
+                              rows->idp_count * (sizeof *rows->position + sizeof *rows->owner),
+                              "the plan's tables"));
+  amped_status status = launch_random(f, mode, seed, static_cast<char *>(d_tables));
+  amped_cuda_free(d_tables);
+  return status;
+}
+
 static amped_status get_output(amped_factor_set *f, int mode, uint64_t row, uint64_t count,
                                double *rows) {
   assert(row + count <= f->plan->modes[mode].copy.output_rows);
@@ -182,6 +251,7 @@ const amped_factor_ops amped_factor_set_cuda = {
     .resize = resize,
     .put_rows = put_rows,
     .get_rows = get_rows,
+    .fill_random = fill_random,
     .get_output = get_output,
     .put_output = put_output,
     .solve = solve,

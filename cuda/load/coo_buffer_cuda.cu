@@ -140,6 +140,29 @@ static amped_status append(const amped_coo_buffer_cuda *b, const void *array, co
   return AMPED_OK;
 }
 
+/* Values of another type than the plan's are rounded; they lie in memory of the device. */
+template <typename T, typename F>
+static __global__ void round_values(const F *from, uint64_t count, T *to) {
+  for (uint64_t k = thread_number(); k < count; k += grid_threads())
+    to[k] = (T)from[k];
+}
+
+static amped_status append_values(const amped_coo_buffer_cuda *b, const amped_nonzeros *nonzeros,
+                                  cudaStream_t stream) {
+  const uint64_t count = nonzeros->count;
+  const uint64_t done = b->buffer.count;
+  if (nonzeros->value_type == b->buffer.value_bytes)
+    return append(b, b->buffer.values, nonzeros->values, b->buffer.value_bytes, count, stream);
+  if (nonzeros->value_type == AMPED_F64)
+    round_values<<<blocks_for(count), block_threads, 0, stream>>>(
+        static_cast<const double *>(nonzeros->values), count, (float *)b->buffer.values + done);
+  else
+    round_values<<<blocks_for(count), block_threads, 0, stream>>>(
+        static_cast<const float *>(nonzeros->values), count, (double *)b->buffer.values + done);
+  AMPED_CUDA_LAUNCHED("the kernel that rounds values");
+  return AMPED_OK;
+}
+
 amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                                        const amped_nonzeros *nonzeros, uint64_t room_bytes,
                                        cudaStream_t stream) {
@@ -152,8 +175,7 @@ amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *b, const amped_pla
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(append(b, b->buffer.modes[m].indices, nonzeros->indices[m],
                      b->buffer.modes[m].index_bytes, nonzeros->count, stream));
-  AMPED_TRY(append(b, b->buffer.values, nonzeros->values, b->buffer.value_bytes, nonzeros->count,
-                   stream));
+  AMPED_TRY(append_values(b, nonzeros, stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
   b->buffer.count += nonzeros->count;
   return AMPED_OK;

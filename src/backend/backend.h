@@ -1,17 +1,19 @@
 /* Backend: the local work of one rank, on its CPU cores or on its GPU.
  *
- * Three tables of functions, each over an object of its own:
+ * Four tables of functions, each over an object of its own:
  *
  *   device       cores or a GPU: opened once a rank, asked for memory and rates
  *   factor set   all factors (whole, in position order, plan->ld elements a row, plan->value_type)
  *                and one MTTKRP result ("output": output_rows rows, the rank's own block, then its
  *                shared rows, same row layout)
+ *   list part    a rank's nonzeros of a list, while it is loaded
  *   tensor part  this rank's nonzeros, in one tensor format: the sorted copies, or another
  *
- * A backend names its three kinds of tables; a worker holds one object of each. Algorithms call
- * through the worker and hold no `if (gpu)`. No function communicates. Every function but
- * mttkrp_begin has finished its work when it returns, and reports failure through status.h.
- * Padding rows and padding columns (ncomps .. ld-1) stay zero.
+ * A backend names its four kinds of tables; a worker holds a device, a factor set and a tensor
+ * part, and the loader of a list its list part. Algorithms call through the worker and hold no `if
+ * (gpu)`. No function communicates. Every function but mttkrp_begin has finished its work when it
+ * returns, and reports failure through status.h. Padding rows and padding columns (ncomps .. ld-1)
+ * stay zero.
  *
  * The twins of a function (src/cpu, cuda) share this contract and one test,
  * tests/unit/backend/check_backends.c. Model: the tables of operations of UCX and libCEED. */
@@ -19,9 +21,10 @@
 #define AMPED_BACKEND_H
 
 #include "backend/gpu_info.h"
-#include "base/double_double.h"
-#include "plan/overlap.h"
 #include "backend/synthetic.h"
+#include "base/double_double.h"
+#include "base/kahan.h"
+#include "plan/overlap.h"
 
 /* Where a rank keeps its shard of a copy. */
 typedef enum amped_residency {
@@ -55,12 +58,13 @@ typedef struct amped_batch {
   const void *values;
 } amped_batch;
 
-/* Nonzeros as they stand in a file, in any order: indices of amped_itype_for(dim), values of
- * plan->value_type. Host memory. */
+/* Nonzeros with file indices, in any order: indices of amped_itype_for(dim). Host memory, or memory
+ * of a list part. */
 typedef struct amped_nonzeros {
   uint64_t count;
   const void *indices[AMPED_MAX_ORDER];
   const void *values;
+  amped_vtype value_type; /* in host memory: the plan's */
 } amped_nonzeros;
 
 /* Seconds of one MTTKRP on this rank. */
@@ -96,6 +100,7 @@ typedef struct amped_host_copy {
 /* Opaque: every backend has its own. */
 typedef struct amped_device amped_device;
 typedef struct amped_factor_set amped_factor_set;
+typedef struct amped_list_part amped_list_part;
 typedef struct amped_tensor_part amped_tensor_part;
 
 /* --- devices --------------------------------------------------------------------------------- */
@@ -163,6 +168,9 @@ typedef struct amped_factor_ops {
                            const double *rows);
   amped_status (*get_rows)(amped_factor_set *factors, int mode, uint64_t position, uint64_t count,
                            double *rows);
+  /* Own rows of mode's factor: entry (i, r) = amped_random_double(seed, mode, i * ncomps + r),
+   * where i is the row's index in the file, rounded to the factors' type. */
+  amped_status (*fill_random)(amped_factor_set *factors, int mode, uint64_t seed);
   /* count rows of the output, to and from count x ncomps doubles. There is one output; it is of the
    * mode whose MTTKRP, or put_output, came last. */
   amped_status (*get_output)(amped_factor_set *factors, int mode, uint64_t row, uint64_t count,
@@ -188,6 +196,78 @@ typedef struct amped_factor_ops {
   amped_status (*stage)(amped_factor_set *factors, int mode, const amped_host_copy *copies,
                         int count);
 } amped_factor_ops;
+
+/* --- list parts ------------------------------------------------------------------------------ */
+
+/* What a list part is made for. */
+typedef struct amped_list_shape {
+  int order;
+  uint64_t dims[AMPED_MAX_ORDER];
+  amped_itype index_types[AMPED_MAX_ORDER]; /* of the nonzeros that are appended */
+  amped_vtype value_type;
+  uint64_t capacity; /* nonzeros that it holds at most */
+  int nranks;        /* that nonzeros are dealt to; 1: none are dealt */
+  uint64_t window;   /* nonzeros that are dealt at a time, at most 2^30 */
+  uint64_t arriving; /* nonzeros that arrive from all ranks at a time, at most */
+  bool device_mpi;   /* MPI takes memory of the device */
+} amped_list_shape;
+
+/* What is counted of nonzeros. All counts are added to. */
+typedef struct amped_list_counts {
+  amped_partition partitions[AMPED_MAX_ORDER]; /* idp_nnz */
+  amped_kahan squares;
+  amped_dictionary_search distinct; /* values */
+} amped_list_counts;
+
+/* In place of a mode: nonzeros are dealt by their coordinates, equal ones to one rank, about as
+ * many to each. And in place of a mode's indices: the values. */
+#define AMPED_BY_COORDINATE (-1)
+#define AMPED_LIST_VALUES (-1)
+
+/* A list part holds nonzeros in the order in which they are appended, in the backend's memory.
+ * Nonzeros first .. first+count of it are a window. To deal is to find the rank that gets each
+ * nonzero of a window in mode's copy (plan.h), and to order the window by ranks, then as before. */
+typedef struct amped_list_ops {
+  /* What create(shape) and dealing will take. */
+  void (*require)(const amped_device *device, const amped_list_shape *shape, uint64_t *device_bytes,
+                  uint64_t *host_bytes);
+  /* The device outlives the part. */
+  amped_status (*create)(amped_device *device, const amped_list_shape *shape,
+                         amped_list_part **out);
+  void (*destroy)(amped_list_part *part); /* NULL is allowed */
+
+  /* Append nonzeros that fit: arrays of the shape's types, in host memory. Indices are less than
+   * dims, values finite. clear: forget all nonzeros. */
+  amped_status (*append)(amped_list_part *part, uint64_t count, void *const *indices,
+                         const void *values);
+  void (*clear)(amped_list_part *part);
+
+  /* Of a window. *hash += the sum of the nonzeros' hashes (sptensor.h). */
+  amped_status (*count)(amped_list_part *part, uint64_t first, uint64_t count,
+                        amped_list_counts *out);
+  amped_status (*hash)(amped_list_part *part, uint64_t first, uint64_t count, uint64_t *hash);
+  /* The window itself; valid until nonzeros are appended, cleared or destroyed. */
+  void (*view)(amped_list_part *part, uint64_t first, uint64_t count, amped_nonzeros *out);
+
+  /* The windows to come are dealt in that mode, or AMPED_BY_COORDINATE. The plan is borrowed until
+   * the next call. */
+  amped_status (*deal_by)(amped_list_part *part, const amped_plan *plan, int mode);
+  /* counts[k] += nonzeros of the mode's split iDp k in the window. */
+  amped_status (*count_splits)(amped_list_part *part, uint64_t first, uint64_t count,
+                               uint64_t *counts);
+  /* numbers[k] = number of the window's first nonzero of split k; after the call, of the first one
+   * behind the window. counts[p] = nonzeros of rank p. */
+  amped_status (*deal)(amped_list_part *part, uint64_t first, uint64_t count, uint64_t *numbers,
+                       uint64_t *counts);
+  /* *out = the dealt window's indices in mode, or its values: for MPI to send. Valid until the next
+   * call. */
+  amped_status (*dealt)(amped_list_part *part, int array, void **out);
+  /* Where indices in mode, or values, go that come from all ranks: for MPI to receive. */
+  void *(*arriving)(amped_list_part *part, int array);
+
+  /* Copy bytes of the part's memory to host memory. */
+  amped_status (*fetch)(amped_list_part *part, const void *from, uint64_t bytes, void *to);
+} amped_list_ops;
 
 /* --- tensor formats -------------------------------------------------------------------------- */
 
@@ -269,6 +349,7 @@ typedef struct amped_backend {
   bool concurrent;      /* mttkrp_begin returns before its work is done */
   const amped_device_ops *device;
   const amped_factor_ops *factors;
+  const amped_list_ops *lists;
   const amped_format_ops *const *formats; /* ended by NULL; the first is the default */
 } amped_backend;
 

@@ -113,5 +113,6 @@ const amped_backend amped_backend_cpu = {
     .concurrent = false,
     .device = &device_ops,
     .factors = &amped_factor_set_cpu,
+    .lists = &amped_list_part_cpu,
     .formats = formats,
 };

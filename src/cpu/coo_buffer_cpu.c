@@ -47,6 +47,20 @@ static amped_status create(amped_coo_buffer_cpu *p, const amped_plan *plan, int 
 
 AMPED_DEFINE_SCATTER(uint64_t)
 
+/* Values of another type than the plan's are rounded. */
+static void place_values(amped_coo_buffer_cpu *p, const amped_plan *plan,
+                         const amped_nonzeros *nonzeros, uint64_t first, uint64_t count) {
+  if (nonzeros->value_type == plan->value_type) {
+    scatter(p->values, (const char *)nonzeros->values + first * plan->value_type, plan->value_type,
+            p->places, count);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < count; i++)
+    amped_value_put(p->values, plan->value_type, p->places[i],
+                    amped_value_get(nonzeros->values, nonzeros->value_type, first + i));
+}
+
 /* Places of nonzeros first .. first+count. False where an iDp gets more nonzeros than it has
  * places. */
 static bool find_places(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
@@ -77,8 +91,7 @@ amped_status amped_coo_buffer_cpu_add(amped_coo_buffer_cpu *p, const amped_plan 
       scatter(p->indices[m],
               (const char *)nonzeros->indices[m] + first * p->buffer.modes[m].index_bytes,
               p->buffer.modes[m].index_bytes, p->places, n);
-    scatter(p->values, (const char *)nonzeros->values + first * plan->value_type, plan->value_type,
-            p->places, n);
+    place_values(p, plan, nonzeros, first, n);
     p->buffer.count += n;
   }
   return AMPED_OK;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "cpu/device_cpu.h"
 #include "cpu/huge_pages.h"
 
@@ -114,6 +115,22 @@ static amped_status cpu_put_rows(amped_factor_set *f, int mode, uint64_t positio
 static amped_status cpu_get_rows(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
                                  double *rows) {
   rows_to_double(f->plan, f->factors[mode], position, count, rows);
+  return AMPED_OK;
+}
+
+static amped_status cpu_fill_random(amped_factor_set *f, int mode, uint64_t seed) {
+  const amped_plan *plan = f->plan;
+  const amped_row_plan *rows = &plan->modes[mode].rows;
+  const uint64_t n = (uint64_t)plan->ncomps;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(f->threads)
+  for (uint64_t i = 0; i < rows->idp_count; i++) {
+    const uint64_t first = i * rows->width;
+    const uint64_t count = rows->dim - first < rows->width ? rows->dim - first : rows->width;
+    for (uint64_t r = 0; r < count && rows->owner[i] == plan->rank; r++)
+      for (uint64_t c = 0; c < n; c++)
+        amped_value_put(f->factors[mode], plan->value_type, (rows->position[i] + r) * plan->ld + c,
+                        amped_random_double(seed, (uint64_t)mode, (first + r) * n + c));
+  }
   return AMPED_OK;
 }
 
@@ -265,6 +282,7 @@ const amped_factor_ops amped_factor_set_cpu = {
     .resize = cpu_resize,
     .put_rows = cpu_put_rows,
     .get_rows = cpu_get_rows,
+    .fill_random = cpu_fill_random,
     .get_output = cpu_get_output,
     .put_output = cpu_put_output,
     .solve = cpu_solve,

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/random.h"
 
 /* Elements of a buffer that rows pass through. */
 #define BUFFER_ELEMENTS (UINT64_C(1) << 20)
@@ -49,39 +48,11 @@ static uint64_t next_rows(row_walk *w, uint64_t most, uint64_t *index) {
   return rows;
 }
 
-static amped_status fill_random(const amped_context *context, int mode, uint64_t seed,
-                                double *buffer) {
-  const amped_plan *plan = context->plan;
-  uint64_t n = (uint64_t)plan->ncomps;
-  uint64_t room = buffer_rows(plan);
-  uint64_t position = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
-  uint64_t held = 0;
-  uint64_t index = 0;
-  row_walk walk = {&plan->modes[mode], plan->rank, 0, 0};
-  for (;;) {
-    uint64_t rows = held < room ? next_rows(&walk, room - held, &index) : 0;
-    if (rows == 0) { /* the buffer is full, or all rows are done */
-      if (held == 0)
-        return AMPED_OK;
-      AMPED_TRY(context->worker->backend->factors->put_rows(context->worker->factors, mode,
-                                                            position, held, buffer));
-      position += held;
-      held = 0;
-    }
-    for (uint64_t k = 0; k < rows * n; k++)
-      buffer[held * n + k] = amped_random_double(seed, (uint64_t)mode, index * n + k);
-    held += rows;
-  }
-}
-
 amped_status amped_factors_random(const amped_context *context, uint64_t seed) {
+  const amped_worker *worker = context->worker;
   amped_status status = AMPED_OK;
-  double *buffer = NULL;
-  AMPED_GO(agree, alloc_buffer(context->plan, &buffer));
-  for (int m = 0; m < context->plan->order; m++)
-    AMPED_GO(agree, fill_random(context, m, seed, buffer));
-agree:
-  amped_free(buffer);
+  for (int m = 0; m < context->plan->order && status == AMPED_OK; m++)
+    status = worker->backend->factors->fill_random(worker->factors, m, seed);
   AMPED_TRY(amped_comm_agree(context->comm, status));
   for (int m = 0; m < context->plan->order; m++)
     amped_exchange_rows(context->exchange, m);

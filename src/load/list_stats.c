@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-#include "load/redistribute.h"
+#include "load/slab_reader.h"
 #include "base/log.h"
 #include "base/mem.h"
 
 /* Counts of one rank, so far; then of all ranks. */
 typedef struct stats {
   amped_tensor_info *info;
-  amped_kahan squares;
-  amped_dictionary_search distinct;
+  amped_list_source *source;
+  amped_list_counts counts; /* the partitions are the info's */
 } stats;
 
 static amped_status check_shape(const amped_tensor_info *info, const char *path) {
@@ -33,24 +33,11 @@ static amped_status create(stats *s) {
     p->idp_count = amped_ceil_div(p->dim, p->width);
     AMPED_TRY(amped_calloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp tables"));
   }
-  return amped_dictionary_search_begin(&s->distinct);
+  memcpy(s->counts.partitions, info->partitions, sizeof s->counts.partitions);
+  return amped_dictionary_search_begin(&s->counts.distinct);
 }
 
 /* --- a slab ---------------------------------------------------------------------------------- */
-
-static void count_mode(const stats *s, const amped_slab *slab, int mode) {
-  amped_partition *p = &s->info->partitions[mode];
-  const amped_itype type = s->info->index_types[mode];
-  for (uint64_t i = 0; i < slab->count; i++)
-    p->idp_nnz[amped_index_get(slab->indices[mode], type, i) / p->width]++;
-}
-
-static void add_squares(stats *s, const amped_slab *slab) {
-  for (uint64_t i = 0; i < slab->count; i++) {
-    long double value = (long double)amped_value_get(slab->values, s->info->value_type, i);
-    amped_kahan_add(&s->squares, value * value);
-  }
-}
 
 static uint64_t hash_of(const amped_tensor_info *info, const amped_slab *slab) {
   uint64_t hash = 0;
@@ -94,38 +81,27 @@ static amped_status compare_first(const amped_comm *comm, amped_input *input,
   return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_input_differs(comm, input));
 }
 
-/* Each array has a thread of its own, so threads share no sum. */
-static void count_slab(stats *s, const amped_slab *slab) {
-  const int order = s->info->order;
-#pragma omp parallel for schedule(dynamic, 1)
-  for (int a = 0; a < order + 2; a++)
-    if (a < order)
-      count_mode(s, slab, a);
-    else if (a == order)
-      add_squares(s, slab);
-    else
-      amped_dictionary_search_add(&s->distinct, slab->values, s->info->value_type, slab->count);
-  s->info->hash += hash_of(s->info, slab);
-}
-
-static amped_status count_own(const amped_comm *comm, amped_input *input, bool parallel, stats *s) {
-  amped_slab_reader *reader = NULL;
-  const amped_slab *slab = NULL;
-  bool *wanted = NULL;
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, create(s));
-  AMPED_GO(done, amped_redistribute_read(comm, input, parallel, &wanted, &reader));
-  while (reader != NULL) {
-    AMPED_GO(done, amped_slab_reader_next(reader, &slab));
-    if (slab == NULL)
-      break;
-    count_slab(s, slab);
-    amped_progress_update(slab->first + slab->count);
+/* Collective: one pass over the list. The status is this rank's own. */
+static amped_status count_own(const amped_worker *worker, stats *s) {
+  const amped_list_ops *lists = worker->backend->lists;
+  amped_list_part *part = amped_list_source_part(s->source);
+  const uint64_t turns = amped_list_source_turns(s->source);
+  amped_status status = create(s);
+  amped_status begun = amped_list_source_begin(s->source);
+  status = status == AMPED_OK ? begun : status;
+  for (uint64_t i = 0; i < turns; i++) {
+    uint64_t first = 0;
+    uint64_t count = 0;
+    amped_status read = amped_list_source_next(s->source, &first, &count);
+    status = status == AMPED_OK ? read : status;
+    if (status == AMPED_OK && count > 0)
+      status = lists->count(part, first, count, &s->counts);
+    if (status == AMPED_OK && count > 0)
+      status = lists->hash(part, first, count, &s->info->hash);
+    amped_progress_update((uint64_t)((double)s->info->nnz * (double)(i + 1) / (double)turns));
   }
-done:
-  amped_slab_reader_close(reader);
-  amped_free(wanted);
-  return status;
+  amped_status ended = amped_list_source_end(s->source);
+  return status == AMPED_OK ? ended : status;
 }
 
 /* --- all ranks ------------------------------------------------------------------------------- */
@@ -183,11 +159,12 @@ static amped_status join_distinct(const amped_comm *comm, stats *s) {
   amped_dictionary mine = {0, NULL};
   double *all = NULL;
   uint64_t total = 0;
-  uint64_t too_many = s->distinct.too_many ? 1 : 0;
+  uint64_t too_many = s->counts.distinct.too_many ? 1 : 0;
   amped_comm_sum_u64(comm, &too_many, 1);
   if (too_many > 0)
     return AMPED_OK;
-  amped_status status = amped_comm_agree(comm, amped_dictionary_search_end(&s->distinct, &mine));
+  amped_status status =
+      amped_comm_agree(comm, amped_dictionary_search_end(&s->counts.distinct, &mine));
   if (status == AMPED_OK)
     status = gather_values(comm, &mine, &all, &total);
   if (status == AMPED_OK)
@@ -217,13 +194,14 @@ static amped_status join(const amped_comm *comm, amped_input *input, stats *s) {
   if (info->has_hash)
     AMPED_TRY(check_hash(comm, input, s));
   else
-    AMPED_TRY(amped_list_stats_sum(comm, &s->squares, &info->norm_squared));
+    AMPED_TRY(amped_list_stats_sum(comm, &s->counts.squares, &info->norm_squared));
   return join_distinct(comm, s);
 }
 
 amped_status amped_list_stats_take(const amped_comm *comm, amped_input *input, bool parallel,
+                                   const amped_worker *worker, amped_list_source *source,
                                    amped_tensor_info *info) {
-  stats s = {.info = info};
+  stats s = {.info = info, .source = source};
   *info = *amped_input_info(input);
   info->has_copies = true; /* info gets the tables of a file with copies */
   info->hash = 0;
@@ -233,10 +211,10 @@ amped_status amped_list_stats_take(const amped_comm *comm, amped_input *input, b
   if (parallel && comm->nranks > 1 && !info->has_hash)
     AMPED_TRY(compare_first(comm, input, info));
   amped_progress_begin("counting", info->nnz, "nonzeros");
-  amped_status status = amped_comm_agree(comm, count_own(comm, input, parallel, &s));
+  amped_status status = amped_comm_agree(comm, count_own(worker, &s));
   amped_progress_end();
   if (status == AMPED_OK)
     status = join(comm, input, &s);
-  amped_dictionary_search_drop(&s.distinct);
+  amped_dictionary_search_drop(&s.counts.distinct);
   return status;
 }

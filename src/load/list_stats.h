@@ -1,10 +1,10 @@
 /* List statistics: the tables that a plan needs, counted from a file that holds one coordinate list
- * and no tables. All ranks that read count a part of the list. */
+ * and no tables. All ranks count their slabs of the list, in the first pass of its source. */
 #ifndef AMPED_LIST_STATS_H
 #define AMPED_LIST_STATS_H
 
-#include "load/input.h"
 #include "base/kahan.h"
+#include "load/list_source.h"
 
 /* Collective; the status is agreed. *info is the input's info with iDp tables, distinct values,
  * hash and norm_squared added, the same on every rank. It is freed with amped_tensor_info_free, on
@@ -14,6 +14,7 @@
  * norm is taken. Else the norm counts each of several nonzeros at one coordinate by itself;
  * load_list.h corrects it. All readers must then see the same first slab (AMPED_BAD_INPUT). */
 amped_status amped_list_stats_take(const amped_comm *comm, amped_input *input, bool parallel,
+                                   const amped_worker *worker, amped_list_source *source,
                                    amped_tensor_info *info);
 
 /* Collective; the status is agreed. *out = the sum of `mine` over ranks, the same bits on all of

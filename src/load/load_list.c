@@ -13,65 +13,31 @@
 typedef struct loader {
   const amped_list_load *o;
   amped_redistribute *redistribute;
-  void *narrowed; /* values of the plan's type, where the file's is another; the backend's memory */
   uint64_t progress;
-  /* The copy in hand: */
-  int mode;
-  uint64_t hash;
+  int mode; /* of the copy in hand */
 } loader;
 
-amped_status amped_load_list_bytes(const amped_tensor_info *info, const amped_plan *plan,
-                                   const amped_worker *worker, bool reads, bool parallel,
-                                   uint64_t *device_bytes, uint64_t *host_bytes) {
+amped_status amped_load_list_bytes(const amped_plan *plan, const amped_worker *worker,
+                                   const amped_list_source *source, uint64_t *device_bytes,
+                                   uint64_t *host_bytes) {
   AMPED_TRY(amped_worker_require_collect(worker, plan, device_bytes, host_bytes));
-  *host_bytes += amped_redistribute_host_bytes(info, plan, reads, parallel);
-  if (info->value_type != plan->value_type)
-    *host_bytes += amped_redistribute_capacity_of(info, plan->nranks, parallel) * plan->value_type;
+  *device_bytes += amped_list_source_device_bytes(source);
+  *host_bytes += amped_list_source_host_bytes(source) + amped_redistribute_host_bytes(plan);
   return AMPED_OK;
 }
 
-static uint64_t hash_of(const loader *l, const amped_nonzeros *nonzeros) {
-  const amped_tensor_info *info = l->o->info;
-  uint64_t hash = 0;
-#pragma omp parallel for schedule(static) reduction(+ : hash)
-  for (uint64_t k = 0; k < nonzeros->count; k++) {
-    uint64_t index[AMPED_MAX_ORDER];
-    for (int m = 0; m < info->order; m++)
-      index[m] = amped_index_get(nonzeros->indices[m], amped_itype_for(info->dims[m]), k);
-    hash += amped_nonzero_hash(info->order, index,
-                               amped_value_get(nonzeros->values, info->value_type, k));
-  }
-  return hash;
-}
-
-/* Give the backend the nonzeros that arrived, with values of the plan's type. */
 static amped_status give_backend(void *context, const amped_nonzeros *received) {
-  loader *l = context;
-  amped_nonzeros nonzeros = *received;
-  l->hash += hash_of(l, received);
-  if (l->narrowed != NULL) {
-#pragma omp parallel for schedule(static)
-    for (uint64_t k = 0; k < received->count; k++)
-      amped_value_put(l->narrowed, l->o->plan->value_type, k,
-                      amped_value_get(received->values, l->o->info->value_type, k));
-    nonzeros.values = l->narrowed;
-  }
-  return l->o->worker->format->collect(l->o->worker->tensor, l->mode, &nonzeros);
+  const loader *l = context;
+  return l->o->worker->format->collect(l->o->worker->tensor, l->mode, received);
 }
 
 static amped_status load_mode(loader *l, int mode, uint64_t *repeats) {
   l->mode = mode;
-  l->hash = 0;
   *repeats = 0;
-  AMPED_TRY(amped_redistribute_mode(l->redistribute, mode, l->progress, give_backend, l));
+  AMPED_TRY(amped_redistribute_mode(l->redistribute, mode, l->o->info->hash, l->progress,
+                                    give_backend, l));
   l->progress += l->o->info->nnz;
-  amped_comm_sum_u64(l->o->comm, &l->hash, 1);
-  amped_status status = AMPED_OK;
-  if (l->hash != l->o->info->hash)
-    status = amped_error(AMPED_BAD_INPUT, amped_input_path(l->o->input),
-                         "changed while it was read; run again when it is complete");
-  if (status == AMPED_OK)
-    status = l->o->worker->format->sort(l->o->worker->tensor, mode, repeats);
+  amped_status status = l->o->worker->format->sort(l->o->worker->tensor, mode, repeats);
   if (status == AMPED_OK)
     status = l->o->worker->format->finish(l->o->worker->tensor, mode);
   AMPED_TRY(amped_comm_agree(l->o->comm, status));
@@ -210,17 +176,6 @@ static amped_status check_repeats(loader *l, uint64_t found, double *norm_square
   return AMPED_OK;
 }
 
-static amped_status allocate(loader *l) {
-  const amped_list_load *o = l->o;
-  AMPED_TRY(amped_redistribute_create(o->comm, o->input, o->parallel, o->plan, o->worker,
-                                      &l->redistribute));
-  if (o->info->value_type == o->plan->value_type)
-    return AMPED_OK;
-  uint64_t capacity = amped_redistribute_capacity_of(o->info, o->plan->nranks, o->parallel);
-  return o->worker->backend->device->host_alloc(o->worker->device, capacity * o->plan->value_type,
-                                                &l->narrowed);
-}
-
 static amped_status load_modes(loader *l, double *norm_squared) {
   uint64_t found = 0;
   for (int m = 0; m < l->o->plan->copies; m++) {
@@ -235,13 +190,14 @@ static amped_status load_modes(loader *l, double *norm_squared) {
 amped_status amped_load_list(const amped_list_load *load, double *norm_squared, double *seconds) {
   double began = amped_time();
   loader l = {.o = load};
-  amped_status status = amped_comm_agree(load->comm, allocate(&l));
+  amped_status status = amped_comm_agree(
+      load->comm, amped_redistribute_create(load->comm, load->input, load->source, load->plan,
+                                            load->worker, &l.redistribute));
   amped_progress_begin("redistributing and ordering",
                        load->info->nnz * (uint64_t)load->plan->copies, "nonzeros");
   if (status == AMPED_OK)
     status = load_modes(&l, norm_squared);
   amped_progress_end();
-  load->worker->backend->device->host_free(load->worker->device, l.narrowed);
   amped_redistribute_destroy(l.redistribute);
   *seconds = amped_time() - began;
   return status;

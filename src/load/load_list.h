@@ -1,9 +1,9 @@
 /* Load list: the one coordinate list of a file without ordered copies becomes copies on the ranks.
  *
  * For each mode all nonzeros are redistributed to their owners (redistribute.h), whose backends put
- * them in order. That takes one pass over the file for each mode, after the pass of list_stats.h.
- * One more pass follows where coordinates repeat, or may repeat unseen because every mode has split
- * iDps.
+ * them in order. Where the source does not hold the list, that takes one pass over the file for
+ * each mode, after the pass of list_stats.h. One more pass follows where coordinates repeat, or may
+ * repeat unseen because every mode has split iDps.
  *
  * The copies are the copies that amped_load_copies makes of the same tensor, nonzero by nonzero.
  * But nonzeros of split iDps are numbered in the order of the list, so that ranks may have other
@@ -12,13 +12,13 @@
 #define AMPED_LOAD_LIST_H
 
 #include "backend/backend.h"
-#include "load/input.h"
+#include "load/list_source.h"
 
 /* All members are borrowed. */
 typedef struct amped_list_load {
   const amped_comm *comm;
   amped_input *input;
-  bool parallel;                 /* all ranks read the file by turns; else rank 0 reads it */
+  amped_list_source *source;     /* after the pass of amped_list_stats_take */
   const amped_tensor_info *info; /* of amped_list_stats_take */
   const amped_plan *plan;
   const amped_worker *worker; /* prepared for the plan */
@@ -33,10 +33,10 @@ typedef struct amped_list_load {
 amped_status amped_load_list(const amped_list_load *load, double *norm_squared, double *seconds);
 
 /* Bytes of device and host memory that amped_load_list takes on a rank, beyond the backend's
- * copies, and without the pass that looks for repeats. reads: this rank reads the file. Not
- * collective. */
-amped_status amped_load_list_bytes(const amped_tensor_info *info, const amped_plan *plan,
-                                   const amped_worker *worker, bool reads, bool parallel,
-                                   uint64_t *device_bytes, uint64_t *host_bytes);
+ * copies, and without the pass that looks for repeats; of the source's, what the device holds now
+ * is among them. Not collective. */
+amped_status amped_load_list_bytes(const amped_plan *plan, const amped_worker *worker,
+                                   const amped_list_source *source, uint64_t *device_bytes,
+                                   uint64_t *host_bytes);
 
 #endif

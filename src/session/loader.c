@@ -34,7 +34,7 @@ static amped_status count_synthetic(amped_session *session) {
   return AMPED_OK;
 }
 
-static amped_status need_synthetic(const amped_session *session, uint64_t *device_bytes,
+static amped_status need_synthetic(amped_session *session, uint64_t *device_bytes,
                                    uint64_t *host_bytes) {
   (void)device_bytes;
   if (session->worker.format->make_synthetic == NULL)
@@ -72,7 +72,10 @@ static amped_status count_list(amped_session *session) {
   amped_say(
       "%s has no ordered copies: its nonzeros are counted, redistributed and ordered in memory",
       o->input);
-  return amped_list_stats_take(&session->comm, session->input, o->read_parallel, &session->made);
+  AMPED_TRY(amped_list_source_open(&session->comm, session->input, o->read_parallel,
+                                   &session->worker, &session->list));
+  return amped_list_stats_take(&session->comm, session->input, o->read_parallel, &session->worker,
+                               session->list, &session->made);
 }
 
 /* Does this rank read the input? */
@@ -80,26 +83,41 @@ static bool reads(const amped_session *session) {
   return session->comm.rank == 0 || session->options->read_parallel;
 }
 
-static amped_status need_list(const amped_session *session, uint64_t *device_bytes,
+/* The device may have no room for copies, their sorting and the list: then the list is not held,
+ * but read once a mode. */
+static amped_status need_list(amped_session *session, uint64_t *device_bytes,
                               uint64_t *host_bytes) {
+  const amped_worker *worker = &session->worker;
   uint64_t device = 0;
   uint64_t host = 0;
-  AMPED_TRY(amped_load_list_bytes(&session->made, &session->plan, &session->worker, reads(session),
-                                  session->options->read_parallel, &device, &host));
+  amped_status status =
+      amped_load_list_bytes(&session->plan, worker, session->list, &device, &host);
+  uint64_t full = status == AMPED_OK && device > 0 &&
+                  *device_bytes + device > worker->backend->device->memory(worker->device);
+  amped_comm_sum_u64(&session->comm, &full, 1);
+  if (full > 0) {
+    amped_status released = amped_list_source_release(session->list);
+    if (status == AMPED_OK)
+      status = released;
+    if (status == AMPED_OK)
+      status = amped_load_list_bytes(&session->plan, worker, session->list, &device, &host);
+  }
   *device_bytes += device;
   *host_bytes += host;
-  return AMPED_OK;
+  return status;
 }
 
 static amped_status load_list(amped_session *session) {
   const amped_list_load load = {.comm = &session->comm,
                                 .input = session->input,
-                                .parallel = session->options->read_parallel,
+                                .source = session->list,
                                 .info = &session->made,
                                 .plan = &session->plan,
                                 .worker = &session->worker};
   double norm_squared = session->made.norm_squared;
   AMPED_TRY(amped_load_list(&load, &norm_squared, &session->distribute_sec));
+  amped_list_source_close(session->list);
+  session->list = NULL;
   session->made.norm_squared = norm_squared;
   session->plan.norm_squared = norm_squared;
   return AMPED_OK;
@@ -119,7 +137,7 @@ static amped_status open_file(amped_session *session) {
   return amped_session_is_list(session) ? count_list(session) : AMPED_OK;
 }
 
-static amped_status need_file(const amped_session *session, uint64_t *device_bytes,
+static amped_status need_file(amped_session *session, uint64_t *device_bytes,
                               uint64_t *host_bytes) {
   if (amped_session_is_list(session))
     return need_list(session, device_bytes, host_bytes);

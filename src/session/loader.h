@@ -11,9 +11,10 @@ typedef struct amped_loader {
   /* Collective; the status is agreed. Opens the input. Reads or counts the facts that a plan is
    * made of (amped_session_info). */
   amped_status (*tables)(amped_session *session);
-  /* Adds the bytes that `load` takes on this rank, beside the worker's. Not collective.
-   * AMPED_USAGE: the worker's format cannot take such an input. */
-  amped_status (*need)(const amped_session *session, uint64_t *device_bytes, uint64_t *host_bytes);
+  /* Collective, also where an earlier step of this rank failed; the status is its own. Adds the
+   * bytes that `load` takes on this rank, beside the worker's. AMPED_USAGE: the worker's format
+   * cannot take such an input. */
+  amped_status (*need)(amped_session *session, uint64_t *device_bytes, uint64_t *host_bytes);
   /* Collective; the status is agreed. Every rank's tensor part gets its nonzeros; sets
    * session->distribute_sec. The worker is prepared for the plan. */
   amped_status (*load)(amped_session *session);

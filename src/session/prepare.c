@@ -88,8 +88,8 @@ static void warn_of_tiles(const amped_session *session) {
         "or leave out --tiles");
 }
 
-/* The bytes that this rank needs and may use. Fills session->required. AMPED_FAILED where the
- * device's memory is too small; *need is set then, too. */
+/* Collective; the status is this rank's own. The bytes that this rank needs and may use. Fills
+ * session->required. AMPED_FAILED where the device's memory is too small; *need is set then, too. */
 static amped_status find_need(amped_session *session, const amped_demand *demand,
                               amped_memory_need *need) {
   const amped_plan *plan = &session->plan;
@@ -102,8 +102,10 @@ static amped_status find_need(amped_session *session, const amped_demand *demand
     warn_of_tiles(session);
   need->device_bytes = session->required.device_bytes;
   need->host_bytes = session->required.host_bytes + solver_host;
+  amped_status loading =
+      amped_loader_of(session)->need(session, &need->device_bytes, &need->host_bytes);
   if (status == AMPED_OK)
-    status = amped_loader_of(session)->need(session, &need->device_bytes, &need->host_bytes);
+    status = loading;
   need->host_bytes += amped_exchange_host_bytes(&session->comm, session->worker.backend, plan);
   if (session->comm.rank == 0)
     for (int m = 0; m < plan->order; m++)

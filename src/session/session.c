@@ -205,6 +205,7 @@ void amped_session_close(amped_session *session) {
     return;
   }
   amped_exchange_destroy(session->exchange);
+  amped_list_source_close(session->list);
   amped_worker_close(&session->worker);
   amped_plan_destroy(&session->plan);
   amped_input_close(session->input);

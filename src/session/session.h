@@ -9,7 +9,7 @@
 #include "factor/factors.h"
 #include "base/json.h"
 #include "session/session_options.h"
-#include "load/input.h"
+#include "load/list_source.h"
 #include "session/trace_file.h"
 #include "mpi/watchdog.h"
 
@@ -18,6 +18,7 @@ typedef struct amped_session {
   amped_comm comm;
   amped_worker worker;
   amped_input *input;        /* NULL where the tensor is synthetic */
+  amped_list_source *list;   /* of an input with one list, until it is loaded; else NULL */
   amped_synthetic synthetic; /* of options->shape.name */
   amped_tensor_info made;    /* of the synthetic tensor, or of a list */
   amped_plan plan;

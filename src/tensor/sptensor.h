@@ -79,12 +79,12 @@ uint64_t amped_sptensor_hash(const amped_sptensor *t);
 uint64_t amped_nonzero_hash(int order, const uint64_t *index, double value);
 
 /* The steps of a nonzero's hash: first its value, then the index of one mode after the other. */
-static inline uint64_t amped_hash_value(double value) {
+AMPED_BOTH static inline uint64_t amped_hash_value(double value) {
   uint64_t bits = 0;
   memcpy(&bits, &value, sizeof bits);
   return amped_mix64(bits);
 }
-static inline uint64_t amped_hash_index(uint64_t hash, uint64_t index) {
+AMPED_BOTH static inline uint64_t amped_hash_index(uint64_t hash, uint64_t index) {
   return amped_mix64(hash ^ index);
 }
 

@@ -714,6 +714,7 @@ static void collect_part(const bench *s, int mode, void **blocks, uint64_t first
   for (int m = 0; m < plan->order; m++)
     part.indices[m] = at(blocks[m], first, amped_itype_for(plan->dims[m]));
   part.values = at(blocks[plan->order], first, plan->value_type);
+  part.value_type = plan->value_type;
   check_ok(s->w.format->collect(s->w.tensor, mode, &part));
 }
 
@@ -883,6 +884,46 @@ START_TEST(collected_nonzeros_are_those_that_were_counted) {
   check_no_leak();
 }
 
+/* The same numbers on every rank, in the places where the plan has the rows. */
+static void random_is_right(bench *s) {
+  const amped_plan *plan = &s->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  for (int m = 0; m < plan->order; m++) {
+    double *rows = doubles(amped_plan_factor_rows(plan, m) * n);
+    check_ok(s->w.backend->factors->fill_random(s->w.factors, m, 77));
+    check_ok(
+        s->w.backend->factors->get_rows(s->w.factors, m, 0, amped_plan_factor_rows(plan, m), rows));
+    for (uint64_t i = 0; i < plan->dims[m]; i++) {
+      const uint64_t at = amped_plan_position(plan, m, i);
+      const bool own = plan->modes[m].rows.owner[i / plan->modes[m].rows.width] == plan->rank;
+      for (uint64_t c = 0; c < n; c++) {
+        const double want =
+            own ? rounded(amped_random_double(77, (uint64_t)m, i * n + c), plan->value_type) : 0.0;
+        ck_assert(rows[at * n + c] == want);
+      }
+    }
+    amped_free(rows);
+  }
+}
+
+START_TEST(random_rows_are_the_same_everywhere) {
+  static const uint64_t dims[] = {500, 1, 70000};
+  for (int rank = 0; rank < 3; rank++) {
+    problem p;
+    bench s;
+    setup how = alone();
+    how.rank = rank;
+    how.nranks = 3;
+    problem_create(&p, 3, dims, 3000, 5, rank == 1 ? AMPED_F64 : AMPED_F32);
+    bench_plan(&s, &p, &how);
+    check_ok(amped_worker_prepare(&s.w, &s.plan));
+    random_is_right(&s);
+    bench_close(&s);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
 START_TEST(what_collecting_takes_is_said) {
   static const uint64_t dims[] = {50, 60, 70};
   problem p;
@@ -915,4 +956,4 @@ TESTING_MAIN("backends", mttkrp_in_float_for_all_orders_and_widths,
              collected_nonzeros_of_all_orders_and_types, collected_nonzeros_with_long_keys,
              collected_nonzeros_of_one_row_and_of_empty_shares, collected_nonzeros_of_split_idps,
              collected_nonzeros_in_many_pieces, collected_nonzeros_are_those_that_were_counted,
-             what_collecting_takes_is_said)
+             random_rows_are_the_same_everywhere, what_collecting_takes_is_said)

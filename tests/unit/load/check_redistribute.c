@@ -4,6 +4,7 @@
 #include <math.h>
 #include <omp.h>
 
+#include "base/mem.h"
 #include "load/list_stats.h"
 #include "load/redistribute.h"
 #include "hdf5/hdf5_probe.h"
@@ -15,6 +16,7 @@
 
 static amped_comm comm;
 static char path[256];
+static const amped_backend *backend;
 
 /* Nonzero k of the list has the value k % 4096 + 1; coordinates ascend with k, so that the file's
  * list has them in this order. */
@@ -52,6 +54,7 @@ typedef struct fixture {
   amped_tensor_info info;
   amped_plan plan;
   amped_worker worker;
+  amped_list_source *source;
   amped_redistribute *redistribute;
   /* of what was taken */
   int mode;
@@ -61,12 +64,20 @@ typedef struct fixture {
   uint64_t *numbers;
 } fixture;
 
-static void fixture_open(fixture *s, bool parallel, amped_placement placement, int miscounted) {
+/* Of four ways to read the list, way 0 to 3: rank 0 or all ranks read it, and it is held or not. */
+static void fixture_open(fixture *s, int way, amped_placement placement, int miscounted) {
+  const bool parallel = way % 2 == 1;
+  const bool held = way / 2 == 0;
   const amped_read_options read = {.index_base = AMPED_BASE_AUTO};
   const amped_backend_options options = {.threads = 2, .local_size = 1};
   memset(s, 0, sizeof *s);
   check_ok(amped_input_open(&comm, path, &read, parallel, &s->input));
-  check_ok(amped_list_stats_take(&comm, s->input, parallel, &s->info));
+  check_ok(amped_worker_open(&s->worker, backend, &options));
+  check_ok(amped_list_source_open(&comm, s->input, parallel, &s->worker, &s->source));
+  check_ok(amped_list_stats_take(&comm, s->input, parallel, &s->worker, s->source, &s->info));
+  ck_assert(amped_list_source_held(s->source));
+  if (!held)
+    check_ok(amped_list_source_release(s->source));
   if (miscounted >= 0)
     s->info.partitions[miscounted].idp_nnz[s->info.partitions[miscounted].idp_count / 3]--;
   check_ok(amped_plan_create(&s->plan, &s->info,
@@ -75,15 +86,15 @@ static void fixture_open(fixture *s, bool parallel, amped_placement placement, i
                                                    .placement = placement,
                                                    .rank = comm.rank,
                                                    .nranks = comm.nranks}));
-  check_ok(amped_worker_open(&s->worker, amped_backend_find("cpu"), &options));
-  check_ok(
-      amped_redistribute_create(&comm, s->input, parallel, &s->plan, &s->worker, &s->redistribute));
+  check_ok(amped_redistribute_create(&comm, s->input, s->source, &s->plan, &s->worker,
+                                     &s->redistribute));
 }
 
 /* Reading borrows threads, and gives them back however it ends. */
 static void fixture_close(fixture *s) {
   ck_assert_int_eq(omp_get_max_threads(), THREADS);
   amped_redistribute_destroy(s->redistribute);
+  amped_list_source_close(s->source);
   amped_worker_close(&s->worker);
   amped_plan_destroy(&s->plan);
   amped_tensor_info_free(&s->info);
@@ -91,10 +102,10 @@ static void fixture_close(fixture *s) {
 }
 
 START_TEST(list_stats_find_what_the_file_says) {
-  for (int parallel = 0; parallel < 2; parallel++) {
+  for (int way = 0; way < 4; way++) {
     fixture s;
     amped_tensor_file *file = NULL;
-    fixture_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
+    fixture_open(&s, way, AMPED_PLACEMENT_GREEDY, -1);
     check_ok(amped_tensor_file_open(path, &file));
     check_ok(amped_tensor_file_tables(file));
     const amped_tensor_info *want = amped_tensor_file_info(file);
@@ -140,37 +151,52 @@ static void number_nonzeros(fixture *s) {
   amped_free(next);
 }
 
+/* A copy in host memory of an array that was received; the caller frees it. */
+static void *fetched(const fixture *s, const void *array, uint64_t count, uint64_t bytes) {
+  void *to = NULL;
+  check_ok(amped_alloc(&to, count, bytes, "a test"));
+  check_ok(backend->lists->fetch(amped_list_source_part(s->source), array, count * bytes, to));
+  return to;
+}
+
 /* Own nonzeros, in the order of the list, as they are there. */
 static amped_status take(void *context, const amped_nonzeros *received) {
   fixture *s = context;
+  void *indices[3];
+  for (int m = 0; m < 3; m++)
+    indices[m] = fetched(s, received->indices[m], received->count, amped_itype_for(dims[m]));
+  void *values = fetched(s, received->values, received->count, received->value_type);
   for (uint64_t i = 0; i < received->count; i++) {
     uint64_t index[3];
     uint64_t want[3];
     for (int m = 0; m < 3; m++)
-      index[m] = amped_index_get(received->indices[m], amped_itype_for(dims[m]), i);
+      index[m] = amped_index_get(indices[m], amped_itype_for(dims[m]), i);
     uint64_t k = index[0] * 1000 + index[1] * 10 + index[2];
     coordinate(k, want);
     if (memcmp(index, want, sizeof want) != 0 || k < s->last || k >= NNZ ||
-        amped_value_get(received->values, s->info.value_type, i) != value(k) ||
+        amped_value_get(values, received->value_type, i) != value(k) ||
         receiver_of(s, k) != comm.rank)
       ck_abort_msg("mode %d: nonzero %" PRIu64 " after %" PRIu64, s->mode, k, s->last);
     s->last = k + 1;
   }
+  for (int m = 0; m < 3; m++)
+    amped_free(indices[m]);
+  amped_free(values);
   s->taken += received->count;
   return AMPED_OK;
 }
 
 /* With `equal` on several ranks all modes have split iDps. */
 START_TEST(nonzeros_reach_their_ranks_in_the_lists_order) {
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 8; i++) {
     fixture s;
-    fixture_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_GREEDY : AMPED_PLACEMENT_EQUAL, -1);
+    fixture_open(&s, i % 4, i < 4 ? AMPED_PLACEMENT_GREEDY : AMPED_PLACEMENT_EQUAL, -1);
     for (s.mode = 0; s.mode < 3; s.mode++) {
-      ck_assert(i < 2 || comm.nranks == 1 || s.plan.modes[s.mode].copy.split_count > 0);
+      ck_assert(i < 4 || comm.nranks == 1 || s.plan.modes[s.mode].copy.split_count > 0);
       number_nonzeros(&s);
       s.taken = 0;
       s.last = 0;
-      check_ok(amped_redistribute_mode(s.redistribute, s.mode, 0, take, &s));
+      check_ok(amped_redistribute_mode(s.redistribute, s.mode, s.info.hash, 0, take, &s));
       ck_assert_uint_eq(s.taken, s.plan.modes[s.mode].copy.rank_nnz[comm.rank]);
       amped_free(s.numbers);
     }
@@ -187,10 +213,10 @@ static amped_status count(void *context, const amped_nonzeros *received) {
 
 /* Hashes redistribute like a fair coin: ten standard deviations. */
 START_TEST(nonzeros_sent_by_coordinate_are_about_even) {
-  for (int parallel = 0; parallel < 2; parallel++) {
+  for (int way = 0; way < 4; way++) {
     fixture s;
     double even = (double)NNZ / comm.nranks;
-    fixture_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
+    fixture_open(&s, way, AMPED_PLACEMENT_GREEDY, -1);
     check_ok(amped_redistribute_coordinates(s.redistribute, count, &s));
     ck_assert_double_le(fabs((double)s.taken - even), 10.0 * sqrt(even));
     amped_comm_sum_u64(&comm, &s.taken, 1);
@@ -208,11 +234,12 @@ static amped_status fail_on_last_rank(void *context, const amped_nonzeros *recei
 }
 
 START_TEST(a_receiver_that_fails_ends_all_ranks) {
-  for (int parallel = 0; parallel < 2; parallel++) {
+  for (int way = 0; way < 4; way++) {
     fixture s;
-    fixture_open(&s, parallel, AMPED_PLACEMENT_GREEDY, -1);
-    ck_assert_int_eq(amped_redistribute_mode(s.redistribute, 1, 0, fail_on_last_rank, &s),
-                     AMPED_FAILED);
+    fixture_open(&s, way, AMPED_PLACEMENT_GREEDY, -1);
+    ck_assert_int_eq(
+        amped_redistribute_mode(s.redistribute, 1, s.info.hash, 0, fail_on_last_rank, &s),
+        AMPED_FAILED);
     ck_assert_uint_le(s.calls, 1);
     amped_status_clear();
     fixture_close(&s);
@@ -223,13 +250,14 @@ START_TEST(a_receiver_that_fails_ends_all_ranks) {
 /* An iDp has a nonzero more than was counted: one rank gets too many, or, where it is split, they
  * cannot be numbered. */
 START_TEST(a_file_that_changed_is_refused_by_all_ranks) {
-  for (int i = 0; i < 4; i++) {
-    const int mode = i < 2 ? 0 : 2;
+  for (int i = 0; i < 8; i++) {
+    const int mode = i < 4 ? 0 : 2;
     fixture s;
-    fixture_open(&s, i % 2, i < 2 ? AMPED_PLACEMENT_BLOCK : AMPED_PLACEMENT_EQUAL, mode);
-    ck_assert(i < 2 || comm.nranks != 3 ||
+    fixture_open(&s, i % 4, i < 4 ? AMPED_PLACEMENT_BLOCK : AMPED_PLACEMENT_EQUAL, mode);
+    ck_assert(i < 4 || comm.nranks != 3 ||
               amped_plan_split_of(&s.plan.modes[2], 3) < s.plan.modes[2].copy.split_count);
-    ck_assert_int_eq(amped_redistribute_mode(s.redistribute, mode, 0, count, &s), AMPED_BAD_INPUT);
+    ck_assert_int_eq(amped_redistribute_mode(s.redistribute, mode, s.info.hash, 0, count, &s),
+                     AMPED_BAD_INPUT);
     amped_status_clear();
     fixture_close(&s);
   }
@@ -246,7 +274,9 @@ int main(void) {
   (void)setenv("CK_FORK", "no", 1);
   omp_set_num_threads(THREADS);
   (void)snprintf(path, sizeof path, "%s", testing_path("list.h5"));
-  bool ready = write_file() == AMPED_OK && amped_hdf5_probe(path) == AMPED_OK;
+  const char *name = getenv("AMPED_TEST_BACKEND");
+  backend = amped_backend_find(name != NULL ? name : "cpu");
+  bool ready = backend != NULL && write_file() == AMPED_OK && amped_hdf5_probe(path) == AMPED_OK;
   ready = amped_comm_start(&comm) == AMPED_OK && ready;
   if (!ready)
     amped_comm_abort(&comm, AMPED_FAILED);
