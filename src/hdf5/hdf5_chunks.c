@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -84,31 +85,76 @@ static sums sum_piece(const unsigned char *data, uint64_t bytes, unsigned char *
   return s;
 }
 
-uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_t copied) {
-  sums parts[MAX_PIECES];
+/* The bytes of a chunk, in one piece a thread. */
+typedef struct pieces {
+  uint64_t count;
+  uint64_t each;  /* bytes of all but the last */
+  uint64_t bytes; /* of the chunk */
+} pieces;
+
+static pieces cut(uint64_t bytes) {
+  const uint64_t threads = (uint64_t)omp_get_max_threads();
+  uint64_t count = bytes / PIECE_BYTES + 1;
+  count = count < threads ? count : threads;
+  count = count < MAX_PIECES ? count : MAX_PIECES;
+  return (pieces){count, amped_ceil_div(bytes, count * BLOCK_BYTES) * BLOCK_BYTES, bytes};
+}
+
+static uint64_t piece_from(const pieces *c, uint64_t p) {
+  return p * c->each < c->bytes ? p * c->each : c->bytes;
+}
+
+static uint64_t piece_bytes(const pieces *c, uint64_t p) {
+  return piece_from(c, p + 1) - piece_from(c, p);
+}
+
+/* The checksum from the sums of all pieces. */
+static uint32_t checksum_of(const pieces *c, const sums *parts) {
   sums all = {0, 0};
-  uint64_t threads = (uint64_t)omp_get_max_threads();
-  uint64_t pieces = bytes / PIECE_BYTES + 1;
-  pieces = pieces < threads ? pieces : threads;
-  pieces = pieces < MAX_PIECES ? pieces : MAX_PIECES;
-  const uint64_t each = amped_ceil_div(bytes, pieces * BLOCK_BYTES) * BLOCK_BYTES;
-#pragma omp parallel for schedule(static, 1) num_threads((int)pieces) if (pieces > 1)
-  for (uint64_t p = 0; p < pieces; p++) {
-    uint64_t from = p * each < bytes ? p * each : bytes;
-    uint64_t n = bytes - from < each ? bytes - from : each;
-    uint64_t copy = copied > from ? copied - from : 0;
-    parts[p] = sum_piece((const unsigned char *)data + from, n,
-                         to != NULL ? (unsigned char *)to + from : NULL, copy);
-  }
-  for (uint64_t p = 0; p < pieces; p++) {
-    uint64_t from = p * each < bytes ? p * each : bytes;
-    uint64_t n = bytes - from < each ? bytes - from : each;
-    all = append(all, parts[p], (n + 1) / 2);
-  }
+  for (uint64_t p = 0; p < c->count; p++)
+    all = append(all, parts[p], (piece_bytes(c, p) + 1) / 2);
   /* HDF5's words are big-endian. Modulo 65535, swapping the bytes of every word multiplies it by
    * 256. So it multiplies the sums by 256, which swaps the bytes of the sums. */
   return (uint32_t)__builtin_bswap16((uint16_t)all.two) << 16 |
          __builtin_bswap16((uint16_t)all.one);
+}
+
+uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_t copied) {
+  sums parts[MAX_PIECES];
+  const pieces c = cut(bytes);
+#pragma omp parallel for schedule(static, 1) num_threads((int)c.count) if (c.count > 1)
+  for (uint64_t p = 0; p < c.count; p++) {
+    const uint64_t from = piece_from(&c, p);
+    parts[p] = sum_piece((const unsigned char *)data + from, piece_bytes(&c, p),
+                         to != NULL ? (unsigned char *)to + from : NULL,
+                         copied > from ? copied - from : 0);
+  }
+  return checksum_of(&c, parts);
+}
+
+/* Read so many bytes at that place of a file. */
+static bool read_bytes(int fd, unsigned char *to, uint64_t bytes, uint64_t at) {
+  for (uint64_t done = 0; done < bytes;) {
+    ssize_t n = pread(fd, to + done, bytes - done, (off_t)(at + done));
+    if (n <= 0)
+      return false;
+    done += (uint64_t)n;
+  }
+  return true;
+}
+
+/* sum_piece of bytes of a file, which pass through `window` of WINDOW_BYTES at most. */
+#define WINDOW_BYTES ((uint64_t)(16 * BLOCK_BYTES))
+static bool sum_file_piece(int fd, uint64_t place, uint64_t bytes, unsigned char *window,
+                           unsigned char *to, uint64_t copied, sums *out) {
+  *out = (sums){0, 0};
+  for (uint64_t at = 0; at < bytes; at += WINDOW_BYTES) {
+    const uint64_t n = bytes - at < WINDOW_BYTES ? bytes - at : WINDOW_BYTES;
+    if (!read_bytes(fd, window, n, place + at))
+      return false;
+    *out = append(*out, sum_piece(window, n, to + at, copied > at ? copied - at : 0), (n + 1) / 2);
+  }
+  return true;
 }
 
 /* The checksum as it is stored, little-endian. */
@@ -160,11 +206,11 @@ static amped_status mismatch(amped_hdf5_dataset *d, uint64_t first) {
 static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at) {
 #if H5_VERSION_GE(1, 10, 5)
   const hsize_t offset[2] = {chunk * d->chunk_rows, 0};
-  unsigned skipped = 0;
+  unsigned skipped = 0; /* filters */
   haddr_t place = HADDR_UNDEF;
   hsize_t bytes = 0;
   bool found = H5Dget_chunk_info_by_coord(d->id, offset, &skipped, &place, &bytes) >= 0 &&
-               place != HADDR_UNDEF;
+               place != HADDR_UNDEF && skipped == 0;
   *at = place;
   return found;
 #else
@@ -209,6 +255,57 @@ static void ask_ahead(amped_hdf5_dataset *d, uint64_t first) {
                    stored_bytes(d) < AHEAD_BYTES ? stored_bytes(d) : AHEAD_BYTES);
 }
 
+/* HDF5 reads a chunk with one thread, at the rate of one core's copy; and it searches all chunks
+ * before a chunk to tell its place. Up to this number of chunks the search costs less than all
+ * threads gain that read their pieces of the chunk themselves. */
+#define SEARCHED_CHUNKS 4096
+
+/* Places count from the end of the user block: files that have one are left to the library. */
+static bool has_user_block(const amped_hdf5_dataset *d) {
+  hsize_t bytes = 1;
+  hid_t list = H5Fget_create_plist(d->file->id);
+  if (list < 0 || H5Pget_userblock(list, &bytes) < 0)
+    bytes = 1;
+  if (list >= 0)
+    (void)H5Pclose(list);
+  return bytes > 0;
+}
+
+/* Is the place of the chunk in the file known for certain? */
+static bool knows_place(amped_hdf5_dataset *d, uint64_t first, uint64_t *at) {
+  const uint64_t chunk = first / d->chunk_rows;
+  amped_hdf5_places *p = &d->places;
+  if (d->file->fd < 0 || stored_bytes(d) < PIECE_BYTES || chunk >= SEARCHED_CHUNKS)
+    return false;
+  if (!p->asked) {
+    p->asked = true;
+    p->behind_block = has_user_block(d);
+  }
+  return !p->behind_block && find_chunk(d, chunk, at);
+}
+
+/* All threads read and check a chunk, past the library. False where some part cannot be read. */
+static bool read_in_pieces(const amped_hdf5_dataset *d, uint64_t place, void *rows, uint64_t wanted,
+                           bool *right) {
+  const uint64_t bytes = d->chunk_rows * row_bytes(d);
+  unsigned char *room = d->file->chunk;
+  unsigned char stored[CHECKSUM_BYTES];
+  sums parts[MAX_PIECES];
+  bool read = true;
+  const pieces c = cut(bytes);
+#pragma omp parallel for schedule(static, 1) num_threads((int)c.count) reduction(&& : read)
+  for (uint64_t p = 0; p < c.count; p++) {
+    const uint64_t from = piece_from(&c, p);
+    read = read && sum_file_piece(d->file->fd, place + from, piece_bytes(&c, p), room + from,
+                                  (unsigned char *)rows + from, wanted > from ? wanted - from : 0,
+                                  &parts[p]);
+  }
+  if (!read || !read_bytes(d->file->fd, stored, sizeof stored, place + bytes))
+    return false;
+  *right = checksum_of(&c, parts) == stored_checksum(stored);
+  return true;
+}
+
 amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *d, uint64_t first, void *rows) {
   const hsize_t offset[2] = {first, 0};
   const uint64_t bytes = d->chunk_rows * row_bytes(d);
@@ -221,10 +318,14 @@ amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *d, uint64_t first, void *
     return mismatch(d, first);
   AMPED_TRY(reserve(d, stored));
   ask_ahead(d, first);
+  const uint64_t wanted = amped_hdf5_chunk_rows_at(d, first) * row_bytes(d);
+  uint64_t place = 0;
+  bool right = false;
+  if (knows_place(d, first, &place) && read_in_pieces(d, place, rows, wanted, &right))
+    return right ? AMPED_OK : mismatch(d, first);
   if (H5Dread_chunk(d->id, H5P_DEFAULT, offset, &skipped, d->file->chunk) < 0)
     return amped_hdf5_failed(d->file, "dataset", d->name);
   const unsigned char *chunk = d->file->chunk;
-  uint64_t wanted = amped_hdf5_chunk_rows_at(d, first) * row_bytes(d);
   if (skipped != 0 ||
       amped_hdf5_checksum(chunk, bytes, rows, wanted) != stored_checksum(chunk + bytes))
     return mismatch(d, first);

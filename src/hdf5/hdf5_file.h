@@ -62,6 +62,7 @@ typedef struct amped_hdf5_type {
  * are assumed to follow at distance `stride`. */
 typedef struct amped_hdf5_places {
   bool found, hopeless;
+  bool asked, behind_block; /* is there a user block? */
   uint64_t known, at, stride;
   bool started;
   uint64_t last; /* the last chunk that was read */
