@@ -1,49 +1,33 @@
 #include "load/input.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "text/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
+#include "tensor/repeats.h"
 
 struct amped_input {
   const char *path;
   amped_tensor_info info;
   bool info_owned;         /* the partitions are this struct's own, not the file's */
   amped_tensor_file *file; /* or, where NULL, */
-  amped_sptensor tensor;   /* in memory, sorted by sorted_mode */
-  int sorted_mode;
-  uint64_t free_bytes; /* of memory when it was opened; 0: not known */
+  amped_sptensor tensor;   /* in memory */
+  uint64_t free_bytes;     /* of memory when it was opened; 0: not known */
 };
 
-static amped_status sort_by(amped_input *input, int mode) {
-  if (input->sorted_mode == mode)
-    return AMPED_OK;
-  AMPED_TRY(amped_sptensor_sort(&input->tensor, mode));
-  input->sorted_mode = mode;
-  return AMPED_OK;
-}
-
-static amped_status describe_memory(amped_input *input) {
-  amped_sptensor *t = &input->tensor;
-  input->info_owned = true;
+/* The nonzeros are one list, in the order of the file, or sorted. */
+static void describe_memory(amped_input *input) {
+  const amped_sptensor *t = &input->tensor;
   input->info.order = t->order;
   input->info.nnz = t->nnz;
   input->info.value_type = AMPED_F64;
-  input->info.has_copies = true;
-  input->info.norm_squared = amped_sptensor_norm_squared(t);
-  input->info.hash = amped_sptensor_hash(t);
-  AMPED_TRY(amped_dictionary_find(&input->info.dictionary, t->values, t->nnz));
-  for (int m = t->order - 1; m >= 0; m--) {
+  input->info.is_merged = true;
+  for (int m = 0; m < t->order; m++) {
     input->info.dims[m] = t->dims[m];
-    input->info.index_types[m] = AMPED_U64;
-    AMPED_TRY(sort_by(input, m));
-    AMPED_TRY(
-        amped_partition_create(&input->info.partitions[m], t->dims[m], t->indices[m], t->nnz));
+    input->info.index_types[m] = amped_itype_for(t->dims[m]);
   }
-  return AMPED_OK;
 }
 
 /* Called where memory holds no more nonzeros: an error, before the system kills the process. */
@@ -66,17 +50,17 @@ static amped_status load_into_memory(amped_input *input, const amped_read_option
   amped_read_options options = *read;
   uint64_t found = 0;
   options.overflow = input->free_bytes > 0 ? &overflow : NULL;
-  amped_say("%s has no ordered copies: ordering it in memory (amped_mpi convert does that once)",
-            input->path);
   AMPED_TRY(amped_io_read(input->path, &options, &input->tensor));
-  input->sorted_mode = -1;
-  AMPED_TRY(sort_by(input, 0));
-  AMPED_TRY(amped_sptensor_merge(&input->tensor, AMPED_DUPLICATES_SUM, input->path, &found));
+  if (amped_sptensor_may_repeat(&input->tensor)) {
+    AMPED_TRY(amped_sptensor_sort(&input->tensor, 0));
+    AMPED_TRY(amped_sptensor_merge(&input->tensor, AMPED_DUPLICATES_SUM, input->path, &found));
+  }
   if (found > 0 && counts)
     amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input->path, found);
   else if (found > 0)
     amped_warn("%s: %" PRIu64 " duplicate nonzeros were summed", input->path, found);
-  return describe_memory(input);
+  describe_memory(input);
+  return AMPED_OK;
 }
 
 static amped_status open_here(amped_input *input, const amped_read_options *read, bool parallel) {
@@ -166,7 +150,6 @@ amped_status amped_input_open(const amped_comm *comm, const char *path,
   *out = NULL;
   if (status == AMPED_OK) {
     input->path = path;
-    input->sorted_mode = -1;
     input->free_bytes = amped_mem_available() / 4 * 3; /* the rest for buffers */
     if (reads)
       status = open_here(input, read, parallel);
@@ -201,14 +184,28 @@ const amped_tensor_info *amped_input_info(const amped_input *input) {
   return &input->info;
 }
 
+static void read_memory(const amped_input *input, uint64_t first, uint64_t count,
+                        void *const *indices, void *values) {
+  const amped_sptensor *t = &input->tensor;
+  const uint64_t piece = UINT64_C(1) << 14;
+#pragma omp parallel for schedule(static)
+  for (uint64_t at = 0; at < count; at += piece) {
+    const uint64_t n = count - at < piece ? count - at : piece;
+    for (int m = 0; m < t->order; m++)
+      amped_indices_put(indices[m], input->info.index_types[m], at, n, t->indices[m] + first + at);
+    memcpy((double *)values + at, t->values + first + at, n * sizeof *t->values);
+  }
+}
+
+bool amped_input_in_memory(const amped_input *input) {
+  return input->file == NULL && input->tensor.nnz > 0;
+}
+
 amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,
                               void *const *indices, void *values) {
   if (input->file != NULL)
     return amped_tensor_file_read(input->file, mode, first, count, indices, values);
-  AMPED_TRY(sort_by(input, mode));
-  for (int m = 0; m < input->tensor.order; m++)
-    memcpy(indices[m], input->tensor.indices[m] + first, count * sizeof(uint64_t));
-  memcpy(values, input->tensor.values + first, count * sizeof(double));
+  read_memory(input, first, count, indices, values);
   return AMPED_OK;
 }
 

@@ -1,8 +1,8 @@
 /* Input: the file that a tensor is loaded from.
  *
  * An HDF5 file, with ordered copies or with one coordinate list alone, is read slab by slab. Any
- * other format of io.h is read whole into the host memory of rank 0 and sorted there by one mode at
- * a time.
+ * other format of io.h is read whole into the host memory of rank 0, where it is one list; it is
+ * sorted there only where a coordinate comes twice.
  *
  * Ranks that read hold the file open: rank 0, or with `parallel` all ranks. Functions that are not
  * marked collective are called on ranks that read, by one thread at a time, unless they say
@@ -34,15 +34,17 @@ amped_status amped_input_differs(const amped_comm *comm, const amped_input *inpu
 /* The file's name. On every rank. */
 const char *amped_input_path(const amped_input *input);
 
-/* On every rank; owned by the input. has_copies is false for an HDF5 file that holds one list: its
- * tables are counted by list_stats.h, and load_list.h loads it. */
+/* On every rank; owned by the input. has_copies is false for one list: its tables are counted by list_stats.h, and load_list.h loads it. */
 const amped_tensor_info *amped_input_info(const amped_input *input);
 
 /* In place of a mode: the one list of a file without copies. */
 #define AMPED_INPUT_LIST (-1)
 
-/* Does amped_tensor_file_read's work: nonzeros first .. first+count of mode's copy, into host
- * memory of the caller. For formats other than HDF5 a change of the mode costs a sort. */
+/* Does this rank hold the whole list in host memory? */
+bool amped_input_in_memory(const amped_input *input);
+
+/* Does amped_tensor_file_read's work: nonzeros first .. first+count of mode's copy, or of the list,
+ * into host memory of the caller. */
 amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,
                               void *const *indices, void *values);
 

@@ -88,7 +88,7 @@ static void set_shape(amped_list_source *s) {
   shape->arriving = shape->window * readers < info->nnz ? shape->window * readers : info->nnz;
 }
 
-/* Collective: has every rank room to hold its slabs? */
+/* Collective: has every rank room to hold its slabs? What host memory holds is not held twice. */
 static bool has_room(const amped_list_source *s) {
   uint64_t device_bytes = 0;
   uint64_t host_bytes = 0;
@@ -97,7 +97,8 @@ static bool has_room(const amped_list_source *s) {
   const uint64_t room = s->worker->backend->device->memory(s->worker->device);
   const uint64_t ranks =
       s->worker->backend->device_pointers ? 1 : (uint64_t)s->comm->local_size; /* share the room */
-  without = device_bytes + host_bytes > room / ranks / HELD_PART;
+  without = device_bytes + host_bytes > room / ranks / HELD_PART ||
+            (amped_input_in_memory(s->input) && !s->worker->backend->device_pointers);
   amped_comm_sum_u64(s->comm, &without, 1);
   return without == 0;
 }

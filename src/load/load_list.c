@@ -184,7 +184,8 @@ static amped_status load_modes(loader *l, double *norm_squared) {
     found += repeats;
   }
   /* The norm that a file says is the norm of the sums. */
-  return l->o->info->has_hash ? AMPED_OK : check_repeats(l, found, norm_squared);
+  return l->o->info->has_hash || l->o->info->is_merged ? AMPED_OK
+                                                       : check_repeats(l, found, norm_squared);
 }
 
 amped_status amped_load_list(const amped_list_load *load, double *norm_squared, double *seconds) {
