@@ -2,7 +2,6 @@
 
 #include <omp.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -132,25 +131,14 @@ uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_
   return checksum_of(&c, parts);
 }
 
-/* Read so many bytes at that place of a file. */
-static bool read_bytes(int fd, unsigned char *to, uint64_t bytes, uint64_t at) {
-  for (uint64_t done = 0; done < bytes;) {
-    ssize_t n = pread(fd, to + done, bytes - done, (off_t)(at + done));
-    if (n <= 0)
-      return false;
-    done += (uint64_t)n;
-  }
-  return true;
-}
-
 /* sum_piece of bytes of a file, which pass through `window` of WINDOW_BYTES at most. */
 #define WINDOW_BYTES ((uint64_t)(16 * BLOCK_BYTES))
-static bool sum_file_piece(int fd, uint64_t place, uint64_t bytes, unsigned char *window,
-                           unsigned char *to, uint64_t copied, sums *out) {
+static bool sum_file_piece(const amped_hdf5_io *io, uint64_t place, uint64_t bytes,
+                           unsigned char *window, unsigned char *to, uint64_t copied, sums *out) {
   *out = (sums){0, 0};
   for (uint64_t at = 0; at < bytes; at += WINDOW_BYTES) {
     const uint64_t n = bytes - at < WINDOW_BYTES ? bytes - at : WINDOW_BYTES;
-    if (!read_bytes(fd, window, n, place + at))
+    if (!amped_hdf5_io_read(io, place + at, n, window))
       return false;
     *out = append(*out, sum_piece(window, n, to + at, copied > at ? copied - at : 0), (n + 1) / 2);
   }
@@ -275,7 +263,7 @@ static bool has_user_block(const amped_hdf5_dataset *d) {
 static bool knows_place(amped_hdf5_dataset *d, uint64_t first, uint64_t *at) {
   const uint64_t chunk = first / d->chunk_rows;
   amped_hdf5_places *p = &d->places;
-  if (d->file->fd < 0 || stored_bytes(d) < PIECE_BYTES || chunk >= SEARCHED_CHUNKS)
+  if (d->file->io.fd < 0 || stored_bytes(d) < PIECE_BYTES || chunk >= SEARCHED_CHUNKS)
     return false;
   if (!p->asked) {
     p->asked = true;
@@ -284,7 +272,8 @@ static bool knows_place(amped_hdf5_dataset *d, uint64_t first, uint64_t *at) {
   return !p->behind_block && find_chunk(d, chunk, at);
 }
 
-/* All threads read and check a chunk, past the library. False where some part cannot be read. */
+/* All threads read and check a chunk, past the library. False where some part cannot be read, or
+ * the file changed: the library then tells. */
 static bool read_in_pieces(const amped_hdf5_dataset *d, uint64_t place, void *rows, uint64_t wanted,
                            bool *right) {
   const uint64_t bytes = d->chunk_rows * row_bytes(d);
@@ -296,11 +285,12 @@ static bool read_in_pieces(const amped_hdf5_dataset *d, uint64_t place, void *ro
 #pragma omp parallel for schedule(static, 1) num_threads((int)c.count) reduction(&& : read)
   for (uint64_t p = 0; p < c.count; p++) {
     const uint64_t from = piece_from(&c, p);
-    read = read && sum_file_piece(d->file->fd, place + from, piece_bytes(&c, p), room + from,
+    read = read && sum_file_piece(&d->file->io, place + from, piece_bytes(&c, p), room + from,
                                   (unsigned char *)rows + from, wanted > from ? wanted - from : 0,
                                   &parts[p]);
   }
-  if (!read || !read_bytes(d->file->fd, stored, sizeof stored, place + bytes))
+  if (!read || !amped_hdf5_io_read(&d->file->io, place + bytes, sizeof stored, stored) ||
+      !amped_hdf5_io_same(&d->file->io))
     return false;
   *right = checksum_of(&c, parts) == stored_checksum(stored);
   return true;

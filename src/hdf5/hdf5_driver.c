@@ -84,6 +84,31 @@ static herr_t fail(amped_hdf5_io *io, int error) {
   return -1;
 }
 
+bool amped_hdf5_io_read(const amped_hdf5_io *io, uint64_t at, uint64_t bytes, void *to) {
+  char *p = to;
+  if (is_beyond(at, bytes))
+    return false;
+  while (bytes > 0) {
+    const ssize_t n = pread(io->fd, p, bytes, (off_t)at);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    p += n;
+    at += (uint64_t)n;
+    bytes -= (uint64_t)n;
+  }
+  return true;
+}
+
+bool amped_hdf5_io_same(amped_hdf5_io *io) {
+  if (!io->watched)
+    return true;
+  const amped_file_stamp now = amped_file_stamp_take(io->fd);
+  io->changed = io->changed || !amped_file_stamp_same(&now, &io->stamp);
+  return !io->changed;
+}
+
 static herr_t read_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, size_t bytes,
                         void *buffer) {
   amped_hdf5_io *io = io_of(file);
@@ -106,11 +131,7 @@ static herr_t read_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, s
     at += (haddr_t)n;
     bytes -= (size_t)n;
   }
-  if (!io->watched)
-    return 0;
-  const amped_file_stamp now = amped_file_stamp_take(io->fd);
-  io->changed = io->changed || !amped_file_stamp_same(&now, &io->stamp);
-  return io->changed ? -1 : 0;
+  return amped_hdf5_io_same(io) ? 0 : -1;
 }
 
 static herr_t write_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, size_t bytes,

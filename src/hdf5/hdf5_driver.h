@@ -27,4 +27,9 @@ typedef struct amped_hdf5_io {
  * for messages alone. False where HDF5 fails. */
 bool amped_hdf5_driver_set(hid_t list, amped_hdf5_io *io);
 
+/* Read bytes of the file, past HDF5. Any thread; false, where the file ends before them, too.
+ * same: where the file is watched, does it have its stamp? After such reads. */
+bool amped_hdf5_io_read(const amped_hdf5_io *io, uint64_t at, uint64_t bytes, void *to);
+bool amped_hdf5_io_same(amped_hdf5_io *io);
+
 #endif
