@@ -176,7 +176,7 @@ static amped_status solve_rows(void *self, int mode, uint64_t first, uint64_t en
   const als *a = self;
   const amped_worker *worker = a->context->worker;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
-  AMPED_TRY(worker->backend->factors->solve(worker->factors, mode, first, end, a->p));
+  AMPED_TRY(worker->backend->factors->solve(worker->factors, mode, first, end, a->p, NULL));
   amped_trace_end();
   return AMPED_OK;
 }
