@@ -42,40 +42,51 @@ __global__ void narrow(const double *from, uint64_t rows, uint64_t ld, unsigned 
       to[i * ld + c] = c < ncomps ? (T)from[i * ncomps + c] : T(0);
 }
 
-/* to = from times p, for rows of at most short_row floats, in one pass over memory. A warp works on
- * solve_rows rows at a time, each of its threads on some columns of the products. */
+/* to = from times p, and if it keeps: plus to times keep, for rows of at most short_row floats, in
+ * one pass over memory. A warp works on solve_rows rows at a time, each of its threads on some
+ * columns of the products. One matrix fits the shared memory; two are read through the cache. */
 constexpr unsigned short_row = 64;
 constexpr unsigned solve_rows = 4;
 constexpr unsigned solve_warps = 8;
+size_t solve_shared(unsigned n, bool keeps) {
+  return ((keeps ? 0 : n * n) + solve_warps * solve_rows * n) * sizeof(double);
+}
+template <bool keeps>
 __global__ void solve_short(const float *from, uint64_t rows, unsigned ld, unsigned n,
-                            const double *p, float *to) {
+                            const double *p, const double *keep, float *to) {
   extern __shared__ double shared[];
   constexpr unsigned columns = short_row / 32;
-  double *const square = shared;
-  double *const staged = shared + n * n + threadIdx.y * solve_rows * n;
-  for (unsigned e = threadIdx.y * 32 + threadIdx.x; e < n * n; e += solve_warps * 32)
-    square[e] = p[e];
-  __syncthreads();
+  double *const staged = shared + (keeps ? 0 : n * n) + threadIdx.y * solve_rows * n;
+  if (!keeps) {
+    for (unsigned e = threadIdx.y * 32 + threadIdx.x; e < n * n; e += solve_warps * 32)
+      shared[e] = p[e];
+    __syncthreads();
+  }
   const uint64_t step = (uint64_t)gridDim.x * solve_warps * solve_rows;
   uint64_t first = ((uint64_t)blockIdx.x * solve_warps + threadIdx.y) * solve_rows;
   for (; first < rows; first += step) {
     const unsigned count = rows - first < solve_rows ? (unsigned)(rows - first) : solve_rows;
     double sums[solve_rows][columns] = {};
-    for (unsigned i = 0; i < solve_rows; i++)
-      for (unsigned c = threadIdx.x; c < n; c += 32)
-        staged[i * n + c] = i < count ? (double)from[(first + i) * ld + c] : 0.0;
-    __syncwarp();
-    for (unsigned k = 0; k < n; k++)
 #pragma unroll
-      for (unsigned j = 0; j < columns; j++) {
-        const unsigned c = threadIdx.x + j * 32;
-        const double factor = c < n ? square[k * n + c] : 0.0;
-        if (j * 32 < n)
+    for (unsigned product = 0; product < (keeps ? 2 : 1); product++) {
+      const float *const left = product == 0 ? from : to;
+      const double *const square = product == 1 ? keep : keeps ? p : shared;
+      for (unsigned i = 0; i < solve_rows; i++)
+        for (unsigned c = threadIdx.x; c < n; c += 32)
+          staged[i * n + c] = i < count ? (double)left[(first + i) * ld + c] : 0.0;
+      __syncwarp();
+      for (unsigned k = 0; k < n; k++)
 #pragma unroll
-          for (unsigned i = 0; i < solve_rows; i++)
-            sums[i][j] += staged[i * n + k] * factor;
-      }
-    __syncwarp();
+        for (unsigned j = 0; j < columns; j++) {
+          const unsigned c = threadIdx.x + j * 32;
+          const double factor = c < n ? square[k * n + c] : 0.0;
+          if (j * 32 < n)
+#pragma unroll
+            for (unsigned i = 0; i < solve_rows; i++)
+              sums[i][j] += staged[i * n + k] * factor;
+        }
+      __syncwarp();
+    }
 #pragma unroll
     for (unsigned j = 0; j < columns; j++)
 #pragma unroll
@@ -226,7 +237,7 @@ sections sections_for(const amped_plan *plan) {
   s.wide = aligned_doubles(s.chunk * ncomps);
   s.square = aligned_doubles(ncomps * ncomps);
   s.partials = aligned_doubles(most(s.batch * ncomps * ncomps, dot_blocks + 1));
-  s.bytes = (2 * s.wide + s.square + s.partials) * sizeof(double) + blas_bytes;
+  s.bytes = (2 * s.wide + 2 * s.square + s.partials) * sizeof(double) + blas_bytes;
   return s;
 }
 
@@ -258,53 +269,70 @@ amped_status get(amped_dense_cuda *d, const T *d_rows, uint64_t count, double *h
   return AMPED_OK;
 }
 
-/* to = from times d_square. cuBLAS stores matrices by columns, so it takes our matrices for their
- * transposes. Rows have from_ld and to_ld doubles. */
+/* to = from times d_square, plus `old` times to. cuBLAS stores matrices by columns, so it takes our
+ * matrices for their transposes. Rows have from_ld and to_ld doubles. */
 amped_status multiply(amped_dense_cuda *d, const double *from, uint64_t from_ld, uint64_t rows,
-                      double *to, uint64_t to_ld) {
+                      const double *d_square, double old, double *to, uint64_t to_ld) {
   const double one = 1.0;
-  const double zero = 0.0;
   AMPED_CUBLAS(cublasDgemm(d->blas, CUBLAS_OP_N, CUBLAS_OP_N, d->ncomps, (int)rows, d->ncomps, &one,
-                           d->d_square, d->ncomps, from, (int)from_ld, &zero, to, (int)to_ld));
+                           d_square, d->ncomps, from, (int)from_ld, &old, to, (int)to_ld));
   return AMPED_OK;
 }
 
-amped_status solve_chunk(amped_dense_cuda *d, const double *d_output, uint64_t rows,
-                         double *d_rows) {
-  return multiply(d, d_output, d->ld, rows, d_rows, d->ld);
+template <typename T> amped_status widen_rows(amped_dense_cuda *d, const T *d_rows, uint64_t rows) {
+  widen<<<row_grid(rows), row_block(), 0, d->stream>>>(d_rows, rows, d->ld, (unsigned)d->ncomps,
+                                                       d->d_wide);
+  AMPED_CUDA_LAUNCHED("the kernel that widens rows");
+  return AMPED_OK;
 }
 
-amped_status solve_chunk(amped_dense_cuda *d, const float *d_output, uint64_t rows, float *d_rows) {
-  const unsigned ncomps = (unsigned)d->ncomps;
-  widen<<<row_grid(rows), row_block(), 0, d->stream>>>(d_output, rows, d->ld, ncomps, d->d_wide);
-  AMPED_CUDA_LAUNCHED("the kernel that widens rows");
-  AMPED_TRY(multiply(d, d->d_wide, ncomps, rows, d->d_product, ncomps));
-  narrow<<<row_grid(rows), row_block(), 0, d->stream>>>(d->d_product, rows, d->ld, ncomps, d_rows);
+amped_status solve_chunk(amped_dense_cuda *d, const double *d_output, uint64_t rows, bool keeps,
+                         double *d_rows) {
+  if (keeps)
+    AMPED_TRY(widen_rows(d, d_rows, rows));
+  AMPED_TRY(multiply(d, d_output, d->ld, rows, d->d_square, 0.0, d_rows, d->ld));
+  if (!keeps)
+    return AMPED_OK;
+  return multiply(d, d->d_wide, (uint64_t)d->ncomps, rows, d->d_keep, 1.0, d_rows, d->ld);
+}
+
+amped_status solve_chunk(amped_dense_cuda *d, const float *d_output, uint64_t rows, bool keeps,
+                         float *d_rows) {
+  const uint64_t n = (uint64_t)d->ncomps;
+  AMPED_TRY(widen_rows(d, d_output, rows));
+  AMPED_TRY(multiply(d, d->d_wide, n, rows, d->d_square, 0.0, d->d_product, n));
+  if (keeps) {
+    AMPED_TRY(widen_rows(d, d_rows, rows));
+    AMPED_TRY(multiply(d, d->d_wide, n, rows, d->d_keep, 1.0, d->d_product, n));
+  }
+  narrow<<<row_grid(rows), row_block(), 0, d->stream>>>(d->d_product, rows, d->ld, (unsigned)n,
+                                                        d_rows);
   AMPED_CUDA_LAUNCHED("the kernel that narrows rows");
   return AMPED_OK;
 }
 
 /* For short rows cuBLAS would pass through memory five times: this kernel passes once. */
-amped_status solve_at_once(amped_dense_cuda *d, const float *d_output, uint64_t count,
+amped_status solve_at_once(amped_dense_cuda *d, const float *d_output, uint64_t count, bool keeps,
                            float *d_rows) {
   const unsigned n = (unsigned)d->ncomps;
   const uint64_t blocks = amped_ceil_div(count, (uint64_t)(solve_warps * solve_rows));
+  const auto kernel = keeps ? solve_short<true> : solve_short<false>;
   if (count == 0)
     return AMPED_OK;
-  solve_short<<<(unsigned)(blocks < most_short ? blocks : most_short), dim3(32, solve_warps),
-                (n * n + solve_warps * solve_rows * n) * sizeof(double), d->stream>>>(
-      d_output, count, (unsigned)d->ld, n, d->d_square, d_rows);
+  kernel<<<(unsigned)(blocks < most_short ? blocks : most_short), dim3(32, solve_warps),
+           solve_shared(n, keeps), d->stream>>>(d_output, count, (unsigned)d->ld, n, d->d_square,
+                                                d->d_keep, d_rows);
   AMPED_CUDA_LAUNCHED("the solve kernel");
   return AMPED_OK;
 }
 
 template <typename T>
-amped_status solve(amped_dense_cuda *d, const T *d_output, uint64_t count, T *d_rows) {
+amped_status solve(amped_dense_cuda *d, const T *d_output, uint64_t count, bool keeps, T *d_rows) {
   if constexpr (sizeof(T) == sizeof(float))
     if ((unsigned)d->ncomps <= short_row)
-      return solve_at_once(d, d_output, count, d_rows);
+      return solve_at_once(d, d_output, count, keeps, d_rows);
   for (uint64_t done = 0; done < count; done += d->chunk)
-    AMPED_TRY(solve_chunk(d, d_output + done * d->ld, least(d->chunk, count - done),
+    AMPED_TRY(solve_chunk(d, d_output + done * d->ld, least(d->chunk, count - done), keeps,
                           d_rows + done * d->ld));
   return AMPED_OK;
 }
@@ -334,10 +362,8 @@ amped_status gram_chunk(amped_dense_cuda *d, const double *d_rows, uint64_t rows
 }
 
 amped_status gram_chunk(amped_dense_cuda *d, const float *d_rows, uint64_t rows) {
-  const unsigned ncomps = (unsigned)d->ncomps;
-  widen<<<row_grid(rows), row_block(), 0, d->stream>>>(d_rows, rows, d->ld, ncomps, d->d_wide);
-  AMPED_CUDA_LAUNCHED("the kernel that widens rows");
-  return add_grams(d, d->d_wide, ncomps, rows);
+  AMPED_TRY(widen_rows(d, d_rows, rows));
+  return add_grams(d, d->d_wide, (uint64_t)d->ncomps, rows);
 }
 
 amped_status gram_at_once(amped_dense_cuda *d, const float *d_rows, uint64_t count) {
@@ -441,7 +467,8 @@ amped_status amped_dense_cuda_prepare(amped_dense_cuda *d, const amped_plan *pla
   d->d_wide = reinterpret_cast<double *>(block + blas_bytes);
   d->d_product = d->d_wide + s.wide;
   d->d_square = d->d_product + s.wide;
-  d->d_partials = d->d_square + s.square;
+  d->d_keep = d->d_square + s.square;
+  d->d_partials = d->d_keep + s.square;
   return AMPED_OK;
 }
 
@@ -461,12 +488,16 @@ amped_status amped_dense_cuda_get(amped_dense_cuda *d, const void *d_rows, uint6
 }
 
 amped_status amped_dense_cuda_solve(amped_dense_cuda *d, const void *d_output, uint64_t count,
-                                    const double *h_p, void *d_rows) {
-  AMPED_TRY(to_device(d, d->d_square, h_p, (uint64_t)d->ncomps * (uint64_t)d->ncomps));
-  AMPED_TRY(
-      d->value_type == AMPED_F32
-          ? solve(d, static_cast<const float *>(d_output), count, static_cast<float *>(d_rows))
-          : solve(d, static_cast<const double *>(d_output), count, static_cast<double *>(d_rows)));
+                                    const double *h_p, const double *h_keep, void *d_rows) {
+  const uint64_t elements = (uint64_t)d->ncomps * (uint64_t)d->ncomps;
+  const bool keeps = h_keep != nullptr;
+  AMPED_TRY(to_device(d, d->d_square, h_p, elements));
+  if (keeps)
+    AMPED_TRY(to_device(d, d->d_keep, h_keep, elements));
+  AMPED_TRY(d->value_type == AMPED_F32 ? solve(d, static_cast<const float *>(d_output), count,
+                                               keeps, static_cast<float *>(d_rows))
+                                       : solve(d, static_cast<const double *>(d_output), count,
+                                               keeps, static_cast<double *>(d_rows)));
   return wait(d);
 }
 

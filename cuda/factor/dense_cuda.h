@@ -27,6 +27,7 @@ typedef struct amped_dense_cuda {
   double *d_wide; /* chunk x ncomps, twice */
   double *d_product;
   double *d_square; /* ncomps x ncomps */
+  double *d_keep;   /* likewise */
   double *d_partials;
 } amped_dense_cuda;
 
@@ -46,7 +47,7 @@ amped_status amped_dense_cuda_get(amped_dense_cuda *dense, const void *d_rows, u
 
 /* The functions of amped_factor_ops of these names, on count rows. */
 amped_status amped_dense_cuda_solve(amped_dense_cuda *dense, const void *d_output, uint64_t count,
-                                    const double *h_p, void *d_rows);
+                                    const double *h_p, const double *h_keep, void *d_rows);
 amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
                                    double *h_gram);
 amped_status amped_dense_cuda_inner(amped_dense_cuda *dense, const void *d_a, const void *d_b,

@@ -195,9 +195,9 @@ static amped_status put_output(amped_factor_set *f, int mode, uint64_t row, uint
 }
 
 static amped_status solve(amped_factor_set *f, int mode, uint64_t first, uint64_t end,
-                          const double *p) {
+                          const double *p, const double *keep) {
   return amped_dense_cuda_solve(&f->dense, row_at(f->d_output, f->plan, first), end - first, p,
-                                row_at(own_block(f, mode), f->plan, first));
+                                keep, row_at(own_block(f, mode), f->plan, first));
 }
 
 static amped_status gram(amped_factor_set *f, int mode, double *out) {

@@ -177,10 +177,11 @@ typedef struct amped_factor_ops {
                              double *rows);
   amped_status (*put_output)(amped_factor_set *factors, int mode, uint64_t row, uint64_t count,
                              const double *rows);
-  /* Rows first .. end of this rank's block of mode's factor = the same rows of output * p. p is
-   * ncomps x ncomps doubles, symmetric; sums are in double. */
+  /* Rows first .. end of this rank's block of mode's factor = the same rows of output * p + the
+   * rows as they were * keep. p and keep are ncomps x ncomps doubles, row-major; p is symmetric;
+   * keep may be NULL, which is zero. Sums are in double. */
   amped_status (*solve)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
-                        const double *p);
+                        const double *p, const double *keep);
   /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
   amped_status (*gram)(amped_factor_set *factors, int mode, double *gram);
   /* inner = sum over own rows and columns of output * factor, in double. */

@@ -164,7 +164,7 @@ static uint64_t own_position(const amped_plan *plan, int mode) {
 }
 
 static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
-                              const double *p) {
+                              const double *p, const double *keep) {
   const amped_plan *plan = f->plan;
   int n = plan->ncomps;
 #pragma omp parallel for schedule(static) num_threads(f->threads)
@@ -179,6 +179,11 @@ static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint
       rows_to_double(plan, f->output, i, count, in);
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, p, n,
                   0.0, out, n);
+      if (keep != NULL) {
+        rows_to_double(plan, f->factors[mode], own_position(plan, mode) + i, count, in);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, keep,
+                    n, 1.0, out, n);
+      }
       rows_from_double(plan, f->factors[mode], own_position(plan, mode) + i, count, out);
     }
   }

@@ -21,9 +21,11 @@ typedef struct als {
   amped_solver_result *result;
   double *grams[AMPED_MAX_ORDER]; /* of unit columns after the mode's update; and room for <X, M> */
   double *v;                      /* Hadamard product of grams */
-  double *p;                      /* its inverse */
-  double *scale;                  /* [ncomps] */
-  double inner;                   /* <X, M> of the sweep in hand */
+  double *p;                      /* its inverse, and what the update keeps of old rows */
+  double *keep;
+  bool singular; /* keep is not zero */
+  double *scale; /* [ncomps] */
+  double inner;  /* <X, M> of the sweep in hand */
   bool told_pass;
 } als;
 
@@ -33,6 +35,7 @@ static amped_status allocate(als *a) {
     AMPED_TRY(amped_alloc(&a->grams[m], n * n + 1, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->p, n * n, sizeof(double), "a gram matrix"));
+  AMPED_TRY(amped_alloc(&a->keep, n * n, sizeof(double), "a gram matrix"));
   return amped_alloc(&a->scale, n, sizeof(double), "the weights");
 }
 
@@ -41,6 +44,7 @@ static void release(als *a) {
     amped_free(a->grams[m]);
   amped_free(a->v);
   amped_free(a->p);
+  amped_free(a->keep);
   amped_free(a->scale);
 }
 
@@ -156,18 +160,24 @@ static amped_status find_fit(als *a, amped_sweep *s) {
                      s->number);
 }
 
-/* The row update: rows of MTTKRP times p. */
+/* The row update: rows of MTTKRP times p, and what V does not resolve of the model that stands.
+ * That has the old rows times the weights. Before the first update no model stands: weights are 0.
+ */
 static amped_status invert(void *self, int mode) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
-  bool was_truncated = a->result->truncated;
+  const size_t n = (size_t)plan->ncomps;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
-  AMPED_TRY(amped_inverse(plan->ncomps, plan->value_type, a->v, a->p, &a->result->truncated));
-  if (a->result->truncated && !was_truncated)
-    amped_warn("mode %d: the gram matrix is singular (components are collinear or zero); using a "
-               "truncated pseudo-inverse from here on where needed; fewer components may do",
+  AMPED_TRY(amped_inverse(plan->ncomps, plan->value_type, a->v, a->p, a->keep, &a->singular));
+  for (size_t r = 0; r < n; r++)
+    for (size_t s = 0; s < n; s++)
+      a->keep[r * n + s] *= a->result->weights[r];
+  if (a->singular && !a->result->singular)
+    amped_warn("mode %d: the gram matrix is singular (components are collinear or zero); what it "
+               "does not resolve stays as it is, here and later; fewer components may do",
                mode + 1);
+  a->result->singular = a->result->singular || a->singular;
   amped_trace_end();
   return AMPED_OK;
 }
@@ -176,7 +186,8 @@ static amped_status solve_rows(void *self, int mode, uint64_t first, uint64_t en
   const als *a = self;
   const amped_worker *worker = a->context->worker;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
-  AMPED_TRY(worker->backend->factors->solve(worker->factors, mode, first, end, a->p));
+  AMPED_TRY(worker->backend->factors->solve(worker->factors, mode, first, end, a->p,
+                                            a->singular ? a->keep : NULL));
   amped_trace_end();
   return AMPED_OK;
 }

@@ -18,7 +18,7 @@ amped_status amped_solver_result_create(const amped_context *context, const ampe
   result->higher_is_better = solver->higher_is_better;
   if (start != NULL && start->sweeps > most)
     most = start->sweeps;
-  AMPED_TRY(amped_alloc(&result->weights, n, sizeof(double), "the weights"));
+  AMPED_TRY(amped_calloc(&result->weights, n, sizeof(double), "the weights"));
   AMPED_TRY(amped_alloc(&result->history, most, sizeof(double), "the sweeps' metric"));
   if (start == NULL)
     return AMPED_OK;

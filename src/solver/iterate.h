@@ -48,12 +48,12 @@ typedef struct amped_iterate_options {
 typedef struct amped_solver_result {
   const char *metric;
   bool higher_is_better;
-  double *weights; /* [ncomps] */
+  double *weights; /* [ncomps]; 0 until a sweep or options->start sets them */
   double *history; /* [sweeps] the metric */
   uint64_t sweeps;
   uint64_t earlier;        /* of them, the sweeps that options->start brought */
   const char *stop_reason; /* "tolerance" or "iterations" */
-  bool truncated;          /* a pseudo-inverse was needed */
+  bool singular;           /* a gram matrix was, to rounding */
   amped_sweep_times times; /* sums over the sweeps of this run */
 } amped_solver_result;
 

@@ -34,10 +34,11 @@ static void mirror(int ncomps, double *a) {
       a[i * n + j] = a[j * n + i];
 }
 
-/* Eigenvalues below `least` of the largest count as zero; *truncated becomes true where one does.
- */
+/* p = pseudo-inverse of v, where eigenvalues below `least` of the largest count as zero; *truncated
+ * becomes true where one does. Unless NULL, keep = the projection on their eigenvectors; it comes
+ * as zeros. */
 static amped_status spectral_inverse(int ncomps, double least, const double *v, double *p,
-                                     bool *truncated) {
+                                     double *keep, bool *truncated) {
   amped_status status = AMPED_OK;
   size_t n = (size_t)ncomps;
   int info = 0;
@@ -60,15 +61,20 @@ static amped_status spectral_inverse(int ncomps, double least, const double *v, 
                          ncomps, ncomps, info);
     goto done;
   }
-  /* p = Q diag(1/w) Q^T over the eigenvalues that are kept. The rows of q are the eigenvectors
+  /* p = Q diag(1/w) Q^T over the eigenvalues that are resolved. The rows of q are the eigenvectors
    * here. */
   memset(p, 0, n * n * sizeof *p);
-  for (size_t k = 0; k < n; k++)
-    if (w[k] > least * w[n - 1])
+  for (size_t k = 0; k < n; k++) {
+    const bool resolved = w[k] > least * w[n - 1];
+    if (resolved)
       cblas_dsyr(CblasColMajor, CblasLower, ncomps, 1.0 / w[k], q + k * n, 1, p, ncomps);
-    else
-      *truncated = true;
+    else if (keep != NULL)
+      cblas_dsyr(CblasColMajor, CblasLower, ncomps, 1.0, q + k * n, 1, keep, ncomps);
+    *truncated = *truncated || !resolved;
+  }
   mirror(ncomps, p);
+  if (keep != NULL)
+    mirror(ncomps, keep);
 done:
   amped_free(iwork);
   amped_free(work);
@@ -139,9 +145,9 @@ static double least_of(int ncomps, amped_vtype precision) {
   return ncomps * (precision == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON);
 }
 
-/* Invert v into p by Cholesky of the scaled matrix. Where the scaled matrix is not conditioned, its
- * eigenvalues take over; v's own, unless `scaled`. */
-static amped_status invert(int ncomps, double least, bool scaled, const double *v, double *p,
+/* Invert v into p by Cholesky of the scaled matrix. Where that is not conditioned, eigenvalues take
+ * over: its own where `keep` is given, which comes as zeros; else those of v. */
+static amped_status invert(int ncomps, double least, const double *v, double *p, double *keep,
                            bool *truncated) {
   size_t n = (size_t)ncomps;
   bool conditioned = false;
@@ -155,9 +161,12 @@ static amped_status invert(int ncomps, double least, bool scaled, const double *
   scale_both(ncomps, scale, v, unit);
   AMPED_GO(done, cholesky_inverse(ncomps, least, unit, p, &conditioned));
   if (!conditioned)
-    AMPED_GO(done, spectral_inverse(ncomps, least, scaled ? unit : v, p, truncated));
-  if (conditioned || scaled)
+    AMPED_GO(done, spectral_inverse(ncomps, least, keep != NULL ? unit : v, p, keep, truncated));
+  if (conditioned || keep != NULL)
     scale_both(ncomps, scale, p, p);
+  for (size_t i = 0; keep != NULL && i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      keep[i * n + j] = keep[i * n + j] / scale[i] * scale[j];
 done:
   amped_free(unit);
   amped_free(scale);
@@ -165,11 +174,13 @@ done:
 }
 
 amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
-                           bool *truncated) {
-  return invert(ncomps, least_of(ncomps, precision), true, v, p, truncated);
+                           double *keep, bool *singular) {
+  *singular = false;
+  memset(keep, 0, (size_t)ncomps * (size_t)ncomps * sizeof *keep);
+  return invert(ncomps, least_of(ncomps, precision), v, p, keep, singular);
 }
 
 amped_status amped_pseudo_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
                                   bool *truncated) {
-  return invert(ncomps, least_of(ncomps, precision), false, v, p, truncated);
+  return invert(ncomps, least_of(ncomps, precision), v, p, NULL, truncated);
 }

@@ -63,6 +63,23 @@ for ranks in 1 3; do
   done
 done
 
+# Where the gram matrix is singular, the next sweep keeps a part of the rows, times the weights. (More components than
+# 3 x 4 products of rows.)
+"$amped" generate thin.h5 --dims=3x4x50 --nnz=250 --seed=3 -q || fail "generate"
+for ranks in 1 3; do
+  for precision in float double; do
+    run="--rank=15 --tol=0 --deterministic --precision=$precision"
+    # shellcheck disable=SC2086
+    expect 0 "gram matrix is singular" on $ranks thin.h5 $run --iters=4 --nowrite --checkpoint=s.h5 --checkpoint-every=2
+    # shellcheck disable=SC2086
+    expect 0 "resume: s.h5, after sweep [24]," on $ranks thin.h5 $run --iters=9 --checkpoint=s.h5 --resume -o resumed.h5 --overwrite
+    # shellcheck disable=SC2086
+    expect 0 "" on $ranks thin.h5 $run --iters=9 -o whole.h5 -q --overwrite
+    same_bits "singular, $ranks ranks, $precision" resumed.h5 whole.h5
+    rm -f s.h5 s.h5.prev
+  done
+done
+
 interrupt USR1 mpirun 2 t.h5 --rank=7 --tol=0 --iters=1000000 --nowrite --checkpoint=u.h5 --checkpoint-every=3600s --trace=u.json
 same "status after SIGUSR1 to mpirun" $status 85
 grep -q '"event": *"checkpoint"' live.json && pass || fail "no JSON line about the checkpoint"

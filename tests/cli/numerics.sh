@@ -53,8 +53,7 @@ run() {
   expect 0 "" on 1 "$name.h5" --precision="$precision" --json=run.json -o run.h5 -q --overwrite "$@"
   cp "$scratch/err" warnings.txt
   sound run.h5
-  # Where eigenvalues are dropped, the fit loses their part.
-  test "$precision" = float || grep -q "gram matrix is singular" warnings.txt || climbs run.json
+  test "$precision" = float || climbs run.json
 }
 
 # near_one FIT PRECISION: the fit is 1 within its floor: the root of the unit times the sizes that
@@ -98,6 +97,25 @@ dense swamp "$(term 0 1 2) + $(term 3 4 5) + $(term 6 7 8)" 10x10x10
 for precision in float double; do
   run swamp $precision --rank=3 --iters=400 --tol=0
   run swamp $precision --rank=6 --iters=100 --tol=0
+done
+
+# --- degenerate tensors ---------------------------------------------------------------------------
+# A tensor of border rank 2, and noise: components grow against each other until the gram matrix is singular to float.
+# Then an update keeps what the matrix does not resolve: no fall above the noise of the quick formula. (A truncated
+# pseudo-inverse lost 0.02 of a fit in one sweep.)
+stays_up() {
+  tr ',{}' '\n\n\n' <run.json | awk -F : '$1 == "\"fit\"" { fit = $2 }
+    $1 == "\"fit_noise\"" { if (n++ > 0 && fit < last - $2) { print "sweep " n ": " fit " after " last; bad = 1 }
+      last = fit }
+    END { exit bad || n == 0 }' >fall.txt && pass || fail "$1: the fit falls: $(head -1 fall.txt)"
+}
+border='entry(i, 0) * entry(j, 1) * entry(k, 5) + entry(i, 0) * entry(j, 4) * entry(k, 2) + entry(i, 3) * entry(j, 1) * entry(k, 2)'
+dense border "$border + 0.3 * entry(i + 11 * j, 7 + k)" 10x10x10
+for seed in 1 2 3; do
+  for rank in 6 10; do
+    run border float --rank=$rank --seed=$seed --iters=2000 --tol=0
+    stays_up "components that grow, R = $rank, seed $seed"
+  done
 done
 
 # --- empty slices, dead components ----------------------------------------------------------------

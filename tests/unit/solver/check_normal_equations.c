@@ -1,4 +1,4 @@
-/* Inverse and pseudo-inverse against their defining equations. */
+/* Inverse, update and pseudo-inverse against their defining equations. */
 #include <float.h>
 #include <math.h>
 
@@ -40,16 +40,19 @@ START_TEST(inverse_of_a_definite_gram_is_its_inverse) {
     int n = sizes[s];
     double v[33 * 33];
     double p[33 * 33];
+    double keep[33 * 33];
     double product[33 * 33];
-    bool truncated = false;
+    bool singular = false;
     make_gram(n, 4 * n, s, v);
-    check_ok(amped_inverse(n, AMPED_F64, v, p, &truncated));
-    ck_assert(!truncated);
+    check_ok(amped_inverse(n, AMPED_F64, v, p, keep, &singular));
+    ck_assert(!singular);
     multiply(n, v, p, product);
     /* Forward error of an inverse: n * eps * |v| |p|, each entry summing n terms. */
     double tolerance = 8.0 * n * n * DBL_EPSILON * largest(n, v) * largest(n, p);
     for (int i = 0; i < n * n; i++)
       ck_assert_double_eq_tol(product[i], i % (n + 1) == 0 ? 1.0 : 0.0, tolerance);
+    for (int i = 0; i < n * n; i++)
+      ck_assert_double_eq(keep[i], 0.0);
   }
 }
 
@@ -57,16 +60,17 @@ START_TEST(singular_grams_get_the_pseudo_inverse) {
   enum { n = 6 };
   double v[n * n];
   double p[n * n];
+  double keep[n * n];
   double vp[n * n];
   double vpv[n * n];
-  bool truncated = false;
+  bool singular = false;
   make_gram(n, 9, 3, v);
   for (int i = 0; i < n; i++) { /* a zero column, as of a component that died */
     v[i * n + 2] = 0.0;
     v[2 * n + i] = 0.0;
   }
-  check_ok(amped_inverse(n, AMPED_F64, v, p, &truncated));
-  ck_assert(truncated);
+  check_ok(amped_inverse(n, AMPED_F64, v, p, keep, &singular));
+  ck_assert(singular);
   multiply(n, v, p, vp);
   multiply(n, vp, v, vpv);
   for (int i = 0; i < n * n; i++) {
@@ -109,12 +113,12 @@ START_TEST(pseudo_inverse_is_that_of_the_matrix_as_it_is) {
     }
 }
 
-/* Two columns whose cosine is 1 - gap: eigenvalues 2 - gap and gap. */
-START_TEST(what_rounding_would_drown_is_left_out) {
+/* Two columns whose cosine is 1 - gap: eigenvalues 2 - gap, of (1, 1), and gap, of (1, -1). */
+START_TEST(what_rounding_would_drown_stays_as_it_is) {
   static const struct {
     amped_vtype precision;
     double gap;
-    bool truncated;
+    bool singular;
   } cases[] = {{AMPED_F32, 1e-9, true},
                {AMPED_F32, 1e-5, false},
                {AMPED_F64, 1e-9, false},
@@ -123,13 +127,71 @@ START_TEST(what_rounding_would_drown_is_left_out) {
     double c = 1.0 - cases[i].gap;
     const double v[4] = {1.0, c, c, 1.0};
     double p[4];
-    bool truncated = false;
-    check_ok(amped_inverse(2, cases[i].precision, v, p, &truncated));
-    ck_assert_int_eq(truncated, cases[i].truncated);
-    double want = truncated ? 0.5 / (2.0 - cases[i].gap) : 1.0 / (1.0 - c * c);
+    double keep[4];
+    bool singular = !cases[i].singular;
+    check_ok(amped_inverse(2, cases[i].precision, v, p, keep, &singular));
+    ck_assert_int_eq(singular, cases[i].singular);
+    double want = singular ? 0.5 / (2.0 - cases[i].gap) : 1.0 / (1.0 - c * c);
     ck_assert_double_eq_tol(p[0], want, 1e-6 * want);
-    ck_assert_double_eq_tol(p[1], truncated ? want : -c * want, 1e-6 * want);
+    ck_assert_double_eq_tol(p[1], singular ? want : -c * want, 1e-6 * want);
+    ck_assert_double_eq_tol(keep[0], singular ? 0.5 : 0.0, 1e-6);
+    ck_assert_double_eq_tol(keep[1], singular ? -0.5 : 0.0, 1e-6);
   }
+}
+
+/* trace(a v a^T) - 2 trace(m a^T) of one row: the residual, but for |X|^2. */
+static double residual(int n, const double *v, const double *m, const double *a) {
+  double sum = 0.0;
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j < n; j++)
+      sum += a[i] * v[i * n + j] * a[j];
+    sum -= 2.0 * m[i] * a[i];
+  }
+  return sum;
+}
+
+/* Columns of any length, of which two are nearly one: wherever the old row stands, an update does
+ * not raise the residual, whatever MTTKRP's row. */
+START_TEST(no_update_raises_the_residual) {
+  enum { n = 5 };
+  static const double gaps[] = {0.0, 1e-12, 1e-9, 1e-8, 1e-7, 2e-7, 1e-6, 1e-4};
+  for (size_t g = 0; g < sizeof gaps / sizeof gaps[0]; g++)
+    for (uint64_t seed = 0; seed < 20; seed++) {
+      double v[n * n];
+      double p[n * n];
+      double keep[n * n];
+      double m[n];
+      double old[n];
+      double row[n];
+      double terms = 0.0;
+      bool singular = false;
+      make_gram(n, 9, seed, v);
+      for (int i = 0; i < n; i++)
+        v[4 * n + i] = v[i * n + 4] = (1.0 - gaps[g]) * v[i * n + 1];
+      v[4 * n + 4] = v[n + 1];
+      for (int i = 0; i < n * n; i++)
+        v[i] *= ldexp(1.0, (int)(seed % 7) * (i / n + i % n - n));
+      for (int i = 0; i < n; i++) {
+        m[i] = 0.0;
+        old[i] = ldexp(amped_random_double(seed, 5, (uint64_t)i) - 0.5, -(int)(seed % 7) * i);
+        for (int k = 0; k < n; k++) /* of a row that least squares can reach */
+          m[i] += v[i * n + k] *
+                  ldexp(amped_random_double(seed, 6, (uint64_t)k) - 0.5, -(int)(seed % 7) * k);
+      }
+      check_ok(amped_inverse(n, AMPED_F32, v, p, keep, &singular));
+      ck_assert(singular ? gaps[g] < 1e-5 : gaps[g] > 1e-7);
+      for (int i = 0; i < n; i++) {
+        row[i] = 0.0;
+        for (int k = 0; k < n; k++)
+          row[i] += m[k] * p[k * n + i] + old[k] * keep[k * n + i];
+      }
+      for (int i = 0; i < n; i++) /* the size of what is rounded */
+        for (int k = 0; k < n; k++)
+          terms += fabs(v[i * n + k]) * (row[i] * row[i] / 2 + row[k] * row[k] / 2 +
+                                         old[i] * old[i] + fabs(m[i] * old[i]));
+      ck_assert_double_le(residual(n, v, m, row),
+                          residual(n, v, m, old) + 64.0 * n * n * DBL_EPSILON * terms);
+    }
 }
 
 /* Columns of other lengths make D v D of v: no more singular than v is, whatever D. */
@@ -140,12 +202,13 @@ START_TEST(lengths_of_columns_do_not_matter) {
   double v[n * n];
   double want[n * n];
   double p[n * n];
-  bool truncated = false;
-  check_ok(amped_inverse(n, AMPED_F64, unit, want, &truncated));
+  double keep[n * n];
+  bool singular = false;
+  check_ok(amped_inverse(n, AMPED_F64, unit, want, keep, &singular));
   for (int i = 0; i < n * n; i++)
     v[i] = unit[i] * lengths[i / n] * lengths[i % n];
-  check_ok(amped_inverse(n, AMPED_F32, v, p, &truncated));
-  ck_assert(!truncated);
+  check_ok(amped_inverse(n, AMPED_F32, v, p, keep, &singular));
+  ck_assert(!singular);
   for (int i = 0; i < n * n; i++) {
     double found = p[i] * lengths[i / n] * lengths[i % n];
     ck_assert_double_eq_tol(found, want[i], 8.0 * n * n * DBL_EPSILON * largest(n, want));
@@ -159,34 +222,39 @@ START_TEST(collinear_columns_of_any_length_are_found) {
   static const double lengths[] = {1.0, 3e-9, 7e11};
   double v[n * n];
   double p[n * n];
+  double keep[n * n];
   double vp[n * n];
   double vpv[n * n];
-  bool truncated = false;
+  bool singular = false;
   for (int i = 0; i < n * n; i++)
     v[i] = unit[i] * lengths[i / n] * lengths[i % n];
-  check_ok(amped_inverse(n, AMPED_F32, v, p, &truncated));
-  ck_assert(truncated);
+  check_ok(amped_inverse(n, AMPED_F32, v, p, keep, &singular));
+  ck_assert(singular);
   multiply(n, v, p, vp);
   multiply(n, vp, v, vpv);
   for (int i = 0; i < n * n; i++)
     ck_assert_double_eq_tol(vpv[i], v[i], 1e3 * n * DBL_EPSILON * lengths[i / n] * lengths[i % n]);
 }
 
-START_TEST(zero_matrix_has_zero_pseudo_inverse) {
+START_TEST(zero_matrix_keeps_all) {
   double v[4] = {0.0, 0.0, 0.0, 0.0};
   double p[4];
-  bool truncated = false;
-  check_ok(amped_inverse(2, AMPED_F64, v, p, &truncated));
-  ck_assert(truncated);
-  for (int i = 0; i < 4; i++)
+  double keep[4];
+  bool singular = false;
+  check_ok(amped_inverse(2, AMPED_F64, v, p, keep, &singular));
+  ck_assert(singular);
+  for (int i = 0; i < 4; i++) {
     ck_assert_double_eq(p[i], 0.0);
+    ck_assert_double_eq(keep[i], i % 3 == 0 ? 1.0 : 0.0);
+  }
 }
 
 START_TEST(infinite_gram_is_an_error) {
   double v[1] = {INFINITY};
   double p[1];
-  bool truncated = false;
-  check_fails(AMPED_FAILED, "not finite", amped_inverse(1, AMPED_F64, v, p, &truncated));
+  double keep[1];
+  bool singular = false;
+  check_fails(AMPED_FAILED, "not finite", amped_inverse(1, AMPED_F64, v, p, keep, &singular));
 }
 
 START_TEST(hadamard_leaves_out_its_mode) {
@@ -203,6 +271,6 @@ START_TEST(hadamard_leaves_out_its_mode) {
 
 TESTING_MAIN("solve", inverse_of_a_definite_gram_is_its_inverse,
              singular_grams_get_the_pseudo_inverse, pseudo_inverse_is_that_of_the_matrix_as_it_is,
-             what_rounding_would_drown_is_left_out, lengths_of_columns_do_not_matter,
-             collinear_columns_of_any_length_are_found, zero_matrix_has_zero_pseudo_inverse,
-             infinite_gram_is_an_error, hadamard_leaves_out_its_mode)
+             what_rounding_would_drown_stays_as_it_is, no_update_raises_the_residual,
+             lengths_of_columns_do_not_matter, collinear_columns_of_any_length_are_found,
+             zero_matrix_keeps_all, infinite_gram_is_an_error, hadamard_leaves_out_its_mode)
