@@ -201,7 +201,11 @@ static amped_status read_variable_text(amped_hdf5 *file, const attribute *a, hid
   char *text = NULL;
   if (H5Tset_size(memory, H5T_VARIABLE) < 0 || H5Aread(a->id, memory, &text) < 0)
     return amped_hdf5_failed(file, "attribute", name);
-  amped_status status = amped_strdup(out, text != NULL ? text : "");
+  amped_status status = text != NULL && strlen(text) > MAX_TEXT_BYTES
+                            ? amped_error(AMPED_BAD_INPUT, file->path,
+                                          "attribute %s has %zu bytes of text; make the file again",
+                                          name, strlen(text))
+                            : amped_strdup(out, text != NULL ? text : "");
   if (H5Dvlen_reclaim(memory, a->space, H5P_DEFAULT, &text) < 0 && status == AMPED_OK) {
     status = amped_hdf5_failed(file, "attribute", name);
     amped_free(*out);
