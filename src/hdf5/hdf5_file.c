@@ -8,9 +8,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* Text attributes are short; a longer text is an attempt to fill memory. */
-#define MAX_TEXT_BYTES (UINT64_C(1) << 20)
-
 /* H5Pset_file_locking: 1.10.7 and later, 1.12.1 and later. */
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
 #define HAVE_FILE_LOCKING 1
@@ -205,12 +202,12 @@ amped_status amped_hdf5_create(int fd, const char *path, amped_hdf5 *out) {
 }
 
 amped_status amped_hdf5_finish(amped_hdf5 *file) {
-  amped_status status = AMPED_OK;
+  amped_status status = amped_hdf5_put_seal(file);
   free_chunk(file);
-  if (H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0)
+  if (H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0 && status == AMPED_OK)
     status = amped_hdf5_failed(file, "the", "HDF5 file");
   file->open = false;
-  if (H5Fclose(file->id) < 0)
+  if (H5Fclose(file->id) < 0 && status == AMPED_OK)
     status = amped_hdf5_failed(file, "the", "HDF5 file");
   return status;
 }
@@ -295,219 +292,4 @@ amped_status amped_hdf5_link(amped_hdf5 *file, const char *target, const char *n
   if (H5Lcreate_hard(file->id, target, file->id, name, H5P_DEFAULT, H5P_DEFAULT) < 0)
     return amped_hdf5_failed(file, "link", name);
   return AMPED_OK;
-}
-
-/* --- attributes ------------------------------------------------------------------------------ */
-
-/* An attribute that is being read. */
-typedef struct attribute {
-  hid_t id, type, space;
-} attribute;
-
-static void close_attribute(attribute *a) {
-  if (a->space >= 0)
-    (void)H5Sclose(a->space);
-  if (a->type >= 0)
-    (void)H5Tclose(a->type);
-  if (a->id >= 0)
-    (void)H5Aclose(a->id);
-}
-
-amped_status amped_hdf5_has_attribute(amped_hdf5 *file, const char *group, const char *name,
-                                      bool *out) {
-  *out = false;
-  bool exists = false;
-  AMPED_TRY(amped_hdf5_exists(file, group, &exists));
-  if (!exists)
-    return AMPED_OK;
-  htri_t found = H5Aexists_by_name(file->id, group, name, H5P_DEFAULT);
-  if (found < 0)
-    return amped_hdf5_failed(file, "attribute", name);
-  *out = found > 0;
-  return AMPED_OK;
-}
-
-static amped_status wrong_attribute(amped_hdf5 *file, const char *group, const char *name,
-                                    const char *expected) {
-  return amped_error(AMPED_BAD_INPUT, file->path,
-                     "attribute %s of %s is not %s; make the file again", name, group, expected);
-}
-
-static amped_status open_attribute(amped_hdf5 *file, const char *group, const char *name,
-                                   attribute *out) {
-  bool exists = false;
-  *out = (attribute){H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID};
-  AMPED_TRY(amped_hdf5_has_attribute(file, group, name, &exists));
-  if (!exists)
-    return amped_error(AMPED_BAD_INPUT, file->path,
-                       "attribute %s of %s is missing; make the file again", name, group);
-  out->id = H5Aopen_by_name(file->id, group, name, H5P_DEFAULT, H5P_DEFAULT);
-  if (out->id < 0)
-    return amped_hdf5_failed(file, "attribute", name);
-  out->type = H5Aget_type(out->id);
-  if (out->type < 0)
-    return amped_hdf5_failed(file, "attribute", name);
-  out->space = H5Aget_space(out->id);
-  if (out->space < 0)
-    return amped_hdf5_failed(file, "attribute", name);
-  return AMPED_OK;
-}
-
-/* A scalar, or an array of one dimension, of `count` elements in all. */
-static bool has_count(const attribute *a, uint64_t count) {
-  int ndims = H5Sget_simple_extent_ndims(a->space);
-  hssize_t points = H5Sget_simple_extent_npoints(a->space);
-  return ndims >= 0 && ndims <= 1 && points >= 0 && (uint64_t)points == count;
-}
-
-amped_status amped_hdf5_get_u64(amped_hdf5 *file, const char *group, const char *name,
-                                uint64_t count, uint64_t *out) {
-  attribute a;
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, open_attribute(file, group, name, &a));
-  if (H5Tget_class(a.type) != H5T_INTEGER || H5Tget_size(a.type) > 8 || !has_count(&a, count)) {
-    status = wrong_attribute(file, group, name, "integers of the right number");
-    goto done;
-  }
-  bool is_signed = H5Tget_sign(a.type) == H5T_SGN_2;
-  if (H5Aread(a.id, is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64, out) < 0) {
-    status = amped_hdf5_failed(file, "attribute", name);
-    goto done;
-  }
-  for (uint64_t i = 0; is_signed && i < count && status == AMPED_OK; i++)
-    if (out[i] > INT64_MAX)
-      status = wrong_attribute(file, group, name, "without negative numbers");
-done:
-  close_attribute(&a);
-  return status;
-}
-
-amped_status amped_hdf5_get_double(amped_hdf5 *file, const char *group, const char *name,
-                                   double *out) {
-  attribute a;
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, open_attribute(file, group, name, &a));
-  if (H5Tget_class(a.type) != H5T_FLOAT || H5Tget_size(a.type) > 8 || !has_count(&a, 1))
-    status = wrong_attribute(file, group, name, "a floating-point number");
-  else if (H5Aread(a.id, H5T_NATIVE_DOUBLE, out) < 0)
-    status = amped_hdf5_failed(file, "attribute", name);
-done:
-  close_attribute(&a);
-  return status;
-}
-
-static amped_status read_variable_text(amped_hdf5 *file, const attribute *a, hid_t memory,
-                                       const char *name, char **out) {
-  char *text = NULL;
-  if (H5Tset_size(memory, H5T_VARIABLE) < 0 || H5Aread(a->id, memory, &text) < 0)
-    return amped_hdf5_failed(file, "attribute", name);
-  amped_status status = text != NULL && strlen(text) > MAX_TEXT_BYTES
-                            ? amped_error(AMPED_BAD_INPUT, file->path,
-                                          "attribute %s has %zu bytes of text; make the file again",
-                                          name, strlen(text))
-                            : amped_strdup(out, text != NULL ? text : "");
-  if (H5Dvlen_reclaim(memory, a->space, H5P_DEFAULT, &text) < 0 && status == AMPED_OK) {
-    status = amped_hdf5_failed(file, "attribute", name);
-    amped_free(*out);
-    *out = NULL;
-  }
-  return status;
-}
-
-static amped_status read_fixed_text(amped_hdf5 *file, const attribute *a, hid_t memory,
-                                    const char *name, char **out) {
-  size_t bytes = H5Tget_size(a->type);
-  if (bytes == 0 || bytes > MAX_TEXT_BYTES)
-    return amped_error(AMPED_BAD_INPUT, file->path,
-                       "attribute %s has %zu bytes of text; make the file again", name, bytes);
-  AMPED_TRY(amped_calloc(out, bytes + 1, 1, "a text attribute"));
-  if (H5Tset_size(memory, bytes + 1) < 0 || H5Tset_strpad(memory, H5T_STR_NULLTERM) < 0 ||
-      H5Aread(a->id, memory, *out) < 0) {
-    amped_free(*out);
-    *out = NULL;
-    return amped_hdf5_failed(file, "attribute", name);
-  }
-  return AMPED_OK;
-}
-
-amped_status amped_hdf5_get_text(amped_hdf5 *file, const char *group, const char *name,
-                                 char **out) {
-  attribute a;
-  amped_status status = AMPED_OK;
-  hid_t memory = H5I_INVALID_HID;
-  *out = NULL;
-  AMPED_GO(done, open_attribute(file, group, name, &a));
-  if (H5Tget_class(a.type) != H5T_STRING || !has_count(&a, 1)) {
-    status = wrong_attribute(file, group, name, "text");
-    goto done;
-  }
-  memory = H5Tcopy(H5T_C_S1);
-  if (memory < 0 || H5Tset_cset(memory, H5Tget_cset(a.type)) < 0)
-    status = amped_hdf5_failed(file, "attribute", name);
-  else if (H5Tis_variable_str(a.type) > 0)
-    status = read_variable_text(file, &a, memory, name, out);
-  else
-    status = read_fixed_text(file, &a, memory, name, out);
-done:
-  if (memory >= 0)
-    (void)H5Tclose(memory);
-  close_attribute(&a);
-  return status;
-}
-
-/* Create, write and close an attribute, with every return checked. */
-static amped_status put(amped_hdf5 *file, const char *group, const char *name, hid_t stored,
-                        hid_t memory, hid_t space, const void *values) {
-  hid_t id = H5Acreate_by_name(file->id, group, name, stored, space, H5P_DEFAULT, H5P_DEFAULT,
-                               H5P_DEFAULT);
-  if (id < 0)
-    return amped_hdf5_failed(file, "attribute", name);
-  amped_status status =
-      H5Awrite(id, memory, values) < 0 ? amped_hdf5_failed(file, "attribute", name) : AMPED_OK;
-  if (H5Aclose(id) < 0 && status == AMPED_OK)
-    status = amped_hdf5_failed(file, "attribute", name);
-  return status;
-}
-
-amped_status amped_hdf5_put_u64(amped_hdf5 *file, const char *group, const char *name,
-                                uint64_t count, const uint64_t *values) {
-  hsize_t extent = count;
-  hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, NULL);
-  if (space < 0)
-    return amped_hdf5_failed(file, "attribute", name);
-  amped_status status = put(file, group, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, space, values);
-  (void)H5Sclose(space);
-  return status;
-}
-
-amped_status amped_hdf5_put_double(amped_hdf5 *file, const char *group, const char *name,
-                                   double value) {
-  hid_t space = H5Screate(H5S_SCALAR);
-  if (space < 0)
-    return amped_hdf5_failed(file, "attribute", name);
-  amped_status status = put(file, group, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, &value);
-  (void)H5Sclose(space);
-  return status;
-}
-
-amped_status amped_hdf5_put_text(amped_hdf5 *file, const char *group, const char *name,
-                                 const char *text) {
-  amped_status status = AMPED_OK;
-  hid_t space = H5Screate(H5S_SCALAR);
-  hid_t type = H5Tcopy(H5T_C_S1);
-  if (space < 0 || type < 0 || H5Tset_size(type, strlen(text) + 1) < 0 ||
-      H5Tset_cset(type, H5T_CSET_UTF8) < 0)
-    status = amped_hdf5_failed(file, "attribute", name);
-  else
-    status = put(file, group, name, type, type, space, text);
-  if (type >= 0)
-    (void)H5Tclose(type);
-  if (space >= 0)
-    (void)H5Sclose(space);
-  return status;
-}
-
-amped_status amped_hdf5_put_format(amped_hdf5 *file, const char *format, uint64_t version) {
-  AMPED_TRY(amped_hdf5_put_text(file, "/", "amped_format", format));
-  return amped_hdf5_put_u64(file, "/", "amped_version", 0, &version);
 }

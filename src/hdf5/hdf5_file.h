@@ -32,6 +32,9 @@
 /* Room for the name of a dataset or group. */
 #define AMPED_HDF5_NAME 64
 
+/* The most attributes of a file that AMPED writes, those of datasets included. */
+#define AMPED_HDF5_SEALED 160
+
 typedef struct amped_hdf5 {
   bool open;
   hid_t id;
@@ -45,7 +48,10 @@ typedef struct amped_hdf5 {
   bool tolerant;                /* content that disagrees with its seal is no error, only noted: */
   char broken[AMPED_HDF5_NAME]; /* the first such dataset, or "" */
   uint64_t cached_bytes;        /* chunks that the open datasets may hold */
-  void *chunk;                  /* buffer of hdf5_chunks.c, until the file is closed */
+  bool seal_loaded;             /* of a file that is read */
+  uint64_t sealed;              /* hashes of attributes; 0: the file has no seal */
+  uint64_t seal[AMPED_HDF5_SEALED];
+  void *chunk; /* buffer of hdf5_chunks.c, until the file is closed */
   uint64_t chunk_bytes;
 } amped_hdf5;
 
@@ -113,9 +119,10 @@ amped_status amped_hdf5_same(amped_hdf5 *file, const char *a, const char *b, boo
 amped_status amped_hdf5_make_group(amped_hdf5 *file, const char *name);
 amped_status amped_hdf5_link(amped_hdf5 *file, const char *target, const char *name);
 
-/* Attributes of a group ("/" is the root). Reading a missing attribute is an error. The caller
- * frees a text with amped_free; its length in the file is fixed or variable. u64 reads any integer
- * type and `count` elements (1: a scalar or an array of one). */
+/* Attributes of a group ("/" is the root) or dataset. Reading a missing attribute is an error, and
+ * so is a value that is not the one that the file's seal has (hdf5_attribute.c). The caller frees a
+ * text with amped_free; its length in the file is fixed or variable. u64 reads any integer type and
+ * `count` elements (1: a scalar or an array of one). */
 amped_status amped_hdf5_has_attribute(amped_hdf5 *file, const char *group, const char *name,
                                       bool *out);
 amped_status amped_hdf5_get_u64(amped_hdf5 *file, const char *group, const char *name,
@@ -164,6 +171,10 @@ amped_status amped_hdf5_dataset_write(amped_hdf5 *file, const char *name, amped_
 uint64_t amped_hdf5_dataset_bytes(uint64_t rows, uint64_t columns, uint64_t element_bytes);
 /* Rows of a chunk of a dataset with this number of columns. */
 uint64_t amped_hdf5_slab_rows(uint64_t columns);
+
+/* Before the file is finished: write the seal of all attributes. Only amped_hdf5_finish calls it.
+ */
+amped_status amped_hdf5_put_seal(amped_hdf5 *file);
 
 /* Only hdf5_*.c call these: the native memory type; the record that an HDF5 call failed, which is
  * AMPED_FAILED where memory ran out; what every function does before its first HDF5 call: no more

@@ -243,6 +243,23 @@ static amped_status open_factor(amped_hdf5 *file, int mode, uint64_t ncomps,
   return check_factor(d, ncomps);
 }
 
+/* A result also tells the dimensions of its tensor; a start by others has factors alone. */
+static amped_status check_input_dims(amped_hdf5 *file, int order, const uint64_t *dims) {
+  uint64_t input[AMPED_MAX_ORDER] = {0};
+  bool known = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "input_dims", &known));
+  if (!known)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "input_dims", (uint64_t)order, input));
+  for (int m = 0; m < order; m++)
+    if (input[m] != dims[m])
+      return amped_error(AMPED_BAD_INPUT, file->path,
+                         "dataset /factors/%d has %" PRIu64 " rows, but input_dims says %" PRIu64
+                         "; make the file again",
+                         m, dims[m], input[m]);
+  return AMPED_OK;
+}
+
 /* One dataset is open at a time: each may hold a chunk in memory. */
 static amped_status read_shape(amped_hdf5 *file, shape *s) {
   amped_hdf5_dataset d = {.open = false};
@@ -255,7 +272,8 @@ static amped_status read_shape(amped_hdf5 *file, shape *s) {
     s->dims[m] = d.dims[0];
   }
   amped_hdf5_dataset_close(&d);
-  return status;
+  AMPED_TRY(status);
+  return check_input_dims(file, s->order, s->dims);
 }
 
 static amped_status read_weights(amped_hdf5 *file, double *out) {

@@ -8,6 +8,9 @@
                                          as they stand; or shuffled, with int64 indices and doubles
   h5py_files.py spoil FILE.h5 WHAT       spoil one element of such a list: index, nan, value, or byte
                                          (of a chunk)
+  h5py_files.py attribute FILE.h5 GROUP NAME VALUE   an attribute that is there has another value
+  h5py_files.py rename FILE.h5 A B       two objects take each other's name
+  h5py_files.py take FILE.h5 OTHER.h5 NAME   a dataset of the other file, with its attributes
   h5py_files.py equal A.h5 B.h5          are two results the same, to the bit?
   h5py_files.py scale IN.h5 OUT.h5 X     such a start with every column times X
   h5py_files.py wide IN.h5 OUT.h5 MODE WIDTH   a tensor file of ours whose copy of a mode is one iDp, said to
@@ -99,6 +102,29 @@ def spoil(path, what):
             f.write(bytes([byte[0] ^ 4]))
 
 
+def change_attribute(path, group, name, value):
+    with h5py.File(path, "r+") as f:
+        old = f[group].attrs.get_id(name)
+        if old.dtype.kind in "SO":
+            new = np.bytes_(value)
+        else:
+            new = np.array([float(v) for v in value.split("x")]).astype(old.dtype)
+        f[group].attrs.create(name, new.reshape(old.shape))
+
+
+def rename(path, left, right):
+    with h5py.File(path, "r+") as f:
+        f.move(left, "other")
+        f.move(right, left)
+        f.move("other", right)
+
+
+def take(path, other, name):
+    with h5py.File(path, "r+") as f, h5py.File(other, "r") as source:
+        del f[name]
+        source.copy(name, f, name)
+
+
 def check_equal(left, right):
     with h5py.File(left, "r") as a, h5py.File(right, "r") as b:
         names = ["weights", "fit"] + ["factors/%d" % m for m in range(len(a["factors"]))]
@@ -130,6 +156,7 @@ def write_wide(source, path, mode, width):
     shutil.copy(source, path)
     with h5py.File(path, "a") as f:
         copy = f["amped/mode_%d" % mode]
+        del f.attrs["amped_seal"]
         copy.attrs["width"] = np.uint64(width)
         copy.attrs["idp_count"] = np.uint64(1)
         del copy["idp_nnz"]
@@ -211,6 +238,12 @@ def main(args):
         write_list(args[1], args[2], int(args[3]) if len(args) == 4 else None)
     elif args[:1] == ["spoil"] and len(args) == 3:
         spoil(args[1], args[2])
+    elif args[:1] == ["attribute"] and len(args) == 5:
+        change_attribute(*args[1:])
+    elif args[:1] == ["rename"] and len(args) == 4:
+        rename(*args[1:])
+    elif args[:1] == ["take"] and len(args) == 4:
+        take(*args[1:])
     elif args[:1] == ["equal"] and len(args) == 3:
         check_equal(args[1], args[2])
     elif args[:1] == ["init"] and len(args) > 3:

@@ -109,4 +109,59 @@ cp whole.h5 c.h5.prev
 expect 0 "warning: c.h5: dataset /weights disagrees .*c.h5.prev, is used" \
   on 1 table.h5 --rank=2 --iters=9 --checkpoint=c.h5 --resume -o new2.h5
 
+# --- attributes, and datasets under other names -----------------------------------------------------
+# As h5py writes them: all checksums and content hashes are right.
+python=$(find_python)
+if test -z "$python"; then
+  echo "skipped: changed attributes, for want of a Python with numpy and h5py"
+  finish
+fi
+# edited FROM TO COMMAND ARGUMENT...: a copy that h5py_files.py changes.
+edited() {
+  cp "$1" "$2"
+  to=$2
+  edit=$3
+  shift 3
+  "$python" "$srcdir/tests/cli/h5py_files.py" "$edit" "$to" "$@" && pass || fail "$edit $to $*"
+}
+seal="disagrees with the file's seal"
+rm -f new.h5
+edited copies.h5 norm.h5 attribute / norm_squared 99
+expect 3 "norm.h5: attribute norm_squared of / $seal" on 1 norm.h5 --rank=2 -o new.h5
+expect 3 "norm.h5: attribute norm_squared of / $seal" "$amped" convert norm.h5 new.h5
+edited list.h5 norm.h5 attribute / norm_squared 99
+expect 3 "norm.h5: attribute norm_squared of / $seal" on 1 norm.h5 --rank=2 -o new.h5
+edited table.h5 named.h5 attribute /labels/mode_0 name week
+expect 3 "named.h5: attribute name of /labels/mode_0 $seal" "$amped" info named.h5
+absent new.h5
+expect 0 "" "$amped" generate cube.h5 --dims=4x4x4 --nnz=20 -q
+for seed in 1 2; do
+  expect 0 "" on 1 cube.h5 --rank=2 --iters=3 --tol=0 --seed=$seed -o cube.$seed.h5 -q
+done
+edited cube.1.h5 turned.h5 rename factors/0 factors/1
+edited cube.1.h5 mixed.h5 take cube.2.h5 factors/1
+for bad in turned mixed; do
+  for command in "info $bad.h5 --verify" "top $bad.h5" "compare cube.1.h5 $bad.h5" "convert $bad.h5 new.npy"; do
+    # shellcheck disable=SC2086
+    expect 3 "$bad.h5: attribute amped_hash of /factors/[01] $seal" "$amped" $command
+  done
+  expect 3 "$bad.h5: .*--force-init" on 1 cube.h5 --rank=2 --init=$bad.h5 -o new.h5
+  expect 0 "warning: $bad.h5: .*--force-init" on 1 cube.h5 --rank=2 --init=$bad.h5 --force-init --nowrite
+done
+absent new.h5 new.weights.npy
+# Attributes that others add, and files without a seal, are no damage.
+"$python" - cube.1.h5 <<'END' && pass || fail "adding an attribute"
+import h5py, sys
+with h5py.File(sys.argv[1], "r+") as f:
+    f.attrs["note"] = "the best of ten"
+END
+expect 0 "verified" "$amped" info cube.1.h5 --verify
+"$python" - cube.1.h5 <<'END' && pass || fail "removing the seal"
+import h5py, sys
+with h5py.File(sys.argv[1], "r+") as f:
+    del f.attrs["amped_seal"]
+    f.attrs["seed"] = 77
+END
+expect 0 "verified" "$amped" info cube.1.h5 --verify
+
 finish

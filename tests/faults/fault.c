@@ -52,6 +52,16 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void __libc_free(void *);
 
+/* AddressSanitizer's, in a program that has it: blocks must all be of one allocator. */
+#pragma weak __interceptor_malloc
+#pragma weak __interceptor_calloc
+#pragma weak __interceptor_realloc
+#pragma weak __interceptor_free
+extern void *__interceptor_malloc(size_t);
+extern void *__interceptor_calloc(size_t, size_t);
+extern void *__interceptor_realloc(void *, size_t);
+extern void __interceptor_free(void *);
+
 static struct {
   bool on;
   bool clock;
@@ -254,10 +264,24 @@ static bool fails_in_library(const void *caller) {
          (uintptr_t)caller < fault.library_end && strikes("library", -1);
 }
 
+static void *make(size_t bytes) {
+  return __interceptor_malloc != NULL ? __interceptor_malloc(bytes) : __libc_malloc(bytes);
+}
+
+static void *make_zeros(size_t count, size_t size) {
+  return __interceptor_calloc != NULL ? __interceptor_calloc(count, size)
+                                      : __libc_calloc(count, size);
+}
+
+static void *make_again(void *old, size_t bytes) {
+  return __interceptor_realloc != NULL ? __interceptor_realloc(old, bytes)
+                                       : __libc_realloc(old, bytes);
+}
+
 void *malloc(size_t bytes) {
   if (!counts(__builtin_return_address(0)))
-    return fails_in_library(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
-  void *block = strikes("alloc", -1) ? NULL : __libc_malloc(bytes);
+    return fails_in_library(__builtin_return_address(0)) ? NULL : make(bytes);
+  void *block = strikes("alloc", -1) ? NULL : make(bytes);
   if (block != NULL)
     note(block);
   return block;
@@ -265,8 +289,8 @@ void *malloc(size_t bytes) {
 
 void *calloc(size_t count, size_t size) {
   if (!counts(__builtin_return_address(0)))
-    return fails_in_library(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
-  void *block = strikes("alloc", -1) ? NULL : __libc_calloc(count, size);
+    return fails_in_library(__builtin_return_address(0)) ? NULL : make_zeros(count, size);
+  void *block = strikes("alloc", -1) ? NULL : make_zeros(count, size);
   if (block != NULL)
     note(block);
   return block;
@@ -274,8 +298,8 @@ void *calloc(size_t count, size_t size) {
 
 void *realloc(void *old, size_t bytes) {
   if (!counts(__builtin_return_address(0)))
-    return fails_in_library(__builtin_return_address(0)) ? NULL : __libc_realloc(old, bytes);
-  void *block = strikes("alloc", -1) ? NULL : __libc_realloc(old, bytes);
+    return fails_in_library(__builtin_return_address(0)) ? NULL : make_again(old, bytes);
+  void *block = strikes("alloc", -1) ? NULL : make_again(old, bytes);
   if (block != NULL) {
     if (old != NULL)
       forget(old);
@@ -287,7 +311,10 @@ void *realloc(void *old, size_t bytes) {
 void free(void *block) {
   if (block != NULL && from_program(__builtin_return_address(0)))
     forget(block);
-  __libc_free(block);
+  if (__interceptor_free != NULL)
+    __interceptor_free(block);
+  else
+    __libc_free(block);
 }
 
 /* The original function that this function replaces. */

@@ -608,7 +608,8 @@ static hostile_end attribute_case(void *context, const char *path, uint64_t numb
   uint64_t v = number % ATTRIBUTE_VARIANTS;
   uint64_t which = number / ATTRIBUTE_VARIANTS;
   testing_write_file(path, r->s.bytes, r->s.count);
-  hid_t file = testing_h5_modify(path);
+  bool seal = strcmp(r->n.attributes[which], "amped_seal") == 0;
+  hid_t file = seal ? testing_h5_modify_sealed(path) : testing_h5_modify(path);
   replace_attribute(file, r->n.groups[which], r->n.attributes[which], v);
   h5(H5Fclose(file));
   (void)snprintf(what, sizeof what, "variant %d of attribute %s of %s", (int)v,

@@ -322,6 +322,28 @@ START_TEST(wrong_shapes_and_values_are_refused) {
   check_no_leak();
 }
 
+/* As another program may leave it: without the seal of attributes and the factors' hashes. */
+START_TEST(factors_have_the_dimensions_of_the_tensor) {
+  const uint64_t dims[] = {2, 3, 4};
+  static const double values[10] = {0.5};
+  const char *path = testing_path("other.h5");
+  amped_ktensor k;
+  amped_run_record record = a_record();
+  make_model(&k, 3, dims, 2);
+  check_ok(amped_result_file_write(path, &k, &record));
+  hid_t file = testing_h5_modify(path);
+  testing_h5_remove(file, "/factors/2");
+  h5(H5Fclose(file));
+  check_fails(AMPED_BAD_INPUT, "input_dims of / is not integers of the right number", load(path));
+  file = testing_h5_modify(path);
+  testing_h5_matrix(file, "/factors/2", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 5, 2, values);
+  h5(H5Fclose(file));
+  check_fails(AMPED_BAD_INPUT, "/factors/2 has 5 rows, but input_dims says 4", load(path));
+  amped_ktensor_free(&k);
+  (void)remove(path);
+  check_no_leak();
+}
+
 START_TEST(what_is_no_result_is_told_apart) {
   const char *path = testing_path("other.h5");
   bool is_result = true;
@@ -470,5 +492,6 @@ TESTING_MAIN("result_file", a_result_takes_the_room_that_it_is_said_to_take,
              starts_and_core_consistency_survive, a_metric_of_another_name_survives,
              a_file_names_its_metric_or_means_the_fit, a_run_without_sweeps_is_written,
              any_number_type_is_read, wrong_shapes_and_values_are_refused,
-             what_is_no_result_is_told_apart, flipped_bytes_are_refused_or_harmless,
-             nothing_is_left_where_writing_fails, memory_that_runs_out_anywhere_leaks_nothing)
+             factors_have_the_dimensions_of_the_tensor, what_is_no_result_is_told_apart,
+             flipped_bytes_are_refused_or_harmless, nothing_is_left_where_writing_fails,
+             memory_that_runs_out_anywhere_leaks_nothing)

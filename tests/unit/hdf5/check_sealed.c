@@ -520,6 +520,104 @@ START_TEST(the_hash_is_the_one_of_the_manual) {
   (void)remove(path);
 }
 
+/* The file's seal, and how many of its hashes were found. */
+typedef struct seal {
+  uint64_t hashes[AMPED_HDF5_SEALED];
+  hsize_t count, found;
+  char object[AMPED_HDF5_NAME];
+} seal;
+
+static uint64_t hash_bytes(uint64_t hash, const char *text) {
+  for (; *text != '\0'; text++)
+    hash = mix(hash ^ (unsigned char)*text);
+  return hash;
+}
+
+static herr_t look_up_attribute(hid_t object, const char *name, const H5A_info_t *info, void *out) {
+  seal *s = out;
+  char text[4096];
+  uint64_t words[AMPED_MAX_ORDER];
+  (void)info;
+  if (strcmp(name, "amped_seal") == 0)
+    return 0;
+  hid_t id = h5(H5Aopen(object, name, H5P_DEFAULT));
+  hid_t type = h5(H5Aget_type(id));
+  hid_t space = h5(H5Aget_space(id));
+  hssize_t count = H5Sget_simple_extent_npoints(space);
+  uint64_t hash = hash_bytes(hash_bytes(hash_bytes(0, s->object), "@"), name);
+  if (H5Tget_class(type) == H5T_STRING) {
+    ck_assert_uint_le(H5Tget_size(type), sizeof text);
+    h5(H5Aread(id, type, text));
+    hash = hash_bytes(hash, text);
+  } else {
+    ck_assert_int_le(count, AMPED_MAX_ORDER);
+    h5(H5Aread(id, H5Tget_class(type) == H5T_FLOAT ? H5T_NATIVE_DOUBLE : H5T_NATIVE_UINT64, words));
+    for (hssize_t i = 0; i < count; i++)
+      hash = mix(hash ^ words[i]);
+  }
+  uint64_t same = 0;
+  for (hsize_t i = 0; i < s->count; i++)
+    same += s->hashes[i] == hash;
+  ck_assert_msg(same == 1, "%s of %s is %d times in the seal", name, s->object, (int)same);
+  s->found++;
+  h5(H5Sclose(space));
+  h5(H5Tclose(type));
+  h5(H5Aclose(id));
+  return 0;
+}
+
+static herr_t look_up_object(hid_t file, const char *link, const H5L_info_t *info, void *out) {
+  seal *s = out;
+  (void)info;
+  if (strncmp(link, "indices_", 8) == 0 || strcmp(link, "values") == 0)
+    return 0; /* other names of datasets without attributes */
+  (void)snprintf(s->object, sizeof s->object, "/%s", link);
+  hid_t id = h5(H5Oopen(file, link, H5P_DEFAULT));
+  ck_assert_int_ge(H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, NULL, look_up_attribute, s), 0);
+  h5(H5Oclose(id));
+  return 0;
+}
+
+START_TEST(every_attribute_is_in_the_seal_of_the_manual) {
+  for (size_t i = 0; i < FILE_KINDS; i++) {
+    const char *path = testing_path("attributes.h5");
+    seal s = {.object = "/"};
+    file_kinds[i].write(path);
+    hid_t file = h5(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
+    hid_t id = h5(H5Aopen(file, "amped_seal", H5P_DEFAULT));
+    hid_t space = h5(H5Aget_space(id));
+    ck_assert_int_eq(H5Sget_simple_extent_dims(space, &s.count, NULL), 1);
+    ck_assert_uint_le(s.count, AMPED_HDF5_SEALED);
+    h5(H5Aread(id, H5T_NATIVE_UINT64, s.hashes));
+    ck_assert_int_ge(H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, look_up_attribute, &s), 0);
+    ck_assert_int_ge(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_up_object, &s), 0);
+    ck_assert_uint_eq(s.found, s.count);
+    h5(H5Sclose(space));
+    h5(H5Aclose(id));
+    h5(H5Fclose(file));
+    (void)remove(path);
+  }
+}
+
+/* The most attributes: as many modes as there may be, labels in each. */
+START_TEST(the_seal_has_room_for_all_modes) {
+  const char *path = testing_path("modes.h5");
+  amped_sptensor t;
+  check_ok(amped_sptensor_create(&t, AMPED_MAX_ORDER, 1));
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    t.dims[m] = 5;
+    t.indices[m][0] = 1;
+    give_labels(&t.labels[m], 5);
+  }
+  t.values[0] = 3;
+  check_ok(amped_tensor_file_write(path, &t, true));
+  amped_sptensor_free(&t);
+  check_ok(amped_tensor_file_load(path, NULL, &t));
+  amped_sptensor_free(&t);
+  (void)remove(path);
+  check_no_leak();
+}
+
 static herr_t remove_seal(hid_t file, const char *link, const H5L_info_t *info, void *unused) {
   (void)info;
   (void)unused;
@@ -577,5 +675,6 @@ START_TEST(a_changed_start_is_named) {
 TESTING_MAIN("sealed", mutants_of_a_tensor_are_refused_or_harmless,
              mutants_of_a_list_are_refused_or_harmless, mutants_of_a_result_are_refused_or_harmless,
              mutants_of_a_checkpoint_are_refused_or_harmless, every_dataset_but_nonzeros_is_sealed,
-             the_hash_is_the_one_of_the_manual, files_of_earlier_builds_are_read,
+             the_hash_is_the_one_of_the_manual, every_attribute_is_in_the_seal_of_the_manual,
+             the_seal_has_room_for_all_modes, files_of_earlier_builds_are_read,
              a_changed_start_is_named)
