@@ -36,6 +36,11 @@ static struct {
   bool live_line; /* the terminal's cursor stands behind a live line */
 } state = {.verbosity = AMPED_NORMAL};
 
+void amped_log_open(void) {
+  static char buffer[4096]; /* no line is longer; this takes no memory where none is left */
+  (void)setvbuf(stderr, buffer, _IOLBF, sizeof buffer);
+}
+
 void amped_log_verbosity(amped_verbosity verbosity) {
   state.verbosity = verbosity;
 }

@@ -16,6 +16,10 @@ typedef enum amped_progress_when {
   AMPED_PROGRESS_ALWAYS /* a live line on a terminal, plain lines elsewhere */
 } amped_progress_when;
 
+/* Before the first line. From now on a line on standard error is written whole: the C library would
+ * write pieces of 128 bytes, which lines of other ranks may part and mpirun may lose. */
+void amped_log_open(void);
+
 void amped_log_verbosity(amped_verbosity verbosity);
 void amped_log_speaker(bool speaks);
 bool amped_log_speaks(void);

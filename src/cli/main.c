@@ -230,6 +230,7 @@ int main(int argc, char **argv) {
   int rank = amped_launcher_rank();
   (void)atexit(tell_of_exit);
   hold_standard_streams();
+  amped_log_open();
   /* Writing to a closed pipe is an error of that write, not the end of the program. */
   (void)signal(SIGPIPE, SIG_IGN);
   amped_status status = amped_command_line_parse(argc, argv, &options, &done);

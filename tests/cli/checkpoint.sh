@@ -50,7 +50,7 @@ for ranks in 1 3; do
     interrupt TERM rank $ranks t.h5 $run --iters=1000000 --nowrite --checkpoint=c.h5
     same "status after SIGTERM, $ranks ranks" $status 85
     grep -q "c.h5: holds the run after sweep" err.txt && pass || fail "no line: $(cat err.txt)"
-    same "error lines" "$(grep -c '^amped_mpi: ' err.txt)" 1
+    same "error lines" "$(error_lines err.txt | wc -l)" 1
     at=$(sed -n 's/.*after sweep \([0-9]*\),.*/\1/p' err.txt)
     end=$((at + 7))
     # shellcheck disable=SC2086

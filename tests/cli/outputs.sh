@@ -181,12 +181,12 @@ stop() {
 }
 # one_line PATTERN: standard error has one line of the program.
 one_line() {
-  same "lines of the program" "$(grep -c '^amped_mpi: ' err)" 1
-  grep -q "^amped_mpi: .*$1" err && pass || fail "no '$1': $(cat err)"
+  same "lines of the program" "$(error_lines err | wc -l)" 1
+  error_lines err | grep -q "$1" && pass || fail "no '$1': $(cat err)"
 }
 # line_through_mpirun RANKS WHOM PATTERN: mpirun may drop what ranks say once it was told to end.
 line_through_mpirun() {
-  if test "$1" -gt 0 && test "$2" = job && test "$(grep -c '^amped_mpi: ' err)" -eq 0; then
+  if test "$1" -gt 0 && test "$2" = job && test "$(error_lines err | wc -l)" -eq 0; then
     echo "skipped: mpirun dropped the line"
   else
     one_line "$3"

@@ -44,17 +44,26 @@ else
 fi
 
 # --- reading: under mpirun a line after some seconds, elsewhere on a terminal alone -----------------
+# A pipe that rank 0 opens: its pause comes after the program has begun to read. (Standard input would
+# lie in mpirun's memory by then.)
+mkfifo slow.tns
+# slow COMMAND...: with that input.
 slow() {
-  echo "1 1 1 1"
-  yes "2 2 2 2" | head -n 300000
-  sleep 6
-  yes "3 1 2 3" | head -n 300000
+  {
+    echo "1 1 1 1"
+    yes "2 2 2 2" | head -n 300000
+    sleep 6
+    yes "3 1 2 3" | head -n 300000
+  } >slow.tns &
+  "$@" >out 2>err || fail "slow input"
+  kill $! 2>/dev/null # where nobody opened the pipe
+  wait
 }
-slow | on 2 - --rank=1 --iters=1 --nowrite >out 2>err || fail "slow input"
+slow on 2 slow.tns --rank=1 --iters=1 --nowrite
 grep -q '^reading: ' err && pass || fail "no progress under mpirun: $(cat err)"
-slow | on 2 - --rank=1 --iters=1 --nowrite --progress=never >out 2>err || fail "slow input"
+slow on 2 slow.tns --rank=1 --iters=1 --nowrite --progress=never
 lines "--progress=never" 0 '^reading: ' err
-slow | "$amped" - --rank=1 --iters=1 --nowrite --backend="$backend" >out 2>err || fail "slow input"
+slow "$amped" slow.tns --rank=1 --iters=1 --nowrite --backend="$backend"
 lines "progress without mpirun" 0 '^reading: ' err
 
 # --- the last line: the change of fit and the tolerance; -q has it, too, and nothing else -----------

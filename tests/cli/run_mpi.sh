@@ -113,7 +113,7 @@ expect 0 "all modes" on 3 bench b.h5 --rank=5 --repeat=2
 # MPI may write lines of its own to standard error; ours have the program's name.
 on 2 b.h5 --rank=2 --iters=2 --nowrite -q >out 2>err || fail "quiet run"
 same "quiet output" "$(sed 's/fit [0-9.]* after 2 sweeps (--iters reached; .*)/fit/' out
-  grep -a '^amped_mpi' err)" "fit"
+  tr -d '\000' <err | grep -a '^amped_mpi')" "fit"
 expect 0 "" on 2 b.h5 --rank=2 --iters=2 --nowrite --json=-
 same "JSON on standard output alone" "$(grep -c -v '^{.*}$' "$scratch/out")" 0
 

@@ -173,7 +173,7 @@ interrupt() {
 # This number of starts with R = 400 takes long enough, also on a fast machine.
 interrupt 2 400 t.h5 --rank=2,400 --starts=60 --iters=20 --tol=0 -o signal.h5
 same "status after SIGUSR1 amid starts" $status 85
-same "error lines" "$(grep -a '^amped_mpi: ' err.txt | grep -avc '^amped_mpi: warning: ')" 1
+same "error lines" "$(error_lines err.txt | wc -l)" 1
 grep -q "at R = 400 after [0-9]* of 60 starts" err.txt && pass || fail "no line: $(cat err.txt)"
 done=$(sed -n 's/.*after \([0-9]*\) of 60 .*/\1/p' err.txt)
 same "starts of R = 2" "$(numbers /starts/fit signal.r2.h5 | wc -l)" 60

@@ -57,5 +57,5 @@ await() {
 
 # one_line WHAT: the last run, whose standard error is ./err, reported exactly one error.
 one_line() {
-  same "$1: error lines" "$(grep -a "^amped_mpi: " err | grep -avc "^amped_mpi: warning: ")" 1
+  same "$1: error lines" "$(error_lines err | wc -l)" 1
 }

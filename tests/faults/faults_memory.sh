@@ -26,11 +26,11 @@ checked() {
   # file first may not reach allocation K.
   if test $status -eq 0; then
     h5diff out.h5 whole.h5 >diff.txt 2>&1 && pass || fail "$what: another result"
-    same "$what: error lines" "$(grep -c '^amped_mpi: ' err)" 0
+    same "$what: error lines" "$(error_lines err | wc -l)" 0
   else
     same "$what: status" $status 1
     one_line "$what"
-    grep -q "out of memory" err && pass || fail "$what: $(grep '^amped_mpi: ' err)"
+    grep -q "out of memory" err && pass || fail "$what: $(error_lines err)"
     # A failure after the result was written does not damage the result.
     if test -e out.h5; then
       h5diff out.h5 whole.h5 >diff.txt 2>&1 && pass || fail "$what: another result"
@@ -109,11 +109,11 @@ while read -r library least command; do
     if test $status -eq 139; then
       crashes=$((crashes + 1))
     elif test $status -eq 0; then
-      same "$what: error lines" "$(grep -c '^amped_mpi: ' err)" 0
+      same "$what: error lines" "$(error_lines err | wc -l)" 0
     else
       same "$what: status" $status 1
       one_line "$what"
-      grep -q "out of memory" err && pass || fail "$what: $(grep '^amped_mpi: ' err)"
+      grep -q "out of memory" err && pass || fail "$what: $(error_lines err)"
       absent n.tns
     fi
   done

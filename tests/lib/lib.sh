@@ -99,6 +99,12 @@ stop_by() {
   status=$?
 }
 
+# error_lines FILE: the program's own errors among what came through standard error. (Open MPI 5's
+# mpirun ends its messages with a zero byte, which may come before a line of ours.)
+error_lines() {
+  tr -d '\000' <"$1" | grep -a '^amped_mpi: ' | grep -av '^amped_mpi: warning: '
+}
+
 # expect STATUS PATTERN COMMAND...: checks the exit status and a line of the output that matches the
 # pattern (empty: any). A failure must have exactly one line of the program's own.
 expect() {
@@ -107,7 +113,7 @@ expect() {
   shift 2
   "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
   got=$?
-  grep -a '^amped_mpi: ' "$scratch/err" | grep -av '^amped_mpi: warning: ' >"$scratch/lines"
+  error_lines "$scratch/err" >"$scratch/lines"
   if test "$got" -ne "$want"; then
     fail "status $got, not $want: $*"
     sed 's/^/  | /' "$scratch/err" | head -5

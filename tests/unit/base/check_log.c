@@ -110,6 +110,30 @@ START_TEST(no_live_line_where_none_is_wanted) {
   ck_assert_str_eq(end_terminal(), "");
 }
 
+/* In a process of its own: does a long warning arrive in one piece? The pipe keeps pieces apart. */
+static bool writes_a_line_whole(void) {
+  char piece[2048];
+  char text[1001];
+  int ends[2];
+  memset(text, 'x', sizeof text - 1);
+  text[sizeof text - 1] = '\0';
+  if (pipe2(ends, O_DIRECT) != 0 || dup2(ends[1], STDERR_FILENO) < 0)
+    return false;
+  amped_log_open();
+  amped_warn("%s", text);
+  return read(ends[0], piece, sizeof piece) == (ssize_t)strlen("amped_mpi: warning: \n") + 1000;
+}
+
+START_TEST(a_line_is_written_whole) {
+  int status = -1;
+  pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (child == 0)
+    _exit(writes_a_line_whole() ? 0 : 1);
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+}
+
 /* Standard error is a pipe: plain lines, for ranks and for who asks for them, of long phases. */
 static const struct {
   const char *rank; /* NULL: no launcher */
@@ -158,4 +182,5 @@ START_TEST(plain_lines_are_for_ranks_and_for_long_phases) {
 
 TESTING_MAIN("log", a_live_line_tells_share_amount_rate_and_time_left,
              bytes_of_an_unknown_length_have_no_share, a_warning_takes_the_place_of_a_live_line,
-             no_live_line_where_none_is_wanted, plain_lines_are_for_ranks_and_for_long_phases)
+             no_live_line_where_none_is_wanted, a_line_is_written_whole,
+             plain_lines_are_for_ranks_and_for_long_phases)
