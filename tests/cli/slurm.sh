@@ -187,7 +187,8 @@ result one 4
 submit single --ntasks-per-node=1 --gpus-per-node=1 "$jobs/one-node.sh" t.h5
 completed "$job" single
 same "one GPU" "$(seen)" "1 0 threads 8;"
-export LAUNCHER="srun --mpi=pmix --gpus-per-task=1"
+# (The srun of Slurm 23.11 takes the job's own --cpus-per-task, in that variable, for a contradiction.)
+export LAUNCHER="env -u SLURM_TRES_PER_TASK srun --mpi=pmix --gpus-per-task=1"
 submit masked --ntasks-per-node=2 --gpus-per-node=2 "$jobs/one-node.sh" t.h5
 unset LAUNCHER
 completed "$job" masked

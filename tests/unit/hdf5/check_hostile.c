@@ -412,9 +412,18 @@ static void change_extent(recipe *r, uint64_t i) {
   }
 }
 
+/* A file beside PATH, for elements outside of it. HDF5 may write into such files: no other will do.
+ */
+static const char *outside_of(const char *path) {
+  static char outside[512];
+  (void)snprintf(outside, sizeof outside, "%s.raw", path);
+  return outside;
+}
+
 #define LAYOUTS 10
 /* false: this release of the library cannot do it. */
 static bool change_layout(recipe *r, uint64_t i, const char *path) {
+  static const char zeros[4096];
   const hsize_t one[3] = {1, 1, 1};
   hid_t space = H5I_INVALID_HID;
   if (i >= 3 && i <= 8 && (r->dims[0] == 0 || r->dims[1] == 0) && r->ndims > 0)
@@ -426,7 +435,8 @@ static bool change_layout(recipe *r, uint64_t i, const char *path) {
   case 1:
     return true; /* contiguous, without a checksum */
   case 2:        /* elements in another file, which may be any file */
-    h5(H5Pset_external(r->list, "/etc/passwd", 0, H5F_UNLIMITED));
+    testing_write_file(outside_of(path), zeros, sizeof zeros);
+    h5(H5Pset_external(r->list, outside_of(path), 0, H5F_UNLIMITED));
     r->odd = true;
     return true;
   case 3: /* elements in other datasets of this file, by its own name */
@@ -548,7 +558,9 @@ static hostile_end dataset_case(void *context, const char *path, uint64_t number
   if (!made)
     return HOSTILE_ABSENT;
   (void)snprintf(what, sizeof what, "variant %d of dataset %s", (int)v, name);
-  return judge(&r->s, path, what, false);
+  hostile_end end = judge(&r->s, path, what, false);
+  (void)remove(outside_of(path));
+  return end;
 }
 
 /* --- attributes ------------------------------------------------------------------------------ */
