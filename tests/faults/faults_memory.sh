@@ -106,7 +106,7 @@ while read -r library least command; do
     status=$?
     what="$command, allocation $k of $library"
     tries=$((tries + 1))
-    if test $status -eq 139; then
+    if test $status -eq 139 || grep -q '^    #[01] .* in H5' err; then # AddressSanitizer found HDF5's error
       crashes=$((crashes + 1))
     elif test $status -eq 0; then
       same "$what: error lines" "$(error_lines err | wc -l)" 0
