@@ -279,7 +279,7 @@ if test "$(id -u)" = 0 && mount -t tmpfs -o size=1m none small 2>/dev/null; then
   done
   # Each would fit alone.
   # shellcheck disable=SC2086
-  expect 1 "with other files of this run" on 2 t.h5 --rank=600,700 --iters=1 -o small/r.h5
+  expect 1 "with other files of this run" on 2 wide.h5 --rank=2,3 --iters=1 --tol=0 -o small/r.h5
   same "left on the small disk" "$(ls -A small)" ""
   umount small
 else
