@@ -74,7 +74,7 @@ uint64_t amped_printable_next(const char *text, uint64_t length, char unit[AMPED
   } else if (c < 0x10000)
     (void)snprintf(unit, AMPED_PRINTABLE_UNIT, "\\u%04x", c);
   else
-    (void)snprintf(unit, AMPED_PRINTABLE_UNIT, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10),
+    (void)snprintf(unit, AMPED_PRINTABLE_UNIT, "\\u%04x\\u%04x", (0xD7C0 + (c >> 10)) & 0xFFFF,
                    0xDC00 | (c & 0x3FF));
   return bytes > 0 ? bytes : 1;
 }
