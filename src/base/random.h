@@ -15,12 +15,14 @@ AMPED_BOTH static inline uint64_t amped_mix64(uint64_t x) {
 }
 
 /* 64 random bits. */
-AMPED_BOTH static inline uint64_t amped_random_u64(uint64_t seed, uint64_t stream, uint64_t counter) {
+AMPED_BOTH static inline uint64_t amped_random_u64(uint64_t seed, uint64_t stream,
+                                                   uint64_t counter) {
   return amped_mix64(counter + amped_mix64(stream + amped_mix64(seed)));
 }
 
 /* Uniform on [0, 1), 53 bits. */
-AMPED_BOTH static inline double amped_random_double(uint64_t seed, uint64_t stream, uint64_t counter) {
+AMPED_BOTH static inline double amped_random_double(uint64_t seed, uint64_t stream,
+                                                    uint64_t counter) {
   return (double)(amped_random_u64(seed, stream, counter) >> 11) * 0x1.0p-53;
 }
 

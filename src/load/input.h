@@ -34,7 +34,8 @@ amped_status amped_input_differs(const amped_comm *comm, const amped_input *inpu
 /* The file's name. On every rank. */
 const char *amped_input_path(const amped_input *input);
 
-/* On every rank; owned by the input. has_copies is false for one list: its tables are counted by list_stats.h, and load_list.h loads it. */
+/* On every rank; owned by the input. has_copies is false for one list: its tables are counted by
+ * list_stats.h, and load_list.h loads it. */
 const amped_tensor_info *amped_input_info(const amped_input *input);
 
 /* In place of a mode: the one list of a file without copies. */

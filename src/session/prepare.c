@@ -89,7 +89,8 @@ static void warn_of_tiles(const amped_session *session) {
 }
 
 /* Collective; the status is this rank's own. The bytes that this rank needs and may use. Fills
- * session->required. AMPED_FAILED where the device's memory is too small; *need is set then, too. */
+ * session->required. AMPED_FAILED where the device's memory is too small; *need is set then, too.
+ */
 static amped_status find_need(amped_session *session, const amped_demand *demand,
                               amped_memory_need *need) {
   const amped_plan *plan = &session->plan;

@@ -380,7 +380,8 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
     amped_say("%s: %s separate its cells (--separator says otherwise)", amped_io_name(path),
               separator_name(h->form.separator));
   if (h->value == NULL)
-    amped_say("%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
-              amped_io_name(path),
-              amped_printable_text(text, sizeof text, join(h->modes, (uint64_t)h->order, ", ", list)));
+    amped_say(
+        "%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
+        amped_io_name(path),
+        amped_printable_text(text, sizeof text, join(h->modes, (uint64_t)h->order, ", ", list)));
 }

@@ -15,8 +15,8 @@
  *           KILL TERM INT STOP: the signal to this process
  *           PAUSE      the call waits until AMPED_FAULT_MARK is removed, half an hour at most
  *           SLOW       this call and all later ones, of a MiB or more, take half a second longer
- * AMPED_FAULT_MEMINFO=FILE: the program finds FILE where it opens /proc/meminfo, so that a test says
- * how much memory is free.
+ * AMPED_FAULT_MEMINFO=FILE: the program finds FILE where it opens /proc/meminfo, so that a test
+ * says how much memory is free.
  *
  * AMPED_FAULT=clock: at each look the time of day jumps an hour, forwards or backwards.
  *
