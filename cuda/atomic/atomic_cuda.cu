@@ -21,14 +21,14 @@ template <typename T, typename I> struct atomic_problem {
 
 /* AMPED Algorithm 2, kept for comparison (--kernel=published). A thread block has R x P threads.
  * Each of the P columns takes a nonzero at a time, each of the R rows a component. Every product is
- * added atomically. */
+ * added atomically. Blocks stride over the grid: neighbouring nonzeros, which often have one output
+ * row, are on different multiprocessors, whose additions wait less for one another than those of
+ * one. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(atomic_threads) mttkrp_atomic(const atomic_problem<T, I> p) {
-  const uint64_t share = atomic_rounds * blockDim.y;
-  const uint64_t first = blockIdx.x * share;
-  const uint64_t end = first + share < p.count ? first + share : p.count;
+  const uint64_t step = (uint64_t)gridDim.x * blockDim.y;
   const unsigned r = threadIdx.x;
-  for (uint64_t k = first + threadIdx.y; k < end; k += blockDim.y) {
+  for (uint64_t k = (uint64_t)threadIdx.y * gridDim.x + blockIdx.x; k < p.count; k += step) {
     T product = p.values[k];
 #pragma unroll
     for (int m = 0; m < AMPED_MAX_ORDER - 1; m++)
