@@ -227,6 +227,8 @@ amped_status amped_list_source_begin(amped_list_source *s) {
     s->status = open_reader(s);
   else if (sends_slabs(s))
     s->status = alloc_slab(s);
+  if (sends_slabs(s)) /* nothing is sent to a rank that has no room for it */
+    s->status = amped_comm_agree(s->comm, s->status);
   return s->status;
 }
 
@@ -281,16 +283,15 @@ static void send_turn(amped_list_source *s) {
   }
 }
 
-static uint64_t receive_turn(amped_list_source *s) {
+static void receive_turn(amped_list_source *s) {
   uint64_t count = 0;
   AMPED_MPI(s->comm, MPI_Recv(&count, 1, MPI_UINT64_T, 0, AMPED_MAX_ORDER + 1, s->comm->mpi,
                               MPI_STATUS_IGNORE));
   s->lost = s->lost || count == FAILED;
   if (s->lost || count == 0)
-    return 0;
+    return;
   receive_slab(s, count);
   append_slab(s, count, s->indices, s->values);
-  return count;
 }
 
 /* Fill this turn's window of the part. */
@@ -299,7 +300,7 @@ static void fill_window(amped_list_source *s) {
     if (s->comm->rank == 0)
       send_turn(s);
     else
-      (void)receive_turn(s);
+      receive_turn(s);
     return;
   }
   const amped_slab *slab = read_slab(s);
