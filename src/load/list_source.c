@@ -172,7 +172,8 @@ bool amped_list_source_held(const amped_list_source *s) {
   return s->held;
 }
 
-bool amped_list_source_reads(const amped_list_source *s) {
+/* Does this rank read the file in the passes to come? */
+static bool reads(const amped_list_source *s) {
   return !s->filled && (s->parallel || s->comm->rank == 0);
 }
 
@@ -185,7 +186,7 @@ uint64_t amped_list_source_device_bytes(const amped_list_source *s) {
 }
 
 uint64_t amped_list_source_host_bytes(const amped_list_source *s) {
-  return amped_list_source_reads(s) ? amped_slab_reader_bytes(s->info) : 0;
+  return reads(s) ? amped_slab_reader_bytes(s->info) : 0;
 }
 
 uint64_t amped_list_source_window(const amped_list_source *s) {
@@ -223,7 +224,7 @@ amped_status amped_list_source_begin(amped_list_source *s) {
   s->status = AMPED_OK;
   if (!s->filled)
     s->worker->backend->lists->clear(s->part);
-  if (amped_list_source_reads(s))
+  if (reads(s))
     s->status = open_reader(s);
   else if (sends_slabs(s))
     s->status = alloc_slab(s);

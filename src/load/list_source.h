@@ -26,10 +26,8 @@ void amped_list_source_close(amped_list_source *source);
 /* Collective; the status is agreed. From now on the list is not held. */
 amped_status amped_list_source_release(amped_list_source *source);
 
-/* Is the list held? Does this rank read the file in the passes to come? The same answer to the
- * first on every rank. */
+/* Is the list held? The same answer on every rank. */
 bool amped_list_source_held(const amped_list_source *source);
-bool amped_list_source_reads(const amped_list_source *source);
 
 /* The rank's list part. */
 amped_list_part *amped_list_source_part(const amped_list_source *source);

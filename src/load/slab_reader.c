@@ -56,7 +56,7 @@ static int reader_threads(int threads) {
   return (threads + 1) / 2;
 }
 
-int amped_slab_caller_threads(int threads) {
+static int caller_threads(int threads) {
   return threads > 1 ? threads / 2 : 1;
 }
 
@@ -121,7 +121,7 @@ amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wa
     goto fail;
   }
   r->started = true;
-  omp_set_num_threads(amped_slab_caller_threads(r->threads));
+  omp_set_num_threads(caller_threads(r->threads));
   *out = r;
   return AMPED_OK;
 fail:

@@ -29,12 +29,9 @@ uint64_t amped_slab_reader_bytes(const amped_tensor_info *info);
  * is NULL on failure. Not collective.
  *
  * Until then no other thread may use the input, and reader and caller share the caller's OpenMP
- * threads: the caller has amped_slab_caller_threads of them. A caller has one reader at a time. */
+ * threads: the caller has half of them. A caller has one reader at a time. */
 amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wanted,
                                     amped_slab_reader **out);
-
-/* The caller's part of so many OpenMP threads while a reader is open. */
-int amped_slab_caller_threads(int threads);
 
 /* Waits for the next slab. *out is NULL behind the last slab, and on an error of reading. The slab
  * before it is no longer valid. */
