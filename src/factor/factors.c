@@ -105,8 +105,38 @@ amped_status amped_factors_put(const amped_context *context, const amped_ktensor
   return AMPED_OK;
 }
 
+/* What rows pass through on their way to file order. */
+typedef struct passage {
+  double *rows; /* of the device's host memory */
+  uint64_t *to; /* their file indices */
+} passage;
+
+static amped_status passage_open(const amped_context *context, passage *p) {
+  const amped_worker *worker = context->worker;
+  const uint64_t rows = buffer_rows(context->plan);
+  *p = (passage){NULL, NULL};
+  AMPED_TRY(amped_alloc(&p->to, rows, sizeof *p->to, "a buffer of rows"));
+  return worker->backend->device->host_alloc(
+      worker->device, rows * (uint64_t)context->plan->ncomps * sizeof *p->rows, (void **)&p->rows);
+}
+
+static void passage_close(const amped_context *context, passage *p) {
+  const amped_worker *worker = context->worker;
+  amped_free(p->to);
+  worker->backend->device->host_free(worker->device, p->rows);
+}
+
+/* Fewer rows are copied before other threads wake up. */
+#define WORTH_THREADS 1024
+
+static void spread(const passage *p, uint64_t count, uint64_t n, double *out) {
+#pragma omp parallel for schedule(static) if (count > WORTH_THREADS)
+  for (uint64_t i = 0; i < count; i++)
+    memcpy(out + p->to[i] * n, p->rows + i * n, n * sizeof *out);
+}
+
 /* Copy the rows of one rank's block to file order. This rank has them from the exchange. */
-static amped_status get_block(const amped_context *context, int mode, int rank, double *buffer,
+static amped_status get_block(const amped_context *context, int mode, int rank, passage *p,
                               double *out) {
   const amped_plan *plan = context->plan;
   uint64_t n = (uint64_t)plan->ncomps;
@@ -116,27 +146,27 @@ static amped_status get_block(const amped_context *context, int mode, int rank, 
   for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
     uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
     AMPED_TRY(context->worker->backend->factors->get_rows(context->worker->factors, mode,
-                                                          begin + first, count, buffer));
-    for (uint64_t done = 0; done < count;) {
-      uint64_t index = 0;
-      uint64_t got = next_rows(&walk, count - done, &index);
-      memcpy(out + index * n, buffer + done * n, got * n * sizeof *out);
-      done += got;
+                                                          begin + first, count, p->rows));
+    for (uint64_t done = 0, got = 0, index = 0; done < count; done += got) {
+      got = next_rows(&walk, count - done, &index);
+      for (uint64_t i = 0; i < got; i++)
+        p->to[done + i] = index + i;
     }
+    spread(p, count, n, out);
   }
   return AMPED_OK;
 }
 
 amped_status amped_factors_get(const amped_context *context, amped_ktensor *out) {
   amped_status status = AMPED_OK;
-  double *buffer = NULL;
+  passage p = {NULL, NULL};
   if (context->comm->rank == 0) {
-    AMPED_GO(agree, alloc_buffer(context->plan, &buffer));
+    AMPED_GO(agree, passage_open(context, &p));
     for (int m = 0; m < context->plan->order; m++)
-      for (int p = 0; p < context->plan->nranks; p++)
-        AMPED_GO(agree, get_block(context, m, p, buffer, out->factors[m]));
+      for (int rank = 0; rank < context->plan->nranks; rank++)
+        AMPED_GO(agree, get_block(context, m, rank, &p, out->factors[m]));
   }
 agree:
-  amped_free(buffer);
+  passage_close(context, &p);
   return amped_comm_agree(context->comm, status);
 }

@@ -322,13 +322,26 @@ amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *d, uint64_t first, void *
   return AMPED_OK;
 }
 
+/* Chunks of so many bytes are written behind. */
+#define BEHIND_BYTES (UINT64_C(1) << 20)
+
+/* Room for one chunk that is written. */
+static amped_status reserve_written(amped_hdf5_dataset *d, uint64_t bytes, unsigned char **out) {
+  amped_hdf5_io *io = &d->file->io;
+  if (bytes >= BEHIND_BYTES)
+    return amped_write_behind_room(&io->behind, io->fd, bytes, (void **)out);
+  AMPED_TRY(reserve(d, bytes));
+  *out = d->file->chunk;
+  return AMPED_OK;
+}
+
 amped_status amped_hdf5_chunk_write(amped_hdf5_dataset *d, uint64_t first, const void *rows) {
   const hsize_t offset[2] = {first, 0};
   const uint64_t bytes = d->chunk_rows * row_bytes(d);
   const uint64_t given = amped_hdf5_chunk_rows_at(d, first) * row_bytes(d);
   uint32_t checksum = 0;
-  AMPED_TRY(reserve(d, bytes + CHECKSUM_BYTES));
-  unsigned char *chunk = d->file->chunk;
+  unsigned char *chunk = NULL;
+  AMPED_TRY(reserve_written(d, bytes + CHECKSUM_BYTES, &chunk));
   if (given < bytes) { /* the last chunk is stored whole */
     memcpy(chunk, rows, given);
     memset(chunk + given, 0, bytes - given);

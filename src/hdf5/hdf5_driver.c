@@ -109,6 +109,15 @@ bool amped_hdf5_io_same(amped_hdf5_io *io) {
   return !io->changed;
 }
 
+bool amped_hdf5_io_wait(amped_hdf5_io *io) {
+  const int error = amped_write_behind_wait(&io->behind);
+  return error == 0 || fail(io, error) == 0;
+}
+
+void amped_hdf5_io_end(amped_hdf5_io *io) {
+  amped_write_behind_end(&io->behind);
+}
+
 static herr_t read_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, size_t bytes,
                         void *buffer) {
   amped_hdf5_io *io = io_of(file);
@@ -117,6 +126,8 @@ static herr_t read_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, s
   (void)list;
   if (is_beyond(at, bytes))
     return -1; /* addresses of a damaged file */
+  if (!amped_hdf5_io_wait(io))
+    return -1;
   while (bytes > 0) {
     const ssize_t n = pread(io->fd, p, bytes, (off_t)at);
     if (n < 0 && errno == EINTR)
@@ -142,6 +153,11 @@ static herr_t write_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, 
   (void)list;
   if (is_beyond(at, bytes))
     return fail(io, EFBIG);
+  if (amped_write_behind_is_room(&io->behind, buffer)) {
+    const int error = amped_write_behind_put(&io->behind, at, bytes);
+    io->bytes = at + bytes > io->bytes ? at + bytes : io->bytes;
+    return error == 0 ? 0 : fail(io, error);
+  }
   while (bytes > 0) {
     const ssize_t n = pwrite(io->fd, p, bytes, (off_t)at);
     if (n < 0 && errno == EINTR)
@@ -161,6 +177,8 @@ static herr_t truncate_file(H5FD_t *file, hid_t list, hbool_t closing) {
   amped_hdf5_io *io = io_of(file);
   (void)list;
   (void)closing;
+  if (!amped_hdf5_io_wait(io))
+    return -1;
   if (io->bytes == io->used)
     return 0;
   if (ftruncate(io->fd, (off_t)io->used) != 0)

@@ -164,6 +164,7 @@ amped_status amped_hdf5_open_trusted(int fd, const char *path, const amped_file_
 }
 
 static void free_chunk(amped_hdf5 *file) {
+  amped_hdf5_io_end(&file->io);
   amped_free(file->chunk);
   file->chunk = NULL;
   file->chunk_bytes = 0;
@@ -203,6 +204,8 @@ amped_status amped_hdf5_create(int fd, const char *path, amped_hdf5 *out) {
 
 amped_status amped_hdf5_finish(amped_hdf5 *file) {
   amped_status status = amped_hdf5_put_seal(file);
+  if (!amped_hdf5_io_wait(&file->io) && status == AMPED_OK)
+    status = amped_hdf5_failed(file, "the", "HDF5 file");
   free_chunk(file);
   if (H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0 && status == AMPED_OK)
     status = amped_hdf5_failed(file, "the", "HDF5 file");

@@ -51,7 +51,7 @@ typedef struct amped_hdf5 {
   bool seal_loaded;             /* of a file that is read */
   uint64_t sealed;              /* hashes of attributes; 0: the file has no seal */
   uint64_t seal[AMPED_HDF5_SEALED];
-  void *chunk; /* buffer of hdf5_chunks.c, until the file is closed */
+  void *chunk; /* buffer of hdf5_chunks.c, until the file is closed; large chunks have io.behind */
   uint64_t chunk_bytes;
 } amped_hdf5;
 

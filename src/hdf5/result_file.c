@@ -54,6 +54,16 @@ static double negate(double x) {
   return 0.0 - x;
 }
 
+static inline void put(void *array, amped_vtype type, uint64_t i, double x) {
+  if (type == AMPED_F64)
+    ((double *)array)[i] = x;
+  else
+    ((float *)array)[i] = (float)x;
+}
+
+/* Fewer elements are ordered before other threads wake up. */
+#define WORTH_THREADS 16384
+
 /* negated NULL: signs are unchanged. */
 static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k, int mode,
                                   const int *order, const bool *negated, amped_vtype type,
@@ -63,15 +73,13 @@ static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k,
   for (uint64_t first = 0; first < k->dims[mode]; first += slab) {
     uint64_t rows = k->dims[mode] - first < slab ? k->dims[mode] - first : slab;
     const double *from = k->factors[mode] + first * columns;
+#pragma omp parallel for schedule(static) if (rows * columns > WORTH_THREADS)
     for (uint64_t i = 0; i < rows; i++)
       for (uint64_t r = 0; r < columns; r++) {
         const uint64_t c = order != NULL ? (uint64_t)order[r] : r;
         const double x = from[i * columns + c];
-        buffer[i * columns + r] = negated != NULL && negated[c] ? negate(x) : x;
+        put(buffer, type, i * columns + r, negated != NULL && negated[c] ? negate(x) : x);
       }
-    for (uint64_t i = 0; i < rows * columns && type != AMPED_F64; i++)
-      amped_value_put(buffer, type, i,
-                      buffer[i]); /* in place: narrower elements never overtake the reading */
     AMPED_TRY(amped_hdf5_dataset_append(d, rows, buffer));
     amped_heartbeat_step();
   }

@@ -5,23 +5,60 @@
 
 #include "base/heartbeat.h"
 
-/* Rows between two signs of life. */
-#define ROWS_A_STEP (UINT64_C(1) << 16)
+/* Rows between two signs of life; those of a thread, where several look. */
+#define ROWS_A_STEP (UINT64_C(1) << 18)
+#define ROWS_A_THREAD (UINT64_C(1) << 12)
+
+/* Of the rows so far: the largest magnitude of each column, and whether its first entry of that
+ * magnitude is negative. */
+typedef struct leading {
+  double most[AMPED_MAX_NCOMPS];
+  bool negative[AMPED_MAX_NCOMPS];
+} leading;
+
+static void look_at_rows(const double *rows, uint64_t count, uint64_t n, leading *out) {
+  for (uint64_t i = 0; i < count; i++)
+    for (uint64_t r = 0; r < n; r++) {
+      const double x = rows[i * n + r];
+      if (fabs(x) > out->most[r]) {
+        out->most[r] = fabs(x);
+        out->negative[r] = x < 0.0;
+      }
+    }
+}
+
+/* all = of its rows, and then of those of next. */
+static void append(leading *all, const leading *next, uint64_t n) {
+  for (uint64_t r = 0; r < n; r++)
+    if (next->most[r] > all->most[r]) {
+      all->most[r] = next->most[r];
+      all->negative[r] = next->negative[r];
+    }
+}
+
+/* Threads take equal parts of the rows; what they find is put together in the rows' order. */
+static void look_by_threads(const double *rows, uint64_t count, uint64_t n, leading *all) {
+#pragma omp parallel for ordered schedule(static, 1) if (count > ROWS_A_THREAD)
+  for (uint64_t first = 0; first < count; first += ROWS_A_THREAD) {
+    leading own = {.most = {0.0}};
+    look_at_rows(rows + first * n, count - first < ROWS_A_THREAD ? count - first : ROWS_A_THREAD, n,
+                 &own);
+#pragma omp ordered
+    append(all, &own, n);
+  }
+}
 
 /* Set negated[r] where the leading entry of column r is negative. */
 static void find_negative(const amped_ktensor *k, int mode, bool *negated) {
   const uint64_t n = (uint64_t)k->ncomps;
-  double most[AMPED_MAX_NCOMPS] = {0.0};
-  for (uint64_t i = 0; i < k->dims[mode]; i++) {
-    const double *row = k->factors[mode] + i * n;
-    for (uint64_t r = 0; r < n; r++)
-      if (fabs(row[r]) > most[r]) {
-        most[r] = fabs(row[r]);
-        negated[r] = row[r] < 0.0;
-      }
-    if (i % ROWS_A_STEP == 0)
-      amped_heartbeat_step();
+  leading all = {.most = {0.0}};
+  for (uint64_t i = 0; i < k->dims[mode]; i += ROWS_A_STEP) {
+    const uint64_t left = k->dims[mode] - i;
+    look_by_threads(k->factors[mode] + i * n, left < ROWS_A_STEP ? left : ROWS_A_STEP, n, &all);
+    amped_heartbeat_step();
   }
+  for (uint64_t r = 0; r < n; r++)
+    negated[r] = all.negative[r];
 }
 
 void amped_signs_find(const amped_ktensor *k, amped_signs *out) {

@@ -95,6 +95,31 @@ START_TEST(components_do_not_meet_and_zeros_have_no_sign) {
   check_no_leak();
 }
 
+/* Rows of many threads: equal entries of either sign at both ends; the first counts. A longer mode
+ * takes what is odd. */
+START_TEST(the_first_of_equal_entries_counts_among_many_rows) {
+  static const uint64_t dims[] = {300002, 300001, 2};
+  for (int first = -1; first <= 1; first += 2) {
+    amped_ktensor k;
+    amped_signs signs;
+    check_ok(amped_ktensor_create(&k, 3, dims, 2));
+    for (uint64_t i = 0; i < dims[1]; i++)
+      k.factors[1][2 * i + 1] = amped_random_double(5, 0, i) - 0.5;
+    k.factors[1][2 * 4097 + 1] = first;
+    k.factors[1][2 * 200000 + 1] = -first;
+    k.factors[1][2 * 300000 + 1] = -first;
+    k.factors[0][1] = 1.0;
+    k.factors[2][1] = -1.0;
+    amped_signs_find(&k, &signs);
+    ck_assert(signs.negated[0][1] == (first > 0));
+    ck_assert(signs.negated[1][1] == (first < 0));
+    ck_assert(signs.negated[2][1]);
+    amped_ktensor_free(&k);
+  }
+  check_no_leak();
+}
+
 TESTING_MAIN("signs", leading_entries_are_positive_but_one_of_the_longest_mode,
              the_first_of_equal_entries_and_of_equal_modes_counts,
-             components_do_not_meet_and_zeros_have_no_sign)
+             components_do_not_meet_and_zeros_have_no_sign,
+             the_first_of_equal_entries_counts_among_many_rows)
