@@ -1,9 +1,9 @@
-/* Dense work on factor rows in device memory: conversion, solve, gram, inner product, scaling.
+/* Dense work on factor rows in device memory: conversion, solve with sums, gram, scaling.
  *
  * Rows are as in a factor: plan->ld elements of plan->value_type each; padding columns are zero.
- * Products and sums are made in double, matrix products by cuBLAS. For cuBLAS float rows are
- * widened chunk by chunk, through a workspace of bounded size. Rows of up to 64 floats have kernels
- * of their own, which pass over memory once (docs/decisions/026-rows-in-parts.md).
+ * Products and sums are made in double. Short rows pass over memory once (row_pass_cuda.h). For
+ * long ones cuBLAS multiplies; float rows are widened chunk by chunk for it, through a workspace of
+ * bounded size.
  *
  * Every function waits for its work. The order of additions depends on the sizes alone. */
 #ifndef AMPED_DENSE_CUDA_H
@@ -21,14 +21,16 @@ typedef struct amped_dense_cuda {
   int ncomps;
   uint64_t ld;
   amped_vtype value_type;
+  bool is_short;  /* row_pass_cuda.h */
   uint64_t chunk; /* rows that are widened at a time */
   int batch;      /* partial gram matrices */
   void *d_block;  /* holds the next arrays */
   double *d_wide; /* chunk x ncomps, twice */
   double *d_product;
-  double *d_square; /* ncomps x ncomps */
-  double *d_keep;   /* likewise */
-  double *d_partials;
+  double *d_square;   /* ncomps x ncomps, and one more */
+  double *d_keep;     /* likewise */
+  double *d_partials; /* batch of that size */
+  double *h_sums;     /* likewise one */
 } amped_dense_cuda;
 
 /* Start cuBLAS on a stream; the struct starts out zeroed. */
@@ -47,11 +49,10 @@ amped_status amped_dense_cuda_get(amped_dense_cuda *dense, const void *d_rows, u
 
 /* The functions of amped_factor_ops of these names, on count rows. */
 amped_status amped_dense_cuda_solve(amped_dense_cuda *dense, const void *d_output, uint64_t count,
-                                    const double *h_p, const double *h_keep, void *d_rows);
-amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
+                                    const double *h_p, const double *h_keep, void *d_rows,
+                                    amped_row_sums *sums);
+amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, void *d_rows, uint64_t count,
                                    double *h_gram);
-amped_status amped_dense_cuda_inner(amped_dense_cuda *dense, const void *d_a, const void *d_b,
-                                    uint64_t count, double *inner);
 amped_status amped_dense_cuda_scale(amped_dense_cuda *dense, void *d_rows, uint64_t count,
                                     const double *h_scale);
 

@@ -195,17 +195,13 @@ static amped_status put_output(amped_factor_set *f, int mode, uint64_t row, uint
 }
 
 static amped_status solve(amped_factor_set *f, int mode, uint64_t first, uint64_t end,
-                          const double *p, const double *keep) {
+                          const double *p, const double *keep, amped_row_sums *sums) {
   return amped_dense_cuda_solve(&f->dense, row_at(f->d_output, f->plan, first), end - first, p,
-                                keep, row_at(own_block(f, mode), f->plan, first));
+                                keep, row_at(own_block(f, mode), f->plan, first), sums);
 }
 
 static amped_status gram(amped_factor_set *f, int mode, double *out) {
   return amped_dense_cuda_gram(&f->dense, own_block(f, mode), own_rows(f, mode), out);
-}
-
-static amped_status inner(amped_factor_set *f, int mode, double *out) {
-  return amped_dense_cuda_inner(&f->dense, f->d_output, own_block(f, mode), own_rows(f, mode), out);
 }
 
 static amped_status scale(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
@@ -256,7 +252,6 @@ const amped_factor_ops amped_factor_set_cuda = {
     .put_output = put_output,
     .solve = solve,
     .gram = gram,
-    .inner = inner,
     .scale = scale,
     .rows = rows,
     .stage = stage,

@@ -79,6 +79,12 @@ typedef struct amped_products {
   amped_dd xx, xm;
 } amped_products;
 
+/* Sums over rows a of a factor, in double. */
+typedef struct amped_row_sums {
+  double *gram; /* of a a^T: ncomps x ncomps, both triangles */
+  double inner; /* of a * the same row of the output */
+} amped_row_sums;
+
 /* Memory that a rank's part of a plan takes. */
 typedef struct amped_requirement {
   uint64_t device_bytes;
@@ -178,14 +184,13 @@ typedef struct amped_factor_ops {
   amped_status (*put_output)(amped_factor_set *factors, int mode, uint64_t row, uint64_t count,
                              const double *rows);
   /* Rows first .. end of this rank's block of mode's factor = the same rows of output * p + the
-   * rows as they were * keep. p and keep are ncomps x ncomps doubles, row-major; p is symmetric;
-   * keep may be NULL, which is zero. Sums are in double. */
+   * rows as they were * keep. p and keep are ncomps x ncomps doubles, row-major; keep may be NULL,
+   * which is zero. The sums over the new rows are added to *sums, unless that is NULL. Sums are in
+   * double. */
   amped_status (*solve)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
-                        const double *p, const double *keep);
+                        const double *p, const double *keep, amped_row_sums *sums);
   /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
   amped_status (*gram)(amped_factor_set *factors, int mode, double *gram);
-  /* inner = sum over own rows and columns of output * factor, in double. */
-  amped_status (*inner)(amped_factor_set *factors, int mode, double *inner);
   /* Column c of count rows of mode's factor from `position` times scale[c]. */
   amped_status (*scale)(amped_factor_set *factors, int mode, uint64_t position, uint64_t count,
                         const double *scale);

@@ -163,86 +163,109 @@ static uint64_t own_position(const amped_plan *plan, int mode) {
   return (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
 }
 
-static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
-                              const double *p, const double *keep) {
+/* A thread's share of the dense workspace. */
+typedef struct share {
+  double *in, *out; /* DENSE_ROWS rows each */
+  double *gram;
+  double inner;
+} share;
+
+static share share_of(const amped_factor_set *f, int t) {
+  const uint64_t n = (uint64_t)f->plan->ncomps;
+  double *at = f->dense + (uint64_t)t * f->dense_elements;
+  return (share){at, at + DENSE_ROWS * n, at + 2 * DENSE_ROWS * n, 0.0};
+}
+
+/* The lower triangle of s->gram += that of rows of s->out. */
+static void add_gram(const share *s, uint64_t count, int n) {
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, n, (int)count, 1.0, s->out, n, 1.0, s->gram,
+              n);
+}
+
+/* gram += the sum of the threads', thread by thread. */
+static void sum_grams(const amped_factor_set *f, double *gram) {
+  const uint64_t n = (uint64_t)f->plan->ncomps;
+  for (uint64_t i = 0; i < n; i++)
+    for (uint64_t k = 0; k <= i; k++) {
+      double sum = 0.0;
+      for (int t = 0; t < f->threads; t++)
+        sum += share_of(f, t).gram[i * n + k];
+      gram[i * n + k] += sum;
+      if (k < i)
+        gram[k * n + i] += sum;
+    }
+}
+
+/* `count` rows of the block from `first` on become new; s->in and s->out are free. */
+static void solve_rows(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
+                       const double *p, const double *keep, const share *s) {
   const amped_plan *plan = f->plan;
-  int n = plan->ncomps;
+  const int n = plan->ncomps;
+  const uint64_t position = own_position(plan, mode) + first;
+  rows_to_double(plan, f->output, first, count, s->in);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, s->in, n, p, n, 0.0,
+              s->out, n);
+  if (keep != NULL) {
+    rows_to_double(plan, f->factors[mode], position, count, s->in);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, s->in, n, keep, n,
+                1.0, s->out, n);
+  }
+  rows_from_double(plan, f->factors[mode], position, count, s->out);
+}
+
+/* Sums over these rows, as they are stored. */
+static void add_row_sums(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
+                         share *s) {
+  const amped_plan *plan = f->plan;
+  rows_to_double(plan, f->output, first, count, s->in);
+  rows_to_double(plan, f->factors[mode], own_position(plan, mode) + first, count, s->out);
+  s->inner += cblas_ddot((int)count * plan->ncomps, s->in, 1, s->out, 1);
+  add_gram(s, count, plan->ncomps);
+}
+
+static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
+                              const double *p, const double *keep, amped_row_sums *sums) {
+  const uint64_t n = (uint64_t)f->plan->ncomps;
 #pragma omp parallel for schedule(static) num_threads(f->threads)
   for (int t = 0; t < f->threads; t++) {
-    double *in = f->dense + (uint64_t)t * f->dense_elements;
-    double *out = in + (uint64_t)DENSE_ROWS * (uint64_t)n;
+    share s = share_of(f, t);
     uint64_t first = 0;
     uint64_t end = 0;
+    memset(s.gram, 0, n * n * sizeof *s.gram);
     rows_of_thread(f, to - from, t, &first, &end);
     for (uint64_t i = from + first; i < from + end; i += DENSE_ROWS) {
-      uint64_t count = from + end - i < DENSE_ROWS ? from + end - i : DENSE_ROWS;
-      rows_to_double(plan, f->output, i, count, in);
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, p, n,
-                  0.0, out, n);
-      if (keep != NULL) {
-        rows_to_double(plan, f->factors[mode], own_position(plan, mode) + i, count, in);
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, keep,
-                    n, 1.0, out, n);
-      }
-      rows_from_double(plan, f->factors[mode], own_position(plan, mode) + i, count, out);
+      const uint64_t count = from + end - i < DENSE_ROWS ? from + end - i : DENSE_ROWS;
+      solve_rows(f, mode, i, count, p, keep, &s);
+      if (sums != NULL)
+        add_row_sums(f, mode, i, count, &s);
     }
+    s.in[0] = s.inner;
   }
+  for (int t = 0; t < f->threads && sums != NULL; t++)
+    sums->inner += share_of(f, t).in[0];
+  if (sums != NULL)
+    sum_grams(f, sums->gram);
   return AMPED_OK;
 }
 
 static amped_status cpu_gram(amped_factor_set *f, int mode, double *gram) {
   const amped_plan *plan = f->plan;
-  uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t n = (uint64_t)plan->ncomps;
 #pragma omp parallel for schedule(static) num_threads(f->threads)
   for (int t = 0; t < f->threads; t++) {
-    double *rows = f->dense + (uint64_t)t * f->dense_elements;
-    double *sum = rows + 2 * DENSE_ROWS * n;
+    const share s = share_of(f, t);
     uint64_t first = 0;
     uint64_t end = 0;
-    memset(sum, 0, n * n * sizeof *sum);
+    memset(s.gram, 0, n * n * sizeof *s.gram);
     rows_of_thread(f, plan->modes[mode].rows.block_rows, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
-      uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, f->factors[mode], own_position(plan, mode) + i, count, rows);
-      cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, plan->ncomps, (int)count, 1.0, rows,
-                  plan->ncomps, 1.0, sum, plan->ncomps);
+      const uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
+      rows_to_double(plan, f->factors[mode], own_position(plan, mode) + i, count, s.out);
+      add_gram(&s, count, plan->ncomps);
     }
   }
   memset(gram, 0, n * n * sizeof *gram);
-  for (int t = 0; t < f->threads; t++) {
-    const double *sum = f->dense + (uint64_t)t * f->dense_elements + 2 * DENSE_ROWS * n;
-    for (uint64_t i = 0; i < n; i++)
-      for (uint64_t k = 0; k <= i; k++)
-        gram[i * n + k] += sum[i * n + k];
-  }
-  for (uint64_t i = 0; i < n; i++)
-    for (uint64_t k = 0; k < i; k++)
-      gram[k * n + i] = gram[i * n + k];
-  return AMPED_OK;
-}
-
-static amped_status cpu_inner(amped_factor_set *f, int mode, double *inner) {
-  const amped_plan *plan = f->plan;
-  uint64_t n = (uint64_t)plan->ncomps;
-#pragma omp parallel for schedule(static) num_threads(f->threads)
-  for (int t = 0; t < f->threads; t++) {
-    double *a = f->dense + (uint64_t)t * f->dense_elements;
-    double *b = a + DENSE_ROWS * n;
-    double sum = 0.0;
-    uint64_t first = 0;
-    uint64_t end = 0;
-    rows_of_thread(f, plan->modes[mode].rows.block_rows, t, &first, &end);
-    for (uint64_t i = first; i < end; i += DENSE_ROWS) {
-      uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, f->output, i, count, a);
-      rows_to_double(plan, f->factors[mode], own_position(plan, mode) + i, count, b);
-      sum += cblas_ddot((int)(count * n), a, 1, b, 1);
-    }
-    a[0] = sum;
-  }
-  *inner = 0.0;
-  for (int t = 0; t < f->threads; t++)
-    *inner += f->dense[(uint64_t)t * f->dense_elements];
+  sum_grams(f, gram);
   return AMPED_OK;
 }
 
@@ -292,7 +315,6 @@ const amped_factor_ops amped_factor_set_cpu = {
     .put_output = cpu_put_output,
     .solve = cpu_solve,
     .gram = cpu_gram,
-    .inner = cpu_inner,
     .scale = cpu_scale,
     .rows = cpu_rows,
 };

@@ -23,9 +23,10 @@ typedef struct als {
   double *v;                      /* Hadamard product of grams */
   double *p;                      /* its inverse, and what the update keeps of old rows */
   double *keep;
-  bool singular; /* keep is not zero */
-  double *scale; /* [ncomps] */
-  double inner;  /* <X, M> of the sweep in hand */
+  bool singular;       /* keep is not zero */
+  double *scale;       /* [ncomps] */
+  double inner;        /* <X, M> of the sweep in hand */
+  amped_row_sums sums; /* over this rank's rows of the mode in hand */
   bool told_pass;
 } als;
 
@@ -54,22 +55,23 @@ static void must(const als *a, amped_status status) {
     amped_comm_abort(a->context->comm, status);
 }
 
-/* Sum the gram of mode's factor over all ranks. Where `inner` is given, the same message sums the
- * inner product of the last MTTKRP and the factor. */
-static void sum_gram(als *a, int mode, double *inner) {
-  const amped_context *context = a->context;
-  int elements = context->plan->ncomps * context->plan->ncomps;
+/* Sum the gram of mode's factor over all ranks, and with it <X, M>. Both become those of the mode
+ * that was updated last. */
+static void sum_over_ranks(als *a, int mode) {
+  const int elements = a->context->plan->ncomps * a->context->plan->ncomps;
   double *gram = a->grams[mode];
-  amped_trace_begin(AMPED_PHASE_GRAM, mode);
-  must(a, context->worker->backend->factors->gram(context->worker->factors, mode, gram));
-  if (inner != NULL)
-    must(a,
-         context->worker->backend->factors->inner(context->worker->factors, mode, &gram[elements]));
   amped_trace_begin(AMPED_PHASE_WAIT, mode);
-  amped_comm_sum(context->comm, gram, elements + (inner != NULL ? 1 : 0));
+  gram[elements] = a->sums.inner;
+  amped_comm_sum(a->context->comm, gram, elements + 1);
+  a->inner = gram[elements];
   amped_trace_end();
-  if (inner != NULL)
-    *inner = gram[elements];
+}
+
+static void find_gram(als *a, int mode) {
+  const amped_worker *worker = a->context->worker;
+  amped_trace_begin(AMPED_PHASE_GRAM, mode);
+  must(a, worker->backend->factors->gram(worker->factors, mode, a->grams[mode]));
+  sum_over_ranks(a, mode);
   amped_trace_end();
 }
 
@@ -178,16 +180,18 @@ static amped_status invert(void *self, int mode) {
                "does not resolve stays as it is, here and later; fewer components may do",
                mode + 1);
   a->result->singular = a->result->singular || a->singular;
+  a->sums = (amped_row_sums){a->grams[mode], 0.0};
+  memset(a->grams[mode], 0, n * n * sizeof(double));
   amped_trace_end();
   return AMPED_OK;
 }
 
 static amped_status solve_rows(void *self, int mode, uint64_t first, uint64_t end) {
-  const als *a = self;
+  als *a = self;
   const amped_worker *worker = a->context->worker;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   AMPED_TRY(worker->backend->factors->solve(worker->factors, mode, first, end, a->p,
-                                            a->singular ? a->keep : NULL));
+                                            a->singular ? a->keep : NULL, &a->sums));
   amped_trace_end();
   return AMPED_OK;
 }
@@ -197,7 +201,7 @@ static amped_status finish_mode(void *self, int mode, bool arrived) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
   const uint64_t block = plan->modes[mode].rows.block_rows;
-  sum_gram(a, mode, mode == plan->order - 1 ? &a->inner : NULL);
+  sum_over_ranks(a, mode);
   if (arrived)
     normalise(a, mode, 0, amped_plan_factor_rows(plan, mode));
   else
@@ -235,7 +239,7 @@ static void begin(als *a, const amped_solver_state *start) {
     if (start != NULL)
       memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
     else if (m > 0)
-      sum_gram(a, m, NULL);
+      find_gram(a, m);
 }
 
 const amped_solver amped_cpd_als_solver = {

@@ -194,22 +194,56 @@ static double sum_tolerance(uint64_t terms, double bound) {
   return 2.0 * (double)(terms + 2) * DBL_EPSILON * bound;
 }
 
-/* output * p, and where `with_keep` is set what another matrix, not symmetric, keeps of old rows.
- */
-static void solve_is_right(const bench *s, int mode, bool with_keep) {
+/* The gram of rows: sums begin with `begin`. */
+static void check_gram(const double *a, uint64_t rows, uint64_t n, const double *got,
+                       double begin) {
+  double *want = doubles(n * n);
+  double *bound = doubles(n * n);
+  for (uint64_t e = 0; e < n * n; e++)
+    want[e] = bound[e] = begin;
+  for (uint64_t i = 0; i < rows; i++)
+    for (uint64_t r = 0; r < n; r++)
+      for (uint64_t c = 0; c < n; c++) {
+        want[r * n + c] += a[i * n + r] * a[i * n + c];
+        bound[r * n + c] += fabs(a[i * n + r] * a[i * n + c]);
+      }
+  for (uint64_t e = 0; e < n * n; e++) {
+    near(got[e], want[e], sum_tolerance(rows + 1, bound[e]), "gram", e / n, e % n);
+    ck_assert(got[e] == got[e % n * n + e / n]);
+  }
+  amped_free(bound);
+  amped_free(want);
+}
+
+/* The inner product of rows: the sum begins with `begin`. */
+static void check_inner(const double *a, const double *b, uint64_t elements, double got,
+                        double begin) {
+  double want = begin;
+  double bound = begin;
+  for (uint64_t i = 0; i < elements; i++) {
+    want += a[i] * b[i];
+    bound += fabs(a[i] * b[i]);
+  }
+  near(got, want, sum_tolerance(elements + 1, bound), "inner product", 0, 0);
+}
+
+/* output * p, neither symmetric, and where `with_keep` is set what another matrix keeps of old
+ * rows; and the sums over the new rows, where asked. */
+static void solve_is_right(const bench *s, int mode, bool with_keep, bool with_sums) {
   uint64_t n = (uint64_t)s->p->ncomps;
   uint64_t rows = s->plan.modes[mode].rows.rank_rows[s->plan.rank];
   double *p = random_rows(n, (int)n, AMPED_F64, 55);
-  for (uint64_t i = 0; i < n; i++)
-    for (uint64_t j = 0; j < i; j++)
-      p[i * n + j] = p[j * n + i];
+  amped_row_sums sums = {doubles(n * n), 0.5};
+  for (uint64_t e = 0; e < n * n; e++)
+    sums.gram[e] = 0.25;
   double *keep = random_rows(n, (int)n, AMPED_F64, 66);
   double *output = get_output(s, mode);
   double *old = own_rows(s, mode);
   const amped_mode_plan *m = &s->plan.modes[mode];
   for (int part = m->rows.parts; part-- > 0;)
     check_ok(s->w.backend->factors->solve(s->w.factors, mode, m->rows.part_rows[part],
-                                          m->rows.part_rows[part + 1], p, with_keep ? keep : NULL));
+                                          m->rows.part_rows[part + 1], p, with_keep ? keep : NULL,
+                                          with_sums ? &sums : NULL));
   double *got = own_rows(s, mode);
   for (uint64_t i = 0; i < rows; i++)
     for (uint64_t c = 0; c < n; c++) {
@@ -224,6 +258,9 @@ static void solve_is_right(const bench *s, int mode, bool with_keep) {
            c);
     }
   padding_is_zero(s, mode, got);
+  check_gram(got, with_sums ? rows : 0, n, sums.gram, 0.25);
+  check_inner(got, output, with_sums ? rows * n : 0, sums.inner, 0.5);
+  amped_free(sums.gram);
   amped_free(got);
   amped_free(old);
   amped_free(output);
@@ -232,41 +269,12 @@ static void solve_is_right(const bench *s, int mode, bool with_keep) {
 }
 
 static void gram_is_right(const bench *s, int mode) {
-  uint64_t n = (uint64_t)s->p->ncomps;
-  uint64_t rows = s->plan.modes[mode].rows.rank_rows[s->plan.rank];
+  const uint64_t n = (uint64_t)s->p->ncomps;
   double *a = own_rows(s, mode);
   double *got = doubles(n * n);
-  double *want = doubles(n * n);
-  double *bound = doubles(n * n);
   check_ok(s->w.backend->factors->gram(s->w.factors, mode, got));
-  for (uint64_t i = 0; i < rows; i++)
-    for (uint64_t r = 0; r < n; r++)
-      for (uint64_t c = 0; c < n; c++) {
-        want[r * n + c] += a[i * n + r] * a[i * n + c];
-        bound[r * n + c] += fabs(a[i * n + r] * a[i * n + c]);
-      }
-  for (uint64_t e = 0; e < n * n; e++)
-    near(got[e], want[e], sum_tolerance(rows, bound[e]), "gram", e / n, e % n);
-  amped_free(bound);
-  amped_free(want);
+  check_gram(a, s->plan.modes[mode].rows.rank_rows[s->plan.rank], n, got, 0.0);
   amped_free(got);
-  amped_free(a);
-}
-
-static void inner_is_right(const bench *s, int mode) {
-  uint64_t elements = s->plan.modes[mode].rows.rank_rows[s->plan.rank] * (uint64_t)s->p->ncomps;
-  double *a = own_rows(s, mode);
-  double *b = get_output(s, mode);
-  double got = 0.0;
-  double want = 0.0;
-  double bound = 0.0;
-  check_ok(s->w.backend->factors->inner(s->w.factors, mode, &got));
-  for (uint64_t i = 0; i < elements; i++) {
-    want += a[i] * b[i];
-    bound += fabs(a[i] * b[i]);
-  }
-  near(got, want, sum_tolerance(elements, bound), "inner product", 0, 0);
-  amped_free(b);
   amped_free(a);
 }
 
@@ -316,9 +324,9 @@ static void dense_work_is_right(problem *p, const setup *how) {
   for (int m = 0; m < p->t.order; m++) {
     amped_mttkrp_times times;
     check_ok(mttkrp_whole(&s.w, m, &times));
-    inner_is_right(&s, m);
-    solve_is_right(&s, m, true);
-    solve_is_right(&s, m, false);
+    solve_is_right(&s, m, true, true);
+    solve_is_right(&s, m, false, true);
+    solve_is_right(&s, m, false, false);
     gram_is_right(&s, m);
     scale_is_right(&s, m);
     gram_is_right(&s, m);
@@ -365,9 +373,8 @@ static void fewer_components_are_right(const setup *how, int most, amped_vtype t
     for (int m = 0; m < p.t.order; m++) {
       amped_mttkrp_times times;
       check_ok(mttkrp_whole(&s.w, m, &times));
-      inner_is_right(&s, m);
-      solve_is_right(&s, m, true);
-      solve_is_right(&s, m, false);
+      solve_is_right(&s, m, true, true);
+      solve_is_right(&s, m, false, true);
       gram_is_right(&s, m);
     }
   }
