@@ -11,10 +11,13 @@
  * position in the tile shares one word with the position of another input.
  *
  * Inside a strip. Each of the G lanes loads one nonzero: coalesced, and a step ahead, so that no
- * lane waits for it. The lanes decode their nonzeros and exchange positions and values by shuffles.
- * They gather several factor rows before they use the first. Row bits are the same for all lanes. A
- * warp tests them one by one only where a row begins. The sum of an output row stays in registers
- * until the next row begins. docs/decisions/017-kernel-batches.md has the measurements.
+ * lane waits for it. Groups smaller than a warp copy four nonzeros a lane to shared memory instead:
+ * the L2 cache answers requests, of up to 128 bytes, and would get too many small ones
+ * (docs/decisions/042-requests-not-bytes.md). The lanes decode their nonzeros and exchange
+ * positions and values by shuffles. They gather several factor rows before they use the first. Row
+ * bits are the same for all lanes. A warp tests them one by one only where a row begins. The sum of
+ * an output row stays in registers until the next row begins. docs/decisions/017-kernel-batches.md
+ * has the measurements.
  *
  * Precision. Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the
  * strip. With u = 2^-24 a strip's error is below (fold_nonzeros + AMPED_LONGEST_STRIP /
@@ -32,6 +35,8 @@
  * element has one order of additions: no races, and the same bits every time. */
 #ifndef AMPED_MTTKRP_SORTED_CUH
 #define AMPED_MTTKRP_SORTED_CUH
+
+#include <cuda_pipeline.h>
 
 #include "cuda/sorted/mttkrp_cuda.h"
 
@@ -364,6 +369,76 @@ __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, 
   __syncthreads();
 }
 
+/* --- staging --------------------------------------------------------------------------------- */
+
+/* Groups copy their nonzeros to shared memory, four a lane at a time: all but whole warps, whose
+ * requests are large anyway, and kernels in double with a shared-memory tile, which have no room.
+ */
+template <typename T, int G, hint_level H> struct staging {
+  static constexpr bool is_used = G <= 16 && (H != SMEM_FIRST || sizeof(T) == sizeof(float));
+};
+template <typename T, int G> struct stage {
+  static constexpr unsigned nonzeros = 4 * G;
+  static constexpr unsigned highs = nonzeros * 4;  /* where second planes begin, in bytes */
+  static constexpr unsigned values = nonzeros * 8; /* and values, behind planes of 8 bytes */
+  /* Lanes of neighbouring groups meet in no bank. */
+  static constexpr unsigned bytes = values + nonzeros * sizeof(T) + nonzeros;
+};
+
+/* Copy elements k .. k+4, of which `count` are there; zeros become the others. */
+template <typename U>
+__device__ inline void copy_four(const void *from, unsigned k, unsigned count, char *to) {
+  constexpr unsigned each = sizeof(U) > 4 ? 16 / sizeof(U) : 4; /* in a copy of at most 16 bytes */
+#pragma unroll
+  for (unsigned i = 0; i < 4; i += each) {
+    const unsigned there = count > i ? min(count - i, each) : 0;
+    __pipeline_memcpy_async(to + i * sizeof(U),
+                            static_cast<const U *>(from) + (there > 0 ? k + i : k),
+                            each * sizeof(U), (each - there) * sizeof(U));
+  }
+}
+
+/* Begin to copy the group's nonzeros from `first` on, up to `last`. */
+template <typename T, typename I, int G>
+__device__ inline void begin_stage(const sorted_problem<T, I> &p, unsigned first, unsigned last,
+                                   char *to) {
+  const unsigned at = threadIdx.x % G * 4;
+  const unsigned count = first + at <= last ? min(last - first - at + 1, 4U) : 0;
+  const unsigned k = count > 0 ? first + at : first / 4 * 4;
+  if (p.layout <= NUMBER_48) {
+    copy_four<uint32_t>(p.planes[0], k, count, to + at * 4);
+    if (p.layout == NUMBER_48)
+      copy_four<uint16_t>(p.planes[1], k, count, to + stage<T, G>::highs + at * 2);
+  } else {
+    copy_four<uint64_t>(p.planes[0], k, count, to + at * 8);
+  }
+  if (!p.packing.coded)
+    copy_four<T>(p.values, k, count, to + stage<T, G>::values + at * sizeof(T));
+  __pipeline_commit();
+}
+
+/* Nonzero number i of a stage, which is nonzero k of the copy. */
+template <typename T, typename I, int G, int N>
+__device__ inline raw_nonzero<T, N> from_stage(const sorted_problem<T, I> &p, const char *from,
+                                               unsigned i, unsigned k) {
+  raw_nonzero<T, N> raw;
+  raw.high = 0;
+  if (p.layout <= NUMBER_48) {
+    raw.low = reinterpret_cast<const unsigned *>(from)[i];
+    if (p.layout == NUMBER_48)
+      raw.high = reinterpret_cast<const unsigned short *>(from + stage<T, G>::highs)[i];
+  } else {
+    const uint2 word = reinterpret_cast<const uint2 *>(from)[i];
+    raw.low = word.x;
+    raw.high = word.y;
+    if constexpr (raw_nonzero<T, N>::has_second)
+      raw.second[0] = p.layout == NUMBER_LONG ? word_of(p, 1, k) : 0;
+  }
+  if (!p.packing.coded)
+    raw.value = reinterpret_cast<const T *>(from + stage<T, G>::values)[i];
+  return raw;
+}
+
 /* --- parts of the kernel --------------------------------------------------------------------- */
 
 /* The tuning of a kernel for N input modes: nonzeros whose rows are in flight, and thread blocks on
@@ -536,12 +611,19 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   };
 
   /* Step 5: add up the strip, G nonzeros at a time. Behind the end of the strip every lane gets the
-   * last nonzero again, with value zero. It changes nothing (same row, finite factors) and spares
-   * all later checks. */
+   * last nonzero again, or all zeros, with value zero. It changes nothing (same row, finite
+   * factors) and spares all later checks. */
   const unsigned begin = first + lane;
   const auto place = [&](unsigned done) { return begin + done < last ? begin + done : last; };
 
-  raw_nonzero<T, N> next = load_nonzero<T, I, N>(p, place(0));
+  constexpr bool is_staged = staging<T, G, H>::is_used;
+  constexpr unsigned stage_nonzeros = stage<T, G>::nonzeros;
+  __shared__ __align__(16) char stages[is_staged ? groups : 1][stage<T, G>::bytes];
+  raw_nonzero<T, N> next;
+  if constexpr (is_staged)
+    begin_stage<T, I, G>(p, first, last, stages[group]);
+  else
+    next = load_nonzero<T, I, N>(p, place(0));
   uint32_t begins = 0;
 #pragma unroll 1
   for (unsigned done = 0; done < p.strip; done += G) {
@@ -555,12 +637,26 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
       folded[threadIdx.x] = plus(folded[threadIdx.x], sum);
       sum = splat(T(0));
     }
+    if constexpr (is_staged) {
+      if (done % stage_nonzeros == 0) {
+        __pipeline_wait_prior(0);
+        __syncwarp();
+      }
+      next = from_stage<T, I, G, N>(p, stages[group], done % stage_nonzeros + lane, place(done));
+    }
     nonzero<T, I, N> now = decode<T, I, N>(p, next, place(done));
+    if (begin + done > last) {
+      now.value = T(0);
+      if constexpr (H == SMEM_FIRST)
+        now.input[0] = smem_first;
+    }
     if constexpr (H == SMEM_FIRST)
       now.input[1] |= (now.input[0] - smem_first) << p.smem_shift;
-    if (begin + done > last)
-      now.value = T(0);
-    if (done + G < p.strip)
+    if (is_staged && (done + G) % stage_nonzeros == 0 && done + G < p.strip) {
+      __syncwarp(); /* all lanes have taken the last of this stage */
+      begin_stage<T, I, G>(p, first + done + G, last, stages[group]);
+    }
+    if (!is_staged && done + G < p.strip)
       next = load_nonzero<T, I, N>(p, place(done + G));
 #pragma unroll 1
     for (int j = 0; j < G; j += ahead) {

@@ -11,9 +11,12 @@ static uint64_t cache_of(uint64_t l2_bytes) {
   return l2_bytes / 8 * 5;
 }
 
-/* The cost of an output row of one more tile, in gathered rows: it is read and written, and adding
- * takes longer than copying. */
-#define TILE_ROW_COST 4
+/* The cost of an output row of one more tile, in missed rows: it is read and written by its bytes,
+ * where a missed row of up to 128 bytes costs about the same whatever its length
+ * (docs/decisions/042-requests-not-bytes.md). */
+#define TILE_SECTOR_COST 0.75 /* for each 32 bytes of the row */
+#define LEAST_ROW_COST 1.0
+#define MOST_ROW_COST 3.0
 
 /* A tile of half the cache stays in it. A tile that fills the cache loses this share of its rows to
  * other rows. */
@@ -22,12 +25,12 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 /* A copy gets tiles only if the gain is at least this share of all gathers. */
 #define LEAST_GAIN 0.04
 
-/* Shared-memory tiles. Two tiles, and the other shared memory of their two thread blocks, take 164
+/* Shared-memory tiles. Two tiles, and the other shared memory of their two thread blocks, take 190
  * KiB of a multiprocessor's memory; the L1 cache has the rest. SMEM_ROW_BYTES is a warp's part of a
  * row. Tiles help where a multiprocessor uses a row of a tile SMEM_LEAST_USES times, and output
  * rows of a tile have SMEM_LEAST_LENGTH nonzeros (docs/decisions/019-shared-memory-tiles.md). */
-#define SMEM_TILE_BYTES (UINT64_C(63) << 10)
-#define SMEM_OTHER_BYTES (UINT64_C(20) << 10)
+#define SMEM_TILE_BYTES (UINT64_C(48) << 10)
+#define SMEM_OTHER_BYTES (UINT64_C(47) << 10)
 #define SMEM_ROW_BYTES UINT64_C(512)
 #define SMEM_LEAST_USES 8.0
 #define SMEM_LEAST_LENGTH 32.0
@@ -53,26 +56,50 @@ static double first_uses(double nnz, double positions) {
   return positions / nnz * -expm1(-nnz / positions);
 }
 
-/* The gain by tiles: gathered rows that need not come from device memory, less the cost of output
- * rows. */
-static double gain(const amped_tiles_cuda *t, const amped_plan *plan, int mode, double cache) {
-  const amped_mode_plan *m = &plan->modes[mode];
-  double nnz = (double)m->copy.rank_nnz[plan->rank];
-  double rows = (double)amped_plan_copy_rows(plan, mode) * (double)t->count;
-  double bytes = (double)amped_plan_row_bytes(plan);
-  double table = table_bytes(plan, mode, t->input);
-  double tile = bytes * (double)t->rows;
-  double lost = tile > 0.5 * cache ? FULL_TILE_LOSS * (2.0 * tile / cache - 1.0) : 0.0;
-  double least = first_uses(nnz, table / bytes);
-  return nnz * (fmax(missed(table, cache), least) - fmax(missed(tile, cache) + lost, least)) -
-         TILE_ROW_COST * (rows < nnz ? rows : nnz);
-}
-
 static double all_tables(const amped_plan *plan, int mode) {
   double bytes = 0.0;
   for (int i = 0; i < plan->order - 1; i++)
     bytes += table_bytes(plan, mode, i);
   return bytes;
+}
+
+/* Rows that come from device memory where tables share this room in the cache: the smallest table
+ * takes it first, as its rows are used most often. `left_out`: an input without a share, or -1. */
+static double missed_rows(const amped_plan *plan, int mode, int left_out, double room) {
+  const double nnz = (double)plan->modes[mode].copy.rank_nnz[plan->rank];
+  bool taken[AMPED_MAX_ORDER] = {false};
+  double sum = 0.0;
+  for (int n = left_out < 0 ? 0 : 1; n < plan->order - 1; n++) {
+    int least = -1;
+    for (int i = 0; i < plan->order - 1; i++)
+      if (i != left_out && !taken[i] &&
+          (least < 0 || table_bytes(plan, mode, i) < table_bytes(plan, mode, least)))
+        least = i;
+    const double bytes = table_bytes(plan, mode, least);
+    const double rows = bytes / (double)amped_plan_row_bytes(plan);
+    sum += nnz * fmax(missed(bytes, room), first_uses(nnz, rows));
+    room = fmax(room - bytes, 0.0);
+    taken[least] = true;
+  }
+  return sum;
+}
+
+/* What an MTTKRP costs with these tiles, or none, in missed rows. */
+static double cost(const amped_tiles_cuda *t, const amped_plan *plan, int mode, double cache) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  const bool tiled = t->count > 1;
+  const double nnz = (double)m->copy.rank_nnz[plan->rank];
+  const double rows = (double)amped_plan_copy_rows(plan, mode) * (double)t->count;
+  const double bytes = (double)amped_plan_row_bytes(plan);
+  const double tile = tiled ? bytes * (double)t->rows : 0.0;
+  const double lost = tile > 0.5 * cache ? FULL_TILE_LOSS * (2.0 * tile / cache - 1.0) : 0.0;
+  const double row_cost =
+      fmin(fmax(TILE_SECTOR_COST * bytes / 32.0, LEAST_ROW_COST), MOST_ROW_COST);
+  if (!tiled)
+    return missed_rows(plan, mode, -1, cache);
+  return missed_rows(plan, mode, t->input, fmax(cache - tile, 0.0)) + row_cost * fmin(rows, nnz) +
+         nnz * fmax(missed(tile, cache) + lost,
+                    first_uses(nnz, table_bytes(plan, mode, t->input) / bytes));
 }
 
 /* The most bytes of a shared-memory tile; 0 where there are no kernels for such a plan. */
@@ -140,16 +167,17 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
 }
 
 static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {
-  static const double sizes[] = {0.5, 0.75, 1.0}; /* of the cache */
-  double most =
+  static const double sizes[] = {0.25, 0.5, 0.75, 1.0}; /* of the cache */
+  double least =
+      cost(best, plan, mode, cache) -
       LEAST_GAIN * (double)plan->modes[mode].copy.rank_nnz[plan->rank] * (plan->order - 1);
   for (int input = 0; input < plan->order - 1; input++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
       amped_tiles_cuda t;
       set_tiles(&t, plan, mode, input, (uint64_t)(sizes[i] * cache) / amped_plan_row_bytes(plan));
-      double value = t.count > 1 ? gain(&t, plan, mode, cache) : 0.0;
-      if (value > most) {
-        most = value;
+      double value = cost(&t, plan, mode, cache);
+      if (t.count > 1 && value < least) {
+        least = value;
         *best = t;
       }
     }

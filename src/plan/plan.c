@@ -178,10 +178,20 @@ uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part) {
   return part + 1 < m->rows.parts ? m->copy.part_nnz[part] : m->copy.rank_nnz[plan->rank];
 }
 
+/* Memory comes in sectors of 32 bytes, and caches ask for lines of 128: a row takes half a sector,
+ * or whole ones. Three sectors of a line are made four, because every second such row would lie in
+ * two lines (docs/decisions/042-requests-not-bytes.md). */
+#define SECTOR UINT64_C(32)
+#define LINE UINT64_C(128)
+
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps) {
-  uint64_t per_16_bytes = 16U / (uint64_t)plan->value_type;
+  const uint64_t element = (uint64_t)plan->value_type;
+  uint64_t bytes = (uint64_t)ncomps * element;
+  bytes = bytes <= SECTOR / 2 ? SECTOR / 2 : amped_ceil_div(bytes, SECTOR) * SECTOR;
+  if (bytes % LINE == LINE - SECTOR)
+    bytes += SECTOR;
   plan->ncomps = ncomps;
-  plan->ld = amped_ceil_div((uint64_t)ncomps, per_16_bytes) * per_16_bytes;
+  plan->ld = bytes / element;
 }
 
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,

@@ -99,7 +99,7 @@ typedef struct amped_plan {
   const amped_dictionary *dictionary; /* borrowed from the tensor's info */
   amped_vtype value_type;             /* of values and factors in memory */
   amped_itype index_type;             /* of row positions in memory: AMPED_U32 or AMPED_U64 */
-  uint64_t ld; /* elements from row to row of a factor: ncomps padded with zeros to 16 bytes */
+  uint64_t ld; /* elements from row to row of a factor: ncomps, padded with zeros */
   int copies;  /* copies of modes 0 .. copies-1 that loaders hand over: order, or 1 */
   amped_mode_plan modes[AMPED_MAX_ORDER];
 } amped_plan;
@@ -110,7 +110,9 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
                                const amped_plan_request *request);
 void amped_plan_destroy(amped_plan *plan);
 
-/* Change the number of components; placements, splits and packing do not change. */
+/* Change the number of components, and with it ld: rows of 16 bytes, or of whole sectors of 32, and
+ * never three sectors of a line of four. More components never have a smaller ld. Placements,
+ * splits and packing do not change. */
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps);
 
 /* Nonzeros of mode's copy on this rank up to the end of a part. */
