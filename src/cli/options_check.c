@@ -107,6 +107,8 @@ static amped_status check_shape(const amped_options *o) {
     wrong = "--nnz, --scale, --skew and --values are of a --shape; leave them out or give one";
   else if (o->session.shape.name != NULL && o->session.read_parallel)
     wrong = "with --shape nothing is read; leave out --read";
+  else if (o->session.shape.name != NULL && o->session.load != AMPED_LOAD_AUTO)
+    wrong = "with --shape nothing is read; leave out --load";
   else if (o->session.shape.name != NULL && amped_read_options_given(&o->read))
     wrong = "with --shape nothing is read; leave out the options of reading";
   else if (o->session.shape.name != NULL && o->checkpoint.file != NULL)

@@ -69,11 +69,13 @@ static amped_status make_synthetic(amped_session *session) {
 
 static amped_status count_list(amped_session *session) {
   const amped_session_options *o = session->options;
-  amped_say(
-      "%s has no ordered copies: its nonzeros are counted, redistributed and ordered in memory",
-      o->input);
-  AMPED_TRY(amped_list_source_open(&session->comm, session->input, o->read_parallel,
-                                   &session->worker, &session->list));
+  if (!amped_input_info(session->input)->has_copies)
+    amped_say(
+        "%s has no ordered copies: its nonzeros are counted, redistributed and ordered in memory",
+        o->input);
+  else
+    amped_say_verbose("%s: one of its copies is read, and ordered in memory for the other modes",
+                      o->input);
   return amped_list_stats_take(&session->comm, session->input, o->read_parallel, &session->worker,
                                session->list, &session->made);
 }
@@ -130,16 +132,44 @@ static bool is_file(const amped_session *session) {
   return true;
 }
 
-/* A file with ordered copies has its tables. */
+/* Collective; the status is agreed. Is one list read, which the backends order? All of a file that
+ * has no more. Of a file with ordered copies the first, where devices have room to hold it: they
+ * order it in less time than the other copies take to be read. */
+static amped_status choose_list(amped_session *session) {
+  const amped_session_options *o = session->options;
+  const bool has_copies = amped_input_info(session->input)->has_copies;
+  const bool sorts = session->worker.format->collect != NULL;
+  if (!has_copies && o->load == AMPED_LOAD_COPIES)
+    return amped_comm_agree(
+        &session->comm, amped_error(AMPED_USAGE, o->input,
+                                    "has no ordered copies for --load=copies; amped_mpi convert "
+                                    "makes a file that has them"));
+  session->is_list = !has_copies || o->load == AMPED_LOAD_LIST;
+  if (!session->is_list &&
+      (o->load == AMPED_LOAD_COPIES || !sorts || !session->worker.backend->device_pointers))
+    return AMPED_OK;
+  AMPED_TRY(amped_list_source_open(&session->comm, session->input, o->read_parallel,
+                                   &session->worker, &session->list));
+  if (session->is_list || amped_list_source_held(session->list)) {
+    session->is_list = true;
+    return AMPED_OK;
+  }
+  amped_list_source_close(session->list);
+  session->list = NULL;
+  return AMPED_OK;
+}
+
+/* A file whose ordered copies are read has its tables. */
 static amped_status open_file(amped_session *session) {
   const amped_session_options *o = session->options;
   AMPED_TRY(amped_input_open(&session->comm, o->input, o->read, o->read_parallel, &session->input));
-  return amped_session_is_list(session) ? count_list(session) : AMPED_OK;
+  AMPED_TRY(choose_list(session));
+  return session->is_list ? count_list(session) : AMPED_OK;
 }
 
 static amped_status need_file(amped_session *session, uint64_t *device_bytes,
                               uint64_t *host_bytes) {
-  if (amped_session_is_list(session))
+  if (session->is_list)
     return need_list(session, device_bytes, host_bytes);
   *host_bytes += amped_load_copies_host_bytes(amped_session_info(session), &session->plan,
                                               reads(session), session->options->read_parallel);
@@ -147,7 +177,7 @@ static amped_status need_file(amped_session *session, uint64_t *device_bytes,
 }
 
 static amped_status load_file(amped_session *session) {
-  if (amped_session_is_list(session))
+  if (session->is_list)
     AMPED_TRY(load_list(session));
   else
     AMPED_TRY(amped_load_copies(&session->comm, session->input, session->options->read_parallel,

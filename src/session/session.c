@@ -100,15 +100,9 @@ amped_status amped_session_open_backend(amped_session *session) {
   return check_identities(session, o->backend.share_gpus);
 }
 
-/* Does the input hold one list that is yet to be ordered? */
-bool amped_session_is_list(const amped_session *session) {
-  return session->input != NULL && !amped_input_info(session->input)->has_copies;
-}
-
 const amped_tensor_info *amped_session_info(const amped_session *session) {
-  return session->input == NULL || amped_session_is_list(session)
-             ? &session->made
-             : amped_input_info(session->input);
+  return session->input == NULL || session->is_list ? &session->made
+                                                    : amped_input_info(session->input);
 }
 
 static amped_status set_synthetic(amped_synthetic *t, const amped_session_options *o) {

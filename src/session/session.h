@@ -18,7 +18,8 @@ typedef struct amped_session {
   amped_comm comm;
   amped_worker worker;
   amped_input *input;        /* NULL where the tensor is synthetic */
-  amped_list_source *list;   /* of an input with one list, until it is loaded; else NULL */
+  bool is_list;              /* one list of the input is read, which is yet to be ordered */
+  amped_list_source *list;   /* until it is loaded; else NULL */
   amped_synthetic synthetic; /* of options->shape.name */
   amped_tensor_info made;    /* of the synthetic tensor, or of a list */
   amped_plan plan;
@@ -42,9 +43,6 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
 /* Collective; the status is agreed. Opens the backend that the options name, or the first backend
  * that every rank has, on this rank's cores or GPU. */
 amped_status amped_session_open_backend(amped_session *session);
-
-/* Does the input hold one list without ordered copies? After the input is open. */
-bool amped_session_is_list(const amped_session *session);
 
 /* Collective, after prepare; the status is agreed. Sets another number of components, at most that
  * of the options. The loaded tensor stays; the factors become zero. */

@@ -62,6 +62,16 @@ static const amped_option session_rows[] = {
      .help = "who reads the input: rank 0 for all, or all ranks, a part each",
      .initial = "root",
      AMPED_OPTION_FIELD(amped_session_options, read_parallel)},
+    {.name = "load",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("auto", "copies", "list"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_LOAD_AUTO, AMPED_LOAD_COPIES, AMPED_LOAD_LIST),
+     .help =
+         "of a tensor file with ordered copies read all of them, or one, and order it in memory "
+         "for the other modes",
+     .initial = "auto",
+     .initially = "auto: one where GPUs have room to hold it, else all",
+     AMPED_OPTION_FIELD(amped_session_options, load)},
 };
 
 static const amped_option watch_rows[] = {

@@ -13,6 +13,9 @@
 #define AMPED_MAX_NCOMPS_COUNT 64
 #define AMPED_MAX_STARTS 1000
 
+/* What is read of a file with ordered copies. */
+typedef enum amped_load { AMPED_LOAD_AUTO, AMPED_LOAD_COPIES, AMPED_LOAD_LIST } amped_load;
+
 typedef struct amped_session_options {
   const char *command;            /* its name */
   const char *input;              /* file, or the shape's name */
@@ -28,6 +31,7 @@ typedef struct amped_session_options {
   int starts; /* of every number of components */
   amped_vtype precision;
   bool read_parallel;
+  amped_load load;
   bool plan_only;
   const char *trace;   /* file, or NULL */
   double hang_timeout; /* seconds, 0: never */
@@ -36,7 +40,7 @@ typedef struct amped_session_options {
   amped_backend_options backend;
 } amped_session_options;
 
-extern const amped_option_group amped_session_option_rows;   /* --rank, --precision, --read */
+extern const amped_option_group amped_session_option_rows;   /* --rank, --precision, --read, --load */
 extern const amped_option_group amped_start_option_rows;     /* --starts, --init, --force-init */
 extern const amped_option_group amped_watch_option_rows;     /* --trace, --hang-timeout */
 extern const amped_option_group amped_plan_only_option_rows; /* --plan */

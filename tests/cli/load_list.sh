@@ -47,6 +47,23 @@ for ranks in 1 2 3 4; do
   agree $ranks a.h5 a.mixed.h5 --rank=4 --iters=3 --precision=double --read=parallel
 done
 agree 4 one.h5 one.list.h5 --rank=2 --iters=2 --read=parallel
+
+# One copy of a file that has them all, ordered in memory; a list has no copies to read.
+for ranks in 1 3; do
+  for read in root parallel; do
+    for load in copies list; do
+      expect 0 "" on $ranks b.h5 --rank=5 --iters=3 --tol=0 --read=$read --placement=block \
+        --load=$load -o b.$load.out -q --overwrite
+    done
+    expect 0 "" "$python" "$script" equal b.copies.out b.list.out
+  done
+done
+expect 0 "one of its copies is read" on 1 a.h5 --load=list --rank=2 --iters=1 --nowrite -v
+expect 0 "" on 1 a.h5 --load=copies --rank=2 --iters=1 --nowrite -v
+grep -q "one of its copies" "$scratch/out" "$scratch/err" && fail "--load=copies read one copy"
+expect 2 "a.list.h5: has no ordered copies for --load=copies; amped_mpi convert makes a file" \
+  on 3 a.list.h5 --load=copies
+expect 2 "with --shape nothing is read; leave out --load" on 1 --shape=nell2 --load=list
 agree 3 c.h5 c.mixed.h5 --rank=2 --iters=1 --read=parallel
 agree 2 c.h5 c.list.h5 --rank=2 --iters=1 --read=root
 
@@ -175,7 +192,7 @@ END
   test "$backend" = cuda && extra="$extra --share-gpus"
   # shellcheck disable=SC2086
   timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 sh ./in_folder "$amped" cpd "$3" \
-    --read=parallel --rank=2 --iters=2 --nowrite -q $extra
+    --read=parallel --load="$4" --rank=2 --iters=2 --nowrite -q $extra
 }
 # Ordered copies whose iDp tables differ: ranks would expect other messages than are sent.
 "$amped" generate x/tables.h5 --dims=70000x20x10 --nnz=5k --seed=1 -q || fail "generate tables"
@@ -191,8 +208,10 @@ with h5py.File(sys.argv[1], 'r+') as f:
     del table.attrs['amped_hash'] # as of a file written before
 PY
 for file in ours theirs tables; do
-  expect 0 "" in_folders x x $file.h5
-  expect 3 "rank 1 sees another file than rank 0" in_folders x y $file.h5
+  expect 0 "" in_folders x x $file.h5 auto
+  load=auto
+  test $file = tables && load=copies
+  expect 3 "rank 1 sees another file than rank 0" in_folders x y $file.h5 $load
 done
 
 finish
