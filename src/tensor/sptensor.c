@@ -8,7 +8,6 @@
 #include "base/kahan.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "base/sort.h"
 #include "tensor/format.h"
 
 /* Nonzeros summed or compared at a time. */
@@ -161,6 +160,15 @@ amped_status amped_sptensor_sort(amped_sptensor *t, int mode) {
   }
   arrays[t->order] = t->values;
   return amped_sort(t->nnz, fields, nfields, 0, arrays, t->order + 1);
+}
+
+/* A stable sort by the index alone: nonzeros that agree in it are in the order of the other modes.
+ */
+amped_status amped_sptensor_order(const amped_sptensor *t, int mode, uint64_t *a, uint64_t *b,
+                                  amped_order *out) {
+  const uint64_t last = t->dims[mode] - 1;
+  const amped_sort_field field = {t->indices[mode], amped_sort_bits(&last, 1)};
+  return amped_sort_order(t->nnz, &field, 1, a, b, out);
 }
 
 static bool same_coordinate(const amped_sptensor *t, uint64_t a, uint64_t b) {

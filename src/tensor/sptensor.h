@@ -11,6 +11,7 @@
 #include "base/kahan.h"
 #include "tensor/labels.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "base/types.h"
 
@@ -39,9 +40,14 @@ void amped_sptensor_free(amped_sptensor *t);
  * AMPED_BAD_INPUT otherwise; the line names the file `where`. */
 amped_status amped_sptensor_validate(const amped_sptensor *t, const char *where);
 
-/* Sort the nonzeros lexicographically by (mode, 0, 1, ... without mode). Stable. Takes 24 bytes of
+/* Sort the nonzeros lexicographically by (mode, 0, 1, ... without mode). Stable. Takes 16 bytes of
  * scratch for each nonzero. */
 amped_status amped_sptensor_sort(amped_sptensor *t, int mode);
+
+/* The order of the nonzeros in the copy of a mode; they stay sorted by mode 0. Its key is the index
+ * in that mode. a and b have room for all nonzeros, at least one (base/sort.h). */
+amped_status amped_sptensor_order(const amped_sptensor *t, int mode, uint64_t *a, uint64_t *b,
+                                  amped_order *out);
 
 /* Merge duplicate coordinates of a tensor sorted by mode 0, as `how` says. *found is the number of
  * nonzeros that repeat an earlier coordinate. */
