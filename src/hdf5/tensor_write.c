@@ -339,9 +339,10 @@ static amped_status describe(const amped_sptensor *t, bool copies, amped_tensor_
   memcpy(info->dims, t->dims, sizeof info->dims);
   info->nnz = t->nnz;
   info->has_copies = copies;
-  info->hash = amped_sptensor_hash(t);
-  info->norm_squared = amped_sptensor_norm_squared(t);
-  info->value_type = amped_sptensor_fits_float(t) ? AMPED_F32 : AMPED_F64;
+  const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
+  info->hash = facts.hash;
+  info->norm_squared = facts.norm_squared;
+  info->value_type = facts.fits_float ? AMPED_F32 : AMPED_F64;
   return amped_dictionary_find(&info->dictionary, t->values, t->nnz);
 }
 

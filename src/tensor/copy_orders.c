@@ -24,13 +24,14 @@ struct amped_copy_orders {
 
 _Static_assert(AMPED_COPY_ORDER_BYTES == 3 * sizeof(uint64_t), "three blocks");
 
-/* Two teams of threads work at once, on the same cores. */
-static int sorter_threads(int threads) {
-  return (threads + 1) / 2;
-}
-
+/* Two teams of threads work at once. A core is left to the thread that writes what the caller
+ * fills. */
 static int caller_threads(int threads) {
   return threads > 1 ? threads / 2 : 1;
+}
+
+static int sorter_threads(int threads) {
+  return threads > 2 ? (threads - 1) / 2 : 1;
 }
 
 static void find(amped_copy_orders *o) {

@@ -97,4 +97,13 @@ AMPED_BOTH static inline uint64_t amped_hash_index(uint64_t hash, uint64_t index
 /* Does every value survive a conversion to float and back? */
 bool amped_sptensor_fits_float(const amped_sptensor *t);
 
+/* These four of a tensor sorted by any mode, found together: memory is read once. */
+typedef struct amped_sptensor_facts {
+  uint64_t zeros;
+  uint64_t hash;
+  double norm_squared;
+  bool fits_float;
+} amped_sptensor_facts;
+amped_sptensor_facts amped_sptensor_facts_of(const amped_sptensor *t);
+
 #endif
