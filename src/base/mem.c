@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/types.h"
 
@@ -31,13 +32,13 @@ static amped_status out_of_memory(uint64_t count, size_t size, const char *what)
 /* From so many bytes on memory lies on large pages where the system has them: it is touched and
  * given back faster. That is advice, which may be declined. */
 #define LARGE_BYTES (UINT64_C(64) << 20)
-#define LARGE_PAGE (UINT64_C(2) << 20)
 
+/* All pages of the block: a mapping of which a part is advised is two, which realloc cannot move.
+ */
 static void advise(void *block, uint64_t bytes) {
-  const uint64_t skipped = (LARGE_PAGE - (uintptr_t)block % LARGE_PAGE) % LARGE_PAGE;
+  const uint64_t skipped = (uintptr_t)block % (uint64_t)sysconf(_SC_PAGESIZE);
   if (bytes >= LARGE_BYTES)
-    (void)madvise((char *)block + skipped, (bytes - skipped) / LARGE_PAGE * LARGE_PAGE,
-                  MADV_HUGEPAGE);
+    (void)madvise((char *)block - skipped, bytes + skipped, MADV_HUGEPAGE);
 }
 
 static amped_status allocate(void *out, uint64_t count, size_t size, const char *what, int zero) {
@@ -77,6 +78,7 @@ amped_status amped_realloc(void *inout, uint64_t count, size_t size, const char 
   void *block = must_fail() ? NULL : realloc(old, bytes > 0 ? bytes : 1);
   if (block == NULL)
     return out_of_memory(count, size, what);
+  advise(block, bytes);
   memcpy(inout, &block, sizeof block);
   return AMPED_OK;
 }

@@ -1,7 +1,6 @@
-/* The sort starts at the least significant digit, on 12-byte entries: 64 bits of key and 32 of
- * position. A longer key is sorted word by word, from the least significant word, and the positions
- * go along. Where positions need more than 32 bits, the low bits of the key word hold their high
- * part. */
+/* The sort starts at the least significant digit, on entries of 8 bytes: a position in the low
+ * bits, and above it as many bits of the key as fit, a word. A longer key is sorted word by word,
+ * from the least significant word, and the positions go along. */
 #include "base/sort.h"
 
 #include <omp.h>
@@ -11,40 +10,24 @@
 
 #define DIGIT_BITS 8
 #define DIGITS (1 << DIGIT_BITS)
-#define POSITION_BITS 32
 
 /* Elements below which one more thread does not pay. */
 #define LEAST_PIECE 16384
-
-typedef struct entry {
-  uint32_t low;
-  uint32_t high;
-  uint32_t position;
-} entry;
 
 typedef struct sorter {
   uint64_t count;
   const amped_sort_field *fields;
   int nfields;
-  int extra;     /* bits of the key word that hold a position's high part */
-  int word_bits; /* key bits in a word, at most 64 - extra */
-  int pieces;    /* contiguous, one a thread */
+  int position_bits;
+  int pieces; /* contiguous, one a thread */
   uint64_t piece_size;
-  entry *from;
-  entry *to;
+  uint64_t *from;
+  uint64_t *to;
   uint64_t *counts; /* [pieces][DIGITS] */
 } sorter;
 
-static uint64_t entry_word(const entry *e) {
-  return (uint64_t)e->high << 32 | e->low;
-}
-
 static uint64_t low_mask(int bits) {
   return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-}
-
-static uint64_t entry_position(const entry *e, int extra) {
-  return (entry_word(e) & low_mask(extra)) << POSITION_BITS | e->position;
 }
 
 static int bit_length(uint64_t v) {
@@ -79,18 +62,15 @@ static uint64_t key_bits(const sorter *s, uint64_t i, int first, int bits) {
 /* Fill s->from with the word of the key that starts at bit `first`, for the positions it holds (or
  * for 0, 1, ...). Returns which bits differ between elements. */
 static uint64_t load_word(sorter *s, int first, int bits, bool initial) {
-  uint64_t reference = key_bits(s, 0, first, bits);
+  const uint64_t mask = low_mask(s->position_bits);
+  const uint64_t reference = key_bits(s, 0, first, bits);
   uint64_t varying = 0;
 #pragma omp parallel for schedule(static) reduction(| : varying) num_threads(s->pieces)
   for (uint64_t i = 0; i < s->count; i++) {
-    entry *e = &s->from[i];
-    uint64_t position = initial ? i : entry_position(e, s->extra);
-    uint64_t key = key_bits(s, position, first, bits);
-    uint64_t word = key << s->extra | position >> POSITION_BITS;
-    varying |= key ^ reference;
-    e->low = (uint32_t)word;
-    e->high = (uint32_t)(word >> 32);
-    e->position = (uint32_t)position;
+    const uint64_t position = initial ? i : s->from[i] & mask;
+    const uint64_t word = key_bits(s, position, first, bits);
+    varying |= word ^ reference;
+    s->from[i] = word << s->position_bits | position;
   }
   return varying;
 }
@@ -106,7 +86,7 @@ static void count_digits(const sorter *s, int shift) {
     uint64_t counts[DIGITS] = {0};
     uint64_t end = piece_begin(s, p + 1);
     for (uint64_t i = piece_begin(s, p); i < end; i++)
-      counts[entry_word(&s->from[i]) >> shift & (DIGITS - 1)]++;
+      counts[s->from[i] >> shift & (DIGITS - 1)]++;
     memcpy(s->counts + (size_t)p * DIGITS, counts, sizeof counts);
   }
 }
@@ -129,7 +109,7 @@ static void move_entries(const sorter *s, int shift) {
     uint64_t end = piece_begin(s, p + 1);
     memcpy(places, s->counts + (size_t)p * DIGITS, sizeof places);
     for (uint64_t i = piece_begin(s, p); i < end; i++)
-      s->to[places[entry_word(&s->from[i]) >> shift & (DIGITS - 1)]++] = s->from[i];
+      s->to[places[s->from[i] >> shift & (DIGITS - 1)]++] = s->from[i];
   }
 }
 
@@ -137,26 +117,26 @@ static void move_entries(const sorter *s, int shift) {
 static void sort_word(sorter *s, uint64_t varying) {
   while (varying != 0) {
     int digit = __builtin_ctzll(varying);
-    /* A digit may reach above the key word: those bits are shifted in as zeros. */
-    count_digits(s, s->extra + digit);
+    /* A digit may reach above the word: those bits are shifted in as zeros. */
+    count_digits(s, s->position_bits + digit);
     place_digits(s);
-    move_entries(s, s->extra + digit);
-    entry *swap = s->from;
+    move_entries(s, s->position_bits + digit);
+    uint64_t *swap = s->from;
     s->from = s->to;
     s->to = swap;
     varying &= digit + DIGIT_BITS >= 64 ? 0 : UINT64_MAX << (digit + DIGIT_BITS);
   }
 }
 
-static void permute(const sorter *s, char *array) {
-  char *out = (char *)s->to;
+static void permute(const sorter *s, uint64_t *array) {
+  const uint64_t mask = low_mask(s->position_bits);
 #pragma omp parallel for schedule(static) num_threads(s->pieces)
   for (uint64_t i = 0; i < s->count; i++)
-    memcpy(out + 8 * i, array + 8 * entry_position(&s->from[i], s->extra), 8);
+    memcpy(&s->to[i], &array[s->from[i] & mask], sizeof *array);
 #pragma omp parallel for schedule(static, 1) num_threads(s->pieces)
   for (int p = 0; p < s->pieces; p++) {
     uint64_t begin = piece_begin(s, p);
-    memcpy(array + 8 * begin, out + 8 * begin, 8 * (piece_begin(s, p + 1) - begin));
+    memcpy(array + begin, s->to + begin, sizeof *array * (piece_begin(s, p + 1) - begin));
   }
 }
 
@@ -167,42 +147,70 @@ static void set_pieces(sorter *s) {
   s->piece_size = amped_ceil_div(s->count, (uint64_t)s->pieces);
 }
 
+static int key_length(const amped_sort_field *fields, int nfields) {
+  int bits = 0;
+  for (int f = 0; f < nfields; f++)
+    bits += fields[f].bits;
+  return bits;
+}
+
+/* Bring the positions into the order of the keys, in s->from. *moved: is any of them elsewhere than
+ * before? */
+static amped_status sort_positions(sorter *s, int word_bits, bool *moved) {
+  const int bits = key_length(s->fields, s->nfields);
+  const int most = 64 - s->position_bits;
+  const int word = word_bits > 0 && word_bits < most ? word_bits : most;
+  uint64_t any = 0;
+  AMPED_TRY(
+      amped_alloc(&s->counts, (uint64_t)s->pieces * DIGITS, sizeof(uint64_t), "sorting nonzeros"));
+  for (int first = 0; first == 0 || first < bits; first += word) {
+    const uint64_t varying =
+        load_word(s, first, bits - first < word ? bits - first : word, first == 0);
+    sort_word(s, varying);
+    any |= varying;
+  }
+  amped_free(s->counts);
+  *moved = any != 0;
+  return AMPED_OK;
+}
+
+static void begin(sorter *s, uint64_t count, const amped_sort_field *fields, int nfields) {
+  *s = (sorter){.count = count, .fields = fields, .nfields = nfields};
+  s->position_bits = bit_length(count - 1);
+  set_pieces(s);
+}
+
 amped_status amped_sort(uint64_t count, const amped_sort_field *fields, int nfields, int word_bits,
                         void *const *arrays, int narrays) {
   amped_status status = AMPED_OK;
-  sorter s = {.count = count, .fields = fields, .nfields = nfields};
-  entry *blocks[2] = {NULL, NULL};
-  int bits = 0;
-
-  for (int f = 0; f < nfields; f++)
-    bits += fields[f].bits;
-  if (count < 2 || bits == 0)
+  sorter s;
+  uint64_t *blocks[2] = {NULL, NULL};
+  bool moved = false;
+  if (count < 2 || key_length(fields, nfields) == 0)
     return AMPED_OK;
-  int position_bits = bit_length(count - 1);
-  s.extra = position_bits > POSITION_BITS ? position_bits - POSITION_BITS : 0;
-  s.word_bits = 64 - s.extra;
-  if (word_bits > 0 && word_bits < s.word_bits)
-    s.word_bits = word_bits;
-  set_pieces(&s);
-
-  AMPED_GO(out, amped_alloc(&blocks[0], count, sizeof(entry), "sorting nonzeros"));
-  AMPED_GO(out, amped_alloc(&blocks[1], count, sizeof(entry), "sorting nonzeros"));
-  AMPED_GO(out, amped_alloc(&s.counts, (uint64_t)s.pieces * DIGITS, sizeof(uint64_t),
-                            "sorting nonzeros"));
+  begin(&s, count, fields, nfields);
+  for (int i = 0; i < 2; i++)
+    AMPED_GO(out, amped_alloc(&blocks[i], count, sizeof *blocks[i], "sorting nonzeros"));
   s.from = blocks[0];
   s.to = blocks[1];
-  uint64_t moved = 0;
-  for (int first = 0; first < bits; first += s.word_bits) {
-    int n = bits - first < s.word_bits ? bits - first : s.word_bits;
-    uint64_t varying = load_word(&s, first, n, first == 0);
-    sort_word(&s, varying);
-    moved |= varying;
-  }
-  for (int a = 0; a < narrays && moved != 0; a++)
+  AMPED_GO(out, sort_positions(&s, word_bits, &moved));
+  for (int a = 0; a < narrays && moved; a++)
     permute(&s, arrays[a]);
 out:
-  amped_free(s.counts);
   amped_free(blocks[1]);
   amped_free(blocks[0]);
   return status;
+}
+
+amped_status amped_sort_order(uint64_t count, const amped_sort_field *fields, int nfields,
+                              uint64_t *a, uint64_t *b, amped_order *out) {
+  sorter s;
+  bool moved = false;
+  begin(&s, count, fields, nfields);
+  s.from = a;
+  s.to = b;
+  AMPED_TRY(sort_positions(&s, 0, &moved));
+  *out = (amped_order){count, s.from, s.position_bits,
+                       key_length(fields, nfields) <= 64 - s.position_bits};
+  return AMPED_OK;
 }

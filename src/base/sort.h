@@ -1,9 +1,12 @@
-/* Sort: parallel arrays brought into the order of one key, by a stable radix sort.
+/* Sort: parallel arrays brought into the order of one key, by a stable radix sort; or that order
+ * itself.
  *
  * The key of position i is its fields, the first one most significant, as one number of any length.
  * Host memory; all OpenMP threads; the result does not depend on their number. */
 #ifndef AMPED_SORT_H
 #define AMPED_SORT_H
+
+#include <stdbool.h>
 
 #include "base/status.h"
 #include "base/types.h"
@@ -18,7 +21,7 @@ typedef struct amped_sort_field {
 int amped_sort_bits(const uint64_t *values, uint64_t count);
 
 /* Bytes of scratch for each element. */
-#define AMPED_SORT_SCRATCH 24
+#define AMPED_SORT_SCRATCH 16
 
 /* Reorder every array (count elements of 8 bytes; the fields' values may be among them) so that
  * keys ascend. word_bits is the number of key bits sorted at a time; 0 means as many as fit. The
@@ -26,5 +29,27 @@ int amped_sort_bits(const uint64_t *values, uint64_t count);
  * has moved. */
 amped_status amped_sort(uint64_t count, const amped_sort_field *fields, int nfields, int word_bits,
                         void *const *arrays, int narrays);
+
+/* Order: which element is first, second, ... when keys ascend; elements stay where they are.
+ * entries[i] holds a position in its low position_bits, and bits of the key above. */
+typedef struct amped_order {
+  uint64_t count;
+  const uint64_t *entries;
+  int position_bits;
+  bool keyed; /* the whole key is there */
+} amped_order;
+
+static inline uint64_t amped_order_at(const amped_order *o, uint64_t i) {
+  return o->entries[i] & ((UINT64_C(1) << o->position_bits) - 1);
+}
+/* Where the order is keyed. */
+static inline uint64_t amped_order_key(const amped_order *o, uint64_t i) {
+  return o->entries[i] >> o->position_bits;
+}
+
+/* Find the order of `count` elements, at least 1. a and b have `count` elements each; out->entries
+ * becomes one of them, the other is free again. */
+amped_status amped_sort_order(uint64_t count, const amped_sort_field *fields, int nfields,
+                              uint64_t *a, uint64_t *b, amped_order *out);
 
 #endif

@@ -310,11 +310,11 @@ static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, r
   AMPED_TRY(amped_sptensor_merge(t, o->convert.duplicates, input_name(o), &r->duplicates));
   if (o->convert.drop_zeros)
     amped_sptensor_drop_zeros(t, &r->zeros);
-  else
-    r->zeros = amped_sptensor_zeros(t);
+  const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
+  r->zeros = o->convert.drop_zeros ? r->zeros : facts.zeros;
   r->nnz = t->nnz;
-  r->hash = amped_sptensor_hash(t);
-  r->norm = t->nnz > 0 ? sqrt(amped_sptensor_norm_squared(t)) : 0.0;
+  r->hash = facts.hash;
+  r->norm = sqrt(facts.norm_squared);
   return AMPED_OK;
 }
 

@@ -159,8 +159,9 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
                               amped_json *json, double make_sec) {
   char dims[AMPED_DIMS_TEXT];
   double began = amped_time();
-  double norm = sqrt(amped_sptensor_norm_squared(t));
-  uint64_t hash = amped_sptensor_hash(t);
+  const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
+  const double norm = sqrt(facts.norm_squared);
+  const uint64_t hash = facts.hash;
   amped_say("made %s, %" PRIu64 " nonzeros, norm %.10g, seed %" PRIu64 ", in %.2f s",
             amped_format_dims(dims, t->order, t->dims), t->nnz, norm, j->spec.seed, make_sec);
   AMPED_TRY(amped_output_compare(&j->found, hash, 0));

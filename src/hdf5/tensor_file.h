@@ -45,10 +45,9 @@ amped_status amped_tensor_file_load(const char *path, const amped_overflow *over
                                     amped_sptensor *out);
 
 /* Write a tensor file with one ordered copy for each mode, or only a coordinate list. The tensor is
- * valid and sorted by mode 0; the call reorders it and leaves it sorted by the last mode written.
- * The file is written under a temporary name, flushed and renamed, so `path` is always the old or
- * the new file. Shows progress. */
-amped_status amped_tensor_file_write(const char *path, amped_sptensor *t, bool copies);
+ * valid and sorted by mode 0. The file is written under a temporary name, flushed and renamed, so
+ * `path` is always the old or the new file. Shows progress. */
+amped_status amped_tensor_file_write(const char *path, const amped_sptensor *t, bool copies);
 
 /* Read and check the whole file: order, ranges, iDp tables, heavy rows, norm, hashes. Files of
  * other programs have only ranges and values to check. */

@@ -5,6 +5,7 @@
 
 #include "hdf5/binsparse.h"
 #include "base/draft.h"
+#include "tensor/copy_orders.h"
 #include "base/file.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/log.h"
@@ -116,23 +117,62 @@ amped_status amped_tensor_writer_begin(amped_tensor_writer *w, int mode) {
   return amped_partition_begin(&w->count, &w->partition, info->dims[mode]);
 }
 
-static void narrow_indices(const amped_tensor_writer *w, int m, const uint64_t *indices,
-                           uint64_t n) {
-  void *buffer = w->buffers[m];
-  amped_itype type = w->index_types[m];
-  uint64_t at = w->buffered;
-#pragma omp parallel for schedule(static) if (n >= WORTH_THREADS)
+/* Nonzeros to append, from number `first` on: those of t, in an order of their own or, NULL, as
+ * they lie. */
+typedef struct source {
+  const amped_sptensor *t;
+  const amped_order *order;
+  uint64_t first;
+} source;
+
+/* Nonzeros that one thread brings into order at a time. */
+#define TILE UINT64_C(512)
+
+static const uint64_t *gather_indices(const source *s, int m, uint64_t n, uint64_t *tile) {
+  const uint64_t *indices = s->t->indices[m];
+  if (s->order == NULL)
+    return indices + s->first;
   for (uint64_t i = 0; i < n; i++)
-    amped_index_put(buffer, type, at + i, indices[i]);
+    tile[i] = indices[amped_order_at(s->order, s->first + i)];
+  return tile;
 }
 
-static void narrow_values(const amped_tensor_writer *w, const double *values, uint64_t n) {
-  void *buffer = w->buffers[w->info->order];
-  amped_vtype type = w->info->value_type;
-  uint64_t at = w->buffered;
-#pragma omp parallel for schedule(static) if (n >= WORTH_THREADS)
+/* The order's key is the index in the mode of the copy. */
+static const uint64_t *gather_rows(const source *s, int m, uint64_t n, uint64_t *tile) {
+  if (s->order == NULL || !s->order->keyed)
+    return gather_indices(s, m, n, tile);
   for (uint64_t i = 0; i < n; i++)
-    amped_value_put(buffer, type, at + i, values[i]);
+    tile[i] = amped_order_key(s->order, s->first + i);
+  return tile;
+}
+
+static const double *gather_values(const source *s, uint64_t n, double *tile) {
+  const double *values = s->t->values;
+  if (s->order == NULL)
+    return values + s->first;
+  for (uint64_t i = 0; i < n; i++)
+    tile[i] = values[amped_order_at(s->order, s->first + i)];
+  return tile;
+}
+
+/* Put n nonzeros, at most TILE, at place `at` of the buffers. */
+static void narrow_tile(const amped_tensor_writer *w, const source *s, uint64_t n, uint64_t at) {
+  const int order = w->info->order;
+  uint64_t indices[TILE];
+  double values[TILE];
+  for (int m = 0; m < order; m++)
+    amped_indices_put(w->buffers[m], w->index_types[m], at, n,
+                      m == w->mode ? gather_rows(s, m, n, indices)
+                                   : gather_indices(s, m, n, indices));
+  amped_values_put(w->buffers[order], w->info->value_type, at, n, gather_values(s, n, values));
+}
+
+static void narrow(const amped_tensor_writer *w, const source *s, uint64_t n) {
+#pragma omp parallel for schedule(static) if (n >= WORTH_THREADS)
+  for (uint64_t from = 0; from < n; from += TILE) {
+    const source tile = {s->t, s->order, s->first + from};
+    narrow_tile(w, &tile, n - from < TILE ? n - from : TILE, w->buffered + from);
+  }
 }
 
 /* Write the chunks of all arrays in turn: chunks of one slab then lie side by side in the file. */
@@ -144,19 +184,27 @@ static amped_status write_buffers(amped_tensor_writer *w) {
   return AMPED_OK;
 }
 
-amped_status amped_tensor_writer_append(amped_tensor_writer *w, const amped_sptensor *t) {
-  for (uint64_t first = 0, n = 0; first < t->nnz; first += n) {
-    n = t->nnz - first < w->chunk - w->buffered ? t->nnz - first : w->chunk - w->buffered;
-    for (int m = 0; m < t->order; m++)
-      narrow_indices(w, m, t->indices[m] + first, n);
-    narrow_values(w, t->values + first, n);
+static void count_rows(amped_tensor_writer *w, uint64_t n) {
+  const amped_itype type = w->index_types[w->mode];
+  const char *rows = w->buffers[w->mode];
+  amped_partition_append(&w->count, rows + w->buffered * (uint64_t)type, type, n);
+}
+
+static amped_status append(amped_tensor_writer *w, source s, uint64_t count) {
+  for (uint64_t n = 0; count > 0; s.first += n, count -= n) {
+    n = count < w->chunk - w->buffered ? count : w->chunk - w->buffered;
+    narrow(w, &s, n);
+    count_rows(w, n);
     w->buffered += n;
     w->appended += n;
     if (w->buffered == w->chunk)
       AMPED_TRY(write_buffers(w));
   }
-  amped_partition_append(&w->count, t->indices[w->mode], t->nnz);
   return AMPED_OK;
+}
+
+amped_status amped_tensor_writer_append(amped_tensor_writer *w, const amped_sptensor *t) {
+  return append(w, (source){t, NULL, 0}, t->nnz);
 }
 
 static amped_status write_tables(amped_tensor_writer *w) {
@@ -178,7 +226,6 @@ amped_status amped_tensor_writer_end(amped_tensor_writer *w, uint64_t *used) {
     AMPED_TRY(write_buffers(w));
   for (int m = 0; m <= w->info->order; m++)
     AMPED_TRY(amped_hdf5_dataset_finish(&w->arrays[m]));
-  amped_partition_end(&w->count);
   if (w->info->has_copies)
     status = write_tables(w);
   *used = w->count.rows;
@@ -292,33 +339,50 @@ static amped_status describe(const amped_sptensor *t, bool copies, amped_tensor_
   memcpy(info->dims, t->dims, sizeof info->dims);
   info->nnz = t->nnz;
   info->has_copies = copies;
-  info->hash = amped_sptensor_hash(t);
-  info->norm_squared = amped_sptensor_norm_squared(t);
-  info->value_type = amped_sptensor_fits_float(t) ? AMPED_F32 : AMPED_F64;
+  const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
+  info->hash = facts.hash;
+  info->norm_squared = facts.norm_squared;
+  info->value_type = facts.fits_float ? AMPED_F32 : AMPED_F64;
   return amped_dictionary_find(&info->dictionary, t->values, t->nnz);
 }
 
-static amped_status write_copies(amped_tensor_writer *w, amped_sptensor *t) {
-  int copies = w->info->has_copies ? t->order : 1;
-  for (int mode = 0; mode < copies; mode++) {
-    uint64_t used = 0;
-    if (mode > 0)
-      AMPED_TRY(amped_sptensor_sort(t, mode));
-    AMPED_TRY(amped_tensor_writer_begin(w, mode));
-    AMPED_TRY(amped_tensor_writer_append(w, t));
-    AMPED_TRY(amped_tensor_writer_end(w, &used));
+/* Chunk by chunk: more threads are free as soon as the next order is found. */
+static amped_status write_copy(amped_tensor_writer *w, int mode, const amped_sptensor *t,
+                               const amped_order *order, amped_copy_orders *orders) {
+  uint64_t used = 0;
+  AMPED_TRY(amped_tensor_writer_begin(w, mode));
+  for (uint64_t first = 0; first < t->nnz; first += w->chunk) {
+    const uint64_t left = t->nnz - first;
+    if (orders != NULL)
+      amped_copy_orders_share(orders);
+    AMPED_TRY(append(w, (source){t, order, first}, left < w->chunk ? left : w->chunk));
   }
-  return AMPED_OK;
+  return amped_tensor_writer_end(w, &used);
 }
 
-amped_status amped_tensor_file_write(const char *path, amped_sptensor *t, bool copies) {
+static amped_status write_copies(amped_tensor_writer *w, const amped_sptensor *t) {
+  amped_copy_orders *orders = NULL;
+  amped_order order;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_copy_orders_begin(t, &orders));
+  AMPED_GO(done, write_copy(w, 0, t, NULL, orders));
+  for (int mode = 1; mode < t->order; mode++) {
+    AMPED_GO(done, amped_copy_orders_next(orders, &order));
+    AMPED_GO(done, write_copy(w, mode, t, &order, orders));
+  }
+done:
+  amped_copy_orders_end(orders);
+  return status;
+}
+
+amped_status amped_tensor_file_write(const char *path, const amped_sptensor *t, bool copies) {
   amped_tensor_info info = {.order = 0};
   amped_tensor_writer *w = NULL;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_sptensor_validate(t, path));
   AMPED_GO(done, describe(t, copies, &info));
   AMPED_GO(done, amped_tensor_writer_create(path, &info, t->labels, &w));
-  AMPED_GO(done, write_copies(w, t));
+  AMPED_GO(done, copies ? write_copies(w, t) : write_copy(w, 0, t, NULL, NULL));
   status = amped_tensor_writer_finish(w, t->labels);
   w = NULL;
 done:

@@ -10,6 +10,10 @@
 /* Slots of the hash table: twice AMPED_MAX_CODES, a power of two. */
 #define SLOTS (2 * AMPED_MAX_CODES)
 
+/* Values that one thread looks up at a time, and such blocks that are looked up together. */
+#define BLOCK UINT64_C(4096)
+#define BATCH 256
+
 static int ascending(const void *left, const void *right) {
   double a = *(const double *)left;
   double b = *(const double *)right;
@@ -36,10 +40,22 @@ amped_status amped_dictionary_search_begin(amped_dictionary_search *s) {
   return status;
 }
 
-void amped_dictionary_search_add(amped_dictionary_search *s, const void *values, amped_vtype type,
-                                 uint64_t n) {
-  for (uint64_t k = 0; k < n && !s->too_many; k++) {
-    double value = amped_value_get(values, type, k) + 0.0; /* Minus zero becomes zero */
+static double value_at(const void *values, amped_vtype type, uint64_t k) {
+  return amped_value_get(values, type, k) + 0.0; /* Minus zero becomes zero */
+}
+
+static bool knows(const amped_dictionary_search *s, const void *values, amped_vtype type,
+                  uint64_t begin, uint64_t end) {
+  for (uint64_t k = begin; k < end; k++)
+    if (!s->taken[slot_of(s->slots, s->taken, value_at(values, type, k))])
+      return false;
+  return true;
+}
+
+static void add(amped_dictionary_search *s, const void *values, amped_vtype type, uint64_t begin,
+                uint64_t end) {
+  for (uint64_t k = begin; k < end && !s->too_many; k++) {
+    double value = value_at(values, type, k);
     uint64_t at = slot_of(s->slots, s->taken, value);
     if (s->taken[at])
       continue;
@@ -50,6 +66,29 @@ void amped_dictionary_search_add(amped_dictionary_search *s, const void *values,
     s->taken[at] = true;
     s->slots[at] = value;
     s->count++;
+  }
+}
+
+static uint64_t block_end(uint64_t begin, uint64_t n) {
+  return n - begin < BLOCK ? n : begin + BLOCK;
+}
+
+/* Where there is a dictionary, nearly all values are known soon: all threads look for blocks that
+ * have others, and only these are added, in turn. */
+void amped_dictionary_search_add(amped_dictionary_search *s, const void *values, amped_vtype type,
+                                 uint64_t n) {
+  for (uint64_t first = 0; first < n && !s->too_many; first += BATCH * BLOCK) {
+    const uint64_t left = amped_ceil_div(n - first, BLOCK);
+    const uint64_t blocks = left < BATCH ? left : BATCH;
+    bool known[BATCH];
+#pragma omp parallel for schedule(static) if (blocks > 1)
+    for (uint64_t b = 0; b < blocks; b++) {
+      const uint64_t begin = first + b * BLOCK;
+      known[b] = knows(s, values, type, begin, block_end(begin, n));
+    }
+    for (uint64_t b = 0; b < blocks; b++)
+      if (!known[b])
+        add(s, values, type, first + b * BLOCK, block_end(first + b * BLOCK, n));
   }
 }
 

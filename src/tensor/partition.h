@@ -1,7 +1,7 @@
 /* Partition of one mode's tensor copy into iDps (inter-device partitions; AMPED, section 3). An iDp
  * is all nonzeros whose output index lies in one block of `width` consecutive indices.
  *
- * Pure functions on host arrays. */
+ * Functions on host arrays; the results do not depend on the number of threads. */
 #ifndef AMPED_PARTITION_H
 #define AMPED_PARTITION_H
 
@@ -24,17 +24,16 @@ amped_status amped_partition_create(amped_partition *p, uint64_t dim, const uint
                                     uint64_t nnz);
 void amped_partition_free(amped_partition *p);
 
-/* The same for output indices that come in pieces: begin, append every piece, end. The caller frees
- * p. */
+/* The same for output indices of any type that come in pieces: begin, append every piece. All
+ * threads count. The caller frees p. */
 typedef struct amped_partition_count {
   amped_partition *p;
-  uint64_t row;     /* the row in hand */
-  uint64_t row_nnz; /* its nonzeros so far */
-  uint64_t rows;    /* different rows before it; after the end: of the copy */
+  uint64_t row;  /* the last one so far */
+  uint64_t rows; /* different rows so far */
 } amped_partition_count;
 amped_status amped_partition_begin(amped_partition_count *c, amped_partition *p, uint64_t dim);
-void amped_partition_append(amped_partition_count *c, const uint64_t *rows, uint64_t n);
-void amped_partition_end(amped_partition_count *c);
+void amped_partition_append(amped_partition_count *c, const void *rows, amped_itype type,
+                            uint64_t n);
 
 /* The width that gives at most AMPED_IDP_COUNT iDps: ceil(dim / AMPED_IDP_COUNT). */
 uint64_t amped_partition_width(uint64_t dim);

@@ -8,7 +8,6 @@
 #include "base/kahan.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "base/sort.h"
 #include "tensor/format.h"
 
 /* Nonzeros summed or compared at a time. */
@@ -161,6 +160,15 @@ amped_status amped_sptensor_sort(amped_sptensor *t, int mode) {
   }
   arrays[t->order] = t->values;
   return amped_sort(t->nnz, fields, nfields, 0, arrays, t->order + 1);
+}
+
+/* A stable sort by the index alone: nonzeros that agree in it are in the order of the other modes.
+ */
+amped_status amped_sptensor_order(const amped_sptensor *t, int mode, uint64_t *a, uint64_t *b,
+                                  amped_order *out) {
+  const uint64_t last = t->dims[mode] - 1;
+  const amped_sort_field field = {t->indices[mode], amped_sort_bits(&last, 1)};
+  return amped_sort_order(t->nnz, &field, 1, a, b, out);
 }
 
 static bool same_coordinate(const amped_sptensor *t, uint64_t a, uint64_t b) {
@@ -317,23 +325,65 @@ uint64_t amped_nonzero_hash(int order, const uint64_t *index, double value) {
   return hash;
 }
 
+static uint64_t hash_at(const amped_sptensor *t, uint64_t k) {
+  uint64_t hash = amped_hash_value(t->values[k]);
+  for (int m = 0; m < t->order; m++)
+    hash = amped_hash_index(hash, t->indices[m][k]);
+  return hash;
+}
+
 uint64_t amped_sptensor_hash(const amped_sptensor *t) {
   uint64_t hash = 0;
 #pragma omp parallel for schedule(static) reduction(+ : hash)
-  for (uint64_t k = 0; k < t->nnz; k++) {
-    uint64_t index[AMPED_MAX_ORDER];
-    for (int m = 0; m < t->order; m++)
-      index[m] = t->indices[m][k];
-    hash += amped_nonzero_hash(t->order, index, t->values[k]);
-  }
+  for (uint64_t k = 0; k < t->nnz; k++)
+    hash += hash_at(t, k);
   return hash;
+}
+
+static bool is_float(double value) {
+  return fabs(value) <= (double)FLT_MAX && (double)(float)value == value;
 }
 
 bool amped_sptensor_fits_float(const amped_sptensor *t) {
   bool fits = true;
 #pragma omp parallel for schedule(static) reduction(&& : fits)
   for (uint64_t k = 0; k < t->nnz; k++)
-    fits = fits && fabs(t->values[k]) <= (double)FLT_MAX &&
-           (double)(float)t->values[k] == t->values[k];
+    fits = fits && is_float(t->values[k]);
   return fits;
+}
+
+/* The facts of a section, but for the squares. */
+static amped_sptensor_facts section_facts(const amped_sptensor *t, uint64_t b) {
+  amped_sptensor_facts facts = {.fits_float = true};
+  const uint64_t end = t->nnz - b * SECTION < SECTION ? t->nnz : (b + 1) * SECTION;
+  for (uint64_t k = b * SECTION; k < end; k++) {
+    facts.hash += hash_at(t, k);
+    facts.zeros += t->values[k] == 0.0;
+    facts.fits_float = facts.fits_float && is_float(t->values[k]);
+  }
+  return facts;
+}
+
+amped_sptensor_facts amped_sptensor_facts_of(const amped_sptensor *t) {
+  amped_sptensor_facts facts[BATCH];
+  amped_kahan sums[BATCH];
+  amped_sptensor_facts all = {.fits_float = true};
+  amped_kahan total = {0.0L, 0.0L};
+  uint64_t sections = amped_ceil_div(t->nnz, SECTION);
+  for (uint64_t first = 0; first < sections; first += BATCH) {
+    uint64_t n = sections - first < BATCH ? sections - first : BATCH;
+#pragma omp parallel for schedule(dynamic) if (n > 1)
+    for (uint64_t i = 0; i < n; i++) {
+      facts[i] = section_facts(t, first + i);
+      sums[i] = section_norm(t, first + i);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+      all.hash += facts[i].hash;
+      all.zeros += facts[i].zeros;
+      all.fits_float = all.fits_float && facts[i].fits_float;
+      amped_kahan_join(&total, &sums[i]);
+    }
+  }
+  all.norm_squared = amped_kahan_value(&total);
+  return all;
 }

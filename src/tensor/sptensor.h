@@ -11,6 +11,7 @@
 #include "base/kahan.h"
 #include "tensor/labels.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "base/types.h"
 
@@ -39,9 +40,14 @@ void amped_sptensor_free(amped_sptensor *t);
  * AMPED_BAD_INPUT otherwise; the line names the file `where`. */
 amped_status amped_sptensor_validate(const amped_sptensor *t, const char *where);
 
-/* Sort the nonzeros lexicographically by (mode, 0, 1, ... without mode). Stable. Takes 24 bytes of
+/* Sort the nonzeros lexicographically by (mode, 0, 1, ... without mode). Stable. Takes 16 bytes of
  * scratch for each nonzero. */
 amped_status amped_sptensor_sort(amped_sptensor *t, int mode);
+
+/* The order of the nonzeros in the copy of a mode; they stay sorted by mode 0. Its key is the index
+ * in that mode. a and b have room for all nonzeros, at least one (base/sort.h). */
+amped_status amped_sptensor_order(const amped_sptensor *t, int mode, uint64_t *a, uint64_t *b,
+                                  amped_order *out);
 
 /* Merge duplicate coordinates of a tensor sorted by mode 0, as `how` says. *found is the number of
  * nonzeros that repeat an earlier coordinate. */
@@ -90,5 +96,14 @@ AMPED_BOTH static inline uint64_t amped_hash_index(uint64_t hash, uint64_t index
 
 /* Does every value survive a conversion to float and back? */
 bool amped_sptensor_fits_float(const amped_sptensor *t);
+
+/* These four of a tensor sorted by any mode, found together: memory is read once. */
+typedef struct amped_sptensor_facts {
+  uint64_t zeros;
+  uint64_t hash;
+  double norm_squared;
+  bool fits_float;
+} amped_sptensor_facts;
+amped_sptensor_facts amped_sptensor_facts_of(const amped_sptensor *t);
 
 #endif

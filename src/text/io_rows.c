@@ -4,6 +4,9 @@
 
 #include "base/mem.h"
 
+/* So many rows tell how many there will be. */
+#define ENOUGH_ROWS (UINT64_C(1) << 20)
+
 static amped_status resize(amped_rows *rows, uint64_t capacity) {
   amped_sptensor *t = rows->tensor;
   for (int m = 0; m < t->order; m++)
@@ -32,6 +35,16 @@ static amped_status empty(amped_rows *rows) {
   return AMPED_OK;
 }
 
+/* The room that all rows are likely to take; 0: unknown. Arrays that never grow never move, and lie
+ * on large pages. Only where memory is bounded: a compressed input may be anything. */
+static uint64_t expected(const amped_rows *rows, uint64_t most) {
+  const uint64_t nnz = rows->tensor->nnz;
+  if (rows->overflow == NULL || nnz < ENOUGH_ROWS || !(rows->fraction > 0.0))
+    return 0;
+  const double all = (double)nnz * (1.0 + 1.0 / 16) / rows->fraction;
+  return all < (double)most ? (uint64_t)all : most;
+}
+
 amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count) {
   uint64_t need = 0;
   uint64_t most = rows->overflow == NULL
@@ -51,6 +64,8 @@ amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count
   uint64_t capacity = 0;
   if (!amped_add(rows->capacity, rows->capacity / 2, &capacity) || capacity > most)
     capacity = most;
+  const uint64_t likely = expected(rows, most);
+  capacity = capacity < likely ? likely : capacity;
   return resize(rows, capacity < need ? need : capacity);
 }
 

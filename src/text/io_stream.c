@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #define ZLIB_CONST
 #include <zlib.h>
@@ -20,6 +21,8 @@
 #define RAW_BYTES (256u << 10)
 /* Bytes that the system is asked to read ahead. */
 #define AHEAD_BYTES (UINT64_C(64) << 20)
+/* Bytes of a plain file that one thread reads at a time. */
+#define PIECE_BYTES (UINT64_C(1) << 20)
 /* zlib's level for writing: its own default. */
 #define GZIP_LEVEL 6
 /* windowBits that ask zlib for the gzip format and its largest window. */
@@ -36,6 +39,7 @@ struct amped_stream {
   amped_draft draft; /* that is written, but for standard output */
   int fd;
   bool owns_fd; /* a file that is read */
+  bool seeks;   /* it has a size; threads read it at places of their own */
   coding coding;
   /* raw (compressed) bytes: raw[raw_at .. raw_end) wait for decoding; when writing, raw receives
    * the encoder's output and goes out at once */
@@ -109,25 +113,63 @@ static bool wait_for_bytes(amped_stream *s) {
   return false;
 }
 
+/* Read up to `bytes` at byte `at` of a file, fewer only at its end. Returns errno, or 0. */
+static int read_piece(int fd, char *buffer, uint64_t bytes, uint64_t at, uint64_t *got) {
+  *got = 0;
+  while (*got < bytes) {
+    const ssize_t n = pread(fd, buffer + *got, bytes - *got, (off_t)(at + *got));
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return n < 0 ? errno : 0;
+    *got += (uint64_t)n;
+  }
+  return 0;
+}
+
+/* The same by all threads: one copies from the system's memory more slowly than many parse. */
+static int read_pieces(const amped_stream *s, char *buffer, uint64_t bytes, uint64_t *got) {
+  const uint64_t pieces = amped_ceil_div(bytes, PIECE_BYTES);
+  uint64_t end = bytes;
+  int bad = 0;
+#pragma omp parallel for schedule(dynamic) reduction(min : end) reduction(max : bad) if (pieces > 1)
+  for (uint64_t p = 0; p < pieces; p++) {
+    const uint64_t from = p * PIECE_BYTES;
+    const uint64_t want = bytes - from < PIECE_BYTES ? bytes - from : PIECE_BYTES;
+    uint64_t n = 0;
+    const int code = read_piece(s->fd, buffer + from, want, s->done + from, &n);
+    bad = code > bad ? code : bad;
+    end = n < want && from + n < end ? from + n : end;
+  }
+  *got = end;
+  return bad;
+}
+
+/* What there is of a pipe. */
+static int read_some(const amped_stream *s, void *buffer, uint64_t bytes, uint64_t *got) {
+  ssize_t n;
+  do
+    n = read(s->fd, buffer, bytes);
+  while (n < 0 && errno == EINTR);
+  *got = n < 0 ? 0 : (uint64_t)n;
+  return n < 0 ? errno : 0;
+}
+
 /* Read bytes of the file as they are; *got is 0 only at its end. */
 static amped_status read_raw(amped_stream *s, void *buffer, uint64_t bytes, uint64_t *got) {
-  size_t ask = bytes < (1u << 30) ? (size_t)bytes : (size_t)1 << 30;
-  ssize_t n;
+  const uint64_t ask = bytes < (1u << 30) ? bytes : UINT64_C(1) << 30;
   *got = 0;
   if (!wait_for_bytes(s))
     return AMPED_OK;
-  do
-    n = read(s->fd, buffer, ask);
-  while (n < 0 && errno == EINTR);
-  if (n < 0)
-    return amped_error_errno(AMPED_FAILED, errno, s->path,
+  const int failed = s->seeks ? read_pieces(s, buffer, ask, got) : read_some(s, buffer, ask, got);
+  if (failed != 0)
+    return amped_error_errno(AMPED_FAILED, failed, s->path,
                              "read error at byte %" PRIu64 "; check the disk and try again",
                              s->done);
-  *got = (uint64_t)n;
   s->done += *got;
-  if (n > 0)
+  if (*got > 0)
     ask_ahead(s);
-  return n == 0 && s->owns_fd ? amped_file_check_unchanged(s->fd, s->path, &s->stamp) : AMPED_OK;
+  return *got == 0 && s->owns_fd ? amped_file_check_unchanged(s->fd, s->path, &s->stamp) : AMPED_OK;
 }
 
 /* Refill an empty raw buffer. */
@@ -166,6 +208,11 @@ static amped_status sniff(amped_stream *s) {
   return AMPED_OK;
 }
 
+static bool is_regular(int fd) {
+  struct stat about;
+  return fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 amped_status amped_stream_open(const char *path, amped_stream **out) {
   amped_stream *s = NULL;
   amped_status status = AMPED_OK;
@@ -178,6 +225,7 @@ amped_status amped_stream_open(const char *path, amped_stream **out) {
   s->total = total;
   s->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
   s->owns_fd = !standard && s->fd >= 0;
+  s->seeks = s->owns_fd && total > 0 && is_regular(s->fd);
   s->stamp = amped_file_stamp_take(s->fd);
   if (s->fd < 0)
     status = amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be opened; check its name");

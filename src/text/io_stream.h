@@ -1,6 +1,6 @@
 /* Byte streams: plain files, gzip (zlib) and zstd; "-" is standard input or output. Reading
  * recognises the format by its magic bytes, writing by the suffix. Host memory; one thread for each
- * stream. */
+ * stream, with its OpenMP threads where it reads much of a plain file at once. */
 #ifndef AMPED_IO_STREAM_H
 #define AMPED_IO_STREAM_H
 

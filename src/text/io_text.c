@@ -45,6 +45,7 @@ struct amped_text {
   int current; /* the slot that the caller gets next */
   bool holding, ended;
   bool threaded, stop;
+  int readers; /* threads that fill chunks, beside those that parse them */
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -62,6 +63,23 @@ uint64_t amped_text_count(const char *begin, const char *end, char c) {
   for (; begin < end; begin++)
     count += *begin == c;
   return count;
+}
+
+/* Characters that one thread counts at a time, where there are many. */
+#define COUNT_BYTES (INT64_C(1) << 20)
+
+static uint64_t count_lines(const char *begin, const char *end) {
+  uint64_t count = 0;
+#pragma omp parallel for schedule(static) reduction(+ : count) if (end - begin > COUNT_BYTES)
+  for (int64_t at = 0; at < end - begin; at += COUNT_BYTES)
+    count += amped_text_count(
+        begin + at, end - begin - at < COUNT_BYTES ? end : begin + at + COUNT_BYTES, '\n');
+  return count;
+}
+
+/* Reading a chunk takes a quarter of the time of parsing it. */
+static int reader_threads(int threads) {
+  return threads > 4 ? threads / 4 : 1;
 }
 
 /* ---- the reading thread ---- */
@@ -116,7 +134,7 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
     s->rows = s->used;
   s->data[s->used] = '\0';
   s->last = ended || s->cut;
-  s->lines = amped_text_count(s->data, s->data + s->rows, '\n');
+  s->lines = count_lines(s->data, s->data + s->rows);
   if (text->chunk_bytes < text->most_bytes)
     text->chunk_bytes *= 2;
   return AMPED_OK;
@@ -125,6 +143,7 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
 /* The thread that reads from the second chunk on. */
 static void *read_chunks(void *argument) {
   amped_text *text = argument;
+  omp_set_num_threads(text->readers);
   for (int i = 1;; i = 1 - i) {
     slot *s = &text->slots[i];
     (void)pthread_mutex_lock(&text->lock);
@@ -187,6 +206,7 @@ amped_status amped_text_open(const char *path, bool quoted, const amped_overflow
   text->most_bytes = most_bytes(overflow);
   text->chunk_bytes = FIRST_CHUNK_BYTES;
   text->quoted = quoted;
+  text->readers = reader_threads(omp_get_max_threads());
   text->line = 1;
   AMPED_GO(fail, amped_stream_open(path, &text->stream));
   amped_stream_progress(text->stream, &done, &total);

@@ -224,8 +224,7 @@ START_TEST(partitions_counted_in_pieces_are_the_same) {
   check_ok(amped_partition_create(&whole, t.dims[1], rows, NNZ));
   check_ok(amped_partition_begin(&c, &pieces, t.dims[1]));
   for (uint64_t first = 0; first < NNZ; first += 123)
-    amped_partition_append(&c, rows + first, NNZ - first < 123 ? NNZ - first : 123);
-  amped_partition_end(&c);
+    amped_partition_append(&c, rows + first, AMPED_U64, NNZ - first < 123 ? NNZ - first : 123);
   ck_assert_uint_eq(c.rows, 300);
   ck_assert_uint_eq(whole.idp_count, pieces.idp_count);
   ck_assert_mem_eq(whole.idp_nnz, pieces.idp_nnz, whole.idp_count * sizeof(uint64_t));

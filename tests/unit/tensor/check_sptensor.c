@@ -314,6 +314,27 @@ START_TEST(float_fit_is_seen) {
   amped_sptensor_free(&t);
 }
 
+START_TEST(facts_found_together_are_those_found_alone) {
+  static const uint64_t dims[] = {9, 300, 70};
+  static const uint64_t counts[] = {0, 1, AMPED_NORM_SECTION, 5 * AMPED_NORM_SECTION / 2};
+  for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
+    for (int threads = 1; threads < 4; threads++) {
+      amped_sptensor t;
+      make(&t, 3, dims, counts[c]);
+      if (threads == 2 && t.nnz > 0)
+        t.values[t.nnz - 1] = 0.1;
+      check_ok(amped_sptensor_sort(&t, 1)); /* of the largest, some coordinates repeat */
+      omp_set_num_threads(threads);
+      const amped_sptensor_facts facts = amped_sptensor_facts_of(&t);
+      ck_assert_uint_eq(facts.zeros, amped_sptensor_zeros(&t));
+      ck_assert_uint_eq(facts.hash, amped_sptensor_hash(&t));
+      ck_assert(facts.norm_squared == amped_sptensor_norm_squared(&t));
+      ck_assert(facts.fits_float == amped_sptensor_fits_float(&t));
+      ck_assert(facts.fits_float == (threads != 2 || t.nnz == 0));
+      amped_sptensor_free(&t);
+    }
+}
+
 START_TEST(validate_names_what_is_wrong_and_where) {
   amped_sptensor t;
   make_line(&t, 10);
@@ -360,4 +381,5 @@ TESTING_MAIN("sptensor", sort_is_a_stable_lexicographic_sort_from_any_order_to_a
              duplicates_are_summed_in_order_of_appearance,
              duplicates_are_refused_where_told_and_sums_must_be_finite, zeros_are_dropped_in_order,
              norm_is_exact_to_rounding_and_the_same_for_any_threads, hash_is_of_the_set_of_nonzeros,
-             float_fit_is_seen, validate_names_what_is_wrong_and_where)
+             float_fit_is_seen, facts_found_together_are_those_found_alone,
+             validate_names_what_is_wrong_and_where)

@@ -1,6 +1,7 @@
 /* Byte streams: written bytes are read back in every format; damage is reported; no unfinished file
  * stays. */
 #include <fcntl.h>
+#include <omp.h>
 #include <sys/stat.h>
 
 #include "text/io_stream.h"
@@ -200,6 +201,30 @@ START_TEST(files_that_cannot_be_read_say_why) {
   check_no_leak();
 }
 
+START_TEST(threads_read_a_plain_file_as_one_does) {
+  const uint64_t size = (UINT64_C(9) << 20) + 5;
+  const uint64_t most = size + (UINT64_C(20) << 20);
+  static const uint64_t steps[] = {1 << 20, (1 << 20) + 1, 5 << 20, 17 << 20};
+  const char *path = testing_path("pieces.tns");
+  char *text = make_text(size);
+  char *back = malloc(most);
+  ck_assert_ptr_nonnull(back);
+  write_stream(path, text, size, size);
+  for (int threads = 1; threads < 5; threads++)
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+      uint64_t bytes = 0;
+      omp_set_num_threads(threads);
+      memset(back, 0, size);
+      check_ok(read_stream(path, back, most, steps[i], &bytes));
+      ck_assert_uint_eq(bytes, size);
+      ck_assert_mem_eq(back, text, size);
+    }
+  free(back);
+  free(text);
+  (void)remove(path);
+  check_no_leak();
+}
+
 START_TEST(a_final_name_is_all_or_what_it_was) {
   amped_stream *stream = NULL;
   char path[256];
@@ -280,5 +305,6 @@ START_TEST(what_comes_next_is_asked_for) {
 TESTING_MAIN("io_stream", what_is_written_is_read_back,
              compressed_files_are_compressed_and_known_by_content, truncation_anywhere_is_seen,
              flipped_bits_give_an_error_or_the_same_text, garbage_behind_a_gzip_member_is_seen,
-             files_that_cannot_be_read_say_why, a_final_name_is_all_or_what_it_was,
-             standard_input_and_output_are_streams, what_comes_next_is_asked_for)
+             files_that_cannot_be_read_say_why, threads_read_a_plain_file_as_one_does,
+             a_final_name_is_all_or_what_it_was, standard_input_and_output_are_streams,
+             what_comes_next_is_asked_for)
