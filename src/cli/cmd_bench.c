@@ -336,6 +336,8 @@ agree:
 amped_status amped_cmd_bench(const amped_options *o) {
   amped_session session;
   const amped_demand demand = {.result_bytes = 0};
+  if (o->whole)
+    return amped_cmd_whole(o);
   amped_status status = amped_session_start(&session, &o->session, AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);

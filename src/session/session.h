@@ -27,6 +27,7 @@ typedef struct amped_session {
   amped_trace_file *trace;    /* NULL without --trace */
   amped_watchdog *watchdog;   /* NULL without --hang-timeout */
   amped_requirement required; /* of this rank's backend */
+  double opened_at;           /* amped_time() when MPI had started and the device was open */
   double tables_sec;          /* reading or counting the iDp tables */
   double plan_sec;
   double distribute_sec; /* reading, sending and packing; or making */
