@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/heartbeat.h"
 #include "base/log.h"
+#include "base/mem.h"
 
 /* Bytes that go to the disk in one step, and into a pipe at a time. */
 #define WRITE_BACK_BYTES ((off_t)32 << 20)
@@ -296,6 +297,15 @@ int amped_draft_claim(amped_draft *d) {
   }
   strike_out(d);
   return 0;
+}
+
+amped_status amped_draft_path(const amped_draft *d, char **out) {
+  const int folder = (int)(d->target.name - d->target.path);
+  const char *name = entries[d->entry].name;
+  const uint64_t bytes = (uint64_t)folder + strlen(name) + 1;
+  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
+  (void)snprintf(*out, bytes, "%.*s%s", folder, d->target.path, name);
+  return AMPED_OK;
 }
 
 void amped_draft_close(amped_draft *d) {

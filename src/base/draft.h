@@ -47,6 +47,10 @@ int amped_draft_claim(amped_draft *draft);
 /* Close a draft, and remove it unless it has its name. Accepts one that is zeroed or closed. */
 void amped_draft_close(amped_draft *draft);
 
+/* The draft's own path, of amped_alloc: another output may be written to that name, and close
+ * removes it. */
+amped_status amped_draft_path(const amped_draft *draft, char **out);
+
 /* From a signal handler, before the process ends: remove all drafts. */
 void amped_draft_abandon(void);
 

@@ -4,4 +4,8 @@
 
 double amped_time(void);
 
+/* amped_time() when this process was started, to some 10 ms; -INFINITY where the system does not
+ * tell. */
+double amped_time_of_process(void);
+
 #endif

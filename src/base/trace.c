@@ -40,6 +40,7 @@ static const struct {
     [AMPED_PHASE_FIT] = {"fit", "sweep"},
     [AMPED_PHASE_REPORT] = {"report", ""},
     [AMPED_PHASE_CEILING] = {"gather ceiling", ""},
+    [AMPED_PHASE_BOUND] = {"bound", ""},
     [AMPED_PHASE_WRITE] = {"write", ""},
 };
 

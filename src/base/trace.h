@@ -44,6 +44,7 @@ typedef enum amped_phase {
   AMPED_PHASE_FIT,
   AMPED_PHASE_REPORT,
   AMPED_PHASE_CEILING,
+  AMPED_PHASE_BOUND,
   AMPED_PHASE_WRITE,
   AMPED_PHASES
 } amped_phase;

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "session/ceilings.h"
 #include "session/prepare.h"
 #include "session/report.h"
 #include "session/session.h"
@@ -74,65 +75,6 @@ typedef struct result {
   const sample *ranks;   /* [nranks] on rank 0 */
 } result;
 
-/* The rates at which rows are gathered from tables of this rank's sizes. */
-typedef struct ceiling {
-  uint64_t rows;
-  double rows_per_sec; /* of the slowest rank; 0: some rank had no room for the table */
-} ceiling;
-
-/* Collective: one measurement for each distinct size of the factors. */
-static amped_status measure_ceilings(amped_session *session, ceiling *ceilings, int *count) {
-  const amped_worker *worker = &session->worker;
-  *count = 0;
-  for (int m = 0; m < session->plan.order; m++) {
-    int i = 0;
-    double rate = 0.0;
-    while (i < *count && ceilings[i].rows != session->plan.dims[m])
-      i++;
-    if (i < *count)
-      continue;
-    AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
-    amped_status status = worker->backend->device->gather_rate(
-        worker->device, &session->plan, worker->format->spare(worker->tensor),
-        session->plan.dims[m], &rate);
-    AMPED_TRY(amped_comm_agree(&session->comm, status));
-    rate = amped_comm_spread(&session->comm, rate).min;
-    ceilings[(*count)++] = (ceiling){session->plan.dims[m], rate};
-    if (rate == 0.0)
-      amped_warn("no memory is left for a table of %" PRIu64
-                 " rows: the gather ceiling of some modes is not known",
-                 session->plan.dims[m]);
-  }
-  return AMPED_OK;
-}
-
-/* Seconds that gathering all input rows of mode takes on this rank, 0 where not known. */
-static double ceiling_of(const amped_plan *plan, int mode, const ceiling *ceilings, int count) {
-  double seconds = 0.0;
-  for (int m = 0; m < plan->order; m++) {
-    double rate = 0.0;
-    for (int i = 0; i < count; i++)
-      if (ceilings[i].rows == plan->dims[m])
-        rate = ceilings[i].rows_per_sec;
-    if (m != mode && rate == 0.0)
-      return 0.0;
-    if (m != mode)
-      seconds += (double)plan->modes[mode].copy.rank_nnz[plan->rank] / rate;
-  }
-  return seconds;
-}
-
-/* Collective: bytes that the slowest rank's device reads in a second, 0 where not known. */
-static amped_status measure_read_rate(amped_session *session, double *rate) {
-  AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
-  const amped_worker *worker = &session->worker;
-  amped_status status = worker->backend->device->read_rate(
-      worker->device, worker->format->spare(worker->tensor), rate);
-  AMPED_TRY(amped_comm_agree(&session->comm, status));
-  *rate = amped_comm_spread(&session->comm, *rate).min;
-  return AMPED_OK;
-}
-
 /* Bytes that a pass over mode names on this rank, in caches or not: nonzeros, factor rows and
  * result. */
 static double moved_bytes(const amped_session *session, int mode) {
@@ -150,8 +92,7 @@ static double per(double a, double b) {
 
 /* Collective. */
 static result result_of(amped_session *session, const amped_options *o, const sample *samples,
-                        int mode, double ceiling_sec, double read_rate, double *scratch,
-                        sample *ranks) {
+                        int mode, const amped_ceilings *ceilings, double *scratch, sample *ranks) {
   const amped_plan *plan = &session->plan;
   static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
                                   offsetof(sample, exchange), offsetof(sample, wall)};
@@ -177,7 +118,7 @@ static result result_of(amped_session *session, const amped_options *o, const sa
   r.gathered_gb_per_sec =
       per((double)plan->nnz * (plan->order - 1) * row_bytes * 1e-9, r.compute.max);
   r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
-  r.ceiling_sec = amped_comm_spread(&session->comm, ceiling_sec).max;
+  r.ceiling_sec = amped_ceilings_mttkrp(session, ceilings, mode);
   r.exchange_bytes = amped_exchange_bytes(session->exchange, plan->modes[mode].rows.block_rows);
   /* The last rank to arrive does not wait, so its time is the time of the exchange. Parts travel
    * beside the kernel and may each have another last rank, so they give no rate. */
@@ -186,7 +127,8 @@ static result result_of(amped_session *session, const amped_options *o, const sa
                               : 0.0;
   r.streamed_bytes = (double)streamed;
   r.ranks = ranks;
-  r.moved_sec = amped_comm_spread(&session->comm, per(moved_bytes(session, mode), read_rate)).max;
+  r.moved_sec =
+      amped_comm_spread(&session->comm, per(moved_bytes(session, mode), ceilings->read_rate)).max;
   return r;
 }
 
@@ -236,8 +178,8 @@ static void say_exchange(const amped_session *session, const result *results) {
   }
 }
 
-static void say_rates(const amped_session *session, const result *results, const ceiling *ceilings,
-                      int count, double read_rate) {
+static void say_rates(const amped_session *session, const result *results,
+                      const amped_ceilings *ceilings) {
   char text[2][32];
   amped_say("mode    Gnnz/s  gathered GB/s  bytes/nnz  ceiling ms  of the gather ceiling"
             "  of memory bandwidth");
@@ -248,14 +190,14 @@ static void say_rates(const amped_session *session, const result *results, const
               percent(text[0], sizeof text[0], r->ceiling_sec, r->compute.max),
               percent(text[1], sizeof text[1], r->moved_sec, r->compute.max));
   }
-  for (int i = 0; i < count; i++)
-    if (ceilings[i].rows_per_sec > 0.0)
+  for (int i = 0; i < ceilings->count; i++)
+    if (ceilings->gather[i].rows_per_sec > 0.0)
       amped_say("gather ceiling: %.3f Grow/s from a table of %" PRIu64 " rows of %" PRIu64 " bytes",
-                1e-9 * ceilings[i].rows_per_sec, ceilings[i].rows,
+                1e-9 * ceilings->gather[i].rows_per_sec, ceilings->gather[i].rows,
                 amped_plan_row_bytes(&session->plan));
-  if (read_rate > 0.0)
-    amped_say("memory bandwidth: %.1f GB/s read in order%s; caches can beat it", 1e-9 * read_rate,
-              session->comm.nranks > 1 ? " on the slowest rank" : "");
+  if (ceilings->read_rate > 0.0)
+    amped_say("memory bandwidth: %.1f GB/s read in order%s; caches can beat it",
+              1e-9 * ceilings->read_rate, session->comm.nranks > 1 ? " on the slowest rank" : "");
 }
 
 /* The multiplications and additions of MTTKRP, one mode: order of them a nonzero and component. */
@@ -297,18 +239,18 @@ static json_t *json_modes(const amped_session *session, const result *results) {
   return modes;
 }
 
-static json_t *json_ceilings(const ceiling *ceilings, int count) {
+static json_t *json_ceilings(const amped_ceilings *c) {
   json_t *list = json_array();
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < c->count; i++)
     (void)json_array_append_new(
-        list, json_pack("{s:I, s:o}", "rows", (json_int_t)ceilings[i].rows, "rows_per_second",
-                        json_known(ceilings[i].rows_per_sec > 0.0, ceilings[i].rows_per_sec)));
+        list, json_pack("{s:I, s:o}", "rows", (json_int_t)c->gather[i].rows, "rows_per_second",
+                        json_known(c->gather[i].rows_per_sec > 0.0, c->gather[i].rows_per_sec)));
   return list;
 }
 
 /* Lines and JSON of all modes. */
 static amped_status tell(amped_session *session, const amped_options *o, const result *results,
-                         const ceiling *ceilings, int count, double read_rate) {
+                         const amped_ceilings *ceilings) {
   int order = session->plan.order;
   double total = 0.0;
   double compute = 0.0;
@@ -323,7 +265,7 @@ static amped_status tell(amped_session *session, const amped_options *o, const r
   }
   bound = known ? bound : 0.0;
   say_times(session, o, results);
-  say_rates(session, results, ceilings, count, read_rate);
+  say_rates(session, results, ceilings);
   say_exchange(session, results);
   amped_say("all modes: %.3f ms (compute %.3f), %.3f Gnnz/s, %s of the gather ceiling", 1e3 * total,
             1e3 * compute, per((double)session->plan.nnz * order * 1e-9, total),
@@ -339,33 +281,27 @@ static amped_status tell(amped_session *session, const amped_options *o, const r
                 o->session.shape.name, "passes", o->repeat, "nnz", (json_int_t)session->plan.nnz,
                 "all_modes_ms", 1e3 * total, "all_modes_compute_ms", 1e3 * compute,
                 "all_modes_ceiling_percent", json_known(known, 100.0 * per(bound, compute)),
-                "ceilings", json_ceilings(ceilings, count), "read_bytes_per_second",
-                json_known(read_rate > 0.0, read_rate), "modes", json_modes(session, results)));
+                "ceilings", json_ceilings(ceilings), "read_bytes_per_second",
+                json_known(ceilings->read_rate > 0.0, ceilings->read_rate), "modes",
+                json_modes(session, results)));
 }
 
 /* Collective: medians over passes, spread over ranks. */
 static amped_status conclude(amped_session *session, const amped_options *o, const sample *samples,
                              double *scratch) {
-  ceiling ceilings[AMPED_MAX_ORDER];
+  amped_ceilings ceilings;
   result results[AMPED_MAX_ORDER];
-  double read_rate = 0.0;
-  int count = 0;
   sample *ranks = NULL;
   uint64_t nranks = (uint64_t)session->comm.nranks;
   amped_status status =
       amped_alloc(&ranks, nranks * (uint64_t)session->plan.order, sizeof *ranks, "the timings");
   AMPED_TRY(amped_comm_agree(&session->comm, status));
-  amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
-  status = measure_ceilings(session, ceilings, &count);
-  if (status == AMPED_OK)
-    status = measure_read_rate(session, &read_rate);
-  amped_trace_end();
+  status = amped_ceilings_measure(session, &ceilings);
   if (status == AMPED_OK) {
     for (int m = 0; m < session->plan.order; m++)
-      results[m] = result_of(session, o, samples, m, ceiling_of(&session->plan, m, ceilings, count),
-                             read_rate, scratch, ranks + (uint64_t)m * nranks);
-    status =
-        amped_comm_agree(&session->comm, tell(session, o, results, ceilings, count, read_rate));
+      results[m] =
+          result_of(session, o, samples, m, &ceilings, scratch, ranks + (uint64_t)m * nranks);
+    status = amped_comm_agree(&session->comm, tell(session, o, results, &ceilings));
   }
   amped_free(ranks);
   return status;
@@ -400,6 +336,8 @@ agree:
 amped_status amped_cmd_bench(const amped_options *o) {
   amped_session session;
   const amped_demand demand = {.result_bytes = 0};
+  if (o->whole)
+    return amped_cmd_whole(o);
   amped_status status = amped_session_start(&session, &o->session, AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);

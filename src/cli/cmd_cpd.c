@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/report.h"
-#include "hdf5/result_file.h"
+#include "session/run_result.h"
 #include "session/session.h"
 #include "base/signals.h"
 #include "session/summary.h"
@@ -120,21 +120,6 @@ typedef struct job {
   int finished; /* rows */
 } job;
 
-/* The options that determine a result, as JSON text (free() by the caller). */
-static char *options_text(const amped_session *session, const amped_options *o, uint64_t seed) {
-  const char *init = o->session.init != NULL ? o->session.init : "random";
-  json_t *object = json_pack(
-      "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", session->plan.ncomps,
-      "iters", (json_int_t)o->cpd.iters, "tol", o->cpd.tol, "seed", amped_json_count(seed),
-      "starts", o->session.starts, "init", amped_json_text(init, strlen(init)), "backend",
-      session->worker.backend->name, "precision", amped_vtype_name(o->session.precision), "nranks",
-      session->comm.nranks, "read", o->session.read_parallel ? "parallel" : "root", "placement",
-      amped_placement_names[o->session.plan.placement]);
-  char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
-  json_decref(object);
-  return text;
-}
-
 /* Rank 0: the results of several starts, for the record; nothing for a single start. */
 static amped_status record_starts(const amped_multistart *s, amped_run_starts *out) {
   memset(out, 0, sizeof *out);
@@ -160,17 +145,6 @@ static void free_starts_record(amped_run_starts *r) {
   amped_free(r->values);
 }
 
-/* Collective: rank 0 reads the labels for all results before the first sweep, so that an error in
- * them costs no sweep. A tensor made in memory has no labels. */
-static amped_status read_labels(job *j) {
-  const amped_session *session = j->session;
-  amped_status status = AMPED_OK;
-  if (session->comm.rank == 0 && session->input != NULL && !j->o->nowrite)
-    for (int m = 0; m < session->plan.order && status == AMPED_OK; m++)
-      status = amped_input_labels(session->input, m, &j->labels[m]);
-  return amped_comm_agree(&session->comm, status);
-}
-
 /* Rank 0: the result could not be written to `path`. Keep it in the folder of temporary files, and
  * add to the error's line where it is. */
 static amped_status keep(const char *path, const amped_ktensor *k, const amped_run_record *record) {
@@ -192,49 +166,23 @@ static amped_status keep(const char *path, const amped_ktensor *k, const amped_r
   return AMPED_FAILED;
 }
 
-/* Rank 0: complete the record and write the file. */
-static amped_status write_result(job *j, amped_run_record *record, const double *weights,
-                                 amped_ktensor *k, const char *path) {
-  const amped_session *session = j->session;
-  char *text = options_text(session, j->o, record->seed);
-  if (text == NULL)
-    return amped_error(AMPED_FAILED, path, "out of memory for the run's record");
-  memcpy(k->labels, j->labels, sizeof k->labels); /* borrowed */
-  memcpy(k->weights, weights, (size_t)k->ncomps * sizeof *k->weights);
-  record->input = j->o->args[0];
-  record->input_norm = sqrt(session->plan.norm_squared);
-  record->input_hash = amped_session_info(session)->hash;
-  record->options = text;
-  amped_status status = amped_result_file_write(path, k, record);
-  if (status == AMPED_FAILED)
-    status = keep(path, k, record);
-  memset(k->labels, 0, sizeof k->labels);
-  free(text);
-  return status;
-}
-
 /* Collective: bring the factors to rank 0, which writes them, these weights and the record. */
-static amped_status save(job *j, amped_run_record *record, const double *weights,
+static amped_status save(job *j, const amped_run_record *record, const double *weights,
                          const char *path) {
   amped_session *session = j->session;
-  const amped_context context = amped_session_context(session);
-  amped_ktensor k;
-  amped_status status = AMPED_OK;
+  amped_run_result result;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
-  memset(&k, 0, sizeof k);
-  if (session->comm.rank == 0)
-    status =
-        amped_ktensor_create(&k, session->plan.order, session->plan.dims, session->plan.ncomps);
-  status = amped_comm_agree(&session->comm, status);
-  if (status == AMPED_OK)
-    status = amped_factors_get(&context, &k);
+  amped_status status =
+      amped_run_result_gather(session, &j->o->cpd, record, weights, j->labels, &result);
   if (status == AMPED_OK) {
     if (session->comm.rank == 0)
-      status = write_result(j, record, weights, &k, path);
+      status = amped_result_file_write(path, &result.model, &result.record);
+    if (status == AMPED_FAILED)
+      status = keep(path, &result.model, &result.record);
     status = amped_comm_agree(&session->comm, status);
   }
   amped_trace_end();
-  amped_ktensor_free(&k);
+  amped_run_result_free(&result);
   return status;
 }
 
@@ -496,7 +444,8 @@ static amped_status check_room(const job *j) {
 static amped_status decompose_all(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;
-  AMPED_TRY(read_labels(j));
+  if (!o->nowrite) /* before the first sweep, so that an error in them costs none */
+    AMPED_TRY(amped_session_labels(j->session, j->labels));
   AMPED_TRY(check_room(j));
   if (is_several(o))
     AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));

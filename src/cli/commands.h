@@ -34,6 +34,8 @@ amped_status amped_cmd_cpd(const amped_options *o);
 amped_status amped_cmd_bench(const amped_options *o);
 amped_status amped_cmd_convert(const amped_options *o);
 amped_status amped_cmd_info(const amped_options *o);
+/* bench --whole */
+amped_status amped_cmd_whole(const amped_options *o);
 /* info --system, on all ranks. */
 amped_status amped_cmd_system(const amped_options *o);
 amped_status amped_cmd_compare(const amped_options *o);

@@ -161,6 +161,16 @@ amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *o
   return look_at_checkpoint(o);
 }
 
+amped_status amped_cpd_outputs_place(const amped_options *o, amped_cpd_outputs *out) {
+  memset(out, 0, sizeof *out);
+  AMPED_TRY(output_name(o, &out->results[0].path));
+  out->count = 1;
+  if (amped_file_is_special(out->results[0].path))
+    return amped_error(AMPED_USAGE, out->results[0].path,
+                       "is no place for a file that is removed again; name a file with -o");
+  return amped_file_check_writable(out->results[0].path);
+}
+
 amped_status amped_cpd_outputs_lock(amped_cpd_outputs *out) {
   for (int i = 0; i < out->count; i++)
     AMPED_TRY(amped_file_lock_take(out->results[i].path, &out->results[i].lock));

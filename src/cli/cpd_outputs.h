@@ -30,6 +30,10 @@ amped_status amped_cpd_outputs_check_names(const amped_options *o);
  * checkpoint of a run that does not resume. */
 amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *outputs);
 
+/* Instead, for a run whose result is written beside that place and removed again: whatever lies
+ * there stays. AMPED_USAGE: a pipe or a device. */
+amped_status amped_cpd_outputs_place(const amped_options *o, amped_cpd_outputs *outputs);
+
 /* No other run writes these files until they are freed. */
 amped_status amped_cpd_outputs_lock(amped_cpd_outputs *outputs);
 

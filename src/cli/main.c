@@ -53,17 +53,25 @@ const amped_command amped_commands[] = {
      .arguments = "INPUT|--shape=NAME",
      .max_args = 1,
      .parallel = true,
-     .summary = "time MTTKRP over all modes, with its breakdown",
-     .groups = {&amped_session_option_rows, &amped_seed_option_rows, &amped_repeat_option_rows,
-                &amped_kernel_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
-                &amped_plan_option_rows, &amped_watch_option_rows, &amped_shape_option_rows,
-                &amped_values_option_rows, &amped_read_option_rows, &amped_dims_option_rows},
+     .summary = "time MTTKRP over all modes, or a whole run, with its breakdown",
+     .groups = {&amped_session_option_rows, &amped_seed_option_rows, &amped_bench_option_rows,
+                &amped_output_option_rows, &amped_kernel_option_rows, &amped_threads_option_rows,
+                &amped_backend_option_rows, &amped_plan_option_rows, &amped_watch_option_rows,
+                &amped_shape_option_rows, &amped_values_option_rows, &amped_read_option_rows,
+                &amped_dims_option_rows},
      .help = "With --shape the tensor is made in memory, on the device that computes: billions of\n"
              "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
              "The gather ceiling is the time that reading the factor rows alone would take, at\n"
              "random, at the rate measured in the same run for tables of these sizes.\n\n"
+             "--whole is a run of cpd from the start of the process to the result on the disk,\n"
+             "which is written beside the file of -o and removed again. Each part stands beside\n"
+             "its bound, measured in the same call: the file read once more, by all threads of\n"
+             "the ranks that read; its nonzeros over the link to the device; the gather ceiling;\n"
+             "factor rows read and written once, in order; as many bytes as the result written\n"
+             "to the same folder and flushed.\n\n"
              "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
-             "         amped_mpi bench --shape=amazon --nnz=500M\n",
+             "         amped_mpi bench --shape=amazon --nnz=500M\n"
+             "         amped_mpi bench ratings.h5 --whole --repeat=20\n",
      .run = amped_cmd_bench},
     {.name = "convert",
      .arguments = "IN OUT",

@@ -48,9 +48,9 @@ static const amped_option output_rows[] = {
      .letter = 'o',
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
-     .help =
-         "output file [cpd: the input's stem + .cpd.h5, in the current folder; plot: the input's "
-         "name with .svg]; of several R, each is named with .rR before the suffix",
+     .help = "output file [cpd and bench --whole: the input's stem + .cpd.h5, in the current "
+             "folder; plot: the input's name with .svg]; of several R, each is named with .rR "
+             "before the suffix",
      AMPED_OPTION_FIELD(amped_options, output)},
 };
 
@@ -96,15 +96,19 @@ static const amped_option components_rows[] = {
      .expected_text = AMPED_NUMBER_LIST_EXPECTED},
 };
 
-static const amped_option repeat_rows[] = {
+static const amped_option bench_rows[] = {
     {.name = "repeat",
      .type = AMPED_OPTION_INT,
      .least = 1,
      .most = 100000,
      .value = "N",
-     .help = "timed passes over all modes",
+     .help = "timed passes over all modes; with --whole sweeps",
      .initial = "5",
      AMPED_OPTION_FIELD(amped_options, repeat)},
+    {.name = "whole",
+     .type = AMPED_OPTION_FLAG,
+     .help = "time a whole run of cpd, part by part, each beside its bound",
+     AMPED_OPTION_FIELD(amped_options, whole)},
 };
 
 const amped_option_group amped_json_option_rows = AMPED_OPTION_GROUP(json_rows);
@@ -115,7 +119,7 @@ const amped_option_group amped_output_option_rows = AMPED_OPTION_GROUP(output_ro
 const amped_option_group amped_nowrite_option_rows = AMPED_OPTION_GROUP(nowrite_rows);
 const amped_option_group amped_top_option_rows = AMPED_OPTION_GROUP(top_rows);
 const amped_option_group amped_components_option_rows = AMPED_OPTION_GROUP(components_rows);
-const amped_option_group amped_repeat_option_rows = AMPED_OPTION_GROUP(repeat_rows);
+const amped_option_group amped_bench_option_rows = AMPED_OPTION_GROUP(bench_rows);
 
 /* ---- all groups ---------------------------------------------------------------------------- */
 
@@ -149,7 +153,7 @@ static const struct {
     {&amped_nowrite_option_rows, 0},
     {&amped_top_option_rows, 0},
     {&amped_components_option_rows, 0},
-    {&amped_repeat_option_rows, 0},
+    {&amped_bench_option_rows, 0},
 };
 
 #define PARTS (sizeof parts / sizeof parts[0])

@@ -47,10 +47,12 @@ typedef struct amped_options {
   int top;                      /* -n: labels of every mode */
   int width;                    /* characters of a line of top; 0: not given */
   amped_number_list components; /* to show, by their numbers in top; count 0: not given */
-  int repeat;                   /* bench: timed passes over all modes */
+  int repeat;                   /* bench: timed passes over all modes, or sweeps */
+  bool whole;                   /* bench: a whole run */
 } amped_options;
 
-/* Groups of one option, of the same name; top has --width, too. nowrite is for cpd alone. */
+/* Groups of one option, of the same name; top has --width, too; bench has --repeat and --whole.
+ * nowrite is for cpd alone. */
 extern const amped_option_group amped_json_option_rows;
 extern const amped_option_group amped_overwrite_option_rows;
 extern const amped_option_group amped_threads_option_rows;
@@ -59,7 +61,7 @@ extern const amped_option_group amped_output_option_rows;
 extern const amped_option_group amped_nowrite_option_rows;
 extern const amped_option_group amped_top_option_rows;
 extern const amped_option_group amped_components_option_rows;
-extern const amped_option_group amped_repeat_option_rows;
+extern const amped_option_group amped_bench_option_rows;
 
 /* The groups that every command takes, NULL-ended. */
 extern const amped_option_group *const amped_common_groups[];

@@ -130,6 +130,14 @@ static amped_status check_info(const amped_options *o) {
   return AMPED_OK;
 }
 
+/* Passes over all modes have no result. */
+static amped_status check_bench(const amped_options *o) {
+  if (strcmp(o->command->name, "bench") != 0 || o->whole || o->output == NULL)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "bench writes a result only with --whole; add that, or leave out --output");
+}
+
 /* Copy options of several commands to the structs of the folders that need them. */
 static void hand_down(amped_options *o) {
   if (o->session.shape.name != NULL && o->command->parallel)
@@ -156,6 +164,7 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_init(o));
   AMPED_TRY(check_info(o));
+  AMPED_TRY(check_bench(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));
   AMPED_TRY(check_apart("--trace", o->session.trace, o->json));

@@ -16,6 +16,9 @@
 #define TIMES 4
 #define PATIENCE_SEC 0.02
 
+/* Copies to the device in one exchange: a single one measures the latency, too. */
+#define DEVICE_COPIES 16
+
 typedef struct trial {
   const amped_context *context;
   int mode;
@@ -29,17 +32,25 @@ static void exchange(trial *l) {
   amped_exchange_part(l->context->exchange, l->mode, 0, l->rows);
 }
 
-/* Copy own rows to the host. */
-static void copy_out(trial *l) {
+/* Copy own rows to the host, or from it, so many times at once. */
+static void stage(trial *l, bool in, int times) {
   const amped_plan *plan = l->context->plan;
-  uint64_t first = (uint64_t)plan->rank * plan->modes[l->mode].rows.block_rows;
-  amped_host_copy copy = {.offset = first * amped_plan_row_bytes(plan),
-                          .bytes = l->bytes,
-                          .host = l->host,
-                          .in = false};
+  const amped_worker *worker = l->context->worker;
+  const uint64_t first = (uint64_t)plan->rank * plan->modes[l->mode].rows.block_rows;
+  amped_host_copy copies[DEVICE_COPIES];
+  for (int i = 0; i < times; i++)
+    copies[i] = (amped_host_copy){
+        .offset = first * amped_plan_row_bytes(plan), .bytes = l->bytes, .host = l->host, .in = in};
   if (l->status == AMPED_OK)
-    l->status =
-        l->context->worker->backend->factors->stage(l->context->worker->factors, l->mode, &copy, 1);
+    l->status = worker->backend->factors->stage(worker->factors, l->mode, copies, times);
+}
+
+static void copy_out(trial *l) {
+  stage(l, false, 1);
+}
+
+static void copy_in(trial *l) {
+  stage(l, true, DEVICE_COPIES);
 }
 
 static void send_on(trial *l) {
@@ -86,21 +97,29 @@ static void choose_rows(trial *l) {
   l->bytes = l->rows * row_bytes;
 }
 
+/* The time of such work, with two messages of zeros in host memory. */
+static amped_status time_with_host(trial *l, void (*work)(trial *l), double *seconds) {
+  const amped_worker *worker = l->context->worker;
+  void *host = NULL;
+  AMPED_TRY(amped_comm_agree(
+      l->context->comm, worker->backend->device->host_alloc(worker->device, 2 * l->bytes, &host)));
+  memset(host, 0, 2 * l->bytes);
+  l->host = host;
+  *seconds = time_of(l, work);
+  worker->backend->device->host_free(worker->device, host);
+  return amped_comm_agree(l->context->comm, l->status);
+}
+
 /* The rate of the link, to compare with the exchange. */
 static amped_status measure_link(trial *l, double *rate) {
   const amped_context *context = l->context;
-  void *host = NULL;
+  double seconds = 0.0;
   bool network = context->comm->nodes > 1;
   if (!network && !context->worker->backend->device_pointers)
     return AMPED_OK;
-  AMPED_TRY(amped_comm_agree(context->comm, context->worker->backend->device->host_alloc(
-                                                context->worker->device, 2 * l->bytes, &host)));
-  memset(host, 0, 2 * l->bytes);
-  l->host = host;
-  double seconds = time_of(l, network ? send_on : copy_out);
-  context->worker->backend->device->host_free(context->worker->device, host);
+  AMPED_TRY(time_with_host(l, network ? send_on : copy_out, &seconds));
   *rate = rate_of(l->bytes, seconds);
-  return amped_comm_agree(context->comm, l->status);
+  return AMPED_OK;
 }
 
 amped_status amped_link_rate_measure(const amped_context *context, amped_link_rate *out) {
@@ -112,6 +131,18 @@ amped_status amped_link_rate_measure(const amped_context *context, amped_link_ra
   out->bytes = l.bytes * (uint64_t)context->comm->nranks;
   out->exchange = rate_of(amped_exchange_bytes(context->exchange, l.rows), time_of(&l, exchange));
   return measure_link(&l, &out->link);
+}
+
+amped_status amped_link_rate_device(const amped_context *context, double *rate) {
+  trial l = {.context = context, .status = AMPED_OK};
+  double seconds = 0.0;
+  *rate = 0.0;
+  if (context->worker->backend->factors->stage == NULL)
+    return AMPED_OK;
+  choose_rows(&l);
+  AMPED_TRY(time_with_host(&l, copy_in, &seconds));
+  *rate = rate_of(DEVICE_COPIES * l.bytes, seconds);
+  return AMPED_OK;
 }
 
 bool amped_link_is_slow(const amped_link_rate *rate) {

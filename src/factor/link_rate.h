@@ -20,6 +20,11 @@ typedef struct amped_link_rate {
  * scheduler. */
 amped_status amped_link_rate_measure(const amped_context *context, amped_link_rate *out);
 
+/* Collective; the status is agreed. Bytes a second from pinned host memory to this rank's device,
+ * while all ranks copy; 0 where the backend computes in host memory. Own rows of a factor become
+ * zero. */
+amped_status amped_link_rate_device(const amped_context *context, double *rate);
+
 /* Is the exchange below a tenth of the link's rate? false where messages are too short to judge. */
 bool amped_link_is_slow(const amped_link_rate *rate);
 

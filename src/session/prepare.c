@@ -207,6 +207,7 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
   AMPED_TRY(amped_session_open_backend(session));
   AMPED_TRY(amped_report_start(session));
+  session->opened_at = amped_time();
   amped_trace_end();
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
   AMPED_TRY(find_tables(session));

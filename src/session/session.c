@@ -210,6 +210,15 @@ void amped_session_close(amped_session *session) {
   amped_watchdog_stop(session->watchdog);
 }
 
+amped_status amped_session_labels(const amped_session *session,
+                                  amped_labels labels[AMPED_MAX_ORDER]) {
+  amped_status status = AMPED_OK;
+  if (session->comm.rank == 0 && session->input != NULL)
+    for (int m = 0; m < session->plan.order && status == AMPED_OK; m++)
+      status = amped_input_labels(session->input, m, &labels[m]);
+  return amped_comm_agree(&session->comm, status);
+}
+
 amped_context amped_session_context(const amped_session *session) {
   amped_context context = {&session->comm, &session->plan, &session->worker, session->exchange};
   return context;

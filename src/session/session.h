@@ -28,6 +28,7 @@ typedef struct amped_session {
   amped_trace_file *trace;    /* NULL without --trace */
   amped_watchdog *watchdog;   /* NULL without --hang-timeout */
   amped_requirement required; /* of this rank's backend */
+  double opened_at;           /* amped_time() when MPI had started and the device was open */
   double tables_sec;          /* reading or counting the iDp tables */
   double plan_sec;
   double distribute_sec; /* reading, sending and packing; or making */
@@ -55,6 +56,11 @@ void amped_session_close(amped_session *session);
 
 /* The facts of the tensor, after its tables are read or counted. Borrowed. */
 const amped_tensor_info *amped_session_info(const amped_session *session);
+
+/* Collective, after prepare; the status is agreed. Rank 0 reads the labels of all modes, which the
+ * caller frees; a tensor made in memory has none. */
+amped_status amped_session_labels(const amped_session *session,
+                                  amped_labels labels[AMPED_MAX_ORDER]);
 
 /* The part of the session that solvers borrow. */
 amped_context amped_session_context(const amped_session *session);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --shape: tensors made in memory, timed and decomposed, on any number of ranks; the output of bench;
-# wrong options.
+# --shape: tensors made in memory, timed and decomposed, on any number of ranks; the output of bench, and
+# of bench --whole; wrong options.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -67,5 +67,103 @@ if test "$backend" = cuda; then
 else
   expect 2 "does not run with --backend=cpu" on 1 bench good.h5 --kernel=published
 fi
+
+# --- a whole run ----------------------------------------------------------------------------------
+# part NAME KEY FILE: a number of a part of the last run in that file.
+part() {
+  tr '{}' '\n\n' <"$3" | grep "\"part\":\"$1\"" | tr ',' '\n' | sed -n "s/^\"$2\"://p" | tail -n 1
+}
+
+# known FILE KEY NAME...: these parts have a number above 0 there. unknown: they have none.
+known() {
+  of=$1
+  key=$2
+  shift 2
+  for name in "$@"; do
+    if awk -v x="$(part "$name" "$key" "$of")" 'BEGIN { exit !(x > 0) }'; then pass; else
+      fail "$of: no $key of $name: '$(part "$name" "$key" "$of")'"
+    fi
+  done
+}
+unknown() {
+  of=$1
+  key=$2
+  shift 2
+  for name in "$@"; do
+    same "$of: $key of $name" "$(part "$name" "$key" "$of")" null
+  done
+}
+
+"$amped" convert good.h5 good.list.h5 --copies=none -q || fail "list"
+"$amped" convert good.h5 good.tns -q || fail "text"
+{
+  echo "from,to,at,count"
+  awk 'NF == 4 { print "a" $1 ",b" $2 ",c" $3 "," $4 }' good.tns
+} >good.csv
+mkdir place other
+cd place || exit 99
+for name in good good.list; do
+  echo "the user's own" >$name.cpd.h5
+done
+cp good.cpd.h5 kept
+whole="--whole --repeat=3 --rank=4 --json=w.json"
+
+# Any input on any number of ranks: the result is as large as that of cpd, and nothing remains of it.
+for run in "1 good.h5" "2 good.h5 --read=parallel" "3 good.h5 --precision=double" "4 good.h5" \
+  "1 good.list.h5" "3 good.list.h5" "2 good.tns" "1 good.csv --value=count"; do
+  # shellcheck disable=SC2086
+  set -- $run
+  ranks=$1
+  file=$2
+  shift 2
+  # shellcheck disable=SC2086
+  expect 0 "^whole  *[0-9.]*  " on "$ranks" bench ../$file $whole "$@"
+  expect 0 "" on "$ranks" ../$file --rank=4 --iters=3 --tol=0 -o ../other/r.h5 --overwrite -q "$@"
+  same "$run: sweeps" "$(field sweeps w.json)" 3
+  same "$run: lines of sweeps" "$(grep -c '"event":"iteration"' w.json)" 3
+  known w.json seconds start load "random start" sweeps mttkrp "all else" result whole
+  known w.json bound_seconds load "input file" "random start" sweeps mttkrp "all else" result
+  known w.json times_bound load "random start" sweeps mttkrp "all else" result
+  same "$run: bytes read" "$(part load bytes w.json)" "$(wc -c <../$file).0"
+  same "$run: bytes written" "$(part result bytes w.json)" "$(wc -c <../other/r.h5).0"
+  if test "$backend" = cuda; then
+    known w.json bound_seconds "link to device"
+  else
+    unknown w.json bytes "link to device"
+  fi
+  unknown w.json bound_seconds start whole
+  close "$run: parts of sweeps" "$(part sweeps seconds w.json)" \
+    "$(echo "$(part mttkrp seconds w.json)" "$(part "all else" seconds w.json)" | awk '{ print $1 + $2 }')" 1e-4
+done
+cmp -s good.cpd.h5 kept && pass || fail "good.cpd.h5 was changed"
+same "left behind" "$(echo *)" "good.cpd.h5 good.list.cpd.h5 kept w.json"
+
+# One rank goes from part to part. (awk prints six digits.)
+expect 0 "a sweep: .* ms, mttkrp" on 1 bench ../good.h5 --whole --repeat=1 --json=w.json -o ../other/x.h5
+sum=0
+for name in start load "random start" sweeps result; do
+  sum=$(echo "$sum $(part "$name" seconds w.json)" | awk '{ printf "%.9f", $1 + $2 }')
+done
+close "parts and the whole" "$sum" "$(part whole seconds w.json)" 1e-6
+same "beside -o" "$(ls -A ../other)" r.h5
+
+# Nothing is read for a shape; what came through a pipe cannot be read again.
+# shellcheck disable=SC2086
+expect 0 "" on 2 bench --shape=nell2 --nnz=30k --scale=1e-3 $whole
+known w.json seconds start load "random start" sweeps result whole
+unknown w.json bound_seconds load "input file" "link to device"
+# shellcheck disable=SC2086
+piped() { cat ../good.tns | on 1 bench - --format=tns $whole; }
+expect 0 "" piped
+known w.json seconds load
+unknown w.json bytes load "input file"
+
+expect 2 "only with --whole" "$amped" bench ../good.h5 -o x.h5
+expect 2 "takes one --rank" "$amped" bench ../good.h5 --whole --rank=2,3
+expect 2 "has no option --whole" "$amped" cpd ../good.h5 --whole
+expect 2 "two outputs" "$amped" bench ../good.h5 --whole -o x.h5 --trace=x.h5
+expect 2 "/dev/null: is no place" on 2 bench ../good.h5 --whole -o /dev/null
+expect 1 "nowhere" on 2 bench ../good.h5 --whole -o nowhere/x.h5
+expect 3 "missing.h5" on 2 bench missing.h5 --whole
 
 finish

@@ -39,6 +39,8 @@ for read in root parallel; do
 done
 expect 0 "" on 2 bench --shape=patents --scale=3e-5 --rank=5 --repeat=2 --trace=bench.json
 check bench.json 2 start plan make init pass wait mttkrp kernel exchange "gather ceiling"
+expect 0 "" on 2 bench good.h5 --rank=5 --repeat=2 --whole --trace=whole.json
+check whole.json 2 start plan distribute init sweep mttkrp write "gather ceiling" bound
 expect 0 "" on 2 good.h5 --plan --trace=plan.json
 check plan.json 2 start plan
 

@@ -76,6 +76,16 @@ done
 fails r.h5 "ENOSPC write h5.tmp 0 0" "r.h5: .*$remedy" 1 2 $run -o r.h5
 same "left in the refuge" "$(cd refuge && echo *.h5*)" "r.partial.h5 r.partial2.h5"
 
+# bench --whole keeps nothing: neither its result nor the bytes that it writes to compare.
+whole="bench t.h5 --rank=3 --repeat=2 --whole -q"
+# shellcheck disable=SC2086
+n=$(calls write r.h5.tmp 2 $whole -o r.h5)
+test "$n" -gt 0 && pass || fail "no calls that write a whole run's result"
+for k in $(steps "$n" 3) $((n - 1)); do
+  # shellcheck disable=SC2086
+  fails r.h5 "ENOSPC write r.h5.tmp $k 0" "$remedy" 1 2 $whole -o r.h5
+done
+
 # --- checkpoints: the one before is there, and can be gone on from --------------------------------
 # Count the writes of one checkpoint. Then let writes of the second checkpoint fail, in runs that
 # are long enough to begin it.

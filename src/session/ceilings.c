@@ -1,0 +1,80 @@
+#include "session/ceilings.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "base/trace.h"
+
+static double gather_rate(const amped_ceilings *c, uint64_t rows) {
+  for (int i = 0; i < c->count; i++)
+    if (c->gather[i].rows == rows)
+      return c->gather[i].rows_per_sec;
+  return 0.0;
+}
+
+static amped_status measure_gather(const amped_session *session, uint64_t rows, double *rate) {
+  const amped_worker *worker = &session->worker;
+  AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
+  amped_status status = worker->backend->device->gather_rate(
+      worker->device, &session->plan, worker->format->spare(worker->tensor), rows, rate);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  *rate = amped_comm_spread(&session->comm, *rate).min;
+  if (*rate == 0.0)
+    amped_warn("no memory is left for a table of %" PRIu64
+               " rows: the gather ceiling of some modes is not known",
+               rows);
+  return AMPED_OK;
+}
+
+static amped_status measure_gathers(const amped_session *session, amped_ceilings *c) {
+  c->count = 0;
+  for (int m = 0; m < session->plan.order; m++) {
+    amped_gather_ceiling *next = &c->gather[c->count];
+    int i = 0;
+    while (i < c->count && c->gather[i].rows != session->plan.dims[m])
+      i++;
+    if (i < c->count)
+      continue;
+    next->rows = session->plan.dims[m];
+    AMPED_TRY(measure_gather(session, next->rows, &next->rows_per_sec));
+    c->count++;
+  }
+  return AMPED_OK;
+}
+
+static amped_status measure_read(const amped_session *session, double *rate) {
+  AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
+  const amped_worker *worker = &session->worker;
+  amped_status status = worker->backend->device->read_rate(
+      worker->device, worker->format->spare(worker->tensor), rate);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  *rate = amped_comm_spread(&session->comm, *rate).min;
+  return AMPED_OK;
+}
+
+amped_status amped_ceilings_measure(const amped_session *session, amped_ceilings *out) {
+  amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
+  amped_status status = measure_gathers(session, out);
+  if (status == AMPED_OK)
+    status = measure_read(session, &out->read_rate);
+  amped_trace_end();
+  return status;
+}
+
+/* On this rank; 0 where not known. */
+static double own_seconds(const amped_plan *plan, const amped_ceilings *c, int mode) {
+  double seconds = 0.0;
+  for (int m = 0; m < plan->order; m++) {
+    const double rate = gather_rate(c, plan->dims[m]);
+    if (m != mode && rate == 0.0)
+      return 0.0;
+    if (m != mode)
+      seconds += (double)plan->modes[mode].copy.rank_nnz[plan->rank] / rate;
+  }
+  return seconds;
+}
+
+double amped_ceilings_mttkrp(const amped_session *session, const amped_ceilings *ceilings,
+                             int mode) {
+  return amped_comm_spread(&session->comm, own_seconds(&session->plan, ceilings, mode)).max;
+}

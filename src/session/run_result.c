@@ -1,0 +1,61 @@
+#include "session/run_result.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor/format.h"
+
+/* The options that determine a result, as JSON text; NULL: out of memory. */
+static char *options_text(const amped_session *session, const amped_cpd_options *cpd,
+                          uint64_t seed) {
+  const amped_session_options *o = session->options;
+  const char *init = o->init != NULL ? o->init : "random";
+  json_t *object = json_pack(
+      "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s}", "rank", session->plan.ncomps,
+      "iters", (json_int_t)cpd->iters, "tol", cpd->tol, "seed", amped_json_count(seed), "starts",
+      o->starts, "init", amped_json_text(init, strlen(init)), "backend",
+      session->worker.backend->name, "precision", amped_vtype_name(o->precision), "nranks",
+      session->comm.nranks, "read", o->read_parallel ? "parallel" : "root", "placement",
+      amped_placement_names[o->plan.placement]);
+  char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+  json_decref(object);
+  return text;
+}
+
+/* Rank 0: room for the model, and all else of the result. */
+static amped_status begin(const amped_session *session, const amped_cpd_options *options,
+                          const double *weights, const amped_labels *labels, amped_run_result *r) {
+  const amped_plan *plan = &session->plan;
+  AMPED_TRY(amped_ktensor_create(&r->model, plan->order, plan->dims, plan->ncomps));
+  memcpy(r->model.weights, weights, (size_t)plan->ncomps * sizeof *weights);
+  memcpy(r->model.labels, labels, sizeof r->model.labels); /* borrowed */
+  r->options = options_text(session, options, r->record.seed);
+  if (r->options == NULL)
+    return amped_error(AMPED_FAILED, NULL, "out of memory for the run's record");
+  r->record.input = session->options->input;
+  r->record.input_norm = sqrt(plan->norm_squared);
+  r->record.input_hash = amped_session_info(session)->hash;
+  r->record.options = r->options;
+  return AMPED_OK;
+}
+
+amped_status amped_run_result_gather(const amped_session *session, const amped_cpd_options *options,
+                                     const amped_run_record *record, const double *weights,
+                                     const amped_labels *labels, amped_run_result *out) {
+  const amped_context context = amped_session_context(session);
+  amped_status status = AMPED_OK;
+  memset(out, 0, sizeof *out);
+  out->record = *record;
+  if (session->comm.rank == 0)
+    status = begin(session, options, weights, labels, out);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  return amped_factors_get(&context, &out->model);
+}
+
+void amped_run_result_free(amped_run_result *r) {
+  memset(r->model.labels, 0, sizeof r->model.labels); /* not its own */
+  amped_ktensor_free(&r->model);
+  free(r->options);
+  memset(r, 0, sizeof *r);
+}
