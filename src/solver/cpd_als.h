@@ -4,7 +4,7 @@
  *   1. MTTKRP
  *   2. own rows times the inverse of V, the Hadamard product of the other modes' grams; what V does
  *      not resolve keeps its old value (normal_equations.h)
- *   3. the gram of the new factor, summed over ranks
+ *   3. the gram of the new factor, which step 2 has added up, summed over ranks
  *   4. columns to unit length; their lengths become the weights
  * After the last mode, the fit 1 - |X - M| / |X| follows from the last MTTKRP and the grams. It is
  * computed in double, without forming M. */
