@@ -18,14 +18,18 @@ typedef struct bundle_work {
   const amped_bundle *b;
   const amped_bundle *ahead; /* the bundle that comes after b */
   /* Constants of the instance: */
-  uint64_t ld; /* elements of a row */
-  int inputs;  /* 0: strip->inputs, four or more */
-  bool reuse;  /* as amped_bundle_kernel_find says */
-  bool fused;  /* fma is an instruction */
+  uint64_t ld;  /* elements of a row */
+  int inputs;   /* 0: strip->inputs, four or more */
+  bool reuse;   /* as amped_bundle_kernel_find says */
+  bool fused;   /* fma is an instruction */
+  bool fetches; /* strip->fetches > 0 */
   /* The columns in hand, c0 .. c0+width: */
   uint64_t c0;
   int width;
 } bundle_work;
+
+/* Rows are prefetched so many nonzeros ahead: less than a bundle. */
+#define AHEAD 32
 
 #define VALUE float
 #define NAME(x) x##_f32
@@ -75,12 +79,19 @@ typedef struct bundle_work {
 #define DEFINE(CPU, TYPE, V, LD, INPUTS, REUSE)                                                    \
   AMPED_TARGET_##CPU static void bundle_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE(                \
       amped_strip *strip, const amped_bundle *b, const amped_bundle *ahead) {                      \
-    bundle_##TYPE(strip, (bundle_work){.b = b,                                                     \
-                                       .ahead = ahead,                                             \
-                                       .ld = LD,                                                   \
-                                       .inputs = INPUTS,                                           \
-                                       .reuse = REUSE,                                             \
-                                       .fused = AMPED_FUSED_##CPU});                               \
+    bundle_work w = {.b = b,                                                                       \
+                     .ahead = ahead,                                                               \
+                     .ld = LD,                                                                     \
+                     .inputs = INPUTS,                                                             \
+                     .reuse = REUSE,                                                               \
+                     .fused = AMPED_FUSED_##CPU};                                                  \
+    if (strip->fetches > 0) {                                                                      \
+      w.fetches = true;                                                                            \
+      bundle_##TYPE(strip, w);                                                                     \
+    } else {                                                                                       \
+      w.fetches = false;                                                                           \
+      bundle_##TYPE(strip, w);                                                                     \
+    }                                                                                              \
   }
 #define DEFINE_ALL(CPU) EACH_TYPE(DEFINE, CPU, LDS_##CPU)
 AMPED_CPU_DISPATCH(DEFINE_ALL)

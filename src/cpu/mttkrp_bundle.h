@@ -10,28 +10,30 @@
 
 #include "base/types.h"
 
-/* Nonzeros of a bundle, and of a word of row bits. */
-#define AMPED_BUNDLE 32
+/* Nonzeros of a bundle, one bit each of a word. */
+#define AMPED_BUNDLE 64
 
 /* Decoded nonzeros. */
 typedef struct amped_bundle {
   int count;
-  uint32_t begins; /* bit j: nonzero j begins a row */
-  uint32_t fibres; /* bit j: nonzero j begins a row, or a fibre: its first input position changes */
+  uint64_t begins; /* bit j: nonzero j begins a row */
+  uint64_t fibres; /* bit j: nonzero j begins a row, or a fibre: its first input position changes */
   bool closes;     /* the last nonzero ends its row, or the strip */
-  const void *values;
-  uint64_t positions[AMPED_MAX_ORDER - 1][AMPED_BUNDLE];
-  double coded[AMPED_BUNDLE]; /* room for values of either type */
+  const void *values;                                /* nonzero j's value is values[codes[j]] */
+  const uint64_t *codes;                             /* [count] */
+  uintptr_t rows[AMPED_MAX_ORDER - 1][AMPED_BUNDLE]; /* of each input: where they begin */
+  uint64_t coded[AMPED_BUNDLE];                      /* room for codes */
+  double computed[AMPED_BUNDLE];                     /* room for values of either type */
 } amped_bundle;
 
 /* The strip that a thread works on. Pointers are borrowed. */
 typedef struct amped_strip {
   int inputs;
-  const void *factors[AMPED_MAX_ORDER - 1];
   uint64_t ld;
   int fetches; /* inputs whose rows are prefetched: large factors */
-  int fetch[AMPED_MAX_ORDER - 1];
+  bool fetch[AMPED_MAX_ORDER - 1];
   void *out;
+  bool adds; /* rows of out are added to, not stored */
   const void *row_list;
   amped_itype index_type;
   uint64_t entry; /* of the row in hand in row_list */

@@ -8,53 +8,61 @@
 /* Columns that are summed in registers at a time. */
 #define TILE ((int)(128 / sizeof(VALUE)))
 
-/* Prefetch the rows of nonzero j of the next bundle, in the work's columns. */
+/* Prefetch the rows of the nonzero AHEAD places behind j, in the work's columns. */
 AMPED_INLINE void NAME(fetch)(bundle_work w, int j) {
-  int fetches = w.strip->fetches;
-#pragma GCC unroll 1
-  for (int i = 0; i < fetches; i++) {
-    int f = w.strip->fetch[i];
-    const char *row =
-        (const char *)((const VALUE *)w.strip->factors[f] + w.ahead->positions[f][j] * w.ld + w.c0);
-    for (size_t at = 0; at < (size_t)w.width * sizeof(VALUE); at += 64)
-      __builtin_prefetch(row + at);
-  }
+  const amped_bundle *from = j + AHEAD < AMPED_BUNDLE ? w.b : w.ahead;
+  const int at = (j + AHEAD) % AMPED_BUNDLE;
+  const int n = w.inputs > 0 ? w.inputs : w.strip->inputs;
+  if (!w.fetches)
+    return;
+  for (int i = 0; i < n; i++)
+    if (w.strip->fetch[i]) {
+      const char *row = (const char *)((const VALUE *)from->rows[i][at] + w.c0);
+      for (size_t byte = 0; byte < (size_t)w.width * sizeof(VALUE); byte += 64)
+        __builtin_prefetch(row + byte);
+    }
 }
 
 /* acc[0 .. width) += the nonzeros first .. end of the bundle, at least one: each is its value times
  * the rows of the inputs from `skip` on. skip, 0 or 1, is a constant of the caller. */
 AMPED_INLINE void NAME(add)(bundle_work w, int skip, int first, int end, VALUE *restrict acc) {
-  const amped_strip *strip = w.strip;
   const amped_bundle *b = w.b;
   const bool fused = w.fused;
-  const VALUE *x = b->values;
-  const VALUE *f0 = (const VALUE *)strip->factors[skip] + w.c0;
-  const VALUE *f1 = w.inputs - skip != 1 ? (const VALUE *)strip->factors[skip + 1] + w.c0 : NULL;
+  const VALUE *values = b->values;
+  const uint64_t *codes = b->codes;
   int j = first;
   do {
-    const VALUE *a = f0 + b->positions[skip][j] * w.ld;
+    const VALUE x = values[codes[j]];
+    const VALUE *a = (const VALUE *)b->rows[skip][j] + w.c0;
     NAME(fetch)(w, j);
+    __asm__ volatile(""); /* keep the loops over columns inside */
     if (w.inputs - skip == 1) {
       for (int c = 0; c < w.width; c++)
-        acc[c] = FMA(x[j], a[c], acc[c]);
+        acc[c] = FMA(x, a[c], acc[c]);
       continue; /* the loop's condition */
     }
-    const VALUE *d = f1 + b->positions[skip + 1][j] * w.ld;
+    const VALUE *d = (const VALUE *)b->rows[skip + 1][j] + w.c0;
     if (w.inputs - skip == 2) {
       for (int c = 0; c < w.width; c++)
-        acc[c] = FMA(x[j] * a[c], d[c], acc[c]);
+        acc[c] = FMA(x * a[c], d[c], acc[c]);
+      continue;
+    }
+    if (w.inputs - skip == 3) {
+      const VALUE *e = (const VALUE *)b->rows[skip + 2][j] + w.c0;
+      for (int c = 0; c < w.width; c++)
+        acc[c] = FMA(x * a[c] * d[c], e[c], acc[c]);
       continue;
     }
     VALUE product[TILE];
     for (int c = 0; c < w.width; c++)
-      product[c] = x[j] * a[c] * d[c];
-    int n = w.inputs > 0 ? w.inputs : strip->inputs;
+      product[c] = x * a[c] * d[c];
+    int n = w.inputs > 0 ? w.inputs : w.strip->inputs;
     for (int i = skip + 2; i + 1 < n; i++) {
-      a = (const VALUE *)strip->factors[i] + b->positions[i][j] * w.ld + w.c0;
+      a = (const VALUE *)b->rows[i][j] + w.c0;
       for (int c = 0; c < w.width; c++)
         product[c] *= a[c];
     }
-    a = (const VALUE *)strip->factors[n - 1] + b->positions[n - 1][j] * w.ld + w.c0;
+    a = (const VALUE *)b->rows[n - 1][j] + w.c0;
     for (int c = 0; c < w.width; c++)
       acc[c] = FMA(product[c], a[c], acc[c]);
   } while (++j < end);
@@ -64,17 +72,17 @@ AMPED_INLINE void NAME(add)(bundle_work w, int skip, int first, int end, VALUE *
  * it; then their sum is multiplied by it once. */
 AMPED_INLINE void NAME(add_fibres)(bundle_work w, int first, int end, VALUE *restrict acc) {
   const bool fused = w.fused;
-  uint32_t rest = w.b->fibres & ~(uint32_t)((UINT64_C(2) << first) - 1);
+  uint64_t rest = w.b->fibres & ~((UINT64_C(2) << first) - 1);
   int j = first;
   do {
-    int stop = rest != 0 ? __builtin_ctz(rest) : end;
+    int stop = rest != 0 ? __builtin_ctzll(rest) : end;
     stop = stop < end ? stop : end;
     rest &= rest - 1;
     VALUE fibre[TILE];
     for (int c = 0; c < w.width; c++)
       fibre[c] = 0;
     NAME(add)(w, 1, j, stop, fibre);
-    const VALUE *a = (const VALUE *)w.strip->factors[0] + w.b->positions[0][j] * w.ld + w.c0;
+    const VALUE *a = (const VALUE *)w.b->rows[0][j] + w.c0;
     for (int c = 0; c < w.width; c++)
       acc[c] = FMA(fibre[c], a[c], acc[c]);
     j = stop;
@@ -95,7 +103,10 @@ AMPED_INLINE void NAME(columns)(bundle_work w, uint64_t c0, int width, int first
     NAME(add_fibres)(w, first, end, acc);
   else
     NAME(add)(w, 0, first, end, acc);
-  if (out != NULL)
+  if (out != NULL && strip->adds)
+    for (int c = 0; c < width; c++)
+      out[c0 + (uint64_t)c] += acc[c];
+  else if (out != NULL)
     for (int c = 0; c < width; c++)
       out[c0 + (uint64_t)c] = acc[c];
   else if (strip->open)
@@ -132,7 +143,7 @@ static void NAME(close_row)(amped_strip *strip, VALUE *out) {
     memcpy(strip->fixup, strip->sum, strip->ld * sizeof *strip->sum);
   else
     for (uint64_t c = 0; c < strip->ld; c++)
-      out[c] = (VALUE)strip->sum[c];
+      out[c] = (VALUE)(strip->sum[c] + (strip->adds ? (double)out[c] : 0.0));
   strip->open = false;
   strip->fixup = NULL;
 }
@@ -141,11 +152,11 @@ static void NAME(close_row)(amped_strip *strip, VALUE *out) {
 AMPED_INLINE void NAME(bundle)(amped_strip *strip, bundle_work w) {
   const amped_bundle *b = w.b;
   const bool whole_tiles = w.ld > 0 && w.ld % (uint64_t)TILE == 0;
-  uint32_t rest = b->begins & ~UINT32_C(1);
+  uint64_t rest = b->begins & ~UINT64_C(1);
   w.strip = strip;
   w.ld = w.ld > 0 ? w.ld : strip->ld;
   for (int first = 0; first < b->count;) {
-    int end = rest != 0 ? __builtin_ctz(rest) : b->count;
+    int end = rest != 0 ? __builtin_ctzll(rest) : b->count;
     bool closes = rest != 0 || b->closes;
     rest &= rest - 1;
     VALUE *out = NULL;

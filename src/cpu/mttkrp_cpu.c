@@ -12,7 +12,10 @@
 
 /* A fibre is a stretch of nonzeros that share the output row and the first input's row. From this
  * mean length on it pays to multiply by that row once a fibre. */
-#define LONG_FIBRE 4
+#define LONG_FIBRE 8
+
+/* The nonzeros themselves are prefetched so many ahead. */
+#define STREAM_AHEAD 512
 
 /* Output rows that are one unit of zeroing. */
 #define ZERO_ROWS 4096
@@ -27,12 +30,13 @@ uint64_t amped_cpu_strips(const amped_packing *p, uint64_t nnz) {
   return amped_ceil_div(nnz, amped_cpu_strip_nnz(p, nnz));
 }
 
-static inline uint64_t index_at(const void *array, amped_itype type, uint64_t i) {
-  return type == AMPED_U32 ? ((const uint32_t *)array)[i] : ((const uint64_t *)array)[i];
+uint64_t amped_cpu_most_strips(uint64_t nnz) {
+  uint64_t most = amped_ceil_div(nnz, LEAST_STRIP);
+  return most < STRIPS ? most : STRIPS;
 }
 
-static inline bool begins_row(const amped_cpu_copy *copy, uint64_t k) {
-  return copy->row_bits[k / AMPED_BUNDLE] >> k % AMPED_BUNDLE & 1;
+static inline uint64_t index_at(const void *array, amped_itype type, uint64_t i) {
+  return type == AMPED_U32 ? ((const uint32_t *)array)[i] : ((const uint64_t *)array)[i];
 }
 
 /* --- decoding ----------------------------------------------------------------------------------*/
@@ -40,9 +44,16 @@ static inline bool begins_row(const amped_cpu_copy *copy, uint64_t k) {
 /* Nonzeros k .. k+n become a bundle. n is the constant AMPED_BUNDLE in all bundles but the last of
  * a strip, so loops become vectors. */
 
+/* Codes of values that are there one by one. */
+static const uint64_t one_by_one[AMPED_BUNDLE] = {
+#define FOUR(i) i, i + 1, i + 2, i + 3
+#define SIXTEEN(i) FOUR(i), FOUR(i + 4), FOUR(i + 8), FOUR(i + 12)
+    SIXTEEN(0), SIXTEEN(16), SIXTEEN(32), SIXTEEN(48)};
+
 typedef uint64_t words[AMPED_MAX_PLANES][AMPED_BUNDLE];
 
-AMPED_INLINE void widen_plane(const void *plane, int bytes, uint64_t k, int n, uint64_t *w) {
+AMPED_INLINE void widen_plane(const void *plane, int bytes, uint64_t k, int n,
+                              uint64_t *restrict w) {
   if (bytes == 8)
     memcpy(w, (const uint64_t *)plane + k, (size_t)n * sizeof *w);
   else if (bytes == 4)
@@ -56,96 +67,142 @@ AMPED_INLINE void widen_plane(const void *plane, int bytes, uint64_t k, int n, u
 /* w[i][j] = word i of nonzero k+j. */
 AMPED_INLINE void load_words(const amped_cpu_copy *copy, uint64_t k, int n, words w) {
   const amped_packing *p = copy->packing;
-  for (int i = 0; i < p->planes; i++)
-    widen_plane(copy->planes[i], p->plane_bytes[i], k, n, w[i]);
-  if (p->words < p->planes) /* {4, 2} is one word */
-    for (int j = 0; j < n; j++)
-      w[0][j] |= w[1][j] << 32;
+  if (p->words == p->planes) {
+    for (int i = 0; i < p->planes; i++)
+      widen_plane(copy->planes[i], p->plane_bytes[i], k, n, w[i]);
+    return;
+  }
+  /* {4, 2} is one word, put together in registers. */
+  const uint32_t *low = (const uint32_t *)copy->planes[0] + k;
+  const uint16_t *high = (const uint16_t *)copy->planes[1] + k;
+  uint64_t *restrict to = w[0];
+  for (int j = 0; j < n; j++)
+    to[j] = low[j] | (uint64_t)high[j] << 32;
 }
 
 /* out[j] = one field of nonzero j: amped_packed_field for a bundle. */
-AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t *out) {
-  unsigned i = shift / 64;
+AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t *restrict out) {
+  const uint64_t *restrict low = w[shift / 64];
   unsigned s = shift % 64;
   uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-  if (bits == 0)
-    memset(out, 0, (size_t)n * sizeof *out);
-  else if (s + bits <= 64)
+  if (s + bits <= 64) {
     for (int j = 0; j < n; j++)
-      out[j] = w[i][j] >> s & mask;
-  else
+      out[j] = low[j] >> s & mask;
+  } else {
+    const uint64_t *restrict high = w[shift / 64 + 1];
     for (int j = 0; j < n; j++)
-      out[j] = (w[i][j] >> s | w[i + 1][j] << (64 - s)) & mask;
+      out[j] = (low[j] >> s | high[j] << (64 - s)) & mask;
+  }
 }
 
-/* b->values: in the copy, or looked up in the dictionary. */
+/* out[j] = where the row of an input begins that nonzero j gathers. */
+AMPED_INLINE void find_rows(const amped_cpu_mttkrp *m, int input, int n, words w,
+                            uintptr_t *restrict out) {
+  const amped_packing *p = m->copy->packing;
+  const uintptr_t base = (uintptr_t)m->factors[input];
+  const uint64_t bytes = m->ld * m->value_type;
+  const int scale = __builtin_ctzll(bytes);
+  const unsigned shift = p->shifts[input] % 64;
+  const unsigned bits = p->bits[input];
+  if (bytes >> scale == 1 && shift + bits < 64) { /* in one go */
+    const uint64_t *restrict from = w[p->shifts[input] / 64];
+    const uint64_t mask = (UINT64_C(1) << bits) - 1;
+    for (int j = 0; j < n; j++)
+      out[j] = base + ((from[j] >> shift & mask) << scale);
+    return;
+  }
+  field(w, p->shifts[input], bits, n, out);
+  for (int j = 0; j < n; j++)
+    out[j] = base + out[j] * bytes;
+}
+
+/* Values of the ruler: all that the dictionary gives, without a look-up. */
+AMPED_INLINE void compute_values(const amped_cpu_mttkrp *m, const uint64_t *codes, int n,
+                                 void *restrict out) {
+  const int32_t first = m->ruler.first;
+  const double step = m->ruler.step;
+  if (m->value_type == AMPED_F32)
+    for (int j = 0; j < n; j++)
+      ((float *)out)[j] = (float)((double)(first + (int32_t)codes[j]) * step);
+  else
+    for (int j = 0; j < n; j++)
+      ((double *)out)[j] = (double)(first + (int32_t)codes[j]) * step;
+}
+
+/* b->values and b->codes: in the copy, computed, or to be looked up in the dictionary. */
 AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, words w,
                                 amped_bundle *b) {
   const amped_packing *p = m->copy->packing;
-  uint64_t codes[AMPED_BUNDLE];
+  b->codes = one_by_one;
   if (!p->coded) {
     b->values = (const char *)m->copy->values + k * m->value_type;
     return;
   }
-  b->values = b->coded;
+  uint64_t *codes = b->coded;
   field(w, p->value_shift, p->value_bits, n, codes);
-  if (m->value_type == AMPED_F32) {
-    const float *from = m->dictionary;
-    float *to = (float *)b->coded;
-#pragma GCC unroll 8
-    for (int j = 0; j < n; j++)
-      to[j] = from[codes[j]];
+  if (m->ruler.step != 0.0) {
+    compute_values(m, codes, n, b->computed);
+    b->values = b->computed;
   } else {
-    const double *from = m->dictionary;
-#pragma GCC unroll 8
-    for (int j = 0; j < n; j++)
-      b->coded[j] = from[codes[j]];
+    b->codes = codes;
+    b->values = m->dictionary;
   }
 }
 
-/* b->fibres from b->positions and b->begins. */
-AMPED_INLINE void decode_fibres(amped_bundle *b, int n) {
-  const uint64_t *at = b->positions[0];
-  uint32_t changes = 1;
-  for (int j = 1; j < n; j++)
-    changes |= (uint32_t)(at[j] != at[j - 1]) << j;
-  b->fibres = b->begins | changes;
-}
-
-AMPED_INLINE void decode_n(const amped_cpu_mttkrp *m, uint64_t k, int n, bool reuse,
-                           amped_bundle *b) {
+AMPED_INLINE void decode_n(const amped_cpu_mttkrp *m, uint64_t k, int n, amped_bundle *b) {
   const amped_packing *p = m->copy->packing;
   words w;
   load_words(m->copy, k, n, w);
   for (int i = 0; i < p->inputs; i++)
-    field(w, p->shifts[i], p->bits[i], n, b->positions[i]);
+    find_rows(m, i, n, w, b->rows[i]);
   decode_values(m, k, n, w, b);
   b->count = n;
-  b->begins = m->copy->row_bits[k / AMPED_BUNDLE];
-  if (reuse)
-    decode_fibres(b, n);
+}
+
+/* Ask memory for nonzeros some bundles ahead: the gathered rows hide the streams from it. */
+AMPED_INLINE void prefetch_nonzeros(const amped_cpu_mttkrp *m, uint64_t k) {
+  const amped_packing *p = m->copy->packing;
+  k += STREAM_AHEAD;
+  if (k + AMPED_BUNDLE > m->copy->nnz)
+    return;
+  for (int i = 0; i < p->planes; i++)
+    for (uint64_t at = 0; at < AMPED_BUNDLE * p->plane_bytes[i]; at += 64)
+      __builtin_prefetch((const char *)m->copy->planes[i] + k * p->plane_bytes[i] + at);
+  if (!p->coded)
+    for (uint64_t at = 0; at < AMPED_BUNDLE * m->value_type; at += 64)
+      __builtin_prefetch((const char *)m->copy->values + k * m->value_type + at);
+}
+
+/* One bit of each nonzero of a bundle. */
+AMPED_INLINE uint64_t bits_of(const uint32_t *bits, uint64_t k) {
+  return bits[k / 32] | (uint64_t)bits[k / 32 + 1] << 32;
 }
 
 /* The bundle at nonzero k of a strip that ends at `end`. */
-AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, bool reuse,
-                         amped_bundle *b) {
+AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, amped_bundle *b) {
   uint64_t left = end - k;
+  uint64_t used = UINT64_MAX;
+  prefetch_nonzeros(m, k);
   if (left >= AMPED_BUNDLE) {
-    decode_n(m, k, AMPED_BUNDLE, reuse, b);
+    decode_n(m, k, AMPED_BUNDLE, b);
   } else {
-    memset(b->positions, 0, sizeof b->positions); /* the kernel may prefetch rows of all of them */
-    decode_n(m, k, (int)left, reuse, b);
+    decode_n(m, k, (int)left, b);
+    for (int i = 0; i < m->copy->packing->inputs; i++) /* the kernel may prefetch rows of all */
+      for (uint64_t j = left; j < AMPED_BUNDLE; j++)
+        b->rows[i][j] = (uintptr_t)m->factors[i];
+    used = (UINT64_C(1) << left) - 1;
   }
-  b->closes = left <= AMPED_BUNDLE || begins_row(m->copy, k + AMPED_BUNDLE);
+  b->begins = bits_of(m->copy->row_bits, k) & used;
+  b->fibres = bits_of(m->copy->fibre_bits, k) & used;
+  b->closes = left <= AMPED_BUNDLE || amped_cpu_copy_begins_row(m->copy, k + AMPED_BUNDLE);
 }
 
-typedef void bundle_decoder(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, bool reuse,
-                            amped_bundle *b);
+typedef void bundle_decoder(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, amped_bundle *b);
 
 #define DEFINE(CPU)                                                                                \
   AMPED_TARGET_##CPU static void decode_##CPU(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, \
-                                              bool reuse, amped_bundle *b) {                       \
-    decode(m, k, end, reuse, b);                                                                   \
+                                              amped_bundle *b) {                                   \
+    decode(m, k, end, b);                                                                          \
   }
 AMPED_CPU_DISPATCH(DEFINE)
 
@@ -176,21 +233,21 @@ static void sum_strip(const job *j, uint64_t first, uint64_t end, double *fixup)
   const amped_cpu_copy *copy = m->copy;
   double sum[AMPED_MAX_NCOMPS];
   amped_bundle bundles[2];
-  amped_strip strip = {.inputs = copy->packing->inputs, .ld = m->ld, .out = m->out, .sum = sum};
+  amped_strip strip = {
+      .inputs = copy->packing->inputs, .ld = m->ld, .out = m->out, .adds = m->adds, .sum = sum};
   strip.row_list = copy->row_list;
   strip.index_type = copy->index_type;
   strip.entry = index_at(copy->row_table, copy->index_type, first / copy->packing->pack);
-  strip.fixup = begins_row(copy, first) ? NULL : fixup;
+  strip.fixup = amped_cpu_copy_begins_row(copy, first) ? NULL : fixup;
   for (int i = 0; i < strip.inputs; i++) {
-    strip.factors[i] = m->factors[i];
-    if (m->fetch[i])
-      strip.fetch[strip.fetches++] = i;
+    strip.fetch[i] = m->fetch[i];
+    strip.fetches += m->fetch[i];
   }
-  j->decode(m, first, end, j->reuse, &bundles[0]);
+  j->decode(m, first, end, &bundles[0]);
   for (uint64_t k = first, turn = 0; k < end; k += AMPED_BUNDLE, turn = !turn) {
     bool last = end - k <= AMPED_BUNDLE;
     if (!last)
-      j->decode(m, k + AMPED_BUNDLE, end, j->reuse, &bundles[!turn]);
+      j->decode(m, k + AMPED_BUNDLE, end, &bundles[!turn]);
     j->kernel(&strip, &bundles[turn], &bundles[last ? turn : !turn]);
   }
 }
@@ -215,7 +272,7 @@ static void add_fixup(const amped_cpu_mttkrp *m) {
   for (uint64_t r = 1; r < strips;) {
     uint64_t first = r;
     uint64_t entry = index_at(copy->row_table, copy->index_type, r * step / copy->packing->pack);
-    while (r < strips && !begins_row(copy, r * step) &&
+    while (r < strips && !amped_cpu_copy_begins_row(copy, r * step) &&
            index_at(copy->row_table, copy->index_type, r * step / copy->packing->pack) == entry)
       r++;
     if (r > first)
@@ -267,7 +324,7 @@ void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int threads) {
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static) nowait
-    for (uint64_t i = 0; i < pieces; i++)
+    for (uint64_t i = 0; i < (m->adds ? 0 : pieces); i++)
       zero_others(m, i * ZERO_ROWS, (i + 1) * ZERO_ROWS < m->rows ? (i + 1) * ZERO_ROWS : m->rows);
 #pragma omp for schedule(dynamic)
     for (uint64_t r = 0; r < strips; r++)

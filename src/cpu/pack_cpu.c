@@ -7,25 +7,37 @@
 /* Nonzeros of a word of row bits. Threads write whole words, so their ranges begin at multiples. */
 #define WORD 32
 
-amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan, int mode) {
+/* A word more than there is, which is read with the last. */
+static uint64_t bit_words(uint64_t nnz) {
+  return amped_packing_bit_words(nnz) + 1;
+}
+
+amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan, int mode,
+                                   uint64_t nnz, uint64_t rows) {
   static const char what[] = "a tensor copy";
-  const amped_mode_plan *m = &plan->modes[mode];
-  const amped_packing *p = &m->copy.packing;
-  uint64_t nnz = m->copy.rank_nnz[plan->rank];
-  uint64_t rows = amped_plan_copy_rows(plan, mode);
+  const amped_packing *p = &plan->modes[mode].copy.packing;
   copy->packing = p;
   copy->index_type = plan->index_type;
+  copy->value_type = plan->value_type;
   copy->nnz = nnz;
   for (int i = 0; i < p->planes; i++)
     AMPED_TRY(amped_huge_pages_alloc(&copy->planes[i], nnz, p->plane_bytes[i], what));
   if (!p->coded)
     AMPED_TRY(amped_huge_pages_alloc(&copy->values, nnz, plan->value_type, what));
-  AMPED_TRY(amped_huge_pages_alloc(&copy->row_bits, amped_packing_bit_words(nnz),
-                                   sizeof *copy->row_bits, what));
+  AMPED_TRY(amped_huge_pages_alloc(&copy->row_bits, bit_words(nnz), sizeof *copy->row_bits, what));
+  AMPED_TRY(
+      amped_huge_pages_alloc(&copy->fibre_bits, bit_words(nnz), sizeof *copy->fibre_bits, what));
   AMPED_TRY(amped_huge_pages_alloc(&copy->row_list, amped_packing_list_rows(nnz, rows),
                                    plan->index_type, what));
   return amped_huge_pages_alloc(&copy->row_table, amped_packing_packs(p, nnz), plan->index_type,
                                 what);
+}
+
+uint64_t amped_cpu_copy_bytes(const amped_plan *plan, int mode, uint64_t nnz, uint64_t rows) {
+  const amped_packing *p = &plan->modes[mode].copy.packing;
+  return nnz * amped_packing_nonzero_bytes(p, plan->value_type) +
+         2 * bit_words(nnz) * sizeof(uint32_t) +
+         (amped_packing_list_rows(nnz, rows) + amped_packing_packs(p, nnz)) * plan->index_type;
 }
 
 void amped_cpu_copy_free(amped_cpu_copy *copy) {
@@ -33,6 +45,7 @@ void amped_cpu_copy_free(amped_cpu_copy *copy) {
     amped_huge_pages_free(copy->planes[i]);
   amped_huge_pages_free(copy->values);
   amped_huge_pages_free(copy->row_bits);
+  amped_huge_pages_free(copy->fibre_bits);
   amped_huge_pages_free(copy->row_list);
   amped_huge_pages_free(copy->row_table);
   memset(copy, 0, sizeof *copy);
@@ -78,19 +91,22 @@ static inline uint64_t input_at(const pack_job *p, uint64_t k) {
                        : index_at(p->batch->inputs[0], p->copy->index_type, k - p->offset);
 }
 
-/* First pass: row bits of a piece, and the counts. */
+static inline void set_bit(uint32_t *words, uint64_t k, bool bit) {
+  if (k % WORD == 0)
+    words[k / WORD] = 0;
+  words[k / WORD] |= (uint32_t)bit << k % WORD;
+}
+
+/* First pass: row bits and fibre bits of a piece, and the counts. */
 static void mark_rows(const pack_job *p, piece *t) {
-  uint32_t *words = p->copy->row_bits;
   for (uint64_t k = t->first; k < t->end; k++) {
-    uint32_t bit = UINT32_C(1) << k % WORD;
-    uint64_t row = row_at(p, k);
-    bool begins = k == 0 || row_at(p, k - 1) != row;
-    if (k % WORD == 0)
-      words[k / WORD] = 0;
-    t->descends |= k > 0 && row_at(p, k - 1) > row;
-    t->fibres += begins || input_at(p, k - 1) != input_at(p, k);
-    t->rows += begins;
-    words[k / WORD] = begins ? words[k / WORD] | bit : words[k / WORD] & ~bit;
+    bool row = k == 0 || row_at(p, k - 1) != row_at(p, k);
+    bool fibre = row || input_at(p, k - 1) != input_at(p, k);
+    set_bit(p->copy->row_bits, k, row);
+    set_bit(p->copy->fibre_bits, k, fibre);
+    t->descends |= k > 0 && row_at(p, k - 1) > row_at(p, k);
+    t->fibres += fibre;
+    t->rows += row;
   }
 }
 
@@ -214,4 +230,46 @@ amped_status amped_cpu_copy_add(amped_cpu_copy *copy, const amped_plan *plan, in
   amped_status status = pack_batch(&p, mode, pieces, threads);
   amped_free(pieces);
   return status;
+}
+
+amped_cpu_copy amped_cpu_copy_part(const amped_cpu_copy *copy, uint64_t first, uint64_t first_row,
+                                   uint64_t nnz) {
+  const amped_packing *p = copy->packing;
+  amped_cpu_copy part = *copy;
+  part.nnz = nnz;
+  for (int i = 0; i < p->planes; i++)
+    part.planes[i] = (char *)copy->planes[i] + first * p->plane_bytes[i];
+  if (!p->coded)
+    part.values = (char *)copy->values + first * copy->value_type;
+  part.row_bits = copy->row_bits + first / WORD;
+  part.fibre_bits = copy->fibre_bits + first / WORD;
+  part.row_list = (char *)copy->row_list + first_row * copy->index_type;
+  part.row_table = (char *)copy->row_table + first / p->pack * copy->index_type;
+  return part;
+}
+
+void amped_cpu_copy_take(amped_cpu_copy *copy, const amped_cpu_copy *from, const uint64_t *numbers,
+                         const uint64_t *rows, uint64_t count) {
+  const amped_packing *p = copy->packing;
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t k = copy->filled++;
+    uint64_t w[AMPED_MAX_PLANES];
+    amped_packed_get(p, (const void *const *)from->planes, numbers[i], w);
+    amped_packed_put(p, copy->planes, k, w);
+    if (!p->coded)
+      memcpy((char *)copy->values + k * copy->value_type,
+             (const char *)from->values + numbers[i] * copy->value_type, copy->value_type);
+    uint64_t input = amped_packed_field(w, p->shifts[0], p->bits[0]);
+    bool row = k == 0 || copy->last_row != rows[i];
+    bool fibre = row || copy->last_input != input;
+    set_bit(copy->row_bits, k, row);
+    set_bit(copy->fibre_bits, k, fibre);
+    copy->fibres += fibre;
+    if (row)
+      put_index(copy->row_list, copy->index_type, copy->rows++, rows[i]);
+    if (k % p->pack == 0)
+      put_index(copy->row_table, copy->index_type, k / p->pack, copy->rows - 1);
+    copy->last_row = rows[i];
+    copy->last_input = input;
+  }
 }

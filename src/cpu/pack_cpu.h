@@ -12,20 +12,29 @@
 typedef struct amped_cpu_copy {
   const amped_packing *packing; /* borrowed from the plan */
   amped_itype index_type;       /* of row_list and row_table */
+  amped_vtype value_type;       /* of values */
   uint64_t nnz;                 /* nonzeros of the complete copy */
   uint64_t filled;              /* nonzeros packed so far */
+  uint64_t last_row;            /* of the last nonzero that was taken */
+  uint64_t last_input;          /* its first input's position */
   uint64_t rows;                /* entries of row_list */
   uint64_t fibres;              /* times that the row or the first input's position changes */
   void *planes[AMPED_MAX_PLANES];
-  void *values;       /* NULL where values are coded in the planes */
-  uint32_t *row_bits; /* bit k: nonzero k begins a row */
-  void *row_list;     /* [rows] the output rows, ascending */
-  void *row_table;    /* [packs] entry in row_list of the first nonzero of each pack */
+  void *values;         /* NULL where values are coded in the planes */
+  uint32_t *row_bits;   /* bit k: nonzero k begins a row */
+  uint32_t *fibre_bits; /* bit k: the row or the first input's position changes */
+  void *row_list;       /* [rows] the output rows, ascending */
+  void *row_table;      /* [packs] entry in row_list of the first nonzero of each pack */
 } amped_cpu_copy;
 
-/* The caller has zeroed *copy, and calls amped_cpu_copy_free, also where this fails. */
-amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan, int mode);
+/* Room for nnz nonzeros in at most `rows` rows, of mode's packing. The caller has zeroed *copy, and
+ * calls amped_cpu_copy_free, also where this fails. */
+amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan, int mode,
+                                   uint64_t nnz, uint64_t rows);
 void amped_cpu_copy_free(amped_cpu_copy *copy);
+
+/* Bytes of its arrays. */
+uint64_t amped_cpu_copy_bytes(const amped_plan *plan, int mode, uint64_t nnz, uint64_t rows);
 
 /* Pack nonzeros offset .. offset+batch->count. Batches come one behind another, from offset 0 on.
  * dictionary has plan->dictionary->count values, rounded to the plan's value type. AMPED_BAD_INPUT:
@@ -33,5 +42,19 @@ void amped_cpu_copy_free(amped_cpu_copy *copy);
 amped_status amped_cpu_copy_add(amped_cpu_copy *copy, const amped_plan *plan, int mode,
                                 const double *dictionary, uint64_t offset, const amped_batch *batch,
                                 int threads);
+
+/* A part of a copy's room as an empty copy, whose arrays belong to `copy`: for nnz nonzeros from
+ * `first` on, a multiple of AMPED_LONG_PACK, and rows from entry `first_row` of the row list on. */
+amped_cpu_copy amped_cpu_copy_part(const amped_cpu_copy *copy, uint64_t first, uint64_t first_row,
+                                   uint64_t nnz);
+
+/* Take nonzeros of a copy with the same packing, in ascending order, behind those that are there.
+ * rows: their output rows. */
+void amped_cpu_copy_take(amped_cpu_copy *copy, const amped_cpu_copy *from, const uint64_t *numbers,
+                         const uint64_t *rows, uint64_t count);
+
+static inline bool amped_cpu_copy_begins_row(const amped_cpu_copy *copy, uint64_t k) {
+  return copy->row_bits[k / 32] >> k % 32 & 1;
+}
 
 #endif

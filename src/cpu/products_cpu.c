@@ -84,10 +84,6 @@ static model_function *find_model(void) {
   return rows[i].model;
 }
 
-static bool begins_row(const amped_cpu_copy *copy, uint64_t k) {
-  return copy->row_bits[k / AMPED_BUNDLE] >> k % AMPED_BUNDLE & 1;
-}
-
 static void sum_strip(const amped_cpu_products *p, model_function *model, uint64_t first,
                       uint64_t end, amped_products *out) {
   const amped_cpu_mttkrp *m = &p->mttkrp;
@@ -100,7 +96,7 @@ static void sum_strip(const amped_cpu_products *p, model_function *model, uint64
   for (uint64_t k = first; k < end; k++) {
     uint64_t words[AMPED_MAX_PLANES];
     amped_packed_get(packing, (const void *const *)copy->planes, k, words);
-    entry += k > first && begins_row(copy, k);
+    entry += k > first && amped_cpu_copy_begins_row(copy, k);
     rows[0] = (const char *)m->out + index_at(copy->row_list, copy->index_type, entry) * row_bytes;
     for (int i = 0; i < packing->inputs; i++)
       rows[i + 1] = (const char *)m->factors[i] +

@@ -10,15 +10,19 @@
 #include "cpu/device_cpu.h"
 #include "cpu/products_cpu.h"
 #include "cpu/synthetic_cpu.h"
+#include "cpu/tiles_cpu.h"
 
 struct amped_tensor_part {
   const amped_plan *plan;
   amped_factor_set *factors;
   int threads;
   amped_cpu_copy copies[AMPED_MAX_ORDER];
-  amped_coo_buffer_cpu coo_buffer; /* of the mode that is collected */
-  double *dictionary;              /* plan->dictionary, rounded to plan->value_type */
-  void *codebook;                  /* the same in plan->value_type */
+  amped_cpu_tiling tilings[AMPED_MAX_ORDER];
+  amped_cpu_copy *tiles[AMPED_MAX_ORDER]; /* parts of copies; NULL where a copy is whole */
+  amped_coo_buffer_cpu coo_buffer;        /* of the mode that is collected */
+  double *dictionary;                     /* plan->dictionary, rounded to plan->value_type */
+  void *codebook;                         /* the same in plan->value_type */
+  amped_ruler ruler;                      /* gives the same values, unless its step is 0 */
   double *fixup;
   double mttkrp_sec; /* of the last one */
 };
@@ -26,8 +30,7 @@ struct amped_tensor_part {
 static uint64_t most_strips(const amped_plan *plan) {
   uint64_t strips = 1;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t n =
-        amped_cpu_strips(&plan->modes[m].copy.packing, plan->modes[m].copy.rank_nnz[plan->rank]);
+    uint64_t n = amped_cpu_most_strips(plan->modes[m].copy.rank_nnz[plan->rank]);
     strips = n > strips ? n : strips;
   }
   return strips;
@@ -39,10 +42,14 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   (void)factor_bytes;
   out->host_bytes = most_strips(plan) * plan->ld * sizeof(double) +
                     plan->dictionary->count * (sizeof(double) + plan->value_type);
+  uint64_t most = 0; /* one copy is cut at a time */
   for (int m = 0; m < plan->order; m++) {
-    out->copy_bytes[m] = out->read_bytes[m] = amped_plan_copy_bytes(plan, m);
+    uint64_t cutting = amped_cpu_cutting_bytes(plan, m);
+    out->copy_bytes[m] = out->read_bytes[m] = amped_cpu_tiling_bytes(plan, m);
     out->host_bytes += out->copy_bytes[m];
+    most = cutting > most ? cutting : most;
   }
+  out->host_bytes += most;
   return AMPED_OK;
 }
 
@@ -56,14 +63,17 @@ static amped_status prepare_dictionary(amped_tensor_part *part) {
     amped_value_put(part->codebook, type, i, d->values[i]);
     part->dictionary[i] = amped_value_get(part->codebook, type, i);
   }
+  part->ruler = amped_dictionary_ruler(d, type);
   return AMPED_OK;
 }
 
 static void cpu_destroy(amped_tensor_part *part) {
   if (part == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_cpu_copy_free(&part->copies[m]);
+    amped_free(part->tiles[m]);
+  }
   amped_coo_buffer_cpu_free(&part->coo_buffer);
   amped_free(part->dictionary);
   amped_free(part->codebook);
@@ -74,8 +84,12 @@ static void cpu_destroy(amped_tensor_part *part) {
 static amped_status allocate(amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
   AMPED_TRY(prepare_dictionary(part));
-  for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_cpu_copy_create(&part->copies[m], plan, m));
+  for (int m = 0; m < plan->order; m++) {
+    part->tilings[m] = amped_cpu_tiling_choose(plan, m);
+    AMPED_TRY(amped_cpu_copy_create(&part->copies[m], plan, m,
+                                    plan->modes[m].copy.rank_nnz[plan->rank],
+                                    amped_plan_copy_rows(plan, m)));
+  }
   return amped_alloc(&part->fixup, most_strips(plan) * plan->ld, sizeof(double),
                      "the fix-up buffer");
 }
@@ -130,9 +144,10 @@ static amped_status cpu_require_collect(const amped_device *device, const amped_
 }
 
 static amped_status cpu_finish(amped_tensor_part *part, int mode) {
-  (void)part;
-  (void)mode;
-  return AMPED_OK;
+  if (part->tilings[mode].count == 1)
+    return AMPED_OK;
+  return amped_cpu_tiles_cut(&part->copies[mode], part->plan, mode, &part->tilings[mode],
+                             part->threads, &part->tiles[mode]);
 }
 
 /* The fix-up buffer keeps the size of more components. */
@@ -141,18 +156,25 @@ static amped_status cpu_resize(amped_tensor_part *part) {
   return AMPED_OK;
 }
 
-/* All that a walk over mode's copy reads and writes. */
-static amped_cpu_mttkrp walk(amped_tensor_part *part, int mode) {
+/* All that a walk over a tile of mode's copy, or the whole copy, reads and writes. */
+static amped_cpu_mttkrp walk(amped_tensor_part *part, int mode, int tile) {
   const amped_plan *plan = part->plan;
-  amped_cpu_mttkrp m = {.copy = &part->copies[mode], .value_type = plan->value_type};
+  const amped_cpu_tiling *tiling = &part->tilings[mode];
+  amped_cpu_mttkrp m = {.copy = part->tiles[mode] != NULL ? &part->tiles[mode][tile]
+                                                          : &part->copies[mode],
+                        .adds = tile > 0,
+                        .value_type = plan->value_type};
   int input = 0;
   for (int a = 0; a < plan->order; a++)
     if (a != mode) {
-      uint64_t bytes = amped_plan_factor_rows(plan, a) * amped_plan_row_bytes(plan);
-      m.fetch[input] = bytes > AMPED_CACHED_BYTES;
+      uint64_t rows = amped_plan_factor_rows(plan, a);
+      if (tiling->count > 1 && tiling->input == input)
+        rows = tiling->width;
+      m.fetch[input] = rows * amped_plan_row_bytes(plan) > AMPED_CACHED_BYTES;
       m.factors[input++] = amped_factor_set_cpu_rows(part->factors, a);
     }
   m.dictionary = part->codebook;
+  m.ruler = part->ruler;
   m.rows = plan->modes[mode].copy.output_rows;
   m.ld = plan->ld;
   m.fixup = part->fixup;
@@ -162,8 +184,10 @@ static amped_cpu_mttkrp walk(amped_tensor_part *part, int mode) {
 
 static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   double began = amped_time();
-  const amped_cpu_mttkrp m = walk(part, mode);
-  amped_mttkrp_cpu(&m, part->threads);
+  for (int t = 0; t < part->tilings[mode].count; t++) {
+    const amped_cpu_mttkrp m = walk(part, mode, t);
+    amped_mttkrp_cpu(&m, part->threads);
+  }
   part->mttkrp_sec = amped_time() - began;
   amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + part->mttkrp_sec);
   return AMPED_OK;
@@ -171,11 +195,17 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
 
 static amped_status cpu_products(amped_tensor_part *part, int mode, double scale,
                                  const double *weights, amped_products *out) {
-  amped_cpu_products p = {
-      .mttkrp = walk(part, mode), .ncomps = part->plan->ncomps, .scale = scale, .weights = weights};
-  AMPED_TRY(amped_alloc(&p.strips, amped_cpu_strips(p.mttkrp.copy->packing, p.mttkrp.copy->nnz),
-                        sizeof *p.strips, "the sums of the fit"));
-  amped_products_cpu(&p, part->threads, out);
+  amped_cpu_products p = {.ncomps = part->plan->ncomps, .scale = scale, .weights = weights};
+  AMPED_TRY(
+      amped_alloc(&p.strips, most_strips(part->plan), sizeof *p.strips, "the sums of the fit"));
+  *out = (amped_products){{0.0, 0.0}, {0.0, 0.0}};
+  for (int t = 0; t < part->tilings[mode].count; t++) {
+    amped_products sums;
+    p.mttkrp = walk(part, mode, t);
+    amped_products_cpu(&p, part->threads, &sums);
+    out->xx = amped_dd_add(out->xx, sums.xx);
+    out->xm = amped_dd_add(out->xm, sums.xm);
+  }
   amped_free(p.strips);
   return AMPED_OK;
 }

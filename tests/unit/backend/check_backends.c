@@ -72,6 +72,56 @@ START_TEST(mttkrp_of_long_and_short_rows) {
   check_no_leak();
 }
 
+/* Rows of an input that a core's caches do not hold, and dense output rows: CPUs cut the copies. */
+static const uint64_t dense_dims[] = {13, 1501, 7, 6};
+
+static void cut_copies_are_right(int order, int ncomps, amped_vtype type, int nranks) {
+  problem p;
+  setup how = alone();
+  how.index_type = ncomps % 2 == 0 ? AMPED_U64 : AMPED_U32;
+  problem_create(&p, order, dense_dims, 10000, ncomps, type);
+  all_ranks_are_right(&p, nranks, how);
+  problem_free(&p);
+}
+
+START_TEST(mttkrp_of_large_inputs_and_dense_rows) {
+  cut_copies_are_right(3, 65, AMPED_F32, 1);
+  cut_copies_are_right(3, 64, AMPED_F32, 2);
+  cut_copies_are_right(3, 100, AMPED_F64, 1);
+  cut_copies_are_right(4, 50, AMPED_F64, 2);
+  cut_copies_are_right(4, 1, AMPED_F32, 1); /* whole */
+  check_no_leak();
+}
+
+START_TEST(mttkrp_has_the_same_bits_on_any_number_of_threads) {
+  problem p;
+  double *want[3] = {NULL};
+  setup how = alone();
+  problem_create(&p, 3, dense_dims, 20000, 64, AMPED_F32);
+  for (how.options.threads = 1; how.options.threads <= 3; how.options.threads++) {
+    bench s;
+    amped_mttkrp_times times;
+    bench_plan(&s, &p, &how);
+    bench_load(&s);
+    for (int m = 0; m < 3; m++) {
+      check_ok(mttkrp_whole(&s.w, m, &times));
+      double *got = get_output(&s, m);
+      if (want[m] == NULL) {
+        want[m] = got;
+        continue;
+      }
+      ck_assert_mem_eq(got, want[m],
+                       s.plan.modes[m].copy.output_rows * (uint64_t)p.ncomps * sizeof *got);
+      amped_free(got);
+    }
+    bench_close(&s);
+  }
+  for (int m = 0; m < 3; m++)
+    amped_free(want[m]);
+  problem_free(&p);
+  check_no_leak();
+}
+
 /* Whatever was in the output before is gone, however few rows are stored to. */
 static void stale_output_is_overwritten(problem *p, const setup *how) {
   bench s;
@@ -964,10 +1014,11 @@ START_TEST(what_collecting_takes_is_said) {
 TESTING_MAIN("backends", mttkrp_in_float_for_all_orders_and_widths,
              mttkrp_in_double_for_all_orders_and_widths, mttkrp_with_64_bit_positions,
              mttkrp_with_the_most_components, mttkrp_of_one_nonzero_with_more_ranks_than_indices,
-             mttkrp_of_long_and_short_rows, rows_without_nonzeros_are_zero, mttkrp_of_split_idps,
-             output_rows_are_put, dense_work_of_every_width, dense_work_of_many_rows,
-             parts_are_right_when_they_are_finished, copies_serve_fewer_components,
-             requirements_are_said, streaming_changes_no_result,
+             mttkrp_of_long_and_short_rows, mttkrp_of_large_inputs_and_dense_rows,
+             mttkrp_has_the_same_bits_on_any_number_of_threads, rows_without_nonzeros_are_zero,
+             mttkrp_of_split_idps, output_rows_are_put, dense_work_of_every_width,
+             dense_work_of_many_rows, parts_are_right_when_they_are_finished,
+             copies_serve_fewer_components, requirements_are_said, streaming_changes_no_result,
              partial_residency_changes_no_result, streamed_modes_come_in_any_order,
              too_little_device_memory_is_an_error_with_a_remedy, atomic_kernel_gives_the_same,
              collected_nonzeros_of_all_orders_and_types, collected_nonzeros_with_long_keys,

@@ -256,7 +256,8 @@ static void pack_in_pieces(problem *p, setup how, uint64_t longest) {
     void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
     amped_batch all = whole_run(&s, m, blocks);
     amped_cpu_copy copy = {0};
-    check_ok(amped_cpu_copy_create(&copy, &s.plan, m));
+    check_ok(amped_cpu_copy_create(&copy, &s.plan, m, s.plan.modes[m].copy.rank_nnz[s.plan.rank],
+                                   amped_plan_copy_rows(&s.plan, m)));
     for (int round = 0; round < 2; round++) { /* from the start again */
       for (uint64_t at = 0, n = 0; at < all.count; at += n) {
         n = 1 + amped_random_u64(12, longest + (uint64_t)round, at) % longest;
