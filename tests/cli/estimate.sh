@@ -14,6 +14,7 @@ bytes() {
 
 # Indices are uniform, so ranks have nearly the same number of rows. Blocks have at least dim / P
 # rows, and for these dimensions at most 2 % more. Sizes are rounded to two decimals: at most 0.5 %.
+# The estimate is of GPUs; factors are too small, or rows used too seldom, for CPUs to cut copies into tiles.
 agree() {
   if awk -v a="$2" -v b="$3" 'BEGIN { exit !(a > 0 && b >= a * 0.995 && b <= a * 1.02) }'; then
     pass
@@ -22,7 +23,7 @@ agree() {
   fi
 }
 
-for case in "4000x3000x5000 10 float" "700x200x300x400 7 double" "300x70000x400 32 float"; do
+for case in "4000x3000x5000 7 float" "700x200x300x400 7 double" "300x140000x400 32 float"; do
   # shellcheck disable=SC2086
   set -- $case
   "$amped" generate t.h5 --dims="$1" --nnz=400k --seed=2 -q --overwrite || fail "generate"
