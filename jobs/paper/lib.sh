@@ -121,9 +121,10 @@ told() {
   shift
   test ! -s "$result" || return 0
   echo "+ $*" >&2
-  if "$@" --json=- </dev/null >"$result.json" 2>"$result.log"; then
-    { echo "command $*" && flatten <"$result.json"; } >"$result.tmp"
-    mv "$result.tmp" "$result"
+  if "$@" --json=- </dev/null >"$result.json" 2>"$result.log" &&
+    flatten <"$result.json" >"$result.tmp" 2>>"$result.log"; then
+    { echo "command $*" && cat "$result.tmp"; } >"$result"
+    rm "$result.tmp"
   else
     { grep '^amped_mpi: ' "$result.log" || tail -n 3 "$result.log"; } | sed 's/^/  | /' >&2
     failures=$((failures + 1))
