@@ -40,9 +40,9 @@ typedef struct amped_session_options {
   amped_backend_options backend;
 } amped_session_options;
 
-extern const amped_option_group amped_session_option_rows;   /* --rank, --precision, --read, --load */
-extern const amped_option_group amped_start_option_rows;     /* --starts, --init, --force-init */
-extern const amped_option_group amped_watch_option_rows;     /* --trace, --hang-timeout */
+extern const amped_option_group amped_session_option_rows; /* --rank, --precision, --read, --load */
+extern const amped_option_group amped_start_option_rows;   /* --starts, --init, --force-init */
+extern const amped_option_group amped_watch_option_rows;   /* --trace, --hang-timeout */
 extern const amped_option_group amped_plan_only_option_rows; /* --plan */
 
 #endif
