@@ -219,3 +219,18 @@ bool amped_file_is_one(const char *a, const char *b) {
   amped_target_close(&y);
   return one;
 }
+
+int amped_file_write_at(int fd, const void *from, uint64_t bytes, uint64_t at) {
+  const char *p = from;
+  while (bytes > 0) {
+    const ssize_t n = pwrite(fd, p, bytes, (off_t)at);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return n < 0 ? errno : ENOSPC;
+    p += n;
+    at += (uint64_t)n;
+    bytes -= (uint64_t)n;
+  }
+  return 0;
+}

@@ -81,4 +81,7 @@ bool amped_file_same(const char *a, const char *b);
 /* Two names of one file, which may not exist yet? No where one of them is NULL. */
 bool amped_file_is_one(const char *a, const char *b);
 
+/* Write all bytes at byte `at` of an open file. Returns errno, or 0. */
+int amped_file_write_at(int fd, const void *from, uint64_t bytes, uint64_t at);
+
 #endif

@@ -1,10 +1,9 @@
 #include "base/write_behind.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 static struct amped_write_behind_buffer *buffer_of(amped_write_behind *w, uint64_t number) {
@@ -13,21 +12,10 @@ static struct amped_write_behind_buffer *buffer_of(amped_write_behind *w, uint64
 
 /* Returns errno, or 0. That the system begins with the disk is advice: it may be declined. */
 static int write_buffer(int fd, const struct amped_write_behind_buffer *b) {
-  const char *from = b->data;
-  uint64_t at = b->at;
-  uint64_t bytes = b->bytes;
-  while (bytes > 0) {
-    const ssize_t n = pwrite(fd, from, bytes, (off_t)at);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      return errno;
-    from += n;
-    at += (uint64_t)n;
-    bytes -= (uint64_t)n;
-  }
-  (void)sync_file_range(fd, (off_t)b->at, (off_t)b->bytes, SYNC_FILE_RANGE_WRITE);
-  return 0;
+  const int failed = amped_file_write_at(fd, b->data, b->bytes, b->at);
+  if (failed == 0)
+    (void)sync_file_range(fd, (off_t)b->at, (off_t)b->bytes, SYNC_FILE_RANGE_WRITE);
+  return failed;
 }
 
 static void *write_buffers(void *argument) {

@@ -148,27 +148,18 @@ static herr_t read_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, s
 static herr_t write_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, size_t bytes,
                          const void *buffer) {
   amped_hdf5_io *io = io_of(file);
-  const char *p = buffer;
+  int error = 0;
   (void)type;
   (void)list;
   if (is_beyond(at, bytes))
     return fail(io, EFBIG);
-  if (amped_write_behind_is_room(&io->behind, buffer)) {
-    const int error = amped_write_behind_put(&io->behind, at, bytes);
-    io->bytes = at + bytes > io->bytes ? at + bytes : io->bytes;
-    return error == 0 ? 0 : fail(io, error);
-  }
-  while (bytes > 0) {
-    const ssize_t n = pwrite(io->fd, p, bytes, (off_t)at);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      return fail(io, errno);
-    p += n;
-    at += (haddr_t)n;
-    bytes -= (size_t)n;
-  }
-  io->bytes = at > io->bytes ? at : io->bytes;
+  if (amped_write_behind_is_room(&io->behind, buffer))
+    error = amped_write_behind_put(&io->behind, at, bytes);
+  else
+    error = amped_file_write_at(io->fd, buffer, bytes, at);
+  if (error != 0)
+    return fail(io, error);
+  io->bytes = at + bytes > io->bytes ? at + bytes : io->bytes;
   return 0;
 }
 

@@ -95,19 +95,12 @@ uint64_t amped_spill_bytes(const amped_spill *s) {
 
 static amped_status write_bytes(const amped_spill *s, const char *data, uint64_t bytes,
                                 uint64_t offset) {
-  while (bytes > 0) {
-    ssize_t n = pwrite(s->fd, data, bytes, (off_t)offset);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return amped_error_errno(AMPED_FAILED, n < 0 ? errno : ENOSPC, s->folder,
-                               "a temporary file there cannot be written; free disk space or name "
-                               "another folder with --temporary");
-    data += n;
-    offset += (uint64_t)n;
-    bytes -= (uint64_t)n;
-  }
-  return AMPED_OK;
+  const int failed = amped_file_write_at(s->fd, data, bytes, offset);
+  if (failed == 0)
+    return AMPED_OK;
+  return amped_error_errno(AMPED_FAILED, failed, s->folder,
+                           "a temporary file there cannot be written; free disk space or name "
+                           "another folder with --temporary");
 }
 
 static amped_status read_bytes(const amped_spill *s, char *data, uint64_t bytes, uint64_t offset) {
