@@ -52,8 +52,19 @@ static uint64_t block_row(const amped_mode_plan *m, uint64_t idp) {
   return m->rows.position[idp] - (uint64_t)m->rows.owner[idp] * m->rows.block_rows;
 }
 
-/* Cut where all ranks together have the wanted part of the nonzeros: bins[j] counts the nonzeros of
- * every rank's j-th iDp. An iDp that is larger than several parts ends only one part. */
+/* Rows at the beginning of every rank's block that belong to no split iDp. */
+static uint64_t unsplit_rows(const amped_mode_plan *m) {
+  uint64_t rows = m->rows.block_rows;
+  for (uint64_t s = 0; s < m->copy.split_count; s++) {
+    const uint64_t row = block_row(m, m->copy.splits[s].idp);
+    rows = row < rows ? row : rows;
+  }
+  return rows;
+}
+
+/* Cut the block's first `count` iDps where all ranks together have the wanted part of their
+ * nonzeros: bins[j] counts the nonzeros of every rank's j-th iDp. An iDp that is larger than
+ * several parts ends only one part. */
 static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint64_t count) {
   double total = 0.0;
   double sum = 0.0;
@@ -72,7 +83,6 @@ static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint6
       target += wanted;
     } while (target * total <= sum);
   }
-  m->rows.part_rows[m->rows.parts] = m->rows.block_rows;
 }
 
 static void count_parts(amped_mode_plan *m, int rank) {
@@ -84,13 +94,21 @@ static void count_parts(amped_mode_plan *m, int rank) {
   }
 }
 
+/* Rows of split iDps, whose sums come last, are a part of their own, the last one. */
 static amped_status cut_mode(amped_mode_plan *m, int parts, int rank) {
   uint64_t *bins = NULL;
-  uint64_t count = amped_ceil_div(m->rows.block_rows, m->rows.width);
+  const uint64_t count = amped_ceil_div(m->rows.block_rows, m->rows.width);
+  const bool split = m->copy.split_count > 0;
+  const uint64_t early = split ? unsplit_rows(m) / m->rows.width : count;
+  if (early == 0)
+    return AMPED_OK;
   AMPED_TRY(amped_calloc(&bins, count, sizeof *bins, "the plan"));
   for (uint64_t i = 0; i < m->rows.idp_count; i++)
     bins[block_row(m, i) / m->rows.width] += m->copy.idp_nnz[i];
-  cut_block(m, parts, bins, count);
+  cut_block(m, split ? parts - 1 : parts, bins, early);
+  if (split)
+    m->rows.part_rows[m->rows.parts++] = early * m->rows.width;
+  m->rows.part_rows[m->rows.parts] = m->rows.block_rows;
   count_parts(m, rank);
   amped_free(bins);
   return AMPED_OK;
@@ -101,7 +119,7 @@ amped_status amped_plan_cut(amped_plan *plan, int parts, const amped_rates *rate
     amped_mode_plan *m = &plan->modes[mode];
     m->copy.travel = travel(plan, mode, rates);
     int wanted = parts == AMPED_PARTS_AUTO ? parts_for(plan, m) : parts;
-    if (wanted > 1 && m->copy.split_count == 0)
+    if (wanted > 1)
       AMPED_TRY(cut_mode(m, wanted, plan->rank));
   }
   return AMPED_OK;

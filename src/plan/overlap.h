@@ -20,8 +20,8 @@ typedef struct amped_rates {
  * small.
  *
  * AMPED_PARTS_AUTO: cut only where the time of sending is worth hiding, into so many parts that the
- * rest does not matter. Blocks of few iDps get fewer parts. Blocks of modes with split iDps stay
- * whole, because their sums come last. */
+ * rest does not matter. Blocks of few iDps get fewer parts. The sums of split iDps come last, so
+ * their rows are the last part. */
 #define AMPED_PARTS_AUTO 0
 #define AMPED_PART_RATIO 0.6
 amped_status amped_plan_cut(amped_plan *plan, int parts, const amped_rates *rates);

@@ -82,10 +82,14 @@ static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
   AMPED_TRY(amped_alloc(&next, (uint64_t)nranks, sizeof *next, "the plan"));
   for (int p = 0; p < nranks; p++)
     next[p] = (uint64_t)p * m->rows.block_rows;
-  for (uint64_t i = 0; i < m->rows.idp_count; i++) {
-    m->rows.position[i] = next[m->rows.owner[i]];
-    next[m->rows.owner[i]] += rows_of_idp(m, i);
-  }
+  for (int late = 0; late < 2; late++) /* a narrow iDp is late: all others begin at whole widths */
+    for (uint64_t i = 0; i < m->rows.idp_count; i++) {
+      const bool split = amped_plan_split_of(m, i) < m->copy.split_count;
+      if ((split || rows_of_idp(m, i) < m->rows.width) != (late > 0))
+        continue;
+      m->rows.position[i] = next[m->rows.owner[i]];
+      next[m->rows.owner[i]] += rows_of_idp(m, i);
+    }
   for (int p = 0; p < nranks; p++)
     if (m->rows.rank_rows[p] > 0)
       m->rows.positions = next[p];

@@ -4,8 +4,8 @@
  * every rank, made before any nonzero is read. Not collective. Host memory, owned by the struct.
  *
  * Position order: during a run, mode d's factor has nranks * block_rows rows. Rank p's rows are the
- * contiguous block from p * block_rows on. It has the rows of its iDps in ascending order, then
- * padding rows, which are zero and which no nonzero refers to.
+ * contiguous block from p * block_rows on. It has the rows of its iDps in ascending order, those of
+ * split iDps behind the others, then padding rows, which are zero and which no nonzero refers to.
  *
  * Split iDps: their nonzeros are numbered, iDp after iDp, in any order that all ranks agree on (in
  * a file, the order of the copy). The numbers decide which rank gets a nonzero. A rank adds up its
@@ -14,7 +14,7 @@
  * last, so that output rows ascend.
  *
  * Parts: every rank's block may be cut into parts, at the same rows on all ranks. Rows of a
- * finished part travel while the next part is computed. */
+ * finished part travel while the next part is computed. Rows of split iDps are in the last part. */
 #ifndef AMPED_PLAN_H
 #define AMPED_PLAN_H
 

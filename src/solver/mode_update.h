@@ -17,8 +17,8 @@ typedef struct amped_mode_work {
    * part. Called for all parts in ascending order. Not collective. */
   amped_status (*wait)(void *self, int mode, int part, amped_mttkrp_times *times);
   /* Collective, once a mode, after the last part was waited for: sums of several ranks become whole
-   * on their owners. A failure ends the job. Rows of earlier parts are in use by then, so a mode
-   * with such sums has one part (plan/overlap.h). */
+   * on their owners. A failure ends the job. Rows of earlier parts are in use by then, so such sums
+   * are rows of the last part (plan/overlap.h). */
   void (*reduce)(void *self, int mode);
   void *self;
 } amped_mode_work;

@@ -154,54 +154,70 @@ START_TEST(shared_rows_are_those_of_split_idps) {
   check_no_leak();
 }
 
-/* Parts begin and end with iDps, cover the block, and shrink; their nonzeros add up to all. */
+/* Parts begin and end with iDps and cover the block; their nonzeros add up to all. Rows of split
+ * iDps are in the last one. */
 static void parts_are_right(const amped_plan *plan, int mode, int wanted) {
   const amped_mode_plan *m = &plan->modes[mode];
   uint64_t before = 0;
   ck_assert_int_ge(m->rows.parts, 1);
   ck_assert_int_le(m->rows.parts, wanted);
-  ck_assert(m->copy.split_count == 0 || m->rows.parts == 1);
   ck_assert_uint_eq(m->rows.part_rows[0], 0);
   ck_assert_uint_eq(m->rows.part_rows[m->rows.parts], m->rows.block_rows);
+  for (uint64_t s = 0; s < m->copy.split_count; s++)
+    ck_assert_uint_ge(m->rows.position[m->copy.splits[s].idp] % m->rows.block_rows,
+                      m->rows.part_rows[m->rows.parts - 1]);
   for (int part = 0; part < m->rows.parts; part++) {
-    uint64_t nnz = 0;
     ck_assert_uint_lt(m->rows.part_rows[part], m->rows.part_rows[part + 1]);
     ck_assert(part + 1 == m->rows.parts || m->rows.part_rows[part + 1] % m->rows.width == 0);
     for (uint64_t i = 0; i < m->rows.idp_count; i++)
-      if (m->copy.row[i] != AMPED_NO_ROW && m->copy.row[i] >= m->rows.part_rows[part] &&
-          m->copy.row[i] < m->rows.part_rows[part + 1])
-        nnz += m->copy.idp_nnz[i];
-    if (m->copy.split_count == 0)
-      ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, part), before + nnz);
-    before += nnz;
+      if (m->copy.row[i] >= m->rows.part_rows[part] && m->copy.row[i] < m->rows.part_rows[part + 1])
+        before += m->copy.idp_nnz[i];
+    if (part + 1 < m->rows.parts)
+      ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, part), before);
   }
   ck_assert_uint_eq(amped_plan_part_nnz(plan, mode, m->rows.parts - 1),
                     m->copy.rank_nnz[plan->rank]);
 }
 
-START_TEST(blocks_are_cut_into_parts) {
-  int cut = 0;
-  for (uint64_t trial = 0; trial < 5; trial++)
-    for (int nranks = 1; nranks <= 5; nranks++)
-      for (int wanted = 1; wanted <= AMPED_MAX_PARTS; wanted++) {
-        amped_tensor_info info;
-        amped_plan plan;
-        make_info(&info, 4, trial);
-        check_ok(amped_plan_create(&plan, &info,
-                                   &(amped_plan_request){.ncomps = 5,
-                                                         .value_type = AMPED_F32,
-                                                         .placement = AMPED_PLACEMENT_GREEDY,
-                                                         .rank = nranks - 1,
-                                                         .nranks = nranks}));
-        check_ok(amped_plan_cut(&plan, wanted, &h200_rates));
-        for (int m = 0; m < 4; m++) {
-          parts_are_right(&plan, m, wanted);
-          cut += plan.modes[m].rows.parts == wanted && wanted > 1;
-        }
-        amped_plan_destroy(&plan);
-        free_info(&info);
+/* Cut plans of all numbers of ranks and parts; *cut counts the modes with as many parts as wanted,
+ * *split those of them with split iDps. */
+static void cut_all(const amped_tensor_info *info, amped_placement placement, int *cut,
+                    int *split) {
+  for (int nranks = 1; nranks <= 5; nranks++)
+    for (int wanted = 1; wanted <= AMPED_MAX_PARTS; wanted++) {
+      amped_plan plan;
+      check_ok(amped_plan_create(&plan, info,
+                                 &(amped_plan_request){.ncomps = 5,
+                                                       .value_type = AMPED_F32,
+                                                       .placement = placement,
+                                                       .rank = nranks - 1,
+                                                       .nranks = nranks}));
+      check_ok(amped_plan_cut(&plan, wanted, &h200_rates));
+      for (int m = 0; m < info->order; m++) {
+        const bool as_wanted = plan.modes[m].rows.parts == wanted && wanted > 1;
+        parts_are_right(&plan, m, wanted);
+        *cut += as_wanted;
+        *split += as_wanted && plan.modes[m].copy.split_count > 0;
       }
+      amped_plan_destroy(&plan);
+    }
+}
+
+START_TEST(blocks_are_cut_into_parts) {
+  amped_tensor_info info;
+  int cut = 0;
+  int split = 0;
+  for (uint64_t trial = 0; trial < 5; trial++) {
+    make_info(&info, 4, trial);
+    cut_all(&info, AMPED_PLACEMENT_GREEDY, &cut, &split);
+    free_info(&info);
+  }
   ck_assert_int_gt(cut, 100);
+  make_heavy_info(&info);
+  for (int placement = 0; placement < 3; placement++)
+    cut_all(&info, (amped_placement)placement, &cut, &split);
+  free_info(&info);
+  ck_assert_int_gt(split, 25);
   check_no_leak();
 }
 
