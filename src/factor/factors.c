@@ -22,23 +22,38 @@ static amped_status alloc_buffer(const amped_plan *plan, double **out) {
 typedef struct row_walk {
   const amped_mode_plan *m;
   int rank;
+  bool late;     /* iDps that lie behind the others */
   uint64_t idp;  /* next */
   uint64_t skip; /* rows of it already walked */
 } row_walk;
 
+/* Go on to the rank's next iDp. False at the end. */
+static bool find_idp(row_walk *w) {
+  const amped_row_plan *rows = &w->m->rows;
+  for (;;) {
+    while (w->idp < rows->idp_count &&
+           (rows->owner[w->idp] != w->rank || amped_plan_is_late(w->m, w->idp) != w->late))
+      w->idp++;
+    if (w->idp < rows->idp_count || w->late)
+      return w->idp < rows->idp_count;
+    w->late = true;
+    w->idp = 0;
+  }
+}
+
+/* Rows of the file, consecutive from an index on, up to the end of its iDp, and at most `most`. */
+static uint64_t rows_from(const amped_mode_plan *m, uint64_t index, uint64_t most) {
+  const uint64_t end = (index / m->rows.width + 1) * m->rows.width;
+  const uint64_t rows = (end < m->rows.dim ? end : m->rows.dim) - index;
+  return rows < most ? rows : most;
+}
+
 /* The next consecutive file indices: their number, at most `most`, and the first; 0 at the end. */
 static uint64_t next_rows(row_walk *w, uint64_t most, uint64_t *index) {
-  const amped_mode_plan *m = w->m;
-  while (w->idp < m->rows.idp_count && (m->rows.owner[w->idp] != w->rank)) {
-    w->idp++;
-    w->skip = 0;
-  }
-  if (w->idp == m->rows.idp_count)
+  if (!find_idp(w))
     return 0;
-  uint64_t first = w->idp * m->rows.width;
-  uint64_t rows =
-      (m->rows.dim - first < m->rows.width ? m->rows.dim - first : m->rows.width) - w->skip;
-  *index = first + w->skip;
+  *index = w->idp * w->m->rows.width + w->skip;
+  const uint64_t rows = rows_from(w->m, *index, UINT64_MAX);
   if (rows > most) {
     w->skip += most;
     return most;
@@ -59,22 +74,43 @@ amped_status amped_factors_random(const amped_context *context, uint64_t seed) {
   return AMPED_OK;
 }
 
-/* The buffer holds rows first .. first+count in file order. This rank's own rows among them are
- * consecutive in position order. Move them to the front of the buffer and put them into the factor
- * at *position, which advances. */
+/* Rows of the buffer that lie one behind the other in the factor, too. */
+typedef struct row_run {
+  uint64_t count;
+  uint64_t position; /* of the first */
+} row_run;
+
+/* Put a run, which is at the buffer's front, into the factor. */
+static amped_status put_run(const amped_context *context, int mode, const double *buffer,
+                            row_run *run) {
+  const amped_worker *worker = context->worker;
+  const uint64_t count = run->count;
+  run->count = 0;
+  return count > 0 ? worker->backend->factors->put_rows(worker->factors, mode, run->position, count,
+                                                        buffer)
+                   : AMPED_OK;
+}
+
+/* The buffer holds rows first .. first+count in file order. Move this rank's own rows among them to
+ * its front, and put them into the factor. */
 static amped_status put_own(const amped_context *context, int mode, uint64_t first, uint64_t count,
-                            double *buffer, uint64_t *position) {
+                            double *buffer) {
   const amped_mode_plan *m = &context->plan->modes[mode];
-  uint64_t n = (uint64_t)context->plan->ncomps;
-  uint64_t kept = 0;
-  for (uint64_t i = 0; i < count; i++)
-    if (m->rows.owner[(first + i) / m->rows.width] == context->plan->rank)
-      memmove(buffer + n * kept++, buffer + n * i, n * sizeof *buffer);
-  if (kept > 0)
-    AMPED_TRY(context->worker->backend->factors->put_rows(context->worker->factors, mode, *position,
-                                                          kept, buffer));
-  *position += kept;
-  return AMPED_OK;
+  const uint64_t n = (uint64_t)context->plan->ncomps;
+  row_run run = {0, 0};
+  for (uint64_t i = 0, rows = 0; i < count; i += rows) {
+    const uint64_t position = amped_plan_position(context->plan, mode, first + i);
+    rows = rows_from(m, first + i, count - i);
+    if (m->rows.owner[(first + i) / m->rows.width] != context->plan->rank)
+      continue;
+    if (position != run.position + run.count)
+      AMPED_TRY(put_run(context, mode, buffer, &run));
+    if (run.count == 0)
+      run.position = position;
+    memmove(buffer + n * run.count, buffer + n * i, rows * n * sizeof *buffer);
+    run.count += rows;
+  }
+  return put_run(context, mode, buffer, &run);
 }
 
 amped_status amped_factors_put(const amped_context *context, const amped_ktensor *start) {
@@ -83,7 +119,6 @@ amped_status amped_factors_put(const amped_context *context, const amped_ktensor
   double *buffer = NULL;
   amped_status status = amped_comm_agree(context->comm, alloc_buffer(plan, &buffer));
   for (int m = 0; m < plan->order && status == AMPED_OK; m++) {
-    uint64_t position = (uint64_t)plan->rank * plan->modes[m].rows.block_rows;
     for (uint64_t first = 0; first < plan->dims[m]; first += buffer_rows(plan)) {
       uint64_t left = plan->dims[m] - first;
       uint64_t count = left < buffer_rows(plan) ? left : buffer_rows(plan);
@@ -94,7 +129,7 @@ amped_status amped_factors_put(const amped_context *context, const amped_ktensor
       }
       amped_comm_broadcast(context->comm, buffer, count * n * sizeof *buffer);
       if (status == AMPED_OK)
-        status = put_own(context, m, first, count, buffer, &position);
+        status = put_own(context, m, first, count, buffer);
     }
     status = amped_comm_agree(context->comm, status);
   }
@@ -142,7 +177,7 @@ static amped_status get_block(const amped_context *context, int mode, int rank, 
   uint64_t n = (uint64_t)plan->ncomps;
   uint64_t begin = (uint64_t)rank * plan->modes[mode].rows.block_rows;
   uint64_t rows = plan->modes[mode].rows.rank_rows[rank];
-  row_walk walk = {&plan->modes[mode], rank, 0, 0};
+  row_walk walk = {&plan->modes[mode], rank, false, 0, 0};
   for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
     uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
     AMPED_TRY(context->worker->backend->factors->get_rows(context->worker->factors, mode,

@@ -31,14 +31,22 @@ struct amped_list_source {
   uint64_t turn;
   bool *wanted; /* [slabs] that this rank reads; NULL: all */
   amped_slab_reader *reader;
-  void *indices[AMPED_MAX_ORDER]; /* a slab that rank 0 sent */
-  void *values;
-  bool lost; /* rank 0 cannot read on */
+  amped_slab slab; /* that rank 0 sent */
+  bool lost;       /* rank 0 cannot read on */
   amped_status status;
 };
 
 static uint64_t slabs_of(const amped_list_source *s) {
   return amped_ceil_div(s->info->nnz, AMPED_SLAB_NNZ);
+}
+
+/* Slabs of a rank in a turn: of a list that is held as many as ranks can receive. */
+static uint64_t turn_slabs(const amped_list_source *s) {
+  const uint64_t nranks = (uint64_t)s->comm->nranks;
+  const uint64_t most = RECEIVED_NNZ / AMPED_SLAB_NNZ / nranks;
+  const uint64_t even = slabs_of(s) / nranks;
+  const uint64_t slabs = most < even ? most : even;
+  return s->held && slabs > 1 ? slabs : 1;
 }
 
 /* Ranks that have slabs in a turn. */
@@ -51,18 +59,25 @@ static bool sends_slabs(const amped_list_source *s) {
   return s->held && !s->filled && !s->parallel && s->comm->nranks > 1;
 }
 
-static uint64_t slab_count(const amped_list_source *s, uint64_t slab) {
-  const uint64_t first = slab * AMPED_SLAB_NNZ;
-  if (first >= s->info->nnz)
-    return 0;
-  return s->info->nnz - first < AMPED_SLAB_NNZ ? s->info->nnz - first : AMPED_SLAB_NNZ;
+uint64_t amped_list_source_turn_nnz(const amped_list_source *s) {
+  const uint64_t turn = turn_slabs(s) * AMPED_SLAB_NNZ;
+  return s->info->nnz < turn ? s->info->nnz : turn;
 }
 
-/* Nonzeros of the slabs that go round to a rank. */
-static uint64_t share_of(const amped_list_source *s, int rank, uint64_t readers) {
+/* Nonzeros of the number-th share of slabs, which go round to ranks. */
+static uint64_t share_count(const amped_list_source *s, uint64_t number) {
+  const uint64_t turn = turn_slabs(s) * AMPED_SLAB_NNZ;
+  const uint64_t first = number * turn;
+  if (first >= s->info->nnz)
+    return 0;
+  return s->info->nnz - first < turn ? s->info->nnz - first : turn;
+}
+
+/* Nonzeros that go round to a rank. */
+static uint64_t nnz_of(const amped_list_source *s, int rank, uint64_t readers) {
   uint64_t sum = 0;
-  for (uint64_t slab = (uint64_t)rank; slab < slabs_of(s); slab += readers)
-    sum += slab_count(s, slab);
+  for (uint64_t k = (uint64_t)rank; share_count(s, k) > 0; k += readers)
+    sum += share_count(s, k);
   return sum;
 }
 
@@ -72,7 +87,7 @@ static uint64_t share_of(const amped_list_source *s, int rank, uint64_t readers)
 static void set_shape(amped_list_source *s) {
   const amped_tensor_info *info = s->info;
   const uint64_t readers = readers_of(s);
-  const uint64_t slab = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
+  const uint64_t turn = amped_list_source_turn_nnz(s);
   amped_list_shape *shape = &s->shape;
   memset(shape, 0, sizeof *shape);
   shape->order = info->order;
@@ -81,10 +96,10 @@ static void set_shape(amped_list_source *s) {
   shape->value_type = info->value_type;
   shape->nranks = s->comm->nranks;
   shape->device_mpi = s->comm->cuda_aware;
-  s->own = (uint64_t)s->comm->rank < readers ? share_of(s, s->comm->rank, readers) : 0;
-  shape->capacity = s->held || s->own < slab ? s->own : slab;
+  s->own = (uint64_t)s->comm->rank < readers ? nnz_of(s, s->comm->rank, readers) : 0;
+  shape->capacity = s->held || s->own < turn ? s->own : turn;
   shape->window = RECEIVED_NNZ / readers > 0 ? RECEIVED_NNZ / readers : 1;
-  shape->window = shape->window < slab ? shape->window : slab;
+  shape->window = shape->window < turn ? shape->window : turn;
   shape->arriving = shape->window * readers < info->nnz ? shape->window * readers : info->nnz;
 }
 
@@ -136,21 +151,12 @@ amped_status amped_list_source_open(const amped_comm *comm, amped_input *input, 
   return status;
 }
 
-static void free_slab(amped_list_source *s) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(s->indices[m]);
-    s->indices[m] = NULL;
-  }
-  amped_free(s->values);
-  s->values = NULL;
-}
-
 void amped_list_source_close(amped_list_source *s) {
   if (s == NULL)
     return;
   amped_slab_reader_close(s->reader);
   amped_free(s->wanted);
-  free_slab(s);
+  amped_slab_free(&s->slab, s->worker);
   s->worker->backend->lists->destroy(s->part);
   amped_free(s);
 }
@@ -198,24 +204,17 @@ uint64_t amped_list_source_arriving(const amped_list_source *s) {
 }
 
 uint64_t amped_list_source_turns(const amped_list_source *s) {
-  return amped_ceil_div(slabs_of(s), readers_of(s));
+  return amped_ceil_div(slabs_of(s), turn_slabs(s) * readers_of(s));
 }
 
 /* --- a pass ---------------------------------------------------------------------------------- */
 
-static amped_status alloc_slab(amped_list_source *s) {
-  const uint64_t slab = s->info->nnz < AMPED_SLAB_NNZ ? s->info->nnz : AMPED_SLAB_NNZ;
-  for (int m = 0; m < s->info->order; m++)
-    AMPED_TRY(amped_alloc(&s->indices[m], slab, s->info->index_types[m], "a slab"));
-  return amped_alloc(&s->values, slab, s->info->value_type, "a slab");
-}
-
 static amped_status open_reader(amped_list_source *s) {
-  const uint64_t step = s->parallel ? (uint64_t)s->comm->nranks : 1;
+  const uint64_t readers = s->parallel ? (uint64_t)s->comm->nranks : 1;
   AMPED_TRY(amped_calloc(&s->wanted, slabs_of(s), sizeof *s->wanted, "the list of slabs"));
-  for (uint64_t i = s->parallel ? (uint64_t)s->comm->rank : 0; i < slabs_of(s); i += step)
-    s->wanted[i] = true;
-  return amped_slab_reader_open(s->input, AMPED_INPUT_LIST, s->wanted, &s->reader);
+  for (uint64_t i = 0; i < slabs_of(s); i++)
+    s->wanted[i] = i / turn_slabs(s) % readers == (uint64_t)s->comm->rank % readers;
+  return amped_slab_reader_open(s->input, AMPED_INPUT_LIST, s->wanted, s->worker, &s->reader);
 }
 
 amped_status amped_list_source_begin(amped_list_source *s) {
@@ -227,17 +226,19 @@ amped_status amped_list_source_begin(amped_list_source *s) {
   if (reads(s))
     s->status = open_reader(s);
   else if (sends_slabs(s))
-    s->status = alloc_slab(s);
+    s->status =
+        amped_slab_create(&s->slab, s->info,
+                          s->info->nnz < AMPED_SLAB_NNZ ? s->info->nnz : AMPED_SLAB_NNZ, s->worker);
   if (sends_slabs(s)) /* nothing is sent to a rank that has no room for it */
     s->status = amped_comm_agree(s->comm, s->status);
   return s->status;
 }
 
-/* The rank's next slab of the file, appended to the part. */
-static void append_slab(amped_list_source *s, uint64_t count, void *const *indices,
-                        const void *values) {
-  if (s->status == AMPED_OK && count > 0)
-    s->status = s->worker->backend->lists->append(s->part, count, indices, values);
+/* The rank's next slab of the file, appended to the part. NULL: it has none. */
+static void append_slab(amped_list_source *s, const amped_slab *slab) {
+  if (s->status == AMPED_OK && slab != NULL)
+    s->status =
+        s->worker->backend->lists->append(s->part, slab->count, slab->indices, slab->values);
 }
 
 /* The reader's next slab; NULL at the end, and after a failure. */
@@ -259,56 +260,62 @@ static void send_slab(const amped_list_source *s, const amped_slab *slab, int ra
                      MPI_BYTE, rank, s->info->order, s->comm->mpi));
 }
 
-static void receive_slab(const amped_list_source *s, uint64_t count) {
+static void receive_slab(const amped_list_source *s, const amped_slab *slab) {
   for (int m = 0; m < s->info->order; m++)
-    AMPED_MPI(s->comm,
-              MPI_Recv(s->indices[m], amped_comm_count(s->comm, count * s->info->index_types[m]),
-                       MPI_BYTE, 0, m, s->comm->mpi, MPI_STATUS_IGNORE));
-  AMPED_MPI(s->comm, MPI_Recv(s->values, amped_comm_count(s->comm, count * s->info->value_type),
-                              MPI_BYTE, 0, s->info->order, s->comm->mpi, MPI_STATUS_IGNORE));
+    AMPED_MPI(s->comm, MPI_Recv(slab->indices[m],
+                                amped_comm_count(s->comm, slab->count * s->info->index_types[m]),
+                                MPI_BYTE, 0, m, s->comm->mpi, MPI_STATUS_IGNORE));
+  AMPED_MPI(s->comm,
+            MPI_Recv(slab->values, amped_comm_count(s->comm, slab->count * s->info->value_type),
+                     MPI_BYTE, 0, s->info->order, s->comm->mpi, MPI_STATUS_IGNORE));
 }
 
-/* Rank 0 reads a turn's slabs and sends each to its rank, with its count before it. */
-static void send_turn(amped_list_source *s) {
-  for (int p = 0; p < s->comm->nranks; p++) {
-    const amped_slab *slab = read_slab(s);
-    uint64_t count = s->status != AMPED_OK ? FAILED : slab != NULL ? slab->count : 0;
-    if (p == 0) {
-      if (slab != NULL)
-        append_slab(s, slab->count, slab->indices, slab->values);
-      continue;
-    }
-    AMPED_MPI(s->comm, MPI_Send(&count, 1, MPI_UINT64_T, p, AMPED_MAX_ORDER + 1, s->comm->mpi));
-    if (slab != NULL)
-      send_slab(s, slab, p);
-  }
-}
-
-static void receive_turn(amped_list_source *s) {
-  uint64_t count = 0;
-  AMPED_MPI(s->comm, MPI_Recv(&count, 1, MPI_UINT64_T, 0, AMPED_MAX_ORDER + 1, s->comm->mpi,
-                              MPI_STATUS_IGNORE));
-  s->lost = s->lost || count == FAILED;
-  if (s->lost || count == 0)
+/* Rank 0 reads a slab, and keeps it or sends it to its rank, with its count before it. */
+static void read_for(amped_list_source *s, int rank) {
+  const amped_slab *slab = read_slab(s);
+  uint64_t count = s->status != AMPED_OK ? FAILED : slab != NULL ? slab->count : 0;
+  if (rank == 0) {
+    append_slab(s, slab);
     return;
-  receive_slab(s, count);
-  append_slab(s, count, s->indices, s->values);
+  }
+  AMPED_MPI(s->comm, MPI_Send(&count, 1, MPI_UINT64_T, rank, AMPED_MAX_ORDER + 1, s->comm->mpi));
+  if (slab != NULL)
+    send_slab(s, slab, rank);
+}
+
+/* Rank 0 reads a turn's slabs, as many for each rank. */
+static void send_turn(amped_list_source *s) {
+  const uint64_t slabs = turn_slabs(s);
+  for (int p = 0; p < s->comm->nranks; p++)
+    for (uint64_t i = 0; i < slabs; i++)
+      read_for(s, p);
+}
+
+static void receive_next(amped_list_source *s) {
+  amped_slab *slab = &s->slab;
+  AMPED_MPI(s->comm, MPI_Recv(&slab->count, 1, MPI_UINT64_T, 0, AMPED_MAX_ORDER + 1, s->comm->mpi,
+                              MPI_STATUS_IGNORE));
+  s->lost = s->lost || slab->count == FAILED;
+  if (s->lost || slab->count == 0)
+    return;
+  receive_slab(s, slab);
+  append_slab(s, slab);
 }
 
 /* Fill this turn's window of the part. */
 static void fill_window(amped_list_source *s) {
-  if (sends_slabs(s)) {
-    if (s->comm->rank == 0)
-      send_turn(s);
-    else
-      receive_turn(s);
+  const uint64_t slabs = turn_slabs(s);
+  if (sends_slabs(s) && s->comm->rank == 0) {
+    send_turn(s);
     return;
   }
-  const amped_slab *slab = read_slab(s);
   if (!s->held)
     s->worker->backend->lists->clear(s->part);
-  if (slab != NULL)
-    append_slab(s, slab->count, slab->indices, slab->values);
+  for (uint64_t i = 0; i < slabs; i++)
+    if (sends_slabs(s))
+      receive_next(s);
+    else
+      append_slab(s, read_slab(s));
 }
 
 amped_status amped_list_source_next(amped_list_source *s, uint64_t *first, uint64_t *count) {
@@ -316,8 +323,8 @@ amped_status amped_list_source_next(amped_list_source *s, uint64_t *first, uint6
   const bool has = (uint64_t)s->comm->rank < readers;
   if (!s->filled)
     fill_window(s);
-  *first = s->held ? s->turn * AMPED_SLAB_NNZ : 0;
-  *count = has ? slab_count(s, s->turn * readers + (uint64_t)s->comm->rank) : 0;
+  *first = s->held ? s->turn * amped_list_source_turn_nnz(s) : 0;
+  *count = has ? share_count(s, s->turn * readers + (uint64_t)s->comm->rank) : 0;
   s->turn++;
   if (s->status != AMPED_OK || s->lost)
     *count = 0;
@@ -329,7 +336,7 @@ amped_status amped_list_source_end(amped_list_source *s) {
   s->reader = NULL;
   amped_free(s->wanted);
   s->wanted = NULL;
-  free_slab(s);
+  amped_slab_free(&s->slab, s->worker);
   s->filled = s->held && s->status == AMPED_OK && !s->lost && s->turn == amped_list_source_turns(s);
   return s->status;
 }

@@ -1,7 +1,7 @@
 /* List source: the nonzeros of a file's one list, in turns, as often as they are needed.
  *
- * Slabs of the list go round: in turn t, rank p of `readers` has slab t * readers + p. A rank's
- * slab of the turn is a window of its list part (backend.h).
+ * The list's slabs, some at a time, go round: in turn t, rank p of `readers` has share
+ * t * readers + p. A rank's share of the turn is a window of its list part (backend.h).
  *
  * Where the backends of all ranks have room, the list is held: the first pass reads the file once,
  * and rank p keeps its slabs. With rank 0 reading alone it sends every slab to its rank. Later
@@ -41,11 +41,12 @@ uint64_t amped_list_source_host_bytes(const amped_list_source *source);
 uint64_t amped_list_source_window(const amped_list_source *source);
 uint64_t amped_list_source_arriving(const amped_list_source *source);
 
-/* Turns of a pass. */
+/* Turns of a pass; the most nonzeros that a rank has in a turn. */
 uint64_t amped_list_source_turns(const amped_list_source *source);
+uint64_t amped_list_source_turn_nnz(const amped_list_source *source);
 
 /* A pass: begin, then next for each turn, then end. Collective, all of them; their statuses are
- * this rank's own. next: this rank's slab of the turn is the window *first .. *first + *count;
+ * this rank's own. next: this rank's share of the turn is the window *first .. *first + *count;
  * *count is 0 where the rank has none, or failed. A rank that failed still takes part in every
  * turn. end repeats the pass's first failure on this rank. */
 amped_status amped_list_source_begin(amped_list_source *source);

@@ -61,7 +61,7 @@ static amped_status hash_first(const amped_tensor_info *info, amped_input *input
   AMPED_TRY(amped_calloc(&wanted, amped_ceil_div(info->nnz, AMPED_SLAB_NNZ), sizeof *wanted,
                          "the list of slabs"));
   wanted[0] = true;
-  AMPED_GO(done, amped_slab_reader_open(input, AMPED_INPUT_LIST, wanted, &reader));
+  AMPED_GO(done, amped_slab_reader_open(input, AMPED_INPUT_LIST, wanted, NULL, &reader));
   AMPED_GO(done, amped_slab_reader_next(reader, &slab));
   *hash = slab != NULL ? hash_of(info, slab) : 0;
 done:
@@ -81,11 +81,21 @@ static amped_status compare_first(const amped_comm *comm, amped_input *input,
   return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_input_differs(comm, input));
 }
 
-/* Collective: one pass over the list. The status is this rank's own. */
-static amped_status count_own(const amped_worker *worker, stats *s) {
+/* Count a window of this rank's part. */
+static amped_status count_window(const amped_worker *worker, stats *s, uint64_t first,
+                                 uint64_t count) {
   const amped_list_ops *lists = worker->backend->lists;
   amped_list_part *part = amped_list_source_part(s->source);
+  AMPED_TRY(lists->count(part, first, count, &s->counts));
+  return lists->hash(part, first, count, &s->info->hash);
+}
+
+/* Collective: one pass over the list. A list that is held is counted at once behind it. The status
+ * is this rank's own. */
+static amped_status count_own(const amped_worker *worker, stats *s) {
+  const bool held = amped_list_source_held(s->source);
   const uint64_t turns = amped_list_source_turns(s->source);
+  uint64_t own = 0;
   amped_status status = create(s);
   amped_status begun = amped_list_source_begin(s->source);
   status = status == AMPED_OK ? begun : status;
@@ -94,14 +104,14 @@ static amped_status count_own(const amped_worker *worker, stats *s) {
     uint64_t count = 0;
     amped_status read = amped_list_source_next(s->source, &first, &count);
     status = status == AMPED_OK ? read : status;
-    if (status == AMPED_OK && count > 0)
-      status = lists->count(part, first, count, &s->counts);
-    if (status == AMPED_OK && count > 0)
-      status = lists->hash(part, first, count, &s->info->hash);
+    own += count;
+    if (status == AMPED_OK && count > 0 && !held)
+      status = count_window(worker, s, first, count);
     amped_progress_update((uint64_t)((double)s->info->nnz * (double)(i + 1) / (double)turns));
   }
   amped_status ended = amped_list_source_end(s->source);
-  return status == AMPED_OK ? ended : status;
+  status = status == AMPED_OK ? ended : status;
+  return status == AMPED_OK && held && own > 0 ? count_window(worker, s, 0, own) : status;
 }
 
 /* --- all ranks ------------------------------------------------------------------------------- */

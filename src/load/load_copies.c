@@ -235,7 +235,7 @@ static amped_status open_reader(loader *l, walk *w) {
     if (reader_of(l, slab) == l->comm->rank && sum_counts(l, l->next_counts) > 0)
       w->wanted[slab] = reads = true;
   }
-  return reads ? amped_slab_reader_open(l->input, l->mode, w->wanted, &w->reader) : AMPED_OK;
+  return reads ? amped_slab_reader_open(l->input, l->mode, w->wanted, NULL, &w->reader) : AMPED_OK;
 }
 
 /* Pack the shards of a slab, send them, and store one's own. */

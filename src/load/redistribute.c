@@ -272,7 +272,7 @@ static bool send_part(amped_redistribute *d, pass *s, turn *t) {
 
 /* Collective: every rank deals and sends its slab of a turn. False where some rank has failed. */
 static bool send_slab(amped_redistribute *d, pass *s, turn *t) {
-  const uint64_t nnz = d->info->nnz < AMPED_SLAB_NNZ ? d->info->nnz : AMPED_SLAB_NNZ;
+  const uint64_t nnz = amped_list_source_turn_nnz(d->source);
   bool go_on = true;
   amped_status numbered = number_slab(d, t);
   if (s->status == AMPED_OK)

@@ -13,6 +13,7 @@ struct amped_slab_reader {
   amped_input *input;
   int mode;
   const bool *wanted;
+  const amped_worker *worker;
   amped_slab slabs[SLABS];
   int threads; /* of OpenMP, which the reading thread and the caller share */
   pthread_t thread;
@@ -92,18 +93,43 @@ static void *read_slabs(void *argument) {
   return NULL;
 }
 
+static amped_status alloc_array(const amped_worker *worker, void **array, uint64_t count,
+                                uint64_t bytes) {
+  if (worker == NULL)
+    return amped_alloc(array, count, bytes, "a slab");
+  return worker->backend->device->host_alloc(worker->device, count * bytes, array);
+}
+
+amped_status amped_slab_create(amped_slab *slab, const amped_tensor_info *info, uint64_t count,
+                               const amped_worker *worker) {
+  for (int m = 0; m < info->order; m++)
+    AMPED_TRY(alloc_array(worker, &slab->indices[m], count, info->index_types[m]));
+  return alloc_array(worker, &slab->values, count, info->value_type);
+}
+
+static void free_array(const amped_worker *worker, void *array) {
+  if (worker == NULL)
+    amped_free(array);
+  else
+    worker->backend->device->host_free(worker->device, array);
+}
+
+void amped_slab_free(amped_slab *slab, const amped_worker *worker) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    free_array(worker, slab->indices[m]);
+  free_array(worker, slab->values);
+  memset(slab, 0, sizeof *slab);
+}
+
 static amped_status allocate_slabs(amped_slab_reader *r, const amped_tensor_info *info) {
-  uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
-  for (int s = 0; s < SLABS; s++) {
-    for (int m = 0; m < info->order; m++)
-      AMPED_TRY(amped_alloc(&r->slabs[s].indices[m], count, info->index_types[m], "a slab"));
-    AMPED_TRY(amped_alloc(&r->slabs[s].values, count, info->value_type, "a slab"));
-  }
+  const uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
+  for (int s = 0; s < SLABS; s++)
+    AMPED_TRY(amped_slab_create(&r->slabs[s], info, count, r->worker));
   return AMPED_OK;
 }
 
 amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wanted,
-                                    amped_slab_reader **out) {
+                                    const amped_worker *worker, amped_slab_reader **out) {
   amped_slab_reader *r = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
@@ -111,6 +137,7 @@ amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wa
   r->input = input;
   r->mode = mode;
   r->wanted = wanted;
+  r->worker = worker;
   r->threads = omp_get_max_threads();
   (void)pthread_mutex_init(&r->lock, NULL);
   (void)pthread_cond_init(&r->changed, NULL);
@@ -156,11 +183,8 @@ void amped_slab_reader_close(amped_slab_reader *r) {
     (void)pthread_join(r->thread, NULL);
     omp_set_num_threads(r->threads);
   }
-  for (int s = 0; s < SLABS; s++) {
-    for (int m = 0; m < AMPED_MAX_ORDER; m++)
-      amped_free(r->slabs[s].indices[m]);
-    amped_free(r->slabs[s].values);
-  }
+  for (int s = 0; s < SLABS; s++)
+    amped_slab_free(&r->slabs[s], r->worker);
   (void)pthread_cond_destroy(&r->changed);
   (void)pthread_mutex_destroy(&r->lock);
   amped_free(r);

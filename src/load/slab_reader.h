@@ -2,10 +2,12 @@
  *
  * A slab is AMPED_SLAB_NNZ consecutive nonzeros as they stand in the input (the last slab has
  * fewer): index arrays of info->index_types and values of info->value_type. The reader has two
- * slabs in host memory, which it owns: it reads one while the caller works on the other. */
+ * slabs in host memory, which it owns: it reads one while the caller works on the other. Where it
+ * is given a worker, that memory transfers fast to the worker's device. */
 #ifndef AMPED_SLAB_READER_H
 #define AMPED_SLAB_READER_H
 
+#include "backend/backend.h"
 #include "load/input.h"
 
 /* Nonzeros of a slab: one HDF5 chunk of each dataset. */
@@ -25,13 +27,19 @@ uint64_t amped_slab_nonzero_bytes(const amped_tensor_info *info);
 uint64_t amped_slab_reader_bytes(const amped_tensor_info *info);
 
 /* Start reading the slabs of mode's copy (or AMPED_INPUT_LIST) for which wanted[slab number] is
- * true, in order; NULL: all slabs. Input and `wanted` are borrowed until the reader is closed. *out
- * is NULL on failure. Not collective.
+ * true, in order; NULL: all slabs. Input, `wanted` and worker (or NULL) are borrowed until the
+ * reader is closed. *out is NULL on failure. Not collective.
  *
  * Until then no other thread may use the input, and reader and caller share the caller's OpenMP
  * threads: the caller has half of them. A caller has one reader at a time. */
 amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wanted,
-                                    amped_slab_reader **out);
+                                    const amped_worker *worker, amped_slab_reader **out);
+
+/* A slab of the input's types in memory that transfers fast to the worker's device (NULL: plain
+ * memory), with room for `count` nonzeros. free takes a slab of NULLs, too. */
+amped_status amped_slab_create(amped_slab *slab, const amped_tensor_info *info, uint64_t count,
+                               const amped_worker *worker);
+void amped_slab_free(amped_slab *slab, const amped_worker *worker);
 
 /* Waits for the next slab. *out is NULL behind the last slab, and on an error of reading. The slab
  * before it is no longer valid. */

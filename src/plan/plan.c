@@ -82,10 +82,9 @@ static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
   AMPED_TRY(amped_alloc(&next, (uint64_t)nranks, sizeof *next, "the plan"));
   for (int p = 0; p < nranks; p++)
     next[p] = (uint64_t)p * m->rows.block_rows;
-  for (int late = 0; late < 2; late++) /* a narrow iDp is late: all others begin at whole widths */
+  for (int late = 0; late < 2; late++)
     for (uint64_t i = 0; i < m->rows.idp_count; i++) {
-      const bool split = amped_plan_split_of(m, i) < m->copy.split_count;
-      if ((split || rows_of_idp(m, i) < m->rows.width) != (late > 0))
+      if (amped_plan_is_late(m, i) != (late > 0))
         continue;
       m->rows.position[i] = next[m->rows.owner[i]];
       next[m->rows.owner[i]] += rows_of_idp(m, i);
@@ -288,6 +287,10 @@ uint64_t amped_plan_split_of(const amped_mode_plan *m, uint64_t idp) {
       high = middle;
   }
   return m->copy.splits[low].idp == idp ? low : m->copy.split_count;
+}
+
+bool amped_plan_is_late(const amped_mode_plan *m, uint64_t idp) {
+  return rows_of_idp(m, idp) < m->rows.width || amped_plan_split_of(m, idp) < m->copy.split_count;
 }
 
 uint64_t amped_plan_idp_nnz(const amped_mode_plan *m, int rank, uint64_t idp) {

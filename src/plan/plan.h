@@ -149,6 +149,10 @@ uint64_t amped_plan_split_of(const amped_mode_plan *m, uint64_t idp);
 /* The number of an iDp's nonzeros that a rank gets: all, or its part of a split iDp. */
 uint64_t amped_plan_idp_nnz(const amped_mode_plan *m, int rank, uint64_t idp);
 
+/* Does the iDp lie behind the others of its block? It does if it is split; so does one of fewer
+ * indices, so that all others begin at whole widths. */
+bool amped_plan_is_late(const amped_mode_plan *m, uint64_t idp);
+
 /* The rank that gets a numbered nonzero of the split iDps. */
 int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number);
 

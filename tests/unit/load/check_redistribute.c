@@ -10,9 +10,9 @@
 #include "hdf5/hdf5_probe.h"
 #include "tests/lib/testing.h"
 
-/* Three slabs, the last one short: one for each of three readers. */
+/* Five slabs, the last one short: of a list that is held, two in a turn for each of two readers. */
 #define THREADS 3
-#define NNZ (2 * AMPED_SLAB_NNZ + 5)
+#define NNZ (4 * AMPED_SLAB_NNZ + 5)
 
 static amped_comm comm;
 static char path[256];
@@ -20,7 +20,7 @@ static const amped_backend *backend;
 
 /* Nonzero k of the list has the value k % 4096 + 1; coordinates ascend with k, so that the file's
  * list has them in this order. */
-static const uint64_t dims[] = {2200, 100, 10};
+static const uint64_t dims[] = {4300, 100, 10};
 
 static void coordinate(uint64_t k, uint64_t *index) {
   index[0] = k / 1000;
