@@ -50,7 +50,7 @@ size=$(wc -c <long.h5)
 for part in 3 5 8; do
   cp long.h5 damaged.h5
   printf 'damaged' | dd of=damaged.h5 bs=1 seek=$((size / 10 * part)) conv=notrunc 2>/dev/null
-  expect 3 "damaged.h5" on 3 damaged.h5 --rank=2 --iters=2 --nowrite -q --placement=equal
+  expect 3 "damaged.h5" on 3 damaged.h5 --load=copies --rank=2 --iters=2 --nowrite -q --placement=equal
 done
 
 # Parts of rows end at the nonzeros that the iDp table gives: a table that counts a nonzero in the
@@ -70,8 +70,8 @@ with h5py.File("parts.h5", "a") as f:
     del table.attrs["amped_hash"]  # as of a file written before
 PY
   for read in root parallel; do
-    expect 0 "" on 1 parts.h5 --rank=2 --iters=1 --nowrite -q --overlap=off --read=$read
-    expect 3 "parts.h5: the copy of mode 1 disagrees with its iDp table" on 1 parts.h5 --rank=2 --iters=1 \
+    expect 0 "" on 1 parts.h5 --load=copies --rank=2 --iters=1 --nowrite -q --overlap=off --read=$read
+    expect 3 "parts.h5: the copy of mode 1 disagrees with its iDp table" on 1 parts.h5 --load=copies --rank=2 --iters=1 \
       --nowrite -q --overlap=3 --read=$read
   done
 fi

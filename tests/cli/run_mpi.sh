@@ -37,12 +37,12 @@ done
 # Damage in the middle ends all ranks, whichever rank reads it.
 "$amped" generate slabs.h5 --dims=5x3000x2000 --nnz=3500k --skew=0.9,0.5,0 --seed=8 -q || fail "generate slabs"
 for read in root parallel; do
-  expect 0 "" on 3 slabs.h5 --rank=3 --iters=2 --tol=0 --read=$read --json=slabs.$read.json --nowrite -q
+  expect 0 "" on 3 slabs.h5 --load=copies --rank=3 --iters=2 --tol=0 --read=$read --json=slabs.$read.json --nowrite -q
 done
 same "slabs: fit, read in parallel" "$(field fit slabs.parallel.json)" "$(field fit slabs.root.json)"
 printf 'damage' | dd of=slabs.h5 bs=1 seek=$(($(wc -c <slabs.h5) / 2)) conv=notrunc 2>dd.txt
 for read in root parallel; do
-  expect 3 "slabs.h5: .*make it again" on 3 slabs.h5 --rank=3 --nowrite --read=$read -q
+  expect 3 "slabs.h5: .*make it again" on 3 slabs.h5 --load=copies --rank=3 --nowrite --read=$read -q
 done
 rm -f slabs.h5
 

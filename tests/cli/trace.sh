@@ -15,7 +15,7 @@ fi
 
 sweep="sweep mttkrp kernel solve gram wait normalise fit report"
 for ranks in 1 2; do
-  expect 0 "trace: cpd.$ranks.json" on $ranks good.h5 --rank=5 --iters=6 --tol=0 \
+  expect 0 "trace: cpd.$ranks.json" on $ranks good.h5 --load=copies --rank=5 --iters=6 --tol=0 \
     --trace=cpd.$ranks.json -o out.h5
   # shellcheck disable=SC2086
   check cpd.$ranks.json $ranks start plan prepare distribute upload init $sweep write
@@ -24,12 +24,12 @@ check cpd.2.json 2 exchange
 same "sweeps in the trace" "$(grep -c '"name":"sweep"' cpd.2.json)" 12
 same "modes in the trace" "$(grep -c '"name":"mttkrp".*"mode":2' cpd.2.json)" 12
 same "only rank 0 reads" "$(grep '"name":"read"' cpd.2.json | grep -c '"pid":1')" 0
-expect 0 "" on 2 good.h5 --rank=5 --iters=1 --read=parallel --nowrite --trace=parallel.json -q
+expect 0 "" on 2 good.h5 --load=copies --rank=5 --iters=1 --read=parallel --nowrite --trace=parallel.json -q
 check parallel.json 2 read distribute mttkrp
 same "no result was written" "$(grep -c '"name":"write"' parallel.json)" 0
 # Parts of split iDps are exchanged before the rows, and are read in a second walk.
 for read in root parallel; do
-  expect 0 "rows) split, " on 2 good.h5 --rank=5 --iters=3 --tol=0 --placement=equal --read=$read \
+  expect 0 "rows) split, " on 2 good.h5 --load=copies --rank=5 --iters=3 --tol=0 --placement=equal --read=$read \
     --nowrite -v --trace=split.json
   check split.json 2 distribute upload mttkrp exchange solve
   # Two in each of three sweeps, on both ranks; earlier events test links and distribute the start.
@@ -39,7 +39,7 @@ for read in root parallel; do
 done
 expect 0 "" on 2 bench --shape=patents --scale=3e-5 --rank=5 --repeat=2 --trace=bench.json
 check bench.json 2 start plan make init pass wait mttkrp kernel exchange "gather ceiling"
-expect 0 "" on 2 bench good.h5 --rank=5 --repeat=2 --whole --trace=whole.json
+expect 0 "" on 2 bench good.h5 --load=copies --rank=5 --repeat=2 --whole --trace=whole.json
 check whole.json 2 start plan distribute init sweep mttkrp write "gather ceiling" bound
 expect 0 "" on 2 good.h5 --plan --trace=plan.json
 check plan.json 2 start plan
