@@ -222,7 +222,8 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
   double cache = (double)cache_of(caches->l2_bytes);
   uint64_t smem_room = all_tables(plan, mode) <= cache ? smem_bytes(plan, caches) : 0;
   *tiles = amped_tiles_cuda_none();
-  if (tile_bytes == AMPED_TILES_OFF || plan->modes[mode].copy.rank_nnz[plan->rank] == 0)
+  if (tile_bytes == AMPED_TILES_OFF || plan->whole_rows ||
+      plan->modes[mode].copy.rank_nnz[plan->rank] == 0)
     return;
   if (tile_bytes != AMPED_TILES_AUTO)
     ask(tiles, plan, mode, tile_bytes, tile_bytes <= smem_room);

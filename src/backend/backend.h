@@ -21,6 +21,7 @@
 #define AMPED_BACKEND_H
 
 #include "backend/gpu_info.h"
+#include "backend/row_fit.h"
 #include "backend/synthetic.h"
 #include "base/double_double.h"
 #include "base/kahan.h"
@@ -277,9 +278,9 @@ typedef struct amped_list_ops {
 
 /* --- tensor formats -------------------------------------------------------------------------- */
 
-/* A format has all of these operations but collect, sort, require_collect (NULL: it takes ordered
- * copies alone), make_synthetic and require_synthetic (NULL: it takes files alone), and products
- * (NULL: near 1 the fit is known less well, docs/numerics.md). A solver that
+/* A format has all of these operations but row_fit (optional), collect, sort, require_collect
+ * (NULL: it takes ordered copies alone), make_synthetic and require_synthetic (NULL: it takes files
+ * alone), and products (NULL: near 1 the fit is known less well, docs/numerics.md). A solver that
  * needs an operation of its own asks for it before the first nonzero is read (amped_demand,
  * session/prepare.h). */
 typedef struct amped_format_ops {
@@ -345,6 +346,8 @@ typedef struct amped_format_ops {
    * order of additions is fixed by the copy's layout. Between MTTKRPs. */
   amped_status (*products)(amped_tensor_part *part, int mode, double scale, const double *weights,
                            amped_products *out);
+
+  const amped_row_fit_ops *row_fit; /* NULL: the format has none */
 } amped_format_ops;
 
 /* --- backends and workers -------------------------------------------------------------------- */

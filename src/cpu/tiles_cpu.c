@@ -19,6 +19,8 @@ amped_cpu_tiling amped_cpu_tiling_choose(const amped_plan *plan, int mode) {
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t nnz = m->copy.rank_nnz[plan->rank];
   amped_cpu_tiling t = whole;
+  if (plan->whole_rows)
+    return whole;
   uint64_t rows = 1; /* of the largest input */
   for (int a = 0, input = 0; a < plan->order; a++)
     if (a != mode) {

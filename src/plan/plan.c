@@ -205,6 +205,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   plan->placement = request->placement;
   plan->nranks = request->nranks;
   plan->rank = request->rank;
+  plan->whole_rows = request->needs.whole_rows;
   plan->copies = request->needs.one_copy ? 1 : info->order;
   memcpy(plan->dims, info->dims, sizeof plan->dims);
   plan->nnz = info->nnz;

@@ -77,6 +77,7 @@ typedef struct amped_mode_plan {
 typedef struct amped_copy_needs {
   bool one_copy;     /* loaders hand over mode 0's copy alone */
   bool plain_values; /* values get no code, as they may change; each copy has its own values */
+  bool whole_rows;   /* nonzeros of a row lie together: no tiles */
 } amped_copy_needs;
 
 typedef struct amped_plan_request {
@@ -100,7 +101,8 @@ typedef struct amped_plan {
   amped_vtype value_type;             /* of values and factors in memory */
   amped_itype index_type;             /* of row positions in memory: AMPED_U32 or AMPED_U64 */
   uint64_t ld; /* elements from row to row of a factor: ncomps, padded with zeros */
-  int copies;  /* copies of modes 0 .. copies-1 that loaders hand over: order, or 1 */
+  bool whole_rows;
+  int copies; /* copies of modes 0 .. copies-1 that loaders hand over: order, or 1 */
   amped_mode_plan modes[AMPED_MAX_ORDER];
 } amped_plan;
 

@@ -171,15 +171,17 @@ static amped_status find_tables(amped_session *session) {
 }
 
 /* Collective. */
-static amped_status make_plan(amped_session *session) {
+static amped_status make_plan(amped_session *session, const amped_demand *demand) {
   const amped_session_options *o = session->options;
   const double began = amped_time();
+  amped_copy_needs needs = session->worker.format->needs;
+  needs.whole_rows = needs.whole_rows || demand->whole_rows;
   const amped_plan_request request = {.ncomps = o->ncomps,
                                       .value_type = o->precision,
                                       .placement = o->plan.placement,
                                       .rank = session->comm.rank,
                                       .nranks = session->comm.nranks,
-                                      .needs = session->worker.format->needs};
+                                      .needs = needs};
   amped_rates rates;
   session->worker.backend->device->rates(session->worker.device, &rates);
   amped_status status = amped_plan_create(&session->plan, amped_session_info(session), &request);
@@ -211,7 +213,7 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   amped_trace_end();
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
   AMPED_TRY(find_tables(session));
-  AMPED_TRY(make_plan(session));
+  AMPED_TRY(make_plan(session, demand));
   if (demand->check != NULL)
     AMPED_TRY(amped_comm_agree(&session->comm,
                                demand->check(&session->worker, &session->plan, demand->context)));

@@ -15,6 +15,8 @@ typedef struct amped_demand {
   /* Adds the bytes that the solver takes of every rank's device and host memory; NULL: none. */
   void (*solver_bytes)(const amped_plan *plan, const void *context, uint64_t *device_bytes,
                        uint64_t *host_bytes);
+  /* A row's nonzeros lie together: copies get no tiles. */
+  bool whole_rows;
   /* The command's own check of its options against the plan and the worker's operations, before a
    * nonzero is read. It gives the same on every rank. NULL: none. */
   amped_status (*check)(const amped_worker *worker, const amped_plan *plan, const void *context);

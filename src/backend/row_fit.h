@@ -1,0 +1,121 @@
+/* Row fit: rows of a factor that fit a rank's observed nonzeros alone, as tensor completion has
+ * them (docs/completion.md). An optional part of a tensor format, with its own table of operations.
+ *
+ * A nonzero x counts as y = (x - mean) / scale. A row has R components; with `biased` the plan has
+ * ncomps = R + 1, and the last column of a row is its bias, else R = ncomps. The model at a nonzero
+ * is the sum of its rows' biases and, over components, of the products of its rows' entries.
+ *
+ * For row i of a mode, p is the product of a nonzero's input rows, component by component, t is y
+ * without the biases of the inputs. Its equations are H = sum of p p^T, h = sum of p, n = number of
+ * nonzeros, g = sum of t p, tau = sum of t, and the sum of t^2. The new row a, b solves
+ *
+ *     [ H + L I   h        ] [ a ]   [ g + L c 1 ]        L = reg * pull[mode] * n^reg_power
+ *     [ h^T       n + reg_bias ] [ b ] = [ tau       ]        c = prior[mode]
+ *
+ * without bias: (H + L I) a = g + L c 1. A row without nonzeros becomes a = c 1, b = 0. With L = 0
+ * and too few nonzeros it is the solution of least norm. Nonnegative: the least of the same
+ * objective over a >= 0 (b is free), to a relative residual of the optimality conditions of 1e-4 or
+ * after 20 passes. Sums are in double or as good.
+ *
+ * Nonzeros that are held out take part in no sum. A nonzero is held out where the hash of its file
+ * indices is below a bound: the same on any number of ranks, in every copy.
+ *
+ * The copies are without tiles (amped_copy_needs.whole_rows). Sources: Smith, Park, Karypis,
+ * "HPC formulations of optimization algorithms for tensor completion", Parallel Computing 2018;
+ * Zhou et al., "Large-scale parallel collaborative filtering for the Netflix prize", 2008 (n in the
+ * penalty). Not collective. */
+#ifndef AMPED_ROW_FIT_H
+#define AMPED_ROW_FIT_H
+
+#include "plan/plan.h"
+#include "tensor/sptensor.h"
+
+typedef struct amped_row_fit {
+  bool biased;
+  bool nonnegative;
+  double mean, scale;           /* of y; scale > 0 */
+  double reg;                   /* at least 0 */
+  double reg_power;             /* 0 to 1 */
+  double reg_bias;              /* at least 0 */
+  double pull[AMPED_MAX_ORDER]; /* per mode, more than 0 */
+  double prior[AMPED_MAX_ORDER];
+} amped_row_fit;
+
+/* Sums over the rows that were solved. */
+typedef struct amped_row_fit_sums {
+  uint64_t count;  /* nonzeros of the rows */
+  double squares;  /* of y - model at them, with the new rows */
+  double penalty;  /* of the new rows: sum of L |a - c 1|^2 + reg_bias b^2 */
+  uint64_t unsure; /* rows that have no unique solution: the one of least norm was taken */
+} amped_row_fit_sums;
+
+/* Sums over nonzeros x. */
+typedef struct amped_moments {
+  uint64_t count;
+  double sum, squares;
+} amped_moments;
+
+/* Sums over nonzeros of the model's errors, in the values' own units. */
+typedef struct amped_errors {
+  uint64_t count;
+  double squares, absolute;
+  double clipped; /* squares where the model is clipped to least .. most */
+} amped_errors;
+
+/* Is the nonzero with these file indices held out? below: the share times 2^64. */
+AMPED_BOTH static inline bool amped_held_out(int order, const uint64_t *index, uint64_t seed,
+                                             uint64_t below) {
+  uint64_t hash = amped_mix64(seed);
+  for (int m = 0; m < order; m++)
+    hash = amped_hash_index(hash, index[m]);
+  return hash < below;
+}
+
+/* Doubles of a row's equations: the lower triangle of H, row by row; h and n where biased (n stays
+ * without); g; tau where biased; the sum of t^2. Order: H, h, n, g, tau, tt; without bias H, n, g,
+ * tt. */
+static inline uint64_t amped_equation_length(int components, bool biased) {
+  const uint64_t n = (uint64_t)components;
+  return n * (n + 1) / 2 + 1 + n + 1 + (biased ? n + 1 : 0);
+}
+
+struct amped_device;
+struct amped_tensor_part;
+struct amped_mttkrp_times;
+
+typedef struct amped_row_fit_ops {
+  /* Bytes that the part takes for row fits with and without bias, beside those of its require. */
+  void (*require)(const struct amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
+                  uint64_t *host_bytes);
+  /* Allocate them; after finish of all copies. They are freed with the part. */
+  amped_status (*prepare)(struct amped_tensor_part *part);
+
+  /* From now on these nonzeros are held out; below = 0: none. *held = their number in this rank's
+   * copy of mode 0. */
+  amped_status (*hold_out)(struct amped_tensor_part *part, uint64_t seed, uint64_t below,
+                           uint64_t *held);
+  /* Of this rank's nonzeros of mode 0's copy that are not held out: *out += their sums. */
+  amped_status (*moments)(struct amped_tensor_part *part, amped_moments *out);
+
+  /* New rows of mode: own rows of iDps that are not split. When wait returns, the rows of
+   * block_part (plan.h) and of all earlier parts are new; with the last part all are, *times is set
+   * and *sums is added to. Calls come as those of mttkrp_begin and mttkrp_wait (backend.h). The
+   * caller keeps *fit until the last wait. */
+  amped_status (*begin)(struct amped_tensor_part *part, int mode, const amped_row_fit *fit);
+  amped_status (*wait)(struct amped_tensor_part *part, int mode, int block_part,
+                       struct amped_mttkrp_times *times, amped_row_fit_sums *sums);
+  /* Split iDps, after the last wait: get equations of this rank's shared rows, `row` as in MTTKRP's
+   * result (plan.h); put the summed equations of own rows of split iDps; then solve these rows. For
+   * row_reduce.h: rows of amped_equation_length doubles, of the fit in hand. */
+  amped_status (*get_equations)(struct amped_tensor_part *part, int mode, uint64_t row,
+                                uint64_t count, double *equations);
+  amped_status (*put_equations)(struct amped_tensor_part *part, int mode, uint64_t row,
+                                uint64_t count, const double *equations);
+  amped_status (*solve_shared)(struct amped_tensor_part *part, int mode, amped_row_fit_sums *sums);
+
+  /* *out += errors at this rank's nonzeros of mode's copy: those held out, or the others. */
+  amped_status (*errors)(struct amped_tensor_part *part, int mode, bool held,
+                         const amped_row_fit *fit, double least, double most, amped_errors *out);
+} amped_row_fit_ops;
+
+#endif
