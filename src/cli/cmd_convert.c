@@ -193,18 +193,17 @@ static bool counts_rows(const amped_options *o) {
 }
 
 static void say_duplicates(const amped_options *o, const record *r) {
-  const bool sum = o->convert.duplicates == AMPED_DUPLICATES_SUM;
+  const amped_duplicates policy = o->read.duplicates;
+  const bool sum = policy == AMPED_DUPLICATES_SUM;
   if (r->duplicates == 0)
     return;
   if (sum && counts_rows(o))
     amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input_name(o),
               r->duplicates);
   else
-    amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", input_name(o), r->duplicates,
-               plural(r->duplicates),
-               sum ? "values at the same coordinate were added up (--duplicates=error names the "
-                     "first)"
-                   : "all were kept");
+    amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s%s", input_name(o), r->duplicates,
+               plural(r->duplicates), amped_duplicates_deed(policy),
+               sum ? " (--duplicates=error names the first; mean or last suits ratings)" : "");
 }
 
 /* Report the r->zeros zeros: dropped or kept. */
@@ -303,11 +302,12 @@ static amped_status refuse_duplicates(const amped_options *o, const amped_sptens
 static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, record *r) {
   uint64_t first = 0;
   AMPED_TRY(amped_sptensor_sort(t, 0));
-  if (o->convert.duplicates == AMPED_DUPLICATES_ERROR)
+  if (o->read.duplicates == AMPED_DUPLICATES_ERROR)
     r->duplicates = amped_sptensor_duplicates(t, &first);
   if (r->duplicates > 0)
     return refuse_duplicates(o, t, first, r->duplicates, &r->input);
-  AMPED_TRY(amped_sptensor_merge(t, o->convert.duplicates, input_name(o), &r->duplicates));
+  AMPED_TRY(amped_sptensor_merge(t, o->read.duplicates, input_name(o), &r->duplicates));
+  t->duplicates = amped_duplicates_after(t->duplicates, o->read.duplicates, r->duplicates);
   if (o->convert.drop_zeros)
     amped_sptensor_drop_zeros(t, &r->zeros);
   const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
@@ -472,7 +472,7 @@ static amped_status convert_tensor(const amped_options *o, amped_format format,
                                          .copies = !o->convert.no_copies,
                                          .temporary = o->convert.temporary,
                                          .memory = memory_of(o),
-                                         .duplicates = o->convert.duplicates,
+                                         .duplicates = o->read.duplicates,
                                          .drop_zeros = o->convert.drop_zeros};
   amped_sptensor t = {.order = 0};
   amped_external_sort *x = NULL;
@@ -486,8 +486,8 @@ static amped_status convert_tensor(const amped_options *o, amped_format format,
 /* Options of convert that mean nothing for a result. */
 static amped_status check_result_options(const amped_options *o) {
   if (amped_read_options_given(&o->read) || o->convert.drop_zeros || o->convert.compact ||
-      o->convert.labels_sorted || o->convert.duplicates != AMPED_DUPLICATES_SUM ||
-      o->convert.no_copies || o->convert.memory > 0 || o->convert.temporary != NULL)
+      o->convert.labels_sorted || o->convert.no_copies || o->convert.memory > 0 ||
+      o->convert.temporary != NULL)
     return amped_error(AMPED_USAGE, o->args[0],
                        "is a result; the options of reading text and tables, --duplicates, "
                        "--drop-zeros, --compact, --label-order, --copies, --memory and --temporary "

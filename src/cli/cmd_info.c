@@ -66,6 +66,8 @@ static void say_tensor(const char *path, const amped_tensor_info *info) {
   amped_say("nonzeros     %" PRIu64 " (density %.3g)", info->nnz, density(info));
   amped_say("values       %s, %" PRIu64 " bytes per nonzero with indices",
             amped_vtype_name(info->value_type), nonzero_bytes(info));
+  if (info->duplicates != AMPED_DUPLICATES_UNKNOWN)
+    amped_say("duplicates   %s", amped_duplicates_name(info->duplicates));
   say_copies(info);
 }
 
@@ -96,12 +98,13 @@ static json_t *json_copies(const amped_tensor_info *info) {
 
 static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
   char hash[32];
-  json_t *object = json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:s, s:o, s:o}", "kind", "tensor",
-                             "file", json_text(path, false), "order", info->order, "dims",
-                             amped_json_counts(info->dims, info->order), "nnz",
-                             amped_json_count(info->nnz), "density", density(info), "value_type",
-                             amped_vtype_name(info->value_type), "bytes_per_nonzero",
-                             amped_json_count(nonzero_bytes(info)), "copies", json_copies(info));
+  json_t *object =
+      json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:s, s:o, s:s?, s:o}", "kind", "tensor", "file",
+                json_text(path, false), "order", info->order, "dims",
+                amped_json_counts(info->dims, info->order), "nnz", amped_json_count(info->nnz),
+                "density", density(info), "value_type", amped_vtype_name(info->value_type),
+                "bytes_per_nonzero", amped_json_count(nonzero_bytes(info)), "duplicates",
+                amped_duplicates_name(info->duplicates), "copies", json_copies(info));
   if (object == NULL || !info->has_hash)
     return object;
   (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);

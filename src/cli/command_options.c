@@ -1,14 +1,6 @@
 #include "cli/command_options.h"
 
 static const amped_option convert_rows[] = {
-    {.name = "duplicates",
-     .type = AMPED_OPTION_WORD,
-     .words = AMPED_OPTION_WORDS("sum", "error", "keep"),
-     .numbers =
-         AMPED_OPTION_NUMBERS(AMPED_DUPLICATES_SUM, AMPED_DUPLICATES_ERROR, AMPED_DUPLICATES_KEEP),
-     .help = "what to do with repeated coordinates",
-     .initial = "sum",
-     AMPED_OPTION_FIELD(amped_convert_options, duplicates)},
     {.name = "drop-zeros",
      .type = AMPED_OPTION_FLAG,
      .help = "leave out entries whose value is zero",

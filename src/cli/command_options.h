@@ -3,13 +3,12 @@
 #define AMPED_COMMAND_OPTIONS_H
 
 #include "base/option.h"
-#include "tensor/sptensor.h"
+#include "base/types.h"
 
 /* The least value of --memory, in bytes. */
 #define AMPED_LEAST_MEMORY (UINT64_C(1) << 20)
 
 typedef struct amped_convert_options {
-  amped_duplicates duplicates;
   bool drop_zeros;
   bool no_copies;
   bool compact;
@@ -28,7 +27,7 @@ typedef struct amped_info_options {
   bool system; /* about the system instead of a file; on all ranks */
 } amped_info_options;
 
-/* --duplicates, --drop-zeros, --copies, --compact, --label-order, --memory, --temporary */
+/* --drop-zeros, --copies, --compact, --label-order, --memory, --temporary */
 extern const amped_option_group amped_convert_option_rows;
 extern const amped_option_group amped_generate_option_rows; /* --planted, --noise */
 extern const amped_option_group amped_info_option_rows;     /* --verify, --system */

@@ -29,7 +29,7 @@ const amped_command amped_commands[] = {
                 &amped_threads_option_rows, &amped_backend_option_rows, &amped_plan_option_rows,
                 &amped_checkpoint_option_rows, &amped_plan_only_option_rows,
                 &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows,
-                &amped_read_option_rows, &amped_dims_option_rows},
+                &amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
@@ -58,7 +58,7 @@ const amped_command amped_commands[] = {
                 &amped_output_option_rows, &amped_kernel_option_rows, &amped_threads_option_rows,
                 &amped_backend_option_rows, &amped_plan_option_rows, &amped_watch_option_rows,
                 &amped_shape_option_rows, &amped_values_option_rows, &amped_read_option_rows,
-                &amped_dims_option_rows},
+                &amped_dims_option_rows, &amped_duplicates_option_rows},
      .help = "With --shape the tensor is made in memory, on the device that computes: billions of\n"
              "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
              "The gather ceiling is the time that reading the factor rows alone would take, at\n"
@@ -80,8 +80,8 @@ const amped_command amped_commands[] = {
      .writes = true,
      .summary =
          "turn text or tables into a tensor file, or back; results into tables, text or .npy",
-     .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_convert_option_rows,
-                &amped_threads_option_rows},
+     .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows,
+                &amped_convert_option_rows, &amped_threads_option_rows},
      .help =
          "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables), each also .gz or .zst; .h5 (ours,\n"
          "any binsparse COO, or a result); - is standard input. Text may have a header of Tensor\n"

@@ -140,6 +140,7 @@ static const struct {
     {&amped_cpd_option_rows, offsetof(amped_options, cpd)},
     {&amped_checkpoint_option_rows, offsetof(amped_options, checkpoint)},
     {&amped_dims_option_rows, offsetof(amped_options, read)},
+    {&amped_duplicates_option_rows, offsetof(amped_options, read)},
     {&amped_read_option_rows, offsetof(amped_options, read)},
     {&amped_convert_option_rows, offsetof(amped_options, convert)},
     {&amped_generate_option_rows, offsetof(amped_options, generate)},

@@ -193,6 +193,7 @@ amped_status amped_planted_create(const amped_planted_spec *spec, amped_sptensor
     return amped_error(AMPED_USAGE, NULL, "the planted blocks are too large; lower --nnz");
   AMPED_GO(fail, amped_ktensor_create(model, spec->order, spec->dims, spec->ncomps));
   AMPED_GO(fail, amped_sptensor_create(out, spec->order, total));
+  out->duplicates = AMPED_DUPLICATES_NONE; /* of the model's cells */
   memcpy(out->dims, spec->dims, sizeof out->dims);
   fill_model(spec, &l, model);
   fill_cells(spec, &l, model, out);

@@ -304,6 +304,7 @@ amped_status amped_random_tensor_create(const amped_random_tensor_spec *spec, am
     laws[m] = law_of(spec, m);
   }
   AMPED_TRY(amped_sptensor_create(out, spec->order, 0));
+  out->duplicates = AMPED_DUPLICATES_NONE;
   for (int m = 0; m < spec->order; m++)
     out->dims[m] = spec->dims[m];
   amped_progress_begin("drawing", 0, "nonzeros");

@@ -336,6 +336,24 @@ static amped_status read_sums(amped_tensor_file *f) {
   return read_norm(f);
 }
 
+/* Read what was done with duplicates. Files of earlier builds do not tell. */
+static amped_status read_duplicates(amped_tensor_file *f) {
+  amped_status status = AMPED_OK;
+  char *text = NULL;
+  bool told = false;
+  AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "duplicates", &told));
+  if (!told)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_text(&f->hdf5, "/", "duplicates", &text));
+  f->info.duplicates = amped_duplicates_named(text);
+  if (f->info.duplicates == AMPED_DUPLICATES_UNKNOWN)
+    status = amped_error(AMPED_BAD_INPUT, f->path,
+                         "duplicates is not none, sum, mean, last or keep; convert the tensor "
+                         "again");
+  amped_free(text);
+  return status;
+}
+
 static amped_status check_version(amped_tensor_file *f) {
   char *format = NULL;
   uint64_t version = 0;
@@ -360,6 +378,7 @@ static amped_status open_any(amped_tensor_file *f) {
   AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "amped_format", &ours));
   if (ours) {
     AMPED_TRY(check_version(f));
+    AMPED_TRY(read_duplicates(f));
     AMPED_TRY(amped_hdf5_exists(&f->hdf5, "/amped", &copies));
     AMPED_TRY(amped_hdf5_exists(&f->hdf5, "/dense", &dense));
     AMPED_TRY(amped_hdf5_exists(&f->hdf5, "/indices_0", &list));
@@ -376,7 +395,10 @@ static amped_status open_any(amped_tensor_file *f) {
                        "holds no tensor: its root has no attribute binsparse; make one with "
                        "amped_mpi convert");
   AMPED_TRY(open_coo(f));
-  return ours ? read_sums(f) : AMPED_OK;
+  if (ours)
+    return read_sums(f);
+  f->info.duplicates = AMPED_DUPLICATES_KEEP;
+  return AMPED_OK;
 }
 
 /* fd: of a file that needs no probe; -1: none. */

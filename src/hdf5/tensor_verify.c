@@ -140,6 +140,7 @@ static amped_status load(amped_tensor_file *file, const char *path, const amped_
   AMPED_TRY(amped_mem_check(path, "its nonzeros", bytes));
   AMPED_TRY(amped_sptensor_create(out, info->order, capacity));
   out->nnz = 0;
+  out->duplicates = info->duplicates;
   memcpy(out->dims, info->dims, sizeof out->dims);
   AMPED_TRY(slab_create(&s, info));
   amped_status status = load_nonzeros(file, overflow, capacity, &s, out);

@@ -81,6 +81,9 @@ static amped_status write_root(amped_tensor_writer *w) {
   AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, "/", "dims", order, info->dims));
   AMPED_TRY(amped_hdf5_put_u64(&w->hdf5, "/", "nnz", 0, &info->nnz));
   AMPED_TRY(amped_hdf5_put_double(&w->hdf5, "/", "norm_squared", info->norm_squared));
+  if (amped_duplicates_name(info->duplicates) != NULL)
+    AMPED_TRY(
+        amped_hdf5_put_text(&w->hdf5, "/", "duplicates", amped_duplicates_name(info->duplicates)));
   if (!info->has_copies)
     return amped_hdf5_put_u64(&w->hdf5, "/", "hash", 0, &info->hash);
   return amped_hdf5_make_group(&w->hdf5, "/amped");
@@ -339,6 +342,7 @@ static amped_status describe(const amped_sptensor *t, bool copies, amped_tensor_
   memcpy(info->dims, t->dims, sizeof info->dims);
   info->nnz = t->nnz;
   info->has_copies = copies;
+  info->duplicates = t->duplicates;
   const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
   info->hash = facts.hash;
   info->norm_squared = facts.norm_squared;

@@ -23,7 +23,8 @@ static void describe_memory(amped_input *input) {
   input->info.order = t->order;
   input->info.nnz = t->nnz;
   input->info.value_type = AMPED_F64;
-  input->info.is_merged = true;
+  input->info.is_merged = t->duplicates != AMPED_DUPLICATES_KEEP;
+  input->info.duplicates = t->duplicates;
   for (int m = 0; m < t->order; m++) {
     input->info.dims[m] = t->dims[m];
     input->info.index_types[m] = amped_itype_for(t->dims[m]);
@@ -43,22 +44,30 @@ static amped_status refuse_more(void *context, amped_sptensor *t, double fractio
 }
 
 /* `counts`: every row of a table counts 1, so that equal rows are to be counted. */
+static amped_status treat_duplicates(amped_input *input, amped_duplicates policy, bool counts) {
+  amped_sptensor *t = &input->tensor;
+  uint64_t found = 0;
+  if (amped_sptensor_may_repeat(t)) {
+    AMPED_TRY(amped_sptensor_sort(t, 0));
+    AMPED_TRY(amped_sptensor_merge(t, policy, input->path, &found));
+  }
+  t->duplicates = amped_duplicates_after(t->duplicates, policy, found);
+  if (found > 0 && counts && policy == AMPED_DUPLICATES_SUM)
+    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input->path, found);
+  else if (found > 0)
+    amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", input->path, found,
+               found == 1 ? "" : "s", amped_duplicates_deed(policy));
+  return AMPED_OK;
+}
+
 static amped_status load_into_memory(amped_input *input, const amped_read_options *read,
                                      bool counts) {
   const amped_overflow overflow = {
       .memory = input->free_bytes, .take = refuse_more, .context = input};
   amped_read_options options = *read;
-  uint64_t found = 0;
   options.overflow = input->free_bytes > 0 ? &overflow : NULL;
   AMPED_TRY(amped_io_read(input->path, &options, &input->tensor));
-  if (amped_sptensor_may_repeat(&input->tensor)) {
-    AMPED_TRY(amped_sptensor_sort(&input->tensor, 0));
-    AMPED_TRY(amped_sptensor_merge(&input->tensor, AMPED_DUPLICATES_SUM, input->path, &found));
-  }
-  if (found > 0 && counts)
-    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input->path, found);
-  else if (found > 0)
-    amped_warn("%s: %" PRIu64 " duplicate nonzeros were summed", input->path, found);
+  AMPED_TRY(treat_duplicates(input, read->duplicates, counts));
   describe_memory(input);
   return AMPED_OK;
 }
@@ -68,6 +77,10 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
   AMPED_TRY(amped_io_input_format(input->path, read, &format));
   AMPED_TRY(amped_io_check(input->path, format, read));
   if (format == AMPED_FORMAT_HDF5) {
+    if (read->duplicates > AMPED_DUPLICATES_SUM)
+      return amped_error(AMPED_USAGE, input->path,
+                         "has its nonzeros read as they are; give --duplicates to amped_mpi "
+                         "convert, which makes a tensor file");
     AMPED_TRY(amped_tensor_file_open(input->path, &input->file));
     AMPED_TRY(amped_tensor_file_tables(input->file));
     input->info = *amped_tensor_file_info(input->file);

@@ -2,7 +2,7 @@
  *
  * An HDF5 file, with ordered copies or with one coordinate list alone, is read slab by slab. Any
  * other format of io.h is read whole into the host memory of rank 0, where it is one list; it is
- * sorted there only where a coordinate comes twice.
+ * sorted and merged there, as read->duplicates says, only where a coordinate comes twice.
  *
  * Ranks that read hold the file open: rank 0, or with `parallel` all ranks. Functions that are not
  * marked collective are called on ranks that read, by one thread at a time, unless they say

@@ -28,6 +28,7 @@ struct amped_external_sort {
   amped_tensor_info info;
   amped_stream_stats stats;
   uint64_t nnz_read, duplicates, zeros;
+  amped_sptensor_group group; /* of the nonzero that waits for the next piece */
   uint64_t temporary_bytes;
   /* for --duplicates=error: the first duplicate */
   bool refused;
@@ -197,7 +198,7 @@ static amped_status merge_duplicates(amped_external_sort *x, amped_sptensor *t) 
   uint64_t found = 0;
   uint64_t first = 0;
   if (x->spec.duplicates != AMPED_DUPLICATES_ERROR)
-    AMPED_TRY(amped_sptensor_merge(t, x->spec.duplicates, x->spec.input, &found));
+    AMPED_TRY(amped_sptensor_merge_piece(t, x->spec.duplicates, &x->group, x->spec.input, &found));
   else {
     found = amped_sptensor_duplicates(t, &first);
     if (found > 0)
@@ -270,6 +271,7 @@ amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t
   amped_spill_free(x->unsorted);
   x->unsorted = NULL;
   info->nnz = x->refused ? 0 : amped_spill_nnz(x->ordered);
+  info->duplicates = amped_duplicates_after(t->duplicates, x->spec.duplicates, x->duplicates);
   if (info->nnz == 0) /* the caller reports why */
     return AMPED_OK;
   return amped_stream_stats_end(&x->stats, info);

@@ -206,15 +206,28 @@ static const char *coordinate_text(const amped_sptensor *t, uint64_t k, char *bu
   return buffer;
 }
 
-static amped_status sum_duplicates(amped_sptensor *t, const char *where) {
+/* The value of a group of nonzeros, `merged` so far, with one more. */
+static double join(amped_duplicates how, amped_sptensor_group *group, double merged, double value) {
+  group->count++;
+  group->total += (long double)value;
+  if (how == AMPED_DUPLICATES_LAST)
+    return value;
+  if (how == AMPED_DUPLICATES_MEAN)
+    return (double)(group->total / (long double)group->count);
+  return merged + value;
+}
+
+static amped_status join_duplicates(amped_sptensor *t, amped_duplicates how,
+                                    amped_sptensor_group *group, const char *where) {
   char text[COORDINATE_BYTES];
   uint64_t last = 0;
   for (uint64_t k = 1; k < t->nnz; k++) {
     if (!same_coordinate(t, last, k)) {
       move_nonzero(t, ++last, k);
+      *group = (amped_sptensor_group){1, t->values[last]};
       continue;
     }
-    t->values[last] += t->values[k];
+    t->values[last] = join(how, group, t->values[last], t->values[k]);
     if (!isfinite(t->values[last]))
       return amped_error(AMPED_BAD_INPUT, where,
                          "the values at %s add up to infinity; scale the values down",
@@ -246,20 +259,33 @@ amped_status amped_sptensor_refuse_duplicates(const amped_sptensor *t, uint64_t 
     (void)snprintf(at, sizeof at, " in lines %" PRIu64 " and %" PRIu64, lines[0], lines[1]);
   return amped_error(AMPED_BAD_INPUT, where,
                      "%" PRIu64 " duplicate%s of coordinates, the first is %s%s; correct them or "
-                     "use --duplicates=sum or keep",
+                     "use --duplicates=sum, mean, last or keep",
                      repeats, repeats == 1 ? "" : "s", coordinate_text(t, first, text, sizeof text),
                      at);
 }
 
-amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
-                                  uint64_t *found) {
+amped_status amped_sptensor_merge_piece(amped_sptensor *t, amped_duplicates how,
+                                        amped_sptensor_group *group, const char *where,
+                                        uint64_t *found) {
   uint64_t first = 0;
   *found = amped_sptensor_duplicates(t, &first);
-  if (*found == 0 || how == AMPED_DUPLICATES_KEEP)
+  if (t->nnz == 0 || how == AMPED_DUPLICATES_KEEP)
     return AMPED_OK;
   if (how == AMPED_DUPLICATES_ERROR)
-    return amped_sptensor_refuse_duplicates(t, first, *found, NULL, where);
-  return sum_duplicates(t, where);
+    return *found > 0 ? amped_sptensor_refuse_duplicates(t, first, *found, NULL, where) : AMPED_OK;
+  if (group->count == 0)
+    *group = (amped_sptensor_group){1, t->values[0]};
+  if (*found > 0)
+    return join_duplicates(t, how, group, where);
+  if (t->nnz > 1)
+    *group = (amped_sptensor_group){1, t->values[t->nnz - 1]};
+  return AMPED_OK;
+}
+
+amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
+                                  uint64_t *found) {
+  amped_sptensor_group group = {0, 0.0L};
+  return amped_sptensor_merge_piece(t, how, &group, where, found);
 }
 
 uint64_t amped_sptensor_zeros(const amped_sptensor *t) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/kahan.h"
+#include "tensor/duplicates.h"
 #include "tensor/labels.h"
 #include "base/random.h"
 #include "base/sort.h"
@@ -23,13 +24,8 @@ typedef struct amped_sptensor {
   double *values;
   amped_labels labels[AMPED_MAX_ORDER]; /* labels[m].count is 0 or dims[m] */
   bool zero_based;                      /* the input, a text, calls the first index 0, not 1 */
+  amped_duplicates duplicates;          /* what is known of them */
 } amped_sptensor;
-
-typedef enum amped_duplicates {
-  AMPED_DUPLICATES_SUM,   /* one nonzero with the sum of the values, added in their order */
-  AMPED_DUPLICATES_ERROR, /* refuse; the line names the first coordinate that occurs twice */
-  AMPED_DUPLICATES_KEEP
-} amped_duplicates;
 
 /* Allocate the arrays of a tensor of this order and number of nonzeros; dims are 0. Free with
  * amped_sptensor_free. */
@@ -50,9 +46,19 @@ amped_status amped_sptensor_order(const amped_sptensor *t, int mode, uint64_t *a
                                   amped_order *out);
 
 /* Merge duplicate coordinates of a tensor sorted by mode 0, as `how` says. *found is the number of
- * nonzeros that repeat an earlier coordinate. */
+ * nonzeros that repeat an earlier coordinate; t->duplicates stays as it was. */
 amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
                                   uint64_t *found);
+
+/* The same, piece by piece, in the order of mode 0. The last nonzero that a call leaves is the
+ * first of the next piece. The group, zeroed before the first piece, is of that nonzero. */
+typedef struct amped_sptensor_group {
+  uint64_t count; /* nonzeros that became one */
+  long double total;
+} amped_sptensor_group;
+amped_status amped_sptensor_merge_piece(amped_sptensor *t, amped_duplicates how,
+                                        amped_sptensor_group *group, const char *where,
+                                        uint64_t *found);
 
 /* Two steps of the merge. The first counts nonzeros that repeat the nonzero before them; *first is
  * the first such nonzero. The second records the error that names the coordinate of nonzero

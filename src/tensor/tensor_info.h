@@ -17,6 +17,7 @@ typedef struct amped_tensor_info {
   amped_vtype value_type;
   bool has_hash;                               /* norm_squared and hash are known */
   bool is_merged;                              /* no coordinate comes twice */
+  amped_duplicates duplicates;                 /* what was done with them, if there were any */
   bool has_copies;                             /* false: the members below are zero */
   amped_partition partitions[AMPED_MAX_ORDER]; /* one for each mode's copy */
   amped_dictionary dictionary;                 /* of all values */

@@ -51,6 +51,8 @@ amped_status amped_io_read(const char *path, const amped_read_options *options,
     break;
   }
   AMPED_TRY(status);
+  if (format != AMPED_FORMAT_HDF5) /* which tells itself */
+    out->duplicates = AMPED_DUPLICATES_KEEP;
   if (out->nnz == 0 && options->overflow != NULL)
     return AMPED_OK; /* the last chunk was empty, and the overflow has the other nonzeros: readers
                         check this */

@@ -47,7 +47,8 @@ bool amped_read_options_of_table(const amped_read_options *o) {
 
 bool amped_read_options_given(const amped_read_options *o) {
   return amped_read_options_of_table(o) || o->format != AMPED_READ_AUTO ||
-         o->index_base != AMPED_BASE_AUTO || o->dims_order > 0;
+         o->index_base != AMPED_BASE_AUTO || o->dims_order > 0 ||
+         o->duplicates > AMPED_DUPLICATES_SUM;
 }
 
 static const amped_option dims_rows[] = {
@@ -58,6 +59,19 @@ static const amped_option dims_rows[] = {
      .help = "dimensions",
      .initially = "of text: the largest indices",
      .expected_text = "3 to 8 dimensions such as 10x20x30"},
+};
+
+static const amped_option duplicates_rows[] = {
+    {.name = "duplicates",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("sum", "mean", "last", "keep", "error"),
+     .numbers =
+         AMPED_OPTION_NUMBERS(AMPED_DUPLICATES_SUM, AMPED_DUPLICATES_MEAN, AMPED_DUPLICATES_LAST,
+                              AMPED_DUPLICATES_KEEP, AMPED_DUPLICATES_ERROR),
+     .help = "what to do with repeated coordinates: add their values up, as counts ask for, take "
+             "their mean or the last one, as ratings ask for, keep all, or refuse",
+     .initial = "sum",
+     AMPED_OPTION_FIELD(amped_read_options, duplicates)},
 };
 
 static const amped_option read_rows[] = {
@@ -122,4 +136,5 @@ static const amped_option read_rows[] = {
 };
 
 const amped_option_group amped_dims_option_rows = AMPED_OPTION_GROUP(dims_rows);
+const amped_option_group amped_duplicates_option_rows = AMPED_OPTION_GROUP(duplicates_rows);
 const amped_option_group amped_read_option_rows = AMPED_OPTION_GROUP(read_rows);

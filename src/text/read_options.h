@@ -30,11 +30,13 @@ typedef struct amped_read_options {
   bool no_header;                 /* tables: columns are called 1, 2, 3, ... */
   const char *empty;              /* tables: the label of empty keys, or NULL: refused */
   const char *same_labels;        /* tables: comma-separated keys of one set of labels, or NULL */
+  amped_duplicates duplicates;    /* not of readers, who keep all: of those who order nonzeros */
   const amped_overflow *overflow; /* not of the user; NULL: memory holds any number of nonzeros */
 } amped_read_options;
 
-extern const amped_option_group amped_dims_option_rows; /* --dims */
-extern const amped_option_group amped_read_option_rows; /* the others */
+extern const amped_option_group amped_dims_option_rows;       /* --dims */
+extern const amped_option_group amped_duplicates_option_rows; /* --duplicates */
+extern const amped_option_group amped_read_option_rows;       /* the others */
 
 /* Is any option given? Do the options name something that tables alone have? */
 bool amped_read_options_given(const amped_read_options *options);

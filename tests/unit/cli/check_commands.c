@@ -64,7 +64,7 @@ START_TEST(convert_adds_up_duplicates_and_drops_zeros_on_request) {
   ck_assert_uint_eq(t.dims[2], 3);
   amped_sptensor_free(&t);
   o.convert.drop_zeros = false;
-  o.convert.duplicates = AMPED_DUPLICATES_KEEP;
+  o.read.duplicates = AMPED_DUPLICATES_KEEP;
   check_ok(amped_cmd_convert(&o));
   load(out, &t);
   ck_assert_uint_eq(t.nnz, 6);
@@ -79,7 +79,7 @@ START_TEST(convert_refuses_without_leaving_a_file) {
   const char *out = scratch("b.h5");
   amped_options o = options(in, out);
   testing_write_file(in, twice, sizeof twice - 1);
-  o.convert.duplicates = AMPED_DUPLICATES_ERROR;
+  o.read.duplicates = AMPED_DUPLICATES_ERROR;
   check_fails(AMPED_BAD_INPUT, "the first is (1, 1, 1)", amped_cmd_convert(&o));
   testing_write_file(in, zeros, sizeof zeros - 1);
   o.convert.drop_zeros = true;

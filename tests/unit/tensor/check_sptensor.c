@@ -217,6 +217,94 @@ static void make_line(amped_sptensor *t, uint64_t nnz) {
     t->values[k] = 1.0;
 }
 
+/* One merge of all, and merges of pieces of any size, give the same mean or last value. */
+static void check_pieces(const amped_sptensor *all, amped_duplicates how, uint64_t piece) {
+  amped_sptensor want;
+  amped_sptensor t;
+  amped_sptensor_group group = {0, 0.0L};
+  uint64_t found = 0;
+  uint64_t total = 0;
+  uint64_t at = 0;
+  copy(&want, all);
+  check_ok(amped_sptensor_merge(&want, how, "here", &found));
+  check_ok(amped_sptensor_create(&t, all->order, piece + 1));
+  t.nnz = 0;
+  for (uint64_t first = 0; first < all->nnz; first += piece) {
+    uint64_t now = 0;
+    for (uint64_t k = first; k < first + piece && k < all->nnz; k++, t.nnz++) {
+      for (int m = 0; m < all->order; m++)
+        t.indices[m][t.nnz] = all->indices[m][k];
+      t.values[t.nnz] = all->values[k];
+    }
+    check_ok(amped_sptensor_merge_piece(&t, how, &group, "here", &now));
+    total += now;
+    const uint64_t done = first + piece < all->nnz ? t.nnz - 1 : t.nnz;
+    for (uint64_t k = 0; k < done; k++, at++)
+      ck_assert(t.values[k] == want.values[at] && t.indices[0][k] == want.indices[0][at]);
+    for (int m = 0; m < all->order; m++)
+      t.indices[m][0] = t.indices[m][t.nnz - 1];
+    t.values[0] = t.values[t.nnz - 1];
+    t.nnz = 1;
+  }
+  ck_assert_uint_eq(at, want.nnz);
+  ck_assert_uint_eq(total, found);
+  amped_sptensor_free(&t);
+  amped_sptensor_free(&want);
+}
+
+START_TEST(pieces_are_merged_as_the_whole) {
+  static const uint64_t dims[] = {3, 4, 5};
+  amped_sptensor t;
+  make(&t, 3, dims, 400);
+  for (uint64_t k = 0; k < t.nnz; k++)
+    t.values[k] = amped_random_double(3, 4, k) - 0.5;
+  check_ok(amped_sptensor_sort(&t, 0));
+  for (uint64_t piece = 1; piece < 20; piece += 3) {
+    check_pieces(&t, AMPED_DUPLICATES_SUM, piece);
+    check_pieces(&t, AMPED_DUPLICATES_MEAN, piece);
+    check_pieces(&t, AMPED_DUPLICATES_LAST, piece);
+  }
+  amped_sptensor_free(&t);
+  check_no_leak();
+}
+
+START_TEST(duplicates_have_their_mean_or_the_last_value) {
+  amped_sptensor t;
+  uint64_t found = 0;
+  for (int i = 0; i < 2; i++) {
+    make_line(&t, 6);
+    t.indices[2][1] = t.indices[2][2] = 0;
+    t.indices[2][5] = 4;
+    t.values[0] = 1.0;
+    t.values[1] = 4.0;
+    t.values[2] = -2.0;
+    t.values[4] = t.values[5] = 1e308;
+    check_ok(amped_sptensor_merge(&t, i == 0 ? AMPED_DUPLICATES_MEAN : AMPED_DUPLICATES_LAST,
+                                  "here", &found));
+    ck_assert_uint_eq(found, 3);
+    ck_assert_uint_eq(t.nnz, 3);
+    ck_assert(t.values[0] == (i == 0 ? 1.0 : -2.0) && t.values[1] == 1.0 && t.values[2] == 1e308);
+    amped_sptensor_free(&t);
+  }
+}
+
+START_TEST(a_tensor_tells_what_became_of_duplicates) {
+  static const amped_duplicates told[] = {AMPED_DUPLICATES_NONE, AMPED_DUPLICATES_SUM,
+                                          AMPED_DUPLICATES_MEAN, AMPED_DUPLICATES_LAST,
+                                          AMPED_DUPLICATES_KEEP};
+  for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+    ck_assert(amped_duplicates_named(amped_duplicates_name(told[i])) == told[i]);
+    ck_assert(amped_duplicates_after(told[i], AMPED_DUPLICATES_LAST, 1) == AMPED_DUPLICATES_LAST);
+    ck_assert(amped_duplicates_after(told[i], AMPED_DUPLICATES_LAST, 0) ==
+              (told[i] == AMPED_DUPLICATES_KEEP ? AMPED_DUPLICATES_NONE : told[i]));
+  }
+  ck_assert(amped_duplicates_name(AMPED_DUPLICATES_UNKNOWN) == NULL);
+  ck_assert(amped_duplicates_name(AMPED_DUPLICATES_ERROR) == NULL);
+  ck_assert(amped_duplicates_named("error") == AMPED_DUPLICATES_UNKNOWN);
+  ck_assert(amped_duplicates_after(AMPED_DUPLICATES_UNKNOWN, AMPED_DUPLICATES_SUM, 0) ==
+            AMPED_DUPLICATES_UNKNOWN);
+}
+
 START_TEST(duplicates_are_refused_where_told_and_sums_must_be_finite) {
   amped_sptensor t;
   uint64_t found = 0;
@@ -378,7 +466,8 @@ START_TEST(validate_names_what_is_wrong_and_where) {
 TESTING_MAIN("sptensor", sort_is_a_stable_lexicographic_sort_from_any_order_to_any_mode,
              sort_does_not_depend_on_threads, long_keys_are_sorted_in_words_of_any_length,
              sort_leaves_the_tensor_alone_where_memory_does_not_suffice,
-             duplicates_are_summed_in_order_of_appearance,
+             duplicates_are_summed_in_order_of_appearance, pieces_are_merged_as_the_whole,
+             duplicates_have_their_mean_or_the_last_value, a_tensor_tells_what_became_of_duplicates,
              duplicates_are_refused_where_told_and_sums_must_be_finite, zeros_are_dropped_in_order,
              norm_is_exact_to_rounding_and_the_same_for_any_threads, hash_is_of_the_set_of_nonzeros,
              float_fit_is_seen, facts_found_together_are_those_found_alone,
