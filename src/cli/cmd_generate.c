@@ -74,7 +74,8 @@ static amped_status make_spec(const amped_options *o, amped_random_tensor_spec *
   if (o->session.shape.name != NULL)
     AMPED_TRY(amped_shape_get(o->session.shape.name, o->session.shape.scale, o->session.shape.nnz,
                               &shape));
-  *spec = (amped_random_tensor_spec){.order = shape.order, .nnz = shape.nnz, .seed = o->seed};
+  *spec = (amped_random_tensor_spec){
+      .order = shape.order, .nnz = shape.nnz, .codes = shape.codes, .seed = o->seed};
   memcpy(spec->dims, shape.dims, sizeof spec->dims);
   AMPED_TRY(set_skew(o, spec));
   return amped_random_tensor_check(spec->order, spec->dims, spec->nnz);

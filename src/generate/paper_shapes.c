@@ -7,13 +7,14 @@
 #define MIN_DIM 46
 #define MAX_DENSITY 0.01
 
-/* AMPED, table 3, and FROSTT. */
+/* AMPED, table 3, FROSTT, and the Netflix prize: users, films, days. */
 static const amped_shape shapes[] = {
     {"amazon", 3, {4821207, 1774269, 1805187}, UINT64_C(1700000000), 0},
     {"patents", 3, {46, 239172, 239172}, UINT64_C(3600000000), AMPED_SHAPE_CODES},
     {"reddit", 3, {8211298, 176962, 8116559}, UINT64_C(4700000000), 0},
     {"twitch", 5, {15524309, 6161666, 783865, 6103, 6103}, UINT64_C(500000000), 0},
     {"nell2", 3, {12092, 9184, 28818}, UINT64_C(77000000), 0},
+    {"netflix", 3, {480189, 17770, 2182}, UINT64_C(100000000), 5},
 };
 
 static uint64_t scaled(uint64_t dim, double scale) {

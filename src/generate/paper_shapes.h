@@ -15,9 +15,10 @@ typedef struct amped_shape {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t nnz;
-  uint64_t codes; /* synthetic.h: values are counts 1 .. codes; 0: real values */
+  uint64_t codes; /* synthetic.h: values are counts or ratings 1 .. codes; 0: real values */
 } amped_shape;
 
+/* The codes of counts. */
 #define AMPED_SHAPE_CODES 256
 
 /* The default exponent of the power law (random_tensor.h) of these shapes. */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "backend/synthetic.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
@@ -293,6 +294,14 @@ amped_status amped_random_tensor_check(int order, const uint64_t *dims, uint64_t
   return check_memory(order, nnz);
 }
 
+/* The value of nonzero number c. */
+static double value_of(const amped_random_tensor_spec *spec, uint64_t c) {
+  uint64_t r = amped_random_u64(spec->seed, stream_of(STREAM_VALUE, 0, 0), c);
+  if (spec->codes > 0)
+    return 1.0 + (double)amped_synthetic_draw(spec->codes, AMPED_SYNTHETIC_SKEWED, r, 0);
+  return (double)((r >> 40) + 1) * 0x1.0p-24;
+}
+
 amped_status amped_random_tensor_create(const amped_random_tensor_spec *spec, amped_sptensor *out) {
   amped_status status = AMPED_OK;
   law laws[AMPED_MAX_ORDER];
@@ -315,10 +324,7 @@ amped_status amped_random_tensor_create(const amped_random_tensor_spec *spec, am
     return status;
   }
 #pragma omp parallel for schedule(static)
-  for (uint64_t k = 0; k < out->nnz; k++) {
-    uint64_t r =
-        amped_random_u64(spec->seed, stream_of(STREAM_VALUE, 0, 0), (uint64_t)out->values[k]);
-    out->values[k] = (double)((r >> 40) + 1) * 0x1.0p-24;
-  }
+  for (uint64_t k = 0; k < out->nnz; k++)
+    out->values[k] = value_of(spec, (uint64_t)out->values[k]);
   return AMPED_OK;
 }

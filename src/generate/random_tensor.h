@@ -2,7 +2,8 @@
  *
  * Nonzero number c is a pure function of the seed and c. The tensor is the first nnz distinct
  * coordinates of this sequence, sorted by mode 0. It does not depend on the number of threads.
- * Values are multiples of 2^-24 in (0, 1], which float holds exactly.
+ * Values are multiples of 2^-24 in (0, 1], which float holds exactly, or 1 .. codes, of which small
+ * ones are frequent, as in synthetic.h.
  *
  * A bijection chosen by the seed scatters the popular indices over the mode. Their popularity
  * follows one of two laws: a Zipf law, P(k-th) ~ 1 / k^skew; or floor(dim * u^power) with u
@@ -21,6 +22,7 @@ typedef struct amped_random_tensor_spec {
   uint64_t nnz;                 /* exact; at most half of the cells */
   double skew[AMPED_MAX_ORDER]; /* Zipf exponent of each mode; 0: uniform */
   double power;                 /* 0: skew applies; else all modes follow the power law */
+  uint64_t codes;               /* 0: real values */
   uint64_t seed;
 } amped_random_tensor_spec;
 

@@ -23,7 +23,7 @@ static bool parse_skew(void *options, const char *text) {
 static const amped_option shape_rows[] = {
     {.name = "shape",
      .type = AMPED_OPTION_TEXT, /* amped_shape_get knows the names, and tells of wrong ones */
-     .words = AMPED_OPTION_WORDS("amazon", "patents", "reddit", "twitch", "nell2"),
+     .words = AMPED_OPTION_WORDS("amazon", "patents", "reddit", "twitch", "nell2", "netflix"),
      .help = "dimensions, nonzeros and skew of one of the papers' tensors",
      .expected_text = "a name",
      AMPED_OPTION_FIELD(amped_shape_options, name)},

@@ -108,8 +108,10 @@ const amped_tensor_info *amped_session_info(const amped_session *session) {
 static amped_status set_synthetic(amped_synthetic *t, const amped_session_options *o) {
   amped_shape shape = {.order = 0};
   AMPED_TRY(amped_shape_get(o->shape.name, o->shape.scale, o->shape.nnz, &shape));
-  if (o->shape.values != AMPED_VALUES_AS_SHAPE)
-    shape.codes = o->shape.values == AMPED_VALUES_COUNTS ? AMPED_SHAPE_CODES : 0;
+  if (o->shape.values == AMPED_VALUES_REAL)
+    shape.codes = 0;
+  else if (o->shape.values == AMPED_VALUES_COUNTS && shape.codes == 0)
+    shape.codes = AMPED_SHAPE_CODES;
   return amped_synthetic_make(t, shape.order, shape.dims, shape.nnz,
                               o->shape.skew_count > 0 ? AMPED_SYNTHETIC_UNIFORM
                                                       : AMPED_SYNTHETIC_SKEWED,

@@ -24,7 +24,7 @@ expect 2 "has no option --shape" "$amped" info --shape=amazon
 
 # The tensor does not depend on the number of ranks: its norm is exact except for one rounding a
 # rank.
-for shape in "patents --scale=3e-5" "twitch --scale=1e-4" "nell2 --nnz=30k --scale=1e-3 --skew=0"; do
+for shape in "patents --scale=3e-5" "twitch --scale=1e-4" "netflix --scale=3e-4" "nell2 --nnz=30k --scale=1e-3 --skew=0"; do
   for ranks in 1 2 3; do
     # shellcheck disable=SC2086
     expect 0 "all modes" on $ranks bench --shape=$shape --rank=5 --repeat=1 --json=s.$ranks.json
@@ -49,6 +49,18 @@ expect 0 "bytes/nnz" on 1 bench --shape=amazon --scale=1e-4 --rank=32 --values=c
 expect 0 "" on 1 bench --shape=amazon --scale=1e-4 --rank=32 --repeat=1 --json=r.json
 if awk -v r="$(field bytes_per_nonzero r.json)" -v c="$(field bytes_per_nonzero c.json)" \
   'BEGIN { exit !(c > 0 && c < r) }'; then pass; else fail "counts do not take fewer bytes"; fi
+
+# Values as in the paper's tensor: Netflix has ratings from 1 to 5, in memory and in a file.
+expect 0 "" on 1 bench --shape=netflix --scale=1e-4 --rank=8 --repeat=1 --values=real --json=r.json
+expect 0 "" on 1 bench --shape=netflix --scale=1e-4 --rank=8 --repeat=1 --json=c.json
+if awk -v r="$(field bytes_per_nonzero r.json)" -v c="$(field bytes_per_nonzero c.json)" \
+  'BEGIN { exit !(c > 0 && c < r) }'; then pass; else fail "ratings do not take fewer bytes"; fi
+for shape in "netflix 5" "patents 256"; do
+  expect 0 "" "$amped" generate "${shape% *}.tns" --shape="${shape% *}" --nnz=20k --scale=1e-3 -q
+  grep -v '^#' "${shape% *}.tns" | awk -v most="${shape#* }" '{ seen[$4 + 0]++ }
+    END { for (i = 1; i <= most; i++) { n += i in seen; all += seen[i] }
+      exit !(all == 20000 && (most > 5 || n == 5)) }' && pass || fail "values of $shape"
+done
 
 # bench gives the same output for a file.
 expect 0 "of the gather ceiling" on 2 bench good.h5 --rank=8 --repeat=1 --json=f.json

@@ -182,7 +182,7 @@ START_TEST(memory_that_runs_out_leaves_nothing_behind) {
 }
 
 START_TEST(shapes_scale_and_stay_sparse) {
-  static const char *const names[] = {"amazon", "patents", "reddit", "twitch", "nell2"};
+  static const char *const names[] = {"amazon", "patents", "reddit", "twitch", "nell2", "netflix"};
   amped_shape shape;
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     for (double scale = 1e-6; scale < 11.0; scale *= 10.0) {
@@ -203,7 +203,10 @@ START_TEST(shapes_scale_and_stay_sparse) {
   check_ok(amped_shape_get("patents", 0.5, 1000, &shape));
   ck_assert_uint_eq(shape.nnz, 1000);
   ck_assert_uint_eq(shape.dims[0], 46);
-  check_fails(AMPED_USAGE, "amazon, patents, reddit, twitch, nell2",
+  check_ok(amped_shape_get("netflix", 1.0, 0, &shape));
+  ck_assert(shape.dims[0] == 480189 && shape.dims[1] == 17770 && shape.dims[2] == 2182 &&
+            shape.nnz == 100000000 && shape.codes == 5);
+  check_fails(AMPED_USAGE, "amazon, patents, reddit, twitch, nell2, netflix",
               amped_shape_get("amazn", 1.0, 0, &shape));
   check_fails(AMPED_USAGE, "--scale", amped_shape_get("amazon", 0.0, 0, &shape));
   check_fails(AMPED_USAGE, "--scale", amped_shape_get("amazon", NAN, 0, &shape));
