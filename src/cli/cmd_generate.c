@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "hdf5/result_file.h"
 #include "generate/random_tensor.h"
+#include "generate/observed_tensor.h"
 #include "generate/planted_tensor.h"
 #include "generate/paper_shapes.h"
 #include "solver/cpd_als.h"
@@ -41,14 +42,21 @@ static amped_status check_combination(const amped_options *o) {
     wrong = "neither --dims nor --shape is given; give one, such as --dims=100x200x300";
   else if (o->session.shape.name != NULL && o->read.dims_order > 0)
     wrong = "--shape has its own dimensions; leave out --dims";
-  else if (o->session.shape.name == NULL && o->session.shape.nnz == 0)
+  else if (o->generate.observed > 0.0 && o->generate.planted == 0)
+    wrong = "--observed draws cells of a planted model; give --planted too";
+  else if (o->generate.observed > 0.0 && o->session.shape.name != NULL)
+    wrong = "--observed is a share of the cells of --dims; leave out --shape";
+  else if (o->generate.observed > 0.0 && o->session.shape.nnz > 0)
+    wrong = "--observed tells how many cells are drawn; leave out --nnz";
+  else if (o->session.shape.name == NULL && o->session.shape.nnz == 0 &&
+           o->generate.observed == 0.0)
     wrong = "the number of nonzeros is missing; give --nnz, such as --nnz=1M";
   else if (o->session.shape.name == NULL && o->session.shape.scale != 1.0)
     wrong = "--scale is of a --shape; leave it out or give one";
   else if (o->generate.noise > 0.0 && o->generate.planted == 0)
     wrong = "--noise is added to the values of a planted model; give --planted too";
   else if (o->generate.planted > 0 && o->session.shape.skew_count > 0)
-    wrong = "--skew does not apply to --planted blocks; leave out one of them";
+    wrong = "--skew does not apply to --planted tensors; leave out one of them";
   else if (o->generate.planted > 0 && is_standard(o->args[0]))
     wrong = "the planted model is written beside the tensor; name a file instead of -";
   else if (is_standard(o->args[0]) && o->json != NULL && is_standard(o->json))
@@ -68,6 +76,16 @@ static amped_status set_skew(const amped_options *o, amped_random_tensor_spec *s
   return AMPED_OK;
 }
 
+static amped_observed_spec observed_spec(const amped_options *o) {
+  amped_observed_spec spec = {.order = o->read.dims_order,
+                              .share = o->generate.observed,
+                              .ncomps = o->generate.planted,
+                              .noise = o->generate.noise,
+                              .seed = o->seed};
+  memcpy(spec.dims, o->read.dims, sizeof spec.dims);
+  return spec;
+}
+
 static amped_status make_spec(const amped_options *o, amped_random_tensor_spec *spec) {
   amped_shape shape = {.order = o->read.dims_order, .nnz = o->session.shape.nnz};
   memcpy(shape.dims, o->read.dims, sizeof shape.dims);
@@ -77,6 +95,10 @@ static amped_status make_spec(const amped_options *o, amped_random_tensor_spec *
   *spec = (amped_random_tensor_spec){
       .order = shape.order, .nnz = shape.nnz, .codes = shape.codes, .seed = o->seed};
   memcpy(spec->dims, shape.dims, sizeof spec->dims);
+  if (o->generate.observed > 0.0) {
+    const amped_observed_spec observed = observed_spec(o);
+    return amped_observed_check(&observed, &spec->nnz);
+  }
   AMPED_TRY(set_skew(o, spec));
   return amped_random_tensor_check(spec->order, spec->dims, spec->nnz);
 }
@@ -111,16 +133,20 @@ static amped_status check_output(job *j) {
   return amped_file_lock_take(j->path, &j->lock);
 }
 
-static amped_status make(const job *j, amped_sptensor *t, amped_ktensor *model) {
+static amped_status make(const job *j, amped_sptensor *t, amped_ktensor *model, double *noise_sd) {
   if (j->o->generate.planted == 0)
     return amped_random_tensor_create(&j->spec, t);
+  if (j->o->generate.observed > 0.0) {
+    const amped_observed_spec observed = observed_spec(j->o);
+    return amped_observed_create(&observed, t, model, noise_sd);
+  }
   amped_planted_spec spec = {.order = j->spec.order,
                              .nnz = j->spec.nnz,
                              .ncomps = j->o->generate.planted,
                              .noise = j->o->generate.noise,
                              .seed = j->spec.seed};
   memcpy(spec.dims, j->spec.dims, sizeof spec.dims);
-  return amped_planted_create(&spec, t, model);
+  return amped_planted_create(&spec, t, model, noise_sd);
 }
 
 static json_t *json_options(const job *j) {
@@ -128,11 +154,12 @@ static json_t *json_options(const job *j) {
   json_t *skew = json_array();
   for (int m = 0; m < j->spec.order; m++)
     (void)json_array_append_new(skew, json_real(j->spec.skew[m]));
-  return json_pack("{s:o, s:o, s:o, s:f, s:i, s:f, s:o, s:s?}", "dims",
+  return json_pack("{s:o, s:o, s:o, s:f, s:i, s:f, s:f, s:o, s:s?}", "dims",
                    amped_json_counts(j->spec.dims, j->spec.order), "nnz",
                    amped_json_count(j->spec.nnz), "skew", skew, "power", j->spec.power, "planted",
-                   o->generate.planted, "noise", o->generate.noise, "seed",
-                   amped_json_count(o->seed), "shape", o->session.shape.name);
+                   o->generate.planted, "observed", o->generate.observed, "noise",
+                   o->generate.noise, "seed", amped_json_count(o->seed), "shape",
+                   o->session.shape.name);
 }
 
 static amped_status write_model(const job *j, const amped_ktensor *model, double norm,
@@ -157,7 +184,7 @@ static amped_status write_model(const job *j, const amped_ktensor *model, double
 }
 
 static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktensor *model,
-                              amped_json *json, double make_sec) {
+                              double noise_sd, amped_json *json, double make_sec) {
   char dims[AMPED_DIMS_TEXT];
   double began = amped_time();
   const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
@@ -165,6 +192,8 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   const uint64_t hash = facts.hash;
   amped_say("made %s, %" PRIu64 " nonzeros, norm %.10g, seed %" PRIu64 ", in %.2f s",
             amped_format_dims(dims, t->order, t->dims), t->nnz, norm, j->spec.seed, make_sec);
+  if (noise_sd > 0.0)
+    amped_say("  with noise of standard deviation %.6g", noise_sd);
   AMPED_TRY(amped_output_compare(&j->found, hash, 0));
   AMPED_TRY(amped_output_compare(&j->found_model, hash, j->o->generate.planted));
   if (j->format == AMPED_FORMAT_HDF5)
@@ -178,11 +207,12 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   if (json == NULL)
     return AMPED_OK;
   return amped_json_line(
-      json, json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:o, s:f, s:f, s:o}", "event", "generate",
-                      "output", amped_json_text(j->path, strlen(j->path)), "order", t->order,
-                      "dims", amped_json_counts(t->dims, t->order), "nnz", amped_json_count(t->nnz),
-                      "norm", norm, "seed", amped_json_count(j->spec.seed), "make_sec", make_sec,
-                      "write_sec", write_sec, "options", json_options(j)));
+      json,
+      json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:f, s:o, s:f, s:f, s:o}", "event", "generate",
+                "output", amped_json_text(j->path, strlen(j->path)), "order", t->order, "dims",
+                amped_json_counts(t->dims, t->order), "nnz", amped_json_count(t->nnz), "norm", norm,
+                "noise_sd", noise_sd, "seed", amped_json_count(j->spec.seed), "make_sec", make_sec,
+                "write_sec", write_sec, "options", json_options(j)));
 }
 
 /* The JSON file exists now, whatever name it was given by. */
@@ -194,10 +224,11 @@ static amped_status check_json(const job *j, const amped_json *json) {
 static amped_status run(const job *j, amped_json *json) {
   amped_sptensor t = {.order = 0};
   amped_ktensor model = {.order = 0};
+  double noise_sd = 0.0;
   double began = amped_time();
-  amped_status status = make(j, &t, &model);
+  amped_status status = make(j, &t, &model, &noise_sd);
   if (status == AMPED_OK)
-    status = write_all(j, &t, &model, json, amped_time() - began);
+    status = write_all(j, &t, &model, noise_sd, json, amped_time() - began);
   amped_sptensor_free(&t);
   amped_ktensor_free(&model);
   return status;

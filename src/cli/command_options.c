@@ -49,6 +49,17 @@ static const amped_option generate_rows[] = {
      .value = "R",
      .help = "draw the tensor from a known model of R components, written beside it",
      AMPED_OPTION_FIELD(amped_generate_options, planted)},
+    {.name = "observed",
+     .type = AMPED_OPTION_REAL,
+     .least = 1e-18,
+     .most = 1.0,
+     .value = "F",
+     .help =
+         "with --planted: draw this share of the cells of a dense model, at random; the others are "
+         "missing, not zero, for completion",
+     .initially = "a sparse model, whose other cells are zero",
+     .expected_text = "a share of the cells above 0, such as 0.01, at most 1",
+     AMPED_OPTION_FIELD(amped_generate_options, observed)},
     {.name = "noise",
      .type = AMPED_OPTION_REAL,
      .least = 0.0,

@@ -168,7 +168,11 @@ const amped_command amped_commands[] = {
      .summary = "make a synthetic tensor",
      .groups = {&amped_dims_option_rows, &amped_shape_option_rows, &amped_generate_option_rows,
                 &amped_seed_option_rows, &amped_threads_option_rows},
-     .help = "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n",
+     .help = "With --planted the model is written beside OUT, to STEM.planted.h5.\n\n"
+             "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n"
+             "         amped_mpi generate known.h5 --dims=60x50x40 --nnz=9k --planted=3\n"
+             "         amped_mpi generate some.h5 --dims=300x200x100 --planted=5 --observed=0.01 "
+             "--noise=0.01\n",
      .run = amped_cmd_generate},
     {.name = NULL},
 };

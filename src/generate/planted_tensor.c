@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/random.h"
+#include "generate/planted_noise.h"
 #include "generate/random_tensor.h"
 
 /* Ratio of the sides of pool and block. This is the least ratio; it grows with many blocks, which
@@ -15,7 +16,7 @@
  * overlaps. */
 #define VALUE_BITS 20
 
-enum { STREAM_POOL = 64, STREAM_SUBSET, STREAM_ENTRY, STREAM_NOISE, STREAM_NOISE_ANGLE };
+enum { STREAM_POOL = 64, STREAM_SUBSET, STREAM_ENTRY };
 
 /* Sides of every block and of the pool. */
 typedef struct layout {
@@ -128,47 +129,13 @@ static void fill_cells(const amped_planted_spec *spec, const layout *l, const am
   }
 }
 
-/* The standard normal number k of a sequence (Box and Muller). */
-static double gaussian(uint64_t seed, uint64_t k) {
-  double u = 1.0 - amped_random_double(seed, stream_of(STREAM_NOISE, 0, 0), k);
-  double angle = amped_random_double(seed, stream_of(STREAM_NOISE_ANGLE, 0, 0), k);
-  return sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * angle);
-}
-
-static void add_noise(const amped_planted_spec *spec, amped_sptensor *t) {
-  double rms = sqrt(amped_sptensor_norm_squared(t) / (double)t->nnz);
-#pragma omp parallel for schedule(static)
-  for (uint64_t k = 0; k < t->nnz; k++)
-    t->values[k] = (double)(float)(t->values[k] + spec->noise * rms * gaussian(spec->seed, k));
-}
-
-/* Scale column r of factor m to unit length; returns its former length. */
-static double normalise(amped_ktensor *k, int m, int r) {
-  double *column = k->factors[m] + r;
-  uint64_t stride = (uint64_t)k->ncomps;
-  double sum = 0.0;
-  for (uint64_t i = 0; i < k->dims[m]; i++)
-    sum += column[i * stride] * column[i * stride];
-  double norm = sqrt(sum);
-  for (uint64_t i = 0; i < k->dims[m]; i++)
-    column[i * stride] /= norm;
-  return norm;
-}
-
-static void finish_model(amped_ktensor *model) {
-  for (int r = 0; r < model->ncomps; r++)
-    for (int m = 0; m < model->order; m++)
-      model->weights[r] *= normalise(model, m, r);
-}
-
 static amped_status check(const amped_planted_spec *spec) {
   uint64_t least = 1;
   AMPED_TRY(amped_random_tensor_check(spec->order, spec->dims, spec->nnz));
   if (spec->ncomps < 1 || spec->ncomps > AMPED_MAX_NCOMPS)
     return amped_error(AMPED_USAGE, NULL, "%d planted components; give --planted from 1 to %d",
                        spec->ncomps, AMPED_MAX_NCOMPS);
-  if (!(spec->noise >= 0.0 && spec->noise <= 1e6))
-    return amped_error(AMPED_USAGE, NULL, "noise %g; give --noise from 0 to 1e6", spec->noise);
+  AMPED_TRY(amped_planted_noise_check(spec->noise));
   for (int m = 0; m < spec->order; m++)
     least *= spec->dims[m] < 2 ? 1 : 2;
   least *= (uint64_t)spec->ncomps;
@@ -181,12 +148,13 @@ static amped_status check(const amped_planted_spec *spec) {
 }
 
 amped_status amped_planted_create(const amped_planted_spec *spec, amped_sptensor *out,
-                                  amped_ktensor *model) {
+                                  amped_ktensor *model, double *noise_sd) {
   amped_status status = AMPED_OK;
   uint64_t total = 0;
   uint64_t overlaps = 0;
   memset(out, 0, sizeof *out);
   memset(model, 0, sizeof *model);
+  *noise_sd = 0.0;
   AMPED_TRY(check(spec));
   layout l = choose_layout(spec);
   if (!amped_mul(l.cells, (uint64_t)spec->ncomps, &total))
@@ -197,11 +165,10 @@ amped_status amped_planted_create(const amped_planted_spec *spec, amped_sptensor
   memcpy(out->dims, spec->dims, sizeof out->dims);
   fill_model(spec, &l, model);
   fill_cells(spec, &l, model, out);
-  finish_model(model);
+  amped_ktensor_normalise(model);
   AMPED_GO(fail, amped_sptensor_sort(out, 0));
   AMPED_GO(fail, amped_sptensor_merge(out, AMPED_DUPLICATES_SUM, NULL, &overlaps));
-  if (spec->noise > 0.0)
-    add_noise(spec, out);
+  *noise_sd = amped_planted_noise_add(out, spec->noise, spec->seed);
   return AMPED_OK;
 fail:
   amped_sptensor_free(out);

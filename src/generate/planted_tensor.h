@@ -10,9 +10,9 @@
  * indices but seldom cells, and ALS finds the blocks from nearly every start. If they shared no
  * indices, ALS would often stay at a model that covers one block twice and another never.
  *
- * The noise is Gaussian, on stored cells only: `noise` times the root mean square of the model's
- * stored values. Entries are multiples of a power of two, such that values without noise are exact
- * in float; values with noise are rounded to float.
+ * The noise (planted_noise.h) is Gaussian, on stored cells only: `noise` times the root mean square
+ * of the model's stored values. Entries are multiples of a power of two, such that values without
+ * noise are exact in float; values with noise are rounded to float.
  *
  * nnz is close to the requested number, but not equal. The tensor does not depend on the number of
  * threads. Host memory; not collective. */
@@ -31,9 +31,10 @@ typedef struct amped_planted_spec {
   uint64_t seed;
 } amped_planted_spec;
 
-/* Make the tensor, sorted by mode 0, and its model with unit columns. AMPED_USAGE where the numbers
- * do not fit together. Free with amped_sptensor_free and amped_ktensor_free. */
+/* Make the tensor, sorted by mode 0, its model with unit columns, and the standard deviation of the
+ * noise. AMPED_USAGE where the numbers do not fit together. Free with amped_sptensor_free and
+ * amped_ktensor_free. */
 amped_status amped_planted_create(const amped_planted_spec *spec, amped_sptensor *out,
-                                  amped_ktensor *model);
+                                  amped_ktensor *model, double *noise_sd);
 
 #endif

@@ -256,7 +256,10 @@ static amped_status draw_distinct(const amped_random_tensor_spec *spec, const la
   return AMPED_OK;
 }
 
-static amped_status check_memory(int order, uint64_t nnz) {
+amped_status amped_random_tensor_check_memory(int order, uint64_t nnz) {
+  if (nnz > MAX_NNZ)
+    return amped_error(AMPED_FAILED, NULL,
+                       "%" PRIu64 " nonzeros are more than memory can hold; lower --observed", nnz);
   /* Arrays for nnz and 1/32 more, and the scratch of sorting; skew can double this. */
   uint64_t bytes = nnz * (8 * (uint64_t)order + 8 + 24) / 32 * 33;
   uint64_t available = amped_mem_available();
@@ -265,24 +268,29 @@ static amped_status check_memory(int order, uint64_t nnz) {
   if (available == 0 || bytes <= available)
     return AMPED_OK;
   return amped_error(AMPED_FAILED, NULL,
-                     "%" PRIu64 " nonzeros need %s of memory and %s are available; lower --scale "
-                     "or --nnz",
+                     "%" PRIu64 " nonzeros need %s of memory and %s are available; lower "
+                     "--nnz, --scale or --observed",
                      nnz, amped_format_bytes(need, bytes), amped_format_bytes(have, available));
+}
+
+amped_status amped_random_tensor_check_dims(int order, const uint64_t *dims) {
+  if (order < AMPED_MIN_ORDER || order > AMPED_MAX_ORDER)
+    return amped_error(AMPED_USAGE, NULL, "a tensor of %d modes; give %d to %d dimensions", order,
+                       AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+  for (int m = 0; m < order; m++)
+    if (dims[m] == 0 || dims[m] > AMPED_MAX_DIM)
+      return amped_error(AMPED_USAGE, NULL,
+                         "dimension %" PRIu64 " of mode %d; dimensions are 1 to 2^63", dims[m],
+                         m + 1);
+  return AMPED_OK;
 }
 
 amped_status amped_random_tensor_check(int order, const uint64_t *dims, uint64_t nnz) {
   uint64_t cells = 1;
   bool huge = false;
-  if (order < AMPED_MIN_ORDER || order > AMPED_MAX_ORDER)
-    return amped_error(AMPED_USAGE, NULL, "a tensor of %d modes; give %d to %d dimensions", order,
-                       AMPED_MIN_ORDER, AMPED_MAX_ORDER);
-  for (int m = 0; m < order; m++) {
-    if (dims[m] == 0 || dims[m] > AMPED_MAX_DIM)
-      return amped_error(AMPED_USAGE, NULL,
-                         "dimension %" PRIu64 " of mode %d; dimensions are 1 to 2^63", dims[m],
-                         m + 1);
+  AMPED_TRY(amped_random_tensor_check_dims(order, dims));
+  for (int m = 0; m < order; m++)
     huge = huge || !amped_mul(cells, dims[m], &cells);
-  }
   if (nnz == 0 || nnz > MAX_NNZ)
     return amped_error(AMPED_USAGE, NULL, "%" PRIu64 " nonzeros; give --nnz from 1 to 2^48", nnz);
   if (!huge && nnz > cells / 2)
@@ -291,7 +299,7 @@ amped_status amped_random_tensor_check(int order, const uint64_t *dims, uint64_t
                        " cells; at most half of the cells can be nonzeros: lower --nnz or enlarge "
                        "--dims",
                        nnz, cells);
-  return check_memory(order, nnz);
+  return amped_random_tensor_check_memory(order, nnz);
 }
 
 /* The value of nonzero number c. */

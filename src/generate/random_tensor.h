@@ -31,8 +31,10 @@ typedef struct amped_random_tensor_spec {
  * where this machine has too little memory. Shows progress. Free with amped_sptensor_free. */
 amped_status amped_random_tensor_create(const amped_random_tensor_spec *spec, amped_sptensor *out);
 
-/* The checks that need no drawing: for other generators of tensors. */
+/* The checks that need no drawing, and two of them: for other generators of tensors. */
 amped_status amped_random_tensor_check(int order, const uint64_t *dims, uint64_t nnz);
+amped_status amped_random_tensor_check_dims(int order, const uint64_t *dims);
+amped_status amped_random_tensor_check_memory(int order, uint64_t nnz);
 
 /* A bijection of 0 .. dim-1, chosen by key. */
 uint64_t amped_random_tensor_scatter(uint64_t dim, uint64_t key, uint64_t i);

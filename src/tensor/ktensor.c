@@ -67,3 +67,22 @@ void amped_ktensor_order(const amped_ktensor *k, int *order) {
     order[at] = r;
   }
 }
+
+/* Scale column r of factor m to unit length; returns its former length. */
+static double normalise(amped_ktensor *k, int m, int r) {
+  double *column = k->factors[m] + r;
+  const uint64_t stride = (uint64_t)k->ncomps;
+  double sum = 0.0;
+  for (uint64_t i = 0; i < k->dims[m]; i++)
+    sum += column[i * stride] * column[i * stride];
+  const double norm = sqrt(sum);
+  for (uint64_t i = 0; i < k->dims[m] && norm > 0.0; i++)
+    column[i * stride] /= norm;
+  return norm > 0.0 ? norm : 1.0;
+}
+
+void amped_ktensor_normalise(amped_ktensor *k) {
+  for (int r = 0; r < k->ncomps; r++)
+    for (int m = 0; m < k->order; m++)
+      k->weights[r] *= normalise(k, m, r);
+}

@@ -27,6 +27,10 @@ void amped_ktensor_free(amped_ktensor *k);
  * column of zeros does not change. */
 void amped_ktensor_balance(amped_ktensor *k);
 
+/* Normalise: scale every column to unit length; the weight takes the factor in. A column of zeros
+ * does not change. */
+void amped_ktensor_normalise(amped_ktensor *k);
+
 /* order[0 .. ncomps) = the components in descending order of weight; equal weights keep their
  * order. */
 void amped_ktensor_order(const amped_ktensor *k, int *order);

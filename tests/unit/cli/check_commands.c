@@ -408,6 +408,9 @@ START_TEST(generate_refuses_options_that_do_not_go_together) {
   o.generate.noise = 1.0;
   check_fails(AMPED_USAGE, "--planted too", amped_cmd_generate(&o));
   o.generate.noise = 0.0;
+  o.generate.observed = 0.5;
+  check_fails(AMPED_USAGE, "--planted too", amped_cmd_generate(&o));
+  o.generate.observed = 0.0;
   o.session.shape.scale = 0.5;
   check_fails(AMPED_USAGE, "--scale", amped_cmd_generate(&o));
   o.session.shape.scale = 1.0;

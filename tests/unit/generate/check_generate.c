@@ -6,6 +6,7 @@
 #include "tests/lib/oracle_mttkrp.h"
 #include "base/random.h"
 #include "generate/random_tensor.h"
+#include "generate/observed_tensor.h"
 #include "generate/planted_tensor.h"
 #include "generate/paper_shapes.h"
 #include "tests/lib/testing.h"
@@ -266,10 +267,11 @@ START_TEST(planted_tensors_equal_their_model_everywhere) {
     amped_sptensor again;
     amped_ktensor k;
     amped_ktensor other;
+    double sd = 0.0;
     omp_set_num_threads(1);
-    check_ok(amped_planted_create(&specs[s], &t, &k));
+    check_ok(amped_planted_create(&specs[s], &t, &k, &sd));
     omp_set_num_threads(3);
-    check_ok(amped_planted_create(&specs[s], &again, &other));
+    check_ok(amped_planted_create(&specs[s], &again, &other, &sd));
     ck_assert(same_tensor(&t, &again));
     check_ok(amped_sptensor_validate(&t, "planted"));
     check_distinct_and_sorted(&t);
@@ -298,10 +300,11 @@ START_TEST(planted_noise_has_the_size_asked_for) {
   amped_sptensor clean;
   amped_sptensor noisy;
   amped_ktensor k;
-  check_ok(amped_planted_create(&spec, &clean, &k));
+  double sd = 0.0;
+  check_ok(amped_planted_create(&spec, &clean, &k, &sd));
   amped_ktensor_free(&k);
   spec.noise = 0.25;
-  check_ok(amped_planted_create(&spec, &noisy, &k));
+  check_ok(amped_planted_create(&spec, &noisy, &k, &sd));
   ck_assert_uint_eq(clean.nnz, noisy.nnz);
   ck_assert(amped_sptensor_fits_float(&noisy));
   double sum = 0.0;
@@ -381,8 +384,9 @@ START_TEST(als_recovers_what_was_planted) {
   for (int noisy = 0; noisy < 2; noisy++) {
     amped_sptensor t;
     amped_ktensor k;
+    double sd = 0.0;
     spec.noise = noisy ? 0.1 : 0.0;
-    check_ok(amped_planted_create(&spec, &t, &k));
+    check_ok(amped_planted_create(&spec, &t, &k, &sd));
     double fit = als_fit(&t, 4, 60, 1);
     if (noisy)
       /* Noise e leaves a residual of e / sqrt(1 + e^2), slightly reduced by the hundreds of
@@ -399,21 +403,22 @@ START_TEST(als_recovers_what_was_planted) {
 START_TEST(planted_numbers_must_go_together) {
   amped_sptensor t;
   amped_ktensor k;
+  double sd = 0.0;
   amped_planted_spec spec = {.order = 3, .dims = {20, 20, 20}, .nnz = 79, .ncomps = 10};
-  check_fails(AMPED_USAGE, "--nnz of 80 or more", amped_planted_create(&spec, &t, &k));
+  check_fails(AMPED_USAGE, "--nnz of 80 or more", amped_planted_create(&spec, &t, &k, &sd));
   spec.nnz = 4001;
-  check_fails(AMPED_USAGE, "at most half", amped_planted_create(&spec, &t, &k));
+  check_fails(AMPED_USAGE, "at most half", amped_planted_create(&spec, &t, &k, &sd));
   spec.nnz = 100;
   spec.ncomps = 0;
-  check_fails(AMPED_USAGE, "--planted", amped_planted_create(&spec, &t, &k));
+  check_fails(AMPED_USAGE, "--planted", amped_planted_create(&spec, &t, &k, &sd));
   spec.ncomps = 1;
   spec.noise = -1.0;
-  check_fails(AMPED_USAGE, "--noise", amped_planted_create(&spec, &t, &k));
+  check_fails(AMPED_USAGE, "--noise", amped_planted_create(&spec, &t, &k, &sd));
   spec.noise = 0.0;
   amped_status status = AMPED_FAILED;
   for (int64_t i = 0; status != AMPED_OK; i++) {
     amped_mem_fail_at(i);
-    status = amped_planted_create(&spec, &t, &k);
+    status = amped_planted_create(&spec, &t, &k, &sd);
     amped_mem_fail_at(-1);
     amped_status_clear();
     ck_assert(status == AMPED_OK || (status == AMPED_FAILED && amped_mem_live() == 0));
@@ -423,10 +428,98 @@ START_TEST(planted_numbers_must_go_together) {
   check_no_leak();
 }
 
+START_TEST(observed_tensors_are_cells_of_their_model) {
+  amped_observed_spec specs[] = {
+      {.order = 3, .dims = {30, 20, 10}, .share = 0.1, .ncomps = 5, .seed = 1},
+      {.order = 4, .dims = {6, 1, 7, 8}, .share = 1.0, .ncomps = 8, .seed = 2},
+      {.order = 8, .dims = {2, 2, 2, 2, 2, 2, 2, 2}, .share = 0.004, .ncomps = 1, .seed = 3},
+      {.order = 3, .dims = {100000, 90000, 80000}, .share = 1e-11, .ncomps = 2, .seed = 4},
+  };
+  static const uint64_t counts[] = {600, 336, 1, 7200};
+  for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
+    amped_sptensor t;
+    amped_sptensor again;
+    amped_ktensor k;
+    amped_ktensor other;
+    double sd = 1.0;
+    omp_set_num_threads(1);
+    check_ok(amped_observed_create(&specs[s], &t, &k, &sd));
+    omp_set_num_threads(3);
+    check_ok(amped_observed_create(&specs[s], &again, &other, &sd));
+    ck_assert(same_tensor(&t, &again) && sd == 0.0);
+    check_ok(amped_sptensor_validate(&t, "observed"));
+    check_distinct_and_sorted(&t);
+    ck_assert_uint_eq(t.nnz, counts[s]);
+    ck_assert(t.duplicates == AMPED_DUPLICATES_NONE);
+    bool equal = true;
+    for (uint64_t n = 0; n < t.nnz; n++)
+      equal = equal && model_at(&k, &t, n) == t.values[n];
+    ck_assert(equal);
+    amped_sptensor_free(&t);
+    amped_sptensor_free(&again);
+    amped_ktensor_free(&k);
+    amped_ktensor_free(&other);
+  }
+  check_no_leak();
+}
+
+START_TEST(observed_numbers_must_go_together) {
+  amped_sptensor t;
+  amped_ktensor k;
+  double sd = 0.0;
+  const amped_observed_spec good = {
+      .order = 3, .dims = {20, 20, 20}, .share = 0.1, .ncomps = 2, .noise = 0.1, .seed = 1};
+  amped_observed_spec spec = good;
+  static const double shares[] = {0.0, -0.1, 1.1, NAN, INFINITY};
+  for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+    spec.share = shares[i];
+    check_fails(AMPED_USAGE, "--observed", amped_observed_create(&spec, &t, &k, &sd));
+  }
+  spec.share = 1e-5;
+  check_fails(AMPED_USAGE, "less than one", amped_observed_create(&spec, &t, &k, &sd));
+  spec = good;
+  spec.dims[0] = spec.dims[1] = AMPED_MAX_DIM;
+  check_fails(AMPED_USAGE, "cells are more", amped_observed_create(&spec, &t, &k, &sd));
+  spec.dims[0] = spec.dims[1] = UINT64_C(1) << 29;
+  check_fails(AMPED_FAILED, "--observed", amped_observed_create(&spec, &t, &k, &sd));
+  spec = good;
+  spec.dims[0] = UINT64_C(1) << 62;
+  spec.dims[1] = spec.dims[2] = 1;
+  spec.share = 1e-18;
+  check_fails(AMPED_FAILED, "the planted model", amped_observed_create(&spec, &t, &k, &sd));
+  spec = good;
+  spec.ncomps = 0;
+  check_fails(AMPED_USAGE, "--planted", amped_observed_create(&spec, &t, &k, &sd));
+  spec = good;
+  spec.noise = NAN;
+  check_fails(AMPED_USAGE, "--noise", amped_observed_create(&spec, &t, &k, &sd));
+  spec = good;
+  spec.order = 2;
+  check_fails(AMPED_USAGE, "2 modes", amped_observed_create(&spec, &t, &k, &sd));
+  spec = good;
+  spec.dims[1] = 0;
+  check_fails(AMPED_USAGE, "dimension 0", amped_observed_create(&spec, &t, &k, &sd));
+  amped_status status = AMPED_FAILED;
+  for (int64_t i = 0; status != AMPED_OK; i++) {
+    amped_mem_fail_at(i);
+    status = amped_observed_create(&good, &t, &k, &sd);
+    amped_mem_fail_at(-1);
+    amped_status_clear();
+    ck_assert(status == AMPED_OK || status == AMPED_FAILED);
+    if (status == AMPED_OK) {
+      ck_assert(sd > 0.0 && amped_sptensor_fits_float(&t));
+      amped_sptensor_free(&t);
+      amped_ktensor_free(&k);
+    }
+    check_no_leak();
+  }
+}
+
 TESTING_MAIN("synth", scatter_is_a_bijection,
              tensors_have_exactly_the_nonzeros_asked_for_on_any_number_of_threads,
              more_nonzeros_contain_fewer, indices_follow_the_law_asked_for,
              what_cannot_be_had_is_a_usage_error, memory_that_runs_out_leaves_nothing_behind,
              shapes_scale_and_stay_sparse, planted_tensors_equal_their_model_everywhere,
              planted_noise_has_the_size_asked_for, als_recovers_what_was_planted,
-             planted_numbers_must_go_together)
+             planted_numbers_must_go_together, observed_tensors_are_cells_of_their_model,
+             observed_numbers_must_go_together)
