@@ -202,17 +202,6 @@ __global__ void gather(const T *from, const unsigned *order, unsigned count, T *
     to[i] = from[order[i]];
 }
 
-uint64_t index_bytes(const amped_list_shape *shape, int mode) {
-  return amped_itype_for(shape->dims[mode]);
-}
-
-uint64_t nonzero_bytes(const amped_list_shape *shape) {
-  uint64_t bytes = shape->value_type;
-  for (int m = 0; m < shape->order; m++)
-    bytes += index_bytes(shape, m);
-  return bytes;
-}
-
 bool deals(const amped_list_shape *shape) {
   return shape->nranks > 1;
 }
@@ -276,7 +265,8 @@ static void require(const amped_device *, const amped_list_shape *shape, uint64_
                     uint64_t *host_bytes) {
   size_t temporary = 0;
   uint64_t transit = 0;
-  *device_bytes = shape->capacity * nonzero_bytes(shape) + sum_blocks * sizeof(amped_dd) +
+  *device_bytes = shape->capacity * amped_list_nonzero_bytes(shape) +
+                  sum_blocks * sizeof(amped_dd) +
                   (value_slots + AMPED_MAX_CODES + 2) * sizeof(double);
   *host_bytes = 0;
   if (!deals(shape))
@@ -284,7 +274,7 @@ static void require(const amped_device *, const amped_list_shape *shape, uint64_
   /* The number of bytes that CUB asks for does not fail for sizes that fit an int. */
   (void)sort_bytes(shape->window, &temporary);
   *device_bytes += shape->window * 4 * sizeof(unsigned) + temporary;
-  transit = shape->window * sizeof(uint64_t) + shape->arriving * nonzero_bytes(shape);
+  transit = shape->window * sizeof(uint64_t) + shape->arriving * amped_list_nonzero_bytes(shape);
   *(shape->device_mpi ? device_bytes : host_bytes) += transit;
 }
 
@@ -332,7 +322,8 @@ static amped_status allocate_dealing(amped_list_part *p) {
   }
   AMPED_TRY(alloc_transit(p, &p->sent, shape->window * sizeof(uint64_t)));
   for (int m = 0; m < shape->order; m++)
-    AMPED_TRY(alloc_transit(p, &p->arriving[m], shape->arriving * index_bytes(shape, m)));
+    AMPED_TRY(
+        alloc_transit(p, &p->arriving[m], shape->arriving * amped_list_index_bytes(shape, m)));
   return alloc_transit(p, &p->arriving[last_array], shape->arriving * shape->value_type);
 }
 
@@ -340,7 +331,8 @@ static amped_status allocate(amped_list_part *p) {
   static const char what[] = "the nonzeros of a list";
   const amped_list_shape *shape = &p->shape;
   for (int m = 0; m < shape->order; m++)
-    AMPED_TRY(amped_cuda_malloc(&p->d_indices[m], shape->capacity * index_bytes(shape, m), what));
+    AMPED_TRY(amped_cuda_malloc(&p->d_indices[m],
+                                shape->capacity * amped_list_index_bytes(shape, m), what));
   AMPED_TRY(amped_cuda_malloc(&p->d_values, shape->capacity * shape->value_type, what));
   AMPED_TRY(amped_cuda_malloc(&p->d_sums, sum_blocks * sizeof(amped_dd), what));
   AMPED_TRY(amped_cuda_malloc(&p->d_hash, sizeof(word), what));
@@ -395,7 +387,7 @@ static amped_status to_device(const amped_list_part *p, void *d_to, const void *
 static amped_status append_indices(amped_list_part *p, int mode, uint64_t count,
                                    const void *indices) {
   const uint64_t from_bytes = p->shape.index_types[mode];
-  const uint64_t bytes = index_bytes(&p->shape, mode);
+  const uint64_t bytes = amped_list_index_bytes(&p->shape, mode);
   void *const d_to = element(p->d_indices[mode], bytes, p->held);
   if (from_bytes == bytes)
     return to_device(p, d_to, indices, count * bytes);
@@ -429,7 +421,7 @@ static void view(amped_list_part *p, uint64_t first, uint64_t count, amped_nonze
   memset(out, 0, sizeof *out);
   out->count = count;
   for (int m = 0; m < p->shape.order; m++)
-    out->indices[m] = element(p->d_indices[m], index_bytes(&p->shape, m), first);
+    out->indices[m] = element(p->d_indices[m], amped_list_index_bytes(&p->shape, m), first);
   out->values = element(p->d_values, p->shape.value_type, first);
   out->value_type = p->shape.value_type;
 }
@@ -445,7 +437,7 @@ static arrays arrays_of(const amped_list_part *p) {
   a.order = p->shape.order;
   for (int m = 0; m < a.order; m++) {
     a.indices[m] = p->d_indices[m];
-    a.index_bytes[m] = (unsigned)index_bytes(&p->shape, m);
+    a.index_bytes[m] = (unsigned)amped_list_index_bytes(&p->shape, m);
   }
   a.values = p->d_values;
   a.value_bytes = (unsigned)p->shape.value_type;
@@ -689,7 +681,8 @@ template <typename T> static void launch_gather(const amped_list_part *p, const 
 
 static amped_status dealt(amped_list_part *p, int array, void **out) {
   const bool values = array == AMPED_LIST_VALUES;
-  const uint64_t bytes = values ? (uint64_t)p->shape.value_type : index_bytes(&p->shape, array);
+  const uint64_t bytes =
+      values ? (uint64_t)p->shape.value_type : amped_list_index_bytes(&p->shape, array);
   const void *d_array = values ? p->d_values : p->d_indices[array];
   if (bytes == 1)
     launch_gather<uint8_t>(p, d_array);

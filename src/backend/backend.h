@@ -219,6 +219,17 @@ typedef struct amped_list_shape {
   bool device_mpi;   /* MPI takes memory of the device */
 } amped_list_shape;
 
+/* Bytes of an index as a part holds it, and of a nonzero. */
+static inline uint64_t amped_list_index_bytes(const amped_list_shape *shape, int mode) {
+  return amped_itype_for(shape->dims[mode]);
+}
+static inline uint64_t amped_list_nonzero_bytes(const amped_list_shape *shape) {
+  uint64_t bytes = shape->value_type;
+  for (int m = 0; m < shape->order; m++)
+    bytes += amped_list_index_bytes(shape, m);
+  return bytes;
+}
+
 /* What is counted of nonzeros. All counts are added to. */
 typedef struct amped_list_counts {
   amped_partition partitions[AMPED_MAX_ORDER]; /* idp_nnz */

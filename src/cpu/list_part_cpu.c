@@ -27,17 +27,6 @@ struct amped_list_part {
   void *arriving[AMPED_MAX_ORDER + 1]; /* [arriving] the last are values */
 };
 
-static uint64_t index_bytes(const amped_list_shape *shape, int mode) {
-  return amped_itype_for(shape->dims[mode]);
-}
-
-static uint64_t nonzero_bytes(const amped_list_shape *shape) {
-  uint64_t bytes = shape->value_type;
-  for (int m = 0; m < shape->order; m++)
-    bytes += index_bytes(shape, m);
-  return bytes;
-}
-
 static bool deals(const amped_list_shape *shape) {
   return shape->nranks > 1;
 }
@@ -48,9 +37,9 @@ static void require(const amped_device *device, const amped_list_shape *shape,
                     uint64_t *device_bytes, uint64_t *host_bytes) {
   (void)device;
   *device_bytes = 0;
-  *host_bytes = shape->capacity * nonzero_bytes(shape);
+  *host_bytes = shape->capacity * amped_list_nonzero_bytes(shape);
   if (deals(shape))
-    *host_bytes += shape->arriving * nonzero_bytes(shape) +
+    *host_bytes += shape->arriving * amped_list_nonzero_bytes(shape) +
                    shape->window * (sizeof(int) + sizeof(uint32_t) + sizeof(uint64_t));
 }
 
@@ -75,12 +64,13 @@ static amped_status allocate(amped_list_part *p) {
   static const char what[] = "the nonzeros of a list";
   const amped_list_shape *shape = &p->shape;
   for (int m = 0; m < shape->order; m++)
-    AMPED_TRY(amped_alloc(&p->indices[m], shape->capacity, index_bytes(shape, m), what));
+    AMPED_TRY(amped_alloc(&p->indices[m], shape->capacity, amped_list_index_bytes(shape, m), what));
   AMPED_TRY(amped_alloc(&p->values, shape->capacity, shape->value_type, what));
   if (!deals(shape))
     return AMPED_OK;
   for (int m = 0; m < shape->order; m++)
-    AMPED_TRY(amped_alloc(&p->arriving[m], shape->arriving, index_bytes(shape, m), what));
+    AMPED_TRY(
+        amped_alloc(&p->arriving[m], shape->arriving, amped_list_index_bytes(shape, m), what));
   AMPED_TRY(amped_alloc(&p->arriving[AMPED_MAX_ORDER], shape->arriving, shape->value_type, what));
   AMPED_TRY(amped_alloc(&p->receivers, shape->window, sizeof *p->receivers, what));
   AMPED_TRY(amped_alloc(&p->places, shape->window, sizeof *p->places, what));
@@ -148,7 +138,7 @@ static void view(amped_list_part *p, uint64_t first, uint64_t count, amped_nonze
   memset(out, 0, sizeof *out);
   out->count = count;
   for (int m = 0; m < p->shape.order; m++)
-    out->indices[m] = element(p->indices[m], index_bytes(&p->shape, m), first);
+    out->indices[m] = element(p->indices[m], amped_list_index_bytes(&p->shape, m), first);
   out->values = element(p->values, p->shape.value_type, first);
   out->value_type = p->shape.value_type;
 }
@@ -372,7 +362,8 @@ AMPED_DEFINE_SCATTER(uint32_t)
 
 static amped_status dealt(amped_list_part *p, int array, void **out) {
   const bool values = array == AMPED_LIST_VALUES;
-  const uint64_t bytes = values ? (uint64_t)p->shape.value_type : index_bytes(&p->shape, array);
+  const uint64_t bytes =
+      values ? (uint64_t)p->shape.value_type : amped_list_index_bytes(&p->shape, array);
   scatter(p->sent, element(values ? p->values : p->indices[array], bytes, p->first), bytes,
           p->places, p->count);
   *out = p->sent;

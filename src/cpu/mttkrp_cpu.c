@@ -224,7 +224,6 @@ typedef struct job {
   const amped_cpu_mttkrp *m;
   bundle_decoder *decode;
   amped_bundle_kernel *kernel;
-  bool reuse;
 } job;
 
 /* Add up one strip. If it begins inside a row, its part of that row goes to fixup. */
@@ -313,22 +312,45 @@ static void zero_others(const amped_cpu_mttkrp *m, uint64_t first, uint64_t end)
   zero_rows(m, first, end);
 }
 
-void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int threads) {
+/* This thread's part of a walk; every thread of the team calls it, and none waits here. */
+static void sum_own_strips(const amped_cpu_mttkrp *m, bundle_decoder *decoder) {
   const amped_cpu_copy *copy = m->copy;
-  uint64_t nnz = copy->nnz;
-  job j = {.m = m, .decode = find_decoder(), .reuse = nnz / LONG_FIBRE >= copy->fibres};
-  uint64_t pieces = amped_ceil_div(m->rows, ZERO_ROWS);
-  uint64_t step = amped_cpu_strip_nnz(copy->packing, nnz);
-  uint64_t strips = amped_cpu_strips(copy->packing, nnz);
-  j.kernel = amped_bundle_kernel_find(m->value_type, m->ld, copy->packing->inputs, j.reuse);
+  const uint64_t nnz = copy->nnz;
+  const job j = {.m = m,
+                 .decode = decoder,
+                 .kernel = amped_bundle_kernel_find(m->value_type, m->ld, copy->packing->inputs,
+                                                    nnz / LONG_FIBRE >= copy->fibres)};
+  const uint64_t pieces = m->adds ? 0 : amped_ceil_div(m->rows, ZERO_ROWS);
+  const uint64_t step = amped_cpu_strip_nnz(copy->packing, nnz);
+  const uint64_t strips = amped_cpu_strips(copy->packing, nnz);
+#pragma omp for schedule(static) nowait
+  for (uint64_t i = 0; i < pieces; i++)
+    zero_others(m, i * ZERO_ROWS, (i + 1) * ZERO_ROWS < m->rows ? (i + 1) * ZERO_ROWS : m->rows);
+#pragma omp for schedule(dynamic) nowait
+  for (uint64_t r = 0; r < strips; r++)
+    sum_strip(&j, r * step, (r + 1) * step < nnz ? (r + 1) * step : nnz, m->fixup + r * m->ld);
+}
+
+void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int count, int threads) {
+  bundle_decoder *const decoder = find_decoder();
 #pragma omp parallel num_threads(threads)
   {
-#pragma omp for schedule(static) nowait
-    for (uint64_t i = 0; i < (m->adds ? 0 : pieces); i++)
-      zero_others(m, i * ZERO_ROWS, (i + 1) * ZERO_ROWS < m->rows ? (i + 1) * ZERO_ROWS : m->rows);
+    for (int i = 0; i < count; i++)
+      sum_own_strips(&m[i], decoder);
+#pragma omp barrier
 #pragma omp for schedule(dynamic)
-    for (uint64_t r = 0; r < strips; r++)
-      sum_strip(&j, r * step, (r + 1) * step < nnz ? (r + 1) * step : nnz, m->fixup + r * m->ld);
+    for (int i = 0; i < count; i++)
+      add_fixup(&m[i]);
   }
-  add_fixup(m);
+}
+
+void amped_mttkrp_cpu_join(const amped_cpu_mttkrp *m, int count, void *out, int threads) {
+  const uint64_t elements = m->rows * m->ld;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (uint64_t e = 0; e < elements; e++) {
+    double sum = 0.0;
+    for (int i = 0; i < count; i++)
+      sum += amped_value_get(m[i].out, m->value_type, e);
+    amped_value_put(out, m->value_type, e, sum);
+  }
 }

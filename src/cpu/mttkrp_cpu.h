@@ -38,7 +38,10 @@ typedef struct amped_cpu_mttkrp {
   void *out;                                /* rows without nonzeros become zero */
 } amped_cpu_mttkrp;
 
-/* Cannot fail. */
-void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int threads);
+/* `count` walks, whose outputs and fix-up buffers are their own. Cannot fail. */
+void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int count, int threads);
+
+/* out = sum of the outputs of `count` walks, in their order, in double. */
+void amped_mttkrp_cpu_join(const amped_cpu_mttkrp *m, int count, void *out, int threads);
 
 #endif

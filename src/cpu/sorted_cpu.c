@@ -24,23 +24,41 @@ struct amped_tensor_part {
   void *codebook;                         /* the same in plan->value_type */
   amped_ruler ruler;                      /* gives the same values, unless its step is 0 */
   double *fixup;
+  void *outputs;     /* of tiles that have their own */
   double mttkrp_sec; /* of the last one */
 };
+
+/* Strips that a mode's walks need a fix-up row each for: those of a walk, or of all tiles. */
+static uint64_t mode_strips(const amped_plan *plan, int mode) {
+  const amped_cpu_tiling t = amped_cpu_tiling_choose(plan, mode);
+  const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
+  const uint64_t walk = amped_cpu_most_strips(nnz);
+  return t.count > 1 && t.apart ? (uint64_t)t.count * walk : walk;
+}
 
 static uint64_t most_strips(const amped_plan *plan) {
   uint64_t strips = 1;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t n = amped_cpu_most_strips(plan->modes[m].copy.rank_nnz[plan->rank]);
+    const uint64_t n = mode_strips(plan, m);
     strips = n > strips ? n : strips;
   }
   return strips;
+}
+
+static uint64_t output_bytes(const amped_plan *plan) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++) {
+    const uint64_t bytes = amped_cpu_tiling_output_bytes(plan, m);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
 }
 
 static amped_status cpu_require(const amped_device *device, const amped_plan *plan,
                                 uint64_t factor_bytes, amped_requirement *out) {
   (void)device;
   (void)factor_bytes;
-  out->host_bytes = most_strips(plan) * plan->ld * sizeof(double) +
+  out->host_bytes = most_strips(plan) * plan->ld * sizeof(double) + output_bytes(plan) +
                     plan->dictionary->count * (sizeof(double) + plan->value_type);
   uint64_t most = 0; /* one copy is cut at a time */
   for (int m = 0; m < plan->order; m++) {
@@ -78,6 +96,7 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_free(part->dictionary);
   amped_free(part->codebook);
   amped_free(part->fixup);
+  amped_free(part->outputs);
   amped_free(part);
 }
 
@@ -90,6 +109,7 @@ static amped_status allocate(amped_tensor_part *part) {
                                     plan->modes[m].copy.rank_nnz[plan->rank],
                                     amped_plan_copy_rows(plan, m)));
   }
+  AMPED_TRY(amped_alloc(&part->outputs, output_bytes(plan), 1, "the outputs of tiles"));
   return amped_alloc(&part->fixup, most_strips(plan) * plan->ld, sizeof(double),
                      "the fix-up buffer");
 }
@@ -182,11 +202,33 @@ static amped_cpu_mttkrp walk(amped_tensor_part *part, int mode, int tile) {
   return m;
 }
 
+/* All tiles at once, each with its own output. */
+static void sum_tiles_apart(amped_tensor_part *part, int mode) {
+  const int count = part->tilings[mode].count;
+  const uint64_t bytes =
+      part->plan->modes[mode].copy.output_rows * amped_plan_row_bytes(part->plan);
+  amped_cpu_mttkrp walks[AMPED_CPU_MOST_TILES];
+  double *fixup = part->fixup;
+  for (int t = 0; t < count; t++) {
+    amped_cpu_mttkrp *const m = &walks[t];
+    *m = walk(part, mode, t);
+    m->adds = false;
+    m->out = (char *)part->outputs + (uint64_t)t * bytes;
+    m->fixup = fixup;
+    fixup += amped_cpu_strips(m->copy->packing, m->copy->nnz) * m->ld;
+  }
+  amped_mttkrp_cpu(walks, count, part->threads);
+  amped_mttkrp_cpu_join(walks, count, amped_factor_set_cpu_output(part->factors), part->threads);
+}
+
 static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
+  const amped_cpu_tiling *tiling = &part->tilings[mode];
   double began = amped_time();
-  for (int t = 0; t < part->tilings[mode].count; t++) {
+  if (tiling->count > 1 && tiling->apart)
+    sum_tiles_apart(part, mode);
+  for (int t = 0; t < tiling->count && !(tiling->count > 1 && tiling->apart); t++) {
     const amped_cpu_mttkrp m = walk(part, mode, t);
-    amped_mttkrp_cpu(&m, part->threads);
+    amped_mttkrp_cpu(&m, 1, part->threads);
   }
   part->mttkrp_sec = amped_time() - began;
   amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + part->mttkrp_sec);

@@ -8,6 +8,9 @@
 #define LEAST_GATHERS 4
 #define LEAST_OF_ROW 16
 
+/* Outputs of all tiles that are so small in sum stay in caches, too. */
+#define APART_BYTES (UINT64_C(4) << 20)
+
 /* Nonzeros that are handed to tiles together. */
 #define CHUNK 65536
 
@@ -15,7 +18,7 @@
 #define ROUND AMPED_LONG_PACK
 
 amped_cpu_tiling amped_cpu_tiling_choose(const amped_plan *plan, int mode) {
-  const amped_cpu_tiling whole = {1, 0, 0};
+  const amped_cpu_tiling whole = {1, 0, 0, false};
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t nnz = m->copy.rank_nnz[plan->rank];
   amped_cpu_tiling t = whole;
@@ -35,6 +38,7 @@ amped_cpu_tiling amped_cpu_tiling_choose(const amped_plan *plan, int mode) {
   t.width = amped_ceil_div(rows, count);
   t.count = (int)amped_ceil_div(rows, t.width);
   uint64_t row_parts = m->copy.output_rows * (uint64_t)t.count;
+  t.apart = row_parts * amped_plan_row_bytes(plan) <= APART_BYTES;
   return t.count > 1 && nnz / LEAST_GATHERS >= rows && nnz / LEAST_OF_ROW >= row_parts ? t : whole;
 }
 
@@ -45,6 +49,13 @@ static uint64_t room(uint64_t nnz, const amped_cpu_tiling *t) {
 
 static uint64_t room_rows(const amped_plan *plan, int mode, const amped_cpu_tiling *t) {
   return amped_plan_copy_rows(plan, mode) * (uint64_t)t->count;
+}
+
+uint64_t amped_cpu_tiling_output_bytes(const amped_plan *plan, int mode) {
+  const amped_cpu_tiling t = amped_cpu_tiling_choose(plan, mode);
+  if (t.count == 1 || !t.apart)
+    return 0;
+  return (uint64_t)t.count * plan->modes[mode].copy.output_rows * amped_plan_row_bytes(plan);
 }
 
 uint64_t amped_cpu_tiling_bytes(const amped_plan *plan, int mode) {

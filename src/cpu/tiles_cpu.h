@@ -3,7 +3,9 @@
  * cuda/sorted/tile_choice_cuda.h.
  *
  * A tile is a packed copy of its own. Nonzeros keep their order in it. An output row may be in many
- * tiles, which are worked on one after another. Functions are not collective. */
+ * tiles. These are worked on one after another; or, where outputs are small and so tiles are short
+ * work for many threads, side by side, each with an output of its own, and the outputs are added up
+ * in the order of tiles. Functions are not collective. */
 #ifndef AMPED_TILES_CPU_H
 #define AMPED_TILES_CPU_H
 
@@ -17,10 +19,14 @@ typedef struct amped_cpu_tiling {
   int count;      /* of tiles; 1: the copy stays whole */
   int input;      /* the input whose positions are cut into ranges */
   uint64_t width; /* positions of a range */
+  bool apart;     /* each tile has an output of its own */
 } amped_cpu_tiling;
 
 /* A pure function of the plan. */
 amped_cpu_tiling amped_cpu_tiling_choose(const amped_plan *plan, int mode);
+
+/* Bytes of the outputs of all tiles; 0 where they have none of their own. */
+uint64_t amped_cpu_tiling_output_bytes(const amped_plan *plan, int mode);
 
 /* Bytes of mode's copy when it is finished, and bytes that cutting it takes beside them for a
  * while: 0 where it stays whole. */

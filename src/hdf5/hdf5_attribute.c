@@ -1,8 +1,9 @@
 /* Attributes of groups and datasets (hdf5/hdf5_file.h), and the seal of all that AMPED writes.
  *
  * The seal is the root's attribute amped_seal: the hash of each attribute, of its object's name,
- * its own name and its value. Every attribute that is read is looked up there. So no attribute
- * changes unseen, and no dataset takes another one's name: its content hash is an attribute, too.
+ * its own name and its value. Every attribute that is read is looked up there; and before the first
+ * one is, each hash is looked for in the file. So no attribute changes unseen, no dataset takes
+ * another one's name, and nothing is missing: a dataset's content hash is an attribute, too.
  * Attributes that others add are never read, and hurt nobody. A file without a seal is of an
  * earlier build or of another program. */
 #include <stdio.h>
@@ -11,6 +12,9 @@
 #include "base/mem.h"
 #include "hdf5/hdf5_file.h"
 #include "tensor/sptensor.h"
+
+/* The most links of a file with a seal, those included that others add. */
+#define MAX_LINKS 65536
 
 /* Text attributes are short; a longer text is an attempt to fill memory. */
 #define MAX_TEXT_BYTES (UINT64_C(1) << 20)
@@ -105,6 +109,8 @@ static uint64_t hash_u64(uint64_t hash, uint64_t count, const uint64_t *values) 
 static amped_status read_integers(amped_hdf5 *file, const char *group, const char *name,
                                   uint64_t least, uint64_t most, uint64_t *count, uint64_t *out);
 
+static amped_status check_complete(amped_hdf5 *file);
+
 static amped_status load_seal(amped_hdf5 *file) {
   bool exists = false;
   if (file->seal_loaded)
@@ -114,7 +120,22 @@ static amped_status load_seal(amped_hdf5 *file) {
   if (exists)
     AMPED_TRY(read_integers(file, "/", SEAL, 1, AMPED_HDF5_SEALED, &file->sealed, file->seal));
   file->seal_loaded = true;
-  return AMPED_OK;
+  return file->sealed > 0 ? check_complete(file) : AMPED_OK;
+}
+
+/* A tolerant reader goes on; it is told of the first object that is not as it was. */
+static bool tolerates(amped_hdf5 *file, const char *object) {
+  if (file->tolerant && file->broken[0] == '\0')
+    (void)snprintf(file->broken, sizeof file->broken, "%s", object);
+  return file->tolerant;
+}
+
+static amped_status disagrees(const amped_hdf5 *file, const char *object, const char *name) {
+  return amped_error(
+      AMPED_BAD_INPUT, file->path,
+      "attribute %s of %s disagrees with the file's seal; the file was changed, make "
+      "it again",
+      name, object);
 }
 
 /* The attribute was read: is it as it was written? */
@@ -124,18 +145,9 @@ static amped_status check_sealed(amped_hdf5 *file, const char *object, const cha
   for (uint64_t i = 0; i < file->sealed; i++)
     if (file->seal[i] == hash)
       return AMPED_OK;
-  if (file->sealed == 0)
+  if (file->sealed == 0 || tolerates(file, object))
     return AMPED_OK;
-  if (file->tolerant) {
-    if (file->broken[0] == '\0')
-      (void)snprintf(file->broken, sizeof file->broken, "%s", object);
-    return AMPED_OK;
-  }
-  return amped_error(
-      AMPED_BAD_INPUT, file->path,
-      "attribute %s of %s disagrees with the file's seal; the file was changed, make "
-      "it again",
-      name, object);
+  return disagrees(file, object, name);
 }
 
 /* The attribute was written. */
@@ -180,17 +192,21 @@ amped_status amped_hdf5_get_u64(amped_hdf5 *file, const char *group, const char 
   return check_sealed(file, group, name, hash_u64(hash_names(group, name), count, out));
 }
 
+static amped_status read_double(amped_hdf5 *file, const attribute *a, const char *group,
+                                const char *name, double *out) {
+  if (H5Tget_class(a->type) != H5T_FLOAT || H5Tget_size(a->type) > 8 || count_of(a) != 1)
+    return wrong_attribute(file, group, name, "a floating-point number");
+  return H5Aread(a->id, H5T_NATIVE_DOUBLE, out) < 0 ? amped_hdf5_failed(file, "attribute", name)
+                                                    : AMPED_OK;
+}
+
 amped_status amped_hdf5_get_double(amped_hdf5 *file, const char *group, const char *name,
                                    double *out) {
   attribute a;
   amped_status status = AMPED_OK;
   AMPED_GO(done, open_attribute(file, group, name, &a));
-  if (H5Tget_class(a.type) != H5T_FLOAT || H5Tget_size(a.type) > 8 || count_of(&a) != 1)
-    status = wrong_attribute(file, group, name, "a floating-point number");
-  else if (H5Aread(a.id, H5T_NATIVE_DOUBLE, out) < 0)
-    status = amped_hdf5_failed(file, "attribute", name);
-  else
-    status = check_sealed(file, group, name, hash_double(hash_names(group, name), *out));
+  AMPED_GO(done, read_double(file, &a, group, name, out));
+  status = check_sealed(file, group, name, hash_double(hash_names(group, name), *out));
 done:
   close_attribute(&a);
   return status;
@@ -230,8 +246,7 @@ static amped_status read_fixed_text(amped_hdf5 *file, const attribute *a, hid_t 
   return AMPED_OK;
 }
 
-amped_status amped_hdf5_get_text(amped_hdf5 *file, const char *group, const char *name,
-                                 char **out) {
+static amped_status read_text(amped_hdf5 *file, const char *group, const char *name, char **out) {
   attribute a;
   amped_status status = AMPED_OK;
   hid_t memory = H5I_INVALID_HID;
@@ -248,17 +263,131 @@ amped_status amped_hdf5_get_text(amped_hdf5 *file, const char *group, const char
     status = read_variable_text(file, &a, memory, name, out);
   else
     status = read_fixed_text(file, &a, memory, name, out);
-  if (status == AMPED_OK)
-    status = check_sealed(file, group, name, hash_text(hash_names(group, name), *out));
-  if (status != AMPED_OK) {
-    amped_free(*out);
-    *out = NULL;
-  }
 done:
   if (memory >= 0)
     (void)H5Tclose(memory);
   close_attribute(&a);
   return status;
+}
+
+amped_status amped_hdf5_get_text(amped_hdf5 *file, const char *group, const char *name,
+                                 char **out) {
+  AMPED_TRY(read_text(file, group, name, out));
+  amped_status status = check_sealed(file, group, name, hash_text(hash_names(group, name), *out));
+  if (status != AMPED_OK) {
+    amped_free(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+/* --- what is missing -----------------------------------------------------------------------------
+ */
+
+/* A walk over all attributes of a file: which hashes of its seal were met? */
+typedef struct search {
+  amped_hdf5 *file;
+  const char *object; /* in hand */
+  uint64_t links;
+  amped_status status; /* that ended the walk */
+  bool met[AMPED_HDF5_SEALED];
+  /* The first attribute that is not in the seal, and its object; or "". */
+  char strange[AMPED_HDF5_NAME], strange_object[AMPED_HDF5_NAME];
+} search;
+
+/* An attribute's hash. *known is false where it is of no kind that AMPED writes: then it is
+ * another's, and the error of reading it is dropped. */
+static amped_status hash_attribute(amped_hdf5 *file, const char *object, const char *name,
+                                   bool *known, uint64_t *hash) {
+  uint64_t integers[AMPED_HDF5_SEALED];
+  uint64_t count = 0;
+  double number = 0.0;
+  char *text = NULL;
+  attribute a;
+  amped_status status = open_attribute(file, object, name, &a);
+  const H5T_class_t kind = status == AMPED_OK ? H5Tget_class(a.type) : H5T_NO_CLASS;
+  *hash = hash_names(object, name);
+  if (kind == H5T_INTEGER) {
+    status = read_integers(file, object, name, 1, AMPED_HDF5_SEALED, &count, integers);
+    *hash = status == AMPED_OK ? hash_u64(*hash, count, integers) : 0;
+  } else if (kind == H5T_FLOAT) {
+    status = read_double(file, &a, object, name, &number);
+    *hash = hash_double(*hash, number);
+  } else if (kind == H5T_STRING) {
+    status = read_text(file, object, name, &text);
+    *hash = status == AMPED_OK ? hash_text(*hash, text) : 0;
+    amped_free(text);
+  }
+  close_attribute(&a);
+  *known = status == AMPED_OK && (kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_STRING);
+  if (status != AMPED_BAD_INPUT)
+    return status;
+  amped_status_clear();
+  return AMPED_OK;
+}
+
+static herr_t look_at_attribute(hid_t id, const char *name, const H5A_info_t *info, void *self) {
+  search *s = self;
+  uint64_t hash = 0;
+  bool known = false;
+  bool is_sealed = false;
+  (void)id;
+  (void)info;
+  if (strcmp(name, SEAL) == 0)
+    return 0;
+  s->status = hash_attribute(s->file, s->object, name, &known, &hash);
+  if (s->status != AMPED_OK)
+    return 1;
+  for (uint64_t i = 0; known && i < s->file->sealed; i++)
+    if (s->file->seal[i] == hash)
+      s->met[i] = is_sealed = true;
+  if (!is_sealed && s->strange[0] == '\0') {
+    (void)snprintf(s->strange, sizeof s->strange, "%s", name);
+    (void)snprintf(s->strange_object, sizeof s->strange_object, "%s", s->object);
+  }
+  return 0;
+}
+
+static herr_t look_at_object(search *s, const char *object) {
+  s->object = object;
+  return H5Aiterate_by_name(s->file->id, object, H5_INDEX_NAME, H5_ITER_NATIVE, NULL,
+                            look_at_attribute, s, H5P_DEFAULT);
+}
+
+static herr_t look_at_link(hid_t id, const char *link, const H5L_info_t *info, void *self) {
+  search *s = self;
+  char object[AMPED_HDF5_NAME];
+  (void)id;
+  if (++s->links > MAX_LINKS)
+    return 1;
+  const int length = snprintf(object, sizeof object, "/%s", link);
+  if (info->type != H5L_TYPE_HARD || length < 0 || (size_t)length >= sizeof object)
+    return 0;
+  return look_at_object(s, object);
+}
+
+/* Is all there that the seal has? Else somebody has removed or renamed something, or changed it. */
+static amped_status check_complete(amped_hdf5 *file) {
+  search s = {.file = file};
+  herr_t walked = look_at_object(&s, "/");
+  if (walked == 0)
+    walked = H5Lvisit(file->id, H5_INDEX_NAME, H5_ITER_NATIVE, look_at_link, &s);
+  if (s.status != AMPED_OK)
+    return s.status;
+  if (walked < 0)
+    return amped_hdf5_failed(file, "the list of", "attributes");
+  if (walked > 0)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "has more than %d groups and datasets; make the file again", MAX_LINKS);
+  bool complete = true;
+  for (uint64_t i = 0; i < file->sealed; i++)
+    complete = complete && s.met[i];
+  if (complete || tolerates(file, s.strange[0] != '\0' ? s.strange_object : "/"))
+    return AMPED_OK;
+  if (s.strange[0] != '\0')
+    return disagrees(file, s.strange_object, s.strange);
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "lacks something that its seal has; the file was changed, make it again");
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

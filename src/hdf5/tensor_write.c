@@ -249,8 +249,8 @@ static amped_status check_norm(const amped_tensor_writer *w) {
   if (isfinite(w->info->norm_squared))
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, w->path,
-                     "the squares of the values add up to more than a double holds; scale the "
-                     "values down");
+                     "is not written: the squares of the input's values add up to more than a "
+                     "double holds; scale the values down");
 }
 
 /* The shape of a plain list is in its binsparse text alone, whose readers expect integers below

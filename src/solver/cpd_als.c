@@ -209,6 +209,14 @@ static amped_status finish_mode(void *self, int mode, bool arrived) {
   return AMPED_OK;
 }
 
+/* The grams of all modes but one, and so this, are the same on every rank: here it is found before
+ * any rank waits for another. */
+static amped_status check_grams(als *a, int mode) {
+  const amped_plan *plan = a->context->plan;
+  amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
+  return amped_gram_check(plan->ncomps, a->v);
+}
+
 static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
@@ -216,8 +224,10 @@ static amped_status sweep(void *self, amped_sweep *s) {
                                    a};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
-  for (int m = 0; m < plan->order; m++)
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_TRY(check_grams(a, m));
     must(a, amped_mode_update(a->context, m, &update, &t));
+  }
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
   amped_status status = find_fit(a, s);
   amped_trace_end();

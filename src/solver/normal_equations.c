@@ -131,7 +131,7 @@ static void scale_both(int ncomps, const double *scale, const double *a, double 
       out[i * n + j] = a[i * n + j] * scale[i] * scale[j];
 }
 
-static amped_status check_finite(int ncomps, const double *v) {
+amped_status amped_gram_check(int ncomps, const double *v) {
   size_t n = (size_t)ncomps;
   for (size_t i = 0; i < n * n; i++)
     if (!isfinite(v[i]))
@@ -153,7 +153,7 @@ static amped_status invert(int ncomps, double least, const double *v, double *p,
   bool conditioned = false;
   double *scale = NULL;
   double *unit = NULL;
-  amped_status status = check_finite(ncomps, v);
+  amped_status status = amped_gram_check(ncomps, v);
   AMPED_GO(done, status);
   AMPED_GO(done, amped_alloc(&scale, n, sizeof *scale, "a workspace"));
   AMPED_GO(done, amped_alloc(&unit, n * n, sizeof *unit, "a workspace"));

@@ -11,6 +11,9 @@
 #include "base/status.h"
 #include "base/types.h"
 
+/* AMPED_FAILED where v (ncomps x ncomps) is not finite: the factors overflowed. */
+amped_status amped_gram_check(int ncomps, const double *v);
+
 /* v = element-wise product of grams[m] over all modes but `mode` (mode -1: over all). */
 void amped_hadamard(int order, int ncomps, const double *const *grams, int mode, double *v);
 

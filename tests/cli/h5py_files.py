@@ -10,6 +10,9 @@
                                          (of a chunk)
   h5py_files.py attribute FILE.h5 GROUP NAME VALUE   an attribute that is there has another value
   h5py_files.py rename FILE.h5 A B       two objects take each other's name
+  h5py_files.py move FILE.h5 A B         an object gets another name
+  h5py_files.py delete FILE.h5 NAME      an object is gone
+  h5py_files.py remove FILE.h5 GROUP NAME    an attribute is gone
   h5py_files.py take FILE.h5 OTHER.h5 NAME   a dataset of the other file, with its attributes
   h5py_files.py equal A.h5 B.h5          are two results the same, to the bit?
   h5py_files.py scale IN.h5 OUT.h5 X     such a start with every column times X
@@ -117,6 +120,21 @@ def rename(path, left, right):
         f.move(left, "other")
         f.move(right, left)
         f.move("other", right)
+
+
+def move(path, old, new):
+    with h5py.File(path, "r+") as f:
+        f.move(old, new)
+
+
+def delete(path, name):
+    with h5py.File(path, "r+") as f:
+        del f[name]
+
+
+def remove(path, group, name):
+    with h5py.File(path, "r+") as f:
+        del f[group].attrs[name]
 
 
 def take(path, other, name):
@@ -242,6 +260,12 @@ def main(args):
         change_attribute(*args[1:])
     elif args[:1] == ["rename"] and len(args) == 4:
         rename(*args[1:])
+    elif args[:1] == ["move"] and len(args) == 4:
+        move(*args[1:])
+    elif args[:1] == ["delete"] and len(args) == 3:
+        delete(*args[1:])
+    elif args[:1] == ["remove"] and len(args) == 4:
+        remove(*args[1:])
     elif args[:1] == ["take"] and len(args) == 4:
         take(*args[1:])
     elif args[:1] == ["equal"] and len(args) == 3:

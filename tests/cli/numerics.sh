@@ -236,6 +236,12 @@ done
 known large double 2 --rank=3 --iters=60
 known small double 2 --rank=4 --iters=60
 known large float 2 --rank=3 --iters=60
+# Squares of 1e70 are no floats: every rank knows it, so nobody aborts the others.
+printf '1 1 1 1e70\n2 2 2 3\n1 2 1 1e70\n2 1 2 1e70\n' >vast.tns
+for ranks in 1 2; do
+  expect 1 "the factors overflowed" on $ranks vast.tns --rank=2 --nowrite
+  grep -q MPI_ABORT err && fail "overflow aborts the ranks" || pass
+done
 # Coordinates that repeat count with their sum.
 awk '{ print; if (NR % 5 == 1) print $1, $2, $3, -$4 / 2 }' exact.tns >twice.tns
 expect 0 "" "$amped" convert twice.tns twice.h5 -q --duplicates=keep

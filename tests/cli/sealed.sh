@@ -149,6 +149,23 @@ for bad in turned mixed; do
   expect 0 "warning: $bad.h5: .*--force-init" on 1 cube.h5 --rank=2 --init=$bad.h5 --force-init --nowrite
 done
 absent new.h5 new.weights.npy
+# What is gone, or has another name: no reader looks for what may be missing.
+edited table.h5 gone.h5 delete labels
+edited table.h5 moved.h5 move labels/mode_1 labels/mode_x
+edited table.h5 nameless.h5 remove /labels/mode_1 name
+edited table.h5 unsealed.h5 remove /labels/mode_1/bytes amped_hash
+for bad in gone moved nameless unsealed; do
+  expect 3 "$bad.h5: .* seal" "$amped" info $bad.h5 --verify
+  expect 3 "$bad.h5: .* seal" "$amped" convert $bad.h5 new.csv
+  expect 3 "$bad.h5: .* seal" on 1 $bad.h5 --rank=1 -o new.h5
+done
+edited cube.1.h5 short.h5 delete fit
+edited cube.1.h5 unseeded.h5 remove / seed
+for bad in short unseeded; do
+  expect 3 "$bad.h5: .* seal" "$amped" info $bad.h5 --verify
+  expect 3 "$bad.h5: .* seal" "$amped" top $bad.h5
+done
+absent new.h5 new.csv
 # Attributes that others add, and files without a seal, are no damage.
 "$python" - cube.1.h5 <<'END' && pass || fail "adding an attribute"
 import h5py, sys
