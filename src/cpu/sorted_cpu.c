@@ -5,27 +5,11 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/coo_buffer_cpu.h"
 #include "cpu/cpu_dispatch.h"
-#include "cpu/device_cpu.h"
 #include "cpu/products_cpu.h"
+#include "cpu/row_fit_cpu.h"
+#include "cpu/sorted_cpu.h"
 #include "cpu/synthetic_cpu.h"
-#include "cpu/tiles_cpu.h"
-
-struct amped_tensor_part {
-  const amped_plan *plan;
-  amped_factor_set *factors;
-  int threads;
-  amped_cpu_copy copies[AMPED_MAX_ORDER];
-  amped_cpu_tiling tilings[AMPED_MAX_ORDER];
-  amped_cpu_copy *tiles[AMPED_MAX_ORDER]; /* parts of copies; NULL where a copy is whole */
-  amped_coo_buffer_cpu coo_buffer;        /* of the mode that is collected */
-  double *dictionary;                     /* plan->dictionary, rounded to plan->value_type */
-  void *codebook;                         /* the same in plan->value_type */
-  amped_ruler ruler;                      /* gives the same values, unless its step is 0 */
-  double *fixup;
-  double mttkrp_sec; /* of the last one */
-};
 
 static uint64_t most_strips(const amped_plan *plan) {
   uint64_t strips = 1;
@@ -78,6 +62,7 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_free(part->dictionary);
   amped_free(part->codebook);
   amped_free(part->fixup);
+  amped_row_fit_cpu_free(part->row_fit);
   amped_free(part);
 }
 
@@ -156,8 +141,7 @@ static amped_status cpu_resize(amped_tensor_part *part) {
   return AMPED_OK;
 }
 
-/* All that a walk over a tile of mode's copy, or the whole copy, reads and writes. */
-static amped_cpu_mttkrp walk(amped_tensor_part *part, int mode, int tile) {
+amped_cpu_mttkrp amped_sorted_cpu_walk(amped_tensor_part *part, int mode, int tile) {
   const amped_plan *plan = part->plan;
   const amped_cpu_tiling *tiling = &part->tilings[mode];
   amped_cpu_mttkrp m = {.copy = part->tiles[mode] != NULL ? &part->tiles[mode][tile]
@@ -185,7 +169,7 @@ static amped_cpu_mttkrp walk(amped_tensor_part *part, int mode, int tile) {
 static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   double began = amped_time();
   for (int t = 0; t < part->tilings[mode].count; t++) {
-    const amped_cpu_mttkrp m = walk(part, mode, t);
+    const amped_cpu_mttkrp m = amped_sorted_cpu_walk(part, mode, t);
     amped_mttkrp_cpu(&m, part->threads);
   }
   part->mttkrp_sec = amped_time() - began;
@@ -201,7 +185,7 @@ static amped_status cpu_products(amped_tensor_part *part, int mode, double scale
   *out = (amped_products){{0.0, 0.0}, {0.0, 0.0}};
   for (int t = 0; t < part->tilings[mode].count; t++) {
     amped_products sums;
-    p.mttkrp = walk(part, mode, t);
+    p.mttkrp = amped_sorted_cpu_walk(part, mode, t);
     amped_products_cpu(&p, part->threads, &sums);
     out->xx = amped_dd_add(out->xx, sums.xx);
     out->xm = amped_dd_add(out->xm, sums.xm);
@@ -245,4 +229,5 @@ const amped_format_ops amped_sorted_cpu = {
     .mttkrp_begin = cpu_mttkrp_begin,
     .mttkrp_wait = cpu_mttkrp_wait,
     .products = cpu_products,
+    .row_fit = &amped_row_fit_cpu_ops,
 };
