@@ -216,7 +216,7 @@ static job job_for(amped_tensor_part *part, int mode) {
   job j = {.part = part,
            .fit = fit,
            .mode = mode,
-           .m = amped_sorted_cpu_walk(part, mode, 0),
+           .m = amped_tensor_part_cpu_walk(part, mode, 0),
            .decode = amped_bundle_decoder_find(),
            .narrow = amped_row_kernels_find(plan->value_type, false),
            .wide = amped_row_kernels_find(plan->value_type, true)};

@@ -7,7 +7,7 @@
 #define AMPED_ROW_FIT_CPU_H
 
 #include "backend/row_fit.h"
-#include "cpu/sorted_cpu.h"
+#include "cpu/tensor_part_cpu.h"
 
 /* Nonzeros of a unit: whole bundles, and whole packs of any packing. */
 #define AMPED_ROW_UNIT UINT64_C(4096)

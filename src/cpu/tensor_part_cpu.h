@@ -1,6 +1,6 @@
-/* The sorted copies in host memory: what the files of their operations share. */
-#ifndef AMPED_SORTED_CPU_H
-#define AMPED_SORTED_CPU_H
+/* The tensor part of the sorted copies in host memory: what the files of its operations share. */
+#ifndef AMPED_TENSOR_PART_CPU_H
+#define AMPED_TENSOR_PART_CPU_H
 
 #include "cpu/coo_buffer_cpu.h"
 #include "cpu/device_cpu.h"
@@ -26,6 +26,6 @@ struct amped_tensor_part {
 };
 
 /* All that a walk over a tile of mode's copy, or the whole copy, reads and writes. */
-amped_cpu_mttkrp amped_sorted_cpu_walk(amped_tensor_part *part, int mode, int tile);
+amped_cpu_mttkrp amped_tensor_part_cpu_walk(amped_tensor_part *part, int mode, int tile);
 
 #endif
