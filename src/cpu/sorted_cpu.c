@@ -5,28 +5,10 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/coo_buffer_cpu.h"
-#include "cpu/cpu_dispatch.h"
-#include "cpu/device_cpu.h"
 #include "cpu/products_cpu.h"
+#include "cpu/row_fit_cpu.h"
 #include "cpu/synthetic_cpu.h"
-#include "cpu/tiles_cpu.h"
-
-struct amped_tensor_part {
-  const amped_plan *plan;
-  amped_factor_set *factors;
-  int threads;
-  amped_cpu_copy copies[AMPED_MAX_ORDER];
-  amped_cpu_tiling tilings[AMPED_MAX_ORDER];
-  amped_cpu_copy *tiles[AMPED_MAX_ORDER]; /* parts of copies; NULL where a copy is whole */
-  amped_coo_buffer_cpu coo_buffer;        /* of the mode that is collected */
-  double *dictionary;                     /* plan->dictionary, rounded to plan->value_type */
-  void *codebook;                         /* the same in plan->value_type */
-  amped_ruler ruler;                      /* gives the same values, unless its step is 0 */
-  double *fixup;
-  void *outputs;     /* of tiles that have their own */
-  double mttkrp_sec; /* of the last one */
-};
+#include "cpu/tensor_part_cpu.h"
 
 /* Strips that a mode's walks need a fix-up row each for: those of a walk, or of all tiles. */
 static uint64_t mode_strips(const amped_plan *plan, int mode) {
@@ -97,6 +79,7 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_free(part->codebook);
   amped_free(part->fixup);
   amped_free(part->outputs);
+  amped_row_fit_cpu_free(part->row_fit);
   amped_free(part);
 }
 
@@ -176,32 +159,6 @@ static amped_status cpu_resize(amped_tensor_part *part) {
   return AMPED_OK;
 }
 
-/* All that a walk over a tile of mode's copy, or the whole copy, reads and writes. */
-static amped_cpu_mttkrp walk(amped_tensor_part *part, int mode, int tile) {
-  const amped_plan *plan = part->plan;
-  const amped_cpu_tiling *tiling = &part->tilings[mode];
-  amped_cpu_mttkrp m = {.copy = part->tiles[mode] != NULL ? &part->tiles[mode][tile]
-                                                          : &part->copies[mode],
-                        .adds = tile > 0,
-                        .value_type = plan->value_type};
-  int input = 0;
-  for (int a = 0; a < plan->order; a++)
-    if (a != mode) {
-      uint64_t rows = amped_plan_factor_rows(plan, a);
-      if (tiling->count > 1 && tiling->input == input)
-        rows = tiling->width;
-      m.fetch[input] = rows * amped_plan_row_bytes(plan) > AMPED_CACHED_BYTES;
-      m.factors[input++] = amped_factor_set_cpu_rows(part->factors, a);
-    }
-  m.dictionary = part->codebook;
-  m.ruler = part->ruler;
-  m.rows = plan->modes[mode].copy.output_rows;
-  m.ld = plan->ld;
-  m.fixup = part->fixup;
-  m.out = amped_factor_set_cpu_output(part->factors);
-  return m;
-}
-
 /* All tiles at once, each with its own output. */
 static void sum_tiles_apart(amped_tensor_part *part, int mode) {
   const int count = part->tilings[mode].count;
@@ -211,7 +168,7 @@ static void sum_tiles_apart(amped_tensor_part *part, int mode) {
   double *fixup = part->fixup;
   for (int t = 0; t < count; t++) {
     amped_cpu_mttkrp *const m = &walks[t];
-    *m = walk(part, mode, t);
+    *m = amped_tensor_part_cpu_walk(part, mode, t);
     m->adds = false;
     m->out = (char *)part->outputs + (uint64_t)t * bytes;
     m->fixup = fixup;
@@ -227,7 +184,7 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   if (tiling->count > 1 && tiling->apart)
     sum_tiles_apart(part, mode);
   for (int t = 0; t < tiling->count && !(tiling->count > 1 && tiling->apart); t++) {
-    const amped_cpu_mttkrp m = walk(part, mode, t);
+    const amped_cpu_mttkrp m = amped_tensor_part_cpu_walk(part, mode, t);
     amped_mttkrp_cpu(&m, 1, part->threads);
   }
   part->mttkrp_sec = amped_time() - began;
@@ -243,7 +200,7 @@ static amped_status cpu_products(amped_tensor_part *part, int mode, double scale
   *out = (amped_products){{0.0, 0.0}, {0.0, 0.0}};
   for (int t = 0; t < part->tilings[mode].count; t++) {
     amped_products sums;
-    p.mttkrp = walk(part, mode, t);
+    p.mttkrp = amped_tensor_part_cpu_walk(part, mode, t);
     amped_products_cpu(&p, part->threads, &sums);
     out->xx = amped_dd_add(out->xx, sums.xx);
     out->xm = amped_dd_add(out->xm, sums.xm);
@@ -287,4 +244,5 @@ const amped_format_ops amped_sorted_cpu = {
     .mttkrp_begin = cpu_mttkrp_begin,
     .mttkrp_wait = cpu_mttkrp_wait,
     .products = cpu_products,
+    .row_fit = &amped_row_fit_cpu_ops,
 };

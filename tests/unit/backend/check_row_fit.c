@@ -1,0 +1,914 @@
+/* Row fits of every backend against slow, obvious sums: dense equations of every row in long
+ * double. The test plays all ranks of a plan, and adds up what they share by hand. */
+#include "tests/lib/testing_backend.h"
+
+#define MOST_RANKS 4
+
+/* Some row fits of a problem by all ranks. */
+typedef struct team {
+  problem *p;
+  int nranks;
+  bench ranks[MOST_RANKS];
+  amped_row_fit fit;
+  uint64_t seed, below; /* of what is held out */
+} team;
+
+static const amped_row_fit_ops *ops_of(const bench *s) {
+  ck_assert_ptr_nonnull(s->w.format->row_fit);
+  return s->w.format->row_fit;
+}
+
+static uint64_t components_of(const team *t) {
+  return (uint64_t)t->p->ncomps - (t->fit.biased ? 1 : 0);
+}
+
+static amped_row_fit fit_of(bool biased) {
+  amped_row_fit fit = {
+      .biased = biased, .mean = 0.75, .scale = 1.25, .reg = 0.3, .reg_power = 0.5, .reg_bias = 3.0};
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    fit.pull[m] = m == 2 ? 10.0 : 1.0;
+    fit.prior[m] = m == 2 ? 1.0 : 0.0;
+  }
+  return fit;
+}
+
+#define TENTH (UINT64_MAX / 10)
+
+static bool is_held(const team *t, uint64_t k) {
+  uint64_t index[AMPED_MAX_ORDER];
+  for (int m = 0; m < t->p->t.order; m++)
+    index[m] = t->p->t.indices[m][k];
+  return amped_held_out(t->p->t.order, index, t->seed, t->below);
+}
+
+static uint64_t count_held(const team *t) {
+  uint64_t count = 0;
+  for (uint64_t k = 0; k < t->p->t.nnz; k++)
+    count += is_held(t, k);
+  return count;
+}
+
+static void team_open(team *t, problem *p, int nranks, setup how, const amped_row_fit *fit,
+                      uint64_t below) {
+  uint64_t held = 0;
+  *t = (team){.p = p, .nranks = nranks, .fit = *fit, .seed = 5, .below = below};
+  how.nranks = nranks;
+  how.needs.whole_rows = true;
+  for (int r = 0; r < nranks; r++) {
+    bench *s = &t->ranks[r];
+    uint64_t own = 0;
+    how.rank = r;
+    bench_plan(s, p, &how);
+    bench_load(s);
+    check_ok(ops_of(s)->prepare(s->w.tensor));
+    check_ok(ops_of(s)->hold_out(s->w.tensor, t->seed, below, &own));
+    held += own;
+  }
+  ck_assert_uint_eq(held, count_held(t));
+}
+
+static void team_close(team *t) {
+  for (int r = 0; r < t->nranks; r++)
+    bench_close(&t->ranks[r]);
+}
+
+/* --- slow equations ----------------------------------------------------------------------------*/
+
+/* Of one row: components and the bias are n unknowns. */
+typedef struct slow_row {
+  uint64_t count;
+  long double *m; /* [n][n] sums of products, where the bias counts as a component whose p is 1 */
+  long double *right;
+  long double squares;
+} slow_row;
+
+typedef struct slow {
+  uint64_t n, rows;
+  slow_row *row; /* by index */
+} slow;
+
+static void *long_doubles(uint64_t count) {
+  long double *out = NULL;
+  check_ok(amped_calloc(&out, count, sizeof *out, "a test"));
+  return out;
+}
+
+static double target_of(const team *t, int mode, uint64_t k) {
+  const problem *p = t->p;
+  double y = (rounded(p->t.values[k], p->value_type) - t->fit.mean) / t->fit.scale;
+  for (int m = 0; m < p->t.order && t->fit.biased; m++)
+    if (m != mode)
+      y -= p->factors[m][p->t.indices[m][k] * (uint64_t)p->ncomps + components_of(t)];
+  return y;
+}
+
+static void products_of(const team *t, int mode, uint64_t k, long double *out) {
+  const problem *p = t->p;
+  for (uint64_t c = 0; c < (uint64_t)p->ncomps; c++) {
+    out[c] = 1.0L;
+    for (int m = 0; m < p->t.order && c < components_of(t); m++)
+      if (m != mode)
+        out[c] *= p->factors[m][p->t.indices[m][k] * (uint64_t)p->ncomps + c];
+  }
+}
+
+static slow slow_create(const team *t, int mode) {
+  const uint64_t n = (uint64_t)t->p->ncomps;
+  slow s = {.n = n, .rows = t->p->t.dims[mode]};
+  long double *p = long_doubles(n);
+  check_ok(amped_calloc(&s.row, s.rows, sizeof *s.row, "a test"));
+  for (uint64_t i = 0; i < s.rows; i++) {
+    s.row[i].m = long_doubles(n * n);
+    s.row[i].right = long_doubles(n);
+  }
+  for (uint64_t k = 0; k < t->p->t.nnz; k++) {
+    slow_row *row = &s.row[t->p->t.indices[mode][k]];
+    const long double y = (long double)target_of(t, mode, k);
+    if (is_held(t, k))
+      continue;
+    products_of(t, mode, k, p);
+    for (uint64_t i = 0; i < n; i++) {
+      for (uint64_t c = 0; c < n; c++)
+        row->m[i * n + c] += p[i] * p[c];
+      row->right[i] += y * p[i];
+    }
+    row->squares += y * y;
+    row->count++;
+  }
+  amped_free(p);
+  return s;
+}
+
+static void slow_free(slow *s) {
+  for (uint64_t i = 0; i < s->rows; i++) {
+    amped_free(s->row[i].m);
+    amped_free(s->row[i].right);
+  }
+  amped_free(s->row);
+}
+
+static double weight_of(const team *t, int mode, uint64_t count) {
+  return t->fit.reg * t->fit.pull[mode] * pow((double)count, t->fit.reg_power);
+}
+
+/* Half the gradient of the objective in x_i. */
+static long double gradient(const team *t, int mode, const slow *s, const slow_row *row,
+                            const double *x, uint64_t i) {
+  const double weight = weight_of(t, mode, row->count);
+  const bool bias = i == components_of(t);
+  long double sum = -row->right[i];
+  for (uint64_t c = 0; c < s->n; c++)
+    sum += row->m[i * s->n + c] * (long double)x[c];
+  return sum + (bias ? (long double)t->fit.reg_bias * x[i]
+                     : (long double)weight * (x[i] - t->fit.prior[mode]));
+}
+
+static long double squares_at(const slow *s, const slow_row *row, const double *x) {
+  long double sum = row->squares;
+  for (uint64_t i = 0; i < s->n; i++) {
+    for (uint64_t c = 0; c < s->n; c++)
+      sum += row->m[i * s->n + c] * (long double)x[i] * (long double)x[c];
+    sum -= 2.0L * row->right[i] * (long double)x[i];
+  }
+  return sum;
+}
+
+static long double penalty_at(const team *t, int mode, const slow_row *row, const double *x) {
+  long double sum = 0.0L;
+  for (uint64_t c = 0; c < components_of(t); c++)
+    sum += (long double)weight_of(t, mode, row->count) * (x[c] - t->fit.prior[mode]) *
+           (x[c] - t->fit.prior[mode]);
+  if (t->fit.biased)
+    sum += (long double)t->fit.reg_bias * x[components_of(t)] * x[components_of(t)];
+  return sum;
+}
+
+/* Sums may be off by 1e-5 of sqrt(H_ii H_jj) where factors are floats (row_equations_cpu.h), and
+ * rows are rounded to them; in double by a rounding error a nonzero and an unknown. Cholesky adds
+ * one an unknown. That of the dual is seen through P, at most sqrt(trace) over the penalty. */
+static double relative_error(const team *t, const slow *s, const slow_row *row, double trace,
+                             double weight) {
+  const double dual = row->count < s->n && weight > 0.0 ? 1.0 + trace / weight : 1.0;
+  if (t->p->value_type == AMPED_F32)
+    return 1e-5 + (double)s->n * DBL_EPSILON * dual;
+  return (double)(row->count + 4 * s->n + 16) * DBL_EPSILON * dual;
+}
+
+/* The sizes of what gradient(i) adds up: sqrt(M_ii) times this. */
+static double size_of(const team *t, int mode, const slow *s, const slow_row *row, const double *x,
+                      double *trace) {
+  const double weight = weight_of(t, mode, row->count);
+  double sum = sqrt((double)row->squares);
+  *trace = 0.0;
+  for (uint64_t c = 0; c < s->n; c++) {
+    const bool bias = c == components_of(t);
+    const double own = bias ? t->fit.reg_bias : weight;
+    sum += sqrt((double)row->m[c * s->n + c] + own) * fabs(x[c]) +
+           (bias ? 0.0 : sqrt(weight) * fabs(t->fit.prior[mode]));
+    *trace += (double)row->m[c * s->n + c];
+  }
+  return sum;
+}
+
+static void row_is_right(const team *t, int mode, const slow *s, uint64_t index, const double *x) {
+  const slow_row *row = &s->row[index];
+  const double weight = weight_of(t, mode, row->count);
+  double trace = 0.0;
+  if (row->count == 0) {
+    for (uint64_t c = 0; c < s->n; c++)
+      near(x[c], c < components_of(t) ? rounded(t->fit.prior[mode], t->p->value_type) : 0.0, 0.0,
+           "an empty row", index, c);
+    return;
+  }
+  const double size = size_of(t, mode, s, row, x, &trace);
+  const double error = relative_error(t, s, row, trace, weight);
+  for (uint64_t i = 0; i < s->n; i++) {
+    const bool bias = i == components_of(t);
+    const double diagonal = (double)row->m[i * s->n + i] + (bias ? t->fit.reg_bias : weight);
+    near((double)gradient(t, mode, s, row, x, i), 0.0, error * sqrt(diagonal) * size, "gradient",
+         index, i);
+  }
+}
+
+/* --- all rows of all ranks ---------------------------------------------------------------------*/
+
+/* Split iDps: equations of shared rows are added up on their owners. */
+static void reduce_equations(team *t, int mode) {
+  const uint64_t length = amped_equation_length((int)components_of(t), t->fit.biased);
+  const amped_mode_plan *m = &t->ranks[0].plan.modes[mode];
+  for (uint64_t s = 0; s < m->copy.split_count; s++) {
+    const uint64_t rows = m->copy.splits[s + 1].row - m->copy.splits[s].row;
+    const int owner = m->rows.owner[m->copy.splits[s].idp];
+    double *sum = doubles(rows * length);
+    double *part = doubles(rows * length);
+    for (int r = 0; r < t->nranks; r++) {
+      const bench *b = &t->ranks[r];
+      uint64_t first = 0;
+      uint64_t end = 0;
+      amped_plan_shared_idps(&b->plan.modes[mode], r, &first, &end);
+      if (s < first || s >= end)
+        continue;
+      check_ok(ops_of(b)->get_equations(
+          b->w.tensor, mode, b->plan.modes[mode].copy.row[m->copy.splits[s].idp], rows, part));
+      for (uint64_t i = 0; i < rows * length; i++)
+        sum[i] += part[i];
+    }
+    check_ok(ops_of(&t->ranks[owner])
+                 ->put_equations(t->ranks[owner].w.tensor, mode,
+                                 m->rows.position[m->copy.splits[s].idp] -
+                                     (uint64_t)owner * m->rows.block_rows,
+                                 rows, sum));
+    amped_free(part);
+    amped_free(sum);
+  }
+}
+
+/* New rows of mode on all ranks. */
+static amped_row_fit_sums fit_mode(team *t, int mode) {
+  amped_row_fit_sums sums = {0};
+  for (int r = 0; r < t->nranks; r++) {
+    const bench *b = &t->ranks[r];
+    amped_mttkrp_times times = {-1.0, -1.0};
+    check_ok(ops_of(b)->begin(b->w.tensor, mode, &t->fit));
+    for (int part = 0; part < b->plan.modes[mode].rows.parts; part++)
+      check_ok(ops_of(b)->wait(b->w.tensor, mode, part, &times, &sums));
+    ck_assert(times.copy_sec >= 0.0 && times.compute_sec >= 0.0);
+  }
+  reduce_equations(t, mode);
+  for (int r = 0; r < t->nranks; r++)
+    check_ok(ops_of(&t->ranks[r])->solve_shared(t->ranks[r].w.tensor, mode, &sums));
+  return sums;
+}
+
+/* Rows of mode by index, from their owners. The owners' padding rows are still zero. */
+static double *gather_rows(const team *t, int mode) {
+  const uint64_t n = (uint64_t)t->p->ncomps;
+  double *out = doubles(t->p->t.dims[mode] * n);
+  for (int r = 0; r < t->nranks; r++) {
+    const bench *b = &t->ranks[r];
+    const amped_mode_plan *m = &b->plan.modes[mode];
+    double *block = doubles(m->rows.block_rows * n);
+    check_ok(b->w.backend->factors->get_rows(b->w.factors, mode, block_first(&b->plan, mode),
+                                             m->rows.block_rows, block));
+    padding_is_zero(b, mode, block);
+    for (uint64_t i = 0; i < m->rows.dim; i++)
+      if (m->rows.owner[i / m->rows.width] == r)
+        memcpy(out + i * n,
+               block + (amped_plan_position(&b->plan, mode, i) - block_first(&b->plan, mode)) * n,
+               n * sizeof *out);
+    amped_free(block);
+  }
+  return out;
+}
+
+static void sums_are_right(const team *t, int mode, const slow *s, const double *rows,
+                           const amped_row_fit_sums *got) {
+  long double squares = 0.0L;
+  long double penalty = 0.0L;
+  double bound = 0.0;
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < s->rows; i++) {
+    const slow_row *row = &s->row[i];
+    const double *x = rows + i * s->n;
+    double trace = 0.0;
+    if (row->count == 0)
+      continue;
+    const double size = size_of(t, mode, s, row, x, &trace);
+    squares += squares_at(s, row, x);
+    penalty += penalty_at(t, mode, row, x);
+    count += row->count;
+    bound += relative_error(t, s, row, 0.0, 0.0) * size * size;
+  }
+  ck_assert_uint_eq(got->count, count);
+  near(got->squares, (double)squares, bound, "sum of squares", 0, 0);
+  near(got->penalty, (double)penalty,
+       (double)s->rows * (double)s->n * 4 * DBL_EPSILON * (double)(penalty + 1.0L), "penalty", 0,
+       0);
+}
+
+/* All modes, each from the factors of the problem. */
+static void modes_are_right(team *t) {
+  for (int m = 0; m < t->p->t.order; m++) {
+    slow s = slow_create(t, m);
+    const amped_row_fit_sums sums = fit_mode(t, m);
+    double *rows = gather_rows(t, m);
+    for (uint64_t i = 0; i < s.rows; i++)
+      row_is_right(t, m, &s, i, rows + i * s.n);
+    sums_are_right(t, m, &s, rows, &sums);
+    ck_assert_uint_eq(sums.unsure, 0);
+    for (int r = 0; r < t->nranks; r++)
+      put_factor(&t->ranks[r], m);
+    amped_free(rows);
+    slow_free(&s);
+  }
+}
+
+static void moments_are_right(const team *t) {
+  amped_moments got = {0};
+  amped_moments want = {0};
+  for (int r = 0; r < t->nranks; r++)
+    check_ok(ops_of(&t->ranks[r])->moments(t->ranks[r].w.tensor, &got));
+  for (uint64_t k = 0; k < t->p->t.nnz; k++) {
+    const double x = rounded(t->p->t.values[k], t->p->value_type);
+    if (is_held(t, k))
+      continue;
+    want.count++;
+    want.sum += x;
+    want.squares += x * x;
+  }
+  ck_assert_uint_eq(got.count, want.count);
+  near(got.sum, want.sum, (double)t->p->t.nnz * DBL_EPSILON * want.squares, "sum", 0, 0);
+  near(got.squares, want.squares, (double)t->p->t.nnz * DBL_EPSILON * want.squares, "squares", 0,
+       0);
+}
+
+/* The model at a nonzero, with the problem's factors. */
+static long double model_at(const team *t, uint64_t k) {
+  const problem *p = t->p;
+  long double sum = 0.0L;
+  for (uint64_t c = 0; c < components_of(t); c++) {
+    long double product = 1.0L;
+    for (int m = 0; m < p->t.order; m++)
+      product *= p->factors[m][p->t.indices[m][k] * (uint64_t)p->ncomps + c];
+    sum += product;
+  }
+  for (int m = 0; m < p->t.order && t->fit.biased; m++)
+    sum += p->factors[m][p->t.indices[m][k] * (uint64_t)p->ncomps + components_of(t)];
+  return sum;
+}
+
+static void errors_are_right(const team *t, bool held) {
+  const double least = 0.25;
+  const double most = 1.5;
+  amped_errors want = {0};
+  for (uint64_t k = 0; k < t->p->t.nnz; k++) {
+    if (is_held(t, k) != held)
+      continue;
+    const double x = rounded(t->p->t.values[k], t->p->value_type);
+    const double value = (double)(t->fit.mean + t->fit.scale * model_at(t, k));
+    const double clipped = fmin(fmax(value, least), most);
+    want.count++;
+    want.squares += (x - value) * (x - value);
+    want.absolute += fabs(x - value);
+    want.clipped += (x - clipped) * (x - clipped);
+  }
+  for (int m = 0; m < t->p->t.order; m++) {
+    amped_errors got = {0};
+    for (int r = 0; r < t->nranks; r++)
+      check_ok(
+          ops_of(&t->ranks[r])->errors(t->ranks[r].w.tensor, m, held, &t->fit, least, most, &got));
+    /* entries are below 4 in size, and so are terms; models below 4 (n + N) */
+    const double size = 4.0 * (t->p->ncomps + AMPED_MAX_ORDER);
+    const double off = (double)(want.count + 64) * DBL_EPSILON * size;
+    ck_assert_uint_eq(got.count, want.count);
+    near(got.squares, want.squares, off * (want.squares + size), "squares", (uint64_t)m, 0);
+    near(got.absolute, want.absolute, off * (want.absolute + size), "absolute", (uint64_t)m, 0);
+    near(got.clipped, want.clipped, off * (want.clipped + size), "clipped", (uint64_t)m, 0);
+  }
+}
+
+static void fit_is_right(problem *p, int nranks, setup how, const amped_row_fit *fit,
+                         uint64_t below) {
+  team t;
+  team_open(&t, p, nranks, how, fit, below);
+  moments_are_right(&t);
+  modes_are_right(&t);
+  errors_are_right(&t, true);
+  errors_are_right(&t, false);
+  team_close(&t);
+}
+
+static const uint64_t odd_dims[AMPED_MAX_ORDER] = {13, 7, 29, 1, 5, 3, 11, 19};
+
+static void orders_and_widths(amped_vtype type) {
+  static const int widths[] = {1, 3, 8, 17, 32, 33};
+  for (int order = 3; order <= 6; order++)
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+      for (int biased = 0; biased < 2; biased++) {
+        problem p;
+        const amped_row_fit fit = fit_of(biased > 0);
+        problem_create(&p, order, odd_dims, 700, widths[w] + biased, type);
+        fit_is_right(&p, 1 + (order + (int)w) % 4, alone(), &fit, biased > 0 ? TENTH : 0);
+        problem_free(&p);
+      }
+  check_no_leak();
+}
+
+START_TEST(rows_in_float_of_all_orders_and_widths) {
+  orders_and_widths(AMPED_F32);
+}
+
+START_TEST(rows_in_double_of_all_orders_and_widths) {
+  orders_and_widths(AMPED_F64);
+}
+
+/* --- rows of every length ----------------------------------------------------------------------*/
+
+/* A problem of order 3 whose rows of mode 0 have these numbers of nonzeros. */
+static void rows_problem(problem *p, const uint64_t *lengths, uint64_t count, int ncomps,
+                         amped_vtype type) {
+  uint64_t dims[] = {count, 41, 23};
+  uint64_t nnz = 0;
+  uint64_t k = 0;
+  for (uint64_t i = 0; i < count; i++)
+    nnz += lengths[i];
+  problem_create(p, 3, dims, nnz, ncomps, type);
+  for (uint64_t i = 0; i < count; i++)
+    for (uint64_t j = 0; j < lengths[i]; j++)
+      p->t.indices[0][k++] = i;
+  check_ok(amped_sptensor_sort(&p->t, 0));
+  amped_partition_free(&p->info.partitions[0]);
+  check_ok(amped_partition_create(&p->info.partitions[0], count, p->t.indices[0], nnz));
+}
+
+START_TEST(rows_of_every_length) {
+  static const int widths[] = {1, 8, 33};
+  for (int w = 0; w < 3; w++)
+    for (int type = 0; type < 2; type++) {
+      const uint64_t n = (uint64_t)widths[w];
+      const uint64_t lengths[] = {0,   1,   n - 1, n, n + 1, 2, 0, w == 1 ? 100000 : 17000,
+                                  127, 128, 129,   0};
+      problem p;
+      amped_row_fit fit = fit_of(type > 0);
+      rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], widths[w] + type,
+                   type == 0 ? AMPED_F32 : AMPED_F64);
+      fit_is_right(&p, 1, alone(), &fit, 0);
+      fit_is_right(&p, 2, alone(), &fit, TENTH);
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
+START_TEST(rows_of_the_most_components) {
+  static const uint64_t lengths[] = {1, 40, 0};
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    team t;
+    const amped_row_fit fit = fit_of(type > 0);
+    rows_problem(&p, lengths, 3, AMPED_MAX_NCOMPS, type == 0 ? AMPED_F32 : AMPED_F64);
+    team_open(&t, &p, 1, alone(), &fit, 0);
+    slow s = slow_create(&t, 0);
+    (void)fit_mode(&t, 0);
+    double *rows = gather_rows(&t, 0);
+    for (uint64_t i = 0; i < s.rows; i++)
+      row_is_right(&t, 0, &s, i, rows + i * s.n);
+    amped_free(rows);
+    slow_free(&s);
+    team_close(&t);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(rows_of_split_idps) {
+  static const uint64_t dims[] = {7001, 3, 300, 41};
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    amped_row_fit fit = fit_of(type > 0);
+    problem_create(&p, 4, dims, 20000, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
+    for (uint64_t k = 0; k < p.t.nnz; k++)
+      if (k % 5 < 3)
+        p.t.indices[0][k] = 0;
+    check_ok(amped_sptensor_sort(&p.t, 0));
+    amped_partition_free(&p.info.partitions[0]);
+    check_ok(amped_partition_create(&p.info.partitions[0], dims[0], p.t.indices[0], p.t.nnz));
+    for (int nranks = 2; nranks <= 4; nranks++) {
+      setup how = alone();
+      how.placement = nranks == 4 ? AMPED_PLACEMENT_EQUAL : AMPED_PLACEMENT_GREEDY;
+      how.index_type = nranks == 3 ? AMPED_U64 : AMPED_U32;
+      how.parts = nranks == 3 ? 4 : 0;
+      fit_is_right(&p, nranks, how, &fit, nranks == 2 ? 0 : TENTH);
+    }
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(penalties_of_every_power) {
+  for (int i = 0; i < 6; i++) {
+    problem p;
+    amped_row_fit fit = fit_of(i % 2 > 0);
+    fit.reg_power = i / 3 * 1.0;
+    fit.reg = i % 3 == 0 ? 4.0 : 0.5;
+    fit.reg_bias = i == 5 ? 0.0 : 0.01;
+    fit.prior[0] = -0.5;
+    problem_create(&p, 3, odd_dims, 900, 9, i % 2 == 0 ? AMPED_F32 : AMPED_F64);
+    fit_is_right(&p, 2, alone(), &fit, TENTH);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* Other sets follow one another; the last is empty. */
+START_TEST(what_is_held_out_may_change) {
+  problem p;
+  team t;
+  const amped_row_fit fit = fit_of(true);
+  problem_create(&p, 4, odd_dims, 700, 5, AMPED_F64);
+  team_open(&t, &p, 3, alone(), &fit, TENTH);
+  for (uint64_t share = 5; share <= 5; share--) {
+    uint64_t held = 0;
+    t.below = share * TENTH;
+    t.seed = 100 + share;
+    for (int r = 0; r < 3; r++) {
+      uint64_t own = 0;
+      check_ok(ops_of(&t.ranks[r])->hold_out(t.ranks[r].w.tensor, t.seed, t.below, &own));
+      held += own;
+    }
+    ck_assert_uint_eq(held, count_held(&t));
+    ck_assert((share == 0) == (held == 0));
+    errors_are_right(&t, true);
+    errors_are_right(&t, false);
+  }
+  modes_are_right(&t);
+  team_close(&t);
+  problem_free(&p);
+  check_no_leak();
+}
+
+START_TEST(rows_have_the_same_bits_on_any_number_of_threads) {
+  static const uint64_t lengths[] = {3, 40000, 0, 33000, 900, 20, 5000, 1};
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    double *want = NULL;
+    amped_row_fit_sums first = {0};
+    const amped_row_fit fit = fit_of(true);
+    setup how = alone();
+    rows_problem(&p, lengths, 8, 17, type == 0 ? AMPED_F32 : AMPED_F64);
+    for (how.options.threads = 1; how.options.threads <= 4; how.options.threads++) {
+      team t;
+      team_open(&t, &p, 1, how, &fit, TENTH);
+      const amped_row_fit_sums sums = fit_mode(&t, 0);
+      double *got = gather_rows(&t, 0);
+      team_close(&t);
+      if (want == NULL) {
+        want = got;
+        first = sums;
+        continue;
+      }
+      ck_assert_mem_eq(got, want, 8 * 17 * sizeof *got);
+      ck_assert(sums.squares == first.squares && sums.penalty == first.penalty);
+      amped_free(got);
+    }
+    amped_free(want);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(copies_serve_fewer_components) {
+  problem p;
+  team t;
+  const amped_row_fit fit = fit_of(true);
+  problem_create(&p, 3, odd_dims, 700, 33, AMPED_F32);
+  team_open(&t, &p, 1, alone(), &fit, TENTH);
+  modes_are_right(&t);
+  set_ncomps(&t.ranks[0], 7);
+  modes_are_right(&t);
+  team_close(&t);
+  problem_free(&p);
+  check_no_leak();
+}
+
+/* --- objective ---------------------------------------------------------------------------------*/
+
+/* The objective of row i of mode where it is x, from the nonzeros themselves. */
+static long double objective(const team *t, int mode, uint64_t i, const double *x) {
+  const uint64_t n = (uint64_t)t->p->ncomps;
+  long double sum = 0.0L;
+  uint64_t count = 0;
+  long double *p = long_doubles(n);
+  for (uint64_t k = 0; k < t->p->t.nnz; k++) {
+    if (t->p->t.indices[mode][k] != i || is_held(t, k))
+      continue;
+    long double off = target_of(t, mode, k);
+    products_of(t, mode, k, p);
+    for (uint64_t c = 0; c < n; c++)
+      off -= p[c] * x[c];
+    sum += off * off;
+    count++;
+  }
+  amped_free(p);
+  const slow_row row = {.count = count};
+  return sum + penalty_at(t, mode, &row, x);
+}
+
+/* A step in any component makes the objective grow by the same in both directions. */
+START_TEST(rows_have_the_least_objective) {
+  const double step = 0x1p-10;
+  problem p;
+  team t;
+  const amped_row_fit fit = fit_of(true);
+  problem_create(&p, 3, odd_dims, 300, 9, AMPED_F64);
+  team_open(&t, &p, 2, alone(), &fit, TENTH);
+  for (int m = 0; m < 3; m++) {
+    long double sum = 0.0L;
+    const amped_row_fit_sums sums = fit_mode(&t, m);
+    double *rows = gather_rows(&t, m);
+    for (uint64_t i = 0; i < p.t.dims[m]; i++) {
+      double *x = rows + i * 9;
+      const long double here = objective(&t, m, i, x);
+      sum += here;
+      for (int c = 0; c < 9; c++) {
+        const double old = x[c];
+        x[c] = old + step;
+        const long double above = objective(&t, m, i, x);
+        x[c] = old - step;
+        const long double below = objective(&t, m, i, x);
+        x[c] = old;
+        ck_assert(above >= here && below >= here);
+        /* the gradient of a square function, in double's precision of the sums */
+        near((double)(above - below), 0.0, 1e-10 * (double)(here + 1.0L), "difference", i,
+             (uint64_t)c);
+      }
+    }
+    near(sums.squares + sums.penalty, (double)sum, 1e-12 * (double)sum, "objective", 0, 0);
+    for (int r = 0; r < 2; r++)
+      put_factor(&t.ranks[r], m);
+    amped_free(rows);
+  }
+  team_close(&t);
+  problem_free(&p);
+  check_no_leak();
+}
+
+/* --- nonnegative -------------------------------------------------------------------------------*/
+
+/* Coordinate descent in long double, until nothing changes. */
+static void solve_slowly(const team *t, int mode, const slow *s, const slow_row *row, double *x) {
+  for (int pass = 0; pass < 20000; pass++)
+    for (uint64_t i = 0; i < s->n; i++) {
+      const bool bias = i == components_of(t);
+      const long double diagonal =
+          row->m[i * s->n + i] + (bias ? t->fit.reg_bias : weight_of(t, mode, row->count));
+      const double next = (double)(x[i] - gradient(t, mode, s, row, x, i) / diagonal);
+      x[i] = bias || next > 0.0 ? next : 0.0;
+    }
+}
+
+/* The residual of the optimality conditions (row_fit.h). */
+static double residual_of(const team *t, int mode, const slow *s, const slow_row *row,
+                          const double *x) {
+  const double weight = weight_of(t, mode, row->count);
+  double most = 0.0;
+  double size = 0.0;
+  for (uint64_t i = 0; i < s->n; i++) {
+    const bool bias = i == components_of(t);
+    const double diagonal = (double)row->m[i * s->n + i] + (bias ? t->fit.reg_bias : weight);
+    const double right = (double)row->right[i] + (bias ? 0.0 : weight * t->fit.prior[mode]);
+    const double off = (double)gradient(t, mode, s, row, x, i);
+    size = fmax(size, fabs(right) / sqrt(diagonal));
+    if (bias || x[i] > 0.0 || off < 0.0)
+      most = fmax(most, fabs(off) / sqrt(diagonal));
+  }
+  return most / size;
+}
+
+/* Where 20 passes are enough the residual is small, and the objective near the least one. */
+START_TEST(nonnegative_rows) {
+  static const int widths[] = {1, 3, 8};
+  for (int w = 0; w < 3; w++)
+    for (int type = 0; type < 2; type++) {
+      problem p;
+      team t;
+      amped_row_fit fit = fit_of(type > 0);
+      fit.nonnegative = true;
+      fit.reg = 2.0;
+      problem_create(&p, 3, odd_dims, 900, widths[w] + type, type == 0 ? AMPED_F32 : AMPED_F64);
+      team_open(&t, &p, 2, alone(), &fit, TENTH);
+      for (int m = 0; m < 3; m++) {
+        slow s = slow_create(&t, m);
+        const amped_row_fit_sums sums = fit_mode(&t, m);
+        double *rows = gather_rows(&t, m);
+        for (uint64_t i = 0; i < s.rows; i++) {
+          double *x = rows + i * s.n;
+          if (s.row[i].count == 0)
+            continue;
+          double *best = doubles(s.n);
+          memcpy(best, x, s.n * sizeof *x);
+          solve_slowly(&t, m, &s, &s.row[i], best);
+          for (uint64_t c = 0; c < components_of(&t); c++)
+            ck_assert(x[c] >= 0.0);
+          near(residual_of(&t, m, &s, &s.row[i], x), 0.0, 1.2e-4, "residual", i, 0);
+          const double got =
+              (double)(squares_at(&s, &s.row[i], x) + penalty_at(&t, m, &s.row[i], x));
+          const double least =
+              (double)(squares_at(&s, &s.row[i], best) + penalty_at(&t, m, &s.row[i], best));
+          near(got, least, 1e-5 * (least + (double)s.row[i].squares), "objective", i, 0);
+          amped_free(best);
+        }
+        sums_are_right(&t, m, &s, rows, &sums);
+        for (int r = 0; r < 2; r++)
+          put_factor(&t.ranks[r], m);
+        amped_free(rows);
+        slow_free(&s);
+      }
+      team_close(&t);
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
+/* --- singular rows -----------------------------------------------------------------------------*/
+
+/* With a penalty of next to nothing, by elimination in long double: that is off by some 1e-12 of
+ * the trace over the smallest eigenvalue but 0. */
+static void solve_nearly(const team *t, const slow *s, const slow_row *row, long double *x) {
+  const uint64_t n = s->n;
+  long double trace = 0.0L;
+  long double *m = long_doubles(n * n);
+  memcpy(m, row->m, n * n * sizeof *m);
+  memcpy(x, row->right, n * sizeof *x);
+  if (t->fit.biased)
+    m[n * n - 1] += t->fit.reg_bias;
+  for (uint64_t i = 0; i < n; i++)
+    trace += m[i * n + i];
+  for (uint64_t i = 0; i < n; i++)
+    m[i * n + i] += 1e-12L * trace;
+  for (uint64_t i = 0; i < n; i++)
+    for (uint64_t k = i + 1; k < n; k++) {
+      const long double f = m[k * n + i] / m[i * n + i];
+      for (uint64_t c = i; c < n; c++)
+        m[k * n + c] -= f * m[i * n + c];
+      x[k] -= f * x[i];
+    }
+  for (uint64_t i = n; i-- > 0;) {
+    for (uint64_t c = i + 1; c < n; c++)
+      x[i] -= m[i * n + c] * x[c];
+    x[i] /= m[i * n + i];
+  }
+  amped_free(m);
+}
+
+/* Rows of fewer nonzeros than unknowns, and one whose nonzeros are all at one coordinate. */
+START_TEST(rows_of_least_norm) {
+  static const uint64_t lengths[] = {1, 4, 7, 0, 40, 3};
+  for (int i = 0; i < 6; i++) {
+    problem p;
+    team t;
+    amped_row_fit fit = fit_of(i % 2 > 0);
+    fit.reg = 0.0;
+    fit.prior[0] = 0.5; /* does not matter, but for empty rows */
+    fit.reg_bias = i == 5 ? 0.0 : 3.0;
+    rows_problem(&p, lengths, 6, 8 + i % 2, i / 2 == 0 ? AMPED_F32 : AMPED_F64);
+    for (uint64_t k = 0; k < p.t.nnz; k++)
+      if (p.t.indices[0][k] == 5)
+        for (int m = 1; m < 3; m++)
+          p.t.indices[m][k] = 2;
+    for (int m = 1; m < 3; m++) {
+      check_ok(amped_sptensor_sort(&p.t, m));
+      amped_partition_free(&p.info.partitions[m]);
+      check_ok(amped_partition_create(&p.info.partitions[m], p.t.dims[m], p.t.indices[m], p.t.nnz));
+    }
+    team_open(&t, &p, 1, alone(), &fit, 0);
+    slow s = slow_create(&t, 0);
+    const amped_row_fit_sums sums = fit_mode(&t, 0);
+    double *rows = gather_rows(&t, 0);
+    ck_assert_uint_eq(sums.unsure, 4);
+    for (uint64_t r = 0; r < s.rows; r++) {
+      long double *want = long_doubles(s.n);
+      long double size = 0.0L;
+      if (s.row[r].count > 0)
+        solve_nearly(&t, &s, &s.row[r], want);
+      for (uint64_t c = 0; c < components_of(&t) && s.row[r].count == 0; c++)
+        want[c] = 0.5L;
+      for (uint64_t c = 0; c < s.n; c++)
+        size += fabsl(want[c]);
+      for (uint64_t c = 0; c < s.n; c++) /* the smallest eigenvalue is above 1e-6 of the trace */
+        near(rows[r * s.n + c], (double)want[c], (1e-6 + p.eps) * (double)size, "row", r, c);
+      amped_free(want);
+    }
+    amped_free(rows);
+    slow_free(&s);
+    team_close(&t);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* Numbers near the ends of their type: rows are finite, whatever they are worth. */
+START_TEST(rows_are_finite) {
+  static const double sizes[] = {1e-44, 1e-30, 1e19, 1e37, 1e150, 1e300};
+  for (int i = 0; i < 24; i++) {
+    problem p;
+    team t;
+    const double size = sizes[i / 2 % 6];
+    const amped_vtype type = size > 1e38 || i % 2 > 0 ? AMPED_F64 : AMPED_F32;
+    amped_row_fit fit = fit_of(i / 12 > 0);
+    fit.reg = i % 3 == 0 ? 0.0 : 1e-300;
+    fit.nonnegative = i % 5 == 4;
+    problem_create(&p, 3, odd_dims, 300, 6, type);
+    for (int m = 0; m < 3; m++)
+      for (uint64_t e = 0; e < p.t.dims[m] * 6; e++)
+        p.factors[m][e] = rounded(p.factors[m][e] * size, type);
+    for (uint64_t k = 0; k < p.t.nnz; k++)
+      p.t.values[k] = rounded(p.t.values[k] * (k % 3 == 0 ? size : 1.0), type);
+    team_open(&t, &p, 1, alone(), &fit, 0);
+    for (int m = 0; m < 3; m++) {
+      const amped_row_fit_sums sums = fit_mode(&t, m);
+      double *rows = gather_rows(&t, m);
+      for (uint64_t e = 0; e < p.t.dims[m] * 6; e++)
+        if (!isfinite(rows[e]))
+          ck_abort_msg("size %g, mode %d: %g", size, m, rows[e]);
+      ck_assert(!isnan(sums.squares) && !isnan(sums.penalty));
+      amped_free(rows);
+    }
+    team_close(&t);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* --- memory ------------------------------------------------------------------------------------*/
+
+START_TEST(what_row_fits_take_is_said) {
+  problem p;
+  bench s;
+  uint64_t device = 0;
+  uint64_t host = 0;
+  setup how = alone();
+  how.needs.whole_rows = true;
+  problem_create(&p, 3, odd_dims, 5000, 33, AMPED_F32);
+  bench_plan(&s, &p, &how);
+  ck_assert_ptr_nonnull(s.w.format->row_fit);
+  s.w.format->row_fit->require(s.w.device, &s.plan, &device, &host);
+  ck_assert_uint_ge(device + host, 3 * 5000 / 8 + 33 * 33 * sizeof(double));
+  bench_close(&s);
+  problem_free(&p);
+  check_no_leak();
+}
+
+START_TEST(short_memory_is_an_error) {
+  problem p;
+  bench s;
+  setup how = alone();
+  amped_status status = AMPED_FAILED;
+  how.needs.whole_rows = true;
+  problem_create(&p, 3, odd_dims, 700, 5, AMPED_F32);
+  bench_plan(&s, &p, &how);
+  bench_load(&s);
+  const amped_row_fit_ops *ops = ops_of(&s);
+  int64_t failed = 0;
+  for (; status != AMPED_OK; failed++) {
+    amped_mem_fail_at(failed);
+    status = ops->prepare(s.w.tensor);
+    amped_mem_fail_at(-1);
+    amped_status_clear();
+  }
+  ck_assert_int_gt(failed, 3);
+  uint64_t held = 0;
+  amped_mem_fail_at(0);
+  check_fails(AMPED_FAILED, "held out", ops->hold_out(s.w.tensor, 1, TENTH, &held));
+  amped_mem_fail_at(-1);
+  bench_close(&s);
+  problem_free(&p);
+  check_no_leak();
+}
+
+TESTING_MAIN("row_fit", rows_in_float_of_all_orders_and_widths,
+             rows_in_double_of_all_orders_and_widths, rows_of_every_length,
+             rows_of_the_most_components, rows_of_split_idps, penalties_of_every_power,
+             what_is_held_out_may_change, rows_have_the_same_bits_on_any_number_of_threads,
+             copies_serve_fewer_components, rows_have_the_least_objective, nonnegative_rows,
+             rows_of_least_norm, rows_are_finite, what_row_fits_take_is_said,
+             short_memory_is_an_error)
