@@ -27,6 +27,10 @@ void amped_ktensor_free(amped_ktensor *k);
  * column of zeros does not change. */
 void amped_ktensor_balance(amped_ktensor *k);
 
+/* Normalise: every column gets unit length, and the weight takes the length in. A column of zeros
+ * does not change. The model is the same but for rounding. */
+void amped_ktensor_normalise(amped_ktensor *k);
+
 /* order[0 .. ncomps) = the components in descending order of weight; equal weights keep their
  * order. */
 void amped_ktensor_order(const amped_ktensor *k, int *order);
