@@ -258,6 +258,74 @@ fail:
   return status;
 }
 
+/* ---- recommendations ----------------------------------------------------------------------- */
+
+struct amped_table_ranking {
+  sheet *sheet;
+  const amped_labels *target, *of;
+};
+
+static amped_status names_add_mode(names *n, const amped_labels *labels, int mode) {
+  char numbered[32];
+  (void)snprintf(numbered, sizeof numbered, "mode%d", mode + 1);
+  const char *name = labels[mode].name;
+  return names_add(n, name != NULL && *name != '\0' ? name : numbered);
+}
+
+static amped_status write_ranking_header(sheet *s, const amped_labels *labels, int target, int of) {
+  names n = {.count = 0};
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, names_add_mode(&n, labels, target));
+  AMPED_GO(done, names_add(&n, "rank"));
+  AMPED_GO(done, names_add_mode(&n, labels, of));
+  AMPED_GO(done, names_add(&n, "value"));
+  for (int i = 0; i < n.count; i++)
+    AMPED_GO(done, cell_text(s, n.texts[i]));
+  status = end_row(s);
+done:
+  names_free(&n);
+  return status;
+}
+
+amped_status amped_table_ranking_create(const char *path, const amped_labels *labels, int target,
+                                        int of, amped_table_ranking **out) {
+  amped_table_ranking *w = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&w, 1, sizeof *w, "a table"));
+  w->target = &labels[target];
+  w->of = &labels[of];
+  AMPED_GO(fail, sheet_open(path, &w->sheet));
+  AMPED_GO(fail, write_ranking_header(w->sheet, labels, target, of));
+  *out = w;
+  return AMPED_OK;
+fail:
+  amped_table_ranking_discard(w);
+  return status;
+}
+
+amped_status amped_table_ranking_row(amped_table_ranking *w, uint64_t target, uint64_t rank,
+                                     uint64_t index, double value) {
+  AMPED_TRY(cell_label(w->sheet, w->target, target));
+  AMPED_TRY(cell_count(w->sheet, rank));
+  AMPED_TRY(cell_label(w->sheet, w->of, index));
+  AMPED_TRY(cell_number(w->sheet, value));
+  return end_row(w->sheet);
+}
+
+amped_status amped_table_ranking_finish(amped_table_ranking *w) {
+  amped_status status = sheet_finish(w->sheet);
+  w->sheet = NULL;
+  amped_table_ranking_discard(w);
+  return status;
+}
+
+void amped_table_ranking_discard(amped_table_ranking *w) {
+  if (w != NULL)
+    sheet_discard(w->sheet);
+  amped_free(w);
+}
+
 /* ---- results ------------------------------------------------------------------------------- */
 
 amped_status amped_table_weights_name(const char *path, char **out) {

@@ -25,6 +25,17 @@ amped_status amped_table_weights_name(const char *path, char **out);
 amped_status amped_table_write_tensor(const char *path, const amped_sptensor *t);
 amped_status amped_table_write_result(const char *path, const amped_ktensor *k);
 
+/* The writer of recommendations: a row each, with the columns of a mode, "rank", another mode and
+ * "value". Labels, one for each mode, are borrowed; rank counts from 1. finish and discard free the
+ * writer; discard takes NULL. */
+typedef struct amped_table_ranking amped_table_ranking;
+amped_status amped_table_ranking_create(const char *path, const amped_labels *labels, int target,
+                                        int of, amped_table_ranking **out);
+amped_status amped_table_ranking_row(amped_table_ranking *w, uint64_t target, uint64_t rank,
+                                     uint64_t index, double value);
+amped_status amped_table_ranking_finish(amped_table_ranking *w);
+void amped_table_ranking_discard(amped_table_ranking *w);
+
 /* The writer of a tensor that comes in pieces, whose own labels do not count; `labels`, one for
  * each mode, is borrowed. finish and discard free the writer; discard takes NULL. */
 typedef struct amped_table_writer amped_table_writer;
