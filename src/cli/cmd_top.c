@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/completion_text.h"
 #include "cli/result_argument.h"
 #include "tensor/format.h"
 #include "base/best.h"
@@ -10,6 +11,7 @@
 #include "session/output_guard.h"
 #include "base/mem.h"
 #include "base/pager.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/result_file.h"
 
 /* Characters of a label that are shown: at most, and at least where lines are short. */
@@ -285,14 +287,23 @@ static json_t *json_component(const amped_ktensor *k, const leading *all, int pl
 
 static amped_status say_result(const char *path, const amped_ktensor *k) {
   char dims[AMPED_DIMS_TEXT];
+  char text[AMPED_COMPLETION_TEXT];
   amped_result_metric metric;
-  AMPED_TRY(amped_result_file_metric(path, false, &metric));
+  amped_completion c;
+  AMPED_TRY(amped_completion_file_read(path, k->order, k->dims, false, &c));
+  amped_status status = amped_result_file_metric(path, false, &metric);
+  if (status != AMPED_OK)
+    goto done;
   amped_say("%s: %s, %d components", path, amped_format_dims(dims, k->order, k->dims), k->ncomps);
-  if (metric.sweeps.count > 0)
+  if (c.order > 0 && metric.sweeps.count > 0)
+    amped_say("%s %s", metric.name, amped_completion_errors_text(&c, text));
+  else if (metric.sweeps.count > 0)
     amped_say("%s %.6g after %" PRIu64 " sweeps", metric.name, metric.sweeps.last,
               metric.sweeps.count);
   amped_result_metric_free(&metric);
-  return AMPED_OK;
+done:
+  amped_completion_free(&c);
+  return status;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */

@@ -336,13 +336,19 @@ amped_status amped_table_weights_name(const char *path, char **out) {
   return AMPED_OK;
 }
 
-static amped_status write_weights(sheet *s, const amped_ktensor *k, const int *order) {
+static amped_status write_weights(sheet *s, const amped_ktensor *k, const amped_completion *c,
+                                  const int *order) {
   AMPED_TRY(cell_text(s, "component"));
   AMPED_TRY(cell_text(s, "weight"));
   AMPED_TRY(end_row(s));
   for (int i = 0; i < k->ncomps; i++) {
     AMPED_TRY(cell_count(s, (uint64_t)i + 1));
     AMPED_TRY(cell_number(s, k->weights[order[i]]));
+    AMPED_TRY(end_row(s));
+  }
+  if (c != NULL) {
+    AMPED_TRY(cell_text(s, "mean"));
+    AMPED_TRY(cell_number(s, c->mean));
     AMPED_TRY(end_row(s));
   }
   return AMPED_OK;
@@ -362,7 +368,21 @@ static amped_status write_component(sheet *s, const amped_ktensor *k, const name
   return AMPED_OK;
 }
 
-static amped_status write_entries(sheet *s, const amped_ktensor *k, const int *order) {
+static amped_status write_biases(sheet *s, const amped_ktensor *k, const amped_completion *c,
+                                 const names *modes) {
+  for (int m = 0; m < k->order; m++)
+    for (uint64_t i = 0; i < k->dims[m]; i++) {
+      AMPED_TRY(cell_text(s, "bias"));
+      AMPED_TRY(cell_text(s, modes->texts[m]));
+      AMPED_TRY(cell_label(s, &k->labels[m], i));
+      AMPED_TRY(cell_number(s, c->bias[m][i]));
+      AMPED_TRY(end_row(s));
+    }
+  return AMPED_OK;
+}
+
+static amped_status write_entries(sheet *s, const amped_ktensor *k, const amped_completion *c,
+                                  const int *order) {
   static const char *const columns[] = {"component", "mode", "label", "weight"};
   names modes = {.count = 0};
   amped_status status = AMPED_OK;
@@ -372,12 +392,15 @@ static amped_status write_entries(sheet *s, const amped_ktensor *k, const int *o
   AMPED_GO(done, names_of(k->order, k->labels, "", &modes));
   for (int i = 0; i < k->ncomps; i++)
     AMPED_GO(done, write_component(s, k, &modes, i + 1, order[i]));
+  if (c != NULL && c->biased)
+    status = write_biases(s, k, c, &modes);
 done:
   names_free(&modes);
   return status;
 }
 
-amped_status amped_table_write_result(const char *path, const amped_ktensor *k) {
+amped_status amped_table_write_result(const char *path, const amped_ktensor *k,
+                                      const amped_completion *c) {
   int order[AMPED_MAX_NCOMPS];
   char *weights = NULL;
   sheet *sheets[2] = {NULL, NULL};
@@ -385,9 +408,9 @@ amped_status amped_table_write_result(const char *path, const amped_ktensor *k) 
   amped_ktensor_order(k, order);
   AMPED_GO(done, amped_table_weights_name(path, &weights));
   AMPED_GO(done, sheet_open(weights, &sheets[0]));
-  AMPED_GO(done, write_weights(sheets[0], k, order));
+  AMPED_GO(done, write_weights(sheets[0], k, c, order));
   AMPED_GO(done, sheet_open(path, &sheets[1]));
-  AMPED_GO(done, write_entries(sheets[1], k, order));
+  AMPED_GO(done, write_entries(sheets[1], k, c, order));
   for (int i = 0; i < 2; i++) {
     sheet *complete = sheets[i];
     sheets[i] = NULL;
