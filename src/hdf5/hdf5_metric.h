@@ -15,14 +15,20 @@
 
 typedef struct amped_hdf5_metric {
   char name[AMPED_METRIC_NAME];
-  char history[AMPED_HDF5_NAME]; /* "/NAME": [sweeps] */
-  char starts[AMPED_HDF5_NAME];  /* "/starts/NAME": [starts], after the last sweep of each */
+  char group[AMPED_HDF5_NAME]; /* "/NAME": of a completion model, lists of its sets of entries */
+  char
+      history[AMPED_HDF5_NAME]; /* "/NAME", or in such a group "validate", else "train": [sweeps] */
+  char starts[AMPED_HDF5_NAME]; /* "/starts/NAME": [starts], after the last sweep of each */
 } amped_hdf5_metric;
 
 /* The names of a metric's datasets. */
 amped_hdf5_metric amped_hdf5_metric_of(const char *name);
 
-/* Write the attribute; read it. AMPED_BAD_INPUT where it holds no such name. */
+/* The history is that of a set in the metric's group. */
+void amped_hdf5_metric_in_group(amped_hdf5_metric *metric, const char *set);
+
+/* Write the attribute; read it, and find the history. AMPED_BAD_INPUT where it holds no such name.
+ */
 amped_status amped_hdf5_metric_put(amped_hdf5 *file, const amped_hdf5_metric *metric);
 amped_status amped_hdf5_metric_get(amped_hdf5 *file, amped_hdf5_metric *out);
 

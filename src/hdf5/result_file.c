@@ -6,6 +6,7 @@
 
 #include "base/draft.h"
 #include "base/version.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
@@ -140,13 +141,18 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
   int order[AMPED_MAX_NCOMPS];
   amped_signs signs;
   amped_ktensor_order(k, order);
-  amped_signs_find(k, &signs);
+  if (record->completion != NULL)
+    amped_signs_find_but(k, record->completion->context, &signs);
+  else
+    amped_signs_find(k, &signs);
   AMPED_TRY(write_record(file, k, record));
   AMPED_TRY(amped_hdf5_metric_put(file, &metric));
   AMPED_TRY(write_weights(file, k, order));
   AMPED_TRY(amped_result_put_factors(file, k, order, &signs, AMPED_F64));
-  AMPED_TRY(
-      amped_hdf5_dataset_write(file, metric.history, f64, 1, &record->sweeps, record->history));
+  AMPED_TRY(record->completion != NULL
+                ? amped_completion_put(file, &metric, record->completion)
+                : amped_hdf5_dataset_write(file, metric.history, f64, 1, &record->sweeps,
+                                           record->history));
   AMPED_TRY(write_starts(file, &metric, &record->starts));
   AMPED_TRY(amped_hdf5_labels_write(file, k->order, k->labels));
   return amped_hdf5_finish(file);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "hdf5/hdf5_metric.h"
+#include "tensor/completion.h"
 #include "tensor/ktensor.h"
 #include "tensor/signs.h"
 
@@ -31,18 +32,20 @@ typedef struct amped_run_record {
   uint64_t seed;
   const char *stop_reason; /* "tolerance", "iterations" */
   const char *metric;      /* name of the number that sweeps improve: hdf5_metric.h */
-  const double *history;   /* [sweeps] the metric */
+  const double *history;   /* [sweeps] the metric; of a completion, its lists take the place */
   uint64_t sweeps;
+  const amped_completion *completion; /* NULL: a plain decomposition */
   amped_run_starts starts;
   const double *corcondia; /* NULL: not computed */
 } amped_run_record;
 
 /* Components are written in descending order of weight; equal weights keep their order. Signs are
- * those of tensor/signs.h. */
+ * those of tensor/signs.h, context modes kept. */
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
                                      const amped_run_record *record);
 
-/* The most bytes of such a file, whose factors are elements of `type`; labels may be NULL. */
+/* The most bytes of such a file, whose factors are elements of `type`; labels may be NULL. A
+ * completion's part comes on top (hdf5/completion_file.h). */
 uint64_t amped_result_file_bytes(int order, const uint64_t *dims, int ncomps, amped_vtype type,
                                  const amped_labels *labels);
 

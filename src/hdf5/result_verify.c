@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/hdf5_labels.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/hdf5_seal.h"
@@ -51,6 +52,21 @@ static amped_status verify_labels(amped_hdf5 *file, int mode, uint64_t dim, bool
   return AMPED_OK;
 }
 
+/* What a completion model has beside. Those of its numbers that are read are checked then. */
+static amped_status verify_completion(amped_hdf5 *file, const amped_hdf5_metric *metric,
+                                      bool *sealed) {
+  char name[AMPED_HDF5_NAME];
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++) {
+    (void)snprintf(name, sizeof name, "/%s/%s", metric->name, amped_completion_set_names[s]);
+    AMPED_TRY(verify_dataset(file, name, 1, sealed));
+  }
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    (void)snprintf(name, sizeof name, "/bias/%d", m);
+    AMPED_TRY(verify_dataset(file, name, 1, sealed));
+  }
+  return AMPED_OK;
+}
+
 static amped_status verify_factor(amped_hdf5 *file, int mode, bool *exists, bool *sealed) {
   char name[AMPED_HDF5_NAME];
   amped_hdf5_dataset d;
@@ -69,13 +85,15 @@ static amped_status verify_all(amped_hdf5 *file, bool *sealed) {
   static const char *const lists[] = {"/weights", "/starts/seed", "/starts/sweeps"};
   static const char *const matrices[] = {"/starts/match", "/grams"};
   amped_hdf5_metric metric;
-  bool exists = true;
+  bool exists = true, completion = false;
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     AMPED_TRY(verify_dataset(file, lists[i], 1, sealed));
   for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
     AMPED_TRY(verify_dataset(file, matrices[i], 2, sealed));
   AMPED_TRY(amped_hdf5_metric_get(file, &metric));
-  AMPED_TRY(verify_dataset(file, metric.history, 1, sealed));
+  AMPED_TRY(amped_completion_is(file, &completion));
+  AMPED_TRY(completion ? verify_completion(file, &metric, sealed)
+                       : verify_dataset(file, metric.history, 1, sealed));
   AMPED_TRY(verify_dataset(file, metric.starts, 1, sealed));
   for (int m = 0; exists && m < AMPED_MAX_ORDER; m++)
     AMPED_TRY(verify_factor(file, m, &exists, sealed));

@@ -58,6 +58,29 @@ void amped_ktensor_balance(amped_ktensor *k) {
     balance_mode(k, m);
 }
 
+static void normalise_mode(amped_ktensor *k, int mode) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  double squares[AMPED_MAX_NCOMPS] = {0.0};
+  double *factor = k->factors[mode];
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++)
+      squares[r] += factor[i * n + r] * factor[i * n + r];
+  for (uint64_t r = 0; r < n; r++) {
+    squares[r] = squares[r] > 0.0 ? sqrt(squares[r]) : 1.0;
+    k->weights[r] *= squares[r];
+  }
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++)
+      factor[i * n + r] /= squares[r];
+}
+
+/* Balanced columns have squares that a double holds. */
+void amped_ktensor_normalise(amped_ktensor *k) {
+  amped_ktensor_balance(k);
+  for (int m = 0; m < k->order; m++)
+    normalise_mode(k, m);
+}
+
 void amped_ktensor_order(const amped_ktensor *k, int *order) {
   /* Insertion sort: it is stable, and components are few. */
   for (int r = 0; r < k->ncomps; r++) {
@@ -66,23 +89,4 @@ void amped_ktensor_order(const amped_ktensor *k, int *order) {
       order[at] = order[at - 1];
     order[at] = r;
   }
-}
-
-/* Scale column r of factor m to unit length; returns its former length. */
-static double normalise(amped_ktensor *k, int m, int r) {
-  double *column = k->factors[m] + r;
-  const uint64_t stride = (uint64_t)k->ncomps;
-  double sum = 0.0;
-  for (uint64_t i = 0; i < k->dims[m]; i++)
-    sum += column[i * stride] * column[i * stride];
-  const double norm = sqrt(sum);
-  for (uint64_t i = 0; i < k->dims[m] && norm > 0.0; i++)
-    column[i * stride] /= norm;
-  return norm > 0.0 ? norm : 1.0;
-}
-
-void amped_ktensor_normalise(amped_ktensor *k) {
-  for (int r = 0; r < k->ncomps; r++)
-    for (int m = 0; m < k->order; m++)
-      k->weights[r] *= normalise(k, m, r);
 }

@@ -27,8 +27,8 @@ void amped_ktensor_free(amped_ktensor *k);
  * column of zeros does not change. */
 void amped_ktensor_balance(amped_ktensor *k);
 
-/* Normalise: scale every column to unit length; the weight takes the factor in. A column of zeros
- * does not change. */
+/* Normalise: every column gets unit length, and the weight takes the length in. A column of zeros
+ * does not change. The model is the same but for rounding. */
 void amped_ktensor_normalise(amped_ktensor *k);
 
 /* order[0 .. ncomps) = the components in descending order of weight; equal weights keep their

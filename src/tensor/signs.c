@@ -61,18 +61,25 @@ static void find_negative(const amped_ktensor *k, int mode, bool *negated) {
     negated[r] = all.negative[r];
 }
 
-void amped_signs_find(const amped_ktensor *k, amped_signs *out) {
-  int longest = 0;
+void amped_signs_find_but(const amped_ktensor *k, const bool *kept, amped_signs *out) {
+  int longest = -1;
   memset(out, 0, sizeof *out);
   for (int m = 0; m < k->order; m++) {
+    if (kept[m])
+      continue;
     find_negative(k, m, out->negated[m]);
-    longest = k->dims[m] > k->dims[longest] ? m : longest;
+    longest = longest < 0 || k->dims[m] > k->dims[longest] ? m : longest;
   }
-  for (int r = 0; r < k->ncomps; r++) {
+  for (int r = 0; r < k->ncomps && longest >= 0; r++) {
     bool odd = false;
     for (int m = 0; m < k->order; m++)
       odd = odd != out->negated[m][r];
     if (odd)
       out->negated[longest][r] = !out->negated[longest][r];
   }
+}
+
+void amped_signs_find(const amped_ktensor *k, amped_signs *out) {
+  static const bool none[AMPED_MAX_ORDER] = {false};
+  amped_signs_find_but(k, none, out);
 }

@@ -1,0 +1,202 @@
+#include "hdf5/completion_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/system_memory.h"
+#include "hdf5/hdf5_probe.h"
+
+#define MODEL "completion"
+
+static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+
+/* "/bias/2" */
+typedef struct object_name {
+  char name[AMPED_HDF5_NAME];
+} object_name;
+
+static object_name bias_name(int mode) {
+  object_name name;
+  (void)snprintf(name.name, sizeof name.name, "/bias/%d", mode);
+  return name;
+}
+
+/* "/rmse/train" */
+static object_name errors_name(const amped_hdf5_metric *metric, amped_completion_set set) {
+  object_name name;
+  (void)snprintf(name.name, sizeof name.name, "/%s/%s", metric->name,
+                 amped_completion_set_names[set]);
+  return name;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static amped_status put_attributes(amped_hdf5 *file, const amped_completion *c) {
+  const uint64_t biased = c->biased;
+  uint64_t context[AMPED_MAX_ORDER];
+  for (int m = 0; m < c->order; m++)
+    context[m] = c->context[m];
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "amped_model", MODEL));
+  AMPED_TRY(amped_hdf5_put_double(file, "/", "mean", c->mean));
+  AMPED_TRY(amped_hdf5_put_double(file, "/", "scale", c->scale));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "biased", 0, &biased));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "context", (uint64_t)c->order, context));
+  AMPED_TRY(amped_hdf5_put_double(file, "/", "reg", c->reg));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "split_seed", 0, &c->split_seed));
+  AMPED_TRY(amped_hdf5_put_double(file, "/", "holdout", c->holdout));
+  return amped_hdf5_put_u64(file, "/", "best_sweep", 0, &c->best_sweep);
+}
+
+amped_status amped_completion_put(amped_hdf5 *file, const amped_hdf5_metric *metric,
+                                  const amped_completion *c) {
+  AMPED_TRY(put_attributes(file, c));
+  if (c->biased)
+    AMPED_TRY(amped_hdf5_make_group(file, "/bias"));
+  for (int m = 0; m < c->order && c->biased; m++)
+    AMPED_TRY(amped_hdf5_dataset_write(file, bias_name(m).name, f64, 1, &c->dims[m], c->bias[m]));
+  AMPED_TRY(amped_hdf5_make_group(file, metric->group));
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
+    if (c->errors[s].count > 0)
+      AMPED_TRY(amped_hdf5_dataset_write(file, errors_name(metric, s).name, f64, 1,
+                                         &c->errors[s].count, c->errors[s].values));
+  return AMPED_OK;
+}
+
+uint64_t amped_completion_file_bytes(int order, const uint64_t *dims, uint64_t sweeps) {
+  uint64_t bytes = AMPED_COMPLETION_SETS * amped_hdf5_dataset_bytes(sweeps, 1, sizeof(double));
+  for (int m = 0; m < order; m++)
+    bytes += amped_hdf5_dataset_bytes(dims[m], 1, sizeof(double));
+  return bytes;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+amped_status amped_completion_is(amped_hdf5 *file, bool *out) {
+  char *model = NULL;
+  *out = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "amped_model", out));
+  if (!*out)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_model", &model));
+  const bool known = strcmp(model, MODEL) == 0;
+  amped_free(model);
+  return known ? AMPED_OK
+               : amped_error(AMPED_BAD_INPUT, file->path,
+                             "attribute amped_model is not " MODEL "; use the build that made it");
+}
+
+static amped_status get_finite(amped_hdf5 *file, const char *name, double least, double most,
+                               double *out) {
+  AMPED_TRY(amped_hdf5_get_double(file, "/", name, out));
+  if (isfinite(*out) && *out >= least && *out <= most)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "attribute %s is not a number in its range; make the file again", name);
+}
+
+static amped_status get_attributes(amped_hdf5 *file, amped_completion *c) {
+  uint64_t biased = 0;
+  uint64_t context[AMPED_MAX_ORDER];
+  AMPED_TRY(get_finite(file, "mean", -INFINITY, INFINITY, &c->mean));
+  AMPED_TRY(get_finite(file, "scale", 0x1p-1074, INFINITY, &c->scale));
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "biased", 1, &biased));
+  c->biased = biased != 0;
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "context", (uint64_t)c->order, context));
+  for (int m = 0; m < c->order; m++)
+    c->context[m] = context[m] != 0;
+  AMPED_TRY(get_finite(file, "reg", 0.0, INFINITY, &c->reg));
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "split_seed", 1, &c->split_seed));
+  AMPED_TRY(get_finite(file, "holdout", 0.0, 1.0, &c->holdout));
+  return amped_hdf5_get_u64(file, "/", "best_sweep", 1, &c->best_sweep);
+}
+
+/* All values of an open dataset of one dimension. */
+static amped_status read_values(amped_hdf5_dataset *d, double *out) {
+  AMPED_TRY(amped_hdf5_dataset_read(d, f64, 0, d->dims[0], out));
+  for (uint64_t i = 0; i < d->dims[0]; i++)
+    if (!isfinite(out[i]))
+      return amped_error(AMPED_BAD_INPUT, d->file->path,
+                         "dataset %s has a value that is not finite (row %" PRIu64
+                         "); make the file again",
+                         d->name, i);
+  return AMPED_OK;
+}
+
+static amped_status read_bias(amped_hdf5 *file, int mode, uint64_t dim, bool whole, double **out) {
+  amped_hdf5_dataset d = {.open = false};
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(file, bias_name(mode).name, 1, &d));
+  if (d.dims[0] != dim) {
+    status = amped_error(AMPED_BAD_INPUT, file->path,
+                         "dataset %s has %" PRIu64 " values, but /factors/%d has %" PRIu64
+                         " rows; make the file again",
+                         d.name, d.dims[0], mode, dim);
+    goto done;
+  }
+  if (!whole)
+    goto done;
+  AMPED_GO(done, amped_mem_check(file->path, "its biases", dim * sizeof(double)));
+  AMPED_GO(done, amped_alloc(out, dim, sizeof **out, "biases"));
+  status = read_values(&d, *out);
+done:
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+static amped_status read_errors(amped_hdf5 *file, const char *name, uint64_t best_sweep,
+                                amped_completion_errors *out) {
+  amped_hdf5_dataset d = {.open = false};
+  amped_status status = AMPED_OK;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_exists(file, name, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(file, name, 1, &d));
+  if (best_sweep < 1 || best_sweep > d.dims[0]) {
+    status = amped_error(AMPED_BAD_INPUT, file->path,
+                         "attribute best_sweep is %" PRIu64 ", but dataset %s has %" PRIu64
+                         " values; make the file again",
+                         best_sweep, d.name, d.dims[0]);
+    goto done;
+  }
+  AMPED_GO(done, amped_mem_check(file->path, "its lists", d.dims[0] * sizeof(double)));
+  AMPED_GO(done, amped_alloc(&out->values, d.dims[0], sizeof *out->values, "a list of a result"));
+  status = read_values(&d, out->values);
+  out->count = d.dims[0];
+done:
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+static amped_status read_all(amped_hdf5 *file, int order, const uint64_t *dims, bool whole,
+                             amped_completion *out) {
+  amped_hdf5_metric metric;
+  bool is = false;
+  AMPED_TRY(amped_completion_is(file, &is));
+  if (!is)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_metric_get(file, &metric));
+  out->order = order;
+  memcpy(out->dims, dims, (size_t)order * sizeof *dims);
+  AMPED_TRY(get_attributes(file, out));
+  for (int m = 0; m < order && out->biased; m++)
+    AMPED_TRY(read_bias(file, m, dims[m], whole, &out->bias[m]));
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
+    AMPED_TRY(read_errors(file, errors_name(&metric, s).name, out->best_sweep, &out->errors[s]));
+  return AMPED_OK;
+}
+
+amped_status amped_completion_file_read(const char *path, int order, const uint64_t *dims,
+                                        bool whole, amped_completion *out) {
+  amped_hdf5 file;
+  memset(out, 0, sizeof *out);
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = read_all(&file, order, dims, whole, out);
+  amped_hdf5_close(&file);
+  if (status != AMPED_OK)
+    amped_completion_free(out);
+  return status;
+}
