@@ -99,8 +99,8 @@ typedef struct amped_row_fit_ops {
 
   /* New rows of mode: own rows of iDps that are not split. When wait returns, the rows of
    * block_part (plan.h) and of all earlier parts are new; with the last part all are, *times is set
-   * and *sums is added to. Calls come as those of mttkrp_begin and mttkrp_wait (backend.h). The
-   * caller keeps *fit until the last wait. */
+   * and *sums is added to. Calls come as those of mttkrp_begin and mttkrp_wait (backend.h). *fit
+   * is copied. */
   amped_status (*begin)(struct amped_tensor_part *part, int mode, const amped_row_fit *fit);
   amped_status (*wait)(struct amped_tensor_part *part, int mode, int block_part,
                        struct amped_mttkrp_times *times, amped_row_fit_sums *sums);

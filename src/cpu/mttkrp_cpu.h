@@ -12,8 +12,7 @@
 #ifndef AMPED_MTTKRP_CPU_H
 #define AMPED_MTTKRP_CPU_H
 
-#include "cpu/pack_cpu.h"
-#include "tensor/dictionary.h"
+#include "cpu/bundle_decode.h"
 
 /* Nonzeros of a strip (a multiple of the packing's pack), and strips of a copy. They do not depend
  * on the number of threads. */
@@ -22,21 +21,6 @@ uint64_t amped_cpu_strips(const amped_packing *p, uint64_t nnz);
 
 /* As many strips has a copy of nnz nonzeros or fewer at most. */
 uint64_t amped_cpu_most_strips(uint64_t nnz);
-
-/* All memory is host memory of the caller. */
-typedef struct amped_cpu_mttkrp {
-  const amped_cpu_copy *copy;
-  bool adds;                                /* out has rows already, which are added to */
-  amped_vtype value_type;                   /* of dictionary, factors and out */
-  const void *dictionary;                   /* of coded values */
-  amped_ruler ruler;                        /* gives the same values, unless its step is 0 */
-  const void *factors[AMPED_MAX_ORDER - 1]; /* of every input, rows of ld elements */
-  bool fetch[AMPED_MAX_ORDER - 1];          /* prefetch its rows: it is too large for the cache */
-  uint64_t rows;                            /* of out */
-  uint64_t ld;                              /* elements of a row, padding included */
-  double *fixup;                            /* workspace: amped_cpu_most_strips * ld elements */
-  void *out;                                /* rows without nonzeros become zero */
-} amped_cpu_mttkrp;
 
 /* Cannot fail. */
 void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int threads);

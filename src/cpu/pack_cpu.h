@@ -53,6 +53,13 @@ amped_cpu_copy amped_cpu_copy_part(const amped_cpu_copy *copy, uint64_t first, u
 void amped_cpu_copy_take(amped_cpu_copy *copy, const amped_cpu_copy *from, const uint64_t *numbers,
                          const uint64_t *rows, uint64_t count);
 
+/* An element of row_list or row_table. */
+static inline uint64_t amped_cpu_copy_index(const amped_cpu_copy *copy, const void *array,
+                                            uint64_t i) {
+  return copy->index_type == AMPED_U32 ? ((const uint32_t *)array)[i]
+                                       : ((const uint64_t *)array)[i];
+}
+
 static inline bool amped_cpu_copy_begins_row(const amped_cpu_copy *copy, uint64_t k) {
   return copy->row_bits[k / 32] >> k % 32 & 1;
 }

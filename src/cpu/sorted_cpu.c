@@ -5,27 +5,10 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/coo_buffer_cpu.h"
-#include "cpu/cpu_dispatch.h"
-#include "cpu/device_cpu.h"
 #include "cpu/products_cpu.h"
+#include "cpu/row_fit_cpu.h"
 #include "cpu/synthetic_cpu.h"
-#include "cpu/tiles_cpu.h"
-
-struct amped_tensor_part {
-  const amped_plan *plan;
-  amped_factor_set *factors;
-  int threads;
-  amped_cpu_copy copies[AMPED_MAX_ORDER];
-  amped_cpu_tiling tilings[AMPED_MAX_ORDER];
-  amped_cpu_copy *tiles[AMPED_MAX_ORDER]; /* parts of copies; NULL where a copy is whole */
-  amped_coo_buffer_cpu coo_buffer;        /* of the mode that is collected */
-  double *dictionary;                     /* plan->dictionary, rounded to plan->value_type */
-  void *codebook;                         /* the same in plan->value_type */
-  amped_ruler ruler;                      /* gives the same values, unless its step is 0 */
-  double *fixup;
-  double mttkrp_sec; /* of the last one */
-};
+#include "cpu/tensor_part_cpu.h"
 
 static uint64_t most_strips(const amped_plan *plan) {
   uint64_t strips = 1;
@@ -78,6 +61,7 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_free(part->dictionary);
   amped_free(part->codebook);
   amped_free(part->fixup);
+  amped_row_fit_cpu_free(part->row_fit);
   amped_free(part);
 }
 
@@ -156,36 +140,10 @@ static amped_status cpu_resize(amped_tensor_part *part) {
   return AMPED_OK;
 }
 
-/* All that a walk over a tile of mode's copy, or the whole copy, reads and writes. */
-static amped_cpu_mttkrp walk(amped_tensor_part *part, int mode, int tile) {
-  const amped_plan *plan = part->plan;
-  const amped_cpu_tiling *tiling = &part->tilings[mode];
-  amped_cpu_mttkrp m = {.copy = part->tiles[mode] != NULL ? &part->tiles[mode][tile]
-                                                          : &part->copies[mode],
-                        .adds = tile > 0,
-                        .value_type = plan->value_type};
-  int input = 0;
-  for (int a = 0; a < plan->order; a++)
-    if (a != mode) {
-      uint64_t rows = amped_plan_factor_rows(plan, a);
-      if (tiling->count > 1 && tiling->input == input)
-        rows = tiling->width;
-      m.fetch[input] = rows * amped_plan_row_bytes(plan) > AMPED_CACHED_BYTES;
-      m.factors[input++] = amped_factor_set_cpu_rows(part->factors, a);
-    }
-  m.dictionary = part->codebook;
-  m.ruler = part->ruler;
-  m.rows = plan->modes[mode].copy.output_rows;
-  m.ld = plan->ld;
-  m.fixup = part->fixup;
-  m.out = amped_factor_set_cpu_output(part->factors);
-  return m;
-}
-
 static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   double began = amped_time();
   for (int t = 0; t < part->tilings[mode].count; t++) {
-    const amped_cpu_mttkrp m = walk(part, mode, t);
+    const amped_cpu_mttkrp m = amped_tensor_part_cpu_walk(part, mode, t);
     amped_mttkrp_cpu(&m, part->threads);
   }
   part->mttkrp_sec = amped_time() - began;
@@ -201,7 +159,7 @@ static amped_status cpu_products(amped_tensor_part *part, int mode, double scale
   *out = (amped_products){{0.0, 0.0}, {0.0, 0.0}};
   for (int t = 0; t < part->tilings[mode].count; t++) {
     amped_products sums;
-    p.mttkrp = walk(part, mode, t);
+    p.mttkrp = amped_tensor_part_cpu_walk(part, mode, t);
     amped_products_cpu(&p, part->threads, &sums);
     out->xx = amped_dd_add(out->xx, sums.xx);
     out->xm = amped_dd_add(out->xm, sums.xm);
@@ -245,4 +203,5 @@ const amped_format_ops amped_sorted_cpu = {
     .mttkrp_begin = cpu_mttkrp_begin,
     .mttkrp_wait = cpu_mttkrp_wait,
     .products = cpu_products,
+    .row_fit = &amped_row_fit_cpu_ops,
 };

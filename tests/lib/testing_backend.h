@@ -32,6 +32,7 @@ typedef struct setup {
   amped_placement placement;
   int parts;     /* 0: blocks are whole */
   double travel; /* above 0: replaces the plan's estimate */
+  amped_copy_needs needs;
   amped_backend_options options;
 } setup;
 
@@ -244,7 +245,8 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
                                       .value_type = p->value_type,
                                       .placement = how->placement,
                                       .rank = how->rank,
-                                      .nranks = how->nranks};
+                                      .nranks = how->nranks,
+                                      .needs = how->needs};
   check_ok(amped_plan_create(&s->plan, &p->info, &request));
   if (how->parts > 0)
     check_ok(amped_plan_cut(&s->plan, how->parts, &h200_rates));

@@ -1,0 +1,183 @@
+#include "cpu/bundle_decode.h"
+
+#include <string.h>
+
+#include "cpu/cpu_dispatch.h"
+
+/* The nonzeros themselves are prefetched so many ahead. */
+#define STREAM_AHEAD 512
+
+/* Nonzeros k .. k+n become a bundle. n is the constant AMPED_BUNDLE in all bundles but the last of
+ * a strip, so loops become vectors. */
+
+/* Codes of values that are there one by one. */
+static const uint64_t one_by_one[AMPED_BUNDLE] = {
+#define FOUR(i) i, i + 1, i + 2, i + 3
+#define SIXTEEN(i) FOUR(i), FOUR(i + 4), FOUR(i + 8), FOUR(i + 12)
+    SIXTEEN(0), SIXTEEN(16), SIXTEEN(32), SIXTEEN(48)};
+
+typedef uint64_t words[AMPED_MAX_PLANES][AMPED_BUNDLE];
+
+AMPED_INLINE void widen_plane(const void *plane, int bytes, uint64_t k, int n,
+                              uint64_t *restrict w) {
+  if (bytes == 8)
+    memcpy(w, (const uint64_t *)plane + k, (size_t)n * sizeof *w);
+  else if (bytes == 4)
+    for (int j = 0; j < n; j++)
+      w[j] = ((const uint32_t *)plane)[k + (uint64_t)j];
+  else
+    for (int j = 0; j < n; j++)
+      w[j] = ((const uint16_t *)plane)[k + (uint64_t)j];
+}
+
+/* w[i][j] = word i of nonzero k+j. */
+AMPED_INLINE void load_words(const amped_cpu_copy *copy, uint64_t k, int n, words w) {
+  const amped_packing *p = copy->packing;
+  if (p->words == p->planes) {
+    for (int i = 0; i < p->planes; i++)
+      widen_plane(copy->planes[i], p->plane_bytes[i], k, n, w[i]);
+    return;
+  }
+  /* {4, 2} is one word, put together in registers. */
+  const uint32_t *low = (const uint32_t *)copy->planes[0] + k;
+  const uint16_t *high = (const uint16_t *)copy->planes[1] + k;
+  uint64_t *restrict to = w[0];
+  for (int j = 0; j < n; j++)
+    to[j] = low[j] | (uint64_t)high[j] << 32;
+}
+
+/* out[j] = one field of nonzero j: amped_packed_field for a bundle. */
+AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t *restrict out) {
+  const uint64_t *restrict low = w[shift / 64];
+  unsigned s = shift % 64;
+  uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+  if (s + bits <= 64) {
+    for (int j = 0; j < n; j++)
+      out[j] = low[j] >> s & mask;
+  } else {
+    const uint64_t *restrict high = w[shift / 64 + 1];
+    for (int j = 0; j < n; j++)
+      out[j] = (low[j] >> s | high[j] << (64 - s)) & mask;
+  }
+}
+
+/* out[j] = where the row of an input begins that nonzero j gathers. */
+AMPED_INLINE void find_rows(const amped_cpu_mttkrp *m, int input, int n, words w,
+                            uintptr_t *restrict out) {
+  const amped_packing *p = m->copy->packing;
+  const uintptr_t base = (uintptr_t)m->factors[input];
+  const uint64_t bytes = m->ld * m->value_type;
+  const int scale = __builtin_ctzll(bytes);
+  const unsigned shift = p->shifts[input] % 64;
+  const unsigned bits = p->bits[input];
+  if (bytes >> scale == 1 && shift + bits < 64) { /* in one go */
+    const uint64_t *restrict from = w[p->shifts[input] / 64];
+    const uint64_t mask = (UINT64_C(1) << bits) - 1;
+    for (int j = 0; j < n; j++)
+      out[j] = base + ((from[j] >> shift & mask) << scale);
+    return;
+  }
+  field(w, p->shifts[input], bits, n, out);
+  for (int j = 0; j < n; j++)
+    out[j] = base + out[j] * bytes;
+}
+
+/* Values of the ruler: all that the dictionary gives, without a look-up. */
+AMPED_INLINE void compute_values(const amped_cpu_mttkrp *m, const uint64_t *codes, int n,
+                                 void *restrict out) {
+  const int32_t first = m->ruler.first;
+  const double step = m->ruler.step;
+  if (m->value_type == AMPED_F32)
+    for (int j = 0; j < n; j++)
+      ((float *)out)[j] = (float)((double)(first + (int32_t)codes[j]) * step);
+  else
+    for (int j = 0; j < n; j++)
+      ((double *)out)[j] = (double)(first + (int32_t)codes[j]) * step;
+}
+
+/* b->values and b->codes: in the copy, computed, or to be looked up in the dictionary. */
+AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, words w,
+                                amped_bundle *b) {
+  const amped_packing *p = m->copy->packing;
+  b->codes = one_by_one;
+  if (!p->coded) {
+    b->values = (const char *)m->copy->values + k * m->value_type;
+    return;
+  }
+  uint64_t *codes = b->coded;
+  field(w, p->value_shift, p->value_bits, n, codes);
+  if (m->ruler.step != 0.0) {
+    compute_values(m, codes, n, b->computed);
+    b->values = b->computed;
+  } else {
+    b->codes = codes;
+    b->values = m->dictionary;
+  }
+}
+
+AMPED_INLINE void decode_n(const amped_cpu_mttkrp *m, uint64_t k, int n, amped_bundle *b) {
+  const amped_packing *p = m->copy->packing;
+  words w;
+  load_words(m->copy, k, n, w);
+  for (int i = 0; i < p->inputs; i++)
+    find_rows(m, i, n, w, b->rows[i]);
+  decode_values(m, k, n, w, b);
+  b->count = n;
+}
+
+/* Ask memory for nonzeros some bundles ahead: the gathered rows hide the streams from it. */
+AMPED_INLINE void prefetch_nonzeros(const amped_cpu_mttkrp *m, uint64_t k) {
+  const amped_packing *p = m->copy->packing;
+  k += STREAM_AHEAD;
+  if (k + AMPED_BUNDLE > m->copy->nnz)
+    return;
+  for (int i = 0; i < p->planes; i++)
+    for (uint64_t at = 0; at < AMPED_BUNDLE * p->plane_bytes[i]; at += 64)
+      __builtin_prefetch((const char *)m->copy->planes[i] + k * p->plane_bytes[i] + at);
+  if (!p->coded)
+    for (uint64_t at = 0; at < AMPED_BUNDLE * m->value_type; at += 64)
+      __builtin_prefetch((const char *)m->copy->values + k * m->value_type + at);
+}
+
+/* One bit of each nonzero of a bundle. */
+AMPED_INLINE uint64_t bits_of(const uint32_t *bits, uint64_t k) {
+  return bits[k / 32] | (uint64_t)bits[k / 32 + 1] << 32;
+}
+
+/* The bundle at nonzero k of a strip that ends at `end`. */
+AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, amped_bundle *b) {
+  uint64_t left = end - k;
+  uint64_t used = UINT64_MAX;
+  prefetch_nonzeros(m, k);
+  if (left >= AMPED_BUNDLE) {
+    decode_n(m, k, AMPED_BUNDLE, b);
+  } else {
+    decode_n(m, k, (int)left, b);
+    for (int i = 0; i < m->copy->packing->inputs; i++) /* the kernel may prefetch rows of all */
+      for (uint64_t j = left; j < AMPED_BUNDLE; j++)
+        b->rows[i][j] = (uintptr_t)m->factors[i];
+    used = (UINT64_C(1) << left) - 1;
+  }
+  b->begins = bits_of(m->copy->row_bits, k) & used;
+  b->fibres = bits_of(m->copy->fibre_bits, k) & used;
+  b->closes = left <= AMPED_BUNDLE || amped_cpu_copy_begins_row(m->copy, k + AMPED_BUNDLE);
+}
+
+#define DEFINE(CPU)                                                                                \
+  AMPED_TARGET_##CPU static void decode_##CPU(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, \
+                                              amped_bundle *b) {                                   \
+    decode(m, k, end, b);                                                                          \
+  }
+AMPED_CPU_DISPATCH(DEFINE)
+
+amped_bundle_decoder *amped_bundle_decoder_find(void) {
+#define ROW(CPU) {AMPED_HAS_##CPU, decode_##CPU},
+  const struct {
+    bool here;
+    amped_bundle_decoder *decode;
+  } rows[] = {AMPED_CPU_DISPATCH(ROW)};
+  size_t i = 0;
+  while (!rows[i].here)
+    i++;
+  return rows[i].decode;
+}

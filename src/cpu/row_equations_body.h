@@ -1,0 +1,54 @@
+/* The body of row_equations_cpu.c for factors of type FACTOR and products of type VALUE. NAME(x) is
+ * of both, SUM(x) of VALUE. No include guard. */
+
+/* Columns that are multiplied at a time; a factor's rows are whole quarters of them or, where
+ * doubles become of floats, halves. */
+#define TILE ((int)(64 / sizeof(VALUE)))
+#define PART ((int)(16 / sizeof(FACTOR)))
+
+/* Columns c .. c+n of the product of the rows of the bundle's nonzero j. inputs and n are constants
+ * of the caller. */
+AMPED_INLINE void NAME(columns)(const amped_bundle *b, int inputs, int j, uint64_t c, int n,
+                                VALUE *restrict p) {
+  const FACTOR *restrict first = (const FACTOR *)b->rows[0][j] + c;
+  const FACTOR *restrict second = (const FACTOR *)b->rows[1][j] + c;
+  VALUE x[TILE];
+  for (int q = 0; q < n; q++)
+    x[q] = (VALUE)first[q] * (VALUE)second[q];
+  for (int i = 2; i < inputs; i++) {
+    const FACTOR *restrict next = (const FACTOR *)b->rows[i][j] + c;
+    for (int q = 0; q < n; q++)
+      x[q] *= (VALUE)next[q];
+  }
+  for (int q = 0; q < n; q++)
+    p[c + (uint64_t)q] = x[q];
+}
+
+AMPED_INLINE void NAME(product)(const amped_row_source *s, const amped_bundle *b, int inputs, int j,
+                                VALUE *restrict p) {
+  uint64_t c = 0;
+  for (; c + (uint64_t)TILE <= s->ld && c < s->components; c += (uint64_t)TILE)
+    NAME(columns)(b, inputs, j, c, TILE, p);
+  for (; c < s->components; c += (uint64_t)PART)
+    NAME(columns)(b, inputs, j, c, PART, p);
+  for (; c < s->width; c++)
+    p[c] = 0;
+  if (s->components < s->width)
+    p[s->components] = 0; /* the product of biases */
+}
+
+AMPED_INLINE void NAME(products)(const amped_row_source *s, const amped_bundle *b, int inputs,
+                                 uint64_t take, VALUE *restrict products, VALUE *restrict targets) {
+  const FACTOR *values = b->values;
+  for (uint64_t at = 0; take != 0; take &= take - 1, at++) {
+    const int j = __builtin_ctzll(take);
+    double t = ((double)values[b->codes[j]] - s->mean) / s->scale;
+    for (int i = 0; i < inputs && s->biased; i++)
+      t -= (double)((const FACTOR *)b->rows[i][j])[s->components];
+    targets[at] = (VALUE)t;
+    NAME(product)(s, b, inputs, j, products + at * s->width);
+  }
+}
+
+#undef TILE
+#undef PART

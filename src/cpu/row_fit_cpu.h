@@ -1,0 +1,62 @@
+/* Row fits on CPU cores (backend/row_fit.h), over the packed copies. Twin of cuda/row_fit_cuda.h.
+ *
+ * Threads take units of consecutive rows in turn; the unit that a row's first nonzero lies in has
+ * the row. Rows of many nonzeros are cut into pieces, whose equations are added up piece by piece.
+ * Neither depends on the number of threads, so any number gives the same bits. */
+#ifndef AMPED_ROW_FIT_CPU_H
+#define AMPED_ROW_FIT_CPU_H
+
+#include "backend/row_fit.h"
+#include "cpu/tensor_part_cpu.h"
+
+/* Nonzeros of a unit: whole bundles, and whole packs of any packing. */
+#define AMPED_ROW_UNIT UINT64_C(4096)
+
+/* A row of more nonzeros than a piece has. */
+typedef struct amped_long_row {
+  uint64_t row; /* of the MTTKRP result */
+  uint64_t first, end;
+} amped_long_row;
+
+struct amped_row_fit_cpu {
+  uint64_t *held[AMPED_MAX_ORDER]; /* per copy: bit k: nonzero k is held out */
+  bool any_held;
+  amped_long_row *long_rows[AMPED_MAX_ORDER];
+  uint64_t long_count[AMPED_MAX_ORDER];
+  void *unit_sums; /* of the unit with the largest number, and of those before */
+  double *work;    /* threads + 1 desks */
+  uint64_t desk_elements;
+
+  amped_row_fit fit; /* in hand */
+  double seconds;
+  amped_row_fit_sums own, shared; /* not told yet */
+};
+
+extern const amped_row_fit_ops amped_row_fit_cpu_ops;
+
+void amped_row_fit_cpu_free(amped_row_fit_cpu *f); /* NULL is allowed */
+
+/* Units of mode's copy. unit_sums has room for an amped_errors, an amped_moments or an
+ * amped_row_fit_sums of each. */
+uint64_t amped_row_fit_cpu_units(const amped_plan *plan, int mode);
+
+/* Where rows of a copy begin: the first nonzero from k on that begins one, or nnz. */
+uint64_t amped_cpu_copy_next_row(const amped_cpu_copy *copy, uint64_t k);
+
+/* Nonzeros that are held out, and sums over single nonzeros: operations of the table. */
+amped_status amped_row_fit_cpu_hold_out(amped_tensor_part *part, uint64_t seed, uint64_t below,
+                                        uint64_t *held);
+amped_status amped_row_fit_cpu_moments(amped_tensor_part *part, amped_moments *out);
+amped_status amped_row_fit_cpu_errors(amped_tensor_part *part, int mode, bool held,
+                                      const amped_row_fit *fit, double least, double most,
+                                      amped_errors *out);
+
+/* Bytes that hold_out takes for a while. */
+uint64_t amped_row_fit_cpu_hold_out_bytes(const amped_plan *plan);
+
+/* Words of a copy's bits. */
+static inline uint64_t amped_row_fit_cpu_held_words(uint64_t nnz) {
+  return (nnz + 63) / 64;
+}
+
+#endif

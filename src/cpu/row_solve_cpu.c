@@ -1,0 +1,410 @@
+#include "cpu/row_solve_cpu.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "cpu/cpu_dispatch.h"
+
+typedef double numbers __attribute__((vector_size(64)));
+typedef double loose_numbers __attribute__((vector_size(64), aligned(8), may_alias));
+
+#define LANES 8
+
+/* Rows of the factor by which the others are updated at a time. */
+#define PANEL 8
+
+/* Coordinate descent ends after so many passes, or at this residual. */
+#define MOST_PASSES 20
+#define ENOUGH 1e-4
+
+/* The dual loses as many digits as a bias is cheaper than components. */
+#define MOST_BIAS_RATIO 1e4
+
+static uint64_t padded(uint64_t n) {
+  return (n + LANES - 1) / LANES * LANES;
+}
+
+uint64_t amped_row_solve_elements(uint64_t components) {
+  const uint64_t n = components + 1;
+  return 2 * n * padded(n + 1) + 4 * padded(n + 1);
+}
+
+/* A system of n equations: the upper triangle of a symmetric matrix, and its right side as column
+ * n. Columns up to ld are there. */
+typedef struct linear {
+  uint64_t n, ld;
+  double *m;     /* [n][ld] */
+  double *x;     /* [ld] the solution */
+  double *least; /* [n] pivots that are not above it are taken for 0 */
+  double *rest;  /* workspace behind: n * ld, and two more rows */
+} linear;
+
+static linear linear_in(double *work, uint64_t n) {
+  linear s = {.n = n, .ld = padded(n + 1)};
+  s.m = work;
+  s.x = s.m + n * s.ld;
+  s.least = s.x + s.ld;
+  s.rest = s.least + s.ld;
+  return s;
+}
+
+/* --- Cholesky ----------------------------------------------------------------------------------*/
+
+/* A vector that lies in memory. */
+#define AT(place) (*(loose_numbers *)(uintptr_t)(place))
+
+/* Row j becomes the factor's, and is taken from the rows below it in its panel. The right side
+ * becomes that of the triangular system. */
+AMPED_INLINE bool factor_panel(const linear *s, uint64_t first, uint64_t end) {
+  for (uint64_t j = first; j < end; j++) {
+    double *row = s->m + j * s->ld;
+    const double pivot = row[j];
+    if (!(pivot > s->least[j]) || !(pivot <= DBL_MAX))
+      return false;
+    const double by = 1.0 / sqrt(pivot);
+    for (uint64_t c = first; c < s->ld; c += LANES)
+      AT(row + c) *= by;
+    for (uint64_t i = j + 1; i < end; i++) {
+      double *below = s->m + i * s->ld;
+      const double f = row[i];
+      for (uint64_t c = first; c < s->ld; c += LANES)
+        AT(below + c) -= f * AT(row + c);
+    }
+  }
+  return true;
+}
+
+/* Take a panel from `rows` rows, from i on. rows is a constant of the caller. */
+AMPED_INLINE void update_rows(const linear *s, uint64_t panel, uint64_t i, int rows) {
+  const double *from = s->m + panel * s->ld;
+  double *to = s->m + i * s->ld;
+  double f[2][PANEL];
+  for (int r = 0; r < rows; r++)
+    for (uint64_t q = 0; q < PANEL; q++)
+      f[r][q] = from[q * s->ld + i + (uint64_t)r];
+  for (uint64_t c = i / LANES * LANES; c < s->ld; c += LANES) {
+    numbers v[2];
+    for (int r = 0; r < rows; r++)
+      v[r] = AT(to + (uint64_t)r * s->ld + c);
+#pragma GCC unroll 8
+    for (uint64_t q = 0; q < PANEL; q++) {
+      const numbers u = AT(from + q * s->ld + c);
+      for (int r = 0; r < rows; r++)
+        v[r] -= f[r][q] * u;
+    }
+    for (int r = 0; r < rows; r++)
+      AT(to + (uint64_t)r * s->ld + c) = v[r];
+  }
+}
+
+AMPED_INLINE double dot(const double *a, const double *b, uint64_t count) {
+  numbers sum = {0};
+  for (uint64_t c = 0; c < count; c += LANES)
+    sum += AT(a + c) * AT(b + c);
+  return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+}
+
+/* From the factor's triangle and its right side. */
+AMPED_INLINE void substitute_back(const linear *s) {
+  memset(s->x, 0, s->ld * sizeof *s->x);
+  for (uint64_t j = s->n; j-- > 0;) {
+    const double *row = s->m + j * s->ld;
+    const uint64_t c = j / LANES * LANES; /* x is 0 up to j, and behind n */
+    s->x[j] = (row[s->n] - dot(row + c, s->x + c, s->ld - c)) / row[j];
+  }
+}
+
+AMPED_INLINE bool solve_linear(const linear *s) {
+  for (uint64_t first = 0; first < s->n; first += PANEL) {
+    const uint64_t end = first + PANEL < s->n ? first + PANEL : s->n;
+    uint64_t i = end;
+    if (!factor_panel(s, first, end))
+      return false;
+    for (; i + 1 < s->n; i += 2)
+      update_rows(s, first, i, 2);
+    if (i < s->n)
+      update_rows(s, first, i, 1);
+  }
+  substitute_back(s);
+  return true;
+}
+
+/* The upper triangle of P P^T of `count` rows. */
+AMPED_INLINE void multiply_rows(const double *products, uint64_t count, uint64_t width,
+                                const linear *s) {
+  for (uint64_t i = 0; i < count; i++)
+    for (uint64_t j = i; j < count; j++)
+      s->m[i * s->ld + j] = dot(products + i * width, products + j * width, width);
+}
+
+typedef struct solver {
+  bool (*solve)(const linear *s);
+  void (*multiply)(const double *products, uint64_t count, uint64_t width, const linear *s);
+} solver;
+
+#define DEFINE(CPU)                                                                                \
+  AMPED_TARGET_##CPU static bool solve_##CPU(const linear *s) {                                    \
+    return solve_linear(s);                                                                        \
+  }                                                                                                \
+  AMPED_TARGET_##CPU static void multiply_##CPU(const double *products, uint64_t count,            \
+                                                uint64_t width, const linear *s) {                 \
+    multiply_rows(products, count, width, s);                                                      \
+  }
+AMPED_CPU_DISPATCH(DEFINE)
+
+static solver find_solver(void) {
+#define ROW(CPU) {AMPED_HAS_##CPU, {solve_##CPU, multiply_##CPU}},
+  const struct {
+    bool here;
+    solver solver;
+  } rows[] = {AMPED_CPU_DISPATCH(ROW)};
+  size_t i = 0;
+  while (!rows[i].here)
+    i++;
+  return rows[i].solver;
+}
+
+/* --- primal ------------------------------------------------------------------------------------*/
+
+/* The equations as a linear system. */
+static linear primal_system(const amped_row_equations *e, const amped_row_penalty *p,
+                            double *work) {
+  const uint64_t comps = p->components;
+  const linear s = linear_in(work, comps + (p->biased ? 1 : 0));
+  memset(s.m, 0, s.n * s.ld * sizeof *s.m);
+  for (uint64_t i = 0; i < comps; i++) {
+    double *row = s.m + i * s.ld;
+    memcpy(row + i, e->products + i * e->width + i, (comps - i) * sizeof *row);
+    row[i] += p->weight;
+    if (p->biased)
+      row[comps] = e->sum[i];
+    row[s.n] = e->targets[i] + p->weight * p->prior;
+  }
+  if (p->biased) {
+    s.m[comps * s.ld + comps] = e->count + p->reg_bias;
+    s.m[comps * s.ld + s.n] = e->target;
+  }
+  for (uint64_t i = 0; i < s.n; i++)
+    s.least[i] = (double)s.n * DBL_EPSILON * s.m[i * s.ld + i];
+  return s;
+}
+
+static void take_solution(const linear *s, const amped_row_penalty *p, double *row) {
+  memcpy(row, s->x, s->n * sizeof *row);
+  if (!p->biased)
+    row[p->components] = 0.0;
+}
+
+bool amped_row_solve_primal(const amped_row_equations *e, const amped_row_penalty *p, double *work,
+                            double *row) {
+  const linear s = primal_system(e, p, work);
+  if (!find_solver().solve(&s))
+    return false;
+  take_solution(&s, p, row);
+  return true;
+}
+
+/* --- dual --------------------------------------------------------------------------------------*/
+
+bool amped_row_has_dual(const amped_row_penalty *p, double count) {
+  return count < (double)p->components &&
+         (!p->biased || (p->weight > 0.0 && p->weight <= MOST_BIAS_RATIO * p->reg_bias));
+}
+
+bool amped_row_solve_dual(const double *products, const double *targets, uint64_t count,
+                          uint64_t width, const amped_row_penalty *p, double *work, double *row) {
+  const solver by = find_solver();
+  const linear s = linear_in(work, count);
+  const double bias = p->biased ? p->weight / p->reg_bias : 0.0;
+  const double prior = p->weight > 0.0 ? p->prior : 0.0;
+  memset(s.m, 0, s.n * s.ld * sizeof *s.m);
+  by.multiply(products, count, width, &s);
+  for (uint64_t k = 0; k < count; k++) {
+    double *at = s.m + k * s.ld;
+    double sum = 0.0;
+    for (uint64_t c = 0; c < p->components && prior != 0.0; c++)
+      sum += products[k * width + c];
+    for (uint64_t j = k; j < count && bias != 0.0; j++)
+      at[j] += bias;
+    at[k] += p->weight;
+    at[count] = targets[k] - prior * sum;
+    s.least[k] = (double)(count > p->components ? count : p->components) * DBL_EPSILON * at[k];
+  }
+  if (!by.solve(&s))
+    return false;
+  double sum = 0.0;
+  for (uint64_t c = 0; c < p->components; c++)
+    row[c] = prior;
+  for (uint64_t k = 0; k < count; k++) {
+    for (uint64_t c = 0; c < p->components; c++)
+      row[c] += s.x[k] * products[k * width + c];
+    sum += s.x[k];
+  }
+  row[p->components] = bias * sum;
+  return true;
+}
+
+/* --- singular equations ------------------------------------------------------------------------*/
+
+/* Rows b_k, whose sum of b_k b_k^T is the matrix of the system, by Cholesky with pivoting. Returns
+ * their number, the rank. The diagonal is used up. */
+static uint64_t split_system(const linear *s, double *b, double *diagonal) {
+  double most = 0.0;
+  uint64_t rank = 0;
+  for (uint64_t i = 0; i < s->n; i++) {
+    diagonal[i] = s->m[i * s->ld + i];
+    most = diagonal[i] > most ? diagonal[i] : most;
+  }
+  for (; rank < s->n; rank++) {
+    uint64_t pivot = 0;
+    for (uint64_t i = 1; i < s->n; i++)
+      pivot = diagonal[i] > diagonal[pivot] ? i : pivot;
+    if (!(diagonal[pivot] > (double)s->n * DBL_EPSILON * most))
+      break;
+    double *row = b + rank * s->ld;
+    for (uint64_t c = 0; c < s->n; c++)
+      row[c] = c < pivot ? s->m[c * s->ld + pivot] : s->m[pivot * s->ld + c];
+    for (uint64_t q = 0; q < rank; q++)
+      for (uint64_t c = 0; c < s->n; c++)
+        row[c] -= b[q * s->ld + pivot] * b[q * s->ld + c];
+    const double by = 1.0 / sqrt(diagonal[pivot]);
+    for (uint64_t c = 0; c < s->n; c++) {
+      row[c] *= by;
+      diagonal[c] -= row[c] * row[c];
+    }
+    diagonal[pivot] = 0.0;
+  }
+  return rank;
+}
+
+/* s->x = (B B^T)^-1 right, for `rank` rows of B. */
+static bool solve_rows(const linear *s, const double *b, uint64_t rank, const double *right) {
+  linear small = *s;
+  small.n = rank;
+  for (uint64_t i = 0; i < rank; i++) {
+    double *row = small.m + i * s->ld;
+    memset(row, 0, s->ld * sizeof *row);
+    for (uint64_t j = i; j < rank; j++)
+      for (uint64_t c = 0; c < s->n; c++)
+        row[j] += b[i * s->ld + c] * b[j * s->ld + c];
+    row[rank] = right[i];
+    small.least[i] = 0.0;
+  }
+  return rank == 0 || find_solver().solve(&small);
+}
+
+/* With M = B^T B its pseudoinverse is B^T (B B^T)^-2 B. */
+void amped_row_solve_least(const amped_row_equations *e, const amped_row_penalty *p, double *work,
+                           double *row) {
+  const linear s = primal_system(e, p, work);
+  const double prior = p->weight > 0.0 ? p->prior : 0.0;
+  double *b = s.rest;
+  double *right = b + s.n * s.ld;
+  for (uint64_t i = 0; i < s.n; i++) { /* the right side of row - prior */
+    right[i] = s.m[i * s.ld + s.n];
+    for (uint64_t c = 0; c < p->components; c++)
+      right[i] -= prior * (c < i ? s.m[c * s.ld + i] : s.m[i * s.ld + c]);
+  }
+  const uint64_t rank = split_system(&s, b, s.x);
+  for (uint64_t k = 0; k < rank; k++) {
+    s.least[k] = 0.0;
+    for (uint64_t c = 0; c < s.n; c++)
+      s.least[k] += b[k * s.ld + c] * right[c];
+  }
+  memcpy(right, s.least, rank * sizeof *right);
+  bool solved = solve_rows(&s, b, rank, right);
+  memcpy(right, s.x, rank * sizeof *right);
+  solved = solved && solve_rows(&s, b, rank, right);
+  for (uint64_t c = 0; c < s.n; c++) {
+    row[c] = c < p->components ? prior : 0.0;
+    for (uint64_t k = 0; k < rank && solved; k++)
+      row[c] += s.x[k] * b[k * s.ld + c];
+  }
+  if (!p->biased)
+    row[p->components] = 0.0;
+}
+
+/* --- nonnegative -------------------------------------------------------------------------------*/
+
+/* The largest residual of the optimality conditions, with components in units in which the
+ * diagonal is 1. gradient: of half the objective. */
+static double residual_of(const linear *s, uint64_t comps, const double *gradient) {
+  double most = 0.0;
+  for (uint64_t i = 0; i < s->n; i++) {
+    const double diagonal = s->m[i * s->ld + i];
+    const bool held = i < comps && s->x[i] <= 0.0 && gradient[i] > 0.0;
+    const double off = held || !(diagonal > 0.0) ? 0.0 : fabs(gradient[i]) / sqrt(diagonal);
+    most = off > most ? off : most;
+  }
+  return most;
+}
+
+void amped_row_solve_nonnegative(const amped_row_equations *e, const amped_row_penalty *p,
+                                 double *work, double *row) {
+  const linear s = primal_system(e, p, work);
+  double *gradient = s.rest;
+  double most = 0.0; /* of the right side, in the units of residual_of */
+  for (uint64_t i = 0; i < s.n; i++) {
+    const double old = row[i];
+    s.x[i] = i < p->components && !(old > 0.0) ? 0.0 : old;
+    for (uint64_t c = 0; c < i; c++)
+      s.m[i * s.ld + c] = s.m[c * s.ld + i];
+  }
+  for (uint64_t i = 0; i < s.n; i++) {
+    const double *m = s.m + i * s.ld;
+    const double off = m[i] > 0.0 ? fabs(m[s.n]) / sqrt(m[i]) : 0.0;
+    most = off > most ? off : most;
+    gradient[i] = -m[s.n];
+    for (uint64_t c = 0; c < s.n; c++)
+      gradient[i] += m[c] * s.x[c];
+  }
+  for (int pass = 0; pass < MOST_PASSES && residual_of(&s, p->components, gradient) > ENOUGH * most;
+       pass++)
+    for (uint64_t i = 0; i < s.n; i++) {
+      const double *m = s.m + i * s.ld;
+      if (!(m[i] > 0.0))
+        continue;
+      double x = s.x[i] - gradient[i] / m[i];
+      x = i < p->components && !(x > 0.0) ? 0.0 : x;
+      const double change = x - s.x[i];
+      s.x[i] = x;
+      for (uint64_t c = 0; c < s.n && change != 0.0; c++)
+        gradient[c] += change * m[c];
+    }
+  take_solution(&s, p, row);
+}
+
+/* --- errors ------------------------------------------------------------------------------------*/
+
+double amped_row_squares(const amped_row_equations *e, const amped_row_penalty *p,
+                         const double *row) {
+  const uint64_t comps = p->components;
+  double sum = e->squares;
+  for (uint64_t i = 0; i < comps; i++) {
+    const double *m = e->products + i * e->width;
+    double product = 0.0;
+    for (uint64_t c = i + 1; c < comps; c++)
+      product += m[c] * row[c];
+    sum += row[i] * (m[i] * row[i] + 2.0 * (product - e->targets[i]));
+  }
+  if (p->biased) {
+    const double bias = row[comps];
+    for (uint64_t i = 0; i < comps; i++)
+      sum += 2.0 * bias * e->sum[i] * row[i];
+    sum += bias * (bias * e->count - 2.0 * e->target);
+  }
+  return isnan(sum) ? (double)INFINITY : sum < 0.0 ? 0.0 : sum;
+}
+
+double amped_row_squares_of(const double *products, const double *targets, uint64_t count,
+                            uint64_t width, const amped_row_penalty *p, const double *row) {
+  double sum = 0.0;
+  for (uint64_t k = 0; k < count; k++) {
+    double off = targets[k] - (p->biased ? row[p->components] : 0.0);
+    for (uint64_t c = 0; c < p->components; c++)
+      off -= products[k * width + c] * row[c];
+    sum += off * off;
+  }
+  return isnan(sum) ? (double)INFINITY : sum;
+}

@@ -1,0 +1,31 @@
+/* The tensor part of the sorted copies in host memory: what the files of its operations share. */
+#ifndef AMPED_TENSOR_PART_CPU_H
+#define AMPED_TENSOR_PART_CPU_H
+
+#include "cpu/coo_buffer_cpu.h"
+#include "cpu/device_cpu.h"
+#include "cpu/mttkrp_cpu.h"
+#include "cpu/tiles_cpu.h"
+
+typedef struct amped_row_fit_cpu amped_row_fit_cpu;
+
+struct amped_tensor_part {
+  const amped_plan *plan;
+  amped_factor_set *factors;
+  int threads;
+  amped_cpu_copy copies[AMPED_MAX_ORDER];
+  amped_cpu_tiling tilings[AMPED_MAX_ORDER];
+  amped_cpu_copy *tiles[AMPED_MAX_ORDER]; /* parts of copies; NULL where a copy is whole */
+  amped_coo_buffer_cpu coo_buffer;        /* of the mode that is collected */
+  double *dictionary;                     /* plan->dictionary, rounded to plan->value_type */
+  void *codebook;                         /* the same in plan->value_type */
+  amped_ruler ruler;                      /* gives the same values, unless its step is 0 */
+  double *fixup;
+  double mttkrp_sec;          /* of the last one */
+  amped_row_fit_cpu *row_fit; /* NULL unless it was prepared */
+};
+
+/* All that a walk over a tile of mode's copy, or the whole copy, reads and writes. */
+amped_cpu_mttkrp amped_tensor_part_cpu_walk(amped_tensor_part *part, int mode, int tile);
+
+#endif
