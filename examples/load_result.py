@@ -5,6 +5,10 @@
 
 The fit is 1 - |tensor - model| / |tensor|. The last line tells it, and the one that the result
 holds; they differ by the rounding of the run (--precision=float: about 1e-6 of the norms).
+
+A completion model of R components and N modes is loaded as R + N + 1 components, whose other columns
+are ones: the biases of each mode, and the mean. (Without biases: R + 1.) Of such a model the root
+mean square error at the tensor's entries is told.
 Exit status 77: the package is not installed.
 """
 import importlib
@@ -27,9 +31,26 @@ def open_file(path, *names):
 
 
 def read_result(path):
-    with open_file(path, "weights", "factors", "fit") as f:
+    """Weights, factors, and the fit; None of a completion model."""
+    with open_file(path, "weights", "factors") as f:
         factors = [f[f"factors/{k}"][:] for k in range(len(f["factors"]))]
-        return f["weights"][:], factors, f["fit"][-1]
+        weights = f["weights"][:]
+        if f.attrs.get("amped_model") == "completion":
+            return *plain_model(f, weights, factors), None
+        if "fit" not in f:
+            sys.exit(f"{path}: has no /fit; see load_result.py --help")
+        return weights, factors, f["fit"][-1]
+
+
+def plain_model(f, weights, factors):
+    """A completion model as a plain CP: constant columns carry the mean and the biases."""
+    scale, biased = f.attrs["scale"], "bias" in f
+    extra = len(factors) * biased + 1
+    weights = np.concatenate([scale * weights, np.full(extra - 1, scale), [f.attrs["mean"]]])
+    factors = [np.hstack([a, np.ones((len(a), extra))]) for a in factors]
+    for k in range(extra - 1):
+        factors[k][:, k - extra] = f[f"bias/{k}"][:]
+    return weights, factors
 
 
 def read_tensor(path):
@@ -41,6 +62,27 @@ def read_tensor(path):
 
 def fit_of(norm, model_norm, inner):
     return 1 - np.sqrt(max(norm**2 + model_norm**2 - 2 * inner, 0)) / norm
+
+
+def values_numpy(weights, factors, subs):
+    at_entries = np.tile(weights, (len(subs), 1))
+    for mode, factor in enumerate(factors):
+        at_entries *= factor[subs[:, mode]]
+    return at_entries.sum(axis=1)
+
+
+def values_pyttb(weights, factors, subs):
+    import pyttb
+
+    model = pyttb.ktensor(factors, weights)
+    return values_numpy(model.weights, model.factor_matrices, subs)
+
+
+def values_tensorly(weights, factors, subs):
+    from tensorly.cp_tensor import CPTensor
+
+    model = CPTensor((weights, factors))
+    return values_numpy(model.weights, model.factors, subs)
 
 
 def with_numpy(weights, factors, subs, values, dims):
@@ -81,10 +123,15 @@ def main():
         print(f"skipped: {package} is not installed (pip install {package})")
         return 77
     weights, factors, fit = read_result(sys.argv[1])
-    load = {"numpy": with_numpy, "pyttb": with_pyttb, "tensorly": with_tensorly}[package]
     subs, values, dims = read_tensor(sys.argv[2])
     if dims != tuple(len(factor) for factor in factors):
         sys.exit(f"{sys.argv[1]} is a result of another tensor than {sys.argv[2]}")
+    if fit is None:
+        at_entries = {"numpy": values_numpy, "pyttb": values_pyttb, "tensorly": values_tensorly}[package]
+        rmse = np.sqrt(np.mean((values - at_entries(weights, factors, subs)) ** 2))
+        print(f"{package}: {len(weights)} components, rmse {rmse:.9f} at {len(values)} entries")
+        return 0
+    load = {"numpy": with_numpy, "pyttb": with_pyttb, "tensorly": with_tensorly}[package]
     computed = load(weights, factors, subs, values, dims)
     print(f"{package}: {len(weights)} components, fit {computed:.9f}, in the file {fit:.9f}")
     return 0

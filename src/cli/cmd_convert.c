@@ -22,6 +22,7 @@
 #include "session/output_guard.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
 #include "base/sort.h"
@@ -504,7 +505,8 @@ static amped_status tell_tables(const char *path) {
 }
 
 /* The table of the factors and that of the weights; or a file of each of them. */
-static amped_status check_result_files(const amped_options *o, int order) {
+static amped_status check_result_files(const amped_options *o, int order,
+                                       const amped_completion *c) {
   amped_output found;
   amped_status status = AMPED_OK;
   if (amped_table_named(o->args[1])) {
@@ -515,9 +517,9 @@ static amped_status check_result_files(const amped_options *o, int order) {
     amped_free(weights);
     return status;
   }
-  for (int m = AMPED_RESULT_WEIGHTS; m < order && status == AMPED_OK; m++) {
+  for (int i = 0; i < amped_io_result_files(order, c) && status == AMPED_OK; i++) {
     char *name = NULL;
-    AMPED_TRY(amped_io_result_name(o->args[1], m, &name));
+    AMPED_TRY(amped_io_result_name(o->args[1], order, i, &name));
     status = amped_output_look(name, AMPED_OUTPUT_PLAIN, o->overwrite, &found);
     amped_free(name);
   }
@@ -529,9 +531,9 @@ static amped_status tell_files(const char *path, int order) {
   char *first = NULL;
   char *last = NULL;
   amped_status status = AMPED_OK;
-  AMPED_GO(out, amped_io_result_name(path, AMPED_RESULT_WEIGHTS, &weights));
-  AMPED_GO(out, amped_io_result_name(path, 0, &first));
-  AMPED_GO(out, amped_io_result_name(path, order - 1, &last));
+  AMPED_GO(out, amped_io_result_name(path, order, 0, &weights));
+  AMPED_GO(out, amped_io_result_name(path, order, 1, &first));
+  AMPED_GO(out, amped_io_result_name(path, order, order, &last));
   amped_say("wrote the weights to %s, the factors to %s ... %s", weights, first, last);
 out:
   amped_free(weights);
@@ -545,13 +547,21 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   const char *out = o->args[1];
   char dims[AMPED_DIMS_TEXT];
   amped_ktensor k = {.order = 0};
+  amped_completion completion = {.order = 0};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_file_read(in, &k));
+  AMPED_GO(out, amped_completion_file_read(in, k.order, k.dims, true, &completion));
+  const amped_completion *c = completion.order > 0 ? &completion : NULL;
+  if (c != NULL)
+    amped_completion_unscale(&completion, &k);
   amped_say("read %s: %s, %d components", in, amped_format_dims(dims, k.order, k.dims), k.ncomps);
-  AMPED_GO(out, check_result_files(o, k.order));
-  AMPED_GO(out, amped_io_result_write(out, &k));
+  AMPED_GO(out, check_result_files(o, k.order, c));
+  AMPED_GO(out, amped_io_result_write(out, &k, c));
   if (!amped_table_named(out))
     warn_of_labels(out, k.order, k.labels);
+  if (c != NULL)
+    amped_say("a completion model: its mean%s beside them, all in the values' own units",
+              c->biased ? " and biases are" : " is");
   AMPED_GO(out, amped_table_named(out) ? tell_tables(out) : tell_files(out, k.order));
   if (json != NULL)
     status =
@@ -560,6 +570,7 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
                                         amped_json_text(out, strlen(out)), "order", k.order, "dims",
                                         amped_json_counts(k.dims, k.order), "ncomps", k.ncomps));
 out:
+  amped_completion_free(&completion);
   amped_ktensor_free(&k);
   return status;
 }

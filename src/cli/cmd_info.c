@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/completion_text.h"
 #include "tensor/format.h"
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
@@ -286,6 +288,7 @@ done:
 /* The facts of a result's file beside the factors; a missing text is "". */
 typedef struct record {
   amped_result_metric metric;
+  amped_completion completion; /* without biases; order 0: a plain decomposition */
   double corcondia;
   char format[64];
   char stop_reason[64];
@@ -294,7 +297,8 @@ typedef struct record {
   char options[TEXT_BYTES];
 } record;
 
-static amped_status read_record(const char *path, record *r) {
+static amped_status read_record(const char *path, const amped_ktensor *k, record *r) {
+  AMPED_TRY(amped_completion_file_read(path, k->order, k->dims, false, &r->completion));
   AMPED_TRY(amped_result_file_metric(path, false, &r->metric));
   AMPED_TRY(amped_result_file_number(path, "corcondia", &r->corcondia));
   AMPED_TRY(amped_result_file_text(path, "amped_format", r->format, sizeof r->format));
@@ -329,8 +333,9 @@ static void range_of(const double *list, uint64_t count, double *least, double *
   }
 }
 
-static void say_metric(const amped_result_metric *m) {
-  if (m->sweeps.count > 0)
+/* The last sweep need not be that of a completion model, which tells its own. */
+static void say_metric(const amped_result_metric *m, bool completion) {
+  if (m->sweeps.count > 0 && !completion)
     amped_say("%-12s %.9g after %" PRIu64 " sweeps", m->name, m->sweeps.last, m->sweeps.count);
   if (m->starts.count > 0)
     amped_say("best of      %" PRIu64 " starts, %ss %.9g to %.9g", m->starts.count, m->name,
@@ -352,7 +357,9 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
   amped_say("components   %d", k->ncomps);
   amped_say("dimensions   %s", amped_format_dims(text, k->order, k->dims));
   amped_say("weights      %.6g ... %.6g", most, least);
-  say_metric(&r->metric);
+  if (r->completion.order > 0)
+    amped_completion_say(&r->completion, r->metric.name);
+  say_metric(&r->metric, r->completion.order > 0);
   if (!isnan(r->corcondia))
     amped_say("core cons.   %s", amped_corcondia_text(corcondia, r->corcondia));
   say_text("stopped on", r->stop_reason);
@@ -362,9 +369,18 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
     say_labels(m, &k->labels[m]);
 }
 
+/* The metric of the model. */
+static double value_of(const record *r) {
+  const double validate = amped_completion_error(&r->completion, AMPED_COMPLETION_VALIDATE);
+  if (r->completion.order == 0)
+    return r->metric.sweeps.last;
+  return !isnan(validate) ? validate
+                          : amped_completion_error(&r->completion, AMPED_COMPLETION_TRAIN);
+}
+
 static json_t *json_result(const char *path, const amped_ktensor *k, const record *r) {
   const amped_result_metric *m = &r->metric;
-  json_t *value = m->sweeps.count > 0 ? json_real(m->sweeps.last) : json_null();
+  json_t *value = m->sweeps.count > 0 ? json_real(value_of(r)) : json_null();
   return json_pack("{s:s, s:o, s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
                    kind_of(r), "file", json_text(path, false), "ncomps", k->ncomps, "dims",
                    amped_json_counts(k->dims, k->order), "metric", m->name, m->name, value,
@@ -386,7 +402,7 @@ static amped_status info_result(const amped_options *o, amped_json *json) {
   AMPED_GO(done, amped_calloc(&r, 1, sizeof *r, "the record of a result"));
   AMPED_GO(done, amped_result_file_scan(path, NULL, &k));
   AMPED_GO(done, read_label_edges(path, &k));
-  AMPED_GO(done, read_record(path, r));
+  AMPED_GO(done, read_record(path, &k, r));
   say_result(path, &k, r);
   if (o->info.verify) {
     AMPED_GO(done, amped_result_file_verify(path, &sealed));
@@ -395,14 +411,18 @@ static amped_status info_result(const amped_options *o, amped_json *json) {
       say_unsealed("some datasets have");
   }
   object = json_result(path, &k, r);
-  if (object != NULL && !json_verified(o, object, amped_time() - began, sealed)) {
+  if (object != NULL &&
+      ((r->completion.order > 0 && !amped_completion_json(&r->completion, object)) ||
+       !json_verified(o, object, amped_time() - began, sealed))) {
     json_decref(object);
     object = NULL;
   }
   status = amped_json_line(json, object);
 done:
-  if (r != NULL)
+  if (r != NULL) {
     amped_result_metric_free(&r->metric);
+    amped_completion_free(&r->completion);
+  }
   amped_free(r);
   amped_ktensor_free(&k);
   return status;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/result_file.h"
 
 static bool is_run(const char *path) {
@@ -18,13 +19,16 @@ static bool is_run(const char *path) {
 static amped_status plot_result(amped_plot *f, const char *path, const amped_number_list *asked) {
   amped_ktensor k = {.order = 0};
   amped_result_metric metric = {.sweeps = 0};
+  amped_completion c = {.order = 0};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_read("plot", path, &k));
   AMPED_GO(out, amped_result_file_metric(path, true, &metric));
+  AMPED_GO(out, amped_completion_file_read(path, k.order, k.dims, false, &c));
   status = amped_result_argument_check(path, &k, asked);
   if (status == AMPED_OK)
-    status = amped_plot_result(f, path, &k, &metric, asked);
+    status = amped_plot_result(f, path, &k, &metric, &c, asked);
 out:
+  amped_completion_free(&c);
   amped_result_metric_free(&metric);
   amped_ktensor_free(&k);
   return status;

@@ -3,12 +3,15 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/completion_text.h"
 #include "cli/result_argument.h"
 #include "tensor/format.h"
+#include "base/best.h"
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
 #include "base/pager.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/result_file.h"
 
 /* Characters of a label that are shown: at most, and at least where lines are short. */
@@ -22,14 +25,11 @@
 #define GAP 2
 #define ENTRY 10
 
-/* An index and its factor entry. */
-typedef struct item {
-  uint64_t index;
-  double entry;
-} item;
+/* An index and its factor entry; the key is the entry's size. */
+typedef amped_best_item item;
 
-/* The leading items of all components in one mode: a heap each while they are chosen (the least
- * leading item on top), then sorted. */
+/* The leading items of all components in one mode: a heap each while they are chosen, then sorted.
+ */
 typedef struct leading {
   uint64_t capacity;
   item *items;      /* [ncomps][capacity] */
@@ -38,54 +38,10 @@ typedef struct leading {
   uint64_t nplaces;
 } leading;
 
-/* By absolute value, the lower index first among equals. */
-static bool leads(const item *a, const item *b) {
-  double x = fabs(a->entry);
-  double y = fabs(b->entry);
-  return x > y || (x == y && a->index < b->index);
-}
-
-static int compare_items(const void *a, const void *b) {
-  return leads(a, b) ? -1 : leads(b, a) ? 1 : 0;
-}
-
-static void sift_down(item *heap, uint64_t n) {
-  uint64_t i = 0;
-  for (;;) {
-    uint64_t child = 2 * i + 1;
-    if (child >= n)
-      return;
-    if (child + 1 < n && leads(&heap[child], &heap[child + 1]))
-      child++;
-    if (!leads(&heap[i], &heap[child]))
-      return;
-    item swap = heap[i];
-    heap[i] = heap[child];
-    heap[child] = swap;
-    i = child;
-  }
-}
-
-static void sift_up(item *heap, uint64_t i) {
-  while (i > 0 && leads(&heap[(i - 1) / 2], &heap[i])) {
-    item swap = heap[i];
-    heap[i] = heap[(i - 1) / 2];
-    heap[(i - 1) / 2] = swap;
-    i = (i - 1) / 2;
-  }
-}
-
-static void offer(leading *l, uint64_t r, item x) {
-  item *heap = l->items + r * l->capacity;
-  if (x.entry == 0.0)
-    return;
-  if (l->counts[r] < l->capacity) {
-    heap[l->counts[r]] = x;
-    sift_up(heap, l->counts[r]++);
-  } else if (leads(&x, &heap[0])) {
-    heap[0] = x;
-    sift_down(heap, l->capacity);
-  }
+static void offer(leading *l, uint64_t r, uint64_t index, double entry) {
+  if (entry != 0.0)
+    amped_best_offer(l->items + r * l->capacity, l->capacity, &l->counts[r],
+                     (item){index, fabs(entry), entry});
 }
 
 static amped_status leading_create(const amped_ktensor *k, int mode, int top, leading *l) {
@@ -114,7 +70,7 @@ static amped_status leading_finish(uint64_t ncomps, leading *l) {
   all = 0;
   for (uint64_t r = 0; r < ncomps; r++) {
     item *items = l->items + r * l->capacity;
-    qsort(items, l->counts[r], sizeof *items, compare_items);
+    amped_best_sort(items, l->counts[r]);
     for (uint64_t i = 0; i < l->counts[r]; i++)
       l->places[all++] = items[i].index;
   }
@@ -279,7 +235,7 @@ static void say_band(const amped_ktensor *k, const leading *all, const layout *c
       append(&l, GAP, there ? label_of(k, &all[m], m, x->index, columns->labels[m], text) : "",
              columns->labels[m]);
       if (there)
-        (void)snprintf(text, sizeof text, "% .3e", x->entry);
+        (void)snprintf(text, sizeof text, "% .3e", x->value);
       append(&l, 1, there ? text : "", ENTRY);
     }
     say_line(&l);
@@ -303,7 +259,7 @@ static json_t *json_item(const amped_labels *labels, const leading *l, const ite
     label = amped_json_text(text, length);
   }
   return json_pack("{s:o, s:o, s:f}", "index", amped_json_count(x->index), "label", label, "entry",
-                   x->entry);
+                   x->value);
 }
 
 static json_t *json_mode(const amped_ktensor *k, const leading *l, int mode, uint64_t r) {
@@ -331,14 +287,23 @@ static json_t *json_component(const amped_ktensor *k, const leading *all, int pl
 
 static amped_status say_result(const char *path, const amped_ktensor *k) {
   char dims[AMPED_DIMS_TEXT];
+  char text[AMPED_COMPLETION_TEXT];
   amped_result_metric metric;
-  AMPED_TRY(amped_result_file_metric(path, false, &metric));
+  amped_completion c;
+  AMPED_TRY(amped_completion_file_read(path, k->order, k->dims, false, &c));
+  amped_status status = amped_result_file_metric(path, false, &metric);
+  if (status != AMPED_OK)
+    goto done;
   amped_say("%s: %s, %d components", path, amped_format_dims(dims, k->order, k->dims), k->ncomps);
-  if (metric.sweeps.count > 0)
+  if (c.order > 0 && metric.sweeps.count > 0)
+    amped_say("%s %s", metric.name, amped_completion_errors_text(&c, text));
+  else if (metric.sweeps.count > 0)
     amped_say("%s %.6g after %" PRIu64 " sweeps", metric.name, metric.sweeps.last,
               metric.sweeps.count);
   amped_result_metric_free(&metric);
-  return AMPED_OK;
+done:
+  amped_completion_free(&c);
+  return status;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -394,7 +359,7 @@ static amped_status look_at_rows(void *context, int mode, uint64_t first, uint64
   finder *s = context;
   for (uint64_t i = 0; i < count; i++)
     for (uint64_t r = 0; r < s->ncomps; r++)
-      offer(&s->all[mode], r, (item){first + i, rows[i * s->ncomps + r]});
+      offer(&s->all[mode], r, first + i, rows[i * s->ncomps + r]);
   return AMPED_OK;
 }
 

@@ -42,6 +42,8 @@ amped_status amped_cmd_system(const amped_options *o);
 amped_status amped_cmd_compare(const amped_options *o);
 amped_status amped_cmd_plot(const amped_options *o);
 amped_status amped_cmd_top(const amped_options *o);
+amped_status amped_cmd_predict(const amped_options *o);
+amped_status amped_cmd_recommend(const amped_options *o);
 amped_status amped_cmd_generate(const amped_options *o);
 
 #endif

@@ -142,7 +142,7 @@ const amped_command amped_commands[] = {
      .min_args = 1,
      .max_args = 1,
      .summary = "leading labels of every component of a result",
-     .groups = {&amped_top_option_rows, &amped_components_option_rows},
+     .groups = {&amped_top_option_rows, &amped_width_option_rows, &amped_components_option_rows},
      .help =
          "Where a mode has no labels, indices stand for them. Components, modes and indices are\n"
          "counted from 1; in --json, and in names of files and of objects in files, modes and\n"
@@ -185,6 +185,41 @@ const amped_command amped_commands[] = {
          "script and its data in one file: gnuplot OUT.gp then draws OUT.svg, anywhere.\n\n"
          "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg --components=1,4-6\n",
      .run = amped_cmd_plot},
+    {.name = "predict",
+     .arguments = "RESULT COORDS",
+     .min_args = 2,
+     .max_args = 2,
+     .summary = "values of a model at the cells of a tensor or table, and how far off they are",
+     .groups = {&amped_predict_option_rows, &amped_output_option_rows, &amped_read_option_rows,
+                &amped_dims_option_rows, &amped_threads_option_rows},
+     .help =
+         "RESULT is a result of complete, or of cpd. COORDS is any input of convert; its values\n"
+         "are compared with the model's: rmse and mae, of the model as it is. A table's columns\n"
+         "are keys, but for --value; without it the cells have no values. Where COORDS and\n"
+         "RESULT have labels, these tell which indices are meant. With --clip the error of the\n"
+         "clipped values is told, too, and -o has these.\n\n"
+         "-o: .csv .tsv (tables with labels), .tns (text without labels), the three also .gz or\n"
+         ".zst; .h5 (tensor file); - is standard output (a table). Cells keep their order, but in\n"
+         ".h5.\n\n"
+         "Example: amped_mpi predict ratings.cpd.h5 test.csv --value=stars --clip=0.5:5\n"
+         "         amped_mpi predict ratings.cpd.h5 wanted.csv -o guesses.csv\n",
+     .run = amped_cmd_predict},
+    {.name = "recommend",
+     .arguments = "RESULT",
+     .min_args = 1,
+     .max_args = 1,
+     .summary = "the labels of a mode with the highest values, for one label of another or for all",
+     .groups = {&amped_recommend_option_rows, &amped_top_option_rows, &amped_output_option_rows,
+                &amped_read_option_rows, &amped_dims_option_rows, &amped_threads_option_rows},
+     .help =
+         "RESULT is a result of complete, or of cpd. Modes that neither --for, --of nor --at\n"
+         "names count with the mean of their rows. Of equal values the lower index comes first.\n"
+         "The options of reading are for the tensor of --exclude.\n\n"
+         "-o: .csv .tsv (also .gz or .zst), a row a recommendation, the best first.\n\n"
+         "Example: amped_mpi recommend ratings.cpd.h5 --for=user:U7 --of=item "
+         "--exclude=ratings.h5\n"
+         "         amped_mpi recommend ratings.cpd.h5 --for=user --of=item -n 5 -o all.csv\n",
+     .run = amped_cmd_recommend},
     {.name = "generate",
      .arguments = "OUT",
      .min_args = 1,

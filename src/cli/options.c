@@ -48,9 +48,10 @@ static const amped_option output_rows[] = {
      .letter = 'o',
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
-     .help = "output file [cpd and bench --whole: the input's stem + .cpd.h5, in the current "
-             "folder; plot: the input's name with .svg]; of several R, each is named with .rR "
-             "before the suffix",
+     .help =
+         "output file [cpd and bench --whole: the input's stem + .cpd.h5, in the current "
+         "folder; plot: the input's name with .svg; predict and recommend: none]; of several R, "
+         "each is named with .rR before the suffix",
      AMPED_OPTION_FIELD(amped_options, output)},
 };
 
@@ -68,10 +69,13 @@ static const amped_option top_rows[] = {
      .least = 1,
      .most = 1000000,
      .value = "N",
-     .help = "leading labels of every mode to show",
+     .help = "labels to show: the leading ones of every mode; recommend: the best for each label",
      .initial = "10",
      .expected_text = "a whole number from 1",
      AMPED_OPTION_FIELD(amped_options, top)},
+};
+
+static const amped_option width_rows[] = {
     {.name = "width",
      .type = AMPED_OPTION_INT,
      .least = 40,
@@ -118,6 +122,7 @@ const amped_option_group amped_seed_option_rows = AMPED_OPTION_GROUP(seed_rows);
 const amped_option_group amped_output_option_rows = AMPED_OPTION_GROUP(output_rows);
 const amped_option_group amped_nowrite_option_rows = AMPED_OPTION_GROUP(nowrite_rows);
 const amped_option_group amped_top_option_rows = AMPED_OPTION_GROUP(top_rows);
+const amped_option_group amped_width_option_rows = AMPED_OPTION_GROUP(width_rows);
 const amped_option_group amped_components_option_rows = AMPED_OPTION_GROUP(components_rows);
 const amped_option_group amped_bench_option_rows = AMPED_OPTION_GROUP(bench_rows);
 
@@ -146,6 +151,8 @@ static const struct {
     {&amped_convert_option_rows, offsetof(amped_options, convert)},
     {&amped_generate_option_rows, offsetof(amped_options, generate)},
     {&amped_info_option_rows, offsetof(amped_options, info)},
+    {&amped_predict_option_rows, offsetof(amped_options, predict)},
+    {&amped_recommend_option_rows, offsetof(amped_options, recommend)},
     {&amped_log_option_rows, offsetof(amped_options, log)},
     {&amped_json_option_rows, 0},
     {&amped_overwrite_option_rows, 0},
@@ -154,6 +161,7 @@ static const struct {
     {&amped_output_option_rows, 0},
     {&amped_nowrite_option_rows, 0},
     {&amped_top_option_rows, 0},
+    {&amped_width_option_rows, 0},
     {&amped_components_option_rows, 0},
     {&amped_bench_option_rows, 0},
 };

@@ -12,6 +12,7 @@
 #include "base/number_list.h"
 #include "base/option.h"
 #include "cli/command_options.h"
+#include "cli/model_options.h"
 #include "session/checkpoint_options.h"
 #include "session/session_options.h"
 #include "solver/complete_options.h"
@@ -46,14 +47,16 @@ typedef struct amped_options {
   amped_convert_options convert;
   amped_generate_options generate;
   amped_info_options info;
-  int top;                      /* -n: labels of every mode */
+  amped_predict_options predict;
+  amped_recommend_options recommend;
+  int top;                      /* -n: labels of every mode, or for each label */
   int width;                    /* characters of a line of top; 0: not given */
   amped_number_list components; /* to show, by their numbers in top; count 0: not given */
   int repeat;                   /* bench: timed passes over all modes, or sweeps */
   bool whole;                   /* bench: a whole run */
 } amped_options;
 
-/* Groups of one option, of the same name; top has --width, too; bench has --repeat and --whole.
+/* Groups of one option, of the same name; bench has --repeat and --whole.
  * nowrite is for cpd alone. */
 extern const amped_option_group amped_json_option_rows;
 extern const amped_option_group amped_overwrite_option_rows;
@@ -62,6 +65,7 @@ extern const amped_option_group amped_seed_option_rows;
 extern const amped_option_group amped_output_option_rows;
 extern const amped_option_group amped_nowrite_option_rows;
 extern const amped_option_group amped_top_option_rows;
+extern const amped_option_group amped_width_option_rows;
 extern const amped_option_group amped_components_option_rows;
 extern const amped_option_group amped_bench_option_rows;
 

@@ -138,6 +138,28 @@ static amped_status check_bench(const amped_options *o) {
                      "bench writes a result only with --whole; add that, or leave out --output");
 }
 
+/* What predict and recommend write is neither model nor tensor. */
+static amped_status check_model(const amped_options *o) {
+  const bool predicts = strcmp(o->command->name, "predict") == 0;
+  const bool recommends = strcmp(o->command->name, "recommend") == 0;
+  if (!predicts && !recommends)
+    return AMPED_OK;
+  AMPED_TRY(check_replaced(o, "--output", o->output));
+  for (int i = 0; i < 2 && recommends && o->recommend.exclude != NULL; i++) {
+    const char *file = i == 0 ? o->output : o->json;
+    if (file != NULL && amped_file_is_one(file, o->recommend.exclude))
+      return amped_error(AMPED_USAGE, file,
+                         "is the tensor of --exclude as well and would be overwritten; name "
+                         "another with %s",
+                         i == 0 ? "--output" : "--json");
+  }
+  if (recommends && (o->recommend.target == NULL || o->recommend.of == NULL))
+    return amped_error(AMPED_USAGE, NULL,
+                       "--for and --of are missing: whom to recommend to, and of which mode; see "
+                       "amped_mpi recommend --help");
+  return AMPED_OK;
+}
+
 /* Copy options of several commands to the structs of the folders that need them. */
 static void hand_down(amped_options *o) {
   if (o->session.shape.name != NULL && o->command->parallel)
@@ -170,6 +192,7 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(check_bench(o));
   if (strcmp(o->command->name, "complete") == 0)
     AMPED_TRY(amped_complete_options_check(&o->complete));
+  AMPED_TRY(check_model(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));
   AMPED_TRY(check_apart("--trace", o->session.trace, o->json));

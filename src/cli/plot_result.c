@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/completion_text.h"
 #include "cli/plot_column.h"
 #include "tensor/format.h"
 
@@ -104,6 +105,44 @@ static void draw_metric(const job *j, const amped_result_metric *metric,
   amped_plot_panel_end(f);
 }
 
+/* The errors of a completion model: a curve for each set of entries. */
+static void draw_errors(const job *j, const char *metric, const amped_completion *c,
+                        const amped_plot_box *axes) {
+  static const char *const colours[] = {AMPED_PLOT_BLUE, AMPED_PLOT_VERMILION, AMPED_PLOT_GREEN};
+  amped_plot *f = j->f;
+  char text[AMPED_COMPLETION_TEXT];
+  char title[AMPED_COMPLETION_TEXT + AMPED_METRIC_NAME];
+  uint64_t sweeps = 0;
+  bool first = true;
+  (void)snprintf(title, sizeof title, "%s %s", metric, amped_completion_errors_text(c, text));
+  amped_plot_panel(f, axes, title);
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++) {
+    const amped_completion_errors *e = &c->errors[s];
+    sweeps = e->count > sweeps ? e->count : sweeps;
+    if (e->count == 0)
+      continue;
+    amped_plot_block(f, amped_completion_set_names[s], metric);
+    for (uint64_t i = 0; i < e->count; i++)
+      fprintf(f->script, "%" PRIu64 "\t%.9g\n", i + 1, e->values[i]);
+    amped_plot_block_end(f);
+  }
+  amped_plot_whole_ticks(f, 1, sweeps, axes->width);
+  fprintf(f->script, "set key top right\nset xlabel 'sweep'\nset xrange [0.5:%" PRIu64 ".5]\n",
+          sweeps);
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++) {
+    if (c->errors[s].count == 0)
+      continue;
+    fprintf(f->script,
+            "%s $%s using 1:2 with linespoints pointtype 7 pointsize 0.4 linecolor rgb %s title "
+            "'%s'",
+            first ? "plot" : ",", amped_completion_set_names[s], colours[s],
+            amped_completion_set_names[s]);
+    first = false;
+  }
+  fprintf(f->script, "\n");
+  amped_plot_panel_end(f);
+}
+
 static void draw_weights(const job *j, const amped_plot_box *axes) {
   amped_plot *f = j->f;
   const amped_ktensor *k = j->k;
@@ -177,12 +216,16 @@ static amped_status head(const job *j, const char *path, int height) {
   return AMPED_OK;
 }
 
-static amped_status draw(job *j, const char *path, const amped_result_metric *metric) {
+static amped_status draw(job *j, const char *path, const amped_result_metric *metric,
+                         const amped_completion *c) {
   const int rows = j->shown.count;
   AMPED_TRY(head(j, path, HEAD + (rows + 1) * PANEL_HEIGHT));
   amped_plot_box axes = {62, HEAD + 24, PANEL_WIDTH - 80, PANEL_HEIGHT - 84};
   if (metric->sweeps.count > 0) {
-    draw_metric(j, metric, &axes);
+    if (c->order > 0)
+      draw_errors(j, metric->name, c, &axes);
+    else
+      draw_metric(j, metric, &axes);
     axes.left += PANEL_WIDTH;
   }
   draw_weights(j, &axes);
@@ -192,7 +235,8 @@ static amped_status draw(job *j, const char *path, const amped_result_metric *me
 }
 
 amped_status amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k,
-                               const amped_result_metric *metric, const amped_number_list *asked) {
+                               const amped_result_metric *metric, const amped_completion *c,
+                               const amped_number_list *asked) {
   job *j = NULL;
   AMPED_TRY(amped_calloc(&j, 1, sizeof *j, "a plot"));
   j->f = f;
@@ -204,7 +248,7 @@ amped_status amped_plot_result(amped_plot *f, const char *path, const amped_kten
   for (int m = 0; m < k->order && status == AMPED_OK; m++)
     status = amped_plot_axis_create(k, m, &j->axes[m]);
   if (status == AMPED_OK)
-    status = draw(j, path, metric);
+    status = draw(j, path, metric, c);
   for (int m = 0; m < k->order; m++)
     amped_plot_axis_free(&j->axes[m]);
   amped_free(j);

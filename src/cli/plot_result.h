@@ -11,9 +11,11 @@
 #define AMPED_PLOT_COMPONENTS 6
 
 /* Components are numbered by weight, as top does; those of `asked` exist, and count 0 asks for the
- * first. Without sweeps the metric's panel is left out. The plot is open and empty; the caller
- * draws it. What is left out is said in the picture and, where something is, in a line. */
+ * first. Without sweeps the metric's panel is left out. A completion model (c of order 0: none) has
+ * a curve for each set of entries there. The plot is open and empty; the caller draws it. What is
+ * left out is said in the picture and, where something is, in a line. */
 amped_status amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k,
-                               const amped_result_metric *metric, const amped_number_list *asked);
+                               const amped_result_metric *metric, const amped_completion *c,
+                               const amped_number_list *asked);
 
 #endif

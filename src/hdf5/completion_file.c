@@ -34,12 +34,14 @@ static object_name errors_name(const amped_hdf5_metric *metric, amped_completion
 /* --- writing --------------------------------------------------------------------------------- */
 
 static amped_status put_attributes(amped_hdf5 *file, const amped_completion *c) {
+  const uint64_t biased = c->biased;
   uint64_t context[AMPED_MAX_ORDER];
   for (int m = 0; m < c->order; m++)
     context[m] = c->context[m];
   AMPED_TRY(amped_hdf5_put_text(file, "/", "amped_model", MODEL));
   AMPED_TRY(amped_hdf5_put_double(file, "/", "mean", c->mean));
   AMPED_TRY(amped_hdf5_put_double(file, "/", "scale", c->scale));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "biased", 0, &biased));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "context", (uint64_t)c->order, context));
   AMPED_TRY(amped_hdf5_put_double(file, "/", "reg", c->reg));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "split_seed", 0, &c->split_seed));
@@ -95,9 +97,12 @@ static amped_status get_finite(amped_hdf5 *file, const char *name, double least,
 }
 
 static amped_status get_attributes(amped_hdf5 *file, amped_completion *c) {
+  uint64_t biased = 0;
   uint64_t context[AMPED_MAX_ORDER];
   AMPED_TRY(get_finite(file, "mean", -INFINITY, INFINITY, &c->mean));
   AMPED_TRY(get_finite(file, "scale", 0x1p-1074, INFINITY, &c->scale));
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "biased", 1, &biased));
+  c->biased = biased != 0;
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "context", (uint64_t)c->order, context));
   for (int m = 0; m < c->order; m++)
     c->context[m] = context[m] != 0;
@@ -176,7 +181,6 @@ static amped_status read_all(amped_hdf5 *file, int order, const uint64_t *dims, 
   out->order = order;
   memcpy(out->dims, dims, (size_t)order * sizeof *dims);
   AMPED_TRY(get_attributes(file, out));
-  AMPED_TRY(amped_hdf5_exists(file, "/bias", &out->biased));
   for (int m = 0; m < order && out->biased; m++)
     AMPED_TRY(read_bias(file, m, dims[m], whole, &out->bias[m]));
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)

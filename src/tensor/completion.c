@@ -43,6 +43,15 @@ amped_status amped_completion_set_errors(amped_completion *c, amped_completion_s
   return AMPED_OK;
 }
 
+void amped_completion_unscale(amped_completion *c, amped_ktensor *k) {
+  for (int r = 0; r < k->ncomps; r++)
+    k->weights[r] *= c->scale;
+  for (int m = 0; m < c->order && c->biased; m++)
+    for (uint64_t i = 0; i < c->dims[m]; i++)
+      c->bias[m][i] *= c->scale;
+  c->scale = 1.0;
+}
+
 double amped_completion_error(const amped_completion *c, amped_completion_set set) {
   const amped_completion_errors *e = &c->errors[set];
   return e->count >= c->best_sweep && c->best_sweep > 0 ? e->values[c->best_sweep - 1]

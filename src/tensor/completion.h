@@ -53,6 +53,10 @@ void amped_completion_free(amped_completion *c);
 amped_status amped_completion_set_errors(amped_completion *c, amped_completion_set set,
                                          const double *values, uint64_t count);
 
+/* Turn model and biases into the values' own units: weights and biases take the scale in, which
+ * becomes 1. */
+void amped_completion_unscale(amped_completion *c, amped_ktensor *k);
+
 /* The error of the model: after its best sweep. NaN: there is none. */
 double amped_completion_error(const amped_completion *c, amped_completion_set set);
 

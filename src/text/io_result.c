@@ -8,8 +8,8 @@
 #include "text/io_table_write.h"
 #include "base/mem.h"
 
-/* A file for the weights and one for each factor. */
-#define MAX_FILES (AMPED_MAX_ORDER + 1)
+/* A file for the weights, one for each factor, and as many for mean and biases. */
+#define MAX_FILES (2 * (AMPED_MAX_ORDER + 1))
 
 #define TEXT_BYTES 65536
 #define NUMBER_BYTES 32
@@ -18,17 +18,32 @@ static bool is_text(const char *path) {
   return amped_file_has_suffix(path, ".txt");
 }
 
-amped_status amped_io_result_name(const char *path, int mode, char **out) {
+int amped_io_result_files(int order, const amped_completion *c) {
+  return 1 + order + (c == NULL ? 0 : c->biased ? 1 + order : 1);
+}
+
+/* "weights", "mode0", ..., "mean", "bias0", ... */
+static void name_part(int order, int file, char *out, size_t size) {
+  if (file == 0)
+    (void)snprintf(out, size, "weights");
+  else if (file <= order)
+    (void)snprintf(out, size, "mode%d", file - 1);
+  else if (file == order + 1)
+    (void)snprintf(out, size, "mean");
+  else
+    (void)snprintf(out, size, "bias%d", file - order - 2);
+}
+
+amped_status amped_io_result_name(const char *path, int order, int file, char **out) {
   const char *slash = strrchr(path, '/');
   const char *base = slash != NULL ? slash + 1 : path;
   const char *dot = strrchr(base, '.');
   int stem = dot != NULL ? (int)(dot - path) : (int)strlen(path);
   uint64_t bytes = strlen(path) + 32;
+  char part[16];
+  name_part(order, file, part, sizeof part);
   AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
-  if (mode == AMPED_RESULT_WEIGHTS)
-    (void)snprintf(*out, bytes, "%.*s.weights%s", stem, path, is_text(path) ? ".txt" : ".npy");
-  else
-    (void)snprintf(*out, bytes, "%.*s.mode%d%s", stem, path, mode, is_text(path) ? ".txt" : ".npy");
+  (void)snprintf(*out, bytes, "%.*s.%s%s", stem, path, part, is_text(path) ? ".txt" : ".npy");
   return AMPED_OK;
 }
 
@@ -48,7 +63,7 @@ amped_status amped_io_result_check(const char *path) {
     return amped_error(
         AMPED_USAGE, path,
         "a result can be written as .csv, .tsv, .npy or .txt; name OUT.csv, for one");
-  AMPED_TRY(amped_io_result_name(path, AMPED_RESULT_WEIGHTS, &name));
+  AMPED_TRY(amped_io_result_name(path, 0, 0, &name));
   amped_status status = amped_file_check_writable(name);
   amped_free(name);
   return status;
@@ -96,21 +111,31 @@ static amped_status write_matrix(const char *path, amped_stream *stream, const d
   return is_text(path) ? write_text(stream, a, rows, columns) : write_npy(stream, a, rows, columns);
 }
 
-amped_status amped_io_result_write(const char *path, const amped_ktensor *k) {
+static amped_status write_file(const char *path, amped_stream *stream, const amped_ktensor *k,
+                               const amped_completion *c, int file) {
+  const int mode = file <= k->order ? file - 1 : file - k->order - 2;
+  if (file == 0)
+    return write_matrix(path, stream, k->weights, (uint64_t)k->ncomps, 0);
+  if (file <= k->order)
+    return write_matrix(path, stream, k->factors[mode], k->dims[mode], k->ncomps);
+  return mode < 0 ? write_matrix(path, stream, &c->mean, 1, 0)
+                  : write_matrix(path, stream, c->bias[mode], k->dims[mode], 0);
+}
+
+amped_status amped_io_result_write(const char *path, const amped_ktensor *k,
+                                   const amped_completion *c) {
+  const int files = amped_io_result_files(k->order, c);
   amped_status status = AMPED_OK;
   amped_stream *streams[MAX_FILES] = {NULL};
   char *names[MAX_FILES] = {NULL};
   if (amped_table_named(path))
-    return amped_table_write_result(path, k);
-  for (int i = 0; i <= k->order; i++) {
-    AMPED_GO(out, amped_io_result_name(path, i - 1, &names[i]));
+    return amped_table_write_result(path, k, c);
+  for (int i = 0; i < files; i++) {
+    AMPED_GO(out, amped_io_result_name(path, k->order, i, &names[i]));
     AMPED_GO(out, amped_stream_create(names[i], &streams[i]));
-    if (i == 0)
-      AMPED_GO(out, write_matrix(path, streams[0], k->weights, (uint64_t)k->ncomps, 0));
-    else
-      AMPED_GO(out, write_matrix(path, streams[i], k->factors[i - 1], k->dims[i - 1], k->ncomps));
+    AMPED_GO(out, write_file(path, streams[i], k, c, i));
   }
-  for (int i = 0; i <= k->order; i++) {
+  for (int i = 0; i < files; i++) {
     amped_stream *stream = streams[i];
     streams[i] = NULL;
     AMPED_GO(out, amped_stream_finish(stream));

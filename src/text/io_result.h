@@ -4,21 +4,27 @@
  * OUT.npy, or a name without suffix, gives OUT.weights.npy, OUT.mode0.npy, ... (numpy.load:
  * float64, C order). OUT.txt gives OUT.weights.txt, OUT.mode0.txt, ..., one row a line, with
  * numbers of 17 digits that read back exactly. OUT.csv and OUT.tsv are io_table_write.h's. All
- * files are complete before the first file gets its final name. */
+ * files are complete before the first file gets its final name.
+ *
+ * A completion model (c; NULL: none) comes in the values' own units (amped_completion_unscale), and
+ * has OUT.mean.npy, one number, and OUT.bias0.npy, ... where there are biases. */
 #ifndef AMPED_IO_RESULT_H
 #define AMPED_IO_RESULT_H
 
-#include "tensor/ktensor.h"
+#include "tensor/completion.h"
 
 /* Check the name: AMPED_USAGE for another suffix, AMPED_FAILED where the files cannot be written.
  * Writes nothing. */
 amped_status amped_io_result_check(const char *path);
 
-/* The file name of a mode's factor, or of the weights; not of tables. The caller frees it with
- * amped_free. */
-#define AMPED_RESULT_WEIGHTS (-1)
-amped_status amped_io_result_name(const char *path, int mode, char **out);
+/* The number of files of a result, not of tables: the weights, a factor for each mode, then of a
+ * completion model the mean and the biases of each mode. */
+int amped_io_result_files(int order, const amped_completion *c);
 
-amped_status amped_io_result_write(const char *path, const amped_ktensor *k);
+/* The name of file 0 .. of a result of this order. The caller frees it with amped_free. */
+amped_status amped_io_result_name(const char *path, int order, int file, char **out);
+
+amped_status amped_io_result_write(const char *path, const amped_ktensor *k,
+                                   const amped_completion *c);
 
 #endif

@@ -258,6 +258,74 @@ fail:
   return status;
 }
 
+/* ---- recommendations ----------------------------------------------------------------------- */
+
+struct amped_table_ranking {
+  sheet *sheet;
+  const amped_labels *target, *of;
+};
+
+static amped_status names_add_mode(names *n, const amped_labels *labels, int mode) {
+  char numbered[32];
+  (void)snprintf(numbered, sizeof numbered, "mode%d", mode + 1);
+  const char *name = labels[mode].name;
+  return names_add(n, name != NULL && *name != '\0' ? name : numbered);
+}
+
+static amped_status write_ranking_header(sheet *s, const amped_labels *labels, int target, int of) {
+  names n = {.count = 0};
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, names_add_mode(&n, labels, target));
+  AMPED_GO(done, names_add(&n, "rank"));
+  AMPED_GO(done, names_add_mode(&n, labels, of));
+  AMPED_GO(done, names_add(&n, "value"));
+  for (int i = 0; i < n.count; i++)
+    AMPED_GO(done, cell_text(s, n.texts[i]));
+  status = end_row(s);
+done:
+  names_free(&n);
+  return status;
+}
+
+amped_status amped_table_ranking_create(const char *path, const amped_labels *labels, int target,
+                                        int of, amped_table_ranking **out) {
+  amped_table_ranking *w = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&w, 1, sizeof *w, "a table"));
+  w->target = &labels[target];
+  w->of = &labels[of];
+  AMPED_GO(fail, sheet_open(path, &w->sheet));
+  AMPED_GO(fail, write_ranking_header(w->sheet, labels, target, of));
+  *out = w;
+  return AMPED_OK;
+fail:
+  amped_table_ranking_discard(w);
+  return status;
+}
+
+amped_status amped_table_ranking_row(amped_table_ranking *w, uint64_t target, uint64_t rank,
+                                     uint64_t index, double value) {
+  AMPED_TRY(cell_label(w->sheet, w->target, target));
+  AMPED_TRY(cell_count(w->sheet, rank));
+  AMPED_TRY(cell_label(w->sheet, w->of, index));
+  AMPED_TRY(cell_number(w->sheet, value));
+  return end_row(w->sheet);
+}
+
+amped_status amped_table_ranking_finish(amped_table_ranking *w) {
+  amped_status status = sheet_finish(w->sheet);
+  w->sheet = NULL;
+  amped_table_ranking_discard(w);
+  return status;
+}
+
+void amped_table_ranking_discard(amped_table_ranking *w) {
+  if (w != NULL)
+    sheet_discard(w->sheet);
+  amped_free(w);
+}
+
 /* ---- results ------------------------------------------------------------------------------- */
 
 amped_status amped_table_weights_name(const char *path, char **out) {
@@ -268,13 +336,19 @@ amped_status amped_table_weights_name(const char *path, char **out) {
   return AMPED_OK;
 }
 
-static amped_status write_weights(sheet *s, const amped_ktensor *k, const int *order) {
+static amped_status write_weights(sheet *s, const amped_ktensor *k, const amped_completion *c,
+                                  const int *order) {
   AMPED_TRY(cell_text(s, "component"));
   AMPED_TRY(cell_text(s, "weight"));
   AMPED_TRY(end_row(s));
   for (int i = 0; i < k->ncomps; i++) {
     AMPED_TRY(cell_count(s, (uint64_t)i + 1));
     AMPED_TRY(cell_number(s, k->weights[order[i]]));
+    AMPED_TRY(end_row(s));
+  }
+  if (c != NULL) {
+    AMPED_TRY(cell_text(s, "mean"));
+    AMPED_TRY(cell_number(s, c->mean));
     AMPED_TRY(end_row(s));
   }
   return AMPED_OK;
@@ -294,7 +368,21 @@ static amped_status write_component(sheet *s, const amped_ktensor *k, const name
   return AMPED_OK;
 }
 
-static amped_status write_entries(sheet *s, const amped_ktensor *k, const int *order) {
+static amped_status write_biases(sheet *s, const amped_ktensor *k, const amped_completion *c,
+                                 const names *modes) {
+  for (int m = 0; m < k->order; m++)
+    for (uint64_t i = 0; i < k->dims[m]; i++) {
+      AMPED_TRY(cell_text(s, "bias"));
+      AMPED_TRY(cell_text(s, modes->texts[m]));
+      AMPED_TRY(cell_label(s, &k->labels[m], i));
+      AMPED_TRY(cell_number(s, c->bias[m][i]));
+      AMPED_TRY(end_row(s));
+    }
+  return AMPED_OK;
+}
+
+static amped_status write_entries(sheet *s, const amped_ktensor *k, const amped_completion *c,
+                                  const int *order) {
   static const char *const columns[] = {"component", "mode", "label", "weight"};
   names modes = {.count = 0};
   amped_status status = AMPED_OK;
@@ -304,12 +392,15 @@ static amped_status write_entries(sheet *s, const amped_ktensor *k, const int *o
   AMPED_GO(done, names_of(k->order, k->labels, "", &modes));
   for (int i = 0; i < k->ncomps; i++)
     AMPED_GO(done, write_component(s, k, &modes, i + 1, order[i]));
+  if (c != NULL && c->biased)
+    status = write_biases(s, k, c, &modes);
 done:
   names_free(&modes);
   return status;
 }
 
-amped_status amped_table_write_result(const char *path, const amped_ktensor *k) {
+amped_status amped_table_write_result(const char *path, const amped_ktensor *k,
+                                      const amped_completion *c) {
   int order[AMPED_MAX_NCOMPS];
   char *weights = NULL;
   sheet *sheets[2] = {NULL, NULL};
@@ -317,9 +408,9 @@ amped_status amped_table_write_result(const char *path, const amped_ktensor *k) 
   amped_ktensor_order(k, order);
   AMPED_GO(done, amped_table_weights_name(path, &weights));
   AMPED_GO(done, sheet_open(weights, &sheets[0]));
-  AMPED_GO(done, write_weights(sheets[0], k, order));
+  AMPED_GO(done, write_weights(sheets[0], k, c, order));
   AMPED_GO(done, sheet_open(path, &sheets[1]));
-  AMPED_GO(done, write_entries(sheets[1], k, order));
+  AMPED_GO(done, write_entries(sheets[1], k, c, order));
   for (int i = 0; i < 2; i++) {
     sheet *complete = sheets[i];
     sheets[i] = NULL;

@@ -48,7 +48,7 @@ expect 2 "did you mean --rank" $mpirun -np 3 "$amped" good.h5 --rnak=3
 
 # --- help and version -----------------------------------------------------------------------------
 expect 0 "Usage" "$amped" --help
-for c in cpd bench convert info top compare plot generate; do
+for c in cpd bench convert info top compare plot predict recommend generate; do
   expect 0 "Usage.* $c " "$amped" $c --help
   grep -q "$c" "$scratch/out" || fail "help of $c"
 done

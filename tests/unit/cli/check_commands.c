@@ -230,7 +230,7 @@ START_TEST(results_convert_to_npy_and_text) {
   check_npy(weights, "'shape': (5,)", k.weights, 5);
   check_npy(factor, "'shape': (4, 5)", k.factors[1], 20);
   k.factors[1][7] = 0.1;
-  check_ok(amped_io_result_write(testing_path("r.txt"), &k));
+  check_ok(amped_io_result_write(testing_path("r.txt"), &k, NULL));
   FILE *file = fopen(text, "r");
   ck_assert_ptr_nonnull(file);
   for (size_t i = 0; i < 20; i++) {

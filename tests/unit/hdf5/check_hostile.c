@@ -2,6 +2,7 @@
  * and every attribute replaced. Each file is refused as bad input, or gives the exact tensor or
  * model. */
 #include "base/random.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
 #include "tests/lib/testing_hostile.h"
@@ -43,17 +44,21 @@ static void write_tensor(const char *path, uint64_t last_dim) {
   amped_sptensor_free(&t);
 }
 
-static void write_result(const char *path) {
-  static const uint64_t dims[] = {5, 12, 9};
-  static const double fit[] = {0.25, 0.5};
+static const uint64_t result_dims[] = {5, 12, 9};
+static const double history[] = {0.25, 0.5};
+
+/* completion NULL: a plain decomposition. */
+static void write_model(const char *path, const amped_completion *completion) {
+  const uint64_t *dims = result_dims;
   const amped_run_record record = {.input = "x.h5",
                                    .input_norm = 3.5,
                                    .input_hash = UINT64_C(0xFEDCBA9876543210),
                                    .options = "{\"rank\": 4}",
                                    .stop_reason = "tolerance",
-                                   .metric = "fit",
-                                   .history = fit,
-                                   .sweeps = 2};
+                                   .metric = completion != NULL ? "rmse" : "fit",
+                                   .history = history,
+                                   .sweeps = 2,
+                                   .completion = completion};
   amped_ktensor k;
   check_ok(amped_ktensor_create(&k, 3, dims, 4));
   for (int r = 0; r < 4; r++)
@@ -64,6 +69,24 @@ static void write_result(const char *path) {
   give_labels(&k.labels[0], 5);
   check_ok(amped_result_file_write(path, &k, &record));
   amped_ktensor_free(&k);
+}
+
+static void write_result(const char *path) {
+  write_model(path, NULL);
+}
+
+static void write_completion(const char *path) {
+  amped_completion c;
+  check_ok(amped_completion_create(&c, 3, result_dims, true));
+  for (int m = 0; m < 3; m++)
+    for (uint64_t i = 0; i < result_dims[m]; i++)
+      c.bias[m][i] = amped_random_double(2, (uint64_t)m, i) - 0.5;
+  c.context[2] = true;
+  c.best_sweep = 2;
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
+    check_ok(amped_completion_set_errors(&c, s, history, 2));
+  write_model(path, &c);
+  amped_completion_free(&c);
 }
 
 /* Read a tensor file as info --verify and convert do. */
@@ -115,6 +138,27 @@ static amped_status read_result(const char *path, answer *out) {
   return AMPED_OK;
 }
 
+/* Read a completion model as predict does. */
+static amped_status read_completion(const char *path, answer *out) {
+  amped_ktensor k;
+  amped_completion c = {.order = 0};
+  AMPED_TRY(read_result(path, out));
+  AMPED_TRY(amped_result_file_read(path, &k));
+  amped_status status = amped_completion_file_read(path, k.order, k.dims, true, &c);
+  digest(&out->rest_digest, &c.order, sizeof c.order);
+  digest(&out->rest_digest, &c.mean, sizeof c.mean);
+  digest(&out->rest_digest, &c.scale, sizeof c.scale);
+  digest(&out->rest_digest, c.context, sizeof c.context);
+  digest(&out->rest_digest, &c.best_sweep, sizeof c.best_sweep);
+  for (int m = 0; m < c.order && c.biased; m++)
+    digest(&out->rest_digest, c.bias[m], c.dims[m] * sizeof(double));
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
+    digest(&out->rest_digest, c.errors[s].values, c.errors[s].count * sizeof(double));
+  amped_completion_free(&c);
+  amped_ktensor_free(&k);
+  return status;
+}
+
 typedef struct subject {
   amped_status (*read)(const char *path, answer *out);
   answer right;
@@ -134,10 +178,12 @@ static subject tensor_subject(uint64_t last_dim) {
   return s;
 }
 
-static subject result_subject(void) {
-  subject s = {.read = read_result, .name = "result", .any_model = true};
+static subject model_subject(bool completion) {
+  subject s = {.read = completion ? read_completion : read_result,
+               .name = completion ? "completion" : "result",
+               .any_model = true};
   const char *path = testing_path("result.h5");
-  write_result(path);
+  (completion ? write_completion : write_result)(path);
   check_ok(s.read(path, &s.right));
   s.bytes = testing_bytes(path, &s.count);
   (void)remove(path);
@@ -207,7 +253,11 @@ START_TEST(a_flipped_byte_or_cut_tensor_is_refused_or_harmless) {
 }
 
 START_TEST(a_flipped_byte_or_cut_result_is_refused_or_harmless) {
-  check_bytes(result_subject());
+  check_bytes(model_subject(false));
+}
+
+START_TEST(a_flipped_byte_or_cut_completion_is_refused_or_harmless) {
+  check_bytes(model_subject(true));
 }
 
 /* --- datasets -------------------------------------------------------------------------------- */
@@ -648,13 +698,19 @@ START_TEST(replaced_parts_of_a_tensor_are_refused_or_harmless) {
 }
 
 START_TEST(replaced_parts_of_a_result_are_refused_or_harmless) {
-  check_replacements(result_subject());
+  check_replacements(model_subject(false));
+}
+
+START_TEST(replaced_parts_of_a_completion_are_refused_or_harmless) {
+  check_replacements(model_subject(true));
 }
 
 int main(void) {
   const TTest *const tests[] = {a_flipped_byte_or_cut_tensor_is_refused_or_harmless,
                                 a_flipped_byte_or_cut_result_is_refused_or_harmless,
+                                a_flipped_byte_or_cut_completion_is_refused_or_harmless,
                                 replaced_parts_of_a_tensor_are_refused_or_harmless,
-                                replaced_parts_of_a_result_are_refused_or_harmless};
-  return testing_run("hostile", tests, 4);
+                                replaced_parts_of_a_result_are_refused_or_harmless,
+                                replaced_parts_of_a_completion_are_refused_or_harmless};
+  return testing_run("hostile", tests, 6);
 }

@@ -4,6 +4,7 @@
  * AMPED_SEALED_COUNT=N in the environment: mutants of every kind and file. */
 #include "base/random.h"
 #include "hdf5/hdf5_chunks.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
 #include "solver/checkpoint_file.h"
@@ -97,6 +98,34 @@ static void write_result(const char *path) {
   make_model(&k);
   give_labels(&k.labels[1], dims[1]);
   check_ok(amped_result_file_write(path, &k, &record));
+  amped_ktensor_free(&k);
+}
+
+static void write_completion(const char *path) {
+  static const double errors[] = {0.5, 0.25};
+  amped_ktensor k;
+  amped_completion c;
+  const amped_run_record record = {.input = "x.h5",
+                                   .options = "{\"rank\": 4}",
+                                   .stop_reason = "patience",
+                                   .metric = "rmse",
+                                   .completion = &c};
+  make_model(&k);
+  check_ok(amped_completion_create(&c, 3, dims, true));
+  for (int m = 0; m < 3; m++)
+    for (uint64_t i = 0; i < dims[m]; i++)
+      c.bias[m][i] = (double)(i % 7) - 2.0;
+  c.mean = 3.5;
+  c.scale = 1.25;
+  c.context[2] = true;
+  c.reg = 0.5;
+  c.split_seed = 7;
+  c.holdout = 0.05;
+  c.best_sweep = 2;
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
+    check_ok(amped_completion_set_errors(&c, s, errors, 2));
+  check_ok(amped_result_file_write(path, &k, &record));
+  amped_completion_free(&c);
   amped_ktensor_free(&k);
 }
 
@@ -199,6 +228,32 @@ static amped_status read_result(const char *path, uint64_t *sum) {
   return AMPED_OK;
 }
 
+/* As info and predict do. */
+static amped_status read_completion(const char *path, uint64_t *sum) {
+  amped_ktensor k;
+  amped_completion c = {.order = 0};
+  amped_status status = amped_result_file_read(path, &k);
+  if (status == AMPED_OK)
+    status = amped_completion_file_read(path, k.order, k.dims, true, &c);
+  if (status == AMPED_OK) {
+    digest_model(sum, &k);
+    digest(sum, &c.mean, sizeof c.mean);
+    digest(sum, &c.scale, sizeof c.scale);
+    digest(sum, c.context, sizeof c.context);
+    digest(sum, &c.reg, sizeof c.reg);
+    digest(sum, &c.split_seed, sizeof c.split_seed);
+    digest(sum, &c.holdout, sizeof c.holdout);
+    digest(sum, &c.best_sweep, sizeof c.best_sweep);
+    for (int m = 0; m < c.order; m++)
+      digest(sum, c.bias[m], c.dims[m] * sizeof(double));
+    for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
+      digest(sum, c.errors[s].values, c.errors[s].count * sizeof(double));
+  }
+  amped_completion_free(&c);
+  amped_ktensor_free(&k);
+  return status;
+}
+
 /* As --resume does. */
 static amped_status read_checkpoint(const char *path, uint64_t *sum) {
   amped_ktensor k;
@@ -223,6 +278,7 @@ static const struct file_kind {
 } file_kinds[] = {{"tensor", write_copies, {verify_tensor, load_tensor}},
                   {"list", write_list, {verify_tensor, load_tensor}},
                   {"result", write_result, {verify_result, read_result}},
+                  {"completion", write_completion, {verify_result, read_completion}},
                   {"checkpoint", write_checkpoint, {verify_result, read_checkpoint}}};
 #define FILE_KINDS (sizeof file_kinds / sizeof file_kinds[0])
 
@@ -453,6 +509,10 @@ START_TEST(mutants_of_a_result_are_refused_or_harmless) {
   check_kind("result");
 }
 
+START_TEST(mutants_of_a_completion_are_refused_or_harmless) {
+  check_kind("completion");
+}
+
 START_TEST(mutants_of_a_checkpoint_are_refused_or_harmless) {
   check_kind("checkpoint");
 }
@@ -476,7 +536,7 @@ static herr_t look_for_seal(hid_t file, const char *link, const H5L_info_t *info
 }
 
 START_TEST(every_dataset_but_nonzeros_is_sealed) {
-  static const int seals[] = {3 + 1 + 2, 2, 1 + 3 + 1 + 4 + 2, 1 + 3 + 1 + 1};
+  static const int seals[] = {3 + 1 + 2, 2, 1 + 3 + 1 + 4 + 2, 1 + 3 + 3 + 3, 1 + 3 + 1 + 1};
   for (size_t i = 0; i < FILE_KINDS; i++) {
     const char *path = testing_path("seals.h5");
     int sealed = 0;
@@ -674,7 +734,8 @@ START_TEST(a_changed_start_is_named) {
 
 TESTING_MAIN("sealed", mutants_of_a_tensor_are_refused_or_harmless,
              mutants_of_a_list_are_refused_or_harmless, mutants_of_a_result_are_refused_or_harmless,
-             mutants_of_a_checkpoint_are_refused_or_harmless, every_dataset_but_nonzeros_is_sealed,
+             mutants_of_a_checkpoint_are_refused_or_harmless,
+             mutants_of_a_completion_are_refused_or_harmless, every_dataset_but_nonzeros_is_sealed,
              the_hash_is_the_one_of_the_manual, every_attribute_is_in_the_seal_of_the_manual,
              the_seal_has_room_for_all_modes, files_of_earlier_builds_are_read,
              a_changed_start_is_named)

@@ -79,7 +79,7 @@ START_TEST(a_result_has_two_tables) {
     for (uint64_t i = 0; i < 2 * dims[m]; i++)
       k.factors[m][i] = 10.0 * (m + 1) + (double)i;
   check_ok(amped_table_weights_name(path, &weights));
-  check_ok(amped_table_write_result(path, &k));
+  check_ok(amped_table_write_result(path, &k, NULL));
   read_all(path, got, sizeof got);
   ck_assert_str_eq(got, "component,mode,label,weight\n"
                         "1,1,\"ann\"\"\",11\n1,1,bob\tx,13\n1,2,1,21\n1,3,1,31\n"
@@ -92,7 +92,7 @@ START_TEST(a_result_has_two_tables) {
   for (int64_t n = 0; status != AMPED_OK; n++) {
     ck_assert_int_le(n, 100);
     amped_mem_fail_at(n);
-    status = amped_table_write_result(path, &k);
+    status = amped_table_write_result(path, &k, NULL);
     amped_mem_fail_at(-1);
     amped_status_clear();
     ck_assert_int_eq(amped_mem_live(), live);

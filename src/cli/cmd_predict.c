@@ -1,0 +1,304 @@
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/result_argument.h"
+#include "base/file.h"
+#include "base/file_lock.h"
+#include "base/json.h"
+#include "base/kahan.h"
+#include "base/mem.h"
+#include "hdf5/completion_file.h"
+#include "hdf5/hdf5_probe.h"
+#include "hdf5/result_file.h"
+#include "hdf5/tensor_file.h"
+#include "session/output_guard.h"
+#include "tensor/format.h"
+#include "tensor/predictor.h"
+#include "text/io.h"
+#include "text/io_table_write.h"
+#include "text/io_tns.h"
+#include "text/model_cells.h"
+
+/* Errors at some cells: of the model, and of what is told where --clip is given. */
+typedef struct errors {
+  uint64_t count;
+  amped_kahan squares, sizes, clipped;
+} errors;
+
+typedef struct job {
+  const amped_options *o;
+  amped_format out; /* of the output */
+  bool has_values;  /* the cells have values to compare with */
+  amped_ktensor k;
+  amped_completion c;
+  amped_sptensor cells;           /* as they were read; the values become the predictions */
+  uint64_t *own[AMPED_MAX_ORDER]; /* their own indices */
+  uint64_t cold[AMPED_MAX_ORDER]; /* cells of each mode whose index the model lacks */
+  uint64_t cold_cells;
+  errors all, cold_errors;
+} job;
+
+static const char *name_of(const job *j) {
+  return amped_io_name(j->o->args[1]);
+}
+
+/* ---- the cells ------------------------------------------------------------------------------ */
+
+static amped_status find_values(job *j) {
+  amped_format format = AMPED_FORMAT_TNS;
+  AMPED_TRY(amped_io_input_format(j->o->args[1], &j->o->read, &format));
+  j->has_values = format != AMPED_FORMAT_TABLE || j->o->read.value != NULL;
+  if (j->o->output == NULL && !j->has_values)
+    return amped_error(AMPED_USAGE, NULL,
+                       "there is nothing to tell: the cells have no values (--value=COLUMN), and "
+                       "no output is named; add -o OUT.csv, or -o - for standard output");
+  return format == AMPED_FORMAT_HDF5 ? amped_hdf5_probe(j->o->args[1]) : AMPED_OK;
+}
+
+/* Where the cells have no labels, indices are said to be the model's. */
+static void say_modes(const job *j) {
+  char name[128];
+  for (int m = 0; m < j->k.order; m++)
+    if (j->k.labels[m].count > 0 && j->cells.labels[m].count == 0)
+      amped_say("mode %d (%s): by index, as %s has no labels", m + 1,
+                amped_format_name(name, sizeof name, &j->k.labels[m]), name_of(j));
+}
+
+static bool is_cold(const job *j, uint64_t i) {
+  bool cold = false;
+  for (int m = 0; m < j->cells.order; m++)
+    cold = cold || j->cells.indices[m][i] == AMPED_PREDICTOR_COLD;
+  return cold;
+}
+
+/* The first cell that the model does not hold. */
+static amped_status refuse_cold(const job *j) {
+  char label[256];
+  uint64_t i = 0;
+  int m = 0;
+  while (!is_cold(j, i))
+    i++;
+  while (j->cells.indices[m][i] != AMPED_PREDICTOR_COLD)
+    m++;
+  return amped_error(AMPED_BAD_INPUT, name_of(j),
+                     "cell %" PRIu64 ": %s of mode %d is not in the model of %s (%" PRIu64
+                     " such cells); leave them out, or add --cold=predict",
+                     i + 1,
+                     amped_label_text(&j->cells.labels[m], j->own[m][i], label, sizeof label),
+                     m + 1, j->o->args[0], j->cold_cells);
+}
+
+static void count_cold(job *j) {
+  for (int m = 0; m < j->cells.order; m++)
+    for (uint64_t i = 0; i < j->cells.nnz; i++)
+      j->cold[m] += j->cells.indices[m][i] == AMPED_PREDICTOR_COLD;
+  for (uint64_t i = 0; i < j->cells.nnz; i++)
+    j->cold_cells += is_cold(j, i);
+}
+
+static amped_status read_cells(job *j) {
+  amped_sptensor *t = &j->cells;
+  AMPED_TRY(amped_io_read(j->o->args[1], &j->o->read, t));
+  for (int m = 0; m < t->order; m++) {
+    AMPED_TRY(amped_alloc(&j->own[m], t->nnz, sizeof *j->own[m], "the cells' indices"));
+    memcpy(j->own[m], t->indices[m], t->nnz * sizeof *j->own[m]);
+  }
+  AMPED_TRY(amped_model_cells_translate(j->o->args[0], &j->k, name_of(j), t));
+  say_modes(j);
+  count_cold(j);
+  return j->cold_cells > 0 && !j->o->predict.cold ? refuse_cold(j) : AMPED_OK;
+}
+
+/* ---- the values ----------------------------------------------------------------------------- */
+
+static double clip(const amped_predict_options *o, double x) {
+  return !o->clipped ? x : x < o->least ? o->least : x > o->most ? o->most : x;
+}
+
+static void add_error(errors *e, double difference, double clipped) {
+  e->count++;
+  amped_kahan_add(&e->squares, difference * difference);
+  amped_kahan_add(&e->sizes, fabs(difference));
+  amped_kahan_add(&e->clipped, clipped * clipped);
+}
+
+/* Replace values by predictions, and add up the errors in the order of the cells. */
+static amped_status predict(job *j) {
+  const amped_predict_options *how = &j->o->predict;
+  amped_sptensor *t = &j->cells;
+  amped_predictor p = {.k = NULL};
+  double *values = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, amped_alloc(&values, t->nnz, sizeof *values, "the predictions"));
+  AMPED_GO(done, amped_predictor_create(&j->k, &j->c, &p));
+  amped_predictor_values(&p, t->indices, t->nnz, values);
+  for (uint64_t i = 0; i < t->nnz; i++) {
+    const double told = clip(how, values[i]);
+    if (j->has_values)
+      add_error(&j->all, t->values[i] - values[i], t->values[i] - told);
+    if (j->has_values && j->cold_cells > 0 && is_cold(j, i))
+      add_error(&j->cold_errors, t->values[i] - values[i], t->values[i] - told);
+    if (!isfinite(told)) {
+      status = amped_error(AMPED_FAILED, j->o->args[0],
+                           "cell %" PRIu64 ": the model's value is not finite; its factors are too "
+                           "large",
+                           i + 1);
+      goto done;
+    }
+    t->values[i] = told;
+  }
+done:
+  amped_predictor_free(&p);
+  amped_free(values);
+  return status;
+}
+
+/* ---- the output ----------------------------------------------------------------------------- */
+
+/* The cells as they came; a mode without labels gets the model's, where these cover all cells. */
+static amped_status dress_cells(job *j) {
+  amped_sptensor *t = &j->cells;
+  for (int m = 0; m < t->order; m++) {
+    uint64_t *translated = t->indices[m];
+    t->indices[m] = j->own[m];
+    j->own[m] = translated;
+    if (t->labels[m].count > 0 || j->k.labels[m].count == 0 || j->cold[m] > 0)
+      continue;
+    if (t->labels[m].name == NULL && j->k.labels[m].name != NULL)
+      AMPED_TRY(amped_strdup(&t->labels[m].name, j->k.labels[m].name));
+    AMPED_TRY(amped_labels_copy(&j->k.labels[m], &t->labels[m]));
+    t->dims[m] = j->k.dims[m];
+  }
+  return AMPED_OK;
+}
+
+static bool has_labels(const amped_sptensor *t) {
+  bool any = false;
+  for (int m = 0; m < t->order; m++)
+    any = any || t->labels[m].count > 0;
+  return any;
+}
+
+static bool is_standard(const char *path) {
+  return strcmp(path, "-") == 0;
+}
+
+static amped_status write_output(job *j, const amped_output *found) {
+  const char *path = j->o->output;
+  AMPED_TRY(dress_cells(j));
+  if (j->out == AMPED_FORMAT_TNS && has_labels(&j->cells))
+    amped_warn("%s: labels are left out; a table (OUT.csv) holds them", path);
+  if (j->out == AMPED_FORMAT_HDF5) {
+    AMPED_TRY(amped_output_compare(found, amped_sptensor_hash(&j->cells), 0));
+    AMPED_TRY(amped_sptensor_sort(&j->cells, 0));
+    AMPED_TRY(amped_tensor_file_write(path, &j->cells, true));
+  } else
+    AMPED_TRY(j->out == AMPED_FORMAT_TNS ? amped_tns_write(path, &j->cells)
+                                         : amped_table_write_tensor(path, &j->cells));
+  amped_say("wrote %" PRIu64 " values to %s", j->cells.nnz,
+            is_standard(path) ? "standard output" : path);
+  return AMPED_OK;
+}
+
+/* ---- the report ----------------------------------------------------------------------------- */
+
+static double root_mean(const amped_kahan *sum, uint64_t count) {
+  return count > 0 ? sqrt(amped_kahan_value(sum) / (double)count) : (double)NAN;
+}
+
+static double mean_size(const errors *e) {
+  return e->count > 0 ? amped_kahan_value(&e->sizes) / (double)e->count : (double)NAN;
+}
+
+static void say_errors(const job *j) {
+  const uint64_t n = j->cells.nnz;
+  amped_say("%" PRIu64 " cell%s of %s", n, n == 1 ? "" : "s", name_of(j));
+  if (j->cold_cells > 0)
+    amped_say("%" PRIu64 " of them have an index that the model lacks", j->cold_cells);
+  if (!j->has_values)
+    return;
+  amped_say("rmse         %.9g", root_mean(&j->all.squares, n));
+  amped_say("mae          %.9g", mean_size(&j->all));
+  if (j->o->predict.clipped)
+    amped_say("rmse clipped %.9g", root_mean(&j->all.clipped, n));
+  if (j->cold_cells > 0)
+    amped_say("rmse of those that the model lacks %.9g",
+              root_mean(&j->cold_errors.squares, j->cold_errors.count));
+}
+
+static json_t *json_of(const job *j) {
+  const char *out = j->o->output;
+  const bool clipped = j->has_values && j->o->predict.clipped;
+  return json_pack(
+      "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event", "predict", "result",
+      amped_json_text(j->o->args[0], strlen(j->o->args[0])), "input",
+      amped_json_text(j->o->args[1], strlen(j->o->args[1])), "output",
+      out != NULL ? amped_json_text(out, strlen(out)) : json_null(), "cells",
+      amped_json_count(j->cells.nnz), "cold", amped_json_count(j->cold_cells), "rmse",
+      amped_json_number(root_mean(&j->all.squares, j->all.count)), "mae",
+      amped_json_number(mean_size(&j->all)), "rmse_clipped",
+      amped_json_number(clipped ? root_mean(&j->all.clipped, j->all.count) : (double)NAN),
+      "rmse_cold", amped_json_number(root_mean(&j->cold_errors.squares, j->cold_errors.count)));
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static amped_status steps(job *j, amped_json *json) {
+  const char *model = j->o->args[0];
+  amped_output found = {.compared = false};
+  if (j->o->output != NULL && !is_standard(j->o->output))
+    AMPED_TRY(amped_output_look(
+        j->o->output, j->out == AMPED_FORMAT_HDF5 ? AMPED_OUTPUT_TENSOR : AMPED_OUTPUT_PLAIN,
+        j->o->overwrite, &found));
+  AMPED_TRY(amped_result_argument_read("predict", model, &j->k));
+  AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
+  AMPED_TRY(read_cells(j));
+  AMPED_TRY(predict(j));
+  say_errors(j);
+  if (j->o->output != NULL)
+    AMPED_TRY(write_output(j, &found));
+  return json != NULL ? amped_json_line(json, json_of(j)) : AMPED_OK;
+}
+
+static amped_status check_output(job *j, amped_file_lock *lock) {
+  const char *path = j->o->output;
+  if (path == NULL)
+    return AMPED_OK;
+  if (is_standard(path) && j->o->json != NULL && is_standard(j->o->json))
+    return amped_error(AMPED_USAGE, NULL,
+                       "the values and --json=- would mix on standard output; name a file for "
+                       "one");
+  j->out = AMPED_FORMAT_TABLE;
+  if (is_standard(path)) {
+    amped_log_to_stderr();
+    return AMPED_OK;
+  }
+  AMPED_TRY(amped_io_format(path, &j->out));
+  AMPED_TRY(amped_file_check_writable(path));
+  return amped_file_lock_take(path, lock);
+}
+
+amped_status amped_cmd_predict(const amped_options *o) {
+  job j = {.o = o, .out = AMPED_FORMAT_TABLE};
+  amped_json *json = NULL;
+  amped_file_lock lock = {NULL, -1};
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, check_output(&j, &lock));
+  AMPED_GO(done, amped_result_argument_is("predict", o->args[0])); /* before all else is opened */
+  AMPED_GO(done, find_values(&j));
+  AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
+  status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;
+  if (status == AMPED_OK)
+    status = steps(&j, json);
+  status = amped_json_close(json, status);
+done:
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(j.own[m]);
+  amped_sptensor_free(&j.cells);
+  amped_completion_free(&j.c);
+  amped_ktensor_free(&j.k);
+  amped_file_lock_release(&lock);
+  return status;
+}

@@ -1,0 +1,313 @@
+#include <math.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/result_argument.h"
+#include "base/file.h"
+#include "base/file_lock.h"
+#include "base/heartbeat.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/printable.h"
+#include "base/sort.h"
+#include "hdf5/completion_file.h"
+#include "hdf5/hdf5_probe.h"
+#include "hdf5/result_file.h"
+#include "session/output_guard.h"
+#include "tensor/format.h"
+#include "tensor/ranking.h"
+#include "text/io.h"
+#include "text/io_table_write.h"
+#include "text/model_cells.h"
+
+#define LABEL_BYTES 256
+
+typedef struct job {
+  const amped_options *o;
+  amped_ktensor k;
+  amped_completion c;
+  amped_predictor p;
+  amped_ranking ranking;
+  uint64_t first, end;         /* targets */
+  uint64_t *seen_begin, *seen; /* of the ranking */
+  amped_best_item *items;      /* of a block */
+  uint64_t *counts;
+  amped_table_ranking *table;
+} job;
+
+static bool is_standard(const char *path) {
+  return strcmp(path, "-") == 0;
+}
+
+/* ---- modes and labels ----------------------------------------------------------------------- */
+
+static amped_status no_mode(const job *j, const char *option, const char *text) {
+  return amped_error(AMPED_USAGE, j->o->args[0],
+                     "has no mode for %s=%s; modes have the names that info tells, or numbers 1 to "
+                     "%d",
+                     option, text, j->k.order);
+}
+
+/* "MODE:LABEL", where MODE may have colons, or "MODE" alone: then *label is NULL. */
+static amped_status split(const job *j, const char *option, const char *text, int *mode,
+                          const char **label) {
+  *label = NULL;
+  *mode = amped_model_mode(&j->k, text, strlen(text));
+  for (const char *at = strchr(text, ':'); *mode < 0 && at != NULL; at = strchr(at + 1, ':')) {
+    *mode = amped_model_mode(&j->k, text, (uint64_t)(at - text));
+    *label = at + 1;
+  }
+  return *mode >= 0 ? AMPED_OK : no_mode(j, option, text);
+}
+
+static amped_status find_label(const job *j, const char *option, int mode, const char *label,
+                               uint64_t *index) {
+  amped_model_index(&j->k.labels[mode], j->k.dims[mode], label, strlen(label), index);
+  if (*index != AMPED_PREDICTOR_COLD)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, j->o->args[0], "%s: mode %d has no %s %s", option, mode + 1,
+                     j->k.labels[mode].count > 0 ? "label" : "index", label);
+}
+
+static amped_status find_target(job *j) {
+  const char *label = NULL;
+  const char *text = j->o->recommend.target;
+  AMPED_TRY(split(j, "--for", text, &j->ranking.target, &label));
+  j->first = 0;
+  j->end = j->k.dims[j->ranking.target];
+  if (label == NULL)
+    return AMPED_OK;
+  AMPED_TRY(find_label(j, "--for", j->ranking.target, label, &j->first));
+  j->end = j->first + 1;
+  return AMPED_OK;
+}
+
+static amped_status find_of(job *j) {
+  const char *text = j->o->recommend.of;
+  j->ranking.of = amped_model_mode(&j->k, text, strlen(text));
+  if (j->ranking.of < 0)
+    return no_mode(j, "--of", text);
+  if (j->ranking.of == j->ranking.target)
+    return amped_error(AMPED_USAGE, NULL, "--for and --of name one mode; name two");
+  return AMPED_OK;
+}
+
+static amped_status find_at(job *j) {
+  for (int m = 0; m < j->k.order; m++)
+    j->ranking.at[m] = AMPED_PREDICTOR_COLD;
+  for (int i = 0; i < j->o->recommend.at_count; i++) {
+    const char *text = j->o->recommend.at[i];
+    const char *label = NULL;
+    int mode = 0;
+    AMPED_TRY(split(j, "--at", text, &mode, &label));
+    if (label == NULL)
+      return amped_error(AMPED_USAGE, NULL, "--at=%s names no label; use --at=MODE:LABEL", text);
+    if (mode == j->ranking.target || mode == j->ranking.of ||
+        j->ranking.at[mode] != AMPED_PREDICTOR_COLD)
+      return amped_error(AMPED_USAGE, NULL, "--at=%s: mode %d is named before; leave out one", text,
+                         mode + 1);
+    AMPED_TRY(find_label(j, "--at", mode, label, &j->ranking.at[mode]));
+  }
+  return AMPED_OK;
+}
+
+/* ---- what was seen -------------------------------------------------------------------------- */
+
+/* Keep the pairs of indices that the model has; how many there are. */
+static uint64_t keep_known(const job *j, amped_sptensor *t) {
+  uint64_t *target = t->indices[j->ranking.target];
+  uint64_t *of = t->indices[j->ranking.of];
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < t->nnz; i++)
+    if (target[i] != AMPED_PREDICTOR_COLD && of[i] != AMPED_PREDICTOR_COLD) {
+      target[kept] = target[i];
+      of[kept++] = of[i];
+    }
+  return kept;
+}
+
+static amped_status list_seen(job *j, amped_sptensor *t) {
+  const uint64_t targets = j->k.dims[j->ranking.target];
+  const uint64_t count = keep_known(j, t);
+  uint64_t *target = t->indices[j->ranking.target];
+  uint64_t *of = t->indices[j->ranking.of];
+  const amped_sort_field fields[2] = {{target, amped_sort_bits(target, count)},
+                                      {of, amped_sort_bits(of, count)}};
+  void *const arrays[2] = {target, of};
+  AMPED_TRY(amped_sort(count, fields, 2, 0, arrays, 2));
+  AMPED_TRY(amped_calloc(&j->seen_begin, targets + 1, sizeof *j->seen_begin, "what was seen"));
+  AMPED_TRY(amped_alloc(&j->seen, count, sizeof *j->seen, "what was seen"));
+  for (uint64_t i = 0; i < count; i++) {
+    j->seen_begin[target[i] + 1]++;
+    j->seen[i] = of[i];
+  }
+  for (uint64_t i = 0; i < targets; i++)
+    j->seen_begin[i + 1] += j->seen_begin[i];
+  j->ranking.seen_begin = j->seen_begin;
+  j->ranking.seen = j->seen;
+  return AMPED_OK;
+}
+
+static amped_status read_seen(job *j) {
+  const char *path = j->o->recommend.exclude;
+  amped_sptensor t = {.order = 0};
+  amped_status status = AMPED_OK;
+  if (path == NULL)
+    return AMPED_OK;
+  AMPED_GO(done, amped_io_read(path, &j->o->read, &t));
+  AMPED_GO(done, amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path), &t));
+  status = list_seen(j, &t);
+done:
+  amped_sptensor_free(&t);
+  return status;
+}
+
+/* ---- telling -------------------------------------------------------------------------------- */
+
+static void say_target(const job *j, uint64_t index, const amped_best_item *items, uint64_t count) {
+  char target[LABEL_BYTES];
+  char label[LABEL_BYTES];
+  amped_say("%s%s", index > j->first ? "\n" : "",
+            amped_label_text(&j->k.labels[j->ranking.target], index, target, sizeof target));
+  for (uint64_t i = 0; i < count; i++)
+    amped_say("  %4" PRIu64 "  %12.6g  %s", i + 1, items[i].value,
+              amped_label_text(&j->k.labels[j->ranking.of], items[i].index, label, sizeof label));
+}
+
+static json_t *json_label(const amped_labels *labels, uint64_t index) {
+  uint64_t length = 0;
+  if (labels->count == 0)
+    return json_null();
+  const char *text = amped_label(labels, index, &length);
+  return amped_json_text(text, length);
+}
+
+static json_t *json_target(const job *j, uint64_t index, const amped_best_item *items,
+                           uint64_t count) {
+  json_t *list = json_array();
+  for (uint64_t i = 0; i < count; i++) {
+    json_t *item = json_pack("{s:o, s:o, s:o}", "index", amped_json_count(items[i].index), "label",
+                             json_label(&j->k.labels[j->ranking.of], items[i].index), "value",
+                             amped_json_number(items[i].value));
+    if (json_array_append_new(list, item) != 0) {
+      json_decref(list);
+      return NULL;
+    }
+  }
+  return json_pack("{s:s, s:o, s:o, s:o}", "event", "recommend", "index", amped_json_count(index),
+                   "label", json_label(&j->k.labels[j->ranking.target], index), "recommended",
+                   list);
+}
+
+static amped_status tell_target(const job *j, uint64_t index, const amped_best_item *items,
+                                uint64_t count, amped_json *json) {
+  if (j->table == NULL)
+    say_target(j, index, items, count);
+  for (uint64_t i = 0; i < count && j->table != NULL; i++)
+    AMPED_TRY(amped_table_ranking_row(j->table, index, i + 1, items[i].index, items[i].value));
+  return json != NULL ? amped_json_line(json, json_target(j, index, items, count)) : AMPED_OK;
+}
+
+static amped_status rank_all(job *j, amped_json *json) {
+  const uint64_t block = amped_ranking_block(&j->ranking);
+  const uint64_t most = j->ranking.most;
+  AMPED_TRY(amped_alloc(&j->items, block * most, sizeof *j->items, "the best values"));
+  AMPED_TRY(amped_alloc(&j->counts, block, sizeof *j->counts, "the best values"));
+  for (uint64_t first = j->first; first < j->end; first += block) {
+    const uint64_t count = j->end - first < block ? j->end - first : block;
+    AMPED_TRY(amped_ranking_find(&j->ranking, first, count, j->items, j->counts));
+    for (uint64_t i = 0; i < count; i++)
+      AMPED_TRY(tell_target(j, first + i, j->items + i * most, j->counts[i], json));
+    amped_heartbeat_step();
+  }
+  return AMPED_OK;
+}
+
+static amped_status rank_to_table(job *j, amped_json *json) {
+  const char *path = j->o->output;
+  AMPED_TRY(
+      amped_table_ranking_create(path, j->k.labels, j->ranking.target, j->ranking.of, &j->table));
+  AMPED_TRY(rank_all(j, json));
+  amped_table_ranking *complete = j->table;
+  j->table = NULL;
+  AMPED_TRY(amped_table_ranking_finish(complete));
+  amped_say("wrote the recommendations for %" PRIu64 " label%s to %s", j->end - j->first,
+            j->end - j->first == 1 ? "" : "s", is_standard(path) ? "standard output" : path);
+  return AMPED_OK;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static amped_status steps(job *j, amped_json *json) {
+  const char *model = j->o->args[0];
+  const uint64_t number = (uint64_t)j->o->top;
+  AMPED_TRY(amped_result_argument_read("recommend", model, &j->k));
+  AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
+  AMPED_TRY(find_target(j));
+  AMPED_TRY(find_of(j));
+  AMPED_TRY(find_at(j));
+  AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
+  j->ranking.p = &j->p;
+  j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
+  AMPED_TRY(read_seen(j));
+  return j->o->output != NULL ? rank_to_table(j, json) : rank_all(j, json);
+}
+
+static amped_status check_output(const amped_options *o, amped_file_lock *lock) {
+  const char *path = o->output;
+  amped_output found;
+  if (o->recommend.exclude == NULL && amped_read_options_given(&o->read))
+    return amped_error(AMPED_USAGE, NULL,
+                       "the options of reading are for the tensor of --exclude; name one, or leave "
+                       "them out");
+  if (path == NULL)
+    return AMPED_OK;
+  if (is_standard(path) && o->json != NULL && is_standard(o->json))
+    return amped_error(AMPED_USAGE, NULL,
+                       "the table and --json=- would mix on standard output; name a file for one");
+  if (is_standard(path)) {
+    amped_log_to_stderr();
+    return AMPED_OK;
+  }
+  if (!amped_table_named(path))
+    return amped_error(AMPED_USAGE, path,
+                       "recommendations are written as a table; name OUT.csv or OUT.tsv");
+  AMPED_TRY(amped_file_check_writable(path));
+  AMPED_TRY(amped_output_look(path, AMPED_OUTPUT_PLAIN, o->overwrite, &found));
+  return amped_file_lock_take(path, lock);
+}
+
+/* All HDF5 files are looked at before one is read. */
+static amped_status probe_inputs(const amped_options *o) {
+  amped_format format = AMPED_FORMAT_TNS;
+  AMPED_TRY(amped_result_argument_is("recommend", o->args[0]));
+  if (o->recommend.exclude == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_io_input_format(o->recommend.exclude, &o->read, &format));
+  return format == AMPED_FORMAT_HDF5 ? amped_hdf5_probe(o->recommend.exclude) : AMPED_OK;
+}
+
+amped_status amped_cmd_recommend(const amped_options *o) {
+  job j = {.o = o};
+  amped_json *json = NULL;
+  amped_file_lock lock = {NULL, -1};
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, check_output(o, &lock));
+  AMPED_GO(done, probe_inputs(o));
+  AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
+  status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;
+  if (status == AMPED_OK)
+    status = steps(&j, json);
+  status = amped_json_close(json, status);
+done:
+  amped_table_ranking_discard(j.table);
+  amped_free(j.items);
+  amped_free(j.counts);
+  amped_free(j.seen_begin);
+  amped_free(j.seen);
+  amped_predictor_free(&j.p);
+  amped_completion_free(&j.c);
+  amped_ktensor_free(&j.k);
+  amped_file_lock_release(&lock);
+  return status;
+}

@@ -1,0 +1,25 @@
+/* Model options: options of the commands that use a model: predict and recommend. */
+#ifndef AMPED_MODEL_OPTIONS_H
+#define AMPED_MODEL_OPTIONS_H
+
+#include "base/option.h"
+#include "base/types.h"
+
+typedef struct amped_predict_options {
+  bool cold;    /* predict cells with indices that the model lacks */
+  bool clipped; /* --clip is given */
+  double least, most;
+} amped_predict_options;
+
+typedef struct amped_recommend_options {
+  const char *target; /* --for: MODE or MODE:LABEL */
+  const char *of;     /* MODE */
+  int at_count;
+  const char *at[AMPED_MAX_ORDER]; /* MODE:LABEL */
+  const char *exclude;             /* a tensor, or NULL */
+} amped_recommend_options;
+
+extern const amped_option_group amped_predict_option_rows;   /* --clip, --cold */
+extern const amped_option_group amped_recommend_option_rows; /* --for, --of, --at, --exclude */
+
+#endif

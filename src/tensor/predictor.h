@@ -1,0 +1,35 @@
+/* Predictor: values of a model at any cells, those of indices that the model lacks included.
+ *
+ * An index that the model lacks has the mode's mean row and mean bias: it counts as an average one.
+ * Model and completion are borrowed; rows are host memory. All OpenMP threads; not collective. */
+#ifndef AMPED_PREDICTOR_H
+#define AMPED_PREDICTOR_H
+
+#include "tensor/completion.h"
+#include "tensor/sptensor.h"
+
+/* In place of an index: the model lacks it. */
+#define AMPED_PREDICTOR_COLD UINT64_MAX
+
+typedef struct amped_predictor {
+  const amped_ktensor *k;
+  const amped_completion *c;         /* NULL: a plain decomposition */
+  double *mean_row[AMPED_MAX_ORDER]; /* [ncomps] */
+  double mean_bias[AMPED_MAX_ORDER];
+} amped_predictor;
+
+/* c may be NULL, or have order 0. Free with the second, which takes a zeroed or freed one, too. */
+amped_status amped_predictor_create(const amped_ktensor *k, const amped_completion *c,
+                                    amped_predictor *out);
+void amped_predictor_free(amped_predictor *p);
+
+/* The row of an index, ncomps numbers, and its bias. */
+const double *amped_predictor_row(const amped_predictor *p, int mode, uint64_t index);
+double amped_predictor_bias(const amped_predictor *p, int mode, uint64_t index);
+
+/* out[i] = the value at cell i of count; indices[m][i] is below dims[m], or AMPED_PREDICTOR_COLD.
+ */
+void amped_predictor_values(const amped_predictor *p, uint64_t *const *indices, uint64_t count,
+                            double *out);
+
+#endif

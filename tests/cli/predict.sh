@@ -1,0 +1,139 @@
+#!/bin/sh
+# predict: values and errors of models against numpy; labels in and out; cells that the model lacks;
+# clipping; its outputs; its errors.
+. "$(dirname "$0")/../lib/lib.sh"
+python=$(find_python)
+if test -z "$python"; then
+  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
+  exit 77
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$scratch" || exit 99
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+
+model() { "$python" "$here/model_file.py" write "$@" || fail "model_file.py $*"; }
+reference() { expect 0 "" "$python" "$here/predict_reference.py" "$@"; }
+
+# Cells of 7x5x4 by labels, in an order that is not the model's; some more than once; 2000 in all.
+awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+  BEGIN {
+    seed = 3
+    print "who,what,when,stars"
+    for (i = 0; i < 2000; i++)
+      printf "a%d,b%d,c%d,%.2f\n", 6 - int(7 * random()), int(5 * random()), int(4 * random()), 1 + 4 * random()
+  }' >cells.csv
+cut -d, -f1-3 cells.csv >keys.csv
+
+model biased.h5 1 7x5x4 3 biased labels
+model bare.h5 2 7x5x4 1 labels
+model plain.h5 3 7x5x4 6 labels plain
+for m in biased bare plain; do
+  expect 0 "^rmse  *[0-9]" "$amped" predict $m.h5 cells.csv --value=stars --json=$m.json -o $m.csv
+  reference $m.h5 cells.csv $m.json $m.csv
+  expect 0 "" "$amped" predict $m.h5 keys.csv --json=$m.keys.json -o $m.keys.csv
+  reference $m.h5 keys.csv $m.keys.json $m.keys.csv
+  expect 0 "" cmp $m.csv $m.keys.csv
+  expect 0 "rmse clipped" "$amped" predict $m.h5 cells.csv --value=stars --clip=2.5:4 --json=clip.json -o clip.csv --overwrite
+  reference $m.h5 cells.csv clip.json clip.csv clip 2.5 4
+  expect 0 "" "$amped" predict $m.h5 cells.csv --value=stars --json=one.json -o one.csv --threads=1 --overwrite
+  expect 0 "" cmp one.csv $m.csv
+done
+expect 0 "" "$amped" predict biased.h5 cells.csv --value=stars --clip=-2e0:4 --json=clip.json
+reference biased.h5 cells.csv clip.json - clip -2 4
+
+# Without labels: indices from 1 in tables and text; order 4.
+model four.h5 4 3x4x5x2 5 biased
+awk 'BEGIN { print "p,q,r,s,stars"; for (i = 0; i < 60; i++) print i % 3 + 1 "," i % 4 + 1 "," i % 5 + 1 "," i % 2 + 1 "," i % 6 }' >four.csv
+sed 's/p,q,r,s/mode1,mode2,mode3,mode4/' four.csv >want.csv
+expect 0 "" "$amped" predict four.h5 four.csv --value=stars --json=four.json -o four.out.csv
+reference four.h5 four.csv four.json four.out.csv
+sed 1d four.csv | tr , ' ' >four.tns
+expect 0 "" "$amped" predict four.h5 four.tns --json=tns.json -o tns.out.csv
+reference four.h5 want.csv tns.json tns.out.csv
+expect 0 "" "$amped" convert four.tns list.h5 --duplicates=keep -q
+expect 0 "" "$amped" predict four.h5 list.h5 --json=list.json
+close "rmse of a tensor file" "$(field rmse list.json)" "$(field rmse tns.json)" 1e-12
+
+# Labels of the model, where the cells have none; labels are left out of text.
+printf '1 1 1 3\n7 5 4 2\n' >two.tns
+expect 0 "mode 1 (who): by index" "$amped" predict biased.h5 two.tns -o two.csv
+same "labels of the model" "$(cut -d, -f1-3 two.csv | tr '\n' ' ')" "who,what,when a0,b0,c0 a6,b4,c3 "
+expect 0 "labels are left out" "$amped" predict biased.h5 two.tns -o two.out.tns
+same "text" "$(grep -v '^#' two.out.tns | cut -d' ' -f1-3 | tr '\n' ' ')" "1 1 1 7 5 4 "
+expect 0 "" "$amped" predict biased.h5 two.tns -o two.h5
+expect 0 "" "$amped" info two.h5 --verify
+expect 0 "" "$amped" convert two.h5 again.csv -q
+expect 0 "" cmp two.csv again.csv
+expect 0 "" "$amped" predict biased.h5 two.tns -o -
+cp out standard.csv
+expect 0 "" cmp standard.csv two.csv
+
+# Cells that the model lacks.
+printf 'who,what,when,stars\na1,b1,c1,4\na99,b1,c1,3\nnobody,nothing,c2,2\n' >cold.csv
+expect 3 "cold.csv: cell 2: a99 of mode 1 is not in the model of biased.h5 (2 such cells)" "$amped" predict biased.h5 cold.csv --value=stars
+for m in biased plain; do
+  expect 0 "2 of them have an index that the model lacks" "$amped" predict $m.h5 cold.csv --value=stars --cold=predict --json=cold.json -o cold.out.csv --overwrite
+  reference $m.h5 cold.csv cold.json cold.out.csv
+done
+printf '8 1 1 3\n' >beyond.tns
+expect 3 "cell 1: 8 of mode 1" "$amped" predict biased.h5 beyond.tns
+expect 0 "" "$amped" predict biased.h5 beyond.tns --cold=predict -o beyond.csv
+same "an index that has no label" "$(sed -n '2s/,[^,]*$//p' beyond.csv)" "8,b0,c0"
+printf 'p,q,r,s\n1,1,1,x\n' >text.csv
+expect 3 "x of mode 4" "$amped" predict four.h5 text.csv -o never.csv
+printf 'p,q,r,s\n0,1,1,1\n' >zero.csv
+expect 3 "0 of mode 1" "$amped" predict four.h5 zero.csv -o never.csv
+
+# Errors, each in one line.
+expect 2 "nothing to tell" "$amped" predict biased.h5 keys.csv
+expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --clip=4:2
+expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --clip=4
+expect 2 "refuse or predict" "$amped" predict biased.h5 cells.csv --value=stars --cold=yes
+expect 2 "missing" "$amped" predict biased.h5
+expect 3 "four.tns: has 4 modes, but the model of biased.h5 has 3" "$amped" predict biased.h5 four.tns
+expect 3 "is no result" "$amped" predict cells.csv cells.csv
+expect 3 "No such file" "$amped" predict biased.h5 missing.csv -o never.csv
+expect 2 "unknown suffix" "$amped" predict biased.h5 cells.csv -o never.xls
+expect 2 "would mix" "$amped" predict biased.h5 cells.csv --value=stars -o - --json=-
+expect 2 "would be overwritten" "$amped" predict biased.h5 cells.csv --value=stars -o cells.csv --overwrite
+expect 2 "would be overwritten" "$amped" predict biased.h5 cells.csv --value=stars -o biased.h5 --overwrite
+expect 1 "exists" "$amped" predict biased.h5 keys.csv -o two.csv
+sed '1s/.*/what,who,when/' keys.csv >names.csv
+expect 3 "mode 1 is called what, but that is mode 2 of biased.h5.*--keys" "$amped" predict biased.h5 names.csv -o never.csv
+absent never.csv
+
+# A damaged model.
+cat >damage.py <<'PY'
+import sys
+import h5py, numpy as np
+with h5py.File("biased.h5") as source, h5py.File("damaged.h5", "w") as f:
+    for name in source:
+        source.copy(name, f)
+    f.attrs.update(source.attrs)
+    exec(sys.argv[1])
+PY
+for change in 'del f["bias/1"]' 'del f["bias/1"]; f["bias/1"] = np.ones(6)' 'f["bias/1"][2] = np.nan' \
+  'f.attrs["scale"] = 0.0' 'f.attrs["amped_model"] = "magic"' 'f.attrs["best_sweep"] = np.uint64(9)' \
+  'f.attrs["context"] = np.ones(2, "u8")' 'del f.attrs["mean"]'; do
+  "$python" damage.py "$change" || fail "damage.py $change"
+  expect 3 "damaged.h5: " "$amped" predict damaged.h5 cells.csv --value=stars
+done
+
+# The result of a run of cpd.
+"$amped" generate t.h5 --dims=30x20x10 --nnz=1500 --planted=4 --seed=1 -q || fail "generate"
+expect 0 "" on 1 t.h5 --rank=3 --iters=8 --tol=0 --precision=double -q
+expect 0 "" "$amped" predict t.cpd.h5 t.h5 --json=cpd.json
+cat >cpd.py <<'PY'
+import sys
+import h5py, numpy as np
+sys.path.insert(0, sys.argv[1])
+from model_file import Model
+with h5py.File("t.h5") as f:
+    cells = np.stack([f[f"indices_{m}"][:] for m in range(3)], axis=1).astype(int)
+    values = f["values"][:].astype(float)
+model = Model("t.cpd.h5")
+print(np.sqrt(np.mean([(model.value(c) - x) ** 2 for c, x in zip(cells, values)])))
+PY
+close "rmse of a decomposition" "$(field rmse cpd.json)" "$("$python" cpd.py "$here")" 1e-12
+finish

@@ -1,0 +1,102 @@
+#!/bin/sh
+# recommend: the best of a mode against a sort in numpy; labels; what was seen; ties; outputs; errors.
+. "$(dirname "$0")/../lib/lib.sh"
+python=$(find_python)
+if test -z "$python"; then
+  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
+  exit 77
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$scratch" || exit 99
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+
+model() { "$python" "$here/model_file.py" write "$@" || fail "model_file.py $*"; }
+reference() { expect 0 "" "$python" "$here/recommend_reference.py" "$@"; }
+
+# Several blocks of targets, several tiles, a last one that is not full; one item; all items.
+model m.h5 1 150x333x5 7 biased labels
+model plain.h5 2 150x333x5 3 labels plain
+for m in m plain; do
+  for n in 1 10 333 1000; do
+    expect 0 "" "$amped" recommend $m.h5 --for=who --of=what -n $n --json=all.json -o all.csv --overwrite
+    reference $m.h5 all.json all.csv 0 1 $n
+  done
+  expect 0 "" "$amped" recommend $m.h5 --for=2 --of=who --at=when:c3 -n 4 --json=at.json -o at.csv --overwrite
+  reference $m.h5 at.json at.csv 1 0 4 at 2 3
+  expect 0 "^a17$" "$amped" recommend $m.h5 --for=who:a17 --of=3 --at=2:b200 --json=one.json --overwrite
+  reference $m.h5 one.json - 0 2 10 at 1 200 one 17
+done
+same "columns" "$(head -n 1 at.csv)" "what,rank,who,value"
+expect 0 "" "$amped" recommend m.h5 --for=who --of=what --json=one.json -o one.csv --threads=1 --overwrite
+expect 0 "" "$amped" recommend m.h5 --for=who --of=what --json=three.json -o three.csv --threads=3
+expect 0 "" cmp one.csv three.csv
+expect 0 "" "$amped" recommend m.h5 --for=who:a3 --of=what -n 3 -o -
+same "a table on standard output" "$(wc -l <out)" 4
+
+# Lines for readers: the label, then its best.
+expect 0 "" "$amped" recommend m.h5 --for=who:a3 --of=what -n 2
+cp out lines.txt
+expect 0 "" "$amped" recommend m.h5 --for=who:a3 --of=what -n 2 --json=- -q
+same "lines" "$(awk 'NR > 1 { print $3 }' lines.txt | tr '\n' ' ')" \
+  "$(grep -o '"label": *"b[0-9]*"' out | tr -d '"' | sed 's/.*: *//' | tr '\n' ' ')"
+
+# What was seen, whatever its other indices; labels that the model lacks do not count.
+awk 'BEGIN {
+  print "who,what,when"
+  print "a1,b1,c1"; print "nobody,b1,c1"; print "a2,nothing,c9"
+  for (i = 0; i < 5000; i++) printf "a%d,b%d,c%d\n", i * 7 % 150, i * i % 333, i % 5
+  for (i = 0; i < 333; i++) printf "a9,b%d,c0\n", i
+}' >seen.csv
+expect 0 "" "$amped" recommend m.h5 --for=who --of=what --exclude=seen.csv --json=seen.json -o rest.csv
+reference m.h5 seen.json rest.csv 0 1 10 seen seen.csv
+same "all was seen" "$(grep -c '^a9,' rest.csv)" 0
+expect 0 "" "$amped" convert seen.csv seen.h5 -q
+expect 0 "" "$amped" recommend m.h5 --for=who:a5 --of=what --exclude=seen.h5 --json=list.json
+reference m.h5 list.json - 0 1 10 seen seen.csv one 5
+
+# Ties: equal rows, far from each other, have equal values, and come by index.
+cat >ties.py <<'PY'
+import h5py, numpy as np
+rng = np.random.default_rng(3)
+with h5py.File("ties.h5", "w") as f:
+    f["weights"] = np.ones(5)
+    f["factors/0"] = rng.standard_normal((3, 5))
+    f["factors/1"] = rng.standard_normal((7, 5))[np.arange(1000) % 7]
+    f["factors/2"] = rng.standard_normal((2, 5))
+PY
+"$python" ties.py || fail "ties.py"
+expect 0 "" "$amped" recommend ties.h5 --for=1:2 --of=2 -n 200 --json=ties.json
+reference ties.h5 ties.json - 0 1 200 one 1
+
+# Names of modes and labels with colons; indices where there are no labels.
+printf 'a:b,c,d,n\nx:y,p:1,q,1\nz,p:2,q,5\n' >colons.csv
+expect 0 "" "$amped" convert colons.csv colons.h5 --value=n -q
+expect 0 "" on 1 colons.h5 --rank=1 --iters=4 -q
+expect 0 "p:2" "$amped" recommend colons.cpd.h5 --for=a:b:x:y --of=c --at=d:q -n 1
+
+# Errors, each in one line.
+expect 2 "for and --of are missing" "$amped" recommend m.h5
+expect 2 "for and --of are missing" "$amped" recommend m.h5 --for=who
+expect 2 "has no mode for --for=whom" "$amped" recommend m.h5 --for=whom --of=what
+expect 2 "has no mode for --of=4" "$amped" recommend m.h5 --for=who --of=4
+expect 2 "name one mode" "$amped" recommend m.h5 --for=who --of=1
+expect 2 "named before" "$amped" recommend m.h5 --for=who --of=what --at=what:b1
+expect 2 "named before" "$amped" recommend m.h5 --for=who --of=what --at=when:c1 --at=3:c2
+expect 2 "MODE:LABEL" "$amped" recommend m.h5 --for=who --of=what --at=when
+expect 2 "has no mode for --at" "$amped" recommend m.h5 --for=who --of=what --at=whence:c1
+expect 3 "m.h5: --for: mode 1 has no label a150" "$amped" recommend m.h5 --for=who:a150 --of=what
+expect 3 "m.h5: --at: mode 3 has no label c9" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c9
+expect 3 "ties.h5: --for: mode 1 has no index 4" "$amped" recommend ties.h5 --for=1:4 --of=2
+expect 2 "from 1" "$amped" recommend m.h5 --for=who --of=what -n 0
+expect 2 "options of reading" "$amped" recommend m.h5 --for=who --of=what --value=n
+expect 2 "name OUT.csv" "$amped" recommend m.h5 --for=who --of=what -o never.h5
+expect 2 "would mix" "$amped" recommend m.h5 --for=who --of=what -o - --json=-
+expect 2 "would be overwritten" "$amped" recommend m.h5 --for=who --of=what --exclude=seen.csv -o seen.csv --overwrite
+expect 1 "exists" "$amped" recommend m.h5 --for=who --of=what -o rest.csv
+expect 3 "is no result" "$amped" recommend seen.h5 --for=who --of=what
+expect 3 "No such file" "$amped" recommend m.h5 --for=who --of=what --exclude=missing.csv
+printf '1 1 1 1 5\n' >four.tns
+expect 3 "four.tns: has 4 modes" "$amped" recommend m.h5 --for=who --of=what --exclude=four.tns
+absent never.h5
+finish
