@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Completion by ALS in numpy, slowly: three sweeps from a start, to compare with amped_mpi complete.
 
-usage: complete_reference.py TENSOR.tns START.h5 RESULT.h5 REG POWER REG_BIAS CONTEXT HOLDOUT SEED SWEEPS
+    complete_reference.py start START.h5 R DIM...       a random start
+    complete_reference.py compare TENSOR.tns START.h5 RESULT.h5 REG POWER REG_BIAS CONTEXT HOLDOUT SEED
+      SWEEPS TOLERANCE
 
 TENSOR.tns counts from 1. CONTEXT: modes from 1, separated by commas, or none. START and RESULT are files
-of amped_mpi; RESULT tells whether there are biases. Prints the largest difference of a value of the
-model at all nonzeros, in units of the scale; and the differences of the errors of training and of
-validation, for the best sweep, which must be the last.
+of amped_mpi; RESULT tells whether there are biases. Compares the values of the model at all nonzeros, in
+units of the scale, and the errors of training and of validation after each of SWEEPS sweeps.
 """
 import sys
 
@@ -68,8 +69,15 @@ def predict(factors, biases, index):
     return b + p.sum(axis=1)
 
 
-def main():
-    tns, start, result, reg, power, reg_bias, context, share, seed, sweeps = sys.argv[1:]
+def write_start(path, R, dims):
+    rng = np.random.default_rng(20)
+    with h5py.File(path, "w") as f:
+        f["weights"] = rng.uniform(0.5, 2.0, R)
+        for m, dim in enumerate(dims):
+            f[f"factors/{m}"] = rng.uniform(-0.2, 1.0, (dim, R))
+
+
+def compare(tns, start, result, reg, power, reg_bias, context, share, seed, sweeps, tolerance):
     rows = np.loadtxt(tns)
     index = rows[:, :-1].astype(np.int64) - 1
     values = rows[:, -1]
@@ -82,9 +90,8 @@ def main():
         biases2 = [f[f"bias/{m}"][:] if biased else np.zeros(dims[m]) for m in range(order)]
         mean2, scale2 = float(f.attrs["mean"]), float(f.attrs["scale"])
         best = int(f.attrs["best_sweep"])
-        train2 = f["rmse/train"][best - 1]
-        validate2 = f["rmse/validate"][best - 1] if "validate" in f["rmse"] else None
-        sweeps2 = len(f["rmse/train"])
+        train2 = f["rmse/train"][:]
+        validate2 = f["rmse/validate"][:] if "validate" in f["rmse"] else None
     with h5py.File(start) as f:
         factors = [f[f"factors/{m}"][:].astype(float) for m in range(order)]
         factors[0] *= f["weights"][:]
@@ -97,19 +104,24 @@ def main():
     o = {"reg": float(reg), "power": float(power), "reg_bias": float(reg_bias), "biased": biased,
          "context": [] if context == "none" else [int(m) - 1 for m in context.split(",")]}
     errors = []
+    models = []
     for _ in range(int(sweeps)):
         for m in range(order):
             solve(m, factors, biases, index[~out], y[~out], o)
         model = predict(factors, biases, index)
-        e = (values - (mean + scale * model)) ** 2
+        models.append(mean + scale * model)
+        e = (values - models[-1]) ** 2
         errors.append((np.sqrt(e[~out].mean()), np.sqrt(e[out].mean()) if out.any() else 0.0))
     factors2[0] = factors2[0] * weights2
     model2 = mean2 + scale2 * predict(factors2, biases2, index)
-    worst = np.abs(mean + scale * predict(factors, biases, index) - model2).max() / scale
-    print("value %.3e" % worst)
-    print("train %.3e" % abs(train2 - errors[-1][0]))
-    print("validate %.3e" % (abs(validate2 - errors[-1][1]) if validate2 is not None else 0.0))
-    print("sweeps %d best %d" % (sweeps2, best))
+    errors = np.array(errors)
+    worst = [np.abs(models[best - 1] - model2).max() / scale, np.abs(train2 - errors[:, 0]).max(),
+             np.abs(validate2 - errors[:, 1]).max() if validate2 is not None else 0.0]
+    print("values %.2e, train %.2e, validate %.2e; best sweep %d" % (*worst, best))
+    return max(worst) <= float(tolerance)
 
 
-main()
+if sys.argv[1] == "start":
+    write_start(sys.argv[2], int(sys.argv[3]), [int(d) for d in sys.argv[4:]])
+else:
+    sys.exit(0 if compare(*sys.argv[2:]) else 1)
