@@ -24,30 +24,49 @@ AMPED_INLINE void NAME(columns)(const amped_bundle *b, int inputs, int j, uint64
     p[c + (uint64_t)q] = x[q];
 }
 
-AMPED_INLINE void NAME(product)(const amped_row_source *s, const amped_bundle *b, int inputs, int j,
-                                VALUE *restrict p) {
+/* whole: components are whole tiles, and nothing else is in a row of products. */
+AMPED_INLINE void NAME(product)(const amped_row_source *s, const amped_bundle *b, int inputs,
+                                bool whole, int j, VALUE *restrict p) {
   uint64_t c = 0;
+  if (whole) {
+    for (; c < s->components; c += (uint64_t)TILE)
+      NAME(columns)(b, inputs, j, c, TILE, p);
+    return;
+  }
   for (; c + (uint64_t)TILE <= s->ld && c < s->components; c += (uint64_t)TILE)
     NAME(columns)(b, inputs, j, c, TILE, p);
   for (; c < s->components; c += (uint64_t)PART)
     NAME(columns)(b, inputs, j, c, PART, p);
   for (; c < s->width; c++)
     p[c] = 0;
-  if (s->components < s->width)
-    p[s->components] = 0; /* the product of biases */
+  p[s->components] = 0; /* the product of biases */
+}
+
+/* inputs, whole and biased are constants of the caller. */
+AMPED_INLINE void NAME(products_of)(const amped_row_source *s, const amped_bundle *b, int inputs,
+                                    bool whole, bool biased, uint64_t take,
+                                    VALUE *restrict products, VALUE *restrict targets) {
+  const FACTOR *values = b->values;
+  for (; take != 0; take &= take - 1) {
+    const int j = __builtin_ctzll(take);
+    double t = ((double)values[b->codes[j]] - s->mean) * s->per_scale;
+    for (int i = 0; i < inputs && biased; i++)
+      t -= (double)((const FACTOR *)b->rows[i][j])[s->components];
+    *targets++ = (VALUE)t;
+    NAME(product)(s, b, inputs, whole, j, products);
+    products += s->width;
+  }
 }
 
 AMPED_INLINE void NAME(products)(const amped_row_source *s, const amped_bundle *b, int inputs,
-                                 uint64_t take, VALUE *restrict products, VALUE *restrict targets) {
-  const FACTOR *values = b->values;
-  for (uint64_t at = 0; take != 0; take &= take - 1, at++) {
-    const int j = __builtin_ctzll(take);
-    double t = ((double)values[b->codes[j]] - s->mean) / s->scale;
-    for (int i = 0; i < inputs && s->biased; i++)
-      t -= (double)((const FACTOR *)b->rows[i][j])[s->components];
-    targets[at] = (VALUE)t;
-    NAME(product)(s, b, inputs, j, products + at * s->width);
-  }
+                                 uint64_t take, VALUE *products, VALUE *targets) {
+  const bool whole = s->components == s->width;
+  if (whole && s->biased)
+    NAME(products_of)(s, b, inputs, true, true, take, products, targets);
+  else if (whole)
+    NAME(products_of)(s, b, inputs, true, false, take, products, targets);
+  else
+    NAME(products_of)(s, b, inputs, false, s->biased, take, products, targets);
 }
 
 #undef TILE

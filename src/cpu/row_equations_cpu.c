@@ -1,6 +1,11 @@
 #include "cpu/row_equations_cpu.h"
 
+#include <string.h>
+
 #include "cpu/cpu_dispatch.h"
+
+/* A product that is added to a sum is rounded once, where the processor can. */
+#pragma GCC optimize("fp-contract=fast")
 
 /* Rows of H whose sums are in registers at a time: as many as they hold, a divisor of
  * AMPED_ROW_PADDING. An instance has vectors of 64 bytes, which are two or four of the processor's
@@ -12,9 +17,22 @@
 #define MOST_ROWS 16
 
 typedef float floats __attribute__((vector_size(64)));
+typedef float halves __attribute__((vector_size(32)));
 typedef float loose_floats __attribute__((vector_size(64), aligned(4), may_alias));
 typedef double numbers __attribute__((vector_size(64)));
 typedef double loose_numbers __attribute__((vector_size(64), aligned(8), may_alias));
+
+/* Add a vector of sums to doubles. */
+AMPED_INLINE void carry_of_floats(const floats *from, double *to) {
+  halves half[2];
+  memcpy(half, from, sizeof half);
+  *(loose_numbers *)to += __builtin_convertvector(half[0], numbers);
+  *(loose_numbers *)(to + 8) += __builtin_convertvector(half[1], numbers);
+}
+
+AMPED_INLINE void carry_of_doubles(const numbers *from, double *to) {
+  *(loose_numbers *)to += *from;
+}
 
 #define FACTOR float
 #define VALUE float
@@ -66,11 +84,17 @@ typedef double loose_numbers __attribute__((vector_size(64), aligned(8), may_ali
   DEFINE_PRODUCTS(CPU, f64, double)                                                                \
   AMPED_TARGET_##CPU static void add_floats_##CPU(const void *products, const void *targets,       \
                                                   uint64_t count, amped_row_equations *e) {        \
-    add_of_floats(products, targets, count, ROWS_##CPU, e);                                        \
+    if (e->biased)                                                                                 \
+      add_of_floats(products, targets, count, ROWS_##CPU, true, e);                                \
+    else                                                                                           \
+      add_of_floats(products, targets, count, ROWS_##CPU, false, e);                               \
   }                                                                                                \
   AMPED_TARGET_##CPU static void add_doubles_##CPU(const void *products, const void *targets,      \
                                                    uint64_t count, amped_row_equations *e) {       \
-    add_of_doubles(products, targets, count, ROWS_##CPU > 8 ? 8 : ROWS_##CPU, e);                  \
+    if (e->biased)                                                                                 \
+      add_of_doubles(products, targets, count, ROWS_##CPU > 8 ? 8 : ROWS_##CPU, true, e);          \
+    else                                                                                           \
+      add_of_doubles(products, targets, count, ROWS_##CPU > 8 ? 8 : ROWS_##CPU, false, e);         \
   }
 AMPED_CPU_DISPATCH(DEFINE)
 

@@ -19,6 +19,7 @@
 typedef struct amped_row_equations {
   uint64_t width;   /* components, padded */
   double *products; /* [width][width] H: its upper triangle; what is below has no meaning */
+  bool biased;      /* else h is not added up */
   double *sum;      /* [width] h */
   double *targets;  /* [width] g */
   double count;     /* n */
@@ -33,7 +34,7 @@ typedef struct amped_row_source {
   uint64_t ld;    /* elements of a factor's row */
   uint64_t width; /* of a row of products */
   bool biased;
-  double mean, scale;
+  double mean, per_scale; /* y = (x - mean) per_scale */
 } amped_row_source;
 
 /* Write p and t of the bundle's nonzeros `take` (one bit each) to rows of s->width elements, and to

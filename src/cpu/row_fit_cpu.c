@@ -226,7 +226,7 @@ static job job_for(amped_tensor_part *part, int mode) {
                                 .width = width_for(components),
                                 .biased = fit->biased,
                                 .mean = fit->mean,
-                                .scale = fit->scale};
+                                .per_scale = 1.0 / fit->scale};
   for (int i = 0; i < j.source.inputs; i++)
     j.fetches = j.fetches || j.m.fetch[i];
   return j;
@@ -236,6 +236,7 @@ static desk desk_at(const job *j, uint64_t number) {
   desk d;
   const amped_row_fit_cpu *f = j->part->row_fit;
   lay_out(f->work + number * f->desk_elements, j->source.components, &d);
+  d.equations.biased = j->fit->biased;
   return d;
 }
 

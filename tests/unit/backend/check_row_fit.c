@@ -32,6 +32,8 @@ static amped_row_fit fit_of(bool biased) {
   return fit;
 }
 
+#define TENTH (UINT64_MAX / 10)
+
 static bool is_held(const team *t, uint64_t k) {
   uint64_t index[AMPED_MAX_ORDER];
   for (int m = 0; m < t->p->t.order; m++)
@@ -416,8 +418,6 @@ static void fit_is_right(problem *p, int nranks, setup how, const amped_row_fit 
   team_close(&t);
 }
 
-#define TENTH (UINT64_MAX / 10)
-
 static const uint64_t odd_dims[AMPED_MAX_ORDER] = {13, 7, 29, 1, 5, 3, 11, 19};
 
 static void orders_and_widths(amped_vtype type) {
@@ -442,5 +442,473 @@ START_TEST(rows_in_double_of_all_orders_and_widths) {
   orders_and_widths(AMPED_F64);
 }
 
+/* --- rows of every length ----------------------------------------------------------------------*/
+
+/* A problem of order 3 whose rows of mode 0 have these numbers of nonzeros. */
+static void rows_problem(problem *p, const uint64_t *lengths, uint64_t count, int ncomps,
+                         amped_vtype type) {
+  uint64_t dims[] = {count, 41, 23};
+  uint64_t nnz = 0;
+  uint64_t k = 0;
+  for (uint64_t i = 0; i < count; i++)
+    nnz += lengths[i];
+  problem_create(p, 3, dims, nnz, ncomps, type);
+  for (uint64_t i = 0; i < count; i++)
+    for (uint64_t j = 0; j < lengths[i]; j++)
+      p->t.indices[0][k++] = i;
+  check_ok(amped_sptensor_sort(&p->t, 0));
+  amped_partition_free(&p->info.partitions[0]);
+  check_ok(amped_partition_create(&p->info.partitions[0], count, p->t.indices[0], nnz));
+}
+
+START_TEST(rows_of_every_length) {
+  static const int widths[] = {1, 8, 33};
+  for (int w = 0; w < 3; w++)
+    for (int type = 0; type < 2; type++) {
+      const uint64_t n = (uint64_t)widths[w];
+      const uint64_t lengths[] = {0,   1,   n - 1, n, n + 1, 2, 0, w == 1 ? 100000 : 17000,
+                                  127, 128, 129,   0};
+      problem p;
+      amped_row_fit fit = fit_of(type > 0);
+      rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], widths[w] + type,
+                   type == 0 ? AMPED_F32 : AMPED_F64);
+      fit_is_right(&p, 1, alone(), &fit, 0);
+      fit_is_right(&p, 2, alone(), &fit, TENTH);
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
+START_TEST(rows_of_the_most_components) {
+  static const uint64_t lengths[] = {1, 40, 0};
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    team t;
+    const amped_row_fit fit = fit_of(type > 0);
+    rows_problem(&p, lengths, 3, AMPED_MAX_NCOMPS, type == 0 ? AMPED_F32 : AMPED_F64);
+    team_open(&t, &p, 1, alone(), &fit, 0);
+    slow s = slow_create(&t, 0);
+    (void)fit_mode(&t, 0);
+    double *rows = gather_rows(&t, 0);
+    for (uint64_t i = 0; i < s.rows; i++)
+      row_is_right(&t, 0, &s, i, rows + i * s.n);
+    amped_free(rows);
+    slow_free(&s);
+    team_close(&t);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(rows_of_split_idps) {
+  static const uint64_t dims[] = {7001, 3, 300, 41};
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    amped_row_fit fit = fit_of(type > 0);
+    problem_create(&p, 4, dims, 20000, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
+    for (uint64_t k = 0; k < p.t.nnz; k++)
+      if (k % 5 < 3)
+        p.t.indices[0][k] = 0;
+    check_ok(amped_sptensor_sort(&p.t, 0));
+    amped_partition_free(&p.info.partitions[0]);
+    check_ok(amped_partition_create(&p.info.partitions[0], dims[0], p.t.indices[0], p.t.nnz));
+    for (int nranks = 2; nranks <= 4; nranks++) {
+      setup how = alone();
+      how.placement = nranks == 4 ? AMPED_PLACEMENT_EQUAL : AMPED_PLACEMENT_GREEDY;
+      how.index_type = nranks == 3 ? AMPED_U64 : AMPED_U32;
+      how.parts = nranks == 3 ? 4 : 0;
+      fit_is_right(&p, nranks, how, &fit, nranks == 2 ? 0 : TENTH);
+    }
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(penalties_of_every_power) {
+  for (int i = 0; i < 6; i++) {
+    problem p;
+    amped_row_fit fit = fit_of(i % 2 > 0);
+    fit.reg_power = i / 3 * 1.0;
+    fit.reg = i % 3 == 0 ? 4.0 : 0.5;
+    fit.reg_bias = i == 5 ? 0.0 : 0.01;
+    fit.prior[0] = -0.5;
+    problem_create(&p, 3, odd_dims, 900, 9, i % 2 == 0 ? AMPED_F32 : AMPED_F64);
+    fit_is_right(&p, 2, alone(), &fit, TENTH);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* Other sets follow one another; the last is empty. */
+START_TEST(what_is_held_out_may_change) {
+  problem p;
+  team t;
+  const amped_row_fit fit = fit_of(true);
+  problem_create(&p, 4, odd_dims, 700, 5, AMPED_F64);
+  team_open(&t, &p, 3, alone(), &fit, TENTH);
+  for (uint64_t share = 5; share <= 5; share--) {
+    uint64_t held = 0;
+    t.below = share * TENTH;
+    t.seed = 100 + share;
+    for (int r = 0; r < 3; r++) {
+      uint64_t own = 0;
+      check_ok(ops_of(&t.ranks[r])->hold_out(t.ranks[r].w.tensor, t.seed, t.below, &own));
+      held += own;
+    }
+    ck_assert_uint_eq(held, count_held(&t));
+    ck_assert((share == 0) == (held == 0));
+    errors_are_right(&t, true);
+    errors_are_right(&t, false);
+  }
+  modes_are_right(&t);
+  team_close(&t);
+  problem_free(&p);
+  check_no_leak();
+}
+
+START_TEST(rows_have_the_same_bits_on_any_number_of_threads) {
+  static const uint64_t lengths[] = {3, 40000, 0, 33000, 900, 20, 5000, 1};
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    double *want = NULL;
+    amped_row_fit_sums first = {0};
+    const amped_row_fit fit = fit_of(true);
+    setup how = alone();
+    rows_problem(&p, lengths, 8, 17, type == 0 ? AMPED_F32 : AMPED_F64);
+    for (how.options.threads = 1; how.options.threads <= 4; how.options.threads++) {
+      team t;
+      team_open(&t, &p, 1, how, &fit, TENTH);
+      const amped_row_fit_sums sums = fit_mode(&t, 0);
+      double *got = gather_rows(&t, 0);
+      team_close(&t);
+      if (want == NULL) {
+        want = got;
+        first = sums;
+        continue;
+      }
+      ck_assert_mem_eq(got, want, 8 * 17 * sizeof *got);
+      ck_assert(sums.squares == first.squares && sums.penalty == first.penalty);
+      amped_free(got);
+    }
+    amped_free(want);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(copies_serve_fewer_components) {
+  problem p;
+  team t;
+  const amped_row_fit fit = fit_of(true);
+  problem_create(&p, 3, odd_dims, 700, 33, AMPED_F32);
+  team_open(&t, &p, 1, alone(), &fit, TENTH);
+  modes_are_right(&t);
+  set_ncomps(&t.ranks[0], 7);
+  modes_are_right(&t);
+  team_close(&t);
+  problem_free(&p);
+  check_no_leak();
+}
+
+/* --- objective ---------------------------------------------------------------------------------*/
+
+/* The objective of row i of mode where it is x, from the nonzeros themselves. */
+static long double objective(const team *t, int mode, uint64_t i, const double *x) {
+  const uint64_t n = (uint64_t)t->p->ncomps;
+  long double sum = 0.0L;
+  uint64_t count = 0;
+  long double *p = long_doubles(n);
+  for (uint64_t k = 0; k < t->p->t.nnz; k++) {
+    if (t->p->t.indices[mode][k] != i || is_held(t, k))
+      continue;
+    long double off = target_of(t, mode, k);
+    products_of(t, mode, k, p);
+    for (uint64_t c = 0; c < n; c++)
+      off -= p[c] * x[c];
+    sum += off * off;
+    count++;
+  }
+  amped_free(p);
+  const slow_row row = {.count = count};
+  return sum + penalty_at(t, mode, &row, x);
+}
+
+/* A step in any component makes the objective grow by the same in both directions. */
+START_TEST(rows_have_the_least_objective) {
+  const double step = 0x1p-10;
+  problem p;
+  team t;
+  const amped_row_fit fit = fit_of(true);
+  problem_create(&p, 3, odd_dims, 300, 9, AMPED_F64);
+  team_open(&t, &p, 2, alone(), &fit, TENTH);
+  for (int m = 0; m < 3; m++) {
+    long double sum = 0.0L;
+    const amped_row_fit_sums sums = fit_mode(&t, m);
+    double *rows = gather_rows(&t, m);
+    for (uint64_t i = 0; i < p.t.dims[m]; i++) {
+      double *x = rows + i * 9;
+      const long double here = objective(&t, m, i, x);
+      sum += here;
+      for (int c = 0; c < 9; c++) {
+        const double old = x[c];
+        x[c] = old + step;
+        const long double above = objective(&t, m, i, x);
+        x[c] = old - step;
+        const long double below = objective(&t, m, i, x);
+        x[c] = old;
+        ck_assert(above >= here && below >= here);
+        /* the gradient of a square function, in double's precision of the sums */
+        near((double)(above - below), 0.0, 1e-10 * (double)(here + 1.0L), "difference", i,
+             (uint64_t)c);
+      }
+    }
+    near(sums.squares + sums.penalty, (double)sum, 1e-12 * (double)sum, "objective", 0, 0);
+    for (int r = 0; r < 2; r++)
+      put_factor(&t.ranks[r], m);
+    amped_free(rows);
+  }
+  team_close(&t);
+  problem_free(&p);
+  check_no_leak();
+}
+
+/* --- nonnegative -------------------------------------------------------------------------------*/
+
+/* Coordinate descent in long double, until nothing changes. */
+static void solve_slowly(const team *t, int mode, const slow *s, const slow_row *row, double *x) {
+  for (int pass = 0; pass < 20000; pass++)
+    for (uint64_t i = 0; i < s->n; i++) {
+      const bool bias = i == components_of(t);
+      const long double diagonal =
+          row->m[i * s->n + i] + (bias ? t->fit.reg_bias : weight_of(t, mode, row->count));
+      const double next = (double)(x[i] - gradient(t, mode, s, row, x, i) / diagonal);
+      x[i] = bias || next > 0.0 ? next : 0.0;
+    }
+}
+
+/* The residual of the optimality conditions (row_fit.h). */
+static double residual_of(const team *t, int mode, const slow *s, const slow_row *row,
+                          const double *x) {
+  const double weight = weight_of(t, mode, row->count);
+  double most = 0.0;
+  double size = 0.0;
+  for (uint64_t i = 0; i < s->n; i++) {
+    const bool bias = i == components_of(t);
+    const double diagonal = (double)row->m[i * s->n + i] + (bias ? t->fit.reg_bias : weight);
+    const double right = (double)row->right[i] + (bias ? 0.0 : weight * t->fit.prior[mode]);
+    const double off = (double)gradient(t, mode, s, row, x, i);
+    size = fmax(size, fabs(right) / sqrt(diagonal));
+    if (bias || x[i] > 0.0 || off < 0.0)
+      most = fmax(most, fabs(off) / sqrt(diagonal));
+  }
+  return most / size;
+}
+
+/* Where 20 passes are enough the residual is small, and the objective near the least one. */
+START_TEST(nonnegative_rows) {
+  static const int widths[] = {1, 3, 8};
+  for (int w = 0; w < 3; w++)
+    for (int type = 0; type < 2; type++) {
+      problem p;
+      team t;
+      amped_row_fit fit = fit_of(type > 0);
+      fit.nonnegative = true;
+      fit.reg = 2.0;
+      problem_create(&p, 3, odd_dims, 900, widths[w] + type, type == 0 ? AMPED_F32 : AMPED_F64);
+      team_open(&t, &p, 2, alone(), &fit, TENTH);
+      for (int m = 0; m < 3; m++) {
+        slow s = slow_create(&t, m);
+        const amped_row_fit_sums sums = fit_mode(&t, m);
+        double *rows = gather_rows(&t, m);
+        for (uint64_t i = 0; i < s.rows; i++) {
+          double *x = rows + i * s.n;
+          if (s.row[i].count == 0)
+            continue;
+          double *best = doubles(s.n);
+          memcpy(best, x, s.n * sizeof *x);
+          solve_slowly(&t, m, &s, &s.row[i], best);
+          for (uint64_t c = 0; c < components_of(&t); c++)
+            ck_assert(x[c] >= 0.0);
+          near(residual_of(&t, m, &s, &s.row[i], x), 0.0, 1.2e-4, "residual", i, 0);
+          const double got =
+              (double)(squares_at(&s, &s.row[i], x) + penalty_at(&t, m, &s.row[i], x));
+          const double least =
+              (double)(squares_at(&s, &s.row[i], best) + penalty_at(&t, m, &s.row[i], best));
+          near(got, least, 1e-5 * (least + (double)s.row[i].squares), "objective", i, 0);
+          amped_free(best);
+        }
+        sums_are_right(&t, m, &s, rows, &sums);
+        for (int r = 0; r < 2; r++)
+          put_factor(&t.ranks[r], m);
+        amped_free(rows);
+        slow_free(&s);
+      }
+      team_close(&t);
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
+/* --- singular rows -----------------------------------------------------------------------------*/
+
+/* With a penalty of next to nothing, by elimination in long double: that is off by some 1e-12 of
+ * the trace over the smallest eigenvalue but 0. */
+static void solve_nearly(const team *t, const slow *s, const slow_row *row, long double *x) {
+  const uint64_t n = s->n;
+  long double trace = 0.0L;
+  long double *m = long_doubles(n * n);
+  memcpy(m, row->m, n * n * sizeof *m);
+  memcpy(x, row->right, n * sizeof *x);
+  if (t->fit.biased)
+    m[n * n - 1] += t->fit.reg_bias;
+  for (uint64_t i = 0; i < n; i++)
+    trace += m[i * n + i];
+  for (uint64_t i = 0; i < n; i++)
+    m[i * n + i] += 1e-12L * trace;
+  for (uint64_t i = 0; i < n; i++)
+    for (uint64_t k = i + 1; k < n; k++) {
+      const long double f = m[k * n + i] / m[i * n + i];
+      for (uint64_t c = i; c < n; c++)
+        m[k * n + c] -= f * m[i * n + c];
+      x[k] -= f * x[i];
+    }
+  for (uint64_t i = n; i-- > 0;) {
+    for (uint64_t c = i + 1; c < n; c++)
+      x[i] -= m[i * n + c] * x[c];
+    x[i] /= m[i * n + i];
+  }
+  amped_free(m);
+}
+
+/* Rows of fewer nonzeros than unknowns, and one whose nonzeros are all at one coordinate. */
+START_TEST(rows_of_least_norm) {
+  static const uint64_t lengths[] = {1, 4, 7, 0, 40, 3};
+  for (int i = 0; i < 6; i++) {
+    problem p;
+    team t;
+    amped_row_fit fit = fit_of(i % 2 > 0);
+    fit.reg = 0.0;
+    fit.prior[0] = 0.5; /* does not matter, but for empty rows */
+    fit.reg_bias = i == 5 ? 0.0 : 3.0;
+    rows_problem(&p, lengths, 6, 8 + i % 2, i / 2 == 0 ? AMPED_F32 : AMPED_F64);
+    for (uint64_t k = 0; k < p.t.nnz; k++)
+      if (p.t.indices[0][k] == 5)
+        for (int m = 1; m < 3; m++)
+          p.t.indices[m][k] = 2;
+    for (int m = 1; m < 3; m++) {
+      check_ok(amped_sptensor_sort(&p.t, m));
+      amped_partition_free(&p.info.partitions[m]);
+      check_ok(amped_partition_create(&p.info.partitions[m], p.t.dims[m], p.t.indices[m], p.t.nnz));
+    }
+    team_open(&t, &p, 1, alone(), &fit, 0);
+    slow s = slow_create(&t, 0);
+    const amped_row_fit_sums sums = fit_mode(&t, 0);
+    double *rows = gather_rows(&t, 0);
+    ck_assert_uint_eq(sums.unsure, 4);
+    for (uint64_t r = 0; r < s.rows; r++) {
+      long double *want = long_doubles(s.n);
+      long double size = 0.0L;
+      if (s.row[r].count > 0)
+        solve_nearly(&t, &s, &s.row[r], want);
+      for (uint64_t c = 0; c < components_of(&t) && s.row[r].count == 0; c++)
+        want[c] = 0.5L;
+      for (uint64_t c = 0; c < s.n; c++)
+        size += fabsl(want[c]);
+      for (uint64_t c = 0; c < s.n; c++) /* the smallest eigenvalue is above 1e-6 of the trace */
+        near(rows[r * s.n + c], (double)want[c], (1e-6 + p.eps) * (double)size, "row", r, c);
+      amped_free(want);
+    }
+    amped_free(rows);
+    slow_free(&s);
+    team_close(&t);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* Numbers near the ends of their type: rows are finite, whatever they are worth. */
+START_TEST(rows_are_finite) {
+  static const double sizes[] = {1e-44, 1e-30, 1e19, 1e37, 1e150, 1e300};
+  for (int i = 0; i < 24; i++) {
+    problem p;
+    team t;
+    const double size = sizes[i / 2 % 6];
+    const amped_vtype type = size > 1e38 || i % 2 > 0 ? AMPED_F64 : AMPED_F32;
+    amped_row_fit fit = fit_of(i / 12 > 0);
+    fit.reg = i % 3 == 0 ? 0.0 : 1e-300;
+    fit.nonnegative = i % 5 == 4;
+    problem_create(&p, 3, odd_dims, 300, 6, type);
+    for (int m = 0; m < 3; m++)
+      for (uint64_t e = 0; e < p.t.dims[m] * 6; e++)
+        p.factors[m][e] = rounded(p.factors[m][e] * size, type);
+    for (uint64_t k = 0; k < p.t.nnz; k++)
+      p.t.values[k] = rounded(p.t.values[k] * (k % 3 == 0 ? size : 1.0), type);
+    team_open(&t, &p, 1, alone(), &fit, 0);
+    for (int m = 0; m < 3; m++) {
+      const amped_row_fit_sums sums = fit_mode(&t, m);
+      double *rows = gather_rows(&t, m);
+      for (uint64_t e = 0; e < p.t.dims[m] * 6; e++)
+        if (!isfinite(rows[e]))
+          ck_abort_msg("size %g, mode %d: %g", size, m, rows[e]);
+      ck_assert(!isnan(sums.squares) && !isnan(sums.penalty));
+      amped_free(rows);
+    }
+    team_close(&t);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* --- memory ------------------------------------------------------------------------------------*/
+
+START_TEST(what_row_fits_take_is_said) {
+  problem p;
+  bench s;
+  uint64_t device = 0;
+  uint64_t host = 0;
+  setup how = alone();
+  how.needs.whole_rows = true;
+  problem_create(&p, 3, odd_dims, 5000, 33, AMPED_F32);
+  bench_plan(&s, &p, &how);
+  ck_assert_ptr_nonnull(s.w.format->row_fit);
+  s.w.format->row_fit->require(s.w.device, &s.plan, &device, &host);
+  ck_assert_uint_ge(device + host, 3 * 5000 / 8 + 33 * 33 * sizeof(double));
+  bench_close(&s);
+  problem_free(&p);
+  check_no_leak();
+}
+
+START_TEST(short_memory_is_an_error) {
+  problem p;
+  bench s;
+  setup how = alone();
+  amped_status status = AMPED_FAILED;
+  how.needs.whole_rows = true;
+  problem_create(&p, 3, odd_dims, 700, 5, AMPED_F32);
+  bench_plan(&s, &p, &how);
+  bench_load(&s);
+  const amped_row_fit_ops *ops = ops_of(&s);
+  int64_t failed = 0;
+  for (; status != AMPED_OK; failed++) {
+    amped_mem_fail_at(failed);
+    status = ops->prepare(s.w.tensor);
+    amped_mem_fail_at(-1);
+    amped_status_clear();
+  }
+  ck_assert_int_gt(failed, 3);
+  uint64_t held = 0;
+  amped_mem_fail_at(0);
+  check_fails(AMPED_FAILED, "held out", ops->hold_out(s.w.tensor, 1, TENTH, &held));
+  amped_mem_fail_at(-1);
+  bench_close(&s);
+  problem_free(&p);
+  check_no_leak();
+}
+
 TESTING_MAIN("row_fit", rows_in_float_of_all_orders_and_widths,
-             rows_in_double_of_all_orders_and_widths)
+             rows_in_double_of_all_orders_and_widths, rows_of_every_length,
+             rows_of_the_most_components, rows_of_split_idps, penalties_of_every_power,
+             what_is_held_out_may_change, rows_have_the_same_bits_on_any_number_of_threads,
+             copies_serve_fewer_components, rows_have_the_least_objective, nonnegative_rows,
+             rows_of_least_norm, rows_are_finite, what_row_fits_take_is_said,
+             short_memory_is_an_error)
