@@ -113,10 +113,6 @@ static amped_status read_cells(job *j) {
 
 /* ---- the values ----------------------------------------------------------------------------- */
 
-static double clip(const amped_predict_options *o, double x) {
-  return !o->clipped ? x : x < o->least ? o->least : x > o->most ? o->most : x;
-}
-
 static void add_error(errors *e, double difference, double clipped) {
   e->count++;
   amped_kahan_add(&e->squares, difference * difference);
@@ -126,7 +122,6 @@ static void add_error(errors *e, double difference, double clipped) {
 
 /* Replace values by predictions, and add up the errors in the order of the cells. */
 static amped_status predict(job *j) {
-  const amped_predict_options *how = &j->o->predict;
   amped_sptensor *t = &j->cells;
   amped_predictor p = {.k = NULL};
   double *values = NULL;
@@ -135,7 +130,7 @@ static amped_status predict(job *j) {
   AMPED_GO(done, amped_predictor_create(&j->k, &j->c, &p));
   amped_predictor_values(&p, t->indices, t->nnz, values);
   for (uint64_t i = 0; i < t->nnz; i++) {
-    const double told = clip(how, values[i]);
+    const double told = amped_clip(&j->o->clip, values[i]);
     if (j->has_values)
       add_error(&j->all, t->values[i] - values[i], t->values[i] - told);
     if (j->has_values && j->cold_cells > 0 && is_cold(j, i))
@@ -221,7 +216,7 @@ static void say_errors(const job *j) {
     return;
   amped_say("rmse         %.9g", root_mean(&j->all.squares, n));
   amped_say("mae          %.9g", mean_size(&j->all));
-  if (j->o->predict.clipped)
+  if (j->o->clip.given)
     amped_say("rmse clipped %.9g", root_mean(&j->all.clipped, n));
   if (j->cold_cells > 0)
     amped_say("rmse of those that the model lacks %.9g",
@@ -230,7 +225,7 @@ static void say_errors(const job *j) {
 
 static json_t *json_of(const job *j) {
   const char *out = j->o->output;
-  const bool clipped = j->has_values && j->o->predict.clipped;
+  const bool clipped = j->has_values && j->o->clip.given;
   return json_pack(
       "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event", "predict", "result",
       amped_json_text(j->o->args[0], strlen(j->o->args[0])), "input",
@@ -264,6 +259,9 @@ static amped_status steps(job *j, amped_json *json) {
 
 static amped_status check_output(job *j, amped_file_lock *lock) {
   const char *path = j->o->output;
+  if (j->o->clip.to_data)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--clip=data: a result does not hold the range of its data; give LO:HI");
   if (path == NULL)
     return AMPED_OK;
   if (is_standard(path) && j->o->json != NULL && is_standard(j->o->json))

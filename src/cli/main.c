@@ -190,8 +190,8 @@ const amped_command amped_commands[] = {
      .min_args = 2,
      .max_args = 2,
      .summary = "values of a model at the cells of a tensor or table, and how far off they are",
-     .groups = {&amped_predict_option_rows, &amped_output_option_rows, &amped_read_option_rows,
-                &amped_dims_option_rows, &amped_threads_option_rows},
+     .groups = {&amped_predict_option_rows, &amped_clip_option_rows, &amped_output_option_rows,
+                &amped_read_option_rows, &amped_dims_option_rows, &amped_threads_option_rows},
      .help =
          "RESULT is a result of complete, or of cpd. COORDS is any input of convert; its values\n"
          "are compared with the model's: rmse and mae, of the model as it is. A table's columns\n"

@@ -1,35 +1,8 @@
 #include "cli/model_options.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static bool parse_bound(const char *text, size_t length, double *out) {
-  char number[64];
-  if (length == 0 || length >= sizeof number)
-    return false;
-  memcpy(number, text, length);
-  number[length] = '\0';
-  return amped_parse_real(number, -HUGE_VAL, HUGE_VAL, out) && isfinite(*out);
-}
-
-/* LO:HI */
-static bool parse_clip(void *options, const char *text) {
-  amped_predict_options *o = options;
-  const char *colon = strchr(text, ':');
-  o->clipped = true;
-  return colon != NULL && parse_bound(text, (size_t)(colon - text), &o->least) &&
-         parse_bound(colon + 1, strlen(colon + 1), &o->most) && o->least <= o->most;
-}
-
 static const amped_option predict_rows[] = {
-    {.name = "clip",
-     .type = AMPED_OPTION_CUSTOM,
-     .parse = parse_clip,
-     .value = "LO:HI",
-     .help = "values below LO become LO, and those above HI become HI",
-     .initially = "values are the model's",
-     .expected_text = "two numbers such as 0.5:5, the lesser first"},
     {.name = "cold",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("refuse", "predict"),

@@ -6,9 +6,7 @@
 #include "base/types.h"
 
 typedef struct amped_predict_options {
-  bool cold;    /* predict cells with indices that the model lacks */
-  bool clipped; /* --clip is given */
-  double least, most;
+  bool cold; /* predict cells with indices that the model lacks */
 } amped_predict_options;
 
 typedef struct amped_recommend_options {
@@ -19,7 +17,7 @@ typedef struct amped_recommend_options {
   const char *exclude;             /* a tensor, or NULL */
 } amped_recommend_options;
 
-extern const amped_option_group amped_predict_option_rows;   /* --clip, --cold */
+extern const amped_option_group amped_predict_option_rows;   /* --cold */
 extern const amped_option_group amped_recommend_option_rows; /* --for, --of, --at, --exclude */
 
 #endif

@@ -151,6 +151,7 @@ static const struct {
     {&amped_convert_option_rows, offsetof(amped_options, convert)},
     {&amped_generate_option_rows, offsetof(amped_options, generate)},
     {&amped_info_option_rows, offsetof(amped_options, info)},
+    {&amped_clip_option_rows, offsetof(amped_options, clip)},
     {&amped_predict_option_rows, offsetof(amped_options, predict)},
     {&amped_recommend_option_rows, offsetof(amped_options, recommend)},
     {&amped_log_option_rows, offsetof(amped_options, log)},

@@ -8,6 +8,7 @@
 #ifndef AMPED_OPTIONS_H
 #define AMPED_OPTIONS_H
 
+#include "base/clip_option.h"
 #include "base/log_options.h"
 #include "base/number_list.h"
 #include "base/option.h"
@@ -47,6 +48,7 @@ typedef struct amped_options {
   amped_convert_options convert;
   amped_generate_options generate;
   amped_info_options info;
+  amped_clip_option clip;
   amped_predict_options predict;
   amped_recommend_options recommend;
   int top;                      /* -n: labels of every mode, or for each label */

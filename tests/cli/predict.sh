@@ -89,6 +89,7 @@ expect 3 "0 of mode 1" "$amped" predict four.h5 zero.csv -o never.csv
 expect 2 "nothing to tell" "$amped" predict biased.h5 keys.csv
 expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --clip=4:2
 expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --clip=4
+expect 2 "give LO:HI" "$amped" predict biased.h5 cells.csv --value=stars --clip=data
 expect 2 "refuse or predict" "$amped" predict biased.h5 cells.csv --value=stars --cold=yes
 expect 2 "missing" "$amped" predict biased.h5
 expect 3 "four.tns: has 4 modes, but the model of biased.h5 has 3" "$amped" predict biased.h5 four.tns

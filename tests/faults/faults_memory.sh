@@ -71,19 +71,20 @@ END
 
 # Commands without MPI: every allocation of a few commands.
 for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --verify" \
-  "generate n.h5 --dims=5x4x3 --nnz=20 -q" "compare whole1.h5 whole2.h5" "top whole1.h5"; do
+  "generate n.h5 --dims=5x4x3 --nnz=20 -q" "compare whole1.h5 whole2.h5" "top whole1.h5" \
+  "predict whole1.h5 t.h5 -o n.h5 -q" "recommend whole1.h5 --for=1 --of=2 --exclude=t.h5 -o n.csv -q"; do
   # shellcheck disable=SC2086
   n=$(calls alloc - 0 $command)
   stride=1
   test "${AMPED_FAULTS-}" = all || stride=$((n / 8 + 1))
   for k in $(seq 0 "$stride" $((n - 1))); do
-    rm -f n.h5 n.tns.gz
+    rm -f n.h5 n.tns.gz n.csv
     # shellcheck disable=SC2086
     with "ENOMEM alloc - $k 0" 0 $command >out 2>err </dev/null
     status=$?
     if test $status -eq 1; then one_line "$command, allocation $k"; else same "$command, allocation $k: status" $status 0; fi
     same "$command, allocation $k: leaks" "$(awk '$5 == 0 && $4 != 0' "$report")" ""
-    test $status -eq 0 || absent n.h5 n.tns.gz
+    test $status -eq 0 || absent n.h5 n.tns.gz n.csv
   done
 done
 
