@@ -9,6 +9,7 @@
 #include "solver/checkpoint_file.h"
 #include "cli/commands.h"
 #include "cli/cpd_outputs.h"
+#include "session/init_file.h"
 #include "solver/corcondia.h"
 #include "solver/cpd_als.h"
 #include "solver/outcome.h"
@@ -30,43 +31,11 @@ static bool is_several(const amped_options *o) {
   return o->session.ncomps_count > 1 || o->session.starts > 1;
 }
 
-/* Rank 0: read --init=FILE. A content hash that is wrong is damage, or the user's own change. */
-static amped_status read_init(const amped_options *o, amped_ktensor *start) {
-  char changed[AMPED_HDF5_NAME];
-  AMPED_TRY(amped_result_file_read_start(o->session.init, start, changed));
-  if (changed[0] == '\0')
-    return AMPED_OK;
-  if (!o->session.force_init)
-    return amped_error(AMPED_BAD_INPUT, o->session.init,
-                       "dataset %s disagrees with its content hash: it was damaged, or changed by "
-                       "another program; --force-init starts from it all the same",
-                       changed);
-  amped_warn("%s: dataset %s disagrees with its content hash; --force-init starts from it all the "
-             "same",
-             o->session.init, changed);
-  return AMPED_OK;
-}
-
-/* Rank 0: read --init=FILE and compare its shape with the tensor's. */
+/* Rank 0: only directions count; --precision holds columns of any length. */
 static amped_status read_start(const amped_options *o, const amped_plan *plan,
                                amped_ktensor *start) {
-  AMPED_TRY(read_init(o, start));
-  if (start->order != plan->order)
-    return amped_error(AMPED_BAD_INPUT, o->session.init,
-                       "has order %d, the tensor %d; it belongs to another tensor", start->order,
-                       plan->order);
-  for (int m = 0; m < plan->order; m++)
-    if (start->dims[m] != plan->dims[m])
-      return amped_error(AMPED_BAD_INPUT, o->session.init,
-                         "the factor of mode %d has %" PRIu64
-                         " rows, the tensor has dimension %" PRIu64
-                         "; it belongs to another tensor",
-                         m + 1, start->dims[m], plan->dims[m]);
-  if (start->ncomps != plan->ncomps)
-    return amped_error(AMPED_BAD_INPUT, o->session.init,
-                       "has %d components, the run has %d; use --rank=%d or another start",
-                       start->ncomps, plan->ncomps, start->ncomps);
-  amped_ktensor_balance(start); /* only directions count; --precision holds columns of any length */
+  AMPED_TRY(amped_init_file_read(&o->session, plan, plan->ncomps, start));
+  amped_ktensor_balance(start);
   return AMPED_OK;
 }
 
@@ -145,27 +114,6 @@ static void free_starts_record(amped_run_starts *r) {
   amped_free(r->values);
 }
 
-/* Rank 0: the result could not be written to `path`. Keep it in the folder of temporary files, and
- * add to the error's line where it is. */
-static amped_status keep(const char *path, const amped_ktensor *k, const amped_run_record *record) {
-  static const char prefix[] = "amped_mpi: ";
-  char line[1024];
-  char *refuge = NULL;
-  const char *message = amped_status_message();
-  if (strncmp(message, prefix, sizeof prefix - 1) == 0)
-    message += sizeof prefix - 1;
-  (void)snprintf(line, sizeof line, "%s", message);
-  if (amped_cpd_outputs_refuge(path, &refuge) != AMPED_OK ||
-      amped_result_file_write(refuge, k, record) != AMPED_OK) {
-    amped_free(refuge);
-    return AMPED_FAILED; /* with the first line */
-  }
-  amped_status_clear();
-  (void)amped_error(AMPED_FAILED, NULL, "%s; what was computed is in %s", line, refuge);
-  amped_free(refuge);
-  return AMPED_FAILED;
-}
-
 /* Collective: bring the factors to rank 0, which writes them, these weights and the record. */
 static amped_status save(job *j, const amped_run_record *record, const double *weights,
                          const char *path) {
@@ -176,9 +124,7 @@ static amped_status save(job *j, const amped_run_record *record, const double *w
       amped_run_result_gather(session, &j->o->cpd, record, weights, j->labels, &result);
   if (status == AMPED_OK) {
     if (session->comm.rank == 0)
-      status = amped_result_file_write(path, &result.model, &result.record);
-    if (status == AMPED_FAILED)
-      status = keep(path, &result.model, &result.record);
+      status = amped_cpd_outputs_write(path, &result.model, &result.record);
     status = amped_comm_agree(&session->comm, status);
   }
   amped_trace_end();

@@ -31,6 +31,7 @@ const amped_command *amped_command_find(const char *name);
 int amped_command_rows(const amped_command *command, const amped_option *rows[AMPED_MAX_OPTIONS]);
 
 amped_status amped_cmd_cpd(const amped_options *o);
+amped_status amped_cmd_complete(const amped_options *o);
 amped_status amped_cmd_bench(const amped_options *o);
 amped_status amped_cmd_convert(const amped_options *o);
 amped_status amped_cmd_info(const amped_options *o);

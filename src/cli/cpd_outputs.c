@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "cli/commands.h"
 #include "base/mem.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/result_file.h"
 #include "session/trace_file.h"
 #include "solver/checkpoint_file.h"
@@ -14,20 +16,29 @@
 /* Results that could not be written, of one name. */
 #define MOST_REFUGES 1000
 
+/* What a name says of the model in the file. */
+static const char *const models[] = {".cpd", ".completion"};
+
+static const char *model_of(const amped_options *o) {
+  return models[strcmp(o->command->name, "complete") == 0];
+}
+
 /* With the part "r8", "out.cpd.h5" and "out.h5" become "out.r8.cpd.h5" and "out.r8.h5". */
 static amped_status add_part(const char *name, const char *part, char **out) {
-  static const char model[] = ".cpd";
   uint64_t stem = amped_io_stem(name);
   const uint64_t size = strlen(name) + strlen(part) + 2;
-  if (stem > strlen(model) && strncmp(name + stem - strlen(model), model, strlen(model)) == 0)
-    stem -= strlen(model);
+  for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+    const size_t n = strlen(models[i]);
+    if (stem > n && strncmp(name + stem - n, models[i], n) == 0)
+      stem -= n;
+  }
   AMPED_TRY(amped_alloc(out, size, 1, "the output's name"));
   (void)snprintf(*out, size, "%.*s.%s%s", (int)stem, name, part, name + stem);
   return AMPED_OK;
 }
 
-/* The file that rank 0 writes: "STEM.cpd.h5" in the current folder, unless the user names another.
- */
+/* The file that rank 0 writes: "STEM.cpd.h5" (complete: "STEM.completion.h5") in the current
+ * folder, unless the user names another. */
 static amped_status output_name(const amped_options *o, char **out) {
   if (o->output != NULL)
     return amped_strdup(out, o->output);
@@ -36,9 +47,9 @@ static amped_status output_name(const amped_options *o, char **out) {
   if (strcmp(name, "-") == 0)
     name = "stdin";
   uint64_t length = amped_io_stem(name);
-  AMPED_TRY(amped_alloc(out, length + sizeof ".cpd.h5", 1, "the output's name"));
-  memcpy(*out, name, length);
-  memcpy(*out + length, ".cpd.h5", sizeof ".cpd.h5");
+  const uint64_t size = length + strlen(model_of(o)) + sizeof ".h5";
+  AMPED_TRY(amped_alloc(out, size, 1, "the output's name"));
+  (void)snprintf(*out, size, "%.*s%s.h5", (int)length, name, model_of(o));
   return AMPED_OK;
 }
 
@@ -187,16 +198,24 @@ amped_status amped_cpd_outputs_compare(const amped_options *o, const amped_cpd_o
              : AMPED_OK;
 }
 
+/* The most bytes of a result. */
+static uint64_t result_bytes(const amped_options *o, const amped_plan *plan, int ncomps,
+                             const amped_labels *labels) {
+  const uint64_t bytes =
+      amped_result_file_bytes(plan->order, plan->dims, ncomps, AMPED_F64, labels);
+  return strcmp(o->command->name, "complete") == 0
+             ? bytes + amped_completion_file_bytes(plan->order, plan->dims, o->cpd.iters)
+             : bytes;
+}
+
 amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outputs *out,
                                     const amped_plan *plan, const amped_labels *labels) {
   amped_file_need needs[AMPED_MAX_NCOMPS_COUNT + 2];
   int count = 0;
   for (; count < out->count; count++)
-    needs[count] =
-        (amped_file_need){out->results[count].path,
-                          amped_result_file_bytes(plan->order, plan->dims,
-                                                  o->session.ncomps_list[count], AMPED_F64, labels),
-                          "name another file with -o"};
+    needs[count] = (amped_file_need){out->results[count].path,
+                                     result_bytes(o, plan, o->session.ncomps_list[count], labels),
+                                     "name another file with -o"};
   if (o->checkpoint.file != NULL)
     needs[count++] =
         (amped_file_need){o->checkpoint.file,
@@ -209,7 +228,7 @@ amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outp
   return amped_file_check_room(needs, count);
 }
 
-amped_status amped_cpd_outputs_refuge(const char *path, char **out) {
+static amped_status find_refuge(const char *path, char **out) {
   const char *folder = amped_file_scratch();
   const char *base = strrchr(path, '/');
   char part[32] = "partial";
@@ -232,6 +251,33 @@ fail:
   amped_free(*out);
   *out = NULL;
   return status;
+}
+
+/* Keep what could not be written to `path` in the folder of temporary files, and add to the error's
+ * line where it is. */
+static amped_status keep(const char *path, const amped_ktensor *k, const amped_run_record *record) {
+  static const char prefix[] = "amped_mpi: ";
+  char line[1024];
+  char *refuge = NULL;
+  const char *message = amped_status_message();
+  if (strncmp(message, prefix, sizeof prefix - 1) == 0)
+    message += sizeof prefix - 1;
+  (void)snprintf(line, sizeof line, "%s", message);
+  if (find_refuge(path, &refuge) != AMPED_OK ||
+      amped_result_file_write(refuge, k, record) != AMPED_OK) {
+    amped_free(refuge);
+    return AMPED_FAILED; /* with the first line */
+  }
+  amped_status_clear();
+  (void)amped_error(AMPED_FAILED, NULL, "%s; what was computed is in %s", line, refuge);
+  amped_free(refuge);
+  return AMPED_FAILED;
+}
+
+amped_status amped_cpd_outputs_write(const char *path, const amped_ktensor *k,
+                                     const amped_run_record *record) {
+  amped_status status = amped_result_file_write(path, k, record);
+  return status == AMPED_FAILED ? keep(path, k, record) : status;
 }
 
 static void free_output(amped_cpd_output *out) {

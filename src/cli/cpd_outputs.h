@@ -1,5 +1,5 @@
-/* Outputs of cpd: the result files that a run writes, or may write; what lies in their places; the
- * room that they take, with checkpoint and trace.
+/* Outputs of cpd and complete: the result files that a run writes, or may write; what lies in their
+ * places; the room that they take, with checkpoint and trace.
  *
  * All but names exist on rank 0 alone, and are empty where nothing is written. Life: check_names,
  * look, lock, compare, room, and free. No call is collective. */
@@ -8,6 +8,7 @@
 
 #include "base/file_lock.h"
 #include "cli/options.h"
+#include "hdf5/result_file.h"
 #include "plan/plan.h"
 #include "session/output_guard.h"
 
@@ -45,9 +46,10 @@ amped_status amped_cpd_outputs_compare(const amped_options *o, const amped_cpd_o
 amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outputs *outputs,
                                     const amped_plan *plan, const amped_labels *labels);
 
-/* The file to which a result goes that could not be written to `path`: "STEM.partial.cpd.h5" in the
- * folder of temporary files, or another name where that one is taken. amped_alloc'd. */
-amped_status amped_cpd_outputs_refuge(const char *path, char **out);
+/* Write a result. Where `path` cannot be written, it goes to "STEM.partial.cpd.h5" in the folder of
+ * temporary files, or to another name where that one is taken: the error's line tells it. */
+amped_status amped_cpd_outputs_write(const char *path, const amped_ktensor *k,
+                                     const amped_run_record *record);
 
 void amped_cpd_outputs_free(amped_cpd_outputs *outputs);
 

@@ -24,12 +24,13 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .parallel = true,
      .summary = "decompose a tensor: CP by alternating least squares",
-     .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_cpd_option_rows,
-                &amped_seed_option_rows, &amped_output_option_rows, &amped_nowrite_option_rows,
-                &amped_threads_option_rows, &amped_backend_option_rows, &amped_plan_option_rows,
-                &amped_checkpoint_option_rows, &amped_plan_only_option_rows,
-                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows,
-                &amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows},
+     .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_sweep_option_rows,
+                &amped_cpd_option_rows, &amped_seed_option_rows, &amped_output_option_rows,
+                &amped_nowrite_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
+                &amped_plan_option_rows, &amped_checkpoint_option_rows,
+                &amped_plan_only_option_rows, &amped_watch_option_rows, &amped_shape_option_rows,
+                &amped_values_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
+                &amped_duplicates_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
@@ -49,6 +50,31 @@ const amped_command amped_commands[] = {
          "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n"
          "         mpirun -np 4 amped_mpi ratings.h5 --rank=4,8,16 --starts=5 --corcondia\n",
      .run = amped_cmd_cpd},
+    {.name = "complete",
+     .arguments = "INPUT",
+     .min_args = 1,
+     .max_args = 1,
+     .parallel = true,
+     .summary = "predict missing entries: fit the observed ones alone",
+     .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_sweep_option_rows,
+                &amped_complete_option_rows, &amped_seed_option_rows, &amped_output_option_rows,
+                &amped_nowrite_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
+                &amped_plan_option_rows, &amped_plan_only_option_rows, &amped_watch_option_rows,
+                &amped_read_option_rows, &amped_dims_option_rows},
+     .help =
+         "INPUT is any input of cpd, and an entry that it lacks is unknown, not zero. The model "
+         "of\n"
+         "an entry is a mean, a bias of each of its indices, and R components. Penalties keep\n"
+         "rows of few entries from fitting noise; their strength, --reg, is chosen by the error\n"
+         "(rmse: root mean square) on entries that are held out. The model of the best sweep is\n"
+         "the result: STEM.completion.h5 in the current folder, unless -o names another file.\n\n"
+         "SIGTERM, SIGUSR1 and Ctrl-C end the run after a sweep, with the best model so far and\n"
+         "exit status 85.\n\n"
+         "docs/completion.md tells how to choose.\n\n"
+         "Example: mpirun -np 4 amped_mpi complete ratings.h5 --rank=16\n"
+         "         mpirun -np 4 amped_mpi complete ratings.h5 --rank=16 --test=later.csv \\\n"
+         "           --keys=user,item,week --value=stars --clip=1:5\n",
+     .run = amped_cmd_complete},
     {.name = "bench",
      .arguments = "INPUT|--shape=NAME",
      .max_args = 1,

@@ -16,13 +16,14 @@
 #include "cli/model_options.h"
 #include "session/checkpoint_options.h"
 #include "session/session_options.h"
+#include "solver/complete_options.h"
 #include "solver/cpd_options.h"
 #include "text/io_format.h"
 
 #define AMPED_MAX_ARGS 2
 
 /* Most options of all groups together. */
-#define AMPED_MAX_OPTIONS 96
+#define AMPED_MAX_OPTIONS 128
 
 typedef struct amped_options {
   const struct amped_command *command;
@@ -42,6 +43,7 @@ typedef struct amped_options {
   /* of one folder, or one command */
   amped_session_options session;
   amped_cpd_options cpd;
+  amped_complete_options complete;
   amped_checkpoint_options checkpoint;
   amped_convert_options convert;
   amped_generate_options generate;

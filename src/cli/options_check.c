@@ -64,7 +64,7 @@ static amped_status check_checkpoint(const amped_options *o) {
 static amped_status check_several(const amped_options *o) {
   const bool ranks = o->session.ncomps_count > 1;
   const char *option = ranks ? "several values of --rank" : "--starts";
-  if (ranks && strcmp(o->command->name, "cpd") != 0)
+  if (ranks && strcmp(o->command->name, "cpd") != 0 && strcmp(o->command->name, "complete") != 0)
     return amped_error(AMPED_USAGE, NULL, "%s takes one --rank", o->command->name);
   if (!ranks && o->session.starts == 1)
     return AMPED_OK;
@@ -171,8 +171,11 @@ static void hand_down(amped_options *o) {
   o->session.overwrite = o->overwrite;
   o->session.seed = o->seed;
   o->session.backend.threads = o->threads;
+  const bool completes = strcmp(o->command->name, "complete") == 0;
+  if (o->cpd.iters == 0)
+    o->cpd.iters = completes ? 200 : 50;
   if (o->cpd.tol < 0.0) /* the fit of a shape's tensor is not known (cmd_cpd.c) */
-    o->cpd.tol = o->session.shape.name != NULL ? 0.0 : 1e-5;
+    o->cpd.tol = completes ? 1e-4 : o->session.shape.name != NULL ? 0.0 : 1e-5;
 }
 
 amped_status amped_options_check(amped_options *o) {
@@ -187,6 +190,8 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(check_init(o));
   AMPED_TRY(check_info(o));
   AMPED_TRY(check_bench(o));
+  if (strcmp(o->command->name, "complete") == 0)
+    AMPED_TRY(amped_complete_options_check(&o->complete));
   AMPED_TRY(check_model(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));

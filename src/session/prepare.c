@@ -176,7 +176,7 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
   const double began = amped_time();
   amped_copy_needs needs = session->worker.format->needs;
   needs.whole_rows = needs.whole_rows || demand->whole_rows;
-  const amped_plan_request request = {.ncomps = o->ncomps,
+  const amped_plan_request request = {.ncomps = o->ncomps + (o->biased ? 1 : 0),
                                       .value_type = o->precision,
                                       .placement = o->plan.placement,
                                       .rank = session->comm.rank,

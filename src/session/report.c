@@ -222,19 +222,19 @@ static void say_splits(const amped_plan *plan) {
 }
 
 /* The plan is for the largest R. */
-static void say_rank_bound(const amped_plan *plan) {
+static void say_rank_bound(const amped_plan *plan, int ncomps) {
   const amped_rank_bound bound = amped_rank_bound_of(plan->order, plan->dims, plan->nnz);
   char dims[AMPED_DIMS_TEXT];
-  if ((uint64_t)plan->ncomps <= bound.ncomps)
+  if ((uint64_t)ncomps <= bound.ncomps)
     return;
   if (bound.by_nonzeros)
     amped_say("note: R = %d is more than the tensor can use: its %" PRIu64
               " nonzeros are a sum of as many components; choose a smaller --rank",
-              plan->ncomps, bound.ncomps);
+              ncomps, bound.ncomps);
   else
     amped_say("note: R = %d is more than the tensor can use: any tensor of %s is a sum of %" PRIu64
               " components (all dimensions but the longest, multiplied); choose a smaller --rank",
-              plan->ncomps, amped_format_dims(dims, plan->order, plan->dims), bound.ncomps);
+              ncomps, amped_format_dims(dims, plan->order, plan->dims), bound.ncomps);
 }
 
 static void say_plan(const amped_session *session, const rank_need *needs) {
@@ -247,7 +247,7 @@ static void say_plan(const amped_session *session, const rank_need *needs) {
   char d[32];
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, sqrt(plan->norm_squared));
-  say_rank_bound(plan);
+  say_rank_bound(plan, session->options->ncomps);
   say_balance(plan);
   if (!session->options->plan_only && !amped_log_is_verbose()) {
     say_streamed(plan, needs);
@@ -456,11 +456,11 @@ static void say_sweep(const amped_sweep *s, double total, const amped_spread *mt
             amped_report_part(solve->mean), amped_report_part(exchange->mean));
 }
 
-/* Tell why lines are missing, where the first is. */
-static void say_fewer(uint64_t sweep, uint64_t every) {
+bool amped_report_has_line(uint64_t sweep, uint64_t every) {
   if (sweep == 21 && every == 0 && !amped_log_on_terminal())
     amped_say(
         "(from here on fewer sweeps have a line: with --every=1 all, with --every=N each Nth)");
+  return has_line(sweep, every);
 }
 
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, uint64_t every) {
@@ -479,8 +479,7 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, ui
   const amped_spread exchange = spreads[2];
   const double total = spreads[3].max;
   const amped_metric_key noise = amped_metric_key_of(s->metric, "noise");
-  say_fewer(s->number, every);
-  if (has_line(s->number, every))
+  if (amped_report_has_line(s->number, every))
     say_sweep(s, total, &mttkrp, &solve, &exchange);
   if (session->json != NULL)
     status = amped_json_line(

@@ -31,6 +31,8 @@ void amped_report_distributed(amped_session *session);
 void amped_report_memory(amped_session *session);
 /* A line for every `every` sweeps; 0: for each, in a log for fewer and fewer. JSON has them all. */
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *sweep, uint64_t every);
+/* Has a sweep such a line? Tells why lines are missing, where the first is. */
+bool amped_report_has_line(uint64_t sweep, uint64_t every);
 /* Seconds of a part of a sweep as lines show them: cut, not rounded, to four digits after the
  * point. So the parts of a line never exceed its sum, which is rounded. */
 double amped_report_part(double seconds);

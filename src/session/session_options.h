@@ -28,7 +28,9 @@ typedef struct amped_session_options {
   int ncomps;                              /* the largest of the list */
   int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* as the user gave them, each once */
   int ncomps_count;
-  int starts; /* of every number of components */
+  int starts;  /* of every number of components */
+  bool biased; /* factors have a column of biases behind their components: the command sets it; no
+                  option of the user */
   amped_vtype precision;
   bool read_parallel;
   amped_load load;

@@ -1,6 +1,6 @@
 #include "solver/cpd_options.h"
 
-static const amped_option rows[] = {
+static const amped_option sweep_rows[] = {
     {.name = "iters",
      .letter = 'i',
      .type = AMPED_OPTION_COUNT,
@@ -8,7 +8,7 @@ static const amped_option rows[] = {
      .most = 10000000,
      .value = "N",
      .help = "sweeps at most",
-     .initial = "50",
+     .initially = "50; complete: 200, of each run",
      AMPED_OPTION_FIELD(amped_cpd_options, iters)},
     {.name = "tol",
      .type = AMPED_OPTION_REAL,
@@ -16,13 +16,11 @@ static const amped_option rows[] = {
      .most = 1.0,
      .unsaid = -1.0, /* the tensor decides: cli/options_check.c */
      .value = "X",
-     .help = "stop when the fit changes by less from one sweep to the next; 0: never",
-     .initially = "1e-5; with --shape 0",
+     .help =
+         "stop when the fit changes by less from one sweep to the next; complete: a fall of the "
+         "error by less than this share of it is none; 0: never, any fall",
+     .initially = "1e-5; with --shape 0; complete: 1e-4",
      AMPED_OPTION_FIELD(amped_cpd_options, tol)},
-    {.name = "corcondia",
-     .type = AMPED_OPTION_FLAG,
-     .help = "also compute the core consistency of the result: R^(order - 2) MTTKRPs, at most 1024",
-     AMPED_OPTION_FIELD(amped_cpd_options, corcondia)},
     {.name = "every",
      .type = AMPED_OPTION_COUNT,
      .least = 1,
@@ -33,4 +31,12 @@ static const amped_option rows[] = {
      AMPED_OPTION_FIELD(amped_cpd_options, every)},
 };
 
+static const amped_option rows[] = {
+    {.name = "corcondia",
+     .type = AMPED_OPTION_FLAG,
+     .help = "also compute the core consistency of the result: R^(order - 2) MTTKRPs, at most 1024",
+     AMPED_OPTION_FIELD(amped_cpd_options, corcondia)},
+};
+
+const amped_option_group amped_sweep_option_rows = AMPED_OPTION_GROUP(sweep_rows);
 const amped_option_group amped_cpd_option_rows = AMPED_OPTION_GROUP(rows);

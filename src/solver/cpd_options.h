@@ -1,16 +1,18 @@
-/* CPD options: the user's options of a decomposition. */
+/* CPD options: the user's options of an iterative solver's sweeps, and those of a decomposition. */
 #ifndef AMPED_CPD_OPTIONS_H
 #define AMPED_CPD_OPTIONS_H
 
 #include "base/option.h"
 
 typedef struct amped_cpd_options {
-  uint64_t iters; /* sweeps at most */
-  double tol;     /* stop when the fit changes by less; 0: never; below 0: not given */
+  uint64_t iters; /* sweeps at most; 0: not given */
+  double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
+                 share); 0: never; below 0: not given */
   bool corcondia; /* also the core consistency */
   uint64_t every; /* sweeps a line; 0: each, fewer in a log */
 } amped_cpd_options;
 
-extern const amped_option_group amped_cpd_option_rows; /* --iters, --tol, --corcondia, --every */
+extern const amped_option_group amped_sweep_option_rows; /* --iters, --tol, --every */
+extern const amped_option_group amped_cpd_option_rows;   /* --corcondia */
 
 #endif

@@ -98,10 +98,20 @@ static amped_status next_sweep(const amped_context *context, const amped_solver 
   return status;
 }
 
+static const char *reason_to_stop(const amped_solver *solver, const void *self, double tol,
+                                  const amped_solver_result *result) {
+  if (solver->stop != NULL)
+    return solver->stop(self);
+  return converged(result, tol) ? "tolerance" : NULL;
+}
+
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result) {
-  while (result->sweeps < options->iters && !converged(result, options->tol))
+  const char *reason = reason_to_stop(solver, self, options->tol, result);
+  while (result->sweeps < options->iters && reason == NULL) {
     AMPED_TRY(next_sweep(context, solver, self, options, result));
-  result->stop_reason = converged(result, options->tol) ? "tolerance" : "iterations";
+    reason = reason_to_stop(solver, self, options->tol, result);
+  }
+  result->stop_reason = reason != NULL ? reason : "iterations";
   return AMPED_OK;
 }

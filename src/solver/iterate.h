@@ -32,6 +32,9 @@ typedef struct amped_solver {
   /* Set the state's weights and, where it has them, grams, which the next sweep begins from;
    * borrowed. */
   void (*view)(const void *self, amped_solver_state *state);
+  /* The solver's own stop rule, in place of options->tol: the reason to stop after the sweeps so
+   * far (static text), or NULL. Collective; the same on every rank. NULL: the loop's rule. */
+  const char *(*stop)(const void *self);
 } amped_solver;
 
 typedef struct amped_iterate_options {
@@ -52,7 +55,7 @@ typedef struct amped_solver_result {
   double *history; /* [sweeps] the metric */
   uint64_t sweeps;
   uint64_t earlier;        /* of them, the sweeps that options->start brought */
-  const char *stop_reason; /* "tolerance" or "iterations" */
+  const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
   bool singular;           /* a gram matrix was, to rounding */
   amped_sweep_times times; /* sums over the sweeps of this run */
 } amped_solver_result;

@@ -272,7 +272,7 @@ START_TEST(options_begin_as_the_manual_says) {
   ck_assert(o.session.backend.residency == AMPED_RESIDENCY_AUTO &&
             o.session.backend.device_memory == 0 && o.session.backend.tile_bytes == 0 &&
             strcmp(o.session.backend.format, "sorted") == 0);
-  ck_assert(o.cpd.iters == 50 && o.cpd.tol == -1.0 && !o.cpd.corcondia);
+  ck_assert(o.cpd.iters == 0 && o.cpd.tol == -1.0 && !o.cpd.corcondia);
   ck_assert(o.checkpoint.file == NULL && o.checkpoint.every_sweeps == 0 &&
             o.checkpoint.every_sec == 0.0 && !o.checkpoint.resume);
   ck_assert(o.read.index_base == AMPED_BASE_AUTO && o.read.dims_order == 0 && o.read.keys == NULL);

@@ -1,0 +1,490 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/launcher.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/trace.h"
+#include "cli/commands.h"
+#include "cli/cpd_outputs.h"
+#include "hdf5/completion_file.h"
+#include "hdf5/hdf5_probe.h"
+#include "session/completion_report.h"
+#include "session/completion_result.h"
+#include "session/entry_file.h"
+#include "session/init_file.h"
+#include "session/prepare.h"
+#include "session/report.h"
+#include "session/summary.h"
+#include "solver/complete_start.h"
+#include "text/io_format.h"
+
+/* Strength of a context mode's pull to 1, over that of another mode's to 0. */
+#define CONTEXT_PULL 10.0
+
+/* Below this share of the mean's square, a variance is rounding. */
+#define LEAST_VARIANCE 1e-14
+
+/* The data of the command, for the functions below. */
+typedef struct job {
+  const amped_options *o;
+  amped_session_options session_options; /* the user's, with the column of biases */
+  amped_read_options plain;              /* as if no option of reading were given */
+  amped_session *session;
+  amped_cpd_outputs outputs;
+  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
+  amped_complete_problem problem;
+  amped_complete_start start;
+  amped_entry_set validate, test;
+  amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
+  int finished; /* rows */
+} job;
+
+static const amped_row_fit_ops *row_fit_of(const job *j) {
+  return j->session->worker.format->row_fit;
+}
+
+/* --- checks before a nonzero is read --------------------------------------------------------- */
+
+static bool is_hdf5(const char *path, const amped_read_options *read) {
+  amped_format format = AMPED_FORMAT_TNS;
+  const bool known = amped_io_input_format(path, read, &format) == AMPED_OK;
+  amped_status_clear();
+  return known && format == AMPED_FORMAT_HDF5;
+}
+
+/* The options of reading are for texts and tables, among INPUT and the files of entries. */
+static const amped_read_options *read_options_of(const job *j, const char *path) {
+  const amped_options *o = j->o;
+  const char *const files[] = {o->args[0], o->complete.validate, o->complete.test};
+  bool others = false;
+  for (size_t i = 0; i < 3; i++)
+    others = others || (files[i] != NULL && !is_hdf5(files[i], &o->read));
+  return others && is_hdf5(path, &o->read) ? &j->plain : &o->read;
+}
+
+/* Before MPI starts. */
+static amped_status probe(const job *j, const char *path) {
+  return path != NULL && is_hdf5(path, &j->o->read) ? amped_hdf5_probe(path) : AMPED_OK;
+}
+
+/* A mode of --context: its name, where labels are known, or its number from 1. -1: there is none;
+ * -2: a name, and names are not known. */
+static int find_mode(const amped_labels *labels, int order, const char *text, size_t length) {
+  char number[16];
+  int mode = 0;
+  for (int m = 0; labels != NULL && m < order; m++)
+    if (labels[m].name != NULL && strlen(labels[m].name) == length &&
+        memcmp(labels[m].name, text, length) == 0)
+      return m;
+  if (length == 0 || length >= sizeof number || strspn(text, "0123456789") < length)
+    return labels != NULL || length == 0 ? -1 : -2;
+  memcpy(number, text, length);
+  number[length] = '\0';
+  return amped_parse_int(number, 1, order, &mode) ? mode - 1 : labels != NULL ? -1 : -2;
+}
+
+/* The modes of a list in --context. labels NULL: names are not known yet, and pass. */
+static amped_status list_contexts(const char *list, const amped_labels *labels, int order,
+                                  bool *context) {
+  for (;;) {
+    const size_t n = strcspn(list, ",");
+    const int mode = find_mode(labels, order, list, n);
+    if (mode == -1)
+      return amped_error(
+          AMPED_USAGE, NULL,
+          "--context: the tensor has no mode %.*s; name modes, or number them from 1 "
+          "to %d",
+          n < 64 ? (int)n : 64, list, order);
+    if (mode >= 0)
+      context[mode] = true;
+    if (list[n] == '\0')
+      return AMPED_OK;
+    list += n + 1;
+  }
+}
+
+/* Auto: all modes but the two of most indices, the first of equals. */
+static void choose_contexts(const amped_plan *plan, bool *context) {
+  for (int m = 0; m < plan->order; m++) {
+    int longer = 0;
+    for (int k = 0; k < plan->order; k++)
+      longer += plan->dims[k] > plan->dims[m] || (plan->dims[k] == plan->dims[m] && k < m);
+    context[m] = longer >= 2;
+  }
+}
+
+static amped_status find_contexts(const job *j, const amped_plan *plan, const amped_labels *labels,
+                                  bool *context) {
+  const amped_complete_options *c = &j->o->complete;
+  memset(context, 0, AMPED_MAX_ORDER * sizeof *context);
+  if (strcmp(c->context_modes, "auto") == 0 && c->bias == AMPED_BIAS_FULL)
+    choose_contexts(plan, context);
+  if (strcmp(c->context_modes, "auto") == 0 || strcmp(c->context_modes, "none") == 0)
+    return AMPED_OK;
+  return list_contexts(c->context_modes, labels, plan->order, context);
+}
+
+/* The tensor's hash is known now: check what the run replaces, and what it asks for. */
+static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
+                               const void *context) {
+  const job *j = context;
+  bool modes[AMPED_MAX_ORDER];
+  if (worker->format->row_fit == NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "complete does not run on --backend=%s yet; use --backend=cpu",
+                       worker->backend->name);
+  AMPED_TRY(find_contexts(j, plan, NULL, modes));
+  if (j->o->complete.clips_to_data && plan->dictionary->count == 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--clip=data needs a tensor of few distinct values, at most %d; give a "
+                       "range, --clip=LO:HI",
+                       AMPED_MAX_CODES);
+  return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
+}
+
+static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
+                         uint64_t *host_bytes) {
+  const job *j = context;
+  uint64_t device = 0;
+  uint64_t host = 0;
+  row_fit_of(j)->require(j->session->worker.device, plan, &device, &host);
+  *device_bytes += device;
+  *host_bytes += host + amped_complete_search_bytes(plan, j->session_options.biased);
+}
+
+/* --- the problem ----------------------------------------------------------------------------- */
+
+/* Collective: hold nonzeros out. */
+static amped_status hold_out(job *j) {
+  const amped_session *session = j->session;
+  const amped_complete_options *c = &j->o->complete;
+  uint64_t *held = &j->problem.held;
+  amped_status status = row_fit_of(j)->prepare(session->worker.tensor);
+  if (status == AMPED_OK)
+    status = row_fit_of(j)->hold_out(session->worker.tensor, c->split_seed,
+                                     (uint64_t)ldexp(c->holdout, 64), held);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  amped_comm_sum_u64(&session->comm, held, 1);
+  if (c->holdout > 0.0 && *held == 0)
+    status = amped_error(AMPED_BAD_INPUT, session->options->input,
+                         "none of its %" PRIu64
+                         " entries is held out to validate; use a larger --holdout, another "
+                         "--split-seed, or --validate=FILE",
+                         session->plan.nnz);
+  else if (*held == session->plan.nnz)
+    status =
+        amped_error(AMPED_BAD_INPUT, session->options->input,
+                    "all of its %" PRIu64
+                    " entries are held out, and none is left to train; use a smaller --holdout "
+                    "or another --split-seed",
+                    session->plan.nnz);
+  return amped_comm_agree(&session->comm, status);
+}
+
+/* Collective: is no value that is learnt negative? The factors are zero. */
+static amped_status find_signs(job *j, const amped_moments *moments) {
+  const amped_session *session = j->session;
+  const amped_row_fit zero = {.biased = j->session_options.biased, .mean = 0.0, .scale = 1.0};
+  amped_errors e = {.count = 0};
+  amped_status status =
+      row_fit_of(j)->errors(session->worker.tensor, 0, false, &zero, -INFINITY, INFINITY, &e);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  amped_errors_sum(&session->comm, &e);
+  j->start.positive = fabs(e.absolute - moments->sum) <= 1e-9 * e.absolute;
+  return AMPED_OK;
+}
+
+/* Collective: mean and scale of the values that are learnt. */
+static amped_status find_scale(job *j) {
+  const amped_session *session = j->session;
+  const amped_bias bias = j->o->complete.bias;
+  amped_row_fit *fit = &j->problem.fit;
+  amped_moments m = {.count = 0};
+  AMPED_TRY(amped_comm_agree(&session->comm, row_fit_of(j)->moments(session->worker.tensor, &m)));
+  double sums[] = {(double)m.count, m.sum, m.squares};
+  amped_comm_sum(&session->comm, sums, 3);
+  m = (amped_moments){(uint64_t)sums[0], sums[1], sums[2]};
+  const double mean = sums[1] / sums[0];
+  const double square = sums[2] / sums[0];
+  fit->mean = bias == AMPED_BIAS_NONE ? 0.0 : mean;
+  const double variance = square - fit->mean * fit->mean;
+  fit->scale = variance > LEAST_VARIANCE * square ? sqrt(variance) : 1.0;
+  j->start.level = mean / fit->scale;
+  if (bias != AMPED_BIAS_NONE)
+    return AMPED_OK;
+  return find_signs(j, &m);
+}
+
+/* Collective: names of modes are known now. */
+static amped_status set_contexts(job *j) {
+  const amped_session *session = j->session;
+  amped_row_fit *fit = &j->problem.fit;
+  bool *context = j->start.context;
+  amped_status status = AMPED_OK;
+  if (session->comm.rank == 0)
+    status = find_contexts(j, &session->plan, j->labels, context);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  amped_comm_broadcast(&session->comm, context, sizeof j->start.context);
+  for (int m = 0; m < session->plan.order; m++) {
+    fit->prior[m] = context[m] ? 1.0 : 0.0;
+    fit->pull[m] = context[m] ? CONTEXT_PULL : 1.0;
+  }
+  return AMPED_OK;
+}
+
+static void set_clip(job *j) {
+  const amped_complete_options *c = &j->o->complete;
+  const amped_dictionary *d = j->session->plan.dictionary;
+  j->problem.least = !c->clips ? -INFINITY : c->clips_to_data ? d->values[0] : c->least;
+  j->problem.most = !c->clips ? INFINITY : c->clips_to_data ? d->values[d->count - 1] : c->most;
+}
+
+static amped_status load_entries(job *j, const char *option, const char *path, amped_entry_set *out,
+                                 const amped_entry_set **in_problem) {
+  if (path == NULL)
+    return AMPED_OK;
+  *in_problem = out;
+  return amped_entry_file_load(j->session, j->labels, option, path, read_options_of(j, path), out);
+}
+
+/* Collective: all that runs have in common. */
+static amped_status set_problem(job *j) {
+  const amped_options *o = j->o;
+  amped_complete_problem *p = &j->problem;
+  *p = (amped_complete_problem){.options = &o->complete,
+                                .iters = o->cpd.iters,
+                                .tol = o->cpd.tol,
+                                .seed = o->seed,
+                                .starts = o->session.starts,
+                                .fit = {.biased = j->session_options.biased,
+                                        .nonnegative = o->complete.nonnegative,
+                                        .reg_power = o->complete.reg_power,
+                                        .reg_bias = o->complete.reg_bias}};
+  j->start = (amped_complete_start){.centred = o->complete.bias != AMPED_BIAS_NONE,
+                                    .biased = j->session_options.biased,
+                                    .nonnegative = o->complete.nonnegative};
+  AMPED_TRY(set_contexts(j));
+  AMPED_TRY(hold_out(j));
+  AMPED_TRY(find_scale(j));
+  set_clip(j);
+  AMPED_TRY(load_entries(j, "--validate", o->complete.validate, &j->validate, &p->validate));
+  AMPED_TRY(load_entries(j, "--test", o->complete.test, &j->test, &p->test));
+  return amped_completion_report_problem(j->session, p);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+/* Rank 0: components and biases of --init side by side, as the factors have them. */
+static amped_status read_start(const job *j, amped_ktensor *out) {
+  const amped_plan *plan = &j->session->plan;
+  const int components = plan->ncomps - (j->session_options.biased ? 1 : 0);
+  amped_completion biases = {.order = 0};
+  amped_ktensor start;
+  amped_status status = AMPED_OK;
+  memset(&start, 0, sizeof start);
+  AMPED_GO(done, amped_init_file_read(&j->session_options, plan, components, &start));
+  AMPED_GO(done, amped_completion_file_read(j->session_options.init, plan->order, plan->dims, true,
+                                            &biases));
+  AMPED_GO(done, amped_ktensor_create(out, plan->order, plan->dims, plan->ncomps));
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t from = (uint64_t)components;
+  for (uint64_t r = 0; r < n; r++)
+    out->weights[r] = 1.0;
+  for (int m = 0; m < plan->order; m++)
+    for (uint64_t i = 0; i < plan->dims[m]; i++) {
+      for (uint64_t r = 0; r < from; r++)
+        out->factors[m][i * n + r] =
+            start.factors[m][i * from + r] * (m == 0 ? start.weights[r] : 1.0);
+      if (n > from)
+        out->factors[m][i * n + from] = biases.order > 0 && biases.biased ? biases.bias[m][i] : 0.0;
+    }
+done:
+  amped_completion_free(&biases);
+  amped_ktensor_free(&start);
+  return status;
+}
+
+static amped_status begin_run(void *context, int run, int start, double reg) {
+  job *j = context;
+  amped_session *session = j->session;
+  const amped_context here = amped_session_context(session);
+  const char *init = j->session_options.init;
+  amped_ktensor factors;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_completion_report_run(session, &j->problem, run, start, reg, init));
+  if (init == NULL)
+    return amped_complete_start_fill(&here, &j->start, j->problem.seed + (uint64_t)start);
+  memset(&factors, 0, sizeof factors);
+  if (session->comm.rank == 0)
+    status = read_start(j, &factors);
+  status = amped_comm_agree(&session->comm, status);
+  if (status == AMPED_OK)
+    status = amped_factors_put(&here, &factors);
+  amped_ktensor_free(&factors);
+  return status;
+}
+
+static amped_status after_sweep(void *context, const amped_sweep *sweep,
+                                const amped_complete_sweep *details) {
+  job *j = context;
+  uint64_t caught = amped_signals_caught() != NULL;
+  AMPED_TRY(amped_completion_report_sweep(j->session, sweep, details, j->o->cpd.every));
+  amped_comm_sum_u64(&j->session->comm, &caught, 1);
+  return caught > 0 ? AMPED_STOPPED : AMPED_OK;
+}
+
+/* --- results --------------------------------------------------------------------------------- */
+
+/* Collective: write the best model. */
+static amped_status save(job *j, const amped_complete_best *best, const char *path) {
+  amped_completion_result result;
+  amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
+  amped_status status =
+      amped_completion_result_gather(j->session, &j->problem, best, j->labels, &result);
+  if (status == AMPED_OK && j->session->comm.rank == 0)
+    status = amped_cpd_outputs_write(path, &result.model, &result.record);
+  status = amped_comm_agree(&j->session->comm, status);
+  amped_trace_end();
+  amped_completion_result_free(&result);
+  return status;
+}
+
+static amped_status finish_search(job *j, int i, const amped_complete_best *best, double seconds) {
+  const char *path = j->outputs.results[i].path;
+  if (!j->o->nowrite)
+    AMPED_TRY(save(j, best, path));
+  amped_report_memory(j->session);
+  j->rows[j->finished++] = (amped_summary_row){.ncomps = j->o->session.ncomps_list[i],
+                                               .metric = "rmse",
+                                               .value = best->value,
+                                               .sweeps = best->number,
+                                               .seconds = seconds,
+                                               .corcondia = (double)NAN,
+                                               .path = path};
+  return amped_completion_report_end(j->session, &j->problem, best, seconds, path);
+}
+
+/* Collective: the line about a signal. */
+static amped_status tell_stopped(const job *j, int i, const amped_complete_best *best) {
+  const char *path = j->outputs.results[i].path;
+  const int ncomps = j->o->session.ncomps_list[i];
+  amped_status status = AMPED_STOPPED;
+  if (j->session->comm.rank == 0 && best->found && !j->o->nowrite)
+    status = amped_error(AMPED_STOPPED, path,
+                         "holds the best model of R = %d so far, where a signal stopped the run; "
+                         "--init goes on from it",
+                         ncomps);
+  else if (j->session->comm.rank == 0)
+    status = amped_error(AMPED_STOPPED, NULL, "a signal stopped the run at R = %d; run it again",
+                         ncomps);
+  return amped_comm_agree(&j->session->comm, status);
+}
+
+/* Complete with one number of components. */
+static amped_status complete(job *j, int i) {
+  const amped_complete_hooks hooks = {begin_run, after_sweep, j};
+  const int biases = j->session_options.biased ? 1 : 0;
+  amped_complete_best best;
+  double seconds = 0.0;
+  AMPED_TRY(amped_session_set_ncomps(j->session, j->o->session.ncomps_list[i] + biases));
+  const amped_context context = amped_session_context(j->session);
+  amped_status status = amped_complete_search(&context, &j->problem, &hooks, &best, &seconds);
+  if (best.found && (status == AMPED_OK || status == AMPED_STOPPED)) {
+    amped_status finished = finish_search(j, i, &best, seconds);
+    status = finished != AMPED_OK ? finished : status;
+  }
+  if (status == AMPED_STOPPED)
+    status = tell_stopped(j, i, &best);
+  amped_complete_best_free(&best);
+  return status;
+}
+
+/* Collective, before the first sweep. */
+static amped_status check_room(const job *j) {
+  amped_status status = AMPED_OK;
+  if (j->session->comm.rank == 0)
+    status = amped_cpd_outputs_room(j->o, &j->outputs, &j->session->plan, j->labels);
+  return amped_comm_agree(&j->session->comm, status);
+}
+
+/* Complete with all numbers of components, in the user's order. */
+static amped_status complete_all(job *j) {
+  const int count = j->o->session.ncomps_count;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_session_labels(j->session, j->labels));
+  AMPED_TRY(check_room(j));
+  AMPED_TRY(set_problem(j));
+  AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
+  for (int i = 0; i < count && status == AMPED_OK; i++)
+    status = complete(j, i);
+  if (count > 1 && j->finished > 0 && (status == AMPED_OK || status == AMPED_STOPPED)) {
+    amped_status told = amped_summary_ranks(j->session, j->rows, j->finished);
+    status = told != AMPED_OK ? told : status;
+  }
+  return status;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+/* The trace is also written after a stop on a signal. */
+static amped_status finish(amped_session *session, amped_status status) {
+  if (status != AMPED_OK && status != AMPED_STOPPED)
+    return status;
+  amped_status finished = amped_session_finish(session);
+  return finished != AMPED_OK ? finished : status;
+}
+
+/* On every rank, before MPI starts. */
+static amped_status begin(job *j) {
+  const amped_options *o = j->o;
+  amped_options plain;
+  amped_options_default(&plain);
+  j->plain = plain.read;
+  j->session_options = o->session;
+  j->session_options.biased = o->complete.bias == AMPED_BIAS_FULL;
+  j->session_options.read = read_options_of(j, o->args[0]);
+  if (j->session_options.biased && o->session.ncomps == AMPED_MAX_NCOMPS)
+    return amped_error(AMPED_USAGE, NULL, "--rank=%d: with biases at most %d components",
+                       o->session.ncomps, AMPED_MAX_NCOMPS - 1);
+  return amped_cpd_outputs_check_names(o);
+}
+
+/* On the rank that the launcher calls 0. */
+static amped_status look(job *j) {
+  AMPED_TRY(probe(j, j->o->complete.validate));
+  AMPED_TRY(probe(j, j->o->complete.test));
+  return amped_cpd_outputs_look(j->o, &j->outputs);
+}
+
+amped_status amped_cmd_complete(const amped_options *o) {
+  amped_session session;
+  job j = {.session = &session, .o = o};
+  /* Rank 0 holds all factors twice while the result is written: whole rows, then components. */
+  const amped_demand demand = {.result_bytes = o->nowrite ? 0 : 2 * sizeof(double),
+                               .solver_bytes = solver_bytes,
+                               .whole_rows = true,
+                               .check = check_plan,
+                               .context = &j};
+  amped_status status = AMPED_OK;
+  AMPED_TRY(begin(&j));
+  if (amped_launcher_rank() <= 0)
+    status = look(&j);
+  status = amped_session_start(&session, &j.session_options, status);
+  if (status == AMPED_OK)
+    status = amped_comm_agree(
+        &session.comm, session.comm.rank == 0 ? amped_cpd_outputs_lock(&j.outputs) : AMPED_OK);
+  if (status == AMPED_OK)
+    status = amped_session_prepare(&session, &demand);
+  if (status == AMPED_OK && !o->session.plan_only)
+    status = complete_all(&j);
+  status = finish(&session, status);
+  amped_entry_set_free(&j.validate);
+  amped_entry_set_free(&j.test);
+  amped_cpd_outputs_free(&j.outputs);
+  amped_session_close(&session);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_labels_free(&j.labels[m]);
+  return status;
+}

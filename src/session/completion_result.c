@@ -1,0 +1,129 @@
+#include "session/completion_result.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "tensor/format.h"
+
+/* --reg as a list: empty for auto. */
+static json_t *json_regs(const amped_complete_options *o) {
+  json_t *list = json_array();
+  for (int i = 0; i < o->reg_count; i++)
+    (void)json_array_append_new(list, json_real(o->reg[i]));
+  return list;
+}
+
+static json_t *json_file(const char *path) {
+  return path != NULL ? amped_json_text(path, strlen(path)) : json_null();
+}
+
+/* The options that determine a result, as JSON text; NULL: out of memory. */
+static char *options_text(const amped_session *session, const amped_complete_problem *p,
+                          uint64_t seed) {
+  static const char *const biases[] = {"full", "mean", "none"};
+  const amped_session_options *o = session->options;
+  const amped_complete_options *c = p->options;
+  const char *init = o->init != NULL ? o->init : "random";
+  json_t *object = json_pack(
+      "{s:i, s:I, s:f, s:i, s:f, s:o, s:i, s:o, s:o, s:f, s:f, s:s, s:o, s:b, s:f, s:o, s:o, s:o, "
+      "s:s, s:s, s:s, s:i, s:s}",
+      "rank", session->plan.ncomps - (p->fit.biased ? 1 : 0), "iters", (json_int_t)p->iters, "tol",
+      p->tol, "patience", c->patience, "time", c->seconds, "seed", amped_json_count(seed), "starts",
+      o->starts, "init", amped_json_text(init, strlen(init)), "reg", json_regs(c), "reg_power",
+      c->reg_power, "reg_bias", c->reg_bias, "bias", biases[c->bias], "context",
+      amped_json_text(c->context_modes, strlen(c->context_modes)), "nonnegative",
+      c->nonnegative ? 1 : 0, "holdout", c->holdout, "split_seed", amped_json_count(c->split_seed),
+      "validate", json_file(c->validate), "test", json_file(c->test), "order",
+      c->random_order ? "random" : "cyclic", "backend", session->worker.backend->name, "precision",
+      amped_vtype_name(o->precision), "nranks", session->comm.nranks, "placement",
+      amped_placement_names[o->plan.placement]);
+  char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+  json_decref(object);
+  return text;
+}
+
+/* Rank 0: all but the factors. */
+static amped_status begin(const amped_session *session, const amped_complete_problem *p,
+                          const amped_complete_best *best, const amped_labels *labels,
+                          amped_completion_result *r) {
+  const amped_plan *plan = &session->plan;
+  const int components = plan->ncomps - (p->fit.biased ? 1 : 0);
+  amped_completion *c = &r->completion;
+  AMPED_TRY(amped_ktensor_create(&r->model, plan->order, plan->dims, components));
+  memcpy(r->model.labels, labels, sizeof r->model.labels); /* borrowed */
+  AMPED_TRY(amped_completion_create(c, plan->order, plan->dims, p->fit.biased));
+  c->mean = p->fit.mean;
+  c->scale = p->fit.scale;
+  c->reg = best->sweep.reg;
+  c->split_seed = p->options->split_seed;
+  c->holdout = p->options->holdout;
+  c->best_sweep = best->number;
+  for (int m = 0; m < plan->order; m++)
+    c->context[m] = p->fit.prior[m] != 0.0;
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
+    if (best->errors[s].count > 0)
+      AMPED_TRY(amped_completion_set_errors(c, s, best->errors[s].values, best->errors[s].count));
+  r->record = (amped_run_record){.input = session->options->input,
+                                 .input_norm = sqrt(plan->norm_squared),
+                                 .input_hash = amped_session_info(session)->hash,
+                                 .seed = p->seed + (uint64_t)best->sweep.start,
+                                 .stop_reason = best->stop_reason,
+                                 .metric = "rmse",
+                                 .completion = c};
+  r->options = options_text(session, p, r->record.seed);
+  r->record.options = r->options;
+  return r->options != NULL ? AMPED_OK
+                            : amped_error(AMPED_FAILED, NULL, "out of memory for the run's record");
+}
+
+/* Rank 0: components and biases out of whole rows. */
+static void split(const amped_ktensor *rows, amped_completion_result *r) {
+  const uint64_t n = (uint64_t)rows->ncomps;
+  const uint64_t components = (uint64_t)r->model.ncomps;
+  for (uint64_t k = 0; k < components; k++)
+    r->model.weights[k] = 1.0;
+  for (int m = 0; m < rows->order; m++)
+    for (uint64_t i = 0; i < rows->dims[m]; i++) {
+      memcpy(r->model.factors[m] + i * components, rows->factors[m] + i * n,
+             components * sizeof(double));
+      if (n > components)
+        r->completion.bias[m][i] = rows->factors[m][i * n + components];
+    }
+  amped_ktensor_normalise(&r->model);
+}
+
+amped_status amped_completion_result_gather(const amped_session *session,
+                                            const amped_complete_problem *problem,
+                                            const amped_complete_best *best,
+                                            const amped_labels *labels,
+                                            amped_completion_result *out) {
+  const amped_context context = amped_session_context(session);
+  const amped_plan *plan = &session->plan;
+  const bool writes = session->comm.rank == 0;
+  amped_ktensor rows;
+  amped_status status = AMPED_OK;
+  memset(out, 0, sizeof *out);
+  memset(&rows, 0, sizeof rows);
+  if (writes)
+    status = begin(session, problem, best, labels, out);
+  if (writes && status == AMPED_OK)
+    status = amped_ktensor_create(&rows, plan->order, plan->dims, plan->ncomps);
+  AMPED_GO(done, amped_comm_agree(&session->comm, status));
+  AMPED_GO(done, amped_factors_get(&context, &rows));
+  if (writes)
+    split(&rows, out);
+done:
+  amped_ktensor_free(&rows);
+  return status;
+}
+
+void amped_completion_result_free(amped_completion_result *r) {
+  memset(r->model.labels, 0, sizeof r->model.labels); /* not its own */
+  amped_ktensor_free(&r->model);
+  amped_completion_free(&r->completion);
+  free(r->options);
+  memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,156 @@
+#include "session/entry_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "load/input.h"
+#include "text/label_join.h"
+
+/* Entries that are read and sent at a time. */
+#define SLAB (UINT64_C(1) << 16)
+
+typedef struct entry_file {
+  const amped_session *session;
+  amped_input *input;
+  uint64_t *rows[AMPED_MAX_ORDER];     /* of the file's indices in the tensor; NULL: the same */
+  void *read_indices[AMPED_MAX_ORDER]; /* rank 0: a slab, as the file has it */
+  void *read_values;
+  uint64_t *indices; /* [order][SLAB] of the tensor, or AMPED_NO_ROW */
+  double *values;    /* [SLAB] */
+} entry_file;
+
+/* Rank 0: join the labels of a mode. */
+static amped_status join_labels(entry_file *f, int mode, const amped_labels *of_tensor,
+                                const amped_labels *of_file) {
+  const char *path = amped_input_path(f->input);
+  amped_label_join join;
+  if (of_tensor->count == 0 || of_file->count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_label_join_find(of_file, of_tensor, &join));
+  f->rows[mode] = join.rows;
+  if (join.rows == NULL)
+    amped_warn("%s: mode %d is matched by index, as labels repeat", path, mode + 1);
+  if (join.rows == NULL || join.shared > 0)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "shares no label of mode %d with %s; name entries of the same tensor",
+                     mode + 1, f->session->options->input);
+}
+
+/* Rank 0: room for a slab as the file has it, and the labels. */
+static amped_status begin(entry_file *f, const amped_labels *labels) {
+  const amped_tensor_info *info = amped_input_info(f->input);
+  amped_labels of_file;
+  for (int m = 0; m < info->order; m++) {
+    AMPED_TRY(amped_alloc(&f->read_indices[m], SLAB, info->index_types[m], "a slab of entries"));
+    AMPED_TRY(amped_input_labels(f->input, m, &of_file));
+    amped_status status = join_labels(f, m, &labels[m], &of_file);
+    amped_labels_free(&of_file);
+    AMPED_TRY(status);
+  }
+  return amped_alloc(&f->read_values, SLAB, info->value_type, "a slab of entries");
+}
+
+static void end(entry_file *f) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(f->rows[m]);
+    amped_free(f->read_indices[m]);
+  }
+  amped_free(f->read_values);
+  amped_free(f->indices);
+  amped_free(f->values);
+  amped_input_close(f->input);
+}
+
+/* Rank 0: read a slab, and find the tensor's indices. */
+static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
+  const amped_tensor_info *info = amped_input_info(f->input);
+  const amped_plan *plan = &f->session->plan;
+  AMPED_TRY(amped_input_read(f->input, info->has_copies ? 0 : AMPED_INPUT_LIST, first, count,
+                             f->read_indices, f->read_values));
+  amped_values_get(f->read_values, info->value_type, 0, count, f->values);
+  for (int m = 0; m < info->order; m++) {
+    uint64_t *indices = f->indices + (uint64_t)m * SLAB;
+    amped_indices_get(f->read_indices[m], info->index_types[m], 0, count, indices);
+    for (uint64_t i = 0; i < count; i++) {
+      if (f->rows[m] != NULL)
+        indices[i] = f->rows[m][indices[i]];
+      if (indices[i] >= plan->dims[m])
+        indices[i] = AMPED_NO_ROW;
+    }
+  }
+  return AMPED_OK;
+}
+
+/* Take this rank's entries of a slab: entries begin .. begin + out->count of the file are its. */
+static void take_slab(const entry_file *f, uint64_t first, uint64_t count, uint64_t begin,
+                      amped_entry_set *out) {
+  const amped_plan *plan = &f->session->plan;
+  for (uint64_t i = 0; i < count; i++) {
+    if (first + i < begin || first + i >= begin + out->count)
+      continue;
+    const uint64_t to = first + i - begin;
+    out->values[to] = f->values[i];
+    for (int m = 0; m < out->order; m++) {
+      const uint64_t index = f->indices[(uint64_t)m * SLAB + i];
+      out->positions[m][to] =
+          index == AMPED_NO_ROW ? AMPED_NO_ROW : amped_plan_position(plan, m, index);
+    }
+  }
+}
+
+static amped_status read_all(entry_file *f, amped_entry_set *out) {
+  const amped_comm *comm = &f->session->comm;
+  const uint64_t order = (uint64_t)f->session->plan.order;
+  const uint64_t nnz = amped_input_info(f->input)->nnz;
+  const uint64_t ranks = (uint64_t)comm->nranks;
+  const uint64_t share = nnz / ranks;
+  const uint64_t rest = nnz % ranks;
+  const uint64_t me = (uint64_t)comm->rank;
+  const uint64_t begin = me * share + (me < rest ? me : rest);
+  amped_status status = amped_alloc(&f->indices, order * SLAB, sizeof *f->indices, "entries");
+  if (status == AMPED_OK)
+    status = amped_alloc(&f->values, SLAB, sizeof *f->values, "entries");
+  if (status == AMPED_OK)
+    status = amped_entry_set_create(out, (int)order, share + (me < rest ? 1 : 0));
+  AMPED_TRY(amped_comm_agree(comm, status));
+  for (uint64_t first = 0; first < nnz; first += SLAB) {
+    const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
+    if (comm->rank == 0)
+      status = read_slab(f, first, count);
+    AMPED_TRY(amped_comm_agree(comm, status));
+    for (uint64_t m = 0; m < order; m++)
+      amped_comm_broadcast(comm, f->indices + m * SLAB, count * sizeof *f->indices);
+    amped_comm_broadcast(comm, f->values, count * sizeof *f->values);
+    take_slab(f, first, count, begin, out);
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_entry_file_load(const amped_session *session, const amped_labels *labels,
+                                   const char *option, const char *path,
+                                   const amped_read_options *read, amped_entry_set *out) {
+  const amped_context context = amped_session_context(session);
+  entry_file f = {.session = session};
+  amped_status status = AMPED_OK;
+  memset(out, 0, sizeof *out);
+  AMPED_TRY(amped_input_open(&session->comm, path, read, false, &f.input));
+  const int order = amped_input_info(f.input)->order;
+  if (order != session->plan.order)
+    status = amped_error(AMPED_BAD_INPUT, path,
+                         "has order %d, the tensor %d; name entries of the "
+                         "same tensor with %s",
+                         order, session->plan.order, option);
+  if (status == AMPED_OK && session->comm.rank == 0)
+    status = begin(&f, labels);
+  AMPED_GO(done, amped_comm_agree(&session->comm, status));
+  AMPED_GO(done, read_all(&f, out));
+  status = amped_entry_set_finish(&context, out);
+done:
+  if (status != AMPED_OK)
+    amped_entry_set_free(out);
+  end(&f);
+  return status;
+}

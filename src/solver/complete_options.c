@@ -1,0 +1,188 @@
+#include "solver/complete_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Share of the nonzeros that validate where the user names none. */
+#define DEFAULT_HOLDOUT 0.05
+
+/* A number of the text up to `end`, from least to most. */
+static bool parse_number(const char *text, size_t length, double least, double most, double *out) {
+  char number[64];
+  if (length >= sizeof number)
+    return false;
+  memcpy(number, text, length);
+  number[length] = '\0';
+  return amped_parse_real(number, least, most, out);
+}
+
+/* "auto", or numbers that are separated by commas. */
+static bool parse_reg(void *options, const char *text) {
+  amped_complete_options *o = options;
+  o->reg_count = 0;
+  if (strcmp(text, "auto") == 0)
+    return true;
+  while (o->reg_count < AMPED_MAX_REGS) {
+    const size_t n = strcspn(text, ",");
+    if (!parse_number(text, n, 0.0, 1e12, &o->reg[o->reg_count++]))
+      return false;
+    if (text[n] == '\0')
+      return true;
+    text += n + 1;
+  }
+  return false;
+}
+
+static bool parse_context(void *options, const char *text) {
+  ((amped_complete_options *)options)->context_modes = text;
+  return *text != '\0';
+}
+
+/* "5%", or 0.05. */
+static bool parse_holdout(void *options, const char *text) {
+  amped_complete_options *o = options;
+  const size_t n = strlen(text);
+  const bool percent = n > 0 && text[n - 1] == '%';
+  if (!parse_number(text, percent ? n - 1 : n, 0.0, percent ? 100.0 : 1.0, &o->holdout))
+    return false;
+  if (percent)
+    o->holdout /= 100.0;
+  o->holdout_given = true;
+  return o->holdout < 1.0;
+}
+
+/* "LO:HI", or "data". */
+static bool parse_clip(void *options, const char *text) {
+  amped_complete_options *o = options;
+  const size_t n = strcspn(text, ":");
+  o->clips = true;
+  o->clips_to_data = strcmp(text, "data") == 0;
+  if (o->clips_to_data)
+    return true;
+  return text[n] == ':' && parse_number(text, n, -1e300, 1e300, &o->least) &&
+         parse_number(text + n + 1, strlen(text + n + 1), o->least, 1e300, &o->most);
+}
+
+static const amped_option rows[] = {
+    {.name = "reg",
+     .type = AMPED_OPTION_CUSTOM,
+     .words = AMPED_OPTION_WORDS("auto"),
+     .parse = parse_reg,
+     .value = "auto|L,...",
+     .help = "strength of the penalty on components; auto tries eight and lowers each as it goes; "
+             "several values are tried one by one; validation chooses",
+     .initial = "auto",
+     .expected_text = "auto, or numbers from 0, separated by commas"},
+    {.name = "reg-power",
+     .type = AMPED_OPTION_REAL,
+     .least = 0.0,
+     .most = 1.0,
+     .value = "X",
+     .help = "a row of n entries has the penalty reg * n^X",
+     .initial = "0.5",
+     AMPED_OPTION_FIELD(amped_complete_options, reg_power)},
+    {.name = "reg-bias",
+     .type = AMPED_OPTION_REAL,
+     .least = 0.0,
+     .most = 1e12,
+     .value = "X",
+     .help = "penalty on a bias",
+     .initial = "3",
+     AMPED_OPTION_FIELD(amped_complete_options, reg_bias)},
+    {.name = "bias",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("full", "mean", "none"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_BIAS_FULL, AMPED_BIAS_MEAN, AMPED_BIAS_NONE),
+     .help = "the model is a mean, a bias of every index and components; a mean and components; or "
+             "components alone",
+     .initial = "full",
+     AMPED_OPTION_FIELD(amped_complete_options, bias)},
+    {.name = "context",
+     .type = AMPED_OPTION_CUSTOM,
+     .words = AMPED_OPTION_WORDS("auto", "none"),
+     .parse = parse_context,
+     .value = "MODE,...|none|auto",
+     .help = "modes, by name or number, whose rows are pulled to 1 instead of 0",
+     .initial = "auto",
+     .initially = "auto: with biases all modes but the two of most indices, else none",
+     .expected_text = "auto, none, or modes separated by commas"},
+    {.name = "nonnegative",
+     .type = AMPED_OPTION_FLAG,
+     .help = "components without negative entries; biases may be negative",
+     AMPED_OPTION_FIELD(amped_complete_options, nonnegative)},
+    {.name = "holdout",
+     .type = AMPED_OPTION_CUSTOM,
+     .parse = parse_holdout,
+     .value = "SHARE",
+     .help = "share of the entries that validate and are not learnt, chosen by a hash of their "
+             "indices; 0: none",
+     .initially = "5%; with --validate 0",
+     .expected_text = "a share such as 5% or 0.05, below 1"},
+    {.name = "split-seed",
+     .type = AMPED_OPTION_COUNT,
+     .value = "N",
+     .help = "seed of the hash of --holdout",
+     .initial = "1",
+     AMPED_OPTION_FIELD(amped_complete_options, split_seed)},
+    {.name = "validate",
+     .type = AMPED_OPTION_TEXT,
+     .value = "FILE",
+     .help = "validate on these entries: any input of convert, matched by labels where both have "
+             "them, else by index",
+     AMPED_OPTION_FIELD(amped_complete_options, validate)},
+    {.name = "test",
+     .type = AMPED_OPTION_TEXT,
+     .value = "FILE",
+     .help = "tell the error on these entries, too, which choose nothing",
+     AMPED_OPTION_FIELD(amped_complete_options, test)},
+    {.name = "clip",
+     .type = AMPED_OPTION_CUSTOM,
+     .words = AMPED_OPTION_WORDS("data"),
+     .parse = parse_clip,
+     .value = "LO:HI|data",
+     .help = "tell the errors of predictions cut to this range, too; data: the range of the values",
+     .expected_text = "a range such as 0.5:5, or data"},
+    {.name = "order",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("cyclic", "random"),
+     .help = "order of modes in a sweep",
+     .initial = "cyclic",
+     AMPED_OPTION_FIELD(amped_complete_options, random_order)},
+    {.name = "patience",
+     .type = AMPED_OPTION_INT,
+     .least = 1,
+     .most = 1000000,
+     .value = "N",
+     .help = "stop where the error on validation (without it, on training) has not fallen by the "
+             "share --tol for N sweeps",
+     .initial = "10",
+     AMPED_OPTION_FIELD(amped_complete_options, patience)},
+    {.name = "time",
+     .type = AMPED_OPTION_REAL,
+     .least = 1e-3,
+     .most = 1e9,
+     .value = "SECONDS",
+     .help = "stop after the sweep in which so much time has passed since the first",
+     .initially = "no limit",
+     .expected_text = "a number of seconds",
+     AMPED_OPTION_FIELD(amped_complete_options, seconds)},
+};
+
+const amped_option_group amped_complete_option_rows = AMPED_OPTION_GROUP(rows);
+
+amped_status amped_complete_options_check(amped_complete_options *o) {
+  if (o->holdout > 0.0 && o->validate != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--holdout and --validate both give entries to validate on; leave out one "
+                       "of the two");
+  if (!o->holdout_given)
+    o->holdout = o->validate != NULL ? 0.0 : DEFAULT_HOLDOUT;
+  const bool validates = o->holdout > 0.0 || o->validate != NULL;
+  if (!validates && o->reg_count != 1)
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--reg=%s chooses by validation, and nothing validates; give one --reg=L, or "
+        "--holdout or --validate",
+        o->reg_count == 0 ? "auto" : "L,...");
+  return AMPED_OK;
+}

@@ -1,0 +1,40 @@
+/* Completion options: the user's options of tensor completion. Strings are borrowed from argv. */
+#ifndef AMPED_COMPLETE_OPTIONS_H
+#define AMPED_COMPLETE_OPTIONS_H
+
+#include "base/option.h"
+#include "base/status.h"
+
+/* Most values of --reg. */
+#define AMPED_MAX_REGS 64
+
+/* What a model has beside its components. */
+typedef enum amped_bias { AMPED_BIAS_FULL, AMPED_BIAS_MEAN, AMPED_BIAS_NONE } amped_bias;
+
+typedef struct amped_complete_options {
+  int patience;   /* sweeps in which the error may fall by less than --tol (cpd_options.h) */
+  double seconds; /* of all sweeps; 0: no limit */
+  int reg_count;  /* 0: auto */
+  double reg[AMPED_MAX_REGS];
+  double reg_power, reg_bias;
+  amped_bias bias;
+  const char *context_modes; /* "auto", "none", or names and numbers, separated by commas */
+  bool nonnegative;
+  double holdout; /* share of the nonzeros, below 1 */
+  bool holdout_given;
+  uint64_t split_seed;
+  const char *validate, *test; /* files, or NULL */
+  bool clips;                  /* errors of the clipped model are told, too */
+  bool clips_to_data;
+  double least, most; /* where it clips, but not to the data */
+  bool random_order;  /* of modes, anew in each sweep */
+} amped_complete_options;
+
+/* --reg, --reg-power, --reg-bias, --bias, --context, --nonnegative, --holdout, --split-seed,
+ * --validate, --test, --clip, --order, --patience, --time */
+extern const amped_option_group amped_complete_option_rows;
+
+/* AMPED_USAGE where options contradict each other. Sets what was not given. */
+amped_status amped_complete_options_check(amped_complete_options *options);
+
+#endif

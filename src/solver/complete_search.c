@@ -1,0 +1,276 @@
+#include "solver/complete_search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
+#include "base/trace.h"
+
+/* The first penalties of --reg=auto. */
+static const double firsts[] = {4.0, 2.0, 1.0, 0.5, 0.25, 0.06, 0.01, 0.001};
+#define FIRSTS ((int)(sizeof firsts / sizeof firsts[0]))
+
+static int regs_of(const amped_complete_options *o) {
+  return o->reg_count > 0 ? o->reg_count : FIRSTS;
+}
+
+int amped_complete_runs(const amped_complete_problem *p) {
+  return p->starts * regs_of(p->options);
+}
+
+double amped_complete_reg(const amped_complete_options *o, int run, uint64_t sweep) {
+  const int k = run % regs_of(o);
+  if (o->reg_count > 0)
+    return o->reg[k];
+  return sweep <= AMPED_COMPLETE_HELD
+             ? firsts[k]
+             : firsts[k] * pow(AMPED_COMPLETE_FALL, (double)(sweep - AMPED_COMPLETE_HELD));
+}
+
+/* The search, and the run in hand. */
+typedef struct search {
+  const amped_context *context;
+  const amped_complete_problem *problem;
+  const amped_complete_hooks *hooks;
+  amped_complete_best *best;
+  amped_complete_als als;
+  double *ones; /* [ncomps] weights of saved factors */
+  double began; /* the first sweep */
+  bool out_of_time;
+  bool told_unsure;
+
+  amped_complete_sweep sweep;
+  uint64_t sweeps;                       /* of the run */
+  double mark;                           /* the error from which it must fall */
+  int stale;                             /* sweeps since it did */
+  double *errors[AMPED_COMPLETION_SETS]; /* [iters] after each sweep of the run */
+} search;
+
+uint64_t amped_complete_search_bytes(const amped_plan *plan, bool biased) {
+  return amped_saved_factors_bytes(plan) + amped_complete_als_host_bytes(plan, biased);
+}
+
+void amped_complete_best_free(amped_complete_best *b) {
+  amped_saved_factors_free(&b->factors);
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
+    amped_free(b->errors[s].values);
+  memset(b, 0, sizeof *b);
+}
+
+/* --- one sweep ------------------------------------------------------------------------------- */
+
+/* The modes' order in this sweep: a permutation by the run's seed, or as they are. */
+static void find_order(const search *s, int *order) {
+  const int n = s->context->plan->order;
+  const uint64_t seed = s->problem->seed + (uint64_t)s->sweep.start;
+  for (int m = 0; m < n; m++)
+    order[m] = m;
+  for (int m = n - 1; m > 0 && s->problem->options->random_order; m--) {
+    const uint64_t draw =
+        amped_random_u64(seed, AMPED_MAX_ORDER, s->sweeps * AMPED_MAX_ORDER + (uint64_t)m);
+    const int other = (int)(draw % (uint64_t)(m + 1));
+    const int swap = order[m];
+    order[m] = order[other];
+    order[other] = swap;
+  }
+}
+
+static amped_status held_errors(search *s, amped_entry_errors *out) {
+  const amped_worker *worker = s->context->worker;
+  memset(out, 0, sizeof *out);
+  amped_status status = worker->format->row_fit->errors(
+      worker->tensor, 0, true, &s->als.fit, s->problem->least, s->problem->most, &out->all);
+  AMPED_TRY(amped_comm_agree(s->context->comm, status));
+  amped_errors_sum(s->context->comm, &out->all);
+  return AMPED_OK;
+}
+
+static amped_status evaluate(search *s) {
+  const amped_complete_problem *p = s->problem;
+  const double began = amped_time();
+  amped_complete_sweep *w = &s->sweep;
+  memset(&w->validate, 0, sizeof w->validate);
+  memset(&w->test, 0, sizeof w->test);
+  w->train = p->fit.scale * sqrt(w->sums.squares / (double)w->sums.count);
+  if (p->validate != NULL)
+    AMPED_TRY(amped_entry_set_errors(s->context, p->validate, &s->als.fit, p->least, p->most,
+                                     &w->validate));
+  else if (p->held > 0)
+    AMPED_TRY(held_errors(s, &w->validate));
+  if (p->test != NULL)
+    AMPED_TRY(
+        amped_entry_set_errors(s->context, p->test, &s->als.fit, p->least, p->most, &w->test));
+  w->evaluate_sec = amped_time() - began;
+  s->errors[AMPED_COMPLETION_TRAIN][s->sweeps - 1] = w->train;
+  s->errors[AMPED_COMPLETION_VALIDATE][s->sweeps - 1] = amped_errors_rmse(&w->validate.all);
+  s->errors[AMPED_COMPLETION_TEST][s->sweeps - 1] = amped_errors_rmse(&w->test.all);
+  return AMPED_OK;
+}
+
+/* Keep the factors where this sweep is the best so far. */
+static amped_status keep_best(search *s, double value) {
+  amped_complete_best *b = s->best;
+  s->sweep.is_best = !b->found || value < b->value;
+  if (!s->sweep.is_best)
+    return AMPED_OK;
+  amped_saved_factors_free(&b->factors);
+  AMPED_TRY(amped_saved_factors_take(s->context, s->ones, &b->factors));
+  b->found = true;
+  b->value = value;
+  b->sweep = s->sweep;
+  b->number = s->sweeps;
+  return AMPED_OK;
+}
+
+static void count_stale(search *s, double value) {
+  const bool fell = value < s->mark * (1.0 - s->problem->tol);
+  const bool waits = s->problem->options->reg_count == 0 && s->sweeps <= AMPED_COMPLETE_HELD;
+  if (fell)
+    s->mark = value;
+  s->stale = fell || waits ? 0 : s->stale + 1;
+}
+
+static amped_status sweep(void *self, amped_sweep *out) {
+  search *s = self;
+  int order[AMPED_MAX_ORDER];
+  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
+  const double began = amped_time();
+  find_order(s, order);
+  s->sweeps = out->number;
+  s->sweep.reg = s->als.fit.reg =
+      amped_complete_reg(s->problem->options, s->sweep.run, out->number);
+  amped_complete_als_sweep(&s->als, order, &s->sweep.sums, &t);
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)out->number);
+  amped_status status = evaluate(s);
+  amped_trace_end();
+  AMPED_TRY(status);
+  out->value =
+      s->sweep.validate.all.count > 0 ? amped_errors_rmse(&s->sweep.validate.all) : s->sweep.train;
+  out->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
+  if (!isfinite(out->value) || !isfinite(s->sweep.sums.objective))
+    return amped_error(AMPED_FAILED, NULL,
+                       "the error is not a number after sweep %" PRIu64
+                       " with --reg=%g; try --precision=double, a higher --reg or another --seed",
+                       out->number, s->sweep.reg);
+  if (s->sweep.sums.unsure > 0 && !s->told_unsure) {
+    s->told_unsure = true;
+    amped_warn("--reg=%g leaves rows of few entries without a unique solution (%" PRIu64
+               " in a sweep); those of least norm are taken; a higher --reg would settle them",
+               s->sweep.reg, s->sweep.sums.unsure);
+  }
+  count_stale(s, out->value);
+  return keep_best(s, out->value);
+}
+
+static void view(const void *self, amped_solver_state *state) {
+  state->weights = ((const search *)self)->ones;
+}
+
+static const char *stop(const void *self) {
+  const search *s = self;
+  if (s->out_of_time)
+    return "time";
+  return s->stale >= s->problem->options->patience ? "patience" : NULL;
+}
+
+static const amped_solver solver = {
+    .metric = "rmse", .higher_is_better = false, .sweep = sweep, .view = view, .stop = stop};
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+/* Copy the run's errors, where the best sweep is one of it. */
+static amped_status keep_errors(search *s, const char *reason) {
+  const bool has[] = {true, s->problem->validate != NULL || s->problem->held > 0,
+                      s->problem->test != NULL};
+  amped_complete_best *b = s->best;
+  if (!b->found || b->sweep.run != s->sweep.run)
+    return AMPED_OK;
+  b->stop_reason = reason;
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++) {
+    amped_completion_errors *e = &b->errors[k];
+    amped_free(e->values);
+    *e = (amped_completion_errors){0, NULL};
+    if (!has[k])
+      continue;
+    AMPED_TRY(amped_alloc(&e->values, s->sweeps, sizeof *e->values, "the errors of sweeps"));
+    memcpy(e->values, s->errors[k], (size_t)s->sweeps * sizeof *e->values);
+    e->count = s->sweeps;
+  }
+  return AMPED_OK;
+}
+
+static amped_status after_sweep(void *context, const amped_sweep *sweep) {
+  search *s = context;
+  const double limit = s->problem->options->seconds;
+  bool over = limit > 0.0 && amped_time() - s->began >= limit;
+  amped_comm_broadcast(s->context->comm, &over, sizeof over);
+  s->out_of_time = over;
+  return s->hooks->after_sweep(s->hooks->context, sweep, &s->sweep);
+}
+
+static amped_status run(search *s, int number) {
+  bool noise_told = true;
+  const amped_iterate_options options = {.iters = s->problem->iters,
+                                         .noise_told = &noise_told,
+                                         .after_sweep = after_sweep,
+                                         .context = s};
+  amped_solver_result result;
+  memset(&s->sweep, 0, sizeof s->sweep);
+  s->sweep.run = number;
+  s->sweep.start = number / regs_of(s->problem->options);
+  s->sweeps = 0;
+  s->stale = 0;
+  s->mark = INFINITY;
+  const double reg = amped_complete_reg(s->problem->options, number, 1);
+  AMPED_TRY(s->hooks->begin(s->hooks->context, number, s->sweep.start, reg));
+  amped_status status = amped_comm_agree(
+      s->context->comm, amped_solver_result_create(s->context, &solver, &options, &result));
+  if (status == AMPED_OK)
+    status = amped_iterate(s->context, &solver, s, &options, &result);
+  if (status == AMPED_OK || status == AMPED_STOPPED) {
+    amped_status kept = amped_comm_agree(
+        s->context->comm, keep_errors(s, status == AMPED_OK ? result.stop_reason : "signal"));
+    status = kept != AMPED_OK ? kept : status;
+  }
+  amped_solver_result_free(&result);
+  return status;
+}
+
+static amped_status allocate(search *s) {
+  const uint64_t n = (uint64_t)s->context->plan->ncomps;
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++)
+    AMPED_TRY(
+        amped_alloc(&s->errors[k], s->problem->iters, sizeof(double), "the errors of sweeps"));
+  AMPED_TRY(amped_alloc(&s->ones, n, sizeof *s->ones, "the weights"));
+  for (uint64_t r = 0; r < n; r++)
+    s->ones[r] = 1.0;
+  return AMPED_OK;
+}
+
+amped_status amped_complete_search(const amped_context *context,
+                                   const amped_complete_problem *problem,
+                                   const amped_complete_hooks *hooks, amped_complete_best *best,
+                                   double *seconds) {
+  search s = {.context = context, .problem = problem, .hooks = hooks, .best = best};
+  amped_status status = AMPED_OK;
+  memset(best, 0, sizeof *best);
+  AMPED_GO(done, amped_comm_agree(context->comm, allocate(&s)));
+  AMPED_GO(done, amped_complete_als_create(context, &problem->fit, &s.als));
+  s.began = amped_time();
+  for (int k = 0; k < amped_complete_runs(problem) && status == AMPED_OK && !s.out_of_time; k++)
+    status = run(&s, k);
+  *seconds = amped_time() - s.began;
+  if (best->found && (status == AMPED_OK || status == AMPED_STOPPED)) {
+    amped_status restored = amped_saved_factors_restore(context, &best->factors);
+    status = restored != AMPED_OK ? restored : status;
+  }
+done:
+  amped_complete_als_destroy(&s.als);
+  amped_free(s.ones);
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++)
+    amped_free(s.errors[k]);
+  return status;
+}

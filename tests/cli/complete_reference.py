@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Completion by ALS in numpy, slowly: three sweeps from a start, to compare with amped_mpi complete.
+
+    complete_reference.py start START.h5 R DIM...       a random start
+    complete_reference.py compare TENSOR.tns START.h5 RESULT.h5 REG POWER REG_BIAS CONTEXT HOLDOUT SEED
+      SWEEPS TOLERANCE
+
+TENSOR.tns counts from 1. CONTEXT: modes from 1, separated by commas, or none. START and RESULT are files
+of amped_mpi; RESULT tells whether there are biases. Compares the values of the model at all nonzeros, in
+units of the scale, and the errors of training and of validation after each of SWEEPS sweeps.
+"""
+import sys
+
+import h5py
+import numpy as np
+
+MASK = (1 << 64) - 1
+
+
+def mix(x):
+    x = (x + 0x9E3779B97F4A7C15) & MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def held(index, seed, share):
+    h = mix(seed)
+    for i in index:
+        h = mix(h ^ int(i))
+    return h < int(share * 2.0**64)
+
+
+def solve(mode, factors, biases, index, y, o):
+    """New rows of a mode, and new biases."""
+    order, R = len(factors), factors[0].shape[1]
+    p = np.ones((len(y), R))
+    t = y.copy()
+    for m in range(order):
+        if m != mode:
+            p *= factors[m][index[:, m]]
+            t -= biases[m][index[:, m]]
+    c = 1.0 if mode in o["context"] else 0.0
+    for i in range(factors[mode].shape[0]):
+        at = np.flatnonzero(index[:, mode] == i)
+        n = len(at)
+        if n == 0:
+            factors[mode][i] = c
+            biases[mode][i] = 0.0
+            continue
+        lam = o["reg"] * (10.0 if c else 1.0) * n ** o["power"]
+        P = p[at]
+        if o["biased"]:
+            Q = np.hstack([P, np.ones((n, 1))])
+            H = Q.T @ Q + np.diag([lam] * R + [o["reg_bias"]])
+            x = np.linalg.solve(H, Q.T @ t[at] + np.array([lam * c] * R + [0.0]))
+            biases[mode][i] = x[R]
+        else:
+            x = np.linalg.solve(P.T @ P + lam * np.eye(R), P.T @ t[at] + lam * c)
+        factors[mode][i] = x[:R]
+
+
+def predict(factors, biases, index):
+    p = np.ones((len(index), factors[0].shape[1]))
+    b = np.zeros(len(index))
+    for m, f in enumerate(factors):
+        p *= f[index[:, m]]
+        b += biases[m][index[:, m]]
+    return b + p.sum(axis=1)
+
+
+def write_start(path, R, dims):
+    rng = np.random.default_rng(20)
+    with h5py.File(path, "w") as f:
+        f["weights"] = rng.uniform(0.5, 2.0, R)
+        for m, dim in enumerate(dims):
+            f[f"factors/{m}"] = rng.uniform(-0.2, 1.0, (dim, R))
+
+
+def compare(tns, start, result, reg, power, reg_bias, context, share, seed, sweeps, tolerance):
+    rows = np.loadtxt(tns)
+    index = rows[:, :-1].astype(np.int64) - 1
+    values = rows[:, -1]
+    with h5py.File(result) as f:
+        order = index.shape[1]
+        biased = "bias" in f
+        factors2 = [f[f"factors/{m}"][:] for m in range(order)]
+        weights2 = f["weights"][:]
+        dims = [x.shape[0] for x in factors2]
+        biases2 = [f[f"bias/{m}"][:] if biased else np.zeros(dims[m]) for m in range(order)]
+        mean2, scale2 = float(f.attrs["mean"]), float(f.attrs["scale"])
+        best = int(f.attrs["best_sweep"])
+        train2 = f["rmse/train"][:]
+        validate2 = f["rmse/validate"][:] if "validate" in f["rmse"] else None
+    with h5py.File(start) as f:
+        factors = [f[f"factors/{m}"][:].astype(float) for m in range(order)]
+        factors[0] *= f["weights"][:]
+    biases = [np.zeros(d) for d in dims]
+    out = np.array([held(i, int(seed), float(share)) for i in index])
+    x = values[~out]
+    mean = x.mean() if biased else 0.0
+    scale = np.sqrt((x**2).mean() - mean**2)
+    y = (values - mean) / scale
+    o = {"reg": float(reg), "power": float(power), "reg_bias": float(reg_bias), "biased": biased,
+         "context": [] if context == "none" else [int(m) - 1 for m in context.split(",")]}
+    errors = []
+    models = []
+    for _ in range(int(sweeps)):
+        for m in range(order):
+            solve(m, factors, biases, index[~out], y[~out], o)
+        model = predict(factors, biases, index)
+        models.append(mean + scale * model)
+        e = (values - models[-1]) ** 2
+        errors.append((np.sqrt(e[~out].mean()), np.sqrt(e[out].mean()) if out.any() else 0.0))
+    factors2[0] = factors2[0] * weights2
+    model2 = mean2 + scale2 * predict(factors2, biases2, index)
+    errors = np.array(errors)
+    worst = [np.abs(models[best - 1] - model2).max() / scale, np.abs(train2 - errors[:, 0]).max(),
+             np.abs(validate2 - errors[:, 1]).max() if validate2 is not None else 0.0]
+    print("values %.2e, train %.2e, validate %.2e; best sweep %d" % (*worst, best))
+    return max(worst) <= float(tolerance)
+
+
+if sys.argv[1] == "start":
+    write_start(sys.argv[2], int(sys.argv[3]), [int(d) for d in sys.argv[4:]])
+else:
+    sys.exit(0 if compare(*sys.argv[2:]) else 1)
