@@ -17,17 +17,17 @@
 #define MOST_ROWS 16
 
 typedef float floats __attribute__((vector_size(64)));
-typedef float halves __attribute__((vector_size(32)));
 typedef float loose_floats __attribute__((vector_size(64), aligned(4), may_alias));
 typedef double numbers __attribute__((vector_size(64)));
 typedef double loose_numbers __attribute__((vector_size(64), aligned(8), may_alias));
 
 /* Add a vector of sums to doubles. */
-AMPED_INLINE void carry_of_floats(const floats *from, double *to) {
-  halves half[2];
-  memcpy(half, from, sizeof half);
-  *(loose_numbers *)to += __builtin_convertvector(half[0], numbers);
-  *(loose_numbers *)(to + 8) += __builtin_convertvector(half[1], numbers);
+AMPED_INLINE void carry_of_floats(const floats *from, double *restrict to) {
+  float lanes[16];
+  memcpy(lanes, from, sizeof lanes);
+#pragma GCC unroll 1
+  for (int q = 0; q < 16; q++)
+    to[q] += (double)lanes[q];
 }
 
 AMPED_INLINE void carry_of_doubles(const numbers *from, double *to) {
