@@ -136,7 +136,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
                        "complete does not run on --backend=%s yet; use --backend=cpu",
                        worker->backend->name);
   AMPED_TRY(find_contexts(j, plan, NULL, modes));
-  if (j->o->complete.clips_to_data && plan->dictionary->count == 0)
+  if (j->o->clip.to_data && plan->dictionary->count == 0)
     return amped_error(AMPED_USAGE, NULL,
                        "--clip=data needs a tensor of few distinct values, at most %d; give a "
                        "range, --clip=LO:HI",
@@ -235,10 +235,10 @@ static amped_status set_contexts(job *j) {
 }
 
 static void set_clip(job *j) {
-  const amped_complete_options *c = &j->o->complete;
+  const amped_clip_option *c = &j->o->clip;
   const amped_dictionary *d = j->session->plan.dictionary;
-  j->problem.least = !c->clips ? -INFINITY : c->clips_to_data ? d->values[0] : c->least;
-  j->problem.most = !c->clips ? INFINITY : c->clips_to_data ? d->values[d->count - 1] : c->most;
+  j->problem.least = !c->given ? -INFINITY : c->to_data ? d->values[0] : c->least;
+  j->problem.most = !c->given ? INFINITY : c->to_data ? d->values[d->count - 1] : c->most;
 }
 
 static amped_status load_entries(job *j, const char *option, const char *path, amped_entry_set *out,

@@ -56,10 +56,10 @@ const amped_command amped_commands[] = {
      .parallel = true,
      .summary = "predict missing entries: fit the observed ones alone",
      .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_sweep_option_rows,
-                &amped_complete_option_rows, &amped_seed_option_rows, &amped_output_option_rows,
-                &amped_nowrite_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
-                &amped_plan_option_rows, &amped_plan_only_option_rows, &amped_watch_option_rows,
-                &amped_read_option_rows, &amped_dims_option_rows},
+                &amped_complete_option_rows, &amped_clip_option_rows, &amped_seed_option_rows,
+                &amped_output_option_rows, &amped_nowrite_option_rows, &amped_threads_option_rows,
+                &amped_backend_option_rows, &amped_plan_option_rows, &amped_plan_only_option_rows,
+                &amped_watch_option_rows, &amped_read_option_rows, &amped_dims_option_rows},
      .help =
          "INPUT is any input of cpd, and an entry that it lacks is unknown, not zero. The model "
          "of\n"
