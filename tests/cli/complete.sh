@@ -182,13 +182,35 @@ refuse 3 "order 4, the tensor 3" --validate=b.tns
 refuse 3 "missing.tns" --test=missing.tns
 refuse 2 "is one start of one R" --init=several.r2.h5 --rank=2,3
 refuse 3 "has 4 components" --init=several.r4.h5 --reg=1
-refuse 2 "has no option" --checkpoint=x
+refuse 2 "needs --checkpoint" --resume
+refuse 2 "holds one decomposition" --checkpoint=x --rank=2,3
+refuse 2 "holds one decomposition" --checkpoint=x --starts=2
 
 # --- signals: the best so far is written ---------------------------------------------------------------
 begin 2 '"sweep":3,' complete heavy.tns --rank=16 --reg=1 --iters=100000 --tol=0 --patience=100000 -o part.h5
 stop_by USR1
 same "exit status of a signal" "$status" 85
 expect 0 "rmse" "$amped" info part.h5
+
+# --- checkpoints: a run that was stopped goes on to the same bits ----------------------------------------
+three="complete heavy.tns --rank=6 --reg=3,1,0.3 --iters=40 --tol=0 --patience=6 --deterministic --test=heavy.tns"
+# shellcheck disable=SC2086
+expect 0 "" on 2 $three -o whole.h5 -q
+# shellcheck disable=SC2086
+begin 2 '"sweep":4,.*"run":2,' $three --checkpoint=ck.h5 --checkpoint-every=3 -o resumed.h5
+stop_by USR1
+same "exit status of a signal" "$status" 85
+expect 0 "resume: ck.h5" on 2 complete heavy.tns --rank=6 --reg=3,1,0.3 --iters=40 --tol=0 --patience=6 \
+  --deterministic --test=heavy.tns --checkpoint=ck.h5 --resume -o resumed.h5
+if command -v h5diff >/dev/null; then
+  for set in weights factors/0 factors/1 factors/2 bias/0 bias/2 rmse/train rmse/validate rmse/test; do
+    if h5diff whole.h5 resumed.h5 /$set /$set >/dev/null 2>&1; then pass; else fail "resumed: $set"; fi
+  done
+fi
+expect 0 "" "$amped" info ck.h5 --verify
+expect 3 "other options of complete" on 2 complete heavy.tns --rank=6 --reg=3,1 --iters=40 --tol=0 --patience=6 \
+  --test=heavy.tns --checkpoint=ck.h5 --resume --nowrite -q
+expect 3 "metric rmse" on 2 cpd heavy.tns --rank=7 --checkpoint=ck.h5 --resume --nowrite -q
 
 # --- real ratings ----------------------------------------------------------------------------------------
 if test -n "$data" && test -f "$data/ml-small.tns.gz"; then
