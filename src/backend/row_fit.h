@@ -14,8 +14,10 @@
  *
  * without bias: (H + L I) a = g + L c 1. A row without nonzeros becomes a = c 1, b = 0. With L = 0
  * and too few nonzeros it is the solution of least norm. Nonnegative: the least of the same
- * objective over a >= 0 (b is free), to a relative residual of the optimality conditions of 1e-4 or
- * after 20 passes. Sums are in double or as good.
+ * objective over a >= 0 (b is free), by coordinate descent from the old row until the conditions of
+ * optimality have a residual of 1e-4, or for 20 passes. The residual is the largest of |d_i| /
+ * sqrt(M_ii) over that of the right side, where d = M x - right; d_i >= 0 is none where a_i = 0. A
+ * row whose sums overflow becomes its prior. Sums are in double or as good.
  *
  * Nonzeros that are held out take part in no sum. A nonzero is held out where the hash of its file
  * indices is below a bound: the same on any number of ranks, in every copy.
@@ -46,7 +48,8 @@ typedef struct amped_row_fit_sums {
   uint64_t count;  /* nonzeros of the rows */
   double squares;  /* of y - model at them, with the new rows */
   double penalty;  /* of the new rows: sum of L |a - c 1|^2 + reg_bias b^2 */
-  uint64_t unsure; /* rows that have no unique solution: the one of least norm was taken */
+  uint64_t unsure; /* rows without a unique solution, where the one of least norm was taken; and
+                      those whose sums overflow */
 } amped_row_fit_sums;
 
 /* Sums over nonzeros x. */

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-
 /* Strips of a copy, and nonzeros of a strip, at least: short enough to balance threads and to keep
  * the fix-up buffer small, long enough for the fix-up to cost little. */
 #define STRIPS 1024

@@ -5,7 +5,9 @@
 #include "cpu/cpu_dispatch.h"
 
 /* A product that is added to a sum is rounded once, where the processor can. */
+#ifndef __clang__ /* which does so unless it is told not to */
 #pragma GCC optimize("fp-contract=fast")
+#endif
 
 /* Rows of H whose sums are in registers at a time: as many as they hold, a divisor of
  * AMPED_ROW_PADDING. An instance has vectors of 64 bytes, which are two or four of the processor's
@@ -17,17 +19,17 @@
 #define MOST_ROWS 16
 
 typedef float floats __attribute__((vector_size(64)));
-typedef float halves __attribute__((vector_size(32)));
 typedef float loose_floats __attribute__((vector_size(64), aligned(4), may_alias));
 typedef double numbers __attribute__((vector_size(64)));
 typedef double loose_numbers __attribute__((vector_size(64), aligned(8), may_alias));
 
 /* Add a vector of sums to doubles. */
-AMPED_INLINE void carry_of_floats(const floats *from, double *to) {
-  halves half[2];
-  memcpy(half, from, sizeof half);
-  *(loose_numbers *)to += __builtin_convertvector(half[0], numbers);
-  *(loose_numbers *)(to + 8) += __builtin_convertvector(half[1], numbers);
+AMPED_INLINE void carry_of_floats(const floats *from, double *restrict to) {
+  float lanes[16];
+  memcpy(lanes, from, sizeof lanes);
+#pragma GCC unroll 1
+  for (int q = 0; q < 16; q++)
+    to[q] += (double)lanes[q];
 }
 
 AMPED_INLINE void carry_of_doubles(const numbers *from, double *to) {
@@ -114,4 +116,31 @@ amped_row_kernels amped_row_kernels_find(amped_vtype factor_type, bool wide) {
   while (!rows[i].here || rows[i].type != factor_type || rows[i].wide != wide)
     i++;
   return rows[i].kernels;
+}
+
+void amped_row_equations_pack(const amped_row_equations *e, uint64_t n, double *out) {
+  for (uint64_t i = 0; i < n; i++)
+    for (uint64_t c = 0; c <= i; c++)
+      *out++ = e->products[c * e->width + i];
+  for (uint64_t i = 0; i < n && e->biased; i++)
+    *out++ = e->sum[i];
+  *out++ = e->count;
+  for (uint64_t i = 0; i < n; i++)
+    *out++ = e->targets[i];
+  if (e->biased)
+    *out++ = e->target;
+  *out = e->squares;
+}
+
+void amped_row_equations_unpack(const double *in, uint64_t n, amped_row_equations *e) {
+  for (uint64_t i = 0; i < n; i++)
+    for (uint64_t c = 0; c <= i; c++)
+      e->products[c * e->width + i] = *in++;
+  for (uint64_t i = 0; i < n && e->biased; i++)
+    e->sum[i] = *in++;
+  e->count = *in++;
+  for (uint64_t i = 0; i < n; i++)
+    e->targets[i] = *in++;
+  e->target = e->biased ? *in++ : 0.0;
+  e->squares = *in;
 }

@@ -54,4 +54,8 @@ typedef struct amped_row_kernels {
 
 amped_row_kernels amped_row_kernels_find(amped_vtype factor_type, bool wide);
 
+/* Equations of n components as they travel (backend/row_fit.h). */
+void amped_row_equations_pack(const amped_row_equations *e, uint64_t n, double *out);
+void amped_row_equations_unpack(const double *in, uint64_t n, amped_row_equations *e);
+
 #endif

@@ -1,4 +1,4 @@
-/* Row fits on CPU cores (backend/row_fit.h), over the packed copies. Twin of cuda/row_fit_cuda.h.
+/* Row fits on CPU cores (backend/row_fit.h), over the packed copies.
  *
  * Threads take units of consecutive rows in turn; the unit that a row's first nonzero lies in has
  * the row. Rows of many nonzeros are cut into pieces, whose equations are added up piece by piece.
@@ -6,31 +6,10 @@
 #ifndef AMPED_ROW_FIT_CPU_H
 #define AMPED_ROW_FIT_CPU_H
 
-#include "backend/row_fit.h"
-#include "cpu/tensor_part_cpu.h"
+#include "cpu/row_assembly_cpu.h"
 
 /* Nonzeros of a unit: whole bundles, and whole packs of any packing. */
 #define AMPED_ROW_UNIT UINT64_C(4096)
-
-/* A row of more nonzeros than a piece has. */
-typedef struct amped_long_row {
-  uint64_t row; /* of the MTTKRP result */
-  uint64_t first, end;
-} amped_long_row;
-
-struct amped_row_fit_cpu {
-  uint64_t *held[AMPED_MAX_ORDER]; /* per copy: bit k: nonzero k is held out */
-  bool any_held;
-  amped_long_row *long_rows[AMPED_MAX_ORDER];
-  uint64_t long_count[AMPED_MAX_ORDER];
-  void *unit_sums; /* of the unit with the largest number, and of those before */
-  double *work;    /* threads + 1 desks */
-  uint64_t desk_elements;
-
-  amped_row_fit fit; /* in hand */
-  double seconds;
-  amped_row_fit_sums own, shared; /* not told yet */
-};
 
 extern const amped_row_fit_ops amped_row_fit_cpu_ops;
 

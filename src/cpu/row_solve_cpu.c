@@ -6,6 +6,11 @@
 
 #include "cpu/cpu_dispatch.h"
 
+/* A product that is added to a sum is rounded once, where the processor can. */
+#ifndef __clang__ /* which does so unless it is told not to */
+#pragma GCC optimize("fp-contract=fast")
+#endif
+
 typedef double numbers __attribute__((vector_size(64)));
 typedef double loose_numbers __attribute__((vector_size(64), aligned(8), may_alias));
 
@@ -36,7 +41,8 @@ typedef struct linear {
   uint64_t n, ld;
   double *m;     /* [n][ld] */
   double *x;     /* [ld] the solution */
-  double *least; /* [n] pivots that are not above it are taken for 0 */
+  double *least; /* [n] pivots that are not above it are taken for 0; then 1 over the factor's
+                    diagonal */
   double *rest;  /* workspace behind: n * ld, and two more rows */
 } linear;
 
@@ -63,6 +69,7 @@ AMPED_INLINE bool factor_panel(const linear *s, uint64_t first, uint64_t end) {
     if (!(pivot > s->least[j]) || !(pivot <= DBL_MAX))
       return false;
     const double by = 1.0 / sqrt(pivot);
+    s->least[j] = by;
     for (uint64_t c = first; c < s->ld; c += LANES)
       AT(row + c) *= by;
     for (uint64_t i = j + 1; i < end; i++) {
@@ -111,7 +118,7 @@ AMPED_INLINE void substitute_back(const linear *s) {
   for (uint64_t j = s->n; j-- > 0;) {
     const double *row = s->m + j * s->ld;
     const uint64_t c = j / LANES * LANES; /* x is 0 up to j, and behind n */
-    s->x[j] = (row[s->n] - dot(row + c, s->x + c, s->ld - c)) / row[j];
+    s->x[j] = (row[s->n] - dot(row + c, s->x + c, s->ld - c)) * s->least[j];
   }
 }
 

@@ -1,0 +1,213 @@
+#include "cpu/row_assembly_cpu.h"
+
+#include <string.h>
+
+#include "cpu/bundle_decode.h"
+#include "cpu/row_solve_cpu.h"
+
+/* --- desks -------------------------------------------------------------------------------------*/
+
+static uint64_t width_for(uint64_t components) {
+  return amped_ceil_div(components, AMPED_ROW_PADDING) * AMPED_ROW_PADDING;
+}
+
+/* Nonzeros that are written down at a time: a chunk, or all of a row that has a dual. */
+static uint64_t room_for(uint64_t components) {
+  return components > AMPED_ROW_CHUNK ? components : AMPED_ROW_CHUNK;
+}
+
+/* Lay out a desk of arrays from `base` on. Returns its elements; with base = NULL does no more. */
+static uint64_t lay_out(double *base, uint64_t components, amped_row_desk *d) {
+  const uint64_t width = width_for(components);
+  const uint64_t room = room_for(components);
+  const uint64_t sizes[] = {2 * sizeof(amped_bundle) / sizeof(double),
+                            room * width,
+                            room,
+                            width * width,
+                            width,
+                            width,
+                            components + 1,
+                            amped_row_solve_elements(components)};
+  double *arrays[sizeof sizes / sizeof sizes[0]] = {NULL};
+  uint64_t total = 0;
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    arrays[i] = base == NULL ? NULL : base + total;
+    total += amped_ceil_div(sizes[i], 8) * 8;
+  }
+  *d = (amped_row_desk){
+      .bundles = (amped_bundle *)(void *)arrays[0],
+      .numbers = {UINT64_MAX, UINT64_MAX},
+      .products = (char *)arrays[1],
+      .targets = (char *)arrays[2],
+      .equations = {.width = width, .products = arrays[3], .sum = arrays[4], .targets = arrays[5]},
+      .row = arrays[6],
+      .solve = arrays[7]};
+  return total;
+}
+
+uint64_t amped_row_desk_elements(uint64_t components) {
+  amped_row_desk d;
+  return lay_out(NULL, components, &d);
+}
+
+amped_row_job amped_row_job_make(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  const amped_row_fit *fit = &part->row_fit->fit;
+  const uint64_t components = (uint64_t)plan->ncomps - (fit->biased ? 1 : 0);
+  amped_row_job j = {.part = part,
+                     .fit = fit,
+                     .mode = mode,
+                     .m = amped_tensor_part_cpu_walk(part, mode, 0),
+                     .decode = amped_bundle_decoder_find(),
+                     .narrow = amped_row_kernels_find(plan->value_type, false),
+                     .wide = amped_row_kernels_find(plan->value_type, true)};
+  j.source = (amped_row_source){.inputs = plan->order - 1,
+                                .components = components,
+                                .ld = plan->ld,
+                                .width = width_for(components),
+                                .biased = fit->biased,
+                                .mean = fit->mean,
+                                .per_scale = 1.0 / fit->scale};
+  for (int i = 0; i < j.source.inputs; i++)
+    j.fetches = j.fetches || j.m.fetch[i];
+  for (int t = 0; t <= part->threads; t++) {
+    amped_row_desk *d = &part->row_fit->desks[t];
+    lay_out(part->row_fit->work + (uint64_t)t * amped_row_desk_elements((uint64_t)plan->ncomps),
+            components, d);
+    d->equations.biased = fit->biased;
+  }
+  return j;
+}
+
+/* --- nonzeros ----------------------------------------------------------------------------------*/
+
+/* Nonzeros of a bundle's word that take part, of first .. end. */
+static inline uint64_t taken(const uint64_t *held, uint64_t first, uint64_t end) {
+  uint64_t bits = ~held[first / 64] & UINT64_MAX << first % 64;
+  if (end - first / 64 * 64 < 64)
+    bits &= (UINT64_C(1) << end % 64) - 1;
+  return bits;
+}
+
+uint64_t amped_row_count(const amped_row_fit_cpu *f, int mode, uint64_t first, uint64_t end) {
+  uint64_t count = 0;
+  if (!f->any_held)
+    return end - first;
+  for (uint64_t k = first; k < end; k = (k / 64 + 1) * 64)
+    count += (uint64_t)__builtin_popcountll(taken(f->held[mode], k, end));
+  return count;
+}
+
+static amped_vtype type_of(const amped_row_job *j, bool wide) {
+  return wide ? AMPED_F64 : j->m.value_type;
+}
+
+static const amped_bundle *decode_at(const amped_row_job *j, amped_row_desk *d, uint64_t number) {
+  amped_bundle *b = &d->bundles[number % 2];
+  if (d->numbers[number % 2] != number)
+    j->decode(&j->m, number * AMPED_BUNDLE, j->m.copy->nnz, b);
+  d->numbers[number % 2] = number;
+  return b;
+}
+
+/* Ask memory for the rows of a bundle to come. */
+static void fetch_ahead(const amped_row_job *j, amped_row_desk *d, uint64_t number) {
+  if (number * AMPED_BUNDLE >= j->m.copy->nnz || d->numbers[number % 2] == number)
+    return;
+  const amped_bundle *b = decode_at(j, d, number);
+  for (int i = 0; i < j->source.inputs; i++)
+    for (int k = 0; k < b->count && j->m.fetch[i]; k++)
+      for (uint64_t byte = 0; byte < j->m.ld * j->m.value_type; byte += 64)
+        __builtin_prefetch((const char *)b->rows[i][k] + byte);
+}
+
+static void flush(const amped_row_job *j, amped_row_desk *d, bool wide) {
+  (wide ? j->wide : j->narrow).add(d->products, d->targets, d->filled, &d->equations);
+  d->filled = 0;
+}
+
+/* Write down the nonzeros first .. end; with `add` a chunk at a time is added to the equations. */
+static void collect(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end,
+                    bool wide, bool add) {
+  const uint64_t size = (uint64_t)type_of(j, wide);
+  const uint64_t *held = j->part->row_fit->held[j->mode];
+  for (uint64_t k = first; k < end; k = (k / AMPED_BUNDLE + 1) * AMPED_BUNDLE) {
+    const amped_bundle *b = decode_at(j, d, k / AMPED_BUNDLE);
+    const uint64_t take = taken(held, k, end);
+    const uint64_t count = (uint64_t)__builtin_popcountll(take);
+    if (j->fetches)
+      fetch_ahead(j, d, k / AMPED_BUNDLE + 1);
+    if (add && d->filled + count > AMPED_ROW_CHUNK)
+      flush(j, d, wide);
+    (wide ? j->wide : j->narrow)
+        .products(&j->source, b, take, d->products + d->filled * j->source.width * size,
+                  d->targets + d->filled * size);
+    d->filled += count;
+  }
+}
+
+uint64_t amped_row_collect(const amped_row_job *j, amped_row_desk *d, uint64_t first,
+                           uint64_t end) {
+  d->filled = 0;
+  collect(j, d, first, end, true, false);
+  const uint64_t count = d->filled;
+  d->filled = 0;
+  return count;
+}
+
+/* --- equations ---------------------------------------------------------------------------------*/
+
+static void clear(amped_row_equations *e) {
+  memset(e->products, 0, e->width * e->width * sizeof *e->products);
+  memset(e->sum, 0, e->width * sizeof *e->sum);
+  memset(e->targets, 0, e->width * sizeof *e->targets);
+  e->count = e->target = e->squares = 0.0;
+}
+
+void amped_row_assemble(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end,
+                        bool wide) {
+  clear(&d->equations);
+  collect(j, d, first, end, wide, true);
+  flush(j, d, wide);
+  d->equations.count = (double)amped_row_count(j->part->row_fit, j->mode, first, end);
+}
+
+static void add_equations(amped_row_equations *to, const amped_row_equations *from, uint64_t row) {
+  const uint64_t width = to->width;
+  for (uint64_t c = row; c < width; c++)
+    to->products[row * width + c] += from->products[row * width + c];
+  to->sum[row] += from->sum[row];
+  to->targets[row] += from->targets[row];
+  if (row > 0)
+    return;
+  to->count += from->count;
+  to->target += from->target;
+  to->squares += from->squares;
+}
+
+/* Pieces are added in their order. */
+amped_row_desk *amped_row_assemble_long(const amped_row_job *j, const amped_long_row *row,
+                                        bool wide) {
+  const uint64_t threads = (uint64_t)j->part->threads;
+  amped_row_desk *desks = j->part->row_fit->desks;
+  amped_row_desk *sum = &desks[threads];
+  clear(&sum->equations);
+  for (uint64_t first = row->first; first < row->end; first += threads * AMPED_ROW_PIECE) {
+    const uint64_t left = amped_ceil_div(row->end - first, AMPED_ROW_PIECE);
+    const uint64_t pieces = left < threads ? left : threads;
+#pragma omp parallel num_threads(j->part->threads)
+    {
+#pragma omp for schedule(static, 1)
+      for (uint64_t p = 0; p < pieces; p++) {
+        const uint64_t from = first + p * AMPED_ROW_PIECE;
+        const uint64_t to = from + AMPED_ROW_PIECE;
+        amped_row_assemble(j, &desks[p], from, to < row->end ? to : row->end, wide);
+      }
+#pragma omp for schedule(static)
+      for (uint64_t r = 0; r < j->source.width; r++)
+        for (uint64_t p = 0; p < pieces; p++)
+          add_equations(&sum->equations, &desks[p].equations, r);
+    }
+  }
+  return sum;
+}
