@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/kahan.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 #include "hdf5/completion_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
@@ -101,6 +102,8 @@ static void count_cold(job *j) {
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
   AMPED_TRY(amped_io_read(j->o->args[1], &j->o->read, t));
+  /* A second time their indices, and the predictions. */
+  AMPED_TRY(amped_mem_check(name_of(j), "its cells", t->nnz * 8 * ((uint64_t)t->order + 1)));
   for (int m = 0; m < t->order; m++) {
     AMPED_TRY(amped_alloc(&j->own[m], t->nnz, sizeof *j->own[m], "the cells' indices"));
     memcpy(j->own[m], t->indices[m], t->nnz * sizeof *j->own[m]);

@@ -203,8 +203,8 @@ const amped_command amped_commands[] = {
          "-o: .csv .tsv (tables with labels), .tns (text without labels), the three also .gz or\n"
          ".zst; .h5 (tensor file); - is standard output (a table). Cells keep their order, but in\n"
          ".h5.\n\n"
-         "Example: amped_mpi predict ratings.cpd.h5 test.csv --value=stars --clip=0.5:5\n"
-         "         amped_mpi predict ratings.cpd.h5 wanted.csv -o guesses.csv\n",
+         "Example: amped_mpi predict ratings.completion.h5 test.csv --value=stars --clip=0.5:5\n"
+         "         amped_mpi predict ratings.completion.h5 wanted.csv -o guesses.csv\n",
      .run = amped_cmd_predict},
     {.name = "recommend",
      .arguments = "RESULT",
@@ -218,9 +218,10 @@ const amped_command amped_commands[] = {
          "names count with the mean of their rows. Of equal values the lower index comes first.\n"
          "The options of reading are for the tensor of --exclude.\n\n"
          "-o: .csv .tsv (also .gz or .zst), a row a recommendation, the best first.\n\n"
-         "Example: amped_mpi recommend ratings.cpd.h5 --for=user:U7 --of=item "
+         "Example: amped_mpi recommend ratings.completion.h5 --for=user:U7 --of=item "
          "--exclude=ratings.h5\n"
-         "         amped_mpi recommend ratings.cpd.h5 --for=user --of=item -n 5 -o all.csv\n",
+         "         amped_mpi recommend ratings.completion.h5 --for=user --of=item -n 5 -o "
+         "all.csv\n",
      .run = amped_cmd_recommend},
     {.name = "generate",
      .arguments = "OUT",

@@ -121,6 +121,11 @@ for change in 'del f["bias/1"]' 'del f["bias/1"]; f["bias/1"] = np.ones(6)' 'f["
   expect 3 "damaged.h5: " "$amped" predict damaged.h5 cells.csv --value=stars
 done
 
+# Labels that repeat tell no index; indices still do.
+"$python" damage.py 'f["labels/mode_0/bytes"][3] = ord("0")' || fail "damage.py: labels"
+expect 3 "labels of mode 1 repeat" "$amped" predict damaged.h5 cells.csv --value=stars
+expect 0 "" "$amped" predict damaged.h5 two.tns
+
 # The result of a run of cpd.
 "$amped" generate t.h5 --dims=30x20x10 --nnz=1500 --planted=4 --seed=1 -q || fail "generate"
 expect 0 "" on 1 t.h5 --rank=3 --iters=8 --tol=0 --precision=double -q
