@@ -39,7 +39,8 @@ static void moments(const amped_complete_start *s, int mode, double *mean, doubl
   *variance = square / N - *mean * *mean;
 }
 
-/* Of 20000 numbers the mean is off by a deviation / 141, the variance by 1 % of it: five times that. */
+/* Of 20000 numbers the mean is off by a deviation / 141, the variance by 1 % of it: five times
+ * that. */
 START_TEST(a_start_has_the_moments_of_its_kind) {
   amped_complete_start s = {.centred = true, .context = {false, false, true}, .biased = true};
   double mean = 0.0;
