@@ -10,6 +10,7 @@
 #include "cli/cpd_outputs.h"
 #include "hdf5/completion_file.h"
 #include "hdf5/hdf5_probe.h"
+#include "session/checkpoint.h"
 #include "session/completion_report.h"
 #include "session/completion_result.h"
 #include "session/entry_file.h"
@@ -17,6 +18,7 @@
 #include "session/prepare.h"
 #include "session/report.h"
 #include "session/summary.h"
+#include "solver/checkpoint_file.h"
 #include "solver/complete_start.h"
 #include "text/io_format.h"
 
@@ -38,7 +40,8 @@ typedef struct job {
   amped_complete_start start;
   amped_entry_set validate, test;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
-  int finished; /* rows */
+  int finished;                 /* rows */
+  amped_checkpoint *checkpoint; /* NULL: none */
 } job;
 
 static const amped_row_fit_ops *row_fit_of(const job *j) {
@@ -136,7 +139,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
                        "complete does not run on --backend=%s yet; use --backend=cpu",
                        worker->backend->name);
   AMPED_TRY(find_contexts(j, plan, NULL, modes));
-  if (j->o->complete.clips_to_data && plan->dictionary->count == 0)
+  if (j->o->clip.to_data && plan->dictionary->count == 0)
     return amped_error(AMPED_USAGE, NULL,
                        "--clip=data needs a tensor of few distinct values, at most %d; give a "
                        "range, --clip=LO:HI",
@@ -235,10 +238,10 @@ static amped_status set_contexts(job *j) {
 }
 
 static void set_clip(job *j) {
-  const amped_complete_options *c = &j->o->complete;
+  const amped_clip_option *c = &j->o->clip;
   const amped_dictionary *d = j->session->plan.dictionary;
-  j->problem.least = !c->clips ? -INFINITY : c->clips_to_data ? d->values[0] : c->least;
-  j->problem.most = !c->clips ? INFINITY : c->clips_to_data ? d->values[d->count - 1] : c->most;
+  j->problem.least = !c->given ? -INFINITY : c->to_data ? d->values[0] : c->least;
+  j->problem.most = !c->given ? INFINITY : c->to_data ? d->values[d->count - 1] : c->most;
 }
 
 static amped_status load_entries(job *j, const char *option, const char *path, amped_entry_set *out,
@@ -331,6 +334,8 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep,
   job *j = context;
   uint64_t caught = amped_signals_caught() != NULL;
   AMPED_TRY(amped_completion_report_sweep(j->session, sweep, details, j->o->cpd.every));
+  if (j->checkpoint != NULL)
+    return amped_checkpoint_sweep(j->checkpoint, sweep);
   amped_comm_sum_u64(&j->session->comm, &caught, 1);
   return caught > 0 ? AMPED_STOPPED : AMPED_OK;
 }
@@ -382,15 +387,36 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
   return amped_comm_agree(&j->session->comm, status);
 }
 
+/* Collective: the search, from its beginning or from the last checkpoint. */
+static amped_status search(job *j, amped_complete_best *best, double *seconds) {
+  const amped_checkpoint_options *o = &j->o->checkpoint;
+  const amped_complete_hooks hooks = {begin_run, after_sweep, j};
+  const amped_context context = amped_session_context(j->session);
+  amped_solver_state state = {.order = 0};
+  bool resumed = false;
+  amped_status status = AMPED_OK;
+  memset(best, 0, sizeof *best);
+  AMPED_GO(done, amped_checkpoint_open(j->session, o, &amped_complete_solver, &j->checkpoint));
+  if (o->resume)
+    AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &best->factors, &resumed));
+  AMPED_GO(done, amped_complete_search(&context, &j->problem, &hooks, resumed ? &state : NULL, best,
+                                       seconds));
+  if (j->checkpoint != NULL)
+    status = amped_checkpoint_wait(j->checkpoint);
+done:
+  amped_checkpoint_close(j->checkpoint);
+  j->checkpoint = NULL;
+  amped_solver_state_free(&state);
+  return status;
+}
+
 /* Complete with one number of components. */
 static amped_status complete(job *j, int i) {
-  const amped_complete_hooks hooks = {begin_run, after_sweep, j};
   const int biases = j->session_options.biased ? 1 : 0;
   amped_complete_best best;
   double seconds = 0.0;
   AMPED_TRY(amped_session_set_ncomps(j->session, j->o->session.ncomps_list[i] + biases));
-  const amped_context context = amped_session_context(j->session);
-  amped_status status = amped_complete_search(&context, &j->problem, &hooks, &best, &seconds);
+  amped_status status = search(j, &best, &seconds);
   if (best.found && (status == AMPED_OK || status == AMPED_STOPPED)) {
     amped_status finished = finish_search(j, i, &best, seconds);
     status = finished != AMPED_OK ? finished : status;
@@ -455,14 +481,19 @@ static amped_status begin(job *j) {
 static amped_status look(job *j) {
   AMPED_TRY(probe(j, j->o->complete.validate));
   AMPED_TRY(probe(j, j->o->complete.test));
+  if (j->o->checkpoint.resume)
+    amped_checkpoint_file_probe(j->o->checkpoint.file);
   return amped_cpd_outputs_look(j->o, &j->outputs);
 }
 
 amped_status amped_cmd_complete(const amped_options *o) {
   amped_session session;
   job j = {.session = &session, .o = o};
-  /* Rank 0 holds all factors twice while the result is written: whole rows, then components. */
-  const amped_demand demand = {.result_bytes = o->nowrite ? 0 : 2 * sizeof(double),
+  /* Rank 0 holds all factors twice while the result is written: whole rows, then components. So it
+   * does for a checkpoint: those in hand, and the best. The first stay until the end. */
+  const amped_demand demand = {.result_bytes = o->checkpoint.file != NULL ? 3 * sizeof(double)
+                                               : o->nowrite               ? 0
+                                                                          : 2 * sizeof(double),
                                .solver_bytes = solver_bytes,
                                .whole_rows = true,
                                .check = check_plan,

@@ -276,7 +276,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   AMPED_GO(done,
            amped_checkpoint_open(session, &o->checkpoint, &amped_cpd_als_solver, &j->checkpoint));
   if (o->checkpoint.resume)
-    AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &resumed));
+    AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, NULL, &resumed));
   if (!resumed)
     AMPED_GO(done, set_start(session, o, number));
   if (o->checkpoint.result_on_signal)

@@ -138,8 +138,12 @@ static amped_status check_suffix(const char *path) {
 /* Check that a result can be written there. */
 static amped_status look(const amped_options *o, amped_cpd_output *out) {
   AMPED_TRY(check_suffix(out->path));
-  if (amped_file_same(out->path, o->args[0]) ||
-      (o->session.init != NULL && amped_file_same(out->path, o->session.init)))
+  const char *const inputs[] = {o->args[0], o->session.init, o->complete.validate,
+                                o->complete.test};
+  bool is_input = false;
+  for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
+    is_input = is_input || (inputs[i] != NULL && amped_file_same(out->path, inputs[i]));
+  if (is_input)
     return amped_error(AMPED_USAGE, out->path,
                        "is an input of this run and would be overwritten; name another file with "
                        "-o");
@@ -208,6 +212,14 @@ static uint64_t result_bytes(const amped_options *o, const amped_plan *plan, int
              : bytes;
 }
 
+/* complete has a column of biases, and the best sweep's factors beside those in hand. */
+static uint64_t checkpoint_bytes(const amped_options *o, const amped_plan *plan) {
+  const int ncomps =
+      strcmp(o->command->name, "complete") == 0 ? 2 * (o->session.ncomps + 1) : o->session.ncomps;
+  return amped_checkpoint_file_bytes(o->checkpoint.file, plan->order, plan->dims, ncomps,
+                                     o->session.precision);
+}
+
 amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outputs *out,
                                     const amped_plan *plan, const amped_labels *labels) {
   amped_file_need needs[AMPED_MAX_NCOMPS_COUNT + 2];
@@ -217,11 +229,8 @@ amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outp
                                      result_bytes(o, plan, o->session.ncomps_list[count], labels),
                                      "name another file with -o"};
   if (o->checkpoint.file != NULL)
-    needs[count++] =
-        (amped_file_need){o->checkpoint.file,
-                          amped_checkpoint_file_bytes(o->checkpoint.file, plan->order, plan->dims,
-                                                      o->session.ncomps, o->session.precision),
-                          "name another file with --checkpoint"};
+    needs[count++] = (amped_file_need){o->checkpoint.file, checkpoint_bytes(o, plan),
+                                       "name another file with --checkpoint"};
   if (o->session.trace != NULL)
     needs[count++] = (amped_file_need){o->session.trace, amped_trace_file_bytes(plan->nranks),
                                        "name another file with --trace"};

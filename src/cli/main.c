@@ -28,9 +28,9 @@ const amped_command amped_commands[] = {
                 &amped_cpd_option_rows, &amped_seed_option_rows, &amped_output_option_rows,
                 &amped_nowrite_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
                 &amped_plan_option_rows, &amped_checkpoint_option_rows,
-                &amped_plan_only_option_rows, &amped_watch_option_rows, &amped_shape_option_rows,
-                &amped_values_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
-                &amped_duplicates_option_rows},
+                &amped_on_signal_option_rows, &amped_plan_only_option_rows,
+                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows,
+                &amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
@@ -57,10 +57,12 @@ const amped_command amped_commands[] = {
      .parallel = true,
      .summary = "predict missing entries: fit the observed ones alone",
      .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_sweep_option_rows,
-                &amped_complete_option_rows, &amped_seed_option_rows, &amped_output_option_rows,
-                &amped_nowrite_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
-                &amped_plan_option_rows, &amped_plan_only_option_rows, &amped_watch_option_rows,
-                &amped_read_option_rows, &amped_dims_option_rows},
+                &amped_complete_option_rows, &amped_clip_option_rows, &amped_seed_option_rows,
+                &amped_output_option_rows, &amped_nowrite_option_rows,
+                &amped_checkpoint_option_rows, &amped_threads_option_rows,
+                &amped_backend_option_rows, &amped_plan_option_rows, &amped_plan_only_option_rows,
+                &amped_watch_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
+                &amped_duplicates_option_rows},
      .help =
          "INPUT is any input of cpd, and an entry that it lacks is unknown, not zero. The model "
          "of\n"
@@ -72,8 +74,8 @@ const amped_command amped_commands[] = {
          "exit status 85.\n\n"
          "docs/completion.md tells how to choose.\n\n"
          "Example: mpirun -np 4 amped_mpi complete ratings.h5 --rank=16\n"
-         "         mpirun -np 4 amped_mpi complete ratings.h5 --rank=16 --test=later.csv \\\n"
-         "           --keys=user,item,week --value=stars --clip=1:5\n",
+         "         mpirun -np 4 amped_mpi complete ratings.h5 --rank=16 --test=later.h5\n"
+         "         amped_mpi complete ratings.h5 --rank=8 --reg=0.5 --holdout=10% --clip=1:5\n",
      .run = amped_cmd_complete},
     {.name = "bench",
      .arguments = "INPUT|--shape=NAME",

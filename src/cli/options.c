@@ -146,6 +146,7 @@ static const struct {
     {&amped_cpd_option_rows, offsetof(amped_options, cpd)},
     {&amped_complete_option_rows, offsetof(amped_options, complete)},
     {&amped_checkpoint_option_rows, offsetof(amped_options, checkpoint)},
+    {&amped_on_signal_option_rows, offsetof(amped_options, checkpoint)},
     {&amped_dims_option_rows, offsetof(amped_options, read)},
     {&amped_duplicates_option_rows, offsetof(amped_options, read)},
     {&amped_read_option_rows, offsetof(amped_options, read)},

@@ -24,8 +24,9 @@ static amped_status check_apart(const char *option, const char *file, const char
 /* No option may write a file that the run reads. (The file of JSON lines is opened, and emptied,
  * before the input is read.) */
 static amped_status check_replaced(const amped_options *o, const char *option, const char *file) {
-  for (int i = 0; i <= o->nargs && file != NULL; i++) {
-    const char *name = i < o->nargs ? o->args[i] : o->session.init;
+  const char *const others[] = {o->session.init, o->complete.validate, o->complete.test};
+  for (int i = 0; i < o->nargs + 3 && file != NULL; i++) {
+    const char *name = i < o->nargs ? o->args[i] : others[i - o->nargs];
     if (name != NULL && amped_file_is_one(file, name))
       return amped_error(AMPED_USAGE, file,
                          "is named as a file of this run and would be overwritten; name another "

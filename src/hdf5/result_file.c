@@ -87,17 +87,20 @@ static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k,
   return amped_hdf5_dataset_finish(d);
 }
 
-amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, const int *order,
-                                      const amped_signs *signs, amped_vtype type) {
+amped_status amped_result_put_factors(amped_hdf5 *file, const char *group, const amped_ktensor *k,
+                                      const int *order, const amped_signs *signs,
+                                      amped_vtype type) {
   const amped_hdf5_type stored = {AMPED_FLOAT, (uint64_t)type};
   double *buffer = NULL;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_hdf5_make_group(file, "/factors"));
+  AMPED_TRY(amped_hdf5_make_group(file, group));
   AMPED_TRY(amped_alloc(&buffer, AMPED_HDF5_CHUNK, sizeof *buffer, "a slab of a factor"));
   for (int m = 0; m < k->order && status == AMPED_OK; m++) {
     const uint64_t dims[2] = {k->dims[m], (uint64_t)k->ncomps};
     amped_hdf5_dataset d;
-    status = amped_hdf5_dataset_create(file, factor_name_of(m).name, stored, 2, dims, &d);
+    char name[AMPED_HDF5_NAME];
+    (void)snprintf(name, sizeof name, "%s/%d", group, m);
+    status = amped_hdf5_dataset_create(file, name, stored, 2, dims, &d);
     amped_hdf5_dataset_seal(&d);
     if (status == AMPED_OK)
       status =
@@ -148,7 +151,7 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
   AMPED_TRY(write_record(file, k, record));
   AMPED_TRY(amped_hdf5_metric_put(file, &metric));
   AMPED_TRY(write_weights(file, k, order));
-  AMPED_TRY(amped_result_put_factors(file, k, order, &signs, AMPED_F64));
+  AMPED_TRY(amped_result_put_factors(file, "/factors", k, order, &signs, AMPED_F64));
   AMPED_TRY(record->completion != NULL
                 ? amped_completion_put(file, &metric, record->completion)
                 : amped_hdf5_dataset_write(file, metric.history, f64, 1, &record->sweeps,

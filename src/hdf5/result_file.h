@@ -49,11 +49,11 @@ amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
 uint64_t amped_result_file_bytes(int order, const uint64_t *dims, int ncomps, amped_vtype type,
                                  const amped_labels *labels);
 
-/* Parts of the writer, for checkpoints too. The first writes the factors as elements of `type`,
- * components in this order and with these signs (NULL: unchanged). The second checks that weights
- * and factors in the draft can be opened again. */
-amped_status amped_result_put_factors(amped_hdf5 *file, const amped_ktensor *k, const int *order,
-                                      const amped_signs *signs, amped_vtype type);
+/* Parts of the writer, for checkpoints too. The first writes the factors as elements of `type` to
+ * the group /factors or another, components in this order and with these signs (NULL: unchanged).
+ * The second checks that weights and factors in the draft can be opened again. */
+amped_status amped_result_put_factors(amped_hdf5 *file, const char *group, const amped_ktensor *k,
+                                      const int *order, const amped_signs *signs, amped_vtype type);
 amped_status amped_result_check_written(int fd, const char *path, int order);
 
 /* Read /weights, /factors/k and, where present, /labels; any float type. Nothing else is required

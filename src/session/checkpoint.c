@@ -22,7 +22,7 @@ struct amped_checkpoint {
   const amped_checkpoint_options *options;
   amped_file_lock lock; /* of the file, on rank 0 */
   amped_checkpoint_key key;
-  uint64_t last_sweep; /* of the last checkpoint, or of the start */
+  uint64_t sweeps, last_sweep; /* seen so far; of them, up to the last checkpoint */
   double last_time;
   bool keep_previous; /* the file is damaged */
 
@@ -51,11 +51,12 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
   c->key = (amped_checkpoint_key){.order = info->order,
                                   .nnz = info->nnz,
                                   .hash = info->hash,
-                                  .ncomps = session->options->ncomps,
+                                  .ncomps = session->plan.ncomps,
                                   .precision = session->options->precision,
                                   .seed = session->options->seed,
                                   .metric = solver->metric,
                                   .has_grams = solver->has_grams,
+                                  .keeps_best = solver->keeps_best,
                                   .init = session->options->init != NULL ? session->options->init
                                                                          : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);
@@ -112,10 +113,17 @@ static amped_status share_state(const amped_comm *comm, const amped_checkpoint_k
   amped_comm_broadcast(comm, state->weights, n * sizeof *state->weights);
   for (int m = 0; key->has_grams && m < key->order; m++)
     amped_comm_broadcast(comm, state->grams[m], n * n * sizeof *state->grams[m]);
+  amped_comm_broadcast(comm, &state->number_count, sizeof state->number_count);
+  if (comm->rank != 0 && state->number_count > 0)
+    status =
+        amped_alloc(&state->numbers, state->number_count, sizeof(double), "a solver's numbers");
+  AMPED_TRY(amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, state->numbers, state->number_count * sizeof(double));
   return AMPED_OK;
 }
 
-amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *state, bool *found) {
+amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *state,
+                                     amped_saved_factors *best, bool *found) {
   const amped_comm *comm = &c->session->comm;
   const amped_context context = amped_session_context(c->session);
   amped_ktensor k;
@@ -128,9 +136,13 @@ amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *st
   AMPED_GO(done, amped_comm_agree(comm, status));
   AMPED_GO(done, share_state(comm, &c->key, state));
   *found = state->sweeps > 0;
-  c->last_sweep = state->sweeps;
   if (!*found)
     goto done;
+  if (c->key.keeps_best) {
+    AMPED_GO(done, amped_factors_put(&context, &state->kept));
+    amped_ktensor_free(&state->kept);
+    AMPED_GO(done, amped_saved_factors_take(&context, state->weights, best));
+  }
   for (int r = 0; r < k.ncomps; r++)
     k.weights[r] = 1.0; /* weights are in the state: factor 0 stays as it is */
   status = amped_factors_put(&context, &k);
@@ -175,6 +187,28 @@ static amped_status end_writing(amped_checkpoint *c) {
                                    amped_json_text(file, strlen(file))));
 }
 
+/* Collective: copy the factors of the solver's best sweep out on rank 0; they take the place of the
+ * factors in hand for so long. */
+static amped_status copy_best(amped_checkpoint *c, const amped_solver_state *state) {
+  const amped_context context = amped_session_context(c->session);
+  const amped_plan *plan = context.plan;
+  amped_saved_factors here;
+  amped_status status = AMPED_OK;
+  if (state->best == NULL)
+    return AMPED_OK;
+  if (context.comm->rank == 0)
+    status = amped_ktensor_create(&c->state.kept, plan->order, plan->dims, plan->ncomps);
+  AMPED_TRY(amped_comm_agree(context.comm, status));
+  AMPED_TRY(amped_saved_factors_take(&context, state->weights, &here));
+  status = amped_saved_factors_restore(&context, state->best);
+  if (status == AMPED_OK)
+    status = amped_factors_get(&context, &c->state.kept);
+  if (status == AMPED_OK)
+    status = amped_saved_factors_restore(&context, &here);
+  amped_saved_factors_free(&here);
+  return status;
+}
+
 /* Collective: copy the factors and the state out on rank 0, and start its thread. */
 static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state *state) {
   const amped_context context = amped_session_context(c->session);
@@ -187,7 +221,8 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state 
     status = amped_solver_state_copy(&c->state, state);
   AMPED_TRY(amped_comm_agree(context.comm, status));
   AMPED_TRY(amped_factors_get(&context, &c->k));
-  c->last_sweep = state->sweeps;
+  AMPED_TRY(copy_best(c, state));
+  c->last_sweep = c->sweeps;
   c->last_time = amped_time();
   if (writes) {
     atomic_store(&c->done, false);
@@ -202,20 +237,20 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state 
 }
 
 /* Rank 0: is a checkpoint due, and the thread free? */
-static bool is_due(const amped_checkpoint *c, uint64_t sweep) {
+static bool is_due(const amped_checkpoint *c) {
   const amped_checkpoint_options *o = c->options;
   const uint64_t every = o->every_sweeps > 0 ? o->every_sweeps : DEFAULT_SWEEPS;
   if (c->writing)
     return false;
   return o->every_sec > 0.0 ? amped_time() - c->last_time >= o->every_sec
-                            : sweep - c->last_sweep >= every;
+                            : c->sweeps - c->last_sweep >= every;
 }
 
 /* Collective, after a signal: write a checkpoint of this sweep, unless it is written, and stop. */
 static amped_status stop(amped_checkpoint *c, const amped_solver_state *state) {
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_checkpoint_wait(c));
-  if (c->last_sweep != state->sweeps) {
+  if (c->last_sweep != c->sweeps) {
     AMPED_TRY(begin_writing(c, state));
     AMPED_TRY(amped_checkpoint_wait(c));
   }
@@ -231,10 +266,11 @@ amped_status amped_checkpoint_sweep(amped_checkpoint *c, const amped_sweep *swee
   const amped_comm *comm = &c->session->comm;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
+  c->sweeps++;
   if (c->writing && atomic_load(&c->done))
     status = end_writing(c);
   uint64_t votes[] = {status != AMPED_OK, amped_signals_caught() != NULL,
-                      comm->rank == 0 && is_due(c, sweep->number)};
+                      comm->rank == 0 && is_due(c)};
   amped_comm_sum_u64(comm, votes, 3);
   if (votes[0] > 0)
     status = amped_comm_agree(comm, status);

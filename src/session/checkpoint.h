@@ -18,10 +18,11 @@ typedef struct amped_checkpoint amped_checkpoint;
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *options,
                                    const amped_solver *solver, amped_checkpoint **out);
 
-/* Collective: reads the factors and the state of the last checkpoint on every rank. Without a
- * checkpoint, a line tells the user and *found is false. The caller frees the state. */
+/* Collective: reads the factors and the state of the last checkpoint on every rank; of a solver
+ * that keeps its best sweep, also that sweep's factors (else NULL). Without a checkpoint, a line
+ * tells the user and *found is false. The caller frees the state, and *best. */
 amped_status amped_checkpoint_resume(amped_checkpoint *checkpoint, amped_solver_state *state,
-                                     bool *found);
+                                     amped_saved_factors *best, bool *found);
 
 /* Collective, after each sweep: begins a checkpoint if it is due. After a signal to any rank it
  * writes a checkpoint, waits for it and returns AMPED_STOPPED with its line. */

@@ -35,6 +35,9 @@ static const amped_option rows[] = {
      .type = AMPED_OPTION_FLAG,
      .help = "go on from --checkpoint's file; where there is none yet, start from the beginning",
      AMPED_OPTION_FIELD(amped_checkpoint_options, resume)},
+};
+
+static const amped_option signal_rows[] = {
     {.name = "on-signal",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("nothing", "result"),
@@ -45,6 +48,7 @@ static const amped_option rows[] = {
 };
 
 const amped_option_group amped_checkpoint_option_rows = AMPED_OPTION_GROUP(rows);
+const amped_option_group amped_on_signal_option_rows = AMPED_OPTION_GROUP(signal_rows);
 
 amped_status amped_checkpoint_options_check(const amped_checkpoint_options *o) {
   if (o->file == NULL && (o->resume || o->every_sweeps > 0 || o->every_sec > 0.0))

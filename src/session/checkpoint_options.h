@@ -13,8 +13,9 @@ typedef struct amped_checkpoint_options {
   bool result_on_signal;
 } amped_checkpoint_options;
 
-/* --checkpoint, --checkpoint-every, --resume, --on-signal */
+/* --checkpoint, --checkpoint-every, --resume */
 extern const amped_option_group amped_checkpoint_option_rows;
+extern const amped_option_group amped_on_signal_option_rows; /* --on-signal */
 
 /* AMPED_USAGE where an option needs --checkpoint and the user did not give it. */
 amped_status amped_checkpoint_options_check(const amped_checkpoint_options *options);

@@ -136,7 +136,7 @@ static void say_errors(const amped_complete_problem *p, const char *name,
   char cold[96] = "";
   if (e->all.count == 0)
     return;
-  if (p->options->clips)
+  if (isfinite(p->least))
     (void)snprintf(clipped, sizeof clipped, ", clipped %.6f", amped_errors_clipped_rmse(&e->all));
   if (e->cold.count > 0)
     (void)snprintf(cold, sizeof cold,

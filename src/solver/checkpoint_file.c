@@ -14,6 +14,7 @@
 #include "hdf5/hdf5_metric.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system_memory.h"
 #include "hdf5/result_file.h"
 
 #define CHECKPOINT_VERSION 1
@@ -51,10 +52,15 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
   AMPED_TRY(write_key(file, key));
   AMPED_TRY(amped_hdf5_metric_put(file, &metric));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/weights", f64, 1, &n, state->weights));
-  AMPED_TRY(amped_result_put_factors(file, k, NULL, NULL, key->precision));
+  AMPED_TRY(amped_result_put_factors(file, "/factors", k, NULL, NULL, key->precision));
   AMPED_TRY(amped_hdf5_dataset_write(file, metric.history, f64, 1, &state->sweeps, state->history));
   if (key->has_grams)
     AMPED_TRY(write_grams(file, state));
+  if (key->keeps_best) {
+    AMPED_TRY(
+        amped_hdf5_dataset_write(file, "/numbers", f64, 1, &state->number_count, state->numbers));
+    AMPED_TRY(amped_result_put_factors(file, "/kept", &state->kept, NULL, NULL, key->precision));
+  }
   return amped_hdf5_finish(file);
 }
 
@@ -134,13 +140,14 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   return AMPED_OK;
 }
 
-/* `rows` rows of `columns` doubles, all finite. */
-static amped_status read_doubles(amped_hdf5 *file, const char *name, int ndims, uint64_t rows,
-                                 uint64_t columns, double *out) {
+/* `rows` rows of `columns` numbers, all finite, stored as `type`. */
+static amped_status read_numbers(amped_hdf5 *file, const char *name, int ndims,
+                                 amped_hdf5_type type, uint64_t rows, uint64_t columns,
+                                 double *out) {
   amped_hdf5_dataset d;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_hdf5_dataset_open(file, name, ndims, &d));
-  AMPED_GO(done, amped_hdf5_dataset_expect(&d, f64, rows, columns));
+  AMPED_GO(done, amped_hdf5_dataset_expect(&d, type, rows, columns));
   AMPED_GO(done, amped_hdf5_dataset_read(&d, f64, 0, rows, out));
   for (uint64_t i = 0; i < rows * columns && status == AMPED_OK; i++)
     if (!isfinite(out[i]))
@@ -149,6 +156,35 @@ static amped_status read_doubles(amped_hdf5 *file, const char *name, int ndims, 
 done:
   amped_hdf5_dataset_close(&d);
   return status;
+}
+
+static amped_status read_doubles(amped_hdf5 *file, const char *name, int ndims, uint64_t rows,
+                                 uint64_t columns, double *out) {
+  return read_numbers(file, name, ndims, f64, rows, columns, out);
+}
+
+/* Numbers of the solver, and the factors of its best sweep. */
+static amped_status read_best(amped_hdf5 *file, const amped_checkpoint_key *key,
+                              amped_solver_state *state) {
+  const uint64_t n = (uint64_t)key->ncomps;
+  const amped_hdf5_type stored = {AMPED_FLOAT, (uint64_t)key->precision};
+  amped_hdf5_dataset d;
+  char name[AMPED_HDF5_NAME];
+  AMPED_TRY(amped_hdf5_dataset_open(file, "/numbers", 1, &d));
+  state->number_count = d.dims[0];
+  amped_hdf5_dataset_close(&d);
+  AMPED_TRY(amped_mem_check(file->path, "its numbers", state->number_count * sizeof(double)));
+  AMPED_TRY(
+      amped_alloc(&state->numbers, state->number_count, sizeof(double), "a solver's numbers"));
+  AMPED_TRY(read_doubles(file, "/numbers", 1, state->number_count, 1, state->numbers));
+  AMPED_TRY(amped_ktensor_create(&state->kept, key->order, key->dims, key->ncomps));
+  for (uint64_t r = 0; r < n; r++)
+    state->kept.weights[r] = 1.0;
+  for (int m = 0; m < key->order; m++) {
+    (void)snprintf(name, sizeof name, "/kept/%d", m);
+    AMPED_TRY(read_numbers(file, name, 2, stored, key->dims[m], n, state->kept.factors[m]));
+  }
+  return AMPED_OK;
 }
 
 static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key,
@@ -165,6 +201,8 @@ static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key
   state->metric = key->metric;
   AMPED_TRY(read_doubles(file, metric.history, 1, sweeps, 1, state->history));
   AMPED_TRY(read_doubles(file, "/weights", 1, n, 1, state->weights));
+  if (key->keeps_best)
+    AMPED_TRY(read_best(file, key, state));
   if (!key->has_grams)
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&all, (uint64_t)key->order * n * n, sizeof *all, "the gram matrices"));

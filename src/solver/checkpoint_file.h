@@ -24,6 +24,7 @@ typedef struct amped_checkpoint_key {
   const char *init;   /* "random" or a file's name */
   const char *metric; /* of the solver; static text */
   bool has_grams;     /* the solver's state has them, and so does the file */
+  bool keeps_best;    /* likewise: numbers, and the factors of the best sweep */
 } amped_checkpoint_key;
 
 /* The generation from which a checkpoint was read. */

@@ -51,18 +51,6 @@ static bool parse_holdout(void *options, const char *text) {
   return o->holdout < 1.0;
 }
 
-/* "LO:HI", or "data". */
-static bool parse_clip(void *options, const char *text) {
-  amped_complete_options *o = options;
-  const size_t n = strcspn(text, ":");
-  o->clips = true;
-  o->clips_to_data = strcmp(text, "data") == 0;
-  if (o->clips_to_data)
-    return true;
-  return text[n] == ':' && parse_number(text, n, -1e300, 1e300, &o->least) &&
-         parse_number(text + n + 1, strlen(text + n + 1), o->least, 1e300, &o->most);
-}
-
 static const amped_option rows[] = {
     {.name = "reg",
      .type = AMPED_OPTION_CUSTOM,
@@ -135,13 +123,6 @@ static const amped_option rows[] = {
      .value = "FILE",
      .help = "tell the error on these entries, too, which choose nothing",
      AMPED_OPTION_FIELD(amped_complete_options, test)},
-    {.name = "clip",
-     .type = AMPED_OPTION_CUSTOM,
-     .words = AMPED_OPTION_WORDS("data"),
-     .parse = parse_clip,
-     .value = "LO:HI|data",
-     .help = "tell the errors of predictions cut to this range, too; data: the range of the values",
-     .expected_text = "a range such as 0.5:5, or data"},
     {.name = "order",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("cyclic", "random"),

@@ -24,14 +24,11 @@ typedef struct amped_complete_options {
   bool holdout_given;
   uint64_t split_seed;
   const char *validate, *test; /* files, or NULL */
-  bool clips;                  /* errors of the clipped model are told, too */
-  bool clips_to_data;
-  double least, most; /* where it clips, but not to the data */
-  bool random_order;  /* of modes, anew in each sweep */
+  bool random_order;           /* of modes, anew in each sweep */
 } amped_complete_options;
 
 /* --reg, --reg-power, --reg-bias, --bias, --context, --nonnegative, --holdout, --split-seed,
- * --validate, --test, --clip, --order, --patience, --time */
+ * --validate, --test, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 
 /* AMPED_USAGE where options contradict each other. Sets what was not given. */

@@ -47,6 +47,10 @@ typedef struct search {
   double mark;                           /* the error from which it must fall */
   int stale;                             /* sweeps since it did */
   double *errors[AMPED_COMPLETION_SETS]; /* [iters] after each sweep of the run */
+
+  const amped_solver_state *resume; /* until its run goes on */
+  double *numbers;                  /* of the state after this sweep */
+  uint64_t number_count;
 } search;
 
 uint64_t amped_complete_search_bytes(const amped_plan *plan, bool biased) {
@@ -133,6 +137,173 @@ static void count_stale(search *s, double value) {
   s->stale = fell || waits ? 0 : s->stale + 1;
 }
 
+/* --- the state as numbers -------------------------------------------------------------------- */
+
+/* Numbers that are written one by one, or read. The same calls in the same order do both. */
+typedef struct tape {
+  double *numbers; /* NULL: they are counted alone */
+  uint64_t at, count;
+  bool reads;
+  bool short_of; /* it ended too early */
+} tape;
+
+static void turn(tape *t, double *x) {
+  const uint64_t at = t->at++;
+  if (t->numbers == NULL)
+    return;
+  t->short_of = t->short_of || at >= t->count;
+  if (t->short_of)
+    return;
+  if (t->reads)
+    *x = t->numbers[at];
+  else
+    t->numbers[at] = isfinite(*x) ? *x : 0.0; /* the error of a set without entries */
+}
+
+static void turn_u64(tape *t, uint64_t *n) {
+  double x = (double)*n;
+  turn(t, &x);
+  *n = x >= 0.0 && x < 0x1p53 ? (uint64_t)x : 0;
+}
+
+static void turn_int(tape *t, int *n) {
+  double x = *n;
+  turn(t, &x);
+  *n = fabs(x) < 0x1p30 ? (int)x : 0;
+}
+
+static void turn_errors(tape *t, amped_entry_errors *e) {
+  amped_errors *const both[] = {&e->all, &e->cold};
+  for (int i = 0; i < 2; i++) {
+    turn_u64(t, &both[i]->count);
+    turn(t, &both[i]->squares);
+    turn(t, &both[i]->absolute);
+    turn(t, &both[i]->clipped);
+  }
+}
+
+static void turn_sweep(tape *t, amped_complete_sweep *w) {
+  turn_int(t, &w->run);
+  turn_int(t, &w->start);
+  turn(t, &w->reg);
+  turn_u64(t, &w->sums.count);
+  turn_u64(t, &w->sums.unsure);
+  turn(t, &w->sums.squares);
+  turn(t, &w->sums.objective);
+  turn(t, &w->train);
+  turn_errors(t, &w->validate);
+  turn_errors(t, &w->test);
+}
+
+/* What a search must have in common with the one that it goes on from. */
+static void turn_options(tape *t, const search *s, bool *same) {
+  const amped_complete_problem *p = s->problem;
+  const amped_complete_options *o = p->options;
+  double mine[AMPED_MAX_REGS + AMPED_MAX_ORDER + 24];
+  int n = 0;
+  mine[n++] = o->reg_count;
+  for (int i = 0; i < AMPED_MAX_REGS; i++)
+    mine[n++] = i < o->reg_count ? o->reg[i] : 0.0;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    mine[n++] = p->fit.prior[m];
+  const double others[] = {o->reg_power,
+                           o->reg_bias,
+                           o->bias,
+                           o->nonnegative,
+                           o->holdout,
+                           (double)o->split_seed,
+                           o->random_order,
+                           o->patience,
+                           p->tol,
+                           p->starts,
+                           (double)p->held,
+                           p->validate != NULL ? (double)p->validate->total : 0.0,
+                           p->test != NULL ? (double)p->test->total : 0.0,
+                           p->fit.mean,
+                           p->fit.scale};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    mine[n++] = others[i];
+  *same = true;
+  for (int i = 0; i < n; i++) {
+    double x = mine[i];
+    turn(t, &x);
+    *same = *same && x == mine[i];
+  }
+}
+
+static const char *const reasons[] = {"patience", "iterations", "time"};
+#define REASONS ((int)(sizeof reasons / sizeof reasons[0]))
+
+/* The end of the run that has the best sweep, where it has ended. */
+static amped_status turn_end(tape *t, amped_complete_best *b) {
+  int reason = -1;
+  for (int i = 0; i < REASONS && b->stop_reason != NULL; i++)
+    reason = strcmp(reasons[i], b->stop_reason) == 0 ? i : reason;
+  turn_int(t, &reason);
+  b->stop_reason = reason >= 0 && reason < REASONS ? reasons[reason] : NULL;
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++) {
+    amped_completion_errors *e = &b->errors[k];
+    turn_u64(t, &e->count);
+    if (t->reads && (t->short_of || e->count > t->count - t->at))
+      e->count = 0;
+    if (t->reads && e->count > 0)
+      AMPED_TRY(amped_alloc(&e->values, e->count, sizeof *e->values, "the errors of sweeps"));
+    for (uint64_t i = 0; i < e->count; i++)
+      turn(t, &e->values[i]);
+  }
+  return AMPED_OK;
+}
+
+static amped_status turn_all(tape *t, search *s, bool *same) {
+  amped_complete_best *b = s->best;
+  double elapsed = amped_time() - s->began;
+  turn_options(t, s, same);
+  turn(t, &elapsed);
+  if (t->reads)
+    s->began = amped_time() - elapsed;
+  turn_int(t, &s->sweep.run);
+  turn(t, &s->mark);
+  turn_int(t, &s->stale);
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++)
+    for (uint64_t i = 0; i < s->sweeps; i++)
+      turn(t, &s->errors[k][i]);
+  turn_sweep(t, &b->sweep);
+  turn_u64(t, &b->number);
+  turn(t, &b->value);
+  return turn_end(t, b);
+}
+
+/* After a sweep: its numbers. */
+static amped_status find_numbers(search *s) {
+  bool same = true;
+  tape t = {.numbers = NULL};
+  AMPED_TRY(turn_all(&t, s, &same));
+  s->number_count = t.at;
+  AMPED_TRY(amped_realloc(&s->numbers, t.at, sizeof *s->numbers, "a solver's numbers"));
+  t = (tape){.numbers = s->numbers, .count = t.at};
+  return turn_all(&t, s, &same);
+}
+
+/* Go on from numbers. */
+static amped_status take_numbers(search *s) {
+  const amped_solver_state *from = s->resume;
+  tape t = {.numbers = from->numbers, .count = from->number_count, .reads = true};
+  bool same = true;
+  s->sweeps = from->sweeps;
+  if (from->sweeps <= s->problem->iters)
+    AMPED_TRY(turn_all(&t, s, &same));
+  s->best->found = true;
+  if (from->sweeps > s->problem->iters || !same || t.short_of || t.at != t.count ||
+      s->sweep.run < 0 || s->sweep.run >= amped_complete_runs(s->problem))
+    return amped_error(AMPED_BAD_INPUT, NULL,
+                       "the checkpoint is of a run with other options of complete; give the same "
+                       "ones, or name another file with --checkpoint");
+  return AMPED_OK;
+}
+
+/* --- one sweep, as a step of the loop ----------------------------------------------------------
+ */
+
 static amped_status sweep(void *self, amped_sweep *out) {
   search *s = self;
   int order[AMPED_MAX_ORDER];
@@ -162,11 +333,16 @@ static amped_status sweep(void *self, amped_sweep *out) {
                s->sweep.reg, s->sweep.sums.unsure);
   }
   count_stale(s, out->value);
-  return keep_best(s, out->value);
+  AMPED_TRY(keep_best(s, out->value));
+  return find_numbers(s);
 }
 
 static void view(const void *self, amped_solver_state *state) {
-  state->weights = ((const search *)self)->ones;
+  const search *s = self;
+  state->weights = s->ones;
+  state->numbers = s->numbers;
+  state->number_count = s->number_count;
+  state->best = &s->best->factors;
 }
 
 static const char *stop(const void *self) {
@@ -176,8 +352,8 @@ static const char *stop(const void *self) {
   return s->stale >= s->problem->options->patience ? "patience" : NULL;
 }
 
-static const amped_solver solver = {
-    .metric = "rmse", .higher_is_better = false, .sweep = sweep, .view = view, .stop = stop};
+const amped_solver amped_complete_solver = {
+    .metric = "rmse", .keeps_best = true, .sweep = sweep, .view = view, .stop = stop};
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
@@ -215,21 +391,26 @@ static amped_status run(search *s, int number) {
   bool noise_told = true;
   const amped_iterate_options options = {.iters = s->problem->iters,
                                          .noise_told = &noise_told,
+                                         .start = s->resume,
                                          .after_sweep = after_sweep,
                                          .context = s};
   amped_solver_result result;
-  memset(&s->sweep, 0, sizeof s->sweep);
-  s->sweep.run = number;
-  s->sweep.start = number / regs_of(s->problem->options);
-  s->sweeps = 0;
-  s->stale = 0;
-  s->mark = INFINITY;
-  const double reg = amped_complete_reg(s->problem->options, number, 1);
-  AMPED_TRY(s->hooks->begin(s->hooks->context, number, s->sweep.start, reg));
+  if (s->resume == NULL) {
+    memset(&s->sweep, 0, sizeof s->sweep);
+    s->sweep.run = number;
+    s->sweep.start = number / regs_of(s->problem->options);
+    s->sweeps = 0;
+    s->stale = 0;
+    s->mark = INFINITY;
+    const double reg = amped_complete_reg(s->problem->options, number, 1);
+    AMPED_TRY(s->hooks->begin(s->hooks->context, number, s->sweep.start, reg));
+  }
   amped_status status = amped_comm_agree(
-      s->context->comm, amped_solver_result_create(s->context, &solver, &options, &result));
+      s->context->comm,
+      amped_solver_result_create(s->context, &amped_complete_solver, &options, &result));
+  s->resume = NULL;
   if (status == AMPED_OK)
-    status = amped_iterate(s->context, &solver, s, &options, &result);
+    status = amped_iterate(s->context, &amped_complete_solver, s, &options, &result);
   if (status == AMPED_OK || status == AMPED_STOPPED) {
     amped_status kept = amped_comm_agree(
         s->context->comm, keep_errors(s, status == AMPED_OK ? result.stop_reason : "signal"));
@@ -252,15 +433,25 @@ static amped_status allocate(search *s) {
 
 amped_status amped_complete_search(const amped_context *context,
                                    const amped_complete_problem *problem,
-                                   const amped_complete_hooks *hooks, amped_complete_best *best,
+                                   const amped_complete_hooks *hooks,
+                                   const amped_solver_state *resume, amped_complete_best *best,
                                    double *seconds) {
-  search s = {.context = context, .problem = problem, .hooks = hooks, .best = best};
+  search s = {.context = context,
+              .problem = problem,
+              .hooks = hooks,
+              .best = best,
+              .resume = resume,
+              .mark = INFINITY};
   amped_status status = AMPED_OK;
-  memset(best, 0, sizeof *best);
   AMPED_GO(done, amped_comm_agree(context->comm, allocate(&s)));
   AMPED_GO(done, amped_complete_als_create(context, &problem->fit, &s.als));
   s.began = amped_time();
-  for (int k = 0; k < amped_complete_runs(problem) && status == AMPED_OK && !s.out_of_time; k++)
+  if (resume != NULL) {
+    AMPED_GO(done, amped_comm_agree(context->comm, take_numbers(&s)));
+    s.sweep.start = s.sweep.run / regs_of(problem->options);
+  }
+  for (int k = s.sweep.run;
+       k < amped_complete_runs(problem) && status == AMPED_OK && !s.out_of_time; k++)
     status = run(&s, k);
   *seconds = amped_time() - s.began;
   if (best->found && (status == AMPED_OK || status == AMPED_STOPPED)) {
@@ -270,6 +461,7 @@ amped_status amped_complete_search(const amped_context *context,
 done:
   amped_complete_als_destroy(&s.als);
   amped_free(s.ones);
+  amped_free(s.numbers);
   for (int k = 0; k < AMPED_COMPLETION_SETS; k++)
     amped_free(s.errors[k]);
   return status;

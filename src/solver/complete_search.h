@@ -19,6 +19,9 @@
 #include "solver/iterate.h"
 #include "tensor/completion.h"
 
+/* Its metric is the error that chooses. Its state has the best sweep's factors, and numbers. */
+extern const amped_solver amped_complete_solver;
+
 /* Sweeps before lambda falls, and what remains of it in each. */
 #define AMPED_COMPLETE_HELD 10
 #define AMPED_COMPLETE_FALL 0.95
@@ -77,12 +80,15 @@ double amped_complete_reg(const amped_complete_options *options, int run, uint64
 /* Bytes of host memory of the search on this rank. */
 uint64_t amped_complete_search_bytes(const amped_plan *plan, bool biased);
 
-/* Collective; the status is agreed; AMPED_STOPPED of after_sweep is passed on. The best model's
+/* Collective; the status is agreed; AMPED_STOPPED of after_sweep is passed on. resume: the state of
+ * a checkpoint, to whose sweep the context's factors belong, and best->factors those of its best;
+ * NULL: from the beginning. AMPED_BAD_INPUT where that search had other options. The best model's
  * factors become the context's where one was found. *seconds: of all sweeps. free takes a zeroed
  * object, too. */
 amped_status amped_complete_search(const amped_context *context,
                                    const amped_complete_problem *problem,
-                                   const amped_complete_hooks *hooks, amped_complete_best *best,
+                                   const amped_complete_hooks *hooks,
+                                   const amped_solver_state *resume, amped_complete_best *best,
                                    double *seconds);
 void amped_complete_best_free(amped_complete_best *best);
 

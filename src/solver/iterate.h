@@ -26,7 +26,8 @@ typedef struct amped_sweep {
 typedef struct amped_solver {
   const char *metric;
   bool higher_is_better;
-  bool has_grams; /* as part of its state */
+  bool has_grams;  /* as part of its state */
+  bool keeps_best; /* its state has the best factors so far, and numbers */
   /* Collective; the status is this rank's own. Sets value, noise and times; number is set. */
   amped_status (*sweep)(void *self, amped_sweep *sweep);
   /* Set the state's weights and, where it has them, grams, which the next sweep begins from;

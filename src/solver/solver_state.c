@@ -31,10 +31,17 @@ amped_status amped_solver_state_copy(amped_solver_state *out, const amped_solver
   memcpy(out->weights, from->weights, n * sizeof *out->weights);
   for (int m = 0; has_grams && m < from->order; m++)
     memcpy(out->grams[m], from->grams[m], n * n * sizeof *out->grams[m]);
+  if (from->number_count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&out->numbers, from->number_count, sizeof(double), "a solver's numbers"));
+  memcpy(out->numbers, from->numbers, (size_t)from->number_count * sizeof(double));
+  out->number_count = from->number_count;
   return AMPED_OK;
 }
 
 void amped_solver_state_free(amped_solver_state *state) {
+  amped_free(state->numbers);
+  amped_ktensor_free(&state->kept);
   amped_free(state->history);
   amped_free(state->weights);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

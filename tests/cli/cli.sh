@@ -48,12 +48,12 @@ expect 2 "did you mean --rank" $mpirun -np 3 "$amped" good.h5 --rnak=3
 
 # --- help and version -----------------------------------------------------------------------------
 expect 0 "Usage" "$amped" --help
-for c in cpd bench convert info top compare plot predict recommend generate; do
+for c in cpd complete bench convert info top compare plot predict recommend generate; do
   expect 0 "Usage.* $c " "$amped" $c --help
   grep -q "$c" "$scratch/out" || fail "help of $c"
 done
 expect 0 "amped_mpi [0-9]" "$amped" --version
-for word in complete nonnegative "not implemented"; do
+for word in nonnegative "not implemented"; do
   "$amped" cpd --help | grep -q -e "$word" && fail "--help promises $word" || pass
 done
 

@@ -28,6 +28,19 @@ static void make_state(amped_solver_state *state, const amped_checkpoint_key *ke
   for (int m = 0; key->has_grams && m < 3; m++)
     for (int i = 0; i < N * N; i++)
       state->grams[m][i] = 10.0 * m + i;
+  if (!key->keeps_best)
+    return;
+  state->number_count = 3;
+  check_ok(amped_alloc(&state->numbers, 3, sizeof(double), "numbers"));
+  memcpy(state->numbers, (double[]){0.5, -1.0, 1e300}, 3 * sizeof(double));
+}
+
+/* The factors of the best sweep: entry i of mode m is m + i / 8. */
+static void make_kept(amped_ktensor *kept) {
+  check_ok(amped_ktensor_create(kept, 3, dims, N));
+  for (int m = 0; m < 3; m++)
+    for (uint64_t i = 0; i < dims[m] * N; i++)
+      kept->factors[m][i] = m + (double)i / 8.0;
 }
 
 static void check_same(const amped_solver_state *a, const amped_solver_state *b) {
@@ -35,6 +48,9 @@ static void check_same(const amped_solver_state *a, const amped_solver_state *b)
   ck_assert_str_eq(a->metric, b->metric);
   ck_assert_mem_eq(a->history, b->history, a->sweeps * sizeof *a->history);
   ck_assert_mem_eq(a->weights, b->weights, N * sizeof *a->weights);
+  ck_assert_uint_eq(a->number_count, b->number_count);
+  if (a->number_count > 0)
+    ck_assert_mem_eq(a->numbers, b->numbers, a->number_count * sizeof *a->numbers);
   for (int m = 0; m < 3; m++) {
     ck_assert((a->grams[m] == NULL) == (b->grams[m] == NULL));
     if (a->grams[m] != NULL)
@@ -49,6 +65,8 @@ static void write_checkpoint(const char *path, const amped_checkpoint_key *key) 
   make_state(&state, key);
   check_ok(amped_solver_state_copy(&copy, &state));
   check_same(&state, &copy);
+  if (key->keeps_best)
+    make_kept(&copy.kept);
   check_ok(amped_checkpoint_file_write(path, true, key, &k, &copy));
   amped_solver_state_free(&copy);
   amped_solver_state_free(&state);
@@ -63,6 +81,11 @@ static amped_status read_checkpoint(const char *path, const amped_checkpoint_key
   ck_assert_int_eq(generation, AMPED_GENERATION_LATEST);
   make_state(&want, key);
   check_same(&want, &state);
+  ck_assert(key->keeps_best == (state.kept.order > 0));
+  if (key->keeps_best)
+    make_kept(&want.kept);
+  for (int m = 0; m < want.kept.order; m++)
+    ck_assert_mem_eq(want.kept.factors[m], state.kept.factors[m], dims[m] * N * sizeof(double));
   amped_solver_state_free(&want);
   amped_solver_state_free(&state);
   amped_ktensor_free(&k);
@@ -117,5 +140,23 @@ START_TEST(a_file_without_a_name_is_of_the_fit) {
   check_no_leak();
 }
 
-TESTING_MAIN("checkpoint_file", a_state_survives_with_grams_and_without,
-             a_checkpoint_of_another_solver_is_refused, a_file_without_a_name_is_of_the_fit)
+START_TEST(the_best_sweep_is_kept_beside_the_last) {
+  const char *path = testing_path("best.h5");
+  amped_checkpoint_key key = a_key("rmse", false);
+  key.keeps_best = true;
+  for (int bytes = 4; bytes <= 8; bytes += 4) {
+    key.precision = (amped_vtype)bytes;
+    write_checkpoint(path, &key);
+    check_ok(read_checkpoint(path, &key));
+  }
+  hid_t file = testing_h5_modify(path);
+  testing_h5_remove(file, "/kept/1");
+  h5(H5Fclose(file));
+  check_fails(AMPED_BAD_INPUT, "/kept/1", read_checkpoint(path, &key));
+  (void)remove(path);
+  check_no_leak();
+}
+
+TESTING_MAIN("checkpoint_file", the_best_sweep_is_kept_beside_the_last,
+             a_state_survives_with_grams_and_without, a_checkpoint_of_another_solver_is_refused,
+             a_file_without_a_name_is_of_the_fit)
