@@ -486,6 +486,16 @@ static amped_status look(job *j) {
   return amped_cpd_outputs_look(j->o, &j->outputs);
 }
 
+/* Sums are wrong for ratings and measurements. Text that is read here has told of them itself. */
+static void warn_of_sums(const job *j) {
+  const char *path = j->o->args[0];
+  if (j->session->comm.rank == 0 && is_hdf5(path, &j->o->read) &&
+      amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_SUM)
+    amped_warn("%s: values that repeat a coordinate were added up when it was made; for ratings "
+               "make it with amped_mpi convert --duplicates=mean, or last",
+               path);
+}
+
 amped_status amped_cmd_complete(const amped_options *o) {
   amped_session session;
   job j = {.session = &session, .o = o};
@@ -508,6 +518,8 @@ amped_status amped_cmd_complete(const amped_options *o) {
         &session.comm, session.comm.rank == 0 ? amped_cpd_outputs_lock(&j.outputs) : AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
+  if (status == AMPED_OK)
+    warn_of_sums(&j);
   if (status == AMPED_OK && !o->session.plan_only)
     status = complete_all(&j);
   status = finish(&session, status);

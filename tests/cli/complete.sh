@@ -225,4 +225,13 @@ if test -n "$data" && test -f "$data/ml-small.tns.gz"; then
 else
   echo "skipped: no ml-small.tns.gz"
 fi
+# What was added up is told; what was averaged is not.
+printf '1 1 1 4\n1 2 1 3\n2 1 2 5\n1 1 1 5\n2 2 2 1\n' >again.tns
+expect 0 "" "$amped" convert again.tns summed.h5 -q
+expect 0 "" "$amped" convert again.tns averaged.h5 -q --duplicates=mean
+expect 0 "warning: summed.h5: values that repeat a coordinate were added up" \
+  on 2 complete summed.h5 --rank=1 --reg=1 --iters=2 --holdout=0 --nowrite
+expect 0 "" on 2 complete averaged.h5 --rank=1 --reg=1 --iters=2 --holdout=0 --nowrite
+grep -q "added up" err && fail "an average is told as a sum" || pass
+
 finish
