@@ -10,31 +10,25 @@
 #endif
 
 /* Rows of H whose sums are in registers at a time: as many as they hold, a divisor of
- * AMPED_ROW_PADDING. An instance has vectors of 64 bytes, which are two or four of the processor's
- * own. Sums of doubles have eight rows at most, half as many as floats: no fewer products are in
- * flight than the processor can begin. */
+ * AMPED_ROW_PADDING; of doubles half as many at most. */
 #define ROWS_avx512 16
-#define ROWS_avx2 4
-#define ROWS_any 2
+#define ROWS_avx2 8
+#define ROWS_any 8
 #define MOST_ROWS 16
 
-typedef float floats __attribute__((vector_size(64)));
-typedef float loose_floats __attribute__((vector_size(64), aligned(4), may_alias));
-typedef double numbers __attribute__((vector_size(64)));
-typedef double loose_numbers __attribute__((vector_size(64), aligned(8), may_alias));
+/* Bytes of a vector. Longer ones than the processor's would go through memory. */
+#define BYTES_avx512 64
+#define BYTES_avx2 32
+#define BYTES_any 16
 
-/* Add a vector of sums to doubles. */
-AMPED_INLINE void carry_of_floats(const floats *from, double *restrict to) {
-  float lanes[16];
-  memcpy(lanes, from, sizeof lanes);
-#pragma GCC unroll 1
-  for (int q = 0; q < 16; q++)
-    to[q] += (double)lanes[q];
-}
-
-AMPED_INLINE void carry_of_doubles(const numbers *from, double *to) {
-  *(loose_numbers *)to += *from;
-}
+#define DEFINE_VECTORS(BYTES)                                                                      \
+  typedef float floats_##BYTES __attribute__((vector_size(BYTES)));                                \
+  typedef float loose_floats_##BYTES __attribute__((vector_size(BYTES), aligned(4), may_alias));   \
+  typedef double doubles_##BYTES __attribute__((vector_size(BYTES)));                              \
+  typedef double loose_doubles_##BYTES __attribute__((vector_size(BYTES), aligned(8), may_alias));
+DEFINE_VECTORS(64)
+DEFINE_VECTORS(32)
+DEFINE_VECTORS(16)
 
 #define FACTOR float
 #define VALUE float
@@ -55,20 +49,57 @@ AMPED_INLINE void carry_of_doubles(const numbers *from, double *to) {
 #undef FACTOR
 #undef NAME
 
-#define VECTOR numbers
-#define LOOSE loose_numbers
-#define SUM(x) x##_of_doubles
+#define VECTOR doubles_64
+#define LOOSE loose_doubles_64
+#define SUM(x) x##_of_doubles_64
 #include "cpu/row_sums_body.h"
-#undef VALUE
 #undef VECTOR
 #undef LOOSE
 #undef SUM
 
-#define VALUE float
-#define VECTOR floats
-#define LOOSE loose_floats
-#define SUM(x) x##_of_floats
+#define VECTOR doubles_32
+#define LOOSE loose_doubles_32
+#define SUM(x) x##_of_doubles_32
 #include "cpu/row_sums_body.h"
+#undef VECTOR
+#undef LOOSE
+#undef SUM
+
+#define VECTOR doubles_16
+#define LOOSE loose_doubles_16
+#define SUM(x) x##_of_doubles_16
+#include "cpu/row_sums_body.h"
+#undef VECTOR
+#undef LOOSE
+#undef SUM
+
+#undef VALUE
+#define VALUE float
+#define VECTOR floats_64
+#define LOOSE loose_floats_64
+#define SUM(x) x##_of_floats_64
+#include "cpu/row_sums_body.h"
+#undef VECTOR
+#undef LOOSE
+#undef SUM
+
+#define VECTOR floats_32
+#define LOOSE loose_floats_32
+#define SUM(x) x##_of_floats_32
+#include "cpu/row_sums_body.h"
+#undef VECTOR
+#undef LOOSE
+#undef SUM
+
+#define VECTOR floats_16
+#define LOOSE loose_floats_16
+#define SUM(x) x##_of_floats_16
+#include "cpu/row_sums_body.h"
+#undef VECTOR
+#undef LOOSE
+#undef SUM
+
+#undef VALUE
 
 /* Instances: processor x types. Two inputs are a constant. */
 #define DEFINE_PRODUCTS(CPU, NAME, VALUE)                                                          \
@@ -80,24 +111,22 @@ AMPED_INLINE void carry_of_doubles(const numbers *from, double *to) {
     else                                                                                           \
       products_##NAME(s, b, s->inputs, take, (VALUE *)products, (VALUE *)targets);                 \
   }
+#define DEFINE_ADD(CPU, TYPE, VALUE, BYTES, ROWS)                                                  \
+  AMPED_TARGET_##CPU static void add_##TYPE##_##CPU(const void *products, const void *targets,     \
+                                                    uint64_t count, amped_row_equations *e) {      \
+    if (e->biased)                                                                                 \
+      ADD(TYPE, BYTES)((const VALUE *)products, (const VALUE *)targets, count, ROWS, true, e);     \
+    else                                                                                           \
+      ADD(TYPE, BYTES)((const VALUE *)products, (const VALUE *)targets, count, ROWS, false, e);    \
+  }
+#define ADD(TYPE, BYTES) ADD_OF(TYPE, BYTES)
+#define ADD_OF(TYPE, BYTES) add_of_##TYPE##_##BYTES
 #define DEFINE(CPU)                                                                                \
   DEFINE_PRODUCTS(CPU, f32, float)                                                                 \
   DEFINE_PRODUCTS(CPU, wide, double)                                                               \
   DEFINE_PRODUCTS(CPU, f64, double)                                                                \
-  AMPED_TARGET_##CPU static void add_floats_##CPU(const void *products, const void *targets,       \
-                                                  uint64_t count, amped_row_equations *e) {        \
-    if (e->biased)                                                                                 \
-      add_of_floats(products, targets, count, ROWS_##CPU, true, e);                                \
-    else                                                                                           \
-      add_of_floats(products, targets, count, ROWS_##CPU, false, e);                               \
-  }                                                                                                \
-  AMPED_TARGET_##CPU static void add_doubles_##CPU(const void *products, const void *targets,      \
-                                                   uint64_t count, amped_row_equations *e) {       \
-    if (e->biased)                                                                                 \
-      add_of_doubles(products, targets, count, ROWS_##CPU > 8 ? 8 : ROWS_##CPU, true, e);          \
-    else                                                                                           \
-      add_of_doubles(products, targets, count, ROWS_##CPU > 8 ? 8 : ROWS_##CPU, false, e);         \
-  }
+  DEFINE_ADD(CPU, floats, float, BYTES_##CPU, ROWS_##CPU)                                          \
+  DEFINE_ADD(CPU, doubles, double, BYTES_##CPU, 8)
 AMPED_CPU_DISPATCH(DEFINE)
 
 amped_row_kernels amped_row_kernels_find(amped_vtype factor_type, bool wide) {

@@ -3,6 +3,15 @@
 
 #define LANES ((uint64_t)(sizeof(VECTOR) / sizeof(VALUE)))
 
+/* Add a vector of sums to doubles. */
+AMPED_INLINE void SUM(carry)(const VECTOR *from, double *restrict to) {
+  VALUE lanes[LANES];
+  memcpy(lanes, from, sizeof lanes);
+#pragma GCC unroll 1
+  for (uint64_t q = 0; q < LANES; q++)
+    to[q] += (double)lanes[q];
+}
+
 /* Rows i .. i+rows of H, in the columns of one vector from c on; with_targets: g there, too;
  * with_sum: and h. The last three are constants of the caller. */
 AMPED_INLINE void SUM(tile)(const VALUE *products, const VALUE *targets, uint64_t count, uint64_t i,
