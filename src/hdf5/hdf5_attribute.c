@@ -366,12 +366,26 @@ static herr_t look_at_link(hid_t id, const char *link, const H5L_info_t *info, v
   return look_at_object(s, object);
 }
 
-/* Is all there that the seal has? Else somebody has removed or renamed something, or changed it. */
-static amped_status check_complete(amped_hdf5 *file) {
-  search s = {.file = file};
-  herr_t walked = look_at_object(&s, "/");
+/* Look at all attributes. As H5Lvisit: below 0 where HDF5 failed, above where the walk was ended.
+ */
+static herr_t walk(search *s, amped_hdf5 *file) {
+  memset(s, 0, sizeof *s);
+  s->file = file;
+  amped_hdf5_begin();
+  herr_t walked = look_at_object(s, "/");
   if (walked == 0)
-    walked = H5Lvisit(file->id, H5_INDEX_NAME, H5_ITER_NATIVE, look_at_link, &s);
+    walked = H5Lvisit(file->id, H5_INDEX_NAME, H5_ITER_NATIVE, look_at_link, s);
+  return walked;
+}
+
+/* Is all there that the seal has? Else somebody has removed or renamed something, or changed it.
+ * HDF5 does not always tell that a walk ended for want of memory: so one that failed is repeated
+ * before the file counts as damaged. */
+static amped_status check_complete(amped_hdf5 *file) {
+  search s;
+  herr_t walked = walk(&s, file);
+  if (walked < 0)
+    walked = walk(&s, file);
   if (s.status != AMPED_OK)
     return s.status;
   if (walked < 0)
