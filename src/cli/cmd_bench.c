@@ -343,8 +343,7 @@ amped_status amped_cmd_bench(const amped_options *o) {
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK)
     status = measure(&session, o);
-  if (status == AMPED_OK)
-    status = amped_session_finish(&session);
+  status = amped_session_finish(&session, status);
   amped_session_close(&session);
   return status;
 }

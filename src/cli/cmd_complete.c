@@ -454,14 +454,6 @@ static amped_status complete_all(job *j) {
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-/* The trace is also written after a stop on a signal. */
-static amped_status finish(amped_session *session, amped_status status) {
-  if (status != AMPED_OK && status != AMPED_STOPPED)
-    return status;
-  amped_status finished = amped_session_finish(session);
-  return finished != AMPED_OK ? finished : status;
-}
-
 /* On every rank, before MPI starts. */
 static amped_status begin(job *j) {
   const amped_options *o = j->o;
@@ -522,7 +514,7 @@ amped_status amped_cmd_complete(const amped_options *o) {
     warn_of_sums(&j);
   if (status == AMPED_OK && !o->session.plan_only)
     status = complete_all(&j);
-  status = finish(&session, status);
+  status = amped_session_finish(&session, status);
   amped_entry_set_free(&j.validate);
   amped_entry_set_free(&j.test);
   amped_cpd_outputs_free(&j.outputs);

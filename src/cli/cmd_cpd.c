@@ -405,14 +405,6 @@ static amped_status decompose_all(job *j) {
   return status;
 }
 
-/* The trace is also written after a stop on a signal. */
-static amped_status finish(amped_session *session, amped_status status) {
-  if (status != AMPED_OK && status != AMPED_STOPPED)
-    return status;
-  amped_status finished = amped_session_finish(session);
-  return finished != AMPED_OK ? finished : status;
-}
-
 /* Check that --corcondia can be computed for some number of components. */
 static amped_status check_corcondia(const amped_options *o, const amped_plan *plan) {
   int least = o->session.ncomps;
@@ -473,7 +465,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
         o->session.shape.name);
   if (status == AMPED_OK && !o->session.plan_only)
     status = decompose_all(&j);
-  status = finish(&session, status);
+  status = amped_session_finish(&session, status);
   amped_cpd_outputs_free(&j.outputs);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

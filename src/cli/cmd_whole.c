@@ -338,7 +338,7 @@ static amped_status run(whole *w) {
   AMPED_TRY(find_bounds(w));
   say_parts(w);
   AMPED_TRY(amped_comm_agree(&w->session.comm, tell(w)));
-  return amped_session_finish(&w->session);
+  return amped_session_finish(&w->session, AMPED_OK);
 }
 
 amped_status amped_cmd_whole(const amped_options *o) {

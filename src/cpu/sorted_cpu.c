@@ -15,7 +15,7 @@ static uint64_t mode_strips(const amped_plan *plan, int mode) {
   const amped_cpu_tiling t = amped_cpu_tiling_choose(plan, mode);
   const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
   const uint64_t walk = amped_cpu_most_strips(nnz);
-  return t.count > 1 && t.apart ? (uint64_t)t.count * walk : walk;
+  return t.apart ? (uint64_t)t.count * walk : walk;
 }
 
 static uint64_t most_strips(const amped_plan *plan) {
@@ -181,9 +181,9 @@ static void sum_tiles_apart(amped_tensor_part *part, int mode) {
 static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   const amped_cpu_tiling *tiling = &part->tilings[mode];
   double began = amped_time();
-  if (tiling->count > 1 && tiling->apart)
+  if (tiling->apart)
     sum_tiles_apart(part, mode);
-  for (int t = 0; t < tiling->count && !(tiling->count > 1 && tiling->apart); t++) {
+  for (int t = 0; t < tiling->count && !tiling->apart; t++) {
     const amped_cpu_mttkrp m = amped_tensor_part_cpu_walk(part, mode, t);
     amped_mttkrp_cpu(&m, 1, part->threads);
   }

@@ -53,7 +53,7 @@ static uint64_t room_rows(const amped_plan *plan, int mode, const amped_cpu_tili
 
 uint64_t amped_cpu_tiling_output_bytes(const amped_plan *plan, int mode) {
   const amped_cpu_tiling t = amped_cpu_tiling_choose(plan, mode);
-  if (t.count == 1 || !t.apart)
+  if (!t.apart)
     return 0;
   return (uint64_t)t.count * plan->modes[mode].copy.output_rows * amped_plan_row_bytes(plan);
 }

@@ -19,7 +19,7 @@ typedef struct amped_cpu_tiling {
   int count;      /* of tiles; 1: the copy stays whole */
   int input;      /* the input whose positions are cut into ranges */
   uint64_t width; /* positions of a range */
-  bool apart;     /* each tile has an output of its own */
+  bool apart;     /* each of several tiles has an output of its own */
 } amped_cpu_tiling;
 
 /* A pure function of the plan. */

@@ -226,9 +226,7 @@ amped_status amped_list_source_begin(amped_list_source *s) {
   if (reads(s))
     s->status = open_reader(s);
   else if (sends_slabs(s))
-    s->status =
-        amped_slab_create(&s->slab, s->info,
-                          s->info->nnz < AMPED_SLAB_NNZ ? s->info->nnz : AMPED_SLAB_NNZ, s->worker);
+    s->status = amped_slab_create(&s->slab, s->info, amped_slab_nnz(s->info), s->worker);
   if (sends_slabs(s)) /* nothing is sent to a rank that has no room for it */
     s->status = amped_comm_agree(s->comm, s->status);
   return s->status;

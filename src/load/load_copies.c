@@ -46,17 +46,13 @@ typedef struct loader {
   uint64_t progress; /* nonzeros of all copies so far */
 } loader;
 
-static uint64_t slab_nnz(const amped_tensor_info *info) {
-  return info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
-}
-
 /* The most nonzeros that this rank gets of one slab. */
 static uint64_t shard_capacity(const amped_tensor_info *info, const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->copies; m++)
     if (plan->modes[m].copy.rank_nnz[plan->rank] > most)
       most = plan->modes[m].copy.rank_nnz[plan->rank];
-  return most < slab_nnz(info) ? most : slab_nnz(info);
+  return most < amped_slab_nnz(info) ? most : amped_slab_nnz(info);
 }
 
 static int out_sets(bool parallel) {
@@ -73,7 +69,8 @@ uint64_t amped_load_copies_host_bytes(const amped_tensor_info *info, const amped
   uint64_t own = shard_capacity(info, plan);
   uint64_t bytes = own * amped_plan_nonzero_bytes(plan);
   if (reads)
-    bytes += amped_slab_reader_bytes(info) + (uint64_t)out_sets(parallel) * wire * slab_nnz(info);
+    bytes +=
+        amped_slab_reader_bytes(info) + (uint64_t)out_sets(parallel) * wire * amped_slab_nnz(info);
   if (receives(plan, reads, parallel))
     bytes += 2 * wire * own;
   return bytes;
@@ -98,7 +95,7 @@ static amped_status allocate(loader *l, bool parallel) {
   l->readers = parallel ? l->comm->nranks : 1;
   l->out_sets = out_sets(parallel);
   for (int s = 0; s < l->out_sets && reads; s++) {
-    AMPED_TRY(amped_alloc(&l->out[s], slab_nnz(l->info), l->wire_bytes, what));
+    AMPED_TRY(amped_alloc(&l->out[s], amped_slab_nnz(l->info), l->wire_bytes, what));
     AMPED_TRY(amped_alloc(&l->sends[s], nranks, sizeof *l->sends[s], what));
     for (uint64_t p = 0; p < nranks; p++)
       l->sends[s][p] = MPI_REQUEST_NULL;

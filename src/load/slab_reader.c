@@ -37,7 +37,7 @@ uint64_t amped_slab_nonzero_bytes(const amped_tensor_info *info) {
 }
 
 uint64_t amped_slab_reader_bytes(const amped_tensor_info *info) {
-  uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
+  uint64_t count = amped_slab_nnz(info);
   return SLABS * count * amped_slab_nonzero_bytes(info);
 }
 
@@ -122,7 +122,7 @@ void amped_slab_free(amped_slab *slab, const amped_worker *worker) {
 }
 
 static amped_status allocate_slabs(amped_slab_reader *r, const amped_tensor_info *info) {
-  const uint64_t count = info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
+  const uint64_t count = amped_slab_nnz(info);
   for (int s = 0; s < SLABS; s++)
     AMPED_TRY(amped_slab_create(&r->slabs[s], info, count, r->worker));
   return AMPED_OK;

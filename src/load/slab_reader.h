@@ -22,6 +22,11 @@ typedef struct amped_slab {
 
 typedef struct amped_slab_reader amped_slab_reader;
 
+/* Nonzeros of the input's largest slab. */
+static inline uint64_t amped_slab_nnz(const amped_tensor_info *info) {
+  return info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
+}
+
 /* Bytes of one nonzero in a slab, and of the slabs of one reader. */
 uint64_t amped_slab_nonzero_bytes(const amped_tensor_info *info);
 uint64_t amped_slab_reader_bytes(const amped_tensor_info *info);

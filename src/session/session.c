@@ -181,16 +181,17 @@ amped_status amped_session_set_ncomps(amped_session *session, int ncomps) {
                                &session->exchange);
 }
 
-amped_status amped_session_finish(amped_session *session) {
+amped_status amped_session_finish(amped_session *session, amped_status status) {
   char place[PLACE_BYTES];
   char host[64] = "";
-  if (session->trace == NULL)
-    return AMPED_OK;
+  if (session->trace == NULL || (status != AMPED_OK && status != AMPED_STOPPED))
+    return status;
   amped_trace_end();
   (void)gethostname(host, sizeof host - 1);
   (void)snprintf(place, sizeof place, "%s, %s", host,
                  session->worker.backend->device->describe(session->worker.device));
-  return amped_trace_file_write(session->trace, place);
+  amped_status written = amped_trace_file_write(session->trace, place);
+  return written != AMPED_OK ? written : status;
 }
 
 void amped_session_close(amped_session *session) {

@@ -49,8 +49,9 @@ amped_status amped_session_open_backend(amped_session *session);
  * of the options. The loaded tensor stays; the factors become zero. */
 amped_status amped_session_set_ncomps(amped_session *session, int ncomps);
 
-/* Collective; the status is agreed. At the end of a run without failure: writes the trace. */
-amped_status amped_session_finish(amped_session *session);
+/* Collective; the status is agreed. At the end of a run with this status, which is returned: writes
+ * the trace, unless the run failed. After a stop on a signal, too. */
+amped_status amped_session_finish(amped_session *session, amped_status status);
 /* Collective. Frees all objects and stops MPI. */
 void amped_session_close(amped_session *session);
 
