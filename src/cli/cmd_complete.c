@@ -154,7 +154,8 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   uint64_t host = 0;
   row_fit_of(j)->require(j->session->worker.device, plan, &device, &host);
   *device_bytes += device;
-  *host_bytes += host + amped_complete_search_bytes(plan, j->session_options.biased);
+  *host_bytes +=
+      host + amped_complete_search_bytes(plan, &j->o->complete, j->session_options.biased);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */

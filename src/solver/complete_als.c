@@ -2,10 +2,20 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
+#include "factor/row_reduce.h"
 
-static const amped_row_fit_ops *ops_of(const amped_complete_als *a) {
+typedef struct als {
+  const amped_context *context;
+  const amped_row_fit *fit; /* of the sweep in hand */
+  amped_row_reduce *reduce; /* of equations; NULL on one rank */
+  amped_row_fit_sums sums;  /* of the mode in hand */
+  double solve_sec;         /* of shared rows, in the sweep in hand */
+} als;
+
+static const amped_row_fit_ops *ops_of(const als *a) {
   return a->context->worker->format->row_fit;
 }
 
@@ -16,19 +26,19 @@ static int components(const amped_plan *plan, bool biased) {
 /* --- the work over nonzeros ------------------------------------------------------------------ */
 
 static amped_status begin_rows(void *self, int mode) {
-  amped_complete_als *a = self;
-  return ops_of(a)->begin(a->context->worker->tensor, mode, &a->fit);
+  als *a = self;
+  return ops_of(a)->begin(a->context->worker->tensor, mode, a->fit);
 }
 
 static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times *times) {
-  amped_complete_als *a = self;
+  als *a = self;
   return ops_of(a)->wait(a->context->worker->tensor, mode, part, times, &a->sums);
 }
 
 /* Equations of rows of which several ranks hold nonzeros become whole on their owners, which solve
  * them. */
 static void reduce_rows(void *self, int mode) {
-  amped_complete_als *a = self;
+  als *a = self;
   amped_status status = AMPED_OK;
   if (a->context->plan->modes[mode].copy.split_count == 0)
     return;
@@ -44,49 +54,66 @@ static void reduce_rows(void *self, int mode) {
 }
 
 static amped_status get_rows(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
-  amped_complete_als *a = self;
+  als *a = self;
   return ops_of(a)->get_equations(a->context->worker->tensor, mode, row, count, rows);
 }
 
 static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
                              const double *rows) {
-  amped_complete_als *a = self;
+  als *a = self;
   return ops_of(a)->put_equations(a->context->worker->tensor, mode, row, count, rows);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-uint64_t amped_complete_als_host_bytes(const amped_plan *plan, bool biased) {
-  return amped_row_reduce_host_bytes(plan, amped_equation_length(components(plan, biased), biased));
+static uint64_t host_bytes(const amped_plan *plan, const amped_complete_options *options,
+                           bool biased) {
+  (void)options;
+  return sizeof(als) +
+         amped_row_reduce_host_bytes(plan, amped_equation_length(components(plan, biased), biased));
 }
 
-amped_status amped_complete_als_create(const amped_context *context, const amped_row_fit *fit,
-                                       amped_complete_als *out) {
-  memset(out, 0, sizeof *out);
-  out->context = context;
-  out->fit = *fit;
+static void destroy(void *self) {
+  als *a = self;
+  if (a != NULL)
+    amped_row_reduce_destroy(a->reduce);
+  amped_free(a);
+}
+
+static amped_status make(const amped_context *context, const amped_row_fit *fit, als **out) {
+  AMPED_TRY(amped_calloc(out, 1, sizeof **out, "row fits"));
+  (*out)->context = context;
   const amped_result_rows rows = {
       .length = amped_equation_length(components(context->plan, fit->biased), fit->biased),
       .get = get_rows,
       .put = put_rows,
-      .self = out};
-  return amped_comm_agree(
-      context->comm, amped_row_reduce_create(context->comm, context->plan, &rows, &out->reduce));
+      .self = *out};
+  return amped_row_reduce_create(context->comm, context->plan, &rows, &(*out)->reduce);
 }
 
-void amped_complete_als_destroy(amped_complete_als *a) {
-  amped_row_reduce_destroy(a->reduce);
-  memset(a, 0, sizeof *a);
+static amped_status create(const amped_context *context, const amped_complete_options *options,
+                           const amped_row_fit *fit, void **out) {
+  als *a = NULL;
+  (void)options;
+  *out = NULL;
+  amped_status status = amped_comm_agree(context->comm, make(context, fit, &a));
+  if (status == AMPED_OK)
+    *out = a;
+  else
+    destroy(a);
+  return status;
 }
 
 /* --- a sweep --------------------------------------------------------------------------------- */
 
-void amped_complete_als_sweep(amped_complete_als *a, const int *order, amped_complete_sums *sums,
-                              amped_mode_times *times) {
+static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
+                  amped_mode_times *times) {
+  als *a = self;
   const amped_plan *plan = a->context->plan;
   const amped_row_update update = {.work = {begin_rows, wait_rows, reduce_rows, a}, .self = a};
   double penalty = 0.0;
   double unsure = 0.0;
+  a->fit = fit;
   a->solve_sec = 0.0;
   for (int k = 0; k < plan->order; k++) {
     a->sums = (amped_row_fit_sums){.count = 0};
@@ -102,3 +129,6 @@ void amped_complete_als_sweep(amped_complete_als *a, const int *order, amped_com
   amped_comm_sum(a->context->comm, all, 4);
   *sums = (amped_complete_sums){(uint64_t)all[0], (uint64_t)all[1], all[2], all[2] + all[3]};
 }
+
+const amped_complete_method amped_complete_als = {
+    .name = "als", .host_bytes = host_bytes, .create = create, .destroy = destroy, .sweep = sweep};

@@ -52,6 +52,12 @@ static bool parse_holdout(void *options, const char *text) {
 }
 
 static const amped_option rows[] = {
+    {.name = "method",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("als"),
+     .help = "how a sweep makes new rows: als solves for whole rows",
+     .initial = "als",
+     AMPED_OPTION_FIELD(amped_complete_options, method)},
     {.name = "reg",
      .type = AMPED_OPTION_CUSTOM,
      .words = AMPED_OPTION_WORDS("auto"),

@@ -8,10 +8,14 @@
 /* Most values of --reg. */
 #define AMPED_MAX_REGS 64
 
+/* How a sweep makes new factors. */
+typedef enum amped_complete_kind { AMPED_COMPLETE_ALS } amped_complete_kind;
+
 /* What a model has beside its components. */
 typedef enum amped_bias { AMPED_BIAS_FULL, AMPED_BIAS_MEAN, AMPED_BIAS_NONE } amped_bias;
 
 typedef struct amped_complete_options {
+  amped_complete_kind method;
   int patience;   /* sweeps in which the error may fall by less than --tol (cpd_options.h) */
   double seconds; /* of all sweeps; 0: no limit */
   int reg_count;  /* 0: auto */
@@ -27,7 +31,8 @@ typedef struct amped_complete_options {
   bool random_order;           /* of modes, anew in each sweep */
 } amped_complete_options;
 
-/* --reg, --reg-power, --reg-bias, --bias, --context, --nonnegative, --holdout, --split-seed,
+/* --method, --reg, --reg-power, --reg-bias, --bias, --context, --nonnegative, --holdout,
+ * --split-seed,
  * --validate, --test, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/timer.h"
 #include "base/trace.h"
+#include "solver/complete_methods.h"
 
 /* The first penalties of --reg=auto. */
 static const double firsts[] = {4.0, 2.0, 1.0, 0.5, 0.25, 0.06, 0.01, 0.001};
@@ -36,9 +37,11 @@ typedef struct search {
   const amped_complete_problem *problem;
   const amped_complete_hooks *hooks;
   amped_complete_best *best;
-  amped_complete_als als;
-  double *ones; /* [ncomps] weights of saved factors */
-  double began; /* the first sweep */
+  const amped_complete_method *method;
+  void *made;        /* the method's object */
+  amped_row_fit fit; /* of the sweep in hand */
+  double *ones;      /* [ncomps] weights of saved factors */
+  double began;      /* the first sweep */
   bool out_of_time;
   bool told_unsure;
 
@@ -53,8 +56,10 @@ typedef struct search {
   uint64_t number_count;
 } search;
 
-uint64_t amped_complete_search_bytes(const amped_plan *plan, bool biased) {
-  return amped_saved_factors_bytes(plan) + amped_complete_als_host_bytes(plan, biased);
+uint64_t amped_complete_search_bytes(const amped_plan *plan, const amped_complete_options *options,
+                                     bool biased) {
+  return amped_saved_factors_bytes(plan) +
+         amped_complete_method_find(options)->host_bytes(plan, options, biased);
 }
 
 void amped_complete_best_free(amped_complete_best *b) {
@@ -86,7 +91,7 @@ static amped_status held_errors(search *s, amped_entry_errors *out) {
   const amped_worker *worker = s->context->worker;
   memset(out, 0, sizeof *out);
   amped_status status = worker->format->row_fit->errors(
-      worker->tensor, 0, true, &s->als.fit, s->problem->least, s->problem->most, &out->all);
+      worker->tensor, 0, true, &s->fit, s->problem->least, s->problem->most, &out->all);
   AMPED_TRY(amped_comm_agree(s->context->comm, status));
   amped_errors_sum(s->context->comm, &out->all);
   return AMPED_OK;
@@ -100,13 +105,12 @@ static amped_status evaluate(search *s) {
   memset(&w->test, 0, sizeof w->test);
   w->train = p->fit.scale * sqrt(w->sums.squares / (double)w->sums.count);
   if (p->validate != NULL)
-    AMPED_TRY(amped_entry_set_errors(s->context, p->validate, &s->als.fit, p->least, p->most,
-                                     &w->validate));
+    AMPED_TRY(
+        amped_entry_set_errors(s->context, p->validate, &s->fit, p->least, p->most, &w->validate));
   else if (p->held > 0)
     AMPED_TRY(held_errors(s, &w->validate));
   if (p->test != NULL)
-    AMPED_TRY(
-        amped_entry_set_errors(s->context, p->test, &s->als.fit, p->least, p->most, &w->test));
+    AMPED_TRY(amped_entry_set_errors(s->context, p->test, &s->fit, p->least, p->most, &w->test));
   w->evaluate_sec = amped_time() - began;
   s->errors[AMPED_COMPLETION_TRAIN][s->sweeps - 1] = w->train;
   s->errors[AMPED_COMPLETION_VALIDATE][s->sweeps - 1] = amped_errors_rmse(&w->validate.all);
@@ -311,9 +315,8 @@ static amped_status sweep(void *self, amped_sweep *out) {
   const double began = amped_time();
   find_order(s, order);
   s->sweeps = out->number;
-  s->sweep.reg = s->als.fit.reg =
-      amped_complete_reg(s->problem->options, s->sweep.run, out->number);
-  amped_complete_als_sweep(&s->als, order, &s->sweep.sums, &t);
+  s->sweep.reg = s->fit.reg = amped_complete_reg(s->problem->options, s->sweep.run, out->number);
+  s->method->sweep(s->made, &s->fit, order, &s->sweep.sums, &t);
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)out->number);
   amped_status status = evaluate(s);
   amped_trace_end();
@@ -409,6 +412,8 @@ static amped_status run(search *s, int number) {
       s->context->comm,
       amped_solver_result_create(s->context, &amped_complete_solver, &options, &result));
   s->resume = NULL;
+  if (status == AMPED_OK && s->method->begin != NULL)
+    s->method->begin(s->made, &s->fit);
   if (status == AMPED_OK)
     status = amped_iterate(s->context, &amped_complete_solver, s, &options, &result);
   if (status == AMPED_OK || status == AMPED_STOPPED) {
@@ -440,11 +445,13 @@ amped_status amped_complete_search(const amped_context *context,
               .problem = problem,
               .hooks = hooks,
               .best = best,
+              .method = amped_complete_method_find(problem->options),
+              .fit = problem->fit,
               .resume = resume,
               .mark = INFINITY};
   amped_status status = AMPED_OK;
   AMPED_GO(done, amped_comm_agree(context->comm, allocate(&s)));
-  AMPED_GO(done, amped_complete_als_create(context, &problem->fit, &s.als));
+  AMPED_GO(done, s.method->create(context, problem->options, &s.fit, &s.made));
   s.began = amped_time();
   if (resume != NULL) {
     AMPED_GO(done, amped_comm_agree(context->comm, take_numbers(&s)));
@@ -459,7 +466,7 @@ amped_status amped_complete_search(const amped_context *context,
     status = restored != AMPED_OK ? restored : status;
   }
 done:
-  amped_complete_als_destroy(&s.als);
+  s.method->destroy(s.made);
   amped_free(s.ones);
   amped_free(s.numbers);
   for (int k = 0; k < AMPED_COMPLETION_SETS; k++)

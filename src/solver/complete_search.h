@@ -12,8 +12,7 @@
 #define AMPED_COMPLETE_SEARCH_H
 
 #include "factor/saved_factors.h"
-#include "solver/complete_als.h"
-#include "solver/complete_options.h"
+#include "solver/complete_method.h"
 #include "solver/cpd_options.h"
 #include "solver/entry_set.h"
 #include "solver/iterate.h"
@@ -78,7 +77,8 @@ int amped_complete_runs(const amped_complete_problem *problem);
 double amped_complete_reg(const amped_complete_options *options, int run, uint64_t sweep);
 
 /* Bytes of host memory of the search on this rank. */
-uint64_t amped_complete_search_bytes(const amped_plan *plan, bool biased);
+uint64_t amped_complete_search_bytes(const amped_plan *plan, const amped_complete_options *options,
+                                     bool biased);
 
 /* Collective; the status is agreed; AMPED_STOPPED of after_sweep is passed on. resume: the state of
  * a checkpoint, to whose sweep the context's factors belong, and best->factors those of its best;

@@ -1,0 +1,41 @@
+/* Method: how a sweep of completion makes new factors; a row of a table each (complete_methods.h).
+ *
+ * All methods lower one objective,
+ *
+ *     F = sum over nonzeros that are not held out of (y - model)^2
+ *         + sum over rows of L |a - c 1|^2 + reg_bias b^2
+ *
+ * with the model and the penalties of row_fit.h. */
+#ifndef AMPED_COMPLETE_METHOD_H
+#define AMPED_COMPLETE_METHOD_H
+
+#include "solver/complete_options.h"
+#include "solver/mode_update.h"
+
+/* What a sweep leaves, over all ranks. */
+typedef struct amped_complete_sums {
+  uint64_t count;   /* nonzeros that are learnt */
+  uint64_t unsure;  /* rows without a unique solution */
+  double squares;   /* of y - model, with the new factors */
+  double objective; /* F */
+} amped_complete_sums;
+
+typedef struct amped_complete_method {
+  const char *name; /* a word of --method */
+  /* Bytes of host memory that create takes on this rank. */
+  uint64_t (*host_bytes)(const amped_plan *plan, const amped_complete_options *options,
+                         bool biased);
+  /* Collective; the status is agreed. For the context's plan, with fit->biased. The options are
+   * borrowed. *out is NULL after a failure; destroy takes NULL, too. */
+  amped_status (*create)(const amped_context *context, const amped_complete_options *options,
+                         const amped_row_fit *fit, void **out);
+  void (*destroy)(void *self);
+  /* Collective. The context has a start's factors, or those of a checkpoint. NULL: nothing to do.
+   * A failure on this rank ends the job; so it does in sweep. */
+  void (*begin)(void *self, const amped_row_fit *fit);
+  /* Collective. New rows of all modes, in this order. Only fit->reg changes between sweeps. */
+  void (*sweep)(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
+                amped_mode_times *times);
+} amped_complete_method;
+
+#endif

@@ -1,0 +1,10 @@
+#include "solver/complete_methods.h"
+
+#include "solver/complete_als.h"
+
+/* In the order of amped_complete_kind. */
+static const amped_complete_method *const methods[] = {&amped_complete_als};
+
+const amped_complete_method *amped_complete_method_find(const amped_complete_options *options) {
+  return methods[options->method];
+}
