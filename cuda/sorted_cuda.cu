@@ -3,24 +3,15 @@
 #include <cstring>
 
 #include "cuda/atomic/atomic_cuda.h"
-#include "cuda/device/rank_device_cuda.h"
+#include "cuda/complete/row_fit_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
-#include "cuda/load/coo_buffer_cuda.h"
 #include "cuda/load/synthetic_cuda.h"
-#include "cuda/sorted/copies_cuda.h"
+#include "cuda/load/tensor_part_cuda.h"
 
 extern "C" {
 #include "base/mem.h"
 #include "base/system_memory.h"
 }
-
-struct amped_tensor_part {
-  amped_device *device;
-  amped_factor_set *factors;
-  const amped_plan *plan;
-  amped_copies_cuda copies;
-  amped_coo_buffer_cuda buffer; /* of the mode that is collected */
-};
 
 static amped_status make_layout(const amped_device *device, const amped_plan *plan,
                                 uint64_t factor_bytes, const amped_copy_form_cuda *form,
@@ -78,6 +69,7 @@ static void destroy(amped_tensor_part *part) {
   if (part == nullptr)
     return;
   (void)cudaStreamSynchronize(part->device->stream);
+  amped_row_fit_cuda_free(part->row_fit);
   amped_copies_cuda_destroy(&part->copies);
   amped_coo_buffer_cuda_free(&part->buffer);
   amped_free(part);
@@ -276,6 +268,7 @@ const amped_format_ops amped_sorted_cuda = {
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
     .products = products,
+    .row_fit = &amped_row_fit_cuda_ops,
 };
 
 const amped_format_ops amped_atomic_cuda = {

@@ -139,10 +139,10 @@ static amped_status launch_plain(amped_copies_cuda *c, const amped_mttkrp_task_c
   return launch_for_types(task->args, span_batch(c, span, d_block));
 }
 
-static amped_status products_plain(amped_copies_cuda *c, int, const amped_products_cuda_args *args,
-                                   const amped_span_cuda *span, void *d_block) {
+static amped_status visit_plain(amped_copies_cuda *c, int, const amped_visitor_cuda *visitor,
+                                const amped_span_cuda *span, void *d_block) {
   const amped_batch batch = span_batch(c, span, d_block);
-  return amped_products_cuda_add(args, &batch);
+  return visitor->batch(visitor->self, span->first, &batch);
 }
 
 static uint64_t plain_bytes(const amped_plan *plan, int mode) {
@@ -160,5 +160,5 @@ const amped_copy_form_cuda amped_atomic_cuda_form = {
     .schedule = no_schedule,
     .zero = zero_all,
     .launch = launch_plain,
-    .products = products_plain,
+    .visit = visit_plain,
 };

@@ -458,6 +458,13 @@ static amped_packed_cuda packed_at(const amped_copies_cuda *c, int mode,
   return p;
 }
 
+amped_packed_cuda amped_copies_cuda_packed(const amped_copies_cuda *c, int mode,
+                                           const amped_span_cuda *span, void *d_block,
+                                           uint64_t first) {
+  return packed_at(c, mode, &c->copies[mode], &span->arrays, d_block,
+                   span->at + (first - span->first), first);
+}
+
 /* A copy that is wholly resident, with the nonzeros that it has now. */
 static amped_packed_cuda packed_of(const amped_copies_cuda *c, int mode,
                                    const amped_copy_cuda *copy) {
@@ -629,36 +636,33 @@ static amped_status launch_packed(amped_copies_cuda *c, const amped_mttkrp_task_
     const uint64_t first = copy->work.blocks[a.first_block].first;
     const uint32_t most = amped_work_cuda_block(&copy->work, first + AMPED_LAUNCH_NNZ);
     a.blocks = (most < end ? most : end) - a.first_block;
-    a.packed = packed_at(c, task->mode, copy, &span->arrays, d_block,
-                         span->at + (first - span->first), first);
+    a.packed = amped_copies_cuda_packed(c, task->mode, span, d_block, first);
     AMPED_TRY(amped_mttkrp_cuda(&a));
     copy->work.work.tickets += (uint32_t)(a.blocks * copy->work.work.cut.columns);
   }
   return a.work->cut.outputs > 1 ? amped_mttkrp_cuda_sum(&a) : AMPED_OK;
 }
 
-/* Products of nonzeros first .. first + count of a span, which are unpacked for it. */
-static amped_status add_unpacked(amped_copies_cuda *c, int mode,
-                                 const amped_products_cuda_args *args, const amped_span_cuda *span,
-                                 void *d_block, uint64_t first, uint64_t count) {
+/* Nonzeros first .. first + count of a span, which are unpacked for the visitor. */
+static amped_status visit_unpacked(amped_copies_cuda *c, int mode,
+                                   const amped_visitor_cuda *visitor, const amped_span_cuda *span,
+                                   void *d_block, uint64_t first, uint64_t count) {
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
   for (uint64_t done = 0; done < count; done += most) {
     const uint64_t k = first + done;
-    const amped_packed_cuda packed = packed_at(c, mode, &c->copies[mode], &span->arrays, d_block,
-                                               span->at + (k - span->first), k);
+    const amped_packed_cuda packed = amped_copies_cuda_packed(c, mode, span, d_block, k);
     amped_batch batch = {};
     AMPED_TRY(set_plain(c, mode, count - done < most ? count - done : most, &batch));
     AMPED_TRY(amped_reorder_cuda_unpack(&packed, nullptr, 0, batch.count, &batch, c->stream));
-    AMPED_TRY(amped_products_cuda_add(args, &batch));
+    AMPED_TRY(visitor->batch(visitor->self, k, &batch));
   }
   return AMPED_OK;
 }
 
 /* Blocks of the schedule have all nonzeros of a span and none of the gaps before its tiles. Those
  * that lie one behind another are taken together. */
-static amped_status products_packed(amped_copies_cuda *c, int mode,
-                                    const amped_products_cuda_args *args,
-                                    const amped_span_cuda *span, void *d_block) {
+static amped_status visit_packed(amped_copies_cuda *c, int mode, const amped_visitor_cuda *visitor,
+                                 const amped_span_cuda *span, void *d_block) {
   const amped_copy_work_cuda *work = &c->copies[mode].work;
   const uint32_t end = amped_work_cuda_block(work, span->first + span->count);
   for (uint32_t b = amped_work_cuda_block(work, span->first); b < end;) {
@@ -666,7 +670,7 @@ static amped_status products_packed(amped_copies_cuda *c, int mode,
     uint64_t count = 0;
     for (; b < end && work->blocks[b].first == first + count; b++)
       count += work->blocks[b].count;
-    AMPED_TRY(add_unpacked(c, mode, args, span, d_block, first, count));
+    AMPED_TRY(visit_unpacked(c, mode, visitor, span, d_block, first, count));
   }
   return AMPED_OK;
 }
@@ -702,7 +706,7 @@ const amped_copy_form_cuda amped_packed_cuda_form = {
     .schedule = make_schedule,
     .zero = zero_packed,
     .launch = launch_packed,
-    .products = products_packed,
+    .visit = visit_packed,
 };
 
 /* Wait for the step of mode that last used a buffer, if any, and add up its times. */
@@ -743,48 +747,55 @@ static amped_status span_at(const amped_copies_cuda *c, int mode, uint64_t k,
                                  : AMPED_OK;
 }
 
-/* The first half of a step. The first step of all zeros the output. If the next span is resident,
- * the kernel works on it. Both are timed together. */
-static amped_status launch_resident(amped_copies_cuda *c, amped_mttkrp_task_cuda *task,
+/* A pass, step by step. */
+typedef struct pass_steps {
+  int mode;
+  const amped_pass_cuda *pass;
+  uint64_t done; /* nonzeros for which kernels were launched */
+} pass_steps;
+
+/* The first half of a step. The first step of all begins the pass. If the next span is resident,
+ * kernels work on it. Both are timed together. */
+static amped_status launch_resident(amped_copies_cuda *c, pass_steps *s,
                                     amped_buffer_cuda *buffer) {
   amped_span_cuda span;
-  AMPED_TRY(span_at(c, task->mode, task->done, &span));
+  AMPED_TRY(span_at(c, s->mode, s->done, &span));
   AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
-  if (task->done == 0)
-    AMPED_TRY(c->form->zero(c, task));
+  if (s->done == 0)
+    AMPED_TRY(s->pass->begin(s->pass->self));
   if (span.resident) {
-    AMPED_TRY(c->form->launch(c, task, &span, c->copies[task->mode].d_block));
-    task->done += span.count;
+    AMPED_TRY(s->pass->span(s->pass->self, &span, c->copies[s->mode].d_block));
+    s->done += span.count;
   }
   AMPED_CUDA(cudaEventRecord(buffer->resident.end, c->stream));
   buffer->resident_busy = true;
   return AMPED_OK;
 }
 
-/* The second half: transfer the next piece, and launch the kernel over it. */
-static amped_status launch_piece(amped_copies_cuda *c, amped_mttkrp_task_cuda *task,
-                                 const amped_span_cuda *piece, amped_buffer_cuda *buffer) {
-  AMPED_TRY(fetch(c, task->mode, piece, buffer));
+/* The second half: transfer the next piece, and launch kernels over it. */
+static amped_status launch_piece(amped_copies_cuda *c, pass_steps *s, const amped_span_cuda *piece,
+                                 amped_buffer_cuda *buffer) {
+  AMPED_TRY(fetch(c, s->mode, piece, buffer));
   AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
   AMPED_CUDA(cudaEventRecord(buffer->compute.begin, c->stream));
-  AMPED_TRY(c->form->launch(c, task, &buffer->piece, buffer->d_block));
+  AMPED_TRY(s->pass->span(s->pass->self, &buffer->piece, buffer->d_block));
   AMPED_CUDA(cudaEventRecord(buffer->compute.end, c->stream));
   buffer->piece_busy = true;
-  task->done += piece->count;
+  s->done += piece->count;
   return AMPED_OK;
 }
 
 /* A step uses the next buffer for a resident span, then a piece. Either may be missing; where the
  * piece is, this was the last step. */
-static amped_status launch_step(amped_copies_cuda *c, amped_mttkrp_task_cuda *task) {
+static amped_status launch_step(amped_copies_cuda *c, pass_steps *s) {
   amped_buffer_cuda *buffer = &c->buffers[c->turn];
   amped_span_cuda piece;
-  AMPED_TRY(finish_step(c, task->mode, buffer));
-  AMPED_TRY(launch_resident(c, task, buffer));
-  AMPED_TRY(span_at(c, task->mode, task->done, &piece));
+  AMPED_TRY(finish_step(c, s->mode, buffer));
+  AMPED_TRY(launch_resident(c, s, buffer));
+  AMPED_TRY(span_at(c, s->mode, s->done, &piece));
   if (piece.count == 0)
     return AMPED_OK;
-  AMPED_TRY(launch_piece(c, task, &piece, buffer));
+  AMPED_TRY(launch_piece(c, s, &piece, buffer));
   c->turn ^= 1;
   return AMPED_OK;
 }
@@ -826,19 +837,36 @@ static amped_status finish_steps(amped_copies_cuda *c, int mode) {
   return AMPED_OK;
 }
 
-amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode,
-                                     const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
-  amped_mttkrp_task_cuda task = {mode, args, output_bytes, 0};
+amped_status amped_copies_cuda_begin_pass(amped_copies_cuda *c, int mode,
+                                          const amped_pass_cuda *pass) {
+  pass_steps steps = {mode, pass, 0};
   memset(&c->times, 0, sizeof c->times);
   if (amped_trace_is_on()) {
     c->anchor_sec = amped_time();
     AMPED_CUDA(cudaEventRecord(c->anchor, c->stream));
   }
-  c->copies[mode].work.work.turn++;
   do
-    AMPED_TRY(launch_step(c, &task));
-  while (task.done < c->layout.nnz[mode]);
+    AMPED_TRY(launch_step(c, &steps));
+  while (steps.done < c->layout.nnz[mode]);
   return AMPED_OK;
+}
+
+static amped_status begin_mttkrp(void *self) {
+  const amped_mttkrp_task_cuda *task = (const amped_mttkrp_task_cuda *)self;
+  return task->copies->form->zero(task->copies, task);
+}
+
+static amped_status launch_mttkrp(void *self, const amped_span_cuda *span, void *d_block) {
+  const amped_mttkrp_task_cuda *task = (const amped_mttkrp_task_cuda *)self;
+  return task->copies->form->launch(task->copies, task, span, d_block);
+}
+
+amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode,
+                                     const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
+  amped_mttkrp_task_cuda task = {c, mode, args, output_bytes};
+  const amped_pass_cuda pass = {begin_mttkrp, launch_mttkrp, &task};
+  c->copies[mode].work.work.turn++;
+  return amped_copies_cuda_begin_pass(c, mode, &pass);
 }
 
 /* The kernel writes to pinned memory, at which the host looks. If the kernel fails, the stream
@@ -863,34 +891,44 @@ amped_status amped_copies_cuda_finish(amped_copies_cuda *c, int mode, amped_mttk
   return AMPED_OK;
 }
 
-/* --- products --------------------------------------------------------------------------------- */
+/* --- visits ----------------------------------------------------------------------------------- */
 
-/* A piece of mode's copy in a buffer. MTTKRP has left the buffers; what was transferred to them for
- * the next one is transferred again. */
-static amped_status piece_products(amped_copies_cuda *c, int mode,
-                                   const amped_products_cuda_args *args,
-                                   const amped_span_cuda *piece) {
+/* A piece of mode's copy in a buffer. The last pass has left the buffers; what was transferred to
+ * them for the next one is transferred again. */
+static amped_status visit_piece(amped_copies_cuda *c, int mode, const amped_visitor_cuda *visitor,
+                                const amped_span_cuda *piece) {
   amped_buffer_cuda *buffer = &c->buffers[c->turn];
   AMPED_TRY(fetch(c, mode, piece, buffer));
   AMPED_CUDA(cudaStreamWaitEvent(c->stream, buffer->transfer.end, 0));
-  AMPED_TRY(c->form->products(c, mode, args, &buffer->piece, buffer->d_block));
+  AMPED_TRY(c->form->visit(c, mode, visitor, &buffer->piece, buffer->d_block));
   AMPED_CUDA(cudaStreamSynchronize(c->stream));
   return AMPED_OK;
+}
+
+amped_status amped_copies_cuda_visit(amped_copies_cuda *c, int mode,
+                                     const amped_visitor_cuda *visitor) {
+  for (uint64_t k = 0; k < c->layout.nnz[mode];) {
+    amped_span_cuda span;
+    AMPED_TRY(amped_layout_cuda_span(&c->layout, c->plan, mode, k, &span));
+    if (span.resident)
+      AMPED_TRY(c->form->visit(c, mode, visitor, &span, c->copies[mode].d_block));
+    else
+      AMPED_TRY(visit_piece(c, mode, visitor, &span));
+    k = span.first + span.count;
+  }
+  return AMPED_OK;
+}
+
+static amped_status add_products(void *self, uint64_t, const amped_batch *d_batch) {
+  return amped_products_cuda_add((const amped_products_cuda_args *)self, d_batch);
 }
 
 amped_status amped_copies_cuda_products(amped_copies_cuda *c, int mode,
                                         const amped_products_cuda_args *args, amped_products *out) {
   amped_products_cuda_args a = *args;
+  const amped_visitor_cuda visitor = {add_products, &a};
   a.d_room = c->d_products;
   AMPED_TRY(amped_products_cuda_begin(&a));
-  for (uint64_t k = 0; k < c->layout.nnz[mode];) {
-    amped_span_cuda span;
-    AMPED_TRY(amped_layout_cuda_span(&c->layout, c->plan, mode, k, &span));
-    if (span.resident)
-      AMPED_TRY(c->form->products(c, mode, &a, &span, c->copies[mode].d_block));
-    else
-      AMPED_TRY(piece_products(c, mode, &a, &span));
-    k = span.first + span.count;
-  }
+  AMPED_TRY(amped_copies_cuda_visit(c, mode, &visitor));
   return amped_products_cuda_end(&a, out);
 }

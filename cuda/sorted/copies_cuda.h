@@ -61,13 +61,29 @@ typedef struct amped_packer_cuda {
 
 typedef struct amped_copies_cuda amped_copies_cuda;
 
-/* An MTTKRP, step by step. */
+/* An MTTKRP. */
 typedef struct amped_mttkrp_task_cuda {
+  amped_copies_cuda *copies;
   int mode;
   const amped_mttkrp_cuda_args *args;
   uint64_t output_bytes;
-  uint64_t done; /* nonzeros for which kernels were launched */
 } amped_mttkrp_task_cuda;
+
+/* Enqueues work on consecutive nonzeros, from number `first` of the copy on: plain, in device
+ * memory, valid until the next call's work begins on the stream. */
+typedef struct amped_visitor_cuda {
+  amped_status (*batch)(void *self, uint64_t first, const amped_batch *d_batch);
+  void *self;
+} amped_visitor_cuda;
+
+/* One way over a copy, as an MTTKRP goes: streamed pieces are transferred while kernels work. All
+ * of it is enqueued on the stream of the copies. */
+typedef struct amped_pass_cuda {
+  amped_status (*begin)(void *self); /* before the first span */
+  /* The span lies in d_block. */
+  amped_status (*span)(void *self, const amped_span_cuda *span, void *d_block);
+  void *self;
+} amped_pass_cuda;
 
 /* The form of the nonzeros: how they are stored, and which kernel goes over them. Memory, pinning
  * and streaming are the same for every form. */
@@ -93,10 +109,9 @@ typedef struct amped_copy_form_cuda {
   /* Launch the kernel over a span, which lies in d_block. */
   amped_status (*launch)(amped_copies_cuda *copies, const amped_mttkrp_task_cuda *task,
                          const amped_span_cuda *span, void *d_block);
-  /* Add the products of a span's nonzeros, which lie in d_block. */
-  amped_status (*products)(amped_copies_cuda *copies, int mode,
-                           const amped_products_cuda_args *args, const amped_span_cuda *span,
-                           void *d_block);
+  /* Hand a span's nonzeros, which lie in d_block, to the visitor. */
+  amped_status (*visit)(amped_copies_cuda *copies, int mode, const amped_visitor_cuda *visitor,
+                        const amped_span_cuda *span, void *d_block);
 } amped_copy_form_cuda;
 
 /* Packed, for the sorted kernel. */
@@ -160,17 +175,29 @@ amped_status amped_copies_cuda_loaded(amped_copies_cuda *copies, int mode);
  * Tiles stay. Waits. */
 amped_status amped_copies_cuda_resize(amped_copies_cuda *copies, int mode);
 
-/* MTTKRP over mode's copy into args->output, of output_bytes. The caller sets all of args but the
- * nonzeros.
- *
- * begin returns when all kernels are enqueued; of a streamed copy only the last pieces are then
- * left. wait returns when the rows of a part, but the last one, and of the parts before it are
- * finished. finish returns when all rows are. */
+/* A pass over mode's copy. begin returns when all kernels are enqueued; of a streamed copy only the
+ * last pieces are then left. finish waits for all of it. */
+amped_status amped_copies_cuda_begin_pass(amped_copies_cuda *copies, int mode,
+                                          const amped_pass_cuda *pass);
+amped_status amped_copies_cuda_finish(amped_copies_cuda *copies, int mode,
+                                      amped_mttkrp_times *times);
+
+/* MTTKRP over mode's copy into args->output, of output_bytes: a pass. The caller sets all of args
+ * but the nonzeros. wait returns when the rows of a part, but the last one, and of the parts before
+ * it are finished. */
 amped_status amped_copies_cuda_begin(amped_copies_cuda *copies, int mode,
                                      const amped_mttkrp_cuda_args *args, uint64_t output_bytes);
 amped_status amped_copies_cuda_wait(amped_copies_cuda *copies, int mode, int part);
-amped_status amped_copies_cuda_finish(amped_copies_cuda *copies, int mode,
-                                      amped_mttkrp_times *times);
+
+/* All nonzeros of mode's copy, in its order, to the visitor. Between passes. */
+amped_status amped_copies_cuda_visit(amped_copies_cuda *copies, int mode,
+                                     const amped_visitor_cuda *visitor);
+
+/* The packed nonzeros of a span, which lies in d_block, from number `first` of the copy on. A pack
+ * begins with it. */
+amped_packed_cuda amped_copies_cuda_packed(const amped_copies_cuda *copies, int mode,
+                                           const amped_span_cuda *span, void *d_block,
+                                           uint64_t first);
 
 /* The products of mode's copy, between MTTKRPs. The caller sets all of args but d_room. Waits. */
 amped_status amped_copies_cuda_products(amped_copies_cuda *copies, int mode,

@@ -38,6 +38,8 @@
 
 #include <cuda_pipeline.h>
 
+#include "cuda/device/ptx_cuda.cuh"
+#include "cuda/sorted/decode_cuda.cuh"
 #include "cuda/sorted/mttkrp_cuda.h"
 
 extern "C" amped_status amped_mttkrp_sorted_f32(const amped_mttkrp_cuda_args *args);
@@ -47,9 +49,6 @@ namespace {
 
 constexpr unsigned fold_nonzeros = 128;
 constexpr unsigned whole_warp = 0xffffffffU;
-
-typedef unsigned int index32;
-typedef unsigned long long index64;
 
 template <typename T> struct vector_of;
 template <> struct vector_of<float> { typedef float4 type; };
@@ -106,33 +105,11 @@ template <typename T> struct long_sum_of;
 template <> struct long_sum_of<float> { typedef double4_sum type; };
 template <> struct long_sum_of<double> { typedef double2 type; };
 
-/* The planes that a nonzero's number lies in (packing.h). */
-typedef enum number_layout {
-  NUMBER_32,  /* a plane of 4 bytes */
-  NUMBER_48,  /* planes of 4 and 2 bytes */
-  NUMBER_64,  /* a plane of 8 bytes */
-  NUMBER_LONG /* a plane of 8 bytes, and more planes */
-} number_layout;
-
 /* The argument of the kernel. All pointers and numbers of nonzeros are relative to the launch's
- * first nonzero. */
-template <typename T, typename I> struct sorted_problem {
+ * first nonzero. Inputs are in the kernel's order. */
+template <typename T, typename I> struct sorted_problem : packed_nonzeros<T, I> {
   typedef typename vector_of<T>::type vector;
-  number_layout layout;
-  amped_packing packing;
-  unsigned shifts[AMPED_MAX_ORDER - 1]; /* as in the packing, in the kernel's order of inputs */
-  I masks[AMPED_MAX_ORDER - 1];         /* the low bits[m] bits */
-  unsigned code_shift;
-  unsigned code_mask;
-  amped_ruler ruler; /* step 0: values are looked up */
-  uint64_t first;    /* number of the first nonzero in the copy */
-  unsigned strip;    /* nonzeros of a group: whole packs */
-  const void *planes[AMPED_MAX_PLANES];
-  const T *values;
-  const T *dictionary;
-  const uint32_t *bits;
-  const I *starts;
-  const I *rows; /* the copy's row list */
+  unsigned strip; /* nonzeros of a group: whole packs */
   const vector *factors[AMPED_MAX_ORDER - 1];
   amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
   vector *output;
@@ -161,102 +138,6 @@ template <typename T, typename I> struct sorted_problem {
   unsigned *turns;                     /* pinned: the turn in which each part was done last */
   unsigned turn;                       /* of this MTTKRP */
 };
-
-/* --- decoding -------------------------------------------------------------------------------- */
-
-/* Word j of nonzero k's long number. */
-template <typename T, typename I>
-__device__ inline uint64_t word_of(const sorted_problem<T, I> &p, unsigned j, unsigned k) {
-  if (p.packing.plane_bytes[j] == 8)
-    return __ldcs(static_cast<const unsigned long long *>(p.planes[j]) + k);
-  if (p.packing.plane_bytes[j] == 4)
-    return __ldcs(static_cast<const uint32_t *>(p.planes[j]) + k);
-  return __ldcs(static_cast<const uint16_t *>(p.planes[j]) + k);
-}
-
-/* A field of nonzero k's long number, in the low bits of the result. w0 and w1 are the first two
- * words; later words are loaded. */
-template <typename T, typename I>
-__device__ inline uint64_t field_of(const sorted_problem<T, I> &p, unsigned k, uint64_t w0,
-                                    uint64_t w1, unsigned shift, unsigned bits) {
-  const unsigned j = shift / 64;
-  const unsigned s = shift % 64;
-  uint64_t v = (j == 0 ? w0 : j == 1 ? w1 : word_of(p, j, k)) >> s;
-  if (s + bits > 64)
-    v |= (j == 0 ? w1 : word_of(p, j + 1, k)) << (64 - s);
-  return v;
-}
-
-/* A lane's nonzero as it lies in memory: the first word of its number in two halves. The second
- * word is there where tensors of this order often need it. load_nonzero waits for no load. */
-template <typename T, int N> struct raw_nonzero {
-  static constexpr bool has_second = N > 2;
-  unsigned low, high;
-  uint64_t second[has_second ? 1 : 0];
-  T value;
-};
-
-template <typename T, typename I, int N>
-__device__ inline raw_nonzero<T, N> load_nonzero(const sorted_problem<T, I> &p, unsigned k) {
-  raw_nonzero<T, N> raw;
-  raw.high = 0;
-  if (p.layout <= NUMBER_48) {
-    raw.low = __ldcs(static_cast<const unsigned *>(p.planes[0]) + k);
-    if (p.layout == NUMBER_48)
-      raw.high = __ldcs(static_cast<const unsigned short *>(p.planes[1]) + k);
-  } else {
-    const uint2 word = __ldcs(static_cast<const uint2 *>(p.planes[0]) + k);
-    raw.low = word.x;
-    raw.high = word.y;
-    if constexpr (raw_nonzero<T, N>::has_second)
-      raw.second[0] = p.layout == NUMBER_LONG ? word_of(p, 1, k) : 0;
-  }
-  if (!p.packing.coded)
-    raw.value = __ldcs(p.values + k);
-  return raw;
-}
-
-/* A lane's nonzero, decoded. */
-template <typename T, typename I, int N> struct nonzero {
-  I input[N];
-  T value;
-};
-
-/* The value that a field codes. */
-template <typename T, typename I>
-__device__ inline T value_of(const sorted_problem<T, I> &p, uint64_t field) {
-  const unsigned code = (unsigned)field & p.code_mask;
-  if (p.ruler.step != 0.0)
-    return (T)((double)(p.ruler.first + (int)code) * p.ruler.step);
-  return __ldg(p.dictionary + code);
-}
-
-/* Decode nonzero k. */
-template <typename T, typename I, int N>
-__device__ inline nonzero<T, I, N> decode(const sorted_problem<T, I> &p,
-                                          const raw_nonzero<T, N> &raw, unsigned k) {
-  nonzero<T, I, N> x;
-  const uint64_t w0 = (uint64_t)raw.high << 32 | raw.low;
-  if (p.layout != NUMBER_LONG) {
-#pragma unroll
-    for (int m = 0; m < N; m++)
-      x.input[m] = (I)(w0 >> p.shifts[m]) & p.masks[m];
-    x.value = p.packing.coded ? value_of(p, w0 >> p.code_shift) : raw.value;
-    return x;
-  }
-  uint64_t w1 = 0;
-  if constexpr (raw_nonzero<T, N>::has_second)
-    w1 = raw.second[0];
-  else
-    w1 = word_of(p, 1, k);
-#pragma unroll
-  for (int m = 0; m < N; m++)
-    x.input[m] = (I)field_of(p, k, w0, w1, p.shifts[m], p.packing.bits[m]) & p.masks[m];
-  x.value = p.packing.coded
-                ? value_of(p, field_of(p, k, w0, w1, p.code_shift, p.packing.value_bits))
-                : raw.value;
-  return x;
-}
 
 /* --- row lists ------------------------------------------------------------------------------- */
 
@@ -321,9 +202,7 @@ template <typename vector> __device__ inline vector gather(const vector *row, ui
 /* A row of a factor whose rows have so many bytes. */
 template <typename vector>
 __device__ inline const vector *row_at(const vector *from, index32 row, unsigned bytes) {
-  const vector *at;
-  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(row), "r"(bytes), "l"(from));
-  return at;
+  return row_address(from, row, bytes);
 }
 template <typename vector>
 __device__ inline const vector *row_at(const vector *from, index64 row, unsigned bytes) {
@@ -353,9 +232,7 @@ __device__ inline void add_at(double2 *to, double2 v) {
 
 /* Has a block finished in this MTTKRP? Then everything that it wrote is visible. */
 __device__ inline bool has_finished(const unsigned *finished, unsigned turn) {
-  unsigned seen = 0;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(finished) : "memory");
-  return seen == turn;
+  return load_acquire(finished) == turn;
 }
 
 /* All threads wait until the earlier blocks that may work on the same rows have finished. These
@@ -765,45 +642,12 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     __syncthreads();
     if (threadIdx.x == 0) {
       __threadfence();
-      asm volatile("st.release.gpu.global.u32 [%0], %1;"
-                   :
-                   : "l"(p.finished + (b * p.columns + tile_column)), "r"(p.turn)
-                   : "memory");
+      store_release(p.finished + (b * p.columns + tile_column), p.turn);
     }
   }
 }
 
 /* --- launches -------------------------------------------------------------------------------- */
-
-number_layout layout_of(const amped_packing *packing) {
-  if (packing->words > 1)
-    return NUMBER_LONG;
-  if (packing->plane_bytes[0] == 8)
-    return NUMBER_64;
-  return packing->planes == 2 ? NUMBER_48 : NUMBER_32;
-}
-
-/* The low `bits` bits: from none to all. */
-template <typename U> U mask_of(unsigned bits) {
-  return bits >= 8 * sizeof(U) ? ~U(0) : (U(1) << bits) - 1;
-}
-
-template <typename T, typename I>
-void describe_copy(sorted_problem<T, I> *p, const amped_packed_cuda *copy) {
-  p->packing = copy->packing;
-  p->layout = layout_of(&copy->packing);
-  p->code_shift = copy->packing.value_bits > 0 ? copy->packing.value_shift : 0;
-  p->code_mask = mask_of<unsigned>(copy->packing.value_bits);
-  p->ruler = copy->ruler;
-  p->first = copy->first;
-  for (int i = 0; i < copy->packing.planes; i++)
-    p->planes[i] = copy->planes[i];
-  p->values = static_cast<const T *>(copy->values);
-  p->dictionary = static_cast<const T *>(copy->dictionary);
-  p->bits = copy->bits + copy->first / 32;
-  p->starts = static_cast<const I *>(copy->starts) + copy->first / copy->packing.pack;
-  p->rows = static_cast<const I *>(copy->rows);
-}
 
 /* The inputs in the kernel's order: the input of a shared-memory tile comes first. */
 template <typename T, typename I>
@@ -825,10 +669,7 @@ hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args
     const int i = inputs[m];
     p->factors[m] = static_cast<const vector *>(args->factors[i]);
     p->hints[m] = hints[i];
-    /* A field of no bits may lie behind the last word: the kernel must not load a word for it. */
-    p->shifts[m] = args->packed.packing.bits[i] > 0 ? args->packed.packing.shifts[i] : 0;
-    p->packing.bits[m] = args->packed.packing.bits[i];
-    p->masks[m] = mask_of<I>(args->packed.packing.bits[i]);
+    describe_input(p, &args->packed.packing, m, i);
   }
   return level;
 }

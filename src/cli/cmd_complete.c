@@ -136,7 +136,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   bool modes[AMPED_MAX_ORDER];
   if (worker->format->row_fit == NULL)
     return amped_error(AMPED_USAGE, NULL,
-                       "complete does not run on --backend=%s yet; use --backend=cpu",
+                       "complete does not run on --backend=%s; use --backend=cpu",
                        worker->backend->name);
   AMPED_TRY(find_contexts(j, plan, NULL, modes));
   if (j->o->clip.to_data && plan->dictionary->count == 0)

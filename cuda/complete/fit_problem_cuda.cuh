@@ -1,0 +1,115 @@
+/* The argument of kernels that fit rows, and what they share. */
+#ifndef AMPED_FIT_PROBLEM_CUDA_CUH
+#define AMPED_FIT_PROBLEM_CUDA_CUH
+
+#include "cuda/complete/row_kernels_cuda.h"
+#include "cuda/sorted/decode_cuda.cuh"
+
+namespace {
+
+constexpr int most_inputs = AMPED_MAX_ORDER - 1;
+constexpr unsigned all_lanes = 0xffffffffU;
+
+/* Nonzeros are numbered from the problem's first one; pieces by their number in the copy. */
+template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
+  const T *factors[most_inputs];
+  T *own; /* the block's first row of the mode's factor */
+  const uint32_t *held;
+  unsigned inputs, components;
+  uint64_t ld;
+  bool biased, nonnegative;
+  double mean, per_scale;
+  double reg, reg_power, reg_bias, prior; /* reg: times the mode's pull */
+  const amped_row_piece_cuda *pieces;
+  const uint64_t *strip_ends;
+  uint64_t first_strip, strips;
+  double *slots;
+  unsigned slot_length;
+  uint8_t *failed;          /* a byte a piece */
+  amped_row_fit_sums *sums; /* one a strip, or a thread block */
+  /* of thread blocks */
+  uint64_t first_piece, end_piece;
+  bool only_failed;
+  const amped_long_row_cuda *long_rows;
+  uint64_t first_row, end_row; /* among the long rows, or among equations */
+  double *equations;
+  double *scratch;
+  uint64_t scratch_stride;
+};
+
+template <typename T, typename I>
+void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
+  if (a->packed != nullptr) {
+    describe_copy(p, a->packed);
+    for (int m = 0; m < a->inputs; m++)
+      describe_input(p, &a->packed->packing, m, m);
+    p->held = a->held != nullptr ? a->held + a->packed->first / 32 : nullptr;
+  }
+  for (int m = 0; m < a->inputs; m++)
+    p->factors[m] = static_cast<const T *>(a->factors[m]);
+  p->own = static_cast<T *>(a->own);
+  p->inputs = (unsigned)a->inputs;
+  p->components = (unsigned)a->components;
+  p->ld = a->ld;
+  p->biased = a->fit->biased;
+  p->nonnegative = a->fit->nonnegative;
+  p->mean = a->fit->mean;
+  p->per_scale = 1.0 / a->fit->scale;
+  p->reg = a->fit->reg * a->fit->pull[a->mode];
+  p->reg_power = a->fit->reg_power;
+  p->reg_bias = a->fit->reg_bias;
+  p->prior = a->fit->prior[a->mode];
+  p->pieces = a->pieces;
+  p->strip_ends = a->strip_ends;
+  p->first_strip = a->first_strip;
+  p->strips = a->strips;
+  p->slots = a->slots;
+  p->slot_length = (unsigned)amped_equation_length(a->components, a->fit->biased);
+  p->failed = a->failed;
+  p->sums = a->sums;
+  p->first_piece = a->first_piece;
+  p->end_piece = a->end_piece;
+  p->only_failed = a->only_failed;
+  p->long_rows = a->long_rows;
+  p->first_row = a->first_row;
+  p->end_row = a->end_row;
+  p->equations = a->equations;
+  p->scratch = a->scratch;
+  p->scratch_stride = a->scratch_bytes / sizeof(double);
+}
+
+/* The penalty of a row of `count` nonzeros. */
+template <typename P> __device__ inline double penalty_of(const P &p, double count) {
+  const double power = p.reg_power;
+  return p.reg * (power == 0.5   ? sqrt(count)
+                  : power == 0.0 ? 1.0
+                  : power == 1.0 ? count
+                                 : pow(count, power));
+}
+
+/* Where the numbers of packed equations lie (row_fit.h): of n components. */
+__device__ inline unsigned place_of_pair(unsigned i, unsigned j) {
+  return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
+}
+struct equation_places {
+  unsigned sum, count, targets, target, squares;
+};
+__device__ inline equation_places places_of(unsigned n, bool biased) {
+  equation_places at;
+  at.sum = n * (n + 1) / 2;
+  at.count = at.sum + (biased ? n : 0);
+  at.targets = at.count + 1;
+  at.target = at.targets + n;
+  at.squares = at.target + (biased ? 1 : 0);
+  return at;
+}
+
+__device__ inline double sum_of_lanes(double x) {
+  for (int i = 16; i > 0; i /= 2)
+    x += __shfl_xor_sync(all_lanes, x, i);
+  return x;
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,396 @@
+#include "cuda/complete/held_out_cuda.h"
+
+#include <cstring>
+
+#include "cuda/complete/row_fit_cuda.h"
+#include "cuda/factor/factor_set_cuda.h"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+namespace {
+
+constexpr unsigned threads = 256;
+constexpr unsigned group = 8; /* lanes that share a nonzero */
+constexpr unsigned whole_warp = 0xffffffffU;
+
+/* A batch of plain nonzeros, from number `first` of the copy on. */
+template <typename T, typename I> struct batch_problem {
+  uint64_t first, count;
+  int order, mode;
+  const I *rows;
+  const I *inputs[AMPED_MAX_ORDER - 1];
+  const T *values;
+  uint32_t *held;
+  uint64_t block_rows, block_first;
+  const uint64_t *shared; /* positions of shared rows */
+};
+
+/* Position of a row of the MTTKRP result in the mode's factor. */
+template <typename P> __device__ inline uint64_t position_of(const P &p, uint64_t row) {
+  return row < p.block_rows ? p.block_first + row : p.shared[row - p.block_rows];
+}
+
+template <typename T, typename I>
+batch_problem<T, I> problem_of(const amped_tensor_part *part, int mode, uint64_t first,
+                               const amped_batch *batch) {
+  const amped_plan *plan = part->plan;
+  batch_problem<T, I> p = {};
+  p.first = first;
+  p.count = batch->count;
+  p.order = plan->order;
+  p.mode = mode;
+  p.rows = static_cast<const I *>(batch->rows);
+  for (int i = 0; i < plan->order - 1; i++)
+    p.inputs[i] = static_cast<const I *>(batch->inputs[i]);
+  p.values = static_cast<const T *>(batch->values);
+  p.held = part->row_fit->copies[mode].d_held;
+  p.block_rows = plan->modes[mode].rows.block_rows;
+  p.block_first = (uint64_t)plan->rank * p.block_rows;
+  p.shared = part->row_fit->d_positions[mode];
+  return p;
+}
+
+__device__ inline bool is_held(const uint32_t *held, uint64_t k) {
+  return held[k / 32] >> k % 32 & 1U;
+}
+
+unsigned blocks_of(uint64_t count) {
+  const uint64_t blocks = amped_ceil_div(count, (uint64_t)threads);
+  return (unsigned)(blocks < AMPED_ERROR_BLOCKS ? blocks : AMPED_ERROR_BLOCKS);
+}
+
+/* --- who is held out ------------------------------------------------------------------------- */
+
+template <typename I> struct file_indices { const I *of[AMPED_MAX_ORDER]; /* by position */ };
+
+/* A batch begins with a word of the bits, and a warp makes a word. */
+template <typename T, typename I>
+__global__ void __launch_bounds__(threads)
+    mark_held(const batch_problem<T, I> p, file_indices<I> indices, uint64_t seed, uint64_t below,
+              unsigned long long *all) {
+  const uint64_t step = (uint64_t)gridDim.x * threads;
+  for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k - threadIdx.x % 32 < p.count;
+       k += step) {
+    bool held = false;
+    if (k < p.count) {
+      uint64_t index[AMPED_MAX_ORDER];
+      for (int m = 0, input = 0; m < p.order; m++)
+        index[m] = m == p.mode ? indices.of[m][position_of(p, p.rows[k])]
+                               : indices.of[m][p.inputs[input++][k]];
+      held = amped_held_out(p.order, index, seed, below);
+    }
+    const unsigned word = __ballot_sync(whole_warp, held);
+    if (threadIdx.x % 32 == 0) {
+      p.held[(p.first + k) / 32] = word;
+      if (word != 0)
+        atomicAdd(all, (unsigned long long)__popc(word));
+    }
+  }
+}
+
+struct hold_out_job {
+  amped_tensor_part *part;
+  int mode;
+  const void *d_indices[AMPED_MAX_ORDER];
+  uint64_t seed, below;
+  uint64_t *d_count;
+};
+
+template <typename T, typename I>
+amped_status mark_batch(const hold_out_job *j, uint64_t first, const amped_batch *batch) {
+  file_indices<I> indices = {};
+  for (int m = 0; m < j->part->plan->order; m++)
+    indices.of[m] = static_cast<const I *>(j->d_indices[m]);
+  mark_held<T, I><<<blocks_of(batch->count), threads, 0, j->part->device->stream>>>(
+      problem_of<T, I>(j->part, j->mode, first, batch), indices, j->seed, j->below,
+      (unsigned long long *)j->d_count);
+  AMPED_CUDA_LAUNCHED("the kernel of held-out nonzeros");
+  return AMPED_OK;
+}
+
+#define FOR_TYPES(plan, function, ...)                                                             \
+  ((plan)->value_type == AMPED_F32                                                                 \
+       ? ((plan)->index_type == AMPED_U32 ? function<float, uint32_t>(__VA_ARGS__)                 \
+                                          : function<float, uint64_t>(__VA_ARGS__))                \
+       : ((plan)->index_type == AMPED_U32 ? function<double, uint32_t>(__VA_ARGS__)                \
+                                          : function<double, uint64_t>(__VA_ARGS__)))
+
+amped_status mark(void *self, uint64_t first, const amped_batch *batch) {
+  const hold_out_job *j = static_cast<const hold_out_job *>(self);
+  return FOR_TYPES(j->part->plan, mark_batch, j, first, batch);
+}
+
+/* File indices by position, mode after mode, of plan->index_type. */
+void list_indices(const amped_plan *plan, char *out) {
+  for (int m = 0; m < plan->order; m++) {
+    const amped_row_plan *rows = &plan->modes[m].rows;
+    for (uint64_t i = 0; i < rows->idp_count; i++)
+      for (uint64_t index = i * rows->width; index < (i + 1) * rows->width && index < rows->dim;
+           index++) {
+        const uint64_t at = rows->position[i] + index - i * rows->width;
+        if (plan->index_type == AMPED_U32)
+          reinterpret_cast<uint32_t *>(out)[at] = (uint32_t)index;
+        else
+          reinterpret_cast<uint64_t *>(out)[at] = index;
+      }
+    out += amped_plan_factor_rows(plan, m) * plan->index_type;
+  }
+}
+
+amped_status upload_indices(const amped_plan *plan, char *d_memory, hold_out_job *j) {
+  const uint64_t bytes = amped_held_out_cuda_bytes(plan) - sizeof(uint64_t);
+  const cudaStream_t stream = j->part->device->stream;
+  char *host = nullptr;
+  AMPED_TRY(amped_calloc(&host, bytes, 1, "the indices of held out nonzeros"));
+  list_indices(plan, host);
+  amped_status status = amped_cuda_check(
+      cudaMemcpyAsync(d_memory + sizeof(uint64_t), host, bytes, cudaMemcpyHostToDevice, stream),
+      "cudaMemcpyAsync");
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  amped_free(host);
+  j->d_count = reinterpret_cast<uint64_t *>(d_memory);
+  d_memory += sizeof(uint64_t);
+  for (int m = 0; m < plan->order; m++) {
+    j->d_indices[m] = d_memory;
+    d_memory += amped_plan_factor_rows(plan, m) * plan->index_type;
+  }
+  return status;
+}
+
+amped_status mark_copies(hold_out_job *j, uint64_t *held) {
+  amped_tensor_part *part = j->part;
+  const amped_visitor_cuda visitor = {mark, j};
+  for (j->mode = 0; j->mode < part->plan->order; j->mode++) {
+    uint64_t count = 0;
+    AMPED_CUDA(cudaMemsetAsync(j->d_count, 0, sizeof count, part->device->stream));
+    AMPED_TRY(amped_copies_cuda_visit(&part->copies, j->mode, &visitor));
+    AMPED_CUDA(cudaMemcpyAsync(&count, j->d_count, sizeof count, cudaMemcpyDeviceToHost,
+                               part->device->stream));
+    AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+    *held = j->mode == 0 ? count : *held;
+  }
+  return AMPED_OK;
+}
+
+/* --- sums ------------------------------------------------------------------------------------ */
+
+__device__ inline void add(amped_errors &to, const amped_errors &from) {
+  to.count += from.count;
+  to.squares += from.squares;
+  to.absolute += from.absolute;
+  to.clipped += from.clipped;
+}
+
+__device__ inline void add(amped_moments &to, const amped_moments &from) {
+  to.count += from.count;
+  to.sum += from.sum;
+  to.squares += from.squares;
+}
+
+/* Add what threads have to the block's sums, in a fixed order. */
+template <typename S> __device__ void add_block(const S &own, S *sums) {
+  __shared__ S parts[threads];
+  parts[threadIdx.x] = own;
+  for (unsigned half = threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half)
+      add(parts[threadIdx.x], parts[threadIdx.x + half]);
+  }
+  if (threadIdx.x == 0)
+    add(sums[blockIdx.x], parts[0]);
+}
+
+template <typename T, typename I>
+__global__ void __launch_bounds__(threads)
+    add_moments(const batch_problem<T, I> p, bool any_held, amped_moments *sums) {
+  const uint64_t step = (uint64_t)gridDim.x * threads;
+  amped_moments own = {0, 0.0, 0.0};
+  for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k < p.count; k += step)
+    if (!any_held || !is_held(p.held, p.first + k)) {
+      const double x = (double)p.values[k];
+      add(own, {1, x, x * x});
+    }
+  add_block(own, sums);
+}
+
+template <typename T> struct model {
+  const T *factors[AMPED_MAX_ORDER]; /* of inputs, then of the mode */
+  uint64_t ld;
+  int components;
+  bool biased, held;
+  double mean, scale, least, most;
+};
+
+/* A group of lanes takes a nonzero. */
+template <typename T, typename I>
+__global__ void __launch_bounds__(threads)
+    add_errors(const batch_problem<T, I> p, const model<T> w, bool any_held, amped_errors *sums) {
+  const uint64_t step = (uint64_t)gridDim.x * (threads / group);
+  const int lane = (int)(threadIdx.x % group);
+  amped_errors own = {0, 0.0, 0.0, 0.0};
+  for (uint64_t k = (uint64_t)blockIdx.x * (threads / group) + threadIdx.x / group; k < p.count;
+       k += step) {
+    if ((any_held && is_held(p.held, p.first + k)) != w.held)
+      continue;
+    const T *rows[AMPED_MAX_ORDER];
+#pragma unroll
+    for (int m = 0; m < AMPED_MAX_ORDER; m++)
+      if (m < p.order)
+        rows[m] =
+            w.factors[m] + (m < p.order - 1 ? (uint64_t)p.inputs[m < AMPED_MAX_ORDER - 1 ? m : 0][k]
+                                            : position_of(p, p.rows[k])) *
+                               w.ld;
+    double sum = 0.0;
+    for (int c = lane; c < w.components; c += (int)group) {
+      double product = 1.0;
+#pragma unroll
+      for (int m = 0; m < AMPED_MAX_ORDER; m++)
+        if (m < p.order)
+          product *= (double)rows[m][c];
+      sum += product;
+    }
+    if (w.biased && lane == 0)
+#pragma unroll
+      for (int m = 0; m < AMPED_MAX_ORDER; m++)
+        if (m < p.order)
+          sum += (double)rows[m][w.components];
+    const unsigned lanes = 0xffU << (threadIdx.x % 32 / group * group);
+    for (int i = (int)group / 2; i > 0; i /= 2)
+      sum += __shfl_xor_sync(lanes, sum, i);
+    if (lane == 0) {
+      const double x = (double)p.values[k];
+      const double value = w.mean + w.scale * sum;
+      const double clipped = value < w.least ? w.least : value > w.most ? w.most : value;
+      add(own, {1, (x - value) * (x - value), fabs(x - value), (x - clipped) * (x - clipped)});
+    }
+  }
+  add_block(own, sums);
+}
+
+struct sums_job {
+  amped_tensor_part *part;
+  int mode;
+  bool held;
+  const amped_row_fit *fit;
+  double least, most;
+};
+
+template <typename T, typename I>
+amped_status moments_of(const sums_job *j, uint64_t first, const amped_batch *batch) {
+  const amped_row_fit_cuda *f = j->part->row_fit;
+  add_moments<T, I><<<blocks_of(batch->count), threads, 0, j->part->device->stream>>>(
+      problem_of<T, I>(j->part, j->mode, first, batch), f->any_held,
+      static_cast<amped_moments *>(f->d_errors));
+  AMPED_CUDA_LAUNCHED("the kernel of moments");
+  return AMPED_OK;
+}
+
+template <typename T, typename I>
+amped_status errors_of(const sums_job *j, uint64_t first, const amped_batch *batch) {
+  const amped_row_fit_cuda *f = j->part->row_fit;
+  const amped_plan *plan = j->part->plan;
+  model<T> w = {};
+  for (int m = 0, input = 0; m < plan->order; m++)
+    w.factors[m == j->mode ? plan->order - 1 : input++] =
+        static_cast<const T *>(amped_factor_set_cuda_rows(j->part->factors, m));
+  w.ld = plan->ld;
+  w.components = plan->ncomps - (j->fit->biased ? 1 : 0);
+  w.biased = j->fit->biased;
+  w.held = j->held;
+  w.mean = j->fit->mean;
+  w.scale = j->fit->scale;
+  w.least = j->least;
+  w.most = j->most;
+  add_errors<T, I><<<blocks_of(batch->count * group), threads, 0, j->part->device->stream>>>(
+      problem_of<T, I>(j->part, j->mode, first, batch), w, f->any_held,
+      static_cast<amped_errors *>(f->d_errors));
+  AMPED_CUDA_LAUNCHED("the kernel of errors");
+  return AMPED_OK;
+}
+
+amped_status moments_batch(void *self, uint64_t first, const amped_batch *batch) {
+  const sums_job *j = static_cast<const sums_job *>(self);
+  return FOR_TYPES(j->part->plan, moments_of, j, first, batch);
+}
+
+amped_status errors_batch(void *self, uint64_t first, const amped_batch *batch) {
+  const sums_job *j = static_cast<const sums_job *>(self);
+  return FOR_TYPES(j->part->plan, errors_of, j, first, batch);
+}
+
+/* All nonzeros of the mode to the visitor, and what blocks have added up to the host: `bytes`. */
+amped_status visit(const sums_job *j, amped_status (*batch)(void *, uint64_t, const amped_batch *),
+                   void *out, uint64_t bytes) {
+  const cudaStream_t stream = j->part->device->stream;
+  void *d_sums = j->part->row_fit->d_errors;
+  sums_job job = *j;
+  const amped_visitor_cuda visitor = {batch, &job};
+  AMPED_CUDA(cudaMemsetAsync(d_sums, 0, bytes, stream));
+  AMPED_TRY(amped_copies_cuda_visit(&j->part->copies, j->mode, &visitor));
+  AMPED_CUDA(cudaMemcpyAsync(out, d_sums, bytes, cudaMemcpyDeviceToHost, stream));
+  AMPED_CUDA(cudaStreamSynchronize(stream));
+  return AMPED_OK;
+}
+
+} // namespace
+
+uint64_t amped_held_out_cuda_bytes(const amped_plan *plan) {
+  uint64_t rows = 0;
+  for (int m = 0; m < plan->order; m++)
+    rows += amped_plan_factor_rows(plan, m);
+  return rows * plan->index_type + sizeof(uint64_t);
+}
+
+amped_status amped_held_out_cuda(amped_tensor_part *part, uint64_t seed, uint64_t below,
+                                 uint64_t *held) {
+  void *d_memory = nullptr;
+  hold_out_job j = {};
+  j.part = part;
+  j.seed = seed;
+  j.below = below;
+  *held = 0;
+  part->row_fit->any_held = below > 0;
+  if (below == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_cuda_malloc(&d_memory, amped_held_out_cuda_bytes(part->plan),
+                              "the indices of held out nonzeros"));
+  amped_status status = upload_indices(part->plan, static_cast<char *>(d_memory), &j);
+  if (status == AMPED_OK)
+    status = mark_copies(&j, held);
+  amped_cuda_free(d_memory);
+  return status;
+}
+
+amped_status amped_moments_cuda(amped_tensor_part *part, amped_moments *out) {
+  const sums_job j = {part, 0, false, nullptr, 0.0, 0.0};
+  amped_moments *sums = nullptr;
+  AMPED_TRY(amped_alloc(&sums, AMPED_ERROR_BLOCKS, sizeof *sums, "moments"));
+  const amped_status status = visit(&j, moments_batch, sums, AMPED_ERROR_BLOCKS * sizeof *sums);
+  for (int i = 0; i < AMPED_ERROR_BLOCKS && status == AMPED_OK; i++) {
+    out->count += sums[i].count;
+    out->sum += sums[i].sum;
+    out->squares += sums[i].squares;
+  }
+  amped_free(sums);
+  return status;
+}
+
+amped_status amped_errors_cuda(amped_tensor_part *part, int mode, bool held,
+                               const amped_row_fit *fit, double least, double most,
+                               amped_errors *out) {
+  const sums_job j = {part, mode, held, fit, least, most};
+  amped_errors *sums = nullptr;
+  AMPED_TRY(amped_alloc(&sums, AMPED_ERROR_BLOCKS, sizeof *sums, "errors"));
+  const amped_status status = visit(&j, errors_batch, sums, AMPED_ERROR_BLOCKS * sizeof *sums);
+  for (int i = 0; i < AMPED_ERROR_BLOCKS && status == AMPED_OK; i++) {
+    out->count += sums[i].count;
+    out->squares += sums[i].squares;
+    out->absolute += sums[i].absolute;
+    out->clipped += sums[i].clipped;
+  }
+  amped_free(sums);
+  return status;
+}

@@ -1,0 +1,720 @@
+/* Row fits with a thread block a row, in double. The matrix M of a row, its Cholesky factor and its
+ * vectors lie in shared memory, or in the block's scratch where they do not fit.
+ *
+ * Equations without a unique solution are solved as on CPUs (cpu/row_solve_cpu.c): by Cholesky with
+ * pivoting M = B^T B, and the pseudoinverse B^T (B B^T)^-2 B. Nonnegative rows: coordinate descent.
+ */
+#include <cfloat>
+
+#include "cuda/complete/fit_problem_cuda.cuh"
+
+namespace {
+
+constexpr unsigned fit_threads = 256;
+constexpr unsigned chunk = 16; /* nonzeros whose products are in shared memory */
+
+/* Coordinate descent ends after so many passes, or at this residual. */
+constexpr int most_passes = 20;
+constexpr double enough = 1e-4;
+
+/* The most shared memory of a thread block. */
+constexpr uint64_t most_shared = UINT64_C(200) << 10;
+
+/* The most scratch of all thread blocks: enough for 64 of the most components. */
+constexpr uint64_t most_scratch = UINT64_C(1) << 30;
+
+__host__ __device__ inline uint64_t matrix_doubles(uint64_t components) {
+  const uint64_t n = components + 1;
+  return n * (n + 1);
+}
+
+/* Two matrices and six vectors. */
+__host__ __device__ inline uint64_t desk_doubles(uint64_t components) {
+  return 2 * matrix_doubles(components) + 6 * (components + 2);
+}
+
+inline uint64_t product_bytes(uint64_t components) {
+  return chunk * (components + 2) * sizeof(double);
+}
+
+/* A row's system in hand: n unknowns, the last one the bias. Rows of matrices are ld long. */
+struct row_desk {
+  unsigned n, ld;
+  double *m;       /* below and on the diagonal; with the penalty */
+  double *l;       /* workspace of the same size */
+  double *targets; /* g, and tau */
+  double *right;
+  double *x;
+  double *y, *z;  /* workspace */
+  double *column; /* workspace */
+  double count, squares, weight;
+};
+
+__device__ inline double sum_of_block(double x) {
+  __shared__ double parts[fit_threads / 32];
+  x = sum_of_lanes(x);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0)
+    parts[threadIdx.x / 32] = x;
+  __syncthreads();
+  double sum = 0.0;
+  for (unsigned i = 0; i < fit_threads / 32; i++)
+    sum += parts[i];
+  return sum;
+}
+
+__device__ inline double most_of_block(double x) {
+  __shared__ double parts[fit_threads / 32];
+  for (int i = 16; i > 0; i /= 2)
+    x = fmax(x, __shfl_xor_sync(all_lanes, x, i));
+  __syncthreads();
+  if (threadIdx.x % 32 == 0)
+    parts[threadIdx.x / 32] = x;
+  __syncthreads();
+  double most = parts[0];
+  for (unsigned i = 1; i < fit_threads / 32; i++)
+    most = fmax(most, parts[i]);
+  return most;
+}
+
+template <typename P>
+__device__ inline row_desk desk_of(const P &p, double *shared, bool is_shared) {
+  double *base = is_shared ? shared : p.scratch + blockIdx.x * p.scratch_stride;
+  const uint64_t matrix = matrix_doubles(p.components);
+  const unsigned n = p.components + (p.biased ? 1 : 0);
+  row_desk d = {};
+  d.n = n;
+  d.ld = p.components + 2;
+  d.m = base;
+  d.l = d.m + matrix;
+  d.targets = d.l + matrix;
+  d.right = d.targets + d.ld;
+  d.x = d.right + d.ld;
+  d.y = d.x + d.ld;
+  d.z = d.y + d.ld;
+  d.column = d.z + d.ld;
+  return d;
+}
+
+template <typename P> __device__ inline void clear_desk(const P &p, row_desk *d) {
+  for (unsigned i = threadIdx.x; i < d->n * d->ld; i += fit_threads)
+    d->m[i] = 0.0;
+  for (unsigned i = threadIdx.x; i < d->ld; i += fit_threads)
+    d->targets[i] = 0.0;
+  d->count = d->squares = 0.0;
+  __syncthreads();
+}
+
+/* --- equations ------------------------------------------------------------------------------- */
+
+/* The desk's equations become those of a piece. products: `chunk` rows in shared memory. */
+template <typename T, typename I>
+__device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda &piece,
+                         double *products, row_desk *d) {
+  __shared__ I positions[most_inputs][chunk];
+  __shared__ double targets[chunk];
+  const unsigned comps = p.components;
+  const unsigned base = (unsigned)(piece.first - p.first);
+  const unsigned warp = threadIdx.x / 32;
+  const unsigned lane = threadIdx.x % 32;
+  __shared__ unsigned filled;
+  clear_desk(p, d);
+  for (unsigned done = 0; done < piece.count; done += chunk) {
+    /* The first warp decodes, and moves those that take part together. */
+    if (warp == 0) {
+      const unsigned k = base + done + lane;
+      const bool here = lane < chunk && done + lane < piece.count;
+      const bool on = here && !(p.held != nullptr && p.held[k / 32] >> k % 32 & 1U);
+      const unsigned alive = __ballot_sync(all_lanes, on);
+      if (on) {
+        const raw_nonzero<T, most_inputs> raw = load_nonzero<T, I, most_inputs>(p, k);
+        const nonzero<T, I, most_inputs> x = decode<T, I, most_inputs>(p, raw, k);
+        const unsigned to = (unsigned)__popc(alive & ((1U << lane) - 1U));
+        double y = ((double)x.value - p.mean) * p.per_scale;
+        for (unsigned m = 0; m < p.inputs; m++) {
+          positions[m][to] = x.input[m];
+          if (p.biased)
+            y -= (double)p.factors[m][(uint64_t)x.input[m] * p.ld + comps];
+        }
+        targets[to] = y;
+      }
+      if (lane == 0)
+        filled = (unsigned)__popc(alive);
+    }
+    __syncthreads();
+    const unsigned rows = filled;
+    for (unsigned i = threadIdx.x; i < rows * comps; i += fit_threads) {
+      const unsigned q = i / comps;
+      const unsigned c = i % comps;
+      double product = 1.0;
+      for (unsigned m = 0; m < p.inputs; m++)
+        product *= (double)p.factors[m][(uint64_t)positions[m][q] * p.ld + c];
+      products[q * comps + c] = product;
+    }
+    __syncthreads();
+    for (unsigned i = warp; i < comps; i += fit_threads / 32) {
+      for (unsigned j = lane; j <= i; j += 32) {
+        double sum = 0.0;
+        for (unsigned q = 0; q < rows; q++)
+          sum += products[q * comps + i] * products[q * comps + j];
+        d->m[i * d->ld + j] += sum;
+      }
+    }
+    for (unsigned i = threadIdx.x; i < comps; i += fit_threads) {
+      double sum = 0.0;
+      double plain = 0.0;
+      for (unsigned q = 0; q < rows; q++) {
+        sum += products[q * comps + i] * targets[q];
+        plain += products[q * comps + i];
+      }
+      d->targets[i] += sum;
+      if (p.biased)
+        d->m[comps * d->ld + i] += plain;
+    }
+    for (unsigned q = 0; q < rows; q++) {
+      d->count += 1.0;
+      d->squares += targets[q] * targets[q];
+      if (p.biased && threadIdx.x == 0)
+        d->targets[comps] += targets[q];
+    }
+    __syncthreads();
+  }
+}
+
+/* Write the desk's equations as they travel. */
+template <typename P> __device__ void store_equations(const P &p, const row_desk &d, double *to) {
+  const unsigned comps = p.components;
+  const equation_places at = places_of(comps, p.biased);
+  for (unsigned i = threadIdx.x / 32; i < comps; i += fit_threads / 32)
+    for (unsigned j = threadIdx.x % 32; j <= i; j += 32)
+      to[place_of_pair(i, j)] = d.m[i * d.ld + j];
+  for (unsigned i = threadIdx.x; i < comps; i += fit_threads) {
+    to[at.targets + i] = d.targets[i];
+    if (p.biased)
+      to[at.sum + i] = d.m[comps * d.ld + i];
+  }
+  if (threadIdx.x == 0) {
+    to[at.count] = d.count;
+    to[at.squares] = d.squares;
+    if (p.biased)
+      to[at.target] = d.targets[comps];
+  }
+}
+
+/* The desk's equations become the sum of `count` that travel, one behind another. */
+template <typename P>
+__device__ void load_equations(const P &p, const double *from, uint64_t count, row_desk *d) {
+  const unsigned comps = p.components;
+  const equation_places at = places_of(comps, p.biased);
+  clear_desk(p, d);
+  const auto sum_at = [&](unsigned place) {
+    double sum = 0.0;
+    for (uint64_t s = 0; s < count; s++)
+      sum += from[s * p.slot_length + place];
+    return sum;
+  };
+  for (unsigned i = threadIdx.x / 32; i < comps; i += fit_threads / 32)
+    for (unsigned j = threadIdx.x % 32; j <= i; j += 32)
+      d->m[i * d->ld + j] = sum_at(place_of_pair(i, j));
+  for (unsigned i = threadIdx.x; i < comps; i += fit_threads) {
+    d->targets[i] = sum_at(at.targets + i);
+    if (p.biased)
+      d->m[comps * d->ld + i] = sum_at(at.sum + i);
+  }
+  d->count = sum_at(at.count);
+  d->squares = sum_at(at.squares);
+  if (p.biased && threadIdx.x == 0)
+    d->targets[comps] = sum_at(at.target);
+  __syncthreads();
+}
+
+/* --- solutions ------------------------------------------------------------------------------- */
+
+/* Add the penalty to the matrix, and make the right side. */
+template <typename P> __device__ void add_penalty(const P &p, row_desk *d) {
+  d->weight = penalty_of(p, d->count);
+  for (unsigned i = threadIdx.x; i < d->n; i += fit_threads) {
+    const bool bias = i == p.components;
+    if (bias)
+      d->m[i * d->ld + i] = d->count;
+    d->m[i * d->ld + i] += bias ? p.reg_bias : d->weight;
+    d->right[i] = d->targets[i] + (bias ? 0.0 : d->weight * p.prior);
+  }
+  __syncthreads();
+}
+
+__device__ inline double element(const row_desk &d, unsigned i, unsigned j) {
+  return i >= j ? d.m[i * d.ld + j] : d.m[j * d.ld + i];
+}
+
+/* x = (L L^T)^-1 x, where l has the matrix of so many rows; the factor takes its place. Where a
+ * pivot is not above `share` of its diagonal the result is false. */
+__device__ bool solve_cholesky(double *l, unsigned ld, unsigned n, double share, double *x,
+                               double *column) {
+  for (unsigned i = threadIdx.x; i < n; i += fit_threads)
+    column[i] = l[i * ld + i] * share;
+  __syncthreads();
+  for (unsigned k = 0; k < n; k++) {
+    const double pivot = l[k * ld + k];
+    if (!(pivot > column[k]) || !(pivot <= DBL_MAX))
+      return false;
+    const double by = 1.0 / sqrt(pivot);
+    __syncthreads();
+    for (unsigned i = k + threadIdx.x; i < n; i += fit_threads)
+      l[i * ld + k] *= by;
+    if (threadIdx.x == 0)
+      x[k] *= by;
+    __syncthreads();
+    const double xk = x[k];
+    for (unsigned i = k + 1 + threadIdx.x; i < n; i += fit_threads)
+      x[i] -= l[i * ld + k] * xk;
+    for (unsigned i = k + 1 + threadIdx.x / 32; i < n; i += fit_threads / 32) {
+      const double f = l[i * ld + k];
+      for (unsigned j = k + 1 + threadIdx.x % 32; j <= i; j += 32)
+        l[i * ld + j] -= f * l[j * ld + k];
+    }
+    __syncthreads();
+  }
+  for (unsigned k = n; k-- > 0;) {
+    if (threadIdx.x == 0)
+      x[k] /= l[k * ld + k];
+    __syncthreads();
+    const double xk = x[k];
+    for (unsigned i = threadIdx.x; i < k; i += fit_threads)
+      x[i] -= l[k * ld + i] * xk;
+    __syncthreads();
+  }
+  return true;
+}
+
+__device__ bool solve_primal(row_desk *d) {
+  for (unsigned i = threadIdx.x; i < d->n * d->ld; i += fit_threads)
+    d->l[i] = d->m[i];
+  for (unsigned i = threadIdx.x; i < d->n; i += fit_threads)
+    d->x[i] = d->right[i];
+  __syncthreads();
+  return solve_cholesky(d->l, d->ld, d->n, (double)d->n * DBL_EPSILON, d->x, d->column);
+}
+
+/* Rows of l, whose sum of b b^T is the matrix. Returns their number, the rank. */
+__device__ unsigned split_matrix(row_desk *d) {
+  double *const diagonal = d->column;
+  double most = 0.0;
+  for (unsigned i = threadIdx.x; i < d->n; i += fit_threads)
+    diagonal[i] = d->m[i * d->ld + i];
+  __syncthreads();
+  for (unsigned i = 0; i < d->n; i++)
+    most = diagonal[i] > most ? diagonal[i] : most;
+  for (unsigned rank = 0; rank < d->n; rank++) {
+    unsigned pivot = 0;
+    for (unsigned i = 1; i < d->n; i++)
+      pivot = diagonal[i] > diagonal[pivot] ? i : pivot;
+    const double size = diagonal[pivot];
+    if (!(size > (double)d->n * DBL_EPSILON * most))
+      return rank;
+    __syncthreads();
+    double *const row = d->l + rank * d->ld;
+    const double by = 1.0 / sqrt(size);
+    for (unsigned c = threadIdx.x; c < d->n; c += fit_threads) {
+      double v = element(*d, pivot, c);
+      for (unsigned q = 0; q < rank; q++)
+        v -= d->l[q * d->ld + pivot] * d->l[q * d->ld + c];
+      row[c] = v * by;
+      diagonal[c] = c == pivot ? 0.0 : diagonal[c] - row[c] * row[c];
+    }
+    __syncthreads();
+  }
+  return d->n;
+}
+
+/* y = (B B^T)^-1 y for `rank` rows of B, which is l. The matrix m is used up. */
+__device__ bool solve_rows(row_desk *d, unsigned rank) {
+  for (unsigned i = threadIdx.x / 32; i < rank; i += fit_threads / 32)
+    for (unsigned j = threadIdx.x % 32; j <= i; j += 32) {
+      double sum = 0.0;
+      for (unsigned c = 0; c < d->n; c++)
+        sum += d->l[i * d->ld + c] * d->l[j * d->ld + c];
+      d->m[i * d->ld + j] = sum;
+    }
+  __syncthreads();
+  return rank == 0 || solve_cholesky(d->m, d->ld, rank, 0.0, d->y, d->column);
+}
+
+/* The sum of (t - model)^2 with the row x. The matrix has the penalty, which is taken off. rank:
+ * rows of B, where the matrix is used up; else -1. */
+template <typename P> __device__ double squares_of(const P &p, const row_desk &d, int rank) {
+  double sum = 0.0;
+  for (unsigned i = threadIdx.x; i < d.n; i += fit_threads) {
+    double product = (i == p.components ? -p.reg_bias : -d.weight) * d.x[i];
+    if (rank < 0)
+      product += d.m[i * d.ld + i] * d.x[i];
+    for (unsigned j = 0; j < i && rank < 0; j++)
+      product += 2.0 * d.m[i * d.ld + j] * d.x[j];
+    sum += d.x[i] * (product - 2.0 * d.targets[i]);
+  }
+  for (int k = (int)threadIdx.x; k < rank; k += fit_threads) {
+    double product = 0.0;
+    for (unsigned j = 0; j < d.n; j++)
+      product += d.l[(unsigned)k * d.ld + j] * d.x[j];
+    sum += product * product;
+  }
+  sum = sum_of_block(sum) + d.squares;
+  return isnan(sum) ? (double)INFINITY : sum < 0.0 ? 0.0 : sum;
+}
+
+/* The solution next to the prior, or with weight 0 the one of least norm. Returns the rank. */
+template <typename P> __device__ int solve_least(const P &p, row_desk *d) {
+  const double prior = d->weight > 0.0 ? p.prior : 0.0;
+  for (unsigned i = threadIdx.x; i < d->n; i += fit_threads) {
+    double sum = d->right[i];
+    for (unsigned c = 0; c < p.components; c++)
+      sum -= prior * element(*d, i, c);
+    d->z[i] = sum;
+  }
+  __syncthreads();
+  const unsigned rank = split_matrix(d);
+  for (unsigned k = threadIdx.x; k < rank; k += fit_threads) {
+    double sum = 0.0;
+    for (unsigned c = 0; c < d->n; c++)
+      sum += d->l[k * d->ld + c] * d->z[c];
+    d->y[k] = sum;
+  }
+  __syncthreads();
+  bool solved = solve_rows(d, rank);
+  __syncthreads();
+  solved = solved && solve_rows(d, rank);
+  __syncthreads();
+  for (unsigned c = threadIdx.x; c < d->n; c += fit_threads) {
+    double sum = c < p.components ? prior : 0.0;
+    for (unsigned k = 0; k < rank && solved; k++)
+      sum += d->y[k] * d->l[k * d->ld + c];
+    d->x[c] = sum;
+  }
+  __syncthreads();
+  return (int)rank;
+}
+
+/* The largest residual of the optimality conditions, with the gradient in z. */
+template <typename P> __device__ double residual_of(const P &p, const row_desk &d) {
+  double most = 0.0;
+  for (unsigned i = threadIdx.x; i < d.n; i += fit_threads) {
+    const double diagonal = d.m[i * d.ld + i];
+    const bool held = i < p.components && d.x[i] <= 0.0 && d.z[i] > 0.0;
+    if (!held && diagonal > 0.0)
+      most = fmax(most, fabs(d.z[i]) / sqrt(diagonal));
+  }
+  return most_of_block(most);
+}
+
+/* From the row that x has. */
+template <typename P> __device__ void solve_nonnegative(const P &p, row_desk *d) {
+  double most = 0.0;
+  for (unsigned i = threadIdx.x; i < d->n; i += fit_threads)
+    if (i < p.components && !(d->x[i] > 0.0))
+      d->x[i] = 0.0;
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < d->n; i += fit_threads) {
+    const double diagonal = d->m[i * d->ld + i];
+    double sum = -d->right[i];
+    if (diagonal > 0.0)
+      most = fmax(most, fabs(d->right[i]) / sqrt(diagonal));
+    for (unsigned c = 0; c < d->n; c++)
+      sum += element(*d, i, c) * d->x[c];
+    d->z[i] = sum;
+  }
+  most = most_of_block(most);
+  for (int pass = 0; pass < most_passes && residual_of(p, *d) > enough * most; pass++)
+    for (unsigned i = 0; i < d->n; i++) {
+      const double diagonal = d->m[i * d->ld + i];
+      const double old = d->x[i];
+      double x = diagonal > 0.0 ? old - d->z[i] / diagonal : old;
+      if (i < p.components && diagonal > 0.0 && !(x > 0.0))
+        x = 0.0;
+      const double change = x - old;
+      __syncthreads();
+      for (unsigned c = threadIdx.x; c < d->n && change != 0.0; c += fit_threads)
+        d->z[c] += change * element(*d, i, c);
+      if (threadIdx.x == 0)
+        d->x[i] = x;
+      __syncthreads();
+    }
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+template <typename T> __device__ inline double most_number() {
+  return sizeof(T) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
+}
+
+/* The row of the desk's equations, all of which are there. *sums: of thread 0. */
+template <typename T, typename I>
+__device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
+                         amped_row_fit_sums *sums) {
+  T *const to = p.own + row * p.ld;
+  const unsigned columns = p.components + (p.biased ? 1 : 0);
+  int rank = -1; /* of equations without a unique solution */
+  if (d->count > 0.0) {
+    add_penalty(p, d);
+    if (p.nonnegative) {
+      for (unsigned i = threadIdx.x; i < d->n; i += fit_threads)
+        d->x[i] = (double)to[i];
+      __syncthreads();
+      solve_nonnegative(p, d);
+    } else if (!solve_primal(d)) {
+      __syncthreads();
+      rank = solve_least(p, d);
+    }
+  }
+  __syncthreads();
+  bool finite = true;
+  for (unsigned i = threadIdx.x; i < d->n && d->count > 0.0; i += fit_threads)
+    finite = finite && fabs(d->x[i]) <= most_number<T>();
+  finite = __syncthreads_and(finite) != 0;
+  const bool prior = !(d->count > 0.0) || !finite;
+  for (unsigned i = threadIdx.x; i < columns; i += fit_threads) {
+    const T stored = prior ? (T)(i < p.components ? p.prior : 0.0) : (T)d->x[i];
+    to[i] = stored;
+    d->x[i] = (double)stored;
+  }
+  __syncthreads();
+  if (!(d->count > 0.0))
+    return;
+  double penalty = 0.0;
+  for (unsigned i = threadIdx.x; i < columns; i += fit_threads) {
+    const bool bias = i == p.components;
+    const double off = d->x[i] - (bias ? 0.0 : p.prior);
+    penalty += (bias ? p.reg_bias : d->weight) * off * off;
+  }
+  penalty = sum_of_block(penalty);
+  sums->count += (uint64_t)d->count;
+  sums->squares += squares_of(p, *d, rank);
+  sums->penalty += penalty;
+  sums->unsure += rank >= 0 || !finite ? 1 : 0;
+}
+
+__device__ inline void add_sums(amped_row_fit_sums *to, const amped_row_fit_sums &from) {
+  to->count += from.count;
+  to->squares += from.squares;
+  to->penalty += from.penalty;
+  to->unsure += from.unsure;
+}
+
+/* --- kernels --------------------------------------------------------------------------------- */
+
+template <typename T, typename I>
+__global__ void __launch_bounds__(fit_threads)
+    fit_pieces(const fit_problem<T, I> p, bool is_shared) {
+  extern __shared__ double shared[];
+  row_desk d = desk_of(p, shared + chunk * (p.components + 2), is_shared);
+  amped_row_fit_sums sums = {0, 0.0, 0.0, 0};
+  const uint64_t step = p.only_failed ? (uint64_t)gridDim.x * fit_threads : gridDim.x;
+  for (uint64_t at =
+           p.first_piece + (p.only_failed ? (uint64_t)blockIdx.x * fit_threads : blockIdx.x);
+       at < p.end_piece; at += step) {
+    uint64_t piece = at;
+    uint64_t end = at + 1;
+    if (p.only_failed) { /* fit_threads pieces at a time: seldom any failed */
+      const uint64_t mine = at + threadIdx.x;
+      end = at + fit_threads < p.end_piece ? at + fit_threads : p.end_piece;
+      if (!__syncthreads_or(mine < end && p.failed[mine] != 0))
+        continue;
+    }
+    for (; piece < end; piece++) {
+      if (p.only_failed && p.failed[piece] == 0)
+        continue;
+      const amped_row_piece_cuda e = p.pieces[piece];
+      assemble(p, e, shared, &d);
+      if (e.slot == AMPED_NO_SLOT)
+        make_row(p, &d, e.row, &sums);
+      else
+        store_equations(p, d, p.slots + (uint64_t)e.slot * p.slot_length);
+      __syncthreads();
+    }
+  }
+  if (threadIdx.x == 0)
+    add_sums(&p.sums[blockIdx.x], sums);
+}
+
+template <typename T, typename I>
+__global__ void __launch_bounds__(fit_threads)
+    finish_rows(const fit_problem<T, I> p, bool is_shared) {
+  extern __shared__ double shared[];
+  row_desk d = desk_of(p, shared, is_shared);
+  amped_row_fit_sums sums = {0, 0.0, 0.0, 0};
+  for (uint64_t i = p.first_row + blockIdx.x; i < p.end_row; i += gridDim.x) {
+    const amped_long_row_cuda row = p.long_rows[i];
+    load_equations(p, p.slots + (uint64_t)row.first * p.slot_length, row.count, &d);
+    make_row(p, &d, row.row, &sums);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0)
+    add_sums(&p.sums[blockIdx.x], sums);
+}
+
+template <typename T, typename I>
+__global__ void __launch_bounds__(fit_threads)
+    solve_equations(const fit_problem<T, I> p, bool is_shared) {
+  extern __shared__ double shared[];
+  row_desk d = desk_of(p, shared, is_shared);
+  amped_row_fit_sums sums = {0, 0.0, 0.0, 0};
+  for (uint64_t i = p.first_row + blockIdx.x; i < p.end_row; i += gridDim.x) {
+    load_equations(p, p.equations + (i - p.first_row) * p.slot_length, 1, &d);
+    make_row(p, &d, i, &sums);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0)
+    add_sums(&p.sums[blockIdx.x], sums);
+}
+
+/* A thread a number. */
+__global__ void __launch_bounds__(fit_threads)
+    sum_slots(const amped_long_row_cuda *rows, const double *slots, unsigned length,
+              double *equations) {
+  const amped_long_row_cuda row = rows[blockIdx.x];
+  for (unsigned i = threadIdx.x; i < length; i += fit_threads) {
+    double sum = 0.0;
+    for (uint64_t s = 0; s < row.count; s++)
+      sum += slots[((uint64_t)row.first + s) * length + i];
+    equations[(uint64_t)blockIdx.x * length + i] = sum;
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(fit_threads)
+    fill_gaps(T *own, uint64_t ld, unsigned components, unsigned columns, double prior,
+              const uint32_t *gaps, uint64_t rows) {
+  const uint64_t step = (uint64_t)gridDim.x * (fit_threads / 32);
+  for (uint64_t word = (uint64_t)blockIdx.x * (fit_threads / 32) + threadIdx.x / 32;
+       word * 32 < rows; word += step)
+    for (uint32_t bits = gaps[word]; bits != 0; bits &= bits - 1) {
+      const uint64_t row = word * 32 + (uint64_t)(__ffs((int)bits) - 1);
+      for (unsigned c = threadIdx.x % 32; c < columns; c += 32)
+        own[row * ld + c] = (T)(c < components ? prior : 0.0);
+    }
+}
+
+__global__ void __launch_bounds__(1024)
+    add_all(const amped_row_fit_sums *sums, uint64_t count, amped_row_fit_sums *out) {
+  __shared__ amped_row_fit_sums parts[1024];
+  amped_row_fit_sums own = {0, 0.0, 0.0, 0};
+  for (uint64_t i = threadIdx.x; i < count; i += 1024)
+    add_sums(&own, sums[i]);
+  parts[threadIdx.x] = own;
+  for (unsigned half = 512; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half)
+      add_sums(&parts[threadIdx.x], parts[threadIdx.x + half]);
+  }
+  if (threadIdx.x == 0)
+    *out = parts[0];
+}
+
+/* --- launches -------------------------------------------------------------------------------- */
+
+/* Launch a kernel of this file; with_products: it has products in shared memory, before the desk.
+ */
+template <typename T, typename I, typename K>
+amped_status launch(const amped_row_kernel_cuda_args *a, K kernel, uint64_t items,
+                    bool with_products, const char *name) {
+  fit_problem<T, I> p = {};
+  describe_fit(&p, a);
+  const uint64_t products = with_products ? product_bytes(p.components) : 0;
+  const uint64_t desk = desk_doubles(p.components) * sizeof(double);
+  const bool is_shared = products + desk <= most_shared;
+  const uint64_t bytes = products + (is_shared ? desk : 0);
+  const uint64_t most = is_shared ? AMPED_FIT_BLOCKS : amped_row_scratch_cuda_blocks(a->components);
+  const uint64_t blocks = items < most ? items : most;
+  if (items == 0)
+    return AMPED_OK;
+  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  kernel<<<(unsigned)blocks, fit_threads, (size_t)bytes, a->stream>>>(p, is_shared);
+  AMPED_CUDA_LAUNCHED(name);
+  return AMPED_OK;
+}
+
+template <typename T, typename I> amped_status pieces_of(const amped_row_kernel_cuda_args *a) {
+  const uint64_t pieces = a->end_piece - a->first_piece;
+  return launch<T, I>(a, fit_pieces<T, I>,
+                      a->only_failed ? amped_ceil_div(pieces, (uint64_t)fit_threads) : pieces, true,
+                      "the row-fit kernel of thread blocks");
+}
+
+template <typename T, typename I> amped_status finish_of(const amped_row_kernel_cuda_args *a) {
+  return launch<T, I>(a, finish_rows<T, I>, a->end_row - a->first_row, false,
+                      "the kernel of long rows");
+}
+
+template <typename T, typename I> amped_status solve_of(const amped_row_kernel_cuda_args *a) {
+  return launch<T, I>(a, solve_equations<T, I>, a->end_row - a->first_row, false,
+                      "the kernel of shared rows");
+}
+
+} // namespace
+
+uint64_t amped_row_scratch_cuda_bytes(int components) {
+  const uint64_t n = (uint64_t)components;
+  const uint64_t desk = desk_doubles(n) * sizeof(double);
+  return product_bytes(n) + desk <= most_shared ? 0 : amped_ceil_div(desk, 256) * 256;
+}
+
+uint64_t amped_row_scratch_cuda_blocks(int components) {
+  const uint64_t bytes = amped_row_scratch_cuda_bytes(components);
+  const uint64_t blocks = bytes > 0 ? most_scratch / bytes : AMPED_FIT_BLOCKS;
+  return blocks < AMPED_FIT_BLOCKS ? blocks : AMPED_FIT_BLOCKS;
+}
+
+#define FOR_TYPES(function, a)                                                                     \
+  ((a)->value_type == AMPED_F32 ? ((a)->index_type == AMPED_U32 ? function<float, index32>(a)      \
+                                                                : function<float, index64>(a))     \
+                                : ((a)->index_type == AMPED_U32 ? function<double, index32>(a)     \
+                                                                : function<double, index64>(a)))
+
+amped_status amped_row_blocks_cuda(const amped_row_kernel_cuda_args *a) {
+  return FOR_TYPES(pieces_of, a);
+}
+
+amped_status amped_row_blocks_finish(const amped_row_kernel_cuda_args *a) {
+  return FOR_TYPES(finish_of, a);
+}
+
+amped_status amped_row_blocks_solve(const amped_row_kernel_cuda_args *a) {
+  return FOR_TYPES(solve_of, a);
+}
+
+amped_status amped_row_blocks_sum(const amped_row_kernel_cuda_args *a) {
+  const uint64_t rows = a->end_row - a->first_row;
+  if (rows == 0)
+    return AMPED_OK;
+  sum_slots<<<(unsigned)rows, fit_threads, 0, a->stream>>>(
+      a->long_rows + a->first_row, a->slots,
+      (unsigned)amped_equation_length(a->components, a->fit->biased), a->equations);
+  AMPED_CUDA_LAUNCHED("the kernel of shared rows");
+  return AMPED_OK;
+}
+
+amped_status amped_row_gaps_cuda(const amped_row_kernel_cuda_args *a, const uint32_t *gaps,
+                                 uint64_t rows) {
+  const uint64_t words = amped_ceil_div(rows, UINT64_C(32));
+  const uint64_t wanted = amped_ceil_div(words, (uint64_t)(fit_threads / 32));
+  const unsigned blocks = (unsigned)(wanted < 4096 ? wanted : 4096);
+  const unsigned comps = (unsigned)a->components;
+  const unsigned columns = comps + (a->fit->biased ? 1 : 0);
+  const double prior = a->fit->prior[a->mode];
+  if (blocks == 0)
+    return AMPED_OK;
+  if (a->value_type == AMPED_F32)
+    fill_gaps<<<blocks, fit_threads, 0, a->stream>>>((float *)a->own, a->ld, comps, columns, prior,
+                                                     gaps, rows);
+  else
+    fill_gaps<<<blocks, fit_threads, 0, a->stream>>>((double *)a->own, a->ld, comps, columns, prior,
+                                                     gaps, rows);
+  AMPED_CUDA_LAUNCHED("the kernel of empty rows");
+  return AMPED_OK;
+}
+
+amped_status amped_row_sums_cuda(const amped_row_fit_sums *sums, uint64_t count,
+                                 amped_row_fit_sums *out, cudaStream_t stream) {
+  add_all<<<1, 1024, 0, stream>>>(sums, count, out);
+  AMPED_CUDA_LAUNCHED("the sums of row fits");
+  return AMPED_OK;
+}

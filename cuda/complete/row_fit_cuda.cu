@@ -1,0 +1,557 @@
+#include "cuda/complete/row_fit_cuda.h"
+
+#include <cstring>
+
+#include "cuda/complete/held_out_cuda.h"
+#include "cuda/factor/factor_set_cuda.h"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+namespace {
+
+/* Bytes of summed equations that are put on the device at a time. */
+constexpr uint64_t put_bytes = UINT64_C(64) << 20;
+
+constexpr uint64_t alignment = AMPED_CUDA_ALIGNMENT;
+
+uint64_t aligned(uint64_t bytes) {
+  return amped_ceil_div(bytes, alignment) * alignment;
+}
+
+/* With a bias equations are a little longer than of as many columns without. */
+uint64_t equation_bytes(const amped_plan *plan) {
+  const uint64_t plain = amped_equation_length(plan->ncomps, false);
+  const uint64_t biased = plan->ncomps > 1 ? amped_equation_length(plan->ncomps - 1, true) : 0;
+  return (plain > biased ? plain : biased) * sizeof(double);
+}
+
+uint64_t put_rows(const amped_plan *plan) {
+  const uint64_t rows = put_bytes / equation_bytes(plan);
+  return rows > 0 ? rows : 1;
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* Bytes of a copy's arrays on the device, for so many of each. */
+struct copy_bytes {
+  uint64_t pieces, strips, long_rows, held, gaps, failed, all;
+};
+
+copy_bytes bytes_of(const amped_plan *plan, int mode, uint64_t pieces, uint64_t strips,
+                    uint64_t long_rows) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  copy_bytes b = {};
+  b.pieces = aligned(pieces * sizeof(amped_row_piece_cuda));
+  b.strips = aligned(strips * sizeof(uint64_t));
+  b.long_rows = aligned(long_rows * sizeof(amped_long_row_cuda));
+  b.held = aligned(amped_packing_bit_words(m->copy.rank_nnz[plan->rank] + 32) * sizeof(uint32_t));
+  b.gaps = aligned(amped_packing_bit_words(m->rows.block_rows) * sizeof(uint32_t));
+  b.failed = aligned(pieces);
+  b.all = b.pieces + b.strips + b.long_rows + b.held + b.gaps + b.failed;
+  return b;
+}
+
+/* What the part takes beside its copies. */
+struct common_bytes {
+  uint64_t slots, shared, put, scratch, sums, positions, errors, all;
+};
+
+uint64_t shared_rows_of(const amped_plan *plan, int mode) {
+  uint64_t first = 0;
+  uint64_t end = 0;
+  const amped_mode_plan *m = &plan->modes[mode];
+  amped_plan_shared_idps(m, plan->rank, &first, &end);
+  return m->copy.splits != nullptr ? m->copy.splits[end].row - m->copy.splits[first].row : 0;
+}
+
+common_bytes bytes_beside(const amped_plan *plan, uint64_t slots, uint64_t strips) {
+  common_bytes b = {};
+  uint64_t shared = 0;
+  const uint64_t equations = equation_bytes(plan);
+  for (int m = 0; m < plan->order; m++) {
+    const uint64_t rows = shared_rows_of(plan, m);
+    shared = rows > shared ? rows : shared;
+    b.positions += aligned(rows * sizeof(uint64_t));
+  }
+  b.slots = aligned(slots * equations);
+  b.shared = aligned(shared * equations);
+  b.put = shared > 0 || plan->nranks > 1 ? aligned(put_rows(plan) * equations) : 0;
+  b.scratch =
+      amped_row_scratch_cuda_bytes(plan->ncomps) * amped_row_scratch_cuda_blocks(plan->ncomps);
+  b.sums = aligned((strips + AMPED_FIT_BLOCKS + 2) * sizeof(amped_row_fit_sums));
+  b.errors = aligned(AMPED_ERROR_BLOCKS * sizeof(amped_errors));
+  b.all = b.slots + b.shared + b.put + b.scratch + b.sums + b.positions + b.errors;
+  return b;
+}
+
+void fit_require(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
+                 uint64_t *host_bytes) {
+  amped_layout_cuda layout = {};
+  uint64_t slots = 0;
+  uint64_t strips = 0;
+  uint64_t host = 0;
+  (void)device;
+  *device_bytes = amped_held_out_cuda_bytes(plan);
+  for (int m = 0; m < plan->order; m++) {
+    const amped_mode_plan *mode = &plan->modes[m];
+    const amped_row_pieces_limits_cuda most =
+        amped_row_pieces_cuda_limits(plan, &layout, m, equation_bytes(plan));
+    const uint64_t own = most.pieces * (sizeof(amped_row_piece_cuda) + sizeof(uint64_t)) +
+                         most.long_rows * sizeof(amped_long_row_cuda) +
+                         mode->copy.rank_nnz[plan->rank] / 8 +
+                         amped_plan_copy_rows(plan, m) * plan->index_type;
+    *device_bytes += bytes_of(plan, m, most.pieces, most.pieces, most.long_rows).all;
+    slots = most.slots > slots ? most.slots : slots;
+    strips = most.pieces > strips ? most.pieces : strips;
+    host = own > host ? own : host;
+  }
+  *device_bytes += bytes_beside(plan, slots, strips).all;
+  const uint64_t indices = amped_held_out_cuda_bytes(plan);
+  *host_bytes = host > indices ? host : indices;
+}
+
+/* The rows of the block that have nonzeros here, or on other ranks; the others are gaps. */
+void find_gaps(const amped_plan *plan, int mode, const amped_row_pieces_cuda *pieces,
+               uint32_t *gaps) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  const uint64_t block = (uint64_t)plan->rank * m->rows.block_rows;
+  const uint64_t rows = m->rows.rank_rows[plan->rank];
+  const auto fill = [&](uint64_t row) { gaps[row / 32] &= ~(UINT32_C(1) << row % 32); };
+  for (uint64_t i = 0; i < rows; i++)
+    gaps[i / 32] |= UINT32_C(1) << i % 32;
+  for (uint64_t i = 0; i < pieces->count; i++)
+    if (pieces->pieces[i].row < m->rows.block_rows)
+      fill(pieces->pieces[i].row);
+  for (uint64_t s = 0; s < m->copy.split_count; s++) {
+    const uint64_t idp = m->copy.splits[s].idp;
+    if (m->rows.owner[idp] == plan->rank)
+      for (uint64_t i = m->copy.splits[s].row; i < m->copy.splits[s + 1].row; i++)
+        fill(m->rows.position[idp] - block + i - m->copy.splits[s].row);
+  }
+}
+
+/* The arrays of a copy while it is cut, on the host. */
+struct copy_arrays {
+  uint32_t *bits;
+  char *rows;
+  uint32_t *gaps;
+};
+
+amped_status fetch_rows(amped_tensor_part *part, int mode, copy_arrays *a) {
+  const amped_copy_cuda *copy = &part->copies.copies[mode];
+  const cudaStream_t stream = part->device->stream;
+  const uint64_t words = amped_packing_bit_words(copy->nnz);
+  AMPED_TRY(amped_alloc(&a->bits, words, sizeof *a->bits, "the rows of a copy"));
+  AMPED_TRY(amped_alloc(&a->rows, copy->rows, part->plan->index_type, "the rows of a copy"));
+  AMPED_TRY(amped_calloc(&a->gaps, amped_packing_bit_words(part->plan->modes[mode].rows.block_rows),
+                         sizeof *a->gaps, "the rows of a copy"));
+  if (copy->nnz == 0)
+    return AMPED_OK;
+  AMPED_CUDA(cudaMemcpyAsync(a->bits, copy->d_bits, words * sizeof *a->bits, cudaMemcpyDeviceToHost,
+                             stream));
+  AMPED_CUDA(cudaMemcpyAsync(a->rows, copy->d_rows, copy->rows * part->plan->index_type,
+                             cudaMemcpyDeviceToHost, stream));
+  AMPED_CUDA(cudaStreamSynchronize(stream));
+  return AMPED_OK;
+}
+
+amped_status upload(void *to, const void *from, uint64_t bytes, cudaStream_t stream) {
+  if (bytes > 0)
+    AMPED_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+  return AMPED_OK;
+}
+
+amped_status upload_copy(amped_tensor_part *part, int mode, const copy_arrays *a) {
+  const amped_plan *plan = part->plan;
+  const cudaStream_t stream = part->device->stream;
+  amped_row_copy_cuda *copy = &part->row_fit->copies[mode];
+  const amped_row_pieces_cuda *p = &copy->host;
+  const copy_bytes b = bytes_of(plan, mode, p->count, p->strips, p->long_count);
+  AMPED_TRY(amped_cuda_malloc(&copy->d_memory, b.all, "row fits"));
+  char *at = static_cast<char *>(copy->d_memory);
+  const auto next = [&](uint64_t bytes) {
+    char *const here = at;
+    at += bytes;
+    return static_cast<void *>(here);
+  };
+  copy->d_pieces = static_cast<amped_row_piece_cuda *>(next(b.pieces));
+  copy->d_strip_ends = static_cast<uint64_t *>(next(b.strips));
+  copy->d_long_rows = static_cast<amped_long_row_cuda *>(next(b.long_rows));
+  copy->d_held = static_cast<uint32_t *>(next(b.held));
+  copy->d_gaps = static_cast<uint32_t *>(next(b.gaps));
+  copy->d_failed = static_cast<uint8_t *>(next(b.failed));
+  AMPED_TRY(upload(copy->d_pieces, p->pieces, p->count * sizeof *p->pieces, stream));
+  AMPED_TRY(upload(copy->d_strip_ends, p->strip_ends, p->strips * sizeof *p->strip_ends, stream));
+  AMPED_TRY(upload(copy->d_long_rows, p->long_rows, p->long_count * sizeof *p->long_rows, stream));
+  AMPED_TRY(upload(copy->d_gaps, a->gaps,
+                   amped_packing_bit_words(plan->modes[mode].rows.block_rows) * sizeof *a->gaps,
+                   stream));
+  AMPED_CUDA(cudaStreamSynchronize(stream));
+  return AMPED_OK;
+}
+
+/* Pieces before each run; then the arrays that the device has go. */
+amped_status keep_runs(amped_row_copy_cuda *copy) {
+  amped_row_pieces_cuda *p = &copy->host;
+  const uint64_t own = p->long_count - copy->shared_count;
+  AMPED_TRY(
+      amped_alloc(&copy->run_pieces, p->runs + 1, sizeof *copy->run_pieces, "the rows of a copy"));
+  AMPED_TRY(amped_alloc(&copy->run_first, p->runs, sizeof *copy->run_first, "the rows of a copy"));
+  for (uint64_t i = 0; i < p->runs; i++) {
+    copy->run_pieces[i] = p->run[i].first_strip > 0 ? p->strip_ends[p->run[i].first_strip - 1] : 0;
+    copy->run_first[i] = p->pieces[copy->run_pieces[i]].first;
+  }
+  copy->run_pieces[p->runs] = p->count;
+  AMPED_TRY(amped_alloc(&copy->shared_rows, copy->shared_count, sizeof *copy->shared_rows,
+                        "the rows of a copy"));
+  for (uint64_t i = 0; i < copy->shared_count; i++)
+    copy->shared_rows[i] = p->long_rows[own + i].row;
+  amped_free(p->pieces);
+  amped_free(p->strip_ends);
+  amped_free(p->long_rows);
+  p->pieces = nullptr;
+  p->strip_ends = nullptr;
+  p->long_rows = nullptr;
+  return AMPED_OK;
+}
+
+amped_status make_copy(amped_tensor_part *part, int mode) {
+  amped_row_copy_cuda *copy = &part->row_fit->copies[mode];
+  const amped_plan *plan = part->plan;
+  copy_arrays a = {};
+  amped_status status = fetch_rows(part, mode, &a);
+  if (status == AMPED_OK)
+    status =
+        amped_row_pieces_cuda_make(&copy->host, plan, &part->copies.layout, mode, a.bits, a.rows,
+                                   part->copies.copies[mode].rows, equation_bytes(plan));
+  if (status == AMPED_OK) {
+    find_gaps(plan, mode, &copy->host, a.gaps);
+    copy->shared_count = copy->host.long_count - copy->host.part_long[plan->modes[mode].rows.parts];
+    status = upload_copy(part, mode, &a);
+  }
+  if (status == AMPED_OK)
+    status = keep_runs(copy);
+  amped_free(a.bits);
+  amped_free(a.rows);
+  amped_free(a.gaps);
+  return status;
+}
+
+amped_status make_positions(amped_tensor_part *part, int mode, char *d_memory) {
+  const amped_plan *plan = part->plan;
+  const uint64_t rows = shared_rows_of(plan, mode);
+  uint64_t *host = nullptr;
+  part->row_fit->d_positions[mode] = reinterpret_cast<uint64_t *>(d_memory);
+  AMPED_TRY(amped_alloc(&host, rows, sizeof *host, "shared rows"));
+  for (uint64_t i = 0; i < rows; i++)
+    host[i] = amped_plan_row_position(plan, mode, plan->modes[mode].rows.block_rows + i);
+  amped_status status = upload(d_memory, host, rows * sizeof *host, part->device->stream);
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(part->device->stream), "cudaStreamSynchronize");
+  amped_free(host);
+  return status;
+}
+
+amped_status make_common(amped_tensor_part *part) {
+  amped_row_fit_cuda *f = part->row_fit;
+  const amped_plan *plan = part->plan;
+  uint64_t slots = 0;
+  uint64_t strips = 0;
+  for (int m = 0; m < plan->order; m++) {
+    slots = f->copies[m].host.slots > slots ? f->copies[m].host.slots : slots;
+    strips = f->copies[m].host.strips > strips ? f->copies[m].host.strips : strips;
+  }
+  const common_bytes b = bytes_beside(plan, slots, strips);
+  AMPED_TRY(amped_cuda_malloc(&f->d_memory, b.all, "row fits"));
+  char *at = static_cast<char *>(f->d_memory);
+  f->d_slots = reinterpret_cast<double *>(at);
+  f->d_shared = reinterpret_cast<double *>(at += b.slots);
+  f->d_put = reinterpret_cast<double *>(at += b.shared);
+  f->d_scratch = reinterpret_cast<double *>(at += b.put);
+  f->d_result = reinterpret_cast<amped_row_fit_sums *>(at += b.scratch);
+  f->d_sums = f->d_result + 2;
+  f->d_errors = at += b.sums;
+  at += b.errors;
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_TRY(make_positions(part, m, at));
+    at += aligned(shared_rows_of(plan, m) * sizeof(uint64_t));
+  }
+  for (int i = 0; i < AMPED_MAX_PARTS; i++)
+    AMPED_CUDA(cudaEventCreateWithFlags(&f->parts[i], cudaEventDisableTiming));
+  return amped_cuda_host_alloc((void **)&f->result, 2 * sizeof *f->result, "row fits");
+}
+
+amped_status fit_prepare(amped_tensor_part *part) {
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_calloc(&part->row_fit, 1, sizeof *part->row_fit, "row fits"));
+  for (int m = 0; m < part->plan->order && status == AMPED_OK; m++)
+    status = make_copy(part, m);
+  if (status == AMPED_OK)
+    status = make_common(part);
+  if (status != AMPED_OK) {
+    amped_row_fit_cuda_free(part->row_fit);
+    part->row_fit = nullptr;
+  }
+  return status;
+}
+
+/* --- a fit in hand --------------------------------------------------------------------------- */
+
+struct fit_pass {
+  amped_tensor_part *part;
+  int mode;
+  int part_done; /* parts whose rows are all enqueued */
+  amped_row_kernel_cuda_args args;
+  bool warps;
+};
+
+amped_row_kernel_cuda_args args_of(const amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  const amped_row_fit_cuda *f = part->row_fit;
+  const amped_row_copy_cuda *copy = &f->copies[mode];
+  amped_row_kernel_cuda_args a = {};
+  a.fit = &f->fit;
+  a.mode = mode;
+  a.inputs = plan->order - 1;
+  a.components = plan->ncomps - (f->fit.biased ? 1 : 0);
+  a.value_type = plan->value_type;
+  a.index_type = plan->index_type;
+  a.ld = plan->ld;
+  for (int m = 0, input = 0; m < plan->order; m++)
+    if (m != mode)
+      a.factors[input++] = amped_factor_set_cuda_rows(part->factors, m);
+  a.own = static_cast<char *>(amped_factor_set_cuda_rows(part->factors, mode)) +
+          (uint64_t)plan->rank * plan->modes[mode].rows.block_rows * amped_plan_row_bytes(plan);
+  a.stream = part->device->stream;
+  a.held = f->any_held ? copy->d_held : nullptr;
+  a.pieces = copy->d_pieces;
+  a.strip_ends = copy->d_strip_ends;
+  a.failed = copy->d_failed;
+  a.long_rows = copy->d_long_rows;
+  a.slots = f->d_slots;
+  a.scratch = f->d_scratch;
+  a.scratch_bytes = amped_row_scratch_cuda_bytes(a.components);
+  a.sums = f->d_sums;
+  return a;
+}
+
+amped_row_fit_sums *strip_sums(const amped_row_fit_cuda *f) {
+  return f->d_sums + AMPED_FIT_BLOCKS;
+}
+
+/* Long rows of the parts before `end`, of which all pieces are enqueued. */
+amped_status finish_parts(fit_pass *s, int end) {
+  amped_row_fit_cuda *f = s->part->row_fit;
+  const amped_row_pieces_cuda *p = &f->copies[s->mode].host;
+  for (; s->part_done < end; s->part_done++) {
+    amped_row_kernel_cuda_args a = s->args;
+    a.first_row = p->part_long[s->part_done];
+    a.end_row = p->part_long[s->part_done + 1];
+    AMPED_TRY(amped_row_blocks_finish(&a));
+    AMPED_CUDA(cudaEventRecord(f->parts[s->part_done], a.stream));
+  }
+  return AMPED_OK;
+}
+
+/* Behind the last nonzero. */
+amped_status finish_pass(fit_pass *s) {
+  amped_row_fit_cuda *f = s->part->row_fit;
+  const amped_row_copy_cuda *copy = &f->copies[s->mode];
+  amped_row_kernel_cuda_args a = s->args;
+  AMPED_TRY(finish_parts(s, s->part->plan->modes[s->mode].rows.parts));
+  a.first_row = copy->host.long_count - copy->shared_count;
+  a.end_row = copy->host.long_count;
+  a.equations = f->d_shared;
+  AMPED_TRY(amped_row_blocks_sum(&a));
+  AMPED_TRY(amped_row_sums_cuda(f->d_sums, AMPED_FIT_BLOCKS + (s->warps ? copy->host.strips : 0),
+                                f->d_result, a.stream));
+  AMPED_CUDA(
+      cudaMemcpyAsync(f->result, f->d_result, sizeof *f->result, cudaMemcpyDeviceToHost, a.stream));
+  return AMPED_OK;
+}
+
+amped_status begin_pass(void *self) {
+  fit_pass *s = static_cast<fit_pass *>(self);
+  amped_row_fit_cuda *f = s->part->row_fit;
+  const amped_row_copy_cuda *copy = &f->copies[s->mode];
+  const cudaStream_t stream = s->args.stream;
+  AMPED_CUDA(cudaMemsetAsync(f->d_sums, 0, AMPED_FIT_BLOCKS * sizeof *f->d_sums, stream));
+  if (copy->host.count > 0)
+    AMPED_CUDA(cudaMemsetAsync(copy->d_failed, 0, copy->host.count, stream));
+  AMPED_TRY(
+      amped_row_gaps_cuda(&s->args, copy->d_gaps, s->part->plan->modes[s->mode].rows.block_rows));
+  return s->part->copies.layout.nnz[s->mode] > 0 ? AMPED_OK : finish_pass(s);
+}
+
+amped_status fit_run(fit_pass *s, uint64_t i, const amped_span_cuda *span, void *d_block) {
+  const amped_row_fit_cuda *f = s->part->row_fit;
+  const amped_row_copy_cuda *copy = &f->copies[s->mode];
+  const amped_row_run_cuda *run = &copy->host.run[i];
+  const uint64_t first = run->nonzero > span->first ? run->nonzero : span->first;
+  const amped_packed_cuda packed =
+      amped_copies_cuda_packed(&s->part->copies, s->mode, span, d_block, first);
+  amped_row_kernel_cuda_args a = s->args;
+  AMPED_TRY(finish_parts(s, run->part));
+  a.packed = &packed;
+  a.first_strip = run->first_strip;
+  a.strips = run->strips;
+  a.first_piece = copy->run_pieces[i];
+  a.end_piece = copy->run_pieces[i + 1];
+  if (s->warps) {
+    a.sums = strip_sums(f);
+    AMPED_TRY(amped_row_warps_cuda(&a));
+    a.sums = f->d_sums;
+    a.only_failed = true;
+  }
+  return amped_row_blocks_cuda(&a);
+}
+
+amped_status fit_span(void *self, const amped_span_cuda *span, void *d_block) {
+  fit_pass *s = static_cast<fit_pass *>(self);
+  const amped_row_copy_cuda *copy = &s->part->row_fit->copies[s->mode];
+  const uint64_t end = span->first + span->count;
+  for (uint64_t i = 0; i < copy->host.runs; i++) {
+    const uint64_t k = copy->run_first[i];
+    if (k >= span->first && k < end)
+      AMPED_TRY(fit_run(s, i, span, d_block));
+  }
+  return end < s->part->copies.layout.nnz[s->mode] ? AMPED_OK : finish_pass(s);
+}
+
+amped_status fit_begin(amped_tensor_part *part, int mode, const amped_row_fit *fit) {
+  part->row_fit->fit = *fit;
+  fit_pass s = {};
+  s.part = part;
+  s.mode = mode;
+  s.args = args_of(part, mode);
+  s.warps = amped_row_warps_cuda_can(&s.args);
+  const amped_pass_cuda pass = {begin_pass, fit_span, &s};
+  return amped_copies_cuda_begin_pass(&part->copies, mode, &pass);
+}
+
+void add_sums(amped_row_fit_sums *to, const amped_row_fit_sums *from) {
+  to->count += from->count;
+  to->squares += from->squares > 0.0 ? from->squares : 0.0;
+  to->penalty += from->penalty;
+  to->unsure += from->unsure;
+}
+
+amped_status fit_wait(amped_tensor_part *part, int mode, int block_part, amped_mttkrp_times *times,
+                      amped_row_fit_sums *sums) {
+  amped_row_fit_cuda *f = part->row_fit;
+  if (block_part + 1 < part->plan->modes[mode].rows.parts) {
+    AMPED_CUDA(cudaEventSynchronize(f->parts[block_part]));
+    return AMPED_OK;
+  }
+  AMPED_TRY(amped_copies_cuda_finish(&part->copies, mode, times));
+  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  add_sums(sums, f->result);
+  return AMPED_OK;
+}
+
+/* --- split iDps ------------------------------------------------------------------------------ */
+
+/* The first shared row of the list that is not below `row`. */
+uint64_t find_shared(const amped_row_copy_cuda *copy, uint64_t row) {
+  uint64_t low = 0;
+  uint64_t high = copy->shared_count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (copy->shared_rows[middle] < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+amped_status fit_get_equations(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
+                               double *equations) {
+  const amped_row_fit_cuda *f = part->row_fit;
+  const amped_row_copy_cuda *copy = &f->copies[mode];
+  const uint64_t length =
+      amped_equation_length(part->plan->ncomps - (f->fit.biased ? 1 : 0), f->fit.biased);
+  if (count == 0)
+    return AMPED_OK;
+  memset(equations, 0, count * length * sizeof *equations);
+  for (uint64_t i = find_shared(copy, row); i < copy->shared_count;) {
+    const uint64_t here = copy->shared_rows[i];
+    uint64_t rows = 1; /* that follow each other */
+    if (here >= row + count)
+      break;
+    while (i + rows < copy->shared_count && copy->shared_rows[i + rows] == here + rows &&
+           here + rows < row + count)
+      rows++;
+    AMPED_CUDA(cudaMemcpyAsync(equations + (here - row) * length, f->d_shared + i * length,
+                               rows * length * sizeof *equations, cudaMemcpyDeviceToHost,
+                               part->device->stream));
+    i += rows;
+  }
+  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  return AMPED_OK;
+}
+
+amped_status fit_put_equations(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
+                               const double *equations) {
+  amped_row_fit_cuda *f = part->row_fit;
+  amped_row_kernel_cuda_args a = args_of(part, mode);
+  const uint64_t length = amped_equation_length(a.components, f->fit.biased);
+  const uint64_t most = put_rows(part->plan);
+  a.equations = f->d_put;
+  for (uint64_t first = 0; first < count; first += most) {
+    const uint64_t rows = count - first < most ? count - first : most;
+    AMPED_CUDA(cudaMemsetAsync(f->d_sums, 0, AMPED_FIT_BLOCKS * sizeof *f->d_sums, a.stream));
+    AMPED_TRY(
+        upload(f->d_put, equations + first * length, rows * length * sizeof(double), a.stream));
+    a.first_row = row + first;
+    a.end_row = row + first + rows;
+    AMPED_TRY(amped_row_blocks_solve(&a));
+    AMPED_TRY(amped_row_sums_cuda(f->d_sums, AMPED_FIT_BLOCKS, f->d_result + 1, a.stream));
+    AMPED_CUDA(cudaMemcpyAsync(f->result + 1, f->d_result + 1, sizeof *f->result,
+                               cudaMemcpyDeviceToHost, a.stream));
+    AMPED_CUDA(cudaStreamSynchronize(a.stream));
+    add_sums(&f->shared, f->result + 1);
+  }
+  return AMPED_OK;
+}
+
+amped_status fit_solve_shared(amped_tensor_part *part, int, amped_row_fit_sums *sums) {
+  add_sums(sums, &part->row_fit->shared);
+  part->row_fit->shared = {};
+  return AMPED_OK;
+}
+
+} // namespace
+
+void amped_row_fit_cuda_free(amped_row_fit_cuda *f) {
+  if (f == nullptr)
+    return;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_row_pieces_cuda_free(&f->copies[m].host);
+    amped_free(f->copies[m].run_pieces);
+    amped_free(f->copies[m].run_first);
+    amped_free(f->copies[m].shared_rows);
+    amped_cuda_free(f->copies[m].d_memory);
+  }
+  for (int i = 0; i < AMPED_MAX_PARTS; i++)
+    if (f->parts[i] != nullptr)
+      (void)cudaEventDestroy(f->parts[i]);
+  amped_cuda_free(f->d_memory);
+  amped_cuda_host_free(f->result);
+  amped_free(f);
+}
+
+const amped_row_fit_ops amped_row_fit_cuda_ops = {
+    .require = fit_require,
+    .prepare = fit_prepare,
+    .hold_out = amped_held_out_cuda,
+    .moments = amped_moments_cuda,
+    .begin = fit_begin,
+    .wait = fit_wait,
+    .get_equations = fit_get_equations,
+    .put_equations = fit_put_equations,
+    .solve_shared = fit_solve_shared,
+    .errors = amped_errors_cuda,
+};

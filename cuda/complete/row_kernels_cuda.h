@@ -1,0 +1,88 @@
+/* Kernels of row fits (backend/row_fit.h). They enqueue their work on a stream and do not wait.
+ *
+ * Two families. A warp a row: float, up to 64 components, a penalty above 0, any signs. It sums the
+ * equations with tensor cores, each factor of a product as the sum of two TF32 numbers, which is as
+ * good as float, and solves them in registers. A thread block a row: everything else, in double.
+ *
+ * All pointers are device memory, but for fit and packed. */
+#ifndef AMPED_ROW_KERNELS_CUDA_H
+#define AMPED_ROW_KERNELS_CUDA_H
+
+#include "cuda/complete/row_pieces_cuda.h"
+#include "cuda/sorted/pack_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Most components of a warp's row. */
+#define AMPED_WARP_COMPONENTS 64
+
+typedef struct amped_row_kernel_cuda_args {
+  const amped_row_fit *fit;
+  int mode, inputs, components;
+  amped_vtype value_type;
+  amped_itype index_type;
+  uint64_t ld;
+  const void *factors[AMPED_MAX_ORDER - 1]; /* of the input modes, ascending */
+  void *own;                                /* the rank's block of the mode's factor */
+  cudaStream_t stream;
+
+  /* Pieces of a run. */
+  const amped_packed_cuda *packed; /* from the run's nonzero on */
+  const uint32_t *held;            /* of the whole copy, a bit a nonzero; NULL: none is held out */
+  const amped_row_piece_cuda *pieces;
+  const uint64_t *strip_ends;
+  uint64_t first_strip, strips;    /* of warps */
+  uint64_t first_piece, end_piece; /* of thread blocks */
+  bool only_failed;                /* thread blocks take the pieces that warps left */
+  uint8_t *failed;                 /* [pieces] */
+
+  /* Long rows: their equations are the sums of slots. */
+  const amped_long_row_cuda *long_rows;
+  uint64_t first_row, end_row;
+  double *slots;     /* of amped_equation_length doubles */
+  double *equations; /* of as many, one a row */
+
+  double *scratch; /* of thread blocks, so many bytes each */
+  uint64_t scratch_bytes;
+  amped_row_fit_sums *sums; /* of warps: [all strips], stored; else [AMPED_FIT_BLOCKS], added to */
+} amped_row_kernel_cuda_args;
+
+#define AMPED_FIT_BLOCKS 264
+
+/* Bytes of a thread block's scratch, for so many components; and the thread blocks that have it. */
+uint64_t amped_row_scratch_cuda_bytes(int components);
+uint64_t amped_row_scratch_cuda_blocks(int components);
+
+/* Can warps do it? */
+bool amped_row_warps_cuda_can(const amped_row_kernel_cuda_args *args);
+/* Pieces that are whole rows become rows, or failed; others leave their sums in slots. */
+amped_status amped_row_warps_cuda(const amped_row_kernel_cuda_args *args);
+/* One function for each width, in files of their own. */
+amped_status amped_row_warps_16(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_32(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_64(const amped_row_kernel_cuda_args *args);
+
+/* The same by thread blocks. */
+amped_status amped_row_blocks_cuda(const amped_row_kernel_cuda_args *args);
+/* Rows first_row .. end_row of long_rows become new. */
+amped_status amped_row_blocks_finish(const amped_row_kernel_cuda_args *args);
+/* equations[0 .. end_row - first_row] = the sums of these long rows' slots. */
+amped_status amped_row_blocks_sum(const amped_row_kernel_cuda_args *args);
+/* Rows first_row .. end_row of the block become those of equations[0 ..]. */
+amped_status amped_row_blocks_solve(const amped_row_kernel_cuda_args *args);
+
+/* Rows of the block without nonzeros become the prior: those whose bit is set. */
+amped_status amped_row_gaps_cuda(const amped_row_kernel_cuda_args *args, const uint32_t *gaps,
+                                 uint64_t rows);
+
+/* *out = the sum of so many, in a fixed order. */
+amped_status amped_row_sums_cuda(const amped_row_fit_sums *sums, uint64_t count,
+                                 amped_row_fit_sums *out, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

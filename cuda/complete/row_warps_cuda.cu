@@ -1,0 +1,14 @@
+#include "cuda/complete/row_kernels_cuda.h"
+
+bool amped_row_warps_cuda_can(const amped_row_kernel_cuda_args *a) {
+  return a->value_type == AMPED_F32 && a->components <= AMPED_WARP_COMPONENTS &&
+         a->fit->reg > 0.0 && !a->fit->nonnegative;
+}
+
+amped_status amped_row_warps_cuda(const amped_row_kernel_cuda_args *a) {
+  if (a->strips == 0)
+    return AMPED_OK;
+  if (a->components <= 16)
+    return amped_row_warps_16(a);
+  return a->components <= 32 ? amped_row_warps_32(a) : amped_row_warps_64(a);
+}

@@ -1,0 +1,46 @@
+/* Instructions of GPUs that CUDA C++ has no function for. tests/emulate has a twin of this file. */
+#ifndef AMPED_PTX_CUDA_CUH
+#define AMPED_PTX_CUDA_CUH
+
+namespace {
+
+/* base + row * bytes, in one instruction. */
+template <typename vector>
+__device__ inline const vector *row_address(const vector *base, unsigned row, unsigned bytes) {
+  const vector *at;
+  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(row), "r"(bytes), "l"(base));
+  return at;
+}
+
+/* What other blocks wrote before they stored *flag with store_release is visible after this. */
+__device__ inline unsigned load_acquire(const unsigned *flag) {
+  unsigned seen = 0;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+  return seen;
+}
+
+__device__ inline void store_release(unsigned *flag, unsigned value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(value) : "memory");
+}
+
+/* A float rounded to TF32: 10 bits behind the first. */
+__device__ inline unsigned tf32_of(float x) {
+  unsigned r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+  return r;
+}
+
+/* c += a b, of 16 x 8 and 8 x 8 numbers in TF32, by a warp. Lane (g, t), with g = lane / 4 and t =
+ * lane % 4, has elements (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4) of a, elements (t, g) and
+ * (t + 4, g) of b, and elements (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1) of c. */
+__device__ inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                                     unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
+      "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,28 @@
+/* The tensor part of the sorted copies on a GPU: what the files of its operations share. */
+#ifndef AMPED_TENSOR_PART_CUDA_H
+#define AMPED_TENSOR_PART_CUDA_H
+
+#include "cuda/device/rank_device_cuda.h"
+#include "cuda/load/coo_buffer_cuda.h"
+#include "cuda/sorted/copies_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct amped_row_fit_cuda amped_row_fit_cuda;
+
+struct amped_tensor_part {
+  amped_device *device;
+  amped_factor_set *factors;
+  const amped_plan *plan;
+  amped_copies_cuda copies;
+  amped_coo_buffer_cuda buffer; /* of the mode that is collected */
+  amped_row_fit_cuda *row_fit;  /* NULL unless it was prepared */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

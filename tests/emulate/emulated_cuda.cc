@@ -1,0 +1,460 @@
+/* The runtime of an emulated GPU, and its kernels' threads as fibers. See README.md. */
+#include "cuda_runtime.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "cublas_v2.h"
+
+/* --- fibers ---------------------------------------------------------------------------------- */
+
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace {
+
+constexpr size_t stack_bytes = 256 << 10;
+constexpr unsigned most_threads = 1024;
+
+struct fiber {
+  ucontext_t context;
+  jmp_buf at;
+  void *stack = nullptr;
+  bool is_begun = false;  /* it has a place to go on from */
+  bool has_work = false;  /* the kernel has not returned */
+  dim3 thread;
+};
+
+/* Lanes of one mask that wait for each other. Two tables, as a lane may be one ahead. */
+struct meeting {
+  unsigned arrived = 0;
+  unsigned turn = 0;
+  alignas(16) char tables[2][32][16];
+};
+
+/* All threads of the block wait. */
+struct barrier {
+  unsigned arrived = 0;
+  unsigned turn = 0;
+  int sums[2] = {0, 0};
+};
+
+std::recursive_mutex launching;
+std::vector<fiber> fibers(most_threads);
+unsigned current; /* fiber */
+jmp_buf scheduler;
+const std::function<void()> *kernel_in_hand;
+unsigned threads_in_hand;
+unsigned alive;
+barrier block_barrier;
+meeting whole_warps[most_threads / 32];         /* of all lanes */
+std::map<unsigned long long, meeting> meetings; /* of some, by warp and mask */
+unsigned long long draws = 1;                   /* for the order of threads */
+std::vector<char> shared_memory;
+
+[[noreturn]] void die(const char *why) {
+  fprintf(stderr, "emulated GPU: %s\n", why);
+  abort();
+}
+
+/* Let the others run. */
+void yield() {
+  fiber &f = fibers[current];
+  if (_setjmp(f.at) == 0)
+    _longjmp(scheduler, 1);
+}
+
+void fiber_main() {
+  for (;;) {
+    (*kernel_in_hand)();
+    fibers[current].has_work = false;
+    alive--;
+    yield();
+  }
+}
+
+/* Run a fiber until it yields. */
+void resume(unsigned i) {
+  fiber &f = fibers[i];
+  current = i;
+  threadIdx = f.thread;
+  if (_setjmp(scheduler) != 0)
+    return;
+  if (f.is_begun)
+    _longjmp(f.at, 1);
+  f.is_begun = true;
+  if (f.stack == nullptr && (f.stack = malloc(stack_bytes)) == nullptr)
+    die("no memory for a thread");
+  getcontext(&f.context);
+  f.context.uc_stack.ss_sp = f.stack;
+  f.context.uc_stack.ss_size = stack_bytes;
+  f.context.uc_link = nullptr;
+  makecontext(&f.context, fiber_main, 0);
+  setcontext(&f.context);
+}
+
+void run_block() {
+  alive = threads_in_hand;
+  block_barrier = barrier();
+  meetings.clear();
+  for (meeting &m : whole_warps)
+    m.arrived = 0;
+  for (unsigned i = 0; i < threads_in_hand; i++) {
+    fibers[i].has_work = true;
+    fibers[i].thread = dim3(i % blockDim.x, i / blockDim.x % blockDim.y,
+                            i / blockDim.x / blockDim.y);
+  }
+  /* Threads run up or down from any of them on: a kernel that forgets to wait shows it. */
+  draws = draws * 6364136223846793005ULL + 1442695040888963407ULL;
+  const unsigned step = draws >> 63 ? 1 : threads_in_hand - 1;
+  unsigned idle = 0;
+  for (unsigned i = (unsigned)(draws >> 33) % threads_in_hand; alive > 0;
+       i = (i + step) % threads_in_hand) {
+    const unsigned before = alive;
+    if (fibers[i].has_work)
+      resume(i);
+    idle = alive == before ? idle + 1 : 0;
+    if (idle > 50000000U)
+      die("a thread block does not end");
+  }
+}
+
+/* Threads that wait at the block's barrier: all that are alive. */
+int meet_block(int x) {
+  barrier &b = block_barrier;
+  const unsigned turn = b.turn;
+  if (b.arrived++ == 0)
+    b.sums[turn % 2] = 0;
+  b.sums[turn % 2] += x;
+  while (b.turn == turn && b.arrived < alive)
+    yield();
+  if (b.turn == turn) {
+    b.turn++;
+    b.arrived = 0;
+  }
+  return b.sums[turn % 2];
+}
+
+} // namespace
+
+void *emulated_shared() {
+  return shared_memory.data() + (64 - reinterpret_cast<uintptr_t>(shared_memory.data()) % 64) % 64;
+}
+
+unsigned emulated_lane() {
+  return current % 32;
+}
+
+unsigned __activemask() {
+  return 0xffffffffU;
+}
+
+void __nanosleep(unsigned) {
+  yield();
+}
+
+void emulated_launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t,
+                     const std::function<void()> &kernel) {
+  const std::lock_guard<std::recursive_mutex> guard(launching);
+  const unsigned threads = block.x * block.y * block.z;
+  if (threads == 0 || threads > most_threads || grid.x == 0)
+    die("a launch of no threads, or of too many");
+  if (shared_memory.size() < shared_bytes + 64)
+    shared_memory.resize(shared_bytes + 64);
+  memset(shared_memory.data(), 0xa5, shared_memory.size());
+  kernel_in_hand = &kernel;
+  threads_in_hand = threads;
+  blockDim = block;
+  gridDim = grid;
+  for (unsigned z = 0; z < grid.z; z++)
+    for (unsigned y = 0; y < grid.y; y++)
+      for (unsigned x = 0; x < grid.x; x++) {
+        blockIdx = dim3(x, y, z);
+        run_block();
+      }
+}
+
+void __syncthreads() {
+  (void)meet_block(0);
+}
+int __syncthreads_count(int x) {
+  return meet_block(x != 0);
+}
+int __syncthreads_or(int x) {
+  return meet_block(x != 0) > 0;
+}
+int __syncthreads_and(int x) {
+  return meet_block(x == 0) == 0;
+}
+
+void emulated_exchange(unsigned mask, const void *own, unsigned bytes, const void **table) {
+  const unsigned warp = current / 32;
+  const unsigned lanes_left = threads_in_hand - warp * 32;
+  const unsigned there = lanes_left >= 32 ? mask : mask & ((1U << lanes_left) - 1U);
+  meeting &m =
+      mask == 0xffffffffU ? whole_warps[warp] : meetings[(unsigned long long)warp << 32 | mask];
+  const unsigned turn = m.turn;
+  if (bytes > 16 || (mask >> emulated_lane() & 1U) == 0)
+    die("a lane that is not in its mask, or too many bytes");
+  memcpy(m.tables[turn % 2][emulated_lane()], own, bytes);
+  m.arrived++;
+  if (m.arrived == (unsigned)__builtin_popcount(there)) {
+    m.arrived = 0;
+    m.turn++;
+  }
+  while (m.turn == turn)
+    yield();
+  *table = m.tables[turn % 2];
+}
+
+unsigned __ballot_sync(unsigned mask, int x) {
+  const void *table = nullptr;
+  const char own = x != 0;
+  unsigned out = 0;
+  emulated_exchange(mask, &own, 1, &table);
+  for (unsigned i = 0; i < 32; i++)
+    if ((mask >> i & 1U) != 0 && current / 32 * 32 + i < threads_in_hand &&
+        static_cast<const char *>(table)[16 * i] != 0)
+      out |= 1U << i;
+  return out;
+}
+
+/* --- runtime --------------------------------------------------------------------------------- */
+
+struct emulated_event {
+  double seconds;
+};
+
+namespace {
+
+std::mutex counting;
+std::map<void *, size_t> blocks;
+size_t taken;
+
+/* Bytes of the emulated GPU. */
+size_t total_bytes() {
+  const char *text = getenv("EMULATED_GPU_MIB");
+  return (size_t)(text != nullptr ? atoi(text) : 2048) << 20;
+}
+
+int device_count() {
+  const char *text = getenv("EMULATED_GPUS");
+  return text != nullptr ? atoi(text) : 1;
+}
+
+double now() {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+} // namespace
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int *count) {
+  *count = device_count();
+  return *count > 0 ? cudaSuccess : cudaErrorNoDevice;
+}
+cudaError_t cudaSetDevice(int device) {
+  return device < device_count() ? cudaSuccess : cudaErrorNoDevice;
+}
+cudaError_t cudaGetDevice(int *device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device) {
+  memset(p, 0, sizeof *p);
+  (void)snprintf(p->name, sizeof p->name, "emulated GPU");
+  p->uuid.bytes[0] = (char)(device + 1);
+  p->totalGlobalMem = total_bytes();
+  p->major = 9;
+  p->multiProcessorCount = 132;
+  p->l2CacheSize = 50 << 20;
+  p->sharedMemPerBlockOptin = 227 << 10;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device) {
+  (void)snprintf(id, (size_t)length, "FFFF:%02X:00.0", device & 0xff);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) {
+  *can = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr, int, int) {
+  *value = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *most) {
+  *least = *most = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int *version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int *version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+const char *cudaGetErrorString(cudaError_t code) {
+  return code == cudaErrorMemoryAllocation ? "out of memory" : "emulated error";
+}
+cudaError_t cudaGetLastError(void) {
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **out, size_t bytes) {
+  const std::lock_guard<std::mutex> guard(counting);
+  if (bytes > total_bytes() - taken)
+    return cudaErrorMemoryAllocation;
+  if (posix_memalign(out, 512, bytes) != 0)
+    return cudaErrorMemoryAllocation;
+  memset(*out, 0xa5, bytes); /* nobody may count on zeros */
+  blocks[*out] = bytes;
+  taken += bytes;
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void *block) {
+  const std::lock_guard<std::mutex> guard(counting);
+  const auto at = blocks.find(block);
+  if (block == nullptr)
+    return cudaSuccess;
+  if (at == blocks.end())
+    return cudaErrorUnknown;
+  taken -= at->second;
+  blocks.erase(at);
+  free(block);
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned) {
+  return posix_memalign(out, 512, bytes) == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFreeHost(void *block) {
+  free(block);
+  return cudaSuccess;
+}
+cudaError_t cudaHostRegister(void *, size_t, unsigned) {
+  return cudaSuccess;
+}
+cudaError_t cudaHostUnregister(void *) {
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t *now_free, size_t *total) {
+  const std::lock_guard<std::mutex> guard(counting);
+  *total = total_bytes();
+  *now_free = *total - taken;
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind,
+                            cudaStream_t) {
+  if (bytes > 0)
+    memmove(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t) {
+  if (bytes > 0)
+    memset(to, value, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
+  *stream = reinterpret_cast<cudaStream_t>(malloc(1));
+  return *stream != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  free(stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize(void) {
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t *event) {
+  *event = static_cast<cudaEvent_t>(calloc(1, sizeof **event));
+  return *event != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
+  return cudaEventCreate(event);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  free(event);
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  event->seconds = now();
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  *milliseconds = (float)(1e3 * (to->seconds - from->seconds));
+  return cudaSuccess;
+}
+
+/* --- cuBLAS ---------------------------------------------------------------------------------- */
+
+cublasStatus_t cublasCreate(cublasHandle_t *handle) {
+  *handle = reinterpret_cast<cublasHandle_t>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDestroy(cublasHandle_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetWorkspace(cublasHandle_t, void *, size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+const char *cublasGetStatusString(cublasStatus_t) {
+  return "emulated status";
+}
+cublasStatus_t cublasDgemm(cublasHandle_t, cublasOperation_t a_op, cublasOperation_t b_op, int m,
+                           int n, int k, const double *alpha, const double *a, int lda,
+                           const double *b, int ldb, const double *beta, double *c, int ldc) {
+  const auto at = [](const double *x, cublasOperation_t op, int ld, int i, int j) {
+    return op == CUBLAS_OP_N ? x[i + (long long)j * ld] : x[j + (long long)i * ld];
+  };
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < m; i++) {
+      double sum = 0.0;
+      double &to = c[i + (long long)j * ldc];
+      for (int q = 0; q < k; q++)
+        sum += at(a, a_op, lda, i, q) * at(b, b_op, ldb, q, j);
+      to = *alpha * sum + (*beta != 0.0 ? *beta * to : 0.0);
+    }
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t a_op,
+                                         cublasOperation_t b_op, int m, int n, int k,
+                                         const double *alpha, const double *a, int lda,
+                                         long long a_stride, const double *b, int ldb,
+                                         long long b_stride, const double *beta, double *c, int ldc,
+                                         long long c_stride, int batch) {
+  for (long long i = 0; i < batch; i++)
+    (void)cublasDgemm(handle, a_op, b_op, m, n, k, alpha, a + i * a_stride, lda, b + i * b_stride,
+                      ldb, beta, c + i * c_stride, ldc);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+} // extern "C"
