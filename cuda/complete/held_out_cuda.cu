@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cuda/complete/row_fit_cuda.h"
+#include "cuda/complete/row_state_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
 extern "C" {
