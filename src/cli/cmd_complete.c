@@ -152,7 +152,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   const job *j = context;
   uint64_t device = 0;
   uint64_t host = 0;
-  row_fit_of(j)->require(j->session->worker.device, plan, &device, &host);
+  row_fit_of(j)->require(j->session->worker.device, plan, false, &device, &host);
   *device_bytes += device;
   *host_bytes +=
       host + amped_complete_search_bytes(plan, &j->o->complete, j->session_options.biased);
@@ -165,7 +165,7 @@ static amped_status hold_out(job *j) {
   const amped_session *session = j->session;
   const amped_complete_options *c = &j->o->complete;
   uint64_t *held = &j->problem.held;
-  amped_status status = row_fit_of(j)->prepare(session->worker.tensor);
+  amped_status status = row_fit_of(j)->prepare(session->worker.tensor, false);
   if (status == AMPED_OK)
     status = row_fit_of(j)->hold_out(session->worker.tensor, c->split_seed,
                                      (uint64_t)ldexp(c->holdout, 64), held);
@@ -187,38 +187,26 @@ static amped_status hold_out(job *j) {
   return amped_comm_agree(&session->comm, status);
 }
 
-/* Collective: is no value that is learnt negative? The factors are zero. */
-static amped_status find_signs(job *j, const amped_moments *moments) {
-  const amped_session *session = j->session;
-  const amped_row_fit zero = {.biased = j->session_options.biased, .mean = 0.0, .scale = 1.0};
-  amped_errors e = {.count = 0};
-  amped_status status =
-      row_fit_of(j)->errors(session->worker.tensor, 0, false, &zero, -INFINITY, INFINITY, &e);
-  AMPED_TRY(amped_comm_agree(&session->comm, status));
-  amped_errors_sum(&session->comm, &e);
-  j->start.positive = fabs(e.absolute - moments->sum) <= 1e-9 * e.absolute;
-  return AMPED_OK;
-}
-
 /* Collective: mean and scale of the values that are learnt. */
 static amped_status find_scale(job *j) {
   const amped_session *session = j->session;
   const amped_bias bias = j->o->complete.bias;
   amped_row_fit *fit = &j->problem.fit;
-  amped_moments m = {.count = 0};
+  amped_moments m = {.least = INFINITY, .least_weight = INFINITY};
   AMPED_TRY(amped_comm_agree(&session->comm, row_fit_of(j)->moments(session->worker.tensor, &m)));
-  double sums[] = {(double)m.count, m.sum, m.squares};
+  uint64_t counts[] = {m.count, m.least < 0.0};
+  double sums[] = {m.weight, m.sum, m.squares};
+  amped_comm_sum_u64(&session->comm, counts, 2);
   amped_comm_sum(&session->comm, sums, 3);
-  m = (amped_moments){(uint64_t)sums[0], sums[1], sums[2]};
+  j->problem.learnt = counts[0];
   const double mean = sums[1] / sums[0];
   const double square = sums[2] / sums[0];
   fit->mean = bias == AMPED_BIAS_NONE ? 0.0 : mean;
   const double variance = square - fit->mean * fit->mean;
   fit->scale = variance > LEAST_VARIANCE * square ? sqrt(variance) : 1.0;
   j->start.level = mean / fit->scale;
-  if (bias != AMPED_BIAS_NONE)
-    return AMPED_OK;
-  return find_signs(j, &m);
+  j->start.positive = counts[1] == 0;
+  return AMPED_OK;
 }
 
 /* Collective: names of modes are known now. */

@@ -32,6 +32,9 @@ typedef struct amped_row_desk {
 struct amped_row_fit_cpu {
   uint64_t *held[AMPED_MAX_ORDER]; /* per copy: bit k: nonzero k is held out */
   bool any_held;
+  void *weights[AMPED_MAX_ORDER]; /* per copy, of the plan's value type; NULL: all are 1 */
+  uint64_t *indices;              /* of positions, mode after mode; NULL: not found */
+  const uint64_t *indices_of[AMPED_MAX_ORDER];
   amped_long_row *long_rows[AMPED_MAX_ORDER];
   uint64_t long_count[AMPED_MAX_ORDER];
   void *unit_sums;       /* what units of rows, or of nonzeros, add up */

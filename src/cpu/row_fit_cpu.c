@@ -55,8 +55,8 @@ static uint64_t most_units(const amped_plan *plan) {
   return units;
 }
 
-static void fit_require(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
-                        uint64_t *host_bytes) {
+static void fit_require(const amped_device *device, const amped_plan *plan, bool weighted,
+                        uint64_t *device_bytes, uint64_t *host_bytes) {
   *device_bytes = 0;
   *host_bytes = most_units(plan) * sizeof(unit_sums) + amped_row_fit_cpu_hold_out_bytes(plan) +
                 ((uint64_t)device->threads + 1) *
@@ -65,7 +65,8 @@ static void fit_require(const amped_device *device, const amped_plan *plan, uint
   for (int m = 0; m < plan->order; m++) {
     const uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
     *host_bytes += amped_row_fit_cpu_held_words(nnz) * sizeof(uint64_t) +
-                   nnz / AMPED_ROW_PIECE * sizeof(amped_long_row);
+                   nnz / AMPED_ROW_PIECE * sizeof(amped_long_row) +
+                   (weighted ? nnz * plan->value_type : 0);
   }
 }
 
@@ -74,8 +75,10 @@ void amped_row_fit_cpu_free(amped_row_fit_cpu *f) {
     return;
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(f->held[m]);
+    amped_free(f->weights[m]);
     amped_free(f->long_rows[m]);
   }
+  amped_free(f->indices);
   amped_free(f->unit_sums);
   amped_free(f->desks);
   amped_huge_pages_free(f->work);
@@ -96,7 +99,16 @@ static amped_status find_long_rows(const amped_cpu_copy *copy, amped_long_row **
   return AMPED_OK;
 }
 
-static amped_status allocate(amped_tensor_part *part) {
+/* Room for a copy's weights, each of which is -1. */
+static amped_status make_weights(const amped_cpu_copy *copy, int threads, void **out) {
+  AMPED_TRY(amped_alloc(out, copy->nnz, copy->value_type, "the weights of nonzeros"));
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (uint64_t k = 0; k < copy->nnz; k++)
+    amped_value_put(*out, copy->value_type, k, -1.0);
+  return AMPED_OK;
+}
+
+static amped_status allocate(amped_tensor_part *part, bool weighted) {
   amped_row_fit_cpu *f = part->row_fit;
   static const char what[] = "row fits";
   for (int m = 0; m < part->plan->order; m++) {
@@ -104,6 +116,8 @@ static amped_status allocate(amped_tensor_part *part) {
     AMPED_TRY(amped_calloc(&f->held[m], amped_row_fit_cpu_held_words(copy->nnz), sizeof *f->held[m],
                            what));
     AMPED_TRY(find_long_rows(copy, &f->long_rows[m], &f->long_count[m]));
+    if (weighted)
+      AMPED_TRY(make_weights(copy, part->threads, &f->weights[m]));
   }
   AMPED_TRY(amped_alloc(&f->unit_sums, most_units(part->plan), sizeof(unit_sums), what));
   AMPED_TRY(amped_alloc(&f->desks, (uint64_t)part->threads + 1, sizeof *f->desks, what));
@@ -112,9 +126,9 @@ static amped_status allocate(amped_tensor_part *part) {
       amped_row_desk_elements((uint64_t)part->plan->ncomps) * sizeof *f->work, what);
 }
 
-static amped_status fit_prepare(amped_tensor_part *part) {
+static amped_status fit_prepare(amped_tensor_part *part, bool weighted) {
   AMPED_TRY(amped_calloc(&part->row_fit, 1, sizeof *part->row_fit, "row fits"));
-  const amped_status status = allocate(part);
+  const amped_status status = allocate(part, weighted);
   if (status != AMPED_OK) {
     amped_row_fit_cpu_free(part->row_fit);
     part->row_fit = NULL;
@@ -184,7 +198,7 @@ static void finish_row(const amped_row_job *j, amped_row_desk *d, const amped_ro
   }
   if (p->biased)
     sums->penalty += p->reg_bias * d->row[p->components] * d->row[p->components];
-  sums->count += (uint64_t)count;
+  sums->count += count;
   sums->unsure += unsure;
 }
 
@@ -449,8 +463,10 @@ static amped_status fit_solve_shared(amped_tensor_part *part, int mode, amped_ro
 const amped_row_fit_ops amped_row_fit_cpu_ops = {
     .require = fit_require,
     .prepare = fit_prepare,
+    .weigh = amped_row_fit_cpu_weigh,
     .hold_out = amped_row_fit_cpu_hold_out,
     .moments = amped_row_fit_cpu_moments,
+    .view = amped_row_fit_cpu_view,
     .begin = fit_begin,
     .wait = fit_wait,
     .get_equations = fit_get_equations,

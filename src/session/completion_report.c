@@ -42,8 +42,7 @@ amped_status amped_completion_report_problem(amped_session *session,
     status = amped_json_line(
         session->json,
         json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:b}", "event", "completion", "train",
-                  (json_int_t)(session->plan.nnz - p->held), "validate",
-                  (json_int_t)of_validation(p), "test",
+                  (json_int_t)p->learnt, "validate", (json_int_t)of_validation(p), "test",
                   (json_int_t)(p->test != NULL ? p->test->total : 0), "mean", p->fit.mean, "scale",
                   p->fit.scale, "context", contexts, "biased", p->fit.biased ? 1 : 0));
   return amped_comm_agree(&session->comm, status);
@@ -158,7 +157,7 @@ static void say_end(const amped_session *session, const amped_complete_problem *
                  b->sweep.reg, p->seed + (uint64_t)b->sweep.start, b->stop_reason);
   amped_say("%s; %.2f s", line, seconds);
   amped_say_quiet("%s%s%s", line, path != NULL ? "; result: " : "", path != NULL ? path : "");
-  amped_say("train: rmse %.6f on %" PRIu64 " entries", b->sweep.train, b->sweep.sums.count);
+  amped_say("train: rmse %.6f on %" PRIu64 " entries", b->sweep.train, p->learnt);
   say_errors(p, "validate", &b->sweep.validate);
   say_errors(p, "test", &b->sweep.test);
   if (path != NULL)

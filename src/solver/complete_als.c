@@ -125,9 +125,9 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
   }
   times->exchange -= a->solve_sec; /* mode_update counts all of reduce there */
   times->solve += a->solve_sec;
-  double all[] = {(double)a->sums.count, unsure, a->sums.squares, penalty};
+  double all[] = {a->sums.count, unsure, a->sums.squares, penalty};
   amped_comm_sum(a->context->comm, all, 4);
-  *sums = (amped_complete_sums){(uint64_t)all[0], (uint64_t)all[1], all[2], all[2] + all[3]};
+  *sums = (amped_complete_sums){all[0], (uint64_t)all[1], all[2], all[2] + all[3]};
 }
 
 const amped_complete_method amped_complete_als = {

@@ -14,7 +14,7 @@
 
 /* What a sweep leaves, over all ranks. */
 typedef struct amped_complete_sums {
-  uint64_t count;   /* nonzeros that are learnt */
+  double count;     /* sum of the n of the rows of a mode (row_fit.h) */
   uint64_t unsure;  /* rows without a unique solution */
   double squares;   /* of y - model, with the new factors */
   double objective; /* F */

@@ -103,7 +103,7 @@ static amped_status evaluate(search *s) {
   amped_complete_sweep *w = &s->sweep;
   memset(&w->validate, 0, sizeof w->validate);
   memset(&w->test, 0, sizeof w->test);
-  w->train = p->fit.scale * sqrt(w->sums.squares / (double)w->sums.count);
+  w->train = p->fit.scale * sqrt(w->sums.squares / w->sums.count);
   if (p->validate != NULL)
     AMPED_TRY(
         amped_entry_set_errors(s->context, p->validate, &s->fit, p->least, p->most, &w->validate));
@@ -190,7 +190,7 @@ static void turn_sweep(tape *t, amped_complete_sweep *w) {
   turn_int(t, &w->run);
   turn_int(t, &w->start);
   turn(t, &w->reg);
-  turn_u64(t, &w->sums.count);
+  turn(t, &w->sums.count);
   turn_u64(t, &w->sums.unsure);
   turn(t, &w->sums.squares);
   turn(t, &w->sums.objective);

@@ -33,7 +33,7 @@ typedef struct amped_complete_problem {
   uint64_t seed; /* of the first start */
   int starts;
   amped_row_fit fit;               /* all but reg */
-  uint64_t held;                   /* nonzeros that are held out */
+  uint64_t learnt, held;           /* nonzeros that are learnt, and that are held out */
   const amped_entry_set *validate; /* NULL: what is held out validates */
   const amped_entry_set *test;     /* NULL: none */
   double least, most;              /* of clipped models; infinite: they are not clipped */
