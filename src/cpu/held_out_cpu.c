@@ -41,7 +41,7 @@ amped_status amped_row_fit_cpu_find_indices(amped_tensor_part *part) {
   if (f->indices != NULL)
     return AMPED_OK;
   AMPED_TRY(amped_calloc(&f->indices, amped_row_fit_cpu_hold_out_bytes(plan), 1,
-                         "the indices of held out nonzeros"));
+                         "the indices of positions"));
   uint64_t *at = f->indices;
   for (int m = 0; m < plan->order; m++) {
     const amped_row_plan *rows = &plan->modes[m].rows;
