@@ -135,7 +135,7 @@ static int place_by_length(const amped_plan *plan, int mode) {
  * likely asked for: items, where there are more users. labels NULL: names are not known yet. */
 static amped_status find_ranked(const job *j, const amped_plan *plan, const amped_labels *labels,
                                 int *ranked) {
-  const char *text = j->o->complete.ranked;
+  const char *text = j->o->recommend.of;
   *ranked = 0;
   while (place_by_length(plan, *ranked) != 1)
     (*ranked)++;

@@ -164,6 +164,8 @@ static amped_status check_model(const amped_options *o) {
 
 static amped_status check_complete(amped_options *o) {
   AMPED_TRY(amped_complete_options_check(&o->complete));
+  if (o->recommend.of != NULL && !(o->complete.implicit > 0.0))
+    return amped_error(AMPED_USAGE, NULL, "--of names the mode that --implicit ranks; add it");
   if (o->complete.implicit > 0.0 && o->clip.given)
     return amped_error(
         AMPED_USAGE, NULL,

@@ -148,12 +148,6 @@ static const amped_option rows[] = {
      .initially = "entries are values, and other cells unknown",
      .expected_text = "a number above 0",
      AMPED_OPTION_FIELD(amped_complete_options, implicit)},
-    {.name = "of",
-     .type = AMPED_OPTION_TEXT,
-     .value = "MODE",
-     .help = "with --implicit: the mode, by name or number, whose indices are ranked",
-     .initially = "the second longest",
-     AMPED_OPTION_FIELD(amped_complete_options, ranked)},
     {.name = "order",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("cyclic", "random"),
@@ -196,8 +190,6 @@ static amped_status check_implicit(const amped_complete_options *o) {
 amped_status amped_complete_options_check(amped_complete_options *o) {
   if (o->implicit > 0.0)
     AMPED_TRY(check_implicit(o));
-  else if (o->ranked != NULL)
-    return amped_error(AMPED_USAGE, NULL, "--of names the mode that --implicit ranks; add it");
   if (o->bias == AMPED_BIAS_AUTO)
     o->bias = o->implicit > 0.0 ? AMPED_BIAS_NONE : AMPED_BIAS_FULL;
   if (o->holdout > 0.0 && o->validate != NULL)

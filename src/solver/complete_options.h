@@ -35,12 +35,11 @@ typedef struct amped_complete_options {
   const char *validate, *test; /* files, or NULL */
   const char *weights;         /* a file, or a column of INPUT; or NULL */
   double implicit;             /* 0: observed entries alone */
-  const char *ranked;          /* a mode's name or number; NULL: the default */
   bool random_order;           /* of modes, anew in each sweep */
 } amped_complete_options;
 
 /* --method, --reg, --reg-power, --reg-bias, --bias, --context, --nonnegative, --holdout,
- * --split-seed, --validate, --test, --weights, --implicit, --of, --order, --patience, --time */
+ * --split-seed, --validate, --test, --weights, --implicit, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 
 /* AMPED_USAGE where options contradict each other. Sets what was not given. */
