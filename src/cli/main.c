@@ -75,7 +75,8 @@ const amped_command amped_commands[] = {
          "docs/completion.md tells how to choose.\n\n"
          "Example: mpirun -np 4 amped_mpi complete ratings.h5 --rank=16\n"
          "         mpirun -np 4 amped_mpi complete ratings.h5 --rank=16 --test=later.h5\n"
-         "         amped_mpi complete ratings.h5 --rank=8 --reg=0.5 --holdout=10% --clip=1:5\n",
+         "         amped_mpi complete ratings.h5 --rank=8 --reg=0.5 --holdout=10% --clip=1:5\n"
+         "         amped_mpi complete plays.csv --value=count --implicit=40 --rank=16 --of=song\n",
      .run = amped_cmd_complete},
     {.name = "bench",
      .arguments = "INPUT|--shape=NAME",

@@ -107,4 +107,5 @@ START_TEST(ranks_make_hit_rate_and_ndcg) {
 }
 
 TESTING_MAIN("complete", the_penalty_of_auto_is_held_and_then_falls, the_user_s_penalties_stay,
-             a_start_has_the_moments_of_its_kind, options_without_validation_choose_nothing)
+             a_start_has_the_moments_of_its_kind, options_without_validation_choose_nothing,
+             implicit_fits_have_no_biases_and_no_weights, ranks_make_hit_rate_and_ndcg)
