@@ -64,8 +64,7 @@ START_TEST(a_start_has_the_moments_of_its_kind) {
     ck_assert(amped_complete_start_entry(&s, 3, 4, 9, 0, i, 1) >= 0.0);
 }
 
-START_TEST(options_without_validation_choose_nothing, implicit_fits_have_no_biases_and_no_weights,
-           ranks_make_hit_rate_and_ndcg) {
+START_TEST(options_without_validation_choose_nothing) {
   amped_complete_options o = {.reg_count = 0};
   check_ok(amped_complete_options_check(&o));
   ck_assert(o.holdout == 0.05);
