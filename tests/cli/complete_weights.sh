@@ -63,9 +63,10 @@ if test -n "$python"; then
   against_numpy a 1 4 0.5 0.5 3 weights=a.part.tns --weights=a.part.tns
   against_numpy a 3 4 0.5 1 none repeats=a.whole.tns --weights=a.whole.tns # weight 2: an entry twice
   against_numpy b 2 3 2 0.5 none weights=b.part.tns --weights=b.part.tns --bias=none
-  against_numpy c 4 3 1 0.5 2 weights=c.part.tns --weights=c.part.tns # an index is split over ranks
+  # Indices are split over ranks.
+  against_numpy c 4 3 1 0.5 2 weights=c.part.tns --weights=c.part.tns --placement=equal
   against_numpy a 1 4 0.5 0.5 none "implicit=2.5 2" --implicit=2.5
-  against_numpy a 4 4 0.5 0 3 "implicit=0.5 1" --implicit=0.5 --of=1
+  against_numpy a 4 4 0.5 0 3 "implicit=0.5 1" --implicit=0.5 --of=1 --placement=equal
   against_numpy b 3 3 2 1 none "implicit=1 4" --implicit=1 --of=4
 else
   echo "skipped: no python3 with numpy and h5py"
