@@ -6,18 +6,27 @@
  * is the sum of its rows' biases and, over components, of the products of its rows' entries.
  *
  * For row i of a mode, p is the product of a nonzero's input rows, component by component, t is y
- * without the biases of the inputs. Its equations are H = sum of p p^T, h = sum of p, n = number of
- * nonzeros, g = sum of t p, tau = sum of t, and the sum of t^2. The new row a, b solves
+ * without the biases of the inputs, and w is its weight: 1, unless weigh gave it another. Its
+ * equations are H = sum of w p p^T, h = sum of w p, n = sum of w, g = sum of w t p, tau = sum of
+ * w t, and tt = sum of w t^2. The new row a, b solves
  *
  *     [ H + L I   h        ] [ a ]   [ g + L c 1 ]        L = reg * pull[mode] * n^reg_power
  *     [ h^T       n + reg_bias ] [ b ] = [ tau       ]        c = prior[mode]
  *
- * without bias: (H + L I) a = g + L c 1. A row without nonzeros becomes a = c 1, b = 0. With L = 0
- * and too few nonzeros it is the solution of least norm. Nonnegative: the least of the same
- * objective over a >= 0 (b is free), by coordinate descent from the old row until the conditions of
- * optimality have a residual of 1e-4, or for 20 passes. The residual is the largest of |d_i| /
- * sqrt(M_ii) over that of the right side, where d = M x - right; d_i >= 0 is none where a_i = 0. A
- * row whose sums overflow becomes its prior. Sums are in double or as good.
+ * without bias: (H + L I) a = g + L c 1. A row of n = 0 becomes a = c 1, b = 0. With L = 0
+ * and too few nonzeros it is the solution of least norm.
+ *
+ * Implicit: a nonzero of value v >= 0 is an observed 1 of weight 1 + A v, and every other cell is
+ * an observed 0 of weight 1. Then H = sum of A v p p^T, g = sum of (1 + A v) p, tt = sum of
+ * (1 + A v), n = the number of nonzeros; `base` is the sum of p p^T over all cells, and the new row
+ * solves (base + H + L I) a = g + L c 1. Equations have H without base: the owner of a row adds it.
+ * A row without nonzeros has L = reg * pull[mode] * 0^reg_power, where 0^0 = 1: it is 0 if L c = 0.
+ *
+ * Nonnegative: the least of the same objective over a >= 0 (b is free), by coordinate descent from
+ * the old row until the conditions of optimality have a residual of 1e-4, or for 20 passes. The
+ * residual is the largest of |d_i| / sqrt(M_ii) over that of the right side, where d = M x - right;
+ * d_i >= 0 is none where a_i = 0. A row whose sums overflow becomes its prior. Sums are in double
+ * or as good.
  *
  * Nonzeros that are held out take part in no sum. A nonzero is held out where the hash of its file
  * indices is below a bound: the same on any number of ranks, in every copy.
@@ -41,24 +50,30 @@ typedef struct amped_row_fit {
   double reg_bias;              /* at least 0 */
   double pull[AMPED_MAX_ORDER]; /* per mode, more than 0 */
   double prior[AMPED_MAX_ORDER];
+  /* A; 0: observed nonzeros alone. Never with biases or weights; mean 0, scale 1. */
+  double implicit;
+  /* Of implicit: [R][R] of the mode in hand, in host memory; the caller's until solve_shared. */
+  const double *base;
 } amped_row_fit;
 
-/* Sums over the rows that were solved. */
+/* Sums over the rows that were solved; implicit: over rows without nonzeros, too. */
 typedef struct amped_row_fit_sums {
-  uint64_t count;  /* nonzeros of the rows */
-  double squares;  /* of y - model at them, with the new rows */
+  double count;    /* sum of the rows' n */
+  double squares;  /* of y - model, times w, with the new rows; implicit: over all cells */
   double penalty;  /* of the new rows: sum of L |a - c 1|^2 + reg_bias b^2 */
   uint64_t unsure; /* rows without a unique solution, where the one of least norm was taken; and
                       those whose sums overflow */
 } amped_row_fit_sums;
 
-/* Sums over nonzeros x. */
+/* Sums over nonzeros x that are not held out: how many have w > 0; w; w x; w x^2. And the least x
+ * and w of all nonzeros. */
 typedef struct amped_moments {
   uint64_t count;
-  double sum, squares;
+  double weight, sum, squares;
+  double least, least_weight;
 } amped_moments;
 
-/* Sums over nonzeros of the model's errors, in the values' own units. */
+/* Sums over nonzeros of the model's errors, in the values' own units, without weights. */
 typedef struct amped_errors {
   uint64_t count;
   double squares, absolute;
@@ -75,7 +90,7 @@ AMPED_BOTH static inline bool amped_held_out(int order, const uint64_t *index, u
 }
 
 /* Doubles of a row's equations: the lower triangle of H, row by row; h and n where biased (n stays
- * without); g; tau where biased; the sum of t^2. Order: H, h, n, g, tau, tt; without bias H, n, g,
+ * without); g; tau where biased; tt. Order: H, h, n, g, tau, tt; without bias H, n, g,
  * tt. */
 static inline uint64_t amped_equation_length(int components, bool biased) {
   const uint64_t n = (uint64_t)components;
@@ -87,18 +102,32 @@ struct amped_tensor_part;
 struct amped_mttkrp_times;
 
 typedef struct amped_row_fit_ops {
-  /* Bytes that the part takes for row fits with and without bias, beside those of its require. */
-  void (*require)(const struct amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
-                  uint64_t *host_bytes);
-  /* Allocate them; after finish of all copies. They are freed with the part. */
-  amped_status (*prepare)(struct amped_tensor_part *part);
+  /* Bytes that the part takes for row fits with and without bias, beside those of its require.
+   * weighted: and for a weight of the plan's value type for each nonzero of each copy. */
+  void (*require)(const struct amped_device *device, const amped_plan *plan, bool weighted,
+                  uint64_t *device_bytes, uint64_t *host_bytes);
+  /* Allocate them; after finish of all copies. They are freed with the part. Weighted: every
+   * nonzero has the weight -1, which weigh replaces before anything else is asked for. */
+  amped_status (*prepare)(struct amped_tensor_part *part, bool weighted);
+
+  /* The nonzeros at these coordinates get these weights: count file indices of each mode, below its
+   * dims. A coordinate comes once in a call; those that this rank lacks are passed over. Nonzeros
+   * of one coordinate all get the weight. (A copy's nonzeros lie by row of the MTTKRP result, then
+   * by the file's indices in modes 0, 1, ... without the copy's.) *placed += nonzeros of mode 0's
+   * copy that got one. */
+  amped_status (*weigh)(struct amped_tensor_part *part, uint64_t count,
+                        const uint64_t *const *indices, const double *weights, uint64_t *placed);
 
   /* From now on these nonzeros are held out; below = 0: none. *held = their number in this rank's
    * copy of mode 0. */
   amped_status (*hold_out)(struct amped_tensor_part *part, uint64_t seed, uint64_t below,
                            uint64_t *held);
-  /* Of this rank's nonzeros of mode 0's copy that are not held out: *out += their sums. */
+  /* Of this rank's nonzeros of mode 0's copy: *out += their sums; its least ones become smaller. */
   amped_status (*moments)(struct amped_tensor_part *part, amped_moments *out);
+  /* This rank's nonzeros first .. first + count of mode 0's copy, to host memory: the position of
+   * each one's row in every mode's factor, and whether it is held out. */
+  amped_status (*view)(struct amped_tensor_part *part, uint64_t first, uint64_t count,
+                       uint64_t *const *positions, bool *held);
 
   /* New rows of mode: own rows of iDps that are not split. When wait returns, the rows of
    * block_part (plan.h) and of all earlier parts are new; with the last part all are, *times is set

@@ -32,13 +32,17 @@
 typedef struct job {
   const amped_options *o;
   amped_session_options session_options; /* the user's, with the column of biases */
+  amped_read_options read;               /* the user's, with the column of weights */
   amped_read_options plain;              /* as if no option of reading were given */
+  amped_read_options of_weights;         /* for the file of weights, or INPUT's column of them */
+  const char *weights;                   /* that file; INPUT where a column has them; or NULL */
   amped_session *session;
   amped_cpd_outputs outputs;
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
   amped_complete_problem problem;
   amped_complete_start start;
   amped_entry_set validate, test;
+  amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished;                 /* rows */
   amped_checkpoint *checkpoint; /* NULL: none */
@@ -60,11 +64,42 @@ static bool is_hdf5(const char *path, const amped_read_options *read) {
 /* The options of reading are for texts and tables, among INPUT and the files of entries. */
 static const amped_read_options *read_options_of(const job *j, const char *path) {
   const amped_options *o = j->o;
-  const char *const files[] = {o->args[0], o->complete.validate, o->complete.test};
+  const char *const files[] = {o->args[0], o->complete.validate, o->complete.test, j->weights};
   bool others = false;
-  for (size_t i = 0; i < 3; i++)
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
     others = others || (files[i] != NULL && !is_hdf5(files[i], &o->read));
-  return others && is_hdf5(path, &o->read) ? &j->plain : &o->read;
+  return others && is_hdf5(path, &o->read) ? &j->plain : &j->read;
+}
+
+/* What --weights names: a column, where INPUT is a table and the name has no suffix of a file's. */
+static amped_status find_weights(job *j) {
+  const char *input = j->o->args[0];
+  const char *name = j->o->complete.weights;
+  amped_format of_input = AMPED_FORMAT_HDF5;
+  amped_format of_name = AMPED_FORMAT_HDF5;
+  if (name == NULL)
+    return AMPED_OK;
+  j->read.weights = name; /* for the formats of pipes, too */
+  const bool table = amped_io_input_format(input, &j->read, &of_input) == AMPED_OK &&
+                     of_input == AMPED_FORMAT_TABLE;
+  const bool column = table && amped_io_format(name, &of_name) != AMPED_OK;
+  amped_status_clear();
+  if (column && strcmp(input, "-") == 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--weights=%s: standard input cannot be read again for its weights; name a "
+                       "file",
+                       name);
+  if (!column)
+    j->read.weights = NULL;
+  j->weights = column ? input : name;
+  return AMPED_OK;
+}
+
+/* Weights of one cell add up, whatever values do. */
+static void set_read_of_weights(job *j) {
+  j->of_weights = *read_options_of(j, j->weights);
+  j->of_weights.reads_weights = j->of_weights.weights != NULL;
+  j->of_weights.duplicates = j->plain.duplicates;
 }
 
 /* Before MPI starts. */
@@ -72,8 +107,8 @@ static amped_status probe(const job *j, const char *path) {
   return path != NULL && is_hdf5(path, &j->o->read) ? amped_hdf5_probe(path) : AMPED_OK;
 }
 
-/* A mode of --context: its name, where labels are known, or its number from 1. -1: there is none;
- * -2: a name, and names are not known. */
+/* A mode of --context or --of: its name, where labels are known, or its number from 1. -1: there is
+ * none; -2: a name, and names are not known. */
 static int find_mode(const amped_labels *labels, int order, const char *text, size_t length) {
   char number[16];
   int mode = 0;
@@ -86,6 +121,32 @@ static int find_mode(const amped_labels *labels, int order, const char *text, si
   memcpy(number, text, length);
   number[length] = '\0';
   return amped_parse_int(number, 1, order, &mode) ? mode - 1 : labels != NULL ? -1 : -2;
+}
+
+/* Modes of most indices, the first of equals: how many are before this one. */
+static int place_by_length(const amped_plan *plan, int mode) {
+  int longer = 0;
+  for (int k = 0; k < plan->order; k++)
+    longer += plan->dims[k] > plan->dims[mode] || (plan->dims[k] == plan->dims[mode] && k < mode);
+  return longer;
+}
+
+/* The mode that is ranked: of the two of most indices the shorter one, which is what recommend is
+ * likely asked for: items, where there are more users. labels NULL: names are not known yet. */
+static amped_status find_ranked(const job *j, const amped_plan *plan, const amped_labels *labels,
+                                int *ranked) {
+  const char *text = j->o->recommend.of;
+  *ranked = 0;
+  while (place_by_length(plan, *ranked) != 1)
+    (*ranked)++;
+  if (text == NULL)
+    return AMPED_OK;
+  *ranked = find_mode(labels, plan->order, text, strlen(text));
+  if (*ranked != -1)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "--of: the tensor has no mode %.64s; name a mode, or number it from 1 to %d",
+                     text, plan->order);
 }
 
 /* The modes of a list in --context. labels NULL: names are not known yet, and pass. */
@@ -110,12 +171,8 @@ static amped_status list_contexts(const char *list, const amped_labels *labels, 
 
 /* Auto: all modes but the two of most indices, the first of equals. */
 static void choose_contexts(const amped_plan *plan, bool *context) {
-  for (int m = 0; m < plan->order; m++) {
-    int longer = 0;
-    for (int k = 0; k < plan->order; k++)
-      longer += plan->dims[k] > plan->dims[m] || (plan->dims[k] == plan->dims[m] && k < m);
-    context[m] = longer >= 2;
-  }
+  for (int m = 0; m < plan->order; m++)
+    context[m] = place_by_length(plan, m) >= 2;
 }
 
 static amped_status find_contexts(const job *j, const amped_plan *plan, const amped_labels *labels,
@@ -134,11 +191,13 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
                                const void *context) {
   const job *j = context;
   bool modes[AMPED_MAX_ORDER];
+  int ranked = 0;
   if (worker->format->row_fit == NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "complete does not run on --backend=%s; use --backend=cpu",
                        worker->backend->name);
   AMPED_TRY(find_contexts(j, plan, NULL, modes));
+  AMPED_TRY(find_ranked(j, plan, NULL, &ranked));
   if (j->o->clip.to_data && plan->dictionary->count == 0)
     return amped_error(AMPED_USAGE, NULL,
                        "--clip=data needs a tensor of few distinct values, at most %d; give a "
@@ -152,7 +211,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   const job *j = context;
   uint64_t device = 0;
   uint64_t host = 0;
-  row_fit_of(j)->require(j->session->worker.device, plan, &device, &host);
+  row_fit_of(j)->require(j->session->worker.device, plan, j->weights != NULL, &device, &host);
   *device_bytes += device;
   *host_bytes +=
       host + amped_complete_search_bytes(plan, &j->o->complete, j->session_options.biased);
@@ -160,15 +219,23 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
 
 /* --- the problem ----------------------------------------------------------------------------- */
 
+/* Collective: get ready for row fits, with weights where there are some. */
+static amped_status prepare(job *j) {
+  const amped_session *session = j->session;
+  const amped_status status = row_fit_of(j)->prepare(session->worker.tensor, j->weights != NULL);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  return j->weights == NULL ? AMPED_OK
+                            : amped_entry_file_weigh(session, j->labels, j->weights, &j->of_weights,
+                                                     &j->problem.weights_hash);
+}
+
 /* Collective: hold nonzeros out. */
 static amped_status hold_out(job *j) {
   const amped_session *session = j->session;
   const amped_complete_options *c = &j->o->complete;
   uint64_t *held = &j->problem.held;
-  amped_status status = row_fit_of(j)->prepare(session->worker.tensor);
-  if (status == AMPED_OK)
-    status = row_fit_of(j)->hold_out(session->worker.tensor, c->split_seed,
-                                     (uint64_t)ldexp(c->holdout, 64), held);
+  amped_status status = row_fit_of(j)->hold_out(session->worker.tensor, c->split_seed,
+                                                (uint64_t)ldexp(c->holdout, 64), held);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   amped_comm_sum_u64(&session->comm, held, 1);
   if (c->holdout > 0.0 && *held == 0)
@@ -187,16 +254,32 @@ static amped_status hold_out(job *j) {
   return amped_comm_agree(&session->comm, status);
 }
 
-/* Collective: is no value that is learnt negative? The factors are zero. */
-static amped_status find_signs(job *j, const amped_moments *moments) {
-  const amped_session *session = j->session;
-  const amped_row_fit zero = {.biased = j->session_options.biased, .mean = 0.0, .scale = 1.0};
-  amped_errors e = {.count = 0};
-  amped_status status =
-      row_fit_of(j)->errors(session->worker.tensor, 0, false, &zero, -INFINITY, INFINITY, &e);
-  AMPED_TRY(amped_comm_agree(&session->comm, status));
-  amped_errors_sum(&session->comm, &e);
-  j->start.positive = fabs(e.absolute - moments->sum) <= 1e-9 * e.absolute;
+/* Zeros and ones are as they are; `sum`: of the values that are learnt. */
+static void set_cells(job *j, double sum) {
+  const amped_plan *plan = &j->session->plan;
+  double cells = 1.0;
+  for (int m = 0; m < plan->order; m++)
+    cells *= (double)plan->dims[m];
+  j->problem.cells = cells + j->problem.fit.implicit * sum;
+  j->problem.fit.scale = 1.0;
+}
+
+/* What values and weights may not be. */
+static amped_status check_values(const job *j, const amped_moments *m, bool negative,
+                                 bool unweighed) {
+  const char *input = j->session->options->input;
+  if (j->o->complete.implicit > 0.0 && negative)
+    return amped_error(AMPED_BAD_INPUT, input,
+                       "has a negative value; --implicit takes counts of what happened, from 0");
+  if (unweighed)
+    return amped_error(AMPED_BAD_INPUT, j->weights,
+                       "has no weight of some of the %" PRIu64
+                       " entries of %s; give each of them one",
+                       j->session->plan.nnz, input);
+  if (!(m->weight > 0.0))
+    return amped_error(AMPED_BAD_INPUT, j->weights,
+                       "has the weight 0 for all entries that are not held out, and none is left "
+                       "to train");
   return AMPED_OK;
 }
 
@@ -205,20 +288,28 @@ static amped_status find_scale(job *j) {
   const amped_session *session = j->session;
   const amped_bias bias = j->o->complete.bias;
   amped_row_fit *fit = &j->problem.fit;
-  amped_moments m = {.count = 0};
+  amped_moments m = {.least = INFINITY, .least_weight = INFINITY};
   AMPED_TRY(amped_comm_agree(&session->comm, row_fit_of(j)->moments(session->worker.tensor, &m)));
-  double sums[] = {(double)m.count, m.sum, m.squares};
+  uint64_t counts[] = {m.count, m.least < 0.0, m.least_weight < 0.0};
+  double sums[] = {m.weight, m.sum, m.squares};
+  amped_comm_sum_u64(&session->comm, counts, 3);
   amped_comm_sum(&session->comm, sums, 3);
-  m = (amped_moments){(uint64_t)sums[0], sums[1], sums[2]};
+  m.weight = sums[0];
+  AMPED_TRY(amped_comm_agree(&session->comm, check_values(j, &m, counts[1] > 0, counts[2] > 0)));
+  j->problem.learnt = counts[0];
+  j->problem.weight = sums[0];
+  if (fit->implicit > 0.0) {
+    set_cells(j, sums[1]);
+    return AMPED_OK;
+  }
   const double mean = sums[1] / sums[0];
   const double square = sums[2] / sums[0];
   fit->mean = bias == AMPED_BIAS_NONE ? 0.0 : mean;
   const double variance = square - fit->mean * fit->mean;
   fit->scale = variance > LEAST_VARIANCE * square ? sqrt(variance) : 1.0;
   j->start.level = mean / fit->scale;
-  if (bias != AMPED_BIAS_NONE)
-    return AMPED_OK;
-  return find_signs(j, &m);
+  j->start.positive = counts[1] == 0;
+  return AMPED_OK;
 }
 
 /* Collective: names of modes are known now. */
@@ -229,8 +320,11 @@ static amped_status set_contexts(job *j) {
   amped_status status = AMPED_OK;
   if (session->comm.rank == 0)
     status = find_contexts(j, &session->plan, j->labels, context);
+  if (session->comm.rank == 0 && status == AMPED_OK)
+    status = find_ranked(j, &session->plan, j->labels, &j->problem.ranked);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   amped_comm_broadcast(&session->comm, context, sizeof j->start.context);
+  amped_comm_broadcast(&session->comm, &j->problem.ranked, sizeof j->problem.ranked);
   for (int m = 0; m < session->plan.order; m++) {
     fit->prior[m] = context[m] ? 1.0 : 0.0;
     fit->pull[m] = context[m] ? CONTEXT_PULL : 1.0;
@@ -253,6 +347,19 @@ static amped_status load_entries(job *j, const char *option, const char *path, a
   return amped_entry_file_load(j->session, j->labels, option, path, read_options_of(j, path), out);
 }
 
+/* Collective: what implicit fits rank. */
+static amped_status set_ranks(job *j) {
+  const amped_context context = amped_session_context(j->session);
+  amped_complete_problem *p = &j->problem;
+  if (p->validate != NULL || p->held > 0)
+    AMPED_TRY(amped_rank_set_create(&context, p->ranked, p->held, p->validate, &j->validate_ranks));
+  if (p->test != NULL)
+    AMPED_TRY(amped_rank_set_create(&context, p->ranked, p->test->total, p->test, &j->test_ranks));
+  p->validate_ranks = j->validate_ranks;
+  p->test_ranks = j->test_ranks;
+  return AMPED_OK;
+}
+
 /* Collective: all that runs have in common. */
 static amped_status set_problem(job *j) {
   const amped_options *o = j->o;
@@ -264,17 +371,21 @@ static amped_status set_problem(job *j) {
                                 .starts = o->session.starts,
                                 .fit = {.biased = j->session_options.biased,
                                         .nonnegative = o->complete.nonnegative,
+                                        .implicit = o->complete.implicit,
                                         .reg_power = o->complete.reg_power,
                                         .reg_bias = o->complete.reg_bias}};
   j->start = (amped_complete_start){.centred = o->complete.bias != AMPED_BIAS_NONE,
                                     .biased = j->session_options.biased,
                                     .nonnegative = o->complete.nonnegative};
   AMPED_TRY(set_contexts(j));
+  AMPED_TRY(prepare(j));
   AMPED_TRY(hold_out(j));
   AMPED_TRY(find_scale(j));
   set_clip(j);
   AMPED_TRY(load_entries(j, "--validate", o->complete.validate, &j->validate, &p->validate));
   AMPED_TRY(load_entries(j, "--test", o->complete.test, &j->test, &p->test));
+  if (p->fit.implicit > 0.0)
+    AMPED_TRY(set_ranks(j));
   return amped_completion_report_problem(j->session, p);
 }
 
@@ -362,13 +473,14 @@ static amped_status finish_search(job *j, int i, const amped_complete_best *best
   if (!j->o->nowrite)
     AMPED_TRY(save(j, best, path));
   amped_report_memory(j->session);
-  j->rows[j->finished++] = (amped_summary_row){.ncomps = j->o->session.ncomps_list[i],
-                                               .metric = "rmse",
-                                               .value = best->value,
-                                               .sweeps = best->number,
-                                               .seconds = seconds,
-                                               .corcondia = (double)NAN,
-                                               .path = path};
+  j->rows[j->finished++] =
+      (amped_summary_row){.ncomps = j->o->session.ncomps_list[i],
+                          .metric = amped_complete_solver_of(&j->problem)->metric,
+                          .value = best->value,
+                          .sweeps = best->number,
+                          .seconds = seconds,
+                          .corcondia = (double)NAN,
+                          .path = path};
   return amped_completion_report_end(j->session, &j->problem, best, seconds, path);
 }
 
@@ -397,7 +509,8 @@ static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   bool resumed = false;
   amped_status status = AMPED_OK;
   memset(best, 0, sizeof *best);
-  AMPED_GO(done, amped_checkpoint_open(j->session, o, &amped_complete_solver, &j->checkpoint));
+  AMPED_GO(done, amped_checkpoint_open(j->session, o, amped_complete_solver_of(&j->problem),
+                                       &j->checkpoint));
   if (o->resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &best->factors, &resumed));
   AMPED_GO(done, amped_complete_search(&context, &j->problem, &hooks, resumed ? &state : NULL, best,
@@ -461,6 +574,10 @@ static amped_status begin(job *j) {
   amped_options plain;
   amped_options_default(&plain);
   j->plain = plain.read;
+  j->read = o->read;
+  AMPED_TRY(find_weights(j));
+  if (j->weights != NULL)
+    set_read_of_weights(j);
   j->session_options = o->session;
   j->session_options.biased = o->complete.bias == AMPED_BIAS_FULL;
   j->session_options.read = read_options_of(j, o->args[0]);
@@ -474,6 +591,7 @@ static amped_status begin(job *j) {
 static amped_status look(job *j) {
   AMPED_TRY(probe(j, j->o->complete.validate));
   AMPED_TRY(probe(j, j->o->complete.test));
+  AMPED_TRY(probe(j, j->weights));
   if (j->o->checkpoint.resume)
     amped_checkpoint_file_probe(j->o->checkpoint.file);
   return amped_cpd_outputs_look(j->o, &j->outputs);
@@ -518,6 +636,8 @@ amped_status amped_cmd_complete(const amped_options *o) {
   status = amped_session_finish(&session, status);
   amped_entry_set_free(&j.validate);
   amped_entry_set_free(&j.test);
+  amped_rank_set_destroy(j.validate_ranks);
+  amped_rank_set_destroy(j.test_ranks);
   amped_cpd_outputs_free(&j.outputs);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

@@ -49,6 +49,10 @@ void amped_completion_say(const amped_completion *c, const char *metric) {
   amped_say("model        completion: mean %.9g, scale %.9g, %s biases", c->mean, c->scale,
             c->biased ? "with" : "without");
   amped_say("lambda       %.9g", c->reg);
+  if (c->implicit > 0.0)
+    amped_say("implicit     entries are ones of weight 1 + %.9g times their value, other cells "
+              "zeros",
+              c->implicit);
   say_context(c);
   if (c->holdout > 0.0)
     amped_say("held out     %.6g %% of the entries, seed %" PRIu64, 100.0 * c->holdout,
@@ -66,6 +70,8 @@ bool amped_completion_json(const amped_completion *c, json_t *object) {
          json_object_set_new(object, "scale", json_real(c->scale)) == 0 &&
          json_object_set_new(object, "biased", json_boolean(c->biased)) == 0 &&
          json_object_set_new(object, "reg", json_real(c->reg)) == 0 &&
+         json_object_set_new(object, "implicit",
+                             c->implicit > 0.0 ? json_real(c->implicit) : json_null()) == 0 &&
          json_object_set_new(object, "split_seed", amped_json_count(c->split_seed)) == 0 &&
          json_object_set_new(object, "holdout", json_real(c->holdout)) == 0 &&
          json_object_set_new(object, "best_sweep", amped_json_count(c->best_sweep)) == 0 &&

@@ -138,8 +138,8 @@ static amped_status check_suffix(const char *path) {
 /* Check that a result can be written there. */
 static amped_status look(const amped_options *o, amped_cpd_output *out) {
   AMPED_TRY(check_suffix(out->path));
-  const char *const inputs[] = {o->args[0], o->session.init, o->complete.validate,
-                                o->complete.test};
+  const char *const inputs[] = {o->args[0], o->session.init, o->complete.validate, o->complete.test,
+                                o->complete.weights};
   bool is_input = false;
   for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
     is_input = is_input || (inputs[i] != NULL && amped_file_same(out->path, inputs[i]));

@@ -57,8 +57,8 @@ const amped_command amped_commands[] = {
      .parallel = true,
      .summary = "predict missing entries: fit the observed ones alone",
      .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_sweep_option_rows,
-                &amped_complete_option_rows, &amped_clip_option_rows, &amped_seed_option_rows,
-                &amped_output_option_rows, &amped_nowrite_option_rows,
+                &amped_complete_option_rows, &amped_of_option_rows, &amped_clip_option_rows,
+                &amped_seed_option_rows, &amped_output_option_rows, &amped_nowrite_option_rows,
                 &amped_checkpoint_option_rows, &amped_threads_option_rows,
                 &amped_backend_option_rows, &amped_plan_option_rows, &amped_plan_only_option_rows,
                 &amped_watch_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
@@ -75,7 +75,8 @@ const amped_command amped_commands[] = {
          "docs/completion.md tells how to choose.\n\n"
          "Example: mpirun -np 4 amped_mpi complete ratings.h5 --rank=16\n"
          "         mpirun -np 4 amped_mpi complete ratings.h5 --rank=16 --test=later.h5\n"
-         "         amped_mpi complete ratings.h5 --rank=8 --reg=0.5 --holdout=10% --clip=1:5\n",
+         "         amped_mpi complete ratings.h5 --rank=8 --reg=0.5 --holdout=10% --clip=1:5\n"
+         "         amped_mpi complete plays.csv --value=count --implicit=40 --rank=16 --of=song\n",
      .run = amped_cmd_complete},
     {.name = "bench",
      .arguments = "INPUT|--shape=NAME",
@@ -212,8 +213,9 @@ const amped_command amped_commands[] = {
      .min_args = 1,
      .max_args = 1,
      .summary = "the labels of a mode with the highest values, for one label of another or for all",
-     .groups = {&amped_recommend_option_rows, &amped_top_option_rows, &amped_output_option_rows,
-                &amped_read_option_rows, &amped_dims_option_rows, &amped_threads_option_rows},
+     .groups = {&amped_recommend_option_rows, &amped_of_option_rows, &amped_top_option_rows,
+                &amped_output_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
+                &amped_threads_option_rows},
      .help =
          "RESULT is a result of complete, or of cpd. Modes that neither --for, --of nor --at\n"
          "names count with the mean of their rows. Of equal values the lower index comes first.\n"

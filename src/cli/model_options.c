@@ -20,6 +20,16 @@ static bool parse_at(void *options, const char *text) {
   return true;
 }
 
+static const amped_option of_rows[] = {
+    {.name = "of",
+     .type = AMPED_OPTION_TEXT,
+     .value = "MODE",
+     .help = "the mode, by name or number, whose labels are recommended; of complete --implicit, "
+             "whose indices are ranked",
+     .initially = "must be given; of complete the second longest mode",
+     AMPED_OPTION_FIELD(amped_recommend_options, of)},
+};
+
 static const amped_option recommend_rows[] = {
     {.name = "for",
      .type = AMPED_OPTION_TEXT,
@@ -28,12 +38,6 @@ static const amped_option recommend_rows[] = {
              "number from 1; indices from 1 where the mode has no labels",
      .initially = "must be given",
      AMPED_OPTION_FIELD(amped_recommend_options, target)},
-    {.name = "of",
-     .type = AMPED_OPTION_TEXT,
-     .value = "MODE",
-     .help = "the mode whose labels are recommended",
-     .initially = "must be given",
-     AMPED_OPTION_FIELD(amped_recommend_options, of)},
     {.name = "at",
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_at,
@@ -52,4 +56,5 @@ static const amped_option recommend_rows[] = {
 };
 
 const amped_option_group amped_predict_option_rows = AMPED_OPTION_GROUP(predict_rows);
+const amped_option_group amped_of_option_rows = AMPED_OPTION_GROUP(of_rows);
 const amped_option_group amped_recommend_option_rows = AMPED_OPTION_GROUP(recommend_rows);

@@ -18,6 +18,7 @@ typedef struct amped_recommend_options {
 } amped_recommend_options;
 
 extern const amped_option_group amped_predict_option_rows;   /* --cold */
-extern const amped_option_group amped_recommend_option_rows; /* --for, --of, --at, --exclude */
+extern const amped_option_group amped_of_option_rows;        /* --of, of complete, too */
+extern const amped_option_group amped_recommend_option_rows; /* --for, --at, --exclude */
 
 #endif

@@ -155,6 +155,7 @@ static const struct {
     {&amped_info_option_rows, offsetof(amped_options, info)},
     {&amped_clip_option_rows, offsetof(amped_options, clip)},
     {&amped_predict_option_rows, offsetof(amped_options, predict)},
+    {&amped_of_option_rows, offsetof(amped_options, recommend)},
     {&amped_recommend_option_rows, offsetof(amped_options, recommend)},
     {&amped_log_option_rows, offsetof(amped_options, log)},
     {&amped_json_option_rows, 0},

@@ -24,8 +24,9 @@ static amped_status check_apart(const char *option, const char *file, const char
 /* No option may write a file that the run reads. (The file of JSON lines is opened, and emptied,
  * before the input is read.) */
 static amped_status check_replaced(const amped_options *o, const char *option, const char *file) {
-  const char *const others[] = {o->session.init, o->complete.validate, o->complete.test};
-  for (int i = 0; i < o->nargs + 3 && file != NULL; i++) {
+  const char *const others[] = {o->session.init, o->complete.validate, o->complete.test,
+                                o->complete.weights};
+  for (int i = 0; i < o->nargs + 4 && file != NULL; i++) {
     const char *name = i < o->nargs ? o->args[i] : others[i - o->nargs];
     if (name != NULL && amped_file_is_one(file, name))
       return amped_error(AMPED_USAGE, file,
@@ -161,6 +162,21 @@ static amped_status check_model(const amped_options *o) {
   return AMPED_OK;
 }
 
+static amped_status check_complete(amped_options *o) {
+  AMPED_TRY(amped_complete_options_check(&o->complete));
+  if (o->recommend.of != NULL && !(o->complete.implicit > 0.0))
+    return amped_error(AMPED_USAGE, NULL, "--of names the mode that --implicit ranks; add it");
+  if (o->complete.implicit > 0.0 && o->clip.given)
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--implicit ranks entries, and predicts no values to clip; leave out --clip");
+  if (o->complete.weights != NULL && o->read.duplicates == AMPED_DUPLICATES_KEEP)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--weights are of cells, and --duplicates=keep has several entries of one; "
+                       "leave out one of the two");
+  return AMPED_OK;
+}
+
 /* Copy options of several commands to the structs of the folders that need them. */
 static void hand_down(amped_options *o) {
   if (o->session.shape.name != NULL && o->command->parallel)
@@ -192,7 +208,7 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(check_info(o));
   AMPED_TRY(check_bench(o));
   if (strcmp(o->command->name, "complete") == 0)
-    AMPED_TRY(amped_complete_options_check(&o->complete));
+    AMPED_TRY(check_complete(o));
   AMPED_TRY(check_model(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));

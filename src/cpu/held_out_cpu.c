@@ -28,12 +28,6 @@ static bool is_held(const uint64_t *held, uint64_t k) {
 
 /* --- who is held out ---------------------------------------------------------------------------*/
 
-/* File indices of all positions, mode after mode. */
-typedef struct file_indices {
-  uint64_t *all;
-  const uint64_t *of[AMPED_MAX_ORDER];
-} file_indices;
-
 uint64_t amped_row_fit_cpu_hold_out_bytes(const amped_plan *plan) {
   uint64_t rows = 0;
   for (int m = 0; m < plan->order; m++)
@@ -41,18 +35,21 @@ uint64_t amped_row_fit_cpu_hold_out_bytes(const amped_plan *plan) {
   return rows * sizeof(uint64_t);
 }
 
-static amped_status find_indices(const amped_plan *plan, file_indices *out) {
-  uint64_t *at = NULL;
-  AMPED_TRY(amped_calloc(&out->all, amped_row_fit_cpu_hold_out_bytes(plan), 1,
-                         "the indices of held out nonzeros"));
-  at = out->all;
+amped_status amped_row_fit_cpu_find_indices(amped_tensor_part *part) {
+  const amped_plan *plan = part->plan;
+  amped_row_fit_cpu *f = part->row_fit;
+  if (f->indices != NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_calloc(&f->indices, amped_row_fit_cpu_hold_out_bytes(plan), 1,
+                         "the indices of positions"));
+  uint64_t *at = f->indices;
   for (int m = 0; m < plan->order; m++) {
     const amped_row_plan *rows = &plan->modes[m].rows;
     for (uint64_t i = 0; i < rows->idp_count; i++)
       for (uint64_t index = i * rows->width; index < (i + 1) * rows->width && index < rows->dim;
            index++)
         at[rows->position[i] + index - i * rows->width] = index;
-    out->of[m] = at;
+    f->indices_of[m] = at;
     at += amped_plan_factor_rows(plan, m);
   }
   return AMPED_OK;
@@ -62,7 +59,7 @@ typedef struct hold_out_job {
   const amped_plan *plan;
   int mode;
   const amped_cpu_copy *copy;
-  const file_indices *indices;
+  const uint64_t *const *index_of;
   uint64_t seed, below;
   uint64_t *held;
 } hold_out_job;
@@ -79,12 +76,12 @@ static uint64_t hold_out_unit(const hold_out_job *j, uint64_t unit) {
     const bool begins = k > first && amped_cpu_copy_begins_row(copy, k);
     entry += begins;
     if (begins || k == first)
-      index[j->mode] = j->indices->of[j->mode][amped_plan_row_position(
+      index[j->mode] = j->index_of[j->mode][amped_plan_row_position(
           j->plan, j->mode, amped_cpu_copy_index(copy, copy->row_list, entry))];
     amped_packed_get(p, (const void *const *)copy->planes, k, words);
     for (int m = 0, input = 0; m < j->plan->order; m++)
       if (m != j->mode) {
-        index[m] = j->indices->of[m][amped_packed_field(words, p->shifts[input], p->bits[input])];
+        index[m] = j->index_of[m][amped_packed_field(words, p->shifts[input], p->bits[input])];
         input++;
       }
     if (amped_held_out(j->plan->order, index, j->seed, j->below)) {
@@ -99,14 +96,13 @@ amped_status amped_row_fit_cpu_hold_out(amped_tensor_part *part, uint64_t seed, 
                                         uint64_t *held) {
   const amped_plan *plan = part->plan;
   amped_row_fit_cpu *f = part->row_fit;
-  file_indices indices = {NULL, {NULL}};
   f->any_held = below > 0;
   *held = 0;
   if (below > 0)
-    AMPED_TRY(find_indices(plan, &indices));
+    AMPED_TRY(amped_row_fit_cpu_find_indices(part));
   for (int m = 0; m < plan->order; m++) {
     const uint64_t units = amped_row_fit_cpu_units(plan, m);
-    const hold_out_job j = {plan, m, &part->copies[m], &indices, seed, below, f->held[m]};
+    const hold_out_job j = {plan, m, &part->copies[m], f->indices_of, seed, below, f->held[m]};
     uint64_t count = 0;
     if (part->copies[m].nnz > 0)
       memset(f->held[m], 0, amped_row_fit_cpu_held_words(part->copies[m].nnz) * sizeof *f->held[m]);
@@ -115,24 +111,29 @@ amped_status amped_row_fit_cpu_hold_out(amped_tensor_part *part, uint64_t seed, 
       count += hold_out_unit(&j, u);
     *held = m == 0 ? count : *held;
   }
-  amped_free(indices.all);
+  amped_free(f->indices);
+  f->indices = NULL;
   return AMPED_OK;
 }
 
 /* --- moments -----------------------------------------------------------------------------------*/
 
-static amped_moments moments_of_unit(const amped_cpu_mttkrp *m, const uint64_t *held,
+static amped_moments moments_of_unit(const amped_cpu_mttkrp *m, const amped_row_fit_cpu *f,
                                      uint64_t unit) {
-  amped_moments sums = {0, 0.0, 0.0};
+  amped_moments sums = {.least = INFINITY, .least_weight = INFINITY};
   for (uint64_t k = unit * AMPED_ROW_UNIT; k < unit_end(m->copy, unit); k++) {
     uint64_t words[AMPED_MAX_PLANES];
-    if (is_held(held, k))
-      continue;
     amped_packed_get(m->copy->packing, (const void *const *)m->copy->planes, k, words);
     const double x = value_of(m, words, k);
-    sums.count++;
-    sums.sum += x;
-    sums.squares += x * x;
+    const double w = f->weights[0] != NULL ? amped_value_get(f->weights[0], m->value_type, k) : 1.0;
+    sums.least = fmin(sums.least, x);
+    sums.least_weight = fmin(sums.least_weight, w);
+    if (is_held(f->held[0], k))
+      continue;
+    sums.count += w > 0.0;
+    sums.weight += w;
+    sums.sum += w * x;
+    sums.squares += w * x * x;
   }
   return sums;
 }
@@ -143,11 +144,14 @@ amped_status amped_row_fit_cpu_moments(amped_tensor_part *part, amped_moments *o
   amped_moments *sums = part->row_fit->unit_sums;
 #pragma omp parallel for schedule(static) num_threads(part->threads)
   for (uint64_t u = 0; u < units; u++)
-    sums[u] = moments_of_unit(&m, part->row_fit->held[0], u);
+    sums[u] = moments_of_unit(&m, part->row_fit, u);
   for (uint64_t u = 0; u < units; u++) {
     out->count += sums[u].count;
+    out->weight += sums[u].weight;
     out->sum += sums[u].sum;
     out->squares += sums[u].squares;
+    out->least = fmin(out->least, sums[u].least);
+    out->least_weight = fmin(out->least_weight, sums[u].least_weight);
   }
   return AMPED_OK;
 }

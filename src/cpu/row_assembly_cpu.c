@@ -1,5 +1,6 @@
 #include "cpu/row_assembly_cpu.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cpu/bundle_decode.h"
@@ -23,6 +24,8 @@ static uint64_t lay_out(double *base, uint64_t components, amped_row_desk *d) {
   const uint64_t sizes[] = {2 * sizeof(amped_bundle) / sizeof(double),
                             room * width,
                             room,
+                            room,
+                            room,
                             width * width,
                             width,
                             width,
@@ -38,10 +41,10 @@ static uint64_t lay_out(double *base, uint64_t components, amped_row_desk *d) {
       .bundles = (amped_bundle *)(void *)arrays[0],
       .numbers = {UINT64_MAX, UINT64_MAX},
       .products = (char *)arrays[1],
-      .targets = (char *)arrays[2],
-      .equations = {.width = width, .products = arrays[3], .sum = arrays[4], .targets = arrays[5]},
-      .row = arrays[6],
-      .solve = arrays[7]};
+      .terms = {.targets = arrays[2], .weights = arrays[3], .squares = arrays[4]},
+      .equations = {.width = width, .products = arrays[5], .sum = arrays[6], .targets = arrays[7]},
+      .row = arrays[8],
+      .solve = arrays[9]};
   return total;
 }
 
@@ -58,6 +61,7 @@ amped_row_job amped_row_job_make(amped_tensor_part *part, int mode) {
                      .fit = fit,
                      .mode = mode,
                      .m = amped_tensor_part_cpu_walk(part, mode, 0),
+                     .weights = part->row_fit->weights[mode],
                      .decode = amped_bundle_decoder_find(),
                      .narrow = amped_row_kernels_find(plan->value_type, false),
                      .wide = amped_row_kernels_find(plan->value_type, true)};
@@ -75,6 +79,8 @@ amped_row_job amped_row_job_make(amped_tensor_part *part, int mode) {
     lay_out(part->row_fit->work + (uint64_t)t * amped_row_desk_elements((uint64_t)plan->ncomps),
             components, d);
     d->equations.biased = fit->biased;
+    if (j.weights == NULL && !(fit->implicit > 0.0))
+      d->terms.weights = d->terms.squares = NULL;
   }
   return j;
 }
@@ -96,6 +102,29 @@ uint64_t amped_row_count(const amped_row_fit_cpu *f, int mode, uint64_t first, u
   for (uint64_t k = first; k < end; k = (k / 64 + 1) * 64)
     count += (uint64_t)__builtin_popcountll(taken(f->held[mode], k, end));
   return count;
+}
+
+/* Without a call of a function: there is one for each nonzero. */
+static inline double number_at(const void *array, amped_vtype type, uint64_t i) {
+  return type == AMPED_F32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
+}
+
+static inline void put_number(void *array, amped_vtype type, uint64_t i, double x) {
+  if (type == AMPED_F32)
+    ((float *)array)[i] = (float)x;
+  else
+    ((double *)array)[i] = x;
+}
+
+double amped_row_weight(const amped_row_job *j, uint64_t first, uint64_t end, uint64_t count) {
+  const uint64_t *held = j->part->row_fit->held[j->mode];
+  double sum = 0.0;
+  if (j->weights == NULL)
+    return (double)count;
+  for (uint64_t k = first; k < end; k++)
+    if (!(held[k / 64] >> k % 64 & 1))
+      sum += number_at(j->weights, j->m.value_type, k);
+  return sum;
 }
 
 static amped_vtype type_of(const amped_row_job *j, bool wide) {
@@ -122,8 +151,30 @@ static void fetch_ahead(const amped_row_job *j, amped_row_desk *d, uint64_t numb
 }
 
 static void flush(const amped_row_job *j, amped_row_desk *d, bool wide) {
-  (wide ? j->wide : j->narrow).add(d->products, d->targets, d->filled, &d->equations);
+  (wide ? j->wide : j->narrow).add(d->products, &d->terms, d->filled, &d->equations);
   d->filled = 0;
+}
+
+/* Make terms of the targets, which are y or, of implicit fits, v: of nonzeros from `first` on that
+ * take part. */
+static void weigh(const amped_row_job *j, const amped_row_desk *d, amped_vtype type, uint64_t first,
+                  uint64_t take) {
+  const amped_row_terms *t = &d->terms;
+  for (uint64_t i = d->filled; take != 0; i++, take &= take - 1) {
+    const double y = number_at(t->targets, type, i);
+    double weight = j->fit->implicit * y;
+    double target = 1.0 + weight;
+    double square = target;
+    if (j->weights != NULL) {
+      weight =
+          number_at(j->weights, j->m.value_type, first + (uint64_t)__builtin_ctzll(take));
+      target = weight * y;
+      square = target * y;
+    }
+    put_number(t->weights, type, i, weight);
+    put_number(t->targets, type, i, target);
+    put_number(t->squares, type, i, square);
+  }
 }
 
 /* Write down the nonzeros first .. end; with `add` a chunk at a time is added to the equations. */
@@ -141,8 +192,24 @@ static void collect(const amped_row_job *j, amped_row_desk *d, uint64_t first, u
       flush(j, d, wide);
     (wide ? j->wide : j->narrow)
         .products(&j->source, b, take, d->products + d->filled * j->source.width * size,
-                  d->targets + d->filled * size);
+                  (char *)d->terms.targets + d->filled * size);
+    if (d->terms.weights != NULL)
+      weigh(j, d, type_of(j, wide), k / AMPED_BUNDLE * AMPED_BUNDLE, take);
     d->filled += count;
+  }
+}
+
+/* Products and targets of weight 1, with the same sums. */
+static void take_roots(const amped_row_job *j, const amped_row_desk *d, uint64_t count) {
+  double *products = (double *)(void *)d->products;
+  double *targets = d->terms.targets;
+  double *weights = d->terms.weights;
+  for (uint64_t i = 0; i < count; i++) {
+    const double root = sqrt(weights[i]);
+    for (uint64_t c = 0; c < j->source.components; c++)
+      products[i * j->source.width + c] *= root;
+    targets[i] = root > 0.0 ? targets[i] / root : 0.0;
+    weights[i] = root;
   }
 }
 
@@ -152,6 +219,8 @@ uint64_t amped_row_collect(const amped_row_job *j, amped_row_desk *d, uint64_t f
   collect(j, d, first, end, true, false);
   const uint64_t count = d->filled;
   d->filled = 0;
+  if (d->terms.weights != NULL)
+    take_roots(j, d, count);
   return count;
 }
 
@@ -169,7 +238,8 @@ void amped_row_assemble(const amped_row_job *j, amped_row_desk *d, uint64_t firs
   clear(&d->equations);
   collect(j, d, first, end, wide, true);
   flush(j, d, wide);
-  d->equations.count = (double)amped_row_count(j->part->row_fit, j->mode, first, end);
+  d->equations.count =
+      amped_row_weight(j, first, end, amped_row_count(j->part->row_fit, j->mode, first, end));
 }
 
 static void add_equations(amped_row_equations *to, const amped_row_equations *from, uint64_t row) {

@@ -18,9 +18,10 @@ typedef struct amped_long_row {
 
 /* A thread's workspace. */
 typedef struct amped_row_desk {
-  amped_bundle *bundles;    /* two: an even and an odd one */
-  uint64_t numbers[2];      /* of the bundles that are there */
-  char *products, *targets; /* of nonzeros that are not yet added up */
+  amped_bundle *bundles; /* two: an even and an odd one */
+  uint64_t numbers[2];   /* of the bundles that are there */
+  char *products;        /* of nonzeros that are not yet added up */
+  amped_row_terms terms;
   uint64_t filled;
   amped_row_equations equations;
   double *solve;
@@ -32,6 +33,9 @@ typedef struct amped_row_desk {
 struct amped_row_fit_cpu {
   uint64_t *held[AMPED_MAX_ORDER]; /* per copy: bit k: nonzero k is held out */
   bool any_held;
+  void *weights[AMPED_MAX_ORDER]; /* per copy, of the plan's value type; NULL: all are 1 */
+  uint64_t *indices;              /* of positions, mode after mode; NULL: not found */
+  const uint64_t *indices_of[AMPED_MAX_ORDER];
   amped_long_row *long_rows[AMPED_MAX_ORDER];
   uint64_t long_count[AMPED_MAX_ORDER];
   void *unit_sums;       /* what units of rows, or of nonzeros, add up */
@@ -39,6 +43,8 @@ struct amped_row_fit_cpu {
   double *work;          /* their arrays */
 
   amped_row_fit fit; /* in hand */
+  double *empty;     /* [ncomps + 1] the row without nonzeros, and its bias */
+  amped_row_fit_sums of_empty;
   double seconds;
   amped_row_fit_sums own, shared; /* not told yet */
 };
@@ -50,6 +56,7 @@ typedef struct amped_row_job {
   int mode;
   amped_cpu_mttkrp m;
   bool fetches;
+  const void *weights; /* of nonzeros; NULL: all are 1 */
   amped_bundle_decoder *decode;
   amped_row_source source;
   amped_row_kernels narrow, wide;
@@ -66,8 +73,12 @@ uint64_t amped_row_desk_elements(uint64_t components);
 /* Nonzeros among first .. end of mode's copy that are not held out. */
 uint64_t amped_row_count(const amped_row_fit_cpu *f, int mode, uint64_t first, uint64_t end);
 
+/* Their n (row_fit.h); count: their number. */
+double amped_row_weight(const amped_row_job *j, uint64_t first, uint64_t end, uint64_t count);
+
 /* The desk has the products and targets of the nonzeros first .. end, in double; fewer than
- * components take part. Returns their number. */
+ * components take part. Where they have weights, both are multiplied by the roots of these, which
+ * the desk has, too. Returns their number. */
 uint64_t amped_row_collect(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end);
 
 /* The desk's equations are those of the nonzeros first .. end, all of one row; wide: sums are in

@@ -112,12 +112,15 @@ DEFINE_VECTORS(16)
       products_##NAME(s, b, s->inputs, take, (VALUE *)products, (VALUE *)targets);                 \
   }
 #define DEFINE_ADD(CPU, TYPE, VALUE, BYTES, ROWS)                                                  \
-  AMPED_TARGET_##CPU static void add_##TYPE##_##CPU(const void *products, const void *targets,     \
-                                                    uint64_t count, amped_row_equations *e) {      \
-    if (e->biased)                                                                                 \
-      ADD(TYPE, BYTES)((const VALUE *)products, (const VALUE *)targets, count, ROWS, true, e);     \
+  AMPED_TARGET_##CPU static void add_##TYPE##_##CPU(const void *products,                          \
+                                                    const amped_row_terms *terms, uint64_t count,  \
+                                                    amped_row_equations *e) {                      \
+    if (terms->weights != NULL)                                                                    \
+      ADD(TYPE, BYTES)((const VALUE *)products, terms, count, ROWS, true, true, e);                \
+    else if (e->biased)                                                                            \
+      ADD(TYPE, BYTES)((const VALUE *)products, terms, count, ROWS, true, false, e);               \
     else                                                                                           \
-      ADD(TYPE, BYTES)((const VALUE *)products, (const VALUE *)targets, count, ROWS, false, e);    \
+      ADD(TYPE, BYTES)((const VALUE *)products, terms, count, ROWS, false, false, e);              \
   }
 #define ADD(TYPE, BYTES) ADD_OF(TYPE, BYTES)
 #define ADD_OF(TYPE, BYTES) add_of_##TYPE##_##BYTES

@@ -1,6 +1,6 @@
 /* Row equations: the sums of a row fit (backend/row_fit.h) on CPU cores, in two steps. First the
  * products p and the targets t of some nonzeros are written down, then their sums are added to the
- * equations of the row.
+ * equations of the row. In between, targets may get weights.
  *
  * Float factors: products of floats are added up in float over AMPED_ROW_CHUNK nonzeros at most,
  * then carried in double. So an element of H is off by less than 1e-5 sqrt(H_ii H_jj). Wide: all of
@@ -24,8 +24,16 @@ typedef struct amped_row_equations {
   double *targets;  /* [width] g */
   double count;     /* n */
   double target;    /* tau */
-  double squares;   /* of t */
+  double squares;   /* tt */
 } amped_row_equations;
+
+/* What nonzeros add beside their products p: H has p p^T times weights, h has p times these, g has
+ * p times targets, tau has targets and tt has squares. Arrays of the products' type. */
+typedef struct amped_row_terms {
+  void *targets;
+  void *weights; /* NULL: all are 1, and squares are those of targets */
+  void *squares;
+} amped_row_terms;
 
 /* What the first step reads beside a bundle. */
 typedef struct amped_row_source {
@@ -43,7 +51,7 @@ typedef void amped_row_products(const amped_row_source *s, const amped_bundle *b
                                 void *products, void *targets);
 
 /* Add `count` rows of products, at most AMPED_ROW_CHUNK, to e, but for its count. */
-typedef void amped_row_sums_add(const void *products, const void *targets, uint64_t count,
+typedef void amped_row_sums_add(const void *products, const amped_row_terms *terms, uint64_t count,
                                 amped_row_equations *e);
 
 /* The best instances for this processor. */

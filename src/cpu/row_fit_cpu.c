@@ -55,8 +55,8 @@ static uint64_t most_units(const amped_plan *plan) {
   return units;
 }
 
-static void fit_require(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
-                        uint64_t *host_bytes) {
+static void fit_require(const amped_device *device, const amped_plan *plan, bool weighted,
+                        uint64_t *device_bytes, uint64_t *host_bytes) {
   *device_bytes = 0;
   *host_bytes = most_units(plan) * sizeof(unit_sums) + amped_row_fit_cpu_hold_out_bytes(plan) +
                 ((uint64_t)device->threads + 1) *
@@ -65,7 +65,8 @@ static void fit_require(const amped_device *device, const amped_plan *plan, uint
   for (int m = 0; m < plan->order; m++) {
     const uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
     *host_bytes += amped_row_fit_cpu_held_words(nnz) * sizeof(uint64_t) +
-                   nnz / AMPED_ROW_PIECE * sizeof(amped_long_row);
+                   nnz / AMPED_ROW_PIECE * sizeof(amped_long_row) +
+                   (weighted ? nnz * plan->value_type : 0);
   }
 }
 
@@ -74,8 +75,11 @@ void amped_row_fit_cpu_free(amped_row_fit_cpu *f) {
     return;
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(f->held[m]);
+    amped_free(f->weights[m]);
     amped_free(f->long_rows[m]);
   }
+  amped_free(f->indices);
+  amped_free(f->empty);
   amped_free(f->unit_sums);
   amped_free(f->desks);
   amped_huge_pages_free(f->work);
@@ -96,7 +100,16 @@ static amped_status find_long_rows(const amped_cpu_copy *copy, amped_long_row **
   return AMPED_OK;
 }
 
-static amped_status allocate(amped_tensor_part *part) {
+/* Room for a copy's weights, each of which is -1. */
+static amped_status make_weights(const amped_cpu_copy *copy, int threads, void **out) {
+  AMPED_TRY(amped_alloc(out, copy->nnz, copy->value_type, "the weights of nonzeros"));
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (uint64_t k = 0; k < copy->nnz; k++)
+    amped_value_put(*out, copy->value_type, k, -1.0);
+  return AMPED_OK;
+}
+
+static amped_status allocate(amped_tensor_part *part, bool weighted) {
   amped_row_fit_cpu *f = part->row_fit;
   static const char what[] = "row fits";
   for (int m = 0; m < part->plan->order; m++) {
@@ -104,17 +117,20 @@ static amped_status allocate(amped_tensor_part *part) {
     AMPED_TRY(amped_calloc(&f->held[m], amped_row_fit_cpu_held_words(copy->nnz), sizeof *f->held[m],
                            what));
     AMPED_TRY(find_long_rows(copy, &f->long_rows[m], &f->long_count[m]));
+    if (weighted)
+      AMPED_TRY(make_weights(copy, part->threads, &f->weights[m]));
   }
   AMPED_TRY(amped_alloc(&f->unit_sums, most_units(part->plan), sizeof(unit_sums), what));
   AMPED_TRY(amped_alloc(&f->desks, (uint64_t)part->threads + 1, sizeof *f->desks, what));
+  AMPED_TRY(amped_alloc(&f->empty, (uint64_t)part->plan->ncomps + 1, sizeof *f->empty, what));
   return amped_huge_pages_alloc(
       &f->work, (uint64_t)part->threads + 1,
       amped_row_desk_elements((uint64_t)part->plan->ncomps) * sizeof *f->work, what);
 }
 
-static amped_status fit_prepare(amped_tensor_part *part) {
+static amped_status fit_prepare(amped_tensor_part *part, bool weighted) {
   AMPED_TRY(amped_calloc(&part->row_fit, 1, sizeof *part->row_fit, "row fits"));
-  const amped_status status = allocate(part);
+  const amped_status status = allocate(part, weighted);
   if (status != AMPED_OK) {
     amped_row_fit_cpu_free(part->row_fit);
     part->row_fit = NULL;
@@ -146,7 +162,7 @@ static void load_row(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
     d->row[c] = amped_value_get(place_of(j, row), j->m.value_type, c);
 }
 
-static void set_prior(const amped_row_job *j, amped_row_desk *d) {
+static void set_prior(const amped_row_job *j, const amped_row_desk *d) {
   for (uint64_t c = 0; c < j->source.components; c++)
     d->row[c] = j->fit->prior[j->mode];
   d->row[j->source.components] = 0.0;
@@ -158,7 +174,8 @@ static amped_row_penalty penalty_of(const amped_row_job *j, double count) {
                              .weight = j->fit->reg * j->fit->pull[j->mode] *
                                        pow(count, j->fit->reg_power),
                              .prior = j->fit->prior[j->mode],
-                             .reg_bias = j->fit->reg_bias};
+                             .reg_bias = j->fit->reg_bias,
+                             .base = j->fit->implicit > 0.0 ? j->fit->base : NULL};
 }
 
 /* Does the factors' type hold the row? Sums of very large numbers overflow. */
@@ -170,6 +187,16 @@ static bool is_finite(const amped_row_job *j, const amped_row_desk *d) {
   return finite;
 }
 
+/* The penalty on d->row. */
+static double penalty_on(const amped_row_penalty *p, const double *row) {
+  double sum = 0.0;
+  for (uint64_t c = 0; c < p->components; c++)
+    sum += p->weight * (row[c] - p->prior) * (row[c] - p->prior);
+  if (p->biased)
+    sum += p->reg_bias * row[p->components] * row[p->components];
+  return sum;
+}
+
 /* d->row is stored, and told in the sums but for its squares. */
 static void finish_row(const amped_row_job *j, amped_row_desk *d, const amped_row_penalty *p,
                        uint64_t row, double count, bool unsure, amped_row_fit_sums *sums) {
@@ -178,13 +205,8 @@ static void finish_row(const amped_row_job *j, amped_row_desk *d, const amped_ro
     unsure = true;
   }
   store_row(j, d, row);
-  for (uint64_t c = 0; c < p->components; c++) {
-    const double off = d->row[c] - p->prior;
-    sums->penalty += p->weight * off * off;
-  }
-  if (p->biased)
-    sums->penalty += p->reg_bias * d->row[p->components] * d->row[p->components];
-  sums->count += (uint64_t)count;
+  sums->penalty += penalty_on(p, d->row);
+  sums->count += count;
   sums->unsure += unsure;
 }
 
@@ -211,18 +233,59 @@ static void solve_equations(const amped_row_job *j, amped_row_desk *d, uint64_t 
   sums->squares += amped_row_squares(e, &p, d->row);
 }
 
-/* A row that has few nonzeros. Returns false where its matrix is singular. */
+/* A row that has few nonzeros, and this n. Returns false where its matrix is singular. */
 static bool solve_dual(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
-                       uint64_t end, amped_row_fit_sums *sums) {
+                       uint64_t end, double n, amped_row_fit_sums *sums) {
   const uint64_t count = amped_row_collect(j, d, first, end);
-  const amped_row_penalty p = penalty_of(j, (double)count);
+  const amped_row_penalty p = penalty_of(j, n);
   const double *products = (const double *)(const void *)d->products;
-  const double *targets = (const double *)(const void *)d->targets;
-  if (!amped_row_solve_dual(products, targets, count, j->source.width, &p, d->solve, d->row))
+  const amped_row_terms *t = &d->terms;
+  if (!amped_row_solve_dual(products, t->targets, t->weights, count, j->source.width, &p, d->solve,
+                            d->row))
     return false;
-  finish_row(j, d, &p, row, (double)count, !(p.weight > 0.0), sums);
-  sums->squares += amped_row_squares_of(products, targets, count, j->source.width, &p, d->row);
+  finish_row(j, d, &p, row, n, !(p.weight > 0.0), sums);
+  sums->squares +=
+      amped_row_squares_of(products, t->targets, t->weights, count, j->source.width, &p, d->row);
   return true;
+}
+
+/* The row without nonzeros, as the factors have it, and what it adds to the sums: its prior or,
+ * where it has seen zeros, what these and its penalty make of it. */
+static void find_empty(const amped_row_job *j) {
+  amped_row_fit_cpu *f = j->part->row_fit;
+  amped_row_desk *d = &f->desks[j->part->threads];
+  const amped_row_penalty p = penalty_of(j, 0.0);
+  f->of_empty = (amped_row_fit_sums){0};
+  set_prior(j, d);
+  if (p.base != NULL) {
+    amped_row_assemble(j, d, 0, 0, true);
+    if (!(p.weight * p.prior != 0.0))
+      memset(d->row, 0, p.components * sizeof *d->row);
+    else if (j->fit->nonnegative)
+      amped_row_solve_nonnegative(&d->equations, &p, d->solve, d->row);
+    else if (!amped_row_solve_primal(&d->equations, &p, d->solve, d->row))
+      amped_row_solve_least(&d->equations, &p, d->solve, d->row);
+    if (!is_finite(j, d))
+      set_prior(j, d);
+  }
+  for (uint64_t c = 0; c <= p.components; c++) {
+    double stored = 0.0;
+    amped_value_put(&stored, j->m.value_type, 0, d->row[c]);
+    f->empty[c] = amped_value_get(&stored, j->m.value_type, 0);
+  }
+  if (p.base != NULL) {
+    f->of_empty.penalty = penalty_on(&p, f->empty);
+    f->of_empty.squares = amped_row_squares(&d->equations, &p, f->empty);
+  }
+}
+
+static void store_empty(const amped_row_job *j, amped_row_desk *d, uint64_t row,
+                        amped_row_fit_sums *sums) {
+  const amped_row_fit_cpu *f = j->part->row_fit;
+  memcpy(d->row, f->empty, (j->source.components + 1) * sizeof *d->row);
+  store_row(j, d, row);
+  sums->penalty += f->of_empty.penalty;
+  sums->squares += f->of_empty.squares;
 }
 
 static double *out_of(const amped_row_job *j, uint64_t row) {
@@ -238,20 +301,20 @@ static bool is_wide(const amped_row_job *j) {
 /* A row of the MTTKRP result with its nonzeros. */
 static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
                      uint64_t end, amped_row_fit_sums *sums) {
-  const double count = (double)amped_row_count(j->part->row_fit, j->mode, first, end);
-  const amped_row_penalty p = penalty_of(j, count);
+  const uint64_t count = amped_row_count(j->part->row_fit, j->mode, first, end);
+  const double n = amped_row_weight(j, first, end, count);
+  const amped_row_penalty p = penalty_of(j, n);
   if (j->out != NULL) {
     amped_row_assemble(j, d, first, end, is_wide(j));
     amped_row_equations_pack(&d->equations, j->source.components, out_of(j, row));
     return;
   }
-  if (!(count > 0.0)) {
-    set_prior(j, d);
-    store_row(j, d, row);
+  if (!(n > 0.0)) {
+    store_empty(j, d, row, sums);
     return;
   }
-  if (!j->fit->nonnegative && amped_row_has_dual(&p, count) &&
-      solve_dual(j, d, row, first, end, sums))
+  if (!j->fit->nonnegative && amped_row_has_dual(&p, (double)count) &&
+      solve_dual(j, d, row, first, end, n, sums))
     return;
   amped_row_assemble(j, d, first, end, is_wide(j));
   solve_equations(j, d, row, is_wide(j), first, end, sums);
@@ -265,8 +328,7 @@ static void work_long_row(const amped_row_job *j, const amped_long_row *row,
   } else if (d->equations.count > 0.0) {
     solve_equations(j, d, row->row, is_wide(j), row->first, row->end, sums);
   } else {
-    set_prior(j, d);
-    store_row(j, d, row->row);
+    store_empty(j, d, row->row, sums);
   }
 }
 
@@ -288,7 +350,8 @@ static void split_range(const amped_plan *plan, int mode, uint64_t *first, uint6
 }
 
 /* Rows without nonzeros among first .. end of the block. */
-static void fill_rows(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end) {
+static void fill_rows(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end,
+                      amped_row_fit_sums *sums) {
   uint64_t from = 0;
   uint64_t to = 0;
   if (j->out != NULL || first >= end)
@@ -299,8 +362,7 @@ static void fill_rows(const amped_row_job *j, amped_row_desk *d, uint64_t first,
       row = to - 1;
       continue;
     }
-    set_prior(j, d);
-    store_row(j, d, row);
+    store_empty(j, d, row, sums);
   }
 }
 
@@ -316,7 +378,7 @@ static void work_unit(const amped_row_job *j, amped_row_desk *d, uint64_t unit,
   while (k < copy->nnz && k < begin + AMPED_ROW_UNIT && row_of(copy, entry) < j->end) {
     const uint64_t row = row_of(copy, entry);
     const uint64_t next = amped_cpu_copy_next_row(copy, k + 1);
-    fill_rows(j, d, entry > 0 ? row_of(copy, entry - 1) + 1 : 0, row);
+    fill_rows(j, d, entry > 0 ? row_of(copy, entry - 1) + 1 : 0, row, sums);
     if (row >= j->first && next - k <= AMPED_ROW_PIECE)
       work_row(j, d, row, k, next, sums);
     k = next;
@@ -353,7 +415,7 @@ static void work(const amped_row_job *j, amped_row_fit_sums *sums) {
 }
 
 /* The block's rows behind the last one that has nonzeros. */
-static void fill_end(const amped_row_job *j) {
+static void fill_end(const amped_row_job *j, amped_row_fit_sums *sums) {
   const amped_plan *plan = j->part->plan;
   const amped_cpu_copy *copy = j->m.copy;
   uint64_t low = 0; /* entries of own rows */
@@ -366,7 +428,7 @@ static void fill_end(const amped_row_job *j) {
       high = middle;
   }
   fill_rows(j, j->part->row_fit->desks, low > 0 ? row_of(copy, low - 1) + 1 : 0,
-            plan->modes[j->mode].rows.rank_rows[plan->rank]);
+            plan->modes[j->mode].rows.rank_rows[plan->rank], sums);
 }
 
 static amped_status fit_begin(amped_tensor_part *part, int mode, const amped_row_fit *fit) {
@@ -376,8 +438,9 @@ static amped_status fit_begin(amped_tensor_part *part, int mode, const amped_row
   f->own = f->shared = (amped_row_fit_sums){0};
   amped_row_job j = amped_row_job_make(part, mode);
   j.end = part->plan->modes[mode].rows.block_rows;
+  find_empty(&j);
   work(&j, &f->own);
-  fill_end(&j);
+  fill_end(&j, &f->own);
   f->seconds = amped_time() - began;
   amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + f->seconds);
   return AMPED_OK;
@@ -429,8 +492,7 @@ static amped_status fit_put_equations(amped_tensor_part *part, int mode, uint64_
       if (d->equations.count > 0.0) {
         solve_equations(&j, d, row + first + i, is_wide(&j), 0, 0, &sums[i]);
       } else {
-        set_prior(&j, d);
-        store_row(&j, d, row + first + i);
+        store_empty(&j, d, row + first + i, &sums[i]);
       }
     }
     for (uint64_t i = 0; i < rows; i++)
@@ -449,8 +511,10 @@ static amped_status fit_solve_shared(amped_tensor_part *part, int mode, amped_ro
 const amped_row_fit_ops amped_row_fit_cpu_ops = {
     .require = fit_require,
     .prepare = fit_prepare,
+    .weigh = amped_row_fit_cpu_weigh,
     .hold_out = amped_row_fit_cpu_hold_out,
     .moments = amped_row_fit_cpu_moments,
+    .view = amped_row_fit_cpu_view,
     .begin = fit_begin,
     .wait = fit_wait,
     .get_equations = fit_get_equations,

@@ -30,7 +30,17 @@ amped_status amped_row_fit_cpu_errors(amped_tensor_part *part, int mode, bool he
                                       const amped_row_fit *fit, double least, double most,
                                       amped_errors *out);
 
-/* Bytes that hold_out takes for a while. */
+/* Weights of nonzeros, and what they are: operations, too. */
+amped_status amped_row_fit_cpu_weigh(amped_tensor_part *part, uint64_t count,
+                                     const uint64_t *const *indices, const double *weights,
+                                     uint64_t *placed);
+amped_status amped_row_fit_cpu_view(amped_tensor_part *part, uint64_t first, uint64_t count,
+                                    uint64_t *const *positions, bool *held);
+
+/* File indices of positions, for weigh and hold_out, which frees them. */
+amped_status amped_row_fit_cpu_find_indices(amped_tensor_part *part);
+
+/* Bytes that they take. */
 uint64_t amped_row_fit_cpu_hold_out_bytes(const amped_plan *plan);
 
 /* Words of a copy's bits. */

@@ -184,6 +184,8 @@ static linear primal_system(const amped_row_equations *e, const amped_row_penalt
   for (uint64_t i = 0; i < comps; i++) {
     double *row = s.m + i * s.ld;
     memcpy(row + i, e->products + i * e->width + i, (comps - i) * sizeof *row);
+    for (uint64_t c = i; c < comps && p->base != NULL; c++)
+      row[c] += p->base[i * comps + c];
     row[i] += p->weight;
     if (p->biased)
       row[comps] = e->sum[i];
@@ -216,12 +218,13 @@ bool amped_row_solve_primal(const amped_row_equations *e, const amped_row_penalt
 /* --- dual --------------------------------------------------------------------------------------*/
 
 bool amped_row_has_dual(const amped_row_penalty *p, double count) {
-  return count < (double)p->components &&
+  return count < (double)p->components && p->base == NULL &&
          (!p->biased || (p->weight > 0.0 && p->weight <= MOST_BIAS_RATIO * p->reg_bias));
 }
 
-bool amped_row_solve_dual(const double *products, const double *targets, uint64_t count,
-                          uint64_t width, const amped_row_penalty *p, double *work, double *row) {
+bool amped_row_solve_dual(const double *products, const double *targets, const double *roots,
+                          uint64_t count, uint64_t width, const amped_row_penalty *p, double *work,
+                          double *row) {
   const solver by = find_solver();
   const linear s = linear_in(work, count);
   const double bias = p->biased ? p->weight / p->reg_bias : 0.0;
@@ -234,7 +237,7 @@ bool amped_row_solve_dual(const double *products, const double *targets, uint64_
     for (uint64_t c = 0; c < p->components && prior != 0.0; c++)
       sum += products[k * width + c];
     for (uint64_t j = k; j < count && bias != 0.0; j++)
-      at[j] += bias;
+      at[j] += roots != NULL ? bias * roots[k] * roots[j] : bias;
     at[k] += p->weight;
     at[count] = targets[k] - prior * sum;
     s.least[k] = (double)(count > p->components ? count : p->components) * DBL_EPSILON * at[k];
@@ -247,7 +250,7 @@ bool amped_row_solve_dual(const double *products, const double *targets, uint64_
   for (uint64_t k = 0; k < count; k++) {
     for (uint64_t c = 0; c < p->components; c++)
       row[c] += s.x[k] * products[k * width + c];
-    sum += s.x[k];
+    sum += roots != NULL ? s.x[k] * roots[k] : s.x[k];
   }
   row[p->components] = bias * sum;
   return true;
@@ -395,6 +398,8 @@ double amped_row_squares(const amped_row_equations *e, const amped_row_penalty *
     for (uint64_t c = i + 1; c < comps; c++)
       product += m[c] * row[c];
     sum += row[i] * (m[i] * row[i] + 2.0 * (product - e->targets[i]));
+    for (uint64_t c = 0; c < comps && p->base != NULL; c++)
+      sum += row[i] * p->base[i * comps + c] * row[c];
   }
   if (p->biased) {
     const double bias = row[comps];
@@ -405,11 +410,13 @@ double amped_row_squares(const amped_row_equations *e, const amped_row_penalty *
   return isnan(sum) ? (double)INFINITY : sum < 0.0 ? 0.0 : sum;
 }
 
-double amped_row_squares_of(const double *products, const double *targets, uint64_t count,
-                            uint64_t width, const amped_row_penalty *p, const double *row) {
+double amped_row_squares_of(const double *products, const double *targets, const double *roots,
+                            uint64_t count, uint64_t width, const amped_row_penalty *p,
+                            const double *row) {
   double sum = 0.0;
   for (uint64_t k = 0; k < count; k++) {
-    double off = targets[k] - (p->biased ? row[p->components] : 0.0);
+    const double bias = p->biased ? row[p->components] : 0.0;
+    double off = targets[k] - (roots != NULL ? bias * roots[k] : bias);
     for (uint64_t c = 0; c < p->components; c++)
       off -= products[k * width + c] * row[c];
     sum += off * off;

@@ -14,9 +14,10 @@
 typedef struct amped_row_penalty {
   uint64_t components;
   bool biased;
-  double weight;   /* L */
-  double prior;    /* c */
-  double reg_bias; /* of the bias */
+  double weight;      /* L */
+  double prior;       /* c */
+  double reg_bias;    /* of the bias */
+  const double *base; /* [components][components] is added to H; NULL: nothing is */
 } amped_row_penalty;
 
 /* Doubles of workspace that all functions here take, for up to so many components and a bias. */
@@ -27,9 +28,11 @@ uint64_t amped_row_solve_elements(uint64_t components);
 bool amped_row_solve_primal(const amped_row_equations *e, const amped_row_penalty *p, double *work,
                             double *row);
 
-/* products: [count][width]. count is below components. */
-bool amped_row_solve_dual(const double *products, const double *targets, uint64_t count,
-                          uint64_t width, const amped_row_penalty *p, double *work, double *row);
+/* products: [count][width]. count is below components. roots: of weights, by which products and
+ * targets are multiplied; NULL: all are 1. */
+bool amped_row_solve_dual(const double *products, const double *targets, const double *roots,
+                          uint64_t count, uint64_t width, const amped_row_penalty *p, double *work,
+                          double *row);
 /* Is the dual as exact as the primal? */
 bool amped_row_has_dual(const amped_row_penalty *p, double count);
 
@@ -44,7 +47,8 @@ void amped_row_solve_nonnegative(const amped_row_equations *e, const amped_row_p
  * cannot be told. */
 double amped_row_squares(const amped_row_equations *e, const amped_row_penalty *p,
                          const double *row);
-double amped_row_squares_of(const double *products, const double *targets, uint64_t count,
-                            uint64_t width, const amped_row_penalty *p, const double *row);
+double amped_row_squares_of(const double *products, const double *targets, const double *roots,
+                            uint64_t count, uint64_t width, const amped_row_penalty *p,
+                            const double *row);
 
 #endif

@@ -13,27 +13,30 @@ AMPED_INLINE void SUM(carry)(const VECTOR *from, double *restrict to) {
 }
 
 /* Rows i .. i+rows of H, in the columns of one vector from c on; with_targets: g there, too;
- * with_sum: and h. The last three are constants of the caller. */
-AMPED_INLINE void SUM(tile)(const VALUE *products, const VALUE *targets, uint64_t count, uint64_t i,
-                            uint64_t c, int rows, bool with_targets, bool with_sum,
-                            amped_row_equations *e) {
+ * with_sum: and h. The last four are constants of the caller. */
+AMPED_INLINE void SUM(tile)(const VALUE *products, const amped_row_terms *terms, uint64_t count,
+                            uint64_t i, uint64_t c, int rows, bool with_targets, bool with_sum,
+                            bool with_weights, amped_row_equations *e) {
+  const VALUE *targets = terms->targets;
+  const VALUE *weights = terms->weights;
   VECTOR acc[MOST_ROWS];
   VECTOR sum = {0};
-  VECTOR weighted = {0};
+  VECTOR right_side = {0};
 #pragma GCC unroll 16
   for (int r = 0; r < rows; r++)
     acc[r] = (VECTOR){0};
   const VALUE *left = products + i;
   const VALUE *right = products + c;
   for (uint64_t k = 0; k < count; k++) {
-    const VECTOR v = *(const LOOSE *)right;
+    const VECTOR plain = *(const LOOSE *)right;
+    const VECTOR v = with_weights ? weights[k] * plain : plain;
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
       acc[r] += left[r] * v;
     if (with_sum)
       sum += v;
     if (with_targets)
-      weighted += targets[k] * v;
+      right_side += targets[k] * plain;
     left += e->width;
     right += e->width;
   }
@@ -43,26 +46,28 @@ AMPED_INLINE void SUM(tile)(const VALUE *products, const VALUE *targets, uint64_
   if (with_sum)
     SUM(carry)(&sum, e->sum + c);
   if (with_targets)
-    SUM(carry)(&weighted, e->targets + c);
+    SUM(carry)(&right_side, e->targets + c);
 }
 
-AMPED_INLINE void SUM(add)(const VALUE *products, const VALUE *targets, uint64_t count, int rows,
-                           bool biased, amped_row_equations *e) {
+AMPED_INLINE void SUM(add)(const VALUE *products, const amped_row_terms *terms, uint64_t count,
+                           int rows, bool with_sum, bool with_weights, amped_row_equations *e) {
+  const VALUE *targets = terms->targets;
+  const VALUE *squares = terms->squares;
   for (uint64_t i = 0; i < e->width; i += (uint64_t)rows) {
     uint64_t c = i / LANES * LANES;
     if (c < i) {
-      SUM(tile)(products, targets, count, i, c, rows, false, false, e);
+      SUM(tile)(products, terms, count, i, c, rows, false, false, with_weights, e);
       c += LANES;
     }
     for (; c < i + (uint64_t)rows; c += LANES)
-      SUM(tile)(products, targets, count, i, c, rows, true, biased, e);
+      SUM(tile)(products, terms, count, i, c, rows, true, with_sum, with_weights, e);
     for (; c < e->width; c += LANES)
-      SUM(tile)(products, targets, count, i, c, rows, false, false, e);
+      SUM(tile)(products, terms, count, i, c, rows, false, false, with_weights, e);
   }
   for (uint64_t k = 0; k < count; k++) {
     const double t = (double)targets[k];
     e->target += t;
-    e->squares += t * t;
+    e->squares += with_weights ? (double)squares[k] : t * t;
   }
 }
 

@@ -44,6 +44,8 @@ static amped_status put_attributes(amped_hdf5 *file, const amped_completion *c) 
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "biased", 0, &biased));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "context", (uint64_t)c->order, context));
   AMPED_TRY(amped_hdf5_put_double(file, "/", "reg", c->reg));
+  if (c->implicit > 0.0)
+    AMPED_TRY(amped_hdf5_put_double(file, "/", "implicit", c->implicit));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "split_seed", 0, &c->split_seed));
   AMPED_TRY(amped_hdf5_put_double(file, "/", "holdout", c->holdout));
   return amped_hdf5_put_u64(file, "/", "best_sweep", 0, &c->best_sweep);
@@ -99,6 +101,7 @@ static amped_status get_finite(amped_hdf5 *file, const char *name, double least,
 static amped_status get_attributes(amped_hdf5 *file, amped_completion *c) {
   uint64_t biased = 0;
   uint64_t context[AMPED_MAX_ORDER];
+  bool implicit = false;
   AMPED_TRY(get_finite(file, "mean", -INFINITY, INFINITY, &c->mean));
   AMPED_TRY(get_finite(file, "scale", 0x1p-1074, INFINITY, &c->scale));
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "biased", 1, &biased));
@@ -107,6 +110,9 @@ static amped_status get_attributes(amped_hdf5 *file, amped_completion *c) {
   for (int m = 0; m < c->order; m++)
     c->context[m] = context[m] != 0;
   AMPED_TRY(get_finite(file, "reg", 0.0, INFINITY, &c->reg));
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "implicit", &implicit));
+  if (implicit)
+    AMPED_TRY(get_finite(file, "implicit", 0.0, INFINITY, &c->implicit));
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "split_seed", 1, &c->split_seed));
   AMPED_TRY(get_finite(file, "holdout", 0.0, 1.0, &c->holdout));
   return amped_hdf5_get_u64(file, "/", "best_sweep", 1, &c->best_sweep);

@@ -89,7 +89,8 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
   if (parallel)
     return amped_error(AMPED_USAGE, input->path,
                        "--read=parallel needs an HDF5 file; make one with amped_mpi convert");
-  return load_into_memory(input, read, format == AMPED_FORMAT_TABLE && read->value == NULL);
+  return load_into_memory(
+      input, read, format == AMPED_FORMAT_TABLE && read->value == NULL && !read->reads_weights);
 }
 
 /* Collective: ranks that do not read get the info and its tables. */

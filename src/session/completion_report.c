@@ -24,6 +24,13 @@ static const char *list_contexts(const amped_complete_problem *p, int order, cha
   return text;
 }
 
+/* Of many entries a sample is ranked. */
+static void say_sample(const amped_complete_problem *p) {
+  if (p->validate_ranks != NULL && amped_rank_set_count(p->validate_ranks) < of_validation(p))
+    amped_say("ranked: a sample of %" PRIu64 " of the %" PRIu64 " entries that validate",
+              amped_rank_set_count(p->validate_ranks), of_validation(p));
+}
+
 amped_status amped_completion_report_problem(amped_session *session,
                                              const amped_complete_problem *p) {
   const int order = session->plan.order;
@@ -36,16 +43,33 @@ amped_status amped_completion_report_problem(amped_session *session,
     amped_say("to validate: %" PRIu64 " entries of %s", p->validate->total, p->options->validate);
   if (p->test != NULL)
     amped_say("to test: %" PRIu64 " entries of %s", p->test->total, p->options->test);
-  amped_say("values: mean %.6g, scale %.6g; context modes: %s", p->fit.mean, p->fit.scale,
-            list_contexts(p, order, contexts, sizeof contexts));
+  if (p->options->weights != NULL)
+    amped_say("weights: %s, %.6g of %" PRIu64 " entries that are learnt", p->options->weights,
+              p->weight, p->learnt);
+  list_contexts(p, order, contexts, sizeof contexts);
+  if (p->fit.implicit > 0.0)
+    amped_say("implicit: entries are ones of weight 1 + %g times their value, other cells zeros of "
+              "weight 1; indices of mode %d are ranked; context modes: %s",
+              p->fit.implicit, p->ranked + 1, contexts);
+  else
+    amped_say("values: mean %.6g, scale %.6g; context modes: %s", p->fit.mean, p->fit.scale,
+              contexts);
+  say_sample(p);
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
-        json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:b}", "event", "completion", "train",
-                  (json_int_t)(session->plan.nnz - p->held), "validate",
-                  (json_int_t)of_validation(p), "test",
-                  (json_int_t)(p->test != NULL ? p->test->total : 0), "mean", p->fit.mean, "scale",
-                  p->fit.scale, "context", contexts, "biased", p->fit.biased ? 1 : 0));
+        json_pack(
+            "{s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:b, s:o, s:f, s:o, s:o, s:I}", "event",
+            "completion", "train", (json_int_t)p->learnt, "validate", (json_int_t)of_validation(p),
+            "test", (json_int_t)(p->test != NULL ? p->test->total : 0), "mean", p->fit.mean,
+            "scale", p->fit.scale, "context", contexts, "biased", p->fit.biased ? 1 : 0, "weights",
+            p->options->weights != NULL
+                ? amped_json_text(p->options->weights, strlen(p->options->weights))
+                : json_null(),
+            "weight", p->weight, "implicit",
+            p->fit.implicit > 0.0 ? json_real(p->fit.implicit) : json_null(), "of",
+            p->fit.implicit > 0.0 ? json_integer(p->ranked + 1) : json_null(), "ranked",
+            (json_int_t)(p->validate_ranks != NULL ? amped_rank_set_count(p->validate_ranks) : 0)));
   return amped_comm_agree(&session->comm, status);
 }
 
@@ -68,28 +92,36 @@ amped_status amped_completion_report_run(amped_session *session, const amped_com
   return amped_comm_agree(&session->comm, status);
 }
 
-/* ", test 0.87", where there are such entries. */
-static const char *error_text(char *text, size_t size, const char *name,
-                              const amped_entry_errors *e) {
+/* "  hits 0.87  test 0.5", what there is of it. */
+static const char *other_text(char *text, size_t size, const amped_complete_sweep *d) {
+  int at = 0;
   text[0] = '\0';
-  if (e->all.count > 0)
-    (void)snprintf(text, size, "  %s %.6f", name, amped_errors_rmse(&e->all));
+  if (d->validate_ranks.count > 0)
+    at = snprintf(text, size, "  hits %.4f", amped_rank_hit_rate(&d->validate_ranks));
+  if (d->test.all.count > 0 || d->test_ranks.count > 0)
+    (void)snprintf(text + at, size - (size_t)at, "  test %.6f",
+                   d->test.all.count > 0 ? amped_errors_rmse(&d->test.all)
+                                         : amped_rank_ndcg(&d->test_ranks));
   return text;
 }
 
 static void say_sweep(const amped_sweep *s, const amped_complete_sweep *d, double total,
                       const amped_spread *spreads) {
-  char test[48];
-  amped_say("sweep %3" PRIu64 "  rmse %.6f%s  train %.6f%s  reg %.4g  objective %.6e  %.4f s "
+  char others[96];
+  amped_say("sweep %3" PRIu64 "  %s %.6f%s  train %.6f%s  reg %.4g  objective %.6e  %.4f s "
             "(rows %.4f, exchange %.4f, errors %.4f)",
-            s->number, s->value, d->is_best ? " *" : "  ", d->train,
-            error_text(test, sizeof test, "test", &d->test), d->reg, d->sums.objective, total,
+            s->number, s->metric, s->value, d->is_best ? " *" : "  ", d->train,
+            other_text(others, sizeof others, d), d->reg, d->sums.objective, total,
             amped_report_part(spreads[0].mean + spreads[1].mean),
             amped_report_part(spreads[2].mean), amped_report_part(spreads[3].mean));
 }
 
 /* Errors at a set of entries; null where there is none. */
-static json_t *json_errors(const amped_entry_errors *e, bool with_cold) {
+static json_t *json_errors(const amped_entry_errors *e, const amped_rank_sums *ranks,
+                           bool with_cold) {
+  if (ranks->count > 0)
+    return json_pack("{s:I, s:f, s:f}", "count", (json_int_t)ranks->count, "ndcg",
+                     amped_rank_ndcg(ranks), "hit_rate", amped_rank_hit_rate(ranks));
   if (e->all.count == 0)
     return json_null();
   json_t *object = json_pack(
@@ -115,17 +147,17 @@ amped_status amped_completion_report_sweep(amped_session *session, const amped_s
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
-        json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:i, s:f, s:f, s:f, s:o, s:o, s:b, s:f, s:{s:f, "
-                  "s:f, s:f, s:i}, s:f, s:f, s:f}",
-                  "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric,
-                  s->metric, s->value, "change", s->number > 1 ? json_real(s->change) : json_null(),
-                  "rmse_noise", s->noise, "run", d->run + 1, "reg", d->reg, "objective",
-                  d->sums.objective, "train", d->train, "validate",
-                  json_errors(&d->validate, false), "test", json_errors(&d->test, false), "best",
-                  d->is_best ? 1 : 0, "seconds", spreads[4].max, "mttkrp_seconds", "min",
-                  spreads[0].min, "mean", spreads[0].mean, "max", spreads[0].max, "max_rank",
-                  spreads[0].max_rank, "solve_seconds", spreads[1].mean, "exchange_seconds",
-                  spreads[2].mean, "evaluate_seconds", spreads[3].mean));
+        json_pack(
+            "{s:s, s:I, s:s, s:f, s:o, s:f, s:i, s:f, s:f, s:f, s:o, s:o, s:b, s:f, s:{s:f, "
+            "s:f, s:f, s:i}, s:f, s:f, s:f}",
+            "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric, s->metric,
+            s->value, "change", s->number > 1 ? json_real(s->change) : json_null(), "rmse_noise",
+            s->noise, "run", d->run + 1, "reg", d->reg, "objective", d->sums.objective, "train",
+            d->train, "validate", json_errors(&d->validate, &d->validate_ranks, false), "test",
+            json_errors(&d->test, &d->test_ranks, false), "best", d->is_best ? 1 : 0, "seconds",
+            spreads[4].max, "mttkrp_seconds", "min", spreads[0].min, "mean", spreads[0].mean, "max",
+            spreads[0].max, "max_rank", spreads[0].max_rank, "solve_seconds", spreads[1].mean,
+            "exchange_seconds", spreads[2].mean, "evaluate_seconds", spreads[3].mean));
   return amped_comm_agree(comm, status);
 }
 
@@ -146,21 +178,34 @@ static void say_errors(const amped_complete_problem *p, const char *name,
             clipped, e->all.absolute / (double)e->all.count, e->all.count, cold);
 }
 
+static void say_ranks(const char *name, const amped_rank_sums *r) {
+  if (r->count > 0)
+    amped_say("%s: ndcg %.6f, hit rate %.6f at 10 on %" PRIu64 " entries", name, amped_rank_ndcg(r),
+              amped_rank_hit_rate(r), r->count);
+}
+
 static void say_end(const amped_session *session, const amped_complete_problem *p,
                     const amped_complete_best *b, double seconds, const char *path) {
   const int components = session->plan.ncomps - (p->fit.biased ? 1 : 0);
-  const bool validates = b->sweep.validate.all.count > 0;
+  const bool validates = b->sweep.validate.all.count > 0 || b->sweep.validate_ranks.count > 0;
   char line[256];
   (void)snprintf(line, sizeof line,
-                 "R = %d: rmse %.6f%s in sweep %" PRIu64 " of run %d (reg %.4g, seed %" PRIu64
+                 "R = %d: %s %.6f%s in sweep %" PRIu64 " of run %d (reg %.4g, seed %" PRIu64
                  "), which ended on %s",
-                 components, b->value, validates ? "" : " on training", b->number, b->sweep.run + 1,
-                 b->sweep.reg, p->seed + (uint64_t)b->sweep.start, b->stop_reason);
+                 components, amped_complete_solver_of(p)->metric, b->value,
+                 validates ? "" : " on training", b->number, b->sweep.run + 1, b->sweep.reg,
+                 p->seed + (uint64_t)b->sweep.start, b->stop_reason);
   amped_say("%s; %.2f s", line, seconds);
   amped_say_quiet("%s%s%s", line, path != NULL ? "; result: " : "", path != NULL ? path : "");
-  amped_say("train: rmse %.6f on %" PRIu64 " entries", b->sweep.train, b->sweep.sums.count);
+  if (p->fit.implicit > 0.0)
+    amped_say("train: rmse %.6f over all cells, by weight", b->sweep.train);
+  else
+    amped_say("train: rmse %.6f on %" PRIu64 " entries%s", b->sweep.train, p->learnt,
+              p->options->weights != NULL ? ", by weight" : "");
   say_errors(p, "validate", &b->sweep.validate);
   say_errors(p, "test", &b->sweep.test);
+  say_ranks("validate", &b->sweep.validate_ranks);
+  say_ranks("test", &b->sweep.test_ranks);
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
 }
@@ -176,11 +221,12 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
         session->json,
         json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:i, s:f, s:f, s:f, s:o, s:o, s:f, s:o}", "event",
                   "end", "rank", session->plan.ncomps - (p->fit.biased ? 1 : 0), "seed",
-                  amped_json_count(seed), "reason", b->stop_reason, "rmse", b->value, "sweep",
-                  (json_int_t)b->number, "run", b->sweep.run + 1, "reg", b->sweep.reg, "objective",
+                  amped_json_count(seed), "reason", b->stop_reason,
+                  amped_complete_solver_of(p)->metric, b->value, "sweep", (json_int_t)b->number,
+                  "run", b->sweep.run + 1, "reg", b->sweep.reg, "objective",
                   b->sweep.sums.objective, "train", b->sweep.train, "validate",
-                  json_errors(&b->sweep.validate, true), "test", json_errors(&b->sweep.test, true),
-                  "seconds", seconds, "output",
-                  path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
+                  json_errors(&b->sweep.validate, &b->sweep.validate_ranks, true), "test",
+                  json_errors(&b->sweep.test, &b->sweep.test_ranks, true), "seconds", seconds,
+                  "output", path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
   return amped_comm_agree(&session->comm, status);
 }

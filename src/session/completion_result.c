@@ -23,20 +23,22 @@ static json_t *json_file(const char *path) {
 /* The options that determine a result, as JSON text; NULL: out of memory. */
 static char *options_text(const amped_session *session, const amped_complete_problem *p,
                           uint64_t seed) {
-  static const char *const biases[] = {"full", "mean", "none"};
+  static const char *const biases[] = {"auto", "full", "mean", "none"};
   const amped_session_options *o = session->options;
   const amped_complete_options *c = p->options;
   const char *init = o->init != NULL ? o->init : "random";
   json_t *object = json_pack(
       "{s:i, s:I, s:f, s:i, s:f, s:o, s:i, s:o, s:o, s:f, s:f, s:s, s:o, s:b, s:f, s:o, s:o, s:o, "
-      "s:s, s:s, s:s, s:i, s:s}",
+      "s:o, s:f, s:o, s:s, s:s, s:s, s:i, s:s}",
       "rank", session->plan.ncomps - (p->fit.biased ? 1 : 0), "iters", (json_int_t)p->iters, "tol",
       p->tol, "patience", c->patience, "time", c->seconds, "seed", amped_json_count(seed), "starts",
       o->starts, "init", amped_json_text(init, strlen(init)), "reg", json_regs(c), "reg_power",
       c->reg_power, "reg_bias", c->reg_bias, "bias", biases[c->bias], "context",
       amped_json_text(c->context_modes, strlen(c->context_modes)), "nonnegative",
       c->nonnegative ? 1 : 0, "holdout", c->holdout, "split_seed", amped_json_count(c->split_seed),
-      "validate", json_file(c->validate), "test", json_file(c->test), "order",
+      "validate", json_file(c->validate), "test", json_file(c->test), "weights",
+      json_file(c->weights), "implicit", c->implicit, "of",
+      c->implicit > 0.0 ? json_integer(p->ranked + 1) : json_null(), "order",
       c->random_order ? "random" : "cyclic", "backend", session->worker.backend->name, "precision",
       amped_vtype_name(o->precision), "nranks", session->comm.nranks, "placement",
       amped_placement_names[o->plan.placement]);
@@ -58,6 +60,7 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
   c->mean = p->fit.mean;
   c->scale = p->fit.scale;
   c->reg = best->sweep.reg;
+  c->implicit = p->fit.implicit;
   c->split_seed = p->options->split_seed;
   c->holdout = p->options->holdout;
   c->best_sweep = best->number;
@@ -71,7 +74,7 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
                                  .input_hash = amped_session_info(session)->hash,
                                  .seed = p->seed + (uint64_t)best->sweep.start,
                                  .stop_reason = best->stop_reason,
-                                 .metric = "rmse",
+                                 .metric = amped_complete_solver_of(p)->metric,
                                  .completion = c};
   r->options = options_text(session, p, r->record.seed);
   r->record.options = r->options;

@@ -1,11 +1,13 @@
 #include "session/entry_file.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "load/input.h"
+#include "tensor/sptensor.h"
 #include "text/label_join.h"
 
 /* Entries that are read and sent at a time. */
@@ -84,14 +86,14 @@ static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
   return AMPED_OK;
 }
 
-/* Take this rank's entries of a slab: entries begin .. begin + out->count of the file are its. */
-static void take_slab(const entry_file *f, uint64_t first, uint64_t count, uint64_t begin,
-                      amped_entry_set *out) {
+/* Take this rank's entries of a slab: those of the file from out->first on. */
+static amped_status take_slab(const entry_file *f, uint64_t first, uint64_t count, void *context) {
+  amped_entry_set *out = context;
   const amped_plan *plan = &f->session->plan;
   for (uint64_t i = 0; i < count; i++) {
-    if (first + i < begin || first + i >= begin + out->count)
+    if (first + i < out->first || first + i >= out->first + out->count)
       continue;
-    const uint64_t to = first + i - begin;
+    const uint64_t to = first + i - out->first;
     out->values[to] = f->values[i];
     for (int m = 0; m < out->order; m++) {
       const uint64_t index = f->indices[(uint64_t)m * SLAB + i];
@@ -99,22 +101,34 @@ static void take_slab(const entry_file *f, uint64_t first, uint64_t count, uint6
           index == AMPED_NO_ROW ? AMPED_NO_ROW : amped_plan_position(plan, m, index);
     }
   }
+  return AMPED_OK;
 }
 
-static amped_status read_all(entry_file *f, amped_entry_set *out) {
+/* Room for the rank's part of the file's entries. */
+static amped_status make_room(const entry_file *f, amped_entry_set *out) {
   const amped_comm *comm = &f->session->comm;
-  const uint64_t order = (uint64_t)f->session->plan.order;
   const uint64_t nnz = amped_input_info(f->input)->nnz;
   const uint64_t ranks = (uint64_t)comm->nranks;
   const uint64_t share = nnz / ranks;
   const uint64_t rest = nnz % ranks;
   const uint64_t me = (uint64_t)comm->rank;
-  const uint64_t begin = me * share + (me < rest ? me : rest);
+  AMPED_TRY(amped_entry_set_create(out, f->session->plan.order, share + (me < rest ? 1 : 0)));
+  out->first = me * share + (me < rest ? me : rest);
+  return AMPED_OK;
+}
+
+/* What a rank does with a slab, which all ranks have; the status is its own. */
+typedef amped_status take_function(const entry_file *f, uint64_t first, uint64_t count,
+                                   void *context);
+
+/* Collective; the status is agreed. */
+static amped_status read_all(entry_file *f, take_function *take, void *context) {
+  const amped_comm *comm = &f->session->comm;
+  const uint64_t order = (uint64_t)f->session->plan.order;
+  const uint64_t nnz = amped_input_info(f->input)->nnz;
   amped_status status = amped_alloc(&f->indices, order * SLAB, sizeof *f->indices, "entries");
   if (status == AMPED_OK)
     status = amped_alloc(&f->values, SLAB, sizeof *f->values, "entries");
-  if (status == AMPED_OK)
-    status = amped_entry_set_create(out, (int)order, share + (me < rest ? 1 : 0));
   AMPED_TRY(amped_comm_agree(comm, status));
   for (uint64_t first = 0; first < nnz; first += SLAB) {
     const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
@@ -124,10 +138,108 @@ static amped_status read_all(entry_file *f, amped_entry_set *out) {
     for (uint64_t m = 0; m < order; m++)
       amped_comm_broadcast(comm, f->indices + m * SLAB, count * sizeof *f->indices);
     amped_comm_broadcast(comm, f->values, count * sizeof *f->values);
-    take_slab(f, first, count, begin, out);
+    AMPED_TRY(amped_comm_agree(comm, take(f, first, count, context)));
   }
   return AMPED_OK;
 }
+
+/* Collective; the status is agreed. */
+static amped_status open_file(entry_file *f, const amped_labels *labels, const char *option,
+                              const char *path, const amped_read_options *read) {
+  const amped_session *session = f->session;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_input_open(&session->comm, path, read, false, &f->input));
+  const int order = amped_input_info(f->input)->order;
+  if (order != session->plan.order)
+    status = amped_error(AMPED_BAD_INPUT, path,
+                         "has order %d, the tensor %d; name entries of the "
+                         "same tensor with %s",
+                         order, session->plan.order, option);
+  if (status == AMPED_OK && session->comm.rank == 0)
+    status = begin(f, labels);
+  return amped_comm_agree(&session->comm, status);
+}
+
+/* --- weights ---------------------------------------------------------------------------------- */
+
+typedef struct weighing {
+  double most;     /* that the values' type holds */
+  uint64_t placed; /* nonzeros of this rank that got one */
+  uint64_t hash;   /* sum of the cells' hashes with their weights */
+} weighing;
+
+/* All ranks say the same of a slab. */
+static amped_status check_weights(const entry_file *f, uint64_t count, double most) {
+  const char *path = amped_input_path(f->input);
+  const char *input = f->session->options->input;
+  for (uint64_t i = 0; i < count; i++) {
+    if (!(f->values[i] >= 0.0 && f->values[i] <= most))
+      return amped_error(AMPED_BAD_INPUT, path,
+                         "has a weight of %g; weights are numbers from 0 to %g", f->values[i],
+                         most);
+    for (int m = 0; m < f->session->plan.order; m++)
+      if (f->indices[(uint64_t)m * SLAB + i] == AMPED_NO_ROW)
+        return amped_error(AMPED_BAD_INPUT, path,
+                           "has a weight of a cell whose mode %d goes beyond %s; weights are of "
+                           "the entries of that tensor, and of all of them",
+                           m + 1, input);
+  }
+  return AMPED_OK;
+}
+
+static amped_status weigh_slab(const entry_file *f, uint64_t first, uint64_t count, void *context) {
+  const amped_worker *worker = &f->session->worker;
+  const int order = f->session->plan.order;
+  weighing *w = context;
+  const uint64_t *indices[AMPED_MAX_ORDER] = {NULL};
+  (void)first;
+  AMPED_TRY(check_weights(f, count, w->most));
+  for (int m = 0; m < order; m++)
+    indices[m] = f->indices + (uint64_t)m * SLAB;
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < order; m++)
+      index[m] = indices[m][i];
+    w->hash += amped_nonzero_hash(order, index, f->values[i]);
+  }
+  return worker->format->row_fit->weigh(worker->tensor, count, indices, f->values, &w->placed);
+}
+
+/* Collective; the status is agreed: are the cells those of the tensor? That none is missing shows
+ * in the moments. */
+static amped_status check_cells(const entry_file *f, uint64_t placed) {
+  const char *path = amped_input_path(f->input);
+  const uint64_t nnz = amped_input_info(f->input)->nnz;
+  amped_comm_sum_u64(&f->session->comm, &placed, 1);
+  amped_status status = AMPED_OK;
+  if (placed > f->session->plan.nnz)
+    status = amped_error(AMPED_BAD_INPUT, path,
+                         "repeats cells; amped_mpi convert adds their weights up");
+  else if (placed < nnz)
+    status = amped_error(AMPED_BAD_INPUT, path,
+                         "has %" PRIu64 " weights, but %" PRIu64
+                         " of the cells are no entries of %s; leave these out",
+                         nnz, nnz - placed, f->session->options->input);
+  return amped_comm_agree(&f->session->comm, status);
+}
+
+amped_status amped_entry_file_weigh(const amped_session *session, const amped_labels *labels,
+                                    const char *path, const amped_read_options *read,
+                                    uint64_t *hash) {
+  entry_file f = {.session = session};
+  weighing w = {.most = session->plan.value_type == AMPED_F32 ? (double)FLT_MAX : DBL_MAX};
+  amped_status status = AMPED_OK;
+  *hash = 0;
+  AMPED_GO(done, open_file(&f, labels, "--weights", path, read));
+  AMPED_GO(done, read_all(&f, weigh_slab, &w));
+  status = check_cells(&f, w.placed);
+  *hash = w.hash;
+done:
+  end(&f);
+  return status;
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
 
 amped_status amped_entry_file_load(const amped_session *session, const amped_labels *labels,
                                    const char *option, const char *path,
@@ -136,17 +248,9 @@ amped_status amped_entry_file_load(const amped_session *session, const amped_lab
   entry_file f = {.session = session};
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
-  AMPED_TRY(amped_input_open(&session->comm, path, read, false, &f.input));
-  const int order = amped_input_info(f.input)->order;
-  if (order != session->plan.order)
-    status = amped_error(AMPED_BAD_INPUT, path,
-                         "has order %d, the tensor %d; name entries of the "
-                         "same tensor with %s",
-                         order, session->plan.order, option);
-  if (status == AMPED_OK && session->comm.rank == 0)
-    status = begin(&f, labels);
-  AMPED_GO(done, amped_comm_agree(&session->comm, status));
-  AMPED_GO(done, read_all(&f, out));
+  AMPED_GO(done, open_file(&f, labels, option, path, read));
+  AMPED_GO(done, amped_comm_agree(&session->comm, make_room(&f, out)));
+  AMPED_GO(done, read_all(&f, take_slab, out));
   status = amped_entry_set_finish(&context, out);
 done:
   if (status != AMPED_OK)

@@ -1,5 +1,5 @@
 /* Entry file: the entries of --validate and --test, from any input of convert to every rank's part
- * of an entry set.
+ * of an entry set; and the weights of --weights, to the nonzeros of the tensor.
  *
  * A mode is matched by labels where the tensor and the file both have them, and no label comes
  * twice; else by index. An entry whose label or index the tensor lacks has no row there. */
@@ -15,5 +15,14 @@
 amped_status amped_entry_file_load(const amped_session *session, const amped_labels *labels,
                                    const char *option, const char *path,
                                    const amped_read_options *read, amped_entry_set *out);
+
+/* Collective, once the part is prepared with weights (row_fit.h); the status is agreed. The values
+ * of the file are the weights of the tensor's nonzeros at the same cells. *hash tells them from
+ * others: it does not depend on the order of the file. AMPED_BAD_INPUT: as above; a weight is
+ * negative, or more than the factors' type holds; a cell is no entry of the tensor, or comes twice.
+ * A cell that the file lacks leaves its nonzero without a weight, which moments shows. */
+amped_status amped_entry_file_weigh(const amped_session *session, const amped_labels *labels,
+                                    const char *path, const amped_read_options *read,
+                                    uint64_t *hash);
 
 #endif

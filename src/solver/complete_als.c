@@ -6,13 +6,16 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "factor/row_reduce.h"
+#include "solver/normal_equations.h"
 
 typedef struct als {
   const amped_context *context;
-  const amped_row_fit *fit; /* of the sweep in hand */
-  amped_row_reduce *reduce; /* of equations; NULL on one rank */
-  amped_row_fit_sums sums;  /* of the mode in hand */
-  double solve_sec;         /* of shared rows, in the sweep in hand */
+  amped_row_fit fit;              /* of the mode in hand */
+  amped_row_reduce *reduce;       /* of equations; NULL on one rank */
+  double *grams[AMPED_MAX_ORDER]; /* of implicit fits; else NULL */
+  double *base;
+  amped_row_fit_sums sums; /* of the mode in hand */
+  double solve_sec;        /* of shared rows, in the sweep in hand */
 } als;
 
 static const amped_row_fit_ops *ops_of(const als *a) {
@@ -27,7 +30,7 @@ static int components(const amped_plan *plan, bool biased) {
 
 static amped_status begin_rows(void *self, int mode) {
   als *a = self;
-  return ops_of(a)->begin(a->context->worker->tensor, mode, a->fit);
+  return ops_of(a)->begin(a->context->worker->tensor, mode, &a->fit);
 }
 
 static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times *times) {
@@ -68,21 +71,30 @@ static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
 
 static uint64_t host_bytes(const amped_plan *plan, const amped_complete_options *options,
                            bool biased) {
-  (void)options;
-  return sizeof(als) +
+  const uint64_t n = options->implicit > 0.0 ? (uint64_t)plan->ncomps : 0;
+  return sizeof(als) + ((uint64_t)plan->order + 1) * n * n * sizeof(double) +
          amped_row_reduce_host_bytes(plan, amped_equation_length(components(plan, biased), biased));
 }
 
 static void destroy(void *self) {
   als *a = self;
-  if (a != NULL)
-    amped_row_reduce_destroy(a->reduce);
+  if (a == NULL)
+    return;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(a->grams[m]);
+  amped_free(a->base);
+  amped_row_reduce_destroy(a->reduce);
   amped_free(a);
 }
 
 static amped_status make(const amped_context *context, const amped_row_fit *fit, als **out) {
+  const uint64_t n = (uint64_t)context->plan->ncomps;
   AMPED_TRY(amped_calloc(out, 1, sizeof **out, "row fits"));
   (*out)->context = context;
+  for (int m = 0; m < context->plan->order && fit->implicit > 0.0; m++)
+    AMPED_TRY(amped_alloc(&(*out)->grams[m], n * n, sizeof(double), "a gram matrix"));
+  if (fit->implicit > 0.0)
+    AMPED_TRY(amped_alloc(&(*out)->base, n * n, sizeof(double), "a gram matrix"));
   const amped_result_rows rows = {
       .length = amped_equation_length(components(context->plan, fit->biased), fit->biased),
       .get = get_rows,
@@ -104,6 +116,25 @@ static amped_status create(const amped_context *context, const amped_complete_op
   return status;
 }
 
+/* --- cells that are not observed -------------------------------------------------------------- */
+
+/* The gram of mode's factor, over all ranks. */
+static void find_gram(als *a, int mode) {
+  const amped_worker *worker = a->context->worker;
+  const int n = a->context->plan->ncomps;
+  const amped_status status = worker->backend->factors->gram(worker->factors, mode, a->grams[mode]);
+  if (status != AMPED_OK)
+    amped_comm_abort(a->context->comm, status);
+  amped_comm_sum(a->context->comm, a->grams[mode], n * n);
+}
+
+/* The sum of p p^T over all cells is the product, entry by entry, of the other modes' grams. */
+static void find_base(als *a, int mode) {
+  const amped_plan *plan = a->context->plan;
+  amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->base);
+  a->fit.base = a->base;
+}
+
 /* --- a sweep --------------------------------------------------------------------------------- */
 
 static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
@@ -113,9 +144,15 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
   const amped_row_update update = {.work = {begin_rows, wait_rows, reduce_rows, a}, .self = a};
   double penalty = 0.0;
   double unsure = 0.0;
-  a->fit = fit;
+  a->fit = *fit;
   a->solve_sec = 0.0;
+  for (int k = 1; k < plan->order && a->base != NULL; k++)
+    find_gram(a, order[k]);
   for (int k = 0; k < plan->order; k++) {
+    if (a->base != NULL && k > 0)
+      find_gram(a, order[k - 1]);
+    if (a->base != NULL)
+      find_base(a, order[k]);
     a->sums = (amped_row_fit_sums){.count = 0};
     amped_status status = amped_mode_update(a->context, order[k], &update, times);
     if (status != AMPED_OK)
@@ -125,9 +162,9 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
   }
   times->exchange -= a->solve_sec; /* mode_update counts all of reduce there */
   times->solve += a->solve_sec;
-  double all[] = {(double)a->sums.count, unsure, a->sums.squares, penalty};
+  double all[] = {a->sums.count, unsure, a->sums.squares, penalty};
   amped_comm_sum(a->context->comm, all, 4);
-  *sums = (amped_complete_sums){(uint64_t)all[0], (uint64_t)all[1], all[2], all[2] + all[3]};
+  *sums = (amped_complete_sums){all[0], (uint64_t)all[1], all[2], all[2] + all[3]};
 }
 
 const amped_complete_method amped_complete_als = {

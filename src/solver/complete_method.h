@@ -2,10 +2,11 @@
  *
  * All methods lower one objective,
  *
- *     F = sum over nonzeros that are not held out of (y - model)^2
+ *     F = sum over nonzeros that are not held out of w (y - model)^2
  *         + sum over rows of L |a - c 1|^2 + reg_bias b^2
  *
- * with the model and the penalties of row_fit.h. */
+ * with the model, the weights and the penalties of row_fit.h; implicit fits have a sum over all
+ * cells instead. */
 #ifndef AMPED_COMPLETE_METHOD_H
 #define AMPED_COMPLETE_METHOD_H
 
@@ -14,7 +15,7 @@
 
 /* What a sweep leaves, over all ranks. */
 typedef struct amped_complete_sums {
-  uint64_t count;   /* nonzeros that are learnt */
+  double count;     /* sum of the n of the rows of a mode (row_fit.h) */
   uint64_t unsure;  /* rows without a unique solution */
   double squares;   /* of y - model, with the new factors */
   double objective; /* F */

@@ -89,7 +89,7 @@ static const amped_option rows[] = {
      .numbers = AMPED_OPTION_NUMBERS(AMPED_BIAS_FULL, AMPED_BIAS_MEAN, AMPED_BIAS_NONE),
      .help = "the model is a mean, a bias of every index and components; a mean and components; or "
              "components alone",
-     .initial = "full",
+     .initially = "full; with --implicit none",
      AMPED_OPTION_FIELD(amped_complete_options, bias)},
     {.name = "context",
      .type = AMPED_OPTION_CUSTOM,
@@ -129,6 +129,25 @@ static const amped_option rows[] = {
      .value = "FILE",
      .help = "tell the error on these entries, too, which choose nothing",
      AMPED_OPTION_FIELD(amped_complete_options, test)},
+    {.name = "weights",
+     .type = AMPED_OPTION_TEXT,
+     .value = "FILE|COLUMN",
+     .help = "weights of the entries, 0 or more: any input of convert with the cells of INPUT or, "
+             "where INPUT is a table, a column of it",
+     .initially = "1",
+     .expected_text = "a file or a column",
+     AMPED_OPTION_FIELD(amped_complete_options, weights)},
+    {.name = "implicit",
+     .type = AMPED_OPTION_REAL,
+     .least = 1e-12,
+     .most = 1e12,
+     .value = "A",
+     .help =
+         "values are counts of what happened: an entry of value v is a 1 of weight 1 + A v, and "
+         "every other cell a 0 of weight 1; held out entries are ranked",
+     .initially = "entries are values, and other cells unknown",
+     .expected_text = "a number above 0",
+     AMPED_OPTION_FIELD(amped_complete_options, implicit)},
     {.name = "order",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("cyclic", "random"),
@@ -157,7 +176,22 @@ static const amped_option rows[] = {
 
 const amped_option_group amped_complete_option_rows = AMPED_OPTION_GROUP(rows);
 
+static amped_status check_implicit(const amped_complete_options *o) {
+  if (o->bias == AMPED_BIAS_FULL || o->bias == AMPED_BIAS_MEAN)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--implicit has zeros and ones, whose mean and biases mean nothing; leave "
+                       "out --bias");
+  if (o->weights != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--implicit makes weights of the values; leave out --weights");
+  return AMPED_OK;
+}
+
 amped_status amped_complete_options_check(amped_complete_options *o) {
+  if (o->implicit > 0.0)
+    AMPED_TRY(check_implicit(o));
+  if (o->bias == AMPED_BIAS_AUTO)
+    o->bias = o->implicit > 0.0 ? AMPED_BIAS_NONE : AMPED_BIAS_FULL;
   if (o->holdout > 0.0 && o->validate != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--holdout and --validate both give entries to validate on; leave out one "

@@ -12,7 +12,12 @@
 typedef enum amped_complete_kind { AMPED_COMPLETE_ALS } amped_complete_kind;
 
 /* What a model has beside its components. */
-typedef enum amped_bias { AMPED_BIAS_FULL, AMPED_BIAS_MEAN, AMPED_BIAS_NONE } amped_bias;
+typedef enum amped_bias {
+  AMPED_BIAS_AUTO, /* until options are checked */
+  AMPED_BIAS_FULL,
+  AMPED_BIAS_MEAN,
+  AMPED_BIAS_NONE
+} amped_bias;
 
 typedef struct amped_complete_options {
   amped_complete_kind method;
@@ -28,12 +33,13 @@ typedef struct amped_complete_options {
   bool holdout_given;
   uint64_t split_seed;
   const char *validate, *test; /* files, or NULL */
+  const char *weights;         /* a file, or a column of INPUT; or NULL */
+  double implicit;             /* 0: observed entries alone */
   bool random_order;           /* of modes, anew in each sweep */
 } amped_complete_options;
 
 /* --method, --reg, --reg-power, --reg-bias, --bias, --context, --nonnegative, --holdout,
- * --split-seed,
- * --validate, --test, --order, --patience, --time */
+ * --split-seed, --validate, --test, --weights, --implicit, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 
 /* AMPED_USAGE where options contradict each other. Sets what was not given. */

@@ -37,6 +37,7 @@ typedef struct search {
   const amped_complete_problem *problem;
   const amped_complete_hooks *hooks;
   amped_complete_best *best;
+  const amped_solver *solver;
   const amped_complete_method *method;
   void *made;        /* the method's object */
   amped_row_fit fit; /* of the sweep in hand */
@@ -58,7 +59,8 @@ typedef struct search {
 
 uint64_t amped_complete_search_bytes(const amped_plan *plan, const amped_complete_options *options,
                                      bool biased) {
-  return amped_saved_factors_bytes(plan) +
+  const uint64_t sets = options->implicit > 0.0 ? 1 + (options->test != NULL) : 0;
+  return amped_saved_factors_bytes(plan) + sets * amped_rank_set_bytes(plan) +
          amped_complete_method_find(options)->host_bytes(plan, options, biased);
 }
 
@@ -97,13 +99,25 @@ static amped_status held_errors(search *s, amped_entry_errors *out) {
   return AMPED_OK;
 }
 
-static amped_status evaluate(search *s) {
+/* The sweep's number for a set of entries; NaN without them. */
+static double number_of(const search *s, const amped_entry_errors *e,
+                        const amped_rank_sums *ranks) {
+  return s->problem->fit.implicit > 0.0 ? amped_rank_ndcg(ranks) : amped_errors_rmse(&e->all);
+}
+
+static amped_status find_ranks(search *s) {
   const amped_complete_problem *p = s->problem;
-  const double began = amped_time();
   amped_complete_sweep *w = &s->sweep;
-  memset(&w->validate, 0, sizeof w->validate);
-  memset(&w->test, 0, sizeof w->test);
-  w->train = p->fit.scale * sqrt(w->sums.squares / (double)w->sums.count);
+  if (p->validate_ranks != NULL)
+    AMPED_TRY(amped_rank_set_find(s->context, p->validate_ranks, &s->fit, &w->validate_ranks));
+  if (p->test_ranks != NULL)
+    AMPED_TRY(amped_rank_set_find(s->context, p->test_ranks, &s->fit, &w->test_ranks));
+  return AMPED_OK;
+}
+
+static amped_status find_errors(search *s) {
+  const amped_complete_problem *p = s->problem;
+  amped_complete_sweep *w = &s->sweep;
   if (p->validate != NULL)
     AMPED_TRY(
         amped_entry_set_errors(s->context, p->validate, &s->fit, p->least, p->most, &w->validate));
@@ -111,17 +125,33 @@ static amped_status evaluate(search *s) {
     AMPED_TRY(held_errors(s, &w->validate));
   if (p->test != NULL)
     AMPED_TRY(amped_entry_set_errors(s->context, p->test, &s->fit, p->least, p->most, &w->test));
+  return AMPED_OK;
+}
+
+static amped_status evaluate(search *s) {
+  const amped_complete_problem *p = s->problem;
+  const bool implicit = p->fit.implicit > 0.0;
+  const double began = amped_time();
+  amped_complete_sweep *w = &s->sweep;
+  memset(&w->validate, 0, sizeof w->validate);
+  memset(&w->test, 0, sizeof w->test);
+  memset(&w->validate_ranks, 0, sizeof w->validate_ranks);
+  memset(&w->test_ranks, 0, sizeof w->test_ranks);
+  w->train = p->fit.scale * sqrt(w->sums.squares / (implicit ? p->cells : w->sums.count));
+  AMPED_TRY(implicit ? find_ranks(s) : find_errors(s));
   w->evaluate_sec = amped_time() - began;
   s->errors[AMPED_COMPLETION_TRAIN][s->sweeps - 1] = w->train;
-  s->errors[AMPED_COMPLETION_VALIDATE][s->sweeps - 1] = amped_errors_rmse(&w->validate.all);
-  s->errors[AMPED_COMPLETION_TEST][s->sweeps - 1] = amped_errors_rmse(&w->test.all);
+  s->errors[AMPED_COMPLETION_VALIDATE][s->sweeps - 1] =
+      number_of(s, &w->validate, &w->validate_ranks);
+  s->errors[AMPED_COMPLETION_TEST][s->sweeps - 1] = number_of(s, &w->test, &w->test_ranks);
   return AMPED_OK;
 }
 
 /* Keep the factors where this sweep is the best so far. */
 static amped_status keep_best(search *s, double value) {
   amped_complete_best *b = s->best;
-  s->sweep.is_best = !b->found || value < b->value;
+  s->sweep.is_best =
+      !b->found || (s->solver->higher_is_better ? value > b->value : value < b->value);
   if (!s->sweep.is_best)
     return AMPED_OK;
   amped_saved_factors_free(&b->factors);
@@ -134,7 +164,9 @@ static amped_status keep_best(search *s, double value) {
 }
 
 static void count_stale(search *s, double value) {
-  const bool fell = value < s->mark * (1.0 - s->problem->tol);
+  const double tol = s->problem->tol;
+  const bool fell =
+      s->solver->higher_is_better ? value > s->mark * (1.0 + tol) : value < s->mark * (1.0 - tol);
   const bool waits = s->problem->options->reg_count == 0 && s->sweeps <= AMPED_COMPLETE_HELD;
   if (fell)
     s->mark = value;
@@ -186,17 +218,25 @@ static void turn_errors(tape *t, amped_entry_errors *e) {
   }
 }
 
+static void turn_ranks(tape *t, amped_rank_sums *r) {
+  turn_u64(t, &r->count);
+  for (int i = 0; i < AMPED_RANK_TOP; i++)
+    turn_u64(t, &r->at[i]);
+}
+
 static void turn_sweep(tape *t, amped_complete_sweep *w) {
   turn_int(t, &w->run);
   turn_int(t, &w->start);
   turn(t, &w->reg);
-  turn_u64(t, &w->sums.count);
+  turn(t, &w->sums.count);
   turn_u64(t, &w->sums.unsure);
   turn(t, &w->sums.squares);
   turn(t, &w->sums.objective);
   turn(t, &w->train);
   turn_errors(t, &w->validate);
   turn_errors(t, &w->test);
+  turn_ranks(t, &w->validate_ranks);
+  turn_ranks(t, &w->test_ranks);
 }
 
 /* What a search must have in common with the one that it goes on from. */
@@ -224,7 +264,10 @@ static void turn_options(tape *t, const search *s, bool *same) {
                            p->validate != NULL ? (double)p->validate->total : 0.0,
                            p->test != NULL ? (double)p->test->total : 0.0,
                            p->fit.mean,
-                           p->fit.scale};
+                           p->fit.scale,
+                           (double)(p->weights_hash >> 11),
+                           p->fit.implicit,
+                           p->ranked};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     mine[n++] = others[i];
   *same = true;
@@ -321,8 +364,9 @@ static amped_status sweep(void *self, amped_sweep *out) {
   amped_status status = evaluate(s);
   amped_trace_end();
   AMPED_TRY(status);
-  out->value =
-      s->sweep.validate.all.count > 0 ? amped_errors_rmse(&s->sweep.validate.all) : s->sweep.train;
+  out->value = number_of(s, &s->sweep.validate, &s->sweep.validate_ranks);
+  if (isnan(out->value))
+    out->value = s->sweep.train;
   out->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
   if (!isfinite(out->value) || !isfinite(s->sweep.sums.objective))
     return amped_error(AMPED_FAILED, NULL,
@@ -355,15 +399,28 @@ static const char *stop(const void *self) {
   return s->stale >= s->problem->options->patience ? "patience" : NULL;
 }
 
-const amped_solver amped_complete_solver = {
+static const amped_solver by_error = {
     .metric = "rmse", .keeps_best = true, .sweep = sweep, .view = view, .stop = stop};
+static const amped_solver by_ranks = {.metric = "ndcg",
+                                      .higher_is_better = true,
+                                      .keeps_best = true,
+                                      .sweep = sweep,
+                                      .view = view,
+                                      .stop = stop};
+
+const amped_solver *amped_complete_solver_of(const amped_complete_problem *problem) {
+  return problem->validate_ranks != NULL ? &by_ranks : &by_error;
+}
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
 /* Copy the run's errors, where the best sweep is one of it. */
 static amped_status keep_errors(search *s, const char *reason) {
-  const bool has[] = {true, s->problem->validate != NULL || s->problem->held > 0,
-                      s->problem->test != NULL};
+  const amped_complete_problem *p = s->problem;
+  const bool ranks = s->solver == &by_ranks; /* lists are of one kind */
+  const bool errors = !(p->fit.implicit > 0.0);
+  const bool has[] = {!ranks, ranks || (errors && (p->validate != NULL || p->held > 0)),
+                      ranks ? p->test_ranks != NULL : errors && p->test != NULL};
   amped_complete_best *b = s->best;
   if (!b->found || b->sweep.run != s->sweep.run)
     return AMPED_OK;
@@ -404,18 +461,17 @@ static amped_status run(search *s, int number) {
     s->sweep.start = number / regs_of(s->problem->options);
     s->sweeps = 0;
     s->stale = 0;
-    s->mark = INFINITY;
+    s->mark = s->solver->higher_is_better ? -INFINITY : INFINITY;
     const double reg = amped_complete_reg(s->problem->options, number, 1);
     AMPED_TRY(s->hooks->begin(s->hooks->context, number, s->sweep.start, reg));
   }
   amped_status status = amped_comm_agree(
-      s->context->comm,
-      amped_solver_result_create(s->context, &amped_complete_solver, &options, &result));
+      s->context->comm, amped_solver_result_create(s->context, s->solver, &options, &result));
   s->resume = NULL;
   if (status == AMPED_OK && s->method->begin != NULL)
     s->method->begin(s->made, &s->fit);
   if (status == AMPED_OK)
-    status = amped_iterate(s->context, &amped_complete_solver, s, &options, &result);
+    status = amped_iterate(s->context, s->solver, s, &options, &result);
   if (status == AMPED_OK || status == AMPED_STOPPED) {
     amped_status kept = amped_comm_agree(
         s->context->comm, keep_errors(s, status == AMPED_OK ? result.stop_reason : "signal"));
@@ -445,6 +501,7 @@ amped_status amped_complete_search(const amped_context *context,
               .problem = problem,
               .hooks = hooks,
               .best = best,
+              .solver = amped_complete_solver_of(problem),
               .method = amped_complete_method_find(problem->options),
               .fit = problem->fit,
               .resume = resume,

@@ -6,8 +6,9 @@
  * not enough: too high, and the factors collapse for good; too low, and they fit the noise.
  *
  * After each sweep the error is found: at entries that validate, or, without any, at those that are
- * learnt. The factors of the best sweep of all runs are kept. A run stops where the error has not
- * fallen by its share `tol` in `patience` sweeps, from where lambda begins to fall. */
+ * learnt. Implicit fits have NDCG in its place (rank_set.h), which rises. The factors of the best
+ * sweep of all runs are kept. A run stops where the error has not fallen by its share `tol` in
+ * `patience` sweeps, from where lambda begins to fall. */
 #ifndef AMPED_COMPLETE_SEARCH_H
 #define AMPED_COMPLETE_SEARCH_H
 
@@ -16,10 +17,8 @@
 #include "solver/cpd_options.h"
 #include "solver/entry_set.h"
 #include "solver/iterate.h"
+#include "solver/rank_set.h"
 #include "tensor/completion.h"
-
-/* Its metric is the error that chooses. Its state has the best sweep's factors, and numbers. */
-extern const amped_solver amped_complete_solver;
 
 /* Sweeps before lambda falls, and what remains of it in each. */
 #define AMPED_COMPLETE_HELD 10
@@ -33,10 +32,15 @@ typedef struct amped_complete_problem {
   uint64_t seed; /* of the first start */
   int starts;
   amped_row_fit fit;               /* all but reg */
-  uint64_t held;                   /* nonzeros that are held out */
+  uint64_t learnt, held;           /* nonzeros that are learnt, and that are held out */
   const amped_entry_set *validate; /* NULL: what is held out validates */
   const amped_entry_set *test;     /* NULL: none */
-  double least, most;              /* of clipped models; infinite: they are not clipped */
+  double weight;                   /* of all entries that are learnt */
+  uint64_t weights_hash;           /* of --weights; 0: there are none */
+  int ranked;                      /* implicit fits: the mode whose indices are ranked, */
+  double cells;                    /* the weight of all cells, */
+  const amped_rank_set *validate_ranks, *test_ranks; /* and what is ranked; NULL: nothing */
+  double least, most; /* of clipped models; infinite: they are not clipped */
 } amped_complete_problem;
 
 /* What a sweep tells beside amped_sweep, whose value is the error that chooses. */
@@ -47,6 +51,7 @@ typedef struct amped_complete_sweep {
   amped_complete_sums sums;
   double train;                      /* root mean square errors, in the values' units */
   amped_entry_errors validate, test; /* count 0: there are none */
+  amped_rank_sums validate_ranks, test_ranks;
   double evaluate_sec;
   bool is_best; /* of all sweeps so far */
 } amped_complete_sweep;
@@ -71,6 +76,10 @@ typedef struct amped_complete_hooks {
                               const amped_complete_sweep *details);
   void *context;
 } amped_complete_hooks;
+
+/* Its metric is what chooses: "rmse", or "ndcg" where entries are ranked. Its state has the best
+ * sweep's factors, and numbers. */
+const amped_solver *amped_complete_solver_of(const amped_complete_problem *problem);
 
 /* Runs of a search, and the penalty in a run's sweep, counted from 1. */
 int amped_complete_runs(const amped_complete_problem *problem);

@@ -13,6 +13,7 @@ typedef struct amped_entry_set {
   int order;
   uint64_t total;                       /* entries of all ranks */
   uint64_t count;                       /* of this one */
+  uint64_t first;                       /* number of its first entry among those of all ranks */
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] */
   uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
   double *values;                       /* [count] */

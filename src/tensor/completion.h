@@ -36,10 +36,12 @@ typedef struct amped_completion {
   double *bias[AMPED_MAX_ORDER]; /* [dims[m]] */
   bool context[AMPED_MAX_ORDER]; /* rows of this mode are pulled to 1, not to 0 */
   double reg;                    /* lambda in the best sweep */
-  uint64_t split_seed;           /* of the hold-out */
-  double holdout;                /* its share of the entries, 0 to 1 */
-  uint64_t best_sweep;           /* whose model this is; at least 1. No list that is there is
-                                    shorter */
+  double implicit; /* cells without an entry were zeros, and entries ones of weight 1 + this times
+                      their value; 0: not so */
+  uint64_t split_seed; /* of the hold-out */
+  double holdout;      /* its share of the entries, 0 to 1 */
+  uint64_t best_sweep; /* whose model this is; at least 1. No list that is there is
+                          shorter */
   amped_completion_errors errors[AMPED_COMPLETION_SETS];
 } amped_completion;
 

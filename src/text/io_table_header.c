@@ -150,20 +150,26 @@ static amped_status option_names(const char *option, const char *list, amped_tab
   return status;
 }
 
+/* The option that names the column of values. */
+static const char *value_option(const amped_read_options *options) {
+  return options->reads_weights ? "--weights" : "--value";
+}
+
 /* Find the columns of --keys, in its order. */
 static amped_status named_keys(amped_table_header *h, const char *path, uint64_t line,
-                               const char *keys) {
+                               const amped_read_options *options) {
   amped_table_header wanted;
   amped_status status = AMPED_OK;
-  AMPED_GO(end, option_names("--keys", keys, &wanted));
+  AMPED_GO(end, option_names("--keys", options->keys, &wanted));
   AMPED_GO(end, check_count(h, path, line, wanted.count, true));
   for (uint64_t m = 0; m < wanted.count; m++) {
     uint64_t c = 0;
     AMPED_GO(end, find_column(h, path, line, "--keys", wanted.names[m], &c));
     if (h->roles[c] != AMPED_ROLE_NONE) {
-      status = amped_error(AMPED_USAGE, NULL, "--keys: column \"%.200s\" is %s; name it once",
-                           h->names[c],
-                           h->roles[c] == AMPED_ROLE_VALUE ? "also --value" : "named twice");
+      const bool value = h->roles[c] == AMPED_ROLE_VALUE;
+      status = amped_error(AMPED_USAGE, NULL, "--keys: column \"%.200s\" is %s%s; name it once",
+                           h->names[c], value ? "also " : "named twice",
+                           value ? value_option(options) : "");
       goto end;
     }
     h->roles[c] = (int)m;
@@ -175,10 +181,19 @@ end:
   return status;
 }
 
-static amped_status all_keys(amped_table_header *h, const char *path, uint64_t line) {
-  AMPED_TRY(check_count(h, path, line, h->count - (h->value != NULL), false));
+/* `beside`: a column that is no key where there is one; or NULL. */
+static amped_status all_keys(amped_table_header *h, const char *path, uint64_t line,
+                             const char *beside) {
+  uint64_t keys = 0;
   for (uint64_t c = 0; c < h->count; c++) {
-    if (h->roles[c] == AMPED_ROLE_VALUE)
+    const bool is_key =
+        h->roles[c] != AMPED_ROLE_VALUE && (beside == NULL || strcmp(h->names[c], beside) != 0);
+    h->roles[c] = is_key ? 0 : h->roles[c];
+    keys += is_key;
+  }
+  AMPED_TRY(check_count(h, path, line, keys, false));
+  for (uint64_t c = 0; c < h->count; c++) {
+    if (h->roles[c] != 0)
       continue;
     h->roles[c] = h->order;
     h->modes[h->order++] = h->names[c];
@@ -191,13 +206,17 @@ static amped_status assign_roles(amped_table_header *h, const char *path, uint64
   AMPED_TRY(amped_alloc(&h->roles, h->count, sizeof *h->roles, "a table's header"));
   for (uint64_t c = 0; c < h->count; c++)
     h->roles[c] = AMPED_ROLE_NONE;
-  if (options->value != NULL) {
+  const bool weights = options->reads_weights;
+  const char *value = weights ? options->weights : options->value;
+  if (value != NULL) {
     uint64_t c = 0;
-    AMPED_TRY(find_column(h, path, line, "--value", options->value, &c));
+    AMPED_TRY(find_column(h, path, line, value_option(options), value, &c));
     h->roles[c] = AMPED_ROLE_VALUE;
     h->value = h->names[c];
   }
-  return options->keys != NULL ? named_keys(h, path, line, options->keys) : all_keys(h, path, line);
+  return options->keys != NULL
+             ? named_keys(h, path, line, options)
+             : all_keys(h, path, line, weights ? options->value : options->weights);
 }
 
 /* Join the sets of labels of the modes that --same-labels names. */
@@ -365,7 +384,7 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
     AMPED_TRY(join_sets(header, options->same_labels));
   if (options->no_header)
     return AMPED_OK;
-  const bool chosen = options->keys != NULL || options->value != NULL;
+  const bool chosen = options->keys != NULL || options->value != NULL || options->weights != NULL;
   if (!chosen && numeric_name(header) != NULL)
     return refuse_number(path, chunk->line, numeric_name(header));
   chunk->line += amped_text_count(chunk->begin, end, '\n');

@@ -41,8 +41,8 @@ static bool parse_separator(void *options, const char *text) {
 }
 
 bool amped_read_options_of_table(const amped_read_options *o) {
-  return o->keys != NULL || o->value != NULL || o->separator != '\0' || o->no_header ||
-         o->empty != NULL || o->same_labels != NULL;
+  return o->keys != NULL || o->value != NULL || o->weights != NULL || o->separator != '\0' ||
+         o->no_header || o->empty != NULL || o->same_labels != NULL;
 }
 
 bool amped_read_options_given(const amped_read_options *o) {

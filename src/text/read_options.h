@@ -26,6 +26,8 @@ typedef struct amped_read_options {
   uint64_t dims[AMPED_MAX_ORDER];
   const char *keys;               /* tables: comma-separated columns, or NULL: all but `value` */
   const char *value;              /* tables: the value column, or NULL: each row counts 1 */
+  const char *weights;            /* tables: a column that is no key, or NULL */
+  bool reads_weights;             /* it is read in place of the value column, which is no key */
   char separator;                 /* tables: between cells; 0: guessed from the first row */
   bool no_header;                 /* tables: columns are called 1, 2, 3, ... */
   const char *empty;              /* tables: the label of empty keys, or NULL: refused */

@@ -3,11 +3,14 @@
 
     complete_reference.py start START.h5 R DIM...       a random start
     complete_reference.py compare TENSOR.tns START.h5 RESULT.h5 REG POWER REG_BIAS CONTEXT HOLDOUT SEED
-      SWEEPS TOLERANCE
+      SWEEPS TOLERANCE [weights=WEIGHTS.tns | repeats=WEIGHTS.tns | implicit=A OF]
 
 TENSOR.tns counts from 1. CONTEXT: modes from 1, separated by commas, or none. START and RESULT are files
 of amped_mpi; RESULT tells whether there are biases. Compares the values of the model at all nonzeros, in
 units of the scale, and the errors of training and of validation after each of SWEEPS sweeps.
+
+weights: WEIGHTS.tns has the same cells. repeats: an entry of weight n is there n times instead. implicit:
+all cells of a dense tensor are visited, and held out entries ranked among all indices of mode OF.
 """
 import sys
 
@@ -31,7 +34,7 @@ def held(index, seed, share):
     return h < int(share * 2.0**64)
 
 
-def solve(mode, factors, biases, index, y, o):
+def solve(mode, factors, biases, index, y, w, o):
     """New rows of a mode, and new biases."""
     order, R = len(factors), factors[0].shape[1]
     p = np.ones((len(y), R))
@@ -43,21 +46,57 @@ def solve(mode, factors, biases, index, y, o):
     c = 1.0 if mode in o["context"] else 0.0
     for i in range(factors[mode].shape[0]):
         at = np.flatnonzero(index[:, mode] == i)
-        n = len(at)
+        n = w[at].sum()
         if n == 0:
             factors[mode][i] = c
             biases[mode][i] = 0.0
             continue
         lam = o["reg"] * (10.0 if c else 1.0) * n ** o["power"]
         P = p[at]
+        W = w[at][:, None]
         if o["biased"]:
-            Q = np.hstack([P, np.ones((n, 1))])
-            H = Q.T @ Q + np.diag([lam] * R + [o["reg_bias"]])
-            x = np.linalg.solve(H, Q.T @ t[at] + np.array([lam * c] * R + [0.0]))
+            Q = np.hstack([P, np.ones((len(at), 1))])
+            H = Q.T @ (W * Q) + np.diag([lam] * R + [o["reg_bias"]])
+            x = np.linalg.solve(H, Q.T @ (w * t)[at] + np.array([lam * c] * R + [0.0]))
             biases[mode][i] = x[R]
         else:
-            x = np.linalg.solve(P.T @ P + lam * np.eye(R), P.T @ t[at] + lam * c)
+            x = np.linalg.solve(P.T @ (W * P) + lam * np.eye(R), P.T @ (w * t)[at] + lam * c)
         factors[mode][i] = x[:R]
+
+
+def solve_dense(mode, factors, seen, weight, o):
+    """New rows of a mode where every cell has a weight, and is 1 where it was seen, else 0."""
+    order, R = len(factors), factors[0].shape[1]
+    p = np.ones((1, R))
+    for m in range(order):
+        if m != mode:
+            p = (p[:, None, :] * factors[m][None, :, :]).reshape(-1, R)
+    seen = np.moveaxis(seen, mode, 0).reshape(factors[mode].shape[0], -1)
+    weight = np.moveaxis(weight, mode, 0).reshape(factors[mode].shape[0], -1)
+    c = 1.0 if mode in o["context"] else 0.0
+    for i in range(factors[mode].shape[0]):
+        lam = o["reg"] * (10.0 if c else 1.0) * float(seen[i].sum()) ** o["power"]
+        H = p.T @ (weight[i][:, None] * p) + lam * np.eye(R)
+        factors[mode][i] = np.linalg.solve(H, p.T @ (weight[i] * seen[i]) + lam * c)
+
+
+def ndcg(factors, index, out, of):
+    """Normalised discounted cumulative gain at 10 of held out entries."""
+    learnt = {}
+    for i in index[~out]:
+        learnt.setdefault(tuple(np.delete(i, of)), set()).add(int(i[of]))
+    gain = 0.0
+    for i in index[out]:
+        p = np.ones(factors[0].shape[1])
+        for m, f in enumerate(factors):
+            if m != of:
+                p = p * f[i[m]]
+        s = factors[of] @ p
+        own = int(i[of])
+        rank = sum(1 for j in range(len(s)) if j != own and (s[j] > s[own] or (s[j] == s[own] and j < own))
+                   and j not in learnt.get(tuple(np.delete(i, of)), ()))
+        gain += 1.0 / np.log2(rank + 2.0) if rank < 10 else 0.0
+    return gain / max(1, int(out.sum()))
 
 
 def predict(factors, biases, index):
@@ -77,7 +116,35 @@ def write_start(path, R, dims):
             f[f"factors/{m}"] = rng.uniform(-0.2, 1.0, (dim, R))
 
 
-def compare(tns, start, result, reg, power, reg_bias, context, share, seed, sweeps, tolerance):
+def read_weights(tns, index):
+    rows = np.loadtxt(tns)
+    of = {tuple(r[:-1].astype(np.int64) - 1): r[-1] for r in rows}
+    return np.array([of[tuple(i)] for i in index])
+
+
+def compare_implicit(index, values, factors, factors2, file, out, o, a, of, sweeps, tolerance):
+    dims = [f.shape[0] for f in factors]
+    seen, weight = np.zeros(dims), np.ones(dims)
+    for i, v in zip(index[~out], values[~out]):
+        seen[tuple(i)] = 1.0
+        weight[tuple(i)] = 1.0 + a * v
+    models, gains = [], []
+    for _ in range(int(sweeps)):
+        for m in range(len(dims)):
+            solve_dense(m, factors, seen, weight, o)
+        models.append(predict(factors, [np.zeros(d) for d in dims], index))
+        gains.append(ndcg(factors, index, out, of))
+    with h5py.File(file) as f:
+        best = int(f.attrs["best_sweep"])
+        gains2 = f["ndcg/validate"][:]
+        assert f.attrs["implicit"] == a and f.attrs["metric"] in (b"ndcg", "ndcg")
+    model2 = predict(factors2, [np.zeros(d) for d in dims], index)
+    worst = [np.abs(models[best - 1] - model2).max(), np.abs(gains2 - np.array(gains)).max()]
+    print("values %.2e, ndcg %.2e; best sweep %d" % (*worst, best))
+    return max(worst) <= float(tolerance) and best == 1 + int(np.argmax(gains))
+
+
+def compare(tns, start, result, reg, power, reg_bias, context, share, seed, sweeps, tolerance, *how):
     rows = np.loadtxt(tns)
     index = rows[:, :-1].astype(np.int64) - 1
     values = rows[:, -1]
@@ -90,28 +157,37 @@ def compare(tns, start, result, reg, power, reg_bias, context, share, seed, swee
         biases2 = [f[f"bias/{m}"][:] if biased else np.zeros(dims[m]) for m in range(order)]
         mean2, scale2 = float(f.attrs["mean"]), float(f.attrs["scale"])
         best = int(f.attrs["best_sweep"])
-        train2 = f["rmse/train"][:]
-        validate2 = f["rmse/validate"][:] if "validate" in f["rmse"] else None
+        train2 = f["rmse/train"][:] if "rmse" in f else None
+        validate2 = f["rmse/validate"][:] if "rmse" in f and "validate" in f["rmse"] else None
     with h5py.File(start) as f:
         factors = [f[f"factors/{m}"][:].astype(float) for m in range(order)]
         factors[0] *= f["weights"][:]
     biases = [np.zeros(d) for d in dims]
     out = np.array([held(i, int(seed), float(share)) for i in index])
-    x = values[~out]
-    mean = x.mean() if biased else 0.0
-    scale = np.sqrt((x**2).mean() - mean**2)
-    y = (values - mean) / scale
     o = {"reg": float(reg), "power": float(power), "reg_bias": float(reg_bias), "biased": biased,
          "context": [] if context == "none" else [int(m) - 1 for m in context.split(",")]}
+    kind, _, what = how[0].partition("=") if how else ("", "", "")
+    if kind == "implicit":
+        factors2[0] = factors2[0] * weights2
+        return compare_implicit(index, values, factors, factors2, result, out, o, float(what),
+                                int(how[1]) - 1, sweeps, tolerance)
+    w = read_weights(what, index) if kind else np.ones(len(values))
+    at = np.flatnonzero(~out)
+    if kind == "repeats":
+        at, w = np.repeat(at, w[at].astype(int)), np.ones(len(values))
+    x = values[at]
+    mean = np.average(x, weights=w[at]) if biased else 0.0
+    scale = np.sqrt(np.average(x**2, weights=w[at]) - mean**2)
+    y = (values - mean) / scale
     errors = []
     models = []
     for _ in range(int(sweeps)):
         for m in range(order):
-            solve(m, factors, biases, index[~out], y[~out], o)
+            solve(m, factors, biases, index[at], y[at], w[at], o)
         model = predict(factors, biases, index)
         models.append(mean + scale * model)
         e = (values - models[-1]) ** 2
-        errors.append((np.sqrt(e[~out].mean()), np.sqrt(e[out].mean()) if out.any() else 0.0))
+        errors.append((np.sqrt(np.average(e[at], weights=w[at])), np.sqrt(e[out].mean()) if out.any() else 0.0))
     factors2[0] = factors2[0] * weights2
     model2 = mean2 + scale2 * predict(factors2, biases2, index)
     errors = np.array(errors)

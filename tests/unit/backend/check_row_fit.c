@@ -11,6 +11,8 @@ typedef struct team {
   bench ranks[MOST_RANKS];
   amped_row_fit fit;
   uint64_t seed, below; /* of what is held out */
+  bool weighted;        /* weights are weight_at */
+  double *base;         /* of the mode in hand, where fit.implicit > 0 */
 } team;
 
 static const amped_row_fit_ops *ops_of(const bench *s) {
@@ -48,10 +50,54 @@ static uint64_t count_held(const team *t) {
   return count;
 }
 
-static void team_open(team *t, problem *p, int nranks, setup how, const amped_row_fit *fit,
-                      uint64_t below) {
+/* A nonzero's weight depends on its coordinate alone: 0, 0.5, 1, ... 2. */
+static double weight_at(const team *t, uint64_t k) {
+  uint64_t hash = 77;
+  for (int m = 0; m < t->p->t.order; m++)
+    hash = amped_hash_index(hash, t->p->t.indices[m][k]);
+  return t->weighted ? 0.5 * (double)(hash % 5) : 1.0;
+}
+
+static bool repeats_last(const team *t, uint64_t k) {
+  bool same = k > 0;
+  for (int m = 0; m < t->p->t.order; m++)
+    same = same && t->p->t.indices[m][k] == t->p->t.indices[m][k - 1];
+  return same;
+}
+
+/* All nonzeros, whatever their ranks, some at a time, and coordinates that the tensor lacks: odd
+ * modes have nothing at index 2. The nonzeros are sorted. Returns those of mode 0's copy. */
+static uint64_t weigh_all(const team *t, const bench *s) {
+  enum { PIECE = 100 };
+  const amped_sptensor *x = &t->p->t;
+  uint64_t index[AMPED_MAX_ORDER][PIECE];
+  const uint64_t *indices[AMPED_MAX_ORDER];
+  double weights[PIECE];
+  uint64_t placed = 0;
+  uint64_t count = 0;
+  for (int m = 0; m < x->order; m++)
+    indices[m] = index[m];
+  for (uint64_t k = 0; k < x->nnz; k++) {
+    const bool strange = x->dims[1] > 2 && k % 9 == 0;
+    for (int copy = 0; copy < (repeats_last(t, k) ? 0 : strange ? 2 : 1); copy++) {
+      for (int m = 0; m < x->order; m++)
+        index[m][count] = copy == 1 && m == 1 ? 2 : x->indices[m][k];
+      weights[count++] = copy == 1 ? 1e9 : weight_at(t, k);
+    }
+    if (count + 2 > PIECE || k + 1 == x->nnz) {
+      check_ok(ops_of(s)->weigh(s->w.tensor, count, indices, weights, &placed));
+      count = 0;
+    }
+  }
+  return placed;
+}
+
+static void team_open_weighted(team *t, problem *p, int nranks, setup how, const amped_row_fit *fit,
+                               uint64_t below, bool weighted) {
   uint64_t held = 0;
-  *t = (team){.p = p, .nranks = nranks, .fit = *fit, .seed = 5, .below = below};
+  uint64_t placed = 0;
+  *t = (team){
+      .p = p, .nranks = nranks, .fit = *fit, .seed = 5, .below = below, .weighted = weighted};
   how.nranks = nranks;
   how.needs.whole_rows = true;
   for (int r = 0; r < nranks; r++) {
@@ -60,14 +106,22 @@ static void team_open(team *t, problem *p, int nranks, setup how, const amped_ro
     how.rank = r;
     bench_plan(s, p, &how);
     bench_load(s);
-    check_ok(ops_of(s)->prepare(s->w.tensor));
+    check_ok(ops_of(s)->prepare(s->w.tensor, weighted));
+    placed += weighted ? weigh_all(t, s) : p->t.nnz;
     check_ok(ops_of(s)->hold_out(s->w.tensor, t->seed, below, &own));
     held += own;
   }
+  ck_assert_uint_eq(placed, p->t.nnz * (weighted ? 1 : (uint64_t)nranks));
   ck_assert_uint_eq(held, count_held(t));
 }
 
+static void team_open(team *t, problem *p, int nranks, setup how, const amped_row_fit *fit,
+                      uint64_t below) {
+  team_open_weighted(t, p, nranks, how, fit, below, false);
+}
+
 static void team_close(team *t) {
+  amped_free(t->base);
   for (int r = 0; r < t->nranks; r++)
     bench_close(&t->ranks[r]);
 }
@@ -77,6 +131,7 @@ static void team_close(team *t) {
 /* Of one row: components and the bias are n unknowns. */
 typedef struct slow_row {
   uint64_t count;
+  double n;       /* sum of weights; of implicit fits, count */
   long double *m; /* [n][n] sums of products, where the bias counts as a component whose p is 1 */
   long double *right;
   long double squares;
@@ -112,6 +167,43 @@ static void products_of(const team *t, int mode, uint64_t k, long double *out) {
   }
 }
 
+/* The sum of p p^T over all cells, cell by cell. */
+static void find_base(team *t, int mode) {
+  const problem *p = t->p;
+  const uint64_t n = (uint64_t)p->ncomps;
+  uint64_t cells = 1;
+  amped_free(t->base);
+  t->base = doubles(n * n);
+  for (int m = 0; m < p->t.order; m++)
+    cells *= m == mode ? 1 : p->t.dims[m];
+  for (uint64_t cell = 0; cell < cells; cell++)
+    for (uint64_t i = 0; i < n * n; i++) {
+      uint64_t rest = cell;
+      double product = 1.0;
+      for (int m = 0; m < p->t.order; m++)
+        if (m != mode) {
+          const double *row = p->factors[m] + rest % p->t.dims[m] * n;
+          product *= row[i / n] * row[i % n];
+          rest /= p->t.dims[m];
+        }
+      t->base[i] += product;
+    }
+  t->fit.base = t->base;
+}
+
+/* weight * p p^T, target * p and square of a nonzero. */
+typedef struct slow_term {
+  long double weight, target, square;
+} slow_term;
+
+static slow_term term_of(const team *t, int mode, uint64_t k) {
+  const long double y = (long double)target_of(t, mode, k);
+  const long double w = (long double)weight_at(t, k);
+  if (t->fit.implicit > 0.0)
+    return (slow_term){t->fit.implicit * y, 1.0L + t->fit.implicit * y, 1.0L + t->fit.implicit * y};
+  return (slow_term){w, w * y, w * y * y};
+}
+
 static slow slow_create(const team *t, int mode) {
   const uint64_t n = (uint64_t)t->p->ncomps;
   slow s = {.n = n, .rows = t->p->t.dims[mode]};
@@ -120,20 +212,23 @@ static slow slow_create(const team *t, int mode) {
   for (uint64_t i = 0; i < s.rows; i++) {
     s.row[i].m = long_doubles(n * n);
     s.row[i].right = long_doubles(n);
+    for (uint64_t c = 0; c < n * n && t->fit.implicit > 0.0; c++)
+      s.row[i].m[c] = (long double)t->base[c];
   }
   for (uint64_t k = 0; k < t->p->t.nnz; k++) {
     slow_row *row = &s.row[t->p->t.indices[mode][k]];
-    const long double y = (long double)target_of(t, mode, k);
+    const slow_term term = term_of(t, mode, k);
     if (is_held(t, k))
       continue;
     products_of(t, mode, k, p);
     for (uint64_t i = 0; i < n; i++) {
       for (uint64_t c = 0; c < n; c++)
-        row->m[i * n + c] += p[i] * p[c];
-      row->right[i] += y * p[i];
+        row->m[i * n + c] += term.weight * p[i] * p[c];
+      row->right[i] += term.target * p[i];
     }
-    row->squares += y * y;
+    row->squares += term.square;
     row->count++;
+    row->n += weight_at(t, k);
   }
   amped_free(p);
   return s;
@@ -147,14 +242,19 @@ static void slow_free(slow *s) {
   amped_free(s->row);
 }
 
-static double weight_of(const team *t, int mode, uint64_t count) {
-  return t->fit.reg * t->fit.pull[mode] * pow((double)count, t->fit.reg_power);
+static double weight_of(const team *t, int mode, const slow_row *row) {
+  return t->fit.reg * t->fit.pull[mode] * pow(row->n, t->fit.reg_power);
+}
+
+/* A row that is its prior. */
+static bool is_empty(const team *t, const slow_row *row) {
+  return !(row->n > 0.0) && !(t->fit.implicit > 0.0);
 }
 
 /* Half the gradient of the objective in x_i. */
 static long double gradient(const team *t, int mode, const slow *s, const slow_row *row,
                             const double *x, uint64_t i) {
-  const double weight = weight_of(t, mode, row->count);
+  const double weight = weight_of(t, mode, row);
   const bool bias = i == components_of(t);
   long double sum = -row->right[i];
   for (uint64_t c = 0; c < s->n; c++)
@@ -176,7 +276,7 @@ static long double squares_at(const slow *s, const slow_row *row, const double *
 static long double penalty_at(const team *t, int mode, const slow_row *row, const double *x) {
   long double sum = 0.0L;
   for (uint64_t c = 0; c < components_of(t); c++)
-    sum += (long double)weight_of(t, mode, row->count) * (x[c] - t->fit.prior[mode]) *
+    sum += (long double)weight_of(t, mode, row) * (x[c] - t->fit.prior[mode]) *
            (x[c] - t->fit.prior[mode]);
   if (t->fit.biased)
     sum += (long double)t->fit.reg_bias * x[components_of(t)] * x[components_of(t)];
@@ -197,7 +297,7 @@ static double relative_error(const team *t, const slow *s, const slow_row *row, 
 /* The sizes of what gradient(i) adds up: sqrt(M_ii) times this. */
 static double size_of(const team *t, int mode, const slow *s, const slow_row *row, const double *x,
                       double *trace) {
-  const double weight = weight_of(t, mode, row->count);
+  const double weight = weight_of(t, mode, row);
   double sum = sqrt((double)row->squares);
   *trace = 0.0;
   for (uint64_t c = 0; c < s->n; c++) {
@@ -212,9 +312,9 @@ static double size_of(const team *t, int mode, const slow *s, const slow_row *ro
 
 static void row_is_right(const team *t, int mode, const slow *s, uint64_t index, const double *x) {
   const slow_row *row = &s->row[index];
-  const double weight = weight_of(t, mode, row->count);
+  const double weight = weight_of(t, mode, row);
   double trace = 0.0;
-  if (row->count == 0) {
+  if (is_empty(t, row)) {
     for (uint64_t c = 0; c < s->n; c++)
       near(x[c], c < components_of(t) ? rounded(t->fit.prior[mode], t->p->value_type) : 0.0, 0.0,
            "an empty row", index, c);
@@ -266,6 +366,8 @@ static void reduce_equations(team *t, int mode) {
 /* New rows of mode on all ranks. */
 static amped_row_fit_sums fit_mode(team *t, int mode) {
   amped_row_fit_sums sums = {0};
+  if (t->fit.implicit > 0.0)
+    find_base(t, mode);
   for (int r = 0; r < t->nranks; r++) {
     const bench *b = &t->ranks[r];
     amped_mttkrp_times times = {-1.0, -1.0};
@@ -306,20 +408,20 @@ static void sums_are_right(const team *t, int mode, const slow *s, const double 
   long double squares = 0.0L;
   long double penalty = 0.0L;
   double bound = 0.0;
-  uint64_t count = 0;
+  double count = 0.0;
   for (uint64_t i = 0; i < s->rows; i++) {
     const slow_row *row = &s->row[i];
     const double *x = rows + i * s->n;
     double trace = 0.0;
-    if (row->count == 0)
+    if (is_empty(t, row))
       continue;
     const double size = size_of(t, mode, s, row, x, &trace);
     squares += squares_at(s, row, x);
     penalty += penalty_at(t, mode, row, x);
-    count += row->count;
+    count += row->n;
     bound += relative_error(t, s, row, 0.0, 0.0) * size * size;
   }
-  ck_assert_uint_eq(got->count, count);
+  ck_assert(got->count == count);
   near(got->squares, (double)squares, bound, "sum of squares", 0, 0);
   near(got->penalty, (double)penalty,
        (double)s->rows * (double)s->n * 4 * DBL_EPSILON * (double)(penalty + 1.0L), "penalty", 0,
@@ -329,8 +431,8 @@ static void sums_are_right(const team *t, int mode, const slow *s, const double 
 /* All modes, each from the factors of the problem. */
 static void modes_are_right(team *t) {
   for (int m = 0; m < t->p->t.order; m++) {
-    slow s = slow_create(t, m);
     const amped_row_fit_sums sums = fit_mode(t, m);
+    slow s = slow_create(t, m);
     double *rows = gather_rows(t, m);
     for (uint64_t i = 0; i < s.rows; i++)
       row_is_right(t, m, &s, i, rows + i * s.n);
@@ -344,22 +446,83 @@ static void modes_are_right(team *t) {
 }
 
 static void moments_are_right(const team *t) {
-  amped_moments got = {0};
-  amped_moments want = {0};
+  amped_moments got = {.least = INFINITY, .least_weight = INFINITY};
+  amped_moments want = got;
   for (int r = 0; r < t->nranks; r++)
     check_ok(ops_of(&t->ranks[r])->moments(t->ranks[r].w.tensor, &got));
   for (uint64_t k = 0; k < t->p->t.nnz; k++) {
     const double x = rounded(t->p->t.values[k], t->p->value_type);
+    const double w = weight_at(t, k);
+    want.least = fmin(want.least, x);
+    want.least_weight = fmin(want.least_weight, w);
     if (is_held(t, k))
       continue;
-    want.count++;
-    want.sum += x;
-    want.squares += x * x;
+    want.count += w > 0.0;
+    want.weight += w;
+    want.sum += w * x;
+    want.squares += w * x * x;
   }
   ck_assert_uint_eq(got.count, want.count);
+  ck_assert(got.weight == want.weight && got.least == want.least);
+  ck_assert(got.least_weight == want.least_weight);
   near(got.sum, want.sum, (double)t->p->t.nnz * DBL_EPSILON * want.squares, "sum", 0, 0);
   near(got.squares, want.squares, (double)t->p->t.nnz * DBL_EPSILON * want.squares, "squares", 0,
        0);
+}
+
+/* A sum of hashes of nonzeros by file indices, and of who is held out. */
+static uint64_t hash_of(int order, const uint64_t *index, bool held) {
+  uint64_t hash = held;
+  for (int m = 0; m < order; m++)
+    hash = amped_hash_index(hash, index[m]);
+  return hash;
+}
+
+static uint64_t hash_view(const bench *b, uint64_t first, uint64_t count,
+                          uint64_t *const *indices_of) {
+  const int order = b->plan.order;
+  uint64_t *positions[AMPED_MAX_ORDER] = {NULL};
+  bool held[64];
+  uint64_t sum = 0;
+  for (int m = 0; m < order; m++)
+    positions[m] = doubles(count);
+  check_ok(ops_of(b)->view(b->w.tensor, first, count, positions, held));
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < order; m++)
+      index[m] = indices_of[m][positions[m][i]];
+    sum += hash_of(order, index, held[i]);
+  }
+  for (int m = 0; m < order; m++)
+    amped_free(positions[m]);
+  return sum;
+}
+
+static void view_is_right(const team *t) {
+  const amped_sptensor *x = &t->p->t;
+  uint64_t got = 0;
+  uint64_t want = 0;
+  for (uint64_t k = 0; k < x->nnz; k++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < x->order; m++)
+      index[m] = x->indices[m][k];
+    want += hash_of(x->order, index, is_held(t, k));
+  }
+  for (int r = 0; r < t->nranks; r++) {
+    const bench *b = &t->ranks[r];
+    const uint64_t nnz = b->plan.modes[0].copy.rank_nnz[r];
+    uint64_t *indices_of[AMPED_MAX_ORDER] = {NULL};
+    for (int m = 0; m < x->order; m++) {
+      indices_of[m] = doubles(amped_plan_factor_rows(&b->plan, m));
+      for (uint64_t i = 0; i < x->dims[m]; i++)
+        indices_of[m][amped_plan_position(&b->plan, m, i)] = i;
+    }
+    for (uint64_t first = 0; first < nnz; first += 50)
+      got += hash_view(b, first, nnz - first < 50 ? nnz - first : 50, indices_of);
+    for (int m = 0; m < x->order; m++)
+      amped_free(indices_of[m]);
+  }
+  ck_assert_uint_eq(got, want);
 }
 
 /* The model at a nonzero, with the problem's factors. */
@@ -407,15 +570,21 @@ static void errors_are_right(const team *t, bool held) {
   }
 }
 
-static void fit_is_right(problem *p, int nranks, setup how, const amped_row_fit *fit,
-                         uint64_t below) {
+static void fit_is_right_weighted(problem *p, int nranks, setup how, const amped_row_fit *fit,
+                                  uint64_t below, bool weighted) {
   team t;
-  team_open(&t, p, nranks, how, fit, below);
+  team_open_weighted(&t, p, nranks, how, fit, below, weighted);
   moments_are_right(&t);
+  view_is_right(&t);
   modes_are_right(&t);
   errors_are_right(&t, true);
   errors_are_right(&t, false);
   team_close(&t);
+}
+
+static void fit_is_right(problem *p, int nranks, setup how, const amped_row_fit *fit,
+                         uint64_t below) {
+  fit_is_right_weighted(p, nranks, how, fit, below, false);
 }
 
 static const uint64_t odd_dims[AMPED_MAX_ORDER] = {13, 7, 29, 1, 5, 3, 11, 19};
@@ -440,6 +609,79 @@ START_TEST(rows_in_float_of_all_orders_and_widths) {
 
 START_TEST(rows_in_double_of_all_orders_and_widths) {
   orders_and_widths(AMPED_F64);
+}
+
+/* --- weights, and cells that are not observed --------------------------------------------------*/
+
+START_TEST(rows_with_weights) {
+  static const int widths[] = {1, 3, 8, 17, 32, 33};
+  for (int order = 3; order <= 6; order++)
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+      for (int type = 0; type < 2; type++) {
+        problem p;
+        const bool biased = (order + (int)w + type) % 2 > 0;
+        const amped_row_fit fit = fit_of(biased);
+        problem_create(&p, order, odd_dims, 700, widths[w] + biased,
+                       type == 0 ? AMPED_F32 : AMPED_F64);
+        fit_is_right_weighted(&p, 1 + (order + (int)w) % 4, alone(), &fit, biased ? TENTH : 0,
+                              true);
+        problem_free(&p);
+      }
+  check_no_leak();
+}
+
+static const uint64_t small_dims[AMPED_MAX_ORDER] = {7, 5, 9, 1, 4, 2, 2, 2};
+
+/* After new indices. */
+static void sort_again(problem *p) {
+  for (int m = 0; m < p->t.order; m++) {
+    check_ok(amped_sptensor_sort(&p->t, m));
+    amped_partition_free(&p->info.partitions[m]);
+    check_ok(
+        amped_partition_create(&p->info.partitions[m], p->t.dims[m], p->t.indices[m], p->t.nnz));
+  }
+}
+
+/* Of no coordinate twice, without negative values: sums over all cells are sums of squares only
+ * then. The last index of even modes is empty. */
+static void problem_create_implicit(problem *p, int order, const uint64_t *dims, uint64_t nnz,
+                                    int ncomps, amped_vtype type) {
+  problem_create(p, order, dims, nnz, ncomps, type);
+  for (uint64_t k = 0; k < nnz; k++) {
+    uint64_t rest = k * 37; /* which has no divisor in common with the cells */
+    for (int m = 0; m < order; m++) {
+      const uint64_t dim = m % 2 == 0 && dims[m] > 2 ? dims[m] - 1 : dims[m];
+      p->t.indices[m][k] = rest % dim;
+      rest /= dim;
+    }
+    p->t.values[k] = k % 11 == 0 ? 0.0 : fabs(p->t.values[k]);
+  }
+  sort_again(p);
+}
+
+static amped_row_fit implicit_fit(void) {
+  amped_row_fit fit = fit_of(false);
+  fit.mean = 0.0;
+  fit.scale = 1.0;
+  fit.implicit = 2.5;
+  return fit;
+}
+
+/* Power 0: rows without nonzeros have a penalty, too. */
+START_TEST(rows_of_implicit_fits) {
+  static const int widths[] = {1, 3, 8, 17, 32, 33};
+  for (int order = 3; order <= 6; order++)
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+      for (int type = 0; type < 2; type++) {
+        problem p;
+        amped_row_fit fit = implicit_fit();
+        fit.reg_power = (order + (int)w) % 2 == 0 ? 0.0 : 0.5;
+        problem_create_implicit(&p, order, small_dims, 60, widths[w],
+                                type == 0 ? AMPED_F32 : AMPED_F64);
+        fit_is_right(&p, 1 + (order + (int)w) % 4, alone(), &fit, w % 2 > 0 ? TENTH : 0);
+        problem_free(&p);
+      }
+  check_no_leak();
 }
 
 /* --- rows of every length ----------------------------------------------------------------------*/
@@ -473,7 +715,7 @@ START_TEST(rows_of_every_length) {
       rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], widths[w] + type,
                    type == 0 ? AMPED_F32 : AMPED_F64);
       fit_is_right(&p, 1, alone(), &fit, 0);
-      fit_is_right(&p, 2, alone(), &fit, TENTH);
+      fit_is_right_weighted(&p, 2, alone(), &fit, TENTH, w < 2);
       problem_free(&p);
     }
   check_no_leak();
@@ -487,8 +729,8 @@ START_TEST(rows_of_the_most_components) {
     const amped_row_fit fit = fit_of(type > 0);
     rows_problem(&p, lengths, 3, AMPED_MAX_NCOMPS, type == 0 ? AMPED_F32 : AMPED_F64);
     team_open(&t, &p, 1, alone(), &fit, 0);
-    slow s = slow_create(&t, 0);
     (void)fit_mode(&t, 0);
+    slow s = slow_create(&t, 0);
     double *rows = gather_rows(&t, 0);
     for (uint64_t i = 0; i < s.rows; i++)
       row_is_right(&t, 0, &s, i, rows + i * s.n);
@@ -517,8 +759,27 @@ START_TEST(rows_of_split_idps) {
       how.placement = nranks == 4 ? AMPED_PLACEMENT_EQUAL : AMPED_PLACEMENT_GREEDY;
       how.index_type = nranks == 3 ? AMPED_U64 : AMPED_U32;
       how.parts = nranks == 3 ? 4 : 0;
-      fit_is_right(&p, nranks, how, &fit, nranks == 2 ? 0 : TENTH);
+      fit_is_right_weighted(&p, nranks, how, &fit, nranks == 2 ? 0 : TENTH, nranks == 3);
     }
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+START_TEST(implicit_rows_of_split_idps) {
+  static const uint64_t dims[] = {40, 30, 20};
+  for (int power = 0; power < 2; power++) {
+    problem p;
+    amped_row_fit fit = implicit_fit();
+    fit.reg_power = power;
+    problem_create_implicit(&p, 3, dims, 1000, 5, AMPED_F64);
+    for (uint64_t k = 0; k < p.t.nnz; k++) { /* 600 of them in one row */
+      p.t.indices[0][k] = k < 600 ? 0 : 1 + k % 38;
+      p.t.indices[1][k] = k < 600 ? k % 30 : k / 38;
+      p.t.indices[2][k] = k < 600 ? k / 30 : 7;
+    }
+    sort_again(&p);
+    fit_is_right(&p, 3, alone(), &fit, TENTH);
     problem_free(&p);
   }
   check_no_leak();
@@ -616,7 +877,7 @@ START_TEST(copies_serve_fewer_components) {
 static long double objective(const team *t, int mode, uint64_t i, const double *x) {
   const uint64_t n = (uint64_t)t->p->ncomps;
   long double sum = 0.0L;
-  uint64_t count = 0;
+  double weights = 0.0;
   long double *p = long_doubles(n);
   for (uint64_t k = 0; k < t->p->t.nnz; k++) {
     if (t->p->t.indices[mode][k] != i || is_held(t, k))
@@ -625,11 +886,11 @@ static long double objective(const team *t, int mode, uint64_t i, const double *
     products_of(t, mode, k, p);
     for (uint64_t c = 0; c < n; c++)
       off -= p[c] * x[c];
-    sum += off * off;
-    count++;
+    sum += (long double)weight_at(t, k) * off * off;
+    weights += weight_at(t, k);
   }
   amped_free(p);
-  const slow_row row = {.count = count};
+  const slow_row row = {.n = weights};
   return sum + penalty_at(t, mode, &row, x);
 }
 
@@ -640,7 +901,7 @@ START_TEST(rows_have_the_least_objective) {
   team t;
   const amped_row_fit fit = fit_of(true);
   problem_create(&p, 3, odd_dims, 300, 9, AMPED_F64);
-  team_open(&t, &p, 2, alone(), &fit, TENTH);
+  team_open_weighted(&t, &p, 2, alone(), &fit, TENTH, true);
   for (int m = 0; m < 3; m++) {
     long double sum = 0.0L;
     const amped_row_fit_sums sums = fit_mode(&t, m);
@@ -680,7 +941,7 @@ static void solve_slowly(const team *t, int mode, const slow *s, const slow_row 
     for (uint64_t i = 0; i < s->n; i++) {
       const bool bias = i == components_of(t);
       const long double diagonal =
-          row->m[i * s->n + i] + (bias ? t->fit.reg_bias : weight_of(t, mode, row->count));
+          row->m[i * s->n + i] + (bias ? t->fit.reg_bias : weight_of(t, mode, row));
       const double next = (double)(x[i] - gradient(t, mode, s, row, x, i) / diagonal);
       x[i] = bias || next > 0.0 ? next : 0.0;
     }
@@ -689,7 +950,7 @@ static void solve_slowly(const team *t, int mode, const slow *s, const slow_row 
 /* The residual of the optimality conditions (row_fit.h). */
 static double residual_of(const team *t, int mode, const slow *s, const slow_row *row,
                           const double *x) {
-  const double weight = weight_of(t, mode, row->count);
+  const double weight = weight_of(t, mode, row);
   double most = 0.0;
   double size = 0.0;
   for (uint64_t i = 0; i < s->n; i++) {
@@ -705,24 +966,29 @@ static double residual_of(const team *t, int mode, const slow *s, const slow_row
 }
 
 /* Where 20 passes are enough the residual is small, and the objective near the least one. */
-START_TEST(nonnegative_rows) {
+static void nonnegative_rows_of(bool weighted, bool implicit) {
   static const int widths[] = {1, 3, 8};
   for (int w = 0; w < 3; w++)
     for (int type = 0; type < 2; type++) {
       problem p;
       team t;
-      amped_row_fit fit = fit_of(type > 0);
+      const bool biased = type > 0 && !implicit;
+      amped_row_fit fit = implicit ? implicit_fit() : fit_of(biased);
       fit.nonnegative = true;
       fit.reg = 2.0;
-      problem_create(&p, 3, odd_dims, 900, widths[w] + type, type == 0 ? AMPED_F32 : AMPED_F64);
-      team_open(&t, &p, 2, alone(), &fit, TENTH);
+      if (implicit)
+        problem_create_implicit(&p, 3, small_dims, 200, widths[w],
+                                type == 0 ? AMPED_F32 : AMPED_F64);
+      else
+        problem_create(&p, 3, odd_dims, 900, widths[w] + biased, type == 0 ? AMPED_F32 : AMPED_F64);
+      team_open_weighted(&t, &p, 2, alone(), &fit, TENTH, weighted);
       for (int m = 0; m < 3; m++) {
-        slow s = slow_create(&t, m);
         const amped_row_fit_sums sums = fit_mode(&t, m);
+        slow s = slow_create(&t, m);
         double *rows = gather_rows(&t, m);
         for (uint64_t i = 0; i < s.rows; i++) {
           double *x = rows + i * s.n;
-          if (s.row[i].count == 0)
+          if (!(s.row[i].n > 0.0))
             continue;
           double *best = doubles(s.n);
           memcpy(best, x, s.n * sizeof *x);
@@ -747,6 +1013,18 @@ START_TEST(nonnegative_rows) {
       problem_free(&p);
     }
   check_no_leak();
+}
+
+START_TEST(nonnegative_rows) {
+  nonnegative_rows_of(false, false);
+}
+
+START_TEST(nonnegative_rows_with_weights) {
+  nonnegative_rows_of(true, false);
+}
+
+START_TEST(nonnegative_rows_of_implicit_fits) {
+  nonnegative_rows_of(false, true);
 }
 
 /* --- singular rows -----------------------------------------------------------------------------*/
@@ -801,8 +1079,8 @@ START_TEST(rows_of_least_norm) {
       check_ok(amped_partition_create(&p.info.partitions[m], p.t.dims[m], p.t.indices[m], p.t.nnz));
     }
     team_open(&t, &p, 1, alone(), &fit, 0);
-    slow s = slow_create(&t, 0);
     const amped_row_fit_sums sums = fit_mode(&t, 0);
+    slow s = slow_create(&t, 0);
     double *rows = gather_rows(&t, 0);
     ck_assert_uint_eq(sums.unsure, 4);
     for (uint64_t r = 0; r < s.rows; r++) {
@@ -871,8 +1149,11 @@ START_TEST(what_row_fits_take_is_said) {
   problem_create(&p, 3, odd_dims, 5000, 33, AMPED_F32);
   bench_plan(&s, &p, &how);
   ck_assert_ptr_nonnull(s.w.format->row_fit);
-  s.w.format->row_fit->require(s.w.device, &s.plan, &device, &host);
+  s.w.format->row_fit->require(s.w.device, &s.plan, false, &device, &host);
   ck_assert_uint_ge(device + host, 3 * 5000 / 8 + 33 * 33 * sizeof(double));
+  const uint64_t before = device + host;
+  s.w.format->row_fit->require(s.w.device, &s.plan, true, &device, &host);
+  ck_assert_uint_eq(device + host, before + UINT64_C(3) * 5000 * sizeof(float));
   bench_close(&s);
   problem_free(&p);
   check_no_leak();
@@ -891,14 +1172,16 @@ START_TEST(short_memory_is_an_error) {
   int64_t failed = 0;
   for (; status != AMPED_OK; failed++) {
     amped_mem_fail_at(failed);
-    status = ops->prepare(s.w.tensor);
+    status = ops->prepare(s.w.tensor, true);
     amped_mem_fail_at(-1);
     amped_status_clear();
   }
   ck_assert_int_gt(failed, 3);
   uint64_t held = 0;
   amped_mem_fail_at(0);
-  check_fails(AMPED_FAILED, "held out", ops->hold_out(s.w.tensor, 1, TENTH, &held));
+  check_fails(AMPED_FAILED, "indices", ops->hold_out(s.w.tensor, 1, TENTH, &held));
+  amped_mem_fail_at(0);
+  check_fails(AMPED_FAILED, "indices", ops->weigh(s.w.tensor, 0, NULL, NULL, &held));
   amped_mem_fail_at(-1);
   bench_close(&s);
   problem_free(&p);
@@ -908,6 +1191,8 @@ START_TEST(short_memory_is_an_error) {
 TESTING_MAIN("row_fit", rows_in_float_of_all_orders_and_widths,
              rows_in_double_of_all_orders_and_widths, rows_of_every_length,
              rows_of_the_most_components, rows_of_split_idps, penalties_of_every_power,
+             rows_with_weights, rows_of_implicit_fits, implicit_rows_of_split_idps,
+             nonnegative_rows_with_weights, nonnegative_rows_of_implicit_fits,
              what_is_held_out_may_change, rows_have_the_same_bits_on_any_number_of_threads,
              copies_serve_fewer_components, rows_have_the_least_objective, nonnegative_rows,
              rows_of_least_norm, rows_are_finite, what_row_fits_take_is_said,

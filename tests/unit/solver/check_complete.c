@@ -81,5 +81,30 @@ START_TEST(options_without_validation_choose_nothing) {
   check_fails(AMPED_USAGE, "leave out one", amped_complete_options_check(&o));
 }
 
+START_TEST(implicit_fits_have_no_biases_and_no_weights) {
+  amped_complete_options o = {.implicit = 2.0};
+  check_ok(amped_complete_options_check(&o));
+  ck_assert(o.bias == AMPED_BIAS_NONE);
+  o = (amped_complete_options){.weights = "w.tns"};
+  check_ok(amped_complete_options_check(&o));
+  ck_assert(o.bias == AMPED_BIAS_FULL);
+  o.implicit = 2.0;
+  o.bias = AMPED_BIAS_NONE;
+  check_fails(AMPED_USAGE, "leave out --weights", amped_complete_options_check(&o));
+  for (int bias = AMPED_BIAS_FULL; bias <= AMPED_BIAS_MEAN; bias++) {
+    o = (amped_complete_options){.implicit = 2.0, .bias = (amped_bias)bias};
+    check_fails(AMPED_USAGE, "leave out --bias", amped_complete_options_check(&o));
+  }
+}
+
+START_TEST(ranks_make_hit_rate_and_ndcg) {
+  const amped_rank_sums none = {.count = 0};
+  const amped_rank_sums some = {.count = 8, .at = {1, 0, 2}};
+  ck_assert(isnan(amped_rank_hit_rate(&none)) && isnan(amped_rank_ndcg(&none)));
+  ck_assert(amped_rank_hit_rate(&some) == 3.0 / 8.0);
+  ck_assert_double_eq_tol(amped_rank_ndcg(&some), (1.0 + 2.0 / 2.0) / 8.0, 1e-15);
+}
+
 TESTING_MAIN("complete", the_penalty_of_auto_is_held_and_then_falls, the_user_s_penalties_stay,
-             a_start_has_the_moments_of_its_kind, options_without_validation_choose_nothing)
+             a_start_has_the_moments_of_its_kind, options_without_validation_choose_nothing,
+             implicit_fits_have_no_biases_and_no_weights, ranks_make_hit_rate_and_ndcg)

@@ -263,6 +263,29 @@ START_TEST(bad_tables_are_named) {
   check_no_leak();
 }
 
+/* A column of weights is no key; it may be read in place of the value, which is none either. */
+START_TEST(a_column_of_weights_is_no_key) {
+  static const char text[] = "a,b,w,c,n\nx,y,0.5,z,3\nx,y,2,q,4\n";
+  amped_sptensor t = {0};
+  amped_read_options o = {.index_base = AMPED_BASE_AUTO, .value = "n", .weights = "w"};
+  check_ok(read_csv(text, &o, &t));
+  ck_assert(t.order == 3 && t.values[0] == 3.0 && t.values[1] == 4.0);
+  amped_sptensor_free(&t);
+  o.reads_weights = true;
+  check_ok(read_csv(text, &o, &t));
+  ck_assert(t.order == 3 && t.dims[2] == 2 && t.values[0] == 0.5 && t.values[1] == 2.0);
+  amped_sptensor_free(&t);
+  o.weights = "v";
+  check_fails(AMPED_BAD_INPUT, "no column \"v\"; --weights takes some of", read_csv(text, &o, &t));
+  o.reads_weights = false; /* a table of --validate may lack them */
+  check_ok(read_csv("a,b,c,n\nx,y,z,3\n", &o, &t));
+  amped_sptensor_free(&t);
+  o = (amped_read_options){
+      .index_base = AMPED_BASE_AUTO, .keys = "a,b,w", .weights = "w", .reads_weights = true};
+  check_fails(AMPED_USAGE, "also --weights", read_csv(text, &o, &t));
+  check_no_leak();
+}
+
 START_TEST(zero_bytes_in_keys_are_refused) {
   static const char text[] = "a,b,c\nx,y,z\nx,\0y,z\n";
   amped_sptensor t = {0};
@@ -487,8 +510,8 @@ TESTING_MAIN("io_table", keys_become_labels_in_order_of_appearance, tabs_split_a
              keys_choose_columns_and_their_order, empty_keys_are_refused_or_have_a_label,
              the_first_row_tells_the_separator, without_a_header_columns_have_numbers,
              values_are_not_taken_for_keys, modes_share_labels_where_told,
-             rows_of_a_coordinate_are_found, bad_tables_are_named, zero_bytes_in_keys_are_refused,
-             utf8_is_told_from_what_is_not, any_number_of_threads_numbers_the_same,
-             a_stray_quote_is_found_far_behind, garbage_does_no_harm,
-             every_failed_allocation_is_survived, strings_are_numbered_as_they_come,
-             equal_hashes_do_not_make_equal_strings)
+             rows_of_a_coordinate_are_found, bad_tables_are_named, a_column_of_weights_is_no_key,
+             zero_bytes_in_keys_are_refused, utf8_is_told_from_what_is_not,
+             any_number_of_threads_numbers_the_same, a_stray_quote_is_found_far_behind,
+             garbage_does_no_harm, every_failed_allocation_is_survived,
+             strings_are_numbered_as_they_come, equal_hashes_do_not_make_equal_strings)

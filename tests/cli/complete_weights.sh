@@ -1,0 +1,232 @@
+#!/bin/sh
+# complete --weights and --implicit: against numpy from the same start; the objective never rises; ranks
+# agree; a column of a table, files in other orders; checkpoints; what is refused, and with which options
+# they go.
+. "$(dirname "$0")/../lib/lib.sh"
+python=$(find_python)
+script=$(cd "$(dirname "$0")" && pwd)/complete_reference.py
+cd "$scratch" || exit 99
+
+# events EVENT KEY FILE: the number of a key in JSON lines of this event.
+events() {
+  awk -v event="\"event\":\"$1\"" -v key="\"$2\":" 'index($0, event) && index($0, key) {
+    text = substr($0, index($0, key) + length(key)); sub(/[,}].*/, "", text); print text }' "$3"
+}
+# relative WHAT A B TOLERANCE
+relative() { close "$1" 1 "$(awk -v a="$2" -v b="$3" 'BEGIN { printf "%.17g", b != 0 ? a / b : 2 }')" "$4"; }
+# equal A.h5 B.h5 SET...: to the bit
+equal() {
+  one=$1 other=$2
+  shift 2
+  command -v h5diff >/dev/null || return
+  for set in "$@"; do
+    if h5diff "$one" "$other" "/$set" "/$set" >/dev/null 2>&1; then pass; else fail "other bits: $one $other $set"; fi
+  done
+}
+
+# --- tensors: counts from 0 to 4; weights of the same cells, in another order --------------------------
+"$amped" generate a.h5 --dims=30x20x10 --nnz=1500 --skew=0.5 --seed=1 -q || fail "generate"
+"$amped" generate b.h5 --dims=12x9x8x7 --nnz=900 --skew=0.6 --seed=2 -q || fail "generate"
+heavy_tensor >heavy.raw
+for t in a b; do "$amped" convert $t.h5 $t.raw.tns -q || fail "convert"; done
+mv heavy.raw heavy.raw.tns
+# c: 40 % of the entries have one index.
+awk 'BEGIN { for (k = 0; k < 2500; k++) print (k % 5 < 2 ? 7 : 1 + k % 60), 1 + k % 3, 1 + k * 7919 % 499, 1 }' |
+  awk '!seen[$1, $2, $3]++' >c.raw.tns
+for t in a b c heavy; do
+  awk '$1 !~ /^#/ { $NF = (NR * 7) % 5; print }' $t.raw.tns >$t.tns
+  awk '$1 !~ /^#/ { $NF = NR % 4; print }' $t.tns | sort -r >$t.whole.tns # 0, 1, 2, 3
+  awk '$1 !~ /^#/ { $NF = NR % 9 / 4; print }' $t.tns | sort -k2 >$t.part.tns
+  awk '$1 !~ /^#/ { $NF = 1; print }' $t.tns >$t.ones.tns
+done
+"$amped" convert heavy.part.tns heavy.part.h5 -q || fail "convert"
+
+# --- against numpy: in double, after each of three sweeps, to 1e-9 ----------------------------------
+against_numpy() { # against_numpy TENSOR RANKS R REG POWER CONTEXT HOW-OF-THE-REFERENCE OPTION...
+  t=$1 n=$2 r=$3 reg=$4 power=$5 context=$6 how=$7
+  shift 7
+  expect 0 "" on "$n" complete $t.tns --rank="$r" --init=start-$t.h5 --reg="$reg" --reg-power="$power" \
+    --context="$context" --holdout=0.1 --split-seed=5 --iters=3 --tol=0 --precision=double -o result.h5 \
+    --overwrite -q "$@"
+  # shellcheck disable=SC2086
+  if "$python" "$script" compare $t.tns start-$t.h5 result.h5 "$reg" "$power" 3 "$context" 0.1 5 3 1e-9 $how \
+    >reference.txt 2>&1; then
+    pass
+  else
+    fail "numpy, $t on $n ranks, $how: $(tail -1 reference.txt)"
+  fi
+}
+if test -n "$python"; then
+  "$python" "$script" start start-a.h5 4 30 20 10
+  "$python" "$script" start start-b.h5 3 12 9 8 7
+  "$python" "$script" start start-c.h5 3 60 3 499
+  against_numpy a 1 4 0.5 0.5 3 weights=a.part.tns --weights=a.part.tns
+  against_numpy a 3 4 0.5 1 none repeats=a.whole.tns --weights=a.whole.tns # weight 2: an entry twice
+  against_numpy b 2 3 2 0.5 none weights=b.part.tns --weights=b.part.tns --bias=none
+  # Indices are split over ranks.
+  against_numpy c 4 3 1 0.5 2 weights=c.part.tns --weights=c.part.tns --placement=equal
+  against_numpy a 1 4 0.5 0.5 none "implicit=2.5 2" --implicit=2.5
+  against_numpy a 4 4 0.5 0 3 "implicit=0.5 1" --implicit=0.5 --of=1 --placement=equal
+  against_numpy b 3 3 2 1 none "implicit=1 4" --implicit=1 --of=4
+else
+  echo "skipped: no python3 with numpy and h5py"
+fi
+
+# --- the objective never rises, in double ------------------------------------------------------------
+never_rises() { # never_rises TENSOR OPTION...
+  t=$1
+  shift
+  expect 0 "" "$amped" complete $t.tns --rank=4 --iters=12 --tol=0 --patience=100 --precision=double --nowrite -q \
+    --json=f.json "$@"
+  if events iteration objective f.json | awk 'NR > 1 && $1 > last * (1 + 1e-12) { bad = 1 }
+    { last = $1 } END { exit bad || NR < 12 }'; then pass; else fail "objective rises: $t $*"; fi
+}
+never_rises a --reg=0.5 --weights=a.part.tns
+never_rises b --reg=0.1 --weights=b.part.tns --nonnegative --context=none
+never_rises a --reg=0.5 --implicit=3
+never_rises b --reg=0.1 --implicit=1 --nonnegative --reg-power=0 --context=4 --order=random
+
+# --- weights of 1 change nothing; ranks agree; a column is as good as a file ----------------------------
+expect 0 "" on 2 complete heavy.tns --rank=5 --reg=1 --iters=3 -o plain.h5 -q
+expect 0 "" on 2 complete heavy.tns --rank=5 --reg=1 --iters=3 -o ones.h5 -q --weights=heavy.ones.tns
+equal plain.h5 ones.h5 weights factors/0 factors/1 factors/2 bias/0 rmse/validate
+for how in "--weights=heavy.part.tns" "--implicit=2 --context=3"; do
+  for n in 1 4; do
+    # shellcheck disable=SC2086
+    expect 0 "" on $n complete heavy.tns --rank=5 --reg=1 --iters=3 --precision=double --nowrite -q \
+      --json=r$n.json $how
+    relative "objective on $n ranks" "$(events end objective r$n.json)" "$(events end objective r1.json)" 1e-10
+    key=rmse
+    test "${how#--imp}" = "$how" || key=ndcg
+    relative "$key on $n ranks" "$(events end $key r$n.json)" "$(events end $key r1.json)" 1e-10
+  done
+done
+awk 'BEGIN { print "user,item,week,stars,sure"
+  for (n = 0; n < 600; n++) printf "u%d,v%d,w%d,%d,%g\n", n * 7 % 23, n * 13 % 17, n % 11, 1 + n * n % 5, n % 8 / 4 }' |
+  awk -F, '!seen[$1, $2, $3]++' >table.csv
+cut -d, -f1-3,5 table.csv >sure.csv
+{ echo item,week,user,stars; tail -n +2 sure.csv | sort -r | awk -F, -v OFS=, '{ print $2, $3, $1, $4 }'; } >turned.csv
+{ echo user,item,week,stars; tail -n +2 sure.csv | sort; } >sorted.csv
+keys="--keys=user,item,week --value=stars"
+same_run="--rank=3 --reg=1 --iters=3 --precision=double -q --overwrite"
+# shellcheck disable=SC2086
+expect 0 "" on 2 complete table.csv --value=stars --weights=sure $same_run -o column.h5
+# shellcheck disable=SC2086
+expect 0 "" on 2 complete table.csv $keys --weights=sorted.csv $same_run -o file.h5
+equal column.h5 file.h5 weights factors/0 factors/1 factors/2 bias/0 rmse/validate
+# Cells that come twice: their weights add up.
+{ cat sorted.csv; sed -n '3,5p' sorted.csv; } >twice.csv
+awk -F, -v OFS=, 'NR >= 3 && NR <= 5 { $4 *= 2 } { print }' sorted.csv >doubled.csv
+for f in twice doubled; do
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 complete table.csv $keys --weights=$f.csv $same_run -o $f.h5
+done
+equal twice.h5 doubled.h5 factors/0 bias/1
+
+# --- what is told ---------------------------------------------------------------------------------------
+expect 0 "weights: sure, [0-9.]* of [0-9]* entries" "$amped" complete table.csv --value=stars --weights=sure --rank=2 \
+  --reg=1 --iters=2 --nowrite --json=told.json
+same "weights in JSON" "$(events completion weights told.json)" '"sure"'
+expect 0 "ndcg [0-9.]* \*  train [0-9.]*  hits [0-9.]*  test [0-9.]*" "$amped" complete a.tns --implicit=2 --of=1 --rank=3 --reg=1 \
+  --iters=2 --test=a.ones.tns -o told.h5 --json=told.json
+same "implicit in JSON" "$(events completion implicit told.json)" 2.0
+same "the mode in JSON" "$(events completion of told.json)" 1
+awk '/"event":"end"/ && /"ndcg":/ && /"hit_rate":/ && /"test":{"count":1/ { found = 1 } END { exit !found }' told.json &&
+  pass || fail "ranks in JSON"
+expect 0 "implicit     entries are ones of weight 1 + 2" "$amped" info told.h5
+expect 0 '"implicit": *2.0' "$amped" info told.h5 --json=-
+# Many held out entries: a sample of about 4096 of them, the same on any number of ranks.
+for n in 1 3; do
+  expect 0 "ranked: a sample of 4[01][0-9]* of the [0-9]* entries" on $n complete heavy.tns --implicit=1 --of=1 \
+    --rank=3 --reg=1 --iters=1 --holdout=30% --nowrite --json=sample$n.json
+done
+same "the sample" "$(events completion ranked sample1.json)" "$(events completion ranked sample3.json)"
+
+# --- checkpoints: on to the same bits; other weights, and another weight of what happened, are refused -----
+run="$amped complete heavy.tns --rank=4 --reg=1 --tol=0 --patience=9 --deterministic -q"
+i=0
+for how in "--weights=heavy.part.tns" "--implicit=2"; do
+  i=$((i + 1))
+  # shellcheck disable=SC2086
+  expect 0 "" $run $how --iters=4 -o whole$i.h5
+  # shellcheck disable=SC2086
+  expect 0 "" $run $how --iters=2 --checkpoint=ck$i.h5 --checkpoint-every=1 --nowrite
+  # shellcheck disable=SC2086
+  expect 0 "resume: ck$i.h5" $run $how --iters=4 --checkpoint=ck$i.h5 --resume -o resumed$i.h5 -v
+  equal whole$i.h5 resumed$i.h5 factors/0 factors/1 factors/2
+done
+other() { # other NUMBER OPTION...: refused
+  number=$1
+  shift
+  # shellcheck disable=SC2086
+  expect 3 "other options of complete" $run --iters=4 --checkpoint=ck"$number".h5 --resume --nowrite "$@"
+}
+other 1
+other 1 --weights=heavy.whole.tns
+other 2 --implicit=3
+other 2 --implicit=2 --of=2
+
+# --- what is refused -----------------------------------------------------------------------------------
+refuse() { # refuse STATUS PATTERN OPTION...
+  want=$1 pattern=$2
+  shift 2
+  # shellcheck disable=SC2086
+  expect "$want" "$pattern" "$amped" complete table.csv $keys --rank=2 --reg=1 --iters=2 --nowrite -q "$@"
+}
+head -300 sorted.csv >short.csv
+{ cat sorted.csv; echo u1,v1,w1,1; } >more.csv
+{ cat sorted.csv; echo stranger,v1,w1,1; } >strange.csv
+sed '9s/[^,]*$/-0.5/' sorted.csv >negative.csv
+sed '9s/[^,]*$/1e300/' sorted.csv >huge.csv
+sed '9s/[^,]*$/nan/' sorted.csv >nan.csv
+sed 's/,[^,]*$/,0/; 1s/0$/stars/' sorted.csv >zeros.csv
+refuse 3 "short.csv: has no weight of some of the" --weights=short.csv
+refuse 3 "more.csv: has 601 weights, but 1 of the cells" --weights=more.csv
+refuse 3 "strange.csv: has a weight of a cell whose mode 1" --weights=strange.csv
+refuse 3 "a weight of -0.5" --weights=negative.csv
+refuse 3 "a weight of 1e+300" --weights=huge.csv
+refuse 3 "nan.csv" --weights=nan.csv
+refuse 3 "none is left to train" --weights=zeros.csv
+refuse 3 "order 4, the tensor 3" --weights=b.h5
+refuse 3 "missing.csv" --weights=missing.csv
+refuse 3 'no column "nothing"; --weights takes some of' --weights=nothing
+refuse 2 "would be overwritten" --weights=sorted.csv --json=sorted.csv
+refuse 2 "duplicates=keep" --weights=sure --duplicates=keep
+refuse 2 "--implicit" --implicit=0
+refuse 2 "--implicit" --implicit=nan
+refuse 2 "no mode month" --implicit=1 --of=month
+refuse 2 "no mode 4" --implicit=1 --of=4
+refuse 2 "--of names the mode" --of=2
+expect 2 "is an input of this run" "$amped" complete heavy.tns --weights=heavy.part.h5 --rank=2 -q \
+  -o heavy.part.h5
+expect 2 "standard input cannot be read again" "$amped" complete - --format=csv --value=stars --weights=sure --rank=2 -q
+sed 's/ [0-9]*$/ -1/; q' a.tns >negative.tns
+sed 1d a.tns >>negative.tns
+expect 3 "has a negative value" "$amped" complete negative.tns --implicit=1 --rank=2 --reg=1 --nowrite -q
+
+# --- pairs of options: status with --weights, status with --implicit, option ------------------------------
+while read -r with_weights with_implicit option; do
+  # shellcheck disable=SC2086
+  expect "$with_weights" "" "$amped" complete table.csv $keys --rank=2 --reg=1 --iters=2 --nowrite -q --weights=sure $option
+  # shellcheck disable=SC2086
+  expect "$with_implicit" "" "$amped" complete table.csv --keys=user,item,week --value=stars --rank=2 --reg=1 --iters=2 \
+    --nowrite -q --implicit=2 $option
+done <<EOF
+0 0 --nonnegative
+0 0 --context=week --order=random
+0 0 --reg=auto --starts=2
+0 0 --reg=1,0 --reg-power=0
+0 0 --validate=sorted.csv --test=turned.csv
+0 0 --rank=2,3 --trace=t.json
+0 0 --checkpoint=pair-ck.h5 --overwrite
+0 0 --plan
+0 0 --holdout=0 --deterministic --time=9
+0 0 --bias=none
+0 2 --bias=full
+0 2 --bias=mean
+0 2 --clip=1:5
+2 2 --implicit=1 --weights=sure
+2 2 --holdout=0 --reg=auto
+EOF
+
+finish
