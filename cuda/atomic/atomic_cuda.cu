@@ -142,6 +142,8 @@ static amped_status launch_plain(amped_copies_cuda *c, const amped_mttkrp_task_c
 static amped_status visit_plain(amped_copies_cuda *c, int, const amped_visitor_cuda *visitor,
                                 const amped_span_cuda *span, void *d_block) {
   const amped_batch batch = span_batch(c, span, d_block);
+  if (span->first >= visitor->end || span->first + span->count <= visitor->begin)
+    return AMPED_OK;
   return visitor->batch(visitor->self, span->first, &batch);
 }
 

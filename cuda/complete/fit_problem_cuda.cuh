@@ -15,6 +15,11 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   const T *factors[most_inputs];
   T *own; /* the block's first row of the mode's factor */
   const uint32_t *held;
+  const T *weights;
+  double implicit;
+  const double *base;
+  const double *empty;
+  amped_row_fit_sums of_empty;
   unsigned inputs, components;
   uint64_t ld;
   bool biased, nonnegative;
@@ -44,10 +49,16 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
     for (int m = 0; m < a->inputs; m++)
       describe_input(p, &a->packed->packing, m, m);
     p->held = a->held != nullptr ? a->held + a->packed->first / 32 : nullptr;
+    p->weights =
+        a->weights != nullptr ? static_cast<const T *>(a->weights) + a->packed->first : nullptr;
   }
   for (int m = 0; m < a->inputs; m++)
     p->factors[m] = static_cast<const T *>(a->factors[m]);
   p->own = static_cast<T *>(a->own);
+  p->implicit = a->fit->implicit;
+  p->base = a->base;
+  p->empty = a->empty;
+  p->of_empty = a->of_empty;
   p->inputs = (unsigned)a->inputs;
   p->components = (unsigned)a->components;
   p->ld = a->ld;
@@ -78,7 +89,20 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
   p->scratch_stride = a->scratch_bytes / sizeof(double);
 }
 
-/* The penalty of a row of `count` nonzeros. */
+/* What nonzero k, of this y, adds to the sums: its weight; its target times that; its part of the
+ * sum of squares; its part of n (row_fit.h). */
+struct fit_term {
+  double weight, target, square, count;
+};
+template <typename T, typename I>
+__device__ inline fit_term term_of(const fit_problem<T, I> &p, double y, unsigned k) {
+  if (p.implicit > 0.0)
+    return {p.implicit * y, 1.0 + p.implicit * y, 1.0 + p.implicit * y, 1.0};
+  const double w = p.weights != nullptr ? (double)p.weights[k] : 1.0;
+  return {w, w * y, w * y * y, w};
+}
+
+/* The penalty of a row of this n. */
 template <typename P> __device__ inline double penalty_of(const P &p, double count) {
   const double power = p.reg_power;
   return p.reg * (power == 0.5   ? sqrt(count)

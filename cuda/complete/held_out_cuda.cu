@@ -1,8 +1,9 @@
 #include "cuda/complete/held_out_cuda.h"
 
+#include <cmath>
 #include <cstring>
 
-#include "cuda/complete/row_state_cuda.h"
+#include "cuda/complete/fit_batch_cuda.cuh"
 #include "cuda/factor/factor_set_cuda.h"
 
 extern "C" {
@@ -11,59 +12,10 @@ extern "C" {
 
 namespace {
 
-constexpr unsigned threads = 256;
 constexpr unsigned group = 8; /* lanes that share a nonzero */
 constexpr unsigned whole_warp = 0xffffffffU;
 
-/* A batch of plain nonzeros, from number `first` of the copy on. */
-template <typename T, typename I> struct batch_problem {
-  uint64_t first, count;
-  int order, mode;
-  const I *rows;
-  const I *inputs[AMPED_MAX_ORDER - 1];
-  const T *values;
-  uint32_t *held;
-  uint64_t block_rows, block_first;
-  const uint64_t *shared; /* positions of shared rows */
-};
-
-/* Position of a row of the MTTKRP result in the mode's factor. */
-template <typename P> __device__ inline uint64_t position_of(const P &p, uint64_t row) {
-  return row < p.block_rows ? p.block_first + row : p.shared[row - p.block_rows];
-}
-
-template <typename T, typename I>
-batch_problem<T, I> problem_of(const amped_tensor_part *part, int mode, uint64_t first,
-                               const amped_batch *batch) {
-  const amped_plan *plan = part->plan;
-  batch_problem<T, I> p = {};
-  p.first = first;
-  p.count = batch->count;
-  p.order = plan->order;
-  p.mode = mode;
-  p.rows = static_cast<const I *>(batch->rows);
-  for (int i = 0; i < plan->order - 1; i++)
-    p.inputs[i] = static_cast<const I *>(batch->inputs[i]);
-  p.values = static_cast<const T *>(batch->values);
-  p.held = part->row_fit->copies[mode].d_held;
-  p.block_rows = plan->modes[mode].rows.block_rows;
-  p.block_first = (uint64_t)plan->rank * p.block_rows;
-  p.shared = part->row_fit->d_positions[mode];
-  return p;
-}
-
-__device__ inline bool is_held(const uint32_t *held, uint64_t k) {
-  return held[k / 32] >> k % 32 & 1U;
-}
-
-unsigned blocks_of(uint64_t count) {
-  const uint64_t blocks = amped_ceil_div(count, (uint64_t)threads);
-  return (unsigned)(blocks < AMPED_ERROR_BLOCKS ? blocks : AMPED_ERROR_BLOCKS);
-}
-
 /* --- who is held out ------------------------------------------------------------------------- */
-
-template <typename I> struct file_indices { const I *of[AMPED_MAX_ORDER]; /* by position */ };
 
 /* A batch begins with a word of the bits, and a warp makes a word. */
 template <typename T, typename I>
@@ -93,29 +45,18 @@ __global__ void __launch_bounds__(threads)
 struct hold_out_job {
   amped_tensor_part *part;
   int mode;
-  const void *d_indices[AMPED_MAX_ORDER];
   uint64_t seed, below;
   uint64_t *d_count;
 };
 
 template <typename T, typename I>
 amped_status mark_batch(const hold_out_job *j, uint64_t first, const amped_batch *batch) {
-  file_indices<I> indices = {};
-  for (int m = 0; m < j->part->plan->order; m++)
-    indices.of[m] = static_cast<const I *>(j->d_indices[m]);
   mark_held<T, I><<<blocks_of(batch->count), threads, 0, j->part->device->stream>>>(
-      problem_of<T, I>(j->part, j->mode, first, batch), indices, j->seed, j->below,
+      problem_of<T, I>(j->part, j->mode, first, batch), indices_of<I>(j->part), j->seed, j->below,
       (unsigned long long *)j->d_count);
   AMPED_CUDA_LAUNCHED("the kernel of held-out nonzeros");
   return AMPED_OK;
 }
-
-#define FOR_TYPES(plan, function, ...)                                                             \
-  ((plan)->value_type == AMPED_F32                                                                 \
-       ? ((plan)->index_type == AMPED_U32 ? function<float, uint32_t>(__VA_ARGS__)                 \
-                                          : function<float, uint64_t>(__VA_ARGS__))                \
-       : ((plan)->index_type == AMPED_U32 ? function<double, uint32_t>(__VA_ARGS__)                \
-                                          : function<double, uint64_t>(__VA_ARGS__)))
 
 amped_status mark(void *self, uint64_t first, const amped_batch *batch) {
   const hold_out_job *j = static_cast<const hold_out_job *>(self);
@@ -139,30 +80,9 @@ void list_indices(const amped_plan *plan, char *out) {
   }
 }
 
-amped_status upload_indices(const amped_plan *plan, char *d_memory, hold_out_job *j) {
-  const uint64_t bytes = amped_held_out_cuda_bytes(plan) - sizeof(uint64_t);
-  const cudaStream_t stream = j->part->device->stream;
-  char *host = nullptr;
-  AMPED_TRY(amped_calloc(&host, bytes, 1, "the indices of held out nonzeros"));
-  list_indices(plan, host);
-  amped_status status = amped_cuda_check(
-      cudaMemcpyAsync(d_memory + sizeof(uint64_t), host, bytes, cudaMemcpyHostToDevice, stream),
-      "cudaMemcpyAsync");
-  if (status == AMPED_OK)
-    status = amped_cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  amped_free(host);
-  j->d_count = reinterpret_cast<uint64_t *>(d_memory);
-  d_memory += sizeof(uint64_t);
-  for (int m = 0; m < plan->order; m++) {
-    j->d_indices[m] = d_memory;
-    d_memory += amped_plan_factor_rows(plan, m) * plan->index_type;
-  }
-  return status;
-}
-
 amped_status mark_copies(hold_out_job *j, uint64_t *held) {
   amped_tensor_part *part = j->part;
-  const amped_visitor_cuda visitor = {mark, j};
+  const amped_visitor_cuda visitor = {mark, j, 0, UINT64_MAX};
   for (j->mode = 0; j->mode < part->plan->order; j->mode++) {
     uint64_t count = 0;
     AMPED_CUDA(cudaMemsetAsync(j->d_count, 0, sizeof count, part->device->stream));
@@ -177,17 +97,24 @@ amped_status mark_copies(hold_out_job *j, uint64_t *held) {
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
-__device__ inline void add(amped_errors &to, const amped_errors &from) {
+__host__ __device__ inline void add(amped_errors &to, const amped_errors &from) {
   to.count += from.count;
   to.squares += from.squares;
   to.absolute += from.absolute;
   to.clipped += from.clipped;
 }
 
-__device__ inline void add(amped_moments &to, const amped_moments &from) {
+__host__ __device__ inline void add(amped_moments &to, const amped_moments &from) {
   to.count += from.count;
+  to.weight += from.weight;
   to.sum += from.sum;
   to.squares += from.squares;
+  to.least = from.least < to.least ? from.least : to.least;
+  to.least_weight = from.least_weight < to.least_weight ? from.least_weight : to.least_weight;
+}
+
+__device__ inline amped_moments no_moments() {
+  return {0, 0.0, 0.0, 0.0, (double)INFINITY, (double)INFINITY};
 }
 
 /* Add what threads have to the block's sums, in a fixed order. */
@@ -205,14 +132,17 @@ template <typename S> __device__ void add_block(const S &own, S *sums) {
 
 template <typename T, typename I>
 __global__ void __launch_bounds__(threads)
-    add_moments(const batch_problem<T, I> p, bool any_held, amped_moments *sums) {
+    add_moments(const batch_problem<T, I> p, const T *weights, bool any_held, amped_moments *sums) {
   const uint64_t step = (uint64_t)gridDim.x * threads;
-  amped_moments own = {0, 0.0, 0.0};
-  for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k < p.count; k += step)
-    if (!any_held || !is_held(p.held, p.first + k)) {
-      const double x = (double)p.values[k];
-      add(own, {1, x, x * x});
-    }
+  amped_moments own = no_moments();
+  for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k < p.count; k += step) {
+    const double x = (double)p.values[k];
+    const double w = weights != nullptr ? (double)weights[p.first + k] : 1.0;
+    if (any_held && is_held(p.held, p.first + k))
+      add(own, {0, 0.0, 0.0, 0.0, x, w});
+    else
+      add(own, {w > 0.0 ? 1ULL : 0ULL, w, w * x, w * x * x, x, w});
+  }
   add_block(own, sums);
 }
 
@@ -282,7 +212,8 @@ template <typename T, typename I>
 amped_status moments_of(const sums_job *j, uint64_t first, const amped_batch *batch) {
   const amped_row_fit_cuda *f = j->part->row_fit;
   add_moments<T, I><<<blocks_of(batch->count), threads, 0, j->part->device->stream>>>(
-      problem_of<T, I>(j->part, j->mode, first, batch), f->any_held,
+      problem_of<T, I>(j->part, j->mode, first, batch),
+      static_cast<const T *>(f->copies[j->mode].d_weights), f->any_held,
       static_cast<amped_moments *>(f->d_errors));
   AMPED_CUDA_LAUNCHED("the kernel of moments");
   return AMPED_OK;
@@ -321,14 +252,15 @@ amped_status errors_batch(void *self, uint64_t first, const amped_batch *batch) 
   return FOR_TYPES(j->part->plan, errors_of, j, first, batch);
 }
 
-/* All nonzeros of the mode to the visitor, and what blocks have added up to the host: `bytes`. */
+/* All nonzeros of the mode to the visitor, and what blocks have added up to the host: `bytes`. They
+ * begin with what `out` has. */
 amped_status visit(const sums_job *j, amped_status (*batch)(void *, uint64_t, const amped_batch *),
                    void *out, uint64_t bytes) {
   const cudaStream_t stream = j->part->device->stream;
   void *d_sums = j->part->row_fit->d_errors;
   sums_job job = *j;
-  const amped_visitor_cuda visitor = {batch, &job};
-  AMPED_CUDA(cudaMemsetAsync(d_sums, 0, bytes, stream));
+  const amped_visitor_cuda visitor = {batch, &job, 0, UINT64_MAX};
+  AMPED_CUDA(cudaMemcpyAsync(d_sums, out, bytes, cudaMemcpyHostToDevice, stream));
   AMPED_TRY(amped_copies_cuda_visit(&j->part->copies, j->mode, &visitor));
   AMPED_CUDA(cudaMemcpyAsync(out, d_sums, bytes, cudaMemcpyDeviceToHost, stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
@@ -337,43 +269,69 @@ amped_status visit(const sums_job *j, amped_status (*batch)(void *, uint64_t, co
 
 } // namespace
 
-uint64_t amped_held_out_cuda_bytes(const amped_plan *plan) {
+uint64_t amped_file_indices_cuda_bytes(const amped_plan *plan) {
   uint64_t rows = 0;
   for (int m = 0; m < plan->order; m++)
     rows += amped_plan_factor_rows(plan, m);
-  return rows * plan->index_type + sizeof(uint64_t);
+  return rows * plan->index_type;
+}
+
+amped_status amped_file_indices_cuda_find(amped_tensor_part *part) {
+  const uint64_t bytes = amped_file_indices_cuda_bytes(part->plan);
+  static const char what[] = "the indices of positions";
+  char *host = nullptr;
+  if (part->row_fit->d_indices != nullptr)
+    return AMPED_OK;
+  AMPED_TRY(amped_calloc(&host, bytes, 1, what));
+  list_indices(part->plan, host);
+  amped_status status = amped_cuda_malloc(&part->row_fit->d_indices, bytes, what);
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaMemcpyAsync(part->row_fit->d_indices, host, bytes,
+                                              cudaMemcpyHostToDevice, part->device->stream),
+                              "cudaMemcpyAsync");
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(part->device->stream), "cudaStreamSynchronize");
+  amped_free(host);
+  return status;
+}
+
+void amped_file_indices_cuda_free(amped_tensor_part *part) {
+  amped_cuda_free(part->row_fit->d_indices);
+  part->row_fit->d_indices = nullptr;
 }
 
 amped_status amped_held_out_cuda(amped_tensor_part *part, uint64_t seed, uint64_t below,
                                  uint64_t *held) {
-  void *d_memory = nullptr;
+  void *d_count = nullptr;
   hold_out_job j = {};
   j.part = part;
   j.seed = seed;
   j.below = below;
   *held = 0;
   part->row_fit->any_held = below > 0;
-  if (below == 0)
-    return AMPED_OK;
-  AMPED_TRY(amped_cuda_malloc(&d_memory, amped_held_out_cuda_bytes(part->plan),
-                              "the indices of held out nonzeros"));
-  amped_status status = upload_indices(part->plan, static_cast<char *>(d_memory), &j);
-  if (status == AMPED_OK)
-    status = mark_copies(&j, held);
-  amped_cuda_free(d_memory);
+  amped_status status = AMPED_OK;
+  if (below > 0) {
+    status = amped_file_indices_cuda_find(part);
+    if (status == AMPED_OK)
+      status = amped_cuda_malloc(&d_count, sizeof(uint64_t), "the count of held out nonzeros");
+    j.d_count = static_cast<uint64_t *>(d_count);
+    if (status == AMPED_OK)
+      status = mark_copies(&j, held);
+    amped_cuda_free(d_count);
+  }
+  amped_file_indices_cuda_free(part);
   return status;
 }
 
 amped_status amped_moments_cuda(amped_tensor_part *part, amped_moments *out) {
   const sums_job j = {part, 0, false, nullptr, 0.0, 0.0};
   amped_moments *sums = nullptr;
-  AMPED_TRY(amped_alloc(&sums, AMPED_ERROR_BLOCKS, sizeof *sums, "moments"));
+  AMPED_TRY(amped_calloc(&sums, AMPED_ERROR_BLOCKS, sizeof *sums, "moments"));
+  for (int i = 0; i < AMPED_ERROR_BLOCKS; i++)
+    sums[i].least = sums[i].least_weight = (double)INFINITY;
   const amped_status status = visit(&j, moments_batch, sums, AMPED_ERROR_BLOCKS * sizeof *sums);
-  for (int i = 0; i < AMPED_ERROR_BLOCKS && status == AMPED_OK; i++) {
-    out->count += sums[i].count;
-    out->sum += sums[i].sum;
-    out->squares += sums[i].squares;
-  }
+  for (int i = 0; i < AMPED_ERROR_BLOCKS && status == AMPED_OK; i++)
+    add(*out, sums[i]);
   amped_free(sums);
   return status;
 }
@@ -383,14 +341,10 @@ amped_status amped_errors_cuda(amped_tensor_part *part, int mode, bool held,
                                amped_errors *out) {
   const sums_job j = {part, mode, held, fit, least, most};
   amped_errors *sums = nullptr;
-  AMPED_TRY(amped_alloc(&sums, AMPED_ERROR_BLOCKS, sizeof *sums, "errors"));
+  AMPED_TRY(amped_calloc(&sums, AMPED_ERROR_BLOCKS, sizeof *sums, "errors"));
   const amped_status status = visit(&j, errors_batch, sums, AMPED_ERROR_BLOCKS * sizeof *sums);
-  for (int i = 0; i < AMPED_ERROR_BLOCKS && status == AMPED_OK; i++) {
-    out->count += sums[i].count;
-    out->squares += sums[i].squares;
-    out->absolute += sums[i].absolute;
-    out->clipped += sums[i].clipped;
-  }
+  for (int i = 0; i < AMPED_ERROR_BLOCKS && status == AMPED_OK; i++)
+    add(*out, sums[i]);
   amped_free(sums);
   return status;
 }

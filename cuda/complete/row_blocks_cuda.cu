@@ -112,7 +112,7 @@ template <typename T, typename I>
 __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda &piece,
                          double *products, row_desk *d) {
   __shared__ I positions[most_inputs][chunk];
-  __shared__ double targets[chunk];
+  __shared__ fit_term terms[chunk];
   const unsigned comps = p.components;
   const unsigned base = (unsigned)(piece.first - p.first);
   const unsigned warp = threadIdx.x / 32;
@@ -136,7 +136,7 @@ __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda 
           if (p.biased)
             y -= (double)p.factors[m][(uint64_t)x.input[m] * p.ld + comps];
         }
-        targets[to] = y;
+        terms[to] = term_of(p, y, k);
       }
       if (lane == 0)
         filled = (unsigned)__popc(alive);
@@ -156,7 +156,7 @@ __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda 
       for (unsigned j = lane; j <= i; j += 32) {
         double sum = 0.0;
         for (unsigned q = 0; q < rows; q++)
-          sum += products[q * comps + i] * products[q * comps + j];
+          sum += terms[q].weight * products[q * comps + i] * products[q * comps + j];
         d->m[i * d->ld + j] += sum;
       }
     }
@@ -164,18 +164,18 @@ __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda 
       double sum = 0.0;
       double plain = 0.0;
       for (unsigned q = 0; q < rows; q++) {
-        sum += products[q * comps + i] * targets[q];
-        plain += products[q * comps + i];
+        sum += products[q * comps + i] * terms[q].target;
+        plain += products[q * comps + i] * terms[q].weight;
       }
       d->targets[i] += sum;
       if (p.biased)
         d->m[comps * d->ld + i] += plain;
     }
     for (unsigned q = 0; q < rows; q++) {
-      d->count += 1.0;
-      d->squares += targets[q] * targets[q];
+      d->count += terms[q].count;
+      d->squares += terms[q].square;
       if (p.biased && threadIdx.x == 0)
-        d->targets[comps] += targets[q];
+        d->targets[comps] += terms[q].target;
     }
     __syncthreads();
   }
@@ -230,9 +230,13 @@ __device__ void load_equations(const P &p, const double *from, uint64_t count, r
 
 /* --- solutions ------------------------------------------------------------------------------- */
 
-/* Add the penalty to the matrix, and make the right side. */
+/* Add the penalty, and the sums over all cells, to the matrix, and make the right side. */
 template <typename P> __device__ void add_penalty(const P &p, row_desk *d) {
   d->weight = penalty_of(p, d->count);
+  for (unsigned i = threadIdx.x / 32; i < p.components && p.base != nullptr; i += fit_threads / 32)
+    for (unsigned j = threadIdx.x % 32; j <= i; j += 32)
+      d->m[i * d->ld + j] += p.base[i * p.components + j];
+  __syncthreads();
   for (unsigned i = threadIdx.x; i < d->n; i += fit_threads) {
     const bool bias = i == p.components;
     if (bias)
@@ -470,15 +474,18 @@ __device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
   for (unsigned i = threadIdx.x; i < d->n && d->count > 0.0; i += fit_threads)
     finite = finite && fabs(d->x[i]) <= most_number<T>();
   finite = __syncthreads_and(finite) != 0;
-  const bool prior = !(d->count > 0.0) || !finite;
   for (unsigned i = threadIdx.x; i < columns; i += fit_threads) {
-    const T stored = prior ? (T)(i < p.components ? p.prior : 0.0) : (T)d->x[i];
+    const double prior = i < p.components ? p.prior : 0.0;
+    const T stored = (T)(!(d->count > 0.0) ? p.empty[i] : finite ? d->x[i] : prior);
     to[i] = stored;
     d->x[i] = (double)stored;
   }
   __syncthreads();
-  if (!(d->count > 0.0))
+  if (!(d->count > 0.0)) {
+    sums->squares += p.of_empty.squares;
+    sums->penalty += p.of_empty.penalty;
     return;
+  }
   double penalty = 0.0;
   for (unsigned i = threadIdx.x; i < columns; i += fit_threads) {
     const bool bias = i == p.components;
@@ -486,7 +493,7 @@ __device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
     penalty += (bias ? p.reg_bias : d->weight) * off * off;
   }
   penalty = sum_of_block(penalty);
-  sums->count += (uint64_t)d->count;
+  sums->count += d->count;
   sums->squares += squares_of(p, *d, rank);
   sums->penalty += penalty;
   sums->unsure += rank >= 0 || !finite ? 1 : 0;
@@ -506,7 +513,7 @@ __global__ void __launch_bounds__(fit_threads)
     fit_pieces(const fit_problem<T, I> p, bool is_shared) {
   extern __shared__ double shared[];
   row_desk d = desk_of(p, shared + chunk * (p.components + 2), is_shared);
-  amped_row_fit_sums sums = {0, 0.0, 0.0, 0};
+  amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
   const uint64_t step = p.only_failed ? (uint64_t)gridDim.x * fit_threads : gridDim.x;
   for (uint64_t at =
            p.first_piece + (p.only_failed ? (uint64_t)blockIdx.x * fit_threads : blockIdx.x);
@@ -540,7 +547,7 @@ __global__ void __launch_bounds__(fit_threads)
     finish_rows(const fit_problem<T, I> p, bool is_shared) {
   extern __shared__ double shared[];
   row_desk d = desk_of(p, shared, is_shared);
-  amped_row_fit_sums sums = {0, 0.0, 0.0, 0};
+  amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
   for (uint64_t i = p.first_row + blockIdx.x; i < p.end_row; i += gridDim.x) {
     const amped_long_row_cuda row = p.long_rows[i];
     load_equations(p, p.slots + (uint64_t)row.first * p.slot_length, row.count, &d);
@@ -556,7 +563,7 @@ __global__ void __launch_bounds__(fit_threads)
     solve_equations(const fit_problem<T, I> p, bool is_shared) {
   extern __shared__ double shared[];
   row_desk d = desk_of(p, shared, is_shared);
-  amped_row_fit_sums sums = {0, 0.0, 0.0, 0};
+  amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
   for (uint64_t i = p.first_row + blockIdx.x; i < p.end_row; i += gridDim.x) {
     load_equations(p, p.equations + (i - p.first_row) * p.slot_length, 1, &d);
     make_row(p, &d, i, &sums);
@@ -581,22 +588,22 @@ __global__ void __launch_bounds__(fit_threads)
 
 template <typename T>
 __global__ void __launch_bounds__(fit_threads)
-    fill_gaps(T *own, uint64_t ld, unsigned components, unsigned columns, double prior,
-              const uint32_t *gaps, uint64_t rows) {
+    fill_gaps(T *own, uint64_t ld, unsigned columns, const double *empty, const uint32_t *gaps,
+              uint64_t rows) {
   const uint64_t step = (uint64_t)gridDim.x * (fit_threads / 32);
   for (uint64_t word = (uint64_t)blockIdx.x * (fit_threads / 32) + threadIdx.x / 32;
        word * 32 < rows; word += step)
     for (uint32_t bits = gaps[word]; bits != 0; bits &= bits - 1) {
       const uint64_t row = word * 32 + (uint64_t)(__ffs((int)bits) - 1);
       for (unsigned c = threadIdx.x % 32; c < columns; c += 32)
-        own[row * ld + c] = (T)(c < components ? prior : 0.0);
+        own[row * ld + c] = (T)empty[c];
     }
 }
 
 __global__ void __launch_bounds__(1024)
     add_all(const amped_row_fit_sums *sums, uint64_t count, amped_row_fit_sums *out) {
   __shared__ amped_row_fit_sums parts[1024];
-  amped_row_fit_sums own = {0, 0.0, 0.0, 0};
+  amped_row_fit_sums own = {0.0, 0.0, 0.0, 0};
   for (uint64_t i = threadIdx.x; i < count; i += 1024)
     add_sums(&own, sums[i]);
   parts[threadIdx.x] = own;
@@ -697,16 +704,14 @@ amped_status amped_row_gaps_cuda(const amped_row_kernel_cuda_args *a, const uint
   const uint64_t words = amped_ceil_div(rows, UINT64_C(32));
   const uint64_t wanted = amped_ceil_div(words, (uint64_t)(fit_threads / 32));
   const unsigned blocks = (unsigned)(wanted < 4096 ? wanted : 4096);
-  const unsigned comps = (unsigned)a->components;
-  const unsigned columns = comps + (a->fit->biased ? 1 : 0);
-  const double prior = a->fit->prior[a->mode];
+  const unsigned columns = (unsigned)a->components + (a->fit->biased ? 1 : 0);
   if (blocks == 0)
     return AMPED_OK;
   if (a->value_type == AMPED_F32)
-    fill_gaps<<<blocks, fit_threads, 0, a->stream>>>((float *)a->own, a->ld, comps, columns, prior,
+    fill_gaps<<<blocks, fit_threads, 0, a->stream>>>((float *)a->own, a->ld, columns, a->empty,
                                                      gaps, rows);
   else
-    fill_gaps<<<blocks, fit_threads, 0, a->stream>>>((double *)a->own, a->ld, comps, columns, prior,
+    fill_gaps<<<blocks, fit_threads, 0, a->stream>>>((double *)a->own, a->ld, columns, a->empty,
                                                      gaps, rows);
   AMPED_CUDA_LAUNCHED("the kernel of empty rows");
   return AMPED_OK;

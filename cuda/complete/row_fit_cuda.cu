@@ -1,5 +1,7 @@
 #include "cuda/complete/row_fit_cuda.h"
 
+#include <cfloat>
+#include <cmath>
 #include <cstring>
 
 #include "cuda/complete/held_out_cuda.h"
@@ -8,6 +10,7 @@
 
 extern "C" {
 #include "base/mem.h"
+#include "cpu/row_solve_cpu.h"
 }
 
 namespace {
@@ -19,6 +22,11 @@ constexpr uint64_t alignment = AMPED_CUDA_ALIGNMENT;
 
 uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, alignment) * alignment;
+}
+
+/* Doubles of a row of the CPU's equations. */
+uint64_t equations_width(uint64_t components) {
+  return amped_ceil_div(components, (uint64_t)AMPED_ROW_PADDING) * AMPED_ROW_PADDING;
 }
 
 /* With a bias equations are a little longer than of as many columns without. */
@@ -37,11 +45,11 @@ uint64_t put_rows(const amped_plan *plan) {
 
 /* Bytes of a copy's arrays on the device, for so many of each. */
 struct copy_bytes {
-  uint64_t pieces, strips, long_rows, held, gaps, failed, all;
+  uint64_t pieces, strips, long_rows, held, gaps, failed, weights, all;
 };
 
-copy_bytes bytes_of(const amped_plan *plan, int mode, uint64_t pieces, uint64_t strips,
-                    uint64_t long_rows) {
+copy_bytes bytes_of(const amped_plan *plan, int mode, bool weighted, uint64_t pieces,
+                    uint64_t strips, uint64_t long_rows) {
   const amped_mode_plan *m = &plan->modes[mode];
   copy_bytes b = {};
   b.pieces = aligned(pieces * sizeof(amped_row_piece_cuda));
@@ -50,13 +58,14 @@ copy_bytes bytes_of(const amped_plan *plan, int mode, uint64_t pieces, uint64_t 
   b.held = aligned(amped_packing_bit_words(m->copy.rank_nnz[plan->rank] + 32) * sizeof(uint32_t));
   b.gaps = aligned(amped_packing_bit_words(m->rows.block_rows) * sizeof(uint32_t));
   b.failed = aligned(pieces);
-  b.all = b.pieces + b.strips + b.long_rows + b.held + b.gaps + b.failed;
+  b.weights = weighted ? aligned(m->copy.rank_nnz[plan->rank] * plan->value_type) : 0;
+  b.all = b.pieces + b.strips + b.long_rows + b.held + b.gaps + b.failed + b.weights;
   return b;
 }
 
 /* What the part takes beside its copies. */
 struct common_bytes {
-  uint64_t slots, shared, put, scratch, sums, positions, errors, all;
+  uint64_t slots, shared, put, scratch, sums, positions, errors, base, empty, all;
 };
 
 uint64_t shared_rows_of(const amped_plan *plan, int mode) {
@@ -82,19 +91,23 @@ common_bytes bytes_beside(const amped_plan *plan, uint64_t slots, uint64_t strip
   b.scratch =
       amped_row_scratch_cuda_bytes(plan->ncomps) * amped_row_scratch_cuda_blocks(plan->ncomps);
   b.sums = aligned((strips + AMPED_FIT_BLOCKS + 2) * sizeof(amped_row_fit_sums));
-  b.errors = aligned(AMPED_ERROR_BLOCKS * sizeof(amped_errors));
-  b.all = b.slots + b.shared + b.put + b.scratch + b.sums + b.positions + b.errors;
+  b.errors = aligned(AMPED_ERROR_BLOCKS * sizeof(amped_moments));
+  b.base = aligned((uint64_t)plan->ncomps * (uint64_t)plan->ncomps * sizeof(double));
+  b.empty = aligned(((uint64_t)plan->ncomps + 1) * sizeof(double));
+  b.all =
+      b.slots + b.shared + b.put + b.scratch + b.sums + b.positions + b.errors + b.base + b.empty;
   return b;
 }
 
-void fit_require(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
-                 uint64_t *host_bytes) {
+void fit_require(const amped_device *device, const amped_plan *plan, bool weighted,
+                 uint64_t *device_bytes, uint64_t *host_bytes) {
   amped_layout_cuda layout = {};
   uint64_t slots = 0;
   uint64_t strips = 0;
   uint64_t host = 0;
   (void)device;
-  *device_bytes = amped_held_out_cuda_bytes(plan);
+  *device_bytes =
+      amped_file_indices_cuda_bytes(plan) + (weighted ? amped_weigh_cuda_bytes(plan) : 0);
   for (int m = 0; m < plan->order; m++) {
     const amped_mode_plan *mode = &plan->modes[m];
     const amped_row_pieces_limits_cuda most =
@@ -103,19 +116,20 @@ void fit_require(const amped_device *device, const amped_plan *plan, uint64_t *d
                          most.long_rows * sizeof(amped_long_row_cuda) +
                          mode->copy.rank_nnz[plan->rank] / 8 +
                          amped_plan_copy_rows(plan, m) * plan->index_type;
-    *device_bytes += bytes_of(plan, m, most.pieces, most.pieces, most.long_rows).all;
+    *device_bytes += bytes_of(plan, m, weighted, most.pieces, most.pieces, most.long_rows).all;
     slots = most.slots > slots ? most.slots : slots;
     strips = most.pieces > strips ? most.pieces : strips;
     host = own > host ? own : host;
   }
   *device_bytes += bytes_beside(plan, slots, strips).all;
-  const uint64_t indices = amped_held_out_cuda_bytes(plan);
+  const uint64_t indices = amped_file_indices_cuda_bytes(plan);
   *host_bytes = host > indices ? host : indices;
 }
 
-/* The rows of the block that have nonzeros here, or on other ranks; the others are gaps. */
-void find_gaps(const amped_plan *plan, int mode, const amped_row_pieces_cuda *pieces,
-               uint32_t *gaps) {
+/* The rows of the block that have nonzeros here, or on other ranks; the others are gaps. Returns
+ * their number. */
+uint64_t find_gaps(const amped_plan *plan, int mode, const amped_row_pieces_cuda *pieces,
+                   uint32_t *gaps) {
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t block = (uint64_t)plan->rank * m->rows.block_rows;
   const uint64_t rows = m->rows.rank_rows[plan->rank];
@@ -131,6 +145,10 @@ void find_gaps(const amped_plan *plan, int mode, const amped_row_pieces_cuda *pi
       for (uint64_t i = m->copy.splits[s].row; i < m->copy.splits[s + 1].row; i++)
         fill(m->rows.position[idp] - block + i - m->copy.splits[s].row);
   }
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < amped_packing_bit_words(rows); i++)
+    count += (uint64_t)__builtin_popcount(gaps[i]);
+  return count;
 }
 
 /* The arrays of a copy while it is cut, on the host. */
@@ -164,12 +182,32 @@ amped_status upload(void *to, const void *from, uint64_t bytes, cudaStream_t str
   return AMPED_OK;
 }
 
-amped_status upload_copy(amped_tensor_part *part, int mode, const copy_arrays *a) {
+/* Every weight is -1. */
+amped_status make_weights(amped_tensor_part *part, int mode, void *d_weights) {
+  const amped_plan *plan = part->plan;
+  const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
+  char *some = nullptr;
+  AMPED_TRY(amped_alloc(&some, AMPED_PACK_NNZ, plan->value_type, "the weights of nonzeros"));
+  for (uint64_t k = 0; k < AMPED_PACK_NNZ; k++)
+    amped_value_put(some, plan->value_type, k, -1.0);
+  amped_status status = AMPED_OK;
+  for (uint64_t k = 0; k < nnz && status == AMPED_OK; k += AMPED_PACK_NNZ) {
+    const uint64_t count = nnz - k < AMPED_PACK_NNZ ? nnz - k : AMPED_PACK_NNZ;
+    status = upload(static_cast<char *>(d_weights) + k * plan->value_type, some,
+                    count * plan->value_type, part->device->stream);
+  }
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(part->device->stream), "cudaStreamSynchronize");
+  amped_free(some);
+  return status;
+}
+
+amped_status upload_copy(amped_tensor_part *part, int mode, bool weighted, const copy_arrays *a) {
   const amped_plan *plan = part->plan;
   const cudaStream_t stream = part->device->stream;
   amped_row_copy_cuda *copy = &part->row_fit->copies[mode];
   const amped_row_pieces_cuda *p = &copy->host;
-  const copy_bytes b = bytes_of(plan, mode, p->count, p->strips, p->long_count);
+  const copy_bytes b = bytes_of(plan, mode, weighted, p->count, p->strips, p->long_count);
   AMPED_TRY(amped_cuda_malloc(&copy->d_memory, b.all, "row fits"));
   char *at = static_cast<char *>(copy->d_memory);
   const auto next = [&](uint64_t bytes) {
@@ -183,6 +221,9 @@ amped_status upload_copy(amped_tensor_part *part, int mode, const copy_arrays *a
   copy->d_held = static_cast<uint32_t *>(next(b.held));
   copy->d_gaps = static_cast<uint32_t *>(next(b.gaps));
   copy->d_failed = static_cast<uint8_t *>(next(b.failed));
+  copy->d_weights = weighted ? next(b.weights) : nullptr;
+  if (weighted)
+    AMPED_TRY(make_weights(part, mode, copy->d_weights));
   AMPED_TRY(upload(copy->d_pieces, p->pieces, p->count * sizeof *p->pieces, stream));
   AMPED_TRY(upload(copy->d_strip_ends, p->strip_ends, p->strips * sizeof *p->strip_ends, stream));
   AMPED_TRY(upload(copy->d_long_rows, p->long_rows, p->long_count * sizeof *p->long_rows, stream));
@@ -218,7 +259,7 @@ amped_status keep_runs(amped_row_copy_cuda *copy) {
   return AMPED_OK;
 }
 
-amped_status make_copy(amped_tensor_part *part, int mode) {
+amped_status make_copy(amped_tensor_part *part, int mode, bool weighted) {
   amped_row_copy_cuda *copy = &part->row_fit->copies[mode];
   const amped_plan *plan = part->plan;
   copy_arrays a = {};
@@ -228,9 +269,9 @@ amped_status make_copy(amped_tensor_part *part, int mode) {
         amped_row_pieces_cuda_make(&copy->host, plan, &part->copies.layout, mode, a.bits, a.rows,
                                    part->copies.copies[mode].rows, equation_bytes(plan));
   if (status == AMPED_OK) {
-    find_gaps(plan, mode, &copy->host, a.gaps);
+    copy->gap_count = find_gaps(plan, mode, &copy->host, a.gaps);
     copy->shared_count = copy->host.long_count - copy->host.part_long[plan->modes[mode].rows.parts];
-    status = upload_copy(part, mode, &a);
+    status = upload_copy(part, mode, weighted, &a);
   }
   if (status == AMPED_OK)
     status = keep_runs(copy);
@@ -274,7 +315,9 @@ amped_status make_common(amped_tensor_part *part) {
   f->d_result = reinterpret_cast<amped_row_fit_sums *>(at += b.scratch);
   f->d_sums = f->d_result + 2;
   f->d_errors = at += b.sums;
-  at += b.errors;
+  f->d_base = reinterpret_cast<double *>(at += b.errors);
+  f->d_empty = reinterpret_cast<double *>(at += b.base);
+  at += b.empty;
   for (int m = 0; m < plan->order; m++) {
     AMPED_TRY(make_positions(part, m, at));
     at += aligned(shared_rows_of(plan, m) * sizeof(uint64_t));
@@ -284,11 +327,11 @@ amped_status make_common(amped_tensor_part *part) {
   return amped_cuda_host_alloc((void **)&f->result, 2 * sizeof *f->result, "row fits");
 }
 
-amped_status fit_prepare(amped_tensor_part *part) {
+amped_status fit_prepare(amped_tensor_part *part, bool weighted) {
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_calloc(&part->row_fit, 1, sizeof *part->row_fit, "row fits"));
   for (int m = 0; m < part->plan->order && status == AMPED_OK; m++)
-    status = make_copy(part, m);
+    status = make_copy(part, m, weighted);
   if (status == AMPED_OK)
     status = make_common(part);
   if (status != AMPED_OK) {
@@ -327,6 +370,10 @@ amped_row_kernel_cuda_args args_of(const amped_tensor_part *part, int mode) {
           (uint64_t)plan->rank * plan->modes[mode].rows.block_rows * amped_plan_row_bytes(plan);
   a.stream = part->device->stream;
   a.held = f->any_held ? copy->d_held : nullptr;
+  a.weights = copy->d_weights;
+  a.base = f->fit.implicit > 0.0 ? f->d_base : nullptr;
+  a.empty = f->d_empty;
+  a.of_empty = f->of_empty;
   a.pieces = copy->d_pieces;
   a.strip_ends = copy->d_strip_ends;
   a.failed = copy->d_failed;
@@ -421,8 +468,75 @@ amped_status fit_span(void *self, const amped_span_cuda *span, void *d_block) {
   return end < s->part->copies.layout.nnz[s->mode] ? AMPED_OK : finish_pass(s);
 }
 
+/* The row without nonzeros, as the factors have it, and what it adds to the sums: its prior or,
+ * where it has seen zeros, what these and its penalty make of it. work: desk_doubles. */
+void find_empty(amped_tensor_part *part, int mode, double *work, double *row) {
+  amped_row_fit_cuda *f = part->row_fit;
+  const amped_row_fit *fit = &f->fit;
+  const uint64_t n = (uint64_t)part->plan->ncomps - (fit->biased ? 1 : 0);
+  const double power = fit->reg_power;
+  amped_row_penalty p = {};
+  p.components = n;
+  p.biased = fit->biased;
+  p.weight = fit->reg * fit->pull[mode] * (power > 0.0 ? 0.0 : 1.0);
+  p.prior = fit->prior[mode];
+  p.reg_bias = fit->reg_bias;
+  p.base = fit->implicit > 0.0 ? fit->base : nullptr;
+  amped_row_equations e = {};
+  e.width = equations_width(n);
+  e.products = work;
+  e.sum = e.products + e.width * e.width;
+  e.targets = e.sum + e.width;
+  double *const solve = e.targets + e.width;
+  f->of_empty = {};
+  for (uint64_t c = 0; c <= n; c++)
+    row[c] = c < n ? p.prior : 0.0;
+  if (p.base != nullptr) {
+    if (p.weight * p.prior == 0.0)
+      memset(row, 0, n * sizeof *row);
+    else if (fit->nonnegative)
+      amped_row_solve_nonnegative(&e, &p, solve, row);
+    else if (!amped_row_solve_primal(&e, &p, solve, row))
+      amped_row_solve_least(&e, &p, solve, row);
+  }
+  for (uint64_t c = 0; c <= n; c++) {
+    double stored = 0.0;
+    const double most = part->plan->value_type == AMPED_F32 ? (double)FLT_MAX : DBL_MAX;
+    amped_value_put(&stored, part->plan->value_type, 0,
+                    fabs(row[c]) <= most ? row[c]
+                    : c < n              ? p.prior
+                                         : 0.0);
+    row[c] = amped_value_get(&stored, part->plan->value_type, 0);
+    if (p.base != nullptr && c < n)
+      f->of_empty.penalty += p.weight * (row[c] - p.prior) * (row[c] - p.prior);
+  }
+  if (p.base != nullptr)
+    f->of_empty.squares = amped_row_squares(&e, &p, row);
+}
+
+/* What kernels need of the fit beside numbers: the empty row, and the sums over all cells. */
+amped_status upload_fit(amped_tensor_part *part, int mode) {
+  amped_row_fit_cuda *f = part->row_fit;
+  const cudaStream_t stream = part->device->stream;
+  const uint64_t n = (uint64_t)part->plan->ncomps;
+  const uint64_t width = equations_width(n);
+  double *work = nullptr;
+  AMPED_TRY(amped_calloc(&work, width * width + 2 * width + amped_row_solve_elements(n) + n + 1,
+                         sizeof *work, "row fits"));
+  double *const row = work + width * width + 2 * width + amped_row_solve_elements(n);
+  find_empty(part, mode, work, row);
+  amped_status status = upload(f->d_empty, row, (n + 1) * sizeof *row, stream);
+  if (status == AMPED_OK && f->fit.implicit > 0.0)
+    status = upload(f->d_base, f->fit.base, n * n * sizeof(double), stream);
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  amped_free(work);
+  return status;
+}
+
 amped_status fit_begin(amped_tensor_part *part, int mode, const amped_row_fit *fit) {
   part->row_fit->fit = *fit;
+  AMPED_TRY(upload_fit(part, mode));
   fit_pass s = {};
   s.part = part;
   s.mode = mode;
@@ -449,6 +563,9 @@ amped_status fit_wait(amped_tensor_part *part, int mode, int block_part, amped_m
   AMPED_TRY(amped_copies_cuda_finish(&part->copies, mode, times));
   AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
   add_sums(sums, f->result);
+  const uint64_t gaps = f->copies[mode].gap_count;
+  sums->squares += (double)gaps * f->of_empty.squares;
+  sums->penalty += (double)gaps * f->of_empty.penalty;
   return AMPED_OK;
 }
 
@@ -540,6 +657,7 @@ void amped_row_fit_cuda_free(amped_row_fit_cuda *f) {
     if (f->parts[i] != nullptr)
       (void)cudaEventDestroy(f->parts[i]);
   amped_cuda_free(f->d_memory);
+  amped_cuda_free(f->d_indices);
   amped_cuda_host_free(f->result);
   amped_free(f);
 }
@@ -547,8 +665,10 @@ void amped_row_fit_cuda_free(amped_row_fit_cuda *f) {
 const amped_row_fit_ops amped_row_fit_cuda_ops = {
     .require = fit_require,
     .prepare = fit_prepare,
+    .weigh = amped_weigh_cuda,
     .hold_out = amped_held_out_cuda,
     .moments = amped_moments_cuda,
+    .view = amped_view_cuda,
     .begin = fit_begin,
     .wait = fit_wait,
     .get_equations = fit_get_equations,

@@ -26,11 +26,15 @@ typedef struct amped_row_kernel_cuda_args {
   uint64_t ld;
   const void *factors[AMPED_MAX_ORDER - 1]; /* of the input modes, ascending */
   void *own;                                /* the rank's block of the mode's factor */
+  const double *base;                       /* of implicit fits: [components][components] */
+  const double *empty;                      /* the row without nonzeros: components, and the bias */
+  amped_row_fit_sums of_empty;              /* what such a row adds to the sums */
   cudaStream_t stream;
 
   /* Pieces of a run. */
   const amped_packed_cuda *packed; /* from the run's nonzero on */
   const uint32_t *held;            /* of the whole copy, a bit a nonzero; NULL: none is held out */
+  const void *weights;             /* of the whole copy, of value_type; NULL: all are 1 */
   const amped_row_piece_cuda *pieces;
   const uint64_t *strip_ends;
   uint64_t first_strip, strips;    /* of warps */
@@ -73,7 +77,7 @@ amped_status amped_row_blocks_sum(const amped_row_kernel_cuda_args *args);
 /* Rows first_row .. end_row of the block become those of equations[0 ..]. */
 amped_status amped_row_blocks_solve(const amped_row_kernel_cuda_args *args);
 
-/* Rows of the block without nonzeros become the prior: those whose bit is set. */
+/* Rows of the block become `empty`: those whose bit is set. */
 amped_status amped_row_gaps_cuda(const amped_row_kernel_cuda_args *args, const uint32_t *gaps,
                                  uint64_t rows);
 

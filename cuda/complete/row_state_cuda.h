@@ -22,6 +22,8 @@ typedef struct amped_row_copy_cuda {
   uint64_t shared_count;
   uint32_t *d_held; /* a bit a nonzero: it is held out */
   uint32_t *d_gaps; /* a bit a row of the block: it has no nonzeros on any rank */
+  uint64_t gap_count;
+  void *d_weights; /* of plan->value_type, of all nonzeros; NULL: all are 1 */
   uint8_t *d_failed;
 } amped_row_copy_cuda;
 
@@ -41,10 +43,14 @@ struct amped_row_fit_cuda {
   amped_row_fit_sums *result;             /* the same, pinned */
   uint64_t *d_positions[AMPED_MAX_ORDER]; /* of shared rows, in mode's factor */
   void *d_errors;                         /* [AMPED_ERROR_BLOCKS] sums */
+  double *d_base;                         /* of implicit fits: [ncomps][ncomps] */
+  double *d_empty;                        /* [ncomps + 1] the row without nonzeros */
+  void *d_indices;                        /* file indices by position; NULL between uses */
   cudaEvent_t parts[AMPED_MAX_PARTS];
 
-  amped_row_fit fit;         /* in hand */
-  amped_row_fit_sums shared; /* not told yet */
+  amped_row_fit fit;           /* in hand */
+  amped_row_fit_sums of_empty; /* what a row without nonzeros adds to the sums */
+  amped_row_fit_sums shared;   /* not told yet */
 };
 
 #ifdef __cplusplus

@@ -74,8 +74,7 @@ template <int W> struct warp_equations {
   float h[fit_shape<W>::tiles][4];
   float targets[fit_shape<W>::blocks];
   float sums[fit_shape<W>::blocks];
-  unsigned count;
-  double target, squares;
+  double count, target, squares;
 };
 
 /* Panel k of Cholesky: 8 columns. e has the two more rows; pivots[k] becomes, in lanes of g, one
@@ -248,6 +247,22 @@ __device__ inline bool solve_in_warp(float (*h)[4], const float *diagonal, const
   return __all_sync(all_lanes, good);
 }
 
+/* Add the sums over all cells, of n components, to H. */
+template <int W>
+__device__ inline void add_base(const double *base, unsigned n, float (*h)[4], unsigned lane) {
+#pragma unroll
+  for (int m = 0; m < fit_shape<W>::halves; m++)
+#pragma unroll
+    for (int b = 0; b < 2 * m + 2; b++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        const unsigned r = column_at<W>(16U * m + lane / 4 + 8U * (i / 2));
+        const unsigned c = column_at<W>(8U * b + 2 * (lane % 4) + i % 2);
+        if (r < n && c < n)
+          h[tile_at(m, b)][i] += (float)__ldg(base + r * n + c);
+      }
+}
+
 /* Write a piece's sums to its slot, as equations travel. */
 template <int W>
 __device__ inline void store_slot(double *slot, const warp_equations<W> &q, unsigned n, bool biased,
@@ -279,7 +294,7 @@ __device__ inline void store_slot(double *slot, const warp_equations<W> &q, unsi
     }
   }
   if (lane == 0) {
-    slot[at.count] = (double)q.count;
+    slot[at.count] = q.count;
     if (biased)
       slot[at.target] = q.target;
     slot[at.squares] = q.squares;
@@ -332,10 +347,11 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   const uint64_t end = p.strip_ends[strip];
   const unsigned ld = (unsigned)p.ld;
   const bool masks = p.biased && p.components < (unsigned)W;
+  const bool weighs = p.weights != nullptr || p.implicit > 0.0;
   uint64_t at = strip > 0 ? p.strip_ends[strip - 1] : 0;
   amped_row_piece_cuda piece = p.pieces[at];
   const unsigned last = (unsigned)(p.pieces[end - 1].first - p.first) + p.pieces[end - 1].count - 1;
-  uint64_t all_count = 0;
+  double all_count = 0.0;
   double all_squares = 0.0;
   double all_penalty = 0.0;
 
@@ -357,12 +373,12 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
 #pragma unroll
     for (int c = 0; c < blocks; c++)
       q.targets[c] = q.sums[c] = 0.0F;
-    q.count = 0;
-    q.target = q.squares = 0.0;
+    q.count = q.target = q.squares = 0.0;
 
     /* A lane's nonzero of the 32 in hand, and those that take part. */
     nonzero<float, I, N> mine;
     float target = 0.0F;
+    float root = 0.0F; /* of its weight */
     unsigned alive = 0;
     const auto take = [&](unsigned j) {
       const bool here = j + lane < count;
@@ -377,11 +393,20 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
             others += __ldg(p.factors[m] + ((uint64_t)mine.input[m] * ld + p.components));
         y -= (double)others;
       }
-      target = on ? (float)y : 0.0F;
       alive = __ballot_sync(all_lanes, on);
-      q.count += (unsigned)__popc(alive);
-      q.target += (double)target;
-      q.squares += (double)target * (double)target;
+      if (weighs) {
+        const fit_term of = on ? term_of(p, y, place(k)) : fit_term{0.0, 0.0, 0.0, 0.0};
+        target = (float)of.target;
+        root = (float)sqrt(of.weight);
+        q.count += of.count;
+        q.target += of.target;
+        q.squares += of.square;
+      } else {
+        target = on ? (float)y : 0.0F;
+        q.count += (double)__popc(alive); /* in all lanes */
+        q.target += (double)target;
+        q.squares += (double)target * (double)target;
+      }
       k = (j + 32 < count ? base + j + 32 : base + count) + lane;
       raw = load_nonzero<float, I, N>(p, place(k));
       held = p.held != nullptr ? __ldg(p.held + place(k) / 32) : 0U;
@@ -413,9 +438,11 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     for (unsigned j = 0; j < count; j += 8) {
       float products[2][blocks];
       float targets[2];
+      float roots[2];
 #pragma unroll
       for (int i = 0; i < 2; i++) {
         targets[i] = __shfl_sync(all_lanes, target, (int)(j % 32 + t) + 4 * i);
+        roots[i] = weighs ? __shfl_sync(all_lanes, root, (int)(j % 32 + t) + 4 * i) : 1.0F;
 #pragma unroll
         for (int c = 0; c < blocks; c++) {
           products[i][c] = rows[i][0][c];
@@ -436,7 +463,13 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       for (int c = 0; c < blocks; c++) {
         q.targets[c] = fmaf(targets[0], products[0][c], q.targets[c]);
         q.targets[c] = fmaf(targets[1], products[1][c], q.targets[c]);
-        if (p.biased)
+        if (weighs) {
+          products[0][c] *= roots[0];
+          products[1][c] *= roots[1];
+        }
+        if (p.biased && weighs)
+          q.sums[c] = fmaf(roots[0], products[0][c], fmaf(roots[1], products[1][c], q.sums[c]));
+        else if (p.biased)
           q.sums[c] += products[0][c] + products[1][c];
         parts[0][c] = split_of(products[0][c]);
         parts[1][c] = split_of(products[1][c]);
@@ -475,6 +508,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
           q.sums[c] += __shfl_xor_sync(all_lanes, q.sums[c], i);
       }
     const double own_squares = q.squares;
+    if (weighs)
+      q.count = sum_of_lanes(q.count);
     if (p.biased)
       q.target = sum_of_lanes(q.target);
     const uint64_t done = at++;
@@ -486,11 +521,12 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       store_slot<W>(p.slots + (uint64_t)slot * p.slot_length, q, p.components, p.biased, lane);
       continue;
     }
-    const double weight = penalty_of(p, (double)q.count);
-    const float prior = (float)p.prior;
+    const double weight = penalty_of(p, q.count);
     float x[blocks];
     float bias = 0.0F;
-    if (q.count > 0) {
+    if (q.count > 0.0) {
+      if (p.base != nullptr)
+        add_base<W>(p.base, p.components, q.h, lane);
       float diagonal[blocks];
       float right[blocks];
 #pragma unroll
@@ -499,9 +535,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         diagonal[c] = is_there ? (float)weight : 1.0F;
         right[c] = is_there ? (float)((double)q.targets[c] + weight * p.prior) : 0.0F;
       }
-      if (!solve_in_warp<W>(q.h, diagonal, right, q.sums, p.biased,
-                            (float)((double)q.count + p.reg_bias), (float)q.target, x, &bias,
-                            lane)) {
+      if (!solve_in_warp<W>(q.h, diagonal, right, q.sums, p.biased, (float)(q.count + p.reg_bias),
+                            (float)q.target, x, &bias, lane)) {
         if (lane == 0)
           p.failed[done] = 1;
         continue;
@@ -527,7 +562,11 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     } else {
 #pragma unroll
       for (int c = 0; c < blocks; c++)
-        x[c] = column_of<W>(c, g) < p.components ? prior : 0.0F;
+        x[c] = column_of<W>(c, g) < p.components ? (float)p.empty[column_of<W>(c, g)] : 0.0F;
+      if (lane == 0) {
+        all_squares += p.of_empty.squares;
+        all_penalty += p.of_empty.penalty;
+      }
     }
     float *const to = p.own + row * ld;
 #pragma unroll

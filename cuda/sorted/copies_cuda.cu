@@ -650,9 +650,12 @@ static amped_status visit_unpacked(amped_copies_cuda *c, int mode,
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
   for (uint64_t done = 0; done < count; done += most) {
     const uint64_t k = first + done;
+    const uint64_t length = count - done < most ? count - done : most;
+    if (k >= visitor->end || k + length <= visitor->begin)
+      continue;
     const amped_packed_cuda packed = amped_copies_cuda_packed(c, mode, span, d_block, k);
     amped_batch batch = {};
-    AMPED_TRY(set_plain(c, mode, count - done < most ? count - done : most, &batch));
+    AMPED_TRY(set_plain(c, mode, length, &batch));
     AMPED_TRY(amped_reorder_cuda_unpack(&packed, nullptr, 0, batch.count, &batch, c->stream));
     AMPED_TRY(visitor->batch(visitor->self, k, &batch));
   }
@@ -912,7 +915,7 @@ amped_status amped_copies_cuda_visit(amped_copies_cuda *c, int mode,
     AMPED_TRY(amped_layout_cuda_span(&c->layout, c->plan, mode, k, &span));
     if (span.resident)
       AMPED_TRY(c->form->visit(c, mode, visitor, &span, c->copies[mode].d_block));
-    else
+    else if (k < visitor->end && k + span.count > visitor->begin)
       AMPED_TRY(visit_piece(c, mode, visitor, &span));
     k = span.first + span.count;
   }
@@ -926,7 +929,7 @@ static amped_status add_products(void *self, uint64_t, const amped_batch *d_batc
 amped_status amped_copies_cuda_products(amped_copies_cuda *c, int mode,
                                         const amped_products_cuda_args *args, amped_products *out) {
   amped_products_cuda_args a = *args;
-  const amped_visitor_cuda visitor = {add_products, &a};
+  const amped_visitor_cuda visitor = {add_products, &a, 0, UINT64_MAX};
   a.d_room = c->d_products;
   AMPED_TRY(amped_products_cuda_begin(&a));
   AMPED_TRY(amped_copies_cuda_visit(c, mode, &visitor));

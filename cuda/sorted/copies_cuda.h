@@ -70,10 +70,12 @@ typedef struct amped_mttkrp_task_cuda {
 } amped_mttkrp_task_cuda;
 
 /* Enqueues work on consecutive nonzeros, from number `first` of the copy on: plain, in device
- * memory, valid until the next call's work begins on the stream. */
+ * memory, valid until the next call's work begins on the stream. Batches without a nonzero of
+ * begin .. end are passed over. */
 typedef struct amped_visitor_cuda {
   amped_status (*batch)(void *self, uint64_t first, const amped_batch *d_batch);
   void *self;
+  uint64_t begin, end;
 } amped_visitor_cuda;
 
 /* One way over a copy, as an MTTKRP goes: streamed pieces are transferred while kernels work. All
