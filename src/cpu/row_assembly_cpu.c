@@ -166,8 +166,7 @@ static void weigh(const amped_row_job *j, const amped_row_desk *d, amped_vtype t
     double target = 1.0 + weight;
     double square = target;
     if (j->weights != NULL) {
-      weight =
-          number_at(j->weights, j->m.value_type, first + (uint64_t)__builtin_ctzll(take));
+      weight = number_at(j->weights, j->m.value_type, first + (uint64_t)__builtin_ctzll(take));
       target = weight * y;
       square = target * y;
     }

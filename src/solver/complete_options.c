@@ -159,7 +159,7 @@ static const amped_option rows[] = {
      .least = 1,
      .most = 1000000,
      .value = "N",
-     .help = "stop where the error on validation (without it, on training) has not fallen by the "
+     .help = "stop where the error on validation (without it, on training) has not improved by the "
              "share --tol for N sweeps",
      .initial = "10",
      AMPED_OPTION_FIELD(amped_complete_options, patience)},

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/sort.h"
+#include "base/system_memory.h"
 
 /* Nonzeros that are looked at at a time, and rows. */
 #define SLAB (UINT64_C(1) << 16)
@@ -264,6 +265,8 @@ static uint64_t first_of_key(const key_table *t, uint64_t key) {
 static amped_status add_pair(amped_rank_set *s, uint64_t entry, uint64_t position) {
   if (s->pairs == s->room) {
     s->room = s->room > 0 ? 2 * s->room : 4096;
+    AMPED_TRY(amped_mem_check(NULL, "entries that were learnt beside those that are ranked",
+                              2 * s->room * sizeof *s->pair_entry));
     AMPED_TRY(amped_realloc(&s->pair_entry, s->room, sizeof *s->pair_entry, "learnt entries"));
     AMPED_TRY(
         amped_realloc(&s->pair_position, s->room, sizeof *s->pair_position, "learnt entries"));
