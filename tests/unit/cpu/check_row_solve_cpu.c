@@ -73,14 +73,14 @@ START_TEST(the_dual_is_the_primal) {
           make(sizes[i], count, biased > 0, weight);
           ck_assert(amped_row_has_dual(&p.penalty, (double)count));
           ck_assert(amped_row_solve_primal(&p.equations, &p.penalty, work, primal));
-          ck_assert(
-              amped_row_solve_dual(p.products, p.targets, count, WIDTH, &p.penalty, work, dual));
+          ck_assert(amped_row_solve_dual(p.products, p.targets, NULL, count, WIDTH, &p.penalty,
+                                         work, dual));
           amped_row_solve_least(&p.equations, &p.penalty, work, least);
           same_rows(primal, dual);
           same_rows(primal, least);
           const double squares = amped_row_squares(&p.equations, &p.penalty, primal);
           const double of =
-              amped_row_squares_of(p.products, p.targets, count, WIDTH, &p.penalty, primal);
+              amped_row_squares_of(p.products, p.targets, NULL, count, WIDTH, &p.penalty, primal);
           ck_assert_msg(fabs(squares - of) <=
                             1e-12 * (double)sizes[i] * (1.0 + p.equations.squares),
                         "%.17g, %.17g", squares, of);
@@ -105,7 +105,7 @@ START_TEST(singular_equations_are_noticed) {
   make(8, 5, false, 0.0);
   ck_assert(!amped_row_solve_primal(&p.equations, &p.penalty, work, row));
   memcpy(p.products + WIDTH, p.products, 8 * sizeof *p.products);
-  ck_assert(!amped_row_solve_dual(p.products, p.targets, 5, WIDTH, &p.penalty, work, row));
+  ck_assert(!amped_row_solve_dual(p.products, p.targets, NULL, 5, WIDTH, &p.penalty, work, row));
   make(8, 12, false, 1.0);
   p.square[3 * WIDTH + 3] = (double)NAN;
   ck_assert(!amped_row_solve_primal(&p.equations, &p.penalty, work, row));
