@@ -44,12 +44,13 @@ def solve(mode, factors, biases, index, y, w, o):
             p *= factors[m][index[:, m]]
             t -= biases[m][index[:, m]]
     c = 1.0 if mode in o["context"] else 0.0
-    for i in range(factors[mode].shape[0]):
-        at = np.flatnonzero(index[:, mode] == i)
+    factors[mode][:] = c
+    biases[mode][:] = 0.0
+    at_of = np.argsort(index[:, mode], kind="stable")
+    rows, begins = np.unique(index[at_of, mode], return_index=True)
+    for i, at in zip(rows, np.split(at_of, begins[1:])):
         n = w[at].sum()
         if n == 0:
-            factors[mode][i] = c
-            biases[mode][i] = 0.0
             continue
         lam = o["reg"] * (10.0 if c else 1.0) * n ** o["power"]
         P = p[at]
