@@ -1,3 +1,4 @@
+#include "cuda/device/arithmetic_cuda.h"
 #include "cuda/device/bandwidth_cuda.h"
 #include "cuda/device/gpus_cuda.h"
 #include "cuda/device/rank_device_cuda.h"
@@ -108,6 +109,11 @@ static amped_status read_rate(amped_device *device, uint64_t spare_bytes, double
                          bytes_per_sec);
 }
 
+static amped_status multiply_rate(amped_device *device, amped_vtype type, uint64_t spare_bytes,
+                                  double *per_sec) {
+  return amped_arithmetic_cuda(type, spare_bytes, device->stream, per_sec);
+}
+
 static const amped_device_ops device_ops = {
     .available = amped_device_cuda_available,
     .before_mpi = amped_device_cuda_before_mpi,
@@ -125,6 +131,7 @@ static const amped_device_ops device_ops = {
     .rates = rates,
     .gather_rate = gather_rate,
     .read_rate = read_rate,
+    .multiply_rate = multiply_rate,
 };
 
 static const amped_format_ops *const formats[] = {&amped_sorted_cuda, &amped_atomic_cuda, nullptr};

@@ -155,6 +155,10 @@ typedef struct amped_device_ops {
   amped_status (*gather_rate)(amped_device *device, const amped_plan *plan, uint64_t spare_bytes,
                               uint64_t rows, double *rows_per_sec);
   amped_status (*read_rate)(amped_device *device, uint64_t spare_bytes, double *bytes_per_sec);
+  /* Likewise: multiplications and additions, one of each, a second in products of large matrices of
+   * that type, or in as many as are as good as the type's own. */
+  amped_status (*multiply_rate)(amped_device *device, amped_vtype type, uint64_t spare_bytes,
+                                double *per_sec);
 } amped_device_ops;
 
 /* --- factor sets ----------------------------------------------------------------------------- */

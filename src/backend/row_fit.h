@@ -54,15 +54,18 @@ typedef struct amped_row_fit {
   double implicit;
   /* Of implicit: [R][R] of the mode in hand, in host memory; the caller's until solve_shared. */
   const double *base;
+  bool timed; /* tell solve_sec, at some cost in time; new rows stay the same to the bit */
 } amped_row_fit;
 
 /* Sums over the rows that were solved; implicit: over rows without nonzeros, too. */
 typedef struct amped_row_fit_sums {
-  double count;    /* sum of the rows' n */
-  double squares;  /* of y - model, times w, with the new rows; implicit: over all cells */
-  double penalty;  /* of the new rows: sum of L |a - c 1|^2 + reg_bias b^2 */
-  uint64_t unsure; /* rows without a unique solution, where the one of least norm was taken; and
-                      those whose sums overflow */
+  double count;     /* sum of the rows' n */
+  double squares;   /* of y - model, times w, with the new rows; implicit: over all cells */
+  double penalty;   /* of the new rows: sum of L |a - c 1|^2 + reg_bias b^2 */
+  uint64_t unsure;  /* rows without a unique solution, where the one of least norm was taken; and
+                       those whose sums overflow */
+  double solve_sec; /* with `timed`: of compute_sec, what solving took rather than assembling; 0
+                       where the two are not told apart */
 } amped_row_fit_sums;
 
 /* Sums over nonzeros x that are not held out: how many have w > 0; w; w x; w x^2. And the least x

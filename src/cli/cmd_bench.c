@@ -1,65 +1,13 @@
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "cli/commands.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
+#include "cli/bench_passes.h"
+#include "cli/commands.h"
 #include "session/ceilings.h"
 #include "session/prepare.h"
 #include "session/report.h"
-#include "session/session.h"
-#include "solver/mode_update.h"
-#include "base/timer.h"
-#include "base/trace.h"
-
-/* Seconds of one mode in one pass on this rank; FIELDS of them. */
-typedef struct sample {
-  double copy, compute, exchange, wall;
-} sample;
-#define FIELDS 4
-
-static int by_size(const void *left, const void *right) {
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
-/* The median over passes of one field of mode's samples. */
-static double median(const sample *samples, int order, int mode, int passes, size_t field,
-                     double *scratch) {
-  for (int i = 0; i < passes; i++) {
-    const sample *s = &samples[i * order + mode];
-    scratch[i] = *(const double *)((const char *)s + field);
-  }
-  qsort(scratch, (size_t)passes, sizeof *scratch, by_size);
-  return passes % 2 == 1 ? scratch[passes / 2]
-                         : 0.5 * (scratch[passes / 2 - 1] + scratch[passes / 2]);
-}
-
-/* MTTKRP of a mode and the exchange of its rows: a mode update without new rows. */
-static amped_status measure_mode(amped_session *session, int mode, sample *out) {
-  const amped_context context = amped_session_context(session);
-  const amped_row_update nothing = {.work = amped_mttkrp_work(&context)};
-  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
-  double began = amped_time();
-  AMPED_TRY(amped_mode_update(&context, mode, &nothing, &t));
-  *out = (sample){t.copy, t.compute, t.exchange, amped_time() - began};
-  return AMPED_OK;
-}
-
-/* One pass over all modes; ranks start each mode together. */
-static void pass(amped_session *session, sample *samples) {
-  amped_trace_begin(AMPED_PHASE_PASS, AMPED_NO_NUMBER);
-  for (int m = 0; m < session->plan.order; m++) {
-    amped_trace_begin(AMPED_PHASE_WAIT, m);
-    AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
-    amped_trace_end();
-    amped_status status = measure_mode(session, m, &samples[m]);
-    if (status != AMPED_OK)
-      amped_comm_abort(&session->comm, status);
-  }
-  amped_trace_end();
-}
 
 /* The report of one mode, the same on every rank. */
 typedef struct result {
@@ -72,8 +20,13 @@ typedef struct result {
   uint64_t exchange_bytes;  /* that every rank receives */
   double exchange_gb_per_sec;
   double streamed_bytes; /* of the copies that are not resident */
-  const sample *ranks;   /* [nranks] on rank 0 */
+  const double *ranks;   /* [nranks][FIELDS] on rank 0 */
 } result;
+
+/* Members of a sample that are told of every rank, in this order. */
+static const size_t fields[] = {AMPED_BENCH_MEMBER(copy), AMPED_BENCH_MEMBER(compute),
+                                AMPED_BENCH_MEMBER(exchange), AMPED_BENCH_MEMBER(wall)};
+#define FIELDS ((int)(sizeof fields / sizeof fields[0]))
 
 /* Bytes that a pass over mode names on this rank, in caches or not: nonzeros, factor rows and
  * result. */
@@ -86,16 +39,10 @@ static double moved_bytes(const amped_session *session, int mode) {
   return (double)session->required.read_bytes[mode] + rows * row_bytes;
 }
 
-static double per(double a, double b) {
-  return b > 0.0 ? a / b : 0.0;
-}
-
 /* Collective. */
-static result result_of(amped_session *session, const amped_options *o, const sample *samples,
-                        int mode, const amped_ceilings *ceilings, double *scratch, sample *ranks) {
+static result result_of(amped_session *session, const amped_bench_passes *passes, int mode,
+                        const amped_ceilings *ceilings, double *ranks) {
   const amped_plan *plan = &session->plan;
-  static const size_t fields[] = {offsetof(sample, copy), offsetof(sample, compute),
-                                  offsetof(sample, exchange), offsetof(sample, wall)};
   uint64_t bytes = session->required.read_bytes[mode];
   uint64_t streamed = session->required.streamed_bytes[mode];
   double row_bytes = (double)(amped_plan_row_bytes(plan));
@@ -103,7 +50,7 @@ static result result_of(amped_session *session, const amped_options *o, const sa
   amped_spread s[FIELDS];
   result r;
   for (int f = 0; f < FIELDS; f++) {
-    mine[f] = median(samples, plan->order, mode, o->repeat, fields[f], scratch);
+    mine[f] = amped_bench_median(passes, mode, fields[f]);
     s[f] = amped_comm_spread(&session->comm, mine[f]);
   }
   AMPED_MPI(&session->comm,
@@ -114,39 +61,30 @@ static result result_of(amped_session *session, const amped_options *o, const sa
   r.compute = s[1];
   r.exchange = s[2];
   r.wall = s[3];
-  r.gnnz_per_sec = per((double)plan->nnz * 1e-9, r.wall.max);
+  r.gnnz_per_sec = amped_bench_per((double)plan->nnz * 1e-9, r.wall.max);
   r.gathered_gb_per_sec =
-      per((double)plan->nnz * (plan->order - 1) * row_bytes * 1e-9, r.compute.max);
-  r.bytes_per_nonzero = per((double)bytes, (double)plan->nnz);
+      amped_bench_per((double)plan->nnz * (plan->order - 1) * row_bytes * 1e-9, r.compute.max);
+  r.bytes_per_nonzero = amped_bench_per((double)bytes, (double)plan->nnz);
   r.ceiling_sec = amped_ceilings_mttkrp(session, ceilings, mode);
   r.exchange_bytes = amped_exchange_bytes(session->exchange, plan->modes[mode].rows.block_rows);
   /* The last rank to arrive does not wait, so its time is the time of the exchange. Parts travel
    * beside the kernel and may each have another last rank, so they give no rate. */
   r.exchange_gb_per_sec = plan->modes[mode].rows.parts == 1
-                              ? per((double)r.exchange_bytes * 1e-9, r.exchange.min)
+                              ? amped_bench_per((double)r.exchange_bytes * 1e-9, r.exchange.min)
                               : 0.0;
   r.streamed_bytes = (double)streamed;
   r.ranks = ranks;
-  r.moved_sec =
-      amped_comm_spread(&session->comm, per(moved_bytes(session, mode), ceilings->read_rate)).max;
+  r.moved_sec = amped_comm_spread(&session->comm,
+                                  amped_bench_per(moved_bytes(session, mode), ceilings->read_rate))
+                    .max;
   return r;
 }
 
 /* "87.5 %", or "-" where the ceiling is not known. */
 static const char *percent(char *text, size_t size, double ceiling_sec, double compute_sec) {
   (void)snprintf(text, size, ceiling_sec > 0.0 ? "%.1f %%" : "-",
-                 100.0 * per(ceiling_sec, compute_sec));
+                 100.0 * amped_bench_per(ceiling_sec, compute_sec));
   return text;
-}
-
-static json_t *json_spread(amped_spread s) {
-  return json_pack("{s:f, s:f, s:f, s:i}", "min", 1e3 * s.min, "mean", 1e3 * s.mean, "max",
-                   1e3 * s.max, "max_rank", s.max_rank);
-}
-
-/* A number, null where it is not known. */
-static json_t *json_known(bool known, double x) {
-  return known ? json_real(x) : json_null();
 }
 
 static void say_times(const amped_session *session, const amped_options *o, const result *results) {
@@ -207,11 +145,12 @@ static double flops_of(const amped_plan *plan) {
 
 static json_t *json_ranks(const amped_session *session, const result *r) {
   json_t *list = json_array();
-  for (int p = 0; p < session->comm.nranks; p++)
-    (void)json_array_append_new(
-        list, json_pack("{s:f, s:f, s:f, s:f}", "host_to_device_ms", 1e3 * r->ranks[p].copy,
-                        "compute_ms", 1e3 * r->ranks[p].compute, "exchange_ms",
-                        1e3 * r->ranks[p].exchange, "all_ms", 1e3 * r->ranks[p].wall));
+  for (int p = 0; p < session->comm.nranks; p++) {
+    const double *of = r->ranks + (ptrdiff_t)p * FIELDS;
+    (void)json_array_append_new(list, json_pack("{s:f, s:f, s:f, s:f}", "host_to_device_ms",
+                                                1e3 * of[0], "compute_ms", 1e3 * of[1],
+                                                "exchange_ms", 1e3 * of[2], "all_ms", 1e3 * of[3]));
+  }
   return list;
 }
 
@@ -222,19 +161,22 @@ static json_t *json_modes(const amped_session *session, const result *results) {
     bool known = r->ceiling_sec > 0.0 && r->compute.max > 0.0;
     (void)json_array_append_new(
         modes,
-        json_pack("{s:i, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}",
-                  "mode", m, "ranks", json_ranks(session, r), "exchange_bytes",
-                  (json_int_t)r->exchange_bytes, "exchange_gb_per_second",
-                  json_known(r->exchange_gb_per_sec > 0.0, r->exchange_gb_per_sec),
-                  "host_to_device_bytes", r->streamed_bytes, "host_to_device_ms",
-                  json_spread(r->copy), "compute_ms", json_spread(r->compute), "exchange_ms",
-                  json_spread(r->exchange), "all_ms", json_spread(r->wall), "gnnz_per_second",
-                  r->gnnz_per_sec, "gathered_gb_per_second", r->gathered_gb_per_sec,
-                  "bytes_per_nonzero", r->bytes_per_nonzero, "ceiling_ms",
-                  json_known(known, 1e3 * r->ceiling_sec), "ceiling_percent",
-                  json_known(known, 100.0 * per(r->ceiling_sec, r->compute.max)),
-                  "bandwidth_percent",
-                  json_known(r->moved_sec > 0.0, 100.0 * per(r->moved_sec, r->compute.max))));
+        json_pack(
+            "{s:i, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}", "mode",
+            m, "ranks", json_ranks(session, r), "exchange_bytes", (json_int_t)r->exchange_bytes,
+            "exchange_gb_per_second",
+            amped_bench_json_known(r->exchange_gb_per_sec > 0.0, r->exchange_gb_per_sec),
+            "host_to_device_bytes", r->streamed_bytes, "host_to_device_ms",
+            amped_bench_json_spread(r->copy), "compute_ms", amped_bench_json_spread(r->compute),
+            "exchange_ms", amped_bench_json_spread(r->exchange), "all_ms",
+            amped_bench_json_spread(r->wall), "gnnz_per_second", r->gnnz_per_sec,
+            "gathered_gb_per_second", r->gathered_gb_per_sec, "bytes_per_nonzero",
+            r->bytes_per_nonzero, "ceiling_ms", amped_bench_json_known(known, 1e3 * r->ceiling_sec),
+            "ceiling_percent",
+            amped_bench_json_known(known, 100.0 * amped_bench_per(r->ceiling_sec, r->compute.max)),
+            "bandwidth_percent",
+            amped_bench_json_known(r->moved_sec > 0.0,
+                                   100.0 * amped_bench_per(r->moved_sec, r->compute.max))));
   }
   return modes;
 }
@@ -244,7 +186,8 @@ static json_t *json_ceilings(const amped_ceilings *c) {
   for (int i = 0; i < c->count; i++)
     (void)json_array_append_new(
         list, json_pack("{s:I, s:o}", "rows", (json_int_t)c->gather[i].rows, "rows_per_second",
-                        json_known(c->gather[i].rows_per_sec > 0.0, c->gather[i].rows_per_sec)));
+                        amped_bench_json_known(c->gather[i].rows_per_sec > 0.0,
+                                               c->gather[i].rows_per_sec)));
   return list;
 }
 
@@ -268,7 +211,7 @@ static amped_status tell(amped_session *session, const amped_options *o, const r
   say_rates(session, results, ceilings);
   say_exchange(session, results);
   amped_say("all modes: %.3f ms (compute %.3f), %.3f Gnnz/s, %s of the gather ceiling", 1e3 * total,
-            1e3 * compute, per((double)session->plan.nnz * order * 1e-9, total),
+            1e3 * compute, amped_bench_per((double)session->plan.nnz * order * 1e-9, total),
             percent(text, sizeof text, bound, compute));
   if (session->json == NULL)
     return AMPED_OK;
@@ -280,27 +223,27 @@ static amped_status tell(amped_session *session, const amped_options *o, const r
                 session->distribute_sec, "kernel", session->worker.format->name, "shape",
                 o->session.shape.name, "passes", o->repeat, "nnz", (json_int_t)session->plan.nnz,
                 "all_modes_ms", 1e3 * total, "all_modes_compute_ms", 1e3 * compute,
-                "all_modes_ceiling_percent", json_known(known, 100.0 * per(bound, compute)),
-                "ceilings", json_ceilings(ceilings), "read_bytes_per_second",
-                json_known(ceilings->read_rate > 0.0, ceilings->read_rate), "modes",
+                "all_modes_ceiling_percent",
+                amped_bench_json_known(known, 100.0 * amped_bench_per(bound, compute)), "ceilings",
+                json_ceilings(ceilings), "read_bytes_per_second",
+                amped_bench_json_known(ceilings->read_rate > 0.0, ceilings->read_rate), "modes",
                 json_modes(session, results)));
 }
 
 /* Collective: medians over passes, spread over ranks. */
-static amped_status conclude(amped_session *session, const amped_options *o, const sample *samples,
-                             double *scratch) {
+static amped_status conclude(amped_session *session, const amped_options *o,
+                             const amped_bench_passes *passes) {
   amped_ceilings ceilings;
   result results[AMPED_MAX_ORDER];
-  sample *ranks = NULL;
-  uint64_t nranks = (uint64_t)session->comm.nranks;
+  double *ranks = NULL;
+  const uint64_t length = (uint64_t)session->comm.nranks * FIELDS;
   amped_status status =
-      amped_alloc(&ranks, nranks * (uint64_t)session->plan.order, sizeof *ranks, "the timings");
+      amped_alloc(&ranks, length * (uint64_t)session->plan.order, sizeof *ranks, "the timings");
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   status = amped_ceilings_measure(session, &ceilings);
   if (status == AMPED_OK) {
     for (int m = 0; m < session->plan.order; m++)
-      results[m] =
-          result_of(session, o, samples, m, &ceilings, scratch, ranks + (uint64_t)m * nranks);
+      results[m] = result_of(session, passes, m, &ceilings, ranks + (uint64_t)m * length);
     status = amped_comm_agree(&session->comm, tell(session, o, results, &ceilings));
   }
   amped_free(ranks);
@@ -309,27 +252,16 @@ static amped_status conclude(amped_session *session, const amped_options *o, con
 
 static amped_status measure(amped_session *session, const amped_options *o) {
   const amped_context context = amped_session_context(session);
-  amped_status status = AMPED_OK;
-  sample *samples = NULL;
-  double *scratch = NULL;
-  uint64_t passes = (uint64_t)o->repeat;
-  uint64_t order = (uint64_t)session->plan.order;
-  AMPED_GO(agree, amped_calloc(&samples, passes * order, sizeof *samples, "the timings"));
-  AMPED_GO(agree, amped_calloc(&scratch, passes, sizeof *scratch, "the timings"));
-agree:
-  status = amped_comm_agree(&session->comm, status);
+  const amped_bench_work work = amped_bench_mttkrp(session);
+  amped_bench_passes passes = {.passes = 0};
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  if (status == AMPED_OK)
-    status = amped_factors_random(&context, o->seed);
+  amped_status status = amped_factors_random(&context, o->seed);
   amped_trace_end();
   if (status == AMPED_OK)
-    pass(session, samples); /* warm-up, overwritten */
-  for (uint64_t i = 0; i < passes && status == AMPED_OK; i++)
-    pass(session, samples + i * order);
+    status = amped_bench_passes_run(session, o->repeat, &work, &passes);
   if (status == AMPED_OK)
-    status = conclude(session, o, samples, scratch);
-  amped_free(scratch);
-  amped_free(samples);
+    status = conclude(session, o, &passes);
+  amped_bench_passes_free(&passes);
   return status;
 }
 
@@ -338,6 +270,8 @@ amped_status amped_cmd_bench(const amped_options *o) {
   const amped_demand demand = {.result_bytes = 0};
   if (o->whole)
     return amped_cmd_whole(o);
+  if (o->epoch)
+    return amped_cmd_epoch(o);
   amped_status status = amped_session_start(&session, &o->session, AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);

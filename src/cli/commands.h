@@ -35,8 +35,9 @@ amped_status amped_cmd_complete(const amped_options *o);
 amped_status amped_cmd_bench(const amped_options *o);
 amped_status amped_cmd_convert(const amped_options *o);
 amped_status amped_cmd_info(const amped_options *o);
-/* bench --whole */
+/* bench --whole, bench --complete */
 amped_status amped_cmd_whole(const amped_options *o);
+amped_status amped_cmd_epoch(const amped_options *o);
 /* info --system, on all ranks. */
 amped_status amped_cmd_system(const amped_options *o);
 amped_status amped_cmd_compare(const amped_options *o);

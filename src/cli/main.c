@@ -57,8 +57,9 @@ const amped_command amped_commands[] = {
      .parallel = true,
      .summary = "predict missing entries: fit the observed ones alone",
      .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_sweep_option_rows,
-                &amped_complete_option_rows, &amped_of_option_rows, &amped_clip_option_rows,
-                &amped_seed_option_rows, &amped_output_option_rows, &amped_nowrite_option_rows,
+                &amped_complete_model_option_rows, &amped_complete_option_rows,
+                &amped_of_option_rows, &amped_clip_option_rows, &amped_seed_option_rows,
+                &amped_output_option_rows, &amped_nowrite_option_rows,
                 &amped_checkpoint_option_rows, &amped_threads_option_rows,
                 &amped_backend_option_rows, &amped_plan_option_rows, &amped_plan_only_option_rows,
                 &amped_watch_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
@@ -82,8 +83,9 @@ const amped_command amped_commands[] = {
      .arguments = "INPUT|--shape=NAME",
      .max_args = 1,
      .parallel = true,
-     .summary = "time MTTKRP over all modes, or a whole run, with its breakdown",
+     .summary = "time MTTKRP over all modes, a whole run, or a sweep of completion",
      .groups = {&amped_session_option_rows, &amped_seed_option_rows, &amped_bench_option_rows,
+                &amped_complete_model_option_rows,
                 &amped_output_option_rows, &amped_kernel_option_rows, &amped_threads_option_rows,
                 &amped_backend_option_rows, &amped_plan_option_rows, &amped_watch_option_rows,
                 &amped_shape_option_rows, &amped_values_option_rows, &amped_read_option_rows,
@@ -98,9 +100,15 @@ const amped_command amped_commands[] = {
              "the ranks that read; its nonzeros over the link to the device; the gather ceiling;\n"
              "factor rows read and written once, in order; as many bytes as the result written\n"
              "to the same folder and flushed.\n\n"
+             "--complete is a sweep of complete from its random start, with --method, --bias and\n"
+             "--nonnegative: nothing is held out, and no error is found. Assembly is adding up a\n"
+             "row's equations; it stands beside MTTKRP of the same R in the same call. Its bounds\n"
+             "are the gather ceiling, and R (R + 1) / 2 multiply-adds a nonzero at the rate of\n"
+             "large matrix products.\n\n"
              "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
              "         amped_mpi bench --shape=amazon --nnz=500M\n"
-             "         amped_mpi bench ratings.h5 --whole --repeat=20\n",
+             "         amped_mpi bench ratings.h5 --whole --repeat=20\n"
+             "         amped_mpi bench --shape=netflix --complete --rank=32\n",
      .run = amped_cmd_bench},
     {.name = "convert",
      .arguments = "IN OUT",

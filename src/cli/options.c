@@ -106,13 +106,17 @@ static const amped_option bench_rows[] = {
      .least = 1,
      .most = 100000,
      .value = "N",
-     .help = "timed passes over all modes; with --whole sweeps",
+     .help = "timed passes over all modes; with --whole and --complete sweeps",
      .initial = "5",
      AMPED_OPTION_FIELD(amped_options, repeat)},
     {.name = "whole",
      .type = AMPED_OPTION_FLAG,
      .help = "time a whole run of cpd, part by part, each beside its bound",
      AMPED_OPTION_FIELD(amped_options, whole)},
+    {.name = "complete",
+     .type = AMPED_OPTION_FLAG,
+     .help = "time a sweep of complete, without finding errors, beside MTTKRP and its bounds",
+     AMPED_OPTION_FIELD(amped_options, epoch)},
 };
 
 const amped_option_group amped_json_option_rows = AMPED_OPTION_GROUP(json_rows);
@@ -144,6 +148,7 @@ static const struct {
     {&amped_kernel_option_rows, offsetof(amped_options, session.backend)},
     {&amped_sweep_option_rows, offsetof(amped_options, cpd)},
     {&amped_cpd_option_rows, offsetof(amped_options, cpd)},
+    {&amped_complete_model_option_rows, offsetof(amped_options, complete)},
     {&amped_complete_option_rows, offsetof(amped_options, complete)},
     {&amped_checkpoint_option_rows, offsetof(amped_options, checkpoint)},
     {&amped_on_signal_option_rows, offsetof(amped_options, checkpoint)},

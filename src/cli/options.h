@@ -56,9 +56,10 @@ typedef struct amped_options {
   amped_number_list components; /* to show, by their numbers in top; count 0: not given */
   int repeat;                   /* bench: timed passes over all modes, or sweeps */
   bool whole;                   /* bench: a whole run */
+  bool epoch;                   /* bench: sweeps of completion (--complete) */
 } amped_options;
 
-/* Groups of one option, of the same name; bench has --repeat and --whole.
+/* Groups of one option, of the same name; bench has --repeat, --whole and --complete.
  * nowrite is for cpd alone. */
 extern const amped_option_group amped_json_option_rows;
 extern const amped_option_group amped_overwrite_option_rows;

@@ -134,10 +134,21 @@ static amped_status check_info(const amped_options *o) {
 
 /* Passes over all modes have no result. */
 static amped_status check_bench(const amped_options *o) {
-  if (strcmp(o->command->name, "bench") != 0 || o->whole || o->output == NULL)
+  const amped_complete_options *c = &o->complete;
+  if (strcmp(o->command->name, "bench") != 0)
     return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL,
-                     "bench writes a result only with --whole; add that, or leave out --output");
+  if (o->whole && o->epoch)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--whole is a run of cpd, --complete a sweep of complete; leave out one");
+  if (!o->whole && o->output != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "bench writes a result only with --whole; add that, or leave out --output");
+  if (!o->epoch &&
+      (c->method != AMPED_COMPLETE_ALS || c->bias != AMPED_BIAS_AUTO || c->nonnegative))
+    return amped_error(AMPED_USAGE, NULL,
+                       "--method, --bias and --nonnegative are of bench --complete; add that, or "
+                       "leave them out");
+  return AMPED_OK;
 }
 
 /* What predict and recommend write is neither model nor tensor. */

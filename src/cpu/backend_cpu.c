@@ -3,6 +3,7 @@
 #include "base/blas.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
+#include "cpu/arithmetic_cpu.h"
 #include "cpu/bandwidth_cpu.h"
 #include "cpu/device_cpu.h"
 #include "cpu/synthetic_cpu.h"
@@ -89,6 +90,12 @@ static amped_status cpu_read_rate(amped_device *device, uint64_t spare_bytes,
   return amped_read_cpu(device->threads, bytes_per_sec);
 }
 
+static amped_status cpu_multiply_rate(amped_device *device, amped_vtype type, uint64_t spare_bytes,
+                                      double *per_sec) {
+  (void)spare_bytes;
+  return amped_arithmetic_cpu(type, device->threads, per_sec);
+}
+
 static const amped_device_ops device_ops = {
     .available = cpu_available,
     .before_mpi = cpu_before_mpi,
@@ -103,6 +110,7 @@ static const amped_device_ops device_ops = {
     .rates = cpu_rates,
     .gather_rate = cpu_gather_rate,
     .read_rate = cpu_read_rate,
+    .multiply_rate = cpu_multiply_rate,
 };
 
 static const amped_format_ops *const formats[] = {&amped_sorted_cpu, NULL};

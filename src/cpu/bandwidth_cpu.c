@@ -18,8 +18,10 @@
 /* Rows that are prefetched. */
 #define BATCH 32
 
-/* Words that are added together, and words of a cache line. */
+/* Words that are added together, those of rows' remainders, and words of a cache line. Rows are
+ * padded to 16 bytes. */
 #define TILE 16
+#define PART 2
 #define LINE 8
 
 /* A table of rows, or memory that is read in order. */
@@ -50,8 +52,9 @@ AMPED_INLINE void add_row(const uint64_t *restrict row, uint64_t words, tile acc
   for (; w + TILE <= words; w += TILE)
     for (int c = 0; c < TILE; c++)
       acc[c] += row[w + (uint64_t)c];
-  for (; w < words; w++)
-    acc[w % TILE] += row[w];
+  for (; w + PART <= words; w += PART)
+    for (int c = 0; c < PART; c++)
+      acc[c] += row[w + (uint64_t)c];
 }
 
 AMPED_INLINE uint64_t sum_of(const tile acc) {

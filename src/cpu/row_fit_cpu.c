@@ -210,18 +210,29 @@ static void finish_row(const amped_row_job *j, amped_row_desk *d, const amped_ro
   sums->unsure += unsure;
 }
 
+/* Seconds since `began` are spent on solving, where the fit is timed. */
+static double now_of(const amped_row_job *j) {
+  return j->fit->timed ? amped_time() : 0.0;
+}
+
+static void add_solve_time(const amped_row_job *j, double began, amped_row_fit_sums *sums) {
+  sums->solve_sec += now_of(j) - began;
+}
+
 /* The row of the desk's equations. first .. end: its nonzeros, for sums in double where those of
  * floats do not do; none where the equations come from elsewhere. */
 static void solve_equations(const amped_row_job *j, amped_row_desk *d, uint64_t row, bool wide,
                             uint64_t first, uint64_t end, amped_row_fit_sums *sums) {
   const amped_row_equations *e = &d->equations;
   const amped_row_penalty p = penalty_of(j, e->count);
+  const double began = now_of(j);
   bool unsure = false;
   if (j->fit->nonnegative) {
     load_row(j, d, row);
     amped_row_solve_nonnegative(e, &p, d->solve, d->row);
   } else if (!amped_row_solve_primal(e, &p, d->solve, d->row)) {
     if (!wide && first < end) {
+      add_solve_time(j, began, sums);
       amped_row_assemble(j, d, first, end, true);
       solve_equations(j, d, row, true, first, end, sums);
       return;
@@ -231,6 +242,7 @@ static void solve_equations(const amped_row_job *j, amped_row_desk *d, uint64_t 
   }
   finish_row(j, d, &p, row, e->count, unsure, sums);
   sums->squares += amped_row_squares(e, &p, d->row);
+  add_solve_time(j, began, sums);
 }
 
 /* A row that has few nonzeros, and this n. Returns false where its matrix is singular. */
@@ -240,12 +252,14 @@ static bool solve_dual(const amped_row_job *j, amped_row_desk *d, uint64_t row, 
   const amped_row_penalty p = penalty_of(j, n);
   const double *products = (const double *)(const void *)d->products;
   const amped_row_terms *t = &d->terms;
+  const double began = now_of(j);
   if (!amped_row_solve_dual(products, t->targets, t->weights, count, j->source.width, &p, d->solve,
                             d->row))
     return false;
   finish_row(j, d, &p, row, n, !(p.weight > 0.0), sums);
   sums->squares +=
       amped_row_squares_of(products, t->targets, t->weights, count, j->source.width, &p, d->row);
+  add_solve_time(j, began, sums);
   return true;
 }
 
@@ -391,6 +405,7 @@ static void add_sums(amped_row_fit_sums *to, const amped_row_fit_sums *from) {
   to->squares += from->squares;
   to->penalty += from->penalty;
   to->unsure += from->unsure;
+  to->solve_sec += from->solve_sec;
 }
 
 /* Rows j->first .. j->end of the MTTKRP result that have nonzeros. */
@@ -407,6 +422,7 @@ static void work(const amped_row_job *j, amped_row_fit_sums *sums) {
   }
   for (uint64_t u = 0; u < units; u++)
     add_sums(sums, &of_units[u]);
+  sums->solve_sec /= j->part->threads; /* they worked side by side */
   for (uint64_t i = 0; i < f->long_count[j->mode]; i++) {
     const amped_long_row *row = &f->long_rows[j->mode][i];
     if (row->row >= j->first && row->row < j->end)
@@ -503,6 +519,7 @@ static amped_status fit_put_equations(amped_tensor_part *part, int mode, uint64_
 
 static amped_status fit_solve_shared(amped_tensor_part *part, int mode, amped_row_fit_sums *sums) {
   (void)mode;
+  part->row_fit->shared.solve_sec = 0.0; /* not of wait's compute_sec */
   add_sums(sums, &part->row_fit->shared);
   part->row_fit->shared = (amped_row_fit_sums){0};
   return AMPED_OK;

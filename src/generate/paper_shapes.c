@@ -14,7 +14,7 @@ static const amped_shape shapes[] = {
     {"reddit", 3, {8211298, 176962, 8116559}, UINT64_C(4700000000), 0},
     {"twitch", 5, {15524309, 6161666, 783865, 6103, 6103}, UINT64_C(500000000), 0},
     {"nell2", 3, {12092, 9184, 28818}, UINT64_C(77000000), 0},
-    {"netflix", 3, {480189, 17770, 2182}, UINT64_C(100000000), 5},
+    {"netflix", 3, {480189, 17770, 2182}, UINT64_C(100000000), AMPED_SHAPE_RATINGS},
 };
 
 static uint64_t scaled(uint64_t dim, double scale) {

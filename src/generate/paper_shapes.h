@@ -18,8 +18,9 @@ typedef struct amped_shape {
   uint64_t codes; /* synthetic.h: values are counts or ratings 1 .. codes; 0: real values */
 } amped_shape;
 
-/* The codes of counts. */
+/* The codes of counts, and of ratings. */
 #define AMPED_SHAPE_CODES 256
+#define AMPED_SHAPE_RATINGS 5
 
 /* The default exponent of the power law (random_tensor.h) of these shapes. */
 #define AMPED_SHAPE_POWER 3.0

@@ -55,10 +55,10 @@ static const amped_option shape_rows[] = {
 static const amped_option values_rows[] = {
     {.name = "values",
      .type = AMPED_OPTION_WORD,
-     .words = AMPED_OPTION_WORDS("real", "counts"),
-     .numbers = AMPED_OPTION_NUMBERS(AMPED_VALUES_REAL, AMPED_VALUES_COUNTS),
+     .words = AMPED_OPTION_WORDS("real", "counts", "ratings"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_VALUES_REAL, AMPED_VALUES_COUNTS, AMPED_VALUES_RATINGS),
      .unsaid = AMPED_VALUES_AS_SHAPE,
-     .help = "values of a shape's nonzeros: real, or few distinct counts",
+     .help = "values of a shape's nonzeros: real, few distinct counts, or ratings from 1 to 5",
      .initially = "as in the paper's tensor",
      AMPED_OPTION_FIELD(amped_shape_options, values)},
 };

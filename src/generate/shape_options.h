@@ -8,7 +8,8 @@
 typedef enum amped_value_kind {
   AMPED_VALUES_AS_SHAPE, /* not said */
   AMPED_VALUES_REAL,
-  AMPED_VALUES_COUNTS
+  AMPED_VALUES_COUNTS,
+  AMPED_VALUES_RATINGS
 } amped_value_kind;
 
 typedef struct amped_shape_options {

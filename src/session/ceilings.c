@@ -52,6 +52,19 @@ static amped_status measure_read(const amped_session *session, double *rate) {
   return AMPED_OK;
 }
 
+amped_status amped_ceilings_multiply(const amped_session *session, double *per_sec) {
+  const amped_worker *worker = &session->worker;
+  amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
+  AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
+  amped_status status = worker->backend->device->multiply_rate(
+      worker->device, session->plan.value_type, worker->format->spare(worker->tensor), per_sec);
+  status = amped_comm_agree(&session->comm, status);
+  if (status == AMPED_OK)
+    *per_sec = amped_comm_spread(&session->comm, *per_sec).min;
+  amped_trace_end();
+  return status;
+}
+
 amped_status amped_ceilings_measure(const amped_session *session, amped_ceilings *out) {
   amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
   amped_status status = measure_gathers(session, out);

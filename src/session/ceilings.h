@@ -1,6 +1,6 @@
 /* Ceilings: the rates of the ranks' devices, measured when a run's sizes are known: rows gathered
- * at random from tables as large as the factors, and memory read in order. They bound MTTKRP, and
- * the work on factor rows. */
+ * at random from tables as large as the factors, memory read in order, and multiply-adds. They
+ * bound MTTKRP, the work on factor rows, and row fits. */
 #ifndef AMPED_CEILINGS_H
 #define AMPED_CEILINGS_H
 
@@ -20,6 +20,10 @@ typedef struct amped_ceilings {
 
 /* Collective, after prepare; the status is agreed. The same on every rank. */
 amped_status amped_ceilings_measure(const amped_session *session, amped_ceilings *out);
+
+/* Collective; the status is agreed. Multiply-adds a second of the slowest rank, in the run's
+ * precision; 0 where some rank has no room for the matrices. */
+amped_status amped_ceilings_multiply(const amped_session *session, double *per_sec);
 
 /* Collective. Seconds in which the rank that has most to do gathers all input rows of mode's
  * MTTKRP; 0 where not known. */

@@ -112,6 +112,8 @@ static amped_status set_synthetic(amped_synthetic *t, const amped_session_option
     shape.codes = 0;
   else if (o->shape.values == AMPED_VALUES_COUNTS && shape.codes == 0)
     shape.codes = AMPED_SHAPE_CODES;
+  else if (o->shape.values == AMPED_VALUES_RATINGS)
+    shape.codes = AMPED_SHAPE_RATINGS;
   return amped_synthetic_make(t, shape.order, shape.dims, shape.nnz,
                               o->shape.skew_count > 0 ? AMPED_SYNTHETIC_UNIFORM
                                                       : AMPED_SYNTHETIC_SKEWED,

@@ -15,7 +15,7 @@ typedef struct als {
   double *grams[AMPED_MAX_ORDER]; /* of implicit fits; else NULL */
   double *base;
   amped_row_fit_sums sums; /* of the mode in hand */
-  double solve_sec;        /* of shared rows, in the sweep in hand */
+  double shared_sec;       /* solving shared rows, in the mode in hand */
 } als;
 
 static const amped_row_fit_ops *ops_of(const als *a) {
@@ -53,7 +53,7 @@ static void reduce_rows(void *self, int mode) {
   if (status != AMPED_OK) /* other ranks may wait in a collective already */
     amped_comm_abort(a->context->comm, status);
   amped_trace_end();
-  a->solve_sec += amped_time() - began;
+  a->shared_sec += amped_time() - began;
 }
 
 static amped_status get_rows(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
@@ -64,7 +64,11 @@ static amped_status get_rows(void *self, int mode, uint64_t row, uint64_t count,
 static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
                              const double *rows) {
   als *a = self;
-  return ops_of(a)->put_equations(a->context->worker->tensor, mode, row, count, rows);
+  const double began = amped_time();
+  amped_status status =
+      ops_of(a)->put_equations(a->context->worker->tensor, mode, row, count, rows);
+  a->shared_sec += amped_time() - began; /* it may solve them already */
+  return status;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -137,15 +141,32 @@ static void find_base(als *a, int mode) {
 
 /* --- a sweep --------------------------------------------------------------------------------- */
 
+static void make_rows(als *a, int mode, amped_mode_times *times) {
+  const amped_row_update rows = {.work = {begin_rows, wait_rows, reduce_rows, a}, .self = a};
+  a->sums = (amped_row_fit_sums){.count = 0};
+  a->shared_sec = 0.0;
+  amped_status status = amped_mode_update(a->context, mode, &rows, times);
+  if (status != AMPED_OK)
+    amped_comm_abort(a->context->comm, status);
+  times->exchange -= a->shared_sec; /* mode_update counts all of reduce there */
+  times->solve += a->shared_sec;
+}
+
+static void update(void *self, const amped_row_fit *fit, int mode, amped_mode_times *times,
+                   double *solve_sec) {
+  als *a = self;
+  a->fit = *fit;
+  make_rows(a, mode, times);
+  *solve_sec = a->sums.solve_sec;
+}
+
 static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
                   amped_mode_times *times) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
-  const amped_row_update update = {.work = {begin_rows, wait_rows, reduce_rows, a}, .self = a};
   double penalty = 0.0;
   double unsure = 0.0;
   a->fit = *fit;
-  a->solve_sec = 0.0;
   for (int k = 1; k < plan->order && a->base != NULL; k++)
     find_gram(a, order[k]);
   for (int k = 0; k < plan->order; k++) {
@@ -153,19 +174,18 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
       find_gram(a, order[k - 1]);
     if (a->base != NULL)
       find_base(a, order[k]);
-    a->sums = (amped_row_fit_sums){.count = 0};
-    amped_status status = amped_mode_update(a->context, order[k], &update, times);
-    if (status != AMPED_OK)
-      amped_comm_abort(a->context->comm, status);
+    make_rows(a, order[k], times);
     penalty += a->sums.penalty;
     unsure += (double)a->sums.unsure;
   }
-  times->exchange -= a->solve_sec; /* mode_update counts all of reduce there */
-  times->solve += a->solve_sec;
   double all[] = {a->sums.count, unsure, a->sums.squares, penalty};
   amped_comm_sum(a->context->comm, all, 4);
   *sums = (amped_complete_sums){all[0], (uint64_t)all[1], all[2], all[2] + all[3]};
 }
 
-const amped_complete_method amped_complete_als = {
-    .name = "als", .host_bytes = host_bytes, .create = create, .destroy = destroy, .sweep = sweep};
+const amped_complete_method amped_complete_als = {.name = "als",
+                                                  .host_bytes = host_bytes,
+                                                  .create = create,
+                                                  .destroy = destroy,
+                                                  .sweep = sweep,
+                                                  .update = update};

@@ -37,6 +37,11 @@ typedef struct amped_complete_method {
   /* Collective. New rows of all modes, in this order. Only fit->reg changes between sweeps. */
   void (*sweep)(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
                 amped_mode_times *times);
+  /* Collective. New rows of one mode alone, as sweep makes them. *solve_sec: of times->compute,
+   * what solving took on this rank; 0 unless fit->timed. Not implicit. NULL: a sweep does not go
+   * mode by mode. */
+  void (*update)(void *self, const amped_row_fit *fit, int mode, amped_mode_times *times,
+                 double *solve_sec);
 } amped_complete_method;
 
 #endif

@@ -51,13 +51,28 @@ static bool parse_holdout(void *options, const char *text) {
   return o->holdout < 1.0;
 }
 
-static const amped_option rows[] = {
+static const amped_option model_rows[] = {
     {.name = "method",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("als"),
      .help = "how a sweep makes new rows: als solves for whole rows",
      .initial = "als",
      AMPED_OPTION_FIELD(amped_complete_options, method)},
+    {.name = "bias",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("full", "mean", "none"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_BIAS_FULL, AMPED_BIAS_MEAN, AMPED_BIAS_NONE),
+     .help = "the model is a mean, a bias of every index and components; a mean and components; or "
+             "components alone",
+     .initially = "full; with --implicit none",
+     AMPED_OPTION_FIELD(amped_complete_options, bias)},
+    {.name = "nonnegative",
+     .type = AMPED_OPTION_FLAG,
+     .help = "components without negative entries; biases may be negative",
+     AMPED_OPTION_FIELD(amped_complete_options, nonnegative)},
+};
+
+static const amped_option rows[] = {
     {.name = "reg",
      .type = AMPED_OPTION_CUSTOM,
      .words = AMPED_OPTION_WORDS("auto"),
@@ -83,14 +98,6 @@ static const amped_option rows[] = {
      .help = "penalty on a bias",
      .initial = "3",
      AMPED_OPTION_FIELD(amped_complete_options, reg_bias)},
-    {.name = "bias",
-     .type = AMPED_OPTION_WORD,
-     .words = AMPED_OPTION_WORDS("full", "mean", "none"),
-     .numbers = AMPED_OPTION_NUMBERS(AMPED_BIAS_FULL, AMPED_BIAS_MEAN, AMPED_BIAS_NONE),
-     .help = "the model is a mean, a bias of every index and components; a mean and components; or "
-             "components alone",
-     .initially = "full; with --implicit none",
-     AMPED_OPTION_FIELD(amped_complete_options, bias)},
     {.name = "context",
      .type = AMPED_OPTION_CUSTOM,
      .words = AMPED_OPTION_WORDS("auto", "none"),
@@ -100,10 +107,6 @@ static const amped_option rows[] = {
      .initial = "auto",
      .initially = "auto: with biases all modes but the two of most indices, else none",
      .expected_text = "auto, none, or modes separated by commas"},
-    {.name = "nonnegative",
-     .type = AMPED_OPTION_FLAG,
-     .help = "components without negative entries; biases may be negative",
-     AMPED_OPTION_FIELD(amped_complete_options, nonnegative)},
     {.name = "holdout",
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_holdout,
@@ -174,6 +177,7 @@ static const amped_option rows[] = {
      AMPED_OPTION_FIELD(amped_complete_options, seconds)},
 };
 
+const amped_option_group amped_complete_model_option_rows = AMPED_OPTION_GROUP(model_rows);
 const amped_option_group amped_complete_option_rows = AMPED_OPTION_GROUP(rows);
 
 static amped_status check_implicit(const amped_complete_options *o) {

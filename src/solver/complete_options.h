@@ -38,8 +38,10 @@ typedef struct amped_complete_options {
   bool random_order;           /* of modes, anew in each sweep */
 } amped_complete_options;
 
-/* --method, --reg, --reg-power, --reg-bias, --bias, --context, --nonnegative, --holdout,
- * --split-seed, --validate, --test, --weights, --implicit, --order, --patience, --time */
+/* --method, --bias, --nonnegative */
+extern const amped_option_group amped_complete_model_option_rows;
+/* --reg, --reg-power, --reg-bias, --context, --holdout, --split-seed, --validate, --test,
+ * --weights, --implicit, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 
 /* AMPED_USAGE where options contradict each other. Sets what was not given. */

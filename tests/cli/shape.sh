@@ -1,6 +1,6 @@
 #!/bin/sh
-# --shape: tensors made in memory, timed and decomposed, on any number of ranks; the output of bench, and
-# of bench --whole; wrong options.
+# --shape: tensors made in memory, timed and decomposed, on any number of ranks; the output of bench, of
+# bench --whole and of bench --complete; wrong options.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -13,7 +13,7 @@ expect 2 "of a --shape" "$amped" bench good.h5 --values=real
 expect 2 "leave out --skew" "$amped" bench --shape=amazon --skew=0.5
 expect 2 "leave out --skew" "$amped" bench --shape=amazon --skew=0,0,0
 expect 2 "leave out --read" "$amped" bench --shape=amazon --read=parallel
-expect 2 "real or counts" "$amped" bench --shape=amazon --values=int
+expect 2 "real, counts or ratings" "$amped" bench --shape=amazon --values=int
 expect 2 "amazon, patents" on 2 bench --shape=amazone
 expect 2 "smaller --scale" on 1 bench --shape=twitch --scale=1000
 expect 2 "of a --shape" "$amped" good.h5 --values=real
@@ -61,6 +61,10 @@ for shape in "netflix 5" "patents 256"; do
     END { for (i = 1; i <= most; i++) { n += i in seen; all += seen[i] }
       exit !(all == 20000 && (most > 5 || n == 5)) }' && pass || fail "values of $shape"
 done
+
+expect 0 "" on 1 bench --shape=amazon --scale=1e-4 --rank=8 --repeat=1 --values=ratings --json=c.json
+if awk -v r="$(field bytes_per_nonzero r.json)" -v c="$(field bytes_per_nonzero c.json)" \
+  'BEGIN { exit !(c > 0 && c < r) }'; then pass; else fail "ratings do not take fewer bytes"; fi
 
 # bench gives the same output for a file.
 expect 0 "of the gather ceiling" on 2 bench good.h5 --rank=8 --repeat=1 --json=f.json
@@ -169,6 +173,48 @@ piped() { cat ../good.tns | on 1 bench - --format=tns $whole; }
 expect 0 "" piped
 known w.json seconds load
 unknown w.json bytes load "input file"
+
+# --- sweeps of completion --------------------------------------------------------------------------
+# A sweep of every kind has numbers, of each mode and of all: its own, those of MTTKRP, and bounds.
+# A GPU may not tell assembling and solving apart.
+numbers="all_ms rows_ms exchange_ms mttkrp_ms gnnz_per_second gather_bound_ms multiply_bound_ms times_bound"
+test "$backend" = cuda ||
+  numbers="$numbers assembly_ms solve_ms assembly_over_mttkrp solved_rows_per_second"
+for run in "1 ../good.h5" "2 ../good.h5 --bias=none" "3 ../good.list.h5 --bias=mean --precision=double" \
+  "2 ../good.tns --nonnegative" "4 --shape=netflix --scale=3e-4 --method=als" \
+  "2 --shape=twitch --scale=1e-4 --values=ratings"; do
+  # shellcheck disable=SC2086
+  set -- $run
+  ranks=$1
+  shift
+  expect 0 "an epoch of als with 5 components" on "$ranks" bench --complete "$@" --rank=5 --repeat=2 \
+    --json=e.json
+  # {"key":{"min":..}} and {"key":..}: the first number behind a key
+  tail -n 1 e.json | awk -v keys="epoch_ms multiply_adds_per_second $numbers" '{
+    n = split(keys, key, " ")
+    for (i = 1; i <= n; i++) {
+      parts = split($0, part, "\"" key[i] "\":")
+      for (p = 2; p <= parts; p++) {
+        sub(/^[{]"min":/, "", part[p])
+        least = key[i] == "exchange_ms" ? -1e-300 : 0
+        if (part[p] + 0 <= least) { print key[i]; exit 1 }
+      }
+      modes = key[i] ~ /epoch|adds/ ? 0 : /twitch/ ? 5 : 3
+      if (parts != 2 + modes) { print key[i], parts; exit 1 }
+    }
+  }' && pass || fail "numbers of $run"
+done
+same "biases" "$(field bias e.json)" full
+same "passes" "$(field passes e.json)" 2
+
+expect 2 "leave out one" "$amped" bench ../good.h5 --whole --complete
+expect 2 "of bench --complete" "$amped" bench ../good.h5 --bias=none
+expect 2 "of bench --complete" "$amped" bench ../good.h5 --nonnegative --whole
+expect 2 "takes one --rank" "$amped" bench ../good.h5 --complete --rank=2,3
+expect 2 "at most 1023" "$amped" bench ../good.h5 --complete --rank=1024
+expect 2 "only with --whole" "$amped" bench ../good.h5 --complete -o x.h5
+expect 3 "missing.h5" "$amped" bench missing.h5 --complete
+test "$backend" = cuda && expect 2 "fit no rows" on 1 bench ../good.h5 --complete --kernel=published
 
 expect 2 "only with --whole" "$amped" bench ../good.h5 -o x.h5
 expect 2 "takes one --rank" "$amped" bench ../good.h5 --whole --rank=2,3

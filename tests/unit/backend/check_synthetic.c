@@ -292,8 +292,31 @@ START_TEST(the_read_rate_is_measured) {
   check_no_leak();
 }
 
+START_TEST(the_multiply_rate_is_measured) {
+  static const uint64_t dims[] = {50, 60, 70};
+  amped_synthetic t = make(3, dims, 100, 1, 0);
+  for (int threads = 1; threads <= 3; threads += 2)
+    for (int type = 0; type < 2; type++) {
+      setup how = alone();
+      problem p;
+      bench s;
+      double rate = 0.0;
+      how.options.threads = threads;
+      problem_of(&p, &t, &how, 4, AMPED_F32);
+      bench_plan(&s, &p, &how);
+      check_ok(amped_worker_prepare(&s.w, &s.plan));
+      check_ok(s.w.backend->device->multiply_rate(s.w.device, type == 0 ? AMPED_F32 : AMPED_F64,
+                                                  UINT64_MAX, &rate));
+      ck_assert(isfinite(rate) && rate > 0.0);
+      bench_close(&s);
+      problem_of_free(&p);
+    }
+  check_no_leak();
+}
+
 TESTING_MAIN("synthetic", scatter_is_a_bijection, draws_follow_the_power_law,
              indices_and_values_are_in_range, what_cannot_be_made_is_refused,
              parts_cover_all_counters, all_orders_ranks_and_types,
              one_nonzero_on_more_ranks_than_indices, split_idps, more_indices_than_idps,
-             many_pieces, gather_rates_are_measured, the_read_rate_is_measured)
+             many_pieces, gather_rates_are_measured, the_read_rate_is_measured,
+             the_multiply_rate_is_measured)

@@ -1,0 +1,98 @@
+/* cuBLAS multiplies large matrices: of floats in float, and on tensor cores in TF32, three of whose
+ * products make one that is as good as float's. */
+#include "cuda/device/arithmetic_cuda.h"
+
+#include <cublas_v2.h>
+
+static const int side = 4096;
+static const int repeats = 5;
+
+/* One way to multiply. */
+typedef struct way {
+  cublasComputeType_t compute;
+  double products; /* that make one as good as the type's */
+} way;
+
+typedef struct matrices {
+  cublasHandle_t blas;
+  amped_vtype type;
+  void *data[3];
+  cudaEvent_t begin, end;
+  cudaStream_t stream;
+} matrices;
+
+static amped_status multiply(const matrices *m, cublasComputeType_t compute) {
+  const float one = 1.0F;
+  const float zero = 0.0F;
+  const double one_f64 = 1.0;
+  const double zero_f64 = 0.0;
+  const bool is_double = m->type == AMPED_F64;
+  const cudaDataType_t type = is_double ? CUDA_R_64F : CUDA_R_32F;
+  AMPED_CUBLAS(cublasGemmEx(m->blas, CUBLAS_OP_N, CUBLAS_OP_N, side, side, side,
+                            is_double ? (const void *)&one_f64 : (const void *)&one, m->data[0],
+                            type, side, m->data[1], type, side,
+                            is_double ? (const void *)&zero_f64 : (const void *)&zero, m->data[2],
+                            type, side, compute, CUBLAS_GEMM_DEFAULT));
+  return AMPED_OK;
+}
+
+/* Multiply-adds a second, the best of several timings. The first does not count. */
+static amped_status time_way(const matrices *m, const way *w, double *per_sec) {
+  for (int i = 0; i <= repeats; i++) {
+    float milliseconds = 0.0F;
+    AMPED_CUDA(cudaEventRecord(m->begin, m->stream));
+    AMPED_TRY(multiply(m, w->compute));
+    AMPED_CUDA(cudaEventRecord(m->end, m->stream));
+    AMPED_CUDA(cudaEventSynchronize(m->end));
+    AMPED_CUDA(cudaEventElapsedTime(&milliseconds, m->begin, m->end));
+    const double rate = (double)side * side * side / w->products / ((double)milliseconds * 1e-3);
+    if (i > 0 && rate > *per_sec)
+      *per_sec = rate;
+  }
+  return AMPED_OK;
+}
+
+static amped_status measure(matrices *m, double *per_sec) {
+  static const way floats[] = {{CUBLAS_COMPUTE_32F, 1.0}, {CUBLAS_COMPUTE_32F_FAST_TF32, 3.0}};
+  static const way doubles[] = {{CUBLAS_COMPUTE_64F, 1.0}};
+  const bool is_double = m->type == AMPED_F64;
+  AMPED_CUDA(cudaEventCreate(&m->begin));
+  AMPED_CUDA(cudaEventCreate(&m->end));
+  AMPED_CUBLAS(cublasCreate(&m->blas));
+  AMPED_CUBLAS(cublasSetStream(m->blas, m->stream));
+  for (int i = 0; i < (is_double ? 1 : 2); i++)
+    AMPED_TRY(time_way(m, is_double ? &doubles[i] : &floats[i], per_sec));
+  return AMPED_OK;
+}
+
+/* Ranks that share a GPU look for room at the same time: another rank may have taken it. */
+static bool allocate(matrices *m, uint64_t most_bytes) {
+  const uint64_t bytes = (uint64_t)side * (uint64_t)side * m->type;
+  if (most_bytes < 3 * bytes)
+    return false;
+  for (void *&data : m->data)
+    if (cudaMalloc(&data, bytes) != cudaSuccess || cudaMemset(data, 0, bytes) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return false;
+    }
+  return true;
+}
+
+amped_status amped_arithmetic_cuda(amped_vtype type, uint64_t most_bytes, cudaStream_t stream,
+                                   double *per_sec) {
+  matrices m = {};
+  m.type = type;
+  m.stream = stream;
+  *per_sec = 0.0;
+  amped_status status = allocate(&m, most_bytes) ? measure(&m, per_sec) : AMPED_OK;
+  (void)cudaStreamSynchronize(stream);
+  if (m.blas != nullptr)
+    (void)cublasDestroy(m.blas);
+  if (m.begin != nullptr)
+    (void)cudaEventDestroy(m.begin);
+  if (m.end != nullptr)
+    (void)cudaEventDestroy(m.end);
+  for (void *data : m.data)
+    amped_cuda_free(data);
+  return status;
+}

@@ -1,0 +1,100 @@
+#include "cli/bench_passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "solver/mode_update.h"
+
+/* --- passes ---------------------------------------------------------------------------------- */
+
+static void run_pass(const amped_comm *comm, const amped_bench_work *work,
+                     amped_bench_sample *samples) {
+  if (work->begin != NULL)
+    work->begin(work->self);
+  amped_trace_begin(AMPED_PHASE_PASS, AMPED_NO_NUMBER);
+  for (int i = 0; i < work->steps; i++) {
+    amped_trace_begin(AMPED_PHASE_WAIT, i);
+    AMPED_MPI(comm, MPI_Barrier(comm->mpi));
+    amped_trace_end();
+    const double began = amped_time();
+    work->step(work->self, i, &samples[i]);
+    samples[i].wall = amped_time() - began;
+  }
+  amped_trace_end();
+}
+
+amped_status amped_bench_passes_run(const amped_session *session, int passes,
+                                    const amped_bench_work *work, amped_bench_passes *out) {
+  const uint64_t count = (uint64_t)passes;
+  const uint64_t steps = (uint64_t)work->steps;
+  amped_status status = AMPED_OK;
+  *out = (amped_bench_passes){.comm = &session->comm, .passes = passes, .steps = work->steps};
+  AMPED_GO(agree, amped_calloc(&out->samples, count * steps, sizeof *out->samples, "the timings"));
+  AMPED_GO(agree, amped_calloc(&out->scratch, count, sizeof *out->scratch, "the timings"));
+agree:
+  AMPED_TRY(amped_comm_agree(out->comm, status));
+  run_pass(out->comm, work, out->samples); /* overwritten */
+  for (uint64_t i = 0; i < count; i++)
+    run_pass(out->comm, work, out->samples + i * steps);
+  return AMPED_OK;
+}
+
+void amped_bench_passes_free(amped_bench_passes *p) {
+  amped_free(p->scratch);
+  amped_free(p->samples);
+  memset(p, 0, sizeof *p);
+}
+
+/* A mode update without new rows. */
+static void step_mttkrp(void *self, int mode, amped_bench_sample *out) {
+  amped_session *session = self;
+  const amped_context context = amped_session_context(session);
+  const amped_row_update nothing = {.work = amped_mttkrp_work(&context)};
+  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
+  amped_status status = amped_mode_update(&context, mode, &nothing, &t);
+  if (status != AMPED_OK)
+    amped_comm_abort(&session->comm, status);
+  *out = (amped_bench_sample){.copy = t.copy, .compute = t.compute, .exchange = t.exchange};
+}
+
+amped_bench_work amped_bench_mttkrp(amped_session *session) {
+  return (amped_bench_work){.steps = session->plan.order, .step = step_mttkrp, .self = session};
+}
+
+/* --- their medians --------------------------------------------------------------------------- */
+
+static int by_size(const void *left, const void *right) {
+  double a = *(const double *)left;
+  double b = *(const double *)right;
+  return a < b ? -1 : a > b;
+}
+
+double amped_bench_median(const amped_bench_passes *p, int step, size_t member) {
+  for (int i = 0; i < p->passes; i++) {
+    const amped_bench_sample *s = &p->samples[i * p->steps + step];
+    p->scratch[i] = *(const double *)((const char *)s + member);
+  }
+  qsort(p->scratch, (size_t)p->passes, sizeof *p->scratch, by_size);
+  return p->passes % 2 == 1 ? p->scratch[p->passes / 2]
+                            : 0.5 * (p->scratch[p->passes / 2 - 1] + p->scratch[p->passes / 2]);
+}
+
+amped_spread amped_bench_spread(const amped_bench_passes *p, int step, size_t member) {
+  return amped_comm_spread(p->comm, amped_bench_median(p, step, member));
+}
+
+double amped_bench_per(double a, double b) {
+  return b > 0.0 ? a / b : 0.0;
+}
+
+json_t *amped_bench_json_spread(amped_spread s) {
+  return json_pack("{s:f, s:f, s:f, s:i}", "min", 1e3 * s.min, "mean", 1e3 * s.mean, "max",
+                   1e3 * s.max, "max_rank", s.max_rank);
+}
+
+json_t *amped_bench_json_known(bool known, double x) {
+  return known ? json_real(x) : json_null();
+}

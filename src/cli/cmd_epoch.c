@@ -1,0 +1,395 @@
+/* bench --complete: a sweep of completion, without finding errors, mode by mode where the method
+ * goes so. Beside it MTTKRP of as many components, and what the machine allows for the same rows
+ * and multiply-adds, in the same call. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/bench_passes.h"
+#include "cli/commands.h"
+#include "session/ceilings.h"
+#include "session/prepare.h"
+#include "solver/complete_methods.h"
+#include "solver/complete_start.h"
+
+/* A penalty for which every row is unique. */
+#define REG 1.0
+
+typedef struct epoch {
+  const amped_options *o;
+  amped_session_options session_options; /* the user's, with the column of biases */
+  amped_bias bias;
+  amped_session session;
+  const amped_complete_method *method;
+  void *made; /* the method's object */
+  amped_row_fit fit;
+  amped_complete_start start;
+} epoch;
+
+/* The times of a step, a mode or all, the same on every rank. A number that is not finite is not
+ * known. */
+typedef struct result {
+  amped_spread rows, exchange, wall;
+  double assembly_sec, solve_sec; /* of the slowest rank; the two are told apart in passes of their
+                                     own */
+  double mttkrp_sec;
+  double gather_sec, multiply_sec; /* bounds */
+  double nnz;                      /* that the step goes through */
+  double made_rows;                /* with nonzeros or without */
+} result;
+
+static const amped_row_fit_ops *row_fit_of(const epoch *e) {
+  return e->session.worker.format->row_fit;
+}
+
+static int components_of(const epoch *e) {
+  return e->o->session.ncomps;
+}
+
+/* --- what the run takes ---------------------------------------------------------------------- */
+
+static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
+                               const void *context) {
+  (void)plan;
+  (void)context;
+  if (worker->format->row_fit != NULL)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "--complete does not run with --backend=%s and --kernel=%s, which fit no rows",
+                     worker->backend->name, worker->format->name);
+}
+
+static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
+                         uint64_t *host_bytes) {
+  const epoch *e = context;
+  uint64_t device = 0;
+  uint64_t host = 0;
+  row_fit_of(e)->require(e->session.worker.device, plan, false, &device, &host);
+  *device_bytes += device;
+  *host_bytes += host + e->method->host_bytes(plan, &e->o->complete, e->session_options.biased);
+}
+
+/* Collective: the mean and scale of all values, as complete has them. */
+static amped_status set_fit(epoch *e) {
+  const amped_comm *comm = &e->session.comm;
+  const amped_complete_options *c = &e->o->complete;
+  amped_moments m = {.count = 0};
+  amped_status status = row_fit_of(e)->prepare(e->session.worker.tensor, false);
+  if (status == AMPED_OK)
+    status = row_fit_of(e)->moments(e->session.worker.tensor, &m);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  double sums[] = {(double)m.count, m.sum, m.squares};
+  amped_comm_sum(comm, sums, 3);
+  const double mean = e->bias == AMPED_BIAS_NONE ? 0.0 : sums[1] / sums[0];
+  const double variance = sums[2] / sums[0] - mean * mean;
+  e->fit = (amped_row_fit){.biased = e->session_options.biased,
+                           .nonnegative = c->nonnegative,
+                           .mean = mean,
+                           .scale = variance > 0.0 ? sqrt(variance) : 1.0,
+                           .reg = REG,
+                           .reg_power = c->reg_power,
+                           .reg_bias = c->reg_bias};
+  for (int k = 0; k < e->session.plan.order; k++)
+    e->fit.pull[k] = 1.0;
+  e->start = (amped_complete_start){.centred = e->bias != AMPED_BIAS_NONE,
+                                    .biased = e->session_options.biased,
+                                    .nonnegative = c->nonnegative};
+  return AMPED_OK;
+}
+
+/* --- passes ---------------------------------------------------------------------------------- */
+
+/* Every pass is the first sweep from one start: it does the same work. */
+static void begin_pass(void *self) {
+  epoch *e = self;
+  const amped_context context = amped_session_context(&e->session);
+  amped_status status = amped_complete_start_fill(&context, &e->start, e->o->seed);
+  if (status != AMPED_OK)
+    amped_comm_abort(&e->session.comm, status);
+  if (e->method->begin != NULL)
+    e->method->begin(e->made, &e->fit);
+}
+
+static void step_mode(void *self, int mode, amped_bench_sample *out) {
+  epoch *e = self;
+  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
+  double solve_sec = 0.0;
+  e->method->update(e->made, &e->fit, mode, &t, &solve_sec);
+  *out = (amped_bench_sample){
+      .copy = t.copy, .compute = t.compute, .exchange = t.exchange, .solve = solve_sec};
+}
+
+static void step_all(void *self, int step, amped_bench_sample *out) {
+  epoch *e = self;
+  int order[AMPED_MAX_ORDER];
+  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
+  amped_complete_sums sums;
+  (void)step;
+  for (int m = 0; m < e->session.plan.order; m++)
+    order[m] = m;
+  e->method->sweep(e->made, &e->fit, order, &sums, &t);
+  *out =
+      (amped_bench_sample){.copy = t.copy, .compute = t.mttkrp + t.solve, .exchange = t.exchange};
+}
+
+/* Collective: what came before solving, and solving, of the slowest rank. */
+static void find_parts(const amped_bench_passes *passes, int step, result *r) {
+  const double solve = amped_bench_median(passes, step, AMPED_BENCH_MEMBER(solve));
+  const double rows = amped_bench_median(passes, step, AMPED_BENCH_MEMBER(compute));
+  const double mine[] = {solve, rows - solve};
+  amped_spread s[2];
+  amped_comm_spreads(passes->comm, 2, mine, s);
+  r->solve_sec = s[0].max > 0.0 ? s[0].max : (double)NAN;
+  r->assembly_sec = s[0].max > 0.0 ? s[1].max : (double)NAN;
+}
+
+/* Collective; the status is agreed. */
+static amped_status time_epochs(epoch *e, result *results, int *steps) {
+  const amped_plan *plan = &e->session.plan;
+  const bool by_mode = e->method->update != NULL;
+  const amped_bench_work work = {.steps = by_mode ? plan->order : 1,
+                                 .begin = begin_pass,
+                                 .step = by_mode ? step_mode : step_all,
+                                 .self = e};
+  *steps = work.steps;
+  for (int turn = 0; turn < (by_mode ? 2 : 1); turn++) {
+    amped_bench_passes passes = {.passes = 0};
+    e->fit.timed = turn == 1;
+    amped_status status = amped_bench_passes_run(&e->session, e->o->repeat, &work, &passes);
+    for (int i = 0; i < work.steps && status == AMPED_OK; i++) {
+      if (turn == 1) {
+        find_parts(&passes, i, &results[i]);
+        continue;
+      }
+      results[i].rows = amped_bench_spread(&passes, i, AMPED_BENCH_MEMBER(compute));
+      results[i].exchange = amped_bench_spread(&passes, i, AMPED_BENCH_MEMBER(exchange));
+      results[i].wall = amped_bench_spread(&passes, i, AMPED_BENCH_MEMBER(wall));
+    }
+    amped_bench_passes_free(&passes);
+    AMPED_TRY(status);
+  }
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. The bounds of a row fit: the input rows, and the products that
+ * make H. */
+static amped_status find_bounds(epoch *e, result *results, amped_ceilings *ceilings,
+                                double *multiply_rate) {
+  const amped_plan *plan = &e->session.plan;
+  const double r = components_of(e);
+  AMPED_TRY(amped_ceilings_measure(&e->session, ceilings));
+  AMPED_TRY(amped_ceilings_multiply(&e->session, multiply_rate));
+  for (int m = 0; m < plan->order; m++) {
+    const double mine =
+        (double)plan->modes[m].copy.rank_nnz[plan->rank] * 0.5 * r * (r + 1.0) / *multiply_rate;
+    const double gather = amped_ceilings_mttkrp(&e->session, ceilings, m);
+    results[m].gather_sec = gather > 0.0 ? gather : (double)NAN;
+    results[m].multiply_sec =
+        *multiply_rate > 0.0 ? amped_comm_spread(&e->session.comm, mine).max : (double)NAN;
+  }
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. Without the column of biases. */
+static amped_status time_mttkrp(epoch *e, result *results) {
+  amped_session *session = &e->session;
+  amped_bench_passes passes = {.passes = 0};
+  AMPED_TRY(amped_session_set_ncomps(session, components_of(e)));
+  const amped_context context = amped_session_context(session);
+  const amped_bench_work work = amped_bench_mttkrp(session);
+  amped_status status = amped_factors_random(&context, e->o->seed);
+  if (status == AMPED_OK)
+    status = amped_bench_passes_run(session, e->o->repeat, &work, &passes);
+  for (int m = 0; m < session->plan.order && status == AMPED_OK; m++)
+    results[m].mttkrp_sec = amped_bench_spread(&passes, m, AMPED_BENCH_MEMBER(compute)).max;
+  amped_bench_passes_free(&passes);
+  return status;
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+#define CELL 32
+
+static const char *cell(char text[CELL], int digits, double x) {
+  (void)snprintf(text, CELL, isfinite(x) ? "%.*f" : "-", digits, x);
+  return text;
+}
+
+/* The larger of the two bounds. */
+static double bound_of(const result *r) {
+  return fmax(r->gather_sec, r->multiply_sec);
+}
+
+static amped_spread add_spreads(amped_spread a, amped_spread b) {
+  return (amped_spread){a.min + b.min, a.mean + b.mean, a.max + b.max, b.max_rank};
+}
+
+/* All steps together. */
+static result sum_of(const result *results, int steps) {
+  result all = results[0];
+  for (int i = 1; i < steps; i++) {
+    const result *r = &results[i];
+    all.rows = add_spreads(all.rows, r->rows);
+    all.exchange = add_spreads(all.exchange, r->exchange);
+    all.wall = add_spreads(all.wall, r->wall);
+    all.assembly_sec += r->assembly_sec;
+    all.solve_sec += r->solve_sec;
+    all.mttkrp_sec += r->mttkrp_sec;
+    all.gather_sec += r->gather_sec;
+    all.multiply_sec += r->multiply_sec;
+    all.nnz += r->nnz;
+    all.made_rows += r->made_rows;
+  }
+  return all;
+}
+
+static void say_step(const char *name, const result *r) {
+  char text[6][CELL];
+  amped_say("%4s  %9.3f %9.3f %9.3f  %9.3f  %9.3f  %9s  %9s  %9s  %5s  %8.3f  %8s", name,
+            1e3 * r->rows.min, 1e3 * r->rows.mean, 1e3 * r->rows.max, 1e3 * r->exchange.max,
+            1e3 * r->wall.max, cell(text[0], 3, 1e3 * r->assembly_sec),
+            cell(text[1], 3, 1e3 * r->solve_sec), cell(text[2], 3, 1e3 * r->mttkrp_sec),
+            cell(text[3], 2, r->assembly_sec / r->mttkrp_sec), 1e-9 * r->nnz / r->wall.max,
+            cell(text[4], 2, 1e-6 * r->made_rows / r->solve_sec));
+}
+
+static void say_bound(const char *name, const result *r) {
+  char text[3][CELL];
+  amped_say("%4s  %10s  %13s  %24s", name, cell(text[0], 3, 1e3 * r->gather_sec),
+            cell(text[1], 3, 1e3 * r->multiply_sec), cell(text[2], 2, r->rows.max / bound_of(r)));
+}
+
+static void say_results(const epoch *e, const result *results, int steps, const result *all) {
+  char name[16];
+  amped_say("milliseconds, median of %d sweeps over %d rank%s; rows are made by assembling and "
+            "solving:",
+            e->o->repeat, e->session.comm.nranks, e->session.comm.nranks == 1 ? "" : "s");
+  amped_say("mode  %-29s  %9s  %9s  %9s  %9s  %9s  %5s  %8s  %8s", "rows: least, mean, most",
+            "exchange", "all", "assembly", "solve", "mttkrp", "ratio", "Gnnz/s", "Mrows/s");
+  for (int i = 0; i < steps && steps > 1; i++) {
+    (void)snprintf(name, sizeof name, "%d", i + 1);
+    say_step(name, &results[i]);
+  }
+  say_step("all", all);
+}
+
+static void say_bounds(const epoch *e, const result *results, const result *all,
+                       const amped_ceilings *ceilings, double multiply_rate) {
+  char name[16];
+  amped_say("mode  gathers ms  multiplies ms  rows, times larger bound");
+  for (int m = 0; m < e->session.plan.order; m++) {
+    (void)snprintf(name, sizeof name, "%d", m + 1);
+    say_bound(name, &results[m]);
+  }
+  say_bound("all", all);
+  for (int i = 0; i < ceilings->count; i++)
+    if (ceilings->gather[i].rows_per_sec > 0.0)
+      amped_say("gather ceiling: %.3f Grow/s from a table of %" PRIu64 " rows of %d elements",
+                1e-9 * ceilings->gather[i].rows_per_sec, ceilings->gather[i].rows,
+                components_of(e) + (e->fit.biased ? 1 : 0));
+  amped_say("arithmetic ceiling: %.1f G multiply-adds/s on the slowest rank", 1e-9 * multiply_rate);
+}
+
+static json_t *json_known(double x) {
+  return amped_bench_json_known(isfinite(x), x);
+}
+
+/* Numbers of a step, added to an object. */
+static json_t *json_step(json_t *object, const result *r) {
+  const struct {
+    const char *key;
+    double value;
+  } numbers[] = {{"assembly_ms", 1e3 * r->assembly_sec},
+                 {"solve_ms", 1e3 * r->solve_sec},
+                 {"mttkrp_ms", 1e3 * r->mttkrp_sec},
+                 {"assembly_over_mttkrp", r->assembly_sec / r->mttkrp_sec},
+                 {"gnnz_per_second", 1e-9 * r->nnz / r->wall.max},
+                 {"rows", r->made_rows},
+                 {"solved_rows_per_second", r->made_rows / r->solve_sec},
+                 {"gather_bound_ms", 1e3 * r->gather_sec},
+                 {"multiply_bound_ms", 1e3 * r->multiply_sec},
+                 {"times_bound", r->rows.max / bound_of(r)}};
+  (void)json_object_set_new(object, "all_ms", amped_bench_json_spread(r->wall));
+  (void)json_object_set_new(object, "rows_ms", amped_bench_json_spread(r->rows));
+  (void)json_object_set_new(object, "exchange_ms", amped_bench_json_spread(r->exchange));
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    (void)json_object_set_new(object, numbers[i].key, json_known(numbers[i].value));
+  return object;
+}
+
+static amped_status write_json(const epoch *e, const result *results, int steps, const result *all,
+                               double multiply_rate) {
+  static const char *const biases[] = {
+      [AMPED_BIAS_FULL] = "full", [AMPED_BIAS_MEAN] = "mean", [AMPED_BIAS_NONE] = "none"};
+  if (e->session.json == NULL)
+    return AMPED_OK;
+  json_t *modes = json_array();
+  for (int i = 0; i < steps && steps > 1; i++)
+    (void)json_array_append_new(modes, json_step(json_pack("{s:i}", "mode", i), &results[i]));
+  json_t *line = json_pack(
+      "{s:s, s:s, s:s, s:i, s:s?, s:i, s:I, s:f, s:o, s:o}", "event", "epoch", "method",
+      e->method->name, "bias", biases[e->bias], "components", components_of(e), "shape",
+      e->o->session.shape.name, "passes", e->o->repeat, "nnz", (json_int_t)e->session.plan.nnz,
+      "epoch_ms", 1e3 * all->wall.max, "multiply_adds_per_second",
+      json_known(multiply_rate > 0.0 ? multiply_rate : (double)NAN), "modes", modes);
+  return amped_json_line(e->session.json, json_step(line, all));
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static amped_status measure(epoch *e) {
+  const amped_plan *plan = &e->session.plan;
+  const amped_context context = amped_session_context(&e->session);
+  result results[AMPED_MAX_ORDER];
+  amped_ceilings ceilings = {.count = 0};
+  double multiply_rate = 0.0;
+  int steps = 0;
+  for (int m = 0; m < plan->order; m++)
+    results[m] = (result){.assembly_sec = (double)NAN,
+                          .solve_sec = (double)NAN,
+                          .mttkrp_sec = (double)NAN,
+                          .gather_sec = (double)NAN,
+                          .multiply_sec = (double)NAN,
+                          .nnz = (double)plan->nnz,
+                          .made_rows = (double)plan->dims[m]};
+  AMPED_TRY(set_fit(e));
+  AMPED_TRY(e->method->create(&context, &e->o->complete, &e->fit, &e->made));
+  AMPED_TRY(time_epochs(e, results, &steps));
+  e->method->destroy(e->made);
+  e->made = NULL;
+  if (steps > 1) {
+    AMPED_TRY(find_bounds(e, results, &ceilings, &multiply_rate));
+    AMPED_TRY(time_mttkrp(e, results));
+  }
+  const result all = sum_of(results, steps);
+  say_results(e, results, steps, &all);
+  if (steps > 1)
+    say_bounds(e, results, &all, &ceilings, multiply_rate);
+  amped_say("an epoch of %s with %d components: %.3f ms", e->method->name, components_of(e),
+            1e3 * all.wall.max);
+  return amped_comm_agree(&e->session.comm, write_json(e, results, steps, &all, multiply_rate));
+}
+
+amped_status amped_cmd_epoch(const amped_options *o) {
+  epoch e = {.o = o, .session_options = o->session};
+  const amped_demand demand = {
+      .solver_bytes = solver_bytes, .whole_rows = true, .check = check_plan, .context = &e};
+  amped_status status = AMPED_OK;
+  e.bias = o->complete.bias == AMPED_BIAS_AUTO ? AMPED_BIAS_FULL : o->complete.bias;
+  e.session_options.biased = e.bias == AMPED_BIAS_FULL;
+  e.method = amped_complete_method_find(&o->complete);
+  if (e.session_options.biased && o->session.ncomps == AMPED_MAX_NCOMPS)
+    return amped_error(AMPED_USAGE, NULL, "--rank=%d: with biases at most %d components",
+                       o->session.ncomps, AMPED_MAX_NCOMPS - 1);
+  status = amped_session_start(&e.session, &e.session_options, AMPED_OK);
+  if (status == AMPED_OK)
+    status = amped_session_prepare(&e.session, &demand);
+  if (status == AMPED_OK)
+    status = measure(&e);
+  status = amped_session_finish(&e.session, status);
+  e.method->destroy(e.made);
+  amped_session_close(&e.session);
+  return status;
+}
