@@ -55,6 +55,39 @@ absent t.cpd.h5.lock
 ls t.cpd.h5.tmp.* >/dev/null 2>&1 && fail "old temporary files stay" || pass
 same_bits "after all that" t.cpd.h5 whole.h5
 
+# complete, too; and the commands that use its model leave no half a file.
+complete="complete t.h5 --rank=3 --reg=1 --iters=3 --holdout=20% --deterministic -q"
+# shellcheck disable=SC2086
+expect 0 "" on 2 $complete -o model.h5
+cp model.h5 t.completion.h5
+for phase in "write .completion.h5.tmp 1 0" "read t.h5 $((reads - 2)) 0"; do
+  # shellcheck disable=SC2086
+  with "KILL $phase" 2 $complete >out 2>err </dev/null
+  same "status after KILL in $phase" $? 137
+  fired && pass || fail "KILL $phase: did not happen"
+  cmp -s model.h5 t.completion.h5 && pass || fail "KILL $phase: the model before was changed"
+done
+# shellcheck disable=SC2086
+expect 0 "" on 2 $complete
+absent t.completion.h5.lock
+ls t.completion.h5.tmp.* >/dev/null 2>&1 && fail "old temporary files stay" || pass
+for set in weights factors/0 factors/2 bias/1 rmse/validate; do
+  if h5diff model.h5 t.completion.h5 /$set /$set >diff.txt 2>&1; then pass; else fail "a model: $set: $(head -3 diff.txt)"; fi
+done
+for command in "predict model.h5 t.h5" "recommend model.h5 --for=1 --of=2"; do
+  echo before >p.csv
+  for signal in "KILL 137" "TERM 143"; do
+    # shellcheck disable=SC2086
+    with "${signal% *} write p.csv.tmp 0 0" 0 $command -o p.csv -q --overwrite >out 2>err </dev/null
+    same "status after ${signal% *}: $command" $? "${signal#* }"
+    fired && pass || fail "${signal% *}: did not happen: $command"
+    same "the file before: $command" "$(cat p.csv)" before
+  done
+  # shellcheck disable=SC2086
+  expect 0 "" "$amped" $command -o p.csv -q --overwrite
+  ls p.csv.tmp.* p.csv.lock >/dev/null 2>&1 && fail "temporary files stay: $command" || pass
+done
+
 # --- the launcher is told to end ------------------------------------------------------------------
 for signal in TERM INT; do
   for phase in "read t.h5 $((reads - 2)) 0" "solve - 4 1" "write .cpd.h5.tmp 1 0"; do

@@ -86,6 +86,32 @@ for k in $(steps "$n" 3) $((n - 1)); do
   fails r.h5 "ENOSPC write r.h5.tmp $k 0" "$remedy" 1 2 $whole -o r.h5
 done
 
+# A completion model; what predict and recommend write; the tables of complete's entries.
+complete="complete t.h5 --rank=3 --reg=1 --iters=2 --holdout=20% -q"
+# shellcheck disable=SC2086
+expect 0 "" on 2 $complete -o model.h5
+# shellcheck disable=SC2086
+n=$(calls write r.h5.tmp 2 $complete -o r.h5)
+for k in $(steps "$n" 3); do
+  # shellcheck disable=SC2086
+  fails r.h5 "ENOSPC write r.h5.tmp $k 0" "$remedy" 1 2 $complete -o r.h5
+done
+for command in "predict model.h5 t.tns -q -o p.h5" "predict model.h5 t.h5 -q -o p.csv" \
+  "predict model.h5 t.tns -q -o p.tns.gz" "recommend model.h5 --for=1 --of=2 -n 5 -q -o p.csv" \
+  "recommend model.h5 --for=3 --of=1 -n 30 -q -o p.tsv"; do
+  file=${command##* }
+  # shellcheck disable=SC2086
+  n=$(calls write $file.tmp 0 $command)
+  test "$n" -gt 0 && pass || fail "no calls that write: $command"
+  rm -f $file
+  for k in $(steps "$n" 3); do
+    # shellcheck disable=SC2086
+    fails $file "ENOSPC write $file.tmp $k 0" "$remedy" 1 0 $command
+  done
+  # shellcheck disable=SC2086
+  fails $file "EIO sync $file.tmp 0 0" "$remedy" 1 0 $command
+done
+
 # --- checkpoints: the one before is there, and can be gone on from --------------------------------
 # Count the writes of one checkpoint. Then let writes of the second checkpoint fail, in runs that
 # are long enough to begin it.
@@ -99,6 +125,20 @@ for order in "write c.h5.tmp $n" "write c.h5.tmp $((2 * n - 2))" "sync c.h5.tmp 
   ls c.h5.tmp.* >/dev/null 2>&1 && fail "$order: half a checkpoint stays" || pass
   # shellcheck disable=SC2086
   expect 0 "after sweep [1-9]" on 2 t.h5 --rank=3 --iters=4 --tol=0 --nowrite --checkpoint=c.h5 --resume
+  rm -f c.h5 c.h5.prev
+done
+# complete's, in which the best sweep is kept, too.
+search="complete t.h5 --rank=3 --reg=1,0.1 --holdout=20% --tol=0 --patience=1000000 -q --nowrite"
+# shellcheck disable=SC2086
+n=$(calls write c.h5.tmp 2 $search --iters=1 --reg=1 --checkpoint=c.h5 --checkpoint-every=1)
+rm -f c.h5 c.h5.prev
+for order in "write c.h5.tmp $n" "sync c.h5.tmp 1"; do
+  # shellcheck disable=SC2086
+  expect 1 "$remedy" with "ENOSPC $order 0" 2 $search --iters=100000 --checkpoint=c.h5 --checkpoint-every=1
+  fired && pass || fail "$order: did not happen"
+  ls c.h5.tmp.* >/dev/null 2>&1 && fail "$order: half a checkpoint stays" || pass
+  # shellcheck disable=SC2086
+  expect 0 "resume: c.h5" on 2 ${search% -q *} --nowrite --iters=100000 --time=1 --checkpoint=c.h5 --resume
   rm -f c.h5 c.h5.prev
 done
 
@@ -159,6 +199,25 @@ done
 n=$(calls read t.h5 0 info t.h5 --verify)
 for k in $(steps "$n" 5); do
   unreadable "EIO read t.h5 $k 0" 0 info t.h5 --verify
+done
+for command in "predict model.h5 t.tns -o x.csv" "recommend model.h5 --for=1 --of=2 -o x.csv --exclude=t.tns"; do
+  for file in model.h5 t.tns; do
+    # shellcheck disable=SC2086
+    n=$(calls read $file 0 $command --overwrite)
+    rm -f x.csv
+    for k in $(steps "$n" 4); do
+      # shellcheck disable=SC2086
+      unreadable "EIO read $file $k 0" 0 $command
+      absent x.csv
+    done
+  done
+done
+# shellcheck disable=SC2086
+n=$(calls read t.tns 2 $complete --nowrite --test=t.tns)
+for k in $(steps "$n" 2); do
+  # shellcheck disable=SC2086
+  unreadable "EIO read t.tns $k 0" 2 $complete -o x.h5 --test=t.tns
+  absent x.h5
 done
 expect 1 "nput/output error" with "EIO read t.h5 $((n - 2)) 0" 0 info t.h5 --verify
 # shellcheck disable=SC2086

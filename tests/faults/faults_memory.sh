@@ -9,7 +9,8 @@ cd "$scratch" || exit 99
 
 "$amped" generate t.tns --dims=9x7x5 --nnz=60 --seed=3 -q || fail "generate"
 "$amped" convert t.tns t.h5 -q || fail "convert"
-run="t.h5 --rank=3 --iters=2 --tol=0 --deterministic -q -o out.h5 --checkpoint=c.h5 --checkpoint-every=1"
+saved="-q -o out.h5 --checkpoint=c.h5 --checkpoint-every=1"
+run="t.h5 --rank=3 --iters=2 --tol=0 --deterministic $saved"
 # shellcheck disable=SC2086
 expect 0 "" on 1 $run
 mv out.h5 whole1.h5
@@ -21,7 +22,7 @@ rm -f c.h5 c.h5.prev
 
 # checked K RANKS RANK: checks the last run, in which allocation K of a rank failed.
 checked() {
-  what="allocation $1 of rank $3 of $2"
+  what="${run%% *}, allocation $1 of rank $3 of $2"
   # The number of checkpoints, and so of allocations, depends on time. The child that looks at the
   # file first may not reach allocation K.
   if test $status -eq 0; then
@@ -46,33 +47,46 @@ checked() {
   done
 }
 
-while read -r ranks rank stride read; do
-  test "${AMPED_FAULTS-}" = all && stride=1
-  rm -f out.h5 c.h5 c.h5.prev
-  # shellcheck disable=SC2086
-  with "ENOMEM alloc - 1000000 $rank" "$ranks" $run --read=$read >/dev/null 2>&1 </dev/null
-  n=$(awk -v r="$rank" '$2 == r { print $6 }' "$report")
-  test "$n" -gt 50 && pass || fail "only $n allocations"
-  mv out.h5 whole.h5
-  for k in 0 $(seq $((stride / 2)) "$stride" $((n - 1))); do
+allocations_fail() { # lines of ranks, the rank whose allocations fail, a stride, --read
+  while read -r ranks rank stride read; do
+    test "${AMPED_FAULTS-}" = all && stride=1
     rm -f out.h5 c.h5 c.h5.prev
     # shellcheck disable=SC2086
-    with "ENOMEM alloc - $k $rank" "$ranks" $run --read=$read >out 2>err </dev/null
-    status=$?
-    checked "$k" "$ranks" "$rank"
+    with "ENOMEM alloc - 1000000 $rank" "$ranks" $run --read=$read >/dev/null 2>&1 </dev/null
+    n=$(awk -v r="$rank" '$2 == r { print $6 }' "$report")
+    test "$n" -gt 50 && pass || fail "only $n allocations"
+    mv out.h5 whole.h5
+    for k in 0 $(seq $((stride / 2)) "$stride" $((n - 1))); do
+      rm -f out.h5 c.h5 c.h5.prev
+      # shellcheck disable=SC2086
+      with "ENOMEM alloc - $k $rank" "$ranks" $run --read=$read >out 2>err </dev/null
+      status=$?
+      checked "$k" "$ranks" "$rank"
+    done
   done
-done <<'END'
+}
+allocations_fail <<'END'
 1 0 25 root
 2 0 40 root
 2 1 25 root
 2 0 60 parallel
 2 1 40 parallel
 END
+run="complete t.h5 --rank=3 --iters=2 --reg=1,0.5 --holdout=20% --test=t.tns --deterministic $saved"
+allocations_fail <<'END'
+1 0 60 root
+2 0 90 root
+2 1 60 root
+END
+mv whole.h5 model.h5
 
 # Commands without MPI: every allocation of a few commands.
 for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --verify" \
   "generate n.h5 --dims=5x4x3 --nnz=20 -q" "compare whole1.h5 whole2.h5" "top whole1.h5" \
-  "predict whole1.h5 t.h5 -o n.h5 -q" "recommend whole1.h5 --for=1 --of=2 --exclude=t.h5 -o n.csv -q"; do
+  "predict whole1.h5 t.h5 -o n.h5 -q" "recommend whole1.h5 --for=1 --of=2 --exclude=t.h5 -o n.csv -q" \
+  "predict model.h5 t.tns -o n.csv -q --cold=predict --clip=0:1" \
+  "recommend model.h5 --for=1:2 --of=2 --at=3:1 --exclude=t.tns -o n.csv -q" \
+  "bench t.h5 --complete --rank=3 --repeat=1 --backend=$backend"; do
   # shellcheck disable=SC2086
   n=$(calls alloc - 0 $command)
   stride=1
