@@ -16,6 +16,9 @@
 #define ROWS_any 8
 #define MOST_ROWS 16
 
+/* Sums of targets that are in hand at a time. */
+#define TARGETS 8
+
 /* Bytes of a vector. Longer ones than the processor's would go through memory. */
 #define BYTES_avx512 64
 #define BYTES_avx2 32

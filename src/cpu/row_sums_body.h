@@ -49,10 +49,33 @@ AMPED_INLINE void SUM(tile)(const VALUE *products, const amped_row_terms *terms,
     SUM(carry)(&right_side, e->targets + c);
 }
 
+/* tau and the sum of w t^2: additions that do not wait for each other. */
+AMPED_INLINE void SUM(add_targets)(const VALUE *targets, const VALUE *squares, uint64_t count,
+                                   bool with_weights, amped_row_equations *e) {
+  uint64_t k = 0;
+  if (count >= TARGETS) {
+    double sums[TARGETS] = {0};
+    double of_squares[TARGETS] = {0};
+    for (; k + TARGETS <= count; k += TARGETS)
+      for (uint64_t q = 0; q < TARGETS; q++) {
+        const double t = (double)targets[k + q];
+        sums[q] += t;
+        of_squares[q] += with_weights ? (double)squares[k + q] : t * t;
+      }
+    for (uint64_t q = 0; q < TARGETS; q++) {
+      e->target += sums[q];
+      e->squares += of_squares[q];
+    }
+  }
+  for (; k < count; k++) {
+    const double t = (double)targets[k];
+    e->target += t;
+    e->squares += with_weights ? (double)squares[k] : t * t;
+  }
+}
+
 AMPED_INLINE void SUM(add)(const VALUE *products, const amped_row_terms *terms, uint64_t count,
                            int rows, bool with_sum, bool with_weights, amped_row_equations *e) {
-  const VALUE *targets = terms->targets;
-  const VALUE *squares = terms->squares;
   for (uint64_t i = 0; i < e->width; i += (uint64_t)rows) {
     uint64_t c = i / LANES * LANES;
     if (c < i) {
@@ -64,11 +87,7 @@ AMPED_INLINE void SUM(add)(const VALUE *products, const amped_row_terms *terms, 
     for (; c < e->width; c += LANES)
       SUM(tile)(products, terms, count, i, c, rows, false, false, with_weights, e);
   }
-  for (uint64_t k = 0; k < count; k++) {
-    const double t = (double)targets[k];
-    e->target += t;
-    e->squares += with_weights ? (double)squares[k] : t * t;
-  }
+  SUM(add_targets)(terms->targets, terms->squares, count, with_weights, e);
 }
 
 #undef LANES
