@@ -106,7 +106,7 @@ static const amped_option bench_rows[] = {
      .least = 1,
      .most = 100000,
      .value = "N",
-     .help = "timed passes over all modes; with --whole and --complete sweeps",
+     .help = "timed passes over all modes, or sweeps",
      .initial = "5",
      AMPED_OPTION_FIELD(amped_options, repeat)},
     {.name = "whole",
