@@ -6,7 +6,10 @@
 
 #include "base/random.h"
 
-static const int side = 4096;
+/* Of the matrices, as far as a product does not take too long. */
+static const int least_side = 256;
+static const int most_side = 4096;
+static const float enough_msec = 20.0F;
 static const int repeats = 5;
 
 /* One way to multiply. */
@@ -35,7 +38,7 @@ static __global__ void fill(void *data, uint64_t count, bool is_double) {
   }
 }
 
-static amped_status multiply(const matrices *m, cublasComputeType_t compute) {
+static amped_status multiply(const matrices *m, cublasComputeType_t compute, int side) {
   const float one = 1.0F;
   const float zero = 0.0F;
   const double one_f64 = 1.0;
@@ -51,18 +54,25 @@ static amped_status multiply(const matrices *m, cublasComputeType_t compute) {
 }
 
 /* Multiply-adds a second, the best of several timings. The first does not count. */
-static amped_status time_way(const matrices *m, const way *w, double *per_sec) {
+static amped_status time_products(const matrices *m, const way *w, int side, float *milliseconds,
+                                  double *per_sec) {
   for (int i = 0; i <= repeats; i++) {
-    float milliseconds = 0.0F;
     AMPED_CUDA(cudaEventRecord(m->begin, m->stream));
-    AMPED_TRY(multiply(m, w->compute));
+    AMPED_TRY(multiply(m, w->compute, side));
     AMPED_CUDA(cudaEventRecord(m->end, m->stream));
     AMPED_CUDA(cudaEventSynchronize(m->end));
-    AMPED_CUDA(cudaEventElapsedTime(&milliseconds, m->begin, m->end));
-    const double rate = (double)side * side * side / w->products / ((double)milliseconds * 1e-3);
+    AMPED_CUDA(cudaEventElapsedTime(milliseconds, m->begin, m->end));
+    const double rate = (double)side * side * side / w->products / ((double)*milliseconds * 1e-3);
     if (i > 0 && rate > *per_sec)
       *per_sec = rate;
   }
+  return AMPED_OK;
+}
+
+static amped_status time_way(const matrices *m, const way *w, double *per_sec) {
+  float milliseconds = 0.0F;
+  for (int side = least_side; side <= most_side && milliseconds < enough_msec; side *= 2)
+    AMPED_TRY(time_products(m, w, side, &milliseconds, per_sec));
   return AMPED_OK;
 }
 
@@ -71,7 +81,7 @@ static amped_status measure(matrices *m, double *per_sec) {
   static const way doubles[] = {{CUBLAS_COMPUTE_64F, 1.0}};
   const bool is_double = m->type == AMPED_F64;
   for (void *data : m->data) {
-    fill<<<1024, 256, 0, m->stream>>>(data, (uint64_t)side * (uint64_t)side, is_double);
+    fill<<<1024, 256, 0, m->stream>>>(data, (uint64_t)most_side * most_side, is_double);
     AMPED_CUDA_LAUNCHED("matrices to multiply");
   }
   AMPED_CUDA(cudaEventCreate(&m->begin));
@@ -85,7 +95,7 @@ static amped_status measure(matrices *m, double *per_sec) {
 
 /* Ranks that share a GPU look for room at the same time: another rank may have taken it. */
 static bool allocate(matrices *m, uint64_t most_bytes) {
-  const uint64_t bytes = (uint64_t)side * (uint64_t)side * m->type;
+  const uint64_t bytes = (uint64_t)most_side * most_side * m->type;
   if (most_bytes < 3 * bytes)
     return false;
   for (void *&data : m->data)

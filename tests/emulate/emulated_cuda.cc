@@ -256,6 +256,20 @@ double now() {
 
 } // namespace
 
+template <typename T>
+static void multiply(cublasOperation_t a_op, cublasOperation_t b_op, int m, int n, int k, T alpha,
+                     const T *a, int lda, const T *b, int ldb, T beta, T *c, int ldc) {
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < m; i++) {
+      T sum = 0;
+      T &to = c[i + (long long)j * ldc];
+      for (int q = 0; q < k; q++)
+        sum += (a_op == CUBLAS_OP_N ? a[i + (long long)q * lda] : a[q + (long long)i * lda]) *
+               (b_op == CUBLAS_OP_N ? b[q + (long long)j * ldb] : b[j + (long long)q * ldb]);
+      to = alpha * sum + (beta != 0 ? beta * to : 0);
+    }
+}
+
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int *count) {
@@ -432,17 +446,7 @@ const char *cublasGetStatusString(cublasStatus_t) {
 cublasStatus_t cublasDgemm(cublasHandle_t, cublasOperation_t a_op, cublasOperation_t b_op, int m,
                            int n, int k, const double *alpha, const double *a, int lda,
                            const double *b, int ldb, const double *beta, double *c, int ldc) {
-  const auto at = [](const double *x, cublasOperation_t op, int ld, int i, int j) {
-    return op == CUBLAS_OP_N ? x[i + (long long)j * ld] : x[j + (long long)i * ld];
-  };
-  for (int j = 0; j < n; j++)
-    for (int i = 0; i < m; i++) {
-      double sum = 0.0;
-      double &to = c[i + (long long)j * ldc];
-      for (int q = 0; q < k; q++)
-        sum += at(a, a_op, lda, i, q) * at(b, b_op, ldb, q, j);
-      to = *alpha * sum + (*beta != 0.0 ? *beta * to : 0.0);
-    }
+  multiply(a_op, b_op, m, n, k, *alpha, a, lda, b, ldb, *beta, c, ldc);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t a_op,
@@ -454,6 +458,20 @@ cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_
   for (long long i = 0; i < batch; i++)
     (void)cublasDgemm(handle, a_op, b_op, m, n, k, alpha, a + i * a_stride, lda, b + i * b_stride,
                       ldb, beta, c + i * c_stride, ldc);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGemmEx(cublasHandle_t, cublasOperation_t a_op, cublasOperation_t b_op, int m,
+                            int n, int k, const void *alpha, const void *a, cudaDataType_t a_type,
+                            int lda, const void *b, cudaDataType_t, int ldb, const void *beta,
+                            void *c, cudaDataType_t, int ldc, cublasComputeType_t,
+                            cublasGemmAlgo_t) {
+  if (a_type == CUDA_R_64F)
+    multiply(a_op, b_op, m, n, k, *(const double *)alpha, (const double *)a, lda, (const double *)b,
+             ldb, *(const double *)beta, (double *)c, ldc);
+  else
+    multiply(a_op, b_op, m, n, k, *(const float *)alpha, (const float *)a, lda, (const float *)b,
+             ldb, *(const float *)beta, (float *)c, ldc);
   return CUBLAS_STATUS_SUCCESS;
 }
 
