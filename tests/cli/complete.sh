@@ -30,7 +30,7 @@ relative() { close "$1" 1 "$(awk -v a="$2" -v b="$3" 'BEGIN { printf "%.17g", b 
 "$amped" generate a.h5 --dims=30x20x10 --nnz=1500 --skew=0.5 --seed=1 -q || fail "generate"
 "$amped" generate b.h5 --dims=12x9x8x7 --nnz=900 --skew=0.6 --seed=2 -q || fail "generate"
 "$amped" generate c.h5 --dims=9x8x7x6x5 --nnz=900 --seed=3 -q || fail "generate"
-heavy_tensor >heavy.tns
+heavy_tensor | awk '$3 < 19999' >heavy.tns # 11432 of them
 for t in a b c; do "$amped" convert $t.h5 $t.tns -q || fail "convert"; done
 
 # --- against numpy: in double, after each of three sweeps, to 1e-9 ----------------------------------
@@ -51,7 +51,7 @@ if test -n "$python"; then
   "$python" "$script" start start-a.h5 4 30 20 10
   "$python" "$script" start start-b.h5 3 12 9 8 7
   "$python" "$script" start start-c.h5 5 9 8 7 6 5
-  "$python" "$script" start start-heavy.h5 3 400 3 69999
+  "$python" "$script" start start-heavy.h5 3 400 3 19998
   for n in 1 2 4; do
     against_numpy a $n 4 0.5 0.5 3 3 0.2
   done
