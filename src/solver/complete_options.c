@@ -54,8 +54,8 @@ static bool parse_holdout(void *options, const char *text) {
 static const amped_option rows[] = {
     {.name = "method",
      .type = AMPED_OPTION_WORD,
-     .words = AMPED_OPTION_WORDS("als"),
-     .help = "how a sweep makes new rows: als solves for whole rows",
+     .words = AMPED_OPTION_WORDS("als", "sgd"),
+     .help = "how a sweep makes new rows: als solves for whole rows, sgd takes a step an entry",
      .initial = "als",
      AMPED_OPTION_FIELD(amped_complete_options, method)},
     {.name = "reg",
