@@ -18,9 +18,6 @@
 #define LISTED UINT64_C(1024)
 #define GROUP UINT64_C(16)
 
-/* Visits whose products are written down at a time. */
-#define BATCH 32
-
 static const char what[] = "row steps";
 
 /* A piece of a row, or a whole one. */
@@ -38,13 +35,11 @@ typedef struct lane {
   uint64_t first;  /* nonzero of its row */
   amped_step_visits visits;
   uint64_t visited, taken, in_tail;
-  double curvatures;         /* sum of |p|^2 */
-  double per_row, per_bias;  /* L / n, reg_bias / n */
-  uint64_t filled, used;     /* nonzeros that are written down, and gone through */
+  double curvatures; /* sum of |p|^2 */
+  amped_step_rule rule;
+  uint64_t filled, used; /* nonzeros that are written down, and gone through */
   amped_bundle *bundle;
   char *products, *targets, *numbers;
-  double squares[BATCH], sums[BATCH];
-  bool tail[BATCH];
   amped_walker walker;
   double *row, *sum, *bias;
 } lane;
@@ -85,6 +80,7 @@ typedef struct job {
   amped_row_source source;
   amped_row_kernels rows;
   amped_row_walk_kernels kernels;
+  amped_bundle_picker *pick;
   const uint64_t *held;
   uint64_t block_rows; /* own rows; shared ones follow */
   uint64_t split_first, split_end; /* own rows of split iDps */
@@ -100,9 +96,9 @@ static uint64_t width_for(const amped_plan *plan) {
 static uint64_t lay_out(double *base, const amped_plan *plan, desk *d) {
   const uint64_t width = width_for(plan);
   const uint64_t sizes[] = {amped_ceil_div(sizeof(amped_bundle), sizeof(double)),
-                            BATCH * width,
-                            BATCH,
-                            BATCH * AMPED_STEP_NUMBERS,
+                            AMPED_STEPS * width,
+                            AMPED_STEPS,
+                            AMPED_STEPS * AMPED_STEP_NUMBERS,
                             width,
                             width,
                             8};
@@ -256,6 +252,7 @@ static job job_make(amped_tensor_part *part, int mode) {
            .m = amped_tensor_part_cpu_walk(part, mode, 0),
            .rows = amped_row_kernels_find(plan->value_type, false),
            .kernels = amped_row_walk_kernels_find(plan->value_type),
+           .pick = amped_bundle_picker_find(),
            .held = part->row_fit->held[mode],
            .block_rows = plan->modes[mode].rows.block_rows};
   const uint64_t components = (uint64_t)plan->ncomps - (s->fit.biased ? 1 : 0);
@@ -355,8 +352,11 @@ static void begin_piece(const job *j, lane *l, const piece *p, uint64_t number) 
   l->visits = amped_step_visits_of(j->s->order, length_of(j, p->entry), p->pieces, p->piece);
   l->visited = l->taken = l->in_tail = l->filled = l->used = 0;
   l->curvatures = 0.0;
-  l->per_row = weight_of(j, n) / n;
-  l->per_bias = j->fit->reg_bias / n;
+  l->rule = (amped_step_rule){.step = j->s->step,
+                              .prior = prior,
+                              .per_row = weight_of(j, n) / n,
+                              .per_bias = j->fit->reg_bias / n,
+                              .biased = j->fit->biased};
   memset(l->row, 0, j->source.width * type);
   memset(l->sum, 0, j->source.width * type);
   memset(l->bias, 0, 2 * sizeof *l->bias);
@@ -371,70 +371,44 @@ static bool is_held(const job *j, uint64_t k) {
   return j->held[k / 64] >> k % 64 & 1;
 }
 
-/* The bundle has the nonzero k as its next. */
-static void take(const job *j, lane *l, uint64_t k) {
-  const amped_packing *p = j->m.copy->packing;
-  amped_bundle *b = l->bundle;
-  uint64_t words[AMPED_MAX_PLANES];
-  const uint64_t bytes = j->m.ld * j->m.value_type;
-  amped_packed_get(p, (const void *const *)j->m.copy->planes, k, words);
-  for (int i = 0; i < p->inputs; i++)
-    b->rows[i][b->count] =
-        (uintptr_t)j->m.factors[i] + amped_packed_field(words, p->shifts[i], p->bits[i]) * bytes;
-  b->coded[b->count++] = p->coded ? amped_packed_field(words, p->value_shift, p->value_bits) : k;
+/* Numbers of the next nonzeros that take part; *tail = those before the tail. */
+static int next_numbers(const job *j, lane *l, uint64_t *numbers, uint64_t *tail) {
+  int count = 0;
+  *tail = 0;
+  for (; count < AMPED_STEPS && l->visited < l->visits.length; l->visited++) {
+    const uint64_t k = l->first + amped_step_number(&l->visits, l->piece.pieces, l->piece.piece);
+    amped_step_next(&l->visits);
+    if (is_held(j, k))
+      continue;
+    *tail += l->visited < l->visits.length / 2;
+    numbers[count++] = k;
+  }
+  return count;
 }
 
-/* Write down the numbers of the steps. */
-static void find_steps(const job *j, lane *l) {
-  const amped_vtype type = j->m.value_type;
-  const double prior = j->fit->prior[j->mode];
-  const double bias = j->fit->biased ? 1.0 : 0.0;
-  for (uint64_t k = 0; k < l->filled; k++) {
-    l->curvatures += l->squares[k];
-    const double curvature = l->curvatures / (double)(l->taken + k + 1) + bias;
-    const double e = curvature > 0.0 && curvature <= DBL_MAX ? j->s->step / curvature : 0.0;
-    const double keep = 1.0 / (1.0 + e * l->per_row);
-    const double keep_bias = 1.0 / (1.0 + e * l->per_bias);
-    const double gain = e / (1.0 + e * keep * l->squares[k] + e * keep_bias * bias);
-    const double target =
-        amped_value_get(l->targets, type, k) - (prior != 0.0 ? prior * l->sums[k] : 0.0);
-    const double numbers[AMPED_STEP_NUMBERS] = {
-        [AMPED_STEP_TARGET] = target,
-        [AMPED_STEP_KEEP] = keep,
-        [AMPED_STEP_GAIN] = gain * keep,
-        [AMPED_STEP_KEEP_BIAS] = keep_bias,
-        [AMPED_STEP_GAIN_BIAS] = gain * keep_bias * bias,
-        [AMPED_STEP_TAIL] = l->tail[k] ? 1.0 : 0.0};
-    for (uint64_t i = 0; i < AMPED_STEP_NUMBERS; i++)
-      amped_value_put(l->numbers, type, k * AMPED_STEP_NUMBERS + i, numbers[i]);
-  }
+static void fetch_rows(const job *j, const amped_bundle *b) {
+  for (int i = 0; i < j->source.inputs; i++)
+    for (int k = 0; k < b->count && j->m.fetch[i]; k++)
+      for (uint64_t byte = 0; byte < j->m.ld * j->m.value_type; byte += 64)
+        __builtin_prefetch((const char *)b->rows[i][k] + byte);
 }
 
 /* Write down the next nonzeros that take part: none at the end of the piece. */
 static void fill(const job *j, lane *l) {
-  const amped_packing *p = j->m.copy->packing;
-  amped_bundle *b = l->bundle;
-  l->taken += l->filled;
-  l->filled = l->used = 0;
-  b->count = 0;
-  b->values = p->coded ? j->m.dictionary : j->m.copy->values;
-  b->codes = b->coded;
-  for (; b->count < BATCH && l->visited < l->visits.length; l->visited++) {
-    const uint64_t k =
-        l->first + amped_step_number(&l->visits, l->piece.pieces, l->piece.piece);
-    amped_step_next(&l->visits);
-    if (is_held(j, k))
-      continue;
-    l->tail[b->count] = l->visited >= l->visits.length / 2;
-    l->in_tail += l->tail[b->count];
-    take(j, l, k);
-  }
-  if (b->count == 0)
+  uint64_t numbers[AMPED_STEPS];
+  uint64_t tail = 0;
+  const int count = next_numbers(j, l, numbers, &tail);
+  l->filled = (uint64_t)count;
+  l->used = 0;
+  l->in_tail += l->filled - tail;
+  if (count == 0)
     return;
-  l->filled = (uint64_t)b->count;
-  j->rows.products(&j->source, b, (UINT64_C(2) << (b->count - 1)) - 1, l->products, l->targets);
-  j->kernels.measure(l->products, l->filled, j->source.width, l->squares, l->sums);
-  find_steps(j, l);
+  j->pick(&j->m, numbers, count, l->bundle);
+  fetch_rows(j, l->bundle);
+  j->rows.products(&j->source, l->bundle, (UINT64_C(2) << (count - 1)) - 1, l->products,
+                   l->targets);
+  j->kernels.numbers(&l->rule, l->products, l->targets, l->filled, j->source.width, tail, &l->taken,
+                     &l->curvatures, l->numbers);
   l->walker.products = l->products;
   l->walker.numbers = l->numbers;
 }
@@ -502,7 +476,7 @@ static void walk_pieces(const job *j, desk *d, tasks *t) {
   const double least = -j->fit->prior[j->mode];
   for (;;) {
     amped_walker walkers[AMPED_WALKERS];
-    uint64_t steps = BATCH;
+    uint64_t steps = AMPED_STEPS;
     int busy = 0;
     for (int i = 0; i < AMPED_WALKERS; i++) {
       lane *l = &d->lanes[i];
@@ -780,8 +754,8 @@ static void take_row(const job *j, lane *l, uint64_t entry) {
 /* Of nonzeros of one row, some bits of a bundle. */
 static double squares_of(const job *j, const lane *l, const amped_bundle *b, uint64_t take) {
   double squares = 0.0;
-  for (int half = 0; half < AMPED_BUNDLE / BATCH; half++) {
-    const uint64_t some = take & ((UINT64_C(1) << BATCH) - 1) << half * BATCH;
+  for (int half = 0; half < AMPED_BUNDLE / AMPED_STEPS; half++) {
+    const uint64_t some = take & ((UINT64_C(1) << AMPED_STEPS) - 1) << half * AMPED_STEPS;
     const uint64_t count = (uint64_t)__builtin_popcountll(some);
     if (count == 0)
       continue;
@@ -790,13 +764,6 @@ static double squares_of(const job *j, const lane *l, const amped_bundle *b, uin
                                  l->bias[0]);
   }
   return squares;
-}
-
-static void fetch_rows(const job *j, const amped_bundle *b) {
-  for (int i = 0; i < j->source.inputs; i++)
-    for (int k = 0; k < b->count && j->m.fetch[i]; k++)
-      for (uint64_t byte = 0; byte < j->m.ld * j->m.value_type; byte += 64)
-        __builtin_prefetch((const char *)b->rows[i][k] + byte);
 }
 
 static double squares_of_unit(const job *j, amped_bundle_decoder *decode, desk *d, uint64_t unit) {

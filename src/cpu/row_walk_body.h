@@ -3,6 +3,7 @@
  * there. No include guard. */
 
 #define LANES ((int)(sizeof(VECTOR) / sizeof(VALUE)))
+#define NUMBER(numbers, which) ((numbers)[AMPED_STEP_##which * AMPED_STEPS])
 
 AMPED_INLINE void STEP(clip)(VECTOR *x, VALUE least) {
   const VECTOR floor = least - (VECTOR){0};
@@ -13,10 +14,10 @@ AMPED_INLINE void STEP(clip)(VECTOR *x, VALUE least) {
 /* The new bias, and s. */
 AMPED_INLINE VALUE STEP(gain)(const VALUE *n, VALUE product, VALUE *bias) {
   const VALUE error =
-      n[AMPED_STEP_TARGET] - n[AMPED_STEP_KEEP] * product - n[AMPED_STEP_KEEP_BIAS] * bias[0];
-  bias[0] = n[AMPED_STEP_KEEP_BIAS] * bias[0] + n[AMPED_STEP_GAIN_BIAS] * error;
-  bias[1] += n[AMPED_STEP_TAIL] * bias[0];
-  return n[AMPED_STEP_GAIN] * error;
+      NUMBER(n, TARGET) - NUMBER(n, KEEP) * product - NUMBER(n, KEEP_BIAS) * bias[0];
+  bias[0] = NUMBER(n, KEEP_BIAS) * bias[0] + NUMBER(n, GAIN_BIAS) * error;
+  bias[1] += NUMBER(n, TAIL) * bias[0];
+  return NUMBER(n, GAIN) * error;
 }
 
 /* Rows of `vectors` vectors, in registers. walkers, vectors and clip are constants of the caller. */
@@ -53,13 +54,13 @@ AMPED_INLINE void STEP(walk_short)(amped_walker *w, int walkers, int vectors, ui
       const VALUE s = STEP(gain)(n[i], STEP(total)(&product[i]), bias[i]);
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; v++) {
-        row[i][v] = n[i][AMPED_STEP_KEEP] * row[i][v] + s * ((const LOOSE *)p[i])[v];
+        row[i][v] = NUMBER(n[i], KEEP) * row[i][v] + s * ((const LOOSE *)p[i])[v];
         if (clip)
           STEP(clip)(&row[i][v], least);
-        sum[i][v] += n[i][AMPED_STEP_TAIL] * row[i][v];
+        sum[i][v] += NUMBER(n[i], TAIL) * row[i][v];
       }
       p[i] += vectors * LANES;
-      n[i] += AMPED_STEP_NUMBERS;
+      n[i]++;
     }
   }
 #pragma GCC unroll 4
@@ -97,14 +98,14 @@ AMPED_INLINE void STEP(walk_long)(amped_walker *w, int walkers, uint64_t count, 
       even += odd;
       const VALUE s = STEP(gain)(n, STEP(total)(&even), w[i].bias);
       for (uint64_t v = 0; v < vectors; v++) {
-        VECTOR x = n[AMPED_STEP_KEEP] * row[v] + s * p[v];
+        VECTOR x = NUMBER(n, KEEP) * row[v] + s * p[v];
         if (clip)
           STEP(clip)(&x, least);
         row[v] = x;
-        sum[v] += n[AMPED_STEP_TAIL] * x;
+        sum[v] += NUMBER(n, TAIL) * x;
       }
       w[i].products = (const VALUE *)w[i].products + width;
-      w[i].numbers = n + AMPED_STEP_NUMBERS;
+      w[i].numbers = n + 1;
     }
 }
 
@@ -129,8 +130,9 @@ AMPED_INLINE void STEP(walk)(amped_walker *w, int walkers, uint64_t count, uint6
       STEP(walk_any)(w + i, 1, count, width, clip, (VALUE)least);
 }
 
+/* squares[k] = |p|^2; with sums (a constant of the caller) sums[k] = sum of p. */
 AMPED_INLINE void STEP(measure)(const VALUE *products, uint64_t count, uint64_t width,
-                                double *squares, double *sums) {
+                                bool with_sums, VALUE *squares, VALUE *sums) {
   const uint64_t vectors = width / (uint64_t)LANES;
   for (uint64_t k = 0; k < count; k++) {
     const LOOSE *p = (const LOOSE *)(products + k * width);
@@ -138,11 +140,54 @@ AMPED_INLINE void STEP(measure)(const VALUE *products, uint64_t count, uint64_t 
     VECTOR sum = {0};
     for (uint64_t v = 0; v < vectors; v++) {
       square += p[v] * p[v];
-      sum += p[v];
+      if (with_sums)
+        sum += p[v];
     }
-    squares[k] = (double)STEP(total)(&square);
-    sums[k] = (double)STEP(total)(&sum);
+    squares[k] = STEP(total)(&square);
+    if (with_sums)
+      sums[k] = STEP(total)(&sum);
   }
+}
+
+/* Loops have a constant end, so they become vectors. */
+AMPED_INLINE void STEP(numbers)(const amped_step_rule *rule, const VALUE *products,
+                                const VALUE *targets, uint64_t count, uint64_t width, uint64_t tail,
+                                uint64_t *seen, double *curvatures, VALUE *restrict numbers) {
+  VALUE squares[AMPED_STEPS] = {0};
+  VALUE sums[AMPED_STEPS] = {0};
+  double total[AMPED_STEPS];
+  VALUE steps[AMPED_STEPS];
+  const double bias = rule->biased ? 1.0 : 0.0;
+  const VALUE per_row = (VALUE)rule->per_row;
+  const VALUE per_bias = (VALUE)rule->per_bias;
+  const VALUE one = (VALUE)bias;
+  if (rule->prior != 0.0)
+    STEP(measure)(products, count, width, true, squares, sums);
+  else
+    STEP(measure)(products, count, width, false, squares, sums);
+  double sum = *curvatures;
+  for (int k = 0; k < AMPED_STEPS; k++)
+    total[k] = sum += (double)squares[k];
+  *curvatures = sum;
+  for (int k = 0; k < AMPED_STEPS; k++)
+    total[k] += bias * ((double)*seen + k + 1);
+  for (int k = 0; k < AMPED_STEPS; k++)
+    steps[k] = (VALUE)(rule->step * ((double)*seen + k + 1) / total[k]);
+  for (int k = 0; k < AMPED_STEPS && !(total[0] > 0.0 && sum <= DBL_MAX); k++)
+    steps[k] = total[k] > 0.0 && total[k] <= DBL_MAX ? steps[k] : 0;
+  for (int k = 0; k < AMPED_STEPS; k++) {
+    const VALUE e = steps[k];
+    const VALUE keep = 1 / (1 + e * per_row);
+    const VALUE keep_bias = 1 / (1 + e * per_bias);
+    const VALUE gain = e / (1 + e * keep * squares[k] + e * keep_bias * one);
+    NUMBER(numbers + k, TARGET) = targets[k] - (VALUE)rule->prior * sums[k];
+    NUMBER(numbers + k, KEEP) = keep;
+    NUMBER(numbers + k, GAIN) = gain * keep;
+    NUMBER(numbers + k, KEEP_BIAS) = keep_bias;
+    NUMBER(numbers + k, GAIN_BIAS) = gain * keep_bias * one;
+    NUMBER(numbers + k, TAIL) = (uint64_t)k >= tail ? 1 : 0;
+  }
+  *seen += count;
 }
 
 AMPED_INLINE double STEP(errors)(const VALUE *products, const VALUE *targets, uint64_t count,
@@ -162,3 +207,4 @@ AMPED_INLINE double STEP(errors)(const VALUE *products, const VALUE *targets, ui
 }
 
 #undef LANES
+#undef NUMBER

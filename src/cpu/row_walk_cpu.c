@@ -1,5 +1,6 @@
 #include "cpu/row_walk_cpu.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "cpu/cpu_dispatch.h"
@@ -114,10 +115,11 @@ DEFINE_TOTAL(double, 64, 32)
                                                      uint64_t width, bool clip, double least) {    \
     walk_##TYPE##s_##BYTES(w, walkers, count, width, clip, least);                                 \
   }                                                                                                \
-  AMPED_TARGET_##CPU static void measure_##TYPE##_##CPU(const void *products, uint64_t count,      \
-                                                        uint64_t width, double *squares,           \
-                                                        double *sums) {                            \
-    measure_##TYPE##s_##BYTES((const TYPE *)products, count, width, squares, sums);                \
+  AMPED_TARGET_##CPU static void numbers_##TYPE##_##CPU(                                           \
+      const amped_step_rule *rule, const void *products, const void *targets, uint64_t count,      \
+      uint64_t width, uint64_t tail, uint64_t *seen, double *curvatures, void *numbers) {          \
+    numbers_##TYPE##s_##BYTES(rule, (const TYPE *)products, (const TYPE *)targets, count, width,   \
+                              tail, seen, curvatures, (TYPE *)numbers);                            \
   }                                                                                                \
   AMPED_TARGET_##CPU static double errors_##TYPE##_##CPU(const void *products, const void *targets, \
                                                          uint64_t count, uint64_t width,           \
@@ -133,8 +135,8 @@ AMPED_CPU_DISPATCH(DEFINE)
 
 amped_row_walk_kernels amped_row_walk_kernels_find(amped_vtype type) {
 #define ROW(CPU)                                                                                   \
-  {AMPED_HAS_##CPU, AMPED_F32, {walk_float_##CPU, measure_float_##CPU, errors_float_##CPU}},                           \
-      {AMPED_HAS_##CPU, AMPED_F64, {walk_double_##CPU, measure_double_##CPU, errors_double_##CPU}},
+  {AMPED_HAS_##CPU, AMPED_F32, {walk_float_##CPU, numbers_float_##CPU, errors_float_##CPU}},                           \
+      {AMPED_HAS_##CPU, AMPED_F64, {walk_double_##CPU, numbers_double_##CPU, errors_double_##CPU}},
   const struct {
     bool here;
     amped_vtype type;

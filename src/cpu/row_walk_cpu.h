@@ -11,23 +11,26 @@
 /* Walkers that go side by side. */
 #define AMPED_WALKERS 4
 
-/* What a step needs beside p, in this order. The row becomes keep * row + s p and, where it is in
- * the tail, is added to the tail's sum. */
+/* Steps that are written down at a time. */
+#define AMPED_STEPS 32
+
+/* What a step needs beside p: so many arrays of AMPED_STEPS. The row becomes keep * row + s p and,
+ * where it is in the tail, is added to the tail's sum. */
 enum {
   AMPED_STEP_TARGET, /* t - c sum(p) */
   AMPED_STEP_KEEP,   /* k */
-  AMPED_STEP_GAIN,   /* s over the error: e k / (1 + e k |p|^2 + e l) */
+  AMPED_STEP_GAIN,   /* k s over the error: e k / (1 + e k |p|^2 + e l) */
   AMPED_STEP_KEEP_BIAS,
   AMPED_STEP_GAIN_BIAS,
   AMPED_STEP_TAIL, /* 1 or 0 */
-  AMPED_STEP_NUMBERS = 8
+  AMPED_STEP_NUMBERS
 };
 
 typedef struct amped_walker {
   void *row, *sum;      /* [width]; sum is that of the tail's rows */
   void *bias;           /* [2] the row's, and its sum */
   const void *products; /* of its next nonzero: width elements each */
-  const void *numbers;  /* likewise: AMPED_STEP_NUMBERS each */
+  const void *numbers;  /* likewise, in the first of the arrays */
 } amped_walker;
 
 /* The walkers, AMPED_WALKERS or one, go `count` steps each. clip: entries below `least` become it.
@@ -35,9 +38,18 @@ typedef struct amped_walker {
 typedef void amped_row_walk(amped_walker *walkers, int count_walkers, uint64_t count,
                             uint64_t width, bool clip, double least);
 
-/* squares[k] = |p|^2 of row k of products, sums[k] = its sum. */
-typedef void amped_row_measure(const void *products, uint64_t count, uint64_t width,
-                               double *squares, double *sums);
+/* What the steps of a piece have in common. */
+typedef struct amped_step_rule {
+  double step, prior;
+  double per_row, per_bias; /* L / n, reg_bias / n */
+  bool biased;
+} amped_step_rule;
+
+/* Numbers of `count` steps, at most AMPED_STEPS, of which those from `tail` on are in the tail.
+ * *seen nonzeros of the piece came before them, whose |p|^2 add up to *curvatures: both go on. */
+typedef void amped_row_numbers(const amped_step_rule *rule, const void *products,
+                               const void *targets, uint64_t count, uint64_t width, uint64_t tail,
+                               uint64_t *seen, double *curvatures, void *numbers);
 
 /* Sum of (t - p row - bias)^2 over `count` rows p of products and their targets t. */
 typedef double amped_row_errors(const void *products, const void *targets, uint64_t count,
@@ -45,7 +57,7 @@ typedef double amped_row_errors(const void *products, const void *targets, uint6
 
 typedef struct amped_row_walk_kernels {
   amped_row_walk *walk;
-  amped_row_measure *measure;
+  amped_row_numbers *numbers;
   amped_row_errors *errors;
 } amped_row_walk_kernels;
 
