@@ -49,9 +49,8 @@ typedef struct amped_step_order {
 } amped_step_order;
 
 static inline amped_step_order amped_step_order_of(uint64_t epoch) {
-  static const uint32_t primes[] = {
-      3244611641u, 2821154957u, 4058038399u, 2859831641u,
-      2993072699u, 2427256577u, 2903913653u, 3946332937u};
+  static const uint32_t primes[] = {3244611641u, 2821154957u, 4058038399u, 2859831641u,
+                                    2993072699u, 2427256577u, 2903913653u, 3946332937u};
   const uint64_t count = sizeof primes / sizeof primes[0];
   return (amped_step_order){primes[epoch % count], (uint32_t)amped_mix64(epoch)};
 }
@@ -66,9 +65,8 @@ static inline uint64_t amped_step_pieces(uint64_t count) {
 }
 
 /* Of a row of count nonzeros. */
-AMPED_BOTH static inline amped_step_visits amped_step_visits_of(amped_step_order order,
-                                                                uint64_t count, uint64_t pieces,
-                                                                uint64_t piece) {
+AMPED_BOTH static inline amped_step_visits
+amped_step_visits_of(amped_step_order order, uint64_t count, uint64_t pieces, uint64_t piece) {
   const uint32_t length = (uint32_t)((count - piece + pieces - 1) / pieces);
   amped_step_visits v;
   v.length = length;

@@ -225,9 +225,7 @@ AMPED_CPU_DISPATCH(DEFINE)
 #define DECODE(CPU) {AMPED_HAS_##CPU, decode_##CPU},
 #define PICK(CPU) {AMPED_HAS_##CPU, pick_##CPU},
 
-amped_bundle_decoder *amped_bundle_decoder_find(void) {
-  FIND(amped_bundle_decoder, DECODE)
-}
+amped_bundle_decoder *amped_bundle_decoder_find(void){FIND(amped_bundle_decoder, DECODE)}
 
 amped_bundle_picker *amped_bundle_picker_find(void) {
   FIND(amped_bundle_picker, PICK)

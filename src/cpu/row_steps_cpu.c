@@ -82,7 +82,7 @@ typedef struct job {
   amped_row_walk_kernels kernels;
   amped_bundle_picker *pick;
   const uint64_t *held;
-  uint64_t block_rows; /* own rows; shared ones follow */
+  uint64_t block_rows;             /* own rows; shared ones follow */
   uint64_t split_first, split_end; /* own rows of split iDps */
 } job;
 
@@ -198,8 +198,7 @@ static amped_status allocate(amped_tensor_part *part) {
   desk none;
   const uint64_t elements = lay_out(NULL, plan, &none);
   for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(
-        amped_alloc(&s->begins[m], part->copies[m].rows + 1, sizeof *s->begins[m], what));
+    AMPED_TRY(amped_alloc(&s->begins[m], part->copies[m].rows + 1, sizeof *s->begins[m], what));
     find_begins(&part->copies[m], s->begins[m]);
     AMPED_TRY(amped_calloc(&s->whole[m], shared_rows(plan, m), sizeof *s->whole[m], what));
     AMPED_TRY(amped_huge_pages_alloc(&s->kept[m], own_bytes(plan, m), 1, what));
@@ -207,8 +206,7 @@ static amped_status allocate(amped_tensor_part *part) {
   AMPED_TRY(amped_alloc(&s->desks, threads, sizeof *s->desks, what));
   AMPED_TRY(amped_huge_pages_alloc(&s->work, threads, elements * sizeof *s->work, what));
   AMPED_TRY(amped_alloc(&s->pieces, LISTED, sizeof *s->pieces, what));
-  AMPED_TRY(
-      amped_alloc(&s->results, LISTED * (uint64_t)plan->ncomps, sizeof *s->results, what));
+  AMPED_TRY(amped_alloc(&s->results, LISTED * (uint64_t)plan->ncomps, sizeof *s->results, what));
   AMPED_TRY(amped_alloc(&s->counts, LISTED, sizeof *s->counts, what));
   AMPED_TRY(amped_alloc(&s->unit_sums, most_units(plan), sizeof *s->unit_sums, what));
   return amped_alloc(&s->squares, most_squares(plan), sizeof *s->squares, what);
@@ -238,7 +236,8 @@ static void find_split_range(const amped_plan *plan, job *j) {
       continue;
     if (j->split_first == j->split_end)
       j->split_first = m->rows.position[idp] - block;
-    j->split_end = m->rows.position[idp] - block + m->copy.splits[k + 1].row - m->copy.splits[k].row;
+    j->split_end =
+        m->rows.position[idp] - block + m->copy.splits[k + 1].row - m->copy.splits[k].row;
   }
 }
 
@@ -256,14 +255,14 @@ static job job_make(amped_tensor_part *part, int mode) {
            .held = part->row_fit->held[mode],
            .block_rows = plan->modes[mode].rows.block_rows};
   const uint64_t components = (uint64_t)plan->ncomps - (s->fit.biased ? 1 : 0);
-  j.source = (amped_row_source){
-      .inputs = plan->order - 1,
-      .components = components,
-      .ld = plan->ld,
-      .width = amped_ceil_div(components, AMPED_ROW_PADDING) * AMPED_ROW_PADDING,
-      .biased = s->fit.biased,
-      .mean = s->fit.mean,
-      .per_scale = 1.0 / s->fit.scale};
+  j.source =
+      (amped_row_source){.inputs = plan->order - 1,
+                         .components = components,
+                         .ld = plan->ld,
+                         .width = amped_ceil_div(components, AMPED_ROW_PADDING) * AMPED_ROW_PADDING,
+                         .biased = s->fit.biased,
+                         .mean = s->fit.mean,
+                         .per_scale = 1.0 / s->fit.scale};
   find_split_range(plan, &j);
   for (int t = 0; t < part->threads; t++)
     (void)lay_out(s->work + (uint64_t)t * lay_out(NULL, plan, &s->desks[t]), plan, &s->desks[t]);
@@ -442,8 +441,8 @@ typedef struct tasks {
 } tasks;
 
 static void end_piece(const job *j, desk *d, lane *l, const tasks *t) {
-  double *x = t->results != NULL ? t->results + l->number * (uint64_t)j->part->plan->ncomps
-                                 : d->result;
+  double *x =
+      t->results != NULL ? t->results + l->number * (uint64_t)j->part->plan->ncomps : d->result;
   l->busy = false;
   if (l->taken > 0)
     find_result(j, l, x);
@@ -584,8 +583,7 @@ static void work_list(list *a) {
 static void list_entry(list *a, uint64_t entry, double n) {
   const uint64_t pieces = amped_step_pieces(length_of(a->j, entry));
   for (uint64_t p = 0; p < pieces; p++) {
-    a->j->s->pieces[a->count++] =
-        (piece){.entry = entry, .piece = p, .pieces = pieces, .count = n};
+    a->j->s->pieces[a->count++] = (piece){.entry = entry, .piece = p, .pieces = pieces, .count = n};
     if (a->count == LISTED)
       work_list(a);
   }
@@ -760,8 +758,8 @@ static double squares_of(const job *j, const lane *l, const amped_bundle *b, uin
     if (count == 0)
       continue;
     j->rows.products(&j->source, b, some, l->products, l->targets);
-    squares += j->kernels.errors(l->products, l->targets, count, j->source.width, l->row,
-                                 l->bias[0]);
+    squares +=
+        j->kernels.errors(l->products, l->targets, count, j->source.width, l->row, l->bias[0]);
   }
   return squares;
 }

@@ -20,7 +20,8 @@ AMPED_INLINE VALUE STEP(gain)(const VALUE *n, VALUE product, VALUE *bias) {
   return NUMBER(n, GAIN) * error;
 }
 
-/* Rows of `vectors` vectors, in registers. walkers, vectors and clip are constants of the caller. */
+/* Rows of `vectors` vectors, in registers. walkers, vectors and clip are constants of the caller.
+ */
 AMPED_INLINE void STEP(walk_short)(amped_walker *w, int walkers, int vectors, uint64_t count,
                                    bool clip, VALUE least) {
   VECTOR row[AMPED_WALKERS][4];

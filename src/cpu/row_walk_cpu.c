@@ -121,9 +121,9 @@ DEFINE_TOTAL(double, 64, 32)
     numbers_##TYPE##s_##BYTES(rule, (const TYPE *)products, (const TYPE *)targets, count, width,   \
                               tail, seen, curvatures, (TYPE *)numbers);                            \
   }                                                                                                \
-  AMPED_TARGET_##CPU static double errors_##TYPE##_##CPU(const void *products, const void *targets, \
-                                                         uint64_t count, uint64_t width,           \
-                                                         const void *row, double bias) {           \
+  AMPED_TARGET_##CPU static double errors_##TYPE##_##CPU(                                          \
+      const void *products, const void *targets, uint64_t count, uint64_t width, const void *row,  \
+      double bias) {                                                                               \
     return errors_##TYPE##s_##BYTES((const TYPE *)products, (const TYPE *)targets, count, width,   \
                                     (const TYPE *)row, bias);                                      \
   }
@@ -135,8 +135,10 @@ AMPED_CPU_DISPATCH(DEFINE)
 
 amped_row_walk_kernels amped_row_walk_kernels_find(amped_vtype type) {
 #define ROW(CPU)                                                                                   \
-  {AMPED_HAS_##CPU, AMPED_F32, {walk_float_##CPU, numbers_float_##CPU, errors_float_##CPU}},                           \
-      {AMPED_HAS_##CPU, AMPED_F64, {walk_double_##CPU, numbers_double_##CPU, errors_double_##CPU}},
+  {AMPED_HAS_##CPU, AMPED_F32, {walk_float_##CPU, numbers_float_##CPU, errors_float_##CPU}},       \
+      {AMPED_HAS_##CPU,                                                                            \
+       AMPED_F64,                                                                                  \
+       {walk_double_##CPU, numbers_double_##CPU, errors_double_##CPU}},
   const struct {
     bool here;
     amped_vtype type;

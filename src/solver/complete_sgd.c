@@ -113,10 +113,8 @@ static amped_status make(const amped_context *context, sgd **out) {
   g->context = context;
   AMPED_TRY(amped_alloc(&g->counts, COUNTS, sizeof *g->counts, "row steps"));
   AMPED_TRY(ops_of(g)->prepare(tensor_of(g)));
-  const amped_result_rows rows = {.length = amped_step_row_length(context->plan),
-                                  .get = get_rows,
-                                  .put = put_rows,
-                                  .self = g};
+  const amped_result_rows rows = {
+      .length = amped_step_row_length(context->plan), .get = get_rows, .put = put_rows, .self = g};
   return amped_row_reduce_create(context->comm, context->plan, &rows, &g->reduce);
 }
 
@@ -155,10 +153,10 @@ static amped_status pass_counts(sgd *g, int mode, uint64_t first, uint64_t count
     const uint64_t row = copy->row[copy->splits[s].idp] + from - copy->splits[s].row;
     if (from >= to)
       continue;
-    AMPED_TRY(put ? ops_of(g)->put_counts(tensor_of(g), mode, row, to - from,
-                                          g->counts + (from - first))
-                  : ops_of(g)->get_counts(tensor_of(g), mode, row, to - from,
-                                          g->counts + (from - first)));
+    AMPED_TRY(
+        put ? ops_of(g)->put_counts(tensor_of(g), mode, row, to - from, g->counts + (from - first))
+            : ops_of(g)->get_counts(tensor_of(g), mode, row, to - from,
+                                    g->counts + (from - first)));
   }
   return AMPED_OK;
 }

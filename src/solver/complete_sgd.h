@@ -1,8 +1,8 @@
 /* Completion by stochastic gradient descent over strata.
  *
- * An epoch has a stratum for every mode, in the order of the sweep. In that of a mode its rows move,
- * each over its own nonzeros (row_steps.h), and all other modes are frozen. So the blocks of a
- * stratum, which are rows and pieces of rows, share no row that moves; they need no locks on any
+ * An epoch has a stratum for every mode, in the order of the sweep. In that of a mode its rows
+ * move, each over its own nonzeros (row_steps.h), and all other modes are frozen. So the blocks of
+ * a stratum, which are rows and pieces of rows, share no row that moves; they need no locks on any
  * number of ranks, threads and thread blocks, and repeat their bits on as many ranks. New rows are
  * exchanged as those of ALS.
  *

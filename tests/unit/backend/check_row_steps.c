@@ -103,9 +103,10 @@ static void team_close(team *t) {
 
 /* What is known of a row, in long double. */
 typedef struct slow_row {
-  uint64_t count;    /* nonzeros that take part, of all ranks */
-  long double *sum;  /* [n] of results times their nonzeros */
-  long double error; /* how far floating point may be off, in all entries together */
+  uint64_t count;     /* nonzeros that take part, of all ranks */
+  long double weight; /* L / n */
+  long double *sum;   /* [n] of results times their nonzeros */
+  long double error;  /* how far floating point may be off, in all entries together */
 } slow_row;
 
 static void *long_doubles(uint64_t count) {
@@ -120,7 +121,8 @@ static const double *row_of(const team *t, int mode, uint64_t index) {
 
 static long double target_of(const team *t, int mode, uint64_t k) {
   const problem *p = t->p;
-  long double y = ((long double)rounded(p->t.values[k], p->value_type) - t->fit.mean) / t->fit.scale;
+  long double y =
+      ((long double)rounded(p->t.values[k], p->value_type) - t->fit.mean) / t->fit.scale;
   for (int m = 0; m < p->t.order && t->fit.biased; m++)
     if (m != mode)
       y -= row_of(t, m, p->t.indices[m][k])[components_of(t)];
@@ -145,8 +147,7 @@ static long double step_at(const team *t, int mode, uint64_t k, const slow_row *
                            const long double *p, long double e, long double *x) {
   const uint64_t n = components_of(t);
   const long double prior = t->fit.prior[mode];
-  const long double d = weight_of(t, mode, row->count) / row->count;
-  const long double keep = 1.0L / (1.0L + e * d);
+  const long double keep = 1.0L / (1.0L + e * row->weight);
   const long double keep_bias = 1.0L / (1.0L + e * t->fit.reg_bias / row->count);
   long double off = target_of(t, mode, k);
   long double curvature = 0.0L;
@@ -242,6 +243,8 @@ static slow_row *slow_create(const team *t, int mode) {
     rows[i].sum = long_doubles((uint64_t)t->p->ncomps);
   for (uint64_t k = 0; k < t->p->t.nnz; k++)
     rows[t->p->t.indices[mode][k]].count += !is_held(t, k);
+  for (uint64_t i = 0; i < dim; i++)
+    rows[i].weight = weight_of(t, mode, rows[i].count) / fmaxl(1.0L, rows[i].count);
   for (int r = 0; r < t->nranks; r++)
     walk_rank(t, mode, r, rows);
   return rows;
@@ -270,9 +273,8 @@ static void reduce_rows(team *t, int mode) {
       amped_plan_shared_idps(&b->plan.modes[mode], r, &first, &end);
       if (s < first || s >= end)
         continue;
-      check_ok(ops_of(b)->get_rows(b->w.tensor, mode,
-                                   b->plan.modes[mode].copy.row[m->copy.splits[s].idp], rows,
-                                   part));
+      check_ok(ops_of(b)->get_rows(
+          b->w.tensor, mode, b->plan.modes[mode].copy.row[m->copy.splits[s].idp], rows, part));
       for (uint64_t i = 0; i < rows * length; i++)
         sum[i] += part[i];
     }
@@ -332,7 +334,9 @@ static void rows_are_right(const team *t, int mode, const slow_row *rows, const 
       const double prior = c < components_of(t) ? t->fit.prior[mode] : 0.0;
       const long double count = (long double)row->count;
       near(got[i * n + c],
-           stays ? row_of(t, mode, i)[c] : row->count > 0 ? (double)(row->sum[c] / count) : prior,
+           stays            ? row_of(t, mode, i)[c]
+           : row->count > 0 ? (double)(row->sum[c] / count)
+                            : prior,
            row->count > 0 && !stays ? (double)(row->error / count) : 0.0, "row", i, c);
     }
 }
@@ -346,8 +350,8 @@ static void sums_are_right(const team *t, int mode, const slow_row *rows, const 
   for (uint64_t i = 0; i < t->p->t.dims[mode]; i++) {
     count += rows[i].count;
     for (uint64_t c = 0; c < components_of(t) && rows[i].count > 0; c++)
-      penalty += (double)weight_of(t, mode, rows[i].count) *
-                 (got[i * n + c] - t->fit.prior[mode]) * (got[i * n + c] - t->fit.prior[mode]);
+      penalty += (double)weight_of(t, mode, rows[i].count) * (got[i * n + c] - t->fit.prior[mode]) *
+                 (got[i * n + c] - t->fit.prior[mode]);
     if (t->fit.biased && rows[i].count > 0)
       bias_penalty += t->fit.reg_bias * got[i * n + n - 1] * got[i * n + n - 1];
   }
@@ -397,8 +401,8 @@ static void squares_are_right(const team *t) {
     for (int r = 0; r < t->nranks; r++)
       check_ok(ops_of(&t->ranks[r])->squares(t->ranks[r].w.tensor, m, &t->fit, &got));
     near(got, (double)want,
-         (double)size * ((p->ncomps + 2 * AMPED_MAX_ORDER) * p->eps +
-                         (double)p->t.nnz * DBL_EPSILON),
+         (double)size *
+             ((p->ncomps + 2 * AMPED_MAX_ORDER) * p->eps + (double)p->t.nnz * DBL_EPSILON),
          "squares", (uint64_t)m, 0);
   }
   amped_free(product);
@@ -418,7 +422,7 @@ static void steps_are_right(problem *p, int nranks, setup how, const amped_row_f
 static const uint64_t odd_dims[AMPED_MAX_ORDER] = {13, 7, 29, 1, 5, 3, 11, 19};
 
 static void orders_and_widths(amped_vtype type) {
-  static const int widths[] = {1, 3, 8, 16, 17, 32, 33, 64};
+  static const int widths[] = {1, 7, 16, 33, 64};
   for (int order = 3; order <= 6; order++)
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
       for (int biased = 0; biased < 2; biased++) {
@@ -460,8 +464,7 @@ static void rows_problem(problem *p, const uint64_t *lengths, uint64_t count, in
 }
 
 START_TEST(rows_of_every_length) {
-  static const uint64_t lengths[] = {0,    1,    2,   3,    17000, 0,
-                                     2047, 2048, 2049, 4096, 4097,  0};
+  static const uint64_t lengths[] = {0, 1, 2, 3, 17000, 0, 2047, 2048, 2049, 4096, 4097, 0};
   for (int type = 0; type < 2; type++) {
     problem p;
     const amped_row_fit fit = fit_of(type > 0);
@@ -479,7 +482,7 @@ START_TEST(rows_of_split_idps) {
   for (int type = 0; type < 2; type++) {
     problem p;
     const amped_row_fit fit = fit_of(type > 0);
-    problem_create(&p, 4, dims, 20000, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
+    problem_create(&p, 4, dims, 12000, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
     for (uint64_t k = 0; k < p.t.nnz; k++)
       if (k % 5 < 3)
         p.t.indices[0][k] = 0;
@@ -622,7 +625,8 @@ START_TEST(a_short_step_follows_the_gradient) {
       const long double above = part_at(&t, 0, i, x);
       x[c] -= 2.0 * h;
       const double gradient = (double)((above - part_at(&t, 0, i, x)) / (2.0L * h));
-      /* the second term of the step is e times the first, sizes are below 100; rounding of the row */
+      /* the second term of the step is e times the first, sizes are below 100; rounding of the row
+       */
       near((got[i * N + c] - row_of(&t, 0, i)[c]) / e, -0.5 * gradient,
            1e4 * e + 4.0 * DBL_EPSILON * 8.0 / e, "gradient", i, c);
     }
@@ -689,8 +693,7 @@ START_TEST(visits_are_a_permutation) {
       const uint64_t pieces = amped_step_pieces(count);
       char seen[9000] = {0};
       for (uint64_t q = 0; q < pieces; q++) {
-        amped_step_visits v =
-            amped_step_visits_of(amped_step_order_of(epoch), count, pieces, q);
+        amped_step_visits v = amped_step_visits_of(amped_step_order_of(epoch), count, pieces, q);
         ck_assert_uint_le(v.length, AMPED_STEP_PIECE);
         for (uint32_t u = 0; u < v.length; u++) {
           seen[amped_step_number(&v, pieces, q)]++;
