@@ -22,9 +22,9 @@ struct amped_tensor_part {
   void *codebook;                         /* the same in plan->value_type */
   amped_ruler ruler;                      /* gives the same values, unless its step is 0 */
   double *fixup;
-  void *outputs;              /* of tiles that have their own */
-  double mttkrp_sec;          /* of the last one */
-  amped_row_fit_cpu *row_fit; /* NULL unless it was prepared */
+  void *outputs;                  /* of tiles that have their own */
+  double mttkrp_sec;              /* of the last one */
+  amped_row_fit_cpu *row_fit;     /* NULL unless it was prepared */
   amped_row_steps_cpu *row_steps; /* likewise */
 };
 
