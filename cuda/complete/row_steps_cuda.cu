@@ -148,8 +148,8 @@ amped_status fetch(amped_tensor_part *part, int mode, copy_arrays *a) {
   AMPED_TRY(amped_alloc(&a->long_rows, most, sizeof *a->long_rows, what));
   if (copy->nnz == 0)
     return AMPED_OK;
-  AMPED_CUDA(cudaMemcpyAsync(a->bits, copy->d_bits, words * sizeof *a->bits,
-                             cudaMemcpyDeviceToHost, stream));
+  AMPED_CUDA(cudaMemcpyAsync(a->bits, copy->d_bits, words * sizeof *a->bits, cudaMemcpyDeviceToHost,
+                             stream));
   AMPED_CUDA(cudaMemcpyAsync(a->rows, copy->d_rows, copy->rows * part->plan->index_type,
                              cudaMemcpyDeviceToHost, stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
@@ -186,8 +186,7 @@ amped_status upload(void *to, const void *from, uint64_t bytes, cudaStream_t str
   return AMPED_OK;
 }
 
-amped_status upload_copy(amped_tensor_part *part, int mode, const copy_arrays *a,
-                         step_copy *copy) {
+amped_status upload_copy(amped_tensor_part *part, int mode, const copy_arrays *a, step_copy *copy) {
   const cudaStream_t stream = part->device->stream;
   const copy_bytes b = bytes_of(part->plan, mode, copy->entries, copy->pieces, copy->rows);
   AMPED_TRY(amped_cuda_malloc(&copy->d_memory, b.all, what));
@@ -334,8 +333,8 @@ amped_status begin_pass(void *self) {
   AMPED_TRY(fill_gaps(s->part, &s->args));
   if (s->args.entries > 0)
     return AMPED_OK;
-  AMPED_CUDA(cudaMemsetAsync(s->args.sums, 0,
-                             3 * AMPED_STEP_BLOCKS * sizeof(amped_row_step_sums), s->args.stream));
+  AMPED_CUDA(cudaMemsetAsync(s->args.sums, 0, 3 * AMPED_STEP_BLOCKS * sizeof(amped_row_step_sums),
+                             s->args.stream));
   return AMPED_OK;
 }
 
@@ -436,9 +435,9 @@ amped_status steps_get_counts(amped_tensor_part *part, int mode, uint64_t row, u
 
 amped_status steps_put_counts(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                               const uint64_t *counts) {
-  AMPED_TRY(upload(part->row_steps->copies[mode].d_whole + row -
-                       part->plan->modes[mode].rows.block_rows,
-                   counts, count * sizeof *counts, part->device->stream));
+  AMPED_TRY(
+      upload(part->row_steps->copies[mode].d_whole + row - part->plan->modes[mode].rows.block_rows,
+             counts, count * sizeof *counts, part->device->stream));
   AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
   return AMPED_OK;
 }
@@ -548,8 +547,7 @@ amped_status amped_step_counts_cuda(const amped_step_kernel_cuda_args *a, bool a
     return AMPED_OK;
   count_rows<<<(unsigned)(blocks < 65536 ? blocks : 65536), 256, 0, a->stream>>>(
       a->begins, a->entries, a->own_entries, a->held, a->packed->rows,
-      a->packed->index_type == AMPED_U64, a->block_rows, all_ranks ? a->whole : nullptr,
-      a->counts);
+      a->packed->index_type == AMPED_U64, a->block_rows, all_ranks ? a->whole : nullptr, a->counts);
   AMPED_CUDA_LAUNCHED("the kernel of rows' nonzeros");
   return AMPED_OK;
 }

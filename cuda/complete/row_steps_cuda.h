@@ -1,7 +1,7 @@
 /* Row steps on a GPU: twin of src/cpu/row_steps_cpu.h, over packed copies that are wholly resident.
  *
- * A group of lanes takes a row, or a piece of a long or shared row, whose results lie in slots until
- * all are there; then a group adds up those of a row in their order. Groups get their rows by
+ * A group of lanes takes a row, or a piece of a long or shared row, whose results lie in slots
+ * until all are there; then a group adds up those of a row in their order. Groups get their rows by
  * number, so the bits are the same every time. */
 #ifndef AMPED_ROW_STEPS_CUDA_H
 #define AMPED_ROW_STEPS_CUDA_H

@@ -3,12 +3,11 @@
 #ifndef AMPED_STEP_KERNELS_CUDA_H
 #define AMPED_STEP_KERNELS_CUDA_H
 
+#include "cuda/sorted/pack_cuda.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#include "backend/row_steps.h"
-#include "cuda/sorted/pack_cuda.h"
 
 /* A piece of an entry of the row list. */
 typedef struct amped_step_piece_cuda {
@@ -44,8 +43,8 @@ typedef struct amped_step_kernel_cuda_args {
   uint64_t piece_count;
   const amped_step_row_cuda *rows; /* own ones first */
   uint64_t row_count, own_rows;
-  double *results; /* [pieces][ncomps + 1]: a result, and its nonzeros */
-  double *shared;  /* [row_count - own_rows][ncomps + 1] */
+  double *results;           /* [pieces][ncomps + 1]: a result, and its nonzeros */
+  double *shared;            /* [row_count - own_rows][ncomps + 1] */
   amped_row_step_sums *sums; /* [3][AMPED_STEP_BLOCKS]: of walks, of rows that stay, of long rows */
   double step;
   amped_step_order order;

@@ -94,10 +94,7 @@ template <typename T> step_problem<T> describe_steps(const amped_step_kernel_cud
 
 template <typename P> __device__ inline double weight_of(const P &p, double n) {
   const double power = p.reg_power;
-  return p.reg * (power == 0.5   ? sqrt(n)
-                  : power == 0.0 ? 1.0
-                  : power == 1.0 ? n
-                                 : pow(n, power));
+  return p.reg * (power == 0.5 ? sqrt(n) : power == 0.0 ? 1.0 : power == 1.0 ? n : pow(n, power));
 }
 
 template <typename P> __device__ inline uint64_t row_at(const P &p, uint64_t entry) {
@@ -129,31 +126,33 @@ template <int lanes, typename T> __device__ inline T group_sum(T x) {
   return x;
 }
 
-/* A decoded visit, in the lane that decoded it: where its input rows begin, y without the biases
- * of the inputs, and whether it takes part. */
-template <typename T> struct visit {
-  const T *rows[most_inputs];
+/* A decoded visit, in the lane that decoded it; N is 2 where there are two inputs, else
+ * most_inputs. Where its input rows begin, y without the biases of the inputs, and whether it takes
+ * part. */
+template <typename T, int N> struct visit {
+  const T *rows[N];
   T target;
   bool takes_part;
 };
 
-template <typename T>
-__device__ inline void decode_visit(const step_problem<T> &p, uint64_t k, visit<T> *v) {
+template <typename T, int N>
+__device__ inline void decode_visit(const step_problem<T> &p, uint64_t k, visit<T, N> *v) {
   uint64_t words[AMPED_MAX_PLANES];
   amped_packed_get(&p.packing, p.planes, k, words);
 #pragma unroll
-  for (int m = 0; m < most_inputs; m++)
-    if (m < p.inputs)
-      v->rows[m] = p.factors[m] +
-                   amped_packed_field(words, p.packing.shifts[m], p.packing.bits[m]) * p.ld;
-  const T x = p.packing.coded ? p.dictionary[amped_packed_field(words, p.packing.value_shift,
-                                                                p.packing.value_bits)]
-                              : p.values[k];
+  for (int m = 0; m < N; m++)
+    if (N == 2 || m < p.inputs)
+      v->rows[m] =
+          p.factors[m] + amped_packed_field(words, p.packing.shifts[m], p.packing.bits[m]) * p.ld;
+  const T x =
+      p.packing.coded
+          ? p.dictionary[amped_packed_field(words, p.packing.value_shift, p.packing.value_bits)]
+          : p.values[k];
   double y = ((double)x - p.mean) * p.per_scale;
   if (p.biased)
 #pragma unroll
-    for (int m = 0; m < most_inputs; m++)
-      if (m < p.inputs)
+    for (int m = 0; m < N; m++)
+      if (N == 2 || m < p.inputs)
         y -= (double)v->rows[m][p.components];
   v->target = (T)y;
   v->takes_part = p.held == nullptr || (p.held[k / 32] >> k % 32 & 1U) == 0;
@@ -285,18 +284,18 @@ __device__ inline void end_row(const step_problem<T> &p, int lane, const walker<
 }
 
 /* Row m of the visit that lane `from` of the group decoded. */
-template <typename T, int lanes>
-__device__ inline const T *row_of_visit(const visit<T> &v, int m, int from) {
+template <typename T, int N, int lanes>
+__device__ inline const T *row_of_visit(const visit<T, N> &v, int m, int from) {
   return reinterpret_cast<const T *>(
       __shfl_sync(whole_warp, reinterpret_cast<unsigned long long>(v.rows[m]), from, lanes));
 }
 
 /* Entries of two inputs' rows on their way: a lane's chunks. */
-template <typename T, int lanes, int chunks>
-__device__ inline void load_rows(const step_problem<T> &p, const visit<T> &v, int from, int lane,
+template <typename T, int N, int lanes, int chunks>
+__device__ inline void load_rows(const step_problem<T> &p, const visit<T, N> &v, int from, int lane,
                                  chunk<T> (*rows)[chunks]) {
-  const T *const first = row_of_visit<T, lanes>(v, 0, from);
-  const T *const second = row_of_visit<T, lanes>(v, 1, from);
+  const T *const first = row_of_visit<T, N, lanes>(v, 0, from);
+  const T *const second = row_of_visit<T, N, lanes>(v, 1, from);
 #pragma unroll
   for (int i = 0; i < chunks; i++) {
     const unsigned at = (unsigned)((lane + i * lanes) * chunk<T>::size);
@@ -307,18 +306,17 @@ __device__ inline void load_rows(const step_problem<T> &p, const visit<T> &v, in
 }
 
 /* A step of the group: of its visit that lane `from` decoded. */
-template <typename T, int lanes, int chunks>
-__device__ inline void step_row(const step_problem<T> &p, const visit<T> &v, int from, int lane,
-                                const chunk<T> (*rows)[chunks], bool tail,
-                                walker<T, chunks> *w) {
+template <typename T, int N, int lanes, int chunks>
+__device__ inline void step_row(const step_problem<T> &p, const visit<T, N> &v, int from, int lane,
+                                const chunk<T> (*rows)[chunks], bool tail, walker<T, chunks> *w) {
   constexpr int size = chunk<T>::size;
   const T target = __shfl_sync(whole_warp, v.target, from, lanes);
   const bool part = __shfl_sync(whole_warp, (int)v.takes_part, from, lanes) != 0;
-  const T *others[most_inputs - 2];
+  const T *others[N > 2 ? N - 2 : 1];
 #pragma unroll
-  for (int m = 2; m < most_inputs; m++)
+  for (int m = 2; m < N; m++)
     if (m < p.inputs)
-      others[m - 2] = row_of_visit<T, lanes>(v, m, from);
+      others[m - 2] = row_of_visit<T, N, lanes>(v, m, from);
   T x[chunks * size];
   T square = (T)0;
   T dot = (T)0;
@@ -331,7 +329,7 @@ __device__ inline void step_row(const step_problem<T> &p, const visit<T> &v, int
       x[i * size + c] =
           at + (unsigned)c < p.components ? rows[0][i].at[c] * rows[1][i].at[c] : (T)0;
 #pragma unroll
-    for (int m = 2; m < most_inputs; m++)
+    for (int m = 2; m < N; m++)
       if (m < p.inputs && at < p.components) {
         const chunk<T> more = load_chunk(others[m - 2] + at);
 #pragma unroll
@@ -360,8 +358,8 @@ __device__ inline void step_row(const step_problem<T> &p, const visit<T> &v, int
   const T keep = (T)1 / ((T)1 + e * w->per_row);
   const T keep_bias = p.biased ? (T)1 / ((T)1 + e * w->per_bias) : (T)0;
   const T gain = e / ((T)1 + e * keep * square + e * keep_bias * one);
-  const T error = target - (p.prior != 0.0 ? (T)p.prior * sum : (T)0) - keep * dot -
-                  keep_bias * w->bias;
+  const T error =
+      target - (p.prior != 0.0 ? (T)p.prior * sum : (T)0) - keep * dot - keep_bias * w->bias;
   const T s = moves ? gain * keep * error : (T)0;
   const bool counts = part && tail;
 #pragma unroll
@@ -380,7 +378,7 @@ __device__ inline void step_row(const step_problem<T> &p, const visit<T> &v, int
   w->in_tail += counts ? 1 : 0;
 }
 
-template <typename T, int lanes, int chunks>
+template <typename T, int N, int lanes, int chunks>
 __global__ void __launch_bounds__(step_threads) walk_rows(const step_problem<T> p) {
   constexpr int ahead = chunks == 1 ? 4 : 1; /* visits whose rows are on their way */
   constexpr unsigned groups = step_threads / lanes;
@@ -398,13 +396,13 @@ __global__ void __launch_bounds__(step_threads) walk_rows(const step_problem<T> 
     }
     if (!__any_sync(whole_warp, w.busy))
       break;
-    visit<T> v;
+    visit<T, N> v;
     const unsigned left = w.busy ? w.visits.length - w.visited : 0;
     v.takes_part = false;
     v.target = (T)0;
 #pragma unroll
-    for (int m = 0; m < most_inputs; m++)
-      v.rows[m] = p.factors[m < p.inputs ? m : 0];
+    for (int m = 0; m < N; m++)
+      v.rows[m] = p.factors[N == 2 || m < p.inputs ? m : 0];
     if ((unsigned)lane < left) {
       amped_step_visits mine = w.visits;
       mine.at = (uint32_t)((mine.at + (uint64_t)mine.stride * (unsigned)lane) % mine.length);
@@ -413,18 +411,17 @@ __global__ void __launch_bounds__(step_threads) walk_rows(const step_problem<T> 
     chunk<T> rows[ahead][2][chunks];
 #pragma unroll
     for (int j = 0; j < ahead; j++)
-      load_rows<T, lanes, chunks>(p, v, j, lane, rows[j]);
+      load_rows<T, N, lanes, chunks>(p, v, j, lane, rows[j]);
 #pragma unroll
     for (int j = 0; j < lanes; j++) {
       const bool tail = w.busy && w.visited + (unsigned)j >= w.visits.length / 2;
-      step_row<T, lanes, chunks>(p, v, j, lane, rows[j % ahead], tail, &w);
+      step_row<T, N, lanes, chunks>(p, v, j, lane, rows[j % ahead], tail, &w);
       if (j + ahead < lanes)
-        load_rows<T, lanes, chunks>(p, v, j + ahead, lane, rows[j % ahead]);
+        load_rows<T, N, lanes, chunks>(p, v, j + ahead, lane, rows[j % ahead]);
     }
     const bool ends = w.busy && left <= (unsigned)lanes;
     if (w.busy) {
-      w.visits.at =
-          (uint32_t)((w.visits.at + (uint64_t)w.visits.stride * lanes) % w.visits.length);
+      w.visits.at = (uint32_t)((w.visits.at + (uint64_t)w.visits.stride * lanes) % w.visits.length);
       w.visited += lanes;
     }
     if (__any_sync(whole_warp, ends))
@@ -474,8 +471,8 @@ __global__ void __launch_bounds__(step_threads) join_rows(const step_problem<T> 
   const uint64_t step = (uint64_t)gridDim.x * (step_threads / 32);
   const uint64_t length = p.ncomps + 1;
   amped_row_step_sums own = {0, 0.0, 0.0};
-  for (uint64_t i = (uint64_t)blockIdx.x * (step_threads / 32) + threadIdx.x / 32;
-       i < p.row_count; i += step) {
+  for (uint64_t i = (uint64_t)blockIdx.x * (step_threads / 32) + threadIdx.x / 32; i < p.row_count;
+       i += step) {
     const amped_step_row_cuda row = p.rows[i];
     const bool shared = i >= p.own_rows;
     const double n = (double)p.counts[row.entry];
@@ -560,7 +557,10 @@ template <typename T, int lanes, int chunks>
 amped_status launch_walk(const amped_step_kernel_cuda_args *a) {
   const step_problem<T> p = describe_steps<T>(a);
   const unsigned blocks = step_blocks(a->piece_count + a->own_entries, step_threads / lanes);
-  walk_rows<T, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
+  if (a->inputs == 2)
+    walk_rows<T, 2, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
+  else
+    walk_rows<T, most_inputs, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the kernel of row steps");
   return AMPED_OK;
 }
