@@ -248,11 +248,6 @@ amped_status make_common(amped_tensor_part *part) {
 
 amped_status make(amped_tensor_part *part) {
   for (int m = 0; m < part->plan->order; m++)
-    if (amped_layout_cuda_streamed(&part->copies.layout, m) > 0)
-      return amped_error(AMPED_FAILED, nullptr,
-                         "row steps visit nonzeros in random order, and some of them do not fit on "
-                         "the GPU; use more GPUs, fewer components or --method=als");
-  for (int m = 0; m < part->plan->order; m++)
     AMPED_TRY(make_copy(part, m));
   return make_common(part);
 }

@@ -98,7 +98,8 @@ static inline uint64_t amped_step_row_length(const amped_plan *plan) {
   return (uint64_t)plan->ncomps + 1;
 }
 
-/* Beside the operations of row fits, which have been prepared. */
+/* Beside the operations of row fits, which have been prepared. No nonzero is streamed
+ * (amped_requirement). */
 typedef struct amped_row_step_ops {
   /* Bytes that the part takes for row steps. */
   void (*require)(const struct amped_device *device, const amped_plan *plan, uint64_t *device_bytes,

@@ -619,6 +619,8 @@ amped_status amped_cmd_complete(const amped_options *o) {
                                                                           : 2 * sizeof(double),
                                .solver_bytes = solver_bytes,
                                .whole_rows = true,
+                               .resident =
+                                   o->complete.method == AMPED_COMPLETE_SGD ? "--method=sgd" : NULL,
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;
