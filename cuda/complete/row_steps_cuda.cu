@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cuda/complete/held_out_cuda.h"
+#include "cuda/complete/row_kernels_cuda.h"
 #include "cuda/complete/row_state_cuda.h"
 #include "cuda/complete/step_kernels_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
