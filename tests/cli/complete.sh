@@ -181,6 +181,8 @@ refuse 2 "no mode month" --context=month
 expect 2 "is an input of this run" "$amped" complete train.h5 --rank=3 --test=later.h5 -o later.h5 -q
 refuse 2 "would be overwritten" --test=later.h5 --json=later.h5
 refuse 2 "at most 1023" --rank=1024
+refuse 2 "a zero in every other" --method=sgd --implicit=1
+refuse 2 "same weight" --method=sgd --weights=later.h5
 refuse 3 "held out to validate" --holdout=0.0000001
 refuse 3 "order 4, the tensor 3" --validate=b.tns
 refuse 3 "missing.tns" --test=missing.tns

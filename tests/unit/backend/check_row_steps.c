@@ -85,7 +85,7 @@ static void team_open(team *t, problem *p, int nranks, setup how, const amped_ro
     how.rank = r;
     bench_plan(s, p, &how);
     bench_load(s);
-    check_ok(s->w.format->row_fit->prepare(s->w.tensor));
+    check_ok(s->w.format->row_fit->prepare(s->w.tensor, false));
     check_ok(ops_of(s)->prepare(s->w.tensor));
     check_ok(ops_of(s)->prepare(s->w.tensor));
     check_ok(s->w.format->row_fit->hold_out(s->w.tensor, t->seed, below, &held));
@@ -732,7 +732,7 @@ START_TEST(short_memory_is_an_error) {
   problem_create(&p, 3, odd_dims, 700, 5, AMPED_F32);
   bench_plan(&s, &p, &how);
   bench_load(&s);
-  check_ok(s.w.format->row_fit->prepare(s.w.tensor));
+  check_ok(s.w.format->row_fit->prepare(s.w.tensor, false));
   int64_t failed = 0;
   for (; status != AMPED_OK; failed++) {
     amped_mem_fail_at(failed);
