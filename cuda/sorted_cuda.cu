@@ -4,6 +4,7 @@
 
 #include "cuda/atomic/atomic_cuda.h"
 #include "cuda/complete/row_fit_cuda.h"
+#include "cuda/complete/row_steps_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/load/synthetic_cuda.h"
 #include "cuda/load/tensor_part_cuda.h"
@@ -70,6 +71,7 @@ static void destroy(amped_tensor_part *part) {
     return;
   (void)cudaStreamSynchronize(part->device->stream);
   amped_row_fit_cuda_free(part->row_fit);
+  amped_row_steps_cuda_free(part->row_steps);
   amped_copies_cuda_destroy(&part->copies);
   amped_coo_buffer_cuda_free(&part->buffer);
   amped_free(part);
@@ -269,6 +271,7 @@ const amped_format_ops amped_sorted_cuda = {
     .mttkrp_wait = mttkrp_wait,
     .products = products,
     .row_fit = &amped_row_fit_cuda_ops,
+    .row_steps = &amped_row_steps_cuda_ops,
 };
 
 const amped_format_ops amped_atomic_cuda = {

@@ -22,6 +22,7 @@
 
 #include "backend/gpu_info.h"
 #include "backend/row_fit.h"
+#include "backend/row_steps.h"
 #include "backend/synthetic.h"
 #include "base/double_double.h"
 #include "base/kahan.h"
@@ -293,11 +294,11 @@ typedef struct amped_list_ops {
 
 /* --- tensor formats -------------------------------------------------------------------------- */
 
-/* A format has all of these operations but row_fit (optional), collect, sort, require_collect
- * (NULL: it takes ordered copies alone), make_synthetic and require_synthetic (NULL: it takes files
- * alone), and products (NULL: near 1 the fit is known less well, docs/numerics.md). A solver that
- * needs an operation of its own asks for it before the first nonzero is read (amped_demand,
- * session/prepare.h). */
+/* A format has all of these operations but row_fit and row_steps (optional), collect, sort,
+ * require_collect (NULL: it takes ordered copies alone), make_synthetic and require_synthetic
+ * (NULL: it takes files alone), and products (NULL: near 1 the fit is known less well,
+ * docs/numerics.md). A solver that needs an operation of its own asks for it before the first
+ * nonzero is read (amped_demand, session/prepare.h). */
 typedef struct amped_format_ops {
   const char *name;       /* as the user says it: --kernel */
   bool any_order;         /* sums are added in whatever order comes: never with --deterministic */
@@ -362,7 +363,8 @@ typedef struct amped_format_ops {
   amped_status (*products)(amped_tensor_part *part, int mode, double scale, const double *weights,
                            amped_products *out);
 
-  const amped_row_fit_ops *row_fit; /* NULL: the format has none */
+  const amped_row_fit_ops *row_fit;    /* NULL: the format has none */
+  const amped_row_step_ops *row_steps; /* likewise; a format that has them has row_fit */
 } amped_format_ops;
 
 /* --- backends and workers -------------------------------------------------------------------- */

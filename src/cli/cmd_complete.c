@@ -196,6 +196,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
     return amped_error(AMPED_USAGE, NULL,
                        "complete does not run on --backend=%s; use --backend=cpu",
                        worker->backend->name);
+  AMPED_TRY(amped_complete_search_check(worker, &j->o->complete));
   AMPED_TRY(find_contexts(j, plan, NULL, modes));
   AMPED_TRY(find_ranked(j, plan, NULL, &ranked));
   if (j->o->clip.to_data && plan->dictionary->count == 0)
@@ -213,8 +214,9 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   uint64_t host = 0;
   row_fit_of(j)->require(j->session->worker.device, plan, j->weights != NULL, &device, &host);
   *device_bytes += device;
-  *host_bytes +=
-      host + amped_complete_search_bytes(plan, &j->o->complete, j->session_options.biased);
+  *host_bytes += host;
+  amped_complete_search_require(&j->session->comm, &j->session->worker, plan, &j->o->complete,
+                                j->session_options.biased, device_bytes, host_bytes);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */
@@ -617,6 +619,8 @@ amped_status amped_cmd_complete(const amped_options *o) {
                                                                           : 2 * sizeof(double),
                                .solver_bytes = solver_bytes,
                                .whole_rows = true,
+                               .resident =
+                                   o->complete.method == AMPED_COMPLETE_SGD ? "--method=sgd" : NULL,
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;

@@ -68,7 +68,9 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   uint64_t host = 0;
   row_fit_of(e)->require(e->session.worker.device, plan, false, &device, &host);
   *device_bytes += device;
-  *host_bytes += host + e->method->host_bytes(plan, &e->o->complete, e->session_options.biased);
+  *host_bytes += host;
+  e->method->require(&e->session.comm, &e->session.worker, plan, &e->o->complete,
+                     e->session_options.biased, device_bytes, host_bytes);
 }
 
 /* Collective: the mean and scale of all values, as complete has them. */

@@ -163,21 +163,70 @@ AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, am
   b->closes = left <= AMPED_BUNDLE || amped_cpu_copy_begins_row(m->copy, k + AMPED_BUNDLE);
 }
 
+/* w[i][j] = word i of nonzero numbers[j]. */
+AMPED_INLINE void pick_words(const amped_cpu_copy *copy, const uint64_t *numbers, int n, words w) {
+  const amped_packing *p = copy->packing;
+  if (p->words == 1 && p->planes == 1 && p->plane_bytes[0] == 4) {
+    for (int j = 0; j < n; j++)
+      w[0][j] = ((const uint32_t *)copy->planes[0])[numbers[j]];
+    return;
+  }
+  if (p->words == 1 && p->planes == 1) {
+    for (int j = 0; j < n; j++)
+      w[0][j] = ((const uint64_t *)copy->planes[0])[numbers[j]];
+    return;
+  }
+  for (int j = 0; j < n; j++) {
+    uint64_t all[AMPED_MAX_PLANES];
+    amped_packed_get(p, (const void *const *)copy->planes, numbers[j], all);
+    for (int i = 0; i < p->words; i++)
+      w[i][j] = all[i];
+  }
+}
+
+AMPED_INLINE void pick(const amped_cpu_mttkrp *m, const uint64_t *numbers, int n, amped_bundle *b) {
+  const amped_packing *p = m->copy->packing;
+  words w;
+  pick_words(m->copy, numbers, n, w);
+  for (int i = 0; i < p->inputs; i++)
+    find_rows(m, i, n, w, b->rows[i]);
+  if (p->coded) {
+    decode_values(m, 0, n, w, b);
+  } else {
+    memcpy(b->coded, numbers, (size_t)n * sizeof *numbers);
+    b->codes = b->coded;
+    b->values = m->copy->values;
+  }
+  b->count = n;
+  b->begins = b->fibres = 0;
+  b->closes = false;
+}
+
 #define DEFINE(CPU)                                                                                \
   AMPED_TARGET_##CPU static void decode_##CPU(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, \
                                               amped_bundle *b) {                                   \
     decode(m, k, end, b);                                                                          \
+  }                                                                                                \
+  AMPED_TARGET_##CPU static void pick_##CPU(const amped_cpu_mttkrp *m, const uint64_t *numbers,    \
+                                            int n, amped_bundle *b) {                              \
+    pick(m, numbers, n, b);                                                                        \
   }
 AMPED_CPU_DISPATCH(DEFINE)
 
-amped_bundle_decoder *amped_bundle_decoder_find(void) {
-#define ROW(CPU) {AMPED_HAS_##CPU, decode_##CPU},
-  const struct {
-    bool here;
-    amped_bundle_decoder *decode;
-  } rows[] = {AMPED_CPU_DISPATCH(ROW)};
-  size_t i = 0;
-  while (!rows[i].here)
-    i++;
-  return rows[i].decode;
+#define FIND(TYPE, FUNCTION)                                                                       \
+  const struct {                                                                                   \
+    bool here;                                                                                     \
+    TYPE *function;                                                                                \
+  } rows[] = {AMPED_CPU_DISPATCH(FUNCTION)};                                                       \
+  size_t i = 0;                                                                                    \
+  while (!rows[i].here)                                                                            \
+    i++;                                                                                           \
+  return rows[i].function;
+#define DECODE(CPU) {AMPED_HAS_##CPU, decode_##CPU},
+#define PICK(CPU) {AMPED_HAS_##CPU, pick_##CPU},
+
+amped_bundle_decoder *amped_bundle_decoder_find(void){FIND(amped_bundle_decoder, DECODE)}
+
+amped_bundle_picker *amped_bundle_picker_find(void) {
+  FIND(amped_bundle_picker, PICK)
 }

@@ -27,7 +27,13 @@ typedef struct amped_cpu_mttkrp {
 typedef void amped_bundle_decoder(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end,
                                   amped_bundle *b);
 
-/* The best instance for this processor. */
+/* *b = count nonzeros of m->copy, at most a bundle of them, in any order. Neither begins nor closes
+ * a row. */
+typedef void amped_bundle_picker(const amped_cpu_mttkrp *m, const uint64_t *numbers, int count,
+                                 amped_bundle *b);
+
+/* The best instances for this processor. */
 amped_bundle_decoder *amped_bundle_decoder_find(void);
+amped_bundle_picker *amped_bundle_picker_find(void);
 
 #endif

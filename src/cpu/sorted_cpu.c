@@ -7,6 +7,7 @@
 #include "base/trace.h"
 #include "cpu/products_cpu.h"
 #include "cpu/row_fit_cpu.h"
+#include "cpu/row_steps_cpu.h"
 #include "cpu/synthetic_cpu.h"
 #include "cpu/tensor_part_cpu.h"
 
@@ -80,6 +81,7 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_free(part->fixup);
   amped_free(part->outputs);
   amped_row_fit_cpu_free(part->row_fit);
+  amped_row_steps_cpu_free(part->row_steps);
   amped_free(part);
 }
 
@@ -245,4 +247,5 @@ const amped_format_ops amped_sorted_cpu = {
     .mttkrp_wait = cpu_mttkrp_wait,
     .products = cpu_products,
     .row_fit = &amped_row_fit_cpu_ops,
+    .row_steps = &amped_row_steps_cpu_ops,
 };

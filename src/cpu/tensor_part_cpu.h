@@ -8,6 +8,7 @@
 #include "cpu/tiles_cpu.h"
 
 typedef struct amped_row_fit_cpu amped_row_fit_cpu;
+typedef struct amped_row_steps_cpu amped_row_steps_cpu;
 
 struct amped_tensor_part {
   const amped_plan *plan;
@@ -21,9 +22,10 @@ struct amped_tensor_part {
   void *codebook;                         /* the same in plan->value_type */
   amped_ruler ruler;                      /* gives the same values, unless its step is 0 */
   double *fixup;
-  void *outputs;              /* of tiles that have their own */
-  double mttkrp_sec;          /* of the last one */
-  amped_row_fit_cpu *row_fit; /* NULL unless it was prepared */
+  void *outputs;                  /* of tiles that have their own */
+  double mttkrp_sec;              /* of the last one */
+  amped_row_fit_cpu *row_fit;     /* NULL unless it was prepared */
+  amped_row_steps_cpu *row_steps; /* likewise */
 };
 
 /* All that a walk over a tile of mode's copy, or the whole copy, reads and writes. */

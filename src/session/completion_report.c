@@ -108,10 +108,14 @@ static const char *other_text(char *text, size_t size, const amped_complete_swee
 static void say_sweep(const amped_sweep *s, const amped_complete_sweep *d, double total,
                       const amped_spread *spreads) {
   char others[96];
-  amped_say("sweep %3" PRIu64 "  %s %.6f%s  train %.6f%s  reg %.4g  objective %.6e  %.4f s "
+  char step[48] = "";
+  if (d->sums.step > 0.0)
+    (void)snprintf(step, sizeof step, "  step %.4g%s", d->sums.step,
+                   d->sums.undone ? " (undone)" : "");
+  amped_say("sweep %3" PRIu64 "  %s %.6f%s  train %.6f%s  reg %.4g%s  objective %.6e  %.4f s "
             "(rows %.4f, exchange %.4f, errors %.4f)",
             s->number, s->metric, s->value, d->is_best ? " *" : "  ", d->train,
-            other_text(others, sizeof others, d), d->reg, d->sums.objective, total,
+            other_text(others, sizeof others, d), d->reg, step, d->sums.objective, total,
             amped_report_part(spreads[0].mean + spreads[1].mean),
             amped_report_part(spreads[2].mean), amped_report_part(spreads[3].mean));
 }
@@ -148,12 +152,14 @@ amped_status amped_completion_report_sweep(amped_session *session, const amped_s
     status = amped_json_line(
         session->json,
         json_pack(
-            "{s:s, s:I, s:s, s:f, s:o, s:f, s:i, s:f, s:f, s:f, s:o, s:o, s:b, s:f, s:{s:f, "
-            "s:f, s:f, s:i}, s:f, s:f, s:f}",
+            "{s:s, s:I, s:s, s:f, s:o, s:f, s:i, s:f, s:f, s:f, s:o, s:b, s:o, s:o, s:b, s:f, "
+            "s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:f}",
             "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric, s->metric,
             s->value, "change", s->number > 1 ? json_real(s->change) : json_null(), "rmse_noise",
             s->noise, "run", d->run + 1, "reg", d->reg, "objective", d->sums.objective, "train",
-            d->train, "validate", json_errors(&d->validate, &d->validate_ranks, false), "test",
+            d->train, "step", d->sums.step > 0.0 ? json_real(d->sums.step) : json_null(), "undone",
+            d->sums.undone ? 1 : 0, "validate",
+            json_errors(&d->validate, &d->validate_ranks, false), "test",
             json_errors(&d->test, &d->test_ranks, false), "best", d->is_best ? 1 : 0, "seconds",
             spreads[4].max, "mttkrp_seconds", "min", spreads[0].min, "mean", spreads[0].mean, "max",
             spreads[0].max, "max_rank", spreads[0].max_rank, "solve_seconds", spreads[1].mean,

@@ -76,12 +76,29 @@ static amped_status check_limit(const amped_session *session, uint64_t host_byte
                      narrower(&session->plan));
 }
 
-/* --tiles=SIZE is for copies that stay on the GPU. */
-static void warn_of_tiles(const amped_session *session) {
-  const amped_session_options *o = session->options;
+static uint64_t streamed_bytes(const amped_session *session) {
   uint64_t streamed = 0;
   for (int m = 0; m < session->plan.order; m++)
     streamed += session->required.streamed_bytes[m];
+  return streamed;
+}
+
+static amped_status check_resident(const amped_session *session, const amped_demand *demand) {
+  char bytes[32];
+  const uint64_t streamed = streamed_bytes(session);
+  if (demand->resident == NULL || streamed == 0)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, session->options->input,
+                     "%s visits entries in random order, so all of them stay on the GPU, and %s "
+                     "would be streamed; use more GPUs or fewer components, and no "
+                     "--residency=stream",
+                     demand->resident, amped_format_bytes(bytes, streamed));
+}
+
+/* --tiles=SIZE is for copies that stay on the GPU. */
+static void warn_of_tiles(const amped_session *session) {
+  const amped_session_options *o = session->options;
+  const uint64_t streamed = streamed_bytes(session);
   if (o->backend.tile_bytes != 0 && o->backend.tile_bytes != UINT64_MAX && streamed > 0)
     amped_warn(
         "no copy is put in tiles (--tiles), as part of the tensor is streamed; use more GPUs "
@@ -101,6 +118,8 @@ static amped_status find_need(amped_session *session, const amped_demand *demand
   amped_status status = amped_worker_require(&session->worker, plan, &session->required);
   if (status == AMPED_OK)
     warn_of_tiles(session);
+  if (status == AMPED_OK)
+    status = check_resident(session, demand);
   need->device_bytes = session->required.device_bytes;
   need->host_bytes = session->required.host_bytes + solver_host;
   amped_status loading =

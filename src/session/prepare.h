@@ -17,6 +17,8 @@ typedef struct amped_demand {
                        uint64_t *host_bytes);
   /* A row's nonzeros lie together: copies get no tiles. */
   bool whole_rows;
+  /* The option that visits nonzeros in any order, so that none may be streamed; NULL: none does. */
+  const char *resident;
   /* The command's own check of its options against the plan and the worker's operations, before a
    * nonzero is read. It gives the same on every rank. NULL: none. */
   amped_status (*check)(const amped_worker *worker, const amped_plan *plan, const void *context);

@@ -73,11 +73,16 @@ static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static uint64_t host_bytes(const amped_plan *plan, const amped_complete_options *options,
-                           bool biased) {
+static void require(const amped_comm *comm, const amped_worker *worker, const amped_plan *plan,
+                    const amped_complete_options *options, bool biased, uint64_t *device_bytes,
+                    uint64_t *host_bytes) {
   const uint64_t n = options->implicit > 0.0 ? (uint64_t)plan->ncomps : 0;
-  return sizeof(als) + ((uint64_t)plan->order + 1) * n * n * sizeof(double) +
-         amped_row_reduce_host_bytes(plan, amped_equation_length(components(plan, biased), biased));
+  (void)comm;
+  (void)worker;
+  (void)device_bytes;
+  *host_bytes +=
+      sizeof(als) + ((uint64_t)plan->order + 1) * n * n * sizeof(double) +
+      amped_row_reduce_host_bytes(plan, amped_equation_length(components(plan, biased), biased));
 }
 
 static void destroy(void *self) {
@@ -180,11 +185,12 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
   }
   double all[] = {a->sums.count, unsure, a->sums.squares, penalty};
   amped_comm_sum(a->context->comm, all, 4);
-  *sums = (amped_complete_sums){all[0], (uint64_t)all[1], all[2], all[2] + all[3]};
+  *sums = (amped_complete_sums){
+      .count = all[0], .unsure = (uint64_t)all[1], .squares = all[2], .objective = all[2] + all[3]};
 }
 
 const amped_complete_method amped_complete_als = {.name = "als",
-                                                  .host_bytes = host_bytes,
+                                                  .require = require,
                                                   .create = create,
                                                   .destroy = destroy,
                                                   .sweep = sweep,

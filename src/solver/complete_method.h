@@ -19,18 +19,28 @@ typedef struct amped_complete_sums {
   uint64_t unsure;  /* rows without a unique solution */
   double squares;   /* of y - model, with the new factors */
   double objective; /* F */
+  double step;      /* of SGD, that the sweep took; 0: another method */
+  bool undone;      /* of SGD: F rose, so factors and sums are those before the sweep */
 } amped_complete_sums;
 
 typedef struct amped_complete_method {
   const char *name; /* a word of --method */
-  /* Bytes of host memory that create takes on this rank. */
-  uint64_t (*host_bytes)(const amped_plan *plan, const amped_complete_options *options,
-                         bool biased);
+  /* Adds the bytes of device and host memory that create takes on this rank, for this number of
+   * components or fewer. */
+  void (*require)(const amped_comm *comm, const amped_worker *worker, const amped_plan *plan,
+                  const amped_complete_options *options, bool biased, uint64_t *device_bytes,
+                  uint64_t *host_bytes);
   /* Collective; the status is agreed. For the context's plan, with fit->biased. The options are
    * borrowed. *out is NULL after a failure; destroy takes NULL, too. */
   amped_status (*create)(const amped_context *context, const amped_complete_options *options,
                          const amped_row_fit *fit, void **out);
   void (*destroy)(void *self);
+  /* Can this worker do it? AMPED_USAGE where it cannot. NULL: where there are row fits. */
+  amped_status (*check)(const amped_worker *worker);
+  /* Beside the factors, what a sweep begins with: number_count numbers of the object, the same on
+   * all ranks. All are 0 where a run begins; a checkpoint brings them back before `begin`. */
+  int number_count;
+  double *(*numbers)(void *self);
   /* Collective. The context has a start's factors, or those of a checkpoint. NULL: nothing to do.
    * A failure on this rank ends the job; so it does in sweep. */
   void (*begin)(void *self, const amped_row_fit *fit);

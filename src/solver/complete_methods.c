@@ -1,9 +1,10 @@
 #include "solver/complete_methods.h"
 
 #include "solver/complete_als.h"
+#include "solver/complete_sgd.h"
 
 /* In the order of amped_complete_kind. */
-static const amped_complete_method *const methods[] = {&amped_complete_als};
+static const amped_complete_method *const methods[] = {&amped_complete_als, &amped_complete_sgd};
 
 const amped_complete_method *amped_complete_method_find(const amped_complete_options *options) {
   return methods[options->method];

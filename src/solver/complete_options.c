@@ -54,8 +54,8 @@ static bool parse_holdout(void *options, const char *text) {
 static const amped_option model_rows[] = {
     {.name = "method",
      .type = AMPED_OPTION_WORD,
-     .words = AMPED_OPTION_WORDS("als"),
-     .help = "how a sweep makes new rows: als solves for whole rows",
+     .words = AMPED_OPTION_WORDS("als", "sgd"),
+     .help = "how a sweep makes new rows: als solves for whole rows, sgd takes a step an entry",
      .initial = "als",
      AMPED_OPTION_FIELD(amped_complete_options, method)},
     {.name = "bias",
@@ -196,6 +196,15 @@ amped_status amped_complete_options_check(amped_complete_options *o) {
     AMPED_TRY(check_implicit(o));
   if (o->bias == AMPED_BIAS_AUTO)
     o->bias = o->implicit > 0.0 ? AMPED_BIAS_NONE : AMPED_BIAS_FULL;
+  if (o->method == AMPED_COMPLETE_SGD && o->implicit > 0.0)
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--method=sgd visits entries alone, and --implicit has a zero in every other "
+        "cell; use --method=als");
+  if (o->method == AMPED_COMPLETE_SGD && o->weights != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--method=sgd gives every entry the same weight; use --method=als, or leave "
+                       "out --weights");
   if (o->holdout > 0.0 && o->validate != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--holdout and --validate both give entries to validate on; leave out one "

@@ -9,7 +9,7 @@
 #define AMPED_MAX_REGS 64
 
 /* How a sweep makes new factors. */
-typedef enum amped_complete_kind { AMPED_COMPLETE_ALS } amped_complete_kind;
+typedef enum amped_complete_kind { AMPED_COMPLETE_ALS, AMPED_COMPLETE_SGD } amped_complete_kind;
 
 /* What a model has beside its components. */
 typedef enum amped_bias {

@@ -57,11 +57,19 @@ typedef struct search {
   uint64_t number_count;
 } search;
 
-uint64_t amped_complete_search_bytes(const amped_plan *plan, const amped_complete_options *options,
-                                     bool biased) {
+amped_status amped_complete_search_check(const amped_worker *worker,
+                                         const amped_complete_options *options) {
+  const amped_complete_method *method = amped_complete_method_find(options);
+  return method->check != NULL ? method->check(worker) : AMPED_OK;
+}
+
+void amped_complete_search_require(const amped_comm *comm, const amped_worker *worker,
+                                   const amped_plan *plan, const amped_complete_options *options,
+                                   bool biased, uint64_t *device_bytes, uint64_t *host_bytes) {
   const uint64_t sets = options->implicit > 0.0 ? 1 + (options->test != NULL) : 0;
-  return amped_saved_factors_bytes(plan) + sets * amped_rank_set_bytes(plan) +
-         amped_complete_method_find(options)->host_bytes(plan, options, biased);
+  *host_bytes += amped_saved_factors_bytes(plan) + sets * amped_rank_set_bytes(plan);
+  amped_complete_method_find(options)->require(comm, worker, plan, options, biased, device_bytes,
+                                               host_bytes);
 }
 
 void amped_complete_best_free(amped_complete_best *b) {
@@ -257,6 +265,7 @@ static void turn_options(tape *t, const search *s, bool *same) {
                            o->holdout,
                            (double)o->split_seed,
                            o->random_order,
+                           o->method,
                            o->patience,
                            p->tol,
                            p->starts,
@@ -305,6 +314,8 @@ static amped_status turn_all(tape *t, search *s, bool *same) {
   amped_complete_best *b = s->best;
   double elapsed = amped_time() - s->began;
   turn_options(t, s, same);
+  for (int i = 0; i < s->method->number_count; i++)
+    turn(t, &s->method->numbers(s->made)[i]);
   turn(t, &elapsed);
   if (t->reads)
     s->began = amped_time() - elapsed;
@@ -463,11 +474,14 @@ static amped_status run(search *s, int number) {
     s->stale = 0;
     s->mark = s->solver->higher_is_better ? -INFINITY : INFINITY;
     const double reg = amped_complete_reg(s->problem->options, number, 1);
+    for (int i = 0; i < s->method->number_count; i++)
+      s->method->numbers(s->made)[i] = 0.0;
     AMPED_TRY(s->hooks->begin(s->hooks->context, number, s->sweep.start, reg));
   }
   amped_status status = amped_comm_agree(
       s->context->comm, amped_solver_result_create(s->context, s->solver, &options, &result));
   s->resume = NULL;
+  s->fit.reg = amped_complete_reg(s->problem->options, number, s->sweeps + 1);
   if (status == AMPED_OK && s->method->begin != NULL)
     s->method->begin(s->made, &s->fit);
   if (status == AMPED_OK)

@@ -80,6 +80,10 @@ never_rises c --reg=1 --bias=mean --reg-power=1
 never_rises a --reg=0.05 --nonnegative --reg-power=0
 never_rises a --reg=0.3 --bias=none --nonnegative
 
+never_rises a --method=sgd --reg=0.5
+never_rises b --method=sgd --reg=0.1 --bias=none --order=random --nonnegative
+never_rises heavy --method=sgd --reg=2 --context=2 # an index with many nonzeros is split over ranks
+
 # --- ranks agree; the same bits again ----------------------------------------------------------------
 for n in 1 2 3 4; do
   expect 0 "" on $n complete heavy.tns --rank=5 --reg=1,0.1 --iters=3 --precision=double -o r$n.h5 -q \
@@ -183,6 +187,8 @@ refuse 2 "no mode month" --context=month
 expect 2 "is an input of this run" "$amped" complete train.h5 --rank=3 --test=later.h5 -o later.h5 -q
 refuse 2 "would be overwritten" --test=later.h5 --json=later.h5
 refuse 2 "at most 1023" --rank=1024
+refuse 2 "a zero in every other" --method=sgd --implicit=1
+refuse 2 "same weight" --method=sgd --weights=later.h5
 refuse 3 "held out to validate" --holdout=0.0000001
 refuse 3 "order 4, the tensor 3" --validate=b.tns
 refuse 3 "missing.tns" --test=missing.tns
@@ -214,6 +220,27 @@ if command -v h5diff >/dev/null; then
   done
 fi
 expect 0 "" "$amped" info ck.h5 --verify
+sgd="--method=sgd --rank=6 --reg=4,1,0.25 --iters=15 --tol=0 --deterministic --precision=double --order=random"
+# shellcheck disable=SC2086
+expect 0 "" on 2 complete heavy.tns $sgd -o steps.h5 -q --json=steps.json
+# shellcheck disable=SC2086
+begin 2 '"sweep":7,.*"run":2,' complete heavy.tns $sgd --checkpoint=steps-ck.h5 -o again-steps.h5
+stop_by USR1
+same "exit status of a signal" "$status" 85
+# shellcheck disable=SC2086
+expect 0 "resume: steps-ck.h5" on 2 complete heavy.tns $sgd --checkpoint=steps-ck.h5 --resume -o again-steps.h5
+if command -v h5diff >/dev/null; then
+  for set in factors/0 factors/1 factors/2 bias/0 rmse/train rmse/validate; do
+    if h5diff steps.h5 again-steps.h5 /$set /$set >/dev/null 2>&1; then pass; else fail "steps: $set"; fi
+  done
+fi
+expect 3 "other options of complete" on 2 complete heavy.tns --method=als --rank=6 --iters=15 --tol=0 \
+  --order=random --precision=double --checkpoint=steps-ck.h5 --resume --nowrite -q
+for n in 1 4; do # as good a model on any number of ranks
+  # shellcheck disable=SC2086
+  expect 0 "" on $n complete heavy.tns $sgd --nowrite -q --json=steps$n.json
+  relative "rmse of sgd on $n ranks" "$(events end rmse steps$n.json)" "$(events end rmse steps.json)" 0.05
+done
 alone 3 "other options of complete" complete heavy.tns --rank=6 --reg=3,1 --iters=40 --tol=0 --patience=6 \
   --test=heavy.tns --checkpoint=ck.h5 --resume --nowrite -q
 alone 3 "metric rmse" cpd heavy.tns --rank=7 --checkpoint=ck.h5 --resume --nowrite -q

@@ -77,6 +77,10 @@ START_TEST(options_without_validation_choose_nothing) {
   check_fails(AMPED_USAGE, "nothing validates", amped_complete_options_check(&o));
   o.reg_count = 1;
   check_ok(amped_complete_options_check(&o));
+  o = (amped_complete_options){.method = AMPED_COMPLETE_SGD, .implicit = 1.0};
+  check_fails(AMPED_USAGE, "--implicit", amped_complete_options_check(&o));
+  o = (amped_complete_options){.method = AMPED_COMPLETE_SGD, .weights = "x.tns"};
+  check_fails(AMPED_USAGE, "--weights", amped_complete_options_check(&o));
   o = (amped_complete_options){.holdout_given = true, .holdout = 0.1, .validate = "x.tns"};
   check_fails(AMPED_USAGE, "leave out one", amped_complete_options_check(&o));
 }

@@ -1,0 +1,576 @@
+#include "cuda/complete/row_steps_cuda.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "cuda/complete/held_out_cuda.h"
+#include "cuda/complete/row_kernels_cuda.h"
+#include "cuda/complete/row_state_cuda.h"
+#include "cuda/complete/step_kernels_cuda.h"
+#include "cuda/factor/factor_set_cuda.h"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+namespace {
+
+const char what[] = "row steps";
+
+/* Rows of summed results that are put on the device at a time. */
+constexpr uint64_t put_at_a_time = 4096;
+
+uint64_t aligned(uint64_t bytes) {
+  return amped_ceil_div(bytes, (uint64_t)AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
+}
+
+/* Of a copy. */
+struct step_copy {
+  uint64_t entries, own_entries;
+  uint64_t pieces, rows, own_rows;
+  uint64_t *shared_rows; /* [rows - own_rows] host: rows of the MTTKRP result */
+  void *d_memory;        /* holds the arrays below */
+  uint64_t *d_begins;
+  uint64_t *d_counts;
+  uint64_t *d_whole;
+  amped_step_piece_cuda *d_pieces;
+  amped_step_row_cuda *d_rows;
+  void *d_kept;
+};
+
+} // namespace
+
+struct amped_row_steps_cuda {
+  step_copy copies[AMPED_MAX_ORDER];
+  void *d_memory; /* holds the arrays below */
+  double *d_results;
+  double *d_shared;
+  double *d_put;
+  amped_row_step_sums *d_sums;
+  amped_row_step_sums *sums; /* [3 AMPED_STEP_BLOCKS] host */
+
+  amped_row_fit fit; /* in hand */
+  double step;
+  amped_step_order order;
+  amped_packed_cuda packed;
+  amped_row_step_sums shared; /* not told yet */
+};
+
+namespace {
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+uint64_t shared_rows_of(const amped_plan *plan, int mode) {
+  return plan->modes[mode].copy.output_rows - plan->modes[mode].rows.block_rows;
+}
+
+uint64_t own_bytes(const amped_plan *plan, int mode) {
+  return plan->modes[mode].rows.block_rows * amped_plan_row_bytes(plan);
+}
+
+struct copy_bytes {
+  uint64_t begins, counts, whole, pieces, rows, kept, all;
+};
+
+copy_bytes bytes_of(const amped_plan *plan, int mode, uint64_t entries, uint64_t pieces,
+                    uint64_t rows) {
+  copy_bytes b = {};
+  b.begins = aligned((entries + 1) * sizeof(uint64_t));
+  b.counts = aligned(entries * sizeof(uint64_t));
+  b.whole = aligned(shared_rows_of(plan, mode) * sizeof(uint64_t));
+  b.pieces = aligned(pieces * sizeof(amped_step_piece_cuda));
+  b.rows = aligned(rows * sizeof(amped_step_row_cuda));
+  b.kept = aligned(own_bytes(plan, mode));
+  b.all = b.begins + b.counts + b.whole + b.pieces + b.rows + b.kept;
+  return b;
+}
+
+struct common_bytes {
+  uint64_t results, shared, put, sums, all;
+};
+
+common_bytes bytes_beside(const amped_plan *plan, uint64_t pieces, uint64_t shared) {
+  common_bytes b = {};
+  const uint64_t row = amped_step_row_length(plan) * sizeof(double);
+  b.results = aligned(pieces * row);
+  b.shared = aligned(shared * row);
+  b.put = plan->nranks > 1 ? aligned(put_at_a_time * row) : 0;
+  b.sums = aligned(3 * AMPED_STEP_BLOCKS * sizeof(amped_row_step_sums));
+  b.all = b.results + b.shared + b.put + b.sums;
+  return b;
+}
+
+/* The most pieces: a long row has more nonzeros than a piece, so its pieces have half of one each
+ * at least; a shared row may have fewer. */
+uint64_t most_pieces(const amped_plan *plan, int mode) {
+  return plan->modes[mode].copy.rank_nnz[plan->rank] / (AMPED_STEP_PIECE / 2) +
+         shared_rows_of(plan, mode);
+}
+
+void steps_require(const amped_device *, const amped_plan *plan, uint64_t *device_bytes,
+                   uint64_t *host_bytes) {
+  uint64_t pieces = 0;
+  uint64_t shared = 0;
+  uint64_t host = 0;
+  *device_bytes = 0;
+  for (int m = 0; m < plan->order; m++) {
+    const uint64_t entries = amped_plan_copy_rows(plan, m);
+    const uint64_t most = most_pieces(plan, m);
+    const uint64_t own = plan->modes[m].copy.rank_nnz[plan->rank] / 8 +
+                         entries * (sizeof(uint64_t) + plan->index_type) +
+                         most * (sizeof(amped_step_piece_cuda) + sizeof(amped_step_row_cuda));
+    *device_bytes += bytes_of(plan, m, entries, most, most).all;
+    pieces = most > pieces ? most : pieces;
+    shared = shared_rows_of(plan, m) > shared ? shared_rows_of(plan, m) : shared;
+    host = own > host ? own : host;
+  }
+  *device_bytes += bytes_beside(plan, pieces, shared).all;
+  *host_bytes = host + 3 * AMPED_STEP_BLOCKS * sizeof(amped_row_step_sums);
+}
+
+/* A copy's arrays while they are made, on the host. */
+struct copy_arrays {
+  uint32_t *bits;
+  char *rows;
+  uint64_t *begins;
+  amped_step_piece_cuda *pieces;
+  amped_step_row_cuda *long_rows;
+};
+
+amped_status fetch(amped_tensor_part *part, int mode, copy_arrays *a) {
+  const amped_copy_cuda *copy = &part->copies.copies[mode];
+  const cudaStream_t stream = part->device->stream;
+  const uint64_t words = amped_packing_bit_words(copy->nnz);
+  const uint64_t most = most_pieces(part->plan, mode);
+  AMPED_TRY(amped_alloc(&a->bits, words, sizeof *a->bits, what));
+  AMPED_TRY(amped_alloc(&a->rows, copy->rows, part->plan->index_type, what));
+  AMPED_TRY(amped_alloc(&a->begins, copy->rows + 1, sizeof *a->begins, what));
+  AMPED_TRY(amped_alloc(&a->pieces, most, sizeof *a->pieces, what));
+  AMPED_TRY(amped_alloc(&a->long_rows, most, sizeof *a->long_rows, what));
+  if (copy->nnz == 0)
+    return AMPED_OK;
+  AMPED_CUDA(cudaMemcpyAsync(a->bits, copy->d_bits, words * sizeof *a->bits, cudaMemcpyDeviceToHost,
+                             stream));
+  AMPED_CUDA(cudaMemcpyAsync(a->rows, copy->d_rows, copy->rows * part->plan->index_type,
+                             cudaMemcpyDeviceToHost, stream));
+  AMPED_CUDA(cudaStreamSynchronize(stream));
+  return AMPED_OK;
+}
+
+/* Where rows begin, and the pieces of long and shared ones. */
+void cut_rows(const amped_plan *plan, int mode, const amped_copy_cuda *from, copy_arrays *a,
+              step_copy *copy) {
+  const uint64_t block_rows = plan->modes[mode].rows.block_rows;
+  uint64_t entry = 0;
+  for (uint64_t word = 0; word < amped_packing_bit_words(from->nnz); word++)
+    for (uint32_t bits = a->bits[word]; bits != 0; bits &= bits - 1)
+      a->begins[entry++] = word * 32 + (uint64_t)__builtin_ctz(bits);
+  a->begins[entry] = from->nnz;
+  copy->entries = entry;
+  for (uint64_t e = 0; e < entry; e++) {
+    const bool shared = amped_index_get(a->rows, plan->index_type, e) >= block_rows;
+    const uint64_t length = a->begins[e + 1] - a->begins[e];
+    const uint64_t pieces = amped_step_pieces(length);
+    copy->own_entries += !shared;
+    if (!shared && pieces == 1)
+      continue;
+    copy->own_rows += !shared;
+    a->long_rows[copy->rows++] = {e, copy->pieces, pieces};
+    for (uint64_t q = 0; q < pieces; q++)
+      a->pieces[copy->pieces++] = {e, (uint32_t)q, (uint32_t)pieces};
+  }
+}
+
+amped_status upload(void *to, const void *from, uint64_t bytes, cudaStream_t stream) {
+  if (bytes > 0)
+    AMPED_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+  return AMPED_OK;
+}
+
+amped_status upload_copy(amped_tensor_part *part, int mode, const copy_arrays *a, step_copy *copy) {
+  const cudaStream_t stream = part->device->stream;
+  const copy_bytes b = bytes_of(part->plan, mode, copy->entries, copy->pieces, copy->rows);
+  AMPED_TRY(amped_cuda_malloc(&copy->d_memory, b.all, what));
+  char *at = static_cast<char *>(copy->d_memory);
+  copy->d_begins = reinterpret_cast<uint64_t *>(at);
+  copy->d_counts = reinterpret_cast<uint64_t *>(at += b.begins);
+  copy->d_whole = reinterpret_cast<uint64_t *>(at += b.counts);
+  copy->d_pieces = reinterpret_cast<amped_step_piece_cuda *>(at += b.whole);
+  copy->d_rows = reinterpret_cast<amped_step_row_cuda *>(at += b.pieces);
+  copy->d_kept = at += b.rows;
+  AMPED_TRY(upload(copy->d_begins, a->begins, (copy->entries + 1) * sizeof *a->begins, stream));
+  AMPED_TRY(upload(copy->d_pieces, a->pieces, copy->pieces * sizeof *a->pieces, stream));
+  AMPED_TRY(upload(copy->d_rows, a->long_rows, copy->rows * sizeof *a->long_rows, stream));
+  AMPED_CUDA(cudaMemsetAsync(copy->d_whole, 0, b.whole, stream));
+  AMPED_CUDA(cudaStreamSynchronize(stream));
+  return AMPED_OK;
+}
+
+amped_status make_copy(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  step_copy *copy = &part->row_steps->copies[mode];
+  copy_arrays a = {};
+  amped_status status = fetch(part, mode, &a);
+  if (status == AMPED_OK) {
+    cut_rows(plan, mode, &part->copies.copies[mode], &a, copy);
+    status = amped_alloc(&copy->shared_rows, copy->rows - copy->own_rows, sizeof(uint64_t), what);
+  }
+  for (uint64_t i = copy->own_rows; i < copy->rows && status == AMPED_OK; i++)
+    copy->shared_rows[i - copy->own_rows] =
+        amped_index_get(a.rows, plan->index_type, a.long_rows[i].entry);
+  if (status == AMPED_OK)
+    status = upload_copy(part, mode, &a, copy);
+  amped_free(a.bits);
+  amped_free(a.rows);
+  amped_free(a.begins);
+  amped_free(a.pieces);
+  amped_free(a.long_rows);
+  return status;
+}
+
+amped_status make_common(amped_tensor_part *part) {
+  amped_row_steps_cuda *s = part->row_steps;
+  uint64_t pieces = 0;
+  uint64_t shared = 0;
+  for (int m = 0; m < part->plan->order; m++) {
+    const step_copy *copy = &s->copies[m];
+    pieces = copy->pieces > pieces ? copy->pieces : pieces;
+    shared = copy->rows - copy->own_rows > shared ? copy->rows - copy->own_rows : shared;
+  }
+  const common_bytes b = bytes_beside(part->plan, pieces, shared);
+  AMPED_TRY(amped_cuda_malloc(&s->d_memory, b.all, what));
+  char *at = static_cast<char *>(s->d_memory);
+  s->d_results = reinterpret_cast<double *>(at);
+  s->d_shared = reinterpret_cast<double *>(at += b.results);
+  s->d_put = reinterpret_cast<double *>(at += b.shared);
+  s->d_sums = reinterpret_cast<amped_row_step_sums *>(at + b.put);
+  return amped_alloc(&s->sums, 3 * AMPED_STEP_BLOCKS, sizeof *s->sums, what);
+}
+
+amped_status make(amped_tensor_part *part) {
+  for (int m = 0; m < part->plan->order; m++)
+    AMPED_TRY(make_copy(part, m));
+  return make_common(part);
+}
+
+amped_status steps_prepare(amped_tensor_part *part) {
+  if (part->row_steps != nullptr)
+    return AMPED_OK;
+  AMPED_TRY(amped_calloc(&part->row_steps, 1, sizeof *part->row_steps, what));
+  const amped_status status = make(part);
+  if (status != AMPED_OK) {
+    amped_row_steps_cuda_free(part->row_steps);
+    part->row_steps = nullptr;
+  }
+  return status;
+}
+
+/* --- a pass ---------------------------------------------------------------------------------- */
+
+amped_step_kernel_cuda_args args_of(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  amped_row_steps_cuda *s = part->row_steps;
+  const step_copy *copy = &s->copies[mode];
+  amped_step_kernel_cuda_args a = {};
+  a.fit = &s->fit;
+  a.mode = mode;
+  a.inputs = plan->order - 1;
+  a.ncomps = plan->ncomps;
+  a.ld = plan->ld;
+  a.packed = &s->packed;
+  for (int m = 0, input = 0; m < plan->order; m++)
+    if (m != mode)
+      a.factors[input++] = amped_factor_set_cuda_rows(part->factors, m);
+  a.factor = amped_factor_set_cuda_rows(part->factors, mode);
+  a.block_rows = plan->modes[mode].rows.block_rows;
+  a.block_first = (uint64_t)plan->rank * a.block_rows;
+  a.shared_at = part->row_fit->d_positions[mode];
+  a.held = part->row_fit->any_held ? part->row_fit->copies[mode].d_held : nullptr;
+  a.begins = copy->d_begins;
+  a.whole = copy->d_whole;
+  a.counts = copy->d_counts;
+  a.entries = copy->entries;
+  a.own_entries = copy->own_entries;
+  a.pieces = copy->d_pieces;
+  a.piece_count = copy->pieces;
+  a.rows = copy->d_rows;
+  a.row_count = copy->rows;
+  a.own_rows = copy->own_rows;
+  a.results = s->d_results;
+  a.shared = s->d_shared;
+  a.sums = s->d_sums;
+  a.step = s->step;
+  a.order = s->order;
+  a.stream = part->device->stream;
+  return a;
+}
+
+/* The rows of the block that have no nonzeros become the prior. */
+amped_status fill_gaps(amped_tensor_part *part, const amped_step_kernel_cuda_args *a) {
+  amped_row_kernel_cuda_args g = {};
+  g.fit = a->fit;
+  g.mode = a->mode;
+  g.components = a->ncomps - (a->fit->biased ? 1 : 0);
+  g.value_type = part->plan->value_type;
+  g.ld = a->ld;
+  g.own = static_cast<char *>(a->factor) + a->block_first * amped_plan_row_bytes(part->plan);
+  g.stream = a->stream;
+  return amped_row_gaps_cuda(&g, part->row_fit->copies[a->mode].d_gaps, a->block_rows);
+}
+
+/* What a pass does, in the ways of the copies. */
+struct step_pass {
+  amped_tensor_part *part;
+  amped_step_kernel_cuda_args args;
+};
+
+amped_status begin_pass(void *self) {
+  step_pass *s = static_cast<step_pass *>(self);
+  AMPED_TRY(fill_gaps(s->part, &s->args));
+  if (s->args.entries > 0)
+    return AMPED_OK;
+  AMPED_CUDA(cudaMemsetAsync(s->args.sums, 0, 3 * AMPED_STEP_BLOCKS * sizeof(amped_row_step_sums),
+                             s->args.stream));
+  return AMPED_OK;
+}
+
+amped_status pass_span(void *self, const amped_span_cuda *span, void *d_block) {
+  step_pass *s = static_cast<step_pass *>(self);
+  s->part->row_steps->packed =
+      amped_copies_cuda_packed(&s->part->copies, s->args.mode, span, d_block, span->first);
+  AMPED_TRY(amped_step_counts_cuda(&s->args, true));
+  return s->part->plan->value_type == AMPED_F32 ? amped_step_walk_f32(&s->args)
+                                                : amped_step_walk_f64(&s->args);
+}
+
+amped_status steps_begin(amped_tensor_part *part, int mode, const amped_row_fit *fit, double step,
+                         uint64_t epoch) {
+  amped_row_steps_cuda *s = part->row_steps;
+  s->fit = *fit;
+  s->step = step;
+  s->order = amped_step_order_of(epoch);
+  step_pass p = {part, args_of(part, mode)};
+  const amped_pass_cuda pass = {begin_pass, pass_span, &p};
+  return amped_copies_cuda_begin_pass(&part->copies, mode, &pass);
+}
+
+/* What the blocks have left, in their order. */
+amped_status read_sums(amped_tensor_part *part, amped_row_step_sums *out) {
+  amped_row_steps_cuda *s = part->row_steps;
+  AMPED_CUDA(cudaMemcpyAsync(s->sums, s->d_sums, 3 * AMPED_STEP_BLOCKS * sizeof *s->sums,
+                             cudaMemcpyDeviceToHost, part->device->stream));
+  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  for (int i = 0; i < 3 * AMPED_STEP_BLOCKS; i++) {
+    out->count += s->sums[i].count;
+    out->penalty += s->sums[i].penalty;
+    out->bias_penalty += s->sums[i].bias_penalty;
+  }
+  return AMPED_OK;
+}
+
+/* All rows are new at the same time. */
+amped_status steps_wait(amped_tensor_part *part, int mode, int block_part,
+                        amped_mttkrp_times *times, amped_row_step_sums *sums) {
+  if (block_part + 1 < part->plan->modes[mode].rows.parts) {
+    AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+    return AMPED_OK;
+  }
+  AMPED_TRY(amped_copies_cuda_finish(&part->copies, mode, times));
+  return read_sums(part, sums);
+}
+
+/* --- split iDps ------------------------------------------------------------------------------ */
+
+/* The first shared row of the list that is not below `row`. */
+uint64_t find_shared(const step_copy *copy, uint64_t row) {
+  uint64_t low = 0;
+  uint64_t high = copy->rows - copy->own_rows;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (copy->shared_rows[middle] < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Elements of shared rows that have nonzeros here, of `length` elements each. */
+amped_status get_shared(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
+                        const void *d_from, uint64_t bytes, void *to) {
+  const step_copy *copy = &part->row_steps->copies[mode];
+  const uint64_t shared = copy->rows - copy->own_rows;
+  if (count == 0)
+    return AMPED_OK;
+  memset(to, 0, count * bytes);
+  for (uint64_t i = find_shared(copy, row); i < shared;) {
+    const uint64_t here = copy->shared_rows[i];
+    uint64_t rows = 1; /* that follow each other */
+    if (here >= row + count)
+      break;
+    while (i + rows < shared && copy->shared_rows[i + rows] == here + rows &&
+           here + rows < row + count)
+      rows++;
+    AMPED_CUDA(cudaMemcpyAsync(static_cast<char *>(to) + (here - row) * bytes,
+                               static_cast<const char *>(d_from) + i * bytes, rows * bytes,
+                               cudaMemcpyDeviceToHost, part->device->stream));
+    i += rows;
+  }
+  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  return AMPED_OK;
+}
+
+amped_status steps_get_counts(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
+                              uint64_t *counts) {
+  const step_copy *copy = &part->row_steps->copies[mode];
+  const amped_step_kernel_cuda_args a = args_of(part, mode);
+  AMPED_TRY(amped_step_counts_cuda(&a, false));
+  return get_shared(part, mode, row, count, copy->d_counts + copy->own_entries, sizeof *counts,
+                    counts);
+}
+
+amped_status steps_put_counts(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
+                              const uint64_t *counts) {
+  AMPED_TRY(
+      upload(part->row_steps->copies[mode].d_whole + row - part->plan->modes[mode].rows.block_rows,
+             counts, count * sizeof *counts, part->device->stream));
+  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  return AMPED_OK;
+}
+
+amped_status steps_get_rows(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
+                            double *rows) {
+  return get_shared(part, mode, row, count, part->row_steps->d_shared,
+                    amped_step_row_length(part->plan) * sizeof *rows, rows);
+}
+
+amped_status steps_put_rows(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
+                            const double *rows) {
+  amped_row_steps_cuda *s = part->row_steps;
+  const amped_step_kernel_cuda_args a = args_of(part, mode);
+  const uint64_t length = amped_step_row_length(part->plan);
+  for (uint64_t first = 0; first < count; first += put_at_a_time) {
+    const uint64_t some = count - first < put_at_a_time ? count - first : put_at_a_time;
+    AMPED_TRY(upload(s->d_put, rows + first * length, some * length * sizeof *rows, a.stream));
+    AMPED_TRY(part->plan->value_type == AMPED_F32
+                  ? amped_step_put_f32(&a, row + first, some, s->d_put)
+                  : amped_step_put_f64(&a, row + first, some, s->d_put));
+    AMPED_TRY(read_sums(part, &s->shared));
+  }
+  return AMPED_OK;
+}
+
+amped_status steps_finish(amped_tensor_part *part, int, amped_row_step_sums *sums) {
+  amped_row_step_sums *shared = &part->row_steps->shared;
+  sums->count += shared->count;
+  sums->penalty += shared->penalty;
+  sums->bias_penalty += shared->bias_penalty;
+  *shared = {};
+  return AMPED_OK;
+}
+
+/* --- squares, and rows that are kept --------------------------------------------------------- */
+
+amped_status steps_squares(amped_tensor_part *part, int mode, const amped_row_fit *fit,
+                           double *squares) {
+  amped_errors errors = {};
+  AMPED_TRY(amped_errors_cuda(part, mode, false, fit, -INFINITY, INFINITY, &errors));
+  *squares += errors.squares / (fit->scale * fit->scale);
+  return AMPED_OK;
+}
+
+amped_status copy_own(amped_tensor_part *part, bool back) {
+  for (int m = 0; m < part->plan->order; m++) {
+    const uint64_t bytes = own_bytes(part->plan, m);
+    void *kept = part->row_steps->copies[m].d_kept;
+    void *own = static_cast<char *>(amped_factor_set_cuda_rows(part->factors, m)) +
+                (uint64_t)part->plan->rank * bytes;
+    AMPED_CUDA(cudaMemcpyAsync(back ? own : kept, back ? kept : own, bytes,
+                               cudaMemcpyDeviceToDevice, part->device->stream));
+  }
+  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  return AMPED_OK;
+}
+
+amped_status steps_keep(amped_tensor_part *part) {
+  return copy_own(part, false);
+}
+
+amped_status steps_restore(amped_tensor_part *part) {
+  return copy_own(part, true);
+}
+
+/* --- counts ---------------------------------------------------------------------------------- */
+
+/* A warp an entry. */
+__global__ void __launch_bounds__(256)
+    count_rows(const uint64_t *begins, uint64_t entries, uint64_t own_entries, const uint32_t *held,
+               const void *rows, bool long_rows, uint64_t block_rows, const uint64_t *whole,
+               uint64_t *counts) {
+  const unsigned lane = threadIdx.x % 32;
+  const uint64_t step = (uint64_t)gridDim.x * 8;
+  for (uint64_t e = (uint64_t)blockIdx.x * 8 + threadIdx.x / 32; e < entries; e += step) {
+    const uint64_t first = begins[e];
+    const uint64_t end = begins[e + 1];
+    if (whole != nullptr && e >= own_entries) {
+      const uint64_t row = long_rows ? static_cast<const uint64_t *>(rows)[e]
+                                     : static_cast<const uint32_t *>(rows)[e];
+      if (lane == 0)
+        counts[e] = whole[row - block_rows];
+      continue;
+    }
+    unsigned long long out = 0; /* those held out */
+    for (uint64_t word = first / 32 + lane; held != nullptr && word * 32 < end; word += 32) {
+      uint32_t bits = held[word];
+      if (word == first / 32)
+        bits &= ~0U << first % 32;
+      if (word == end / 32)
+        bits &= (1U << end % 32) - 1U;
+      out += (unsigned)__popc(bits);
+    }
+    for (int i = 16; i > 0; i /= 2)
+      out += __shfl_xor_sync(0xffffffffU, out, i);
+    if (lane == 0)
+      counts[e] = end - first - out;
+  }
+}
+
+} // namespace
+
+amped_status amped_step_counts_cuda(const amped_step_kernel_cuda_args *a, bool all_ranks) {
+  const uint64_t blocks = amped_ceil_div(a->entries, UINT64_C(8));
+  if (blocks == 0)
+    return AMPED_OK;
+  count_rows<<<(unsigned)(blocks < 65536 ? blocks : 65536), 256, 0, a->stream>>>(
+      a->begins, a->entries, a->own_entries, a->held, a->packed->rows,
+      a->packed->index_type == AMPED_U64, a->block_rows, all_ranks ? a->whole : nullptr, a->counts);
+  AMPED_CUDA_LAUNCHED("the kernel of rows' nonzeros");
+  return AMPED_OK;
+}
+
+void amped_row_steps_cuda_free(amped_row_steps_cuda *s) {
+  if (s == nullptr)
+    return;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(s->copies[m].shared_rows);
+    amped_cuda_free(s->copies[m].d_memory);
+  }
+  amped_cuda_free(s->d_memory);
+  amped_free(s->sums);
+  amped_free(s);
+}
+
+const amped_row_step_ops amped_row_steps_cuda_ops = {
+    .require = steps_require,
+    .prepare = steps_prepare,
+    .get_counts = steps_get_counts,
+    .put_counts = steps_put_counts,
+    .begin = steps_begin,
+    .wait = steps_wait,
+    .get_rows = steps_get_rows,
+    .put_rows = steps_put_rows,
+    .finish = steps_finish,
+    .squares = steps_squares,
+    .keep = steps_keep,
+    .restore = steps_restore,
+};

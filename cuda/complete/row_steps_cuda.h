@@ -1,0 +1,23 @@
+/* Row steps on a GPU: twin of src/cpu/row_steps_cpu.h, over packed copies that are wholly resident.
+ *
+ * A group of lanes takes a row, or a piece of a long or shared row, whose results lie in slots
+ * until all are there; then a group adds up those of a row in their order. Groups get their rows by
+ * number, so the bits are the same every time. */
+#ifndef AMPED_ROW_STEPS_CUDA_H
+#define AMPED_ROW_STEPS_CUDA_H
+
+#include "cuda/load/tensor_part_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const amped_row_step_ops amped_row_steps_cuda_ops;
+
+void amped_row_steps_cuda_free(amped_row_steps_cuda *s); /* NULL is allowed */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,601 @@
+/* The kernels of row steps, as templates. step_walk_f32.cu and step_walk_f64.cu instantiate them.
+ *
+ * A group is `lanes` neighbouring lanes of a warp, which share a row: lane l has its chunks l, l +
+ * lanes, ... of 16 bytes. The groups of a warp go in step. In a round each lane decodes one of the
+ * group's next visits, and asks the L2 cache for its rows; then the group goes through them one by
+ * one, while the rows of the next ones are on their way. At the end of a row a group takes another
+ * one; where none is left it goes on with steps of length 0. */
+#ifndef AMPED_STEP_WALK_CUDA_CUH
+#define AMPED_STEP_WALK_CUDA_CUH
+
+#include <cfloat>
+
+#include "cuda/complete/step_kernels_cuda.h"
+
+namespace {
+
+constexpr unsigned step_threads = 128;
+constexpr unsigned whole_warp = 0xffffffffU;
+constexpr int most_inputs = AMPED_MAX_ORDER - 1;
+
+template <typename T> struct step_problem {
+  amped_packing packing;
+  const void *planes[AMPED_MAX_PLANES];
+  const T *values;
+  const T *dictionary;
+  const void *row_list;
+  bool long_indices; /* of the row list: 8 bytes */
+  const T *factors[most_inputs];
+  int inputs;
+  T *factor;
+  uint64_t block_first, block_rows;
+  const uint64_t *shared_at;
+  const uint32_t *held;
+  const uint64_t *begins;
+  const uint64_t *counts;
+  uint64_t own_entries;
+  const amped_step_piece_cuda *pieces;
+  uint64_t piece_count;
+  const amped_step_row_cuda *rows;
+  uint64_t row_count, own_rows;
+  double *results;
+  double *shared;
+  amped_row_step_sums *sums;
+  unsigned ncomps, components;
+  uint64_t ld;
+  bool biased, nonnegative;
+  double mean, per_scale, reg, reg_power, reg_bias, prior, step;
+  amped_step_order order;
+};
+
+template <typename T> step_problem<T> describe_steps(const amped_step_kernel_cuda_args *a) {
+  step_problem<T> p = {};
+  p.packing = a->packed->packing;
+  for (int i = 0; i < p.packing.planes; i++)
+    p.planes[i] = a->packed->planes[i];
+  p.values = static_cast<const T *>(a->packed->values);
+  p.dictionary = static_cast<const T *>(a->packed->dictionary);
+  p.row_list = a->packed->rows;
+  p.long_indices = a->packed->index_type == AMPED_U64;
+  for (int m = 0; m < a->inputs; m++)
+    p.factors[m] = static_cast<const T *>(a->factors[m]);
+  p.inputs = a->inputs;
+  p.factor = static_cast<T *>(a->factor);
+  p.block_first = a->block_first;
+  p.block_rows = a->block_rows;
+  p.shared_at = a->shared_at;
+  p.held = a->held;
+  p.begins = a->begins;
+  p.counts = a->counts;
+  p.own_entries = a->own_entries;
+  p.pieces = a->pieces;
+  p.piece_count = a->piece_count;
+  p.rows = a->rows;
+  p.row_count = a->row_count;
+  p.own_rows = a->own_rows;
+  p.results = a->results;
+  p.shared = a->shared;
+  p.sums = a->sums;
+  p.ncomps = (unsigned)a->ncomps;
+  p.components = (unsigned)a->ncomps - (a->fit->biased ? 1U : 0U);
+  p.ld = a->ld;
+  p.biased = a->fit->biased;
+  p.nonnegative = a->fit->nonnegative;
+  p.mean = a->fit->mean;
+  p.per_scale = 1.0 / a->fit->scale;
+  p.reg = a->fit->reg * a->fit->pull[a->mode];
+  p.reg_power = a->fit->reg_power;
+  p.reg_bias = a->fit->reg_bias;
+  p.prior = a->fit->prior[a->mode];
+  p.step = a->step;
+  p.order = a->order;
+  return p;
+}
+
+template <typename P> __device__ inline double weight_of(const P &p, double n) {
+  const double power = p.reg_power;
+  return p.reg * (power == 0.5 ? sqrt(n) : power == 0.0 ? 1.0 : power == 1.0 ? n : pow(n, power));
+}
+
+template <typename P> __device__ inline uint64_t row_at(const P &p, uint64_t entry) {
+  return p.long_indices ? static_cast<const uint64_t *>(p.row_list)[entry]
+                        : static_cast<const uint32_t *>(p.row_list)[entry];
+}
+
+/* A row of the MTTKRP result in the mode's factor. */
+template <typename P> __device__ inline uint64_t place_of(const P &p, uint64_t row) {
+  return (row < p.block_rows ? p.block_first + row : p.shared_at[row - p.block_rows]) * p.ld;
+}
+
+/* Chunks of 16 bytes. */
+template <typename T> struct chunk {
+  static constexpr int size = 16 / (int)sizeof(T);
+  T at[size];
+};
+template <typename T> __device__ inline chunk<T> load_chunk(const T *from) {
+  chunk<T> c;
+  const uint4 all = *reinterpret_cast<const uint4 *>(from);
+  memcpy(c.at, &all, sizeof all);
+  return c;
+}
+
+template <int lanes, typename T> __device__ inline T group_sum(T x) {
+#pragma unroll
+  for (int i = lanes / 2; i > 0; i /= 2)
+    x += __shfl_xor_sync(whole_warp, x, i, lanes);
+  return x;
+}
+
+/* A decoded visit, in the lane that decoded it; N is 2 where there are two inputs, else
+ * most_inputs. Where its input rows begin, y without the biases of the inputs, and whether it takes
+ * part. */
+template <typename T, int N> struct visit {
+  const T *rows[N];
+  T target;
+  bool takes_part;
+};
+
+template <typename T, int N>
+__device__ inline void decode_visit(const step_problem<T> &p, uint64_t k, visit<T, N> *v) {
+  uint64_t words[AMPED_MAX_PLANES];
+  amped_packed_get(&p.packing, p.planes, k, words);
+#pragma unroll
+  for (int m = 0; m < N; m++)
+    if (N == 2 || m < p.inputs)
+      v->rows[m] =
+          p.factors[m] + amped_packed_field(words, p.packing.shifts[m], p.packing.bits[m]) * p.ld;
+  const T x =
+      p.packing.coded
+          ? p.dictionary[amped_packed_field(words, p.packing.value_shift, p.packing.value_bits)]
+          : p.values[k];
+  double y = ((double)x - p.mean) * p.per_scale;
+  if (p.biased)
+#pragma unroll
+    for (int m = 0; m < N; m++)
+      if (N == 2 || m < p.inputs)
+        y -= (double)v->rows[m][p.components];
+  v->target = (T)y;
+  v->takes_part = p.held == nullptr || (p.held[k / 32] >> k % 32 & 1U) == 0;
+}
+
+/* What threads have is added to the block's place, in their order. */
+__device__ inline void add_block(const amped_row_step_sums &own, amped_row_step_sums *sums) {
+  __shared__ amped_row_step_sums parts[step_threads];
+  parts[threadIdx.x] = own;
+  for (unsigned half = step_threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) {
+      parts[threadIdx.x].count += parts[threadIdx.x + half].count;
+      parts[threadIdx.x].penalty += parts[threadIdx.x + half].penalty;
+      parts[threadIdx.x].bias_penalty += parts[threadIdx.x + half].bias_penalty;
+    }
+  }
+  if (threadIdx.x == 0)
+    sums[blockIdx.x] = parts[0];
+}
+
+/* A group's row on its way. */
+template <typename T, int chunks> struct walker {
+  bool busy;
+  bool listed; /* a piece, whose result goes to a slot */
+  uint64_t task, row, first;
+  unsigned piece, pieces;
+  amped_step_visits visits;
+  unsigned visited, taken, in_tail;
+  double curvatures, n;
+  T per_row, per_bias;
+  T bias, bias_sum;
+  T row_at[chunks * chunk<T>::size], sum[chunks * chunk<T>::size];
+};
+
+/* The group's next row, if there is one: pieces come first. */
+template <typename T, int lanes, int chunks>
+__device__ inline void begin_row(const step_problem<T> &p, uint64_t task, int lane,
+                                 walker<T, chunks> *w) {
+  constexpr int size = chunk<T>::size;
+  uint64_t entry = 0;
+  w->busy = false;
+  if (task >= p.piece_count + p.own_entries)
+    return;
+  w->task = task;
+  w->listed = task < p.piece_count;
+  entry = w->listed ? p.pieces[task].entry : task - p.piece_count;
+  w->piece = w->listed ? p.pieces[task].piece : 0;
+  w->pieces = w->listed ? p.pieces[task].pieces : 1;
+  w->first = p.begins[entry];
+  const uint64_t count = p.begins[entry + 1] - w->first;
+  w->n = (double)p.counts[entry];
+  if (!w->listed && (count > AMPED_STEP_PIECE || w->n == 0.0 || !(p.step > 0.0)))
+    return;
+  w->row = row_at(p, entry);
+  w->visits = amped_step_visits_of(p.order, count, w->pieces, w->piece);
+  w->busy = true;
+  w->visited = w->taken = w->in_tail = 0;
+  w->curvatures = 0.0;
+  w->per_row = (T)(w->n > 0.0 ? weight_of(p, w->n) / w->n : 0.0);
+  w->per_bias = (T)(w->n > 0.0 ? p.reg_bias / w->n : 0.0);
+  const T *const place = p.factor + place_of(p, w->row);
+#pragma unroll
+  for (int i = 0; i < chunks; i++)
+#pragma unroll
+    for (int c = 0; c < size; c++) {
+      const unsigned column = (unsigned)((lane + i * lanes) * size + c);
+      w->row_at[i * size + c] = column < p.components ? place[column] - (T)p.prior : (T)0;
+      w->sum[i * size + c] = (T)0;
+    }
+  w->bias = p.biased ? place[p.components] : (T)0;
+  w->bias_sum = (T)0;
+}
+
+template <typename T, int lanes, int chunks>
+__device__ inline void end_row(const step_problem<T> &p, int lane, const walker<T, chunks> &w,
+                               bool ends, amped_row_step_sums *sums) {
+  constexpr int size = chunk<T>::size;
+  const double most = sizeof(T) == 4 ? (double)FLT_MAX : DBL_MAX;
+  const double by = w.in_tail > 0 ? 1.0 / (double)w.in_tail : 1.0;
+  double *const slot = p.results + (ends && w.listed ? w.task * (p.ncomps + 1) : 0);
+  T *const place = p.factor + place_of(p, ends ? w.row : 0);
+  double squares = 0.0;
+  bool finite = true;
+  double x[chunks * size];
+  double bias = (double)(w.in_tail > 0 ? w.bias_sum : w.bias) * by;
+#pragma unroll
+  for (int i = 0; i < chunks * size; i++) {
+    x[i] = (double)(w.in_tail > 0 ? w.sum[i] : w.row_at[i]) * by + p.prior;
+    finite = finite && fabs(x[i]) <= most;
+  }
+  finite = finite && fabs(bias) <= most;
+  const unsigned good = __ballot_sync(whole_warp, finite) >> (threadIdx.x % 32 / lanes * lanes);
+  constexpr unsigned group = lanes == 32 ? whole_warp : (1U << lanes % 32) - 1U;
+  finite = (good & group) == group;
+  if (!finite && p.biased && ends)
+    bias = (double)place[p.components];
+#pragma unroll
+  for (int i = 0; i < chunks; i++)
+#pragma unroll
+    for (int c = 0; c < size; c++) {
+      const unsigned column = (unsigned)((lane + i * lanes) * size + c);
+      if (column >= p.components || !ends)
+        continue;
+      double here = finite ? x[i * size + c] : (double)place[column];
+      if (w.listed) {
+        slot[column] = here;
+        continue;
+      }
+      place[column] = (T)here;
+      here = (double)(T)here - p.prior;
+      squares += here * here;
+    }
+  squares = group_sum<lanes>(squares);
+  if (!ends || lane != 0)
+    return;
+  if (p.biased && w.listed)
+    slot[p.components] = bias;
+  if (w.listed) {
+    slot[p.ncomps] = (double)w.taken;
+    return;
+  }
+  if (p.biased)
+    place[p.components] = (T)bias;
+  sums->count += (uint64_t)w.n;
+  sums->penalty += weight_of(p, w.n) * squares;
+  if (p.biased)
+    sums->bias_penalty += p.reg_bias * (double)(T)bias * (double)(T)bias;
+}
+
+/* Row m of the visit that lane `from` of the group decoded. */
+template <typename T, int N, int lanes>
+__device__ inline const T *row_of_visit(const visit<T, N> &v, int m, int from) {
+  return reinterpret_cast<const T *>(
+      __shfl_sync(whole_warp, reinterpret_cast<unsigned long long>(v.rows[m]), from, lanes));
+}
+
+/* Entries of two inputs' rows on their way: a lane's chunks. */
+template <typename T, int N, int lanes, int chunks>
+__device__ inline void load_rows(const step_problem<T> &p, const visit<T, N> &v, int from, int lane,
+                                 chunk<T> (*rows)[chunks]) {
+  const T *const first = row_of_visit<T, N, lanes>(v, 0, from);
+  const T *const second = row_of_visit<T, N, lanes>(v, 1, from);
+#pragma unroll
+  for (int i = 0; i < chunks; i++) {
+    const unsigned at = (unsigned)((lane + i * lanes) * chunk<T>::size);
+    const bool here = at < p.components;
+    rows[0][i] = load_chunk(here ? first + at : first);
+    rows[1][i] = load_chunk(here ? second + at : second);
+  }
+}
+
+/* A step of the group: of its visit that lane `from` decoded. */
+template <typename T, int N, int lanes, int chunks>
+__device__ inline void step_row(const step_problem<T> &p, const visit<T, N> &v, int from, int lane,
+                                const chunk<T> (*rows)[chunks], bool tail, walker<T, chunks> *w) {
+  constexpr int size = chunk<T>::size;
+  const T target = __shfl_sync(whole_warp, v.target, from, lanes);
+  const bool part = __shfl_sync(whole_warp, (int)v.takes_part, from, lanes) != 0;
+  const T *others[N > 2 ? N - 2 : 1];
+#pragma unroll
+  for (int m = 2; m < N; m++)
+    if (m < p.inputs)
+      others[m - 2] = row_of_visit<T, N, lanes>(v, m, from);
+  T x[chunks * size];
+  T square = (T)0;
+  T dot = (T)0;
+  T sum = (T)0;
+#pragma unroll
+  for (int i = 0; i < chunks; i++) {
+    const unsigned at = (unsigned)((lane + i * lanes) * size);
+#pragma unroll
+    for (int c = 0; c < size; c++)
+      x[i * size + c] =
+          at + (unsigned)c < p.components ? rows[0][i].at[c] * rows[1][i].at[c] : (T)0;
+#pragma unroll
+    for (int m = 2; m < N; m++)
+      if (m < p.inputs && at < p.components) {
+        const chunk<T> more = load_chunk(others[m - 2] + at);
+#pragma unroll
+        for (int c = 0; c < size; c++)
+          if (at + (unsigned)c < p.components)
+            x[i * size + c] *= more.at[c];
+      }
+#pragma unroll
+    for (int c = 0; c < size; c++) {
+      const T a = x[i * size + c];
+      square += a * a;
+      sum += a;
+      dot += a * w->row_at[i * size + c];
+    }
+  }
+  square = group_sum<lanes>(square);
+  dot = group_sum<lanes>(dot);
+  if (p.prior != 0.0)
+    sum = group_sum<lanes>(sum);
+  const double before = w->curvatures + (part ? (double)square : 0.0);
+  const double seen = (double)(w->taken + 1);
+  const double curvature = before + (p.biased ? seen : 0.0);
+  const bool moves = part && curvature > 0.0 && curvature <= DBL_MAX;
+  const T one = p.biased ? (T)1 : (T)0;
+  const T e = moves ? (T)((T)(p.step * seen) / (T)curvature) : (T)0;
+  const T keep = (T)1 / ((T)1 + e * w->per_row);
+  const T keep_bias = p.biased ? (T)1 / ((T)1 + e * w->per_bias) : (T)0;
+  const T gain = e / ((T)1 + e * keep * square + e * keep_bias * one);
+  const T error =
+      target - (p.prior != 0.0 ? (T)p.prior * sum : (T)0) - keep * dot - keep_bias * w->bias;
+  const T s = moves ? gain * keep * error : (T)0;
+  const bool counts = part && tail;
+#pragma unroll
+  for (int i = 0; i < chunks * size; i++) {
+    T a = keep * w->row_at[i] + s * x[i];
+    if (p.nonnegative && a < (T)-p.prior)
+      a = (T)-p.prior;
+    w->row_at[i] = part ? a : w->row_at[i];
+    w->sum[i] += counts ? w->row_at[i] : (T)0;
+  }
+  if (p.biased && part)
+    w->bias = keep_bias * w->bias + (moves ? gain * keep_bias * error : (T)0);
+  w->bias_sum += counts ? w->bias : (T)0;
+  w->curvatures = before;
+  w->taken += part ? 1 : 0;
+  w->in_tail += counts ? 1 : 0;
+}
+
+template <typename T, int N, int lanes, int chunks>
+__global__ void __launch_bounds__(step_threads) walk_rows(const step_problem<T> p) {
+  constexpr int ahead = chunks == 1 ? 4 : 1; /* visits whose rows are on their way */
+  constexpr unsigned groups = step_threads / lanes;
+  const int lane = (int)(threadIdx.x % lanes);
+  const uint64_t all = (uint64_t)gridDim.x * groups;
+  const uint64_t tasks = p.piece_count + p.own_entries;
+  uint64_t task = (uint64_t)blockIdx.x * groups + threadIdx.x / lanes;
+  amped_row_step_sums own = {0, 0.0, 0.0};
+  walker<T, chunks> w;
+  w.busy = false;
+  for (;;) {
+    while (!w.busy && task < tasks) {
+      begin_row<T, lanes, chunks>(p, task, lane, &w);
+      task += all;
+    }
+    if (!__any_sync(whole_warp, w.busy))
+      break;
+    visit<T, N> v;
+    const unsigned left = w.busy ? w.visits.length - w.visited : 0;
+    v.takes_part = false;
+    v.target = (T)0;
+#pragma unroll
+    for (int m = 0; m < N; m++)
+      v.rows[m] = p.factors[N == 2 || m < p.inputs ? m : 0];
+    if ((unsigned)lane < left) {
+      amped_step_visits mine = w.visits;
+      mine.at = (uint32_t)((mine.at + (uint64_t)mine.stride * (unsigned)lane) % mine.length);
+      decode_visit(p, w.first + amped_step_number(&mine, w.pieces, w.piece), &v);
+    }
+    chunk<T> rows[ahead][2][chunks];
+#pragma unroll
+    for (int j = 0; j < ahead; j++)
+      load_rows<T, N, lanes, chunks>(p, v, j, lane, rows[j]);
+#pragma unroll
+    for (int j = 0; j < lanes; j++) {
+      const bool tail = w.busy && w.visited + (unsigned)j >= w.visits.length / 2;
+      step_row<T, N, lanes, chunks>(p, v, j, lane, rows[j % ahead], tail, &w);
+      if (j + ahead < lanes)
+        load_rows<T, N, lanes, chunks>(p, v, j + ahead, lane, rows[j % ahead]);
+    }
+    const bool ends = w.busy && left <= (unsigned)lanes;
+    if (w.busy) {
+      w.visits.at = (uint32_t)((w.visits.at + (uint64_t)w.visits.stride * lanes) % w.visits.length);
+      w.visited += lanes;
+    }
+    if (__any_sync(whole_warp, ends))
+      end_row<T, lanes, chunks>(p, lane, w, ends, &own);
+    w.busy = w.busy && !ends;
+  }
+  __syncthreads();
+  add_block(own, p.sums);
+}
+
+/* Rows that stay, where the step is 0: what they add up to. And rows whose nonzeros are all held
+ * out become the prior. A warp a row. */
+template <typename T>
+__global__ void __launch_bounds__(step_threads) visit_rows(const step_problem<T> p) {
+  const int lane = (int)(threadIdx.x % 32);
+  const uint64_t step = (uint64_t)gridDim.x * (step_threads / 32);
+  amped_row_step_sums own = {0, 0.0, 0.0};
+  for (uint64_t e = (uint64_t)blockIdx.x * (step_threads / 32) + threadIdx.x / 32;
+       e < p.own_entries; e += step) {
+    T *const place = p.factor + place_of(p, row_at(p, e));
+    const double n = (double)p.counts[e];
+    double squares = 0.0;
+    if (n > 0.0 && p.step > 0.0)
+      continue;
+    for (unsigned c = (unsigned)lane; c < p.ncomps; c += 32) {
+      if (!(n > 0.0))
+        place[c] = c < p.components ? (T)p.prior : (T)0;
+      const double off = (double)place[c] - p.prior;
+      squares += c < p.components ? off * off : 0.0;
+    }
+    squares = group_sum<32>(squares);
+    if (lane == 0 && n > 0.0) {
+      const double bias = p.biased ? (double)place[p.components] : 0.0;
+      own.count += (uint64_t)n;
+      own.penalty += weight_of(p, n) * squares;
+      own.bias_penalty += p.reg_bias * bias * bias;
+    }
+  }
+  add_block(own, p.sums + AMPED_STEP_BLOCKS);
+}
+
+/* Rows of several pieces: the weighted mean of their results, or its two parts where a row is
+ * shared. A warp a row. */
+template <typename T>
+__global__ void __launch_bounds__(step_threads) join_rows(const step_problem<T> p) {
+  const int lane = (int)(threadIdx.x % 32);
+  const uint64_t step = (uint64_t)gridDim.x * (step_threads / 32);
+  const uint64_t length = p.ncomps + 1;
+  amped_row_step_sums own = {0, 0.0, 0.0};
+  for (uint64_t i = (uint64_t)blockIdx.x * (step_threads / 32) + threadIdx.x / 32; i < p.row_count;
+       i += step) {
+    const amped_step_row_cuda row = p.rows[i];
+    const bool shared = i >= p.own_rows;
+    const double n = (double)p.counts[row.entry];
+    if (!shared && !(p.step > 0.0))
+      continue;
+    double *const out = shared ? p.shared + (i - p.own_rows) * length : nullptr;
+    double squares = 0.0;
+    double bias = 0.0;
+    double taken = 0.0;
+    for (uint64_t k = 0; k < row.count; k++)
+      taken += p.results[(row.first + k) * length + p.ncomps];
+    T *const place = p.factor + place_of(p, row_at(p, row.entry));
+    for (unsigned c = (unsigned)lane; c < p.ncomps && (taken > 0.0 || shared); c += 32) {
+      double sum = 0.0;
+      for (uint64_t k = 0; k < row.count; k++) {
+        const double *const result = p.results + (row.first + k) * length;
+        if (result[p.ncomps] > 0.0)
+          sum += result[p.ncomps] * result[c];
+      }
+      if (shared) {
+        out[c] = sum;
+        continue;
+      }
+      place[c] = (T)(sum / taken);
+      const double off = (double)place[c] - p.prior;
+      squares += c < p.components ? off * off : 0.0;
+      bias = c < p.components ? bias : (double)place[c];
+    }
+    if (shared && lane == 0)
+      out[p.ncomps] = taken;
+    squares = group_sum<32>(squares);
+    bias = group_sum<32>(bias);
+    if (lane == 0 && !shared && taken > 0.0) {
+      own.count += (uint64_t)n;
+      own.penalty += weight_of(p, n) * squares;
+      own.bias_penalty += p.reg_bias * bias * bias;
+    }
+  }
+  add_block(own, p.sums + 2 * AMPED_STEP_BLOCKS);
+}
+
+/* Own rows of split iDps. A warp a row. */
+template <typename T>
+__global__ void __launch_bounds__(step_threads)
+    put_rows(const step_problem<T> p, uint64_t first, uint64_t count, const double *rows) {
+  const int lane = (int)(threadIdx.x % 32);
+  const uint64_t step = (uint64_t)gridDim.x * (step_threads / 32);
+  amped_row_step_sums own = {0, 0.0, 0.0};
+  for (uint64_t i = (uint64_t)blockIdx.x * (step_threads / 32) + threadIdx.x / 32; i < count;
+       i += step) {
+    const double *const row = rows + i * (p.ncomps + 1);
+    T *const place = p.factor + place_of(p, first + i);
+    const double n = row[p.ncomps];
+    double squares = 0.0;
+    double bias = 0.0;
+    for (unsigned c = (unsigned)lane; c < p.ncomps; c += 32) {
+      if (!(n > 0.0))
+        place[c] = c < p.components ? (T)p.prior : (T)0;
+      else if (p.step > 0.0)
+        place[c] = (T)(row[c] / n);
+      const double off = (double)place[c] - p.prior;
+      squares += c < p.components ? off * off : 0.0;
+      bias = c < p.components ? bias : (double)place[c];
+    }
+    squares = group_sum<32>(squares);
+    bias = group_sum<32>(bias);
+    if (lane == 0 && n > 0.0) {
+      own.count += (uint64_t)n;
+      own.penalty += weight_of(p, n) * squares;
+      own.bias_penalty += p.reg_bias * bias * bias;
+    }
+  }
+  add_block(own, p.sums);
+}
+
+unsigned step_blocks(uint64_t tasks, unsigned per_block) {
+  const uint64_t blocks = amped_ceil_div(tasks, (uint64_t)per_block);
+  return (unsigned)(blocks < 1 ? 1 : blocks < AMPED_STEP_BLOCKS ? blocks : AMPED_STEP_BLOCKS);
+}
+
+template <typename T, int lanes, int chunks>
+amped_status launch_walk(const amped_step_kernel_cuda_args *a) {
+  const step_problem<T> p = describe_steps<T>(a);
+  const unsigned blocks = step_blocks(a->piece_count + a->own_entries, step_threads / lanes);
+  if (a->inputs == 2)
+    walk_rows<T, 2, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
+  else
+    walk_rows<T, most_inputs, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
+  AMPED_CUDA_LAUNCHED("the kernel of row steps");
+  return AMPED_OK;
+}
+
+/* The narrowest group that has the row. */
+template <typename T> amped_status walk(const amped_step_kernel_cuda_args *a) {
+  constexpr int size = chunk<T>::size;
+  const int n = a->ncomps - (a->fit->biased ? 1 : 0);
+  const step_problem<T> p = describe_steps<T>(a);
+  AMPED_CUDA(cudaMemsetAsync(a->sums, 0, 3 * AMPED_STEP_BLOCKS * sizeof *a->sums, a->stream));
+  if (a->piece_count > 0 || (a->step > 0.0 && a->own_entries > 0))
+    AMPED_TRY(n <= 8 * size    ? (launch_walk<T, 8, 1>(a))
+              : n <= 16 * size ? (launch_walk<T, 16, 1>(a))
+              : n <= 32 * size ? (launch_walk<T, 32, 1>(a))
+              : n <= 64 * size ? (launch_walk<T, 32, 2>(a))
+                               : (launch_walk<T, 32, AMPED_MAX_NCOMPS / 32 / size>(a)));
+  visit_rows<T><<<step_blocks(a->own_entries, step_threads / 32), step_threads, 0, a->stream>>>(p);
+  AMPED_CUDA_LAUNCHED("the kernel of rows that stay");
+  if (a->row_count > 0) {
+    join_rows<T><<<step_blocks(a->row_count, step_threads / 32), step_threads, 0, a->stream>>>(p);
+    AMPED_CUDA_LAUNCHED("the kernel of long rows");
+  }
+  return AMPED_OK;
+}
+
+template <typename T>
+amped_status put(const amped_step_kernel_cuda_args *a, uint64_t first, uint64_t count,
+                 const double *rows) {
+  AMPED_CUDA(cudaMemsetAsync(a->sums, 0, 3 * AMPED_STEP_BLOCKS * sizeof *a->sums, a->stream));
+  put_rows<T><<<step_blocks(count, step_threads / 32), step_threads, 0, a->stream>>>(
+      describe_steps<T>(a), first, count, rows);
+  AMPED_CUDA_LAUNCHED("the kernel of shared rows");
+  return AMPED_OK;
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,10 @@
+#include "cuda/complete/step_walk_cuda.cuh"
+
+amped_status amped_step_walk_f32(const amped_step_kernel_cuda_args *args) {
+  return walk<float>(args);
+}
+
+amped_status amped_step_put_f32(const amped_step_kernel_cuda_args *args, uint64_t first,
+                                uint64_t count, const double *rows) {
+  return put<float>(args, first, count, rows);
+}

@@ -1,0 +1,276 @@
+#include "solver/complete_sgd.h"
+
+#include <limits.h>
+
+#include "base/mem.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "factor/row_reduce.h"
+
+/* Counts of shared rows that are added up at a time. */
+#define COUNTS UINT64_C(65536)
+
+/* Where epochs stand: the numbers of a checkpoint. */
+enum { STEP, EPOCH, COUNT, SQUARES, PENALTY, BIAS_PENALTY, REG, NUMBERS };
+
+typedef struct sgd {
+  const amped_context *context;
+  const amped_row_fit *fit; /* of the pass in hand */
+  amped_row_reduce *reduce; /* of sums of shared rows */
+  uint64_t *counts;         /* [COUNTS] */
+  double step;              /* of the pass in hand */
+  amped_row_step_sums sums; /* of the pass in hand */
+  double rows_sec;          /* of shared rows, in the sweep in hand */
+  double numbers[NUMBERS];  /* step of the next epoch, number of epochs; the last penalty and what
+                               factors have with it */
+} sgd;
+
+static const amped_row_step_ops *ops_of(const sgd *g) {
+  return g->context->worker->format->row_steps;
+}
+
+static amped_tensor_part *tensor_of(const sgd *g) {
+  return g->context->worker->tensor;
+}
+
+/* Other ranks may wait in a collective already. */
+static void stop_on(const sgd *g, amped_status status) {
+  if (status != AMPED_OK)
+    amped_comm_abort(g->context->comm, status);
+}
+
+/* --- the work over nonzeros ------------------------------------------------------------------ */
+
+static amped_status begin_rows(void *self, int mode) {
+  sgd *g = self;
+  return ops_of(g)->begin(tensor_of(g), mode, g->fit, g->step, (uint64_t)g->numbers[EPOCH]);
+}
+
+static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times *times) {
+  sgd *g = self;
+  return ops_of(g)->wait(tensor_of(g), mode, part, times, &g->sums);
+}
+
+/* Results of rows of which several ranks hold nonzeros become rows of their owners. */
+static void reduce_rows(void *self, int mode) {
+  sgd *g = self;
+  if (g->context->plan->modes[mode].copy.split_count == 0)
+    return;
+  const double began = amped_time();
+  stop_on(g, amped_row_reduce_sum(g->reduce, mode));
+  stop_on(g, ops_of(g)->finish(tensor_of(g), mode, &g->sums));
+  g->rows_sec += amped_time() - began;
+}
+
+static amped_status get_rows(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
+  sgd *g = self;
+  return ops_of(g)->get_rows(tensor_of(g), mode, row, count, rows);
+}
+
+static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
+                             const double *rows) {
+  sgd *g = self;
+  return ops_of(g)->put_rows(tensor_of(g), mode, row, count, rows);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static amped_status check(const amped_worker *worker) {
+  if (worker->format->row_steps == NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--method=sgd does not run on --backend=%s; use --method=als, or "
+                       "--backend=cpu",
+                       worker->backend->name);
+  return AMPED_OK;
+}
+
+static void require(const amped_comm *comm, const amped_worker *worker, const amped_plan *plan,
+                    const amped_complete_options *options, bool biased, uint64_t *device_bytes,
+                    uint64_t *host_bytes) {
+  uint64_t device = 0;
+  uint64_t host = 0;
+  (void)comm;
+  (void)options;
+  (void)biased;
+  worker->format->row_steps->require(worker->device, plan, &device, &host);
+  *device_bytes += device;
+  *host_bytes += host + sizeof(sgd) + COUNTS * sizeof(uint64_t) +
+                 amped_row_reduce_host_bytes(plan, amped_step_row_length(plan));
+}
+
+static void destroy(void *self) {
+  sgd *g = self;
+  if (g == NULL)
+    return;
+  amped_row_reduce_destroy(g->reduce);
+  amped_free(g->counts);
+  amped_free(g);
+}
+
+static amped_status make(const amped_context *context, sgd **out) {
+  AMPED_TRY(amped_calloc(out, 1, sizeof **out, "row steps"));
+  sgd *g = *out;
+  g->context = context;
+  AMPED_TRY(amped_alloc(&g->counts, COUNTS, sizeof *g->counts, "row steps"));
+  AMPED_TRY(ops_of(g)->prepare(tensor_of(g)));
+  const amped_result_rows rows = {
+      .length = amped_step_row_length(context->plan), .get = get_rows, .put = put_rows, .self = g};
+  return amped_row_reduce_create(context->comm, context->plan, &rows, &g->reduce);
+}
+
+static amped_status create(const amped_context *context, const amped_complete_options *options,
+                           const amped_row_fit *fit, void **out) {
+  sgd *g = NULL;
+  (void)options;
+  (void)fit;
+  *out = NULL;
+  amped_status status = amped_comm_agree(context->comm, make(context, &g));
+  if (status == AMPED_OK)
+    *out = g;
+  else
+    destroy(g);
+  return status;
+}
+
+static double *numbers(void *self) {
+  return ((sgd *)self)->numbers;
+}
+
+/* --- how many nonzeros rows have --------------------------------------------------------------*/
+
+/* This rank's counts of shared rows first .. first+count, or put those of all ranks. `first` counts
+ * the rows of all split iDps. */
+static amped_status pass_counts(sgd *g, int mode, uint64_t first, uint64_t count, bool put) {
+  const amped_plan *plan = g->context->plan;
+  const amped_copy_plan *copy = &plan->modes[mode].copy;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  amped_plan_shared_idps(&plan->modes[mode], plan->rank, &begin, &end);
+  for (uint64_t s = begin; s < end; s++) {
+    const uint64_t from = copy->splits[s].row > first ? copy->splits[s].row : first;
+    const uint64_t last = copy->splits[s + 1].row;
+    const uint64_t to = last < first + count ? last : first + count;
+    const uint64_t row = copy->row[copy->splits[s].idp] + from - copy->splits[s].row;
+    if (from >= to)
+      continue;
+    AMPED_TRY(
+        put ? ops_of(g)->put_counts(tensor_of(g), mode, row, to - from, g->counts + (from - first))
+            : ops_of(g)->get_counts(tensor_of(g), mode, row, to - from,
+                                    g->counts + (from - first)));
+  }
+  return AMPED_OK;
+}
+
+/* Collective: every rank knows how many nonzeros its shared rows have on all ranks. */
+static void share_counts(sgd *g, int mode) {
+  const amped_copy_plan *copy = &g->context->plan->modes[mode].copy;
+  const uint64_t rows = copy->splits[copy->split_count].row;
+  for (uint64_t first = 0; first < rows; first += COUNTS) {
+    const uint64_t count = rows - first < COUNTS ? rows - first : COUNTS;
+    for (uint64_t i = 0; i < count; i++)
+      g->counts[i] = 0;
+    stop_on(g, pass_counts(g, mode, first, count, false));
+    amped_comm_sum_u64(g->context->comm, g->counts, (int)count);
+    stop_on(g, pass_counts(g, mode, first, count, true));
+  }
+}
+
+/* --- an epoch --------------------------------------------------------------------------------*/
+
+/* Collective: a pass over all modes. now gets what factors have after it. */
+static void pass(sgd *g, double step, const int *order, double *now, amped_mode_times *times) {
+  const amped_row_update update = {.work = {begin_rows, wait_rows, reduce_rows, g}, .self = g};
+  double sums[3] = {0.0, 0.0, 0.0};
+  double squares = 0.0;
+  g->step = step;
+  g->rows_sec = 0.0;
+  for (int k = 0; k < g->context->plan->order; k++) {
+    g->sums = (amped_row_step_sums){.count = 0};
+    stop_on(g, amped_mode_update(g->context, order[k], &update, times));
+    sums[0] = (double)g->sums.count;
+    sums[1] += g->sums.penalty;
+    sums[2] += g->sums.bias_penalty;
+  }
+  times->exchange -= g->rows_sec; /* mode_update counts all of reduce there */
+  times->solve += g->rows_sec;
+  const double began = amped_time();
+  stop_on(g, ops_of(g)->squares(tensor_of(g), 0, g->fit, &squares));
+  times->solve += amped_time() - began;
+  double all[] = {sums[0], squares, sums[1], sums[2]};
+  amped_comm_sum(g->context->comm, all, 4);
+  now[COUNT] = all[0];
+  now[SQUARES] = all[1];
+  now[PENALTY] = all[2];
+  now[BIAS_PENALTY] = all[3];
+  now[REG] = g->fit->reg;
+}
+
+static double objective_of(const double *n) {
+  return n[SQUARES] + n[PENALTY] + n[BIAS_PENALTY];
+}
+
+/* The penalty is another now. */
+static void set_reg(double *n, double reg) {
+  n[PENALTY] *= n[REG] > 0.0 ? reg / n[REG] : 1.0;
+  n[REG] = reg;
+}
+
+static void begin(void *self, const amped_row_fit *fit) {
+  sgd *g = self;
+  int order[AMPED_MAX_ORDER];
+  amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
+  for (int m = 0; m < g->context->plan->order; m++) {
+    order[m] = m;
+    share_counts(g, m);
+  }
+  if (g->numbers[STEP] > 0.0) /* of a checkpoint */
+    return;
+  g->fit = fit;
+  pass(g, 0.0, order, g->numbers, &times);
+  g->numbers[STEP] = AMPED_SGD_FIRST;
+}
+
+/* Collective: factors become again what they were. */
+static void undo(sgd *g, amped_mode_times *times) {
+  const double began = amped_time();
+  stop_on(g, ops_of(g)->restore(tensor_of(g)));
+  for (int m = 0; m < g->context->plan->order; m++)
+    amped_exchange_rows(g->context->exchange, m);
+  times->exchange += amped_time() - began;
+}
+
+static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
+                  amped_mode_times *times) {
+  sgd *g = self;
+  double now[NUMBERS] = {0.0};
+  const double step = g->numbers[STEP];
+  const double began = amped_time();
+  g->fit = fit;
+  set_reg(g->numbers, fit->reg);
+  stop_on(g, ops_of(g)->keep(tensor_of(g)));
+  times->solve += amped_time() - began;
+  pass(g, step, order, now, times);
+  const bool falls = objective_of(now) <= objective_of(g->numbers);
+  if (falls)
+    for (int i = COUNT; i < NUMBERS; i++)
+      g->numbers[i] = now[i];
+  else
+    undo(g, times);
+  g->numbers[STEP] = step * (falls ? AMPED_SGD_LONGER : AMPED_SGD_SHORTER);
+  g->numbers[EPOCH]++;
+  *sums = (amped_complete_sums){.count = g->numbers[COUNT],
+                                .squares = g->numbers[SQUARES],
+                                .objective = objective_of(g->numbers),
+                                .step = step,
+                                .undone = !falls};
+}
+
+const amped_complete_method amped_complete_sgd = {.name = "sgd",
+                                                  .require = require,
+                                                  .check = check,
+                                                  .create = create,
+                                                  .destroy = destroy,
+                                                  .number_count = NUMBERS,
+                                                  .numbers = numbers,
+                                                  .begin = begin,
+                                                  .sweep = sweep};
