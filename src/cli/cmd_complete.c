@@ -213,8 +213,9 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   uint64_t host = 0;
   row_fit_of(j)->require(j->session->worker.device, plan, j->weights != NULL, &device, &host);
   *device_bytes += device;
-  *host_bytes +=
-      host + amped_complete_search_bytes(plan, &j->o->complete, j->session_options.biased);
+  *host_bytes += host;
+  amped_complete_search_require(&j->session->comm, &j->session->worker, plan, &j->o->complete,
+                                j->session_options.biased, device_bytes, host_bytes);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */

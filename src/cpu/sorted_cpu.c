@@ -6,6 +6,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cpu/products_cpu.h"
+#include "cpu/block_fit_cpu.h"
 #include "cpu/row_fit_cpu.h"
 #include "cpu/synthetic_cpu.h"
 #include "cpu/tensor_part_cpu.h"
@@ -245,4 +246,5 @@ const amped_format_ops amped_sorted_cpu = {
     .mttkrp_wait = cpu_mttkrp_wait,
     .products = cpu_products,
     .row_fit = &amped_row_fit_cpu_ops,
+    .block_fit = &amped_block_fit_cpu_ops,
 };

@@ -69,11 +69,16 @@ static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static uint64_t host_bytes(const amped_plan *plan, const amped_complete_options *options,
-                           bool biased) {
+static void require(const amped_comm *comm, const amped_worker *worker, const amped_plan *plan,
+                    const amped_complete_options *options, bool biased, uint64_t *device_bytes,
+                    uint64_t *host_bytes) {
   const uint64_t n = options->implicit > 0.0 ? (uint64_t)plan->ncomps : 0;
-  return sizeof(als) + ((uint64_t)plan->order + 1) * n * n * sizeof(double) +
-         amped_row_reduce_host_bytes(plan, amped_equation_length(components(plan, biased), biased));
+  (void)comm;
+  (void)worker;
+  (void)device_bytes;
+  *host_bytes +=
+      sizeof(als) + ((uint64_t)plan->order + 1) * n * n * sizeof(double) +
+      amped_row_reduce_host_bytes(plan, amped_equation_length(components(plan, biased), biased));
 }
 
 static void destroy(void *self) {
@@ -168,4 +173,4 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
 }
 
 const amped_complete_method amped_complete_als = {
-    .name = "als", .host_bytes = host_bytes, .create = create, .destroy = destroy, .sweep = sweep};
+    .name = "als", .require = require, .create = create, .destroy = destroy, .sweep = sweep};

@@ -23,9 +23,11 @@ typedef struct amped_complete_sums {
 
 typedef struct amped_complete_method {
   const char *name; /* a word of --method */
-  /* Bytes of host memory that create takes on this rank. */
-  uint64_t (*host_bytes)(const amped_plan *plan, const amped_complete_options *options,
-                         bool biased);
+  /* Adds the bytes of device and host memory that create takes on this rank, for this number of
+   * components or fewer. */
+  void (*require)(const amped_comm *comm, const amped_worker *worker, const amped_plan *plan,
+                  const amped_complete_options *options, bool biased, uint64_t *device_bytes,
+                  uint64_t *host_bytes);
   /* Collective; the status is agreed. For the context's plan, with fit->biased. The options are
    * borrowed. *out is NULL after a failure; destroy takes NULL, too. */
   amped_status (*create)(const amped_context *context, const amped_complete_options *options,

@@ -57,11 +57,13 @@ typedef struct search {
   uint64_t number_count;
 } search;
 
-uint64_t amped_complete_search_bytes(const amped_plan *plan, const amped_complete_options *options,
-                                     bool biased) {
+void amped_complete_search_require(const amped_comm *comm, const amped_worker *worker,
+                                   const amped_plan *plan, const amped_complete_options *options,
+                                   bool biased, uint64_t *device_bytes, uint64_t *host_bytes) {
   const uint64_t sets = options->implicit > 0.0 ? 1 + (options->test != NULL) : 0;
-  return amped_saved_factors_bytes(plan) + sets * amped_rank_set_bytes(plan) +
-         amped_complete_method_find(options)->host_bytes(plan, options, biased);
+  *host_bytes += amped_saved_factors_bytes(plan) + sets * amped_rank_set_bytes(plan);
+  amped_complete_method_find(options)->require(comm, worker, plan, options, biased, device_bytes,
+                                               host_bytes);
 }
 
 void amped_complete_best_free(amped_complete_best *b) {
@@ -257,6 +259,8 @@ static void turn_options(tape *t, const search *s, bool *same) {
                            o->holdout,
                            (double)o->split_seed,
                            o->random_order,
+                           o->method,
+                           o->block,
                            o->patience,
                            p->tol,
                            p->starts,

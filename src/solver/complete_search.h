@@ -85,9 +85,11 @@ const amped_solver *amped_complete_solver_of(const amped_complete_problem *probl
 int amped_complete_runs(const amped_complete_problem *problem);
 double amped_complete_reg(const amped_complete_options *options, int run, uint64_t sweep);
 
-/* Bytes of host memory of the search on this rank. */
-uint64_t amped_complete_search_bytes(const amped_plan *plan, const amped_complete_options *options,
-                                     bool biased);
+/* Adds the bytes of device and host memory of the search on this rank, for this number of
+ * components or fewer. */
+void amped_complete_search_require(const amped_comm *comm, const amped_worker *worker,
+                                   const amped_plan *plan, const amped_complete_options *options,
+                                   bool biased, uint64_t *device_bytes, uint64_t *host_bytes);
 
 /* Collective; the status is agreed; AMPED_STOPPED of after_sweep is passed on. resume: the state of
  * a checkpoint, to whose sweep the context's factors belong, and best->factors those of its best;
