@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cuda/atomic/atomic_cuda.h"
+#include "cuda/complete/block_fit_cuda.h"
 #include "cuda/complete/row_fit_cuda.h"
 #include "cuda/complete/row_steps_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
@@ -272,6 +273,7 @@ const amped_format_ops amped_sorted_cuda = {
     .products = products,
     .row_fit = &amped_row_fit_cuda_ops,
     .row_steps = &amped_row_steps_cuda_ops,
+    .block_fit = &amped_block_fit_cuda_ops,
 };
 
 const amped_format_ops amped_atomic_cuda = {

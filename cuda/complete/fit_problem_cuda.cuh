@@ -25,6 +25,8 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   bool biased, nonnegative;
   double mean, per_scale;
   double reg, reg_power, reg_bias, prior; /* reg: times the mode's pull */
+  bool is_block;                          /* rows have other columns behind their own */
+  double told_bias;                       /* reg_bias, or 0 where the sums leave biases out */
   const amped_row_piece_cuda *pieces;
   const uint64_t *strip_ends;
   uint64_t first_strip, strips;
@@ -70,6 +72,8 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
   p->reg_power = a->fit->reg_power;
   p->reg_bias = a->fit->reg_bias;
   p->prior = a->fit->prior[a->mode];
+  p->is_block = a->is_block;
+  p->told_bias = a->hides_biases ? 0.0 : a->fit->reg_bias;
   p->pieces = a->pieces;
   p->strip_ends = a->strip_ends;
   p->first_strip = a->first_strip;

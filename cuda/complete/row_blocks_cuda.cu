@@ -490,7 +490,7 @@ __device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
   for (unsigned i = threadIdx.x; i < columns; i += fit_threads) {
     const bool bias = i == p.components;
     const double off = d->x[i] - (bias ? 0.0 : p.prior);
-    penalty += (bias ? p.reg_bias : d->weight) * off * off;
+    penalty += (bias ? p.told_bias : d->weight) * off * off;
   }
   penalty = sum_of_block(penalty);
   sums->count += d->count;

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "cuda/complete/held_out_cuda.h"
-#include "cuda/complete/row_kernels_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
 extern "C" {
@@ -348,10 +347,13 @@ struct fit_pass {
   int mode;
   int part_done; /* parts whose rows are all enqueued */
   amped_row_kernel_cuda_args args;
-  bool warps;
+  const amped_run_hook_cuda *hook; /* NULL: none */
+  bool warps;                      /* strips have sums of their own */
 };
 
-amped_row_kernel_cuda_args args_of(const amped_tensor_part *part, int mode) {
+} // namespace
+
+amped_row_kernel_cuda_args amped_row_fit_cuda_args(const amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
   const amped_row_fit_cuda *f = part->row_fit;
   const amped_row_copy_cuda *copy = &f->copies[mode];
@@ -384,6 +386,8 @@ amped_row_kernel_cuda_args args_of(const amped_tensor_part *part, int mode) {
   a.sums = f->d_sums;
   return a;
 }
+
+namespace {
 
 amped_row_fit_sums *strip_sums(const amped_row_fit_cuda *f) {
   return f->d_sums + AMPED_FIT_BLOCKS;
@@ -438,15 +442,23 @@ amped_status fit_run(fit_pass *s, uint64_t i, const amped_span_cuda *span, void 
   const amped_row_copy_cuda *copy = &f->copies[s->mode];
   const amped_row_run_cuda *run = &copy->host.run[i];
   const uint64_t first = run->nonzero > span->first ? run->nonzero : span->first;
-  const amped_packed_cuda packed =
+  amped_packed_cuda packed =
       amped_copies_cuda_packed(&s->part->copies, s->mode, span, d_block, first);
   amped_row_kernel_cuda_args a = s->args;
+  bool done = false;
   AMPED_TRY(finish_parts(s, run->part));
   a.packed = &packed;
   a.first_strip = run->first_strip;
   a.strips = run->strips;
   a.first_piece = copy->run_pieces[i];
   a.end_piece = copy->run_pieces[i + 1];
+  if (s->hook != nullptr) {
+    a.sums = strip_sums(f);
+    AMPED_TRY(s->hook->run(s->hook->self, &a, &packed, &done));
+    a.sums = f->d_sums;
+  }
+  if (done)
+    return AMPED_OK;
   if (s->warps) {
     a.sums = strip_sums(f);
     AMPED_TRY(amped_row_warps_cuda(&a));
@@ -537,13 +549,8 @@ amped_status upload_fit(amped_tensor_part *part, int mode) {
 amped_status fit_begin(amped_tensor_part *part, int mode, const amped_row_fit *fit) {
   part->row_fit->fit = *fit;
   AMPED_TRY(upload_fit(part, mode));
-  fit_pass s = {};
-  s.part = part;
-  s.mode = mode;
-  s.args = args_of(part, mode);
-  s.warps = amped_row_warps_cuda_can(&s.args);
-  const amped_pass_cuda pass = {begin_pass, fit_span, &s};
-  return amped_copies_cuda_begin_pass(&part->copies, mode, &pass);
+  const amped_row_kernel_cuda_args args = amped_row_fit_cuda_args(part, mode);
+  return amped_row_fit_cuda_begin(part, mode, &args, nullptr);
 }
 
 void add_sums(amped_row_fit_sums *to, const amped_row_fit_sums *from) {
@@ -553,8 +560,23 @@ void add_sums(amped_row_fit_sums *to, const amped_row_fit_sums *from) {
   to->unsure += from->unsure;
 }
 
-amped_status fit_wait(amped_tensor_part *part, int mode, int block_part, amped_mttkrp_times *times,
-                      amped_row_fit_sums *sums) {
+} // namespace
+
+amped_status amped_row_fit_cuda_begin(amped_tensor_part *part, int mode,
+                                      const amped_row_kernel_cuda_args *args,
+                                      const amped_run_hook_cuda *hook) {
+  fit_pass s = {};
+  s.part = part;
+  s.mode = mode;
+  s.args = *args;
+  s.hook = hook;
+  s.warps = (hook != nullptr && hook->has_strip_sums) || amped_row_warps_cuda_can(args);
+  const amped_pass_cuda pass = {begin_pass, fit_span, &s};
+  return amped_copies_cuda_begin_pass(&part->copies, mode, &pass);
+}
+
+amped_status amped_row_fit_cuda_wait(amped_tensor_part *part, int mode, int block_part,
+                                     amped_mttkrp_times *times, amped_row_fit_sums *sums) {
   amped_row_fit_cuda *f = part->row_fit;
   if (block_part + 1 < part->plan->modes[mode].rows.parts) {
     AMPED_CUDA(cudaEventSynchronize(f->parts[block_part]));
@@ -570,6 +592,8 @@ amped_status fit_wait(amped_tensor_part *part, int mode, int block_part, amped_m
 }
 
 /* --- split iDps ------------------------------------------------------------------------------ */
+
+namespace {
 
 /* The first shared row of the list that is not below `row`. */
 uint64_t find_shared(const amped_row_copy_cuda *copy, uint64_t row) {
@@ -587,10 +611,18 @@ uint64_t find_shared(const amped_row_copy_cuda *copy, uint64_t row) {
 
 amped_status fit_get_equations(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                                double *equations) {
+  const amped_row_kernel_cuda_args args = amped_row_fit_cuda_args(part, mode);
+  return amped_row_fit_cuda_get(part, mode, &args, row, count, equations);
+}
+
+} // namespace
+
+amped_status amped_row_fit_cuda_get(amped_tensor_part *part, int mode,
+                                    const amped_row_kernel_cuda_args *args, uint64_t row,
+                                    uint64_t count, double *equations) {
   const amped_row_fit_cuda *f = part->row_fit;
   const amped_row_copy_cuda *copy = &f->copies[mode];
-  const uint64_t length =
-      amped_equation_length(part->plan->ncomps - (f->fit.biased ? 1 : 0), f->fit.biased);
+  const uint64_t length = amped_equation_length(args->components, args->fit->biased);
   if (count == 0)
     return AMPED_OK;
   memset(equations, 0, count * length * sizeof *equations);
@@ -611,11 +643,11 @@ amped_status fit_get_equations(amped_tensor_part *part, int mode, uint64_t row, 
   return AMPED_OK;
 }
 
-amped_status fit_put_equations(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
-                               const double *equations) {
+amped_status amped_row_fit_cuda_put(amped_tensor_part *part, const amped_row_kernel_cuda_args *args,
+                                    uint64_t row, uint64_t count, const double *equations) {
   amped_row_fit_cuda *f = part->row_fit;
-  amped_row_kernel_cuda_args a = args_of(part, mode);
-  const uint64_t length = amped_equation_length(a.components, f->fit.biased);
+  amped_row_kernel_cuda_args a = *args;
+  const uint64_t length = amped_equation_length(a.components, a.fit->biased);
   const uint64_t most = put_rows(part->plan);
   a.equations = f->d_put;
   for (uint64_t first = 0; first < count; first += most) {
@@ -635,13 +667,18 @@ amped_status fit_put_equations(amped_tensor_part *part, int mode, uint64_t row, 
   return AMPED_OK;
 }
 
-amped_status fit_solve_shared(amped_tensor_part *part, int, amped_row_fit_sums *sums) {
+amped_status amped_row_fit_cuda_solve_shared(amped_tensor_part *part, int,
+                                             amped_row_fit_sums *sums) {
   add_sums(sums, &part->row_fit->shared);
   part->row_fit->shared = {};
   return AMPED_OK;
 }
 
-} // namespace
+static amped_status fit_put_equations(amped_tensor_part *part, int mode, uint64_t row,
+                                      uint64_t count, const double *equations) {
+  const amped_row_kernel_cuda_args args = amped_row_fit_cuda_args(part, mode);
+  return amped_row_fit_cuda_put(part, &args, row, count, equations);
+}
 
 void amped_row_fit_cuda_free(amped_row_fit_cuda *f) {
   if (f == nullptr)
@@ -670,9 +707,9 @@ const amped_row_fit_ops amped_row_fit_cuda_ops = {
     .moments = amped_moments_cuda,
     .view = amped_view_cuda,
     .begin = fit_begin,
-    .wait = fit_wait,
+    .wait = amped_row_fit_cuda_wait,
     .get_equations = fit_get_equations,
     .put_equations = fit_put_equations,
-    .solve_shared = fit_solve_shared,
+    .solve_shared = amped_row_fit_cuda_solve_shared,
     .errors = amped_errors_cuda,
 };

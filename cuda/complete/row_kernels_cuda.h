@@ -31,6 +31,9 @@ typedef struct amped_row_kernel_cuda_args {
   amped_row_fit_sums of_empty;              /* what such a row adds to the sums */
   cudaStream_t stream;
 
+  /* Of a block fit: rows have other columns behind their own, and the sums may leave biases out. */
+  bool is_block, hides_biases;
+
   /* Pieces of a run. */
   const amped_packed_cuda *packed; /* from the run's nonzero on */
   const uint32_t *held;            /* of the whole copy, a bit a nonzero; NULL: none is held out */

@@ -346,7 +346,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   const uint64_t strip = p.first_strip + number;
   const uint64_t end = p.strip_ends[strip];
   const unsigned ld = (unsigned)p.ld;
-  const bool masks = p.biased && p.components < (unsigned)W;
+  const bool masks = (p.biased || p.is_block) && p.components < (unsigned)W;
   const bool weighs = p.weights != nullptr || p.implicit > 0.0;
   uint64_t at = strip > 0 ? p.strip_ends[strip - 1] : 0;
   amped_row_piece_cuda piece = p.pieces[at];
@@ -556,7 +556,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       all_squares += own_squares + squares;
       all_penalty += weight * penalty;
       if (lane == 0) {
-        all_penalty += p.reg_bias * (double)bias * (double)bias;
+        all_penalty += p.told_bias * (double)bias * (double)bias;
         all_count += q.count;
       }
     } else {
@@ -573,7 +573,12 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     for (int c = 0; c < blocks; c++)
       if (p.biased && column_of<W>(c, g) == p.components)
         x[c] = bias;
-    if (t == 0) {
+    if (t == 0 && p.is_block) {
+#pragma unroll
+      for (int c = 0; c < blocks; c++)
+        if (column_of<W>(c, g) < p.components + (p.biased ? 1U : 0U))
+          to[column_of<W>(c, g)] = x[c];
+    } else if (t == 0) {
       if constexpr (W == 16) {
         if (2 * g < ld)
           reinterpret_cast<float2 *>(to)[g] = make_float2(x[0], x[1]);

@@ -20,8 +20,8 @@
 #ifndef AMPED_BACKEND_H
 #define AMPED_BACKEND_H
 
+#include "backend/block_fit.h"
 #include "backend/gpu_info.h"
-#include "backend/row_fit.h"
 #include "backend/row_steps.h"
 #include "backend/synthetic.h"
 #include "base/double_double.h"
@@ -363,8 +363,9 @@ typedef struct amped_format_ops {
   amped_status (*products)(amped_tensor_part *part, int mode, double scale, const double *weights,
                            amped_products *out);
 
-  const amped_row_fit_ops *row_fit;    /* NULL: the format has none */
-  const amped_row_step_ops *row_steps; /* likewise; a format that has them has row_fit */
+  const amped_row_fit_ops *row_fit;     /* NULL: the format has none */
+  const amped_block_fit_ops *block_fit; /* NULL: none; it needs row fits */
+  const amped_row_step_ops *row_steps;  /* likewise */
 } amped_format_ops;
 
 /* --- backends and workers -------------------------------------------------------------------- */

@@ -144,10 +144,11 @@ static amped_status check_bench(const amped_options *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "bench writes a result only with --whole; add that, or leave out --output");
   if (!o->epoch &&
-      (c->method != AMPED_COMPLETE_ALS || c->bias != AMPED_BIAS_AUTO || c->nonnegative))
+      (c->method != AMPED_COMPLETE_ALS || c->block > 0 || c->bias != AMPED_BIAS_AUTO ||
+       c->nonnegative))
     return amped_error(AMPED_USAGE, NULL,
-                       "--method, --bias and --nonnegative are of bench --complete; add that, or "
-                       "leave them out");
+                       "--method, --block, --bias and --nonnegative are of bench --complete; add "
+                       "that, or leave them out");
   return AMPED_OK;
 }
 

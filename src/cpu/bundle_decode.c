@@ -82,6 +82,14 @@ AMPED_INLINE void find_rows(const amped_cpu_mttkrp *m, int input, int n, words w
     out[j] = base + out[j] * bytes;
 }
 
+/* Fields of numbers of 32 bits, without their words. */
+AMPED_INLINE void short_field(const uint32_t *restrict from, unsigned shift, unsigned bits, int n,
+                              uint64_t base, int scale, uint64_t *restrict out) {
+  const uint32_t mask = bits == 0 ? 0 : UINT32_MAX >> (32 - bits);
+  for (int j = 0; j < n; j++)
+    out[j] = base + ((uint64_t)(from[j] >> shift % 32 & mask) << scale);
+}
+
 /* Values of the ruler: all that the dictionary gives, without a look-up. */
 AMPED_INLINE void compute_values(const amped_cpu_mttkrp *m, const uint64_t *codes, int n,
                                  void *restrict out) {
@@ -115,14 +123,32 @@ AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, wo
   }
 }
 
+/* Numbers of 32 bits, where rows have a power of two of bytes: fields come without their words.
+ * Returns false where it is not so. */
+AMPED_INLINE bool decode_short(const amped_cpu_mttkrp *m, uint64_t k, int n, amped_bundle *b) {
+  const amped_packing *p = m->copy->packing;
+  const uint64_t bytes = m->ld * m->value_type;
+  const uint32_t *from = (const uint32_t *)m->copy->planes[0] + k;
+  if (p->planes != 1 || p->plane_bytes[0] != 4 || (bytes & (bytes - 1)) != 0 || p->coded)
+    return false;
+  for (int i = 0; i < p->inputs; i++)
+    short_field(from, p->shifts[i], p->bits[i], n, (uintptr_t)m->factors[i], __builtin_ctzll(bytes),
+                b->rows[i]);
+  b->codes = one_by_one;
+  b->values = (const char *)m->copy->values + k * m->value_type;
+  return true;
+}
+
 AMPED_INLINE void decode_n(const amped_cpu_mttkrp *m, uint64_t k, int n, amped_bundle *b) {
   const amped_packing *p = m->copy->packing;
   words w;
+  b->count = n;
+  if (decode_short(m, k, n, b))
+    return;
   load_words(m->copy, k, n, w);
   for (int i = 0; i < p->inputs; i++)
     find_rows(m, i, n, w, b->rows[i]);
   decode_values(m, k, n, w, b);
-  b->count = n;
 }
 
 /* Ask memory for nonzeros some bundles ahead: the gathered rows hide the streams from it. */

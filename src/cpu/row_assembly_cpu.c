@@ -55,23 +55,38 @@ uint64_t amped_row_desk_elements(uint64_t components) {
 
 amped_row_job amped_row_job_make(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
+  const amped_cpu_mttkrp m = amped_tensor_part_cpu_walk(part, mode, 0);
+  return amped_row_job_of_block(part, mode, &m, amped_factor_set_cpu_rows(part->factors, mode),
+                                (uint64_t)plan->ncomps - (part->row_fit->fit.biased ? 1 : 0), NULL,
+                                NULL);
+}
+
+amped_row_job amped_row_job_of_block(amped_tensor_part *part, int mode, const amped_cpu_mttkrp *m,
+                                     const void *rows, uint64_t components,
+                                     amped_row_renewal *renew, const void *targets) {
+  const amped_plan *plan = part->plan;
   const amped_row_fit *fit = &part->row_fit->fit;
-  const uint64_t components = (uint64_t)plan->ncomps - (fit->biased ? 1 : 0);
   amped_row_job j = {.part = part,
                      .fit = fit,
                      .mode = mode,
-                     .m = amped_tensor_part_cpu_walk(part, mode, 0),
+                     .m = *m,
+                     .own = (char *)(uintptr_t)rows + (uint64_t)plan->rank *
+                                                          plan->modes[mode].rows.block_rows *
+                                                          m->ld * m->value_type,
                      .weights = part->row_fit->weights[mode],
+                     .renew = renew,
+                     .targets = targets,
+                     .tells_biases = true,
                      .decode = amped_bundle_decoder_find(),
                      .narrow = amped_row_kernels_find(plan->value_type, false),
                      .wide = amped_row_kernels_find(plan->value_type, true)};
   j.source = (amped_row_source){.inputs = plan->order - 1,
                                 .components = components,
-                                .ld = plan->ld,
+                                .ld = m->ld,
                                 .width = width_for(components),
                                 .biased = fit->biased,
-                                .mean = fit->mean,
-                                .per_scale = 1.0 / fit->scale};
+                                .mean = renew == NULL ? fit->mean : 0.0,
+                                .per_scale = renew == NULL ? 1.0 / fit->scale : 1.0};
   for (int i = 0; i < j.source.inputs; i++)
     j.fetches = j.fetches || j.m.fetch[i];
   for (int t = 0; t <= part->threads; t++) {
@@ -87,20 +102,12 @@ amped_row_job amped_row_job_make(amped_tensor_part *part, int mode) {
 
 /* --- nonzeros ----------------------------------------------------------------------------------*/
 
-/* Nonzeros of a bundle's word that take part, of first .. end. */
-static inline uint64_t taken(const uint64_t *held, uint64_t first, uint64_t end) {
-  uint64_t bits = ~held[first / 64] & UINT64_MAX << first % 64;
-  if (end - first / 64 * 64 < 64)
-    bits &= (UINT64_C(1) << end % 64) - 1;
-  return bits;
-}
-
 uint64_t amped_row_count(const amped_row_fit_cpu *f, int mode, uint64_t first, uint64_t end) {
   uint64_t count = 0;
   if (!f->any_held)
     return end - first;
   for (uint64_t k = first; k < end; k = (k / 64 + 1) * 64)
-    count += (uint64_t)__builtin_popcountll(taken(f->held[mode], k, end));
+    count += (uint64_t)__builtin_popcountll(amped_row_taken(f->held[mode], k, end));
   return count;
 }
 
@@ -150,6 +157,13 @@ static void fetch_ahead(const amped_row_job *j, amped_row_desk *d, uint64_t numb
         __builtin_prefetch((const char *)b->rows[i][k] + byte);
 }
 
+const amped_bundle *amped_row_bundle(const amped_row_job *j, amped_row_desk *d, uint64_t number) {
+  const amped_bundle *b = decode_at(j, d, number);
+  if (j->fetches)
+    fetch_ahead(j, d, number + 1);
+  return b;
+}
+
 static void flush(const amped_row_job *j, amped_row_desk *d, bool wide) {
   (wide ? j->wide : j->narrow).add(d->products, &d->terms, d->filled, &d->equations);
   d->filled = 0;
@@ -182,11 +196,9 @@ static void collect(const amped_row_job *j, amped_row_desk *d, uint64_t first, u
   const uint64_t size = (uint64_t)type_of(j, wide);
   const uint64_t *held = j->part->row_fit->held[j->mode];
   for (uint64_t k = first; k < end; k = (k / AMPED_BUNDLE + 1) * AMPED_BUNDLE) {
-    const amped_bundle *b = decode_at(j, d, k / AMPED_BUNDLE);
-    const uint64_t take = taken(held, k, end);
+    const amped_bundle *b = amped_row_bundle(j, d, k / AMPED_BUNDLE);
+    const uint64_t take = amped_row_taken(held, k, end);
     const uint64_t count = (uint64_t)__builtin_popcountll(take);
-    if (j->fetches)
-      fetch_ahead(j, d, k / AMPED_BUNDLE + 1);
     if (add && d->filled + count > AMPED_ROW_CHUNK)
       flush(j, d, wide);
     (wide ? j->wide : j->narrow)
@@ -241,6 +253,11 @@ void amped_row_assemble(const amped_row_job *j, amped_row_desk *d, uint64_t firs
       amped_row_weight(j, first, end, amped_row_count(j->part->row_fit, j->mode, first, end));
 }
 
+bool amped_row_renew(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
+                     uint64_t end, bool wide) {
+  return j->renew != NULL && j->renew(j, d, row, first, end, wide);
+}
+
 static void add_equations(amped_row_equations *to, const amped_row_equations *from, uint64_t row) {
   const uint64_t width = to->width;
   for (uint64_t c = row; c < width; c++)
@@ -270,7 +287,9 @@ amped_row_desk *amped_row_assemble_long(const amped_row_job *j, const amped_long
       for (uint64_t p = 0; p < pieces; p++) {
         const uint64_t from = first + p * AMPED_ROW_PIECE;
         const uint64_t to = from + AMPED_ROW_PIECE;
-        amped_row_assemble(j, &desks[p], from, to < row->end ? to : row->end, wide);
+        const uint64_t last = to < row->end ? to : row->end;
+        if (!amped_row_renew(j, &desks[p], row->row, from, last, wide))
+          amped_row_assemble(j, &desks[p], from, last, wide);
       }
 #pragma omp for schedule(static)
       for (uint64_t r = 0; r < j->source.width; r++)

@@ -49,12 +49,24 @@ struct amped_row_fit_cpu {
   amped_row_fit_sums own, shared; /* not told yet */
 };
 
+typedef struct amped_row_job amped_row_job;
+
+/* Once a fit, before the nonzeros first .. end of this row of the MTTKRP result are added up: a
+ * block fit's targets become those of the block. Returns true where the desk's equations are there.
+ */
+typedef bool amped_row_renewal(const amped_row_job *j, amped_row_desk *d, uint64_t row,
+                               uint64_t first, uint64_t end, bool wide);
+
 /* A fit of mode's rows. Constant while it runs. */
-typedef struct amped_row_job {
+struct amped_row_job {
   amped_tensor_part *part;
   const amped_row_fit *fit;
   int mode;
-  amped_cpu_mttkrp m;
+  amped_cpu_mttkrp m;       /* of the factors' rows, or of a block's */
+  char *own;                /* this rank's block of rows of mode */
+  amped_row_renewal *renew; /* of a block fit; NULL: whole rows */
+  const void *targets;      /* renew's */
+  bool tells_biases;        /* in the sums */
   bool fetches;
   const void *weights; /* of nonzeros; NULL: all are 1 */
   amped_bundle_decoder *decode;
@@ -62,13 +74,29 @@ typedef struct amped_row_job {
   amped_row_kernels narrow, wide;
   uint64_t first, end; /* rows of the MTTKRP result */
   double *out;         /* their equations go here; NULL: they are solved */
-} amped_row_job;
+};
 
-/* A job of the fit in hand, for all desks; no rows and no `out`. */
+/* A job of the fit in hand, for all desks; no rows and no `out`. A block fit's has so many
+ * components, and its own walk over the copy, where values are targets. */
 amped_row_job amped_row_job_make(amped_tensor_part *part, int mode);
+amped_row_job amped_row_job_of_block(amped_tensor_part *part, int mode, const amped_cpu_mttkrp *m,
+                                     const void *rows, uint64_t components,
+                                     amped_row_renewal *renew, const void *targets);
 
 /* Doubles of a desk's arrays for so many components. */
 uint64_t amped_row_desk_elements(uint64_t components);
+
+/* The copy's bundle of that number, until the desk has the one after the next. Asks memory for the
+ * rows of the next. */
+const amped_bundle *amped_row_bundle(const amped_row_job *j, amped_row_desk *d, uint64_t number);
+
+/* Nonzeros that take part, of first .. end in the bundle of `first`: one bit each. */
+static inline uint64_t amped_row_taken(const uint64_t *held, uint64_t first, uint64_t end) {
+  uint64_t bits = ~held[first / 64] & UINT64_MAX << first % 64;
+  if (end - first / 64 * 64 < 64)
+    bits &= (UINT64_C(1) << end % 64) - 1;
+  return bits;
+}
 
 /* Nonzeros among first .. end of mode's copy that are not held out. */
 uint64_t amped_row_count(const amped_row_fit_cpu *f, int mode, uint64_t first, uint64_t end);
@@ -80,6 +108,10 @@ double amped_row_weight(const amped_row_job *j, uint64_t first, uint64_t end, ui
  * components take part. Where they have weights, both are multiplied by the roots of these, which
  * the desk has, too. Returns their number. */
 uint64_t amped_row_collect(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end);
+
+/* renew, where there is one. */
+bool amped_row_renew(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
+                     uint64_t end, bool wide);
 
 /* The desk's equations are those of the nonzeros first .. end, all of one row; wide: sums are in
  * double from the first on. */

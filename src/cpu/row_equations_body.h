@@ -37,9 +37,8 @@ AMPED_INLINE void NAME(product)(const amped_row_source *s, const amped_bundle *b
     NAME(columns)(b, inputs, j, c, TILE, p);
   for (; c < s->components; c += (uint64_t)PART)
     NAME(columns)(b, inputs, j, c, PART, p);
-  for (; c < s->width; c++)
+  for (c = s->components; c < s->width; c++) /* the product of biases, and what else is there */
     p[c] = 0;
-  p[s->components] = 0; /* the product of biases */
 }
 
 /* inputs, whole and biased are constants of the caller. */

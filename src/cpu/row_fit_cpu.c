@@ -141,16 +141,17 @@ static amped_status fit_prepare(amped_tensor_part *part, bool weighted) {
 /* --- rows --------------------------------------------------------------------------------------*/
 
 static void *place_of(const amped_row_job *j, uint64_t row) {
-  const amped_plan *plan = j->part->plan;
-  const uint64_t first = (uint64_t)plan->rank * plan->modes[j->mode].rows.block_rows;
-  return (char *)amped_factor_set_cpu.rows(j->part->factors, j->mode) +
-         (first + row) * amped_plan_row_bytes(plan);
+  return j->own + row * j->source.ld * j->m.value_type;
+}
+
+static uint64_t columns_of(const amped_row_job *j) {
+  return j->source.components + (j->fit->biased ? 1 : 0);
 }
 
 /* d->row becomes the block's row, and what that rounds to. */
 static void store_row(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
   void *place = place_of(j, row);
-  for (uint64_t c = 0; c < (uint64_t)j->part->plan->ncomps; c++) {
+  for (uint64_t c = 0; c < columns_of(j); c++) {
     amped_value_put(place, j->m.value_type, c, d->row[c]);
     d->row[c] = amped_value_get(place, j->m.value_type, c);
   }
@@ -158,7 +159,7 @@ static void store_row(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
 
 static void load_row(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
   d->row[j->source.components] = 0.0;
-  for (uint64_t c = 0; c < (uint64_t)j->part->plan->ncomps; c++)
+  for (uint64_t c = 0; c < columns_of(j); c++)
     d->row[c] = amped_value_get(place_of(j, row), j->m.value_type, c);
 }
 
@@ -205,7 +206,9 @@ static void finish_row(const amped_row_job *j, amped_row_desk *d, const amped_ro
     unsure = true;
   }
   store_row(j, d, row);
-  sums->penalty += penalty_on(p, d->row);
+  amped_row_penalty told = *p;
+  told.reg_bias = j->tells_biases ? p->reg_bias : 0.0;
+  sums->penalty += penalty_on(&told, d->row);
   sums->count += count;
   sums->unsure += unsure;
 }
@@ -318,8 +321,10 @@ static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, ui
   const uint64_t count = amped_row_count(j->part->row_fit, j->mode, first, end);
   const double n = amped_row_weight(j, first, end, count);
   const amped_row_penalty p = penalty_of(j, n);
+  const bool there = amped_row_renew(j, d, row, first, end, is_wide(j));
   if (j->out != NULL) {
-    amped_row_assemble(j, d, first, end, is_wide(j));
+    if (!there)
+      amped_row_assemble(j, d, first, end, is_wide(j));
     amped_row_equations_pack(&d->equations, j->source.components, out_of(j, row));
     return;
   }
@@ -327,10 +332,11 @@ static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, ui
     store_empty(j, d, row, sums);
     return;
   }
-  if (!j->fit->nonnegative && amped_row_has_dual(&p, (double)count) &&
+  if (!there && !j->fit->nonnegative && amped_row_has_dual(&p, (double)count) &&
       solve_dual(j, d, row, first, end, n, sums))
     return;
-  amped_row_assemble(j, d, first, end, is_wide(j));
+  if (!there)
+    amped_row_assemble(j, d, first, end, is_wide(j));
   solve_equations(j, d, row, is_wide(j), first, end, sums);
 }
 
@@ -447,23 +453,26 @@ static void fill_end(const amped_row_job *j, amped_row_fit_sums *sums) {
             plan->modes[j->mode].rows.rank_rows[plan->rank], sums);
 }
 
-static amped_status fit_begin(amped_tensor_part *part, int mode, const amped_row_fit *fit) {
-  amped_row_fit_cpu *f = part->row_fit;
+void amped_row_fit_cpu_begin(amped_row_job j) {
+  amped_row_fit_cpu *f = j.part->row_fit;
   const double began = amped_time();
-  f->fit = *fit;
   f->own = f->shared = (amped_row_fit_sums){0};
-  amped_row_job j = amped_row_job_make(part, mode);
-  j.end = part->plan->modes[mode].rows.block_rows;
+  j.end = j.part->plan->modes[j.mode].rows.block_rows;
   find_empty(&j);
   work(&j, &f->own);
   fill_end(&j, &f->own);
   f->seconds = amped_time() - began;
-  amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + f->seconds);
+  amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, j.mode, began, began + f->seconds);
+}
+
+static amped_status fit_begin(amped_tensor_part *part, int mode, const amped_row_fit *fit) {
+  part->row_fit->fit = *fit;
+  amped_row_fit_cpu_begin(amped_row_job_make(part, mode));
   return AMPED_OK;
 }
 
-static amped_status fit_wait(amped_tensor_part *part, int mode, int block_part,
-                             amped_mttkrp_times *times, amped_row_fit_sums *sums) {
+amped_status amped_row_fit_cpu_wait(amped_tensor_part *part, int mode, int block_part,
+                                    amped_mttkrp_times *times, amped_row_fit_sums *sums) {
   amped_row_fit_cpu *f = part->row_fit;
   if (block_part + 1 < part->plan->modes[mode].rows.parts)
     return AMPED_OK;
@@ -477,47 +486,56 @@ static amped_status fit_wait(amped_tensor_part *part, int mode, int block_part,
 /* --- split iDps --------------------------------------------------------------------------------*/
 
 /* Equations of shared rows take no memory here: they are added up when they are asked for. */
-static amped_status fit_get_equations(amped_tensor_part *part, int mode, uint64_t row,
-                                      uint64_t count, double *equations) {
-  amped_row_job j = amped_row_job_make(part, mode);
+void amped_row_fit_cpu_get(amped_row_job j, uint64_t row, uint64_t count, double *equations) {
   amped_row_fit_sums none = {0};
   const uint64_t length = amped_equation_length((int)j.source.components, j.fit->biased);
   if (count == 0)
-    return AMPED_OK;
+    return;
   memset(equations, 0, count * length * sizeof *equations);
   j.first = row;
   j.end = row + count;
   j.out = equations;
   work(&j, &none);
+}
+
+static amped_status fit_get_equations(amped_tensor_part *part, int mode, uint64_t row,
+                                      uint64_t count, double *equations) {
+  amped_row_fit_cpu_get(amped_row_job_make(part, mode), row, count, equations);
   return AMPED_OK;
 }
 
 /* Nor do summed equations: a row is solved when they are put, and solve_shared tells its sums. */
-static amped_status fit_put_equations(amped_tensor_part *part, int mode, uint64_t row,
-                                      uint64_t count, const double *equations) {
-  const amped_row_job j = amped_row_job_make(part, mode);
-  const uint64_t length = amped_equation_length((int)j.source.components, j.fit->biased);
+void amped_row_fit_cpu_put(const amped_row_job *j, uint64_t row, uint64_t count,
+                           const double *equations) {
+  const uint64_t length = amped_equation_length((int)j->source.components, j->fit->biased);
   for (uint64_t first = 0; first < count; first += PUT_ROWS) {
     const uint64_t rows = count - first < PUT_ROWS ? count - first : PUT_ROWS;
     amped_row_fit_sums sums[PUT_ROWS] = {{0}};
-#pragma omp parallel for schedule(dynamic) num_threads(part->threads)
+#pragma omp parallel for schedule(dynamic) num_threads(j->part->threads)
     for (uint64_t i = 0; i < rows; i++) {
-      amped_row_desk *d = &part->row_fit->desks[omp_get_thread_num()];
-      amped_row_equations_unpack(equations + (first + i) * length, j.source.components,
+      amped_row_desk *d = &j->part->row_fit->desks[omp_get_thread_num()];
+      amped_row_equations_unpack(equations + (first + i) * length, j->source.components,
                                  &d->equations);
       if (d->equations.count > 0.0) {
-        solve_equations(&j, d, row + first + i, is_wide(&j), 0, 0, &sums[i]);
+        solve_equations(j, d, row + first + i, is_wide(j), 0, 0, &sums[i]);
       } else {
-        store_empty(&j, d, row + first + i, &sums[i]);
+        store_empty(j, d, row + first + i, &sums[i]);
       }
     }
     for (uint64_t i = 0; i < rows; i++)
-      add_sums(&part->row_fit->shared, &sums[i]);
+      add_sums(&j->part->row_fit->shared, &sums[i]);
   }
+}
+
+static amped_status fit_put_equations(amped_tensor_part *part, int mode, uint64_t row,
+                                      uint64_t count, const double *equations) {
+  const amped_row_job j = amped_row_job_make(part, mode);
+  amped_row_fit_cpu_put(&j, row, count, equations);
   return AMPED_OK;
 }
 
-static amped_status fit_solve_shared(amped_tensor_part *part, int mode, amped_row_fit_sums *sums) {
+amped_status amped_row_fit_cpu_solve_shared(amped_tensor_part *part, int mode,
+                                            amped_row_fit_sums *sums) {
   (void)mode;
   part->row_fit->shared.solve_sec = 0.0; /* not of wait's compute_sec */
   add_sums(sums, &part->row_fit->shared);
@@ -533,9 +551,9 @@ const amped_row_fit_ops amped_row_fit_cpu_ops = {
     .moments = amped_row_fit_cpu_moments,
     .view = amped_row_fit_cpu_view,
     .begin = fit_begin,
-    .wait = fit_wait,
+    .wait = amped_row_fit_cpu_wait,
     .get_equations = fit_get_equations,
     .put_equations = fit_put_equations,
-    .solve_shared = fit_solve_shared,
+    .solve_shared = amped_row_fit_cpu_solve_shared,
     .errors = amped_row_fit_cpu_errors,
 };

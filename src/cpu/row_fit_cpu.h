@@ -22,6 +22,16 @@ uint64_t amped_row_fit_cpu_units(const amped_plan *plan, int mode);
 /* Where rows of a copy begin: the first nonzero from k on that begins one, or nnz. */
 uint64_t amped_cpu_copy_next_row(const amped_cpu_copy *copy, uint64_t k);
 
+/* What row fits and block fits share: operations of both tables, for a job of the fit in hand. */
+void amped_row_fit_cpu_begin(amped_row_job j);
+amped_status amped_row_fit_cpu_wait(amped_tensor_part *part, int mode, int block_part,
+                                    amped_mttkrp_times *times, amped_row_fit_sums *sums);
+void amped_row_fit_cpu_get(amped_row_job j, uint64_t row, uint64_t count, double *equations);
+void amped_row_fit_cpu_put(const amped_row_job *j, uint64_t row, uint64_t count,
+                           const double *equations);
+amped_status amped_row_fit_cpu_solve_shared(amped_tensor_part *part, int mode,
+                                            amped_row_fit_sums *sums);
+
 /* Nonzeros that are held out, and sums over single nonzeros: operations of the table. */
 amped_status amped_row_fit_cpu_hold_out(amped_tensor_part *part, uint64_t seed, uint64_t below,
                                         uint64_t *held);

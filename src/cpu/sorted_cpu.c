@@ -6,6 +6,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cpu/products_cpu.h"
+#include "cpu/block_fit_cpu.h"
 #include "cpu/row_fit_cpu.h"
 #include "cpu/row_steps_cpu.h"
 #include "cpu/synthetic_cpu.h"
@@ -248,4 +249,5 @@ const amped_format_ops amped_sorted_cpu = {
     .products = cpu_products,
     .row_fit = &amped_row_fit_cpu_ops,
     .row_steps = &amped_row_steps_cpu_ops,
+    .block_fit = &amped_block_fit_cpu_ops,
 };

@@ -54,12 +54,14 @@ amped_status amped_completion_report_problem(amped_session *session,
   else
     amped_say("values: mean %.6g, scale %.6g; context modes: %s", p->fit.mean, p->fit.scale,
               contexts);
+  if (p->options->block > 0)
+    amped_say("blocks of %d component%s", p->options->block, p->options->block > 1 ? "s" : "");
   say_sample(p);
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
         json_pack(
-            "{s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:b, s:o, s:f, s:o, s:o, s:I}", "event",
+            "{s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:b, s:o, s:f, s:o, s:o, s:I, s:i}", "event",
             "completion", "train", (json_int_t)p->learnt, "validate", (json_int_t)of_validation(p),
             "test", (json_int_t)(p->test != NULL ? p->test->total : 0), "mean", p->fit.mean,
             "scale", p->fit.scale, "context", contexts, "biased", p->fit.biased ? 1 : 0, "weights",
@@ -69,7 +71,8 @@ amped_status amped_completion_report_problem(amped_session *session,
             "weight", p->weight, "implicit",
             p->fit.implicit > 0.0 ? json_real(p->fit.implicit) : json_null(), "of",
             p->fit.implicit > 0.0 ? json_integer(p->ranked + 1) : json_null(), "ranked",
-            (json_int_t)(p->validate_ranks != NULL ? amped_rank_set_count(p->validate_ranks) : 0)));
+            (json_int_t)(p->validate_ranks != NULL ? amped_rank_set_count(p->validate_ranks) : 0),
+            "block", p->options->block));
   return amped_comm_agree(&session->comm, status);
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/types.h"
+
 /* Share of the nonzeros that validate where the user names none. */
 #define DEFAULT_HOLDOUT 0.05
 
@@ -54,10 +56,19 @@ static bool parse_holdout(void *options, const char *text) {
 static const amped_option model_rows[] = {
     {.name = "method",
      .type = AMPED_OPTION_WORD,
-     .words = AMPED_OPTION_WORDS("als", "sgd"),
-     .help = "how a sweep makes new rows: als solves for whole rows, sgd takes a step an entry",
+     .words = AMPED_OPTION_WORDS("als", "ccd", "sgd"),
+     .help = "how a sweep makes new rows: als solves for whole rows, ccd (CCD++) for one component "
+             "after the other, sgd takes a step an entry",
      .initial = "als",
      AMPED_OPTION_FIELD(amped_complete_options, method)},
+    {.name = "block",
+     .type = AMPED_OPTION_INT,
+     .least = 1,
+     .most = AMPED_MAX_NCOMPS,
+     .value = "B",
+     .help = "solve for B components of all rows, then for the next B; B = R or more is als",
+     .initially = "R; with --method=ccd 1",
+     AMPED_OPTION_FIELD(amped_complete_options, block)},
     {.name = "bias",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("full", "mean", "none"),
@@ -185,6 +196,10 @@ static amped_status check_implicit(const amped_complete_options *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "--implicit has zeros and ones, whose mean and biases mean nothing; leave "
                        "out --bias");
+  if (o->block > 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--implicit solves for whole rows, as zeros everywhere tie their components "
+                       "together; leave out --block and --method=ccd");
   if (o->weights != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--implicit makes weights of the values; leave out --weights");
@@ -192,10 +207,16 @@ static amped_status check_implicit(const amped_complete_options *o) {
 }
 
 amped_status amped_complete_options_check(amped_complete_options *o) {
+  if (o->method == AMPED_COMPLETE_CCD && o->block == 0)
+    o->block = 1;
   if (o->implicit > 0.0)
     AMPED_TRY(check_implicit(o));
   if (o->bias == AMPED_BIAS_AUTO)
     o->bias = o->implicit > 0.0 ? AMPED_BIAS_NONE : AMPED_BIAS_FULL;
+  if (o->method == AMPED_COMPLETE_SGD && o->block > 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--method=sgd takes steps with whole rows; leave out --block, or use "
+                       "--method=als");
   if (o->method == AMPED_COMPLETE_SGD && o->implicit > 0.0)
     return amped_error(
         AMPED_USAGE, NULL,

@@ -9,7 +9,11 @@
 #define AMPED_MAX_REGS 64
 
 /* How a sweep makes new factors. */
-typedef enum amped_complete_kind { AMPED_COMPLETE_ALS, AMPED_COMPLETE_SGD } amped_complete_kind;
+typedef enum amped_complete_kind {
+  AMPED_COMPLETE_ALS,
+  AMPED_COMPLETE_CCD,
+  AMPED_COMPLETE_SGD
+} amped_complete_kind;
 
 /* What a model has beside its components. */
 typedef enum amped_bias {
@@ -21,6 +25,7 @@ typedef enum amped_bias {
 
 typedef struct amped_complete_options {
   amped_complete_kind method;
+  int block;      /* columns of a block; 0: those of the method */
   int patience;   /* sweeps in which the error may fall by less than --tol (cpd_options.h) */
   double seconds; /* of all sweeps; 0: no limit */
   int reg_count;  /* 0: auto */
@@ -38,7 +43,7 @@ typedef struct amped_complete_options {
   bool random_order;           /* of modes, anew in each sweep */
 } amped_complete_options;
 
-/* --method, --bias, --nonnegative */
+/* --method, --block, --bias, --nonnegative */
 extern const amped_option_group amped_complete_model_option_rows;
 /* --reg, --reg-power, --reg-bias, --context, --holdout, --split-seed, --validate, --test,
  * --weights, --implicit, --order, --patience, --time */

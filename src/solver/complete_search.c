@@ -266,6 +266,7 @@ static void turn_options(tape *t, const search *s, bool *same) {
                            (double)o->split_seed,
                            o->random_order,
                            o->method,
+                           o->block,
                            o->patience,
                            p->tol,
                            p->starts,

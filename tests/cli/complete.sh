@@ -41,12 +41,13 @@ against_numpy() { # against_numpy TENSOR RANKS R REG POWER REG_BIAS CONTEXT HOLD
     --reg-bias="$reg_bias" --context="$context" --holdout="$holdout" --split-seed=5 --iters=3 --tol=0 \
     --precision=double -o result.h5 --overwrite -q "$@"
   if "$python" "$script" compare $t.tns start-$t.h5 result.h5 "$reg" "$power" "$reg_bias" "$context" \
-    "$holdout" 5 3 1e-9 >reference.txt 2>&1; then
+    "$holdout" 5 3 1e-9 "block=$block" >reference.txt 2>&1; then
     pass
   else
     fail "numpy, $t on $n ranks: $(tail -1 reference.txt)"
   fi
 }
+block=1024
 if test -n "$python"; then
   "$python" "$script" start start-a.h5 4 30 20 10
   "$python" "$script" start start-b.h5 3 12 9 8 7
@@ -60,6 +61,12 @@ if test -n "$python"; then
   against_numpy a 3 4 0.1 0 1 none 0 --bias=none
   against_numpy c 2 5 1 0.5 3 3,4,5 0.05
   against_numpy heavy 4 3 1 0.5 3 2 0.1 # an index with many nonzeros is split over ranks
+  block=1
+  against_numpy a 1 4 0.5 0.5 3 3 0.2 --method=ccd
+  against_numpy heavy 4 3 1 0.5 3 2 0.1 --method=ccd
+  block=2 # and a rest of one column
+  against_numpy b 3 3 2 1 0 none 0.1 --bias=none --block=2
+  against_numpy c 2 5 1 0.5 3 3,4,5 0.05 --block=2
 else
   echo "skipped: no python3 with numpy and h5py"
 fi
@@ -79,6 +86,9 @@ never_rises b --reg=0.1 --bias=none --order=random
 never_rises c --reg=1 --bias=mean --reg-power=1
 never_rises a --reg=0.05 --nonnegative --reg-power=0
 never_rises a --reg=0.3 --bias=none --nonnegative
+never_rises b --reg=0.1 --method=ccd --order=random
+never_rises c --reg=0 --block=3 --bias=none
+never_rises a --reg=0.05 --method=ccd --nonnegative --reg-power=0
 
 never_rises a --method=sgd --reg=0.5
 never_rises b --method=sgd --reg=0.1 --bias=none --order=random --nonnegative
@@ -98,6 +108,28 @@ if command -v h5diff >/dev/null; then
     if h5diff r3.h5 again.h5 /$set /$set >/dev/null 2>&1; then pass; else fail "other bits: $set"; fi
   done
 fi
+
+# --- blocks of columns: a block of all is ALS, and so is one component ---------------------------------
+objectives() { # objectives RANKS OPTION...: those of each sweep
+  n=$1
+  shift
+  expect 0 "" on "$n" complete heavy.tns --precision=double --reg=1 --iters=4 --tol=0 --nowrite -q --json=f.json "$@"
+  events iteration objective f.json | tr '\n' ' '
+}
+same_objectives() { # same_objectives WHAT A B: to 1e-9
+  if echo "$2 $3" | awk 'NF < 8 { exit 1 } { for (i = 1; i <= NF / 2; i++) { d = $i - $(i + NF / 2)
+    if (d < 0) d = -d; if (d > 1e-9 * $i) exit 1 } }'; then pass; else fail "$1: $2, not $3"; fi
+}
+als=$(objectives 2 --rank=5)
+same_objectives "a block of all columns" "$(objectives 3 --rank=5 --block=5)" "$als"
+same_objectives "one component" "$(objectives 2 --rank=1 --method=ccd)" "$(objectives 2 --rank=1)"
+same_objectives "blocks on other ranks" "$(objectives 4 --rank=5 --block=2)" "$(objectives 1 --rank=5 --block=2)"
+if test "$(objectives 3 --rank=4 --method=ccd --deterministic)" = "$(objectives 3 --rank=4 --method=ccd --deterministic)"; then
+  pass
+else
+  fail "other bits with blocks"
+fi
+expect 0 "" on 2 complete heavy.tns --rank=2,5 --block=2 --reg=1 --iters=2 --nowrite -q --starts=2
 
 # --- a planted model is found, components and all, by the defaults ------------------------------------
 # 20000 cells of a dense model of rank 2, noise 1 % of the values' root mean square: learnt and tested.
@@ -189,6 +221,8 @@ refuse 2 "would be overwritten" --test=later.h5 --json=later.h5
 refuse 2 "at most 1023" --rank=1024
 refuse 2 "a zero in every other" --method=sgd --implicit=1
 refuse 2 "same weight" --method=sgd --weights=later.h5
+refuse 2 "--block" --block=0
+refuse 2 "--method" --method=ccd++
 refuse 3 "held out to validate" --holdout=0.0000001
 refuse 3 "order 4, the tensor 3" --validate=b.tns
 refuse 3 "missing.tns" --test=missing.tns
@@ -220,6 +254,22 @@ if command -v h5diff >/dev/null; then
   done
 fi
 expect 0 "" "$amped" info ck.h5 --verify
+columns="complete heavy.tns --rank=4 --method=ccd --reg=1,0.5 --iters=30 --tol=0 --patience=30 --deterministic"
+# shellcheck disable=SC2086
+expect 0 "" on 2 $columns -o whole.h5 -q --overwrite
+# shellcheck disable=SC2086
+begin 2 '"sweep":4,.*"run":2,' $columns --checkpoint=columns.h5 --checkpoint-every=3 -o resumed.h5 --overwrite
+stop_by USR1
+same "exit status of a signal" "$status" 85
+# shellcheck disable=SC2086
+expect 3 "other options of complete" on 1 $columns --block=2 --checkpoint=columns.h5 --resume --nowrite -q
+# shellcheck disable=SC2086
+expect 0 "resume: columns.h5" on 2 $columns --checkpoint=columns.h5 --resume -o resumed.h5 --overwrite
+if command -v h5diff >/dev/null; then
+  for set in factors/0 factors/2 bias/1 rmse/train; do
+    if h5diff whole.h5 resumed.h5 /$set /$set >/dev/null 2>&1; then pass; else fail "resumed columns: $set"; fi
+  done
+fi
 sgd="--method=sgd --rank=6 --reg=4,1,0.25 --iters=15 --tol=0 --deterministic --precision=double --order=random"
 # shellcheck disable=SC2086
 expect 0 "" on 2 complete heavy.tns $sgd -o steps.h5 -q --json=steps.json

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Completion by ALS in numpy, slowly: three sweeps from a start, to compare with amped_mpi complete.
+"""Completion in numpy, slowly: sweeps from a start, to compare with amped_mpi complete. ALS, or blocks of
+columns (CCD++: 1), each against residuals that are made anew.
 
     complete_reference.py start START.h5 R DIM...       a random start
     complete_reference.py compare TENSOR.tns START.h5 RESULT.h5 REG POWER REG_BIAS CONTEXT HOLDOUT SEED
-      SWEEPS TOLERANCE [weights=WEIGHTS.tns | repeats=WEIGHTS.tns | implicit=A OF]
+      SWEEPS TOLERANCE [weights=WEIGHTS.tns | repeats=WEIGHTS.tns | implicit=A OF | block=B]
 
 TENSOR.tns counts from 1. CONTEXT: modes from 1, separated by commas, or none. START and RESULT are files
 of amped_mpi; RESULT tells whether there are biases. Compares the values of the model at all nonzeros, in
@@ -34,17 +35,21 @@ def held(index, seed, share):
     return h < int(share * 2.0**64)
 
 
-def solve(mode, factors, biases, index, y, w, o):
-    """New rows of a mode, and new biases."""
-    order, R = len(factors), factors[0].shape[1]
+def solve(mode, block, factors, biases, index, y, w, o):
+    """New columns of a mode's rows, and new biases."""
+    order, R = len(factors), block.stop - block.start
     p = np.ones((len(y), R))
+    rest = np.ones((len(y), factors[0].shape[1]))
     t = y.copy()
     for m in range(order):
+        rest *= factors[m][index[:, m]]
         if m != mode:
-            p *= factors[m][index[:, m]]
+            p *= factors[m][index[:, m], block]
             t -= biases[m][index[:, m]]
+    rest[:, block] = 0.0
+    t -= rest.sum(axis=1)
     c = 1.0 if mode in o["context"] else 0.0
-    factors[mode][:] = c
+    factors[mode][:, block] = c
     biases[mode][:] = 0.0
     at_of = np.argsort(index[:, mode], kind="stable")
     rows, begins = np.unique(index[at_of, mode], return_index=True)
@@ -62,7 +67,7 @@ def solve(mode, factors, biases, index, y, w, o):
             biases[mode][i] = x[R]
         else:
             x = np.linalg.solve(P.T @ (W * P) + lam * np.eye(R), P.T @ (w * t)[at] + lam * c)
-        factors[mode][i] = x[:R]
+        factors[mode][i, block] = x[:R]
 
 
 def solve_dense(mode, factors, seen, weight, o):
@@ -168,6 +173,7 @@ def compare(tns, start, result, reg, power, reg_bias, context, share, seed, swee
     o = {"reg": float(reg), "power": float(power), "reg_bias": float(reg_bias), "biased": biased,
          "context": [] if context == "none" else [int(m) - 1 for m in context.split(",")]}
     kind, _, what = how[0].partition("=") if how else ("", "", "")
+    width = int(what) if kind == "block" else 1 << 20
     if kind == "implicit":
         factors2[0] = factors2[0] * weights2
         return compare_implicit(index, values, factors, factors2, result, out, o, float(what),
@@ -183,8 +189,10 @@ def compare(tns, start, result, reg, power, reg_bias, context, share, seed, swee
     errors = []
     models = []
     for _ in range(int(sweeps)):
-        for m in range(order):
-            solve(m, factors, biases, index[at], y[at], w[at], o)
+        for first in range(0, factors[0].shape[1], width):
+            block = slice(first, min(first + width, factors[0].shape[1]))
+            for m in range(order):
+                solve(m, block, factors, biases, index[at], y[at], w[at], o)
         model = predict(factors, biases, index)
         models.append(mean + scale * model)
         e = (values - models[-1]) ** 2

@@ -224,6 +224,11 @@ done <<EOF
 0 0 --bias=none
 0 2 --bias=full
 0 2 --bias=mean
+0 2 --method=ccd
+0 2 --method=ccd --nonnegative --order=random
+0 2 --block=2 --reg=1,0
+2 2 --method=sgd
+2 2 --method=sgd --block=2
 0 2 --clip=1:5
 2 2 --implicit=1 --weights=sure
 2 2 --holdout=0 --reg=auto

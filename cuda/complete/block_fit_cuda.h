@@ -1,0 +1,18 @@
+/* Block fits on a GPU: twin of src/cpu/block_fit_cpu.h. They go over the pieces of row fits
+ * (row_fit_cuda.h). Targets stay on the device, also those of streamed nonzeros. */
+#ifndef AMPED_BLOCK_FIT_CUDA_H
+#define AMPED_BLOCK_FIT_CUDA_H
+
+#include "cuda/complete/row_fit_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const amped_block_fit_ops amped_block_fit_cuda_ops;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,48 @@
+/* The body of block_targets_cpu.c for one VALUE type. NAME(x) is of that type. No include guard. */
+
+/* Columns that are multiplied at a time: a TILE_VECTOR, LOOSE_TILE where it lies in memory. */
+#define TILE ((uint64_t)(sizeof(TILE_VECTOR) / sizeof(VALUE)))
+#define AT(place, c) (*(const LOOSE_TILE *)(const void *)((place) + (c)))
+
+/* The product of the rows of nonzero j, times `own`, summed over columns from byte `offset` of the
+ * rows on. inputs is a constant of the caller. */
+AMPED_INLINE VALUE NAME(dot)(const amped_bundle *b, int inputs, int j, uint64_t offset,
+                             const VALUE *own, uint64_t columns) {
+  const VALUE *first = (const VALUE *)(b->rows[0][j] + offset);
+  const VALUE *second = (const VALUE *)(b->rows[1][j] + offset);
+  VALUE sum = 0;
+  uint64_t c = 0;
+  if (columns >= TILE) {
+    TILE_VECTOR sums = {0};
+    for (; c + TILE <= columns; c += TILE) {
+      TILE_VECTOR x = AT(own, c) * AT(first, c) * AT(second, c);
+      for (int i = 2; i < inputs; i++)
+        x *= AT((const VALUE *)(b->rows[i][j] + offset), c);
+      sums += x;
+    }
+    sum = TOTAL(sums);
+  }
+  for (; c < columns; c++) {
+    VALUE x = own[c] * first[c] * second[c];
+    for (int i = 2; i < inputs; i++)
+      x *= ((const VALUE *)(b->rows[i][j] + offset))[c];
+    sum += x;
+  }
+  return sum;
+}
+
+/* Targets of nonzeros lo .. hi of the bundle: made of their values, or changed. */
+AMPED_INLINE void NAME(targets)(const dots *w, const amped_bundle *b, int inputs, int lo, int hi,
+                                VALUE *restrict kept) {
+  const VALUE *values = b->values;
+  for (int j = lo; j < hi; j++) {
+    const VALUE dot = NAME(dot)(b, inputs, j, w->offset, w->own, w->columns);
+    if (w->makes)
+      kept[j] = (VALUE)(((double)values[b->codes[j]] - w->mean) * w->per_scale - (double)dot);
+    else
+      kept[j] += dot;
+  }
+}
+
+#undef TILE
+#undef AT

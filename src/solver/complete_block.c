@@ -1,0 +1,206 @@
+#include "solver/complete_block.h"
+
+#include "base/mem.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "factor/row_reduce.h"
+#include "solver/complete_als.h"
+
+typedef struct blocks {
+  void *als; /* where a block has all columns, and then nothing else is set */
+  const amped_context *context;
+  int components, width;
+  amped_plan plan;       /* the context's, with rows of columns (block_fit.h) */
+  amped_worker worker;   /* the context's, with the set of columns */
+  amped_context columns; /* of these two */
+  amped_block_fit *fit;
+  amped_row_reduce *reduce; /* of equations of `width` columns */
+  amped_row_reduce *last;   /* of those of the last block, where that has fewer */
+
+  const amped_row_fit *problem; /* of the sweep in hand */
+  int count;                    /* columns in hand */
+  amped_row_fit_sums sums;      /* of the mode in hand */
+  double solve_sec;             /* of shared rows, in the sweep in hand */
+} blocks;
+
+static const amped_block_fit_ops *ops_of(const blocks *b) {
+  return b->context->worker->format->block_fit;
+}
+
+static int components_of(const amped_plan *plan, bool biased) {
+  return plan->ncomps - (biased ? 1 : 0);
+}
+
+/* The same plan, with rows of a block's columns. */
+static amped_plan columns_plan(const amped_plan *plan, int width) {
+  amped_plan out = *plan;
+  amped_plan_set_ncomps(&out, amped_block_row_length(width));
+  return out;
+}
+
+/* --- the work over nonzeros ------------------------------------------------------------------ */
+
+static amped_status begin_rows(void *self, int mode) {
+  blocks *b = self;
+  return ops_of(b)->begin(b->fit, mode, b->problem);
+}
+
+static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times *times) {
+  blocks *b = self;
+  return ops_of(b)->wait(b->fit, mode, part, times, &b->sums);
+}
+
+/* Equations of rows of which several ranks hold nonzeros become whole on their owners, which solve
+ * them. */
+static void reduce_rows(void *self, int mode) {
+  blocks *b = self;
+  if (b->plan.modes[mode].copy.split_count == 0)
+    return;
+  amped_status status = amped_row_reduce_sum(b->count == b->width ? b->reduce : b->last, mode);
+  const double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
+  if (status == AMPED_OK)
+    status = ops_of(b)->solve_shared(b->fit, mode, &b->sums);
+  if (status != AMPED_OK) /* other ranks may wait in a collective already */
+    amped_comm_abort(b->context->comm, status);
+  amped_trace_end();
+  b->solve_sec += amped_time() - began;
+}
+
+static amped_status get_rows(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
+  blocks *b = self;
+  return ops_of(b)->get_equations(b->fit, mode, row, count, rows);
+}
+
+static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
+                             const double *rows) {
+  blocks *b = self;
+  return ops_of(b)->put_equations(b->fit, mode, row, count, rows);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void require(const amped_comm *comm, const amped_worker *worker, const amped_plan *plan,
+                    const amped_complete_options *options, bool biased, uint64_t *device_bytes,
+                    uint64_t *host_bytes) {
+  uint64_t device = 0;
+  uint64_t host = 0;
+  amped_complete_als.require(comm, worker, plan, options, biased, device_bytes, host_bytes);
+  if (components_of(plan, biased) <= options->block)
+    return;
+  const amped_plan columns = columns_plan(plan, options->block);
+  worker->backend->factors->require(worker->device, &columns, &device, &host);
+  *device_bytes += device;
+  *host_bytes += host;
+  worker->format->block_fit->require(worker->device, plan, options->block, &device, &host);
+  *device_bytes += device;
+  *host_bytes +=
+      sizeof(blocks) + host + amped_exchange_host_bytes(comm, worker->backend, &columns) +
+      2 * amped_row_reduce_host_bytes(plan, amped_equation_length(options->block, biased));
+}
+
+static void destroy(void *self) {
+  blocks *b = self;
+  if (b == NULL)
+    return;
+  amped_complete_als.destroy(b->als);
+  amped_row_reduce_destroy(b->reduce);
+  amped_row_reduce_destroy(b->last);
+  amped_exchange_destroy(b->columns.exchange);
+  if (b->fit != NULL)
+    ops_of(b)->destroy(b->fit);
+  if (b->worker.factors != NULL)
+    b->worker.backend->factors->destroy(b->worker.factors);
+  amped_free(b);
+}
+
+static amped_status make_reduce(blocks *b, int count, bool biased, amped_row_reduce **out) {
+  const amped_result_rows rows = {
+      .length = amped_equation_length(count, biased), .get = get_rows, .put = put_rows, .self = b};
+  return count > 0 ? amped_row_reduce_create(b->context->comm, &b->plan, &rows, out) : AMPED_OK;
+}
+
+/* All but the exchange, which is collective. */
+static amped_status make(const amped_context *context, int width, bool biased, blocks **out) {
+  AMPED_TRY(amped_calloc(out, 1, sizeof **out, "blocks"));
+  blocks *b = *out;
+  b->context = context;
+  b->components = components_of(context->plan, biased);
+  b->width = width;
+  if (b->components <= width)
+    return AMPED_OK;
+  b->plan = columns_plan(context->plan, width);
+  b->worker = *context->worker;
+  b->worker.factors = NULL;
+  b->columns = (amped_context){context->comm, &b->plan, &b->worker, NULL};
+  AMPED_TRY(b->worker.backend->factors->create(b->worker.device, &b->plan, &b->worker.factors));
+  AMPED_TRY(ops_of(b)->create(b->worker.tensor, b->worker.factors, &b->plan, width, &b->fit));
+  AMPED_TRY(make_reduce(b, width, biased, &b->reduce));
+  return make_reduce(b, b->components % width, biased, &b->last);
+}
+
+static amped_status create(const amped_context *context, const amped_complete_options *options,
+                           const amped_row_fit *fit, void **out) {
+  blocks *b = NULL;
+  amped_status status = make(context, options->block, fit->biased, &b);
+  *out = NULL;
+  status = amped_comm_agree(context->comm, status);
+  if (status == AMPED_OK && b->components <= b->width)
+    status = amped_complete_als.create(context, options, fit, &b->als);
+  else if (status == AMPED_OK)
+    status = amped_exchange_create(context->comm, &b->worker, &b->plan, &b->columns.exchange);
+  if (status == AMPED_OK)
+    *out = b;
+  else
+    destroy(b);
+  return status;
+}
+
+/* --- a sweep --------------------------------------------------------------------------------- */
+
+static void stop_on(const blocks *b, amped_status status) {
+  if (status != AMPED_OK) /* other ranks may wait in a collective already */
+    amped_comm_abort(b->context->comm, status);
+}
+
+/* Columns first .. first + count come in hand. The last block may have fewer than the others. */
+static void take(blocks *b, int first, int count, amped_mode_times *times) {
+  const double began = amped_time();
+  stop_on(b, ops_of(b)->take(b->fit, b->problem->biased, first, count));
+  b->count = count;
+  times->solve += amped_time() - began;
+}
+
+static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
+                  amped_mode_times *times) {
+  blocks *b = self;
+  const amped_row_update update = {.work = {begin_rows, wait_rows, reduce_rows, b}, .self = b};
+  double penalty = 0.0;
+  double unsure = 0.0;
+  if (b->als != NULL) {
+    amped_complete_als.sweep(b->als, fit, order, sums, times);
+    return;
+  }
+  b->problem = fit;
+  b->solve_sec = 0.0;
+  for (int first = 0; first < b->components; first += b->width) {
+    const int left = b->components - first;
+    take(b, first, left < b->width ? left : b->width, times);
+    for (int k = 0; k < b->plan.order; k++) {
+      b->sums = (amped_row_fit_sums){.count = 0};
+      stop_on(b, amped_mode_update(&b->columns, order[k], &update, times));
+      penalty += b->sums.penalty;
+      unsure += (double)b->sums.unsure;
+    }
+  }
+  take(b, 0, 0, times);
+  times->exchange -= b->solve_sec; /* mode_update counts all of reduce there */
+  times->solve += b->solve_sec;
+  double all[] = {b->sums.count, unsure, b->sums.squares, penalty};
+  amped_comm_sum(b->context->comm, all, 4);
+  *sums = (amped_complete_sums){
+      .count = all[0], .unsure = (uint64_t)all[1], .squares = all[2], .objective = all[2] + all[3]};
+}
+
+const amped_complete_method amped_complete_block = {
+    .name = "blocks", .require = require, .create = create, .destroy = destroy, .sweep = sweep};
