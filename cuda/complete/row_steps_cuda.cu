@@ -305,15 +305,30 @@ amped_step_kernel_cuda_args args_of(amped_tensor_part *part, int mode) {
   return a;
 }
 
+/* The row of row fits without nonzeros is the prior. */
+amped_status put_empty(amped_tensor_part *part, const amped_step_kernel_cuda_args *a) {
+  const uint64_t n = (uint64_t)a->ncomps;
+  double *row = nullptr;
+  AMPED_TRY(amped_calloc(&row, n, sizeof *row, what));
+  for (uint64_t c = 0; c < n - (a->fit->biased ? 1 : 0); c++)
+    row[c] = a->fit->prior[a->mode];
+  amped_status status = upload(part->row_fit->d_empty, row, n * sizeof *row, a->stream);
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(a->stream), "cudaStreamSynchronize");
+  amped_free(row);
+  return status;
+}
+
 /* The rows of the block that have no nonzeros become the prior. */
 amped_status fill_gaps(amped_tensor_part *part, const amped_step_kernel_cuda_args *a) {
   amped_row_kernel_cuda_args g = {};
+  AMPED_TRY(put_empty(part, a));
   g.fit = a->fit;
-  g.mode = a->mode;
   g.components = a->ncomps - (a->fit->biased ? 1 : 0);
   g.value_type = part->plan->value_type;
   g.ld = a->ld;
   g.own = static_cast<char *>(a->factor) + a->block_first * amped_plan_row_bytes(part->plan);
+  g.empty = part->row_fit->d_empty;
   g.stream = a->stream;
   return amped_row_gaps_cuda(&g, part->row_fit->copies[a->mode].d_gaps, a->block_rows);
 }
