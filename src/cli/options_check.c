@@ -133,8 +133,8 @@ static amped_status check_info(const amped_options *o) {
 }
 
 /* Passes over all modes have no result. */
-static amped_status check_bench(const amped_options *o) {
-  const amped_complete_options *c = &o->complete;
+static amped_status check_bench(amped_options *o) {
+  amped_complete_options *c = &o->complete;
   if (strcmp(o->command->name, "bench") != 0)
     return AMPED_OK;
   if (o->whole && o->epoch)
@@ -149,7 +149,7 @@ static amped_status check_bench(const amped_options *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "--method, --block, --bias and --nonnegative are of bench --complete; add "
                        "that, or leave them out");
-  return AMPED_OK;
+  return amped_complete_method_check(c);
 }
 
 /* What predict and recommend write is neither model nor tensor. */

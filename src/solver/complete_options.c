@@ -206,17 +206,22 @@ static amped_status check_implicit(const amped_complete_options *o) {
   return AMPED_OK;
 }
 
-amped_status amped_complete_options_check(amped_complete_options *o) {
+amped_status amped_complete_method_check(amped_complete_options *o) {
   if (o->method == AMPED_COMPLETE_CCD && o->block == 0)
     o->block = 1;
-  if (o->implicit > 0.0)
-    AMPED_TRY(check_implicit(o));
-  if (o->bias == AMPED_BIAS_AUTO)
-    o->bias = o->implicit > 0.0 ? AMPED_BIAS_NONE : AMPED_BIAS_FULL;
   if (o->method == AMPED_COMPLETE_SGD && o->block > 0)
     return amped_error(AMPED_USAGE, NULL,
                        "--method=sgd takes steps with whole rows; leave out --block, or use "
                        "--method=als");
+  return AMPED_OK;
+}
+
+amped_status amped_complete_options_check(amped_complete_options *o) {
+  AMPED_TRY(amped_complete_method_check(o));
+  if (o->implicit > 0.0)
+    AMPED_TRY(check_implicit(o));
+  if (o->bias == AMPED_BIAS_AUTO)
+    o->bias = o->implicit > 0.0 ? AMPED_BIAS_NONE : AMPED_BIAS_FULL;
   if (o->method == AMPED_COMPLETE_SGD && o->implicit > 0.0)
     return amped_error(
         AMPED_USAGE, NULL,

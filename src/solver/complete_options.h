@@ -49,7 +49,9 @@ extern const amped_option_group amped_complete_model_option_rows;
  * --weights, --implicit, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 
-/* AMPED_USAGE where options contradict each other. Sets what was not given. */
+/* AMPED_USAGE where options contradict each other. Sets what was not given. The first looks at
+ * --method and --block alone. */
+amped_status amped_complete_method_check(amped_complete_options *options);
 amped_status amped_complete_options_check(amped_complete_options *options);
 
 #endif
