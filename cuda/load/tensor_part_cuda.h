@@ -18,8 +18,8 @@ struct amped_tensor_part {
   amped_factor_set *factors;
   const amped_plan *plan;
   amped_copies_cuda copies;
-  amped_coo_buffer_cuda buffer; /* of the mode that is collected */
-  amped_row_fit_cuda *row_fit;  /* NULL unless it was prepared */
+  amped_coo_buffer_cuda buffer;    /* of the mode that is collected */
+  amped_row_fit_cuda *row_fit;     /* NULL unless it was prepared */
   amped_row_steps_cuda *row_steps; /* likewise */
 };
 

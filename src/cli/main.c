@@ -85,11 +85,11 @@ const amped_command amped_commands[] = {
      .parallel = true,
      .summary = "time MTTKRP over all modes, a whole run, or a sweep of completion",
      .groups = {&amped_session_option_rows, &amped_seed_option_rows, &amped_bench_option_rows,
-                &amped_complete_model_option_rows,
-                &amped_output_option_rows, &amped_kernel_option_rows, &amped_threads_option_rows,
-                &amped_backend_option_rows, &amped_plan_option_rows, &amped_watch_option_rows,
-                &amped_shape_option_rows, &amped_values_option_rows, &amped_read_option_rows,
-                &amped_dims_option_rows, &amped_duplicates_option_rows},
+                &amped_complete_model_option_rows, &amped_output_option_rows,
+                &amped_kernel_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
+                &amped_plan_option_rows, &amped_watch_option_rows, &amped_shape_option_rows,
+                &amped_values_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
+                &amped_duplicates_option_rows},
      .help = "With --shape the tensor is made in memory, on the device that computes: billions of\n"
              "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
              "The gather ceiling is the time that reading the factor rows alone would take, at\n"

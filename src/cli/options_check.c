@@ -143,9 +143,8 @@ static amped_status check_bench(amped_options *o) {
   if (!o->whole && o->output != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "bench writes a result only with --whole; add that, or leave out --output");
-  if (!o->epoch &&
-      (c->method != AMPED_COMPLETE_ALS || c->block > 0 || c->bias != AMPED_BIAS_AUTO ||
-       c->nonnegative))
+  if (!o->epoch && (c->method != AMPED_COMPLETE_ALS || c->block > 0 || c->bias != AMPED_BIAS_AUTO ||
+                    c->nonnegative))
     return amped_error(AMPED_USAGE, NULL,
                        "--method, --block, --bias and --nonnegative are of bench --complete; add "
                        "that, or leave them out");

@@ -207,6 +207,10 @@ done
 same "biases" "$(field bias e.json)" full
 same "passes" "$(field passes e.json)" 2
 
+expect 0 "an epoch of blocks" on 2 bench ../good.h5 --complete --method=ccd --rank=4 --repeat=1
+expect 0 "an epoch of sgd" on 2 bench ../good.h5 --complete --method=sgd --rank=4 --repeat=1
+expect 2 "whole rows" "$amped" bench ../good.h5 --complete --method=sgd --block=2
+expect 2 "of bench --complete" "$amped" bench ../good.h5 --block=2
 expect 2 "leave out one" "$amped" bench ../good.h5 --whole --complete
 expect 2 "of bench --complete" "$amped" bench ../good.h5 --bias=none
 expect 2 "of bench --complete" "$amped" bench ../good.h5 --nonnegative --whole

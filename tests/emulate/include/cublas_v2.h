@@ -8,7 +8,11 @@
 extern "C" {
 #endif
 
-typedef enum cublasStatus_t { CUBLAS_STATUS_SUCCESS = 0, CUBLAS_STATUS_ALLOC_FAILED = 3, CUBLAS_STATUS_ARCH_MISMATCH = 8 } cublasStatus_t;
+typedef enum cublasStatus_t {
+  CUBLAS_STATUS_SUCCESS = 0,
+  CUBLAS_STATUS_ALLOC_FAILED = 3,
+  CUBLAS_STATUS_ARCH_MISMATCH = 8
+} cublasStatus_t;
 typedef enum cublasOperation_t { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 } cublasOperation_t;
 typedef enum cublasComputeType_t {
   CUBLAS_COMPUTE_32F = 68,
