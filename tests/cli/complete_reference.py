@@ -4,7 +4,7 @@ columns (CCD++: 1), each against residuals that are made anew.
 
     complete_reference.py start START.h5 R DIM...       a random start
     complete_reference.py compare TENSOR.tns START.h5 RESULT.h5 REG POWER REG_BIAS CONTEXT HOLDOUT SEED
-      SWEEPS TOLERANCE [weights=WEIGHTS.tns | repeats=WEIGHTS.tns | implicit=A OF | block=B]
+      SWEEPS TOLERANCE [weights=WEIGHTS.tns | repeats=WEIGHTS.tns | implicit=A OF] [block=B]
 
 TENSOR.tns counts from 1. CONTEXT: modes from 1, separated by commas, or none. START and RESULT are files
 of amped_mpi; RESULT tells whether there are biases. Compares the values of the model at all nonzeros, in
@@ -172,8 +172,9 @@ def compare(tns, start, result, reg, power, reg_bias, context, share, seed, swee
     out = np.array([held(i, int(seed), float(share)) for i in index])
     o = {"reg": float(reg), "power": float(power), "reg_bias": float(reg_bias), "biased": biased,
          "context": [] if context == "none" else [int(m) - 1 for m in context.split(",")]}
+    width = next((int(h[6:]) for h in how if h.startswith("block=")), 1 << 20)
+    how = [h for h in how if not h.startswith("block=")]
     kind, _, what = how[0].partition("=") if how else ("", "", "")
-    width = int(what) if kind == "block" else 1 << 20
     if kind == "implicit":
         factors2[0] = factors2[0] * weights2
         return compare_implicit(index, values, factors, factors2, result, out, o, float(what),

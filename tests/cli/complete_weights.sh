@@ -65,6 +65,8 @@ if test -n "$python"; then
   against_numpy b 2 3 2 0.5 none weights=b.part.tns --weights=b.part.tns --bias=none
   # Indices are split over ranks.
   against_numpy c 4 3 1 0.5 2 weights=c.part.tns --weights=c.part.tns --placement=equal
+  against_numpy a 2 4 0.5 0.5 3 "weights=a.part.tns block=1" --weights=a.part.tns --method=ccd
+  against_numpy c 4 3 1 0.5 2 "weights=c.part.tns block=2" --weights=c.part.tns --placement=equal --block=2
   against_numpy a 1 4 0.5 0.5 none "implicit=2.5 2" --implicit=2.5
   against_numpy a 4 4 0.5 0 3 "implicit=0.5 1" --implicit=0.5 --of=1 --placement=equal
   against_numpy b 3 3 2 1 none "implicit=1 4" --implicit=1 --of=4
@@ -82,6 +84,7 @@ never_rises() { # never_rises TENSOR OPTION...
     { last = $1 } END { exit bad || NR < 12 }'; then pass; else fail "objective rises: $t $*"; fi
 }
 never_rises a --reg=0.5 --weights=a.part.tns
+never_rises b --reg=0.1 --weights=b.part.tns --method=ccd
 never_rises b --reg=0.1 --weights=b.part.tns --nonnegative --context=none
 never_rises a --reg=0.5 --implicit=3
 never_rises b --reg=0.1 --implicit=1 --nonnegative --reg-power=0 --context=4 --order=random
@@ -192,6 +195,8 @@ refuse 3 "missing.csv" --weights=missing.csv
 refuse 3 'no column "nothing"; --weights takes some of' --weights=nothing
 refuse 2 "would be overwritten" --weights=sorted.csv --json=sorted.csv
 refuse 2 "duplicates=keep" --weights=sure --duplicates=keep
+refuse 2 "leave out --block" --implicit=1 --method=ccd
+refuse 2 "leave out --block" --implicit=1 --block=2
 refuse 2 "--implicit" --implicit=0
 refuse 2 "--implicit" --implicit=nan
 refuse 2 "no mode month" --implicit=1 --of=month
