@@ -272,8 +272,8 @@ const amped_format_ops amped_sorted_cuda = {
     .mttkrp_wait = mttkrp_wait,
     .products = products,
     .row_fit = &amped_row_fit_cuda_ops,
-    .row_steps = &amped_row_steps_cuda_ops,
     .block_fit = &amped_block_fit_cuda_ops,
+    .row_steps = &amped_row_steps_cuda_ops,
 };
 
 const amped_format_ops amped_atomic_cuda = {

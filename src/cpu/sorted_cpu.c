@@ -248,6 +248,6 @@ const amped_format_ops amped_sorted_cpu = {
     .mttkrp_wait = cpu_mttkrp_wait,
     .products = cpu_products,
     .row_fit = &amped_row_fit_cpu_ops,
-    .row_steps = &amped_row_steps_cpu_ops,
     .block_fit = &amped_block_fit_cpu_ops,
+    .row_steps = &amped_row_steps_cpu_ops,
 };
