@@ -12,6 +12,7 @@
 #include "cpu/huge_pages.h"
 #include "cpu/row_fit_cpu.h"
 #include "cpu/row_walk_cpu.h"
+#include "cpu/subnormals.h"
 
 /* Rows of a unit; pieces that are listed at a time, and those of a group. */
 #define UNIT UINT64_C(128)
@@ -566,7 +567,9 @@ static void work_list(list *a) {
                .count = a->count - first < GROUP ? a->count - first : GROUP,
                .results = s->results + first * n,
                .counts = s->counts + first};
+    const unsigned before = amped_subnormals_off();
     walk_pieces(j, &s->desks[omp_get_thread_num()], &t);
+    amped_subnormals_restore(before);
   }
   for (uint64_t k = 0; k < a->count; k++) {
     const double taken = (double)s->counts[k];
@@ -614,8 +617,11 @@ static void work_own(const job *j, list *a) {
   const uint64_t entries = own_entries(j);
   const uint64_t units = amped_ceil_div(entries, UNIT);
 #pragma omp parallel for schedule(dynamic) num_threads(j->part->threads)
-  for (uint64_t u = 0; u < units; u++)
+  for (uint64_t u = 0; u < units; u++) {
+    const unsigned before = amped_subnormals_off();
     work_unit(j, &j->s->desks[omp_get_thread_num()], u, entries, &j->s->unit_sums[u]);
+    amped_subnormals_restore(before);
+  }
   for (uint64_t u = 0; u < units; u++)
     add_sums(a->sums, &j->s->unit_sums[u]);
   for (uint64_t e = 0; e < entries && j->s->step > 0.0; e++) {
@@ -805,8 +811,11 @@ static amped_status steps_squares(amped_tensor_part *part, int mode, const amped
   amped_bundle_decoder *const decode = amped_bundle_decoder_find();
   const uint64_t units = amped_row_fit_cpu_units(part->plan, mode);
 #pragma omp parallel for schedule(dynamic) num_threads(part->threads)
-  for (uint64_t u = 0; u < units; u++)
+  for (uint64_t u = 0; u < units; u++) {
+    const unsigned before = amped_subnormals_off();
     s->squares[u] = squares_of_unit(&j, decode, &s->desks[omp_get_thread_num()], u);
+    amped_subnormals_restore(before);
+  }
   for (uint64_t u = 0; u < units; u++)
     *squares += s->squares[u];
   return AMPED_OK;
