@@ -26,8 +26,8 @@ struct fiber {
   ucontext_t context;
   jmp_buf at;
   void *stack = nullptr;
-  bool is_begun = false;  /* it has a place to go on from */
-  bool has_work = false;  /* the kernel has not returned */
+  bool is_begun = false; /* it has a place to go on from */
+  bool has_work = false; /* the kernel has not returned */
   dim3 thread;
 };
 
@@ -107,8 +107,8 @@ void run_block() {
     m.arrived = 0;
   for (unsigned i = 0; i < threads_in_hand; i++) {
     fibers[i].has_work = true;
-    fibers[i].thread = dim3(i % blockDim.x, i / blockDim.x % blockDim.y,
-                            i / blockDim.x / blockDim.y);
+    fibers[i].thread =
+        dim3(i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y);
   }
   /* Threads run up or down from any of them on: a kernel that forgets to wait shows it. */
   draws = draws * 6364136223846793005ULL + 1442695040888963407ULL;

@@ -7,7 +7,9 @@ inline void __pipeline_memcpy_async(void *to, const void *from, size_t bytes, si
   memcpy(to, from, bytes - zeros);
   memset(static_cast<char *>(to) + bytes - zeros, 0, zeros);
 }
-inline void __pipeline_commit() {}
-inline void __pipeline_wait_prior(size_t) {}
+inline void __pipeline_commit() {
+}
+inline void __pipeline_wait_prior(size_t) {
+}
 
 #endif

@@ -44,7 +44,9 @@ typedef struct cudaDeviceProp {
 typedef struct cudaFuncAttributes {
   int numRegs;
 } cudaFuncAttributes;
-typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 } cudaFuncAttribute;
+typedef enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8
+} cudaFuncAttribute;
 typedef enum cudaDeviceP2PAttr { cudaDevP2PAttrNativeAtomicSupported = 3 } cudaDeviceP2PAttr;
 
 enum {

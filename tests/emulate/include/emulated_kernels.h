@@ -19,7 +19,8 @@
 
 struct dim3 {
   unsigned x, y, z;
-  constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+  constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {
+  }
 };
 
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
@@ -90,8 +91,10 @@ template <typename T> inline void __stcs(T *p, T v) {
 template <typename T> inline void __stcg(T *p, T v) {
   *p = v;
 }
-inline void __threadfence() {}
-inline void __threadfence_system() {}
+inline void __threadfence() {
+}
+inline void __threadfence_system() {
+}
 void __nanosleep(unsigned nanoseconds);
 
 template <typename T, typename U> inline T atomicAdd(T *p, U v) {

@@ -12,10 +12,16 @@ namespace cub {
 template <typename T> struct DoubleBuffer {
   T *d_buffers[2];
   int selector = 0;
-  DoubleBuffer() : d_buffers{nullptr, nullptr} {}
-  DoubleBuffer(T *current, T *alternate) : d_buffers{current, alternate} {}
-  T *Current() const { return d_buffers[selector]; }
-  T *Alternate() const { return d_buffers[selector ^ 1]; }
+  DoubleBuffer() : d_buffers{nullptr, nullptr} {
+  }
+  DoubleBuffer(T *current, T *alternate) : d_buffers{current, alternate} {
+  }
+  T *Current() const {
+    return d_buffers[selector];
+  }
+  T *Alternate() const {
+    return d_buffers[selector ^ 1];
+  }
 };
 
 struct DeviceRadixSort {
@@ -29,12 +35,12 @@ struct DeviceRadixSort {
     }
     const K *k = keys.Current();
     const V *v = values.Current();
-    const unsigned long long mask =
-        end - begin >= 64 ? ~0ULL : ((1ULL << (end - begin)) - 1ULL);
+    const unsigned long long mask = end - begin >= 64 ? ~0ULL : ((1ULL << (end - begin)) - 1ULL);
     std::vector<size_t> order((size_t)count);
     std::iota(order.begin(), order.end(), (size_t)0);
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return ((unsigned long long)k[a] >> begin & mask) < ((unsigned long long)k[b] >> begin & mask);
+      return ((unsigned long long)k[a] >> begin & mask) <
+             ((unsigned long long)k[b] >> begin & mask);
     });
     for (size_t i = 0; i < order.size(); i++) {
       keys.Alternate()[i] = k[order[i]];

@@ -7,8 +7,11 @@ namespace thrust {
 
 template <typename T> struct counting_iterator {
   T first;
-  explicit counting_iterator(T x) : first(x) {}
-  template <typename N> T operator[](N i) const { return (T)(first + (T)i); }
+  explicit counting_iterator(T x) : first(x) {
+  }
+  template <typename N> T operator[](N i) const {
+    return (T)(first + (T)i);
+  }
 };
 
 } // namespace thrust

@@ -6,8 +6,11 @@ namespace thrust {
 template <typename F, typename I> struct transform_iterator {
   I base;
   F function;
-  transform_iterator(I from, F f) : base(from), function(f) {}
-  template <typename N> auto operator[](N i) const { return function(base[i]); }
+  transform_iterator(I from, F f) : base(from), function(f) {
+  }
+  template <typename N> auto operator[](N i) const {
+    return function(base[i]);
+  }
 };
 
 } // namespace thrust
