@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cuda/complete/held_out_cuda.h"
+#include "cuda/complete/shared_rows_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
 extern "C" {
@@ -595,20 +596,6 @@ amped_status amped_row_fit_cuda_wait(amped_tensor_part *part, int mode, int bloc
 
 namespace {
 
-/* The first shared row of the list that is not below `row`. */
-uint64_t find_shared(const amped_row_copy_cuda *copy, uint64_t row) {
-  uint64_t low = 0;
-  uint64_t high = copy->shared_count;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (copy->shared_rows[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 amped_status fit_get_equations(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                                double *equations) {
   const amped_row_kernel_cuda_args args = amped_row_fit_cuda_args(part, mode);
@@ -622,25 +609,10 @@ amped_status amped_row_fit_cuda_get(amped_tensor_part *part, int mode,
                                     uint64_t count, double *equations) {
   const amped_row_fit_cuda *f = part->row_fit;
   const amped_row_copy_cuda *copy = &f->copies[mode];
-  const uint64_t length = amped_equation_length(args->components, args->fit->biased);
-  if (count == 0)
-    return AMPED_OK;
-  memset(equations, 0, count * length * sizeof *equations);
-  for (uint64_t i = find_shared(copy, row); i < copy->shared_count;) {
-    const uint64_t here = copy->shared_rows[i];
-    uint64_t rows = 1; /* that follow each other */
-    if (here >= row + count)
-      break;
-    while (i + rows < copy->shared_count && copy->shared_rows[i + rows] == here + rows &&
-           here + rows < row + count)
-      rows++;
-    AMPED_CUDA(cudaMemcpyAsync(equations + (here - row) * length, f->d_shared + i * length,
-                               rows * length * sizeof *equations, cudaMemcpyDeviceToHost,
-                               part->device->stream));
-    i += rows;
-  }
-  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
-  return AMPED_OK;
+  const amped_shared_rows_cuda rows = {copy->shared_rows, copy->shared_count, f->d_shared,
+                                       amped_equation_length(args->components, args->fit->biased) *
+                                           sizeof *equations};
+  return amped_shared_rows_cuda_get(&rows, row, count, equations, part->device->stream);
 }
 
 amped_status amped_row_fit_cuda_put(amped_tensor_part *part, const amped_row_kernel_cuda_args *args,

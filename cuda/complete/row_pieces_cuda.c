@@ -61,18 +61,6 @@ typedef struct maker {
   int part;          /* of the last piece */
 } maker;
 
-static uint64_t next_row(const uint32_t *bits, uint64_t nnz, uint64_t k) {
-  while (k < nnz) {
-    const uint32_t word = bits[k / 32] >> k % 32;
-    if (word != 0) {
-      k += (uint64_t)__builtin_ctz(word);
-      break;
-    }
-    k = (k / 32 + 1) * 32;
-  }
-  return k < nnz ? k : nnz;
-}
-
 static int part_of(const maker *w, uint64_t row) {
   int part = w->part;
   while (part + 1 < w->m->rows.parts && row >= w->m->rows.part_rows[part + 1])
@@ -148,18 +136,13 @@ static amped_status add_row(maker *w, uint64_t row, uint64_t first, uint64_t end
   return AMPED_OK;
 }
 
-static uint64_t row_at(const amped_plan *plan, const void *rows, uint64_t entry) {
-  return plan->index_type == AMPED_U32 ? ((const uint32_t *)rows)[entry]
-                                       : ((const uint64_t *)rows)[entry];
-}
-
 static amped_status cut(maker *w, const uint32_t *bits, const void *rows, uint64_t row_count) {
   amped_row_pieces_cuda *out = w->out;
   const uint64_t nnz = w->layout->nnz[w->mode];
   uint64_t k = 0;
   for (uint64_t entry = 0; entry < row_count; entry++) {
-    const uint64_t row = row_at(w->plan, rows, entry);
-    const uint64_t end = next_row(bits, nnz, k + 1);
+    const uint64_t row = amped_index_get(rows, w->plan->index_type, entry);
+    const uint64_t end = amped_packing_next_row(bits, nnz, k + 1);
     AMPED_TRY(enter_span(w, k));
     AMPED_TRY(add_row(w, row, k, end));
     k = end;

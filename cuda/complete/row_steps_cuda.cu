@@ -6,6 +6,7 @@
 #include "cuda/complete/held_out_cuda.h"
 #include "cuda/complete/row_kernels_cuda.h"
 #include "cuda/complete/row_state_cuda.h"
+#include "cuda/complete/shared_rows_cuda.h"
 #include "cuda/complete/step_kernels_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
@@ -396,43 +397,13 @@ amped_status steps_wait(amped_tensor_part *part, int mode, int block_part,
 
 /* --- split iDps ------------------------------------------------------------------------------ */
 
-/* The first shared row of the list that is not below `row`. */
-uint64_t find_shared(const step_copy *copy, uint64_t row) {
-  uint64_t low = 0;
-  uint64_t high = copy->rows - copy->own_rows;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (copy->shared_rows[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-/* Elements of shared rows that have nonzeros here, of `length` elements each. */
+/* Numbers of shared rows that have nonzeros here, of so many bytes each. */
 amped_status get_shared(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                         const void *d_from, uint64_t bytes, void *to) {
   const step_copy *copy = &part->row_steps->copies[mode];
-  const uint64_t shared = copy->rows - copy->own_rows;
-  if (count == 0)
-    return AMPED_OK;
-  memset(to, 0, count * bytes);
-  for (uint64_t i = find_shared(copy, row); i < shared;) {
-    const uint64_t here = copy->shared_rows[i];
-    uint64_t rows = 1; /* that follow each other */
-    if (here >= row + count)
-      break;
-    while (i + rows < shared && copy->shared_rows[i + rows] == here + rows &&
-           here + rows < row + count)
-      rows++;
-    AMPED_CUDA(cudaMemcpyAsync(static_cast<char *>(to) + (here - row) * bytes,
-                               static_cast<const char *>(d_from) + i * bytes, rows * bytes,
-                               cudaMemcpyDeviceToHost, part->device->stream));
-    i += rows;
-  }
-  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
-  return AMPED_OK;
+  const amped_shared_rows_cuda rows = {copy->shared_rows, copy->rows - copy->own_rows, d_from,
+                                       bytes};
+  return amped_shared_rows_cuda_get(&rows, row, count, to, part->device->stream);
 }
 
 amped_status steps_get_counts(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,

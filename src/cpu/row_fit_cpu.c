@@ -29,15 +29,7 @@ uint64_t amped_row_fit_cpu_units(const amped_plan *plan, int mode) {
 }
 
 uint64_t amped_cpu_copy_next_row(const amped_cpu_copy *copy, uint64_t k) {
-  while (k < copy->nnz) {
-    const uint32_t word = copy->row_bits[k / 32] >> k % 32;
-    if (word != 0) {
-      k += (uint64_t)__builtin_ctz(word);
-      break;
-    }
-    k = (k / 32 + 1) * 32;
-  }
-  return k < copy->nnz ? k : copy->nnz;
+  return amped_packing_next_row(copy->row_bits, copy->nnz, k);
 }
 
 static uint64_t row_of(const amped_cpu_copy *copy, uint64_t entry) {

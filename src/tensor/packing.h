@@ -63,6 +63,19 @@ static inline uint64_t amped_packing_packs(const amped_packing *p, uint64_t nnz)
   return (nnz + p->pack - 1) / p->pack;
 }
 
+/* The first of nnz nonzeros from k on that begins a row, by the row bits; nnz where none does. */
+static inline uint64_t amped_packing_next_row(const uint32_t *row_bits, uint64_t nnz, uint64_t k) {
+  while (k < nnz) {
+    const uint32_t word = row_bits[k / 32] >> k % 32;
+    if (word != 0) {
+      k += (uint64_t)__builtin_ctz(word);
+      break;
+    }
+    k = (k / 32 + 1) * 32;
+  }
+  return k < nnz ? k : nnz;
+}
+
 /* Read a field of the number in w[0 .. words). */
 AMPED_BOTH static inline uint64_t amped_packed_field(const uint64_t *w, unsigned shift,
                                                      unsigned bits) {

@@ -1,0 +1,38 @@
+#include "cuda/complete/shared_rows_cuda.h"
+
+#include <cstring>
+
+/* The first listed row that is not below `row`. */
+static uint64_t find(const amped_shared_rows_cuda *r, uint64_t row) {
+  uint64_t low = 0;
+  uint64_t high = r->count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (r->listed[middle] < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+amped_status amped_shared_rows_cuda_get(const amped_shared_rows_cuda *r, uint64_t first,
+                                        uint64_t count, void *to, cudaStream_t stream) {
+  if (count == 0)
+    return AMPED_OK;
+  memset(to, 0, count * r->bytes);
+  for (uint64_t i = find(r, first); i < r->count;) {
+    const uint64_t here = r->listed[i];
+    uint64_t rows = 1; /* that follow each other */
+    if (here >= first + count)
+      break;
+    while (i + rows < r->count && r->listed[i + rows] == here + rows && here + rows < first + count)
+      rows++;
+    AMPED_CUDA(cudaMemcpyAsync(static_cast<char *>(to) + (here - first) * r->bytes,
+                               static_cast<const char *>(r->d_numbers) + i * r->bytes,
+                               rows * r->bytes, cudaMemcpyDeviceToHost, stream));
+    i += rows;
+  }
+  AMPED_CUDA(cudaStreamSynchronize(stream));
+  return AMPED_OK;
+}
