@@ -74,6 +74,68 @@ amped_status amped_factors_random(const amped_context *context, uint64_t seed) {
   return AMPED_OK;
 }
 
+/* What rows pass through on their way from or to file order. */
+typedef struct passage {
+  double *rows;    /* of the device's host memory */
+  uint64_t *index; /* their file indices */
+} passage;
+
+static amped_status passage_open(const amped_context *context, passage *p) {
+  const amped_worker *worker = context->worker;
+  const uint64_t rows = buffer_rows(context->plan);
+  *p = (passage){NULL, NULL};
+  AMPED_TRY(amped_alloc(&p->index, rows, sizeof *p->index, "a buffer of rows"));
+  return worker->backend->device->host_alloc(
+      worker->device, rows * (uint64_t)context->plan->ncomps * sizeof *p->rows, (void **)&p->rows);
+}
+
+static void passage_close(const amped_context *context, passage *p) {
+  const amped_worker *worker = context->worker;
+  amped_free(p->index);
+  worker->backend->device->host_free(worker->device, p->rows);
+}
+
+/* The next `count` rows of a walk, to the passage's list of indices. */
+static void list_rows(row_walk *walk, uint64_t count, const passage *p) {
+  for (uint64_t done = 0, got = 0, index = 0; done < count; done += got) {
+    got = next_rows(walk, count - done, &index);
+    for (uint64_t i = 0; i < got; i++)
+      p->index[done + i] = index + i;
+  }
+}
+
+static amped_status make_block(const amped_context *context, int mode, amped_row_maker *make,
+                               const void *self, const passage *p) {
+  const amped_plan *plan = context->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t begin = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
+  const uint64_t rows = plan->modes[mode].rows.rank_rows[plan->rank];
+  row_walk walk = {&plan->modes[mode], plan->rank, false, 0, 0};
+  for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
+    const uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
+    list_rows(&walk, count, p);
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < count; i++)
+      make(self, mode, p->index[i], p->rows + i * n);
+    AMPED_TRY(context->worker->backend->factors->put_rows(context->worker->factors, mode,
+                                                          begin + first, count, p->rows));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_factors_make(const amped_context *context, amped_row_maker *make,
+                                const void *self) {
+  passage p = {NULL, NULL};
+  amped_status status = passage_open(context, &p);
+  for (int m = 0; m < context->plan->order && status == AMPED_OK; m++)
+    status = make_block(context, m, make, self, &p);
+  passage_close(context, &p);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  for (int m = 0; m < context->plan->order; m++)
+    amped_exchange_rows(context->exchange, m);
+  return AMPED_OK;
+}
+
 /* Rows of the buffer that lie one behind the other in the factor, too. */
 typedef struct row_run {
   uint64_t count;
@@ -140,34 +202,13 @@ amped_status amped_factors_put(const amped_context *context, const amped_ktensor
   return AMPED_OK;
 }
 
-/* What rows pass through on their way to file order. */
-typedef struct passage {
-  double *rows; /* of the device's host memory */
-  uint64_t *to; /* their file indices */
-} passage;
-
-static amped_status passage_open(const amped_context *context, passage *p) {
-  const amped_worker *worker = context->worker;
-  const uint64_t rows = buffer_rows(context->plan);
-  *p = (passage){NULL, NULL};
-  AMPED_TRY(amped_alloc(&p->to, rows, sizeof *p->to, "a buffer of rows"));
-  return worker->backend->device->host_alloc(
-      worker->device, rows * (uint64_t)context->plan->ncomps * sizeof *p->rows, (void **)&p->rows);
-}
-
-static void passage_close(const amped_context *context, passage *p) {
-  const amped_worker *worker = context->worker;
-  amped_free(p->to);
-  worker->backend->device->host_free(worker->device, p->rows);
-}
-
 /* Fewer rows are copied before other threads wake up. */
 #define WORTH_THREADS 1024
 
 static void spread(const passage *p, uint64_t count, uint64_t n, double *out) {
 #pragma omp parallel for schedule(static) if (count > WORTH_THREADS)
   for (uint64_t i = 0; i < count; i++)
-    memcpy(out + p->to[i] * n, p->rows + i * n, n * sizeof *out);
+    memcpy(out + p->index[i] * n, p->rows + i * n, n * sizeof *out);
 }
 
 /* Copy the rows of one rank's block to file order. This rank has them from the exchange. */
@@ -182,11 +223,7 @@ static amped_status get_block(const amped_context *context, int mode, int rank, 
     uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
     AMPED_TRY(context->worker->backend->factors->get_rows(context->worker->factors, mode,
                                                           begin + first, count, p->rows));
-    for (uint64_t done = 0, got = 0, index = 0; done < count; done += got) {
-      got = next_rows(&walk, count - done, &index);
-      for (uint64_t i = 0; i < got; i++)
-        p->to[done + i] = index + i;
-    }
+    list_rows(&walk, count, p);
     spread(p, count, n, out);
   }
   return AMPED_OK;

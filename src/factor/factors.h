@@ -13,6 +13,13 @@
  * rounded to the factors' type. It is the same on any number of ranks and with every backend. */
 amped_status amped_factors_random(const amped_context *context, uint64_t seed);
 
+/* The entries of the row with this file index: [ncomps]. Called by several threads at once. */
+typedef void amped_row_maker(const void *self, int mode, uint64_t index, double *row);
+
+/* Every row is what `make` says, rounded to the factors' type. */
+amped_status amped_factors_make(const amped_context *context, amped_row_maker *make,
+                                const void *self);
+
 /* Copy rank 0's `start` to all ranks; other ranks ignore theirs. Its shape is the plan's. Its
  * weights are multiplied into factor 0. */
 amped_status amped_factors_put(const amped_context *context, const amped_ktensor *start);

@@ -2,11 +2,7 @@
 
 #include <math.h>
 
-#include "base/mem.h"
 #include "base/random.h"
-
-/* Elements of a buffer that rows pass through. */
-#define BUFFER_ELEMENTS (UINT64_C(1) << 18)
 
 #define TWO_PI 6.283185307179586476925286766559
 
@@ -44,49 +40,24 @@ double amped_complete_start_entry(const amped_complete_start *s, int order, int 
   return s->nonnegative ? fabs(x) : x;
 }
 
-static void fill_rows(const amped_plan *plan, const amped_complete_start *s, uint64_t seed,
-                      int mode, uint64_t index, uint64_t count, double *rows) {
-  const int n = plan->ncomps;
-  const int components = n - (s->biased ? 1 : 0);
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < count; i++) {
-    double *row = rows + i * (uint64_t)n;
-    for (int r = 0; r < components; r++)
-      row[r] = amped_complete_start_entry(s, plan->order, components, seed, mode, index + i, r);
-    if (s->biased)
-      row[components] = 0.0;
-  }
-}
+typedef struct making {
+  const amped_complete_start *start;
+  const amped_plan *plan;
+  uint64_t seed;
+} making;
 
-/* Own rows of an iDp, which lie one behind the other. */
-static amped_status fill_idp(const amped_context *context, const amped_complete_start *s,
-                             uint64_t seed, int mode, uint64_t idp, double *rows) {
-  const amped_plan *plan = context->plan;
-  const amped_row_plan *m = &plan->modes[mode].rows;
-  const uint64_t step = BUFFER_ELEMENTS / (uint64_t)plan->ncomps;
-  const uint64_t begin = idp * m->width;
-  const uint64_t end = m->dim - begin < m->width ? m->dim : begin + m->width;
-  for (uint64_t index = begin; index < end; index += step) {
-    const uint64_t count = end - index < step ? end - index : step;
-    fill_rows(plan, s, seed, mode, index, count, rows);
-    AMPED_TRY(context->worker->backend->factors->put_rows(
-        context->worker->factors, mode, m->position[idp] + (index - begin), count, rows));
-  }
-  return AMPED_OK;
+static void make_row(const void *self, int mode, uint64_t index, double *row) {
+  const making *m = self;
+  const int components = m->plan->ncomps - (m->start->biased ? 1 : 0);
+  for (int r = 0; r < components; r++)
+    row[r] =
+        amped_complete_start_entry(m->start, m->plan->order, components, m->seed, mode, index, r);
+  if (m->start->biased)
+    row[components] = 0.0;
 }
 
 amped_status amped_complete_start_fill(const amped_context *context, const amped_complete_start *s,
                                        uint64_t seed) {
-  const amped_plan *plan = context->plan;
-  double *rows = NULL;
-  amped_status status = amped_alloc(&rows, BUFFER_ELEMENTS, sizeof *rows, "a buffer of rows");
-  for (int m = 0; m < plan->order; m++)
-    for (uint64_t k = 0; k < plan->modes[m].rows.idp_count && status == AMPED_OK; k++)
-      if (plan->modes[m].rows.owner[k] == plan->rank)
-        status = fill_idp(context, s, seed, m, k, rows);
-  amped_free(rows);
-  AMPED_TRY(amped_comm_agree(context->comm, status));
-  for (int m = 0; m < plan->order; m++)
-    amped_exchange_rows(context->exchange, m);
-  return AMPED_OK;
+  const making m = {s, context->plan, seed};
+  return amped_factors_make(context, make_row, &m);
 }
