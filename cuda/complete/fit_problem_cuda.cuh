@@ -98,12 +98,14 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
 struct fit_term {
   double weight, target, square, count;
 };
-template <typename T, typename I>
-__device__ inline fit_term term_of(const fit_problem<T, I> &p, double y, unsigned k) {
+template <typename P>
+__device__ inline fit_term term_of_weight(const P &p, double y, double w) {
   if (p.implicit > 0.0)
     return {p.implicit * y, 1.0 + p.implicit * y, 1.0 + p.implicit * y, 1.0};
-  const double w = p.weights != nullptr ? (double)p.weights[k] : 1.0;
   return {w, w * y, w * y * y, w};
+}
+template <typename P> __device__ inline fit_term term_of(const P &p, double y, unsigned k) {
+  return term_of_weight(p, y, p.weights != nullptr ? (double)p.weights[k] : 1.0);
 }
 
 /* The penalty of a row of this n. */

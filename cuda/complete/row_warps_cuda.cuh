@@ -28,8 +28,12 @@
 
 namespace {
 
+#ifndef FIT_BLOCKS
+#define FIT_BLOCKS 4
+#define FIT_STEPS 1
+#endif
 constexpr int fit_warps = 4; /* of a thread block */
-constexpr unsigned fold_steps = 128;
+constexpr unsigned fold_nonzeros = 128;
 
 template <int W> struct fit_shape {
   static constexpr int blocks = W / 8;
@@ -55,8 +59,9 @@ template <int W> __device__ inline unsigned column_at(unsigned i) {
 struct split_number {
   unsigned high, low;
 };
+/* high has the 10 bits that tensor cores read, rounded; low is the rest. */
 __device__ inline split_number split_of(float x) {
-  const unsigned high = tf32_of(x);
+  const unsigned high = (__float_as_uint(x) + 0x1000U) & 0xffffe000U;
   return {high, __float_as_uint(x - __uint_as_float(high))};
 }
 
@@ -66,6 +71,30 @@ __device__ inline void multiply_split(float *c, split_number a0, split_number a1
   multiply_tf32(c, a0.low, a1.low, a2.low, a3.low, b0.high, b1.high);
   multiply_tf32(c, a0.high, a1.high, a2.high, a3.high, b0.low, b1.low);
   multiply_tf32(c, a0.high, a1.high, a2.high, a3.high, b0.high, b1.high);
+}
+
+/* H += p p^T of eight nonzeros, in three products. Those of one kind follow each other, so that no
+ * product waits for the one before. */
+template <int W>
+__device__ inline void add_products(float (*h)[4], const split_number (*parts)[W / 8]) {
+#pragma unroll
+  for (int kind = 0; kind < 3; kind++)
+#pragma unroll
+    for (int m = 0; m < W / 16; m++) {
+      unsigned a[4];
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        const split_number x = parts[i / 2][2 * m + i % 2];
+        a[i] = kind == 0 ? x.low : x.high;
+      }
+#pragma unroll
+      for (int n = 0; n < 2 * m + 2; n++) {
+        const split_number x = parts[0][n];
+        const split_number y = parts[1][n];
+        multiply_tf32(h[tile_at(m, n)], a[0], a[1], a[2], a[3], kind == 1 ? x.low : x.high,
+                      kind == 1 ? y.low : y.high);
+      }
+    }
 }
 
 /* The equations of a piece, as lanes hold them. targets and sums: of component c, the same in all
@@ -301,20 +330,36 @@ __device__ inline void store_slot(double *slot, const warp_equations<W> &q, unsi
   }
 }
 
-/* A lane's share of a factor's row: W / 8 floats from `from` on; zero behind the row's end. */
+/* Where a lane's share of a row of ld floats begins, W / 8 floats in one or two runs. Runs that lie
+ * behind the row's end are moved to its last floats: they are read, and not used. */
+struct lane_share {
+  unsigned first, second;
+};
+template <int W> __device__ inline lane_share share_of(unsigned g, unsigned ld) {
+  constexpr unsigned run = W == 16 ? 2 : 4;
+  const unsigned first = run * g < ld ? run * g : ld - run;
+  return {first, W == 64 && 32 + run * g < ld ? 32 + run * g : ld - run};
+}
+
+__device__ inline const float *row_at(const float *factor, index32 row, unsigned ld) {
+  return row_address(factor, row, ld * (unsigned)sizeof(float));
+}
+__device__ inline const float *row_at(const float *factor, index64 row, unsigned ld) {
+  return factor + row * ld;
+}
+
+/* A lane's share of a factor's row. `from` is the share's begin in the row. */
 template <int W>
-__device__ inline void gather(const float *from, unsigned g, unsigned ld, float *out) {
+__device__ inline void gather(const float *from, const lane_share &share, float *out) {
   if constexpr (W == 16) {
-    const float2 v =
-        2 * g < ld ? __ldg(reinterpret_cast<const float2 *>(from) + g) : make_float2(0.0F, 0.0F);
+    const float2 v = __ldg(reinterpret_cast<const float2 *>(from));
     out[0] = v.x;
     out[1] = v.y;
   } else {
 #pragma unroll
     for (int q = 0; q < W / 32; q++) {
-      const float4 v = 32 * q + 4 * g < ld
-                           ? __ldg(reinterpret_cast<const float4 *>(from) + 8 * q + g)
-                           : make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+      const float4 v =
+          __ldg(reinterpret_cast<const float4 *>(from + (q > 0 ? share.second - share.first : 0U)));
       out[4 * q] = v.x;
       out[4 * q + 1] = v.y;
       out[4 * q + 2] = v.z;
@@ -325,7 +370,8 @@ __device__ inline void gather(const float *from, unsigned g, unsigned ld, float 
 
 /* The thread blocks that shall fit on a multiprocessor, by registers. */
 template <int W, int N> struct fit_tuning {
-  static constexpr int blocks = W == 64 ? 2 : N <= 3 ? 4 : 3;
+  static constexpr int blocks = W == 64 ? 2 : N <= 3 ? FIT_BLOCKS : 3;
+  static constexpr int steps = W == 64 || N > 3 ? 1 : FIT_STEPS; /* asked for ahead */
 };
 
 /* N is the number of inputs, or most_inputs, which stands for any. */
@@ -334,6 +380,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     fit_rows(const fit_problem<float, I> p) {
   constexpr int blocks = fit_shape<W>::blocks;
   constexpr int tiles = fit_shape<W>::tiles;
+  constexpr int steps = fit_tuning<W, N>::steps;
   constexpr int held_inputs = N < most_inputs ? N : 1; /* more are multiplied as they come */
   __shared__ float folds[fit_warps][fit_shape<W>::numbers][32];
   const unsigned lane = threadIdx.x % 32;
@@ -346,7 +393,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   const uint64_t strip = p.first_strip + number;
   const uint64_t end = p.strip_ends[strip];
   const unsigned ld = (unsigned)p.ld;
-  const bool masks = (p.biased || p.is_block) && p.components < (unsigned)W;
+  const lane_share share = share_of<W>(g, ld);
+  const bool masks = p.components < (unsigned)W;
   const bool weighs = p.weights != nullptr || p.implicit > 0.0;
   uint64_t at = strip > 0 ? p.strip_ends[strip - 1] : 0;
   amped_row_piece_cuda piece = p.pieces[at];
@@ -355,15 +403,72 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   double all_squares = 0.0;
   double all_penalty = 0.0;
 
+  /* The batch behind those taken: up to 32 nonzeros of a piece, one a lane, as they lie in memory. */
   const auto place = [&](unsigned k) { return k < last ? k : last; };
-  unsigned k = (unsigned)(piece.first - p.first) + lane;
-  raw_nonzero<float, N> raw = load_nonzero<float, I, N>(p, place(k));
-  unsigned held = p.held != nullptr ? __ldg(p.held + place(k) / 32) : 0U;
+  unsigned k = 0;
+  raw_nonzero<float, N> raw;
+  unsigned held = 0;
+  const auto load = [&](unsigned first) {
+    k = place(first + lane);
+    raw = load_nonzero<float, I, N>(p, k);
+    held = p.held != nullptr ? __ldg(p.held + k / 32) : 0U;
+  };
+
+  /* The batch taken last. alive: those that take part. */
+  nonzero<float, I, N> mine;
+  float others[N];
+  float weight_of_mine = 1.0F;
+  unsigned alive = 0;
+  /* Nonzeros j .. j + 32 of the piece at base, of count; then load those behind. Waits for the load
+   * before alone. */
+  const auto take = [&](unsigned base, unsigned count, unsigned j) {
+    mine = decode<float, I, N>(p, raw, k);
+    alive = __ballot_sync(all_lanes, j + lane < count && !(held >> (k % 32) & 1U));
+    if (p.biased)
+#pragma unroll
+      for (int m = 0; m < N; m++)
+        if (N < most_inputs || m < (int)p.inputs)
+          others[m] = __ldg(row_at(p.factors[m], mine.input[m], ld) + p.components);
+    if (p.weights != nullptr)
+      weight_of_mine = __ldg(p.weights + k);
+    load(base + (j + 32 < count ? j + 32 : count));
+  };
+
+  /* The rows of nonzeros t and t + 4 of eight, for each of the steps ahead, and which of the eight
+   * take part. */
+  float rows[steps][2][held_inputs][blocks];
+  unsigned asked[steps];
+  const auto ask = [&](unsigned j, int s) {
+    asked[s] = alive >> (j % 32) & 0xffU;
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+      for (int m = 0; m < N; m++)
+        if (N < most_inputs || m < (int)p.inputs) {
+          const I position = __shfl_sync(all_lanes, mine.input[m], (int)(j % 32 + t) + 4 * i);
+          float v[blocks];
+          gather<W>(row_at(p.factors[m] + share.first, position, ld), share, v);
+#pragma unroll
+          for (int c = 0; c < blocks; c++)
+            rows[s][i][N < most_inputs ? m : 0][c] =
+                N < most_inputs || m == 0 ? v[c] : rows[s][i][0][c] * v[c];
+        }
+  };
+
+  load((unsigned)(piece.first - p.first));
+  take((unsigned)(piece.first - p.first), piece.count, 0);
+#pragma unroll
+  for (int s = 0; s < steps; s++)
+    ask(8 * (unsigned)s, s);
   for (; at < end;) {
     const unsigned base = (unsigned)(piece.first - p.first);
     const unsigned count = piece.count;
     const uint64_t row = piece.row;
     const unsigned slot = piece.slot;
+    const bool is_last = at + 1 == end;
+    const uint64_t done = at++;
+    if (!is_last)
+      piece = p.pieces[at];
     warp_equations<W> q;
 #pragma unroll
     for (int i = 0; i < tiles; i++)
@@ -374,119 +479,109 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     for (int c = 0; c < blocks; c++)
       q.targets[c] = q.sums[c] = 0.0F;
     q.count = q.target = q.squares = 0.0;
-
-    /* A lane's nonzero of the 32 in hand, and those that take part. */
-    nonzero<float, I, N> mine;
-    float target = 0.0F;
-    float root = 0.0F; /* of its weight */
-    unsigned alive = 0;
-    const auto take = [&](unsigned j) {
-      const bool here = j + lane < count;
-      mine = decode<float, I, N>(p, raw, place(k));
-      const bool on = here && !(held >> (place(k) % 32) & 1U);
-      double y = ((double)mine.value - p.mean) * p.per_scale;
-      if (p.biased && on) {
-        float others = 0.0F;
+    float target = 0.0F; /* of the batch in hand */
+    float root = 0.0F;   /* of its weight */
+    for (unsigned j = 0; j < count; j += 8 * steps) {
+      if (j % 32 == 0) {
+        const bool on = alive >> lane & 1U;
+        double y = ((double)mine.value - p.mean) * p.per_scale;
+        if (p.biased) {
+          float sum = 0.0F;
 #pragma unroll
-        for (int m = 0; m < N; m++)
-          if (N < most_inputs || m < (int)p.inputs)
-            others += __ldg(p.factors[m] + ((uint64_t)mine.input[m] * ld + p.components));
-        y -= (double)others;
+          for (int m = 0; m < N; m++)
+            if (N < most_inputs || m < (int)p.inputs)
+              sum += others[m];
+          y -= (double)sum;
+        }
+        if (weighs) {
+          const fit_term of =
+              on ? term_of_weight(p, y, (double)weight_of_mine) : fit_term{0.0, 0.0, 0.0, 0.0};
+          target = (float)of.target;
+          root = (float)sqrt(of.weight);
+          q.count += of.count;
+          q.target += of.target;
+          q.squares += of.square;
+        } else {
+          target = on ? (float)y : 0.0F;
+          q.count += (double)__popc(alive); /* in all lanes */
+          q.target += (double)target;
+          q.squares += (double)target * (double)target;
+        }
       }
-      alive = __ballot_sync(all_lanes, on);
-      if (weighs) {
-        const fit_term of = on ? term_of(p, y, place(k)) : fit_term{0.0, 0.0, 0.0, 0.0};
-        target = (float)of.target;
-        root = (float)sqrt(of.weight);
-        q.count += of.count;
-        q.target += of.target;
-        q.squares += of.square;
-      } else {
-        target = on ? (float)y : 0.0F;
-        q.count += (double)__popc(alive); /* in all lanes */
-        q.target += (double)target;
-        q.squares += (double)target * (double)target;
-      }
-      k = (j + 32 < count ? base + j + 32 : base + count) + lane;
-      raw = load_nonzero<float, I, N>(p, place(k));
-      held = p.held != nullptr ? __ldg(p.held + place(k) / 32) : 0U;
-    };
-
-    /* The rows of nonzeros t and t + 4 of eight. */
-    float rows[2][held_inputs][blocks];
-    const auto ask = [&](unsigned j) {
+      /* What comes behind these steps: later ones of the piece, or the first ones of the next. */
+      const bool has_more = j + 8 * steps < count;
+      const unsigned behind = has_more ? j + 8 * steps : 0;
+      const bool asks = has_more || !is_last;
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const int from = (int)(j % 32 + t) + 4 * i;
-        const bool on = alive >> from & 1U;
+      for (int s = 0; s < steps; s++) {
+        const unsigned step = j + 8 * (unsigned)s;
+        float products[2][blocks];
+        float targets[2];
+        float roots[2];
 #pragma unroll
-        for (int m = 0; m < N; m++)
-          if (N < most_inputs || m < (int)p.inputs) {
-            const I position = __shfl_sync(all_lanes, mine.input[m], from);
-            float v[blocks];
-            gather<W>(p.factors[m] + (uint64_t)position * ld, g, on ? ld : 0U, v);
+        for (int i = 0; i < 2; i++) {
+          targets[i] = __shfl_sync(all_lanes, target, (int)(step % 32 + t) + 4 * i);
+          roots[i] =
+              weighs ? __shfl_sync(all_lanes, root, (int)(step % 32 + t) + 4 * i) : 1.0F;
+#pragma unroll
+          for (int c = 0; c < blocks; c++) {
+            products[i][c] = rows[s][i][0][c];
+#pragma unroll
+            for (int m = 1; m < held_inputs; m++)
+              products[i][c] *= rows[s][i][m][c];
+          }
+        }
+        if (masks || asked[s] != 0xffU) {
+#pragma unroll
+          for (int i = 0; i < 2; i++) {
+            const bool on = asked[s] >> (t + 4U * (unsigned)i) & 1U;
 #pragma unroll
             for (int c = 0; c < blocks; c++)
-              rows[i][N < most_inputs ? m : 0][c] =
-                  N < most_inputs || m == 0 ? v[c] : rows[i][0][c] * v[c];
+              products[i][c] = on && column_of<W>(c, g) < p.components ? products[i][c] : 0.0F;
           }
-      }
-    };
-
-    take(0);
-    ask(0);
-    for (unsigned j = 0; j < count; j += 8) {
-      float products[2][blocks];
-      float targets[2];
-      float roots[2];
-#pragma unroll
-      for (int i = 0; i < 2; i++) {
-        targets[i] = __shfl_sync(all_lanes, target, (int)(j % 32 + t) + 4 * i);
-        roots[i] = weighs ? __shfl_sync(all_lanes, root, (int)(j % 32 + t) + 4 * i) : 1.0F;
+        }
+        const bool is_empty = s > 0 && asked[s] == 0;
+        if (asks) {
+          if (s == 0 && behind % 32 == 0)
+            take((unsigned)(has_more ? base : (unsigned)(piece.first - p.first)),
+                 has_more ? count : piece.count, behind);
+          ask(behind + 8 * (unsigned)s, s);
+        }
+        if (is_empty)
+          continue;
 #pragma unroll
         for (int c = 0; c < blocks; c++) {
-          products[i][c] = rows[i][0][c];
-#pragma unroll
-          for (int m = 1; m < held_inputs; m++)
-            products[i][c] *= rows[i][m][c];
-          if (masks && column_of<W>(c, g) >= p.components)
-            products[i][c] = 0.0F;
+          q.targets[c] = fmaf(targets[0], products[0][c], q.targets[c]);
+          q.targets[c] = fmaf(targets[1], products[1][c], q.targets[c]);
         }
-      }
-      if (j + 8 < count) {
-        if ((j + 8) % 32 == 0)
-          take(j + 8);
-        ask(j + 8);
-      }
-      split_number parts[2][blocks];
-#pragma unroll
-      for (int c = 0; c < blocks; c++) {
-        q.targets[c] = fmaf(targets[0], products[0][c], q.targets[c]);
-        q.targets[c] = fmaf(targets[1], products[1][c], q.targets[c]);
         if (weighs) {
-          products[0][c] *= roots[0];
-          products[1][c] *= roots[1];
+#pragma unroll
+          for (int c = 0; c < blocks; c++) {
+            products[0][c] *= roots[0];
+            products[1][c] *= roots[1];
+          }
         }
-        if (p.biased && weighs)
-          q.sums[c] = fmaf(roots[0], products[0][c], fmaf(roots[1], products[1][c], q.sums[c]));
-        else if (p.biased)
-          q.sums[c] += products[0][c] + products[1][c];
-        parts[0][c] = split_of(products[0][c]);
-        parts[1][c] = split_of(products[1][c]);
+        if (p.biased) { /* roots are 1 without weights */
+#pragma unroll
+          for (int c = 0; c < blocks; c++)
+            q.sums[c] = fmaf(roots[0], products[0][c], fmaf(roots[1], products[1][c], q.sums[c]));
+        }
+        split_number parts[2][blocks];
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+#pragma unroll
+          for (int c = 0; c < blocks; c++)
+            parts[i][c] = split_of(products[i][c]);
+        add_products<W>(q.h, parts);
       }
-#pragma unroll
-      for (int m = 0; m < blocks / 2; m++)
-#pragma unroll
-        for (int n = 0; n < 2 * m + 2; n++)
-          multiply_split(q.h[tile_at(m, n)], parts[0][2 * m], parts[0][2 * m + 1], parts[1][2 * m],
-                         parts[1][2 * m + 1], parts[0][n], parts[1][n]);
-      if ((j + 8) % fold_steps == 0 || (j + 8 >= count && count > fold_steps)) {
-        const bool is_first = j + 8 == fold_steps;
-        const bool is_last = j + 8 >= count;
+      const unsigned behind_them = j + 8 * steps;
+      if (behind_them % fold_nonzeros == 0 || (behind_them >= count && count > fold_nonzeros)) {
+        const bool is_first_fold = behind_them == fold_nonzeros;
+        const bool is_last_fold = behind_them >= count;
         const auto fold_in = [&](int i, float &x) {
-          const float sum = is_first ? x : fold[i][lane] + x;
+          const float sum = is_first_fold ? x : fold[i][lane] + x;
           fold[i][lane] = sum;
-          x = is_last ? sum : 0.0F;
+          x = is_last_fold ? sum : 0.0F;
         };
 #pragma unroll
         for (int i = 0; i < tiles; i++)
@@ -512,10 +607,6 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       q.count = sum_of_lanes(q.count);
     if (p.biased)
       q.target = sum_of_lanes(q.target);
-    const uint64_t done = at++;
-    if (at < end)
-      piece = p.pieces[at];
-
     if (slot != AMPED_NO_SLOT) {
       q.squares = sum_of_lanes(q.squares);
       store_slot<W>(p.slots + (uint64_t)slot * p.slot_length, q, p.components, p.biased, lane);
