@@ -98,8 +98,7 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
 struct fit_term {
   double weight, target, square, count;
 };
-template <typename P>
-__device__ inline fit_term term_of_weight(const P &p, double y, double w) {
+template <typename P> __device__ inline fit_term term_of_weight(const P &p, double y, double w) {
   if (p.implicit > 0.0)
     return {p.implicit * y, 1.0 + p.implicit * y, 1.0 + p.implicit * y, 1.0};
   return {w, w * y, w * y * y, w};

@@ -12,6 +12,12 @@ __device__ inline const vector *row_address(const vector *base, unsigned row, un
   return at;
 }
 
+/* The pointer, which stays in registers: the compiler would find it anew for each use. */
+template <typename T> __device__ inline T *kept(T *pointer) {
+  asm("" : "+l"(pointer));
+  return pointer;
+}
+
 /* What other blocks wrote before they stored *flag with store_release is visible after this. */
 __device__ inline unsigned load_acquire(const unsigned *flag) {
   unsigned seen = 0;
@@ -23,10 +29,10 @@ __device__ inline void store_release(unsigned *flag, unsigned value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(value) : "memory");
 }
 
-/* A float rounded to TF32: 10 bits behind the first. */
-__device__ inline unsigned tf32_of(float x) {
-  unsigned r;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+/* One over the root, within 2^-22 of it. What is below the least normal number counts as 0. */
+__device__ inline float reciprocal_root(float x) {
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
 

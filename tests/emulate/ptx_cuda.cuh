@@ -10,6 +10,10 @@ inline const vector *row_address(const vector *base, unsigned row, unsigned byte
                                           (unsigned long)row * bytes);
 }
 
+template <typename T> inline T *kept(T *pointer) {
+  return pointer;
+}
+
 inline unsigned load_acquire(const unsigned *flag) {
   return *(const volatile unsigned *)flag;
 }
@@ -18,10 +22,8 @@ inline void store_release(unsigned *flag, unsigned value) {
   *flag = value;
 }
 
-/* Ties go away from zero. */
-inline unsigned tf32_of(float x) {
-  const unsigned bits = __float_as_uint(x);
-  return (bits & 0x7f800000U) == 0x7f800000U ? bits : (bits + 0x1000U) & ~0x1fffU;
+inline float reciprocal_root(float x) {
+  return 1.0F / sqrtf(x);
 }
 
 /* Tensor cores read the first 19 bits of a number. Here sums are rounded, there they are cut. */

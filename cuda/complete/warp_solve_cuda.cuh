@@ -1,0 +1,209 @@
+/* Solving a row's equations by one warp: W = 16, 32 or 64 unknowns and perhaps a bias, in float.
+ *
+ * Cholesky in shared memory, four columns at a time. A lane has a row of the matrix, of 64 unknowns
+ * two. It takes from its next four elements what the columns before make of them; all lanes factor
+ * the block of four on the diagonal; each divides its four by that. The right side, and the sums of
+ * p where there is a bias, are two more rows: lanes whose rows are done first take them, so they
+ * leave as solutions of the triangular system. The bias is the last row of the factor. */
+#ifndef AMPED_WARP_SOLVE_CUDA_CUH
+#define AMPED_WARP_SOLVE_CUDA_CUH
+
+#include <cfloat>
+
+#include "cuda/complete/fit_problem_cuda.cuh"
+#include "cuda/device/ptx_cuda.cuh"
+
+namespace {
+
+/* A warp's shared memory. Rows W and W + 1 of a: the right side, and the sums of p. */
+template <int W> struct solve_desk {
+  float a[W + 2][W + 4];
+  float block[4][4];        /* on the diagonal */
+  float factors[W / 4][12]; /* of each block: one over the diagonal; then (1,0) (2,0) (2,1) (3,0)
+                               (3,1) (3,2) */
+  float x[W];
+};
+
+__device__ inline void read4(const float *from, float *to) {
+  const float4 v = *reinterpret_cast<const float4 *>(from);
+  to[0] = v.x;
+  to[1] = v.y;
+  to[2] = v.z;
+  to[3] = v.w;
+}
+__device__ inline void write4(float *to, float x, float y, float z, float w) {
+  *reinterpret_cast<float4 *>(to) = make_float4(x, y, z, w);
+}
+
+/* The Cholesky factor of a block of four: one over its diagonal, and what is below. */
+struct factor4 {
+  float s[4];
+  float l10, l20, l21, l30, l31, l32;
+};
+__device__ inline factor4 factor_of(const float (*block)[4]) {
+  float d0[4];
+  float d1[4];
+  float d2[4];
+  float d3[4];
+  read4(block[0], d0);
+  read4(block[1], d1);
+  read4(block[2], d2);
+  read4(block[3], d3);
+  factor4 f;
+  f.s[0] = reciprocal_root(d0[0]);
+  f.l10 = d1[0] * f.s[0];
+  f.l20 = d2[0] * f.s[0];
+  f.l30 = d3[0] * f.s[0];
+  f.s[1] = reciprocal_root(fmaf(-f.l10, f.l10, d1[1]));
+  f.l21 = fmaf(-f.l20, f.l10, d2[1]) * f.s[1];
+  f.l31 = fmaf(-f.l30, f.l10, d3[1]) * f.s[1];
+  f.s[2] = reciprocal_root(fmaf(-f.l21, f.l21, fmaf(-f.l20, f.l20, d2[2])));
+  f.l32 = fmaf(-f.l31, f.l21, fmaf(-f.l30, f.l20, d3[2])) * f.s[2];
+  f.s[3] = reciprocal_root(fmaf(-f.l32, f.l32, fmaf(-f.l31, f.l31, fmaf(-f.l30, f.l30, d3[3]))));
+  return f;
+}
+
+/* Four elements of a row become those of the factor. */
+__device__ inline void divide(const factor4 &f, float *a) {
+  a[0] *= f.s[0];
+  a[1] = fmaf(-a[0], f.l10, a[1]) * f.s[1];
+  a[2] = fmaf(-a[1], f.l21, fmaf(-a[0], f.l20, a[2])) * f.s[2];
+  a[3] = fmaf(-a[2], f.l32, fmaf(-a[1], f.l31, fmaf(-a[0], f.l30, a[3]))) * f.s[3];
+}
+
+__device__ inline float minus_products(float x, const float *l, const float *other) {
+  return fmaf(-l[3], other[3],
+              fmaf(-l[2], other[2], fmaf(-l[1], other[1], fmaf(-l[0], other[0], x))));
+}
+
+/* The lane of the first of the two more rows, and a lane's first row. */
+template <int W> constexpr unsigned right_lane = W == 16 ? 16 : 0;
+template <int W> __device__ inline unsigned first_row_of(unsigned lane) {
+  const unsigned more = lane - right_lane<W>;
+  return more < 2 ? W + more : W == 16 ? lane % 16 : lane;
+}
+
+/* The matrix on the desk becomes its factor, of which the two more rows are solutions. */
+template <int W> __device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned lane) {
+  constexpr int sets = W == 64 ? 2 : 1;
+  float *const row[2] = {desk->a[first_row_of<W>(lane)], desk->a[W == 64 ? 32 + lane : 0]};
+#pragma unroll 1
+  for (unsigned p = 0; p < W / 4; p++) {
+    float own[2][4];
+#pragma unroll
+    for (int s = 0; s < sets; s++)
+      read4(row[s] + 4 * p, own[s]);
+#pragma unroll 2
+    for (unsigned q = 0; q < p; q++) {
+      float l[2][4];
+#pragma unroll
+      for (int s = 0; s < sets; s++)
+        read4(row[s] + 4 * q, l[s]);
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        float other[4];
+        read4(&desk->a[4 * p + i][4 * q], other);
+#pragma unroll
+        for (int s = 0; s < sets; s++)
+          own[s][i] = minus_products(own[s][i], l[s], other);
+      }
+    }
+    if (p == 0) { /* the first rows' lanes may have other rows */
+      if (lane < 4)
+        *reinterpret_cast<float4 *>(desk->block[lane]) =
+            *reinterpret_cast<const float4 *>(desk->a[lane]);
+    } else if (lane / 4 == p % 8) {
+      if (sets == 2 && p >= 8)
+        write4(desk->block[lane % 4], own[1][0], own[1][1], own[1][2], own[1][3]);
+      else
+        write4(desk->block[lane % 4], own[0][0], own[0][1], own[0][2], own[0][3]);
+    }
+    __syncwarp();
+    const factor4 f = factor_of(desk->block);
+    if (lane == 0) {
+      write4(desk->factors[p], f.s[0], f.s[1], f.s[2], f.s[3]);
+      write4(desk->factors[p] + 4, f.l10, f.l20, f.l21, f.l30);
+      desk->factors[p][8] = f.l31;
+      desk->factors[p][9] = f.l32;
+    }
+#pragma unroll
+    for (int s = 0; s < sets; s++) {
+      divide(f, own[s]);
+      write4(row[s] + 4 * p, own[s][0], own[s][1], own[s][2], own[s][3]);
+    }
+    __syncwarp();
+  }
+}
+
+/* Solve the equations on the desk: the lower triangle of H with what is added to its diagonal, and
+ * the two more rows; the sums of p where `biased`, which else are zeros. x, on the desk, becomes
+ * the solution, *bias the last unknown, of whose equation corner and target are the last two
+ * numbers. False, in all lanes, where a pivot is too small to be trusted. */
+template <int W>
+__device__ inline bool solve_on_desk(solve_desk<W> *desk, bool biased, float corner, float target,
+                                     float *bias, unsigned lane) {
+  constexpr bool two = W == 64;
+  constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* of a pivot, to its diagonal */
+  const unsigned own = W == 16 ? lane % 16 : lane;
+  const unsigned own2 = two ? 32 + lane : own; /* of the second row */
+  const float diagonal = desk->a[own][own];
+  const float diagonal2 = desk->a[own2][own2];
+  __syncwarp();
+  factor_on_desk(desk, lane);
+  /* s is one over the root of the pivot. */
+  const float s = desk->factors[own / 4][own % 4];
+  const float s2 = desk->factors[own2 / 4][own2 % 4];
+  bool good = s * s * diagonal * least < 1.0F && s2 * s2 * diagonal2 * least < 1.0F;
+  float rest = desk->a[W][own];
+  float rest2 = two ? desk->a[W][own2] : 0.0F;
+  *bias = 0.0F;
+  if (biased) {
+    const float z = desk->a[W + 1][own];
+    const float z2 = two ? desk->a[W + 1][own2] : 0.0F;
+    float zz = fmaf(z, z, z2 * z2);
+    float zy = fmaf(z, rest, z2 * rest2);
+#pragma unroll
+    for (int i = 1; i < (W == 16 ? 16 : 32); i *= 2) {
+      zz += __shfl_xor_sync(all_lanes, zz, i);
+      zy += __shfl_xor_sync(all_lanes, zy, i);
+    }
+    const float pivot = corner - zz;
+    good = good && pivot > corner * least;
+    *bias = (target - zy) / pivot;
+    rest = fmaf(-*bias, z, rest);
+    rest2 = fmaf(-*bias, z2, rest2);
+  }
+#pragma unroll 1
+  for (int p = W / 4 - 1; p >= 0; p--) {
+    float x[4];
+    float f[4];
+    float l[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      x[i] = __shfl_sync(all_lanes, two && p >= 8 ? rest2 : rest, (4 * p + i) % 32);
+    read4(desk->factors[p], f);
+    read4(desk->factors[p] + 4, l);
+    const float l31 = desk->factors[p][8];
+    const float l32 = desk->factors[p][9];
+    x[3] *= f[3];
+    x[2] = fmaf(-x[3], l32, x[2]) * f[2];
+    x[1] = fmaf(-x[3], l31, fmaf(-x[2], l[2], x[1])) * f[1];
+    x[0] = fmaf(-x[3], l[3], fmaf(-x[2], l[1], fmaf(-x[1], l[0], x[0]))) * f[0];
+    if (lane == 0)
+      write4(desk->x + 4 * p, x[0], x[1], x[2], x[3]);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      rest = fmaf(-desk->a[4 * p + i][own], x[i], rest);
+      if (two)
+        rest2 = fmaf(-desk->a[4 * p + i][own2], x[i], rest2);
+      good = good && fabsf(x[i]) <= FLT_MAX;
+    }
+  }
+  good = good && fabsf(*bias) <= FLT_MAX;
+  __syncwarp();
+  return __all_sync(all_lanes, good);
+}
+
+} // namespace
+
+#endif
