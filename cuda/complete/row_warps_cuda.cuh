@@ -24,10 +24,6 @@
 
 namespace {
 
-#ifndef FIT_BLOCKS
-#define FIT_BLOCKS 4
-#define FIT_STEPS 1
-#endif
 constexpr int fit_warps = 4; /* of a thread block */
 constexpr unsigned fold_nonzeros = 128;
 
@@ -216,8 +212,7 @@ __device__ inline void gather(const float *from, const lane_share &share, float 
 
 /* The thread blocks that shall fit on a multiprocessor, by registers. */
 template <int W, int N> struct fit_tuning {
-  static constexpr int blocks = W == 64 ? 2 : N <= 3 ? FIT_BLOCKS : 3;
-  static constexpr int steps = W == 64 || N > 3 ? 1 : FIT_STEPS; /* asked for ahead */
+  static constexpr int blocks = W == 64 ? 2 : N > 3 ? 3 : W == 32 ? 4 : 6;
 };
 
 /* What a lane adds up beside the loop over nonzeros: in shared memory, as registers are scarce. */
@@ -235,14 +230,18 @@ template <int W> struct warp_memory {
   lane_sums sums[32];
 };
 
+/* A row of nonzeros: a piece's first, as the problem numbers them, and how many. */
+struct piece_span {
+  unsigned base, count;
+};
+
 /* N is the number of inputs, or most_inputs, which stands for any. weighs: nonzeros have weights,
  * or the fit is implicit. */
-template <int W, int N, typename I, bool weighs>
+template <int W, int N, typename I, bool biased, bool weighs>
 __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     fit_rows(const fit_problem<float, I> p) {
   constexpr int blocks = fit_shape<W>::blocks;
   constexpr int tiles = fit_shape<W>::tiles;
-  constexpr int steps = fit_tuning<W, N>::steps;
   constexpr int held_inputs = N < most_inputs ? N : 1; /* more are multiplied as they come */
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
@@ -261,14 +260,18 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   const lane_share share = share_of<W>(g, ld);
   const bool masks = p.components < (unsigned)W;
   const unsigned last = (unsigned)(pieces[end - 1].first - p.first) + pieces[end - 1].count - 1;
+  /* The mean in two parts: what is left of a value near it is exact. */
+  const float mean = (float)p.mean;
+  const float mean_rest = (float)(p.mean - (double)mean);
+  const float per_scale = (float)p.per_scale;
   sums->all_count = sums->all_squares = sums->all_penalty = 0.0;
   const float *shares[held_inputs]; /* the lane's share of each factor's first row */
 #pragma unroll
   for (int m = 0; m < held_inputs; m++)
     shares[m] = kept(p.factors[m] + share.first);
 
-  /* The batch behind those taken: up to 32 nonzeros of a piece, one a lane, as they lie in memory.
-   */
+  /* The batch behind the one taken: up to 32 nonzeros of a piece, one a lane, as they lie in
+   * memory. */
   unsigned k = 0;
   raw_nonzero<float, N> raw;
   unsigned held = 0;
@@ -283,56 +286,129 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   float others[N];
   float weight_of_mine = 1.0F;
   unsigned alive = 0;
-  /* Nonzeros j .. j + 32 of the piece at base, of count; then load those behind. Waits for the load
-   * before alone. */
-  const auto take = [&](unsigned base, unsigned count, unsigned j) {
+  /* Nonzeros j .. j + 32 of a piece; then load those behind. Waits for the load before alone. */
+  const auto take = [&](piece_span of, unsigned j) {
     mine = decode<float, I, N>(p, raw, k);
-    alive = __ballot_sync(all_lanes, j + lane < count && !(held >> (k % 32) & 1U));
-    if (p.biased)
+    alive = __ballot_sync(all_lanes, j + lane < of.count && !(held >> (k % 32) & 1U));
+    if constexpr (biased)
 #pragma unroll
       for (int m = 0; m < N; m++)
         if (N < most_inputs || m < (int)p.inputs)
           others[m] = __ldg(row_at(p.factors[m], mine.input[m], ld) + p.components);
     if (weighs && p.weights != nullptr)
       weight_of_mine = __ldg(p.weights + k);
-    load(base + (j + 32 < count ? j + 32 : count));
+    load(of.base + (j + 32 < of.count ? j + 32 : of.count));
   };
 
-  /* The rows of nonzeros t and t + 4 of eight, for each of the steps ahead, and which of the eight
-   * take part. */
-  float rows[steps][2][held_inputs][blocks];
-  unsigned asked[steps];
-  const auto ask = [&](unsigned j, int s) {
-    asked[s] = alive >> (j % 32) & 0xffU;
+  /* The rows of nonzeros t and t + 4 of eight, from nonzero `from` of the batch on, and which of
+   * the eight take part. */
+  float rows[2][held_inputs][blocks];
+  unsigned asked = 0;
+  const auto ask = [&](unsigned from) {
+    asked = alive >> from & 0xffU;
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
       for (int m = 0; m < N; m++)
         if (N < most_inputs || m < (int)p.inputs) {
-          const I position = __shfl_sync(all_lanes, mine.input[m], (int)(j % 32 + t) + 4 * i);
-          const float *const from =
+          const I position = __shfl_sync(all_lanes, mine.input[m], (int)(from + t) + 4 * i);
+          const float *const begin =
               N < most_inputs ? shares[N < most_inputs ? m : 0] : p.factors[m] + share.first;
           float v[blocks];
-          gather<W>(row_at(from, position, ld), share, v);
+          gather<W>(row_at(begin, position, ld), share, v);
 #pragma unroll
           for (int c = 0; c < blocks; c++)
-            rows[s][i][N < most_inputs ? m : 0][c] =
-                N < most_inputs || m == 0 ? v[c] : rows[s][i][0][c] * v[c];
+            rows[i][N < most_inputs ? m : 0][c] =
+                N < most_inputs || m == 0 ? v[c] : rows[i][0][c] * v[c];
         }
   };
 
-  unsigned base = (unsigned)(pieces[0].first - p.first);
-  unsigned count = pieces[0].count;
-  load(base);
-  take(base, count, 0);
+  /* The sums of the piece in hand, and of its batch in hand a lane's target and the root of its
+   * weight. told: sums of a few batches. */
+  warp_equations<W> q;
+  unsigned seen = 0; /* nonzeros that took part */
+  float target = 0.0F;
+  float root = 0.0F;
+  float told_target = 0.0F;
+  float told_squares = 0.0F;
+  /* The batch taken last comes in hand. */
+  const auto begin_batch = [&]() {
+    const bool on = alive >> lane & 1U;
+    float y = (mine.value - mean - mean_rest) * per_scale;
+    if constexpr (biased) {
 #pragma unroll
-  for (int s = 0; s < steps; s++)
-    ask(8 * (unsigned)s, s);
+      for (int m = 0; m < N; m++)
+        if (N < most_inputs || m < (int)p.inputs)
+          y -= others[m];
+    }
+    if constexpr (weighs) {
+      const fit_term of =
+          on ? term_of_weight(p, (double)y, (double)weight_of_mine) : fit_term{0.0, 0.0, 0.0, 0.0};
+      target = (float)of.target;
+      root = (float)sqrt(of.weight);
+      sums->count += of.count;
+      sums->target += of.target;
+      sums->squares += of.square;
+    } else {
+      target = on ? y : 0.0F;
+      seen += (unsigned)__popc(alive); /* in all lanes */
+      told_target += target;
+      told_squares = fmaf(target, target, told_squares);
+    }
+  };
+  const auto tell = [&]() {
+    if constexpr (!weighs) {
+      sums->target += (double)told_target;
+      sums->squares += (double)told_squares;
+      told_target = told_squares = 0.0F;
+    }
+  };
+
+  float products[2][blocks];
+  const auto multiply = [&]() {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+      for (int c = 0; c < blocks; c++) {
+        products[i][c] = rows[i][0][c];
+#pragma unroll
+        for (int m = 1; m < held_inputs; m++)
+          products[i][c] *= rows[i][m][c];
+      }
+  };
+  /* Add the products of eight nonzeros, from nonzero `from` of the batch in hand on. */
+  const auto add = [&](const float *targets, const float *roots) {
+#pragma unroll
+    for (int c = 0; c < blocks; c++) {
+      q.targets[c] = fmaf(targets[0], products[0][c], q.targets[c]);
+      q.targets[c] = fmaf(targets[1], products[1][c], q.targets[c]);
+      if constexpr (weighs) {
+        products[0][c] *= roots[0];
+        products[1][c] *= roots[1];
+      }
+      if constexpr (biased && weighs)
+        q.sums[c] = fmaf(roots[0], products[0][c], fmaf(roots[1], products[1][c], q.sums[c]));
+      else if constexpr (biased)
+        q.sums[c] += products[0][c] + products[1][c];
+    }
+    add_products<W>(q.h, products);
+  };
+  const auto of_step = [&](unsigned from, float *targets, float *roots) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      targets[i] = __shfl_sync(all_lanes, target, (int)(from + t) + 4 * i);
+      roots[i] = weighs ? __shfl_sync(all_lanes, root, (int)(from + t) + 4 * i) : 1.0F;
+    }
+  };
+
+  piece_span here = {(unsigned)(pieces[0].first - p.first), pieces[0].count};
+  load(here.base);
+  take(here, 0);
+  ask(0);
   for (unsigned at = 0; at < end; at++) {
     const bool is_last = at + 1 == end;
-    const unsigned next_base = base + count; /* a strip's pieces lie one behind another */
-    const unsigned next_count = is_last ? 0U : pieces[at + 1].count;
-    warp_equations<W> q;
+    /* A strip's pieces lie one behind another. */
+    const piece_span next = {here.base + here.count, is_last ? 0U : pieces[at + 1].count};
 #pragma unroll
     for (int i = 0; i < tiles; i++)
 #pragma unroll
@@ -342,96 +418,54 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     for (int c = 0; c < blocks; c++)
       q.targets[c] = q.sums[c] = 0.0F;
     sums->count = sums->target = sums->squares = 0.0;
-    unsigned seen = 0;   /* nonzeros that took part */
-    float target = 0.0F; /* of the batch in hand */
-    float root = 0.0F;   /* of its weight */
-    for (unsigned j = 0; j < count;) {
-      const unsigned stop = count - j < fold_nonzeros ? count : j + fold_nonzeros;
-      for (; j < stop; j += 8 * steps) {
-        if (j % 32 == 0) {
-          const bool on = alive >> lane & 1U;
-          double y = ((double)mine.value - p.mean) * p.per_scale;
-          if (p.biased) {
-            float sum = 0.0F;
+    seen = 0;
+    for (unsigned j = 0; j < here.count;) {
+      const unsigned stop = here.count - j < fold_nonzeros ? here.count : j + fold_nonzeros;
+      while (j < stop) {
+        float targets[2];
+        float roots[2];
+        if (j % 32 == 0)
+          begin_batch();
+        if (j % 32 == 0 && !masks && alive == ~0U && j + 32 < here.count) {
+          /* A whole batch, and another one behind: nothing to ask, but for rows. */
 #pragma unroll
-            for (int m = 0; m < N; m++)
-              if (N < most_inputs || m < (int)p.inputs)
-                sum += others[m];
-            y -= (double)sum;
+          for (unsigned from = 0; from < 32; from += 8) {
+            of_step(from, targets, roots);
+            multiply();
+            if (from == 24)
+              take(here, j + 32);
+            ask(from == 24 ? 0 : from + 8);
+            add(targets, roots);
           }
-          if constexpr (weighs) {
-            const fit_term of =
-                on ? term_of_weight(p, y, (double)weight_of_mine) : fit_term{0.0, 0.0, 0.0, 0.0};
-            target = (float)of.target;
-            root = (float)sqrt(of.weight);
-            sums->count += of.count;
-            sums->target += of.target;
-            sums->squares += of.square;
-          } else {
-            target = on ? (float)y : 0.0F;
-            seen += (unsigned)__popc(alive); /* in all lanes */
-            sums->target += (double)target;
-            sums->squares += (double)target * (double)target;
-          }
+          j += 32;
+          continue;
         }
-        /* What comes behind these steps: later ones of the piece, or the first of the next. */
-        const bool has_more = j + 8 * steps < count;
-        const unsigned behind = has_more ? j + 8 * steps : 0;
-#pragma unroll
-        for (int s = 0; s < steps; s++) {
-          const unsigned step = j + 8 * (unsigned)s;
-          float products[2][blocks];
-          float targets[2];
-          float roots[2];
+        of_step(j % 32, targets, roots);
+        multiply();
+        if (masks || asked != 0xffU) {
 #pragma unroll
           for (int i = 0; i < 2; i++) {
-            targets[i] = __shfl_sync(all_lanes, target, (int)(step % 32 + t) + 4 * i);
-            roots[i] = weighs ? __shfl_sync(all_lanes, root, (int)(step % 32 + t) + 4 * i) : 1.0F;
-#pragma unroll
-            for (int c = 0; c < blocks; c++) {
-              products[i][c] = rows[s][i][0][c];
-#pragma unroll
-              for (int m = 1; m < held_inputs; m++)
-                products[i][c] *= rows[s][i][m][c];
-            }
-          }
-          if (masks || asked[s] != 0xffU) {
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-              const bool on = asked[s] >> (t + 4U * (unsigned)i) & 1U;
-#pragma unroll
-              for (int c = 0; c < blocks; c++)
-                products[i][c] = on && column_of<W>(c, g) < p.components ? products[i][c] : 0.0F;
-            }
-          }
-          const bool is_empty = s > 0 && asked[s] == 0;
-          if (has_more || !is_last) {
-            if (s == 0 && behind % 32 == 0)
-              take(has_more ? base : next_base, has_more ? count : next_count, behind);
-            ask(behind + 8 * (unsigned)s, s);
-          }
-          if (is_empty)
-            continue;
-#pragma unroll
-          for (int c = 0; c < blocks; c++) {
-            q.targets[c] = fmaf(targets[0], products[0][c], q.targets[c]);
-            q.targets[c] = fmaf(targets[1], products[1][c], q.targets[c]);
-            if constexpr (weighs) {
-              products[0][c] *= roots[0];
-              products[1][c] *= roots[1];
-            }
-          }
-          if (p.biased) { /* roots are 1 without weights */
+            const bool on = asked >> (t + 4U * (unsigned)i) & 1U;
 #pragma unroll
             for (int c = 0; c < blocks; c++)
-              q.sums[c] = fmaf(roots[0], products[0][c], fmaf(roots[1], products[1][c], q.sums[c]));
+              products[i][c] = on && column_of<W>(c, g) < p.components ? products[i][c] : 0.0F;
           }
-          add_products<W>(q.h, products);
         }
+        /* What comes behind: later ones of the piece, or the first of the next. */
+        j += 8;
+        const bool has_more = j < here.count;
+        if (has_more || !is_last) {
+          const unsigned behind = has_more ? j : 0;
+          if (behind % 32 == 0)
+            take(has_more ? here : next, behind);
+          ask(behind % 32);
+        }
+        add(targets, roots);
       }
-      if (count > fold_nonzeros) {
+      tell();
+      if (here.count > fold_nonzeros) {
         const bool is_first_fold = j == fold_nonzeros;
-        const bool is_last_fold = j >= count;
+        const bool is_last_fold = j >= here.count;
         const auto fold_in = [&](int i, float &x) {
           const float sum = is_first_fold ? x : memory->fold[i][lane] + x;
           memory->fold[i][lane] = sum;
@@ -445,27 +479,27 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
 #pragma unroll
         for (int c = 0; c < blocks; c++) {
           fold_in(4 * tiles + c, q.targets[c]);
-          fold_in(4 * tiles + blocks + c, q.sums[c]);
+          if (biased)
+            fold_in(4 * tiles + blocks + c, q.sums[c]);
         }
       }
     }
-    base = next_base;
-    count = next_count;
+    here = next;
     const uint64_t row = pieces[at].row;
     const unsigned slot = pieces[at].slot;
 #pragma unroll
     for (int c = 0; c < blocks; c++)
       for (int i = 1; i < 4; i *= 2) {
         q.targets[c] += __shfl_xor_sync(all_lanes, q.targets[c], i);
-        if (p.biased)
+        if (biased)
           q.sums[c] += __shfl_xor_sync(all_lanes, q.sums[c], i);
       }
     q.count = weighs ? sum_of_lanes(sums->count) : (double)seen;
-    q.target = p.biased ? sum_of_lanes(sums->target) : 0.0;
+    q.target = biased ? sum_of_lanes(sums->target) : 0.0;
 
     if (slot != AMPED_NO_SLOT) {
       q.squares = sum_of_lanes(sums->squares);
-      store_slot<W>(p.slots + (uint64_t)slot * p.slot_length, q, p.components, p.biased, lane);
+      store_slot<W>(p.slots + (uint64_t)slot * p.slot_length, q, p.components, biased, lane);
       continue;
     }
     const double weight = penalty_of(p, q.count);
@@ -480,9 +514,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         right[c] = column_of<W>(c, g) < p.components
                        ? (float)((double)q.targets[c] + weight * p.prior)
                        : 0.0F;
-      put_on_desk<W>(&memory->desk, q.h, (float)weight, p.components, right, q.sums, p.biased,
-                     lane);
-      const bool good = solve_on_desk<W>(&memory->desk, p.biased, (float)(q.count + p.reg_bias),
+      put_on_desk<W>(&memory->desk, q.h, (float)weight, p.components, right, q.sums, biased, lane);
+      const bool good = solve_on_desk<W>(&memory->desk, biased, (float)(q.count + p.reg_bias),
                                          (float)q.target, &bias, lane);
 #pragma unroll
       for (int c = 0; c < blocks; c++)
@@ -515,7 +548,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       }
       penalty *= weight;
       if (lane == 0) {
-        if (p.biased)
+        if (biased)
           squares -= (double)bias * (q.target + p.reg_bias * (double)bias);
         penalty += p.told_bias * (double)bias * (double)bias;
         sums->all_count += q.count;
@@ -534,12 +567,12 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     float *const to = p.own + row * ld;
 #pragma unroll
     for (int c = 0; c < blocks; c++)
-      if (p.biased && column_of<W>(c, g) == p.components)
+      if (biased && column_of<W>(c, g) == p.components)
         x[c] = bias;
     if (t == 0 && p.is_block) {
 #pragma unroll
       for (int c = 0; c < blocks; c++)
-        if (column_of<W>(c, g) < p.components + (p.biased ? 1U : 0U))
+        if (column_of<W>(c, g) < p.components + (biased ? 1U : 0U))
           to[column_of<W>(c, g)] = x[c];
     } else if (t == 0) {
       if constexpr (W == 16) {
@@ -553,7 +586,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
                 make_float4(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]);
       }
     }
-    if (p.biased && p.components == (unsigned)W && lane == 0)
+    if (biased && p.components == (unsigned)W && lane == 0)
       to[W] = bias;
   }
   const double all_squares = sum_of_lanes(sums->all_squares);
@@ -562,7 +595,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     p.sums[strip] = {sums->all_count, all_squares, all_penalty, 0};
 }
 
-template <int W, int N, typename I, bool weighs>
+template <int W, int N, typename I, bool biased, bool weighs>
 amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
@@ -572,7 +605,7 @@ amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
                        count);
   constexpr unsigned bytes = fit_warps * (unsigned)sizeof(warp_memory<W>);
-  const auto kernel = fit_rows<W, N, I, weighs>;
+  const auto kernel = fit_rows<W, N, I, biased, weighs>;
   AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   kernel<<<(unsigned)count, 32 * fit_warps, bytes, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the row-fit kernel");
@@ -581,8 +614,12 @@ amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
 
 template <int W, int N, typename I>
 amped_status launch_warps_of(const amped_row_kernel_cuda_args *args) {
-  return args->weights != nullptr || args->fit->implicit > 0.0 ? launch_warps<W, N, I, true>(args)
-                                                               : launch_warps<W, N, I, false>(args);
+  const bool weighs = args->weights != nullptr || args->fit->implicit > 0.0;
+  if (args->fit->biased)
+    return weighs ? launch_warps<W, N, I, true, true>(args)
+                  : launch_warps<W, N, I, true, false>(args);
+  return weighs ? launch_warps<W, N, I, false, true>(args)
+                : launch_warps<W, N, I, false, false>(args);
 }
 
 template <int W> amped_status launch_warps_for_order(const amped_row_kernel_cuda_args *args) {

@@ -27,6 +27,7 @@ template <typename T, typename I> struct packed_nonzeros {
   unsigned code_shift;
   unsigned code_mask;
   amped_ruler ruler; /* step 0: values are looked up */
+  float step;        /* the ruler's, where floats give the same values to the bit; else 0 */
   uint64_t first;    /* number of the first nonzero in the copy */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
@@ -98,6 +99,8 @@ template <typename T, typename I, int N> struct nonzero {
 template <typename T, typename I>
 __device__ inline T value_of(const packed_nonzeros<T, I> &p, uint64_t field) {
   const unsigned code = (unsigned)field & p.code_mask;
+  if (sizeof(T) == sizeof(float) && p.step != 0.0F)
+    return (T)((float)(p.ruler.first + (int)code) * p.step);
   if (p.ruler.step != 0.0)
     return (T)((double)(p.ruler.first + (int)code) * p.ruler.step);
   return __ldg(p.dictionary + code);
@@ -145,6 +148,15 @@ template <typename U> U mask_of(unsigned bits) {
   return bits >= 8 * sizeof(U) ? ~U(0) : (U(1) << bits) - 1;
 }
 
+/* Of two numbers that are floats, double has the product exactly, and rounds it as float does. */
+inline float float_step_of(const amped_ruler *ruler, unsigned most_code) {
+  constexpr double exact = 16777216.0; /* 2^24 */
+  const double least = (double)ruler->first;
+  const double most = least + (double)most_code;
+  const bool is_exact = least > -exact && most < exact && (double)(float)ruler->step == ruler->step;
+  return is_exact ? (float)ruler->step : 0.0F;
+}
+
 template <typename T, typename I>
 void describe_copy(packed_nonzeros<T, I> *p, const amped_packed_cuda *copy) {
   p->packing = copy->packing;
@@ -152,6 +164,7 @@ void describe_copy(packed_nonzeros<T, I> *p, const amped_packed_cuda *copy) {
   p->code_shift = copy->packing.value_bits > 0 ? copy->packing.value_shift : 0;
   p->code_mask = mask_of<unsigned>(copy->packing.value_bits);
   p->ruler = copy->ruler;
+  p->step = float_step_of(&copy->ruler, p->code_mask);
   p->first = copy->first;
   for (int i = 0; i < copy->packing.planes; i++)
     p->planes[i] = copy->planes[i];
