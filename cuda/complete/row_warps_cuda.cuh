@@ -1,10 +1,12 @@
 /* The kernel of row fits with a warp a row, and its launch, as templates. A .cu file for each width
  * instantiates them (row_warps_16.cu, ...), so that they compile in parallel.
  *
- * Coordinates. A row of W = 16, 32 or 64 components is W / 8 blocks of 8 coordinates. Lane (g, t),
- * with g = lane / 4 and t = lane % 4, gathers its W / 8 components of two nonzeros, t and t + 4, of
- * eight. Component c of these is coordinate 8 c + g. So the registers of a gather, multiplied over
- * the inputs, are the fragments of both factors of m16n8k8: no shuffle, no shared memory.
+ * Coordinates. A row of W = 16, 32 or 64 components is W / 8 blocks of 8 coordinates. Eight lanes
+ * gather a row, which is one line of the cache or two; four nonzeros at a time, of eight. What they
+ * make of the inputs goes to lanes (g, t), with g = lane / 4 and t = lane % 4: W / 8 components of
+ * two nonzeros, t and t + 4. Component c of these is coordinate 8 c + g, so these registers are the
+ * fragments of both factors of m16n8k8. (Were rows gathered in that order, a quarter of a warp
+ * would ask for four lines: L1 was the limit.)
  *
  * Sums. H is the tiles on and below the diagonal, as accumulators of the tensor cores. A product is
  * that of high parts and two of a high and a low part (3xTF32). Every 128 nonzeros accumulators are
@@ -257,7 +259,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   const amped_row_piece_cuda *const pieces = p.pieces + first_piece;
   const unsigned end = (unsigned)(p.strip_ends[strip] - first_piece);
   const unsigned ld = (unsigned)p.ld;
-  const lane_share share = share_of<W>(g, ld);
+  const lane_share share = share_of<W>(lane % 8, ld);
   const bool masks = p.components < (unsigned)W;
   const unsigned last = (unsigned)(pieces[end - 1].first - p.first) + pieces[end - 1].count - 1;
   /* The mean in two parts: what is left of a value near it is exact. */
@@ -300,8 +302,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     load(of.base + (j + 32 < of.count ? j + 32 : of.count));
   };
 
-  /* The rows of nonzeros t and t + 4 of eight, from nonzero `from` of the batch on, and which of
-   * the eight take part. */
+  /* The rows of nonzeros lane / 8 and that + 4 of eight, from nonzero `from` of the batch on, and
+   * which of the eight take part. */
   float rows[2][held_inputs][blocks];
   unsigned asked = 0;
   const auto ask = [&](unsigned from) {
@@ -311,7 +313,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
 #pragma unroll
       for (int m = 0; m < N; m++)
         if (N < most_inputs || m < (int)p.inputs) {
-          const I position = __shfl_sync(all_lanes, mine.input[m], (int)(from + t) + 4 * i);
+          const I position = __shfl_sync(all_lanes, mine.input[m], (int)(from + lane / 8) + 4 * i);
           const float *const begin =
               N < most_inputs ? shares[N < most_inputs ? m : 0] : p.factors[m] + share.first;
           float v[blocks];
@@ -364,16 +366,18 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     }
   };
 
+  /* The products of nonzeros t and t + 4, as fragments: they come from the lanes that have them. */
   float products[2][blocks];
   const auto multiply = [&]() {
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
       for (int c = 0; c < blocks; c++) {
-        products[i][c] = rows[i][0][c];
+        float x = rows[i][0][c];
 #pragma unroll
         for (int m = 1; m < held_inputs; m++)
-          products[i][c] *= rows[i][m][c];
+          x *= rows[i][m][c];
+        products[i][c] = __shfl_sync(all_lanes, x, (int)(8 * t + g));
       }
   };
   /* Add the products of eight nonzeros, from nonzero `from` of the batch in hand on. */
