@@ -24,6 +24,8 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   uint64_t ld;
   bool biased, nonnegative;
   double mean, per_scale;
+  float means[2]; /* the mean: of a value near it, what is left is exact */
+  float per_scale_float;
   double reg, reg_power, reg_bias, prior; /* reg: times the mode's pull */
   bool is_block;                          /* rows have other columns behind their own */
   double told_bias;                       /* reg_bias, or 0 where the sums leave biases out */
@@ -68,6 +70,9 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
   p->nonnegative = a->fit->nonnegative;
   p->mean = a->fit->mean;
   p->per_scale = 1.0 / a->fit->scale;
+  p->means[0] = (float)p->mean;
+  p->means[1] = (float)(p->mean - (double)p->means[0]);
+  p->per_scale_float = (float)p->per_scale;
   p->reg = a->fit->reg * a->fit->pull[a->mode];
   p->reg_power = a->fit->reg_power;
   p->reg_bias = a->fit->reg_bias;

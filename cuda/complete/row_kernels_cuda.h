@@ -56,7 +56,7 @@ typedef struct amped_row_kernel_cuda_args {
   amped_row_fit_sums *sums; /* of warps: [all strips], stored; else [AMPED_FIT_BLOCKS], added to */
 } amped_row_kernel_cuda_args;
 
-#define AMPED_FIT_BLOCKS 264
+#define AMPED_FIT_BLOCKS 1056
 
 /* Bytes of a thread block's scratch, for so many components; and the thread blocks that have it. */
 uint64_t amped_row_scratch_cuda_bytes(int components);

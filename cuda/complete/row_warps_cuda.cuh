@@ -262,10 +262,6 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   const lane_share share = share_of<W>(lane % 8, ld);
   const bool masks = p.components < (unsigned)W;
   const unsigned last = (unsigned)(pieces[end - 1].first - p.first) + pieces[end - 1].count - 1;
-  /* The mean in two parts: what is left of a value near it is exact. */
-  const float mean = (float)p.mean;
-  const float mean_rest = (float)(p.mean - (double)mean);
-  const float per_scale = (float)p.per_scale;
   sums->all_count = sums->all_squares = sums->all_penalty = 0.0;
   const float *shares[held_inputs]; /* the lane's share of each factor's first row */
 #pragma unroll
@@ -336,7 +332,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   /* The batch taken last comes in hand. */
   const auto begin_batch = [&]() {
     const bool on = alive >> lane & 1U;
-    float y = (mine.value - mean - mean_rest) * per_scale;
+    float y = (mine.value - p.means[0] - p.means[1]) * p.per_scale_float;
     if constexpr (biased) {
 #pragma unroll
       for (int m = 0; m < N; m++)
@@ -380,7 +376,17 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         products[i][c] = __shfl_sync(all_lanes, x, (int)(8 * t + g));
       }
   };
-  /* Add the products of eight nonzeros, from nonzero `from` of the batch in hand on. */
+  /* Zero what takes no part: nonzeros, and columns behind the components. */
+  const auto leave_out = [&]() {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const bool on = asked >> (t + 4U * (unsigned)i) & 1U;
+#pragma unroll
+      for (int c = 0; c < blocks; c++)
+        products[i][c] = on && column_of<W>(c, g) < p.components ? products[i][c] : 0.0F;
+    }
+  };
+  /* Add the products of eight nonzeros. */
   const auto add = [&](const float *targets, const float *roots) {
 #pragma unroll
     for (int c = 0; c < blocks; c++) {
@@ -428,47 +434,42 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       while (j < stop) {
         float targets[2];
         float roots[2];
-        if (j % 32 == 0)
-          begin_batch();
-        if (j % 32 == 0 && !masks && alive == ~0U && j + 32 < here.count) {
-          /* A whole batch, and another one behind: nothing to ask, but for rows. */
+        begin_batch();
+        const bool is_whole = !masks && alive == ~0U;
+        const unsigned left = here.count - j;
+        const unsigned last_step = left < 32 ? (left - 1) / 8 * 8 : 24;
+        if (is_whole) {
 #pragma unroll
-          for (unsigned from = 0; from < 32; from += 8) {
+          for (unsigned from = 0; from < 24; from += 8) {
             of_step(from, targets, roots);
             multiply();
-            if (from == 24)
-              take(here, j + 32);
-            ask(from == 24 ? 0 : from + 8);
+            ask(from + 8);
             add(targets, roots);
           }
-          j += 32;
-          continue;
-        }
-        of_step(j % 32, targets, roots);
-        multiply();
-        if (masks || asked != 0xffU) {
-#pragma unroll
-          for (int i = 0; i < 2; i++) {
-            const bool on = asked >> (t + 4U * (unsigned)i) & 1U;
-#pragma unroll
-            for (int c = 0; c < blocks; c++)
-              products[i][c] = on && column_of<W>(c, g) < p.components ? products[i][c] : 0.0F;
+        } else {
+          for (unsigned from = 0; from < last_step; from += 8) {
+            of_step(from, targets, roots);
+            multiply();
+            leave_out();
+            ask(from + 8);
+            add(targets, roots);
           }
         }
+        of_step(last_step, targets, roots);
+        multiply();
+        if (!is_whole)
+          leave_out();
         /* What comes behind: later ones of the piece, or the first of the next. */
-        j += 8;
-        const bool has_more = j < here.count;
-        if (has_more || !is_last) {
-          const unsigned behind = has_more ? j : 0;
-          if (behind % 32 == 0)
-            take(has_more ? here : next, behind);
-          ask(behind % 32);
+        j = left > 32 ? j + 32 : here.count;
+        if (left > 32 || !is_last) {
+          take(left > 32 ? here : next, left > 32 ? j : 0);
+          ask(0);
         }
         add(targets, roots);
       }
       tell();
       if (here.count > fold_nonzeros) {
-        const bool is_first_fold = j == fold_nonzeros;
+        const bool is_first_fold = stop == fold_nonzeros;
         const bool is_last_fold = j >= here.count;
         const auto fold_in = [&](int i, float &x) {
           const float sum = is_first_fold ? x : memory->fold[i][lane] + x;

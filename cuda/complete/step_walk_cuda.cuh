@@ -11,6 +11,7 @@
 #include <cfloat>
 
 #include "cuda/complete/step_kernels_cuda.h"
+#include "cuda/device/ptx_cuda.cuh"
 
 namespace {
 
@@ -44,6 +45,7 @@ template <typename T> struct step_problem {
   unsigned ncomps, components;
   uint64_t ld;
   bool biased, nonnegative;
+  bool far; /* positions of inputs may take more than 32 bits */
   double mean, per_scale, reg, reg_power, reg_bias, prior, step;
   amped_step_order order;
 };
@@ -57,8 +59,10 @@ template <typename T> step_problem<T> describe_steps(const amped_step_kernel_cud
   p.dictionary = static_cast<const T *>(a->packed->dictionary);
   p.row_list = a->packed->rows;
   p.long_indices = a->packed->index_type == AMPED_U64;
-  for (int m = 0; m < a->inputs; m++)
+  for (int m = 0; m < a->inputs; m++) {
     p.factors[m] = static_cast<const T *>(a->factors[m]);
+    p.far = p.far || p.packing.bits[m] > 32;
+  }
   p.inputs = a->inputs;
   p.factor = static_cast<T *>(a->factor);
   p.block_first = a->block_first;
@@ -127,10 +131,10 @@ template <int lanes, typename T> __device__ inline T group_sum(T x) {
 }
 
 /* A decoded visit, in the lane that decoded it; N is 2 where there are two inputs, else
- * most_inputs. Where its input rows begin, y without the biases of the inputs, and whether it takes
- * part. */
+ * most_inputs. The positions of its input rows, y without the biases of the inputs, and whether it
+ * takes part. */
 template <typename T, int N> struct visit {
-  const T *rows[N];
+  uint64_t rows[N];
   T target;
   bool takes_part;
 };
@@ -142,8 +146,7 @@ __device__ inline void decode_visit(const step_problem<T> &p, uint64_t k, visit<
 #pragma unroll
   for (int m = 0; m < N; m++)
     if (N == 2 || m < p.inputs)
-      v->rows[m] =
-          p.factors[m] + amped_packed_field(words, p.packing.shifts[m], p.packing.bits[m]) * p.ld;
+      v->rows[m] = amped_packed_field(words, p.packing.shifts[m], p.packing.bits[m]);
   const T x =
       p.packing.coded
           ? p.dictionary[amped_packed_field(words, p.packing.value_shift, p.packing.value_bits)]
@@ -153,7 +156,7 @@ __device__ inline void decode_visit(const step_problem<T> &p, uint64_t k, visit<
 #pragma unroll
     for (int m = 0; m < N; m++)
       if (N == 2 || m < p.inputs)
-        y -= (double)v->rows[m][p.components];
+        y -= (double)p.factors[m][v->rows[m] * p.ld + p.components];
   v->target = (T)y;
   v->takes_part = p.held == nullptr || (p.held[k / 32] >> k % 32 & 1U) == 0;
 }
@@ -181,8 +184,10 @@ template <typename T, int chunks> struct walker {
   uint64_t task, row, first;
   unsigned piece, pieces;
   amped_step_visits visits;
+  uint32_t own_at, per_round; /* a lane's next visit, and how far its later ones are */
   unsigned visited, taken, in_tail;
-  double curvatures, n;
+  T curvatures;
+  double n;
   T per_row, per_bias;
   T bias, bias_sum;
   T row_at[chunks * chunk<T>::size], sum[chunks * chunk<T>::size];
@@ -211,7 +216,10 @@ __device__ inline void begin_row(const step_problem<T> &p, uint64_t task, int la
   w->visits = amped_step_visits_of(p.order, count, w->pieces, w->piece);
   w->busy = true;
   w->visited = w->taken = w->in_tail = 0;
-  w->curvatures = 0.0;
+  w->curvatures = (T)0;
+  const uint32_t length = w->visits.length;
+  w->own_at = (uint32_t)((w->visits.at + (uint64_t)w->visits.stride * (unsigned)lane) % length);
+  w->per_round = (uint32_t)((uint64_t)w->visits.stride * lanes % length);
   w->per_row = (T)(w->n > 0.0 ? weight_of(p, w->n) / w->n : 0.0);
   w->per_bias = (T)(w->n > 0.0 ? p.reg_bias / w->n : 0.0);
   const T *const place = p.factor + place_of(p, w->row);
@@ -283,44 +291,57 @@ __device__ inline void end_row(const step_problem<T> &p, int lane, const walker<
     sums->bias_penalty += p.reg_bias * (double)(T)bias * (double)(T)bias;
 }
 
-/* Row m of the visit that lane `from` of the group decoded. */
+/* Row m, from `begin` in its factor's first row on, of the visit that lane `from` decoded. */
 template <typename T, int N, int lanes>
-__device__ inline const T *row_of_visit(const visit<T, N> &v, int m, int from) {
-  return reinterpret_cast<const T *>(
-      __shfl_sync(whole_warp, reinterpret_cast<unsigned long long>(v.rows[m]), from, lanes));
+__device__ inline const T *row_of_visit(const step_problem<T> &p, const T *begin,
+                                        const visit<T, N> &v, int m, int from) {
+  if (p.far)
+    return begin + __shfl_sync(whole_warp, (unsigned long long)v.rows[m], from, lanes) * p.ld;
+  return row_address(begin, __shfl_sync(whole_warp, (unsigned)v.rows[m], from, lanes),
+                     (unsigned)(p.ld * sizeof(T)));
 }
 
-/* Entries of two inputs' rows on their way: a lane's chunks. */
+/* Where a lane's chunk i begins in a row; behind the components, at its begin. */
+template <typename T, int lanes>
+__device__ inline unsigned chunk_at(const step_problem<T> &p, int lane, int i) {
+  const unsigned at = (unsigned)((lane + i * lanes) * chunk<T>::size);
+  return at < p.components ? at : 0U;
+}
+
+/* Entries of two inputs' rows on their way: a lane's chunks. begins: of chunk 0 in the factors'
+ * first rows. */
 template <typename T, int N, int lanes, int chunks>
-__device__ inline void load_rows(const step_problem<T> &p, const visit<T, N> &v, int from, int lane,
+__device__ inline void load_rows(const step_problem<T> &p, const T *const *begins,
+                                 const visit<T, N> &v, int from, int lane,
                                  chunk<T> (*rows)[chunks]) {
-  const T *const first = row_of_visit<T, N, lanes>(v, 0, from);
-  const T *const second = row_of_visit<T, N, lanes>(v, 1, from);
 #pragma unroll
-  for (int i = 0; i < chunks; i++) {
-    const unsigned at = (unsigned)((lane + i * lanes) * chunk<T>::size);
-    const bool here = at < p.components;
-    rows[0][i] = load_chunk(here ? first + at : first);
-    rows[1][i] = load_chunk(here ? second + at : second);
+  for (int m = 0; m < 2; m++) {
+    const T *const row = row_of_visit<T, N, lanes>(p, begins[m], v, m, from);
+    rows[m][0] = load_chunk(row);
+#pragma unroll
+    for (int i = 1; i < chunks; i++)
+      rows[m][i] =
+          load_chunk(row + chunk_at<T, lanes>(p, lane, i) - chunk_at<T, lanes>(p, lane, 0));
   }
 }
 
-/* A step of the group: of its visit that lane `from` decoded. */
+/* A step of the group: of its visit that lane `from` decoded; part: it takes part. With c the
+ * curvature, a the step's length times the visits so far, and r the penalty a visit: the row keeps
+ * 1 / (1 + a r / c) of itself. */
 template <typename T, int N, int lanes, int chunks>
-__device__ inline void step_row(const step_problem<T> &p, const visit<T, N> &v, int from, int lane,
-                                const chunk<T> (*rows)[chunks], bool tail, walker<T, chunks> *w) {
+__device__ inline void step_row(const step_problem<T> &p, const visit<T, N> &v, bool part, int from,
+                                int lane, const chunk<T> (*rows)[chunks], bool tail,
+                                walker<T, chunks> *w) {
   constexpr int size = chunk<T>::size;
   const T target = __shfl_sync(whole_warp, v.target, from, lanes);
-  const bool part = __shfl_sync(whole_warp, (int)v.takes_part, from, lanes) != 0;
   const T *others[N > 2 ? N - 2 : 1];
 #pragma unroll
   for (int m = 2; m < N; m++)
     if (m < p.inputs)
-      others[m - 2] = row_of_visit<T, N, lanes>(v, m, from);
+      others[m - 2] = row_of_visit<T, N, lanes>(p, p.factors[m], v, m, from);
   T x[chunks * size];
   T square = (T)0;
   T dot = (T)0;
-  T sum = (T)0;
 #pragma unroll
   for (int i = 0; i < chunks; i++) {
     const unsigned at = (unsigned)((lane + i * lanes) * size);
@@ -341,41 +362,48 @@ __device__ inline void step_row(const step_problem<T> &p, const visit<T, N> &v, 
     for (int c = 0; c < size; c++) {
       const T a = x[i * size + c];
       square += a * a;
-      sum += a;
       dot += a * w->row_at[i * size + c];
     }
   }
   square = group_sum<lanes>(square);
   dot = group_sum<lanes>(dot);
-  if (p.prior != 0.0)
-    sum = group_sum<lanes>(sum);
-  const double before = w->curvatures + (part ? (double)square : 0.0);
-  const double seen = (double)(w->taken + 1);
-  const double curvature = before + (p.biased ? seen : 0.0);
-  const bool moves = part && curvature > 0.0 && curvature <= DBL_MAX;
-  const T one = p.biased ? (T)1 : (T)0;
-  const T e = moves ? (T)((T)(p.step * seen) / (T)curvature) : (T)0;
-  const T keep = (T)1 / ((T)1 + e * w->per_row);
-  const T keep_bias = p.biased ? (T)1 / ((T)1 + e * w->per_bias) : (T)0;
-  const T gain = e / ((T)1 + e * keep * square + e * keep_bias * one);
-  const T error =
-      target - (p.prior != 0.0 ? (T)p.prior * sum : (T)0) - keep * dot - keep_bias * w->bias;
-  const T s = moves ? gain * keep * error : (T)0;
-  const bool counts = part && tail;
+  T error = target;
+  if (p.prior != 0.0) {
+    T sum = (T)0;
+#pragma unroll
+    for (int i = 0; i < chunks * size; i++)
+      sum += x[i];
+    error -= (T)p.prior * group_sum<lanes>(sum);
+  }
+  const T most = sizeof(T) == 4 ? (T)FLT_MAX : (T)DBL_MAX;
+  const T seen = (T)(w->taken + 1);
+  const T before = w->curvatures + (part ? square : (T)0);
+  const T curvature = before + (p.biased ? seen : (T)0);
+  const bool moves = part && curvature > (T)0 && curvature <= most;
+  const T a = (T)p.step * seen;
+  const T keep = moves ? curvature * reciprocal(curvature + a * w->per_row) : (T)1;
+  T keep_bias = (T)0;
+  if (p.biased)
+    keep_bias = moves ? curvature * reciprocal(curvature + a * w->per_bias) : (T)1;
+  error -= keep * dot + keep_bias * w->bias;
+  const T gain = moves ? a * reciprocal(curvature + a * (keep * square + keep_bias)) * error : (T)0;
+  const T s = gain * keep;
+  const T counts = part && tail ? (T)1 : (T)0;
 #pragma unroll
   for (int i = 0; i < chunks * size; i++) {
-    T a = keep * w->row_at[i] + s * x[i];
-    if (p.nonnegative && a < (T)-p.prior)
-      a = (T)-p.prior;
-    w->row_at[i] = part ? a : w->row_at[i];
-    w->sum[i] += counts ? w->row_at[i] : (T)0;
+    T next = keep * w->row_at[i] + s * x[i];
+    if (p.nonnegative && next < (T)-p.prior)
+      next = (T)-p.prior;
+    w->row_at[i] = part ? next : w->row_at[i];
+    w->sum[i] += counts * w->row_at[i];
   }
-  if (p.biased && part)
-    w->bias = keep_bias * w->bias + (moves ? gain * keep_bias * error : (T)0);
-  w->bias_sum += counts ? w->bias : (T)0;
+  if (p.biased) {
+    w->bias = part ? keep_bias * w->bias + gain * keep_bias : w->bias;
+    w->bias_sum += counts * w->bias;
+  }
   w->curvatures = before;
   w->taken += part ? 1 : 0;
-  w->in_tail += counts ? 1 : 0;
+  w->in_tail += part && tail ? 1 : 0;
 }
 
 template <typename T, int N, int lanes, int chunks>
@@ -388,6 +416,10 @@ __global__ void __launch_bounds__(step_threads) walk_rows(const step_problem<T> 
   uint64_t task = (uint64_t)blockIdx.x * groups + threadIdx.x / lanes;
   amped_row_step_sums own = {0, 0.0, 0.0};
   walker<T, chunks> w;
+  const T *begins[2]; /* of the lane's chunk 0, in the first rows */
+#pragma unroll
+  for (int m = 0; m < 2; m++)
+    begins[m] = kept(p.factors[m] + chunk_at<T, lanes>(p, lane, 0));
   w.busy = false;
   for (;;) {
     while (!w.busy && task < tasks) {
@@ -402,26 +434,29 @@ __global__ void __launch_bounds__(step_threads) walk_rows(const step_problem<T> 
     v.target = (T)0;
 #pragma unroll
     for (int m = 0; m < N; m++)
-      v.rows[m] = p.factors[N == 2 || m < p.inputs ? m : 0];
+      v.rows[m] = 0;
     if ((unsigned)lane < left) {
       amped_step_visits mine = w.visits;
-      mine.at = (uint32_t)((mine.at + (uint64_t)mine.stride * (unsigned)lane) % mine.length);
+      mine.at = w.own_at;
       decode_visit(p, w.first + amped_step_number(&mine, w.pieces, w.piece), &v);
     }
+    const unsigned parts =
+        __ballot_sync(whole_warp, v.takes_part) >> (threadIdx.x % 32 / lanes * lanes);
     chunk<T> rows[ahead][2][chunks];
 #pragma unroll
     for (int j = 0; j < ahead; j++)
-      load_rows<T, N, lanes, chunks>(p, v, j, lane, rows[j]);
+      load_rows<T, N, lanes, chunks>(p, begins, v, j, lane, rows[j]);
 #pragma unroll
     for (int j = 0; j < lanes; j++) {
       const bool tail = w.busy && w.visited + (unsigned)j >= w.visits.length / 2;
-      step_row<T, N, lanes, chunks>(p, v, j, lane, rows[j % ahead], tail, &w);
+      step_row<T, N, lanes, chunks>(p, v, parts >> j & 1U, j, lane, rows[j % ahead], tail, &w);
       if (j + ahead < lanes)
-        load_rows<T, N, lanes, chunks>(p, v, j + ahead, lane, rows[j % ahead]);
+        load_rows<T, N, lanes, chunks>(p, begins, v, j + ahead, lane, rows[j % ahead]);
     }
     const bool ends = w.busy && left <= (unsigned)lanes;
     if (w.busy) {
-      w.visits.at = (uint32_t)((w.visits.at + (uint64_t)w.visits.stride * lanes) % w.visits.length);
+      w.own_at += w.per_round; /* lengths are far below 2^31 */
+      w.own_at -= w.own_at >= w.visits.length ? w.visits.length : 0;
       w.visited += lanes;
     }
     if (__any_sync(whole_warp, ends))

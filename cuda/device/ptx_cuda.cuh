@@ -29,6 +29,16 @@ __device__ inline void store_release(unsigned *flag, unsigned value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(value) : "memory");
 }
 
+/* One over x: of floats within an ulp, from 2^-126 to 2^126. */
+__device__ inline float reciprocal(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+__device__ inline double reciprocal(double x) {
+  return 1.0 / x;
+}
+
 /* One over the root, within 2^-22 of it. What is below the least normal number counts as 0. */
 __device__ inline float reciprocal_root(float x) {
   float r;

@@ -22,6 +22,10 @@ inline void store_release(unsigned *flag, unsigned value) {
   *flag = value;
 }
 
+template <typename T> inline T reciprocal(T x) {
+  return (T)1 / x;
+}
+
 inline float reciprocal_root(float x) {
   return 1.0F / sqrtf(x);
 }
