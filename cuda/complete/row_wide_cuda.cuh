@@ -58,70 +58,62 @@ template <int P, int N, typename I> struct wide_desk {
   } taken[2]; /* nonzeros of a round */
 };
 
-/* h += the products of eight nonzeros, or of a panel, for warp w. parts: at the lane's place. With
- * `of_panel` units without columns behind panel k are left out. */
+/* The fragments of the 32 coordinates of a warp, two times 16, as rows: high parts, low parts. */
+struct row_fragments {
+  unsigned parts[2][2][4];
+};
+
+/* A number's parts. Tensor cores ignore the last 13 bits. So they may differ in those of a row and
+ * of a column, which keeps the compiler from holding both in one register: as a row's fragment a
+ * number lies between others than as a column's, and it would be moved for each product. */
+struct wide_split {
+  unsigned row_high, row_low, column_high, column_low;
+};
+__device__ inline wide_split wide_split_of(float x) {
+  wide_split s;
+  s.row_high = __float_as_uint(x) + 0x1000U;
+  s.column_high = s.row_high & 0xffffe000U;
+  s.row_low = __float_as_uint(x - __uint_as_float(s.column_high));
+  s.column_low = s.row_low + 0x1000U;
+  return s;
+}
+
+/* c += a b, of 16 x 8 numbers each, in three products; b as it lies in memory. */
+__device__ inline void add_product(float *c, const unsigned *a, unsigned b0, unsigned b1) {
+  multiply_tf32(c, a[0], a[1], a[2], a[3], b0, b1);
+}
+
+/* h += the products of eight nonzeros, or of a panel, for warp w. rows: its own. columns: the
+ * fragments of all blocks, at the lane's place. With `of_panel` units without columns behind panel
+ * k are left out. */
 template <int P, bool of_panel>
-__device__ inline void multiply_units(float (*h)[2][4], const uint4 (*parts)[32], unsigned w,
-                                      unsigned k) {
+__device__ inline void multiply_units(float (*h)[2][4], const row_fragments &rows,
+                                      const uint4 (*columns)[32], unsigned w, unsigned k) {
   constexpr unsigned halves = wide_shape<P>::halves;
-  uint4 rows[4];
-#pragma unroll
-  for (int c = 0; c < 4; c++)
-    rows[c] = parts[4 * w + (unsigned)c][0];
   const auto is_open = [&](unsigned i, unsigned j) {
     return !of_panel || 2 * (i < j ? i : j) + 1 > k;
-  };
-  const auto low_high = [&](float *c, const uint4 *a, const uint4 &b) {
-    multiply_tf32(c, a[0].z, a[1].z, a[0].w, a[1].w, b.x, b.y);
-  };
-  const auto high_low = [&](float *c, const uint4 *a, const uint4 &b) {
-    multiply_tf32(c, a[0].x, a[1].x, a[0].y, a[1].y, b.z, b.w);
-  };
-  const auto high_high = [&](float *c, const uint4 *a, const uint4 &b) {
-    multiply_tf32(c, a[0].x, a[1].x, a[0].y, a[1].y, b.x, b.y);
-  };
-  const auto one = [&](float (*c)[4], const uint4 *a, const uint4 *b) {
-    low_high(c[0], a, b[0]);
-    low_high(c[1], a, b[1]);
-    high_low(c[0], a, b[0]);
-    high_low(c[1], a, b[1]);
-    high_high(c[0], a, b[0]);
-    high_high(c[1], a, b[1]);
   };
 #pragma unroll
   for (int j = 0; j <= P + (P % 2 == 0 ? 1 : 0); j++) {
     const unsigned at = (2 * w + (unsigned)j) % halves;
-    const bool of_first = j < P || (j == P && (P % 2 == 1 || w < P / 2));
-    const bool of_second = (j > 0 && j <= P) || (j > P && w >= P / 2);
-    const bool first = of_first && is_open(2 * w, at);
-    const bool second = of_second && is_open(2 * w + 1, at);
-    uint4 b[2];
+    const bool first =
+        (j < P || (j == P && (P % 2 == 1 || w < P / 2))) && is_open(2 * w, at);
+    const bool second =
+        ((j > 0 && j <= P) || (j > P && w >= P / 2)) && is_open(2 * w + 1, at);
     if (!first && !second)
       continue;
+    const uint4 b[2] = {columns[2 * at][0], columns[2 * at + 1][0]};
+    float(*const c[2])[4] = {h[j < P ? j : 2 * P], h[j > P ? 2 * P : P + (j > 0 ? j - 1 : 0)]};
+    /* Small products first. Those of one tile lie apart, as each waits for the last. */
 #pragma unroll
-    for (int half = 0; half < 2; half++)
-      b[half] = j < 2 ? rows[2 * j + half] : parts[2 * at + (unsigned)half][0];
-    float(*const of_a)[4] = h[j < P ? j : 2 * P];
-    float(*const of_b)[4] = h[j <= P ? P + j - 1 : 2 * P];
-    if (j > 0 && j < P && !of_panel) {
-      low_high(of_a[0], rows, b[0]);
-      low_high(of_a[1], rows, b[1]);
-      low_high(of_b[0], rows + 2, b[0]);
-      low_high(of_b[1], rows + 2, b[1]);
-      high_low(of_a[0], rows, b[0]);
-      high_low(of_a[1], rows, b[1]);
-      high_low(of_b[0], rows + 2, b[0]);
-      high_low(of_b[1], rows + 2, b[1]);
-      high_high(of_a[0], rows, b[0]);
-      high_high(of_a[1], rows, b[1]);
-      high_high(of_b[0], rows + 2, b[0]);
-      high_high(of_b[1], rows + 2, b[1]);
-    } else {
-      if (j <= P && first)
-        one(of_a, rows, b);
-      if (j > 0 && second)
-        one(of_b, rows + 2, b);
-    }
+    for (int part = 0; part < 3; part++)
+#pragma unroll
+      for (int r = 0; r < 2; r++)
+        if (r == 0 ? j <= P && first : j > 0 && second)
+#pragma unroll
+          for (int half = 0; half < 2; half++)
+            add_product(c[r][half], rows.parts[r][part == 0 ? 1 : 0],
+                        part == 1 ? b[half].z : b[half].x, part == 1 ? b[half].w : b[half].y);
   }
 }
 
@@ -262,9 +254,18 @@ __device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], floa
         for (int j = 0; j < 8; j++)
           sum = fmaf(-v[j], y[j], sum);
       }
-      const uint4(*const parts)[32] =
+      const uint4(*const columns_of)[32] =
           reinterpret_cast<const uint4(*)[32]>(&d.parts[0][0][lane ^ lane >> 3]);
-      multiply_units<P, true>(h, parts, w, k);
+      row_fragments rows;
+#pragma unroll
+      for (int c = 0; c < 4; c++) {
+        const uint4 x = columns_of[4 * w + (unsigned)c][0];
+        rows.parts[c / 2][0][c % 2] = x.x;
+        rows.parts[c / 2][0][2 + c % 2] = x.y;
+        rows.parts[c / 2][1][c % 2] = x.z;
+        rows.parts[c / 2][1][2 + c % 2] = x.w;
+      }
+      multiply_units<P, true>(h, rows, columns_of, w, k);
     }
 }
 
@@ -447,6 +448,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     };
 
     /* What was asked for becomes the fragments of step s. */
+    row_fragments fragments;
     const auto put = [&](unsigned s) {
       const auto &of = d.taken[s / round % 2];
       const unsigned from = 8 * (s % round) + t;
@@ -495,9 +497,14 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       }
 #pragma unroll
       for (int c = 0; c < 4; c++) {
-        const split_number a = split_of(x[0][c]);
-        const split_number b = split_of(x[1][c]);
-        d.parts[s % 2][4 * w + (unsigned)c][spot] = make_uint4(a.high, b.high, a.low, b.low);
+        const wide_split a = wide_split_of(x[0][c]);
+        const wide_split b = wide_split_of(x[1][c]);
+        d.parts[s % 2][4 * w + (unsigned)c][spot] =
+            make_uint4(a.column_high, b.column_high, a.column_low, b.column_low);
+        fragments.parts[c / 2][0][c % 2] = a.row_high;
+        fragments.parts[c / 2][0][2 + c % 2] = b.row_high;
+        fragments.parts[c / 2][1][c % 2] = a.row_low;
+        fragments.parts[c / 2][1][2 + c % 2] = b.row_low;
       }
     };
 
@@ -532,7 +539,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     for (unsigned s = 0; s < steps; s++) {
       __syncthreads();
       multiply_units<P, false>(
-          h, reinterpret_cast<const uint4(*)[32]>(&d.parts[s % 2][0][spot]), w, 0);
+          h, fragments, reinterpret_cast<const uint4(*)[32]>(&d.parts[s % 2][0][spot]), w, 0);
       if (s % round == round / 2 && (s / round + 1) * columns < count)
         take((s / round + 1) * columns);
       if (s + 1 < steps)
