@@ -93,16 +93,26 @@ __device__ inline void multiply_units(float (*h)[2][4], const row_fragments &row
   const auto is_open = [&](unsigned i, unsigned j) {
     return !of_panel || 2 * (i < j ? i : j) + 1 > k;
   };
+  constexpr int last = P + (P % 2 == 0 ? 1 : 0);
+  uint4 b[2][2]; /* those of the next unit are asked for before this one's are multiplied */
+  const auto load = [&](int j) {
+    const unsigned at = 2 * ((2 * w + (unsigned)j) % halves);
+    b[j % 2][0] = columns[at][0];
+    b[j % 2][1] = columns[at + 1][0];
+  };
+  if (!of_panel)
+    load(0);
 #pragma unroll
-  for (int j = 0; j <= P + (P % 2 == 0 ? 1 : 0); j++) {
+  for (int j = 0; j <= last; j++) {
     const unsigned at = (2 * w + (unsigned)j) % halves;
     const bool first =
         (j < P || (j == P && (P % 2 == 1 || w < P / 2))) && is_open(2 * w, at);
     const bool second =
         ((j > 0 && j <= P) || (j > P && w >= P / 2)) && is_open(2 * w + 1, at);
-    if (!first && !second)
-      continue;
-    const uint4 b[2] = {columns[2 * at][0], columns[2 * at + 1][0]};
+    if (of_panel && (first || second))
+      load(j);
+    if (!of_panel && j < last)
+      load(j + 1);
     float(*const c[2])[4] = {h[j < P ? j : 2 * P], h[j > P ? 2 * P : P + (j > 0 ? j - 1 : 0)]};
     /* Small products first. Those of one tile lie apart, as each waits for the last. */
 #pragma unroll
@@ -111,9 +121,11 @@ __device__ inline void multiply_units(float (*h)[2][4], const row_fragments &row
       for (int r = 0; r < 2; r++)
         if (r == 0 ? j <= P && first : j > 0 && second)
 #pragma unroll
-          for (int half = 0; half < 2; half++)
-            add_product(c[r][half], rows.parts[r][part == 0 ? 1 : 0],
-                        part == 1 ? b[half].z : b[half].x, part == 1 ? b[half].w : b[half].y);
+          for (int half = 0; half < 2; half++) {
+            const uint4 &x = b[j % 2][half];
+            add_product(c[r][half], rows.parts[r][part == 0 ? 1 : 0], part == 1 ? x.z : x.x,
+                        part == 1 ? x.w : x.y);
+          }
   }
 }
 
