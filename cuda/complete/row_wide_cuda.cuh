@@ -10,9 +10,9 @@
  * 2 P, of rows i = 2 w and 2 w + 1 for d < P, and for d = P every other one: 2 P + 1, of which it
  * needs few fragments. Every 32 P nonzeros accumulators are added to sums in shared memory.
  *
- * Solution. Cholesky by panels of 8 columns, a thread a row. The accumulators have -H then, and
- * the factor's panels are added to them as nonzeros are. The panels stay in shared memory, for the
- * way back. The right side, and the sums of p where there is a bias, are two more rows.
+ * Solution. Cholesky by panels of 8 columns, a thread a row. The products of a panel are taken off
+ * the accumulators as those of nonzeros are added. The panels stay in shared memory, for the way
+ * back. The right side, and the sums of p where there is a bias, are two more rows.
  */
 #ifndef AMPED_ROW_WIDE_CUDA_CUH
 #define AMPED_ROW_WIDE_CUDA_CUH
@@ -58,6 +58,12 @@ template <int P, int N, typename I> struct wide_desk {
   } taken[2]; /* nonzeros of a round */
 };
 
+/* Where lane's fragments lie among the 32 of a block. In solutions a thread writes the fragments of
+ * four lanes: so those of eight threads lie in different banks. */
+__device__ inline unsigned spot_of(unsigned lane) {
+  return lane ^ lane >> 3;
+}
+
 /* The fragments of the 32 coordinates of a warp, two times 16, as rows: high parts, low parts. */
 struct row_fragments {
   unsigned parts[2][2][4];
@@ -84,34 +90,30 @@ __device__ inline void add_product(float *c, const unsigned *a, unsigned b0, uns
 }
 
 /* h += the products of eight nonzeros, or of a panel, for warp w. rows: its own. columns: the
- * fragments of all blocks, at the lane's place. With `of_panel` units without columns behind panel
- * k are left out. */
+ * fragments of all blocks, at the lane's place. With `of_panel` columns before panel k, and its own,
+ * are left out. */
 template <int P, bool of_panel>
 __device__ inline void multiply_units(float (*h)[2][4], const row_fragments &rows,
                                       const uint4 (*columns)[32], unsigned w, unsigned k) {
-  constexpr unsigned halves = wide_shape<P>::halves;
-  const auto is_open = [&](unsigned i, unsigned j) {
-    return !of_panel || 2 * (i < j ? i : j) + 1 > k;
-  };
-  constexpr int last = P + (P % 2 == 0 ? 1 : 0);
+  constexpr bool is_odd = P % 2 > 0;
+  constexpr int last = is_odd ? P : P + 1;
   uint4 b[2][2]; /* those of the next unit are asked for before this one's are multiplied */
+  const auto place = [&](int j) { return (2 * w + (unsigned)j) % wide_shape<P>::halves; };
   const auto load = [&](int j) {
-    const unsigned at = 2 * ((2 * w + (unsigned)j) % halves);
-    b[j % 2][0] = columns[at][0];
-    b[j % 2][1] = columns[at + 1][0];
+    b[j % 2][0] = columns[2 * place(j)][0];
+    b[j % 2][1] = columns[2 * place(j) + 1][0];
   };
   if (!of_panel)
     load(0);
 #pragma unroll
   for (int j = 0; j <= last; j++) {
-    const unsigned at = (2 * w + (unsigned)j) % halves;
-    const bool first =
-        (j < P || (j == P && (P % 2 == 1 || w < P / 2))) && is_open(2 * w, at);
-    const bool second =
-        ((j > 0 && j <= P) || (j > P && w >= P / 2)) && is_open(2 * w + 1, at);
-    if (of_panel && (first || second))
+    const bool has[2] = {j < P || (j == P && (is_odd || w < P / 2)),
+                         j > 0 && (j <= P || w >= P / 2)};
+    if (of_panel && 2 * place(j) + 1 <= k)
+      continue;
+    if (of_panel)
       load(j);
-    if (!of_panel && j < last)
+    else if (j < last)
       load(j + 1);
     float(*const c[2])[4] = {h[j < P ? j : 2 * P], h[j > P ? 2 * P : P + (j > 0 ? j - 1 : 0)]};
     /* Small products first. Those of one tile lie apart, as each waits for the last. */
@@ -119,7 +121,7 @@ __device__ inline void multiply_units(float (*h)[2][4], const row_fragments &row
     for (int part = 0; part < 3; part++)
 #pragma unroll
       for (int r = 0; r < 2; r++)
-        if (r == 0 ? j <= P && first : j > 0 && second)
+        if (has[r])
 #pragma unroll
           for (int half = 0; half < 2; half++) {
             const uint4 &x = b[j % 2][half];
@@ -151,13 +153,13 @@ __device__ inline void show_panel(float (*panel)[8], const float (*h)[2][4], uns
     const unit_place<P> at = place_of_unit<P>(u, w);
     if (at.j == unit && at.i >= unit) {
       float2 *const to = reinterpret_cast<float2 *>(panel[16 * at.i + g]) + t;
-      to[0] = make_float2(-h[u][half][0], -h[u][half][1]);
-      to[32] = make_float2(-h[u][half][2], -h[u][half][3]);
+      to[0] = make_float2(h[u][half][0], h[u][half][1]);
+      to[32] = make_float2(h[u][half][2], h[u][half][3]);
     } else if (at.i == unit && at.j > unit) {
 #pragma unroll
       for (int e = 0; e < 4; e++)
         panel[16 * at.j + 8 * (unsigned)(e / 2) + 2 * t + (unsigned)(e % 2)][g] =
-            -h[u][e / 2][2 * half + e % 2];
+            h[u][e / 2][2 * half + e % 2];
     }
   }
 }
@@ -206,42 +208,59 @@ __device__ inline void factor_row(float *v, const float (*l)[8], const float *by
   }
 }
 
-/* Cholesky of what the warps have. right and sum: the thread's number of the two more rows. */
+/* Cholesky of what the warps have. right and sum: the thread's number of the two more rows. Where
+ * panel k is done, so are all units of warps before k / 4. Warp k / 4 has the unit on the diagonal,
+ * and shows the others its factor. */
 template <int P, int N, typename I>
 __device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], float right, float sum,
                                    unsigned w, unsigned lane) {
   constexpr unsigned columns = wide_shape<P>::columns;
   const unsigned row = 32 * w + lane;
+  const unsigned spot = spot_of(lane);
 #pragma unroll 1
   for (unsigned unit = 0; unit < wide_shape<P>::halves; unit++)
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const unsigned k = 2 * unit + (unsigned)half;
+      float *const panel = d.factor + panel_at<P>(k);
+      float l[8][8];
+      float by[8];
       float v[8];
-      show_panel<P>(d.panel, h, w, unit, half, lane);
-      if (row / 8 == k) {
-        d.panel[columns][row % 8] = right;
-        d.panel[columns + 1][row % 8] = sum;
-      }
-      __syncthreads();
-      if (w >= k / 4) {
-        float l[8][8];
-        float by[8];
+      if (w >= k / 4)
+        show_panel<P>(d.panel, h, w, unit, half, lane);
+      if (w == k / 4) {
+        if (row / 8 == k) {
+          d.panel[columns][row % 8] = right;
+          d.panel[columns + 1][row % 8] = sum;
+        }
+        __syncwarp();
 #pragma unroll
         for (int i = 0; i < 8; i++)
           load_eight(d.panel[8 * k + (unsigned)i], l[i]);
         factor_eight(l, by);
+        if (lane == 0) {
+#pragma unroll
+          for (int i = 0; i < 8; i++)
+            store_eight(l[i], panel + 8 * i);
+          store_eight(by, d.pivots + 8 * k);
+        }
+      }
+      __syncthreads();
+      if (w >= k / 4) {
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+          load_eight(panel + 8 * i, l[i]);
+        load_eight(d.pivots + 8 * k, by);
         load_eight(d.panel[row], v);
         factor_row(v, l, by);
-        if (row >= 8 * k)
-          store_eight(v, d.factor + panel_at<P>(k) + 8 * (row - 8 * k));
         if (row >= 8 * k + 8) {
+          store_eight(v, panel + 8 * (row - 8 * k));
 #pragma unroll
           for (int i = 0; i < 4; i++) {
             const split_number a = split_of(v[i]);
             const split_number b = split_of(v[i + 4]);
-            const unsigned spot = 4 * (row % 8) + (unsigned)i;
-            d.parts[0][row / 8][spot ^ spot >> 3] = make_uint4(a.high, b.high, a.low, b.low);
+            d.parts[0][row / 8][spot_of(4 * (row % 8) + (unsigned)i)] =
+                make_uint4(a.high, b.high, a.low, b.low);
           }
         }
         if (w == k / 4) {
@@ -250,34 +269,34 @@ __device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], floa
           factor_row(more, l, by);
           if (lane < 2)
             store_eight(more, d.y[lane] + 8 * k);
-          if (lane == 0)
-            store_eight(by, d.pivots + 8 * k);
         }
       }
       __syncthreads();
-      if (row >= 8 * k + 8) {
-        float y[8];
-        load_eight(d.y[0] + 8 * k, y);
+      if (w >= k / 4) {
+        if (row >= 8 * k + 8) {
+          float y[8];
+          load_eight(d.y[0] + 8 * k, y);
 #pragma unroll
-        for (int j = 0; j < 8; j++)
-          right = fmaf(-v[j], y[j], right);
-        load_eight(d.y[1] + 8 * k, y);
+          for (int j = 0; j < 8; j++)
+            right = fmaf(-v[j], y[j], right);
+          load_eight(d.y[1] + 8 * k, y);
 #pragma unroll
-        for (int j = 0; j < 8; j++)
-          sum = fmaf(-v[j], y[j], sum);
+          for (int j = 0; j < 8; j++)
+            sum = fmaf(-v[j], y[j], sum);
+        }
+        const uint4(*const fragments)[32] =
+            reinterpret_cast<const uint4(*)[32]>(&d.parts[0][0][spot]);
+        row_fragments rows; /* minus the panel's */
+#pragma unroll
+        for (int c = 0; c < 4; c++) {
+          const uint4 x = fragments[4 * w + (unsigned)c][0];
+          rows.parts[c / 2][0][c % 2] = x.x ^ 0x80000000U;
+          rows.parts[c / 2][0][2 + c % 2] = x.y ^ 0x80000000U;
+          rows.parts[c / 2][1][c % 2] = x.z ^ 0x80000000U;
+          rows.parts[c / 2][1][2 + c % 2] = x.w ^ 0x80000000U;
+        }
+        multiply_units<P, true>(h, rows, fragments, w, k);
       }
-      const uint4(*const columns_of)[32] =
-          reinterpret_cast<const uint4(*)[32]>(&d.parts[0][0][lane ^ lane >> 3]);
-      row_fragments rows;
-#pragma unroll
-      for (int c = 0; c < 4; c++) {
-        const uint4 x = columns_of[4 * w + (unsigned)c][0];
-        rows.parts[c / 2][0][c % 2] = x.x;
-        rows.parts[c / 2][0][2 + c % 2] = x.y;
-        rows.parts[c / 2][1][c % 2] = x.z;
-        rows.parts[c / 2][1][2 + c % 2] = x.w;
-      }
-      multiply_units<P, true>(h, rows, columns_of, w, k);
     }
 }
 
@@ -350,12 +369,12 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   extern __shared__ __align__(16) unsigned char shared[];
   wide_desk<P, N, I> &d = *reinterpret_cast<wide_desk<P, N, I> *>(shared);
   const unsigned lane = threadIdx.x % 32;
-  const unsigned w = __shfl_sync(all_lanes, threadIdx.x / 32, 0);
+  /* The last warps have more to do when rows are solved: in each block others. */
+  const unsigned w = (__shfl_sync(all_lanes, threadIdx.x / 32, 0) + blockIdx.x) % P;
   const unsigned g = lane / 4;
   const unsigned t = lane % 4;
-  const unsigned row = threadIdx.x; /* the coordinate that is the thread's when rows are solved */
-  const unsigned spot = lane ^ lane >> 3; /* so that threads that have a row each write to
-                                             different banks of parts */
+  const unsigned row = 32 * w + lane; /* the coordinate that is the thread's in solutions */
+  const unsigned spot = spot_of(lane);
   const uint64_t strip = p.first_strip + blockIdx.x;
   const uint64_t end = p.strip_ends[strip];
   const unsigned ld = (unsigned)p.ld;
@@ -371,7 +390,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   double all_penalty = 0.0;
 
   const auto place = [&](unsigned k) { return k < last ? k : last; };
-  unsigned k = (unsigned)(piece.first - p.first) + threadIdx.x;
+  unsigned k = (unsigned)(piece.first - p.first) + row;
   raw_nonzero<float, N> raw = load_nonzero<float, I, N>(p, place(k));
   unsigned held = p.held != nullptr ? __ldg(p.held + place(k) / 32) : 0U;
   for (; at < end;) {
@@ -397,7 +416,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     /* Nonzeros j and on, one a thread, into shared memory; the next ones are asked for. */
     const auto take = [&](unsigned j) {
       auto &to = d.taken[j / columns % 2];
-      const bool here = j + threadIdx.x < count;
+      const bool here = j + row < count;
       const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, place(k));
       const bool on = here && !(held >> (place(k) % 32) & 1U);
       double y = ((double)mine.value - p.mean) * p.per_scale;
@@ -421,13 +440,13 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
 #pragma unroll
       for (int m = 0; m < N; m++)
         if (N < most_inputs || m < (int)p.inputs)
-          to.inputs[m][threadIdx.x] = mine.input[m];
-      to.target[threadIdx.x] = (float)of.target;
+          to.inputs[m][row] = mine.input[m];
+      to.target[row] = (float)of.target;
       if (weighs)
-        to.root[threadIdx.x] = (float)sqrt(of.weight);
+        to.root[row] = (float)sqrt(of.weight);
       if (lane == 0)
         to.alive[w] = alive;
-      k = (j + columns < count ? base + j + columns : base + count) + threadIdx.x;
+      k = (j + columns < count ? base + j + columns : base + count) + row;
       raw = load_nonzero<float, I, N>(p, place(k));
       held = p.held != nullptr ? __ldg(p.held + place(k) / 32) : 0U;
     };
@@ -521,7 +540,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     };
 
     const auto fold = [&](bool is_first, bool is_last) {
-      float4 *const own = &d.folds[0][threadIdx.x];
+      float4 *const own = &d.folds[0][row];
       const auto four = [&](int i, float *x) {
         float4 sum = is_first ? make_float4(0.0F, 0.0F, 0.0F, 0.0F) : own[i * W];
         sum = make_float4(sum.x + x[0], sum.y + x[1], sum.z + x[2], sum.w + x[3]);
@@ -610,7 +629,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         if (p.biased)
           to[places.sum + column] = (double)d.sums[row];
       }
-      if (threadIdx.x == 0) {
+      if (row == 0) {
         to[places.count] = number;
         if (p.biased)
           to[places.target] = target;
@@ -629,21 +648,16 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
           if (r < p.components && c < p.components)
             h[u][half][e] += (float)__ldg(p.base + r * p.components + c);
         });
-#pragma unroll
-      for (int u = 0; u < units; u++)
-#pragma unroll
-        for (int e = 0; e < 8; e++)
-          h[u][e / 4][e % 4] = -h[u][e / 4][e % 4];
       /* The diagonal is in units (2 w, 2 w) and (2 w + 1, 2 w + 1). */
 #pragma unroll
       for (int c = 0; c < 4; c++) {
         float *const two = h[c < 2 ? 0 : P][c % 2] + 2 * (c % 2);
         const float more = first_column + (unsigned)c < p.components ? (float)weight : 1.0F;
         if (t == g / 2) {
-          two[0] -= g % 2 == 0 ? more : 0.0F;
-          two[1] -= g % 2 == 1 ? more : 0.0F;
+          two[0] += g % 2 == 0 ? more : 0.0F;
+          two[1] += g % 2 == 1 ? more : 0.0F;
           d.least[32 * w + 8 * (unsigned)c + g] =
-              (g % 2 == 0 ? two[0] : two[1]) * (-2.0F * (float)W * FLT_EPSILON);
+              (g % 2 == 0 ? two[0] : two[1]) * (2.0F * (float)W * FLT_EPSILON);
         }
       }
       const double own_target = (double)d.targets[row];
@@ -678,7 +692,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       x = solve_back<P, N, I>(d, y - bias * z, row);
       good = good && fabsf(x) <= FLT_MAX && fabsf(bias) <= FLT_MAX;
       if (!__syncthreads_and(good)) {
-        if (threadIdx.x == 0)
+        if (row == 0)
           p.failed[done] = 1;
         continue;
       }
@@ -689,7 +703,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         all_squares -= (double)x * (own_target + weight * off);
         all_penalty += weight * off * off;
       }
-      if (threadIdx.x == 0) {
+      if (row == 0) {
         if (p.biased)
           all_squares -= (double)bias * (target + p.reg_bias * (double)bias);
         all_penalty += p.told_bias * (double)bias * (double)bias;
@@ -697,7 +711,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       }
     } else {
       x = is_there ? (float)p.empty[column] : 0.0F;
-      if (threadIdx.x == 0) {
+      if (row == 0) {
         all_squares += p.of_empty.squares;
         all_penalty += p.of_empty.penalty;
       }
@@ -707,7 +721,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       x = bias;
     if (column < (p.is_block ? p.components + (p.biased ? 1U : 0U) : ld))
       to[column] = x;
-    if (p.biased && p.components == columns && threadIdx.x == 0)
+    if (p.biased && p.components == columns && row == 0)
       to[columns] = bias;
   }
   all_squares = sum_of_lanes(all_squares);
@@ -718,7 +732,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     d.totals[1][w] = all_penalty;
   }
   __syncthreads();
-  if (threadIdx.x == 0) {
+  if (row == 0) {
     for (int i = 1; i < P; i++) {
       all_squares += d.totals[0][i];
       all_penalty += d.totals[1][i];
