@@ -731,6 +731,7 @@ START_TEST(rows_of_many_components) {
       problem p;
       amped_row_fit fit = fit_of(biased > 0);
       fit.reg_power = w % 2 > 0 ? 0.5 : 1.0;
+      fit.reg = w == 2 || w == 3 ? 1e-6 : 0.3; /* too little for float where rows are short */
       rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], widths[w] + biased, AMPED_F32);
       fit_is_right_weighted(&p, 1 + (int)w % 2, alone(), &fit, biased > 0 ? TENTH : 0, w % 3 == 1);
       problem_free(&p);
