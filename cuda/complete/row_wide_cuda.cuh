@@ -90,8 +90,8 @@ __device__ inline void add_product(float *c, const unsigned *a, unsigned b0, uns
 }
 
 /* h += the products of eight nonzeros, or of a panel, for warp w. rows: its own. columns: the
- * fragments of all blocks, at the lane's place. With `of_panel` columns before panel k, and its own,
- * are left out. */
+ * fragments of all blocks, at the lane's place. With `of_panel` columns before panel k, and its
+ * own, are left out. */
 template <int P, bool of_panel>
 __device__ inline void multiply_units(float (*h)[2][4], const row_fragments &rows,
                                       const uint4 (*columns)[32], unsigned w, unsigned k) {
@@ -132,9 +132,7 @@ __device__ inline void multiply_units(float (*h)[2][4], const row_fragments &row
 }
 
 /* The rows and columns of unit u of warp w, in units. */
-template <int P> struct unit_place {
-  unsigned i, j;
-};
+template <int P> struct unit_place { unsigned i, j; };
 template <int P> __device__ inline unit_place<P> place_of_unit(int u, unsigned w) {
   const bool is_last = u == 2 * P;
   const bool is_second = is_last ? P % 2 == 0 && w >= P / 2 : u >= P;
@@ -354,9 +352,7 @@ __device__ inline void for_numbers(unsigned w, unsigned lane, const F &f) {
 }
 
 /* The thread blocks that shall fit on a multiprocessor, by registers. */
-template <int P, int N> struct wide_tuning {
-  static constexpr int blocks = P == 4 ? 3 : 4;
-};
+template <int P, int N> struct wide_tuning { static constexpr int blocks = P == 4 ? 3 : 4; };
 
 template <int P, int N, typename I>
 __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
@@ -389,21 +385,91 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   double all_squares = 0.0;
   double all_penalty = 0.0;
 
+  /* The round behind the one taken last: a nonzero a thread, as it lies in memory. */
   const auto place = [&](unsigned k) { return k < last ? k : last; };
-  unsigned k = (unsigned)(piece.first - p.first) + row;
-  raw_nonzero<float, N> raw = load_nonzero<float, I, N>(p, place(k));
-  unsigned held = p.held != nullptr ? __ldg(p.held + place(k) / 32) : 0U;
+  unsigned k = 0;
+  raw_nonzero<float, N> raw;
+  unsigned held = 0;
+  const auto load = [&](unsigned first) {
+    k = place(first + row);
+    raw = load_nonzero<float, I, N>(p, k);
+    held = p.held != nullptr ? __ldg(p.held + k / 32) : 0U;
+  };
+
+  /* Nonzeros j and on of the piece at `base`, of `count`, into shared memory; then load those
+   * behind. */
+  double number = 0.0; /* sums of what the thread took of a piece */
+  double target = 0.0;
+  double squares = 0.0;
+  const auto take = [&](unsigned base, unsigned count, unsigned j) {
+    auto &to = d.taken[j / columns % 2];
+    const bool on = j + row < count && !(held >> (k % 32) & 1U);
+    const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, k);
+    double y = ((double)mine.value - p.mean) * p.per_scale;
+    if (p.biased) {
+      float others = 0.0F;
+#pragma unroll
+      for (int m = 0; m < N; m++)
+        if (N < most_inputs || m < (int)p.inputs)
+          others += __ldg(row_at(p.factors[m], mine.input[m], ld) + p.components);
+      y -= (double)others;
+    }
+    const unsigned alive = __ballot_sync(all_lanes, on);
+    fit_term of = {0.0, 0.0, 0.0, 0.0};
+    if (on)
+      of = weighs ? term_of(p, y, k) : fit_term{1.0, y, y * y, 1.0};
+    number += of.count;
+    target += of.target;
+    squares += of.square;
+#pragma unroll
+    for (int m = 0; m < N; m++)
+      if (N < most_inputs || m < (int)p.inputs)
+        to.inputs[m][row] = mine.input[m];
+    to.target[row] = (float)of.target;
+    if (weighs)
+      to.root[row] = (float)sqrt(of.weight);
+    if (lane == 0)
+      to.alive[w] = alive;
+    load(base + (j + columns < count ? j + columns : count));
+  };
+
+  /* The columns of nonzeros t and t + 4 of step s of the piece. */
+  float rows[2][held_inputs][4];
+  const auto ask = [&](unsigned s) {
+    const auto &of = d.taken[s / round % 2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const unsigned from = 8 * (s % round) + t + 4 * (unsigned)i;
+#pragma unroll
+      for (int m = 0; m < N; m++)
+        if (N < most_inputs || m < (int)p.inputs) {
+          const float4 v = __ldg(reinterpret_cast<const float4 *>(
+              row_at(p.factors[m] + offset, of.inputs[m][from], ld)));
+          float *const to = rows[i][N < most_inputs ? m : 0];
+          const bool is_first = N < most_inputs || m == 0;
+          to[0] = is_first ? v.x : to[0] * v.x;
+          to[1] = is_first ? v.y : to[1] * v.y;
+          to[2] = is_first ? v.z : to[2] * v.z;
+          to[3] = is_first ? v.w : to[3] * v.w;
+        }
+    }
+  };
+
+  load((unsigned)(piece.first - p.first));
+  take((unsigned)(piece.first - p.first), piece.count, 0);
+  __syncthreads();
+  ask(0);
   for (; at < end;) {
     const unsigned base = (unsigned)(piece.first - p.first);
     const unsigned count = piece.count;
     const uint64_t own_row = piece.row;
     const unsigned slot = piece.slot;
+    const uint64_t done = at++;
+    if (at < end)
+      piece = p.pieces[at];
     float h[units][2][4];
     float targets[4]; /* of the lane's columns */
     float sums[4];
-    double number = 0.0;
-    double target = 0.0;
-    double squares = 0.0;
 #pragma unroll
     for (int u = 0; u < units; u++)
 #pragma unroll
@@ -412,71 +478,6 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
 #pragma unroll
     for (int c = 0; c < 4; c++)
       targets[c] = sums[c] = 0.0F;
-
-    /* Nonzeros j and on, one a thread, into shared memory; the next ones are asked for. */
-    const auto take = [&](unsigned j) {
-      auto &to = d.taken[j / columns % 2];
-      const bool here = j + row < count;
-      const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, place(k));
-      const bool on = here && !(held >> (place(k) % 32) & 1U);
-      double y = ((double)mine.value - p.mean) * p.per_scale;
-      if (p.biased && on) {
-        float others = 0.0F;
-#pragma unroll
-        for (int m = 0; m < N; m++)
-          if (N < most_inputs || m < (int)p.inputs)
-            others += __ldg(p.factors[m] + ((uint64_t)mine.input[m] * ld + p.components));
-        y -= (double)others;
-      }
-      const unsigned alive = __ballot_sync(all_lanes, on);
-      fit_term of = {0.0, 0.0, 0.0, 0.0};
-      if (on && weighs)
-        of = term_of(p, y, place(k));
-      else if (on)
-        of = {1.0, y, y * y, 1.0};
-      number += of.count;
-      target += of.target;
-      squares += of.square;
-#pragma unroll
-      for (int m = 0; m < N; m++)
-        if (N < most_inputs || m < (int)p.inputs)
-          to.inputs[m][row] = mine.input[m];
-      to.target[row] = (float)of.target;
-      if (weighs)
-        to.root[row] = (float)sqrt(of.weight);
-      if (lane == 0)
-        to.alive[w] = alive;
-      k = (j + columns < count ? base + j + columns : base + count) + row;
-      raw = load_nonzero<float, I, N>(p, place(k));
-      held = p.held != nullptr ? __ldg(p.held + place(k) / 32) : 0U;
-    };
-
-    /* The columns of nonzeros t and t + 4 of step s. */
-    float rows[2][held_inputs][4];
-    const auto ask = [&](unsigned s) {
-      const auto &of = d.taken[s / round % 2];
-#pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const unsigned from = 8 * (s % round) + t + 4 * (unsigned)i;
-#pragma unroll
-        for (int m = 0; m < N; m++)
-          if (N < most_inputs || m < (int)p.inputs) {
-            const float4 *const factor = reinterpret_cast<const float4 *>(p.factors[m] + offset);
-            const I position = of.inputs[m][from];
-            float4 v;
-            if constexpr (sizeof(I) == 4)
-              v = __ldg(row_address(factor, position, ld * (unsigned)sizeof(float)));
-            else
-              v = __ldg(factor + position * (ld / 4));
-            float *const to = rows[i][N < most_inputs ? m : 0];
-            const bool is_first = N < most_inputs || m == 0;
-            to[0] = is_first ? v.x : to[0] * v.x;
-            to[1] = is_first ? v.y : to[1] * v.y;
-            to[2] = is_first ? v.z : to[2] * v.z;
-            to[3] = is_first ? v.w : to[3] * v.w;
-          }
-      }
-    };
 
     /* What was asked for becomes the fragments of step s. */
     row_fragments fragments;
@@ -561,9 +562,6 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     };
 
     const unsigned steps = count / 8 + (count % 8 > 0 ? 1 : 0);
-    take(0);
-    __syncthreads();
-    ask(0);
     put(0);
     if (steps > 1)
       ask(1);
@@ -572,7 +570,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       multiply_units<P, false>(
           h, fragments, reinterpret_cast<const uint4(*)[32]>(&d.parts[s % 2][0][spot]), w, 0);
       if (s % round == round / 2 && (s / round + 1) * columns < count)
-        take((s / round + 1) * columns);
+        take(base, count, (s / round + 1) * columns);
       if (s + 1 < steps)
         put(s + 1);
       if (s + 2 < steps)
@@ -592,28 +590,24 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         d.sums[32 * w + 8 * (unsigned)c + g] = sums[c];
       }
     }
+    const double sums_of_warp[3] = {sum_of_lanes(number), sum_of_lanes(target),
+                                    sum_of_lanes(squares)};
     const double own_squares = squares;
-    number = sum_of_lanes(number);
-    target = sum_of_lanes(target);
-    squares = sum_of_lanes(squares);
-    if (lane == 0) {
-      d.totals[0][w] = number;
-      d.totals[1][w] = target;
-      d.totals[2][w] = squares;
-    }
-    __syncthreads();
     number = target = squares = 0.0;
+    if (lane == 0)
+      for (int i = 0; i < 3; i++)
+        d.totals[i][w] = sums_of_warp[i];
+    __syncthreads();
+    double totals[3] = {0.0, 0.0, 0.0};
 #pragma unroll
-    for (int i = 0; i < P; i++) {
-      number += d.totals[0][i];
-      target += d.totals[1][i];
-      squares += d.totals[2][i];
-    }
+    for (int i = 0; i < 3 * P; i++)
+      totals[i / P] += d.totals[i / P][i % P];
     const unsigned column = column_at<W>(row);
     const bool is_there = column < p.components;
-    const uint64_t done = at++;
+    /* The next piece's first nonzeros, of which the first rows are asked for before this row is
+     * solved backwards. */
     if (at < end)
-      piece = p.pieces[at];
+      take((unsigned)(piece.first - p.first), piece.count, 0);
 
     if (slot != AMPED_NO_SLOT) {
       double *const to = p.slots + (uint64_t)slot * p.slot_length;
@@ -630,17 +624,19 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
           to[places.sum + column] = (double)d.sums[row];
       }
       if (row == 0) {
-        to[places.count] = number;
+        to[places.count] = totals[0];
         if (p.biased)
-          to[places.target] = target;
-        to[places.squares] = squares;
+          to[places.target] = totals[1];
+        to[places.squares] = totals[2];
       }
+      __syncthreads();
+      ask(0);
       continue;
     }
     float x = 0.0F;
     float bias = 0.0F;
-    if (number > 0.0) {
-      const double weight = penalty_of(p, number);
+    if (totals[0] > 0.0) {
+      const double weight = penalty_of(p, totals[0]);
       if (p.base != nullptr)
         for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
           const unsigned r = column_at<W>(i);
@@ -648,7 +644,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
           if (r < p.components && c < p.components)
             h[u][half][e] += (float)__ldg(p.base + r * p.components + c);
         });
-      /* The diagonal is in units (2 w, 2 w) and (2 w + 1, 2 w + 1). */
+        /* The diagonal is in units (2 w, 2 w) and (2 w + 1, 2 w + 1). */
 #pragma unroll
       for (int c = 0; c < 4; c++) {
         float *const two = h[c < 2 ? 0 : P][c % 2] + 2 * (c % 2);
@@ -663,6 +659,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       const double own_target = (double)d.targets[row];
       factor_wide<P, N, I>(d, h, is_there ? (float)(own_target + weight * p.prior) : 0.0F,
                            p.biased ? d.sums[row] : 0.0F, w, lane);
+      ask(0);
       const float y = d.y[0][row];
       const float z = d.y[1][row];
       bool good = d.pivots[row] * d.pivots[row] * d.least[row] < 1.0F; /* by^-2 is the pivot */
@@ -684,10 +681,10 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
           zz += d.products[0][i];
           zy += d.products[1][i];
         }
-        const float corner = (float)(number + p.reg_bias);
+        const float corner = (float)(totals[0] + p.reg_bias);
         const float pivot = corner - zz;
         good = good && pivot > corner * (2.0F * (float)W * FLT_EPSILON);
-        bias = ((float)target - zy) / pivot;
+        bias = ((float)totals[1] - zy) / pivot;
       }
       x = solve_back<P, N, I>(d, y - bias * z, row);
       good = good && fabsf(x) <= FLT_MAX && fabsf(bias) <= FLT_MAX;
@@ -705,9 +702,9 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       }
       if (row == 0) {
         if (p.biased)
-          all_squares -= (double)bias * (target + p.reg_bias * (double)bias);
+          all_squares -= (double)bias * (totals[1] + p.reg_bias * (double)bias);
         all_penalty += p.told_bias * (double)bias * (double)bias;
-        all_count += number;
+        all_count += totals[0];
       }
     } else {
       x = is_there ? (float)p.empty[column] : 0.0F;
@@ -715,6 +712,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         all_squares += p.of_empty.squares;
         all_penalty += p.of_empty.penalty;
       }
+      __syncthreads();
+      ask(0);
     }
     float *const to = p.own + own_row * ld;
     if (p.biased && column == p.components)
