@@ -50,6 +50,10 @@ template <int P, int N, typename I> struct wide_desk {
   float targets[columns], sums[columns], least[columns];
   float products[2][P];
   double totals[3][P];
+  /* Each thread's own sums, which would take registers: n, targets and squares of the nonzeros that
+   * it took of a piece; squares and penalties of the rows that are solved. */
+  double of_piece[3][columns];
+  double of_strip[2][columns];
   struct {
     I inputs[N][columns];
     float target[columns];
@@ -372,18 +376,20 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   const unsigned row = 32 * w + lane; /* the coordinate that is the thread's in solutions */
   const unsigned spot = spot_of(lane);
   const uint64_t strip = p.first_strip + blockIdx.x;
-  const uint64_t end = p.strip_ends[strip];
+  const amped_row_piece_cuda *const end = p.pieces + p.strip_ends[strip];
   const unsigned ld = (unsigned)p.ld;
   const unsigned first_column = 32 * w + 4 * g;
   const unsigned offset = first_column < ld ? first_column : 0;
   const bool masks = p.components < columns;
   const bool weighs = p.weights != nullptr || p.implicit > 0.0;
-  uint64_t at = strip > 0 ? p.strip_ends[strip - 1] : 0;
-  amped_row_piece_cuda piece = p.pieces[at];
-  const unsigned last = (unsigned)(p.pieces[end - 1].first - p.first) + p.pieces[end - 1].count - 1;
+  const amped_row_piece_cuda *piece = p.pieces + (strip > 0 ? p.strip_ends[strip - 1] : 0);
+  unsigned base = (unsigned)(piece->first - p.first);
+  unsigned count = piece->count;
+  const unsigned last = (unsigned)(end[-1].first - p.first) + end[-1].count - 1;
   double all_count = 0.0;
-  double all_squares = 0.0;
-  double all_penalty = 0.0;
+#pragma unroll
+  for (int i = 0; i < 3; i++)
+    d.of_piece[i][row] = d.of_strip[i / 2][row] = 0.0;
 
   /* The round behind the one taken last: a nonzero a thread, as it lies in memory. */
   const auto place = [&](unsigned k) { return k < last ? k : last; };
@@ -398,10 +404,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
 
   /* Nonzeros j and on of the piece at `base`, of `count`, into shared memory; then load those
    * behind. */
-  double number = 0.0; /* sums of what the thread took of a piece */
-  double target = 0.0;
-  double squares = 0.0;
-  const auto take = [&](unsigned base, unsigned count, unsigned j) {
+  const auto take = [&](unsigned j) {
     auto &to = d.taken[j / columns % 2];
     const bool on = j + row < count && !(held >> (k % 32) & 1U);
     const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, k);
@@ -418,9 +421,9 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     fit_term of = {0.0, 0.0, 0.0, 0.0};
     if (on)
       of = weighs ? term_of(p, y, k) : fit_term{1.0, y, y * y, 1.0};
-    number += of.count;
-    target += of.target;
-    squares += of.square;
+    d.of_piece[0][row] += of.count;
+    d.of_piece[1][row] += of.target;
+    d.of_piece[2][row] += of.square;
 #pragma unroll
     for (int m = 0; m < N; m++)
       if (N < most_inputs || m < (int)p.inputs)
@@ -455,18 +458,11 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     }
   };
 
-  load((unsigned)(piece.first - p.first));
-  take((unsigned)(piece.first - p.first), piece.count, 0);
+  load(base);
+  take(0);
   __syncthreads();
   ask(0);
-  for (; at < end;) {
-    const unsigned base = (unsigned)(piece.first - p.first);
-    const unsigned count = piece.count;
-    const uint64_t own_row = piece.row;
-    const unsigned slot = piece.slot;
-    const uint64_t done = at++;
-    if (at < end)
-      piece = p.pieces[at];
+  for (; piece < end;) {
     float h[units][2][4];
     float targets[4]; /* of the lane's columns */
     float sums[4];
@@ -565,18 +561,21 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     put(0);
     if (steps > 1)
       ask(1);
-    for (unsigned s = 0; s < steps; s++) {
-      __syncthreads();
-      multiply_units<P, false>(
-          h, fragments, reinterpret_cast<const uint4(*)[32]>(&d.parts[s % 2][0][spot]), w, 0);
-      if (s % round == round / 2 && (s / round + 1) * columns < count)
-        take(base, count, (s / round + 1) * columns);
-      if (s + 1 < steps)
-        put(s + 1);
-      if (s + 2 < steps)
-        ask(s + 2);
-      if (steps > round && ((s + 1) % round == 0 || s + 1 == steps))
-        fold(s < round, s + 1 == steps);
+    for (unsigned first = 0; first < steps; first += round) {
+      const unsigned behind = first + round;
+      if (8 * behind < count)
+        take(8 * behind);
+      for (unsigned s = first; s < behind && s < steps; s++) {
+        __syncthreads();
+        multiply_units<P, false>(
+            h, fragments, reinterpret_cast<const uint4(*)[32]>(&d.parts[s % 2][0][spot]), w, 0);
+        if (s + 1 < steps)
+          put(s + 1);
+        if (s + 2 < steps)
+          ask(s + 2);
+      }
+      if (steps > round)
+        fold(first == 0, behind >= steps);
     }
 #pragma unroll
     for (int c = 0; c < 4; c++) {
@@ -590,13 +589,17 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         d.sums[32 * w + 8 * (unsigned)c + g] = sums[c];
       }
     }
-    const double sums_of_warp[3] = {sum_of_lanes(number), sum_of_lanes(target),
-                                    sum_of_lanes(squares)};
-    const double own_squares = squares;
-    number = target = squares = 0.0;
-    if (lane == 0)
-      for (int i = 0; i < 3; i++)
-        d.totals[i][w] = sums_of_warp[i];
+    const uint64_t own_row = piece->row;
+    const unsigned slot = piece->slot;
+    const uint64_t done = (uint64_t)(piece - p.pieces);
+    const double own_squares = d.of_piece[2][row];
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+      const double sum = sum_of_lanes(d.of_piece[i][row]);
+      d.of_piece[i][row] = 0.0;
+      if (lane == 0)
+        d.totals[i][w] = sum;
+    }
     __syncthreads();
     double totals[3] = {0.0, 0.0, 0.0};
 #pragma unroll
@@ -604,10 +607,13 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       totals[i / P] += d.totals[i / P][i % P];
     const unsigned column = column_at<W>(row);
     const bool is_there = column < p.components;
-    /* The next piece's first nonzeros, of which the first rows are asked for before this row is
-     * solved backwards. */
-    if (at < end)
-      take((unsigned)(piece.first - p.first), piece.count, 0);
+    /* The next piece's first nonzeros. Their rows are asked for before this row is solved
+     * backwards. */
+    if (++piece < end) {
+      base = (unsigned)(piece->first - p.first);
+      count = piece->count;
+      take(0);
+    }
 
     if (slot != AMPED_NO_SLOT) {
       double *const to = p.slots + (uint64_t)slot * p.slot_length;
@@ -694,23 +700,26 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         continue;
       }
       /* With M x = right, M = H + weight: the squares are tt - x g + weight (prior - x) x. */
-      all_squares += own_squares;
+      double squares = own_squares;
+      double penalty = 0.0;
       if (is_there) {
         const double off = (double)x - p.prior;
-        all_squares -= (double)x * (own_target + weight * off);
-        all_penalty += weight * off * off;
+        squares -= (double)x * (own_target + weight * off);
+        penalty = weight * off * off;
       }
       if (row == 0) {
         if (p.biased)
-          all_squares -= (double)bias * (totals[1] + p.reg_bias * (double)bias);
-        all_penalty += p.told_bias * (double)bias * (double)bias;
+          squares -= (double)bias * (totals[1] + p.reg_bias * (double)bias);
+        penalty += p.told_bias * (double)bias * (double)bias;
         all_count += totals[0];
       }
+      d.of_strip[0][row] += squares;
+      d.of_strip[1][row] += penalty;
     } else {
       x = is_there ? (float)p.empty[column] : 0.0F;
       if (row == 0) {
-        all_squares += p.of_empty.squares;
-        all_penalty += p.of_empty.penalty;
+        d.of_strip[0][row] += p.of_empty.squares;
+        d.of_strip[1][row] += p.of_empty.penalty;
       }
       __syncthreads();
       ask(0);
@@ -723,8 +732,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     if (p.biased && p.components == columns && row == 0)
       to[columns] = bias;
   }
-  all_squares = sum_of_lanes(all_squares);
-  all_penalty = sum_of_lanes(all_penalty);
+  double all_squares = sum_of_lanes(d.of_strip[0][row]);
+  double all_penalty = sum_of_lanes(d.of_strip[1][row]);
   __syncthreads();
   if (lane == 0) {
     d.totals[0][w] = all_squares;
