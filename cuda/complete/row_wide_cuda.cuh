@@ -62,6 +62,13 @@ template <int P, int N, typename I> struct wide_desk {
   } taken[2]; /* nonzeros of a round */
 };
 
+/* x, as a number that the compiler does not know: what is made of it is made where it is used. Else
+ * places in memory that are the same for all pieces take registers while nonzeros are added. */
+__device__ inline unsigned fresh(unsigned x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 /* Where lane's fragments lie among the 32 of a block. In solutions a thread writes the fragments of
  * four lanes: so those of eight threads lie in different banks. */
 __device__ inline unsigned spot_of(unsigned lane) {
@@ -342,7 +349,9 @@ __device__ inline float solve_back(wide_desk<P, N, I> &d, float rest, unsigned r
 
 /* f(unit, half, element, row, column) for all numbers of a lane, by coordinates. */
 template <int P, typename F>
-__device__ inline void for_numbers(unsigned w, unsigned lane, const F &f) {
+__device__ inline void for_numbers(unsigned warp, unsigned lane_of_warp, const F &f) {
+  const unsigned w = fresh(warp);
+  const unsigned lane = fresh(lane_of_warp);
 #pragma unroll
   for (int u = 0; u < wide_shape<P>::units; u++) {
     const unit_place<P> at = place_of_unit<P>(u, w);
@@ -605,7 +614,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
 #pragma unroll
     for (int i = 0; i < 3 * P; i++)
       totals[i / P] += d.totals[i / P][i % P];
-    const unsigned column = column_at<W>(row);
+    const unsigned coordinate = fresh(row);
+    const unsigned column = column_at<W>(coordinate);
     const bool is_there = column < p.components;
     /* The next piece's first nonzeros. Their rows are asked for before this row is solved
      * backwards. */
@@ -625,9 +635,9 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
           to[place_of_pair(r, c)] = (double)h[u][half][e];
       });
       if (is_there) {
-        to[places.targets + column] = (double)d.targets[row];
+        to[places.targets + column] = (double)d.targets[coordinate];
         if (p.biased)
-          to[places.sum + column] = (double)d.sums[row];
+          to[places.sum + column] = (double)d.sums[coordinate];
       }
       if (row == 0) {
         to[places.count] = totals[0];
@@ -662,13 +672,14 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
               (g % 2 == 0 ? two[0] : two[1]) * (2.0F * (float)W * FLT_EPSILON);
         }
       }
-      const double own_target = (double)d.targets[row];
+      const double own_target = (double)d.targets[coordinate];
       factor_wide<P, N, I>(d, h, is_there ? (float)(own_target + weight * p.prior) : 0.0F,
-                           p.biased ? d.sums[row] : 0.0F, w, lane);
+                           p.biased ? d.sums[coordinate] : 0.0F, w, coordinate % 32);
       ask(0);
-      const float y = d.y[0][row];
-      const float z = d.y[1][row];
-      bool good = d.pivots[row] * d.pivots[row] * d.least[row] < 1.0F; /* by^-2 is the pivot */
+      const float y = d.y[0][coordinate];
+      const float z = d.y[1][coordinate];
+      bool good = d.pivots[coordinate] * d.pivots[coordinate] * d.least[coordinate] <
+                  1.0F; /* by^-2 is the pivot */
       if (p.biased) {
         float zz = z * z;
         float zy = z * y;
@@ -692,7 +703,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         good = good && pivot > corner * (2.0F * (float)W * FLT_EPSILON);
         bias = ((float)totals[1] - zy) / pivot;
       }
-      x = solve_back<P, N, I>(d, y - bias * z, row);
+      x = solve_back<P, N, I>(d, y - bias * z, coordinate);
       good = good && fabsf(x) <= FLT_MAX && fabsf(bias) <= FLT_MAX;
       if (!__syncthreads_and(good)) {
         if (row == 0)
@@ -713,13 +724,13 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         penalty += p.told_bias * (double)bias * (double)bias;
         all_count += totals[0];
       }
-      d.of_strip[0][row] += squares;
-      d.of_strip[1][row] += penalty;
+      d.of_strip[0][coordinate] += squares;
+      d.of_strip[1][coordinate] += penalty;
     } else {
       x = is_there ? (float)p.empty[column] : 0.0F;
       if (row == 0) {
-        d.of_strip[0][row] += p.of_empty.squares;
-        d.of_strip[1][row] += p.of_empty.penalty;
+        d.of_strip[0][coordinate] += p.of_empty.squares;
+        d.of_strip[1][coordinate] += p.of_empty.penalty;
       }
       __syncthreads();
       ask(0);
