@@ -1262,12 +1262,12 @@ START_TEST(short_memory_is_an_error) {
 }
 
 TESTING_MAIN("row_fit", rows_in_float_of_all_orders_and_widths,
-             rows_in_double_of_all_orders_and_widths, rows_of_every_length,
-             rows_of_many_components, rows_of_many_components_of_all_orders,
-             rows_of_the_most_components, rows_of_split_idps, penalties_of_every_power,
-             rows_with_weights, rows_of_implicit_fits, implicit_rows_of_split_idps,
-             nonnegative_rows_with_weights, nonnegative_rows_of_implicit_fits,
-             what_is_held_out_may_change, rows_have_the_same_bits_on_any_number_of_threads,
-             timed_rows_have_the_same_bits, copies_serve_fewer_components,
-             rows_have_the_least_objective, nonnegative_rows, rows_of_least_norm, rows_are_finite,
-             what_row_fits_take_is_said, short_memory_is_an_error)
+             rows_in_double_of_all_orders_and_widths, rows_of_every_length, rows_of_many_components,
+             rows_of_many_components_of_all_orders, rows_of_the_most_components, rows_of_split_idps,
+             penalties_of_every_power, rows_with_weights, rows_of_implicit_fits,
+             implicit_rows_of_split_idps, nonnegative_rows_with_weights,
+             nonnegative_rows_of_implicit_fits, what_is_held_out_may_change,
+             rows_have_the_same_bits_on_any_number_of_threads, timed_rows_have_the_same_bits,
+             copies_serve_fewer_components, rows_have_the_least_objective, nonnegative_rows,
+             rows_of_least_norm, rows_are_finite, what_row_fits_take_is_said,
+             short_memory_is_an_error)
