@@ -62,13 +62,6 @@ template <int P, int N, typename I> struct wide_desk {
   } taken[2]; /* nonzeros of a round */
 };
 
-/* x, as a number that the compiler does not know: what is made of it is made where it is used. Else
- * places in memory that are the same for all pieces take registers while nonzeros are added. */
-__device__ inline unsigned fresh(unsigned x) {
-  asm volatile("" : "+r"(x));
-  return x;
-}
-
 /* Where lane's fragments lie among the 32 of a block. In solutions a thread writes the fragments of
  * four lanes: so those of eight threads lie in different banks. */
 __device__ inline unsigned spot_of(unsigned lane) {
@@ -194,7 +187,7 @@ __device__ inline void store_eight(const float *from, float *to) {
 __device__ inline void factor_eight(float (*l)[8], float *by) {
 #pragma unroll
   for (int j = 0; j < 8; j++) {
-    by[j] = rsqrtf(l[j][j]);
+    by[j] = reciprocal_root(l[j][j]);
 #pragma unroll
     for (int i = j + 1; i < 8; i++)
       l[i][j] *= by[j];
@@ -266,10 +259,10 @@ __device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], floa
           store_eight(v, panel + 8 * (row - 8 * k));
 #pragma unroll
           for (int i = 0; i < 4; i++) {
-            const split_number a = split_of(v[i]);
-            const split_number b = split_of(v[i + 4]);
+            const wide_split a = wide_split_of(v[i]);
+            const wide_split b = wide_split_of(v[i + 4]);
             d.parts[0][row / 8][spot_of(4 * (row % 8) + (unsigned)i)] =
-                make_uint4(a.high, b.high, a.low, b.low);
+                make_uint4(a.column_high, b.column_high, a.column_low, b.column_low);
           }
         }
         if (w == k / 4) {
@@ -445,6 +438,11 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     load(base + (j + columns < count ? j + columns : count));
   };
 
+  const float *shares[held_inputs]; /* the lane's columns of each factor's first row */
+#pragma unroll
+  for (int m = 0; m < held_inputs; m++)
+    shares[m] = kept(p.factors[m] + offset);
+
   /* The columns of nonzeros t and t + 4 of step s of the piece. */
   float rows[2][held_inputs][4];
   const auto ask = [&](unsigned s) {
@@ -456,7 +454,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       for (int m = 0; m < N; m++)
         if (N < most_inputs || m < (int)p.inputs) {
           const float4 v = __ldg(reinterpret_cast<const float4 *>(
-              row_at(p.factors[m] + offset, of.inputs[m][from], ld)));
+              row_at(N < most_inputs ? shares[N < most_inputs ? m : 0] : p.factors[m] + offset,
+                     of.inputs[m][from], ld)));
           float *const to = rows[i][N < most_inputs ? m : 0];
           const bool is_first = N < most_inputs || m == 0;
           to[0] = is_first ? v.x : to[0] * v.x;
