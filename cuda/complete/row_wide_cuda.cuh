@@ -47,7 +47,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   unsigned base = (unsigned)(piece->first - p.first);
   unsigned count = piece->count;
   const unsigned last = (unsigned)(end[-1].first - p.first) + end[-1].count - 1;
-  double all_count = 0.0;
+  if (row == 0)
+    d.count_of_strip = 0.0;
 #pragma unroll
   for (int i = 0; i < 3; i++)
     d.of_piece[i][row] = d.of_strip[i / 2][row] = 0.0;
@@ -311,14 +312,15 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     float bias = 0.0F;
     if (totals[0] > 0.0) {
       const double weight = penalty_of(p, totals[0]);
-      if (p.base != nullptr)
+      if (p.base != nullptr) {
         for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
           const unsigned r = column_at<W>(i);
           const unsigned c = column_at<W>(j);
           if (r < p.components && c < p.components)
             h[u][half][e] += (float)__ldg(p.base + r * p.components + c);
         });
-        /* The diagonal is in units (2 w, 2 w) and (2 w + 1, 2 w + 1). */
+      }
+      /* The diagonal is in units (2 w, 2 w) and (2 w + 1, 2 w + 1). */
 #pragma unroll
       for (int c = 0; c < 4; c++) {
         float *const two = h[c < 2 ? 0 : P][c % 2] + 2 * (c % 2);
@@ -336,8 +338,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       ask(0);
       const float y = d.y[0][coordinate];
       const float z = d.y[1][coordinate];
-      bool good = d.pivots[coordinate] * d.pivots[coordinate] * d.least[coordinate] <
-                  1.0F; /* by^-2 is the pivot */
+      const float by = d.pivots[coordinate]; /* by^-2 is the pivot */
+      bool good = by * by * d.least[coordinate] < 1.0F;
       if (p.biased) {
         float zz = z * z;
         float zy = z * y;
@@ -380,7 +382,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         if (p.biased)
           squares -= (double)bias * (totals[1] + p.reg_bias * (double)bias);
         penalty += p.told_bias * (double)bias * (double)bias;
-        all_count += totals[0];
+        d.count_of_strip += totals[0];
       }
       d.of_strip[0][coordinate] += squares;
       d.of_strip[1][coordinate] += penalty;
@@ -414,7 +416,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       all_squares += d.totals[0][i];
       all_penalty += d.totals[1][i];
     }
-    p.sums[strip] = {all_count, all_squares, all_penalty, 0};
+    p.sums[strip] = {d.count_of_strip, all_squares, all_penalty, 0};
   }
 }
 

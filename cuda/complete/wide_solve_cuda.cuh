@@ -51,6 +51,7 @@ template <int P, int N, typename I> struct wide_desk {
    * it took of a piece; squares and penalties of the rows that are solved. */
   double of_piece[3][columns];
   double of_strip[2][columns];
+  double count_of_strip;
   struct {
     I inputs[N][columns];
     float target[columns];
