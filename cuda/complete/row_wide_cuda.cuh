@@ -1,10 +1,10 @@
 /* The kernel of row fits with P warps a row, and its launch, as templates: rows of up to W = 32 P
  * components. A .cu file for each width instantiates them (row_wide_96.cu, ...).
  *
- * Coordinates are those of row_warps_cuda.cuh: component c of lane (g, t) of warp w is coordinate
- * 8 (4 w + c) + g, and column 32 w + 4 g + c. Each warp gathers its 32 columns of eight nonzeros,
- * and puts their products, which are fragments of both factors of m16n8k8, into shared memory,
- * where all warps read them: 16 bytes a lane. There are two such buffers, and one barrier a step.
+ * Coordinates are those of row_warps_cuda.cuh: column 32 w + 4 g + c is coordinate 8 (4 w + c) + g.
+ * Each warp gathers 32 columns, those of warp w: eight lanes a nonzero's, which are one line of the
+ * cache. Products of eight nonzeros go to shared memory as fragments of m16n8k8, where all warps
+ * read them: 16 bytes a lane. There are two such buffers, and one barrier a step.
  *
  * Sums and solution: wide_solve_cuda.cuh. Every 32 P nonzeros accumulators are added to sums in
  * shared memory, where equations are solved later: tensor cores cut off what does not fit.
@@ -32,10 +32,9 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   const unsigned lane = threadIdx.x % 32;
   /* The last warps have more to do when rows are solved: in each block others. */
   const unsigned w = (__shfl_sync(all_lanes, threadIdx.x / 32, 0) + blockIdx.x) % P;
-  const unsigned g = lane / 4;
-  const unsigned t = lane % 4;
+  const unsigned g = lane % 8; /* of what the lane gathers: 4 columns of nonzeros t and t + 4 */
+  const unsigned t = lane / 8;
   const unsigned row = 32 * w + lane; /* the coordinate that is the thread's in solutions */
-  const unsigned spot = spot_of(lane);
   const uint64_t strip = p.first_strip + blockIdx.x;
   const amped_row_piece_cuda *const end = p.pieces + p.strip_ends[strip];
   const unsigned ld = (unsigned)p.ld;
@@ -144,7 +143,6 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       targets[c] = sums[c] = 0.0F;
 
     /* What was asked for becomes the fragments of step s. */
-    row_fragments fragments;
     const auto put = [&](unsigned s) {
       const auto &of = d.taken[s / round % 2];
       const unsigned from = 8 * (s % round) + t;
@@ -192,16 +190,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
           sums[c] += x[0][c] + x[1][c];
       }
 #pragma unroll
-      for (int c = 0; c < 4; c++) {
-        const wide_split a = wide_split_of(x[0][c]);
-        const wide_split b = wide_split_of(x[1][c]);
-        d.parts[s % 2][4 * w + (unsigned)c][spot] =
-            make_uint4(a.column_high, b.column_high, a.column_low, b.column_low);
-        fragments.parts[c / 2][0][c % 2] = a.row_high;
-        fragments.parts[c / 2][0][2 + c % 2] = b.row_high;
-        fragments.parts[c / 2][1][c % 2] = a.row_low;
-        fragments.parts[c / 2][1][2 + c % 2] = b.row_low;
-      }
+      for (int c = 0; c < 4; c++)
+        d.parts[s % 2][4 * w + (unsigned)c][spot_of(4 * g + t)] = parts_of(x[0][c], x[1][c]);
     };
 
     const auto fold = [&](bool is_first, bool is_last) {
@@ -236,7 +226,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       for (unsigned s = first; s < behind && s < steps; s++) {
         __syncthreads();
         multiply_units<P, false>(
-            h, fragments, reinterpret_cast<const uint4(*)[32]>(&d.parts[s % 2][0][spot]), w, 0);
+            h, reinterpret_cast<const uint4(*)[32]>(&d.parts[s % 2][0][spot_of(lane)]), w, 0);
         if (s + 1 < steps)
           put(s + 1);
         if (s + 2 < steps)
@@ -247,7 +237,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     }
 #pragma unroll
     for (int c = 0; c < 4; c++) {
-      for (int i = 1; i < 4; i *= 2) {
+      for (int i = 8; i < 32; i *= 2) {
         targets[c] += __shfl_xor_sync(all_lanes, targets[c], i);
         if (p.biased)
           sums[c] += __shfl_xor_sync(all_lanes, sums[c], i);
@@ -324,12 +314,13 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
 #pragma unroll
       for (int c = 0; c < 4; c++) {
         float *const two = h[c < 2 ? 0 : P][c % 2] + 2 * (c % 2);
-        const float more = first_column + (unsigned)c < p.components ? (float)weight : 1.0F;
-        if (t == g / 2) {
-          two[0] += g % 2 == 0 ? more : 0.0F;
-          two[1] += g % 2 == 1 ? more : 0.0F;
-          d.least[32 * w + 8 * (unsigned)c + g] =
-              (g % 2 == 0 ? two[0] : two[1]) * (2.0F * (float)W * FLT_EPSILON);
+        const unsigned i = lane / 4;
+        const float more = 32 * w + 4 * i + (unsigned)c < p.components ? (float)weight : 1.0F;
+        if (lane % 4 == i / 2) {
+          two[0] += i % 2 == 0 ? more : 0.0F;
+          two[1] += i % 2 == 1 ? more : 0.0F;
+          d.least[32 * w + 8 * (unsigned)c + i] =
+              (i % 2 == 0 ? two[0] : two[1]) * (2.0F * (float)W * FLT_EPSILON);
         }
       }
       const double own_target = (double)d.targets[coordinate];

@@ -60,30 +60,18 @@ template <int P, int N, typename I> struct wide_desk {
   } taken[2]; /* nonzeros of a round */
 };
 
-/* Where lane's fragments lie among the 32 of a block. In solutions a thread writes the fragments of
- * four lanes: so those of eight threads lie in different banks. */
+/* Where lane's fragments lie among the 32 of a block: so that eight threads write those of lanes 0,
+ * 4, 8, .. to different banks. */
 __device__ inline unsigned spot_of(unsigned lane) {
   return lane ^ lane >> 3;
 }
 
-/* The fragments of the 32 coordinates of a warp, two times 16, as rows: high parts, low parts. */
-struct row_fragments {
-  unsigned parts[2][2][4];
-};
-
-/* A number's parts. Tensor cores ignore the last 13 bits. So they may differ in those of a row and
- * of a column, which keeps the compiler from holding both in one register: as a row's fragment a
- * number lies between others than as a column's, and it would be moved for each product. */
-struct wide_split {
-  unsigned row_high, row_low, column_high, column_low;
-};
-__device__ inline wide_split wide_split_of(float x) {
-  wide_split s;
-  s.row_high = __float_as_uint(x) + 0x1000U;
-  s.column_high = s.row_high & 0xffffe000U;
-  s.row_low = __float_as_uint(x - __uint_as_float(s.column_high));
-  s.column_low = s.row_low + 0x1000U;
-  return s;
+/* The parts of two numbers, as they lie in memory. */
+__device__ inline uint4 parts_of(float a, float b) {
+  const unsigned high[2] = {(__float_as_uint(a) + 0x1000U) & 0xffffe000U,
+                            (__float_as_uint(b) + 0x1000U) & 0xffffe000U};
+  return make_uint4(high[0], high[1], __float_as_uint(a - __uint_as_float(high[0])),
+                    __float_as_uint(b - __uint_as_float(high[1])));
 }
 
 /* c += a b, of 16 x 8 numbers each, in three products; b as it lies in memory. */
@@ -91,19 +79,35 @@ __device__ inline void add_product(float *c, const unsigned *a, unsigned b0, uns
   multiply_tf32(c, a[0], a[1], a[2], a[3], b0, b1);
 }
 
-/* h += the products of eight nonzeros, or of a panel, for warp w. rows: its own. columns: the
- * fragments of all blocks, at the lane's place. With `of_panel` columns before panel k, and its
- * own, are left out. */
+/* h += the products of eight nonzeros, or -= those of a panel, for warp w. columns: the fragments
+ * of all blocks, at the lane's place. With `of_panel` columns before panel k, and its own, are left
+ * out. */
 template <int P, bool of_panel>
-__device__ inline void multiply_units(float (*h)[2][4], const row_fragments &rows,
-                                      const uint4 (*columns)[32], unsigned w, unsigned k) {
+__device__ inline void multiply_units(float (*h)[2][4], const uint4 (*columns)[32], unsigned w,
+                                      unsigned k) {
   constexpr bool is_odd = P % 2 > 0;
   constexpr int last = is_odd ? P : P + 1;
+  /* The warp's own 32 coordinates are rows, too: two times 16, high parts and low ones. As rows
+   * they lie between others than as columns. A bit that tensor cores ignore makes them other
+   * numbers, or the compiler would hold one of them and move it for each product. */
+  uint4 own[4];
+  unsigned rows[2][2][4];
+#pragma unroll
+  for (int c = 0; c < 4; c++)
+    own[c] = columns[4 * w + (unsigned)c][0];
+  const auto of_row = [](unsigned x) { return of_panel ? x ^ 0x80000000U : x | 1U; };
+#pragma unroll
+  for (int c = 0; c < 4; c++) {
+    rows[c / 2][0][c % 2] = of_row(own[c].x);
+    rows[c / 2][0][2 + c % 2] = of_row(own[c].y);
+    rows[c / 2][1][c % 2] = of_row(own[c].z);
+    rows[c / 2][1][2 + c % 2] = of_row(own[c].w);
+  }
   uint4 b[2][2]; /* those of the next unit are asked for before this one's are multiplied */
   const auto place = [&](int j) { return (2 * w + (unsigned)j) % wide_shape<P>::halves; };
   const auto load = [&](int j) {
-    b[j % 2][0] = columns[2 * place(j)][0];
-    b[j % 2][1] = columns[2 * place(j) + 1][0];
+    b[j % 2][0] = j < 2 ? own[2 * j] : columns[2 * place(j)][0];
+    b[j % 2][1] = j < 2 ? own[2 * j + 1] : columns[2 * place(j) + 1][0];
   };
   if (!of_panel)
     load(0);
@@ -127,7 +131,7 @@ __device__ inline void multiply_units(float (*h)[2][4], const row_fragments &row
 #pragma unroll
           for (int half = 0; half < 2; half++) {
             const uint4 &x = b[j % 2][half];
-            add_product(c[r][half], rows.parts[r][part == 0 ? 1 : 0], part == 1 ? x.z : x.x,
+            add_product(c[r][half], rows[r][part == 0 ? 1 : 0], part == 1 ? x.z : x.x,
                         part == 1 ? x.w : x.y);
           }
   }
@@ -256,12 +260,8 @@ __device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], floa
         if (row >= 8 * k + 8) {
           store_eight(v, panel + 8 * (row - 8 * k));
 #pragma unroll
-          for (int i = 0; i < 4; i++) {
-            const wide_split a = wide_split_of(v[i]);
-            const wide_split b = wide_split_of(v[i + 4]);
-            d.parts[0][row / 8][spot_of(4 * (row % 8) + (unsigned)i)] =
-                make_uint4(a.column_high, b.column_high, a.column_low, b.column_low);
-          }
+          for (int i = 0; i < 4; i++)
+            d.parts[0][row / 8][spot_of(4 * (row % 8) + (unsigned)i)] = parts_of(v[i], v[i + 4]);
         }
         if (w == k / 4) {
           float more[8];
@@ -286,16 +286,7 @@ __device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], floa
         }
         const uint4(*const fragments)[32] =
             reinterpret_cast<const uint4(*)[32]>(&d.parts[0][0][spot]);
-        row_fragments rows; /* minus the panel's */
-#pragma unroll
-        for (int c = 0; c < 4; c++) {
-          const uint4 x = fragments[4 * w + (unsigned)c][0];
-          rows.parts[c / 2][0][c % 2] = x.x ^ 0x80000000U;
-          rows.parts[c / 2][0][2 + c % 2] = x.y ^ 0x80000000U;
-          rows.parts[c / 2][1][c % 2] = x.z ^ 0x80000000U;
-          rows.parts[c / 2][1][2 + c % 2] = x.w ^ 0x80000000U;
-        }
-        multiply_units<P, true>(h, rows, fragments, w, k);
+        multiply_units<P, true>(h, fragments, w, k);
       }
     }
 }
