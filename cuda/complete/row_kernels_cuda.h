@@ -1,8 +1,9 @@
 /* Kernels of row fits (backend/row_fit.h). They enqueue their work on a stream and do not wait.
  *
- * Two families. A warp a row: float, up to 64 components, a penalty above 0, any signs. It sums the
- * equations with tensor cores, each factor of a product as the sum of two TF32 numbers, which is as
- * good as float, and solves them in registers. A thread block a row: everything else, in double.
+ * Three families. A warp a row, or three or four warps: float, up to 64 or 128 components, a
+ * penalty above 0, any signs. They sum the equations with tensor cores, each factor of a product as
+ * the sum of two TF32 numbers, which is as good as float, and solve them in registers and shared
+ * memory. A thread block a row: everything else, in double.
  *
  * All pointers are device memory, but for fit and packed. */
 #ifndef AMPED_ROW_KERNELS_CUDA_H
@@ -15,8 +16,8 @@
 extern "C" {
 #endif
 
-/* Most components of a warp's row. */
-#define AMPED_WARP_COMPONENTS 64
+/* Most components of rows that warps fit. */
+#define AMPED_WIDE_COMPONENTS 128
 
 typedef struct amped_row_kernel_cuda_args {
   const amped_row_fit *fit;
@@ -70,6 +71,8 @@ amped_status amped_row_warps_cuda(const amped_row_kernel_cuda_args *args);
 amped_status amped_row_warps_16(const amped_row_kernel_cuda_args *args);
 amped_status amped_row_warps_32(const amped_row_kernel_cuda_args *args);
 amped_status amped_row_warps_64(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_wide_96(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_wide_128(const amped_row_kernel_cuda_args *args);
 
 /* The same by thread blocks. */
 amped_status amped_row_blocks_cuda(const amped_row_kernel_cuda_args *args);

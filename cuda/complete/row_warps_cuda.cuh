@@ -20,7 +20,7 @@
 #ifndef AMPED_ROW_WARPS_CUDA_CUH
 #define AMPED_ROW_WARPS_CUDA_CUH
 
-#include "cuda/complete/fit_problem_cuda.cuh"
+#include "cuda/complete/fit_columns_cuda.cuh"
 #include "cuda/complete/warp_solve_cuda.cuh"
 #include "cuda/device/ptx_cuda.cuh"
 
@@ -39,15 +39,6 @@ template <int W> struct fit_shape {
 /* The tile of rows 16 m and columns 8 n on. */
 __device__ constexpr int tile_at(int m, int n) {
   return m * (m + 1) + n;
-}
-
-/* The column of a lane's component c. */
-template <int W> __device__ inline unsigned column_of(int c, unsigned g) {
-  return W == 16 ? 2 * g + (unsigned)c : (unsigned)c / 4 * 32 + 4 * g + (unsigned)c % 4;
-}
-/* The column of coordinate i. */
-template <int W> __device__ inline unsigned column_at(unsigned i) {
-  return column_of<W>((int)(i / 8), i % 8);
 }
 
 /* H += p p^T of eight nonzeros, in three products. Those of one kind follow each other, so that no
@@ -183,13 +174,6 @@ template <int W> __device__ inline lane_share share_of(unsigned g, unsigned ld) 
   constexpr unsigned run = W == 16 ? 2 : 4;
   const unsigned first = run * g < ld ? run * g : ld - run;
   return {first, W == 64 && 32 + run * g < ld ? 32 + run * g : ld - run};
-}
-
-__device__ inline const float *row_at(const float *factor, index32 row, unsigned ld) {
-  return row_address(factor, row, ld * (unsigned)sizeof(float));
-}
-__device__ inline const float *row_at(const float *factor, index64 row, unsigned ld) {
-  return factor + row * ld;
 }
 
 /* A lane's share of a factor's row. `from` is the share's begin in the row. */

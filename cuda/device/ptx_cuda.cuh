@@ -18,6 +18,12 @@ template <typename T> __device__ inline T *kept(T *pointer) {
   return pointer;
 }
 
+/* x, which the compiler does not know any more: what is made of it is made where it is used. */
+__device__ inline unsigned fresh(unsigned x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 /* What other blocks wrote before they stored *flag with store_release is visible after this. */
 __device__ inline unsigned load_acquire(const unsigned *flag) {
   unsigned seen = 0;

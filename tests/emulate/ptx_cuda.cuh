@@ -14,6 +14,10 @@ template <typename T> inline T *kept(T *pointer) {
   return pointer;
 }
 
+inline unsigned fresh(unsigned x) {
+  return x;
+}
+
 inline unsigned load_acquire(const unsigned *flag) {
   return *(const volatile unsigned *)flag;
 }

@@ -448,6 +448,19 @@ START_TEST(blocks_in_double_of_all_orders_and_widths) {
   orders_and_widths(AMPED_F64);
 }
 
+/* Of 65 to 128 columns, which have a kernel of their own on GPUs. */
+START_TEST(blocks_of_many_columns) {
+  static const int shapes[][2] = {{100, 70}, {130, 128}, {97, 97}};
+  for (int i = 0; i < 3; i++) {
+    problem p;
+    const amped_row_fit fit = fit_of(i > 0);
+    problem_create(&p, 3, odd_dims, 250, shapes[i][0] + (i > 0), AMPED_F32);
+    sweeps_are_right(&p, 1 + i % 2, alone(), &fit, TENTH, shapes[i][1]);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
 START_TEST(rows_of_every_length) {
   static const uint64_t lengths[] = {0, 1, 15, 16, 17, 2, 0, 17000, 64, 63, 65, 0};
   for (int i = 0; i < 4; i++) {
@@ -642,7 +655,8 @@ START_TEST(short_memory_is_an_error) {
 }
 
 TESTING_MAIN("block_fit", blocks_in_float_of_all_orders_and_widths,
-             blocks_in_double_of_all_orders_and_widths, rows_of_every_length, blocks_of_split_idps,
-             blocks_of_streamed_copies, penalties_of_every_power, nonnegative_blocks,
-             rows_without_a_penalty, blocks_have_the_same_bits_on_any_number_of_threads,
-             what_block_fits_take_is_said, short_memory_is_an_error)
+             blocks_in_double_of_all_orders_and_widths, blocks_of_many_columns,
+             rows_of_every_length, blocks_of_split_idps, blocks_of_streamed_copies,
+             penalties_of_every_power, nonnegative_blocks, rows_without_a_penalty,
+             blocks_have_the_same_bits_on_any_number_of_threads, what_block_fits_take_is_said,
+             short_memory_is_an_error)

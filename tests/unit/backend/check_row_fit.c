@@ -721,6 +721,43 @@ START_TEST(rows_of_every_length) {
   check_no_leak();
 }
 
+/* More than 64 components, of which 65 to 128 have a kernel of their own on GPUs. */
+START_TEST(rows_of_many_components) {
+  static const int widths[] = {65, 80, 96, 100, 127, 128, 129};
+  for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+    for (int biased = 0; biased < 2; biased++) {
+      const uint64_t n = (uint64_t)widths[w];
+      const uint64_t lengths[] = {0, 1, 7, 8, 9, n - 1, n, n + 1, 95, 97, 0, 700, 127, 128, 129, 0};
+      problem p;
+      amped_row_fit fit = fit_of(biased > 0);
+      fit.reg_power = w % 2 > 0 ? 0.5 : 1.0;
+      fit.reg = w == 2 || w == 3 ? 1e-6 : 0.3; /* too little for float where rows are short */
+      rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], widths[w] + biased, AMPED_F32);
+      fit_is_right_weighted(&p, 1 + (int)w % 2, alone(), &fit, biased > 0 ? TENTH : 0, w % 3 == 1);
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
+START_TEST(rows_of_many_components_of_all_orders) {
+  static const int widths[] = {70, 121};
+  for (int order = 3; order <= 6; order++)
+    for (int w = 0; w < 2; w++)
+      for (int implicit = 0; implicit < 2; implicit++) {
+        problem p;
+        setup how = alone();
+        amped_row_fit fit = implicit ? implicit_fit() : fit_of(true);
+        how.index_type = (order + w) % 2 > 0 ? AMPED_U64 : AMPED_U32;
+        if (implicit)
+          problem_create_implicit(&p, order, small_dims, 60, widths[w], AMPED_F32);
+        else
+          problem_create(&p, order, odd_dims, 400, widths[w] + 1, AMPED_F32);
+        fit_is_right_weighted(&p, 1, how, &fit, TENTH, !implicit && order % 2 > 0);
+        problem_free(&p);
+      }
+  check_no_leak();
+}
+
 START_TEST(rows_of_the_most_components) {
   static const uint64_t lengths[] = {1, 40, 0};
   for (int type = 0; type < 2; type++) {
@@ -1225,11 +1262,12 @@ START_TEST(short_memory_is_an_error) {
 }
 
 TESTING_MAIN("row_fit", rows_in_float_of_all_orders_and_widths,
-             rows_in_double_of_all_orders_and_widths, rows_of_every_length,
-             rows_of_the_most_components, rows_of_split_idps, penalties_of_every_power,
-             rows_with_weights, rows_of_implicit_fits, implicit_rows_of_split_idps,
-             nonnegative_rows_with_weights, nonnegative_rows_of_implicit_fits,
-             what_is_held_out_may_change, rows_have_the_same_bits_on_any_number_of_threads,
-             timed_rows_have_the_same_bits, copies_serve_fewer_components,
-             rows_have_the_least_objective, nonnegative_rows, rows_of_least_norm, rows_are_finite,
-             what_row_fits_take_is_said, short_memory_is_an_error)
+             rows_in_double_of_all_orders_and_widths, rows_of_every_length, rows_of_many_components,
+             rows_of_many_components_of_all_orders, rows_of_the_most_components, rows_of_split_idps,
+             penalties_of_every_power, rows_with_weights, rows_of_implicit_fits,
+             implicit_rows_of_split_idps, nonnegative_rows_with_weights,
+             nonnegative_rows_of_implicit_fits, what_is_held_out_may_change,
+             rows_have_the_same_bits_on_any_number_of_threads, timed_rows_have_the_same_bits,
+             copies_serve_fewer_components, rows_have_the_least_objective, nonnegative_rows,
+             rows_of_least_norm, rows_are_finite, what_row_fits_take_is_said,
+             short_memory_is_an_error)
