@@ -36,6 +36,17 @@ uint64_t equation_bytes(const amped_plan *plan) {
   return (plain > biased ? plain : biased) * sizeof(double);
 }
 
+/* Of any number of columns: those of a bias or a block are fewer, and small desks have more blocks.
+ */
+uint64_t scratch_bytes(const amped_plan *plan) {
+  uint64_t most = 0;
+  for (int n = 1; n <= plan->ncomps; n++) {
+    const uint64_t bytes = amped_row_scratch_cuda_bytes(n) * amped_row_scratch_cuda_blocks(n);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
 uint64_t put_rows(const amped_plan *plan) {
   const uint64_t rows = put_bytes / equation_bytes(plan);
   return rows > 0 ? rows : 1;
@@ -88,8 +99,7 @@ common_bytes bytes_beside(const amped_plan *plan, uint64_t slots, uint64_t strip
   b.slots = aligned(slots * equations);
   b.shared = aligned(shared * equations);
   b.put = shared > 0 || plan->nranks > 1 ? aligned(put_rows(plan) * equations) : 0;
-  b.scratch =
-      amped_row_scratch_cuda_bytes(plan->ncomps) * amped_row_scratch_cuda_blocks(plan->ncomps);
+  b.scratch = scratch_bytes(plan);
   b.sums = aligned((strips + AMPED_FIT_BLOCKS + 2) * sizeof(amped_row_fit_sums));
   b.errors = aligned(AMPED_ERROR_BLOCKS * sizeof(amped_moments));
   b.base = aligned((uint64_t)plan->ncomps * (uint64_t)plan->ncomps * sizeof(double));

@@ -418,36 +418,34 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       while (j < stop) {
         float targets[2];
         float roots[2];
-        begin_batch();
-        const bool is_whole = !masks && alive == ~0U;
-        const unsigned left = here.count - j;
-        const unsigned last_step = left < 32 ? (left - 1) / 8 * 8 : 24;
-        if (is_whole) {
+        if (j % 32 == 0)
+          begin_batch();
+        if (j % 32 == 0 && !masks && alive == ~0U && j + 32 < here.count) {
+          /* A whole batch, and another one behind: nothing to ask, but for rows. */
 #pragma unroll
-          for (unsigned from = 0; from < 24; from += 8) {
+          for (unsigned from = 0; from < 32; from += 8) {
             of_step(from, targets, roots);
             multiply();
-            ask(from + 8);
+            if (from == 24)
+              take(here, j + 32);
+            ask(from == 24 ? 0 : from + 8);
             add(targets, roots);
           }
-        } else {
-          for (unsigned from = 0; from < last_step; from += 8) {
-            of_step(from, targets, roots);
-            multiply();
-            leave_out();
-            ask(from + 8);
-            add(targets, roots);
-          }
+          j += 32;
+          continue;
         }
-        of_step(last_step, targets, roots);
+        of_step(j % 32, targets, roots);
         multiply();
-        if (!is_whole)
+        if (masks || asked != 0xffU)
           leave_out();
         /* What comes behind: later ones of the piece, or the first of the next. */
-        j = left > 32 ? j + 32 : here.count;
-        if (left > 32 || !is_last) {
-          take(left > 32 ? here : next, left > 32 ? j : 0);
-          ask(0);
+        j += 8;
+        const bool has_more = j < here.count;
+        if (has_more || !is_last) {
+          const unsigned behind = has_more ? j : 0;
+          if (behind % 32 == 0)
+            take(has_more ? here : next, behind);
+          ask(behind % 32);
         }
         add(targets, roots);
       }

@@ -588,10 +588,15 @@ unsigned step_blocks(uint64_t tasks, unsigned per_block) {
   return (unsigned)(blocks < 1 ? 1 : blocks < AMPED_STEP_BLOCKS ? blocks : AMPED_STEP_BLOCKS);
 }
 
+/* Blocks that walk: some for each multiprocessor. A group takes tens of rows, so that the groups of
+ * a block end at about the same time; blocks that wait for one of them keep others out. */
+constexpr unsigned walk_blocks = 1056;
+
 template <typename T, int lanes, int chunks>
 amped_status launch_walk(const amped_step_kernel_cuda_args *a) {
   const step_problem<T> p = describe_steps<T>(a);
-  const unsigned blocks = step_blocks(a->piece_count + a->own_entries, step_threads / lanes);
+  const unsigned wanted = step_blocks(a->piece_count + a->own_entries, step_threads / lanes);
+  const unsigned blocks = wanted < walk_blocks ? wanted : walk_blocks;
   if (a->inputs == 2)
     walk_rows<T, 2, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
   else
