@@ -437,7 +437,8 @@ static void modes_are_right(team *t) {
     for (uint64_t i = 0; i < s.rows; i++)
       row_is_right(t, m, &s, i, rows + i * s.n);
     sums_are_right(t, m, &s, rows, &sums);
-    ck_assert_uint_eq(sums.unsure, 0);
+    ck_assert_msg(sums.unsure == 0, "%d columns, mode %d: %d rows are unsure",
+                  t->ranks[0].plan.ncomps, m, (int)sums.unsure);
     for (int r = 0; r < t->nranks; r++)
       put_factor(&t->ranks[r], m);
     amped_free(rows);
