@@ -24,6 +24,15 @@ typedef struct amped_input amped_input;
 amped_status amped_input_open(const amped_comm *comm, const char *path,
                               const amped_read_options *read, bool parallel, amped_input **out);
 
+/* Collective; the status is agreed. The input of a list that rank 0 has in memory, which is handed
+ * over, with its labels, even on failure; of other ranks `list` is NULL. No coordinate comes twice.
+ * `name`, for messages, is borrowed until the input is closed. */
+amped_status amped_input_of_list(const amped_comm *comm, const char *name, amped_sptensor *list,
+                                 amped_input **out);
+
+/* Rank 0: is the input a text that calls the first index 0? */
+bool amped_input_zero_based(const amped_input *input);
+
 /* Frees the input; NULL is allowed. Not collective; on every rank. */
 void amped_input_close(amped_input *input);
 
