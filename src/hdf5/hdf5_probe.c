@@ -147,7 +147,28 @@ static amped_status touch_metric(amped_hdf5 *file) {
   return touch_dataset(file, metric.starts, 1);
 }
 
-/* Open everything that tensor_file.c, result_file.c and checkpoint_file.c may open. */
+/* What a stream's state has beside. */
+static amped_status touch_state(amped_hdf5 *file) {
+  static const char *const lists[] = {"/prior",        "/pull",        "/errors/counts",
+                                      "/held/values",  "/batches/nnz", "/batches/hashes",
+                                      "/batches/names"};
+  char name[AMPED_HDF5_NAME];
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+    AMPED_TRY(touch_dataset(file, lists[i], 1));
+  AMPED_TRY(touch_dataset(file, "/errors/sums", 2));
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    (void)snprintf(name, sizeof name, "/history/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 2));
+    (void)snprintf(name, sizeof name, "/touched/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 1));
+    (void)snprintf(name, sizeof name, "/held/indices/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 1));
+  }
+  return AMPED_OK;
+}
+
+/* Open everything that tensor_file.c, result_file.c, checkpoint_file.c and state_base.c may open.
+ */
 static amped_status touch_all(amped_hdf5 *file) {
   static const char *const texts[] = {"binsparse", "amped_format", "options", "version",
                                       "input",     "stop_reason",  "init"};
@@ -163,6 +184,7 @@ static amped_status touch_all(amped_hdf5 *file) {
     AMPED_TRY(touch_numbers(file, "/", numbers[i]));
   AMPED_TRY(touch_nonzeros(file, ""));
   AMPED_TRY(touch_metric(file));
+  AMPED_TRY(touch_state(file));
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     AMPED_TRY(touch_dataset(file, lists[i], 1));
   for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)

@@ -16,63 +16,8 @@
 #ifndef AMPED_STATE_FILE_H
 #define AMPED_STATE_FILE_H
 
-#include <stdbool.h>
-
-#include "tensor/sptensor.h"
-
-/* What the past of a row is in a state. */
-typedef enum amped_history {
-  AMPED_HISTORY_EQUATIONS, /* the row's equations (backend/row_fit.h) */
-  AMPED_HISTORY_MODEL,     /* n alone: one number */
-  AMPED_HISTORY_PUBLISHED  /* nothing */
-} amped_history;
-extern const char *const amped_history_names[3]; /* "equations", ... */
-
-/* Sums of errors at entries, in the values' own units, over all batches. */
-typedef struct amped_state_errors {
-  uint64_t count;
-  double squares, absolute;
-  double clipped; /* squares where the model is clipped */
-} amped_state_errors;
-
-enum { AMPED_STATE_BEFORE, AMPED_STATE_AFTER, AMPED_STATE_HELD, AMPED_STATE_ERRORS };
-
-/* The state's numbers. No pointers: ranks get it by broadcast. All from the first fit, unless it
- * says otherwise. */
-typedef struct amped_state_head {
-  int order;
-  int ncomps;                     /* numbers of a row's factor: components, and a bias */
-  amped_vtype type;               /* of factors and histories */
-  uint64_t dims[AMPED_MAX_ORDER]; /* grow */
-  amped_history history;
-  uint64_t
-      history_length; /* numbers of a row's history: amped_equation_length, 1, or 0. That it is
-                         the former is the caller's to check: at most ncomps^2 + 4 ncomps + 4 */
-  bool biased, nonnegative;
-  bool zero_based; /* the first input, a text, called the first index 0 */
-  double mean, scale;
-  double reg, reg_power, reg_bias;
-  double prior[AMPED_MAX_ORDER]; /* not 0: a context mode */
-  double pull[AMPED_MAX_ORDER];
-  double forget;       /* above 0, at most 1 */
-  double least, most;  /* to which models are clipped; -infinity, infinity: they are not */
-  uint64_t seed;       /* of starts, and of new rows */
-  uint64_t split_seed; /* of the hold-out, and its share */
-  double holdout;      /* 0 to less than 1 */
-  uint64_t keep;       /* most held-out entries that are kept */
-  int growing;         /* the mode that grows by slices; -1: none. May change */
-  uint64_t batches;    /* learnt, the first fit included; set by the file */
-  uint64_t nnz;        /* entries of all of them; set by the file */
-  amped_state_errors errors[AMPED_STATE_ERRORS]; /* change: at entries of each batch before and
-                                                    after it is learnt; at held-out ones after */
-} amped_state_head;
-
-/* A batch that was learnt. */
-typedef struct amped_state_batch {
-  const char *name; /* what the user called it */
-  uint64_t hash;    /* of its coordinates, as indices of the state, and values */
-  uint64_t nnz;
-} amped_state_batch;
+#include "hdf5/state_head.h"
+#include "tensor/held_entries.h"
 
 /* What a batch changes beside rows. Borrowed. */
 typedef struct amped_state_change {
@@ -101,8 +46,8 @@ amped_status amped_state_file_is(const char *path, bool *out);
 amped_status amped_state_file_open(const char *path, bool writes, amped_state_file **out);
 
 /* Begin a new state, locked until close. Then put every row, then commit: STATE is there from then
- * on, and the old file of that name is STATE.prev. A state whose dims or numbers no file holds is
- * AMPED_FAILED. */
+ * on, and the old file of that name is gone, with its journals and STATE.prev. A state whose dims
+ * or numbers no file holds is AMPED_FAILED. */
 amped_status amped_state_file_create(const char *path, const amped_state_head *head,
                                      amped_state_file **out);
 
@@ -125,11 +70,11 @@ amped_status amped_state_file_read(amped_state_file *file, int mode, uint64_t fi
 amped_status amped_state_file_labels(amped_state_file *file, int mode, amped_labels *out);
 
 /* The held-out entries that are kept: those of the least hash over split_seed and indices
- * (amped_state_hash), in ascending order of hash and indices. Of entries of one cell the last one
- * counts. values as they came; dims are the state's. nnz may be 0. Free with amped_sptensor_free.
+ * (tensor/held_entries.h), in ascending order of hash and indices. Of entries of one cell the last
+ * one counts. values as they came; dims are the state's. nnz may be 0. Free with
+ * amped_sptensor_free.
  */
 amped_status amped_state_file_held(amped_state_file *file, amped_sptensor *out);
-uint64_t amped_state_hash(int order, const uint64_t *index, uint64_t split_seed);
 
 /* Was a batch of this hash learnt? Its number, from 1, and its name, of the file's; else 0, NULL.
  */
