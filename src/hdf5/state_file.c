@@ -53,7 +53,7 @@ struct amped_state_file {
   const char *path;
   char *names; /* of the five below */
   const char *state, *previous, *journal_name, *older_name;
-  amped_file_lock lock;
+  amped_file_lock lock, journal_lock;
   bool writes;
   bool failed;                /* no more calls */
   amped_state_writer *writer; /* of a new state, until its first commit */
@@ -338,7 +338,10 @@ static amped_status make(const char *path, bool writes, amped_state_file **out) 
     f->journals[i].fd = -1;
   *out = f;
   AMPED_TRY(make_names(f));
-  return writes ? amped_file_lock_take(path, &f->lock) : AMPED_OK;
+  if (!writes)
+    return AMPED_OK;
+  AMPED_TRY(amped_file_lock_take(path, &f->lock));
+  return amped_file_lock_take(f->journal_name, &f->journal_lock); /* removes a killed one's draft */
 }
 
 void amped_state_file_close(amped_state_file *f) {
@@ -355,6 +358,7 @@ void amped_state_file_close(amped_state_file *f) {
     amped_journal_close(&f->journals[i]);
   free_changes(&f->all);
   free_changes(&f->news);
+  amped_file_lock_release(&f->journal_lock);
   amped_file_lock_release(&f->lock);
   amped_free(f->names);
   amped_free(f);
@@ -404,7 +408,7 @@ static amped_status open_base(amped_state_file *f, const char *name, bool truste
 static amped_status replay_older(amped_state_file *f) {
   amped_journal *j = &f->journals[OLDER];
   AMPED_TRY(amped_journal_open(f->older_name, false, &f->head, j));
-  if (j->open && j->id == id_of(f))
+  if (j->open && j->fits && j->id == id_of(f))
     return replay(f, OLDER);
   amped_journal_close(j);
   return AMPED_OK;
@@ -416,7 +420,7 @@ static amped_status replay_journal(amped_state_file *f) {
   AMPED_TRY(amped_journal_open(f->journal_name, f->writes, &f->head, j));
   if (!j->open)
     return AMPED_OK;
-  if (j->id != id_of(f))
+  if (!j->fits || j->id != id_of(f))
     return amped_error(AMPED_BAD_INPUT, j->path,
                        "does not follow %s; put state and journal together again", f->path);
   return replay(f, JOURNAL);

@@ -31,7 +31,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endi
 #define ROWS UINT64_C(0x53574F5244504D41)   /* "AMPDROWS": mode, count, entries of rows */
 #define LABELS UINT64_C(0x534C424C44504D41) /* "AMPDLBLS": mode, count, bytes, lengths, text */
 #define HELD UINT64_C(0x444C454844504D41)   /* "AMPDHELD": count, indices of each mode, values */
-#define BATCH UINT64_C(0x4843544244504D41)  /* "AMPDBTCH": hash, nnz, bytes of its name, the name  \
+#define BATCH                                                                                      \
+  UINT64_C(0x4843544244504D41)              /* "AMPDBTCH": hash, nnz, bytes of its name, the name  \
                                              */
 #define COMMIT UINT64_C(0x54494D4344504D41) /* "AMPDCMIT": the chain before it, the head */
 #define FRAME_BYTES (3 * WORD)
@@ -144,9 +145,7 @@ static amped_status check_header(amped_journal *j, const amped_state_head *head)
   make_header(head, found[2], like);
   if (amped_mix64(hash_words(found, HEADER_WORDS - 1, 0)) != found[HEADER_WORDS - 1])
     return damaged(j, 0);
-  if (memcmp(found, like, sizeof like) != 0)
-    return amped_error(AMPED_BAD_INPUT, j->path,
-                       "is the journal of another state; put state and journal together again");
+  j->fits = memcmp(found, like, sizeof like) == 0;
   j->id = found[2];
   j->chain = j->chain_at_end = found[HEADER_WORDS - 1];
   return AMPED_OK;

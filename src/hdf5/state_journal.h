@@ -19,6 +19,7 @@ typedef struct amped_journal {
   bool open;
   int fd;
   bool writes;
+  bool fits;   /* it is of a state of the shape that open was given */
   uint64_t id; /* of the state that the first batch was learnt by */
   int order;
   amped_vtype type;
@@ -38,8 +39,8 @@ typedef struct amped_journal {
 amped_status amped_journal_create(const char *path, const amped_state_head *head, uint64_t id,
                                   amped_journal *out);
 
-/* Open one; *out stays closed where there is no such file. AMPED_BAD_INPUT: it is no journal of a
- * state of this shape. */
+/* Open one; *out stays closed where there is no such file. AMPED_BAD_INPUT: it is no journal. Only
+ * where it fits the other functions may be called. */
 amped_status amped_journal_open(const char *path, bool writes, const amped_state_head *head,
                                 amped_journal *out);
 void amped_journal_close(amped_journal *journal);
