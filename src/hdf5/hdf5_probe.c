@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "hdf5/hdf5_metric.h"
+#include "hdf5/hdf5_prober.h"
 
 /* Reading metadata takes milliseconds; in the worst valid files (the smallest chunks), less than a
  * second per 256 MiB. Waiting for slow network file systems takes no CPU time. */
@@ -387,7 +388,8 @@ static amped_status probe_file(const subject *s) {
 }
 
 static amped_status probe_open(const subject *s) {
-  amped_status status = probe_file(s);
+  amped_status status =
+      amped_hdf5_prober_runs() ? amped_hdf5_prober_ask(s->path, &s->stamp) : probe_file(s);
   const amped_file_stamp now = amped_file_stamp_take(s->fd);
   return amped_file_stamp_same(&now, &s->stamp) ? status : amped_file_changed(s->path);
 }
@@ -481,6 +483,15 @@ amped_status amped_hdf5_probe(const char *path) {
   amped_status status = probe_open(&s);
   if (status == AMPED_OK)
     status = remember(&s);
+  (void)close(s.fd);
+  return status;
+}
+
+amped_status amped_hdf5_probe_anew(const char *path, amped_file_stamp *stamp) {
+  subject s;
+  AMPED_TRY(open_subject(path, &s));
+  amped_status status = probe_open(&s);
+  *stamp = s.stamp;
   (void)close(s.fd);
   return status;
 }

@@ -15,6 +15,10 @@
  * written since, amped_hdf5_open refuses that as changed, and does not fork. */
 amped_status amped_hdf5_probe(const char *path);
 
+/* Probe without remembering: for the prober (hdf5_prober.h), which this does where it runs. *stamp:
+ * of the file that was looked at. */
+amped_status amped_hdf5_probe_anew(const char *path, amped_file_stamp *stamp);
+
 /* Open for reading what the probe has passed: the same open file, unless its name is remembered. It
  * may not be written as long as it is open. Forks where the name is not remembered. */
 amped_status amped_hdf5_open(const char *path, amped_hdf5 *out);

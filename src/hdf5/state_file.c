@@ -218,7 +218,7 @@ static bool follows(const amped_state_head *old, const amped_state_head *head) {
             head->history == old->history && head->history_length == old->history_length &&
             head->batches == old->batches + 1;
   for (int m = 0; is && m < head->order; m++)
-    is = head->dims[m] >= old->dims[m];
+    is = head->dims[m] >= old->dims[m] && head->first[m] == old->first[m];
   return is;
 }
 
@@ -795,13 +795,15 @@ static amped_status check_sizes(const amped_state_head *head, const char *path) 
 amped_status amped_state_file_create(const char *path, const amped_state_head *head,
                                      amped_state_file **out) {
   amped_state_file *f = NULL;
+  amped_state_head first = *head;
   amped_status status = AMPED_OK;
   *out = NULL;
-  AMPED_TRY(amped_state_head_check(head, path, AMPED_FAILED));
-  AMPED_TRY(check_sizes(head, path));
+  first.batches = first.nnz = 0;
+  memcpy(first.first, head->dims, sizeof first.first);
+  AMPED_TRY(amped_state_head_check(&first, path, AMPED_FAILED));
+  AMPED_TRY(check_sizes(&first, path));
   AMPED_GO(done, make(path, true, &f));
-  f->head = *head;
-  f->head.batches = f->head.nnz = 0;
+  f->head = first;
   AMPED_GO(done, amped_calloc(&f->writer, 1, sizeof *f->writer, "a state"));
   status = amped_state_writer_open(path, head, f->writer);
 done:
@@ -973,6 +975,7 @@ amped_status amped_state_file_commit(amped_state_file *f, const amped_state_chan
   amped_state_head head = *change->head;
   head.batches = f->head.batches + 1;
   head.nnz = f->head.nnz + change->batch.nnz;
+  memcpy(head.first, f->head.first, sizeof head.first);
   AMPED_TRY(ended(f, amped_state_head_check(&head, f->path, AMPED_FAILED)));
   return ended(f,
                f->writer != NULL ? commit_new(f, &head, change) : commit_batch(f, &head, change));

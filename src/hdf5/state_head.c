@@ -45,10 +45,11 @@ static const struct {
               {"batches", false},
               {"nnz", false}};
 
-/* Then dims, prior and pull of the most modes; then the errors. */
+/* Then dims, first, prior and pull of the most modes; then the errors. */
 #define FIELDS (sizeof fields / sizeof fields[0])
 #define DIMS FIELDS
-#define PRIOR (DIMS + AMPED_MAX_ORDER)
+#define FIRST (DIMS + AMPED_MAX_ORDER)
+#define PRIOR (FIRST + AMPED_MAX_ORDER)
 #define PULL (PRIOR + AMPED_MAX_ORDER)
 #define ERRORS (PULL + AMPED_MAX_ORDER)
 _Static_assert(ERRORS + 4 * AMPED_STATE_ERRORS == AMPED_STATE_WORDS, "all words have a place");
@@ -94,6 +95,7 @@ void amped_state_head_pack(const amped_state_head *h, uint64_t words[AMPED_STATE
   memcpy(words, first, sizeof first);
   for (int m = 0; m < h->order; m++) {
     words[DIMS + (size_t)m] = h->dims[m];
+    words[FIRST + (size_t)m] = h->first[m];
     words[PRIOR + (size_t)m] = bits(h->prior[m]);
     words[PULL + (size_t)m] = bits(h->pull[m]);
   }
@@ -138,6 +140,7 @@ static void unpack(const uint64_t *words, amped_state_head *h) {
   h->nnz = words[22];
   for (int m = 0; m < h->order && m < AMPED_MAX_ORDER; m++) {
     h->dims[m] = words[DIMS + (size_t)m];
+    h->first[m] = words[FIRST + (size_t)m];
     h->prior[m] = real(words[PRIOR + (size_t)m]);
     h->pull[m] = real(words[PULL + (size_t)m]);
   }
@@ -196,6 +199,8 @@ static const char *wrong_mode(const amped_state_head *h) {
   for (int m = 0; m < h->order; m++) {
     if (h->dims[m] < 1 || h->dims[m] > AMPED_MAX_DIM)
       return "dims";
+    if (h->first[m] < 1 || h->first[m] > h->dims[m])
+      return "first_dims";
     if (!isfinite(h->prior[m]))
       return "prior";
     if (!between(h->pull[m], 0x1p-1074, INFINITY))
@@ -243,6 +248,7 @@ static amped_status put_arrays(amped_hdf5 *file, const amped_state_head *h) {
     sums[e][2] = h->errors[e].clipped;
   }
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "dims", order, h->dims));
+  AMPED_TRY(amped_hdf5_put_u64(file, "/", "first_dims", order, h->first));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/prior", f64, 1, &order, h->prior));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/pull", f64, 1, &order, h->pull));
   AMPED_TRY(amped_hdf5_make_group(file, "/errors"));
@@ -277,6 +283,7 @@ static amped_status get_arrays(amped_hdf5 *file, uint64_t order, uint64_t *words
   uint64_t counts[AMPED_STATE_ERRORS];
   double sums[AMPED_STATE_ERRORS][3];
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "dims", order, words + DIMS));
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "first_dims", order, words + FIRST));
   AMPED_TRY(get_array(file, "/prior", f64, 1, order, 1, words + PRIOR));
   AMPED_TRY(get_array(file, "/pull", f64, 1, order, 1, words + PULL));
   AMPED_TRY(get_array(file, "/errors/counts", u64, 1, AMPED_STATE_ERRORS, 1, counts));

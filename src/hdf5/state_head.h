@@ -30,9 +30,10 @@ enum { AMPED_STATE_BEFORE, AMPED_STATE_AFTER, AMPED_STATE_HELD, AMPED_STATE_ERRO
  * says otherwise. */
 typedef struct amped_state_head {
   int order;
-  int ncomps;                     /* numbers of a row's factor: components, and a bias */
-  amped_vtype type;               /* of factors and histories */
-  uint64_t dims[AMPED_MAX_ORDER]; /* grow */
+  int ncomps;                      /* numbers of a row's factor: components, and a bias */
+  amped_vtype type;                /* of factors and histories */
+  uint64_t dims[AMPED_MAX_ORDER];  /* grow */
+  uint64_t first[AMPED_MAX_ORDER]; /* dims of the first fit; set by the file */
   amped_history history;
   uint64_t
       history_length; /* numbers of a row's history: amped_equation_length, 1, or 0. That it is
@@ -64,7 +65,7 @@ typedef struct amped_state_batch {
 } amped_state_batch;
 
 /* Words of a head. */
-#define AMPED_STATE_WORDS 59
+#define AMPED_STATE_WORDS 67
 
 /* `status`, with one line, unless every number is in its range. */
 amped_status amped_state_head_check(const amped_state_head *head, const char *path,

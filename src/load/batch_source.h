@@ -7,11 +7,11 @@
  * grows, in a mode without labels. AMPED_BAD_INPUT: a batch of another order; indices without
  * labels where the state has labels; names of modes in other places; labels that repeat.
  *
- * An empty batch is passed over, with a notice. */
+ * An empty text or table is passed over, with a notice. */
 #ifndef AMPED_BATCH_SOURCE_H
 #define AMPED_BATCH_SOURCE_H
 
-#include "load/input.h"
+#include "load/batch_cut.h"
 
 typedef enum amped_batch_kind {
   AMPED_BATCH_FILES, /* each file is a batch: any input of convert */
@@ -21,16 +21,6 @@ typedef enum amped_batch_kind {
                         dot or end in .tmp, .part or .lock, and drafts, are none. Ends by a signal
                       */
 } amped_batch_kind;
-
-/* Box k has the indices below first + k * step, in each mode: --boxes=D0xD1..,+S0xS1.. */
-typedef struct amped_boxes {
-  int order;
-  uint64_t first[AMPED_MAX_ORDER]; /* at least 1 */
-  uint64_t step[AMPED_MAX_ORDER];  /* some above 0 */
-} amped_boxes;
-
-/* false where the text is malformed. */
-bool amped_boxes_parse(const char *text, amped_boxes *out);
 
 /* What the user asks for; borrowed until close. */
 typedef struct amped_batch_request {
@@ -43,15 +33,17 @@ typedef struct amped_batch_request {
   const amped_read_options *read; /* of texts and tables; HDF5 files go without */
 } amped_batch_request;
 
-/* The state that batches are for. BY and BOXES pass over what it knew when the source was opened:
- * BY its indices of the mode; BOXES entries of which it had all indices. */
+/* The state that batches are for. BY and BOXES pass over what its first fit had: BY its indices of
+ * the mode; BOXES entries all of whose indices it had. Later batches come again, for the caller to
+ * know them by their hashes: so a stream that goes on has the same batches. */
 typedef struct amped_batch_target {
   const char *path; /* for messages; borrowed until close */
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
-  const amped_labels *labels; /* [order], rank 0, during the call; elsewhere NULL */
-  bool zero_based;            /* texts of batches call the first index 0; their own look is no
-                                 answer, as the first index may be absent */
+  uint64_t first[AMPED_MAX_ORDER]; /* dims of its first fit */
+  const amped_labels *labels;      /* [order], rank 0, during the call; elsewhere NULL */
+  bool zero_based; /* texts of batches call the first index 0, where the user does not
+                      say */
 } amped_batch_target;
 
 typedef struct amped_batch_source amped_batch_source;
@@ -59,7 +51,7 @@ typedef struct amped_batch_source amped_batch_source;
 typedef struct amped_batch {
   amped_input *input; /* NULL: there is no further batch, and all else is zero */
   char *name;         /* for messages, and for the state's list of batches */
-  uint64_t hash;      /* amped_sptensor_hash, of the state's indices; input's info has it, too */
+  uint64_t hash;      /* amped_sptensor_hash, of the state's indices */
   uint64_t nnz;
   uint64_t dims[AMPED_MAX_ORDER];      /* of the state with this batch; the input's are the same */
   uint64_t new_rows[AMPED_MAX_ORDER];  /* dims less the state's */
@@ -67,8 +59,9 @@ typedef struct amped_batch {
                                           until the next call */
 } amped_batch;
 
-/* Before MPI starts: look at HDF5 files in a child process (hdf5/hdf5_probe.h); with FOLLOW, start
- * one that looks at files as they come. */
+/* Before MPI starts: look at the HDF5 input of BY and BOXES in a child process (hdf5/hdf5_probe.h);
+ * else start one that looks at files as they come (hdf5/hdf5_prober.h), until the source is closed.
+ */
 amped_status amped_batch_source_probe(const amped_batch_request *request);
 
 /* Collective; the status is agreed. AMPED_USAGE: the request does not fit the state, such as boxes

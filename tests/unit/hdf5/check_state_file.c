@@ -140,6 +140,7 @@ static amped_state_head head_of(const world *w, uint64_t b) {
   h.growing = (int)(b % 4) - 1;
   for (int m = 0; m < ORDER; m++) {
     h.dims[m] = dim_of(w, m, b);
+    h.first[m] = dim_of(w, m, 1);
     h.prior[m] = m == 2 ? 1.0 : 0.0;
     h.pull[m] = m == 2 ? 10.0 : 1.0;
   }
