@@ -141,13 +141,15 @@ const amped_command amped_commands[] = {
     {.name = "info",
      .arguments = "FILE|--system",
      .max_args = 1,
-     .summary = "tell what a tensor, table or result holds, or what ranks find where they run",
+     .summary =
+         "tell what a tensor, table, result or state holds, or what ranks find where they run",
      .groups = {&amped_info_option_rows, &amped_read_option_rows, &amped_dims_option_rows},
-     .help =
-         "FILE is a tensor file, a result, or any input of convert, which is then read whole.\n\n"
-         "Example: amped_mpi info ratings.h5 --verify\n"
-         "         amped_mpi info ratings.csv --value=stars\n"
-         "         mpirun -np 4 amped_mpi info --system\n",
+     .help = "FILE is a tensor file, a result, the state of a stream, or any input of convert, "
+             "which is "
+             "then read whole.\n\n"
+             "Example: amped_mpi info ratings.h5 --verify\n"
+             "         amped_mpi info ratings.csv --value=stars\n"
+             "         mpirun -np 4 amped_mpi info --system\n",
      .run = amped_cmd_info},
     {.name = "top",
      .arguments = "RESULT",
