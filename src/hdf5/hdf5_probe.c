@@ -487,13 +487,18 @@ amped_status amped_hdf5_probe(const char *path) {
   return status;
 }
 
-amped_status amped_hdf5_probe_anew(const char *path, amped_file_stamp *stamp) {
+/* In the prober. */
+static amped_status probe_for_another(const char *path, amped_file_stamp *stamp) {
   subject s;
   AMPED_TRY(open_subject(path, &s));
   amped_status status = probe_open(&s);
   *stamp = s.stamp;
   (void)close(s.fd);
   return status;
+}
+
+amped_status amped_hdf5_probe_later(void) {
+  return amped_hdf5_prober_start(probe_for_another);
 }
 
 amped_status amped_hdf5_open(const char *path, amped_hdf5 *out) {

@@ -15,9 +15,9 @@
  * written since, amped_hdf5_open refuses that as changed, and does not fork. */
 amped_status amped_hdf5_probe(const char *path);
 
-/* Probe without remembering: for the prober (hdf5_prober.h), which this does where it runs. *stamp:
- * of the file that was looked at. */
-amped_status amped_hdf5_probe_anew(const char *path, amped_file_stamp *stamp);
+/* Before MPI starts: from now on files are probed by a child that is forked here, so that files
+ * which come later can be opened (hdf5_prober.h, whose stop ends that). */
+amped_status amped_hdf5_probe_later(void);
 
 /* Open for reading what the probe has passed: the same open file, unless its name is remembered. It
  * may not be written as long as it is open. Forks where the name is not remembered. */

@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hdf5/hdf5_probe.h"
-
 static int socket_of = -1; /* to the prober */
 static pid_t prober;
 
@@ -37,7 +35,7 @@ static bool send_all(int fd, const void *from, size_t bytes) {
   return n == (ssize_t)bytes;
 }
 
-static void serve(int fd) {
+static void serve(int fd, amped_hdf5_look *look) {
   static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
   char path[PATH_MAX + 1];
   ssize_t n = 0;
@@ -48,7 +46,7 @@ static void serve(int fd) {
     memset(&a, 0, sizeof a);
     path[n] = '\0';
     amped_status_clear();
-    a.status = (int)amped_hdf5_probe_anew(path, &a.stamp);
+    a.status = (int)look(path, &a.stamp);
     (void)snprintf(a.line, sizeof a.line, "%s", amped_status_message());
     if (!send_all(fd, &a, sizeof a))
       break;
@@ -56,7 +54,7 @@ static void serve(int fd) {
   _exit(0);
 }
 
-amped_status amped_hdf5_prober_start(void) {
+amped_status amped_hdf5_prober_start(amped_hdf5_look *look) {
   int ends[2];
   if (socket_of >= 0)
     return AMPED_OK;
@@ -71,7 +69,7 @@ amped_status amped_hdf5_prober_start(void) {
   }
   if (prober == 0) {
     (void)close(ends[0]);
-    serve(ends[1]);
+    serve(ends[1], look);
   }
   (void)close(ends[1]);
   socket_of = ends[0];

@@ -10,8 +10,11 @@
 
 #include "base/file.h"
 
-/* Start it, once; from then on amped_hdf5_open and amped_hdf5_probe ask it. Stop ends it. */
-amped_status amped_hdf5_prober_start(void);
+/* What it does with a name: a probe. *stamp: of the file that was looked at. */
+typedef amped_status amped_hdf5_look(const char *path, amped_file_stamp *stamp);
+
+/* Only amped_hdf5_probe_later starts it. Stop ends it; it need not run. */
+amped_status amped_hdf5_prober_start(amped_hdf5_look *look);
 void amped_hdf5_prober_stop(void);
 bool amped_hdf5_prober_runs(void);
 

@@ -47,7 +47,7 @@ amped_status amped_batch_source_probe(const amped_batch_request *r) {
     return is_hdf5(r->paths[0], r->read) ? amped_hdf5_probe(r->paths[0]) : AMPED_OK;
   for (int i = 0; i < r->count && !any; i++)
     any = is_hdf5(r->paths[i], r->read);
-  return any ? amped_hdf5_prober_start() : AMPED_OK;
+  return any ? amped_hdf5_probe_later() : AMPED_OK;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/hdf5_prober.h"
 #include "tests/lib/testing.h"
 
 static amped_comm comm;
