@@ -156,7 +156,7 @@ void amped_batch_source_close(amped_batch_source *s) {
   amped_free(s);
 }
 
-void amped_batch_release(amped_batch *batch) {
+void amped_batch_release(amped_source_batch *batch) {
   amped_input_close(batch->input);
   amped_free(batch->name);
   memset(batch, 0, sizeof *batch);
@@ -301,7 +301,7 @@ static amped_status share_name(const amped_comm *comm, char **name) {
 }
 
 /* Collective: rank 0's list becomes the batch. */
-static amped_status make_batch(amped_batch_source *s, amped_sptensor *list, amped_batch *out) {
+static amped_status make_batch(amped_batch_source *s, amped_sptensor *list, amped_source_batch *out) {
   const amped_comm *comm = s->comm;
   if (comm->rank == 0) {
     out->hash = amped_sptensor_hash(list);
@@ -347,7 +347,7 @@ static amped_status await_list(amped_batch_source *s, amped_sptensor *list, char
   }
 }
 
-amped_status amped_batch_source_next(amped_batch_source *s, amped_batch *out) {
+amped_status amped_batch_source_next(amped_batch_source *s, amped_source_batch *out) {
   amped_sptensor list = {.order = 0};
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
@@ -366,7 +366,7 @@ fail:
   return status;
 }
 
-amped_status amped_batch_source_accept(amped_batch_source *s, const amped_batch *batch) {
+amped_status amped_batch_source_accept(amped_batch_source *s, const amped_source_batch *batch) {
   amped_status status = AMPED_OK;
   if (s->comm->rank == 0)
     status = amped_batch_indices_accept(&s->indices, batch->dims);

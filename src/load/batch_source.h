@@ -48,7 +48,7 @@ typedef struct amped_batch_target {
 
 typedef struct amped_batch_source amped_batch_source;
 
-typedef struct amped_batch {
+typedef struct amped_source_batch {
   amped_input *input; /* NULL: there is no further batch, and all else is zero */
   char *name;         /* for messages, and for the state's list of batches */
   uint64_t hash;      /* amped_sptensor_hash, of the state's indices */
@@ -57,7 +57,7 @@ typedef struct amped_batch {
   uint64_t new_rows[AMPED_MAX_ORDER];  /* dims less the state's */
   amped_labels added[AMPED_MAX_ORDER]; /* rank 0: labels of new rows; borrowed from the source,
                                           until the next call */
-} amped_batch;
+} amped_source_batch;
 
 /* Before MPI starts: look at the HDF5 input of BY and BOXES in a child process (hdf5/hdf5_probe.h);
  * else start one that looks at files as they come (hdf5/hdf5_prober.h), until the source is closed.
@@ -75,12 +75,12 @@ void amped_batch_source_close(amped_batch_source *source);
  * line, where a signal has reached any rank (amped_signals_caught). A batch that was not accepted
  * leaves no labels and no dims behind. Release every batch before the next call; release takes a
  * zeroed one, too, and is not collective. */
-amped_status amped_batch_source_next(amped_batch_source *source, amped_batch *out);
-void amped_batch_release(amped_batch *batch);
+amped_status amped_batch_source_next(amped_batch_source *source, amped_source_batch *out);
+void amped_batch_release(amped_source_batch *batch);
 
 /* Collective; the status is agreed. The state has learnt the batch in hand: its dims and labels are
  * the state's from now on. */
-amped_status amped_batch_source_accept(amped_batch_source *source, const amped_batch *batch);
+amped_status amped_batch_source_accept(amped_batch_source *source, const amped_source_batch *batch);
 
 /* Rank 0: labels of a mode, with its name, as they are now; count 0: it has none. Borrowed until
  * the next call of accept. */

@@ -64,7 +64,7 @@ typedef struct world {
   amped_batch_request request;
   const char *paths[4];
   amped_batch_source *source;
-  amped_batch batch;
+  amped_source_batch batch;
 } world;
 
 /* 3 x 2 x 2; labels: ann, bob and cid; red and blue; none. */
