@@ -178,6 +178,33 @@ same "batches skipped" "$(field skipped r.json)" 1
 cp day7.tns other.tns
 alone 0 'other.tns was learnt before, as batch 2 (day7.tns)' stream live.state other.tns
 
+# --- what changes is forgotten: users whose taste turns are forecast better -----------------------------
+awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+  BEGIN {
+    seed = 11
+    for (i = 1; i <= 30; i++) { a[i] = 6.28 * random(); b[i] = 6.28 * random() }
+    for (k = 1; k <= 24; k++)
+      for (n = 0; n < 400; n++) {
+        i = 1 + int(30 * random()); j = 1 + int(30 * random())
+        if (!seen[i, j, k]++)
+          printf "%d %d %d %.4f\n", i, j, k, cos(a[i] + 0.15 * k - b[j]) >(k <= 6 ? "still.tns" : "turning.tns")
+      }
+  }'
+cat still.tns turning.tns >turn.tns
+alone 0 '' complete still.tns --rank=2 --bias=none --context=none --reg=0.5 --reg-power=0 --holdout=0 \
+  --state=still.state --nowrite
+for forget in 1 0.5; do
+  fresh still.state
+  alone 0 'learnt 18 batches' stream live.state turn.tns --by=3 --forget=$forget --json=$forget.json
+done
+# Its last line but one: the last batch.
+forecast() { tail -2 "$1" | head -1 | sed 's/.*"before":{"count":[0-9]*,"rmse":\([^,]*\),.*/\1/' | head -1; }
+if awk -v a="$(forecast 1.json)" -v b="$(forecast 0.5.json)" 'BEGIN { exit !(b > 0 && b < 0.7 * a) }'; then
+  pass
+else
+  fail "forecasts: $(forecast 1.json) without forgetting, $(forecast 0.5.json) with"
+fi
+
 # --- labels -------------------------------------------------------------------------------------------
 awk 'BEGIN { print "user,film,month,stars" } { print "u" $1 ",f" $2 ",2024-" $3 + 10 "," $4 }' first.tns >first.csv
 for day in 7 8; do
