@@ -301,7 +301,8 @@ static amped_status share_name(const amped_comm *comm, char **name) {
 }
 
 /* Collective: rank 0's list becomes the batch. */
-static amped_status make_batch(amped_batch_source *s, amped_sptensor *list, amped_source_batch *out) {
+static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
+                               amped_source_batch *out) {
   const amped_comm *comm = s->comm;
   if (comm->rank == 0) {
     out->hash = amped_sptensor_hash(list);
