@@ -28,6 +28,9 @@
  * d_i >= 0 is none where a_i = 0. A row whose sums overflow becomes its prior. Sums are in double
  * or as good.
  *
+ * History: the equations that earlier nonzeros have left (docs/streaming.md). A row solves
+ * keep * these + its own, n included. A row without nonzeros of weight stays as it is.
+ *
  * Nonzeros that are held out take part in no sum. A nonzero is held out where the hash of its file
  * indices is below a bound: the same on any number of ranks, in every copy.
  *
@@ -40,6 +43,15 @@
 
 #include "plan/plan.h"
 #include "tensor/sptensor.h"
+
+/* The history of mode's own rows. Row i of the block: equations' row at[i] times keep[i], which is
+ * 0 where it has none (then they are not read). Rows without nonzeros are not looked at. */
+typedef struct amped_row_history {
+  void *equations; /* rows of amped_equation_length numbers of the plan's value type; in the
+                      backend's memory */
+  const uint64_t *at;
+  const double *keep;
+} amped_row_history;
 
 typedef struct amped_row_fit {
   bool biased;
@@ -55,6 +67,11 @@ typedef struct amped_row_fit {
   /* Of implicit: [R][R] of the mode in hand, in host memory; the caller's until solve_shared. */
   const double *base;
   bool timed; /* tell solve_sec, at some cost in time; new rows stay the same to the bit */
+  /* Of the mode in hand; the caller's until solve_shared. Never with implicit. NULL: none. */
+  const amped_row_history *history;
+  /* Rows stay as they are. Their history, which is not NULL, becomes what they would have solved.
+   * Sums are not told, but count. */
+  bool absorb;
 } amped_row_fit;
 
 /* Sums over the rows that were solved; implicit: over rows without nonzeros, too. */
@@ -147,6 +164,8 @@ typedef struct amped_row_fit_ops {
   amped_status (*put_equations)(struct amped_tensor_part *part, int mode, uint64_t row,
                                 uint64_t count, const double *equations);
   amped_status (*solve_shared)(struct amped_tensor_part *part, int mode, amped_row_fit_sums *sums);
+
+  bool has_history; /* fits may have one */
 
   /* *out += errors at this rank's nonzeros of mode's copy: those held out, or the others. */
   amped_status (*errors)(struct amped_tensor_part *part, int mode, bool held,

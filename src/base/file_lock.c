@@ -82,10 +82,10 @@ static bool read_holder(int fd, holder *h) {
 /* --- what a killed job left ------------------------------------------------------------------- */
 
 /* Is the entry a file that this program began: an HDF5 file, whose head may be missing yet,
- * compressed data, or text? */
+ * compressed data, a journal, or text? */
 static bool has_our_bytes(int folder, const char *entry) {
   static const char *const heads[] = {"\x89HDF\r\n\x1a\n", "\x1f\x8b", "\x28\xb5\x2f\xfd",
-                                      "\x93NUMPY"};
+                                      "\x93NUMPY", "AMPEDJNL"};
   static const char nothing[8];
   char bytes[512];
   int fd = openat(folder, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -17,6 +17,7 @@
 #include "session/init_file.h"
 #include "session/prepare.h"
 #include "session/report.h"
+#include "session/stream_begin.h"
 #include "session/summary.h"
 #include "solver/checkpoint_file.h"
 #include "solver/complete_start.h"
@@ -196,6 +197,10 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
     return amped_error(AMPED_USAGE, NULL,
                        "complete does not run on --backend=%s; use --backend=cpu",
                        worker->backend->name);
+  if (j->o->stream.state != NULL && !worker->format->row_fit->has_history)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--state does not run on --backend=%s; use --backend=cpu, or leave it out",
+                       worker->backend->name);
   AMPED_TRY(amped_complete_search_check(worker, &j->o->complete));
   AMPED_TRY(find_contexts(j, plan, NULL, modes));
   AMPED_TRY(find_ranked(j, plan, NULL, &ranked));
@@ -217,6 +222,8 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   *host_bytes += host;
   amped_complete_search_require(&j->session->comm, &j->session->worker, plan, &j->o->complete,
                                 j->session_options.biased, device_bytes, host_bytes);
+  if (j->o->stream.state != NULL)
+    amped_stream_begin_require(plan, j->session_options.biased, host_bytes);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */
@@ -474,6 +481,9 @@ static amped_status finish_search(job *j, int i, const amped_complete_best *best
   const char *path = j->outputs.results[i].path;
   if (!j->o->nowrite)
     AMPED_TRY(save(j, best, path));
+  if (j->o->stream.state != NULL)
+    AMPED_TRY(amped_stream_begin(j->session, &j->problem, best, j->labels, j->o->stream.state,
+                                 j->o->stream.keep));
   amped_report_memory(j->session);
   j->rows[j->finished++] =
       (amped_summary_row){.ncomps = j->o->session.ncomps_list[i],
@@ -591,11 +601,14 @@ static amped_status begin(job *j) {
 
 /* On the rank that the launcher calls 0. */
 static amped_status look(job *j) {
+  amped_output found;
   AMPED_TRY(probe(j, j->o->complete.validate));
   AMPED_TRY(probe(j, j->o->complete.test));
   AMPED_TRY(probe(j, j->weights));
   if (j->o->checkpoint.resume)
     amped_checkpoint_file_probe(j->o->checkpoint.file);
+  if (j->o->stream.state != NULL && !j->o->session.plan_only)
+    AMPED_TRY(amped_output_look(j->o->stream.state, AMPED_OUTPUT_PLAIN, j->o->overwrite, &found));
   return amped_cpd_outputs_look(j->o, &j->outputs);
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/completion_text.h"
+#include "cli/info_state.h"
 #include "tensor/format.h"
 #include "base/json.h"
 #include "session/output_guard.h"
@@ -12,6 +13,7 @@
 #include "hdf5/completion_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
+#include "hdf5/state_file.h"
 #include "hdf5/tensor_file.h"
 #include "solver/corcondia.h"
 #include "text/io.h"
@@ -435,6 +437,7 @@ amped_status amped_cmd_info(const amped_options *o) {
   amped_json *json = NULL;
   amped_format format = AMPED_FORMAT_HDF5;
   bool is_result = false;
+  bool is_state = false;
   if (o->info.system)
     return amped_cmd_system(o);
   if (amped_io_input_format(o->args[0], &o->read, &format) != AMPED_OK) {
@@ -444,10 +447,12 @@ amped_status amped_cmd_info(const amped_options *o) {
   AMPED_TRY(amped_io_check(o->args[0], format, &o->read));
   if (format == AMPED_FORMAT_HDF5) {
     AMPED_TRY(amped_hdf5_probe(o->args[0])); /* all that is read is of this file */
+    AMPED_TRY(amped_state_file_is(o->args[0], &is_state));
     AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
   }
   AMPED_TRY(amped_output_json(o->json, o->overwrite, &json));
   return amped_json_close(json, format != AMPED_FORMAT_HDF5 ? info_text(o, json)
+                                : is_state                  ? amped_info_state(o, json)
                                 : is_result                 ? info_result(o, json)
                                                             : info_tensor(o, json));
 }

@@ -7,7 +7,7 @@
 #include "cli/options.h"
 
 /* Most groups of options of a command, the end of the list included. */
-#define AMPED_MAX_GROUPS 20
+#define AMPED_MAX_GROUPS 24
 
 typedef struct amped_command {
   const char *name;
@@ -32,6 +32,7 @@ int amped_command_rows(const amped_command *command, const amped_option *rows[AM
 
 amped_status amped_cmd_cpd(const amped_options *o);
 amped_status amped_cmd_complete(const amped_options *o);
+amped_status amped_cmd_stream(const amped_options *o);
 amped_status amped_cmd_bench(const amped_options *o);
 amped_status amped_cmd_convert(const amped_options *o);
 amped_status amped_cmd_info(const amped_options *o);

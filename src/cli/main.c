@@ -56,14 +56,16 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .parallel = true,
      .summary = "predict missing entries: fit the observed ones alone",
-     .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_sweep_option_rows,
-                &amped_complete_model_option_rows, &amped_complete_option_rows,
-                &amped_of_option_rows, &amped_clip_option_rows, &amped_seed_option_rows,
-                &amped_output_option_rows, &amped_nowrite_option_rows,
-                &amped_checkpoint_option_rows, &amped_threads_option_rows,
-                &amped_backend_option_rows, &amped_plan_option_rows, &amped_plan_only_option_rows,
-                &amped_watch_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
-                &amped_duplicates_option_rows},
+     .groups = {&amped_session_option_rows,  &amped_start_option_rows,
+                &amped_sweep_option_rows,    &amped_complete_model_option_rows,
+                &amped_complete_option_rows, &amped_state_option_rows,
+                &amped_of_option_rows,       &amped_clip_option_rows,
+                &amped_seed_option_rows,     &amped_output_option_rows,
+                &amped_nowrite_option_rows,  &amped_checkpoint_option_rows,
+                &amped_threads_option_rows,  &amped_backend_option_rows,
+                &amped_plan_option_rows,     &amped_plan_only_option_rows,
+                &amped_watch_option_rows,    &amped_read_option_rows,
+                &amped_dims_option_rows,     &amped_duplicates_option_rows},
      .help =
          "INPUT is any input of cpd, and an entry that it lacks is unknown, not zero. The model "
          "of\n"
@@ -73,12 +75,37 @@ const amped_command amped_commands[] = {
          "the result: STEM.completion.h5 in the current folder, unless -o names another file.\n\n"
          "SIGTERM, SIGUSR1 and Ctrl-C end the run after a sweep, with the best model so far and\n"
          "exit status 85.\n\n"
-         "docs/completion.md tells how to choose.\n\n"
+         "docs/completion.md tells how to choose. With --state=FILE amped_mpi stream goes on\n"
+         "from the model as further entries come.\n\n"
          "Example: mpirun -np 4 amped_mpi complete ratings.h5 --rank=16\n"
          "         mpirun -np 4 amped_mpi complete ratings.h5 --rank=16 --test=later.h5\n"
          "         amped_mpi complete ratings.h5 --rank=8 --reg=0.5 --holdout=10% --clip=1:5\n"
          "         amped_mpi complete plays.csv --value=count --implicit=40 --rank=16 --of=song\n",
      .run = amped_cmd_complete},
+    {.name = "stream",
+     .arguments = "STATE BATCH...|STATE INPUT --by=MODE|STATE INPUT --boxes=...|STATE --follow=DIR",
+     .min_args = 1,
+     .max_args = AMPED_MAX_ARGS,
+     .parallel = true,
+     .summary = "keep a completion model up to date as batches of entries come",
+     .groups = {&amped_stream_option_rows, &amped_clip_option_rows, &amped_output_option_rows,
+                &amped_threads_option_rows, &amped_backend_option_rows,
+                &amped_plan_only_option_rows, &amped_watch_option_rows, &amped_read_option_rows,
+                &amped_dims_option_rows, &amped_duplicates_option_rows},
+     .help =
+         "STATE is what amped_mpi complete --state=STATE began. A BATCH is any input of convert;\n"
+         "it may have new indices, and new labels, in all modes. Each is learnt without the\n"
+         "entries before it, and STATE is safe after each. A batch that STATE has learnt is\n"
+         "skipped. SIGTERM, SIGUSR1 and Ctrl-C end the stream after the batch in hand, with exit\n"
+         "status 85; the same command goes on, also where the stream was killed.\n\n"
+         "-o RESULT.h5 writes the model after the last batch, for predict, recommend and top;\n"
+         "without a batch, the model as it is.\n\n"
+         "docs/streaming.md tells what is learnt, and how well.\n\n"
+         "Example: amped_mpi complete ratings.h5 --rank=16 --state=ratings.state\n"
+         "         mpirun -np 4 amped_mpi stream ratings.state may.csv june.csv --value=stars\n"
+         "         amped_mpi stream trips.state trips.h5 --by=day --sweeps=3 --forget=0.98\n"
+         "         amped_mpi stream ratings.state --follow=incoming --value=stars\n",
+     .run = amped_cmd_stream},
     {.name = "bench",
      .arguments = "INPUT|--shape=NAME",
      .max_args = 1,
@@ -141,13 +168,15 @@ const amped_command amped_commands[] = {
     {.name = "info",
      .arguments = "FILE|--system",
      .max_args = 1,
-     .summary = "tell what a tensor, table or result holds, or what ranks find where they run",
+     .summary =
+         "tell what a tensor, table, result or state holds, or what ranks find where they run",
      .groups = {&amped_info_option_rows, &amped_read_option_rows, &amped_dims_option_rows},
-     .help =
-         "FILE is a tensor file, a result, or any input of convert, which is then read whole.\n\n"
-         "Example: amped_mpi info ratings.h5 --verify\n"
-         "         amped_mpi info ratings.csv --value=stars\n"
-         "         mpirun -np 4 amped_mpi info --system\n",
+     .help = "FILE is a tensor file, a result, the state of a stream, or any input of convert, "
+             "which is "
+             "then read whole.\n\n"
+             "Example: amped_mpi info ratings.h5 --verify\n"
+             "         amped_mpi info ratings.csv --value=stars\n"
+             "         mpirun -np 4 amped_mpi info --system\n",
      .run = amped_cmd_info},
     {.name = "top",
      .arguments = "RESULT",

@@ -48,10 +48,10 @@ static const amped_option output_rows[] = {
      .letter = 'o',
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
-     .help =
-         "output file [cpd and bench --whole: the input's stem + .cpd.h5, in the current "
-         "folder; plot: the input's name with .svg; predict and recommend: none]; of several R, "
-         "each is named with .rR before the suffix",
+     .help = "output file [cpd and bench --whole: the input's stem + .cpd.h5, in the current "
+             "folder; plot: the input's name with .svg; predict, recommend and stream: none]; of "
+             "several R, "
+             "each is named with .rR before the suffix",
      AMPED_OPTION_FIELD(amped_options, output)},
 };
 
@@ -150,6 +150,8 @@ static const struct {
     {&amped_cpd_option_rows, offsetof(amped_options, cpd)},
     {&amped_complete_model_option_rows, offsetof(amped_options, complete)},
     {&amped_complete_option_rows, offsetof(amped_options, complete)},
+    {&amped_state_option_rows, offsetof(amped_options, stream)},
+    {&amped_stream_option_rows, offsetof(amped_options, stream)},
     {&amped_checkpoint_option_rows, offsetof(amped_options, checkpoint)},
     {&amped_on_signal_option_rows, offsetof(amped_options, checkpoint)},
     {&amped_dims_option_rows, offsetof(amped_options, read)},

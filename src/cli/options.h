@@ -18,12 +18,14 @@
 #include "session/session_options.h"
 #include "solver/complete_options.h"
 #include "solver/cpd_options.h"
+#include "solver/stream_options.h"
 #include "text/io_format.h"
 
-#define AMPED_MAX_ARGS 2
+/* Most files of a command: batches of a stream. */
+#define AMPED_MAX_ARGS 4096
 
 /* Most options of all groups together. */
-#define AMPED_MAX_OPTIONS 128
+#define AMPED_MAX_OPTIONS 160
 
 typedef struct amped_options {
   const struct amped_command *command;
@@ -44,6 +46,7 @@ typedef struct amped_options {
   amped_session_options session;
   amped_cpd_options cpd;
   amped_complete_options complete;
+  amped_stream_options stream;
   amped_checkpoint_options checkpoint;
   amped_convert_options convert;
   amped_generate_options generate;

@@ -39,6 +39,33 @@ static amped_status check_replaced(const amped_options *o, const char *option, c
   return AMPED_OK;
 }
 
+/* The state of a stream is an output of its own. */
+static amped_status check_state(const amped_options *o) {
+  const char *state = o->stream.state;
+  const char *others[] = {o->json, o->output, o->session.trace, o->checkpoint.file};
+  if (strcmp(o->command->name, "stream") == 0) {
+    AMPED_TRY(check_replaced(o, "--output", o->output));
+    return amped_stream_options_check(&o->stream, o->nargs,
+                                      o->output != NULL || o->session.plan_only);
+  }
+  if (state == NULL)
+    return AMPED_OK;
+  if (o->session.ncomps_count > 1)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--state holds one model, not one for each --rank; give one number");
+  if (o->complete.implicit > 0.0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--implicit learns from the cells without an entry, which batches cannot "
+                       "tell; leave out --state");
+  if (o->session.plan_only)
+    return AMPED_OK;
+  AMPED_TRY(check_replaced(o, "--state", state));
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (others[i] != NULL)
+      AMPED_TRY(check_apart("--state", state, others[i]));
+  return AMPED_OK;
+}
+
 /* Check the name of one of a checkpoint's two generations. */
 static amped_status check_generation(const amped_options *o, const char *file) {
   AMPED_TRY(check_replaced(o, "--checkpoint", file));
@@ -221,6 +248,7 @@ amped_status amped_options_check(amped_options *o) {
   if (strcmp(o->command->name, "complete") == 0)
     AMPED_TRY(check_complete(o));
   AMPED_TRY(check_model(o));
+  AMPED_TRY(check_state(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));
   AMPED_TRY(check_apart("--trace", o->session.trace, o->json));

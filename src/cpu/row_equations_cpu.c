@@ -179,3 +179,46 @@ void amped_row_equations_unpack(const double *in, uint64_t n, amped_row_equation
   e->target = e->biased ? *in++ : 0.0;
   e->squares = *in;
 }
+
+/* --- as they are kept ---------------------------------------------------------------------------
+ */
+
+/* What becomes of each number, in the order in which they are packed. */
+#define WALK(EACH)                                                                                 \
+  for (uint64_t i = 0; i < n; i++)                                                                 \
+    for (uint64_t c = 0; c <= i; c++)                                                              \
+      EACH(e->products[c * e->width + i]);                                                         \
+  for (uint64_t i = 0; i < n && e->biased; i++)                                                    \
+    EACH(e->sum[i]);                                                                               \
+  EACH(e->count);                                                                                  \
+  for (uint64_t i = 0; i < n; i++)                                                                 \
+    EACH(e->targets[i]);                                                                           \
+  if (e->biased)                                                                                   \
+    EACH(e->target);                                                                               \
+  EACH(e->squares)
+
+#define RECALL(x) ((x) += keep * (double)*at++)
+#define KEEP_FLOAT(x) (*at++ = (float)(x))
+#define KEEP_DOUBLE(x) (*at++ = (x))
+
+void amped_row_equations_recall(const void *kept, amped_vtype type, double keep, uint64_t n,
+                                amped_row_equations *e) {
+  if (type == AMPED_F32) {
+    const float *at = kept;
+    WALK(RECALL);
+  } else {
+    const double *at = kept;
+    WALK(RECALL);
+  }
+}
+
+void amped_row_equations_keep(const amped_row_equations *e, uint64_t n, amped_vtype type,
+                              void *kept) {
+  if (type == AMPED_F32) {
+    float *at = kept;
+    WALK(KEEP_FLOAT);
+  } else {
+    double *at = kept;
+    WALK(KEEP_DOUBLE);
+  }
+}

@@ -66,4 +66,10 @@ amped_row_kernels amped_row_kernels_find(amped_vtype factor_type, bool wide);
 void amped_row_equations_pack(const amped_row_equations *e, uint64_t n, double *out);
 void amped_row_equations_unpack(const double *in, uint64_t n, amped_row_equations *e);
 
+/* e += keep times equations that are kept as numbers of that type; and e as such numbers. */
+void amped_row_equations_recall(const void *kept, amped_vtype type, double keep, uint64_t n,
+                                amped_row_equations *e);
+void amped_row_equations_keep(const amped_row_equations *e, uint64_t n, amped_vtype type,
+                              void *kept);
+
 #endif

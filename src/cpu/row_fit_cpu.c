@@ -214,6 +214,35 @@ static void add_solve_time(const amped_row_job *j, double began, amped_row_fit_s
   sums->solve_sec += now_of(j) - began;
 }
 
+/* --- history -----------------------------------------------------------------------------------*/
+
+static void *history_of(const amped_row_job *j, uint64_t row) {
+  const amped_row_history *h = j->fit->history;
+  const uint64_t length = amped_equation_length((int)j->source.components, j->fit->biased);
+  return (char *)h->equations + h->at[row] * length * j->m.value_type;
+}
+
+static bool has_history(const amped_row_job *j, uint64_t row) {
+  return j->fit->history != NULL && j->out == NULL && j->fit->history->keep[row] > 0.0;
+}
+
+/* The desk's equations become those that the row solves. */
+static void add_history(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
+  if (has_history(j, row))
+    amped_row_equations_recall(history_of(j, row), j->m.value_type, j->fit->history->keep[row],
+                               j->source.components, &d->equations);
+}
+
+/* They are what the row leaves. */
+static void absorb(const amped_row_job *j, const amped_row_desk *d, uint64_t row,
+                   amped_row_fit_sums *sums) {
+  amped_row_equations_keep(&d->equations, j->source.components, j->m.value_type,
+                           history_of(j, row));
+  sums->count += d->equations.count;
+}
+
+/* --- one row -----------------------------------------------------------------------------------*/
+
 /* The row of the desk's equations. first .. end: its nonzeros, for sums in double where those of
  * floats do not do; none where the equations come from elsewhere. */
 static void solve_equations(const amped_row_job *j, amped_row_desk *d, uint64_t row, bool wide,
@@ -229,6 +258,7 @@ static void solve_equations(const amped_row_job *j, amped_row_desk *d, uint64_t 
     if (!wide && first < end) {
       add_solve_time(j, began, sums);
       amped_row_assemble(j, d, first, end, true);
+      add_history(j, d, row);
       solve_equations(j, d, row, true, first, end, sums);
       return;
     }
@@ -307,6 +337,27 @@ static bool is_wide(const amped_row_job *j) {
   return !(j->fit->reg > 0.0);
 }
 
+/* A row without nonzeros of weight. */
+static void pass_row(const amped_row_job *j, amped_row_desk *d, uint64_t row,
+                     amped_row_fit_sums *sums) {
+  if (j->fit->history == NULL)
+    store_empty(j, d, row, sums);
+}
+
+/* A row whose own equations are the desk's. first .. end: as solve_equations has it. */
+static void end_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
+                    uint64_t end, amped_row_fit_sums *sums) {
+  if (!(d->equations.count > 0.0)) {
+    pass_row(j, d, row, sums);
+    return;
+  }
+  add_history(j, d, row);
+  if (j->fit->absorb)
+    absorb(j, d, row, sums);
+  else
+    solve_equations(j, d, row, is_wide(j), first, end, sums);
+}
+
 /* A row of the MTTKRP result with its nonzeros. */
 static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
                      uint64_t end, amped_row_fit_sums *sums) {
@@ -321,15 +372,15 @@ static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, ui
     return;
   }
   if (!(n > 0.0)) {
-    store_empty(j, d, row, sums);
+    pass_row(j, d, row, sums);
     return;
   }
-  if (!there && !j->fit->nonnegative && amped_row_has_dual(&p, (double)count) &&
-      solve_dual(j, d, row, first, end, n, sums))
+  if (!there && !j->fit->nonnegative && !j->fit->absorb && !has_history(j, row) &&
+      amped_row_has_dual(&p, (double)count) && solve_dual(j, d, row, first, end, n, sums))
     return;
   if (!there)
     amped_row_assemble(j, d, first, end, is_wide(j));
-  solve_equations(j, d, row, is_wide(j), first, end, sums);
+  end_row(j, d, row, first, end, sums);
 }
 
 static void work_long_row(const amped_row_job *j, const amped_long_row *row,
@@ -337,10 +388,8 @@ static void work_long_row(const amped_row_job *j, const amped_long_row *row,
   amped_row_desk *d = amped_row_assemble_long(j, row, is_wide(j));
   if (j->out != NULL) {
     amped_row_equations_pack(&d->equations, j->source.components, out_of(j, row->row));
-  } else if (d->equations.count > 0.0) {
-    solve_equations(j, d, row->row, is_wide(j), row->first, row->end, sums);
   } else {
-    store_empty(j, d, row->row, sums);
+    end_row(j, d, row->row, row->first, row->end, sums);
   }
 }
 
@@ -366,7 +415,7 @@ static void fill_rows(const amped_row_job *j, amped_row_desk *d, uint64_t first,
                       amped_row_fit_sums *sums) {
   uint64_t from = 0;
   uint64_t to = 0;
-  if (j->out != NULL || first >= end)
+  if (j->out != NULL || j->fit->history != NULL || first >= end)
     return;
   split_range(j->part->plan, j->mode, &from, &to);
   for (uint64_t row = first; row < end; row++) {
@@ -508,11 +557,7 @@ void amped_row_fit_cpu_put(const amped_row_job *j, uint64_t row, uint64_t count,
       amped_row_desk *d = &j->part->row_fit->desks[omp_get_thread_num()];
       amped_row_equations_unpack(equations + (first + i) * length, j->source.components,
                                  &d->equations);
-      if (d->equations.count > 0.0) {
-        solve_equations(j, d, row + first + i, is_wide(j), 0, 0, &sums[i]);
-      } else {
-        store_empty(j, d, row + first + i, &sums[i]);
-      }
+      end_row(j, d, row + first + i, 0, 0, &sums[i]);
     }
     for (uint64_t i = 0; i < rows; i++)
       add_sums(&j->part->row_fit->shared, &sums[i]);
@@ -547,5 +592,6 @@ const amped_row_fit_ops amped_row_fit_cpu_ops = {
     .get_equations = fit_get_equations,
     .put_equations = fit_put_equations,
     .solve_shared = amped_row_fit_cpu_solve_shared,
+    .has_history = true,
     .errors = amped_row_fit_cpu_errors,
 };

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "hdf5/hdf5_metric.h"
+#include "hdf5/hdf5_prober.h"
 
 /* Reading metadata takes milliseconds; in the worst valid files (the smallest chunks), less than a
  * second per 256 MiB. Waiting for slow network file systems takes no CPU time. */
@@ -147,7 +148,28 @@ static amped_status touch_metric(amped_hdf5 *file) {
   return touch_dataset(file, metric.starts, 1);
 }
 
-/* Open everything that tensor_file.c, result_file.c and checkpoint_file.c may open. */
+/* What a stream's state has beside. */
+static amped_status touch_state(amped_hdf5 *file) {
+  static const char *const lists[] = {"/prior",        "/pull",        "/errors/counts",
+                                      "/held/values",  "/batches/nnz", "/batches/hashes",
+                                      "/batches/names"};
+  char name[AMPED_HDF5_NAME];
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+    AMPED_TRY(touch_dataset(file, lists[i], 1));
+  AMPED_TRY(touch_dataset(file, "/errors/sums", 2));
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    (void)snprintf(name, sizeof name, "/history/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 2));
+    (void)snprintf(name, sizeof name, "/touched/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 1));
+    (void)snprintf(name, sizeof name, "/held/indices/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 1));
+  }
+  return AMPED_OK;
+}
+
+/* Open everything that tensor_file.c, result_file.c, checkpoint_file.c and state_base.c may open.
+ */
 static amped_status touch_all(amped_hdf5 *file) {
   static const char *const texts[] = {"binsparse", "amped_format", "options", "version",
                                       "input",     "stop_reason",  "init"};
@@ -163,6 +185,7 @@ static amped_status touch_all(amped_hdf5 *file) {
     AMPED_TRY(touch_numbers(file, "/", numbers[i]));
   AMPED_TRY(touch_nonzeros(file, ""));
   AMPED_TRY(touch_metric(file));
+  AMPED_TRY(touch_state(file));
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     AMPED_TRY(touch_dataset(file, lists[i], 1));
   for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
@@ -365,7 +388,8 @@ static amped_status probe_file(const subject *s) {
 }
 
 static amped_status probe_open(const subject *s) {
-  amped_status status = probe_file(s);
+  amped_status status =
+      amped_hdf5_prober_runs() ? amped_hdf5_prober_ask(s->path, &s->stamp) : probe_file(s);
   const amped_file_stamp now = amped_file_stamp_take(s->fd);
   return amped_file_stamp_same(&now, &s->stamp) ? status : amped_file_changed(s->path);
 }
@@ -461,6 +485,20 @@ amped_status amped_hdf5_probe(const char *path) {
     status = remember(&s);
   (void)close(s.fd);
   return status;
+}
+
+/* In the prober. */
+static amped_status probe_for_another(const char *path, amped_file_stamp *stamp) {
+  subject s;
+  AMPED_TRY(open_subject(path, &s));
+  amped_status status = probe_open(&s);
+  *stamp = s.stamp;
+  (void)close(s.fd);
+  return status;
+}
+
+amped_status amped_hdf5_probe_later(void) {
+  return amped_hdf5_prober_start(probe_for_another);
 }
 
 amped_status amped_hdf5_open(const char *path, amped_hdf5 *out) {

@@ -15,6 +15,10 @@
  * written since, amped_hdf5_open refuses that as changed, and does not fork. */
 amped_status amped_hdf5_probe(const char *path);
 
+/* Before MPI starts: from now on files are probed by a child that is forked here, so that files
+ * which come later can be opened (hdf5_prober.h, whose stop ends that). */
+amped_status amped_hdf5_probe_later(void);
+
 /* Open for reading what the probe has passed: the same open file, unless its name is remembered. It
  * may not be written as long as it is open. Forks where the name is not remembered. */
 amped_status amped_hdf5_open(const char *path, amped_hdf5 *out);

@@ -14,7 +14,6 @@ struct amped_input {
   bool info_owned;         /* the partitions are this struct's own, not the file's */
   amped_tensor_file *file; /* or, where NULL, */
   amped_sptensor tensor;   /* in memory */
-  uint64_t free_bytes;     /* of memory when it was opened; 0: not known */
 };
 
 /* The nonzeros are one list, in the order of the file, or sorted. */
@@ -31,45 +30,58 @@ static void describe_memory(amped_input *input) {
   }
 }
 
+/* The file that is read into memory. */
+typedef struct reading {
+  const char *path;
+  uint64_t free_bytes; /* of memory */
+} reading;
+
 /* Called where memory holds no more nonzeros: an error, before the system kills the process. */
 static amped_status refuse_more(void *context, amped_sptensor *t, double fraction) {
-  const amped_input *input = context;
+  const reading *r = context;
   char have[32];
   (void)fraction;
-  return amped_error(AMPED_FAILED, input->path,
+  return amped_error(AMPED_FAILED, r->path,
                      "has more than %" PRIu64 " nonzeros, for which the %s of memory that rank 0 "
                      "may take do not suffice; make a tensor file of it with amped_mpi convert, "
                      "which sorts on disk",
-                     t->nnz, amped_format_bytes(have, input->free_bytes));
+                     t->nnz, amped_format_bytes(have, r->free_bytes));
 }
 
 /* `counts`: every row of a table counts 1, so that equal rows are to be counted. */
-static amped_status treat_duplicates(amped_input *input, amped_duplicates policy, bool counts) {
-  amped_sptensor *t = &input->tensor;
+static amped_status treat_duplicates(const char *path, amped_duplicates policy, bool counts,
+                                     amped_sptensor *t) {
   uint64_t found = 0;
   if (amped_sptensor_may_repeat(t)) {
     AMPED_TRY(amped_sptensor_sort(t, 0));
-    AMPED_TRY(amped_sptensor_merge(t, policy, input->path, &found));
+    AMPED_TRY(amped_sptensor_merge(t, policy, path, &found));
   }
   t->duplicates = amped_duplicates_after(t->duplicates, policy, found);
   if (found > 0 && counts && policy == AMPED_DUPLICATES_SUM)
-    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input->path, found);
+    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", path, found);
   else if (found > 0)
-    amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", input->path, found,
-               found == 1 ? "" : "s", amped_duplicates_deed(policy));
+    amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", path, found, found == 1 ? "" : "s",
+               amped_duplicates_deed(policy));
   return AMPED_OK;
 }
 
-static amped_status load_into_memory(amped_input *input, const amped_read_options *read,
-                                     bool counts) {
-  const amped_overflow overflow = {
-      .memory = input->free_bytes, .take = refuse_more, .context = input};
+amped_status amped_input_read_list(const char *path, const amped_read_options *read,
+                                   amped_sptensor *out) {
+  reading r = {path, amped_mem_available() / 4 * 3}; /* the rest for buffers */
+  const amped_overflow overflow = {.memory = r.free_bytes, .take = refuse_more, .context = &r};
   amped_read_options options = *read;
-  options.overflow = input->free_bytes > 0 ? &overflow : NULL;
-  AMPED_TRY(amped_io_read(input->path, &options, &input->tensor));
-  AMPED_TRY(treat_duplicates(input, read->duplicates, counts));
-  describe_memory(input);
-  return AMPED_OK;
+  amped_format format = AMPED_FORMAT_HDF5;
+  memset(out, 0, sizeof *out);
+  options.overflow = r.free_bytes > 0 ? &overflow : NULL;
+  AMPED_TRY(amped_io_input_format(path, read, &format));
+  amped_status status = amped_io_read(path, &options, out);
+  if (status == AMPED_OK && format != AMPED_FORMAT_HDF5 && out->nnz > 0)
+    status = treat_duplicates(
+        path, read->duplicates,
+        format == AMPED_FORMAT_TABLE && read->value == NULL && !read->reads_weights, out);
+  if (status != AMPED_OK)
+    amped_sptensor_free(out);
+  return status;
 }
 
 static amped_status open_here(amped_input *input, const amped_read_options *read, bool parallel) {
@@ -89,8 +101,9 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
   if (parallel)
     return amped_error(AMPED_USAGE, input->path,
                        "--read=parallel needs an HDF5 file; make one with amped_mpi convert");
-  return load_into_memory(
-      input, read, format == AMPED_FORMAT_TABLE && read->value == NULL && !read->reads_weights);
+  AMPED_TRY(amped_input_read_list(input->path, read, &input->tensor));
+  describe_memory(input);
+  return AMPED_OK;
 }
 
 /* Collective: ranks that do not read get the info and its tables. */
@@ -164,7 +177,6 @@ amped_status amped_input_open(const amped_comm *comm, const char *path,
   *out = NULL;
   if (status == AMPED_OK) {
     input->path = path;
-    input->free_bytes = amped_mem_available() / 4 * 3; /* the rest for buffers */
     if (reads)
       status = open_here(input, read, parallel);
   }
@@ -172,6 +184,32 @@ amped_status amped_input_open(const amped_comm *comm, const char *path,
   if (status == AMPED_OK)
     status = parallel ? amped_comm_agree(comm, compare_info(comm, input))
                       : broadcast_info(comm, input, reads);
+  if (status != AMPED_OK) {
+    amped_input_close(input);
+    return status;
+  }
+  *out = input;
+  return AMPED_OK;
+}
+
+amped_status amped_input_of_list(const amped_comm *comm, const char *name, amped_sptensor *list,
+                                 amped_input **out) {
+  amped_input *input = NULL;
+  amped_status status = amped_calloc(&input, 1, sizeof *input, "the input");
+  *out = NULL;
+  if (list != NULL && status == AMPED_OK)
+    input->tensor = *list;
+  else if (list != NULL)
+    amped_sptensor_free(list);
+  if (list != NULL)
+    memset(list, 0, sizeof *list);
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK) {
+    input->path = name;
+    if (comm->rank == 0)
+      describe_memory(input);
+    status = broadcast_info(comm, input, comm->rank == 0);
+  }
   if (status != AMPED_OK) {
     amped_input_close(input);
     return status;
@@ -209,6 +247,10 @@ static void read_memory(const amped_input *input, uint64_t first, uint64_t count
       amped_indices_put(indices[m], input->info.index_types[m], at, n, t->indices[m] + first + at);
     memcpy((double *)values + at, t->values + first + at, n * sizeof *t->values);
   }
+}
+
+bool amped_input_zero_based(const amped_input *input) {
+  return input->tensor.zero_based;
 }
 
 bool amped_input_in_memory(const amped_input *input) {

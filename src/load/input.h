@@ -24,6 +24,22 @@ typedef struct amped_input amped_input;
 amped_status amped_input_open(const amped_comm *comm, const char *path,
                               const amped_read_options *read, bool parallel, amped_input **out);
 
+/* Rank 0, or any one process; not collective. Read a whole file of any format into memory, with
+ * labels. Repeated coordinates of a text or a table are treated as read->duplicates says.
+ * AMPED_FAILED where memory does not hold it. The caller frees the list. */
+amped_status amped_input_read_list(const char *path, const amped_read_options *read,
+                                   amped_sptensor *out);
+
+/* Collective; the status is agreed. The input of a list that rank 0 has in memory, of at least one
+ * nonzero, which is handed over, even on failure; on other ranks `list` is NULL. What is known of
+ * repeated coordinates is list->duplicates. `name`, for messages, is borrowed until the input is
+ * closed. */
+amped_status amped_input_of_list(const amped_comm *comm, const char *name, amped_sptensor *list,
+                                 amped_input **out);
+
+/* Rank 0: is the input a text that calls the first index 0? */
+bool amped_input_zero_based(const amped_input *input);
+
 /* Frees the input; NULL is allowed. Not collective; on every rank. */
 void amped_input_close(amped_input *input);
 

@@ -13,6 +13,7 @@ typedef struct table {
   uint64_t idp_count;
   int nranks;
   uint64_t nnz;
+  const int *owners; /* given; NULL: to be chosen */
 } table;
 
 /* --- greedy ------------------------------------------------------------------------------------*/
@@ -99,8 +100,20 @@ static void give(greedy *g, const idp *i, uint64_t nnz) {
   sift_down(&g->h, 0);
 }
 
+/* Owners stay; the first `splits` of the order count as empty. */
+static void stay(greedy *g, uint64_t splits) {
+  memcpy(g->owner, g->t->owners, g->t->idp_count * sizeof *g->owner);
+  memset(g->nnz, 0, (size_t)g->t->nranks * sizeof *g->nnz);
+  for (uint64_t k = splits; k < g->filled; k++)
+    g->nnz[g->owner[g->order[k].number]] += g->order[k].nnz;
+}
+
 /* Place all iDps; the first `splits` of the order count as empty. */
 static void place(greedy *g, uint64_t splits) {
+  if (g->t->owners != NULL) {
+    stay(g, splits);
+    return;
+  }
   g->h.count = g->t->nranks;
   for (int p = 0; p < g->t->nranks; p++) {
     g->h.loads[p] = (load){0, 0, p};
@@ -341,7 +354,7 @@ static amped_status create(amped_balance *b, amped_placement placement, const ta
                            uint64_t limit) {
   AMPED_TRY(amped_alloc(&b->owner, t->idp_count, sizeof *b->owner, "the plan"));
   AMPED_TRY(amped_calloc(&b->cuts, (uint64_t)t->nranks + 1, sizeof *b->cuts, "the plan"));
-  switch (placement) {
+  switch (t->owners != NULL ? AMPED_PLACEMENT_GREEDY : placement) {
   case AMPED_PLACEMENT_EQUAL:
     return balance_equal(t, b);
   case AMPED_PLACEMENT_BLOCK:
@@ -353,8 +366,8 @@ static amped_status create(amped_balance *b, amped_placement placement, const ta
 
 amped_status amped_balance_create(amped_balance *b, amped_placement placement,
                                   const uint64_t *idp_nnz, uint64_t idp_count, int nranks,
-                                  uint64_t limit) {
-  table t = {.idp_nnz = idp_nnz, .idp_count = idp_count, .nranks = nranks};
+                                  uint64_t limit, const int *owners) {
+  table t = {.idp_nnz = idp_nnz, .idp_count = idp_count, .nranks = nranks, .owners = owners};
   memset(b, 0, sizeof *b);
   for (uint64_t i = 0; i < idp_count; i++)
     t.nnz += idp_nnz[i];

@@ -9,6 +9,8 @@
  * few as needed: their nonzeros fill up the ranks with the fewest. A difference of
  * AMPED_SPLIT_LEAST nonzeros costs less than adding up the parts.
  *
+ * Where owners are given, they stay, whatever the placement; GREEDY's splits make ranks even.
+ *
  * BLOCK gives every rank consecutive iDps, such that the largest number of nonzeros of a rank is
  * minimal; it splits no iDp. EQUAL (AMPED's baseline, section 5.4) gives every rank the same number
  * of consecutive nonzeros, and splits each iDp that contains a bound. BLOCK and EQUAL ignore the
@@ -42,10 +44,11 @@ typedef struct amped_balance {
   uint64_t unsplit_spread; /* most minus fewest nonzeros of a rank, if GREEDY had split nothing */
 } amped_balance;
 
-/* Requires limit * nranks >= idp_count. On failure there is nothing to free. */
+/* Requires limit * nranks >= idp_count. owners: [idp_count], or NULL. On failure there is nothing
+ * to free. */
 amped_status amped_balance_create(amped_balance *b, amped_placement placement,
                                   const uint64_t *idp_nnz, uint64_t idp_count, int nranks,
-                                  uint64_t limit);
+                                  uint64_t limit, const int *owners);
 void amped_balance_free(amped_balance *b);
 
 /* The most iDps of a rank: 1.25 times the even part of the iDps, or the even part rounded up where

@@ -110,10 +110,10 @@ static uint64_t idp_limit(const amped_mode_plan *m, int nranks) {
   return limit < spare ? limit : spare;
 }
 
-static amped_status place_idps(const amped_plan *plan, amped_mode_plan *m) {
+static amped_status place_idps(const amped_plan *plan, amped_mode_plan *m, const int *owners) {
   amped_balance b;
   AMPED_TRY(amped_balance_create(&b, plan->placement, m->copy.idp_nnz, m->rows.idp_count,
-                                 plan->nranks, idp_limit(m, plan->nranks)));
+                                 plan->nranks, idp_limit(m, plan->nranks), owners));
   m->rows.owner = b.owner; /* now the plan's */
   m->copy.cuts = b.cuts;
   m->copy.unsplit_spread = b.unsplit_spread;
@@ -124,14 +124,15 @@ static amped_status place_idps(const amped_plan *plan, amped_mode_plan *m) {
   return status;
 }
 
-static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition *p) {
+static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition *p,
+                              const int *owners) {
   amped_mode_plan *m = &plan->modes[mode];
   uint64_t nranks = (uint64_t)plan->nranks;
   m->rows.dim = p->dim;
   m->rows.width = p->width;
   m->rows.idp_count = p->idp_count;
   m->copy.idp_nnz = p->idp_nnz;
-  AMPED_TRY(place_idps(plan, m));
+  AMPED_TRY(place_idps(plan, m, owners));
   AMPED_TRY(amped_alloc(&m->copy.row, m->rows.idp_count, sizeof *m->copy.row, "the plan"));
   AMPED_TRY(
       amped_alloc(&m->rows.position, m->rows.idp_count, sizeof *m->rows.position, "the plan"));
@@ -215,7 +216,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   amped_plan_set_ncomps(plan, request->ncomps);
   plan->index_type = AMPED_U32;
   for (int m = 0; m < plan->order; m++) {
-    AMPED_GO(fail, plan_mode(plan, m, &info->partitions[m]));
+    AMPED_GO(fail, plan_mode(plan, m, &info->partitions[m], request->owners[m]));
     if (amped_plan_factor_rows(plan, m) > UINT64_C(1) << 32 ||
         plan->modes[m].copy.output_rows > UINT64_C(1) << 32)
       plan->index_type = AMPED_U64;

@@ -86,6 +86,7 @@ typedef struct amped_plan_request {
   amped_placement placement;
   int rank, nranks;
   amped_copy_needs needs;
+  const int *owners[AMPED_MAX_ORDER]; /* of iDps, where they are given (placement.h) */
 } amped_plan_request;
 
 typedef struct amped_plan {

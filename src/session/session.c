@@ -139,7 +139,7 @@ static amped_status check_outputs(const amped_session_options *o) {
 
 amped_status amped_session_start(amped_session *session, const amped_session_options *o,
                                  amped_status status) {
-  amped_format format = AMPED_FORMAT_TNS;
+  amped_format format = AMPED_FORMAT_TNS; /* of an input that is read here */
   bool reads = o->read_parallel || amped_launcher_rank() <= 0;
   memset(session, 0, sizeof *session);
   session->options = o;
@@ -147,7 +147,7 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
     status = amped_trace_open(AMPED_TRACE_EVENTS);
   amped_trace_begin(AMPED_PHASE_RUN, AMPED_NO_NUMBER);
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
-  if (status == AMPED_OK)
+  if (status == AMPED_OK && !o->own_input)
     status = o->shape.name != NULL ? set_synthetic(&session->synthetic, o)
                                    : amped_io_input_format(o->input, o->read, &format);
   if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && reads)

@@ -31,6 +31,7 @@ typedef struct amped_session_options {
   int starts;  /* of every number of components */
   bool biased; /* factors have a column of biases behind their components: the command sets it; no
                   option of the user */
+  bool own_input; /* the command reads its input by itself; no option of the user */
   amped_vtype precision;
   bool read_parallel;
   amped_load load;

@@ -33,6 +33,11 @@ static double signed_entry(const amped_complete_start *s, int order, int compone
   return 0.3 * pow(r, -0.5 / order) * normal(seed, stream, counter);
 }
 
+double amped_complete_start_noise(int components, uint64_t seed, int mode, uint64_t index,
+                                  int column) {
+  return 0.1 * normal(seed, (uint64_t)mode, index * (uint64_t)components + (uint64_t)column);
+}
+
 double amped_complete_start_entry(const amped_complete_start *s, int order, int components,
                                   uint64_t seed, int mode, uint64_t index, int column) {
   const double x = signed_entry(s, order, components, seed, mode,

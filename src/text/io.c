@@ -53,7 +53,7 @@ amped_status amped_io_read(const char *path, const amped_read_options *options,
   AMPED_TRY(status);
   if (format != AMPED_FORMAT_HDF5) /* which tells itself */
     out->duplicates = AMPED_DUPLICATES_KEEP;
-  if (out->nnz == 0 && options->overflow != NULL)
+  if (out->nnz == 0 && (options->overflow != NULL || options->may_be_empty))
     return AMPED_OK; /* the last chunk was empty, and the overflow has the other nonzeros: readers
                         check this */
   status = amped_sptensor_validate(out, path);

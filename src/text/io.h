@@ -12,8 +12,8 @@ amped_status amped_io_check(const char *path, amped_format format,
                             const amped_read_options *options);
 
 /* Read a tensor of any of these formats into memory: validated, in the file's order, with
- * duplicates. AMPED_USAGE where an option does not apply to the format. Shows progress; uses all
- * threads. The caller frees the tensor. */
+ * duplicates. nnz is 0 where it is empty and may be (read_options.h). AMPED_USAGE where an option
+ * does not apply to the format. Shows progress; uses all threads. The caller frees the tensor. */
 amped_status amped_io_read(const char *path, const amped_read_options *options,
                            amped_sptensor *out);
 

@@ -308,7 +308,7 @@ static amped_status read_chunks(reader *r, amped_text *text) {
 
 static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
-  if (r->rows.taken + t->nnz == 0)
+  if (r->rows.taken + t->nnz == 0 && !r->options->may_be_empty)
     return amped_error(AMPED_BAD_INPUT, amped_io_name(r->path),
                        "holds no rows below its header; is this the right file?");
   for (int m = 0; m < t->order; m++) {

@@ -248,7 +248,7 @@ static amped_status conclude(reader *r) {
                        "%" PRIu64 " values, but the dimensions have %" PRIu64
                        " elements; is the file truncated?",
                        r->dense.seen, r->dense.elements);
-  if (nnz == 0)
+  if (nnz == 0 && !r->options->may_be_empty)
     return amped_error(AMPED_BAD_INPUT, where, "holds no nonzeros; is this the right file?");
   for (int m = 0; m < t->order; m++) {
     if (r->bounded)

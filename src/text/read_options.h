@@ -33,6 +33,7 @@ typedef struct amped_read_options {
   const char *empty;              /* tables: the label of empty keys, or NULL: refused */
   const char *same_labels;        /* tables: comma-separated keys of one set of labels, or NULL */
   amped_duplicates duplicates;    /* not of readers, who keep all: of those who order nonzeros */
+  bool may_be_empty;              /* not of the user: a file of no nonzeros is no error */
   const amped_overflow *overflow; /* not of the user; NULL: memory holds any number of nonzeros */
 } amped_read_options;
 

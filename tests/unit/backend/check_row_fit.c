@@ -13,6 +13,8 @@ typedef struct team {
   uint64_t seed, below; /* of what is held out */
   bool weighted;        /* weights are weight_at */
   double *base;         /* of the mode in hand, where fit.implicit > 0 */
+  /* Of the mode in hand, in place of fit.history; NULL: none. */
+  amped_row_history *histories; /* [nranks] */
 } team;
 
 static const amped_row_fit_ops *ops_of(const bench *s) {
@@ -126,6 +128,68 @@ static void team_close(team *t) {
     bench_close(&t->ranks[r]);
 }
 
+/* --- history -----------------------------------------------------------------------------------*/
+
+/* Row i of mode has a history, and this remains of it. */
+static double keep_of(uint64_t i) {
+  return i % 4 == 3 ? 0.0 : i % 4 == 0 ? 1.0 : 0.25 * (double)(i % 4);
+}
+
+static uint64_t length_of(const team *t) {
+  return amped_equation_length((int)components_of(t), t->fit.biased);
+}
+
+/* Number k of row i's history, as it is kept: H and n of p = k + 1 ... twice, and others. */
+static double history_number(const team *t, uint64_t i, uint64_t k) {
+  const uint64_t n = components_of(t);
+  uint64_t row = 0;
+  uint64_t at = 0;
+  while (row < n && at + row + 1 <= k)
+    at += ++row;
+  const double x = 0.3 * (double)((i * 7 + k * 13) % 11) - 1.2;
+  const bool diagonal = row < n && k == at + row;
+  const bool count = k == n * (n + 1) / 2 + (t->fit.biased ? n : 0);
+  const bool squares = k + 1 == length_of(t);
+  return rounded(diagonal || count || squares ? 40.0 * (double)n + x : x, t->p->value_type);
+}
+
+/* Own rows of every rank, in the opposite order. */
+static void histories_open(team *t, int mode) {
+  const uint64_t length = length_of(t);
+  check_ok(amped_calloc(&t->histories, (uint64_t)t->nranks, sizeof *t->histories, "a test"));
+  for (int r = 0; r < t->nranks; r++) {
+    const amped_plan *plan = &t->ranks[r].plan;
+    const uint64_t rows = plan->modes[mode].rows.block_rows;
+    amped_row_history *h = &t->histories[r];
+    uint64_t *at = NULL;
+    double *keep = doubles(rows);
+    check_ok(amped_calloc(&at, rows, sizeof *at, "a test"));
+    check_ok(amped_calloc(&h->equations, rows * length, t->p->value_type, "a test"));
+    for (uint64_t i = 0; i < plan->dims[mode]; i++) {
+      const uint64_t row = amped_plan_position(plan, mode, i) - block_first(plan, mode);
+      if (plan->modes[mode].rows.owner[i / plan->modes[mode].rows.width] != r)
+        continue;
+      at[row] = rows - 1 - row;
+      keep[row] = keep_of(i);
+      for (uint64_t k = 0; k < length; k++)
+        amped_value_put(h->equations, t->p->value_type, at[row] * length + k,
+                        history_number(t, i, k));
+    }
+    h->at = at;
+    h->keep = keep;
+  }
+}
+
+static void histories_close(team *t) {
+  for (int r = 0; r < t->nranks; r++) {
+    amped_free(t->histories[r].equations);
+    amped_free((void *)(uintptr_t)t->histories[r].at);
+    amped_free((void *)(uintptr_t)t->histories[r].keep);
+  }
+  amped_free(t->histories);
+  t->histories = NULL;
+}
+
 /* --- slow equations ----------------------------------------------------------------------------*/
 
 /* Of one row: components and the bias are n unknowns. */
@@ -232,6 +296,36 @@ static slow slow_create(const team *t, int mode) {
   }
   amped_free(p);
   return s;
+}
+
+/* Rows with nonzeros have their history, too. */
+static void slow_add_histories(const team *t, slow *s) {
+  const uint64_t comps = components_of(t);
+  for (uint64_t i = 0; i < s->rows; i++) {
+    slow_row *row = &s->row[i];
+    const long double keep = keep_of(i);
+    uint64_t k = 0;
+    if (!(row->n > 0.0))
+      continue;
+    for (uint64_t a = 0; a < comps; a++)
+      for (uint64_t b = 0; b <= a; b++) {
+        const long double x = keep * (long double)history_number(t, i, k++);
+        row->m[a * s->n + b] += x;
+        row->m[b * s->n + a] += b < a ? x : 0.0L;
+      }
+    for (uint64_t a = 0; a < comps && t->fit.biased; a++) {
+      const long double x = keep * (long double)history_number(t, i, k++);
+      row->m[a * s->n + comps] += x;
+      row->m[comps * s->n + a] += x;
+    }
+    const double n = history_number(t, i, k++);
+    row->n += (double)keep * n;
+    row->m[s->n * s->n - 1] += t->fit.biased ? keep * (long double)n : 0.0L;
+    for (uint64_t a = 0; a < s->n; a++)
+      row->right[a] += keep * (long double)history_number(t, i, k++);
+    row->squares += keep * (long double)history_number(t, i, k++);
+    row->count += keep > 0.0L ? s->n : 0; /* it has no dual */
+  }
 }
 
 static void slow_free(slow *s) {
@@ -371,6 +465,7 @@ static amped_row_fit_sums fit_mode(team *t, int mode) {
   for (int r = 0; r < t->nranks; r++) {
     const bench *b = &t->ranks[r];
     amped_mttkrp_times times = {-1.0, -1.0};
+    t->fit.history = t->histories != NULL ? &t->histories[r] : NULL;
     check_ok(ops_of(b)->begin(b->w.tensor, mode, &t->fit));
     for (int part = 0; part < b->plan.modes[mode].rows.parts; part++)
       check_ok(ops_of(b)->wait(b->w.tensor, mode, part, &times, &sums));
@@ -799,6 +894,115 @@ START_TEST(rows_of_split_idps) {
       how.parts = nranks == 3 ? 4 : 0;
       fit_is_right_weighted(&p, nranks, how, &fit, nranks == 2 ? 0 : TENTH, nranks == 3);
     }
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* The equations that a row leaves: right ones, of the size of its own. */
+static void history_is_right(const team *t, const slow *s, int rank, int mode, uint64_t i) {
+  const amped_plan *plan = &t->ranks[rank].plan;
+  const amped_row_history *h = &t->histories[rank];
+  const slow_row *row = &s->row[i];
+  const uint64_t comps = components_of(t);
+  const uint64_t n = s->n;
+  const uint64_t at =
+      h->at[amped_plan_position(plan, mode, i) - block_first(plan, mode)] * length_of(t);
+  const double error = relative_error(t, s, row, 0.0, 0.0);
+  uint64_t k = 0;
+#define NUMBER amped_value_get(h->equations, t->p->value_type, at + k)
+  if (!(row->n > 0.0)) {
+    for (; k < length_of(t); k++)
+      ck_assert(NUMBER == history_number(t, i, k));
+    return;
+  }
+  for (uint64_t a = 0; a < n; a++) {
+    for (uint64_t b = 0; b <= a; b++, k++)
+      near(NUMBER, a == comps && b == a ? row->n : (double)row->m[a * n + b],
+           error * sqrt((double)(row->m[a * n + a] * row->m[b * n + b])), "H, h or n", i, k);
+  }
+  if (!t->fit.biased)
+    near(NUMBER, row->n, error * row->n, "n", i, comps);
+  k += !t->fit.biased;
+  for (uint64_t a = 0; a < n; a++, k++)
+    near(NUMBER, (double)row->right[a], error * sqrt((double)(row->m[a * n + a] * row->squares)),
+         "right side", i, k);
+  near(NUMBER, (double)row->squares, error * (double)row->squares, "squares", i, k);
+  ck_assert_uint_eq(k + 1, length_of(t));
+#undef NUMBER
+}
+
+static void mode_with_history_is_right(team *t, int mode) {
+  slow s = slow_create(t, mode);
+  bool *moves = NULL;
+  check_ok(amped_calloc(&moves, s.rows, sizeof *moves, "a test"));
+  for (uint64_t i = 0; i < s.rows; i++)
+    moves[i] = s.row[i].n > 0.0;
+  slow_add_histories(t, &s);
+  histories_open(t, mode);
+  const amped_row_fit_sums sums = fit_mode(t, mode);
+  double *rows = gather_rows(t, mode);
+  for (uint64_t i = 0; i < s.rows; i++)
+    if (moves[i])
+      row_is_right(t, mode, &s, i, rows + i * s.n);
+    else
+      for (uint64_t c = 0; c < s.n; c++)
+        near(rows[i * s.n + c], rounded(t->p->factors[mode][i * s.n + c], t->p->value_type), 0.0,
+             "a row that stays", i, c);
+  ck_assert_uint_eq(sums.unsure, 0);
+  for (int r = 0; r < t->nranks; r++)
+    put_factor(&t->ranks[r], mode);
+  t->fit.absorb = true;
+  (void)fit_mode(t, mode);
+  t->fit.absorb = false;
+  amped_free(rows);
+  rows = gather_rows(t, mode);
+  for (uint64_t i = 0; i < s.rows * s.n; i++)
+    near(rows[i], rounded(t->p->factors[mode][i], t->p->value_type), 0.0,
+         "a row while it leaves equations", i / s.n, i % s.n);
+  for (uint64_t i = 0; i < s.rows; i++)
+    history_is_right(
+        t, &s, t->ranks[0].plan.modes[mode].rows.owner[i / t->ranks[0].plan.modes[mode].rows.width],
+        mode, i);
+  histories_close(t);
+  amped_free(moves);
+  amped_free(rows);
+  slow_free(&s);
+}
+
+static void fit_with_history_is_right(problem *p, int nranks, const amped_row_fit *fit) {
+  team t;
+  team_open(&t, p, nranks, alone(), fit, TENTH);
+  for (int m = 0; m < p->t.order && ops_of(&t.ranks[0])->has_history; m++)
+    mode_with_history_is_right(&t, m);
+  team_close(&t);
+}
+
+START_TEST(rows_with_history) {
+  static const int widths[] = {1, 3, 8, 17, 33};
+  for (int order = 3; order <= 5; order++)
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+      for (int type = 0; type < 2; type++) {
+        problem p;
+        const bool biased = (order + (int)w + type) % 2 > 0;
+        const amped_row_fit fit = fit_of(biased);
+        problem_create(&p, order, odd_dims, 300, widths[w] + biased,
+                       type == 0 ? AMPED_F32 : AMPED_F64);
+        fit_with_history_is_right(&p, 1 + (order + (int)w) % 4, &fit);
+        problem_free(&p);
+      }
+  check_no_leak();
+}
+
+START_TEST(rows_with_history_of_every_length) {
+  for (int type = 0; type < 2; type++) {
+    static const uint64_t lengths[] = {0, 1, 7, 8, 9, 2, 0, 100000, 127, 128, 129, 0};
+    problem p;
+    const amped_row_fit fit = fit_of(type > 0);
+    rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], 8 + type,
+                 type == 0 ? AMPED_F32 : AMPED_F64);
+    for (int nranks = 1; nranks <= 3; nranks++) /* of 2 and more the long row is shared */
+      fit_with_history_is_right(&p, nranks, &fit);
     problem_free(&p);
   }
   check_no_leak();
@@ -1265,10 +1469,10 @@ START_TEST(short_memory_is_an_error) {
 TESTING_MAIN("row_fit", rows_in_float_of_all_orders_and_widths,
              rows_in_double_of_all_orders_and_widths, rows_of_every_length, rows_of_many_components,
              rows_of_many_components_of_all_orders, rows_of_the_most_components, rows_of_split_idps,
-             penalties_of_every_power, rows_with_weights, rows_of_implicit_fits,
-             implicit_rows_of_split_idps, nonnegative_rows_with_weights,
-             nonnegative_rows_of_implicit_fits, what_is_held_out_may_change,
-             rows_have_the_same_bits_on_any_number_of_threads, timed_rows_have_the_same_bits,
-             copies_serve_fewer_components, rows_have_the_least_objective, nonnegative_rows,
-             rows_of_least_norm, rows_are_finite, what_row_fits_take_is_said,
-             short_memory_is_an_error)
+             rows_with_history, rows_with_history_of_every_length, penalties_of_every_power,
+             rows_with_weights, rows_of_implicit_fits, implicit_rows_of_split_idps,
+             nonnegative_rows_with_weights, nonnegative_rows_of_implicit_fits,
+             what_is_held_out_may_change, rows_have_the_same_bits_on_any_number_of_threads,
+             timed_rows_have_the_same_bits, copies_serve_fewer_components,
+             rows_have_the_least_objective, nonnegative_rows, rows_of_least_norm, rows_are_finite,
+             what_row_fits_take_is_said, short_memory_is_an_error)

@@ -51,7 +51,8 @@ static loads loads_of(const amped_balance *b, const uint64_t *counts, uint64_t n
 static loads place_by(amped_placement placement, const uint64_t *counts, uint64_t n, int nranks,
                       int *owner) {
   amped_balance b;
-  check_ok(amped_balance_create(&b, placement, counts, n, nranks, amped_balance_limit(n, nranks)));
+  check_ok(
+      amped_balance_create(&b, placement, counts, n, nranks, amped_balance_limit(n, nranks), NULL));
   loads l = loads_of(&b, counts, n, nranks);
   memcpy(owner, b.owner, n * sizeof *owner);
   amped_balance_free(&b);
@@ -220,6 +221,27 @@ static void is_contiguous(const int *owner, uint64_t n) {
       ck_abort_msg("owner %d behind %d", owner[i], owner[i - 1]);
 }
 
+START_TEST(given_owners_stay_and_splits_make_ranks_even) {
+  enum { N = 500 };
+  uint64_t counts[N];
+  int owners[N];
+  for (int nranks = 1; nranks <= 7; nranks++)
+    for (int crowded = 0; crowded < 2; crowded++) {
+      amped_balance b;
+      for (int i = 0; i < N; i++) {
+        counts[i] = 1000 + (uint64_t)(i * 37 % 1000);
+        owners[i] = crowded > 0 ? 0 : i % nranks;
+      }
+      check_ok(amped_balance_create(&b, AMPED_PLACEMENT_EQUAL, counts, N, nranks,
+                                    amped_balance_limit(N, nranks), owners));
+      const loads l = loads_of(&b, counts, N, nranks);
+      ck_assert_mem_eq(b.owner, owners, sizeof owners);
+      ck_assert_uint_le(spread_of(&l, nranks),
+                        l.total / (uint64_t)nranks / AMPED_SPLIT_SHARE + AMPED_SPLIT_LEAST);
+      amped_balance_free(&b);
+    }
+}
+
 START_TEST(equal_is_equal_and_contiguous) {
   static uint64_t counts[700];
   static int owner[700];
@@ -283,7 +305,7 @@ START_TEST(block_leaves_no_rank_out) {
 static double stays_even(const char *what, const uint64_t *counts, uint64_t n, int nranks) {
   amped_balance b;
   check_ok(amped_balance_create(&b, AMPED_PLACEMENT_GREEDY, counts, n, nranks,
-                                amped_balance_limit(n, nranks)));
+                                amped_balance_limit(n, nranks), NULL));
   loads l = loads_of(&b, counts, n, nranks);
   double mean = (double)l.total / nranks;
   double percent = 100.0 * (double)spread_of(&l, nranks) / mean;
@@ -450,7 +472,7 @@ START_TEST(failing_memory_is_reported_and_nothing_leaks) {
       amped_balance b;
       amped_mem_fail_at(k);
       check_fails(AMPED_FAILED, "out of memory",
-                  amped_balance_create(&b, (amped_placement)placement, counts, 3, 2, 2));
+                  amped_balance_create(&b, (amped_placement)placement, counts, 3, 2, 2, NULL));
       check_no_leak();
     }
   amped_mem_fail_at(-1);
@@ -460,9 +482,9 @@ TESTING_MAIN("balance", every_idp_has_one_owner_and_rows_stay_near_even,
              greedy_meets_grahams_bound_where_no_row_limit_is_hit,
              greedy_is_within_four_thirds_of_the_true_optimum,
              more_ranks_than_idps_leaves_some_ranks_empty, placement_is_a_pure_function,
-             greedy_splits_only_where_that_evens_out, equal_is_equal_and_contiguous,
-             block_is_contiguous_with_the_least_maximum, block_leaves_no_rank_out,
-             counts_above_32_bits_stay_even, the_papers_shapes_stay_even,
+             greedy_splits_only_where_that_evens_out, given_owners_stay_and_splits_make_ranks_even,
+             equal_is_equal_and_contiguous, block_is_contiguous_with_the_least_maximum,
+             block_leaves_no_rank_out, counts_above_32_bits_stay_even, the_papers_shapes_stay_even,
              one_index_with_thirty_per_cent, fewer_indices_than_are_even,
              zipf_stays_even_scattered_and_not, mostly_empty_modes_stay_even,
              failing_memory_is_reported_and_nothing_leaks)

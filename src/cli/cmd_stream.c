@@ -1,0 +1,399 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/launcher.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/system_memory.h"
+#include "base/timer.h"
+#include "cli/commands.h"
+#include "hdf5/state_file.h"
+#include "session/output_guard.h"
+#include "session/report.h"
+#include "session/stream_report.h"
+#include "session/stream_result.h"
+#include "solver/stream.h"
+
+/* The data of the command, for the functions below. */
+typedef struct job {
+  const amped_options *o;
+  amped_session_options session_options; /* the state's components and precision */
+  amped_batch_request request;
+  amped_session *session;
+  amped_state_file *file; /* rank 0 */
+  amped_state_head head;  /* of the last batch */
+  amped_stream_rows rows;
+  amped_batch_source *source;
+  int by;             /* the mode of --by; -1: none */
+  amped_output found; /* in the place of the result, rank 0 */
+  amped_stream_counts counts;
+} job;
+
+/* --- before MPI ------------------------------------------------------------------------------ */
+
+static void set_request(job *j) {
+  const amped_options *o = j->o;
+  const amped_stream_options *s = &o->stream;
+  j->request = (amped_batch_request){.kind = s->follow != NULL ? AMPED_BATCH_FOLLOW
+                                             : s->by != NULL   ? AMPED_BATCH_BY
+                                             : s->has_boxes    ? AMPED_BATCH_BOXES
+                                                               : AMPED_BATCH_FILES,
+                                     .paths = s->follow != NULL ? &s->follow : o->args + 1,
+                                     .count = s->follow != NULL ? 1 : o->nargs - 1,
+                                     .by = s->by,
+                                     .batch = s->batch > 0 ? s->batch : 1,
+                                     .boxes = s->boxes,
+                                     .read = &o->read};
+}
+
+/* On the rank that the launcher calls 0. */
+static amped_status look(job *j) {
+  if (j->o->output != NULL)
+    AMPED_TRY(amped_output_look(j->o->output, AMPED_OUTPUT_RESULT, j->o->overwrite, &j->found));
+  amped_state_file_probe(j->o->args[0]);
+  return amped_batch_source_probe(&j->request);
+}
+
+/* --- the state ------------------------------------------------------------------------------- */
+
+static amped_status check_backend(const amped_session *session) {
+  const amped_worker *worker = &session->worker;
+  if (worker->format->row_fit != NULL && worker->format->row_fit->has_history)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL, "stream does not run on --backend=%s; use --backend=cpu",
+                     worker->backend->name);
+}
+
+/* What this program cannot go on from. */
+static amped_status check_head(const job *j) {
+  const amped_state_head *h = &j->head;
+  const char *path = j->o->args[0];
+  if (h->history != AMPED_HISTORY_EQUATIONS)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "has a history of the kind %s, which this program does not know; begin a "
+                       "new state with amped_mpi complete --state",
+                       amped_history_names[h->history]);
+  if (h->history_length != amped_equation_length(h->ncomps - (h->biased ? 1 : 0), h->biased))
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "has histories of %" PRIu64 " numbers a row, which are not those of %d "
+                       "components; begin a new state with amped_mpi complete --state",
+                       h->history_length, h->ncomps - (h->biased ? 1 : 0));
+  return AMPED_OK;
+}
+
+/* --forget holds for all batches: rows that are not touched forget when they are. */
+static amped_status set_forget(job *j) {
+  const double forget = j->o->stream.forget;
+  if (forget > 0.0 && j->head.batches > 1 && forget != j->head.forget)
+    return amped_error(AMPED_USAGE, j->o->args[0],
+                       "forgets by %g since its first batch, and --forget=%g is another number; "
+                       "leave it out",
+                       j->head.forget, forget);
+  if (forget > 0.0)
+    j->head.forget = forget;
+  return AMPED_OK;
+}
+
+/* Collective. The clip of this run; the state's sums of clipped errors are of it. */
+static amped_status set_clip(job *j) {
+  const amped_clip_option *c = &j->o->clip;
+  if (c->given && c->to_data)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--clip=data: a stream does not know its values beforehand; give a range, "
+                       "--clip=LO:HI");
+  if (c->given) {
+    j->head.least = c->least;
+    j->head.most = c->most;
+  }
+  return AMPED_OK;
+}
+
+/* Collective on a node. The status is this rank's own. */
+static amped_status check_memory(const job *j) {
+  const amped_comm *comm = &j->session->comm;
+  const uint64_t budget = amped_mem_node_available();
+  const uint64_t need =
+      amped_comm_node_sum(comm, amped_stream_rows_bytes(&j->head, comm->rank, comm->nranks));
+  char a[32];
+  char b[32];
+  if (budget == 0 || need <= budget)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, j->o->args[0],
+                     "rank %d: the ranks of this node need %s of host memory for its rows and %s "
+                     "are free; use more nodes",
+                     comm->rank, amped_format_bytes(a, need), amped_format_bytes(b, budget));
+}
+
+/* Rank 0: what tells this stream from others. */
+static uint64_t first_hash(const job *j) {
+  return amped_state_file_batch(j->file, 1).hash;
+}
+
+/* Collective. */
+static amped_status open_state(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  amped_status status = AMPED_OK;
+  if (comm->rank == 0)
+    status = amped_state_file_open(j->o->args[0], !j->o->session.plan_only, &j->file);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  AMPED_TRY(amped_state_head_share(comm, j->file, &j->head));
+  AMPED_TRY(amped_comm_agree(comm, check_head(j)));
+  AMPED_TRY(amped_comm_agree(comm, set_forget(j)));
+  AMPED_TRY(amped_comm_agree(comm, set_clip(j)));
+  AMPED_TRY(amped_comm_agree(comm, check_memory(j)));
+  if (comm->rank == 0 && j->o->output != NULL)
+    status = amped_output_compare(&j->found, first_hash(j), j->head.ncomps - j->head.biased);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  j->session_options.ncomps = j->head.ncomps - (j->head.biased ? 1 : 0);
+  j->session_options.ncomps_list[0] = j->session_options.ncomps;
+  j->session_options.precision = j->head.type;
+  AMPED_TRY(amped_report_start(j->session));
+  return amped_stream_report_state(j->session, &j->head, j->file);
+}
+
+/* Collective. */
+static amped_status read_rows(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  AMPED_TRY(amped_comm_agree(comm, amped_stream_rows_create(&j->rows, comm, &j->head)));
+  return amped_state_rows_read(comm, j->file, &j->head, amped_stream_rows_take, &j->rows);
+}
+
+/* --- the batches ----------------------------------------------------------------------------- */
+
+/* Rank 0: the mode of --by, which the source has found before. */
+static int find_by(const job *j) {
+  const char *by = j->o->stream.by;
+  int mode = 0;
+  for (int m = 0; by != NULL && m < j->head.order; m++) {
+    const char *name = amped_batch_source_labels(j->source, m).name;
+    if (name != NULL && strcmp(name, by) == 0)
+      return m;
+  }
+  return by != NULL && amped_parse_int(by, 1, j->head.order, &mode) ? mode - 1 : -1;
+}
+
+/* Collective. */
+static amped_status open_source(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  amped_batch_target target = {
+      .path = j->o->args[0], .order = j->head.order, .zero_based = j->head.zero_based};
+  amped_labels labels[AMPED_MAX_ORDER];
+  amped_status status = AMPED_OK;
+  memset(labels, 0, sizeof labels);
+  memcpy(target.dims, j->head.dims, sizeof target.dims);
+  memcpy(target.first, j->head.first, sizeof target.first);
+  for (int m = 0; m < j->head.order && comm->rank == 0 && status == AMPED_OK; m++)
+    status = amped_state_file_labels(j->file, m, &labels[m]);
+  target.labels = comm->rank == 0 ? labels : NULL;
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK)
+    status = amped_batch_source_open(comm, &j->request, &target, &j->source);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_labels_free(&labels[m]);
+  AMPED_TRY(status);
+  j->by = comm->rank == 0 ? find_by(j) : -1;
+  amped_comm_broadcast(comm, &j->by, sizeof j->by);
+  return AMPED_OK;
+}
+
+/* Collective. *number: of the batch, where it was learnt before; else 0. */
+static amped_status find_before(const job *j, const amped_source_batch *batch, uint64_t *number) {
+  const char *name = "";
+  *number = 0;
+  if (j->session->comm.rank == 0)
+    *number = amped_state_file_find(j->file, batch->hash, &name);
+  amped_comm_broadcast(&j->session->comm, number, sizeof *number);
+  return *number > 0 ? amped_stream_report_skipped(j->session, batch, *number, name) : AMPED_OK;
+}
+
+static void add_errors(amped_state_errors *to, const amped_errors *from) {
+  to->count += from->count;
+  to->squares += from->squares;
+  to->absolute += from->absolute;
+  to->clipped += from->clipped;
+}
+
+/* The state's numbers with the batch. */
+static amped_state_head head_with(const job *j, const amped_source_batch *batch,
+                                  const amped_learnt *learnt) {
+  amped_state_head head = j->head;
+  memcpy(head.dims, batch->dims, sizeof head.dims);
+  head.growing = learnt->growing;
+  add_errors(&head.errors[AMPED_STATE_BEFORE], &learnt->before);
+  add_errors(&head.errors[AMPED_STATE_AFTER], &learnt->after);
+  add_errors(&head.errors[AMPED_STATE_HELD], &learnt->held_after);
+  return head;
+}
+
+/* Collective. The batch is safe behind this. */
+static amped_status write_batch(job *j, const amped_source_batch *batch,
+                                const amped_learnt *learnt) {
+  const amped_comm *comm = &j->session->comm;
+  amped_state_head head = head_with(j, batch, learnt);
+  const amped_state_change change = {.head = &head,
+                                     .added = batch->added,
+                                     .held = &learnt->held_out,
+                                     .batch = {batch->name, batch->hash, batch->nnz}};
+  amped_state_rows mine = {.get = amped_stream_change_get,
+                           .context = (void *)(uintptr_t)&learnt->change};
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < head.order; m++) {
+    mine.count[m] = learnt->change.count[m];
+    mine.indices[m] = learnt->change.indices[m];
+  }
+  AMPED_TRY(amped_state_rows_put(comm, j->file, &head, false, &mine));
+  if (comm->rank == 0)
+    status = amped_state_file_commit(j->file, &change);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  AMPED_TRY(amped_state_head_share(comm, j->file, &j->head));
+  return amped_batch_source_accept(j->source, batch);
+}
+
+/* Collective. The model's error at all held-out entries that the state keeps. */
+static amped_status find_so_far(const job *j, const amped_stream *stream, amped_learnt *learnt,
+                                amped_errors *out) {
+  const double began = amped_time();
+  amped_sptensor held;
+  amped_status status = AMPED_OK;
+  memset(&held, 0, sizeof held);
+  if (stream->comm->rank == 0)
+    status = amped_state_file_held(j->file, &held);
+  status = amped_comm_agree(stream->comm, status);
+  if (status == AMPED_OK)
+    status = amped_stream_errors(stream, &held, out);
+  amped_sptensor_free(&held);
+  learnt->evaluate_sec += amped_time() - began;
+  return status;
+}
+
+/* Collective. */
+static amped_status check_errors(const job *j, const amped_source_batch *batch,
+                                 const amped_learnt *learnt) {
+  if (isfinite(learnt->after.squares))
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, batch->name,
+                     "the error is not a number after it was learnt, with reg %g; the state is "
+                     "that of the batch before; begin one with --precision=double or a higher "
+                     "--reg",
+                     j->head.reg);
+}
+
+/* Collective. */
+static amped_status learn(job *j, const amped_source_batch *batch) {
+  const amped_stream stream = {.comm = &j->session->comm,
+                               .worker = &j->session->worker,
+                               .rows = &j->rows,
+                               .head = &j->head,
+                               .sweeps = j->o->stream.sweeps};
+  const double began = amped_time();
+  amped_learnt learnt;
+  amped_errors so_far = {0};
+  amped_stream_told told = {.batch = batch, .learnt = &learnt, .head = &j->head, .so_far = &so_far};
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
+  AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
+  const double learnt_at = amped_time();
+  AMPED_GO(done, write_batch(j, batch, &learnt));
+  told.write_sec = amped_time() - learnt_at;
+  AMPED_GO(done, find_so_far(j, &stream, &learnt, &so_far));
+  told.total_sec = amped_time() - began;
+  j->counts.learnt++;
+  status = amped_stream_report_batch(j->session, &told);
+done:
+  amped_learnt_free(&learnt);
+  return status;
+}
+
+/* Collective. */
+static amped_status tell_stopped(const job *j) {
+  amped_status status = AMPED_STOPPED;
+  if (j->session->comm.rank == 0)
+    status = amped_error(AMPED_STOPPED, j->o->args[0],
+                         "holds all batches up to the last one, where a signal stopped the stream; "
+                         "the same command goes on");
+  return amped_comm_agree(&j->session->comm, status);
+}
+
+/* Collective. The model as it is now. */
+static amped_status write_result(const job *j) {
+  const char *path = j->o->output;
+  amped_labels labels[AMPED_MAX_ORDER];
+  amped_status status = AMPED_OK;
+  if (path == NULL)
+    return AMPED_OK;
+  memset(labels, 0, sizeof labels);
+  for (int m = 0; m < j->head.order && j->session->comm.rank == 0; m++)
+    labels[m] = amped_batch_source_labels(j->source, m); /* borrowed */
+  if (j->session->comm.rank == 0)
+    status = amped_stream_result_write(j->session, &j->head, &j->rows, labels, first_hash(j), path);
+  AMPED_TRY(amped_comm_agree(&j->session->comm, status));
+  amped_say("result: %s (amped_mpi top %s shows it)", path, path);
+  return AMPED_OK;
+}
+
+/* Collective. Learn the next batch. *more: there was one. */
+static amped_status step(job *j, bool *more) {
+  uint64_t before = 0;
+  uint64_t caught = 0;
+  amped_source_batch batch;
+  memset(&batch, 0, sizeof batch);
+  amped_status status = amped_batch_source_next(j->source, &batch);
+  *more = batch.input != NULL;
+  if (status == AMPED_OK && *more)
+    status = find_before(j, &batch, &before);
+  if (status == AMPED_OK && before > 0)
+    j->counts.skipped++;
+  else if (status == AMPED_OK && *more)
+    status = learn(j, &batch);
+  amped_batch_release(&batch);
+  AMPED_TRY(status);
+  caught = amped_signals_caught() != NULL;
+  amped_comm_sum_u64(&j->session->comm, &caught, 1);
+  return caught > 0 ? AMPED_STOPPED : AMPED_OK;
+}
+
+/* Collective. */
+static amped_status learn_all(job *j) {
+  const double began = amped_time();
+  bool more = true;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(read_rows(j));
+  AMPED_TRY(open_source(j));
+  AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
+  while (more && status == AMPED_OK)
+    status = step(j, &more);
+  if (status != AMPED_OK && status != AMPED_STOPPED)
+    return status;
+  AMPED_TRY(write_result(j));
+  AMPED_TRY(amped_stream_report_end(j->session, &j->head, &j->counts, amped_time() - began));
+  return status == AMPED_STOPPED ? tell_stopped(j) : status;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static amped_status run(job *j) {
+  AMPED_TRY(amped_session_open_backend(j->session));
+  AMPED_TRY(amped_comm_agree(&j->session->comm, check_backend(j->session)));
+  AMPED_TRY(open_state(j));
+  return j->o->session.plan_only ? AMPED_OK : learn_all(j);
+}
+
+amped_status amped_cmd_stream(const amped_options *o) {
+  amped_session session;
+  job j = {.session = &session, .o = o, .session_options = o->session, .by = -1};
+  amped_status status = AMPED_OK;
+  j.session_options.own_input = true;
+  set_request(&j);
+  if (amped_launcher_rank() <= 0)
+    status = look(&j);
+  status = amped_session_start(&session, &j.session_options, status);
+  if (status == AMPED_OK)
+    status = run(&j);
+  status = amped_session_finish(&session, status);
+  amped_batch_source_close(j.source);
+  amped_state_file_close(j.file);
+  amped_stream_rows_free(&j.rows);
+  amped_session_close(&session);
+  return status;
+}

@@ -1,0 +1,982 @@
+#include "hdf5/state_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/system_memory.h"
+#include "hdf5/hdf5_probe.h"
+#include "hdf5/state_base.h"
+#include "hdf5/state_journal.h"
+
+/* Rows that travel at a time take some MiB. */
+#define PIECE_BYTES (UINT64_C(4) << 20)
+
+/* Two journals count where STATE.prev takes the place of STATE. */
+enum { OLDER, JOURNAL, JOURNALS };
+
+/* A place in one of them. */
+#define IN_JOURNAL (UINT64_C(1) << 63)
+
+/* Rows of a mode in the journals: row numbers, and places of their entries. Those up to `sorted`
+ * ascend, each once; of equal ones behind it the last counts. */
+typedef struct places {
+  uint64_t count, room, sorted;
+  uint64_t *rows, *at;
+} places;
+
+/* A part of a list in a journal: labels of a mode, or held-out entries. */
+typedef struct piece {
+  int mode;
+  uint64_t count, at;
+} piece;
+typedef struct pieces {
+  uint64_t count, room;
+  piece *list;
+} pieces;
+
+/* What a batch changes; or all batches of the journals. */
+typedef struct changes {
+  places rows[AMPED_MAX_ORDER];
+  pieces labels, held;
+  amped_state_batches batches;
+} changes;
+
+struct amped_state_file {
+  const char *path;
+  char *names; /* of the five below */
+  const char *state, *previous, *journal_name, *older_name;
+  amped_file_lock lock, journal_lock;
+  bool writes;
+  bool failed;                /* no more calls */
+  amped_state_writer *writer; /* of a new state, until its first commit */
+  amped_state_base base;
+  amped_journal journals[JOURNALS];
+  int reading; /* the journal that is scanned */
+  amped_state_head head;
+  changes all;  /* since the base */
+  changes news; /* since the last commit */
+};
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+static amped_status add_row(places *p, uint64_t row, uint64_t at) {
+  if (p->count == p->room) {
+    const uint64_t room = p->room > 0 ? 2 * p->room : 64;
+    AMPED_TRY(amped_realloc(&p->rows, room, sizeof *p->rows, "rows of a state's journal"));
+    AMPED_TRY(amped_realloc(&p->at, room, sizeof *p->at, "rows of a state's journal"));
+    p->room = room;
+  }
+  p->rows[p->count] = row;
+  p->at[p->count++] = at;
+  return AMPED_OK;
+}
+
+static amped_status add_piece(pieces *p, int mode, uint64_t count, uint64_t at) {
+  if (p->count == p->room) {
+    const uint64_t room = p->room > 0 ? 2 * p->room : 8;
+    AMPED_TRY(amped_realloc(&p->list, room, sizeof *p->list, "lists of a state's journal"));
+    p->room = room;
+  }
+  p->list[p->count++] = (piece){mode, count, at};
+  return AMPED_OK;
+}
+
+/* Keep the memory. */
+static void clear(changes *c) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    c->rows[m].count = c->rows[m].sorted = 0;
+  c->labels.count = c->held.count = 0;
+  c->batches.count = c->batches.names.count = 0;
+}
+
+static void free_changes(changes *c) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(c->rows[m].rows);
+    amped_free(c->rows[m].at);
+  }
+  amped_free(c->labels.list);
+  amped_free(c->held.list);
+  amped_state_batches_free(&c->batches);
+  memset(c, 0, sizeof *c);
+}
+
+/* `from` becomes part of `to`. */
+static amped_status join(changes *to, const changes *from, int order) {
+  for (int m = 0; m < order; m++)
+    for (uint64_t i = 0; i < from->rows[m].count; i++)
+      AMPED_TRY(add_row(&to->rows[m], from->rows[m].rows[i], from->rows[m].at[i]));
+  for (uint64_t i = 0; i < from->labels.count; i++)
+    AMPED_TRY(add_piece(&to->labels, from->labels.list[i].mode, from->labels.list[i].count,
+                        from->labels.list[i].at));
+  for (uint64_t i = 0; i < from->held.count; i++)
+    AMPED_TRY(add_piece(&to->held, 0, from->held.list[i].count, from->held.list[i].at));
+  for (uint64_t i = 0; i < from->batches.count; i++)
+    AMPED_TRY(amped_state_batches_add(
+        &to->batches, from->batches.hashes[i], from->batches.nnz[i],
+        from->batches.names.bytes + from->batches.names.offsets[i],
+        strlen(from->batches.names.bytes + from->batches.names.offsets[i])));
+  return AMPED_OK;
+}
+
+/* Bring places into the order of rows; of equal rows the last one stays. */
+static amped_status sort_places(places *p) {
+  if (p->sorted == p->count)
+    return AMPED_OK;
+  const amped_sort_field key = {p->rows, amped_sort_bits(p->rows, p->count)};
+  void *const arrays[] = {p->rows, p->at};
+  AMPED_TRY(amped_sort(p->count, &key, 1, 0, arrays, 2)); /* stable */
+  uint64_t n = 0;
+  for (uint64_t i = 0; i < p->count; i++) {
+    n -= i > 0 && p->rows[i] == p->rows[n - 1];
+    p->rows[n] = p->rows[i];
+    p->at[n++] = p->at[i];
+  }
+  p->count = p->sorted = n;
+  return AMPED_OK;
+}
+
+/* The first of sorted places whose row is at least this. */
+static uint64_t find_place(const places *p, uint64_t row) {
+  uint64_t low = 0;
+  uint64_t high = p->count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (p->rows[middle] < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* --- a batch ---------------------------------------------------------------------------------- */
+
+/* A number of the whole state: a journal tells which one it follows. */
+static uint64_t id_of(const amped_state_file *f) {
+  uint64_t words[AMPED_STATE_WORDS];
+  uint64_t id = 0;
+  amped_state_head_pack(&f->head, words);
+  for (int i = 0; i < AMPED_STATE_WORDS; i++)
+    id = amped_mix64(id ^ words[i]);
+  for (uint64_t i = 0; i < f->all.batches.count; i++)
+    id = amped_mix64(amped_mix64(id ^ f->all.batches.hashes[i]) ^ f->all.batches.nnz[i]);
+  return id;
+}
+
+/* `status`, or where that is AMPED_BAD_INPUT a line about the journal. */
+static amped_status wrong_batch(const amped_state_file *f, amped_status status, const char *what) {
+  return amped_error(status, status == AMPED_BAD_INPUT ? f->journals[f->reading].path : f->path,
+                     "batch %" PRIu64 " %s; %s", f->head.batches + 1, what,
+                     status == AMPED_BAD_INPUT
+                         ? "take the state and its journal from a backup"
+                         : "this is a mistake of amped_mpi, please report it");
+}
+
+/* Is every row that is new among the batch's rows, once? */
+static amped_status check_rows(const amped_state_file *f, int mode, uint64_t dim,
+                               amped_status refusal) {
+  const places *p = &f->news.rows[mode];
+  const uint64_t old = f->head.dims[mode];
+  unsigned char *seen = NULL;
+  uint64_t behind = 0;
+  for (uint64_t i = 0; i < p->count; i++) {
+    if (p->rows[i] >= dim)
+      return wrong_batch(f, refusal, "has a row beyond the state");
+    behind += p->rows[i] >= old;
+  }
+  if (behind != dim - old)
+    return wrong_batch(f, refusal, "lacks a row that is new");
+  AMPED_TRY(amped_calloc(&seen, behind, 1, "the rows of a batch"));
+  for (uint64_t i = 0; i < p->count; i++)
+    if (p->rows[i] >= old && seen[p->rows[i] - old]++ == 0)
+      behind--;
+  amped_free(seen);
+  return behind == 0 ? AMPED_OK : wrong_batch(f, refusal, "lacks a row that is new");
+}
+
+static amped_status check_labels(const amped_state_file *f, int mode, uint64_t dim,
+                                 amped_status refusal) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < f->news.labels.count; i++)
+    count += f->news.labels.list[i].mode == mode ? f->news.labels.list[i].count : 0;
+  const uint64_t expected = f->base.labelled[mode] ? dim - f->head.dims[mode] : 0;
+  return count == expected ? AMPED_OK
+                           : wrong_batch(f, refusal, "lacks a label of a row that is new");
+}
+
+/* Does the head follow the one that is there? */
+static bool follows(const amped_state_head *old, const amped_state_head *head) {
+  bool is = head->order == old->order && head->ncomps == old->ncomps && head->type == old->type &&
+            head->history == old->history && head->history_length == old->history_length &&
+            head->batches == old->batches + 1;
+  for (int m = 0; is && m < head->order; m++)
+    is = head->dims[m] >= old->dims[m] && head->first[m] == old->first[m];
+  return is;
+}
+
+/* Can the news become part of the state, with this head? */
+static amped_status check_news(const amped_state_file *f, const amped_state_head *head,
+                               amped_status refusal) {
+  if (!follows(&f->head, head) || f->news.batches.count != 1 ||
+      head->nnz != f->head.nnz + f->news.batches.nnz[0])
+    return wrong_batch(f, refusal, "does not follow the one before");
+  for (int m = 0; m < head->order; m++) {
+    AMPED_TRY(check_rows(f, m, head->dims[m], refusal));
+    AMPED_TRY(check_labels(f, m, head->dims[m], refusal));
+  }
+  return AMPED_OK;
+}
+
+/* They do. */
+static amped_status absorb(amped_state_file *f, const amped_state_head *head) {
+  AMPED_TRY(join(&f->all, &f->news, head->order));
+  clear(&f->news);
+  f->head = *head;
+  return AMPED_OK;
+}
+
+/* --- reading a journal ------------------------------------------------------------------------ */
+
+static uint64_t place_in(const amped_state_file *f, uint64_t at) {
+  return f->reading == JOURNAL ? at | IN_JOURNAL : at;
+}
+
+static const amped_journal *journal_of(const amped_state_file *f, uint64_t *at) {
+  const int which = (*at & IN_JOURNAL) != 0 ? JOURNAL : OLDER;
+  *at &= ~IN_JOURNAL;
+  return &f->journals[which];
+}
+
+static amped_status see_row(void *context, int mode, uint64_t index, uint64_t touched,
+                            uint64_t place) {
+  amped_state_file *f = context;
+  if (touched > f->head.batches + 1)
+    return wrong_batch(f, AMPED_BAD_INPUT, "has a row of a later batch");
+  return add_row(&f->news.rows[mode], index, place_in(f, place));
+}
+
+static amped_status see_labels(void *context, int mode, uint64_t count, uint64_t place) {
+  amped_state_file *f = context;
+  return add_piece(&f->news.labels, mode, count, place_in(f, place));
+}
+
+static amped_status see_held(void *context, uint64_t count, uint64_t place) {
+  amped_state_file *f = context;
+  return add_piece(&f->news.held, 0, count, place_in(f, place));
+}
+
+static amped_status see_batch(void *context, uint64_t hash, uint64_t nnz, const char *name) {
+  amped_state_file *f = context;
+  return amped_state_batches_add(&f->news.batches, hash, nnz, name, strlen(name));
+}
+
+static amped_status see_commit(void *context, const amped_state_head *head) {
+  amped_state_file *f = context;
+  AMPED_TRY(check_news(f, head, AMPED_BAD_INPUT));
+  return absorb(f, head);
+}
+
+static void see_drop(void *context) {
+  amped_state_file *f = context;
+  clear(&f->news);
+}
+
+/* Read the open journal `which`; a killed stream's rest is cut off where we write. */
+static amped_status replay(amped_state_file *f, int which) {
+  const amped_journal_visit visit = {see_row,    see_labels, see_held, see_batch,
+                                     see_commit, see_drop,   f};
+  amped_journal *j = &f->journals[which];
+  char size[32];
+  uint64_t dropped = 0;
+  f->reading = which;
+  AMPED_TRY(amped_journal_scan(j, &visit, &dropped));
+  if (dropped > 0)
+    amped_say("%s: %s of a batch that was not finished %s; batch %" PRIu64 " is the last", j->path,
+              amped_format_bytes(size, dropped), f->writes ? "are dropped" : "do not count",
+              f->head.batches);
+  return j->writes ? amped_journal_cut(j) : AMPED_OK;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static bool is_there(const char *path) {
+  return access(path, F_OK) == 0;
+}
+
+/* The journals of a state lie beside its target, where it is a link. */
+static amped_status make_names(amped_state_file *f) {
+  static const char *const suffixes[] = {"", ".prev", ".journal", ".journal.prev"};
+  const char **const out[] = {&f->state, &f->previous, &f->journal_name, &f->older_name};
+  amped_target target;
+  AMPED_TRY(amped_target_find(f->path, &target));
+  const size_t length = strlen(target.path);
+  const size_t room = length + sizeof ".journal.prev";
+  amped_status status = amped_alloc(&f->names, 4 * room, 1, "the names of a state");
+  for (size_t i = 0; i < 4 && status == AMPED_OK; i++) {
+    char *name = f->names + i * room;
+    (void)snprintf(name, room, "%s%s", target.path, suffixes[i]);
+    *out[i] = name;
+  }
+  amped_target_close(&target);
+  return status;
+}
+
+static amped_status make(const char *path, bool writes, amped_state_file **out) {
+  amped_state_file *f = NULL;
+  AMPED_TRY(amped_calloc(&f, 1, sizeof *f, "a state"));
+  f->path = path;
+  f->writes = writes;
+  for (int i = 0; i < JOURNALS; i++)
+    f->journals[i].fd = -1;
+  *out = f;
+  AMPED_TRY(make_names(f));
+  if (!writes)
+    return AMPED_OK;
+  AMPED_TRY(amped_file_lock_take(path, &f->lock));
+  return amped_file_lock_take(f->journal_name, &f->journal_lock); /* removes a killed one's draft */
+}
+
+void amped_state_file_close(amped_state_file *f) {
+  if (f == NULL)
+    return;
+  if (f->writes && !f->failed && f->journals[JOURNAL].open &&
+      amped_journal_cut(&f->journals[JOURNAL]) != AMPED_OK)
+    amped_status_clear(); /* the rest is dropped when the state is opened again */
+  if (f->writer != NULL)
+    amped_state_writer_close(f->writer);
+  amped_free(f->writer);
+  amped_state_base_close(&f->base);
+  for (int i = 0; i < JOURNALS; i++)
+    amped_journal_close(&f->journals[i]);
+  free_changes(&f->all);
+  free_changes(&f->news);
+  amped_file_lock_release(&f->journal_lock);
+  amped_file_lock_release(&f->lock);
+  amped_free(f->names);
+  amped_free(f);
+}
+
+void amped_state_file_probe(const char *path) {
+  char *previous = NULL;
+  if (is_there(path) && amped_hdf5_probe(path) != AMPED_OK)
+    amped_status_clear();
+  if (amped_file_previous(path, &previous) != AMPED_OK)
+    amped_status_clear();
+  if (previous != NULL && is_there(previous) && amped_hdf5_probe(previous) != AMPED_OK)
+    amped_status_clear();
+  amped_free(previous);
+}
+
+amped_status amped_state_file_is(const char *path, bool *out) {
+  amped_hdf5 file;
+  char *format = NULL;
+  *out = false;
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = amped_hdf5_has_attribute(&file, "/", "amped_format", out);
+  if (status == AMPED_OK && *out)
+    status = amped_hdf5_get_text(&file, "/", "amped_format", &format);
+  *out = *out && format != NULL && strcmp(format, "state") == 0;
+  amped_free(format);
+  amped_hdf5_close(&file);
+  return status;
+}
+
+/* The base is open: its head and batches. */
+static amped_status take_base(amped_state_file *f) {
+  f->head = f->base.head;
+  clear(&f->all);
+  clear(&f->news);
+  return amped_state_base_batches(&f->base, &f->all.batches);
+}
+
+static amped_status open_base(amped_state_file *f, const char *name, bool trusted) {
+  AMPED_TRY(amped_state_base_open(name, trusted, &f->base));
+  return take_base(f);
+}
+
+/* The older journal, where it follows the base: that is STATE.prev, or a stream was killed before
+ * it could exchange the two. */
+static amped_status replay_older(amped_state_file *f) {
+  amped_journal *j = &f->journals[OLDER];
+  AMPED_TRY(amped_journal_open(f->older_name, false, &f->head, j));
+  if (j->open && j->fits && j->id == id_of(f))
+    return replay(f, OLDER);
+  amped_journal_close(j);
+  return AMPED_OK;
+}
+
+static amped_status replay_journal(amped_state_file *f) {
+  amped_journal *j = &f->journals[JOURNAL];
+  f->reading = JOURNAL;
+  AMPED_TRY(amped_journal_open(f->journal_name, f->writes, &f->head, j));
+  if (!j->open)
+    return AMPED_OK;
+  if (!j->fits || j->id != id_of(f))
+    return amped_error(AMPED_BAD_INPUT, j->path,
+                       "does not follow %s; put state and journal together again", f->path);
+  return replay(f, JOURNAL);
+}
+
+static amped_status write_state(amped_state_file *f, bool compacts);
+
+/* STATE is there. */
+static amped_status open_latest(amped_state_file *f) {
+  AMPED_TRY(open_base(f, f->path, false));
+  if (!is_there(f->journal_name)) {
+    AMPED_TRY(replay_older(f));
+    if (f->journals[OLDER].open && f->writes)
+      return write_state(f, false);
+  }
+  return replay_journal(f);
+}
+
+/* STATE is missing or damaged: with its journal, the one before it has the same rows. */
+static amped_status open_previous(amped_state_file *f) {
+  AMPED_TRY(open_base(f, f->previous, false));
+  AMPED_TRY(replay_older(f));
+  if (f->writes)
+    AMPED_TRY(write_state(f, false));
+  return replay_journal(f);
+}
+
+/* Forget the error that STATE met, and say it as a warning. */
+static void warn_of_damage(const amped_state_file *f) {
+  static const char prefix[] = "amped_mpi: ";
+  const char *line = amped_status_message();
+  if (strncmp(line, prefix, sizeof prefix - 1) == 0)
+    line += sizeof prefix - 1;
+  amped_warn("%s (the state before it, %s, is used, with its journal)", line, f->previous);
+  amped_status_clear();
+}
+
+static amped_status open_any(amped_state_file *f) {
+  if (is_there(f->state)) {
+    amped_status status = amped_state_base_open(f->path, false, &f->base);
+    amped_state_base_close(&f->base);
+    if (status == AMPED_OK)
+      return open_latest(f);
+    if (status != AMPED_BAD_INPUT || !is_there(f->previous))
+      return status;
+    warn_of_damage(f);
+  } else if (is_there(f->previous)) {
+    amped_warn("%s is missing (the state before it, %s, is used, with its journal)", f->path,
+               f->previous);
+  } else {
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "cannot be opened; begin a state with amped_mpi complete --state=FILE");
+  }
+  return open_previous(f);
+}
+
+amped_status amped_state_file_open(const char *path, bool writes, amped_state_file **out) {
+  amped_state_file *f = NULL;
+  *out = NULL;
+  amped_status status = make(path, writes, &f);
+  if (status == AMPED_OK)
+    status = open_any(f);
+  if (status != AMPED_OK) {
+    if (f != NULL)
+      f->failed = true; /* nothing is cut */
+    amped_state_file_close(f);
+    return status;
+  }
+  *out = f;
+  return AMPED_OK;
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+const amped_state_head *amped_state_file_head(const amped_state_file *f) {
+  return &f->head;
+}
+
+static uint64_t part_bytes(const amped_state_head *head, int part) {
+  return amped_state_columns(head, part) * amped_state_type(head, part).bytes;
+}
+
+uint64_t amped_state_piece_rows(const amped_state_head *head) {
+  uint64_t bytes = 0;
+  for (int part = 0; part < AMPED_STATE_PARTS; part++)
+    bytes += part_bytes(head, part);
+  return bytes < PIECE_BYTES ? PIECE_BYTES / bytes : 1;
+}
+
+amped_state_batch amped_state_file_batch(const amped_state_file *f, uint64_t number) {
+  const amped_state_batches *b = &f->all.batches;
+  return (amped_state_batch){b->names.bytes + b->names.offsets[number - 1], b->hashes[number - 1],
+                             b->nnz[number - 1]};
+}
+
+uint64_t amped_state_file_find(const amped_state_file *f, uint64_t hash, const char **name) {
+  *name = NULL;
+  for (uint64_t i = 0; i < f->all.batches.count; i++)
+    if (f->all.batches.hashes[i] == hash) {
+      *name = amped_state_file_batch(f, i + 1).name;
+      return i + 1;
+    }
+  return 0;
+}
+
+void amped_state_file_sizes(const amped_state_file *f, uint64_t *state, uint64_t *journal) {
+  *state = f->base.file.bytes;
+  *journal = 0;
+  for (int i = 0; i < JOURNALS; i++)
+    *journal += f->journals[i].open ? f->journals[i].end : 0;
+}
+
+uint64_t amped_state_file_bytes(const amped_state_head *head) {
+  const uint64_t held = head->keep * ((uint64_t)head->order + 1) * sizeof(uint64_t);
+  return 5 * (amped_state_base_bytes(head) + held + (UINT64_C(64) << 10));
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static amped_status read_base_rows(amped_state_file *f, int mode, uint64_t first, uint64_t count,
+                                   void *const parts[AMPED_STATE_PARTS]) {
+  const uint64_t dim = f->base.head.dims[mode];
+  if (first >= dim)
+    return AMPED_OK;
+  amped_status status = amped_state_base_read(&f->base, mode, first,
+                                              count < dim - first ? count : dim - first, parts);
+  if (status == AMPED_BAD_INPUT && is_there(f->previous))
+    amped_warn("%s, with the journals, is the state from before it was damaged; remove %s to use "
+               "that",
+               f->previous, f->path);
+  return status;
+}
+
+/* Rows of the journals replace them. */
+static amped_status read_journal_rows(amped_state_file *f, int mode, uint64_t first, uint64_t count,
+                                      void *const parts[AMPED_STATE_PARTS]) {
+  places *p = &f->all.rows[mode];
+  AMPED_TRY(sort_places(p));
+  for (uint64_t i = find_place(p, first); i < p->count && p->rows[i] < first + count; i++) {
+    uint64_t at = p->at[i];
+    const amped_journal *j = journal_of(f, &at);
+    void *to[AMPED_STATE_PARTS];
+    for (int part = 0; part < AMPED_STATE_PARTS; part++)
+      to[part] = parts[part] != NULL ? (unsigned char *)parts[part] +
+                                           (p->rows[i] - first) * part_bytes(&f->head, part)
+                                     : NULL;
+    AMPED_TRY(amped_journal_row(j, at, to[AMPED_STATE_FACTOR], to[AMPED_STATE_HISTORY],
+                                to[AMPED_STATE_TOUCHED]));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_state_file_read(amped_state_file *f, int mode, uint64_t first, uint64_t count,
+                                   void *factor, void *history, uint64_t *touched) {
+  void *const parts[AMPED_STATE_PARTS] = {factor, f->head.history_length > 0 ? history : NULL,
+                                          touched};
+  AMPED_TRY(read_base_rows(f, mode, first, count, parts));
+  return read_journal_rows(f, mode, first, count, parts);
+}
+
+/* Labels that the journals add: bytes and number. */
+static amped_status count_labels(const amped_state_file *f, int mode, uint64_t *bytes,
+                                 uint64_t *count) {
+  *bytes = *count = 0;
+  for (uint64_t i = 0; i < f->all.labels.count; i++) {
+    const piece *p = &f->all.labels.list[i];
+    uint64_t at = p->at;
+    uint64_t more = 0;
+    if (p->mode != mode)
+      continue;
+    const amped_journal *j = journal_of(f, &at);
+    AMPED_TRY(amped_journal_label_bytes(j, at, &more));
+    *bytes += more;
+    *count += p->count;
+  }
+  return AMPED_OK;
+}
+
+static amped_status add_labels(const amped_state_file *f, int mode, amped_labels *out) {
+  uint64_t bytes = 0;
+  uint64_t count = 0;
+  AMPED_TRY(count_labels(f, mode, &bytes, &count));
+  if (count == 0)
+    return AMPED_OK;
+  const uint64_t all = out->offsets[out->count] + bytes;
+  AMPED_TRY(amped_mem_check(f->path, "its labels", bytes + count * sizeof *out->offsets));
+  AMPED_TRY(amped_realloc(&out->bytes, all > 0 ? all : 1, 1, "labels"));
+  AMPED_TRY(amped_realloc(&out->offsets, out->count + count + 1, sizeof *out->offsets, "labels"));
+  for (uint64_t i = 0; i < f->all.labels.count; i++) {
+    const piece *p = &f->all.labels.list[i];
+    uint64_t at = p->at;
+    if (p->mode != mode)
+      continue;
+    const amped_journal *j = journal_of(f, &at);
+    AMPED_TRY(amped_journal_labels(j, at, p->count, out));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_state_file_labels(amped_state_file *f, int mode, amped_labels *out) {
+  AMPED_TRY(amped_state_base_labels(&f->base, mode, out));
+  if (out->count == 0)
+    return AMPED_OK;
+  amped_status status = add_labels(f, mode, out);
+  if (status != AMPED_OK)
+    amped_labels_free(out);
+  return status;
+}
+
+static amped_status check_held(const amped_state_file *f, const amped_journal *j,
+                               const amped_sptensor *t) {
+  for (int m = 0; m < t->order; m++)
+    for (uint64_t i = 0; i < t->nnz; i++)
+      if (t->indices[m][i] >= f->head.dims[m])
+        return amped_error(AMPED_BAD_INPUT, j->path,
+                           "has a held-out entry beyond the state; take the state and its journal "
+                           "from a backup");
+  return AMPED_OK;
+}
+
+/* Add the entries of a piece, or of the base (p NULL). */
+static amped_status add_held(amped_state_file *f, const piece *p, amped_sptensor *out) {
+  const uint64_t count = p != NULL ? p->count : f->base.held;
+  amped_sptensor t;
+  uint64_t at = p != NULL ? p->at : 0;
+  const amped_journal *j = journal_of(f, &at);
+  AMPED_TRY(amped_mem_check(f->path, "its held-out entries",
+                            count * ((uint64_t)f->head.order + 4) * sizeof(uint64_t)));
+  AMPED_TRY(amped_sptensor_create(&t, f->head.order, count));
+  amped_status status =
+      p != NULL ? amped_journal_held(j, at, count, &t) : amped_state_base_held(&f->base, &t);
+  if (status == AMPED_OK && p != NULL)
+    status = check_held(f, j, &t);
+  if (status == AMPED_OK)
+    status = amped_held_entries_add(out, &t, f->head.split_seed, f->head.keep);
+  amped_sptensor_free(&t);
+  return status;
+}
+
+amped_status amped_state_file_held(amped_state_file *f, amped_sptensor *out) {
+  amped_status status = AMPED_OK;
+  memset(out, 0, sizeof *out);
+  out->order = f->head.order;
+  AMPED_GO(done, add_held(f, NULL, out));
+  for (uint64_t i = 0; i < f->all.held.count; i++)
+    AMPED_GO(done, add_held(f, &f->all.held.list[i], out));
+  memcpy(out->dims, f->head.dims, sizeof out->dims);
+done:
+  if (status != AMPED_OK)
+    amped_sptensor_free(out);
+  return status;
+}
+
+/* Room for a piece of rows. */
+static amped_status make_parts(const amped_state_head *head, uint64_t rows,
+                               void *parts[AMPED_STATE_PARTS]) {
+  memset(parts, 0, AMPED_STATE_PARTS * sizeof *parts);
+  for (int part = 0; part < AMPED_STATE_PARTS; part++)
+    AMPED_TRY(amped_alloc(&parts[part], rows, part_bytes(head, part), "rows of a state"));
+  return AMPED_OK;
+}
+
+static void free_parts(void *parts[AMPED_STATE_PARTS]) {
+  for (int part = 0; part < AMPED_STATE_PARTS; part++)
+    amped_free(parts[part]);
+}
+
+/* Read all rows, and hand them on; w NULL: to nobody. */
+static amped_status read_all(amped_state_file *f, amped_state_writer *w) {
+  const uint64_t step = amped_state_piece_rows(&f->head);
+  void *parts[AMPED_STATE_PARTS];
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, make_parts(&f->head, step, parts));
+  for (int m = 0; m < f->head.order; m++)
+    for (uint64_t first = 0; first < f->head.dims[m]; first += step) {
+      const uint64_t left = f->head.dims[m] - first;
+      const uint64_t count = left < step ? left : step;
+      AMPED_GO(done, amped_state_file_read(f, m, first, count, parts[AMPED_STATE_FACTOR],
+                                           parts[AMPED_STATE_HISTORY], parts[AMPED_STATE_TOUCHED]));
+      if (w != NULL)
+        AMPED_GO(done, amped_state_writer_rows(w, count, (const void *const *)parts));
+    }
+done:
+  free_parts(parts);
+  return status;
+}
+
+amped_status amped_state_file_verify(amped_state_file *f, bool *sealed) {
+  amped_sptensor held;
+  AMPED_TRY(read_all(f, NULL));
+  for (int m = 0; m < f->head.order; m++) {
+    amped_labels labels;
+    AMPED_TRY(amped_state_file_labels(f, m, &labels));
+    amped_labels_free(&labels);
+  }
+  AMPED_TRY(amped_state_file_held(f, &held));
+  amped_sptensor_free(&held);
+  return amped_state_base_sealed(&f->base, sealed);
+}
+
+/* --- a new STATE ------------------------------------------------------------------------------ */
+
+static amped_status rename_file(const char *from, const char *to) {
+  return rename(from, to) == 0
+             ? AMPED_OK
+             : amped_error_errno(AMPED_FAILED, errno, from, "cannot be renamed to %s", to);
+}
+
+/* All that a new STATE has beside rows. */
+static amped_status finish_state(amped_state_file *f, amped_state_writer *w) {
+  amped_labels labels[AMPED_MAX_ORDER];
+  amped_sptensor held = {.order = 0};
+  amped_status status = AMPED_OK;
+  memset(labels, 0, sizeof labels);
+  for (int m = 0; m < f->head.order; m++)
+    AMPED_GO(done, amped_state_file_labels(f, m, &labels[m]));
+  AMPED_GO(done, amped_state_file_held(f, &held));
+  status = amped_state_writer_finish(w, &f->head, labels, &held, &f->all.batches);
+done:
+  for (int m = 0; m < f->head.order; m++)
+    amped_labels_free(&labels[m]);
+  amped_sptensor_free(&held);
+  return status;
+}
+
+/* The journal, which the new STATE has taken in, is the older one before that has its name: so at
+ * any moment a STATE is there, or a STATE.prev, with the journal that follows it. */
+static amped_status exchange(amped_state_file *f, amped_state_writer *w, bool compacts) {
+  if (compacts)
+    AMPED_TRY(rename_file(f->journal_name, f->older_name));
+  amped_status status = amped_state_writer_publish(w, compacts);
+  if (status != AMPED_OK && compacts && is_there(f->state))
+    (void)rename(f->older_name, f->journal_name);
+  return status;
+}
+
+/* Base and journals become a new STATE. compacts: the old one becomes STATE.prev, and the journal
+ * that of STATE.prev. Else STATE was missing or damaged, and what it was made of stays. */
+static amped_status write_state(amped_state_file *f, bool compacts) {
+  amped_state_writer w;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_state_writer_open(f->path, &f->head, &w));
+  AMPED_GO(done, read_all(f, &w));
+  AMPED_GO(done, finish_state(f, &w));
+  status = exchange(f, &w, compacts);
+done:
+  amped_state_writer_close(&w);
+  AMPED_TRY(status);
+  amped_state_base_close(&f->base);
+  for (int i = 0; i < JOURNALS; i++)
+    amped_journal_close(&f->journals[i]);
+  return open_base(f, f->state, true);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* Sizes that 64 bits hold? */
+static amped_status check_sizes(const amped_state_head *head, const char *path) {
+  uint64_t sum = 0;
+  for (int m = 0; m < head->order; m++)
+    for (int part = 0; part < AMPED_STATE_PARTS; part++) {
+      uint64_t bytes = 0;
+      if (!amped_mul(head->dims[m], part_bytes(head, part), &bytes) ||
+          !amped_add(sum, bytes, &sum) || sum > INT64_MAX / 4)
+        return amped_error(AMPED_FAILED, path,
+                           "a state of these dimensions is larger than any file; compress indices "
+                           "with amped_mpi convert --compact");
+    }
+  return AMPED_OK;
+}
+
+amped_status amped_state_file_create(const char *path, const amped_state_head *head,
+                                     amped_state_file **out) {
+  amped_state_file *f = NULL;
+  amped_state_head first = *head;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  first.batches = first.nnz = 0;
+  memcpy(first.first, head->dims, sizeof first.first);
+  AMPED_TRY(amped_state_head_check(&first, path, AMPED_FAILED));
+  AMPED_TRY(check_sizes(&first, path));
+  AMPED_GO(done, make(path, true, &f));
+  f->head = first;
+  AMPED_GO(done, amped_calloc(&f->writer, 1, sizeof *f->writer, "a state"));
+  status = amped_state_writer_open(path, head, f->writer);
+done:
+  if (status != AMPED_OK) {
+    amped_state_file_close(f);
+    return status;
+  }
+  *out = f;
+  return AMPED_OK;
+}
+
+static amped_status check_finite(const amped_state_file *f, int mode, int part, uint64_t count,
+                                 const uint64_t *indices, const void *values) {
+  const uint64_t columns = amped_state_columns(&f->head, part);
+  for (uint64_t i = 0; i < count * columns; i++)
+    if (!isfinite(f->head.type == AMPED_F32 ? (double)((const float *)values)[i]
+                                            : ((const double *)values)[i]))
+      return amped_error(AMPED_FAILED, f->path,
+                         "row %" PRIu64 " of mode %d is not finite: the model has diverged; the "
+                         "state stays as it was",
+                         indices[i / columns], mode + 1);
+  return AMPED_OK;
+}
+
+static amped_status put_new(amped_state_file *f, int mode, uint64_t count, const uint64_t *indices,
+                            const void *const parts[AMPED_STATE_PARTS]) {
+  bool in_order = mode == f->writer->mode;
+  for (uint64_t i = 0; i < count; i++)
+    in_order = in_order && indices[i] == f->writer->row + i;
+  return in_order ? amped_state_writer_rows(f->writer, count, parts)
+                  : amped_error(AMPED_FAILED, f->path,
+                                "rows of a new state are out of order; this is a mistake of "
+                                "amped_mpi, please report it");
+}
+
+static amped_status open_journal(amped_state_file *f) {
+  amped_journal *j = &f->journals[JOURNAL];
+  return j->open ? AMPED_OK : amped_journal_create(f->journal_name, &f->head, id_of(f), j);
+}
+
+static amped_status put_journal(amped_state_file *f, int mode, uint64_t count,
+                                const uint64_t *indices,
+                                const void *const parts[AMPED_STATE_PARTS]) {
+  amped_journal *j = NULL;
+  uint64_t place = 0;
+  AMPED_TRY(open_journal(f));
+  j = &f->journals[JOURNAL];
+  AMPED_TRY(amped_journal_put_rows(j, mode, count, indices, parts[AMPED_STATE_FACTOR],
+                                   parts[AMPED_STATE_HISTORY], parts[AMPED_STATE_TOUCHED], &place));
+  for (uint64_t i = 0; i < count; i++)
+    AMPED_TRY(add_row(&f->news.rows[mode], indices[i], (place + i * j->row_bytes) | IN_JOURNAL));
+  return AMPED_OK;
+}
+
+/* After a failure, nothing but close. */
+static amped_status ended(amped_state_file *f, amped_status status) {
+  f->failed = f->failed || status != AMPED_OK;
+  return status;
+}
+
+static amped_status put(amped_state_file *f, int mode, uint64_t count, const uint64_t *indices,
+                        const void *const parts[AMPED_STATE_PARTS]) {
+  const uint64_t *touched = parts[AMPED_STATE_TOUCHED];
+  AMPED_TRY(check_finite(f, mode, AMPED_STATE_FACTOR, count, indices, parts[AMPED_STATE_FACTOR]));
+  if (f->head.history_length > 0)
+    AMPED_TRY(
+        check_finite(f, mode, AMPED_STATE_HISTORY, count, indices, parts[AMPED_STATE_HISTORY]));
+  for (uint64_t i = 0; i < count; i++)
+    if (touched[i] > f->head.batches + 1)
+      return wrong_batch(f, AMPED_FAILED, "has a row of a later batch");
+  return f->writer != NULL ? put_new(f, mode, count, indices, parts)
+                           : put_journal(f, mode, count, indices, parts);
+}
+
+amped_status amped_state_file_put(amped_state_file *f, int mode, uint64_t count,
+                                  const uint64_t *indices, const void *factor, const void *history,
+                                  const uint64_t *touched) {
+  const void *const parts[AMPED_STATE_PARTS] = {factor, history, touched};
+  return count == 0 ? AMPED_OK : ended(f, put(f, mode, count, indices, parts));
+}
+
+amped_status amped_state_file_drop(amped_state_file *f) {
+  clear(&f->news);
+  return f->journals[JOURNAL].open ? ended(f, amped_journal_cut(&f->journals[JOURNAL])) : AMPED_OK;
+}
+
+/* The entries that are kept of a batch's, or of the first fit's. */
+static amped_status keep_held(const amped_state_file *f, const amped_state_change *c,
+                              amped_sptensor *out) {
+  memset(out, 0, sizeof *out);
+  out->order = f->head.order;
+  return c->held == NULL ? AMPED_OK
+                         : amped_held_entries_add(out, c->held, f->head.split_seed, f->head.keep);
+}
+
+/* What is left of the state that this one takes the place of. */
+static void remove_old(const amped_state_file *f) {
+  (void)unlink(f->older_name);
+  (void)unlink(f->previous);
+}
+
+static amped_status finish_new(amped_state_file *f, const amped_state_head *head,
+                               const amped_state_change *c) {
+  amped_sptensor held;
+  for (int m = 0; m < head->order; m++)
+    if (head->dims[m] != f->head.dims[m] ||
+        (c->added[m].count > 0 && c->added[m].count != head->dims[m]))
+      return wrong_batch(f, AMPED_FAILED, "lacks a label of a row that is new");
+  AMPED_TRY(amped_state_batches_add(&f->all.batches, c->batch.hash, c->batch.nnz, c->batch.name,
+                                    strlen(c->batch.name)));
+  AMPED_TRY(keep_held(f, c, &held));
+  amped_status status =
+      amped_state_writer_finish(f->writer, head, c->added, &held, &f->all.batches);
+  amped_sptensor_free(&held);
+  return status;
+}
+
+/* Until the new STATE has its name, the old one has a journal that follows it. */
+static amped_status commit_new(amped_state_file *f, const amped_state_head *head,
+                               const amped_state_change *c) {
+  AMPED_TRY(finish_new(f, head, c));
+  remove_old(f);
+  if (is_there(f->journal_name))
+    AMPED_TRY(rename_file(f->journal_name, f->older_name));
+  AMPED_TRY(amped_state_writer_publish(f->writer, false));
+  remove_old(f);
+  amped_state_writer_close(f->writer);
+  amped_free(f->writer);
+  f->writer = NULL;
+  return open_base(f, f->state, true);
+}
+
+static amped_status put_lists(amped_state_file *f, const amped_state_change *c) {
+  amped_journal *j = &f->journals[JOURNAL];
+  amped_sptensor held;
+  uint64_t place = 0;
+  for (int m = 0; m < f->head.order; m++) {
+    if (c->added[m].count == 0)
+      continue;
+    AMPED_TRY(amped_journal_put_labels(j, m, &c->added[m], &place));
+    AMPED_TRY(add_piece(&f->news.labels, m, c->added[m].count, place | IN_JOURNAL));
+  }
+  AMPED_TRY(keep_held(f, c, &held));
+  amped_status status = AMPED_OK;
+  if (held.nnz > 0)
+    AMPED_GO(done, amped_journal_put_held(j, &held, &place));
+  if (held.nnz > 0)
+    AMPED_GO(done, add_piece(&f->news.held, 0, held.nnz, place | IN_JOURNAL));
+  AMPED_GO(done, amped_state_batches_add(&f->news.batches, c->batch.hash, c->batch.nnz,
+                                         c->batch.name, strlen(c->batch.name)));
+  status = amped_journal_put_batch(j, &c->batch);
+done:
+  amped_sptensor_free(&held);
+  return status;
+}
+
+static amped_status commit_batch(amped_state_file *f, const amped_state_head *head,
+                                 const amped_state_change *c) {
+  AMPED_TRY(check_sizes(head, f->path));
+  AMPED_TRY(open_journal(f));
+  AMPED_TRY(put_lists(f, c));
+  AMPED_TRY(check_news(f, head, AMPED_FAILED));
+  AMPED_TRY(amped_journal_commit(&f->journals[JOURNAL], head));
+  AMPED_TRY(absorb(f, head));
+  return f->journals[JOURNAL].end > f->base.file.bytes ? write_state(f, true) : AMPED_OK;
+}
+
+amped_status amped_state_file_commit(amped_state_file *f, const amped_state_change *change) {
+  amped_state_head head = *change->head;
+  head.batches = f->head.batches + 1;
+  head.nnz = f->head.nnz + change->batch.nnz;
+  memcpy(head.first, f->head.first, sizeof head.first);
+  AMPED_TRY(ended(f, amped_state_head_check(&head, f->path, AMPED_FAILED)));
+  return ended(f,
+               f->writer != NULL ? commit_new(f, &head, change) : commit_batch(f, &head, change));
+}

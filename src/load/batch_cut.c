@@ -1,0 +1,338 @@
+#include "load/batch_cut.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heartbeat.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/option.h"
+#include "base/printable.h"
+#include "base/system_memory.h"
+
+/* Nonzeros that are read at a time. */
+#define PIECE (UINT64_C(1) << 16)
+
+/* The box of an entry outside of all; or there is none. */
+#define NO_BOX UINT64_MAX
+
+struct amped_batch_cut {
+  amped_input *input;
+  const amped_batch_indices *x;
+  const amped_tensor_info *info;
+  int mode; /* -1: boxes */
+  uint64_t batch;
+  amped_boxes boxes;
+  amped_labels labels[AMPED_MAX_ORDER];
+  /* The nonzeros: in memory, in the order of mode, or read from a copy, a piece at a time. */
+  amped_sptensor sorted;
+  int copy;
+  void *raw[AMPED_MAX_ORDER], *raw_values; /* a piece as the input has it */
+  uint64_t *indices[AMPED_MAX_ORDER];
+  double *values;
+  uint64_t first, count; /* of the piece */
+  uint64_t at;           /* slices: the next nonzero */
+  uint64_t box;          /* boxes: the next one; NO_BOX: none */
+  uint64_t passed;       /* entries that the state knew */
+  bool told;
+  signed char *knew[AMPED_MAX_ORDER]; /* of labels: 1 yes, -1 no, 0 not asked yet */
+};
+
+/* --- boxes ------------------------------------------------------------------------------------ */
+
+/* "D0xD1..", up to `end`. */
+static bool parse_dims(const char *text, const char *end, bool zeros, int *order, uint64_t *dims) {
+  for (*order = 0; *order < AMPED_MAX_ORDER && text < end; ++*order) {
+    char number[32];
+    const size_t n = strcspn(text, "x,");
+    if (n == 0 || n >= sizeof number)
+      return false;
+    memcpy(number, text, n);
+    number[n] = '\0';
+    if (!amped_parse_count(number, &dims[*order]) || (dims[*order] == 0 && !zeros) ||
+        dims[*order] > AMPED_MAX_DIM)
+      return false;
+    text += n + 1; /* behind an x, or behind the end */
+  }
+  return text == end + 1;
+}
+
+bool amped_boxes_parse(const char *text, amped_boxes *out) {
+  const char *comma = strchr(text, ',');
+  int steps = 0;
+  uint64_t sum = 0;
+  memset(out, 0, sizeof *out);
+  if (comma == NULL || comma[1] != '+' ||
+      !parse_dims(text, comma, false, &out->order, out->first) ||
+      !parse_dims(comma + 2, text + strlen(text), true, &steps, out->step))
+    return false;
+  for (int m = 0; m < steps; m++)
+    sum |= out->step[m];
+  return out->order >= AMPED_MIN_ORDER && steps == out->order && sum > 0;
+}
+
+static uint64_t box_of(const amped_boxes *b, const uint64_t *index) {
+  uint64_t box = 0;
+  for (int m = 0; m < b->order; m++) {
+    if (index[m] < b->first[m])
+      continue;
+    if (b->step[m] == 0)
+      return NO_BOX;
+    const uint64_t k = (index[m] - b->first[m]) / b->step[m] + 1;
+    box = k > box ? k : box;
+  }
+  return box;
+}
+
+/* --- nonzeros --------------------------------------------------------------------------------- */
+
+/* All of a list, in the order of a mode. */
+static amped_status sort_list(amped_batch_cut *c) {
+  const uint64_t nnz = c->info->nnz;
+  amped_sptensor *t = &c->sorted;
+  const uint64_t bytes = (uint64_t)c->info->order + 1 + AMPED_SORT_SCRATCH / sizeof(uint64_t);
+  AMPED_TRY(amped_mem_check(amped_input_path(c->input), "its nonzeros, in the order of a mode,",
+                            nnz * bytes * sizeof(uint64_t)));
+  AMPED_TRY(amped_sptensor_create(t, c->info->order, nnz));
+  memcpy(t->dims, c->info->dims, sizeof t->dims);
+  for (uint64_t first = 0; first < nnz; first += PIECE) {
+    const uint64_t n = nnz - first < PIECE ? nnz - first : PIECE;
+    AMPED_TRY(amped_input_read(c->input, AMPED_INPUT_LIST, first, n, c->raw, c->raw_values));
+    for (int m = 0; m < t->order; m++)
+      amped_indices_get(c->raw[m], c->info->index_types[m], 0, n, t->indices[m] + first);
+    amped_values_get(c->raw_values, c->info->value_type, 0, n, t->values + first);
+  }
+  return amped_sptensor_sort(t, c->mode);
+}
+
+static amped_status read_piece(amped_batch_cut *c, uint64_t first) {
+  const uint64_t left = c->info->nnz - first;
+  c->first = first;
+  c->count = left < PIECE ? left : PIECE;
+  amped_heartbeat_step();
+  if (c->sorted.nnz > 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_input_read(c->input, c->copy, first, c->count, c->raw, c->raw_values));
+  for (int m = 0; m < c->info->order; m++)
+    amped_indices_get(c->raw[m], c->info->index_types[m], 0, c->count, c->indices[m]);
+  amped_values_get(c->raw_values, c->info->value_type, 0, c->count, c->values);
+  return AMPED_OK;
+}
+
+/* Nonzero k. */
+static amped_status get(amped_batch_cut *c, uint64_t k, uint64_t *index, double *value) {
+  const bool sorted = c->sorted.nnz > 0;
+  if (k < c->first || k >= c->first + c->count)
+    AMPED_TRY(read_piece(c, k));
+  const uint64_t i = sorted ? k : k - c->first;
+  for (int m = 0; m < c->info->order; m++)
+    index[m] = sorted ? c->sorted.indices[m][i] : c->indices[m][i];
+  *value = sorted ? c->sorted.values[i] : c->values[i];
+  return AMPED_OK;
+}
+
+/* A batch that grows. */
+typedef struct gathered {
+  amped_sptensor *t;
+  uint64_t room;
+} gathered;
+
+static amped_status append(gathered *g, const uint64_t *index, double value) {
+  amped_sptensor *t = g->t;
+  if (t->nnz == g->room) {
+    const uint64_t room = g->room > 0 ? 2 * g->room : PIECE;
+    for (int m = 0; m < t->order; m++)
+      AMPED_TRY(amped_realloc(&t->indices[m], room, sizeof *t->indices[m], "a batch"));
+    AMPED_TRY(amped_realloc(&t->values, room, sizeof *t->values, "a batch"));
+    g->room = room;
+  }
+  for (int m = 0; m < t->order; m++)
+    t->indices[m][t->nnz] = index[m];
+  t->values[t->nnz++] = value;
+  return AMPED_OK;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static amped_status make_room(amped_batch_cut *c) {
+  const uint64_t n = c->info->nnz < PIECE ? c->info->nnz : PIECE;
+  for (int m = 0; m < c->info->order; m++) {
+    AMPED_TRY(amped_alloc(&c->raw[m], n, c->info->index_types[m], "a piece of a batch"));
+    AMPED_TRY(amped_alloc(&c->indices[m], n, sizeof *c->indices[m], "a piece of a batch"));
+    AMPED_TRY(amped_input_labels(c->input, m, &c->labels[m]));
+    AMPED_TRY(amped_calloc(&c->knew[m], c->labels[m].count, 1, "labels of a batch"));
+  }
+  AMPED_TRY(amped_alloc(&c->raw_values, n, c->info->value_type, "a piece of a batch"));
+  return amped_alloc(&c->values, n, sizeof *c->values, "a piece of a batch");
+}
+
+static amped_status begin(amped_batch_cut *c) {
+  AMPED_TRY(make_room(c));
+  AMPED_TRY(amped_batch_indices_check(c->x, amped_input_path(c->input), c->info->order, c->labels));
+  c->copy = !c->info->has_copies ? AMPED_INPUT_LIST : c->mode < 0 ? 0 : c->mode;
+  return c->mode >= 0 && !c->info->has_copies ? sort_list(c) : AMPED_OK;
+}
+
+amped_status amped_batch_cut_open(amped_input *input, const amped_batch_indices *x, int mode,
+                                  uint64_t batch, const amped_boxes *boxes, amped_batch_cut **out) {
+  amped_batch_cut *c = NULL;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&c, 1, sizeof *c, "the batches of an input"));
+  c->input = input;
+  c->x = x;
+  c->info = amped_input_info(input);
+  c->mode = mode;
+  c->batch = batch;
+  c->boxes = *boxes;
+  amped_status status = begin(c);
+  if (status != AMPED_OK) {
+    amped_batch_cut_close(c);
+    return status;
+  }
+  *out = c;
+  return AMPED_OK;
+}
+
+void amped_batch_cut_close(amped_batch_cut *c) {
+  if (c == NULL)
+    return;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_labels_free(&c->labels[m]);
+    amped_free(c->raw[m]);
+    amped_free(c->indices[m]);
+    amped_free(c->knew[m]);
+  }
+  amped_free(c->raw_values);
+  amped_free(c->values);
+  amped_sptensor_free(&c->sorted);
+  amped_free(c);
+}
+
+const amped_labels *amped_batch_cut_labels(const amped_batch_cut *c) {
+  return c->labels;
+}
+
+/* --- batches ---------------------------------------------------------------------------------- */
+
+static bool knew(amped_batch_cut *c, int mode, uint64_t i) {
+  if (c->labels[mode].count == 0)
+    return amped_batch_indices_knew(c->x, mode, &c->labels[mode], i);
+  signed char *k = &c->knew[mode][i];
+  if (*k == 0)
+    *k = amped_batch_indices_knew(c->x, mode, &c->labels[mode], i) ? 1 : -1;
+  return *k > 0;
+}
+
+static bool knew_all(amped_batch_cut *c, const uint64_t *index) {
+  bool all = true;
+  for (int m = 0; m < c->info->order && all; m++)
+    all = knew(c, m, index[m]);
+  return all;
+}
+
+/* From nonzero c->at on; they are in the order of the mode. *begin and *end: its first and last
+ * index. */
+static amped_status gather_slice(amped_batch_cut *c, gathered *g, uint64_t *begin, uint64_t *end) {
+  uint64_t index[AMPED_MAX_ORDER];
+  uint64_t indices = 0;
+  double value = 0.0;
+  bool passes = false;
+  for (uint64_t last = UINT64_MAX; c->at < c->info->nnz; c->at++) {
+    AMPED_TRY(get(c, c->at, index, &value));
+    const uint64_t i = index[c->mode];
+    if (i != last) {
+      passes = knew(c, c->mode, i);
+      if (!passes && indices == c->batch)
+        break;
+      if (!passes)
+        *(indices++ == 0 ? begin : end) = i;
+    }
+    last = i;
+    c->passed += passes;
+    if (!passes)
+      AMPED_TRY(append(g, index, value));
+  }
+  if (indices == 1)
+    *end = *begin;
+  return AMPED_OK;
+}
+
+/* Of box c->box, which becomes the next one that has entries. */
+static amped_status gather_box(amped_batch_cut *c, gathered *g) {
+  uint64_t next = NO_BOX;
+  for (uint64_t k = 0; k < c->info->nnz; k++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    double value = 0.0;
+    AMPED_TRY(get(c, k, index, &value));
+    const uint64_t box = box_of(&c->boxes, index);
+    if (box == c->box && knew_all(c, index))
+      c->passed++;
+    else if (box == c->box)
+      AMPED_TRY(append(g, index, value));
+    else if (box > c->box && box < next)
+      next = box;
+  }
+  c->box = next;
+  return AMPED_OK;
+}
+
+static amped_status make_name(const amped_batch_cut *c, const char *what, char **out) {
+  const char *path = amped_input_path(c->input);
+  const uint64_t bytes = strlen(path) + strlen(what) + sizeof " ()";
+  AMPED_TRY(amped_alloc(out, bytes, 1, "the name of a batch"));
+  (void)snprintf(*out, bytes, "%s (%s)", path, what);
+  return AMPED_OK;
+}
+
+static amped_status name_slice(const amped_batch_cut *c, uint64_t begin, uint64_t end, char **out) {
+  const amped_labels *labels = &c->labels[c->mode];
+  char mode[80];
+  char first[80];
+  char last[80];
+  char what[300];
+  (void)snprintf(mode, sizeof mode, "mode %d", c->mode + 1);
+  if (labels->name != NULL)
+    (void)amped_printable_text(mode, sizeof mode, labels->name);
+  const char *a = amped_label_text(labels, begin, first, sizeof first);
+  const char *b = amped_label_text(labels, end, last, sizeof last);
+  (void)snprintf(what, sizeof what, "%s %s%s%s", mode, a, begin == end ? "" : " to ",
+                 begin == end ? "" : b);
+  return make_name(c, what, out);
+}
+
+static amped_status next_slice(amped_batch_cut *c, gathered *g, char **name) {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  AMPED_TRY(gather_slice(c, g, &begin, &end));
+  return g->t->nnz > 0 ? name_slice(c, begin, end, name) : AMPED_OK;
+}
+
+static amped_status next_box(amped_batch_cut *c, gathered *g, char **name) {
+  char what[64];
+  uint64_t box = 0;
+  while (g->t->nnz == 0 && c->box != NO_BOX) {
+    box = c->box;
+    AMPED_TRY(gather_box(c, g));
+  }
+  (void)snprintf(what, sizeof what, "box %" PRIu64, box);
+  return g->t->nnz > 0 ? make_name(c, what, name) : AMPED_OK;
+}
+
+amped_status amped_batch_cut_next(amped_batch_cut *c, amped_sptensor *out, char **name) {
+  gathered g = {.t = out};
+  *name = NULL;
+  memset(out, 0, sizeof *out);
+  out->order = c->info->order;
+  amped_status status = c->mode < 0 ? next_box(c, &g, name) : next_slice(c, &g, name);
+  out->duplicates = c->info->is_merged ? c->info->duplicates : AMPED_DUPLICATES_KEEP;
+  if (c->passed > 0 && !c->told)
+    amped_say("%s: %" PRIu64 " entries of what %s had are passed over", amped_input_path(c->input),
+              c->passed, c->x->path);
+  c->told = c->told || out->nnz > 0;
+  if (status == AMPED_OK)
+    return AMPED_OK;
+  amped_sptensor_free(out);
+  amped_free(*name);
+  *name = NULL;
+  return status;
+}

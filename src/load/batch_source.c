@@ -1,0 +1,380 @@
+#include "load/batch_source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/option.h"
+#include "base/signals.h"
+#include "hdf5/hdf5_probe.h"
+#include "hdf5/hdf5_prober.h"
+#include "text/io.h"
+
+/* Between two looks at a folder. */
+static const struct timespec pause_between = {0, 200000000};
+
+struct amped_batch_source {
+  const amped_comm *comm;
+  const amped_batch_request *request;
+  const char *path; /* of the state */
+  bool zero_based;
+  uint64_t dims[AMPED_MAX_ORDER]; /* of the state, on every rank */
+  int order;
+  amped_batch_indices indices; /* rank 0 */
+  int next;                    /* FILES: the next of the request */
+  amped_input *input;          /* BY, BOXES */
+  amped_batch_cut *cut;        /* rank 0 */
+  amped_intern taken;          /* FOLLOW: names of files that were looked at */
+};
+
+static bool is_hdf5(const char *path, const amped_read_options *read) {
+  amped_format format = AMPED_FORMAT_TNS;
+  const bool known = amped_io_input_format(path, read, &format) == AMPED_OK;
+  amped_status_clear();
+  return known && format == AMPED_FORMAT_HDF5;
+}
+
+amped_status amped_batch_source_probe(const amped_batch_request *r) {
+  bool any = r->kind == AMPED_BATCH_FOLLOW;
+  if (r->kind == AMPED_BATCH_BY || r->kind == AMPED_BATCH_BOXES)
+    return is_hdf5(r->paths[0], r->read) ? amped_hdf5_probe(r->paths[0]) : AMPED_OK;
+  for (int i = 0; i < r->count && !any; i++)
+    any = is_hdf5(r->paths[i], r->read);
+  return any ? amped_hdf5_probe_later() : AMPED_OK;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+/* The mode of --by: by its name in the state, or its number from 1. */
+static amped_status find_mode(const amped_batch_source *s, int *mode) {
+  const char *by = s->request->by;
+  const amped_batch_indices *x = &s->indices;
+  for (*mode = 0; *mode < s->order; ++*mode)
+    if (x->names[*mode] != NULL && strcmp(x->names[*mode], by) == 0)
+      return AMPED_OK;
+  if (amped_parse_int(by, 1, s->order, mode)) {
+    --*mode;
+    return AMPED_OK;
+  }
+  return amped_error(AMPED_USAGE, NULL,
+                     "--by: the state has no mode %.64s; name a mode, or number it from 1 to %d",
+                     by, s->order);
+}
+
+/* Rank 0. */
+static amped_status open_cut(amped_batch_source *s) {
+  const amped_batch_request *r = s->request;
+  int mode = -1;
+  if (r->kind == AMPED_BATCH_BY)
+    AMPED_TRY(find_mode(s, &mode));
+  else if (r->boxes.order != s->order)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--boxes: %d dimensions, but the state of %s has %d modes", r->boxes.order,
+                       s->path, s->order);
+  return amped_batch_cut_open(s->input, &s->indices, mode, r->batch, &r->boxes, &s->cut);
+}
+
+/* Rank 0. The options of reading go with texts and tables alone. */
+static amped_read_options read_options(const amped_batch_source *s, const char *path) {
+  static const amped_read_options plain = {.index_base = AMPED_BASE_AUTO};
+  amped_format format = AMPED_FORMAT_TNS;
+  amped_read_options read = is_hdf5(path, s->request->read) ? plain : *s->request->read;
+  const bool text =
+      amped_io_input_format(path, &read, &format) == AMPED_OK && format == AMPED_FORMAT_TNS;
+  amped_status_clear();
+  if (text && s->zero_based && read.index_base == AMPED_BASE_AUTO)
+    read.index_base = AMPED_BASE_0;
+  return read;
+}
+
+static amped_status check_folder(const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0)
+    return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be followed");
+  return S_ISDIR(st.st_mode)
+             ? AMPED_OK
+             : amped_error(AMPED_BAD_INPUT, path, "is no folder; name one with --follow");
+}
+
+/* Collective. */
+static amped_status begin(amped_batch_source *s, const amped_batch_target *target) {
+  const amped_comm *comm = s->comm;
+  const amped_batch_request *r = s->request;
+  amped_status status = AMPED_OK;
+  if (comm->rank == 0)
+    status = amped_batch_indices_create(target->path, target->order, target->dims, target->first,
+                                        target->labels, &s->indices);
+  if (comm->rank == 0 && status == AMPED_OK && r->kind == AMPED_BATCH_FOLLOW)
+    status = check_folder(r->paths[0]);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  if (r->kind != AMPED_BATCH_BY && r->kind != AMPED_BATCH_BOXES)
+    return AMPED_OK;
+  const amped_read_options read = read_options(s, r->paths[0]);
+  AMPED_TRY(amped_input_open(comm, r->paths[0], &read, false, &s->input));
+  if (comm->rank == 0)
+    status = open_cut(s);
+  return amped_comm_agree(comm, status);
+}
+
+amped_status amped_batch_source_open(const amped_comm *comm, const amped_batch_request *request,
+                                     const amped_batch_target *target, amped_batch_source **out) {
+  amped_batch_source *s = NULL;
+  *out = NULL;
+  amped_status status = amped_calloc(&s, 1, sizeof *s, "the source of batches");
+  AMPED_GO(done, amped_comm_agree(comm, status));
+  s->comm = comm;
+  s->request = request;
+  s->path = target->path;
+  s->order = target->order;
+  s->zero_based = target->zero_based;
+  memcpy(s->dims, target->dims, sizeof s->dims);
+  status = begin(s, target);
+done:
+  if (status != AMPED_OK) {
+    amped_batch_source_close(s);
+    return status;
+  }
+  *out = s;
+  return AMPED_OK;
+}
+
+void amped_batch_source_close(amped_batch_source *s) {
+  if (s == NULL)
+    return;
+  amped_batch_cut_close(s->cut);
+  amped_input_close(s->input);
+  amped_batch_indices_free(&s->indices);
+  amped_intern_free(&s->taken);
+  amped_hdf5_prober_stop();
+  amped_free(s);
+}
+
+void amped_batch_release(amped_source_batch *batch) {
+  amped_input_close(batch->input);
+  amped_free(batch->name);
+  memset(batch, 0, sizeof *batch);
+}
+
+/* --- files of a folder ------------------------------------------------------------------------ */
+
+static bool ends_with(const char *name, const char *suffix) {
+  const size_t n = strlen(name);
+  const size_t m = strlen(suffix);
+  return n >= m && strcasecmp(name + n - m, suffix) == 0;
+}
+
+/* Drafts of this program have ".tmp." within their names. */
+static bool is_unfinished(const char *name) {
+  return name[0] == '.' || strstr(name, ".tmp.") != NULL || ends_with(name, ".tmp") ||
+         ends_with(name, ".part") || ends_with(name, ".lock");
+}
+
+static bool is_taken(const amped_batch_source *s, const char *name) {
+  const uint64_t n = strlen(name);
+  return amped_intern_find(&s->taken, amped_intern_hash(name, n), name, n) != AMPED_INTERN_NONE;
+}
+
+static amped_status take(amped_batch_source *s, const char *name) {
+  const uint64_t n = strlen(name);
+  uint64_t id = 0;
+  return amped_intern_add(&s->taken, amped_intern_hash(name, n), name, n, &id);
+}
+
+static amped_status join(const char *folder, const char *name, char **out) {
+  const uint64_t bytes = strlen(folder) + strlen(name) + 2;
+  AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
+  (void)snprintf(*out, bytes, "%s%s%s", folder, ends_with(folder, "/") ? "" : "/", name);
+  return AMPED_OK;
+}
+
+/* The first name that was not looked at; "": there is none. */
+static amped_status first_name(const amped_batch_source *s, char name[NAME_MAX + 1]) {
+  const char *folder = s->request->paths[0];
+  DIR *entries = opendir(folder);
+  name[0] = '\0';
+  if (entries == NULL)
+    return amped_error_errno(AMPED_BAD_INPUT, errno, folder, "cannot be followed");
+  for (struct dirent *e = readdir(entries); e != NULL; e = readdir(entries))
+    if (!is_unfinished(e->d_name) && (name[0] == '\0' || strcmp(e->d_name, name) < 0) &&
+        !is_taken(s, e->d_name))
+      (void)snprintf(name, NAME_MAX + 1, "%s", e->d_name);
+  (void)closedir(entries);
+  return AMPED_OK;
+}
+
+/* Is it a file that may be a batch? What is none is told once. */
+static bool is_batch(const amped_batch_source *s, const char *path) {
+  struct stat st;
+  amped_format format = AMPED_FORMAT_TNS;
+  if (stat(path, &st) != 0 || S_ISDIR(st.st_mode))
+    return false;
+  const bool is = amped_io_input_format(path, s->request->read, &format) == AMPED_OK;
+  amped_status_clear();
+  if (!is)
+    amped_say("%s: its suffix tells no format; it is passed over", path);
+  return is;
+}
+
+/* Rank 0: *path is the next file, of amped_alloc; NULL: there is none yet. */
+static amped_status look_at_folder(amped_batch_source *s, char **path) {
+  char name[NAME_MAX + 1];
+  for (*path = NULL;;) {
+    AMPED_TRY(first_name(s, name));
+    if (name[0] == '\0')
+      return AMPED_OK;
+    AMPED_TRY(take(s, name));
+    AMPED_TRY(join(s->request->paths[0], name, path));
+    if (is_batch(s, *path))
+      return AMPED_OK;
+    amped_free(*path);
+    *path = NULL;
+  }
+}
+
+/* --- the next batch --------------------------------------------------------------------------- */
+
+/* Rank 0: read a file into `list`, with its labels; nnz 0: it is empty. */
+static amped_status read_file(const amped_batch_source *s, const char *path, amped_sptensor *list) {
+  amped_read_options read = read_options(s, path);
+  struct stat st;
+  read.may_be_empty = true;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > 0)
+    AMPED_TRY(amped_input_read_list(path, &read, list));
+  if (list->nnz == 0)
+    amped_say("%s: has no entries; it is passed over", path);
+  return AMPED_OK;
+}
+
+/* Rank 0: what comes next, as the user has it. *name NULL: nothing does; with FOLLOW, not yet. */
+static amped_status take_list(amped_batch_source *s, amped_sptensor *list, char **name) {
+  const amped_batch_request *r = s->request;
+  amped_status status = AMPED_OK;
+  memset(list, 0, sizeof *list);
+  *name = NULL;
+  if (s->cut != NULL)
+    return amped_batch_cut_next(s->cut, list, name);
+  while (list->nnz == 0) {
+    amped_sptensor_free(list);
+    amped_free(*name);
+    *name = NULL;
+    if (r->kind == AMPED_BATCH_FOLLOW)
+      AMPED_TRY(look_at_folder(s, name));
+    else if (s->next < r->count)
+      AMPED_TRY(amped_strdup(name, r->paths[s->next++]));
+    if (*name == NULL)
+      return AMPED_OK;
+    status = read_file(s, *name, list);
+    if (status != AMPED_OK)
+      return status;
+  }
+  return AMPED_OK;
+}
+
+/* Rank 0: into the state's indices. */
+static amped_status turn(amped_batch_source *s, const char *name, amped_sptensor *list) {
+  const amped_labels *labels = s->cut != NULL ? amped_batch_cut_labels(s->cut) : list->labels;
+  if (s->cut == NULL)
+    AMPED_TRY(amped_batch_indices_check(&s->indices, name, list->order, labels));
+  AMPED_TRY(amped_batch_indices_turn(&s->indices, name, labels, list));
+  for (int m = 0; m < list->order; m++)
+    amped_labels_free(&list->labels[m]);
+  return amped_sptensor_validate(list, name);
+}
+
+/* Collective: rank 0's name, on all. */
+static amped_status share_name(const amped_comm *comm, char **name) {
+  uint64_t bytes = *name != NULL ? strlen(*name) + 1 : 0;
+  amped_status status = AMPED_OK;
+  amped_comm_broadcast(comm, &bytes, sizeof bytes);
+  if (comm->rank != 0)
+    status = amped_alloc(name, bytes, 1, "the name of a batch");
+  AMPED_TRY(amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, *name, bytes);
+  return AMPED_OK;
+}
+
+/* Collective: rank 0's list becomes the batch. */
+static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
+                               amped_source_batch *out) {
+  const amped_comm *comm = s->comm;
+  if (comm->rank == 0) {
+    out->hash = amped_sptensor_hash(list);
+    out->nnz = list->nnz;
+    memcpy(out->dims, list->dims, sizeof out->dims);
+    for (int m = 0; m < s->order; m++)
+      out->added[m] = amped_batch_indices_staged(&s->indices, m);
+  }
+  amped_comm_broadcast(comm, &out->hash, sizeof out->hash);
+  amped_comm_broadcast(comm, &out->nnz, sizeof out->nnz);
+  amped_comm_broadcast(comm, out->dims, sizeof out->dims);
+  for (int m = 0; m < s->order; m++)
+    out->new_rows[m] = out->dims[m] - s->dims[m];
+  return amped_input_of_list(comm, out->name, comm->rank == 0 ? list : NULL, &out->input);
+}
+
+/* Collective: has a signal reached any rank? */
+static bool is_signalled(const amped_comm *comm) {
+  uint64_t caught = amped_signals_caught() != NULL;
+  amped_comm_sum_u64(comm, &caught, 1);
+  return caught > 0;
+}
+
+/* Collective: rank 0's next list, and its name; FOLLOW waits for one. */
+static amped_status await_list(amped_batch_source *s, amped_sptensor *list, char **name) {
+  for (bool waits = false;; waits = true) {
+    uint64_t found = 0;
+    amped_status status = AMPED_OK;
+    if (is_signalled(s->comm))
+      return AMPED_STOPPED;
+    if (s->comm->rank == 0) {
+      status = take_list(s, list, name);
+      found = *name != NULL;
+    }
+    AMPED_TRY(amped_comm_agree(s->comm, status));
+    amped_comm_broadcast(s->comm, &found, sizeof found);
+    if (found > 0 || s->request->kind != AMPED_BATCH_FOLLOW)
+      return AMPED_OK;
+    if (!waits)
+      amped_say_verbose("%s: waiting for files", s->request->paths[0]);
+    amped_heartbeat_step();
+    (void)nanosleep(&pause_between, NULL);
+  }
+}
+
+amped_status amped_batch_source_next(amped_batch_source *s, amped_source_batch *out) {
+  amped_sptensor list = {.order = 0};
+  amped_status status = AMPED_OK;
+  memset(out, 0, sizeof *out);
+  AMPED_GO(fail, await_list(s, &list, &out->name));
+  AMPED_GO(fail, share_name(s->comm, &out->name));
+  if (out->name == NULL)
+    return AMPED_OK;
+  if (s->comm->rank == 0)
+    status = turn(s, out->name, &list);
+  AMPED_GO(fail, amped_comm_agree(s->comm, status));
+  AMPED_GO(fail, make_batch(s, &list, out));
+  return AMPED_OK;
+fail:
+  amped_sptensor_free(&list);
+  amped_batch_release(out);
+  return status;
+}
+
+amped_status amped_batch_source_accept(amped_batch_source *s, const amped_source_batch *batch) {
+  amped_status status = AMPED_OK;
+  if (s->comm->rank == 0)
+    status = amped_batch_indices_accept(&s->indices, batch->dims);
+  memcpy(s->dims, batch->dims, sizeof s->dims);
+  return amped_comm_agree(s->comm, status);
+}
+
+amped_labels amped_batch_source_labels(const amped_batch_source *s, int mode) {
+  return amped_batch_indices_labels(&s->indices, mode);
+}

@@ -1,0 +1,271 @@
+#include "session/stream_begin.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "factor/state_rows.h"
+#include "solver/complete_als.h"
+#include "solver/stream_entries.h"
+
+/* Entries that are read at a time. */
+#define SLAB (UINT64_C(1) << 16)
+
+/* What begin works with. */
+typedef struct work {
+  const amped_session *session;
+  amped_state_head head;
+  void *equations[AMPED_MAX_ORDER]; /* [block_rows][length] */
+  uint64_t *at;                     /* [most block rows] 0, 1, ... */
+  double *keep;                     /* zeros */
+  double *row;                      /* [ncomps] */
+  amped_state_rows rows;
+  uint64_t *indices[AMPED_MAX_ORDER];
+  amped_sptensor held; /* rank 0 */
+  uint64_t room;       /* of it */
+} work;
+
+static const char what[] = "the state of a stream";
+
+static uint64_t most_block_rows(const amped_plan *plan) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++)
+    most = plan->modes[m].rows.block_rows > most ? plan->modes[m].rows.block_rows : most;
+  return most;
+}
+
+static uint64_t length_of(const amped_plan *plan, bool biased) {
+  return amped_equation_length(plan->ncomps - (biased ? 1 : 0), biased);
+}
+
+void amped_stream_begin_require(const amped_plan *plan, bool biased, uint64_t *host_bytes) {
+  for (int m = 0; m < plan->order; m++)
+    *host_bytes += plan->modes[m].rows.block_rows * length_of(plan, biased) * plan->value_type +
+                   plan->modes[m].rows.rank_rows[plan->rank] * sizeof(uint64_t);
+  *host_bytes += most_block_rows(plan) * (sizeof(uint64_t) + sizeof(double));
+}
+
+/* --- the head ----------------------------------------------------------------------------------
+ */
+
+static void set_head(work *w, const amped_complete_problem *p, const amped_complete_best *best,
+                     uint64_t keep) {
+  const amped_plan *plan = &w->session->plan;
+  const amped_row_fit *fit = &p->fit;
+  w->head = (amped_state_head){.order = plan->order,
+                               .ncomps = plan->ncomps,
+                               .type = plan->value_type,
+                               .history = AMPED_HISTORY_EQUATIONS,
+                               .history_length = length_of(plan, fit->biased),
+                               .biased = fit->biased,
+                               .nonnegative = fit->nonnegative,
+                               .mean = fit->mean,
+                               .scale = fit->scale,
+                               .reg = best->sweep.reg,
+                               .reg_power = fit->reg_power,
+                               .reg_bias = fit->reg_bias,
+                               .forget = 1.0,
+                               .least = p->least,
+                               .most = p->most,
+                               .seed = p->seed,
+                               .split_seed = p->options->split_seed,
+                               .holdout = p->options->holdout,
+                               .keep = keep,
+                               .growing = -1};
+  memcpy(w->head.dims, plan->dims, sizeof w->head.dims);
+  memcpy(w->head.prior, fit->prior, sizeof w->head.prior);
+  memcpy(w->head.pull, fit->pull, sizeof w->head.pull);
+  if (w->session->comm.rank == 0)
+    w->head.zero_based = amped_input_zero_based(w->session->input);
+}
+
+/* --- equations ---------------------------------------------------------------------------------
+ */
+
+static amped_status make_room(work *w) {
+  const amped_plan *plan = &w->session->plan;
+  const uint64_t most = most_block_rows(plan);
+  AMPED_TRY(amped_alloc(&w->row, (uint64_t)plan->ncomps, sizeof *w->row, what));
+  AMPED_TRY(amped_calloc(&w->keep, most, sizeof *w->keep, what));
+  AMPED_TRY(amped_alloc(&w->at, most, sizeof *w->at, what));
+  for (uint64_t i = 0; i < most; i++)
+    w->at[i] = i;
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(amped_calloc(&w->equations[m],
+                           plan->modes[m].rows.block_rows * w->head.history_length,
+                           plan->value_type, what));
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. */
+static amped_status find_equations(work *w, const amped_complete_problem *p) {
+  const amped_context context = amped_session_context(w->session);
+  amped_row_fit fit = p->fit;
+  amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
+  void *als = NULL;
+  AMPED_TRY(amped_comm_agree(&w->session->comm, make_room(w)));
+  AMPED_TRY(amped_complete_als.create(&context, p->options, &fit, &als));
+  fit.absorb = true;
+  for (int m = 0; m < w->head.order; m++) {
+    const amped_row_history history = {w->equations[m], w->at, w->keep};
+    double solve_sec = 0.0;
+    fit.history = &history;
+    amped_complete_als.update(als, &fit, m, &times, &solve_sec);
+  }
+  amped_complete_als.destroy(als);
+  return AMPED_OK;
+}
+
+/* --- rows --------------------------------------------------------------------------------------
+ */
+
+/* Own rows, by their index. */
+static amped_status list_rows(work *w, int mode) {
+  const amped_row_plan *rows = &w->session->plan.modes[mode].rows;
+  const int rank = w->session->comm.rank;
+  uint64_t count = 0;
+  AMPED_TRY(amped_alloc(&w->indices[mode], rows->rank_rows[rank], sizeof *w->indices[mode], what));
+  for (uint64_t idp = 0; idp < rows->idp_count; idp++)
+    for (uint64_t i = idp * rows->width;
+         rows->owner[idp] == rank && i < (idp + 1) * rows->width && i < rows->dim; i++)
+      w->indices[mode][count++] = i;
+  w->rows.count[mode] = count;
+  w->rows.indices[mode] = w->indices[mode];
+  return AMPED_OK;
+}
+
+static amped_status get_rows(void *context, int mode, uint64_t first, uint64_t count, void *factor,
+                             void *history, uint64_t *touched) {
+  const work *w = context;
+  const amped_plan *plan = &w->session->plan;
+  const amped_worker *worker = &w->session->worker;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t length = w->head.history_length;
+  const uint64_t bytes = length * plan->value_type;
+  const uint64_t components = n - (w->head.biased ? 1 : 0);
+  const uint64_t count_at = components * (components + 1) / 2 + (w->head.biased ? components : 0);
+  for (uint64_t i = 0; i < count; i++) {
+    const uint64_t position = amped_plan_position(plan, mode, w->indices[mode][first + i]);
+    const uint64_t row = position - (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
+    AMPED_TRY(worker->backend->factors->get_rows(worker->factors, mode, position, 1, w->row));
+    amped_values_put(factor, plan->value_type, i * n, n, w->row);
+    memcpy((char *)history + i * bytes, (const char *)w->equations[mode] + row * bytes, bytes);
+    touched[i] =
+        amped_value_get(w->equations[mode], plan->value_type, row * length + count_at) > 0.0;
+  }
+  return AMPED_OK;
+}
+
+/* --- what is held out --------------------------------------------------------------------------
+ */
+
+static amped_status add_held(work *w, const amped_sptensor *from, uint64_t k) {
+  amped_sptensor *to = &w->held;
+  if (to->nnz == w->room) {
+    const uint64_t room = w->room + w->room / 2 + SLAB;
+    for (int m = 0; m < from->order; m++)
+      AMPED_TRY(amped_realloc(&to->indices[m], room, sizeof *to->indices[m], what));
+    AMPED_TRY(amped_realloc(&to->values, room, sizeof *to->values, what));
+    w->room = room;
+  }
+  for (int m = 0; m < from->order; m++)
+    to->indices[m][to->nnz] = from->indices[m][k];
+  to->values[to->nnz++] = from->values[k];
+  return AMPED_OK;
+}
+
+static amped_status read_slab(work *w, uint64_t first, uint64_t count, void *const *arrays,
+                              void *values, amped_sptensor *slab) {
+  const amped_tensor_info *info = amped_input_info(w->session->input);
+  AMPED_TRY(amped_input_read(w->session->input, info->has_copies ? 0 : AMPED_INPUT_LIST, first,
+                             count, arrays, values));
+  for (int m = 0; m < info->order; m++)
+    amped_indices_get(arrays[m], info->index_types[m], 0, count, slab->indices[m]);
+  amped_values_get(values, info->value_type, 0, count, slab->values);
+  for (uint64_t k = 0; k < count; k++)
+    if (amped_stream_entry_is_held(&w->head, slab, k))
+      AMPED_TRY(add_held(w, slab, k));
+  return AMPED_OK;
+}
+
+/* Rank 0: read the input once more. */
+static amped_status find_held(work *w) {
+  const amped_tensor_info *info = amped_input_info(w->session->input);
+  void *arrays[AMPED_MAX_ORDER + 1] = {NULL};
+  amped_sptensor slab;
+  amped_status status = AMPED_OK;
+  memset(&slab, 0, sizeof slab);
+  AMPED_TRY(amped_sptensor_create(&w->held, info->order, 0));
+  if (!(w->head.holdout > 0.0) || w->head.keep == 0)
+    return AMPED_OK;
+  AMPED_GO(done, amped_sptensor_create(&slab, info->order, SLAB));
+  for (int m = 0; m < info->order; m++)
+    AMPED_GO(done, amped_alloc(&arrays[m], SLAB, info->index_types[m], what));
+  AMPED_GO(done, amped_alloc(&arrays[AMPED_MAX_ORDER], SLAB, info->value_type, what));
+  for (uint64_t first = 0; first < info->nnz; first += SLAB)
+    AMPED_GO(done, read_slab(w, first, info->nnz - first < SLAB ? info->nnz - first : SLAB, arrays,
+                             arrays[AMPED_MAX_ORDER], &slab));
+done:
+  amped_sptensor_free(&slab);
+  for (int m = 0; m <= AMPED_MAX_ORDER; m++)
+    amped_free(arrays[m]);
+  return status;
+}
+
+/* --- the file ----------------------------------------------------------------------------------
+ */
+
+static amped_status list_all(work *w) {
+  w->rows.get = get_rows;
+  w->rows.context = w;
+  for (int m = 0; m < w->head.order; m++)
+    AMPED_TRY(list_rows(w, m));
+  return w->session->comm.rank == 0 ? find_held(w) : AMPED_OK;
+}
+
+static amped_status commit(const work *w, amped_state_file *file, const amped_labels *labels) {
+  const amped_state_change change = {.head = &w->head,
+                                     .added = labels,
+                                     .held = &w->held,
+                                     .batch = {.name = w->session->options->input,
+                                               .hash = amped_session_info(w->session)->hash,
+                                               .nnz = w->session->plan.nnz}};
+  uint64_t bytes = 0;
+  uint64_t journal = 0;
+  char text[32];
+  AMPED_TRY(amped_state_file_commit(file, &change));
+  amped_state_file_sizes(file, &bytes, &journal);
+  amped_say("state: %s, for amped_mpi stream", amped_format_bytes(text, bytes));
+  return AMPED_OK;
+}
+
+amped_status amped_stream_begin(const amped_session *session, const amped_complete_problem *problem,
+                                const amped_complete_best *best, const amped_labels *labels,
+                                const char *path, uint64_t keep) {
+  const amped_comm *comm = &session->comm;
+  work w = {.session = session};
+  amped_state_file *file = NULL;
+  amped_status status = AMPED_OK;
+  set_head(&w, problem, best, keep);
+  AMPED_GO(done, find_equations(&w, problem));
+  AMPED_GO(done, amped_comm_agree(comm, list_all(&w)));
+  if (comm->rank == 0)
+    status = amped_state_file_create(path, &w.head, &file);
+  AMPED_GO(done, amped_comm_agree(comm, status));
+  AMPED_GO(done, amped_state_rows_put(comm, file, &w.head, true, &w.rows));
+  if (comm->rank == 0)
+    status = commit(&w, file, labels);
+  status = amped_comm_agree(comm, status);
+done:
+  amped_state_file_close(file);
+  amped_sptensor_free(&w.held);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(w.equations[m]);
+    amped_free(w.indices[m]);
+  }
+  amped_free(w.at);
+  amped_free(w.keep);
+  amped_free(w.row);
+  return status;
+}

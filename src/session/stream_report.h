@@ -1,0 +1,35 @@
+/* Stream report: a stream and its batches, as lines for the user and as JSON lines. Collective; the
+ * statuses are agreed. */
+#ifndef AMPED_STREAM_REPORT_H
+#define AMPED_STREAM_REPORT_H
+
+#include "load/batch_source.h"
+#include "session/session.h"
+#include "solver/stream.h"
+
+/* The state before the first batch, and with --plan what memory it takes. rank 0's sizes of files.
+ */
+amped_status amped_stream_report_state(amped_session *session, const amped_state_head *head,
+                                       const amped_state_file *file);
+
+/* What became of a batch. */
+typedef struct amped_stream_told {
+  const amped_source_batch *batch;
+  const amped_learnt *learnt;
+  const amped_state_head *head; /* with the batch */
+  const amped_errors *so_far;   /* of the model, at the held-out entries that the state keeps */
+  double write_sec, total_sec;  /* of this rank */
+} amped_stream_told;
+amped_status amped_stream_report_batch(amped_session *session, const amped_stream_told *told);
+
+/* A batch was learnt before, as this number and name. */
+amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
+                                         uint64_t number, const char *name);
+
+typedef struct amped_stream_counts {
+  uint64_t learnt, skipped; /* batches */
+} amped_stream_counts;
+amped_status amped_stream_report_end(amped_session *session, const amped_state_head *head,
+                                     const amped_stream_counts *counts, double seconds);
+
+#endif

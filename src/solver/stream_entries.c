@@ -1,0 +1,155 @@
+#include "solver/stream_entries.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "solver/entry_set.h"
+
+/* Entries that are dealt at a time: MPI counts them in an int. */
+#define ROUND (UINT64_C(1) << 24)
+
+/* Entries whose errors a thread adds up by itself, so that sums do not depend on threads. */
+#define PIECE (UINT64_C(1) << 12)
+
+bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptensor *list,
+                                uint64_t entry) {
+  uint64_t index[AMPED_MAX_ORDER];
+  for (int m = 0; m < list->order; m++)
+    index[m] = list->indices[m][entry];
+  return amped_held_out(list->order, index, head->split_seed, (uint64_t)ldexp(head->holdout, 64));
+}
+
+/* --- dealing -----------------------------------------------------------------------------------
+ */
+
+/* What of `count` goes to ranks before this one. */
+static uint64_t share_before(uint64_t count, int rank, int nranks) {
+  const uint64_t n = (uint64_t)nranks;
+  const uint64_t p = (uint64_t)rank;
+  return count / n * p + count % n * p / n;
+}
+
+typedef struct dealer {
+  const amped_comm *comm;
+  int *counts, *places; /* [nranks] of a round */
+} dealer;
+
+static void deal_round(const dealer *d, uint64_t count) {
+  for (int p = 0; p < d->comm->nranks; p++) {
+    const uint64_t first = share_before(count, p, d->comm->nranks);
+    d->places[p] = (int)first;
+    d->counts[p] = (int)(share_before(count, p + 1, d->comm->nranks) - first);
+  }
+}
+
+/* Elements of 8 bytes. */
+static void scatter(const dealer *d, const void *from, uint64_t first, void *to, uint64_t at) {
+  const int mine = d->counts[d->comm->rank];
+  AMPED_MPI(d->comm, MPI_Scatterv(from != NULL ? (const uint64_t *)from + first : NULL, d->counts,
+                                  d->places, MPI_UINT64_T, to != NULL ? (uint64_t *)to + at : NULL,
+                                  mine, MPI_UINT64_T, 0, d->comm->mpi));
+}
+
+amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,
+                                       amped_sptensor *mine) {
+  const bool deals = comm->rank == 0;
+  dealer d = {.comm = comm};
+  uint64_t shape[2] = {deals ? list->nnz : 0, deals ? (uint64_t)list->order : 0};
+  uint64_t own = 0;
+  amped_status status = AMPED_OK;
+  memset(mine, 0, sizeof *mine);
+  amped_comm_broadcast(comm, shape, sizeof shape);
+  AMPED_GO(agree, amped_alloc(&d.counts, (uint64_t)comm->nranks, sizeof *d.counts, "entries"));
+  AMPED_GO(agree, amped_alloc(&d.places, (uint64_t)comm->nranks, sizeof *d.places, "entries"));
+  for (uint64_t first = 0; first < shape[0]; first += ROUND) {
+    deal_round(&d, shape[0] - first < ROUND ? shape[0] - first : ROUND);
+    own += (uint64_t)d.counts[comm->rank];
+  }
+  status = amped_sptensor_create(mine, (int)shape[1], own);
+agree:
+  status = amped_comm_agree(comm, status);
+  own = 0;
+  for (uint64_t first = 0; first < shape[0] && status == AMPED_OK; first += ROUND) {
+    deal_round(&d, shape[0] - first < ROUND ? shape[0] - first : ROUND);
+    for (int m = 0; m < mine->order; m++)
+      scatter(&d, deals ? list->indices[m] : NULL, first, mine->indices[m], own);
+    scatter(&d, deals ? list->values : NULL, first, mine->values, own);
+    own += (uint64_t)d.counts[comm->rank];
+  }
+  amped_free(d.counts);
+  amped_free(d.places);
+  if (status != AMPED_OK)
+    amped_sptensor_free(mine);
+  return status;
+}
+
+/* --- errors ------------------------------------------------------------------------------------
+ */
+
+/* The sum over components of the products of rows' numbers, and of their biases. */
+#define DEFINE(TYPE)                                                                               \
+  static double sum_##TYPE(const void *const *rows, int order, uint64_t components, bool biased) { \
+    double sum = 0.0;                                                                              \
+    for (uint64_t c = 0; c < components; c++) {                                                    \
+      double product = 1.0;                                                                        \
+      for (int m = 0; m < order; m++)                                                              \
+        product *= (double)((const TYPE *)rows[m])[c];                                             \
+      sum += product;                                                                              \
+    }                                                                                              \
+    for (int m = 0; m < order && biased; m++)                                                      \
+      sum += (double)((const TYPE *)rows[m])[components];                                          \
+    return sum;                                                                                    \
+  }
+DEFINE(float)
+DEFINE(double)
+
+static double model_at(const amped_stream_rows *rows, const amped_state_head *head,
+                       const amped_sptensor *t, uint64_t k) {
+  const uint64_t components = rows->ncomps - (head->biased ? 1 : 0);
+  const void *row[AMPED_MAX_ORDER];
+  for (int m = 0; m < rows->order; m++)
+    row[m] = amped_stream_row(rows, m, t->indices[m][k]);
+  return head->mean + head->scale * (rows->type == AMPED_F32
+                                         ? sum_float(row, rows->order, components, head->biased)
+                                         : sum_double(row, rows->order, components, head->biased));
+}
+
+static void add_errors(const amped_stream_rows *rows, const amped_state_head *head,
+                       const amped_sptensor *t, bool held, uint64_t first, uint64_t end,
+                       amped_errors *out) {
+  for (uint64_t k = first; k < end; k++) {
+    if (held && !amped_stream_entry_is_held(head, t, k))
+      continue;
+    const double model = model_at(rows, head, t, k);
+    const double error = t->values[k] - model;
+    const double clipped = t->values[k] - fmin(fmax(model, head->least), head->most);
+    out->count++;
+    out->squares += error * error;
+    out->absolute += fabs(error);
+    out->clipped += clipped * clipped;
+  }
+}
+
+void amped_stream_entries_errors(const amped_comm *comm, const amped_stream_rows *rows,
+                                 const amped_state_head *head, const amped_sptensor *mine,
+                                 bool held, amped_errors *out) {
+  enum { TEAM = 64 };
+  memset(out, 0, sizeof *out);
+  for (uint64_t first = 0; first < mine->nnz; first += TEAM * PIECE) {
+    amped_errors sums[TEAM] = {{0}};
+#pragma omp parallel for schedule(dynamic)
+    for (uint64_t i = 0; i < TEAM; i++) {
+      const uint64_t from = first + i * PIECE;
+      const uint64_t end = from + PIECE < mine->nnz ? from + PIECE : mine->nnz;
+      add_errors(rows, head, mine, held, from, end, &sums[i]);
+    }
+    for (int i = 0; i < TEAM; i++) {
+      out->count += sums[i].count;
+      out->squares += sums[i].squares;
+      out->absolute += sums[i].absolute;
+      out->clipped += sums[i].clipped;
+    }
+  }
+  amped_errors_sum(comm, out);
+}

@@ -1,0 +1,24 @@
+/* Stream entries: entries of rank 0 that are dealt to all ranks, and the errors of a stream's model
+ * at them. Every rank has all factors, so each finds the errors of its part. */
+#ifndef AMPED_STREAM_ENTRIES_H
+#define AMPED_STREAM_ENTRIES_H
+
+#include "backend/row_fit.h"
+#include "factor/stream_rows.h"
+
+/* Collective; the status is agreed. *mine = this rank's part of rank 0's list, about as many of it
+ * as others have; the list of other ranks is not looked at. Free it with amped_sptensor_free. */
+amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,
+                                       amped_sptensor *mine);
+
+/* Collective. Errors of the rows' model at the entries of all parts, or at those of them that are
+ * held out. Indices are below the rows' dims. */
+void amped_stream_entries_errors(const amped_comm *comm, const amped_stream_rows *rows,
+                                 const amped_state_head *head, const amped_sptensor *mine,
+                                 bool held, amped_errors *out);
+
+/* Is the entry held out? */
+bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptensor *list,
+                                uint64_t entry);
+
+#endif

@@ -1,0 +1,98 @@
+#include "solver/stream_options.h"
+
+#include <string.h>
+
+/* Standard output cannot take a state. */
+static bool parse_state(void *options, const char *text) {
+  ((amped_stream_options *)options)->state = text;
+  return *text != '\0' && strcmp(text, "-") != 0;
+}
+
+static bool parse_boxes(void *options, const char *text) {
+  amped_stream_options *o = options;
+  o->has_boxes = true;
+  return amped_boxes_parse(text, &o->boxes);
+}
+
+static const amped_option state_rows[] = {
+    {.name = "state",
+     .type = AMPED_OPTION_CUSTOM,
+     .parse = parse_state,
+     .value = "FILE",
+     .help = "also write the state that amped_mpi stream goes on from",
+     .expected_text = "a file's name"},
+    {.name = "keep-validation",
+     .type = AMPED_OPTION_COUNT,
+     .value = "N",
+     .help = "entries that are held out, and that the state of --state keeps at most, to tell the "
+             "error of later models; those of the least hash",
+     .initial = "1M",
+     AMPED_OPTION_FIELD(amped_stream_options, keep)},
+};
+
+static const amped_option rows[] = {
+    {.name = "by",
+     .type = AMPED_OPTION_TEXT,
+     .value = "MODE",
+     .help = "cut INPUT along this mode, by name or number: a batch is the next index of it",
+     .expected_text = "a mode",
+     AMPED_OPTION_FIELD(amped_stream_options, by)},
+    {.name = "batch",
+     .type = AMPED_OPTION_COUNT,
+     .least = 1,
+     .most = 0x1p53,
+     .value = "N",
+     .help = "indices of --by in a batch",
+     .initially = "1",
+     AMPED_OPTION_FIELD(amped_stream_options, batch)},
+    {.name = "boxes",
+     .type = AMPED_OPTION_CUSTOM,
+     .parse = parse_boxes,
+     .value = "D0xD1x...,+S0xS1x...",
+     .help = "cut INPUT into boxes that grow: of the first indices, then of so many more of each "
+             "mode; a batch is what a box adds",
+     .expected_text = "sizes such as 100x80x5,+10x8x0"},
+    {.name = "follow",
+     .type = AMPED_OPTION_TEXT,
+     .value = "DIR",
+     .help = "take files that come into this folder, in order of name, until a signal",
+     .expected_text = "a folder",
+     AMPED_OPTION_FIELD(amped_stream_options, follow)},
+    {.name = "forget",
+     .type = AMPED_OPTION_REAL,
+     .least = 1e-6,
+     .most = 1.0,
+     .value = "X",
+     .help = "what a batch leaves of the weight of all before it; the first batch's holds for all",
+     .initially = "that of the state, at first 1",
+     .expected_text = "a number above 0, at most 1",
+     AMPED_OPTION_FIELD(amped_stream_options, forget)},
+    {.name = "sweeps",
+     .type = AMPED_OPTION_INT,
+     .least = 1,
+     .most = 1000,
+     .value = "N",
+     .help = "sweeps over a batch",
+     .initial = "3",
+     AMPED_OPTION_FIELD(amped_stream_options, sweeps)},
+};
+
+const amped_option_group amped_state_option_rows = AMPED_OPTION_GROUP(state_rows);
+const amped_option_group amped_stream_option_rows = AMPED_OPTION_GROUP(rows);
+
+amped_status amped_stream_options_check(const amped_stream_options *o, int nargs, bool exports) {
+  const int cuts = (o->by != NULL) + o->has_boxes;
+  const char *wrong = NULL;
+  if (cuts > 1)
+    wrong = "--by and --boxes are two ways to cut INPUT; leave out one of the two";
+  else if (o->follow != NULL && (cuts > 0 || nargs > 1))
+    wrong = "--follow takes batches from its folder; leave out other files, --by and --boxes";
+  else if (cuts > 0 && nargs != 2)
+    wrong = "--by and --boxes cut one INPUT; give STATE and that file";
+  else if (o->by == NULL && o->batch > 0)
+    wrong = "--batch counts indices of --by; add that";
+  else if (o->follow == NULL && nargs < 2 && !exports)
+    wrong = "a batch is missing; give files, INPUT with --by or --boxes, or --follow=DIR; see "
+            "amped_mpi stream --help";
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
+}

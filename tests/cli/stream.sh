@@ -1,0 +1,297 @@
+#!/bin/sh
+# stream: batch after batch against numpy, in double; histories of the first fit; ranks agree; the same bits
+# twice, in one run or in several, and where a run was killed; what a batch may be; signals; refusals.
+. "$(dirname "$0")/../lib/lib.sh"
+python=$(find_python)
+script=$(cd "$(dirname "$0")" && pwd)/stream_reference.py
+cd "$scratch" || exit 99
+
+# alone STATUS PATTERN ARGUMENT...: expect, without mpirun, which waits for seconds after a failure.
+alone() {
+  want=$1 pattern=$2
+  shift 2
+  expect "$want" "$pattern" "$amped" "$@" --backend="$backend"
+}
+
+# A row fit without history cannot keep one: nothing is read then.
+if test "$backend" = cuda; then
+  echo "1 1 1 1" >one.tns
+  alone 2 'does not run on --backend=cuda; use --backend=cpu' stream none.state one.tns
+  alone 2 'state does not run on --backend=cuda' complete one.tns --state=s.state --holdout=0 --reg=1
+  finish
+fi
+
+# A model of users, items and days; users and items come as days go by. first.tns has six days, day7.tns
+# ... day12.tns one each, of which 9 has entries of days before; wide.tns has a new index in no mode;
+# crowd.tns a day of many entries, which ranks share.
+awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+  function entry(file, i, j, k) {
+    if (seen[i, j, k]++) return
+    x = 3 + a[i] * b[j] * (1 + 0.1 * c[k]) + 0.5 * a[i] + 0.3 * b[j]
+    printf "%d %d %d %.4f\n", i, j, k, x + 0.1 * (random() - 0.5) >file
+  }
+  BEGIN {
+    seed = 5
+    for (i = 1; i <= 400; i++) { a[i] = 2 * random() - 1; b[i] = 2 * random() - 1; c[i] = 2 * random() - 1 }
+    for (k = 1; k <= 12; k++)
+      for (n = 0; n < 150; n++)
+        entry(k <= 6 ? "first.tns" : "day" k ".tns", 1 + int((20 + 5 * k) * random()),
+              1 + int((15 + 3 * k) * random()), k == 9 && n % 3 == 0 ? 1 + int(6 * random()) : k)
+    for (n = 0; n < 200; n++)
+      entry("wide.tns", 1 + int(50 * random()), 1 + int(30 * random()), 1 + int(6 * random()))
+    for (n = 0; n < 6000; n++)
+      entry("crowd.tns", 1 + int(400 * random()), 1 + int(300 * random()), 13)
+  }'
+days="day7.tns day8.tns day9.tns day10.tns day11.tns day12.tns"
+
+begin_state() { # begin_state STATE OPTION...
+  state=$1
+  shift
+  expect 0 'state: .*, for amped_mpi stream' on 1 complete first.tns --rank=3 --reg=0.5 --iters=6 --tol=0 \
+    --precision=double -o first.h5 --overwrite --state="$state" "$@"
+}
+# fresh STATE: a copy of it, without a journal.
+fresh() {
+  rm -f live.state live.state.*
+  cp "$1" live.state
+}
+
+# --- against numpy ------------------------------------------------------------------------------------
+against_numpy() { # against_numpy STATE RANKS SWEEPS FORGET GROWING "BATCH..." OPTION...
+  begun=$1 n=$2 sweeps=$3 forget=$4 growing=$5 batches=$6
+  shift 6
+  fresh "$begun"
+  # shellcheck disable=SC2086
+  expect 0 "" on "$n" stream live.state ${input:-$batches} --sweeps="$sweeps" --forget="$forget" -o r.h5 \
+    --json=r.json --overwrite "$@"
+  # shellcheck disable=SC2086
+  if "$python" "$script" "$begun" first.tns r.json r.h5 "$sweeps" "$forget" "$growing" 1e-9 $batches \
+    >reference.txt 2>&1; then
+    pass
+  else
+    fail "numpy, $begun on $n ranks, $batches: $(tail -1 reference.txt)"
+  fi
+}
+begin_state full.state --holdout=10% --split-seed=3
+begin_state none.state --holdout=0 --bias=none --reg-power=1 --seed=7
+begin_state mean.state --holdout=5% --bias=mean --context=3 --reg-power=0 --reg=2
+if test -n "$python"; then
+  for n in 1 2 3 4; do
+    against_numpy full.state $n 3 1 auto "$days"
+  done
+  against_numpy full.state 1 1 0.6 auto "day7.tns day8.tns day9.tns"
+  against_numpy full.state 2 2 0.9 auto "day9.tns wide.tns day12.tns day7.tns" # late, and within the old box
+  against_numpy none.state 3 3 0.5 auto "$days"
+  against_numpy mean.state 2 3 1 auto "day8.tns wide.tns day7.tns"
+  against_numpy full.state 4 3 0.8 auto "crowd.tns day7.tns"
+  # Cut from one input: along days, two at a time; by boxes, of which the second has no new day.
+  cat first.tns day7.tns day8.tns day10.tns >all.tns
+  cat day7.tns day8.tns >two.tns
+  input="all.tns --by=3 --batch=2"
+  against_numpy full.state 2 3 1 3 "two.tns day10.tns"
+  input="all.tns --by=3"
+  against_numpy full.state 1 3 0.9 3 "day7.tns day8.tns day10.tns"
+  for box in 1 2 3; do
+    awk -v box=$box -v i="$(awk '$1 > n { n = $1 } END { print n }' first.tns)" \
+      -v j="$(awk '$2 > n { n = $2 } END { print n }' first.tns)" '{
+        of = 0
+        while ($1 > i + of * 10 || $2 > j + of * 5 || $3 > 6 + of * 2) of++
+        if (of == box) print
+      }' all.tns >box$box.tns
+  done
+  input="all.tns --boxes=$(awk '$1 > i { i = $1 } $2 > j { j = $2 } END { print i "x" j }' \
+    first.tns)x6,+10x5x2"
+  boxes=
+  for box in 1 2 3; do
+    test -s box$box.tns && boxes="$boxes box$box.tns"
+  done
+  against_numpy full.state 3 3 1 auto "$boxes"
+  input=
+else
+  echo "skipped: no python3 with numpy and h5py"
+fi
+
+# --- bits ---------------------------------------------------------------------------------------------
+# What a result holds, but for names and times of the run.
+model_of() { "$amped" convert "$1" model.csv --overwrite -q && cat model.csv; }
+same_bits() { # same_bits WHAT
+  if cmp -s want.csv got.csv; then pass; else fail "$1: other bits"; fi
+}
+for n in 1 3; do
+  fresh full.state
+  # shellcheck disable=SC2086
+  expect 0 'learnt 6 batches' on $n stream live.state $days --forget=0.9 -o r.h5 --overwrite
+  model_of r.h5 >want.csv
+  fresh full.state
+  # shellcheck disable=SC2086
+  expect 0 'learnt 6 batches' on $n stream live.state $days --forget=0.9 -o r.h5 --overwrite
+  model_of r.h5 >got.csv
+  same_bits "twice on $n ranks"
+  fresh full.state
+  for day in $days; do
+    expect 0 'learnt 1 batch;' on $n stream live.state "$day" --forget=0.9 --json=one.json --overwrite
+  done
+  expect 0 'learnt 0 batches' on $n stream live.state -o r.h5 --overwrite
+  model_of r.h5 >got.csv
+  same_bits "six runs on $n ranks"
+done
+
+# --- killed, and stopped ------------------------------------------------------------------------------
+# Batches enough that the stream is killed among them; if it is not, nothing is lost but the test.
+many=
+for copy in 1 2 3 4 5 6 7 8; do
+  for day in $days; do
+    awk -v n="$copy" '{ $4 += n / 100; print }' "$day" >"$copy$day"
+    many="$many $copy$day"
+  done
+done
+fresh full.state
+# shellcheck disable=SC2086
+alone 0 'learnt 48 batches' stream live.state $many --forget=0.9 -o r.h5 --overwrite
+model_of r.h5 >want.csv
+resume() { # resume WHAT
+  # shellcheck disable=SC2086
+  alone 0 'was learnt before' stream live.state $many --forget=0.9 -o r.h5 --overwrite
+  model_of r.h5 >got.csv
+  same_bits "$1"
+}
+for n in 2 9 30; do
+  fresh full.state
+  rm -f live.json
+  # shellcheck disable=SC2086
+  "$amped" stream live.state $many --forget=0.9 --json=live.json --backend="$backend" >out.txt 2>&1 &
+  until_true $! grep -q "\"batch\":$n," live.json && kill -9 $! 2>/dev/null
+  wait $! 2>/dev/null
+  resume "killed behind batch $n"
+done
+fresh full.state
+# shellcheck disable=SC2086
+begin 1 '"batch":4,' stream live.state $many --forget=0.9 --overwrite
+stop_by USR1
+same "exit status after a signal" "$status" 85
+resume "stopped by a signal"
+
+# --- a batch comes once -------------------------------------------------------------------------------
+fresh full.state
+expect 0 'day7.tns was learnt before, as batch 2' on 2 stream live.state day7.tns day7.tns --json=r.json
+same "batches skipped" "$(field skipped r.json)" 1
+cp day7.tns other.tns
+alone 0 'other.tns was learnt before, as batch 2 (day7.tns)' stream live.state other.tns
+
+# --- what changes is forgotten: users whose taste turns are forecast better -----------------------------
+awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+  BEGIN {
+    seed = 11
+    for (i = 1; i <= 30; i++) { a[i] = 6.28 * random(); b[i] = 6.28 * random() }
+    for (k = 1; k <= 24; k++)
+      for (n = 0; n < 400; n++) {
+        i = 1 + int(30 * random()); j = 1 + int(30 * random())
+        if (!seen[i, j, k]++)
+          printf "%d %d %d %.4f\n", i, j, k, cos(a[i] + 0.15 * k - b[j]) >(k <= 6 ? "still.tns" : "turning.tns")
+      }
+  }'
+cat still.tns turning.tns >turn.tns
+alone 0 '' complete still.tns --rank=2 --bias=none --context=none --reg=0.5 --reg-power=0 --holdout=0 \
+  --state=still.state --nowrite
+for forget in 1 0.5; do
+  fresh still.state
+  alone 0 'learnt 18 batches' stream live.state turn.tns --by=3 --forget=$forget --json=$forget.json
+done
+# Its last line but one: the last batch.
+forecast() { tail -2 "$1" | head -1 | sed 's/.*"before":{"count":[0-9]*,"rmse":\([^,]*\),.*/\1/' | head -1; }
+if awk -v a="$(forecast 1.json)" -v b="$(forecast 0.5.json)" 'BEGIN { exit !(b > 0 && b < 0.7 * a) }'; then
+  pass
+else
+  fail "forecasts: $(forecast 1.json) without forgetting, $(forecast 0.5.json) with"
+fi
+
+# --- labels -------------------------------------------------------------------------------------------
+awk 'BEGIN { print "user,film,month,stars" } { print "u" $1 ",f" $2 ",2024-" $3 + 10 "," $4 }' first.tns >first.csv
+for day in 7 8; do
+  awk 'BEGIN { print "user,film,month,stars" } { print "u" $1 ",f" $2 ",2024-" $3 + 10 "," $4 }' day$day.tns \
+    >day$day.csv
+done
+cat first.csv >all.csv
+tail -n +2 day7.csv >>all.csv
+tail -n +2 day8.csv >>all.csv
+expect 0 '' "$amped" complete first.csv --value=stars --rank=3 --reg=0.5 --holdout=0 --nowrite \
+  --state=labels.state --backend="$backend"
+fresh labels.state
+expect 0 'learnt 2 batches' on 2 stream live.state day7.csv day8.csv --value=stars -o r.h5 --overwrite
+expect 0 'rmse' "$amped" predict r.h5 day8.csv --value=stars
+expect 0 '2024-18' "$amped" top r.h5 -n 10
+same "labels of the model" "$("$amped" convert r.h5 model.csv --overwrite -q && grep -c '^1,month,' model.csv)" 8
+model_of r.h5 | sort >want.csv
+fresh labels.state
+expect 0 'learnt 2 batches' on 2 stream live.state all.csv --value=stars --by=month -o r.h5 --overwrite
+expect 0 'learnt 0 batches, 2 skipped' on 2 stream live.state all.csv --value=stars --by=month
+expect 0 '2024-18' "$amped" top r.h5 -n 10
+alone 3 '' stream live.state day9.tns             # indices, where the state has labels
+alone 3 '' stream live.state first.h5             # no tensor
+alone 2 '' stream live.state all.csv --value=stars --by=year
+awk '{ print $1, $2, $3, 1, $4 }' day9.tns >order.tns
+fresh full.state
+alone 3 '' stream live.state order.tns            # of another order
+
+# --- a folder -----------------------------------------------------------------------------------------
+mkdir in
+fresh full.state
+# shellcheck disable=SC2086
+expect 0 'learnt 3 batches' on 1 stream live.state day7.tns day8.tns day9.tns -o r.h5 --overwrite
+model_of r.h5 >want.csv
+fresh full.state
+cp day7.tns in/1.tns
+cp day8.tns in/2.tns.part
+begin 1 '"batch":2,' stream live.state --follow=in -o r.h5 --overwrite
+mv in/2.tns.part in/2.tns
+until_true "$launcher" grep -q '"batch":3,' live.json && pass || fail "the second file of the folder"
+cp day9.tns in/.3.tns
+mv in/.3.tns in/3.tns
+until_true "$launcher" grep -q '"batch":4,' live.json && pass || fail "the third file of the folder"
+stop_by USR1
+same "exit status of --follow" "$status" 85
+model_of r.h5 >got.csv
+same_bits "a folder"
+
+# --- a batch that fails leaves the state of the one before ---------------------------------------------
+expect 0 '' "$amped" complete first.tns --rank=3 --reg=0.5 --holdout=0 --nowrite --state=float.state \
+  --backend="$backend"
+fresh float.state
+awk 'NR == 3 { $4 = "1e30" } { print }' day7.tns >huge.tns
+for n in 1 2; do
+  expect 1 'overflow in float; look for values' on $n stream live.state huge.tns day8.tns
+  expect 3 '' on $n stream live.state no.tns day8.tns
+done
+alone 0 'learnt 1 batch;' stream live.state day7.tns -o r.h5 --overwrite
+model_of r.h5 >got.csv
+fresh float.state
+alone 0 'learnt 1 batch;' stream live.state day7.tns -o r.h5 --overwrite
+model_of r.h5 >want.csv
+same_bits "after a batch that failed"
+
+# --- the model, the plan, refusals ---------------------------------------------------------------------
+fresh full.state
+alone 0 'memory: .* of rows a rank at most' stream live.state --plan --json=r.json
+same "batches of the state" "$(field batches r.json)" 1
+alone 0 'result: r.h5' stream live.state -o r.h5 --overwrite
+expect 0 'rmse' "$amped" predict r.h5 first.tns
+alone 0 'clipped' stream live.state day7.tns --clip=2:4 --json=-
+alone 2 'a batch is missing' stream live.state
+alone 2 'two ways to cut INPUT' stream live.state day8.tns --by=3 --boxes=1x1x1,+1x1x1
+alone 2 'cut one INPUT' stream live.state day8.tns day9.tns --by=3
+alone 2 '--batch counts indices of --by' stream live.state day8.tns --batch=2
+alone 2 '--follow takes batches from its folder' stream live.state day8.tns --follow=.
+alone 2 'a number above 0' stream live.state day8.tns --forget=0
+alone 2 'a stream does not know its values' stream live.state day8.tns --clip=data
+alone 2 'forgets by 1 since its first batch' stream live.state day8.tns --forget=0.5
+alone 2 'is named as a file of this run' stream live.state day8.tns --json=live.state
+alone 3 'cannot be opened' stream no.state day8.tns
+alone 3 '' stream first.h5 day8.tns
+alone 2 '--state holds one model' complete first.tns --rank=2,3 --state=x.state
+alone 2 'which batches cannot tell' complete first.tns --implicit=2 --state=x.state
+alone 2 'is named for two outputs' complete first.tns --state=x.h5 -o x.h5
+alone 2 'is named as a file of this run' complete first.tns --state=first.tns
+alone 1 '--overwrite' complete first.tns --reg=1 --rank=2 --iters=1 --nowrite --state=full.state
+absent x.state x.h5
+
+finish

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""A stream in numpy, slowly, to compare with amped_mpi stream: rows, histories and errors.
+
+    stream_reference.py STATE FIRST.tns LINES.json RESULT.h5 SWEEPS FORGET GROWING TOLERANCE BATCH.tns...
+
+STATE is what complete --state wrote for FIRST.tns, without weights. Its factors are taken as they are;
+its histories are compared with those of FIRST.tns. Then the batches are learnt, and the model is compared
+with RESULT (stream -o) at all entries, in units of the scale, and the errors with those of LINES.json.
+GROWING: a mode from 1, or auto. Texts count from 1.
+"""
+import json
+import sys
+
+import h5py
+import numpy as np
+
+MASK = (1 << 64) - 1
+
+
+def mix(x):
+    x = (x + 0x9E3779B97F4A7C15) & MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def uniform(seed, stream, counter):
+    return (mix((counter + mix((stream + mix(seed)) & MASK)) & MASK) >> 11) * 2.0**-53
+
+
+def noise(seed, mode, counter):
+    u = 1.0 - uniform(seed, mode, 2 * counter)
+    v = uniform(seed, mode, 2 * counter + 1)
+    return 0.1 * np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * np.pi * v)
+
+
+def is_held(index, seed, share):
+    h = mix(seed)
+    for i in index:
+        h = mix(h ^ int(i))
+    return h < int(share * 2.0**64)
+
+
+def read(tns):
+    rows = np.atleast_2d(np.loadtxt(tns))
+    return rows[:, :-1].astype(np.int64) - 1, rows[:, -1]
+
+
+class Model:
+    def __init__(self, path):
+        with h5py.File(path) as f:
+            a = dict(f.attrs)
+            self.order = int(a["order"])
+            self.biased = bool(a["biased"])
+            self.R = int(a["ncomps"]) - self.biased
+            rows = [f[f"factors/{m}"][:].astype(float) for m in range(self.order)]
+            self.prior, self.pull = f["prior"][:], f["pull"][:]
+            self.kept = [f[f"history/{m}"][:] for m in range(self.order)]
+            self.kept_touched = [f[f"touched/{m}"][:] for m in range(self.order)]
+        self.reg, self.power, self.reg_bias = float(a["reg"]), float(a["reg_power"]), float(a["reg_bias"])
+        self.mean, self.scale = float(a["mean"]), float(a["scale"])
+        self.seed, self.split, self.share = int(a["seed"]), int(a["split_seed"]), float(a["holdout"])
+        self.rows = [r if self.biased else np.hstack([r, np.zeros((len(r), 1))]) for r in rows]
+        self.history = [{} for _ in rows]  # of a row: H with the bias as last unknown, g, sum of squares
+        self.touched = [{} for _ in rows]
+        self.held = {}
+
+    def predict(self, index):
+        p = np.ones((len(index), self.R))
+        b = np.zeros(len(index))
+        for m in range(self.order):
+            p *= self.rows[m][index[:, m], :-1]
+            b += self.rows[m][index[:, m], -1]
+        return self.mean + self.scale * (b + p.sum(axis=1))
+
+    def equations(self, mode, index, y):
+        p = np.ones((len(index), self.R))
+        t = y.copy()
+        for m in range(self.order):
+            if m != mode:
+                p *= self.rows[m][index[:, m], :-1]
+                t -= self.rows[m][index[:, m], -1]
+        q = np.hstack([p, np.ones((len(index), 1))])
+        return {i: (q[at].T @ q[at], q[at].T @ t[at], (t[at] ** 2).sum())
+                for i in np.unique(index[:, mode]) for at in [np.flatnonzero(index[:, mode] == i)]}
+
+    def with_history(self, mode, i, e, forget, batch):
+        if i not in self.history[mode]:
+            return e
+        w = forget ** (batch - self.touched[mode][i])
+        return tuple(a + w * b for a, b in zip(e, self.history[mode][i]))
+
+    def solve(self, mode, i, H, g):
+        n = H[-1, -1]
+        lam = self.reg * self.pull[mode] * n**self.power
+        M = H + np.diag([lam] * self.R + [self.reg_bias])
+        right = g + np.array([lam * self.prior[mode]] * self.R + [0.0])
+        if not self.biased:
+            M, right = M[:-1, :-1], right[:-1]
+        self.rows[mode][i, : len(right)] = np.linalg.solve(M, right)
+
+    def learn(self, index, values, batch, sweeps, forget, growing):
+        out = np.array([is_held(i, self.split, self.share) for i in index], dtype=bool)
+        for i, v in zip(index[out], values[out]):
+            self.held[tuple(i)] = v
+        old = [len(r) for r in self.rows]
+        if growing == "auto":
+            news = [m for m in range(self.order) if (index[:, m] >= old[m]).all()]
+            first = news[0] if news else -1
+        else:
+            first = int(growing) - 1
+        for m in range(self.order):
+            more = max(0, index[:, m].max() + 1 - old[m])
+            prior = np.array([[self.prior[m]] * self.R + [0.0]] * more).reshape(more, self.R + 1)
+            self.rows[m] = np.vstack([self.rows[m], prior])
+            for i in set(index[~out, m]):
+                if i >= old[m] and m == first:
+                    self.rows[m][i] = self.rows[m][old[m] - 1]
+                elif i >= old[m]:
+                    self.rows[m][i, :-1] += [noise(self.seed, m, int(i) * self.R + c) for c in range(self.R)]
+        told = {"before": (values - self.predict(index)) ** 2}
+        y = (values[~out] - self.mean) / self.scale
+        order = [m for m in range(self.order) if m != first]
+        order = order if first < 0 else [first] + order
+        for _ in range(sweeps if len(y) > 0 else 0):
+            for m in order:
+                for i, e in self.equations(m, index[~out], y).items():
+                    e = self.with_history(m, i, e, forget, batch)
+                    self.solve(m, i, e[0], e[1])
+        self.absorb(index[~out], y, forget, batch)
+        told["after"] = (values - self.predict(index)) ** 2
+        told["held_out"] = told["after"][out]
+        cells = np.array(list(self.held), dtype=np.int64).reshape(-1, self.order)
+        told["all_held_out"] = (np.array(list(self.held.values())) - self.predict(cells)) ** 2
+        return told
+
+    def absorb(self, index, y, forget, batch):
+        for m in range(self.order):
+            for i, e in self.equations(m, index, y).items() if len(y) > 0 else ():
+                self.history[m][i] = self.with_history(m, i, e, forget, batch)
+                self.touched[m][i] = batch
+
+    def check_state(self, tolerance):
+        low = np.tril_indices(self.R)
+        worst = 0.0
+        for m in range(self.order):
+            for i, kept in enumerate(self.kept[m]):
+                assert self.kept_touched[m][i] == self.touched[m].get(i, 0), (m, i)
+                H, g, tt = self.history[m].get(i, (np.zeros((self.R + 1,) * 2), np.zeros(self.R + 1), 0.0))
+                h = H[:-1, -1] if self.biased else []
+                right = g if self.biased else g[:-1]
+                want = np.concatenate([H[:-1, :-1][low], h, [H[-1, -1]], right, [tt]])
+                worst = max(worst, np.abs(want - kept).max() / max(1.0, np.abs(want).max()))
+        print("histories of the first fit: %.2e" % worst)
+        return worst <= tolerance
+
+
+def values_of(path, index):
+    with h5py.File(path) as f:
+        order = index.shape[1]
+        p = np.tile(f["weights"][:], (len(index), 1))
+        b = np.zeros(len(index))
+        for m in range(order):
+            p *= f[f"factors/{m}"][:][index[:, m]]
+            b += f[f"bias/{m}"][:][index[:, m]] if "bias" in f else 0.0
+        return float(f.attrs["mean"]) + float(f.attrs["scale"]) * (b + p.sum(axis=1))
+
+
+def main(state, first, lines, result, sweeps, forget, growing, tolerance, *batches):
+    model = Model(state)
+    tolerance = float(tolerance)
+    index, values = read(first)
+    out = np.array([is_held(i, model.split, model.share) for i in index], dtype=bool)
+    model.held = {tuple(i): v for i, v in zip(index[out], values[out])}
+    model.absorb(index[~out], (values[~out] - model.mean) / model.scale, 1.0, 1)
+    right = model.check_state(tolerance)
+    told = [json.loads(x) for x in open(lines)]
+    told = [x for x in told if x["event"] == "batch"]
+    assert len(told) == len(batches), (len(told), len(batches))
+    cells = [index]
+    worst = 0.0
+    for k, batch in enumerate(batches):
+        index, values = read(batch)
+        cells.append(index)
+        errors = model.learn(index, values, k + 2, int(sweeps), float(forget), growing)
+        for name, squares in errors.items():
+            if len(squares) == 0:
+                assert told[k][name] is None
+                continue
+            assert told[k][name]["count"] == len(squares), (name, told[k][name], len(squares))
+            worst = max(worst, abs(np.sqrt(squares.mean()) - told[k][name]["rmse"]) / model.scale)
+        assert told[k]["dims"] == [len(r) for r in model.rows]
+    cells = np.vstack(cells)
+    off = np.abs(model.predict(cells) - values_of(result, cells)).max() / model.scale
+    print("values %.2e, errors %.2e" % (off, worst))
+    return right and max(off, worst) <= tolerance
+
+
+sys.exit(0 if main(*sys.argv[1:]) else 1)

@@ -1,0 +1,74 @@
+/* Touched rows: numbers go by owner, and no iDp has two. */
+#include "plan/touched.h"
+#include "tensor/partition.h"
+#include "tests/lib/testing.h"
+
+START_TEST(owners_have_all_rows) {
+  for (int nranks = 1; nranks <= 5; nranks++)
+    for (uint64_t dim = 0; dim < 1500; dim += 1 + dim / 7) {
+      uint64_t sum = 0;
+      uint64_t counts[5] = {0};
+      for (uint64_t i = 0; i < dim; i++) {
+        const int owner = amped_stream_owner(i, nranks);
+        const uint64_t slot = amped_stream_slot(i, nranks);
+        ck_assert_int_lt(owner, nranks);
+        ck_assert_uint_eq(slot, counts[owner]++); /* as rows ascend, so do slots */
+        ck_assert_uint_eq(amped_stream_index(slot, owner, nranks), i);
+      }
+      for (int p = 0; p < nranks; p++) {
+        ck_assert_uint_eq(amped_stream_own_rows(dim, p, nranks), counts[p]);
+        sum += counts[p];
+      }
+      ck_assert_uint_eq(sum, dim);
+    }
+}
+
+static void numbers_are_right(uint64_t count, uint64_t step, int nranks) {
+  amped_touched t;
+  uint64_t *rows = NULL;
+  check_ok(amped_alloc(&rows, count, sizeof *rows, "a test"));
+  for (uint64_t k = 0; k < count; k++)
+    rows[k] = 5 + k * step;
+  check_ok(amped_touched_create(&t, rows, count, nranks));
+  const uint64_t width = amped_partition_width(t.dim);
+  bool *taken = NULL;
+  check_ok(amped_calloc(&taken, t.dim, sizeof *taken, "a test"));
+  ck_assert_uint_le(t.dim, count + (uint64_t)nranks * width + count / 8);
+  for (uint64_t k = 0; k < count; k++) {
+    const uint64_t number = amped_touched_number(&t, t.rows[k]);
+    ck_assert_uint_eq(number, t.numbers[k]);
+    ck_assert_uint_lt(number, t.dim);
+    ck_assert(!taken[number]);
+    taken[number] = true;
+    ck_assert_int_eq(t.owners[number / width], amped_stream_owner(t.rows[k], nranks));
+  }
+  amped_free(taken);
+  amped_touched_free(&t);
+}
+
+START_TEST(an_idp_has_one_owner) {
+  for (int nranks = 1; nranks <= 4; nranks++) {
+    numbers_are_right(1, 1, nranks);
+    numbers_are_right(100, 1, nranks);
+    numbers_are_right(1000, 64 * 4, nranks); /* all are of one rank */
+    numbers_are_right(65536, 3, nranks);
+    numbers_are_right(65537, 3, nranks);
+    numbers_are_right(131072, 1, nranks);
+    numbers_are_right(200003, 7, nranks);
+  }
+  check_no_leak();
+}
+
+START_TEST(short_memory_is_an_error) {
+  for (int64_t k = 0; k < 3; k++) {
+    amped_touched t;
+    uint64_t *rows = NULL;
+    check_ok(amped_calloc(&rows, 1, sizeof *rows, "a test"));
+    amped_mem_fail_at(k);
+    check_fails(AMPED_FAILED, "memory", amped_touched_create(&t, rows, 1, 2));
+    amped_mem_fail_at(-1);
+  }
+  check_no_leak();
+}
+
+TESTING_MAIN("touched", owners_have_all_rows, an_idp_has_one_owner, short_memory_is_an_error)
