@@ -154,43 +154,75 @@ template <typename T> struct model {
   double mean, scale, least, most;
 };
 
-/* A group of lanes takes a nonzero. */
+/* Numbers of a row that a lane reads at a time. */
+template <typename T> constexpr int run = 16 / (int)sizeof(T);
+
+template <typename T> __device__ inline void read_run(const T *from, T *to) {
+  const uint4 all = __ldg(reinterpret_cast<const uint4 *>(from));
+  memcpy(to, &all, sizeof all);
+}
+
+/* The model at a nonzero whose rows these are: the same in all lanes of the group. */
+template <typename T>
+__device__ inline double model_at(const model<T> &w, int order, const T *const *rows, int lane) {
+  double sum = 0.0;
+  for (int c = lane * run<T>; c < w.components; c += (int)group * run<T>) {
+    double products[run<T>];
+#pragma unroll
+    for (int m = 0; m < AMPED_MAX_ORDER; m++)
+      if (m < order) {
+        T row[run<T>];
+        read_run(rows[m] + c, row);
+#pragma unroll
+        for (int i = 0; i < run<T>; i++)
+          products[i] = m == 0 ? (double)row[i] : products[i] * (double)row[i];
+      }
+#pragma unroll
+    for (int i = 0; i < run<T>; i++)
+      sum += c + i < w.components ? products[i] : 0.0;
+  }
+  if (w.biased && lane == 0)
+#pragma unroll
+    for (int m = 0; m < AMPED_MAX_ORDER; m++)
+      if (m < order)
+        sum += (double)rows[m][w.components];
+  for (int i = (int)group / 2; i > 0; i /= 2)
+    sum += __shfl_xor_sync(whole_warp, sum, i);
+  return sum;
+}
+
+/* A warp takes 32 nonzeros, one a lane; then its groups go through theirs together. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(threads)
     add_errors(const batch_problem<T, I> p, const model<T> w, bool any_held, amped_errors *sums) {
-  const uint64_t step = (uint64_t)gridDim.x * (threads / group);
+  const uint64_t step = (uint64_t)gridDim.x * threads;
   const int lane = (int)(threadIdx.x % group);
   amped_errors own = {0, 0.0, 0.0, 0.0};
-  for (uint64_t k = (uint64_t)blockIdx.x * (threads / group) + threadIdx.x / group; k < p.count;
+  for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k - threadIdx.x % 32 < p.count;
        k += step) {
-    if ((any_held && is_held(p.held, p.first + k)) != w.held)
-      continue;
-    const T *rows[AMPED_MAX_ORDER];
+    const bool counts = k < p.count && (any_held && is_held(p.held, p.first + k)) == w.held;
+    const unsigned counted = __ballot_sync(whole_warp, counts);
+    I positions[AMPED_MAX_ORDER];
 #pragma unroll
     for (int m = 0; m < AMPED_MAX_ORDER; m++)
       if (m < p.order)
-        rows[m] =
-            w.factors[m] + (m < p.order - 1 ? (uint64_t)p.inputs[m < AMPED_MAX_ORDER - 1 ? m : 0][k]
-                                            : position_of(p, p.rows[k])) *
-                               w.ld;
+        positions[m] = !counts           ? (I)0
+                       : m < p.order - 1 ? p.inputs[m < AMPED_MAX_ORDER - 1 ? m : 0][k]
+                                         : (I)position_of(p, p.rows[k]);
     double sum = 0.0;
-    for (int c = lane; c < w.components; c += (int)group) {
-      double product = 1.0;
+    for (int j = 0; j < (int)group; j++) {
+      if ((counted >> j & 0x01010101U) == 0) /* a bit a group */
+        continue;
+      const T *rows[AMPED_MAX_ORDER];
 #pragma unroll
       for (int m = 0; m < AMPED_MAX_ORDER; m++)
         if (m < p.order)
-          product *= (double)rows[m][c];
-      sum += product;
+          rows[m] =
+              w.factors[m] + (uint64_t)__shfl_sync(whole_warp, positions[m], j, (int)group) * w.ld;
+      const double here = model_at(w, p.order, rows, lane);
+      sum = lane == j ? here : sum;
     }
-    if (w.biased && lane == 0)
-#pragma unroll
-      for (int m = 0; m < AMPED_MAX_ORDER; m++)
-        if (m < p.order)
-          sum += (double)rows[m][w.components];
-    const unsigned lanes = 0xffU << (threadIdx.x % 32 / group * group);
-    for (int i = (int)group / 2; i > 0; i /= 2)
-      sum += __shfl_xor_sync(lanes, sum, i);
-    if (lane == 0) {
+    if (counts) {
       const double x = (double)p.values[k];
       const double value = w.mean + w.scale * sum;
       const double clipped = value < w.least ? w.least : value > w.most ? w.most : value;
@@ -235,7 +267,7 @@ amped_status errors_of(const sums_job *j, uint64_t first, const amped_batch *bat
   w.scale = j->fit->scale;
   w.least = j->least;
   w.most = j->most;
-  add_errors<T, I><<<blocks_of(batch->count * group), threads, 0, j->part->device->stream>>>(
+  add_errors<T, I><<<blocks_of(batch->count), threads, 0, j->part->device->stream>>>(
       problem_of<T, I>(j->part, j->mode, first, batch), w, f->any_held,
       static_cast<amped_errors *>(f->d_errors));
   AMPED_CUDA_LAUNCHED("the kernel of errors");

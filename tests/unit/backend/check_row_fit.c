@@ -785,7 +785,7 @@ START_TEST(rows_of_implicit_fits) {
 /* A problem of order 3 whose rows of mode 0 have these numbers of nonzeros. */
 static void rows_problem(problem *p, const uint64_t *lengths, uint64_t count, int ncomps,
                          amped_vtype type) {
-  uint64_t dims[] = {count, 41, 23};
+  uint64_t dims[] = {count, 41, 31};
   uint64_t nnz = 0;
   uint64_t k = 0;
   for (uint64_t i = 0; i < count; i++)
