@@ -24,7 +24,7 @@ static const amped_option state_rows[] = {
     {.name = "keep-validation",
      .type = AMPED_OPTION_COUNT,
      .value = "N",
-     .help = "entries that are held out, and that the state of --state keeps at most, to tell the "
+     .help = "entries that are held out, and that a state keeps at most, to tell the "
              "error of later models; those of the least hash",
      .initial = "1M",
      AMPED_OPTION_FIELD(amped_stream_options, keep)},
