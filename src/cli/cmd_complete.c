@@ -128,7 +128,7 @@ static int find_mode(const amped_labels *labels, int order, const char *text, si
 static int place_by_length(const amped_plan *plan, int mode) {
   int longer = 0;
   for (int k = 0; k < plan->order; k++)
-    longer += plan->dims[k] > plan->dims[mode] || (plan->dims[k] == plan->dims[mode] && k < mode);
+    longer += plan->dims[k] > plan->dims[mode] || (k < mode && plan->dims[k] == plan->dims[mode]);
   return longer;
 }
 
