@@ -223,7 +223,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   amped_complete_search_require(&j->session->comm, &j->session->worker, plan, &j->o->complete,
                                 j->session_options.biased, device_bytes, host_bytes);
   if (j->o->stream.state != NULL)
-    amped_stream_begin_require(plan, j->session_options.biased, host_bytes);
+    amped_stream_begin_require(plan, j->session_options.biased, j->o->stream.history, host_bytes);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */
@@ -483,7 +483,7 @@ static amped_status finish_search(job *j, int i, const amped_complete_best *best
     AMPED_TRY(save(j, best, path));
   if (j->o->stream.state != NULL)
     AMPED_TRY(amped_stream_begin(j->session, &j->problem, best, j->labels, j->o->stream.state,
-                                 j->o->stream.keep));
+                                 j->o->stream.keep, j->o->stream.history));
   amped_report_memory(j->session);
   j->rows[j->finished++] =
       (amped_summary_row){.ncomps = j->o->session.ncomps_list[i],

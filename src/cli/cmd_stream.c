@@ -14,6 +14,7 @@
 #include "session/stream_report.h"
 #include "session/stream_result.h"
 #include "solver/stream.h"
+#include "solver/stream_published.h"
 
 /* The data of the command, for the functions below. */
 typedef struct job {
@@ -69,6 +70,12 @@ static amped_status check_backend(const amped_session *session) {
 static amped_status check_head(const job *j) {
   const amped_state_head *h = &j->head;
   const char *path = j->o->args[0];
+  if (h->history == AMPED_HISTORY_PUBLISHED && !h->biased && !h->nonnegative)
+    return AMPED_OK;
+  if (h->history == AMPED_HISTORY_PUBLISHED)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "has a published history beside biases or nonnegative components; begin a "
+                       "new state with amped_mpi complete --state");
   if (h->history != AMPED_HISTORY_EQUATIONS)
     return amped_error(AMPED_BAD_INPUT, path,
                        "has a history of the kind %s, which this program does not know; begin a "
@@ -114,7 +121,8 @@ static amped_status check_memory(const job *j) {
   const amped_comm *comm = &j->session->comm;
   const uint64_t budget = amped_mem_node_available();
   const uint64_t need =
-      amped_comm_node_sum(comm, amped_stream_rows_bytes(&j->head, comm->rank, comm->nranks));
+      amped_comm_node_sum(comm, amped_stream_rows_bytes(&j->head, comm->rank, comm->nranks) +
+                                    amped_stream_published_bytes(&j->head));
   char a[32];
   char b[32];
   if (budget == 0 || need <= budget)

@@ -39,6 +39,20 @@ static amped_status check_replaced(const amped_options *o, const char *option, c
   return AMPED_OK;
 }
 
+/* The recursion of --history=published solves for components that nothing pulls. */
+static amped_status check_published(const amped_options *o) {
+  if (o->complete.bias != AMPED_BIAS_NONE)
+    return amped_error(AMPED_USAGE, NULL, "--history=published knows no biases; add --bias=none");
+  if (o->complete.nonnegative)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--history=published gives negative components; leave out --nonnegative");
+  if (strcmp(o->complete.context_modes, "auto") != 0 &&
+      strcmp(o->complete.context_modes, "none") != 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--history=published pulls no mode to 1; leave out --context");
+  return AMPED_OK;
+}
+
 /* The state of a stream is an output of its own. */
 static amped_status check_state(const amped_options *o) {
   const char *state = o->stream.state;
@@ -48,8 +62,12 @@ static amped_status check_state(const amped_options *o) {
     return amped_stream_options_check(&o->stream, o->nargs,
                                       o->output != NULL || o->session.plan_only);
   }
+  if (state == NULL && o->stream.history != AMPED_HISTORY_EQUATIONS)
+    return amped_error(AMPED_USAGE, NULL, "--history is that of a state; add --state=FILE");
   if (state == NULL)
     return AMPED_OK;
+  if (o->stream.history == AMPED_HISTORY_PUBLISHED)
+    AMPED_TRY(check_published(o));
   if (o->session.ncomps_count > 1)
     return amped_error(AMPED_USAGE, NULL,
                        "--state holds one model, not one for each --rank; give one number");

@@ -35,14 +35,18 @@ static uint64_t most_block_rows(const amped_plan *plan) {
   return most;
 }
 
-static uint64_t length_of(const amped_plan *plan, bool biased) {
-  return amped_equation_length(plan->ncomps - (biased ? 1 : 0), biased);
+static uint64_t length_of(const amped_plan *plan, bool biased, amped_history history) {
+  return history == AMPED_HISTORY_PUBLISHED
+             ? 0
+             : amped_equation_length(plan->ncomps - (biased ? 1 : 0), biased);
 }
 
-void amped_stream_begin_require(const amped_plan *plan, bool biased, uint64_t *host_bytes) {
+void amped_stream_begin_require(const amped_plan *plan, bool biased, amped_history history,
+                                uint64_t *host_bytes) {
   for (int m = 0; m < plan->order; m++)
-    *host_bytes += plan->modes[m].rows.block_rows * length_of(plan, biased) * plan->value_type +
-                   plan->modes[m].rows.rank_rows[plan->rank] * sizeof(uint64_t);
+    *host_bytes +=
+        plan->modes[m].rows.block_rows * length_of(plan, biased, history) * plan->value_type +
+        plan->modes[m].rows.rank_rows[plan->rank] * sizeof(uint64_t);
   *host_bytes += most_block_rows(plan) * (sizeof(uint64_t) + sizeof(double));
 }
 
@@ -50,14 +54,14 @@ void amped_stream_begin_require(const amped_plan *plan, bool biased, uint64_t *h
  */
 
 static void set_head(work *w, const amped_complete_problem *p, const amped_complete_best *best,
-                     uint64_t keep) {
+                     uint64_t keep, amped_history history) {
   const amped_plan *plan = &w->session->plan;
   const amped_row_fit *fit = &p->fit;
   w->head = (amped_state_head){.order = plan->order,
                                .ncomps = plan->ncomps,
                                .type = plan->value_type,
-                               .history = AMPED_HISTORY_EQUATIONS,
-                               .history_length = length_of(plan, fit->biased),
+                               .history = history,
+                               .history_length = length_of(plan, fit->biased, history),
                                .biased = fit->biased,
                                .nonnegative = fit->nonnegative,
                                .mean = fit->mean,
@@ -104,7 +108,6 @@ static amped_status find_equations(work *w, const amped_complete_problem *p) {
   amped_row_fit fit = p->fit;
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
   void *als = NULL;
-  AMPED_TRY(amped_comm_agree(&w->session->comm, make_room(w)));
   AMPED_TRY(amped_complete_als.create(&context, p->options, &fit, &als));
   fit.absorb = true;
   for (int m = 0; m < w->head.order; m++) {
@@ -150,6 +153,9 @@ static amped_status get_rows(void *context, int mode, uint64_t first, uint64_t c
     const uint64_t row = position - (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
     AMPED_TRY(worker->backend->factors->get_rows(worker->factors, mode, position, 1, w->row));
     amped_values_put(factor, plan->value_type, i * n, n, w->row);
+    touched[i] = 1;
+    if (length == 0)
+      continue;
     memcpy((char *)history + i * bytes, (const char *)w->equations[mode] + row * bytes, bytes);
     touched[i] =
         amped_value_get(w->equations[mode], plan->value_type, row * length + count_at) > 0.0;
@@ -242,13 +248,15 @@ static amped_status commit(const work *w, amped_state_file *file, const amped_la
 
 amped_status amped_stream_begin(const amped_session *session, const amped_complete_problem *problem,
                                 const amped_complete_best *best, const amped_labels *labels,
-                                const char *path, uint64_t keep) {
+                                const char *path, uint64_t keep, amped_history history) {
   const amped_comm *comm = &session->comm;
   work w = {.session = session};
   amped_state_file *file = NULL;
   amped_status status = AMPED_OK;
-  set_head(&w, problem, best, keep);
-  AMPED_GO(done, find_equations(&w, problem));
+  set_head(&w, problem, best, keep, history);
+  AMPED_GO(done, amped_comm_agree(comm, make_room(&w)));
+  if (w.head.history_length > 0)
+    AMPED_GO(done, find_equations(&w, problem));
   AMPED_GO(done, amped_comm_agree(comm, list_all(&w)));
   if (comm->rank == 0)
     status = amped_state_file_create(path, &w.head, &file);

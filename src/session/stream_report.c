@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "session/report.h"
 #include "solver/entry_set.h"
+#include "solver/stream_published.h"
 #include "tensor/format.h"
 
 /* "12, 0, 3" */
@@ -43,7 +44,8 @@ static json_t *json_state_errors(const amped_state_errors *e) {
 amped_status amped_stream_report_state(amped_session *session, const amped_state_head *head,
                                        const amped_state_file *file) {
   const amped_comm *comm = &session->comm;
-  const double mine = (double)amped_stream_rows_bytes(head, comm->rank, comm->nranks);
+  const double mine = (double)(amped_stream_rows_bytes(head, comm->rank, comm->nranks) +
+                               amped_stream_published_bytes(head));
   const amped_spread spread = amped_comm_spread(comm, mine);
   uint64_t state = 0;
   uint64_t journal = 0;
@@ -87,7 +89,7 @@ static void say_batch(const amped_stream_told *t, const amped_spread *s) {
   char so_far[64];
   amped_say("batch %" PRIu64 "  %s: %" PRIu64 " entries; new rows %s; rmse %.6f before, %.6f "
             "after%s%s  %.4f s (load %.4f, rows %.4f, exchange %.4f, errors %.4f, write %.4f)",
-            t->head->batches, t->batch->name, l->learnt + l->held,
+            t->head->batches, t->batch->name, l->learnt + l->held + l->dropped,
             list_numbers(t->batch->new_rows, t->head->order, rows, sizeof rows),
             amped_errors_rmse(&l->before), amped_errors_rmse(&l->after),
             error_text("held out", &l->held_after, held, sizeof held),
@@ -95,6 +97,11 @@ static void say_batch(const amped_stream_told *t, const amped_spread *s) {
             amped_report_part(s[0].mean), amped_report_part(s[1].mean),
             amped_report_part(s[2].mean), amped_report_part(s[3].mean),
             amped_report_part(s[4].mean));
+  if (l->dropped > 0)
+    amped_say("%s: %" PRIu64
+              " entries within the old dimensions are dropped, as --history=published "
+              "has it",
+              t->batch->name, l->dropped);
 }
 
 amped_status amped_stream_report_batch(amped_session *session, const amped_stream_told *t) {
@@ -109,22 +116,23 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
-        json_pack("{s:s, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, "
-                  "s:o}, s:f, s:{s:f, s:f, s:f, s:f, s:f}}",
-                  "event", "batch", "batch", (json_int_t)h->batches, "name",
-                  amped_json_text(t->batch->name, strlen(t->batch->name)), "learnt",
-                  (json_int_t)l->learnt, "held", (json_int_t)l->held, "dims",
-                  json_numbers(h->dims, h->order), "new_rows",
-                  json_numbers(t->batch->new_rows, h->order), "touched",
-                  json_numbers(l->touched, h->order), "growing",
-                  l->growing >= 0 ? json_integer(l->growing + 1) : json_null(), "before",
-                  json_errors(&l->before), "after", json_errors(&l->after), "held_out",
-                  json_errors(&l->held_after), "all_held_out", json_errors(t->so_far), "sums",
-                  "before", json_state_errors(&h->errors[AMPED_STATE_BEFORE]), "after",
-                  json_state_errors(&h->errors[AMPED_STATE_AFTER]), "held_out",
-                  json_state_errors(&h->errors[AMPED_STATE_HELD]), "seconds", s[5].max,
-                  "seconds_of", "load", s[0].mean, "rows", s[1].mean, "exchange", s[2].mean,
-                  "errors", s[3].mean, "write", s[4].mean));
+        json_pack(
+            "{s:s, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, "
+            "s:o}, s:f, s:{s:f, s:f, s:f, s:f, s:f}}",
+            "event", "batch", "batch", (json_int_t)h->batches, "name",
+            amped_json_text(t->batch->name, strlen(t->batch->name)), "learnt",
+            (json_int_t)l->learnt, "held", (json_int_t)l->held, "dropped", (json_int_t)l->dropped,
+            "dims", json_numbers(h->dims, h->order), "new_rows",
+            json_numbers(t->batch->new_rows, h->order), "touched",
+            json_numbers(l->touched, h->order), "growing",
+            l->growing >= 0 ? json_integer(l->growing + 1) : json_null(), "before",
+            json_errors(&l->before), "after", json_errors(&l->after), "held_out",
+            json_errors(&l->held_after), "all_held_out", json_errors(t->so_far), "sums", "before",
+            json_state_errors(&h->errors[AMPED_STATE_BEFORE]), "after",
+            json_state_errors(&h->errors[AMPED_STATE_AFTER]), "held_out",
+            json_state_errors(&h->errors[AMPED_STATE_HELD]), "seconds", s[5].max, "seconds_of",
+            "load", s[0].mean, "rows", s[1].mean, "exchange", s[2].mean, "errors", s[3].mean,
+            "write", s[4].mean));
   return amped_comm_agree(&session->comm, status);
 }
 

@@ -9,6 +9,7 @@
 #include "solver/complete_start.h"
 #include "solver/stream_batch.h"
 #include "solver/stream_entries.h"
+#include "solver/stream_published.h"
 
 void amped_learnt_free(amped_learnt *l) {
   amped_sptensor_free(&l->held_out);
@@ -23,9 +24,13 @@ typedef struct work {
   uint64_t old_dims[AMPED_MAX_ORDER];
   amped_sptensor all, learn; /* rank 0 */
   amped_sptensor mine;       /* this rank's part of all */
-  amped_stream_batch *batch; /* NULL where nothing is learnt */
+  amped_stream_batch *batch; /* NULL where nothing is learnt, and of a published history */
   amped_learnt *out;
 } work;
+
+static bool is_published(const work *w) {
+  return w->s->head->history == AMPED_HISTORY_PUBLISHED;
+}
 
 /* --- entries -----------------------------------------------------------------------------------
  */
@@ -54,19 +59,34 @@ static void copy_entry(const amped_sptensor *from, uint64_t k, amped_sptensor *t
   to->values[at] = from->values[k];
 }
 
+/* What becomes of an entry. */
+enum { LEARN, HOLD, DROP };
+
+static int fate_of(const work *w, uint64_t k) {
+  bool inside = is_published(w);
+  if (amped_stream_entry_is_held(w->s->head, &w->all, k))
+    return HOLD;
+  for (int m = 0; m < w->all.order && inside; m++)
+    inside = w->all.indices[m][k] < w->old_dims[m];
+  return inside ? DROP : LEARN;
+}
+
 /* Rank 0: those that are learnt, and those that are held out. */
 static amped_status part_entries(work *w) {
   const amped_sptensor *all = &w->all;
   amped_sptensor *to[2] = {&w->learn, &w->out->held_out};
   uint64_t at[2] = {0, 0};
-  for (uint64_t k = 0; k < all->nnz; k++)
-    w->out->held += amped_stream_entry_is_held(w->s->head, all, k);
-  w->out->learnt = all->nnz - w->out->held;
+  for (uint64_t k = 0; k < all->nnz; k++) {
+    w->out->held += fate_of(w, k) == HOLD;
+    w->out->dropped += fate_of(w, k) == DROP;
+  }
+  w->out->learnt = all->nnz - w->out->held - w->out->dropped;
   AMPED_TRY(amped_sptensor_create(&w->learn, all->order, w->out->learnt));
   AMPED_TRY(amped_sptensor_create(&w->out->held_out, all->order, w->out->held));
   for (uint64_t k = 0; k < all->nnz; k++) {
-    const int part = amped_stream_entry_is_held(w->s->head, all, k) ? 1 : 0;
-    copy_entry(all, k, to[part], at[part]++);
+    const int fate = fate_of(w, k);
+    if (fate != DROP)
+      copy_entry(all, k, to[fate], at[fate]++);
   }
   w->learn.duplicates = AMPED_DUPLICATES_SUM; /* none comes twice */
   return AMPED_OK;
@@ -88,7 +108,7 @@ static int find_growing(const work *w) {
 static amped_status take_entries(work *w, int growing) {
   const amped_comm *comm = w->s->comm;
   amped_learnt *out = w->out;
-  uint64_t shared[3] = {0};
+  uint64_t shared[4] = {0};
   amped_status status = AMPED_OK;
   out->growing = growing;
   if (comm->rank == 0) {
@@ -97,7 +117,7 @@ static amped_status take_entries(work *w, int growing) {
       status = part_entries(w);
     if (status == AMPED_OK && growing < 0)
       out->growing = find_growing(w);
-    memcpy(shared, (uint64_t[]){out->learnt, out->held, (uint64_t)(out->growing + 1)},
+    memcpy(shared, (uint64_t[]){out->learnt, out->held, (uint64_t)(out->growing + 1), out->dropped},
            sizeof shared);
   }
   AMPED_TRY(amped_comm_agree(comm, status));
@@ -105,6 +125,7 @@ static amped_status take_entries(work *w, int growing) {
   out->learnt = shared[0];
   out->held = shared[1];
   out->growing = (int)shared[2] - 1;
+  out->dropped = shared[3];
   return amped_stream_entries_deal(comm, &w->all, &w->mine);
 }
 
@@ -135,17 +156,25 @@ static void set_start(const work *w, int mode, uint64_t row) {
   }
 }
 
+/* A published history: do all rows change? */
+static bool changes_all(const work *w) {
+  return is_published(w) && w->out->learnt > 0;
+}
+
 /* Modes grow, and rows that are new and learnt get their start. */
 static amped_status grow(work *w) {
   amped_stream_rows *rows = w->s->rows;
   AMPED_TRY(amped_stream_rows_grow(rows, amped_input_info(w->input)->dims));
   for (int m = 0; m < rows->order; m++) {
     for (uint64_t i = w->old_dims[m]; i < rows->dims[m]; i++)
-      set_prior(w, m, i);
+      if (changes_all(w))
+        set_start(w, m, i);
+      else
+        set_prior(w, m, i);
     const amped_touched *t = w->batch != NULL ? amped_stream_batch_touched(w->batch, m) : NULL;
     for (uint64_t k = t != NULL ? t->count : 0; k > 0 && t->rows[k - 1] >= w->old_dims[m]; k--)
       set_start(w, m, t->rows[k - 1]);
-    w->out->touched[m] = t != NULL ? t->count : 0;
+    w->out->touched[m] = changes_all(w) ? rows->dims[m] : t != NULL ? t->count : 0;
   }
   return AMPED_OK;
 }
@@ -160,7 +189,7 @@ static bool is_own(const amped_stream_rows *rows, uint64_t row) {
 /* Own rows that were touched, then all own ones that are new. */
 static amped_status list_change(const work *w, int mode, const amped_touched *t) {
   const amped_stream_rows *rows = w->s->rows;
-  const uint64_t old = w->old_dims[mode];
+  const uint64_t old = changes_all(w) ? 0 : w->old_dims[mode];
   amped_stream_change *c = &w->out->change;
   const uint64_t most = (t != NULL ? t->count : 0) + rows->dims[mode] - old;
   AMPED_TRY(amped_alloc(&c->indices[mode], most, sizeof *c->indices[mode], "the rows of a batch"));
@@ -200,8 +229,12 @@ static amped_status fit(work *w) {
   for (int m = 0; m < s->rows->order; m++)
     if (m != w->out->growing)
       order[n++] = m;
-  const amped_status status = amped_stream_batch_learn(
-      w->batch, s->head, s->rows, s->head->batches + 1, s->sweeps, order, &times);
+  const uint64_t number = s->head->batches + 1;
+  const amped_status status =
+      is_published(w)
+          ? amped_stream_published_learn(s->comm, s->head, s->rows, w->old_dims, &w->learn, number,
+                                         s->sweeps, order, &times)
+          : amped_stream_batch_learn(w->batch, s->head, s->rows, number, s->sweeps, order, &times);
   w->out->rows_sec = times.mttkrp + times.solve;
   w->out->exchange_sec = times.exchange;
   return status;
@@ -212,13 +245,13 @@ static amped_status learn(work *w, int growing) {
   const amped_stream *s = w->s;
   const double began = amped_time();
   AMPED_TRY(take_entries(w, growing));
-  if (w->out->learnt > 0)
+  if (w->out->learnt > 0 && !is_published(w))
     AMPED_TRY(amped_stream_batch_create(s->comm, s->worker, s->head, amped_input_path(w->input),
                                         &w->learn, &w->batch));
   AMPED_TRY(amped_comm_agree(s->comm, grow(w)));
   w->out->load_sec = amped_time() - began;
   find_errors(w, false, &w->out->before);
-  if (w->batch != NULL)
+  if (w->out->learnt > 0)
     AMPED_TRY(fit(w));
   find_errors(w, false, &w->out->after);
   find_errors(w, true, &w->out->held_after);

@@ -14,6 +14,9 @@
  * batch lie in new rows; there may be none. Entries whose hash says so are held out
  * (amped_held_out, of the stream's indices): they are not learnt, and tell the error.
  *
+ * A published history has another recursion in place of 2 and 3 (stream_published.h): it learns the
+ * entries outside the old box alone, and all rows change.
+ *
  * Every batch is a tensor of its own, over the rows that it touches (plan/touched.h). Its rows stay
  * with their owners. Source: AMPED's own; the problem is that of cuSTC (docs/streaming.md). */
 #ifndef AMPED_STREAM_H
@@ -25,11 +28,12 @@
 
 /* What learning a batch tells; the same on every rank, but where it says otherwise. */
 typedef struct amped_learnt {
-  uint64_t learnt, held;                                 /* entries */
-  uint64_t touched[AMPED_MAX_ORDER];                     /* rows with entries that were learnt */
-  int growing;                                           /* -1: no mode */
-  amped_errors before, after;                            /* at all entries of the batch */
-  amped_errors held_after;                               /* at those that are held out, after */
+  uint64_t learnt, held;             /* entries */
+  uint64_t dropped;                  /* published: within the old box */
+  uint64_t touched[AMPED_MAX_ORDER]; /* rows with entries that were learnt; published: all */
+  int growing;                       /* -1: no mode */
+  amped_errors before, after;        /* at all entries of the batch */
+  amped_errors held_after;           /* at those that are held out, after */
   double load_sec, rows_sec, exchange_sec, evaluate_sec; /* of this rank */
   amped_sptensor held_out;                               /* rank 0: the entries; elsewhere empty */
   amped_stream_change change; /* this rank's own rows that are new, or were touched */

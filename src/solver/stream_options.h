@@ -3,13 +3,15 @@
 #define AMPED_STREAM_OPTIONS_H
 
 #include "base/option.h"
+#include "hdf5/state_head.h"
 #include "load/batch_source.h"
 
 typedef struct amped_stream_options {
   const char *state; /* of complete: the file that a stream begins with; or NULL */
   uint64_t keep;     /* most held-out entries that it keeps */
-  const char *by;    /* a mode's name, or its number from 1; or NULL */
-  uint64_t batch;    /* its indices in a batch; 0: not given */
+  amped_history history;
+  const char *by; /* a mode's name, or its number from 1; or NULL */
+  uint64_t batch; /* its indices in a batch; 0: not given */
   bool has_boxes;
   amped_boxes boxes;
   const char *follow; /* a folder, or NULL */
@@ -17,7 +19,7 @@ typedef struct amped_stream_options {
   int sweeps;
 } amped_stream_options;
 
-extern const amped_option_group amped_state_option_rows;  /* --state, --keep-validation */
+extern const amped_option_group amped_state_option_rows; /* --state, --history, --keep-validation */
 extern const amped_option_group amped_stream_option_rows; /* the others */
 
 /* AMPED_USAGE where the options contradict each other, or this number of arguments, STATE first.

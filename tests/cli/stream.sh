@@ -75,7 +75,13 @@ against_numpy() { # against_numpy STATE RANKS SWEEPS FORGET GROWING "BATCH..." O
 begin_state full.state --holdout=10% --split-seed=3
 begin_state none.state --holdout=0 --bias=none --reg-power=1 --seed=7
 begin_state mean.state --holdout=5% --bias=mean --context=3 --reg-power=0 --reg=2
+begin_state published.state --holdout=8% --split-seed=3 --bias=none --history=published
 if test -n "$python"; then
+  for n in 1 2 3 4; do
+    against_numpy published.state $n 3 1 auto "$days"
+  done
+  against_numpy published.state 3 2 0.7 auto "day9.tns wide.tns day12.tns day7.tns crowd.tns"
+  against_numpy published.state 2 1 0.9 auto "first.tns day8.tns" # of which nothing is learnt, then all
   for n in 1 2 3 4; do
     against_numpy full.state $n 3 1 auto "$days"
   done
@@ -117,23 +123,28 @@ model_of() { "$amped" convert "$1" model.csv --overwrite -q && cat model.csv; }
 same_bits() { # same_bits WHAT
   if cmp -s want.csv got.csv; then pass; else fail "$1: other bits"; fi
 }
-for n in 1 3; do
-  fresh full.state
+bits_of() { # bits_of STATE RANKS: in one run, twice, and in six
+  begun=$1 n=$2
+  fresh "$begun"
   # shellcheck disable=SC2086
   expect 0 'learnt 6 batches' on $n stream live.state $days --forget=0.9 -o r.h5 --overwrite
   model_of r.h5 >want.csv
-  fresh full.state
+  fresh "$begun"
   # shellcheck disable=SC2086
   expect 0 'learnt 6 batches' on $n stream live.state $days --forget=0.9 -o r.h5 --overwrite
   model_of r.h5 >got.csv
-  same_bits "twice on $n ranks"
-  fresh full.state
+  same_bits "$begun twice on $n ranks"
+  fresh "$begun"
   for day in $days; do
     expect 0 'learnt 1 batch;' on $n stream live.state "$day" --forget=0.9 --json=one.json --overwrite
   done
   expect 0 'learnt 0 batches' on $n stream live.state -o r.h5 --overwrite
   model_of r.h5 >got.csv
-  same_bits "six runs on $n ranks"
+  same_bits "$begun, six runs on $n ranks"
+}
+for n in 1 3; do
+  bits_of full.state $n
+  bits_of published.state $n
 done
 
 # --- killed, and stopped ------------------------------------------------------------------------------
@@ -145,6 +156,15 @@ for copy in 1 2 3 4 5 6 7 8; do
     many="$many $copy$day"
   done
 done
+killed() { # killed STATE BATCH: a stream of many batches behind this one; it goes on to the bits of want.csv
+  fresh "$1"
+  rm -f live.json
+  # shellcheck disable=SC2086
+  "$amped" stream live.state $many --forget=0.9 --json=live.json --backend="$backend" >out.txt 2>&1 &
+  until_true $! grep -q "\"batch\":$2," live.json && kill -9 $! 2>/dev/null
+  wait $! 2>/dev/null
+  resume "$1, killed behind batch $2"
+}
 fresh full.state
 # shellcheck disable=SC2086
 alone 0 'learnt 48 batches' stream live.state $many --forget=0.9 -o r.h5 --overwrite
@@ -156,13 +176,7 @@ resume() { # resume WHAT
   same_bits "$1"
 }
 for n in 2 9 30; do
-  fresh full.state
-  rm -f live.json
-  # shellcheck disable=SC2086
-  "$amped" stream live.state $many --forget=0.9 --json=live.json --backend="$backend" >out.txt 2>&1 &
-  until_true $! grep -q "\"batch\":$n," live.json && kill -9 $! 2>/dev/null
-  wait $! 2>/dev/null
-  resume "killed behind batch $n"
+  killed full.state $n
 done
 fresh full.state
 # shellcheck disable=SC2086
@@ -170,6 +184,17 @@ begin 1 '"batch":4,' stream live.state $many --forget=0.9 --overwrite
 stop_by USR1
 same "exit status after a signal" "$status" 85
 resume "stopped by a signal"
+fresh published.state
+# shellcheck disable=SC2086
+alone 0 'learnt 48 batches' stream live.state $many --forget=0.9 -o r.h5 --overwrite
+model_of r.h5 >want.csv
+killed published.state 9
+
+# --- a published history --------------------------------------------------------------------------------
+fresh published.state
+alone 0 'history      published, 0 numbers a row' info live.state
+alone 0 'wide.tns: [0-9]* entries within the old dimensions are dropped' stream live.state day12.tns wide.tns
+alone 0 '' info live.state --verify
 
 # --- a batch comes once -------------------------------------------------------------------------------
 fresh full.state
@@ -288,6 +313,11 @@ alone 2 'is named as a file of this run' stream live.state day8.tns --json=live.
 alone 3 'cannot be opened' stream no.state day8.tns
 alone 3 '' stream first.h5 day8.tns
 alone 2 '--state holds one model' complete first.tns --rank=2,3 --state=x.state
+alone 2 'knows no biases; add --bias=none' complete first.tns --state=x.state --history=published
+alone 2 'leave out --nonnegative' complete first.tns --state=x.state --history=published --bias=none \
+  --nonnegative
+alone 2 'leave out --context' complete first.tns --state=x.state --history=published --bias=none --context=3
+alone 2 'add --state=FILE' complete first.tns --history=published --bias=none
 alone 2 'which batches cannot tell' complete first.tns --implicit=2 --state=x.state
 alone 2 'is named for two outputs' complete first.tns --state=x.h5 -o x.h5
 alone 2 'is named as a file of this run' complete first.tns --state=first.tns

@@ -4,7 +4,7 @@
     stream_reference.py STATE FIRST.tns LINES.json RESULT.h5 SWEEPS FORGET GROWING TOLERANCE BATCH.tns...
 
 STATE is what complete --state wrote for FIRST.tns, without weights. Its factors are taken as they are;
-its histories are compared with those of FIRST.tns. Then the batches are learnt, and the model is compared
+its histories, where it has some, are compared with those of FIRST.tns. Then the batches are learnt, and the model is compared
 with RESULT (stream -o) at all entries, in units of the scale, and the errors with those of LINES.json.
 GROWING: a mode from 1, or auto. Texts count from 1.
 """
@@ -55,7 +55,9 @@ class Model:
             self.R = int(a["ncomps"]) - self.biased
             rows = [f[f"factors/{m}"][:].astype(float) for m in range(self.order)]
             self.prior, self.pull = f["prior"][:], f["pull"][:]
-            self.kept = [f[f"history/{m}"][:] for m in range(self.order)]
+            self.published = int(a["history"]) == 2
+            assert not (self.published and "history" in f)
+            self.kept = [] if self.published else [f[f"history/{m}"][:] for m in range(self.order)]
             self.kept_touched = [f[f"touched/{m}"][:] for m in range(self.order)]
         self.reg, self.power, self.reg_bias = float(a["reg"]), float(a["reg_power"]), float(a["reg_bias"])
         self.mean, self.scale = float(a["mean"]), float(a["scale"])
@@ -99,11 +101,30 @@ class Model:
             M, right = M[:-1, :-1], right[:-1]
         self.rows[mode][i, : len(right)] = np.linalg.solve(M, right)
 
+    def recur(self, index, y, old, sweeps, forget, order):
+        """The recursion of the paper (cuSTC, Algorithm 1), on dense arrays, of entries outside the old box."""
+        others = lambda mode, of: np.prod([of(l) for l in range(self.order) if l != mode], axis=0)
+        past = [r[:n, :-1].copy() for r, n in zip(self.rows, old)]
+        now = lambda l: self.rows[l][:, :-1]
+        for _ in range(sweeps):
+            for m in order:
+                p = y[:, None] * others(m, lambda l: now(l)[index[:, l]])
+                right = np.zeros_like(now(m))
+                np.add.at(right, index[:, m], p)
+                full = others(m, lambda l: now(l).T @ now(l))
+                kept = others(m, lambda l: now(l)[: old[l]].T @ now(l)[: old[l]])
+                right[: old[m]] += forget * past[m] @ others(m, lambda l: past[l].T @ now(l)[: old[l]])
+                new = np.linalg.solve(full, right.T).T
+                new[: old[m]] = np.linalg.solve(full - (1 - forget) * kept, right[: old[m]].T).T
+                self.rows[m][:, :-1] = new
+
     def learn(self, index, values, batch, sweeps, forget, growing):
         out = np.array([is_held(i, self.split, self.share) for i in index], dtype=bool)
         for i, v in zip(index[out], values[out]):
             self.held[tuple(i)] = v
         old = [len(r) for r in self.rows]
+        inside = (index < old).all(axis=1) & ~out & self.published
+        learns = (~out & ~inside).any()
         if growing == "auto":
             news = [m for m in range(self.order) if (index[:, m] >= old[m]).all()]
             first = news[0] if news else -1
@@ -113,21 +134,25 @@ class Model:
             more = max(0, index[:, m].max() + 1 - old[m])
             prior = np.array([[self.prior[m]] * self.R + [0.0]] * more).reshape(more, self.R + 1)
             self.rows[m] = np.vstack([self.rows[m], prior])
-            for i in set(index[~out, m]):
+            for i in range(old[m], len(self.rows[m])) if learns and self.published else set(index[~out, m]):
                 if i >= old[m] and m == first:
                     self.rows[m][i] = self.rows[m][old[m] - 1]
                 elif i >= old[m]:
                     self.rows[m][i, :-1] += [noise(self.seed, m, int(i) * self.R + c) for c in range(self.R)]
         told = {"before": (values - self.predict(index)) ** 2}
-        y = (values[~out] - self.mean) / self.scale
+        told["dropped"] = int(inside.sum())
+        y = (values[~out & ~inside] - self.mean) / self.scale
         order = [m for m in range(self.order) if m != first]
         order = order if first < 0 else [first] + order
-        for _ in range(sweeps if len(y) > 0 else 0):
+        if learns and self.published:
+            self.recur(index[~out & ~inside], y, old, sweeps, forget, order)
+        for _ in range(sweeps if learns and not self.published else 0):
             for m in order:
                 for i, e in self.equations(m, index[~out], y).items():
                     e = self.with_history(m, i, e, forget, batch)
                     self.solve(m, i, e[0], e[1])
-        self.absorb(index[~out], y, forget, batch)
+        if not self.published:
+            self.absorb(index[~out], y, forget, batch)
         told["after"] = (values - self.predict(index)) ** 2
         told["held_out"] = told["after"][out]
         cells = np.array(list(self.held), dtype=np.int64).reshape(-1, self.order)
@@ -143,7 +168,7 @@ class Model:
     def check_state(self, tolerance):
         low = np.tril_indices(self.R)
         worst = 0.0
-        for m in range(self.order):
+        for m in range(len(self.kept)):
             for i, kept in enumerate(self.kept[m]):
                 assert self.kept_touched[m][i] == self.touched[m].get(i, 0), (m, i)
                 H, g, tt = self.history[m].get(i, (np.zeros((self.R + 1,) * 2), np.zeros(self.R + 1), 0.0))
@@ -183,6 +208,7 @@ def main(state, first, lines, result, sweeps, forget, growing, tolerance, *batch
         index, values = read(batch)
         cells.append(index)
         errors = model.learn(index, values, k + 2, int(sweeps), float(forget), growing)
+        assert told[k]["dropped"] == errors.pop("dropped"), told[k]["dropped"]
         for name, squares in errors.items():
             if len(squares) == 0:
                 assert told[k][name] is None
