@@ -3,6 +3,7 @@
 #include <cblas.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/mem.h"
 #include "base/timer.h"
 #include "plan/touched.h"
@@ -40,6 +41,7 @@ static amped_status make_room(work *w) {
   const uint64_t square = (uint64_t)w->components * (uint64_t)w->components;
   uint64_t most = 0;
   uint64_t sums = 0;
+  AMPED_TRY(amped_blas_check_room());
   for (int m = 0; m < w->rows->order; m++) {
     const uint64_t bytes = w->rows->ncomps * w->rows->type;
     most = w->rows->dims[m] > most ? w->rows->dims[m] : most;
