@@ -216,7 +216,7 @@ template <int W> struct warp_memory {
   lane_sums sums[32];
 };
 
-/* A row of nonzeros: a piece's first, as the problem numbers them, and how many. */
+/* The nonzeros of a piece: the first, as the problem numbers them, and how many. */
 struct piece_span {
   unsigned base, count;
 };

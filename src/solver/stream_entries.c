@@ -23,8 +23,7 @@ bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptens
 /* --- dealing -----------------------------------------------------------------------------------
  */
 
-/* What of `count` goes to ranks before this one. */
-static uint64_t share_before(uint64_t count, int rank, int nranks) {
+uint64_t amped_stream_share(uint64_t count, int rank, int nranks) {
   const uint64_t n = (uint64_t)nranks;
   const uint64_t p = (uint64_t)rank;
   return count / n * p + count % n * p / n;
@@ -37,9 +36,9 @@ typedef struct dealer {
 
 static void deal_round(const dealer *d, uint64_t count) {
   for (int p = 0; p < d->comm->nranks; p++) {
-    const uint64_t first = share_before(count, p, d->comm->nranks);
+    const uint64_t first = amped_stream_share(count, p, d->comm->nranks);
     d->places[p] = (int)first;
-    d->counts[p] = (int)(share_before(count, p + 1, d->comm->nranks) - first);
+    d->counts[p] = (int)(amped_stream_share(count, p + 1, d->comm->nranks) - first);
   }
 }
 

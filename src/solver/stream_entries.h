@@ -6,6 +6,9 @@
 #include "backend/row_fit.h"
 #include "factor/stream_rows.h"
 
+/* Of `count` things that are dealt to so many ranks in order: those of ranks before this one. */
+uint64_t amped_stream_share(uint64_t count, int rank, int nranks);
+
 /* Collective; the status is agreed. *mine = this rank's part of rank 0's list, about as many of it
  * as others have; the list of other ranks is not looked at. Free it with amped_sptensor_free. */
 amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,

@@ -88,13 +88,6 @@ uint64_t amped_stream_published_bytes(const amped_state_head *head) {
                       sizeof(double);
 }
 
-/* Every rank works on a share of the rows. */
-static uint64_t share_begin(uint64_t dim, int rank, int nranks) {
-  const uint64_t n = (uint64_t)nranks;
-  const uint64_t p = (uint64_t)rank;
-  return dim / n * p + dim % n * p / n;
-}
-
 /* --- grams ------------------------------------------------------------------------------------ */
 
 /* Rows of an array of the rows' type, as doubles. */
@@ -114,11 +107,11 @@ static void add_gram(const work *w, uint64_t count, const double *a, const doubl
 static void find_grams(const work *w, int mode, double *now, double *before) {
   const uint64_t dim = w->rows->dims[mode];
   const uint64_t old = w->old_dims[mode];
-  const uint64_t end = share_begin(dim, w->comm->rank + 1, w->comm->nranks);
+  const uint64_t end = amped_stream_share(dim, w->comm->rank + 1, w->comm->nranks);
   const int square = w->components * w->components;
   for (int g = 0; g < GRAMS; g++)
     memset(w->grams[g][mode], 0, (size_t)square * sizeof(double));
-  for (uint64_t i = share_begin(dim, w->comm->rank, w->comm->nranks); i < end; i += PIECE) {
+  for (uint64_t i = amped_stream_share(dim, w->comm->rank, w->comm->nranks); i < end; i += PIECE) {
     const uint64_t count = end - i < PIECE ? end - i : PIECE;
     const uint64_t olds = i >= old ? 0 : old - i < count ? old - i : count;
     get_rows(w, w->rows->factor[mode], i, count, now);
@@ -208,8 +201,8 @@ static void solve_piece(const work *w, int mode, uint64_t i, uint64_t count, dou
 static void solve_share(const work *w, int mode, double *row, double *out) {
   const uint64_t dim = w->rows->dims[mode];
   const uint64_t old = w->old_dims[mode];
-  const uint64_t end = share_begin(dim, w->comm->rank + 1, w->comm->nranks);
-  for (uint64_t i = share_begin(dim, w->comm->rank, w->comm->nranks); i < end;) {
+  const uint64_t end = amped_stream_share(dim, w->comm->rank + 1, w->comm->nranks);
+  for (uint64_t i = amped_stream_share(dim, w->comm->rank, w->comm->nranks); i < end;) {
     const uint64_t last = i < old && old < end ? old : end;
     const uint64_t count = last - i < PIECE ? last - i : PIECE;
     solve_piece(w, mode, i, count, row, out);
@@ -223,8 +216,8 @@ static void exchange(const work *w, int mode) {
   const int nranks = w->comm->nranks;
   const uint64_t bytes = w->rows->ncomps * w->rows->type;
   for (int p = 0; p < nranks; p++) {
-    const uint64_t end = share_begin(dim, p + 1, nranks) * bytes;
-    for (uint64_t at = share_begin(dim, p, nranks) * bytes; at < end; at += MESSAGE) {
+    const uint64_t end = amped_stream_share(dim, p + 1, nranks) * bytes;
+    for (uint64_t at = amped_stream_share(dim, p, nranks) * bytes; at < end; at += MESSAGE) {
       const uint64_t count = end - at < MESSAGE ? end - at : MESSAGE;
       AMPED_MPI(w->comm, MPI_Bcast((char *)w->rows->factor[mode] + at, (int)count, MPI_BYTE, p,
                                    w->comm->mpi));
