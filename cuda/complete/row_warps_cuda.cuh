@@ -44,7 +44,8 @@ __device__ constexpr int tile_at(int m, int n) {
 /* H += p p^T of eight nonzeros, in three products. Those of one kind follow each other, so that no
  * product waits for the one before. high has the 10 bits that tensor cores read, rounded; low is
  * the rest. The fragments of the two factors are registers of their own, in the order that the
- * instruction wants: one has the bits that tensor cores pass over, the other has not. */
+ * instruction wants: were they the same numbers, they would be copied. So one is rounded, the
+ * other cut. */
 template <int W>
 __device__ inline void add_products(float (*h)[4], const float (*products)[W / 8]) {
   unsigned high[W / 16][4];

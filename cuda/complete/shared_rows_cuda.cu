@@ -2,18 +2,8 @@
 
 #include <cstring>
 
-/* The first listed row that is not below `row`. */
-static uint64_t find(const amped_shared_rows_cuda *r, uint64_t row) {
-  uint64_t low = 0;
-  uint64_t high = r->count;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (r->listed[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+extern "C" {
+#include "base/sort.h"
 }
 
 amped_status amped_shared_rows_cuda_get(const amped_shared_rows_cuda *r, uint64_t first,
@@ -21,7 +11,7 @@ amped_status amped_shared_rows_cuda_get(const amped_shared_rows_cuda *r, uint64_
   if (count == 0)
     return AMPED_OK;
   memset(to, 0, count * r->bytes);
-  for (uint64_t i = find(r, first); i < r->count;) {
+  for (uint64_t i = amped_sort_find(r->listed, r->count, first); i < r->count;) {
     const uint64_t here = r->listed[i];
     uint64_t rows = 1; /* that follow each other */
     if (here >= first + count)

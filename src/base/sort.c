@@ -214,3 +214,16 @@ amped_status amped_sort_order(uint64_t count, const amped_sort_field *fields, in
                        key_length(fields, nfields) <= 64 - s.position_bits};
   return AMPED_OK;
 }
+
+uint64_t amped_sort_find(const uint64_t *values, uint64_t count, uint64_t value) {
+  uint64_t low = 0;
+  uint64_t high = count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (values[middle] < value)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}

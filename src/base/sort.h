@@ -30,6 +30,9 @@ int amped_sort_bits(const uint64_t *values, uint64_t count);
 amped_status amped_sort(uint64_t count, const amped_sort_field *fields, int nfields, int word_bits,
                         void *const *arrays, int narrays);
 
+/* The first of `count` ascending values that is not below `value`; count where there is none. */
+uint64_t amped_sort_find(const uint64_t *values, uint64_t count, uint64_t value);
+
 /* Order: which element is first, second, ... when keys ascend; elements stay where they are.
  * entries[i] holds a position in its low position_bits, and bits of the key above. */
 typedef struct amped_order {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hdf5/hdf5_probe.h"
 #include "session/checkpoint.h"
 #include "session/prepare.h"
-#include "solver/checkpoint_file.h"
 #include "cli/commands.h"
 #include "cli/cpd_outputs.h"
 #include "session/init_file.h"
@@ -451,7 +451,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   if (amped_launcher_rank() <= 0)
     status = amped_cpd_outputs_look(o, &j.outputs);
   if (o->checkpoint.resume && amped_launcher_rank() <= 0)
-    amped_checkpoint_file_probe(o->checkpoint.file);
+    amped_hdf5_probe_with_previous(o->checkpoint.file);
   status = amped_session_start(&session, &o->session, status);
   if (status == AMPED_OK)
     status = amped_comm_agree(

@@ -8,6 +8,7 @@
 #include "base/system_memory.h"
 #include "base/timer.h"
 #include "cli/commands.h"
+#include "hdf5/hdf5_probe.h"
 #include "hdf5/state_file.h"
 #include "session/output_guard.h"
 #include "session/report.h"
@@ -52,7 +53,7 @@ static void set_request(job *j) {
 static amped_status look(job *j) {
   if (j->o->output != NULL)
     AMPED_TRY(amped_output_look(j->o->output, AMPED_OUTPUT_RESULT, j->o->overwrite, &j->found));
-  amped_state_file_probe(j->o->args[0]);
+  amped_hdf5_probe_with_previous(j->o->args[0]);
   return amped_batch_source_probe(&j->request);
 }
 

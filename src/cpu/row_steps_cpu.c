@@ -592,18 +592,23 @@ static void list_entry(list *a, uint64_t entry, double n) {
   }
 }
 
-/* Entries of own rows; those of shared rows follow. */
-static uint64_t own_entries(const job *j) {
+/* Entries of the rows row .. row+count of the MTTKRP result begin there. */
+static uint64_t entry_from(const job *j, uint64_t row) {
   uint64_t low = 0;
   uint64_t high = j->m.copy->rows;
   while (low < high) {
     const uint64_t middle = low + (high - low) / 2;
-    if (row_of(j, middle) < j->block_rows)
+    if (row_of(j, middle) < row)
       low = middle + 1;
     else
       high = middle;
   }
   return low;
+}
+
+/* Entries of own rows; those of shared rows follow. */
+static uint64_t own_entries(const job *j) {
+  return entry_from(j, j->block_rows);
 }
 
 static void add_sums(amped_row_step_sums *to, const amped_row_step_sums *from) {
@@ -665,20 +670,6 @@ static amped_status steps_wait(amped_tensor_part *part, int mode, int block_part
 }
 
 /* --- split iDps --------------------------------------------------------------------------------*/
-
-/* Entries of the rows row .. row+count of the MTTKRP result begin there. */
-static uint64_t entry_from(const job *j, uint64_t row) {
-  uint64_t low = 0;
-  uint64_t high = j->m.copy->rows;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (row_of(j, middle) < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 static amped_status steps_get_counts(amped_tensor_part *part, int mode, uint64_t row,
                                      uint64_t count, uint64_t *counts) {

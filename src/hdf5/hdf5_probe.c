@@ -497,6 +497,21 @@ static amped_status probe_for_another(const char *path, amped_file_stamp *stamp)
   return status;
 }
 
+static void probe_if_there(const char *path) {
+  if (access(path, F_OK) == 0 && amped_hdf5_probe(path) != AMPED_OK)
+    amped_status_clear();
+}
+
+void amped_hdf5_probe_with_previous(const char *path) {
+  char *previous = NULL;
+  probe_if_there(path);
+  if (amped_file_previous(path, &previous) != AMPED_OK)
+    amped_status_clear();
+  else
+    probe_if_there(previous);
+  amped_free(previous);
+}
+
 amped_status amped_hdf5_probe_later(void) {
   return amped_hdf5_prober_start(probe_for_another);
 }

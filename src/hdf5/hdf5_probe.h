@@ -15,6 +15,10 @@
  * written since, amped_hdf5_open refuses that as changed, and does not fork. */
 amped_status amped_hdf5_probe(const char *path);
 
+/* The same for path and for path.prev (base/file.h), those of them that are there. Opening reports
+ * the errors. */
+void amped_hdf5_probe_with_previous(const char *path);
+
 /* Before MPI starts: from now on files are probed by a child that is forked here, so that files
  * which come later can be opened (hdf5_prober.h, whose stop ends that). */
 amped_status amped_hdf5_probe_later(void);

@@ -143,20 +143,6 @@ static amped_status sort_places(places *p) {
   return AMPED_OK;
 }
 
-/* The first of sorted places whose row is at least this. */
-static uint64_t find_place(const places *p, uint64_t row) {
-  uint64_t low = 0;
-  uint64_t high = p->count;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (p->rows[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /* --- a batch ---------------------------------------------------------------------------------- */
 
 /* A number of the whole state: a journal tells which one it follows. */
@@ -364,17 +350,6 @@ void amped_state_file_close(amped_state_file *f) {
   amped_free(f);
 }
 
-void amped_state_file_probe(const char *path) {
-  char *previous = NULL;
-  if (is_there(path) && amped_hdf5_probe(path) != AMPED_OK)
-    amped_status_clear();
-  if (amped_file_previous(path, &previous) != AMPED_OK)
-    amped_status_clear();
-  if (previous != NULL && is_there(previous) && amped_hdf5_probe(previous) != AMPED_OK)
-    amped_status_clear();
-  amped_free(previous);
-}
-
 amped_status amped_state_file_is(const char *path, bool *out) {
   amped_hdf5 file;
   char *format = NULL;
@@ -559,7 +534,8 @@ static amped_status read_journal_rows(amped_state_file *f, int mode, uint64_t fi
                                       void *const parts[AMPED_STATE_PARTS]) {
   places *p = &f->all.rows[mode];
   AMPED_TRY(sort_places(p));
-  for (uint64_t i = find_place(p, first); i < p->count && p->rows[i] < first + count; i++) {
+  for (uint64_t i = amped_sort_find(p->rows, p->count, first);
+       i < p->count && p->rows[i] < first + count; i++) {
     uint64_t at = p->at[i];
     const amped_journal *j = journal_of(f, &at);
     void *to[AMPED_STATE_PARTS];

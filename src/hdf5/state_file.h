@@ -31,10 +31,6 @@ typedef struct amped_state_change {
 
 typedef struct amped_state_file amped_state_file;
 
-/* Before MPI starts: look at STATE and STATE.prev in a child process (hdf5_probe.h), so that
- * opening forks no more. Errors are told by opening. */
-void amped_state_file_probe(const char *path);
-
 /* Is this HDF5 file a state? */
 amped_status amped_state_file_is(const char *path, bool *out);
 

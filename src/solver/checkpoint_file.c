@@ -330,14 +330,3 @@ amped_status amped_checkpoint_file_read(const char *path, const amped_checkpoint
   amped_free(previous);
   return status;
 }
-
-void amped_checkpoint_file_probe(const char *path) {
-  char *previous = NULL;
-  if (is_there(path) && amped_hdf5_probe(path) != AMPED_OK)
-    amped_status_clear();
-  if (amped_file_previous(path, &previous) != AMPED_OK)
-    amped_status_clear();
-  if (previous != NULL && is_there(previous) && amped_hdf5_probe(previous) != AMPED_OK)
-    amped_status_clear();
-  amped_free(previous);
-}

@@ -52,8 +52,4 @@ amped_status amped_checkpoint_file_read(const char *path, const amped_checkpoint
                                         amped_ktensor *k, amped_solver_state *state,
                                         amped_generation *generation);
 
-/* Probe both files before MPI starts, so that reading forks no more. amped_checkpoint_file_read
- * reports errors. */
-void amped_checkpoint_file_probe(const char *path);
-
 #endif

@@ -249,19 +249,6 @@ static amped_status make_keys(const amped_rank_set *s, key_table *t) {
   return amped_sort(t->count, &field, 1, 0, arrays, 2);
 }
 
-static uint64_t first_of_key(const key_table *t, uint64_t key) {
-  uint64_t low = 0;
-  uint64_t high = t->count;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (t->keys[middle] < key)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 static amped_status add_pair(amped_rank_set *s, uint64_t entry, uint64_t position) {
   if (s->pairs == s->room) {
     s->room = s->room > 0 ? 2 * s->room : 4096;
@@ -282,7 +269,8 @@ static amped_status take_pairs(amped_rank_set *s, const key_table *t, uint64_t *
   const uint64_t key = key_of(s, positions, i);
   if (!(t->filter[key % FILTER_BITS / 64] >> key % 64 & 1))
     return AMPED_OK;
-  for (uint64_t k = first_of_key(t, key); k < t->count && t->keys[k] == key; k++) {
+  for (uint64_t k = amped_sort_find(t->keys, t->count, key); k < t->count && t->keys[k] == key;
+       k++) {
     bool same = true;
     for (int m = 0; m < s->order; m++)
       same = same && (m == s->mode || s->positions[m][t->entries[k]] == positions[m][i]);
