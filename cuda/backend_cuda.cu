@@ -1,3 +1,4 @@
+#include "cuda/complete/row_store_cuda.h"
 #include "cuda/device/arithmetic_cuda.h"
 #include "cuda/device/bandwidth_cuda.h"
 #include "cuda/device/gpus_cuda.h"
@@ -18,6 +19,8 @@ extern const amped_backend amped_backend_cuda;
 static void close_device(amped_device *device) {
   if (device == nullptr)
     return;
+  if (device->blas != nullptr)
+    (void)cublasDestroy(device->blas);
   const cudaStream_t streams[] = {device->stream, device->stream_dense, device->stream_in,
                                   device->stream_out};
   for (cudaStream_t stream : streams)
@@ -143,5 +146,6 @@ const amped_backend amped_backend_cuda = {
     .device = &device_ops,
     .factors = &amped_factor_set_cuda,
     .lists = &amped_list_part_cuda,
+    .row_stores = &amped_row_store_cuda,
     .formats = formats,
 };

@@ -33,7 +33,11 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   const uint64_t *strip_ends;
   uint64_t first_strip, strips;
   double *slots;
-  unsigned slot_length;
+  unsigned slot_length; /* of equations */
+  T *history;           /* rows of as many numbers (row_fit.h); NULL: none */
+  const uint64_t *history_at;
+  const double *history_keep;
+  bool absorbs;
   uint8_t *failed;          /* a byte a piece */
   amped_row_fit_sums *sums; /* one a strip, or a thread block */
   /* of thread blocks */
@@ -85,6 +89,12 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
   p->strips = a->strips;
   p->slots = a->slots;
   p->slot_length = (unsigned)amped_equation_length(a->components, a->fit->biased);
+  if (a->fit->history != nullptr) {
+    p->history = static_cast<T *>(a->fit->history->equations);
+    p->history_at = a->fit->history->at;
+    p->history_keep = a->fit->history->keep;
+    p->absorbs = a->fit->absorb;
+  }
   p->failed = a->failed;
   p->sums = a->sums;
   p->first_piece = a->first_piece;
@@ -136,6 +146,12 @@ __device__ inline equation_places places_of(unsigned n, bool biased) {
   at.target = at.targets + n;
   at.squares = at.target + (biased ? 1 : 0);
   return at;
+}
+
+/* The equations of earlier nonzeros of a row of the block. */
+template <typename T, typename I>
+__device__ inline T *history_of(const fit_problem<T, I> &p, uint64_t row) {
+  return p.history + p.history_at[row] * p.slot_length;
 }
 
 __device__ inline double sum_of_lanes(double x) {

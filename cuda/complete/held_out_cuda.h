@@ -31,7 +31,7 @@ amped_status amped_weigh_cuda(amped_tensor_part *part, uint64_t count,
                               const uint64_t *const *indices, const double *weights,
                               uint64_t *placed);
 amped_status amped_view_cuda(amped_tensor_part *part, uint64_t first, uint64_t count,
-                             uint64_t *const *positions, bool *held);
+                             uint64_t *const *positions, bool *held, double *weights);
 
 #ifdef __cplusplus
 }

@@ -181,50 +181,68 @@ __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda 
   }
 }
 
-/* Write the desk's equations as they travel. */
-template <typename P> __device__ void store_equations(const P &p, const row_desk &d, double *to) {
+/* Write the desk's equations as they travel, or as a row leaves them. */
+template <typename P, typename T>
+__device__ void store_equations(const P &p, const row_desk &d, T *to) {
   const unsigned comps = p.components;
   const equation_places at = places_of(comps, p.biased);
   for (unsigned i = threadIdx.x / 32; i < comps; i += fit_threads / 32)
     for (unsigned j = threadIdx.x % 32; j <= i; j += 32)
-      to[place_of_pair(i, j)] = d.m[i * d.ld + j];
+      to[place_of_pair(i, j)] = (T)d.m[i * d.ld + j];
   for (unsigned i = threadIdx.x; i < comps; i += fit_threads) {
-    to[at.targets + i] = d.targets[i];
+    to[at.targets + i] = (T)d.targets[i];
     if (p.biased)
-      to[at.sum + i] = d.m[comps * d.ld + i];
+      to[at.sum + i] = (T)d.m[comps * d.ld + i];
   }
   if (threadIdx.x == 0) {
-    to[at.count] = d.count;
-    to[at.squares] = d.squares;
+    to[at.count] = (T)d.count;
+    to[at.squares] = (T)d.squares;
     if (p.biased)
-      to[at.target] = d.targets[comps];
+      to[at.target] = (T)d.targets[comps];
   }
 }
 
-/* The desk's equations become the sum of `count` that travel, one behind another. */
-template <typename P>
-__device__ void load_equations(const P &p, const double *from, uint64_t count, row_desk *d) {
+/* The desk's equations become those that travel. */
+template <typename P> __device__ void load_equations(const P &p, const double *from, row_desk *d) {
   const unsigned comps = p.components;
   const equation_places at = places_of(comps, p.biased);
   clear_desk(p, d);
-  const auto sum_at = [&](unsigned place) {
-    double sum = 0.0;
-    for (uint64_t s = 0; s < count; s++)
-      sum += from[s * p.slot_length + place];
-    return sum;
-  };
   for (unsigned i = threadIdx.x / 32; i < comps; i += fit_threads / 32)
     for (unsigned j = threadIdx.x % 32; j <= i; j += 32)
-      d->m[i * d->ld + j] = sum_at(place_of_pair(i, j));
+      d->m[i * d->ld + j] = from[place_of_pair(i, j)];
   for (unsigned i = threadIdx.x; i < comps; i += fit_threads) {
-    d->targets[i] = sum_at(at.targets + i);
+    d->targets[i] = from[at.targets + i];
     if (p.biased)
-      d->m[comps * d->ld + i] = sum_at(at.sum + i);
+      d->m[comps * d->ld + i] = from[at.sum + i];
   }
-  d->count = sum_at(at.count);
-  d->squares = sum_at(at.squares);
+  d->count = from[at.count];
+  d->squares = from[at.squares];
   if (p.biased && threadIdx.x == 0)
-    d->targets[comps] = sum_at(at.target);
+    d->targets[comps] = from[at.target];
+  __syncthreads();
+}
+
+/* The desk's equations become those that a row of the block solves. */
+template <typename T, typename I>
+__device__ void add_history(const fit_problem<T, I> &p, uint64_t row, row_desk *d) {
+  const T *const from = history_of(p, row);
+  const double keep = p.history_keep[row];
+  const unsigned comps = p.components;
+  const equation_places at = places_of(comps, p.biased);
+  if (!(keep > 0.0))
+    return;
+  for (unsigned i = threadIdx.x / 32; i < comps; i += fit_threads / 32)
+    for (unsigned j = threadIdx.x % 32; j <= i; j += 32)
+      d->m[i * d->ld + j] += keep * (double)from[place_of_pair(i, j)];
+  for (unsigned i = threadIdx.x; i < comps; i += fit_threads) {
+    d->targets[i] += keep * (double)from[at.targets + i];
+    if (p.biased)
+      d->m[comps * d->ld + i] += keep * (double)from[at.sum + i];
+  }
+  d->count += keep * (double)from[at.count];
+  d->squares += keep * (double)from[at.squares];
+  if (p.biased && threadIdx.x == 0)
+    d->targets[comps] += keep * (double)from[at.target];
   __syncthreads();
 }
 
@@ -251,41 +269,120 @@ __device__ inline double element(const row_desk &d, unsigned i, unsigned j) {
   return i >= j ? d.m[i * d.ld + j] : d.m[j * d.ld + i];
 }
 
+/* The Cholesky factor of four by four elements on a matrix's diagonal; behind the last row, of the
+ * identity. */
+struct corner {
+  double d[4][4]; /* below the diagonal */
+  double s[4];    /* one over the diagonal */
+  bool good;      /* all pivots are above their bounds */
+};
+__device__ inline void factor_corner(corner *to, const double *l, unsigned ld, unsigned n,
+                                     unsigned first, const double *bounds) {
+  double d[4][4];
+  double s[4];
+  bool good = true;
+#pragma unroll
+  for (unsigned i = 0; i < 4; i++)
+#pragma unroll
+    for (unsigned j = 0; j <= i; j++)
+      d[i][j] = first + i < n ? l[(first + i) * ld + first + j] : i == j ? 1.0 : 0.0;
+#pragma unroll
+  for (unsigned k = 0; k < 4; k++) {
+    double pivot = d[k][k];
+#pragma unroll
+    for (unsigned q = 0; q < k; q++)
+      pivot -= d[k][q] * d[k][q];
+    good = good && (first + k >= n || pivot > bounds[first + k]) && pivot <= DBL_MAX;
+    s[k] = 1.0 / sqrt(pivot);
+#pragma unroll
+    for (unsigned i = k + 1; i < 4; i++) {
+#pragma unroll
+      for (unsigned q = 0; q < k; q++)
+        d[i][k] -= d[i][q] * d[k][q];
+      d[i][k] *= s[k];
+      to->d[i][k] = d[i][k];
+    }
+    to->s[k] = s[k];
+  }
+  to->good = good;
+}
+
 /* x = (L L^T)^-1 x, where l has the matrix of so many rows; the factor takes its place. Where a
- * pivot is not above `share` of its diagonal the result is false. */
+ * pivot is not above `share` of its diagonal the result is false. Four columns at a time; x is a
+ * row below the last one. */
 __device__ bool solve_cholesky(double *l, unsigned ld, unsigned n, double share, double *x,
                                double *column) {
+  __shared__ corner c;
+  const unsigned warp = threadIdx.x / 32;
+  const unsigned lane = threadIdx.x % 32;
   for (unsigned i = threadIdx.x; i < n; i += fit_threads)
     column[i] = l[i * ld + i] * share;
   __syncthreads();
-  for (unsigned k = 0; k < n; k++) {
-    const double pivot = l[k * ld + k];
-    if (!(pivot > column[k]) || !(pivot <= DBL_MAX))
-      return false;
-    const double by = 1.0 / sqrt(pivot);
-    __syncthreads();
-    for (unsigned i = k + threadIdx.x; i < n; i += fit_threads)
-      l[i * ld + k] *= by;
+  for (unsigned k = 0; k < n; k += 4) {
+    const unsigned behind = k + 4 < n ? k + 4 : n;
     if (threadIdx.x == 0)
-      x[k] *= by;
+      factor_corner(&c, l, ld, n, k, column);
     __syncthreads();
-    const double xk = x[k];
-    for (unsigned i = k + 1 + threadIdx.x; i < n; i += fit_threads)
-      x[i] -= l[i * ld + k] * xk;
-    for (unsigned i = k + 1 + threadIdx.x / 32; i < n; i += fit_threads / 32) {
-      const double f = l[i * ld + k];
-      for (unsigned j = k + 1 + threadIdx.x % 32; j <= i; j += 32)
-        l[i * ld + j] -= f * l[j * ld + k];
+    if (!c.good)
+      return false;
+    /* A thread a row of the four columns. */
+    for (unsigned i = k + threadIdx.x; i <= n; i += fit_threads) {
+      double *const row = (i < n ? l + i * ld : x) + k;
+      double v[4];
+#pragma unroll
+      for (unsigned q = 0; q < 4; q++) {
+        v[q] = k + q < n ? row[q] : 0.0;
+#pragma unroll
+        for (unsigned r = 0; r < q; r++)
+          v[q] -= v[r] * c.d[q][r];
+        v[q] *= c.s[q];
+        if (k + q < n && k + q <= i)
+          row[q] = v[q];
+      }
+      if (i < behind)
+        column[i] = c.s[i - k]; /* in place of the bound */
+    }
+    __syncthreads();
+    /* A warp a row of what is behind them. */
+    for (unsigned i = behind + warp; i <= n && behind < n; i += fit_threads / 32) {
+      double *const row = i < n ? l + i * ld : x;
+      double own[4];
+#pragma unroll
+      for (unsigned q = 0; q < 4; q++)
+        own[q] = row[k + q];
+      for (unsigned j = behind + lane; j < n && j <= i; j += 32) {
+        const double *const other = l + j * ld + k;
+        row[j] -= own[0] * other[0] + own[1] * other[1] + own[2] * other[2] + own[3] * other[3];
+      }
     }
     __syncthreads();
   }
-  for (unsigned k = n; k-- > 0;) {
-    if (threadIdx.x == 0)
-      x[k] /= l[k * ld + k];
+  for (unsigned k = (n - 1) / 4 * 4; k < n; k -= 4) { /* ends below 0 */
+    double v[4];
+#pragma unroll
+    for (unsigned q = 4; q-- > 0;) {
+      v[q] = k + q < n ? x[k + q] : 0.0;
+#pragma unroll
+      for (unsigned r = q + 1; r < 4; r++)
+        if (k + r < n)
+          v[q] -= v[r] * l[(k + r) * ld + k + q];
+      if (k + q < n)
+        v[q] *= column[k + q];
+    }
     __syncthreads();
-    const double xk = x[k];
-    for (unsigned i = threadIdx.x; i < k; i += fit_threads)
-      x[i] -= l[k * ld + i] * xk;
+    for (unsigned i = threadIdx.x; i < k; i += fit_threads) {
+      double sum = 0.0;
+#pragma unroll
+      for (unsigned q = 0; q < 4; q++)
+        if (k + q < n)
+          sum += l[(k + q) * ld + i] * v[q];
+      x[i] -= sum;
+    }
+    if (threadIdx.x < 4 && k + threadIdx.x < n)
+      x[k + threadIdx.x] = threadIdx.x == 0   ? v[0]
+                           : threadIdx.x == 1 ? v[1]
+                           : threadIdx.x == 2 ? v[2]
+                                              : v[3];
     __syncthreads();
   }
   return true;
@@ -352,10 +449,11 @@ template <typename P> __device__ double squares_of(const P &p, const row_desk &d
     double product = (i == p.components ? -p.reg_bias : -d.weight) * d.x[i];
     if (rank < 0)
       product += d.m[i * d.ld + i] * d.x[i];
-    for (unsigned j = 0; j < i && rank < 0; j++)
-      product += 2.0 * d.m[i * d.ld + j] * d.x[j];
     sum += d.x[i] * (product - 2.0 * d.targets[i]);
   }
+  for (unsigned i = threadIdx.x / 32; i < d.n && rank < 0; i += fit_threads / 32)
+    for (unsigned j = threadIdx.x % 32; j < i; j += 32)
+      sum += 2.0 * d.x[i] * d.m[i * d.ld + j] * d.x[j];
   for (int k = (int)threadIdx.x; k < rank; k += fit_threads) {
     double product = 0.0;
     for (unsigned j = 0; j < d.n; j++)
@@ -450,10 +548,10 @@ template <typename T> __device__ inline double most_number() {
   return sizeof(T) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
 }
 
-/* The row of the desk's equations, all of which are there. *sums: of thread 0. */
+/* The row of the equations that the desk has. *sums: of thread 0. */
 template <typename T, typename I>
-__device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
-                         amped_row_fit_sums *sums) {
+__device__ void solve_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
+                          amped_row_fit_sums *sums) {
   T *const to = p.own + row * p.ld;
   const unsigned columns = p.components + (p.biased ? 1 : 0);
   int rank = -1; /* of equations without a unique solution */
@@ -497,6 +595,25 @@ __device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
   sums->squares += squares_of(p, *d, rank);
   sums->penalty += penalty;
   sums->unsure += rank >= 0 || !finite ? 1 : 0;
+}
+
+/* The same of a row whose own equations the desk has, all of them. */
+template <typename T, typename I>
+__device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
+                         amped_row_fit_sums *sums) {
+  if (p.history == nullptr) {
+    solve_row(p, d, row, sums);
+    return;
+  }
+  if (!(d->count > 0.0))
+    return;
+  add_history(p, row, d);
+  if (!p.absorbs) {
+    solve_row(p, d, row, sums);
+    return;
+  }
+  store_equations(p, *d, history_of(p, row));
+  sums->count += d->count;
 }
 
 __device__ inline void add_sums(amped_row_fit_sums *to, const amped_row_fit_sums &from) {
@@ -550,7 +667,7 @@ __global__ void __launch_bounds__(fit_threads)
   amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
   for (uint64_t i = p.first_row + blockIdx.x; i < p.end_row; i += gridDim.x) {
     const amped_long_row_cuda row = p.long_rows[i];
-    load_equations(p, p.slots + (uint64_t)row.first * p.slot_length, row.count, &d);
+    load_equations(p, p.slots + (uint64_t)row.first * p.slot_length, &d);
     make_row(p, &d, row.row, &sums);
     __syncthreads();
   }
@@ -565,7 +682,7 @@ __global__ void __launch_bounds__(fit_threads)
   row_desk d = desk_of(p, shared, is_shared);
   amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
   for (uint64_t i = p.first_row + blockIdx.x; i < p.end_row; i += gridDim.x) {
-    load_equations(p, p.equations + (i - p.first_row) * p.slot_length, 1, &d);
+    load_equations(p, p.equations + (i - p.first_row) * p.slot_length, &d);
     make_row(p, &d, i, &sums);
     __syncthreads();
   }
@@ -573,17 +690,30 @@ __global__ void __launch_bounds__(fit_threads)
     add_sums(&p.sums[blockIdx.x], sums);
 }
 
-/* A thread a number. */
+/* Sums of a long row's slots, to its equations or, where these are NULL, to its first slot. A
+ * thread a number, a few slots at a time: few rows have most of the slots. */
 __global__ void __launch_bounds__(fit_threads)
-    sum_slots(const amped_long_row_cuda *rows, const double *slots, unsigned length,
-              double *equations) {
+    sum_slots(const amped_long_row_cuda *rows, double *slots, unsigned length, double *equations) {
+  constexpr unsigned few = 8;
   const amped_long_row_cuda row = rows[blockIdx.x];
-  for (unsigned i = threadIdx.x; i < length; i += fit_threads) {
-    double sum = 0.0;
-    for (uint64_t s = 0; s < row.count; s++)
-      sum += slots[((uint64_t)row.first + s) * length + i];
-    equations[(uint64_t)blockIdx.x * length + i] = sum;
+  const unsigned i = blockIdx.y * fit_threads + threadIdx.x;
+  if (i >= length)
+    return;
+  double *const first = slots + (uint64_t)row.first * length + i;
+  double sum = 0.0;
+  unsigned s = 0;
+  for (; s + few <= row.count; s += few) {
+    double v[few];
+#pragma unroll
+    for (unsigned q = 0; q < few; q++)
+      v[q] = first[(uint64_t)(s + q) * length];
+#pragma unroll
+    for (unsigned q = 0; q < few; q++)
+      sum += v[q];
   }
+  for (; s < row.count; s++)
+    sum += first[(uint64_t)s * length];
+  *(equations != nullptr ? equations + (uint64_t)blockIdx.x * length + i : first) = sum;
 }
 
 template <typename T>
@@ -680,23 +810,29 @@ amped_status amped_row_blocks_cuda(const amped_row_kernel_cuda_args *a) {
   return FOR_TYPES(pieces_of, a);
 }
 
-amped_status amped_row_blocks_finish(const amped_row_kernel_cuda_args *a) {
-  return FOR_TYPES(finish_of, a);
-}
-
 amped_status amped_row_blocks_solve(const amped_row_kernel_cuda_args *a) {
   return FOR_TYPES(solve_of, a);
 }
 
-amped_status amped_row_blocks_sum(const amped_row_kernel_cuda_args *a) {
+static amped_status sum_long_rows(const amped_row_kernel_cuda_args *a, double *equations) {
   const uint64_t rows = a->end_row - a->first_row;
+  const unsigned length = (unsigned)amped_equation_length(a->components, a->fit->biased);
   if (rows == 0)
     return AMPED_OK;
-  sum_slots<<<(unsigned)rows, fit_threads, 0, a->stream>>>(
-      a->long_rows + a->first_row, a->slots,
-      (unsigned)amped_equation_length(a->components, a->fit->biased), a->equations);
-  AMPED_CUDA_LAUNCHED("the kernel of shared rows");
+  const dim3 grid((unsigned)rows, (length + fit_threads - 1) / fit_threads);
+  sum_slots<<<grid, fit_threads, 0, a->stream>>>(a->long_rows + a->first_row, a->slots, length,
+                                                 equations);
+  AMPED_CUDA_LAUNCHED("the sums of long rows");
   return AMPED_OK;
+}
+
+amped_status amped_row_blocks_sum(const amped_row_kernel_cuda_args *a) {
+  return sum_long_rows(a, a->equations);
+}
+
+amped_status amped_row_blocks_finish(const amped_row_kernel_cuda_args *a) {
+  AMPED_TRY(sum_long_rows(a, nullptr));
+  return FOR_TYPES(finish_of, a);
 }
 
 amped_status amped_row_gaps_cuda(const amped_row_kernel_cuda_args *a, const uint32_t *gaps,

@@ -443,8 +443,9 @@ amped_status begin_pass(void *self) {
   AMPED_CUDA(cudaMemsetAsync(f->d_sums, 0, AMPED_FIT_BLOCKS * sizeof *f->d_sums, stream));
   if (copy->host.count > 0)
     AMPED_CUDA(cudaMemsetAsync(copy->d_failed, 0, copy->host.count, stream));
-  AMPED_TRY(
-      amped_row_gaps_cuda(&s->args, copy->d_gaps, s->part->plan->modes[s->mode].rows.block_rows));
+  if (s->args.fit->history == nullptr)
+    AMPED_TRY(
+        amped_row_gaps_cuda(&s->args, copy->d_gaps, s->part->plan->modes[s->mode].rows.block_rows));
   return s->part->copies.layout.nnz[s->mode] > 0 ? AMPED_OK : finish_pass(s);
 }
 

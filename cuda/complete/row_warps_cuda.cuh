@@ -14,11 +14,16 @@
  *
  * Solution: warp_solve_cuda.cuh, in the shared memory that sums are folded in.
  *
+ * History: 2.4 KB a row of 32 components are more than all else that a row of a few nonzeros reads.
+ * They come to shared memory in their order, those of the next row while this one is solved.
+ *
  * A strip's pieces lie one behind another, so the nonzeros of the next piece are asked for while
  * this one is solved. Each strip leaves its sums in a place of its own: the same bits every time.
  */
 #ifndef AMPED_ROW_WARPS_CUDA_CUH
 #define AMPED_ROW_WARPS_CUDA_CUH
+
+#include <cuda_pipeline.h>
 
 #include "cuda/complete/fit_columns_cuda.cuh"
 #include "cuda/complete/warp_solve_cuda.cuh"
@@ -217,14 +222,134 @@ template <int W> struct warp_memory {
   lane_sums sums[32];
 };
 
+/* And beside it, where rows have a history. */
+template <int W> struct warp_history {
+  static constexpr int most = W * (W + 1) / 2 + 2 * W + 3; /* numbers of a row */
+  alignas(16) float numbers[(most + 6) / 4 * 4];           /* from the row's line of 16 bytes on */
+  float *rows[32];                                         /* of 32 pieces, from a multiple on */
+  double keep[32];                                         /* 0 where a piece is no whole row */
+};
+
+/* The warps of a thread block: as many as shared memory has room for. */
+template <int W> __device__ __host__ constexpr int warps_of(bool has_history) {
+  return has_history && W == 64 ? 3 : fit_warps;
+}
+
+/* Where the histories of pieces first .. first + 32 of a strip are. */
+template <int W, typename P>
+__device__ inline void find_histories(const P &p, warp_history<W> *past,
+                                      const amped_row_piece_cuda *pieces, unsigned first,
+                                      unsigned end, unsigned lane) {
+  if (first + lane < end) {
+    const amped_row_piece_cuda &piece = pieces[first + lane];
+    const bool is_row = piece.slot == AMPED_NO_SLOT;
+    past->rows[lane] = is_row ? history_of(p, piece.row) : nullptr;
+    past->keep[lane] = is_row ? p.history_keep[piece.row] : 0.0;
+  }
+  __syncwarp();
+}
+
+/* Where the numbers of piece i are, once they are there. */
+template <int W> __device__ inline float *numbers_of(warp_history<W> *past, unsigned i) {
+  return past->numbers + reinterpret_cast<uintptr_t>(past->rows[i]) % 16 / sizeof(float);
+}
+
+/* Ask for the numbers of piece i, which are zeros where nothing is kept. */
+template <int W>
+__device__ inline void ask_history(warp_history<W> *past, unsigned i, unsigned length,
+                                   unsigned lane) {
+  if (past->keep[i] > 0.0) {
+    const char *const row = reinterpret_cast<const char *>(past->rows[i]);
+    const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(row) % 16);
+    const unsigned bytes = before + length * (unsigned)sizeof(float);
+    char *const to = reinterpret_cast<char *>(past->numbers);
+#pragma unroll 1
+    for (unsigned at = 16 * lane; at < bytes; at += 16 * 32)
+      __pipeline_memcpy_async(to + at, row - before + at, 16,
+                              bytes - at < 16 ? 16 - (bytes - at) : 0);
+  } else {
+#pragma unroll 1
+    for (unsigned k = lane; k < length; k += 32)
+      numbers_of(past, i)[k] = 0.0F;
+  }
+  __pipeline_commit();
+}
+
+/* Add the history of piece i to its own equations: all but n of it. H, the right side and the sums
+ * of p are on the desk. Where it `leaves` they become the history instead; squares: of the row. A
+ * lane has a column of H, of 64 components two. */
+template <int W>
+__device__ inline void add_history(warp_history<W> *past, unsigned i, unsigned n, bool biased,
+                                   solve_desk<W> *desk, bool leaves, warp_equations<W> *q,
+                                   double *squares, unsigned lane) {
+  constexpr unsigned rows = 4; /* at a time */
+  const double keep = past->keep[i];
+  const float by = (float)keep;
+  const float *const from = numbers_of(past, i);
+  float *const to = past->rows[i];
+  const equation_places at = places_of(n, biased);
+  const auto put = [&](unsigned place, float *own, float sum) {
+    if (leaves)
+      to[place] = sum;
+    else
+      *own = sum;
+  };
+  const auto take = [&](unsigned place, float *own) {
+    put(place, own, fmaf(by, from[place], *own));
+  };
+#pragma unroll 1
+  for (unsigned c = lane; c < n; c += 32) {
+    const unsigned column = coordinate_of<W>(c);
+    take(at.targets + c, &desk->a[W][column]);
+    if (biased)
+      take(at.sum + c, &desk->a[W + 1][column]);
+#pragma unroll 1
+    for (unsigned first = c - lane; first < n; first += rows) {
+      float sum[rows];
+      float *h[rows];
+#pragma unroll
+      for (unsigned k = 0; k < rows; k++) {
+        const unsigned r = first + k;
+        const unsigned row = coordinate_of<W>(r);
+        h[k] = row >= column ? &desk->a[row][column] : &desk->a[column][row];
+        sum[k] = r >= c && r < n ? fmaf(by, from[r * (r + 1) / 2 + c], *h[k]) : 0.0F;
+      }
+#pragma unroll
+      for (unsigned k = 0; k < rows; k++) {
+        const unsigned r = first + k;
+        if (r >= c && r < n)
+          put(r * (r + 1) / 2 + c, h[k], sum[k]);
+      }
+    }
+  }
+#pragma unroll
+  for (int c = 0; c < fit_shape<W>::blocks; c++) {
+    const unsigned column = column_of<W>(c, lane / 4);
+    if (column < n)
+      q->targets[c] = fmaf(by, from[at.targets + column], q->targets[c]);
+  }
+  if (biased)
+    q->target += keep * (double)from[at.target];
+  if (lane == 0) {
+    *squares += keep * (double)from[at.squares];
+    if (leaves) {
+      to[at.count] = (float)q->count;
+      if (biased)
+        to[at.target] = (float)q->target;
+    }
+  }
+  __syncwarp();
+}
+
 /* The nonzeros of a piece: the first, as the problem numbers them, and how many. */
 struct piece_span {
   unsigned base, count;
 };
 
 /* N is the number of inputs, or most_inputs, which stands for any. weighs: nonzeros have weights,
- * or the fit is implicit. */
-template <int W, int N, typename I, bool biased, bool weighs>
+ * or the fit is implicit. has_history: rows have histories; these are kernels of their own, as the
+ * code is as much as that of all the rest. */
+template <int W, int N, typename I, bool biased, bool weighs, bool has_history>
 __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     fit_rows(const fit_problem<float, I> p) {
   constexpr int blocks = fit_shape<W>::blocks;
@@ -236,7 +361,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   const unsigned t = lane % 4;
   warp_memory<W> *const memory = reinterpret_cast<warp_memory<W> *>(shared) + threadIdx.x / 32;
   lane_sums *const sums = &memory->sums[lane];
-  const uint64_t number = (uint64_t)blockIdx.x * fit_warps + threadIdx.x / 32;
+  const uint64_t number = (uint64_t)blockIdx.x * warps_of<W>(has_history) + threadIdx.x / 32;
   if (number >= p.strips)
     return;
   const uint64_t strip = p.first_strip + number;
@@ -396,6 +521,22 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     }
   };
 
+  /* The history of the strip's piece `at`, as soon as that of the one before is done with. */
+  const auto past_of = [&]() {
+    return reinterpret_cast<warp_history<W> *>(shared +
+                                               warps_of<W>(has_history) * sizeof(warp_memory<W>)) +
+           threadIdx.x / 32;
+  };
+  const auto begin_history = [&](unsigned at) {
+    __pipeline_wait_prior(0); /* a row that stays may have left it */
+    __syncwarp();
+    if (at % 32 == 0)
+      find_histories<W>(p, past_of(), pieces, at, end, lane);
+    ask_history<W>(past_of(), at % 32, p.slot_length, lane);
+  };
+  if constexpr (has_history)
+    begin_history(0);
+
   piece_span here = {(unsigned)(pieces[0].first - p.first), pieces[0].count};
   load(here.base);
   take(here, 0);
@@ -485,15 +626,16 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     q.count = weighs ? sum_of_lanes(sums->count) : (double)seen;
     q.target = biased ? sum_of_lanes(sums->target) : 0.0;
 
-    if (slot != AMPED_NO_SLOT) {
-      q.squares = sum_of_lanes(sums->squares);
-      store_slot<W>(p.slots + (uint64_t)slot * p.slot_length, q, p.components, biased, lane);
-      continue;
+    const bool is_row = slot == AMPED_NO_SLOT;
+    const bool works = is_row && q.count > 0.0;
+    if (has_history && works) {
+      __pipeline_wait_prior(0);
+      __syncwarp();
+      q.count += past_of()->keep[at % 32] *
+                 (double)numbers_of(past_of(), at % 32)[places_of(p.components, biased).count];
     }
-    const double weight = penalty_of(p, q.count);
-    float x[blocks];
-    float bias = 0.0F;
-    if (q.count > 0.0) {
+    const double weight = has_history && p.absorbs ? 0.0 : penalty_of(p, q.count);
+    if (works) {
       if (p.base != nullptr)
         add_base<W>(p.base, p.components, q.h, lane);
       float right[blocks];
@@ -503,6 +645,31 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
                        ? (float)((double)q.targets[c] + weight * p.prior)
                        : 0.0F;
       put_on_desk<W>(&memory->desk, q.h, (float)weight, p.components, right, q.sums, biased, lane);
+    }
+    if constexpr (has_history) {
+      if (works)
+        add_history<W>(past_of(), at % 32, p.components, biased, &memory->desk, p.absorbs, &q,
+                       &sums->squares, lane);
+      if (works && p.absorbs) {
+        const double squares = sum_of_lanes(sums->squares);
+        if (lane == 0) {
+          past_of()->rows[at % 32][places_of(p.components, biased).squares] = (float)squares;
+          sums->all_count += q.count;
+        }
+      }
+      if (!is_last)
+        begin_history(at + 1);
+      if (is_row && (p.absorbs || !works))
+        continue; /* the row stays */
+    }
+    if (!is_row) {
+      q.squares = sum_of_lanes(sums->squares);
+      store_slot<W>(p.slots + (uint64_t)slot * p.slot_length, q, p.components, biased, lane);
+      continue;
+    }
+    float x[blocks];
+    float bias = 0.0F;
+    if (works) {
       const bool good = solve_on_desk<W>(&memory->desk, biased, (float)(q.count + p.reg_bias),
                                          (float)q.target, &bias, lane);
 #pragma unroll
@@ -583,19 +750,22 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     p.sums[strip] = {sums->all_count, all_squares, all_penalty, 0};
 }
 
-template <int W, int N, typename I, bool biased, bool weighs>
+template <int W, int N, typename I, bool biased, bool weighs, bool has_history>
 amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
+  constexpr unsigned warps = warps_of<W>(has_history);
+  constexpr unsigned bytes =
+      warps * (unsigned)(sizeof(warp_memory<W>) + (has_history ? sizeof(warp_history<W>) : 0));
+  static_assert(sizeof(warp_memory<W>) % 16 == 0, "histories begin behind");
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
-  const uint64_t count = amped_ceil_div(p.strips, (uint64_t)fit_warps);
+  const uint64_t count = amped_ceil_div(p.strips, (uint64_t)warps);
   if (count > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
                        count);
-  constexpr unsigned bytes = fit_warps * (unsigned)sizeof(warp_memory<W>);
-  const auto kernel = fit_rows<W, N, I, biased, weighs>;
+  const auto kernel = fit_rows<W, N, I, biased, weighs, has_history>;
   AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  kernel<<<(unsigned)count, 32 * fit_warps, bytes, args->stream>>>(p);
+  kernel<<<(unsigned)count, 32 * warps, bytes, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the row-fit kernel");
   return AMPED_OK;
 }
@@ -604,15 +774,27 @@ template <int W, int N, typename I>
 amped_status launch_warps_of(const amped_row_kernel_cuda_args *args) {
   const bool weighs = args->weights != nullptr || args->fit->implicit > 0.0;
   if (args->fit->biased)
-    return weighs ? launch_warps<W, N, I, true, true>(args)
-                  : launch_warps<W, N, I, true, false>(args);
-  return weighs ? launch_warps<W, N, I, false, true>(args)
-                : launch_warps<W, N, I, false, false>(args);
+    return weighs ? launch_warps<W, N, I, true, true, false>(args)
+                  : launch_warps<W, N, I, true, false, false>(args);
+  return weighs ? launch_warps<W, N, I, false, true, false>(args)
+                : launch_warps<W, N, I, false, false, false>(args);
+}
+
+/* With histories: a weight may be 1, and only tensors of order 3 have kernels of their own. */
+template <int W, int N, typename I>
+amped_status launch_warps_with_history(const amped_row_kernel_cuda_args *args) {
+  return args->fit->biased ? launch_warps<W, N, I, true, true, true>(args)
+                           : launch_warps<W, N, I, false, true, true>(args);
 }
 
 template <int W> amped_status launch_warps_for_order(const amped_row_kernel_cuda_args *args) {
+  const bool has_history = args->fit->history != nullptr;
   if (args->index_type != AMPED_U32)
-    return launch_warps_of<W, most_inputs, index64>(args);
+    return has_history ? launch_warps_with_history<W, most_inputs, index64>(args)
+                       : launch_warps_of<W, most_inputs, index64>(args);
+  if (has_history)
+    return args->inputs == 2 ? launch_warps_with_history<W, 2, index32>(args)
+                             : launch_warps_with_history<W, most_inputs, index32>(args);
   switch (args->inputs) {
   case 2:
     return launch_warps_of<W, 2, index32>(args);

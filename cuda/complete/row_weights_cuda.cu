@@ -210,10 +210,34 @@ amped_status view_batch(void *self, uint64_t first, const amped_batch *batch) {
                    begin - j->first);
 }
 
+/* Of nonzeros first .. first + count. */
+amped_status view_weights(const amped_tensor_part *part, uint64_t first, uint64_t count,
+                          double *weights) {
+  const amped_vtype type = part->plan->value_type;
+  const char *d_weights = static_cast<const char *>(part->row_fit->copies[0].d_weights);
+  void *raw = nullptr;
+  if (d_weights == nullptr) {
+    for (uint64_t i = 0; i < count; i++)
+      weights[i] = 1.0;
+    return AMPED_OK;
+  }
+  AMPED_TRY(amped_alloc(&raw, count, type, "the weights of nonzeros"));
+  amped_status status =
+      amped_cuda_check(cudaMemcpyAsync(raw, d_weights + first * type, count * type,
+                                       cudaMemcpyDeviceToHost, part->device->stream),
+                       "cudaMemcpyAsync");
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(part->device->stream), "cudaStreamSynchronize");
+  if (status == AMPED_OK)
+    amped_values_get(raw, type, 0, count, weights);
+  amped_free(raw);
+  return status;
+}
+
 } // namespace
 
 amped_status amped_view_cuda(amped_tensor_part *part, uint64_t first, uint64_t count,
-                             uint64_t *const *positions, bool *held) {
+                             uint64_t *const *positions, bool *held, double *weights) {
   const cudaStream_t stream = part->device->stream;
   view_job j = {part, first, count, positions};
   const amped_visitor_cuda visitor = {view_batch, &j, first, first + count};
@@ -221,6 +245,8 @@ amped_status amped_view_cuda(amped_tensor_part *part, uint64_t first, uint64_t c
   uint32_t *bits = nullptr;
   if (count == 0)
     return AMPED_OK;
+  if (weights != nullptr)
+    AMPED_TRY(view_weights(part, first, count, weights));
   AMPED_TRY(amped_copies_cuda_visit(&part->copies, 0, &visitor));
   AMPED_TRY(amped_calloc(&bits, words, sizeof *bits, "the bits of held out nonzeros"));
   amped_status status = AMPED_OK;

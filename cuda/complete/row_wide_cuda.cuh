@@ -12,14 +12,39 @@
 #ifndef AMPED_ROW_WIDE_CUDA_CUH
 #define AMPED_ROW_WIDE_CUDA_CUH
 
+#include <cuda_pipeline.h>
+
 #include "cuda/complete/wide_solve_cuda.cuh"
 
 namespace {
 
+/* `length` numbers of a row's history, as soon as all threads are behind a barrier: they lie where
+ * sums are folded. Zeros where nothing is kept. */
+template <int P, int N, typename I>
+__device__ inline float *recall(wide_desk<P, N, I> &d, const float *row, unsigned length,
+                                bool is_kept, unsigned thread) {
+  constexpr unsigned W = wide_shape<P>::columns;
+  static_assert(sizeof d.folds >= sizeof(float) * (W * (W + 1) / 2 + 2 * W + 3 + 6), "no room");
+  const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(row) % 16);
+  const unsigned bytes = before + length * (unsigned)sizeof(float);
+  const char *const from = reinterpret_cast<const char *>(row) - before;
+  char *const to = reinterpret_cast<char *>(d.folds);
+#pragma unroll 1
+  for (unsigned at = 16 * thread; at < bytes; at += 16 * W)
+    if (is_kept)
+      __pipeline_memcpy_async(to + at, from + at, 16, bytes - at < 16 ? 16 - (bytes - at) : 0);
+    else
+      *reinterpret_cast<float4 *>(to + at) = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  return reinterpret_cast<float *>(to + before);
+}
+
 /* The thread blocks that shall fit on a multiprocessor, by registers. */
 template <int P, int N> struct wide_tuning { static constexpr int blocks = P == 4 ? 3 : 4; };
 
-template <int P, int N, typename I>
+/* has_history: rows have one. Without, registers are few enough. */
+template <int P, int N, typename I, bool has_history>
 __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     fit_wide_rows(const fit_problem<float, I> p) {
   constexpr int W = 32 * P;
@@ -250,7 +275,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     const uint64_t own_row = piece->row;
     const unsigned slot = piece->slot;
     const uint64_t done = (uint64_t)(piece - p.pieces);
-    const double own_squares = d.of_piece[2][row];
+    double own_squares = d.of_piece[2][row];
 #pragma unroll
     for (int i = 0; i < 3; i++) {
       const double sum = sum_of_lanes(d.of_piece[i][row]);
@@ -297,6 +322,62 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       __syncthreads();
       ask(0);
       continue;
+    }
+    if constexpr (has_history) {
+      const bool works = totals[0] > 0.0;
+      if (works) {
+        float *const kept = history_of(p, own_row);
+        const double keep = p.history_keep[own_row];
+        const float by = (float)keep;
+        const equation_places places = places_of(p.components, p.biased);
+        float *const from = recall<P, N, I>(d, kept, p.slot_length, keep > 0.0, coordinate);
+        __syncthreads();
+        /* The sums lie twice in units on the diagonal. */
+        for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
+          const unsigned r = column_at<W>(i);
+          const unsigned c = column_at<W>(j);
+          if (r < p.components && c < p.components && (i >= j || i / 16 != j / 16 || !p.absorbs)) {
+            float *const old = from + place_of_pair(r, c);
+            h[u][half][e] = fmaf(by, *old, h[u][half][e]);
+            if (p.absorbs)
+              *old = h[u][half][e];
+          }
+        });
+        totals[0] += keep * (double)from[places.count];
+        if (p.biased)
+          totals[1] += keep * (double)from[places.target];
+        totals[2] += keep * (double)from[places.squares];
+        if (row == 0)
+          own_squares += keep * (double)from[places.squares];
+        if (is_there) {
+          d.targets[coordinate] = fmaf(by, from[places.targets + column], d.targets[coordinate]);
+          if (p.biased)
+            d.sums[coordinate] = fmaf(by, from[places.sum + column], d.sums[coordinate]);
+        }
+        __syncthreads();
+        if (p.absorbs) {
+          if (is_there) {
+            from[places.targets + column] = d.targets[coordinate];
+            if (p.biased)
+              from[places.sum + column] = d.sums[coordinate];
+          }
+          if (row == 0) {
+            from[places.count] = (float)totals[0];
+            if (p.biased)
+              from[places.target] = (float)totals[1];
+            from[places.squares] = (float)totals[2];
+            d.count_of_strip += totals[0];
+          }
+          __syncthreads();
+          for (unsigned i = coordinate; i < p.slot_length; i += (unsigned)W)
+            kept[i] = from[i];
+        }
+      }
+      if (!works || p.absorbs) { /* the row stays */
+        __syncthreads();
+        ask(0);
+        continue;
+      }
     }
     float x = 0.0F;
     float bias = 0.0F;
@@ -414,15 +495,16 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
 template <int P, int N, typename I>
 amped_status launch_wide(const amped_row_kernel_cuda_args *args) {
   constexpr int bytes = (int)sizeof(wide_desk<P, N, I>);
+  const auto kernel =
+      args->fit->history != nullptr ? fit_wide_rows<P, N, I, true> : fit_wide_rows<P, N, I, false>;
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
   if (p.strips > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
                        p.strips);
-  AMPED_CUDA(cudaFuncSetAttribute(fit_wide_rows<P, N, I>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  fit_wide_rows<P, N, I><<<(unsigned)p.strips, 32 * P, bytes, args->stream>>>(p);
+  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<(unsigned)p.strips, 32 * P, bytes, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the row-fit kernel");
   return AMPED_OK;
 }

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <sched.h>
 
 extern "C" {
@@ -154,10 +156,100 @@ amped_status amped_device_cuda_open(amped_device_cuda *device,
   return AMPED_OK;
 }
 
+/* --- memory that is kept --------------------------------------------------------------------- */
+
+namespace {
+
+/* Blocks of one kind of memory: those that are lent, and those that wait, by their bytes. */
+struct shelf {
+  cudaError_t (*get)(void **out, uint64_t bytes);
+  cudaError_t (*put)(void *block);
+  std::map<void *, uint64_t> lent;
+  std::multimap<uint64_t, void *> waiting;
+};
+
+cudaError_t get_device(void **out, uint64_t bytes) {
+  return cudaMalloc(out, bytes);
+}
+cudaError_t get_host(void **out, uint64_t bytes) {
+  return cudaHostAlloc(out, bytes, cudaHostAllocDefault);
+}
+
+std::mutex keeping;
+int keepers;
+shelf of_device = {get_device, cudaFree, {}, {}};
+shelf of_host = {get_host, cudaFreeHost, {}, {}};
+
+void give_back(shelf *s) {
+  for (const auto &block : s->waiting)
+    (void)s->put(block.second);
+  s->waiting.clear();
+}
+
+/* Bytes in steps of a sixteenth, so that blocks of about one size replace each other. */
+uint64_t in_steps(uint64_t bytes) {
+  uint64_t step = 256;
+  while (step < bytes / 32)
+    step *= 2;
+  return bytes > UINT64_MAX - step ? bytes : amped_ceil_div(bytes, step) * step;
+}
+
+/* A block that waits and has at most a quarter more than is asked for; else a new one. */
+cudaError_t take(shelf *s, void **out, uint64_t bytes) {
+  const std::lock_guard<std::mutex> guard(keeping);
+  const uint64_t wanted = in_steps(bytes);
+  if (keepers == 0)
+    return s->get(out, bytes);
+  const auto found = s->waiting.lower_bound(wanted);
+  if (found != s->waiting.end() && found->first - wanted <= wanted / 4) {
+    *out = found->second;
+    s->lent[*out] = found->first;
+    s->waiting.erase(found);
+    return cudaSuccess;
+  }
+  cudaError_t code = s->get(out, wanted);
+  if (code != cudaSuccess) {
+    (void)cudaGetLastError();
+    give_back(s);
+    code = s->get(out, wanted);
+  }
+  if (code == cudaSuccess)
+    s->lent[*out] = wanted;
+  return code;
+}
+
+void lay_back(shelf *s, void *block) {
+  const std::lock_guard<std::mutex> guard(keeping);
+  const auto lent = s->lent.find(block);
+  if (keepers == 0 || lent == s->lent.end() || cudaDeviceSynchronize() != cudaSuccess) {
+    if (lent != s->lent.end())
+      s->lent.erase(lent);
+    (void)s->put(block);
+    return;
+  }
+  s->waiting.emplace(lent->second, block);
+  s->lent.erase(lent);
+}
+
+} // namespace
+
+void amped_cuda_keep_memory(void) {
+  const std::lock_guard<std::mutex> guard(keeping);
+  keepers++;
+}
+
+void amped_cuda_stop_keeping(void) {
+  const std::lock_guard<std::mutex> guard(keeping);
+  if (--keepers > 0)
+    return;
+  give_back(&of_device);
+  give_back(&of_host);
+}
+
 amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what) {
   char text[32];
   *out = nullptr;
-  cudaError_t code = bytes > 0 ? cudaMalloc(out, bytes) : cudaSuccess;
+  cudaError_t code = bytes > 0 ? take(&of_device, out, bytes) : cudaSuccess;
   if (code == cudaSuccess)
     return AMPED_OK;
   *out = nullptr;
@@ -186,7 +278,7 @@ amped_status amped_cuda_no_host_memory(cudaError_t code, uint64_t bytes, const c
 
 amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what) {
   *out = nullptr;
-  cudaError_t code = bytes > 0 ? cudaHostAlloc(out, bytes, cudaHostAllocDefault) : cudaSuccess;
+  cudaError_t code = bytes > 0 ? take(&of_host, out, bytes) : cudaSuccess;
   if (code == cudaSuccess)
     return AMPED_OK;
   *out = nullptr;
@@ -197,12 +289,12 @@ amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what)
 /* Freeing can only report an error of earlier work. Who waited for that work has reported it. */
 void amped_cuda_free(void *d_block) {
   if (d_block != nullptr)
-    (void)cudaFree(d_block);
+    lay_back(&of_device, d_block);
 }
 
 void amped_cuda_host_free(void *h_block) {
   if (h_block != nullptr)
-    (void)cudaFreeHost(h_block);
+    lay_back(&of_host, h_block);
 }
 
 /* A list like "0-31,64-95" as a set of CPUs; false where it is no such list. */

@@ -53,6 +53,13 @@ amped_status amped_cuda_no_host_memory(cudaError_t code, uint64_t bytes, const c
 void amped_cuda_free(void *d_block);
 void amped_cuda_host_free(void *h_block);
 
+/* While a keeper is there, memory that is freed is kept for what asks for about as much: CUDA takes
+ * a millisecond to give a block or to take it back, and the batches of a stream ask for the same
+ * blocks each time. What is kept goes where CUDA has no more memory, and with the last keeper. As
+ * with CUDA's own, a block is free when all work on the device has ended. */
+void amped_cuda_keep_memory(void);
+void amped_cuda_stop_keeping(void);
+
 /* Return from the calling function where the call fails. AMPED_CUDA_LAUNCHED, with the kernel's
  * name, follows every kernel launch. */
 #define AMPED_CUDA(call) AMPED_TRY(amped_cuda_check((call), #call))

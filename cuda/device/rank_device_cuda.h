@@ -11,6 +11,7 @@ struct amped_device {
   cudaStream_t stream;                /* MTTKRP, and all that is not named next */
   cudaStream_t stream_dense;          /* dense work, which goes first where MTTKRP still runs */
   cudaStream_t stream_in, stream_out; /* rows to and from the host */
+  cublasHandle_t blas;                /* on stream_dense; NULL before its first use */
 };
 
 #endif

@@ -325,16 +325,17 @@ amped_status fetch_sums(amped_dense_cuda *d) {
 
 } // namespace
 
-amped_status amped_dense_cuda_create(amped_dense_cuda *d, cudaStream_t stream) {
-  d->stream = stream;
-  AMPED_CUBLAS(cublasCreate(&d->blas));
-  AMPED_CUBLAS(cublasSetStream(d->blas, stream));
+amped_status amped_dense_cuda_create(amped_dense_cuda *d, amped_device *device) {
+  if (device->blas == nullptr) {
+    AMPED_CUBLAS(cublasCreate(&device->blas));
+    AMPED_CUBLAS(cublasSetStream(device->blas, device->stream_dense));
+  }
+  d->stream = device->stream_dense;
+  d->blas = device->blas;
   return AMPED_OK;
 }
 
 void amped_dense_cuda_destroy(amped_dense_cuda *d) {
-  if (d->blas != nullptr)
-    (void)cublasDestroy(d->blas);
   amped_cuda_free(d->d_block);
   amped_free(d->h_sums);
   memset(d, 0, sizeof *d);

@@ -9,15 +9,15 @@
 #ifndef AMPED_DENSE_CUDA_H
 #define AMPED_DENSE_CUDA_H
 
-#include "cuda/device/device_cuda.h"
+#include "cuda/device/rank_device_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct amped_dense_cuda {
-  cublasHandle_t blas;
-  cudaStream_t stream; /* borrowed */
+  cublasHandle_t blas; /* borrowed */
+  cudaStream_t stream; /* likewise */
   int ncomps;
   uint64_t ld;
   amped_vtype value_type;
@@ -33,8 +33,9 @@ typedef struct amped_dense_cuda {
   double *h_sums;     /* likewise one */
 } amped_dense_cuda;
 
-/* Start cuBLAS on a stream; the struct starts out zeroed. */
-amped_status amped_dense_cuda_create(amped_dense_cuda *dense, cudaStream_t stream);
+/* Work on the device's stream for dense work, with its cuBLAS, which the first call starts. The
+ * struct starts out zeroed. */
+amped_status amped_dense_cuda_create(amped_dense_cuda *dense, amped_device *device);
 void amped_dense_cuda_destroy(amped_dense_cuda *dense);
 
 /* prepare allocates the workspace, of so many bytes of device memory. A second call replaces it. */

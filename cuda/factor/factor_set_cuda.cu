@@ -106,7 +106,7 @@ static void destroy(amped_factor_set *f) {
 
 static amped_status allocate(amped_factor_set *f) {
   AMPED_TRY(create_factors(f));
-  AMPED_TRY(amped_dense_cuda_create(&f->dense, f->device->stream_dense));
+  AMPED_TRY(amped_dense_cuda_create(&f->dense, f->device));
   return amped_dense_cuda_prepare(&f->dense, f->plan);
 }
 

@@ -11,6 +11,7 @@ extern "C" {
 #endif
 
 typedef struct amped_row_fit_cuda amped_row_fit_cuda;
+typedef struct amped_row_past_cuda amped_row_past_cuda;
 typedef struct amped_row_steps_cuda amped_row_steps_cuda;
 
 struct amped_tensor_part {
@@ -20,7 +21,8 @@ struct amped_tensor_part {
   amped_copies_cuda copies;
   amped_coo_buffer_cuda buffer;    /* of the mode that is collected */
   amped_row_fit_cuda *row_fit;     /* NULL unless it was prepared */
-  amped_row_steps_cuda *row_steps; /* likewise */
+  amped_row_past_cuda *row_past;   /* NULL unless one began */
+  amped_row_steps_cuda *row_steps; /* NULL unless they were prepared */
 };
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* Backend: the local work of one rank, on its CPU cores or on its GPU.
  *
- * Four tables of functions, each over an object of its own:
+ * Five tables of functions, each over an object of its own:
  *
  *   device       cores or a GPU: opened once a rank, asked for memory and rates
  *   factor set   all factors (whole, in position order, plan->ld elements a row, plan->value_type)
@@ -8,8 +8,9 @@
  *                shared rows, same row layout)
  *   list part    a rank's nonzeros of a list, while it is loaded
  *   tensor part  this rank's nonzeros, in one tensor format: the sorted copies, or another
+ *   row store    all rows of a stream (row_store.h); optional
  *
- * A backend names its four kinds of tables; a worker holds a device, a factor set and a tensor
+ * A backend names its kinds of tables; a worker holds a device, a factor set and a tensor
  * part, and the loader of a list its list part. Algorithms call through the worker and hold no `if
  * (gpu)`. No function communicates. Every function but mttkrp_begin has finished its work when it
  * returns, and reports failure through status.h. Padding rows and padding columns (ncomps .. ld-1)
@@ -22,7 +23,9 @@
 
 #include "backend/block_fit.h"
 #include "backend/gpu_info.h"
+#include "backend/row_past.h"
 #include "backend/row_steps.h"
+#include "backend/row_store.h"
 #include "backend/synthetic.h"
 #include "base/double_double.h"
 #include "base/kahan.h"
@@ -294,8 +297,8 @@ typedef struct amped_list_ops {
 
 /* --- tensor formats -------------------------------------------------------------------------- */
 
-/* A format has all of these operations but row_fit and row_steps (optional), collect, sort,
- * require_collect (NULL: it takes ordered copies alone), make_synthetic and require_synthetic
+/* A format has all of these operations but row_fit, row_past and row_steps (optional), collect,
+ * sort, require_collect (NULL: it takes ordered copies alone), make_synthetic and require_synthetic
  * (NULL: it takes files alone), and products (NULL: near 1 the fit is known less well,
  * docs/numerics.md). A solver that needs an operation of its own asks for it before the first
  * nonzero is read (amped_demand, session/prepare.h). */
@@ -365,6 +368,7 @@ typedef struct amped_format_ops {
 
   const amped_row_fit_ops *row_fit;     /* NULL: the format has none */
   const amped_block_fit_ops *block_fit; /* NULL: none; it needs row fits */
+  const amped_row_past_ops *row_past;   /* likewise */
   const amped_row_step_ops *row_steps;  /* likewise */
 } amped_format_ops;
 
@@ -377,6 +381,7 @@ typedef struct amped_backend {
   const amped_device_ops *device;
   const amped_factor_ops *factors;
   const amped_list_ops *lists;
+  const amped_row_store_ops *row_stores;  /* NULL: the backend has none, and no streams */
   const amped_format_ops *const *formats; /* ended by NULL; the first is the default */
 } amped_backend;
 

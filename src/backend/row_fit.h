@@ -45,10 +45,11 @@
 #include "tensor/sptensor.h"
 
 /* The history of mode's own rows. Row i of the block: equations' row at[i] times keep[i], which is
- * 0 where it has none (then they are not read). Rows without nonzeros are not looked at. */
+ * 0 where it has none (then they are not read). Rows without nonzeros are not looked at. No two
+ * rows have one row of equations. All three are in the backend's memory; equations begin at a
+ * multiple of 16 bytes. */
 typedef struct amped_row_history {
-  void *equations; /* rows of amped_equation_length numbers of the plan's value type; in the
-                      backend's memory */
+  void *equations; /* rows of amped_equation_length numbers of the plan's value type */
   const uint64_t *at;
   const double *keep;
 } amped_row_history;
@@ -145,9 +146,9 @@ typedef struct amped_row_fit_ops {
   /* Of this rank's nonzeros of mode 0's copy: *out += their sums; its least ones become smaller. */
   amped_status (*moments)(struct amped_tensor_part *part, amped_moments *out);
   /* This rank's nonzeros first .. first + count of mode 0's copy, to host memory: the position of
-   * each one's row in every mode's factor, and whether it is held out. */
+   * each one's row in every mode's factor, whether it is held out and, unless NULL, its weight. */
   amped_status (*view)(struct amped_tensor_part *part, uint64_t first, uint64_t count,
-                       uint64_t *const *positions, bool *held);
+                       uint64_t *const *positions, bool *held, double *weights);
 
   /* New rows of mode: own rows of iDps that are not split. When wait returns, the rows of
    * block_part (plan.h) and of all earlier parts are new; with the last part all are, *times is set
@@ -164,8 +165,6 @@ typedef struct amped_row_fit_ops {
   amped_status (*put_equations)(struct amped_tensor_part *part, int mode, uint64_t row,
                                 uint64_t count, const double *equations);
   amped_status (*solve_shared)(struct amped_tensor_part *part, int mode, amped_row_fit_sums *sums);
-
-  bool has_history; /* fits may have one */
 
   /* *out += errors at this rank's nonzeros of mode's copy: those held out, or the others. */
   amped_status (*errors)(struct amped_tensor_part *part, int mode, bool held,

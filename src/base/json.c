@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,11 @@ json_t *amped_json_loads(const char *text, json_error_t *error, bool *no_memory)
   json_t *value = json_loads(text, 0, error);
   *no_memory = value == NULL && errno == ENOMEM;
   return value;
+}
+
+double amped_json_number_of(const json_t *object, const char *name) {
+  const json_t *value = json_object_get(object, name);
+  return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
 int amped_json_put(const json_t *object, size_t flags, FILE *stream) {

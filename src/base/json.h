@@ -16,6 +16,9 @@ typedef struct amped_json amped_json;
 /* json_loads. *no_memory: memory ran out. The library itself may call that a wrong text. */
 json_t *amped_json_loads(const char *text, json_error_t *error, bool *no_memory);
 
+/* The number of that name; NaN where there is none. NULL has none. */
+double amped_json_number_of(const json_t *object, const char *name);
+
 /* json_dumpf in printable form (base/printable.h), which means the same: in JSON text such
  * characters stand in strings alone, where \uXXXX stands for them. 0, or EOF. */
 int amped_json_put(const json_t *object, size_t flags, FILE *stream);

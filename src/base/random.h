@@ -5,6 +5,8 @@
 #ifndef AMPED_RANDOM_H
 #define AMPED_RANDOM_H
 
+#include <math.h>
+
 #include "base/types.h"
 
 AMPED_BOTH static inline uint64_t amped_mix64(uint64_t x) {
@@ -24,6 +26,15 @@ AMPED_BOTH static inline uint64_t amped_random_u64(uint64_t seed, uint64_t strea
 AMPED_BOTH static inline double amped_random_double(uint64_t seed, uint64_t stream,
                                                     uint64_t counter) {
   return (double)(amped_random_u64(seed, stream, counter) >> 11) * 0x1.0p-53;
+}
+
+/* Normal, with mean 0 and variance 1, from two uniform numbers of the counter's own (Box and Muller
+ * 1958). GPUs and CPUs agree to rounding. */
+AMPED_BOTH static inline double amped_random_normal(uint64_t seed, uint64_t stream,
+                                                    uint64_t counter) {
+  const double u = 1.0 - amped_random_double(seed, stream, 2 * counter);
+  const double v = amped_random_double(seed, stream, 2 * counter + 1);
+  return sqrt(-2.0 * log(u)) * cos(6.283185307179586476925286766559 * v);
 }
 
 #endif

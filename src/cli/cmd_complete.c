@@ -197,9 +197,13 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
     return amped_error(AMPED_USAGE, NULL,
                        "complete does not run on --backend=%s; use --backend=cpu",
                        worker->backend->name);
-  if (j->o->stream.state != NULL && !worker->format->row_fit->has_history)
+  if (j->o->stream.state != NULL && worker->backend->row_stores == NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--state does not run on --backend=%s; use --backend=cpu, or leave it out",
+                       worker->backend->name);
+  if (j->o->stream.history == AMPED_HISTORY_MODEL && worker->format->row_past == NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--history=model does not run on --backend=%s; use --backend=cpu",
                        worker->backend->name);
   AMPED_TRY(amped_complete_search_check(worker, &j->o->complete));
   AMPED_TRY(find_contexts(j, plan, NULL, modes));
@@ -223,7 +227,8 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   amped_complete_search_require(&j->session->comm, &j->session->worker, plan, &j->o->complete,
                                 j->session_options.biased, device_bytes, host_bytes);
   if (j->o->stream.state != NULL)
-    amped_stream_begin_require(plan, j->session_options.biased, j->o->stream.history, host_bytes);
+    amped_stream_begin_require(&j->session->worker, plan, j->session_options.biased,
+                               j->o->stream.history, device_bytes, host_bytes);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */

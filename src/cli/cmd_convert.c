@@ -194,7 +194,7 @@ static bool counts_rows(const amped_options *o) {
 }
 
 static void say_duplicates(const amped_options *o, const record *r) {
-  const amped_duplicates policy = o->read.duplicates;
+  const amped_duplicates policy = amped_read_duplicates(&o->read);
   const bool sum = policy == AMPED_DUPLICATES_SUM;
   if (r->duplicates == 0)
     return;
@@ -301,14 +301,15 @@ static amped_status refuse_duplicates(const amped_options *o, const amped_sptens
 }
 
 static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, record *r) {
+  const amped_duplicates policy = amped_read_duplicates(&o->read);
   uint64_t first = 0;
   AMPED_TRY(amped_sptensor_sort(t, 0));
-  if (o->read.duplicates == AMPED_DUPLICATES_ERROR)
+  if (policy == AMPED_DUPLICATES_ERROR)
     r->duplicates = amped_sptensor_duplicates(t, &first);
   if (r->duplicates > 0)
     return refuse_duplicates(o, t, first, r->duplicates, &r->input);
-  AMPED_TRY(amped_sptensor_merge(t, o->read.duplicates, input_name(o), &r->duplicates));
-  t->duplicates = amped_duplicates_after(t->duplicates, o->read.duplicates, r->duplicates);
+  AMPED_TRY(amped_sptensor_merge(t, policy, input_name(o), &r->duplicates));
+  t->duplicates = amped_duplicates_after(t->duplicates, policy, r->duplicates);
   if (o->convert.drop_zeros)
     amped_sptensor_drop_zeros(t, &r->zeros);
   const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
@@ -473,7 +474,7 @@ static amped_status convert_tensor(const amped_options *o, amped_format format,
                                          .copies = !o->convert.no_copies,
                                          .temporary = o->convert.temporary,
                                          .memory = memory_of(o),
-                                         .duplicates = o->read.duplicates,
+                                         .duplicates = amped_read_duplicates(&o->read),
                                          .drop_zeros = o->convert.drop_zeros};
   amped_sptensor t = {.order = 0};
   amped_external_sort *x = NULL;

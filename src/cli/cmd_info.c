@@ -433,6 +433,19 @@ done:
   return status;
 }
 
+/* An HDF5 file; all that is read is of this one. */
+static amped_status find_kind(const char *path, bool *is_state, bool *is_result) {
+  const amped_status status = amped_hdf5_probe(path);
+  *is_state = status == AMPED_BAD_INPUT && amped_state_file_was(path);
+  if (*is_state) {
+    amped_status_clear(); /* opening it tells of STATE */
+    return AMPED_OK;
+  }
+  AMPED_TRY(status);
+  AMPED_TRY(amped_state_file_is(path, is_state));
+  return amped_result_file_is(path, is_result);
+}
+
 amped_status amped_cmd_info(const amped_options *o) {
   amped_json *json = NULL;
   amped_format format = AMPED_FORMAT_HDF5;
@@ -445,11 +458,8 @@ amped_status amped_cmd_info(const amped_options *o) {
     format = AMPED_FORMAT_HDF5;
   }
   AMPED_TRY(amped_io_check(o->args[0], format, &o->read));
-  if (format == AMPED_FORMAT_HDF5) {
-    AMPED_TRY(amped_hdf5_probe(o->args[0])); /* all that is read is of this file */
-    AMPED_TRY(amped_state_file_is(o->args[0], &is_state));
-    AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
-  }
+  if (format == AMPED_FORMAT_HDF5)
+    AMPED_TRY(find_kind(o->args[0], &is_state, &is_result));
   AMPED_TRY(amped_output_json(o->json, o->overwrite, &json));
   return amped_json_close(json, format != AMPED_FORMAT_HDF5 ? info_text(o, json)
                                 : is_state                  ? amped_info_state(o, json)

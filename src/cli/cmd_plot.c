@@ -4,7 +4,7 @@
 #include "tensor/format.h"
 #include "cli/plot_result.h"
 #include "cli/result_argument.h"
-#include "cli/plot_sweeps.h"
+#include "cli/plot_run.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "session/output_guard.h"
@@ -68,7 +68,7 @@ static amped_status plot(const amped_options *o, const char *path, amped_json *j
     return amped_error(AMPED_USAGE, in, "is about a run; --components is for results");
   AMPED_GO(out, amped_plot_open(path, in, o->overwrite, &f));
   AMPED_GO(out, amped_json_apart(json, path));
-  AMPED_GO(out, is_run(in) ? amped_plot_sweeps(&f, in) : plot_result(&f, in, &o->components));
+  AMPED_GO(out, is_run(in) ? amped_plot_run(&f, in) : plot_result(&f, in, &o->components));
   AMPED_GO(out, amped_plot_draw(&f));
   status = tell(&f, in, json);
 out:

@@ -16,6 +16,7 @@
 #include "session/stream_result.h"
 #include "solver/stream.h"
 #include "solver/stream_published.h"
+#include "tensor/held_entries.h"
 
 /* The data of the command, for the functions below. */
 typedef struct job {
@@ -26,6 +27,8 @@ typedef struct job {
   amped_state_file *file; /* rank 0 */
   amped_state_head head;  /* of the last batch */
   amped_stream_rows rows;
+  amped_sptensor held; /* rank 0: the held-out entries that the state keeps */
+  bool has_held;       /* they were read */
   amped_batch_source *source;
   int by;             /* the mode of --by; -1: none */
   amped_output found; /* in the place of the result, rank 0 */
@@ -61,7 +64,7 @@ static amped_status look(job *j) {
 
 static amped_status check_backend(const amped_session *session) {
   const amped_worker *worker = &session->worker;
-  if (worker->format->row_fit != NULL && worker->format->row_fit->has_history)
+  if (worker->backend->row_stores != NULL && worker->format->row_fit != NULL)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL, "stream does not run on --backend=%s; use --backend=cpu",
                      worker->backend->name);
@@ -77,11 +80,12 @@ static amped_status check_head(const job *j) {
     return amped_error(AMPED_BAD_INPUT, path,
                        "has a published history beside biases or nonnegative components; begin a "
                        "new state with amped_mpi complete --state");
-  if (h->history != AMPED_HISTORY_EQUATIONS)
-    return amped_error(AMPED_BAD_INPUT, path,
-                       "has a history of the kind %s, which this program does not know; begin a "
-                       "new state with amped_mpi complete --state",
-                       amped_history_names[h->history]);
+  if (h->history == AMPED_HISTORY_MODEL && j->session->worker.format->row_past == NULL)
+    return amped_error(AMPED_USAGE, path,
+                       "has a model history, which does not run on --backend=%s; use --backend=cpu",
+                       j->session->worker.backend->name);
+  if (h->history == AMPED_HISTORY_MODEL)
+    return AMPED_OK;
   if (h->history_length != amped_equation_length(h->ncomps - (h->biased ? 1 : 0), h->biased))
     return amped_error(AMPED_BAD_INPUT, path,
                        "has histories of %" PRIu64 " numbers a row, which are not those of %d "
@@ -117,15 +121,45 @@ static amped_status set_clip(job *j) {
   return AMPED_OK;
 }
 
+/* The device holds its rows. The status is this rank's own. */
+static amped_status check_device_memory(const job *j, uint64_t need) {
+  const amped_worker *worker = &j->session->worker;
+  const uint64_t budget = worker->backend->device->memory(worker->device);
+  char a[32];
+  char b[32];
+  if (need <= budget)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, j->o->args[0],
+                     "rank %d needs %s of GPU memory for its rows and %s are free; use more GPUs, "
+                     "or --backend=cpu, or begin a state of fewer components (--rank) or of "
+                     "--history=model",
+                     j->session->comm.rank, amped_format_bytes(a, need),
+                     amped_format_bytes(b, budget));
+}
+
+/* Repeated coordinates of a batch are treated as those of the first fit, unless the user says
+ * otherwise. */
+static void tell_duplicates(const job *j) {
+  const amped_duplicates asked = j->o->read.duplicates;
+  if (asked != AMPED_DUPLICATES_UNKNOWN && asked != j->head.duplicates)
+    amped_say("%s: --duplicates=%s holds for batches of this run; its first fit had %s",
+              j->o->args[0], amped_duplicates_policy_name(asked),
+              amped_duplicates_policy_name(j->head.duplicates));
+}
+
 /* Collective on a node. The status is this rank's own. */
 static amped_status check_memory(const job *j) {
   const amped_comm *comm = &j->session->comm;
   const uint64_t budget = amped_mem_node_available();
-  const uint64_t need =
-      amped_comm_node_sum(comm, amped_stream_rows_bytes(&j->head, comm->rank, comm->nranks) +
-                                    amped_stream_published_bytes(&j->head));
+  uint64_t device_bytes = 0;
+  uint64_t host_bytes = 0;
   char a[32];
   char b[32];
+  amped_stream_rows_require(&j->session->worker, &j->head, comm->rank, comm->nranks, &device_bytes,
+                            &host_bytes);
+  const uint64_t need =
+      amped_comm_node_sum(comm, host_bytes + amped_stream_published_bytes(&j->head));
+  AMPED_TRY(check_device_memory(j, device_bytes));
   if (budget == 0 || need <= budget)
     return AMPED_OK;
   return amped_error(AMPED_FAILED, j->o->args[0],
@@ -158,14 +192,17 @@ static amped_status open_state(job *j) {
   j->session_options.ncomps_list[0] = j->session_options.ncomps;
   j->session_options.precision = j->head.type;
   AMPED_TRY(amped_report_start(j->session));
+  tell_duplicates(j);
   return amped_stream_report_state(j->session, &j->head, j->file);
 }
 
 /* Collective. */
 static amped_status read_rows(job *j) {
   const amped_comm *comm = &j->session->comm;
-  AMPED_TRY(amped_comm_agree(comm, amped_stream_rows_create(&j->rows, comm, &j->head)));
-  return amped_state_rows_read(comm, j->file, &j->head, amped_stream_rows_take, &j->rows);
+  AMPED_TRY(amped_comm_agree(
+      comm, amped_stream_rows_create(&j->rows, comm, &j->session->worker, &j->head)));
+  AMPED_TRY(amped_state_rows_read(comm, j->file, &j->head, amped_stream_rows_take, &j->rows));
+  return amped_state_sums_read(comm, j->file, &j->head, j->rows.sums);
 }
 
 /* --- the batches ----------------------------------------------------------------------------- */
@@ -185,8 +222,10 @@ static int find_by(const job *j) {
 /* Collective. */
 static amped_status open_source(job *j) {
   const amped_comm *comm = &j->session->comm;
-  amped_batch_target target = {
-      .path = j->o->args[0], .order = j->head.order, .zero_based = j->head.zero_based};
+  amped_batch_target target = {.path = j->o->args[0],
+                               .order = j->head.order,
+                               .zero_based = j->head.zero_based,
+                               .duplicates = j->head.duplicates};
   amped_labels labels[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
   memset(labels, 0, sizeof labels);
@@ -240,10 +279,12 @@ static amped_status write_batch(job *j, const amped_source_batch *batch,
                                 const amped_learnt *learnt) {
   const amped_comm *comm = &j->session->comm;
   amped_state_head head = head_with(j, batch, learnt);
-  const amped_state_change change = {.head = &head,
-                                     .added = batch->added,
-                                     .held = &learnt->held_out,
-                                     .batch = {batch->name, batch->hash, batch->nnz}};
+  const amped_state_change change = {
+      .head = &head,
+      .added = batch->added,
+      .held = &learnt->held_out,
+      .batch = {batch->name, batch->hash, batch->nnz},
+      .sums = amped_state_sums_width(&head) > 0 ? (const double *const *)j->rows.sums : NULL};
   amped_state_rows mine = {.get = amped_stream_change_get,
                            .context = (void *)(uintptr_t)&learnt->change};
   amped_status status = AMPED_OK;
@@ -259,19 +300,27 @@ static amped_status write_batch(job *j, const amped_source_batch *batch,
   return amped_batch_source_accept(j->source, batch);
 }
 
+/* Rank 0: the held-out entries that the state keeps, this batch's, too. They are read once. */
+static amped_status keep_held(job *j, const amped_sptensor *of_batch) {
+  if (j->has_held) {
+    memcpy(j->held.dims, j->head.dims, sizeof j->held.dims);
+    return amped_held_entries_add(&j->held, of_batch, j->head.split_seed, j->head.keep);
+  }
+  AMPED_TRY(amped_state_file_held(j->file, &j->held));
+  j->has_held = true;
+  return AMPED_OK;
+}
+
 /* Collective. The model's error at all held-out entries that the state keeps. */
-static amped_status find_so_far(const job *j, const amped_stream *stream, amped_learnt *learnt,
+static amped_status find_so_far(job *j, const amped_stream *stream, amped_learnt *learnt,
                                 amped_errors *out) {
   const double began = amped_time();
-  amped_sptensor held;
   amped_status status = AMPED_OK;
-  memset(&held, 0, sizeof held);
   if (stream->comm->rank == 0)
-    status = amped_state_file_held(j->file, &held);
+    status = keep_held(j, &learnt->held_out);
   status = amped_comm_agree(stream->comm, status);
   if (status == AMPED_OK)
-    status = amped_stream_errors(stream, &held, out);
-  amped_sptensor_free(&held);
+    status = amped_stream_errors(stream, &j->held, out);
   learnt->evaluate_sec += amped_time() - began;
   return status;
 }
@@ -305,6 +354,8 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   const double learnt_at = amped_time();
   AMPED_GO(done, write_batch(j, batch, &learnt));
   told.write_sec = amped_time() - learnt_at;
+  if (stream.comm->rank == 0)
+    amped_state_file_sizes(j->file, &told.state_bytes, &told.journal_bytes);
   AMPED_GO(done, find_so_far(j, &stream, &learnt, &so_far));
   told.total_sec = amped_time() - began;
   j->counts.learnt++;
@@ -402,6 +453,7 @@ amped_status amped_cmd_stream(const amped_options *o) {
   status = amped_session_finish(&session, status);
   amped_batch_source_close(j.source);
   amped_state_file_close(j.file);
+  amped_sptensor_free(&j.held);
   amped_stream_rows_free(&j.rows);
   amped_session_close(&session);
   return status;

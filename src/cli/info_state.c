@@ -37,6 +37,7 @@ static void say_model(const amped_state_head *h) {
   amped_say("history      %s, %" PRIu64 " number%s a row; forget %g",
             amped_history_names[h->history], h->history_length, h->history_length == 1 ? "" : "s",
             h->forget);
+  amped_say("duplicates   %s", amped_duplicates_policy_name(h->duplicates));
   if (isfinite(h->least) || isfinite(h->most))
     amped_say("clipped      to %g ... %g", h->least, h->most);
 }
@@ -93,7 +94,7 @@ static json_t *json_state(const char *path, amped_state_file *file, json_t *name
   amped_state_file_sizes(file, &state, &journal);
   return json_pack(
       "{s:s, s:o, s:o, s:o, s:i, s:b, s:b, s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, "
-      "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O, s:O}",
+      "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:O, s:O}",
       "kind", "state", "file", amped_json_text(path, strlen(path)), "dims",
       amped_json_counts(h->dims, h->order), "first_dims", amped_json_counts(h->first, h->order),
       "ncomps", h->ncomps - (h->biased ? 1 : 0), "biased", h->biased ? 1 : 0, "nonnegative",
@@ -106,7 +107,8 @@ static json_t *json_state(const char *path, amped_state_file *file, json_t *name
       "before", json_errors(&h->errors[AMPED_STATE_BEFORE]), "after",
       json_errors(&h->errors[AMPED_STATE_AFTER]), "validate",
       json_errors(&h->errors[AMPED_STATE_HELD]), "bytes", amped_json_count(state), "journal_bytes",
-      amped_json_count(journal), "mode_names", names, "labels", counts);
+      amped_json_count(journal), "duplicates", amped_duplicates_policy_name(h->duplicates),
+      "mode_names", names, "labels", counts);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */

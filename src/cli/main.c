@@ -221,7 +221,8 @@ const amped_command amped_commands[] = {
          "weight in the sum of all weights. Modes whose labels are numbers, dates or times are\n"
          "drawn in their order; of a mode of more than 14 names each component has its largest\n"
          "entries. RUN.json (what cpd --json=RUN.json wrote): the metric over sweeps and over\n"
-         "time, what the time of a sweep went into, and balance over ranks.\n\n"
+         "time, what the time of a sweep went into, and balance over ranks; of stream --json,\n"
+         "errors of batches, what their time went into, and their sizes.\n\n"
          "-o OUT.svg or OUT.png, which gnuplot draws; it must be installed. -o OUT.gp writes the\n"
          "script and its data in one file: gnuplot OUT.gp then draws OUT.svg, anywhere.\n\n"
          "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg --components=1,4-6\n",

@@ -21,10 +21,6 @@
 static const amped_plot_box panels[] = {
     {70, 60, 320, 200}, {570, 60, 320, 200}, {70, 350, 320, 200}, {570, 350, 320, 200}};
 
-/* The most bytes that are read, of some million sweeps; and of a line, which is in memory. */
-#define FILE_BYTES (UINT64_C(1) << 28)
-#define LINE_BYTES (UINT64_C(1) << 20)
-
 /* The most decompositions, as --rank and --starts can ask for. */
 #define MOST_CURVES (AMPED_MAX_NCOMPS_COUNT * AMPED_MAX_NCOMPS_COUNT)
 
@@ -37,54 +33,26 @@ static const char *const colours[COLOURS] = {
     AMPED_PLOT_BLUE,   AMPED_PLOT_VERMILION, AMPED_PLOT_GREEN, AMPED_PLOT_ORANGE,
     AMPED_PLOT_PURPLE, AMPED_PLOT_SKY,       AMPED_PLOT_BLACK};
 
-/* One sweep, as event "iteration" tells of it. */
-typedef struct sweep {
-  int curve; /* from 0 */
-  double number, value, seconds;
-  double mttkrp_min, mttkrp_mean, mttkrp_max;
-  double solve, exchange;
-} sweep;
-
-/* A decomposition of R components, as event "init" tells of it. */
-typedef struct curve {
-  int ncomps;
-  int group;  /* from 0: curves of one R are a group */
-  bool first; /* of its group */
-} curve;
-
-typedef struct sweeps {
-  char metric[AMPED_METRIC_NAME]; /* its name, from the first sweep */
-  sweep *all;
-  uint64_t count, room;
-  curve *curves; /* of those that "init" told of */
-  int curves_count;
-  int groups;
-} sweeps;
-
-static double number_of(const json_t *object, const char *name) {
-  const json_t *value = json_object_get(object, name);
-  return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static void take_metric(sweeps *s, const json_t *object) {
+static void take_metric(amped_plot_sweeps *s, const json_t *object) {
   const char *name = json_string_value(json_object_get(object, "metric"));
   if (s->count == 0)
     (void)snprintf(s->metric, sizeof s->metric, "%s", name != NULL ? name : AMPED_METRIC_UNNAMED);
 }
 
-static amped_status append(sweeps *s, const char *path, uint64_t line, const json_t *object) {
+static amped_status append(amped_plot_sweeps *s, const char *path, uint64_t line,
+                           const json_t *object) {
   const json_t *mttkrp = json_object_get(object, "mttkrp_seconds");
   const int now = s->curves_count > 0 ? s->curves_count - 1 : 0;
   take_metric(s, object);
-  const sweep one = {now,
-                     number_of(object, "sweep"),
-                     number_of(object, s->metric),
-                     number_of(object, "seconds"),
-                     number_of(mttkrp, "min"),
-                     number_of(mttkrp, "mean"),
-                     number_of(mttkrp, "max"),
-                     number_of(object, "solve_seconds"),
-                     number_of(object, "exchange_seconds")};
+  const amped_plot_sweep one = {now,
+                                amped_json_number_of(object, "sweep"),
+                                amped_json_number_of(object, s->metric),
+                                amped_json_number_of(object, "seconds"),
+                                amped_json_number_of(mttkrp, "min"),
+                                amped_json_number_of(mttkrp, "mean"),
+                                amped_json_number_of(mttkrp, "max"),
+                                amped_json_number_of(object, "solve_seconds"),
+                                amped_json_number_of(object, "exchange_seconds")};
   if (!isfinite(one.number + one.value + one.seconds + one.mttkrp_min + one.mttkrp_mean +
                 one.mttkrp_max + one.solve + one.exchange))
     return amped_error(AMPED_BAD_INPUT, path,
@@ -99,14 +67,15 @@ static amped_status append(sweeps *s, const char *path, uint64_t line, const jso
   return AMPED_OK;
 }
 
-static amped_status begin_curve(sweeps *s, const char *path, const json_t *object) {
+static amped_status begin_curve(amped_plot_sweeps *s, const char *path, const json_t *object) {
   const int n = s->curves_count;
   if (n == MOST_CURVES)
     return amped_error(AMPED_BAD_INPUT, path,
                        "tells of more than %d decompositions; name a file that amped_mpi cpd "
                        "--json wrote",
                        MOST_CURVES);
-  curve one = {(int)json_integer_value(json_object_get(object, "rank")), s->groups, true};
+  amped_plot_curve one = {(int)json_integer_value(json_object_get(object, "rank")), s->groups,
+                          true};
   for (int c = 0; c < n && one.first; c++)
     if (s->curves[c].ncomps == one.ncomps) {
       one.group = s->curves[c].group;
@@ -118,97 +87,17 @@ static amped_status begin_curve(sweeps *s, const char *path, const json_t *objec
   return AMPED_OK;
 }
 
-static amped_status take_line(sweeps *s, const char *path, uint64_t line, const char *text) {
-  json_error_t error;
-  bool no_memory = false;
-  json_t *object = amped_json_loads(text, &error, &no_memory);
-  if (no_memory)
-    return amped_error(AMPED_FAILED, path, "out of memory for line %" PRIu64, line);
-  if (object == NULL)
-    return amped_error(AMPED_BAD_INPUT, path,
-                       "line %" PRIu64 " is no JSON object; name a file that amped_mpi cpd --json "
-                       "wrote",
-                       line);
-  const char *event = json_string_value(json_object_get(object, "event"));
-  amped_status status = AMPED_OK;
-  if (event != NULL && strcmp(event, "iteration") == 0)
-    status = append(s, path, line, object);
-  else if (event != NULL && strcmp(event, "init") == 0)
-    status = begin_curve(s, path, object);
-  json_decref(object);
-  return status;
-}
-
-static amped_status too_long(const char *path, uint64_t bytes) {
-  char have[32];
-  char most[32];
-  return amped_error(AMPED_BAD_INPUT, path,
-                     "has %s%s, and plot reads %s of lines at most; name a file that amped_mpi cpd "
-                     "--json wrote, or its last lines (tail)",
-                     bytes == 0 ? "more than " : "",
-                     amped_format_bytes(have, bytes > 0 ? bytes : FILE_BYTES),
-                     amped_format_bytes(most, FILE_BYTES));
-}
-
-/* The next line, without its end, into a buffer of LINE_BYTES; *more false: there is none, or it
- * has no end yet. */
-static amped_status read_line(FILE *file, const char *path, uint64_t line, char *text, bool *more) {
-  errno = 0;
-  *more = fgets(text, (int)LINE_BYTES, file) != NULL;
-  if (!*more)
-    return ferror(file) == 0
-               ? AMPED_OK
-               : amped_error_errno(AMPED_FAILED, errno, path, "cannot be read; try again");
-  const size_t length = strlen(text);
-  const bool whole = length > 0 && text[length - 1] == '\n';
-  *more = whole || feof(file) == 0;
-  if (whole || !*more)
-    return AMPED_OK;
-  return amped_error(AMPED_BAD_INPUT, path,
-                     "line %" PRIu64 " has more than 1 MiB, or a null; name a file that amped_mpi "
-                     "cpd --json wrote",
-                     line);
-}
-
-static amped_status read_lines(FILE *file, const char *path, char *text, sweeps *s) {
-  uint64_t bytes = 0;
-  bool more = true;
-  for (uint64_t line = 1; more; line++) {
-    AMPED_TRY(read_line(file, path, line, text, &more));
-    if (!more)
-      break;
-    bytes += strlen(text);
-    if (bytes > FILE_BYTES) /* of a pipe, or a file that grows */
-      return too_long(path, 0);
-    AMPED_TRY(take_line(s, path, line, text));
-  }
-  if (s->count == 0)
-    return amped_error(AMPED_BAD_INPUT, path,
-                       "tells of no sweep; name a file that amped_mpi cpd --json wrote");
-  return AMPED_OK;
-}
-
-static amped_status read_batch(const char *path, sweeps *s) {
-  char *text = NULL;
-  uint64_t bytes = 0;
-  AMPED_TRY(amped_file_check_readable(path, &bytes));
-  if (bytes > FILE_BYTES)
-    return too_long(path, bytes);
-  AMPED_TRY(amped_alloc(&text, LINE_BYTES, 1, "a line"));
-  FILE *file = fopen(path, "re");
-  amped_status status = file != NULL ? read_lines(file, path, text, s)
-                                     : amped_error_errno(AMPED_BAD_INPUT, errno, path,
-                                                         "cannot be read; check its name");
-  if (file != NULL)
-    (void)fclose(file);
-  amped_free(text);
-  return status;
+amped_status amped_plot_sweeps_take(amped_plot_sweeps *s, const char *path, uint64_t line,
+                                    const char *event, const json_t *object) {
+  if (strcmp(event, "iteration") == 0)
+    return append(s, path, line, object);
+  return strcmp(event, "init") == 0 ? begin_curve(s, path, object) : AMPED_OK;
 }
 
 /* Parts of a sweep end where the next begins, so that they can be drawn as areas, one on another.
  * Means over ranks; what is not MTTKRP, solve nor exchange is the rest. Where a run decomposes more
  * than once, sweeps count from 1 again: a blank line ends one curve. */
-static void write_data(amped_plot *f, const sweeps *s, const char *metric) {
+static void write_data(amped_plot *f, const amped_plot_sweeps *s, const char *metric) {
   double elapsed = 0.0;
   char columns[256];
   (void)snprintf(columns, sizeof columns,
@@ -217,7 +106,7 @@ static void write_data(amped_plot *f, const sweeps *s, const char *metric) {
                  metric);
   amped_plot_block(f, "sweeps", columns);
   for (uint64_t i = 0; i < s->count; i++) {
-    const sweep *x = &s->all[i];
+    const amped_plot_sweep *x = &s->all[i];
     elapsed += x->seconds;
     if (i > 0 && (x->curve != s->all[i - 1].curve || x->number <= s->all[i - 1].number))
       fprintf(f->script, "\n");
@@ -230,7 +119,7 @@ static void write_data(amped_plot *f, const sweeps *s, const char *metric) {
 
 /* The metric, over a column: a curve for each decomposition that has sweeps. Those of one R have
  * one colour, and a line in the legend. */
-static void write_metric(amped_plot *f, const sweeps *s, int column) {
+static void write_metric(amped_plot *f, const amped_plot_sweeps *s, int column) {
   int drawn = 0;
   int last = -1;
   if (s->curves_count < 2) {
@@ -245,7 +134,7 @@ static void write_metric(amped_plot *f, const sweeps *s, int column) {
     if (c == last)
       continue;
     last = c;
-    const curve *one = &s->curves[c];
+    const amped_plot_curve *one = &s->curves[c];
     fprintf(f->script,
             "%s $sweeps every :::%d::%d using %d:2 with linespoints pointtype 7 pointsize 0.4 "
             "linecolor rgb %s dashtype %d ",
@@ -260,7 +149,7 @@ static void write_metric(amped_plot *f, const sweeps *s, int column) {
   fprintf(f->script, "\n");
 }
 
-static void write_metrics(amped_plot *f, const sweeps *s, const char *metric) {
+static void write_metrics(amped_plot *f, const amped_plot_sweeps *s, const char *metric) {
   char title[AMPED_PLOT_TEXT_BYTES + 32];
   double most = 0.0;
   for (uint64_t i = 0; i < s->count; i++)
@@ -280,7 +169,7 @@ static void write_metrics(amped_plot *f, const sweeps *s, const char *metric) {
   amped_plot_panel_end(f);
 }
 
-static void write_times(amped_plot *f, const sweeps *s) {
+static void write_times(amped_plot *f, const amped_plot_sweeps *s) {
   amped_plot_panel(f, &panels[2], "time of a sweep, seconds (means over ranks)");
   amped_plot_key(f, &panels[2]);
   amped_plot_whole_ticks(f, 1, s->count, panels[2].width);
@@ -310,21 +199,17 @@ static void write_times(amped_plot *f, const sweeps *s) {
   amped_plot_panel_end(f);
 }
 
-amped_status amped_plot_sweeps(amped_plot *f, const char *path) {
-  char title[AMPED_PLOT_TEXT_BYTES];
+amped_status amped_plot_sweeps_draw(const amped_plot_sweeps *s, amped_plot *f, const char *title) {
   char name[AMPED_PLOT_TEXT_BYTES];
-  const char *slash = strrchr(path, '/');
-  const char *base = slash != NULL ? slash + 1 : path;
-  sweeps s = {.count = 0};
-  amped_status status = read_batch(path, &s);
-  if (status == AMPED_OK) {
-    const char *metric = amped_plot_text(name, s.metric, strlen(s.metric));
-    status = amped_plot_begin(f, WIDTH, HEIGHT, amped_plot_text(title, base, strlen(base)));
-    write_data(f, &s, metric);
-    write_metrics(f, &s, metric);
-    write_times(f, &s);
-  }
-  amped_free(s.curves);
-  amped_free(s.all);
-  return status;
+  const char *metric = amped_plot_text(name, s->metric, strlen(s->metric));
+  AMPED_TRY(amped_plot_begin(f, WIDTH, HEIGHT, title));
+  write_data(f, s, metric);
+  write_metrics(f, s, metric);
+  write_times(f, s);
+  return AMPED_OK;
+}
+
+void amped_plot_sweeps_free(amped_plot_sweeps *s) {
+  amped_free(s->curves);
+  amped_free(s->all);
 }

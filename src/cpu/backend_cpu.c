@@ -6,6 +6,7 @@
 #include "cpu/arithmetic_cpu.h"
 #include "cpu/bandwidth_cpu.h"
 #include "cpu/device_cpu.h"
+#include "cpu/row_store_cpu.h"
 #include "cpu/synthetic_cpu.h"
 
 static bool cpu_available(const char **reason) {
@@ -122,5 +123,6 @@ const amped_backend amped_backend_cpu = {
     .device = &device_ops,
     .factors = &amped_factor_set_cpu,
     .lists = &amped_list_part_cpu,
+    .row_stores = &amped_row_store_cpu,
     .formats = formats,
 };

@@ -592,6 +592,5 @@ const amped_row_fit_ops amped_row_fit_cpu_ops = {
     .get_equations = fit_get_equations,
     .put_equations = fit_put_equations,
     .solve_shared = amped_row_fit_cpu_solve_shared,
-    .has_history = true,
     .errors = amped_row_fit_cpu_errors,
 };

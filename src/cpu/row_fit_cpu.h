@@ -45,7 +45,7 @@ amped_status amped_row_fit_cpu_weigh(amped_tensor_part *part, uint64_t count,
                                      const uint64_t *const *indices, const double *weights,
                                      uint64_t *placed);
 amped_status amped_row_fit_cpu_view(amped_tensor_part *part, uint64_t first, uint64_t count,
-                                    uint64_t *const *positions, bool *held);
+                                    uint64_t *const *positions, bool *held, double *weights);
 
 /* File indices of positions, for weigh and hold_out, which frees them. */
 amped_status amped_row_fit_cpu_find_indices(amped_tensor_part *part);

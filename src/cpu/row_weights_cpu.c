@@ -105,10 +105,11 @@ amped_status amped_row_fit_cpu_weigh(amped_tensor_part *part, uint64_t count,
 }
 
 amped_status amped_row_fit_cpu_view(amped_tensor_part *part, uint64_t first, uint64_t count,
-                                    uint64_t *const *positions, bool *held) {
+                                    uint64_t *const *positions, bool *held, double *weights) {
   const amped_cpu_copy *copy = &part->copies[0];
   const amped_packing *p = copy->packing;
   const uint64_t *bits = part->row_fit->held[0];
+  const void *of = part->row_fit->weights[0];
   uint64_t entry = count > 0 ? entry_of(copy, first) : 0;
   for (uint64_t i = 0; i < count; i++) {
     uint64_t words[AMPED_MAX_PLANES];
@@ -120,6 +121,8 @@ amped_status amped_row_fit_cpu_view(amped_tensor_part *part, uint64_t first, uin
     for (int m = 1; m < part->plan->order; m++)
       positions[m][i] = amped_packed_field(words, p->shifts[m - 1], p->bits[m - 1]);
     held[i] = bits[k / 64] >> k % 64 & 1;
+    if (weights != NULL)
+      weights[i] = of == NULL ? 1.0 : amped_value_get(of, part->plan->value_type, k);
   }
   return AMPED_OK;
 }

@@ -8,6 +8,7 @@
 #include "cpu/products_cpu.h"
 #include "cpu/block_fit_cpu.h"
 #include "cpu/row_fit_cpu.h"
+#include "cpu/row_past_cpu.h"
 #include "cpu/row_steps_cpu.h"
 #include "cpu/synthetic_cpu.h"
 #include "cpu/tensor_part_cpu.h"
@@ -82,6 +83,7 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_free(part->fixup);
   amped_free(part->outputs);
   amped_row_fit_cpu_free(part->row_fit);
+  amped_row_past_cpu_free(part->row_past);
   amped_row_steps_cpu_free(part->row_steps);
   amped_free(part);
 }
@@ -249,5 +251,6 @@ const amped_format_ops amped_sorted_cpu = {
     .products = cpu_products,
     .row_fit = &amped_row_fit_cpu_ops,
     .block_fit = &amped_block_fit_cpu_ops,
+    .row_past = &amped_row_past_cpu_ops,
     .row_steps = &amped_row_steps_cpu_ops,
 };

@@ -8,6 +8,7 @@
 #include "cpu/tiles_cpu.h"
 
 typedef struct amped_row_fit_cpu amped_row_fit_cpu;
+typedef struct amped_row_past_cpu amped_row_past_cpu;
 typedef struct amped_row_steps_cpu amped_row_steps_cpu;
 
 struct amped_tensor_part {
@@ -25,7 +26,8 @@ struct amped_tensor_part {
   void *outputs;                  /* of tiles that have their own */
   double mttkrp_sec;              /* of the last one */
   amped_row_fit_cpu *row_fit;     /* NULL unless it was prepared */
-  amped_row_steps_cpu *row_steps; /* likewise */
+  amped_row_past_cpu *row_past;   /* NULL unless one began */
+  amped_row_steps_cpu *row_steps; /* NULL unless they were prepared */
 };
 
 /* All that a walk over a tile of mode's copy, or the whole copy, reads and writes. */

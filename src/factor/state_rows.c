@@ -234,6 +234,19 @@ done:
   return status;
 }
 
+amped_status amped_state_sums_read(const amped_comm *comm, amped_state_file *file,
+                                   const amped_state_head *head, double *const *sums) {
+  const uint64_t width = amped_state_sums_width(head);
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < head->order && width > 0; m++) {
+    if (comm->rank == 0)
+      status = amped_state_file_sums(file, m, sums[m]);
+    AMPED_TRY(amped_comm_agree(comm, status));
+    amped_comm_broadcast(comm, sums[m], width * width * sizeof *sums[m]);
+  }
+  return AMPED_OK;
+}
+
 amped_status amped_state_head_share(const amped_comm *comm, const amped_state_file *file,
                                     amped_state_head *out) {
   memset(out, 0, sizeof *out);

@@ -36,6 +36,10 @@ amped_status amped_state_rows_read(const amped_comm *comm, amped_state_file *fil
                                    const amped_state_head *head, amped_state_take *take,
                                    void *context);
 
+/* The sums of a model history, [width][width] a mode, to every rank. */
+amped_status amped_state_sums_read(const amped_comm *comm, amped_state_file *file,
+                                   const amped_state_head *head, double *const *sums);
+
 /* Rank 0's head, to every rank. */
 amped_status amped_state_head_share(const amped_comm *comm, const amped_state_file *file,
                                     amped_state_head *out);

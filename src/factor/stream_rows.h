@@ -1,12 +1,12 @@
-/* Stream rows: all rows of a stream's model, between its batches. Every rank has the factors of all
- * rows; a row's history and the batch that touched it last are with its owner alone
- * (plan/touched.h).
+/* Stream rows: all rows of a stream's model, between its batches, in the backend's memory
+ * (backend/row_store.h). Every rank has the factors of all rows; a row's history and the batch that
+ * touched it last are with its owner alone (plan/touched.h).
  *
- * Host memory, owned by the struct, with room to grow: half as many rows again. Numbers are of the
- * state's type (hdf5/state_file.h). Not collective. */
+ * Numbers are of the state's type (hdf5/state_file.h). Not collective. */
 #ifndef AMPED_STREAM_ROWS_H
 #define AMPED_STREAM_ROWS_H
 
+#include "backend/backend.h"
 #include "factor/state_rows.h"
 
 typedef struct amped_stream_rows {
@@ -15,28 +15,24 @@ typedef struct amped_stream_rows {
   uint64_t ncomps, length; /* numbers of a row's factor, and of its history */
   amped_vtype type;
   uint64_t dims[AMPED_MAX_ORDER];
-  uint64_t room[AMPED_MAX_ORDER];     /* rows, */
-  uint64_t own_room[AMPED_MAX_ORDER]; /* and own rows that there is memory for */
-  void *factor[AMPED_MAX_ORDER];      /* [room][ncomps] */
-  void *history[AMPED_MAX_ORDER];     /* [own_room][length]: by slot */
-  uint64_t *touched[AMPED_MAX_ORDER]; /* [own_room]: numbers from 1; 0: no batch did */
+  uint64_t width;                /* of a model history's sums (hdf5/state_file.h); else 0 */
+  double *sums[AMPED_MAX_ORDER]; /* [width][width], on every rank, in host memory */
+  const amped_row_store_ops *ops;
+  amped_row_store *store;
 } amped_stream_rows;
 
-/* Rows of zeros, of the head's dims. Free with the second, which takes a zeroed struct, too. */
+/* Rows of zeros, of the head's dims, in the memory of the worker's device, which outlives them.
+ * Free with the second, which takes a zeroed struct, too. */
 amped_status amped_stream_rows_create(amped_stream_rows *rows, const amped_comm *comm,
-                                      const amped_state_head *head);
+                                      const amped_worker *worker, const amped_state_head *head);
 void amped_stream_rows_free(amped_stream_rows *rows);
 
-/* Bytes that this takes on a rank, with the room of a first growth. */
-uint64_t amped_stream_rows_bytes(const amped_state_head *head, int rank, int nranks);
+/* Bytes that this takes on a rank, with room to grow: of the device's memory and of the host's. */
+void amped_stream_rows_require(const amped_worker *worker, const amped_state_head *head, int rank,
+                               int nranks, uint64_t *device_bytes, uint64_t *host_bytes);
 
 /* More rows, of zeros: new dims, none smaller. Where memory is short, dims stay. */
 amped_status amped_stream_rows_grow(amped_stream_rows *rows, const uint64_t *dims);
-
-/* A row's factor. */
-static inline void *amped_stream_row(const amped_stream_rows *rows, int mode, uint64_t index) {
-  return (char *)rows->factor[mode] + index * rows->ncomps * rows->type;
-}
 
 /* For state_rows.h: context is the rows, which have the head's dims. */
 amped_state_take amped_stream_rows_take;

@@ -9,20 +9,34 @@
 #include "generate/planted_noise.h"
 #include "generate/random_tensor.h"
 
-enum { STREAM_CELL = 72, STREAM_ENTRY, STREAM_ENTRY_ANGLE };
+enum { STREAM_CELL = 72, STREAM_ENTRY, STREAM_ENTRY_ANGLE, STREAM_LEADING };
 
 static uint64_t stream_of(int purpose, int mode) {
   return (uint64_t)purpose << 56 | (uint64_t)mode << 48;
 }
 
-static amped_status count_cells(const amped_observed_spec *spec, uint64_t *cells) {
-  *cells = 1;
+/* The last modes, from `from` on, have `cells` cells, at most 2^63; with the mode before they have
+ * more. */
+typedef struct tail {
+  int from;
+  uint64_t cells;
+} tail;
+
+static tail tail_of(const amped_observed_spec *spec) {
+  tail t = {spec->order, 1};
+  uint64_t more = 0;
+  while (t.from > 0 && amped_mul(t.cells, spec->dims[t.from - 1], &more) && more <= AMPED_MAX_DIM) {
+    t.cells = more;
+    t.from--;
+  }
+  return t;
+}
+
+static double count_cells(const amped_observed_spec *spec) {
+  double cells = 1.0;
   for (int m = 0; m < spec->order; m++)
-    if (!amped_mul(*cells, spec->dims[m], cells) || *cells > AMPED_MAX_DIM)
-      return amped_error(AMPED_USAGE, NULL,
-                         "the cells are more than 2^63, from which none can be drawn; lower "
-                         "--dims");
-  return AMPED_OK;
+    cells *= (double)spec->dims[m];
+  return cells;
 }
 
 static amped_status check_model(const amped_observed_spec *spec) {
@@ -40,20 +54,25 @@ static amped_status check_model(const amped_observed_spec *spec) {
 }
 
 amped_status amped_observed_check(const amped_observed_spec *spec, uint64_t *nnz) {
-  uint64_t cells = 0;
   *nnz = 0;
   AMPED_TRY(amped_random_tensor_check_dims(spec->order, spec->dims));
   AMPED_TRY(amped_planted_noise_check(spec->noise));
-  AMPED_TRY(count_cells(spec, &cells));
   if (!(spec->share > 0.0 && spec->share <= 1.0))
     return amped_error(AMPED_USAGE, NULL,
                        "%g of the cells; give --observed a share above 0, at most 1", spec->share);
-  const double wanted = round(spec->share * (double)cells);
+  const tail last = tail_of(spec);
+  const double cells = last.from > 0 ? count_cells(spec) : (double)last.cells;
+  const double wanted = round(spec->share * cells);
   if (wanted < 1.0)
     return amped_error(AMPED_USAGE, NULL,
-                       "%g of %" PRIu64 " cells is less than one; give a larger --observed",
-                       spec->share, cells);
-  *nnz = wanted < (double)cells ? (uint64_t)wanted : cells;
+                       "%g of %.0f cells is less than one; give a larger --observed", spec->share,
+                       cells);
+  if (wanted > (double)last.cells && last.from > 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "%.3g cells are more than can be drawn from so many; lower --observed or "
+                       "--dims",
+                       wanted);
+  *nnz = wanted < (double)last.cells ? (uint64_t)wanted : last.cells;
   AMPED_TRY(check_model(spec));
   return amped_random_tensor_check_memory(spec->order, *nnz);
 }
@@ -71,15 +90,18 @@ static void fill_model(const amped_observed_spec *spec, amped_ktensor *model) {
   }
 }
 
-static void draw_cells(const amped_observed_spec *spec, uint64_t cells, amped_sptensor *t) {
+static void draw_cells(const amped_observed_spec *spec, amped_sptensor *t) {
+  const tail last = tail_of(spec);
   const uint64_t key = amped_random_u64(spec->seed, stream_of(STREAM_CELL, 0), 0);
 #pragma omp parallel for schedule(static)
   for (uint64_t k = 0; k < t->nnz; k++) {
-    uint64_t rest = amped_random_tensor_scatter(cells, key, k);
-    for (int m = t->order - 1; m >= 0; m--) {
+    uint64_t rest = amped_random_tensor_scatter(last.cells, key, k);
+    for (int m = t->order - 1; m >= last.from; m--) {
       t->indices[m][k] = rest % t->dims[m];
       rest /= t->dims[m];
     }
+    for (int m = 0; m < last.from; m++)
+      t->indices[m][k] = amped_random_u64(spec->seed, stream_of(STREAM_LEADING, m), k) % t->dims[m];
   }
 }
 
@@ -101,20 +123,18 @@ static void fill_values(const amped_ktensor *model, amped_sptensor *t) {
 amped_status amped_observed_create(const amped_observed_spec *spec, amped_sptensor *out,
                                    amped_ktensor *model, double *noise_sd) {
   amped_status status = AMPED_OK;
-  uint64_t cells = 0;
   uint64_t nnz = 0;
   memset(out, 0, sizeof *out);
   memset(model, 0, sizeof *model);
   *noise_sd = 0.0;
   AMPED_TRY(amped_observed_check(spec, &nnz));
-  AMPED_TRY(count_cells(spec, &cells));
   AMPED_GO(fail, amped_ktensor_create(model, spec->order, spec->dims, spec->ncomps));
   AMPED_GO(fail, amped_sptensor_create(out, spec->order, nnz));
   out->duplicates = AMPED_DUPLICATES_NONE;
   memcpy(out->dims, spec->dims, sizeof out->dims);
   fill_model(spec, model);
   amped_ktensor_normalise(model);
-  draw_cells(spec, cells, out);
+  draw_cells(spec, out);
   AMPED_GO(fail, amped_sptensor_sort(out, 0));
   fill_values(model, out);
   *noise_sd = amped_planted_noise_add(out, spec->noise, spec->seed);

@@ -3,7 +3,9 @@
  * tensors, planted_tensor.h, are zero elsewhere.)
  *
  * Factor entries are standard normal numbers. The cells are drawn without replacement, each as
- * likely as another: the first of a permutation of all cells that the seed chooses. The noise is
+ * likely as another: the first of a permutation of all cells that the seed chooses. Where the cells
+ * are more than 2^63, leading modes are left out of the permutation until the others' are not, and
+ * their indices are drawn one by one: so few of so many cells meet next to never. The noise is
  * that of planted_noise.h, on the drawn cells. Values without noise are those of the model, in
  * double; with noise they are rounded to float.
  *
@@ -16,8 +18,8 @@
 
 typedef struct amped_observed_spec {
   int order;
-  uint64_t dims[AMPED_MAX_ORDER]; /* at most 2^63 cells */
-  double share;                   /* of all cells, above 0, at most 1 */
+  uint64_t dims[AMPED_MAX_ORDER];
+  double share; /* of all cells, above 0, at most 1 */
   int ncomps;
   double noise;
   uint64_t seed;

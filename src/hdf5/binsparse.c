@@ -119,8 +119,6 @@ static amped_status read_counts(const char *path, const json_t *keys, amped_bins
   const json_t *base = json_object_get(keys, "index_base");
   if (!json_is_integer(nnz) || json_integer_value(nnz) < 0)
     return bad(path, "has no number_of_stored_values; make the file again");
-  if (json_integer_value(nnz) == 0)
-    return amped_error(AMPED_BAD_INPUT, path, "has no nonzeros; give a tensor that has some");
   if (base != NULL &&
       (!json_is_integer(base) || json_integer_value(base) < 0 || json_integer_value(base) > 1))
     return bad(path, "has an index_base that is neither 0 nor 1; make the file again");

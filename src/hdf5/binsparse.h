@@ -15,7 +15,7 @@
 typedef struct amped_binsparse {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
-  uint64_t nnz;
+  uint64_t nnz;        /* 0 or more */
   uint64_t index_base; /* 0 or 1 */
   bool has_fill;       /* absent elements have the value in the dataset fill_value, not zero */
 } amped_binsparse;

@@ -160,6 +160,8 @@ static amped_status touch_state(amped_hdf5 *file) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     (void)snprintf(name, sizeof name, "/history/%d", m);
     AMPED_TRY(touch_dataset(file, name, 2));
+    (void)snprintf(name, sizeof name, "/sums/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 2));
     (void)snprintf(name, sizeof name, "/touched/%d", m);
     AMPED_TRY(touch_dataset(file, name, 1));
     (void)snprintf(name, sizeof name, "/held/indices/%d", m);

@@ -130,6 +130,22 @@ static amped_status check_held(amped_state_base *base) {
                            base->held);
 }
 
+/* Of a head that has sums. */
+static amped_status open_sums(amped_state_base *base, int mode, amped_hdf5_dataset *d) {
+  const uint64_t width = amped_state_sums_width(&base->head);
+  AMPED_TRY(amped_hdf5_dataset_open(&base->file, name_of("/sums", mode).name, 2, d));
+  return amped_hdf5_dataset_expect(d, f64, width, width);
+}
+
+static amped_status check_sums(amped_state_base *base, int mode) {
+  amped_hdf5_dataset d = {.open = false};
+  if (amped_state_sums_width(&base->head) == 0)
+    return AMPED_OK;
+  amped_status status = open_sums(base, mode, &d);
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
 static amped_status check_extents(amped_state_base *base) {
   const amped_state_head *h = &base->head;
   uint64_t batches = h->batches;
@@ -146,6 +162,7 @@ static amped_status check_extents(amped_state_base *base) {
       amped_hdf5_dataset_close(&d);
       AMPED_TRY(status);
     }
+    AMPED_TRY(check_sums(base, m));
     AMPED_TRY(amped_hdf5_labels_bytes(&base->file, m, h->dims[m], &bytes));
     base->labelled[m] = bytes > 0;
   }
@@ -236,6 +253,18 @@ amped_status amped_state_base_read(amped_state_base *base, int mode, uint64_t fi
                   : check_finite(d, first, count, parts[part]));
   }
   return AMPED_OK;
+}
+
+amped_status amped_state_base_sums(amped_state_base *base, int mode, double *out) {
+  const uint64_t width = amped_state_sums_width(&base->head);
+  amped_hdf5_dataset d = {.open = false};
+  amped_status status = open_sums(base, mode, &d);
+  if (status == AMPED_OK)
+    status = amped_hdf5_dataset_read(&d, f64, 0, width, out);
+  if (status == AMPED_OK)
+    status = check_finite(&d, 0, width, out);
+  amped_hdf5_dataset_close(&d);
+  return status;
 }
 
 amped_status amped_state_base_labels(amped_state_base *base, int mode, amped_labels *out) {
@@ -332,6 +361,8 @@ amped_status amped_state_base_sealed(amped_state_base *base, bool *out) {
     AMPED_TRY(amped_hdf5_labels_sealed(&base->file, m, &one));
     all = all && one;
     AMPED_TRY(amped_hdf5_is_sealed(&base->file, name_of("/held/indices", m).name, &one));
+    all = all && one;
+    AMPED_TRY(amped_hdf5_is_sealed(&base->file, name_of("/sums", m).name, &one));
     all = all && one;
     for (int part = 0; part < AMPED_STATE_PARTS; part++) {
       AMPED_TRY(amped_hdf5_is_sealed(&base->file, name_of(groups[part], m).name, &one));
@@ -436,6 +467,17 @@ amped_status amped_state_writer_rows(amped_state_writer *w, uint64_t count,
   return w->row == w->head.dims[w->mode] ? end_mode(w) : AMPED_OK;
 }
 
+static amped_status write_sums(amped_state_writer *w, const double *const *sums) {
+  const uint64_t width = amped_state_sums_width(&w->head);
+  const uint64_t dims[2] = {width, width};
+  if (width == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_make_group(&w->file, "/sums"));
+  for (int m = 0; m < w->head.order; m++)
+    AMPED_TRY(amped_hdf5_dataset_write(&w->file, name_of("/sums", m).name, f64, 2, dims, sums[m]));
+  return AMPED_OK;
+}
+
 static amped_status write_held(amped_state_writer *w, const amped_sptensor *held) {
   AMPED_TRY(amped_hdf5_make_group(&w->file, "/held"));
   AMPED_TRY(amped_hdf5_make_group(&w->file, "/held/indices"));
@@ -466,7 +508,8 @@ static amped_status read_back(amped_state_writer *w) {
 }
 
 amped_status amped_state_writer_finish(amped_state_writer *w, const amped_state_head *head,
-                                       const amped_labels *labels, const amped_sptensor *held,
+                                       const amped_labels *labels, const double *const *sums,
+                                       const amped_sptensor *held,
                                        const amped_state_batches *batches) {
   if (w->mode < w->head.order)
     return amped_error(AMPED_FAILED, w->draft.path,
@@ -474,6 +517,7 @@ amped_status amped_state_writer_finish(amped_state_writer *w, const amped_state_
                        "report it");
   AMPED_TRY(amped_state_head_put(&w->file, head));
   AMPED_TRY(amped_hdf5_labels_write(&w->file, head->order, labels));
+  AMPED_TRY(write_sums(w, sums));
   AMPED_TRY(write_held(w, held));
   AMPED_TRY(write_batches(w, batches));
   AMPED_TRY(amped_hdf5_finish(&w->file));
@@ -490,5 +534,6 @@ uint64_t amped_state_base_bytes(const amped_state_head *head) {
     for (int part = 0; part < AMPED_STATE_PARTS; part++)
       bytes += amped_hdf5_dataset_bytes(head->dims[m], amped_state_columns(head, part),
                                         amped_state_type(head, part).bytes);
-  return bytes;
+  const uint64_t width = amped_state_sums_width(head);
+  return bytes + (uint64_t)head->order * amped_hdf5_dataset_bytes(width, width, sizeof(double));
 }

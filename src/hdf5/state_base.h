@@ -48,6 +48,8 @@ amped_status amped_state_base_labels(amped_state_base *base, int mode, amped_lab
 /* Into arrays of base->held entries. */
 amped_status amped_state_base_held(amped_state_base *base, amped_sptensor *out);
 amped_status amped_state_base_batches(amped_state_base *base, amped_state_batches *out);
+/* [sums_width][sums_width], of a head that has sums. */
+amped_status amped_state_base_sums(amped_state_base *base, int mode, double *out);
 /* Has every dataset a content hash? */
 amped_status amped_state_base_sealed(amped_state_base *base, bool *out);
 
@@ -70,9 +72,11 @@ amped_status amped_state_writer_open(const char *path, const amped_state_head *h
                                      amped_state_writer *out);
 amped_status amped_state_writer_rows(amped_state_writer *w, uint64_t count,
                                      const void *const parts[AMPED_STATE_PARTS]);
-/* labels: [order], of count dims or 0. The draft is whole and reads back afterwards. */
+/* labels: [order], of count dims or 0. sums: [order] as read; NULL where the head has none. The
+ * draft is whole and reads back afterwards. */
 amped_status amped_state_writer_finish(amped_state_writer *w, const amped_state_head *head,
-                                       const amped_labels *labels, const amped_sptensor *held,
+                                       const amped_labels *labels, const double *const *sums,
+                                       const amped_sptensor *held,
                                        const amped_state_batches *batches);
 /* Flush and rename it. previous: the old file becomes PATH.prev. */
 amped_status amped_state_writer_publish(amped_state_writer *w, bool previous);

@@ -14,6 +14,7 @@
 #include "base/system_memory.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/state_base.h"
+#include "hdf5/state_changes.h"
 #include "hdf5/state_journal.h"
 
 /* Rows that travel at a time take some MiB. */
@@ -24,30 +25,6 @@ enum { OLDER, JOURNAL, JOURNALS };
 
 /* A place in one of them. */
 #define IN_JOURNAL (UINT64_C(1) << 63)
-
-/* Rows of a mode in the journals: row numbers, and places of their entries. Those up to `sorted`
- * ascend, each once; of equal ones behind it the last counts. */
-typedef struct places {
-  uint64_t count, room, sorted;
-  uint64_t *rows, *at;
-} places;
-
-/* A part of a list in a journal: labels of a mode, or held-out entries. */
-typedef struct piece {
-  int mode;
-  uint64_t count, at;
-} piece;
-typedef struct pieces {
-  uint64_t count, room;
-  piece *list;
-} pieces;
-
-/* What a batch changes; or all batches of the journals. */
-typedef struct changes {
-  places rows[AMPED_MAX_ORDER];
-  pieces labels, held;
-  amped_state_batches batches;
-} changes;
 
 struct amped_state_file {
   const char *path;
@@ -61,87 +38,9 @@ struct amped_state_file {
   amped_journal journals[JOURNALS];
   int reading; /* the journal that is scanned */
   amped_state_head head;
-  changes all;  /* since the base */
-  changes news; /* since the last commit */
+  amped_state_changes all;  /* since the base */
+  amped_state_changes news; /* since the last commit */
 };
-
-/* --- lists ------------------------------------------------------------------------------------ */
-
-static amped_status add_row(places *p, uint64_t row, uint64_t at) {
-  if (p->count == p->room) {
-    const uint64_t room = p->room > 0 ? 2 * p->room : 64;
-    AMPED_TRY(amped_realloc(&p->rows, room, sizeof *p->rows, "rows of a state's journal"));
-    AMPED_TRY(amped_realloc(&p->at, room, sizeof *p->at, "rows of a state's journal"));
-    p->room = room;
-  }
-  p->rows[p->count] = row;
-  p->at[p->count++] = at;
-  return AMPED_OK;
-}
-
-static amped_status add_piece(pieces *p, int mode, uint64_t count, uint64_t at) {
-  if (p->count == p->room) {
-    const uint64_t room = p->room > 0 ? 2 * p->room : 8;
-    AMPED_TRY(amped_realloc(&p->list, room, sizeof *p->list, "lists of a state's journal"));
-    p->room = room;
-  }
-  p->list[p->count++] = (piece){mode, count, at};
-  return AMPED_OK;
-}
-
-/* Keep the memory. */
-static void clear(changes *c) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    c->rows[m].count = c->rows[m].sorted = 0;
-  c->labels.count = c->held.count = 0;
-  c->batches.count = c->batches.names.count = 0;
-}
-
-static void free_changes(changes *c) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(c->rows[m].rows);
-    amped_free(c->rows[m].at);
-  }
-  amped_free(c->labels.list);
-  amped_free(c->held.list);
-  amped_state_batches_free(&c->batches);
-  memset(c, 0, sizeof *c);
-}
-
-/* `from` becomes part of `to`. */
-static amped_status join(changes *to, const changes *from, int order) {
-  for (int m = 0; m < order; m++)
-    for (uint64_t i = 0; i < from->rows[m].count; i++)
-      AMPED_TRY(add_row(&to->rows[m], from->rows[m].rows[i], from->rows[m].at[i]));
-  for (uint64_t i = 0; i < from->labels.count; i++)
-    AMPED_TRY(add_piece(&to->labels, from->labels.list[i].mode, from->labels.list[i].count,
-                        from->labels.list[i].at));
-  for (uint64_t i = 0; i < from->held.count; i++)
-    AMPED_TRY(add_piece(&to->held, 0, from->held.list[i].count, from->held.list[i].at));
-  for (uint64_t i = 0; i < from->batches.count; i++)
-    AMPED_TRY(amped_state_batches_add(
-        &to->batches, from->batches.hashes[i], from->batches.nnz[i],
-        from->batches.names.bytes + from->batches.names.offsets[i],
-        strlen(from->batches.names.bytes + from->batches.names.offsets[i])));
-  return AMPED_OK;
-}
-
-/* Bring places into the order of rows; of equal rows the last one stays. */
-static amped_status sort_places(places *p) {
-  if (p->sorted == p->count)
-    return AMPED_OK;
-  const amped_sort_field key = {p->rows, amped_sort_bits(p->rows, p->count)};
-  void *const arrays[] = {p->rows, p->at};
-  AMPED_TRY(amped_sort(p->count, &key, 1, 0, arrays, 2)); /* stable */
-  uint64_t n = 0;
-  for (uint64_t i = 0; i < p->count; i++) {
-    n -= i > 0 && p->rows[i] == p->rows[n - 1];
-    p->rows[n] = p->rows[i];
-    p->at[n++] = p->at[i];
-  }
-  p->count = p->sorted = n;
-  return AMPED_OK;
-}
 
 /* --- a batch ---------------------------------------------------------------------------------- */
 
@@ -169,7 +68,7 @@ static amped_status wrong_batch(const amped_state_file *f, amped_status status, 
 /* Is every row that is new among the batch's rows, once? */
 static amped_status check_rows(const amped_state_file *f, int mode, uint64_t dim,
                                amped_status refusal) {
-  const places *p = &f->news.rows[mode];
+  const amped_state_places *p = &f->news.rows[mode];
   const uint64_t old = f->head.dims[mode];
   unsigned char *seen = NULL;
   uint64_t behind = 0;
@@ -198,6 +97,13 @@ static amped_status check_labels(const amped_state_file *f, int mode, uint64_t d
                            : wrong_batch(f, refusal, "lacks a label of a row that is new");
 }
 
+/* All modes' sums, or none. */
+static amped_status check_sums(const amped_state_file *f, int mode, amped_status refusal) {
+  const bool expected = amped_state_sums_width(&f->head) > 0;
+  return (f->news.sums[mode] > 0) == expected ? AMPED_OK
+                                              : wrong_batch(f, refusal, "lacks the sums of a mode");
+}
+
 /* Does the head follow the one that is there? */
 static bool follows(const amped_state_head *old, const amped_state_head *head) {
   bool is = head->order == old->order && head->ncomps == old->ncomps && head->type == old->type &&
@@ -217,14 +123,15 @@ static amped_status check_news(const amped_state_file *f, const amped_state_head
   for (int m = 0; m < head->order; m++) {
     AMPED_TRY(check_rows(f, m, head->dims[m], refusal));
     AMPED_TRY(check_labels(f, m, head->dims[m], refusal));
+    AMPED_TRY(check_sums(f, m, refusal));
   }
   return AMPED_OK;
 }
 
 /* They do. */
 static amped_status absorb(amped_state_file *f, const amped_state_head *head) {
-  AMPED_TRY(join(&f->all, &f->news, head->order));
-  clear(&f->news);
+  AMPED_TRY(amped_state_changes_join(&f->all, &f->news, head->order));
+  amped_state_changes_clear(&f->news);
   f->head = *head;
   return AMPED_OK;
 }
@@ -246,17 +153,23 @@ static amped_status see_row(void *context, int mode, uint64_t index, uint64_t to
   amped_state_file *f = context;
   if (touched > f->head.batches + 1)
     return wrong_batch(f, AMPED_BAD_INPUT, "has a row of a later batch");
-  return add_row(&f->news.rows[mode], index, place_in(f, place));
+  return amped_state_places_add(&f->news.rows[mode], index, place_in(f, place));
+}
+
+static amped_status see_sums(void *context, int mode, uint64_t place) {
+  amped_state_file *f = context;
+  f->news.sums[mode] = place_in(f, place);
+  return AMPED_OK;
 }
 
 static amped_status see_labels(void *context, int mode, uint64_t count, uint64_t place) {
   amped_state_file *f = context;
-  return add_piece(&f->news.labels, mode, count, place_in(f, place));
+  return amped_state_pieces_add(&f->news.labels, mode, count, place_in(f, place));
 }
 
 static amped_status see_held(void *context, uint64_t count, uint64_t place) {
   amped_state_file *f = context;
-  return add_piece(&f->news.held, 0, count, place_in(f, place));
+  return amped_state_pieces_add(&f->news.held, 0, count, place_in(f, place));
 }
 
 static amped_status see_batch(void *context, uint64_t hash, uint64_t nnz, const char *name) {
@@ -272,13 +185,13 @@ static amped_status see_commit(void *context, const amped_state_head *head) {
 
 static void see_drop(void *context) {
   amped_state_file *f = context;
-  clear(&f->news);
+  amped_state_changes_clear(&f->news);
 }
 
 /* Read the open journal `which`; a killed stream's rest is cut off where we write. */
 static amped_status replay(amped_state_file *f, int which) {
-  const amped_journal_visit visit = {see_row,    see_labels, see_held, see_batch,
-                                     see_commit, see_drop,   f};
+  const amped_journal_visit visit = {see_row,   see_sums,   see_labels, see_held,
+                                     see_batch, see_commit, see_drop,   f};
   amped_journal *j = &f->journals[which];
   char size[32];
   uint64_t dropped = 0;
@@ -342,8 +255,8 @@ void amped_state_file_close(amped_state_file *f) {
   amped_state_base_close(&f->base);
   for (int i = 0; i < JOURNALS; i++)
     amped_journal_close(&f->journals[i]);
-  free_changes(&f->all);
-  free_changes(&f->news);
+  amped_state_changes_free(&f->all);
+  amped_state_changes_free(&f->news);
   amped_file_lock_release(&f->journal_lock);
   amped_file_lock_release(&f->lock);
   amped_free(f->names);
@@ -365,11 +278,20 @@ amped_status amped_state_file_is(const char *path, bool *out) {
   return status;
 }
 
+bool amped_state_file_was(const char *path) {
+  char *previous = NULL;
+  bool is = false;
+  const bool was = amped_file_previous(path, &previous) == AMPED_OK && is_there(previous) &&
+                   amped_state_file_is(previous, &is) == AMPED_OK && is;
+  amped_free(previous);
+  return was;
+}
+
 /* The base is open: its head and batches. */
 static amped_status take_base(amped_state_file *f) {
   f->head = f->base.head;
-  clear(&f->all);
-  clear(&f->news);
+  amped_state_changes_clear(&f->all);
+  amped_state_changes_clear(&f->news);
   return amped_state_base_batches(&f->base, &f->all.batches);
 }
 
@@ -532,8 +454,8 @@ static amped_status read_base_rows(amped_state_file *f, int mode, uint64_t first
 /* Rows of the journals replace them. */
 static amped_status read_journal_rows(amped_state_file *f, int mode, uint64_t first, uint64_t count,
                                       void *const parts[AMPED_STATE_PARTS]) {
-  places *p = &f->all.rows[mode];
-  AMPED_TRY(sort_places(p));
+  amped_state_places *p = &f->all.rows[mode];
+  AMPED_TRY(amped_state_places_sort(p));
   for (uint64_t i = amped_sort_find(p->rows, p->count, first);
        i < p->count && p->rows[i] < first + count; i++) {
     uint64_t at = p->at[i];
@@ -557,12 +479,20 @@ amped_status amped_state_file_read(amped_state_file *f, int mode, uint64_t first
   return read_journal_rows(f, mode, first, count, parts);
 }
 
+amped_status amped_state_file_sums(amped_state_file *f, int mode, double *out) {
+  uint64_t at = f->all.sums[mode];
+  if (at == 0)
+    return amped_state_base_sums(&f->base, mode, out);
+  const amped_journal *j = journal_of(f, &at);
+  return amped_journal_sums(j, at, out);
+}
+
 /* Labels that the journals add: bytes and number. */
 static amped_status count_labels(const amped_state_file *f, int mode, uint64_t *bytes,
                                  uint64_t *count) {
   *bytes = *count = 0;
   for (uint64_t i = 0; i < f->all.labels.count; i++) {
-    const piece *p = &f->all.labels.list[i];
+    const amped_state_piece *p = &f->all.labels.list[i];
     uint64_t at = p->at;
     uint64_t more = 0;
     if (p->mode != mode)
@@ -586,7 +516,7 @@ static amped_status add_labels(const amped_state_file *f, int mode, amped_labels
   AMPED_TRY(amped_realloc(&out->bytes, all > 0 ? all : 1, 1, "labels"));
   AMPED_TRY(amped_realloc(&out->offsets, out->count + count + 1, sizeof *out->offsets, "labels"));
   for (uint64_t i = 0; i < f->all.labels.count; i++) {
-    const piece *p = &f->all.labels.list[i];
+    const amped_state_piece *p = &f->all.labels.list[i];
     uint64_t at = p->at;
     if (p->mode != mode)
       continue;
@@ -618,7 +548,7 @@ static amped_status check_held(const amped_state_file *f, const amped_journal *j
 }
 
 /* Add the entries of a piece, or of the base (p NULL). */
-static amped_status add_held(amped_state_file *f, const piece *p, amped_sptensor *out) {
+static amped_status add_held(amped_state_file *f, const amped_state_piece *p, amped_sptensor *out) {
   const uint64_t count = p != NULL ? p->count : f->base.held;
   amped_sptensor t;
   uint64_t at = p != NULL ? p->at : 0;
@@ -684,9 +614,28 @@ done:
   return status;
 }
 
+/* The sums of all modes; free with free_sums. */
+static amped_status read_sums(amped_state_file *f, double *sums[AMPED_MAX_ORDER]) {
+  const uint64_t width = amped_state_sums_width(&f->head);
+  for (int m = 0; m < f->head.order && width > 0; m++) {
+    AMPED_TRY(amped_alloc(&sums[m], width * width, sizeof *sums[m], "the sums of a state"));
+    AMPED_TRY(amped_state_file_sums(f, m, sums[m]));
+  }
+  return AMPED_OK;
+}
+
+static void free_sums(double *sums[AMPED_MAX_ORDER]) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(sums[m]);
+}
+
 amped_status amped_state_file_verify(amped_state_file *f, bool *sealed) {
   amped_sptensor held;
+  double *sums[AMPED_MAX_ORDER] = {NULL};
   AMPED_TRY(read_all(f, NULL));
+  amped_status status = read_sums(f, sums);
+  free_sums(sums);
+  AMPED_TRY(status);
   for (int m = 0; m < f->head.order; m++) {
     amped_labels labels;
     AMPED_TRY(amped_state_file_labels(f, m, &labels));
@@ -709,13 +658,17 @@ static amped_status rename_file(const char *from, const char *to) {
 static amped_status finish_state(amped_state_file *f, amped_state_writer *w) {
   amped_labels labels[AMPED_MAX_ORDER];
   amped_sptensor held = {.order = 0};
+  double *sums[AMPED_MAX_ORDER] = {NULL};
   amped_status status = AMPED_OK;
   memset(labels, 0, sizeof labels);
   for (int m = 0; m < f->head.order; m++)
     AMPED_GO(done, amped_state_file_labels(f, m, &labels[m]));
   AMPED_GO(done, amped_state_file_held(f, &held));
-  status = amped_state_writer_finish(w, &f->head, labels, &held, &f->all.batches);
+  AMPED_GO(done, read_sums(f, sums));
+  status = amped_state_writer_finish(w, &f->head, labels, (const double *const *)sums, &held,
+                                     &f->all.batches);
 done:
+  free_sums(sums);
   for (int m = 0; m < f->head.order; m++)
     amped_labels_free(&labels[m]);
   amped_sptensor_free(&held);
@@ -830,7 +783,8 @@ static amped_status put_journal(amped_state_file *f, int mode, uint64_t count,
   AMPED_TRY(amped_journal_put_rows(j, mode, count, indices, parts[AMPED_STATE_FACTOR],
                                    parts[AMPED_STATE_HISTORY], parts[AMPED_STATE_TOUCHED], &place));
   for (uint64_t i = 0; i < count; i++)
-    AMPED_TRY(add_row(&f->news.rows[mode], indices[i], (place + i * j->row_bytes) | IN_JOURNAL));
+    AMPED_TRY(amped_state_places_add(&f->news.rows[mode], indices[i],
+                                     (place + i * j->row_bytes) | IN_JOURNAL));
   return AMPED_OK;
 }
 
@@ -862,7 +816,7 @@ amped_status amped_state_file_put(amped_state_file *f, int mode, uint64_t count,
 }
 
 amped_status amped_state_file_drop(amped_state_file *f) {
-  clear(&f->news);
+  amped_state_changes_clear(&f->news);
   return f->journals[JOURNAL].open ? ended(f, amped_journal_cut(&f->journals[JOURNAL])) : AMPED_OK;
 }
 
@@ -881,6 +835,21 @@ static void remove_old(const amped_state_file *f) {
   (void)unlink(f->previous);
 }
 
+/* Has the change sums where the state has, each of them finite? */
+static amped_status check_new_sums(const amped_state_file *f, const amped_state_change *c) {
+  const uint64_t width = amped_state_sums_width(&f->head);
+  if ((c->sums != NULL) != (width > 0))
+    return wrong_batch(f, AMPED_FAILED, "lacks the sums of a mode");
+  for (int m = 0; m < f->head.order && width > 0; m++)
+    for (uint64_t i = 0; i < width * width; i++)
+      if (!isfinite(c->sums[m][i]))
+        return amped_error(AMPED_FAILED, f->path,
+                           "sums of mode %d are not finite: the model has diverged; the state "
+                           "stays as it was",
+                           m + 1);
+  return AMPED_OK;
+}
+
 static amped_status finish_new(amped_state_file *f, const amped_state_head *head,
                                const amped_state_change *c) {
   amped_sptensor held;
@@ -892,7 +861,7 @@ static amped_status finish_new(amped_state_file *f, const amped_state_head *head
                                     strlen(c->batch.name)));
   AMPED_TRY(keep_held(f, c, &held));
   amped_status status =
-      amped_state_writer_finish(f->writer, head, c->added, &held, &f->all.batches);
+      amped_state_writer_finish(f->writer, head, c->added, c->sums, &held, &f->all.batches);
   amped_sptensor_free(&held);
   return status;
 }
@@ -920,14 +889,18 @@ static amped_status put_lists(amped_state_file *f, const amped_state_change *c) 
     if (c->added[m].count == 0)
       continue;
     AMPED_TRY(amped_journal_put_labels(j, m, &c->added[m], &place));
-    AMPED_TRY(add_piece(&f->news.labels, m, c->added[m].count, place | IN_JOURNAL));
+    AMPED_TRY(amped_state_pieces_add(&f->news.labels, m, c->added[m].count, place | IN_JOURNAL));
+  }
+  for (int m = 0; m < f->head.order && c->sums != NULL; m++) {
+    AMPED_TRY(amped_journal_put_sums(j, m, c->sums[m], &place));
+    f->news.sums[m] = place | IN_JOURNAL;
   }
   AMPED_TRY(keep_held(f, c, &held));
   amped_status status = AMPED_OK;
   if (held.nnz > 0)
     AMPED_GO(done, amped_journal_put_held(j, &held, &place));
   if (held.nnz > 0)
-    AMPED_GO(done, add_piece(&f->news.held, 0, held.nnz, place | IN_JOURNAL));
+    AMPED_GO(done, amped_state_pieces_add(&f->news.held, 0, held.nnz, place | IN_JOURNAL));
   AMPED_GO(done, amped_state_batches_add(&f->news.batches, c->batch.hash, c->batch.nnz,
                                          c->batch.name, strlen(c->batch.name)));
   status = amped_journal_put_batch(j, &c->batch);
@@ -953,6 +926,7 @@ amped_status amped_state_file_commit(amped_state_file *f, const amped_state_chan
   head.nnz = f->head.nnz + change->batch.nnz;
   memcpy(head.first, f->head.first, sizeof head.first);
   AMPED_TRY(ended(f, amped_state_head_check(&head, f->path, AMPED_FAILED)));
+  AMPED_TRY(ended(f, check_new_sums(f, change)));
   return ended(f,
                f->writer != NULL ? commit_new(f, &head, change) : commit_batch(f, &head, change));
 }

@@ -7,6 +7,9 @@
  * longer than STATE, both become a new STATE, by a draft that is renamed; the old files stay as
  * STATE.prev and STATE.journal.prev. A damaged STATE is replaced by these: nothing is lost.
  *
+ * A state with a model history has sums of each mode, too: [width][width] doubles, of
+ * amped_state_sums_width. Every batch has all of them.
+ *
  * A row has the numbers of its factor, the numbers of its history, and the number of the batch that
  * touched it last. Rows are in the file's order: index 0, 1, ... of a mode, whoever owns them.
  *
@@ -27,12 +30,17 @@ typedef struct amped_state_change {
   const amped_sptensor *held;   /* entries that are held out; NULL or nnz 0: none. Its labels and
                                    dims are ignored */
   amped_state_batch batch;
+  const double *const *sums; /* [order]; NULL where the head has none */
 } amped_state_change;
 
 typedef struct amped_state_file amped_state_file;
 
 /* Is this HDF5 file a state? */
 amped_status amped_state_file_is(const char *path, bool *out);
+
+/* Is the file before it, STATE.prev, a state? For a STATE that is missing or damaged; errors are
+ * those of STATE. */
+bool amped_state_file_was(const char *path);
 
 /* Open a state; path is borrowed. writes: to learn batches. Then STATE is locked until close
  * (base/file_lock.h: AMPED_FAILED where another stream has it), and what a killed stream left is
@@ -61,6 +69,9 @@ uint64_t amped_state_piece_rows(const amped_state_head *head);
  * mode are read in order from 0 on, with the same arrays wanted each time. */
 amped_status amped_state_file_read(amped_state_file *file, int mode, uint64_t first, uint64_t count,
                                    void *factor, void *history, uint64_t *touched);
+
+/* A mode's sums, of a head that has some. */
+amped_status amped_state_file_sums(amped_state_file *file, int mode, double *out);
 
 /* Labels of a mode, with its name; count 0 where it has none. Free with amped_labels_free. */
 amped_status amped_state_file_labels(amped_state_file *file, int mode, amped_labels *out);

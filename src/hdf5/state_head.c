@@ -43,7 +43,8 @@ static const struct {
               {"keep", false},
               {"growing", false},
               {"batches", false},
-              {"nnz", false}};
+              {"nnz", false},
+              {"duplicates", false}};
 
 /* Then dims, first, prior and pull of the most modes; then the errors. */
 #define FIELDS (sizeof fields / sizeof fields[0])
@@ -89,7 +90,8 @@ void amped_state_head_pack(const amped_state_head *h, uint64_t words[AMPED_STATE
                             h->keep,
                             (uint64_t)(h->growing + 1),
                             h->batches,
-                            h->nnz};
+                            h->nnz,
+                            (uint64_t)h->duplicates};
   _Static_assert(sizeof first / sizeof first[0] == FIELDS, "a word for each field");
   memset(words, 0, AMPED_STATE_WORDS * sizeof *words);
   memcpy(words, first, sizeof first);
@@ -138,6 +140,7 @@ static void unpack(const uint64_t *words, amped_state_head *h) {
   h->growing = whole(words[20]) - 1;
   h->batches = words[21];
   h->nnz = words[22];
+  h->duplicates = (amped_duplicates)whole(words[23]);
   for (int m = 0; m < h->order && m < AMPED_MAX_ORDER; m++) {
     h->dims[m] = words[DIMS + (size_t)m];
     h->first[m] = words[FIRST + (size_t)m];
@@ -148,6 +151,10 @@ static void unpack(const uint64_t *words, amped_state_head *h) {
     const uint64_t *from = words + ERRORS + 4 * e;
     h->errors[e] = (amped_state_errors){from[0], real(from[1]), real(from[2]), real(from[3])};
   }
+}
+
+uint64_t amped_state_sums_width(const amped_state_head *h) {
+  return h->history == AMPED_HISTORY_MODEL ? (uint64_t)h->ncomps + 1 : 0;
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */
@@ -182,7 +189,9 @@ static const char *wrong_number(const amped_state_head *h) {
          : !(h->least <= h->most)                    ? "least"
          : !(h->holdout >= 0.0) || h->holdout >= 1.0 ? "holdout"
          : h->growing < -1 || h->growing >= h->order ? "growing"
-                                                     : NULL;
+         : h->duplicates < AMPED_DUPLICATES_SUM || h->duplicates > AMPED_DUPLICATES_ERROR
+             ? "duplicates"
+             : NULL;
 }
 
 static const char *wrong_error(const amped_state_head *h) {

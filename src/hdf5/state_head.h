@@ -8,11 +8,12 @@
 #include <stdbool.h>
 
 #include "hdf5/hdf5_file.h"
+#include "tensor/duplicates.h"
 
 /* What the past of a row is in a state. */
 typedef enum amped_history {
   AMPED_HISTORY_EQUATIONS, /* the row's equations (backend/row_fit.h) */
-  AMPED_HISTORY_MODEL,     /* n alone: one number */
+  AMPED_HISTORY_MODEL,     /* n alone: one number; sums over rows (solver/stream_model.h) */
   AMPED_HISTORY_PUBLISHED  /* nothing */
 } amped_history;
 extern const char *const amped_history_names[3]; /* "equations", ... */
@@ -39,7 +40,8 @@ typedef struct amped_state_head {
       history_length; /* numbers of a row's history: amped_equation_length, 1, or 0. That it is
                          the former is the caller's to check: at most ncomps^2 + 4 ncomps + 4 */
   bool biased, nonnegative;
-  bool zero_based; /* the first input, a text, called the first index 0 */
+  bool zero_based;             /* the first input, a text, called the first index 0 */
+  amped_duplicates duplicates; /* a policy: what was done with repeated coordinates */
   double mean, scale;
   double reg, reg_power, reg_bias;
   double prior[AMPED_MAX_ORDER]; /* not 0: a context mode */
@@ -65,11 +67,14 @@ typedef struct amped_state_batch {
 } amped_state_batch;
 
 /* Words of a head. */
-#define AMPED_STATE_WORDS 67
+#define AMPED_STATE_WORDS 68
 
 /* `status`, with one line, unless every number is in its range. */
 amped_status amped_state_head_check(const amped_state_head *head, const char *path,
                                     amped_status status);
+
+/* Rows, and columns, of each mode's sums (state_file.h): ncomps + 1 of a model history, else 0. */
+uint64_t amped_state_sums_width(const amped_state_head *head);
 
 /* To words and back. Two heads are equal where their words are. The second checks
  * (AMPED_BAD_INPUT).

@@ -30,6 +30,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endi
 /* A record: one of these words, the bytes of its content, the content, a hash of all that. */
 #define ROWS UINT64_C(0x53574F5244504D41)   /* "AMPDROWS": mode, count, entries of rows */
 #define LABELS UINT64_C(0x534C424C44504D41) /* "AMPDLBLS": mode, count, bytes, lengths, text */
+#define SUMS UINT64_C(0x534D555344504D41)   /* "AMPDSUMS": mode, numbers */
 #define HELD UINT64_C(0x444C454844504D41)   /* "AMPDHELD": count, indices of each mode, values */
 #define BATCH                                                                                      \
   UINT64_C(0x4843544244504D41)              /* "AMPDBTCH": hash, nnz, bytes of its name, the name  \
@@ -88,6 +89,7 @@ static amped_status begin(const char *path, bool writes, const amped_state_head 
                        .history_bytes = padded(head->history_length * (uint64_t)head->type)};
   j->factor_numbers = (uint64_t)head->ncomps;
   j->history_numbers = head->history_length;
+  j->sums_numbers = amped_state_sums_width(head) * amped_state_sums_width(head);
   j->row_bytes = 2 * WORD + j->factor_bytes + j->history_bytes;
   j->room = padded(j->row_bytes > BUFFER_BYTES ? j->row_bytes : BUFFER_BYTES);
   j->end = j->at = HEADER_BYTES;
@@ -316,6 +318,26 @@ static bool scan_labels(scan *s, uint64_t bytes) {
   return s->status == AMPED_OK;
 }
 
+static void look_at(scan *s, const unsigned char *value) {
+  s->is_strange = s->is_strange || !are_finite(AMPED_F64, value, WORD);
+}
+
+static bool scan_sums(scan *s, uint64_t bytes) {
+  const uint64_t place = s->j->at + WORD;
+  uint64_t mode = 0;
+  if (s->j->sums_numbers == 0 || bytes != (1 + s->j->sums_numbers) * WORD ||
+      !take_words(s, 1, &mode) || mode >= (uint64_t)s->j->order)
+    return false;
+  for (uint64_t i = 0; i < s->j->sums_numbers; i++) {
+    const unsigned char *value = take(s, WORD);
+    if (value == NULL)
+      return false;
+    look_at(s, value);
+  }
+  s->status = s->visit->sums(s->visit->context, (int)mode, place);
+  return s->status == AMPED_OK;
+}
+
 static bool scan_held(scan *s, uint64_t bytes) {
   const uint64_t entry = ((uint64_t)s->j->order + 1) * WORD;
   const uint64_t place = s->j->at;
@@ -327,7 +349,7 @@ static bool scan_held(scan *s, uint64_t bytes) {
     const unsigned char *value = take(s, WORD);
     if (value == NULL)
       return false;
-    s->is_strange = s->is_strange || !are_finite(AMPED_F64, value, WORD);
+    look_at(s, value);
   }
   s->status = s->visit->held(s->visit->context, count, place);
   return s->status == AMPED_OK;
@@ -394,6 +416,8 @@ static bool scan_record(scan *s) {
     return scan_rows(s, frame[1]) && ends_well(s);
   case LABELS:
     return scan_labels(s, frame[1]) && ends_well(s);
+  case SUMS:
+    return scan_sums(s, frame[1]) && ends_well(s);
   case HELD:
     return scan_held(s, frame[1]) && ends_well(s);
   case BATCH:
@@ -450,6 +474,10 @@ amped_status amped_journal_row(const amped_journal *j, uint64_t place, void *fac
     AMPED_TRY(read_at(j, place + 2 * WORD + j->factor_bytes, j->history_numbers * (uint64_t)j->type,
                       history));
   return AMPED_OK;
+}
+
+amped_status amped_journal_sums(const amped_journal *j, uint64_t place, double *out) {
+  return read_at(j, place, j->sums_numbers * WORD, out);
 }
 
 amped_status amped_journal_label_bytes(const amped_journal *j, uint64_t place, uint64_t *bytes) {
@@ -557,6 +585,16 @@ amped_status amped_journal_put_rows(amped_journal *j, int mode, uint64_t count,
     if (h > 0)
       AMPED_TRY(put(j, (const unsigned char *)history + i * h, h));
   }
+  return end_record(j);
+}
+
+amped_status amped_journal_put_sums(amped_journal *j, int mode, const double *sums,
+                                    uint64_t *place) {
+  const uint64_t word = (uint64_t)mode;
+  AMPED_TRY(begin_record(j, SUMS, (1 + j->sums_numbers) * WORD));
+  AMPED_TRY(put_words(j, 1, &word));
+  *place = place_of(j);
+  AMPED_TRY(put(j, sums, j->sums_numbers * WORD));
   return end_record(j);
 }
 

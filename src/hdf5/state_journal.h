@@ -25,6 +25,7 @@ typedef struct amped_journal {
   amped_vtype type;
   uint64_t factor_numbers, history_numbers; /* of a row */
   uint64_t factor_bytes, history_bytes;     /* the same, padded */
+  uint64_t sums_numbers;                    /* of a mode's sums */
   uint64_t row_bytes;                       /* of a row's entry, with its index and batch */
   uint64_t bytes;                           /* of the file, when it was opened */
   uint64_t end;                             /* where the last whole batch ends */
@@ -48,6 +49,7 @@ void amped_journal_close(amped_journal *journal);
 /* What a reader does with records, in order; a place is a byte of the file. */
 typedef struct amped_journal_visit {
   amped_status (*row)(void *context, int mode, uint64_t index, uint64_t touched, uint64_t place);
+  amped_status (*sums)(void *context, int mode, uint64_t place);
   amped_status (*labels)(void *context, int mode, uint64_t count, uint64_t place);
   amped_status (*held)(void *context, uint64_t count, uint64_t place);
   amped_status (*batch)(void *context, uint64_t hash, uint64_t nnz, const char *name);
@@ -66,6 +68,7 @@ amped_status amped_journal_scan(amped_journal *journal, const amped_journal_visi
  * `out`, whose arrays have room. Held entries: `out` has arrays of `count`. */
 amped_status amped_journal_row(const amped_journal *journal, uint64_t place, void *factor,
                                void *history, uint64_t *touched);
+amped_status amped_journal_sums(const amped_journal *journal, uint64_t place, double *out);
 amped_status amped_journal_label_bytes(const amped_journal *journal, uint64_t place,
                                        uint64_t *bytes);
 amped_status amped_journal_labels(const amped_journal *journal, uint64_t place, uint64_t count,
@@ -81,6 +84,8 @@ amped_status amped_journal_cut(amped_journal *journal);
 amped_status amped_journal_put_rows(amped_journal *journal, int mode, uint64_t count,
                                     const uint64_t *indices, const void *factor,
                                     const void *history, const uint64_t *touched, uint64_t *place);
+amped_status amped_journal_put_sums(amped_journal *journal, int mode, const double *sums,
+                                    uint64_t *place);
 amped_status amped_journal_put_labels(amped_journal *journal, int mode, const amped_labels *labels,
                                       uint64_t *place);
 amped_status amped_journal_put_held(amped_journal *journal, const amped_sptensor *held,

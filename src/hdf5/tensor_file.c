@@ -18,6 +18,7 @@ struct amped_tensor_file {
   amped_hdf5 hdf5;
   char *path;
   amped_tensor_info info;
+  bool may_be_empty;
   uint64_t index_base;
   bool is_signed[AMPED_MAX_ORDER]; /* of the root's indices, in a file of another program */
   /* One copy's datasets at a time: each holds a chunk in its cache. */
@@ -316,6 +317,8 @@ static amped_status open_coo(amped_tensor_file *f) {
   amped_status status = amped_binsparse_parse(f->path, text, &descriptor);
   amped_free(text);
   AMPED_TRY(status);
+  if (descriptor.nnz == 0 && !f->may_be_empty)
+    return amped_error(AMPED_BAD_INPUT, f->path, "has no nonzeros; give a tensor that has some");
   f->info.order = descriptor.order;
   memcpy(f->info.dims, descriptor.dims, sizeof f->info.dims);
   f->info.nnz = descriptor.nnz;
@@ -402,12 +405,14 @@ static amped_status open_any(amped_tensor_file *f) {
 }
 
 /* fd: of a file that needs no probe; -1: none. */
-static amped_status open_file(int fd, const char *path, amped_tensor_file **out) {
+static amped_status open_file(int fd, const char *path, bool may_be_empty,
+                              amped_tensor_file **out) {
   amped_tensor_file *f = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
   AMPED_TRY(amped_calloc(&f, 1, sizeof *f, "a tensor file"));
   f->opened = NONE;
+  f->may_be_empty = may_be_empty;
   AMPED_GO(fail, amped_strdup(&f->path, path));
   AMPED_GO(fail, fd >= 0 ? amped_hdf5_open_trusted(fd, f->path, NULL, &f->hdf5)
                          : amped_hdf5_open(f->path, &f->hdf5));
@@ -420,11 +425,15 @@ fail:
 }
 
 amped_status amped_tensor_file_open(const char *path, amped_tensor_file **out) {
-  return open_file(-1, path, out);
+  return open_file(-1, path, false, out);
+}
+
+amped_status amped_tensor_file_open_any(const char *path, amped_tensor_file **out) {
+  return open_file(-1, path, true, out);
 }
 
 amped_status amped_tensor_file_open_trusted(int fd, const char *path, amped_tensor_file **out) {
-  return open_file(fd, path, out);
+  return open_file(fd, path, false, out);
 }
 
 void amped_tensor_file_close(amped_tensor_file *f) {

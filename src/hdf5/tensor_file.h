@@ -38,11 +38,12 @@ amped_status amped_tensor_file_label_edges(amped_tensor_file *file, int mode, am
 amped_status amped_tensor_file_label_bytes(amped_tensor_file *file, uint64_t *out);
 
 /* Load the whole coordinate list, with labels, and validate it. For files with or without copies.
+ * may_be_empty: a list without nonzeros is no error; *out has its order and dims, and nnz 0.
  * AMPED_BAD_INPUT where the file has a hash, and its nonzeros have another.
  * Nonzeros that exceed the memory of `overflow` go there; NULL: memory has no limit. Free with
  * amped_sptensor_free. */
-amped_status amped_tensor_file_load(const char *path, const amped_overflow *overflow,
-                                    amped_sptensor *out);
+amped_status amped_tensor_file_load(const char *path, bool may_be_empty,
+                                    const amped_overflow *overflow, amped_sptensor *out);
 
 /* Write a tensor file with one ordered copy for each mode, or only a coordinate list. The tensor is
  * valid and sorted by mode 0. The file is written under a temporary name, flushed and renamed, so

@@ -24,6 +24,9 @@ amped_tensor_name amped_tensor_name_of(int mode, const char *what, int i);
  * (borrowed); messages name `path`. */
 amped_status amped_tensor_file_open_trusted(int fd, const char *path, amped_tensor_file **out);
 
+/* amped_tensor_file_open, also for a list without nonzeros. */
+amped_status amped_tensor_file_open_any(const char *path, amped_tensor_file **out);
+
 /* The file behind it. */
 amped_hdf5 *amped_tensor_file_hdf5(amped_tensor_file *file);
 

@@ -142,6 +142,8 @@ static amped_status load(amped_tensor_file *file, const char *path, const amped_
   out->nnz = 0;
   out->duplicates = info->duplicates;
   memcpy(out->dims, info->dims, sizeof out->dims);
+  if (info->nnz == 0)
+    return AMPED_OK;
   AMPED_TRY(slab_create(&s, info));
   amped_status status = load_nonzeros(file, overflow, capacity, &s, out);
   slab_free(&s);
@@ -152,11 +154,12 @@ static amped_status load(amped_tensor_file *file, const char *path, const amped_
   return amped_sptensor_validate(out, path);
 }
 
-amped_status amped_tensor_file_load(const char *path, const amped_overflow *overflow,
-                                    amped_sptensor *out) {
+amped_status amped_tensor_file_load(const char *path, bool may_be_empty,
+                                    const amped_overflow *overflow, amped_sptensor *out) {
   amped_tensor_file *file = NULL;
   memset(out, 0, sizeof *out);
-  AMPED_TRY(amped_tensor_file_open(path, &file));
+  AMPED_TRY(may_be_empty ? amped_tensor_file_open_any(path, &file)
+                         : amped_tensor_file_open(path, &file));
   amped_status status = load(file, path, overflow, out);
   amped_tensor_file_close(file);
   if (status != AMPED_OK)

@@ -7,7 +7,7 @@
  * grows, in a mode without labels. AMPED_BAD_INPUT: a batch of another order; indices without
  * labels where the state has labels; names of modes in other places; labels that repeat.
  *
- * An empty text or table is passed over, with a notice. */
+ * A file without entries is passed over, with a notice. */
 #ifndef AMPED_BATCH_SOURCE_H
 #define AMPED_BATCH_SOURCE_H
 
@@ -42,8 +42,10 @@ typedef struct amped_batch_target {
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t first[AMPED_MAX_ORDER]; /* dims of its first fit */
   const amped_labels *labels;      /* [order], rank 0, during the call; elsewhere NULL */
-  bool zero_based; /* texts of batches call the first index 0, where the user does not
-                      say */
+  /* Where the user does not say: texts of batches call the first index 0; what is done with
+   * repeated coordinates of a text or table, by a policy. */
+  bool zero_based;
+  amped_duplicates duplicates;
 } amped_batch_target;
 
 typedef struct amped_batch_source amped_batch_source;

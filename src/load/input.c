@@ -14,6 +14,7 @@ struct amped_input {
   bool info_owned;         /* the partitions are this struct's own, not the file's */
   amped_tensor_file *file; /* or, where NULL, */
   amped_sptensor tensor;   /* in memory */
+  amped_duplicates rule;
 };
 
 /* The nonzeros are one list, in the order of the file, or sorted. */
@@ -77,7 +78,7 @@ amped_status amped_input_read_list(const char *path, const amped_read_options *r
   amped_status status = amped_io_read(path, &options, out);
   if (status == AMPED_OK && format != AMPED_FORMAT_HDF5 && out->nnz > 0)
     status = treat_duplicates(
-        path, read->duplicates,
+        path, amped_read_duplicates(read),
         format == AMPED_FORMAT_TABLE && read->value == NULL && !read->reads_weights, out);
   if (status != AMPED_OK)
     amped_sptensor_free(out);
@@ -88,6 +89,7 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
   amped_format format = AMPED_FORMAT_HDF5;
   AMPED_TRY(amped_io_input_format(input->path, read, &format));
   AMPED_TRY(amped_io_check(input->path, format, read));
+  input->rule = amped_read_duplicates(read);
   if (format == AMPED_FORMAT_HDF5) {
     if (read->duplicates > AMPED_DUPLICATES_SUM)
       return amped_error(AMPED_USAGE, input->path,
@@ -96,6 +98,8 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
     AMPED_TRY(amped_tensor_file_open(input->path, &input->file));
     AMPED_TRY(amped_tensor_file_tables(input->file));
     input->info = *amped_tensor_file_info(input->file);
+    if (input->info.duplicates >= AMPED_DUPLICATES_SUM)
+      input->rule = input->info.duplicates;
     return AMPED_OK;
   }
   if (parallel)
@@ -251,6 +255,10 @@ static void read_memory(const amped_input *input, uint64_t first, uint64_t count
 
 bool amped_input_zero_based(const amped_input *input) {
   return input->tensor.zero_based;
+}
+
+amped_duplicates amped_input_duplicates(const amped_input *input) {
+  return input->rule;
 }
 
 bool amped_input_in_memory(const amped_input *input) {

@@ -40,6 +40,10 @@ amped_status amped_input_of_list(const amped_comm *comm, const char *name, amped
 /* Rank 0: is the input a text that calls the first index 0? */
 bool amped_input_zero_based(const amped_input *input);
 
+/* On ranks that read: what was done with repeated coordinates, or was to be done; SUM where an HDF5
+ * file does not tell. Not of a list from memory. */
+amped_duplicates amped_input_duplicates(const amped_input *input);
+
 /* Frees the input; NULL is allowed. Not collective; on every rank. */
 void amped_input_close(amped_input *input);
 

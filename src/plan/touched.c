@@ -31,34 +31,61 @@ static uint64_t find_dim(const uint64_t *counts, uint64_t count, int nranks, uin
   }
 }
 
-static amped_status number_rows(amped_touched *t, int nranks, uint64_t *counts, uint64_t *next) {
+/* Rows that a thread walks over at a time. */
+#define WALK (UINT64_C(1) << 14)
+
+/* Row p of the table: for each owner, its rows in piece p; row 0 stays. */
+static void count_owners(const amped_touched *t, int nranks, uint64_t pieces, uint64_t *table) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < pieces; i++)
+    for (uint64_t k = i * WALK; k < t->count && k < (i + 1) * WALK; k++)
+      table[(i + 1) * (uint64_t)nranks + (uint64_t)amped_stream_owner(t->rows[k], nranks)]++;
+}
+
+/* Row p of the table has the number of each owner's first row in piece p. */
+static void give_numbers(amped_touched *t, int nranks, uint64_t pieces, uint64_t *table) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < pieces; i++) {
+    uint64_t *next = table + i * (uint64_t)nranks;
+    for (uint64_t k = i * WALK; k < t->count && k < (i + 1) * WALK; k++)
+      t->numbers[k] = next[amped_stream_owner(t->rows[k], nranks)]++;
+  }
+}
+
+/* counts: [nranks] zeros. table: [pieces + 1][nranks], too. */
+static amped_status number_rows(amped_touched *t, int nranks, uint64_t pieces, uint64_t *counts,
+                                uint64_t *table) {
+  const uint64_t n = (uint64_t)nranks;
   uint64_t width = 0;
   uint64_t first = 0;
-  for (uint64_t k = 0; k < t->count; k++)
-    counts[amped_stream_owner(t->rows[k], nranks)]++;
+  count_owners(t, nranks, pieces, table);
+  for (uint64_t i = 0; i < pieces * n; i++)
+    counts[i % n] += table[n + i];
   t->dim = find_dim(counts, t->count, nranks, &width);
   const uint64_t idps = amped_ceil_div(t->dim, width);
   AMPED_TRY(amped_calloc(&t->owners, idps, sizeof *t->owners, "the rows of a batch"));
   for (int p = 0; p < nranks; p++) {
-    next[p] = first;
+    table[p] = first;
     const uint64_t end = first + amped_ceil_div(counts[p], width) * width;
     for (; first < end; first += width)
       t->owners[first / width] = p;
   }
-  for (uint64_t k = 0; k < t->count; k++)
-    t->numbers[k] = next[amped_stream_owner(t->rows[k], nranks)]++;
+  for (uint64_t i = 0; i < pieces * n; i++)
+    table[n + i] += table[i];
+  give_numbers(t, nranks, pieces, table);
   return AMPED_OK;
 }
 
 amped_status amped_touched_create(amped_touched *t, uint64_t *rows, uint64_t count, int nranks) {
+  const uint64_t pieces = amped_ceil_div(count, WALK);
   uint64_t *counts = NULL;
   *t = (amped_touched){.count = count, .rows = rows};
   amped_status status =
-      amped_calloc(&counts, 2 * (uint64_t)nranks, sizeof *counts, "the rows of a batch");
+      amped_calloc(&counts, (pieces + 2) * (uint64_t)nranks, sizeof *counts, "the rows of a batch");
   if (status == AMPED_OK)
     status = amped_alloc(&t->numbers, count, sizeof *t->numbers, "the rows of a batch");
   if (status == AMPED_OK)
-    status = number_rows(t, nranks, counts, counts + nranks);
+    status = number_rows(t, nranks, pieces, counts, counts + nranks);
   amped_free(counts);
   if (status != AMPED_OK)
     amped_touched_free(t);
@@ -70,17 +97,4 @@ void amped_touched_free(amped_touched *t) {
   amped_free(t->numbers);
   amped_free(t->owners);
   memset(t, 0, sizeof *t);
-}
-
-uint64_t amped_touched_number(const amped_touched *t, uint64_t row) {
-  uint64_t low = 0; /* it is at low or behind */
-  uint64_t high = t->count;
-  while (high - low > 1) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (t->rows[middle] <= row)
-      low = middle;
-    else
-      high = middle;
-  }
-  return t->numbers[low];
 }

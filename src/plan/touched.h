@@ -16,16 +16,16 @@
 
 #define AMPED_STREAM_BLOCK UINT64_C(64)
 
-static inline int amped_stream_owner(uint64_t index, int nranks) {
+AMPED_BOTH static inline int amped_stream_owner(uint64_t index, int nranks) {
   return (int)(index / AMPED_STREAM_BLOCK % (uint64_t)nranks);
 }
 /* The row's place among those of its owner. */
-static inline uint64_t amped_stream_slot(uint64_t index, int nranks) {
+AMPED_BOTH static inline uint64_t amped_stream_slot(uint64_t index, int nranks) {
   return index / (AMPED_STREAM_BLOCK * (uint64_t)nranks) * AMPED_STREAM_BLOCK +
          index % AMPED_STREAM_BLOCK;
 }
 /* And back. */
-static inline uint64_t amped_stream_index(uint64_t slot, int rank, int nranks) {
+AMPED_BOTH static inline uint64_t amped_stream_index(uint64_t slot, int rank, int nranks) {
   return (slot / AMPED_STREAM_BLOCK * (uint64_t)nranks + (uint64_t)rank) * AMPED_STREAM_BLOCK +
          slot % AMPED_STREAM_BLOCK;
 }
@@ -44,8 +44,5 @@ typedef struct amped_touched {
  * on failure too. Free with the second, which takes a zeroed struct, too. */
 amped_status amped_touched_create(amped_touched *t, uint64_t *rows, uint64_t count, int nranks);
 void amped_touched_free(amped_touched *t);
-
-/* The number of a touched row. */
-uint64_t amped_touched_number(const amped_touched *t, uint64_t row);
 
 #endif

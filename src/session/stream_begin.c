@@ -8,18 +8,22 @@
 #include "factor/state_rows.h"
 #include "solver/complete_als.h"
 #include "solver/stream_entries.h"
+#include "solver/stream_model.h"
 
 /* Entries that are read at a time. */
 #define SLAB (UINT64_C(1) << 16)
 
-/* What begin works with. */
+/* What begin works with. The store has the rows of this rank's blocks, by their place there: so all
+ * of them are its own. */
 typedef struct work {
   const amped_session *session;
   amped_state_head head;
-  void *equations[AMPED_MAX_ORDER]; /* [block_rows][length] */
-  uint64_t *at;                     /* [most block rows] 0, 1, ... */
-  double *keep;                     /* zeros */
-  double *row;                      /* [ncomps] */
+  const amped_row_store_ops *ops;
+  amped_row_store *store;
+  uint64_t *places;                     /* [most block rows] 0, 1, ... */
+  uint64_t *positions[AMPED_MAX_ORDER]; /* of these */
+  uint64_t *piece;                      /* places of rows that go to the file together */
+  double *sums[AMPED_MAX_ORDER];        /* of a model history */
   amped_state_rows rows;
   uint64_t *indices[AMPED_MAX_ORDER];
   amped_sptensor held; /* rank 0 */
@@ -36,18 +40,47 @@ static uint64_t most_block_rows(const amped_plan *plan) {
 }
 
 static uint64_t length_of(const amped_plan *plan, bool biased, amped_history history) {
-  return history == AMPED_HISTORY_PUBLISHED
-             ? 0
-             : amped_equation_length(plan->ncomps - (biased ? 1 : 0), biased);
+  switch (history) {
+  case AMPED_HISTORY_EQUATIONS:
+    return amped_equation_length(plan->ncomps - (biased ? 1 : 0), biased);
+  case AMPED_HISTORY_MODEL:
+    return 1;
+  case AMPED_HISTORY_PUBLISHED:
+    return 0;
+  }
+  return 0;
 }
 
-void amped_stream_begin_require(const amped_plan *plan, bool biased, amped_history history,
-                                uint64_t *host_bytes) {
+/* Does each row's history have its equations? */
+static bool has_equations(const work *w) {
+  return w->head.history == AMPED_HISTORY_EQUATIONS;
+}
+
+/* Of the store, and of its rows. */
+static amped_row_shape shape_of(const amped_plan *plan, uint64_t length, uint64_t *dims) {
   for (int m = 0; m < plan->order; m++)
-    *host_bytes +=
-        plan->modes[m].rows.block_rows * length_of(plan, biased, history) * plan->value_type +
-        plan->modes[m].rows.rank_rows[plan->rank] * sizeof(uint64_t);
-  *host_bytes += most_block_rows(plan) * (sizeof(uint64_t) + sizeof(double));
+    dims[m] = plan->modes[m].rows.block_rows;
+  return (amped_row_shape){.order = plan->order,
+                           .ncomps = (uint64_t)plan->ncomps,
+                           .length = length,
+                           .type = plan->value_type,
+                           .nranks = 1};
+}
+
+void amped_stream_begin_require(const amped_worker *worker, const amped_plan *plan, bool biased,
+                                amped_history history, uint64_t *device_bytes,
+                                uint64_t *host_bytes) {
+  uint64_t dims[AMPED_MAX_ORDER];
+  uint64_t device = 0;
+  uint64_t host = 0;
+  const amped_row_shape shape = shape_of(plan, length_of(plan, biased, history), dims);
+  worker->backend->row_stores->require(&shape, dims, false, &device, &host);
+  if (history == AMPED_HISTORY_MODEL)
+    amped_stream_model_require(worker, plan, &device, &host);
+  *device_bytes += device;
+  *host_bytes += host + most_block_rows(plan) * sizeof(uint64_t);
+  for (int m = 0; m < plan->order; m++)
+    *host_bytes += (dims[m] + plan->modes[m].rows.rank_rows[plan->rank]) * sizeof(uint64_t);
 }
 
 /* --- the head ----------------------------------------------------------------------------------
@@ -80,8 +113,10 @@ static void set_head(work *w, const amped_complete_problem *p, const amped_compl
   memcpy(w->head.dims, plan->dims, sizeof w->head.dims);
   memcpy(w->head.prior, fit->prior, sizeof w->head.prior);
   memcpy(w->head.pull, fit->pull, sizeof w->head.pull);
-  if (w->session->comm.rank == 0)
-    w->head.zero_based = amped_input_zero_based(w->session->input);
+  if (w->session->comm.rank != 0)
+    return;
+  w->head.zero_based = amped_input_zero_based(w->session->input);
+  w->head.duplicates = amped_input_duplicates(w->session->input);
 }
 
 /* --- equations ---------------------------------------------------------------------------------
@@ -90,15 +125,28 @@ static void set_head(work *w, const amped_complete_problem *p, const amped_compl
 static amped_status make_room(work *w) {
   const amped_plan *plan = &w->session->plan;
   const uint64_t most = most_block_rows(plan);
-  AMPED_TRY(amped_alloc(&w->row, (uint64_t)plan->ncomps, sizeof *w->row, what));
-  AMPED_TRY(amped_calloc(&w->keep, most, sizeof *w->keep, what));
-  AMPED_TRY(amped_alloc(&w->at, most, sizeof *w->at, what));
+  uint64_t dims[AMPED_MAX_ORDER];
+  amped_row_list lists[AMPED_MAX_ORDER];
+  const amped_row_shape shape = shape_of(plan, w->head.history_length, dims);
+  w->ops = w->session->worker.backend->row_stores;
+  AMPED_TRY(amped_alloc(&w->piece, amped_state_piece_rows(&w->head), sizeof *w->piece, what));
+  AMPED_TRY(amped_alloc(&w->places, most, sizeof *w->places, what));
   for (uint64_t i = 0; i < most; i++)
-    w->at[i] = i;
-  for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_calloc(&w->equations[m],
-                           plan->modes[m].rows.block_rows * w->head.history_length,
-                           plan->value_type, what));
+    w->places[i] = i;
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_TRY(amped_alloc(&w->positions[m], dims[m], sizeof *w->positions[m], what));
+    for (uint64_t i = 0; i < dims[m]; i++)
+      w->positions[m][i] = (uint64_t)plan->rank * dims[m] + i;
+    lists[m] = (amped_row_list){dims[m], w->places, w->positions[m]};
+  }
+  AMPED_TRY(w->ops->create(w->session->worker.device, &shape, dims, &w->store));
+  return w->ops->begin(w->store, plan, lists);
+}
+
+/* Histories that no entries have left anything in: those of batch 1. */
+static amped_status get_histories(work *w, amped_row_history *out) {
+  for (int m = 0; m < w->head.order; m++)
+    AMPED_TRY(w->ops->history(w->store, m, 1, 1.0, &out[m]));
   return AMPED_OK;
 }
 
@@ -107,16 +155,40 @@ static amped_status find_equations(work *w, const amped_complete_problem *p) {
   const amped_context context = amped_session_context(w->session);
   amped_row_fit fit = p->fit;
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
+  amped_row_history histories[AMPED_MAX_ORDER];
   void *als = NULL;
+  AMPED_TRY(amped_comm_agree(context.comm, get_histories(w, histories)));
   AMPED_TRY(amped_complete_als.create(&context, p->options, &fit, &als));
   fit.absorb = true;
   for (int m = 0; m < w->head.order; m++) {
-    const amped_row_history history = {w->equations[m], w->at, w->keep};
     double solve_sec = 0.0;
-    fit.history = &history;
+    fit.history = &histories[m];
     amped_complete_als.update(als, &fit, m, &times, &solve_sec);
   }
   amped_complete_als.destroy(als);
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. Each row's n, and the sums: the entries join an empty past. */
+static amped_status find_model(work *w) {
+  const amped_context context = amped_session_context(w->session);
+  const uint64_t width = amped_state_sums_width(&w->head);
+  amped_row_history histories[AMPED_MAX_ORDER];
+  amped_stream_model *model = NULL;
+  amped_status status = get_histories(w, histories);
+  for (int m = 0; m < w->head.order && status == AMPED_OK; m++)
+    status = amped_calloc(&w->sums[m], width * width, sizeof *w->sums[m], what);
+  AMPED_TRY(amped_comm_agree(context.comm, status));
+  AMPED_TRY(amped_stream_model_create(&context, w->head.biased, histories, w->sums, &model));
+  status = amped_stream_model_absorb(model);
+  amped_stream_model_destroy(model);
+  return status;
+}
+
+/* The factors as they are. */
+static amped_status find_factors(const work *w) {
+  for (int m = 0; m < w->head.order; m++)
+    AMPED_TRY(w->ops->move(w->store, w->session->worker.factors, m, false));
   return AMPED_OK;
 }
 
@@ -142,24 +214,16 @@ static amped_status get_rows(void *context, int mode, uint64_t first, uint64_t c
                              void *history, uint64_t *touched) {
   const work *w = context;
   const amped_plan *plan = &w->session->plan;
-  const amped_worker *worker = &w->session->worker;
-  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t before = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
   const uint64_t length = w->head.history_length;
-  const uint64_t bytes = length * plan->value_type;
-  const uint64_t components = n - (w->head.biased ? 1 : 0);
-  const uint64_t count_at = components * (components + 1) / 2 + (w->head.biased ? components : 0);
-  for (uint64_t i = 0; i < count; i++) {
-    const uint64_t position = amped_plan_position(plan, mode, w->indices[mode][first + i]);
-    const uint64_t row = position - (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
-    AMPED_TRY(worker->backend->factors->get_rows(worker->factors, mode, position, 1, w->row));
-    amped_values_put(factor, plan->value_type, i * n, n, w->row);
-    touched[i] = 1;
-    if (length == 0)
-      continue;
-    memcpy((char *)history + i * bytes, (const char *)w->equations[mode] + row * bytes, bytes);
-    touched[i] =
-        amped_value_get(w->equations[mode], plan->value_type, row * length + count_at) > 0.0;
-  }
+  const uint64_t components = (uint64_t)w->head.ncomps - (w->head.biased ? 1 : 0);
+  const uint64_t count_at =
+      has_equations(w) ? components * (components + 1) / 2 + (w->head.biased ? components : 0) : 0;
+  for (uint64_t i = 0; i < count; i++)
+    w->piece[i] = amped_plan_position(plan, mode, w->indices[mode][first + i]) - before;
+  AMPED_TRY(w->ops->get(w->store, mode, count, w->piece, factor, history, touched));
+  for (uint64_t i = 0; i < count; i++)
+    touched[i] = length == 0 || amped_value_get(history, w->head.type, i * length + count_at) > 0.0;
   return AMPED_OK;
 }
 
@@ -236,7 +300,9 @@ static amped_status commit(const work *w, amped_state_file *file, const amped_la
                                      .held = &w->held,
                                      .batch = {.name = w->session->options->input,
                                                .hash = amped_session_info(w->session)->hash,
-                                               .nnz = w->session->plan.nnz}};
+                                               .nnz = w->session->plan.nnz},
+                                     .sums = w->sums[0] != NULL ? (const double *const *)w->sums
+                                                                : NULL};
   uint64_t bytes = 0;
   uint64_t journal = 0;
   char text[32];
@@ -255,8 +321,11 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
   amped_status status = AMPED_OK;
   set_head(&w, problem, best, keep, history);
   AMPED_GO(done, amped_comm_agree(comm, make_room(&w)));
-  if (w.head.history_length > 0)
+  if (has_equations(&w))
     AMPED_GO(done, find_equations(&w, problem));
+  if (history == AMPED_HISTORY_MODEL)
+    AMPED_GO(done, find_model(&w));
+  AMPED_GO(done, amped_comm_agree(comm, find_factors(&w)));
   AMPED_GO(done, amped_comm_agree(comm, list_all(&w)));
   if (comm->rank == 0)
     status = amped_state_file_create(path, &w.head, &file);
@@ -268,12 +337,14 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
 done:
   amped_state_file_close(file);
   amped_sptensor_free(&w.held);
+  if (w.ops != NULL)
+    w.ops->destroy(w.store);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(w.equations[m]);
+    amped_free(w.positions[m]);
+    amped_free(w.sums[m]);
     amped_free(w.indices[m]);
   }
-  amped_free(w.at);
-  amped_free(w.keep);
-  amped_free(w.row);
+  amped_free(w.places);
+  amped_free(w.piece);
   return status;
 }

@@ -7,8 +7,9 @@
 #include "session/session.h"
 #include "solver/complete_search.h"
 
-/* Adds the bytes of host memory that begin takes on this rank. */
-void amped_stream_begin_require(const amped_plan *plan, bool biased, amped_history history,
+/* Adds the bytes of the device's and of host memory that begin takes on this rank. */
+void amped_stream_begin_require(const amped_worker *worker, const amped_plan *plan, bool biased,
+                                amped_history history, uint64_t *device_bytes,
                                 uint64_t *host_bytes);
 
 /* Collective; the status is agreed. Writes the state to `path`. The context's factors are those of

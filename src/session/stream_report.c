@@ -44,9 +44,13 @@ static json_t *json_state_errors(const amped_state_errors *e) {
 amped_status amped_stream_report_state(amped_session *session, const amped_state_head *head,
                                        const amped_state_file *file) {
   const amped_comm *comm = &session->comm;
-  const double mine = (double)(amped_stream_rows_bytes(head, comm->rank, comm->nranks) +
-                               amped_stream_published_bytes(head));
-  const amped_spread spread = amped_comm_spread(comm, mine);
+  uint64_t device_bytes = 0;
+  uint64_t host_bytes = 0;
+  amped_stream_rows_require(&session->worker, head, comm->rank, comm->nranks, &device_bytes,
+                            &host_bytes);
+  host_bytes += amped_stream_published_bytes(head);
+  const amped_spread host = amped_comm_spread(comm, (double)host_bytes);
+  const amped_spread device = amped_comm_spread(comm, (double)device_bytes);
   uint64_t state = 0;
   uint64_t journal = 0;
   char rows[192];
@@ -57,20 +61,22 @@ amped_status amped_stream_report_state(amped_session *session, const amped_state
   amped_say("state: %" PRIu64 " batch%s of %" PRIu64 " entries; rows %s; reg %.4g, forget %g",
             head->batches, head->batches == 1 ? "" : "es", head->nnz,
             list_numbers(head->dims, head->order, rows, sizeof rows), head->reg, head->forget);
-  amped_say("memory: %s of rows a rank at most, with room to grow; files: %s and a journal of %s",
-            amped_format_bytes(bytes[0], (uint64_t)spread.max), amped_format_bytes(bytes[1], state),
+  amped_say("memory: %s of rows a rank at most%s, with room to grow; files: %s and a journal of %s",
+            amped_format_bytes(bytes[0], (uint64_t)(device.max > 0.0 ? device.max : host.max)),
+            device.max > 0.0 ? ", on its GPU" : "", amped_format_bytes(bytes[1], state),
             amped_format_bytes(bytes[2], journal));
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
-        json_pack("{s:s, s:I, s:I, s:o, s:i, s:b, s:f, s:f, s:f, s:f, s:f, s:s, s:I, s:I, s:I}",
+        json_pack("{s:s, s:I, s:I, s:o, s:i, s:b, s:f, s:f, s:f, s:f, s:f, s:s, s:I, s:I, s:I, "
+                  "s:I}",
                   "event", "state", "batches", (json_int_t)head->batches, "entries",
                   (json_int_t)head->nnz, "dims", json_numbers(head->dims, head->order), "rank",
                   head->ncomps - (head->biased ? 1 : 0), "biased", head->biased ? 1 : 0, "mean",
                   head->mean, "scale", head->scale, "reg", head->reg, "forget", head->forget,
                   "holdout", head->holdout, "history", amped_history_names[head->history],
-                  "host_bytes", (json_int_t)spread.max, "state_bytes", (json_int_t)state,
-                  "journal_bytes", (json_int_t)journal));
+                  "device_bytes", (json_int_t)device.max, "host_bytes", (json_int_t)host.max,
+                  "state_bytes", (json_int_t)state, "journal_bytes", (json_int_t)journal));
   return amped_comm_agree(comm, status);
 }
 
@@ -88,7 +94,8 @@ static void say_batch(const amped_stream_told *t, const amped_spread *s) {
   char held[64];
   char so_far[64];
   amped_say("batch %" PRIu64 "  %s: %" PRIu64 " entries; new rows %s; rmse %.6f before, %.6f "
-            "after%s%s  %.4f s (load %.4f, rows %.4f, exchange %.4f, errors %.4f, write %.4f)",
+            "after%s%s  %.4f s (load %.4f, rows %.4f, exchange %.4f, errors %.4f, write %.4f; a "
+            "sweep %.4g ms)",
             t->head->batches, t->batch->name, l->learnt + l->held + l->dropped,
             list_numbers(t->batch->new_rows, t->head->order, rows, sizeof rows),
             amped_errors_rmse(&l->before), amped_errors_rmse(&l->after),
@@ -96,7 +103,7 @@ static void say_batch(const amped_stream_told *t, const amped_spread *s) {
             error_text("all held out so far", t->so_far, so_far, sizeof so_far), s[5].max,
             amped_report_part(s[0].mean), amped_report_part(s[1].mean),
             amped_report_part(s[2].mean), amped_report_part(s[3].mean),
-            amped_report_part(s[4].mean));
+            amped_report_part(s[4].mean), 1e3 * s[6].max);
   if (l->dropped > 0)
     amped_say("%s: %" PRIu64
               " entries within the old dimensions are dropped, as --history=published "
@@ -104,21 +111,27 @@ static void say_batch(const amped_stream_told *t, const amped_spread *s) {
               t->batch->name, l->dropped);
 }
 
+static json_t *json_times(const amped_batch_times *t) {
+  return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "entries", t->entries, "rows",
+                   t->rows, "plan", t->plan, "memory", t->memory, "copies", t->copies, "fits",
+                   t->fits, "start", t->start, "moves", t->moves, "end", t->end);
+}
+
 amped_status amped_stream_report_batch(amped_session *session, const amped_stream_told *t) {
   const amped_learnt *l = t->learnt;
   const amped_state_head *h = t->head;
-  const double times[] = {l->load_sec,     l->rows_sec,  l->exchange_sec,
-                          l->evaluate_sec, t->write_sec, t->total_sec};
-  amped_spread s[6];
+  const double times[] = {l->load_sec,  l->rows_sec,  l->exchange_sec, l->evaluate_sec,
+                          t->write_sec, t->total_sec, l->sweep_sec};
+  amped_spread s[7];
   amped_status status = AMPED_OK;
-  amped_comm_spreads(&session->comm, 6, times, s);
+  amped_comm_spreads(&session->comm, 7, times, s);
   say_batch(t, s);
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
         json_pack(
             "{s:s, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, "
-            "s:o}, s:f, s:{s:f, s:f, s:f, s:f, s:f}}",
+            "s:o}, s:I, s:I, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:f}, s:o}",
             "event", "batch", "batch", (json_int_t)h->batches, "name",
             amped_json_text(t->batch->name, strlen(t->batch->name)), "learnt",
             (json_int_t)l->learnt, "held", (json_int_t)l->held, "dropped", (json_int_t)l->dropped,
@@ -130,9 +143,11 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
             json_errors(&l->held_after), "all_held_out", json_errors(t->so_far), "sums", "before",
             json_state_errors(&h->errors[AMPED_STATE_BEFORE]), "after",
             json_state_errors(&h->errors[AMPED_STATE_AFTER]), "held_out",
-            json_state_errors(&h->errors[AMPED_STATE_HELD]), "seconds", s[5].max, "seconds_of",
-            "load", s[0].mean, "rows", s[1].mean, "exchange", s[2].mean, "errors", s[3].mean,
-            "write", s[4].mean));
+            json_state_errors(&h->errors[AMPED_STATE_HELD]), "state_bytes",
+            (json_int_t)t->state_bytes, "journal_bytes", (json_int_t)t->journal_bytes, "seconds",
+            s[5].max, "sweep_seconds", s[6].max, "seconds_of", "load", s[0].mean, "rows", s[1].mean,
+            "exchange", s[2].mean, "errors", s[3].mean, "write", s[4].mean, "seconds_beside",
+            json_times(&l->times)));
   return amped_comm_agree(&session->comm, status);
 }
 

@@ -19,6 +19,7 @@ typedef struct amped_stream_told {
   const amped_state_head *head; /* with the batch */
   const amped_errors *so_far;   /* of the model, at the held-out entries that the state keeps */
   double write_sec, total_sec;  /* of this rank */
+  uint64_t state_bytes, journal_bytes; /* rank 0: on disk, with the batch */
 } amped_stream_told;
 amped_status amped_stream_report_batch(amped_session *session, const amped_stream_told *told);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "hdf5/result_file.h"
 #include "tensor/format.h"
 
@@ -22,20 +23,39 @@ static char *options_text(const amped_session *session, const amped_state_head *
   return text;
 }
 
-/* Components and biases out of whole rows. */
-static void split(const amped_state_head *head, const amped_stream_rows *rows, amped_ktensor *k,
-                  amped_completion *c) {
+/* Rows that are read together. */
+#define PIECE UINT64_C(4096)
+
+/* Components and biases out of whole rows of a mode. */
+static amped_status split_mode(const amped_state_head *head, const amped_stream_rows *rows, int m,
+                               void *piece, amped_ktensor *k, amped_completion *c) {
   const uint64_t components = (uint64_t)k->ncomps;
-  for (uint64_t r = 0; r < components; r++)
-    k->weights[r] = 1.0;
-  for (int m = 0; m < head->order; m++)
-    for (uint64_t i = 0; i < head->dims[m]; i++) {
-      const void *row = amped_stream_row(rows, m, i);
-      amped_values_get(row, rows->type, 0, components, k->factors[m] + i * components);
+  for (uint64_t first = 0; first < head->dims[m]; first += PIECE) {
+    const uint64_t left = head->dims[m] - first;
+    const uint64_t count = left < PIECE ? left : PIECE;
+    AMPED_TRY(rows->ops->get_factors(rows->store, m, first, count, piece));
+    for (uint64_t i = 0; i < count; i++) {
+      amped_values_get(piece, rows->type, i * rows->ncomps, components,
+                       k->factors[m] + (first + i) * components);
       if (head->biased)
-        c->bias[m][i] = amped_value_get(row, rows->type, components);
+        c->bias[m][first + i] = amped_value_get(piece, rows->type, i * rows->ncomps + components);
     }
-  amped_ktensor_normalise(k);
+  }
+  return AMPED_OK;
+}
+
+static amped_status split(const amped_state_head *head, const amped_stream_rows *rows,
+                          amped_ktensor *k, amped_completion *c) {
+  void *piece = NULL;
+  amped_status status = amped_alloc(&piece, PIECE * rows->ncomps, rows->type, "rows of a stream");
+  for (int r = 0; r < k->ncomps; r++)
+    k->weights[r] = 1.0;
+  for (int m = 0; m < head->order && status == AMPED_OK; m++)
+    status = split_mode(head, rows, m, piece, k, c);
+  amped_free(piece);
+  if (status == AMPED_OK)
+    amped_ktensor_normalise(k);
+  return status;
 }
 
 static void set_completion(const amped_state_head *head, amped_completion *c) {
@@ -64,7 +84,7 @@ amped_status amped_stream_result_write(const amped_session *session, const amped
   AMPED_GO(done, amped_completion_create(&c, head->order, head->dims, head->biased));
   memcpy(k.labels, labels, sizeof k.labels); /* borrowed */
   set_completion(head, &c);
-  split(head, rows, &k, &c);
+  AMPED_GO(done, split(head, rows, &k, &c));
   const amped_run_record record = {.input = session->options->input,
                                    .input_norm = (double)NAN,
                                    .input_hash = hash,

@@ -4,15 +4,6 @@
 
 #include "base/random.h"
 
-#define TWO_PI 6.283185307179586476925286766559
-
-/* Box and Muller 1958: from two uniform numbers of the counter's own. */
-static double normal(uint64_t seed, uint64_t stream, uint64_t counter) {
-  const double u = 1.0 - amped_random_double(seed, stream, 2 * counter);
-  const double v = amped_random_double(seed, stream, 2 * counter + 1);
-  return sqrt(-2.0 * log(u)) * cos(TWO_PI * v);
-}
-
 static int first_ordinary(const amped_complete_start *s, int order) {
   int first = 0;
   while (first < order && s->context[first])
@@ -25,17 +16,13 @@ static double signed_entry(const amped_complete_start *s, int order, int compone
   const double r = components;
   const uint64_t stream = (uint64_t)mode;
   if (s->context[mode])
-    return 1.0 + 0.1 * normal(seed, stream, counter);
+    return 1.0 + 0.1 * amped_random_normal(seed, stream, counter);
   if (s->centred)
-    return normal(seed, stream, counter) * (mode == first_ordinary(s, order) ? 1.0 / sqrt(r) : 1.0);
+    return amped_random_normal(seed, stream, counter) *
+           (mode == first_ordinary(s, order) ? 1.0 / sqrt(r) : 1.0);
   if (s->positive)
     return 2.0 * pow(s->level / r, 1.0 / order) * amped_random_double(seed, stream, 2 * counter);
-  return 0.3 * pow(r, -0.5 / order) * normal(seed, stream, counter);
-}
-
-double amped_complete_start_noise(int components, uint64_t seed, int mode, uint64_t index,
-                                  int column) {
-  return 0.1 * normal(seed, (uint64_t)mode, index * (uint64_t)components + (uint64_t)column);
+  return 0.3 * pow(r, -0.5 / order) * amped_random_normal(seed, stream, counter);
 }
 
 double amped_complete_start_entry(const amped_complete_start *s, int order, int components,

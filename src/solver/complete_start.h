@@ -25,10 +25,6 @@ typedef struct amped_complete_start {
 double amped_complete_start_entry(const amped_complete_start *start, int order, int components,
                                   uint64_t seed, int mode, uint64_t index, int column);
 
-/* 0.1 g, of the same numbers. */
-double amped_complete_start_noise(int components, uint64_t seed, int mode, uint64_t index,
-                                  int column);
-
 /* Collective; the status is agreed. Fills the context's factors. */
 amped_status amped_complete_start_fill(const amped_context *context,
                                        const amped_complete_start *start, uint64_t seed);

@@ -97,7 +97,7 @@ static void walk_close(walk *w) {
 static amped_status walk_take(walk *w, uint64_t first, uint64_t *count) {
   const amped_worker *worker = w->context->worker;
   *count = w->nnz - first < SLAB ? w->nnz - first : SLAB;
-  return worker->format->row_fit->view(worker->tensor, first, *count, w->positions, w->held);
+  return worker->format->row_fit->view(worker->tensor, first, *count, w->positions, w->held, NULL);
 }
 
 /* Lists of this rank's entries grow. */

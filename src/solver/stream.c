@@ -1,12 +1,11 @@
 #include "solver/stream.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "base/timer.h"
 #include "plan/touched.h"
-#include "solver/complete_start.h"
 #include "solver/stream_batch.h"
 #include "solver/stream_entries.h"
 #include "solver/stream_published.h"
@@ -16,6 +15,9 @@ void amped_learnt_free(amped_learnt *l) {
   amped_stream_change_free(&l->change);
   memset(l, 0, sizeof *l);
 }
+
+/* Bytes of new rows that are made together. */
+#define PIECE (UINT64_C(1) << 20)
 
 /* A batch in hand. */
 typedef struct work {
@@ -60,7 +62,7 @@ static void copy_entry(const amped_sptensor *from, uint64_t k, amped_sptensor *t
 }
 
 /* What becomes of an entry. */
-enum { LEARN, HOLD, DROP };
+enum { LEARN, HOLD, DROP, FATES };
 
 static int fate_of(const work *w, uint64_t k) {
   bool inside = is_published(w);
@@ -71,25 +73,59 @@ static int fate_of(const work *w, uint64_t k) {
   return inside ? DROP : LEARN;
 }
 
+/* Entries whose fates are counted together, by one thread. */
+#define TEAM_ENTRIES (UINT64_C(1) << 14)
+
+static uint64_t end_of_piece(const work *w, uint64_t piece) {
+  const uint64_t end = (piece + 1) * TEAM_ENTRIES;
+  return end < w->all.nnz ? end : w->all.nnz;
+}
+
+/* For each piece of the list: the entries of each fate in the pieces before it. */
+static void count_fates(const work *w, uint64_t pieces, uint64_t (*counts)[FATES]) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < pieces; i++) {
+    const uint64_t end = end_of_piece(w, i);
+    for (uint64_t k = i * TEAM_ENTRIES; k < end; k++)
+      counts[i + 1][fate_of(w, k)]++;
+  }
+  for (uint64_t i = 0; i < pieces; i++)
+    for (int f = 0; f < FATES; f++)
+      counts[i + 1][f] += counts[i][f];
+}
+
+/* Each piece to where those before it end. */
+static void copy_entries(const work *w, uint64_t pieces, uint64_t (*counts)[FATES],
+                         amped_sptensor *const *to) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < pieces; i++) {
+    const uint64_t end = end_of_piece(w, i);
+    for (uint64_t k = i * TEAM_ENTRIES; k < end; k++) {
+      const int fate = fate_of(w, k);
+      if (fate != DROP)
+        copy_entry(&w->all, k, to[fate], counts[i][fate]++);
+    }
+  }
+}
+
 /* Rank 0: those that are learnt, and those that are held out. */
 static amped_status part_entries(work *w) {
-  const amped_sptensor *all = &w->all;
-  amped_sptensor *to[2] = {&w->learn, &w->out->held_out};
-  uint64_t at[2] = {0, 0};
-  for (uint64_t k = 0; k < all->nnz; k++) {
-    w->out->held += fate_of(w, k) == HOLD;
-    w->out->dropped += fate_of(w, k) == DROP;
-  }
-  w->out->learnt = all->nnz - w->out->held - w->out->dropped;
-  AMPED_TRY(amped_sptensor_create(&w->learn, all->order, w->out->learnt));
-  AMPED_TRY(amped_sptensor_create(&w->out->held_out, all->order, w->out->held));
-  for (uint64_t k = 0; k < all->nnz; k++) {
-    const int fate = fate_of(w, k);
-    if (fate != DROP)
-      copy_entry(all, k, to[fate], at[fate]++);
-  }
+  const uint64_t pieces = amped_ceil_div(w->all.nnz, TEAM_ENTRIES);
+  amped_sptensor *const to[] = {[LEARN] = &w->learn, [HOLD] = &w->out->held_out};
+  uint64_t(*counts)[FATES] = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_calloc(&counts, pieces + 1, sizeof *counts, "the entries of a batch"));
+  count_fates(w, pieces, counts);
+  w->out->learnt = counts[pieces][LEARN];
+  w->out->held = counts[pieces][HOLD];
+  w->out->dropped = counts[pieces][DROP];
+  AMPED_GO(done, amped_sptensor_create(&w->learn, w->all.order, w->out->learnt));
+  AMPED_GO(done, amped_sptensor_create(&w->out->held_out, w->all.order, w->out->held));
+  copy_entries(w, pieces, counts, to);
   w->learn.duplicates = AMPED_DUPLICATES_SUM; /* none comes twice */
-  return AMPED_OK;
+done:
+  amped_free(counts);
+  return status;
 }
 
 /* Rank 0: the first mode of which all entries lie in new rows. */
@@ -132,28 +168,23 @@ static amped_status take_entries(work *w, int growing) {
 /* --- new rows ----------------------------------------------------------------------------------
  */
 
-static void set_prior(const work *w, int mode, uint64_t row) {
+/* A row of values of the rows' type becomes the prior. */
+static void set_prior(const work *w, int mode, void *to) {
   const amped_stream_rows *rows = w->s->rows;
   const uint64_t components = rows->ncomps - (w->s->head->biased ? 1 : 0);
   for (uint64_t c = 0; c < rows->ncomps; c++)
-    amped_value_put(amped_stream_row(rows, mode, row), rows->type, c,
-                    c < components ? w->s->head->prior[mode] : 0.0);
+    amped_value_put(to, rows->type, c, c < components ? w->s->head->prior[mode] : 0.0);
 }
 
-static void set_start(const work *w, int mode, uint64_t row) {
-  const amped_state_head *head = w->s->head;
+/* Published: a new row's start, where `like` is the last one before the batch. */
+static void set_start(const work *w, int mode, uint64_t row, const void *like, void *to) {
   const amped_stream_rows *rows = w->s->rows;
-  const int components = head->ncomps - (head->biased ? 1 : 0);
-  void *to = amped_stream_row(rows, mode, row);
-  if (mode == w->out->growing) {
-    memcpy(to, amped_stream_row(rows, mode, w->old_dims[mode] - 1), rows->ncomps * rows->type);
-    return;
-  }
-  for (int c = 0; c < components; c++) {
-    const double x =
-        head->prior[mode] + amped_complete_start_noise(components, head->seed, mode, row, c);
-    amped_value_put(to, rows->type, (uint64_t)c, head->nonnegative ? fabs(x) : x);
-  }
+  const amped_row_start start = amped_stream_batch_start_of(w->s->head, mode);
+  const uint64_t components = rows->ncomps - (start.biased ? 1 : 0);
+  if (mode == w->out->growing)
+    memcpy(to, like, rows->ncomps * rows->type);
+  for (uint64_t c = 0; c < components && mode != w->out->growing; c++)
+    amped_value_put(to, rows->type, c, amped_row_start_entry(&start, components, mode, row, c));
 }
 
 /* A published history: do all rows change? */
@@ -161,22 +192,73 @@ static bool changes_all(const work *w) {
   return is_published(w) && w->out->learnt > 0;
 }
 
-/* Modes grow, and rows that are new and learnt get their start. */
-static amped_status grow(work *w) {
-  amped_stream_rows *rows = w->s->rows;
-  AMPED_TRY(amped_stream_rows_grow(rows, amped_input_info(w->input)->dims));
-  for (int m = 0; m < rows->order; m++) {
-    for (uint64_t i = w->old_dims[m]; i < rows->dims[m]; i++)
-      if (changes_all(w))
-        set_start(w, m, i);
-      else
-        set_prior(w, m, i);
-    const amped_touched *t = w->batch != NULL ? amped_stream_batch_touched(w->batch, m) : NULL;
-    for (uint64_t k = t != NULL ? t->count : 0; k > 0 && t->rows[k - 1] >= w->old_dims[m]; k--)
-      set_start(w, m, t->rows[k - 1]);
-    w->out->touched[m] = changes_all(w) ? rows->dims[m] : t != NULL ? t->count : 0;
+/* The sums of a model history decay as rows do, which are not looked at. */
+static void forget_sums(const work *w) {
+  const amped_stream_rows *rows = w->s->rows;
+  for (int m = 0; m < rows->order; m++)
+    for (uint64_t i = 0; i < rows->width * rows->width; i++)
+      rows->sums[m][i] *= w->s->head->forget;
+}
+
+/* The touched rows of a mode; NULL: none, or all. */
+static const amped_touched *touched_of(const work *w, int mode) {
+  return w->batch != NULL ? amped_stream_batch_touched(w->batch, mode) : NULL;
+}
+
+/* Touched rows below `row`. */
+static uint64_t touched_before(const amped_touched *t, uint64_t row) {
+  return t != NULL ? amped_sort_find(t->rows, t->count, row) : 0;
+}
+
+/* New rows first .. first + count of a mode. */
+static void set_piece(const work *w, int mode, uint64_t first, uint64_t count, const void *like,
+                      char *piece) {
+  const amped_touched *t = touched_of(w, mode);
+  const uint64_t bytes = w->s->rows->ncomps * w->s->rows->type;
+  const uint64_t end = touched_before(t, first + count);
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < count; i++) {
+    set_prior(w, mode, piece + i * bytes);
+    if (changes_all(w))
+      set_start(w, mode, first + i, like, piece + i * bytes);
+  }
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = mode == w->out->growing ? touched_before(t, first) : end; k < end; k++)
+    memcpy(piece + (t->rows[k] - first) * bytes, like, bytes);
+}
+
+/* All new rows of a mode. The buffer has room for a row and a piece. */
+static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer) {
+  const amped_stream_rows *r = w->s->rows;
+  const uint64_t dim = r->dims[mode];
+  char *piece = buffer + r->ncomps * r->type;
+  if (dim > w->old_dims[mode])
+    AMPED_TRY(r->ops->get_factors(r->store, mode, w->old_dims[mode] - 1, 1, buffer));
+  for (uint64_t i = w->old_dims[mode]; i < dim; i += most) {
+    const uint64_t count = dim - i < most ? dim - i : most;
+    set_piece(w, mode, i, count, buffer, piece);
+    AMPED_TRY(r->ops->put_factors(r->store, mode, i, count, piece));
   }
   return AMPED_OK;
+}
+
+/* Rows that are new, and those that have learnt nothing yet, get their start. */
+static amped_status start_rows(work *w) {
+  amped_stream_rows *rows = w->s->rows;
+  const uint64_t bytes = rows->ncomps * rows->type;
+  const uint64_t most = bytes < PIECE ? PIECE / bytes : 1;
+  char *buffer = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_alloc(&buffer, most + 1, bytes, "new rows"));
+  for (int m = 0; m < rows->order && status == AMPED_OK; m++) {
+    const amped_touched *t = touched_of(w, m);
+    w->out->touched[m] = changes_all(w) ? rows->dims[m] : t != NULL ? t->count : 0;
+    status = set_new(w, m, most, buffer);
+  }
+  amped_free(buffer);
+  if (status == AMPED_OK && w->batch != NULL)
+    status = amped_stream_batch_start(w->batch, w->s->head, rows);
+  return status;
 }
 
 /* --- what changed ------------------------------------------------------------------------------
@@ -205,17 +287,20 @@ static amped_status list_change(const work *w, int mode, const amped_touched *t)
 static amped_status find_change(const work *w) {
   w->out->change.rows = w->s->rows;
   for (int m = 0; m < w->s->rows->order; m++)
-    AMPED_TRY(list_change(w, m, w->batch != NULL ? amped_stream_batch_touched(w->batch, m) : NULL));
+    AMPED_TRY(list_change(w, m, touched_of(w, m)));
   return AMPED_OK;
 }
 
 /* --- a batch -----------------------------------------------------------------------------------
  */
 
-static void find_errors(const work *w, bool held, amped_errors *out) {
+/* Collective; the status is agreed. */
+static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   const double began = amped_time();
-  amped_stream_entries_errors(w->s->comm, w->s->rows, w->s->head, &w->mine, held, out);
+  const amped_status status =
+      amped_stream_entries_errors(w->s->comm, w->s->rows, w->s->head, held, out);
   w->out->evaluate_sec += amped_time() - began;
+  return status;
 }
 
 /* Collective; the status is agreed. */
@@ -233,8 +318,9 @@ static amped_status fit(work *w) {
   const amped_status status =
       is_published(w)
           ? amped_stream_published_learn(s->comm, s->head, s->rows, w->old_dims, &w->learn, number,
-                                         s->sweeps, order, &times)
-          : amped_stream_batch_learn(w->batch, s->head, s->rows, number, s->sweeps, order, &times);
+                                         s->sweeps, order, &times, &w->out->sweep_sec)
+          : amped_stream_batch_learn(w->batch, s->head, s->rows, number, s->sweeps, order, &times,
+                                     &w->out->sweep_sec);
   w->out->rows_sec = times.mttkrp + times.solve;
   w->out->exchange_sec = times.exchange;
   return status;
@@ -245,17 +331,28 @@ static amped_status learn(work *w, int growing) {
   const amped_stream *s = w->s;
   const double began = amped_time();
   AMPED_TRY(take_entries(w, growing));
+  w->out->times.entries = amped_time() - began;
+  AMPED_TRY(
+      amped_comm_agree(s->comm, amped_stream_rows_grow(s->rows, amped_input_info(w->input)->dims)));
   if (w->out->learnt > 0 && !is_published(w))
-    AMPED_TRY(amped_stream_batch_create(s->comm, s->worker, s->head, amped_input_path(w->input),
-                                        &w->learn, &w->batch));
-  AMPED_TRY(amped_comm_agree(s->comm, grow(w)));
+    AMPED_TRY(amped_stream_batch_create(s->comm, s->worker, s->head, s->rows,
+                                        amped_input_path(w->input), &w->learn, &w->out->times,
+                                        &w->batch));
+  const double loaded = amped_time();
+  AMPED_TRY(amped_comm_agree(s->comm, start_rows(w)));
+  forget_sums(w);
+  AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, &w->mine));
+  w->out->times.start = amped_time() - loaded;
   w->out->load_sec = amped_time() - began;
-  find_errors(w, false, &w->out->before);
+  AMPED_TRY(find_errors(w, false, &w->out->before));
   if (w->out->learnt > 0)
     AMPED_TRY(fit(w));
-  find_errors(w, false, &w->out->after);
-  find_errors(w, true, &w->out->held_after);
-  return amped_comm_agree(s->comm, find_change(w));
+  AMPED_TRY(find_errors(w, false, &w->out->after));
+  AMPED_TRY(find_errors(w, true, &w->out->held_after));
+  const double learnt = amped_time();
+  const amped_status status = amped_comm_agree(s->comm, find_change(w));
+  w->out->times.end = amped_time() - learnt;
+  return status;
 }
 
 amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, int growing,
@@ -264,10 +361,12 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   memset(out, 0, sizeof *out);
   memcpy(w.old_dims, stream->rows->dims, sizeof w.old_dims);
   const amped_status status = learn(&w, growing);
+  const double learnt = amped_time();
   amped_stream_batch_destroy(w.batch);
   amped_sptensor_free(&w.all);
   amped_sptensor_free(&w.learn);
   amped_sptensor_free(&w.mine);
+  out->times.end += amped_time() - learnt;
   return status;
 }
 
@@ -275,7 +374,9 @@ amped_status amped_stream_errors(const amped_stream *stream, const amped_sptenso
                                  amped_errors *out) {
   amped_sptensor mine;
   AMPED_TRY(amped_stream_entries_deal(stream->comm, entries, &mine));
-  amped_stream_entries_errors(stream->comm, stream->rows, stream->head, &mine, false, out);
+  amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, &mine);
+  if (status == AMPED_OK)
+    status = amped_stream_entries_errors(stream->comm, stream->rows, stream->head, false, out);
   amped_sptensor_free(&mine);
-  return AMPED_OK;
+  return status;
 }

@@ -4,7 +4,8 @@
  * when its observations came. A batch, of any coordinates, is learnt so:
  *
  *   1. Modes grow to the batch's dims. A new row is its prior. One that has entries to learn is, in
- *      the growing mode, like the last row before, else its prior and a little noise.
+ *      the growing mode, like the last row before, else its prior and a little noise; and so does
+ * an old row with entries to learn that is still at its prior.
  *   2. `sweeps` times, the growing mode first, then the others in order: each row with entries
  *      solves forget^d * (its equations) + (those of its entries), where d is the number of
  *      batches since it was touched last. Other rows stay.
@@ -13,6 +14,9 @@
  * The growing mode is the caller's or, where he names none, the first of which all entries of the
  * batch lie in new rows; there may be none. Entries whose hash says so are held out
  * (amped_held_out, of the stream's indices): they are not learnt, and tell the error.
+ *
+ * A model history has n in place of equations, and makes these of sums over rows
+ * (stream_model.h).
  *
  * A published history has another recursion in place of 2 and 3 (stream_published.h): it learns the
  * entries outside the old box alone, and all rows change.
@@ -25,6 +29,7 @@
 #include "backend/backend.h"
 #include "factor/stream_rows.h"
 #include "load/input.h"
+#include "solver/stream_batch.h"
 
 /* What learning a batch tells; the same on every rank, but where it says otherwise. */
 typedef struct amped_learnt {
@@ -34,7 +39,9 @@ typedef struct amped_learnt {
   int growing;                       /* -1: no mode */
   amped_errors before, after;        /* at all entries of the batch */
   amped_errors held_after;           /* at those that are held out, after */
+  double sweep_sec;                  /* of each sweep, rows and exchange */
   double load_sec, rows_sec, exchange_sec, evaluate_sec; /* of this rank */
+  amped_batch_times times;                               /* beside sweeps and errors */
   amped_sptensor held_out;                               /* rank 0: the entries; elsewhere empty */
   amped_stream_change change; /* this rank's own rows that are new, or were touched */
 } amped_learnt;

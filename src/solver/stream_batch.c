@@ -1,27 +1,19 @@
 #include "solver/stream_batch.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/timer.h"
 #include "factor/exchange.h"
 #include "load/list_stats.h"
 #include "load/load_list.h"
 #include "solver/complete_als.h"
-
-/* Elements of a buffer that rows pass through. */
-#define BUFFER_ELEMENTS (UINT64_C(1) << 18)
-
-/* The history of a mode's own rows, of the batch's plan. */
-typedef struct history {
-  uint64_t *at;
-  double *keep;
-  amped_row_history rows;
-} history;
+#include "solver/stream_model.h"
 
 struct amped_stream_batch {
   const amped_comm *comm;
+  amped_batch_times *times;
   amped_worker worker; /* the device is another's */
   amped_touched touched[AMPED_MAX_ORDER];
   amped_input *input;
@@ -30,7 +22,9 @@ struct amped_stream_batch {
   amped_exchange *exchange;
   amped_row_fit fit;
   void *als;
-  history histories[AMPED_MAX_ORDER];
+  uint64_t *positions[AMPED_MAX_ORDER]; /* of touched rows */
+  amped_row_history histories[AMPED_MAX_ORDER];
+  amped_stream_model *model; /* of a model history, while the batch is learnt */
   amped_context context;
 };
 
@@ -40,25 +34,82 @@ const amped_touched *amped_stream_batch_touched(const amped_stream_batch *b, int
 
 /* --- numbers of rows -------------------------------------------------------------------------- */
 
-/* Rank 0: the different indices of a mode, ascending. */
-static amped_status find_rows(const amped_sptensor *list, int mode, uint64_t **out,
-                              uint64_t *count) {
-  uint64_t *rows = NULL;
-  *count = 0;
-  AMPED_TRY(amped_alloc(&rows, list->nnz, sizeof *rows, "the rows of a batch"));
-  *out = rows;
-  memcpy(rows, list->indices[mode], list->nnz * sizeof *rows);
-  const amped_sort_field key = {rows, amped_sort_bits(rows, list->nnz)};
-  void *const arrays[] = {rows};
-  AMPED_TRY(amped_sort(list->nnz, &key, 1, 0, arrays, 1));
-  for (uint64_t k = 0; k < list->nnz; k++)
-    if (k == 0 || rows[k] != rows[*count - 1])
-      rows[(*count)++] = rows[k];
-  return AMPED_OK;
+/* Sorted entries that a thread walks over at a time. */
+#define WALK (UINT64_C(1) << 14)
+
+/* A mode's indices in ascending order. */
+typedef struct sorted {
+  const uint64_t *indices;
+  amped_order order;
+  uint64_t pieces; /* that threads walk over */
+} sorted;
+
+static uint64_t row_at(const sorted *s, uint64_t k) {
+  return s->order.keyed ? amped_order_key(&s->order, k) : s->indices[amped_order_at(&s->order, k)];
+}
+
+static bool is_new_row(const sorted *s, uint64_t k) {
+  return k == 0 || row_at(s, k) != row_at(s, k - 1);
+}
+
+static uint64_t end_of_piece(const sorted *s, uint64_t piece) {
+  const uint64_t end = (piece + 1) * WALK;
+  return end < s->order.count ? end : s->order.count;
+}
+
+/* before[i]: different rows in the pieces before piece i. */
+static void count_rows(const sorted *s, uint64_t *before) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < s->pieces; i++)
+    for (uint64_t k = i * WALK; k < end_of_piece(s, i); k++)
+      before[i + 1] += is_new_row(s, k);
+  for (uint64_t i = 0; i < s->pieces; i++)
+    before[i + 1] += before[i];
+}
+
+/* different[j]: the j-th different row; places[e]: that number of entry e. */
+static void list_rows(const sorted *s, const uint64_t *before, uint64_t *different,
+                      uint64_t *places) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < s->pieces; i++) {
+    uint64_t j = before[i];
+    for (uint64_t k = i * WALK; k < end_of_piece(s, i); k++) {
+      if (is_new_row(s, k))
+        different[j++] = row_at(s, k);
+      places[amped_order_at(&s->order, k)] = j - 1;
+    }
+  }
+}
+
+/* Rank 0: the different indices of a mode, ascending. The list has their places among these now. */
+static amped_status find_rows(amped_sptensor *list, int mode, uint64_t **out, uint64_t *count) {
+  static const char what[] = "the rows of a batch";
+  sorted s = {.indices = list->indices[mode], .pieces = amped_ceil_div(list->nnz, WALK)};
+  const amped_sort_field key = {s.indices, amped_sort_bits(s.indices, list->nnz)};
+  uint64_t *scratch = NULL;
+  uint64_t *before = NULL;
+  uint64_t *places = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, amped_alloc(&scratch, list->nnz, 2 * sizeof *scratch, what));
+  AMPED_GO(done, amped_alloc(&places, list->nnz, sizeof *places, what));
+  AMPED_GO(done, amped_calloc(&before, s.pieces + 1, sizeof *before, what));
+  AMPED_GO(done, amped_sort_order(list->nnz, &key, 1, scratch, scratch + list->nnz, &s.order));
+  count_rows(&s, before);
+  *count = before[s.pieces];
+  AMPED_GO(done, amped_alloc(out, *count, sizeof **out, what));
+  list_rows(&s, before, *out, places);
+  amped_free(list->indices[mode]);
+  list->indices[mode] = places;
+  places = NULL;
+done:
+  amped_free(scratch);
+  amped_free(before);
+  amped_free(places);
+  return status;
 }
 
 /* Collective; the status is agreed. */
-static amped_status share_rows(amped_stream_batch *b, const amped_sptensor *list, int mode) {
+static amped_status share_rows(amped_stream_batch *b, amped_sptensor *list, int mode) {
   uint64_t *rows = NULL;
   uint64_t count = 0;
   amped_status status = AMPED_OK;
@@ -77,13 +128,13 @@ failed:
   return status;
 }
 
-/* Rank 0: the list has the numbers of rows in place of indices. */
+/* Rank 0: the list has the numbers of rows, where it had their places. */
 static void number_list(const amped_stream_batch *b, amped_sptensor *list) {
   for (int m = 0; m < list->order; m++) {
     uint64_t *indices = list->indices[m];
 #pragma omp parallel for schedule(static)
     for (uint64_t k = 0; k < list->nnz; k++)
-      indices[k] = amped_touched_number(&b->touched[m], indices[k]);
+      indices[k] = b->touched[m].numbers[indices[k]];
     list->dims[m] = b->touched[m].dim;
   }
 }
@@ -116,15 +167,24 @@ static amped_status make_plan(amped_stream_batch *b, const amped_state_head *hea
   return amped_plan_create(&b->plan, &b->info, &request);
 }
 
+/* Seconds since *at, which moves on to now. */
+static void lap(double *at, double *seconds) {
+  const double began = *at;
+  *at = amped_time();
+  *seconds += *at - began;
+}
+
 /* Collective; the status is agreed. The source is open. */
 static amped_status load(amped_stream_batch *b, const amped_state_head *head,
-                         amped_list_source *source) {
+                         amped_list_source *source, double *at) {
   double norm_squared = 0.0;
   double seconds = 0.0;
   AMPED_TRY(amped_list_stats_take(b->comm, b->input, false, &b->worker, source, &b->info));
   AMPED_TRY(amped_comm_agree(b->comm, make_plan(b, head)));
+  lap(at, &b->times->plan);
   AMPED_TRY(amped_comm_agree(b->comm, amped_worker_prepare(&b->worker, &b->plan)));
   AMPED_TRY(amped_exchange_create(b->comm, &b->worker, &b->plan, &b->exchange));
+  lap(at, &b->times->memory);
   const amped_list_load job = {.comm = b->comm,
                                .input = b->input,
                                .source = source,
@@ -132,21 +192,26 @@ static amped_status load(amped_stream_batch *b, const amped_state_head *head,
                                .plan = &b->plan,
                                .worker = &b->worker};
   AMPED_TRY(amped_load_list(&job, &norm_squared, &seconds));
-  return amped_comm_agree(b->comm, b->worker.format->row_fit->prepare(b->worker.tensor, false));
+  lap(at, &b->times->copies);
+  const amped_status status = b->worker.format->row_fit->prepare(b->worker.tensor, false);
+  lap(at, &b->times->fits);
+  return amped_comm_agree(b->comm, status);
 }
 
 /* Collective; the status is agreed. */
 static amped_status open_batch(amped_stream_batch *b, const amped_state_head *head,
                                const char *name, amped_sptensor *list) {
+  double at = amped_time();
   amped_list_source *source = NULL;
   amped_status status = AMPED_OK;
   for (int m = 0; m < head->order; m++)
     AMPED_GO(failed, share_rows(b, list, m));
   if (b->comm->rank == 0)
     number_list(b, list);
+  lap(&at, &b->times->rows);
   AMPED_TRY(amped_input_of_list(b->comm, name, b->comm->rank == 0 ? list : NULL, &b->input));
   AMPED_TRY(amped_list_source_open(b->comm, b->input, false, &b->worker, &source));
-  status = load(b, head, source);
+  status = load(b, head, source, &at);
   amped_list_source_close(source);
   AMPED_TRY(status);
   b->context = (amped_context){b->comm, &b->plan, &b->worker, b->exchange};
@@ -158,8 +223,9 @@ failed:
 }
 
 amped_status amped_stream_batch_create(const amped_comm *comm, const amped_worker *worker,
-                                       const amped_state_head *head, const char *name,
-                                       amped_sptensor *list, amped_stream_batch **out) {
+                                       const amped_state_head *head, const amped_stream_rows *rows,
+                                       const char *name, amped_sptensor *list,
+                                       amped_batch_times *times, amped_stream_batch **out) {
   amped_stream_batch *b = NULL;
   *out = NULL;
   amped_status status = amped_comm_agree(comm, amped_calloc(&b, 1, sizeof *b, "a batch"));
@@ -170,7 +236,9 @@ amped_status amped_stream_batch_create(const amped_comm *comm, const amped_worke
     return status;
   }
   b->comm = comm;
+  b->times = times;
   b->worker = *worker;
+  b->worker.reserved = rows->ops->device_bytes(rows->store);
   b->fit = fit_of(head);
   status = open_batch(b, head, name, list);
   if (status == AMPED_OK)
@@ -183,6 +251,7 @@ amped_status amped_stream_batch_create(const amped_comm *comm, const amped_worke
 void amped_stream_batch_destroy(amped_stream_batch *b) {
   if (b == NULL)
     return;
+  amped_stream_model_destroy(b->model);
   amped_complete_als.destroy(b->als);
   amped_exchange_destroy(b->exchange);
   b->worker.device = NULL; /* not its own */
@@ -192,120 +261,116 @@ void amped_stream_batch_destroy(amped_stream_batch *b) {
   amped_input_close(b->input);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_touched_free(&b->touched[m]);
-    amped_free(b->histories[m].at);
-    amped_free(b->histories[m].keep);
+    amped_free(b->positions[m]);
   }
   amped_free(b);
 }
 
 /* --- rows in and out -------------------------------------------------------------------------- */
 
-/* Rows of the batch's factor that lie one behind the other. */
-typedef struct run {
-  uint64_t position; /* of the first */
-  uint64_t first;    /* touched row */
-  uint64_t count;
-} run;
-
-/* The run from touched row `first` on, of at most `most`, where numbers follow one another. */
-static run run_from(const amped_stream_batch *b, int mode, uint64_t first, uint64_t most) {
-  const amped_touched *t = &b->touched[mode];
-  run r = {amped_plan_position(&b->plan, mode, t->numbers[first]), first, 1};
-  while (r.count < most && first + r.count < t->count &&
-         amped_plan_position(&b->plan, mode, t->numbers[first + r.count]) == r.position + r.count)
-    r.count++;
-  return r;
-}
-
-/* All touched rows of a mode: from the stream into the batch's factor, or back. */
-static amped_status move_rows(const amped_stream_batch *b, const amped_stream_rows *rows, int mode,
-                              bool in, double *buffer) {
-  const amped_touched *t = &b->touched[mode];
-  const amped_factor_ops *factors = b->worker.backend->factors;
-  const uint64_t n = rows->ncomps;
-  for (uint64_t k = 0; k < t->count;) {
-    const run r = run_from(b, mode, k, BUFFER_ELEMENTS / n);
-    if (!in)
-      AMPED_TRY(factors->get_rows(b->worker.factors, mode, r.position, r.count, buffer));
-    for (uint64_t i = 0; i < r.count; i++) {
-      void *row = amped_stream_row(rows, mode, t->rows[k + i]);
-      if (in)
-        amped_values_get(row, rows->type, 0, n, buffer + i * n);
-      else
-        amped_values_put(row, rows->type, 0, n, buffer + i * n);
-    }
-    if (in)
-      AMPED_TRY(factors->put_rows(b->worker.factors, mode, r.position, r.count, buffer));
-    k += r.count;
-  }
-  return AMPED_OK;
-}
-
-static amped_status move_all(const amped_stream_batch *b, const amped_stream_rows *rows, bool in) {
-  double *buffer = NULL;
-  amped_status status = amped_alloc(&buffer, BUFFER_ELEMENTS, sizeof *buffer, "a buffer of rows");
-  for (int m = 0; m < rows->order && status == AMPED_OK; m++)
-    status = move_rows(b, rows, m, in, buffer);
-  amped_free(buffer);
-  return status;
-}
-
-/* --- histories -------------------------------------------------------------------------------- */
-
-static amped_status find_histories(amped_stream_batch *b, const amped_state_head *head,
-                                   const amped_stream_rows *rows, uint64_t number) {
+/* The stream's rows learn which of them the batch touches, and where its factors have them. */
+static amped_status show_rows(amped_stream_batch *b, const amped_stream_rows *rows) {
+  amped_row_list lists[AMPED_MAX_ORDER];
   for (int m = 0; m < rows->order; m++) {
     const amped_touched *t = &b->touched[m];
-    const uint64_t block = b->plan.modes[m].rows.block_rows;
-    history *h = &b->histories[m];
-    AMPED_TRY(amped_calloc(&h->at, block, sizeof *h->at, "the histories of rows"));
-    AMPED_TRY(amped_calloc(&h->keep, block, sizeof *h->keep, "the histories of rows"));
-    h->rows = (amped_row_history){rows->history[m], h->at, h->keep};
-    for (uint64_t k = 0; k < t->count; k++) {
-      const uint64_t slot = amped_stream_slot(t->rows[k], rows->nranks);
-      if (amped_stream_owner(t->rows[k], rows->nranks) != rows->rank)
-        continue;
-      const uint64_t row =
-          amped_plan_position(&b->plan, m, t->numbers[k]) - (uint64_t)b->plan.rank * block;
-      const uint64_t last = rows->touched[m][slot];
-      h->at[row] = slot;
-      h->keep[row] = last > 0 ? pow(head->forget, (double)(number - last)) : 0.0;
-    }
+    AMPED_TRY(amped_alloc(&b->positions[m], t->count, sizeof *b->positions[m], "a batch's rows"));
+#pragma omp parallel for schedule(static)
+    for (uint64_t k = 0; k < t->count; k++)
+      b->positions[m][k] = amped_plan_position(&b->plan, m, t->numbers[k]);
+    lists[m] = (amped_row_list){t->count, t->rows, b->positions[m]};
+  }
+  return rows->ops->begin(rows->store, &b->plan, lists);
+}
+
+static amped_status move_rows(const amped_stream_batch *b, const amped_stream_rows *rows, bool in) {
+  for (int m = 0; m < rows->order; m++)
+    AMPED_TRY(rows->ops->move(rows->store, b->worker.factors, m, in));
+  return AMPED_OK;
+}
+
+static amped_status bring_rows(amped_stream_batch *b, const amped_state_head *head,
+                               const amped_stream_rows *rows, uint64_t number) {
+  for (int m = 0; m < rows->order; m++)
+    AMPED_TRY(rows->ops->history(rows->store, m, number, head->forget, &b->histories[m]));
+  return move_rows(b, rows, true);
+}
+
+amped_row_start amped_stream_batch_start_of(const amped_state_head *head, int mode) {
+  return (amped_row_start){.prior = head->prior[mode],
+                           .seed = head->seed,
+                           .biased = head->biased,
+                           .nonnegative = head->nonnegative};
+}
+
+amped_status amped_stream_batch_start(amped_stream_batch *b, const amped_state_head *head,
+                                      const amped_stream_rows *rows) {
+  AMPED_TRY(show_rows(b, rows));
+  for (int m = 0; m < rows->order; m++) {
+    const amped_row_start start = amped_stream_batch_start_of(head, m);
+    AMPED_TRY(rows->ops->start(rows->store, m, &start));
   }
   return AMPED_OK;
 }
 
-static void mark_touched(const amped_stream_batch *b, amped_stream_rows *rows, uint64_t number) {
+static amped_status take_rows(const amped_stream_batch *b, const amped_stream_rows *rows,
+                              uint64_t number) {
   for (int m = 0; m < rows->order; m++)
-    for (uint64_t k = 0; k < b->touched[m].count; k++) {
-      const uint64_t row = b->touched[m].rows[k];
-      if (amped_stream_owner(row, rows->nranks) == rows->rank)
-        rows->touched[m][amped_stream_slot(row, rows->nranks)] = number;
-    }
+    AMPED_TRY(rows->ops->touch(rows->store, m, number));
+  return move_rows(b, rows, false);
 }
 
 /* --- learning --------------------------------------------------------------------------------- */
 
-static void work(amped_stream_batch *b, int mode, amped_mode_times *times) {
+static void work(amped_stream_batch *b, int mode, const amped_row_history *past,
+                 amped_mode_times *times) {
   double solve_sec = 0.0;
-  b->fit.history = &b->histories[mode].rows;
+  b->fit.history = past;
   amped_complete_als.update(b->als, &b->fit, mode, times, &solve_sec);
+}
+
+/* New rows of a mode. */
+static void solve_rows(amped_stream_batch *b, int mode, amped_mode_times *times) {
+  amped_row_history past = b->histories[mode];
+  const double began = amped_time();
+  if (b->model != NULL)
+    amped_stream_model_recall(b->model, mode, &past);
+  times->solve += amped_time() - began;
+  work(b, mode, &past, times);
+  const double solved = amped_time();
+  if (b->model != NULL)
+    amped_stream_model_renew(b->model, mode);
+  times->solve += amped_time() - solved;
+}
+
+/* Collective; the status is agreed. What the batch says of its rows joins their histories. */
+static amped_status absorb(amped_stream_batch *b, int order, amped_mode_times *times) {
+  if (b->model != NULL)
+    return amped_stream_model_absorb(b->model);
+  b->fit.absorb = true;
+  for (int m = 0; m < order; m++)
+    work(b, m, &b->histories[m], times);
+  b->fit.absorb = false;
+  return AMPED_OK;
 }
 
 amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_head *head,
                                       amped_stream_rows *rows, uint64_t number, int sweeps,
-                                      const int *order, amped_mode_times *times) {
-  amped_status status = find_histories(b, head, rows, number);
-  if (status == AMPED_OK)
-    status = move_all(b, rows, true);
-  AMPED_TRY(amped_comm_agree(b->comm, status));
+                                      const int *order, amped_mode_times *times,
+                                      double *sweep_sec) {
+  double at = amped_time();
+  AMPED_TRY(amped_comm_agree(b->comm, bring_rows(b, head, rows, number)));
+  if (head->history == AMPED_HISTORY_MODEL)
+    AMPED_TRY(
+        amped_stream_model_create(&b->context, head->biased, b->histories, rows->sums, &b->model));
+  lap(&at, &b->times->moves);
+  const double began = amped_time();
   for (int s = 0; s < sweeps; s++)
     for (int k = 0; k < rows->order; k++)
-      work(b, order[k], times);
-  b->fit.absorb = true;
-  for (int m = 0; m < rows->order; m++)
-    work(b, m, times);
-  b->fit.absorb = false;
-  mark_touched(b, rows, number);
-  return amped_comm_agree(b->comm, move_all(b, rows, false));
+      solve_rows(b, order[k], times);
+  *sweep_sec = (amped_time() - began) / sweeps;
+  AMPED_TRY(absorb(b, rows->order, times));
+  at = amped_time();
+  const amped_status status = take_rows(b, rows, number);
+  lap(&at, &b->times->moves);
+  return amped_comm_agree(b->comm, status);
 }

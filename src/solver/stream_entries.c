@@ -9,15 +9,17 @@
 /* Entries that are dealt at a time: MPI counts them in an int. */
 #define ROUND (UINT64_C(1) << 24)
 
-/* Entries whose errors a thread adds up by itself, so that sums do not depend on threads. */
-#define PIECE (UINT64_C(1) << 12)
+/* The share of entries that are held out, for amped_held_out. */
+static uint64_t below(const amped_state_head *head) {
+  return (uint64_t)ldexp(head->holdout, 64);
+}
 
 bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptensor *list,
                                 uint64_t entry) {
   uint64_t index[AMPED_MAX_ORDER];
   for (int m = 0; m < list->order; m++)
     index[m] = list->indices[m][entry];
-  return amped_held_out(list->order, index, head->split_seed, (uint64_t)ldexp(head->holdout, 64));
+  return amped_held_out(list->order, index, head->split_seed, below(head));
 }
 
 /* --- dealing -----------------------------------------------------------------------------------
@@ -86,69 +88,26 @@ agree:
 /* --- errors ------------------------------------------------------------------------------------
  */
 
-/* The sum over components of the products of rows' numbers, and of their biases. */
-#define DEFINE(TYPE)                                                                               \
-  static double sum_##TYPE(const void *const *rows, int order, uint64_t components, bool biased) { \
-    double sum = 0.0;                                                                              \
-    for (uint64_t c = 0; c < components; c++) {                                                    \
-      double product = 1.0;                                                                        \
-      for (int m = 0; m < order; m++)                                                              \
-        product *= (double)((const TYPE *)rows[m])[c];                                             \
-      sum += product;                                                                              \
-    }                                                                                              \
-    for (int m = 0; m < order && biased; m++)                                                      \
-      sum += (double)((const TYPE *)rows[m])[components];                                          \
-    return sum;                                                                                    \
-  }
-DEFINE(float)
-DEFINE(double)
-
-static double model_at(const amped_stream_rows *rows, const amped_state_head *head,
-                       const amped_sptensor *t, uint64_t k) {
-  const uint64_t components = rows->ncomps - (head->biased ? 1 : 0);
-  const void *row[AMPED_MAX_ORDER];
-  for (int m = 0; m < rows->order; m++)
-    row[m] = amped_stream_row(rows, m, t->indices[m][k]);
-  return head->mean + head->scale * (rows->type == AMPED_F32
-                                         ? sum_float(row, rows->order, components, head->biased)
-                                         : sum_double(row, rows->order, components, head->biased));
+amped_status amped_stream_entries_enter(const amped_comm *comm, const amped_stream_rows *rows,
+                                        const amped_sptensor *mine) {
+  const uint64_t *indices[AMPED_MAX_ORDER] = {NULL};
+  for (int m = 0; m < mine->order; m++)
+    indices[m] = mine->indices[m];
+  return amped_comm_agree(comm, rows->ops->enter(rows->store, mine->nnz, indices, mine->values));
 }
 
-static void add_errors(const amped_stream_rows *rows, const amped_state_head *head,
-                       const amped_sptensor *t, bool held, uint64_t first, uint64_t end,
-                       amped_errors *out) {
-  for (uint64_t k = first; k < end; k++) {
-    if (held && !amped_stream_entry_is_held(head, t, k))
-      continue;
-    const double model = model_at(rows, head, t, k);
-    const double error = t->values[k] - model;
-    const double clipped = t->values[k] - fmin(fmax(model, head->least), head->most);
-    out->count++;
-    out->squares += error * error;
-    out->absolute += fabs(error);
-    out->clipped += clipped * clipped;
-  }
-}
-
-void amped_stream_entries_errors(const amped_comm *comm, const amped_stream_rows *rows,
-                                 const amped_state_head *head, const amped_sptensor *mine,
-                                 bool held, amped_errors *out) {
-  enum { TEAM = 64 };
+amped_status amped_stream_entries_errors(const amped_comm *comm, const amped_stream_rows *rows,
+                                         const amped_state_head *head, bool held,
+                                         amped_errors *out) {
+  const amped_row_model model = {.biased = head->biased,
+                                 .mean = head->mean,
+                                 .scale = head->scale,
+                                 .least = head->least,
+                                 .most = head->most,
+                                 .seed = head->split_seed,
+                                 .below = below(head)};
   memset(out, 0, sizeof *out);
-  for (uint64_t first = 0; first < mine->nnz; first += TEAM * PIECE) {
-    amped_errors sums[TEAM] = {{0}};
-#pragma omp parallel for schedule(dynamic)
-    for (uint64_t i = 0; i < TEAM; i++) {
-      const uint64_t from = first + i * PIECE;
-      const uint64_t end = from + PIECE < mine->nnz ? from + PIECE : mine->nnz;
-      add_errors(rows, head, mine, held, from, end, &sums[i]);
-    }
-    for (int i = 0; i < TEAM; i++) {
-      out->count += sums[i].count;
-      out->squares += sums[i].squares;
-      out->absolute += sums[i].absolute;
-      out->clipped += sums[i].clipped;
-    }
-  }
+  AMPED_TRY(amped_comm_agree(comm, rows->ops->errors(rows->store, &model, held, out)));
   amped_errors_sum(comm, out);
+  return AMPED_OK;
 }

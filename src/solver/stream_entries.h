@@ -14,11 +14,16 @@ uint64_t amped_stream_share(uint64_t count, int rank, int nranks);
 amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,
                                        amped_sptensor *mine);
 
-/* Collective. Errors of the rows' model at the entries of all parts, or at those of them that are
- * held out. Indices are below the rows' dims. */
-void amped_stream_entries_errors(const amped_comm *comm, const amped_stream_rows *rows,
-                                 const amped_state_head *head, const amped_sptensor *mine,
-                                 bool held, amped_errors *out);
+/* Collective; the status is agreed. Errors to come are at the entries of all parts, which are the
+ * caller's as long as he asks for them. */
+amped_status amped_stream_entries_enter(const amped_comm *comm, const amped_stream_rows *rows,
+                                        const amped_sptensor *mine);
+
+/* Collective; the status is agreed. Errors of the rows' model at these entries, or at those of them
+ * that are held out. Indices are below the rows' dims. */
+amped_status amped_stream_entries_errors(const amped_comm *comm, const amped_stream_rows *rows,
+                                         const amped_state_head *head, bool held,
+                                         amped_errors *out);
 
 /* Is the entry held out? */
 bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptensor *list,

@@ -23,10 +23,12 @@ static const amped_option state_rows[] = {
      .expected_text = "a file's name"},
     {.name = "history",
      .type = AMPED_OPTION_WORD,
-     .words = AMPED_OPTION_WORDS("equations", "published"),
-     .numbers = AMPED_OPTION_NUMBERS(AMPED_HISTORY_EQUATIONS, AMPED_HISTORY_PUBLISHED),
-     .help = "what a state knows of the past, for all its batches: each row's equations; or, as a "
-             "paper has it, the factors alone, where a missing cell is a zero",
+     .words = AMPED_OPTION_WORDS("equations", "model", "published"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_HISTORY_EQUATIONS, AMPED_HISTORY_MODEL,
+                                     AMPED_HISTORY_PUBLISHED),
+     .help = "what a state knows of the past, for all its batches: each row's equations; or the "
+             "model and a number a row, where rows are too many for equations; or, as a paper has "
+             "it, the factors alone, where a missing cell is a zero",
      .initial = "equations",
      AMPED_OPTION_FIELD(amped_stream_options, history)},
     {.name = "keep-validation",

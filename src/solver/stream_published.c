@@ -27,7 +27,8 @@ typedef struct work {
   const uint64_t *old_dims;
   int components;
   amped_sptensor mine;           /* this rank's part of the entries */
-  void *before[AMPED_MAX_ORDER]; /* [old_dims][components] of the rows' type */
+  void *now[AMPED_MAX_ORDER];    /* [dims][components] of the rows' type: all rows */
+  void *before[AMPED_MAX_ORDER]; /* [old_dims][components], as they were */
   double *grams[GRAMS][AMPED_MAX_ORDER];
   double *sums;     /* [most dim][components] MTTKRP of the mode in hand */
   double *product;  /* a denominator */
@@ -45,8 +46,8 @@ static amped_status make_room(work *w) {
   for (int m = 0; m < w->rows->order; m++) {
     const uint64_t bytes = w->rows->ncomps * w->rows->type;
     most = w->rows->dims[m] > most ? w->rows->dims[m] : most;
+    AMPED_TRY(amped_alloc(&w->now[m], w->rows->dims[m], bytes, what));
     AMPED_TRY(amped_alloc(&w->before[m], w->old_dims[m], bytes, what));
-    memcpy(w->before[m], w->rows->factor[m], w->old_dims[m] * bytes);
     for (int g = 0; g < GRAMS; g++)
       AMPED_TRY(amped_calloc(&w->grams[g][m], square, sizeof(double), what));
   }
@@ -62,6 +63,7 @@ static amped_status make_room(work *w) {
 
 static void free_room(work *w) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(w->now[m]);
     amped_free(w->before[m]);
     for (int g = 0; g < GRAMS; g++)
       amped_free(w->grams[g][m]);
@@ -76,16 +78,16 @@ static void free_room(work *w) {
 
 uint64_t amped_stream_published_bytes(const amped_state_head *head) {
   const uint64_t n = (uint64_t)head->ncomps;
-  uint64_t before = 0;
+  uint64_t rows = 0;
   uint64_t most = 0;
   if (head->history != AMPED_HISTORY_PUBLISHED)
     return 0;
   for (int m = 0; m < head->order; m++) {
-    before += head->dims[m] * n * head->type;
+    rows += 2 * head->dims[m] * n * head->type;
     most = head->dims[m] > most ? head->dims[m] : most;
   }
-  return before + (most + (uint64_t)GRAMS * (uint64_t)head->order * n + 6 * n + 2 * PIECE) * n *
-                      sizeof(double);
+  return rows + (most + (uint64_t)GRAMS * (uint64_t)head->order * n + 6 * n + 2 * PIECE) * n *
+                    sizeof(double);
 }
 
 /* --- grams ------------------------------------------------------------------------------------ */
@@ -114,7 +116,7 @@ static void find_grams(const work *w, int mode, double *now, double *before) {
   for (uint64_t i = amped_stream_share(dim, w->comm->rank, w->comm->nranks); i < end; i += PIECE) {
     const uint64_t count = end - i < PIECE ? end - i : PIECE;
     const uint64_t olds = i >= old ? 0 : old - i < count ? old - i : count;
-    get_rows(w, w->rows->factor[mode], i, count, now);
+    get_rows(w, w->now[mode], i, count, now);
     add_gram(w, count, now, now, w->grams[NOW][mode]);
     if (olds == 0)
       continue;
@@ -169,7 +171,7 @@ static void find_sums(const work *w, int mode) {
       double p = y;
       for (int m = 0; m < t->order; m++)
         if (m != mode)
-          p *= amped_value_get(w->rows->factor[m], w->rows->type, t->indices[m][k] * n + c);
+          p *= amped_value_get(w->now[m], w->rows->type, t->indices[m][k] * n + c);
       sum[c] += p;
     }
   }
@@ -184,7 +186,7 @@ static void solve_piece(const work *w, int mode, uint64_t i, uint64_t count, dou
   const int rows = (int)count;
   const bool is_new = i >= w->old_dims[mode];
   const uint64_t numbers = (uint64_t)n;
-  get_rows(w, w->rows->factor[mode], i, count, row);
+  get_rows(w, w->now[mode], i, count, row);
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, n, 1.0, row, n, w->of[is_new][1],
               n, 0.0, out, n);
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, n, 1.0, w->sums + i * numbers, n,
@@ -194,7 +196,7 @@ static void solve_piece(const work *w, int mode, uint64_t i, uint64_t count, dou
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, n, 1.0, row, n, w->past, n, 1.0,
                 out, n);
   }
-  amped_values_put(w->rows->factor[mode], w->rows->type, i * numbers, count * numbers, out);
+  amped_values_put(w->now[mode], w->rows->type, i * numbers, count * numbers, out);
 }
 
 /* This rank's share of the rows. buffers: [PIECE][components], twice. */
@@ -219,8 +221,8 @@ static void exchange(const work *w, int mode) {
     const uint64_t end = amped_stream_share(dim, p + 1, nranks) * bytes;
     for (uint64_t at = amped_stream_share(dim, p, nranks) * bytes; at < end; at += MESSAGE) {
       const uint64_t count = end - at < MESSAGE ? end - at : MESSAGE;
-      AMPED_MPI(w->comm, MPI_Bcast((char *)w->rows->factor[mode] + at, (int)count, MPI_BYTE, p,
-                                   w->comm->mpi));
+      AMPED_MPI(w->comm,
+                MPI_Bcast((char *)w->now[mode] + at, (int)count, MPI_BYTE, p, w->comm->mpi));
     }
   }
 }
@@ -247,29 +249,49 @@ static amped_status update(const work *w, int mode, amped_mode_times *times) {
   return status;
 }
 
-/* All rows are new. */
-static void mark_touched(const work *w, uint64_t number) {
+/* From the stream's rows, before the first sweep; and to them. */
+static amped_status bring_rows(const work *w) {
   const amped_stream_rows *r = w->rows;
-  for (int m = 0; m < r->order; m++)
-    for (uint64_t i = 0; i < amped_stream_own_rows(r->dims[m], r->rank, r->nranks); i++)
-      r->touched[m][i] = number;
+  for (int m = 0; m < r->order; m++) {
+    AMPED_TRY(r->ops->get_factors(r->store, m, 0, r->dims[m], w->now[m]));
+    memcpy(w->before[m], w->now[m], w->old_dims[m] * r->ncomps * r->type);
+  }
+  return AMPED_OK;
+}
+
+static amped_status take_rows(const work *w, uint64_t number) {
+  const amped_stream_rows *r = w->rows;
+  for (int m = 0; m < r->order; m++) {
+    AMPED_TRY(r->ops->put_factors(r->store, m, 0, r->dims[m], w->now[m]));
+    AMPED_TRY(r->ops->touch_all(r->store, m, number));
+  }
+  return AMPED_OK;
+}
+
+static amped_status prepare(work *w) {
+  AMPED_TRY(make_room(w));
+  return bring_rows(w);
 }
 
 amped_status amped_stream_published_learn(const amped_comm *comm, const amped_state_head *head,
                                           amped_stream_rows *rows, const uint64_t *old_dims,
                                           const amped_sptensor *list, uint64_t number, int sweeps,
-                                          const int *order, amped_mode_times *times) {
+                                          const int *order, amped_mode_times *times,
+                                          double *sweep_sec) {
   work w = {
       .comm = comm, .head = head, .rows = rows, .old_dims = old_dims, .components = head->ncomps};
+  double began = 0.0;
   amped_status status = amped_stream_entries_deal(comm, list, &w.mine);
   AMPED_GO(done, status);
-  AMPED_GO(done, amped_comm_agree(comm, make_room(&w)));
+  AMPED_GO(done, amped_comm_agree(comm, prepare(&w)));
   for (int m = 0; m < rows->order; m++)
     AMPED_GO(done, renew_grams(&w, m));
+  began = amped_time();
   for (int s = 0; s < sweeps; s++)
     for (int k = 0; k < rows->order; k++)
       AMPED_GO(done, update(&w, order[k], times));
-  mark_touched(&w, number);
+  *sweep_sec = (amped_time() - began) / sweeps;
+  status = amped_comm_agree(comm, take_rows(&w, number));
 done:
   free_room(&w);
   return status;

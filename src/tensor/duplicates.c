@@ -22,6 +22,10 @@ amped_duplicates amped_duplicates_named(const char *name) {
   return AMPED_DUPLICATES_UNKNOWN;
 }
 
+const char *amped_duplicates_policy_name(amped_duplicates policy) {
+  return policy == AMPED_DUPLICATES_ERROR ? "error" : names[policy];
+}
+
 amped_duplicates amped_duplicates_after(amped_duplicates before, amped_duplicates policy,
                                         uint64_t found) {
   if (found > 0)

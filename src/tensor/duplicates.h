@@ -24,6 +24,9 @@ typedef enum amped_duplicates {
 const char *amped_duplicates_name(amped_duplicates d);
 amped_duplicates amped_duplicates_named(const char *name);
 
+/* The name of a policy, "sum" to "error". */
+const char *amped_duplicates_policy_name(amped_duplicates policy);
+
 /* What a tensor tells after a policy found `found` duplicates in it. */
 amped_duplicates amped_duplicates_after(amped_duplicates before, amped_duplicates policy,
                                         uint64_t found);

@@ -47,7 +47,7 @@ amped_status amped_io_read(const char *path, const amped_read_options *options,
     status = amped_table_read(path, options, out);
     break;
   case AMPED_FORMAT_HDF5:
-    status = amped_tensor_file_load(path, options->overflow, out);
+    status = amped_tensor_file_load(path, options->may_be_empty, options->overflow, out);
     break;
   }
   AMPED_TRY(status);

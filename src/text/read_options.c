@@ -45,6 +45,10 @@ bool amped_read_options_of_table(const amped_read_options *o) {
          o->no_header || o->empty != NULL || o->same_labels != NULL;
 }
 
+amped_duplicates amped_read_duplicates(const amped_read_options *o) {
+  return o->duplicates == AMPED_DUPLICATES_UNKNOWN ? AMPED_DUPLICATES_SUM : o->duplicates;
+}
+
 bool amped_read_options_given(const amped_read_options *o) {
   return amped_read_options_of_table(o) || o->format != AMPED_READ_AUTO ||
          o->index_base != AMPED_BASE_AUTO || o->dims_order > 0 ||
@@ -70,7 +74,7 @@ static const amped_option duplicates_rows[] = {
                               AMPED_DUPLICATES_KEEP, AMPED_DUPLICATES_ERROR),
      .help = "what to do with repeated coordinates: add their values up, as counts ask for, take "
              "their mean or the last one, as ratings ask for, keep all, or refuse",
-     .initial = "sum",
+     .initially = "sum; of a stream, as its first fit had it",
      AMPED_OPTION_FIELD(amped_read_options, duplicates)},
 };
 

@@ -32,7 +32,7 @@ typedef struct amped_read_options {
   bool no_header;                 /* tables: columns are called 1, 2, 3, ... */
   const char *empty;              /* tables: the label of empty keys, or NULL: refused */
   const char *same_labels;        /* tables: comma-separated keys of one set of labels, or NULL */
-  amped_duplicates duplicates;    /* not of readers, who keep all: of those who order nonzeros */
+  amped_duplicates duplicates;    /* as the user says, or UNKNOWN; amped_read_duplicates */
   bool may_be_empty;              /* not of the user: a file of no nonzeros is no error */
   const amped_overflow *overflow; /* not of the user; NULL: memory holds any number of nonzeros */
 } amped_read_options;
@@ -40,6 +40,10 @@ typedef struct amped_read_options {
 extern const amped_option_group amped_dims_option_rows;       /* --dims */
 extern const amped_option_group amped_duplicates_option_rows; /* --duplicates */
 extern const amped_option_group amped_read_option_rows;       /* the others */
+
+/* What is done with repeated coordinates: as the user says, else SUM. Not by readers, who keep all:
+ * by those who order nonzeros. */
+amped_duplicates amped_read_duplicates(const amped_read_options *options);
 
 /* Is any option given? Do the options name something that tables alone have? */
 bool amped_read_options_given(const amped_read_options *options);

@@ -99,11 +99,13 @@ refuse "a share" --dims=9x9x9 --planted=2 --observed=1.5
 refuse "a share" --dims=9x9x9 --planted=2 --observed=-1
 refuse "a share" --dims=9x9x9 --planted=2 --observed=nan
 refuse "is less than one" --dims=9x9x9 --planted=2 --observed=1e-6
-refuse "cells are more than" --dims=9000000000x9000000000x9 --planted=2 --observed=1e-15
+refuse "cells are more than can be drawn" --dims=300x300x300x300x300x300x300x300 --planted=2 --observed=1
 refuse "a number from 0" --dims=9x9x9 --planted=2 --observed=0.5 --noise=inf
 refuse "1 to" --dims=9x9x9 --planted=0 --observed=0.5
 expect 1 "memory" "$amped" generate x.h5 --dims=1000000x1000000x1000000 --planted=2 --observed=0.001
 expect 1 "of memory" "$amped" generate x.h5 --dims=900000000000000000x3x3 --planted=2 --observed=1e-15
 absent x.h5 x.planted.h5
+# 6.6e19 cells, more than 2^64
+expect 0 "made .*, 656 nonzeros" "$amped" generate x.h5 --dims=300x300x300x300x300x300x300x300 --planted=2 --observed=1e-17
 
 finish

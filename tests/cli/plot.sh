@@ -48,6 +48,33 @@ same "legend" "$(grep -o "title 'R = [23]'" several.gp | sort | uniq -c | tr -s 
   " 2 title 'R = 2' 2 title 'R = 3' "
 same "colours" "$(grep 'every :::' several.gp | grep -o "rgb '[^']*'" | sort -u | wc -l | tr -d ' ')" 2
 
+# Batches of a stream: errors, of which those of no entries are left out, and phases that add up to the last.
+"$amped" convert t.h5 t.tns -q
+awk '!/^#/ && $3 <= 2' t.tns >first.tns
+awk '!/^#/ && $3 == 3' t.tns >three.tns
+awk '!/^#/ && $3 > 3' t.tns >four.tns
+for share in 0 20%; do
+  expect 0 "" on 1 complete first.tns --rank=2 --reg=1 --iters=2 --holdout=$share --nowrite --state=s.state --overwrite -q
+  expect 0 "" on 2 stream s.state three.tns four.tns three.tns --json=stream$share.json --overwrite
+  expect 0 "" "$amped" plot stream$share.json -o stream$share.gp
+  same "batches" "$(rows stream$share.gp batches | wc -l | tr -d ' ')" 2
+  same "parts of a batch" "$(rows stream$share.gp batches | awk '
+    $6 > 0 && $7 >= $6 && $8 >= $7 && $9 >= $8 && $10 > $9 && $11 > 0.9 * $10 && $12 > 0 && $15 > 0' | wc -l | tr -d ' ')" 2
+done
+same "entries, rows, new rows of a batch" "$(rows stream0.gp batches | head -1 | cut -f 12-14 | tr '\t' ' ')" \
+  "$(wc -l <three.tns | tr -d ' ') $(for m in 1 2 3; do cut -d ' ' -f $m three.tns | sort -u; done | wc -l |
+    tr -d ' ') $(for m in 1 2 3; do
+    cut -d ' ' -f $m first.tns | sort -n | tail -1
+    cut -d ' ' -f $m three.tns | sort -n | tail -1
+  done | awk 'NR % 2 { was = $1; next } $1 > was { new += $1 - was } END { print new }')"
+same "curves where nothing is held out" "$(grep -c 'held out' stream0.gp)" 1 # the comment of the data
+same "curves of held-out entries" "$(grep -c "title '.*held out" stream20%.gp)" 2
+for json in '{"event":"batch","batch":2}' '{"event":"batch","batch":2,"touched":["x"]}'; do
+  expect 3 "line 1: a batch without its numbers" sh -c 'echo "$1" >bad.json; "$0" plot bad.json -o x.svg' "$amped" "$json"
+done
+cat run.json stream0.json >both.json
+expect 3 "tells of sweeps and of a stream" "$amped" plot both.json -o x.svg
+
 # --components: those, in their order; what is left out is said in the line and in the picture.
 expect 0 "t.cpd.h5: components 1,3 of 3, by weight; the others with --components=2$" \
   "$amped" plot t.cpd.h5 -o some.gp --components=3,1
@@ -84,7 +111,7 @@ same "names shown" "$(rows labels.gp component_2_mode_4 | wc -l | tr -d ' ')" 14
 # A picture writes no other file, and leaves none.
 for f in t.dat p.dat p.gp; do echo mine >$f; done
 if command -v gnuplot >/dev/null 2>&1; then
-  for in in t.cpd.h5 names.cpd.h5 labels.cpd.h5 run.json several.json; do
+  for in in t.cpd.h5 names.cpd.h5 labels.cpd.h5 run.json several.json stream0.json stream20%.json; do
     expect 0 "p.$in.svg: drawn" "$amped" plot $in -o p.$in.svg
     expect 0 "</svg>" tail -n 3 p.$in.svg
     expect 0 "" "$amped" plot $in -o p.$in.png -q

@@ -13,14 +13,6 @@ alone() {
   expect "$want" "$pattern" "$amped" "$@" --backend="$backend"
 }
 
-# A row fit without history cannot keep one: nothing is read then.
-if test "$backend" = cuda; then
-  echo "1 1 1 1" >one.tns
-  alone 2 'does not run on --backend=cuda; use --backend=cpu' stream none.state one.tns
-  alone 2 'state does not run on --backend=cuda' complete one.tns --state=s.state --holdout=0 --reg=1
-  finish
-fi
-
 # A model of users, items and days; users and items come as days go by. first.tns has six days, day7.tns
 # ... day12.tns one each, of which 9 has entries of days before; wide.tns has a new index in no mode;
 # crowd.tns a day of many entries, which ranks share.
@@ -75,6 +67,8 @@ against_numpy() { # against_numpy STATE RANKS SWEEPS FORGET GROWING "BATCH..." O
 begin_state full.state --holdout=10% --split-seed=3
 begin_state none.state --holdout=0 --bias=none --reg-power=1 --seed=7
 begin_state mean.state --holdout=5% --bias=mean --context=3 --reg-power=0 --reg=2
+begin_state model.state --holdout=10% --split-seed=3 --history=model
+begin_state plain.state --holdout=0 --bias=none --reg-power=1 --seed=7 --history=model
 begin_state published.state --holdout=8% --split-seed=3 --bias=none --history=published
 if test -n "$python"; then
   for n in 1 2 3 4; do
@@ -85,7 +79,12 @@ if test -n "$python"; then
   against_numpy published.state 2 1 0.9 auto "inside.tns day8.tns" # of the first nothing is learnt
   for n in 1 2 3 4; do
     against_numpy full.state $n 3 1 auto "$days"
+    against_numpy model.state $n 3 1 auto "$days"
   done
+  against_numpy model.state 2 2 0.8 auto "day9.tns wide.tns day12.tns day7.tns"
+  against_numpy model.state 4 3 0.8 auto "crowd.tns day7.tns"
+  against_numpy plain.state 3 3 0.5 auto "$days"
+  against_numpy plain.state 1 1 1 auto "wide.tns crowd.tns"
   against_numpy full.state 1 1 0.6 auto "day7.tns day8.tns day9.tns"
   against_numpy full.state 2 2 0.9 auto "day9.tns wide.tns day12.tns day7.tns" # late, and within the old box
   against_numpy none.state 3 3 0.5 auto "$days"
@@ -118,6 +117,37 @@ else
   echo "skipped: no python3 with numpy and h5py"
 fi
 
+# --- from CPUs to GPUs and back ----------------------------------------------------------------------------
+# alike WANT GOT: two models as tables agree, number by number.
+alike() {
+  if paste -d, "$1" "$2" | awk -F, '{
+        for (i = 1; i <= NF / 2; i++) {
+          d = $i - $(i + NF / 2)
+          if ($i + 0 != $i ? $i != $(i + NF / 2) : d * d > 1e-18 * (1 + $i * $i)) bad++
+        }
+      } END { exit NR == 0 || bad > 0 }'; then
+    pass
+  else
+    fail "other numbers: $1 and $2"
+  fi
+}
+if test "$backend" = cuda; then
+  expect 0 'state: .*, for amped_mpi stream' "$amped" complete first.tns --rank=3 --reg=0.5 --iters=6 --tol=0 \
+    --precision=double -o first.h5 --overwrite --state=cpu.state --backend=cpu
+  fresh cpu.state
+  expect 0 'learnt 3 batches' "$amped" stream live.state day7.tns day8.tns day9.tns --forget=0.9 -o r.h5 \
+    --overwrite --backend=cpu
+  "$amped" convert r.h5 want.csv --overwrite -q
+  fresh cpu.state
+  expect 0 'learnt 1 batch;' on 2 stream live.state day7.tns --forget=0.9
+  expect 0 'learnt 1 batch;' "$amped" stream live.state day8.tns --backend=cpu
+  expect 0 'rows a rank at most, on its GPU' on 1 stream live.state day9.tns -o r.h5 --overwrite
+  "$amped" convert r.h5 got.csv --overwrite -q
+  alike want.csv got.csv
+  # Histories that a GPU does not hold.
+  alone 1 'needs .* of GPU memory for its rows' stream live.state day10.tns --device-memory=1M
+fi
+
 # --- bits ---------------------------------------------------------------------------------------------
 # What a result holds, but for names and times of the run.
 model_of() { "$amped" convert "$1" model.csv --overwrite -q && cat model.csv; }
@@ -146,6 +176,7 @@ bits_of() { # bits_of STATE RANKS: in one run, twice, and in six
 for n in 1 3; do
   bits_of full.state $n
   bits_of published.state $n
+  bits_of model.state $n
 done
 
 # --- killed, and stopped ------------------------------------------------------------------------------
@@ -190,6 +221,11 @@ fresh published.state
 alone 0 'learnt 48 batches' stream live.state $many --forget=0.9 -o r.h5 --overwrite
 model_of r.h5 >want.csv
 killed published.state 9
+fresh model.state
+# shellcheck disable=SC2086
+alone 0 'learnt 48 batches' stream live.state $many --forget=0.9 -o r.h5 --overwrite
+model_of r.h5 >want.csv
+killed model.state 9
 
 # --- a published history --------------------------------------------------------------------------------
 fresh published.state
@@ -197,12 +233,115 @@ expect 0 'history      published, 0 numbers a row' "$amped" info live.state
 alone 0 'wide.tns: [0-9]* entries within the old dimensions are dropped' stream live.state day12.tns wide.tns
 expect 0 '' "$amped" info live.state --verify
 
+# --- a model history ------------------------------------------------------------------------------------
+fresh model.state
+expect 0 'history      model, 1 number a row' "$amped" info live.state
+alone 0 'learnt 2 batches' stream live.state day12.tns wide.tns
+expect 0 '' "$amped" info live.state --verify
+awk '{ $4 = 2; print }' first.tns >twos.tns
+begin_state twice.state --holdout=0 --history=model --weights=twos.tns
+if test -n "$python"; then
+  expect 0 "" "$python" -c "import h5py
+f = h5py.File('twice.state')
+assert all(f[f'history/{m}'][:].sum() == f[f'sums/{m}'][-1, -1] == 2 * f.attrs['nnz'] for m in range(3))"
+fi
+begin_state positive.state --holdout=0 --bias=none --nonnegative --history=model
+fresh positive.state
+# shellcheck disable=SC2086
+alone 0 "learnt 6 batches" stream live.state $days -o r.h5 --overwrite
+same "negative numbers" "$(model_of r.h5 | awk -F, '$1 ~ /^[0-9]+$/ && $NF < 0' | wc -l)" 0
+
 # --- a batch comes once -------------------------------------------------------------------------------
 fresh full.state
 expect 0 'day7.tns was learnt before, as batch 2' on 2 stream live.state day7.tns day7.tns --json=r.json
 same "batches skipped" "$(field skipped r.json)" 1
+if awk -v sweep="$(sed -n 's/.*"sweep_seconds":\([^,]*\),.*/\1/p' r.json)" \
+  -v all="$(sed -n 's/.*"seconds":\([^,]*\),"sweep.*/\1/p' r.json)" 'BEGIN { exit !(sweep > 0 && 3 * sweep <= all) }'; then
+  pass
+else
+  fail "seconds of a sweep"
+fi
 cp day7.tns other.tns
 alone 0 'other.tns was learnt before, as batch 2 (day7.tns)' stream live.state other.tns
+
+# --- repeated cells of a batch: as the first fit had them ------------------------------------------------
+{ cat first.tns; head -1 first.tns; } >repeated.tns
+{ cat day7.tns; awk 'NR <= 5 { $4 += 1; print }' day7.tns; } >twice.tns
+awk 'NR <= 5 { $4 += 0.5 } { print }' day7.tns >averaged.tns
+awk 'NR <= 5 { $4 += 1 } { print }' day7.tns >replaced.tns
+expect 0 '' "$amped" convert repeated.tns repeated.h5 --duplicates=mean --overwrite
+# rule STATE WANT BATCH OPTION...: after this batch the model is that after the batch WANT.
+rule() {
+  begun=$1 want=$2 given=$3
+  shift 3
+  fresh "$begun"
+  alone 0 'learnt 1 batch;' stream live.state "$want" -o r.h5 --overwrite
+  model_of r.h5 >want.csv
+  fresh "$begun"
+  # shellcheck disable=SC2086
+  alone 0 'learnt 1 batch;' stream live.state $given -o r.h5 --overwrite "$@"
+  model_of r.h5 >got.csv
+  same_bits "$begun, $given $*"
+}
+for input in repeated.tns repeated.h5; do
+  option=
+  test $input = repeated.tns && option=--duplicates=mean
+  # shellcheck disable=SC2086
+  alone 0 '' complete $input --rank=2 --reg=0.5 --holdout=0 --iters=2 --nowrite --state=mean2.state --overwrite \
+    --precision=double $option
+  expect 0 'duplicates   mean' "$amped" info mean2.state
+  rule mean2.state averaged.tns twice.tns
+  rule mean2.state replaced.tns twice.tns --duplicates=last
+done
+fresh mean2.state
+alone 0 'duplicates=last holds for batches of this run; its first fit had mean' stream live.state day8.tns \
+  --duplicates=last
+
+# --- rows that the state has, and that have learnt nothing, learn -------------------------------------------
+
+box() { # box FIRST LAST: the cells of a model of one component
+  awk -v a="$1" -v z="$2" 'BEGIN { for (i = a; i <= z; i++) for (j = a; j <= z; j++) for (k = a; k <= z; k++)
+    if ((i + j + k) % 2 == 0) print i, j, k, (1 + i % 3) * (2 - j % 2) * (1 + k % 4) }'
+}
+{ box 1 8 && echo "20 20 20 4"; } > corner.tns
+{ box 10 17 && echo "20 20 20 4"; } > middle.tns
+alone 0 'sweep' complete corner.tns --rank=2 --bias=none --reg=0.1 --state=corner.state --nowrite
+alone 0 'learnt 1 batch;' stream corner.state middle.tns --json=r.json --sweeps=9 --overwrite
+if "$python" - << 'EOF'; then :; else fail "rows at their prior did not learn"; fi
+import json, sys
+batch = [e for e in map(json.loads, open("r.json")) if e["event"] == "batch"][0]
+sys.exit(not batch["after"]["rmse"] < 0.1 * batch["before"]["rmse"])
+EOF
+
+# --- a batch without entries is passed over, as text, table or HDF5 ---------------------------------------
+echo "# nothing" >empty.tns
+echo "user,film,month,stars" >empty.csv
+empty="empty.tns empty.csv"
+if test -n "$python"; then
+  "$python" - <<'PY'
+import json
+
+import h5py
+import numpy
+
+with h5py.File("empty.h5", "w") as f:
+    for m in range(3):
+        f["indices_%d" % m] = numpy.zeros(0, "uint64")
+    f["values"] = numpy.zeros(0, "float32")
+    level = {"level_desc": "sparse", "rank": 3, "level": {"level_desc": "element"}}
+    types = {"indices_0": "uint64", "indices_1": "uint64", "indices_2": "uint64", "values": "float32"}
+    f.attrs["binsparse"] = json.dumps({"binsparse": {
+        "version": "0.1", "format": "custom", "shape": [4, 4, 4], "number_of_stored_values": 0,
+        "custom": {"level": level}, "data_types": types}})
+PY
+  empty="$empty empty.h5"
+  alone 3 'empty.h5: has no nonzeros' complete empty.h5 --rank=2 --nowrite
+fi
+for file in $empty; do
+  fresh full.state
+  expect 0 "$file: has no entries; it is passed over" on 2 stream live.state $file day7.tns
+  same "batches after $file" "$("$amped" info live.state | sed -n 's/^batches *\([0-9]*\),.*/\1/p')" 2
+done
 
 # --- what changes is forgotten: users whose taste turns are forecast better -----------------------------
 awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }

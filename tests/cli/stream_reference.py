@@ -56,7 +56,9 @@ class Model:
             rows = [f[f"factors/{m}"][:].astype(float) for m in range(self.order)]
             self.prior, self.pull = f["prior"][:], f["pull"][:]
             self.published = int(a["history"]) == 2
-            assert not (self.published and "history" in f)
+            self.modelled = int(a["history"]) == 1
+            assert not (self.published and "history" in f) and self.modelled == ("sums" in f)
+            self.sums = [f[f"sums/{m}"][:] for m in range(self.order)] if self.modelled else []
             self.kept = [] if self.published else [f[f"history/{m}"][:] for m in range(self.order)]
             self.kept_touched = [f[f"touched/{m}"][:] for m in range(self.order)]
         self.reg, self.power, self.reg_bias = float(a["reg"]), float(a["reg_power"]), float(a["reg_bias"])
@@ -66,6 +68,7 @@ class Model:
         self.history = [{} for _ in rows]  # of a row: H with the bias as last unknown, g, sum of squares
         self.touched = [{} for _ in rows]
         self.held = {}
+        self.n = [np.zeros(len(r)) for r in rows]  # of a model history
 
     def predict(self, index):
         p = np.ones((len(index), self.R))
@@ -86,7 +89,27 @@ class Model:
         return {i: (q[at].T @ q[at], q[at].T @ t[at], (t[at] ** 2).sum())
                 for i in np.unique(index[:, mode]) for at in [np.flatnonzero(index[:, mode] == i)]}
 
+    def imagine(self, mode):
+        """A model history: all cells of the other modes, with their chances; what a cell is now, and was before."""
+        others = [m for m in range(self.order) if m != mode]
+        cells = [c.ravel() for c in np.meshgrid(*[np.arange(len(self.n[m])) for m in others], indexing="ij")]
+        each = lambda of: [of(m)[c] for m, c in zip(others, cells)]
+        bias = lambda rows: np.sum([r[:, -1] for r in each(lambda m: rows[m])], axis=0)
+        product = lambda rows: np.prod([r[:, :-1] for r in each(lambda m: rows[m])], axis=0)
+        chance = np.prod(each(lambda m: self.n[m] / self.n[m].sum()), axis=0)
+        q = np.hstack([product(self.rows), np.ones((len(chance), 1))])
+        self.imagined = chance, q, product(self.before), bias(self.before) - bias(self.rows)
+
+    def past(self, mode, i):
+        """Equations of n entries of the model before the batch, in cells drawn by their chances."""
+        chance, q, product, bias = self.imagined
+        n, was = self.n[mode][i], self.before[mode][i]
+        t = product @ was[:-1] + was[-1] + bias
+        return n * (q.T * chance) @ q, n * (q.T * chance) @ t, 0.0
+
     def with_history(self, mode, i, e, forget, batch):
+        if self.modelled:
+            return tuple(a + b for a, b in zip(e, self.past(mode, i))) if self.n[mode][i] > 0 else e
         if i not in self.history[mode]:
             return e
         w = forget ** (batch - self.touched[mode][i])
@@ -137,8 +160,13 @@ class Model:
             for i in range(old[m], len(self.rows[m])) if learns and self.published else set(index[~out, m]):
                 if i >= old[m] and m == first:
                     self.rows[m][i] = self.rows[m][old[m] - 1]
-                elif i >= old[m]:
+            for i in range(old[m], len(self.rows[m])) if learns and self.published else set(index[~out, m]):
+                at_prior = (self.rows[m][i, :-1] == self.prior[m]).all() and self.rows[m][i, -1] == 0
+                if i >= old[m] and m != first if self.published else at_prior:
                     self.rows[m][i, :-1] += [noise(self.seed, m, int(i) * self.R + c) for c in range(self.R)]
+        if self.modelled:
+            self.before = [r.copy() for r in self.rows]
+            self.n = [forget * np.append(n, np.zeros(len(r) - len(n))) for n, r in zip(self.n, self.rows)]
         told = {"before": (values - self.predict(index)) ** 2}
         told["dropped"] = int(inside.sum())
         y = (values[~out & ~inside] - self.mean) / self.scale
@@ -148,6 +176,8 @@ class Model:
             self.recur(index[~out & ~inside], y, old, sweeps, forget, order)
         for _ in range(sweeps if learns and not self.published else 0):
             for m in order:
+                if self.modelled:
+                    self.imagine(m)
                 for i, e in self.equations(m, index[~out], y).items():
                     e = self.with_history(m, i, e, forget, batch)
                     self.solve(m, i, e[0], e[1])
@@ -161,6 +191,10 @@ class Model:
 
     def absorb(self, index, y, forget, batch):
         for m in range(self.order):
+            if self.modelled:
+                np.add.at(self.n[m], index[:, m], 1.0)
+                self.touched[m].update((i, batch) for i in index[:, m])
+                continue
             for i, e in self.equations(m, index, y).items() if len(y) > 0 else ():
                 self.history[m][i] = self.with_history(m, i, e, forget, batch)
                 self.touched[m][i] = batch
@@ -168,9 +202,16 @@ class Model:
     def check_state(self, tolerance):
         low = np.tril_indices(self.R)
         worst = 0.0
+        for m in range(len(self.sums)):
+            e = np.hstack([self.rows[m] if self.biased else self.rows[m][:, :-1], np.ones((len(self.rows[m]), 1))])
+            want = (e.T * self.n[m]) @ e
+            worst = max(worst, np.abs(want - self.sums[m]).max() / np.abs(want).max())
         for m in range(len(self.kept)):
             for i, kept in enumerate(self.kept[m]):
                 assert self.kept_touched[m][i] == self.touched[m].get(i, 0), (m, i)
+                if self.modelled:
+                    assert kept[0] == self.n[m][i], (m, i)
+                    continue
                 H, g, tt = self.history[m].get(i, (np.zeros((self.R + 1,) * 2), np.zeros(self.R + 1), 0.0))
                 h = H[:-1, -1] if self.biased else []
                 right = g if self.biased else g[:-1]

@@ -4,14 +4,17 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
 
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "cublas_v2.h"
+#include "cuda.h"
 
 /* --- fibers ---------------------------------------------------------------------------------- */
 
@@ -236,6 +239,7 @@ namespace {
 std::mutex counting;
 std::map<void *, size_t> blocks;
 size_t taken;
+constexpr size_t page_bytes = size_t(2) << 20;
 
 /* Bytes of the emulated GPU. */
 size_t total_bytes() {
@@ -348,6 +352,68 @@ cudaError_t cudaFree(void *block) {
   free(block);
   return cudaSuccess;
 }
+/* A handle is the number of its bytes; memory comes to addresses when they get access. */
+CUresult cuMemAddressReserve(CUdeviceptr *out, size_t bytes, size_t, CUdeviceptr,
+                             unsigned long long) {
+  void *const at =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  *out = reinterpret_cast<CUdeviceptr>(at);
+  return at != MAP_FAILED ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes) {
+  return munmap(reinterpret_cast<void *>(address), bytes) == 0 ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t bytes, const CUmemAllocationProp *,
+                     unsigned long long) {
+  const std::lock_guard<std::mutex> guard(counting);
+  if (bytes == 0 || bytes % page_bytes != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (bytes > total_bytes() - taken)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  taken += bytes;
+  *out = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle) {
+  return CUDA_SUCCESS;
+}
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
+                  CUmemGenericAllocationHandle memory, unsigned long long) {
+  return bytes == memory && offset == 0 && address % 4096 == 0 ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
+  const std::lock_guard<std::mutex> guard(counting);
+  taken -= bytes;
+  return mprotect(reinterpret_cast<void *>(address), bytes, PROT_NONE) == 0
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *, size_t) {
+  void *const at = reinterpret_cast<void *>(address);
+  if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  memset(at, 0xa5, bytes);
+  return CUDA_SUCCESS;
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult *found) {
+  const std::map<std::string, void *> all = {
+      {"cuMemAddressReserve", reinterpret_cast<void *>(cuMemAddressReserve)},
+      {"cuMemAddressFree", reinterpret_cast<void *>(cuMemAddressFree)},
+      {"cuMemCreate", reinterpret_cast<void *>(cuMemCreate)},
+      {"cuMemRelease", reinterpret_cast<void *>(cuMemRelease)},
+      {"cuMemMap", reinterpret_cast<void *>(cuMemMap)},
+      {"cuMemUnmap", reinterpret_cast<void *>(cuMemUnmap)},
+      {"cuMemSetAccess", reinterpret_cast<void *>(cuMemSetAccess)}};
+  const auto at = all.find(name);
+  *out = at != all.end() ? at->second : nullptr;
+  *found = at != all.end() ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}
+
 cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned) {
   return posix_memalign(out, 512, bytes) == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
 }

@@ -7,12 +7,13 @@
  *           library    the same, called from libraries whose name contains NAME ("libhdf5")
  *           read       read, pread           write   write, pwrite         sync   fsync
  *           lock       flock
+ *           rename     rename, renameat; NAME is in the old path or in the new one
  *           send       MPI_Isend             receive MPI_Irecv
  *           solve      dpotrf_: once in every mode of every sweep
  *           init       MPI_Init_thread       finalize MPI_Finalize
  *   ACTION  ENOMEM     this one allocation fails
  *           ENOSPC EIO ENOLCK: this call and all later ones fail; of a write, half is written first
- *           KILL TERM INT STOP: the signal to this process
+ *           KILL TERM INT USR1 STOP: the signal to this process
  *           PAUSE      the call waits until AMPED_FAULT_MARK is removed, half an hour at most
  *           SLOW       this call and all later ones, of a MiB or more, take half a second longer
  * AMPED_FAULT_MEMINFO=FILE: the program finds FILE where it opens /proc/meminfo, so that a test
@@ -196,6 +197,8 @@ static bool is_meant(const char *call, int fd) {
   char path[512];
   if (fault.name[0] == '-' && fault.name[1] == '\0')
     return true;
+  if (strcmp(call, "rename") == 0) /* is_renamed has told */
+    return true;
   if (strcmp(call, "library") == 0) /* the caller's address has told */
     return true;
   if (strcmp(call, "send") == 0 || strcmp(call, "receive") == 0)
@@ -224,7 +227,8 @@ static bool strikes(const char *call, int fd_or_tag) {
   static const struct {
     const char *name;
     int number;
-  } signals[] = {{"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT}, {"STOP", SIGSTOP}};
+  } signals[] = {
+      {"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT}, {"USR1", SIGUSR1}, {"STOP", SIGSTOP}};
   if (!fault.on || strcmp(call, fault.call) != 0 ||
       (getpid() != fault.process && strcmp(call, "alloc") != 0 && strcmp(call, "library") != 0) ||
       (fault.rank >= 0 && fault.rank != fault.own_rank) || !is_meant(call, fd_or_tag))
@@ -376,6 +380,22 @@ FILE *fopen(const char *path, const char *mode) {
 int fsync(int fd) {
   NEXT(fsync);
   return strikes("sync", fd) ? -1 : next(fd);
+}
+
+static bool is_renamed(const char *from, const char *to) {
+  return (fault.name[0] == '-' && fault.name[1] == '\0') || strstr(from, fault.name) != NULL ||
+         strstr(to, fault.name) != NULL;
+}
+
+int rename(const char *from, const char *to) {
+  NEXT(rename);
+  return is_renamed(from, to) && strikes("rename", -1) ? -1 : next(from, to);
+}
+
+int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+  NEXT(renameat);
+  return is_renamed(from, to) && strikes("rename", -1) ? -1
+                                                       : next(from_folder, from, to_folder, to);
 }
 
 int flock(int fd, int operation) {

@@ -93,7 +93,7 @@ static amped_status read_tensor(const char *path) {
     status = amped_tensor_file_verify(file);
   amped_tensor_file_close(file);
   AMPED_TRY(status);
-  AMPED_TRY(amped_tensor_file_load(path, NULL, &t));
+  AMPED_TRY(amped_tensor_file_load(path, false, NULL, &t));
   fuzz_require(amped_sptensor_validate(&t, path) == AMPED_OK);
   amped_sptensor_free(&t);
   return AMPED_OK;

@@ -49,7 +49,15 @@ typedef enum cudaFuncAttribute {
 } cudaFuncAttribute;
 typedef enum cudaDeviceP2PAttr { cudaDevP2PAttrNativeAtomicSupported = 3 } cudaDeviceP2PAttr;
 
+typedef enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1
+} cudaDriverEntryPointQueryResult;
+
+#define CUDART_VERSION 13000
+
 enum {
+  cudaEnableDefault = 0,
   cudaStreamNonBlocking = 1,
   cudaEventDisableTiming = 2,
   cudaHostAllocDefault = 0,
@@ -65,6 +73,9 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
 cudaError_t cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr what, int from, int to);
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *most);
 cudaError_t cudaDriverGetVersion(int *version);
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,
+                                             unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult *found);
 cudaError_t cudaRuntimeGetVersion(int *version);
 const char *cudaGetErrorString(cudaError_t code);
 cudaError_t cudaGetLastError(void);

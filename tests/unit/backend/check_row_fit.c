@@ -4,6 +4,12 @@
 
 #define MOST_RANKS 4
 
+/* The history of a rank's own rows, in the backend's memory. */
+typedef struct past {
+  amped_row_history rows;
+  amped_list_part *places, *equations; /* which have it */
+} past;
+
 /* Some row fits of a problem by all ranks. */
 typedef struct team {
   problem *p;
@@ -14,7 +20,7 @@ typedef struct team {
   bool weighted;        /* weights are weight_at */
   double *base;         /* of the mode in hand, where fit.implicit > 0 */
   /* Of the mode in hand, in place of fit.history; NULL: none. */
-  amped_row_history *histories; /* [nranks] */
+  past *histories; /* [nranks] */
 } team;
 
 static const amped_row_fit_ops *ops_of(const bench *s) {
@@ -153,18 +159,40 @@ static double history_number(const team *t, uint64_t i, uint64_t k) {
   return rounded(diagonal || count || squares ? 40.0 * (double)n + x : x, t->p->value_type);
 }
 
+/* Numbers in the backend's memory: indices and values of a list part. */
+static amped_list_part *put_numbers(const bench *b, uint64_t count, uint64_t *indices, void *values,
+                                    amped_vtype type, amped_nonzeros *out) {
+  const amped_list_shape shape = {.order = 1,
+                                  .dims = {UINT64_MAX},
+                                  .index_types = {AMPED_U64},
+                                  .value_type = type,
+                                  .capacity = count,
+                                  .nranks = 1,
+                                  .window = count};
+  void *const arrays[] = {indices};
+  amped_list_part *list = NULL;
+  check_ok(b->w.backend->lists->create(b->w.device, &shape, &list));
+  check_ok(b->w.backend->lists->append(list, count, arrays, values));
+  b->w.backend->lists->view(list, 0, count, out);
+  return list;
+}
+
 /* Own rows of every rank, in the opposite order. */
 static void histories_open(team *t, int mode) {
   const uint64_t length = length_of(t);
   check_ok(amped_calloc(&t->histories, (uint64_t)t->nranks, sizeof *t->histories, "a test"));
   for (int r = 0; r < t->nranks; r++) {
-    const amped_plan *plan = &t->ranks[r].plan;
+    const bench *b = &t->ranks[r];
+    const amped_plan *plan = &b->plan;
     const uint64_t rows = plan->modes[mode].rows.block_rows;
-    amped_row_history *h = &t->histories[r];
+    past *h = &t->histories[r];
+    amped_nonzeros places;
+    amped_nonzeros numbers;
     uint64_t *at = NULL;
+    void *equations = NULL;
     double *keep = doubles(rows);
-    check_ok(amped_calloc(&at, rows, sizeof *at, "a test"));
-    check_ok(amped_calloc(&h->equations, rows * length, t->p->value_type, "a test"));
+    check_ok(amped_calloc(&at, rows * length, sizeof *at, "a test"));
+    check_ok(amped_calloc(&equations, rows * length, t->p->value_type, "a test"));
     for (uint64_t i = 0; i < plan->dims[mode]; i++) {
       const uint64_t row = amped_plan_position(plan, mode, i) - block_first(plan, mode);
       if (plan->modes[mode].rows.owner[i / plan->modes[mode].rows.width] != r)
@@ -172,19 +200,41 @@ static void histories_open(team *t, int mode) {
       at[row] = rows - 1 - row;
       keep[row] = keep_of(i);
       for (uint64_t k = 0; k < length; k++)
-        amped_value_put(h->equations, t->p->value_type, at[row] * length + k,
-                        history_number(t, i, k));
+        amped_value_put(equations, t->p->value_type, at[row] * length + k, history_number(t, i, k));
     }
-    h->at = at;
-    h->keep = keep;
+    h->places = put_numbers(b, rows, at, keep, AMPED_F64, &places);
+    h->equations = put_numbers(b, rows * length, at, equations, t->p->value_type, &numbers);
+    h->rows.equations = (void *)(uintptr_t)numbers.values;
+    h->rows.at = places.indices[0];
+    h->rows.keep = places.values;
+    amped_free(at);
+    amped_free(keep);
+    amped_free(equations);
   }
+}
+
+/* A rank's equations of mode's row i. */
+static double *get_history(const team *t, int rank, int mode, uint64_t i) {
+  const bench *b = &t->ranks[rank];
+  const uint64_t length = length_of(t);
+  const amped_vtype type = t->p->value_type;
+  const uint64_t row = b->plan.modes[mode].rows.block_rows - 1 -
+                       (amped_plan_position(&b->plan, mode, i) - block_first(&b->plan, mode));
+  double *raw = doubles(length);
+  double *out = doubles(length);
+  check_ok(b->w.backend->lists->fetch(
+      t->histories[rank].equations,
+      (const char *)t->histories[rank].rows.equations + row * length * type, length * type, raw));
+  for (uint64_t k = 0; k < length; k++)
+    out[k] = amped_value_get(raw, type, k);
+  amped_free(raw);
+  return out;
 }
 
 static void histories_close(team *t) {
   for (int r = 0; r < t->nranks; r++) {
-    amped_free(t->histories[r].equations);
-    amped_free((void *)(uintptr_t)t->histories[r].at);
-    amped_free((void *)(uintptr_t)t->histories[r].keep);
+    t->ranks[r].w.backend->lists->destroy(t->histories[r].places);
+    t->ranks[r].w.backend->lists->destroy(t->histories[r].equations);
   }
   amped_free(t->histories);
   t->histories = NULL;
@@ -465,7 +515,7 @@ static amped_row_fit_sums fit_mode(team *t, int mode) {
   for (int r = 0; r < t->nranks; r++) {
     const bench *b = &t->ranks[r];
     amped_mttkrp_times times = {-1.0, -1.0};
-    t->fit.history = t->histories != NULL ? &t->histories[r] : NULL;
+    t->fit.history = t->histories != NULL ? &t->histories[r].rows : NULL;
     check_ok(ops_of(b)->begin(b->w.tensor, mode, &t->fit));
     for (int part = 0; part < b->plan.modes[mode].rows.parts; part++)
       check_ok(ops_of(b)->wait(b->w.tensor, mode, part, &times, &sums));
@@ -566,9 +616,9 @@ static void moments_are_right(const team *t) {
        0);
 }
 
-/* A sum of hashes of nonzeros by file indices, and of who is held out. */
-static uint64_t hash_of(int order, const uint64_t *index, bool held) {
-  uint64_t hash = held;
+/* A sum of hashes of nonzeros by file indices, who is held out, and weights: halves. */
+static uint64_t hash_of(int order, const uint64_t *index, bool held, double weight) {
+  uint64_t hash = held + (uint64_t)(4.0 * weight);
   for (int m = 0; m < order; m++)
     hash = amped_hash_index(hash, index[m]);
   return hash;
@@ -579,15 +629,16 @@ static uint64_t hash_view(const bench *b, uint64_t first, uint64_t count,
   const int order = b->plan.order;
   uint64_t *positions[AMPED_MAX_ORDER] = {NULL};
   bool held[64];
+  double weights[64];
   uint64_t sum = 0;
   for (int m = 0; m < order; m++)
     positions[m] = doubles(count);
-  check_ok(ops_of(b)->view(b->w.tensor, first, count, positions, held));
+  check_ok(ops_of(b)->view(b->w.tensor, first, count, positions, held, weights));
   for (uint64_t i = 0; i < count; i++) {
     uint64_t index[AMPED_MAX_ORDER];
     for (int m = 0; m < order; m++)
       index[m] = indices_of[m][positions[m][i]];
-    sum += hash_of(order, index, held[i]);
+    sum += hash_of(order, index, held[i], weights[i]);
   }
   for (int m = 0; m < order; m++)
     amped_free(positions[m]);
@@ -602,7 +653,7 @@ static void view_is_right(const team *t) {
     uint64_t index[AMPED_MAX_ORDER];
     for (int m = 0; m < x->order; m++)
       index[m] = x->indices[m][k];
-    want += hash_of(x->order, index, is_held(t, k));
+    want += hash_of(x->order, index, is_held(t, k), weight_at(t, k));
   }
   for (int r = 0; r < t->nranks; r++) {
     const bench *b = &t->ranks[r];
@@ -901,35 +952,32 @@ START_TEST(rows_of_split_idps) {
 
 /* The equations that a row leaves: right ones, of the size of its own. */
 static void history_is_right(const team *t, const slow *s, int rank, int mode, uint64_t i) {
-  const amped_plan *plan = &t->ranks[rank].plan;
-  const amped_row_history *h = &t->histories[rank];
   const slow_row *row = &s->row[i];
   const uint64_t comps = components_of(t);
   const uint64_t n = s->n;
-  const uint64_t at =
-      h->at[amped_plan_position(plan, mode, i) - block_first(plan, mode)] * length_of(t);
   const double error = relative_error(t, s, row, 0.0, 0.0);
+  double *got = get_history(t, rank, mode, i);
   uint64_t k = 0;
-#define NUMBER amped_value_get(h->equations, t->p->value_type, at + k)
   if (!(row->n > 0.0)) {
     for (; k < length_of(t); k++)
-      ck_assert(NUMBER == history_number(t, i, k));
+      ck_assert(got[k] == history_number(t, i, k));
+    amped_free(got);
     return;
   }
   for (uint64_t a = 0; a < n; a++) {
     for (uint64_t b = 0; b <= a; b++, k++)
-      near(NUMBER, a == comps && b == a ? row->n : (double)row->m[a * n + b],
+      near(got[k], a == comps && b == a ? row->n : (double)row->m[a * n + b],
            error * sqrt((double)(row->m[a * n + a] * row->m[b * n + b])), "H, h or n", i, k);
   }
   if (!t->fit.biased)
-    near(NUMBER, row->n, error * row->n, "n", i, comps);
+    near(got[k], row->n, error * row->n, "n", i, comps);
   k += !t->fit.biased;
   for (uint64_t a = 0; a < n; a++, k++)
-    near(NUMBER, (double)row->right[a], error * sqrt((double)(row->m[a * n + a] * row->squares)),
+    near(got[k], (double)row->right[a], error * sqrt((double)(row->m[a * n + a] * row->squares)),
          "right side", i, k);
-  near(NUMBER, (double)row->squares, error * (double)row->squares, "squares", i, k);
+  near(got[k], (double)row->squares, error * (double)row->squares, "squares", i, k);
   ck_assert_uint_eq(k + 1, length_of(t));
-#undef NUMBER
+  amped_free(got);
 }
 
 static void mode_with_history_is_right(team *t, int mode) {
@@ -970,10 +1018,11 @@ static void mode_with_history_is_right(team *t, int mode) {
   slow_free(&s);
 }
 
-static void fit_with_history_is_right(problem *p, int nranks, const amped_row_fit *fit) {
+static void fit_with_history_is_right(problem *p, int nranks, setup how, const amped_row_fit *fit,
+                                      bool weighted) {
   team t;
-  team_open(&t, p, nranks, alone(), fit, TENTH);
-  for (int m = 0; m < p->t.order && ops_of(&t.ranks[0])->has_history; m++)
+  team_open_weighted(&t, p, nranks, how, fit, TENTH, weighted);
+  for (int m = 0; m < p->t.order; m++)
     mode_with_history_is_right(&t, m);
   team_close(&t);
 }
@@ -988,7 +1037,7 @@ START_TEST(rows_with_history) {
         const amped_row_fit fit = fit_of(biased);
         problem_create(&p, order, odd_dims, 300, widths[w] + biased,
                        type == 0 ? AMPED_F32 : AMPED_F64);
-        fit_with_history_is_right(&p, 1 + (order + (int)w) % 4, &fit);
+        fit_with_history_is_right(&p, 1 + (order + (int)w) % 4, alone(), &fit, w == 2);
         problem_free(&p);
       }
   check_no_leak();
@@ -1002,7 +1051,68 @@ START_TEST(rows_with_history_of_every_length) {
     rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], 8 + type,
                  type == 0 ? AMPED_F32 : AMPED_F64);
     for (int nranks = 1; nranks <= 3; nranks++) /* of 2 and more the long row is shared */
-      fit_with_history_is_right(&p, nranks, &fit);
+      fit_with_history_is_right(&p, nranks, alone(), &fit, false);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
+/* Each width of the kernels of GPUs, less wide rows, and more: resident copies and streamed ones,
+ * rows in one part and in some. */
+START_TEST(rows_with_history_of_many_widths) {
+  static const int widths[] = {5, 16, 24, 32, 48, 64, 96, 128, 130};
+  static const uint64_t lengths[] = {3, 1, 0, 700, 128, 2, 1, 140, 33, 1, 0, 1};
+  for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+    for (int biased = 0; biased < 2; biased++) {
+      problem p;
+      setup how = alone();
+      amped_row_fit fit = fit_of(biased > 0);
+      fit.reg_power = w % 2 > 0 ? 0.5 : 1.0;
+      how.index_type = w % 3 == 2 ? AMPED_U64 : AMPED_U32;
+      how.parts = w % 2 > 0 ? 4 : 0;
+      if (biased > 0 && backend()->device_pointers)
+        how.options.residency = AMPED_RESIDENCY_STREAM;
+      rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], widths[w] + biased, AMPED_F32);
+      fit_with_history_is_right(&p, 1 + (int)w % 2, how, &fit, w % 3 == 1);
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
+/* Whatever threads do: rows, and the equations that they leave. */
+START_TEST(rows_with_history_have_the_same_bits) {
+  static const uint64_t lengths[] = {3, 40000, 0, 900, 20, 1};
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    double *want = NULL;
+    const amped_row_fit fit = fit_of(true);
+    setup how = alone();
+    rows_problem(&p, lengths, 6, 9, type == 0 ? AMPED_F32 : AMPED_F64);
+    for (how.options.threads = 1; how.options.threads <= 2; how.options.threads++) {
+      team t;
+      team_open(&t, &p, 1, how, &fit, TENTH);
+      const uint64_t length = length_of(&t);
+      double *got = doubles(6 * (9 + length));
+      histories_open(&t, 0);
+      (void)fit_mode(&t, 0);
+      double *rows = gather_rows(&t, 0);
+      memcpy(got, rows, UINT64_C(6) * 9 * sizeof *got);
+      t.fit.absorb = true;
+      (void)fit_mode(&t, 0);
+      for (uint64_t i = 0; i < 6; i++) {
+        double *left = get_history(&t, 0, 0, i);
+        memcpy(got + 6 * 9 + i * length, left, length * sizeof *got);
+        amped_free(left);
+      }
+      histories_close(&t);
+      team_close(&t);
+      if (want != NULL)
+        ck_assert_mem_eq(got, want, 6 * (9 + length) * sizeof *got);
+      amped_free(rows);
+      amped_free(want);
+      want = got;
+    }
+    amped_free(want);
     problem_free(&p);
   }
   check_no_leak();
@@ -1305,6 +1415,47 @@ START_TEST(nonnegative_rows_of_implicit_fits) {
   nonnegative_rows_of(false, true);
 }
 
+/* Coordinate descent goes from the row as it was. */
+START_TEST(nonnegative_rows_with_history) {
+  for (int type = 0; type < 2; type++) {
+    problem p;
+    team t;
+    amped_row_fit fit = fit_of(type > 0);
+    fit.nonnegative = true;
+    fit.reg = 2.0;
+    problem_create(&p, 3, odd_dims, 300, 5 + type, type == 0 ? AMPED_F32 : AMPED_F64);
+    team_open(&t, &p, 2, alone(), &fit, TENTH);
+    for (int m = 0; m < 3; m++) {
+      slow s = slow_create(&t, m);
+      slow_add_histories(&t, &s);
+      histories_open(&t, m);
+      (void)fit_mode(&t, m);
+      double *rows = gather_rows(&t, m);
+      for (uint64_t i = 0; i < s.rows; i++)
+        if (s.row[i].n > 0.0) {
+          for (uint64_t c = 0; c < components_of(&t); c++)
+            ck_assert(rows[i * s.n + c] >= 0.0);
+          near(residual_of(&t, m, &s, &s.row[i], rows + i * s.n), 0.0, 1.2e-4, "residual", i, 0);
+        }
+      for (int r = 0; r < 2; r++)
+        put_factor(&t.ranks[r], m);
+      t.fit.absorb = true;
+      (void)fit_mode(&t, m);
+      t.fit.absorb = false;
+      for (uint64_t i = 0; i < s.rows; i++)
+        history_is_right(
+            &t, &s, t.ranks[0].plan.modes[m].rows.owner[i / t.ranks[0].plan.modes[m].rows.width], m,
+            i);
+      histories_close(&t);
+      amped_free(rows);
+      slow_free(&s);
+    }
+    team_close(&t);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
 /* --- singular rows -----------------------------------------------------------------------------*/
 
 /* With a penalty of next to nothing, by elimination in long double: that is off by some 1e-12 of
@@ -1469,10 +1620,12 @@ START_TEST(short_memory_is_an_error) {
 TESTING_MAIN("row_fit", rows_in_float_of_all_orders_and_widths,
              rows_in_double_of_all_orders_and_widths, rows_of_every_length, rows_of_many_components,
              rows_of_many_components_of_all_orders, rows_of_the_most_components, rows_of_split_idps,
-             rows_with_history, rows_with_history_of_every_length, penalties_of_every_power,
-             rows_with_weights, rows_of_implicit_fits, implicit_rows_of_split_idps,
-             nonnegative_rows_with_weights, nonnegative_rows_of_implicit_fits,
-             what_is_held_out_may_change, rows_have_the_same_bits_on_any_number_of_threads,
-             timed_rows_have_the_same_bits, copies_serve_fewer_components,
-             rows_have_the_least_objective, nonnegative_rows, rows_of_least_norm, rows_are_finite,
-             what_row_fits_take_is_said, short_memory_is_an_error)
+             rows_with_history, rows_with_history_of_every_length, rows_with_history_of_many_widths,
+             rows_with_history_have_the_same_bits, nonnegative_rows_with_history,
+             penalties_of_every_power, rows_with_weights, rows_of_implicit_fits,
+             implicit_rows_of_split_idps, nonnegative_rows_with_weights,
+             nonnegative_rows_of_implicit_fits, what_is_held_out_may_change,
+             rows_have_the_same_bits_on_any_number_of_threads, timed_rows_have_the_same_bits,
+             copies_serve_fewer_components, rows_have_the_least_objective, nonnegative_rows,
+             rows_of_least_norm, rows_are_finite, what_row_fits_take_is_said,
+             short_memory_is_an_error)

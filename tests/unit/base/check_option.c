@@ -277,7 +277,7 @@ START_TEST(options_begin_as_the_manual_says) {
             o.checkpoint.every_sec == 0.0 && !o.checkpoint.resume);
   ck_assert(o.read.index_base == AMPED_BASE_AUTO && o.read.dims_order == 0 && o.read.keys == NULL);
   ck_assert(o.log.verbosity == AMPED_NORMAL && o.log.progress == AMPED_PROGRESS_AUTO);
-  ck_assert(o.read.duplicates == AMPED_DUPLICATES_SUM && !o.convert.no_copies &&
+  ck_assert(o.read.duplicates == AMPED_DUPLICATES_UNKNOWN && !o.convert.no_copies &&
             o.convert.memory == 0);
   ck_assert(o.seed == 1 && o.threads == 0 && o.top == 10 && o.repeat == 5 && o.json == NULL);
   ck_assert(o.generate.planted == 0 && o.generate.noise == 0.0 && !o.info.system);

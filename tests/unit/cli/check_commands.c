@@ -38,7 +38,7 @@ static amped_options options(const char *in, const char *out) {
 }
 
 static void load(const char *path, amped_sptensor *t) {
-  check_ok(amped_tensor_file_load(path, NULL, t));
+  check_ok(amped_tensor_file_load(path, false, NULL, t));
 }
 
 static bool exists(const char *path) {

@@ -24,6 +24,7 @@ static amped_state_head head_of(uint64_t b) {
   h.least = 0.5;
   h.most = 5.0;
   h.keep = 2;
+  h.duplicates = AMPED_DUPLICATES_LAST;
   h.growing = 0;
   h.dims[0] = 4 + b;
   h.dims[1] = 3;
@@ -40,6 +41,7 @@ static void learn(amped_state_file *file, uint64_t b) {
   char name[] = "user";
   uint64_t offsets[9];
   const double zeros[8 * 3] = {0.0};
+  const double *const sums[3] = {zeros, zeros, zeros}; /* 4 x 4 */
   const uint64_t touched[8] = {b, b, b, b, b, b, b, b};
   uint64_t indices[8];
   amped_labels added[3];
@@ -62,7 +64,8 @@ static void learn(amped_state_file *file, uint64_t b) {
                                   : m == 0 ? 1
                                            : 0,
                                   indices, zeros, zeros, touched));
-  const amped_state_change change = {&head, added, &held, {b == 1 ? "a.csv" : "b.csv", b, 10}};
+  const amped_state_change change = {
+      &head, added, &held, {b == 1 ? "a.csv" : "b.csv", b, 10}, sums};
   check_ok(amped_state_file_commit(file, &change));
   amped_sptensor_free(&held);
 }
@@ -102,6 +105,7 @@ START_TEST(a_state_is_told) {
     ck_assert_str_eq(json_string_value(json_object_get(o, "kind")), "state");
     ck_assert_str_eq(json_string_value(json_object_get(o, "history")), "model");
     ck_assert_str_eq(json_string_value(json_object_get(o, "input")), "a.csv");
+    ck_assert_str_eq(json_string_value(json_object_get(o, "duplicates")), "last");
     ck_assert_int_eq(json_integer_value(json_object_get(o, "batches")), 1);
     ck_assert_int_eq(json_integer_value(json_object_get(o, "ncomps")), 2);
     ck_assert(json_real_value(json_object_get(json_object_get(o, "before"), "rmse")) == 2.0);

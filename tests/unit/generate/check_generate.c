@@ -434,8 +434,13 @@ START_TEST(observed_tensors_are_cells_of_their_model) {
       {.order = 4, .dims = {6, 1, 7, 8}, .share = 1.0, .ncomps = 8, .seed = 2},
       {.order = 8, .dims = {2, 2, 2, 2, 2, 2, 2, 2}, .share = 0.004, .ncomps = 1, .seed = 3},
       {.order = 3, .dims = {100000, 90000, 80000}, .share = 1e-11, .ncomps = 2, .seed = 4},
+      {.order = 8, /* 6.6e19 cells, more than 2^64 */
+       .dims = {300, 300, 300, 300, 300, 300, 300, 300},
+       .share = 1e-17,
+       .ncomps = 2,
+       .seed = 5},
   };
-  static const uint64_t counts[] = {600, 336, 1, 7200};
+  static const uint64_t counts[] = {600, 336, 1, 7200, 656};
   for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
     amped_sptensor t;
     amped_sptensor again;
@@ -479,7 +484,8 @@ START_TEST(observed_numbers_must_go_together) {
   check_fails(AMPED_USAGE, "less than one", amped_observed_create(&spec, &t, &k, &sd));
   spec = good;
   spec.dims[0] = spec.dims[1] = AMPED_MAX_DIM;
-  check_fails(AMPED_USAGE, "cells are more", amped_observed_create(&spec, &t, &k, &sd));
+  check_fails(AMPED_USAGE, "cells are more than can be drawn",
+              amped_observed_create(&spec, &t, &k, &sd));
   spec.dims[0] = spec.dims[1] = UINT64_C(1) << 29;
   check_fails(AMPED_FAILED, "--observed", amped_observed_create(&spec, &t, &k, &sd));
   spec = good;

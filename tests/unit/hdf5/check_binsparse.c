@@ -48,7 +48,7 @@ static void write_list(const char *path, recipe r) {
 
 static amped_status load(const char *path) {
   amped_sptensor t;
-  amped_status status = amped_tensor_file_load(path, NULL, &t);
+  amped_status status = amped_tensor_file_load(path, false, NULL, &t);
   amped_sptensor_free(&t);
   return status;
 }
@@ -61,7 +61,7 @@ static void check_list(const char *path) {
   ck_assert(!info->has_copies && info->nnz == 4 && info->hash == 0);
   check_ok(amped_tensor_file_verify(file));
   amped_tensor_file_close(file);
-  check_ok(amped_tensor_file_load(path, NULL, &t));
+  check_ok(amped_tensor_file_load(path, false, NULL, &t));
   ck_assert(t.order == 3 && t.nnz == 4 && t.dims[0] == 3 && t.dims[1] == 4 && t.dims[2] == 500);
   for (int m = 0; m < 3; m++)
     ck_assert_mem_eq(t.indices[m], coordinates[m], sizeof coordinates[m]);
@@ -253,6 +253,37 @@ static void spoil(const char *path, const char *name, hid_t stored, hid_t memory
   h5(H5Fclose(file));
 }
 
+/* A list without nonzeros is read where the caller says so, and nowhere else. */
+START_TEST(an_empty_list_is_read_on_request) {
+  const char *path = testing_path("empty.h5");
+  amped_tensor_file *file = NULL;
+  amped_sptensor t;
+  for (int with_values = 0; with_values < 2; with_values++) {
+    hid_t empty = testing_h5_create(path);
+    testing_h5_text(empty, "binsparse",
+                    HEAD "\"shape\": [3, 4, 500], " LEVEL ELEMENT
+                         "}}, \"number_of_stored_values\": 0}");
+    testing_h5_array(empty, "/indices_0", H5T_STD_U8LE, H5T_NATIVE_DOUBLE, 0, numbers, H5P_DEFAULT);
+    testing_h5_array(empty, "/indices_1", H5T_STD_U8LE, H5T_NATIVE_DOUBLE, 0, numbers, H5P_DEFAULT);
+    testing_h5_array(empty, "/indices_2", H5T_STD_U8LE, H5T_NATIVE_DOUBLE, 0, numbers, H5P_DEFAULT);
+    if (with_values > 0)
+      testing_h5_array(empty, "/values", H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, 0, numbers,
+                       H5P_DEFAULT);
+    h5(H5Fclose(empty));
+    check_fails(AMPED_BAD_INPUT, "no nonzeros", amped_tensor_file_open(path, &file));
+    check_fails(AMPED_BAD_INPUT, "no nonzeros", load(path));
+    if (with_values == 0) {
+      check_fails(AMPED_BAD_INPUT, "values", amped_tensor_file_load(path, true, NULL, &t));
+      continue;
+    }
+    check_ok(amped_tensor_file_load(path, true, NULL, &t));
+    ck_assert(t.order == 3 && t.nnz == 0 && t.dims[0] == 3 && t.dims[2] == 500);
+    amped_sptensor_free(&t);
+  }
+  (void)remove(path);
+  check_no_leak();
+}
+
 START_TEST(lists_that_are_wrong_are_refused) {
   const char *path = testing_path("wrong.h5");
   const int64_t negative[4] = {0, -1, 1, 2};
@@ -361,7 +392,8 @@ START_TEST(the_text_that_is_written_can_be_parsed) {
   check_no_leak();
 }
 
-TESTING_MAIN("binsparse", all_nestings_are_read, all_number_types_are_read, half_precision_is_read,
-             a_fill_value_of_zero_is_read, the_usual_filters_are_read,
-             descriptors_that_are_not_coo_are_refused, lists_that_are_wrong_are_refused,
-             damage_never_crashes, the_text_that_is_written_can_be_parsed)
+TESTING_MAIN("binsparse", an_empty_list_is_read_on_request, all_nestings_are_read,
+             all_number_types_are_read, half_precision_is_read, a_fill_value_of_zero_is_read,
+             the_usual_filters_are_read, descriptors_that_are_not_coo_are_refused,
+             lists_that_are_wrong_are_refused, damage_never_crashes,
+             the_text_that_is_written_can_be_parsed)

@@ -104,7 +104,7 @@ static amped_status read_tensor(const char *path, answer *out) {
   }
   amped_tensor_file_close(file);
   AMPED_TRY(status);
-  AMPED_TRY(amped_tensor_file_load(path, NULL, &t));
+  AMPED_TRY(amped_tensor_file_load(path, false, NULL, &t));
   digest(&out->digest, t.dims, sizeof t.dims);
   for (int m = 0; m < t.order; m++) {
     digest(&out->digest, t.indices[m], t.nnz * sizeof *t.indices[m]);

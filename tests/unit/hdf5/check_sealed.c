@@ -187,7 +187,7 @@ static amped_status verify_tensor(const char *path, uint64_t *sum) {
 /* As convert does. */
 static amped_status load_tensor(const char *path, uint64_t *sum) {
   amped_sptensor t;
-  AMPED_TRY(amped_tensor_file_load(path, NULL, &t));
+  AMPED_TRY(amped_tensor_file_load(path, false, NULL, &t));
   digest(sum, t.dims, sizeof t.dims);
   for (int m = 0; m < t.order; m++) {
     digest(sum, t.indices[m], t.nnz * sizeof *t.indices[m]);
@@ -672,7 +672,7 @@ START_TEST(the_seal_has_room_for_all_modes) {
   t.values[0] = 3;
   check_ok(amped_tensor_file_write(path, &t, true));
   amped_sptensor_free(&t);
-  check_ok(amped_tensor_file_load(path, NULL, &t));
+  check_ok(amped_tensor_file_load(path, false, NULL, &t));
   amped_sptensor_free(&t);
   (void)remove(path);
   check_no_leak();

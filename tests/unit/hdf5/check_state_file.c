@@ -80,6 +80,9 @@ static const world small = {AMPED_F32, 3, AMPED_HISTORY_EQUATIONS, 14, 5};
 /* Its journal soon is longer than its STATE. */
 static const world large = {AMPED_F64, 40, AMPED_HISTORY_EQUATIONS, 60, 40};
 
+/* With sums. */
+static const world model = {AMPED_F32, 3, AMPED_HISTORY_MODEL, 1, 5};
+
 static uint64_t mix(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
   return amped_mix64(amped_mix64(amped_mix64(amped_mix64(a) ^ b) ^ c) ^ d);
 }
@@ -129,6 +132,7 @@ static amped_state_head head_of(const world *w, uint64_t b) {
   h.scale = 1.25;
   h.reg = 0.1;
   h.reg_power = 0.5;
+  h.duplicates = AMPED_DUPLICATES_MEAN;
   h.reg_bias = 3.0;
   h.forget = 0.9;
   h.least = -INFINITY;
@@ -201,6 +205,16 @@ static rows make_rows(const world *w, uint64_t count) {
   return r;
 }
 
+/* A mode's sums, as batch b left them; none where the world has none. */
+static double *make_sums(const world *w, int mode, uint64_t b) {
+  const uint64_t n = w->history == AMPED_HISTORY_MODEL ? (uint64_t)w->ncomps + 1 : 0;
+  double *sums = NULL;
+  check_ok(amped_alloc(&sums, n * n, sizeof *sums, "sums"));
+  for (uint64_t k = 0; k < n * n; k++)
+    sums[k] = number(mode, 0, b, 2, k);
+  return sums;
+}
+
 static void free_rows(rows *r) {
   amped_free(r->indices);
   amped_free(r->touched);
@@ -230,13 +244,34 @@ static amped_status learn(const world *w, amped_state_file *file, uint64_t b) {
   memset(added, 0, sizeof added);
   make_labels(dim_of(w, LABELLED, b - 1), dim_of(w, LABELLED, b), &added[LABELLED]);
   make_held(w, b, &held);
-  const amped_state_change change = {
-      &head, added, &held, {name_of_batch(b), mix(b, 1, 2, 3), nnz_of(b)}};
+  double *sums[ORDER];
+  for (int m = 0; m < ORDER; m++)
+    sums[m] = make_sums(w, m, b);
+  const amped_state_change change = {&head,
+                                     added,
+                                     &held,
+                                     {name_of_batch(b), mix(b, 1, 2, 3), nnz_of(b)},
+                                     sums[0] != NULL ? (const double *const *)sums : NULL};
   if (status == AMPED_OK)
     status = amped_state_file_commit(file, &change);
   amped_labels_free(&added[LABELLED]);
   amped_sptensor_free(&held);
+  for (int m = 0; m < ORDER; m++)
+    amped_free(sums[m]);
   return status;
+}
+
+static void check_sums(const world *w, amped_state_file *file, uint64_t b) {
+  const uint64_t width = amped_state_sums_width(amped_state_file_head(file));
+  ck_assert_uint_eq(width, w->history == AMPED_HISTORY_MODEL ? (uint64_t)w->ncomps + 1 : 0);
+  for (int m = 0; m < ORDER && width > 0; m++) {
+    double *expected = make_sums(w, m, b);
+    double *found = make_sums(w, m, b + 1);
+    check_ok(amped_state_file_sums(file, m, found));
+    ck_assert_mem_eq(found, expected, width * width * sizeof *found);
+    amped_free(expected);
+    amped_free(found);
+  }
 }
 
 static void check_rows(const world *w, amped_state_file *file, uint64_t b) {
@@ -324,6 +359,7 @@ static void check_world(const world *w, amped_state_file *file, uint64_t b) {
   amped_state_head_pack(amped_state_file_head(file), found);
   ck_assert_mem_eq(found, words, sizeof words);
   check_rows(w, file, b);
+  check_sums(w, file, b);
   check_labels(w, file, b);
   check_lists(w, file, b);
 }
@@ -558,6 +594,9 @@ START_TEST(a_killed_stream_leaves_the_state_of_a_batch) {
   check_ok(stream(&small, 1, 1));
   check_every_fault(&small, 2, 4, false);
   remove_all();
+  check_ok(stream(&model, 1, 1));
+  check_every_fault(&model, 2, 3, false);
+  remove_all();
   check_ok(stream(&large, 1, 3));
   check_every_fault(&large, 4, 7, false);
   remove_all();
@@ -663,6 +702,7 @@ START_TEST(a_cut_journal_has_whole_batches) {
 END_TEST
 
 static copies sound;
+static const world *damaged; /* of it */
 
 /* A byte of the journal, changed in one of two ways: it is refused, or a mark at its end was hit,
  * and the batch before is the last. */
@@ -681,7 +721,7 @@ static hostile_end flip_journal(void *context, const char *name, uint64_t n) {
   const amped_status status = amped_state_file_open(path, false, &file);
   if (status == AMPED_OK) {
     ck_assert_uint_eq(amped_state_file_head(file)->batches, 3);
-    check_world(&small, file, 3);
+    check_world(damaged, file, 3);
   } else {
     ck_assert_int_eq(status, AMPED_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(amped_status_message(), ".journal"));
@@ -693,14 +733,17 @@ static hostile_end flip_journal(void *context, const char *name, uint64_t n) {
 }
 
 START_TEST(a_changed_byte_of_the_journal_is_found) {
-  begin_files();
-  check_ok(stream(&small, 1, 4));
-  sound = take_copies();
-  const hostile_tally tally = hostile_run("bytes of a journal", flip_journal, NULL,
-                                          2 * sound.counts[2], hostile_stride(67));
-  ck_assert_uint_gt(tally.counts[0][HOSTILE_REFUSED], tally.counts[0][HOSTILE_EXACT]);
-  free_copies(&sound);
-  begin_files();
+  for (int k = 0; k < 2; k++) {
+    damaged = k == 0 ? &small : &model;
+    begin_files();
+    check_ok(stream(damaged, 1, 4));
+    sound = take_copies();
+    const hostile_tally tally = hostile_run("bytes of a journal", flip_journal, NULL,
+                                            2 * sound.counts[2], hostile_stride(67));
+    ck_assert_uint_gt(tally.counts[0][HOSTILE_REFUSED], tally.counts[0][HOSTILE_EXACT]);
+    free_copies(&sound);
+    begin_files();
+  }
 }
 END_TEST
 
@@ -721,7 +764,7 @@ static hostile_end flip_state(void *context, const char *name, uint64_t n) {
   if (status == AMPED_OK)
     status = amped_state_file_verify(file, &sealed);
   if (status == AMPED_OK)
-    check_world(&small, file, 2);
+    check_world(damaged, file, 2);
   else
     ck_assert_int_eq(status, AMPED_BAD_INPUT);
   amped_status_clear();
@@ -731,14 +774,17 @@ static hostile_end flip_state(void *context, const char *name, uint64_t n) {
 }
 
 START_TEST(a_changed_byte_of_the_state_is_found) {
-  begin_files();
-  check_ok(stream(&small, 1, 2));
-  sound = take_copies();
-  const hostile_tally tally =
-      hostile_run("bytes of a state", flip_state, NULL, 2 * sound.counts[0], hostile_stride(397));
-  ck_assert_uint_gt(tally.counts[0][HOSTILE_REFUSED], 0);
-  free_copies(&sound);
-  begin_files();
+  for (int k = 0; k < 2; k++) {
+    damaged = k == 0 ? &small : &model;
+    begin_files();
+    check_ok(stream(damaged, 1, 2));
+    sound = take_copies();
+    const hostile_tally tally =
+        hostile_run("bytes of a state", flip_state, NULL, 2 * sound.counts[0], hostile_stride(397));
+    ck_assert_uint_gt(tally.counts[0][HOSTILE_REFUSED], 0);
+    free_copies(&sound);
+    begin_files();
+  }
 }
 END_TEST
 
@@ -779,6 +825,8 @@ START_TEST(strange_states_are_refused) {
       {"batches", 0, "0 batches"},
       {"batches", 2, "/batches/"},
       {"keep", 1, "held-out"},
+      {"duplicates", 1, "duplicates"},
+      {"duplicates", 7, "duplicates"},
       {"batches", UINT64_MAX, "batches"},
   };
   static const struct {
@@ -842,6 +890,41 @@ START_TEST(strange_states_are_refused) {
 }
 END_TEST
 
+START_TEST(strange_sums_are_refused) {
+  const double numbers[16] = {1, 2, NAN};
+  amped_state_file *file = NULL;
+  bool sealed = false;
+  begin_files();
+  check_ok(stream(&model, 1, 1));
+  copies c = take_copies();
+  hid_t h = testing_h5_modify(path);
+  testing_h5_remove(h, "/sums/1");
+  h5(H5Fclose(h));
+  check_fails(AMPED_BAD_INPUT, "/sums/1", amped_state_file_open(path, false, &file));
+  h = testing_h5_modify(path);
+  testing_h5_array(h, "/sums/1", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 16, numbers, H5P_DEFAULT);
+  h5(H5Fclose(h));
+  check_fails(AMPED_BAD_INPUT, "/sums/1", amped_state_file_open(path, false, &file));
+  put_copies(&c);
+  const hsize_t square[2] = {4, 4};
+  h = testing_h5_modify(path);
+  testing_h5_remove(h, "/sums/1");
+  const hid_t space = h5(H5Screate_simple(2, square, NULL));
+  const hid_t set =
+      h5(H5Dcreate2(h, "/sums/1", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  h5(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers));
+  h5(H5Dclose(set));
+  h5(H5Sclose(space));
+  h5(H5Fclose(h));
+  check_ok(amped_state_file_open(path, false, &file));
+  check_fails(AMPED_BAD_INPUT, "not finite", amped_state_file_verify(file, &sealed));
+  amped_state_file_close(file);
+  free_copies(&c);
+  remove_all();
+  check_no_leak();
+}
+END_TEST
+
 /* A journal of sound records that do not make sense: what its batch 2 says. */
 typedef enum lie {
   NO_LIE,
@@ -858,11 +941,13 @@ typedef enum lie {
   NOT_FINITE,
   TOUCHED_LATER,
   HEAD_NOT_FINITE,
+  SUMS_MISSING, /* of a world with sums, as those behind */
+  SUMS_NOT_FINITE,
+  SUMS_OF_NO_MODE,
   LIES
 } lie;
 
-static void write_lie(lie how) {
-  const world *w = &small;
+static void write_lie(const world *w, lie how) {
   amped_state_file *file = NULL;
   amped_journal j;
   amped_state_head head = head_of(w, 2);
@@ -884,7 +969,7 @@ static void write_lie(lie how) {
       r.indices[0] = how == ROW_BEYOND && m == 1 ? i + 1000 : i;
       fill_rows(w, m, i, 2, 0, r.factor, r.history, r.touched);
       if (how == NOT_FINITE)
-        amped_value_put(r.history, w->type, 2, NAN);
+        amped_value_put(r.history, w->type, 0, NAN);
       if (how == TOUCHED_LATER)
         r.touched[0] = 3;
       if (how != ROW_MISSING || m != 2)
@@ -898,6 +983,15 @@ static void write_lie(lie how) {
   if (how == LABEL_TOO_MANY)
     check_ok(amped_journal_put_labels(&j, 0, &labels, &place));
   amped_labels_free(&labels);
+  for (int m = 0; m < ORDER && w->history == AMPED_HISTORY_MODEL; m++) {
+    double *sums = make_sums(w, m, 2);
+    if (how == SUMS_NOT_FINITE)
+      sums[5] = INFINITY;
+    if (how != SUMS_MISSING || m != 1)
+      check_ok(
+          amped_journal_put_sums(&j, how == SUMS_OF_NO_MODE && m == 2 ? ORDER : m, sums, &place));
+    amped_free(sums);
+  }
   const amped_state_batch batch = {"b", 5, 7};
   head.batches = how == BATCH_SKIPPED ? 3 : 2;
   head.nnz = nnz_of(1) + 7 + (how == WRONG_NNZ);
@@ -915,16 +1009,17 @@ static void write_lie(lie how) {
 
 START_TEST(journals_that_lie_are_refused) {
   amped_state_file *file = NULL;
-  for (lie how = NO_LIE; how < LIES; how++) {
-    begin_files();
-    write_lie(how);
-    const amped_status status = amped_state_file_open(path, false, &file);
-    ck_assert_msg(status == (how == NO_LIE ? AMPED_OK : AMPED_BAD_INPUT), "lie %d: status %d", how,
-                  status);
-    amped_status_clear();
-    amped_state_file_close(file);
-    file = NULL;
-  }
+  for (int k = 0; k < 2; k++)
+    for (lie how = NO_LIE; how < (k == 0 ? SUMS_MISSING : LIES); how++) {
+      begin_files();
+      write_lie(k == 0 ? &small : &model, how);
+      const amped_status status = amped_state_file_open(path, false, &file);
+      ck_assert_msg(status == (how == NO_LIE ? AMPED_OK : AMPED_BAD_INPUT), "lie %d: status %d",
+                    how, status);
+      amped_status_clear();
+      amped_state_file_close(file);
+      file = NULL;
+    }
   remove_all();
   check_no_leak();
 }
@@ -987,7 +1082,7 @@ END_TEST
 START_TEST(a_bad_batch_changes_nothing) {
   const amped_state_head head = head_of(&small, 2);
   const amped_labels none[ORDER] = {{.count = 0}};
-  const amped_state_change change = {&head, none, NULL, {"b", 1, 1}};
+  const amped_state_change change = {&head, none, NULL, {"b", 1, 1}, NULL};
   amped_state_file *file = NULL;
   rows r = make_rows(&small, 1);
   begin_files();
@@ -1076,6 +1171,6 @@ TESTING_MAIN("state_file", states_of_all_kinds_come_back, batches_are_seen_at_on
              a_killed_beginning_leaves_the_old_state_or_the_new, a_state_that_is_lost_is_replaced,
              a_cut_journal_has_whole_batches, a_changed_byte_of_the_journal_is_found,
              a_changed_byte_of_the_state_is_found, a_whole_state_is_verified,
-             strange_states_are_refused, journals_that_lie_are_refused, a_second_stream_is_refused,
-             other_files_are_not_journals, a_bad_batch_changes_nothing, a_link_leads_to_the_state,
-             no_allocation_that_fails_does_harm)
+             strange_states_are_refused, strange_sums_are_refused, journals_that_lie_are_refused,
+             a_second_stream_is_refused, other_files_are_not_journals, a_bad_batch_changes_nothing,
+             a_link_leads_to_the_state, no_allocation_that_fails_does_harm)

@@ -160,7 +160,7 @@ static void check_round_trip(amped_sptensor *t, const char *path) {
   check_ok(amped_tensor_file_verify(file));
   amped_tensor_file_close(file);
   check_ok(amped_sptensor_sort(&expected, 0));
-  check_ok(amped_tensor_file_load(path, NULL, &loaded));
+  check_ok(amped_tensor_file_load(path, false, NULL, &loaded));
   ck_assert(same_tensor(&loaded, &expected));
   amped_sptensor_free(&loaded);
   amped_sptensor_free(&expected);
@@ -297,7 +297,7 @@ START_TEST(memory_that_runs_out_anywhere_leaks_nothing) {
     amped_mem_fail_at(k);
     amped_status status = amped_tensor_file_write(path, &t, true);
     if (status == AMPED_OK)
-      status = amped_tensor_file_load(path, NULL, &loaded);
+      status = amped_tensor_file_load(path, false, NULL, &loaded);
     amped_mem_fail_at(-1);
     done = status == AMPED_OK;
     if (done)
@@ -324,7 +324,7 @@ static amped_status use(const char *path) {
     status = amped_tensor_file_verify(file);
   amped_tensor_file_close(file);
   if (status == AMPED_OK) {
-    status = amped_tensor_file_load(path, NULL, &t);
+    status = amped_tensor_file_load(path, false, NULL, &t);
     amped_sptensor_free(&t);
   }
   return status;
@@ -526,7 +526,7 @@ static bool is_small(const char *path) {
   amped_sptensor t, expected;
   make_small(&expected, 3, 9, true);
   check_ok(amped_sptensor_sort(&expected, 0));
-  check_ok(amped_tensor_file_load(path, NULL, &t));
+  check_ok(amped_tensor_file_load(path, false, NULL, &t));
   bool same = t.nnz == expected.nnz;
   for (int m = 0; m < 3; m++)
     same = same && memcmp(t.indices[m], expected.indices[m], t.nnz * sizeof(uint64_t)) == 0;
@@ -641,7 +641,7 @@ START_TEST(flipped_bytes_are_refused_or_harmless) {
   int harmless = 0;
   amped_sptensor expected;
   write_small(path);
-  check_ok(amped_tensor_file_load(path, NULL, &expected));
+  check_ok(amped_tensor_file_load(path, false, NULL, &expected));
   unsigned char *bytes = testing_bytes(path, &count);
   size_t stride = getenv("AMPED_EVERY_BYTE") != NULL ? 1 : count / 300 + 1;
   for (size_t i = 0; i < count; i += stride) {
@@ -651,7 +651,7 @@ START_TEST(flipped_bytes_are_refused_or_harmless) {
     amped_status status = use(path);
     if (status == AMPED_OK) {
       amped_sptensor t;
-      check_ok(amped_tensor_file_load(path, NULL, &t));
+      check_ok(amped_tensor_file_load(path, false, NULL, &t));
       ck_assert_msg(same_tensor(&t, &expected), "byte %zu changed the data unseen", i);
       amped_sptensor_free(&t);
       harmless++;

@@ -312,7 +312,7 @@ START_TEST(empty_batches_are_passed_over) {
 }
 END_TEST
 
-/* Repeated coordinates of one batch are added up, as everywhere. */
+/* Repeated coordinates of one batch: as the user says, else as the state does. */
 START_TEST(duplicates_are_treated) {
   const amped_read_options mean = {.index_base = AMPED_BASE_AUTO,
                                    .duplicates = AMPED_DUPLICATES_MEAN};
@@ -320,6 +320,21 @@ START_TEST(duplicates_are_treated) {
   put_file("a.tns", "1 1 1 5\n2 2 1 6\n1 1 1 2\n");
   begin(&w, false);
   w.paths[0] = in_folder("a.tns");
+  w.request.read = &mean;
+  check_ok(open_source(&w));
+  check_ok(next(&w));
+  check_entries(&w, 2, (const double[][4]){{0, 0, 0, 3.5}, {1, 1, 0, 6}});
+  end(&w);
+  begin(&w, false);
+  w.paths[0] = in_folder("a.tns");
+  w.target.duplicates = AMPED_DUPLICATES_LAST;
+  check_ok(open_source(&w));
+  check_ok(next(&w));
+  check_entries(&w, 2, (const double[][4]){{0, 0, 0, 2}, {1, 1, 0, 6}});
+  end(&w);
+  begin(&w, false);
+  w.paths[0] = in_folder("a.tns");
+  w.target.duplicates = AMPED_DUPLICATES_LAST;
   w.request.read = &mean;
   check_ok(open_source(&w));
   check_ok(next(&w));

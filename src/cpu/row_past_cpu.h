@@ -1,0 +1,11 @@
+/* The past of a batch's rows on CPU cores (backend/row_past.h). */
+#ifndef AMPED_ROW_PAST_CPU_H
+#define AMPED_ROW_PAST_CPU_H
+
+#include "cpu/tensor_part_cpu.h"
+
+extern const amped_row_past_ops amped_row_past_cpu_ops;
+
+void amped_row_past_cpu_free(amped_row_past_cpu *past); /* NULL is allowed */
+
+#endif

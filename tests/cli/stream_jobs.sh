@@ -1,0 +1,56 @@
+#!/bin/sh
+# jobs/stream-plot and jobs/stream-table --small. Plots: tables are whole, and what drifts is forecast better
+# where the past is forgotten. Table: a row for each run, the paper's figures beside them; streams reach the noise of
+# what was planted, and the published recursion does not.
+. "$(dirname "$0")/../lib/lib.sh"
+table=$(cd "$(dirname "$0")/../.." && pwd)/jobs/stream-table
+cd "$scratch" || exit 99
+
+AMPED_MPI=$amped AMPED_R="8 16" AMPED_RANKS="1 2" AMPED_OPTIONS=--backend=$backend MPIRUN="$mpirun ${AMPED_MPIRUN_FLAGS-}"
+test "$backend" = cuda && AMPED_OPTIONS="$AMPED_OPTIONS --share-gpus"
+export AMPED_MPI AMPED_R AMPED_RANKS AMPED_OPTIONS MPIRUN
+expect 0 "" "$table" --small nell2
+cp out nell2.md
+# rows PATTERN: the last columns but the empty one; times are the first table, errors the second.
+rows() { grep "^| nell2 | $1 |" nell2.md | sed 's/ |$//; s/.*| //'; }
+same "printed" "$(rows 'not told | cuSTC, printed | 2 V100')" 23
+same "runs" "$(grep -c '^| nell2 | [0-9]* | .* rank' nell2.md)" 16
+same "steps" "$(grep '^| nell2 | [0-9].* rank' nell2.md | awk -F '|' '{ print NF }' | sort -u)" 11
+same "times above 0" "$(grep '^| nell2 | [0-9].* rank' nell2.md | head -8 |
+  awk -F ' *[|] *' '{ for (k = 6; k <= 10; k++) bad += !($k > 0) } END { print bad + 0 }')" 0
+for r in 8 16; do
+  for ranks in "1 rank" "2 ranks"; do
+    # The noise is a tenth; R components more than were planted cost some of it.
+    last=$(rows "$r | equations | $ranks" | tail -1)
+    if awk -v x="$last" 'BEGIN { exit !(x > 0.08 && x < 0.15) }'; then pass; else fail "equations, $r: $last"; fi
+    last=$(rows "$r | published | $ranks" | tail -1)
+    if awk -v x="$last" 'BEGIN { exit !(x > 0.4) }'; then pass; else fail "published, $r: $last"; fi
+  done
+done
+expect 0 "" env AMPED_R=2 AMPED_RANKS=1 AMPED_HISTORIES=equations "$table" --small darpa
+expect 1 "^| yelp | 2000 | equations | 1 rank | - | - | - | - | - |" env AMPED_R=2000 AMPED_RANKS=1 \
+  AMPED_HISTORIES=equations "$table" --small yelp
+"$table" nosuch >no.txt 2>&1
+same "status of a wrong name" $? 2
+expect 0 "no tensor is called 'nosuch'" cat no.txt
+
+# --- plots ----------------------------------------------------------------------------------------------
+test "$backend" = cpu || finish
+command -v gnuplot >/dev/null 2>&1 && command -v python3 >/dev/null 2>&1 || {
+  echo "skipped: plots (no gnuplot, or no python3)"
+  finish
+}
+expect 0 "stream_forget.svg" env MPIRUN= AMPED_ENTRIES=300 AMPED_DIMS=3000x2000 "$(dirname "$table")/stream-plot" --out=plots
+same "batches of the time" "$(grep -c '^[0-9]' plots/stream_time.csv)" 20
+same "entries of a batch" "$(grep '^[0-9]' plots/stream_time.csv | awk -F , '$7 < 200 || $7 > 400' | wc -l | tr -d ' ')" 0
+test "$(grep -c ',yes$' plots/stream_time.csv)" -gt 0 && pass || fail "no journal became a new STATE"
+same "new states in the picture" "$(grep -c '>new STATE<' plots/stream_time.svg)" "$(grep -c ',yes$' plots/stream_time.csv)"
+same "batches of three streams" "$(grep -c '^[01]' plots/stream_forget.csv)" 102
+if awk -F , '$2 > 20 { sum[$1] += $3 } END { exit !(sum["0.5"] > 0 && sum["0.5"] < 0.7 * sum["1"] && sum["0.8"] < sum["1"]) }' \
+  plots/stream_forget.csv; then
+  pass
+else
+  fail "forecasts of what drifts: $(tail -1 plots/stream_forget.csv)"
+fi
+
+finish
