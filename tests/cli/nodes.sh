@@ -85,6 +85,13 @@ mkdir local
 hide="mount -t tmpfs none $scratch/local"
 unshare --mount $hide 2>err || hide=
 make_agent
+# Daemons that do not come up here say nothing of the program. What mpirun says is shown.
+# shellcheck disable=SC2086
+if ! timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 4 --hostfile hosts $remote \
+  hostname >err 2>&1; then
+  cat err
+  skip "mpirun starts nothing on nodes of its own here: $(grep -v '^-*$' err | head -n 1)"
+fi
 
 # Tolerance of fits in double: see run_mpi.sh.
 tol=1e-10
