@@ -206,6 +206,10 @@ typedef struct amped_factor_ops {
 
   /* Mode's whole factor in position order, for the exchange. Device memory if device_pointers. */
   void *(*rows)(amped_factor_set *factors, int mode);
+  /* A number, at least 1, that has grown whenever mode's factor may have changed: by an operation
+   * of this table, or as rows or stage gave its memory away. Numbers of all modes are drawn from
+   * one clock: of two factors, that with the larger number changed later. */
+  uint64_t (*version)(const amped_factor_set *factors, int mode);
   /* For an exchange through the host: make all copies between mode's factor and host memory.
    * Copies to the factor and copies from it overlap. NULL where device_pointers is false. */
   amped_status (*stage)(amped_factor_set *factors, int mode, const amped_host_copy *copies,
@@ -297,11 +301,21 @@ typedef struct amped_list_ops {
 
 /* --- tensor formats -------------------------------------------------------------------------- */
 
+/* Where several ranks hold parts of the sums of a mode's rows, any of them of all rows: memory of
+ * the backend. Both arrays have the rows of mode's whole factor in position order, plan->ld
+ * elements of plan->value_type each. */
+typedef struct amped_partial_rows {
+  void *sums;     /* this rank's parts; NULL: the output is whole without other ranks */
+  void *arriving; /* room for the parts of own rows of all ranks, rank after rank */
+} amped_partial_rows;
+
 /* A format has all of these operations but row_fit, row_past and row_steps (optional), collect,
  * sort, require_collect (NULL: it takes ordered copies alone), make_synthetic and require_synthetic
- * (NULL: it takes files alone), and products (NULL: near 1 the fit is known less well,
- * docs/numerics.md). A solver that needs an operation of its own asks for it before the first
- * nonzero is read (amped_demand, session/prepare.h). */
+ * (NULL: it takes files alone), partial_rows, add_arrived and stage_partial (NULL: sums of a row
+ * are whole on its owner, split iDps apart), and products (NULL: near 1 the fit is known less well,
+ * docs/numerics.md). A format that needs cells has insert_cells in place of insert. A solver that
+ * needs an operation of its own asks for it before the first nonzero is read (amped_demand,
+ * session/prepare.h). */
 typedef struct amped_format_ops {
   const char *name;       /* as the user says it: --kernel */
   bool any_order;         /* sums are added in whatever order comes: never with --deterministic */
@@ -327,6 +341,11 @@ typedef struct amped_format_ops {
   amped_status (*insert)(amped_tensor_part *part, int mode, uint64_t offset,
                          const amped_batch *batch);
   amped_status (*finish)(amped_tensor_part *part, int mode);
+  /* Formats that need cells: cells first .. first+count of this rank's slab, in the order in which
+   * they lie in memory, of plan->dense.type. Host memory, which the caller may reuse afterwards.
+   * Calls come in order, without gaps. finish of mode 0 follows the last. */
+  amped_status (*insert_cells)(amped_tensor_part *part, uint64_t first, uint64_t count,
+                               const void *cells);
   /* After finish of all copies: plan->ncomps and plan->ld have changed; they are not larger than at
    * create. The nonzeros stay. */
   amped_status (*resize)(amped_tensor_part *part);
@@ -357,6 +376,16 @@ typedef struct amped_format_ops {
   amped_status (*mttkrp_begin)(amped_tensor_part *part, int mode);
   amped_status (*mttkrp_wait)(amped_tensor_part *part, int mode, int block_part,
                               amped_mttkrp_times *times);
+
+  /* After the wait for the last part of mode: the parts of sums on this rank. add_arrived: own rows
+   * of the output = the sums over ranks, in their order and in double, of what has arrived; nothing
+   * where the output is whole. Memory stays where it is until the next begin. */
+  amped_partial_rows (*partial_rows)(amped_tensor_part *part, int mode);
+  amped_status (*add_arrived)(amped_tensor_part *part, int mode);
+  /* For an exchange of them through the host: make all copies between host memory and these arrays
+   * (offsets from sums, or from arriving where `in`). NULL where device_pointers is false. */
+  amped_status (*stage_partial)(amped_tensor_part *part, int mode, const amped_host_copy *copies,
+                                int count);
 
   /* Sums over this rank's nonzeros of mode's copy, each nonzero times `scale`, a power of two.
    * The model's value at a nonzero is the sum over components r of weights[r], times column r of

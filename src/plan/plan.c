@@ -198,16 +198,28 @@ void amped_plan_set_ncomps(amped_plan *plan, int ncomps) {
   plan->ld = bytes / element;
 }
 
+/* A rank's own rows of the slab mode follow each other: its iDps are those of a BLOCK. */
+static void set_slab(amped_plan *plan, const amped_dense_info *info) {
+  const amped_row_plan *rows = &plan->modes[amped_dense_slab_mode(info, plan->nranks)].rows;
+  uint64_t first = 0;
+  for (int p = 0; p < plan->rank; p++)
+    first += rows->rank_rows[p];
+  amped_dense_plan_make(&plan->dense, info, plan->nranks, plan->ncomps, plan->value_type, first,
+                        rows->rank_rows[plan->rank]);
+}
+
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
                                const amped_plan_request *request) {
   amped_status status = AMPED_OK;
   memset(plan, 0, sizeof *plan);
   plan->order = info->order;
-  plan->placement = request->placement;
+  plan->placement = request->needs.cells ? AMPED_PLACEMENT_BLOCK : request->placement;
   plan->nranks = request->nranks;
   plan->rank = request->rank;
   plan->whole_rows = request->needs.whole_rows;
   plan->copies = request->needs.one_copy ? 1 : info->order;
+  if (request->needs.cells)
+    plan->copies = 0;
   memcpy(plan->dims, info->dims, sizeof plan->dims);
   plan->nnz = info->nnz;
   plan->norm_squared = info->norm_squared;
@@ -222,7 +234,9 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
       plan->index_type = AMPED_U64;
   }
   AMPED_GO(fail, check_sizes(plan));
-  for (int m = 0; m < plan->order; m++)
+  if (request->needs.cells)
+    set_slab(plan, info->dense);
+  for (int m = 0; m < plan->order && !request->needs.cells; m++)
     set_packing(plan, m, request->needs.plain_values);
   return AMPED_OK;
 fail:

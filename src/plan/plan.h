@@ -18,6 +18,7 @@
 #ifndef AMPED_PLAN_H
 #define AMPED_PLAN_H
 
+#include "plan/dense_plan.h"
 #include "plan/placement.h"
 #include "tensor/packing.h"
 #include "tensor/tensor_info.h"
@@ -78,6 +79,7 @@ typedef struct amped_copy_needs {
   bool one_copy;     /* loaders hand over mode 0's copy alone */
   bool plain_values; /* values get no code, as they may change; each copy has its own values */
   bool whole_rows;   /* nonzeros of a row lie together: no tiles */
+  bool cells;        /* the tensor is dense: slabs of its cells instead of copies of nonzeros */
 } amped_copy_needs;
 
 typedef struct amped_plan_request {
@@ -103,7 +105,8 @@ typedef struct amped_plan {
   amped_itype index_type;             /* of row positions in memory: AMPED_U32 or AMPED_U64 */
   uint64_t ld; /* elements from row to row of a factor: ncomps, padded with zeros */
   bool whole_rows;
-  int copies; /* copies of modes 0 .. copies-1 that loaders hand over: order, or 1 */
+  int copies; /* copies of modes 0 .. copies-1 that loaders hand over: order, or 1; of cells 0 */
+  amped_dense_plan dense; /* where a format asks for cells; else zeros */
   amped_mode_plan modes[AMPED_MAX_ORDER];
 } amped_plan;
 

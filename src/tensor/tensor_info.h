@@ -2,6 +2,7 @@
 #ifndef AMPED_TENSOR_INFO_H
 #define AMPED_TENSOR_INFO_H
 
+#include "tensor/dense_info.h"
 #include "tensor/dictionary.h"
 #include "tensor/partition.h"
 #include "tensor/sptensor.h"
@@ -21,7 +22,12 @@ typedef struct amped_tensor_info {
   bool has_copies;                             /* false: the members below are zero */
   amped_partition partitions[AMPED_MAX_ORDER]; /* one for each mode's copy */
   amped_dictionary dictionary;                 /* of all values */
+  const amped_dense_info *dense; /* of a dense tensor, whose iDps count cells; else NULL */
 } amped_tensor_info;
+
+/* The info of a dense tensor, which is borrowed: iDps count cells, nnz is the number of cells. The
+ * norm is the cells' where it is known, else 0. Free it with amped_tensor_info_free. */
+amped_status amped_tensor_info_of_cells(const amped_dense_info *dense, amped_tensor_info *out);
 
 /* Frees the tables of an info that belong to the caller. */
 void amped_tensor_info_free(amped_tensor_info *info);

@@ -1,0 +1,30 @@
+/* Dense source: the file that a dense tensor is read from, HDF5 (dense_file.h) or npy (io_npy.h).
+ * Not collective: each rank that reads has its own. One thread at a time. */
+#ifndef AMPED_DENSE_SOURCE_H
+#define AMPED_DENSE_SOURCE_H
+
+#include "base/status.h"
+#include "tensor/dense_info.h"
+
+typedef struct amped_dense_source amped_dense_source;
+
+/* Is it a file that a dense source opens? By the name's suffix (.npy), or by what an HDF5 file,
+ * which the probe has passed, holds. dataset: what the user names, or NULL. */
+amped_status amped_dense_source_is(const char *path, const char *dataset, bool *out);
+
+/* As amped_dense_file_open and amped_npy_open. AMPED_USAGE: a dataset is named and the file is not
+ * HDF5. *out is NULL on failure. */
+amped_status amped_dense_source_open(const char *path, const char *dataset,
+                                     amped_dense_source **out);
+void amped_dense_source_close(amped_dense_source *source); /* NULL is allowed */
+/* Borrowed. */
+const amped_dense_info *amped_dense_source_info(const amped_dense_source *source);
+
+/* Cells first .. first + count, as they lie in memory, of the slab whose mode slab_mode is
+ * restricted to slab_first .. slab_first + slab_count, into the caller's memory. AMPED_BAD_INPUT
+ * with the index where one is not finite. */
+amped_status amped_dense_source_read(amped_dense_source *source, int slab_mode, uint64_t slab_first,
+                                     uint64_t slab_count, uint64_t first, uint64_t count,
+                                     void *cells);
+
+#endif

@@ -1,0 +1,44 @@
+/* Cell type: the types that cells of a dense tensor may have, in files and in memory.
+ *
+ * A tensor keeps its file's type, because a pass over it takes the time of its bytes. Cells are
+ * widened where they are computed with. Native byte order. Pure functions on host memory. */
+#ifndef AMPED_CELL_TYPE_H
+#define AMPED_CELL_TYPE_H
+
+#include "base/types.h"
+
+typedef enum amped_cell_type {
+  AMPED_CELL_I8,
+  AMPED_CELL_U8,
+  AMPED_CELL_I16,
+  AMPED_CELL_U16,
+  AMPED_CELL_I32,
+  AMPED_CELL_U32,
+  AMPED_CELL_I64,
+  AMPED_CELL_U64,
+  AMPED_CELL_F16, /* IEEE 754 binary16 */
+  AMPED_CELL_F32,
+  AMPED_CELL_F64,
+  AMPED_CELL_TYPES
+} amped_cell_type;
+
+/* 1, 2, 4 or 8. */
+uint64_t amped_cell_bytes(amped_cell_type type);
+
+/* As numpy says it: "int8" .. "float64". Static text. */
+const char *amped_cell_name(amped_cell_type type);
+
+/* Integers: every value is finite. */
+bool amped_cell_is_integer(amped_cell_type type);
+
+/* Cells first .. first + count - 1 as doubles; integers above 2^53 are rounded. */
+void amped_cells_get(const void *cells, amped_cell_type type, uint64_t first, uint64_t count,
+                     double *to);
+
+/* Number of the first cell that is NaN or infinite; count where there is none. */
+uint64_t amped_cells_not_finite(const void *cells, amped_cell_type type, uint64_t count);
+
+/* The double nearest to a half float of these bits. */
+double amped_half_to_double(uint16_t bits);
+
+#endif

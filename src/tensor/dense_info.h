@@ -1,0 +1,22 @@
+/* Dense info: facts about a dense tensor that are known without reading a cell. Host memory. */
+#ifndef AMPED_DENSE_INFO_H
+#define AMPED_DENSE_INFO_H
+
+#include "tensor/cell_type.h"
+
+/* layout: the modes from the one whose index changes slowest in the file, and in memory, to the one
+ * whose index changes fastest. 0, 1, .. is C's order; .., 1, 0 Fortran's. So no file's cells are
+ * ever transposed. */
+typedef struct amped_dense_info {
+  int order;
+  uint64_t dims[AMPED_MAX_ORDER];
+  int layout[AMPED_MAX_ORDER];
+  amped_cell_type type;
+  uint64_t cells; /* product of dims; its bytes fit in 63 bits */
+  bool has_stats; /* the members below are known: our own files tell them */
+  uint64_t nnz;   /* cells that are not 0 */
+  double norm_squared;
+  uint64_t hash; /* amped_sptensor_hash of these cells */
+} amped_dense_info;
+
+#endif
