@@ -424,6 +424,8 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   const job *j = context;
   (void)worker;
   AMPED_TRY(check_corcondia(j->o, plan));
+  if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
+    return AMPED_OK; /* it comes with the cells */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
 }
 
@@ -442,6 +444,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   const amped_demand demand = {.result_bytes =
                                    o->nowrite && o->checkpoint.file == NULL ? 0 : sizeof(double),
                                .solver_bytes = solver_bytes,
+                               .takes_cells = true,
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;
@@ -458,6 +461,10 @@ amped_status amped_cmd_cpd(const amped_options *o) {
         &session.comm, session.comm.rank == 0 ? amped_cpd_outputs_lock(&j.outputs) : AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
+  if (status == AMPED_OK && session.is_dense && !o->session.plan_only)
+    status = amped_comm_agree(
+        &session.comm,
+        amped_cpd_outputs_compare(o, &j.outputs, amped_session_info(&session)->hash));
   if (status == AMPED_OK && o->session.shape.name != NULL)
     amped_warn(
         "cells of %s that were drawn more than once count apart in its norm: fits are too high, "

@@ -169,7 +169,7 @@ static amped_status bound_input(whole *w) {
   const amped_session *session = &w->session;
   const amped_comm *comm = &session->comm;
   const char *path = session->options->input;
-  const bool parallel = session->options->read_parallel;
+  const bool parallel = session->read_parallel;
   uint64_t bytes = 0;
   double seconds = 0.0;
   amped_status status = AMPED_OK;

@@ -152,7 +152,7 @@ static amped_status check_shape(const amped_options *o) {
            (o->session.shape.nnz > 0 || o->session.shape.scale != 1.0 ||
             o->session.shape.skew_count > 0 || o->session.shape.values != AMPED_VALUES_AS_SHAPE))
     wrong = "--nnz, --scale, --skew and --values are of a --shape; leave them out or give one";
-  else if (o->session.shape.name != NULL && o->session.read_parallel)
+  else if (o->session.shape.name != NULL && o->session.readers == AMPED_READERS_ALL)
     wrong = "with --shape nothing is read; leave out --read";
   else if (o->session.shape.name != NULL && o->session.load != AMPED_LOAD_AUTO)
     wrong = "with --shape nothing is read; leave out --load";

@@ -3,6 +3,7 @@
 #include "mpi/allgather.h"
 #include "base/mem.h"
 #include "factor/row_reduce.h"
+#include "factor/row_scatter.h"
 #include "factor/shm_exchange.h"
 #include "base/trace.h"
 
@@ -15,6 +16,7 @@ struct amped_exchange {
   amped_shm_exchange *shm;   /* NULL where factors are host memory */
   uint64_t *firsts, *counts; /* [nranks] the rows of every place, for the call in hand */
   amped_row_reduce *reduce;
+  amped_row_scatter *scatter; /* NULL where no format's parts are added up */
 };
 
 static bool is_direct(const amped_comm *comm, const amped_backend *backend) {
@@ -30,11 +32,13 @@ static bool needs_shm(const amped_comm *comm, const amped_backend *backend) {
   return !comm->cuda_aware || (comm->nranks > comm->ring_ranks && comm->chosen[0] == '\0');
 }
 
-uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *backend,
+uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_worker *worker,
                                    const amped_plan *plan) {
+  const amped_backend *backend = worker->backend;
   uint64_t shm =
       needs_shm(comm, backend) && comm->local_rank == 0 ? amped_shm_exchange_bytes(plan) : 0;
-  return shm + amped_row_reduce_host_bytes(plan, (uint64_t)plan->ncomps);
+  return shm + amped_row_reduce_host_bytes(plan, (uint64_t)plan->ncomps) +
+         amped_row_scatter_host_bytes(comm, worker, plan);
 }
 
 static amped_status get_output(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
@@ -73,6 +77,7 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *w
   x->plan = plan;
   AMPED_GO(agree, allocate(x));
   AMPED_GO(agree, amped_row_reduce_create(comm, plan, &output, &x->reduce));
+  AMPED_GO(agree, amped_row_scatter_create(comm, worker, plan, &x->scatter));
 agree:
   AMPED_GO(failed, amped_comm_agree(comm, status));
   AMPED_MPI(comm, MPI_Allgather(&comm->rank, 1, MPI_INT, x->rank_at, 1, MPI_INT, comm->ring));
@@ -94,6 +99,7 @@ void amped_exchange_destroy(amped_exchange *x) {
   amped_free(x->firsts);
   amped_free(x->counts);
   amped_row_reduce_destroy(x->reduce);
+  amped_row_scatter_destroy(x->scatter);
   amped_free(x);
 }
 
@@ -116,6 +122,8 @@ uint64_t amped_exchange_bytes(const amped_exchange *x, uint64_t rows) {
 
 void amped_exchange_reduce(amped_exchange *x, int mode) {
   amped_status status = amped_row_reduce_sum(x->reduce, mode);
+  if (status == AMPED_OK)
+    status = amped_row_scatter_sum(x->scatter, mode);
   if (status != AMPED_OK)
     amped_comm_abort(x->comm, status);
 }

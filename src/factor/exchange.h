@@ -9,7 +9,8 @@
  *   shm_exchange.h  through host memory that the ranks of a node share: all other cases, and small
  *                   messages of many ranks on devices, where latency counts
  *
- * The exchange also holds the row reduce (row_reduce.h), which adds up shared rows after MTTKRP. */
+ * The exchange also holds the row reduce (row_reduce.h), which adds up shared rows after MTTKRP,
+ * and the row scatter (row_scatter.h), which adds up formats' parts of all rows. */
 #ifndef AMPED_EXCHANGE_H
 #define AMPED_EXCHANGE_H
 
@@ -28,11 +29,11 @@ void amped_exchange_destroy(amped_exchange *exchange);
 const char *amped_exchange_describe(const amped_exchange *exchange);
 
 /* Bytes of host memory that create will take on this rank. Not collective. */
-uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_backend *backend,
+uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_worker *worker,
                                    const amped_plan *plan);
 
-/* Collective, after MTTKRP of mode and before its result is used: the rows of split iDps become
- * whole. A failure on this rank ends the job. */
+/* Collective, after MTTKRP of mode and before its result is used: rows that several ranks have
+ * parts of become whole on their owners. A failure on this rank ends the job. */
 void amped_exchange_reduce(amped_exchange *exchange, int mode);
 
 /* Bytes that this rank receives in an exchange of `rows` rows of every rank. */

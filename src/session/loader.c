@@ -1,10 +1,13 @@
 #include "session/loader.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "base/timer.h"
 #include "base/trace.h"
 #include "load/list_stats.h"
 #include "load/load_copies.h"
+#include "load/load_dense.h"
 #include "load/load_list.h"
 #include "session/report.h"
 
@@ -65,6 +68,70 @@ static amped_status make_synthetic(amped_session *session) {
   return AMPED_OK;
 }
 
+/* --- a dense tensor --------------------------------------------------------------------------- */
+
+static bool is_dense(const amped_session *session) {
+  return session->is_dense;
+}
+
+static bool is_same(const amped_dense_info *a, const amped_dense_info *b) {
+  bool same = a->order == b->order && a->type == b->type && a->has_stats == b->has_stats &&
+              a->hash == b->hash;
+  for (int m = 0; m < a->order && same; m++)
+    same = a->dims[m] == b->dims[m] && a->layout[m] == b->layout[m];
+  return same;
+}
+
+/* The file's shape. Ranks that do not read get it from rank 0; those that do must see the same. */
+static amped_status open_dense(amped_session *session) {
+  const amped_session_options *o = session->options;
+  const amped_comm *comm = &session->comm;
+  amped_status status = AMPED_OK;
+  amped_dense_info own;
+  if (comm->rank == 0 || session->read_parallel)
+    status = amped_dense_source_open(o->input, o->dataset, &session->dense);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  memset(&own, 0, sizeof own);
+  if (session->dense != NULL)
+    own = *amped_dense_source_info(session->dense);
+  session->dense_info = own;
+  amped_comm_broadcast(comm, &session->dense_info, sizeof session->dense_info);
+  if (session->dense != NULL && !is_same(&own, &session->dense_info))
+    status = amped_error(AMPED_BAD_INPUT, o->input,
+                         "rank %d sees another file than rank 0; give all nodes the same file, or "
+                         "use --read=root",
+                         comm->rank);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  return amped_comm_agree(comm, amped_tensor_info_of_cells(&session->dense_info, &session->made));
+}
+
+static amped_status need_dense(amped_session *session, uint64_t *device_bytes,
+                               uint64_t *host_bytes) {
+  (void)device_bytes;
+  *host_bytes += amped_load_dense_bytes(&session->plan, &session->dense_info);
+  return AMPED_OK;
+}
+
+static amped_status load_dense(amped_session *session) {
+  const amped_dense_load load = {.comm = &session->comm,
+                                 .path = session->options->input,
+                                 .info = &session->dense_info,
+                                 .source = session->dense,
+                                 .parallel = session->read_parallel,
+                                 .plan = &session->plan,
+                                 .worker = &session->worker};
+  amped_dense_stats stats;
+  AMPED_TRY(amped_load_dense(&load, &stats, &session->distribute_sec));
+  amped_dense_source_close(session->dense);
+  session->dense = NULL;
+  session->made.norm_squared = amped_kahan_value(&stats.squares);
+  session->made.hash = stats.hash;
+  session->made.has_hash = true;
+  session->plan.norm_squared = session->made.norm_squared;
+  amped_report_cells(session, &stats);
+  return AMPED_OK;
+}
+
 /* --- a file's one list ------------------------------------------------------------------------ */
 
 static amped_status count_list(amped_session *session) {
@@ -76,13 +143,13 @@ static amped_status count_list(amped_session *session) {
   else
     amped_say_verbose("%s: one of its copies is read, and ordered in memory for the other modes",
                       o->input);
-  return amped_list_stats_take(&session->comm, session->input, o->read_parallel, &session->worker,
-                               session->list, &session->made);
+  return amped_list_stats_take(&session->comm, session->input, session->read_parallel,
+                               &session->worker, session->list, &session->made);
 }
 
 /* Does this rank read the input? */
 static bool reads(const amped_session *session) {
-  return session->comm.rank == 0 || session->options->read_parallel;
+  return session->comm.rank == 0 || session->read_parallel;
 }
 
 /* The device may have no room for copies, their sorting and the list: then the list is not held,
@@ -148,7 +215,7 @@ static amped_status choose_list(amped_session *session) {
   if (!session->is_list &&
       (o->load == AMPED_LOAD_COPIES || !sorts || !session->worker.backend->device_pointers))
     return AMPED_OK;
-  AMPED_TRY(amped_list_source_open(&session->comm, session->input, o->read_parallel,
+  AMPED_TRY(amped_list_source_open(&session->comm, session->input, session->read_parallel,
                                    &session->worker, &session->list));
   if (session->is_list || amped_list_source_held(session->list)) {
     session->is_list = true;
@@ -162,7 +229,8 @@ static amped_status choose_list(amped_session *session) {
 /* A file whose ordered copies are read has its tables. */
 static amped_status open_file(amped_session *session) {
   const amped_session_options *o = session->options;
-  AMPED_TRY(amped_input_open(&session->comm, o->input, o->read, o->read_parallel, &session->input));
+  AMPED_TRY(
+      amped_input_open(&session->comm, o->input, o->read, session->read_parallel, &session->input));
   AMPED_TRY(choose_list(session));
   return session->is_list ? count_list(session) : AMPED_OK;
 }
@@ -172,7 +240,7 @@ static amped_status need_file(amped_session *session, uint64_t *device_bytes,
   if (session->is_list)
     return need_list(session, device_bytes, host_bytes);
   *host_bytes += amped_load_copies_host_bytes(amped_session_info(session), &session->plan,
-                                              reads(session), session->options->read_parallel);
+                                              reads(session), session->read_parallel);
   return AMPED_OK;
 }
 
@@ -180,7 +248,7 @@ static amped_status load_file(amped_session *session) {
   if (session->is_list)
     AMPED_TRY(load_list(session));
   else
-    AMPED_TRY(amped_load_copies(&session->comm, session->input, session->options->read_parallel,
+    AMPED_TRY(amped_load_copies(&session->comm, session->input, session->read_parallel,
                                 &session->plan, &session->worker, &session->distribute_sec));
   amped_report_distributed(session);
   return AMPED_OK;
@@ -188,6 +256,7 @@ static amped_status load_file(amped_session *session) {
 
 static const amped_loader loaders[] = {
     {is_synthetic, count_synthetic, need_synthetic, make_synthetic},
+    {is_dense, open_dense, need_dense, load_dense},
     {is_file, open_file, need_file, load_file},
 };
 

@@ -39,9 +39,12 @@ static void warn_of_underflow(const amped_session *session) {
                o->precision == AMPED_F32 ? ", or use --precision=double" : "");
 }
 
+/* A dense tensor's norm is known when its cells are read. */
 static amped_status check_tensor(const amped_session *session) {
   const amped_session_options *o = session->options;
   const amped_tensor_info *info = amped_session_info(session);
+  if (session->is_dense && !info->has_hash)
+    return AMPED_OK;
   if (!(info->norm_squared > 0.0) || !isfinite(info->norm_squared))
     return amped_error(
         AMPED_BAD_INPUT, o->input,
@@ -126,7 +129,7 @@ static amped_status find_need(amped_session *session, const amped_demand *demand
       amped_loader_of(session)->need(session, &need->device_bytes, &need->host_bytes);
   if (status == AMPED_OK)
     status = loading;
-  need->host_bytes += amped_exchange_host_bytes(&session->comm, session->worker.backend, plan);
+  need->host_bytes += amped_exchange_host_bytes(&session->comm, &session->worker, plan);
   if (session->comm.rank == 0)
     for (int m = 0; m < plan->order; m++)
       need->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * demand->result_bytes;
@@ -204,7 +207,8 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
   amped_rates rates;
   session->worker.backend->device->rates(session->worker.device, &rates);
   amped_status status = amped_plan_create(&session->plan, amped_session_info(session), &request);
-  if (status == AMPED_OK && (session->worker.backend->concurrent || o->plan.parts > 1))
+  if (status == AMPED_OK && !session->is_dense &&
+      (session->worker.backend->concurrent || o->plan.parts > 1))
     status = amped_plan_cut(&session->plan, o->plan.parts, &rates);
   session->plan_sec = amped_time() - began;
   return amped_comm_agree(&session->comm, status);
@@ -220,12 +224,19 @@ static amped_status fill(amped_session *session) {
   AMPED_TRY(amped_report_exchange(session));
   amped_trace_end();
   AMPED_TRY(amped_loader_of(session)->load(session));
+  if (session->is_dense)
+    warn_of_underflow(session);
   return amped_comm_agree(&session->comm, check_tensor(session)); /* its norm may be known now */
 }
 
 amped_status amped_session_prepare(amped_session *session, const amped_demand *demand) {
   amped_memory_need need = {0, 0, 0, 0};
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
+  if (session->is_dense && !demand->takes_cells)
+    return amped_error(AMPED_USAGE, session->options->input,
+                       "is a dense tensor, which %s does not take; amped_mpi convert --sparse "
+                       "makes a sparse one",
+                       session->options->command);
   AMPED_TRY(amped_session_open_backend(session));
   AMPED_TRY(amped_report_start(session));
   session->opened_at = amped_time();

@@ -19,6 +19,8 @@ typedef struct amped_demand {
   bool whole_rows;
   /* The option that visits nonzeros in any order, so that none may be streamed; NULL: none does. */
   const char *resident;
+  /* The command takes dense tensors, too. */
+  bool takes_cells;
   /* The command's own check of its options against the plan and the worker's operations, before a
    * nonzero is read. It gives the same on every rank. NULL: none. */
   amped_status (*check)(const amped_worker *worker, const amped_plan *plan, const void *context);

@@ -237,17 +237,46 @@ static void say_rank_bound(const amped_plan *plan, int ncomps) {
               ncomps, amped_format_dims(dims, plan->order, plan->dims), bound.ncomps);
 }
 
-static void say_plan(const amped_session *session, const rank_need *needs) {
+/* Most bytes of a rank's slab. */
+static uint64_t most_slab_bytes(const amped_plan *plan, const rank_need *needs) {
+  uint64_t most = 0;
+  for (int p = 0; p < plan->nranks; p++)
+    most = needs[p].required.copy_bytes[0] > most ? needs[p].required.copy_bytes[0] : most;
+  return most;
+}
+
+/* Of a dense tensor: its slabs, and how a sweep visits them. */
+static void say_slabs(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
-  const rank_need *worst = &needs[0];
+  const amped_dense_plan *d = &plan->dense;
   char dims[AMPED_DIMS_TEXT];
   char a[32];
   char b[32];
-  char c[32];
-  char d[32];
+  char how[96];
+  amped_say("tensor: %s, dense, %" PRIu64 " cells of %s (%s)",
+            amped_format_dims(dims, plan->order, plan->dims), plan->nnz, amped_cell_name(d->type),
+            amped_format_bytes(a, plan->nnz * amped_cell_bytes(d->type)));
+  if (d->tree == AMPED_TREE_ONE)
+    (void)snprintf(how, sizeof how,
+                   "one mode is contracted at a time, %.3g passes over them a sweep",
+                   (double)plan->order / (plan->order - 1.0));
+  else
+    (void)snprintf(how, sizeof how, "half of the modes are contracted at a time, 2 passes a sweep");
+  amped_say("plan: slabs of mode %d, at most %" PRIu64 " of its %" PRIu64
+            " indices and %s a rank; %s, each to at most %s",
+            d->slab_mode + 1, plan->modes[d->slab_mode].rows.block_rows, plan->dims[d->slab_mode],
+            amped_format_bytes(a, most_slab_bytes(plan, needs)), how,
+            amped_format_bytes(b, amped_dense_largest(d, plan->order, plan->ncomps) *
+                                      (uint64_t)plan->value_type));
+}
+
+/* Of a sparse tensor: its copies. */
+static void say_copies(const amped_session *session, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
+  char dims[AMPED_DIMS_TEXT];
+  char a[32];
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, sqrt(plan->norm_squared));
-  say_rank_bound(plan, session->options->ncomps);
   say_balance(plan);
   if (!session->options->plan_only && !amped_log_is_verbose()) {
     say_streamed(plan, needs);
@@ -264,6 +293,20 @@ static void say_plan(const amped_session *session, const rank_need *needs) {
     amped_say("factors and MTTKRP result: %s on every rank",
               amped_format_bytes(a, amped_plan_factor_bytes(plan)));
   }
+}
+
+static void say_plan(const amped_session *session, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
+  const rank_need *worst = &needs[0];
+  char a[32];
+  char b[32];
+  char c[32];
+  char d[32];
+  if (session->is_dense)
+    say_slabs(session, needs);
+  else
+    say_copies(session, needs);
+  say_rank_bound(plan, session->options->ncomps);
   for (int p = 1; p < plan->nranks; p++)
     if (needs[p].need.device_bytes + needs[p].need.host_bytes >
         worst->need.device_bytes + worst->need.host_bytes)
@@ -303,17 +346,26 @@ static json_t *json_plan_mode(const amped_plan *plan, int m, const rank_need *ne
 
 static json_t *json_plan(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
+  const bool knows_norm = plan->norm_squared > 0.0;
   json_t *modes = json_array();
   json_t *ranks = json_array();
+  json_t *slabs = json_null();
   for (int m = 0; m < plan->order; m++)
     (void)json_array_append_new(modes, json_plan_mode(plan, m, needs));
   for (int p = 0; p < plan->nranks; p++)
     (void)json_array_append_new(
         ranks, json_pack("{s:I, s:I}", "device_bytes", (json_int_t)needs[p].need.device_bytes,
                          "host_bytes", (json_int_t)needs[p].need.host_bytes));
-  return json_pack("{s:s, s:s, s:I, s:f, s:o, s:o}", "event", "plan", "placement",
+  if (session->is_dense)
+    slabs = json_pack("{s:s, s:i, s:s, s:f}", "cell_type", amped_cell_name(plan->dense.type),
+                      "slab_mode", plan->dense.slab_mode, "contracts",
+                      plan->dense.tree == AMPED_TREE_ONE ? "one mode" : "half of the modes",
+                      "passes_a_sweep",
+                      plan->dense.tree == AMPED_TREE_ONE ? plan->order / (plan->order - 1.0) : 2.0);
+  return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "event", "plan", "placement",
                    amped_placement_names[plan->placement], "nnz", (json_int_t)plan->nnz, "norm",
-                   sqrt(plan->norm_squared), "modes", modes, "ranks", ranks);
+                   knows_norm ? json_real(sqrt(plan->norm_squared)) : json_null(), "dense", slabs,
+                   "modes", modes, "ranks", ranks);
 }
 
 amped_status amped_report_plan(amped_session *session, const amped_memory_need *need) {
@@ -400,6 +452,19 @@ void amped_report_distributed(amped_session *session) {
   char rate[32];
   amped_say("read and distributed %d copies in %.2f s (%s nonzeros/s)", session->plan.order, s.max,
             amped_format_count(rate, nonzeros / (s.max > 0.0 ? s.max : 1e-9)));
+  if (amped_log_is_verbose())
+    amped_report_memory(session);
+}
+
+void amped_report_cells(amped_session *session, const amped_dense_stats *stats) {
+  const amped_plan *plan = &session->plan;
+  const amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
+  const double bytes = (double)plan->nnz * (double)amped_cell_bytes(plan->dense.type);
+  char size[32];
+  amped_say("read %s in %.2f s (%.3g GB/s); %" PRIu64 " cells (%.3g %%) are not 0, norm %.6g",
+            amped_format_bytes(size, (uint64_t)bytes), s.max,
+            1e-9 * bytes / (s.max > 0.0 ? s.max : 1e-9), stats->nnz,
+            100.0 * (double)stats->nnz / (double)plan->nnz, sqrt(plan->norm_squared));
   if (amped_log_is_verbose())
     amped_report_memory(session);
 }

@@ -7,6 +7,7 @@
 
 #include "solver/iterate.h"
 #include "session/session.h"
+#include "tensor/dense_stats.h"
 
 /* A JSON key that tells something of a metric (iterate.h): "fit_noise". */
 typedef struct amped_metric_key {
@@ -26,6 +27,8 @@ amped_status amped_report_plan(amped_session *session, const amped_memory_need *
 /* Measures the links between the ranks (link_rate.h) and warns where they are slow. Before the
  * factors are filled. */
 amped_status amped_report_exchange(amped_session *session);
+/* Collective: of a dense tensor, with what was counted of its cells. */
+void amped_report_cells(amped_session *session, const amped_dense_stats *stats);
 void amped_report_distributed(amped_session *session);
 /* For -v: the largest host memory of rank 0, and of the other ranks, so far. */
 void amped_report_memory(amped_session *session);

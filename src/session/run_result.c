@@ -16,7 +16,7 @@ static char *options_text(const amped_session *session, const amped_cpd_options 
       "iters", (json_int_t)cpd->iters, "tol", cpd->tol, "seed", amped_json_count(seed), "starts",
       o->starts, "init", amped_json_text(init, strlen(init)), "backend",
       session->worker.backend->name, "precision", amped_vtype_name(o->precision), "nranks",
-      session->comm.nranks, "read", o->read_parallel ? "parallel" : "root", "placement",
+      session->comm.nranks, "read", session->read_parallel ? "parallel" : "root", "placement",
       amped_placement_names[o->plan.placement]);
   char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
   json_decref(object);

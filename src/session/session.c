@@ -13,6 +13,7 @@
 #include "base/trace.h"
 #include "generate/paper_shapes.h"
 #include "hdf5/hdf5_probe.h"
+#include "hdf5/hdf5_prober.h"
 #include "session/output_guard.h"
 #include "text/io_format.h"
 
@@ -87,12 +88,32 @@ int amped_session_threads(const amped_comm *comm, int wanted) {
   return cores > 0 ? cores : 1;
 }
 
+/* Options of copies of nonzeros, and of files that list them. */
+static amped_status take_dense_format(const amped_session_options *o,
+                                      amped_backend_options *options) {
+  const char *wrong = options->format != NULL                       ? "--kernel"
+                      : o->plan.placement != AMPED_PLACEMENT_GREEDY ? "--placement"
+                      : o->plan.parts > 1                           ? "--overlap"
+                      : options->tile_bytes != 0                    ? "--tiles"
+                      : o->load != AMPED_LOAD_AUTO                  ? "--load"
+                      : o->read != NULL && amped_read_options_given(o->read)
+                          ? "an option of reading text"
+                          : NULL;
+  if (wrong != NULL)
+    return amped_error(AMPED_USAGE, o->input,
+                       "is a dense tensor, and %s is for sparse ones; leave it out", wrong);
+  options->format = "dense";
+  return AMPED_OK;
+}
+
 amped_status amped_session_open_backend(amped_session *session) {
   const amped_session_options *o = session->options;
   amped_backend_options options = o->backend;
   options.threads = amped_session_threads(&session->comm, o->backend.threads);
   options.local_rank = session->comm.local_rank;
   options.local_size = session->comm.local_size;
+  if (session->is_dense)
+    AMPED_TRY(take_dense_format(o, &options));
   AMPED_TRY(choose_backend(session, o));
   omp_set_num_threads(options.threads);
   amped_status status = amped_worker_open(&session->worker, session->worker.backend, &options);
@@ -103,6 +124,28 @@ amped_status amped_session_open_backend(amped_session *session) {
 const amped_tensor_info *amped_session_info(const amped_session *session) {
   return session->input == NULL || session->is_list ? &session->made
                                                     : amped_input_info(session->input);
+}
+
+/* Rank 0: is the input, which was probed, a dense tensor? */
+static amped_status look_for_dense(const amped_session_options *o, bool *is_dense) {
+  if (o->own_input || o->shape.name != NULL)
+    return AMPED_OK;
+  return amped_dense_source_is(o->input, o->dataset, is_dense);
+}
+
+/* Collective; the status is agreed. */
+static amped_status find_dense(amped_session *session) {
+  const amped_session_options *o = session->options;
+  amped_status status = AMPED_OK;
+  if (session->comm.rank == 0)
+    status = look_for_dense(o, &session->is_dense);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  amped_comm_broadcast(&session->comm, &session->is_dense, sizeof session->is_dense);
+  session->read_parallel =
+      o->readers == AMPED_READERS_ALL || (session->is_dense && o->readers == AMPED_READERS_AUTO);
+  if (!session->is_dense)
+    amped_hdf5_prober_stop();
+  return AMPED_OK;
 }
 
 static amped_status set_synthetic(amped_synthetic *t, const amped_session_options *o) {
@@ -140,7 +183,7 @@ static amped_status check_outputs(const amped_session_options *o) {
 amped_status amped_session_start(amped_session *session, const amped_session_options *o,
                                  amped_status status) {
   amped_format format = AMPED_FORMAT_TNS; /* of an input that is read here */
-  bool reads = o->read_parallel || amped_launcher_rank() <= 0;
+  const bool reads = o->readers == AMPED_READERS_ALL || amped_launcher_rank() <= 0;
   memset(session, 0, sizeof *session);
   session->options = o;
   if (status == AMPED_OK && o->trace != NULL)
@@ -152,6 +195,8 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
                                    : amped_io_input_format(o->input, o->read, &format);
   if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && reads)
     status = amped_hdf5_probe(o->input);
+  else if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && o->readers == AMPED_READERS_AUTO)
+    status = amped_hdf5_probe_later(); /* where it is dense this rank reads, too */
   if (status == AMPED_OK && o->init != NULL && amped_launcher_rank() <= 0)
     status = amped_hdf5_probe(o->init);
   if (status == AMPED_OK && amped_launcher_rank() <= 0)
@@ -168,6 +213,8 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
     AMPED_TRY(amped_watchdog_watch(session->watchdog, &session->comm));
   if (o->trace != NULL)
     AMPED_TRY(amped_trace_file_open(&session->comm, o->trace, &session->trace));
+  if (!o->own_input)
+    AMPED_TRY(find_dense(session));
   amped_trace_end();
   return AMPED_OK;
 }
@@ -205,6 +252,7 @@ void amped_session_close(amped_session *session) {
   }
   amped_exchange_destroy(session->exchange);
   amped_list_source_close(session->list);
+  amped_dense_source_close(session->dense);
   amped_worker_close(&session->worker);
   amped_plan_destroy(&session->plan);
   amped_input_close(session->input);

@@ -9,6 +9,7 @@
 #include "factor/factors.h"
 #include "base/json.h"
 #include "session/session_options.h"
+#include "load/dense_source.h"
 #include "load/list_source.h"
 #include "session/trace_file.h"
 #include "mpi/watchdog.h"
@@ -17,11 +18,15 @@ typedef struct amped_session {
   const amped_session_options *options; /* borrowed */
   amped_comm comm;
   amped_worker worker;
-  amped_input *input;        /* NULL where the tensor is synthetic */
+  amped_input *input;        /* NULL where the tensor is synthetic or dense */
+  bool is_dense;             /* the input is a dense tensor */
+  bool read_parallel;        /* every rank reads its part of the input */
+  amped_dense_source *dense; /* on ranks that read such an input; else NULL */
+  amped_dense_info dense_info;
   bool is_list;              /* one list of the input is read, which is yet to be ordered */
   amped_list_source *list;   /* until it is loaded; else NULL */
   amped_synthetic synthetic; /* of options->shape.name */
-  amped_tensor_info made;    /* of the synthetic tensor, or of a list */
+  amped_tensor_info made;    /* of the synthetic or dense tensor, or of a list */
   amped_plan plan;
   amped_exchange *exchange;
   amped_json *json;           /* on rank 0; NULL elsewhere */

@@ -16,6 +16,13 @@
 /* What is read of a file with ordered copies. */
 typedef enum amped_load { AMPED_LOAD_AUTO, AMPED_LOAD_COPIES, AMPED_LOAD_LIST } amped_load;
 
+/* Who reads the input. AUTO: rank 0 a sparse tensor, every rank its slab of a dense one. */
+typedef enum amped_readers {
+  AMPED_READERS_AUTO,
+  AMPED_READERS_ROOT,
+  AMPED_READERS_ALL
+} amped_readers;
+
 typedef struct amped_session_options {
   const char *command;            /* its name */
   const char *input;              /* file, or the shape's name */
@@ -33,7 +40,8 @@ typedef struct amped_session_options {
                   option of the user */
   bool own_input; /* the command reads its input by itself; no option of the user */
   amped_vtype precision;
-  bool read_parallel;
+  amped_readers readers;
+  const char *dataset; /* of a foreign HDF5 file, that holds a dense tensor; NULL: the only one */
   amped_load load;
   bool plan_only;
   const char *trace;   /* file, or NULL */

@@ -95,7 +95,7 @@ static void require(const amped_comm *comm, const amped_worker *worker, const am
   worker->format->block_fit->require(worker->device, plan, options->block, &device, &host);
   *device_bytes += device;
   *host_bytes +=
-      sizeof(blocks) + host + amped_exchange_host_bytes(comm, worker->backend, &columns) +
+      sizeof(blocks) + host + amped_exchange_host_bytes(comm, worker, &columns) +
       2 * amped_row_reduce_host_bytes(plan, amped_equation_length(options->block, biased));
 }
 

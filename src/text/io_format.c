@@ -10,7 +10,7 @@ static const struct {
 } formats[] = {
     {".tns", AMPED_FORMAT_TNS},   {".coo", AMPED_FORMAT_TNS},   {".txt", AMPED_FORMAT_TNS},
     {".csv", AMPED_FORMAT_TABLE}, {".tsv", AMPED_FORMAT_TABLE}, {".h5", AMPED_FORMAT_HDF5},
-    {".hdf5", AMPED_FORMAT_HDF5},
+    {".hdf5", AMPED_FORMAT_HDF5}, {".npy", AMPED_FORMAT_NPY},
 };
 
 #define FORMATS (sizeof formats / sizeof formats[0])
@@ -47,9 +47,10 @@ amped_status amped_io_format(const char *path, amped_format *out) {
   if (i == FORMATS)
     return amped_error(AMPED_USAGE, path,
                        "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
-                       ".h5 and .hdf5 are known");
-  if (path[length] != '\0' && formats[i].format == AMPED_FORMAT_HDF5)
-    return amped_error(AMPED_USAGE, path, "a compressed HDF5 file; decompress it first");
+                       ".h5, .hdf5 and .npy are known");
+  if (path[length] != '\0' && formats[i].format >= AMPED_FORMAT_HDF5)
+    return amped_error(AMPED_USAGE, path, "a compressed %s file; decompress it first",
+                       formats[i].format == AMPED_FORMAT_HDF5 ? "HDF5" : "npy");
   *out = formats[i].format;
   return AMPED_OK;
 }
@@ -70,9 +71,10 @@ amped_status amped_io_input_format(const char *path, const amped_read_options *o
   if (!told && find_format(path, without_compression(path)) < FORMATS)
     return amped_io_format(path, out);
   if (!told && !is_stream(path))
-    return amped_error(AMPED_USAGE, path,
-                       "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
-                       ".h5 and .hdf5 are known; --format=tns, csv or tsv tells of another name");
+    return amped_error(
+        AMPED_USAGE, path,
+        "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
+        ".h5, .hdf5 and .npy are known; --format=tns, csv or tsv tells of another name");
   *out = table ? AMPED_FORMAT_TABLE : AMPED_FORMAT_TNS;
   return AMPED_OK;
 }

@@ -5,7 +5,12 @@
 #include "base/status.h"
 #include "text/read_options.h"
 
-typedef enum amped_format { AMPED_FORMAT_TNS, AMPED_FORMAT_TABLE, AMPED_FORMAT_HDF5 } amped_format;
+typedef enum amped_format {
+  AMPED_FORMAT_TNS,
+  AMPED_FORMAT_TABLE,
+  AMPED_FORMAT_HDF5,
+  AMPED_FORMAT_NPY /* a dense tensor (io_npy.h) */
+} amped_format;
 
 /* The format of a file name, compression suffix ignored; AMPED_USAGE where the suffix is
  * unknown. */

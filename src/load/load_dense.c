@@ -1,0 +1,172 @@
+#include "load/load_dense.h"
+
+#include "base/heartbeat.h"
+#include "base/timer.h"
+#include "base/trace.h"
+
+/* Bytes that are read together, where a slice is not larger. */
+#define PIECE_BYTES (UINT64_C(64) << 20)
+
+/* What rank 0 sends ahead of a piece: its cells, or that it has failed. */
+#define FAILED UINT64_MAX
+
+typedef struct loading {
+  const amped_dense_load *l;
+  amped_dense_stats *stats;
+  void *piece;
+  amped_status status; /* of this rank */
+} loading;
+
+static uint64_t cell_bytes(const loading *g) {
+  return amped_cell_bytes(g->l->info->type);
+}
+
+/* Cells of a piece: a multiple of the cells of one index of the slowest mode, if that many fit. */
+static uint64_t piece_cells(const amped_dense_info *info, const amped_dense_slab *slab) {
+  const uint64_t most = PIECE_BYTES / amped_cell_bytes(info->type);
+  uint64_t slice = 1;
+  for (int k = 1; k < info->order; k++)
+    slice *= info->layout[k] == slab->mode ? slab->count : info->dims[info->layout[k]];
+  return slice > 0 && slice <= most ? most / slice * slice : most;
+}
+
+static uint64_t slab_cells(const amped_dense_info *info, const amped_dense_slab *slab) {
+  return info->cells / info->dims[slab->mode] * slab->count;
+}
+
+/* The slab of a rank: BLOCK gives every rank consecutive indices. */
+static amped_dense_slab slab_of(const amped_plan *plan, int rank) {
+  const uint64_t *rows = plan->modes[plan->dense.slab_mode].rows.rank_rows;
+  amped_dense_slab slab = {plan->dense.slab_mode, 0, rows[rank]};
+  for (int p = 0; p < rank; p++)
+    slab.first += rows[p];
+  return slab;
+}
+
+uint64_t amped_load_dense_bytes(const amped_plan *plan, const amped_dense_info *info) {
+  (void)plan;
+  const uint64_t bytes = info->cells * amped_cell_bytes(info->type);
+  return bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+}
+
+/* A piece of this rank's slab has come. */
+static amped_status take(loading *g, const amped_dense_slab *slab, uint64_t first, uint64_t count) {
+  const amped_worker *worker = g->l->worker;
+  amped_heartbeat_step();
+  amped_dense_stats_add(g->stats, g->l->info, slab, first, count, g->piece);
+  return worker->format->insert_cells(worker->tensor, first, count, g->piece);
+}
+
+static amped_status read_piece(const loading *g, const amped_dense_slab *slab, uint64_t first,
+                               uint64_t count) {
+  return amped_dense_source_read(g->l->source, slab->mode, slab->first, slab->count, first, count,
+                                 g->piece);
+}
+
+static amped_status read_own(loading *g) {
+  const amped_dense_slab slab = slab_of(g->l->plan, g->l->comm->rank);
+  const uint64_t cells = slab_cells(g->l->info, &slab);
+  const uint64_t most = piece_cells(g->l->info, &slab);
+  for (uint64_t first = 0; first < cells; first += most) {
+    const uint64_t count = cells - first < most ? cells - first : most;
+    AMPED_TRY(read_piece(g, &slab, first, count));
+    AMPED_TRY(take(g, &slab, first, count));
+  }
+  return AMPED_OK;
+}
+
+/* Rank 0: the slab of another rank, piece by piece; after a failure that alone. */
+static void send_slab(loading *g, int to) {
+  const amped_comm *comm = g->l->comm;
+  const amped_dense_slab slab = slab_of(g->l->plan, to);
+  const uint64_t cells = slab_cells(g->l->info, &slab);
+  const uint64_t most = piece_cells(g->l->info, &slab);
+  for (uint64_t first = 0; first < cells; first += most) {
+    uint64_t count = cells - first < most ? cells - first : most;
+    if (g->status == AMPED_OK)
+      g->status = read_piece(g, &slab, first, count);
+    if (g->status != AMPED_OK)
+      count = FAILED;
+    AMPED_MPI(comm, MPI_Send(&count, 1, MPI_UINT64_T, to, 0, comm->mpi));
+    if (count == FAILED)
+      return;
+    AMPED_MPI(comm, MPI_Send(g->piece, amped_comm_count(comm, count * cell_bytes(g)), MPI_BYTE, to,
+                             0, comm->mpi));
+  }
+}
+
+static void receive_slab(loading *g) {
+  const amped_comm *comm = g->l->comm;
+  const amped_dense_slab slab = slab_of(g->l->plan, comm->rank);
+  const uint64_t cells = slab_cells(g->l->info, &slab);
+  for (uint64_t first = 0, count = 0; first < cells; first += count) {
+    AMPED_MPI(comm, MPI_Recv(&count, 1, MPI_UINT64_T, 0, 0, comm->mpi, MPI_STATUS_IGNORE));
+    if (count == FAILED)
+      return; /* rank 0 has the error */
+    AMPED_MPI(comm, MPI_Recv(g->piece, amped_comm_count(comm, count * cell_bytes(g)), MPI_BYTE, 0,
+                             0, comm->mpi, MPI_STATUS_IGNORE));
+    if (g->status == AMPED_OK)
+      g->status = take(g, &slab, first, count);
+  }
+}
+
+static void read_slabs(loading *g) {
+  const amped_comm *comm = g->l->comm;
+  if (g->l->parallel || comm->rank == 0)
+    g->status = read_own(g);
+  if (g->l->parallel)
+    return;
+  for (int p = 1; p < comm->nranks && comm->rank == 0; p++)
+    send_slab(g, p);
+  if (comm->rank > 0)
+    receive_slab(g);
+}
+
+/* Collective: the sums over ranks, in their order. */
+static void sum_stats(const amped_comm *comm, amped_dense_stats *stats) {
+  uint64_t counts[2] = {stats->nnz, stats->hash};
+  double squares = amped_kahan_value(&stats->squares);
+  amped_dd sum = {squares,
+                  (double)(stats->squares.sum + stats->squares.error - (long double)squares)};
+  amped_comm_sum_u64(comm, counts, 2);
+  if (comm->nranks > 1)
+    amped_comm_sum_dd(comm, &sum, 1);
+  stats->nnz = counts[0];
+  stats->hash = counts[1];
+  stats->squares = (amped_kahan){(long double)sum.hi, (long double)sum.lo};
+}
+
+static amped_status check_stats(const amped_dense_load *l, const amped_dense_stats *stats) {
+  if (!l->info->has_stats || (l->info->nnz == stats->nnz && l->info->hash == stats->hash))
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, l->path,
+                     "its cells are not those that were written: their hash is %016" PRIx64
+                     ", not %016" PRIx64 "; make the file again",
+                     stats->hash, l->info->hash);
+}
+
+amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stats,
+                              double *seconds) {
+  const amped_device_ops *device = l->worker->backend->device;
+  loading g = {.l = l, .stats = stats};
+  const double began = amped_time();
+  *stats = (amped_dense_stats){0, 0, {0.0L, 0.0L}};
+  amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
+  amped_status status =
+      device->host_alloc(l->worker->device, amped_load_dense_bytes(l->plan, l->info), &g.piece);
+  status = amped_comm_agree(l->comm, status);
+  if (status == AMPED_OK) {
+    read_slabs(&g);
+    if (g.status == AMPED_OK)
+      g.status = l->worker->format->finish(l->worker->tensor, 0);
+    status = amped_comm_agree(l->comm, g.status);
+  }
+  if (g.piece != NULL)
+    device->host_free(l->worker->device, g.piece);
+  AMPED_TRY(status);
+  sum_stats(l->comm, stats);
+  AMPED_TRY(amped_comm_agree(l->comm, check_stats(l, stats)));
+  amped_trace_end();
+  *seconds = amped_time() - began;
+  return AMPED_OK;
+}

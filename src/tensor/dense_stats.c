@@ -1,0 +1,81 @@
+#include "tensor/dense_stats.h"
+
+#include "tensor/sptensor.h"
+
+/* Cells that a thread counts at a time, and calls' worth of sums that wait to be added in order. */
+#define BLOCK UINT64_C(4096)
+#define BLOCKS 1024
+
+static uint64_t slab_dim(const amped_dense_info *info, const amped_dense_slab *slab, int mode) {
+  return mode == slab->mode ? slab->count : info->dims[mode];
+}
+
+void amped_dense_index(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t number,
+                       uint64_t *index) {
+  for (int k = info->order - 1; k >= 0; k--) {
+    const int m = info->layout[k];
+    const uint64_t dim = slab_dim(info, slab, m);
+    index[m] = number % dim;
+    number /= dim;
+  }
+  index[slab->mode] += slab->first;
+}
+
+/* The next cell in memory. */
+static void step(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t *index) {
+  for (int k = info->order - 1; k >= 0; k--) {
+    const int m = info->layout[k];
+    const uint64_t begin = m == slab->mode ? slab->first : 0;
+    if (++index[m] < begin + slab_dim(info, slab, m))
+      return;
+    index[m] = begin;
+  }
+}
+
+static void add_block(amped_dense_stats *stats, const amped_dense_info *info,
+                      const amped_dense_slab *slab, uint64_t first, uint64_t count,
+                      const double *values) {
+  uint64_t index[AMPED_MAX_ORDER];
+  double squares = 0.0;
+  amped_dense_index(info, slab, first, index);
+  for (uint64_t i = 0; i < count; i++, step(info, slab, index)) {
+    if (values[i] == 0.0)
+      continue;
+    stats->nnz++;
+    stats->hash += amped_nonzero_hash(info->order, index, values[i]);
+    squares += values[i] * values[i];
+  }
+  amped_kahan_add(&stats->squares, squares);
+}
+
+/* At most BLOCKS blocks. */
+static void add_blocks(amped_dense_stats *stats, const amped_dense_info *info,
+                       const amped_dense_slab *slab, uint64_t first, uint64_t count,
+                       const void *cells, uint64_t at) {
+  amped_dense_stats parts[BLOCKS];
+  const uint64_t blocks = amped_ceil_div(count, BLOCK);
+#pragma omp parallel for schedule(static)
+  for (uint64_t b = 0; b < blocks; b++) {
+    double values[BLOCK];
+    const uint64_t begin = b * BLOCK;
+    const uint64_t n = count - begin < BLOCK ? count - begin : BLOCK;
+    parts[b] = (amped_dense_stats){0, 0, {0.0, 0.0}};
+    amped_cells_get(cells, info->type, at + begin, n, values);
+    add_block(&parts[b], info, slab, first + begin, n, values);
+  }
+  for (uint64_t b = 0; b < blocks; b++) {
+    stats->nnz += parts[b].nnz;
+    stats->hash += parts[b].hash;
+    amped_kahan_join(&stats->squares, &parts[b].squares);
+  }
+}
+
+void amped_dense_stats_add(amped_dense_stats *stats, const amped_dense_info *info,
+                           const amped_dense_slab *slab, uint64_t first, uint64_t count,
+                           const void *cells) {
+  for (uint64_t done = 0; done < count;) {
+    const uint64_t n = count - done < BLOCKS * BLOCK ? count - done : BLOCKS * BLOCK;
+    add_blocks(stats, info, slab, first + done, n, cells, done);
+    done += n;
+  }
+}

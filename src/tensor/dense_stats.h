@@ -1,0 +1,30 @@
+/* Dense stats: what is counted of the cells of a dense tensor while they are read. Host memory. */
+#ifndef AMPED_DENSE_STATS_H
+#define AMPED_DENSE_STATS_H
+
+#include "base/kahan.h"
+#include "tensor/dense_info.h"
+
+typedef struct amped_dense_stats {
+  uint64_t nnz;  /* cells that are not 0 */
+  uint64_t hash; /* amped_sptensor_hash of these */
+  amped_kahan squares;
+} amped_dense_stats;
+
+/* A slab: the tensor with the indices of one mode restricted to first .. first + count. */
+typedef struct amped_dense_slab {
+  int mode;
+  uint64_t first, count;
+} amped_dense_slab;
+
+/* Adds the cells first .. first + count of the slab, in the order in which they lie in memory. All
+ * threads count; sums do not depend on their number, but on how cells are cut into calls. */
+void amped_dense_stats_add(amped_dense_stats *stats, const amped_dense_info *info,
+                           const amped_dense_slab *slab, uint64_t first, uint64_t count,
+                           const void *cells);
+
+/* The indices in the tensor, from 0, of a slab's cell of that number. */
+void amped_dense_index(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t number,
+                       uint64_t *index);
+
+#endif
