@@ -1,14 +1,17 @@
 #!/bin/sh
 # The exchange of rows between 1 to 4 ranks, in each of its ways
-# (tests/unit/factor/check_exchange.c); a format of one copy (tests/unit/backend/check_formats.c); and
+# (tests/unit/factor/check_exchange.c); sums of parts of rows (check_row_scatter.c); a format of one copy (tests/unit/backend/check_formats.c); and
 # the facts that a run reports about the exchange.
 . "$(dirname "$0")/../lib/lib.sh"
 check=$(dirname "$amped")/tests/unit/factor/check_exchange
+scatter=$(dirname "$amped")/tests/unit/factor/check_row_scatter
 
 unset SLURM_STEP_NUM_NODES
 for ranks in 1 2 3 4; do
   # shellcheck disable=SC2086
   expect 0 "100%" timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks "$check"
+  # shellcheck disable=SC2086
+  expect 0 "100%" timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np $ranks "$scatter"
 done
 # shellcheck disable=SC2086
 expect 0 "100%" env UCX_RNDV_SCHEME=auto timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 "$check"
