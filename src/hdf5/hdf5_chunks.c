@@ -151,7 +151,7 @@ static uint32_t stored_checksum(const unsigned char *at) {
 }
 
 static uint64_t row_bytes(const amped_hdf5_dataset *d) {
-  return d->dims[1] * d->type.bytes;
+  return d->columns * d->type.bytes;
 }
 
 /* Bytes of a chunk in the file. */
@@ -171,9 +171,34 @@ static amped_status reserve(amped_hdf5_dataset *d, uint64_t bytes) {
   return AMPED_OK;
 }
 
+static uint64_t span_of(const amped_hdf5_dataset *d) {
+  return d->dims[d->axis];
+}
+
 uint64_t amped_hdf5_chunk_rows_at(const amped_hdf5_dataset *d, uint64_t first) {
-  uint64_t left = d->dims[0] - first;
-  return left < d->chunk_rows ? left : d->chunk_rows;
+  const uint64_t left = span_of(d) - first % span_of(d);
+  const uint64_t rows = d->chunk_rows - first % span_of(d) % d->chunk_rows;
+  return left < rows ? left : rows;
+}
+
+/* The number of the chunk that has this row, and the first row of a chunk. */
+static uint64_t chunk_of(const amped_hdf5_dataset *d, uint64_t row) {
+  const uint64_t chunks = amped_ceil_div(span_of(d), d->chunk_rows);
+  return row / span_of(d) * chunks + row % span_of(d) / d->chunk_rows;
+}
+
+static uint64_t row_of(const amped_hdf5_dataset *d, uint64_t chunk) {
+  const uint64_t chunks = amped_ceil_div(span_of(d), d->chunk_rows);
+  return chunk / chunks * span_of(d) + chunk % chunks * d->chunk_rows;
+}
+
+void amped_hdf5_chunk_offset(const amped_hdf5_dataset *d, uint64_t row, hsize_t *offset) {
+  for (int m = d->ndims - 1; m > d->axis; m--)
+    offset[m] = 0;
+  for (int m = d->axis; m >= 0; m--) {
+    offset[m] = m > 0 ? row % d->dims[m] : row;
+    row /= d->dims[m] > 0 ? d->dims[m] : 1;
+  }
 }
 
 /* Record the error that HDF5's own filter would cause. */
@@ -193,10 +218,11 @@ static amped_status mismatch(amped_hdf5_dataset *d, uint64_t first) {
 
 static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at) {
 #if H5_VERSION_GE(1, 10, 5)
-  const hsize_t offset[2] = {chunk * d->chunk_rows, 0};
+  hsize_t offset[AMPED_MAX_ORDER];
   unsigned skipped = 0; /* filters */
   haddr_t place = HADDR_UNDEF;
   hsize_t bytes = 0;
+  amped_hdf5_chunk_offset(d, row_of(d, chunk), offset);
   bool found = H5Dget_chunk_info_by_coord(d->id, offset, &skipped, &place, &bytes) >= 0 &&
                place != HADDR_UNDEF && skipped == 0;
   *at = place;
@@ -228,8 +254,8 @@ static bool find_places(amped_hdf5_dataset *d, uint64_t chunk) {
  * on with the same step. */
 static void ask_ahead(amped_hdf5_dataset *d, uint64_t first) {
   amped_hdf5_places *p = &d->places;
-  const uint64_t chunk = first / d->chunk_rows;
-  const uint64_t last = (d->dims[0] - 1) / d->chunk_rows;
+  const uint64_t chunk = chunk_of(d, first);
+  const uint64_t last = chunk_of(d, d->rows - 1);
   const uint64_t most = AHEAD_BYTES / stored_bytes(d) + 1;
   const uint64_t chunks = most < AHEAD_CHUNKS ? most : AHEAD_CHUNKS;
   const bool goes_on = p->started && chunk > p->last;
@@ -261,7 +287,7 @@ static bool has_user_block(const amped_hdf5_dataset *d) {
 
 /* Is the place of the chunk in the file known for certain? */
 static bool knows_place(amped_hdf5_dataset *d, uint64_t first, uint64_t *at) {
-  const uint64_t chunk = first / d->chunk_rows;
+  const uint64_t chunk = chunk_of(d, first);
   amped_hdf5_places *p = &d->places;
   if (d->file->io.fd < 0 || stored_bytes(d) < PIECE_BYTES || chunk >= SEARCHED_CHUNKS)
     return false;
@@ -297,10 +323,11 @@ static bool read_in_pieces(const amped_hdf5_dataset *d, uint64_t place, void *ro
 }
 
 amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *d, uint64_t first, void *rows) {
-  const hsize_t offset[2] = {first, 0};
+  hsize_t offset[AMPED_MAX_ORDER];
   const uint64_t bytes = d->chunk_rows * row_bytes(d);
   hsize_t stored = 0;
   uint32_t skipped = 0;
+  amped_hdf5_chunk_offset(d, first, offset);
   /* H5Dread_chunk does not know the size of the buffer: it reads as many bytes as the file says. */
   if (H5Dget_chunk_storage_size(d->id, offset, &stored) < 0)
     return amped_hdf5_failed(d->file, "dataset", d->name);
@@ -336,11 +363,12 @@ static amped_status reserve_written(amped_hdf5_dataset *d, uint64_t bytes, unsig
 }
 
 amped_status amped_hdf5_chunk_write(amped_hdf5_dataset *d, uint64_t first, const void *rows) {
-  const hsize_t offset[2] = {first, 0};
+  hsize_t offset[AMPED_MAX_ORDER];
   const uint64_t bytes = d->chunk_rows * row_bytes(d);
   const uint64_t given = amped_hdf5_chunk_rows_at(d, first) * row_bytes(d);
   uint32_t checksum = 0;
   unsigned char *chunk = NULL;
+  amped_hdf5_chunk_offset(d, first, offset);
   AMPED_TRY(reserve_written(d, bytes + CHECKSUM_BYTES, &chunk));
   if (given < bytes) { /* the last chunk is stored whole */
     memcpy(chunk, rows, given);

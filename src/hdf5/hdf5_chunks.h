@@ -13,8 +13,11 @@
  * bytes are also copied there. */
 uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_t copied);
 
-/* Rows of the dataset in the chunk that begins at row `first`, a multiple of chunk_rows. */
+/* Rows of the dataset from row `first` to the end of its chunk. */
 uint64_t amped_hdf5_chunk_rows_at(const amped_hdf5_dataset *dataset, uint64_t first);
+
+/* Where a row begins: its place in all dimensions. */
+void amped_hdf5_chunk_offset(const amped_hdf5_dataset *dataset, uint64_t row, hsize_t *offset);
 
 /* Read or write all rows of that chunk. */
 amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *dataset, uint64_t first, void *rows);

@@ -12,12 +12,20 @@
  * components or starts. */
 #define MAX_COLUMNS (UINT64_C(1) << 20)
 
+/* Chunks of an array that stay decoded take at most so many bytes, and this share of memory. */
+#define MAX_LAYER_BYTES (UINT64_C(1) << 30)
+#define LAYER_SHARE 8
+
 /* Deflate expands one byte to at most 1032 bytes. */
 #define MAX_INFLATION 1040
 
-/* Slots of the chunk cache of every open dataset: a prime far above the number of chunks in use, 1
- * or 2. */
+/* Slots of the chunk cache for each chunk that stays decoded: a prime far above their number. */
 #define CACHE_SLOTS 101
+
+/* Bytes of a chunk, and of the chunks that stay decoded; 0 where there are none. */
+typedef struct chunk_need {
+  uint64_t chunk, cache;
+} chunk_need;
 
 /* IEEE half precision, as numpy writes it; the library has no name for this type before 1.14. */
 static bool is_half(hid_t type) {
@@ -56,6 +64,21 @@ static bool classify(hid_t type, amped_hdf5_type *out) {
   return is_half(type);
 }
 
+/* IEEE half precision, little-endian; it stays until the process ends. */
+static hid_t half_type(void) {
+  static hid_t half = H5I_INVALID_HID;
+  if (half >= 0)
+    return half;
+  half = H5Tcopy(H5T_IEEE_F32LE);
+  if (half < 0 || H5Tset_fields(half, 15, 10, 5, 0, 10) < 0 || H5Tset_size(half, 2) < 0 ||
+      H5Tset_ebias(half, 15) < 0) {
+    if (half >= 0)
+      (void)H5Tclose(half);
+    half = H5I_INVALID_HID;
+  }
+  return half;
+}
+
 hid_t amped_hdf5_native(amped_hdf5_type type) {
   switch (type.number) {
   case AMPED_UNSIGNED:
@@ -71,17 +94,12 @@ hid_t amped_hdf5_native(amped_hdf5_type type) {
   case AMPED_FLOAT:
     break;
   }
-  return type.bytes == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  return type.bytes == 2 ? half_type() : type.bytes == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
 }
 
-/* The little-endian type in files that we write. */
+/* The type in files that we write: little-endian, as this machine is (hdf5_chunks.c). */
 static hid_t stored_type(amped_hdf5_type type) {
-  if (type.number == AMPED_FLOAT)
-    return type.bytes == 4 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE;
-  return type.bytes == 1   ? H5T_STD_U8LE
-         : type.bytes == 2 ? H5T_STD_U16LE
-         : type.bytes == 4 ? H5T_STD_U32LE
-                           : H5T_STD_U64LE;
+  return amped_hdf5_native(type);
 }
 
 static const char *class_name(hid_t type) {
@@ -98,6 +116,11 @@ static const char *class_name(hid_t type) {
   default:
     return "no numbers";
   }
+}
+
+/* A dense tensor, of which boxes are read. */
+static bool is_array(const amped_hdf5_dataset *d) {
+  return d->ndims > 2;
 }
 
 static amped_status refuse(const amped_hdf5_dataset *d, const char *what, const char *remedy) {
@@ -122,27 +145,34 @@ static amped_status check_type(amped_hdf5_dataset *d) {
   return status;
 }
 
-static amped_status check_extent(amped_hdf5_dataset *d, int ndims) {
-  hsize_t dims[2] = {0, 1};
+static amped_status wrong_ndims(const amped_hdf5_dataset *d, int found, int least, int most) {
   char line[96];
+  (void)snprintf(line, sizeof line,
+                 least == most ? "has %d dimensions, not %d" : "has %d dimensions, not %d to %d",
+                 found, least, most);
+  return refuse(d, line, least == most ? "make the file again" : "name another one");
+}
+
+static amped_status check_extent(amped_hdf5_dataset *d, int least, int most) {
+  hsize_t dims[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
   hid_t space = H5Dget_space(d->id);
   if (space < 0)
     return failed(d);
   int found =
       H5Sget_simple_extent_type(space) == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
-  if (found != ndims) {
-    (void)snprintf(line, sizeof line, "has %d dimensions, not %d", found, ndims);
-    status = refuse(d, line, "make the file again");
-  } else if (H5Sget_simple_extent_dims(space, dims, NULL) != ndims)
+  if (found < least || found > most)
+    status = wrong_ndims(d, found, least, most);
+  else if (H5Sget_simple_extent_dims(space, dims, NULL) != found)
     status = failed(d);
   (void)H5Sclose(space);
-  d->ndims = ndims;
-  d->dims[0] = dims[0];
-  d->dims[1] = dims[1];
-  if (status == AMPED_OK && d->dims[1] > MAX_COLUMNS)
-    status = refuse(d, "has rows of more than 2^20 elements", "make the file again");
-  return status;
+  AMPED_TRY(status);
+  d->ndims = found;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    d->dims[m] = m < found ? dims[m] : 1;
+  return is_array(d) || d->dims[1] <= MAX_COLUMNS
+             ? AMPED_OK
+             : refuse(d, "has rows of more than 2^20 elements", "make the file again");
 }
 
 /* Accept each of the three filters at most once: a file may ask for any number, in any order. */
@@ -198,38 +228,92 @@ static bool is_native(amped_hdf5_dataset *d) {
   return native;
 }
 
+/* Rows along this dimension. False where their number is more than 64 bits hold. */
+static bool set_axis(amped_hdf5_dataset *d, int axis) {
+  bool fits = true;
+  d->axis = axis;
+  d->rows = d->columns = 1;
+  for (int m = 0; m < d->ndims; m++)
+    fits = amped_mul(m <= axis ? d->rows : d->columns, d->dims[m],
+                     m <= axis ? &d->rows : &d->columns) &&
+           fits;
+  return fits;
+}
+
+/* Are chunks of rows: one index of the dimensions before some axis, all indices of those behind it?
+ */
+static bool has_row_chunks(const amped_hdf5_dataset *d, const hsize_t *chunk, int *axis) {
+  *axis = d->ndims - 1;
+  while (*axis > 0 && chunk[*axis] == d->dims[*axis])
+    (*axis)--;
+  bool fine = *axis == 0 || is_array(d);
+  for (int m = 0; m < *axis; m++)
+    fine = fine && chunk[m] == 1;
+  return fine;
+}
+
+/* Bytes of a chunk; how many there must be, in all and of one range of the first dimension. */
+static bool measure_chunks(const amped_hdf5_dataset *d, const hsize_t *chunk, uint64_t *bytes,
+                           uint64_t *layer, uint64_t *count) {
+  bool fits = true;
+  *bytes = d->type.bytes;
+  *layer = 1;
+  for (int m = 0; m < d->ndims; m++) {
+    if (chunk[m] == 0 || !amped_mul(*bytes, chunk[m], bytes) || *bytes > MAX_CHUNK_BYTES)
+      return false;
+    if (m > 0)
+      fits = amped_mul(*layer, amped_ceil_div(d->dims[m], chunk[m]), layer) && fits;
+  }
+  fits = amped_mul(*layer, amped_ceil_div(d->dims[0], chunk[0]), count) && fits;
+  if (!fits)
+    *layer = *count = UINT64_MAX; /* more than any file has */
+  return true;
+}
+
+/* A box of an array crosses the chunks of a layer. They stay decoded, where they are not too many.
+ */
+static uint64_t cache_for(const amped_hdf5_dataset *d, uint64_t chunk_bytes, uint64_t layer) {
+  if (!is_array(d) || d->chunk_rows > 0)
+    return chunk_bytes;
+  const uint64_t most = amped_mem_available() / LAYER_SHARE;
+  const uint64_t limit = most < MAX_LAYER_BYTES ? most : MAX_LAYER_BYTES;
+  return layer <= limit / chunk_bytes ? layer * chunk_bytes : chunk_bytes;
+}
+
 /* Check that all chunks exist and have the necessary size: a missing chunk would read as zeros. */
 static amped_status check_chunked(amped_hdf5_dataset *d, hid_t list, uint64_t bytes,
-                                  uint64_t *chunk_bytes) {
-  hsize_t chunk[2] = {0, 1};
+                                  chunk_need *need) {
+  hsize_t chunk[AMPED_MAX_ORDER];
   hsize_t found = 0;
-  uint64_t elements = 0;
+  uint64_t layer = 0;
   uint64_t expected = 0;
+  int axis = 0;
   bool deflated = false;
   bool checksum_alone = false;
   if (H5Pget_chunk(list, d->ndims, chunk) != d->ndims)
     return failed(d);
-  if (chunk[0] == 0 || chunk[1] == 0 || !amped_mul(chunk[0], chunk[1], &elements) ||
-      !amped_mul(elements, d->type.bytes, chunk_bytes) || *chunk_bytes > MAX_CHUNK_BYTES)
+  if (!measure_chunks(d, chunk, &need->chunk, &layer, &expected))
     return refuse(d, "has chunks above 256 MiB", "store it in smaller ones (h5repack -l)");
   AMPED_TRY(check_filters(d, list, &deflated, &checksum_alone));
-  d->chunk_rows = checksum_alone && chunk[1] == d->dims[1] && is_native(d) ? chunk[0] : 0;
+  if (checksum_alone && has_row_chunks(d, chunk, &axis) && is_native(d)) {
+    (void)set_axis(d, axis);
+    d->chunk_rows = chunk[axis];
+  }
+  need->cache = cache_for(d, need->chunk, layer);
   if (bytes == 0)
     return AMPED_OK;
   AMPED_TRY(count_chunks(d, &found));
   uint64_t limit = deflated ? MAX_INFLATION : 1;
-  if (!amped_mul(amped_ceil_div(d->dims[0], chunk[0]), amped_ceil_div(d->dims[1], chunk[1]),
-                 &expected) ||
-      found != expected || d->stored_bytes > d->file->bytes || bytes / limit > d->stored_bytes)
+  if (found != expected || d->stored_bytes > d->file->bytes || bytes / limit > d->stored_bytes)
     return refuse(d, "is larger than what the file stores", "the file is damaged, make it again");
   return AMPED_OK;
 }
 
-static amped_status check_storage(amped_hdf5_dataset *d, uint64_t *chunk_bytes) {
+static amped_status check_storage(amped_hdf5_dataset *d, chunk_need *need) {
   uint64_t elements = 0;
   uint64_t bytes = 0;
-  *chunk_bytes = 0;
-  if (!amped_mul(d->dims[0], d->dims[1], &elements) || !amped_mul(elements, d->type.bytes, &bytes))
+  if (!set_axis(d, 0) || !amped_mul(d->rows, d->columns, &elements) ||
+      !amped_mul(elements, d->type.bytes, &bytes))
     return refuse(d, "is larger than what the file stores", "the file is damaged, make it again");
   hid_t list = H5Dget_create_plist(d->id);
   if (list < 0)
@@ -241,7 +325,7 @@ static amped_status check_storage(amped_hdf5_dataset *d, uint64_t *chunk_bytes) 
   else if (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS) {
     d->stored_bytes = H5Dget_storage_size(d->id);
     if (layout == H5D_CHUNKED)
-      status = check_chunked(d, list, bytes, chunk_bytes);
+      status = check_chunked(d, list, bytes, need);
     else if (bytes > 0)
       status = check_contiguous(d, bytes);
   } else
@@ -250,56 +334,74 @@ static amped_status check_storage(amped_hdf5_dataset *d, uint64_t *chunk_bytes) 
   return status;
 }
 
-/* Open with a cache of one chunk, so that a read that ends within a chunk does not decode it
- * again. */
-static amped_status open_cached(amped_hdf5_dataset *d, uint64_t chunk_bytes) {
+/* Open with a cache of a chunk, or a layer of an array, so that a read that ends within a chunk
+ * does not decode it again. */
+static amped_status open_cached(amped_hdf5_dataset *d, const chunk_need *need) {
+  const uint64_t chunks = need->chunk > 0 ? need->cache / need->chunk : 1;
   hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
-  if (list < 0 || H5Pset_chunk_cache(list, CACHE_SLOTS, (size_t)chunk_bytes, 1.0) < 0) {
+  if (list < 0 ||
+      H5Pset_chunk_cache(list, (size_t)(CACHE_SLOTS * chunks), (size_t)need->cache, 1.0) < 0) {
     if (list >= 0)
       (void)H5Pclose(list);
     return failed(d);
   }
   d->id = H5Dopen2(d->file->id, d->name, list);
   d->open = d->id >= 0;
-  d->cached_bytes = d->open ? chunk_bytes : 0;
+  d->cached_bytes = d->open ? need->cache : 0;
   d->file->cached_bytes += d->cached_bytes;
   amped_status status = d->open ? AMPED_OK : failed(d);
   (void)H5Pclose(list);
   return status;
 }
 
-/* Every open dataset holds a chunk; while one is decoded, HDF5 holds it once more. */
-static amped_status check_cache(const amped_hdf5_dataset *d, uint64_t chunk_bytes) {
+/* Every open dataset holds what it caches; while a chunk is decoded, HDF5 holds it once more. */
+static amped_status check_cache(const amped_hdf5_dataset *d, const chunk_need *need) {
   char what[AMPED_HDF5_NAME + 64];
   (void)snprintf(what, sizeof what, "chunks of %s and what is open beside it", d->name);
-  return amped_mem_check(d->file->path, what, d->file->cached_bytes + 2 * chunk_bytes);
+  return amped_mem_check(d->file->path, what, d->file->cached_bytes + need->cache + need->chunk);
 }
 
-amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndims,
-                                     amped_hdf5_dataset *out) {
+static amped_status check_all(amped_hdf5_dataset *d, int least, int most, chunk_need *need) {
+  AMPED_TRY(check_type(d));
+  AMPED_TRY(check_extent(d, least, most));
+  return check_storage(d, need);
+}
+
+static amped_status open_checked(amped_hdf5 *file, const char *name, int least, int most,
+                                 amped_hdf5_dataset *out) {
   amped_status status = AMPED_OK;
   bool exists = false;
-  uint64_t chunk_bytes = 0;
+  chunk_need need = {0, 0};
   memset(out, 0, sizeof *out);
   out->file = file;
   (void)snprintf(out->name, sizeof out->name, "%s", name);
   AMPED_TRY(amped_hdf5_exists(file, name, &exists));
   if (!exists)
     return refuse(out, "is missing", "make the file again");
-  AMPED_GO(fail, open_cached(out, 0));
-  AMPED_GO(fail, check_type(out));
-  AMPED_GO(fail, check_extent(out, ndims));
-  AMPED_GO(fail, check_storage(out, &chunk_bytes));
-  if (chunk_bytes > 0) {
+  AMPED_GO(fail, open_cached(out, &need));
+  AMPED_GO(fail, check_all(out, least, most, &need));
+  if (need.cache > 0) {
     amped_hdf5_dataset_close(out);
-    AMPED_GO(fail, check_cache(out, chunk_bytes));
-    AMPED_GO(fail, open_cached(out, chunk_bytes));
+    AMPED_GO(fail, check_cache(out, &need));
+    AMPED_GO(fail, open_cached(out, &need));
   }
-  AMPED_GO(fail, amped_hdf5_seal_read(out));
   return AMPED_OK;
 fail:
   amped_hdf5_dataset_close(out);
   return status;
+}
+
+amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndims,
+                                     amped_hdf5_dataset *out) {
+  AMPED_TRY(open_checked(file, name, ndims, ndims, out));
+  amped_status status = amped_hdf5_seal_read(out);
+  if (status != AMPED_OK)
+    amped_hdf5_dataset_close(out);
+  return status;
+}
+
+amped_status amped_hdf5_array_open(amped_hdf5 *file, const char *name, amped_hdf5_dataset *out) {
+  return open_checked(file, name, AMPED_MIN_ORDER, AMPED_MAX_ORDER, out);
 }
 
 static const char *type_name(char *buffer, size_t size, amped_hdf5_type type) {
@@ -321,16 +423,14 @@ amped_status amped_hdf5_dataset_expect(const amped_hdf5_dataset *d, amped_hdf5_t
                      type_name(wanted, sizeof wanted, type), rows, columns);
 }
 
-/* Select rows first .. first+count of the dataset, and the matching space in memory. */
-static amped_status select_rows(amped_hdf5_dataset *d, uint64_t first, uint64_t count, hid_t *file,
-                                hid_t *memory) {
-  const hsize_t start[2] = {first, 0};
-  const hsize_t extent[2] = {count, d->dims[1]};
+/* Select a box of the dataset, and the matching space in memory. */
+static amped_status select_box(amped_hdf5_dataset *d, const hsize_t *first, const hsize_t *count,
+                               hid_t *file, hid_t *memory) {
   *memory = H5I_INVALID_HID;
   *file = H5Dget_space(d->id);
-  if (*file < 0 || H5Sselect_hyperslab(*file, H5S_SELECT_SET, start, NULL, extent, NULL) < 0)
+  if (*file < 0 || H5Sselect_hyperslab(*file, H5S_SELECT_SET, first, NULL, count, NULL) < 0)
     return failed(d);
-  *memory = H5Screate_simple(d->ndims, extent, NULL);
+  *memory = H5Screate_simple(d->ndims, count, NULL);
   return *memory < 0 ? failed(d) : AMPED_OK;
 }
 
@@ -341,17 +441,13 @@ static amped_status wrong_rows(const amped_hdf5_dataset *d, uint64_t first, uint
                      d->name, first, count);
 }
 
-/* Read rows through the library, which converts types and applies all filters. */
-static amped_status library_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
-                                 uint64_t count, void *buffer) {
+/* Read a box through the library, which converts types and applies all filters. */
+static amped_status read_box(amped_hdf5_dataset *d, amped_hdf5_type type, const hsize_t *first,
+                             const hsize_t *count, void *buffer) {
   hid_t file = H5I_INVALID_HID;
   hid_t memory = H5I_INVALID_HID;
   amped_status status = AMPED_OK;
-  if (first > d->dims[0] || count > d->dims[0] - first)
-    return wrong_rows(d, first, count);
-  if (count == 0 || d->dims[1] == 0)
-    return AMPED_OK;
-  AMPED_GO(done, select_rows(d, first, count, &file, &memory));
+  AMPED_GO(done, select_box(d, first, count, &file, &memory));
   if (H5Dread(d->id, amped_hdf5_native(type), memory, file, H5P_DEFAULT, buffer) < 0)
     status = failed(d);
 done:
@@ -362,41 +458,110 @@ done:
   return status;
 }
 
-/* Do these rows contain the chunk that begins with the first of them? */
-static bool whole_chunk(const amped_hdf5_dataset *d, uint64_t first, uint64_t count) {
-  return first % d->chunk_rows == 0 && first < d->dims[0] &&
-         amped_hdf5_chunk_rows_at(d, first) <= count;
+/* Rows of one span. */
+static amped_status library_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
+                                 uint64_t count, void *buffer) {
+  hsize_t start[AMPED_MAX_ORDER];
+  hsize_t extent[AMPED_MAX_ORDER];
+  if (first > d->rows || count > d->rows - first)
+    return wrong_rows(d, first, count);
+  if (count == 0 || d->columns == 0)
+    return AMPED_OK;
+  amped_hdf5_chunk_offset(d, first, start);
+  for (int m = 0; m < d->ndims; m++)
+    extent[m] = m < d->axis ? 1 : m == d->axis ? count : d->dims[m];
+  return read_box(d, type, start, extent, buffer);
+}
+
+/* The number of a row in its chunk. */
+static uint64_t row_in_chunk(const amped_hdf5_dataset *d, uint64_t row) {
+  const uint64_t span = d->dims[d->axis];
+  return span > 0 ? row % span % d->chunk_rows : 0;
 }
 
 static amped_status read_rows(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
                               uint64_t count, void *buffer) {
   char *at = buffer;
-  if (d->chunk_rows == 0 || type.number != d->type.number || type.bytes != d->type.bytes)
+  if (d->chunk_rows == 0 || type.number != d->type.number || type.bytes != d->type.bytes ||
+      first > d->rows || count > d->rows - first)
     return library_read(d, type, first, count, buffer);
   while (count > 0) {
-    uint64_t rows = d->chunk_rows - first % d->chunk_rows;
-    if (whole_chunk(d, first, count)) {
-      rows = amped_hdf5_chunk_rows_at(d, first);
+    uint64_t rows = amped_hdf5_chunk_rows_at(d, first);
+    if (row_in_chunk(d, first) == 0 && rows <= count)
       AMPED_TRY(amped_hdf5_chunk_read(d, first, at));
-    } else {
+    else {
       rows = rows < count ? rows : count;
       AMPED_TRY(library_read(d, type, first, rows, at));
     }
-    at += rows * d->dims[1] * type.bytes;
+    at += rows * d->columns * type.bytes;
     first += rows;
     count -= rows;
   }
   return AMPED_OK;
 }
 
+static amped_status check_unchanged(const amped_hdf5_dataset *d) {
+  const amped_hdf5 *file = d->file;
+  return file->io.watched ? amped_file_check_unchanged(file->io.fd, file->path, &file->io.stamp)
+                          : AMPED_OK;
+}
+
 amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
                                      uint64_t count, void *buffer) {
   amped_hdf5_begin();
   amped_status status = read_rows(d, type, first, count, buffer);
-  if (d->file->io.watched)
-    AMPED_TRY(amped_file_check_unchanged(d->file->io.fd, d->file->path, &d->file->io.stamp));
+  AMPED_TRY(check_unchanged(d));
   AMPED_TRY(status);
   return amped_hdf5_seal_check(d, type, first, count, buffer);
+}
+
+/* Is the box one of whole rows that chunks have in the file as in memory? */
+static bool has_whole_rows(const amped_hdf5_dataset *d, amped_hdf5_type type,
+                           const uint64_t *count) {
+  bool whole = d->chunk_rows > 0 && type.number == d->type.number && type.bytes == d->type.bytes;
+  for (int m = d->axis + 1; m < d->ndims; m++)
+    whole = whole && count[m] == d->dims[m];
+  return whole;
+}
+
+/* The rows of a box, span by span. */
+static amped_status read_spans(amped_hdf5_dataset *d, amped_hdf5_type type, const uint64_t *first,
+                               const uint64_t *count, char *to) {
+  uint64_t spans = 1;
+  for (int m = 0; m < d->axis; m++)
+    spans *= count[m];
+  for (uint64_t s = 0; s < spans; s++) {
+    uint64_t rest = s;
+    uint64_t row = first[d->axis];
+    uint64_t stride = d->dims[d->axis];
+    for (int m = d->axis - 1; m >= 0; m--) {
+      row += (first[m] + rest % count[m]) * stride;
+      rest /= count[m];
+      stride *= d->dims[m];
+    }
+    AMPED_TRY(read_rows(d, type, row, count[d->axis], to));
+    to += count[d->axis] * d->columns * type.bytes;
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_array_read(amped_hdf5_dataset *d, amped_hdf5_type type,
+                                   const uint64_t *first, const uint64_t *count, void *buffer) {
+  hsize_t start[AMPED_MAX_ORDER];
+  hsize_t extent[AMPED_MAX_ORDER];
+  amped_hdf5_begin();
+  for (int m = 0; m < d->ndims; m++) {
+    if (count[m] == 0)
+      return AMPED_OK;
+    if (first[m] > d->dims[m] || count[m] > d->dims[m] - first[m])
+      return wrong_rows(d, first[m], count[m]);
+    start[m] = first[m];
+    extent[m] = count[m];
+  }
+  amped_status status = has_whole_rows(d, type, count) ? read_spans(d, type, first, count, buffer)
+                                                       : read_box(d, type, start, extent, buffer);
+  AMPED_TRY(check_unchanged(d));
+  return status;
 }
 
 void amped_hdf5_dataset_close(amped_hdf5_dataset *d) {
@@ -427,32 +592,47 @@ uint64_t amped_hdf5_dataset_bytes(uint64_t rows, uint64_t columns, uint64_t elem
 }
 
 /* Chunks and checksums; no fill values, since every element is written; no time stamps. */
-static hid_t creation_list(int ndims, uint64_t rows, uint64_t columns) {
-  const hsize_t chunk[2] = {rows, columns > 0 ? columns : 1};
+static hid_t creation_list(const amped_hdf5_dataset *d) {
+  hsize_t chunk[AMPED_MAX_ORDER];
+  for (int m = 0; m < d->ndims; m++) {
+    const uint64_t indices = d->dims[m] > 0 ? d->dims[m] : 1;
+    chunk[m] = m < d->axis ? 1 : m == d->axis ? d->chunk_rows : indices;
+  }
   hid_t list = H5Pcreate(H5P_DATASET_CREATE);
   if (list < 0)
     return list;
-  if (H5Pset_chunk(list, ndims, chunk) >= 0 && H5Pset_fletcher32(list) >= 0 &&
+  if (H5Pset_chunk(list, d->ndims, chunk) >= 0 && H5Pset_fletcher32(list) >= 0 &&
       H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 && H5Pset_obj_track_times(list, false) >= 0)
     return list;
   (void)H5Pclose(list);
   return H5I_INVALID_HID;
 }
 
+/* As many dimensions in a row as a chunk has room for. */
+static void choose_chunks(amped_hdf5_dataset *d) {
+  int axis = is_array(d) ? d->ndims - 1 : 0;
+  for (uint64_t columns = 1; axis > 0; axis--)
+    if (!amped_mul(columns, d->dims[axis], &columns) || columns > AMPED_HDF5_CHUNK)
+      break;
+  (void)set_axis(d, axis);
+  const uint64_t slab = amped_hdf5_slab_rows(d->columns);
+  const uint64_t span = d->dims[axis];
+  d->chunk_rows = span == 0 ? 1 : span < slab ? span : slab;
+}
+
 amped_status amped_hdf5_dataset_create(amped_hdf5 *file, const char *name, amped_hdf5_type type,
                                        int ndims, const uint64_t *dims, amped_hdf5_dataset *out) {
-  const hsize_t extent[2] = {dims[0], ndims > 1 ? dims[1] : 1};
+  hsize_t extent[AMPED_MAX_ORDER];
   memset(out, 0, sizeof *out);
   out->file = file;
   out->type = type;
   out->ndims = ndims;
-  out->dims[0] = extent[0];
-  out->dims[1] = extent[1];
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    out->dims[m] = extent[m] = m < ndims ? dims[m] : 1;
   (void)snprintf(out->name, sizeof out->name, "%s", name);
   amped_status status = AMPED_OK;
-  uint64_t slab = amped_hdf5_slab_rows(out->dims[1]);
-  out->chunk_rows = dims[0] == 0 ? 1 : dims[0] < slab ? dims[0] : slab;
-  hid_t list = creation_list(ndims, out->chunk_rows, out->dims[1]);
+  choose_chunks(out);
+  hid_t list = creation_list(out);
   hid_t space = H5Screate_simple(ndims, extent, NULL);
   if (list >= 0 && space >= 0)
     out->id = H5Dcreate2(file->id, name, stored_type(type), space, H5P_DEFAULT, list, H5P_DEFAULT);
@@ -466,21 +646,25 @@ amped_status amped_hdf5_dataset_create(amped_hdf5 *file, const char *name, amped
   return status;
 }
 
+uint64_t amped_hdf5_dataset_chunk(const amped_hdf5_dataset *d) {
+  return d->written < d->rows ? amped_hdf5_chunk_rows_at(d, d->written) : 0;
+}
+
 void amped_hdf5_dataset_seal(amped_hdf5_dataset *d) {
   d->seal.on = true;
 }
 
 amped_status amped_hdf5_dataset_append(amped_hdf5_dataset *d, uint64_t count, const void *rows) {
   const char *at = rows;
-  if (count > d->dims[0] - d->written || d->written % d->chunk_rows != 0 ||
-      (count % d->chunk_rows != 0 && d->written + count != d->dims[0]))
+  if (count > d->rows - d->written || row_in_chunk(d, d->written) != 0 ||
+      (row_in_chunk(d, d->written + count) != 0 && d->written + count != d->rows))
     return wrong_rows(d, d->written, count);
   amped_hdf5_begin();
   amped_hdf5_seal_append(d, count, rows);
-  while (count > 0 && d->dims[1] > 0) {
+  while (count > 0 && d->columns > 0) {
     uint64_t n = amped_hdf5_chunk_rows_at(d, d->written);
     AMPED_TRY(amped_hdf5_chunk_write(d, d->written, at));
-    at += n * d->dims[1] * d->type.bytes;
+    at += n * d->columns * d->type.bytes;
     d->written += n;
     count -= n;
   }
@@ -489,11 +673,11 @@ amped_status amped_hdf5_dataset_append(amped_hdf5_dataset *d, uint64_t count, co
 }
 
 amped_status amped_hdf5_dataset_finish(amped_hdf5_dataset *d) {
-  if (d->written != d->dims[0])
+  if (d->written != d->rows)
     return amped_error(AMPED_FAILED, d->file->path,
                        "dataset %s has %" PRIu64 " of %" PRIu64 " rows; this is a mistake of "
                        "amped_mpi, please report it",
-                       d->name, d->written, d->dims[0]);
+                       d->name, d->written, d->rows);
   AMPED_TRY(amped_hdf5_seal_write(d));
   /* On a full disk only this call fails. */
   d->open = false;

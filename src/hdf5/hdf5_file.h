@@ -30,7 +30,7 @@
 #define AMPED_HDF5_CHUNK (UINT64_C(1) << 20)
 
 /* Room for the name of a dataset or group. */
-#define AMPED_HDF5_NAME 64
+#define AMPED_HDF5_NAME 256
 
 /* The most attributes of a file that AMPED writes, those of datasets included. */
 #define AMPED_HDF5_SEALED 160
@@ -57,8 +57,8 @@ typedef struct amped_hdf5 {
 
 typedef enum amped_number { AMPED_UNSIGNED, AMPED_SIGNED, AMPED_FLOAT } amped_number;
 
-/* Element type: unsigned and signed integers of 1, 2, 4, 8 bytes; floats of 4 and 8 bytes. Files
- * may also have floats of 2 bytes (IEEE) and 16 bytes (x86 extended). */
+/* Element type: unsigned and signed integers of 1, 2, 4, 8 bytes; floats of 2 (IEEE), 4 and 8
+ * bytes. Files may also have floats of 16 bytes (x86 extended). */
 typedef struct amped_hdf5_type {
   amped_number number;
   uint64_t bytes;
@@ -80,14 +80,19 @@ typedef struct amped_hdf5_seal {
   uint64_t stored, hash, rows;
 } amped_hdf5_seal;
 
+/* Rows lie along `axis`, a row is all dimensions behind it; rows of all dimensions up to it are
+ * counted in C's order. Axis 0, unless chunks of rows end with a later dimension: then no chunk has
+ * rows of two spans of dims[axis]. */
 typedef struct amped_hdf5_dataset {
   bool open;
   amped_hdf5 *file;
   hid_t id;
   char name[AMPED_HDF5_NAME];
   amped_hdf5_type type;
-  int ndims; /* 1 or 2 */
-  uint64_t dims[2];
+  int ndims;
+  uint64_t dims[AMPED_MAX_ORDER]; /* 1 behind the last */
+  int axis;
+  uint64_t rows, columns; /* columns: elements of a row */
   uint64_t stored_bytes;
   uint64_t cached_bytes; /* of HDF5's cache: a chunk */
   uint64_t chunk_rows;   /* rows of a chunk that hdf5_chunks.c can read or write, else 0 */
@@ -149,6 +154,11 @@ amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndi
  * last rows bring AMPED_BAD_INPUT unless it agrees. */
 amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *dataset, amped_hdf5_type type,
                                      uint64_t first, uint64_t count, void *buffer);
+/* The same for an array: 3 to 8 dimensions, rows of any length, no content hash. */
+amped_status amped_hdf5_array_open(amped_hdf5 *file, const char *name, amped_hdf5_dataset *out);
+/* Read the box first[m] .. first[m] + count[m] of all dimensions m, in C's order of the box. */
+amped_status amped_hdf5_array_read(amped_hdf5_dataset *dataset, amped_hdf5_type type,
+                                   const uint64_t *first, const uint64_t *count, void *buffer);
 /* AMPED_BAD_INPUT, with the actual type and extent, unless the dataset has this type and extent.
  * columns is 1 for one dimension. */
 amped_status amped_hdf5_dataset_expect(const amped_hdf5_dataset *dataset, amped_hdf5_type type,
@@ -159,6 +169,8 @@ void amped_hdf5_dataset_close(amped_hdf5_dataset *dataset);
  * chunks of amped_hdf5_slab_rows rows, except the last. */
 amped_status amped_hdf5_dataset_create(amped_hdf5 *file, const char *name, amped_hdf5_type type,
                                        int ndims, const uint64_t *dims, amped_hdf5_dataset *out);
+/* Rows of the chunk that is to be appended next. */
+uint64_t amped_hdf5_dataset_chunk(const amped_hdf5_dataset *dataset);
 /* Before the first row: store the content hash at the end (hdf5_seal.h). */
 void amped_hdf5_dataset_seal(amped_hdf5_dataset *dataset);
 amped_status amped_hdf5_dataset_append(amped_hdf5_dataset *dataset, uint64_t count,

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/timer.h"
+#include "hdf5/hdf5_arrays.h"
 #include "hdf5/hdf5_metric.h"
 #include "hdf5/hdf5_prober.h"
 
@@ -170,8 +171,54 @@ static amped_status touch_state(amped_hdf5 *file) {
   return AMPED_OK;
 }
 
-/* Open everything that tensor_file.c, result_file.c, checkpoint_file.c and state_base.c may open.
- */
+/* A small array whole, of a large one the first and the last cell. */
+static amped_status read_cells(amped_hdf5_dataset *d) {
+  uint64_t first[AMPED_MAX_ORDER];
+  uint64_t count[AMPED_MAX_ORDER];
+  void *buffer = NULL;
+  amped_hdf5_type type = d->type;
+  type.bytes = type.bytes > 8 ? AMPED_F64 : type.bytes;
+  const uint64_t cells = d->rows * d->columns; /* which the stored data bound */
+  const bool small = cells <= SMALL_BYTES / 8;
+  AMPED_TRY(amped_alloc(&buffer, small ? cells : 1, 8, "a small array"));
+  for (int m = 0; m < d->ndims; m++) {
+    first[m] = 0;
+    count[m] = small ? d->dims[m] : 1;
+  }
+  amped_status status = amped_hdf5_array_read(d, type, first, count, buffer);
+  for (int m = 0; m < d->ndims; m++)
+    first[m] = d->dims[m] - 1;
+  if (!small && status == AMPED_OK)
+    status = amped_hdf5_array_read(d, type, first, count, buffer);
+  amped_free(buffer);
+  return status;
+}
+
+static amped_status touch_array(void *self, amped_hdf5 *file, const char *name) {
+  amped_hdf5_dataset d;
+  bool exists = false;
+  (void)self;
+  amped_status status = amped_hdf5_array_open(file, name, &d);
+  if (status == AMPED_OK)
+    status = read_cells(&d);
+  amped_hdf5_dataset_close(&d);
+  AMPED_TRY(library_error(file, status));
+  return library_error(file, amped_hdf5_has_attribute(file, name, "MATLAB_class", &exists));
+}
+
+/* What dense_file.c may open: arrays of any name, but not in sparse tensors, results or states. */
+static amped_status touch_arrays(amped_hdf5 *file) {
+  bool ours = false, described = false, dense = false;
+  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, "/", "amped_format", &ours)));
+  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, "/", "binsparse", &described)));
+  AMPED_TRY(library_error(file, amped_hdf5_exists(file, "/dense", &dense)));
+  if ((ours || described) && !dense)
+    return AMPED_OK;
+  return library_error(file, amped_hdf5_arrays(file, touch_array, NULL));
+}
+
+/* Open everything that tensor_file.c, dense_file.c, result_file.c, checkpoint_file.c and
+ * state_base.c may open. */
 static amped_status touch_all(amped_hdf5 *file) {
   static const char *const texts[] = {"binsparse", "amped_format", "options", "version",
                                       "input",     "stop_reason",  "init"};
@@ -188,6 +235,7 @@ static amped_status touch_all(amped_hdf5 *file) {
   AMPED_TRY(touch_nonzeros(file, ""));
   AMPED_TRY(touch_metric(file));
   AMPED_TRY(touch_state(file));
+  AMPED_TRY(touch_arrays(file));
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     AMPED_TRY(touch_dataset(file, lists[i], 1));
   for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)

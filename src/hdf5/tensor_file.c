@@ -198,12 +198,11 @@ static amped_status check_root_link(amped_tensor_file *f, const char *what, int 
   return AMPED_OK;
 }
 
-static amped_status read_norm(amped_tensor_file *f) {
-  double *norm_squared = &f->info.norm_squared;
-  AMPED_TRY(amped_hdf5_get_double(&f->hdf5, "/", "norm_squared", norm_squared));
+amped_status amped_tensor_read_norm(amped_hdf5 *file, double *norm_squared) {
+  AMPED_TRY(amped_hdf5_get_double(file, "/", "norm_squared", norm_squared));
   if (isfinite(*norm_squared) && *norm_squared >= 0.0)
     return AMPED_OK;
-  return amped_error(AMPED_BAD_INPUT, f->path, "norm_squared is %g; convert the tensor again",
+  return amped_error(AMPED_BAD_INPUT, file->path, "norm_squared is %g; convert the tensor again",
                      *norm_squared);
 }
 
@@ -218,7 +217,7 @@ static amped_status read_shape(amped_tensor_file *f) {
   info->order = (int)order;
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "dims", order, info->dims));
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "nnz", 1, &info->nnz));
-  AMPED_TRY(read_norm(f));
+  AMPED_TRY(amped_tensor_read_norm(&f->hdf5, &info->norm_squared));
   if (info->nnz == 0)
     return amped_error(AMPED_BAD_INPUT, f->path, "has no nonzeros; give a tensor that has some");
   for (int m = 0; m < info->order; m++) {
@@ -336,7 +335,7 @@ static amped_status read_sums(amped_tensor_file *f) {
   if (!info->has_hash)
     return AMPED_OK;
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "hash", 1, &info->hash));
-  return read_norm(f);
+  return amped_tensor_read_norm(&f->hdf5, &info->norm_squared);
 }
 
 /* Read what was done with duplicates. Files of earlier builds do not tell. */
@@ -357,19 +356,19 @@ static amped_status read_duplicates(amped_tensor_file *f) {
   return status;
 }
 
-static amped_status check_version(amped_tensor_file *f) {
+amped_status amped_tensor_check_version(amped_hdf5 *file) {
   char *format = NULL;
   uint64_t version = 0;
-  AMPED_TRY(amped_hdf5_get_text(&f->hdf5, "/", "amped_format", &format));
+  AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", &format));
   bool is_tensor = strcmp(format, "tensor") == 0;
   bool is_result = strcmp(format, "ktensor") == 0;
   amped_free(format);
   if (!is_tensor)
-    return amped_error(AMPED_BAD_INPUT, f->path, "%s; name a tensor file",
+    return amped_error(AMPED_BAD_INPUT, file->path, "%s; name a tensor file",
                        is_result ? "is a result, not a tensor" : "is of an unknown kind");
-  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "amped_version", 1, &version));
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "amped_version", 1, &version));
   if (version != AMPED_TENSOR_VERSION)
-    return amped_error(AMPED_BAD_INPUT, f->path,
+    return amped_error(AMPED_BAD_INPUT, file->path,
                        "is of version %" PRIu64 " of the format, this program reads version %d; "
                        "convert the tensor again",
                        version, AMPED_TENSOR_VERSION);
@@ -380,17 +379,17 @@ static amped_status open_any(amped_tensor_file *f) {
   bool ours = false, copies = false, dense = false, list = false, described = false;
   AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "amped_format", &ours));
   if (ours) {
-    AMPED_TRY(check_version(f));
+    AMPED_TRY(amped_tensor_check_version(&f->hdf5));
     AMPED_TRY(read_duplicates(f));
     AMPED_TRY(amped_hdf5_exists(&f->hdf5, "/amped", &copies));
-    AMPED_TRY(amped_hdf5_exists(&f->hdf5, "/dense", &dense));
+    AMPED_TRY(amped_hdf5_exists(&f->hdf5, AMPED_TENSOR_DENSE, &dense));
     AMPED_TRY(amped_hdf5_exists(&f->hdf5, "/indices_0", &list));
     if (copies)
       return open_copies(f);
     if (dense && !list)
       return amped_error(AMPED_BAD_INPUT, f->path,
-                         "holds a dense tensor, which this version does not read; store its "
-                         "nonzeros");
+                         "holds a dense tensor, and a sparse one is needed; make one with "
+                         "amped_mpi convert --sparse");
   }
   AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "binsparse", &described));
   if (!described)

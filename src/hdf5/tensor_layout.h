@@ -6,6 +6,7 @@
 #include "hdf5/tensor_file.h"
 
 #define AMPED_TENSOR_VERSION 1
+#define AMPED_TENSOR_DENSE "/dense"
 #define AMPED_TENSOR_DICTIONARY "/amped/distinct_values"
 
 /* "/amped/mode_2", or "" for the root's coordinate list (mode -1). */
@@ -26,6 +27,10 @@ amped_status amped_tensor_file_open_trusted(int fd, const char *path, amped_tens
 
 /* amped_tensor_file_open, also for a list without nonzeros. */
 amped_status amped_tensor_file_open_any(const char *path, amped_tensor_file **out);
+
+/* Of a file of ours: is it a tensor, and of this version? Its norm, which is finite. */
+amped_status amped_tensor_check_version(amped_hdf5 *file);
+amped_status amped_tensor_read_norm(amped_hdf5 *file, double *norm_squared);
 
 /* The file behind it. */
 amped_hdf5 *amped_tensor_file_hdf5(amped_tensor_file *file);

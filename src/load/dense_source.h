@@ -8,8 +8,9 @@
 
 typedef struct amped_dense_source amped_dense_source;
 
-/* Is it a file that a dense source opens? By the name's suffix (.npy), or by what an HDF5 file,
- * which the probe has passed, holds. dataset: what the user names, or NULL. */
+/* Is it a file that a dense source opens? By the name's suffix: .npy; of .h5, .hdf5 and .mat by what
+ * the file, which the probe has passed, holds. dataset: what the user names, or NULL. AMPED_USAGE:
+ * one is named, and the file is no HDF5 file of dense tensors. */
 amped_status amped_dense_source_is(const char *path, const char *dataset, bool *out);
 
 /* As amped_dense_file_open and amped_npy_open. AMPED_USAGE: a dataset is named and the file is not

@@ -76,14 +76,30 @@ void amped_cells_get(const void *cells, amped_cell_type type, uint64_t first, ui
   }
 }
 
+/* Bits of a float's exponent: all are set in NaN and infinity alone. Blocks are searched without a
+ * branch a cell. */
+#define BLOCK 4096
+#define DEFINE_SEARCH(T, EXPONENT)                                                                 \
+  static uint64_t not_finite_##T(const T *bits, uint64_t count) {                                  \
+    for (uint64_t from = 0; from < count; from += BLOCK) {                                         \
+      const uint64_t end = count - from < BLOCK ? count : from + BLOCK;                            \
+      unsigned bad = 0;                                                                            \
+      for (uint64_t i = from; i < end; i++)                                                        \
+        bad |= (bits[i] & (EXPONENT)) == (EXPONENT);                                               \
+      for (uint64_t i = from; bad != 0 && i < end; i++)                                            \
+        if ((bits[i] & (EXPONENT)) == (EXPONENT))                                                  \
+          return i;                                                                                \
+    }                                                                                              \
+    return count;                                                                                  \
+  }
+DEFINE_SEARCH(uint16_t, 0x7c00)
+DEFINE_SEARCH(uint32_t, UINT32_C(0x7f800000))
+DEFINE_SEARCH(uint64_t, UINT64_C(0x7ff0000000000000))
+
 uint64_t amped_cells_not_finite(const void *cells, amped_cell_type type, uint64_t count) {
   if (amped_cell_is_integer(type))
     return count;
-  for (uint64_t i = 0; i < count; i++) {
-    double x = 0.0;
-    amped_cells_get(cells, type, i, 1, &x);
-    if (!isfinite(x))
-      return i;
-  }
-  return count;
+  return type == AMPED_CELL_F16   ? not_finite_uint16_t(cells, count)
+         : type == AMPED_CELL_F32 ? not_finite_uint32_t(cells, count)
+                                  : not_finite_uint64_t(cells, count);
 }

@@ -2,6 +2,7 @@
 #ifndef AMPED_DENSE_INFO_H
 #define AMPED_DENSE_INFO_H
 
+#include "base/status.h"
 #include "tensor/cell_type.h"
 
 /* layout: the modes from the one whose index changes slowest in the file, and in memory, to the one
@@ -18,5 +19,16 @@ typedef struct amped_dense_info {
   double norm_squared;
   uint64_t hash; /* amped_sptensor_hash of these cells */
 } amped_dense_info;
+
+/* Count the cells of order, dims and type. False where their bytes do not fit in 63 bits. */
+bool amped_dense_info_count(amped_dense_info *info);
+
+/* The indices of cell number `cell`, in a layout of these dims. */
+void amped_dense_index(int order, const uint64_t *dims, const int *layout, uint64_t cell,
+                       uint64_t *index);
+
+/* Records the error that the cell at `index` is NaN or infinite, and returns AMPED_BAD_INPUT. */
+amped_status amped_dense_not_finite(int order, const uint64_t *index, double value,
+                                    const char *where);
 
 #endif

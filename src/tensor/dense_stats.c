@@ -10,14 +10,13 @@ static uint64_t slab_dim(const amped_dense_info *info, const amped_dense_slab *s
   return mode == slab->mode ? slab->count : info->dims[mode];
 }
 
-void amped_dense_index(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t number,
+/* Indices in the tensor. */
+static void find_index(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t number,
                        uint64_t *index) {
-  for (int k = info->order - 1; k >= 0; k--) {
-    const int m = info->layout[k];
-    const uint64_t dim = slab_dim(info, slab, m);
-    index[m] = number % dim;
-    number /= dim;
-  }
+  uint64_t dims[AMPED_MAX_ORDER];
+  for (int m = 0; m < info->order; m++)
+    dims[m] = slab_dim(info, slab, m);
+  amped_dense_index(info->order, dims, info->layout, number, index);
   index[slab->mode] += slab->first;
 }
 
@@ -36,14 +35,14 @@ static void add_block(amped_dense_stats *stats, const amped_dense_info *info,
                       const amped_dense_slab *slab, uint64_t first, uint64_t count,
                       const double *values) {
   uint64_t index[AMPED_MAX_ORDER];
-  double squares = 0.0;
-  amped_dense_index(info, slab, first, index);
+  long double squares = 0.0L;
+  find_index(info, slab, first, index);
   for (uint64_t i = 0; i < count; i++, step(info, slab, index)) {
     if (values[i] == 0.0)
       continue;
     stats->nnz++;
     stats->hash += amped_nonzero_hash(info->order, index, values[i]);
-    squares += values[i] * values[i];
+    squares += (long double)values[i] * values[i];
   }
   amped_kahan_add(&stats->squares, squares);
 }
@@ -78,4 +77,11 @@ void amped_dense_stats_add(amped_dense_stats *stats, const amped_dense_info *inf
     add_blocks(stats, info, slab, first + done, n, cells, done);
     done += n;
   }
+}
+
+void amped_dense_stats_tell(const amped_dense_stats *stats, amped_dense_info *info) {
+  info->has_stats = true;
+  info->nnz = stats->nnz;
+  info->hash = stats->hash;
+  info->norm_squared = amped_kahan_value(&stats->squares);
 }

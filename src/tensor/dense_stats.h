@@ -23,8 +23,7 @@ void amped_dense_stats_add(amped_dense_stats *stats, const amped_dense_info *inf
                            const amped_dense_slab *slab, uint64_t first, uint64_t count,
                            const void *cells);
 
-/* The indices in the tensor, from 0, of a slab's cell of that number. */
-void amped_dense_index(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t number,
-                       uint64_t *index);
+/* Put them into info. */
+void amped_dense_stats_tell(const amped_dense_stats *stats, amped_dense_info *info);
 
 #endif

@@ -1,0 +1,251 @@
+#include "hdf5/dense_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hdf5/dense_layout.h"
+#include "hdf5/hdf5_arrays.h"
+#include "hdf5/hdf5_probe.h"
+#include "hdf5/tensor_layout.h"
+
+/* What MATLAB notes beside each of its datasets. */
+#define MATLAB "MATLAB_class"
+
+/* So many arrays are named where the user has to choose. */
+#define LISTED 8
+
+struct amped_dense_file {
+  amped_hdf5 hdf5;
+  char *path;
+  amped_dense_info info;
+  amped_hdf5_dataset cells;
+  bool is_matlab;
+};
+
+/* --- which kind of file ----------------------------------------------------------------------- */
+
+typedef enum kind {
+  OURS,    /* a dense tensor of this program */
+  FOREIGN, /* of another program, which may hold arrays */
+  OTHER    /* a sparse tensor, or no tensor */
+} kind;
+
+static amped_status find_kind(amped_hdf5 *file, kind *out) {
+  bool ours = false, described = false, dense = false, list = false, copies = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "amped_format", &ours));
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "binsparse", &described));
+  *out = described ? OTHER : FOREIGN;
+  if (!ours)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_exists(file, AMPED_TENSOR_DENSE, &dense));
+  AMPED_TRY(amped_hdf5_exists(file, "/indices_0", &list));
+  AMPED_TRY(amped_hdf5_exists(file, "/amped", &copies));
+  *out = dense && !list && !copies ? OURS : OTHER;
+  return AMPED_OK;
+}
+
+/* --- which dataset ---------------------------------------------------------------------------- */
+
+typedef struct candidates {
+  uint64_t count;
+  char first[AMPED_HDF5_NAME];
+  char names[512]; /* of the first few, with commas */
+} candidates;
+
+static amped_status note_candidate(void *self, amped_hdf5 *file, const char *name) {
+  candidates *c = self;
+  (void)file;
+  const size_t used = strlen(c->names);
+  if (c->count++ == 0)
+    (void)snprintf(c->first, sizeof c->first, "%s", name);
+  if (c->count <= LISTED)
+    (void)snprintf(c->names + used, sizeof c->names - used, "%s%s", used > 0 ? ", " : "", name);
+  else if (c->count == LISTED + 1)
+    (void)snprintf(c->names + used, sizeof c->names - used, " and more");
+  return AMPED_OK;
+}
+
+static amped_status not_there(const amped_dense_file *f, const char *dataset, const candidates *c) {
+  if (c->count == 0)
+    return amped_error(AMPED_USAGE, f->path,
+                       "--dataset=%s: there is no such dataset, and none of %d to %d dimensions; "
+                       "give another file",
+                       dataset, AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+  return amped_error(AMPED_USAGE, f->path,
+                     "--dataset=%s: there is no such dataset; those of %d to %d dimensions are %s",
+                     dataset, AMPED_MIN_ORDER, AMPED_MAX_ORDER, c->names);
+}
+
+/* The path that the user names, which may lack its first slash. */
+static amped_status use_named(amped_dense_file *f, const char *dataset, const candidates *c,
+                              char *name, size_t room) {
+  bool is_dataset = false;
+  const int length = snprintf(name, room, "%s%s", dataset[0] == '/' ? "" : "/", dataset);
+  if (length > 1 && (size_t)length < room && name[length - 1] != '/')
+    AMPED_TRY(amped_hdf5_is_dataset(&f->hdf5, name, &is_dataset));
+  return is_dataset ? AMPED_OK : not_there(f, dataset, c);
+}
+
+static amped_status choose(amped_dense_file *f, const char *dataset, char *name, size_t room) {
+  candidates c = {.count = 0};
+  AMPED_TRY(amped_hdf5_arrays(&f->hdf5, note_candidate, &c));
+  if (dataset != NULL)
+    return use_named(f, dataset, &c, name, room);
+  if (c.count == 0)
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "holds no dense tensor: no dataset has %d to %d dimensions; store an array "
+                       "of so many",
+                       AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+  if (c.count > 1)
+    return amped_error(AMPED_USAGE, f->path,
+                       "has %" PRIu64 " datasets of %d to %d dimensions: %s; name one with "
+                       "--dataset",
+                       c.count, AMPED_MIN_ORDER, AMPED_MAX_ORDER, c.names);
+  (void)snprintf(name, room, "%s", c.first);
+  return AMPED_OK;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+amped_hdf5_type amped_dense_element(amped_cell_type type) {
+  const amped_number number = !amped_cell_is_integer(type) ? AMPED_FLOAT
+                              : (type == AMPED_CELL_I8 || type == AMPED_CELL_I16 ||
+                                 type == AMPED_CELL_I32 || type == AMPED_CELL_I64)
+                                  ? AMPED_SIGNED
+                                  : AMPED_UNSIGNED;
+  return (amped_hdf5_type){number, amped_cell_bytes(type)};
+}
+
+/* The cell type of elements; extended floats are rounded to doubles. */
+static amped_cell_type cell_of(amped_hdf5_type element) {
+  if (element.bytes > 8)
+    return AMPED_CELL_F64;
+  amped_cell_type type = AMPED_CELL_I8;
+  for (int t = 0; t < AMPED_CELL_TYPES; t++) {
+    const amped_hdf5_type e = amped_dense_element((amped_cell_type)t);
+    if (e.number == element.number && e.bytes == element.bytes)
+      type = (amped_cell_type)t;
+  }
+  return type;
+}
+
+static amped_status open_array(amped_dense_file *f, const char *name) {
+  amped_dense_info *info = &f->info;
+  AMPED_TRY(amped_hdf5_array_open(&f->hdf5, name, &f->cells));
+  info->order = f->cells.ndims;
+  info->type = cell_of(f->cells.type);
+  for (int m = 0; m < info->order; m++) {
+    info->dims[m] = f->cells.dims[m];
+    info->layout[m] = m;
+    if (info->dims[m] == 0)
+      return amped_error(AMPED_BAD_INPUT, f->path,
+                         "dataset %s has no cells; give a tensor that has some", name);
+  }
+  if (!amped_dense_info_count(info))
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "dataset %s has more cells than 63 bits count; the file is damaged, make it "
+                       "again",
+                       name);
+  return AMPED_OK;
+}
+
+/* What our files tell beside the cells. */
+static amped_status read_stats(amped_dense_file *f) {
+  amped_dense_info *info = &f->info;
+  uint64_t order = 0;
+  uint64_t dims[AMPED_MAX_ORDER];
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "order", 1, &order));
+  bool same = order == (uint64_t)info->order;
+  if (same)
+    AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "dims", order, dims));
+  for (int m = 0; same && m < info->order; m++)
+    same = dims[m] == info->dims[m];
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "nnz", 1, &info->nnz));
+  AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, "/", "hash", 1, &info->hash));
+  AMPED_TRY(amped_tensor_read_norm(&f->hdf5, &info->norm_squared));
+  info->has_stats = true;
+  return same && info->nnz <= info->cells
+             ? AMPED_OK
+             : amped_error(
+                   AMPED_BAD_INPUT, f->path,
+                   "dataset %s is not as order, dims and nnz tell; convert the tensor again",
+                   f->cells.name);
+}
+
+static amped_status open_any(amped_dense_file *f, const char *dataset) {
+  char name[AMPED_HDF5_NAME];
+  kind is = OTHER;
+  AMPED_TRY(find_kind(&f->hdf5, &is));
+  if (is == OTHER)
+    return amped_error(AMPED_BAD_INPUT, f->path, "holds no dense tensor; name a file that does");
+  AMPED_TRY(choose(f, dataset, name, sizeof name));
+  if (is == OURS)
+    AMPED_TRY(amped_tensor_check_version(&f->hdf5));
+  AMPED_TRY(open_array(f, name));
+  if (is == OURS)
+    return read_stats(f);
+  return amped_hdf5_has_attribute(&f->hdf5, name, MATLAB, &f->is_matlab);
+}
+
+/* fd: of a file that needs no probe; -1: none. */
+static amped_status open_file(int fd, const char *path, const char *dataset,
+                              amped_dense_file **out) {
+  amped_dense_file *f = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&f, 1, sizeof *f, "a dense file"));
+  AMPED_GO(fail, amped_strdup(&f->path, path));
+  AMPED_GO(fail, fd >= 0 ? amped_hdf5_open_trusted(fd, f->path, NULL, &f->hdf5)
+                         : amped_hdf5_open(f->path, &f->hdf5));
+  AMPED_GO(fail, open_any(f, dataset));
+  *out = f;
+  return AMPED_OK;
+fail:
+  amped_dense_file_close(f);
+  return status;
+}
+
+amped_status amped_dense_file_open(const char *path, const char *dataset, amped_dense_file **out) {
+  return open_file(-1, path, dataset, out);
+}
+
+amped_status amped_dense_file_open_trusted(int fd, const char *path, amped_dense_file **out) {
+  return open_file(fd, path, NULL, out);
+}
+
+void amped_dense_file_close(amped_dense_file *f) {
+  if (f == NULL)
+    return;
+  amped_hdf5_dataset_close(&f->cells);
+  amped_hdf5_close(&f->hdf5);
+  amped_free(f->path);
+  amped_free(f);
+}
+
+amped_status amped_dense_file_is(const char *path, const char *dataset, bool *out) {
+  amped_hdf5 file;
+  kind is = OTHER;
+  candidates c = {.count = 0};
+  *out = false;
+  AMPED_TRY(amped_hdf5_open(path, &file));
+  amped_status status = find_kind(&file, &is);
+  if (status == AMPED_OK && is == FOREIGN && dataset == NULL)
+    status = amped_hdf5_arrays(&file, note_candidate, &c);
+  *out = status == AMPED_OK && (is == OURS || (is == FOREIGN && (dataset != NULL || c.count > 0)));
+  amped_hdf5_close(&file);
+  return status;
+}
+
+const amped_dense_info *amped_dense_file_info(const amped_dense_file *f) {
+  return &f->info;
+}
+
+bool amped_dense_file_is_matlab(const amped_dense_file *f) {
+  return f->is_matlab;
+}
+
+amped_status amped_dense_file_read(amped_dense_file *f, const uint64_t *first,
+                                   const uint64_t *count, void *cells) {
+  return amped_hdf5_array_read(&f->cells, amped_dense_element(f->info.type), first, count, cells);
+}

@@ -1,0 +1,76 @@
+#include "hdf5/hdf5_arrays.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The most links of a file. */
+#define MAX_LINKS 65536
+
+typedef struct walk {
+  amped_hdf5 *file;
+  amped_hdf5_array_visit *visit;
+  void *self;
+  uint64_t links;
+  amped_status status; /* that ended the walk */
+} walk;
+
+static amped_status failed(amped_hdf5 *file, const char *name) {
+  return amped_hdf5_failed(file, "object", name);
+}
+
+/* -1: the object is no dataset. */
+static amped_status count_dimensions(amped_hdf5 *file, const char *name, int *out) {
+  amped_status status = AMPED_OK;
+  hid_t id = H5Oopen(file->id, name, H5P_DEFAULT);
+  *out = -1;
+  if (id < 0)
+    return failed(file, name);
+  if (H5Iget_type(id) == H5I_DATASET) {
+    hid_t space = H5Dget_space(id);
+    *out = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+    if (*out < 0)
+      status = failed(file, name);
+    if (space >= 0)
+      (void)H5Sclose(space);
+  }
+  (void)H5Oclose(id);
+  return status;
+}
+
+amped_status amped_hdf5_is_dataset(amped_hdf5 *file, const char *name, bool *out) {
+  int ndims = -1;
+  AMPED_TRY(amped_hdf5_exists(file, name, out));
+  if (*out)
+    AMPED_TRY(count_dimensions(file, name, &ndims));
+  *out = ndims >= 0;
+  return AMPED_OK;
+}
+
+static herr_t look_at_link(hid_t id, const char *link, const H5L_info_t *info, void *self) {
+  walk *w = self;
+  char name[AMPED_HDF5_NAME];
+  int ndims = -1;
+  (void)id;
+  if (++w->links > MAX_LINKS)
+    w->status = amped_error(AMPED_BAD_INPUT, w->file->path,
+                            "has more than %d groups and datasets; store the tensor in a file of "
+                            "its own",
+                            MAX_LINKS);
+  const int length = snprintf(name, sizeof name, "/%s", link);
+  if (w->status != AMPED_OK || info->type != H5L_TYPE_HARD || length < 0 ||
+      (size_t)length >= sizeof name)
+    return w->status != AMPED_OK;
+  w->status = count_dimensions(w->file, name, &ndims);
+  if (w->status == AMPED_OK && ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER)
+    w->status = w->visit(w->self, w->file, name);
+  return w->status != AMPED_OK;
+}
+
+amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_array_visit *visit, void *self) {
+  walk w = {.file = file, .visit = visit, .self = self};
+  amped_hdf5_begin();
+  const herr_t walked = H5Lvisit(file->id, H5_INDEX_NAME, H5_ITER_NATIVE, look_at_link, &w);
+  if (w.status != AMPED_OK)
+    return w.status;
+  return walked < 0 ? amped_hdf5_failed(file, "the list of", "datasets") : AMPED_OK;
+}

@@ -1,0 +1,138 @@
+#include "load/dense_source.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "hdf5/dense_file.h"
+#include "text/io_npy.h"
+
+struct amped_dense_source {
+  char *path;
+  amped_dense_file *hdf5; /* or, where NULL, */
+  amped_npy *npy;
+};
+
+static bool is_npy(const char *path) {
+  return amped_file_has_suffix(path, ".npy");
+}
+
+static bool is_hdf5(const char *path) {
+  return amped_file_has_suffix(path, ".h5") || amped_file_has_suffix(path, ".hdf5") ||
+         amped_file_has_suffix(path, ".mat");
+}
+
+static amped_status refuse_dataset(const char *path, const char *dataset) {
+  return amped_error(AMPED_USAGE, path,
+                     "--dataset=%s needs an HDF5 file of dense tensors; leave it out", dataset);
+}
+
+amped_status amped_dense_source_is(const char *path, const char *dataset, bool *out) {
+  *out = is_npy(path);
+  if (*out)
+    return dataset == NULL ? AMPED_OK : refuse_dataset(path, dataset);
+  if (is_hdf5(path))
+    AMPED_TRY(amped_dense_file_is(path, dataset, out));
+  return *out || dataset == NULL ? AMPED_OK : refuse_dataset(path, dataset);
+}
+
+amped_status amped_dense_source_open(const char *path, const char *dataset,
+                                     amped_dense_source **out) {
+  amped_dense_source *s = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  if (is_npy(path) && dataset != NULL)
+    return refuse_dataset(path, dataset);
+  AMPED_TRY(amped_calloc(&s, 1, sizeof *s, "a dense tensor's file"));
+  AMPED_GO(fail, amped_strdup(&s->path, path));
+  AMPED_GO(fail, is_npy(path) ? amped_npy_open(path, &s->npy)
+                              : amped_dense_file_open(path, dataset, &s->hdf5));
+  *out = s;
+  return AMPED_OK;
+fail:
+  amped_dense_source_close(s);
+  return status;
+}
+
+void amped_dense_source_close(amped_dense_source *s) {
+  if (s == NULL)
+    return;
+  amped_dense_file_close(s->hdf5);
+  amped_npy_close(s->npy);
+  amped_free(s->path);
+  amped_free(s);
+}
+
+const amped_dense_info *amped_dense_source_info(const amped_dense_source *s) {
+  return s->hdf5 != NULL ? amped_dense_file_info(s->hdf5) : amped_npy_info(s->npy);
+}
+
+/* A box of cells of the file, in the file's indices. */
+typedef struct box {
+  uint64_t first[AMPED_MAX_ORDER], count[AMPED_MAX_ORDER];
+  uint64_t cells;
+} box;
+
+/* The largest box that begins with cell `first` of the slab and has at most `most` cells, which lie
+ * side by side: indices of one mode, all of the modes behind it in the layout, one of those before
+ * it. */
+static box next_box(const amped_dense_info *info, const uint64_t *dims, uint64_t first,
+                    uint64_t most) {
+  box b;
+  uint64_t stride = 1;
+  int i = info->order - 1;
+  amped_dense_index(info->order, dims, info->layout, first, b.first);
+  for (; i > 0; i--) {
+    const int m = info->layout[i];
+    if (b.first[m] != 0 || most / stride < dims[m])
+      break;
+    b.count[m] = dims[m];
+    stride *= dims[m];
+  }
+  const int m = info->layout[i];
+  const uint64_t left = dims[m] - b.first[m];
+  b.count[m] = most / stride < left ? most / stride : left;
+  b.cells = b.count[m] * stride;
+  while (--i >= 0)
+    b.count[info->layout[i]] = 1;
+  return b;
+}
+
+static amped_status check_finite(const amped_dense_source *s, const box *b, const void *cells) {
+  const amped_dense_info *info = amped_dense_source_info(s);
+  const uint64_t bad = amped_cells_not_finite(cells, info->type, b->cells);
+  uint64_t index[AMPED_MAX_ORDER];
+  double value = 0.0;
+  if (bad == b->cells)
+    return AMPED_OK;
+  amped_cells_get(cells, info->type, bad, 1, &value);
+  amped_dense_index(info->order, b->count, info->layout, bad, index);
+  for (int m = 0; m < info->order; m++)
+    index[m] += b->first[m];
+  return amped_dense_not_finite(info->order, index, value, s->path);
+}
+
+static amped_status read_box(amped_dense_source *s, const box *b, void *cells) {
+  AMPED_TRY(s->hdf5 != NULL ? amped_dense_file_read(s->hdf5, b->first, b->count, cells)
+                            : amped_npy_read(s->npy, b->first, b->count, cells));
+  return check_finite(s, b, cells);
+}
+
+amped_status amped_dense_source_read(amped_dense_source *s, int slab_mode, uint64_t slab_first,
+                                     uint64_t slab_count, uint64_t first, uint64_t count,
+                                     void *cells) {
+  const amped_dense_info *info = amped_dense_source_info(s);
+  uint64_t dims[AMPED_MAX_ORDER];
+  char *to = cells;
+  memcpy(dims, info->dims, sizeof dims);
+  dims[slab_mode] = slab_count;
+  while (count > 0) {
+    box b = next_box(info, dims, first, count);
+    b.first[slab_mode] += slab_first;
+    AMPED_TRY(read_box(s, &b, to));
+    to += b.cells * amped_cell_bytes(info->type);
+    first += b.cells;
+    count -= b.cells;
+  }
+  return AMPED_OK;
+}

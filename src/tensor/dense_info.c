@@ -1,0 +1,37 @@
+#include "tensor/dense_info.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+bool amped_dense_info_count(amped_dense_info *info) {
+  uint64_t bytes = amped_cell_bytes(info->type);
+  info->cells = 1;
+  bool fits = true;
+  for (int m = 0; m < info->order; m++) {
+    fits = amped_mul(info->cells, info->dims[m], &info->cells) && fits;
+    fits = amped_mul(bytes, info->dims[m], &bytes) && fits;
+  }
+  return fits && bytes <= INT64_MAX;
+}
+
+void amped_dense_index(int order, const uint64_t *dims, const int *layout, uint64_t cell,
+                       uint64_t *index) {
+  for (int i = order - 1; i >= 0; i--) {
+    const int m = layout[i];
+    index[m] = cell % dims[m];
+    cell /= dims[m];
+  }
+}
+
+amped_status amped_dense_not_finite(int order, const uint64_t *index, double value,
+                                    const char *where) {
+  char line[AMPED_MAX_ORDER * 24];
+  int at = 0;
+  for (int m = 0; m < order; m++)
+    at += snprintf(line + at, sizeof line - (size_t)at, "%s%" PRIu64, m > 0 ? ", " : "",
+                   index[m] + 1);
+  return amped_error(AMPED_BAD_INPUT, where,
+                     "the cell at (%s) is %s; correct it where the file was made, or make it 0 "
+                     "with amped_mpi convert --nan=zero",
+                     line, value != value ? "not a number" : "infinite");
+}
