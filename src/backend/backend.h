@@ -390,7 +390,9 @@ typedef struct amped_format_ops {
   /* Sums over this rank's nonzeros of mode's copy, each nonzero times `scale`, a power of two.
    * The model's value at a nonzero is the sum over components r of weights[r], times column r of
    * the nonzero's row of the output, times column r of its rows of the input factors: so the caller
-   * has put the rows of mode's factor into the output. Sums and products are double-doubles; the
+   * has put the rows of mode's factor into the output. A format of cells takes these rows from the
+   * factor, which is the same: all rows, but in the slab mode own ones alone. Sums and products are
+   * double-doubles; the
    * order of additions is fixed by the copy's layout. Between MTTKRPs. */
   amped_status (*products)(amped_tensor_part *part, int mode, double scale, const double *weights,
                            amped_products *out);

@@ -13,6 +13,7 @@ struct amped_device {
 extern const amped_factor_ops amped_factor_set_cpu;
 extern const amped_list_ops amped_list_part_cpu;
 extern const amped_format_ops amped_sorted_cpu;
+extern const amped_format_ops amped_dense_cpu;
 
 /* Of a factor set: mode's factor, and the MTTKRP result. */
 const void *amped_factor_set_cpu_rows(const amped_factor_set *factors, int mode);

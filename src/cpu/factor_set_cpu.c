@@ -17,7 +17,14 @@ struct amped_factor_set {
   void *output;
   double *dense; /* workspace of dense operations, dense_elements a thread */
   uint64_t dense_elements;
+  uint64_t clock; /* changes of factors */
+  uint64_t versions[AMPED_MAX_ORDER];
 };
+
+/* Mode's factor changes. */
+static void touch(amped_factor_set *f, int mode) {
+  f->versions[mode] = ++f->clock;
+}
 
 /* Doubles of dense workspace a thread: rows in, rows out, a gram. Multiples of 64 bytes: the order
  * in which BLAS adds up may depend on whether rows lie at a multiple of 16. */
@@ -61,6 +68,8 @@ static amped_status cpu_create(amped_device *device, const amped_plan *plan,
   f->plan = plan;
   f->threads = device->threads;
   f->dense_elements = dense_elements(plan);
+  for (int m = 0; m < plan->order; m++)
+    touch(f, m);
   amped_status status = allocate(f);
   if (status == AMPED_OK)
     *out = f;
@@ -72,8 +81,10 @@ static amped_status cpu_create(amped_device *device, const amped_plan *plan,
 /* Workspaces keep the size of more components. */
 static amped_status cpu_resize(amped_factor_set *f) {
   const amped_plan *plan = f->plan;
-  for (int m = 0; m < plan->order; m++)
+  for (int m = 0; m < plan->order; m++) {
     memset(f->factors[m], 0, amped_plan_factor_rows(plan, m) * amped_plan_row_bytes(plan));
+    touch(f, m);
+  }
   return AMPED_OK;
 }
 
@@ -108,6 +119,7 @@ static void rows_from_double(const amped_plan *plan, void *to, uint64_t first, u
 
 static amped_status cpu_put_rows(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
                                  const double *rows) {
+  touch(f, mode);
   rows_from_double(f->plan, f->factors[mode], position, count, rows);
   return AMPED_OK;
 }
@@ -122,6 +134,7 @@ static amped_status cpu_fill_random(amped_factor_set *f, int mode, uint64_t seed
   const amped_plan *plan = f->plan;
   const amped_row_plan *rows = &plan->modes[mode].rows;
   const uint64_t n = (uint64_t)plan->ncomps;
+  touch(f, mode);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(f->threads)
   for (uint64_t i = 0; i < rows->idp_count; i++) {
     const uint64_t first = i * rows->width;
@@ -226,6 +239,7 @@ static void add_row_sums(const amped_factor_set *f, int mode, uint64_t first, ui
 static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
                               const double *p, const double *keep, amped_row_sums *sums) {
   const uint64_t n = (uint64_t)f->plan->ncomps;
+  touch(f, mode);
 #pragma omp parallel for schedule(static) num_threads(f->threads)
   for (int t = 0; t < f->threads; t++) {
     share s = share_of(f, t);
@@ -273,6 +287,7 @@ static amped_status cpu_scale(amped_factor_set *f, int mode, uint64_t position, 
                               const double *scale) {
   const amped_plan *plan = f->plan;
   uint64_t n = (uint64_t)plan->ncomps;
+  touch(f, mode);
 #pragma omp parallel for schedule(static) num_threads(f->threads)
   for (int t = 0; t < f->threads; t++) {
     double *rows = f->dense + (uint64_t)t * f->dense_elements;
@@ -292,7 +307,12 @@ static amped_status cpu_scale(amped_factor_set *f, int mode, uint64_t position, 
 }
 
 static void *cpu_rows(amped_factor_set *f, int mode) {
+  touch(f, mode);
   return f->factors[mode];
+}
+
+static uint64_t cpu_version(const amped_factor_set *f, int mode) {
+  return f->versions[mode];
 }
 
 const void *amped_factor_set_cpu_rows(const amped_factor_set *f, int mode) {
@@ -317,4 +337,5 @@ const amped_factor_ops amped_factor_set_cpu = {
     .gram = cpu_gram,
     .scale = cpu_scale,
     .rows = cpu_rows,
+    .version = cpu_version,
 };

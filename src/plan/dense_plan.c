@@ -19,8 +19,8 @@ uint64_t amped_dense_contracted(const amped_dense_plan *plan, int order, int nco
                                 int end) {
   uint64_t elements = (uint64_t)ncomps;
   for (int k = 0; k < order; k++)
-    if (k < from || k >= end)
-      elements *= plan->dims[plan->layout[k]];
+    if ((k < from || k >= end) && !amped_mul(elements, plan->dims[plan->layout[k]], &elements))
+      return UINT64_MAX;
   return elements;
 }
 

@@ -35,7 +35,8 @@ typedef struct amped_dense_plan {
 
 int amped_dense_slab_mode(const amped_dense_info *info, int nranks);
 
-/* of: elements of T of a contraction of modes layout[from] .. layout[end - 1]. */
+/* Elements of T of a contraction of modes layout[from] .. layout[end - 1]; UINT64_MAX where 64 bits
+ * do not hold them. */
 uint64_t amped_dense_contracted(const amped_dense_plan *plan, int order, int ncomps, int from,
                                 int end);
 

@@ -1,0 +1,237 @@
+/* The body of contract_cpu.c for one VALUE type and one length of vectors (VECTOR bytes), compiled
+ * for TARGET. No include guard: contract_cpu.c includes it for each; VALUE and NAME end here.
+ *
+ * item -> widen, make_panels; tile -> panel -> run: each computes a part of the caller's part. They
+ * are all inlined into one instance, whose target has vectors of that length. */
+
+#define LANES (VECTOR / sizeof(VALUE))
+
+typedef VALUE NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(VALUE)), may_alias));
+
+/* Where cells of a tile lie: of row i and contracted index k at x[i * row + k * next]. */
+typedef struct NAME(view) {
+  const VALUE *x;
+  uint64_t row, next;
+} NAME(view);
+
+/* --- cells to VALUE --------------------------------------------------------------------------- */
+
+#define WIDEN(T, CONVERT)                                                                          \
+  for (uint64_t k = 0; k < count; k++) {                                                           \
+    const T *const from = (const T *)cells + first + k * step;                                     \
+    VALUE *const at = to + k * to_step;                                                            \
+    for (uint64_t b = 0; b < length * sizeof(T); b += LINE)                                        \
+      __builtin_prefetch((const char *)(from + AHEAD * step) + b);                                 \
+    for (uint64_t i = 0; i < length; i++)                                                          \
+      at[i] = CONVERT(from[i]);                                                                    \
+  }                                                                                                \
+  break
+#define TO_VALUE(x) (VALUE)(x)
+#define HALF_TO_VALUE(x) (VALUE) half_value(x)
+
+/* `count` pieces of `length` cells, from `first` on and `step` apart. */
+TARGET AMPED_INLINE void NAME(widen)(const void *cells, amped_cell_type type, uint64_t first,
+                                     uint64_t step, uint64_t count, uint64_t length,
+                                     VALUE *restrict to, uint64_t to_step) {
+  switch (type) {
+  case AMPED_CELL_I8:
+    WIDEN(int8_t, TO_VALUE);
+  case AMPED_CELL_U8:
+    WIDEN(uint8_t, TO_VALUE);
+  case AMPED_CELL_I16:
+    WIDEN(int16_t, TO_VALUE);
+  case AMPED_CELL_U16:
+    WIDEN(uint16_t, TO_VALUE);
+  case AMPED_CELL_I32:
+    WIDEN(int32_t, TO_VALUE);
+  case AMPED_CELL_U32:
+    WIDEN(uint32_t, TO_VALUE);
+  case AMPED_CELL_I64:
+    WIDEN(int64_t, TO_VALUE);
+  case AMPED_CELL_U64:
+    WIDEN(uint64_t, TO_VALUE);
+  case AMPED_CELL_F16:
+    WIDEN(uint16_t, HALF_TO_VALUE);
+  case AMPED_CELL_F32:
+    WIDEN(float, TO_VALUE);
+  case AMPED_CELL_F64:
+  default:
+    WIDEN(double, TO_VALUE);
+  }
+}
+
+/* The block's cells of contracted indices k .. k + count; rows up to a whole tile are zero. */
+TARGET AMPED_INLINE NAME(view)
+    NAME(widen_block)(const amped_contraction *c, const shape *s, const item *i, uint64_t k,
+                      uint64_t count, VALUE *wide) {
+  const uint64_t padded = amped_ceil_div(i->rows, TILE) * TILE;
+  if (c->trail == 1) {
+    NAME(widen)(c->cells, c->type, i->row * c->mid + k, c->mid, i->rows, count, wide, s->stride);
+    for (uint64_t row = i->rows; row < padded; row++)
+      memset(wide + row * s->stride, 0, count * sizeof *wide);
+    return (NAME(view)){wide, s->stride, 1};
+  }
+  for (uint64_t done = 0; done < i->rows;) {
+    const uint64_t l = (i->row + done) / c->trail;
+    const uint64_t t = (i->row + done) % c->trail;
+    const uint64_t length = c->trail - t < i->rows - done ? c->trail - t : i->rows - done;
+    NAME(widen)
+    (c->cells, c->type, (l * c->mid + k) * c->trail + t, c->trail, count, length, wide + done,
+     BLOCK);
+    done += length;
+  }
+  for (uint64_t n = 0; n < count && padded > i->rows; n++)
+    memset(wide + n * BLOCK + i->rows, 0, (padded - i->rows) * sizeof *wide);
+  return (NAME(view)){wide, 1, BLOCK};
+}
+
+/* --- rows of A -------------------------------------------------------------------------------- */
+
+/* row = row k of A: the product of the inputs' rows, padded with zeros. */
+TARGET AMPED_INLINE void NAME(make_row)(const amped_contraction *c, uint64_t k, uint64_t columns,
+                                        VALUE *restrict row) {
+  const uint64_t n = (uint64_t)c->ncomps;
+  for (uint64_t r = n; r < columns; r++)
+    row[r] = 0;
+  for (int m = c->inputs - 1; m >= 0; m--) {
+    const VALUE *const from = (const VALUE *)c->factors[m] + k % c->dims[m] * c->ld;
+    k /= c->dims[m];
+    if (m == c->inputs - 1)
+      memcpy(row, from, n * sizeof *row);
+    else
+      for (uint64_t r = 0; r < n; r++)
+        row[r] *= from[r];
+  }
+}
+
+/* Rows k .. k + count of A as panels: two vectors of each row, row after row, then the next two.
+ * The last panel may be of one vector. */
+TARGET AMPED_INLINE void NAME(make_panels)(const amped_contraction *c, uint64_t columns, uint64_t k,
+                                           uint64_t count, VALUE *restrict a) {
+  VALUE row[AMPED_MAX_NCOMPS];
+  for (uint64_t i = 0; i < count; i++) {
+    NAME(make_row)(c, k + i, columns, row);
+    for (uint64_t r = 0; r < columns; r += 2 * LANES) {
+      const uint64_t width = columns - r < 2 * LANES ? LANES : 2 * LANES;
+      memcpy(a + r * count + i * width, row + r, width * sizeof *row);
+    }
+  }
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+/* `rows` rows and `vectors` vectors of a tile: to = (adds ? to : 0) + the sum of `count` terms.
+ * rows and vectors are constants of the caller, and small enough for registers. */
+TARGET AMPED_INLINE void NAME(run)(NAME(view) v, const VALUE *a, uint64_t count, int rows,
+                                   int vectors, bool adds, VALUE *to, uint64_t columns) {
+  NAME(vector) sums[TILE][2];
+#pragma GCC unroll 12
+  for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+    for (int j = 0; j < vectors; j++)
+      sums[i][j] = (NAME(vector)){0};
+  for (uint64_t k = 0; k < count; k++) {
+    const NAME(vector) *const b = (const NAME(vector) *)(a + k * (uint64_t)vectors * LANES);
+#pragma GCC unroll 12
+    for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+      for (int j = 0; j < vectors; j++)
+        sums[i][j] = NAME(FUSE)(v.x[(uint64_t)i * v.row + k * v.next], b[j], sums[i][j]);
+  }
+#pragma GCC unroll 12
+  for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+    for (int j = 0; j < vectors; j++) {
+      NAME(vector) *const at = (NAME(vector) *)(to + (uint64_t)i * columns + (uint64_t)j * LANES);
+      *at = sums[i][j] + (adds ? *at : (NAME(vector)){0});
+    }
+}
+
+/* Vectors of 16 registers hold the sums of half a tile. */
+#define HALF (VECTOR == 64 ? TILE : TILE / 2)
+
+/* Columns of one panel: a tile's sums over `count` contracted indices. */
+TARGET AMPED_INLINE void NAME(panel)(NAME(view) v, const VALUE *a, uint64_t count, int vectors,
+                                     VALUE *to, uint64_t columns) {
+  for (uint64_t k = 0; k < count; k += RUN) {
+    const uint64_t n = count - k < RUN ? count - k : RUN;
+    const VALUE *const from = a + k * (uint64_t)vectors * LANES;
+    NAME(view) at = {v.x + k * v.next, v.row, v.next};
+    if (vectors == 1) {
+      NAME(run)(at, from, n, TILE, 1, k > 0, to, columns);
+      continue;
+    }
+    for (int half = 0; half < TILE; half += HALF) {
+      NAME(run)(at, from, n, HALF, 2, k > 0, to + (uint64_t)half * columns, columns);
+      at.x += (uint64_t)HALF * v.row;
+    }
+  }
+}
+
+/* tile = sums of TILE rows over `count` contracted indices. */
+TARGET AMPED_INLINE void NAME(tile)(NAME(view) v, const VALUE *a, uint64_t count, VALUE *tile,
+                                    uint64_t columns) {
+  uint64_t r = 0;
+  for (; r + 2 * LANES <= columns; r += 2 * LANES)
+    NAME(panel)(v, a + r * count, count, 2, tile + r, columns);
+  if (r < columns)
+    NAME(panel)(v, a + r * count, count, 1, tile + r, columns);
+}
+
+/* The block's rows as they are stored. */
+TARGET AMPED_INLINE void NAME(store)(const amped_contraction *c, uint64_t columns, const item *i,
+                                     const double *sums) {
+  const uint64_t n = (uint64_t)c->ncomps;
+  for (uint64_t row = 0; row < i->rows; row++)
+    for (uint64_t r = 0; r < n; r++)
+      if (i->in_double)
+        ((double *)i->out)[row * n + r] = sums[row * columns + r];
+      else
+        ((VALUE *)i->out)[row * n + r] = (VALUE)sums[row * columns + r];
+}
+
+/* A tile is stored, or added to the block's sums in double. */
+TARGET AMPED_INLINE void NAME(put_tile)(const amped_contraction *c, uint64_t columns, const item *i,
+                                        uint64_t first, const VALUE *tile, double *sums) {
+  const uint64_t n = (uint64_t)c->ncomps;
+  for (uint64_t row = first; row < first + TILE && row < i->rows; row++, tile += columns)
+    if (sums == NULL)
+      memcpy((VALUE *)i->out + row * n, tile, n * sizeof *tile);
+    else
+      for (uint64_t r = 0; r < columns; r++)
+        sums[row * columns + r] += (double)tile[r];
+}
+
+TARGET AMPED_INLINE void NAME(item)(const amped_contraction *c, const shape *s, const item *i,
+                                    const scratch *x) {
+  const uint64_t columns = amped_ceil_div((uint64_t)c->ncomps, LANES) * LANES;
+  const bool plain =
+      c->type == (sizeof(VALUE) == sizeof(float) ? AMPED_CELL_F32 : AMPED_CELL_F64) &&
+      c->trail == 1 && i->rows == BLOCK;
+  const bool whole = i->end > i->k && i->end - i->k <= s->depth && !i->in_double;
+  double *const sums = whole ? NULL : x->sums;
+  if (!whole)
+    memset(sums, 0, BLOCK * columns * sizeof *sums);
+  for (uint64_t k = i->k; k < i->end; k += s->depth) {
+    const uint64_t count = i->end - k < s->depth ? i->end - k : s->depth;
+    NAME(make_panels)(c, columns, k, count, x->a);
+    NAME(view) v = {(const VALUE *)c->cells + i->row * c->mid + k, c->mid, 1};
+    if (!plain)
+      v = NAME(widen_block)(c, s, i, k, count, x->wide);
+    for (uint64_t row = 0; row < i->rows; row += TILE) {
+      NAME(tile)(v, x->a, count, x->tile, columns);
+      NAME(put_tile)(c, columns, i, row, x->tile, sums);
+      v.x += TILE * v.row;
+    }
+  }
+  if (!whole)
+    NAME(store)(c, columns, i, sums);
+}
+
+#undef LANES
+#undef WIDEN
+#undef TO_VALUE
+#undef HALF_TO_VALUE
+#undef HALF
+#undef VALUE
+#undef NAME

@@ -1,0 +1,391 @@
+/* A slab of a dense tensor in host memory: twin of cuda/dense_cuda.cu.
+ *
+ * The slab stays as it came, in its file's type and order. T, the last contraction (dense_plan.h),
+ * is kept with the versions of the factors in it. */
+#include <string.h>
+
+#include "base/timer.h"
+#include "base/trace.h"
+#include "cpu/contract_cpu.h"
+#include "cpu/dense_products_cpu.h"
+#include "cpu/device_cpu.h"
+#include "cpu/huge_pages.h"
+#include "cpu/multi_ttv_cpu.h"
+
+/* Bytes of cells that a thread copies at a time. */
+#define PIECE (UINT64_C(1) << 20)
+
+struct amped_tensor_part {
+  const amped_plan *plan;
+  amped_factor_set *factors;
+  int threads;
+  void *cells;
+  uint64_t filled;                    /* cells that were inserted */
+  void *t;                            /* the last contraction */
+  int from, end;                      /* its modes in the layout; 0, 0: there is none */
+  uint64_t versions[AMPED_MAX_ORDER]; /* of their factors then */
+  void *sums, *arriving;              /* of amped_partial_rows */
+  void *gathered[AMPED_MAX_ORDER];    /* factors in the order of indices, where several ranks have
+                                         their blocks padded */
+  const void *rows[AMPED_MAX_ORDER];  /* factors in that order: of the slab's indices */
+  void *workspace;
+  double mttkrp_sec; /* of the last one */
+};
+
+/* --- sizes ------------------------------------------------------------------------------------ */
+
+/* Modes whose factor has to be gathered: all but the slab mode, whose own rows lie together. */
+static bool is_gathered(const amped_plan *plan, int mode) {
+  return plan->nranks > 1 && mode != plan->dense.slab_mode;
+}
+
+/* Rows of partial sums. */
+static uint64_t partial_rows(const amped_plan *plan) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++)
+    if (is_gathered(plan, m) && amped_plan_factor_rows(plan, m) > most)
+      most = amped_plan_factor_rows(plan, m);
+  return most;
+}
+
+static amped_contraction contraction_of(const amped_plan *plan, int from, int end) {
+  const amped_dense_plan *d = &plan->dense;
+  amped_contraction c = {.type = d->type,
+                         .lead = 1,
+                         .mid = 1,
+                         .trail = 1,
+                         .value_type = plan->value_type,
+                         .ncomps = plan->ncomps,
+                         .ld = plan->ld};
+  for (int k = 0; k < plan->order; k++) {
+    const uint64_t dim = d->dims[d->layout[k]];
+    if (k >= from && k < end)
+      c.dims[c.inputs++] = dim;
+    *(k < from ? &c.lead : k < end ? &c.mid : &c.trail) *= dim;
+  }
+  return c;
+}
+
+static uint64_t workspace_bytes(const amped_plan *plan, int threads) {
+  const int n = plan->order;
+  uint64_t most = amped_multi_ttv_bytes(plan->ncomps, threads);
+  for (int k = 0; k < n; k++) {
+    amped_contraction c = contraction_of(plan, k, k + 1);
+    if (plan->dense.tree == AMPED_TREE_SPLIT)
+      c = k < n / 2 ? contraction_of(plan, 0, n / 2) : contraction_of(plan, n / 2, n);
+    const uint64_t bytes = amped_contract_bytes(&c, threads);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
+static uint64_t slab_bytes(const amped_plan *plan) {
+  return plan->dense.cells * amped_cell_bytes(plan->dense.type);
+}
+
+static amped_status cpu_require(const amped_device *device, const amped_plan *plan,
+                                uint64_t factor_bytes, amped_requirement *out) {
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  uint64_t t = amped_dense_largest(&plan->dense, plan->order, plan->ncomps);
+  (void)factor_bytes;
+  if (!amped_mul(t, (uint64_t)plan->value_type, &t) || t > INT64_MAX)
+    return amped_error(AMPED_FAILED, NULL,
+                       "the tensor times %d components is too large for any machine; use fewer "
+                       "components or ranks with memory for a part each",
+                       plan->ncomps);
+  out->copy_bytes[0] = out->read_bytes[0] = slab_bytes(plan);
+  out->host_bytes = slab_bytes(plan) + t + 2 * partial_rows(plan) * row_bytes +
+                    workspace_bytes(plan, device->threads);
+  for (int m = 0; m < plan->order; m++)
+    if (is_gathered(plan, m))
+      out->host_bytes += plan->dims[m] * row_bytes;
+  return AMPED_OK;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void cpu_destroy(amped_tensor_part *part) {
+  if (part == NULL)
+    return;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_huge_pages_free(part->gathered[m]);
+  amped_huge_pages_free(part->cells);
+  amped_huge_pages_free(part->t);
+  amped_huge_pages_free(part->sums);
+  amped_huge_pages_free(part->arriving);
+  amped_huge_pages_free(part->workspace);
+  amped_free(part);
+}
+
+static amped_status allocate(amped_tensor_part *part) {
+  const amped_plan *plan = part->plan;
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  AMPED_TRY(amped_huge_pages_calloc(&part->cells, plan->dense.cells,
+                                    amped_cell_bytes(plan->dense.type), part->threads,
+                                    "the cells of the tensor"));
+  AMPED_TRY(amped_huge_pages_calloc(
+      &part->t, amped_dense_largest(&plan->dense, plan->order, plan->ncomps),
+      (uint64_t)plan->value_type, part->threads, "a contraction of the tensor"));
+  AMPED_TRY(amped_huge_pages_calloc(&part->sums, partial_rows(plan), row_bytes, part->threads,
+                                    "sums for other ranks"));
+  AMPED_TRY(amped_huge_pages_calloc(&part->arriving, partial_rows(plan), row_bytes, part->threads,
+                                    "sums of other ranks"));
+  for (int m = 0; m < plan->order; m++)
+    if (is_gathered(plan, m))
+      AMPED_TRY(amped_huge_pages_calloc(&part->gathered[m], plan->dims[m], row_bytes, part->threads,
+                                        "a factor in order"));
+  return amped_huge_pages_alloc(&part->workspace, workspace_bytes(plan, part->threads), 1,
+                                "the workspace of contractions");
+}
+
+static amped_status cpu_create(amped_device *device, amped_factor_set *factors,
+                               const amped_plan *plan, uint64_t factor_bytes,
+                               amped_tensor_part **out) {
+  amped_tensor_part *part = NULL;
+  (void)factor_bytes;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&part, 1, sizeof *part, "the dense tensor"));
+  part->plan = plan;
+  part->factors = factors;
+  part->threads = device->threads;
+  amped_status status = allocate(part);
+  if (status == AMPED_OK)
+    *out = part;
+  else
+    cpu_destroy(part);
+  return status;
+}
+
+static uint64_t cpu_spare(const amped_tensor_part *part) {
+  (void)part;
+  return UINT64_MAX;
+}
+
+static amped_status cpu_insert_cells(amped_tensor_part *part, uint64_t first, uint64_t count,
+                                     const void *cells) {
+  const uint64_t size = amped_cell_bytes(part->plan->dense.type);
+  char *const to = (char *)part->cells + first * size;
+  if (first != part->filled || count > part->plan->dense.cells - first)
+    return amped_error(AMPED_FAILED, NULL,
+                       "cells %" PRIu64 " to %" PRIu64 " do not follow the %" PRIu64 " of %" PRIu64
+                       " that this rank has; please report this",
+                       first, first + count, part->filled, part->plan->dense.cells);
+  const uint64_t bytes = count * size;
+#pragma omp parallel for schedule(static) num_threads(part->threads)
+  for (uint64_t at = 0; at < bytes; at += PIECE)
+    memcpy(to + at, (const char *)cells + at, bytes - at < PIECE ? bytes - at : PIECE);
+  part->filled += count;
+  return AMPED_OK;
+}
+
+static amped_status cpu_finish(amped_tensor_part *part, int mode) {
+  (void)mode;
+  if (part->filled < part->plan->dense.cells)
+    return amped_error(AMPED_FAILED, NULL,
+                       "this rank has %" PRIu64 " cells of %" PRIu64 "; please report this",
+                       part->filled, part->plan->dense.cells);
+  return AMPED_OK;
+}
+
+/* Memory keeps the size of more components. */
+static amped_status cpu_resize(amped_tensor_part *part) {
+  part->from = part->end = 0;
+  return AMPED_OK;
+}
+
+/* --- MTTKRP ----------------------------------------------------------------------------------- */
+
+/* Mode's factor in the order of the slab's indices. */
+static const void *rows_in_order(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  const amped_row_plan *rows = &plan->modes[mode].rows;
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  const char *const from = amped_factor_set_cpu_rows(part->factors, mode);
+  char *to = part->gathered[mode];
+  if (!is_gathered(plan, mode))
+    return from + (uint64_t)plan->rank * rows->block_rows * row_bytes;
+  for (int p = 0; p < plan->nranks; p++) {
+    const uint64_t bytes = rows->rank_rows[p] * row_bytes;
+    memcpy(to, from + (uint64_t)p * rows->block_rows * row_bytes, bytes);
+    to += bytes;
+  }
+  return part->gathered[mode];
+}
+
+static int place_of(const amped_plan *plan, int mode) {
+  int k = 0;
+  while (plan->dense.layout[k] != mode)
+    k++;
+  return k;
+}
+
+/* Does T serve mode: without its factor, and with the others as they are? */
+static bool t_serves(const amped_tensor_part *part, int place) {
+  const amped_plan *plan = part->plan;
+  bool serves = part->end > part->from && (place < part->from || place >= part->end);
+  for (int k = part->from; k < part->end && serves; k++) {
+    const int mode = plan->dense.layout[k];
+    serves = part->versions[mode] == amped_factor_set_cpu.version(part->factors, mode);
+  }
+  return serves;
+}
+
+/* The modes to contract for MTTKRP of the mode at `place` of the layout. */
+static void choose_modes(amped_tensor_part *part, int place) {
+  const amped_plan *plan = part->plan;
+  const int half = plan->order / 2;
+  uint64_t newest = 0;
+  if (plan->dense.tree == AMPED_TREE_SPLIT) {
+    part->from = place < half ? half : 0;
+    part->end = place < half ? plan->order : half;
+    return;
+  }
+  for (int k = 0; k < plan->order; k++) {
+    const uint64_t version = amped_factor_set_cpu.version(part->factors, plan->dense.layout[k]);
+    if (k != place && version > newest) {
+      newest = version;
+      part->from = k;
+      part->end = k + 1;
+    }
+  }
+}
+
+static void contract(amped_tensor_part *part, int place) {
+  const amped_plan *plan = part->plan;
+  choose_modes(part, place);
+  amped_contraction c = contraction_of(plan, part->from, part->end);
+  c.cells = part->cells;
+  c.result = part->t;
+  for (int k = part->from; k < part->end; k++) {
+    const int mode = plan->dense.layout[k];
+    c.factors[k - part->from] = part->rows[mode];
+    part->versions[mode] = amped_factor_set_cpu.version(part->factors, mode);
+  }
+  amped_contract_cpu(&c, part->threads, part->workspace);
+}
+
+static amped_multi_ttv multi_ttv_of(const amped_tensor_part *part, int place) {
+  const amped_plan *plan = part->plan;
+  amped_multi_ttv m = {
+      .t = part->t, .value_type = plan->value_type, .ncomps = plan->ncomps, .ld = plan->ld};
+  for (int k = 0; k < plan->order; k++) {
+    const int mode = plan->dense.layout[k];
+    if (k >= part->from && k < part->end)
+      continue;
+    if (k == place)
+      m.keep = m.modes;
+    m.dims[m.modes] = plan->dense.dims[mode];
+    m.factors[m.modes++] = part->rows[mode];
+  }
+  return m;
+}
+
+/* A block of `rows` rows at `to`: those of the slab's indices first .. first + count, then zeros.
+ */
+static void put_block(const amped_tensor_part *part, const amped_multi_ttv *m, uint64_t first,
+                      uint64_t count, uint64_t rows, char *to) {
+  const uint64_t row_bytes = amped_plan_row_bytes(part->plan);
+  amped_multi_ttv_cpu(m, first, count, to, part->threads, part->workspace);
+  memset(to + count * row_bytes, 0, (rows - count) * row_bytes);
+}
+
+/* Own rows of the output, or a part of the sums of all rows. */
+static void put_rows(amped_tensor_part *part, int mode, int place) {
+  const amped_plan *plan = part->plan;
+  const amped_row_plan *rows = &plan->modes[mode].rows;
+  const amped_multi_ttv m = multi_ttv_of(part, place);
+  uint64_t first = 0;
+  if (!is_gathered(plan, mode)) {
+    put_block(part, &m, 0, plan->dense.dims[mode], rows->block_rows,
+              amped_factor_set_cpu_output(part->factors));
+    return;
+  }
+  for (int p = 0; p < plan->nranks; p++) {
+    put_block(part, &m, first, rows->rank_rows[p], rows->block_rows,
+              (char *)part->sums + (uint64_t)p * rows->block_rows * amped_plan_row_bytes(plan));
+    first += rows->rank_rows[p];
+  }
+}
+
+static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
+  const int place = place_of(part->plan, mode);
+  const double began = amped_time();
+  for (int m = 0; m < part->plan->order; m++)
+    if (m != mode)
+      part->rows[m] = rows_in_order(part, m);
+  if (!t_serves(part, place))
+    contract(part, place);
+  put_rows(part, mode, place);
+  part->mttkrp_sec = amped_time() - began;
+  amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + part->mttkrp_sec);
+  return AMPED_OK;
+}
+
+static amped_status cpu_mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
+                                    amped_mttkrp_times *times) {
+  (void)mode;
+  (void)block_part;
+  times->copy_sec = 0.0;
+  times->compute_sec = part->mttkrp_sec;
+  return AMPED_OK;
+}
+
+static amped_partial_rows cpu_partial_rows(amped_tensor_part *part, int mode) {
+  if (!is_gathered(part->plan, mode))
+    return (amped_partial_rows){NULL, NULL};
+  return (amped_partial_rows){part->sums, part->arriving};
+}
+
+static amped_status cpu_add_arrived(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  const uint64_t elements = plan->modes[mode].rows.block_rows * plan->ld;
+  void *const output = amped_factor_set_cpu_output(part->factors);
+  if (!is_gathered(plan, mode))
+    return AMPED_OK;
+#pragma omp parallel for schedule(static) num_threads(part->threads)
+  for (uint64_t e = 0; e < elements; e++) {
+    double sum = 0.0;
+    for (int p = 0; p < plan->nranks; p++)
+      sum += amped_value_get(part->arriving, plan->value_type, (uint64_t)p * elements + e);
+    amped_value_put(output, plan->value_type, e, sum);
+  }
+  return AMPED_OK;
+}
+
+/* --- the exact fit ---------------------------------------------------------------------------- */
+
+static amped_status cpu_products(amped_tensor_part *part, int mode, double scale,
+                                 const double *weights, amped_products *out) {
+  const amped_plan *plan = part->plan;
+  amped_dense_products p = {.cells = part->cells,
+                            .type = plan->dense.type,
+                            .order = plan->order,
+                            .value_type = plan->value_type,
+                            .ncomps = plan->ncomps,
+                            .ld = plan->ld,
+                            .scale = scale,
+                            .weights = weights};
+  (void)mode;
+  for (int k = 0; k < plan->order; k++) {
+    p.dims[k] = plan->dense.dims[plan->dense.layout[k]];
+    p.factors[k] = rows_in_order(part, plan->dense.layout[k]);
+  }
+  return amped_dense_products_cpu(&p, part->threads, out);
+}
+
+const amped_format_ops amped_dense_cpu = {
+    .name = "dense",
+    .needs = {.cells = true},
+    .require = cpu_require,
+    .create = cpu_create,
+    .destroy = cpu_destroy,
+    .spare = cpu_spare,
+    .insert_cells = cpu_insert_cells,
+    .finish = cpu_finish,
+    .resize = cpu_resize,
+    .mttkrp_begin = cpu_mttkrp_begin,
+    .mttkrp_wait = cpu_mttkrp_wait,
+    .partial_rows = cpu_partial_rows,
+    .add_arrived = cpu_add_arrived,
+    .products = cpu_products,
+};
