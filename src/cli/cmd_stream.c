@@ -7,6 +7,7 @@
 #include "base/signals.h"
 #include "base/system_memory.h"
 #include "base/timer.h"
+#include "base/trace.h"
 #include "cli/commands.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/state_file.h"
@@ -316,11 +317,13 @@ static amped_status find_so_far(job *j, const amped_stream *stream, amped_learnt
                                 amped_errors *out) {
   const double began = amped_time();
   amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_ERRORS, AMPED_NO_NUMBER);
   if (stream->comm->rank == 0)
     status = keep_held(j, &learnt->held_out);
   status = amped_comm_agree(stream->comm, status);
   if (status == AMPED_OK)
     status = amped_stream_errors(stream, &j->held, out);
+  amped_trace_end();
   learnt->evaluate_sec += amped_time() - began;
   return status;
 }
@@ -349,18 +352,24 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_errors so_far = {0};
   amped_stream_told told = {.batch = batch, .learnt = &learnt, .head = &j->head, .so_far = &so_far};
   amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
   AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
   const double learnt_at = amped_time();
+  amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   AMPED_GO(done, write_batch(j, batch, &learnt));
+  amped_trace_end();
   told.write_sec = amped_time() - learnt_at;
   if (stream.comm->rank == 0)
     amped_state_file_sizes(j->file, &told.state_bytes, &told.journal_bytes);
   AMPED_GO(done, find_so_far(j, &stream, &learnt, &so_far));
   told.total_sec = amped_time() - began;
   j->counts.learnt++;
+  amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   status = amped_stream_report_batch(j->session, &told);
+  amped_trace_end();
 done:
+  amped_trace_end();
   amped_learnt_free(&learnt);
   return status;
 }
@@ -383,11 +392,13 @@ static amped_status write_result(const job *j) {
   if (path == NULL)
     return AMPED_OK;
   memset(labels, 0, sizeof labels);
+  amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   for (int m = 0; m < j->head.order && j->session->comm.rank == 0; m++)
     labels[m] = amped_batch_source_labels(j->source, m); /* borrowed */
   if (j->session->comm.rank == 0)
     status = amped_stream_result_write(j->session, &j->head, &j->rows, labels, first_hash(j), path);
   AMPED_TRY(amped_comm_agree(&j->session->comm, status));
+  amped_trace_end();
   amped_say("result: %s (amped_mpi top %s shows it)", path, path);
   return AMPED_OK;
 }
@@ -398,7 +409,9 @@ static amped_status step(job *j, bool *more) {
   uint64_t caught = 0;
   amped_source_batch batch;
   memset(&batch, 0, sizeof batch);
+  amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   amped_status status = amped_batch_source_next(j->source, &batch);
+  amped_trace_end();
   *more = batch.input != NULL;
   if (status == AMPED_OK && *more)
     status = find_before(j, &batch, &before);
@@ -418,8 +431,12 @@ static amped_status learn_all(job *j) {
   const double began = amped_time();
   bool more = true;
   amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(read_rows(j));
+  amped_trace_end();
+  amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   AMPED_TRY(open_source(j));
+  amped_trace_end();
   AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   while (more && status == AMPED_OK)
     status = step(j, &more);
@@ -433,9 +450,11 @@ static amped_status learn_all(job *j) {
 /* --- the command ----------------------------------------------------------------------------- */
 
 static amped_status run(job *j) {
+  amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
   AMPED_TRY(amped_session_open_backend(j->session));
   AMPED_TRY(amped_comm_agree(&j->session->comm, check_backend(j->session)));
   AMPED_TRY(open_state(j));
+  amped_trace_end();
   return j->o->session.plan_only ? AMPED_OK : learn_all(j);
 }
 
