@@ -120,7 +120,7 @@ static const amped_option bench_rows[] = {
     {.name = "stream",
      .type = AMPED_OPTION_COUNT,
      .least = 1,
-     .most = 0x1p53,
+     .most = 0x1p40,
      .value = "N",
      .help = "time batches of N entries, phase by phase, that a stream learns which has all others",
      AMPED_OPTION_FIELD(amped_options, batch_nnz)},
