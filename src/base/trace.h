@@ -30,6 +30,9 @@ typedef enum amped_phase {
   AMPED_PHASE_UPLOAD,
   AMPED_PHASE_MAKE,
   AMPED_PHASE_INIT,
+  AMPED_PHASE_BATCH, /* of a stream; its number */
+  AMPED_PHASE_LOAD,
+  AMPED_PHASE_ROWS,
   AMPED_PHASE_SWEEP, /* its number is the sweep; so is that of fit */
   AMPED_PHASE_PASS,
   AMPED_PHASE_WAIT,
@@ -42,6 +45,8 @@ typedef enum amped_phase {
   AMPED_PHASE_NORMALISE,
   AMPED_PHASE_EXCHANGE,
   AMPED_PHASE_FIT,
+  AMPED_PHASE_ABSORB,
+  AMPED_PHASE_ERRORS,
   AMPED_PHASE_REPORT,
   AMPED_PHASE_CEILING,
   AMPED_PHASE_BOUND,
@@ -63,7 +68,7 @@ typedef enum amped_lane {
 /* Seconds are amped_time()'s. */
 typedef struct amped_trace_event {
   double begin_sec, end_sec;
-  int32_t number; /* mode or sweep; AMPED_NO_NUMBER: none */
+  int32_t number; /* mode, sweep or batch; AMPED_NO_NUMBER: none */
   uint8_t phase;
   uint8_t lane;
   uint16_t depth; /* open phases of the thread that enclose the event */
@@ -89,8 +94,8 @@ void amped_trace_span(amped_lane lane, amped_phase phase, int64_t number, double
  * comes before its inner events. *count and *dropped are 0 where no event was recorded. */
 void amped_trace_take(const amped_trace_event **events, uint64_t *count, uint64_t *dropped);
 
-/* Static texts: the name of a phase; the kind of its number ("mode", "sweep"; "" where it has
- * none); the name of a lane. */
+/* Static texts: the name of a phase; the kind of its number ("mode", "sweep", "batch"; "" where it
+ * has none); the name of a lane. */
 const char *amped_phase_name(amped_phase phase);
 const char *amped_phase_number(amped_phase phase);
 const char *amped_lane_name(amped_lane lane);

@@ -72,14 +72,17 @@ static int by_size(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
+double amped_bench_median_of(double *numbers, int count) {
+  qsort(numbers, (size_t)count, sizeof *numbers, by_size);
+  return count % 2 == 1 ? numbers[count / 2] : 0.5 * (numbers[count / 2 - 1] + numbers[count / 2]);
+}
+
 double amped_bench_median(const amped_bench_passes *p, int step, size_t member) {
   for (int i = 0; i < p->passes; i++) {
     const amped_bench_sample *s = &p->samples[i * p->steps + step];
     p->scratch[i] = *(const double *)((const char *)s + member);
   }
-  qsort(p->scratch, (size_t)p->passes, sizeof *p->scratch, by_size);
-  return p->passes % 2 == 1 ? p->scratch[p->passes / 2]
-                            : 0.5 * (p->scratch[p->passes / 2 - 1] + p->scratch[p->passes / 2]);
+  return amped_bench_median_of(p->scratch, p->passes);
 }
 
 amped_spread amped_bench_spread(const amped_bench_passes *p, int step, size_t member) {

@@ -40,6 +40,8 @@ void amped_bench_passes_free(amped_bench_passes *p);
 /* MTTKRP of each mode with the exchange of its rows, of the session's factors. */
 amped_bench_work amped_bench_mttkrp(amped_session *session);
 
+/* The median of some numbers, at least one, which are put in order. */
+double amped_bench_median_of(double *numbers, int count);
 /* Of this rank: the median over passes of a step's member at this offset. */
 double amped_bench_median(const amped_bench_passes *p, int step, size_t member);
 /* Collective: the same over ranks. */

@@ -272,6 +272,8 @@ amped_status amped_cmd_bench(const amped_options *o) {
     return amped_cmd_whole(o);
   if (o->epoch)
     return amped_cmd_epoch(o);
+  if (o->batch_nnz > 0)
+    return amped_cmd_batches(o);
   amped_status status = amped_session_start(&session, &o->session, AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);

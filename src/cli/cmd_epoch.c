@@ -382,9 +382,6 @@ amped_status amped_cmd_epoch(const amped_options *o) {
   e.bias = o->complete.bias == AMPED_BIAS_AUTO ? AMPED_BIAS_FULL : o->complete.bias;
   e.session_options.biased = e.bias == AMPED_BIAS_FULL;
   e.method = amped_complete_method_find(&o->complete);
-  if (e.session_options.biased && o->session.ncomps == AMPED_MAX_NCOMPS)
-    return amped_error(AMPED_USAGE, NULL, "--rank=%d: with biases at most %d components",
-                       o->session.ncomps, AMPED_MAX_NCOMPS - 1);
   status = amped_session_start(&e.session, &e.session_options, AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&e.session, &demand);

@@ -55,6 +55,8 @@ static amped_status check_combination(const amped_options *o) {
     wrong = "--scale is of a --shape; leave it out or give one";
   else if (o->generate.noise > 0.0 && o->generate.planted == 0)
     wrong = "--noise is added to the values of a planted model; give --planted too";
+  else if (o->generate.factor_mean != 0.0 && o->generate.observed == 0.0)
+    wrong = "--factor-mean is of a dense model; give --observed too, or leave it out";
   else if (o->generate.planted > 0 && o->session.shape.skew_count > 0)
     wrong = "--skew does not apply to --planted tensors; leave out one of them";
   else if (o->generate.planted > 0 && is_standard(o->args[0]))
@@ -80,6 +82,7 @@ static amped_observed_spec observed_spec(const amped_options *o) {
   amped_observed_spec spec = {.order = o->read.dims_order,
                               .share = o->generate.observed,
                               .ncomps = o->generate.planted,
+                              .factor_mean = o->generate.factor_mean,
                               .noise = o->generate.noise,
                               .seed = o->seed};
   memcpy(spec.dims, o->read.dims, sizeof spec.dims);
@@ -154,12 +157,12 @@ static json_t *json_options(const job *j) {
   json_t *skew = json_array();
   for (int m = 0; m < j->spec.order; m++)
     (void)json_array_append_new(skew, json_real(j->spec.skew[m]));
-  return json_pack("{s:o, s:o, s:o, s:f, s:i, s:f, s:f, s:o, s:s?}", "dims",
+  return json_pack("{s:o, s:o, s:o, s:f, s:i, s:f, s:f, s:f, s:o, s:s?}", "dims",
                    amped_json_counts(j->spec.dims, j->spec.order), "nnz",
                    amped_json_count(j->spec.nnz), "skew", skew, "power", j->spec.power, "planted",
-                   o->generate.planted, "observed", o->generate.observed, "noise",
-                   o->generate.noise, "seed", amped_json_count(o->seed), "shape",
-                   o->session.shape.name);
+                   o->generate.planted, "observed", o->generate.observed, "factor_mean",
+                   o->generate.factor_mean, "noise", o->generate.noise, "seed",
+                   amped_json_count(o->seed), "shape", o->session.shape.name);
 }
 
 static amped_status write_model(const job *j, const amped_ktensor *model, double norm,

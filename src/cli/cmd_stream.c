@@ -5,17 +5,17 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
-#include "base/system_memory.h"
 #include "base/timer.h"
+#include "base/trace.h"
 #include "cli/commands.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/state_file.h"
 #include "session/output_guard.h"
 #include "session/report.h"
+#include "session/stream_needs.h"
 #include "session/stream_report.h"
 #include "session/stream_result.h"
 #include "solver/stream.h"
-#include "solver/stream_published.h"
 #include "tensor/held_entries.h"
 
 /* The data of the command, for the functions below. */
@@ -62,14 +62,6 @@ static amped_status look(job *j) {
 
 /* --- the state ------------------------------------------------------------------------------- */
 
-static amped_status check_backend(const amped_session *session) {
-  const amped_worker *worker = &session->worker;
-  if (worker->backend->row_stores != NULL && worker->format->row_fit != NULL)
-    return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL, "stream does not run on --backend=%s; use --backend=cpu",
-                     worker->backend->name);
-}
-
 /* What this program cannot go on from. */
 static amped_status check_head(const job *j) {
   const amped_state_head *h = &j->head;
@@ -80,12 +72,8 @@ static amped_status check_head(const job *j) {
     return amped_error(AMPED_BAD_INPUT, path,
                        "has a published history beside biases or nonnegative components; begin a "
                        "new state with amped_mpi complete --state");
-  if (h->history == AMPED_HISTORY_MODEL && j->session->worker.format->row_past == NULL)
-    return amped_error(AMPED_USAGE, path,
-                       "has a model history, which does not run on --backend=%s; use --backend=cpu",
-                       j->session->worker.backend->name);
   if (h->history == AMPED_HISTORY_MODEL)
-    return AMPED_OK;
+    return amped_stream_needs_history(j->session, h->history, path);
   if (h->history_length != amped_equation_length(h->ncomps - (h->biased ? 1 : 0), h->biased))
     return amped_error(AMPED_BAD_INPUT, path,
                        "has histories of %" PRIu64 " numbers a row, which are not those of %d "
@@ -121,22 +109,6 @@ static amped_status set_clip(job *j) {
   return AMPED_OK;
 }
 
-/* The device holds its rows. The status is this rank's own. */
-static amped_status check_device_memory(const job *j, uint64_t need) {
-  const amped_worker *worker = &j->session->worker;
-  const uint64_t budget = worker->backend->device->memory(worker->device);
-  char a[32];
-  char b[32];
-  if (need <= budget)
-    return AMPED_OK;
-  return amped_error(AMPED_FAILED, j->o->args[0],
-                     "rank %d needs %s of GPU memory for its rows and %s are free; use more GPUs, "
-                     "or --backend=cpu, or begin a state of fewer components (--rank) or of "
-                     "--history=model",
-                     j->session->comm.rank, amped_format_bytes(a, need),
-                     amped_format_bytes(b, budget));
-}
-
 /* Repeated coordinates of a batch are treated as those of the first fit, unless the user says
  * otherwise. */
 static void tell_duplicates(const job *j) {
@@ -145,27 +117,6 @@ static void tell_duplicates(const job *j) {
     amped_say("%s: --duplicates=%s holds for batches of this run; its first fit had %s",
               j->o->args[0], amped_duplicates_policy_name(asked),
               amped_duplicates_policy_name(j->head.duplicates));
-}
-
-/* Collective on a node. The status is this rank's own. */
-static amped_status check_memory(const job *j) {
-  const amped_comm *comm = &j->session->comm;
-  const uint64_t budget = amped_mem_node_available();
-  uint64_t device_bytes = 0;
-  uint64_t host_bytes = 0;
-  char a[32];
-  char b[32];
-  amped_stream_rows_require(&j->session->worker, &j->head, comm->rank, comm->nranks, &device_bytes,
-                            &host_bytes);
-  const uint64_t need =
-      amped_comm_node_sum(comm, host_bytes + amped_stream_published_bytes(&j->head));
-  AMPED_TRY(check_device_memory(j, device_bytes));
-  if (budget == 0 || need <= budget)
-    return AMPED_OK;
-  return amped_error(AMPED_FAILED, j->o->args[0],
-                     "rank %d: the ranks of this node need %s of host memory for its rows and %s "
-                     "are free; use more nodes",
-                     comm->rank, amped_format_bytes(a, need), amped_format_bytes(b, budget));
 }
 
 /* Rank 0: what tells this stream from others. */
@@ -184,7 +135,7 @@ static amped_status open_state(job *j) {
   AMPED_TRY(amped_comm_agree(comm, check_head(j)));
   AMPED_TRY(amped_comm_agree(comm, set_forget(j)));
   AMPED_TRY(amped_comm_agree(comm, set_clip(j)));
-  AMPED_TRY(amped_comm_agree(comm, check_memory(j)));
+  AMPED_TRY(amped_comm_agree(comm, amped_stream_needs_memory(j->session, &j->head, j->o->args[0])));
   if (comm->rank == 0 && j->o->output != NULL)
     status = amped_output_compare(&j->found, first_hash(j), j->head.ncomps - j->head.biased);
   AMPED_TRY(amped_comm_agree(comm, status));
@@ -316,11 +267,13 @@ static amped_status find_so_far(job *j, const amped_stream *stream, amped_learnt
                                 amped_errors *out) {
   const double began = amped_time();
   amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_ERRORS, AMPED_NO_NUMBER);
   if (stream->comm->rank == 0)
     status = keep_held(j, &learnt->held_out);
   status = amped_comm_agree(stream->comm, status);
   if (status == AMPED_OK)
     status = amped_stream_errors(stream, &j->held, out);
+  amped_trace_end();
   learnt->evaluate_sec += amped_time() - began;
   return status;
 }
@@ -349,18 +302,24 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_errors so_far = {0};
   amped_stream_told told = {.batch = batch, .learnt = &learnt, .head = &j->head, .so_far = &so_far};
   amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
   AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
   const double learnt_at = amped_time();
+  amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   AMPED_GO(done, write_batch(j, batch, &learnt));
+  amped_trace_end();
   told.write_sec = amped_time() - learnt_at;
   if (stream.comm->rank == 0)
     amped_state_file_sizes(j->file, &told.state_bytes, &told.journal_bytes);
   AMPED_GO(done, find_so_far(j, &stream, &learnt, &so_far));
   told.total_sec = amped_time() - began;
   j->counts.learnt++;
+  amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   status = amped_stream_report_batch(j->session, &told);
+  amped_trace_end();
 done:
+  amped_trace_end();
   amped_learnt_free(&learnt);
   return status;
 }
@@ -383,11 +342,13 @@ static amped_status write_result(const job *j) {
   if (path == NULL)
     return AMPED_OK;
   memset(labels, 0, sizeof labels);
+  amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   for (int m = 0; m < j->head.order && j->session->comm.rank == 0; m++)
     labels[m] = amped_batch_source_labels(j->source, m); /* borrowed */
   if (j->session->comm.rank == 0)
     status = amped_stream_result_write(j->session, &j->head, &j->rows, labels, first_hash(j), path);
   AMPED_TRY(amped_comm_agree(&j->session->comm, status));
+  amped_trace_end();
   amped_say("result: %s (amped_mpi top %s shows it)", path, path);
   return AMPED_OK;
 }
@@ -398,7 +359,9 @@ static amped_status step(job *j, bool *more) {
   uint64_t caught = 0;
   amped_source_batch batch;
   memset(&batch, 0, sizeof batch);
+  amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   amped_status status = amped_batch_source_next(j->source, &batch);
+  amped_trace_end();
   *more = batch.input != NULL;
   if (status == AMPED_OK && *more)
     status = find_before(j, &batch, &before);
@@ -418,8 +381,12 @@ static amped_status learn_all(job *j) {
   const double began = amped_time();
   bool more = true;
   amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(read_rows(j));
+  amped_trace_end();
+  amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   AMPED_TRY(open_source(j));
+  amped_trace_end();
   AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   while (more && status == AMPED_OK)
     status = step(j, &more);
@@ -433,9 +400,11 @@ static amped_status learn_all(job *j) {
 /* --- the command ----------------------------------------------------------------------------- */
 
 static amped_status run(job *j) {
+  amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
   AMPED_TRY(amped_session_open_backend(j->session));
-  AMPED_TRY(amped_comm_agree(&j->session->comm, check_backend(j->session)));
+  AMPED_TRY(amped_comm_agree(&j->session->comm, amped_stream_needs_backend(j->session, "stream")));
   AMPED_TRY(open_state(j));
+  amped_trace_end();
   return j->o->session.plan_only ? AMPED_OK : learn_all(j);
 }
 

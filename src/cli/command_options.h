@@ -18,9 +18,10 @@ typedef struct amped_convert_options {
 } amped_convert_options;
 
 typedef struct amped_generate_options {
-  int planted;     /* components of the model that gives the values, 0: none */
-  double observed; /* share of the cells of a dense model, 0: blocks of a sparse one */
-  double noise;    /* standard deviation, relative to the model's values */
+  int planted;        /* components of the model that gives the values, 0: none */
+  double observed;    /* share of the cells of a dense model, 0: blocks of a sparse one */
+  double factor_mean; /* of a dense model */
+  double noise;       /* standard deviation, relative to the model's values */
 } amped_generate_options;
 
 typedef struct amped_info_options {
@@ -30,7 +31,7 @@ typedef struct amped_info_options {
 
 /* --drop-zeros, --copies, --compact, --label-order, --memory, --temporary */
 extern const amped_option_group amped_convert_option_rows;
-extern const amped_option_group amped_generate_option_rows; /* --planted, --observed, --noise */
+extern const amped_option_group amped_generate_option_rows; /* --planted, --observed, ... */
 extern const amped_option_group amped_info_option_rows;     /* --verify, --system */
 
 #endif

@@ -36,9 +36,10 @@ amped_status amped_cmd_stream(const amped_options *o);
 amped_status amped_cmd_bench(const amped_options *o);
 amped_status amped_cmd_convert(const amped_options *o);
 amped_status amped_cmd_info(const amped_options *o);
-/* bench --whole, bench --complete */
+/* bench --whole, bench --complete, bench --stream */
 amped_status amped_cmd_whole(const amped_options *o);
 amped_status amped_cmd_epoch(const amped_options *o);
+amped_status amped_cmd_batches(const amped_options *o);
 /* info --system, on all ranks. */
 amped_status amped_cmd_system(const amped_options *o);
 amped_status amped_cmd_compare(const amped_options *o);

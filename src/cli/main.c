@@ -56,16 +56,17 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .parallel = true,
      .summary = "predict missing entries: fit the observed ones alone",
-     .groups = {&amped_session_option_rows,  &amped_start_option_rows,
-                &amped_sweep_option_rows,    &amped_complete_model_option_rows,
-                &amped_complete_option_rows, &amped_state_option_rows,
-                &amped_of_option_rows,       &amped_clip_option_rows,
-                &amped_seed_option_rows,     &amped_output_option_rows,
-                &amped_nowrite_option_rows,  &amped_checkpoint_option_rows,
-                &amped_threads_option_rows,  &amped_backend_option_rows,
-                &amped_plan_option_rows,     &amped_plan_only_option_rows,
-                &amped_watch_option_rows,    &amped_read_option_rows,
-                &amped_dims_option_rows,     &amped_duplicates_option_rows},
+     .groups = {&amped_session_option_rows,    &amped_start_option_rows,
+                &amped_sweep_option_rows,      &amped_complete_model_option_rows,
+                &amped_complete_option_rows,   &amped_state_option_rows,
+                &amped_history_option_rows,    &amped_of_option_rows,
+                &amped_clip_option_rows,       &amped_seed_option_rows,
+                &amped_output_option_rows,     &amped_nowrite_option_rows,
+                &amped_checkpoint_option_rows, &amped_threads_option_rows,
+                &amped_backend_option_rows,    &amped_plan_option_rows,
+                &amped_plan_only_option_rows,  &amped_watch_option_rows,
+                &amped_read_option_rows,       &amped_dims_option_rows,
+                &amped_duplicates_option_rows},
      .help =
          "INPUT is any input of cpd, and an entry that it lacks is unknown, not zero. The model "
          "of\n"
@@ -88,8 +89,8 @@ const amped_command amped_commands[] = {
      .max_args = AMPED_MAX_ARGS,
      .parallel = true,
      .summary = "keep a completion model up to date as batches of entries come",
-     .groups = {&amped_stream_option_rows, &amped_clip_option_rows, &amped_output_option_rows,
-                &amped_threads_option_rows, &amped_backend_option_rows,
+     .groups = {&amped_stream_option_rows, &amped_learn_option_rows, &amped_clip_option_rows,
+                &amped_output_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
                 &amped_plan_only_option_rows, &amped_watch_option_rows, &amped_read_option_rows,
                 &amped_dims_option_rows, &amped_duplicates_option_rows},
      .help =
@@ -110,32 +111,38 @@ const amped_command amped_commands[] = {
      .arguments = "INPUT|--shape=NAME",
      .max_args = 1,
      .parallel = true,
-     .summary = "time MTTKRP over all modes, a whole run, or a sweep of completion",
+     .summary = "time MTTKRP over all modes, a whole run, a sweep of completion, or a stream",
      .groups = {&amped_session_option_rows, &amped_seed_option_rows, &amped_bench_option_rows,
-                &amped_complete_model_option_rows, &amped_output_option_rows,
-                &amped_kernel_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
-                &amped_plan_option_rows, &amped_watch_option_rows, &amped_shape_option_rows,
-                &amped_values_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
-                &amped_duplicates_option_rows},
-     .help = "With --shape the tensor is made in memory, on the device that computes: billions of\n"
-             "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
-             "The gather ceiling is the time that reading the factor rows alone would take, at\n"
-             "random, at the rate measured in the same run for tables of these sizes.\n\n"
-             "--whole is a run of cpd from the start of the process to the result on the disk,\n"
-             "which is written beside the file of -o and removed again. Each part stands beside\n"
-             "its bound, measured in the same call: the file read once more, by all threads of\n"
-             "the ranks that read; its nonzeros over the link to the device; the gather ceiling;\n"
-             "factor rows read and written once, in order; as many bytes as the result written\n"
-             "to the same folder and flushed.\n\n"
-             "--complete is a sweep of complete from its random start, with --method, --bias and\n"
-             "--nonnegative: nothing is held out, and no error is found. Assembly is adding up a\n"
-             "row's equations; it stands beside MTTKRP of the same R in the same call. Its bounds\n"
-             "are the gather ceiling, and R (R + 1) / 2 multiply-adds a nonzero at the rate of\n"
-             "large matrix products.\n\n"
-             "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
-             "         amped_mpi bench --shape=amazon --nnz=500M\n"
-             "         amped_mpi bench ratings.h5 --whole --repeat=20\n"
-             "         amped_mpi bench --shape=netflix --complete --rank=32\n",
+                &amped_complete_model_option_rows, &amped_history_option_rows,
+                &amped_learn_option_rows, &amped_output_option_rows, &amped_kernel_option_rows,
+                &amped_threads_option_rows, &amped_backend_option_rows, &amped_plan_option_rows,
+                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows,
+                &amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows},
+     .help =
+         "With --shape the tensor is made in memory, on the device that computes: billions of\n"
+         "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
+         "The gather ceiling is the time that reading the factor rows alone would take, at\n"
+         "random, at the rate measured in the same run for tables of these sizes.\n\n"
+         "--whole is a run of cpd from the start of the process to the result on the disk,\n"
+         "which is written beside the file of -o and removed again. Each part stands beside\n"
+         "its bound, measured in the same call: the file read once more, by all threads of\n"
+         "the ranks that read; its nonzeros over the link to the device; the gather ceiling;\n"
+         "factor rows read and written once, in order; as many bytes as the result written\n"
+         "to the same folder and flushed.\n\n"
+         "--complete is a sweep of complete from its random start, with --method, --bias and\n"
+         "--nonnegative: nothing is held out, and no error is found. Assembly is adding up a\n"
+         "row's equations; it stands beside MTTKRP of the same R in the same call. Its bounds\n"
+         "are the gather ceiling, and R (R + 1) / 2 multiply-adds a nonzero at the rate of\n"
+         "large matrix products.\n\n"
+         "--stream=N learns all but (--repeat + 1) N entries, drawn at random, as one batch,\n"
+         "then these as batches of N, as stream does, with --history, --forget, --sweeps,\n"
+         "--bias and --nonnegative; the first of them is not timed. With --shape so many are\n"
+         "made beside --nnz. No state is written. Nothing is held out, and the penalty is 1.\n\n"
+         "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
+         "         amped_mpi bench --shape=amazon --nnz=500M\n"
+         "         amped_mpi bench ratings.h5 --whole --repeat=20\n"
+         "         amped_mpi bench --shape=netflix --complete --rank=32\n"
+         "         amped_mpi bench --shape=netflix --stream=1M --rank=32 --history=model\n",
      .run = amped_cmd_bench},
     {.name = "convert",
      .arguments = "IN OUT",

@@ -106,7 +106,7 @@ static const amped_option bench_rows[] = {
      .least = 1,
      .most = 100000,
      .value = "N",
-     .help = "timed passes over all modes, or sweeps",
+     .help = "timed passes over all modes, sweeps or batches",
      .initial = "5",
      AMPED_OPTION_FIELD(amped_options, repeat)},
     {.name = "whole",
@@ -117,6 +117,13 @@ static const amped_option bench_rows[] = {
      .type = AMPED_OPTION_FLAG,
      .help = "time a sweep of complete, without finding errors, beside MTTKRP and its bounds",
      AMPED_OPTION_FIELD(amped_options, epoch)},
+    {.name = "stream",
+     .type = AMPED_OPTION_COUNT,
+     .least = 1,
+     .most = 0x1p40,
+     .value = "N",
+     .help = "time batches of N entries, phase by phase, that a stream learns which has all others",
+     AMPED_OPTION_FIELD(amped_options, batch_nnz)},
 };
 
 const amped_option_group amped_json_option_rows = AMPED_OPTION_GROUP(json_rows);
@@ -151,6 +158,8 @@ static const struct {
     {&amped_complete_model_option_rows, offsetof(amped_options, complete)},
     {&amped_complete_option_rows, offsetof(amped_options, complete)},
     {&amped_state_option_rows, offsetof(amped_options, stream)},
+    {&amped_history_option_rows, offsetof(amped_options, stream)},
+    {&amped_learn_option_rows, offsetof(amped_options, stream)},
     {&amped_stream_option_rows, offsetof(amped_options, stream)},
     {&amped_checkpoint_option_rows, offsetof(amped_options, checkpoint)},
     {&amped_on_signal_option_rows, offsetof(amped_options, checkpoint)},

@@ -57,12 +57,14 @@ typedef struct amped_options {
   int top;                      /* -n: labels of every mode, or for each label */
   int width;                    /* characters of a line of top; 0: not given */
   amped_number_list components; /* to show, by their numbers in top; count 0: not given */
-  int repeat;                   /* bench: timed passes over all modes, or sweeps */
+  int repeat;                   /* bench: timed passes over all modes, sweeps or batches */
   bool whole;                   /* bench: a whole run */
   bool epoch;                   /* bench: sweeps of completion (--complete) */
+  uint64_t batch_nnz;           /* bench: entries of a batch of a stream (--stream); 0: none */
 } amped_options;
 
-/* Groups of one option, of the same name; bench has --repeat, --whole and --complete.
+/* Groups of one option, of the same name; bench has --repeat, --whole, --complete
+ * and --stream.
  * nowrite is for cpd alone. */
 extern const amped_option_group amped_json_option_rows;
 extern const amped_option_group amped_overwrite_option_rows;

@@ -7,6 +7,7 @@
 #include "base/file_lock.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "plan/overlap.h"
 
 /* Two outputs need two names, and neither may be that of the other's lock. */
 static amped_status check_apart(const char *option, const char *file, const char *other) {
@@ -62,7 +63,7 @@ static amped_status check_state(const amped_options *o) {
     return amped_stream_options_check(&o->stream, o->nargs,
                                       o->output != NULL || o->session.plan_only);
   }
-  if (state == NULL && o->stream.history != AMPED_HISTORY_EQUATIONS)
+  if (state == NULL && o->stream.history != AMPED_HISTORY_EQUATIONS && o->batch_nnz == 0)
     return amped_error(AMPED_USAGE, NULL, "--history is that of a state; add --state=FILE");
   if (state == NULL)
     return AMPED_OK;
@@ -177,22 +178,49 @@ static amped_status check_info(const amped_options *o) {
   return AMPED_OK;
 }
 
-/* Passes over all modes have no result. */
+/* What bench --stream cannot use, and what needs it. */
+static amped_status check_bench_stream(const amped_options *o) {
+  const amped_session_options *s = &o->session;
+  const amped_stream_options *t = &o->stream;
+  const char *wrong = NULL;
+  if (o->batch_nnz == 0 &&
+      (t->history != AMPED_HISTORY_EQUATIONS || t->forget > 0.0 || t->sweeps != 3))
+    wrong = "--history, --forget and --sweeps are of bench --stream; add that, or leave them out";
+  else if (o->batch_nnz > 0 && t->history == AMPED_HISTORY_PUBLISHED)
+    wrong = "--history=published drops entries of old indices, and batches of bench --stream have "
+            "no others; time it with stream and --boxes";
+  else if (o->batch_nnz > 0 &&
+           (s->readers != AMPED_READERS_AUTO || s->load != AMPED_LOAD_AUTO ||
+            s->plan.placement != AMPED_PLACEMENT_GREEDY || s->plan.parts != AMPED_PARTS_AUTO))
+    wrong = "--read, --load, --placement and --overlap do not apply to --stream; leave them out";
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
+}
+
+/* Of what bench times apart from passes over all modes, which have no result. */
 static amped_status check_bench(amped_options *o) {
   amped_complete_options *c = &o->complete;
+  const bool learns = o->epoch || o->batch_nnz > 0;
   if (strcmp(o->command->name, "bench") != 0)
     return AMPED_OK;
-  if (o->whole && o->epoch)
+  if (o->whole + o->epoch + (o->batch_nnz > 0) > 1)
     return amped_error(AMPED_USAGE, NULL,
-                       "--whole is a run of cpd, --complete a sweep of complete; leave out one");
+                       "--whole is a run of cpd, --complete a sweep of complete, --stream one of "
+                       "stream; leave out all but one");
   if (!o->whole && o->output != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "bench writes a result only with --whole; add that, or leave out --output");
-  if (!o->epoch && (c->method != AMPED_COMPLETE_ALS || c->block > 0 || c->bias != AMPED_BIAS_AUTO ||
-                    c->nonnegative))
+  if (!o->epoch && (c->method != AMPED_COMPLETE_ALS || c->block > 0))
     return amped_error(AMPED_USAGE, NULL,
-                       "--method, --block, --bias and --nonnegative are of bench --complete; add "
-                       "that, or leave them out");
+                       "--method and --block are of bench --complete; add that, or leave them out");
+  if (!learns && (c->bias != AMPED_BIAS_AUTO || c->nonnegative))
+    return amped_error(AMPED_USAGE, NULL,
+                       "--bias and --nonnegative are of bench --complete and --stream; add one of "
+                       "these, or leave them out");
+  if (learns && (c->bias == AMPED_BIAS_AUTO || c->bias == AMPED_BIAS_FULL) &&
+      o->session.ncomps == AMPED_MAX_NCOMPS)
+    return amped_error(AMPED_USAGE, NULL, "--rank=%d: with biases at most %d components",
+                       o->session.ncomps, AMPED_MAX_NCOMPS - 1);
+  AMPED_TRY(check_bench_stream(o));
   return amped_complete_method_check(c);
 }
 

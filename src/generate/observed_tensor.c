@@ -85,8 +85,8 @@ static void fill_model(const amped_observed_spec *spec, amped_ktensor *model) {
     double *factor = model->factors[m];
 #pragma omp parallel for schedule(static)
     for (uint64_t i = 0; i < entries; i++)
-      factor[i] = amped_planted_normal(spec->seed, stream_of(STREAM_ENTRY, m),
-                                       stream_of(STREAM_ENTRY_ANGLE, m), i);
+      factor[i] = spec->factor_mean + amped_planted_normal(spec->seed, stream_of(STREAM_ENTRY, m),
+                                                           stream_of(STREAM_ENTRY_ANGLE, m), i);
   }
 }
 

@@ -2,12 +2,15 @@
  * Cells that are not stored are missing, not zero: this is what completion predicts. (Planted
  * tensors, planted_tensor.h, are zero elsewhere.)
  *
- * Factor entries are standard normal numbers. The cells are drawn without replacement, each as
- * likely as another: the first of a permutation of all cells that the seed chooses. Where the cells
- * are more than 2^63, leading modes are left out of the permutation until the others' are not, and
- * their indices are drawn one by one: so few of so many cells meet next to never. The noise is
- * that of planted_noise.h, on the drawn cells. Values without noise are those of the model, in
- * double; with noise they are rounded to float.
+ * Factor entries are normal numbers of standard deviation 1 and a mean. Where the mean is 0 and
+ * the tensor large and sparse, completion from a random start finds nothing of the model
+ * (docs/decisions/058-values-that-a-start-finds.md).
+ *
+ * The cells are drawn without replacement, each as likely as another: the first of a permutation of
+ * all cells that the seed chooses. Where the cells are more than 2^63, leading modes are left out
+ * of the permutation until the others' are not, and their indices are drawn one by one: so few of
+ * so many cells meet next to never. The noise is that of planted_noise.h, on the drawn cells.
+ * Values without noise are those of the model, in double; with noise they are rounded to float.
  *
  * The tensor does not depend on the number of threads. Host memory; not collective. */
 #ifndef AMPED_OBSERVED_TENSOR_H
@@ -21,6 +24,7 @@ typedef struct amped_observed_spec {
   uint64_t dims[AMPED_MAX_ORDER];
   double share; /* of all cells, above 0, at most 1 */
   int ncomps;
+  double factor_mean; /* finite */
   double noise;
   uint64_t seed;
 } amped_observed_spec;

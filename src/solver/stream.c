@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/timer.h"
+#include "base/trace.h"
 #include "plan/touched.h"
 #include "solver/stream_batch.h"
 #include "solver/stream_entries.h"
@@ -297,8 +298,10 @@ static amped_status find_change(const work *w) {
 /* Collective; the status is agreed. */
 static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   const double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_ERRORS, AMPED_NO_NUMBER);
   const amped_status status =
       amped_stream_entries_errors(w->s->comm, w->s->rows, w->s->head, held, out);
+  amped_trace_end();
   w->out->evaluate_sec += amped_time() - began;
   return status;
 }
@@ -326,10 +329,11 @@ static amped_status fit(work *w) {
   return status;
 }
 
-/* Collective; the status is agreed. */
-static amped_status learn(work *w, int growing) {
+/* Collective; the status is agreed. Up to the first sweep. */
+static amped_status load(work *w, int growing) {
   const amped_stream *s = w->s;
   const double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_LOAD, AMPED_NO_NUMBER);
   AMPED_TRY(take_entries(w, growing));
   w->out->times.entries = amped_time() - began;
   AMPED_TRY(
@@ -339,11 +343,21 @@ static amped_status learn(work *w, int growing) {
                                         amped_input_path(w->input), &w->learn, &w->out->times,
                                         &w->batch));
   const double loaded = amped_time();
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(amped_comm_agree(s->comm, start_rows(w)));
   forget_sums(w);
   AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, &w->mine));
+  amped_trace_end();
+  amped_trace_end();
   w->out->times.start = amped_time() - loaded;
   w->out->load_sec = amped_time() - began;
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. */
+static amped_status learn(work *w, int growing) {
+  const amped_stream *s = w->s;
+  AMPED_TRY(load(w, growing));
   AMPED_TRY(find_errors(w, false, &w->out->before));
   if (w->out->learnt > 0)
     AMPED_TRY(fit(w));

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/timer.h"
+#include "base/trace.h"
 #include "factor/exchange.h"
 #include "load/list_stats.h"
 #include "load/load_list.h"
@@ -179,11 +180,15 @@ static amped_status load(amped_stream_batch *b, const amped_state_head *head,
                          amped_list_source *source, double *at) {
   double norm_squared = 0.0;
   double seconds = 0.0;
+  amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
   AMPED_TRY(amped_list_stats_take(b->comm, b->input, false, &b->worker, source, &b->info));
   AMPED_TRY(amped_comm_agree(b->comm, make_plan(b, head)));
+  amped_trace_end();
   lap(at, &b->times->plan);
+  amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
   AMPED_TRY(amped_comm_agree(b->comm, amped_worker_prepare(&b->worker, &b->plan)));
   AMPED_TRY(amped_exchange_create(b->comm, &b->worker, &b->plan, &b->exchange));
+  amped_trace_end();
   lap(at, &b->times->memory);
   const amped_list_load job = {.comm = b->comm,
                                .input = b->input,
@@ -191,7 +196,9 @@ static amped_status load(amped_stream_batch *b, const amped_state_head *head,
                                .info = &b->info,
                                .plan = &b->plan,
                                .worker = &b->worker};
+  amped_trace_begin(AMPED_PHASE_DISTRIBUTE, AMPED_NO_NUMBER);
   AMPED_TRY(amped_load_list(&job, &norm_squared, &seconds));
+  amped_trace_end();
   lap(at, &b->times->copies);
   const amped_status status = b->worker.format->row_fit->prepare(b->worker.tensor, false);
   lap(at, &b->times->fits);
@@ -204,10 +211,12 @@ static amped_status open_batch(amped_stream_batch *b, const amped_state_head *he
   double at = amped_time();
   amped_list_source *source = NULL;
   amped_status status = AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
   for (int m = 0; m < head->order; m++)
     AMPED_GO(failed, share_rows(b, list, m));
   if (b->comm->rank == 0)
     number_list(b, list);
+  amped_trace_end();
   lap(&at, &b->times->rows);
   AMPED_TRY(amped_input_of_list(b->comm, name, b->comm->rank == 0 ? list : NULL, &b->input));
   AMPED_TRY(amped_list_source_open(b->comm, b->input, false, &b->worker, &source));
@@ -358,19 +367,28 @@ amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_h
                                       const int *order, amped_mode_times *times,
                                       double *sweep_sec) {
   double at = amped_time();
+  amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
   AMPED_TRY(amped_comm_agree(b->comm, bring_rows(b, head, rows, number)));
   if (head->history == AMPED_HISTORY_MODEL)
     AMPED_TRY(
         amped_stream_model_create(&b->context, head->biased, b->histories, rows->sums, &b->model));
+  amped_trace_end();
   lap(&at, &b->times->moves);
   const double began = amped_time();
-  for (int s = 0; s < sweeps; s++)
+  for (int s = 0; s < sweeps; s++) {
+    amped_trace_begin(AMPED_PHASE_SWEEP, s + 1);
     for (int k = 0; k < rows->order; k++)
       solve_rows(b, order[k], times);
+    amped_trace_end();
+  }
   *sweep_sec = (amped_time() - began) / sweeps;
+  amped_trace_begin(AMPED_PHASE_ABSORB, AMPED_NO_NUMBER);
   AMPED_TRY(absorb(b, rows->order, times));
+  amped_trace_end();
   at = amped_time();
+  amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
   const amped_status status = take_rows(b, rows, number);
+  amped_trace_end();
   lap(&at, &b->times->moves);
   return amped_comm_agree(b->comm, status);
 }

@@ -21,6 +21,16 @@ static const amped_option state_rows[] = {
      .value = "FILE",
      .help = "also write the state that amped_mpi stream goes on from",
      .expected_text = "a file's name"},
+    {.name = "keep-validation",
+     .type = AMPED_OPTION_COUNT,
+     .value = "N",
+     .help = "entries that are held out, and that a state keeps at most, to tell the "
+             "error of later models; those of the least hash",
+     .initial = "1M",
+     AMPED_OPTION_FIELD(amped_stream_options, keep)},
+};
+
+static const amped_option history_rows[] = {
     {.name = "history",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("equations", "model", "published"),
@@ -31,13 +41,26 @@ static const amped_option state_rows[] = {
              "it, the factors alone, where a missing cell is a zero",
      .initial = "equations",
      AMPED_OPTION_FIELD(amped_stream_options, history)},
-    {.name = "keep-validation",
-     .type = AMPED_OPTION_COUNT,
+};
+
+static const amped_option learn_rows[] = {
+    {.name = "forget",
+     .type = AMPED_OPTION_REAL,
+     .least = 1e-6,
+     .most = 1.0,
+     .value = "X",
+     .help = "what a batch leaves of the weight of all before it; the first batch's holds for all",
+     .initially = "that of the state, at first 1",
+     .expected_text = "a number above 0, at most 1",
+     AMPED_OPTION_FIELD(amped_stream_options, forget)},
+    {.name = "sweeps",
+     .type = AMPED_OPTION_INT,
+     .least = 1,
+     .most = 1000,
      .value = "N",
-     .help = "entries that are held out, and that a state keeps at most, to tell the "
-             "error of later models; those of the least hash",
-     .initial = "1M",
-     AMPED_OPTION_FIELD(amped_stream_options, keep)},
+     .help = "sweeps over a batch",
+     .initial = "3",
+     AMPED_OPTION_FIELD(amped_stream_options, sweeps)},
 };
 
 static const amped_option rows[] = {
@@ -68,26 +91,11 @@ static const amped_option rows[] = {
      .help = "take files that come into this folder, in order of name, until a signal",
      .expected_text = "a folder",
      AMPED_OPTION_FIELD(amped_stream_options, follow)},
-    {.name = "forget",
-     .type = AMPED_OPTION_REAL,
-     .least = 1e-6,
-     .most = 1.0,
-     .value = "X",
-     .help = "what a batch leaves of the weight of all before it; the first batch's holds for all",
-     .initially = "that of the state, at first 1",
-     .expected_text = "a number above 0, at most 1",
-     AMPED_OPTION_FIELD(amped_stream_options, forget)},
-    {.name = "sweeps",
-     .type = AMPED_OPTION_INT,
-     .least = 1,
-     .most = 1000,
-     .value = "N",
-     .help = "sweeps over a batch",
-     .initial = "3",
-     AMPED_OPTION_FIELD(amped_stream_options, sweeps)},
 };
 
 const amped_option_group amped_state_option_rows = AMPED_OPTION_GROUP(state_rows);
+const amped_option_group amped_history_option_rows = AMPED_OPTION_GROUP(history_rows);
+const amped_option_group amped_learn_option_rows = AMPED_OPTION_GROUP(learn_rows);
 const amped_option_group amped_stream_option_rows = AMPED_OPTION_GROUP(rows);
 
 amped_status amped_stream_options_check(const amped_stream_options *o, int nargs, bool exports) {

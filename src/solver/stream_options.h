@@ -19,8 +19,10 @@ typedef struct amped_stream_options {
   int sweeps;
 } amped_stream_options;
 
-extern const amped_option_group amped_state_option_rows; /* --state, --history, --keep-validation */
-extern const amped_option_group amped_stream_option_rows; /* the others */
+extern const amped_option_group amped_state_option_rows;   /* --state, --keep-validation */
+extern const amped_option_group amped_history_option_rows; /* --history */
+extern const amped_option_group amped_learn_option_rows;   /* --forget, --sweeps */
+extern const amped_option_group amped_stream_option_rows;  /* the others */
 
 /* AMPED_USAGE where the options contradict each other, or this number of arguments, STATE first.
  * exports: the model is written, so that no batch is needed. */

@@ -6,6 +6,7 @@
 #include "base/blas.h"
 #include "base/mem.h"
 #include "base/timer.h"
+#include "base/trace.h"
 #include "plan/touched.h"
 #include "solver/normal_equations.h"
 #include "solver/stream_entries.h"
@@ -232,7 +233,10 @@ static amped_status update(const work *w, int mode, amped_mode_times *times) {
   const uint64_t numbers = PIECE * (uint64_t)w->components;
   double *row = NULL;
   const double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
   find_sums(w, mode);
+  amped_trace_end();
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   const double summed = amped_time();
   amped_status status = invert(w, mode);
   if (status == AMPED_OK)
@@ -240,8 +244,11 @@ static amped_status update(const work *w, int mode, amped_mode_times *times) {
   AMPED_TRY(amped_comm_agree(w->comm, status));
   solve_share(w, mode, row, row + numbers);
   amped_free(row);
+  amped_trace_end();
   const double solved = amped_time();
+  amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   exchange(w, mode);
+  amped_trace_end();
   times->mttkrp += summed - began;
   times->exchange += amped_time() - solved;
   status = renew_grams(w, mode);
@@ -287,9 +294,12 @@ amped_status amped_stream_published_learn(const amped_comm *comm, const amped_st
   for (int m = 0; m < rows->order; m++)
     AMPED_GO(done, renew_grams(&w, m));
   began = amped_time();
-  for (int s = 0; s < sweeps; s++)
+  for (int s = 0; s < sweeps; s++) {
+    amped_trace_begin(AMPED_PHASE_SWEEP, s + 1);
     for (int k = 0; k < rows->order; k++)
       AMPED_GO(done, update(&w, order[k], times));
+    amped_trace_end();
+  }
   *sweep_sec = (amped_time() - began) / sweeps;
   status = amped_comm_agree(comm, take_rows(&w, number));
 done:

@@ -8,14 +8,14 @@ test -n "$python" || {
   exit 77
 }
 
-# check DIMS R SHARE NOISE FILE JSON: the tensor against the model beside it.
+# check DIMS R SHARE NOISE MEAN FILE JSON: the tensor against the model beside it.
 check() {
-  "$python" - "$@" <<'PY' && pass || fail "$5 is not as asked for"
+  "$python" - "$@" <<'PY' && pass || fail "$6 is not as asked for"
 import json, sys
 import h5py, numpy as np
 dims = [int(d) for d in sys.argv[1].split('x')]
-ncomps, share, noise = int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
-name, line = sys.argv[5], json.loads(open(sys.argv[6]).read())
+ncomps, share, noise, mean = int(sys.argv[2]), *map(float, sys.argv[3:6])
+name, line = sys.argv[6], json.loads(open(sys.argv[7]).read())
 order = len(dims)
 with h5py.File(name) as f:
     i = np.stack([f[f'indices_{m}'][:].astype(int) for m in range(order)])
@@ -32,6 +32,12 @@ assert weights.size == ncomps and [a.shape for a in factors] == [(d, ncomps) for
 # The model is dense and of full rank.
 assert all((a != 0).all() for a in factors)
 assert all(np.linalg.matrix_rank(a) == min(a.shape) for a in factors)
+# Columns have unit length, and the weights that of products: so entries of mean and deviation 1 are
+# mean / sqrt(d (1 + mean^2)) on average, by six deviations.
+assert line['options']['factor_mean'] == mean
+for d, a in zip(dims, factors):
+    if d >= 100:
+        assert abs(a.mean() * np.sqrt(d) - mean / np.sqrt(1 + mean ** 2)) <= 6 / np.sqrt(d * ncomps)
 # Every index is as likely as another: six standard deviations of a count without replacement.
 for m, d in enumerate(dims):
     count = np.bincount(i[m], minlength=d)
@@ -59,19 +65,20 @@ PY
 }
 
 number=0
-while read -r dims ncomps share noise; do
+while read -r dims ncomps share noise mean; do
   number=$((number + 1))
   expect 0 "the planted model, $ncomps components" "$amped" generate o.$number.h5 --dims="$dims" \
-    --planted="$ncomps" --observed="$share" --noise="$noise" --seed=$number --json=o.$number.json
-  check "$dims" "$ncomps" "$share" "$noise" o.$number.h5 o.$number.json
+    --planted="$ncomps" --observed="$share" --noise="$noise" --factor-mean="$mean" --seed=$number \
+    --json=o.$number.json
+  check "$dims" "$ncomps" "$share" "$noise" "$mean" o.$number.h5 o.$number.json
 done <<EOF
-300x200x100 5 0.01 0.01
-300x200x100 5 0.01 0
-30x20x10 3 1 0.1
-30x20x10 1 0.7 0
-40x1x50x30 4 0.05 0.5
-9x8x7x20x11 3 0.1 0
-7x5x6x4x9x8 2 0.2 0.02
+300x200x100 5 0.01 0.01 0
+300x200x100 5 0.01 0 1
+30x20x10 3 1 0.1 -2
+30x20x10 1 0.7 0 0
+40x1x50x30 4 0.05 0.5 0.5
+9x8x7x20x11 3 0.1 0 0
+7x5x6x4x9x8 2 0.2 0.02 0
 EOF
 
 # The same again, whatever the number of threads; another seed draws other cells of another model.
@@ -100,6 +107,8 @@ refuse "a share" --dims=9x9x9 --planted=2 --observed=-1
 refuse "a share" --dims=9x9x9 --planted=2 --observed=nan
 refuse "is less than one" --dims=9x9x9 --planted=2 --observed=1e-6
 refuse "cells are more than can be drawn" --dims=300x300x300x300x300x300x300x300 --planted=2 --observed=1
+refuse "give --observed too" --dims=9x9x9 --planted=2 --nnz=100 --factor-mean=1
+refuse "factor-mean" --dims=9x9x9 --planted=2 --observed=0.5 --factor-mean=nan
 refuse "a number from 0" --dims=9x9x9 --planted=2 --observed=0.5 --noise=inf
 refuse "1 to" --dims=9x9x9 --planted=0 --observed=0.5
 expect 1 "memory" "$amped" generate x.h5 --dims=1000000x1000000x1000000 --planted=2 --observed=0.001

@@ -1,6 +1,6 @@
 #!/bin/sh
 # --shape: tensors made in memory, timed and decomposed, on any number of ranks; the output of bench, of
-# bench --whole and of bench --complete; wrong options.
+# bench --whole, of bench --complete and of bench --stream; wrong options.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -211,7 +211,7 @@ expect 0 "an epoch of blocks" on 2 bench ../good.h5 --complete --method=ccd --ra
 expect 0 "an epoch of sgd" on 2 bench ../good.h5 --complete --method=sgd --rank=4 --repeat=1
 expect 2 "whole rows" "$amped" bench ../good.h5 --complete --method=sgd --block=2
 expect 2 "of bench --complete" "$amped" bench ../good.h5 --block=2
-expect 2 "leave out one" "$amped" bench ../good.h5 --whole --complete
+expect 2 "leave out all but one" "$amped" bench ../good.h5 --whole --complete
 expect 2 "of bench --complete" "$amped" bench ../good.h5 --bias=none
 expect 2 "of bench --complete" "$amped" bench ../good.h5 --nonnegative --whole
 expect 2 "takes one --rank" "$amped" bench ../good.h5 --complete --rank=2,3
@@ -219,6 +219,61 @@ expect 2 "at most 1023" "$amped" bench ../good.h5 --complete --rank=1024
 expect 2 "only with --whole" "$amped" bench ../good.h5 --complete -o x.h5
 expect 3 "missing.h5" "$amped" bench missing.h5 --complete
 test "$backend" = cuda && expect 2 "fit no rows" on 1 bench ../good.h5 --complete --kernel=published
+
+# --- batches of a stream ---------------------------------------------------------------------------
+# Phases have times, whose sum is that of a batch but for what lies between them; rows touched are those of that
+# many draws; the state is nowhere.
+mkdir batches && cd batches || exit 99
+numbers_of_batches() { # numbers_of_batches ENTRIES KNOWN RANKS
+  python3 - "$@" <<'PY' && pass || fail "numbers of bench --stream"
+import json, sys
+entries, known, ranks = map(int, sys.argv[1:])
+line = json.loads(open('b.json').read().splitlines()[-1])
+assert line['event'] == 'batches' and line['entries'] == entries and line['known_entries'] == known, line
+ms = {p['phase']: p['ms'] for p in line['phases']}
+assert len(ms) == 15 and all(0 <= s['min'] <= s['mean'] <= s['max'] for s in ms.values()), ms
+assert all(ms[p]['min'] > 0 for p in ('load', 'plan', 'copies', 'rows', 'a sweep', 'errors', 'all')), ms
+assert line['batch_ms'] == ms['all']['max'] and line['sweep_ms'] == ms['a sweep']['max']
+parts = ('entries', 'their rows', 'plan', 'memory', 'copies', 'fits', 'new rows')
+if ranks == 1 and line['passes'] == 1:  # medians of one batch add up; phases cover most of it
+    assert sum(ms[p]['max'] for p in parts) <= 1.001 * ms['load']['max'], ms
+    whole = sum(ms[p]['max'] for p in ('load', 'rows', 'exchange', 'moves of rows', 'errors', 'end'))
+    assert 0.5 * ms['all']['max'] <= whole <= 1.001 * ms['all']['max'], ms
+    assert line['sweeps'] * ms['a sweep']['max'] <= 1.001 * (ms['rows']['max'] + ms['exchange']['max'] + 1), ms
+assert all(0 < t <= min(d, entries) for t, d in zip(line['touched'], line['dims'])), line
+PY
+}
+for run in "1 1 --history=equations" "2 3 --history=model" "3 2 --bias=none --precision=double --sweeps=2" \
+  "2 1 --nonnegative --forget=0.9 --history=model"; do
+  # shellcheck disable=SC2086
+  set -- $run
+  ranks=$1 repeat=$2
+  shift 2
+  expect 0 "a batch of 300 entries touches .* rows" on "$ranks" bench --shape=netflix --scale=2e-4 --nnz=5k \
+    --stream=300 --repeat="$repeat" --rank=5 --json=b.json --overwrite "$@"
+  numbers_of_batches 300 5000 "$ranks"
+done
+same "history" "$(field history b.json)" model
+expect 0 "known before: 160 entries of" on 2 bench ../../good.h5 --stream=10 --repeat=3 --rank=4 --json=b.json \
+  --overwrite --trace=t.json
+numbers_of_batches 10 160 2
+same "batches in the trace" "$(grep -c '"name":"batch"' t.json)" 10
+expect 0 "known before: 170 entries" on 1 bench ../../good.tns --stream=10 --repeat=2 --rank=4
+same "left behind" "$(ls | tr '\n' ' ')" "b.json t.json "
+cd ..
+
+expect 2 "too few for 3 batches of 7000" "$amped" bench ../good.h5 --stream=7k --repeat=2
+expect 2 "leave out all but one" "$amped" bench ../good.h5 --stream=10 --complete
+expect 2 "drops entries" "$amped" bench ../good.h5 --stream=10 --history=published
+expect 2 "do not apply to --stream" "$amped" bench ../good.h5 --stream=10 --read=parallel
+expect 2 "do not apply to --stream" "$amped" bench ../good.h5 --stream=10 --overlap=off
+expect 2 "of bench --stream" "$amped" bench ../good.h5 --sweeps=2
+expect 2 "of bench --stream" "$amped" bench ../good.h5 --complete --history=model
+expect 2 "of bench --complete" "$amped" bench ../good.h5 --stream=10 --method=sgd
+expect 2 "at most 1023" "$amped" bench ../good.h5 --stream=10 --rank=1024
+expect 2 "" "$amped" bench ../good.h5 --stream=0
+expect 3 "missing.h5" "$amped" bench missing.h5 --stream=10
+test "$backend" = cuda && expect 2 "bench --stream does not run" on 1 bench ../good.h5 --stream=10 --kernel=published
 
 expect 2 "only with --whole" "$amped" bench ../good.h5 -o x.h5
 expect 2 "takes one --rank" "$amped" bench ../good.h5 --whole --rank=2,3

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --trace: a file that can be parsed, with all ranks and phases, for cpd and bench; wrong names.
+# --trace: a file that can be parsed, with all ranks and phases, for cpd, bench and stream; wrong names.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -43,6 +43,42 @@ expect 0 "" on 2 bench good.h5 --load=copies --rank=5 --repeat=2 --whole --trace
 check whole.json 2 start plan distribute init sweep mttkrp write "gather ceiling" bound
 expect 0 "" on 2 good.h5 --plan --trace=plan.json
 check plan.json 2 start plan
+
+# Batches of a stream, of each history. In phases of a batch are those of its sweeps; what no phase covers is little.
+"$amped" generate batch1.h5 --dims=50x60x72 --nnz=2k --seed=2 -q || fail "batch1"
+"$amped" generate batch2.h5 --dims=55x60x75 --nnz=2k --seed=3 -q || fail "batch2"
+for history in equations model published; do
+  bias=full
+  test $history = published && bias=none
+  expect 0 "" on 1 complete good.h5 --rank=5 --reg=1 --iters=2 --bias=$bias --nowrite --history=$history \
+    --state=live.state --overwrite -q
+  rm -f live.state.*
+  expect 0 "trace: stream.json" on 2 stream live.state batch1.h5 batch2.h5 --sweeps=4 -o model.h5 --overwrite \
+    --trace=stream.json
+  phases="start init read batch load errors sweep exchange write report"
+  test $history = published || phases="$phases plan prepare distribute rows absorb"
+  # shellcheck disable=SC2086
+  check stream.json 2 $phases
+  same "batches, $history" "$(grep '"name":"batch"' stream.json | grep -o '"batch":[0-9]*' | sort | tr '\n' ' ')" \
+    '"batch":2 "batch":2 "batch":3 "batch":3 '
+  same "sweeps, $history" "$(grep -c '"name":"sweep".*"sweep":4' stream.json)" 4
+  if python3 - <<'PY'; then pass; else fail "phases of batches, $history"; fi
+import json
+spans = [e for e in json.load(open('stream.json'))['traceEvents'] if e['ph'] == 'X']
+for b in (e for e in spans if e['name'] == 'batch'):
+    begin, end = b['ts'], b['ts'] + b['dur']
+    inner = [e for e in spans if e['pid'] == b['pid'] and e['tid'] == b['tid'] and e is not b
+             and begin <= e['ts'] and e['ts'] + e['dur'] <= end + 1e-3]
+    assert [e['args']['sweep'] for e in inner if e['name'] == 'sweep'] == [1, 2, 3, 4], b
+    assert sum(e['name'] == 'errors' for e in inner) == 4, b  # before, after, held out, so far
+    covered, last = 0, begin
+    for e in sorted(inner, key=lambda e: e['ts']):
+        covered += max(0, e['ts'] + e['dur'] - max(last, e['ts']))
+        last = max(last, e['ts'] + e['dur'])
+    print("%.1f %% of a batch covered" % (100 * covered / b['dur']))
+    assert 2 * covered > b['dur'], b
+PY
+done
 
 # Ranks of two nodes, whose clocks start at different times.
 if unshare -T --monotonic=100000 -f true 2>/dev/null; then

@@ -1,0 +1,360 @@
+/* bench --stream: batches of a stream that are learnt one after another, phase by phase. The
+ * entries before them are one batch, and the first timed one has another before it. Rows and
+ * entries are in memory; no state is written. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "cli/bench_passes.h"
+#include "cli/commands.h"
+#include "generate/paper_shapes.h"
+#include "generate/random_tensor.h"
+#include "session/report.h"
+#include "session/stream_needs.h"
+#include "solver/stream.h"
+#include "tensor/format.h"
+#include "text/io.h"
+
+/* A penalty for which every row is unique. */
+#define REG 1.0
+
+/* What a batch takes: a phase, and below it those that are parts of it. */
+enum {
+  LOAD,
+  ENTRIES,
+  TOUCHED,
+  PLAN,
+  MEMORY,
+  COPIES,
+  FITS,
+  START,
+  ROWS,
+  SWEEP,
+  EXCHANGE,
+  MOVES,
+  ERRORS,
+  END,
+  ALL,
+  PHASES
+};
+
+static const struct {
+  const char *name;
+  bool inside;
+} phases[PHASES] = {
+    [LOAD] = {"load", false},         [ENTRIES] = {"entries", true},
+    [TOUCHED] = {"their rows", true}, [PLAN] = {"plan", true},
+    [MEMORY] = {"memory", true},      [COPIES] = {"copies", true},
+    [FITS] = {"fits", true},          [START] = {"new rows", true},
+    [ROWS] = {"rows", false},         [SWEEP] = {"a sweep", true},
+    [EXCHANGE] = {"exchange", false}, [MOVES] = {"moves of rows", false},
+    [ERRORS] = {"errors", false},     [END] = {"end", false},
+    [ALL] = {"all", false},
+};
+
+typedef struct batches {
+  const amped_options *o;
+  amped_session session;
+  amped_sptensor all;     /* rank 0: all entries */
+  uint64_t nnz, base_nnz; /* of all, and of the first batch; the same on every rank */
+  amped_state_head head;
+  amped_stream_rows rows;
+  int timed;                        /* batches that were */
+  double *seconds[PHASES];          /* [repeat] of this rank */
+  double *touched[AMPED_MAX_ORDER]; /* [repeat] rows */
+  double base_sec;
+} batches;
+
+/* --- entries --------------------------------------------------------------------------------- */
+
+static uint64_t entries_of_batches(const batches *b) {
+  return ((uint64_t)b->o->repeat + 1) * b->o->batch_nnz;
+}
+
+/* Rank 0: a tensor of the shape, with so many entries more. */
+static amped_status make_list(batches *b) {
+  const amped_synthetic *shape = &b->session.synthetic;
+  amped_random_tensor_spec spec = {
+      .order = shape->order,
+      .nnz = shape->nnz + entries_of_batches(b),
+      .power = shape->power == AMPED_SYNTHETIC_UNIFORM ? 0.0 : AMPED_SHAPE_POWER,
+      .codes = shape->codes,
+      .seed = b->o->seed};
+  memcpy(spec.dims, shape->dims, sizeof spec.dims);
+  return amped_random_tensor_create(&spec, &b->all);
+}
+
+/* Rank 0. */
+static amped_status read_list(batches *b) {
+  const char *path = b->o->session.input;
+  amped_format format = AMPED_FORMAT_HDF5;
+  AMPED_TRY(amped_io_input_format(path, &b->o->read, &format));
+  AMPED_TRY(amped_io_check(path, format, &b->o->read));
+  AMPED_TRY(amped_input_read_list(path, &b->o->read, &b->all));
+  AMPED_TRY(amped_sptensor_validate(&b->all, path));
+  if (b->all.nnz > entries_of_batches(b))
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, path,
+                     "has %" PRIu64 " entries, which are too few for %d batches of %" PRIu64
+                     " and entries before them; lower --stream or --repeat",
+                     b->all.nnz, b->o->repeat + 1, b->o->batch_nnz);
+}
+
+/* The model of the first fit that was not made: mean and scale are those of all values. */
+static void set_head(batches *b) {
+  const amped_options *o = b->o;
+  const amped_complete_options *c = &o->complete;
+  const bool centred = c->bias != AMPED_BIAS_NONE;
+  const bool biased = c->bias == AMPED_BIAS_AUTO || c->bias == AMPED_BIAS_FULL;
+  double sum = 0.0;
+  double squares = 0.0;
+  for (uint64_t k = 0; k < b->all.nnz; k++) {
+    sum += b->all.values[k];
+    squares += b->all.values[k] * b->all.values[k];
+  }
+  const double n = (double)b->all.nnz;
+  const double mean = centred ? sum / n : 0.0;
+  const double variance = squares / n - mean * mean;
+  const uint64_t lengths[] = {[AMPED_HISTORY_EQUATIONS] =
+                                  amped_equation_length(o->session.ncomps, biased),
+                              [AMPED_HISTORY_MODEL] = 1};
+  b->head = (amped_state_head){.order = b->all.order,
+                               .ncomps = o->session.ncomps + (biased ? 1 : 0),
+                               .type = o->session.precision,
+                               .history = o->stream.history,
+                               .history_length = lengths[o->stream.history],
+                               .biased = biased,
+                               .nonnegative = c->nonnegative,
+                               .mean = mean,
+                               .scale = variance > 0.0 ? sqrt(variance) : 1.0,
+                               .reg = REG,
+                               .reg_power = c->reg_power,
+                               .reg_bias = c->reg_bias,
+                               .forget = o->stream.forget > 0.0 ? o->stream.forget : 1.0,
+                               .least = -(double)INFINITY,
+                               .most = (double)INFINITY,
+                               .seed = o->seed,
+                               .growing = -1};
+  memcpy(b->head.dims, b->all.dims, sizeof b->head.dims);
+  for (int m = 0; m < b->all.order; m++)
+    b->head.pull[m] = 1.0;
+}
+
+/* Collective; the status is agreed. */
+static amped_status open_entries(batches *b) {
+  const amped_comm *comm = &b->session.comm;
+  amped_status status = AMPED_OK;
+  if (comm->rank == 0)
+    status = b->o->session.shape.name != NULL ? make_list(b) : read_list(b);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  if (comm->rank == 0)
+    set_head(b);
+  b->nnz = b->all.nnz;
+  amped_comm_broadcast(comm, &b->head, sizeof b->head);
+  amped_comm_broadcast(comm, &b->nnz, sizeof b->nnz);
+  b->base_nnz = b->nnz - entries_of_batches(b);
+  AMPED_TRY(amped_comm_agree(
+      comm, amped_stream_needs_memory(&b->session, &b->head, b->o->session.input)));
+  return amped_comm_agree(comm,
+                          amped_stream_rows_create(&b->rows, comm, &b->session.worker, &b->head));
+}
+
+/* Rank 0: entries first .. first + count of all, in an order that the seed chooses. */
+static amped_status take(const batches *b, uint64_t first, uint64_t count, amped_sptensor *out) {
+  const amped_sptensor *all = &b->all;
+  AMPED_TRY(amped_sptensor_create(out, all->order, count));
+  memcpy(out->dims, all->dims, sizeof out->dims);
+  out->duplicates = all->duplicates;
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = 0; k < count; k++) {
+    const uint64_t at = amped_random_tensor_scatter(all->nnz, b->o->seed, first + k);
+    for (int m = 0; m < all->order; m++)
+      out->indices[m][k] = all->indices[m][at];
+    out->values[k] = all->values[at];
+  }
+  return AMPED_OK;
+}
+
+/* --- batches --------------------------------------------------------------------------------- */
+
+/* Of a timed batch. */
+static void note(batches *b, const amped_learnt *l, double all_sec) {
+  const amped_batch_times *t = &l->times;
+  const double seconds[PHASES] = {[LOAD] = l->load_sec,
+                                  [ENTRIES] = t->entries,
+                                  [TOUCHED] = t->rows,
+                                  [PLAN] = t->plan,
+                                  [MEMORY] = t->memory,
+                                  [COPIES] = t->copies,
+                                  [FITS] = t->fits,
+                                  [START] = t->start,
+                                  [ROWS] = l->rows_sec,
+                                  [SWEEP] = l->sweep_sec,
+                                  [EXCHANGE] = l->exchange_sec,
+                                  [MOVES] = t->moves,
+                                  [ERRORS] = l->evaluate_sec,
+                                  [END] = t->end,
+                                  [ALL] = all_sec};
+  for (int p = 0; p < PHASES; p++)
+    b->seconds[p][b->timed] = seconds[p];
+  for (int m = 0; m < b->head.order; m++)
+    b->touched[m][b->timed] = (double)l->touched[m];
+  b->timed++;
+}
+
+/* Collective; the status is agreed. Learn entries first .. first + count. *seconds: of this rank,
+ * from a common start. */
+static amped_status learn(batches *b, uint64_t first, uint64_t count, amped_learnt *learnt,
+                          double *seconds) {
+  const amped_comm *comm = &b->session.comm;
+  const amped_stream stream = {.comm = comm,
+                               .worker = &b->session.worker,
+                               .rows = &b->rows,
+                               .head = &b->head,
+                               .sweeps = b->o->stream.sweeps};
+  amped_sptensor list = {.order = 0};
+  amped_input *input = NULL;
+  amped_status status = AMPED_OK;
+  if (comm->rank == 0)
+    status = take(b, first, count, &list);
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK)
+    status = amped_input_of_list(comm, b->o->session.input, comm->rank == 0 ? &list : NULL, &input);
+  else
+    amped_sptensor_free(&list);
+  AMPED_TRY(status);
+  AMPED_MPI(comm, MPI_Barrier(comm->mpi));
+  const double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)b->head.batches + 1);
+  status = amped_stream_learn(&stream, input, -1, learnt);
+  amped_trace_end();
+  *seconds = amped_time() - began;
+  amped_input_close(input);
+  b->head.batches++;
+  b->head.nnz += count;
+  return status;
+}
+
+/* Collective; the status is agreed. The first batch is the base; the next one is not timed. */
+static amped_status learn_all(batches *b) {
+  uint64_t first = 0;
+  for (int i = 0; i < b->o->repeat + 2; i++) {
+    const uint64_t count = i == 0 ? b->base_nnz : b->o->batch_nnz;
+    double seconds = 0.0;
+    amped_learnt learnt;
+    memset(&learnt, 0, sizeof learnt);
+    const amped_status status = learn(b, first, count, &learnt, &seconds);
+    if (status == AMPED_OK && i == 0)
+      b->base_sec = amped_comm_spread(&b->session.comm, seconds).max;
+    if (status == AMPED_OK && i > 1)
+      note(b, &learnt, seconds);
+    amped_learnt_free(&learnt);
+    AMPED_TRY(status);
+    first += count;
+  }
+  return AMPED_OK;
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+static void say_results(const batches *b, const amped_spread *s, const uint64_t *touched) {
+  char rows[AMPED_DIMS_TEXT];
+  char touches[AMPED_DIMS_TEXT];
+  amped_say("known before: %" PRIu64 " entries of %s rows, one batch of %.3f s", b->base_nnz,
+            amped_format_dims(rows, b->head.order, b->head.dims), b->base_sec);
+  amped_say(
+      "milliseconds, median of %d batches of %" PRIu64 " entries over %d rank%s:", b->o->repeat,
+      b->o->batch_nnz, b->session.comm.nranks, b->session.comm.nranks == 1 ? "" : "s");
+  amped_say("%-16s  %10s  %10s  %10s", "phase", "least", "mean", "most");
+  for (int p = 0; p < PHASES; p++)
+    amped_say("%s%-*s  %10.3f  %10.3f  %10.3f", phases[p].inside ? "  " : "",
+              phases[p].inside ? 14 : 16, phases[p].name, 1e3 * s[p].min, 1e3 * s[p].mean,
+              1e3 * s[p].max);
+  amped_say("a batch of %" PRIu64 " entries touches %s rows: %.3f ms, a sweep %.3f ms",
+            b->o->batch_nnz, amped_format_dims(touches, b->head.order, touched), 1e3 * s[ALL].max,
+            1e3 * s[SWEEP].max);
+}
+
+static json_t *json_phases(const amped_spread *s) {
+  json_t *list = json_array();
+  for (int p = 0; p < PHASES; p++)
+    (void)json_array_append_new(list, json_pack("{s:s, s:o}", "phase", phases[p].name, "ms",
+                                                amped_bench_json_spread(s[p])));
+  return list;
+}
+
+static amped_status write_json(const batches *b, const amped_spread *s, const uint64_t *touched) {
+  const amped_state_head *h = &b->head;
+  if (b->session.json == NULL)
+    return AMPED_OK;
+  return amped_json_line(
+      b->session.json,
+      json_pack("{s:s, s:s, s:b, s:i, s:s?, s:o, s:i, s:I, s:i, s:I, s:f, s:o, s:f, s:f, s:o}",
+                "event", "batches", "history", amped_history_names[h->history], "biased",
+                (int)h->biased, "components", b->o->session.ncomps, "shape",
+                b->o->session.shape.name, "dims", amped_json_counts(h->dims, h->order), "passes",
+                b->o->repeat, "entries", (json_int_t)b->o->batch_nnz, "sweeps", b->o->stream.sweeps,
+                "known_entries", (json_int_t)b->base_nnz, "known_seconds", b->base_sec, "touched",
+                amped_json_counts(touched, h->order), "batch_ms", 1e3 * s[ALL].max, "sweep_ms",
+                1e3 * s[SWEEP].max, "phases", json_phases(s)));
+}
+
+/* Collective; the status is agreed. */
+static amped_status tell(batches *b) {
+  amped_spread s[PHASES];
+  uint64_t touched[AMPED_MAX_ORDER] = {0};
+  for (int p = 0; p < PHASES; p++)
+    s[p] = amped_comm_spread(&b->session.comm, amped_bench_median_of(b->seconds[p], b->timed));
+  for (int m = 0; m < b->head.order; m++)
+    touched[m] = (uint64_t)amped_bench_median_of(b->touched[m], b->timed);
+  say_results(b, s, touched);
+  return amped_comm_agree(&b->session.comm, write_json(b, s, touched));
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static amped_status make_room(batches *b) {
+  const uint64_t count = (uint64_t)b->o->repeat;
+  for (int p = 0; p < PHASES; p++)
+    AMPED_TRY(amped_alloc(&b->seconds[p], count, sizeof *b->seconds[p], "the timings"));
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    AMPED_TRY(amped_alloc(&b->touched[m], count, sizeof *b->touched[m], "the timings"));
+  return AMPED_OK;
+}
+
+static amped_status run(batches *b) {
+  const amped_comm *comm = &b->session.comm;
+  amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
+  AMPED_TRY(amped_session_open_backend(&b->session));
+  AMPED_TRY(amped_comm_agree(comm, amped_stream_needs_backend(&b->session, "bench --stream")));
+  AMPED_TRY(amped_comm_agree(
+      comm, amped_stream_needs_history(&b->session, b->o->stream.history, b->o->session.input)));
+  AMPED_TRY(amped_report_start(&b->session));
+  AMPED_TRY(amped_comm_agree(comm, make_room(b)));
+  amped_trace_end();
+  amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
+  AMPED_TRY(open_entries(b));
+  amped_trace_end();
+  AMPED_TRY(learn_all(b));
+  return tell(b);
+}
+
+amped_status amped_cmd_batches(const amped_options *o) {
+  batches b = {.o = o};
+  amped_status status = amped_session_start(&b.session, &o->session, AMPED_OK);
+  if (status == AMPED_OK)
+    status = run(&b);
+  status = amped_session_finish(&b.session, status);
+  amped_stream_rows_free(&b.rows);
+  amped_sptensor_free(&b.all);
+  for (int p = 0; p < PHASES; p++)
+    amped_free(b.seconds[p]);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(b.touched[m]);
+  amped_session_close(&b.session);
+  return status;
+}
