@@ -91,7 +91,7 @@ int amped_session_threads(const amped_comm *comm, int wanted) {
 /* Options of copies of nonzeros, and of files that list them. */
 static amped_status take_dense_format(const amped_session_options *o,
                                       amped_backend_options *options) {
-  const char *wrong = options->format != NULL                       ? "--kernel"
+  const char *wrong = strcmp(options->format, "sorted") != 0        ? "--kernel"
                       : o->plan.placement != AMPED_PLACEMENT_GREEDY ? "--placement"
                       : o->plan.parts > 1                           ? "--overlap"
                       : options->tile_bytes != 0                    ? "--tiles"
