@@ -20,8 +20,6 @@ typedef struct NAME(view) {
   for (uint64_t k = 0; k < count; k++) {                                                           \
     const T *const from = (const T *)cells + first + k * step;                                     \
     VALUE *const at = to + k * to_step;                                                            \
-    for (uint64_t b = 0; b < length * sizeof(T); b += LINE)                                        \
-      __builtin_prefetch((const char *)(from + AHEAD * step) + b);                                 \
     for (uint64_t i = 0; i < length; i++)                                                          \
       at[i] = CONVERT(from[i]);                                                                    \
   }                                                                                                \
@@ -87,12 +85,13 @@ TARGET AMPED_INLINE NAME(view)
 
 /* --- rows of A -------------------------------------------------------------------------------- */
 
-/* row = row k of A: the product of the inputs' rows, padded with zeros. */
-TARGET AMPED_INLINE void NAME(make_row)(const amped_contraction *c, uint64_t k, uint64_t columns,
-                                        VALUE *restrict row) {
+/* Row k of A: the product of the inputs' rows, with zeros behind it. It lies in `row` where it is
+ * not a factor's. */
+TARGET AMPED_INLINE const VALUE *NAME(make_row)(const amped_contraction *c, uint64_t k,
+                                                uint64_t columns, VALUE *restrict row) {
   const uint64_t n = (uint64_t)c->ncomps;
-  for (uint64_t r = n; r < columns; r++)
-    row[r] = 0;
+  if (c->inputs == 1 && columns <= c->ld)
+    return (const VALUE *)c->factors[0] + k * c->ld;
   for (int m = c->inputs - 1; m >= 0; m--) {
     const VALUE *const from = (const VALUE *)c->factors[m] + k % c->dims[m] * c->ld;
     k /= c->dims[m];
@@ -102,19 +101,26 @@ TARGET AMPED_INLINE void NAME(make_row)(const amped_contraction *c, uint64_t k, 
       for (uint64_t r = 0; r < n; r++)
         row[r] *= from[r];
   }
+  for (uint64_t r = n; r < columns; r++)
+    row[r] = 0;
+  return row;
 }
 
 /* Rows k .. k + count of A as panels: two vectors of each row, row after row, then the next two.
  * The last panel may be of one vector. */
 TARGET AMPED_INLINE void NAME(make_panels)(const amped_contraction *c, uint64_t columns, uint64_t k,
                                            uint64_t count, VALUE *restrict a) {
-  VALUE row[AMPED_MAX_NCOMPS];
+  VALUE space[AMPED_MAX_NCOMPS];
   for (uint64_t i = 0; i < count; i++) {
-    NAME(make_row)(c, k + i, columns, row);
-    for (uint64_t r = 0; r < columns; r += 2 * LANES) {
-      const uint64_t width = columns - r < 2 * LANES ? LANES : 2 * LANES;
-      memcpy(a + r * count + i * width, row + r, width * sizeof *row);
+    const VALUE *const row = NAME(make_row)(c, k + i, columns, space);
+    uint64_t r = 0;
+    for (; r + 2 * LANES <= columns; r += 2 * LANES) {
+      NAME(vector) *const to = (NAME(vector) *)(a + r * count + i * 2 * LANES);
+      to[0] = *(const NAME(vector) *)(row + r);
+      to[1] = *(const NAME(vector) *)(row + r + LANES);
     }
+    if (r < columns)
+      *(NAME(vector) *)(a + r * count + i * LANES) = *(const NAME(vector) *)(row + r);
   }
 }
 
@@ -123,20 +129,24 @@ TARGET AMPED_INLINE void NAME(make_panels)(const amped_contraction *c, uint64_t 
 /* `rows` rows and `vectors` vectors of a tile: to = (adds ? to : 0) + the sum of `count` terms.
  * rows and vectors are constants of the caller, and small enough for registers. */
 TARGET AMPED_INLINE void NAME(run)(NAME(view) v, const VALUE *a, uint64_t count, int rows,
-                                   int vectors, bool adds, VALUE *to, uint64_t columns) {
+                                   int vectors, bool adds, VALUE *to, uint64_t columns, feed *f) {
   NAME(vector) sums[TILE][2];
 #pragma GCC unroll 12
   for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
     for (int j = 0; j < vectors; j++)
       sums[i][j] = (NAME(vector)){0};
-  for (uint64_t k = 0; k < count; k++) {
-    const NAME(vector) *const b = (const NAME(vector) *)(a + k * (uint64_t)vectors * LANES);
+  for (uint64_t k = 0; k < count;) {
+    const uint64_t end = count - k < STEP ? count : k + STEP;
+    fetch(f);
+    for (; k < end; k++) {
+      const NAME(vector) *const b = (const NAME(vector) *)(a + k * (uint64_t)vectors * LANES);
 #pragma GCC unroll 12
-    for (int i = 0; i < rows; i++)
+      for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-      for (int j = 0; j < vectors; j++)
-        sums[i][j] = NAME(FUSE)(v.x[(uint64_t)i * v.row + k * v.next], b[j], sums[i][j]);
+        for (int j = 0; j < vectors; j++)
+          sums[i][j] = NAME(FUSE)(v.x[(uint64_t)i * v.row + k * v.next], b[j], sums[i][j]);
+    }
   }
 #pragma GCC unroll 12
   for (int i = 0; i < rows; i++)
@@ -152,30 +162,38 @@ TARGET AMPED_INLINE void NAME(run)(NAME(view) v, const VALUE *a, uint64_t count,
 
 /* Columns of one panel: a tile's sums over `count` contracted indices. */
 TARGET AMPED_INLINE void NAME(panel)(NAME(view) v, const VALUE *a, uint64_t count, int vectors,
-                                     VALUE *to, uint64_t columns) {
-  for (uint64_t k = 0; k < count; k += RUN) {
-    const uint64_t n = count - k < RUN ? count - k : RUN;
+                                     VALUE *to, uint64_t columns, feed *f) {
+  const uint64_t runs = amped_ceil_div(count, RUN);
+  const uint64_t even = amped_ceil_div(amped_ceil_div(count, runs), STEP) * STEP;
+  for (uint64_t k = 0; k < count; k += even) {
+    const uint64_t n = count - k < even ? count - k : even;
     const VALUE *const from = a + k * (uint64_t)vectors * LANES;
     NAME(view) at = {v.x + k * v.next, v.row, v.next};
     if (vectors == 1) {
-      NAME(run)(at, from, n, TILE, 1, k > 0, to, columns);
+      NAME(run)(at, from, n, TILE, 1, k > 0, to, columns, f);
       continue;
     }
     for (int half = 0; half < TILE; half += HALF) {
-      NAME(run)(at, from, n, HALF, 2, k > 0, to + (uint64_t)half * columns, columns);
+      NAME(run)(at, from, n, HALF, 2, k > 0, to + (uint64_t)half * columns, columns, f);
       at.x += (uint64_t)HALF * v.row;
     }
   }
 }
 
-/* tile = sums of TILE rows over `count` contracted indices. */
+/* tile = sums of TILE rows over `count` contracted indices, at least one. */
 TARGET AMPED_INLINE void NAME(tile)(NAME(view) v, const VALUE *a, uint64_t count, VALUE *tile,
-                                    uint64_t columns) {
+                                    uint64_t columns, feed *f) {
   uint64_t r = 0;
   for (; r + 2 * LANES <= columns; r += 2 * LANES)
-    NAME(panel)(v, a + r * count, count, 2, tile + r, columns);
+    NAME(panel)(v, a + r * count, count, 2, tile + r, columns, f);
   if (r < columns)
-    NAME(panel)(v, a + r * count, count, 1, tile + r, columns);
+    NAME(panel)(v, a + r * count, count, 1, tile + r, columns, f);
+}
+
+/* How often the tiles of `rows` rows ask for cells to come. */
+TARGET AMPED_INLINE uint64_t NAME(requests)(uint64_t rows, uint64_t columns, uint64_t count) {
+  const uint64_t pairs = columns / (2 * LANES) * (TILE / HALF) + columns / LANES % 2;
+  return amped_ceil_div(rows, TILE) * pairs * amped_ceil_div(count, STEP);
 }
 
 /* The block's rows as they are stored. */
@@ -218,8 +236,9 @@ TARGET AMPED_INLINE void NAME(item)(const amped_contraction *c, const shape *s, 
     NAME(view) v = {(const VALUE *)c->cells + i->row * c->mid + k, c->mid, 1};
     if (!plain)
       v = NAME(widen_block)(c, s, i, k, count, x->wide);
+    feed f = feed_of(c, s, i, k, count, NAME(requests)(i->rows, columns, count));
     for (uint64_t row = 0; row < i->rows; row += TILE) {
-      NAME(tile)(v, x->a, count, x->tile, columns);
+      NAME(tile)(v, x->a, count, x->tile, columns, &f);
       NAME(put_tile)(c, columns, i, row, x->tile, sums);
       v.x += TILE * v.row;
     }

@@ -24,8 +24,10 @@
 /* The longest vector, in bytes. */
 #define LINE 64
 
-/* Rows of cells are fetched so many ahead. */
-#define AHEAD 8
+/* Contracted indices between two requests for the cells to come, and blocks that a thread takes one
+ * after the other: it asks for the next one's cells. */
+#define STEP 16
+#define NEIGHBOURS 8
 
 /* Sizes of a contraction's work. They do not depend on threads. */
 typedef struct shape {
@@ -52,6 +54,27 @@ typedef struct scratch {
   void *tile;   /* TILE x columns sums */
   double *sums; /* BLOCK x columns */
 } scratch;
+
+/* Cells to come, as pieces of lines: those that are not yet asked for. */
+typedef struct feed {
+  const char *at;
+  uint64_t length, step; /* bytes of a piece, and to the next one */
+  uint64_t pieces;
+  uint64_t offset; /* in the piece */
+  uint64_t lines;  /* to ask for at a time */
+} feed;
+
+AMPED_INLINE void fetch(feed *f) {
+  for (uint64_t n = 0; n < f->lines && f->pieces > 0; n++) {
+    __builtin_prefetch(f->at + f->offset, 0, 2);
+    f->offset += LINE;
+    if (f->offset >= f->length) {
+      f->offset = 0;
+      f->at += f->step;
+      f->pieces--;
+    }
+  }
+}
 
 static uint64_t most(uint64_t a, uint64_t b) {
   return a > b ? a : b;
@@ -113,6 +136,28 @@ static scratch scratch_of(const amped_contraction *c, const shape *s, char *at) 
   char *const wide = at + a_bytes(c, s);
   char *const tile = wide + wide_bytes(c);
   return (scratch){at, wide, tile, (double *)(void *)(tile + tile_bytes(c, s))};
+}
+
+/* The cells that follow an item's block of contracted indices k .. k + count: the same rows' next
+ * indices, or the next block's. `requests` times they are asked for. */
+static feed feed_of(const amped_contraction *c, const shape *s, const item *i, uint64_t k,
+                    uint64_t count, uint64_t requests) {
+  const uint64_t size = amped_cell_bytes(c->type);
+  const bool same_rows = k + count < i->end;
+  const uint64_t row = same_rows ? i->row : i->row + BLOCK;
+  const uint64_t from = same_rows ? k + count : i->k;
+  const uint64_t left = (same_rows ? i->end : i->end - i->k) - (same_rows ? from : 0);
+  feed f = {.step = size * (c->trail == 1 ? c->mid : c->trail)};
+  if (row >= s->rows || count == 0)
+    return f;
+  const uint64_t rows = least(BLOCK, s->rows - row);
+  const uint64_t l = row / c->trail;
+  const uint64_t t = row % c->trail;
+  f.at = (const char *)c->cells + ((l * c->mid + from) * c->trail + t) * size;
+  f.pieces = c->trail == 1 ? rows : least(left, s->depth);
+  f.length = size * (c->trail == 1 ? least(left, s->depth) : least(rows, c->trail - t));
+  f.lines = amped_ceil_div(f.pieces * amped_ceil_div(f.length, LINE), requests);
+  return f;
 }
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -200,9 +245,9 @@ static item_kernel *find_kernel(amped_vtype type) {
 /* --- all items -------------------------------------------------------------------------------- */
 
 static item item_of(const amped_contraction *c, const shape *s, uint64_t number, double *sums) {
-  const uint64_t strip = number % s->strips;
+  const uint64_t strip = number / s->blocks;
   const uint64_t columns = (uint64_t)c->ncomps;
-  item i = {.row = number / s->strips * BLOCK, .in_double = s->strips > 1};
+  item i = {.row = number % s->blocks * BLOCK, .in_double = s->strips > 1};
   i.rows = least(BLOCK, s->rows - i.row);
   i.k = least(strip * s->strip_rows, c->mid);
   i.end = least(i.k + s->strip_rows, c->mid);
@@ -234,7 +279,7 @@ void amped_contract_cpu(const amped_contraction *c, int threads, void *workspace
 #pragma omp parallel num_threads(threads)
   {
     const scratch x = scratch_of(c, &s, (char *)workspace + (uint64_t)omp_get_thread_num() * bytes);
-#pragma omp for schedule(dynamic)
+#pragma omp for schedule(dynamic, NEIGHBOURS)
     for (uint64_t n = 0; n < s.blocks * s.strips; n++) {
       const item i = item_of(c, &s, n, sums);
       kernel(c, &s, &i, &x);
