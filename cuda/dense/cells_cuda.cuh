@@ -82,8 +82,8 @@ __device__ inline void widen(const unsigned char *at, int, amped_cell_type type,
 }
 
 template <typename T>
-__device__ inline void widen(const unsigned char *at, int next, amped_cell_type type, const uint64_t *,
-                             T *out) {
+__device__ inline void widen(const unsigned char *at, int next, amped_cell_type type,
+                             const uint64_t *, T *out) {
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     const words4 w = load16(at + next * i);

@@ -113,22 +113,22 @@ __device__ inline void bring_cells(const contraction<T> &p, const contract_curso
 #pragma unroll 8
     for (int row = first; row < all; row += down) {
       const bool is_there = column && tile_row + (uint64_t)row < p.rows;
-      bring<bytes>(to + cell_place<shape, is_last>(row, e * shape::cell),
-                   is_there ? from : p.cells, is_there);
+      bring<bytes>(to + cell_place<shape, is_last>(row, e * shape::cell), is_there ? from : p.cells,
+                   is_there);
       from += (uint64_t)down * p.mid * (uint64_t)shape::cell;
     }
   } else {
     const uint64_t row = tile_row + (uint64_t)e;
     const bool column = row < p.rows;
     const uint64_t l = row / p.trail;
-    const unsigned char *from = p.cells + ((l * p.mid + c.k + (uint64_t)first) * p.trail +
-                                           (row - l * p.trail)) *
-                                              (uint64_t)shape::cell;
+    const unsigned char *from =
+        p.cells + ((l * p.mid + c.k + (uint64_t)first) * p.trail + (row - l * p.trail)) *
+                      (uint64_t)shape::cell;
 #pragma unroll 8
     for (int k = first; k < all; k += down) {
       const bool is_there = column && c.k + (uint64_t)k < c.end;
-      bring<bytes>(to + cell_place<shape, is_last>(k, e * shape::cell),
-                   is_there ? from : p.cells, is_there);
+      bring<bytes>(to + cell_place<shape, is_last>(k, e * shape::cell), is_there ? from : p.cells,
+                   is_there);
       from += (uint64_t)down * p.trail * (uint64_t)shape::cell;
     }
   }
@@ -145,8 +145,7 @@ __device__ inline void bring_factor(const contraction<T> &p, const contract_curs
   for (int u = (int)threadIdx.x; u < across * shape::deep; u += (int)contract_threads) {
     const int k = u / across;
     const int e = u % across * count;
-    const int slot =
-        is_last ? (k & ~15) + ((k >> 1 & 1) << 3) + ((k & 1) << 2) + (k >> 2 & 3) : k;
+    const int slot = is_last ? (k & ~15) + ((k >> 1 & 1) << 3) + ((k & 1) << 2) + (k >> 2 & 3) : k;
     bring<16>(to + (slot * shape::factor_ld + e) * (int)sizeof(T),
               reinterpret_cast<const unsigned char *>(from + (uint64_t)k * p.columns + e), true);
   }
@@ -206,10 +205,9 @@ __device__ inline void take_cells(const contraction<T> &p, const unsigned char *
     } else {
       const int kj = k + 4 * j + t;
       const int at = cell_place<shape, is_last>(kj, (row + 4 * g) * shape::cell);
-      const int next =
-          shape::cell == 8
-              ? cell_place<shape, is_last>(kj, (row + 4 * g) * shape::cell + 16) - at
-              : 0;
+      const int next = shape::cell == 8
+                           ? cell_place<shape, is_last>(kj, (row + 4 * g) * shape::cell + 16) - at
+                           : 0;
       widen(stage + at, next, p.type, static_cast<const C *>(nullptr), x);
 #pragma unroll
       for (int i = 0; i < 2; i++) {
@@ -373,14 +371,14 @@ template <int F, typename T> __device__ inline void clear(T (*sums)[F][4]) {
 
 /* The products of a stage. */
 template <typename C, typename T, int N, bool is_last>
-__device__ inline void
-multiply_stage(const contraction<T> &p, const unsigned char *stage, int warp_row, int warp_column,
-               T (*sums)[contract_shape<C, T, N, is_last>::fragments][4]) {
+__device__ inline void multiply_stage(const contraction<T> &p, const unsigned char *stage,
+                                      int warp_row, int warp_column,
+                                      T (*sums)[contract_shape<C, T, N, is_last>::fragments][4]) {
   using shape = contract_shape<C, T, N, is_last>;
   const int g = (int)threadIdx.x % 32 / 4;
   const int t = (int)threadIdx.x % 4;
-  const T *const f = reinterpret_cast<const T *>(stage + shape::cell_bytes) +
-                     t * shape::factor_ld + warp_column + shape::V * g;
+  const T *const f = reinterpret_cast<const T *>(stage + shape::cell_bytes) + t * shape::factor_ld +
+                     warp_column + shape::V * g;
   const bool whole = shape::cell == 1 || (shape::cell == 2 && p.type == AMPED_CELL_F16);
 #pragma unroll
   for (int k = 0; k < shape::deep; k += 16) {

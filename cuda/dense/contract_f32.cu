@@ -4,7 +4,8 @@
 
 /* Words of other types than float: fewer widths of tiles. */
 template <typename C>
-static amped_status launch_words(const amped_contract_cuda_args *args, contraction<float> p, int n) {
+static amped_status launch_words(const amped_contract_cuda_args *args, contraction<float> p,
+                                 int n) {
   return n <= 32 ? launch_columns<C, float, 32>(args, p) : launch_columns<C, float, 64>(args, p);
 }
 
