@@ -60,7 +60,10 @@ __global__ void __launch_bounds__(block_threads) add_terms(const rows_problem<T>
     }
   for (uint64_t q = part * p.each + mine; q < end && r < p.ncomps; q += at_once) {
     uint64_t at = first_row * p.row_stride;
-    T product[V];
+    T product[V]; /* 1 where T has no other mode */
+#pragma unroll
+    for (int v = 0; v < V; v++)
+      product[v] = (T)1;
 #pragma unroll
     for (int m = 0; m < M; m++)
       if (m < p.others) {
@@ -69,7 +72,7 @@ __global__ void __launch_bounds__(block_threads) add_terms(const rows_problem<T>
         load_vector<V>(p.factors[m] + digits[m] * p.ld + r, factor);
 #pragma unroll
         for (int v = 0; v < V; v++)
-          product[v] = m == 0 ? factor[v] : product[v] * factor[v];
+          product[v] *= factor[v];
       }
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++)
