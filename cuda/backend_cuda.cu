@@ -1,4 +1,5 @@
 #include "cuda/complete/row_store_cuda.h"
+#include "cuda/dense/dense_part_cuda.h"
 #include "cuda/device/arithmetic_cuda.h"
 #include "cuda/device/bandwidth_cuda.h"
 #include "cuda/device/gpus_cuda.h"
@@ -137,7 +138,8 @@ static const amped_device_ops device_ops = {
     .multiply_rate = multiply_rate,
 };
 
-static const amped_format_ops *const formats[] = {&amped_sorted_cuda, &amped_atomic_cuda, nullptr};
+static const amped_format_ops *const formats[] = {&amped_sorted_cuda, &amped_atomic_cuda,
+                                                  &amped_dense_format_cuda, nullptr};
 
 const amped_backend amped_backend_cuda = {
     .name = "cuda",

@@ -63,6 +63,25 @@ __device__ inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigne
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
+/* The same of doubles, whose fragments lie as those above. */
+__device__ inline void multiply_f64(double *c, double a0, double a1, double a2, double a3,
+                                    double b0, double b1) {
+#if __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+      "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a0), "d"(a1), "d"(a2), "d"(a3), "d"(b0), "d"(b1));
+#else
+  const double a[4] = {a0, a1, a2, a3};
+  const double b[2] = {b0, b1};
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(c[2 * (i % 2)]), "+d"(c[2 * (i % 2) + 1])
+        : "d"(a[i]), "d"(b[i / 2]));
+#endif
+}
+
 } // namespace
 
 #endif

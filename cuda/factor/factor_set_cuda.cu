@@ -48,7 +48,14 @@ struct amped_factor_set {
   amped_dense_cuda dense;
   void *d_factors[AMPED_MAX_ORDER];
   void *d_output;
+  uint64_t clock;                     /* of all modes' versions */
+  uint64_t versions[AMPED_MAX_ORDER]; /* amped_factor_ops.version */
 };
+
+/* Mode's factor is about to change. */
+static void change(amped_factor_set *f, int mode) {
+  f->versions[mode] = ++f->clock;
+}
 
 static uint64_t own_rows(const amped_factor_set *f, int mode) {
   return f->plan->modes[mode].rows.rank_rows[f->plan->rank];
@@ -72,10 +79,12 @@ static void require(const amped_device *, const amped_plan *plan, uint64_t *devi
 
 static amped_status zero_factors(amped_factor_set *f) {
   const amped_plan *plan = f->plan;
-  for (int m = 0; m < plan->order; m++)
+  for (int m = 0; m < plan->order; m++) {
+    change(f, m);
     AMPED_CUDA(cudaMemsetAsync(f->d_factors[m], 0,
                                amped_plan_factor_rows(plan, m) * amped_plan_row_bytes(plan),
                                f->device->stream));
+  }
   return AMPED_OK;
 }
 
@@ -133,6 +142,7 @@ static amped_status resize(amped_factor_set *f) {
 static amped_status put_rows(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
                              const double *rows) {
   assert(position + count <= amped_plan_factor_rows(f->plan, mode));
+  change(f, mode);
   return amped_dense_cuda_put(&f->dense, row_at(f->d_factors[mode], f->plan, position), count,
                               rows);
 }
@@ -172,6 +182,7 @@ static amped_status launch_random(amped_factor_set *f, int mode, uint64_t seed, 
 static amped_status fill_random(amped_factor_set *f, int mode, uint64_t seed) {
   const amped_row_plan *rows = &f->plan->modes[mode].rows;
   void *d_tables = nullptr;
+  change(f, mode);
   AMPED_TRY(amped_cuda_malloc(&d_tables,
                               rows->idp_count * (sizeof *rows->position + sizeof *rows->owner),
                               "the plan's tables"));
@@ -196,6 +207,7 @@ static amped_status put_output(amped_factor_set *f, int mode, uint64_t row, uint
 
 static amped_status solve(amped_factor_set *f, int mode, uint64_t first, uint64_t end,
                           const double *p, const double *keep, amped_row_sums *sums) {
+  change(f, mode);
   return amped_dense_cuda_solve(&f->dense, row_at(f->d_output, f->plan, first), end - first, p,
                                 keep, row_at(own_block(f, mode), f->plan, first), sums);
 }
@@ -207,16 +219,23 @@ static amped_status gram(amped_factor_set *f, int mode, double *out) {
 static amped_status scale(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
                           const double *by) {
   assert(position + count <= amped_plan_factor_rows(f->plan, mode));
+  change(f, mode);
   return amped_dense_cuda_scale(&f->dense, row_at(f->d_factors[mode], f->plan, position), count,
                                 by);
 }
 
 static void *rows(amped_factor_set *f, int mode) {
+  change(f, mode);
   return f->d_factors[mode];
+}
+
+static uint64_t version(const amped_factor_set *f, int mode) {
+  return f->versions[mode];
 }
 
 /* The link to the host carries both directions at once. */
 static amped_status stage(amped_factor_set *f, int mode, const amped_host_copy *copies, int count) {
+  change(f, mode);
   for (int i = 0; i < count; i++) {
     const amped_host_copy *c = &copies[i];
     void *d_rows = (char *)f->d_factors[mode] + c->offset;
@@ -254,5 +273,6 @@ const amped_factor_ops amped_factor_set_cuda = {
     .gram = gram,
     .scale = scale,
     .rows = rows,
+    .version = version,
     .stage = stage,
 };

@@ -67,6 +67,20 @@ inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigned a2, unsig
     c[i] = (float)sums[i];
 }
 
+inline void multiply_f64(double *c, double a0, double a1, double a2, double a3, double b0,
+                         double b1) {
+  const double own[2][2] = {{a0, a2}, {a1, a3}};
+  const double right[2] = {b0, b1};
+  const unsigned g = emulated_lane() / 4;
+  const unsigned t = emulated_lane() % 4;
+  for (unsigned i = 0; i < 2; i++)
+    for (unsigned k = 0; k < 8; k++) {
+      const double a = emulated_from(0xffffffffU, own[i][k / 4], 4 * g + k % 4);
+      for (unsigned j = 0; j < 2; j++)
+        c[2 * i + j] += a * emulated_from(0xffffffffU, right[k / 4], 4 * (2 * t + j) + k % 4);
+    }
+}
+
 } // namespace
 
 #endif

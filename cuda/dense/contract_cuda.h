@@ -1,0 +1,54 @@
+/* Contraction: one mode, or several that lie together in memory, taken out of a slab of cells with
+ * a matrix of a row for each of their indices:
+ *
+ *   T[l, t][r] = sum over k of X[l, k, t] F[k][r]
+ *
+ * X is lead x mid x trail cells, read once and never moved. Products are exact: floats are split
+ * into a high and a low part for three products on tensor cores, the low parts' product left out;
+ * sums of tensor cores, which cut, are added up by steps of AMPED_CONTRACT_STEP, and these by
+ * ranges of AMPED_CONTRACT_RANGE in double. The order of additions depends on the sizes and on the
+ * number of multiprocessors. All pointers are device memory. Nothing waits. */
+#ifndef AMPED_CONTRACT_CUDA_H
+#define AMPED_CONTRACT_CUDA_H
+
+#include "cuda/device/device_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AMPED_CONTRACT_STEP 32
+#define AMPED_CONTRACT_RANGE 4096
+/* Rows of F that are made at a time. */
+#define AMPED_CONTRACT_ROWS (UINT64_C(1) << 16)
+
+typedef struct amped_contract_cuda_args {
+  amped_cell_type type;
+  amped_vtype value_type; /* of F and T; cells that it does not hold are rounded */
+  const void *cells;
+  uint64_t lead, mid, trail;
+  uint64_t first, end; /* of mid: first is 0 or a multiple of AMPED_CONTRACT_ROWS, end at most as
+                          much more */
+  int ncomps;
+  const void *factor; /* rows first .. end, amped_contract_cuda_columns elements each, behind them
+                         zeros up to a multiple of AMPED_CONTRACT_STEP */
+  double *sums;       /* room of amped_contract_cuda_sums doubles; NULL where that is 0 */
+  void *out;          /* T: lead x trail rows of ncomps */
+  amped_caches_cuda caches;
+  cudaStream_t stream;
+} amped_contract_cuda_args;
+
+/* ncomps, padded to whole tiles. */
+uint64_t amped_contract_cuda_columns(amped_vtype type, int ncomps);
+
+/* Doubles for sums of ranges, or of parts of mid that blocks share where rows are few. */
+uint64_t amped_contract_cuda_sums(const amped_contract_cuda_args *args);
+
+/* Enqueue rows first .. end of mid. Calls come in order; T is there after that of the last. */
+amped_status amped_contract_cuda(const amped_contract_cuda_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,508 @@
+#include "cuda/dense/dense_part_cuda.h"
+
+#include "cuda/dense/contract_cuda.h"
+#include "cuda/dense/dense_products_cuda.h"
+#include "cuda/dense/factor_rows_cuda.h"
+#include "cuda/dense/rows_cuda.h"
+#include "cuda/device/rank_device_cuda.h"
+#include "cuda/factor/factor_set_cuda.h"
+
+extern "C" {
+#include "base/mem.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "tensor/overflow.h"
+}
+
+/* Bytes of what a part allocates. */
+struct room {
+  uint64_t cells, t, sums, operand, partial, gathered[AMPED_MAX_ORDER];
+};
+
+struct amped_tensor_part {
+  amped_device *device;
+  amped_factor_set *factors;
+  const amped_plan *plan;
+  room bytes;
+  char *d_cells;
+  uint64_t filled;                     /* cells that were inserted */
+  void *d_t;                           /* the last contraction */
+  int from, end;                       /* its modes in the layout; 0, 0: there is none */
+  uint64_t versions[AMPED_MAX_ORDER];  /* of their factors then */
+  double *d_sums;                      /* of parts, in a contraction and in rows */
+  void *d_operand;                     /* rows of factors as a contraction takes them */
+  void *d_partial, *d_arriving;        /* of amped_partial_rows */
+  void *d_gathered[AMPED_MAX_ORDER];   /* factors in the order of indices, where several ranks have
+                                          their blocks padded; W in that order */
+  const void *d_rows[AMPED_MAX_ORDER]; /* factors in that order: of the slab's indices */
+  amped_products_room_cuda *d_products;
+  cudaEvent_t begin, stop; /* of the last MTTKRP */
+};
+
+/* --- sizes ------------------------------------------------------------------------------------ */
+
+/* Modes whose factor has to be gathered: all but the slab mode, whose own rows lie together. */
+static bool is_gathered(const amped_plan *plan, int mode) {
+  return plan->nranks > 1 && mode != plan->dense.slab_mode;
+}
+
+/* The contraction of modes layout[from] .. layout[end - 1]; its memory is not set. */
+static amped_contract_cuda_args contraction_of(const amped_device *device, const amped_plan *plan,
+                                               int from, int end) {
+  const amped_dense_plan *d = &plan->dense;
+  amped_contract_cuda_args c = {};
+  c.type = d->type;
+  c.value_type = plan->value_type;
+  c.lead = c.mid = c.trail = 1;
+  for (int k = 0; k < plan->order; k++)
+    *(k < from ? &c.lead : k < end ? &c.mid : &c.trail) *= d->dims[d->layout[k]];
+  c.ncomps = plan->ncomps;
+  c.caches = device->gpu.caches;
+  c.stream = device->stream;
+  return c;
+}
+
+/* Rows of a contraction's operand that are made at a time, padded. */
+static uint64_t operand_rows(uint64_t mid) {
+  const uint64_t rows = mid < AMPED_CONTRACT_ROWS ? mid : AMPED_CONTRACT_ROWS;
+  return amped_ceil_div(rows, (uint64_t)AMPED_CONTRACT_STEP) * AMPED_CONTRACT_STEP;
+}
+
+static void keep_larger(uint64_t *most, uint64_t bytes) {
+  *most = bytes > *most ? bytes : *most;
+}
+
+/* The memory of every contraction that the plan's tree may take, and of the rows from it. */
+static void room_of_contractions(const amped_device *device, const amped_plan *plan, room *r) {
+  const int half = plan->order / 2;
+  const uint64_t columns = amped_contract_cuda_columns(plan->value_type, plan->ncomps);
+  for (int k = 0; k < plan->order; k++) {
+    amped_contract_cuda_args c = contraction_of(device, plan, k, k + 1);
+    if (plan->dense.tree == AMPED_TREE_SPLIT)
+      c = k < half ? contraction_of(device, plan, 0, half)
+                   : contraction_of(device, plan, half, plan->order);
+    keep_larger(&r->sums, amped_contract_cuda_sums(&c) * sizeof(double));
+    keep_larger(&r->operand, operand_rows(c.mid) * columns * plan->value_type);
+    keep_larger(&r->sums, amped_rows_cuda_most_sums(plan->dense.dims[k], plan->ncomps,
+                                                    device->gpu.caches.multiprocessors) *
+                              sizeof(double));
+  }
+}
+
+static amped_status room_of(const amped_device *device, const amped_plan *plan, room *r) {
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  *r = {};
+  r->cells = plan->dense.cells * amped_cell_bytes(plan->dense.type);
+  r->t = amped_dense_largest(&plan->dense, plan->order, plan->ncomps);
+  if (!amped_mul(r->t, sizeof(double), &r->t) || r->t > INT64_MAX)
+    return amped_error(AMPED_FAILED, nullptr,
+                       "the tensor times %d components is too large for any machine; use fewer "
+                       "components, or more GPUs",
+                       plan->ncomps);
+  r->t = r->t / sizeof(double) * plan->value_type;
+  room_of_contractions(device, plan, r);
+  for (int m = 0; m < plan->order; m++)
+    if (is_gathered(plan, m)) {
+      keep_larger(&r->partial, amped_plan_factor_rows(plan, m) * row_bytes);
+      r->gathered[m] = plan->dims[m] * row_bytes;
+    }
+  return AMPED_OK;
+}
+
+static uint64_t all_bytes(const room *r) {
+  uint64_t bytes =
+      r->cells + r->t + r->sums + r->operand + 2 * r->partial + sizeof(amped_products_room_cuda);
+  for (uint64_t gathered : r->gathered)
+    bytes += gathered;
+  return bytes;
+}
+
+static amped_status require(const amped_device *device, const amped_plan *plan,
+                            uint64_t factor_bytes, amped_requirement *out) {
+  room r;
+  AMPED_TRY(room_of(device, plan, &r));
+  out->device_bytes = all_bytes(&r);
+  out->copy_bytes[0] = out->read_bytes[0] = r.cells;
+  if (device->options.residency == AMPED_RESIDENCY_STREAM)
+    return amped_error(AMPED_FAILED, nullptr,
+                       "a dense tensor is not streamed to a GPU: it stays on the GPU");
+  const uint64_t budget = device->gpu.budget_bytes;
+  if (factor_bytes > budget || out->device_bytes > budget - factor_bytes)
+    return amped_error(
+        AMPED_FAILED, nullptr,
+        "a dense tensor stays on the GPUs: its part of %" PRIu64 " MiB, contractions of %" PRIu64
+        " MiB and factors of %" PRIu64 " MiB are more than the %" PRIu64
+        " MiB of a GPU; use more GPUs, fewer components, or --backend=cpu",
+        r.cells >> 20, (out->device_bytes - r.cells) >> 20, factor_bytes >> 20, budget >> 20);
+  return AMPED_OK;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void destroy(amped_tensor_part *part) {
+  if (part == nullptr)
+    return;
+  (void)cudaStreamSynchronize(part->device->stream);
+  for (void *d_gathered : part->d_gathered)
+    amped_cuda_free(d_gathered);
+  void *const blocks[] = {part->d_cells,   part->d_t,        part->d_sums,    part->d_operand,
+                          part->d_partial, part->d_arriving, part->d_products};
+  for (void *d_block : blocks)
+    amped_cuda_free(d_block);
+  if (part->begin != nullptr)
+    (void)cudaEventDestroy(part->begin);
+  if (part->stop != nullptr)
+    (void)cudaEventDestroy(part->stop);
+  amped_free(part);
+}
+
+static amped_status allocate(amped_tensor_part *part) {
+  const room *r = &part->bytes;
+  AMPED_TRY(amped_cuda_malloc((void **)&part->d_cells, r->cells, "the cells of the tensor"));
+  AMPED_TRY(amped_cuda_malloc(&part->d_t, r->t, "a contraction of the tensor"));
+  AMPED_TRY(amped_cuda_malloc((void **)&part->d_sums, r->sums, "sums of contractions"));
+  AMPED_TRY(amped_cuda_malloc(&part->d_operand, r->operand, "rows for contractions"));
+  AMPED_TRY(amped_cuda_malloc_pages(&part->d_partial, r->partial, "sums for other ranks"));
+  AMPED_TRY(amped_cuda_malloc_pages(&part->d_arriving, r->partial, "sums of other ranks"));
+  AMPED_TRY(amped_cuda_malloc((void **)&part->d_products, sizeof *part->d_products,
+                              "the sums of the fit"));
+  for (int m = 0; m < part->plan->order; m++)
+    AMPED_TRY(amped_cuda_malloc(&part->d_gathered[m], r->gathered[m], "a factor in order"));
+  AMPED_CUDA(cudaEventCreate(&part->begin));
+  AMPED_CUDA(cudaEventCreate(&part->stop));
+  return AMPED_OK;
+}
+
+static amped_status create(amped_device *device, amped_factor_set *factors, const amped_plan *plan,
+                           uint64_t factor_bytes, amped_tensor_part **out) {
+  amped_tensor_part *part = nullptr;
+  (void)factor_bytes;
+  *out = nullptr;
+  AMPED_TRY(amped_calloc(&part, 1, sizeof *part, "the dense tensor"));
+  part->device = device;
+  part->factors = factors;
+  part->plan = plan;
+  amped_status status = room_of(device, plan, &part->bytes);
+  if (status == AMPED_OK)
+    status = allocate(part);
+  if (status == AMPED_OK)
+    *out = part;
+  else
+    destroy(part);
+  return status;
+}
+
+/* The memory that the user's limit leaves. */
+static uint64_t spare(const amped_tensor_part *part) {
+  const uint64_t limit = part->device->options.device_memory;
+  const uint64_t taken = all_bytes(&part->bytes);
+  if (limit == 0)
+    return UINT64_MAX;
+  return limit > taken ? limit - taken : 0;
+}
+
+static amped_status insert_cells(amped_tensor_part *part, uint64_t first, uint64_t count,
+                                 const void *cells) {
+  const amped_dense_plan *d = &part->plan->dense;
+  const uint64_t size = amped_cell_bytes(d->type);
+  if (first != part->filled || count > d->cells - first)
+    return amped_error(AMPED_FAILED, nullptr,
+                       "cells %" PRIu64 " to %" PRIu64 " do not follow the %" PRIu64 " of %" PRIu64
+                       " that this rank has; please report this",
+                       first, first + count, part->filled, d->cells);
+  if (count == 0)
+    return AMPED_OK;
+  AMPED_CUDA(cudaMemcpyAsync(part->d_cells + first * size, cells, count * size,
+                             cudaMemcpyHostToDevice, part->device->stream));
+  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  part->filled += count;
+  return AMPED_OK;
+}
+
+static amped_status finish(amped_tensor_part *part, int mode) {
+  (void)mode;
+  if (part->filled < part->plan->dense.cells)
+    return amped_error(AMPED_FAILED, nullptr,
+                       "this rank has %" PRIu64 " cells of %" PRIu64 "; please report this",
+                       part->filled, part->plan->dense.cells);
+  return AMPED_OK;
+}
+
+/* Memory keeps the size of more components; sums of another number of parts may need more. */
+static amped_status resize(amped_tensor_part *part) {
+  room r;
+  part->from = part->end = 0;
+  AMPED_TRY(room_of(part->device, part->plan, &r));
+  if (r.sums <= part->bytes.sums)
+    return AMPED_OK;
+  amped_cuda_free(part->d_sums);
+  part->d_sums = nullptr;
+  part->bytes.sums = r.sums;
+  return amped_cuda_malloc((void **)&part->d_sums, r.sums, "sums of contractions");
+}
+
+/* --- MTTKRP ----------------------------------------------------------------------------------- */
+
+/* Copy blocks of ranks from one memory to another, where rows lie without padding on one side. */
+static amped_status copy_blocks(const amped_tensor_part *part, int mode, char *d_padded,
+                                char *d_dense, bool to_dense) {
+  const amped_plan *plan = part->plan;
+  const amped_row_plan *rows = &plan->modes[mode].rows;
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  for (int p = 0; p < plan->nranks; p++) {
+    const uint64_t bytes = rows->rank_rows[p] * row_bytes;
+    if (bytes > 0)
+      AMPED_CUDA(cudaMemcpyAsync(to_dense ? d_dense : d_padded, to_dense ? d_padded : d_dense,
+                                 bytes, cudaMemcpyDeviceToDevice, part->device->stream));
+    d_dense += bytes;
+    d_padded += rows->block_rows * row_bytes;
+  }
+  return AMPED_OK;
+}
+
+/* d_rows[mode] = mode's factor in the order of the slab's indices. */
+static amped_status put_in_order(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  char *const from = static_cast<char *>(amped_factor_set_cuda_rows(part->factors, mode));
+  if (!is_gathered(plan, mode)) {
+    part->d_rows[mode] = from + (uint64_t)plan->rank * plan->modes[mode].rows.block_rows *
+                                    amped_plan_row_bytes(plan);
+    return AMPED_OK;
+  }
+  part->d_rows[mode] = part->d_gathered[mode];
+  return copy_blocks(part, mode, from, static_cast<char *>(part->d_gathered[mode]), true);
+}
+
+static int place_of(const amped_plan *plan, int mode) {
+  int k = 0;
+  while (plan->dense.layout[k] != mode)
+    k++;
+  return k;
+}
+
+/* Does T serve mode: without its factor, and with the others as they are? */
+static bool t_serves(const amped_tensor_part *part, int place) {
+  const amped_plan *plan = part->plan;
+  bool serves = part->end > part->from && (place < part->from || place >= part->end);
+  for (int k = part->from; k < part->end && serves; k++) {
+    const int mode = plan->dense.layout[k];
+    serves = part->versions[mode] == amped_factor_set_cuda.version(part->factors, mode);
+  }
+  return serves;
+}
+
+/* The modes to contract for MTTKRP of the mode at `place` of the layout. */
+static void choose_modes(amped_tensor_part *part, int place) {
+  const amped_plan *plan = part->plan;
+  const int half = plan->order / 2;
+  uint64_t newest = 0;
+  if (plan->dense.tree == AMPED_TREE_SPLIT) {
+    part->from = place < half ? half : 0;
+    part->end = place < half ? plan->order : half;
+    return;
+  }
+  for (int k = 0; k < plan->order; k++) {
+    const uint64_t version = amped_factor_set_cuda.version(part->factors, plan->dense.layout[k]);
+    if (k != place && version > newest) {
+      newest = version;
+      part->from = k;
+      part->end = k + 1;
+    }
+  }
+}
+
+/* The factors of the modes that are contracted. */
+static amped_factor_rows_cuda operand_of(const amped_tensor_part *part) {
+  const amped_plan *plan = part->plan;
+  amped_factor_rows_cuda f = {};
+  f.value_type = plan->value_type;
+  f.ncomps = plan->ncomps;
+  f.ld = plan->ld;
+  f.columns = amped_contract_cuda_columns(plan->value_type, plan->ncomps);
+  for (int k = part->from; k < part->end; k++) {
+    f.dims[f.count] = plan->dense.dims[plan->dense.layout[k]];
+    f.factors[f.count++] = part->d_rows[plan->dense.layout[k]];
+  }
+  return f;
+}
+
+static amped_status contract_modes(amped_tensor_part *part) {
+  const amped_factor_rows_cuda f = operand_of(part);
+  amped_contract_cuda_args c = contraction_of(part->device, part->plan, part->from, part->end);
+  c.cells = part->d_cells;
+  c.factor = part->d_operand;
+  c.sums = amped_contract_cuda_sums(&c) > 0 ? part->d_sums : nullptr;
+  c.out = part->d_t;
+  for (c.first = 0; c.first < c.mid; c.first = c.end) {
+    const uint64_t left = c.mid - c.first;
+    c.end = c.first + (left < AMPED_CONTRACT_ROWS ? left : AMPED_CONTRACT_ROWS);
+    AMPED_TRY(amped_factor_rows_cuda_make(&f, c.first, c.end, operand_rows(c.end - c.first),
+                                          part->d_operand, c.stream));
+    AMPED_TRY(amped_contract_cuda(&c));
+  }
+  return AMPED_OK;
+}
+
+/* T for the mode at `place`. While it is made there is none. */
+static amped_status contract(amped_tensor_part *part, int place) {
+  choose_modes(part, place);
+  for (int k = part->from; k < part->end; k++) {
+    const int mode = part->plan->dense.layout[k];
+    part->versions[mode] = amped_factor_set_cuda.version(part->factors, mode);
+  }
+  const amped_status status = contract_modes(part);
+  if (status != AMPED_OK)
+    part->from = part->end = 0;
+  return status;
+}
+
+/* The slab's rows of the mode at `place`, from T, to d_out. */
+static amped_status make_rows(const amped_tensor_part *part, int place, void *d_out) {
+  const amped_plan *plan = part->plan;
+  amped_rows_cuda_args a = {};
+  a.value_type = plan->value_type;
+  a.t = part->d_t;
+  a.ncomps = plan->ncomps;
+  a.ld = plan->ld;
+  a.out = d_out;
+  a.multiprocessors = part->device->gpu.caches.multiprocessors;
+  a.stream = part->device->stream;
+  for (int k = 0; k < plan->order; k++) {
+    if (k >= part->from && k < part->end)
+      continue;
+    if (k == place)
+      a.target = a.order;
+    a.dims[a.order] = plan->dense.dims[plan->dense.layout[k]];
+    a.factors[a.order++] = part->d_rows[plan->dense.layout[k]];
+  }
+  a.sums = amped_rows_cuda_sums(&a) > 0 ? part->d_sums : nullptr;
+  return amped_rows_cuda(&a);
+}
+
+/* Own rows of the output, or a part of the sums of all rows. What is not a slab's row is zero. */
+static amped_status put_rows(amped_tensor_part *part, int mode, int place) {
+  const amped_plan *plan = part->plan;
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  const uint64_t block_bytes = plan->modes[mode].rows.block_rows * row_bytes;
+  const bool gathered = is_gathered(plan, mode);
+  char *const d_to =
+      static_cast<char *>(gathered ? part->d_partial : amped_factor_set_cuda_output(part->factors));
+  AMPED_CUDA(cudaMemsetAsync(d_to, 0, gathered ? block_bytes * (uint64_t)plan->nranks : block_bytes,
+                             part->device->stream));
+  if (plan->dense.cells == 0)
+    return AMPED_OK;
+  if (!gathered)
+    return make_rows(part, place, d_to);
+  AMPED_CUDA(cudaMemsetAsync(part->d_gathered[mode], 0, plan->dims[mode] * row_bytes,
+                             part->device->stream));
+  AMPED_TRY(make_rows(part, place, part->d_gathered[mode]));
+  return copy_blocks(part, mode, d_to, static_cast<char *>(part->d_gathered[mode]), false);
+}
+
+static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  const int place = place_of(plan, mode);
+  AMPED_CUDA(cudaEventRecord(part->begin, part->device->stream));
+  for (int m = 0; m < plan->order; m++)
+    if (m != mode)
+      AMPED_TRY(put_in_order(part, m));
+  if (plan->dense.cells > 0 && !t_serves(part, place))
+    AMPED_TRY(contract(part, place));
+  AMPED_TRY(put_rows(part, mode, place));
+  AMPED_CUDA(cudaEventRecord(part->stop, part->device->stream));
+  return AMPED_OK;
+}
+
+/* All rows are finished at once. */
+static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
+                                amped_mttkrp_times *times) {
+  float ms = 0.0F;
+  AMPED_CUDA(cudaEventSynchronize(part->stop));
+  if (block_part + 1 < part->plan->modes[mode].rows.parts)
+    return AMPED_OK;
+  AMPED_CUDA(cudaEventElapsedTime(&ms, part->begin, part->stop));
+  *times = {0.0, (double)ms * 1e-3};
+  const double now = amped_time();
+  amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, now - times->compute_sec, now);
+  return AMPED_OK;
+}
+
+static amped_partial_rows partial_rows(amped_tensor_part *part, int mode) {
+  if (!is_gathered(part->plan, mode))
+    return {nullptr, nullptr};
+  return {part->d_partial, part->d_arriving};
+}
+
+static amped_status add_arrived(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  if (!is_gathered(plan, mode))
+    return AMPED_OK;
+  AMPED_TRY(amped_factor_rows_cuda_add(plan->value_type, part->d_arriving, plan->nranks,
+                                       plan->modes[mode].rows.block_rows * plan->ld,
+                                       amped_factor_set_cuda_output(part->factors),
+                                       part->device->stream));
+  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  return AMPED_OK;
+}
+
+static amped_status stage_partial(amped_tensor_part *part, int mode, const amped_host_copy *copies,
+                                  int count) {
+  const amped_device *device = part->device;
+  (void)mode;
+  for (int i = 0; i < count; i++) {
+    const amped_host_copy *c = &copies[i];
+    if (c->in)
+      AMPED_CUDA(cudaMemcpyAsync((char *)part->d_arriving + c->offset, c->host, c->bytes,
+                                 cudaMemcpyHostToDevice, device->stream_in));
+    else
+      AMPED_CUDA(cudaMemcpyAsync(c->host, (const char *)part->d_partial + c->offset, c->bytes,
+                                 cudaMemcpyDeviceToHost, device->stream_out));
+  }
+  AMPED_CUDA(cudaStreamSynchronize(device->stream_out));
+  AMPED_CUDA(cudaStreamSynchronize(device->stream_in));
+  return AMPED_OK;
+}
+
+/* --- the exact fit ---------------------------------------------------------------------------- */
+
+static amped_status products(amped_tensor_part *part, int mode, double scale, const double *weights,
+                             amped_products *out) {
+  const amped_plan *plan = part->plan;
+  amped_products_cuda_args args = {};
+  amped_slab_cuda slab = {plan->dense.type, part->d_cells, plan->order};
+  (void)mode;
+  args.value_type = plan->value_type;
+  args.ncomps = plan->ncomps;
+  args.ld = plan->ld;
+  args.scale = scale;
+  args.weights = weights;
+  args.d_room = part->d_products;
+  args.stream = part->device->stream;
+  for (int k = 0; k < plan->order; k++) {
+    const int m = plan->dense.layout[k];
+    AMPED_TRY(put_in_order(part, m));
+    slab.dims[k] = plan->dense.dims[m];
+    slab.factors[k] = part->d_rows[m];
+  }
+  AMPED_TRY(amped_products_cuda_begin(&args));
+  AMPED_TRY(amped_dense_products_cuda(&args, &slab));
+  return amped_products_cuda_end(&args, out);
+}
+
+const amped_format_ops amped_dense_format_cuda = {
+    .name = "dense",
+    .needs = {false, false, false, true}, /* cells */
+    .require = require,
+    .create = create,
+    .destroy = destroy,
+    .spare = spare,
+    .finish = finish,
+    .insert_cells = insert_cells,
+    .resize = resize,
+    .mttkrp_begin = mttkrp_begin,
+    .mttkrp_wait = mttkrp_wait,
+    .partial_rows = partial_rows,
+    .add_arrived = add_arrived,
+    .stage_partial = stage_partial,
+    .products = products,
+};

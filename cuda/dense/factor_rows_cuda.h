@@ -1,0 +1,34 @@
+/* Rows that a contraction takes: products of the rows of several factors, as columns wide as its
+ * tiles. And sums of rows that came from all ranks. Device memory; nothing waits. */
+#ifndef AMPED_FACTOR_ROWS_CUDA_H
+#define AMPED_FACTOR_ROWS_CUDA_H
+
+#include "cuda/device/device_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct amped_factor_rows_cuda {
+  amped_vtype value_type;
+  int count;                            /* of factors */
+  uint64_t dims[AMPED_MAX_ORDER];       /* the index of the last one changes fastest */
+  const void *factors[AMPED_MAX_ORDER]; /* dims[i] rows of ld elements */
+  int ncomps;
+  uint64_t ld, columns; /* of a factor; of the result, zeros from ncomps on */
+} amped_factor_rows_cuda;
+
+/* out = rows first .. end of the product, then zeros: `padded` rows. */
+amped_status amped_factor_rows_cuda_make(const amped_factor_rows_cuda *f, uint64_t first,
+                                         uint64_t end, uint64_t padded, void *out,
+                                         cudaStream_t stream);
+
+/* out[e] = the sum of arriving[p * elements + e] over ranks p, in their order and in double. */
+amped_status amped_factor_rows_cuda_add(amped_vtype type, const void *arriving, int nranks,
+                                        uint64_t elements, void *out, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
