@@ -51,6 +51,8 @@ typedef struct amped_backend_options {
                              resident part, and so the order of sums, is the same in every run */
   uint64_t tile_bytes; /* of a tile of an input factor, for resident copies (cuda only); 0: a cost
                           model chooses; UINT64_MAX: no tiles */
+  bool tf32;           /* MTTKRPs of a dense tensor in floats round cells and factors to TF32 (cuda
+                          only); its exact products of the residual do not */
 } amped_backend_options;
 
 /* A batch: consecutive nonzeros of one copy, translated. Each has the row of the rank's MTTKRP
