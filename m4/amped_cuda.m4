@@ -41,11 +41,16 @@ AC_DEFUN([AMPED_CUDA_ARCH_FLAGS], [
 __global__ void probe(int *x) { *x = 1; }
 _AMPED_EOF
   for amped_arch in `AS_ECHO(["$with_cuda_arch"]) | tr ',;' '  '`; do
-    AC_MSG_CHECKING([whether nvcc knows compute capability $amped_arch])
-    AS_IF([AC_RUN_LOG([$NVCC $NVCCFLAGS -gencode arch=compute_$amped_arch,code=sm_$amped_arch -cubin -o conftest.cubin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1])],
+    # 9.0 has instructions of its own, which no later card takes: machine code alone has them.
+    AS_CASE([$amped_arch], [90|90a], [amped_machine=90a], [amped_machine=$amped_arch])
+    AC_MSG_CHECKING([whether nvcc knows compute capability $amped_machine])
+    AS_IF([AC_RUN_LOG([$NVCC $NVCCFLAGS -gencode arch=compute_$amped_machine,code=sm_$amped_machine -cubin -o conftest.cubin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1])],
       [AC_MSG_RESULT([yes])
        AS_VAR_APPEND([CUDA_ARCHFLAGS],
-         [" -gencode arch=compute_$amped_arch,code=sm_$amped_arch"])
+         [" -gencode arch=compute_$amped_machine,code=sm_$amped_machine"])
+       AS_CASE([$amped_machine], [90a],
+         [AC_DEFINE([AMPED_CUDA_GROUPS], [1],
+            [Define to 1 if there is machine code for products of warp groups (9.0).])])
        AS_VAR_APPEND([amped_cuda_archs], [" $amped_arch"])
        # 90a and the like give no PTX that a newer card takes.
        AS_CASE([$amped_arch], [*[[!0-9]]*], [],

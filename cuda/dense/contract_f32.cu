@@ -25,6 +25,8 @@ static amped_status launch_floats(const amped_contract_cuda_args *args, contract
 
 amped_status amped_contract_f32(const amped_contract_cuda_args *args, uint64_t parts, int column,
                                 int n) {
+  if (args->type == AMPED_CELL_F32 && args->caches.groups && n >= 32)
+    return amped_contract_group(args, parts, column, n);
   contraction<float> p = contraction_of<float>(args, parts);
   p.first_column = (unsigned)column;
   switch (args->type) {

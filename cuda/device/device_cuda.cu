@@ -149,6 +149,11 @@ amped_status amped_device_cuda_open(amped_device_cuda *device,
   device->caches.multiprocessors = properties.multiProcessorCount;
   device->caches.l2_bytes = (uint64_t)properties.l2CacheSize;
   device->caches.shared_bytes = (uint64_t)properties.sharedMemPerBlockOptin;
+#ifdef AMPED_CUDA_GROUPS
+  device->caches.groups = properties.major == 9 && properties.minor == 0;
+#else
+  device->caches.groups = false;
+#endif
   amped_device_cuda_identity(device->identity, sizeof device->identity, &properties.uuid);
   AMPED_TRY(set_budget(device, options, count, &free_bytes));
   (void)snprintf(device->line, sizeof device->line, "GPU %d %s, %s free, UUID %s", device->ordinal,

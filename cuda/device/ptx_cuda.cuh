@@ -82,6 +82,136 @@ __device__ inline void multiply_f64(double *c, double a0, double a1, double a2, 
 #endif
 }
 
+/* x and y as a word of two numbers in bfloat16, x the lower. */
+__device__ inline unsigned two_halves(float x, float y) {
+  unsigned both = 0;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));
+  return both;
+}
+
+/* The lane's sums of a product, as operands. */
+#define AMPED_SUMS_4(c, i) "+f"((c)[i]), "+f"((c)[(i) + 1]), "+f"((c)[(i) + 2]), "+f"((c)[(i) + 3])
+#define AMPED_SUMS_16(c, i)                                                                        \
+  AMPED_SUMS_4(c, i), AMPED_SUMS_4(c, (i) + 4), AMPED_SUMS_4(c, (i) + 8), AMPED_SUMS_4(c, (i) + 12)
+#define AMPED_SUMS_32(c, i) AMPED_SUMS_16(c, i), AMPED_SUMS_16(c, (i) + 16)
+#define AMPED_SUMS_64(c, i) AMPED_SUMS_32(c, i), AMPED_SUMS_32(c, (i) + 32)
+
+/* Products of four warps, compute capability 9.0 alone. group_begin comes behind the last change of
+ * the registers that products use; products are enqueued; group_commit ends them; group_wait
+ * returns when they are done. Until then c, a and the memory at `right` stay as they are.
+ *
+ * c (or 0, where not add) + a b, of 64 x 8 and 8 x N numbers in TF32: the first 19 bits of floats.
+ * A warp has 16 of the rows, in fragments as those of multiply_tf32, of c one for each eight
+ * columns. b lies in shared memory: four k of each of N columns, then the other four. */
+__device__ inline void group_begin() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+#endif
+}
+__device__ inline void group_commit() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
+#endif
+}
+/* Where b lies: in units of 16 bytes the address, N from one half of the k to the other, and 8 from
+ * eight columns to the next. */
+template <int N> __device__ inline uint64_t group_operand(const unsigned char *b) {
+  return (uint64_t)((unsigned)__cvta_generic_to_shared(b) >> 4 & 0x3fffU) | (uint64_t)N << 16 |
+         (uint64_t)8 << 32;
+}
+template <int N>
+__device__ inline void group_multiply_tf32(float *c, const float *a, const unsigned char *b,
+                                           bool add) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  const uint64_t right = group_operand<N>(b);
+  if constexpr (N == 32)
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %21, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+                 "{%16, %17, %18, %19}, %20, p, 1, 1;\n}"
+                 : AMPED_SUMS_16(c, 0)
+                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
+                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(right),
+                   "r"((int)add));
+  if constexpr (N == 64)
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+                 "{%32, %33, %34, %35}, %36, p, 1, 1;\n}"
+                 : AMPED_SUMS_32(c, 0)
+                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
+                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(right),
+                   "r"((int)add));
+  if constexpr (N == 128)
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+                 "{%64, %65, %66, %67}, %68, p, 1, 1;\n}"
+                 : AMPED_SUMS_64(c, 0)
+                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
+                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(right),
+                   "r"((int)add));
+#else
+  __trap();
+#endif
+}
+/* Likewise of 16 k in bfloat16: a lane has k 2 t and 2 t + 1 of a row in a word, then those behind
+ * eight. */
+template <int N>
+__device__ inline void group_multiply_bf16(float *c, const unsigned *a, const unsigned char *b,
+                                           bool add) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  const uint64_t right = group_operand<N>(b);
+  if constexpr (N == 32)
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %21, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+                 "{%16, %17, %18, %19}, %20, p, 1, 1, 0;\n}"
+                 : AMPED_SUMS_16(c, 0)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(right), "r"((int)add));
+  if constexpr (N == 64)
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+                 "{%32, %33, %34, %35}, %36, p, 1, 1, 0;\n}"
+                 : AMPED_SUMS_32(c, 0)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(right), "r"((int)add));
+  if constexpr (N == 128)
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+                 "{%64, %65, %66, %67}, %68, p, 1, 1, 0;\n}"
+                 : AMPED_SUMS_64(c, 0)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(right), "r"((int)add));
+#else
+  __trap();
+#endif
+}
+template <int N> __device__ inline void group_wait(float *c) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  if constexpr (N == 32)
+    asm volatile("wgmma.wait_group.sync.aligned 0;" : AMPED_SUMS_16(c, 0) : : "memory");
+  if constexpr (N == 64)
+    asm volatile("wgmma.wait_group.sync.aligned 0;" : AMPED_SUMS_32(c, 0) : : "memory");
+  if constexpr (N == 128)
+    asm volatile("wgmma.wait_group.sync.aligned 0;" : AMPED_SUMS_64(c, 0) : : "memory");
+#endif
+}
+/* What this thread wrote to shared memory is there for products, behind a barrier. */
+__device__ inline void group_wrote() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+#endif
+}
+
 } // namespace
 
 #endif

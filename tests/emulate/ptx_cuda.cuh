@@ -81,6 +81,77 @@ inline void multiply_f64(double *c, double a0, double a1, double a2, double a3, 
     }
 }
 
+/* Products of warp groups: done at once. */
+inline void group_begin() {
+}
+inline void group_commit() {
+}
+inline void group_wrote() {
+}
+template <int N> inline void group_wait(float *) {
+}
+
+/* c (or 0) + a b of so many k, of which half lie in each half of b: number(at, i) is number i at an
+ * address, and left(k, i) the place of row i's k among a warp's words of a. */
+template <int N, int depth, typename reader, typename place>
+inline void group_multiply(float *c, const void *a, const unsigned char *b, bool add,
+                           const reader &number, const place &left) {
+  const void *table = nullptr;
+  const unsigned t = emulated_lane() % 4;
+  double rows[2][depth];
+  emulated_exchange(0xffffffffU, a, 16, &table);
+  for (unsigned k = 0; k < depth; k++)
+    for (unsigned i = 0; i < 2; i++)
+      rows[i][k] = number(table, left(k, i));
+  for (unsigned n = 0; n < N; n += 8)
+    for (unsigned j = 0; j < 2; j++)
+      for (unsigned i = 0; i < 2; i++) {
+        float &to = c[n / 2 + 2 * i + j];
+        double sum = add ? (double)to : 0;
+        for (unsigned k = 0; k < depth; k++)
+          sum +=
+              rows[i][k] * number(b + 16 * (k / (depth / 2) * N + n + 2 * t + j), k % (depth / 2));
+        to = (float)sum;
+      }
+}
+
+template <int N>
+inline void group_multiply_tf32(float *c, const float *a, const unsigned char *b, bool add) {
+  const unsigned g = emulated_lane() / 4;
+  group_multiply<N, 8>(
+      c, a, b, add,
+      [](const void *at, unsigned i) {
+        unsigned bits = 0;
+        memcpy(&bits, static_cast<const char *>(at) + 4 * i, sizeof bits);
+        return (double)__uint_as_float(bits & ~0x1fffU);
+      },
+      [g](unsigned k, unsigned i) { return 4 * (4 * g + k % 4) + i + k / 4 * 2; });
+}
+
+template <int N>
+inline void group_multiply_bf16(float *c, const unsigned *a, const unsigned char *b, bool add) {
+  const unsigned g = emulated_lane() / 4;
+  group_multiply<N, 16>(
+      c, a, b, add,
+      [](const void *at, unsigned i) {
+        unsigned short bits = 0;
+        memcpy(&bits, static_cast<const char *>(at) + 2 * i, sizeof bits);
+        return (double)__uint_as_float((unsigned)bits << 16);
+      },
+      [g](unsigned k, unsigned i) {
+        return 2 * (4 * (4 * g + k % 8 / 2) + i + k / 8 * 2) + k % 2;
+      });
+}
+
+/* Rounded to even. */
+inline unsigned two_halves(float x, float y) {
+  const auto half = [](float v) {
+    const unsigned bits = __float_as_uint(v);
+    return (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
+  };
+  return half(x) | half(y) << 16;
+}
+
 } // namespace
 
 #endif

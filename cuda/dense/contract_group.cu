@@ -1,0 +1,384 @@
+/* Contraction of floats by products of warp groups (wgmma), for compute capability 9.0.
+ *
+ * x = h + l, h being what tensor cores take of x as TF32. One product in TF32 gives h h', and one
+ * in bfloat16, of as many steps, l h' + h l'. What is rounded or left out is at most 2^-18 of |x
+ * x'|.
+ *
+ * Two groups of four warps have a tile of T: 64 rows (l, t) each, N columns. Tiles of X of `deep`
+ * indices k come to shared memory as in contract_cuda.cuh. A lane takes its cells from there, and
+ * splits them in registers. F comes through registers, is split once a block, and lies in shared
+ * memory as the tensor cores read it: of each eight k N columns of four in TF32, of the other four,
+ * of all eight's h and of their l in bfloat16. Its stages have two places in turn; the next one is
+ * made while the tensor cores work on this one.
+ *
+ * Where the mode is the last, lane t of four has k = 4 t .. 4 t + 3 of sixteen: four k of F in
+ * shared memory are then q, q + 4, q + 8, q + 12. In bfloat16 a lane's two k of eight are
+ * neighbours. Columns change places within sixteen, so that a lane's four sums are neighbours in
+ * T. */
+#include "cuda/dense/contract_kernels_cuda.h"
+
+#include "cuda/dense/contract_cuda.cuh"
+
+namespace {
+
+template <int N, bool is_last> struct group_shape {
+  static constexpr int cell = (int)sizeof(float);
+  static constexpr int deep = AMPED_CONTRACT_STEP;
+  static constexpr int tile_rows = 128;
+  static constexpr int pitch = (is_last ? deep : tile_rows) * cell;
+  static constexpr int stage_bytes = tile_rows * deep * cell;
+  static constexpr int stages = 4;
+  static constexpr int steps = deep / 8;
+  static constexpr int core_bytes = N * 16;
+  static constexpr int factor_bytes = steps * 4 * core_bytes;
+  static constexpr int bytes = stages * stage_bytes + 2 * factor_bytes;
+  static constexpr int blocks = N <= 64 ? 2 : 1;
+  static constexpr unsigned tasks = N <= 64 ? 1 : steps * N / contract_threads;
+};
+
+/* The column of T that lies at this place of F in shared memory. */
+__device__ inline int column_at(int slot) {
+  return (slot & ~15) + ((slot >> 1 & 3) << 2) + ((slot >> 3 & 1) << 1) + (slot & 1);
+}
+
+/* The stage that comes next: a tile and part (item), and its k, from p.from on. */
+struct group_cursor {
+  unsigned item, k, end;
+};
+
+__device__ inline void start_group(const contraction<float> &p, group_cursor &c) {
+  const unsigned part = c.item / (unsigned)p.tiles;
+  const unsigned each = (unsigned)p.each * AMPED_CONTRACT_STEP;
+  const unsigned all = (unsigned)(p.end - p.from);
+  c.k = part * each;
+  c.end = all - c.k < each ? all : c.k + each;
+}
+
+__device__ inline unsigned stages_of(const contraction<float> &p, unsigned item) {
+  group_cursor c = {item, 0, 0};
+  start_group(p, c);
+  return (c.end - c.k + AMPED_CONTRACT_STEP - 1) / AMPED_CONTRACT_STEP;
+}
+
+/* True where an item ends. */
+__device__ inline bool go_on(const contraction<float> &p, group_cursor &c) {
+  c.k += AMPED_CONTRACT_STEP;
+  if (c.k < c.end)
+    return false;
+  c.item += gridDim.x;
+  if (c.item < (unsigned)(p.tiles * p.parts))
+    start_group(p, c);
+  return true;
+}
+
+/* The cells that this thread brings of a tile. */
+struct group_cells {
+  group_cursor at;
+  unsigned rows;     /* of the tile, at most tile_rows */
+  const float *from; /* at.k = 0 */
+};
+
+/* How a thread's cells lie in a stage: `count` beside each other at `e` of rows first, first + down
+ * and so on of what lies in shared memory. */
+template <typename shape, bool is_last, int count> struct bring_shape {
+  static constexpr unsigned wide = is_last ? shape::deep : shape::tile_rows;
+  static constexpr unsigned all = is_last ? shape::tile_rows : shape::deep;
+  static constexpr unsigned across = wide / count;
+  static constexpr unsigned down = contract_threads / across;
+  __device__ static unsigned e() {
+    return threadIdx.x % across * count;
+  }
+  __device__ static unsigned first() {
+    return threadIdx.x / across;
+  }
+};
+
+template <typename shape, bool is_last, int count>
+__device__ inline void start_cells(const contraction<float> &p, group_cells &c) {
+  using bring = bring_shape<shape, is_last, count>;
+  const uint64_t tile_row = (uint64_t)(c.at.item % (unsigned)p.tiles) * shape::tile_rows;
+  const float *const cells = reinterpret_cast<const float *>(p.cells);
+  const uint64_t left = p.rows - tile_row;
+  c.rows = left < shape::tile_rows ? (unsigned)left : shape::tile_rows;
+  if (is_last) {
+    c.from = cells + (tile_row + bring::first()) * p.mid + p.from + bring::e();
+  } else {
+    const uint64_t row = tile_row + bring::e();
+    const uint64_t l = row / p.trail;
+    c.from = cells + (l * p.mid + p.from + bring::first()) * p.trail + (row - l * p.trail);
+  }
+}
+
+/* whole: all cells are there. Rows that are a multiple of four apart lie alike in shared memory. */
+template <typename shape, bool is_last, int count, bool whole>
+__device__ inline void bring_floats(const contraction<float> &p, const group_cells &c,
+                                    unsigned char *to) {
+  using bring = bring_shape<shape, is_last, count>;
+  const unsigned e = bring::e();
+  const unsigned first = bring::first();
+  const float *from = c.from + (uint64_t)c.at.k * (is_last ? 1 : p.trail);
+  const uint64_t pace = bring::down * (is_last ? p.mid : p.trail);
+  const unsigned rows = is_last ? c.rows : c.at.end - c.at.k;
+  const bool is_there = is_last ? c.at.k + e < c.at.end : e < c.rows;
+  constexpr bool alike = bring::down % 4 == 0;
+  const int place = cell_place<shape, is_last>((int)first, (int)e * shape::cell);
+#pragma unroll
+  for (unsigned i = 0; i < bring::all / bring::down; i++) {
+    const bool here = whole || (is_there && first + i * bring::down < rows);
+    const int row = (int)(first + i * bring::down);
+    unsigned char *const at = to + (alike ? place + (int)(i * bring::down) * shape::pitch
+                                          : cell_place<shape, is_last>(row, (int)e * shape::cell));
+    __pipeline_memcpy_async(at, here ? from : reinterpret_cast<const float *>(p.cells),
+                            count * sizeof(float), here ? 0 : count * sizeof(float));
+    from += pace;
+  }
+}
+
+template <typename shape, bool is_last>
+__device__ inline void start_tile(const contraction<float> &p, group_cells &c) {
+  if (p.wide)
+    start_cells<shape, is_last, 4>(p, c);
+  else
+    start_cells<shape, is_last, 1>(p, c);
+}
+
+template <typename shape, bool is_last>
+__device__ inline void bring_next(const contraction<float> &p, group_cells &c, unsigned char *to) {
+  if (c.at.item < (unsigned)(p.tiles * p.parts)) {
+    if (!p.wide)
+      bring_floats<shape, is_last, 1, false>(p, c, to);
+    else if (c.rows < shape::tile_rows || c.at.end - c.at.k < shape::deep)
+      bring_floats<shape, is_last, 4, false>(p, c, to);
+    else
+      bring_floats<shape, is_last, 4, true>(p, c, to);
+    if (go_on(p, c.at))
+      start_tile<shape, is_last>(p, c);
+  }
+  __pipeline_commit();
+}
+
+/* F's elements of a stage, which this thread will split: eight k of a column each. */
+template <typename shape, int N, bool is_last>
+__device__ inline void take_factor(const contraction<float> &p, group_cursor &c, float (*f)[8]) {
+  if (c.item >= (unsigned)(p.tiles * p.parts))
+    return;
+  constexpr unsigned pace = contract_threads / N; /* steps between a thread's tasks */
+  const unsigned ld = N < 128 ? N : (unsigned)p.columns;
+  const unsigned step = threadIdx.x / N;
+  const unsigned k = is_last ? step / 2 * 16 + step % 2 * 2 : 8 * step;
+  const float *const from =
+      p.factor + (uint64_t)(c.k + k) * ld + p.first_column + column_at((int)(threadIdx.x % N));
+  static_assert(shape::tasks == 1 || pace == 2, "steps that are as far apart");
+  if (step < shape::steps) {
+#pragma unroll
+    for (unsigned i = 0; i < shape::tasks; i++)
+#pragma unroll
+      for (unsigned e = 0; e < 8; e++)
+        f[i][e] = from[(16 * i + (is_last ? 4 * (e % 4) + e / 4 : e)) * ld];
+  }
+  go_on(p, c);
+}
+
+template <typename shape, int N>
+__device__ inline void put_factor(const float (*f)[8], unsigned char *to) {
+  const unsigned step = threadIdx.x / N;
+  if (step < shape::steps) {
+#pragma unroll
+    for (unsigned i = 0; i < shape::tasks; i++) {
+      unsigned high[8];
+      float low[8];
+#pragma unroll
+      for (unsigned e = 0; e < 8; e++) {
+        unsigned bits = 0;
+        split(f[i][e], high[e], bits);
+        low[e] = __uint_as_float(bits);
+      }
+      unsigned both[2][4];
+#pragma unroll
+      for (unsigned e = 0; e < 4; e++) {
+        both[0][e] = two_halves(f[i][e], f[i][e + 4]);
+        both[1][e] = two_halves(low[e], low[e + 4]);
+      }
+      unsigned char *const at =
+          to + (step + i * 2) * 4 * shape::core_bytes + 16 * (threadIdx.x % N);
+      uint4 *const core = reinterpret_cast<uint4 *>(at);
+      core[0] = make_uint4(high[0], high[1], high[2], high[3]);
+      core[N] = make_uint4(high[4], high[5], high[6], high[7]);
+      core[2 * N] = make_uint4(both[0][0], both[0][1], both[0][2], both[0][3]);
+      core[3 * N] = make_uint4(both[1][0], both[1][1], both[1][2], both[1][3]);
+    }
+  }
+  group_wrote();
+}
+
+/* A lane's cells of a step, as fragments of 16 rows: as they are, and in bfloat16 l, then h. */
+struct group_fragment {
+  float cells[4];
+  unsigned halves[4];
+};
+
+/* What tensor cores leave of x. */
+__device__ inline float rest_of(float x) {
+  return x - __uint_as_float(__float_as_uint(x) & 0xffffe000U);
+}
+
+__device__ inline void split_fragment(group_fragment &a) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    a.halves[h] = two_halves(rest_of(a.cells[h]), rest_of(a.cells[h + 2]));
+    a.halves[h + 2] = two_halves(a.cells[h], a.cells[h + 2]);
+  }
+}
+
+/* The lane's cells of a stage. */
+template <typename shape, bool is_last>
+__device__ inline void take_fragments(const unsigned char *stage, int row, group_fragment *a) {
+  const int g = (int)threadIdx.x % 32 / 4;
+  const int t = (int)threadIdx.x % 4;
+#pragma unroll
+  for (int s = 0; s < shape::steps; s++)
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+      if constexpr (is_last) {
+        if (s % 2 == 1)
+          continue;
+        const float4 x = *reinterpret_cast<const float4 *>(
+            stage + cell_place<shape, is_last>(row + 8 * j + g, (8 * s + 4 * t) * shape::cell));
+        a[s].cells[j] = x.x;
+        a[s].cells[j + 2] = x.y;
+        a[s + 1].cells[j] = x.z;
+        a[s + 1].cells[j + 2] = x.w;
+      } else {
+        const float2 x = *reinterpret_cast<const float2 *>(
+            stage + cell_place<shape, is_last>(8 * s + 4 * j + t, (row + 2 * g) * shape::cell));
+        a[s].cells[2 * j] = x.x;
+        a[s].cells[2 * j + 1] = x.y;
+      }
+    }
+#pragma unroll
+  for (int s = 0; s < shape::steps; s++)
+    split_fragment(a[s]);
+}
+
+/* The warp's sums of an item; they become zero. */
+template <int N, bool is_last>
+__device__ inline void put_group_sums(const contraction<float> &p, unsigned item, int row,
+                                      bool again, float *sums) {
+  const int g = (int)threadIdx.x % 32 / 4;
+  const int t = (int)threadIdx.x % 4;
+  const uint64_t first = item % (unsigned)p.tiles * (uint64_t)group_shape<N, is_last>::tile_rows;
+#pragma unroll
+  for (int h = 0; h < 2; h++)
+#pragma unroll
+    for (int n = 0; n < N; n += 16) {
+      float v[4];
+#pragma unroll
+      for (int e = 0; e < 4; e++) {
+        float &sum = sums[n / 2 + 4 * (e / 2) + 2 * h + e % 2];
+        v[e] = sum;
+        sum = 0;
+      }
+      put_vector<4>(p, item / (unsigned)p.tiles,
+                    first + (uint64_t)(row + (is_last ? 8 * h + g : 2 * g + h)),
+                    p.first_column + (unsigned)(n + 4 * t), v, again);
+    }
+}
+
+template <int N, bool is_last>
+__global__ void __launch_bounds__(contract_threads, (group_shape<N, is_last>::blocks))
+    contract_floats(const contraction<float> p) {
+  using shape = group_shape<N, is_last>;
+  extern __shared__ __align__(128) unsigned char shared[];
+  unsigned char *const factor = shared + shape::stages * shape::stage_bytes;
+  const int row = (int)threadIdx.x / 32 * 16;
+  const unsigned items = (unsigned)(p.tiles * p.parts);
+  group_cursor rows = {blockIdx.x, 0, 0};
+  start_group(p, rows);
+  group_cells cells = {rows, 0, nullptr};
+  start_tile<shape, is_last>(p, cells);
+  for (int s = 0; s + 1 < shape::stages; s++)
+    bring_next<shape, is_last>(p, cells, shared + s * shape::stage_bytes);
+  float f[shape::tasks][8];
+  take_factor<shape, N, is_last>(p, rows, f);
+  put_factor<shape, N>(f, factor);
+  take_factor<shape, N, is_last>(p, rows, f);
+  float sums[N / 2];
+#pragma unroll
+  for (int i = 0; i < N / 2; i++)
+    sums[i] = 0;
+  constexpr unsigned range = AMPED_CONTRACT_RANGE / shape::deep;
+  unsigned turn = 0;
+  for (unsigned item = blockIdx.x; item < items; item += gridDim.x) {
+    const unsigned stages = stages_of(p, item);
+    for (unsigned done = 1; done <= stages; done++) {
+      wait_for_stage(shape::stages);
+      __syncthreads();
+      const unsigned slot = turn % shape::stages;
+      bring_next<shape, is_last>(p, cells,
+                                 shared + (turn + 3) % shape::stages * shape::stage_bytes);
+      group_fragment a[shape::steps];
+      take_fragments<shape, is_last>(shared + slot * shape::stage_bytes, row, a);
+      const unsigned char *const right = factor + turn % 2 * shape::factor_bytes;
+      float own[N / 2];
+      group_begin();
+#pragma unroll
+      for (int s = 0; s < shape::steps; s++) {
+        const unsigned char *const at = right + s * 4 * shape::core_bytes;
+        group_multiply_bf16<N>(own, a[s].halves, at + 2 * shape::core_bytes, s > 0);
+        group_multiply_tf32<N>(own, a[s].cells, at, true);
+      }
+      group_commit();
+      put_factor<shape, N>(f, factor + (turn + 1) % 2 * shape::factor_bytes);
+      take_factor<shape, N, is_last>(p, rows, f);
+      group_wait<N>(own);
+#pragma unroll
+      for (int i = 0; i < N / 2; i++)
+        sums[i] += own[i];
+      turn++;
+      if (done % range == 0 && done < stages)
+        put_group_sums<N, is_last>(p, item, row, p.again || done > range, sums);
+    }
+    put_group_sums<N, is_last>(p, item, row, p.again || stages > range, sums);
+  }
+}
+
+template <int N, bool is_last>
+amped_status launch_floats(const amped_contract_cuda_args *args, contraction<float> p) {
+  using shape = group_shape<N, is_last>;
+  const uint64_t steps = amped_ceil_div(p.end - p.from, (uint64_t)shape::deep);
+  p.wide = (is_last ? args->mid : args->trail) % 4 == 0;
+  p.tiles = amped_ceil_div(p.rows, (uint64_t)shape::tile_rows);
+  p.each = amped_ceil_div(steps, p.parts);
+  p.parts = amped_ceil_div(steps, p.each);
+  const uint64_t most = (uint64_t)args->caches.multiprocessors * shape::blocks;
+  const uint64_t items = p.tiles * p.parts;
+  const auto kernel = contract_floats<N, is_last>;
+  AMPED_CUDA(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape::bytes));
+  contract_floats<N, is_last>
+      <<<(unsigned)(items < most ? items : most), contract_threads, shape::bytes, args->stream>>>(
+          p);
+  AMPED_CUDA_LAUNCHED("the kernel of contractions by warp groups");
+  return AMPED_OK;
+}
+
+template <int N>
+amped_status launch_group(const amped_contract_cuda_args *args, const contraction<float> &p) {
+  return args->trail == 1 ? launch_floats<N, true>(args, p) : launch_floats<N, false>(args, p);
+}
+
+} // namespace
+
+amped_status amped_contract_group(const amped_contract_cuda_args *args, uint64_t parts, int column,
+                                  int n) {
+  contraction<float> p = contraction_of<float>(args, parts);
+  p.first_column = (unsigned)column;
+  switch (n) {
+  case 32:
+    return launch_group<32>(args, p);
+  case 64:
+    return launch_group<64>(args, p);
+  default:
+    return launch_group<128>(args, p);
+  }
+}
