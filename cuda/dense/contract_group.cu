@@ -4,12 +4,14 @@
  * in bfloat16, of as many steps, l h' + h l'. What is rounded or left out is at most 2^-18 of |x
  * x'|.
  *
- * Two groups of four warps have a tile of T: 64 rows (l, t) each, N columns. Tiles of X of `deep`
- * indices k come to shared memory as in contract_cuda.cuh. A lane takes its cells from there, and
- * splits them in registers. F comes through registers, is split once a block, and lies in shared
- * memory as the tensor cores read it: of each eight k N columns of four in TF32, of the other four,
- * of all eight's h and of their l in bfloat16. Its stages have two places in turn; the next one is
- * made while the tensor cores work on this one.
+ * Two or three groups of four warps have a tile of T: 64 rows (l, t) each, N columns. Tiles of X of
+ * `deep` indices k come to shared memory as in contract_cuda.cuh. A lane takes its cells from
+ * there, and splits them in registers. F comes through registers, is split once a block, and lies
+ * in shared memory as the tensor cores read it: of each eight k N columns of four in TF32, of the
+ * other four, of all eight's h and of their l in bfloat16. While the tensor cores work on a stage,
+ * a lane takes its cells of the next one, and splits its part of the F of the one after that: F has
+ * three places in turn. Tensor cores cut their sums: those of four stages are added up in
+ * registers.
  *
  * Where the mode is the last, lane t of four has k = 4 t .. 4 t + 3 of sixteen: four k of F in
  * shared memory are then q, q + 4, q + 8, q + 12. In bfloat16 a lane's two k of eight are
@@ -24,16 +26,19 @@ namespace {
 template <int N, bool is_last> struct group_shape {
   static constexpr int cell = (int)sizeof(float);
   static constexpr int deep = AMPED_CONTRACT_STEP;
-  static constexpr int tile_rows = 128;
+  static constexpr unsigned threads = N == 64 ? 384 : 256;
+  static constexpr int tile_rows = (int)threads / 2;
   static constexpr int pitch = (is_last ? deep : tile_rows) * cell;
   static constexpr int stage_bytes = tile_rows * deep * cell;
   static constexpr int stages = 4;
   static constexpr int steps = deep / 8;
   static constexpr int core_bytes = N * 16;
   static constexpr int factor_bytes = steps * 4 * core_bytes;
-  static constexpr int bytes = stages * stage_bytes + 2 * factor_bytes;
-  static constexpr int blocks = N <= 64 ? 2 : 1;
-  static constexpr unsigned tasks = N <= 64 ? 1 : steps * N / contract_threads;
+  static constexpr int bytes = stages * stage_bytes + 3 * factor_bytes;
+  static constexpr unsigned tasks = N <= 64 ? 1 : steps * N / threads;
+  static constexpr int blocks = N <= 32 ? 2 : 1;
+  static constexpr bool early = blocks == 1; /* cells are split a stage ahead */
+  static constexpr unsigned fold = 4;        /* stages whose sums tensor cores add up */
 };
 
 /* The column of T that lies at this place of F in shared memory. */
@@ -84,7 +89,7 @@ template <typename shape, bool is_last, int count> struct bring_shape {
   static constexpr unsigned wide = is_last ? shape::deep : shape::tile_rows;
   static constexpr unsigned all = is_last ? shape::tile_rows : shape::deep;
   static constexpr unsigned across = wide / count;
-  static constexpr unsigned down = contract_threads / across;
+  static constexpr unsigned down = shape::threads / across;
   __device__ static unsigned e() {
     return threadIdx.x % across * count;
   }
@@ -162,7 +167,7 @@ template <typename shape, int N, bool is_last>
 __device__ inline void take_factor(const contraction<float> &p, group_cursor &c, float (*f)[8]) {
   if (c.item >= (unsigned)(p.tiles * p.parts))
     return;
-  constexpr unsigned pace = contract_threads / N; /* steps between a thread's tasks */
+  constexpr unsigned pace = shape::threads / N; /* steps between a thread's tasks */
   const unsigned ld = N < 128 ? N : (unsigned)p.columns;
   const unsigned step = threadIdx.x / N;
   const unsigned k = is_last ? step / 2 * 16 + step % 2 * 2 : 8 * step;
@@ -222,12 +227,14 @@ __device__ inline float rest_of(float x) {
   return x - __uint_as_float(__float_as_uint(x) & 0xffffe000U);
 }
 
-__device__ inline void split_fragment(group_fragment &a) {
+template <int steps> __device__ inline void split_fragments(group_fragment *a) {
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    a.halves[h] = two_halves(rest_of(a.cells[h]), rest_of(a.cells[h + 2]));
-    a.halves[h + 2] = two_halves(a.cells[h], a.cells[h + 2]);
-  }
+  for (int s = 0; s < steps; s++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      a[s].halves[h] = two_halves(rest_of(a[s].cells[h]), rest_of(a[s].cells[h + 2]));
+      a[s].halves[h + 2] = two_halves(a[s].cells[h], a[s].cells[h + 2]);
+    }
 }
 
 /* The lane's cells of a stage. */
@@ -255,9 +262,6 @@ __device__ inline void take_fragments(const unsigned char *stage, int row, group
         a[s].cells[2 * j + 1] = x.y;
       }
     }
-#pragma unroll
-  for (int s = 0; s < shape::steps; s++)
-    split_fragment(a[s]);
 }
 
 /* The warp's sums of an item; they become zero. */
@@ -284,10 +288,18 @@ __device__ inline void put_group_sums(const contraction<float> &p, unsigned item
     }
 }
 
+/* Where a block is: stage `done` of an item, and the places of that stage in shared memory. */
+struct group_place {
+  unsigned item, done, stages;
+  unsigned cells, factor;
+};
+
 template <int N, bool is_last>
-__global__ void __launch_bounds__(contract_threads, (group_shape<N, is_last>::blocks))
+__global__ void __launch_bounds__((group_shape<N, is_last>::threads),
+                                  (group_shape<N, is_last>::blocks))
     contract_floats(const contraction<float> p) {
   using shape = group_shape<N, is_last>;
+  constexpr unsigned range = AMPED_CONTRACT_RANGE / shape::deep;
   extern __shared__ __align__(128) unsigned char shared[];
   unsigned char *const factor = shared + shape::stages * shape::stage_bytes;
   const int row = (int)threadIdx.x / 32 * 16;
@@ -296,50 +308,69 @@ __global__ void __launch_bounds__(contract_threads, (group_shape<N, is_last>::bl
   start_group(p, rows);
   group_cells cells = {rows, 0, nullptr};
   start_tile<shape, is_last>(p, cells);
-  for (int s = 0; s + 1 < shape::stages; s++)
+  for (int s = 0; s < shape::stages; s++)
     bring_next<shape, is_last>(p, cells, shared + s * shape::stage_bytes);
-  float f[shape::tasks][8];
+  float f[shape::tasks][8] = {};
   take_factor<shape, N, is_last>(p, rows, f);
   put_factor<shape, N>(f, factor);
   take_factor<shape, N, is_last>(p, rows, f);
+  put_factor<shape, N>(f, factor + shape::factor_bytes);
+  take_factor<shape, N, is_last>(p, rows, f);
+  group_fragment even[shape::steps];
+  group_fragment odd[shape::steps];
+  float own[N / 2];
   float sums[N / 2];
 #pragma unroll
   for (int i = 0; i < N / 2; i++)
-    sums[i] = 0;
-  constexpr unsigned range = AMPED_CONTRACT_RANGE / shape::deep;
-  unsigned turn = 0;
-  for (unsigned item = blockIdx.x; item < items; item += gridDim.x) {
-    const unsigned stages = stages_of(p, item);
-    for (unsigned done = 1; done <= stages; done++) {
-      wait_for_stage(shape::stages);
-      __syncthreads();
-      const unsigned slot = turn % shape::stages;
-      bring_next<shape, is_last>(p, cells,
-                                 shared + (turn + 3) % shape::stages * shape::stage_bytes);
-      group_fragment a[shape::steps];
-      take_fragments<shape, is_last>(shared + slot * shape::stage_bytes, row, a);
-      const unsigned char *const right = factor + turn % 2 * shape::factor_bytes;
-      float own[N / 2];
-      group_begin();
+    own[i] = sums[i] = 0;
+  __pipeline_wait_prior(shape::stages - 1);
+  __syncthreads();
+  take_fragments<shape, is_last>(shared, row, even);
+  if (shape::early)
+    split_fragments<shape::steps>(even);
+  group_place at = {blockIdx.x, 0, stages_of(p, blockIdx.x), 0, 0};
+
+  /* One stage, whose cells are there; the next one's are taken. False after the last one. */
+  const auto multiply = [&](group_fragment *a, group_fragment *next) {
+    if (!shape::early)
+      split_fragments<shape::steps>(a);
+    const unsigned char *const right = factor + at.factor * shape::factor_bytes;
+    group_begin();
 #pragma unroll
-      for (int s = 0; s < shape::steps; s++) {
-        const unsigned char *const at = right + s * 4 * shape::core_bytes;
-        group_multiply_bf16<N>(own, a[s].halves, at + 2 * shape::core_bytes, s > 0);
-        group_multiply_tf32<N>(own, a[s].cells, at, true);
-      }
-      group_commit();
-      put_factor<shape, N>(f, factor + (turn + 1) % 2 * shape::factor_bytes);
-      take_factor<shape, N, is_last>(p, rows, f);
-      group_wait<N>(own);
+    for (int s = 0; s < shape::steps; s++) {
+      const unsigned char *const b = right + s * 4 * shape::core_bytes;
+      group_multiply_bf16<N>(own, a[s].halves, b + 2 * shape::core_bytes,
+                             s > 0 || at.done % shape::fold != 0);
+      group_multiply_tf32<N>(own, a[s].cells, b, true);
+    }
+    group_commit();
+    __pipeline_wait_prior(shape::stages - 2);
+    __syncthreads();
+    bring_next<shape, is_last>(p, cells, shared + at.cells * shape::stage_bytes);
+    at.cells = (at.cells + 1) % shape::stages;
+    take_fragments<shape, is_last>(shared + at.cells * shape::stage_bytes, row, next);
+    if (shape::early)
+      split_fragments<shape::steps>(next);
+    put_factor<shape, N>(f, factor + (at.factor == 0 ? 2 : at.factor - 1) * shape::factor_bytes);
+    take_factor<shape, N, is_last>(p, rows, f);
+    at.factor = at.factor == 2 ? 0 : at.factor + 1;
+    group_wait<N>(own);
+    at.done++;
+    if (at.done % shape::fold == 0 || at.done == at.stages)
 #pragma unroll
       for (int i = 0; i < N / 2; i++)
         sums[i] += own[i];
-      turn++;
-      if (done % range == 0 && done < stages)
-        put_group_sums<N, is_last>(p, item, row, p.again || done > range, sums);
+    if (at.done % range == 0 || at.done == at.stages)
+      put_group_sums<N, is_last>(p, at.item, row, p.again || at.done > range, sums);
+    if (at.done == at.stages) {
+      at.item += gridDim.x;
+      at.done = 0;
+      at.stages = at.item < items ? stages_of(p, at.item) : 0;
     }
-    put_group_sums<N, is_last>(p, item, row, p.again || stages > range, sums);
-  }
+    return at.stages > 0;
+  };
+  while (multiply(even, odd) && multiply(odd, even))
+    ;
 }
 
 template <int N, bool is_last>
@@ -356,8 +387,7 @@ amped_status launch_floats(const amped_contract_cuda_args *args, contraction<flo
   AMPED_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape::bytes));
   contract_floats<N, is_last>
-      <<<(unsigned)(items < most ? items : most), contract_threads, shape::bytes, args->stream>>>(
-          p);
+      <<<(unsigned)(items < most ? items : most), shape::threads, shape::bytes, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the kernel of contractions by warp groups");
   return AMPED_OK;
 }
