@@ -56,6 +56,14 @@ static uint64_t parts_of(const amped_contract_cuda_args *args) {
   return amped_ceil_div(steps, amped_ceil_div(steps, parts));
 }
 
+uint64_t amped_contract_cuda_split(const amped_contract_cuda_args *args) {
+  const uint64_t most = args->mid < AMPED_CONTRACT_ROWS ? args->mid : AMPED_CONTRACT_ROWS;
+  if (!args->caches.groups || args->type != AMPED_CELL_F32 || args->value_type != AMPED_F32)
+    return 0;
+  return amped_ceil_div(most, AMPED_CONTRACT_STEP) * AMPED_CONTRACT_STEP *
+         amped_contract_cuda_columns(args->value_type, args->ncomps) * 8;
+}
+
 uint64_t amped_contract_cuda_sums(const amped_contract_cuda_args *args) {
   const uint64_t parts = parts_of(args);
   const uint64_t elements = args->lead * args->trail * (uint64_t)args->ncomps;

@@ -37,6 +37,7 @@ template <typename T> struct contraction {
   bool again;           /* sums are added to */
   bool wide;            /* X can be copied 16 bytes at a time */
   bool vectors;         /* rows of T begin at whole vectors */
+  bool tf32;            /* one product */
   uint64_t tiles;       /* of rows */
   uint64_t parts, each; /* parts of the k, of so many stages each */
   unsigned stages;      /* in shared memory: 2 to 4 */
@@ -237,9 +238,10 @@ __device__ inline void split(float x, unsigned &high, unsigned &low) {
   low = __float_as_uint(x - __uint_as_float(high));
 }
 
-/* sums += a F of one step, in three products; whole: a has no low part. */
+/* sums += a F of one step, in three products, of which the first are left out: 1 where a has no low
+ * part, 2 for TF32. */
 template <typename shape>
-__device__ inline void multiply_step(const float (*a)[4], const float *f, bool whole,
+__device__ inline void multiply_step(const float (*a)[4], const float *f, int left_out,
                                      float (*sums)[shape::fragments][4]) {
   constexpr int V = shape::V;
   unsigned high[2][4];
@@ -263,7 +265,7 @@ __device__ inline void multiply_step(const float (*a)[4], const float *f, bool w
     }
 #pragma unroll
     for (int kind = 0; kind < 3; kind++) {
-      if (kind == 0 && whole)
+      if (kind < left_out)
         continue;
 #pragma unroll
       for (int v = 0; v < V; v++)
@@ -278,7 +280,7 @@ __device__ inline void multiply_step(const float (*a)[4], const float *f, bool w
 }
 
 template <typename shape>
-__device__ inline void multiply_step(const double (*a)[4], const double *f, bool,
+__device__ inline void multiply_step(const double (*a)[4], const double *f, int,
                                      double (*sums)[shape::fragments][4]) {
   constexpr int V = shape::V;
 #pragma unroll
@@ -380,13 +382,14 @@ __device__ inline void multiply_stage(const contraction<T> &p, const unsigned ch
   const T *const f = reinterpret_cast<const T *>(stage + shape::cell_bytes) + t * shape::factor_ld +
                      warp_column + shape::V * g;
   const bool whole = shape::cell == 1 || (shape::cell == 2 && p.type == AMPED_CELL_F16);
+  const int left_out = p.tf32 ? 2 : whole ? 1 : 0;
 #pragma unroll
   for (int k = 0; k < shape::deep; k += 16) {
     T a[2][2][4];
     take_cells<C, T, N, is_last>(p, stage, warp_row, k, a);
 #pragma unroll
     for (int s = 0; s < 2; s++)
-      multiply_step<shape>(a[s], f + (k + 8 * s) * shape::factor_ld, whole, sums);
+      multiply_step<shape>(a[s], f + (k + 8 * s) * shape::factor_ld, left_out, sums);
   }
 }
 
@@ -499,6 +502,7 @@ contraction<T> contraction_of(const amped_contract_cuda_args *args, uint64_t par
   p.out = static_cast<T *>(args->out);
   p.sums = args->sums;
   p.again = args->first > 0;
+  p.tf32 = args->tf32;
   p.vectors = (uint64_t)args->ncomps * sizeof(T) % 16 == 0;
   p.parts = parts;
   return p;

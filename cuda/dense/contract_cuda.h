@@ -4,9 +4,10 @@
  *   T[l, t][r] = sum over k of X[l, k, t] F[k][r]
  *
  * X is lead x mid x trail cells, read once and never moved. Products are exact: floats are split
- * into a high and a low part for three products on tensor cores, the low parts' product left out;
- * sums of tensor cores, which cut, are added up by steps of AMPED_CONTRACT_STEP, and these by
- * ranges of AMPED_CONTRACT_RANGE in double. The order of additions depends on the sizes and on the
+ * into a high and a low part for products on tensor cores, the low parts' product left out; sums of
+ * tensor cores, which cut, are added up every few steps of AMPED_CONTRACT_STEP, and these by ranges
+ * of AMPED_CONTRACT_RANGE in double. The error of an element is below 1e-5 of the sum of its terms'
+ * magnitudes. The order of additions depends on the sizes and on the
  * number of multiprocessors. All pointers are device memory. Nothing waits. */
 #ifndef AMPED_CONTRACT_CUDA_H
 #define AMPED_CONTRACT_CUDA_H
@@ -32,6 +33,8 @@ typedef struct amped_contract_cuda_args {
   int ncomps;
   const void *factor; /* rows first .. end, amped_contract_cuda_columns elements each, behind them
                          zeros up to a multiple of AMPED_CONTRACT_STEP */
+  void *split;        /* room of amped_contract_cuda_split bytes; NULL where that is 0 */
+  bool tf32;          /* floats are rounded to TF32, one product: no longer exact */
   double *sums;       /* room of amped_contract_cuda_sums doubles; NULL where that is 0 */
   void *out;          /* T: lead x trail rows of ncomps */
   amped_caches_cuda caches;
@@ -40,6 +43,9 @@ typedef struct amped_contract_cuda_args {
 
 /* ncomps, padded to whole tiles. */
 uint64_t amped_contract_cuda_columns(amped_vtype type, int ncomps);
+
+/* Bytes for rows first .. end of F as tensor cores take them, where the device takes them so. */
+uint64_t amped_contract_cuda_split(const amped_contract_cuda_args *args);
 
 /* Doubles for sums of ranges, or of parts of mid that blocks share where rows are few. */
 uint64_t amped_contract_cuda_sums(const amped_contract_cuda_args *args);

@@ -4,14 +4,12 @@
  * in bfloat16, of as many steps, l h' + h l'. What is rounded or left out is at most 2^-18 of |x
  * x'|.
  *
- * Two or three groups of four warps have a tile of T: 64 rows (l, t) each, N columns. Tiles of X of
- * `deep` indices k come to shared memory as in contract_cuda.cuh. A lane takes its cells from
- * there, and splits them in registers. F comes through registers, is split once a block, and lies
- * in shared memory as the tensor cores read it: of each eight k N columns of four in TF32, of the
- * other four, of all eight's h and of their l in bfloat16. While the tensor cores work on a stage,
- * a lane takes its cells of the next one, and splits its part of the F of the one after that: F has
- * three places in turn. Tensor cores cut their sums: those of four stages are added up in
- * registers.
+ * Groups of four warps have a tile of T: 64 rows (l, t) each, N columns. Tiles of X of `deep`
+ * indices k come to shared memory as in contract_cuda.cuh. A lane takes its cells from there, and
+ * splits them in registers. F is split before: of each eight k and N columns it has four k in TF32,
+ * the other four, all eight's h and their l in bfloat16, as the tensor cores read them. A stage of
+ * it comes by one copy, while they work on the one before; it has three places in turn. Tensor
+ * cores cut their sums: those of four stages are added up in registers.
  *
  * Where the mode is the last, lane t of four has k = 4 t .. 4 t + 3 of sixteen: four k of F in
  * shared memory are then q, q + 4, q + 8, q + 12. In bfloat16 a lane's two k of eight are
@@ -20,13 +18,14 @@
 #include "cuda/dense/contract_kernels_cuda.h"
 
 #include "cuda/dense/contract_cuda.cuh"
+#include "cuda/device/grid_cuda.cuh"
 
 namespace {
 
 template <int N, bool is_last> struct group_shape {
   static constexpr int cell = (int)sizeof(float);
   static constexpr int deep = AMPED_CONTRACT_STEP;
-  static constexpr unsigned threads = N == 64 ? 384 : 256;
+  static constexpr unsigned threads = N == 32 ? 512 : N == 64 ? 384 : 256;
   static constexpr int tile_rows = (int)threads / 2;
   static constexpr int pitch = (is_last ? deep : tile_rows) * cell;
   static constexpr int stage_bytes = tile_rows * deep * cell;
@@ -34,11 +33,9 @@ template <int N, bool is_last> struct group_shape {
   static constexpr int steps = deep / 8;
   static constexpr int core_bytes = N * 16;
   static constexpr int factor_bytes = steps * 4 * core_bytes;
-  static constexpr int bytes = stages * stage_bytes + 3 * factor_bytes;
-  static constexpr unsigned tasks = N <= 64 ? 1 : steps * N / threads;
-  static constexpr int blocks = N <= 32 ? 2 : 1;
-  static constexpr bool early = blocks == 1; /* cells are split a stage ahead */
-  static constexpr unsigned fold = 4;        /* stages whose sums tensor cores add up */
+  static constexpr int places = 3; /* of F */
+  static constexpr int bytes = stages * stage_bytes + places * factor_bytes;
+  static constexpr unsigned fold = 4; /* stages whose sums tensor cores add up */
 };
 
 /* The column of T that lies at this place of F in shared memory. */
@@ -162,58 +159,51 @@ __device__ inline void bring_next(const contraction<float> &p, group_cells &c, u
   __pipeline_commit();
 }
 
-/* F's elements of a stage, which this thread will split: eight k of a column each. */
-template <typename shape, int N, bool is_last>
-__device__ inline void take_factor(const contraction<float> &p, group_cursor &c, float (*f)[8]) {
-  if (c.item >= (unsigned)(p.tiles * p.parts))
-    return;
-  constexpr unsigned pace = shape::threads / N; /* steps between a thread's tasks */
-  const unsigned ld = N < 128 ? N : (unsigned)p.columns;
-  const unsigned step = threadIdx.x / N;
-  const unsigned k = is_last ? step / 2 * 16 + step % 2 * 2 : 8 * step;
-  const float *const from =
-      p.factor + (uint64_t)(c.k + k) * ld + p.first_column + column_at((int)(threadIdx.x % N));
-  static_assert(shape::tasks == 1 || pace == 2, "steps that are as far apart");
-  if (step < shape::steps) {
+/* F of a tile of n columns, split. Eight k of a column are a thread's. */
+template <bool is_last>
+__global__ void __launch_bounds__(block_threads)
+    split_factor(const contraction<float> p, unsigned n, uint4 *out) {
+  const uint64_t columns = (p.end - p.from + AMPED_CONTRACT_STEP - 1) / AMPED_CONTRACT_STEP * 4 * n;
+  for (uint64_t i = thread_number(); i < columns; i += grid_threads()) {
+    const uint64_t step = i / n;
+    const unsigned slot = (unsigned)(i % n);
+    const uint64_t k = is_last ? step / 2 * 16 + step % 2 * 2 : 8 * step;
+    const float *const from = p.factor + k * p.columns + p.first_column + column_at((int)slot);
+    float f[8];
+    unsigned high[8];
+    float low[8];
+    unsigned both[2][4];
 #pragma unroll
-    for (unsigned i = 0; i < shape::tasks; i++)
+    for (unsigned e = 0; e < 8; e++) {
+      unsigned bits = 0;
+      f[e] = from[(is_last ? 4 * (e % 4) + e / 4 : e) * p.columns];
+      split(f[e], high[e], bits);
+      low[e] = __uint_as_float(bits);
+    }
 #pragma unroll
-      for (unsigned e = 0; e < 8; e++)
-        f[i][e] = from[(16 * i + (is_last ? 4 * (e % 4) + e / 4 : e)) * ld];
+    for (unsigned e = 0; e < 4; e++) {
+      both[0][e] = two_halves(f[e], f[e + 4]);
+      both[1][e] = two_halves(low[e], low[e + 4]);
+    }
+    uint4 *const core = out + step * 4 * n + slot;
+    core[0] = make_uint4(high[0], high[1], high[2], high[3]);
+    core[n] = make_uint4(high[4], high[5], high[6], high[7]);
+    core[2 * n] = make_uint4(both[0][0], both[0][1], both[0][2], both[0][3]);
+    core[3 * n] = make_uint4(both[1][0], both[1][1], both[1][2], both[1][3]);
   }
-  go_on(p, c);
 }
 
-template <typename shape, int N>
-__device__ inline void put_factor(const float (*f)[8], unsigned char *to) {
-  const unsigned step = threadIdx.x / N;
-  if (step < shape::steps) {
-#pragma unroll
-    for (unsigned i = 0; i < shape::tasks; i++) {
-      unsigned high[8];
-      float low[8];
-#pragma unroll
-      for (unsigned e = 0; e < 8; e++) {
-        unsigned bits = 0;
-        split(f[i][e], high[e], bits);
-        low[e] = __uint_as_float(bits);
-      }
-      unsigned both[2][4];
-#pragma unroll
-      for (unsigned e = 0; e < 4; e++) {
-        both[0][e] = two_halves(f[i][e], f[i][e + 4]);
-        both[1][e] = two_halves(low[e], low[e + 4]);
-      }
-      unsigned char *const at =
-          to + (step + i * 2) * 4 * shape::core_bytes + 16 * (threadIdx.x % N);
-      uint4 *const core = reinterpret_cast<uint4 *>(at);
-      core[0] = make_uint4(high[0], high[1], high[2], high[3]);
-      core[N] = make_uint4(high[4], high[5], high[6], high[7]);
-      core[2 * N] = make_uint4(both[0][0], both[0][1], both[0][2], both[0][3]);
-      core[3 * N] = make_uint4(both[1][0], both[1][1], both[1][2], both[1][3]);
-    }
-  }
-  group_wrote();
+/* The next stage of F to its place in shared memory, by one thread. */
+template <typename shape>
+__device__ inline void bring_factor(const contraction<float> &p, const unsigned char *split,
+                                    group_cursor &c, unsigned char *factor, uint64_t *arrived,
+                                    unsigned place) {
+  if (c.item >= (unsigned)(p.tiles * p.parts))
+    return;
+  group_copy(factor + place * shape::factor_bytes,
+             split + (uint64_t)(c.k / shape::deep) * shape::factor_bytes, shape::factor_bytes,
+             arrived + place);
+  go_on(p, c);
 }
 
 /* A lane's cells of a step, as fragments of 16 rows: as they are, and in bfloat16 l, then h. */
@@ -222,18 +212,28 @@ struct group_fragment {
   unsigned halves[4];
 };
 
+/* x to the nearest number in TF32. */
+__device__ inline float rounded(float x) {
+  return __uint_as_float(__float_as_uint(x) + 0x1000U);
+}
+
 /* What tensor cores leave of x. */
 __device__ inline float rest_of(float x) {
   return x - __uint_as_float(__float_as_uint(x) & 0xffffe000U);
 }
 
-template <int steps> __device__ inline void split_fragments(group_fragment *a) {
+template <int steps, bool tf32> __device__ inline void split_fragments(group_fragment *a) {
 #pragma unroll
   for (int s = 0; s < steps; s++)
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      a[s].halves[h] = two_halves(rest_of(a[s].cells[h]), rest_of(a[s].cells[h + 2]));
-      a[s].halves[h + 2] = two_halves(a[s].cells[h], a[s].cells[h + 2]);
+      if constexpr (tf32) {
+        a[s].cells[h] = rounded(a[s].cells[h]);
+        a[s].cells[h + 2] = rounded(a[s].cells[h + 2]);
+      } else {
+        a[s].halves[h] = two_halves(rest_of(a[s].cells[h]), rest_of(a[s].cells[h + 2]));
+        a[s].halves[h + 2] = two_halves(a[s].cells[h], a[s].cells[h + 2]);
+      }
     }
 }
 
@@ -288,20 +288,22 @@ __device__ inline void put_group_sums(const contraction<float> &p, unsigned item
     }
 }
 
-/* Where a block is: stage `done` of an item, and the places of that stage in shared memory. */
+/* Where a block is: stage `done` of an item, and the places of that stage in shared memory. turn:
+ * of arrivals in F's places, the lowest bit. */
 struct group_place {
   unsigned item, done, stages;
-  unsigned cells, factor;
+  unsigned cells, factor, turn;
 };
 
-template <int N, bool is_last>
-__global__ void __launch_bounds__((group_shape<N, is_last>::threads),
-                                  (group_shape<N, is_last>::blocks))
-    contract_floats(const contraction<float> p) {
+template <int N, bool is_last, bool tf32>
+__global__ void __launch_bounds__((group_shape<N, is_last>::threads), 1)
+    contract_floats(const contraction<float> p, const unsigned char *split) {
   using shape = group_shape<N, is_last>;
   constexpr unsigned range = AMPED_CONTRACT_RANGE / shape::deep;
   extern __shared__ __align__(128) unsigned char shared[];
+  __shared__ uint64_t arrived[shape::places];
   unsigned char *const factor = shared + shape::stages * shape::stage_bytes;
+  const bool brings = threadIdx.x == 0;
   const int row = (int)threadIdx.x / 32 * 16;
   const unsigned items = (unsigned)(p.tiles * p.parts);
   group_cursor rows = {blockIdx.x, 0, 0};
@@ -310,12 +312,11 @@ __global__ void __launch_bounds__((group_shape<N, is_last>::threads),
   start_tile<shape, is_last>(p, cells);
   for (int s = 0; s < shape::stages; s++)
     bring_next<shape, is_last>(p, cells, shared + s * shape::stage_bytes);
-  float f[shape::tasks][8] = {};
-  take_factor<shape, N, is_last>(p, rows, f);
-  put_factor<shape, N>(f, factor);
-  take_factor<shape, N, is_last>(p, rows, f);
-  put_factor<shape, N>(f, factor + shape::factor_bytes);
-  take_factor<shape, N, is_last>(p, rows, f);
+  if (brings) {
+    group_arrivals(arrived, shape::places);
+    bring_factor<shape>(p, split, rows, factor, arrived, 0);
+    bring_factor<shape>(p, split, rows, factor, arrived, 1);
+  }
   group_fragment even[shape::steps];
   group_fragment odd[shape::steps];
   float own[N / 2];
@@ -326,34 +327,37 @@ __global__ void __launch_bounds__((group_shape<N, is_last>::threads),
   __pipeline_wait_prior(shape::stages - 1);
   __syncthreads();
   take_fragments<shape, is_last>(shared, row, even);
-  if (shape::early)
-    split_fragments<shape::steps>(even);
-  group_place at = {blockIdx.x, 0, stages_of(p, blockIdx.x), 0, 0};
+  split_fragments<shape::steps, tf32>(even);
+  group_place at = {blockIdx.x, 0, stages_of(p, blockIdx.x), 0, 0, 0};
 
   /* One stage, whose cells are there; the next one's are taken. False after the last one. */
-  const auto multiply = [&](group_fragment *a, group_fragment *next) {
-    if (!shape::early)
-      split_fragments<shape::steps>(a);
+  const auto multiply = [&](const group_fragment *a, group_fragment *next) {
     const unsigned char *const right = factor + at.factor * shape::factor_bytes;
+    group_arrival(arrived + at.factor, at.turn);
     group_begin();
 #pragma unroll
     for (int s = 0; s < shape::steps; s++) {
       const unsigned char *const b = right + s * 4 * shape::core_bytes;
-      group_multiply_bf16<N>(own, a[s].halves, b + 2 * shape::core_bytes,
-                             s > 0 || at.done % shape::fold != 0);
-      group_multiply_tf32<N>(own, a[s].cells, b, true);
+      const bool add = s > 0 || at.done % shape::fold != 0;
+      if (!tf32)
+        group_multiply_bf16<N>(own, a[s].halves, b + 2 * shape::core_bytes, add);
+      group_multiply_tf32<N>(own, a[s].cells, b, !tf32 || add);
     }
     group_commit();
     __pipeline_wait_prior(shape::stages - 2);
     __syncthreads();
+    if (brings)
+      bring_factor<shape>(p, split, rows, factor, arrived,
+                          at.factor == 0 ? shape::places - 1 : at.factor - 1);
     bring_next<shape, is_last>(p, cells, shared + at.cells * shape::stage_bytes);
     at.cells = (at.cells + 1) % shape::stages;
     take_fragments<shape, is_last>(shared + at.cells * shape::stage_bytes, row, next);
-    if (shape::early)
-      split_fragments<shape::steps>(next);
-    put_factor<shape, N>(f, factor + (at.factor == 0 ? 2 : at.factor - 1) * shape::factor_bytes);
-    take_factor<shape, N, is_last>(p, rows, f);
-    at.factor = at.factor == 2 ? 0 : at.factor + 1;
+    split_fragments<shape::steps, tf32>(next);
+    at.factor++;
+    if (at.factor == shape::places) {
+      at.factor = 0;
+      at.turn ^= 1;
+    }
     group_wait<N>(own);
     at.done++;
     if (at.done % shape::fold == 0 || at.done == at.stages)
@@ -373,28 +377,39 @@ __global__ void __launch_bounds__((group_shape<N, is_last>::threads),
     ;
 }
 
-template <int N, bool is_last>
+template <int N, bool is_last, bool tf32>
 amped_status launch_floats(const amped_contract_cuda_args *args, contraction<float> p) {
   using shape = group_shape<N, is_last>;
+  const auto kernel = contract_floats<N, is_last, tf32>;
   const uint64_t steps = amped_ceil_div(p.end - p.from, (uint64_t)shape::deep);
+  unsigned char *const split = static_cast<unsigned char *>(args->split);
   p.wide = (is_last ? args->mid : args->trail) % 4 == 0;
   p.tiles = amped_ceil_div(p.rows, (uint64_t)shape::tile_rows);
   p.each = amped_ceil_div(steps, p.parts);
   p.parts = amped_ceil_div(steps, p.each);
-  const uint64_t most = (uint64_t)args->caches.multiprocessors * shape::blocks;
+  const uint64_t most = (uint64_t)args->caches.multiprocessors;
   const uint64_t items = p.tiles * p.parts;
-  const auto kernel = contract_floats<N, is_last>;
+  split_factor<is_last><<<blocks_for(steps * 4 * N), block_threads, 0, args->stream>>>(
+      p, N, reinterpret_cast<uint4 *>(split));
+  AMPED_CUDA_LAUNCHED("the kernel that splits factors");
   AMPED_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape::bytes));
-  contract_floats<N, is_last>
-      <<<(unsigned)(items < most ? items : most), shape::threads, shape::bytes, args->stream>>>(p);
+  contract_floats<N, is_last, tf32>
+      <<<(unsigned)(items < most ? items : most), shape::threads, shape::bytes, args->stream>>>(
+          p, split);
   AMPED_CUDA_LAUNCHED("the kernel of contractions by warp groups");
   return AMPED_OK;
 }
 
+template <int N, bool is_last>
+amped_status launch_exact(const amped_contract_cuda_args *args, const contraction<float> &p) {
+  return args->tf32 ? launch_floats<N, is_last, true>(args, p)
+                    : launch_floats<N, is_last, false>(args, p);
+}
+
 template <int N>
 amped_status launch_group(const amped_contract_cuda_args *args, const contraction<float> &p) {
-  return args->trail == 1 ? launch_floats<N, true>(args, p) : launch_floats<N, false>(args, p);
+  return args->trail == 1 ? launch_exact<N, true>(args, p) : launch_exact<N, false>(args, p);
 }
 
 } // namespace

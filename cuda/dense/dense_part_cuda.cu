@@ -17,7 +17,7 @@ extern "C" {
 
 /* Bytes of what a part allocates. */
 struct room {
-  uint64_t cells, t, sums, operand, partial, gathered[AMPED_MAX_ORDER];
+  uint64_t cells, t, sums, operand, split, partial, gathered[AMPED_MAX_ORDER];
 };
 
 struct amped_tensor_part {
@@ -31,6 +31,7 @@ struct amped_tensor_part {
   amped_dense_kept kept;               /* its modes */
   double *d_sums;                      /* of parts, in a contraction and in rows */
   void *d_operand;                     /* rows of factors as a contraction takes them */
+  void *d_split;                       /* as tensor cores take them */
   void *d_partial, *d_arriving;        /* of amped_partial_rows */
   void *d_gathered[AMPED_MAX_ORDER];   /* factors in the order of indices, where several ranks have
                                           their blocks padded; W in that order */
@@ -57,6 +58,7 @@ static amped_contract_cuda_args contraction_of(const amped_device *device, const
   for (int k = 0; k < plan->order; k++)
     *(k < from ? &c.lead : k < end ? &c.mid : &c.trail) *= d->dims[d->layout[k]];
   c.ncomps = plan->ncomps;
+  c.tf32 = device->options.tf32;
   c.caches = device->gpu.caches;
   c.stream = device->stream;
   return c;
@@ -83,6 +85,7 @@ static void room_of_contractions(const amped_device *device, const amped_plan *p
                    : contraction_of(device, plan, half, plan->order);
     keep_larger(&r->sums, amped_contract_cuda_sums(&c) * sizeof(double));
     keep_larger(&r->operand, operand_rows(c.mid) * columns * plan->value_type);
+    keep_larger(&r->split, amped_contract_cuda_split(&c));
     keep_larger(&r->sums, amped_rows_cuda_most_sums(plan->dense.dims[k], plan->ncomps,
                                                     device->gpu.caches.multiprocessors) *
                               sizeof(double));
@@ -110,8 +113,8 @@ static amped_status room_of(const amped_device *device, const amped_plan *plan, 
 }
 
 static uint64_t all_bytes(const room *r) {
-  uint64_t bytes =
-      r->cells + r->t + r->sums + r->operand + 2 * r->partial + sizeof(amped_products_room_cuda);
+  uint64_t bytes = r->cells + r->t + r->sums + r->operand + r->split + 2 * r->partial +
+                   sizeof(amped_products_room_cuda);
   for (uint64_t gathered : r->gathered)
     bytes += gathered;
   return bytes;
@@ -145,8 +148,8 @@ static void destroy(amped_tensor_part *part) {
   (void)cudaStreamSynchronize(part->device->stream);
   for (void *d_gathered : part->d_gathered)
     amped_cuda_free(d_gathered);
-  void *const blocks[] = {part->d_cells,   part->d_t,        part->d_sums,    part->d_operand,
-                          part->d_partial, part->d_arriving, part->d_products};
+  void *const blocks[] = {part->d_cells, part->d_t,       part->d_sums,     part->d_operand,
+                          part->d_split, part->d_partial, part->d_arriving, part->d_products};
   for (void *d_block : blocks)
     amped_cuda_free(d_block);
   if (part->begin != nullptr)
@@ -162,6 +165,7 @@ static amped_status allocate(amped_tensor_part *part) {
   AMPED_TRY(amped_cuda_malloc(&part->d_t, r->t, "a contraction of the tensor"));
   AMPED_TRY(amped_cuda_malloc((void **)&part->d_sums, r->sums, "sums of contractions"));
   AMPED_TRY(amped_cuda_malloc(&part->d_operand, r->operand, "rows for contractions"));
+  AMPED_TRY(amped_cuda_malloc(&part->d_split, r->split, "split rows for contractions"));
   AMPED_TRY(amped_cuda_malloc_pages(&part->d_partial, r->partial, "sums for other ranks"));
   AMPED_TRY(amped_cuda_malloc_pages(&part->d_arriving, r->partial, "sums of other ranks"));
   AMPED_TRY(amped_cuda_malloc((void **)&part->d_products, sizeof *part->d_products,
@@ -301,6 +305,7 @@ static amped_status contract_modes(amped_tensor_part *part) {
       contraction_of(part->device, part->plan, part->kept.from, part->kept.end);
   c.cells = part->d_cells;
   c.factor = part->d_operand;
+  c.split = part->d_split;
   c.sums = amped_contract_cuda_sums(&c) > 0 ? part->d_sums : nullptr;
   c.out = part->d_t;
   for (c.first = 0; c.first < c.mid; c.first = c.end) {
@@ -471,9 +476,9 @@ const amped_format_ops amped_dense_format_cuda = {
     .finish = finish,
     .insert_cells = insert_cells,
     .resize = resize,
-    .go_on = go_on,
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
+    .go_on = go_on,
     .partial_rows = partial_rows,
     .add_arrived = add_arrived,
     .stage_partial = stage_partial,

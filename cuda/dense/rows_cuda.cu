@@ -41,7 +41,7 @@ template <int V, typename T> __device__ inline void load_vector(const T *from, T
  * term; M: other modes at most. */
 template <typename T, int V, int M>
 __global__ void __launch_bounds__(block_threads) add_terms(const rows_problem<T> p) {
-  __shared__ double shared[block_threads * V];
+  __shared__ double shared[rows_at_once][block_threads * V];
   const unsigned lane = threadIdx.x % p.lanes;
   const unsigned at_once = block_threads / p.lanes;
   const unsigned mine = threadIdx.x / p.lanes;
@@ -58,6 +58,7 @@ __global__ void __launch_bounds__(block_threads) add_terms(const rows_problem<T>
       digits[m] = rest % p.dims[m];
       rest /= p.dims[m];
     }
+#pragma unroll 2
   for (uint64_t q = part * p.each + mine; q < end && r < p.ncomps; q += at_once) {
     uint64_t at = first_row * p.row_stride;
     T product[V]; /* 1 where T has no other mode */
@@ -93,26 +94,30 @@ __global__ void __launch_bounds__(block_threads) add_terms(const rows_problem<T>
       }
   }
 #pragma unroll
-  for (int i = 0; i < rows_at_once; i++) {
-    __syncthreads();
+  for (int i = 0; i < rows_at_once; i++)
 #pragma unroll
     for (int v = 0; v < V; v++)
-      shared[threadIdx.x * V + v] = sums[i][v];
-    for (unsigned half = at_once / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (mine < half)
-#pragma unroll
-        for (int v = 0; v < V; v++)
-          shared[threadIdx.x * V + v] += shared[(threadIdx.x + half * p.lanes) * V + v];
+      shared[i][threadIdx.x * V + v] = sums[i][v];
+  for (unsigned half = at_once / 2; half > 0; half /= 2) {
+    __syncthreads();
+    /* All threads share the additions of a half: its elements lie together. */
+    for (unsigned e = threadIdx.x; e < half * p.lanes * V * rows_at_once; e += block_threads) {
+      const unsigned i = e / (half * p.lanes * V);
+      const unsigned at = e % (half * p.lanes * V);
+      shared[i][at] += shared[i][at + half * p.lanes * V];
     }
-    const uint64_t row = first_row + (uint64_t)i;
-    if (mine == 0 && r < p.ncomps && row < p.rows)
-#pragma unroll
-      for (int v = 0; v < V; v++)
-        if (p.sums != nullptr)
-          p.sums[(part * p.rows + row) * p.ncomps + r + v] = shared[threadIdx.x * V + v];
-        else
-          p.out[row * p.ld + r + v] = (T)shared[threadIdx.x * V + v];
+  }
+  __syncthreads();
+  const unsigned wide = p.lanes * V;
+  for (unsigned e = threadIdx.x; e < wide * rows_at_once; e += block_threads) {
+    const uint64_t row = first_row + e / wide;
+    const unsigned column = blockIdx.y * wide + e % wide;
+    if (row >= p.rows || column >= p.ncomps)
+      continue;
+    if (p.sums != nullptr)
+      p.sums[(part * p.rows + row) * p.ncomps + column] = shared[e / wide][e % wide];
+    else
+      p.out[row * p.ld + column] = (T)shared[e / wide][e % wide];
   }
 }
 

@@ -205,10 +205,43 @@ template <int N> __device__ inline void group_wait(float *c) {
     asm volatile("wgmma.wait_group.sync.aligned 0;" : AMPED_SUMS_64(c, 0) : : "memory");
 #endif
 }
-/* What this thread wrote to shared memory is there for products, behind a barrier. */
-__device__ inline void group_wrote() {
+/* Copies to shared memory that arrive by themselves, 9.0: `count` places of arrivals, made before
+ * the block's next barrier; bytes, a multiple of 16, from global memory, by one thread; and to wait
+ * for a place's arrival number 0, 1, ..., of which `turn` is the lowest bit. */
+__device__ inline void group_arrivals(uint64_t *arrived, int count) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+  for (int i = 0; i < count; i++)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                 :
+                 : "r"((unsigned)__cvta_generic_to_shared(arrived + i))
+                 : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
+#endif
+}
+__device__ inline void group_copy(unsigned char *to, const unsigned char *from, unsigned bytes,
+                                  uint64_t *arrived) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  const unsigned place = (unsigned)__cvta_generic_to_shared(arrived);
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :
+               : "r"(place), "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+               "[%3];"
+               :
+               : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(bytes), "r"(place)
+               : "memory");
+#endif
+}
+__device__ inline void group_arrival(uint64_t *arrived, unsigned turn) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("{\n.reg .pred p;\n"
+               "again%=:\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+               "@!p bra again%=;\n}"
+               :
+               : "r"((unsigned)__cvta_generic_to_shared(arrived)), "r"(turn)
+               : "memory");
 #endif
 }
 
