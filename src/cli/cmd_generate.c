@@ -117,9 +117,10 @@ static amped_status model_path_of(const char *path, char **out) {
 
 static amped_status check_output(job *j) {
   AMPED_TRY(amped_io_format(j->path, &j->format));
-  if (j->format == AMPED_FORMAT_TABLE)
+  if (j->format == AMPED_FORMAT_TABLE || j->format == AMPED_FORMAT_NPY)
     return amped_error(AMPED_USAGE, j->path,
-                       "is a table, which generate does not write; name OUT.h5 or OUT.tns");
+                       "is a %s, which generate does not write; name OUT.h5 or OUT.tns",
+                       j->format == AMPED_FORMAT_TABLE ? "table" : "file of numpy");
   if (j->o->generate.planted > 0)
     AMPED_TRY(model_path_of(j->path, &j->model_path));
   if (is_standard(j->path)) {

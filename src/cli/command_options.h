@@ -13,6 +13,8 @@ typedef struct amped_convert_options {
   bool no_copies;
   bool compact;
   bool labels_sorted;
+  bool dense, sparse;    /* the form of the output; none: the input is sparse, and stays so */
+  bool nan_zero;         /* cells that are not finite become 0 */
   uint64_t memory;       /* bytes, 0: a share of the free memory */
   const char *temporary; /* folder, or NULL: beside the output */
 } amped_convert_options;
@@ -29,7 +31,7 @@ typedef struct amped_info_options {
   bool system; /* about the system instead of a file; on all ranks */
 } amped_info_options;
 
-/* --drop-zeros, --copies, --compact, --label-order, --memory, --temporary */
+/* --drop-zeros, --copies, --compact, --label-order, --dense, --sparse, --nan, --memory, ... */
 extern const amped_option_group amped_convert_option_rows;
 extern const amped_option_group amped_generate_option_rows; /* --planted, --observed, ... */
 extern const amped_option_group amped_info_option_rows;     /* --verify, --system */

@@ -148,6 +148,7 @@ static const struct {
     {&amped_start_option_rows, offsetof(amped_options, session)},
     {&amped_watch_option_rows, offsetof(amped_options, session)},
     {&amped_plan_only_option_rows, offsetof(amped_options, session)},
+    {&amped_dataset_option_rows, offsetof(amped_options, session)},
     {&amped_shape_option_rows, offsetof(amped_options, session.shape)},
     {&amped_values_option_rows, offsetof(amped_options, session.shape)},
     {&amped_plan_option_rows, offsetof(amped_options, session.plan)},

@@ -43,6 +43,8 @@ amped_status amped_dense_writer_create(const char *path, const amped_dense_info 
 /* AMPED_BAD_INPUT with the index where a cell is not finite. */
 amped_status amped_dense_writer_append(amped_dense_writer *writer, uint64_t count,
                                        const void *cells);
+/* Borrowed; with statistics of the cells that were appended. */
+const amped_dense_info *amped_dense_writer_info(amped_dense_writer *writer);
 /* Frees the writer. publish: all cells were written; the file is flushed and takes its name. */
 amped_status amped_dense_writer_publish(amped_dense_writer *writer);
 void amped_dense_writer_discard(amped_dense_writer *writer); /* NULL is allowed */

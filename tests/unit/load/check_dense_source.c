@@ -1,21 +1,17 @@
 /* Dense sources: ranges of slabs of files of both kinds are the cells that an index gives. */
 #include "load/dense_source.h"
-#include "hdf5/dense_file.h"
-#include "text/io_npy.h"
+#include "load/dense_list.h"
+#include "load/dense_output.h"
 #include "tests/lib/testing_dense.h"
 
-static amped_status give(void *self, uint64_t first, uint64_t count, void *cells) {
-  const amped_dense_info *info = self;
-  for (uint64_t i = 0; i < count; i++)
-    testing_put_cell(cells, info->type, i, testing_cell(info->type, first + i));
-  return AMPED_OK;
-}
-
-static void write_hdf5(const char *path, const amped_dense_info *info, const void *cells) {
-  amped_dense_writer *w = NULL;
-  check_ok(amped_dense_writer_create(path, info, &w));
-  check_ok(amped_dense_writer_append(w, info->cells, cells));
-  check_ok(amped_dense_writer_publish(w));
+static void write_file(const char *path, const amped_dense_info *info, const void *cells) {
+  amped_dense_output *o = NULL;
+  check_ok(amped_dense_output_create(path, info, &o));
+  check_ok(amped_dense_output_append(o, info->cells / 3, cells));
+  check_ok(amped_dense_output_append(o, info->cells - info->cells / 3,
+                                     (const char *)cells +
+                                         info->cells / 3 * amped_cell_bytes(info->type)));
+  check_ok(amped_dense_output_publish(o));
 }
 
 /* A .npy file in Fortran's order: numpy's own dims reversed, which C's order of the others is. */
@@ -70,8 +66,8 @@ static void check_kinds(int order, const uint64_t *dims) {
   amped_dense_info info = testing_dense_info(AMPED_CELL_F64, order, dims);
   const char *paths[3] = {testing_path("a.h5"), testing_path("b.npy"), testing_path("c.npy")};
   void *cells = testing_cells(&info);
-  write_hdf5(paths[0], &info, cells);
-  check_ok(amped_npy_write(paths[1], &info, give, &info));
+  write_file(paths[0], &info, cells);
+  write_file(paths[1], &info, cells);
   write_fortran(paths[2], &info, cells);
   free(cells);
   for (int k = 0; k < 3; k++) {
@@ -134,7 +130,9 @@ START_TEST(a_dataset_needs_a_dense_hdf5_file) {
   amped_dense_info info = testing_dense_info(AMPED_CELL_F64, 3, dims);
   amped_dense_source *s = NULL;
   bool is = false;
-  check_ok(amped_npy_write(path, &info, give, &info));
+  void *cells = testing_cells(&info);
+  write_file(path, &info, cells);
+  free(cells);
   check_fails(AMPED_USAGE, "--dataset=x needs", amped_dense_source_is(path, "x", &is));
   check_fails(AMPED_USAGE, "--dataset=x needs", amped_dense_source_open(path, "x", &s));
   ck_assert_ptr_null(s);
