@@ -25,6 +25,7 @@ amped_status amped_dense_file_open(const char *path, const char *dataset, amped_
 void amped_dense_file_close(amped_dense_file *file); /* NULL is allowed */
 /* Borrowed. */
 const amped_dense_info *amped_dense_file_info(const amped_dense_file *file);
+const char *amped_dense_file_dataset(const amped_dense_file *file);
 /* Written by MATLAB: modes are reversed. */
 bool amped_dense_file_is_matlab(const amped_dense_file *file);
 

@@ -73,6 +73,10 @@ const char *amped_dense_source_path(const amped_dense_source *s) {
   return s->path;
 }
 
+const char *amped_dense_source_dataset(const amped_dense_source *s) {
+  return s->hdf5 != NULL ? amped_dense_file_dataset(s->hdf5) : NULL;
+}
+
 bool amped_dense_source_is_matlab(const amped_dense_source *s) {
   return s->hdf5 != NULL && amped_dense_file_is_matlab(s->hdf5);
 }

@@ -24,6 +24,8 @@ void amped_dense_source_close(amped_dense_source *source); /* NULL is allowed */
 /* Borrowed. */
 const amped_dense_info *amped_dense_source_info(const amped_dense_source *source);
 const char *amped_dense_source_path(const amped_dense_source *source);
+/* The path of its dataset; NULL: it is no HDF5 file. Borrowed. */
+const char *amped_dense_source_dataset(const amped_dense_source *source);
 /* Of a MATLAB file, whose modes are reversed. */
 bool amped_dense_source_is_matlab(const amped_dense_source *source);
 
