@@ -24,6 +24,10 @@ typedef struct amped_generate_options {
   double observed;    /* share of the cells of a dense model, 0: blocks of a sparse one */
   double factor_mean; /* of a dense model */
   double noise;       /* standard deviation, relative to the model's values */
+  bool dense;         /* all cells */
+  double collinear;   /* cosine of two columns of a dense model; 0: not given */
+  bool is_signed;     /* entries of a dense model */
+  amped_vtype type;   /* of dense cells; 0: not given */
 } amped_generate_options;
 
 typedef struct amped_info_options {

@@ -291,7 +291,9 @@ const amped_command amped_commands[] = {
              "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n"
              "         amped_mpi generate known.h5 --dims=60x50x40 --nnz=9k --planted=3\n"
              "         amped_mpi generate some.h5 --dims=300x200x100 --planted=5 --observed=0.01 "
-             "--noise=0.01\n",
+             "--noise=0.01\n"
+             "         amped_mpi generate full.h5 --dense --dims=300x200x100 --planted=5 "
+             "--noise=0.01 --collinear=0.9\n",
      .run = amped_cmd_generate},
     {.name = NULL},
 };
