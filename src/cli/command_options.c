@@ -45,7 +45,7 @@ static const amped_option convert_rows[] = {
      .value = "SIZE",
      .help = "memory for nonzeros; what is above is sorted on disk; of a dense input that stays "
              "dense, for cells in another order",
-     .initially = "3/4 of what is free",
+     .initially = "3/4 of what is free; 1/4 for cells",
      .expected_text = "a size such as 40G or 512M, at least 1M",
      AMPED_OPTION_FIELD(amped_convert_options, memory)},
     {.name = "temporary",

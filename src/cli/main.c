@@ -153,8 +153,8 @@ const amped_command amped_commands[] = {
      .min_args = 2,
      .max_args = 2,
      .writes = true,
-     .summary =
-         "turn text or tables into a tensor file, or back; results into tables, text or .npy",
+     .summary = "turn text, tables or arrays into a tensor file, or back; results into tables, "
+                "text or .npy",
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows,
                 &amped_convert_option_rows, &amped_dataset_option_rows, &amped_threads_option_rows},
      .help =
@@ -169,7 +169,8 @@ const amped_command amped_commands[] = {
          "or\n"
          "OUT.txt (no labels), which become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
          "Dense tensors are arrays of 3 to 8 dimensions: .npy, the dataset of an .h5 or .mat file\n"
-         "(v7.3; its modes come reversed). With --dense OUT is .h5 or .npy and has all cells.\n\n"
+         "(v7.3; its modes come reversed). They need --dense or --sparse. With --dense, which any\n"
+         "input takes, OUT is .h5 or .npy and has all cells; labels are left out.\n\n"
          "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
          "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
          "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
@@ -187,8 +188,7 @@ const amped_command amped_commands[] = {
      .groups = {&amped_info_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
                 &amped_dataset_option_rows},
      .help = "FILE is a tensor file, a result, the state of a stream, or any input of convert, "
-             "which is "
-             "then read whole.\n\n"
+             "which is\nthen read whole.\n\n"
              "Example: amped_mpi info ratings.h5 --verify\n"
              "         amped_mpi info ratings.csv --value=stars\n"
              "         mpirun -np 4 amped_mpi info --system\n",
