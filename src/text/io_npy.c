@@ -266,7 +266,8 @@ static amped_status put(amped_npy_writer *w, uint64_t bytes, const void *from) {
   const int failed = amped_file_write_at(w->draft.fd, from, bytes, w->at);
   w->at += bytes;
   return failed == 0 ? AMPED_OK
-                     : amped_error_errno(AMPED_FAILED, failed, w->path, "cannot be written");
+                     : amped_error_errno(AMPED_FAILED, failed, w->path,
+                                         "cannot be written; free disk space or name another file");
 }
 
 /* Cells begin at a multiple of 64 bytes; blanks and a line's end fill the header. */
