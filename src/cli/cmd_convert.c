@@ -28,6 +28,7 @@
 #include "hdf5/result_file.h"
 #include "base/sort.h"
 #include "hdf5/tensor_file.h"
+#include "load/dense_source.h"
 #include "base/timer.h"
 
 /* The facts of the conversion, for the report at the end. */
@@ -59,7 +60,7 @@ static const char *input_name(const amped_options *o) {
 
 /* Cells of 0 and cells that are not listed are one. */
 static bool drops_zeros(const amped_options *o) {
-  return o->convert.drop_zeros || o->convert.dense;
+  return o->convert.drop_zeros || o->dense;
 }
 
 static const char *plural(uint64_t n) {
@@ -84,7 +85,7 @@ static amped_status check_output(const amped_options *o, amped_format *format, a
                                  amped_file_lock *lock) {
   const char *path = o->args[1];
   AMPED_TRY(amped_io_format(path, format));
-  if (*format == AMPED_FORMAT_NPY && !o->convert.dense)
+  if (*format == AMPED_FORMAT_NPY && !o->dense)
     return amped_error(AMPED_USAGE, path,
                        "is for dense tensors; give --dense, or name OUT.h5, .tns or .csv");
   if (is_standard(path)) {
@@ -400,7 +401,7 @@ static amped_status write_output(const amped_options *o, amped_format format,
   double began = amped_time();
   if (format == AMPED_FORMAT_TNS)
     warn_of_labels(path, t->order, t->labels);
-  if (o->convert.dense)
+  if (o->dense)
     AMPED_TRY(amped_convert_write_cells(o, x, t, &r->cells));
   else if (amped_external_sort_used(x))
     AMPED_TRY(write_from_disk(x, t));
@@ -444,7 +445,7 @@ static json_t *json_dense(const amped_options *o, const record *r, json_t *objec
     return NULL;
   if (o->convert.sparse)
     failed = json_object_set_new(object, "not_finite", amped_json_count(r->not_finite));
-  if (o->convert.dense)
+  if (o->dense)
     failed = json_object_set_new(object, "cells", amped_json_count(r->cells.cells)) |
              json_object_set_new(object, "cell_type", json_string(amped_cell_name(r->cells.type)));
   if (failed == 0)
@@ -499,11 +500,11 @@ static amped_status convert_steps(const amped_options *o, amped_format format,
 /* How lists that memory does not hold are sorted. Cells are written by this command. */
 static amped_external_sort_spec sort_spec(const amped_options *o, amped_format format,
                                           const char *folder) {
-  const bool writes = !o->convert.dense && !is_standard(o->args[1]);
+  const bool writes = !o->dense && !is_standard(o->args[1]);
   return (amped_external_sort_spec){.input = input_name(o),
                                     .output = writes ? o->args[1] : NULL,
-                                    .format = o->convert.dense ? AMPED_FORMAT_TNS : format,
-                                    .copies = !o->convert.no_copies && !o->convert.dense,
+                                    .format = o->dense ? AMPED_FORMAT_TNS : format,
+                                    .copies = !o->convert.no_copies && !o->dense,
                                     .temporary = folder,
                                     .memory = memory_of(o),
                                     .duplicates = amped_read_duplicates(&o->read),
@@ -518,7 +519,7 @@ static amped_status convert_tensor(const amped_options *o, amped_format format,
   amped_status status = AMPED_OK;
   if (o->convert.temporary != NULL)
     AMPED_TRY(amped_strdup(&folder, o->convert.temporary));
-  else if (o->convert.dense)
+  else if (o->dense)
     AMPED_TRY(amped_file_folder(o->args[1], &folder));
   const amped_external_sort_spec spec = sort_spec(o, format, folder);
   AMPED_GO(done, amped_external_sort_create(&spec, &x));
@@ -534,11 +535,11 @@ done:
 static amped_status check_result_options(const amped_options *o) {
   if (amped_read_options_given(&o->read) || o->convert.drop_zeros || o->convert.compact ||
       o->convert.labels_sorted || o->convert.no_copies || o->convert.memory > 0 ||
-      o->convert.temporary != NULL)
+      o->convert.temporary != NULL || o->dense || o->convert.sparse || o->convert.nan_zero)
     return amped_error(AMPED_USAGE, o->args[0],
                        "is a result; the options of reading text and tables, --duplicates, "
-                       "--drop-zeros, --compact, --label-order, --copies, --memory and --temporary "
-                       "are for tensors");
+                       "--drop-zeros, --compact, --label-order, --dense, --sparse, --nan, "
+                       "--copies, --memory and --temporary are for tensors");
   return amped_io_result_check(o->args[1]);
 }
 
@@ -623,19 +624,23 @@ out:
 
 /* What the input is; of an HDF5 file this is told by what it holds. */
 static amped_status find_input(const amped_options *o, bool *is_dense, bool *is_result) {
-  amped_format in = AMPED_FORMAT_TNS;
-  *is_result = false;
-  AMPED_TRY(amped_convert_is_dense(o, is_dense));
-  if (*is_dense)
+  const char *in = o->args[0];
+  amped_format format = AMPED_FORMAT_TNS;
+  const bool is_hdf5 = o->read.format == AMPED_READ_AUTO && amped_dense_source_is_hdf5(in);
+  if (is_hdf5)
+    AMPED_TRY(amped_hdf5_probe(in)); /* all that is read is of this file */
+  if (is_hdf5 && o->session.dataset == NULL)
+    AMPED_TRY(amped_result_file_is(in, is_result));
+  if (*is_result)
     return AMPED_OK;
-  AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &in));
-  return in == AMPED_FORMAT_HDF5 ? amped_result_file_is(o->args[0], is_result) : AMPED_OK;
+  AMPED_TRY(amped_convert_is_dense(o, is_dense));
+  return *is_dense ? AMPED_OK : amped_io_input_format(in, &o->read, &format);
 }
 
 static amped_status convert(const amped_options *o, bool is_dense, amped_format format,
                             const amped_output *found, amped_json *json) {
-  return is_dense && o->convert.dense ? amped_convert_copy_cells(o, found, json)
-                                      : convert_tensor(o, format, found, json);
+  return is_dense && o->dense ? amped_convert_copy_cells(o, found, json)
+                              : convert_tensor(o, format, found, json);
 }
 
 amped_status amped_cmd_convert(const amped_options *o) {
@@ -650,8 +655,6 @@ amped_status amped_cmd_convert(const amped_options *o) {
     omp_set_num_threads(o->threads);
   AMPED_TRY(check_names(o));
   AMPED_TRY(find_input(o, &is_dense, &is_result));
-  if (is_result && o->convert.dense)
-    return amped_error(AMPED_USAGE, o->args[0], "is a result; --dense is for tensors");
   AMPED_TRY(is_result ? check_result_options(o) : check_output(o, &out, &found, &lock));
   if (!is_result)
     AMPED_GO(done, check_copies(o, out));

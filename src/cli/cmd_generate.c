@@ -59,7 +59,7 @@ static amped_status check_dense(const amped_options *o) {
 
 static amped_status check_combination(const amped_options *o) {
   const char *wrong = NULL;
-  if (o->generate.dense)
+  if (o->dense)
     return check_dense(o);
   if (o->generate.collinear > 0.0 || o->generate.is_signed || o->generate.type != 0)
     wrong = "--collinear, --signed and --type are of dense tensors; give --dense too";
@@ -136,7 +136,7 @@ static amped_status make_spec(const amped_options *o, amped_random_tensor_spec *
   *spec = (amped_random_tensor_spec){
       .order = shape.order, .nnz = shape.nnz, .codes = shape.codes, .seed = o->seed};
   memcpy(spec->dims, shape.dims, sizeof spec->dims);
-  if (o->generate.dense)
+  if (o->dense)
     return AMPED_OK;
   if (o->generate.observed > 0.0) {
     const amped_observed_spec observed = observed_spec(o);
@@ -161,7 +161,7 @@ static amped_status check_output(job *j) {
     return amped_error(AMPED_USAGE, j->path,
                        "is a %s, which generate does not write; name OUT.h5 or OUT.tns",
                        j->format == AMPED_FORMAT_TABLE ? "table" : "file of numpy");
-  if (j->o->generate.dense && j->format != AMPED_FORMAT_HDF5)
+  if (j->o->dense && j->format != AMPED_FORMAT_HDF5)
     return amped_error(AMPED_USAGE, j->path, "is no HDF5 file, which --dense makes; name OUT.h5");
   if (j->o->generate.planted > 0)
     AMPED_TRY(model_path_of(j->path, &j->model_path));
@@ -205,7 +205,7 @@ static json_t *json_dense_options(const job *j) {
 
 static json_t *json_options(const job *j) {
   const amped_options *o = j->o;
-  if (o->generate.dense)
+  if (o->dense)
     return json_dense_options(j);
   json_t *skew = json_array();
   for (int m = 0; m < j->spec.order; m++)
@@ -360,7 +360,7 @@ static amped_status check_json(const job *j, const amped_json *json) {
 }
 
 static amped_status run(const job *j, amped_json *json) {
-  if (j->o->generate.dense)
+  if (j->o->dense)
     return run_dense(j, json);
   amped_sptensor t = {.order = 0};
   amped_ktensor model = {.order = 0};
@@ -382,7 +382,7 @@ amped_status amped_cmd_generate(const amped_options *o) {
     omp_set_num_threads(o->threads);
   AMPED_TRY(check_combination(o));
   AMPED_TRY(make_spec(o, &j.spec));
-  if (o->generate.dense)
+  if (o->dense)
     j.dense = dense_spec(o);
   AMPED_GO(out, check_output(&j));
   AMPED_GO(out, amped_output_json(o->json, o->overwrite, &json));

@@ -6,8 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
-#include "hdf5/dense_file.h"
-#include "hdf5/hdf5_probe.h"
 #include "load/dense_list.h"
 #include "load/dense_output.h"
 #include "tensor/format.h"
@@ -17,7 +15,7 @@
 static amped_status check_dense_input(const amped_options *o) {
   const char *in = o->args[0];
   const amped_convert_options *c = &o->convert;
-  if (!c->dense && !c->sparse)
+  if (!o->dense && !c->sparse)
     return amped_error(AMPED_USAGE, in,
                        "is a dense tensor; give --dense to write it as one, or --sparse to write "
                        "the cells that are not 0");
@@ -25,7 +23,7 @@ static amped_status check_dense_input(const amped_options *o) {
     return amped_error(AMPED_USAGE, in,
                        "is a dense tensor; the options of reading text and tables, --dims, "
                        "--duplicates and --drop-zeros are for sparse ones");
-  if (c->dense && (c->compact || c->labels_sorted || c->temporary != NULL))
+  if (o->dense && (c->compact || c->labels_sorted || c->temporary != NULL))
     return amped_error(AMPED_USAGE, in,
                        "is a dense tensor and stays one; --compact, --label-order and --temporary "
                        "are for sparse ones");
@@ -38,7 +36,7 @@ static amped_status check_sparse_input(const amped_options *o) {
     return amped_error(AMPED_USAGE, in, "is no dense tensor; leave out --sparse");
   if (o->convert.nan_zero)
     return amped_error(AMPED_USAGE, in, "is no dense tensor, whose cells --nan is about");
-  if (o->convert.dense && amped_read_duplicates(&o->read) == AMPED_DUPLICATES_KEEP)
+  if (o->dense && amped_read_duplicates(&o->read) == AMPED_DUPLICATES_KEEP)
     return amped_error(AMPED_USAGE, in,
                        "--duplicates=keep: a cell of a dense tensor has one value; give another "
                        "policy");
@@ -46,9 +44,9 @@ static amped_status check_sparse_input(const amped_options *o) {
 }
 
 static amped_status check_output_options(const amped_options *o) {
-  if (o->convert.dense && o->convert.sparse)
+  if (o->dense && o->convert.sparse)
     return amped_error(AMPED_USAGE, NULL, "--dense and --sparse exclude each other");
-  if (!o->convert.dense)
+  if (!o->dense)
     return AMPED_OK;
   if (o->convert.drop_zeros || o->convert.no_copies)
     return amped_error(AMPED_USAGE, NULL,
@@ -64,8 +62,6 @@ amped_status amped_convert_is_dense(const amped_options *o, bool *out) {
   const char *in = o->args[0];
   *out = false;
   AMPED_TRY(check_output_options(o));
-  if (amped_dense_source_is_hdf5(in) && o->read.format == AMPED_READ_AUTO)
-    AMPED_TRY(amped_hdf5_probe(in)); /* all that is read is of this file */
   if (o->read.format == AMPED_READ_AUTO)
     AMPED_TRY(amped_dense_source_is(in, o->session.dataset, out));
   else if (o->session.dataset != NULL)

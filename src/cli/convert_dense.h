@@ -8,8 +8,8 @@
 #include "session/output_guard.h"
 #include "sort_on_disk/external_sort.h"
 
-/* Is the input a dense tensor? Probes HDF5 files. AMPED_USAGE where --dense, --sparse and the other
- * options do not fit the input, or each other. */
+/* Is the input, which was probed and is no result, a dense tensor? AMPED_USAGE where --dense,
+ * --sparse and the other options do not fit the input, or each other. */
 amped_status amped_convert_is_dense(const amped_options *options, bool *out);
 
 /* --sparse: read the input as a list (load/dense_list.h). *zeroed: the cells that were not finite.

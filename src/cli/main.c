@@ -156,7 +156,8 @@ const amped_command amped_commands[] = {
      .summary = "turn text, tables or arrays into a tensor file, or back; results into tables, "
                 "text or .npy",
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows,
-                &amped_convert_option_rows, &amped_dataset_option_rows, &amped_threads_option_rows},
+                &amped_convert_option_rows, &amped_dense_option_rows, &amped_dataset_option_rows,
+                &amped_threads_option_rows},
      .help =
          "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables), each also .gz or .zst; .h5 (ours,\n"
          "any binsparse COO, or a result); - is standard input. Text may have a header of Tensor\n"
@@ -286,7 +287,7 @@ const amped_command amped_commands[] = {
      .writes = true,
      .summary = "make a synthetic tensor",
      .groups = {&amped_dims_option_rows, &amped_shape_option_rows, &amped_generate_option_rows,
-                &amped_seed_option_rows, &amped_threads_option_rows},
+                &amped_dense_option_rows, &amped_seed_option_rows, &amped_threads_option_rows},
      .help = "With --planted the model is written beside OUT, to STEM.planted.h5.\n\n"
              "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n"
              "         amped_mpi generate known.h5 --dims=60x50x40 --nnz=9k --planted=3\n"

@@ -130,6 +130,8 @@ done
 refused "for sparse" "$amped" convert le_f4.npy out.h5 --sparse --drop-zeros
 expect 0 "" "$amped" x.h5 --rank=2 --iters=2 -o result.h5 -q
 refused "is a result" "$amped" convert result.h5 out.h5 --dense
+refused "is a result" "$amped" convert result.h5 out.npy --sparse
+refused "--dataset=a needs" "$amped" convert result.h5 out.h5 --dataset=a
 # A file in the way stays, unless it is the same tensor.
 expect 1 "another input" "$amped" convert five.npy y.h5 --dense
 expect 0 "will be replaced" "$amped" convert le_f4.npy y.h5 --dense
