@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/convert_dense.h"
 #include "tensor/compaction.h"
 #include "tensor/format.h"
 #include "tensor/label_order.h"
@@ -27,6 +28,7 @@
 #include "hdf5/result_file.h"
 #include "base/sort.h"
 #include "hdf5/tensor_file.h"
+#include "load/dense_source.h"
 #include "base/timer.h"
 
 /* The facts of the conversion, for the report at the end. */
@@ -36,6 +38,8 @@ typedef struct record {
   uint64_t nnz_read;
   uint64_t duplicates;
   uint64_t zeros;           /* stored zeros, dropped or kept */
+  uint64_t not_finite;      /* cells of a dense input that became 0 */
+  amped_dense_info cells;   /* of a dense output */
   uint64_t temporary_bytes; /* the most on disk at a time; 0: all was in memory */
   uint64_t nnz;
   uint64_t hash;
@@ -52,6 +56,11 @@ static bool is_standard(const char *path) {
 /* The input's name in messages. */
 static const char *input_name(const amped_options *o) {
   return amped_io_name(o->args[0]);
+}
+
+/* Cells of 0 and cells that are not listed are one. */
+static bool drops_zeros(const amped_options *o) {
+  return o->convert.drop_zeros || o->dense;
 }
 
 static const char *plural(uint64_t n) {
@@ -76,6 +85,9 @@ static amped_status check_output(const amped_options *o, amped_format *format, a
                                  amped_file_lock *lock) {
   const char *path = o->args[1];
   AMPED_TRY(amped_io_format(path, format));
+  if (*format == AMPED_FORMAT_NPY && !o->dense)
+    return amped_error(AMPED_USAGE, path,
+                       "is for dense tensors; give --dense, or name OUT.h5, .tns or .csv");
   if (is_standard(path)) {
     amped_log_to_stderr();
     return AMPED_OK;
@@ -140,7 +152,8 @@ static amped_status read_input(const amped_options *o, const amped_external_sort
   if (!is_standard(path))
     AMPED_TRY(amped_file_check_readable(path, &r->input_bytes));
   r->input = stamp_of(path);
-  AMPED_TRY(amped_io_read(path, &how, t));
+  AMPED_TRY(o->convert.sparse ? amped_convert_read_dense(o, how.overflow, t, &r->not_finite)
+                              : amped_io_read(path, &how, t));
   r->read_sec = amped_time() - began;
   r->nnz_read = t->nnz + amped_external_sort_tell(x).nnz_read;
   say_input(o, t, r);
@@ -209,15 +222,15 @@ static void say_duplicates(const amped_options *o, const record *r) {
 
 /* Report the r->zeros zeros: dropped or kept. */
 static amped_status say_zeros(const amped_options *o, const record *r) {
-  if (r->zeros > 0 && !o->convert.drop_zeros)
+  if (r->zeros > 0 && !drops_zeros(o))
     amped_warn("%s: %" PRIu64 " stored value%s zero and kept; --drop-zeros leaves zeros out",
                input_name(o), r->zeros, r->zeros == 1 ? " is" : "s are");
   else if (r->zeros > 0)
     amped_say("dropped %" PRIu64 " zero%s", r->zeros, plural(r->zeros));
   if (r->nnz == 0)
     return amped_error(AMPED_BAD_INPUT, input_name(o),
-                       "all values are zero, nothing remains; leave out --drop-zeros or correct "
-                       "the values");
+                       "all values are zero, nothing remains; %scorrect the values",
+                       o->convert.drop_zeros ? "leave out --drop-zeros or " : "");
   return AMPED_OK;
 }
 
@@ -310,10 +323,10 @@ static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, r
     return refuse_duplicates(o, t, first, r->duplicates, &r->input);
   AMPED_TRY(amped_sptensor_merge(t, policy, input_name(o), &r->duplicates));
   t->duplicates = amped_duplicates_after(t->duplicates, policy, r->duplicates);
-  if (o->convert.drop_zeros)
+  if (drops_zeros(o))
     amped_sptensor_drop_zeros(t, &r->zeros);
   const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
-  r->zeros = o->convert.drop_zeros ? r->zeros : facts.zeros;
+  r->zeros = drops_zeros(o) ? r->zeros : facts.zeros;
   r->nnz = t->nnz;
   r->hash = facts.hash;
   r->norm = sqrt(facts.norm_squared);
@@ -388,7 +401,9 @@ static amped_status write_output(const amped_options *o, amped_format format,
   double began = amped_time();
   if (format == AMPED_FORMAT_TNS)
     warn_of_labels(path, t->order, t->labels);
-  if (amped_external_sort_used(x))
+  if (o->dense)
+    AMPED_TRY(amped_convert_write_cells(o, x, t, &r->cells));
+  else if (amped_external_sort_used(x))
     AMPED_TRY(write_from_disk(x, t));
   else if (format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_tensor_file_write(path, t, !o->convert.no_copies));
@@ -423,21 +438,38 @@ static json_t *json_names(const amped_sptensor *t) {
   return array;
 }
 
+/* What dense tensors have beside. Takes the object; NULL: out of memory. */
+static json_t *json_dense(const amped_options *o, const record *r, json_t *object) {
+  int failed = 0;
+  if (object == NULL)
+    return NULL;
+  if (o->convert.sparse)
+    failed = json_object_set_new(object, "not_finite", amped_json_count(r->not_finite));
+  if (o->dense)
+    failed = json_object_set_new(object, "cells", amped_json_count(r->cells.cells)) |
+             json_object_set_new(object, "cell_type", json_string(amped_cell_name(r->cells.type)));
+  if (failed == 0)
+    return object;
+  json_decref(object);
+  return NULL;
+}
+
 static json_t *json_record(const amped_options *o, const amped_sptensor *t, const record *r) {
   const char *in = o->args[0];
   const char *out = o->args[1];
-  return json_pack(
+  json_t *object = json_pack(
       "{s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, "
       "s:o, s:o}",
       "event", "convert", "input", amped_json_text(in, strlen(in)), "output",
       amped_json_text(out, strlen(out)), "order", t->order, "dims",
       amped_json_counts(t->dims, t->order), "mode_names", json_names(t), "nnz",
       amped_json_count(r->nnz), "nnz_read", amped_json_count(r->nnz_read), "duplicates",
-      amped_json_count(r->duplicates), o->convert.drop_zeros ? "zeros_dropped" : "zeros_kept",
+      amped_json_count(r->duplicates), drops_zeros(o) ? "zeros_dropped" : "zeros_kept",
       amped_json_count(r->zeros), "norm", amped_json_number(r->norm), "input_bytes",
       amped_json_count(r->input_bytes), "read_sec", r->read_sec, "order_sec", r->order_sec,
       "write_sec", r->write_sec, "peak_memory_bytes", amped_json_count(peak_bytes()),
       "temporary_bytes", amped_json_count(r->temporary_bytes));
+  return json_dense(o, r, object);
 }
 
 /* --memory, or else three quarters of the free memory; no bound where that is not known. */
@@ -465,23 +497,37 @@ static amped_status convert_steps(const amped_options *o, amped_format format,
   return json != NULL ? amped_json_line(json, json_record(o, t, &r)) : AMPED_OK;
 }
 
+/* How lists that memory does not hold are sorted. Cells are written by this command. */
+static amped_external_sort_spec sort_spec(const amped_options *o, amped_format format,
+                                          const char *folder) {
+  const bool writes = !o->dense && !is_standard(o->args[1]);
+  return (amped_external_sort_spec){.input = input_name(o),
+                                    .output = writes ? o->args[1] : NULL,
+                                    .format = o->dense ? AMPED_FORMAT_TNS : format,
+                                    .copies = !o->convert.no_copies && !o->dense,
+                                    .temporary = folder,
+                                    .memory = memory_of(o),
+                                    .duplicates = amped_read_duplicates(&o->read),
+                                    .drop_zeros = drops_zeros(o)};
+}
+
 static amped_status convert_tensor(const amped_options *o, amped_format format,
                                    const amped_output *found, amped_json *json) {
-  const char *out = o->args[1];
-  const amped_external_sort_spec spec = {.input = input_name(o),
-                                         .output = is_standard(out) ? NULL : out,
-                                         .format = format,
-                                         .copies = !o->convert.no_copies,
-                                         .temporary = o->convert.temporary,
-                                         .memory = memory_of(o),
-                                         .duplicates = amped_read_duplicates(&o->read),
-                                         .drop_zeros = o->convert.drop_zeros};
+  char *folder = NULL;
   amped_sptensor t = {.order = 0};
   amped_external_sort *x = NULL;
-  AMPED_TRY(amped_external_sort_create(&spec, &x));
-  amped_status status = convert_steps(o, format, found, x, &t, json);
+  amped_status status = AMPED_OK;
+  if (o->convert.temporary != NULL)
+    AMPED_TRY(amped_strdup(&folder, o->convert.temporary));
+  else if (o->dense)
+    AMPED_TRY(amped_file_folder(o->args[1], &folder));
+  const amped_external_sort_spec spec = sort_spec(o, format, folder);
+  AMPED_GO(done, amped_external_sort_create(&spec, &x));
+  status = convert_steps(o, format, found, x, &t, json);
   amped_sptensor_free(&t);
+done:
   amped_external_sort_free(x);
+  amped_free(folder);
   return status;
 }
 
@@ -489,11 +535,11 @@ static amped_status convert_tensor(const amped_options *o, amped_format format,
 static amped_status check_result_options(const amped_options *o) {
   if (amped_read_options_given(&o->read) || o->convert.drop_zeros || o->convert.compact ||
       o->convert.labels_sorted || o->convert.no_copies || o->convert.memory > 0 ||
-      o->convert.temporary != NULL)
+      o->convert.temporary != NULL || o->dense || o->convert.sparse || o->convert.nan_zero)
     return amped_error(AMPED_USAGE, o->args[0],
                        "is a result; the options of reading text and tables, --duplicates, "
-                       "--drop-zeros, --compact, --label-order, --copies, --memory and --temporary "
-                       "are for tensors");
+                       "--drop-zeros, --compact, --label-order, --dense, --sparse, --nan, "
+                       "--copies, --memory and --temporary are for tensors");
   return amped_io_result_check(o->args[1]);
 }
 
@@ -576,29 +622,46 @@ out:
   return status;
 }
 
+/* What the input is; of an HDF5 file this is told by what it holds. */
+static amped_status find_input(const amped_options *o, bool *is_dense, bool *is_result) {
+  const char *in = o->args[0];
+  amped_format format = AMPED_FORMAT_TNS;
+  const bool is_hdf5 = o->read.format == AMPED_READ_AUTO && amped_dense_source_is_hdf5(in);
+  if (is_hdf5)
+    AMPED_TRY(amped_hdf5_probe(in)); /* all that is read is of this file */
+  if (is_hdf5 && o->session.dataset == NULL)
+    AMPED_TRY(amped_result_file_is(in, is_result));
+  if (*is_result)
+    return AMPED_OK;
+  AMPED_TRY(amped_convert_is_dense(o, is_dense));
+  return *is_dense ? AMPED_OK : amped_io_input_format(in, &o->read, &format);
+}
+
+static amped_status convert(const amped_options *o, bool is_dense, amped_format format,
+                            const amped_output *found, amped_json *json) {
+  return is_dense && o->dense ? amped_convert_copy_cells(o, found, json)
+                              : convert_tensor(o, format, found, json);
+}
+
 amped_status amped_cmd_convert(const amped_options *o) {
-  amped_format in = AMPED_FORMAT_TNS;
   amped_format out = AMPED_FORMAT_TNS;
   amped_json *json = NULL;
   amped_file_lock lock = {NULL, -1};
   amped_output found = {.compared = false};
   amped_status status = AMPED_OK;
+  bool is_dense = false;
   bool is_result = false;
   if (o->threads > 0)
     omp_set_num_threads(o->threads);
   AMPED_TRY(check_names(o));
-  AMPED_TRY(amped_io_input_format(o->args[0], &o->read, &in));
-  if (in == AMPED_FORMAT_HDF5) {
-    AMPED_TRY(amped_hdf5_probe(o->args[0])); /* all that is read is of this file */
-    AMPED_TRY(amped_result_file_is(o->args[0], &is_result));
-  }
+  AMPED_TRY(find_input(o, &is_dense, &is_result));
   AMPED_TRY(is_result ? check_result_options(o) : check_output(o, &out, &found, &lock));
   if (!is_result)
     AMPED_GO(done, check_copies(o, out));
   AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   status = amped_json_apart(json, o->args[1]);
   if (status == AMPED_OK)
-    status = is_result ? convert_result(o, json) : convert_tensor(o, out, &found, json);
+    status = is_result ? convert_result(o, json) : convert(o, is_dense, out, &found, json);
   status = amped_json_close(json, status);
 done:
   amped_file_lock_release(&lock);

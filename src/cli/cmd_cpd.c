@@ -14,6 +14,7 @@
 #include "solver/cpd_als.h"
 #include "solver/outcome.h"
 #include "solver/residual.h"
+#include "tensor/form.h"
 #include "tensor/format.h"
 #include "base/launcher.h"
 #include "base/log.h"
@@ -25,6 +26,9 @@
 #include "session/summary.h"
 #include "base/timer.h"
 #include "base/trace.h"
+
+/* Share of nonzeros above which a user is told of the dense form. */
+#define HINT_DENSITY 0.1
 
 /* Several decompositions in one run: of several numbers of components, or starts. */
 static bool is_several(const amped_options *o) {
@@ -437,6 +441,16 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
                  amped_residual_host_bytes(plan);
 }
 
+/* Of a sparse tensor of a file: would cells take less time? */
+static void say_form(const amped_session *session) {
+  const amped_tensor_info *info = amped_session_info(session);
+  const double density = amped_form_density(info->order, info->dims, info->nnz);
+  if (!session->is_dense && session->options->shape.name == NULL && density > HINT_DENSITY)
+    amped_say("note: %.3g %% of the cells are nonzeros; as a dense tensor, which amped_mpi convert "
+              "--dense makes, it takes less time",
+              100.0 * density);
+}
+
 amped_status amped_cmd_cpd(const amped_options *o) {
   amped_session session;
   job j = {.session = &session, .o = o};
@@ -465,6 +479,8 @@ amped_status amped_cmd_cpd(const amped_options *o) {
     status = amped_comm_agree(
         &session.comm,
         amped_cpd_outputs_compare(o, &j.outputs, amped_session_info(&session)->hash));
+  if (status == AMPED_OK)
+    say_form(&session);
   if (status == AMPED_OK && o->session.shape.name != NULL)
     amped_warn(
         "cells of %s that were drawn more than once count apart in its norm: fits are too high, "

@@ -11,7 +11,9 @@
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
+#include "hdf5/dense_file.h"
 #include "hdf5/result_file.h"
+#include "generate/generated_cells.h"
 #include "generate/random_tensor.h"
 #include "generate/observed_tensor.h"
 #include "generate/planted_tensor.h"
@@ -19,6 +21,9 @@
 #include "solver/cpd_als.h"
 #include "hdf5/tensor_file.h"
 #include "base/timer.h"
+
+/* Cells that are computed together. */
+#define PIECE (UINT64_C(1) << 20)
 
 /* The tensor to make, and its files. */
 typedef struct job {
@@ -30,15 +35,35 @@ typedef struct job {
   amped_output found_model;
   amped_file_lock lock;
   amped_random_tensor_spec spec;
+  amped_generated_spec dense; /* with --dense; spec has its dims and seed */
 } job;
 
 static bool is_standard(const char *path) {
   return strcmp(path, "-") == 0;
 }
 
+static amped_status check_dense(const amped_options *o) {
+  const amped_generate_options *g = &o->generate;
+  const amped_shape_options *shape = &o->session.shape;
+  const char *wrong = NULL;
+  if (o->read.dims_order == 0)
+    wrong = "--dense needs --dims, such as --dims=100x200x300";
+  else if (shape->name != NULL || shape->nnz > 0 || shape->scale != 1.0 || shape->skew_count > 0)
+    wrong = "--dense has all cells of --dims; leave out --shape, --nnz, --scale and --skew";
+  else if (g->observed > 0.0 || g->factor_mean != 0.0)
+    wrong = "--observed draws cells of a list; leave it and --factor-mean out, or --dense";
+  else if (g->planted == 0 && (g->noise > 0.0 || g->collinear > 0.0 || g->is_signed))
+    wrong = "--noise, --collinear and --signed are of a planted model; give --planted too";
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
+}
+
 static amped_status check_combination(const amped_options *o) {
   const char *wrong = NULL;
-  if (o->session.shape.name == NULL && o->read.dims_order == 0)
+  if (o->dense)
+    return check_dense(o);
+  if (o->generate.collinear > 0.0 || o->generate.is_signed || o->generate.type != 0)
+    wrong = "--collinear, --signed and --type are of dense tensors; give --dense too";
+  else if (o->session.shape.name == NULL && o->read.dims_order == 0)
     wrong = "neither --dims nor --shape is given; give one, such as --dims=100x200x300";
   else if (o->session.shape.name != NULL && o->read.dims_order > 0)
     wrong = "--shape has its own dimensions; leave out --dims";
@@ -89,6 +114,19 @@ static amped_observed_spec observed_spec(const amped_options *o) {
   return spec;
 }
 
+static amped_generated_spec dense_spec(const amped_options *o) {
+  amped_generated_spec spec = {.order = o->read.dims_order,
+                               .ncomps = o->generate.planted,
+                               .noise = o->generate.noise,
+                               .collinear = o->generate.collinear,
+                               .is_signed = o->generate.is_signed,
+                               .type =
+                                   o->generate.type == AMPED_F64 ? AMPED_CELL_F64 : AMPED_CELL_F32,
+                               .seed = o->seed};
+  memcpy(spec.dims, o->read.dims, sizeof spec.dims);
+  return spec;
+}
+
 static amped_status make_spec(const amped_options *o, amped_random_tensor_spec *spec) {
   amped_shape shape = {.order = o->read.dims_order, .nnz = o->session.shape.nnz};
   memcpy(shape.dims, o->read.dims, sizeof shape.dims);
@@ -98,6 +136,8 @@ static amped_status make_spec(const amped_options *o, amped_random_tensor_spec *
   *spec = (amped_random_tensor_spec){
       .order = shape.order, .nnz = shape.nnz, .codes = shape.codes, .seed = o->seed};
   memcpy(spec->dims, shape.dims, sizeof spec->dims);
+  if (o->dense)
+    return AMPED_OK;
   if (o->generate.observed > 0.0) {
     const amped_observed_spec observed = observed_spec(o);
     return amped_observed_check(&observed, &spec->nnz);
@@ -117,9 +157,12 @@ static amped_status model_path_of(const char *path, char **out) {
 
 static amped_status check_output(job *j) {
   AMPED_TRY(amped_io_format(j->path, &j->format));
-  if (j->format == AMPED_FORMAT_TABLE)
+  if (j->format == AMPED_FORMAT_TABLE || j->format == AMPED_FORMAT_NPY)
     return amped_error(AMPED_USAGE, j->path,
-                       "is a table, which generate does not write; name OUT.h5 or OUT.tns");
+                       "is a %s, which generate does not write; name OUT.h5 or OUT.tns",
+                       j->format == AMPED_FORMAT_TABLE ? "table" : "file of numpy");
+  if (j->o->dense && j->format != AMPED_FORMAT_HDF5)
+    return amped_error(AMPED_USAGE, j->path, "is no HDF5 file, which --dense makes; name OUT.h5");
   if (j->o->generate.planted > 0)
     AMPED_TRY(model_path_of(j->path, &j->model_path));
   if (is_standard(j->path)) {
@@ -152,8 +195,18 @@ static amped_status make(const job *j, amped_sptensor *t, amped_ktensor *model, 
   return amped_planted_create(&spec, t, model, noise_sd);
 }
 
+static json_t *json_dense_options(const job *j) {
+  const amped_generated_spec *d = &j->dense;
+  return json_pack("{s:b, s:o, s:i, s:f, s:f, s:b, s:s, s:o}", "dense", 1, "dims",
+                   amped_json_counts(d->dims, d->order), "planted", d->ncomps, "noise", d->noise,
+                   "collinear", d->collinear, "signed", (int)d->is_signed, "type",
+                   amped_cell_name(d->type), "seed", amped_json_count(d->seed));
+}
+
 static json_t *json_options(const job *j) {
   const amped_options *o = j->o;
+  if (o->dense)
+    return json_dense_options(j);
   json_t *skew = json_array();
   for (int m = 0; m < j->spec.order; m++)
     (void)json_array_append_new(skew, json_real(j->spec.skew[m]));
@@ -218,6 +271,88 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
                 "write_sec", write_sec, "options", json_options(j)));
 }
 
+/* --- a dense tensor --------------------------------------------------------------------------- */
+
+static void say_model(const amped_generated_cells *g) {
+  if (g->spec.ncomps > 1)
+    amped_say("  cosines of a factor's columns: %.3f to %.3f", g->least_cosine, g->most_cosine);
+  if (g->noise_sd > 0.0)
+    amped_say("  with noise of standard deviation %.6g", g->noise_sd);
+}
+
+/* Compute and write all cells, piece by piece. */
+static amped_status put_cells(const amped_generated_cells *g, amped_dense_writer *w) {
+  const uint64_t all = g->info.cells;
+  const uint64_t piece = all < PIECE ? all : PIECE;
+  amped_status status = AMPED_OK;
+  void *cells = NULL;
+  AMPED_TRY(amped_alloc(&cells, piece, amped_cell_bytes(g->info.type), "cells"));
+  for (uint64_t first = 0; first < all && status == AMPED_OK; first += piece) {
+    const uint64_t n = all - first < piece ? all - first : piece;
+    amped_generated_cells_get(g, first, n, cells);
+    status = amped_dense_writer_append(w, n, cells);
+  }
+  amped_free(cells);
+  return status;
+}
+
+static amped_status write_dense(const job *j, const amped_generated_cells *g,
+                                amped_dense_info *info) {
+  amped_dense_writer *w = NULL;
+  AMPED_TRY(amped_dense_writer_create(j->path, &g->info, &w));
+  amped_status status = put_cells(g, w);
+  *info = *amped_dense_writer_info(w);
+  if (status == AMPED_OK)
+    status = amped_output_compare(&j->found, info->hash, 0);
+  if (status == AMPED_OK)
+    status = amped_output_compare(&j->found_model, info->hash, j->o->generate.planted);
+  if (status == AMPED_OK)
+    return amped_dense_writer_publish(w);
+  amped_dense_writer_discard(w);
+  return status;
+}
+
+static json_t *json_dense(const job *j, const amped_generated_cells *g,
+                          const amped_dense_info *info, double sec) {
+  return json_pack("{s:s, s:o, s:i, s:o, s:o, s:s, s:o, s:f, s:f, s:o, s:f, s:o}", "event",
+                   "generate", "output", amped_json_text(j->path, strlen(j->path)), "order",
+                   info->order, "dims", amped_json_counts(info->dims, info->order), "cells",
+                   amped_json_count(info->cells), "cell_type", amped_cell_name(info->type), "nnz",
+                   amped_json_count(info->nnz), "norm", sqrt(info->norm_squared), "noise_sd",
+                   g->noise_sd, "seed", amped_json_count(j->o->seed), "write_sec", sec, "options",
+                   json_options(j));
+}
+
+static amped_status write_all_dense(const job *j, const amped_generated_cells *g,
+                                    amped_json *json) {
+  const double began = amped_time();
+  amped_dense_info info;
+  char dims[AMPED_DIMS_TEXT];
+  char bytes[32];
+  amped_say("making %s, %" PRIu64 " cells of %s, %s, seed %" PRIu64,
+            amped_format_dims(dims, g->info.order, g->info.dims), g->info.cells,
+            amped_cell_name(g->info.type),
+            amped_format_bytes(bytes, g->info.cells * amped_cell_bytes(g->info.type)), j->o->seed);
+  say_model(g);
+  AMPED_TRY(write_dense(j, g, &info));
+  const double sec = amped_time() - began;
+  amped_say("wrote %s, norm %.10g, in %.2f s", j->path, sqrt(info.norm_squared), sec);
+  if (g->spec.ncomps > 0)
+    AMPED_TRY(write_model(j, &g->model, sqrt(info.norm_squared), info.hash));
+  return json != NULL ? amped_json_line(json, json_dense(j, g, &info, sec)) : AMPED_OK;
+}
+
+static amped_status run_dense(const job *j, amped_json *json) {
+  amped_generated_cells g;
+  amped_status status = amped_generated_cells_create(&j->dense, &g);
+  if (status == AMPED_OK)
+    status = write_all_dense(j, &g, json);
+  amped_generated_cells_free(&g);
+  return status;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
 /* The JSON file exists now, whatever name it was given by. */
 static amped_status check_json(const job *j, const amped_json *json) {
   AMPED_TRY(amped_json_apart(json, j->path));
@@ -225,6 +360,8 @@ static amped_status check_json(const job *j, const amped_json *json) {
 }
 
 static amped_status run(const job *j, amped_json *json) {
+  if (j->o->dense)
+    return run_dense(j, json);
   amped_sptensor t = {.order = 0};
   amped_ktensor model = {.order = 0};
   double noise_sd = 0.0;
@@ -245,6 +382,8 @@ amped_status amped_cmd_generate(const amped_options *o) {
     omp_set_num_threads(o->threads);
   AMPED_TRY(check_combination(o));
   AMPED_TRY(make_spec(o, &j.spec));
+  if (o->dense)
+    j.dense = dense_spec(o);
   AMPED_GO(out, check_output(&j));
   AMPED_GO(out, amped_output_json(o->json, o->overwrite, &json));
   status = check_json(&j, json);

@@ -4,7 +4,10 @@
 
 #include "cli/commands.h"
 #include "cli/completion_text.h"
+#include "cli/info_dense.h"
 #include "cli/info_state.h"
+#include "load/dense_source.h"
+#include "tensor/form.h"
 #include "tensor/format.h"
 #include "base/json.h"
 #include "session/output_guard.h"
@@ -35,10 +38,12 @@ static json_t *json_text(const char *text, bool parse) {
 /* --- tensors --------------------------------------------------------------------------------- */
 
 static double density(const amped_tensor_info *info) {
-  double d = (double)info->nnz;
-  for (int m = 0; m < info->order; m++)
-    d /= (double)info->dims[m];
-  return d;
+  return amped_form_density(info->order, info->dims, info->nnz);
+}
+
+/* Is a word about the other form due? */
+static bool may_be_dense(const amped_tensor_info *info) {
+  return amped_form_dense_is_faster(density(info));
 }
 
 static uint64_t nonzero_bytes(const amped_tensor_info *info) {
@@ -73,6 +78,8 @@ static void say_tensor(const char *path, const amped_tensor_info *info) {
   if (info->duplicates != AMPED_DUPLICATES_UNKNOWN)
     amped_say("duplicates   %s", amped_duplicates_name(info->duplicates));
   say_copies(info);
+  if (may_be_dense(info))
+    amped_info_say_form(density(info));
 }
 
 static void say_labels(int mode, const amped_labels *labels) {
@@ -109,6 +116,10 @@ static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
                 "density", density(info), "value_type", amped_vtype_name(info->value_type),
                 "bytes_per_nonzero", amped_json_count(nonzero_bytes(info)), "duplicates",
                 amped_duplicates_name(info->duplicates), "copies", json_copies(info));
+  if (object != NULL && may_be_dense(info) && !amped_info_json_form(density(info), object)) {
+    json_decref(object);
+    return NULL;
+  }
   if (object == NULL || !info->has_hash)
     return object;
   (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
@@ -433,36 +444,62 @@ done:
   return status;
 }
 
+typedef enum kind { TEXT, TENSOR, DENSE, RESULT, STATE } kind;
+
 /* An HDF5 file; all that is read is of this one. */
-static amped_status find_kind(const char *path, bool *is_state, bool *is_result) {
+static amped_status find_hdf5(const amped_options *o, kind *out) {
+  const char *path = o->args[0];
+  bool is = false;
   const amped_status status = amped_hdf5_probe(path);
-  *is_state = status == AMPED_BAD_INPUT && amped_state_file_was(path);
-  if (*is_state) {
+  *out = STATE;
+  if (status == AMPED_BAD_INPUT && amped_state_file_was(path)) {
     amped_status_clear(); /* opening it tells of STATE */
     return AMPED_OK;
   }
   AMPED_TRY(status);
-  AMPED_TRY(amped_state_file_is(path, is_state));
-  return amped_result_file_is(path, is_result);
+  if (o->session.dataset == NULL)
+    AMPED_TRY(amped_state_file_is(path, &is));
+  if (is)
+    return AMPED_OK;
+  *out = RESULT;
+  if (o->session.dataset == NULL)
+    AMPED_TRY(amped_result_file_is(path, &is));
+  if (is)
+    return AMPED_OK;
+  *out = DENSE;
+  AMPED_TRY(amped_dense_source_is(path, o->session.dataset, &is));
+  *out = is ? DENSE : TENSOR;
+  return AMPED_OK;
 }
 
-amped_status amped_cmd_info(const amped_options *o) {
-  amped_json *json = NULL;
+static amped_status find_kind(const amped_options *o, kind *out) {
   amped_format format = AMPED_FORMAT_HDF5;
-  bool is_result = false;
-  bool is_state = false;
-  if (o->info.system)
-    return amped_cmd_system(o);
   if (amped_io_input_format(o->args[0], &o->read, &format) != AMPED_OK) {
     amped_status_clear(); /* HDF5 files are known by their content as well */
     format = AMPED_FORMAT_HDF5;
   }
   AMPED_TRY(amped_io_check(o->args[0], format, &o->read));
   if (format == AMPED_FORMAT_HDF5)
-    AMPED_TRY(find_kind(o->args[0], &is_state, &is_result));
+    return find_hdf5(o, out);
+  bool is_dense = false;
+  if (format == AMPED_FORMAT_NPY || o->session.dataset != NULL)
+    AMPED_TRY(amped_dense_source_is(o->args[0], o->session.dataset, &is_dense));
+  *out = is_dense ? DENSE : TEXT;
+  return AMPED_OK;
+}
+
+amped_status amped_cmd_info(const amped_options *o) {
+  static amped_status (*const tell[])(const amped_options *,
+                                      amped_json *) = {[TEXT] = info_text,
+                                                       [TENSOR] = info_tensor,
+                                                       [DENSE] = amped_info_dense,
+                                                       [RESULT] = info_result,
+                                                       [STATE] = amped_info_state};
+  amped_json *json = NULL;
+  kind is = TEXT;
+  if (o->info.system)
+    return amped_cmd_system(o);
+  AMPED_TRY(find_kind(o, &is));
   AMPED_TRY(amped_output_json(o->json, o->overwrite, &json));
-  return amped_json_close(json, format != AMPED_FORMAT_HDF5 ? info_text(o, json)
-                                : is_state                  ? amped_info_state(o, json)
-                                : is_result                 ? info_result(o, json)
-                                                            : info_tensor(o, json));
+  return amped_json_close(json, tell[is](o, json));
 }

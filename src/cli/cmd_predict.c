@@ -277,6 +277,9 @@ static amped_status check_output(job *j, amped_file_lock *lock) {
     return AMPED_OK;
   }
   AMPED_TRY(amped_io_format(path, &j->out));
+  if (j->out == AMPED_FORMAT_NPY)
+    return amped_error(AMPED_USAGE, path,
+                       "is for dense tensors; values of cells go to .csv, .tsv, .tns or .h5");
   AMPED_TRY(amped_file_check_writable(path));
   return amped_file_lock_take(path, lock);
 }

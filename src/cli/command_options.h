@@ -13,6 +13,8 @@ typedef struct amped_convert_options {
   bool no_copies;
   bool compact;
   bool labels_sorted;
+  bool sparse;           /* a dense tensor becomes a sparse one */
+  bool nan_zero;         /* cells that are not finite become 0 */
   uint64_t memory;       /* bytes, 0: a share of the free memory */
   const char *temporary; /* folder, or NULL: beside the output */
 } amped_convert_options;
@@ -22,6 +24,9 @@ typedef struct amped_generate_options {
   double observed;    /* share of the cells of a dense model, 0: blocks of a sparse one */
   double factor_mean; /* of a dense model */
   double noise;       /* standard deviation, relative to the model's values */
+  double collinear;   /* cosine of two columns of a dense model; 0: not given */
+  bool is_signed;     /* entries of a dense model */
+  amped_vtype type;   /* of dense cells; 0: not given */
 } amped_generate_options;
 
 typedef struct amped_info_options {
@@ -29,7 +34,7 @@ typedef struct amped_info_options {
   bool system; /* about the system instead of a file; on all ranks */
 } amped_info_options;
 
-/* --drop-zeros, --copies, --compact, --label-order, --memory, --temporary */
+/* --drop-zeros, --copies, --compact, --label-order, --sparse, --nan, --memory, ... */
 extern const amped_option_group amped_convert_option_rows;
 extern const amped_option_group amped_generate_option_rows; /* --planted, --observed, ... */
 extern const amped_option_group amped_info_option_rows;     /* --verify, --system */

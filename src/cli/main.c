@@ -24,13 +24,16 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .parallel = true,
      .summary = "decompose a tensor: CP by alternating least squares",
-     .groups = {&amped_session_option_rows, &amped_start_option_rows, &amped_sweep_option_rows,
-                &amped_cpd_option_rows, &amped_seed_option_rows, &amped_output_option_rows,
-                &amped_nowrite_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
-                &amped_plan_option_rows, &amped_checkpoint_option_rows,
-                &amped_on_signal_option_rows, &amped_plan_only_option_rows,
-                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows,
-                &amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows},
+     .groups = {&amped_session_option_rows,    &amped_start_option_rows,
+                &amped_sweep_option_rows,      &amped_cpd_option_rows,
+                &amped_seed_option_rows,       &amped_output_option_rows,
+                &amped_nowrite_option_rows,    &amped_threads_option_rows,
+                &amped_backend_option_rows,    &amped_plan_option_rows,
+                &amped_checkpoint_option_rows, &amped_on_signal_option_rows,
+                &amped_plan_only_option_rows,  &amped_watch_option_rows,
+                &amped_shape_option_rows,      &amped_values_option_rows,
+                &amped_read_option_rows,       &amped_dims_option_rows,
+                &amped_duplicates_option_rows, &amped_dataset_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
@@ -117,7 +120,8 @@ const amped_command amped_commands[] = {
                 &amped_learn_option_rows, &amped_output_option_rows, &amped_kernel_option_rows,
                 &amped_threads_option_rows, &amped_backend_option_rows, &amped_plan_option_rows,
                 &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows,
-                &amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows},
+                &amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows,
+                &amped_dataset_option_rows},
      .help =
          "With --shape the tensor is made in memory, on the device that computes: billions of\n"
          "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
@@ -149,10 +153,11 @@ const amped_command amped_commands[] = {
      .min_args = 2,
      .max_args = 2,
      .writes = true,
-     .summary =
-         "turn text or tables into a tensor file, or back; results into tables, text or .npy",
+     .summary = "turn text, tables or arrays into a tensor file, or back; results into tables, "
+                "text or .npy",
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows,
-                &amped_convert_option_rows, &amped_threads_option_rows},
+                &amped_convert_option_rows, &amped_dense_option_rows, &amped_dataset_option_rows,
+                &amped_threads_option_rows},
      .help =
          "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables), each also .gz or .zst; .h5 (ours,\n"
          "any binsparse COO, or a result); - is standard input. Text may have a header of Tensor\n"
@@ -164,23 +169,27 @@ const amped_command amped_commands[] = {
          "(component, mode, label, weight; the components' weights in OUT.weights.csv), OUT.npy "
          "or\n"
          "OUT.txt (no labels), which become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
+         "Dense tensors are arrays of 3 to 8 dimensions: .npy, the dataset of an .h5 or .mat file\n"
+         "(v7.3; its modes come reversed). They need --dense or --sparse. With --dense, which any\n"
+         "input takes, OUT is .h5 or .npy and has all cells; labels are left out.\n\n"
          "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
          "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
          "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
          "top of --memory.\n\n"
          "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n"
          "         zcat trips.csv.gz | amped_mpi convert - trips.h5 --keys=from,to,hour\n"
-         "         amped_mpi convert trips.cpd.h5 trips.cpd.csv\n",
+         "         amped_mpi convert trips.cpd.h5 trips.cpd.csv\n"
+         "         amped_mpi convert image.npy image.h5 --dense\n",
      .run = amped_cmd_convert},
     {.name = "info",
      .arguments = "FILE|--system",
      .max_args = 1,
      .summary =
          "tell what a tensor, table, result or state holds, or what ranks find where they run",
-     .groups = {&amped_info_option_rows, &amped_read_option_rows, &amped_dims_option_rows},
+     .groups = {&amped_info_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
+                &amped_dataset_option_rows},
      .help = "FILE is a tensor file, a result, the state of a stream, or any input of convert, "
-             "which is "
-             "then read whole.\n\n"
+             "which is\nthen read whole.\n\n"
              "Example: amped_mpi info ratings.h5 --verify\n"
              "         amped_mpi info ratings.csv --value=stars\n"
              "         mpirun -np 4 amped_mpi info --system\n",
@@ -278,12 +287,14 @@ const amped_command amped_commands[] = {
      .writes = true,
      .summary = "make a synthetic tensor",
      .groups = {&amped_dims_option_rows, &amped_shape_option_rows, &amped_generate_option_rows,
-                &amped_seed_option_rows, &amped_threads_option_rows},
+                &amped_dense_option_rows, &amped_seed_option_rows, &amped_threads_option_rows},
      .help = "With --planted the model is written beside OUT, to STEM.planted.h5.\n\n"
              "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n"
              "         amped_mpi generate known.h5 --dims=60x50x40 --nnz=9k --planted=3\n"
              "         amped_mpi generate some.h5 --dims=300x200x100 --planted=5 --observed=0.01 "
-             "--noise=0.01\n",
+             "--noise=0.01\n"
+             "         amped_mpi generate full.h5 --dense --dims=300x200x100 --planted=5 "
+             "--noise=0.01 --collinear=0.9\n",
      .run = amped_cmd_generate},
     {.name = NULL},
 };

@@ -241,6 +241,10 @@ const amped_dense_info *amped_dense_file_info(const amped_dense_file *f) {
   return &f->info;
 }
 
+const char *amped_dense_file_dataset(const amped_dense_file *f) {
+  return f->cells.name;
+}
+
 bool amped_dense_file_is_matlab(const amped_dense_file *f) {
   return f->is_matlab;
 }

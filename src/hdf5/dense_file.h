@@ -25,6 +25,7 @@ amped_status amped_dense_file_open(const char *path, const char *dataset, amped_
 void amped_dense_file_close(amped_dense_file *file); /* NULL is allowed */
 /* Borrowed. */
 const amped_dense_info *amped_dense_file_info(const amped_dense_file *file);
+const char *amped_dense_file_dataset(const amped_dense_file *file);
 /* Written by MATLAB: modes are reversed. */
 bool amped_dense_file_is_matlab(const amped_dense_file *file);
 
@@ -43,6 +44,8 @@ amped_status amped_dense_writer_create(const char *path, const amped_dense_info 
 /* AMPED_BAD_INPUT with the index where a cell is not finite. */
 amped_status amped_dense_writer_append(amped_dense_writer *writer, uint64_t count,
                                        const void *cells);
+/* Borrowed; with statistics of the cells that were appended. */
+const amped_dense_info *amped_dense_writer_info(amped_dense_writer *writer);
 /* Frees the writer. publish: all cells were written; the file is flushed and takes its name. */
 amped_status amped_dense_writer_publish(amped_dense_writer *writer);
 void amped_dense_writer_discard(amped_dense_writer *writer); /* NULL is allowed */

@@ -106,10 +106,14 @@ amped_status amped_dense_writer_append(amped_dense_writer *w, uint64_t count, co
   return AMPED_OK;
 }
 
+const amped_dense_info *amped_dense_writer_info(amped_dense_writer *w) {
+  amped_dense_stats_tell(&w->stats, &w->info);
+  return &w->info;
+}
+
 static amped_status write_root(amped_dense_writer *w) {
-  amped_dense_info *info = &w->info;
+  const amped_dense_info *info = amped_dense_writer_info(w);
   const uint64_t order = (uint64_t)info->order;
-  amped_dense_stats_tell(&w->stats, info);
   if (!isfinite(info->norm_squared))
     return amped_error(AMPED_BAD_INPUT, w->path,
                        "is not written: the squares of the input's values add up to more than a "

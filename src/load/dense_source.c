@@ -11,13 +11,15 @@ struct amped_dense_source {
   char *path;
   amped_dense_file *hdf5; /* or, where NULL, */
   amped_npy *npy;
+  bool nan_zero;
+  uint64_t zeroed;
 };
 
 static bool is_npy(const char *path) {
   return amped_file_has_suffix(path, ".npy");
 }
 
-static bool is_hdf5(const char *path) {
+bool amped_dense_source_is_hdf5(const char *path) {
   return amped_file_has_suffix(path, ".h5") || amped_file_has_suffix(path, ".hdf5") ||
          amped_file_has_suffix(path, ".mat");
 }
@@ -31,7 +33,7 @@ amped_status amped_dense_source_is(const char *path, const char *dataset, bool *
   *out = is_npy(path);
   if (*out)
     return dataset == NULL ? AMPED_OK : refuse_dataset(path, dataset);
-  if (is_hdf5(path))
+  if (amped_dense_source_is_hdf5(path))
     AMPED_TRY(amped_dense_file_is(path, dataset, out));
   return *out || dataset == NULL ? AMPED_OK : refuse_dataset(path, dataset);
 }
@@ -67,6 +69,26 @@ const amped_dense_info *amped_dense_source_info(const amped_dense_source *s) {
   return s->hdf5 != NULL ? amped_dense_file_info(s->hdf5) : amped_npy_info(s->npy);
 }
 
+const char *amped_dense_source_path(const amped_dense_source *s) {
+  return s->path;
+}
+
+const char *amped_dense_source_dataset(const amped_dense_source *s) {
+  return s->hdf5 != NULL ? amped_dense_file_dataset(s->hdf5) : NULL;
+}
+
+bool amped_dense_source_is_matlab(const amped_dense_source *s) {
+  return s->hdf5 != NULL && amped_dense_file_is_matlab(s->hdf5);
+}
+
+void amped_dense_source_nan_zero(amped_dense_source *s) {
+  s->nan_zero = true;
+}
+
+uint64_t amped_dense_source_zeroed(const amped_dense_source *s) {
+  return s->zeroed;
+}
+
 /* A box of cells of the file, in the file's indices. */
 typedef struct box {
   uint64_t first[AMPED_MAX_ORDER], count[AMPED_MAX_ORDER];
@@ -98,18 +120,34 @@ static box next_box(const amped_dense_info *info, const uint64_t *dims, uint64_t
   return b;
 }
 
-static amped_status check_finite(const amped_dense_source *s, const box *b, const void *cells) {
+static amped_status refuse_cell(const amped_dense_source *s, const box *b, const void *cells,
+                                uint64_t bad) {
   const amped_dense_info *info = amped_dense_source_info(s);
-  const uint64_t bad = amped_cells_not_finite(cells, info->type, b->cells);
   uint64_t index[AMPED_MAX_ORDER];
   double value = 0.0;
-  if (bad == b->cells)
-    return AMPED_OK;
   amped_cells_get(cells, info->type, bad, 1, &value);
   amped_dense_index(info->order, b->count, info->layout, bad, index);
   for (int m = 0; m < info->order; m++)
     index[m] += b->first[m];
   return amped_dense_not_finite(info->order, index, value, s->path);
+}
+
+static amped_status check_finite(amped_dense_source *s, const box *b, void *cells) {
+  const amped_dense_info *info = amped_dense_source_info(s);
+  const uint64_t bytes = amped_cell_bytes(info->type);
+  char *next = cells;
+  uint64_t left = b->cells;
+  for (;;) {
+    const uint64_t bad = amped_cells_not_finite(next, info->type, left);
+    if (bad == left)
+      return AMPED_OK;
+    if (!s->nan_zero)
+      return refuse_cell(s, b, cells, bad);
+    memset(next + bad * bytes, 0, bytes);
+    s->zeroed++;
+    next += (bad + 1) * bytes;
+    left -= bad + 1;
+  }
 }
 
 static amped_status read_box(amped_dense_source *s, const box *b, void *cells) {
@@ -131,6 +169,58 @@ amped_status amped_dense_source_read(amped_dense_source *s, int slab_mode, uint6
     b.first[slab_mode] += slab_first;
     AMPED_TRY(read_box(s, &b, to));
     to += b.cells * amped_cell_bytes(info->type);
+    first += b.cells;
+    count -= b.cells;
+  }
+  return AMPED_OK;
+}
+
+/* Cells of a box in the file's layout, to C's order. */
+static void reorder(const amped_dense_info *info, const box *b, const char *from, char *to) {
+  const uint64_t bytes = amped_cell_bytes(info->type);
+  uint64_t stride[AMPED_MAX_ORDER];
+  uint64_t index[AMPED_MAX_ORDER] = {0};
+  uint64_t at = 0;
+  uint64_t next = 1;
+  for (int i = info->order - 1; i >= 0; i--) {
+    stride[info->layout[i]] = next;
+    next *= b->count[info->layout[i]];
+  }
+  for (uint64_t c = 0; c < b->cells; c++) {
+    memcpy(to + c * bytes, from + at * bytes, bytes);
+    for (int m = info->order - 1; m >= 0; m--) {
+      at += stride[m];
+      if (++index[m] < b->count[m])
+        break;
+      at -= stride[m] * b->count[m];
+      index[m] = 0;
+    }
+  }
+}
+
+static amped_status read_reordered(amped_dense_source *s, const box *b, char *to) {
+  const amped_dense_info *info = amped_dense_source_info(s);
+  char *cells = NULL;
+  AMPED_TRY(amped_alloc(&cells, b->cells, amped_cell_bytes(info->type), "cells of a box"));
+  amped_status status = read_box(s, b, cells);
+  if (status == AMPED_OK)
+    reorder(info, b, cells, to);
+  amped_free(cells);
+  return status;
+}
+
+amped_status amped_dense_source_read_c(amped_dense_source *s, uint64_t first, uint64_t count,
+                                       void *cells) {
+  amped_dense_info info = *amped_dense_source_info(s);
+  char *to = cells;
+  if (amped_dense_info_is_c(&info))
+    return amped_dense_source_read(s, 0, 0, info.dims[0], first, count, cells);
+  for (int m = 0; m < info.order; m++)
+    info.layout[m] = m;
+  while (count > 0) {
+    const box b = next_box(&info, info.dims, first, count);
+    AMPED_TRY(read_reordered(s, &b, to));
+    to += b.cells * amped_cell_bytes(info.type);
     first += b.cells;
     count -= b.cells;
   }

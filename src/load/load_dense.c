@@ -136,15 +136,6 @@ static void sum_stats(const amped_comm *comm, amped_dense_stats *stats) {
   stats->squares = (amped_kahan){(long double)sum.hi, (long double)sum.lo};
 }
 
-static amped_status check_stats(const amped_dense_load *l, const amped_dense_stats *stats) {
-  if (!l->info->has_stats || (l->info->nnz == stats->nnz && l->info->hash == stats->hash))
-    return AMPED_OK;
-  return amped_error(AMPED_BAD_INPUT, l->path,
-                     "its cells are not those that were written: their hash is %016" PRIx64
-                     ", not %016" PRIx64 "; make the file again",
-                     stats->hash, l->info->hash);
-}
-
 amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stats,
                               double *seconds) {
   const amped_device_ops *device = l->worker->backend->device;
@@ -165,7 +156,8 @@ amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stat
     device->host_free(l->worker->device, g.piece);
   AMPED_TRY(status);
   sum_stats(l->comm, stats);
-  AMPED_TRY(amped_comm_agree(l->comm, check_stats(l, stats)));
+  AMPED_TRY(
+      amped_comm_agree(l->comm, amped_dense_info_check(l->info, stats->nnz, stats->hash, l->path)));
   amped_trace_end();
   *seconds = amped_time() - began;
   return AMPED_OK;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "hdf5/hdf5_probe.h"
+#include "hdf5/dense_file.h"
 #include "hdf5/tensor_file.h"
 
 /* Bytes of the beginning or the end of a file in which a mark is looked for. */
@@ -45,6 +46,18 @@ static bool is_tensor(const char *path, amped_output *out) {
   return known;
 }
 
+/* The same of its dense form. */
+static bool is_dense(const char *path, amped_output *out) {
+  amped_dense_file *file = NULL;
+  bool known = amped_dense_file_open(path, NULL, &file) == AMPED_OK;
+  if (known) {
+    known = amped_dense_file_info(file)->has_stats;
+    out->hash = amped_dense_file_info(file)->hash;
+  }
+  amped_dense_file_close(file);
+  return known;
+}
+
 /* Does the file begin as an HDF5 file does? Others are not given to a probe. */
 static bool is_hdf5(const char *path) {
   static const char signature[8] = {(char)0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
@@ -77,7 +90,8 @@ static const char *look_at_hdf5(const char *path, const char *wanted, amped_outp
     if (strcmp(format, others[i].format) == 0)
       reason = others[i].reason;
   if (status == AMPED_OK && strcmp(format, wanted) == 0)
-    reason = strcmp(wanted, "tensor") != 0 || is_tensor(path, out) ? NULL : foreign;
+    reason = strcmp(wanted, "tensor") != 0 || is_tensor(path, out) || is_dense(path, out) ? NULL
+                                                                                          : foreign;
   amped_free(format);
   amped_status_clear(); /* what cannot be read is not ours */
   return reason;

@@ -64,12 +64,6 @@ static const amped_option session_rows[] = {
      .initial = "auto",
      .initially = "auto: rank 0 a sparse tensor, all ranks a dense one",
      AMPED_OPTION_FIELD(amped_session_options, readers)},
-    {.name = "dataset",
-     .type = AMPED_OPTION_TEXT,
-     .value = "PATH",
-     .help = "the dense tensor in an HDF5 file of another program, where several datasets have 3 "
-             "to 8 dimensions",
-     AMPED_OPTION_FIELD(amped_session_options, dataset)},
     {.name = "load",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("auto", "copies", "list"),
@@ -132,7 +126,18 @@ static const amped_option plan_only_rows[] = {
      AMPED_OPTION_FIELD(amped_session_options, plan_only)},
 };
 
+static const amped_option dataset_rows[] = {
+    {.name = "dataset",
+     .type = AMPED_OPTION_TEXT,
+     .value = "PATH",
+     .help = "the dense tensor in an HDF5 file of another program",
+     .initially = "the only dataset of 3 to 8 dimensions",
+     .expected_text = "the path of a dataset, such as /group/x",
+     AMPED_OPTION_FIELD(amped_session_options, dataset)},
+};
+
 const amped_option_group amped_session_option_rows = AMPED_OPTION_GROUP(session_rows);
 const amped_option_group amped_watch_option_rows = AMPED_OPTION_GROUP(watch_rows);
 const amped_option_group amped_start_option_rows = AMPED_OPTION_GROUP(start_rows);
 const amped_option_group amped_plan_only_option_rows = AMPED_OPTION_GROUP(plan_only_rows);
+const amped_option_group amped_dataset_option_rows = AMPED_OPTION_GROUP(dataset_rows);

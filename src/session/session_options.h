@@ -55,5 +55,6 @@ extern const amped_option_group amped_session_option_rows; /* --rank, --precisio
 extern const amped_option_group amped_start_option_rows;   /* --starts, --init, --force-init */
 extern const amped_option_group amped_watch_option_rows;   /* --trace, --hang-timeout */
 extern const amped_option_group amped_plan_only_option_rows; /* --plan */
+extern const amped_option_group amped_dataset_option_rows;   /* --dataset */
 
 #endif

@@ -1,5 +1,6 @@
 #include "sort_on_disk/external_sort.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,7 @@ static amped_status check_memory(const amped_external_sort *x, const amped_tenso
 static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double fraction) {
   amped_tensor_info info = {.order = t->order, .value_type = AMPED_F64};
   char temporary[32], final[32], memory[32];
+  char output[64] = "";
   info.has_copies = x->spec.copies;
   info.nnz = fraction > 0.0 ? (uint64_t)((double)x->nnz_read / fraction) : x->nnz_read;
   for (int m = 0; m < t->order; m++) {
@@ -100,11 +102,13 @@ static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double
   uint64_t bytes =
       (uint64_t)((double)amped_spill_bytes(x->unsorted) * ((double)info.nnz / (double)x->nnz_read));
   const char *about = fraction > 0.0 ? "about" : "more than";
+  if (x->spec.output != NULL)
+    (void)snprintf(output, sizeof output, ", %s %s of output", about,
+                   amped_format_bytes(final, final_need(x, &info, NULL)));
   amped_say("sorting on disk, for nonzeros take more than the %s allowed (--memory): %s %s of "
-            "temporary files in %s, %s %s of output",
+            "temporary files in %s%s",
             amped_format_bytes(memory, x->spec.memory), about,
-            amped_format_bytes(temporary, temporary_need(bytes)), x->folder, about,
-            amped_format_bytes(final, final_need(x, &info, NULL)));
+            amped_format_bytes(temporary, temporary_need(bytes)), x->folder, output);
   return check_room(x, temporary_need(bytes), final_need(x, &info, NULL));
 }
 

@@ -15,7 +15,7 @@ typedef struct amped_external_sort amped_external_sort;
 
 typedef struct amped_external_sort_spec {
   const char *input;   /* in messages */
-  const char *output;  /* the output file, or NULL: standard output */
+  const char *output;  /* the output file, or NULL: standard output, or the caller writes */
   amped_format format; /* of the output: a tensor file with copies or without, text, a table */
   bool copies;
   const char *temporary; /* folder of temporary files, or NULL: the output's folder */

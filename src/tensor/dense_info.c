@@ -14,6 +14,23 @@ bool amped_dense_info_count(amped_dense_info *info) {
   return fits && bytes <= INT64_MAX;
 }
 
+bool amped_dense_info_is_c(const amped_dense_info *info) {
+  bool same = true;
+  for (int m = 0; m < info->order; m++)
+    same = same && info->layout[m] == m;
+  return same;
+}
+
+amped_status amped_dense_info_check(const amped_dense_info *info, uint64_t nnz, uint64_t hash,
+                                    const char *where) {
+  if (!info->has_stats || (info->nnz == nnz && info->hash == hash))
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, where,
+                     "its cells are not those that were written: their hash is %016" PRIx64
+                     ", not %016" PRIx64 "; make the file again",
+                     hash, info->hash);
+}
+
 void amped_dense_index(int order, const uint64_t *dims, const int *layout, uint64_t cell,
                        uint64_t *index) {
   for (int i = order - 1; i >= 0; i--) {

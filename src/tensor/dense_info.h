@@ -23,6 +23,13 @@ typedef struct amped_dense_info {
 /* Count the cells of order, dims and type. False where their bytes do not fit in 63 bits. */
 bool amped_dense_info_count(amped_dense_info *info);
 
+/* Is the layout C's order of the modes? */
+bool amped_dense_info_is_c(const amped_dense_info *info);
+
+/* AMPED_BAD_INPUT where the info has statistics, and the cells of `where` have others. */
+amped_status amped_dense_info_check(const amped_dense_info *info, uint64_t nnz, uint64_t hash,
+                                    const char *where);
+
 /* The indices of cell number `cell`, in a layout of these dims. */
 void amped_dense_index(int order, const uint64_t *dims, const int *layout, uint64_t cell,
                        uint64_t *index);

@@ -24,9 +24,6 @@ static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 /* The system reads at most about 2^31 bytes at a time. */
 #define MOST_BYTES (UINT64_C(1) << 30)
 
-/* Cells are written in pieces of so many bytes. */
-#define PIECE_BYTES (UINT64_C(4) << 20)
-
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "cells are written as they lie here");
 
 struct amped_npy {
@@ -258,16 +255,23 @@ amped_status amped_npy_read(amped_npy *f, const uint64_t *first, const uint64_t 
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static amped_status put(const amped_draft *draft, uint64_t *at, uint64_t bytes, const void *from) {
-  const int failed = amped_file_write_at(draft->fd, from, bytes, *at);
-  *at += bytes;
+struct amped_npy_writer {
+  char *path;
+  amped_draft draft;
+  uint64_t cell_bytes, cells, appended;
+  uint64_t at; /* where the next cell goes */
+};
+
+static amped_status put(amped_npy_writer *w, uint64_t bytes, const void *from) {
+  const int failed = amped_file_write_at(w->draft.fd, from, bytes, w->at);
+  w->at += bytes;
   return failed == 0 ? AMPED_OK
-                     : amped_error_errno(AMPED_FAILED, failed, draft->path, "cannot be written");
+                     : amped_error_errno(AMPED_FAILED, failed, w->path,
+                                         "cannot be written; free disk space or name another file");
 }
 
 /* Cells begin at a multiple of 64 bytes; blanks and a line's end fill the header. */
-static amped_status put_header(const amped_draft *draft, const amped_dense_info *info,
-                               uint64_t *at) {
+static amped_status put_header(amped_npy_writer *w, const amped_dense_info *info) {
   char start[10 + AMPED_NPY_HEADER + 64] = {0};
   memcpy(start, magic, sizeof magic);
   uint64_t bytes = 10 + amped_npy_header_text(info, start + 10) + 1;
@@ -277,43 +281,58 @@ static amped_status put_header(const amped_draft *draft, const amped_dense_info 
   start[6] = 1;
   start[8] = (char)((whole - 10) & 255);
   start[9] = (char)((whole - 10) >> 8);
-  return put(draft, at, whole, start);
+  return put(w, whole, start);
 }
 
-static amped_status put_cells(const amped_draft *draft, const amped_dense_info *info,
-                              amped_npy_cells cells, void *self, uint64_t at) {
-  const uint64_t bytes = amped_cell_bytes(info->type);
-  const uint64_t most = PIECE_BYTES / bytes;
-  amped_status status = AMPED_OK;
-  void *piece = NULL;
-  AMPED_TRY(amped_alloc(&piece, info->cells < most ? info->cells : most, bytes, "cells"));
-  amped_progress_begin("writing", info->cells, "cells");
-  for (uint64_t first = 0; first < info->cells && status == AMPED_OK; first += most) {
-    const uint64_t n = info->cells - first < most ? info->cells - first : most;
-    status = cells(self, first, n, piece);
-    if (status == AMPED_OK)
-      status = put(draft, &at, n * bytes, piece);
-    amped_progress_update(first + n);
-  }
-  amped_progress_end();
-  amped_free(piece);
-  return status;
-}
-
-amped_status amped_npy_write(const char *path, const amped_dense_info *info, amped_npy_cells cells,
-                             void *self) {
-  amped_draft draft;
-  amped_status status = AMPED_OK;
-  uint64_t at = 0;
-  const amped_file_need need = {path,
-                                info->cells * amped_cell_bytes(info->type) + 10 + AMPED_NPY_HEADER,
+static amped_status begin(amped_npy_writer *w, const amped_dense_info *info) {
+  const amped_file_need need = {w->path, w->cells * w->cell_bytes + 10 + AMPED_NPY_HEADER + 64,
                                 "name another file"};
-  AMPED_TRY(amped_draft_open(path, true, &draft));
-  AMPED_GO(done, amped_file_check_room(&need, 1));
-  AMPED_GO(done, put_header(&draft, info, &at));
-  AMPED_GO(done, put_cells(&draft, info, cells, self, at));
-  status = amped_draft_publish(&draft, false);
-done:
-  amped_draft_close(&draft);
+  AMPED_TRY(amped_draft_open(w->path, true, &w->draft));
+  AMPED_TRY(amped_file_check_room(&need, 1));
+  return put_header(w, info);
+}
+
+amped_status amped_npy_writer_create(const char *path, const amped_dense_info *info,
+                                     amped_npy_writer **out) {
+  amped_npy_writer *w = NULL;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&w, 1, sizeof *w, "an array file"));
+  w->cells = info->cells;
+  w->cell_bytes = amped_cell_bytes(info->type);
+  amped_progress_begin("writing", info->cells, "cells");
+  amped_status status = amped_strdup(&w->path, path);
+  if (status == AMPED_OK)
+    status = begin(w, info);
+  if (status == AMPED_OK)
+    *out = w;
+  else
+    amped_npy_writer_discard(w);
   return status;
+}
+
+amped_status amped_npy_writer_append(amped_npy_writer *w, uint64_t count, const void *cells) {
+  if (count > w->cells - w->appended)
+    return amped_error(AMPED_FAILED, w->path,
+                       "has %" PRIu64 " cells, and more come; this is a mistake of amped_mpi, "
+                       "please report it",
+                       w->cells);
+  AMPED_TRY(put(w, count * w->cell_bytes, cells));
+  w->appended += count;
+  amped_progress_update(w->appended);
+  return AMPED_OK;
+}
+
+amped_status amped_npy_writer_publish(amped_npy_writer *w) {
+  amped_status status = amped_draft_publish(&w->draft, false);
+  amped_npy_writer_discard(w);
+  return status;
+}
+
+void amped_npy_writer_discard(amped_npy_writer *w) {
+  if (w == NULL)
+    return;
+  amped_progress_end();
+  amped_draft_close(&w->draft);
+  amped_free(w->path);
+  amped_free(w);
 }

@@ -21,10 +21,14 @@ const amped_dense_info *amped_npy_info(const amped_npy *file);
 amped_status amped_npy_read(amped_npy *file, const uint64_t *first, const uint64_t *count,
                             void *cells);
 
-/* Write a whole array in C's order (version 1), as a draft that is published. cells() gives cells
- * first .. first+count in C's order. */
-typedef amped_status (*amped_npy_cells)(void *self, uint64_t first, uint64_t count, void *cells);
-amped_status amped_npy_write(const char *path, const amped_dense_info *info, amped_npy_cells cells,
-                             void *self);
+/* A file that is being written: version 1, cells in C's order, a draft (base/draft.h) that publish
+ * gives its name. Cells come in this order without gaps, of info->type. info is copied. */
+typedef struct amped_npy_writer amped_npy_writer;
+amped_status amped_npy_writer_create(const char *path, const amped_dense_info *info,
+                                     amped_npy_writer **out);
+amped_status amped_npy_writer_append(amped_npy_writer *writer, uint64_t count, const void *cells);
+/* Frees the writer. publish: all cells were appended. */
+amped_status amped_npy_writer_publish(amped_npy_writer *writer);
+void amped_npy_writer_discard(amped_npy_writer *writer); /* NULL is allowed */
 
 #endif

@@ -248,6 +248,10 @@ absent x.h5
 changes t.h5 "printf x >>t.h5" 3 "was changed" 0 convert t.h5 x.tns
 changes t.h5 "cp t.h5 u.h5; mv u.h5 t.h5" 0 "" 2 t.h5 --rank=2 --iters=1 --nowrite
 changes t.tns "echo 1 1 1 5 >>t.tns" 3 "was changed" 0 convert t.tns x.h5
+"$amped" convert t.h5 d.npy --dense -q || fail "convert"
+changes d.npy "printf x >>d.npy" 3 "was changed" 0 convert d.npy x.h5 --dense
+changes d.npy "touch d.npy" 3 "was changed" 0 convert d.npy x.tns --sparse
+absent x.h5 x.tns
 changes t.tns.gz "touch t.tns.gz" 3 "was changed" 0 convert t.tns.gz x.h5
 changes t.tns "cp t.tns u.tns; mv u.tns t.tns" 0 "" 0 convert t.tns x.h5
 

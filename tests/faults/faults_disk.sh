@@ -55,6 +55,22 @@ n=$(calls write n.h5.tmp 0 generate n.h5 --dims=9x8x7 --nnz=50 -q)
 for k in $(steps "$n" 4); do
   fails n.h5 "ENOSPC write n.h5.tmp $k 0" "$remedy" 1 0 generate n.h5 --dims=9x8x7 --nnz=50 -q
 done
+while read -r file command; do
+  # shellcheck disable=SC2086
+  n=$(calls write $file.tmp 0 $command -q)
+  test "$n" -gt 0 && pass || fail "no calls that write $file"
+  rm -f "$file"
+  for k in $(steps "$n" 4); do
+    # shellcheck disable=SC2086
+    fails "$file" "ENOSPC write $file.tmp $k 0" "$remedy" 1 0 $command -q
+  done
+  # shellcheck disable=SC2086
+  fails "$file" "EIO sync $file.tmp 0 0" "$remedy" 1 0 $command -q
+done <<'END'
+n.h5 convert t.h5 n.h5 --dense
+n.npy convert t.h5 n.npy --dense
+n.h5 generate n.h5 --dense --dims=9x8x7
+END
 # shellcheck disable=SC2086
 n=$(calls write r.h5.tmp 2 $run -o r.h5)
 for k in $(steps "$n" 3); do
@@ -194,6 +210,18 @@ for file in t.tns t.tns.gz t.h5; do
     rm -f x.h5
     unreadable "EIO read $file $k 0" 0 convert $file x.h5 -q
     absent x.h5
+  done
+done
+"$amped" convert t.h5 d.npy --dense -q || fail "convert"
+"$amped" convert t.h5 d.h5 --dense -q || fail "convert"
+for file in d.npy d.h5; do
+  for form in dense sparse; do
+    n=$(calls read $file 0 convert $file x.h5 --$form -q)
+    rm -f x.h5
+    for k in $(steps "$n" 3); do
+      unreadable "EIO read $file $k 0" 0 convert $file x.h5 --$form -q
+      absent x.h5
+    done
   done
 done
 n=$(calls read t.h5 0 info t.h5 --verify)

@@ -9,6 +9,7 @@ cd "$scratch" || exit 99
 
 "$amped" generate t.tns --dims=9x7x5 --nnz=60 --seed=3 -q || fail "generate"
 "$amped" convert t.tns t.h5 -q || fail "convert"
+"$amped" convert t.tns d.npy --dense -q || fail "convert"
 saved="-q -o out.h5 --checkpoint=c.h5 --checkpoint-every=1"
 run="t.h5 --rank=3 --iters=2 --tol=0 --deterministic $saved"
 # shellcheck disable=SC2086
@@ -83,6 +84,8 @@ mv whole.h5 model.h5
 # Commands without MPI: every allocation of a few commands.
 for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --verify" \
   "generate n.h5 --dims=5x4x3 --nnz=20 -q" "compare whole1.h5 whole2.h5" "top whole1.h5" \
+  "convert t.tns n.h5 --dense -q" "convert t.h5 n.npy --dense -q" "convert d.npy n.h5 --dense -q" \
+  "convert d.npy n.h5 --sparse -q" "info d.npy" "generate n.h5 --dense --dims=5x4x3 -q" \
   "predict whole1.h5 t.h5 -o n.h5 -q" "recommend whole1.h5 --for=1 --of=2 --exclude=t.h5 -o n.csv -q" \
   "predict model.h5 t.tns -o n.csv -q --cold=predict --clip=0:1" \
   "recommend model.h5 --for=1:2 --of=2 --at=3:1 --exclude=t.tns -o n.csv -q" \
@@ -92,13 +95,13 @@ for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --v
   stride=1
   test "${AMPED_FAULTS-}" = all || stride=$((n / 8 + 1))
   for k in $(seq 0 "$stride" $((n - 1))); do
-    rm -f n.h5 n.tns.gz n.csv
+    rm -f n.h5 n.tns.gz n.csv n.npy
     # shellcheck disable=SC2086
     with "ENOMEM alloc - $k 0" 0 $command >out 2>err </dev/null
     status=$?
     if test $status -eq 1; then one_line "$command, allocation $k"; else same "$command, allocation $k: status" $status 0; fi
     same "$command, allocation $k: leaks" "$(awk '$5 == 0 && $4 != 0' "$report")" ""
-    test $status -eq 0 || absent n.h5 n.tns.gz n.csv
+    test $status -eq 0 || absent n.h5 n.tns.gz n.csv n.npy
   done
 done
 

@@ -7,7 +7,7 @@ targets=$(cd "$(dirname "$amped")" && pwd)/tests/fuzz
 OMP_NUM_THREADS=1
 export OMP_NUM_THREADS
 cd "$scratch" || exit 99
-for target in number binsparse tns table hdf5; do
+for target in number binsparse tns table npy hdf5; do
   count=${AMPED_FUZZ_COUNT-2000}
   # Each execution forks one or two processes.
   test $target = hdf5 && count=$((count / 20))

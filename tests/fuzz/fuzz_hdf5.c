@@ -1,6 +1,6 @@
-/* HDF5 files: our tensors, lists of other programs, results, checkpoints. The target reads each as
- * info --verify, convert, top, --init and --resume do. The probe's child meets the files that crash
- * HDF5 itself.
+/* HDF5 files: our tensors, dense ones, lists of other programs, results, checkpoints. The target
+ * reads each as info --verify, convert, top, --init and --resume do. The probe's child meets the
+ * files that crash HDF5 itself.
  *
  * HDF5's checksums of metadata would refuse nearly every mutation. Here they always match, as in
  * files of an attacker, who can compute checksums. */
@@ -10,6 +10,7 @@
 #include "solver/checkpoint_file.h"
 #include "tests/fuzz/fuzz_file.h"
 #include "base/log.h"
+#include "hdf5/dense_file.h"
 #include "hdf5/result_file.h"
 #include "hdf5/tensor_file.h"
 
@@ -99,6 +100,28 @@ static amped_status read_tensor(const char *path) {
   return AMPED_OK;
 }
 
+static amped_status read_dense(const char *path) {
+  amped_dense_file *file = NULL;
+  const uint64_t first[AMPED_MAX_ORDER] = {0};
+  AMPED_TRY(amped_dense_file_open(path, NULL, &file));
+  const amped_dense_info *info = amped_dense_file_info(file);
+  fuzz_require(info->order >= AMPED_MIN_ORDER && info->order <= AMPED_MAX_ORDER);
+  void *cells = malloc(info->cells * amped_cell_bytes(info->type));
+  amped_status status = AMPED_OK;
+  if (cells != NULL) /* what the file claims need not fit */
+    status = amped_dense_file_read(file, first, info->dims, cells);
+  free(cells);
+  amped_dense_file_close(file);
+  return status;
+}
+
+/* A tensor of either form. */
+static amped_status read_any(const char *path) {
+  bool is_dense = false;
+  AMPED_TRY(amped_dense_file_is(path, NULL, &is_dense));
+  return is_dense ? read_dense(path) : read_tensor(path);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   static bool confined;
   const char *path = fuzz_file(bytes, count);
@@ -110,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   if (status == AMPED_OK && is_result)
     status = fuzz_variant(bytes, count, 2) == 0 ? read_result(path) : read_checkpoint(path);
   else if (status == AMPED_OK)
-    status = read_tensor(path);
+    status = read_any(path);
   if (status != AMPED_OK)
     fuzz_check_line(status, path);
   fuzz_require(amped_mem_live() == 0);

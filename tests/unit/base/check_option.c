@@ -262,7 +262,8 @@ START_TEST(options_begin_as_the_manual_says) {
   amped_options_default(&o);
   ck_assert(o.session.ncomps == 32 && o.session.ncomps_count == 1 &&
             o.session.ncomps_list[0] == 32 && o.session.starts == 1);
-  ck_assert(o.session.precision == AMPED_F32 && !o.session.read_parallel && !o.session.plan_only);
+  ck_assert(o.session.precision == AMPED_F32 && o.session.readers == AMPED_READERS_AUTO &&
+            !o.session.plan_only);
   ck_assert(o.session.init == NULL && o.session.trace == NULL && o.session.hang_timeout == 0.0);
   ck_assert(o.session.shape.name == NULL && o.session.shape.scale == 1.0 &&
             o.session.shape.nnz == 0 && o.session.shape.skew_count == 0 &&

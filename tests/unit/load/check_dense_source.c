@@ -1,21 +1,17 @@
 /* Dense sources: ranges of slabs of files of both kinds are the cells that an index gives. */
 #include "load/dense_source.h"
-#include "hdf5/dense_file.h"
-#include "text/io_npy.h"
+#include "load/dense_list.h"
+#include "load/dense_output.h"
 #include "tests/lib/testing_dense.h"
 
-static amped_status give(void *self, uint64_t first, uint64_t count, void *cells) {
-  const amped_dense_info *info = self;
-  for (uint64_t i = 0; i < count; i++)
-    testing_put_cell(cells, info->type, i, testing_cell(info->type, first + i));
-  return AMPED_OK;
-}
-
-static void write_hdf5(const char *path, const amped_dense_info *info, const void *cells) {
-  amped_dense_writer *w = NULL;
-  check_ok(amped_dense_writer_create(path, info, &w));
-  check_ok(amped_dense_writer_append(w, info->cells, cells));
-  check_ok(amped_dense_writer_publish(w));
+static void write_file(const char *path, const amped_dense_info *info, const void *cells) {
+  amped_dense_output *o = NULL;
+  check_ok(amped_dense_output_create(path, info, &o));
+  check_ok(amped_dense_output_append(o, info->cells / 3, cells));
+  check_ok(amped_dense_output_append(o, info->cells - info->cells / 3,
+                                     (const char *)cells +
+                                         info->cells / 3 * amped_cell_bytes(info->type)));
+  check_ok(amped_dense_output_publish(o));
 }
 
 /* A .npy file in Fortran's order: numpy's own dims reversed, which C's order of the others is. */
@@ -70,8 +66,8 @@ static void check_kinds(int order, const uint64_t *dims) {
   amped_dense_info info = testing_dense_info(AMPED_CELL_F64, order, dims);
   const char *paths[3] = {testing_path("a.h5"), testing_path("b.npy"), testing_path("c.npy")};
   void *cells = testing_cells(&info);
-  write_hdf5(paths[0], &info, cells);
-  check_ok(amped_npy_write(paths[1], &info, give, &info));
+  write_file(paths[0], &info, cells);
+  write_file(paths[1], &info, cells);
   write_fortran(paths[2], &info, cells);
   free(cells);
   for (int k = 0; k < 3; k++) {
@@ -134,7 +130,9 @@ START_TEST(a_dataset_needs_a_dense_hdf5_file) {
   amped_dense_info info = testing_dense_info(AMPED_CELL_F64, 3, dims);
   amped_dense_source *s = NULL;
   bool is = false;
-  check_ok(amped_npy_write(path, &info, give, &info));
+  void *cells = testing_cells(&info);
+  write_file(path, &info, cells);
+  free(cells);
   check_fails(AMPED_USAGE, "--dataset=x needs", amped_dense_source_is(path, "x", &is));
   check_fails(AMPED_USAGE, "--dataset=x needs", amped_dense_source_open(path, "x", &s));
   ck_assert_ptr_null(s);
@@ -149,5 +147,115 @@ START_TEST(a_dataset_needs_a_dense_hdf5_file) {
   check_no_leak();
 }
 
+/* The whole tensor in C's order, in ranges by lot. */
+static void check_c_order(amped_dense_source *s, const amped_dense_info *info) {
+  uint64_t index[AMPED_MAX_ORDER];
+  static const int layout[AMPED_MAX_ORDER] = {0, 1, 2, 3, 4, 5, 6, 7};
+  double *cells = malloc(info->cells * 8);
+  ck_assert_ptr_nonnull(cells);
+  for (uint64_t lot = 0; lot < 100; lot++) {
+    const uint64_t first = amped_random_u64(2, lot, 0) % info->cells;
+    const uint64_t n = amped_random_u64(2, lot, 1) % (info->cells - first + 1);
+    check_ok(amped_dense_source_read_c(s, first, n, cells));
+    for (uint64_t i = 0; i < n; i++) {
+      amped_dense_index(info->order, info->dims, layout, first + i, index);
+      ck_assert(cells[i] == testing_cell(info->type, testing_cell_at(info, index)));
+    }
+  }
+  free(cells);
+}
+
+/* Nonzeros that go to a sink. */
+typedef struct sink {
+  const amped_dense_info *info;
+  uint64_t nnz, taken;
+} sink;
+
+static void check_nonzeros(sink *s, const amped_sptensor *t) {
+  for (uint64_t k = 0; k < t->nnz; k++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < t->order; m++)
+      index[m] = t->indices[m][k];
+    ck_assert(t->values[k] != 0.0);
+    ck_assert(t->values[k] == testing_cell(s->info->type, testing_cell_at(s->info, index)));
+  }
+  s->nnz += t->nnz;
+}
+
+static amped_status take(void *context, amped_sptensor *t, double fraction) {
+  sink *s = context;
+  ck_assert(fraction > 0.0 && fraction <= 1.0);
+  check_nonzeros(s, t);
+  s->taken++;
+  t->nnz = 0;
+  return AMPED_OK;
+}
+
+/* As a list, with room for all nonzeros and for few. Cells are read in order, so that so many
+ * different ones are all. */
+static void check_list(amped_dense_source *s, const amped_dense_info *info) {
+  uint64_t nnz = 0;
+  for (uint64_t i = 0; i < info->cells; i++)
+    nnz += testing_cell(info->type, i) != 0.0;
+  for (uint64_t memory = 1; memory < UINT64_MAX / 2000; memory *= 1000) {
+    amped_sptensor t;
+    sink all = {.info = info};
+    const amped_overflow overflow = {memory, take, &all};
+    check_ok(amped_dense_list_read(s, &overflow, &t));
+    check_nonzeros(&all, &t);
+    ck_assert_uint_eq(all.nnz, nnz);
+    ck_assert(memory > 1 || all.taken == nnz - 1);
+    for (int m = 0; m < info->order; m++)
+      ck_assert_uint_eq(t.dims[m], info->dims[m]);
+    amped_sptensor_free(&t);
+  }
+}
+
+START_TEST(lists_and_other_orders_have_the_same_cells) {
+  const uint64_t dims[4] = {5, 1, 7, 6};
+  const char *paths[2] = {testing_path("l.npy"), testing_path("m.npy")};
+  amped_dense_info info = testing_dense_info(AMPED_CELL_F64, 4, dims);
+  void *cells = testing_cells(&info);
+  write_file(paths[0], &info, cells);
+  write_fortran(paths[1], &info, cells);
+  free(cells);
+  for (int k = 0; k < 2; k++) {
+    amped_dense_source *s = NULL;
+    for (int m = 0; m < 4; m++)
+      info.layout[m] = k == 1 ? 3 - m : m;
+    check_ok(amped_dense_source_open(paths[k], NULL, &s));
+    check_c_order(s, &info);
+    check_list(s, &info);
+    amped_dense_source_close(s);
+    (void)remove(paths[k]);
+  }
+  check_no_leak();
+}
+
+START_TEST(cells_that_are_not_finite_become_zeros_where_that_is_asked_for) {
+  const uint64_t dims[3] = {3, 4, 5};
+  const char *path = testing_path("zero.npy");
+  const amped_dense_info info = testing_dense_info(AMPED_CELL_F64, 3, dims);
+  amped_dense_source *s = NULL;
+  double *cells = testing_cells(&info);
+  double read[60];
+  cells[0] = cells[1] = (double)NAN;
+  cells[30] = -(double)INFINITY;
+  cells[59] = (double)NAN;
+  write_fortran(path, &info, cells);
+  check_ok(amped_dense_source_open(path, NULL, &s));
+  amped_dense_source_nan_zero(s);
+  check_ok(amped_dense_source_read(s, 0, 0, 3, 0, 60, read));
+  ck_assert_uint_eq(amped_dense_source_zeroed(s), 4);
+  for (int i = 0; i < 60; i++)
+    ck_assert(read[i] == (isfinite(cells[i]) ? cells[i] : 0.0));
+  amped_dense_source_close(s);
+  free(cells);
+  (void)remove(path);
+  check_no_leak();
+}
+
 TESTING_MAIN("dense_source", ranges_of_slabs_are_the_cells_of_their_indices,
-             the_first_cell_that_is_not_finite_is_named, a_dataset_needs_a_dense_hdf5_file)
+             the_first_cell_that_is_not_finite_is_named, a_dataset_needs_a_dense_hdf5_file,
+             lists_and_other_orders_have_the_same_cells,
+             cells_that_are_not_finite_become_zeros_where_that_is_asked_for)

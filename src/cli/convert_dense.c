@@ -1,0 +1,272 @@
+#include "cli/convert_dense.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/system_memory.h"
+#include "load/dense_list.h"
+#include "load/dense_output.h"
+#include "tensor/format.h"
+
+/* --- which input ------------------------------------------------------------------------------ */
+
+static amped_status check_dense_input(const amped_options *o) {
+  const char *in = o->args[0];
+  const amped_convert_options *c = &o->convert;
+  if (!o->dense && !c->sparse)
+    return amped_error(AMPED_USAGE, in,
+                       "is a dense tensor; give --dense to write it as one, or --sparse to write "
+                       "the cells that are not 0");
+  if (amped_read_options_given(&o->read) || c->drop_zeros)
+    return amped_error(AMPED_USAGE, in,
+                       "is a dense tensor; the options of reading text and tables, --dims, "
+                       "--duplicates and --drop-zeros are for sparse ones");
+  if (o->dense && (c->compact || c->labels_sorted || c->temporary != NULL))
+    return amped_error(AMPED_USAGE, in,
+                       "is a dense tensor and stays one; --compact, --label-order and --temporary "
+                       "are for sparse ones");
+  return AMPED_OK;
+}
+
+static amped_status check_sparse_input(const amped_options *o) {
+  const char *in = o->args[0];
+  if (o->convert.sparse)
+    return amped_error(AMPED_USAGE, in, "is no dense tensor; leave out --sparse");
+  if (o->convert.nan_zero)
+    return amped_error(AMPED_USAGE, in, "is no dense tensor, whose cells --nan is about");
+  if (o->dense && amped_read_duplicates(&o->read) == AMPED_DUPLICATES_KEEP)
+    return amped_error(AMPED_USAGE, in,
+                       "--duplicates=keep: a cell of a dense tensor has one value; give another "
+                       "policy");
+  return AMPED_OK;
+}
+
+static amped_status check_output_options(const amped_options *o) {
+  if (o->dense && o->convert.sparse)
+    return amped_error(AMPED_USAGE, NULL, "--dense and --sparse exclude each other");
+  if (!o->dense)
+    return AMPED_OK;
+  if (o->convert.drop_zeros || o->convert.no_copies)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--dense writes all cells; --drop-zeros and --copies are for sparse "
+                       "tensors");
+  if (!amped_dense_output_is(o->args[1]))
+    return amped_error(AMPED_USAGE, o->args[1],
+                       "--dense writes .h5, .hdf5 or .npy; name such a file");
+  return AMPED_OK;
+}
+
+amped_status amped_convert_is_dense(const amped_options *o, bool *out) {
+  const char *in = o->args[0];
+  *out = false;
+  AMPED_TRY(check_output_options(o));
+  if (o->read.format == AMPED_READ_AUTO)
+    AMPED_TRY(amped_dense_source_is(in, o->session.dataset, out));
+  else if (o->session.dataset != NULL)
+    return amped_error(AMPED_USAGE, in, "--dataset is for HDF5 files; leave out --format");
+  return *out ? check_dense_input(o) : check_sparse_input(o);
+}
+
+/* --- a dense tensor that is read -------------------------------------------------------------- */
+
+static amped_status open_source(const amped_options *o, amped_dense_source **out) {
+  char dims[AMPED_DIMS_TEXT];
+  AMPED_TRY(amped_dense_source_open(o->args[0], o->session.dataset, out));
+  const amped_dense_info *info = amped_dense_source_info(*out);
+  if (o->convert.nan_zero)
+    amped_dense_source_nan_zero(*out);
+  amped_say("dense tensor %s: %s, %" PRIu64 " cells of %s", o->args[0],
+            amped_format_dims(dims, info->order, info->dims), info->cells,
+            amped_cell_name(info->type));
+  if (amped_dense_source_is_matlab(*out))
+    amped_say("  a file of MATLAB: its first dimension is the last mode here");
+  return AMPED_OK;
+}
+
+static void say_zeroed(uint64_t zeroed, const char *path) {
+  if (zeroed > 0)
+    amped_warn("%s: %" PRIu64 " cell%s not finite and became 0", path, zeroed,
+               zeroed == 1 ? " was" : "s were");
+}
+
+amped_status amped_convert_read_dense(const amped_options *o, const amped_overflow *overflow,
+                                      amped_sptensor *out, uint64_t *zeroed) {
+  amped_dense_source *source = NULL;
+  AMPED_TRY(open_source(o, &source));
+  amped_status status = amped_dense_list_read(source, overflow, out);
+  *zeroed = amped_dense_source_zeroed(source);
+  amped_dense_source_close(source);
+  AMPED_TRY(status);
+  say_zeroed(*zeroed, o->args[0]);
+  return out->nnz > 0 ? AMPED_OK
+                      : amped_error(AMPED_BAD_INPUT, o->args[0],
+                                    "has no cell but zeros; give a tensor that has some");
+}
+
+/* --- cells of a list -------------------------------------------------------------------------- */
+
+static amped_status create_output(const amped_options *o, const amped_dense_info *info,
+                                  amped_dense_output **out) {
+  char bytes[32];
+  amped_say("writing %s: %" PRIu64 " cells of %s, %s", o->args[1], info->cells,
+            amped_cell_name(info->type),
+            amped_format_bytes(bytes, info->cells * amped_cell_bytes(info->type)));
+  return amped_dense_output_create(o->args[1], info, out);
+}
+
+/* Cells that are filled with nonzeros, and appended piece by piece. */
+typedef struct cells {
+  const amped_dense_info *info;
+  amped_dense_output *output;
+  char *piece;
+  uint64_t first, count; /* cells of the piece */
+} cells;
+
+static amped_status append_piece(cells *c) {
+  AMPED_TRY(amped_dense_output_append(c->output, c->count, c->piece));
+  const uint64_t left = c->info->cells - c->first - c->count;
+  c->first += c->count;
+  c->count = left < c->count ? left : c->count;
+  memset(c->piece, 0, c->count * amped_cell_bytes(c->info->type));
+  return AMPED_OK;
+}
+
+static amped_status put_nonzeros(void *context, const amped_sptensor *t) {
+  cells *c = context;
+  const amped_vtype type = c->info->type == AMPED_CELL_F32 ? AMPED_F32 : AMPED_F64;
+  for (uint64_t k = 0; k < t->nnz; k++) {
+    uint64_t cell = 0;
+    for (int m = 0; m < c->info->order; m++)
+      cell = cell * c->info->dims[m] + t->indices[m][k];
+    while (cell - c->first >= c->count)
+      AMPED_TRY(append_piece(c));
+    amped_value_put(c->piece, type, cell - c->first, t->values[k]);
+  }
+  return AMPED_OK;
+}
+
+static amped_status put_all(cells *c, const amped_external_sort *x, const amped_sptensor *t) {
+  const uint64_t all = c->info->cells;
+  c->count = all < AMPED_DENSE_OUTPUT_PIECE ? all : AMPED_DENSE_OUTPUT_PIECE;
+  AMPED_TRY(amped_calloc(&c->piece, c->count, amped_cell_bytes(c->info->type), "cells"));
+  AMPED_TRY(amped_external_sort_used(x) ? amped_external_sort_look(x, put_nonzeros, c)
+                                        : put_nonzeros(c, t));
+  while (c->first < all)
+    AMPED_TRY(append_piece(c));
+  return AMPED_OK;
+}
+
+static amped_status find_info(const amped_options *o, const amped_external_sort *x,
+                              const amped_sptensor *t, amped_dense_info *info) {
+  const bool on_disk = amped_external_sort_used(x);
+  const bool is_float = on_disk ? amped_external_sort_tell(x).info->value_type == AMPED_F32
+                                : amped_sptensor_fits_float(t);
+  memset(info, 0, sizeof *info);
+  info->order = t->order;
+  info->type = is_float ? AMPED_CELL_F32 : AMPED_CELL_F64;
+  for (int m = 0; m < t->order; m++) {
+    info->dims[m] = t->dims[m];
+    info->layout[m] = m;
+    if (t->labels[m].count > 0)
+      amped_warn("%s: the labels of mode %d are left out; a sparse .h5 holds them", o->args[1],
+                 m + 1);
+  }
+  if (!amped_dense_info_count(info))
+    return amped_error(AMPED_BAD_INPUT, amped_io_name(o->args[0]),
+                       "has more cells than 63 bits count; it cannot be made dense");
+  return AMPED_OK;
+}
+
+amped_status amped_convert_write_cells(const amped_options *o, const amped_external_sort *x,
+                                       const amped_sptensor *t, amped_dense_info *info) {
+  cells c = {.info = info};
+  AMPED_TRY(find_info(o, x, t, info));
+  AMPED_TRY(create_output(o, info, &c.output));
+  amped_status status = put_all(&c, x, t);
+  amped_free(c.piece);
+  if (status != AMPED_OK) {
+    amped_dense_output_discard(c.output);
+    return status;
+  }
+  *info = *amped_dense_output_info(c.output);
+  return amped_dense_output_publish(c.output);
+}
+
+/* --- cells of a dense tensor ------------------------------------------------------------------ */
+
+/* Cells that are read together. Other layouts than C's are read in strides: the more the better.
+ * The source takes as much memory again to bring them in C's order. */
+static uint64_t piece_of(const amped_options *o, const amped_dense_info *info) {
+  const uint64_t memory = o->convert.memory > 0 ? o->convert.memory : amped_mem_available() / 4;
+  uint64_t pieces = memory / (2 * amped_cell_bytes(info->type)) / AMPED_DENSE_OUTPUT_PIECE;
+  pieces = pieces == 0 || amped_dense_info_is_c(info) ? 1 : pieces;
+  const uint64_t piece = pieces * AMPED_DENSE_OUTPUT_PIECE;
+  return piece < info->cells ? piece : info->cells;
+}
+
+static amped_status copy_all(const amped_options *o, amped_dense_source *source,
+                             amped_dense_output *output) {
+  const amped_dense_info *info = amped_dense_source_info(source);
+  const uint64_t piece = piece_of(o, info);
+  amped_status status = AMPED_OK;
+  void *buffer = NULL;
+  AMPED_TRY(amped_alloc(&buffer, piece, amped_cell_bytes(info->type), "cells"));
+  for (uint64_t first = 0; first < info->cells && status == AMPED_OK; first += piece) {
+    const uint64_t n = info->cells - first < piece ? info->cells - first : piece;
+    status = amped_dense_source_read_c(source, first, n, buffer);
+    if (status == AMPED_OK)
+      status = amped_dense_output_append(output, n, buffer);
+  }
+  amped_free(buffer);
+  return status;
+}
+
+static json_t *json_record(const amped_options *o, const amped_dense_info *info, uint64_t zeroed) {
+  const char *in = o->args[0];
+  const char *out = o->args[1];
+  return json_pack("{s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:s, s:o, s:o}", "event", "convert",
+                   "input", amped_json_text(in, strlen(in)), "output",
+                   amped_json_text(out, strlen(out)), "order", info->order, "dims",
+                   amped_json_counts(info->dims, info->order), "cells",
+                   amped_json_count(info->cells), "nnz", amped_json_count(info->nnz), "cell_type",
+                   amped_cell_name(info->type), "norm", amped_json_number(sqrt(info->norm_squared)),
+                   "not_finite", amped_json_count(zeroed));
+}
+
+static amped_status copy(const amped_options *o, const amped_output *found,
+                         amped_dense_source *source, amped_dense_info *info) {
+  amped_dense_output *output = NULL;
+  *info = *amped_dense_source_info(source);
+  for (int m = 0; m < info->order; m++)
+    info->layout[m] = m;
+  AMPED_TRY(create_output(o, info, &output));
+  amped_status status = copy_all(o, source, output);
+  if (status == AMPED_OK) {
+    *info = *amped_dense_output_info(output);
+    status =
+        amped_dense_info_check(amped_dense_source_info(source), info->nnz, info->hash, o->args[0]);
+  }
+  if (status == AMPED_OK)
+    status = amped_output_compare(found, info->hash, 0);
+  if (status == AMPED_OK)
+    return amped_dense_output_publish(output);
+  amped_dense_output_discard(output);
+  return status;
+}
+
+amped_status amped_convert_copy_cells(const amped_options *o, const amped_output *found,
+                                      amped_json *json) {
+  amped_dense_source *source = NULL;
+  amped_dense_info info;
+  AMPED_TRY(open_source(o, &source));
+  amped_status status = copy(o, found, source, &info);
+  const uint64_t zeroed = amped_dense_source_zeroed(source);
+  amped_dense_source_close(source);
+  AMPED_TRY(status);
+  say_zeroed(zeroed, o->args[0]);
+  amped_say("wrote %s: %" PRIu64 " cells are not 0 (density %.3g), norm %.10g", o->args[1],
+            info.nnz, (double)info.nnz / (double)info.cells, sqrt(info.norm_squared));
+  return json != NULL ? amped_json_line(json, json_record(o, &info, zeroed)) : AMPED_OK;
+}
