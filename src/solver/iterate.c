@@ -112,6 +112,15 @@ static const char *reason_to_stop(const amped_solver *solver, const void *self, 
   return converged(result, tol) ? "tolerance" : NULL;
 }
 
+static amped_status finish(const amped_context *context, const amped_solver *solver, void *self,
+                           amped_solver_result *result) {
+  double *last = &result->history[result->sweeps - 1];
+  const double before = *last;
+  AMPED_TRY(amped_comm_agree(context->comm, solver->finish(self, last)));
+  result->moved = *last - before;
+  return AMPED_OK;
+}
+
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result) {
   const char *reason = reason_to_stop(solver, self, options->tol, result);
@@ -120,8 +129,6 @@ amped_status amped_iterate(const amped_context *context, const amped_solver *sol
     reason = reason_to_stop(solver, self, options->tol, result);
   }
   result->stop_reason = reason != NULL ? reason : "iterations";
-  if (solver->finish != NULL && result->sweeps > 0)
-    AMPED_TRY(amped_comm_agree(context->comm,
-                               solver->finish(self, &result->history[result->sweeps - 1])));
-  return AMPED_OK;
+  return solver->finish != NULL && result->sweeps > 0 ? finish(context, solver, self, result)
+                                                      : AMPED_OK;
 }

@@ -63,6 +63,7 @@ typedef struct amped_solver_result {
   bool higher_is_better;
   double *weights; /* [ncomps]; 0 until a sweep or options->start sets them */
   double *history; /* [sweeps] the metric; the last as finish gives it */
+  double moved;    /* by so much finish moved that */
   uint64_t sweeps;
   uint64_t earlier;        /* of them, the sweeps that options->start brought */
   const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
