@@ -11,6 +11,7 @@ extern "C" {
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
+#include "plan/dense_kept.h"
 #include "tensor/overflow.h"
 }
 
@@ -27,8 +28,7 @@ struct amped_tensor_part {
   char *d_cells;
   uint64_t filled;                     /* cells that were inserted */
   void *d_t;                           /* the last contraction */
-  int from, end;                       /* its modes in the layout; 0, 0: there is none */
-  uint64_t versions[AMPED_MAX_ORDER];  /* of their factors then */
+  amped_dense_kept kept;               /* its modes */
   double *d_sums;                      /* of parts, in a contraction and in rows */
   void *d_operand;                     /* rows of factors as a contraction takes them */
   void *d_partial, *d_arriving;        /* of amped_partial_rows */
@@ -231,7 +231,7 @@ static amped_status finish(amped_tensor_part *part, int mode) {
 /* Memory keeps the size of more components; sums of another number of parts may need more. */
 static amped_status resize(amped_tensor_part *part) {
   room r;
-  part->from = part->end = 0;
+  part->kept = {};
   AMPED_TRY(room_of(part->device, part->plan, &r));
   if (r.sums <= part->bytes.sums)
     return AMPED_OK;
@@ -280,37 +280,6 @@ static int place_of(const amped_plan *plan, int mode) {
   return k;
 }
 
-/* Does T serve mode: without its factor, and with the others as they are? */
-static bool t_serves(const amped_tensor_part *part, int place) {
-  const amped_plan *plan = part->plan;
-  bool serves = part->end > part->from && (place < part->from || place >= part->end);
-  for (int k = part->from; k < part->end && serves; k++) {
-    const int mode = plan->dense.layout[k];
-    serves = part->versions[mode] == amped_factor_set_cuda.version(part->factors, mode);
-  }
-  return serves;
-}
-
-/* The modes to contract for MTTKRP of the mode at `place` of the layout. */
-static void choose_modes(amped_tensor_part *part, int place) {
-  const amped_plan *plan = part->plan;
-  const int half = plan->order / 2;
-  uint64_t newest = 0;
-  if (plan->dense.tree == AMPED_TREE_SPLIT) {
-    part->from = place < half ? half : 0;
-    part->end = place < half ? plan->order : half;
-    return;
-  }
-  for (int k = 0; k < plan->order; k++) {
-    const uint64_t version = amped_factor_set_cuda.version(part->factors, plan->dense.layout[k]);
-    if (k != place && version > newest) {
-      newest = version;
-      part->from = k;
-      part->end = k + 1;
-    }
-  }
-}
-
 /* The factors of the modes that are contracted. */
 static amped_factor_rows_cuda operand_of(const amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
@@ -319,7 +288,7 @@ static amped_factor_rows_cuda operand_of(const amped_tensor_part *part) {
   f.ncomps = plan->ncomps;
   f.ld = plan->ld;
   f.columns = amped_contract_cuda_columns(plan->value_type, plan->ncomps);
-  for (int k = part->from; k < part->end; k++) {
+  for (int k = part->kept.from; k < part->kept.end; k++) {
     f.dims[f.count] = plan->dense.dims[plan->dense.layout[k]];
     f.factors[f.count++] = part->d_rows[plan->dense.layout[k]];
   }
@@ -328,7 +297,8 @@ static amped_factor_rows_cuda operand_of(const amped_tensor_part *part) {
 
 static amped_status contract_modes(amped_tensor_part *part) {
   const amped_factor_rows_cuda f = operand_of(part);
-  amped_contract_cuda_args c = contraction_of(part->device, part->plan, part->from, part->end);
+  amped_contract_cuda_args c =
+      contraction_of(part->device, part->plan, part->kept.from, part->kept.end);
   c.cells = part->d_cells;
   c.factor = part->d_operand;
   c.sums = amped_contract_cuda_sums(&c) > 0 ? part->d_sums : nullptr;
@@ -343,16 +313,11 @@ static amped_status contract_modes(amped_tensor_part *part) {
   return AMPED_OK;
 }
 
-/* T for the mode at `place`. While it is made there is none. */
-static amped_status contract(amped_tensor_part *part, int place) {
-  choose_modes(part, place);
-  for (int k = part->from; k < part->end; k++) {
-    const int mode = part->plan->dense.layout[k];
-    part->versions[mode] = amped_factor_set_cuda.version(part->factors, mode);
-  }
+/* T = the contraction of the modes that part->kept tells. */
+static amped_status contract(amped_tensor_part *part) {
   const amped_status status = contract_modes(part);
   if (status != AMPED_OK)
-    part->from = part->end = 0;
+    part->kept = {};
   return status;
 }
 
@@ -368,7 +333,7 @@ static amped_status make_rows(const amped_tensor_part *part, int place, void *d_
   a.multiprocessors = part->device->gpu.caches.multiprocessors;
   a.stream = part->device->stream;
   for (int k = 0; k < plan->order; k++) {
-    if (k >= part->from && k < part->end)
+    if (k >= part->kept.from && k < part->kept.end)
       continue;
     if (k == place)
       a.target = a.order;
@@ -401,16 +366,23 @@ static amped_status put_rows(amped_tensor_part *part, int mode, int place) {
 
 static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
-  const int place = place_of(plan, mode);
+  uint64_t versions[AMPED_MAX_ORDER] = {};
   AMPED_CUDA(cudaEventRecord(part->begin, part->device->stream));
   for (int m = 0; m < plan->order; m++)
-    if (m != mode)
+    if (m != mode) {
       AMPED_TRY(put_in_order(part, m));
-  if (plan->dense.cells > 0 && !t_serves(part, place))
-    AMPED_TRY(contract(part, place));
-  AMPED_TRY(put_rows(part, mode, place));
+      versions[m] = amped_factor_set_cuda.version(part->factors, m);
+    }
+  if (plan->dense.cells > 0 &&
+      !amped_dense_serves(&part->kept, &plan->dense, plan->order, mode, versions))
+    AMPED_TRY(contract(part));
+  AMPED_TRY(put_rows(part, mode, place_of(plan, mode)));
   AMPED_CUDA(cudaEventRecord(part->stop, part->device->stream));
   return AMPED_OK;
+}
+
+static void go_on(amped_tensor_part *part, uint64_t sweeps) {
+  amped_dense_go_on(&part->kept, part->plan->order, sweeps);
 }
 
 /* All rows are finished at once. */
@@ -499,6 +471,7 @@ const amped_format_ops amped_dense_format_cuda = {
     .finish = finish,
     .insert_cells = insert_cells,
     .resize = resize,
+    .go_on = go_on,
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
     .partial_rows = partial_rows,

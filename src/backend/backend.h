@@ -313,7 +313,7 @@ typedef struct amped_partial_rows {
 } amped_partial_rows;
 
 /* A format has all of these operations but row_fit, row_past and row_steps (optional), collect,
- * sort, require_collect (NULL: it takes ordered copies alone), make_synthetic and require_synthetic
+ * sort, require_collect (NULL: it takes ordered copies alone), go_on, make_synthetic and require_synthetic
  * (NULL: it takes files alone), partial_rows, add_arrived and stage_partial (NULL: sums of a row
  * are whole on its owner, split iDps apart), and products (NULL: near 1 the fit is known less well,
  * docs/numerics.md). A format that needs cells has insert_cells in place of insert. A solver that
@@ -379,6 +379,11 @@ typedef struct amped_format_ops {
   amped_status (*mttkrp_begin)(amped_tensor_part *part, int mode);
   amped_status (*mttkrp_wait)(amped_tensor_part *part, int mode, int block_part,
                               amped_mttkrp_times *times);
+
+  /* The factors are those of a run that made so many sweeps of updates of modes 0, 1, ..., and goes
+   * on: what MTTKRP keeps is made as that run had it, so that sums have the same bits. NULL where
+   * nothing is kept. */
+  void (*go_on)(amped_tensor_part *part, uint64_t sweeps);
 
   /* After the wait for the last part of mode: the parts of sums on this rank. add_arrived: own rows
    * of the output = the sums over ranks, in their order and in double, of what has arrived; nothing

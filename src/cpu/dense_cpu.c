@@ -11,6 +11,7 @@
 #include "cpu/device_cpu.h"
 #include "cpu/huge_pages.h"
 #include "cpu/multi_ttv_cpu.h"
+#include "plan/dense_kept.h"
 
 /* Bytes of cells that a thread copies at a time. */
 #define PIECE (UINT64_C(1) << 20)
@@ -20,14 +21,13 @@ struct amped_tensor_part {
   amped_factor_set *factors;
   int threads;
   void *cells;
-  uint64_t filled;                    /* cells that were inserted */
-  void *t;                            /* the last contraction */
-  int from, end;                      /* its modes in the layout; 0, 0: there is none */
-  uint64_t versions[AMPED_MAX_ORDER]; /* of their factors then */
-  void *sums, *arriving;              /* of amped_partial_rows */
-  void *gathered[AMPED_MAX_ORDER];    /* factors in the order of indices, where several ranks have
-                                         their blocks padded */
-  const void *rows[AMPED_MAX_ORDER];  /* factors in that order: of the slab's indices */
+  uint64_t filled;                   /* cells that were inserted */
+  void *t;                           /* the last contraction */
+  amped_dense_kept kept;             /* its modes */
+  void *sums, *arriving;             /* of amped_partial_rows */
+  void *gathered[AMPED_MAX_ORDER];   /* factors in the order of indices, where several ranks have
+                                        their blocks padded */
+  const void *rows[AMPED_MAX_ORDER]; /* factors in that order: of the slab's indices */
   void *workspace;
   double mttkrp_sec; /* of the last one */
 };
@@ -189,7 +189,7 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
 
 /* Memory keeps the size of more components. */
 static amped_status cpu_resize(amped_tensor_part *part) {
-  part->from = part->end = 0;
+  memset(&part->kept, 0, sizeof part->kept);
   return AMPED_OK;
 }
 
@@ -219,48 +219,14 @@ static int place_of(const amped_plan *plan, int mode) {
   return k;
 }
 
-/* Does T serve mode: without its factor, and with the others as they are? */
-static bool t_serves(const amped_tensor_part *part, int place) {
+/* T = the contraction of the modes that part->kept tells. */
+static void contract(amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
-  bool serves = part->end > part->from && (place < part->from || place >= part->end);
-  for (int k = part->from; k < part->end && serves; k++) {
-    const int mode = plan->dense.layout[k];
-    serves = part->versions[mode] == amped_factor_set_cpu.version(part->factors, mode);
-  }
-  return serves;
-}
-
-/* The modes to contract for MTTKRP of the mode at `place` of the layout. */
-static void choose_modes(amped_tensor_part *part, int place) {
-  const amped_plan *plan = part->plan;
-  const int half = plan->order / 2;
-  uint64_t newest = 0;
-  if (plan->dense.tree == AMPED_TREE_SPLIT) {
-    part->from = place < half ? half : 0;
-    part->end = place < half ? plan->order : half;
-    return;
-  }
-  for (int k = 0; k < plan->order; k++) {
-    const uint64_t version = amped_factor_set_cpu.version(part->factors, plan->dense.layout[k]);
-    if (k != place && version > newest) {
-      newest = version;
-      part->from = k;
-      part->end = k + 1;
-    }
-  }
-}
-
-static void contract(amped_tensor_part *part, int place) {
-  const amped_plan *plan = part->plan;
-  choose_modes(part, place);
-  amped_contraction c = contraction_of(plan, part->from, part->end);
+  amped_contraction c = contraction_of(plan, part->kept.from, part->kept.end);
   c.cells = part->cells;
   c.result = part->t;
-  for (int k = part->from; k < part->end; k++) {
-    const int mode = plan->dense.layout[k];
-    c.factors[k - part->from] = part->rows[mode];
-    part->versions[mode] = amped_factor_set_cpu.version(part->factors, mode);
-  }
+  for (int k = part->kept.from; k < part->kept.end; k++)
+    c.factors[k - part->kept.from] = part->rows[plan->dense.layout[k]];
   amped_contract_cpu(&c, part->threads, part->workspace);
 }
 
@@ -270,7 +236,7 @@ static amped_multi_ttv multi_ttv_of(const amped_tensor_part *part, int place) {
       .t = part->t, .value_type = plan->value_type, .ncomps = plan->ncomps, .ld = plan->ld};
   for (int k = 0; k < plan->order; k++) {
     const int mode = plan->dense.layout[k];
-    if (k >= part->from && k < part->end)
+    if (k >= part->kept.from && k < part->kept.end)
       continue;
     if (k == place)
       m.keep = m.modes;
@@ -308,17 +274,24 @@ static void put_rows(amped_tensor_part *part, int mode, int place) {
 }
 
 static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
-  const int place = place_of(part->plan, mode);
+  const amped_plan *plan = part->plan;
   const double began = amped_time();
-  for (int m = 0; m < part->plan->order; m++)
-    if (m != mode)
+  uint64_t versions[AMPED_MAX_ORDER] = {0};
+  for (int m = 0; m < plan->order; m++)
+    if (m != mode) {
       part->rows[m] = rows_in_order(part, m);
-  if (!t_serves(part, place))
-    contract(part, place);
-  put_rows(part, mode, place);
+      versions[m] = amped_factor_set_cpu.version(part->factors, m);
+    }
+  if (!amped_dense_serves(&part->kept, &plan->dense, plan->order, mode, versions))
+    contract(part);
+  put_rows(part, mode, place_of(plan, mode));
   part->mttkrp_sec = amped_time() - began;
   amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + part->mttkrp_sec);
   return AMPED_OK;
+}
+
+static void cpu_go_on(amped_tensor_part *part, uint64_t sweeps) {
+  amped_dense_go_on(&part->kept, part->plan->order, sweeps);
 }
 
 static amped_status cpu_mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
@@ -383,6 +356,7 @@ const amped_format_ops amped_dense_cpu = {
     .insert_cells = cpu_insert_cells,
     .finish = cpu_finish,
     .resize = cpu_resize,
+    .go_on = cpu_go_on,
     .mttkrp_begin = cpu_mttkrp_begin,
     .mttkrp_wait = cpu_mttkrp_wait,
     .partial_rows = cpu_partial_rows,

@@ -265,6 +265,9 @@ static void view(const void *self, amped_solver_state *state) {
  * from the factors, but for mode 0, whose update comes first. */
 static void begin(als *a, const amped_solver_state *start) {
   const size_t n = (size_t)a->context->plan->ncomps;
+  const amped_worker *worker = a->context->worker;
+  if (start != NULL && worker->format->go_on != NULL)
+    worker->format->go_on(worker->tensor, start->sweeps);
   for (int m = 0; m < a->context->plan->order; m++)
     if (start != NULL)
       memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);

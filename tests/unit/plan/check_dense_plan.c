@@ -1,5 +1,7 @@
-/* Dense plans: slabs of ranks cover the slab mode; the tree with fewer bytes is taken. */
+/* Dense plans: slabs of ranks cover the slab mode; the tree with fewer bytes is taken; what is kept
+ * of contractions. */
 #include "base/mem.h"
+#include "plan/dense_kept.h"
 #include "plan/plan.h"
 #include "tests/lib/testing.h"
 
@@ -94,5 +96,75 @@ START_TEST(the_tree_with_fewer_bytes_is_taken) {
 }
 END_TEST
 
+/* A run: its factors' versions, and the place that each of its updates found contracted. */
+typedef struct run {
+  amped_dense_plan plan;
+  amped_dense_kept kept;
+  uint64_t clock, versions[AMPED_MAX_ORDER];
+  uint64_t passes;
+} run;
+
+static void begin_run(run *r, int order, amped_dense_tree tree) {
+  memset(r, 0, sizeof *r);
+  r->plan.tree = tree;
+  for (int m = 0; m < order; m++) {
+    r->plan.layout[m] = order - 1 - m;
+    r->versions[m] = ++r->clock;
+  }
+}
+
+static int update(run *r, int order, int mode) {
+  r->passes += !amped_dense_serves(&r->kept, &r->plan, order, mode, r->versions);
+  r->versions[mode] = ++r->clock;
+  return r->kept.from;
+}
+
+START_TEST(a_run_that_goes_on_contracts_what_it_would_have) {
+  for (int order = 3; order <= 8; order++)
+    for (uint64_t sweeps = 1; sweeps < 9; sweeps++)
+      for (int tree = AMPED_TREE_ONE; tree <= AMPED_TREE_SPLIT; tree++) {
+        run whole, part;
+        begin_run(&whole, order, tree);
+        for (uint64_t u = 0; u < sweeps * (uint64_t)order; u++)
+          update(&whole, order, (int)(u % (uint64_t)order));
+        begin_run(&part, order, tree);
+        amped_dense_go_on(&part.kept, order, sweeps);
+        for (int u = 0; u < 3 * order; u++)
+          ck_assert_int_eq(update(&whole, order, u % order), update(&part, order, u % order));
+      }
+}
+END_TEST
+
+START_TEST(passes_are_those_of_the_tree) {
+  for (int order = 3; order <= 8; order++) {
+    run r;
+    begin_run(&r, order, AMPED_TREE_ONE);
+    for (int u = 0; u < order * (order - 1); u++)
+      update(&r, order, u % order);
+    ck_assert_uint_eq(r.passes, (uint64_t)order);
+    begin_run(&r, order, AMPED_TREE_SPLIT);
+    for (int u = 0; u < order * (order - 1); u++)
+      update(&r, order, u % order);
+    ck_assert_uint_eq(r.passes, 2 * (uint64_t)(order - 1));
+  }
+}
+END_TEST
+
+START_TEST(nothing_stale_is_kept) {
+  run r;
+  begin_run(&r, 4, AMPED_TREE_ONE);
+  ck_assert_int_eq(update(&r, 4, 0), 0); /* mode 3: filled last, the first in the layout */
+  ck_assert_int_eq(update(&r, 4, 1), 0);
+  ck_assert_uint_eq(r.passes, 1);
+  r.versions[3] = ++r.clock;
+  ck_assert_int_eq(update(&r, 4, 2), 0); /* again, as it changed */
+  ck_assert_uint_eq(r.passes, 2);
+  ck_assert_int_eq(update(&r, 4, 3), 1); /* mode 2: updated last */
+  ck_assert_uint_eq(r.passes, 3);
+}
+END_TEST
+
 TESTING_MAIN("dense_plan", slabs_are_the_own_rows_and_cover_the_mode,
-             the_slab_mode_is_the_first_where_it_is_long_enough, the_tree_with_fewer_bytes_is_taken)
+             the_slab_mode_is_the_first_where_it_is_long_enough, the_tree_with_fewer_bytes_is_taken,
+             passes_are_those_of_the_tree, a_run_that_goes_on_contracts_what_it_would_have,
+             nothing_stale_is_kept)

@@ -1,0 +1,59 @@
+#include "plan/dense_kept.h"
+
+#include <string.h>
+
+static bool holds(const amped_dense_kept *kept, const amped_dense_plan *plan, int place,
+                  const uint64_t *versions) {
+  if (kept->end == kept->from || (place >= kept->from && place < kept->end))
+    return false;
+  for (int k = kept->from; k < kept->end; k++)
+    if (kept->versions[plan->layout[k]] != versions[plan->layout[k]])
+      return false;
+  return true;
+}
+
+/* The mode to contract for MTTKRP of mode. */
+static int newest_mode(amped_dense_kept *kept, int order, int mode, const uint64_t *versions) {
+  int newest = mode == 0 ? 1 : 0;
+  if (kept->goes_on && kept->next != mode)
+    return kept->next;
+  for (int m = 0; m < order; m++)
+    if (m != mode && versions[m] > versions[newest])
+      newest = m;
+  return newest;
+}
+
+static int place_of(const amped_dense_plan *plan, int mode) {
+  int k = 0;
+  while (plan->layout[k] != mode)
+    k++;
+  return k;
+}
+
+bool amped_dense_serves(amped_dense_kept *kept, const amped_dense_plan *plan, int order, int mode,
+                        const uint64_t *versions) {
+  const int place = place_of(plan, mode);
+  const int half = order / 2;
+  if (holds(kept, plan, place, versions))
+    return true;
+  if (plan->tree == AMPED_TREE_SPLIT) {
+    kept->from = place < half ? half : 0;
+    kept->end = place < half ? order : half;
+  } else {
+    kept->from = place_of(plan, newest_mode(kept, order, mode, versions));
+    kept->end = kept->from + 1;
+  }
+  kept->goes_on = false;
+  for (int k = kept->from; k < kept->end; k++)
+    kept->versions[plan->layout[k]] = versions[plan->layout[k]];
+  return false;
+}
+
+void amped_dense_go_on(amped_dense_kept *kept, int order, uint64_t sweeps) {
+  const uint64_t served = (uint64_t)order - 1; /* updates by one contraction */
+  const uint64_t updates = sweeps * (uint64_t)order;
+  const uint64_t made_at = updates / served * served;
+  memset(kept, 0, sizeof *kept);
+  kept->goes_on = true;
+  kept->next = (int)((made_at + served) % (uint64_t)order);
+}
