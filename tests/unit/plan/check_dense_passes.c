@@ -1,62 +1,47 @@
-/* Dense passes: the pattern is that of a rank which keeps its last contraction with the versions of
- * the factors in it, as the tensor parts do. */
+/* Dense passes: the pattern is that of what a rank keeps (dense_kept.h), update by update. */
 #include <string.h>
 
+#include "plan/dense_kept.h"
 #include "plan/dense_passes.h"
 #include "tests/lib/testing.h"
-
-/* What a tensor part knows of T. */
-typedef struct kept {
-  int from, end; /* places of the modes that were contracted */
-  uint64_t versions[AMPED_MAX_ORDER];
-} kept;
-
-static bool serves(const kept *t, int place, const uint64_t *versions) {
-  bool same = t->end > t->from && (place < t->from || place >= t->end);
-  for (int k = t->from; k < t->end && same; k++)
-    same = t->versions[k] == versions[k];
-  return same;
-}
-
-static void contract(kept *t, const amped_dense_plan *plan, int order, int place,
-                     const uint64_t *versions) {
-  uint64_t newest = 0;
-  if (plan->tree == AMPED_TREE_SPLIT) {
-    t->from = place < order / 2 ? order / 2 : 0;
-    t->end = place < order / 2 ? order : order / 2;
-  }
-  for (int k = 0; k < order && plan->tree == AMPED_TREE_ONE; k++)
-    if (k != place && versions[k] > newest) {
-      newest = versions[k];
-      t->from = k;
-      t->end = k + 1;
-    }
-  memcpy(t->versions, versions, sizeof t->versions);
-}
 
 static void follow(const amped_dense_plan *plan, int order, uint64_t sweeps) {
   uint64_t versions[AMPED_MAX_ORDER] = {0};
   uint64_t clock = 0;
   uint64_t passes = 0;
-  kept t = {.from = 0, .end = 0};
-  int places[AMPED_MAX_ORDER] = {0};
-  for (int k = 0; k < order; k++)
-    places[plan->layout[k]] = k;
+  amped_dense_kept kept;
+  memset(&kept, 0, sizeof kept);
   for (int m = 0; m < order; m++)
-    versions[places[m]] = ++clock;
+    versions[m] = ++clock;
   for (uint64_t u = 0; u < sweeps * (uint64_t)order; u++) {
-    const int place = places[u % (uint64_t)order];
-    const bool contracts = !serves(&t, place, versions);
+    const int mode = (int)(u % (uint64_t)order);
+    const bool contracts = !amped_dense_serves(&kept, plan, order, mode, versions);
     ck_assert_int_eq(amped_dense_contracts(plan, order, u), contracts);
-    if (contracts)
-      contract(&t, plan, order, place, versions);
     passes += contracts;
-    versions[place] = ++clock;
+    versions[mode] = ++clock;
     ck_assert_uint_eq(amped_dense_count_passes(plan, order, 0, u + 1), passes);
   }
-  const uint64_t period = (uint64_t)amped_dense_period(plan, order);
-  ck_assert_uint_eq(sweeps % period, 0);
+  ck_assert_uint_eq(sweeps % (uint64_t)amped_dense_period(plan, order), 0);
   ck_assert_double_eq_tol((double)passes, (double)sweeps * amped_dense_passes(plan, order), 1e-9);
+}
+
+/* A run that goes on after some sweeps makes its last contraction again. */
+static void go_on(const amped_dense_plan *plan, int order, uint64_t earlier, uint64_t sweeps) {
+  uint64_t versions[AMPED_MAX_ORDER] = {0};
+  uint64_t clock = 0;
+  uint64_t passes = 0;
+  amped_dense_kept kept;
+  amped_dense_go_on(&kept, order, earlier);
+  for (int m = 0; m < order; m++)
+    versions[m] = ++clock;
+  for (uint64_t u = 0; u < sweeps * (uint64_t)order; u++) {
+    const int mode = (int)(u % (uint64_t)order);
+    passes += !amped_dense_serves(&kept, plan, order, mode, versions);
+    versions[mode] = ++clock;
+  }
+  ck_assert_uint_eq(amped_dense_count_passes(plan, order, earlier * (uint64_t)order,
+                                             (earlier + sweeps) * (uint64_t)order),
+                    passes);
 }
 
 START_TEST(the_pattern_is_that_of_kept_contractions) {
@@ -69,6 +54,8 @@ START_TEST(the_pattern_is_that_of_kept_contractions) {
         for (int k = 0; k < order; k++)
           plan.layout[k] = reversed ? order - 1 - k : k;
         follow(&plan, order, 4 * (uint64_t)(order - 1));
+        for (uint64_t earlier = 1; earlier < 12; earlier++)
+          go_on(&plan, order, earlier, 7);
       }
 }
 END_TEST
