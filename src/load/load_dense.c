@@ -172,7 +172,7 @@ amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stat
   const amped_device_ops *device = l->worker->backend->device;
   loading g = {.l = l, .stats = stats};
   const double began = amped_time();
-  *stats = (amped_dense_stats){0, 0, {0.0L, 0.0L}};
+  *stats = (amped_dense_stats){0, 0, {0.0L, 0.0L}, l->cells != NULL};
   amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   amped_status status =
       device->host_alloc(l->worker->device, amped_load_dense_bytes(l->plan, l->info), &g.piece);

@@ -27,8 +27,9 @@ typedef struct amped_dense_load {
 /* Bytes of host memory that loading takes on this rank. */
 uint64_t amped_load_dense_bytes(const amped_plan *plan, const amped_dense_info *info);
 
-/* Collective; the status is agreed. *stats: of all ranks' cells. AMPED_BAD_INPUT where a cell is
- * not finite, or where the file states other statistics. *seconds: of this rank. */
+/* Collective; the status is agreed. *stats: of all ranks' cells, of made ones without a hash.
+ * AMPED_BAD_INPUT where a cell is not finite, or where the file states other statistics. *seconds:
+ * of this rank. */
 amped_status amped_load_dense(const amped_dense_load *load, amped_dense_stats *stats,
                               double *seconds);
 
