@@ -115,7 +115,7 @@ static amped_status read_rate(amped_device *device, uint64_t spare_bytes, double
 
 static amped_status multiply_rate(amped_device *device, amped_vtype type, uint64_t spare_bytes,
                                   double *per_sec) {
-  return amped_arithmetic_cuda(type, spare_bytes, device->stream, per_sec);
+  return amped_arithmetic_cuda(type, device->options.tf32, spare_bytes, device->stream, per_sec);
 }
 
 static const amped_device_ops device_ops = {

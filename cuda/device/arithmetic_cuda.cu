@@ -21,6 +21,7 @@ typedef struct way {
 typedef struct matrices {
   cublasHandle_t blas;
   amped_vtype type;
+  bool tf32;
   void *data[3];
   cudaEvent_t begin, end;
   cudaStream_t stream;
@@ -78,6 +79,7 @@ static amped_status time_way(const matrices *m, const way *w, double *per_sec) {
 
 static amped_status measure(matrices *m, double *per_sec) {
   static const way floats[] = {{CUBLAS_COMPUTE_32F, 1.0}, {CUBLAS_COMPUTE_32F_FAST_TF32, 3.0}};
+  static const way rough[] = {{CUBLAS_COMPUTE_32F_FAST_TF32, 1.0}};
   static const way doubles[] = {{CUBLAS_COMPUTE_64F, 1.0}};
   const bool is_double = m->type == AMPED_F64;
   for (void *data : m->data) {
@@ -88,8 +90,9 @@ static amped_status measure(matrices *m, double *per_sec) {
   AMPED_CUDA(cudaEventCreate(&m->end));
   AMPED_CUBLAS(cublasCreate(&m->blas));
   AMPED_CUBLAS(cublasSetStream(m->blas, m->stream));
-  for (int i = 0; i < (is_double ? 1 : 2); i++)
-    AMPED_TRY(time_way(m, is_double ? &doubles[i] : &floats[i], per_sec));
+  const way *ways = is_double ? doubles : m->tf32 ? rough : floats;
+  for (int i = 0; i < (ways == floats ? 2 : 1); i++)
+    AMPED_TRY(time_way(m, &ways[i], per_sec));
   return AMPED_OK;
 }
 
@@ -106,10 +109,11 @@ static bool allocate(matrices *m, uint64_t most_bytes) {
   return true;
 }
 
-amped_status amped_arithmetic_cuda(amped_vtype type, uint64_t most_bytes, cudaStream_t stream,
-                                   double *per_sec) {
+amped_status amped_arithmetic_cuda(amped_vtype type, bool tf32, uint64_t most_bytes,
+                                   cudaStream_t stream, double *per_sec) {
   matrices m = {};
   m.type = type;
+  m.tf32 = tf32;
   m.stream = stream;
   *per_sec = 0.0;
   amped_status status = allocate(&m, most_bytes) ? measure(&m, per_sec) : AMPED_OK;

@@ -9,9 +9,10 @@
 extern "C" {
 #endif
 
-/* As amped_device_ops' multiply_rate. The matrices take at most most_bytes of device memory. */
-amped_status amped_arithmetic_cuda(amped_vtype type, uint64_t most_bytes, cudaStream_t stream,
-                                   double *per_sec);
+/* As amped_device_ops' multiply_rate; with tf32 of floats that are rounded to it. The matrices take
+ * at most most_bytes of device memory. */
+amped_status amped_arithmetic_cuda(amped_vtype type, bool tf32, uint64_t most_bytes,
+                                   cudaStream_t stream, double *per_sec);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,7 @@ amped_status amped_worker_open(amped_worker *worker, const amped_backend *backen
                                const amped_backend_options *options) {
   memset(worker, 0, sizeof *worker);
   worker->backend = backend;
+  worker->tf32 = options->tf32;
   AMPED_TRY(find_format(backend, options->format, &worker->format));
   if (options->deterministic && worker->format->any_order)
     return amped_error(AMPED_USAGE, NULL,

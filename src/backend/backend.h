@@ -162,7 +162,8 @@ typedef struct amped_device_ops {
                               uint64_t rows, double *rows_per_sec);
   amped_status (*read_rate)(amped_device *device, uint64_t spare_bytes, double *bytes_per_sec);
   /* Likewise: multiplications and additions, one of each, a second in products of large matrices of
-   * that type, or in as many as are as good as the type's own. */
+   * that type, or in as many as are as good as the type's own; with options->tf32 of numbers that
+   * are rounded to it. */
   amped_status (*multiply_rate)(amped_device *device, amped_vtype type, uint64_t spare_bytes,
                                 double *per_sec);
 } amped_device_ops;
@@ -439,6 +440,7 @@ typedef struct amped_worker {
   const amped_backend *backend;
   const amped_format_ops *format;
   amped_device *device;
+  bool tf32;         /* MTTKRPs round to TF32 */
   uint64_t reserved; /* bytes of the device's memory that the solver takes by itself */
   amped_factor_set *factors;
   amped_tensor_part *tensor;

@@ -66,5 +66,17 @@ static const amped_option kernel_rows[] = {
      AMPED_OPTION_FIELD(amped_backend_options, format)},
 };
 
+static const amped_option products_rows[] = {
+    {.name = "products",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("exact", "tf32"),
+     .numbers = AMPED_OPTION_NUMBERS(0, 1),
+     .help = "of a dense tensor's cells and factors in float: as exact as float's, or of numbers "
+             "that are rounded to TF32 (GPUs only), all but those of the last fit",
+     .initial = "exact",
+     AMPED_OPTION_FIELD(amped_backend_options, tf32)},
+};
+
 const amped_option_group amped_backend_option_rows = AMPED_OPTION_GROUP(backend_rows);
 const amped_option_group amped_kernel_option_rows = AMPED_OPTION_GROUP(kernel_rows);
+const amped_option_group amped_products_option_rows = AMPED_OPTION_GROUP(products_rows);

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "generate/paper_shapes.h"
 #include "generate/random_tensor.h"
+#include "session/prepare.h"
 #include "session/report.h"
 #include "session/stream_needs.h"
 #include "solver/stream.h"
@@ -346,6 +347,8 @@ static amped_status run(batches *b) {
 amped_status amped_cmd_batches(const amped_options *o) {
   batches b = {.o = o};
   amped_status status = amped_session_start(&b.session, &o->session, AMPED_OK);
+  if (status == AMPED_OK)
+    status = amped_session_refuse_cells(&b.session, "--stream");
   if (status == AMPED_OK)
     status = run(&b);
   status = amped_session_finish(&b.session, status);

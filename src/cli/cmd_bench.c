@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "cli/bench_dense.h"
 #include "cli/bench_passes.h"
 #include "cli/commands.h"
 #include "session/ceilings.h"
@@ -265,9 +266,18 @@ static amped_status measure(amped_session *session, const amped_options *o) {
   return status;
 }
 
+/* MTTKRPs alone take nothing. */
+static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
+                         uint64_t *host_bytes) {
+  const amped_session *session = context;
+  if (session->is_dense)
+    amped_bench_dense_bytes(plan, context, device_bytes, host_bytes);
+}
+
 amped_status amped_cmd_bench(const amped_options *o) {
   amped_session session;
-  const amped_demand demand = {.result_bytes = 0};
+  const amped_demand demand = {
+      .solver_bytes = solver_bytes, .context = &session, .takes_cells = true};
   if (o->whole)
     return amped_cmd_whole(o);
   if (o->epoch)
@@ -278,7 +288,7 @@ amped_status amped_cmd_bench(const amped_options *o) {
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK)
-    status = measure(&session, o);
+    status = session.is_dense ? amped_bench_dense(&session, o) : measure(&session, o);
   status = amped_session_finish(&session, status);
   amped_session_close(&session);
   return status;

@@ -9,6 +9,7 @@
 #include "session/prepare.h"
 #include "cli/commands.h"
 #include "cli/cpd_outputs.h"
+#include "plan/dense_passes.h"
 #include "session/init_file.h"
 #include "solver/corcondia.h"
 #include "solver/cpd_als.h"
@@ -229,6 +230,19 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
               j->o->output == NULL ? " in the current folder" : "", path);
 }
 
+/* Passes over a dense tensor in this run: of the sweeps' updates, and for fits alone. */
+static json_t *json_passes(const job *j, const amped_solver_result *r) {
+  const amped_plan *plan = &j->session->plan;
+  const uint64_t order = (uint64_t)plan->order;
+  if (!j->session->is_dense)
+    return json_null();
+  const uint64_t passes =
+      amped_dense_count_passes(&plan->dense, plan->order, r->earlier * order, r->sweeps * order);
+  return json_pack("{s:I, s:f, s:I}", "total", (json_int_t)(passes + r->residuals), "a_sweep",
+                   amped_dense_passes(&plan->dense, plan->order), "of_fits",
+                   (json_int_t)r->residuals);
+}
+
 static amped_status tell_end(job *j, const amped_start *best, double corcondia, const char *path) {
   const amped_solver_result *result = &best->result;
   const amped_sweep_times *t = &result->times;
@@ -237,12 +251,12 @@ static amped_status tell_end(job *j, const amped_start *best, double corcondia, 
     return AMPED_OK;
   return amped_json_line(
       j->session->json,
-      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "event", "end",
+      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "event", "end",
                 "rank", j->session->plan.ncomps, "seed", amped_json_count(best->seed), "reason",
                 result->stop_reason, "fit", amped_start_value(best), "sweeps",
                 (json_int_t)result->sweeps, "seconds", t->total, "mttkrp_seconds", t->mttkrp,
                 "solve_seconds", t->solve, "exchange_seconds", t->exchange, "corcondia",
-                amped_json_number(corcondia), "output",
+                amped_json_number(corcondia), "passes", json_passes(j, result), "output",
                 path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
 }
 

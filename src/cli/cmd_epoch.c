@@ -376,8 +376,11 @@ static amped_status measure(epoch *e) {
 
 amped_status amped_cmd_epoch(const amped_options *o) {
   epoch e = {.o = o, .session_options = o->session};
-  const amped_demand demand = {
-      .solver_bytes = solver_bytes, .whole_rows = true, .check = check_plan, .context = &e};
+  const amped_demand demand = {.solver_bytes = solver_bytes,
+                               .whole_rows = true,
+                               .check = check_plan,
+                               .part = "--complete",
+                               .context = &e};
   amped_status status = AMPED_OK;
   e.bias = o->complete.bias == AMPED_BIAS_AUTO ? AMPED_BIAS_FULL : o->complete.bias;
   e.session_options.biased = e.bias == AMPED_BIAS_FULL;

@@ -24,16 +24,14 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .parallel = true,
      .summary = "decompose a tensor: CP by alternating least squares",
-     .groups = {&amped_session_option_rows,    &amped_start_option_rows,
-                &amped_sweep_option_rows,      &amped_cpd_option_rows,
-                &amped_seed_option_rows,       &amped_output_option_rows,
-                &amped_nowrite_option_rows,    &amped_threads_option_rows,
-                &amped_backend_option_rows,    &amped_plan_option_rows,
-                &amped_checkpoint_option_rows, &amped_on_signal_option_rows,
-                &amped_plan_only_option_rows,  &amped_watch_option_rows,
-                &amped_shape_option_rows,      &amped_values_option_rows,
-                &amped_read_option_rows,       &amped_dims_option_rows,
-                &amped_duplicates_option_rows, &amped_dataset_option_rows},
+     .groups =
+         {&amped_session_option_rows,   &amped_start_option_rows,      &amped_sweep_option_rows,
+          &amped_cpd_option_rows,       &amped_seed_option_rows,       &amped_output_option_rows,
+          &amped_nowrite_option_rows,   &amped_threads_option_rows,    &amped_backend_option_rows,
+          &amped_plan_option_rows,      &amped_checkpoint_option_rows, &amped_on_signal_option_rows,
+          &amped_plan_only_option_rows, &amped_watch_option_rows,      &amped_shape_option_rows,
+          &amped_values_option_rows,    &amped_products_option_rows,   &amped_read_option_rows,
+          &amped_dims_option_rows,      &amped_duplicates_option_rows, &amped_dataset_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
@@ -111,7 +109,7 @@ const amped_command amped_commands[] = {
          "         amped_mpi stream ratings.state --follow=incoming --value=stars\n",
      .run = amped_cmd_stream},
     {.name = "bench",
-     .arguments = "INPUT|--shape=NAME",
+     .arguments = "INPUT|--shape=NAME|--dense",
      .max_args = 1,
      .parallel = true,
      .summary = "time MTTKRP over all modes, a whole run, a sweep of completion, or a stream",
@@ -127,6 +125,11 @@ const amped_command amped_commands[] = {
          "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
          "The gather ceiling is the time that reading the factor rows alone would take, at\n"
          "random, at the rate measured in the same run for tables of these sizes.\n\n"
+         "Of a dense tensor, a file or --dense --dims=AxBxC, whole sweeps of cpd are timed: the\n"
+         "updates that contract the tensor and those that read an earlier contraction apart.\n"
+         "--repeat counts groups of sweeps that read the tensor a whole number of times. The\n"
+         "ceiling is the larger of the bytes and the multiply-adds of a sweep, each over the\n"
+         "rate measured in the same run.\n\n"
          "--whole is a run of cpd from the start of the process to the result on the disk,\n"
          "which is written beside the file of -o and removed again. Each part stands beside\n"
          "its bound, measured in the same call: the file read once more, by all threads of\n"
@@ -144,6 +147,7 @@ const amped_command amped_commands[] = {
          "made beside --nnz. No state is written. Nothing is held out, and the penalty is 1.\n\n"
          "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
          "         amped_mpi bench --shape=amazon --nnz=500M\n"
+         "         amped_mpi bench --dense --dims=1000x1000x1000 --rank=16\n"
          "         amped_mpi bench ratings.h5 --whole --repeat=20\n"
          "         amped_mpi bench --shape=netflix --complete --rank=32\n"
          "         amped_mpi bench --shape=netflix --stream=1M --rank=32 --history=model\n",

@@ -140,12 +140,50 @@ static amped_status check_init(const amped_options *o) {
   return amped_error(AMPED_USAGE, NULL, "--force-init is about the file of --init; name one");
 }
 
+/* A dense tensor of --dims, made in memory. */
+static amped_status check_cells(amped_options *o) {
+  amped_cells_options *c = &o->session.cells;
+  const amped_session_options *s = &o->session;
+  const char *wrong = NULL;
+  if (!c->made && c->type == 0)
+    return AMPED_OK;
+  if (!c->made)
+    wrong = "--type is of the cells of --dense; add that, or leave out --type";
+  else if (s->shape.name != NULL || o->nargs > 0)
+    wrong = "a file or --shape, and --dense, are two tensors; leave out one of them";
+  else if (o->read.dims_order == 0)
+    wrong = "--dense needs the dimensions; add --dims=AxBxC";
+  else if (o->whole || o->epoch || o->batch_nnz > 0)
+    wrong = "--whole, --complete and --stream are for sparse tensors; leave them or --dense out";
+  else if (s->readers != AMPED_READERS_AUTO || s->load != AMPED_LOAD_AUTO || s->dataset != NULL)
+    wrong = "with --dense nothing is read; leave out --read, --load and --dataset";
+  c->order = o->read.dims_order;
+  memcpy(c->dims, o->read.dims, sizeof c->dims);
+  c->type = c->type == 0 ? AMPED_F32 : c->type;
+  o->read.dims_order = 0;
+  if (wrong == NULL && amped_read_options_given(&o->read))
+    wrong = "with --dense nothing is read; leave out the options of reading";
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
+}
+
+/* Products of a dense tensor. Whether it is dense is seen when it is opened. */
+static amped_status check_products(const amped_options *o) {
+  const char *wrong = NULL;
+  if (!o->session.backend.tf32)
+    return AMPED_OK;
+  if (o->session.precision == AMPED_F64)
+    wrong = "--products=tf32 rounds more than float does; leave it or --precision=double out";
+  else if (o->session.shape.name != NULL || o->whole || o->epoch || o->batch_nnz > 0)
+    wrong = "--products=tf32 is for dense tensors, and this is for sparse ones; leave it out";
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
+}
+
 /* A tensor is a file, or made in memory: then the shape stands for the file's name. */
 static amped_status check_shape(const amped_options *o) {
   const char *wrong = NULL;
   if (!o->command->parallel)
     return AMPED_OK;
-  if (o->session.shape.name == NULL && o->nargs == 0)
+  if (o->session.shape.name == NULL && o->nargs == 0 && !o->session.cells.made)
     wrong = "the input file is missing; give one, or --shape=NAME; see amped_mpi --help";
   else if (o->session.shape.name != NULL && o->nargs > 0)
     wrong = "a file and --shape are two tensors; leave out one of them";
@@ -265,6 +303,8 @@ static amped_status check_complete(amped_options *o) {
 static void hand_down(amped_options *o) {
   if (o->session.shape.name != NULL && o->command->parallel)
     o->args[0] = o->session.shape.name;
+  if (o->session.cells.made)
+    o->args[0] = "a dense tensor in memory";
   o->session.command = o->command->name;
   o->session.input = o->args[0];
   o->session.read = &o->read;
@@ -286,6 +326,8 @@ amped_status amped_options_check(amped_options *o) {
   if (o->checkpoint.result_on_signal && (o->nowrite || o->session.plan_only))
     return amped_error(AMPED_USAGE, NULL, "%s writes no result; leave out --on-signal",
                        o->nowrite ? "--nowrite" : "--plan");
+  AMPED_TRY(check_cells(o));
+  AMPED_TRY(check_products(o));
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_init(o));

@@ -57,8 +57,30 @@ static amped_status take(loading *g, const amped_dense_slab *slab, uint64_t firs
   return worker->format->insert_cells(worker->tensor, first, count, g->piece);
 }
 
+/* Cells first .. first + count of the slab, in runs that lie side by side in the tensor. */
+static void make_piece(const loading *g, const amped_dense_slab *slab, uint64_t first,
+                       uint64_t count) {
+  const amped_dense_info *info = g->l->info;
+  uint64_t run = slab->count;
+  for (int m = slab->mode + 1; m < info->order; m++)
+    run *= info->dims[m];
+  const uint64_t index_cells = run / slab->count; /* of an index of the slab mode */
+  for (uint64_t done = 0, n = 0; done < count; done += n) {
+    const uint64_t outer = (first + done) / run;
+    const uint64_t inner = (first + done) % run;
+    n = count - done < run - inner ? count - done : run - inner;
+    amped_generated_cells_get(g->l->cells,
+                              (outer * info->dims[slab->mode] + slab->first) * index_cells + inner,
+                              n, (char *)g->piece + done * cell_bytes(g));
+  }
+}
+
 static amped_status read_piece(const loading *g, const amped_dense_slab *slab, uint64_t first,
                                uint64_t count) {
+  if (g->l->cells != NULL) {
+    make_piece(g, slab, first, count);
+    return AMPED_OK;
+  }
   return amped_dense_source_read(g->l->source, slab->mode, slab->first, slab->count, first, count,
                                  g->piece);
 }
@@ -141,7 +163,7 @@ amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stat
   const amped_device_ops *device = l->worker->backend->device;
   loading g = {.l = l, .stats = stats};
   const double began = amped_time();
-  *stats = (amped_dense_stats){0, 0, {0.0L, 0.0L}};
+  *stats = (amped_dense_stats){0, 0, {0.0L, 0.0L}, l->cells != NULL};
   amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   amped_status status =
       device->host_alloc(l->worker->device, amped_load_dense_bytes(l->plan, l->info), &g.piece);

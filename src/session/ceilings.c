@@ -42,14 +42,17 @@ static amped_status measure_gathers(const amped_session *session, amped_ceilings
   return AMPED_OK;
 }
 
-static amped_status measure_read(const amped_session *session, double *rate) {
-  AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
+amped_status amped_ceilings_read(const amped_session *session, double *per_sec) {
   const amped_worker *worker = &session->worker;
+  amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
+  AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
   amped_status status = worker->backend->device->read_rate(
-      worker->device, worker->format->spare(worker->tensor), rate);
-  AMPED_TRY(amped_comm_agree(&session->comm, status));
-  *rate = amped_comm_spread(&session->comm, *rate).min;
-  return AMPED_OK;
+      worker->device, worker->format->spare(worker->tensor), per_sec);
+  status = amped_comm_agree(&session->comm, status);
+  if (status == AMPED_OK)
+    *per_sec = amped_comm_spread(&session->comm, *per_sec).min;
+  amped_trace_end();
+  return status;
 }
 
 amped_status amped_ceilings_multiply(const amped_session *session, double *per_sec) {
@@ -68,10 +71,9 @@ amped_status amped_ceilings_multiply(const amped_session *session, double *per_s
 amped_status amped_ceilings_measure(const amped_session *session, amped_ceilings *out) {
   amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
   amped_status status = measure_gathers(session, out);
-  if (status == AMPED_OK)
-    status = measure_read(session, &out->read_rate);
   amped_trace_end();
-  return status;
+  AMPED_TRY(status);
+  return amped_ceilings_read(session, &out->read_rate);
 }
 
 /* On this rank; 0 where not known. */

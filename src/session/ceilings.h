@@ -21,6 +21,10 @@ typedef struct amped_ceilings {
 /* Collective, after prepare; the status is agreed. The same on every rank. */
 amped_status amped_ceilings_measure(const amped_session *session, amped_ceilings *out);
 
+/* Collective; the status is agreed. Bytes a second in order, of the slowest rank; 0 where some rank
+ * has no room for the table. */
+amped_status amped_ceilings_read(const amped_session *session, double *per_sec);
+
 /* Collective; the status is agreed. Multiply-adds a second of the slowest rank, in the run's
  * precision; 0 where some rank has no room for the matrices. */
 amped_status amped_ceilings_multiply(const amped_session *session, double *per_sec);

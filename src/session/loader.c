@@ -82,12 +82,25 @@ static bool is_same(const amped_dense_info *a, const amped_dense_info *b) {
   return same;
 }
 
+/* Every rank can make any cell. */
+static amped_status open_cells(amped_session *session) {
+  const amped_cells_options *c = &session->options->cells;
+  amped_generated_spec spec = {.order = c->order, .seed = session->options->seed};
+  memcpy(spec.dims, c->dims, sizeof spec.dims);
+  spec.type = c->type == AMPED_F32 ? AMPED_CELL_F32 : AMPED_CELL_F64;
+  AMPED_TRY(amped_generated_cells_create(&spec, &session->cells));
+  session->dense_info = session->cells.info;
+  return amped_tensor_info_of_cells(&session->dense_info, &session->made);
+}
+
 /* The file's shape. Ranks that do not read get it from rank 0; those that do must see the same. */
 static amped_status open_dense(amped_session *session) {
   const amped_session_options *o = session->options;
   const amped_comm *comm = &session->comm;
   amped_status status = AMPED_OK;
   amped_dense_info own;
+  if (o->cells.made)
+    return amped_comm_agree(comm, open_cells(session));
   if (comm->rank == 0 || session->read_parallel)
     status = amped_dense_source_open(o->input, o->dataset, &session->dense);
   AMPED_TRY(amped_comm_agree(comm, status));
@@ -117,6 +130,7 @@ static amped_status load_dense(amped_session *session) {
                                  .path = session->options->input,
                                  .info = &session->dense_info,
                                  .source = session->dense,
+                                 .cells = session->options->cells.made ? &session->cells : NULL,
                                  .parallel = session->read_parallel,
                                  .plan = &session->plan,
                                  .worker = &session->worker};

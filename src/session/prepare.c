@@ -229,14 +229,20 @@ static amped_status fill(amped_session *session) {
   return amped_comm_agree(&session->comm, check_tensor(session)); /* its norm may be known now */
 }
 
+amped_status amped_session_refuse_cells(const amped_session *session, const char *part) {
+  if (!session->is_dense)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, session->options->input,
+                     "is a dense tensor, which %s%s%s does not take; amped_mpi convert --sparse "
+                     "makes a sparse one",
+                     session->options->command, part != NULL ? " " : "", part != NULL ? part : "");
+}
+
 amped_status amped_session_prepare(amped_session *session, const amped_demand *demand) {
   amped_memory_need need = {0, 0, 0, 0};
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
-  if (session->is_dense && !demand->takes_cells)
-    return amped_error(AMPED_USAGE, session->options->input,
-                       "is a dense tensor, which %s does not take; amped_mpi convert --sparse "
-                       "makes a sparse one",
-                       session->options->command);
+  if (!demand->takes_cells)
+    AMPED_TRY(amped_session_refuse_cells(session, demand->part));
   AMPED_TRY(amped_session_open_backend(session));
   AMPED_TRY(amped_report_start(session));
   session->opened_at = amped_time();

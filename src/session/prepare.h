@@ -21,6 +21,8 @@ typedef struct amped_demand {
   const char *resident;
   /* The command takes dense tensors, too. */
   bool takes_cells;
+  /* What of the command asks for this, such as "--whole"; NULL: all of it. */
+  const char *part;
   /* The command's own check of its options against the plan and the worker's operations, before a
    * nonzero is read. It gives the same on every rank. NULL: none. */
   amped_status (*check)(const amped_worker *worker, const amped_plan *plan, const void *context);
@@ -31,5 +33,9 @@ typedef struct amped_demand {
  * and "plan". With options->plan_only it returns after the plan. AMPED_FAILED with a remedy where
  * memory is too small. */
 amped_status amped_session_prepare(amped_session *session, const amped_demand *demand);
+
+/* AMPED_USAGE where the session's tensor is dense; the same on every rank. `part` as in the demand.
+ */
+amped_status amped_session_refuse_cells(const amped_session *session, const char *part);
 
 #endif

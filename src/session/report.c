@@ -10,6 +10,7 @@
 
 #include "base/version.h"
 #include "tensor/format.h"
+#include "plan/dense_passes.h"
 #include "tensor/rank_bound.h"
 #include "factor/link_rate.h"
 #include "session/binding.h"
@@ -50,6 +51,13 @@ static json_t *json_ncomps(const amped_session_options *o) {
   return list;
 }
 
+/* Of a dense tensor's cells; NULL: the tensor is sparse. */
+static const char *products_of(const amped_session *session) {
+  if (!session->is_dense)
+    return NULL;
+  return session->worker.tf32 ? "tf32" : "exact";
+}
+
 amped_status amped_report_start(amped_session *session) {
   const amped_session_options *o = session->options;
   const amped_comm *comm = &session->comm;
@@ -76,6 +84,8 @@ amped_status amped_report_start(amped_session *session) {
               o->command, o->input, list_ncomps(ncomps, sizeof ncomps, o),
               amped_vtype_name(o->precision), comm->nranks, comm->nranks == 1 ? "" : "s",
               comm->nodes, comm->nodes == 1 ? "" : "s");
+    if (session->worker.tf32)
+      amped_say("products: cells and factors are rounded to TF32 (10 bits); the last fit is exact");
     if (o->ncomps_count > 1)
       amped_say("memory is planned for R = %d, the largest", o->ncomps);
     say_places(session, places);
@@ -90,13 +100,14 @@ amped_status amped_report_start(amped_session *session) {
         (void)json_array_append_new(list, amped_json_text(places[p], strlen(places[p])));
       status = amped_json_line(
           session->json,
-          json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:i, s:s, s:i, s:i, s:b, s:o}",
+          json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:i, s:s, s:s?, s:i, s:i, s:b, s:o}",
                     "event", "start", "version", amped_version(), "revision", amped_revision(),
                     "command", o->command, "input", amped_json_text(o->input, strlen(o->input)),
                     "backend", session->worker.backend->name, "rank", o->ncomps, "rank_list",
                     json_ncomps(o), "starts", o->starts, "precision",
-                    amped_vtype_name(o->precision), "nranks", comm->nranks, "nodes", comm->nodes,
-                    "cuda_aware", comm->cuda_aware ? 1 : 0, "ranks", list));
+                    amped_vtype_name(o->precision), "products", products_of(session), "nranks",
+                    comm->nranks, "nodes", comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0,
+                    "ranks", list));
     }
   }
   amped_free(places);
@@ -245,6 +256,23 @@ static uint64_t most_slab_bytes(const amped_plan *plan, const rank_need *needs) 
   return most;
 }
 
+/* Slabs that do not fit on a device. */
+static void say_streamed_slabs(const amped_plan *plan, const rank_need *needs) {
+  uint64_t streamed = 0;
+  uint64_t all = 0;
+  char a[32];
+  char b[32];
+  for (int p = 0; p < plan->nranks; p++) {
+    streamed += needs[p].required.streamed_bytes[0];
+    all += needs[p].required.copy_bytes[0];
+  }
+  if (streamed > 0)
+    amped_say("slabs: %s stay on the devices, %s are streamed in every pass",
+              amped_format_bytes(a, all - streamed), amped_format_bytes(b, streamed));
+  else
+    amped_say_verbose("slabs: %s, all resident", amped_format_bytes(a, all));
+}
+
 /* Of a dense tensor: its slabs, and how a sweep visits them. */
 static void say_slabs(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
@@ -256,18 +284,16 @@ static void say_slabs(const amped_session *session, const rank_need *needs) {
   amped_say("tensor: %s, dense, %" PRIu64 " cells of %s (%s)",
             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, amped_cell_name(d->type),
             amped_format_bytes(a, plan->nnz * amped_cell_bytes(d->type)));
-  if (d->tree == AMPED_TREE_ONE)
-    (void)snprintf(how, sizeof how,
-                   "one mode is contracted at a time, %.3g passes over them a sweep",
-                   (double)plan->order / (plan->order - 1.0));
-  else
-    (void)snprintf(how, sizeof how, "half of the modes are contracted at a time, 2 passes a sweep");
+  (void)snprintf(how, sizeof how, "%s %s contracted at a time, %.3g passes over them a sweep",
+                 amped_dense_tree_name(d->tree), d->tree == AMPED_TREE_ONE ? "is" : "are",
+                 amped_dense_passes(d, plan->order));
   amped_say("plan: slabs of mode %d, at most %" PRIu64 " of its %" PRIu64
             " indices and %s a rank; %s, each to at most %s",
             d->slab_mode + 1, plan->modes[d->slab_mode].rows.block_rows, plan->dims[d->slab_mode],
             amped_format_bytes(a, most_slab_bytes(plan, needs)), how,
             amped_format_bytes(b, amped_dense_largest(d, plan->order, plan->ncomps) *
                                       (uint64_t)plan->value_type));
+  say_streamed_slabs(plan, needs);
 }
 
 /* Of a sparse tensor: its copies. */
@@ -344,6 +370,21 @@ static json_t *json_plan_mode(const amped_plan *plan, int m, const rank_need *ne
       "streamed_bytes", streamed);
 }
 
+static json_t *json_slabs(const amped_session *session, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
+  const amped_dense_plan *d = &plan->dense;
+  uint64_t streamed = 0;
+  uint64_t all = 0;
+  for (int p = 0; p < plan->nranks; p++) {
+    streamed += needs[p].required.streamed_bytes[0];
+    all += needs[p].required.copy_bytes[0];
+  }
+  return json_pack("{s:s, s:i, s:s, s:f, s:I, s:I}", "cell_type", amped_cell_name(d->type),
+                   "slab_mode", d->slab_mode, "contracts", amped_dense_tree_name(d->tree),
+                   "passes_a_sweep", amped_dense_passes(d, plan->order), "resident_bytes",
+                   (json_int_t)(all - streamed), "streamed_bytes", (json_int_t)streamed);
+}
+
 static json_t *json_plan(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const bool knows_norm = plan->norm_squared > 0.0;
@@ -357,11 +398,7 @@ static json_t *json_plan(const amped_session *session, const rank_need *needs) {
         ranks, json_pack("{s:I, s:I}", "device_bytes", (json_int_t)needs[p].need.device_bytes,
                          "host_bytes", (json_int_t)needs[p].need.host_bytes));
   if (session->is_dense)
-    slabs = json_pack("{s:s, s:i, s:s, s:f}", "cell_type", amped_cell_name(plan->dense.type),
-                      "slab_mode", plan->dense.slab_mode, "contracts",
-                      plan->dense.tree == AMPED_TREE_ONE ? "one mode" : "half of the modes",
-                      "passes_a_sweep",
-                      plan->dense.tree == AMPED_TREE_ONE ? plan->order / (plan->order - 1.0) : 2.0);
+    slabs = json_slabs(session, needs);
   return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "event", "plan", "placement",
                    amped_placement_names[plan->placement], "nnz", (json_int_t)plan->nnz, "norm",
                    knows_norm ? json_real(sqrt(plan->norm_squared)) : json_null(), "dense", slabs,
@@ -461,7 +498,8 @@ void amped_report_cells(amped_session *session, const amped_dense_stats *stats) 
   const amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
   const double bytes = (double)plan->nnz * (double)amped_cell_bytes(plan->dense.type);
   char size[32];
-  amped_say("read %s in %.2f s (%.3g GB/s); %" PRIu64 " cells (%.3g %%) are not 0, norm %.6g",
+  amped_say("%s %s in %.2f s (%.3g GB/s); %" PRIu64 " cells (%.3g %%) are not 0, norm %.6g",
+            session->options->cells.made ? "made" : "read",
             amped_format_bytes(size, (uint64_t)bytes), s.max,
             1e-9 * bytes / (s.max > 0.0 ? s.max : 1e-9), stats->nnz,
             100.0 * (double)stats->nnz / (double)plan->nnz, sqrt(plan->norm_squared));

@@ -114,6 +114,9 @@ amped_status amped_session_open_backend(amped_session *session) {
   options.local_size = session->comm.local_size;
   if (session->is_dense)
     AMPED_TRY(take_dense_format(o, &options));
+  else if (options.tf32)
+    return amped_error(AMPED_USAGE, o->input,
+                       "is a sparse tensor, and --products=tf32 is for dense ones; leave it out");
   AMPED_TRY(choose_backend(session, o));
   omp_set_num_threads(options.threads);
   amped_status status = amped_worker_open(&session->worker, session->worker.backend, &options);
@@ -128,7 +131,8 @@ const amped_tensor_info *amped_session_info(const amped_session *session) {
 
 /* Rank 0: is the input, which was probed, a dense tensor? */
 static amped_status look_for_dense(const amped_session_options *o, bool *is_dense) {
-  if (o->own_input || o->shape.name != NULL)
+  *is_dense = o->cells.made;
+  if (o->own_input || o->shape.name != NULL || o->cells.made)
     return AMPED_OK;
   return amped_dense_source_is(o->input, o->dataset, is_dense);
 }
@@ -190,7 +194,7 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
     status = amped_trace_open(AMPED_TRACE_EVENTS);
   amped_trace_begin(AMPED_PHASE_RUN, AMPED_NO_NUMBER);
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
-  if (status == AMPED_OK && !o->own_input)
+  if (status == AMPED_OK && !o->own_input && !o->cells.made)
     status = o->shape.name != NULL ? set_synthetic(&session->synthetic, o)
                                    : amped_io_input_format(o->input, o->read, &format);
   if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && reads)
@@ -253,6 +257,7 @@ void amped_session_close(amped_session *session) {
   amped_exchange_destroy(session->exchange);
   amped_list_source_close(session->list);
   amped_dense_source_close(session->dense);
+  amped_generated_cells_free(&session->cells);
   amped_worker_close(&session->worker);
   amped_plan_destroy(&session->plan);
   amped_input_close(session->input);

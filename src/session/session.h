@@ -1,14 +1,15 @@
 /* Session: all objects that a command on ranks works with. It owns them; close frees them.
  *
  * Life cycle: start, prepare (prepare.h: backend, input, plan, tensor), the command's work on the
- * context (factor/context.h), finish, close. A session has an input file, or a synthetic tensor
- * where the options name a shape. */
+ * context (factor/context.h), finish, close. A session has an input file, a synthetic tensor
+ * where the options name a shape, or one of cells that ranks make. */
 #ifndef AMPED_SESSION_H
 #define AMPED_SESSION_H
 
 #include "factor/factors.h"
 #include "base/json.h"
 #include "session/session_options.h"
+#include "generate/generated_cells.h"
 #include "load/dense_source.h"
 #include "load/list_source.h"
 #include "session/trace_file.h"
@@ -18,10 +19,11 @@ typedef struct amped_session {
   const amped_session_options *options; /* borrowed */
   amped_comm comm;
   amped_worker worker;
-  amped_input *input;        /* NULL where the tensor is synthetic or dense */
-  bool is_dense;             /* the input is a dense tensor */
-  bool read_parallel;        /* every rank reads its part of the input */
-  amped_dense_source *dense; /* on ranks that read such an input; else NULL */
+  amped_input *input;          /* NULL where the tensor is synthetic or dense */
+  bool is_dense;               /* the input is a dense tensor */
+  bool read_parallel;          /* every rank reads its part of the input */
+  amped_dense_source *dense;   /* on ranks that read such an input; else NULL */
+  amped_generated_cells cells; /* of options->cells, of ranks that make their slab of it */
   amped_dense_info dense_info;
   bool is_list;              /* one list of the input is read, which is yet to be ordered */
   amped_list_source *list;   /* until it is loaded; else NULL */

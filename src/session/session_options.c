@@ -136,8 +136,23 @@ static const amped_option dataset_rows[] = {
      AMPED_OPTION_FIELD(amped_session_options, dataset)},
 };
 
+static const amped_option cells_rows[] = {
+    {.name = "dense",
+     .type = AMPED_OPTION_FLAG,
+     .help = "a dense tensor of --dims, made in memory: uniform cells, on every rank its own slab",
+     AMPED_OPTION_FIELD(amped_cells_options, made)},
+    {.name = "type",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("float", "double"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_F32, AMPED_F64),
+     .help = "of the cells of --dense",
+     .initially = "float",
+     AMPED_OPTION_FIELD(amped_cells_options, type)},
+};
+
 const amped_option_group amped_session_option_rows = AMPED_OPTION_GROUP(session_rows);
 const amped_option_group amped_watch_option_rows = AMPED_OPTION_GROUP(watch_rows);
 const amped_option_group amped_start_option_rows = AMPED_OPTION_GROUP(start_rows);
 const amped_option_group amped_plan_only_option_rows = AMPED_OPTION_GROUP(plan_only_rows);
 const amped_option_group amped_dataset_option_rows = AMPED_OPTION_GROUP(dataset_rows);
+const amped_option_group amped_cells_option_rows = AMPED_OPTION_GROUP(cells_rows);

@@ -23,6 +23,14 @@ typedef enum amped_readers {
   AMPED_READERS_ALL
 } amped_readers;
 
+/* A dense tensor that is made in memory. */
+typedef struct amped_cells_options {
+  bool made;
+  amped_vtype type; /* of its cells; 0: not given, which is float */
+  int order;        /* the command sets order and dims from --dims; no options of the user */
+  uint64_t dims[AMPED_MAX_ORDER];
+} amped_cells_options;
+
 typedef struct amped_session_options {
   const char *command;            /* its name */
   const char *input;              /* file, or the shape's name */
@@ -47,6 +55,7 @@ typedef struct amped_session_options {
   const char *trace;   /* file, or NULL */
   double hang_timeout; /* seconds, 0: never */
   amped_shape_options shape;
+  amped_cells_options cells;
   amped_plan_options plan;
   amped_backend_options backend;
 } amped_session_options;
@@ -56,5 +65,6 @@ extern const amped_option_group amped_start_option_rows;   /* --starts, --init, 
 extern const amped_option_group amped_watch_option_rows;   /* --trace, --hang-timeout */
 extern const amped_option_group amped_plan_only_option_rows; /* --plan */
 extern const amped_option_group amped_dataset_option_rows;   /* --dataset */
+extern const amped_option_group amped_cells_option_rows;     /* --dense, --type */
 
 #endif

@@ -131,6 +131,7 @@ static void measure_residual(als *a, amped_sweep *s, double *part, double spread
   amped_residual residual = {0.0, 0.0};
   double began = amped_time();
   must(a, amped_residual_measure(context, a->result->weights, &residual));
+  a->result->residuals++;
   if (!a->told_pass)
     amped_say_verbose("  sweep %" PRIu64 ": near a fit of 1 rounding hides the residual; a pass "
                       "over all nonzeros finds it, in %.3g s here, where the fit is so high",
@@ -139,6 +140,12 @@ static void measure_residual(als *a, amped_sweep *s, double *part, double spread
   *part = residual.part;
   s->noise =
       noise_of(residual.part, residual.error) + unit_of(context->plan) * (1.0 + sqrt(spread));
+}
+
+/* Rounding of what is multiplied moves <X, M>, of TF32 by some 2^-16 of |X| |M| (docs/numerics.md).
+ */
+static double products_unit(const amped_context *context) {
+  return context->worker->tf32 ? 0x1p-16 : unit_of(context->plan);
 }
 
 /* The fit after the last mode. The terms of the quick formula have sizes of 1 + sizes / |X|^2, over
@@ -150,7 +157,7 @@ static amped_status find_fit(als *a, amped_sweep *s) {
       (plan->norm_squared + model_norm_squared(a, &sizes) - 2.0 * a->inner) / plan->norm_squared;
   const double spread = sizes / plan->norm_squared;
   const double error = unit_of(plan) * (1.0 + spread);
-  s->noise = noise_of(part, ERRORS * error) + unit_of(plan);
+  s->noise = noise_of(part, ERRORS * products_unit(a->context) * (1.0 + spread)) + unit_of(plan);
   if (isfinite(part) && part < HIDDEN * error && amped_residual_is_possible(a->context))
     measure_residual(a, s, &part, spread);
   s->value = 1.0 - sqrt(part > 0.0 ? part : 0.0);
@@ -217,6 +224,16 @@ static amped_status check_grams(als *a, int mode) {
   return amped_gram_check(plan->ncomps, a->v);
 }
 
+/* Of mode's update, all of which add up to *t. */
+static amped_sweep_mode since(const amped_mode_times *t, const amped_mode_times *before,
+                              double seconds) {
+  return (amped_sweep_mode){.mttkrp = t->mttkrp - before->mttkrp,
+                            .compute = t->compute - before->compute,
+                            .copy = t->copy - before->copy,
+                            .exchange = t->exchange - before->exchange,
+                            .total = seconds};
+}
+
 static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
@@ -225,8 +242,11 @@ static amped_status sweep(void *self, amped_sweep *s) {
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
   for (int m = 0; m < plan->order; m++) {
+    const amped_mode_times before = t;
+    const double mode_began = amped_time();
     AMPED_TRY(check_grams(a, m));
     must(a, amped_mode_update(a->context, m, &update, &t));
+    s->modes[m] = since(&t, &before, amped_time() - mode_began);
   }
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
   amped_status status = find_fit(a, s);
@@ -255,8 +275,26 @@ static void begin(als *a, const amped_solver_state *start) {
       find_gram(a, m);
 }
 
-const amped_solver amped_cpd_als_solver = {
-    .metric = "fit", .higher_is_better = true, .has_grams = true, .sweep = sweep, .view = view};
+/* The fits of sweeps are as rough as their products are. */
+static amped_status finish(void *self, double *value) {
+  als *a = self;
+  amped_sweep s = {.number = a->result->sweeps};
+  double part = 0.0;
+  if (!a->context->worker->tf32)
+    return AMPED_OK;
+  a->told_pass = true;
+  measure_residual(a, &s, &part, 0.0);
+  amped_say("fit by exact products: %.8f; by those of TF32 %.8f", 1.0 - sqrt(part), *value);
+  *value = 1.0 - sqrt(part);
+  return AMPED_OK;
+}
+
+const amped_solver amped_cpd_als_solver = {.metric = "fit",
+                                           .higher_is_better = true,
+                                           .has_grams = true,
+                                           .sweep = sweep,
+                                           .view = view,
+                                           .finish = finish};
 
 amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
                            amped_solver_result *result) {

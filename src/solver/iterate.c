@@ -45,18 +45,25 @@ bool amped_solver_result_is_better(const amped_solver_result *a, const amped_sol
 }
 
 /* Warn once, in one line, that --tol asks for changes that rounding hides. */
-static void tell_noise(const amped_plan *plan, const amped_iterate_options *options,
+static void tell_noise(const amped_context *context, const amped_iterate_options *options,
                        const amped_sweep *s) {
   const double tol = options->tol;
   const double change = fabs(s->change);
-  bool single = plan->value_type == AMPED_F32;
+  const bool single = context->plan->value_type == AMPED_F32;
+  const bool tf32 = context->worker->tf32;
   if (*options->noise_told || !(tol < s->noise && change < s->noise && change >= tol && tol > 0.0))
     return;
   *options->noise_told = true;
   amped_warn("--tol=%g is below what the %s can show here: near %.6f rounding in %s moves it by "
              "about %.0e, so that sweeps may go on to --iters in vain; use --tol=%.0e%s",
-             tol, s->metric, s->value, single ? "float" : "double", s->noise, 2.0 * s->noise,
-             single ? " or --precision=double" : "");
+             tol, s->metric, s->value,
+             tf32     ? "TF32"
+             : single ? "float"
+                      : "double",
+             s->noise, 2.0 * s->noise,
+             tf32     ? " or --products=exact"
+             : single ? " or --precision=double"
+                      : "");
 }
 
 static bool converged(const amped_solver_result *r, double tol) {
@@ -93,7 +100,7 @@ static amped_status next_sweep(const amped_context *context, const amped_solver 
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   if (options->after_sweep != NULL)
     status = options->after_sweep(options->context, &s);
-  tell_noise(context->plan, options, &s);
+  tell_noise(context, options, &s);
   amped_trace_end();
   return status;
 }
@@ -105,6 +112,15 @@ static const char *reason_to_stop(const amped_solver *solver, const void *self, 
   return converged(result, tol) ? "tolerance" : NULL;
 }
 
+static amped_status finish(const amped_context *context, const amped_solver *solver, void *self,
+                           amped_solver_result *result) {
+  double *last = &result->history[result->sweeps - 1];
+  const double before = *last;
+  AMPED_TRY(amped_comm_agree(context->comm, solver->finish(self, last)));
+  result->moved = *last - before;
+  return AMPED_OK;
+}
+
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result) {
   const char *reason = reason_to_stop(solver, self, options->tol, result);
@@ -113,5 +129,6 @@ amped_status amped_iterate(const amped_context *context, const amped_solver *sol
     reason = reason_to_stop(solver, self, options->tol, result);
   }
   result->stop_reason = reason != NULL ? reason : "iterations";
-  return AMPED_OK;
+  return solver->finish != NULL && result->sweeps > 0 ? finish(context, solver, self, result)
+                                                      : AMPED_OK;
 }

@@ -13,6 +13,11 @@ typedef struct amped_sweep_times {
   double mttkrp, copy, solve, exchange, total;
 } amped_sweep_times;
 
+/* Of one mode in it, where the solver goes mode by mode. */
+typedef struct amped_sweep_mode {
+  double mttkrp, compute, copy, exchange, total;
+} amped_sweep_mode;
+
 typedef struct amped_sweep {
   uint64_t number;    /* from 1 */
   const char *metric; /* its name */
@@ -20,6 +25,7 @@ typedef struct amped_sweep {
   double change;      /* of it; NaN in the first sweep */
   double noise;       /* its rounding error; smaller changes mean nothing */
   amped_sweep_times times;
+  amped_sweep_mode modes[AMPED_MAX_ORDER];
   const amped_solver_state *state; /* after this sweep */
 } amped_sweep;
 
@@ -36,6 +42,9 @@ typedef struct amped_solver {
   /* The solver's own stop rule, in place of options->tol: the reason to stop after the sweeps so
    * far (static text), or NULL. Collective; the same on every rank. NULL: the loop's rule. */
   const char *(*stop)(const void *self);
+  /* After the last sweep: the metric of the model that stands, where those of sweeps are rougher.
+   * Collective; the status is this rank's own. NULL: they are not. */
+  amped_status (*finish)(void *self, double *value);
 } amped_solver;
 
 typedef struct amped_iterate_options {
@@ -53,10 +62,12 @@ typedef struct amped_solver_result {
   const char *metric;
   bool higher_is_better;
   double *weights; /* [ncomps]; 0 until a sweep or options->start sets them */
-  double *history; /* [sweeps] the metric */
+  double *history; /* [sweeps] the metric; the last as finish gives it */
+  double moved;    /* by so much finish moved that */
   uint64_t sweeps;
   uint64_t earlier;        /* of them, the sweeps that options->start brought */
   const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
+  uint64_t residuals;      /* passes over all nonzeros for the metric alone, in this run */
   bool singular;           /* a gram matrix was, to rounding */
   amped_sweep_times times; /* sums over the sweeps of this run */
 } amped_solver_result;

@@ -28,11 +28,11 @@ amped_outcome amped_outcome_of(const amped_solver_result *result, double tol) {
                           strcmp(result->stop_reason, "iterations") == 0 ? "--iters reached"
                                                                          : result->stop_reason,
                           n > 1 ? "; " : "");
-  if (n > 1 && at < sizeof why)
-    at +=
-        (size_t)snprintf(why + at, sizeof why - at, "%s changed by %s", metric,
-                         format_change(number, sizeof number,
-                                       fabs(result->history[n - 1] - result->history[n - 2]), tol));
+  if (n > 1 && at < sizeof why) {
+    const double change = result->history[n - 1] - result->moved - result->history[n - 2];
+    at += (size_t)snprintf(why + at, sizeof why - at, "%s changed by %s", metric,
+                           format_change(number, sizeof number, fabs(change), tol));
+  }
   if (n > 1 && tol > 0.0 && at < sizeof why)
     (void)snprintf(why + at, sizeof why - at, converged ? " < %g = --tol" : ", --tol=%g", tol);
   (void)snprintf(out.text, sizeof out.text, "%s %.8f after %" PRIu64 " sweep%s (%s)", metric,

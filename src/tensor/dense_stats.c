@@ -31,6 +31,15 @@ static void step(const amped_dense_info *info, const amped_dense_slab *slab, uin
   }
 }
 
+static void add_block_hashless(amped_dense_stats *stats, uint64_t count, const double *values) {
+  double squares = 0.0;
+  for (uint64_t i = 0; i < count; i++) {
+    stats->nnz += values[i] != 0.0;
+    squares += values[i] * values[i];
+  }
+  amped_kahan_add(&stats->squares, squares);
+}
+
 static void add_block(amped_dense_stats *stats, const amped_dense_info *info,
                       const amped_dense_slab *slab, uint64_t first, uint64_t count,
                       const double *values) {
@@ -58,9 +67,12 @@ static void add_blocks(amped_dense_stats *stats, const amped_dense_info *info,
     double values[BLOCK];
     const uint64_t begin = b * BLOCK;
     const uint64_t n = count - begin < BLOCK ? count - begin : BLOCK;
-    parts[b] = (amped_dense_stats){0, 0, {0.0, 0.0}};
+    parts[b] = (amped_dense_stats){0, 0, {0.0, 0.0}, stats->hashless};
     amped_cells_get(cells, info->type, at + begin, n, values);
-    add_block(&parts[b], info, slab, first + begin, n, values);
+    if (stats->hashless)
+      add_block_hashless(&parts[b], n, values);
+    else
+      add_block(&parts[b], info, slab, first + begin, n, values);
   }
   for (uint64_t b = 0; b < blocks; b++) {
     stats->nnz += parts[b].nnz;

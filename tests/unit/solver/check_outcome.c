@@ -42,5 +42,15 @@ START_TEST(a_change_below_the_tolerance_is_written_below_it) {
   ck_assert_double_lt(strtod(text + 3, NULL), 0x1p-17);
 }
 
+/* The last fit is exact, the change that ended the run is of rough ones. */
+START_TEST(the_change_is_of_values_before_the_end_moved_the_last) {
+  double fits[] = {0.25, 0.5 + 3e-4};
+  amped_solver_result r = a_result(fits, 2, "iterations");
+  r.moved = 3e-4;
+  ck_assert_str_eq(amped_outcome_of(&r, 0.0).text,
+                   "fit 0.50030000 after 2 sweeps (--iters reached; fit changed by 2.50e-01)");
+}
+
 TESTING_MAIN("outcome", the_change_stands_beside_the_tolerance,
-             a_change_below_the_tolerance_is_written_below_it)
+             a_change_below_the_tolerance_is_written_below_it,
+             the_change_is_of_values_before_the_end_moved_the_last)
