@@ -52,7 +52,8 @@ static amped_status count_pieces(amped_dense_source *source, void *cells, uint64
 /* Read all cells. Those that are not finite count as 0, and are told of. */
 static amped_status count_cells(amped_dense_source *source, amped_dense_info *info) {
   const uint64_t piece = info->cells < PIECE ? info->cells : PIECE;
-  amped_dense_stats stats = {0, 0, {0.0L, 0.0L}};
+  amped_dense_stats stats;
+  memset(&stats, 0, sizeof stats);
   void *cells = NULL;
   AMPED_TRY(amped_alloc(&cells, piece, amped_cell_bytes(info->type), "cells"));
   amped_dense_source_nan_zero(source);

@@ -53,7 +53,8 @@ uint64_t amped_load_dense_bytes(const amped_plan *plan, const amped_dense_info *
 static amped_status take(loading *g, const amped_dense_slab *slab, uint64_t first, uint64_t count) {
   const amped_worker *worker = g->l->worker;
   amped_heartbeat_step();
-  amped_dense_stats_add(g->stats, g->l->info, slab, first, count, g->piece);
+  amped_dense_stats_add(g->stats, g->l->info, g->l->cells == NULL ? slab : NULL, first, count,
+                        g->piece);
   return worker->format->insert_cells(worker->tensor, first, count, g->piece);
 }
 
@@ -163,7 +164,7 @@ amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stat
   const amped_device_ops *device = l->worker->backend->device;
   loading g = {.l = l, .stats = stats};
   const double began = amped_time();
-  *stats = (amped_dense_stats){0, 0, {0.0L, 0.0L}, l->cells != NULL};
+  *stats = (amped_dense_stats){0, 0, {0.0L, 0.0L}};
   amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   amped_status status =
       device->host_alloc(l->worker->device, amped_load_dense_bytes(l->plan, l->info), &g.piece);

@@ -67,9 +67,9 @@ static void add_blocks(amped_dense_stats *stats, const amped_dense_info *info,
     double values[BLOCK];
     const uint64_t begin = b * BLOCK;
     const uint64_t n = count - begin < BLOCK ? count - begin : BLOCK;
-    parts[b] = (amped_dense_stats){0, 0, {0.0, 0.0}, stats->hashless};
+    parts[b] = (amped_dense_stats){0, 0, {0.0, 0.0}};
     amped_cells_get(cells, info->type, at + begin, n, values);
-    if (stats->hashless)
+    if (slab == NULL)
       add_block_hashless(&parts[b], n, values);
     else
       add_block(&parts[b], info, slab, first + begin, n, values);

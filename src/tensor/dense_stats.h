@@ -9,7 +9,6 @@ typedef struct amped_dense_stats {
   uint64_t nnz;  /* cells that are not 0 */
   uint64_t hash; /* amped_sptensor_hash of these */
   amped_kahan squares;
-  bool hashless; /* the hash, most of the work, is not wanted: it stays 0 */
 } amped_dense_stats;
 
 /* A slab: the tensor with the indices of one mode restricted to first .. first + count. */
@@ -19,7 +18,8 @@ typedef struct amped_dense_slab {
 } amped_dense_slab;
 
 /* Adds the cells first .. first + count of the slab, in the order in which they lie in memory. All
- * threads count; sums do not depend on their number, but on how cells are cut into calls. */
+ * threads count; sums do not depend on their number, but on how cells are cut into calls.
+ * slab NULL: without the hash, which is most of the work. */
 void amped_dense_stats_add(amped_dense_stats *stats, const amped_dense_info *info,
                            const amped_dense_slab *slab, uint64_t first, uint64_t count,
                            const void *cells);
