@@ -27,6 +27,9 @@ static amped_status cpu_open(const amped_backend_options *options, amped_device 
         AMPED_USAGE, NULL,
         "--residency=stream, --device-memory and --tiles are for GPUs; leave them out or use "
         "--backend=cuda");
+  if (options->tf32)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--products=tf32 is for GPUs; leave it out or use --backend=cuda");
   AMPED_TRY(amped_calloc(&device, 1, sizeof *device, "the CPU context"));
   device->threads = options->threads;
   amped_blas_one_thread();

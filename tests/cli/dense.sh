@@ -120,4 +120,15 @@ for option in --placement=equal --overlap=2 --load=list --dims=3,3,3; do
 done
 expect 2 "a.npy: is a dense tensor" on 2 complete a.npy --rank=2 --nowrite
 
+# A signal ends a run after a sweep; the run goes on from its checkpoint.
+begin 2 '"sweep":3,' a.npy --rank=4 --iters=1000000 --tol=0 --checkpoint=s.h5 --nowrite
+stop_by USR1
+same "status after a signal" "$status" 85
+expect 0 "" on 2 a.npy --rank=4 --iters=1 --tol=0 --checkpoint=s.h5 --resume --nowrite --json=run.json
+same "passes of a run without sweeps" "$(field total run.json)" 0
+for option in --tiles=16M --keys=a --duplicates=keep --index-base=1 --dataset=/x; do
+  expect 2 "leave" on 1 a.npy --rank=2 --nowrite $option
+done
+expect 2 "one decomposition" on 1 a.npy --rank=2 --nowrite --starts=2 --checkpoint=c.h5
+
 finish

@@ -80,6 +80,7 @@ for command in cpd bench; do
   expect 2 "precision=double" on 1 $command x.npy --products=tf32 --precision=double
 done
 expect 2 "no option --products" on 1 complete t.h5 --products=tf32
+test "$backend" = cuda || expect 2 "tf32 is for GPUs" on 2 x.npy --rank=2 --products=tf32 --nowrite
 if test "$backend" = cuda; then
   run="--rank=3 --iters=6 --tol=0 --nowrite --seed=2 -q"
   # shellcheck disable=SC2086
