@@ -60,7 +60,7 @@ static const char *input_name(const amped_options *o) {
 
 /* Cells of 0 and cells that are not listed are one. */
 static bool drops_zeros(const amped_options *o) {
-  return o->convert.drop_zeros || o->dense;
+  return o->convert.drop_zeros || o->session.cells.made;
 }
 
 static const char *plural(uint64_t n) {
@@ -85,7 +85,7 @@ static amped_status check_output(const amped_options *o, amped_format *format, a
                                  amped_file_lock *lock) {
   const char *path = o->args[1];
   AMPED_TRY(amped_io_format(path, format));
-  if (*format == AMPED_FORMAT_NPY && !o->dense)
+  if (*format == AMPED_FORMAT_NPY && !o->session.cells.made)
     return amped_error(AMPED_USAGE, path,
                        "is for dense tensors; give --dense, or name OUT.h5, .tns or .csv");
   if (is_standard(path)) {
@@ -401,7 +401,7 @@ static amped_status write_output(const amped_options *o, amped_format format,
   double began = amped_time();
   if (format == AMPED_FORMAT_TNS)
     warn_of_labels(path, t->order, t->labels);
-  if (o->dense)
+  if (o->session.cells.made)
     AMPED_TRY(amped_convert_write_cells(o, x, t, &r->cells));
   else if (amped_external_sort_used(x))
     AMPED_TRY(write_from_disk(x, t));
@@ -445,7 +445,7 @@ static json_t *json_dense(const amped_options *o, const record *r, json_t *objec
     return NULL;
   if (o->convert.sparse)
     failed = json_object_set_new(object, "not_finite", amped_json_count(r->not_finite));
-  if (o->dense)
+  if (o->session.cells.made)
     failed = json_object_set_new(object, "cells", amped_json_count(r->cells.cells)) |
              json_object_set_new(object, "cell_type", json_string(amped_cell_name(r->cells.type)));
   if (failed == 0)
@@ -500,11 +500,11 @@ static amped_status convert_steps(const amped_options *o, amped_format format,
 /* How lists that memory does not hold are sorted. Cells are written by this command. */
 static amped_external_sort_spec sort_spec(const amped_options *o, amped_format format,
                                           const char *folder) {
-  const bool writes = !o->dense && !is_standard(o->args[1]);
+  const bool writes = !o->session.cells.made && !is_standard(o->args[1]);
   return (amped_external_sort_spec){.input = input_name(o),
                                     .output = writes ? o->args[1] : NULL,
-                                    .format = o->dense ? AMPED_FORMAT_TNS : format,
-                                    .copies = !o->convert.no_copies && !o->dense,
+                                    .format = o->session.cells.made ? AMPED_FORMAT_TNS : format,
+                                    .copies = !o->convert.no_copies && !o->session.cells.made,
                                     .temporary = folder,
                                     .memory = memory_of(o),
                                     .duplicates = amped_read_duplicates(&o->read),
@@ -519,7 +519,7 @@ static amped_status convert_tensor(const amped_options *o, amped_format format,
   amped_status status = AMPED_OK;
   if (o->convert.temporary != NULL)
     AMPED_TRY(amped_strdup(&folder, o->convert.temporary));
-  else if (o->dense)
+  else if (o->session.cells.made)
     AMPED_TRY(amped_file_folder(o->args[1], &folder));
   const amped_external_sort_spec spec = sort_spec(o, format, folder);
   AMPED_GO(done, amped_external_sort_create(&spec, &x));
@@ -535,7 +535,8 @@ done:
 static amped_status check_result_options(const amped_options *o) {
   if (amped_read_options_given(&o->read) || o->convert.drop_zeros || o->convert.compact ||
       o->convert.labels_sorted || o->convert.no_copies || o->convert.memory > 0 ||
-      o->convert.temporary != NULL || o->dense || o->convert.sparse || o->convert.nan_zero)
+      o->convert.temporary != NULL || o->session.cells.made || o->convert.sparse ||
+      o->convert.nan_zero)
     return amped_error(AMPED_USAGE, o->args[0],
                        "is a result; the options of reading text and tables, --duplicates, "
                        "--drop-zeros, --compact, --label-order, --dense, --sparse, --nan, "
@@ -639,8 +640,8 @@ static amped_status find_input(const amped_options *o, bool *is_dense, bool *is_
 
 static amped_status convert(const amped_options *o, bool is_dense, amped_format format,
                             const amped_output *found, amped_json *json) {
-  return is_dense && o->dense ? amped_convert_copy_cells(o, found, json)
-                              : convert_tensor(o, format, found, json);
+  return is_dense && o->session.cells.made ? amped_convert_copy_cells(o, found, json)
+                                           : convert_tensor(o, format, found, json);
 }
 
 amped_status amped_cmd_convert(const amped_options *o) {

@@ -59,9 +59,9 @@ static amped_status check_dense(const amped_options *o) {
 
 static amped_status check_combination(const amped_options *o) {
   const char *wrong = NULL;
-  if (o->dense)
+  if (o->session.cells.made)
     return check_dense(o);
-  if (o->generate.collinear > 0.0 || o->generate.is_signed || o->generate.type != 0)
+  if (o->generate.collinear > 0.0 || o->generate.is_signed || o->session.cells.type != 0)
     wrong = "--collinear, --signed and --type are of dense tensors; give --dense too";
   else if (o->session.shape.name == NULL && o->read.dims_order == 0)
     wrong = "neither --dims nor --shape is given; give one, such as --dims=100x200x300";
@@ -120,8 +120,8 @@ static amped_generated_spec dense_spec(const amped_options *o) {
                                .noise = o->generate.noise,
                                .collinear = o->generate.collinear,
                                .is_signed = o->generate.is_signed,
-                               .type =
-                                   o->generate.type == AMPED_F64 ? AMPED_CELL_F64 : AMPED_CELL_F32,
+                               .type = o->session.cells.type == AMPED_F64 ? AMPED_CELL_F64
+                                                                          : AMPED_CELL_F32,
                                .seed = o->seed};
   memcpy(spec.dims, o->read.dims, sizeof spec.dims);
   return spec;
@@ -136,7 +136,7 @@ static amped_status make_spec(const amped_options *o, amped_random_tensor_spec *
   *spec = (amped_random_tensor_spec){
       .order = shape.order, .nnz = shape.nnz, .codes = shape.codes, .seed = o->seed};
   memcpy(spec->dims, shape.dims, sizeof spec->dims);
-  if (o->dense)
+  if (o->session.cells.made)
     return AMPED_OK;
   if (o->generate.observed > 0.0) {
     const amped_observed_spec observed = observed_spec(o);
@@ -161,7 +161,7 @@ static amped_status check_output(job *j) {
     return amped_error(AMPED_USAGE, j->path,
                        "is a %s, which generate does not write; name OUT.h5 or OUT.tns",
                        j->format == AMPED_FORMAT_TABLE ? "table" : "file of numpy");
-  if (j->o->dense && j->format != AMPED_FORMAT_HDF5)
+  if (j->o->session.cells.made && j->format != AMPED_FORMAT_HDF5)
     return amped_error(AMPED_USAGE, j->path, "is no HDF5 file, which --dense makes; name OUT.h5");
   if (j->o->generate.planted > 0)
     AMPED_TRY(model_path_of(j->path, &j->model_path));
@@ -205,7 +205,7 @@ static json_t *json_dense_options(const job *j) {
 
 static json_t *json_options(const job *j) {
   const amped_options *o = j->o;
-  if (o->dense)
+  if (o->session.cells.made)
     return json_dense_options(j);
   json_t *skew = json_array();
   for (int m = 0; m < j->spec.order; m++)
@@ -360,7 +360,7 @@ static amped_status check_json(const job *j, const amped_json *json) {
 }
 
 static amped_status run(const job *j, amped_json *json) {
-  if (j->o->dense)
+  if (j->o->session.cells.made)
     return run_dense(j, json);
   amped_sptensor t = {.order = 0};
   amped_ktensor model = {.order = 0};
@@ -382,7 +382,7 @@ amped_status amped_cmd_generate(const amped_options *o) {
     omp_set_num_threads(o->threads);
   AMPED_TRY(check_combination(o));
   AMPED_TRY(make_spec(o, &j.spec));
-  if (o->dense)
+  if (o->session.cells.made)
     j.dense = dense_spec(o);
   AMPED_GO(out, check_output(&j));
   AMPED_GO(out, amped_output_json(o->json, o->overwrite, &json));

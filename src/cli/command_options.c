@@ -103,13 +103,6 @@ static const amped_option generate_rows[] = {
      .help = "with --dense --planted: normal numbers as the model's entries",
      .initially = "positive ones",
      AMPED_OPTION_FIELD(amped_generate_options, is_signed)},
-    {.name = "type",
-     .type = AMPED_OPTION_WORD,
-     .words = AMPED_OPTION_WORDS("float", "double"),
-     .numbers = AMPED_OPTION_NUMBERS(AMPED_F32, AMPED_F64),
-     .help = "of a dense tensor's cells",
-     .initially = "float",
-     AMPED_OPTION_FIELD(amped_generate_options, type)},
 };
 
 static const amped_option info_rows[] = {

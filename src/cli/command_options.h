@@ -26,7 +26,6 @@ typedef struct amped_generate_options {
   double noise;       /* standard deviation, relative to the model's values */
   double collinear;   /* cosine of two columns of a dense model; 0: not given */
   bool is_signed;     /* entries of a dense model */
-  amped_vtype type;   /* of dense cells; 0: not given */
 } amped_generate_options;
 
 typedef struct amped_info_options {

@@ -15,7 +15,7 @@
 static amped_status check_dense_input(const amped_options *o) {
   const char *in = o->args[0];
   const amped_convert_options *c = &o->convert;
-  if (!o->dense && !c->sparse)
+  if (!o->session.cells.made && !c->sparse)
     return amped_error(AMPED_USAGE, in,
                        "is a dense tensor; give --dense to write it as one, or --sparse to write "
                        "the cells that are not 0");
@@ -23,7 +23,7 @@ static amped_status check_dense_input(const amped_options *o) {
     return amped_error(AMPED_USAGE, in,
                        "is a dense tensor; the options of reading text and tables, --dims, "
                        "--duplicates and --drop-zeros are for sparse ones");
-  if (o->dense && (c->compact || c->labels_sorted || c->temporary != NULL))
+  if (o->session.cells.made && (c->compact || c->labels_sorted || c->temporary != NULL))
     return amped_error(AMPED_USAGE, in,
                        "is a dense tensor and stays one; --compact, --label-order and --temporary "
                        "are for sparse ones");
@@ -36,7 +36,7 @@ static amped_status check_sparse_input(const amped_options *o) {
     return amped_error(AMPED_USAGE, in, "is no dense tensor; leave out --sparse");
   if (o->convert.nan_zero)
     return amped_error(AMPED_USAGE, in, "is no dense tensor, whose cells --nan is about");
-  if (o->dense && amped_read_duplicates(&o->read) == AMPED_DUPLICATES_KEEP)
+  if (o->session.cells.made && amped_read_duplicates(&o->read) == AMPED_DUPLICATES_KEEP)
     return amped_error(AMPED_USAGE, in,
                        "--duplicates=keep: a cell of a dense tensor has one value; give another "
                        "policy");
@@ -44,9 +44,9 @@ static amped_status check_sparse_input(const amped_options *o) {
 }
 
 static amped_status check_output_options(const amped_options *o) {
-  if (o->dense && o->convert.sparse)
+  if (o->session.cells.made && o->convert.sparse)
     return amped_error(AMPED_USAGE, NULL, "--dense and --sparse exclude each other");
-  if (!o->dense)
+  if (!o->session.cells.made)
     return AMPED_OK;
   if (o->convert.drop_zeros || o->convert.no_copies)
     return amped_error(AMPED_USAGE, NULL,

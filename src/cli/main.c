@@ -113,12 +113,16 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .parallel = true,
      .summary = "time MTTKRP over all modes, a whole run, a sweep of completion, or a stream",
-     .groups = {&amped_session_option_rows, &amped_seed_option_rows, &amped_bench_option_rows,
-                &amped_complete_model_option_rows, &amped_history_option_rows,
-                &amped_learn_option_rows, &amped_output_option_rows, &amped_kernel_option_rows,
-                &amped_threads_option_rows, &amped_backend_option_rows, &amped_plan_option_rows,
-                &amped_watch_option_rows, &amped_shape_option_rows, &amped_values_option_rows,
-                &amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows,
+     .groups = {&amped_session_option_rows,  &amped_seed_option_rows,
+                &amped_bench_option_rows,    &amped_complete_model_option_rows,
+                &amped_history_option_rows,  &amped_learn_option_rows,
+                &amped_output_option_rows,   &amped_kernel_option_rows,
+                &amped_threads_option_rows,  &amped_backend_option_rows,
+                &amped_plan_option_rows,     &amped_watch_option_rows,
+                &amped_shape_option_rows,    &amped_values_option_rows,
+                &amped_dense_option_rows,    &amped_cell_type_option_rows,
+                &amped_products_option_rows, &amped_read_option_rows,
+                &amped_dims_option_rows,     &amped_duplicates_option_rows,
                 &amped_dataset_option_rows},
      .help =
          "With --shape the tensor is made in memory, on the device that computes: billions of\n"
@@ -291,7 +295,8 @@ const amped_command amped_commands[] = {
      .writes = true,
      .summary = "make a synthetic tensor",
      .groups = {&amped_dims_option_rows, &amped_shape_option_rows, &amped_generate_option_rows,
-                &amped_dense_option_rows, &amped_seed_option_rows, &amped_threads_option_rows},
+                &amped_dense_option_rows, &amped_cell_type_option_rows, &amped_seed_option_rows,
+                &amped_threads_option_rows},
      .help = "With --planted the model is written beside OUT, to STEM.planted.h5.\n\n"
              "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n"
              "         amped_mpi generate known.h5 --dims=60x50x40 --nnz=9k --planted=3\n"

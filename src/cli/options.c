@@ -100,14 +100,6 @@ static const amped_option components_rows[] = {
      .expected_text = AMPED_NUMBER_LIST_EXPECTED},
 };
 
-static const amped_option dense_rows[] = {
-    {.name = "dense",
-     .type = AMPED_OPTION_FLAG,
-     .help = "write a dense tensor: all cells; of generate those of --dims",
-     .initially = "a sparse tensor",
-     AMPED_OPTION_FIELD(amped_options, dense)},
-};
-
 static const amped_option bench_rows[] = {
     {.name = "repeat",
      .type = AMPED_OPTION_INT,
@@ -143,7 +135,6 @@ const amped_option_group amped_nowrite_option_rows = AMPED_OPTION_GROUP(nowrite_
 const amped_option_group amped_top_option_rows = AMPED_OPTION_GROUP(top_rows);
 const amped_option_group amped_width_option_rows = AMPED_OPTION_GROUP(width_rows);
 const amped_option_group amped_components_option_rows = AMPED_OPTION_GROUP(components_rows);
-const amped_option_group amped_dense_option_rows = AMPED_OPTION_GROUP(dense_rows);
 const amped_option_group amped_bench_option_rows = AMPED_OPTION_GROUP(bench_rows);
 
 /* ---- all groups ---------------------------------------------------------------------------- */
@@ -160,7 +151,8 @@ static const struct {
     {&amped_dataset_option_rows, offsetof(amped_options, session)},
     {&amped_shape_option_rows, offsetof(amped_options, session.shape)},
     {&amped_values_option_rows, offsetof(amped_options, session.shape)},
-    {&amped_cells_option_rows, offsetof(amped_options, session.cells)},
+    {&amped_dense_option_rows, offsetof(amped_options, session.cells)},
+    {&amped_cell_type_option_rows, offsetof(amped_options, session.cells)},
     {&amped_plan_option_rows, offsetof(amped_options, session.plan)},
     {&amped_backend_option_rows, offsetof(amped_options, session.backend)},
     {&amped_kernel_option_rows, offsetof(amped_options, session.backend)},
@@ -195,7 +187,6 @@ static const struct {
     {&amped_top_option_rows, 0},
     {&amped_width_option_rows, 0},
     {&amped_components_option_rows, 0},
-    {&amped_dense_option_rows, 0},
     {&amped_bench_option_rows, 0},
 };
 

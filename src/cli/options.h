@@ -40,7 +40,6 @@ typedef struct amped_options {
   const char *output;
   bool nowrite;
   bool overwrite;
-  bool dense; /* the output of convert, or generate, has all cells */
   amped_read_options read;
 
   /* of one folder, or one command */
@@ -77,7 +76,6 @@ extern const amped_option_group amped_top_option_rows;
 extern const amped_option_group amped_width_option_rows;
 extern const amped_option_group amped_components_option_rows;
 extern const amped_option_group amped_bench_option_rows;
-extern const amped_option_group amped_dense_option_rows;
 
 /* The groups that every command takes, NULL-ended. */
 extern const amped_option_group *const amped_common_groups[];

@@ -136,16 +136,21 @@ static const amped_option dataset_rows[] = {
      AMPED_OPTION_FIELD(amped_session_options, dataset)},
 };
 
-static const amped_option cells_rows[] = {
+static const amped_option dense_rows[] = {
     {.name = "dense",
      .type = AMPED_OPTION_FLAG,
-     .help = "a dense tensor of --dims, made in memory: uniform cells, on every rank its own slab",
+     .help = "a dense tensor, all cells: that convert or generate writes; that bench makes in "
+             "memory, of --dims",
+     .initially = "a sparse tensor",
      AMPED_OPTION_FIELD(amped_cells_options, made)},
+};
+
+static const amped_option cell_type_rows[] = {
     {.name = "type",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("float", "double"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_F32, AMPED_F64),
-     .help = "of the cells of --dense",
+     .help = "of the cells that --dense makes",
      .initially = "float",
      AMPED_OPTION_FIELD(amped_cells_options, type)},
 };
@@ -155,4 +160,5 @@ const amped_option_group amped_watch_option_rows = AMPED_OPTION_GROUP(watch_rows
 const amped_option_group amped_start_option_rows = AMPED_OPTION_GROUP(start_rows);
 const amped_option_group amped_plan_only_option_rows = AMPED_OPTION_GROUP(plan_only_rows);
 const amped_option_group amped_dataset_option_rows = AMPED_OPTION_GROUP(dataset_rows);
-const amped_option_group amped_cells_option_rows = AMPED_OPTION_GROUP(cells_rows);
+const amped_option_group amped_dense_option_rows = AMPED_OPTION_GROUP(dense_rows);
+const amped_option_group amped_cell_type_option_rows = AMPED_OPTION_GROUP(cell_type_rows);

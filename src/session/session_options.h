@@ -23,7 +23,7 @@ typedef enum amped_readers {
   AMPED_READERS_ALL
 } amped_readers;
 
-/* A dense tensor that is made in memory. */
+/* A dense tensor that a command makes: bench in memory, convert and generate in a file. */
 typedef struct amped_cells_options {
   bool made;
   amped_vtype type; /* of its cells; 0: not given, which is float */
@@ -65,6 +65,7 @@ extern const amped_option_group amped_start_option_rows;   /* --starts, --init, 
 extern const amped_option_group amped_watch_option_rows;   /* --trace, --hang-timeout */
 extern const amped_option_group amped_plan_only_option_rows; /* --plan */
 extern const amped_option_group amped_dataset_option_rows;   /* --dataset */
-extern const amped_option_group amped_cells_option_rows;     /* --dense, --type */
+extern const amped_option_group amped_dense_option_rows;     /* --dense */
+extern const amped_option_group amped_cell_type_option_rows; /* --type */
 
 #endif
