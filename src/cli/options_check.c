@@ -145,7 +145,7 @@ static amped_status check_cells(amped_options *o) {
   amped_cells_options *c = &o->session.cells;
   const amped_session_options *s = &o->session;
   const char *wrong = NULL;
-  if (!c->made && c->type == 0)
+  if (!o->command->parallel || (!c->made && c->type == 0))
     return AMPED_OK;
   if (!c->made)
     wrong = "--type is of the cells of --dense; add that, or leave out --type";
@@ -303,7 +303,7 @@ static amped_status check_complete(amped_options *o) {
 static void hand_down(amped_options *o) {
   if (o->session.shape.name != NULL && o->command->parallel)
     o->args[0] = o->session.shape.name;
-  if (o->session.cells.made)
+  if (o->session.cells.made && o->command->parallel)
     o->args[0] = "a dense tensor in memory";
   o->session.command = o->command->name;
   o->session.input = o->args[0];
