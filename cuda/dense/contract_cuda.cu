@@ -4,6 +4,8 @@
 
 /* Stages of a part of the k at least, where rows are few. */
 #define LEAST_STAGES 4
+/* Turns of all multiprocessors, so many that the last one may be short. */
+#define MANY_TURNS 8
 
 namespace {
 
@@ -42,23 +44,54 @@ uint64_t amped_contract_cuda_columns(amped_vtype type, int ncomps) {
   return ncomps <= 64 ? 64 : amped_ceil_div((uint64_t)ncomps, 128) * 128;
 }
 
-/* Parts of the k of rows first .. end: one, unless tiles are fewer than multiprocessors. */
+static bool takes_groups(const amped_contract_cuda_args *args) {
+  return args->caches.groups && args->type == AMPED_CELL_F32 && args->value_type == AMPED_F32;
+}
+
+/* Rows of a tile of n columns, and such tiles that a multiprocessor has at once. */
+static void tile_shape(const amped_contract_cuda_args *args, int n, uint64_t *rows,
+                       uint64_t *at_once) {
+  const int bytes = n * (int)args->value_type;
+  *rows = bytes > 256 ? 128 : 256;
+  *at_once = bytes <= 128 ? 2 : 1;
+  if (takes_groups(args) && n >= 32) {
+    *rows = n == 32 ? 256 : n == 64 ? 192 : 128;
+    *at_once = 1;
+  }
+}
+
+/* Parts of the k of rows first .. end, where tiles are few: so many that all multiprocessors are at
+ * work to the end. A part costs the stages that bring as many bytes as its sums. */
 static uint64_t parts_of(const amped_contract_cuda_args *args) {
   const uint64_t deep = amped_cell_bytes(args->type) == 8 ? 16 : 32;
   const uint64_t most = args->mid < AMPED_CONTRACT_ROWS ? args->mid : AMPED_CONTRACT_ROWS;
   const uint64_t steps = amped_ceil_div(most, deep);
-  const uint64_t tiles = amped_ceil_div(args->lead * args->trail, (uint64_t)256);
-  const uint64_t blocks = (uint64_t)args->caches.multiprocessors;
-  if (tiles >= blocks || steps < 2 * LEAST_STAGES)
+  const int n = tile_columns(args, 0);
+  const uint64_t costs = LEAST_STAGES + (uint64_t)n / 8;
+  uint64_t rows = 0;
+  uint64_t at_once = 0;
+  tile_shape(args, n, &rows, &at_once);
+  const uint64_t tiles = amped_ceil_div(args->lead * args->trail, rows);
+  const uint64_t blocks = (uint64_t)args->caches.multiprocessors * at_once;
+  if (tiles == 0 || tiles >= MANY_TURNS * blocks)
     return 1;
-  const uint64_t wanted = amped_ceil_div(blocks, tiles);
-  const uint64_t parts = wanted < steps / LEAST_STAGES ? wanted : steps / LEAST_STAGES;
-  return amped_ceil_div(steps, amped_ceil_div(steps, parts));
+  uint64_t best = 1;
+  uint64_t least = amped_ceil_div(tiles, blocks) * steps;
+  const uint64_t end = MANY_TURNS * amped_ceil_div(blocks, tiles);
+  for (uint64_t parts = 2; parts <= end && parts <= steps / LEAST_STAGES; parts++) {
+    const uint64_t turns = amped_ceil_div(tiles * parts, blocks);
+    const uint64_t stages = turns * (amped_ceil_div(steps, parts) + costs);
+    if (stages < least) {
+      least = stages;
+      best = parts;
+    }
+  }
+  return amped_ceil_div(steps, amped_ceil_div(steps, best));
 }
 
 uint64_t amped_contract_cuda_split(const amped_contract_cuda_args *args) {
   const uint64_t most = args->mid < AMPED_CONTRACT_ROWS ? args->mid : AMPED_CONTRACT_ROWS;
-  if (!args->caches.groups || args->type != AMPED_CELL_F32 || args->value_type != AMPED_F32)
+  if (!takes_groups(args))
     return 0;
   return amped_ceil_div(most, AMPED_CONTRACT_STEP) * AMPED_CONTRACT_STEP *
          amped_contract_cuda_columns(args->value_type, args->ncomps) * 8;
