@@ -85,42 +85,54 @@ TARGET AMPED_INLINE NAME(view)
 
 /* --- rows of A -------------------------------------------------------------------------------- */
 
-/* Row k of A: the product of the inputs' rows, with zeros behind it. It lies in `row` where it is
- * not a factor's. */
-TARGET AMPED_INLINE const VALUE *NAME(make_row)(const amped_contraction *c, uint64_t k,
-                                                uint64_t columns, VALUE *restrict row) {
+/* row = the product of the rows, of all inputs but the fastest, that index `number` of them has,
+ * with zeros behind it. */
+TARGET AMPED_INLINE void NAME(multiply_slow)(const amped_contraction *c, uint64_t number,
+                                             uint64_t columns, VALUE *restrict row) {
   const uint64_t n = (uint64_t)c->ncomps;
-  if (c->inputs == 1 && columns <= c->ld)
-    return (const VALUE *)c->factors[0] + k * c->ld;
-  for (int m = c->inputs - 1; m >= 0; m--) {
-    const VALUE *const from = (const VALUE *)c->factors[m] + k % c->dims[m] * c->ld;
-    k /= c->dims[m];
-    if (m == c->inputs - 1)
-      memcpy(row, from, n * sizeof *row);
-    else
-      for (uint64_t r = 0; r < n; r++)
-        row[r] *= from[r];
+  for (uint64_t r = 0; r < columns; r++)
+    row[r] = r < n ? 1 : 0;
+  for (int m = c->inputs - 2; m >= 0; m--) {
+    const VALUE *const from = (const VALUE *)c->factors[m] + number % c->dims[m] * c->ld;
+    number /= c->dims[m];
+    for (uint64_t r = 0; r < n; r++)
+      row[r] *= from[r];
   }
-  for (uint64_t r = n; r < columns; r++)
-    row[r] = 0;
-  return row;
+}
+
+/* A row of A to its place in all panels. */
+TARGET AMPED_INLINE void NAME(put_row)(const VALUE *row, uint64_t columns, uint64_t i,
+                                       uint64_t count, VALUE *restrict a) {
+  uint64_t r = 0;
+  for (; r + 2 * LANES <= columns; r += 2 * LANES) {
+    NAME(vector) *const to = (NAME(vector) *)(a + r * count + i * 2 * LANES);
+    to[0] = *(const NAME(vector) *)(row + r);
+    to[1] = *(const NAME(vector) *)(row + r + LANES);
+  }
+  if (r < columns)
+    *(NAME(vector) *)(a + r * count + i * LANES) = *(const NAME(vector) *)(row + r);
 }
 
 /* Rows k .. k + count of A as panels: two vectors of each row, row after row, then the next two.
  * The last panel may be of one vector. */
 TARGET AMPED_INLINE void NAME(make_panels)(const amped_contraction *c, uint64_t columns, uint64_t k,
                                            uint64_t count, VALUE *restrict a) {
-  VALUE space[AMPED_MAX_NCOMPS];
-  for (uint64_t i = 0; i < count; i++) {
-    const VALUE *const row = NAME(make_row)(c, k + i, columns, space);
-    uint64_t r = 0;
-    for (; r + 2 * LANES <= columns; r += 2 * LANES) {
-      NAME(vector) *const to = (NAME(vector) *)(a + r * count + i * 2 * LANES);
-      to[0] = *(const NAME(vector) *)(row + r);
-      to[1] = *(const NAME(vector) *)(row + r + LANES);
+  const uint64_t n = (uint64_t)c->ncomps;
+  const uint64_t fast = c->dims[c->inputs - 1];
+  VALUE slow[AMPED_MAX_NCOMPS];
+  VALUE row[AMPED_MAX_NCOMPS];
+  uint64_t at = k % fast;
+  NAME(multiply_slow)(c, k / fast, columns, slow);
+  memset(row, 0, columns * sizeof *row);
+  for (uint64_t i = 0; i < count; i++, at++) {
+    if (at == fast) {
+      at = 0;
+      NAME(multiply_slow)(c, (k + i) / fast, columns, slow);
     }
-    if (r < columns)
-      *(NAME(vector) *)(a + r * count + i * LANES) = *(const NAME(vector) *)(row + r);
+    const VALUE *const from = (const VALUE *)c->factors[c->inputs - 1] + at * c->ld;
+    for (uint64_t r = 0; r < n; r++)
+      row[r] = slow[r] * from[r];
+    NAME(put_row)(row, columns, i, count, a);
   }
 }
 

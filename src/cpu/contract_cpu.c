@@ -16,7 +16,7 @@
 /* Rows of A that are made at a time: A_BYTES of them, in whole runs. */
 #define A_BYTES (UINT64_C(128) << 10)
 #define LEAST_ROWS RUN
-#define MOST_ROWS (8 * RUN)
+#define MOST_ROWS (4 * RUN)
 
 /* Where blocks of T are fewer, the contracted indices are cut into strips. */
 #define LEAST_ITEMS 64
