@@ -16,8 +16,8 @@ amped_status amped_contract_f32(const amped_contract_cuda_args *args, uint64_t p
 amped_status amped_contract_f64(const amped_contract_cuda_args *args, uint64_t parts, int column,
                                 int n);
 
-/* The first one, by products of warp groups: cells are floats, the device's caches.groups is true, n
- * is 32, 64 or 128. */
+/* The first one, by products of warp groups: cells are floats, the device's caches.groups is true,
+ * n is 32, 64 or 128. */
 amped_status amped_contract_group(const amped_contract_cuda_args *args, uint64_t parts, int column,
                                   int n);
 

@@ -313,12 +313,12 @@ typedef struct amped_partial_rows {
 } amped_partial_rows;
 
 /* A format has all of these operations but row_fit, row_past and row_steps (optional), collect,
- * sort, require_collect (NULL: it takes ordered copies alone), go_on, make_synthetic and require_synthetic
- * (NULL: it takes files alone), partial_rows, add_arrived and stage_partial (NULL: sums of a row
- * are whole on its owner, split iDps apart), and products (NULL: near 1 the fit is known less well,
- * docs/numerics.md). A format that needs cells has insert_cells in place of insert. A solver that
- * needs an operation of its own asks for it before the first nonzero is read (amped_demand,
- * session/prepare.h). */
+ * sort, require_collect (NULL: it takes ordered copies alone), go_on, make_synthetic and
+ * require_synthetic (NULL: it takes files alone), partial_rows, add_arrived and stage_partial
+ * (NULL: sums of a row are whole on its owner, split iDps apart), and products (NULL: near 1 the
+ * fit is known less well, docs/numerics.md). A format that needs cells has insert_cells in place of
+ * insert. A solver that needs an operation of its own asks for it before the first nonzero is read
+ * (amped_demand, session/prepare.h). */
 typedef struct amped_format_ops {
   const char *name;       /* as the user says it: --kernel */
   bool any_order;         /* sums are added in whatever order comes: never with --deterministic */
