@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/blas.h"
+
 /* In order of preference, for --backend=auto. */
 static const amped_backend *const backends[] = {
 #ifdef AMPED_HAVE_CUDA
@@ -45,6 +47,7 @@ amped_status amped_worker_open(amped_worker *worker, const amped_backend *backen
                        "--kernel=%s adds in whatever order comes: it cannot be --deterministic; "
                        "leave out one of the two",
                        worker->format->name);
+  amped_blas_one_thread();
   return backend->device->open(options, &worker->device);
 }
 

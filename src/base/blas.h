@@ -12,7 +12,8 @@
 #include "base/status.h"
 #include "base/types.h"
 
-/* BLAS uses one thread from now on: each of our threads calls BLAS for its own rows. */
+/* BLAS uses one thread from now on: each of our threads calls BLAS for its own rows, and matrices
+ * of R x R are too small for more. */
 void amped_blas_one_thread(void);
 
 /* Warn where BLAS computes with kernels of an old processor: OpenBLAS does so where the processor

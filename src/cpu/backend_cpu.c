@@ -32,7 +32,6 @@ static amped_status cpu_open(const amped_backend_options *options, amped_device 
                        "--products=tf32 is for GPUs; leave it out or use --backend=cuda");
   AMPED_TRY(amped_calloc(&device, 1, sizeof *device, "the CPU context"));
   device->threads = options->threads;
-  amped_blas_one_thread();
   amped_blas_warn_of_kernels();
   (void)snprintf(device->description, sizeof device->description, "CPU, %d thread%s",
                  device->threads, device->threads == 1 ? "" : "s");
