@@ -73,7 +73,7 @@ static uint64_t parts_of(const amped_contract_cuda_args *args) {
   tile_shape(args, n, &rows, &at_once);
   const uint64_t tiles = amped_ceil_div(args->lead * args->trail, rows);
   const uint64_t blocks = (uint64_t)args->caches.multiprocessors * at_once;
-  if (tiles == 0 || tiles >= MANY_TURNS * blocks)
+  if (tiles == 0 || steps == 0 || tiles >= MANY_TURNS * blocks)
     return 1;
   uint64_t best = 1;
   uint64_t least = amped_ceil_div(tiles, blocks) * steps;
