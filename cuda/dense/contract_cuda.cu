@@ -62,7 +62,7 @@ static void tile_shape(const amped_contract_cuda_args *args, int n, uint64_t *ro
 
 /* Parts of the k of rows first .. end, where tiles are few: so many that all multiprocessors are at
  * work to the end. A part costs the stages that bring as many bytes as its sums. */
-static uint64_t parts_of(const amped_contract_cuda_args *args) {
+uint64_t amped_contract_cuda_parts(const amped_contract_cuda_args *args) {
   const uint64_t deep = amped_cell_bytes(args->type) == 8 ? 16 : 32;
   const uint64_t most = args->mid < AMPED_CONTRACT_ROWS ? args->mid : AMPED_CONTRACT_ROWS;
   const uint64_t steps = amped_ceil_div(most, deep);
@@ -97,33 +97,31 @@ uint64_t amped_contract_cuda_split(const amped_contract_cuda_args *args) {
          amped_contract_cuda_columns(args->value_type, args->ncomps) * 8;
 }
 
-uint64_t amped_contract_cuda_sums(const amped_contract_cuda_args *args) {
-  const uint64_t parts = parts_of(args);
-  const uint64_t elements = args->lead * args->trail * (uint64_t)args->ncomps;
-  return parts > 1 || args->mid > AMPED_CONTRACT_RANGE ? parts * elements : 0;
+bool amped_contract_cuda_needs_sums(const amped_contract_cuda_args *args) {
+  return args->mid > AMPED_CONTRACT_RANGE || amped_contract_cuda_parts(args) > 1;
 }
 
-static amped_status add_all_parts(const amped_contract_cuda_args *args, uint64_t parts) {
+static amped_status add_all_parts(const amped_contract_cuda_args *args) {
   const uint64_t elements = args->lead * args->trail * (uint64_t)args->ncomps;
   if (args->value_type == AMPED_F32)
     add_parts<<<blocks_for(elements), block_threads, 0, args->stream>>>(
-        args->sums, elements, parts, static_cast<float *>(args->out));
+        args->sums, elements, args->parts, static_cast<float *>(args->out));
   else
     add_parts<<<blocks_for(elements), block_threads, 0, args->stream>>>(
-        args->sums, elements, parts, static_cast<double *>(args->out));
+        args->sums, elements, args->parts, static_cast<double *>(args->out));
   AMPED_CUDA_LAUNCHED("the kernel that adds parts up");
   return AMPED_OK;
 }
 
 amped_status amped_contract_cuda(const amped_contract_cuda_args *args) {
-  const uint64_t parts = parts_of(args);
+  const uint64_t parts = amped_contract_cuda_parts(args);
   for (int column = 0; column < args->ncomps;) {
     const int n = tile_columns(args, column);
     AMPED_TRY(args->value_type == AMPED_F32 ? amped_contract_f32(args, parts, column, n)
                                             : amped_contract_f64(args, parts, column, n));
     column += n;
   }
-  if (args->sums != nullptr && args->end == args->mid)
-    return add_all_parts(args, parts);
+  if (args->sums != nullptr && !args->more)
+    return add_all_parts(args);
   return AMPED_OK;
 }

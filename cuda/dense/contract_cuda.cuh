@@ -501,7 +501,7 @@ contraction<T> contraction_of(const amped_contract_cuda_args *args, uint64_t par
   p.ncomps = (unsigned)args->ncomps;
   p.out = static_cast<T *>(args->out);
   p.sums = args->sums;
-  p.again = args->first > 0;
+  p.again = args->again;
   p.tf32 = args->tf32;
   p.vectors = (uint64_t)args->ncomps * sizeof(T) % 16 == 0;
   p.parts = parts;

@@ -30,12 +30,16 @@ typedef struct amped_contract_cuda_args {
   uint64_t lead, mid, trail;
   uint64_t first, end; /* of mid: first is 0 or a multiple of AMPED_CONTRACT_ROWS, end at most as
                           much more */
+  bool again;          /* sums hold what earlier calls added up */
+  bool more;           /* later calls add to the sums: T is not made yet */
+  uint64_t parts;      /* the most amped_contract_cuda_parts of the calls that make one T */
   int ncomps;
   const void *factor; /* rows first .. end, amped_contract_cuda_columns elements each, behind them
                          zeros up to a multiple of AMPED_CONTRACT_STEP */
   void *split;        /* room of amped_contract_cuda_split bytes; NULL where that is 0 */
   bool tf32;          /* floats are rounded to TF32, one product: no longer exact */
-  double *sums;       /* room of amped_contract_cuda_sums doubles; NULL where that is 0 */
+  double *sums;       /* parts times the elements of T; NULL where amped_contract_cuda_needs_sums is
+                         false and one call makes T */
   void *out;          /* T: lead x trail rows of ncomps */
   amped_caches_cuda caches;
   cudaStream_t stream;
@@ -47,10 +51,15 @@ uint64_t amped_contract_cuda_columns(amped_vtype type, int ncomps);
 /* Bytes for rows first .. end of F as tensor cores take them, where the device takes them so. */
 uint64_t amped_contract_cuda_split(const amped_contract_cuda_args *args);
 
-/* Doubles for sums of ranges, or of parts of mid that blocks share where rows are few. */
-uint64_t amped_contract_cuda_sums(const amped_contract_cuda_args *args);
+/* Parts of mid that blocks share where rows are few: first, end and what follows is not asked for.
+ */
+uint64_t amped_contract_cuda_parts(const amped_contract_cuda_args *args);
 
-/* Enqueue rows first .. end of mid. Calls come in order; T is there after that of the last. */
+/* Are there sums of ranges, or of parts, in double? */
+bool amped_contract_cuda_needs_sums(const amped_contract_cuda_args *args);
+
+/* Enqueue rows first .. end of mid. Where calls have fewer parts than `parts`, the caller has set
+ * the sums to zero, and `again`. T is there after the call that has no `more`. */
 amped_status amped_contract_cuda(const amped_contract_cuda_args *args);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 #include "cuda/dense/dense_products_cuda.h"
 #include "cuda/dense/factor_rows_cuda.h"
 #include "cuda/dense/rows_cuda.h"
-#include "cuda/device/rank_device_cuda.h"
+#include "cuda/dense/slab_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
 extern "C" {
@@ -15,9 +15,9 @@ extern "C" {
 #include "tensor/overflow.h"
 }
 
-/* Bytes of what a part allocates. */
+/* Bytes of what a part allocates, beside its cells. */
 struct room {
-  uint64_t cells, t, sums, operand, split, partial, gathered[AMPED_MAX_ORDER];
+  uint64_t t, sums, operand, split, partial, gathered[AMPED_MAX_ORDER];
 };
 
 struct amped_tensor_part {
@@ -25,7 +25,7 @@ struct amped_tensor_part {
   amped_factor_set *factors;
   const amped_plan *plan;
   room bytes;
-  char *d_cells;
+  amped_slab_cuda slab;
   uint64_t filled;                     /* cells that were inserted */
   void *d_t;                           /* the last contraction */
   amped_dense_kept kept;               /* its modes */
@@ -38,6 +38,7 @@ struct amped_tensor_part {
   const void *d_rows[AMPED_MAX_ORDER]; /* factors in that order: of the slab's indices */
   amped_products_room_cuda *d_products;
   cudaEvent_t begin, stop; /* of the last MTTKRP */
+  bool passed;             /* it went over the slab */
 };
 
 /* --- sizes ------------------------------------------------------------------------------------ */
@@ -47,21 +48,46 @@ static bool is_gathered(const amped_plan *plan, int mode) {
   return plan->nranks > 1 && mode != plan->dense.slab_mode;
 }
 
-/* The contraction of modes layout[from] .. layout[end - 1]; its memory is not set. */
+/* The contraction of modes layout[from] .. layout[end - 1] of so many rows of the slab; its memory
+ * is not set. */
 static amped_contract_cuda_args contraction_of(const amped_device *device, const amped_plan *plan,
-                                               int from, int end) {
+                                               uint64_t rows, int from, int end) {
   const amped_dense_plan *d = &plan->dense;
   amped_contract_cuda_args c = {};
   c.type = d->type;
   c.value_type = plan->value_type;
   c.lead = c.mid = c.trail = 1;
   for (int k = 0; k < plan->order; k++)
-    *(k < from ? &c.lead : k < end ? &c.mid : &c.trail) *= d->dims[d->layout[k]];
+    *(k < from ? &c.lead : k < end ? &c.mid : &c.trail) *= k == 0 ? rows : d->dims[d->layout[k]];
   c.ncomps = plan->ncomps;
   c.tf32 = device->options.tf32;
   c.caches = device->gpu.caches;
   c.stream = device->stream;
   return c;
+}
+
+/* Doubles for the sums of a contraction, and the most parts of a call. Where it takes the slowest
+ * mode out, the calls of all visits add to the same sums. Visits have four sizes at most: those of
+ * the first two and of the last two. */
+static uint64_t sums_of(const amped_device *device, const amped_plan *plan,
+                        const amped_slab_layout_cuda *layout, int from, int end, uint64_t *parts) {
+  const uint64_t visits = amped_slab_visits_cuda(layout);
+  const uint64_t which[] = {0, 1, visits - 2, visits - 1};
+  uint64_t most = 0;
+  uint64_t elements = 0;
+  *parts = 1;
+  for (uint64_t i : which) {
+    if (i >= visits)
+      continue;
+    const amped_slab_visit_cuda v = amped_slab_visit_cuda_at(layout, i);
+    const amped_contract_cuda_args c = contraction_of(device, plan, v.end - v.first, from, end);
+    const uint64_t here = amped_contract_cuda_parts(&c);
+    elements = c.lead * c.trail * (uint64_t)c.ncomps;
+    *parts = here > *parts ? here : *parts;
+    if (amped_contract_cuda_needs_sums(&c) && here * elements > most)
+      most = here * elements;
+  }
+  return from == 0 && visits > 1 ? *parts * elements : most;
 }
 
 /* Rows of a contraction's operand that are made at a time, padded. */
@@ -75,15 +101,18 @@ static void keep_larger(uint64_t *most, uint64_t bytes) {
 }
 
 /* The memory of every contraction that the plan's tree may take, and of the rows from it. */
-static void room_of_contractions(const amped_device *device, const amped_plan *plan, room *r) {
+static void room_of_contractions(const amped_device *device, const amped_plan *plan,
+                                 const amped_slab_layout_cuda *layout, room *r) {
   const int half = plan->order / 2;
+  const bool is_split = plan->dense.tree == AMPED_TREE_SPLIT;
   const uint64_t columns = amped_contract_cuda_columns(plan->value_type, plan->ncomps);
   for (int k = 0; k < plan->order; k++) {
-    amped_contract_cuda_args c = contraction_of(device, plan, k, k + 1);
-    if (plan->dense.tree == AMPED_TREE_SPLIT)
-      c = k < half ? contraction_of(device, plan, 0, half)
-                   : contraction_of(device, plan, half, plan->order);
-    keep_larger(&r->sums, amped_contract_cuda_sums(&c) * sizeof(double));
+    const int from = !is_split ? k : k < half ? 0 : half;
+    const int end = !is_split ? k + 1 : k < half ? half : plan->order;
+    const amped_contract_cuda_args c =
+        contraction_of(device, plan, amped_slab_most_rows_cuda(layout), from, end);
+    uint64_t parts = 0;
+    keep_larger(&r->sums, sums_of(device, plan, layout, from, end, &parts) * sizeof(double));
     keep_larger(&r->operand, operand_rows(c.mid) * columns * plan->value_type);
     keep_larger(&r->split, amped_contract_cuda_split(&c));
     keep_larger(&r->sums, amped_rows_cuda_most_sums(plan->dense.dims[k], plan->ncomps,
@@ -92,10 +121,10 @@ static void room_of_contractions(const amped_device *device, const amped_plan *p
   }
 }
 
-static amped_status room_of(const amped_device *device, const amped_plan *plan, room *r) {
+static amped_status room_of(const amped_device *device, const amped_plan *plan,
+                            const amped_slab_layout_cuda *layout, room *r) {
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   *r = {};
-  r->cells = plan->dense.cells * amped_cell_bytes(plan->dense.type);
   r->t = amped_dense_largest(&plan->dense, plan->order, plan->ncomps);
   if (!amped_mul(r->t, sizeof(double), &r->t) || r->t > INT64_MAX)
     return amped_error(AMPED_FAILED, nullptr,
@@ -103,7 +132,7 @@ static amped_status room_of(const amped_device *device, const amped_plan *plan, 
                        "components, or more GPUs",
                        plan->ncomps);
   r->t = r->t / sizeof(double) * plan->value_type;
-  room_of_contractions(device, plan, r);
+  room_of_contractions(device, plan, layout, r);
   for (int m = 0; m < plan->order; m++)
     if (is_gathered(plan, m)) {
       keep_larger(&r->partial, amped_plan_factor_rows(plan, m) * row_bytes);
@@ -112,32 +141,78 @@ static amped_status room_of(const amped_device *device, const amped_plan *plan, 
   return AMPED_OK;
 }
 
-static uint64_t all_bytes(const room *r) {
-  uint64_t bytes = r->cells + r->t + r->sums + r->operand + r->split + 2 * r->partial +
+static uint64_t all_bytes(const room *r, const amped_slab_layout_cuda *layout) {
+  uint64_t bytes = amped_slab_resident_bytes_cuda(layout) + amped_slab_buffer_bytes_cuda(layout) +
+                   r->t + r->sums + r->operand + r->split + 2 * r->partial +
                    sizeof(amped_products_room_cuda);
   for (uint64_t gathered : r->gathered)
     bytes += gathered;
   return bytes;
 }
 
+/* The layout of the plan's slab with so many resident rows, and all bytes that it takes. */
+static amped_status lay_out(const amped_device *device, const amped_plan *plan, uint64_t resident,
+                            amped_slab_layout_cuda *layout, uint64_t *bytes) {
+  const amped_dense_plan *d = &plan->dense;
+  const uint64_t rows = d->cells > 0 ? d->dims[d->layout[0]] : 0;
+  const uint64_t row_bytes = rows > 0 ? d->cells / rows * amped_cell_bytes(d->type) : 0;
+  room r;
+  *layout = amped_slab_layout_cuda_make(rows, row_bytes, resident < rows ? resident : rows);
+  AMPED_TRY(room_of(device, plan, layout, &r));
+  *bytes = all_bytes(&r, layout);
+  return AMPED_OK;
+}
+
+/* AUTO: all rows where they fit; else as many as do, beside the buffers for the rest. Sums may grow
+ * with the rows that stay. */
+static amped_status choose_layout(const amped_device *device, const amped_plan *plan,
+                                  uint64_t budget, amped_slab_layout_cuda *layout,
+                                  uint64_t *bytes) {
+  const amped_residency residency = device->options.residency;
+  if (residency != AMPED_RESIDENCY_STREAM)
+    AMPED_TRY(lay_out(device, plan, UINT64_MAX, layout, bytes));
+  if (residency == AMPED_RESIDENCY_RESIDENT ||
+      (residency == AMPED_RESIDENCY_AUTO && *bytes <= budget))
+    return AMPED_OK;
+  AMPED_TRY(lay_out(device, plan, 0, layout, bytes));
+  if (residency == AMPED_RESIDENCY_STREAM || *bytes > budget)
+    return AMPED_OK;
+  uint64_t resident = (budget - *bytes) / layout->row_bytes;
+  while (resident > 0) {
+    if (resident >= layout->rows)
+      resident = layout->rows - 1;
+    AMPED_TRY(lay_out(device, plan, resident, layout, bytes));
+    if (*bytes <= budget)
+      return AMPED_OK;
+    const uint64_t less = amped_ceil_div(*bytes - budget, layout->row_bytes);
+    resident = resident > less ? resident - less : 0;
+  }
+  return lay_out(device, plan, 0, layout, bytes);
+}
+
+static uint64_t budget_of(const amped_device *device, uint64_t factor_bytes) {
+  const uint64_t budget = device->gpu.budget_bytes;
+  return budget > factor_bytes ? budget - factor_bytes : 0;
+}
+
 static amped_status require(const amped_device *device, const amped_plan *plan,
                             uint64_t factor_bytes, amped_requirement *out) {
-  room r;
-  AMPED_TRY(room_of(device, plan, &r));
-  out->device_bytes = all_bytes(&r);
-  out->copy_bytes[0] = out->read_bytes[0] = r.cells;
-  if (device->options.residency == AMPED_RESIDENCY_STREAM)
-    return amped_error(AMPED_FAILED, nullptr,
-                       "a dense tensor is not streamed to a GPU: it stays on the GPU");
-  const uint64_t budget = device->gpu.budget_bytes;
-  if (factor_bytes > budget || out->device_bytes > budget - factor_bytes)
-    return amped_error(
-        AMPED_FAILED, nullptr,
-        "a dense tensor stays on the GPUs: its part of %" PRIu64 " MiB, contractions of %" PRIu64
-        " MiB and factors of %" PRIu64 " MiB are more than the %" PRIu64
-        " MiB of a GPU; use more GPUs, fewer components, or --backend=cpu",
-        r.cells >> 20, (out->device_bytes - r.cells) >> 20, factor_bytes >> 20, budget >> 20);
-  return AMPED_OK;
+  const uint64_t budget = budget_of(device, factor_bytes);
+  amped_slab_layout_cuda layout;
+  AMPED_TRY(choose_layout(device, plan, budget, &layout, &out->device_bytes));
+  out->copy_bytes[0] = out->read_bytes[0] = layout.rows * layout.row_bytes;
+  out->streamed_bytes[0] = out->host_bytes = amped_slab_streamed_bytes_cuda(&layout);
+  if (out->device_bytes <= budget)
+    return AMPED_OK;
+  const uint64_t cells =
+      amped_slab_resident_bytes_cuda(&layout) + amped_slab_buffer_bytes_cuda(&layout);
+  return amped_error(AMPED_FAILED, nullptr,
+                     "the %s of the tensor, %" PRIu64 " MiB, contractions of %" PRIu64
+                     " MiB and factors of %" PRIu64 " MiB are more than the %" PRIu64
+                     " MiB of a GPU; use more GPUs, fewer components%s, or --backend=cpu",
+                     layout.piece > 0 ? "buffers for cells" : "cells", cells >> 20,
+                     (out->device_bytes - cells) >> 20, factor_bytes >> 20,
+                     device->gpu.budget_bytes >> 20, layout.piece > 0 ? "" : ", --residency=auto");
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -148,8 +223,9 @@ static void destroy(amped_tensor_part *part) {
   (void)cudaStreamSynchronize(part->device->stream);
   for (void *d_gathered : part->d_gathered)
     amped_cuda_free(d_gathered);
-  void *const blocks[] = {part->d_cells, part->d_t,       part->d_sums,     part->d_operand,
-                          part->d_split, part->d_partial, part->d_arriving, part->d_products};
+  amped_slab_cuda_destroy(&part->slab);
+  void *const blocks[] = {part->d_t,       part->d_sums,     part->d_operand, part->d_split,
+                          part->d_partial, part->d_arriving, part->d_products};
   for (void *d_block : blocks)
     amped_cuda_free(d_block);
   if (part->begin != nullptr)
@@ -161,7 +237,6 @@ static void destroy(amped_tensor_part *part) {
 
 static amped_status allocate(amped_tensor_part *part) {
   const room *r = &part->bytes;
-  AMPED_TRY(amped_cuda_malloc((void **)&part->d_cells, r->cells, "the cells of the tensor"));
   AMPED_TRY(amped_cuda_malloc(&part->d_t, r->t, "a contraction of the tensor"));
   AMPED_TRY(amped_cuda_malloc((void **)&part->d_sums, r->sums, "sums of contractions"));
   AMPED_TRY(amped_cuda_malloc(&part->d_operand, r->operand, "rows for contractions"));
@@ -180,13 +255,17 @@ static amped_status allocate(amped_tensor_part *part) {
 static amped_status create(amped_device *device, amped_factor_set *factors, const amped_plan *plan,
                            uint64_t factor_bytes, amped_tensor_part **out) {
   amped_tensor_part *part = nullptr;
-  (void)factor_bytes;
+  amped_slab_layout_cuda layout;
+  uint64_t bytes = 0;
   *out = nullptr;
+  AMPED_TRY(choose_layout(device, plan, budget_of(device, factor_bytes), &layout, &bytes));
   AMPED_TRY(amped_calloc(&part, 1, sizeof *part, "the dense tensor"));
   part->device = device;
   part->factors = factors;
   part->plan = plan;
-  amped_status status = room_of(device, plan, &part->bytes);
+  amped_status status = room_of(device, plan, &layout, &part->bytes);
+  if (status == AMPED_OK)
+    status = amped_slab_cuda_create(&part->slab, device, &layout);
   if (status == AMPED_OK)
     status = allocate(part);
   if (status == AMPED_OK)
@@ -199,7 +278,7 @@ static amped_status create(amped_device *device, amped_factor_set *factors, cons
 /* The memory that the user's limit leaves. */
 static uint64_t spare(const amped_tensor_part *part) {
   const uint64_t limit = part->device->options.device_memory;
-  const uint64_t taken = all_bytes(&part->bytes);
+  const uint64_t taken = all_bytes(&part->bytes, &part->slab.layout);
   if (limit == 0)
     return UINT64_MAX;
   return limit > taken ? limit - taken : 0;
@@ -214,11 +293,7 @@ static amped_status insert_cells(amped_tensor_part *part, uint64_t first, uint64
                        "cells %" PRIu64 " to %" PRIu64 " do not follow the %" PRIu64 " of %" PRIu64
                        " that this rank has; please report this",
                        first, first + count, part->filled, d->cells);
-  if (count == 0)
-    return AMPED_OK;
-  AMPED_CUDA(cudaMemcpyAsync(part->d_cells + first * size, cells, count * size,
-                             cudaMemcpyHostToDevice, part->device->stream));
-  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  AMPED_TRY(amped_slab_cuda_insert(&part->slab, cells, count * size));
   part->filled += count;
   return AMPED_OK;
 }
@@ -236,7 +311,7 @@ static amped_status finish(amped_tensor_part *part, int mode) {
 static amped_status resize(amped_tensor_part *part) {
   room r;
   part->kept = {};
-  AMPED_TRY(room_of(part->device, part->plan, &r));
+  AMPED_TRY(room_of(part->device, part->plan, &part->slab.layout, &r));
   if (r.sums <= part->bytes.sums)
     return AMPED_OK;
   amped_cuda_free(part->d_sums);
@@ -299,23 +374,73 @@ static amped_factor_rows_cuda operand_of(const amped_tensor_part *part) {
   return f;
 }
 
-static amped_status contract_modes(amped_tensor_part *part) {
+/* Does every visit add to all of T, and not make rows of its own? */
+static bool adds_visits(const amped_tensor_part *part) {
+  return part->kept.from == 0 && amped_slab_visits_cuda(&part->slab.layout) > 1;
+}
+
+/* The contraction of a visit's cells. */
+static amped_status contract_visit(amped_tensor_part *part, const amped_slab_visit_cuda *visit,
+                                   const void *d_cells, void *arguments) {
+  (void)arguments;
+  const amped_slab_layout_cuda *layout = &part->slab.layout;
+  const amped_dense_kept *kept = &part->kept;
+  const uint64_t rows = visit->end - visit->first;
+  const bool adds = adds_visits(part);
   const amped_factor_rows_cuda f = operand_of(part);
   amped_contract_cuda_args c =
-      contraction_of(part->device, part->plan, part->kept.from, part->kept.end);
-  c.cells = part->d_cells;
+      contraction_of(part->device, part->plan, rows, kept->from, kept->end);
+  const uint64_t first_k = adds ? c.mid / rows * visit->first : 0;
+  const uint64_t first_row = adds ? 0 : c.lead / rows * visit->first * c.trail;
+  c.cells = d_cells;
   c.factor = part->d_operand;
   c.split = part->d_split;
-  c.sums = amped_contract_cuda_sums(&c) > 0 ? part->d_sums : nullptr;
-  c.out = part->d_t;
+  c.parts = amped_contract_cuda_parts(&c);
+  c.sums = adds || amped_contract_cuda_needs_sums(&c) ? part->d_sums : nullptr;
+  if (adds)
+    (void)sums_of(part->device, part->plan, layout, kept->from, kept->end, &c.parts);
+  c.out = static_cast<char *>(part->d_t) + first_row * (uint64_t)c.ncomps * c.value_type;
   for (c.first = 0; c.first < c.mid; c.first = c.end) {
     const uint64_t left = c.mid - c.first;
     c.end = c.first + (left < AMPED_CONTRACT_ROWS ? left : AMPED_CONTRACT_ROWS);
-    AMPED_TRY(amped_factor_rows_cuda_make(&f, c.first, c.end, operand_rows(c.end - c.first),
-                                          part->d_operand, c.stream));
+    c.again = c.first > 0 || adds;
+    c.more = c.end < c.mid || (adds && visit->end < layout->rows);
+    AMPED_TRY(amped_factor_rows_cuda_make(&f, first_k + c.first, first_k + c.end,
+                                          operand_rows(c.end - c.first), part->d_operand,
+                                          c.stream));
     AMPED_TRY(amped_contract_cuda(&c));
   }
   return AMPED_OK;
+}
+
+typedef amped_status visit_cells(amped_tensor_part *part, const amped_slab_visit_cuda *visit,
+                                 const void *d_cells, void *arguments);
+
+/* A pass over the slab. */
+static amped_status over_slab(amped_tensor_part *part, visit_cells *act, void *arguments) {
+  amped_slab_cuda *slab = &part->slab;
+  const uint64_t visits = amped_slab_visits_cuda(&slab->layout);
+  AMPED_TRY(amped_slab_cuda_begin(slab));
+  for (uint64_t i = 0; i < visits; i++) {
+    const amped_slab_visit_cuda v = amped_slab_visit_cuda_at(&slab->layout, i);
+    const void *d_cells = nullptr;
+    if (v.first == v.end)
+      continue;
+    AMPED_TRY(amped_slab_cuda_cells(slab, &v, &d_cells));
+    AMPED_TRY(act(part, &v, d_cells, arguments));
+    AMPED_TRY(amped_slab_cuda_done(slab, &v));
+  }
+  return AMPED_OK;
+}
+
+static amped_status contract_modes(amped_tensor_part *part) {
+  uint64_t parts = 0;
+  const uint64_t sums = sums_of(part->device, part->plan, &part->slab.layout, part->kept.from,
+                                part->kept.end, &parts);
+  if (adds_visits(part))
+    AMPED_CUDA(cudaMemsetAsync(part->d_sums, 0, sums * sizeof(double), part->device->stream));
+  part->passed = true;
+  return over_slab(part, contract_visit, nullptr);
 }
 
 /* T = the contraction of the modes that part->kept tells. */
@@ -373,6 +498,7 @@ static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
   uint64_t versions[AMPED_MAX_ORDER] = {};
   AMPED_CUDA(cudaEventRecord(part->begin, part->device->stream));
+  part->passed = false;
   for (int m = 0; m < plan->order; m++)
     if (m != mode) {
       AMPED_TRY(put_in_order(part, m));
@@ -399,6 +525,8 @@ static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_par
     return AMPED_OK;
   AMPED_CUDA(cudaEventElapsedTime(&ms, part->begin, part->stop));
   *times = {0.0, (double)ms * 1e-3};
+  if (part->passed)
+    AMPED_TRY(amped_slab_cuda_copy_seconds(&part->slab, &times->copy_sec));
   const double now = amped_time();
   amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, now - times->compute_sec, now);
   return AMPED_OK;
@@ -442,11 +570,24 @@ static amped_status stage_partial(amped_tensor_part *part, int mode, const amped
 
 /* --- the exact fit ---------------------------------------------------------------------------- */
 
+static amped_status add_products(amped_tensor_part *part, const amped_slab_visit_cuda *visit,
+                                 const void *d_cells, void *arguments) {
+  const amped_plan *plan = part->plan;
+  amped_products_slab_cuda slab = {plan->dense.type, d_cells, plan->order};
+  for (int k = 0; k < plan->order; k++) {
+    slab.dims[k] = plan->dense.dims[plan->dense.layout[k]];
+    slab.factors[k] = part->d_rows[plan->dense.layout[k]];
+  }
+  slab.dims[0] = visit->end - visit->first;
+  slab.factors[0] =
+      static_cast<const char *>(slab.factors[0]) + visit->first * amped_plan_row_bytes(plan);
+  return amped_dense_products_cuda(static_cast<amped_products_cuda_args *>(arguments), &slab);
+}
+
 static amped_status products(amped_tensor_part *part, int mode, double scale, const double *weights,
                              amped_products *out) {
   const amped_plan *plan = part->plan;
   amped_products_cuda_args args = {};
-  amped_slab_cuda slab = {plan->dense.type, part->d_cells, plan->order};
   (void)mode;
   args.value_type = plan->value_type;
   args.ncomps = plan->ncomps;
@@ -455,14 +596,10 @@ static amped_status products(amped_tensor_part *part, int mode, double scale, co
   args.weights = weights;
   args.d_room = part->d_products;
   args.stream = part->device->stream;
-  for (int k = 0; k < plan->order; k++) {
-    const int m = plan->dense.layout[k];
+  for (int m = 0; m < plan->order; m++)
     AMPED_TRY(put_in_order(part, m));
-    slab.dims[k] = plan->dense.dims[m];
-    slab.factors[k] = part->d_rows[m];
-  }
   AMPED_TRY(amped_products_cuda_begin(&args));
-  AMPED_TRY(amped_dense_products_cuda(&args, &slab));
+  AMPED_TRY(over_slab(part, add_products, &args));
   return amped_products_cuda_end(&args, out);
 }
 

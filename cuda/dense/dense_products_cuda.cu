@@ -6,7 +6,7 @@
 namespace {
 
 struct slab_problem {
-  amped_slab_cuda slab;
+  amped_products_slab_cuda slab;
   uint64_t cells;
   uint64_t ld;
   int ncomps;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(block_threads) add_slab(const slab_problem p) 
 } // namespace
 
 amped_status amped_dense_products_cuda(const amped_products_cuda_args *args,
-                                       const amped_slab_cuda *slab) {
+                                       const amped_products_slab_cuda *slab) {
   slab_problem p = {*slab, 1, args->ld, args->ncomps, args->scale, args->d_room};
   for (int m = 0; m < slab->order; m++)
     p.cells *= slab->dims[m];

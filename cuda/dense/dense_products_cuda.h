@@ -12,16 +12,16 @@
 extern "C" {
 #endif
 
-typedef struct amped_slab_cuda {
+typedef struct amped_products_slab_cuda {
   amped_cell_type type;
   const void *cells;
   int order;
   uint64_t dims[AMPED_MAX_ORDER];       /* of the slab, as it lies in memory: slowest first */
   const void *factors[AMPED_MAX_ORDER]; /* dims[i] rows each, as args say */
-} amped_slab_cuda;
+} amped_products_slab_cuda;
 
 amped_status amped_dense_products_cuda(const amped_products_cuda_args *args,
-                                       const amped_slab_cuda *slab);
+                                       const amped_products_slab_cuda *slab);
 
 #ifdef __cplusplus
 }

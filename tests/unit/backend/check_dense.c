@@ -30,6 +30,7 @@ typedef struct ways {
   int slab_mode; /* -1: the plan's */
   int tree;      /* -1: the plan's */
   int threads;   /* 0: 2 */
+  int streams;   /* so many eighths of the cells, about; on a device that has its own memory */
 } ways;
 
 /* --- tensors ---------------------------------------------------------------------------------- */
@@ -155,6 +156,34 @@ static void put_mode(const team *s, int p, int mode, const double *rows) {
                                            rows + i * (uint64_t)plan->ncomps));
 }
 
+static amped_requirement requirement(const amped_plan *plan, const amped_backend_options *options) {
+  amped_requirement r;
+  amped_worker w;
+  check_ok(amped_worker_open(&w, backend(), options));
+  check_ok(amped_worker_require(&w, plan, &r));
+  amped_worker_close(&w);
+  return r;
+}
+
+/* Less of the device's memory than all cells take, but as much as streaming them takes. */
+static void leave_less(const amped_plan *plan, int eighths, amped_backend_options *options) {
+  options->residency = AMPED_RESIDENCY_RESIDENT;
+  const amped_requirement all = requirement(plan, options);
+  options->residency = AMPED_RESIDENCY_STREAM;
+  const amped_requirement none = requirement(plan, options);
+  ck_assert_uint_eq(all.streamed_bytes[0], 0);
+  ck_assert_uint_eq(all.host_bytes, 0);
+  ck_assert_uint_eq(none.streamed_bytes[0], none.copy_bytes[0]);
+  ck_assert_uint_eq(none.host_bytes, none.copy_bytes[0]);
+  if (eighths == 8)
+    return;
+  options->residency = AMPED_RESIDENCY_AUTO;
+  options->device_memory = all.device_bytes - all.copy_bytes[0] / 8 * (uint64_t)eighths;
+  if (options->device_memory < none.device_bytes)
+    options->device_memory = none.device_bytes;
+  ck_assert_uint_le(requirement(plan, options).device_bytes, options->device_memory);
+}
+
 static void team_open(team *s, dense *x, const ways *how) {
   memset(s, 0, sizeof *s);
   s->x = x;
@@ -162,7 +191,7 @@ static void team_open(team *s, dense *x, const ways *how) {
   for (int p = 0; p < s->nranks; p++) {
     amped_plan *plan = &s->plans[p];
     amped_worker *w = &s->workers[p];
-    const amped_backend_options options = {
+    amped_backend_options options = {
         .threads = how->threads > 0 ? how->threads : 2, .local_size = 1, .format = "dense"};
     const amped_plan_request request = {.ncomps = x->ncomps,
                                         .value_type = x->value_type,
@@ -174,6 +203,8 @@ static void team_open(team *s, dense *x, const ways *how) {
       force_slab(plan, &x->dense, how->slab_mode);
     if (how->tree >= 0)
       plan->dense.tree = (amped_dense_tree)how->tree;
+    if (how->streams > 0 && backend()->device_pointers)
+      leave_less(plan, how->streams, &options);
     check_ok(amped_worker_open(w, backend(), &options));
     check_ok(amped_worker_prepare(w, plan));
     insert_slab(x, plan, w);
@@ -384,6 +415,25 @@ START_TEST(cells_of_all_types_equal_the_oracle) {
 }
 END_TEST
 
+/* All of them, about a half, few. */
+START_TEST(streamed_cells_equal_the_oracle) {
+  static const amped_cell_type types[] = {AMPED_CELL_F32, AMPED_CELL_U8, AMPED_CELL_F16,
+                                          AMPED_CELL_F64};
+  for (size_t s = 0; s < SHAPES; s++)
+    for (int kind = 0; kind < 3; kind++)
+      for (int streams = 2; streams <= 8; streams += 3) {
+        dense x;
+        shape_create(&x, s, kind, types[(s + (size_t)kind) % 4], NCOMPS(s + (size_t)streams),
+                     streams == 5 ? AMPED_F64 : AMPED_F32);
+        for (int tree = 0; tree < 2; tree++)
+          all_modes_equal_oracle(
+              &x, &(ways){.nranks = 1 + kind, .slab_mode = -1, .tree = tree, .streams = streams});
+        dense_free(&x);
+      }
+  check_no_leak();
+}
+END_TEST
+
 /* Positive numbers alone: their rounding errors add up. */
 START_TEST(long_sums_are_as_good_as_promised) {
   static const uint64_t dims[][AMPED_MAX_ORDER] = {
@@ -398,7 +448,9 @@ START_TEST(long_sums_are_as_good_as_promised) {
         for (uint64_t i = 0; i < dims[d][m] * 16; i++)
           x.factors[m][i] = rounded(fabs(x.factors[m][i]) + 0.5, AMPED_F32);
       for (int tree = 0; tree < 2; tree++)
-        all_modes_equal_oracle(&x, &(ways){.nranks = 1, .slab_mode = -1, .tree = tree});
+        for (int streams = 0; streams < 8; streams += 5)
+          all_modes_equal_oracle(
+              &x, &(ways){.nranks = 1, .slab_mode = -1, .tree = tree, .streams = streams});
       dense_free(&x);
     }
   check_no_leak();
@@ -620,7 +672,8 @@ START_TEST(products_of_cells_are_exact_to_double_doubles) {
       team s;
       shape_create(&x, which[i], (int)i % 3, nranks == 2 ? AMPED_CELL_F64 : AMPED_CELL_I16,
                    NCOMPS(i + 1), nranks == 3 ? AMPED_F64 : AMPED_F32);
-      team_open(&s, &x, &(ways){.nranks = nranks, .slab_mode = -1, .tree = -1});
+      team_open(&s, &x,
+                &(ways){.nranks = nranks, .slab_mode = -1, .tree = -1, .streams = (int)i % 2 * 5});
       sums_are_exact(&s, 0x1p-5);
       team_close(&s);
       dense_free(&x);
@@ -630,7 +683,8 @@ START_TEST(products_of_cells_are_exact_to_double_doubles) {
 END_TEST
 
 TESTING_MAIN("dense", one_rank_equals_the_oracle, ranks_equal_the_oracle_with_any_slab_mode,
-             cells_of_all_types_equal_the_oracle, long_sums_are_as_good_as_promised,
-             mttkrp_is_of_the_factors_as_they_are, rows_that_are_given_away_may_have_changed,
-             fewer_components_need_another_contraction, any_number_of_threads_gives_the_same_bits,
+             cells_of_all_types_equal_the_oracle, streamed_cells_equal_the_oracle,
+             long_sums_are_as_good_as_promised, mttkrp_is_of_the_factors_as_they_are,
+             rows_that_are_given_away_may_have_changed, fewer_components_need_another_contraction,
+             any_number_of_threads_gives_the_same_bits,
              products_of_cells_are_exact_to_double_doubles)
