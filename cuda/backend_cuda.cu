@@ -118,6 +118,10 @@ static amped_status multiply_rate(amped_device *device, amped_vtype type, uint64
   return amped_arithmetic_cuda(type, device->options.tf32, spare_bytes, device->stream, per_sec);
 }
 
+static amped_status link_rate(amped_device *device, uint64_t spare_bytes, double *bytes_per_sec) {
+  return amped_link_cuda(spare_bytes, device->stream_in, bytes_per_sec);
+}
+
 static const amped_device_ops device_ops = {
     .available = amped_device_cuda_available,
     .before_mpi = amped_device_cuda_before_mpi,
@@ -136,6 +140,7 @@ static const amped_device_ops device_ops = {
     .gather_rate = gather_rate,
     .read_rate = read_rate,
     .multiply_rate = multiply_rate,
+    .link_rate = link_rate,
 };
 
 static const amped_format_ops *const formats[] = {&amped_sorted_cuda, &amped_atomic_cuda,

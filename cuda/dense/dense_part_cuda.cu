@@ -156,8 +156,11 @@ static amped_status lay_out(const amped_device *device, const amped_plan *plan, 
   const amped_dense_plan *d = &plan->dense;
   const uint64_t rows = d->cells > 0 ? d->dims[d->layout[0]] : 0;
   const uint64_t row_bytes = rows > 0 ? d->cells / rows * amped_cell_bytes(d->type) : 0;
+  const int contracted = d->tree == AMPED_TREE_SPLIT ? plan->order / 2 : 1;
+  const amped_contract_cuda_args c = contraction_of(device, plan, 1, 0, contracted);
   room r;
-  *layout = amped_slab_layout_cuda_make(rows, row_bytes, resident < rows ? resident : rows);
+  *layout = amped_slab_layout_cuda_make(rows, row_bytes, resident < rows ? resident : rows,
+                                        c.trail * (uint64_t)c.ncomps * sizeof(double));
   AMPED_TRY(room_of(device, plan, layout, &r));
   *bytes = all_bytes(&r, layout);
   return AMPED_OK;

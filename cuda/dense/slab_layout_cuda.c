@@ -1,18 +1,24 @@
 #include "cuda/dense/slab_layout_cuda.h"
 
-/* Of a piece: its transfer takes a few milliseconds, which hides launches. Few pieces would leave
+/* The transfer of a piece takes a few milliseconds, which hides launches. Few pieces would leave
  * kernels waiting for the first, and the link for the last. */
 #define PIECE_BYTES (UINT64_C(128) << 20)
 #define PIECES 8
+
+/* Sums that every visit adds to are read and written in less time than the transfer of this share
+ * of them takes. */
+#define SUMS_SHARE 4
 #define BUFFERS 2
 
 amped_slab_layout_cuda amped_slab_layout_cuda_make(uint64_t rows, uint64_t row_bytes,
-                                                   uint64_t resident) {
+                                                   uint64_t resident, uint64_t sum_bytes) {
+  const uint64_t bytes =
+      sum_bytes / SUMS_SHARE > PIECE_BYTES ? sum_bytes / SUMS_SHARE : PIECE_BYTES;
   amped_slab_layout_cuda l = {.rows = rows, .row_bytes = row_bytes, .resident = resident};
   const uint64_t streamed = rows - resident;
   if (streamed == 0)
     return l;
-  l.piece = row_bytes < PIECE_BYTES ? PIECE_BYTES / row_bytes : 1;
+  l.piece = row_bytes < bytes ? bytes / row_bytes : 1;
   if (l.piece > (streamed - 1) / PIECES + 1)
     l.piece = (streamed - 1) / PIECES + 1;
   return l;

@@ -30,10 +30,11 @@ typedef struct amped_slab_visit_cuda {
   uint64_t number; /* of the piece, where it is streamed */
 } amped_slab_visit_cuda;
 
-/* The layout with as many resident rows; pieces of 128 MiB and an eighth of what is streamed at
- * most, but a row at least. */
+/* The layout with as many resident rows; pieces of 128 MiB, and an eighth of what is streamed at
+ * most, but a row at least. sum_bytes: of the largest array that every visit adds to; where it is
+ * large, pieces are larger. */
 amped_slab_layout_cuda amped_slab_layout_cuda_make(uint64_t rows, uint64_t row_bytes,
-                                                   uint64_t resident);
+                                                   uint64_t resident, uint64_t sum_bytes);
 
 /* Pieces; visits, of which some shares may be left out where resident rows are few. A slab of no
  * rows has none. */

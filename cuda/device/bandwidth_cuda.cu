@@ -7,6 +7,10 @@
 
 #include "base/random.h"
 
+extern "C" {
+#include "base/timer.h"
+}
+
 static const uint64_t vector_bytes = 16;
 static const uint64_t gathered_bytes = UINT64_C(1) << 35;
 static const uint64_t least_rows = UINT64_C(1) << 20;
@@ -15,6 +19,7 @@ static const int block_threads = 256;
 static const int blocks_per_multiprocessor = 16;
 static const uint64_t read_bytes = UINT64_C(1) << 30; /* far more than a GPU's L2 holds */
 static const int repeats = 5;
+static const uint64_t link_bytes = UINT64_C(64) << 20;
 
 static __global__ void fill(uint4 *table, uint64_t count) {
   uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
@@ -216,4 +221,37 @@ amped_status amped_read_cuda(uint64_t most_bytes, int multiprocessors, cudaStrea
   AMPED_TRY(measure(&g, (uint64_t)g.blocks * (uint64_t)block_threads, &seconds));
   *bytes_per_sec = seconds > 0.0 ? (double)read_bytes / seconds : 0.0;
   return AMPED_OK;
+}
+
+/* The best of several copies, each long enough to hide its launch. */
+static amped_status time_copies(const void *block, void *d_block, cudaStream_t stream,
+                                double *seconds) {
+  for (int i = 0; i <= repeats; i++) {
+    const double began = amped_time();
+    AMPED_CUDA(cudaMemcpyAsync(d_block, block, link_bytes, cudaMemcpyHostToDevice, stream));
+    AMPED_CUDA(cudaStreamSynchronize(stream));
+    const double took = amped_time() - began;
+    *seconds = i > 0 && took > *seconds ? *seconds : took;
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_link_cuda(uint64_t most_bytes, cudaStream_t stream, double *bytes_per_sec) {
+  void *block = nullptr;
+  void *d_block = nullptr;
+  double seconds = 0.0;
+  bool room = false;
+  *bytes_per_sec = 0.0;
+  AMPED_TRY(has_room(link_bytes, 1, most_bytes, &room));
+  if (!room)
+    return AMPED_OK;
+  amped_status status = amped_cuda_host_alloc(&block, link_bytes, "a measurement of the link");
+  if (status == AMPED_OK)
+    status = amped_cuda_malloc(&d_block, link_bytes, "a measurement of the link");
+  if (status == AMPED_OK)
+    status = time_copies(block, d_block, stream, &seconds);
+  amped_cuda_host_free(block);
+  amped_cuda_free(d_block);
+  *bytes_per_sec = status == AMPED_OK ? (double)link_bytes / seconds : 0.0;
+  return status;
 }

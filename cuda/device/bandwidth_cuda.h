@@ -17,6 +17,9 @@ amped_status amped_bandwidth_cuda(const amped_plan *plan, uint64_t rows, uint64_
 amped_status amped_read_cuda(uint64_t most_bytes, int multiprocessors, cudaStream_t stream,
                              double *bytes_per_sec);
 
+/* As amped_device_ops' link_rate, likewise. */
+amped_status amped_link_cuda(uint64_t most_bytes, cudaStream_t stream, double *bytes_per_sec);
+
 #ifdef __cplusplus
 }
 #endif

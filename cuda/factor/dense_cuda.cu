@@ -14,6 +14,7 @@ constexpr uint64_t wide_bytes = UINT64_C(64) << 20;
 constexpr uint64_t gram_bytes = UINT64_C(16) << 20;
 constexpr uint64_t blas_bytes = UINT64_C(32) << 20; /* as cuBLAS recommends from Hopper on */
 constexpr int most_grams = 256;
+constexpr uint64_t rows_each = 128; /* at least, of a partial gram matrix */
 constexpr unsigned dot_threads = 256;
 constexpr uint64_t most_blocks = 1 << 20;
 
@@ -219,13 +220,13 @@ amped_status solve(amped_dense_cuda *d, const T *d_output, uint64_t count, bool 
 amped_status add_grams(amped_dense_cuda *d, const double *a, uint64_t ld, uint64_t rows) {
   const int r = d->ncomps;
   const double one = 1.0;
-  const uint64_t slab = rows / (uint64_t)d->batch;
-  const uint64_t done = slab * (uint64_t)d->batch;
+  const uint64_t slab = rows / (uint64_t)d->used;
+  const uint64_t done = slab * (uint64_t)d->used;
   const long long step = (long long)(slab * ld);
   if (slab > 0)
     AMPED_CUBLAS(cublasDgemmStridedBatched(d->blas, CUBLAS_OP_N, CUBLAS_OP_T, r, r, (int)slab, &one,
                                            a, (int)ld, step, a, (int)ld, step, &one, d->d_partials,
-                                           r, (long long)r * r + 1, d->batch));
+                                           r, (long long)r * r + 1, d->used));
   if (done < rows)
     AMPED_CUBLAS(cublasDgemm(d->blas, CUBLAS_OP_N, CUBLAS_OP_T, r, r, (int)(rows - done), &one,
                              a + done * ld, (int)ld, a + done * ld, (int)ld, &one, d->d_partials,
@@ -246,14 +247,14 @@ amped_status gram_chunk(amped_dense_cuda *d, const float *d_rows, uint64_t rows)
 template <typename T>
 amped_status partial_sums(amped_dense_cuda *d, const T *d_output, const T *d_rows, uint64_t count) {
   const unsigned elements = (unsigned)(d->ncomps * d->ncomps);
-  AMPED_CUDA(cudaMemsetAsync(d->d_partials, 0, (uint64_t)d->batch * (elements + 1) * sizeof(double),
+  AMPED_CUDA(cudaMemsetAsync(d->d_partials, 0, (uint64_t)d->used * (elements + 1) * sizeof(double),
                              d->stream));
   for (uint64_t done = 0; done < count; done += d->chunk)
     AMPED_TRY(gram_chunk(d, d_rows + done * d->ld, least(d->chunk, count - done)));
   if (d_output == nullptr)
     return AMPED_OK;
-  dot<<<(unsigned)d->batch, dot_threads, 0, d->stream>>>(d_output, d_rows, count * d->ld, elements,
-                                                         d->d_partials);
+  dot<<<(unsigned)d->used, dot_threads, 0, d->stream>>>(d_output, d_rows, count * d->ld, elements,
+                                                        d->d_partials);
   AMPED_CUDA_LAUNCHED("the inner product kernel");
   return AMPED_OK;
 }
@@ -272,6 +273,7 @@ amped_status pass_by_blas(amped_dense_cuda *d, const void *d_output, uint64_t co
 /* The same, by whatever suits the length of rows. */
 amped_status pass(amped_dense_cuda *d, const void *d_output, uint64_t count, bool keeps, bool adds,
                   void *d_rows) {
+  d->used = (int)most(1, least((uint64_t)d->batch, amped_ceil_div(count, rows_each)));
   if (d->is_short) {
     const amped_row_pass p = {d->value_type,
                               count,
@@ -281,7 +283,7 @@ amped_status pass(amped_dense_cuda *d, const void *d_output, uint64_t count, boo
                               d->d_square,
                               keeps ? d->d_keep : nullptr,
                               d_rows,
-                              d->batch,
+                              d->used,
                               d->d_partials};
     return amped_row_pass_run(&p, d->stream);
   }
@@ -302,9 +304,12 @@ template <typename T> amped_status scale(amped_dense_cuda *d, void *d_rows, uint
   return AMPED_OK;
 }
 
+/* Through pinned memory, which has a place for each of the two squares. */
 amped_status to_device(amped_dense_cuda *d, double *d_to, const double *h_from, uint64_t count) {
+  double *const h_pinned = d->h_pinned + (d_to - d->d_square);
+  memcpy(h_pinned, h_from, count * sizeof(double));
   AMPED_CUDA(
-      cudaMemcpyAsync(d_to, h_from, count * sizeof(double), cudaMemcpyHostToDevice, d->stream));
+      cudaMemcpyAsync(d_to, h_pinned, count * sizeof(double), cudaMemcpyHostToDevice, d->stream));
   return AMPED_OK;
 }
 
@@ -313,12 +318,11 @@ amped_status wait(amped_dense_cuda *d) {
   return AMPED_OK;
 }
 
-/* The sums of the partial matrices, in h_sums. */
+/* The sums of the partial matrices, in h_pinned. */
 amped_status fetch_sums(amped_dense_cuda *d) {
   const uint64_t elements = (uint64_t)d->ncomps * (uint64_t)d->ncomps + 1;
-  AMPED_TRY(
-      amped_row_pass_add_partials(d->d_partials, d->batch, d->ncomps, d->d_square, d->stream));
-  AMPED_CUDA(cudaMemcpyAsync(d->h_sums, d->d_square, elements * sizeof(double),
+  AMPED_TRY(amped_row_pass_add_partials(d->d_partials, d->used, d->ncomps, d->d_square, d->stream));
+  AMPED_CUDA(cudaMemcpyAsync(d->h_pinned, d->d_square, elements * sizeof(double),
                              cudaMemcpyDeviceToHost, d->stream));
   return wait(d);
 }
@@ -337,7 +341,7 @@ amped_status amped_dense_cuda_create(amped_dense_cuda *d, amped_device *device) 
 
 void amped_dense_cuda_destroy(amped_dense_cuda *d) {
   amped_cuda_free(d->d_block);
-  amped_free(d->h_sums);
+  amped_cuda_host_free(d->h_pinned);
   memset(d, 0, sizeof *d);
 }
 
@@ -355,8 +359,10 @@ amped_status amped_dense_cuda_prepare(amped_dense_cuda *d, const amped_plan *pla
   d->is_short = amped_row_pass_is_short(plan);
   d->chunk = s.chunk;
   d->batch = (int)s.batch;
-  amped_free(d->h_sums);
-  AMPED_TRY(amped_alloc(&d->h_sums, s.square, sizeof *d->h_sums, "sums over rows"));
+  amped_cuda_host_free(d->h_pinned);
+  d->h_pinned = nullptr;
+  AMPED_TRY(amped_cuda_host_alloc((void **)&d->h_pinned, 2 * s.square * sizeof(double),
+                                  "matrices of components"));
   AMPED_TRY(amped_cuda_malloc(&d->d_block, s.bytes, "the dense workspace"));
   char *block = static_cast<char *>(d->d_block);
   AMPED_CUBLAS(cublasSetWorkspace(d->blas, block, blas_bytes));
@@ -396,8 +402,8 @@ amped_status amped_dense_cuda_solve(amped_dense_cuda *d, const void *d_output, u
     return wait(d);
   AMPED_TRY(fetch_sums(d));
   for (uint64_t e = 0; e < elements; e++)
-    sums->gram[e] += d->h_sums[e];
-  sums->inner += d->h_sums[elements];
+    sums->gram[e] += d->h_pinned[e];
+  sums->inner += d->h_pinned[elements];
   return AMPED_OK;
 }
 
@@ -405,7 +411,7 @@ amped_status amped_dense_cuda_gram(amped_dense_cuda *d, void *d_rows, uint64_t c
                                    double *h_gram) {
   AMPED_TRY(pass(d, nullptr, count, false, true, d_rows));
   AMPED_TRY(fetch_sums(d));
-  memcpy(h_gram, d->h_sums, (uint64_t)d->ncomps * (uint64_t)d->ncomps * sizeof *h_gram);
+  memcpy(h_gram, d->h_pinned, (uint64_t)d->ncomps * (uint64_t)d->ncomps * sizeof *h_gram);
   return AMPED_OK;
 }
 

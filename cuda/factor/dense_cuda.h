@@ -24,13 +24,14 @@ typedef struct amped_dense_cuda {
   bool is_short;  /* row_pass_cuda.h */
   uint64_t chunk; /* rows that are widened at a time */
   int batch;      /* partial gram matrices */
+  int used;       /* of them, in the pass in hand */
   void *d_block;  /* holds the next arrays */
   double *d_wide; /* chunk x ncomps, twice */
   double *d_product;
   double *d_square;   /* ncomps x ncomps, and one more */
   double *d_keep;     /* likewise */
   double *d_partials; /* batch of that size */
-  double *h_sums;     /* likewise one */
+  double *h_pinned;   /* both squares, on their way */
 } amped_dense_cuda;
 
 /* Work on the device's stream for dense work, with its cuBLAS, which the first call starts. The

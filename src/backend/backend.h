@@ -166,6 +166,9 @@ typedef struct amped_device_ops {
    * are rounded to it. */
   amped_status (*multiply_rate)(amped_device *device, amped_vtype type, uint64_t spare_bytes,
                                 double *per_sec);
+  /* Likewise: bytes a second from pinned host memory to the device. NULL where device_pointers is
+   * false. */
+  amped_status (*link_rate)(amped_device *device, uint64_t spare_bytes, double *bytes_per_sec);
 } amped_device_ops;
 
 /* --- factor sets ----------------------------------------------------------------------------- */

@@ -16,9 +16,6 @@
 #define TIMES 4
 #define PATIENCE_SEC 0.02
 
-/* Copies to the device in one exchange: a single one measures the latency, too. */
-#define DEVICE_COPIES 16
-
 typedef struct trial {
   const amped_context *context;
   int mode;
@@ -32,25 +29,15 @@ static void exchange(trial *l) {
   amped_exchange_part(l->context->exchange, l->mode, 0, l->rows);
 }
 
-/* Copy own rows to the host, or from it, so many times at once. */
-static void stage(trial *l, bool in, int times) {
+/* Copy own rows to the host. */
+static void copy_out(trial *l) {
   const amped_plan *plan = l->context->plan;
   const amped_worker *worker = l->context->worker;
   const uint64_t first = (uint64_t)plan->rank * plan->modes[l->mode].rows.block_rows;
-  amped_host_copy copies[DEVICE_COPIES];
-  for (int i = 0; i < times; i++)
-    copies[i] = (amped_host_copy){
-        .offset = first * amped_plan_row_bytes(plan), .bytes = l->bytes, .host = l->host, .in = in};
+  const amped_host_copy copy = {
+      .offset = first * amped_plan_row_bytes(plan), .bytes = l->bytes, .host = l->host};
   if (l->status == AMPED_OK)
-    l->status = worker->backend->factors->stage(worker->factors, l->mode, copies, times);
-}
-
-static void copy_out(trial *l) {
-  stage(l, false, 1);
-}
-
-static void copy_in(trial *l) {
-  stage(l, true, DEVICE_COPIES);
+    l->status = worker->backend->factors->stage(worker->factors, l->mode, &copy, 1);
 }
 
 static void send_on(trial *l) {
@@ -134,15 +121,15 @@ amped_status amped_link_rate_measure(const amped_context *context, amped_link_ra
 }
 
 amped_status amped_link_rate_device(const amped_context *context, double *rate) {
-  trial l = {.context = context, .status = AMPED_OK};
-  double seconds = 0.0;
+  const amped_worker *worker = context->worker;
+  const uint64_t spare =
+      worker->tensor != NULL ? worker->format->spare(worker->tensor) : UINT64_MAX;
   *rate = 0.0;
-  if (context->worker->backend->factors->stage == NULL)
+  if (worker->backend->device->link_rate == NULL)
     return AMPED_OK;
-  choose_rows(&l);
-  AMPED_TRY(time_with_host(&l, copy_in, &seconds));
-  *rate = rate_of(DEVICE_COPIES * l.bytes, seconds);
-  return AMPED_OK;
+  AMPED_MPI(context->comm, MPI_Barrier(context->comm->mpi));
+  return amped_comm_agree(context->comm,
+                          worker->backend->device->link_rate(worker->device, spare, rate));
 }
 
 bool amped_link_is_slow(const amped_link_rate *rate) {

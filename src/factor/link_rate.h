@@ -21,8 +21,7 @@ typedef struct amped_link_rate {
 amped_status amped_link_rate_measure(const amped_context *context, amped_link_rate *out);
 
 /* Collective; the status is agreed. Bytes a second from pinned host memory to this rank's device,
- * while all ranks copy; 0 where the backend computes in host memory. Own rows of a factor become
- * zero. */
+ * while all ranks copy; 0 where the backend computes in host memory, or has no room. */
 amped_status amped_link_rate_device(const amped_context *context, double *rate);
 
 /* Is the exchange below a tenth of the link's rate? false where messages are too short to judge. */

@@ -10,8 +10,6 @@
 /* LAPACK, Fortran interface (column-major; our matrices are symmetric). */
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 extern void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
-extern void dpocon_(const char *uplo, const int *n, const double *a, const int *lda,
-                    const double *anorm, double *rcond, double *work, int *iwork, int *info);
 extern void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda,
                     double *w, double *work, const int *lwork, int *iwork, const int *liwork,
                     int *info);
@@ -83,35 +81,24 @@ done:
   return status;
 }
 
-/* Invert v into p by Cholesky. *conditioned: v has an inverse, and LAPACK estimates that the
- * smallest eigenvalue is above `least` of the largest. The estimate may be too low by a factor of
- * ncomps, but never much too high. Where it is too low, the caller looks at eigenvalues. */
-static amped_status cholesky_inverse(int ncomps, double least, const double *v, double *p,
-                                     bool *conditioned) {
+/* The Frobenius norm: at least the largest eigenvalue, and at most sqrt(ncomps) times it. */
+static double norm_of(int ncomps, const double *a) {
+  return cblas_dnrm2(ncomps * ncomps, a, 1);
+}
+
+/* Invert v into p by Cholesky. *conditioned: v has an inverse, and the norms of both show that the
+ * smallest eigenvalue is above `least` of the largest. They may hide that by a factor of ncomps;
+ * then the caller looks at eigenvalues. */
+static void cholesky_inverse(int ncomps, double least, const double *v, double *p,
+                             bool *conditioned) {
   size_t n = (size_t)ncomps;
   int info = 0;
-  double norm = 0.0;
-  double rcond = 0.0;
-  double *work = NULL;
-  int *iwork = NULL;
-  amped_status status = AMPED_OK;
-  *conditioned = false;
-  AMPED_GO(done, amped_alloc(&work, 3 * n, sizeof *work, "a workspace"));
-  AMPED_GO(done, amped_alloc(&iwork, n, sizeof *iwork, "a workspace"));
-  for (size_t i = 0; i < n; i++)
-    norm = fmax(norm, cblas_dasum(ncomps, v + i * n, 1));
   memcpy(p, v, n * n * sizeof *p);
   dpotrf_("L", &ncomps, p, &ncomps, &info);
   if (info == 0)
-    dpocon_("L", &ncomps, p, &ncomps, &norm, &rcond, work, iwork, &info);
-  if (info == 0 && rcond > least)
     dpotri_("L", &ncomps, p, &ncomps, &info);
-  *conditioned = info == 0 && rcond > least;
   mirror(ncomps, p);
-done:
-  amped_free(iwork);
-  amped_free(work);
-  return status;
+  *conditioned = info == 0 && norm_of(ncomps, v) * norm_of(ncomps, p) * least < 1.0;
 }
 
 /* scale[i] = the power of two that takes v[i][i] between 1/2 and 2; 1 for a zero. */
@@ -159,7 +146,7 @@ static amped_status invert(int ncomps, double least, const double *v, double *p,
   AMPED_GO(done, amped_alloc(&unit, n * n, sizeof *unit, "a workspace"));
   unit_scale(ncomps, v, scale);
   scale_both(ncomps, scale, v, unit);
-  AMPED_GO(done, cholesky_inverse(ncomps, least, unit, p, &conditioned));
+  cholesky_inverse(ncomps, least, unit, p, &conditioned);
   if (!conditioned)
     AMPED_GO(done, spectral_inverse(ncomps, least, keep != NULL ? unit : v, p, keep, truncated));
   if (conditioned || keep != NULL)

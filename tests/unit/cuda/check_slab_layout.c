@@ -4,7 +4,8 @@
 #include "cuda/dense/slab_layout_cuda.h"
 
 static void layout_is_right(uint64_t rows, uint64_t row_bytes, uint64_t resident) {
-  const amped_slab_layout_cuda l = amped_slab_layout_cuda_make(rows, row_bytes, resident);
+  const amped_slab_layout_cuda l =
+      amped_slab_layout_cuda_make(rows, row_bytes, resident, rows * 1000);
   const uint64_t visits = amped_slab_visits_cuda(&l);
   const uint64_t most = amped_slab_most_rows_cuda(&l);
   uint64_t share = 0;
@@ -47,14 +48,16 @@ END_TEST
 /* What stays as a whole is one visit; of what is streamed there are some pieces, so that transfers
  * and kernels overlap. */
 START_TEST(pieces_are_several) {
-  amped_slab_layout_cuda l = amped_slab_layout_cuda_make(100, 8, 100);
+  amped_slab_layout_cuda l = amped_slab_layout_cuda_make(100, 8, 100, 1);
   ck_assert_uint_eq(amped_slab_visits_cuda(&l), 1);
   ck_assert_uint_eq(amped_slab_buffer_bytes_cuda(&l), 0);
-  l = amped_slab_layout_cuda_make(100, 8, 20);
+  l = amped_slab_layout_cuda_make(100, 8, 20, 1);
   ck_assert_uint_eq(amped_slab_pieces_cuda(&l), 8);
-  l = amped_slab_layout_cuda_make(4000, 64000000, 0);
+  l = amped_slab_layout_cuda_make(4000, 64000000, 0, 1);
   ck_assert_uint_eq(l.piece, 2);
   ck_assert_uint_eq(amped_slab_pieces_cuda(&l), 2000);
+  l = amped_slab_layout_cuda_make(4000, 64000000, 0, UINT64_C(4096000000));
+  ck_assert_uint_eq(l.piece, 16);
 }
 END_TEST
 
