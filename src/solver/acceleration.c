@@ -11,6 +11,9 @@
 /* The numbers of a checkpoint; x' weights follow. */
 enum { LENGTH, ACCEPTED, REFUSED, LAST_REFUSED, WEIGHTS };
 
+/* The first sweep that begins with a step: two models stand then. */
+#define FIRST 3
+
 /* More than any run makes. */
 #define MOST_SWEEPS 0x1p53
 
@@ -154,16 +157,16 @@ static amped_status find_length(amped_acceleration *a, double *length) {
   return AMPED_OK;
 }
 
-/* 0 where there is no step: before x' is a model, after a refusal, and where sweeps change nothing.
- */
+/* 0 where there is no step: before x' is a model of a sweep, after a refusal, and where sweeps
+ * change nothing. The first ratio, which is not known, counts as 1. */
 static double beta_of(amped_acceleration *a, uint64_t sweep, double length) {
   const double before = a->numbers[LENGTH];
-  if (sweep < 2 || !(length > 0.0) || !isfinite(length))
+  if (sweep < FIRST || !(length > 0.0) || !isfinite(length))
     return 0.0;
   a->numbers[LENGTH] = length;
   if (a->how == AMPED_ACCELERATE_LINESEARCH)
     return cbrt((double)sweep) - 1.0;
-  return before > 0.0 ? fmin(1.0, length / before) : 0.0;
+  return before > 0.0 ? fmin(1.0, length / before) : 1.0;
 }
 
 static amped_status find_gram(amped_acceleration *a, int mode) {
