@@ -5,7 +5,8 @@
   accelerate_reference.py start OUT R DIM...  a start: factors in an HDF5 file
   accelerate_reference.py compare X START HOW JSON TOLERANCE
                                               the run's sweeps, steps and refusals, and those here
-  accelerate_reference.py rises JSON SLACK    no fit is below the one before, but for SLACK
+  accelerate_reference.py rises JSON          no fit is below the one before, but for the noise
+                                              that the run tells of them
   accelerate_reference.py sweeps FIT JSON...  the median of the sweeps to that fit; a run that does
                                               not reach it counts as endless
 
@@ -139,11 +140,11 @@ def compare(x, first, how, run, tolerance):
     return same and worst <= tolerance and steps <= 1e4 * tolerance
 
 
-def rises(run, slack):
-    fits = [e["fit"] for e in read_run(run)]
-    fall = max([a - b for a, b in zip(fits, fits[1:])] + [0.0])
-    print("%s: %d sweeps, largest fall %.1e" % (run, len(fits), fall))
-    return fall <= slack
+def rises(run):
+    lines = read_run(run)
+    falls = [(a["fit"] - b["fit"], a["fit_noise"] + b["fit_noise"]) for a, b in zip(lines, lines[1:])]
+    print("%s: %d sweeps, largest fall %.1e" % (run, len(lines), max(f for f, _ in falls)))
+    return all(fall <= noise for fall, noise in falls)
 
 
 def sweeps_to(fit, runs):
@@ -165,7 +166,7 @@ def main():
     elif command == "compare":
         done = compare(read(rest[0]), rest[1], rest[2], rest[3], float(rest[4]))
     elif command == "rises":
-        done = rises(rest[0], float(rest[1]))
+        done = rises(rest[0])
     elif command == "sweeps":
         done = sweeps_to(float(rest[0]), rest[1:])
     return 0 if done else 1
