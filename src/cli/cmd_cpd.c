@@ -492,9 +492,13 @@ static void say_form(const amped_session *session) {
 amped_status amped_cmd_cpd(const amped_options *o) {
   amped_session session;
   job j = {.session = &session, .o = o};
-  /* Rank 0 holds all factors once more while a checkpoint or the result is written. */
-  const amped_demand demand = {.result_bytes =
-                                   o->nowrite && o->checkpoint.file == NULL ? 0 : sizeof(double),
+  const bool saves_two = o->checkpoint.file != NULL && o->cpd.accelerate != AMPED_ACCELERATE_NONE;
+  /* Rank 0 holds all factors once more while a checkpoint or the result is written, and those of
+   * the sweep before, where sweeps are accelerated. */
+  const amped_demand demand = {.result_bytes = saves_two ? 2 * sizeof(double)
+                                               : o->nowrite && o->checkpoint.file == NULL
+                                                   ? 0
+                                                   : sizeof(double),
                                .solver_bytes = solver_bytes,
                                .takes_cells = true,
                                .check = check_plan,
