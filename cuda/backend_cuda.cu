@@ -4,6 +4,7 @@
 #include "cuda/device/bandwidth_cuda.h"
 #include "cuda/device/gpus_cuda.h"
 #include "cuda/device/rank_device_cuda.h"
+#include "cuda/factor/factor_past_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/load/list_part_cuda.h"
 #include "cuda/load/synthetic_cuda.h"
@@ -152,6 +153,7 @@ const amped_backend amped_backend_cuda = {
     .concurrent = true,
     .device = &device_ops,
     .factors = &amped_factor_set_cuda,
+    .factor_pasts = &amped_factor_past_cuda,
     .lists = &amped_list_part_cuda,
     .row_stores = &amped_row_store_cuda,
     .formats = formats,

@@ -1,11 +1,12 @@
 /* Backend: the local work of one rank, on its CPU cores or on its GPU.
  *
- * Five tables of functions, each over an object of its own:
+ * Six tables of functions, each over an object of its own:
  *
  *   device       cores or a GPU: opened once a rank, asked for memory and rates
  *   factor set   all factors (whole, in position order, plan->ld elements a row, plan->value_type)
  *                and one MTTKRP result ("output": output_rows rows, the rank's own block, then its
  *                shared rows, same row layout)
+ *   factor past  the factors before those in hand (factor_past.h)
  *   list part    a rank's nonzeros of a list, while it is loaded
  *   tensor part  this rank's nonzeros, in one tensor format: the sorted copies, or another
  *   row store    all rows of a stream (row_store.h); optional
@@ -22,6 +23,7 @@
 #define AMPED_BACKEND_H
 
 #include "backend/block_fit.h"
+#include "backend/factor_past.h"
 #include "backend/gpu_info.h"
 #include "backend/row_past.h"
 #include "backend/row_steps.h"
@@ -422,6 +424,7 @@ typedef struct amped_backend {
   bool concurrent;      /* mttkrp_begin returns before its work is done */
   const amped_device_ops *device;
   const amped_factor_ops *factors;
+  const amped_factor_past_ops *factor_pasts;
   const amped_list_ops *lists;
   const amped_row_store_ops *row_stores;  /* NULL: the backend has none, and no streams */
   const amped_format_ops *const *formats; /* ended by NULL; the first is the default */

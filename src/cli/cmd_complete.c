@@ -526,7 +526,7 @@ static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   bool resumed = false;
   amped_status status = AMPED_OK;
   memset(best, 0, sizeof *best);
-  AMPED_GO(done, amped_checkpoint_open(j->session, o, amped_complete_solver_of(&j->problem),
+  AMPED_GO(done, amped_checkpoint_open(j->session, o, amped_complete_solver_of(&j->problem), NULL,
                                        &j->checkpoint));
   if (o->resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &best->factors, &resumed));

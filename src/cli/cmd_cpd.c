@@ -223,6 +223,9 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
             amped_report_part(t->exchange / n));
   amped_say_quiet("%s%s%s%s", best, outcome.text, path != NULL ? "; result: " : "",
                   path != NULL ? path : "");
+  if (j->o->cpd.accelerate != AMPED_ACCELERATE_NONE)
+    amped_say("accelerated steps: %" PRIu64 " accepted, %" PRIu64 " refused",
+              result->steps.accepted, result->steps.refused);
   if (!isnan(corcondia))
     amped_say("core consistency %s", amped_corcondia_text(text, corcondia));
   if (path != NULL)
@@ -236,11 +239,26 @@ static json_t *json_passes(const job *j, const amped_solver_result *r) {
   const uint64_t order = (uint64_t)plan->order;
   if (!j->session->is_dense)
     return json_null();
+  const bool anew = j->o->cpd.accelerate != AMPED_ACCELERATE_NONE; /* in each sweep */
   const uint64_t passes =
-      amped_dense_count_passes(&plan->dense, plan->order, r->earlier * order, r->sweeps * order);
+      anew ? (r->sweeps - r->earlier) *
+                     amped_dense_count_passes(&plan->dense, plan->order, 0, order) +
+                 r->steps.repeated
+           : amped_dense_count_passes(&plan->dense, plan->order, r->earlier * order,
+                                      r->sweeps * order);
   return json_pack("{s:I, s:f, s:I}", "total", (json_int_t)(passes + r->residuals), "a_sweep",
-                   amped_dense_passes(&plan->dense, plan->order), "of_fits",
-                   (json_int_t)r->residuals);
+                   anew ? (double)amped_dense_count_passes(&plan->dense, plan->order, 0, order)
+                        : amped_dense_passes(&plan->dense, plan->order),
+                   "of_fits", (json_int_t)r->residuals);
+}
+
+/* Steps of all sweeps; null where none are asked for. */
+static json_t *json_steps(const job *j, const amped_solver_result *r) {
+  const char *how = amped_accelerate_name(j->o->cpd.accelerate);
+  return how == NULL
+             ? json_null()
+             : json_pack("{s:s, s:I, s:I}", "accelerate", how, "accepted",
+                         (json_int_t)r->steps.accepted, "refused", (json_int_t)r->steps.refused);
 }
 
 static amped_status tell_end(job *j, const amped_start *best, double corcondia, const char *path) {
@@ -251,12 +269,13 @@ static amped_status tell_end(job *j, const amped_start *best, double corcondia, 
     return AMPED_OK;
   return amped_json_line(
       j->session->json,
-      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "event", "end",
-                "rank", j->session->plan.ncomps, "seed", amped_json_count(best->seed), "reason",
-                result->stop_reason, "fit", amped_start_value(best), "sweeps",
+      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "event",
+                "end", "rank", j->session->plan.ncomps, "seed", amped_json_count(best->seed),
+                "reason", result->stop_reason, "fit", amped_start_value(best), "sweeps",
                 (json_int_t)result->sweeps, "seconds", t->total, "mttkrp_seconds", t->mttkrp,
                 "solve_seconds", t->solve, "exchange_seconds", t->exchange, "corcondia",
-                amped_json_number(corcondia), "passes", json_passes(j, result), "output",
+                amped_json_number(corcondia), "passes", json_passes(j, result), "steps",
+                json_steps(j, result), "output",
                 path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
 }
 
@@ -282,7 +301,9 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_session *session = j->session;
   const amped_options *o = j->o;
   const amped_context context = amped_session_context(session);
+  const amped_accelerate how = o->cpd.accelerate;
   amped_solver_state state = {.order = 0};
+  amped_saved_factors before = {.order = 0};
   amped_iterate_options als_options = {.iters = o->cpd.iters,
                                        .tol = o->cpd.tol,
                                        .noise_told = &j->noise_told,
@@ -291,17 +312,17 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   bool resumed = false;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done,
-           amped_checkpoint_open(session, &o->checkpoint, &amped_cpd_als_solver, &j->checkpoint));
+  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, amped_cpd_solver_of(how),
+                                       amped_accelerate_name(how), &j->checkpoint));
   if (o->checkpoint.resume)
-    AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, NULL, &resumed));
+    AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &before, &resumed));
   if (!resumed)
     AMPED_GO(done, set_start(session, o, number));
   if (o->checkpoint.result_on_signal)
     AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
-  AMPED_GO(done, amped_cpd_als(&context, &als_options, result));
+  AMPED_GO(done, amped_cpd_accelerated(&context, how, &before, &als_options, result));
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
@@ -309,6 +330,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
 done:
   amped_checkpoint_close(j->checkpoint);
   j->checkpoint = NULL;
+  amped_saved_factors_free(&before);
   amped_solver_state_free(&state);
   return status;
 }
@@ -449,10 +471,12 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
 
 static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
                          uint64_t *host_bytes) {
-  const amped_options *o = ((const job *)context)->o;
-  (void)device_bytes;
+  const job *j = context;
+  const amped_options *o = j->o;
   *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia) +
                  amped_residual_host_bytes(plan);
+  if (o->cpd.accelerate != AMPED_ACCELERATE_NONE)
+    amped_acceleration_require(&j->session->worker, plan, device_bytes, host_bytes);
 }
 
 /* Of a sparse tensor of a file: would cells take less time? */
@@ -468,9 +492,13 @@ static void say_form(const amped_session *session) {
 amped_status amped_cmd_cpd(const amped_options *o) {
   amped_session session;
   job j = {.session = &session, .o = o};
-  /* Rank 0 holds all factors once more while a checkpoint or the result is written. */
-  const amped_demand demand = {.result_bytes =
-                                   o->nowrite && o->checkpoint.file == NULL ? 0 : sizeof(double),
+  const bool saves_two = o->checkpoint.file != NULL && o->cpd.accelerate != AMPED_ACCELERATE_NONE;
+  /* Rank 0 holds all factors once more while a checkpoint or the result is written, and those of
+   * the sweep before, where sweeps are accelerated. */
+  const amped_demand demand = {.result_bytes = saves_two ? 2 * sizeof(double)
+                                               : o->nowrite && o->checkpoint.file == NULL
+                                                   ? 0
+                                                   : sizeof(double),
                                .solver_bytes = solver_bytes,
                                .takes_cells = true,
                                .check = check_plan,

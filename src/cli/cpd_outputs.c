@@ -212,10 +212,12 @@ static uint64_t result_bytes(const amped_options *o, const amped_plan *plan, int
              : bytes;
 }
 
-/* complete has a column of biases, and the best sweep's factors beside those in hand. */
+/* complete has a column of biases, and the best sweep's factors beside those in hand; accelerated
+ * sweeps have those of the model before. */
 static uint64_t checkpoint_bytes(const amped_options *o, const amped_plan *plan) {
-  const int ncomps =
-      strcmp(o->command->name, "complete") == 0 ? 2 * (o->session.ncomps + 1) : o->session.ncomps;
+  const bool completes = strcmp(o->command->name, "complete") == 0;
+  const bool has_two = completes || o->cpd.accelerate != AMPED_ACCELERATE_NONE;
+  const int ncomps = (has_two ? 2 : 1) * (o->session.ncomps + (completes ? 1 : 0));
   return amped_checkpoint_file_bytes(o->checkpoint.file, plan->order, plan->dims, ncomps,
                                      o->session.precision);
 }

@@ -124,6 +124,7 @@ const amped_backend amped_backend_cpu = {
     .concurrent = false,
     .device = &device_ops,
     .factors = &amped_factor_set_cpu,
+    .factor_pasts = &amped_factor_past_cpu,
     .lists = &amped_list_part_cpu,
     .row_stores = &amped_row_store_cpu,
     .formats = formats,

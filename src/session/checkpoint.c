@@ -38,7 +38,8 @@ struct amped_checkpoint {
 };
 
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *o,
-                                   const amped_solver *solver, amped_checkpoint **out) {
+                                   const amped_solver *solver, const char *accelerate,
+                                   amped_checkpoint **out) {
   const amped_tensor_info *info = amped_session_info(session);
   amped_checkpoint *c = NULL;
   amped_status status = AMPED_OK;
@@ -56,7 +57,8 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
                                   .seed = session->options->seed,
                                   .metric = solver->metric,
                                   .has_grams = solver->has_grams,
-                                  .keeps_best = solver->keeps_best,
+                                  .keeps_second = solver->keeps_second,
+                                  .accelerate = accelerate,
                                   .init = session->options->init != NULL ? session->options->init
                                                                          : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);
@@ -138,7 +140,7 @@ amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *st
   *found = state->sweeps > 0;
   if (!*found)
     goto done;
-  if (c->key.keeps_best) {
+  if (c->key.keeps_second) {
     AMPED_GO(done, amped_factors_put(&context, &state->kept));
     amped_ktensor_free(&state->kept);
     AMPED_GO(done, amped_saved_factors_take(&context, state->weights, best));
@@ -187,18 +189,28 @@ static amped_status end_writing(amped_checkpoint *c) {
                                    amped_json_text(file, strlen(file))));
 }
 
-/* Collective: copy the factors of the solver's best sweep out on rank 0; they take the place of the
+/* Collective. */
+static amped_status get_in_place(amped_checkpoint *c, const amped_context *context,
+                                 const amped_solver_state *state) {
+  AMPED_TRY(amped_comm_agree(context->comm, state->change_places(state->change_places_of)));
+  AMPED_TRY(amped_factors_get(context, &c->state.kept));
+  return amped_comm_agree(context->comm, state->change_places(state->change_places_of));
+}
+
+/* Collective: copy the solver's second set of factors out on rank 0; it takes the place of the
  * factors in hand for so long. */
-static amped_status copy_best(amped_checkpoint *c, const amped_solver_state *state) {
+static amped_status copy_second(amped_checkpoint *c, const amped_solver_state *state) {
   const amped_context context = amped_session_context(c->session);
   const amped_plan *plan = context.plan;
   amped_saved_factors here;
   amped_status status = AMPED_OK;
-  if (state->best == NULL)
+  if (state->best == NULL && state->change_places == NULL)
     return AMPED_OK;
   if (context.comm->rank == 0)
     status = amped_ktensor_create(&c->state.kept, plan->order, plan->dims, plan->ncomps);
   AMPED_TRY(amped_comm_agree(context.comm, status));
+  if (state->change_places != NULL)
+    return get_in_place(c, &context, state);
   AMPED_TRY(amped_saved_factors_take(&context, state->weights, &here));
   status = amped_saved_factors_restore(&context, state->best);
   if (status == AMPED_OK)
@@ -221,7 +233,7 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state 
     status = amped_solver_state_copy(&c->state, state);
   AMPED_TRY(amped_comm_agree(context.comm, status));
   AMPED_TRY(amped_factors_get(&context, &c->k));
-  AMPED_TRY(copy_best(c, state));
+  AMPED_TRY(copy_second(c, state));
   c->last_sweep = c->sweeps;
   c->last_time = amped_time();
   if (writes) {

@@ -12,14 +12,16 @@
 
 typedef struct amped_checkpoint amped_checkpoint;
 
-/* Collective, after the tensor is loaded. solver: its metric and grams are in the file. *out is
+/* Collective, after the tensor is loaded. solver: its metric and grams are in the file.
+ * accelerate: how it is accelerated, NULL: not. *out is
  * NULL without options->file. Fails where the file could not be written. From here on SIGTERM and
  * SIGUSR1 are caught. */
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *options,
-                                   const amped_solver *solver, amped_checkpoint **out);
+                                   const amped_solver *solver, const char *accelerate,
+                                   amped_checkpoint **out);
 
 /* Collective: reads the factors and the state of the last checkpoint on every rank; of a solver
- * that keeps its best sweep, also that sweep's factors (else NULL). Without a checkpoint, a line
+ * that keeps a second set of factors, also these (else NULL). Without a checkpoint, a line
  * tells the user and *found is false. The caller frees the state, and *best. */
 amped_status amped_checkpoint_resume(amped_checkpoint *checkpoint, amped_solver_state *state,
                                      amped_saved_factors *best, bool *found);

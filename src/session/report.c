@@ -551,12 +551,23 @@ static bool has_line(uint64_t sweep, uint64_t every) {
 static void say_sweep(const amped_sweep *s, double total, const amped_spread *mttkrp,
                       const amped_spread *solve, const amped_spread *exchange) {
   char change[32] = "        -"; /* as wide as a number */
+  char step[48] = "";
   if (s->number > 1)
     (void)snprintf(change, sizeof change, "%+.2e", s->change);
+  if (s->step.beta > 0.0)
+    (void)snprintf(step, sizeof step, "  step %.2f%s", s->step.beta,
+                   s->step.refused ? " refused" : "");
   amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
-            "%.4f)",
+            "%.4f)%s",
             s->number, s->metric, s->value, change, total, amped_report_part(mttkrp->mean),
-            amped_report_part(solve->mean), amped_report_part(exchange->mean));
+            amped_report_part(solve->mean), amped_report_part(exchange->mean), step);
+}
+
+/* Of a solver that takes none: null. */
+static json_t *json_step(const amped_sweep_step *step) {
+  return step->is_asked
+             ? json_pack("{s:f, s:b}", "beta", step->beta, "refused", step->refused ? 1 : 0)
+             : json_null();
 }
 
 bool amped_report_has_line(uint64_t sweep, uint64_t every) {
@@ -587,11 +598,12 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, ui
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
-        json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f}", "event",
-                  "iteration", "sweep", (json_int_t)s->number, "metric", s->metric, s->metric,
-                  s->value, "change", s->number > 1 ? json_real(s->change) : json_null(),
+        json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:o}",
+                  "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric,
+                  s->metric, s->value, "change", s->number > 1 ? json_real(s->change) : json_null(),
                   noise.text, s->noise, "seconds", total, "mttkrp_seconds", "min", mttkrp.min,
                   "mean", mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank,
-                  "solve_seconds", solve.mean, "exchange_seconds", exchange.mean));
+                  "solve_seconds", solve.mean, "exchange_seconds", exchange.mean, "step",
+                  json_step(&s->step)));
   return amped_comm_agree(comm, status);
 }

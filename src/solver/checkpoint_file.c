@@ -27,6 +27,8 @@ static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key)
   AMPED_TRY(amped_hdf5_put_format(file, "checkpoint", CHECKPOINT_VERSION));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "init", key->init));
+  if (key->accelerate != NULL)
+    AMPED_TRY(amped_hdf5_put_text(file, "/", "accelerate", key->accelerate));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &key->seed));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_dims", (uint64_t)key->order, key->dims));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "nnz", 0, &key->nnz));
@@ -56,7 +58,7 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
   AMPED_TRY(amped_hdf5_dataset_write(file, metric.history, f64, 1, &state->sweeps, state->history));
   if (key->has_grams)
     AMPED_TRY(write_grams(file, state));
-  if (key->keeps_best) {
+  if (key->keeps_second) {
     AMPED_TRY(
         amped_hdf5_dataset_write(file, "/numbers", f64, 1, &state->number_count, state->numbers));
     AMPED_TRY(amped_result_put_factors(file, "/kept", &state->kept, NULL, NULL, key->precision));
@@ -105,6 +107,7 @@ uint64_t amped_checkpoint_file_bytes(const char *path, int order, const uint64_t
 typedef struct found_key {
   amped_checkpoint_key key;
   char *init;               /* behind key.init */
+  char *accelerate;         /* behind key.accelerate */
   amped_hdf5_metric metric; /* behind key.metric */
 } found_key;
 
@@ -135,6 +138,10 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "seed", 1, &key->seed));
   AMPED_TRY(amped_hdf5_get_text(file, "/", "init", &out->init));
   key->init = out->init;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "accelerate", &exists));
+  if (exists)
+    AMPED_TRY(amped_hdf5_get_text(file, "/", "accelerate", &out->accelerate));
+  key->accelerate = out->accelerate;
   AMPED_TRY(amped_hdf5_metric_get(file, &out->metric));
   key->metric = out->metric.name;
   return AMPED_OK;
@@ -163,9 +170,9 @@ static amped_status read_doubles(amped_hdf5 *file, const char *name, int ndims, 
   return read_numbers(file, name, ndims, f64, rows, columns, out);
 }
 
-/* Numbers of the solver, and the factors of its best sweep. */
-static amped_status read_best(amped_hdf5 *file, const amped_checkpoint_key *key,
-                              amped_solver_state *state) {
+/* Numbers of the solver, and its second set of factors. */
+static amped_status read_second(amped_hdf5 *file, const amped_checkpoint_key *key,
+                                amped_solver_state *state) {
   const uint64_t n = (uint64_t)key->ncomps;
   const amped_hdf5_type stored = {AMPED_FLOAT, (uint64_t)key->precision};
   amped_hdf5_dataset d;
@@ -201,8 +208,8 @@ static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key
   state->metric = key->metric;
   AMPED_TRY(read_doubles(file, metric.history, 1, sweeps, 1, state->history));
   AMPED_TRY(read_doubles(file, "/weights", 1, n, 1, state->weights));
-  if (key->keeps_best)
-    AMPED_TRY(read_best(file, key, state));
+  if (key->keeps_second)
+    AMPED_TRY(read_second(file, key, state));
   if (!key->has_grams)
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&all, (uint64_t)key->order * n * n, sizeof *all, "the gram matrices"));
@@ -211,6 +218,10 @@ static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key
     memcpy(state->grams[m], all + (uint64_t)m * n * n, n * n * sizeof *all);
   amped_free(all);
   return status;
+}
+
+static const char *accelerate_of(const amped_checkpoint_key *key) {
+  return key->accelerate != NULL ? key->accelerate : "none";
 }
 
 /* "" where both keys are of the same run; else a text with the difference and the remedy. */
@@ -233,6 +244,9 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
     (void)snprintf(text, size,
                    "is of a solver with the metric %s, not %s; name another file with --checkpoint",
                    found->metric, key->metric);
+  else if (strcmp(accelerate_of(found), accelerate_of(key)) != 0)
+    (void)snprintf(text, size, "began with --accelerate=%.20s; use that or another file",
+                   accelerate_of(found));
   else if (found->ncomps != key->ncomps)
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", found->ncomps,
                    found->ncomps);
@@ -277,6 +291,7 @@ static amped_status read_one(const char *path, const amped_checkpoint_key *key, 
     status = read_state(&file, key, state);
 done:
   amped_free(found.init);
+  amped_free(found.accelerate);
   amped_hdf5_close(&file);
   if (status == AMPED_OK)
     status = read_factors(path, key, k);

@@ -21,10 +21,11 @@ typedef struct amped_checkpoint_key {
   int ncomps;
   amped_vtype precision;
   uint64_t seed;
-  const char *init;   /* "random" or a file's name */
-  const char *metric; /* of the solver; static text */
-  bool has_grams;     /* the solver's state has them, and so does the file */
-  bool keeps_best;    /* likewise: numbers, and the factors of the best sweep */
+  const char *init;       /* "random" or a file's name */
+  const char *metric;     /* of the solver; static text */
+  bool has_grams;         /* the solver's state has them, and so does the file */
+  bool keeps_second;      /* likewise: numbers, and a second set of factors */
+  const char *accelerate; /* how the solver is accelerated; NULL: not */
 } amped_checkpoint_key;
 
 /* The generation from which a checkpoint was read. */

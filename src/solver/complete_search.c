@@ -412,10 +412,10 @@ static const char *stop(const void *self) {
 }
 
 static const amped_solver by_error = {
-    .metric = "rmse", .keeps_best = true, .sweep = sweep, .view = view, .stop = stop};
+    .metric = "rmse", .keeps_second = true, .sweep = sweep, .view = view, .stop = stop};
 static const amped_solver by_ranks = {.metric = "ndcg",
                                       .higher_is_better = true,
-                                      .keeps_best = true,
+                                      .keeps_second = true,
                                       .sweep = sweep,
                                       .view = view,
                                       .stop = stop};

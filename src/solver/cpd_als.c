@@ -10,6 +10,7 @@
 #include "solver/mode_update.h"
 #include "solver/normal_equations.h"
 #include "solver/residual.h"
+#include "solver/unit_model.h"
 
 /* Rounding errors of the quick formula add up to so many at most (docs/numerics.md). A residual
  * below so many is found by a pass over the nonzeros. */
@@ -28,6 +29,8 @@ typedef struct als {
   double inner;        /* <X, M> of the sweep in hand */
   amped_row_sums sums; /* over this rank's rows of the mode in hand */
   bool told_pass;
+  amped_acceleration *acceleration; /* NULL: none */
+  double tol;
 } als;
 
 static amped_status allocate(als *a) {
@@ -80,37 +83,10 @@ static void find_gram(als *a, int mode) {
  */
 static void normalise(als *a, int mode, uint64_t position, uint64_t rows) {
   const amped_context *context = a->context;
-  size_t n = (size_t)context->plan->ncomps;
-  double *gram = a->grams[mode];
   amped_trace_begin(AMPED_PHASE_NORMALISE, mode);
-  for (size_t r = 0; r < n; r++) {
-    a->result->weights[r] = sqrt(gram[r * n + r]);
-    a->scale[r] = a->result->weights[r] > 0.0 ? 1.0 / a->result->weights[r] : 0.0;
-  }
-  for (size_t r = 0; r < n; r++)
-    for (size_t s = 0; s < n; s++)
-      gram[r * n + s] = gram[r * n + s] * a->scale[r] * a->scale[s];
-  must(a, context->worker->backend->factors->scale(context->worker->factors, mode, position, rows,
-                                                   a->scale));
+  must(a, amped_unit_columns(context, mode, position, rows, a->grams[mode], a->result->weights,
+                             a->scale));
   amped_trace_end();
-}
-
-/* |M|^2 = sum over r, s of weight_r weight_s prod over modes of gram[r][s]; *sizes is the sum of
- * the terms' sizes. */
-static double model_norm_squared(const als *a, double *sizes) {
-  const amped_plan *plan = a->context->plan;
-  size_t n = (size_t)plan->ncomps;
-  const double *w = a->result->weights;
-  double sum = 0.0;
-  *sizes = 0.0;
-  amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, -1, a->v);
-  for (size_t r = 0; r < n; r++)
-    for (size_t s = 0; s < n; s++) {
-      double term = w[r] * w[s] * a->v[r * n + s];
-      sum += term;
-      *sizes += fabs(term);
-    }
-  return sum;
 }
 
 /* The unit of rounding of stored numbers. */
@@ -153,8 +129,11 @@ static double products_unit(const amped_context *context) {
 static amped_status find_fit(als *a, amped_sweep *s) {
   const amped_plan *plan = a->context->plan;
   double sizes = 0.0;
-  double part =
-      (plan->norm_squared + model_norm_squared(a, &sizes) - 2.0 * a->inner) / plan->norm_squared;
+  double part = (plan->norm_squared +
+                 amped_unit_norm_squared(plan, a->result->weights, (const double *const *)a->grams,
+                                         a->v, &sizes) -
+                 2.0 * a->inner) /
+                plan->norm_squared;
   const double spread = sizes / plan->norm_squared;
   const double error = unit_of(plan) * (1.0 + spread);
   s->noise = noise_of(part, ERRORS * products_unit(a->context) * (1.0 + spread)) + unit_of(plan);
@@ -234,22 +213,91 @@ static amped_sweep_mode since(const amped_mode_times *t, const amped_mode_times 
                             .total = seconds};
 }
 
+/* --- accelerated sweeps ----------------------------------------------------------------------- */
+
+/* Work that is done already: the output has MTTKRP of the mode. */
+static amped_status begin_none(void *self, int mode) {
+  (void)self;
+  (void)mode;
+  return AMPED_OK;
+}
+
+static amped_status wait_none(void *self, int mode, int part, amped_mttkrp_times *times) {
+  (void)self;
+  (void)mode;
+  (void)part;
+  *times = (amped_mttkrp_times){0.0, 0.0};
+  return AMPED_OK;
+}
+
+static void reduce_none(void *self, int mode) {
+  (void)self;
+  (void)mode;
+}
+
+static double last_value(const als *a) {
+  return amped_solver_result_value(a->result);
+}
+
+/* Step from the model that stands. *work of mode 0 is done already where the step was tested with
+ * it, and accepted. */
+static void take_step(als *a, uint64_t number, amped_mode_work *work, amped_mode_times *times) {
+  const double miss = 1.0 - last_value(a);
+  double began = amped_time();
+  bool refused = false;
+  amped_mttkrp_times t = {0.0, 0.0};
+  must(a, amped_acceleration_propose(a->acceleration, number));
+  times->solve += amped_time() - began;
+  if (!amped_acceleration_is_tested(a->acceleration))
+    return;
+  began = amped_time();
+  must(a, amped_mode_mttkrp(a->context, 0, &t));
+  times->mttkrp += amped_time() - began;
+  times->copy += t.copy_sec;
+  times->compute += t.compute_sec;
+  began = amped_time();
+  must(a, amped_acceleration_test(a->acceleration, miss * miss, &refused));
+  times->solve += amped_time() - began;
+  if (!refused)
+    *work = (amped_mode_work){begin_none, wait_none, reduce_none, NULL};
+}
+
+static void judge_step(als *a, amped_sweep *s) {
+  must(a, amped_acceleration_judge(a->acceleration, last_value(a), &s->value));
+  amped_acceleration_tell(a->acceleration, &s->step, &a->result->steps);
+}
+
+static const char *stop(const void *self) {
+  const als *a = self;
+  return !amped_acceleration_is_undone(a->acceleration) &&
+                 amped_solver_result_has_converged(a->result, a->tol)
+             ? "tolerance"
+             : NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
 static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
-  const amped_row_update update = {amped_mttkrp_work(a->context), invert, solve_rows, finish_mode,
-                                   a};
+  const amped_mode_work work = amped_mttkrp_work(a->context);
+  amped_row_update update = {work, invert, solve_rows, finish_mode, a};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
+  if (a->acceleration != NULL)
+    take_step(a, s->number, &update.work, &t);
   for (int m = 0; m < plan->order; m++) {
     const amped_mode_times before = t;
     const double mode_began = amped_time();
     AMPED_TRY(check_grams(a, m));
     must(a, amped_mode_update(a->context, m, &update, &t));
     s->modes[m] = since(&t, &before, amped_time() - mode_began);
+    update.work = work;
   }
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
   amped_status status = find_fit(a, s);
+  if (a->acceleration != NULL && status == AMPED_OK)
+    judge_step(a, s);
   amped_trace_end();
   s->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
   return status;
@@ -259,6 +307,8 @@ static void view(const void *self, amped_solver_state *state) {
   const als *a = self;
   state->weights = a->result->weights;
   memcpy(state->grams, a->grams, sizeof state->grams);
+  if (a->acceleration != NULL)
+    amped_acceleration_view(a->acceleration, state);
 }
 
 /* Set the grams: from the state, where there is one, because new sums would have other bits. Else
@@ -266,7 +316,7 @@ static void view(const void *self, amped_solver_state *state) {
 static void begin(als *a, const amped_solver_state *start) {
   const size_t n = (size_t)a->context->plan->ncomps;
   const amped_worker *worker = a->context->worker;
-  if (start != NULL && worker->format->go_on != NULL)
+  if (start != NULL && a->acceleration == NULL && worker->format->go_on != NULL)
     worker->format->go_on(worker->tensor, start->sweeps);
   for (int m = 0; m < a->context->plan->order; m++)
     if (start != NULL)
@@ -296,19 +346,52 @@ const amped_solver amped_cpd_als_solver = {.metric = "fit",
                                            .view = view,
                                            .finish = finish};
 
-amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
-                           amped_solver_result *result) {
-  als a = {.context = context, .result = result};
-  amped_status status = amped_solver_result_create(context, &amped_cpd_als_solver, options, result);
+static const amped_solver accelerated = {.metric = "fit",
+                                         .higher_is_better = true,
+                                         .has_grams = true,
+                                         .keeps_second = true,
+                                         .sweep = sweep,
+                                         .view = view,
+                                         .stop = stop,
+                                         .finish = finish};
+
+const amped_solver *amped_cpd_solver_of(amped_accelerate how) {
+  return how == AMPED_ACCELERATE_NONE ? &amped_cpd_als_solver : &accelerated;
+}
+
+/* Collective. */
+static amped_status accelerate(als *a, amped_accelerate how, const amped_solver_state *start,
+                               const amped_saved_factors *before) {
+  const amped_acceleration_model model = {a->result->weights, a->grams};
+  if (how == AMPED_ACCELERATE_NONE)
+    return AMPED_OK;
+  return amped_acceleration_create(a->context, how, &model, start, before, &a->acceleration);
+}
+
+amped_status amped_cpd_accelerated(const amped_context *context, amped_accelerate how,
+                                   const amped_saved_factors *before,
+                                   const amped_iterate_options *options,
+                                   amped_solver_result *result) {
+  const amped_solver *solver = amped_cpd_solver_of(how);
+  als a = {.context = context, .result = result, .tol = options->tol};
+  amped_status status = amped_solver_result_create(context, solver, options, result);
   if (status == AMPED_OK)
     status = allocate(&a);
   status = amped_comm_agree(context->comm, status);
+  if (status == AMPED_OK)
+    status = accelerate(&a, how, options->start, before);
   if (status == AMPED_OK) {
     begin(&a, options->start);
-    status = amped_iterate(context, &amped_cpd_als_solver, &a, options, result);
+    status = amped_iterate(context, solver, &a, options, result);
   }
+  amped_acceleration_destroy(a.acceleration);
   release(&a);
   if (status != AMPED_OK)
     amped_solver_result_free(result);
   return status;
+}
+
+amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
+                           amped_solver_result *result) {
+  return amped_cpd_accelerated(context, AMPED_ACCELERATE_NONE, NULL, options, result);
 }

@@ -11,13 +11,23 @@
 #ifndef AMPED_CPD_ALS_H
 #define AMPED_CPD_ALS_H
 
-#include "solver/iterate.h"
+#include "solver/acceleration.h"
 
 extern const amped_solver amped_cpd_als_solver; /* its metric is the fit */
+
+/* The same, accelerated as asked (acceleration.h). */
+const amped_solver *amped_cpd_solver_of(amped_accelerate how);
 
 /* Collective; the status is agreed; a status of after_sweep is passed on. Starts from the factors
  * of the context. The caller frees the result. */
 amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
                            amped_solver_result *result);
+
+/* The same, accelerated as asked. before: of a checkpoint that options->start is of, its second set
+ * of factors. */
+amped_status amped_cpd_accelerated(const amped_context *context, amped_accelerate how,
+                                   const amped_saved_factors *before,
+                                   const amped_iterate_options *options,
+                                   amped_solver_result *result);
 
 #endif

@@ -32,6 +32,13 @@ static const amped_option sweep_rows[] = {
 };
 
 static const amped_option rows[] = {
+    {.name = "accelerate",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("none", "linesearch", "momentum"),
+     .help = "go on from a sweep in the direction of the last one, where the fit does not fall: by "
+             "steps that grow (linesearch), or as long as sweeps still move the model (momentum)",
+     .initial = "none",
+     AMPED_OPTION_FIELD(amped_cpd_options, accelerate)},
     {.name = "corcondia",
      .type = AMPED_OPTION_FLAG,
      .help = "also compute the core consistency of the result: R^(order - 2) MTTKRPs, at most 1024",

@@ -4,15 +4,23 @@
 
 #include "base/option.h"
 
+/* How sweeps are accelerated: acceleration.h. */
+typedef enum amped_accelerate {
+  AMPED_ACCELERATE_NONE,
+  AMPED_ACCELERATE_LINESEARCH,
+  AMPED_ACCELERATE_MOMENTUM
+} amped_accelerate;
+
 typedef struct amped_cpd_options {
   uint64_t iters; /* sweeps at most; 0: not given */
   double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
                  share); 0: never; below 0: not given */
+  amped_accelerate accelerate;
   bool corcondia; /* also the core consistency */
   uint64_t every; /* sweeps a line; 0: each, fewer in a log */
 } amped_cpd_options;
 
 extern const amped_option_group amped_sweep_option_rows; /* --iters, --tol, --every */
-extern const amped_option_group amped_cpd_option_rows;   /* --corcondia */
+extern const amped_option_group amped_cpd_option_rows;   /* --accelerate, --corcondia */
 
 #endif

@@ -66,7 +66,7 @@ static void tell_noise(const amped_context *context, const amped_iterate_options
                       : "");
 }
 
-static bool converged(const amped_solver_result *r, double tol) {
+bool amped_solver_result_has_converged(const amped_solver_result *r, double tol) {
   return r->sweeps > 1 && fabs(r->history[r->sweeps - 1] - r->history[r->sweeps - 2]) < tol;
 }
 
@@ -109,7 +109,7 @@ static const char *reason_to_stop(const amped_solver *solver, const void *self, 
                                   const amped_solver_result *result) {
   if (solver->stop != NULL)
     return solver->stop(self);
-  return converged(result, tol) ? "tolerance" : NULL;
+  return amped_solver_result_has_converged(result, tol) ? "tolerance" : NULL;
 }
 
 static amped_status finish(const amped_context *context, const amped_solver *solver, void *self,

@@ -18,12 +18,26 @@ typedef struct amped_sweep_mode {
   double mttkrp, compute, copy, exchange, total;
 } amped_sweep_mode;
 
+/* Of a solver that takes steps between sweeps, which may be refused: acceleration.h. */
+typedef struct amped_sweep_step {
+  bool is_asked; /* the solver takes steps */
+  bool refused;
+  double beta; /* its length; 0: this sweep had none */
+} amped_sweep_step;
+
+/* Steps of all sweeps so far. */
+typedef struct amped_steps {
+  uint64_t accepted, refused;
+  uint64_t repeated; /* MTTKRPs that were made again after a refusal, in this run */
+} amped_steps;
+
 typedef struct amped_sweep {
   uint64_t number;    /* from 1 */
   const char *metric; /* its name */
   double value;       /* of the metric */
   double change;      /* of it; NaN in the first sweep */
   double noise;       /* its rounding error; smaller changes mean nothing */
+  amped_sweep_step step;
   amped_sweep_times times;
   amped_sweep_mode modes[AMPED_MAX_ORDER];
   const amped_solver_state *state; /* after this sweep */
@@ -32,8 +46,8 @@ typedef struct amped_sweep {
 typedef struct amped_solver {
   const char *metric;
   bool higher_is_better;
-  bool has_grams;  /* as part of its state */
-  bool keeps_best; /* its state has the best factors so far, and numbers */
+  bool has_grams;    /* as part of its state */
+  bool keeps_second; /* its state has factors beside those in hand, and numbers */
   /* Collective; the status is this rank's own. Sets value, noise and times; number is set. */
   amped_status (*sweep)(void *self, amped_sweep *sweep);
   /* Set the state's weights and, where it has them, grams, which the next sweep begins from;
@@ -68,6 +82,7 @@ typedef struct amped_solver_result {
   uint64_t earlier;        /* of them, the sweeps that options->start brought */
   const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
   uint64_t residuals;      /* passes over all nonzeros for the metric alone, in this run */
+  amped_steps steps;       /* of a solver that takes any */
   bool singular;           /* a gram matrix was, to rounding */
   amped_sweep_times times; /* sums over the sweeps of this run */
 } amped_solver_result;
@@ -82,6 +97,9 @@ void amped_solver_result_free(amped_solver_result *result);
 /* value: the metric after the last sweep, 0 before the first. is_better: is a's better than b's? */
 double amped_solver_result_value(const amped_solver_result *result);
 bool amped_solver_result_is_better(const amped_solver_result *a, const amped_solver_result *b);
+
+/* The loop's own stop rule: the last sweep changed the metric by less than tol. */
+bool amped_solver_result_has_converged(const amped_solver_result *result, double tol);
 
 /* Collective; the status is agreed; a status of after_sweep is passed on. The caller has created
  * the result. */

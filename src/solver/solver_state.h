@@ -21,12 +21,15 @@ typedef struct amped_solver_state {
   double *weights;    /* [ncomps] */
   /* ncomps x ncomps each, as the last sweep left them; all NULL where the solver keeps none */
   double *grams[AMPED_MAX_ORDER];
-  /* Of a solver that keeps the best of its sweeps (iterate.h): numbers of its own, and the factors
-   * of that sweep. Count 0, NULL: none. */
+  /* Of a solver that keeps a second set of factors (iterate.h), of its best sweep or of the one
+   * before: numbers of its own, and that set. Count 0, NULL: none. */
   uint64_t number_count;
   double *numbers;                 /* [number_count] */
   const amped_saved_factors *best; /* borrowed; not copied */
-  amped_ktensor kept;              /* the same, on rank 0, in a checkpoint; order 0: none */
+  /* In place of best: that set and the factors in hand change places, on every rank; not copied. */
+  amped_status (*change_places)(void *self);
+  void *change_places_of;
+  amped_ktensor kept; /* the set, on rank 0, in a checkpoint; order 0: none */
 } amped_solver_state;
 
 amped_status amped_solver_state_create(amped_solver_state *state, int order, int ncomps,

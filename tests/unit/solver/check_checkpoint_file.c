@@ -28,7 +28,7 @@ static void make_state(amped_solver_state *state, const amped_checkpoint_key *ke
   for (int m = 0; key->has_grams && m < 3; m++)
     for (int i = 0; i < N * N; i++)
       state->grams[m][i] = 10.0 * m + i;
-  if (!key->keeps_best)
+  if (!key->keeps_second)
     return;
   state->number_count = 3;
   check_ok(amped_alloc(&state->numbers, 3, sizeof(double), "numbers"));
@@ -65,7 +65,7 @@ static void write_checkpoint(const char *path, const amped_checkpoint_key *key) 
   make_state(&state, key);
   check_ok(amped_solver_state_copy(&copy, &state));
   check_same(&state, &copy);
-  if (key->keeps_best)
+  if (key->keeps_second)
     make_kept(&copy.kept);
   check_ok(amped_checkpoint_file_write(path, true, key, &k, &copy));
   amped_solver_state_free(&copy);
@@ -81,8 +81,8 @@ static amped_status read_checkpoint(const char *path, const amped_checkpoint_key
   ck_assert_int_eq(generation, AMPED_GENERATION_LATEST);
   make_state(&want, key);
   check_same(&want, &state);
-  ck_assert(key->keeps_best == (state.kept.order > 0));
-  if (key->keeps_best)
+  ck_assert(key->keeps_second == (state.kept.order > 0));
+  if (key->keeps_second)
     make_kept(&want.kept);
   for (int m = 0; m < want.kept.order; m++)
     ck_assert_mem_eq(want.kept.factors[m], state.kept.factors[m], dims[m] * N * sizeof(double));
@@ -143,7 +143,7 @@ START_TEST(a_file_without_a_name_is_of_the_fit) {
 START_TEST(the_best_sweep_is_kept_beside_the_last) {
   const char *path = testing_path("best.h5");
   amped_checkpoint_key key = a_key("rmse", false);
-  key.keeps_best = true;
+  key.keeps_second = true;
   for (int bytes = 4; bytes <= 8; bytes += 4) {
     key.precision = (amped_vtype)bytes;
     write_checkpoint(path, &key);
@@ -157,6 +157,24 @@ START_TEST(the_best_sweep_is_kept_beside_the_last) {
   check_no_leak();
 }
 
-TESTING_MAIN("checkpoint_file", the_best_sweep_is_kept_beside_the_last,
+START_TEST(it_goes_on_accelerated_as_it_began) {
+  const char *path = testing_path("steps.h5");
+  amped_checkpoint_key key = a_key("fit", true);
+  write_checkpoint(path, &key);
+  key.accelerate = "momentum";
+  key.keeps_second = true;
+  check_fails(AMPED_BAD_INPUT, "--accelerate=none", read_checkpoint(path, &key));
+  write_checkpoint(path, &key);
+  check_ok(read_checkpoint(path, &key));
+  key.accelerate = "linesearch";
+  check_fails(AMPED_BAD_INPUT, "--accelerate=momentum", read_checkpoint(path, &key));
+  key.accelerate = NULL;
+  key.keeps_second = false;
+  check_fails(AMPED_BAD_INPUT, "--accelerate=momentum", read_checkpoint(path, &key));
+  (void)remove(path);
+  check_no_leak();
+}
+
+TESTING_MAIN("checkpoint_file", it_goes_on_accelerated_as_it_began, the_best_sweep_is_kept_beside_the_last,
              a_state_survives_with_grams_and_without, a_checkpoint_of_another_solver_is_refused,
              a_file_without_a_name_is_of_the_fit)

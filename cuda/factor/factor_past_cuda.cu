@@ -1,0 +1,189 @@
+#include "cuda/factor/factor_past_cuda.h"
+
+#include "cuda/device/grid_cuda.cuh"
+#include "cuda/device/rank_device_cuda.h"
+#include "cuda/factor/factor_set_cuda.h"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+static const char what[] = "the factors before";
+
+struct amped_factor_past {
+  amped_device *device;
+  const amped_plan *plan;
+  amped_factor_set *factors;
+  void *d_rows[AMPED_MAX_ORDER];
+  double *d_now, *d_then; /* [ncomps] */
+  double *d_sums;         /* [strips][ncomps] */
+  double *h_sums;
+};
+
+namespace {
+
+/* Own rows are added up in so many strips. */
+constexpr uint64_t strips = 128;
+
+/* Numbers of d_now, d_then and d_sums, which lie one behind the other. */
+uint64_t numbers_of(const amped_plan *plan) {
+  return (2 + strips) * (uint64_t)plan->ncomps;
+}
+
+uint64_t factor_bytes(const amped_plan *plan, int mode) {
+  return amped_plan_factor_rows(plan, mode) * amped_plan_row_bytes(plan);
+}
+
+void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
+  for (int m = 0; m < plan->order; m++)
+    *device_bytes += factor_bytes(plan, m);
+  *device_bytes += numbers_of(plan) * sizeof(double);
+  *host_bytes += strips * (uint64_t)plan->ncomps * sizeof(double);
+}
+
+void past_destroy(amped_factor_past *past) {
+  if (past == nullptr)
+    return;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_cuda_free(past->d_rows[m]);
+  amped_cuda_free(past->d_now);
+  amped_free(past->h_sums);
+  amped_free(past);
+}
+
+amped_status allocate(amped_factor_past *past) {
+  const amped_plan *plan = past->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  void *numbers = nullptr;
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_TRY(amped_cuda_malloc(&past->d_rows[m], factor_bytes(plan, m), what));
+    AMPED_CUDA(
+        cudaMemsetAsync(past->d_rows[m], 0, factor_bytes(plan, m), past->device->stream_dense));
+  }
+  AMPED_TRY(amped_cuda_malloc(&numbers, numbers_of(plan) * sizeof(double), what));
+  past->d_now = static_cast<double *>(numbers);
+  past->d_then = past->d_now + n;
+  past->d_sums = past->d_then + n;
+  return amped_alloc(&past->h_sums, strips * n, sizeof *past->h_sums, what);
+}
+
+amped_status wait_for(const amped_factor_past *past) {
+  AMPED_CUDA(cudaStreamSynchronize(past->device->stream_dense));
+  return AMPED_OK;
+}
+
+amped_status past_create(amped_device *device, amped_factor_set *factors, const amped_plan *plan,
+                         amped_factor_past **out) {
+  amped_factor_past *past = nullptr;
+  *out = nullptr;
+  AMPED_TRY(amped_calloc(&past, 1, sizeof *past, what));
+  past->device = device;
+  past->plan = plan;
+  past->factors = factors;
+  amped_status status = allocate(past);
+  if (status == AMPED_OK)
+    status = wait_for(past);
+  if (status == AMPED_OK)
+    *out = past;
+  else
+    past_destroy(past);
+  return status;
+}
+
+__device__ inline double term(double by, double x) {
+  return by != 0.0 ? by * x : 0.0;
+}
+
+template <typename T>
+__global__ void step_rows(T *factor, T *before, uint64_t rows, uint64_t ld, uint64_t ncomps,
+                          const double *now, const double *then) {
+  for (uint64_t e = thread_number(); e < rows * ncomps; e += grid_threads()) {
+    const uint64_t i = e / ncomps;
+    const uint64_t c = e - i * ncomps;
+    const T x = factor[i * ld + c];
+    const double b = (double)before[i * ld + c];
+    factor[i * ld + c] = (T)(term(now[c], (double)x) + term(then[c], b));
+    before[i * ld + c] = x;
+  }
+}
+
+/* Block b adds up strip b; neighbouring threads have neighbouring columns. */
+template <typename T>
+__global__ void add_squares(const T *factor, const T *before, uint64_t rows, uint64_t ld,
+                            uint64_t ncomps, const double *now, const double *then, double *sums) {
+  const uint64_t first = rows * blockIdx.x / gridDim.x;
+  const uint64_t end = rows * (blockIdx.x + 1) / gridDim.x;
+  for (uint64_t c = threadIdx.x; c < ncomps; c += blockDim.x) {
+    double sum = 0.0;
+    for (uint64_t i = first; i < end; i++) {
+      const double d =
+          term(now[c], (double)factor[i * ld + c]) - term(then[c], (double)before[i * ld + c]);
+      sum += d * d;
+    }
+    sums[blockIdx.x * ncomps + c] = sum;
+  }
+}
+
+amped_status put_numbers(amped_factor_past *past, const double *now, const double *then) {
+  const uint64_t bytes = (uint64_t)past->plan->ncomps * sizeof(double);
+  cudaStream_t stream = past->device->stream_dense;
+  AMPED_CUDA(cudaMemcpyAsync(past->d_now, now, bytes, cudaMemcpyHostToDevice, stream));
+  AMPED_CUDA(cudaMemcpyAsync(past->d_then, then, bytes, cudaMemcpyHostToDevice, stream));
+  return AMPED_OK;
+}
+
+template <typename T> amped_status step_typed(amped_factor_past *past, int mode) {
+  const amped_plan *plan = past->plan;
+  const uint64_t rows = amped_plan_factor_rows(plan, mode);
+  T *const factor = static_cast<T *>(amped_factor_set_cuda.rows(past->factors, mode));
+  step_rows<T>
+      <<<blocks_for(rows * (uint64_t)plan->ncomps), block_threads, 0, past->device->stream_dense>>>(
+          factor, static_cast<T *>(past->d_rows[mode]), rows, plan->ld, (uint64_t)plan->ncomps,
+          past->d_now, past->d_then);
+  AMPED_CUDA_LAUNCHED("the kernel of a step");
+  return wait_for(past);
+}
+
+amped_status past_step(amped_factor_past *past, int mode, const double *now, const double *then) {
+  AMPED_TRY(put_numbers(past, now, then));
+  return past->plan->value_type == AMPED_F32 ? step_typed<float>(past, mode)
+                                             : step_typed<double>(past, mode);
+}
+
+template <typename T> amped_status distance_typed(amped_factor_past *past, int mode) {
+  const amped_plan *plan = past->plan;
+  const uint64_t at = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows * plan->ld;
+  const T *const factor =
+      static_cast<const T *>(amped_factor_set_cuda_rows(past->factors, mode)) + at;
+  add_squares<T><<<(unsigned)strips, block_threads, 0, past->device->stream_dense>>>(
+      factor, static_cast<const T *>(past->d_rows[mode]) + at,
+      plan->modes[mode].rows.rank_rows[plan->rank], plan->ld, (uint64_t)plan->ncomps, past->d_now,
+      past->d_then, past->d_sums);
+  AMPED_CUDA_LAUNCHED("the kernel of a step's length");
+  return AMPED_OK;
+}
+
+amped_status past_distance(amped_factor_past *past, int mode, const double *now, const double *then,
+                           double *squares) {
+  const uint64_t n = (uint64_t)past->plan->ncomps;
+  AMPED_TRY(put_numbers(past, now, then));
+  AMPED_TRY(past->plan->value_type == AMPED_F32 ? distance_typed<float>(past, mode)
+                                                : distance_typed<double>(past, mode));
+  AMPED_CUDA(cudaMemcpyAsync(past->h_sums, past->d_sums, strips * n * sizeof(double),
+                             cudaMemcpyDeviceToHost, past->device->stream_dense));
+  AMPED_TRY(wait_for(past));
+  for (uint64_t s = 0; s < strips; s++)
+    for (uint64_t c = 0; c < n; c++)
+      squares[c] += past->h_sums[s * n + c];
+  return AMPED_OK;
+}
+
+} // namespace
+
+const amped_factor_past_ops amped_factor_past_cuda = {
+    .require = past_require,
+    .create = past_create,
+    .destroy = past_destroy,
+    .step = past_step,
+    .distance = past_distance,
+};
