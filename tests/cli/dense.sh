@@ -43,6 +43,14 @@ agrees() {
     agrees $kind.npy a.init.h5 4 $tol $run
   done
 }
+# Streamed to a GPU.
+if test "$backend" = cuda; then
+  # shellcheck disable=SC2086
+  agrees a.npy a.init.h5 4 $tol $run --residency=stream
+  # shellcheck disable=SC2086
+  agrees five.npy five.init.h5 3 $tol $run --residency=stream
+fi
+
 # Float: the fit's rounding is some 1e-7 times the size of terms of <X, M>, which are not much larger
 # than |X|^2.
 agrees a.npy a.init.h5 4 1e-5 --iters=7 --tol=0
