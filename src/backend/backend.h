@@ -206,6 +206,12 @@ typedef struct amped_factor_ops {
    * double. */
   amped_status (*solve)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
                         const double *p, const double *keep, amped_row_sums *sums);
+  /* The same rows become nonnegative, of the same rows of output and of v (nonnegative_row.h), from
+   * the rows as they were, column c times scale[c]. v is ncomps x ncomps doubles, symmetric; its
+   * inverse is not needed. Old rows are >= 0. Sums are as solve's. */
+  amped_status (*solve_nonnegative)(amped_factor_set *factors, int mode, uint64_t first,
+                                    uint64_t end, const double *v, const double *scale,
+                                    amped_row_sums *sums);
   /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
   amped_status (*gram)(amped_factor_set *factors, int mode, double *gram);
   /* Column c of count rows of mode's factor from `position` times scale[c]. */

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "cpu/device_cpu.h"
 #include "cpu/huge_pages.h"
+#include "cpu/nonnegative_row_cpu.h"
 
 /* Rows that a thread turns to double and multiplies at a time. */
 #define DENSE_ROWS 256
@@ -236,8 +237,30 @@ static void add_row_sums(const amped_factor_set *f, int mode, uint64_t first, ui
   add_gram(s, count, plan->ncomps);
 }
 
-static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
-                              const double *p, const double *keep, amped_row_sums *sums) {
+/* What the rows become: output * p + old rows * keep, or, with v, nonnegative ones. */
+typedef struct equations {
+  const double *p, *keep;
+  const double *v, *scale;
+} equations;
+
+/* New rows of `count` from `first` on; s->in and s->out are free. */
+static void make_nonnegative(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
+                             const equations *e, const share *s) {
+  const amped_plan *plan = f->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t position = own_position(plan, mode) + first;
+  rows_to_double(plan, f->output, first, count, s->in);
+  rows_to_double(plan, f->factors[mode], position, count, s->out);
+  for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t c = 0; c < n; c++)
+      s->out[i * n + c] *= e->scale[c];
+    amped_nonnegative_row_cpu(plan->ncomps, e->v, s->in + i * n, s->out + i * n);
+  }
+  rows_from_double(plan, f->factors[mode], position, count, s->out);
+}
+
+static amped_status make_rows(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
+                              const equations *e, amped_row_sums *sums) {
   const uint64_t n = (uint64_t)f->plan->ncomps;
   touch(f, mode);
 #pragma omp parallel for schedule(static) num_threads(f->threads)
@@ -249,7 +272,10 @@ static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint
     rows_of_thread(f, to - from, t, &first, &end);
     for (uint64_t i = from + first; i < from + end; i += DENSE_ROWS) {
       const uint64_t count = from + end - i < DENSE_ROWS ? from + end - i : DENSE_ROWS;
-      solve_rows(f, mode, i, count, p, keep, &s);
+      if (e->v != NULL)
+        make_nonnegative(f, mode, i, count, e, &s);
+      else
+        solve_rows(f, mode, i, count, e->p, e->keep, &s);
       if (sums != NULL)
         add_row_sums(f, mode, i, count, &s);
     }
@@ -260,6 +286,19 @@ static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint
   if (sums != NULL)
     sum_grams(f, sums->gram);
   return AMPED_OK;
+}
+
+static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
+                              const double *p, const double *keep, amped_row_sums *sums) {
+  const equations e = {.p = p, .keep = keep};
+  return make_rows(f, mode, from, to, &e, sums);
+}
+
+static amped_status cpu_solve_nonnegative(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
+                                          const double *v, const double *scale,
+                                          amped_row_sums *sums) {
+  const equations e = {.v = v, .scale = scale};
+  return make_rows(f, mode, from, to, &e, sums);
 }
 
 static amped_status cpu_gram(amped_factor_set *f, int mode, double *gram) {
@@ -334,6 +373,7 @@ const amped_factor_ops amped_factor_set_cpu = {
     .get_output = cpu_get_output,
     .put_output = cpu_put_output,
     .solve = cpu_solve,
+    .solve_nonnegative = cpu_solve_nonnegative,
     .gram = cpu_gram,
     .scale = cpu_scale,
     .rows = cpu_rows,
