@@ -125,16 +125,19 @@ fi
 
 # TensorLy from the same start.
 if "$python" -c "import tensorly" 2>/dev/null && test -f "$data/amino.tns.gz"; then
-  peers() { # NAME R DIM...
-    expect 0 "" "$amped" convert "$1.h5" "$1.npy" --dense -q --overwrite
-    make_start start.h5 "$2" "$3" "$4" "$5"
+  peers() { # NAME R DIM...: of a start
+    name=$1 ncomps=$2
+    shift 2
+    expect 0 "" "$amped" convert "$name.h5" "$name.npy" --dense -q --overwrite
+    make_start start.h5 "$ncomps" "$@"
     # shellcheck disable=SC2086
-    expect 0 "" on 1 "$1.npy" --rank="$2" --init=start.h5 --iters=500 --nonnegative --precision=double --json=run.json $quiet
-    reference tensorly "$1.npy" start.h5 run.json
+    expect 0 "" on 1 "$name.npy" --rank="$ncomps" --init=start.h5 --iters=500 --nonnegative --precision=double \
+      --json=run.json $quiet
+    reference tensorly "$name.npy" start.h5 run.json
     cat said.txt
   }
   peers amino 3 5 201 61
-  peers kinetic 3 $("$python" -c "import numpy as n, sys; print(*n.load(sys.argv[1]).shape)" kinetic.npy 2>/dev/null || "$amped" info kinetic.h5 --json=- -q | sed -n 's/.*"dims":\[\([0-9]*\),\([0-9]*\),\([0-9]*\)\].*/\1 \2 \3/p')
+  peers kinetic 3 64 12 10 60
 else
   echo "skipped: no tensorly, or no data"
 fi
