@@ -137,7 +137,7 @@ if "$python" -c "import tensorly" 2>/dev/null && test -f "$data/amino.tns.gz"; t
     cat said.txt
   }
   peers amino 3 5 201 61
-  peers kinetic 3 64 12 10 60
+  peers nyc-taxi 5 30 30 1464
 else
   echo "skipped: no tensorly, or no data"
 fi

@@ -184,7 +184,7 @@ def tensorly(x, start, run):
     from tensorly.decomposition import non_negative_parafac_hals
     factors = read_start(start, x.ndim)
     model = CPTensor((np.ones(factors[0].shape[1]), [a.copy() for a in factors]))
-    cp = non_negative_parafac_hals(x, factors[0].shape[1], n_iter_max=500, init=model, tol=1e-12)
+    cp = non_negative_parafac_hals(x, factors[0].shape[1], n_iter_max=200, init=model, tol=1e-12)
     made = np.einsum("r," + ",".join(m + "r" for m in LETTERS[:x.ndim]) + "->" + LETTERS[:x.ndim],
                      cp[0], *cp[1])
     fit = 1 - np.linalg.norm(x - made) / np.linalg.norm(x)
