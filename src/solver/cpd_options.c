@@ -36,6 +36,13 @@ static bool parse_nonnegative(void *options, const char *text) {
 }
 
 static const amped_option rows[] = {
+    {.name = "method",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("als", "lm"),
+     .help = "alternating least squares (als), or steps of all factors at once (lm: "
+             "Levenberg-Marquardt), which take more memory, and end where als hardly moves",
+     .initial = "als",
+     AMPED_OPTION_FIELD(amped_cpd_options, method)},
     {.name = "nonnegative",
      .type = AMPED_OPTION_CUSTOM,
      .words = AMPED_OPTION_WORDS("all"),

@@ -12,7 +12,11 @@ typedef enum amped_accelerate {
   AMPED_ACCELERATE_MOMENTUM
 } amped_accelerate;
 
+/* How a model is found: cpd_methods.h. */
+typedef enum amped_cpd_method_name { AMPED_CPD_ALS, AMPED_CPD_LM } amped_cpd_method_name;
+
 typedef struct amped_cpd_options {
+  amped_cpd_method_name method;
   uint64_t iters; /* sweeps at most; 0: not given */
   double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
                  share); 0: never; below 0: not given */
