@@ -223,11 +223,10 @@ amped_status add_terms(amped_row_vectors *v, int mode, int to, const amped_row_t
 }
 
 amped_status put(amped_row_vectors *v, int mode, uint64_t first, uint64_t rows,
-                 const double *d_from) {
+                 const double *d_from, void *d_factor) {
   const amped_plan *plan = v->plan;
   const uint64_t n = (uint64_t)plan->ncomps;
   const uint64_t at = ((uint64_t)plan->rank * plan->modes[mode].rows.block_rows + first) * plan->ld;
-  void *const d_factor = amped_factor_set_cuda.rows(v->factors, mode);
   cudaStream_t stream = v->device->stream_dense;
   if (plan->value_type == AMPED_F32)
     put_rows<<<blocks_for(rows * n), block_threads, 0, stream>>>(
@@ -243,14 +242,16 @@ amped_status vectors_combine(amped_row_vectors *v, int mode, int to, const amped
                              int count) {
   const uint64_t rows = own_rows(v->plan, mode);
   const uint64_t n = (uint64_t)v->plan->ncomps;
+  void *const d_factor =
+      to == AMPED_ROWS_FACTOR ? amped_factor_set_cuda.rows(v->factors, mode) : nullptr;
   for (uint64_t first = 0; first < rows; first += v->chunk) {
     const uint64_t some = least(v->chunk, rows - first);
     double *const d_to = to == AMPED_ROWS_FACTOR
                              ? v->d_wide + v->chunk * n
                              : v->d_rows + (uint64_t)to * v->length + v->begins[mode] + first * n;
     AMPED_TRY(add_terms(v, mode, to, terms, count, first, some, d_to));
-    if (to == AMPED_ROWS_FACTOR)
-      AMPED_TRY(put(v, mode, first, some, d_to));
+    if (d_factor != nullptr)
+      AMPED_TRY(put(v, mode, first, some, d_to, d_factor));
   }
   return wait_for(v);
 }
