@@ -442,9 +442,17 @@ amped_status amped_dense_cuda_descend(amped_dense_cuda *d, const void *d_output,
                                       const amped_row_descent *descent, void *d_rows,
                                       amped_row_sums *sums) {
   const uint64_t n = (uint64_t)d->ncomps;
-  const amped_row_descent_cuda rows = {d->value_type,        count,    d->ld,       d->ncomps,
-                                       descent->nonnegative, d_output, d->d_square, d->d_keep,
-                                       d->d_keep + n,        d_rows};
+  amped_row_descent_cuda rows = {};
+  rows.type = d->value_type;
+  rows.rows = count;
+  rows.ld = d->ld;
+  rows.ncomps = d->ncomps;
+  rows.nonnegative = descent->nonnegative;
+  rows.d_output = d_output;
+  rows.d_v = d->d_square;
+  rows.d_scale = d->d_keep;
+  rows.d_shrink = d->d_keep + n;
+  rows.d_rows = d_rows;
   AMPED_TRY(to_device(d, d->d_square, descent->v, n * n));
   AMPED_TRY(to_device(d, d->d_keep, descent->scale, n));
   AMPED_TRY(to_device(d, d->d_keep + n, descent->shrink, n));

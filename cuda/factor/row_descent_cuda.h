@@ -1,8 +1,8 @@
 /* Row descent on a GPU: the rule of backend/row_descent.h.
  *
- * A group of lanes has a row: what it is, and w - a V, in double in registers. V is in shared
- * memory up to 128 components, and comes from the caches above. Pointers d_ are device memory.
- * Nothing waits for the device. */
+ * A lane, or a group of them above 32 components, has a row: what it is, and w - a V, in double in
+ * registers. V is in shared memory up to 128 components, and comes from the caches above. Pointers
+ * d_ are device memory. Nothing waits for the device. */
 #ifndef AMPED_ROW_DESCENT_CUDA_H
 #define AMPED_ROW_DESCENT_CUDA_H
 
