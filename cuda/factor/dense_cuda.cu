@@ -453,6 +453,9 @@ amped_status amped_dense_cuda_descend(amped_dense_cuda *d, const void *d_output,
   rows.d_scale = d->d_keep;
   rows.d_shrink = d->d_keep + n;
   rows.d_rows = d_rows;
+  rows.only_cut = descent->nonnegative;
+  for (uint64_t c = 0; c < n; c++)
+    rows.only_cut = rows.only_cut && !(descent->shrink[c] > 0.0) && descent->v[c * n + c] > 0.0;
   AMPED_TRY(to_device(d, d->d_square, descent->v, n * n));
   AMPED_TRY(to_device(d, d->d_keep, descent->scale, n));
   AMPED_TRY(to_device(d, d->d_keep + n, descent->shrink, n));

@@ -14,7 +14,7 @@ template <typename T> struct rows_of {
   T *rows;
   uint64_t count, ld;
   unsigned n;
-  bool nonnegative;
+  bool nonnegative, only_cut;
   const double *v, *scale, *shrink;
 };
 
@@ -46,18 +46,22 @@ template <int each, int lanes, bool in_shared> struct slice {
   }
 };
 
-/* inverse[r] = 1 / V(r,r), and what a row's entry is shrunk by. Both are 0 where V(r,r) is not
- * above 0: then an entry that is 0 at first stays so. */
+/* inverse[r] = 1 / V(r,r), and what a row's entry is shrunk by; 0 and infinity where V(r,r) is not
+ * above 0, which makes any entry 0. */
 __device__ void put_diagonal(const double *v, const double *shrink, unsigned n, double *inverse,
                              double *least) {
   for (unsigned r = threadIdx.x; r < n; r += threads) {
     const double x = v[(uint64_t)r * n + r];
     inverse[r] = x > 0.0 ? 1.0 / x : 0.0;
-    least[r] = x > 0.0 ? shrink[r] / x : 0.0;
+    least[r] = x > 0.0 ? shrink[r] / x : INFINITY;
   }
 }
 
-__device__ double shrunk(bool nonnegative, double x, double t) {
+/* only_cut: nonnegative rows, of which nothing is shrunk, and all of V's diagonal is above 0. A
+ * test of the sign is no work in doubles. */
+template <bool only_cut> __device__ double shrunk(bool nonnegative, double x, double t) {
+  if (only_cut)
+    return __double2hiint(x) < 0 ? 0.0 : x;
   return x > t ? x - t : nonnegative || !(x < -t) ? 0.0 : x + t;
 }
 
@@ -70,10 +74,7 @@ template <typename T, int each, int lanes> struct row {
   uint64_t i; /* at least count: none */
   int pass;
 
-  /* Entries that become 0 in any case are so from the first, and count as changed by the first
-   * pass.
-   */
-  __device__ void load(const rows_of<T> &p, uint64_t number, const double *inverse, unsigned lane) {
+  __device__ void load(const rows_of<T> &p, uint64_t number, unsigned lane) {
     i = number;
     pass = subtracting;
     change = enough = 0.0;
@@ -83,10 +84,6 @@ template <typename T, int each, int lanes> struct row {
       const bool is_there = i < p.count && c < p.n;
       a[k] = is_there ? (double)p.rows[i * p.ld + c] * p.scale[c] : 0.0;
       rest[k] = is_there ? (double)p.output[i * p.ld + c] : 0.0;
-      if (is_there && !(inverse[c] > 0.0)) {
-        change += a[k] * a[k];
-        a[k] = 0.0;
-      }
     }
   }
 
@@ -100,9 +97,10 @@ template <typename T, int each, int lanes> struct row {
   }
 
   /* Element k, of the lane `owner`, gets its best value; the whole group gets what to subtract. */
+  template <bool only_cut>
   __device__ double move(bool nonnegative, int k, double inverse, double least, int owner,
                          unsigned lane) {
-    const double x = shrunk(nonnegative, a[k] + rest[k] * inverse, least);
+    const double x = shrunk<only_cut>(nonnegative, a[k] + rest[k] * inverse, least);
     const bool moves = pass >= 0;
     const double by = moves ? x - a[k] : a[k];
     if (moves && lane == (unsigned)owner) {
@@ -114,22 +112,20 @@ template <typename T, int each, int lanes> struct row {
 
   /* After a pass: is the row done? */
   __device__ bool ends() {
-    double sum = change;
 #pragma unroll
     for (int far = lanes / 2; far > 0; far /= 2)
-      sum += __shfl_xor_sync(~0U, sum, far, lanes);
+      change += __shfl_xor_sync(~0U, change, far, lanes);
     if (pass == 0)
-      enough = AMPED_DESCENT_SHARE * AMPED_DESCENT_SHARE * sum;
-    const bool last = pass > 0 && !(sum > enough);
-    if (pass != subtracting)
-      change = 0.0;
+      enough = AMPED_DESCENT_SHARE * AMPED_DESCENT_SHARE * change;
+    const bool last = pass > 0 && !(change > enough);
+    change = 0.0;
     pass++;
     return last || pass == AMPED_DESCENT_PASSES;
   }
 };
 
 /* A row that is done makes room for the group's next at once, so that none waits for others. */
-template <typename T, int each, int lanes, bool in_shared>
+template <typename T, int each, int lanes, bool in_shared, bool only_cut>
 __global__ void __launch_bounds__(threads) descend(const rows_of<T> p) {
   constexpr unsigned width = each * lanes;
   extern __shared__ double2 room[];
@@ -149,7 +145,7 @@ __global__ void __launch_bounds__(threads) descend(const rows_of<T> p) {
   }
   __syncthreads();
   row<T, each, lanes> own;
-  own.load(p, (uint64_t)blockIdx.x * (threads / lanes) + threadIdx.x / lanes, inverse, lane);
+  own.load(p, (uint64_t)blockIdx.x * (threads / lanes) + threadIdx.x / lanes, lane);
   while (__any_sync(~0U, own.i < p.count)) {
 #pragma unroll
     for (int k = 0; k < each; k += 2)
@@ -161,24 +157,25 @@ __global__ void __launch_bounds__(threads) descend(const rows_of<T> p) {
           if (r >= p.n)
             continue;
           const slice<each, lanes, in_shared> of_v(v, r, p.n, lane);
-          const double by = own.move(p.nonnegative, j, inverse[r], least[r], owner, lane);
+          const double by =
+              own.template move<only_cut>(p.nonnegative, j, inverse[r], least[r], owner, lane);
 #pragma unroll
           for (int e = 0; e < each; e++)
             own.rest[e] -= by * of_v.x[e];
         }
     if (own.ends()) {
       own.store(p, lane);
-      own.load(p, own.i + groups, inverse, lane);
+      own.load(p, own.i + groups, lane);
     }
   }
 }
 
-template <typename T, int each, int lanes, bool in_shared>
-amped_status launch(const rows_of<T> &p, cudaStream_t stream) {
+template <typename T, int each, int lanes, bool in_shared, bool only_cut>
+amped_status launch_form(const rows_of<T> &p, cudaStream_t stream) {
   constexpr unsigned width = each * lanes;
   const size_t bytes = sizeof(double) * (2 + (in_shared ? p.n : 0)) * width;
   const uint64_t needed = amped_ceil_div(p.count, (uint64_t)(threads / lanes));
-  const auto kernel = descend<T, each, lanes, in_shared>;
+  const auto kernel = descend<T, each, lanes, in_shared, only_cut>;
   int device = 0;
   int processors = 0;
   int blocks = 0;
@@ -192,6 +189,12 @@ amped_status launch(const rows_of<T> &p, cudaStream_t stream) {
   kernel<<<(unsigned)(needed < resident ? needed : resident), threads, bytes, stream>>>(p);
   AMPED_CUDA_LAUNCHED("the kernel of row descent");
   return AMPED_OK;
+}
+
+template <typename T, int each, int lanes, bool in_shared>
+amped_status launch(const rows_of<T> &p, cudaStream_t stream) {
+  return p.only_cut ? launch_form<T, each, lanes, in_shared, true>(p, stream)
+                    : launch_form<T, each, lanes, in_shared, false>(p, stream);
 }
 
 /* The fewest lanes, of at most 32 elements: what a lane finds for its own element the others of its
@@ -221,6 +224,7 @@ template <typename T> amped_status run(const amped_row_descent_cuda *d, cudaStre
                         d->ld,
                         (unsigned)d->ncomps,
                         d->nonnegative,
+                        d->only_cut,
                         d->d_v,
                         d->d_scale,
                         d->d_shrink};

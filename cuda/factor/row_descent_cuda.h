@@ -18,6 +18,7 @@ typedef struct amped_row_descent_cuda {
   uint64_t ld; /* elements from one row to the next */
   int ncomps;
   bool nonnegative;
+  bool only_cut;        /* it is, d_shrink is all zeros, and V's diagonal is above 0 */
   const void *d_output; /* rows of the MTTKRP result */
   const double *d_v;    /* [ncomps][ncomps] */
   const double *d_scale, *d_shrink;
