@@ -72,20 +72,22 @@ static void say_start(const amped_session *session, const amped_row_rule *rule, 
                100.0 * share);
 }
 
-amped_status amped_cpd_rows_tell_start(amped_session *session, const amped_row_rule *rule) {
-  const amped_plan *plan = &session->plan;
-  const double share = session->negative_squares / plan->norm_squared;
+static json_t *json_start(const amped_session *session, const amped_row_rule *rule, double share) {
   char objective[AMPED_ROW_RULE_TEXT];
+  return json_pack("{s:s, s:s, s:o, s:f, s:f, s:f}", "event", "objective", "objective",
+                   amped_row_rule_objective(rule, objective), "nonnegative",
+                   json_modes(rule, session->plan.order), "ridge", rule->ridge, "l1", rule->l1,
+                   "negative_share", share);
+}
+
+amped_status amped_cpd_rows_tell_start(amped_session *session, const amped_row_rule *rule) {
+  const double share = session->negative_squares / session->plan.norm_squared;
   amped_status status = AMPED_OK;
   if (amped_row_rule_is_plain(rule))
     return AMPED_OK;
   say_start(session, rule, share);
   if (session->json != NULL)
-    status = amped_json_line(session->json,
-                             json_pack("{s:s, s:s, s:o, s:f, s:f, s:f}", "event", "objective",
-                                       "objective", amped_row_rule_objective(rule, objective),
-                                       "nonnegative", json_modes(rule, plan->order), "ridge",
-                                       rule->ridge, "l1", rule->l1, "negative_share", share));
+    status = amped_json_line(session->json, json_start(session, rule, share));
   return amped_comm_agree(&session->comm, status);
 }
 

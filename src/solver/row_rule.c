@@ -76,11 +76,11 @@ const char *amped_row_rule_modes(const amped_row_rule *rule, int order, char *bu
 }
 
 const char *amped_row_rule_key(const amped_row_rule *rule, int order, char *buffer) {
-  char modes[AMPED_ROW_RULE_TEXT];
   size_t used = 0;
   if (amped_row_rule_is_plain(rule))
     return NULL;
   if (rule->nonnegative != 0) {
+    char modes[AMPED_ROW_RULE_TEXT];
     (void)list_modes(rule, order, 0, ",", ",", modes);
     used = (size_t)snprintf(buffer, AMPED_ROW_RULE_TEXT, "nonnegative=%.200s", modes);
   }
