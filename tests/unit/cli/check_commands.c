@@ -28,8 +28,11 @@ static void clean(void) {
 }
 
 static amped_options options(const char *in, const char *out) {
-  amped_options o = {
-      .nargs = 2, .args = {in, out}, .session.shape.scale = 1.0, .seed = 1, .top = 10};
+  amped_options o = {.nargs = out != NULL ? 2 : 1,
+                     .args = {in, out},
+                     .session.shape.scale = 1.0,
+                     .seed = 1,
+                     .top = 10};
   o.read.index_base = AMPED_BASE_AUTO;
   o.threads = 2;
   amped_log_verbosity(AMPED_QUIET);
