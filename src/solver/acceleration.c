@@ -174,14 +174,6 @@ static double beta_of(amped_acceleration *a, uint64_t sweep, double length) {
   return before > 0.0 ? fmin(1.0, length / before) : 1.0;
 }
 
-static amped_status find_gram(amped_acceleration *a, int mode) {
-  const amped_worker *worker = a->context->worker;
-  const int elements = a->context->plan->ncomps * a->context->plan->ncomps;
-  AMPED_TRY(worker->backend->factors->gram(worker->factors, mode, a->model.grams[mode]));
-  amped_comm_sum(a->context->comm, a->model.grams[mode], elements);
-  return AMPED_OK;
-}
-
 /* Modes 1, 2, .. of y; the lengths of their columns, multiplied, in a->lengths. */
 static amped_status extrapolate_directions(amped_acceleration *a) {
   const amped_plan *plan = a->context->plan;
@@ -190,7 +182,7 @@ static amped_status extrapolate_directions(amped_acceleration *a) {
   for (int m = 1; m < plan->order; m++) {
     set_both(a, 1.0 + a->beta, -a->beta);
     AMPED_TRY(extrapolate(a, m));
-    AMPED_TRY(find_gram(a, m));
+    AMPED_TRY(amped_unit_gram(a->context, m, a->model.grams[m]));
     AMPED_TRY(amped_unit_columns(a->context, m, 0, amped_plan_factor_rows(plan, m),
                                  a->model.grams[m], a->now, a->then));
     for (int r = 0; r < plan->ncomps; r++)
@@ -215,7 +207,7 @@ static amped_status extrapolate_power(amped_acceleration *a) {
     a->model.weights[r] = weight;
   }
   AMPED_TRY(extrapolate(a, 0));
-  return find_gram(a, 0);
+  return amped_unit_gram(a->context, 0, a->model.grams[0]);
 }
 
 amped_status amped_acceleration_propose(amped_acceleration *a, uint64_t sweep) {

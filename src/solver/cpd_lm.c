@@ -137,18 +137,11 @@ static void release(lm *a) {
 
 /* --- the model -------------------------------------------------------------------------------- */
 
-static amped_status find_gram(lm *a, int mode) {
-  const amped_worker *worker = a->context->worker;
-  AMPED_TRY(worker->backend->factors->gram(worker->factors, mode, a->grams[mode]));
-  amped_comm_sum(a->context->comm, a->grams[mode], (int)area(a));
-  return AMPED_OK;
-}
-
 /* Columns of `rows` rows of mode's factor from `position` on get unit length, and weights what they
  * had. */
 static amped_status make_unit(lm *a, int mode, uint64_t position, uint64_t rows) {
   const int n = a->context->plan->ncomps;
-  AMPED_TRY(find_gram(a, mode));
+  AMPED_TRY(amped_unit_gram(a->context, mode, a->grams[mode]));
   AMPED_TRY(
       amped_unit_columns(a->context, mode, position, rows, a->grams[mode], a->room, a->room + n));
   for (int r = 0; r < n; r++)

@@ -4,6 +4,13 @@
 
 #include "solver/normal_equations.h"
 
+amped_status amped_unit_gram(const amped_context *context, int mode, double *gram) {
+  const amped_worker *worker = context->worker;
+  AMPED_TRY(worker->backend->factors->gram(worker->factors, mode, gram));
+  amped_comm_sum(context->comm, gram, context->plan->ncomps * context->plan->ncomps);
+  return AMPED_OK;
+}
+
 amped_status amped_unit_columns(const amped_context *context, int mode, uint64_t position,
                                 uint64_t rows, double *gram, double *lengths, double *scale) {
   const size_t n = (size_t)context->plan->ncomps;

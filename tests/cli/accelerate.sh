@@ -101,11 +101,6 @@ real kinship 10 0.20 18 13 11
 real amino 3 0.97494 80 31 27
 
 # --- checkpoints ----------------------------------------------------------------------------------
-same_bits() { # WHAT A B
-  for set in weights fit factors/0 factors/1 factors/2; do
-    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
-  done
-}
 # Sweeps 1 to 24, and each of them as the last one before a checkpoint: steps, refusals and plain sweeps.
 for how in linesearch momentum; do
   for tensor in three.npy list.tns; do

@@ -10,12 +10,6 @@ cd "$scratch" || exit 99
 "$amped" generate small.h5 --dims=30x40x50 --nnz=2k --seed=3 -q || fail "generate"
 
 # same_bits WHAT A B: compares weights, fits and factors of two results.
-same_bits() {
-  for set in weights fit factors/0 factors/1 factors/2; do
-    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
-  done
-}
-
 # children PID: the processes that an mpirun started.
 children() {
   ps -o pid= --ppid "$1" | tr -d ' '

@@ -96,11 +96,6 @@ reached nations 10 0.44 60 26 h5
 reached kinship 10 0.20 100 37 h5
 
 # --- checkpoints ----------------------------------------------------------------------------------
-same_bits() { # WHAT A B
-  for set in weights fit factors/0 factors/1 factors/2; do
-    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
-  done
-}
 for tensor in three.npy list.tns; do
   for precision in float double; do
     run="$tensor --rank=4 --tol=0 --method=lm --precision=$precision --deterministic"

@@ -143,11 +143,6 @@ else
 fi
 
 # --- checkpoints ----------------------------------------------------------------------------------
-same_bits() { # WHAT A B
-  for set in weights fit factors/0 factors/1 factors/2; do
-    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
-  done
-}
 for rule in "--nonnegative" "--nonnegative=1 --l1=0.2 --ridge=0.1" "--nonnegative --accelerate=momentum"; do
   run="list.tns --rank=4 --tol=0 --precision=double --deterministic $rule"
   # shellcheck disable=SC2086

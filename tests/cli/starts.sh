@@ -14,12 +14,6 @@ cd "$scratch" || exit 99
 "$amped" generate five.h5 --dims=5x6x7x4x3 --nnz=400 --seed=1 -q || fail "generate"
 
 # same_bits WHAT A B: compares weights, fits and factors of two results.
-same_bits() {
-  for set in weights fit factors/0 factors/1 factors/2; do
-    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
-  done
-}
-
 # numbers SET FILE: the numbers of a dataset, one a line, in order.
 numbers() {
   h5dump -A 0 -y -w 1 -m %.17g -d "$1" "$2" | sed -n 's/^ *\([0-9.e+-]*\),\{0,1\}$/\1/p'

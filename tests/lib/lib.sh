@@ -175,3 +175,10 @@ heavy_tensor() {
       }
     }'
 }
+
+# same_bits WHAT A B: two results of a tensor of three modes are the same to the bit; needs h5diff
+same_bits() {
+  for set in weights fit factors/0 factors/1 factors/2; do
+    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
+  done
+}
