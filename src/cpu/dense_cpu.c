@@ -6,6 +6,7 @@
 
 #include "base/timer.h"
 #include "base/trace.h"
+#include "cpu/dense_block_cpu.h"
 #include "cpu/dense_products_cpu.h"
 #include "cpu/device_cpu.h"
 #include "cpu/huge_pages.h"
@@ -164,6 +165,10 @@ static amped_status cpu_resize(amped_tensor_part *part) {
   return AMPED_OK;
 }
 
+amped_dense_part_cpu amped_dense_part_cpu_of(const amped_tensor_part *part) {
+  return (amped_dense_part_cpu){part->plan, part->factors, part->threads, part->cells};
+}
+
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
 /* Mode's factor in the order of the slab's indices. */
@@ -297,4 +302,5 @@ const amped_format_ops amped_dense_cpu = {
     .partial_rows = cpu_partial_rows,
     .add_arrived = cpu_add_arrived,
     .products = cpu_products,
+    .dense_blocks = &amped_dense_block_cpu,
 };

@@ -25,6 +25,13 @@ typedef struct amped_sweep_step {
   double beta; /* its length; 0: this sweep had none */
 } amped_sweep_step;
 
+/* Of a solver whose sweeps visit samples of the tensor: cpd_rbs.h. */
+typedef struct amped_sweep_sampling {
+  bool is_asked;
+  double lambda; /* the weight of the proximal term at its end */
+  double change; /* of rows, relative to their size */
+} amped_sweep_sampling;
+
 /* Steps of all sweeps so far. */
 typedef struct amped_steps {
   uint64_t accepted, refused;
@@ -38,6 +45,7 @@ typedef struct amped_sweep {
   double change;      /* of it; NaN in the first sweep */
   double noise;       /* its rounding error; smaller changes mean nothing */
   amped_sweep_step step;
+  amped_sweep_sampling sampling;
   amped_sweep_times times;
   amped_sweep_mode modes[AMPED_MAX_ORDER];
   const amped_solver_state *state; /* after this sweep */
