@@ -1,5 +1,6 @@
 #include "cuda/factor/dense_cuda.h"
 
+#include "cuda/factor/row_descent_cuda.h"
 #include "cuda/factor/row_pass_cuda.h"
 
 extern "C" {
@@ -98,6 +99,28 @@ __global__ void dot(const T *a, const T *b, uint64_t n, unsigned elements, doubl
   sum = sum_of_block(sum);
   if (threadIdx.x == 0)
     partials[(uint64_t)blockIdx.x * (elements + 1) + elements] = sum;
+}
+
+/* Sizes of a column's elements, of a strip of rows for each block. */
+template <typename T>
+__global__ void add_sizes(const T *x, uint64_t rows, uint64_t ld, unsigned ncomps,
+                          double *partials) {
+  const uint64_t first = rows * blockIdx.x / gridDim.x;
+  const uint64_t end = rows * (blockIdx.x + 1) / gridDim.x;
+  for (unsigned c = threadIdx.x; c < ncomps; c += blockDim.x) {
+    double sum = 0.0;
+    for (uint64_t i = first; i < end; i++)
+      sum += fabs((double)x[i * ld + c]);
+    partials[(uint64_t)blockIdx.x * ncomps + c] = sum;
+  }
+}
+__global__ void add_strips(const double *partials, unsigned strips, unsigned ncomps, double *sums) {
+  for (unsigned c = threadIdx.x; c < ncomps; c += blockDim.x) {
+    double sum = 0.0;
+    for (unsigned s = 0; s < strips; s++)
+      sum += partials[(uint64_t)s * ncomps + c];
+    sums[c] = sum;
+  }
 }
 
 /* The workspace: rows of a chunk, number of partial matrices, doubles of each section, bytes of all
@@ -243,6 +266,15 @@ amped_status gram_chunk(amped_dense_cuda *d, const float *d_rows, uint64_t rows)
   return add_grams(d, d->d_wide, (uint64_t)d->ncomps, rows);
 }
 
+/* Of rows and output, behind the partial grams. */
+template <typename T>
+amped_status partial_dots(amped_dense_cuda *d, const T *d_output, const T *d_rows, uint64_t count) {
+  dot<<<(unsigned)d->used, dot_threads, 0, d->stream>>>(
+      d_output, d_rows, count * d->ld, (unsigned)(d->ncomps * d->ncomps), d->d_partials);
+  AMPED_CUDA_LAUNCHED("the inner product kernel");
+  return AMPED_OK;
+}
+
 /* The partial grams of the rows; where there is an output, too, the partial inner products. */
 template <typename T>
 amped_status partial_sums(amped_dense_cuda *d, const T *d_output, const T *d_rows, uint64_t count) {
@@ -251,12 +283,7 @@ amped_status partial_sums(amped_dense_cuda *d, const T *d_output, const T *d_row
                              d->stream));
   for (uint64_t done = 0; done < count; done += d->chunk)
     AMPED_TRY(gram_chunk(d, d_rows + done * d->ld, least(d->chunk, count - done)));
-  if (d_output == nullptr)
-    return AMPED_OK;
-  dot<<<(unsigned)d->used, dot_threads, 0, d->stream>>>(d_output, d_rows, count * d->ld, elements,
-                                                        d->d_partials);
-  AMPED_CUDA_LAUNCHED("the inner product kernel");
-  return AMPED_OK;
+  return d_output != nullptr ? partial_dots(d, d_output, d_rows, count) : AMPED_OK;
 }
 
 /* New rows by cuBLAS, unless there is no output, and the partial sums over them, where asked. */
@@ -389,6 +416,16 @@ amped_status amped_dense_cuda_get(amped_dense_cuda *d, const void *d_rows, uint6
   return wait(d);
 }
 
+/* The sums over new rows are added to *sums. */
+static amped_status add_sums(amped_dense_cuda *d, amped_row_sums *sums) {
+  const uint64_t elements = (uint64_t)d->ncomps * (uint64_t)d->ncomps;
+  AMPED_TRY(fetch_sums(d));
+  for (uint64_t e = 0; e < elements; e++)
+    sums->gram[e] += d->h_pinned[e];
+  sums->inner += d->h_pinned[elements];
+  return AMPED_OK;
+}
+
 amped_status amped_dense_cuda_solve(amped_dense_cuda *d, const void *d_output, uint64_t count,
                                     const double *h_p, const double *h_keep, void *d_rows,
                                     amped_row_sums *sums) {
@@ -398,12 +435,46 @@ amped_status amped_dense_cuda_solve(amped_dense_cuda *d, const void *d_output, u
   if (keeps)
     AMPED_TRY(to_device(d, d->d_keep, h_keep, elements));
   AMPED_TRY(pass(d, d_output, count, keeps, sums != nullptr, d_rows));
+  return sums != nullptr ? add_sums(d, sums) : wait(d);
+}
+
+amped_status amped_dense_cuda_descend(amped_dense_cuda *d, const void *d_output, uint64_t count,
+                                      const amped_row_descent *descent, void *d_rows,
+                                      amped_row_sums *sums) {
+  const uint64_t n = (uint64_t)d->ncomps;
+  const amped_row_descent_cuda rows = {d->value_type,        count,    d->ld,       d->ncomps,
+                                       descent->nonnegative, d_output, d->d_square, d->d_keep,
+                                       d->d_keep + n,        d_rows};
+  AMPED_TRY(to_device(d, d->d_square, descent->v, n * n));
+  AMPED_TRY(to_device(d, d->d_keep, descent->scale, n));
+  AMPED_TRY(to_device(d, d->d_keep + n, descent->shrink, n));
+  AMPED_TRY(amped_row_descent_cuda_run(&rows, d->stream));
   if (sums == nullptr)
     return wait(d);
-  AMPED_TRY(fetch_sums(d));
-  for (uint64_t e = 0; e < elements; e++)
-    sums->gram[e] += d->h_pinned[e];
-  sums->inner += d->h_pinned[elements];
+  AMPED_TRY(pass(d, nullptr, count, false, true, d_rows));
+  AMPED_TRY(d->value_type == AMPED_F32 ? partial_dots(d, static_cast<const float *>(d_output),
+                                                      static_cast<const float *>(d_rows), count)
+                                       : partial_dots(d, static_cast<const double *>(d_output),
+                                                      static_cast<const double *>(d_rows), count));
+  return add_sums(d, sums);
+}
+
+amped_status amped_dense_cuda_absolute(amped_dense_cuda *d, const void *d_rows, uint64_t count,
+                                       double *h_sums) {
+  const unsigned n = (unsigned)d->ncomps;
+  if (d->value_type == AMPED_F32)
+    add_sizes<<<(unsigned)d->batch, dot_threads, 0, d->stream>>>(static_cast<const float *>(d_rows),
+                                                                 count, d->ld, n, d->d_partials);
+  else
+    add_sizes<<<(unsigned)d->batch, dot_threads, 0, d->stream>>>(
+        static_cast<const double *>(d_rows), count, d->ld, n, d->d_partials);
+  AMPED_CUDA_LAUNCHED("the kernel of sizes");
+  add_strips<<<1, dot_threads, 0, d->stream>>>(d->d_partials, (unsigned)d->batch, n, d->d_square);
+  AMPED_CUDA_LAUNCHED("the kernel that adds up sizes");
+  AMPED_CUDA(cudaMemcpyAsync(d->h_pinned, d->d_square, n * sizeof(double), cudaMemcpyDeviceToHost,
+                             d->stream));
+  AMPED_TRY(wait(d));
+  memcpy(h_sums, d->h_pinned, n * sizeof *h_sums);
   return AMPED_OK;
 }
 

@@ -53,6 +53,11 @@ amped_status amped_dense_cuda_get(amped_dense_cuda *dense, const void *d_rows, u
 amped_status amped_dense_cuda_solve(amped_dense_cuda *dense, const void *d_output, uint64_t count,
                                     const double *h_p, const double *h_keep, void *d_rows,
                                     amped_row_sums *sums);
+amped_status amped_dense_cuda_descend(amped_dense_cuda *dense, const void *d_output, uint64_t count,
+                                      const amped_row_descent *descent, void *d_rows,
+                                      amped_row_sums *sums);
+amped_status amped_dense_cuda_absolute(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
+                                       double *h_sums);
 amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, void *d_rows, uint64_t count,
                                    double *h_gram);
 amped_status amped_dense_cuda_scale(amped_dense_cuda *dense, void *d_rows, uint64_t count,

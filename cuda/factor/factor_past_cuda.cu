@@ -8,6 +8,8 @@ extern "C" {
 #include "base/mem.h"
 }
 
+#include <cmath>
+
 static const char what[] = "the factors before";
 
 struct amped_factor_past {
@@ -96,13 +98,14 @@ __device__ inline double term(double by, double x) {
 
 template <typename T>
 __global__ void step_rows(T *factor, T *before, uint64_t rows, uint64_t ld, uint64_t ncomps,
-                          const double *now, const double *then) {
+                          const double *now, const double *then, double least) {
   for (uint64_t e = thread_number(); e < rows * ncomps; e += grid_threads()) {
     const uint64_t i = e / ncomps;
     const uint64_t c = e - i * ncomps;
     const T x = factor[i * ld + c];
     const double b = (double)before[i * ld + c];
-    factor[i * ld + c] = (T)(term(now[c], (double)x) + term(then[c], b));
+    const double y = term(now[c], (double)x) + term(then[c], b);
+    factor[i * ld + c] = (T)(y < least ? least : y);
     before[i * ld + c] = x;
   }
 }
@@ -132,22 +135,23 @@ amped_status put_numbers(amped_factor_past *past, const double *now, const doubl
   return AMPED_OK;
 }
 
-template <typename T> amped_status step_typed(amped_factor_past *past, int mode) {
+template <typename T> amped_status step_typed(amped_factor_past *past, int mode, bool nonnegative) {
   const amped_plan *plan = past->plan;
   const uint64_t rows = amped_plan_factor_rows(plan, mode);
   T *const factor = static_cast<T *>(amped_factor_set_cuda.rows(past->factors, mode));
   step_rows<T>
       <<<blocks_for(rows * (uint64_t)plan->ncomps), block_threads, 0, past->device->stream_dense>>>(
           factor, static_cast<T *>(past->d_rows[mode]), rows, plan->ld, (uint64_t)plan->ncomps,
-          past->d_now, past->d_then);
+          past->d_now, past->d_then, nonnegative ? 0.0 : -INFINITY);
   AMPED_CUDA_LAUNCHED("the kernel of a step");
   return wait_for(past);
 }
 
-amped_status past_step(amped_factor_past *past, int mode, const double *now, const double *then) {
+amped_status past_step(amped_factor_past *past, int mode, const double *now, const double *then,
+                       bool nonnegative) {
   AMPED_TRY(put_numbers(past, now, then));
-  return past->plan->value_type == AMPED_F32 ? step_typed<float>(past, mode)
-                                             : step_typed<double>(past, mode);
+  return past->plan->value_type == AMPED_F32 ? step_typed<float>(past, mode, nonnegative)
+                                             : step_typed<double>(past, mode, nonnegative);
 }
 
 template <typename T> amped_status distance_typed(amped_factor_past *past, int mode) {

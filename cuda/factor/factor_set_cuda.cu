@@ -212,6 +212,17 @@ static amped_status solve(amped_factor_set *f, int mode, uint64_t first, uint64_
                                 keep, row_at(own_block(f, mode), f->plan, first), sums);
 }
 
+static amped_status descend(amped_factor_set *f, int mode, uint64_t first, uint64_t end,
+                            const amped_row_descent *descent, amped_row_sums *sums) {
+  change(f, mode);
+  return amped_dense_cuda_descend(&f->dense, row_at(f->d_output, f->plan, first), end - first,
+                                  descent, row_at(own_block(f, mode), f->plan, first), sums);
+}
+
+static amped_status absolute(amped_factor_set *f, int mode, double *sums) {
+  return amped_dense_cuda_absolute(&f->dense, own_block(f, mode), own_rows(f, mode), sums);
+}
+
 static amped_status gram(amped_factor_set *f, int mode, double *out) {
   return amped_dense_cuda_gram(&f->dense, own_block(f, mode), own_rows(f, mode), out);
 }
@@ -270,6 +281,8 @@ const amped_factor_ops amped_factor_set_cuda = {
     .get_output = get_output,
     .put_output = put_output,
     .solve = solve,
+    .descend = descend,
+    .absolute = absolute,
     .gram = gram,
     .scale = scale,
     .rows = rows,

@@ -26,6 +26,7 @@
 #include "backend/dense_block.h"
 #include "backend/factor_past.h"
 #include "backend/gpu_info.h"
+#include "backend/row_descent.h"
 #include "backend/row_past.h"
 #include "backend/row_steps.h"
 #include "backend/row_store.h"
@@ -207,6 +208,11 @@ typedef struct amped_factor_ops {
    * double. */
   amped_status (*solve)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
                         const double *p, const double *keep, amped_row_sums *sums);
+  /* The same rows become new by row descent, of the same rows of output. Sums are as solve's. */
+  amped_status (*descend)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
+                          const amped_row_descent *descent, amped_row_sums *sums);
+  /* sums[c] = the sum of the sizes of column c's elements, over own rows. */
+  amped_status (*absolute)(amped_factor_set *factors, int mode, double *sums);
   /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
   amped_status (*gram)(amped_factor_set *factors, int mode, double *gram);
   /* Column c of count rows of mode's factor from `position` times scale[c]. */

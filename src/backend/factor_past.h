@@ -28,9 +28,10 @@ typedef struct amped_factor_past_ops {
 
   /* Of all rows of mode: column c of the factor becomes now[c] times itself plus then[c] times that
    * of the past, and the past becomes the factor as it was. A term of 0 is left out. So (1, 0)
-   * keeps the factor in the past, and (0, 1) lets the two change places, to the bit. now and then:
-   * [ncomps], host memory. */
-  amped_status (*step)(amped_factor_past *past, int mode, const double *now, const double *then);
+   * keeps the factor in the past, and (0, 1) lets the two change places, to the bit. nonnegative:
+   * what would be less than 0 becomes 0. now and then: [ncomps], host memory. */
+  amped_status (*step)(amped_factor_past *past, int mode, const double *now, const double *then,
+                       bool nonnegative);
 
   /* squares[c] += the squares of now[c] times column c of the factor minus then[c] times that of
    * the past, over own rows of mode. The order of additions depends on sizes and threads alone. */

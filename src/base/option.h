@@ -59,6 +59,9 @@ typedef struct amped_option {
   const char *initial;
   double unsaid;
 
+  /* Where the user may leave the value out: what it is then. NULL: it must be there. */
+  const char *bare;
+
   /* What the user is told. */
   const char *value;         /* as --help calls the value; NULL: the words */
   const char *help;          /* one sentence, without its default */

@@ -322,7 +322,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
     AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
-  AMPED_GO(done, amped_cpd_accelerated(&context, how, &before, &als_options, result));
+  AMPED_GO(done, amped_cpd_run(&context, &o->cpd, &before, &als_options, result));
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
@@ -475,8 +475,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   const amped_options *o = j->o;
   *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia) +
                  amped_residual_host_bytes(plan);
-  if (o->cpd.accelerate != AMPED_ACCELERATE_NONE)
-    amped_acceleration_require(&j->session->worker, plan, device_bytes, host_bytes);
+  amped_cpd_require(&j->session->worker, plan, &o->cpd, device_bytes, host_bytes);
 }
 
 /* Of a sparse tensor of a file: would cells take less time? */

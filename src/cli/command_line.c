@@ -194,7 +194,9 @@ static void make_tables(const amped_command *command, getopt_tables *t) {
   *s++ = ':';
   for (int i = 0; i < t->count; i++) {
     const amped_option *row = t->rows[i];
-    int argument = row->type != AMPED_OPTION_FLAG ? required_argument : no_argument;
+    int argument = row->bare != NULL                ? optional_argument
+                   : row->type != AMPED_OPTION_FLAG ? required_argument
+                                                    : no_argument;
     *l++ = (struct option){row->name, argument, NULL, i + FIRST_ROW};
     if (row->letter != 0) {
       *s++ = row->letter;
@@ -280,6 +282,8 @@ amped_status amped_command_line_parse(int argc, char **argv, amped_options *o, b
     const char *argument = argv[optind - (optarg == argv[optind - 1] ? 2 : 1)];
     if (c >= FIRST_ROW && means_another(argument, row_of(&tables, c)))
       return refuse_option(o->command, argument);
-    AMPED_TRY(apply(o, row_of(&tables, c), optarg != NULL ? optarg : ""));
+    const amped_option *row = row_of(&tables, c);
+    const char *unsaid = row->bare != NULL ? row->bare : "";
+    AMPED_TRY(apply(o, row, optarg != NULL ? optarg : unsaid));
   }
 }

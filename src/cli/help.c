@@ -31,11 +31,13 @@ static void print_wrapped(const char *text, int indent, int column) {
   putchar('\n');
 }
 
-static void print_option(char letter, const char *name, const char *value, const char *help) {
+/* may_be_bare: the value may be left out. */
+static void print_option(char letter, const char *name, const char *value, bool may_be_bare,
+                         const char *help) {
   char left[80];
-  int n =
-      snprintf(left, sizeof left, "  %c%c%c --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
-               letter ? ',' : ' ', name, *value != '\0' ? "=" : "", value);
+  int n = snprintf(left, sizeof left, "  %c%c%c --%s%s%s%s%s", letter ? '-' : ' ',
+                   letter ? letter : ' ', letter ? ',' : ' ', name, may_be_bare ? "[" : "",
+                   *value != '\0' ? "=" : "", value, may_be_bare ? "]" : "");
   fputs(left, stdout);
   if (n > 26) {
     putchar('\n');
@@ -49,7 +51,7 @@ static void print_rows(const amped_option *const *rows, int count) {
   char value[AMPED_OPTION_CHARS], help[AMPED_OPTION_CHARS];
   for (int i = 0; i < count; i++)
     print_option(rows[i]->letter, rows[i]->name, amped_option_value(rows[i], value),
-                 amped_option_help(rows[i], help));
+                 rows[i]->bare != NULL, amped_option_help(rows[i], help));
 }
 
 void amped_help_command(const amped_command *command) {
@@ -59,7 +61,7 @@ void amped_help_command(const amped_command *command) {
   print_wrapped(command->summary, 0, 0);
   printf("\nOptions [defaults]:\n");
   print_rows(rows, amped_command_rows(command, rows));
-  print_option('h', "help", "", "print this and exit");
+  print_option('h', "help", "", false, "print this and exit");
   if (command->help != NULL) {
     putchar('\n');
     fputs(command->help, stdout);
@@ -79,8 +81,8 @@ void amped_help_program(void) {
   }
   printf("\nOptions of all commands:\n");
   print_rows(rows, amped_options_rows(amped_common_groups, rows, 0));
-  print_option('h', "help", "", "print this, or with a command its options, and exit");
-  print_option('V', "version", "", "print the version and exit");
+  print_option('h', "help", "", false, "print this, or with a command its options, and exit");
+  print_option('V', "version", "", false, "print the version and exit");
   printf("\nExit status: 0 done; 1 the run failed; 2 wrong usage; 3 bad input; 85 stopped on\n"
          "a signal, with a checkpoint or with the results finished so far.\n\n"
          "Examples:\n"
@@ -108,7 +110,8 @@ static void list_commands(void) {
 
 static void list_options(const amped_option *const *rows, int count) {
   for (int i = 0; i < count; i++)
-    printf("--%s%s\n", rows[i]->name, rows[i]->type != AMPED_OPTION_FLAG ? "=" : "");
+    printf("--%s%s\n", rows[i]->name,
+           rows[i]->type != AMPED_OPTION_FLAG && rows[i]->bare == NULL ? "=" : "");
   if (count > 0)
     printf("--help\n");
 }

@@ -1,4 +1,5 @@
 /* Factors as they were, in host memory: twin of cuda/factor/factor_past_cuda.cu. */
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -59,19 +60,21 @@ static double term(double by, double x) {
 }
 
 static amped_status past_step(amped_factor_past *past, int mode, const double *now,
-                              const double *then) {
+                              const double *then, bool nonnegative) {
   const amped_plan *plan = past->plan;
   const amped_vtype type = plan->value_type;
   const uint64_t n = (uint64_t)plan->ncomps;
   void *const factor = amped_factor_set_cpu.rows(past->factors, mode);
   void *const before = past->rows[mode];
+  const double least = nonnegative ? 0.0 : -INFINITY;
 #pragma omp parallel for schedule(static) num_threads(past->threads)
   for (uint64_t i = 0; i < amped_plan_factor_rows(plan, mode); i++)
     for (uint64_t c = 0; c < n; c++) {
       const uint64_t at = i * plan->ld + c;
       const double x = amped_value_get(factor, type, at);
       const double b = amped_value_get(before, type, at);
-      amped_value_put(factor, type, at, term(now[c], x) + term(then[c], b));
+      const double y = term(now[c], x) + term(then[c], b);
+      amped_value_put(factor, type, at, y < least ? least : y);
       amped_value_put(before, type, at, x);
     }
   return AMPED_OK;

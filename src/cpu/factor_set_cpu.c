@@ -1,11 +1,13 @@
 /* The factors of one rank in host memory: twin of cuda/factor/factor_set_cuda.cu. */
 #include <cblas.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/random.h"
 #include "cpu/device_cpu.h"
 #include "cpu/huge_pages.h"
+#include "cpu/row_descent_cpu.h"
 
 /* Rows that a thread turns to double and multiplies at a time. */
 #define DENSE_ROWS 256
@@ -236,8 +238,30 @@ static void add_row_sums(const amped_factor_set *f, int mode, uint64_t first, ui
   add_gram(s, count, plan->ncomps);
 }
 
-static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
-                              const double *p, const double *keep, amped_row_sums *sums) {
+/* What the rows become: output * p + old rows * keep, or by row descent. */
+typedef struct row_rule {
+  const double *p, *keep;
+  const amped_row_descent *descent; /* NULL: not */
+} row_rule;
+
+/* New rows of `count` from `first` on; s->in and s->out are free. */
+static void descend_rows(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
+                         const amped_row_descent *d, const share *s) {
+  const amped_plan *plan = f->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t position = own_position(plan, mode) + first;
+  rows_to_double(plan, f->output, first, count, s->in);
+  rows_to_double(plan, f->factors[mode], position, count, s->out);
+  for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t c = 0; c < n; c++)
+      s->out[i * n + c] *= d->scale[c];
+    amped_row_descent_cpu(plan->ncomps, d, s->in + i * n, s->out + i * n);
+  }
+  rows_from_double(plan, f->factors[mode], position, count, s->out);
+}
+
+static amped_status make_rows(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
+                              const row_rule *rule, amped_row_sums *sums) {
   const uint64_t n = (uint64_t)f->plan->ncomps;
   touch(f, mode);
 #pragma omp parallel for schedule(static) num_threads(f->threads)
@@ -249,7 +273,10 @@ static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint
     rows_of_thread(f, to - from, t, &first, &end);
     for (uint64_t i = from + first; i < from + end; i += DENSE_ROWS) {
       const uint64_t count = from + end - i < DENSE_ROWS ? from + end - i : DENSE_ROWS;
-      solve_rows(f, mode, i, count, p, keep, &s);
+      if (rule->descent != NULL)
+        descend_rows(f, mode, i, count, rule->descent, &s);
+      else
+        solve_rows(f, mode, i, count, rule->p, rule->keep, &s);
       if (sums != NULL)
         add_row_sums(f, mode, i, count, &s);
     }
@@ -259,6 +286,46 @@ static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint
     sums->inner += share_of(f, t).in[0];
   if (sums != NULL)
     sum_grams(f, sums->gram);
+  return AMPED_OK;
+}
+
+static amped_status cpu_solve(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
+                              const double *p, const double *keep, amped_row_sums *sums) {
+  const row_rule rule = {.p = p, .keep = keep};
+  return make_rows(f, mode, from, to, &rule, sums);
+}
+
+static amped_status cpu_descend(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
+                                const amped_row_descent *descent, amped_row_sums *sums) {
+  const row_rule rule = {.descent = descent};
+  return make_rows(f, mode, from, to, &rule, sums);
+}
+
+static void add_sizes(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
+                      const share *s) {
+  const uint64_t n = (uint64_t)f->plan->ncomps;
+  rows_to_double(f->plan, f->factors[mode], own_position(f->plan, mode) + first, count, s->in);
+  for (uint64_t i = 0; i < count; i++)
+    for (uint64_t c = 0; c < n; c++)
+      s->gram[c] += fabs(s->in[i * n + c]);
+}
+
+static amped_status cpu_absolute(amped_factor_set *f, int mode, double *sums) {
+  const uint64_t n = (uint64_t)f->plan->ncomps;
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+  for (int t = 0; t < f->threads; t++) {
+    const share s = share_of(f, t);
+    uint64_t first = 0;
+    uint64_t end = 0;
+    memset(s.gram, 0, n * sizeof *s.gram);
+    rows_of_thread(f, f->plan->modes[mode].rows.block_rows, t, &first, &end);
+    for (uint64_t i = first; i < end; i += DENSE_ROWS)
+      add_sizes(f, mode, i, end - i < DENSE_ROWS ? end - i : DENSE_ROWS, &s);
+  }
+  memset(sums, 0, n * sizeof *sums);
+  for (int t = 0; t < f->threads; t++)
+    for (uint64_t c = 0; c < n; c++)
+      sums[c] += share_of(f, t).gram[c];
   return AMPED_OK;
 }
 
@@ -334,6 +401,8 @@ const amped_factor_ops amped_factor_set_cpu = {
     .get_output = cpu_get_output,
     .put_output = cpu_put_output,
     .solve = cpu_solve,
+    .descend = cpu_descend,
+    .absolute = cpu_absolute,
     .gram = cpu_gram,
     .scale = cpu_scale,
     .rows = cpu_rows,

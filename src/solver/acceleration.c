@@ -95,18 +95,23 @@ static amped_status allocate(amped_acceleration *a) {
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
+/* Mode's part of y, of numbers in a->now and a->then. */
+static amped_status extrapolate(amped_acceleration *a, int mode) {
+  return ops_of(a)->step(a->past, mode, a->now, a->then, (a->model.nonnegative >> mode & 1) != 0);
+}
+
 /* Of every column of all modes, or of one. */
-static amped_status step_by(amped_acceleration *a, int mode, double now, double then) {
+static void set_both(amped_acceleration *a, double now, double then) {
   for (int r = 0; r < a->context->plan->ncomps; r++) {
     a->now[r] = now;
     a->then[r] = then;
   }
-  return ops_of(a)->step(a->past, mode, a->now, a->then);
 }
 
 static amped_status step_all(amped_acceleration *a, double now, double then) {
+  set_both(a, now, then);
   for (int m = 0; m < a->context->plan->order; m++)
-    AMPED_TRY(step_by(a, m, now, then));
+    AMPED_TRY(ops_of(a)->step(a->past, m, a->now, a->then, false));
   return AMPED_OK;
 }
 
@@ -183,7 +188,8 @@ static amped_status extrapolate_directions(amped_acceleration *a) {
   for (int r = 0; r < plan->ncomps; r++)
     a->lengths[r] = 1.0;
   for (int m = 1; m < plan->order; m++) {
-    AMPED_TRY(step_by(a, m, 1.0 + a->beta, -a->beta));
+    set_both(a, 1.0 + a->beta, -a->beta);
+    AMPED_TRY(extrapolate(a, m));
     AMPED_TRY(find_gram(a, m));
     AMPED_TRY(amped_unit_columns(a->context, m, 0, amped_plan_factor_rows(plan, m),
                                  a->model.grams[m], a->now, a->then));
@@ -208,7 +214,7 @@ static amped_status extrapolate_power(amped_acceleration *a) {
     a->then[r] /= weight > 0.0 ? weight : 1.0;
     a->model.weights[r] = weight;
   }
-  AMPED_TRY(ops_of(a)->step(a->past, 0, a->now, a->then));
+  AMPED_TRY(extrapolate(a, 0));
   return find_gram(a, 0);
 }
 

@@ -37,6 +37,7 @@ void amped_acceleration_require(const amped_worker *worker, const amped_plan *pl
 typedef struct amped_acceleration_model {
   double *weights;
   double *const *grams;
+  uint64_t nonnegative; /* bit m: y's factor of mode m is clipped at 0, as x's has no less */
 } amped_acceleration_model;
 
 /* Collective; the status is agreed. With `start`, whose factors are in hand, also `before`: the

@@ -10,6 +10,7 @@
 #include "solver/mode_update.h"
 #include "solver/normal_equations.h"
 #include "solver/residual.h"
+#include "solver/ruled_rows.h"
 #include "solver/unit_model.h"
 
 /* Rounding errors of the quick formula add up to so many at most (docs/numerics.md). A residual
@@ -30,6 +31,8 @@ typedef struct als {
   amped_row_sums sums; /* over this rank's rows of the mode in hand */
   bool told_pass;
   amped_acceleration *acceleration; /* NULL: none */
+  const amped_row_rule *rule;
+  amped_ruled_rows *ruled; /* NULL: the rule is plain */
   double tol;
 } als;
 
@@ -140,6 +143,8 @@ static amped_status find_fit(als *a, amped_sweep *s) {
   if (isfinite(part) && part < HIDDEN * error && amped_residual_is_possible(a->context))
     measure_residual(a, s, &part, spread);
   s->value = 1.0 - sqrt(part > 0.0 ? part : 0.0);
+  if (amped_row_rule_penalises(a->rule))
+    s->objective = part * plan->norm_squared / 2.0 + amped_ruled_rows_penalty(a->ruled);
   if (isfinite(part))
     return AMPED_OK;
   return amped_error(AMPED_FAILED, NULL,
@@ -148,16 +153,15 @@ static amped_status find_fit(als *a, amped_sweep *s) {
                      s->number);
 }
 
-/* The row update: rows of MTTKRP times p, and what V does not resolve of the model that stands.
- * That has the old rows times the weights. Before the first update no model stands: weights are 0.
- */
-static amped_status invert(void *self, int mode) {
-  als *a = self;
+/* The matrices of the row update: rows of MTTKRP times p, and what V does not resolve of the model
+ * that stands. That has the old rows times the weights. Before the first update no model stands:
+ * weights are 0. */
+static amped_status invert(als *a, int mode) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
-  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
-  amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
   AMPED_TRY(amped_inverse(plan->ncomps, plan->value_type, a->v, a->p, a->keep, &a->singular));
+  if (a->ruled != NULL)
+    amped_ruled_rows_drop(a->ruled, a->p);
   for (size_t r = 0; r < n; r++)
     for (size_t s = 0; s < n; s++)
       a->keep[r * n + s] *= a->result->weights[r];
@@ -166,18 +170,34 @@ static amped_status invert(void *self, int mode) {
                "does not resolve stays as it is, here and later; fewer components may do",
                mode + 1);
   a->result->singular = a->result->singular || a->singular;
+  return AMPED_OK;
+}
+
+static amped_status begin_mode(void *self, int mode) {
+  als *a = self;
+  const amped_plan *plan = a->context->plan;
+  const size_t n = (size_t)plan->ncomps;
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
+  amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
+  if (a->ruled != NULL)
+    amped_ruled_rows_prepare(a->ruled, mode, a->v);
+  if (!amped_row_rule_descends(a->rule, mode))
+    AMPED_TRY(invert(a, mode));
   a->sums = (amped_row_sums){a->grams[mode], 0.0};
   memset(a->grams[mode], 0, n * n * sizeof(double));
   amped_trace_end();
   return AMPED_OK;
 }
 
-static amped_status solve_rows(void *self, int mode, uint64_t first, uint64_t end) {
+static amped_status make_rows(void *self, int mode, uint64_t first, uint64_t end) {
   als *a = self;
   const amped_worker *worker = a->context->worker;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
-  AMPED_TRY(worker->backend->factors->solve(worker->factors, mode, first, end, a->p,
-                                            a->singular ? a->keep : NULL, &a->sums));
+  if (amped_row_rule_descends(a->rule, mode))
+    AMPED_TRY(amped_ruled_rows_descend(a->ruled, mode, first, end, a->v, &a->sums));
+  else
+    AMPED_TRY(worker->backend->factors->solve(worker->factors, mode, first, end, a->p,
+                                              a->singular ? a->keep : NULL, &a->sums));
   amped_trace_end();
   return AMPED_OK;
 }
@@ -192,7 +212,7 @@ static amped_status finish_mode(void *self, int mode, bool arrived) {
     normalise(a, mode, 0, amped_plan_factor_rows(plan, mode));
   else
     normalise(a, mode, (uint64_t)plan->rank * block, block);
-  return AMPED_OK;
+  return a->ruled != NULL ? amped_ruled_rows_finish(a->ruled, mode) : AMPED_OK;
 }
 
 /* The grams of all modes but one, and so this, are the same on every rank: here it is found before
@@ -281,7 +301,7 @@ static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
   const amped_mode_work work = amped_mttkrp_work(a->context);
-  amped_row_update update = {work, invert, solve_rows, finish_mode, a};
+  amped_row_update update = {work, begin_mode, make_rows, finish_mode, a};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
   if (a->acceleration != NULL)
@@ -313,7 +333,7 @@ static void view(const void *self, amped_solver_state *state) {
 
 /* Set the grams: from the state, where there is one, because new sums would have other bits. Else
  * from the factors, but for mode 0, whose update comes first. */
-static void begin(als *a, const amped_solver_state *start) {
+static amped_status begin(als *a, const amped_solver_state *start) {
   const size_t n = (size_t)a->context->plan->ncomps;
   const amped_worker *worker = a->context->worker;
   if (start != NULL && a->acceleration == NULL && worker->format->go_on != NULL)
@@ -323,20 +343,26 @@ static void begin(als *a, const amped_solver_state *start) {
       memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
     else if (m > 0)
       find_gram(a, m);
+  return a->ruled != NULL
+             ? amped_comm_agree(a->context->comm, amped_ruled_rows_begin(a->ruled, start == NULL))
+             : AMPED_OK;
 }
 
 /* The fits of sweeps are as rough as their products are. */
-static amped_status finish(void *self, double *value) {
-  als *a = self;
+static void find_exact_fit(als *a, double *value) {
   amped_sweep s = {.number = a->result->sweeps};
   double part = 0.0;
-  if (!a->context->worker->tf32)
-    return AMPED_OK;
   a->told_pass = true;
   measure_residual(a, &s, &part, 0.0);
   amped_say("fit by exact products: %.8f; by those of TF32 %.8f", 1.0 - sqrt(part), *value);
   *value = 1.0 - sqrt(part);
-  return AMPED_OK;
+}
+
+static amped_status finish(void *self, double *value) {
+  als *a = self;
+  if (a->context->worker->tf32)
+    find_exact_fit(a, value);
+  return a->ruled != NULL ? amped_ruled_rows_measure(a->ruled, &a->result->rows) : AMPED_OK;
 }
 
 const amped_solver amped_cpd_als_solver = {.metric = "fit",
@@ -359,39 +385,52 @@ const amped_solver *amped_cpd_solver_of(amped_accelerate how) {
   return how == AMPED_ACCELERATE_NONE ? &amped_cpd_als_solver : &accelerated;
 }
 
-/* Collective. */
-static amped_status accelerate(als *a, amped_accelerate how, const amped_solver_state *start,
-                               const amped_saved_factors *before) {
-  const amped_acceleration_model model = {a->result->weights, a->grams};
-  if (how == AMPED_ACCELERATE_NONE)
-    return AMPED_OK;
-  return amped_acceleration_create(a->context, how, &model, start, before, &a->acceleration);
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* Collective; the status is agreed. */
+static amped_status prepare(als *a, const amped_cpd_options *how, const amped_solver_state *start,
+                            const amped_saved_factors *before) {
+  const amped_context *context = a->context;
+  const amped_acceleration_model model = {a->result->weights, a->grams, how->rule.nonnegative};
+  amped_status status = allocate(a);
+  if (status == AMPED_OK && !amped_row_rule_is_plain(a->rule))
+    status = amped_ruled_rows_create(context, a->rule, a->result->weights, a->grams, &a->ruled);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  if (how->accelerate != AMPED_ACCELERATE_NONE)
+    AMPED_TRY(amped_acceleration_create(context, how->accelerate, &model, start, before,
+                                        &a->acceleration));
+  return begin(a, start);
 }
 
-amped_status amped_cpd_accelerated(const amped_context *context, amped_accelerate how,
-                                   const amped_saved_factors *before,
-                                   const amped_iterate_options *options,
-                                   amped_solver_result *result) {
-  const amped_solver *solver = amped_cpd_solver_of(how);
-  als a = {.context = context, .result = result, .tol = options->tol};
-  amped_status status = amped_solver_result_create(context, solver, options, result);
+amped_status amped_cpd_run(const amped_context *context, const amped_cpd_options *how,
+                           const amped_saved_factors *before, const amped_iterate_options *options,
+                           amped_solver_result *result) {
+  const amped_solver *solver = amped_cpd_solver_of(how->accelerate);
+  als a = {.context = context, .result = result, .tol = options->tol, .rule = &how->rule};
+  amped_status status =
+      amped_comm_agree(context->comm, amped_solver_result_create(context, solver, options, result));
   if (status == AMPED_OK)
-    status = allocate(&a);
-  status = amped_comm_agree(context->comm, status);
+    status = prepare(&a, how, options->start, before);
   if (status == AMPED_OK)
-    status = accelerate(&a, how, options->start, before);
-  if (status == AMPED_OK) {
-    begin(&a, options->start);
     status = amped_iterate(context, solver, &a, options, result);
-  }
   amped_acceleration_destroy(a.acceleration);
+  amped_ruled_rows_destroy(a.ruled);
   release(&a);
   if (status != AMPED_OK)
     amped_solver_result_free(result);
   return status;
 }
 
+void amped_cpd_require(const amped_worker *worker, const amped_plan *plan,
+                       const amped_cpd_options *how, uint64_t *device_bytes, uint64_t *host_bytes) {
+  if (how->accelerate != AMPED_ACCELERATE_NONE)
+    amped_acceleration_require(worker, plan, device_bytes, host_bytes);
+  if (!amped_row_rule_is_plain(&how->rule))
+    *host_bytes += amped_ruled_rows_bytes(plan);
+}
+
 amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
                            amped_solver_result *result) {
-  return amped_cpd_accelerated(context, AMPED_ACCELERATE_NONE, NULL, options, result);
+  const amped_cpd_options plain = {.accelerate = AMPED_ACCELERATE_NONE};
+  return amped_cpd_run(context, &plain, NULL, options, result);
 }

@@ -3,7 +3,8 @@
  * A sweep updates every mode (mode_update.h) in these steps:
  *   1. MTTKRP
  *   2. own rows times the inverse of V, the Hadamard product of the other modes' grams; what V does
- *      not resolve keeps its old value (normal_equations.h)
+ *      not resolve keeps its old value (normal_equations.h). Under a row rule (row_rule.h) V gets
+ *      penalties, and rows that are nonnegative or penalised by size come by row descent
  *   3. the gram of the new factor, which step 2 has added up, summed over ranks
  *   4. columns to unit length; their lengths become the weights
  * After the last mode, the fit 1 - |X - M| / |X| follows from the last MTTKRP and the grams. It is
@@ -23,11 +24,14 @@ const amped_solver *amped_cpd_solver_of(amped_accelerate how);
 amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
                            amped_solver_result *result);
 
-/* The same, accelerated as asked. before: of a checkpoint that options->start is of, its second set
- * of factors. */
-amped_status amped_cpd_accelerated(const amped_context *context, amped_accelerate how,
-                                   const amped_saved_factors *before,
-                                   const amped_iterate_options *options,
-                                   amped_solver_result *result);
+/* The same, accelerated and under the row rule of `how`. before: of a checkpoint that
+ * options->start is of, where accelerated, its second set of factors. */
+amped_status amped_cpd_run(const amped_context *context, const amped_cpd_options *how,
+                           const amped_saved_factors *before, const amped_iterate_options *options,
+                           amped_solver_result *result);
+
+/* Adds the bytes that a run takes beside the factors. */
+void amped_cpd_require(const amped_worker *worker, const amped_plan *plan,
+                       const amped_cpd_options *how, uint64_t *device_bytes, uint64_t *host_bytes);
 
 #endif

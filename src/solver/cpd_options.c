@@ -31,7 +31,38 @@ static const amped_option sweep_rows[] = {
      AMPED_OPTION_FIELD(amped_cpd_options, every)},
 };
 
+static bool parse_nonnegative(void *options, const char *text) {
+  return amped_row_rule_parse_modes(text, &((amped_cpd_options *)options)->rule.nonnegative);
+}
+
 static const amped_option rows[] = {
+    {.name = "nonnegative",
+     .type = AMPED_OPTION_CUSTOM,
+     .words = AMPED_OPTION_WORDS("all"),
+     .parse = parse_nonnegative,
+     .bare = "all",
+     .value = "MODE,...",
+     .help =
+         "factors of these modes, counted from 0 as the result's are, without negative entries; "
+         "of all modes where none is named",
+     .initially = "factors of any sign",
+     .expected_text = "all, or modes from 0 such as 0,2"},
+    {.name = "ridge",
+     .type = AMPED_OPTION_REAL,
+     .least = 0.0,
+     .most = 1e100,
+     .value = "X",
+     .help = "penalty X / 2 on the sum of the factors' squares, beside half the squared residual",
+     .initial = "0",
+     AMPED_OPTION_FIELD(amped_cpd_options, rule.ridge)},
+    {.name = "l1",
+     .type = AMPED_OPTION_REAL,
+     .least = 0.0,
+     .most = 1e100,
+     .value = "X",
+     .help = "penalty X on the sum of the factors' sizes, which makes small entries zero",
+     .initial = "0",
+     AMPED_OPTION_FIELD(amped_cpd_options, rule.l1)},
     {.name = "accelerate",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("none", "linesearch", "momentum"),

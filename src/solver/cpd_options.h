@@ -3,6 +3,7 @@
 #define AMPED_CPD_OPTIONS_H
 
 #include "base/option.h"
+#include "solver/row_rule.h"
 
 /* How sweeps are accelerated: acceleration.h. */
 typedef enum amped_accelerate {
@@ -16,11 +17,13 @@ typedef struct amped_cpd_options {
   double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
                  share); 0: never; below 0: not given */
   amped_accelerate accelerate;
+  amped_row_rule rule;
   bool corcondia; /* also the core consistency */
   uint64_t every; /* sweeps a line; 0: each, fewer in a log */
 } amped_cpd_options;
 
 extern const amped_option_group amped_sweep_option_rows; /* --iters, --tol, --every */
-extern const amped_option_group amped_cpd_option_rows;   /* --accelerate, --corcondia */
+extern const amped_option_group
+    amped_cpd_option_rows; /* --accelerate, --nonnegative, --corcondia, .. */
 
 #endif

@@ -14,6 +14,7 @@ amped_status amped_solver_result_create(const amped_context *context, const ampe
   const amped_solver_state *start = options->start;
   uint64_t most = options->iters;
   memset(result, 0, sizeof *result);
+  result->objective = (double)NAN;
   result->metric = solver->metric;
   result->higher_is_better = solver->higher_is_better;
   if (start != NULL && start->sweeps > most)
@@ -41,6 +42,8 @@ double amped_solver_result_value(const amped_solver_result *result) {
 bool amped_solver_result_is_better(const amped_solver_result *a, const amped_solver_result *b) {
   double left = amped_solver_result_value(a);
   double right = amped_solver_result_value(b);
+  if (!isnan(a->objective) && !isnan(b->objective))
+    return a->objective < b->objective;
   return a->higher_is_better ? left > right : left < right;
 }
 
@@ -81,12 +84,14 @@ static void add_times(amped_sweep_times *sum, const amped_sweep_times *t) {
 static amped_status next_sweep(const amped_context *context, const amped_solver *solver, void *self,
                                const amped_iterate_options *options, amped_solver_result *result) {
   const uint64_t i = result->sweeps;
-  amped_sweep s = {.number = i + 1, .metric = solver->metric, .change = (double)NAN};
+  amped_sweep s = {
+      .number = i + 1, .metric = solver->metric, .change = (double)NAN, .objective = (double)NAN};
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)i + 1);
   AMPED_TRY(amped_comm_agree(context->comm, solver->sweep(self, &s)));
   amped_trace_end();
   result->history[result->sweeps++] = s.value;
+  result->objective = s.objective;
   add_times(&result->times, &s.times);
   if (i > 0)
     s.change = s.value - result->history[i - 1];

@@ -6,6 +6,7 @@
 #define AMPED_ITERATE_H
 
 #include "factor/context.h"
+#include "solver/ruled_rows.h"
 #include "solver/solver_state.h"
 
 /* Wall seconds of this rank in one sweep. */
@@ -44,6 +45,7 @@ typedef struct amped_sweep {
   double value;       /* of the metric */
   double change;      /* of it; NaN in the first sweep */
   double noise;       /* its rounding error; smaller changes mean nothing */
+  double objective;   /* residual and penalties (row_rule.h); NaN: nothing is penalised */
   amped_sweep_step step;
   amped_sweep_sampling sampling;
   amped_sweep_times times;
@@ -92,6 +94,8 @@ typedef struct amped_solver_result {
   uint64_t residuals;      /* passes over all nonzeros for the metric alone, in this run */
   amped_steps steps;       /* of a solver that takes any */
   bool singular;           /* a gram matrix was, to rounding */
+  double objective;        /* after the last sweep, where penalties count; else NaN */
+  amped_rows_end rows;     /* the model at the end, where a row rule is not plain */
   amped_sweep_times times; /* sums over the sweeps of this run */
 } amped_solver_result;
 
@@ -102,7 +106,8 @@ amped_status amped_solver_result_create(const amped_context *context, const ampe
                                         amped_solver_result *result);
 void amped_solver_result_free(amped_solver_result *result);
 
-/* value: the metric after the last sweep, 0 before the first. is_better: is a's better than b's? */
+/* value: the metric after the last sweep, 0 before the first. is_better: is a's better than b's;
+ * where both have objectives, is that of a less? */
 double amped_solver_result_value(const amped_solver_result *result);
 bool amped_solver_result_is_better(const amped_solver_result *a, const amped_solver_result *b);
 

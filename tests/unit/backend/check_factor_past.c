@@ -61,14 +61,14 @@ static void check_rows(const past *p, const char *what) {
   amped_free(got);
 }
 
-static void step(past *p, const double *now, const double *then) {
+static void step(past *p, const double *now, const double *then, bool nonnegative) {
   const uint64_t version = p->b.w.backend->factors->version(p->b.w.factors, MODE);
-  check_ok(ops(p)->step(p->past, MODE, now, then));
+  check_ok(ops(p)->step(p->past, MODE, now, then, nonnegative));
   ck_assert_uint_gt(p->b.w.backend->factors->version(p->b.w.factors, MODE), version);
   for (uint64_t e = 0; e < p->rows * p->ncomps; e++) {
     const double x = p->now[e];
-    p->now[e] =
-        rounded(now[e % p->ncomps] * x + then[e % p->ncomps] * p->then[e], p->b.p->value_type);
+    const double y = now[e % p->ncomps] * x + then[e % p->ncomps] * p->then[e];
+    p->now[e] = rounded(nonnegative ? fmax(0.0, y) : y, p->b.p->value_type);
     p->then[e] = x;
   }
 }
@@ -102,16 +102,16 @@ static void check_steps(problem *tensor, const setup *how) {
   past_open(&p, tensor, how);
   for (uint64_t c = 0; c < p.ncomps; c++)
     ones[c] = 1.0;
-  step(&p, ones, zeros);
+  step(&p, ones, zeros, false);
   check_rows(&p, "a kept factor");
   for (uint64_t k = 0; k < 3; k++) {
     fill(now, p.ncomps, k);
     fill(then, p.ncomps, 10 + k);
-    step(&p, now, then);
+    step(&p, now, then, k == 1);
     check_distance(&p, then, now);
     check_rows(&p, "a step");
   }
-  step(&p, zeros, ones);
+  step(&p, zeros, ones, false);
   check_rows(&p, "the past");
   past_close(&p);
 }
@@ -143,13 +143,13 @@ START_TEST(places_are_changed_to_the_bit) {
   past p;
   problem_create(&tensor, 3, dims, 100, 3, AMPED_F32);
   past_open(&p, &tensor, &how);
-  check_ok(ops(&p)->step(p.past, MODE, one, zero));
+  check_ok(ops(&p)->step(p.past, MODE, one, zero, false));
   for (uint64_t e = 0; e < p.rows * p.ncomps; e++)
     p.then[e] = (double)NAN;
   put(&p, p.then);
-  check_ok(ops(&p)->step(p.past, MODE, zero, one));
-  check_ok(ops(&p)->step(p.past, MODE, one, zero));
-  check_ok(ops(&p)->step(p.past, MODE, zero, one));
+  check_ok(ops(&p)->step(p.past, MODE, zero, one, false));
+  check_ok(ops(&p)->step(p.past, MODE, one, zero, false));
+  check_ok(ops(&p)->step(p.past, MODE, zero, one, false));
   double *got = get(&p);
   ck_assert(memcmp(got, p.now, p.rows * p.ncomps * sizeof *got) == 0);
   amped_free(got);

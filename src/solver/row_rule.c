@@ -1,0 +1,141 @@
+#include "solver/row_rule.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/types.h"
+
+/* More halvings than doubles have digits and exponents. */
+#define HALVINGS 80
+
+bool amped_row_rule_parse_modes(const char *text, uint64_t *modes) {
+  *modes = 0;
+  if (strcmp(text, "all") == 0) {
+    *modes = AMPED_ALL_MODES;
+    return true;
+  }
+  for (;;) {
+    char *end = NULL;
+    if (*text < '0' || *text > '9')
+      return false;
+    const unsigned long mode = strtoul(text, &end, 10);
+    if (mode >= AMPED_MAX_ORDER || (*modes >> mode & 1) != 0)
+      return false;
+    *modes |= UINT64_C(1) << mode;
+    if (*end == '\0')
+      return true;
+    if (*end != ',')
+      return false;
+    text = end + 1;
+  }
+}
+
+bool amped_row_rule_penalises(const amped_row_rule *rule) {
+  return rule->ridge > 0.0 || rule->l1 > 0.0;
+}
+
+bool amped_row_rule_is_plain(const amped_row_rule *rule) {
+  return rule->nonnegative == 0 && !amped_row_rule_penalises(rule);
+}
+
+bool amped_row_rule_is_nonnegative(const amped_row_rule *rule, int mode) {
+  return (rule->nonnegative >> mode & 1) != 0;
+}
+
+bool amped_row_rule_descends(const amped_row_rule *rule, int mode) {
+  return rule->l1 > 0.0 || amped_row_rule_is_nonnegative(rule, mode);
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+/* Numbers of the modes, counted from `first`, with `between` them and `before_last` the last. */
+static size_t list_modes(const amped_row_rule *rule, int order, int first, const char *between,
+                         const char *before_last, char *buffer) {
+  size_t used = 0;
+  int left = 0;
+  for (int m = 0; m < order; m++)
+    left += amped_row_rule_is_nonnegative(rule, m);
+  buffer[0] = '\0';
+  for (int m = 0; m < order; m++)
+    if (amped_row_rule_is_nonnegative(rule, m)) {
+      left--;
+      used += (size_t)snprintf(buffer + used, AMPED_ROW_RULE_TEXT - used, "%d%s", first + m,
+                               left > 1    ? between
+                               : left == 1 ? before_last
+                                           : "");
+    }
+  return used;
+}
+
+const char *amped_row_rule_modes(const amped_row_rule *rule, int order, char *buffer) {
+  (void)list_modes(rule, order, 1, ", ", " and ", buffer);
+  return buffer;
+}
+
+const char *amped_row_rule_key(const amped_row_rule *rule, int order, char *buffer) {
+  char modes[AMPED_ROW_RULE_TEXT];
+  size_t used = 0;
+  if (amped_row_rule_is_plain(rule))
+    return NULL;
+  if (rule->nonnegative != 0) {
+    (void)list_modes(rule, order, 0, ",", ",", modes);
+    used = (size_t)snprintf(buffer, AMPED_ROW_RULE_TEXT, "nonnegative=%.200s", modes);
+  }
+  if (rule->ridge > 0.0)
+    used += (size_t)snprintf(buffer + used, AMPED_ROW_RULE_TEXT - used, "%sridge=%.17g",
+                             used > 0 ? " " : "", rule->ridge);
+  if (rule->l1 > 0.0)
+    (void)snprintf(buffer + used, AMPED_ROW_RULE_TEXT - used, "%sl1=%.17g", used > 0 ? " " : "",
+                   rule->l1);
+  return buffer;
+}
+
+const char *amped_row_rule_objective(const amped_row_rule *rule, char *buffer) {
+  int used = snprintf(buffer, AMPED_ROW_RULE_TEXT, "|X - M|^2 / 2");
+  if (rule->ridge > 0.0)
+    used += snprintf(buffer + used, AMPED_ROW_RULE_TEXT - (size_t)used,
+                     " + %g / 2 * (sum of the factors' squares)", rule->ridge);
+  if (rule->l1 > 0.0)
+    (void)snprintf(buffer + used, AMPED_ROW_RULE_TEXT - (size_t)used,
+                   " + %g * (sum of the factors' sizes)", rule->l1);
+  return buffer;
+}
+
+/* --- lengths ---------------------------------------------------------------------------------- */
+
+/* Where the penalties are least, length * (their slope) is one number in all modes; this is the
+ * length that has it. */
+static double length_of(const amped_row_rule *rule, double slope, double size) {
+  const double b = rule->l1 > 0.0 ? rule->l1 * size : 0.0;
+  return 2.0 * slope / (b + sqrt(b * b + 4.0 * rule->ridge * slope));
+}
+
+/* The logarithm of that number is looked for. With it grows that of the product of lengths, by a
+ * share of order / 2 to order: so a step by 1 / order of what is missing halves the error. */
+void amped_row_rule_share(const amped_row_rule *rule, int order, double weight, const double *sizes,
+                          double *lengths) {
+  const double asked = log(weight);
+  double slope = 0.0;
+  for (int i = 0; i < HALVINGS; i++) {
+    double found = 0.0;
+    for (int m = 0; m < order; m++) {
+      lengths[m] = length_of(rule, exp(slope), rule->l1 > 0.0 ? sizes[m] : 0.0);
+      found += log(lengths[m]);
+    }
+    slope += (asked - found) / order;
+  }
+}
+
+double amped_row_rule_penalty(const amped_row_rule *rule, int order, const double *lengths,
+                              const double *sizes) {
+  double sum = 0.0;
+  for (int m = 0; m < order; m++) {
+    sum += rule->ridge / 2.0 * lengths[m] * lengths[m];
+    if (rule->l1 > 0.0)
+      sum += rule->l1 * lengths[m] * sizes[m];
+  }
+  return sum;
+}

@@ -1,0 +1,291 @@
+#include "solver/ruled_rows.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/trace.h"
+#include "solver/mode_update.h"
+#include "solver/normal_equations.h"
+#include "solver/unit_model.h"
+
+/* Rows that are measured at a time. */
+#define ROWS 4096
+
+/* Sums over rows. */
+enum { GRADIENT, OUTPUT, ZEROS, SUMS };
+
+struct amped_ruled_rows {
+  const amped_context *context;
+  const amped_row_rule *rule;
+  double *weights;
+  double *grams[AMPED_MAX_ORDER];
+  double *sizes[AMPED_MAX_ORDER]; /* [ncomps] of unit columns: sums of sizes */
+  double *shrink;                 /* [ncomps] */
+  bool *gone;                     /* [ncomps] */
+  double *room;                   /* [ncomps] twice */
+  double *v;                      /* [ncomps][ncomps] */
+  double *rows, *output;          /* [ROWS][ncomps] */
+  double *sums;                   /* [ROWS][SUMS] */
+  bool told_gone;
+};
+
+static const char what[] = "the rows' rule";
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+uint64_t amped_ruled_rows_bytes(const amped_plan *plan) {
+  const uint64_t n = (uint64_t)plan->ncomps;
+  return ((uint64_t)plan->order + 3 + n + 2 * ROWS) * n * sizeof(double) + n +
+         ROWS * SUMS * sizeof(double);
+}
+
+static amped_status allocate(amped_ruled_rows *r) {
+  const amped_plan *plan = r->context->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(amped_calloc(&r->sizes[m], n, sizeof(double), what));
+  AMPED_TRY(amped_calloc(&r->shrink, n, sizeof(double), what));
+  AMPED_TRY(amped_calloc(&r->gone, n, sizeof *r->gone, what));
+  AMPED_TRY(amped_alloc(&r->room, 2 * n, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->v, n * n, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->rows, ROWS * n, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->output, ROWS * n, sizeof(double), what));
+  return amped_alloc(&r->sums, ROWS * SUMS, sizeof(double), what);
+}
+
+void amped_ruled_rows_destroy(amped_ruled_rows *r) {
+  if (r == NULL)
+    return;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(r->sizes[m]);
+  amped_free(r->shrink);
+  amped_free(r->gone);
+  amped_free(r->room);
+  amped_free(r->v);
+  amped_free(r->rows);
+  amped_free(r->output);
+  amped_free(r->sums);
+  amped_free(r);
+}
+
+amped_status amped_ruled_rows_create(const amped_context *context, const amped_row_rule *rule,
+                                     double *weights, double *const *grams,
+                                     amped_ruled_rows **out) {
+  amped_ruled_rows *r = NULL;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&r, 1, sizeof *r, what));
+  r->context = context;
+  r->rule = rule;
+  r->weights = weights;
+  memcpy(r->grams, grams, (size_t)context->plan->order * sizeof *grams);
+  const amped_status status = allocate(r);
+  if (status == AMPED_OK)
+    *out = r;
+  else
+    amped_ruled_rows_destroy(r);
+  return status;
+}
+
+/* --- sizes of columns ------------------------------------------------------------------------- */
+
+/* Collective. */
+static amped_status find_sizes(amped_ruled_rows *r, int mode) {
+  const amped_worker *worker = r->context->worker;
+  AMPED_TRY(worker->backend->factors->absolute(worker->factors, mode, r->sizes[mode]));
+  amped_comm_sum(r->context->comm, r->sizes[mode], r->context->plan->ncomps);
+  return AMPED_OK;
+}
+
+amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
+  const amped_plan *plan = r->context->plan;
+  double *const lengths = r->room;
+  if (!amped_row_rule_penalises(r->rule))
+    return AMPED_OK;
+  for (int m = is_start ? 1 : 0; m < plan->order; m++) {
+    if (is_start)
+      AMPED_TRY(amped_unit_columns(r->context, m, 0, amped_plan_factor_rows(plan, m), r->grams[m],
+                                   lengths, lengths + plan->ncomps));
+    if (r->rule->l1 > 0.0)
+      AMPED_TRY(find_sizes(r, m));
+  }
+  return AMPED_OK;
+}
+
+/* The line comes once, with the first of them. */
+static void tell_gone(amped_ruled_rows *r) {
+  for (int c = 0; c < r->context->plan->ncomps && !r->told_gone; c++)
+    if (!(r->weights[c] > 0.0)) {
+      amped_warn("component %d has become zero and stays so, as others may; fewer components, a "
+                 "smaller penalty or another --seed keeps them",
+                 c + 1);
+      r->told_gone = true;
+    }
+}
+
+amped_status amped_ruled_rows_finish(amped_ruled_rows *r, int mode) {
+  tell_gone(r);
+  return r->rule->l1 > 0.0 ? find_sizes(r, mode) : AMPED_OK;
+}
+
+/* --- updates ---------------------------------------------------------------------------------- */
+
+/* The lengths of a component's columns. */
+static void share(const amped_ruled_rows *r, int c, double *lengths, double *sizes) {
+  const int order = r->context->plan->order;
+  for (int m = 0; m < order; m++)
+    sizes[m] = r->sizes[m][c];
+  amped_row_rule_share(r->rule, order, r->weights[c], sizes, lengths);
+}
+
+static bool has_model(const amped_ruled_rows *r) {
+  for (int c = 0; c < r->context->plan->ncomps; c++)
+    if (r->weights[c] > 0.0)
+      return true;
+  return false;
+}
+
+/* A row and a column of zeros; by an inverse, which has to exist, 1 on the diagonal. */
+static void forget(const amped_ruled_rows *r, int mode, int c, double *v) {
+  const int n = r->context->plan->ncomps;
+  for (int k = 0; k < n; k++)
+    v[k * n + c] = v[c * n + k] = 0.0;
+  if (!amped_row_rule_descends(r->rule, mode))
+    v[c * n + c] = 1.0;
+}
+
+void amped_ruled_rows_prepare(amped_ruled_rows *r, int mode, double *v) {
+  const int n = r->context->plan->ncomps;
+  double lengths[AMPED_MAX_ORDER];
+  double sizes[AMPED_MAX_ORDER];
+  if (!amped_row_rule_penalises(r->rule) || !has_model(r))
+    return;
+  for (int c = 0; c < n; c++) {
+    r->gone[c] = !(r->weights[c] > 0.0);
+    r->shrink[c] = 0.0;
+    if (r->gone[c]) {
+      forget(r, mode, c, v);
+      continue;
+    }
+    share(r, c, lengths, sizes);
+    const double others = r->weights[c] / lengths[mode];
+    v[c * n + c] += r->rule->ridge / (others * others);
+    r->shrink[c] = r->rule->l1 / others;
+  }
+}
+
+void amped_ruled_rows_drop(const amped_ruled_rows *r, double *p) {
+  const int n = r->context->plan->ncomps;
+  for (int c = 0; c < n; c++)
+    if (r->gone[c])
+      p[c * n + c] = 0.0;
+}
+
+static amped_row_descent descent_of(const amped_ruled_rows *r, int mode, const double *v) {
+  return (amped_row_descent){.nonnegative = amped_row_rule_is_nonnegative(r->rule, mode),
+                             .v = v,
+                             .scale = r->weights,
+                             .shrink = r->shrink};
+}
+
+amped_status amped_ruled_rows_descend(amped_ruled_rows *r, int mode, uint64_t first, uint64_t end,
+                                      const double *v, amped_row_sums *sums) {
+  const amped_worker *worker = r->context->worker;
+  const amped_row_descent d = descent_of(r, mode, v);
+  return worker->backend->factors->descend(worker->factors, mode, first, end, &d, sums);
+}
+
+double amped_ruled_rows_penalty(const amped_ruled_rows *r) {
+  const amped_plan *plan = r->context->plan;
+  double lengths[AMPED_MAX_ORDER];
+  double sizes[AMPED_MAX_ORDER];
+  double sum = 0.0;
+  if (!amped_row_rule_penalises(r->rule))
+    return 0.0;
+  for (int c = 0; c < plan->ncomps; c++)
+    if (r->weights[c] > 0.0) {
+      share(r, c, lengths, sizes);
+      sum += amped_row_rule_penalty(r->rule, plan->order, lengths, sizes);
+    }
+  return sum;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* What is wrong with entry a, of slope g of the smooth part: 0 where neither way makes less. */
+static double wrong_by(bool nonnegative, double a, double g, double shrink) {
+  if (a > 0.0 || (nonnegative && !(a < 0.0)))
+    return a > 0.0 ? g + shrink : fmin(0.0, g + shrink);
+  if (a < 0.0)
+    return g - shrink;
+  return g > shrink ? g - shrink : g < -shrink ? g + shrink : 0.0;
+}
+
+/* The row gets the weights. */
+static void measure_row(const amped_ruled_rows *r, const amped_row_descent *d, double *row,
+                        const double *output, double *sums) {
+  const size_t n = (size_t)r->context->plan->ncomps;
+  memset(sums, 0, SUMS * sizeof *sums);
+  for (size_t c = 0; c < n; c++) {
+    sums[ZEROS] += row[c] == 0.0 ? 1.0 : 0.0;
+    row[c] *= d->scale[c];
+  }
+  for (size_t c = 0; c < n; c++) {
+    if (r->gone[c])
+      continue;
+    double g = cblas_ddot((int)n, row, 1, d->v + c * n, 1) - output[c];
+    g = wrong_by(d->nonnegative, row[c], g, d->shrink[c]);
+    sums[GRADIENT] += g * g;
+    sums[OUTPUT] += output[c] * output[c];
+  }
+}
+
+/* Over own rows of mode, of which the output has MTTKRP. */
+static amped_status add_rows(amped_ruled_rows *r, int mode, const amped_row_descent *d,
+                             double *sums) {
+  const amped_plan *plan = r->context->plan;
+  const amped_worker *worker = r->context->worker;
+  const amped_factor_ops *ops = worker->backend->factors;
+  const size_t n = (size_t)plan->ncomps;
+  const uint64_t block = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
+  const uint64_t rows = plan->modes[mode].rows.rank_rows[plan->rank];
+  for (uint64_t first = 0; first < rows; first += ROWS) {
+    const uint64_t count = rows - first < ROWS ? rows - first : ROWS;
+    AMPED_TRY(ops->get_rows(worker->factors, mode, block + first, count, r->rows));
+    AMPED_TRY(ops->get_output(worker->factors, mode, first, count, r->output));
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++)
+      measure_row(r, d, r->rows + i * n, r->output + i * n, r->sums + i * SUMS);
+    for (size_t i = 0; i < count * SUMS; i++)
+      sums[i % SUMS] += r->sums[i];
+  }
+  return AMPED_OK;
+}
+
+static amped_status measure_mode(amped_ruled_rows *r, int mode, amped_rows_end *out) {
+  const amped_plan *plan = r->context->plan;
+  const amped_row_descent d = descent_of(r, mode, r->v);
+  const double entries = (double)plan->dims[mode] * plan->ncomps;
+  amped_mttkrp_times times = {0.0, 0.0};
+  double sums[SUMS] = {0.0};
+  AMPED_TRY(amped_mode_mttkrp(r->context, mode, &times));
+  amped_hadamard(plan->order, plan->ncomps, (const double *const *)r->grams, mode, r->v);
+  amped_ruled_rows_prepare(r, mode, r->v);
+  AMPED_TRY(amped_comm_agree(r->context->comm, add_rows(r, mode, &d, sums)));
+  amped_comm_sum(r->context->comm, sums, SUMS);
+  out->zeros[mode] = sums[ZEROS] / entries;
+  if (sums[OUTPUT] > 0.0)
+    out->optimality = fmax(out->optimality, sqrt(sums[GRADIENT] / sums[OUTPUT]));
+  return AMPED_OK;
+}
+
+amped_status amped_ruled_rows_measure(amped_ruled_rows *r, amped_rows_end *out) {
+  amped_trace_begin(AMPED_PHASE_FIT, AMPED_NO_NUMBER);
+  *out = (amped_rows_end){.is_measured = true};
+  for (int m = 0; m < r->context->plan->order; m++)
+    AMPED_TRY(measure_mode(r, m, out));
+  amped_trace_end();
+  return AMPED_OK;
+}
