@@ -67,6 +67,11 @@ typedef struct amped_dense_block_ops {
    * own. The sums over all these rows are added to *moved. */
   amped_status (*solve)(amped_dense_blocks *blocks, int mode, const double *p, const double *keep,
                         amped_rows_moved *moved);
+  /* Instead: the nonnegative rows near the least of
+   *     a V a^T / 2 - (sums + weight * row as it was) a^T
+   * by row descent (row_descent.h) with this V of each block and this weight. */
+  amped_status (*descend)(amped_dense_blocks *blocks, int mode, const double *v,
+                          const double *weight, amped_rows_moved *moved);
   amped_status (*get_rows)(amped_dense_blocks *blocks, int mode, double *rows);
 
   /* Rows of these indices, to the factor set. */

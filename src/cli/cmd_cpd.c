@@ -12,7 +12,9 @@
 #include "plan/dense_passes.h"
 #include "session/init_file.h"
 #include "solver/corcondia.h"
+#include "solver/cell_sample.h"
 #include "solver/cpd_als.h"
+#include "solver/cpd_rbs.h"
 #include "solver/outcome.h"
 #include "solver/residual.h"
 #include "tensor/form.h"
@@ -88,6 +90,7 @@ typedef struct job {
   const amped_options *o;
   amped_cpd_outputs outputs;
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
+  amped_rbs_settings rbs;               /* of --method=rbs, for the number of components in hand */
   bool noise_told;
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
@@ -207,6 +210,65 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
 }
 
+/* --- randomised block sampling --------------------------------------------------------------- */
+
+static bool samples(const amped_options *o) {
+  return o->cpd.method == AMPED_CPD_RBS;
+}
+
+/* Collective; the status is agreed. The settings for a number of components, which are told. */
+static amped_status set_sampling(job *j) {
+  const amped_plan *plan = &j->session->plan;
+  const amped_rbs_settings *s = &j->rbs;
+  char dims[AMPED_DIMS_TEXT];
+  if (!samples(j->o))
+    return AMPED_OK;
+  AMPED_TRY(
+      amped_comm_agree(&j->session->comm, amped_rbs_settings_make(&j->o->rbs, plan, &j->rbs)));
+  const amped_block_shape most = amped_rbs_sample_most(&s->shape);
+  if (s->shape.slices)
+    amped_say("sampling: %" PRIu64 " groups of about %" PRIu64
+              " random slices of mode %d; an epoch, a sweep below, visits all",
+              s->shape.count, s->block, s->shape.mode + 1);
+  else
+    amped_say("sampling: %" PRIu64 " blocks of at most %s random indices; an epoch, a sweep below, "
+              "visits them, %.3g %% of the cells",
+              s->shape.count, amped_format_dims(dims, plan->order, most.dims),
+              100.0 * amped_rbs_epoch_share(s));
+  amped_say("epochs: at most %" PRIu64 ", steps restricted after %" PRIu64 "; fits of %" PRIu64
+            " random cells; then %" PRIu64 " sweeps over the whole tensor",
+            s->epochs, s->search, AMPED_SAMPLED_CELLS, s->polish);
+  if (j->session->json == NULL)
+    return amped_comm_agree(&j->session->comm, AMPED_OK);
+  return amped_comm_agree(
+      &j->session->comm,
+      amped_json_line(j->session->json,
+                      json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:I, s:I}", "event", "sampling",
+                                "sample", s->shape.slices ? "slices" : "blocks", "block",
+                                (json_int_t)s->block, "count", (json_int_t)s->shape.count,
+                                "passes_an_epoch", amped_rbs_epoch_share(s), "epochs",
+                                (json_int_t)s->epochs, "search", (json_int_t)s->search, "polish",
+                                (json_int_t)s->polish)));
+}
+
+/* Before the first cell is read: can the tensor be sampled, with these numbers? */
+static amped_status check_sampling(const job *j, const amped_worker *worker,
+                                   const amped_plan *plan) {
+  const char *input = j->o->session.input;
+  amped_rbs_settings settings;
+  uint64_t bytes[2] = {0, 0};
+  if (!samples(j->o))
+    return AMPED_OK;
+  if (!j->session->is_dense)
+    return amped_error(AMPED_USAGE, input,
+                       "is a sparse tensor, and --method=rbs is for dense ones; leave it out, or "
+                       "amped_mpi convert --dense makes a dense one");
+  if (!amped_cpd_rbs_is_possible(worker))
+    return amped_error(AMPED_USAGE, NULL, "--method=rbs needs --backend=cpu");
+  AMPED_TRY(amped_rbs_settings_make(&j->o->rbs, plan, &settings));
+  return amped_cpd_rbs_require(worker, plan, &settings, &bytes[0], &bytes[1]);
+}
+
 /* --- telling --------------------------------------------------------------------------------- */
 
 static void say_end(const job *j, const amped_solver_result *result, double corcondia,
@@ -217,7 +279,8 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
   char text[AMPED_CORCONDIA_TEXT];
   if (is_several(j->o))
     (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
-  const amped_outcome outcome = amped_outcome_of(result, j->o->cpd.tol);
+  /* --tol of samples is not that of the fit */
+  const amped_outcome outcome = amped_outcome_of(result, samples(j->o) ? 0.0 : j->o->cpd.tol);
   amped_say("%s%s; %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f", best, outcome.text,
             t->total / n, amped_report_part(t->mttkrp / n), amped_report_part(t->solve / n),
             amped_report_part(t->exchange / n));
@@ -239,6 +302,16 @@ static json_t *json_passes(const job *j, const amped_solver_result *r) {
   const uint64_t order = (uint64_t)plan->order;
   if (!j->session->is_dense)
     return json_null();
+  if (samples(j->o)) {
+    const uint64_t epochs = r->sweeps - j->rbs.polish;
+    return json_pack("{s:f, s:f, s:I}", "total",
+                     (double)epochs * amped_rbs_epoch_share(&j->rbs) +
+                         (double)(amped_dense_count_passes(&plan->dense, plan->order,
+                                                           epochs * order, r->sweeps * order) +
+                                  r->residuals),
+                     "an_epoch", amped_rbs_epoch_share(&j->rbs), "of_fits",
+                     (json_int_t)r->residuals);
+  }
   const bool anew = j->o->cpd.accelerate != AMPED_ACCELERATE_NONE; /* in each sweep */
   const uint64_t passes =
       anew ? (r->sweeps - r->earlier) *
@@ -322,7 +395,9 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
     AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
-  AMPED_GO(done, amped_cpd_run(&context, &o->cpd, &before, &als_options, result));
+  AMPED_GO(done, samples(o) ? amped_cpd_rbs(&context, &o->cpd, &j->rbs,
+                                            o->seed + (uint64_t)number - 1, &als_options, result)
+                            : amped_cpd_run(&context, &o->cpd, &before, &als_options, result));
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
@@ -401,6 +476,7 @@ static amped_status decompose(job *j, int i) {
   const int ncomps = j->o->session.ncomps_list[i];
   amped_multistart starts = {.count = 0};
   AMPED_TRY(amped_session_set_ncomps(j->session, ncomps));
+  AMPED_TRY(set_sampling(j));
   amped_status status =
       amped_comm_agree(comm, amped_multistart_create(j->o->session.starts, &starts));
   if (status == AMPED_OK)
@@ -462,8 +538,8 @@ static amped_status check_corcondia(const amped_options *o, const amped_plan *pl
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
                                const void *context) {
   const job *j = context;
-  (void)worker;
   AMPED_TRY(check_corcondia(j->o, plan));
+  AMPED_TRY(check_sampling(j, worker, plan));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
     return AMPED_OK; /* it comes with the cells */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
@@ -473,9 +549,12 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
                          uint64_t *host_bytes) {
   const job *j = context;
   const amped_options *o = j->o;
+  amped_rbs_settings settings; /* check_plan has seen that they can be made */
   *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia) +
                  amped_residual_host_bytes(plan);
   amped_cpd_require(&j->session->worker, plan, &o->cpd, device_bytes, host_bytes);
+  if (samples(o) && amped_rbs_settings_make(&o->rbs, plan, &settings) == AMPED_OK)
+    (void)amped_cpd_rbs_require(&j->session->worker, plan, &settings, device_bytes, host_bytes);
 }
 
 /* Of a sparse tensor of a file: would cells take less time? */

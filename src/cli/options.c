@@ -159,6 +159,7 @@ static const struct {
     {&amped_products_option_rows, offsetof(amped_options, session.backend)},
     {&amped_sweep_option_rows, offsetof(amped_options, cpd)},
     {&amped_cpd_option_rows, offsetof(amped_options, cpd)},
+    {&amped_rbs_option_rows, offsetof(amped_options, rbs)},
     {&amped_complete_model_option_rows, offsetof(amped_options, complete)},
     {&amped_complete_option_rows, offsetof(amped_options, complete)},
     {&amped_state_option_rows, offsetof(amped_options, stream)},

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cpu/device_cpu.h"
 #include "cpu/huge_pages.h"
+#include "cpu/row_descent_cpu.h"
 #include "cpu/slab_cpu.h"
 
 /* Rows that a thread solves at a time; cells whose misfit is summed by itself. */
@@ -32,7 +33,7 @@ struct amped_dense_blocks {
   void *t;
   void *workspace;       /* of contractions */
   uint64_t thread_bytes; /* of it, where a thread has a block of its own */
-  double *dense_rows;    /* of each thread: rows in, rows out */
+  double *dense_rows;    /* of each thread: old rows, new rows, sums */
   amped_rows_moved *moved;
   int mode; /* of the sums */
   uint64_t versions[AMPED_MAX_ORDER];
@@ -82,7 +83,7 @@ static uint64_t workspace_bytes(const amped_plan *plan, const amped_block_shape 
 }
 
 static uint64_t dense_elements(const amped_plan *plan) {
-  return 2 * CHUNK_ROWS * (uint64_t)plan->ncomps;
+  return 3 * CHUNK_ROWS * (uint64_t)plan->ncomps;
 }
 
 static uint64_t chunks_of(const amped_block_shape *shape, int mode) {
@@ -357,10 +358,10 @@ static amped_status cpu_mttkrp(amped_dense_blocks *b, int mode) {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A thread's rows in double, `number` 0 or 1. */
+/* A thread's rows in double, `number` from 0 to 2. */
 static double *thread_rows(const amped_dense_blocks *b, int number) {
-  const uint64_t half = CHUNK_ROWS * (uint64_t)b->plan->ncomps;
-  return b->dense_rows + (2 * (uint64_t)omp_get_thread_num() + (uint64_t)number) * half;
+  const uint64_t size = CHUNK_ROWS * (uint64_t)b->plan->ncomps;
+  return b->dense_rows + (3 * (uint64_t)omp_get_thread_num() + (uint64_t)number) * size;
 }
 
 static void rows_to_double(const amped_plan *plan, const void *rows, uint64_t first, uint64_t count,
@@ -425,9 +426,38 @@ static amped_status cpu_grams(amped_dense_blocks *b, int mode, double *grams) {
   return AMPED_OK;
 }
 
+/* How rows become new: by p and keep, or where p is NULL by row descent; of all blocks. */
+typedef struct row_rule {
+  const double *p, *keep;
+  const double *v, *weight;
+} row_rule;
+
+static void descend_rows(const amped_dense_blocks *b, uint64_t count, const row_rule *rule,
+                         uint64_t block, const double *in, double *sums, double *out) {
+  const int n = b->plan->ncomps;
+  const size_t size = (size_t)n;
+  const double zeros[AMPED_MAX_NCOMPS] = {0.0};
+  const amped_row_descent d = {
+      .nonnegative = true, .v = rule->v + block * size * size, .shrink = zeros};
+  cblas_daxpy((int)count * n, rule->weight[block], in, 1, sums, 1);
+  memcpy(out, in, count * size * sizeof *out);
+  for (uint64_t i = 0; i < count; i++)
+    amped_row_descent_cpu(n, &d, sums + i * size, out + i * size);
+}
+
+static void solve_rows(const amped_dense_blocks *b, uint64_t count, const row_rule *rule,
+                       uint64_t block, const double *in, const double *sums, double *out) {
+  const int n = b->plan->ncomps;
+  const uint64_t at_matrix = block * (uint64_t)n * (uint64_t)n;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, sums, n,
+              rule->p + at_matrix, n, 0.0, out, n);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n,
+              rule->keep + at_matrix, n, 1.0, out, n);
+}
+
 /* Rows of a block from `first` on, at most CHUNK_ROWS, become new. */
 static amped_rows_moved solve_chunk(amped_dense_blocks *b, uint64_t block, int mode, uint64_t first,
-                                    const double *p, const double *keep) {
+                                    const row_rule *rule) {
   const int n = b->plan->ncomps;
   const uint64_t left = dim_of(b, block, mode) - first;
   const uint64_t count = left < CHUNK_ROWS ? left : CHUNK_ROWS;
@@ -435,12 +465,13 @@ static amped_rows_moved solve_chunk(amped_dense_blocks *b, uint64_t block, int m
   double *in = thread_rows(b, 0);
   double *out = thread_rows(b, 1);
   amped_rows_moved moved = {0.0, 0.0};
-  rows_to_double(b->plan, b->sums, row, count, in);
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, p, n, 0.0,
-              out, n);
+  double *sums = thread_rows(b, 2);
   rows_to_double(b->plan, b->rows[mode], row, count, in);
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, in, n, keep, n, 1.0,
-              out, n);
+  rows_to_double(b->plan, b->sums, row, count, sums);
+  if (rule->p != NULL)
+    solve_rows(b, count, rule, block, in, sums, out);
+  else
+    descend_rows(b, count, rule, block, in, sums, out);
   rows_from_double(b->plan, b->rows[mode], row, count, out);
   for (uint64_t i = 0; i < count * (uint64_t)n; i++) {
     moved.moved += (out[i] - in[i]) * (out[i] - in[i]);
@@ -449,9 +480,8 @@ static amped_rows_moved solve_chunk(amped_dense_blocks *b, uint64_t block, int m
   return moved;
 }
 
-static amped_status cpu_solve(amped_dense_blocks *b, int mode, const double *p, const double *keep,
-                              amped_rows_moved *moved) {
-  const uint64_t matrix = (uint64_t)b->plan->ncomps * (uint64_t)b->plan->ncomps;
+static void make_rows(amped_dense_blocks *b, int mode, const row_rule *rule,
+                      amped_rows_moved *moved) {
   const uint64_t chunks = chunks_of(&b->shape, mode);
 #pragma omp parallel for schedule(dynamic) num_threads(b->part.threads)
   for (uint64_t i = 0; i < b->count * chunks; i++) {
@@ -459,13 +489,26 @@ static amped_status cpu_solve(amped_dense_blocks *b, int mode, const double *p, 
     const uint64_t first = i % chunks * CHUNK_ROWS;
     b->moved[i] = (amped_rows_moved){0.0, 0.0};
     if (first < dim_of(b, block, mode))
-      b->moved[i] = solve_chunk(b, block, mode, first, p + block * matrix, keep + block * matrix);
+      b->moved[i] = solve_chunk(b, block, mode, first, rule);
   }
   for (uint64_t i = 0; i < b->count * chunks; i++) {
     moved->moved += b->moved[i].moved;
     moved->size += b->moved[i].size;
   }
   b->versions[mode] = ++b->clock;
+}
+
+static amped_status cpu_solve(amped_dense_blocks *b, int mode, const double *p, const double *keep,
+                              amped_rows_moved *moved) {
+  const row_rule rule = {.p = p, .keep = keep};
+  make_rows(b, mode, &rule, moved);
+  return AMPED_OK;
+}
+
+static amped_status cpu_descend(amped_dense_blocks *b, int mode, const double *v,
+                                const double *weight, amped_rows_moved *moved) {
+  const row_rule rule = {.v = v, .weight = weight};
+  make_rows(b, mode, &rule, moved);
   return AMPED_OK;
 }
 
@@ -488,19 +531,19 @@ static amped_status cpu_get_cells(amped_dense_blocks *b, uint64_t count,
 static double model_value(const amped_dense_blocks *b, const uint64_t *const *indices, uint64_t i,
                           const double *weights) {
   const amped_plan *plan = b->plan;
-  const void *rows[AMPED_MAX_ORDER];
-  uint64_t at_row[AMPED_MAX_ORDER];
+  const uint64_t n = (uint64_t)plan->ncomps;
+  double products[AMPED_MAX_NCOMPS];
+  double row[AMPED_MAX_NCOMPS];
   double sum = 0.0;
+  memcpy(products, weights, n * sizeof *products);
   for (int m = 0; m < plan->order; m++) {
-    rows[m] = amped_factor_set_cpu_rows(b->part.factors, m);
-    at_row[m] = amped_plan_position(plan, m, indices[m][i]) * plan->ld;
+    amped_values_get(amped_factor_set_cpu_rows(b->part.factors, m), plan->value_type,
+                     amped_plan_position(plan, m, indices[m][i]) * plan->ld, n, row);
+    for (uint64_t r = 0; r < n; r++)
+      products[r] *= row[r];
   }
-  for (int r = 0; r < plan->ncomps; r++) {
-    double product = weights[r];
-    for (int m = 0; m < plan->order; m++)
-      product *= amped_value_get(rows[m], plan->value_type, at_row[m] + (uint64_t)r);
-    sum += product;
-  }
+  for (uint64_t r = 0; r < n; r++)
+    sum += products[r];
   return sum;
 }
 
@@ -535,6 +578,7 @@ const amped_dense_block_ops amped_dense_block_cpu = {
     .put_sums = cpu_put_sums,
     .grams = cpu_grams,
     .solve = cpu_solve,
+    .descend = cpu_descend,
     .get_rows = cpu_get_rows,
     .put_rows = cpu_put_rows,
     .get_cells = cpu_get_cells,

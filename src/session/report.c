@@ -551,12 +551,15 @@ static bool has_line(uint64_t sweep, uint64_t every) {
 static void say_sweep(const amped_sweep *s, double total, const amped_spread *mttkrp,
                       const amped_spread *solve, const amped_spread *exchange) {
   char change[32] = "        -"; /* as wide as a number */
-  char step[48] = "";
+  char step[64] = "";
   if (s->number > 1)
     (void)snprintf(change, sizeof change, "%+.2e", s->change);
   if (s->step.beta > 0.0)
     (void)snprintf(step, sizeof step, "  step %.2f%s", s->step.beta,
                    s->step.refused ? " refused" : "");
+  if (s->sampling.is_asked)
+    (void)snprintf(step, sizeof step, "  rows move by %.1e, restricted by %.2g", s->sampling.change,
+                   s->sampling.lambda);
   amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
             "%.4f)%s",
             s->number, s->metric, s->value, change, total, amped_report_part(mttkrp->mean),
@@ -567,6 +570,13 @@ static void say_sweep(const amped_sweep *s, double total, const amped_spread *mt
 static json_t *json_step(const amped_sweep_step *step) {
   return step->is_asked
              ? json_pack("{s:f, s:b}", "beta", step->beta, "refused", step->refused ? 1 : 0)
+             : json_null();
+}
+
+/* Of a solver that samples none: null. */
+static json_t *json_sampling(const amped_sweep_sampling *sampling) {
+  return sampling->is_asked
+             ? json_pack("{s:f, s:f}", "lambda", sampling->lambda, "moved", sampling->change)
              : json_null();
 }
 
@@ -598,12 +608,13 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, ui
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
-        json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:o}",
+        json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:o, "
+                  "s:o}",
                   "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric,
                   s->metric, s->value, "change", s->number > 1 ? json_real(s->change) : json_null(),
                   noise.text, s->noise, "seconds", total, "mttkrp_seconds", "min", mttkrp.min,
                   "mean", mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank,
                   "solve_seconds", solve.mean, "exchange_seconds", exchange.mean, "step",
-                  json_step(&s->step)));
+                  json_step(&s->step), "sampling", json_sampling(&s->sampling)));
   return amped_comm_agree(comm, status);
 }

@@ -36,6 +36,13 @@ static bool parse_nonnegative(void *options, const char *text) {
 }
 
 static const amped_option rows[] = {
+    {.name = "method",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("als", "rbs"),
+     .help = "alternating least squares over the whole tensor (als), or over random samples of a "
+             "dense tensor's cells (rbs: randomised block sampling)",
+     .initial = "als",
+     AMPED_OPTION_FIELD(amped_cpd_options, method)},
     {.name = "nonnegative",
      .type = AMPED_OPTION_CUSTOM,
      .words = AMPED_OPTION_WORDS("all"),

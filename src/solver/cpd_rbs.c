@@ -19,6 +19,7 @@ static const char what[] = "randomised block sampling";
 
 typedef struct rbs {
   const amped_context *context;
+  const amped_cpd_options *how;
   const amped_rbs_settings *settings;
   const amped_dense_block_ops *ops;
   amped_solver_result *result;
@@ -31,6 +32,7 @@ typedef struct rbs {
   double *unit_grams[AMPED_MAX_ORDER]; /* [ncomps][ncomps] of whole factors, after an epoch */
   double *grams[AMPED_MAX_ORDER];      /* [blocks][ncomps][ncomps] of the rows in hand */
   double *v, *p, *keep;                /* likewise */
+  double *weight;                      /* [blocks] of the proximal term */
   double *scale, *lengths;             /* [ncomps] */
   double *rows;                        /* of the longest mode, [ncomps] each */
   amped_allgather *gather;             /* of such rows */
@@ -60,7 +62,7 @@ amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan 
   const uint64_t n = (uint64_t)plan->ncomps;
   const uint64_t matrices = (uint64_t)plan->order + ((uint64_t)plan->order + 3) * most.count;
   *host_bytes += amped_rbs_sample_bytes(&settings->shape) + amped_cell_sample_bytes(plan) +
-                 (matrices * n * n + (longest_mode(plan) + 2) * n) * sizeof(double);
+                 (most.count + matrices * n * n + (longest_mode(plan) + 2) * n) * sizeof(double);
   return worker->format->dense_blocks->require(worker->device, plan, &most, device_bytes,
                                                host_bytes);
 }
@@ -78,6 +80,7 @@ static amped_status allocate(rbs *r) {
   AMPED_TRY(amped_alloc(&r->v, elements, sizeof(double), what));
   AMPED_TRY(amped_alloc(&r->p, elements, sizeof(double), what));
   AMPED_TRY(amped_alloc(&r->keep, elements, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->weight, most.count, sizeof(double), what));
   AMPED_TRY(amped_alloc(&r->scale, n, sizeof(double), what));
   AMPED_TRY(amped_alloc(&r->lengths, n, sizeof(double), what));
   AMPED_TRY(amped_alloc(&r->rows, longest_mode(plan) * n, sizeof(double), what));
@@ -97,6 +100,7 @@ static void release(rbs *r) {
   amped_free(r->v);
   amped_free(r->p);
   amped_free(r->keep);
+  amped_free(r->weight);
   amped_free(r->scale);
   amped_free(r->lengths);
   amped_free(r->rows);
@@ -183,8 +187,9 @@ static void sum_over_ranks(rbs *r, int mode) {
   must(r, r->ops->put_sums(r->blocks, r->rows));
 }
 
-/* p and keep of a block: the rows that this solves for are sums * p + old rows * keep. */
-static amped_status invert(rbs *r, uint64_t block, int mode, double lambda) {
+/* The matrices of a block's update: V with the proximal term on its diagonal; where rows may be
+ * anything, p and keep, by which the new rows are sums * p + old rows * keep. */
+static amped_status find_matrices(rbs *r, uint64_t block, int mode, double lambda) {
   const amped_plan *plan = r->context->plan;
   const size_t n = (size_t)plan->ncomps;
   const double *grams[AMPED_MAX_ORDER];
@@ -199,8 +204,11 @@ static amped_status invert(rbs *r, uint64_t block, int mode, double lambda) {
   for (size_t c = 0; c < n; c++)
     trace += v[c * n + c];
   const double weight = lambda * trace / (double)n;
+  r->weight[block] = weight;
   for (size_t c = 0; c < n; c++)
     v[c * n + c] += weight;
+  if (amped_row_rule_is_nonnegative(&r->how->rule, mode))
+    return amped_gram_check(plan->ncomps, v);
   AMPED_TRY(amped_inverse(plan->ncomps, plan->value_type, v, p, keep, &singular));
   for (size_t i = 0; i < n * n; i++)
     keep[i] += weight * p[i];
@@ -221,8 +229,11 @@ static void update_mode(rbs *r, int mode, double lambda, amped_sweep_times *time
   at = now;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   for (uint64_t b = 0; b < r->sets.count; b++)
-    must(r, invert(r, b, mode, lambda));
-  must(r, r->ops->solve(r->blocks, mode, r->p, r->keep, &r->moved[mode]));
+    must(r, find_matrices(r, b, mode, lambda));
+  if (amped_row_rule_is_nonnegative(&r->how->rule, mode))
+    must(r, r->ops->descend(r->blocks, mode, r->v, r->weight, &r->moved[mode]));
+  else
+    must(r, r->ops->solve(r->blocks, mode, r->p, r->keep, &r->moved[mode]));
   find_grams(r, mode);
   amped_trace_end();
   times->solve += amped_time() - at;
@@ -365,7 +376,7 @@ static amped_status polish(rbs *r, const amped_iterate_options *options) {
   als.iters = result->sweeps + r->settings->polish;
   als.tol = 0.0;
   als.start = &state;
-  AMPED_TRY(amped_cpd_als(r->context, &als, &polished));
+  AMPED_TRY(amped_cpd_run(r->context, r->how, NULL, &als, &polished));
   polished.earlier = 0;
   polished.stop_reason = result->stop_reason;
   add_times(&polished.times, &result->times);
@@ -381,11 +392,12 @@ static amped_status begin(rbs *r) {
   return AMPED_OK;
 }
 
-amped_status amped_cpd_rbs(const amped_context *context, const amped_rbs_settings *settings,
-                           uint64_t seed, const amped_iterate_options *options,
-                           amped_solver_result *result) {
+amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options *how,
+                           const amped_rbs_settings *settings, uint64_t seed,
+                           const amped_iterate_options *options, amped_solver_result *result) {
   amped_iterate_options own = *options;
   rbs r = {.context = context,
+           .how = how,
            .settings = settings,
            .ops = context->worker->format->dense_blocks,
            .result = result,

@@ -19,10 +19,13 @@
  * Between epochs columns have unit length, with weights apart; in an epoch their lengths are the
  * same in all modes. So blocks do not drift apart in scale. The metric is the fit of a sample of
  * cells (cell_sample.h). The run stops where steps are restricted and rows of no mode move by tol,
- * relative to their size, on the average of an epoch. Sweeps of ALS follow (cpd_als.h). */
+ * relative to their size, on the average of an epoch. Sweeps of ALS follow (cpd_als.h).
+ *
+ * Of modes that are nonnegative, the rows of a block come by row descent (row_descent.h). */
 #ifndef AMPED_CPD_RBS_H
 #define AMPED_CPD_RBS_H
 
+#include "solver/cpd_options.h"
 #include "solver/iterate.h"
 #include "solver/rbs_settings.h"
 
@@ -37,9 +40,10 @@ amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan 
                                    uint64_t *host_bytes);
 
 /* Collective; the status is agreed; a status of after_sweep is passed on. Starts from the factors
- * of the context. options->iters is not used, and start is NULL. The caller frees the result. */
-amped_status amped_cpd_rbs(const amped_context *context, const amped_rbs_settings *settings,
-                           uint64_t seed, const amped_iterate_options *options,
-                           amped_solver_result *result);
+ * of the context. Of `how`, the modes that are nonnegative are used. options->iters is not used,
+ * and start is NULL. The caller frees the result. */
+amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options *how,
+                           const amped_rbs_settings *settings, uint64_t seed,
+                           const amped_iterate_options *options, amped_solver_result *result);
 
 #endif
