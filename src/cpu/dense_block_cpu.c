@@ -291,7 +291,7 @@ static void take_rows(amped_dense_blocks *b, int mode) {
 
 static void describe(amped_dense_blocks *b, uint64_t block, const void *cells) {
   amped_dense_plan *d = &b->dense[block];
-  const uint64_t bytes = amped_cell_bytes(d->type);
+  const uint64_t bytes = amped_cell_bytes(b->largest.type);
   *d = b->largest;
   d->cells = 1;
   for (int m = 0; m < b->plan->order; m++) {
