@@ -18,9 +18,14 @@ static uint64_t sets_of(const amped_rbs_shape *s, int mode) {
   return s->slices ? s->count * (uint64_t)s->nranks : s->count;
 }
 
-/* The first of `count` things that part i of `parts` has. */
+/* The first of `count` things that part i of `parts` has. Parts with one thing more come earlier
+ * with a larger shift, which is less than `parts`. */
+static uint64_t cut_shifted(uint64_t count, uint64_t i, uint64_t parts, uint64_t shift) {
+  return count / parts * i + (count % parts * i + shift) / parts;
+}
+
 static uint64_t cut(uint64_t count, uint64_t i, uint64_t parts) {
-  return count / parts * i + count % parts * i / parts;
+  return cut_shifted(count, i, parts, 0);
 }
 
 /* The first block of a rank. */
@@ -129,6 +134,11 @@ static void draw_groups(amped_rbs_sample *s, uint64_t seed, uint64_t epoch) {
   }
 }
 
+/* The first slice of a group among a rank's own. Ranks have their larger groups at other times. */
+static uint64_t own_slice(const amped_rbs_shape *s, uint64_t group, uint64_t rank) {
+  return cut_shifted(s->rank_rows[rank], group, s->count, cut(s->count, rank, (uint64_t)s->nranks));
+}
+
 /* Groups of each rank's own slices. They are shuffled rank by rank, and dealt out group by group.
  */
 static void draw_own_groups(amped_rbs_sample *s, uint64_t seed, uint64_t epoch) {
@@ -137,9 +147,8 @@ static void draw_own_groups(amped_rbs_sample *s, uint64_t seed, uint64_t epoch) 
   uint64_t *first = s->first[shape->mode];
   uint64_t begin = 0;
   for (uint64_t i = 0; i < shape->count * ranks; i++) {
-    const uint64_t rows = shape->rank_rows[i % ranks];
     first[i] = begin;
-    begin += cut(rows, i / ranks + 1, shape->count) - cut(rows, i / ranks, shape->count);
+    begin += own_slice(shape, i / ranks + 1, i % ranks) - own_slice(shape, i / ranks, i % ranks);
   }
   for (uint64_t p = 0, own = 0; p < ranks; own += shape->rank_rows[p++]) {
     shuffle(seed, epoch, shape->mode, own, shape->rank_rows[p], s->room);

@@ -3,10 +3,8 @@
 
   rbs_reference.py make FOLDER
       write the tensors
-  rbs_reference.py compare X START JSON TOLERANCE [SEED]
+  rbs_reference.py compare X START JSON TOLERANCE SEED [nonnegative]
       the fits of the run's epochs and sweeps, and of as many here; JSON tells the run's sizes
-  rbs_reference.py table NOISE B ERROR PASSES
-      planted.npy, of this noise: does the best of three starts, here, reach ERROR after PASSES?
 """
 import json
 import sys
@@ -54,15 +52,17 @@ def sampled_cells(x, seed):
 
 # --- samples: src/solver/rbs_sample.h
 
-def cut(things, parts):
-    ends = [len(things) // parts * i + len(things) % parts * i // parts for i in range(parts + 1)]
+def cut(things, parts, shift=0):
+    n = len(things)
+    ends = [n // parts * i + (n % parts * i + shift) // parts for i in range(parts + 1)]
     return [np.sort(things[a:b]) for a, b in zip(ends, ends[1:])]
 
 
-def own_parts(seed, epoch, mode, rows, parts):
+def own_parts(seed, epoch, mode, rows, parts, shifts):
     """Of each rank, its own indices in so many parts."""
     first = np.cumsum([0] + rows)
-    return [cut(shuffled(seed, epoch, mode, int(a), n), q) for a, n, q in zip(first, rows, parts)]
+    return [cut(shuffled(seed, epoch, mode, int(a), n), int(q), s)
+            for a, n, q, s in zip(first, rows, parts, shifts)]
 
 
 def blocks_of(dims, seed, epoch, count, mode, rows):
@@ -72,7 +72,7 @@ def blocks_of(dims, seed, epoch, count, mode, rows):
     sets = []
     for m, n in enumerate(dims):
         if m == mode:
-            parts = own_parts(seed, epoch, m, rows, np.diff(firsts))
+            parts = own_parts(seed, epoch, m, rows, np.diff(firsts), [0] * ranks)
             sets.append([s for own in parts for s in own])
         else:
             sets.append(cut(shuffled(seed, epoch, m, 0, n), count))
@@ -80,7 +80,9 @@ def blocks_of(dims, seed, epoch, count, mode, rows):
 
 
 def groups_of(seed, epoch, count, mode, rows):
-    parts = own_parts(seed, epoch, mode, rows, [count] * len(rows))
+    ranks = len(rows)
+    shifts = [count // ranks * p + count % ranks * p // ranks for p in range(ranks)]
+    parts = own_parts(seed, epoch, mode, rows, [count] * ranks, shifts)
     return [np.concatenate([own[g] for own in parts]) for g in range(count)]
 
 
@@ -212,12 +214,15 @@ def planted(dims, ncomps, share, seed=0):
 
 
 def make(folder):
-    np.save(folder + "/a.npy", planted((23, 31, 29), 3, 0.1))
-    np.save(folder + "/fortran.npy", np.asfortranarray(planted((23, 31, 29), 3, 0.1)))
-    np.save(folder + "/flat.npy", planted((9, 101, 12), 2, 0.1))
-    np.save(folder + "/four.npy", planted((11, 9, 10, 13), 2, 0.1))
-    np.save(folder + "/five.npy", planted((5, 9, 7, 6, 8), 2, 0.1))
-    np.save(folder + "/positive.npy", np.abs(planted((23, 31, 29), 3, 0.1)).astype("u1"))
+    """Odd sizes, orders 3 to 5, both orders of modes; four blocks have 2 R indices of each mode."""
+    a = planted((25, 31, 29), 3, 0.1)
+    np.save(folder + "/a.npy", a)
+    np.save(folder + "/fortran.npy", np.asfortranarray(a))
+    np.save(folder + "/counts.npy", np.round(20 * np.abs(a)).astype("u1"))
+    np.save(folder + "/flat.npy", planted((17, 101, 18), 2, 0.1))
+    np.save(folder + "/four.npy", planted((16, 19, 17, 18), 2, 0.1))
+    np.save(folder + "/five.npy", planted((8, 9, 11, 8, 10), 1, 0.1))
+    np.save(folder + "/zero.npy", np.pad(np.ones((1, 1, 1)), ((0, 99),) * 3))
 
 
 def run_of(lines, seed):
@@ -255,4 +260,4 @@ if __name__ == "__main__":
         make(sys.argv[2])
     else:
         compare(sys.argv[2], sys.argv[3], sys.argv[4], float(sys.argv[5]),
-                int(sys.argv[6]) if len(sys.argv) > 6 else 1, "nonnegative" in sys.argv[7:])
+                int(sys.argv[6]), "nonnegative" in sys.argv[7:])
