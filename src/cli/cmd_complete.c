@@ -527,7 +527,7 @@ static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   amped_status status = AMPED_OK;
   memset(best, 0, sizeof *best);
   AMPED_GO(done, amped_checkpoint_open(j->session, o, amped_complete_solver_of(&j->problem), NULL,
-                                       &j->checkpoint));
+                                       NULL, &j->checkpoint));
   if (o->resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &best->factors, &resumed));
   AMPED_GO(done, amped_complete_search(&context, &j->problem, &hooks, resumed ? &state : NULL, best,

@@ -9,6 +9,7 @@
 #include "session/prepare.h"
 #include "cli/commands.h"
 #include "cli/cpd_outputs.h"
+#include "cli/cpd_rows.h"
 #include "plan/dense_passes.h"
 #include "session/init_file.h"
 #include "solver/corcondia.h"
@@ -43,7 +44,7 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
                                amped_ktensor *start) {
   AMPED_TRY(amped_init_file_read(&o->session, plan, plan->ncomps, start));
   amped_ktensor_balance(start);
-  return AMPED_OK;
+  return amped_cpd_rows_check_start(&o->cpd.rule, start, o->session.init);
 }
 
 /* Set random factors. Tell the number of the start where there are several. */
@@ -92,6 +93,8 @@ typedef struct job {
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
   amped_rbs_settings rbs;               /* of --method=rbs, for the number of components in hand */
   bool noise_told;
+  char rows_text[AMPED_ROW_RULE_TEXT];
+  const char *rows_key;         /* of a checkpoint */
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished; /* rows */
@@ -289,6 +292,7 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
   if (j->o->cpd.accelerate != AMPED_ACCELERATE_NONE)
     amped_say("accelerated steps: %" PRIu64 " accepted, %" PRIu64 " refused",
               result->steps.accepted, result->steps.refused);
+  amped_cpd_rows_say_end(j->session, result);
   if (!isnan(corcondia))
     amped_say("core consistency %s", amped_corcondia_text(text, corcondia));
   if (path != NULL)
@@ -342,13 +346,14 @@ static amped_status tell_end(job *j, const amped_start *best, double corcondia, 
     return AMPED_OK;
   return amped_json_line(
       j->session->json,
-      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "event",
-                "end", "rank", j->session->plan.ncomps, "seed", amped_json_count(best->seed),
-                "reason", result->stop_reason, "fit", amped_start_value(best), "sweeps",
-                (json_int_t)result->sweeps, "seconds", t->total, "mttkrp_seconds", t->mttkrp,
-                "solve_seconds", t->solve, "exchange_seconds", t->exchange, "corcondia",
-                amped_json_number(corcondia), "passes", json_passes(j, result), "steps",
-                json_steps(j, result), "output",
+      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}",
+                "event", "end", "rank", j->session->plan.ncomps, "seed",
+                amped_json_count(best->seed), "reason", result->stop_reason, "fit",
+                amped_start_value(best), "sweeps", (json_int_t)result->sweeps, "seconds", t->total,
+                "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve, "exchange_seconds",
+                t->exchange, "corcondia", amped_json_number(corcondia), "passes",
+                json_passes(j, result), "steps", json_steps(j, result), "rows",
+                amped_cpd_rows_json(j->session, result), "output",
                 path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
 }
 
@@ -386,7 +391,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, amped_cpd_solver_of(how),
-                                       amped_accelerate_name(how), &j->checkpoint));
+                                       amped_accelerate_name(how), j->rows_key, &j->checkpoint));
   if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &before, &resumed));
   if (!resumed)
@@ -509,6 +514,7 @@ static amped_status decompose_all(job *j) {
   if (!o->nowrite) /* before the first sweep, so that an error in them costs none */
     AMPED_TRY(amped_session_labels(j->session, j->labels));
   AMPED_TRY(check_room(j));
+  AMPED_TRY(amped_cpd_rows_tell_start(j->session, &o->cpd.rule));
   if (is_several(o))
     AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
@@ -540,6 +546,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   const job *j = context;
   AMPED_TRY(check_corcondia(j->o, plan));
   AMPED_TRY(check_sampling(j, worker, plan));
+  AMPED_TRY(amped_cpd_rows_check_modes(&j->o->cpd.rule, plan));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
     return AMPED_OK; /* it comes with the cells */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
@@ -578,6 +585,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
                                                    ? 0
                                                    : sizeof(double),
                                .solver_bytes = solver_bytes,
+                               .watches_negative = o->cpd.rule.nonnegative != 0,
                                .takes_cells = true,
                                .check = check_plan,
                                .context = &j};
@@ -601,6 +609,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
         amped_cpd_outputs_compare(o, &j.outputs, amped_session_info(&session)->hash));
   if (status == AMPED_OK)
     say_form(&session);
+  j.rows_key = amped_row_rule_key(&o->cpd.rule, session.plan.order, j.rows_text);
   if (status == AMPED_OK && o->session.shape.name != NULL)
     amped_warn(
         "cells of %s that were drawn more than once count apart in its norm: fits are too high, "

@@ -1,4 +1,5 @@
 #include "cli/options_check.h"
+#include "cli/cpd_rows.h"
 
 #include <string.h>
 
@@ -358,6 +359,7 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_init(o));
+  AMPED_TRY(amped_cpd_rows_check(&o->cpd));
   AMPED_TRY(check_info(o));
   AMPED_TRY(check_bench(o));
   if (strcmp(o->command->name, "complete") == 0)

@@ -1,5 +1,6 @@
 #include "load/input.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "text/io.h"
@@ -15,7 +16,30 @@ struct amped_input {
   amped_tensor_file *file; /* or, where NULL, */
   amped_sptensor tensor;   /* in memory */
   amped_duplicates rule;
+  bool watches_negative;
+  double negative; /* sum of squares */
 };
+
+void amped_input_watch_negative(amped_input *input, bool on) {
+  input->watches_negative = on;
+}
+
+void amped_input_count_values(amped_input *input, amped_vtype type, uint64_t count,
+                              const void *values) {
+  double sum = 0.0;
+  if (!input->watches_negative)
+    return;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+  for (uint64_t i = 0; i < count; i++) {
+    const double x = fmin(0.0, amped_value_get(values, type, i));
+    sum += x * x;
+  }
+  input->negative += sum;
+}
+
+double amped_input_negative(const amped_input *input) {
+  return input->negative;
+}
 
 /* The nonzeros are one list, in the order of the file, or sorted. */
 static void describe_memory(amped_input *input) {

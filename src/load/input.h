@@ -69,6 +69,13 @@ bool amped_input_in_memory(const amped_input *input);
 amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,
                               void *const *indices, void *values);
 
+/* On every rank, off at first: does amped_input_count_values count? negative: the sum of squares of
+ * the negative ones so far that this rank got. */
+void amped_input_watch_negative(amped_input *input, bool on);
+void amped_input_count_values(amped_input *input, amped_vtype type, uint64_t count,
+                              const void *values);
+double amped_input_negative(const amped_input *input);
+
 /* Rank 0 alone, at most once a mode. As amped_tensor_file_labels; freed with amped_labels_free. */
 amped_status amped_input_labels(amped_input *input, int mode, amped_labels *out);
 

@@ -237,6 +237,8 @@ static void append_slab(amped_list_source *s, const amped_slab *slab) {
   if (s->status == AMPED_OK && slab != NULL)
     s->status =
         s->worker->backend->lists->append(s->part, slab->count, slab->indices, slab->values);
+  if (s->status == AMPED_OK && slab != NULL)
+    amped_input_count_values(s->input, s->info->value_type, slab->count, slab->values);
 }
 
 /* The reader's next slab; NULL at the end, and after a failure. */

@@ -161,6 +161,8 @@ static amped_status store(loader *l, const char *wire, uint64_t count) {
   if (status == AMPED_BAD_INPUT) /* a device does not know the file */
     amped_status_place(amped_input_path(l->input));
   AMPED_TRY(status);
+  if (l->mode == 0)
+    amped_input_count_values(l->input, l->plan->value_type, count, batch.values);
   amped_trace_end();
   l->offset += count;
   l->hash += hash;

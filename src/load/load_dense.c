@@ -154,6 +154,7 @@ static void sum_stats(const amped_comm *comm, amped_dense_stats *stats) {
   amped_comm_sum_u64(comm, counts, 2);
   if (comm->nranks > 1)
     amped_comm_sum_dd(comm, &sum, 1);
+  amped_comm_sum(comm, &stats->negative, 1);
   stats->nnz = counts[0];
   stats->hash = counts[1];
   stats->squares = (amped_kahan){(long double)sum.hi, (long double)sum.lo};
@@ -164,7 +165,7 @@ amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stat
   const amped_device_ops *device = l->worker->backend->device;
   loading g = {.l = l, .stats = stats};
   const double began = amped_time();
-  *stats = (amped_dense_stats){0, 0, {0.0L, 0.0L}};
+  *stats = (amped_dense_stats){.nnz = 0};
   amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   amped_status status =
       device->host_alloc(l->worker->device, amped_load_dense_bytes(l->plan, l->info), &g.piece);

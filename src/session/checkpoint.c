@@ -39,7 +39,7 @@ struct amped_checkpoint {
 
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *o,
                                    const amped_solver *solver, const char *accelerate,
-                                   amped_checkpoint **out) {
+                                   const char *rows, amped_checkpoint **out) {
   const amped_tensor_info *info = amped_session_info(session);
   amped_checkpoint *c = NULL;
   amped_status status = AMPED_OK;
@@ -59,6 +59,7 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
                                   .has_grams = solver->has_grams,
                                   .keeps_second = solver->keeps_second,
                                   .accelerate = accelerate,
+                                  .rows = rows,
                                   .init = session->options->init != NULL ? session->options->init
                                                                          : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);

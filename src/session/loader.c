@@ -141,6 +141,7 @@ static amped_status load_dense(amped_session *session) {
   session->made.norm_squared = amped_kahan_value(&stats.squares);
   session->made.hash = stats.hash;
   session->made.has_hash = true;
+  session->negative_squares = stats.negative;
   session->plan.norm_squared = session->made.norm_squared;
   amped_report_cells(session, &stats);
   return AMPED_OK;
@@ -157,8 +158,11 @@ static amped_status count_list(amped_session *session) {
   else
     amped_say_verbose("%s: one of its copies is read, and ordered in memory for the other modes",
                       o->input);
-  return amped_list_stats_take(&session->comm, session->input, session->read_parallel,
-                               &session->worker, session->list, &session->made);
+  amped_input_watch_negative(session->input, session->watches_negative);
+  AMPED_TRY(amped_list_stats_take(&session->comm, session->input, session->read_parallel,
+                                  &session->worker, session->list, &session->made));
+  amped_input_watch_negative(session->input, false); /* a list may be read once a mode */
+  return AMPED_OK;
 }
 
 /* Does this rank read the input? */
@@ -258,12 +262,16 @@ static amped_status need_file(amped_session *session, uint64_t *device_bytes,
   return AMPED_OK;
 }
 
+static amped_status load_copies(amped_session *session) {
+  amped_input_watch_negative(session->input, session->watches_negative);
+  return amped_load_copies(&session->comm, session->input, session->read_parallel, &session->plan,
+                           &session->worker, &session->distribute_sec);
+}
+
 static amped_status load_file(amped_session *session) {
-  if (session->is_list)
-    AMPED_TRY(load_list(session));
-  else
-    AMPED_TRY(amped_load_copies(&session->comm, session->input, session->read_parallel,
-                                &session->plan, &session->worker, &session->distribute_sec));
+  AMPED_TRY(session->is_list ? load_list(session) : load_copies(session));
+  session->negative_squares = amped_input_negative(session->input);
+  amped_comm_sum(&session->comm, &session->negative_squares, 1);
   amped_report_distributed(session);
   return AMPED_OK;
 }

@@ -246,6 +246,7 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   AMPED_TRY(amped_session_open_backend(session));
   AMPED_TRY(amped_report_start(session));
   session->opened_at = amped_time();
+  session->watches_negative = demand->watches_negative;
   amped_trace_end();
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
   AMPED_TRY(find_tables(session));

@@ -19,6 +19,8 @@ typedef struct amped_demand {
   bool whole_rows;
   /* The option that visits nonzeros in any order, so that none may be streamed; NULL: none does. */
   const char *resident;
+  /* session->negative_squares is wanted. */
+  bool watches_negative;
   /* The command takes dense tensors, too. */
   bool takes_cells;
   /* What of the command asks for this, such as "--whole"; NULL: all of it. */

@@ -557,9 +557,11 @@ static void say_sweep(const amped_sweep *s, double total, const amped_spread *mt
   if (s->step.beta > 0.0)
     (void)snprintf(step, sizeof step, "  step %.2f%s", s->step.beta,
                    s->step.refused ? " refused" : "");
-  if (s->sampling.is_asked)
+  else if (s->sampling.is_asked)
     (void)snprintf(step, sizeof step, "  rows move by %.1e, restricted by %.2g", s->sampling.change,
                    s->sampling.lambda);
+  else if (!isnan(s->objective))
+    (void)snprintf(step, sizeof step, "  objective %.6g", s->objective);
   amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
             "%.4f)%s",
             s->number, s->metric, s->value, change, total, amped_report_part(mttkrp->mean),
@@ -609,12 +611,13 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, ui
     status = amped_json_line(
         session->json,
         json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:o, "
-                  "s:o}",
+                  "s:o, s:o}",
                   "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric,
                   s->metric, s->value, "change", s->number > 1 ? json_real(s->change) : json_null(),
                   noise.text, s->noise, "seconds", total, "mttkrp_seconds", "min", mttkrp.min,
                   "mean", mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank,
                   "solve_seconds", solve.mean, "exchange_seconds", exchange.mean, "step",
-                  json_step(&s->step), "sampling", json_sampling(&s->sampling)));
+                  json_step(&s->step), "sampling", json_sampling(&s->sampling), "objective",
+                  amped_json_number(s->objective)));
   return amped_comm_agree(comm, status);
 }

@@ -38,7 +38,9 @@ typedef struct amped_session {
   double opened_at;           /* amped_time() when MPI had started and the device was open */
   double tables_sec;          /* reading or counting the iDp tables */
   double plan_sec;
-  double distribute_sec; /* reading, sending and packing; or making */
+  bool watches_negative;   /* negative_squares is found while the tensor is loaded */
+  double negative_squares; /* of all values below 0; 0 of what is made */
+  double distribute_sec;   /* reading, sending and packing; or making */
 } amped_session;
 
 /* Collective; the status is agreed. `status` is that of the caller's own steps before MPI. Probes

@@ -29,6 +29,8 @@ static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key)
   AMPED_TRY(amped_hdf5_put_text(file, "/", "init", key->init));
   if (key->accelerate != NULL)
     AMPED_TRY(amped_hdf5_put_text(file, "/", "accelerate", key->accelerate));
+  if (key->rows != NULL)
+    AMPED_TRY(amped_hdf5_put_text(file, "/", "rows", key->rows));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &key->seed));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_dims", (uint64_t)key->order, key->dims));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "nnz", 0, &key->nnz));
@@ -108,8 +110,16 @@ typedef struct found_key {
   amped_checkpoint_key key;
   char *init;               /* behind key.init */
   char *accelerate;         /* behind key.accelerate */
+  char *rows;               /* behind key.rows */
   amped_hdf5_metric metric; /* behind key.metric */
 } found_key;
+
+/* *out stays NULL where the root has no such text. */
+static amped_status get_optional(amped_hdf5 *file, const char *name, char **out) {
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", name, &exists));
+  return exists ? amped_hdf5_get_text(file, "/", name, out) : AMPED_OK;
+}
 
 /* Read the key, before any factor. */
 static amped_status read_key(amped_hdf5 *file, found_key *out) {
@@ -138,10 +148,10 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "seed", 1, &key->seed));
   AMPED_TRY(amped_hdf5_get_text(file, "/", "init", &out->init));
   key->init = out->init;
-  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "accelerate", &exists));
-  if (exists)
-    AMPED_TRY(amped_hdf5_get_text(file, "/", "accelerate", &out->accelerate));
+  AMPED_TRY(get_optional(file, "accelerate", &out->accelerate));
   key->accelerate = out->accelerate;
+  AMPED_TRY(get_optional(file, "rows", &out->rows));
+  key->rows = out->rows;
   AMPED_TRY(amped_hdf5_metric_get(file, &out->metric));
   key->metric = out->metric.name;
   return AMPED_OK;
@@ -220,6 +230,10 @@ static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key
   return status;
 }
 
+static const char *rows_of(const amped_checkpoint_key *key) {
+  return key->rows != NULL ? key->rows : "plain";
+}
+
 static const char *accelerate_of(const amped_checkpoint_key *key) {
   return key->accelerate != NULL ? key->accelerate : "none";
 }
@@ -247,6 +261,9 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
   else if (strcmp(accelerate_of(found), accelerate_of(key)) != 0)
     (void)snprintf(text, size, "began with --accelerate=%.20s; use that or another file",
                    accelerate_of(found));
+  else if (strcmp(rows_of(found), rows_of(key)) != 0)
+    (void)snprintf(text, size, "began with rows that are %.200s, not %.200s; use another file",
+                   rows_of(found), rows_of(key));
   else if (found->ncomps != key->ncomps)
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", found->ncomps,
                    found->ncomps);
@@ -292,6 +309,7 @@ static amped_status read_one(const char *path, const amped_checkpoint_key *key, 
 done:
   amped_free(found.init);
   amped_free(found.accelerate);
+  amped_free(found.rows);
   amped_hdf5_close(&file);
   if (status == AMPED_OK)
     status = read_factors(path, key, k);

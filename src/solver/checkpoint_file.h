@@ -26,6 +26,7 @@ typedef struct amped_checkpoint_key {
   bool has_grams;         /* the solver's state has them, and so does the file */
   bool keeps_second;      /* likewise: numbers, and a second set of factors */
   const char *accelerate; /* how the solver is accelerated; NULL: not */
+  const char *rows;       /* key of its row rule (row_rule.h); NULL: plain */
 } amped_checkpoint_key;
 
 /* The generation from which a checkpoint was read. */

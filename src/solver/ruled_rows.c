@@ -102,8 +102,6 @@ static amped_status find_sizes(amped_ruled_rows *r, int mode) {
 amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
   const amped_plan *plan = r->context->plan;
   double *const lengths = r->room;
-  if (!amped_row_rule_penalises(r->rule))
-    return AMPED_OK;
   for (int m = is_start ? 1 : 0; m < plan->order; m++) {
     if (is_start)
       AMPED_TRY(amped_unit_columns(r->context, m, 0, amped_plan_factor_rows(plan, m), r->grams[m],

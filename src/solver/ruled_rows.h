@@ -23,7 +23,7 @@ void amped_ruled_rows_destroy(amped_ruled_rows *ruled);
 uint64_t amped_ruled_rows_bytes(const amped_plan *plan); /* of host memory, on every rank */
 
 /* Collective, before the first sweep, when the grams are known. Of a start the columns of modes 1,
- * 2, .. get unit length. */
+ * 2, .. get unit length: penalties, and the ends of descents, depend on lengths. */
 amped_status amped_ruled_rows_begin(amped_ruled_rows *ruled, bool is_start);
 
 /* Before mode's update: v, the Hadamard product of the other grams, gets the penalties. */

@@ -36,6 +36,7 @@ static void add_block_hashless(amped_dense_stats *stats, uint64_t count, const d
   for (uint64_t i = 0; i < count; i++) {
     stats->nnz += values[i] != 0.0;
     squares += values[i] * values[i];
+    stats->negative += values[i] < 0.0 ? values[i] * values[i] : 0.0;
   }
   amped_kahan_add(&stats->squares, squares);
 }
@@ -52,6 +53,7 @@ static void add_block(amped_dense_stats *stats, const amped_dense_info *info,
     stats->nnz++;
     stats->hash += amped_nonzero_hash(info->order, index, values[i]);
     squares += (long double)values[i] * values[i];
+    stats->negative += values[i] < 0.0 ? values[i] * values[i] : 0.0;
   }
   amped_kahan_add(&stats->squares, squares);
 }
@@ -67,7 +69,7 @@ static void add_blocks(amped_dense_stats *stats, const amped_dense_info *info,
     double values[BLOCK];
     const uint64_t begin = b * BLOCK;
     const uint64_t n = count - begin < BLOCK ? count - begin : BLOCK;
-    parts[b] = (amped_dense_stats){0, 0, {0.0, 0.0}};
+    parts[b] = (amped_dense_stats){.nnz = 0};
     amped_cells_get(cells, info->type, at + begin, n, values);
     if (slab == NULL)
       add_block_hashless(&parts[b], n, values);
@@ -78,6 +80,7 @@ static void add_blocks(amped_dense_stats *stats, const amped_dense_info *info,
     stats->nnz += parts[b].nnz;
     stats->hash += parts[b].hash;
     amped_kahan_join(&stats->squares, &parts[b].squares);
+    stats->negative += parts[b].negative;
   }
 }
 

@@ -9,6 +9,7 @@ typedef struct amped_dense_stats {
   uint64_t nnz;  /* cells that are not 0 */
   uint64_t hash; /* amped_sptensor_hash of these */
   amped_kahan squares;
+  double negative; /* of these, those of cells below 0 */
 } amped_dense_stats;
 
 /* A slab: the tensor with the indices of one mode restricted to first .. first + count. */

@@ -59,6 +59,7 @@ typedef enum cudaDriverEntryPointQueryResult {
 enum {
   cudaEnableDefault = 0,
   cudaStreamNonBlocking = 1,
+  cudaEventDefault = 0,
   cudaEventDisableTiming = 2,
   cudaHostAllocDefault = 0,
   cudaHostRegisterDefault = 0

@@ -1,0 +1,117 @@
+#include "cli/cpd_rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "session/report.h"
+#include "tensor/format.h"
+
+amped_status amped_cpd_rows_check(const amped_cpd_options *o) {
+  const char *option = o->rule.l1 > 0.0 ? "--l1" : "--ridge";
+  if (o->accelerate == AMPED_ACCELERATE_NONE || !amped_row_rule_penalises(&o->rule))
+    return AMPED_OK;
+  return amped_error(
+      AMPED_USAGE, NULL,
+      "--accelerate tests its steps by the residual alone, and %s asks for more than "
+      "that; leave out one of the two",
+      option);
+}
+
+amped_status amped_cpd_rows_check_modes(const amped_row_rule *rule, const amped_plan *plan) {
+  if (rule->nonnegative == AMPED_ALL_MODES)
+    return AMPED_OK;
+  for (int m = plan->order; m < AMPED_MAX_ORDER; m++)
+    if (amped_row_rule_is_nonnegative(rule, m))
+      return amped_error(AMPED_USAGE, NULL,
+                         "--nonnegative names mode %d, and the tensor has modes 0 to %d (counted "
+                         "from 0 here, as factors/0 is); name one of these",
+                         m, plan->order - 1);
+  return AMPED_OK;
+}
+
+amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_ktensor *start,
+                                        const char *name) {
+  const uint64_t n = (uint64_t)start->ncomps;
+  for (int m = 0; m < start->order; m++)
+    for (uint64_t e = 0; amped_row_rule_is_nonnegative(rule, m) && e < start->dims[m] * n; e++)
+      if (start->factors[m][e] < 0.0)
+        return amped_error(AMPED_BAD_INPUT, name,
+                           "is no start for --nonnegative: mode %d, row %" PRIu64
+                           ", component %" PRIu64
+                           " is negative; begin with a nonnegative model, or "
+                           "without --init",
+                           m + 1, e / n + 1, e % n + 1);
+  return AMPED_OK;
+}
+
+/* --- the start -------------------------------------------------------------------------------- */
+
+static json_t *json_modes(const amped_row_rule *rule, int order) {
+  json_t *modes = json_array();
+  for (int m = 0; m < order; m++)
+    if (amped_row_rule_is_nonnegative(rule, m))
+      (void)json_array_append_new(modes, json_integer(m));
+  return modes;
+}
+
+static void say_start(const amped_session *session, const amped_row_rule *rule, double share) {
+  char objective[AMPED_ROW_RULE_TEXT];
+  char modes[AMPED_ROW_RULE_TEXT];
+  const int order = session->plan.order;
+  bool all = true;
+  for (int m = 0; m < order; m++)
+    all = all && amped_row_rule_is_nonnegative(rule, m);
+  amped_say("minimises %s%s%s", amped_row_rule_objective(rule, objective),
+            rule->nonnegative != 0 ? "; no negative entries in the factors of modes " : "",
+            amped_row_rule_modes(rule, order, modes));
+  if (all && share > 0.0)
+    amped_warn("the tensor has negative values, %.3g %% of its squared norm, which no nonnegative "
+               "model reaches",
+               100.0 * share);
+}
+
+amped_status amped_cpd_rows_tell_start(amped_session *session, const amped_row_rule *rule) {
+  const amped_plan *plan = &session->plan;
+  const double share = session->negative_squares / plan->norm_squared;
+  char objective[AMPED_ROW_RULE_TEXT];
+  amped_status status = AMPED_OK;
+  if (amped_row_rule_is_plain(rule))
+    return AMPED_OK;
+  say_start(session, rule, share);
+  if (session->json != NULL)
+    status = amped_json_line(session->json,
+                             json_pack("{s:s, s:s, s:o, s:f, s:f, s:f}", "event", "objective",
+                                       "objective", amped_row_rule_objective(rule, objective),
+                                       "nonnegative", json_modes(rule, plan->order), "ridge",
+                                       rule->ridge, "l1", rule->l1, "negative_share", share));
+  return amped_comm_agree(&session->comm, status);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void amped_cpd_rows_say_end(const amped_session *session, const amped_solver_result *result) {
+  char text[32 * AMPED_MAX_ORDER] = "";
+  size_t used = 0;
+  if (!result->rows.is_measured)
+    return;
+  for (int m = 0; m < session->plan.order && used < sizeof text; m++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%.3g %%", m > 0 ? ", " : "",
+                             100.0 * result->rows.zeros[m]);
+  amped_say("zeros in the factors: %s; conditions of an optimum hold to %.2e", text,
+            result->rows.optimality);
+  if (!isnan(result->objective))
+    amped_say("objective: %.9g", result->objective);
+}
+
+json_t *amped_cpd_rows_json(const amped_session *session, const amped_solver_result *result) {
+  json_t *zeros = NULL;
+  if (!result->rows.is_measured)
+    return json_null();
+  zeros = json_array();
+  for (int m = 0; m < session->plan.order; m++)
+    (void)json_array_append_new(zeros, json_real(result->rows.zeros[m]));
+  return json_pack("{s:o, s:f, s:o}", "zeros", zeros, "optimality", result->rows.optimality,
+                   "objective", amped_json_number(result->objective));
+}

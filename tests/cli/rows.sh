@@ -1,0 +1,185 @@
+#!/bin/sh
+# --nonnegative, --ridge and --l1: fits and objectives as in numpy, of dense tensors and lists, on
+# several ranks; objectives that never rise; conditions of an optimum; the ends of TensorLy's HALS;
+# checkpoints to the bit; acceleration; refused options.
+. "$(dirname "$0")/../lib/lib.sh"
+python=$(find_python)
+if test -z "$python"; then
+  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
+  exit 77
+fi
+needs h5diff
+here=$(cd "$(dirname "$0")" && pwd)
+script=$here/rows_reference.py
+data=$(cd "$data" 2>/dev/null && pwd)
+cd "$scratch" || exit 99
+quiet="--tol=0 --nowrite -q --overwrite"
+
+reference() { if "$python" "$script" "$@" >said.txt 2>&1; then pass; else fail "$*: $(cat said.txt)"; fi; }
+make_start() { "$python" "$here/accelerate_reference.py" start "$@" || fail "no start"; }
+reference make .
+make_start three.h5 5 23 17 29
+make_start four.h5 4 11 5 8 13
+make_start list.h5 3 30 20 10
+
+# --- as in numpy ----------------------------------------------------------------------------------
+# option MODES: the option of these modes
+option() { test "$1" = none || echo "--nonnegative=$1"; }
+# compare TENSOR START R RANKS MODES RIDGE L1
+compare() {
+  # shellcheck disable=SC2046,SC2086
+  expect 0 "" on "$4" "$1" --rank="$3" --init="$2" --iters=25 --precision=double $(option "$5") --ridge="$6" \
+    --l1="$7" --json=run.json $quiet
+  reference compare "$1" "$2" "$5" "$6" "$7" run.json 1e-9
+  reference falls run.json
+}
+for ranks in 1 3 4; do
+  compare three.npy three.h5 5 $ranks 0,1,2 0 0
+  compare list.tns list.h5 3 $ranks 0,1,2 0 0
+  compare list.tns list.h5 3 $ranks none 0.3 0.2
+done
+compare three.npy three.h5 5 2 1 0 0
+compare three.npy three.h5 5 2 none 5 0
+compare three.npy three.h5 5 1 none 0 3
+compare three.npy three.h5 5 2 0,2 2 4
+compare four.npy four.h5 4 2 0,1,2,3 0 0.5
+compare four.npy four.h5 4 3 3 1 0
+compare list.tns list.h5 3 2 2 0.1 0.1
+
+# --- results --------------------------------------------------------------------------------------
+# check TENSOR R RANKS MODES RIDGE L1 OPTION...
+check() {
+  tensor=$1 ncomps=$2 ranks=$3 modes=$4 ridge=$5 l1=$6
+  shift 6
+  # shellcheck disable=SC2046
+  expect 0 "" on "$ranks" "$tensor" --rank="$ncomps" --iters=60 --tol=0 --precision=double $(option "$modes") \
+    --ridge="$ridge" --l1="$l1" --json=run.json -o out.h5 -q --overwrite "$@"
+  reference result "$tensor" out.h5 "$modes" "$ridge" "$l1" run.json
+}
+check three.npy 4 1 0,1,2 0 0
+check three.npy 4 3 0,1,2 1 2
+check list.tns 3 2 0,2 0 0.2
+check list.tns 3 1 none 0.5 0.3
+check four.npy 4 4 0,1,2,3 0 0
+check list.tns 3 2 0,1,2 0 0 --accelerate=momentum
+check three.npy 4 1 0,1,2 0 0 --accelerate=linesearch
+# A penalty that leaves nothing: components become zero, the run does not fail.
+expect 0 "has become zero" on 2 list.tns --rank=3 --l1=1000 --nonnegative --nowrite
+# In float.
+check_float() {
+  expect 0 "zeros in the factors" on 2 list.tns --rank=3 --nonnegative "$@" --iters=30 --nowrite
+}
+check_float
+check_float --l1=0.2
+check_float --ridge=0.2
+check_float --accelerate=momentum
+
+# --- real tensors ---------------------------------------------------------------------------------
+# real NAME R OPTION...: 200 sweeps in which no objective rises
+real() {
+  name=$1 ncomps=$2
+  shift 2
+  if ! test -f "$data/$name.tns.gz"; then
+    echo "skipped: no $name.tns.gz"
+    return
+  fi
+  test -f "$name.h5" || expect 0 "" "$amped" convert "$data/$name.tns.gz" "$name.h5" -q
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 "$name.h5" --rank="$ncomps" --iters=200 --precision=double --json=run.json "$@" $quiet
+  reference falls run.json
+}
+# at_fit LEAST: of the last run
+at_fit() {
+  fit=$(sed -n 's/.*"event":"end".*"fit":\([0-9.]*\).*/\1/p' run.json)
+  if awk "BEGIN { exit !($fit >= $1) }"; then pass; else fail "fit $fit, not $1"; fi
+}
+for rule in "--nonnegative" "--nonnegative=0" "--nonnegative --l1=0.3 --ridge=0.1" "--l1=0.3" "--ridge=2"; do
+  # shellcheck disable=SC2086
+  for tensor in "amino 3" "kinetic 4" "nyc-taxi 5" "nations 10" "kinship 10"; do
+    real $tensor $rule
+  done
+done
+if test -f "$data/amino.tns.gz"; then
+  real amino 3 --nonnegative
+  at_fit 0.974858
+  expect 0 "" on 2 nyc-taxi.h5 --rank=5 --nonnegative --starts=6 --iters=300 --tol=1e-7 --json=run.json --nowrite -q --overwrite
+  at_fit 0.4969
+  expect 0 "no nonnegative model reaches" on 1 amino.h5 --rank=2 --nonnegative --iters=2 --nowrite
+  # Its share of the squared norm, from copies, a list, cells; on several ranks.
+  zcat "$data/amino.tns.gz" >amino.tns
+  expect 0 "" "$amped" convert amino.h5 amino.npy --dense -q
+  share=$(awk '!/^#/ { x = $4; s += x * x; if (x < 0) n += x * x } END { printf "%.6e", n / s }' amino.tns)
+  for form in amino.h5 amino.tns amino.npy; do
+    for ranks in 1 3; do
+      # shellcheck disable=SC2086
+      expect 0 "" on $ranks $form --rank=2 --nonnegative --iters=1 --json=run.json $quiet
+      got=$(sed -n 's/.*"negative_share":\([-+0-9.e]*\).*/\1/p' run.json)
+      if awk "BEGIN { d = $got - $share; exit !(d < 1e-5 * $share && d > -1e-5 * $share) }"; then
+        pass
+      else
+        fail "$form on $ranks: $got, not $share"
+      fi
+    done
+  done
+fi
+
+# TensorLy from the same start.
+if "$python" -c "import tensorly" 2>/dev/null && test -f "$data/amino.tns.gz"; then
+  peers() { # NAME R DIM...: of a start
+    name=$1 ncomps=$2
+    shift 2
+    expect 0 "" "$amped" convert "$name.h5" "$name.npy" --dense -q --overwrite
+    make_start start.h5 "$ncomps" "$@"
+    # shellcheck disable=SC2086
+    expect 0 "" on 1 "$name.npy" --rank="$ncomps" --init=start.h5 --iters=500 --nonnegative --precision=double \
+      --json=run.json $quiet
+    reference tensorly "$name.npy" start.h5 run.json
+    cat said.txt
+  }
+  peers amino 3 5 201 61
+  peers nyc-taxi 5 30 30 1464
+else
+  echo "skipped: no tensorly, or no data"
+fi
+
+# --- checkpoints ----------------------------------------------------------------------------------
+same_bits() { # WHAT A B
+  for set in weights fit factors/0 factors/1 factors/2; do
+    if h5diff "$2" "$3" /$set /$set >diff.txt 2>&1; then pass; else fail "$1, $set: $(head -3 diff.txt)"; fi
+  done
+}
+for rule in "--nonnegative" "--nonnegative=1 --l1=0.2 --ridge=0.1" "--nonnegative --accelerate=momentum"; do
+  run="list.tns --rank=4 --tol=0 --precision=double --deterministic $rule"
+  # shellcheck disable=SC2086
+  expect 0 "" on 2 $run --iters=12 -o whole.h5 -q --overwrite
+  rm -f c.h5 c.h5.prev
+  for last in 1 2 3 7 12; do
+    # shellcheck disable=SC2086
+    expect 0 "" on 2 $run --iters=$last --checkpoint=c.h5 --checkpoint-every=1 --resume -o part.h5 -q --overwrite
+  done
+  same_bits "$rule" part.h5 whole.h5
+done
+rm -f c.h5 c.h5.prev
+run="list.tns --rank=4 --tol=0 --iters=3 --nowrite --checkpoint=c.h5 --checkpoint-every=1"
+# shellcheck disable=SC2086
+expect 0 "" on 1 $run --nonnegative=2,0 --l1=0.5
+# shellcheck disable=SC2086
+expect 0 "resume: c.h5, after sweep" on 1 $run --nonnegative=0,2 --l1=0.5 --resume
+# shellcheck disable=SC2086
+expect 3 "began with rows that are nonnegative=0,2 l1=0.5, not plain" on 1 $run --resume
+# shellcheck disable=SC2086
+expect 3 "not nonnegative=0,1,2" on 1 $run --nonnegative --resume
+
+# --- texts and refusals ---------------------------------------------------------------------------
+expect 0 "minimises |X - M|^2 / 2 + 0.5 / 2 \* (sum of the factors' squares)" on 1 list.tns --rank=2 --ridge=0.5 --nowrite
+expect 0 "no negative entries in the factors of modes 1 and 3" on 2 list.tns --rank=2 --nonnegative=0,2 --nowrite
+for wrong in --nonnegative= --nonnegative=0,0 --nonnegative=1, --nonnegative=-1 --nonnegative=x --l1=-1 --ridge=x; do
+  expect 2 "is expected" on 1 list.tns --rank=2 $wrong --nowrite
+done
+expect 2 "the tensor has modes 0 to 2" on 2 list.tns --rank=2 --nonnegative=3 --nowrite
+expect 2 "leave out one of the two" on 1 list.tns --rank=2 --l1=1 --accelerate=momentum --nowrite
+expect 0 "" on 1 list.tns --rank=3 --iters=3 -o signed.h5 -q --overwrite
+expect 3 "is no start for --nonnegative: mode" on 2 list.tns --rank=3 --nonnegative --init=signed.h5 --nowrite
+expect 0 "" on 1 list.tns --rank=3 --iters=3 --nonnegative -o some.h5 -q --overwrite
+expect 0 "start: some.h5" on 2 list.tns --rank=3 --nonnegative --init=some.h5 --nowrite
+finish
