@@ -26,6 +26,10 @@ typedef struct amped_dense_blocks amped_dense_blocks;
 typedef struct amped_block_shape {
   uint64_t count;
   uint64_t dims[AMPED_MAX_ORDER];
+  bool brought; /* cells are always those of take's caller */
+  int kept;     /* a mode with few of its indices, which is never the only one that is contracted
+                   first: sums over it alone would be as large as a slice for each component; -1:
+                   there is none */
 } amped_block_shape;
 
 /* The indices of blocks 0 .. count - 1 in mode m: those of block b are indices[m][first[m][b]] ..

@@ -10,12 +10,11 @@
 #include "cli/commands.h"
 #include "cli/cpd_outputs.h"
 #include "cli/cpd_rows.h"
+#include "cli/cpd_sampling.h"
 #include "plan/dense_passes.h"
 #include "session/init_file.h"
 #include "solver/corcondia.h"
-#include "solver/cell_sample.h"
 #include "solver/cpd_als.h"
-#include "solver/cpd_rbs.h"
 #include "solver/outcome.h"
 #include "solver/residual.h"
 #include "tensor/form.h"
@@ -213,65 +212,6 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
 }
 
-/* --- randomised block sampling --------------------------------------------------------------- */
-
-static bool samples(const amped_options *o) {
-  return o->cpd.method == AMPED_CPD_RBS;
-}
-
-/* Collective; the status is agreed. The settings for a number of components, which are told. */
-static amped_status set_sampling(job *j) {
-  const amped_plan *plan = &j->session->plan;
-  const amped_rbs_settings *s = &j->rbs;
-  char dims[AMPED_DIMS_TEXT];
-  if (!samples(j->o))
-    return AMPED_OK;
-  AMPED_TRY(
-      amped_comm_agree(&j->session->comm, amped_rbs_settings_make(&j->o->rbs, plan, &j->rbs)));
-  const amped_block_shape most = amped_rbs_sample_most(&s->shape);
-  if (s->shape.slices)
-    amped_say("sampling: %" PRIu64 " groups of about %" PRIu64
-              " random slices of mode %d; an epoch, a sweep below, visits all",
-              s->shape.count, s->block, s->shape.mode + 1);
-  else
-    amped_say("sampling: %" PRIu64 " blocks of at most %s random indices; an epoch, a sweep below, "
-              "visits them, %.3g %% of the cells",
-              s->shape.count, amped_format_dims(dims, plan->order, most.dims),
-              100.0 * amped_rbs_epoch_share(s));
-  amped_say("epochs: at most %" PRIu64 ", steps restricted after %" PRIu64 "; fits of %" PRIu64
-            " random cells; then %" PRIu64 " sweeps over the whole tensor",
-            s->epochs, s->search, AMPED_SAMPLED_CELLS, s->polish);
-  if (j->session->json == NULL)
-    return amped_comm_agree(&j->session->comm, AMPED_OK);
-  return amped_comm_agree(
-      &j->session->comm,
-      amped_json_line(j->session->json,
-                      json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:I, s:I}", "event", "sampling",
-                                "sample", s->shape.slices ? "slices" : "blocks", "block",
-                                (json_int_t)s->block, "count", (json_int_t)s->shape.count,
-                                "passes_an_epoch", amped_rbs_epoch_share(s), "epochs",
-                                (json_int_t)s->epochs, "search", (json_int_t)s->search, "polish",
-                                (json_int_t)s->polish)));
-}
-
-/* Before the first cell is read: can the tensor be sampled, with these numbers? */
-static amped_status check_sampling(const job *j, const amped_worker *worker,
-                                   const amped_plan *plan) {
-  const char *input = j->o->session.input;
-  amped_rbs_settings settings;
-  uint64_t bytes[2] = {0, 0};
-  if (!samples(j->o))
-    return AMPED_OK;
-  if (!j->session->is_dense)
-    return amped_error(AMPED_USAGE, input,
-                       "is a sparse tensor, and --method=rbs is for dense ones; leave it out, or "
-                       "amped_mpi convert --dense makes a dense one");
-  if (!amped_cpd_rbs_is_possible(worker))
-    return amped_error(AMPED_USAGE, NULL, "--method=rbs needs --backend=cpu");
-  AMPED_TRY(amped_rbs_settings_make(&j->o->rbs, plan, &settings));
-  return amped_cpd_rbs_require(worker, plan, &settings, &bytes[0], &bytes[1]);
-}
-
 /* --- telling --------------------------------------------------------------------------------- */
 
 static void say_end(const job *j, const amped_solver_result *result, double corcondia,
@@ -283,7 +223,8 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
   if (is_several(j->o))
     (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
   /* --tol of samples is not that of the fit */
-  const amped_outcome outcome = amped_outcome_of(result, samples(j->o) ? 0.0 : j->o->cpd.tol);
+  const amped_outcome outcome =
+      amped_outcome_of(result, amped_cpd_samples(j->o) ? 0.0 : j->o->cpd.tol);
   amped_say("%s%s; %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f", best, outcome.text,
             t->total / n, amped_report_part(t->mttkrp / n), amped_report_part(t->solve / n),
             amped_report_part(t->exchange / n));
@@ -306,16 +247,8 @@ static json_t *json_passes(const job *j, const amped_solver_result *r) {
   const uint64_t order = (uint64_t)plan->order;
   if (!j->session->is_dense)
     return json_null();
-  if (samples(j->o)) {
-    const uint64_t epochs = r->sweeps - j->rbs.polish;
-    return json_pack("{s:f, s:f, s:I}", "total",
-                     (double)epochs * amped_rbs_epoch_share(&j->rbs) +
-                         (double)(amped_dense_count_passes(&plan->dense, plan->order,
-                                                           epochs * order, r->sweeps * order) +
-                                  r->residuals),
-                     "an_epoch", amped_rbs_epoch_share(&j->rbs), "of_fits",
-                     (json_int_t)r->residuals);
-  }
+  if (amped_cpd_samples(j->o))
+    return amped_cpd_sampling_passes(&j->rbs, plan, r);
   const bool anew = j->o->cpd.accelerate != AMPED_ACCELERATE_NONE; /* in each sweep */
   const uint64_t passes =
       anew ? (r->sweeps - r->earlier) *
@@ -374,11 +307,20 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
+static amped_status run_method(job *j, int number, const amped_saved_factors *before,
+                               const amped_iterate_options *options, amped_solver_result *result) {
+  const amped_options *o = j->o;
+  const amped_context context = amped_session_context(j->session);
+  return amped_cpd_samples(o) ? amped_cpd_rbs(&context, &o->cpd, &j->rbs,
+                                              j->session->outside ? j->session->dense : NULL,
+                                              o->seed + (uint64_t)number - 1, options, result)
+                              : amped_cpd_run(&context, &o->cpd, before, options, result);
+}
+
 /* The sweeps of one start, from its beginning or from the last checkpoint. */
 static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_session *session = j->session;
   const amped_options *o = j->o;
-  const amped_context context = amped_session_context(session);
   const amped_accelerate how = o->cpd.accelerate;
   amped_solver_state state = {.order = 0};
   amped_saved_factors before = {.order = 0};
@@ -400,9 +342,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
     AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
-  AMPED_GO(done, samples(o) ? amped_cpd_rbs(&context, &o->cpd, &j->rbs,
-                                            o->seed + (uint64_t)number - 1, &als_options, result)
-                            : amped_cpd_run(&context, &o->cpd, &before, &als_options, result));
+  AMPED_GO(done, run_method(j, number, &before, &als_options, result));
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
@@ -481,7 +421,7 @@ static amped_status decompose(job *j, int i) {
   const int ncomps = j->o->session.ncomps_list[i];
   amped_multistart starts = {.count = 0};
   AMPED_TRY(amped_session_set_ncomps(j->session, ncomps));
-  AMPED_TRY(set_sampling(j));
+  AMPED_TRY(amped_cpd_sampling_set(j->session, j->o, &j->rbs));
   amped_status status =
       amped_comm_agree(comm, amped_multistart_create(j->o->session.starts, &starts));
   if (status == AMPED_OK)
@@ -544,24 +484,28 @@ static amped_status check_corcondia(const amped_options *o, const amped_plan *pl
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
                                const void *context) {
   const job *j = context;
+  (void)worker;
   AMPED_TRY(check_corcondia(j->o, plan));
-  AMPED_TRY(check_sampling(j, worker, plan));
+  AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
   AMPED_TRY(amped_cpd_rows_check_modes(&j->o->cpd.rule, plan));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
     return AMPED_OK; /* it comes with the cells */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
 }
 
+static bool left_outside(const amped_session *session, uint64_t bytes, const void *context) {
+  const job *j = context;
+  return amped_cpd_sampling_left_outside(session, j->o, bytes);
+}
+
 static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
                          uint64_t *host_bytes) {
   const job *j = context;
   const amped_options *o = j->o;
-  amped_rbs_settings settings; /* check_plan has seen that they can be made */
   *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia) +
                  amped_residual_host_bytes(plan);
   amped_cpd_require(&j->session->worker, plan, &o->cpd, device_bytes, host_bytes);
-  if (samples(o) && amped_rbs_settings_make(&o->rbs, plan, &settings) == AMPED_OK)
-    (void)amped_cpd_rbs_require(&j->session->worker, plan, &settings, device_bytes, host_bytes);
+  amped_cpd_sampling_require(&j->session->worker, o, plan, device_bytes, host_bytes);
 }
 
 /* Of a sparse tensor of a file: would cells take less time? */
@@ -587,6 +531,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
                                .solver_bytes = solver_bytes,
                                .watches_negative = o->cpd.rule.nonnegative != 0,
                                .takes_cells = true,
+                               .left_outside = left_outside,
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;

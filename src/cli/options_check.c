@@ -8,6 +8,7 @@
 #include "base/file_lock.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/cpd_sampling.h"
 #include "plan/overlap.h"
 
 /* Two outputs need two names, and neither may be that of the other's lock. */
@@ -164,29 +165,6 @@ static amped_status check_cells(amped_options *o) {
   o->read.dims_order = 0;
   if (wrong == NULL && amped_read_options_given(&o->read))
     wrong = "with --dense nothing is read; leave out the options of reading";
-  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
-}
-
-/* What sampling cannot use, and what is of sampling alone. */
-static amped_status check_method(const amped_options *o) {
-  const char *wrong = NULL;
-  if (strcmp(o->command->name, "cpd") != 0)
-    return AMPED_OK;
-  if (o->cpd.method != AMPED_CPD_RBS)
-    wrong = amped_rbs_options_given(&o->rbs)
-                ? "--sample, --block, --epochs, --search and --polish are of --method=rbs; add "
-                  "that, or leave them out"
-                : NULL;
-  else if (o->cpd.iters > 0)
-    wrong = "--method=rbs has --epochs, and --polish sweeps behind them; leave out --iters";
-  else if (o->cpd.accelerate != AMPED_ACCELERATE_NONE)
-    wrong = "--accelerate is of sweeps over the whole tensor; leave it or --method=rbs out";
-  else if (amped_row_rule_penalises(&o->cpd.rule))
-    wrong = "--ridge and --l1 are of --method=als; leave them or --method=rbs out";
-  else if (o->checkpoint.file != NULL)
-    wrong = "--checkpoint is of --method=als; leave it out (--on-signal=result saves the model)";
-  else if (o->session.shape.name != NULL)
-    wrong = "--method=rbs is for dense tensors, and a shape is sparse; leave it out";
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
@@ -355,7 +333,7 @@ amped_status amped_options_check(amped_options *o) {
                        o->nowrite ? "--nowrite" : "--plan");
   AMPED_TRY(check_cells(o));
   AMPED_TRY(check_products(o));
-  AMPED_TRY(check_method(o));
+  AMPED_TRY(amped_cpd_sampling_check(o));
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_init(o));

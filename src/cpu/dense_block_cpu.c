@@ -53,9 +53,21 @@ static amped_dense_plan largest_block(const amped_plan *plan, const amped_block_
   return d;
 }
 
-static bool find_sizes(const amped_plan *plan, const amped_block_shape *shape, sizes *s) {
+/* Elements of T of a block, at most. */
+static uint64_t largest_t(const amped_plan *plan, const amped_block_shape *shape) {
   const amped_dense_plan d = largest_block(plan, shape);
-  const uint64_t t = amped_dense_largest(&d, plan->order, plan->ncomps);
+  uint64_t most = 0;
+  if (d.tree != AMPED_TREE_ONE || shape->kept < 0)
+    return amped_dense_largest(&d, plan->order, plan->ncomps);
+  for (int k = 0; k < plan->order; k++) {
+    const uint64_t t = amped_dense_contracted(&d, plan->order, plan->ncomps, k, k + 1);
+    most = d.layout[k] != shape->kept && t > most ? t : most;
+  }
+  return most;
+}
+
+static bool find_sizes(const amped_plan *plan, const amped_block_shape *shape, sizes *s) {
+  const uint64_t t = largest_t(plan, shape);
   bool fits = t < UINT64_MAX && amped_mul(t, shape->count, &s->t);
   s->cells = shape->count;
   s->most_rows = 0;
@@ -109,8 +121,9 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
                        "blocks of the tensor times %d components are too large for any machine; "
                        "use a smaller --block or fewer components",
                        plan->ncomps);
-  *host_bytes += s.cells * amped_cell_bytes(plan->dense.type) + s.t * (uint64_t)plan->value_type +
-                 s.most_rows * row_bytes + workspace_bytes(plan, shape, device->threads) +
+  *host_bytes += (shape->brought ? 0 : s.cells * amped_cell_bytes(plan->dense.type)) +
+                 s.t * (uint64_t)plan->value_type + s.most_rows * row_bytes +
+                 workspace_bytes(plan, shape, device->threads) +
                  (uint64_t)device->threads * dense_elements(plan) * sizeof(double) +
                  most_chunks(plan, shape) * sizeof(amped_rows_moved);
   for (int m = 0; m < plan->order; m++)
@@ -147,8 +160,9 @@ static amped_status allocate(amped_dense_blocks *b) {
   (void)find_sizes(plan, &b->shape, &s); /* the sizes were required */
   AMPED_TRY(amped_calloc(&b->dense, count, sizeof *b->dense, what));
   AMPED_TRY(amped_calloc(&b->slabs, count, sizeof *b->slabs, what));
-  AMPED_TRY(amped_huge_pages_calloc(&b->cells, s.cells, amped_cell_bytes(plan->dense.type), threads,
-                                    what));
+  if (!b->shape.brought)
+    AMPED_TRY(amped_huge_pages_calloc(&b->cells, s.cells, amped_cell_bytes(plan->dense.type),
+                                      threads, what));
   AMPED_TRY(amped_huge_pages_calloc(&b->t, s.t, (uint64_t)plan->value_type, threads, what));
   AMPED_TRY(amped_huge_pages_calloc(&b->sums, s.most_rows, row_bytes, threads, what));
   for (int m = 0; m < plan->order; m++) {
@@ -302,8 +316,7 @@ static void describe(amped_dense_blocks *b, uint64_t block, const void *cells) {
       .plan = b->plan,
       .dense = d,
       .cells = cells != NULL ? cells : (char *)b->cells + block * b->largest.cells * bytes,
-      .t = (char *)b->t + block * (uint64_t)b->plan->value_type *
-                              amped_dense_largest(&b->largest, b->plan->order, b->plan->ncomps)};
+      .t = (char *)b->t + block * (uint64_t)b->plan->value_type * largest_t(b->plan, &b->shape)};
   for (int m = 0; m < b->plan->order; m++)
     b->slabs[block].rows[m] = at(b, b->rows[m], row_of(b, block, m));
 }
@@ -330,6 +343,10 @@ static amped_status cpu_take(amped_dense_blocks *b, const amped_block_sets *sets
 /* By the threads that the slab has, in their part of the workspace. */
 static void sum_block(amped_dense_blocks *b, uint64_t block, int mode, int threads, int thread) {
   amped_slab_cpu *slab = &b->slabs[block];
+  uint64_t versions[AMPED_MAX_ORDER];
+  memcpy(versions, b->versions, sizeof versions);
+  if (slab->dense->tree == AMPED_TREE_ONE && b->shape.kept >= 0)
+    versions[b->shape.kept] = 0; /* the oldest: T is of another mode */
   slab->threads = threads;
   slab->workspace = (char *)b->workspace + (uint64_t)thread * b->thread_bytes;
   if (slab->dense->cells == 0) {
@@ -337,7 +354,7 @@ static void sum_block(amped_dense_blocks *b, uint64_t block, int mode, int threa
            dim_of(b, block, mode) * amped_plan_row_bytes(b->plan));
     return;
   }
-  amped_slab_cpu_contract(slab, mode, b->versions);
+  amped_slab_cpu_contract(slab, mode, versions);
   amped_slab_cpu_rows(slab, mode, 0, dim_of(b, block, mode),
                       at(b, b->sums, row_of(b, block, mode)));
 }

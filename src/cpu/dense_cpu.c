@@ -32,7 +32,7 @@ struct amped_tensor_part {
 
 /* Modes whose factor has to be gathered: all but the slab mode, whose own rows lie together. */
 static bool is_gathered(const amped_plan *plan, int mode) {
-  return plan->nranks > 1 && mode != plan->dense.slab_mode;
+  return plan->nranks > 1 && mode != plan->dense.slab_mode && !plan->dense.outside;
 }
 
 /* Rows of partial sums. */
@@ -53,6 +53,8 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   uint64_t t = amped_dense_largest(&plan->dense, plan->order, plan->ncomps);
   (void)factor_bytes;
+  if (plan->dense.outside)
+    return AMPED_OK;
   if (!amped_mul(t, (uint64_t)plan->value_type, &t) || t > INT64_MAX)
     return amped_error(AMPED_FAILED, NULL,
                        "the tensor times %d components is too large for any machine; use fewer "
@@ -85,6 +87,8 @@ static void cpu_destroy(amped_tensor_part *part) {
 static amped_status allocate(amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  if (plan->dense.outside)
+    return AMPED_OK;
   AMPED_TRY(amped_huge_pages_calloc(&part->cells, plan->dense.cells,
                                     amped_cell_bytes(plan->dense.type), part->threads,
                                     "the cells of the tensor"));

@@ -284,6 +284,11 @@ static void say_slabs(const amped_session *session, const rank_need *needs) {
   amped_say("tensor: %s, dense, %" PRIu64 " cells of %s (%s)",
             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, amped_cell_name(d->type),
             amped_format_bytes(a, plan->nnz * amped_cell_bytes(d->type)));
+  if (d->outside) {
+    amped_say("plan: the cells stay in the file, and slices of mode %d are read from it",
+              d->slab_mode + 1);
+    return;
+  }
   (void)snprintf(how, sizeof how, "%s %s contracted at a time, %.3g passes over them a sweep",
                  amped_dense_tree_name(d->tree), d->tree == AMPED_TREE_ONE ? "is" : "are",
                  amped_dense_passes(d, plan->order));
@@ -379,9 +384,10 @@ static json_t *json_slabs(const amped_session *session, const rank_need *needs) 
     streamed += needs[p].required.streamed_bytes[0];
     all += needs[p].required.copy_bytes[0];
   }
-  return json_pack("{s:s, s:i, s:s, s:f, s:I, s:I}", "cell_type", amped_cell_name(d->type),
-                   "slab_mode", d->slab_mode, "contracts", amped_dense_tree_name(d->tree),
-                   "passes_a_sweep", amped_dense_passes(d, plan->order), "resident_bytes",
+  return json_pack("{s:s, s:i, s:b, s:s, s:f, s:I, s:I}", "cell_type", amped_cell_name(d->type),
+                   "slab_mode", d->slab_mode, "outside", d->outside ? 1 : 0, "contracts",
+                   amped_dense_tree_name(d->tree), "passes_a_sweep",
+                   amped_dense_passes(d, plan->order), "resident_bytes",
                    (json_int_t)(all - streamed), "streamed_bytes", (json_int_t)streamed);
 }
 

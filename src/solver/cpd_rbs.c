@@ -25,6 +25,8 @@ typedef struct rbs {
   amped_solver_result *result;
   uint64_t seed;
   double tol;
+  amped_dense_source *source; /* of cells outside; else NULL */
+  amped_slice_reader *reader; /* likewise */
   amped_dense_blocks *blocks;
   amped_rbs_sample sample;
   amped_cell_sample cells;
@@ -63,6 +65,8 @@ amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan 
   const uint64_t matrices = (uint64_t)plan->order + ((uint64_t)plan->order + 3) * most.count;
   *host_bytes += amped_rbs_sample_bytes(&settings->shape) + amped_cell_sample_bytes(plan) +
                  (most.count + matrices * n * n + (longest_mode(plan) + 2) * n) * sizeof(double);
+  if (most.brought)
+    *host_bytes += amped_slice_reader_bytes(plan, most.dims[settings->shape.mode]);
   return worker->format->dense_blocks->require(worker->device, plan, &most, device_bytes,
                                                host_bytes);
 }
@@ -89,6 +93,8 @@ static amped_status allocate(rbs *r) {
   AMPED_TRY(amped_allgather_create(r->context->comm, r->context->comm->mpi, n * sizeof(double),
                                    &r->gather));
   AMPED_TRY(amped_rbs_sample_create(&r->settings->shape, &r->sample));
+  if (most.brought)
+    AMPED_TRY(amped_slice_reader_create(r->source, most.dims[r->settings->shape.mode], &r->reader));
   return r->ops->create(r->context->worker->tensor, &most, &r->blocks);
 }
 
@@ -107,6 +113,7 @@ static void release(rbs *r) {
   amped_free(r->part_first);
   amped_free(r->part_count);
   amped_allgather_destroy(r->gather);
+  amped_slice_reader_destroy(r->reader);
   amped_rbs_sample_free(&r->sample);
   amped_cell_sample_free(&r->cells);
   r->ops->destroy(r->blocks);
@@ -262,6 +269,31 @@ static void share_rows(rbs *r, uint64_t step, int mode) {
   amped_trace_end();
 }
 
+/* Begin to read this rank's slices of a step. */
+static void read_ahead(rbs *r, uint64_t step) {
+  const int mode = r->settings->shape.mode;
+  amped_block_sets sets;
+  amped_rbs_sample_sets(&r->sample, step, r->context->plan->rank, &sets);
+  must(r, amped_slice_reader_begin(r->reader, sets.indices[mode] + sets.first[mode][0],
+                                   sets.first[mode][1] - sets.first[mode][0]));
+}
+
+/* The slices of a step, of this rank, from their file; the next are read meanwhile. */
+static const void *read_slices(rbs *r, uint64_t epoch, uint64_t step) {
+  const int mode = r->settings->shape.mode;
+  const uint64_t first = r->sets.first[mode][0];
+  const void *cells = NULL;
+  if (step == 0)
+    read_ahead(r, step);
+  must(r, amped_slice_reader_wait(r->reader, &cells));
+  if (step + 1 < r->settings->shape.count)
+    read_ahead(r, step + 1);
+  if (epoch == 0)
+    amped_cell_sample_see(r->context, &r->cells, r->sets.indices[mode] + first,
+                          r->sets.first[mode][1] - first, cells);
+  return cells;
+}
+
 /* One sweep of ALS of each block in hand, the mode of slices first. */
 static void run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times) {
   const amped_plan *plan = r->context->plan;
@@ -270,8 +302,9 @@ static void run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *t
   const int begin = shape->slices ? shape->mode : 0;
   double at = amped_time();
   amped_rbs_sample_sets(&r->sample, step, plan->rank, &r->sets);
-  must(r, r->ops->take(r->blocks, &r->sets, NULL));
-  times->mttkrp += amped_time() - at;
+  must(r,
+       r->ops->take(r->blocks, &r->sets, r->reader != NULL ? read_slices(r, epoch, step) : NULL));
+  times->copy += amped_time() - at;
   for (int m = 0; m < plan->order; m++)
     if (m != begin)
       find_grams(r, m);
@@ -316,6 +349,8 @@ static amped_status sweep(void *self, amped_sweep *s) {
   make_unit(r);
   find_change(r);
   r->restricted = epoch >= r->settings->search;
+  if (r->reader != NULL && epoch == 0)
+    AMPED_TRY(amped_cell_sample_end(r->context, &r->cells));
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
   amped_status status = amped_cell_sample_fit(r->context, r->blocks, &r->cells, r->result->weights,
                                               &s->value, &s->noise);
@@ -393,12 +428,14 @@ static amped_status begin(rbs *r) {
 }
 
 amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options *how,
-                           const amped_rbs_settings *settings, uint64_t seed,
-                           const amped_iterate_options *options, amped_solver_result *result) {
+                           const amped_rbs_settings *settings, amped_dense_source *source,
+                           uint64_t seed, const amped_iterate_options *options,
+                           amped_solver_result *result) {
   amped_iterate_options own = *options;
   rbs r = {.context = context,
            .how = how,
            .settings = settings,
+           .source = source,
            .ops = context->worker->format->dense_blocks,
            .result = result,
            .seed = seed,

@@ -25,6 +25,7 @@
 #ifndef AMPED_CPD_RBS_H
 #define AMPED_CPD_RBS_H
 
+#include "load/slice_reader.h"
 #include "solver/cpd_options.h"
 #include "solver/iterate.h"
 #include "solver/rbs_settings.h"
@@ -39,11 +40,13 @@ amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan 
                                    const amped_rbs_settings *settings, uint64_t *device_bytes,
                                    uint64_t *host_bytes);
 
-/* Collective; the status is agreed; a status of after_sweep is passed on. Starts from the factors
- * of the context. Of `how`, the modes that are nonnegative are used. options->iters is not used,
+/* Collective; the status is agreed; a status of after_sweep is passed on. source: the file of the
+ * cells, where they stay outside (dense_plan.h); else NULL. Starts from the factors of the context.
+ * Of `how`, the modes that are nonnegative are used. options->iters is not used,
  * and start is NULL. The caller frees the result. */
 amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options *how,
-                           const amped_rbs_settings *settings, uint64_t seed,
-                           const amped_iterate_options *options, amped_solver_result *result);
+                           const amped_rbs_settings *settings, amped_dense_source *source,
+                           uint64_t seed, const amped_iterate_options *options,
+                           amped_solver_result *result);
 
 #endif

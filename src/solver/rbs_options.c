@@ -43,13 +43,21 @@ static const amped_option rows[] = {
      .unsaid = -1.0,
      .value = "N",
      .help = "with --method=rbs: sweeps of als over all cells at the end",
-     .initially = "2",
+     .initially = "2; none where the tensor stays in its file",
      AMPED_OPTION_FIELD(amped_rbs_options, polish)},
+    {.name = "memory",
+     .type = AMPED_OPTION_BYTES,
+     .least = 1,
+     .value = "SIZE",
+     .help = "with --method=rbs: memory of a rank for the tensor; a larger one stays in its file, "
+             "and its slices are read in every epoch",
+     .initially = "what is free",
+     AMPED_OPTION_FIELD(amped_rbs_options, memory)},
 };
 
 const amped_option_group amped_rbs_option_rows = AMPED_OPTION_GROUP(rows);
 
 bool amped_rbs_options_given(const amped_rbs_options *o) {
   return o->sampler != AMPED_SAMPLE_AUTO || o->block > 0 || o->epochs >= 0 || o->search >= 0 ||
-         o->polish >= 0;
+         o->polish >= 0 || o->memory > 0;
 }

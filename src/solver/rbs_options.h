@@ -15,6 +15,7 @@ typedef struct amped_rbs_options {
   amped_rbs_sampler sampler;
   uint64_t block; /* indices of a block in the shortest mode, or slices of a group; 0: not given */
   int epochs, search, polish;
+  uint64_t memory; /* bytes of a rank for cells; 0: as much as fits */
 } amped_rbs_options;
 
 extern const amped_option_group amped_rbs_option_rows; /* --sample, --block, --epochs, ... */

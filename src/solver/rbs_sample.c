@@ -196,8 +196,11 @@ void amped_rbs_sample_sets(const amped_rbs_sample *s, uint64_t step, int rank,
 
 amped_block_shape amped_rbs_sample_most(const amped_rbs_shape *shape) {
   const uint64_t ranks = (uint64_t)shape->nranks;
-  amped_block_shape most = {.count = 1};
-  if (!shape->slices)
+  amped_block_shape most = {
+      .count = 1, .brought = shape->slices && shape->rank_rows == NULL, .kept = -1};
+  if (shape->slices)
+    most.kept = shape->mode;
+  else
     most.count = amped_ceil_div(shape->count, ranks);
   for (int m = 0; m < shape->order; m++) {
     most.dims[m] = shape->dims[m];

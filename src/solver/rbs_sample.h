@@ -50,7 +50,7 @@ uint64_t amped_rbs_sample_steps(const amped_rbs_shape *shape);
 void amped_rbs_sample_sets(const amped_rbs_sample *sample, uint64_t step, int rank,
                            amped_block_sets *out);
 
-/* Room that any rank's blocks of a step take. */
+/* Room that any rank's blocks of a step take. Slices that any rank can take are brought. */
 amped_block_shape amped_rbs_sample_most(const amped_rbs_shape *shape);
 
 #endif

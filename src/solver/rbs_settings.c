@@ -78,18 +78,24 @@ static amped_status find_slices(const amped_plan *plan, amped_rbs_settings *s) {
 amped_status amped_rbs_settings_make(const amped_rbs_options *o, const amped_plan *plan,
                                      amped_rbs_settings *out) {
   amped_rbs_settings s = {.block = o->block};
-  s.shape = (amped_rbs_shape){.order = plan->order,
-                              .nranks = plan->nranks,
-                              .mode = plan->dense.slab_mode,
-                              .rank_rows = plan->modes[plan->dense.slab_mode].rows.rank_rows};
+  s.shape = (amped_rbs_shape){
+      .order = plan->order,
+      .nranks = plan->nranks,
+      .mode = plan->dense.slab_mode,
+      .rank_rows = plan->dense.outside ? NULL : plan->modes[plan->dense.slab_mode].rows.rank_rows};
   memcpy(s.shape.dims, plan->dims, sizeof s.shape.dims);
-  s.shape.slices = o->sampler == AMPED_SAMPLE_SLICES ||
+  s.shape.slices = o->sampler == AMPED_SAMPLE_SLICES || plan->dense.outside ||
                    (o->sampler == AMPED_SAMPLE_AUTO && o->block == 0 && usual_blocks(plan) == 0);
   AMPED_TRY(s.shape.slices ? find_slices(plan, &s) : find_blocks(plan, &s));
   s.epochs = o->epochs >= 0 ? (uint64_t)o->epochs : s.shape.slices ? 6 : 200;
   s.search = o->search >= 0 ? (uint64_t)o->search : s.epochs / (s.shape.slices ? 2 : 4);
-  s.polish = o->polish >= 0 ? (uint64_t)o->polish : 2;
+  s.polish = o->polish >= 0 ? (uint64_t)o->polish : plan->dense.outside ? 0 : 2;
   *out = s;
+  if (s.polish > 0 && plan->dense.outside)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--polish=%d sweeps need the tensor in memory, and it stays in its file; "
+                       "leave it out, use more nodes, or --memory",
+                       o->polish);
   if (s.search <= s.epochs)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL,

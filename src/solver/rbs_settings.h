@@ -14,8 +14,8 @@ typedef struct amped_rbs_settings {
   uint64_t polish; /* sweeps of ALS behind them */
 } amped_rbs_settings;
 
-/* Of a tensor whose slabs the ranks hold. The shape borrows the plan's rows. AMPED_USAGE, with
- * numbers, where the sizes do not allow what is asked for. */
+/* Of a tensor whose slabs the ranks hold, or whose cells stay in their file. The shape borrows the
+ * plan's rows. AMPED_USAGE, with numbers, where the sizes do not allow what is asked for. */
 amped_status amped_rbs_settings_make(const amped_rbs_options *options, const amped_plan *plan,
                                      amped_rbs_settings *out);
 

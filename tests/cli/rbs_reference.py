@@ -79,7 +79,9 @@ def blocks_of(dims, seed, epoch, count, mode, rows):
     return [[s[b] for s in sets] for b in range(count)]
 
 
-def groups_of(seed, epoch, count, mode, rows):
+def groups_of(seed, epoch, count, mode, rows, outside):
+    if outside:
+        return cut(shuffled(seed, epoch, mode, 0, sum(rows)), count)
     ranks = len(rows)
     shifts = [count // ranks * p + count % ranks * p // ranks for p in range(ranks)]
     parts = own_parts(seed, epoch, mode, rows, [count] * ranks, shifts)
@@ -160,7 +162,8 @@ def run_epoch(x, factors, run, epoch):
             step(x, factors, sets, range(x.ndim), [lam] * x.ndim, moved, run["nonnegative"])
     else:
         order = [mode] + [m for m in range(x.ndim) if m != mode]
-        for i, group in enumerate(groups_of(run["seed"], epoch, run["count"], mode, run["rows"])):
+        for i, group in enumerate(groups_of(run["seed"], epoch, run["count"], mode, run["rows"],
+                                            run["outside"])):
             sets = [group if m == mode else np.arange(n) for m, n in enumerate(x.shape)]
             lams = [LEAST if m == mode else restricted(run, epoch, i) for m in range(x.ndim)]
             step(x, factors, sets, order, lams, moved, run["nonnegative"])
@@ -230,6 +233,7 @@ def run_of(lines, seed):
     run = dict(next(e for e in events if e["event"] == "sampling"))
     plan = next(e for e in events if e["event"] == "plan")
     run["mode"] = plan["dense"]["slab_mode"]
+    run["outside"] = plan["dense"]["outside"]
     run["rows"] = plan["modes"][run["mode"]]["rank_rows"]
     run["seed"] = seed
     return run, [e for e in events if e["event"] == "iteration"]

@@ -23,6 +23,7 @@ static bool is_in(const amped_plan *plan, int mode, uint64_t block, uint64_t ind
 static void sets_create(sets *s, const amped_plan *plan, uint64_t count, bool empty) {
   memset(s, 0, sizeof *s);
   s->sets.count = s->shape.count = count;
+  s->shape.kept = count == 1 ? plan->dense.slab_mode : -1;
   for (int m = 0; m < plan->order; m++) {
     uint64_t n = 0;
     check_ok(amped_calloc(&s->indices[m], count * plan->dims[m], sizeof(uint64_t), "a test"));
