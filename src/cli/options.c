@@ -159,7 +159,6 @@ static const struct {
     {&amped_products_option_rows, offsetof(amped_options, session.backend)},
     {&amped_sweep_option_rows, offsetof(amped_options, cpd)},
     {&amped_cpd_option_rows, offsetof(amped_options, cpd)},
-    {&amped_rbs_option_rows, offsetof(amped_options, rbs)},
     {&amped_complete_model_option_rows, offsetof(amped_options, complete)},
     {&amped_complete_option_rows, offsetof(amped_options, complete)},
     {&amped_state_option_rows, offsetof(amped_options, stream)},
@@ -189,6 +188,7 @@ static const struct {
     {&amped_width_option_rows, 0},
     {&amped_components_option_rows, 0},
     {&amped_bench_option_rows, 0},
+    {&amped_rbs_option_rows, offsetof(amped_options, rbs)}, /* names of other commands' rows, too */
 };
 
 #define PARTS (sizeof parts / sizeof parts[0])
