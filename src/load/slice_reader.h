@@ -21,8 +21,7 @@ void amped_slice_reader_destroy(amped_slice_reader *reader);
 
 /* Begin to read the slices of these indices, at most as many as at create. One group is read at a
  * time. The indices stay until wait. */
-amped_status amped_slice_reader_begin(amped_slice_reader *reader, const uint64_t *indices,
-                                      uint64_t count);
+void amped_slice_reader_begin(amped_slice_reader *reader, const uint64_t *indices, uint64_t count);
 /* *cells = the group's, slice after slice, in the file's type; valid until the second begin from
  * now. AMPED_BAD_INPUT where one is not finite. */
 amped_status amped_slice_reader_wait(amped_slice_reader *reader, const void **cells);

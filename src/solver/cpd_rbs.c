@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
@@ -11,6 +12,7 @@
 #include "solver/cpd_als.h"
 #include "solver/normal_equations.h"
 #include "solver/unit_model.h"
+#include "tensor/format.h"
 
 /* Most numbers that are summed over ranks in one call. */
 #define MOST_SUMMED (UINT64_C(1) << 28)
@@ -274,8 +276,8 @@ static void read_ahead(rbs *r, uint64_t step) {
   const int mode = r->settings->shape.mode;
   amped_block_sets sets;
   amped_rbs_sample_sets(&r->sample, step, r->context->plan->rank, &sets);
-  must(r, amped_slice_reader_begin(r->reader, sets.indices[mode] + sets.first[mode][0],
-                                   sets.first[mode][1] - sets.first[mode][0]));
+  amped_slice_reader_begin(r->reader, sets.indices[mode] + sets.first[mode][0],
+                           sets.first[mode][1] - sets.first[mode][0]);
 }
 
 /* The slices of a step, of this rank, from their file; the next are read meanwhile. */
@@ -420,6 +422,23 @@ static amped_status polish(rbs *r, const amped_iterate_options *options) {
   return AMPED_OK;
 }
 
+/* Collective: what was read, and how long computing waited for it. */
+static void tell_reading(const rbs *r) {
+  const amped_comm *comm = r->context->comm;
+  char size[32];
+  double seconds = 0.0;
+  double bytes = 0.0;
+  if (r->reader == NULL)
+    return;
+  bytes = (double)amped_slice_reader_total(r->reader, &seconds);
+  seconds = amped_comm_spread(comm, seconds).max;
+  amped_comm_sum(comm, &bytes, 1);
+  amped_say("slices: %s read in %.2f s (%.3g GB/s), of which computing waited for %.2f s",
+            amped_format_bytes(size, (uint64_t)bytes), seconds,
+            1e-9 * bytes / (seconds > 0.0 ? seconds : 1e-9),
+            amped_comm_spread(comm, r->result->times.copy).max);
+}
+
 static amped_status begin(rbs *r) {
   AMPED_TRY(amped_comm_agree(r->context->comm, allocate(r)));
   AMPED_TRY(amped_cell_sample_draw(r->context, r->blocks, r->seed, &r->cells));
@@ -448,6 +467,8 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
     status = begin(&r);
   if (status == AMPED_OK)
     status = amped_iterate(context, &amped_cpd_rbs_solver, &r, &own, result);
+  if (status == AMPED_OK)
+    tell_reading(&r);
   if (status == AMPED_OK && settings->polish > 0)
     status = polish(&r, options);
   release(&r);

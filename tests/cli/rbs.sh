@@ -45,6 +45,37 @@ agrees flat.npy flat.init.h5 2 "" --sample=slices --block=10 --polish=0
 agrees five.npy five.init.h5 1 "" --sample=slices --block=3
 agrees counts.npy a.init.h5 3 nonnegative --sample=slices --block=6 --nonnegative
 
+# Slices of a file that is larger than --memory. Ranks share a group, so their number changes nothing
+# but the order of sums.
+agrees a.npy a.init.h5 3 "" --memory=20K --block=6
+agrees fortran.npy a.init.h5 3 "" --memory=20K
+agrees four.npy four.init.h5 2 "" --memory=20K --block=4
+agrees counts.npy a.init.h5 3 nonnegative --memory=2K --block=6 --nonnegative
+expect 0 "" "$amped" convert a.npy a.h5 --dense
+expect 0 "slices of mode 1 are read from it" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
+expect 0 "a pass over it finds them" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
+expect 0 "slices: 1.* read in" on 2 a.h5 --rank=3 --method=rbs --memory=20K -o o.h5 --seed=3
+expect 0 "match score 1.000000" "$amped" compare o.npy.h5 o.h5
+expect 0 "blocks of" on 2 a.h5 --rank=3 --method=rbs --memory=20K --sample=blocks --nowrite
+expect 2 "polish" on 1 a.h5 --rank=3 --method=rbs --memory=20K --polish=2 --nowrite
+expect 2 "corcondia" on 1 a.h5 --rank=3 --method=rbs --memory=20K --corcondia --nowrite
+expect 2 "leave out --read=root" on 2 a.h5 --rank=3 --method=rbs --memory=20K --read=root --nowrite
+"$python" -c 'import numpy as np; x = np.load("a.npy"); x[20, 3, 4] = np.inf; np.save("inf.npy", x)'
+expect 3 "inf.npy: .*21, 4, 5" on 2 inf.npy --rank=3 --method=rbs --memory=20K --nowrite
+
+# The memory of such a run is that of two groups, and little else: a file of 256 MB takes less than a
+# quarter of that more than one of 1 MB.
+peak() {
+  "$amped" cpd "$1" --rank=4 --method=rbs --memory=1K --epochs=1 --search=0 --block=8 --nowrite --threads=1 --backend=cpu -v |
+    sed -n 's/^peak host memory: \([0-9.]*\) MiB/\1/p'
+}
+expect 0 "" "$amped" generate large.h5 --dense --dims=400x400x400 --planted=2 -q
+expect 0 "" "$amped" generate little.h5 --dense --dims=60x60x60 --planted=2 -q
+large=$(peak large.h5)
+little=$(peak little.h5)
+close "MiB of a file of 244 MiB, beside one of 0.8" "$large" "$little" 61
+rm -f large.h5 little.h5
+
 # Any number of threads, and every run, has the same bits. The seed is that of the sample, too.
 for threads in 1 2 3; do
   # shellcheck disable=SC2086
