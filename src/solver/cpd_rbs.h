@@ -8,8 +8,9 @@
  *
  *     new rows = (W + l t old rows) (V + l t I)^-1,    t = trace(V) / R
  *
- * W is MTTKRP of the block, V the Hadamard product of the grams of its rows. In the search l is
- * 1e-6. Then it grows, and steps become small: so noise, by which blocks differ, is averaged out.
+ * W is MTTKRP of the block, V the Hadamard product of the grams of its rows. In the search l falls
+ * from 1 to 1e-6, so that blocks agree on components before each fits its own cells. Then it grows,
+ * and steps become small: noise, by which blocks differ, is averaged out.
  * Rows of slices' own mode have all their cells in the group, and keep the least l.
  *
  *   blocks  share no index, so they are updated at the same time, by ranks and threads

@@ -9,6 +9,9 @@
 #define SLICES 30
 #define INDICES_OF_COMPONENT 2
 
+/* The search begins with short steps, which become long (docs/decisions/064). */
+#define SEARCH_FALL 0.6
+
 /* The restricted phase (Vervliet and De Lathauwer 2016). */
 #define FIRST_LAMBDA 0.01
 #define GROWTH 1.12
@@ -109,8 +112,9 @@ double amped_rbs_epoch_share(const amped_rbs_settings *s) {
 }
 
 double amped_rbs_lambda(const amped_rbs_settings *s, uint64_t epoch, uint64_t step) {
+  const uint64_t steps = amped_rbs_sample_steps(&s->shape);
   if (epoch < s->search)
-    return AMPED_RBS_LEAST;
-  const uint64_t restricted = (epoch - s->search) * amped_rbs_sample_steps(&s->shape) + step;
+    return fmax(AMPED_RBS_LEAST, pow(SEARCH_FALL, (double)(epoch * steps + step)));
+  const uint64_t restricted = (epoch - s->search) * steps + step;
   return fmin(MOST_LAMBDA, FIRST_LAMBDA * pow(GROWTH, (double)restricted));
 }

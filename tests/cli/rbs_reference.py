@@ -146,9 +146,9 @@ def step(x, factors, sets, order, lams, moved, nonnegative):
 
 
 def restricted(run, epoch, i):
-    if epoch < run["search"]:
-        return LEAST
     steps = run["count"] if run["sample"] == "slices" else 1
+    if epoch < run["search"]:
+        return max(LEAST, 0.6 ** (epoch * steps + i))
     return min(100.0, 0.01 * 1.12 ** ((epoch - run["search"]) * steps + i))
 
 

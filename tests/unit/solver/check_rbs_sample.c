@@ -140,6 +140,8 @@ START_TEST(settings_follow_from_sizes) {
   check_ok(amped_rbs_settings_make(&usual, &plan, &s));
   ck_assert(!s.shape.slices && s.shape.count == 5 && s.block == 4 && s.polish == 2);
   ck_assert_double_eq_tol(amped_rbs_epoch_share(&s), 1.0 / 25.0, 1e-15);
+  ck_assert_double_eq(amped_rbs_lambda(&s, 0, 0), 1.0);
+  ck_assert_double_eq_tol(amped_rbs_lambda(&s, 2, 0), 0.36, 1e-15);
   ck_assert_double_eq(amped_rbs_lambda(&s, s.search - 1, 0), AMPED_RBS_LEAST);
   ck_assert_double_eq(amped_rbs_lambda(&s, s.search, 0), 0.01);
   ck_assert_double_eq_tol(amped_rbs_lambda(&s, s.search + 2, 0), 0.01 * 1.12 * 1.12, 1e-15);
@@ -148,6 +150,7 @@ START_TEST(settings_follow_from_sizes) {
   check_ok(amped_rbs_settings_make(&usual, &plan, &s));
   ck_assert(s.shape.slices && s.shape.mode == 2 && s.shape.count == 4 && s.block == 30);
   ck_assert_double_eq(amped_rbs_epoch_share(&s), 1.0);
+  ck_assert_double_eq_tol(amped_rbs_lambda(&s, 1, 1), pow(0.6, 5), 1e-15);
   ck_assert_double_eq_tol(amped_rbs_lambda(&s, s.search, 2), 0.01 * 1.12 * 1.12, 1e-15);
   ck_assert_double_eq_tol(amped_rbs_lambda(&s, s.search + 1, 0), 0.01 * pow(1.12, 4), 1e-15);
   plan = plan_of(3, 2, true);
