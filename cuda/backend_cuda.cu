@@ -5,6 +5,7 @@
 #include "cuda/device/gpus_cuda.h"
 #include "cuda/device/rank_device_cuda.h"
 #include "cuda/factor/factor_past_cuda.h"
+#include "cuda/factor/row_vectors_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/load/list_part_cuda.h"
 #include "cuda/load/synthetic_cuda.h"
@@ -154,6 +155,7 @@ const amped_backend amped_backend_cuda = {
     .device = &device_ops,
     .factors = &amped_factor_set_cuda,
     .factor_pasts = &amped_factor_past_cuda,
+    .row_vectors = &amped_row_vectors_cuda,
     .lists = &amped_list_part_cuda,
     .row_stores = &amped_row_store_cuda,
     .formats = formats,

@@ -30,6 +30,7 @@
 #include "backend/row_past.h"
 #include "backend/row_steps.h"
 #include "backend/row_store.h"
+#include "backend/row_vectors.h"
 #include "backend/synthetic.h"
 #include "base/double_double.h"
 #include "base/kahan.h"
@@ -433,6 +434,7 @@ typedef struct amped_backend {
   const amped_device_ops *device;
   const amped_factor_ops *factors;
   const amped_factor_past_ops *factor_pasts;
+  const amped_row_vector_ops *row_vectors;
   const amped_list_ops *lists;
   const amped_row_store_ops *row_stores;  /* NULL: the backend has none, and no streams */
   const amped_format_ops *const *formats; /* ended by NULL; the first is the default */

@@ -522,12 +522,13 @@ static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   const amped_checkpoint_options *o = &j->o->checkpoint;
   const amped_complete_hooks hooks = {begin_run, after_sweep, j};
   const amped_context context = amped_session_context(j->session);
+  const amped_checkpoint_recipe recipe = {.method = NULL};
   amped_solver_state state = {.order = 0};
   bool resumed = false;
   amped_status status = AMPED_OK;
   memset(best, 0, sizeof *best);
-  AMPED_GO(done, amped_checkpoint_open(j->session, o, amped_complete_solver_of(&j->problem), NULL,
-                                       NULL, &j->checkpoint));
+  AMPED_GO(done, amped_checkpoint_open(j->session, o, amped_complete_solver_of(&j->problem),
+                                       &recipe, &j->checkpoint));
   if (o->resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &best->factors, &resumed));
   AMPED_GO(done, amped_complete_search(&context, &j->problem, &hooks, resumed ? &state : NULL, best,

@@ -14,7 +14,7 @@
 #include "plan/dense_passes.h"
 #include "session/init_file.h"
 #include "solver/corcondia.h"
-#include "solver/cpd_als.h"
+#include "solver/cpd_methods.h"
 #include "solver/outcome.h"
 #include "solver/residual.h"
 #include "tensor/form.h"
@@ -214,6 +214,10 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
 
 /* --- telling --------------------------------------------------------------------------------- */
 
+static bool takes_steps(const amped_options *o) {
+  return o->cpd.method == AMPED_CPD_LM || o->cpd.accelerate != AMPED_ACCELERATE_NONE;
+}
+
 static void say_end(const job *j, const amped_solver_result *result, double corcondia,
                     const char *path) {
   const amped_sweep_times *t = &result->times;
@@ -230,9 +234,10 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
             amped_report_part(t->exchange / n));
   amped_say_quiet("%s%s%s%s", best, outcome.text, path != NULL ? "; result: " : "",
                   path != NULL ? path : "");
-  if (j->o->cpd.accelerate != AMPED_ACCELERATE_NONE)
-    amped_say("accelerated steps: %" PRIu64 " accepted, %" PRIu64 " refused",
-              result->steps.accepted, result->steps.refused);
+  if (takes_steps(j->o))
+    amped_say("%ssteps: %" PRIu64 " accepted, %" PRIu64 " refused",
+              j->o->cpd.method == AMPED_CPD_LM ? "" : "accelerated ", result->steps.accepted,
+              result->steps.refused);
   amped_cpd_rows_say_end(j->session, result);
   if (!isnan(corcondia))
     amped_say("core consistency %s", amped_corcondia_text(text, corcondia));
@@ -249,6 +254,9 @@ static json_t *json_passes(const job *j, const amped_solver_result *r) {
     return json_null();
   if (amped_cpd_samples(j->o))
     return amped_cpd_sampling_passes(&j->rbs, plan, r);
+  if (j->o->cpd.method == AMPED_CPD_LM)
+    return json_pack("{s:I, s:I}", "total", (json_int_t)(r->passes + r->residuals), "of_fits",
+                     (json_int_t)r->residuals);
   const bool anew = j->o->cpd.accelerate != AMPED_ACCELERATE_NONE; /* in each sweep */
   const uint64_t passes =
       anew ? (r->sweeps - r->earlier) *
@@ -265,10 +273,10 @@ static json_t *json_passes(const job *j, const amped_solver_result *r) {
 /* Steps of all sweeps; null where none are asked for. */
 static json_t *json_steps(const job *j, const amped_solver_result *r) {
   const char *how = amped_accelerate_name(j->o->cpd.accelerate);
-  return how == NULL
-             ? json_null()
-             : json_pack("{s:s, s:I, s:I}", "accelerate", how, "accepted",
-                         (json_int_t)r->steps.accepted, "refused", (json_int_t)r->steps.refused);
+  if (!takes_steps(j->o))
+    return json_null();
+  return json_pack("{s:s?, s:I, s:I}", "accelerate", how, "accepted", (json_int_t)r->steps.accepted,
+                   "refused", (json_int_t)r->steps.refused);
 }
 
 static amped_status tell_end(job *j, const amped_start *best, double corcondia, const char *path) {
@@ -307,21 +315,19 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static amped_status run_method(job *j, int number, const amped_saved_factors *before,
-                               const amped_iterate_options *options, amped_solver_result *result) {
-  const amped_options *o = j->o;
-  const amped_context context = amped_session_context(j->session);
-  return amped_cpd_samples(o) ? amped_cpd_rbs(&context, &o->cpd, &j->rbs,
-                                              j->session->outside ? j->session->dense : NULL,
-                                              o->seed + (uint64_t)number - 1, options, result)
-                              : amped_cpd_run(&context, &o->cpd, before, options, result);
-}
-
 /* The sweeps of one start, from its beginning or from the last checkpoint. */
 static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_session *session = j->session;
   const amped_options *o = j->o;
-  const amped_accelerate how = o->cpd.accelerate;
+  const amped_context context = amped_session_context(session);
+  const amped_cpd_method *method = amped_cpd_method_of(&o->cpd);
+  const amped_checkpoint_recipe recipe = {.method =
+                                              o->cpd.method == AMPED_CPD_ALS ? NULL : method->name,
+                                          .accelerate = amped_accelerate_name(o->cpd.accelerate),
+                                          .rows = j->rows_key};
+  const amped_cpd_sampling sampling = {&j->rbs, session->outside ? session->dense : NULL,
+                                       o->seed + (uint64_t)number - 1};
+  amped_cpd_options how = o->cpd;
   amped_solver_state state = {.order = 0};
   amped_saved_factors before = {.order = 0};
   amped_iterate_options als_options = {.iters = o->cpd.iters,
@@ -332,8 +338,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   bool resumed = false;
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, amped_cpd_solver_of(how),
-                                       amped_accelerate_name(how), j->rows_key, &j->checkpoint));
+  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, method->solver(&o->cpd), &recipe,
+                                       &j->checkpoint));
   if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &before, &resumed));
   if (!resumed)
@@ -342,7 +348,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
     AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
-  AMPED_GO(done, run_method(j, number, &before, &als_options, result));
+  how.sampling = &sampling;
+  AMPED_GO(done, method->run(&context, &how, &before, &als_options, result));
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
@@ -454,6 +461,8 @@ static amped_status decompose_all(job *j) {
   if (!o->nowrite) /* before the first sweep, so that an error in them costs none */
     AMPED_TRY(amped_session_labels(j->session, j->labels));
   AMPED_TRY(check_room(j));
+  if (amped_cpd_method_of(&o->cpd)->described != NULL)
+    amped_say("%s", amped_cpd_method_of(&o->cpd)->described);
   AMPED_TRY(amped_cpd_rows_tell_start(j->session, &o->cpd.rule));
   if (is_several(o))
     AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
@@ -504,7 +513,8 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   const amped_options *o = j->o;
   *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia) +
                  amped_residual_host_bytes(plan);
-  amped_cpd_require(&j->session->worker, plan, &o->cpd, device_bytes, host_bytes);
+  amped_cpd_method_of(&o->cpd)->require(&j->session->worker, plan, &o->cpd, device_bytes,
+                                        host_bytes);
   amped_cpd_sampling_require(&j->session->worker, o, plan, device_bytes, host_bytes);
 }
 

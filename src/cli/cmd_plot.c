@@ -5,6 +5,7 @@
 #include "cli/plot_result.h"
 #include "cli/result_argument.h"
 #include "cli/plot_run.h"
+#include "cli/plot_runs.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "session/output_guard.h"
@@ -60,15 +61,38 @@ static amped_status tell(const amped_plot *f, const char *input, amped_json *jso
                                          amped_json_text(f->name, strlen(f->name))));
 }
 
+/* Several inputs are runs, and the output is none of them. */
+static amped_status check_runs(const amped_options *o, const char *path) {
+  for (int i = 0; i < o->nargs; i++) {
+    if (!is_run(o->args[i]))
+      return amped_error(AMPED_USAGE, o->args[i],
+                         "is no RUN.json; of several files all are what cpd --json wrote");
+    if (amped_file_same(path, o->args[i]))
+      return amped_error(AMPED_USAGE, path, "is an input; name another file with -o");
+  }
+  return o->output != NULL
+             ? AMPED_OK
+             : amped_error(AMPED_USAGE, NULL, "of several runs, name the picture with -o");
+}
+
+static amped_status draw(amped_plot *f, const amped_options *o) {
+  const char *in = o->args[0];
+  if (o->nargs > 1)
+    return amped_plot_runs(f, o->args, o->nargs);
+  return is_run(in) ? amped_plot_run(f, in) : plot_result(f, in, &o->components);
+}
+
 static amped_status plot(const amped_options *o, const char *path, amped_json *json) {
   const char *in = o->args[0];
   amped_plot f;
   amped_status status = AMPED_OK;
+  if (o->nargs > 1)
+    AMPED_TRY(check_runs(o, path));
   if (is_run(in) && o->components.count > 0)
     return amped_error(AMPED_USAGE, in, "is about a run; --components is for results");
   AMPED_GO(out, amped_plot_open(path, in, o->overwrite, &f));
   AMPED_GO(out, amped_json_apart(json, path));
-  AMPED_GO(out, is_run(in) ? amped_plot_run(&f, in) : plot_result(&f, in, &o->components));
+  AMPED_GO(out, draw(&f, o));
   AMPED_GO(out, amped_plot_draw(&f));
   status = tell(&f, in, json);
 out:

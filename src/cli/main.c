@@ -235,10 +235,10 @@ const amped_command amped_commands[] = {
          "Example: amped_mpi compare seed1.cpd.h5 seed2.cpd.h5\n",
      .run = amped_cmd_compare},
     {.name = "plot",
-     .arguments = "RESULT|RUN.json",
+     .arguments = "RESULT|RUN.json...",
      .min_args = 1,
-     .max_args = 1,
-     .summary = "draw a result, or the course of a run",
+     .max_args = AMPED_MAX_ARGS,
+     .summary = "draw a result, or the course of runs",
      .groups = {&amped_output_option_rows, &amped_components_option_rows},
      .help =
          "RESULT.h5: the metric (cpd: fit) over sweeps, weights, and the factors of components,\n"
@@ -247,10 +247,12 @@ const amped_command amped_commands[] = {
          "drawn in their order; of a mode of more than 14 names each component has its largest\n"
          "entries. RUN.json (what cpd --json=RUN.json wrote): the metric over sweeps and over\n"
          "time, what the time of a sweep went into, and balance over ranks; of stream --json,\n"
-         "errors of batches, what their time went into, and their sizes.\n\n"
+         "errors of batches, what their time went into, and their sizes. Several RUN.json, named\n"
+         "by their files: the metric of all, and its distance from the best, over sweeps and time.\n\n"
          "-o OUT.svg or OUT.png, which gnuplot draws; it must be installed. -o OUT.gp writes the\n"
          "script and its data in one file: gnuplot OUT.gp then draws OUT.svg, anywhere.\n\n"
-         "Example: amped_mpi plot ratings.cpd.h5 -o ratings.svg --components=1,4-6\n",
+         "Examples: amped_mpi plot ratings.cpd.h5 -o ratings.svg --components=1,4-6\n"
+         "          amped_mpi plot als.json lm.json -o runs.svg\n",
      .run = amped_cmd_plot},
     {.name = "predict",
      .arguments = "RESULT COORDS",

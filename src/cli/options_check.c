@@ -1,5 +1,6 @@
 #include "cli/options_check.h"
 #include "cli/cpd_rows.h"
+#include "solver/cpd_methods.h"
 
 #include <string.h>
 
@@ -337,6 +338,7 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_init(o));
+  AMPED_TRY(amped_cpd_method_check(&o->cpd));
   AMPED_TRY(amped_cpd_rows_check(&o->cpd));
   AMPED_TRY(check_info(o));
   AMPED_TRY(check_bench(o));

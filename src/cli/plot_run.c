@@ -116,6 +116,19 @@ static amped_status check(const run *r, const char *path) {
   return AMPED_OK;
 }
 
+amped_status amped_plot_run_read_sweeps(const char *path, amped_plot_sweeps *sweeps) {
+  run r;
+  memset(&r, 0, sizeof r);
+  amped_status status = read_run(path, &r);
+  if (status == AMPED_OK)
+    status = check(&r, path);
+  if (status == AMPED_OK && r.batches.count > 0)
+    status = amped_error(AMPED_BAD_INPUT, path, "tells of a stream's batches; draw it by itself");
+  amped_plot_batches_free(&r.batches);
+  *sweeps = r.sweeps;
+  return status;
+}
+
 amped_status amped_plot_run(amped_plot *f, const char *path) {
   char text[AMPED_PLOT_TEXT_BYTES];
   const char *slash = strrchr(path, '/');

@@ -125,6 +125,7 @@ const amped_backend amped_backend_cpu = {
     .device = &device_ops,
     .factors = &amped_factor_set_cpu,
     .factor_pasts = &amped_factor_past_cpu,
+    .row_vectors = &amped_row_vectors_cpu,
     .lists = &amped_list_part_cpu,
     .row_stores = &amped_row_store_cpu,
     .formats = formats,

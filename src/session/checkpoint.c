@@ -38,8 +38,8 @@ struct amped_checkpoint {
 };
 
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *o,
-                                   const amped_solver *solver, const char *accelerate,
-                                   const char *rows, amped_checkpoint **out) {
+                                   const amped_solver *solver,
+                                   const amped_checkpoint_recipe *recipe, amped_checkpoint **out) {
   const amped_tensor_info *info = amped_session_info(session);
   amped_checkpoint *c = NULL;
   amped_status status = AMPED_OK;
@@ -57,9 +57,11 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
                                   .seed = session->options->seed,
                                   .metric = solver->metric,
                                   .has_grams = solver->has_grams,
+                                  .has_numbers = solver->has_numbers,
                                   .keeps_second = solver->keeps_second,
-                                  .accelerate = accelerate,
-                                  .rows = rows,
+                                  .method = recipe->method,
+                                  .accelerate = recipe->accelerate,
+                                  .rows = recipe->rows,
                                   .init = session->options->init != NULL ? session->options->init
                                                                          : "random"};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);

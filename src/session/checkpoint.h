@@ -12,13 +12,20 @@
 
 typedef struct amped_checkpoint amped_checkpoint;
 
-/* Collective, after the tensor is loaded. solver: its metric and grams are in the file.
- * accelerate: how it is accelerated, NULL: not; rows: the key of its row rule, NULL: plain; both
- * are borrowed. *out is NULL without options->file. Fails where the file could not be written. From
- * here on SIGTERM and SIGUSR1 are caught. */
+/* What a run has to have in common with the one before it, beside tensor and solver; texts are
+ * borrowed. */
+typedef struct amped_checkpoint_recipe {
+  const char *method;     /* NULL: the first of those with its metric */
+  const char *accelerate; /* NULL: not */
+  const char *rows;       /* key of the row rule; NULL: plain */
+} amped_checkpoint_recipe;
+
+/* Collective, after the tensor is loaded. solver: its metric and grams are in the file. *out is
+ * NULL without options->file. Fails where the file could not be written. From here on SIGTERM and
+ * SIGUSR1 are caught. */
 amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *options,
-                                   const amped_solver *solver, const char *accelerate,
-                                   const char *rows, amped_checkpoint **out);
+                                   const amped_solver *solver,
+                                   const amped_checkpoint_recipe *recipe, amped_checkpoint **out);
 
 /* Collective: reads the factors and the state of the last checkpoint on every rank; of a solver
  * that keeps a second set of factors, also these (else NULL). Without a checkpoint, a line

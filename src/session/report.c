@@ -560,7 +560,10 @@ static void say_sweep(const amped_sweep *s, double total, const amped_spread *mt
   char step[64] = "";
   if (s->number > 1)
     (void)snprintf(change, sizeof change, "%+.2e", s->change);
-  if (s->step.beta > 0.0)
+  if (s->step.damping > 0.0)
+    (void)snprintf(step, sizeof step, "  mu %.1e, %" PRIu64 " iterations%s", s->step.damping,
+                   s->step.iterations, s->step.refused ? ", refused" : "");
+  else if (s->step.beta > 0.0)
     (void)snprintf(step, sizeof step, "  step %.2f%s", s->step.beta,
                    s->step.refused ? " refused" : "");
   else if (s->sampling.is_asked)
@@ -576,6 +579,9 @@ static void say_sweep(const amped_sweep *s, double total, const amped_spread *mt
 
 /* Of a solver that takes none: null. */
 static json_t *json_step(const amped_sweep_step *step) {
+  if (step->damping > 0.0)
+    return json_pack("{s:f, s:I, s:b}", "mu", step->damping, "iterations",
+                     (json_int_t)step->iterations, "refused", step->refused ? 1 : 0);
   return step->is_asked
              ? json_pack("{s:f, s:b}", "beta", step->beta, "refused", step->refused ? 1 : 0)
              : json_null();

@@ -27,6 +27,8 @@ static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key)
   AMPED_TRY(amped_hdf5_put_format(file, "checkpoint", CHECKPOINT_VERSION));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "init", key->init));
+  if (key->method != NULL)
+    AMPED_TRY(amped_hdf5_put_text(file, "/", "method", key->method));
   if (key->accelerate != NULL)
     AMPED_TRY(amped_hdf5_put_text(file, "/", "accelerate", key->accelerate));
   if (key->rows != NULL)
@@ -60,11 +62,11 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
   AMPED_TRY(amped_hdf5_dataset_write(file, metric.history, f64, 1, &state->sweeps, state->history));
   if (key->has_grams)
     AMPED_TRY(write_grams(file, state));
-  if (key->keeps_second) {
+  if (key->has_numbers)
     AMPED_TRY(
         amped_hdf5_dataset_write(file, "/numbers", f64, 1, &state->number_count, state->numbers));
+  if (key->keeps_second)
     AMPED_TRY(amped_result_put_factors(file, "/kept", &state->kept, NULL, NULL, key->precision));
-  }
   return amped_hdf5_finish(file);
 }
 
@@ -109,6 +111,7 @@ uint64_t amped_checkpoint_file_bytes(const char *path, int order, const uint64_t
 typedef struct found_key {
   amped_checkpoint_key key;
   char *init;               /* behind key.init */
+  char *method;             /* behind key.method */
   char *accelerate;         /* behind key.accelerate */
   char *rows;               /* behind key.rows */
   amped_hdf5_metric metric; /* behind key.metric */
@@ -148,6 +151,8 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "seed", 1, &key->seed));
   AMPED_TRY(amped_hdf5_get_text(file, "/", "init", &out->init));
   key->init = out->init;
+  AMPED_TRY(get_optional(file, "method", &out->method));
+  key->method = out->method;
   AMPED_TRY(get_optional(file, "accelerate", &out->accelerate));
   key->accelerate = out->accelerate;
   AMPED_TRY(get_optional(file, "rows", &out->rows));
@@ -180,20 +185,22 @@ static amped_status read_doubles(amped_hdf5 *file, const char *name, int ndims, 
   return read_numbers(file, name, ndims, f64, rows, columns, out);
 }
 
-/* Numbers of the solver, and its second set of factors. */
-static amped_status read_second(amped_hdf5 *file, const amped_checkpoint_key *key,
-                                amped_solver_state *state) {
-  const uint64_t n = (uint64_t)key->ncomps;
-  const amped_hdf5_type stored = {AMPED_FLOAT, (uint64_t)key->precision};
+static amped_status read_solver_numbers(amped_hdf5 *file, amped_solver_state *state) {
   amped_hdf5_dataset d;
-  char name[AMPED_HDF5_NAME];
   AMPED_TRY(amped_hdf5_dataset_open(file, "/numbers", 1, &d));
   state->number_count = d.dims[0];
   amped_hdf5_dataset_close(&d);
   AMPED_TRY(amped_mem_check(file->path, "its numbers", state->number_count * sizeof(double)));
   AMPED_TRY(
       amped_alloc(&state->numbers, state->number_count, sizeof(double), "a solver's numbers"));
-  AMPED_TRY(read_doubles(file, "/numbers", 1, state->number_count, 1, state->numbers));
+  return read_doubles(file, "/numbers", 1, state->number_count, 1, state->numbers);
+}
+
+static amped_status read_second(amped_hdf5 *file, const amped_checkpoint_key *key,
+                                amped_solver_state *state) {
+  const uint64_t n = (uint64_t)key->ncomps;
+  const amped_hdf5_type stored = {AMPED_FLOAT, (uint64_t)key->precision};
+  char name[AMPED_HDF5_NAME];
   AMPED_TRY(amped_ktensor_create(&state->kept, key->order, key->dims, key->ncomps));
   for (uint64_t r = 0; r < n; r++)
     state->kept.weights[r] = 1.0;
@@ -218,6 +225,8 @@ static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key
   state->metric = key->metric;
   AMPED_TRY(read_doubles(file, metric.history, 1, sweeps, 1, state->history));
   AMPED_TRY(read_doubles(file, "/weights", 1, n, 1, state->weights));
+  if (key->has_numbers)
+    AMPED_TRY(read_solver_numbers(file, state));
   if (key->keeps_second)
     AMPED_TRY(read_second(file, key, state));
   if (!key->has_grams)
@@ -232,6 +241,10 @@ static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key
 
 static const char *rows_of(const amped_checkpoint_key *key) {
   return key->rows != NULL ? key->rows : "plain";
+}
+
+static const char *method_of(const amped_checkpoint_key *key) {
+  return key->method != NULL ? key->method : "als";
 }
 
 static const char *accelerate_of(const amped_checkpoint_key *key) {
@@ -258,6 +271,9 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
     (void)snprintf(text, size,
                    "is of a solver with the metric %s, not %s; name another file with --checkpoint",
                    found->metric, key->metric);
+  else if (strcmp(method_of(found), method_of(key)) != 0)
+    (void)snprintf(text, size, "began with --method=%.20s; use that or another file",
+                   method_of(found));
   else if (strcmp(accelerate_of(found), accelerate_of(key)) != 0)
     (void)snprintf(text, size, "began with --accelerate=%.20s; use that or another file",
                    accelerate_of(found));
@@ -308,6 +324,7 @@ static amped_status read_one(const char *path, const amped_checkpoint_key *key, 
     status = read_state(&file, key, state);
 done:
   amped_free(found.init);
+  amped_free(found.method);
   amped_free(found.accelerate);
   amped_free(found.rows);
   amped_hdf5_close(&file);

@@ -24,7 +24,9 @@ typedef struct amped_checkpoint_key {
   const char *init;       /* "random" or a file's name */
   const char *metric;     /* of the solver; static text */
   bool has_grams;         /* the solver's state has them, and so does the file */
-  bool keeps_second;      /* likewise: numbers, and a second set of factors */
+  bool has_numbers;       /* likewise */
+  bool keeps_second;      /* likewise: a second set of factors */
+  const char *method;     /* of several with one metric; NULL: the first of them */
   const char *accelerate; /* how the solver is accelerated; NULL: not */
   const char *rows;       /* key of its row rule (row_rule.h); NULL: plain */
 } amped_checkpoint_key;

@@ -411,10 +411,15 @@ static const char *stop(const void *self) {
   return s->stale >= s->problem->options->patience ? "patience" : NULL;
 }
 
-static const amped_solver by_error = {
-    .metric = "rmse", .keeps_second = true, .sweep = sweep, .view = view, .stop = stop};
+static const amped_solver by_error = {.metric = "rmse",
+                                      .has_numbers = true,
+                                      .keeps_second = true,
+                                      .sweep = sweep,
+                                      .view = view,
+                                      .stop = stop};
 static const amped_solver by_ranks = {.metric = "ndcg",
                                       .higher_is_better = true,
+                                      .has_numbers = true,
                                       .keeps_second = true,
                                       .sweep = sweep,
                                       .view = view,

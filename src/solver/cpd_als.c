@@ -7,16 +7,11 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
+#include "solver/fit.h"
 #include "solver/mode_update.h"
 #include "solver/normal_equations.h"
-#include "solver/residual.h"
 #include "solver/ruled_rows.h"
 #include "solver/unit_model.h"
-
-/* Rounding errors of the quick formula add up to so many at most (docs/numerics.md). A residual
- * below so many is found by a pass over the nonzeros. */
-#define ERRORS 8.0
-#define HIDDEN 2048.0
 
 typedef struct als {
   const amped_context *context;
@@ -29,7 +24,7 @@ typedef struct als {
   double *scale;       /* [ncomps] */
   double inner;        /* <X, M> of the sweep in hand */
   amped_row_sums sums; /* over this rank's rows of the mode in hand */
-  bool told_pass;
+  amped_fit fit;
   amped_acceleration *acceleration; /* NULL: none */
   const amped_row_rule *rule;
   amped_ruled_rows *ruled; /* NULL: the rule is plain */
@@ -92,59 +87,12 @@ static void normalise(als *a, int mode, uint64_t position, uint64_t rows) {
   amped_trace_end();
 }
 
-/* The unit of rounding of stored numbers. */
-static double unit_of(const amped_plan *plan) {
-  return plan->value_type == AMPED_F32 ? 0x1p-24 : 0x1p-53;
-}
-
-/* The error of 1 - sqrt(part), where that of part is at most `error`. */
-static double noise_of(double part, double error) {
-  return part > error ? error / (sqrt(part) + sqrt(part - error)) : sqrt(error);
-}
-
-/* |X - M|^2 by a pass over all nonzeros, of the factors as they are stored. `spread`: sizes /
- * |X|^2. What rounding of stored numbers does to X and M moves the fit by their unit, and by no
- * more. */
-static void measure_residual(als *a, amped_sweep *s, double *part, double spread) {
-  const amped_context *context = a->context;
-  amped_residual residual = {0.0, 0.0};
-  double began = amped_time();
-  must(a, amped_residual_measure(context, a->result->weights, &residual));
-  a->result->residuals++;
-  if (!a->told_pass)
-    amped_say_verbose("  sweep %" PRIu64 ": near a fit of 1 rounding hides the residual; a pass "
-                      "over all nonzeros finds it, in %.3g s here, where the fit is so high",
-                      s->number, amped_time() - began);
-  a->told_pass = true;
-  *part = residual.part;
-  s->noise =
-      noise_of(residual.part, residual.error) + unit_of(context->plan) * (1.0 + sqrt(spread));
-}
-
-/* Rounding of what is multiplied moves <X, M>, of TF32 by some 2^-16 of |X| |M| (docs/numerics.md).
- */
-static double products_unit(const amped_context *context) {
-  return context->worker->tf32 ? 0x1p-16 : unit_of(context->plan);
-}
-
-/* The fit after the last mode. The terms of the quick formula have sizes of 1 + sizes / |X|^2, over
- * |X|^2; they cancel. Their rounding remains. */
 static amped_status find_fit(als *a, amped_sweep *s) {
-  const amped_plan *plan = a->context->plan;
-  double sizes = 0.0;
-  double part = (plan->norm_squared +
-                 amped_unit_norm_squared(plan, a->result->weights, (const double *const *)a->grams,
-                                         a->v, &sizes) -
-                 2.0 * a->inner) /
-                plan->norm_squared;
-  const double spread = sizes / plan->norm_squared;
-  const double error = unit_of(plan) * (1.0 + spread);
-  s->noise = noise_of(part, ERRORS * products_unit(a->context) * (1.0 + spread)) + unit_of(plan);
-  if (isfinite(part) && part < HIDDEN * error && amped_residual_is_possible(a->context))
-    measure_residual(a, s, &part, spread);
+  double part = 0.0;
+  amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, a->inner, &part, &s->noise);
   s->value = 1.0 - sqrt(part > 0.0 ? part : 0.0);
   if (amped_row_rule_penalises(a->rule))
-    s->objective = part * plan->norm_squared / 2.0 + amped_ruled_rows_penalty(a->ruled);
+    s->objective = part * a->context->plan->norm_squared / 2.0 + amped_ruled_rows_penalty(a->ruled);
   if (isfinite(part))
     return AMPED_OK;
   return amped_error(AMPED_FAILED, NULL,
@@ -348,20 +296,9 @@ static amped_status begin(als *a, const amped_solver_state *start) {
              : AMPED_OK;
 }
 
-/* The fits of sweeps are as rough as their products are. */
-static void find_exact_fit(als *a, double *value) {
-  amped_sweep s = {.number = a->result->sweeps};
-  double part = 0.0;
-  a->told_pass = true;
-  measure_residual(a, &s, &part, 0.0);
-  amped_say("fit by exact products: %.8f; by those of TF32 %.8f", 1.0 - sqrt(part), *value);
-  *value = 1.0 - sqrt(part);
-}
-
 static amped_status finish(void *self, double *value) {
   als *a = self;
-  if (a->context->worker->tf32)
-    find_exact_fit(a, value);
+  amped_fit_finish(&a->fit, value);
   return a->ruled != NULL ? amped_ruled_rows_measure(a->ruled, &a->result->rows) : AMPED_OK;
 }
 
@@ -375,6 +312,7 @@ const amped_solver amped_cpd_als_solver = {.metric = "fit",
 static const amped_solver accelerated = {.metric = "fit",
                                          .higher_is_better = true,
                                          .has_grams = true,
+                                         .has_numbers = true,
                                          .keeps_second = true,
                                          .sweep = sweep,
                                          .view = view,
@@ -393,6 +331,7 @@ static amped_status prepare(als *a, const amped_cpd_options *how, const amped_so
   const amped_context *context = a->context;
   const amped_acceleration_model model = {a->result->weights, a->grams, how->rule.nonnegative};
   amped_status status = allocate(a);
+  a->fit = (amped_fit){.context = context, .result = a->result, .v = a->v};
   if (status == AMPED_OK && !amped_row_rule_is_plain(a->rule))
     status = amped_ruled_rows_create(context, a->rule, a->result->weights, a->grams, &a->ruled);
   AMPED_TRY(amped_comm_agree(context->comm, status));

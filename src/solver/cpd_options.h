@@ -12,13 +12,17 @@ typedef enum amped_accelerate {
   AMPED_ACCELERATE_MOMENTUM
 } amped_accelerate;
 
-/* How the model is found: by sweeps over all cells or nonzeros (cpd_als.h), or over samples of a
- * dense tensor's cells (cpd_rbs.h). */
-typedef enum amped_cpd_method { AMPED_CPD_ALS, AMPED_CPD_RBS } amped_cpd_method;
+/* How a model is found: cpd_methods.h. */
+typedef enum amped_cpd_method_name {
+  AMPED_CPD_ALS,
+  AMPED_CPD_LM,
+  AMPED_CPD_RBS
+} amped_cpd_method_name;
 
 typedef struct amped_cpd_options {
-  amped_cpd_method method;
-  uint64_t iters; /* sweeps at most; 0: not given */
+  amped_cpd_method_name method;
+  const struct amped_cpd_sampling *sampling; /* of AMPED_CPD_RBS (cpd_rbs.h); the command sets it */
+  uint64_t iters;                            /* sweeps at most; 0: not given */
   double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
                  share); 0: never; below 0: not given */
   amped_accelerate accelerate;

@@ -447,17 +447,16 @@ static amped_status begin(rbs *r) {
 }
 
 amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options *how,
-                           const amped_rbs_settings *settings, amped_dense_source *source,
-                           uint64_t seed, const amped_iterate_options *options,
-                           amped_solver_result *result) {
+                           const amped_iterate_options *options, amped_solver_result *result) {
+  const amped_rbs_settings *settings = how->sampling->settings;
   amped_iterate_options own = *options;
   rbs r = {.context = context,
            .how = how,
            .settings = settings,
-           .source = source,
+           .source = how->sampling->source,
            .ops = context->worker->format->dense_blocks,
            .result = result,
-           .seed = seed,
+           .seed = how->sampling->seed,
            .tol = options->tol};
   own.iters = settings->epochs;
   own.tol = 0.0;

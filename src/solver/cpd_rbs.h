@@ -41,13 +41,17 @@ amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan 
                                    const amped_rbs_settings *settings, uint64_t *device_bytes,
                                    uint64_t *host_bytes);
 
-/* Collective; the status is agreed; a status of after_sweep is passed on. source: the file of the
- * cells, where they stay outside (dense_plan.h); else NULL. Starts from the factors of the context.
- * Of `how`, the modes that are nonnegative are used. options->iters is not used,
- * and start is NULL. The caller frees the result. */
+/* What a run samples, and how. */
+typedef struct amped_cpd_sampling {
+  const amped_rbs_settings *settings;
+  amped_dense_source *source; /* the file of cells that stay outside (dense_plan.h); else NULL */
+  uint64_t seed;
+} amped_cpd_sampling;
+
+/* Collective; the status is agreed; a status of after_sweep is passed on. Starts from the factors
+ * of the context. Of `how`, sampling and the modes that are nonnegative are used. options->iters is
+ * not used, and start is NULL. The caller frees the result. */
 amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options *how,
-                           const amped_rbs_settings *settings, amped_dense_source *source,
-                           uint64_t seed, const amped_iterate_options *options,
-                           amped_solver_result *result);
+                           const amped_iterate_options *options, amped_solver_result *result);
 
 #endif

@@ -19,11 +19,14 @@ typedef struct amped_sweep_mode {
   double mttkrp, compute, copy, exchange, total;
 } amped_sweep_mode;
 
-/* Of a solver that takes steps between sweeps, which may be refused: acceleration.h. */
+/* Of a solver that takes steps, between sweeps or as sweeps, which may be refused: acceleration.h,
+ * cpd_lm.h. */
 typedef struct amped_sweep_step {
   bool is_asked; /* the solver takes steps */
   bool refused;
-  double beta; /* its length; 0: this sweep had none */
+  double beta;         /* of a step between sweeps: its length; 0: this sweep had none */
+  double damping;      /* of a damped one; 0: it is none */
+  uint64_t iterations; /* that found it */
 } amped_sweep_step;
 
 /* Of a solver whose sweeps visit samples of the tensor: cpd_rbs.h. */
@@ -57,7 +60,8 @@ typedef struct amped_solver {
   const char *metric;
   bool higher_is_better;
   bool has_grams;    /* as part of its state */
-  bool keeps_second; /* its state has factors beside those in hand, and numbers */
+  bool has_numbers;  /* likewise */
+  bool keeps_second; /* its state has factors beside those in hand */
   /* Collective; the status is this rank's own. Sets value, noise and times; number is set. */
   amped_status (*sweep)(void *self, amped_sweep *sweep);
   /* Set the state's weights and, where it has them, grams, which the next sweep begins from;
@@ -92,6 +96,7 @@ typedef struct amped_solver_result {
   uint64_t earlier;        /* of them, the sweeps that options->start brought */
   const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
   uint64_t residuals;      /* passes over all nonzeros for the metric alone, in this run */
+  uint64_t passes;         /* over a dense tensor in this run, where the solver counts them */
   amped_steps steps;       /* of a solver that takes any */
   bool singular;           /* a gram matrix was, to rounding */
   double objective;        /* after the last sweep, where penalties count; else NaN */

@@ -21,8 +21,8 @@ typedef struct amped_solver_state {
   double *weights;    /* [ncomps] */
   /* ncomps x ncomps each, as the last sweep left them; all NULL where the solver keeps none */
   double *grams[AMPED_MAX_ORDER];
-  /* Of a solver that keeps a second set of factors (iterate.h), of its best sweep or of the one
-   * before: numbers of its own, and that set. Count 0, NULL: none. */
+  /* Of a solver that has them (iterate.h): numbers of its own, and a second set of factors, of its
+   * best sweep or of the one before. Count 0, NULL: none. */
   uint64_t number_count;
   double *numbers;                 /* [number_count] */
   const amped_saved_factors *best; /* borrowed; not copied */

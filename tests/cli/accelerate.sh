@@ -50,7 +50,7 @@ passes_of() { # HOW
   expect 0 "" on 1 three.npy --rank=4 --init=three.h5 --iters=40 --precision=double --accelerate="$1" \
     --json=run.json $quiet
   passes_told=$(sed -n 's/.*"passes":{"total":\([0-9]*\),.*/\1/p' run.json)
-  refused=$(sed -n 's/.*"refused":\([0-9]*\)},"output".*/\1/p' run.json)
+  refused=$(sed -n 's/.*"event":"end".*"refused":\([0-9]*\)}.*/\1/p' run.json)
 }
 passes_of momentum
 same "passes with momentum" "$passes_told" 80

@@ -108,6 +108,26 @@ expect 0 "set xtics ('1900' 1, '1910' 11, '1920' 21, '1930' 31, '1940' 41)" cat 
 expect 0 "set title 'name, 14 largest of 100'" cat labels.gp
 same "names shown" "$(rows labels.gp component_2_mode_4 | wc -l | tr -d ' ')" 14
 
+# Several runs: a block and a curve each, named by their files; the distance from the best of all.
+expect 0 "" on 1 t.h5 --rank=2 --iters=7 --tol=0 --nowrite --json=one.json -q
+expect 0 "" on 1 t.h5 --rank=3 --iters=4 --tol=0 --nowrite --json=two.json -q
+expect 0 "" "$amped" plot one.json two.json -o both.gp
+same "sweeps of the first run" "$(rows both.gp run0 | wc -l | tr -d ' ')" 7
+same "sweeps of the second run" "$(rows both.gp run1 | wc -l | tr -d ' ')" 4
+expect 0 "title 'two'" cat both.gp
+last=$(cut -f 4 <<END | sort -g | head -n 1
+$(rows both.gp run0; rows both.gp run1)
+END
+)
+same "the best is 0 from itself" "$last" 0
+expect 2 "name the picture with -o" "$amped" plot one.json two.json
+expect 2 "is no RUN.json" "$amped" plot one.json t.cpd.h5 -o no.gp
+expect 2 "is an input" "$amped" plot one.json two.json -o two.json
+expect 3 "tells of several decompositions" "$amped" plot one.json several.json -o no.gp
+expect 0 "" on 1 complete first.tns --rank=2 --reg=1 --iters=2 --holdout=0 --nowrite --json=complete.json -q
+expect 3 "has the metric" "$amped" plot one.json complete.json -o no.gp
+absent no.gp
+
 # A picture writes no other file, and leaves none.
 for f in t.dat p.dat p.gp; do echo mine >$f; done
 if command -v gnuplot >/dev/null 2>&1; then

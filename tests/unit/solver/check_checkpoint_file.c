@@ -143,7 +143,7 @@ START_TEST(a_file_without_a_name_is_of_the_fit) {
 START_TEST(the_best_sweep_is_kept_beside_the_last) {
   const char *path = testing_path("best.h5");
   amped_checkpoint_key key = a_key("rmse", false);
-  key.keeps_second = true;
+  key.has_numbers = key.keeps_second = true;
   for (int bytes = 4; bytes <= 8; bytes += 4) {
     key.precision = (amped_vtype)bytes;
     write_checkpoint(path, &key);
@@ -162,19 +162,19 @@ START_TEST(it_goes_on_accelerated_as_it_began) {
   amped_checkpoint_key key = a_key("fit", true);
   write_checkpoint(path, &key);
   key.accelerate = "momentum";
-  key.keeps_second = true;
+  key.has_numbers = key.keeps_second = true;
   check_fails(AMPED_BAD_INPUT, "--accelerate=none", read_checkpoint(path, &key));
   write_checkpoint(path, &key);
   check_ok(read_checkpoint(path, &key));
   key.accelerate = "linesearch";
   check_fails(AMPED_BAD_INPUT, "--accelerate=momentum", read_checkpoint(path, &key));
   key.accelerate = NULL;
-  key.keeps_second = false;
+  key.has_numbers = key.keeps_second = false;
   check_fails(AMPED_BAD_INPUT, "--accelerate=momentum", read_checkpoint(path, &key));
   (void)remove(path);
   check_no_leak();
 }
 
-TESTING_MAIN("checkpoint_file", it_goes_on_accelerated_as_it_began, the_best_sweep_is_kept_beside_the_last,
-             a_state_survives_with_grams_and_without, a_checkpoint_of_another_solver_is_refused,
-             a_file_without_a_name_is_of_the_fit)
+TESTING_MAIN("checkpoint_file", it_goes_on_accelerated_as_it_began,
+             the_best_sweep_is_kept_beside_the_last, a_state_survives_with_grams_and_without,
+             a_checkpoint_of_another_solver_is_refused, a_file_without_a_name_is_of_the_fit)

@@ -1,0 +1,71 @@
+#include "solver/cpd_methods.h"
+
+#include "solver/cpd_lm.h"
+#include "solver/cpd_rbs.h"
+
+static const amped_solver *als_solver(const amped_cpd_options *how) {
+  return amped_cpd_solver_of(how->accelerate);
+}
+
+static const amped_solver *lm_solver(const amped_cpd_options *how) {
+  (void)how;
+  return &amped_cpd_lm_solver;
+}
+
+static void lm_require(const amped_worker *worker, const amped_plan *plan,
+                       const amped_cpd_options *how, uint64_t *device_bytes, uint64_t *host_bytes) {
+  (void)how;
+  amped_cpd_lm_require(worker, plan, device_bytes, host_bytes);
+}
+
+static amped_status lm_run(const amped_context *context, const amped_cpd_options *how,
+                           const amped_saved_factors *before, const amped_iterate_options *options,
+                           amped_solver_result *result) {
+  (void)how;
+  (void)before;
+  return amped_cpd_lm(context, options, result);
+}
+
+static const amped_solver *rbs_solver(const amped_cpd_options *how) {
+  (void)how;
+  return &amped_cpd_rbs_solver;
+}
+
+static amped_status rbs_run(const amped_context *context, const amped_cpd_options *how,
+                            const amped_saved_factors *before, const amped_iterate_options *options,
+                            amped_solver_result *result) {
+  (void)before;
+  return amped_cpd_rbs(context, how, options, result);
+}
+
+static const amped_cpd_method methods[] = {
+    [AMPED_CPD_ALS] = {"als", NULL, als_solver, amped_cpd_require, amped_cpd_run},
+    [AMPED_CPD_LM] = {"lm",
+                      "Levenberg-Marquardt: a sweep is a damped Gauss-Newton step of all factors, "
+                      "or its refusal",
+                      lm_solver, lm_require, lm_run},
+    [AMPED_CPD_RBS] = {"rbs", NULL, rbs_solver, amped_cpd_require, rbs_run},
+};
+
+const amped_cpd_method *amped_cpd_method_of(const amped_cpd_options *how) {
+  return &methods[how->method];
+}
+
+amped_status amped_cpd_method_check(const amped_cpd_options *how) {
+  const char *wrong = NULL;
+  if (how->method != AMPED_CPD_LM)
+    return AMPED_OK;
+  if (how->accelerate != AMPED_ACCELERATE_NONE)
+    wrong = "--accelerate";
+  else if (how->rule.nonnegative != 0)
+    wrong = "--nonnegative";
+  else if (how->rule.ridge > 0.0)
+    wrong = "--ridge";
+  else if (how->rule.l1 > 0.0)
+    wrong = "--l1";
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL,
+                                     "%s is of --method=als, and --method=lm has no use for it; "
+                                     "leave out one of the two",
+                                     wrong)
+                       : AMPED_OK;
+}

@@ -1,0 +1,78 @@
+#include "solver/fit.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/log.h"
+#include "base/timer.h"
+#include "solver/residual.h"
+#include "solver/unit_model.h"
+
+/* Rounding errors of the quick formula add up to so many at most (docs/numerics.md). A residual
+ * below so many is found by a pass over the nonzeros. */
+#define ERRORS 8.0
+#define HIDDEN 2048.0
+
+/* The unit of rounding of stored numbers. */
+static double unit_of(const amped_plan *plan) {
+  return plan->value_type == AMPED_F32 ? 0x1p-24 : 0x1p-53;
+}
+
+/* The error of 1 - sqrt(part), where that of part is at most `error`. */
+static double noise_of(double part, double error) {
+  return part > error ? error / (sqrt(part) + sqrt(part - error)) : sqrt(error);
+}
+
+/* |X - M|^2 by a pass over all nonzeros, of the factors as they are stored. `spread`: sizes /
+ * |X|^2. What rounding of stored numbers does to X and M moves the fit by their unit, and by no
+ * more. */
+static void measure_residual(amped_fit *f, uint64_t sweep, double spread, double *part,
+                             double *noise) {
+  const amped_context *context = f->context;
+  amped_residual residual = {0.0, 0.0};
+  double began = amped_time();
+  const amped_status status = amped_residual_measure(context, f->result->weights, &residual);
+  if (status != AMPED_OK)
+    amped_comm_abort(context->comm, status);
+  f->result->residuals++;
+  if (!f->told_pass)
+    amped_say_verbose("  sweep %" PRIu64 ": near a fit of 1 rounding hides the residual; a pass "
+                      "over all nonzeros finds it, in %.3g s here, where the fit is so high",
+                      sweep, amped_time() - began);
+  f->told_pass = true;
+  *part = residual.part;
+  *noise = noise_of(residual.part, residual.error) + unit_of(context->plan) * (1.0 + sqrt(spread));
+}
+
+/* Rounding of what is multiplied moves <X, M>, of TF32 by some 2^-16 of |X| |M| (docs/numerics.md).
+ */
+static double products_unit(const amped_context *context) {
+  return context->worker->tf32 ? 0x1p-16 : unit_of(context->plan);
+}
+
+/* The terms of the quick formula have sizes of 1 + sizes / |X|^2, over |X|^2; they cancel. Their
+ * rounding remains. */
+void amped_fit_find(amped_fit *f, uint64_t sweep, const double *const *grams, double inner,
+                    double *part, double *noise) {
+  const amped_plan *plan = f->context->plan;
+  double sizes = 0.0;
+  *part = (plan->norm_squared +
+           amped_unit_norm_squared(plan, f->result->weights, grams, f->v, &sizes) - 2.0 * inner) /
+          plan->norm_squared;
+  const double spread = sizes / plan->norm_squared;
+  const double error = unit_of(plan) * (1.0 + spread);
+  *noise = noise_of(*part, ERRORS * products_unit(f->context) * (1.0 + spread)) + unit_of(plan);
+  if (isfinite(*part) && *part < HIDDEN * error && amped_residual_is_possible(f->context))
+    measure_residual(f, sweep, spread, part, noise);
+}
+
+void amped_fit_finish(amped_fit *f, double *value) {
+  double part = 0.0;
+  double noise = 0.0;
+  if (!f->context->worker->tf32)
+    return;
+  f->told_pass = true;
+  measure_residual(f, f->result->sweeps, 0.0, &part, &noise);
+  amped_say("fit by exact products: %.8f; by those of TF32 %.8f", 1.0 - sqrt(part), *value);
+  *value = 1.0 - sqrt(part);
+}

@@ -1,0 +1,26 @@
+/* Fit: 1 - |X - M| / |X| of a unit model, from an MTTKRP and the grams, without forming M.
+ *
+ * It is computed in double. Near 1 the terms of the quick formula cancel; then a pass over all
+ * nonzeros finds the residual (residual.h). */
+#ifndef AMPED_FIT_H
+#define AMPED_FIT_H
+
+#include "solver/iterate.h"
+
+typedef struct amped_fit {
+  const amped_context *context;
+  amped_solver_result *result; /* its weights are the model's; passes are counted there */
+  double *v;                   /* room for [ncomps][ncomps] */
+  bool told_pass;
+} amped_fit;
+
+/* Collective. *part = |X - M|^2 / |X|^2, where inner = <X, M>; it may be NaN, where factors
+ * overflow. *noise: the fit's rounding error. The output may be used. A failure ends the job. */
+void amped_fit_find(amped_fit *fit, uint64_t sweep, const double *const *grams, double inner,
+                    double *part, double *noise);
+
+/* Collective, after the last sweep: *value becomes that of exact products, where those of sweeps
+ * were rounded to TF32. */
+void amped_fit_finish(amped_fit *fit, double *value);
+
+#endif
