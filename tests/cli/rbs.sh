@@ -45,6 +45,12 @@ agrees flat.npy flat.init.h5 2 "" --sample=slices --block=10 --polish=0
 agrees five.npy five.init.h5 1 "" --sample=slices --block=3
 agrees counts.npy a.init.h5 3 nonnegative --sample=slices --block=6 --nonnegative
 
+# A whole search, to its longest steps, and the restricted phase.
+for ranks in 1 3; do
+  expect 0 "" on $ranks a.npy --rank=3 --init=a.init.h5 --method=rbs --precision=double --block=8 --epochs=50 --search=34 --tol=0 --nowrite --json=run.json -q
+  expect 0 "" reference compare a.npy a.init.h5 run.json 1e-9 1
+done
+
 # Slices of a file that is larger than --memory. Ranks share a group, so their number changes nothing
 # but the order of sums.
 agrees a.npy a.init.h5 3 "" --memory=20K --block=6
