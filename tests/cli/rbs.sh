@@ -114,6 +114,13 @@ expect 0 "memory: " on 2 a.npy --rank=3 --method=rbs --plan
 expect 0 "core consistency" on 2 a.npy --rank=2,3 --method=rbs --corcondia --epochs=10 -o several.h5
 expect 0 "" "$amped" info several.r2.h5
 
+# A signal ends a run after an epoch, with the model so far; a run from it goes on near there.
+begin 2 '"sweep":300,' a.npy --rank=3 --method=rbs --epochs=1000000 --search=100 --tol=0 --on-signal=result -o signal.h5
+stop_by USR1
+same "status after a signal" "$status" 85
+expect 0 "" on 2 a.npy --rank=3 --method=rbs --init=signal.partial.h5 --epochs=1 --search=0 --polish=1 --nowrite --json=run.json -q
+close "fit of a model that was saved" "$(field fit run.json)" 0.9 0.01
+
 # Refusals.
 expect 2 "two blocks of 2 R = 40" on 1 a.npy --rank=20 --method=rbs --sample=blocks --nowrite
 expect 0 "groups of about 25" on 1 a.npy --rank=20 --method=rbs --epochs=1 --search=0 --nowrite
