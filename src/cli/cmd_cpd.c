@@ -570,8 +570,8 @@ amped_status amped_cmd_cpd(const amped_options *o) {
         "cells of %s that were drawn more than once count apart in its norm: fits are too high, "
         "up to 1; this run is for its times",
         o->session.shape.name);
-  if (status == AMPED_OK && !o->session.plan_only)
-    status = decompose_all(&j);
+  if (status == AMPED_OK)
+    status = o->session.plan_only ? amped_cpd_sampling_set(&session, o, &j.rbs) : decompose_all(&j);
   status = amped_session_finish(&session, status);
   amped_cpd_outputs_free(&j.outputs);
   amped_session_close(&session);

@@ -110,7 +110,7 @@ expect 0 "rows move by less than --tol" on 1 p.h5 --rank=5 --method=rbs --block=
 # What a run tells.
 expect 0 "sampling: 4 blocks of at most 7 x 8 x 8 random indices" on 2 a.npy --rank=3 --method=rbs --nowrite
 expect 0 "sampling: 5 groups of about 6 random slices of mode 1" on 1 a.npy --rank=3 --method=rbs --sample=slices --block=6 --nowrite
-expect 0 "memory: " on 2 a.npy --rank=3 --method=rbs --plan
+expect 0 "sampling: 4 blocks" on 2 a.npy --rank=3 --method=rbs --plan
 expect 0 "core consistency" on 2 a.npy --rank=2,3 --method=rbs --corcondia --epochs=10 -o several.h5
 expect 0 "" "$amped" info several.r2.h5
 
