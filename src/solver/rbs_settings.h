@@ -22,8 +22,8 @@ amped_status amped_rbs_settings_make(const amped_rbs_options *options, const amp
 /* The share of the cells that an epoch reads. */
 double amped_rbs_epoch_share(const amped_rbs_settings *settings);
 
-/* The weight of the proximal term in a step of an epoch, both counted from 0: in the search it falls
- * from 1 to the least, then it grows up to 100. */
+/* The weight of the proximal term in a step of an epoch, both counted from 0: in the search it
+ * falls from 1 to the least, then it grows up to 100. */
 double amped_rbs_lambda(const amped_rbs_settings *settings, uint64_t epoch, uint64_t step);
 
 /* The least of these weights. */

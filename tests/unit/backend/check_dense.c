@@ -1,6 +1,6 @@
 /* Dense formats: MTTKRP of a slab's cells against the oracle, for all orders, layouts, modes,
  * trees, slab modes and cell types; whatever has changed the factors before. */
-#include "tests/lib/testing_dense.h"
+#include "tests/lib/testing_slabs.h"
 
 /* --- the exchange of partial sums ------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* Dense blocks: MTTKRP, grams and new rows of blocks against the oracle and the definitions, for
  * all orders, layouts, slab modes and cell types; single cells; rows that go back to the factors.
  */
-#include "tests/lib/testing_dense.h"
+#include "tests/lib/testing_slabs.h"
 
 /* Indices of each block: every third of the rank's own, from the block's number on, and random ones
  * of the other modes. The last block has none of mode 0 where `empty`. */
