@@ -23,6 +23,7 @@
 #define AMPED_BACKEND_H
 
 #include "backend/block_fit.h"
+#include "backend/dense_block.h"
 #include "backend/factor_past.h"
 #include "backend/gpu_info.h"
 #include "backend/row_descent.h"
@@ -324,13 +325,13 @@ typedef struct amped_partial_rows {
   void *arriving; /* room for the parts of own rows of all ranks, rank after rank */
 } amped_partial_rows;
 
-/* A format has all of these operations but row_fit, row_past and row_steps (optional), collect,
- * sort, require_collect (NULL: it takes ordered copies alone), go_on, make_synthetic and
- * require_synthetic (NULL: it takes files alone), partial_rows, add_arrived and stage_partial
- * (NULL: sums of a row are whole on its owner, split iDps apart), and products (NULL: near 1 the
- * fit is known less well, docs/numerics.md). A format that needs cells has insert_cells in place of
- * insert. A solver that needs an operation of its own asks for it before the first nonzero is read
- * (amped_demand, session/prepare.h). */
+/* A format has all of these operations but row_fit, row_past, row_steps and dense_blocks
+ * (optional), collect, sort, require_collect (NULL: it takes ordered copies alone), go_on,
+ * make_synthetic and require_synthetic (NULL: it takes files alone), partial_rows, add_arrived and
+ * stage_partial (NULL: sums of a row are whole on its owner, split iDps apart), and products (NULL:
+ * near 1 the fit is known less well, docs/numerics.md). A format that needs cells has insert_cells
+ * in place of insert. A solver that needs an operation of its own asks for it before the first
+ * nonzero is read (amped_demand, session/prepare.h). */
 typedef struct amped_format_ops {
   const char *name;       /* as the user says it: --kernel */
   bool any_order;         /* sums are added in whatever order comes: never with --deterministic */
@@ -417,10 +418,11 @@ typedef struct amped_format_ops {
   amped_status (*products)(amped_tensor_part *part, int mode, double scale, const double *weights,
                            amped_products *out);
 
-  const amped_row_fit_ops *row_fit;     /* NULL: the format has none */
-  const amped_block_fit_ops *block_fit; /* NULL: none; it needs row fits */
-  const amped_row_past_ops *row_past;   /* likewise */
-  const amped_row_step_ops *row_steps;  /* likewise */
+  const amped_row_fit_ops *row_fit;          /* NULL: the format has none */
+  const amped_block_fit_ops *block_fit;      /* NULL: none; it needs row fits */
+  const amped_row_past_ops *row_past;        /* likewise */
+  const amped_row_step_ops *row_steps;       /* likewise */
+  const amped_dense_block_ops *dense_blocks; /* NULL: the format has none */
 } amped_format_ops;
 
 /* --- backends and workers -------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/cpd_outputs.h"
 #include "cli/cpd_rows.h"
+#include "cli/cpd_sampling.h"
 #include "plan/dense_passes.h"
 #include "session/init_file.h"
 #include "solver/corcondia.h"
@@ -89,6 +90,7 @@ typedef struct job {
   const amped_options *o;
   amped_cpd_outputs outputs;
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
+  amped_rbs_settings rbs;               /* of --method=rbs, for the number of components in hand */
   bool noise_told;
   char rows_text[AMPED_ROW_RULE_TEXT];
   const char *rows_key;         /* of a checkpoint */
@@ -224,7 +226,9 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
   char text[AMPED_CORCONDIA_TEXT];
   if (is_several(j->o))
     (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
-  const amped_outcome outcome = amped_outcome_of(result, j->o->cpd.tol);
+  /* --tol of samples is not that of the fit */
+  const amped_outcome outcome =
+      amped_outcome_of(result, amped_cpd_samples(j->o) ? 0.0 : j->o->cpd.tol);
   amped_say("%s%s; %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f", best, outcome.text,
             t->total / n, amped_report_part(t->mttkrp / n), amped_report_part(t->solve / n),
             amped_report_part(t->exchange / n));
@@ -248,6 +252,8 @@ static json_t *json_passes(const job *j, const amped_solver_result *r) {
   const uint64_t order = (uint64_t)plan->order;
   if (!j->session->is_dense)
     return json_null();
+  if (amped_cpd_samples(j->o))
+    return amped_cpd_sampling_passes(&j->rbs, plan, r);
   if (j->o->cpd.method == AMPED_CPD_LM)
     return json_pack("{s:I, s:I}", "total", (json_int_t)(r->passes + r->residuals), "of_fits",
                      (json_int_t)r->residuals);
@@ -319,6 +325,9 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
                                               o->cpd.method == AMPED_CPD_ALS ? NULL : method->name,
                                           .accelerate = amped_accelerate_name(o->cpd.accelerate),
                                           .rows = j->rows_key};
+  const amped_cpd_sampling sampling = {&j->rbs, session->outside ? session->dense : NULL,
+                                       o->seed + (uint64_t)number - 1};
+  amped_cpd_options how = o->cpd;
   amped_solver_state state = {.order = 0};
   amped_saved_factors before = {.order = 0};
   amped_iterate_options als_options = {.iters = o->cpd.iters,
@@ -339,7 +348,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
     AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
-  AMPED_GO(done, method->run(&context, &o->cpd, &before, &als_options, result));
+  how.sampling = &sampling;
+  AMPED_GO(done, method->run(&context, &how, &before, &als_options, result));
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
@@ -418,6 +428,7 @@ static amped_status decompose(job *j, int i) {
   const int ncomps = j->o->session.ncomps_list[i];
   amped_multistart starts = {.count = 0};
   AMPED_TRY(amped_session_set_ncomps(j->session, ncomps));
+  AMPED_TRY(amped_cpd_sampling_set(j->session, j->o, &j->rbs));
   amped_status status =
       amped_comm_agree(comm, amped_multistart_create(j->o->session.starts, &starts));
   if (status == AMPED_OK)
@@ -484,10 +495,16 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   const job *j = context;
   (void)worker;
   AMPED_TRY(check_corcondia(j->o, plan));
+  AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
   AMPED_TRY(amped_cpd_rows_check_modes(&j->o->cpd.rule, plan));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
     return AMPED_OK; /* it comes with the cells */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
+}
+
+static bool left_outside(const amped_session *session, uint64_t bytes, const void *context) {
+  const job *j = context;
+  return amped_cpd_sampling_left_outside(session, j->o, bytes);
 }
 
 static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
@@ -498,6 +515,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
                  amped_residual_host_bytes(plan);
   amped_cpd_method_of(&o->cpd)->require(&j->session->worker, plan, &o->cpd, device_bytes,
                                         host_bytes);
+  amped_cpd_sampling_require(&j->session->worker, o, plan, device_bytes, host_bytes);
 }
 
 /* Of a sparse tensor of a file: would cells take less time? */
@@ -523,6 +541,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
                                .solver_bytes = solver_bytes,
                                .watches_negative = o->cpd.rule.nonnegative != 0,
                                .takes_cells = true,
+                               .left_outside = left_outside,
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;
@@ -551,8 +570,8 @@ amped_status amped_cmd_cpd(const amped_options *o) {
         "cells of %s that were drawn more than once count apart in its norm: fits are too high, "
         "up to 1; this run is for its times",
         o->session.shape.name);
-  if (status == AMPED_OK && !o->session.plan_only)
-    status = decompose_all(&j);
+  if (status == AMPED_OK)
+    status = o->session.plan_only ? amped_cpd_sampling_set(&session, o, &j.rbs) : decompose_all(&j);
   status = amped_session_finish(&session, status);
   amped_cpd_outputs_free(&j.outputs);
   amped_session_close(&session);

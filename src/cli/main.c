@@ -25,13 +25,14 @@ const amped_command amped_commands[] = {
      .parallel = true,
      .summary = "decompose a tensor: CP by alternating least squares",
      .groups =
-         {&amped_session_option_rows,   &amped_start_option_rows,      &amped_sweep_option_rows,
-          &amped_cpd_option_rows,       &amped_seed_option_rows,       &amped_output_option_rows,
-          &amped_nowrite_option_rows,   &amped_threads_option_rows,    &amped_backend_option_rows,
-          &amped_plan_option_rows,      &amped_checkpoint_option_rows, &amped_on_signal_option_rows,
-          &amped_plan_only_option_rows, &amped_watch_option_rows,      &amped_shape_option_rows,
-          &amped_values_option_rows,    &amped_products_option_rows,   &amped_read_option_rows,
-          &amped_dims_option_rows,      &amped_duplicates_option_rows, &amped_dataset_option_rows},
+         {&amped_session_option_rows,   &amped_start_option_rows,     &amped_sweep_option_rows,
+          &amped_cpd_option_rows,       &amped_rbs_option_rows,       &amped_seed_option_rows,
+          &amped_output_option_rows,    &amped_nowrite_option_rows,   &amped_threads_option_rows,
+          &amped_backend_option_rows,   &amped_plan_option_rows,      &amped_checkpoint_option_rows,
+          &amped_on_signal_option_rows, &amped_plan_only_option_rows, &amped_watch_option_rows,
+          &amped_shape_option_rows,     &amped_values_option_rows,    &amped_products_option_rows,
+          &amped_read_option_rows,      &amped_dims_option_rows,      &amped_duplicates_option_rows,
+          &amped_dataset_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"

@@ -188,6 +188,7 @@ static const struct {
     {&amped_width_option_rows, 0},
     {&amped_components_option_rows, 0},
     {&amped_bench_option_rows, 0},
+    {&amped_rbs_option_rows, offsetof(amped_options, rbs)}, /* names of other commands' rows, too */
 };
 
 #define PARTS (sizeof parts / sizeof parts[0])

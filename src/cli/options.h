@@ -18,6 +18,7 @@
 #include "session/session_options.h"
 #include "solver/complete_options.h"
 #include "solver/cpd_options.h"
+#include "solver/rbs_options.h"
 #include "solver/stream_options.h"
 #include "text/io_format.h"
 
@@ -45,6 +46,7 @@ typedef struct amped_options {
   /* of one folder, or one command */
   amped_session_options session;
   amped_cpd_options cpd;
+  amped_rbs_options rbs;
   amped_complete_options complete;
   amped_stream_options stream;
   amped_checkpoint_options checkpoint;

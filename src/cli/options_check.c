@@ -9,6 +9,7 @@
 #include "base/file_lock.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/cpd_sampling.h"
 #include "plan/overlap.h"
 
 /* Two outputs need two names, and neither may be that of the other's lock. */
@@ -318,7 +319,10 @@ static void hand_down(amped_options *o) {
   if (o->cpd.iters == 0)
     o->cpd.iters = completes ? 200 : 50;
   if (o->cpd.tol < 0.0) /* the fit of a shape's tensor is not known (cmd_cpd.c) */
-    o->cpd.tol = completes ? 1e-4 : o->session.shape.name != NULL ? 0.0 : 1e-5;
+    o->cpd.tol = completes                        ? 1e-4
+                 : o->cpd.method == AMPED_CPD_RBS ? 1e-3
+                 : o->session.shape.name != NULL  ? 0.0
+                                                  : 1e-5;
 }
 
 amped_status amped_options_check(amped_options *o) {
@@ -330,6 +334,7 @@ amped_status amped_options_check(amped_options *o) {
                        o->nowrite ? "--nowrite" : "--plan");
   AMPED_TRY(check_cells(o));
   AMPED_TRY(check_products(o));
+  AMPED_TRY(amped_cpd_sampling_check(o));
   AMPED_TRY(check_shape(o));
   AMPED_TRY(check_several(o));
   AMPED_TRY(check_init(o));

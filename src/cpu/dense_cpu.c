@@ -6,12 +6,11 @@
 
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/contract_cpu.h"
+#include "cpu/dense_block_cpu.h"
 #include "cpu/dense_products_cpu.h"
 #include "cpu/device_cpu.h"
 #include "cpu/huge_pages.h"
-#include "cpu/multi_ttv_cpu.h"
-#include "plan/dense_kept.h"
+#include "cpu/slab_cpu.h"
 
 /* Bytes of cells that a thread copies at a time. */
 #define PIECE (UINT64_C(1) << 20)
@@ -20,23 +19,20 @@ struct amped_tensor_part {
   const amped_plan *plan;
   amped_factor_set *factors;
   int threads;
-  void *cells;
-  uint64_t filled;                   /* cells that were inserted */
-  void *t;                           /* the last contraction */
-  amped_dense_kept kept;             /* its modes */
-  void *sums, *arriving;             /* of amped_partial_rows */
-  void *gathered[AMPED_MAX_ORDER];   /* factors in the order of indices, where several ranks have
-                                        their blocks padded */
-  const void *rows[AMPED_MAX_ORDER]; /* factors in that order: of the slab's indices */
-  void *workspace;
-  double mttkrp_sec; /* of the last one */
+  void *cells, *t, *workspace;
+  amped_slab_cpu slab;             /* with these */
+  uint64_t filled;                 /* cells that were inserted */
+  void *sums, *arriving;           /* of amped_partial_rows */
+  void *gathered[AMPED_MAX_ORDER]; /* factors in the order of indices, where several ranks have
+                                      their blocks padded */
+  double mttkrp_sec;               /* of the last one */
 };
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
 /* Modes whose factor has to be gathered: all but the slab mode, whose own rows lie together. */
 static bool is_gathered(const amped_plan *plan, int mode) {
-  return plan->nranks > 1 && mode != plan->dense.slab_mode;
+  return plan->nranks > 1 && mode != plan->dense.slab_mode && !plan->dense.outside;
 }
 
 /* Rows of partial sums. */
@@ -45,37 +41,6 @@ static uint64_t partial_rows(const amped_plan *plan) {
   for (int m = 0; m < plan->order; m++)
     if (is_gathered(plan, m) && amped_plan_factor_rows(plan, m) > most)
       most = amped_plan_factor_rows(plan, m);
-  return most;
-}
-
-static amped_contraction contraction_of(const amped_plan *plan, int from, int end) {
-  const amped_dense_plan *d = &plan->dense;
-  amped_contraction c = {.type = d->type,
-                         .lead = 1,
-                         .mid = 1,
-                         .trail = 1,
-                         .value_type = plan->value_type,
-                         .ncomps = plan->ncomps,
-                         .ld = plan->ld};
-  for (int k = 0; k < plan->order; k++) {
-    const uint64_t dim = d->dims[d->layout[k]];
-    if (k >= from && k < end)
-      c.dims[c.inputs++] = dim;
-    *(k < from ? &c.lead : k < end ? &c.mid : &c.trail) *= dim;
-  }
-  return c;
-}
-
-static uint64_t workspace_bytes(const amped_plan *plan, int threads) {
-  const int n = plan->order;
-  uint64_t most = amped_multi_ttv_bytes(plan->ncomps, threads);
-  for (int k = 0; k < n; k++) {
-    amped_contraction c = contraction_of(plan, k, k + 1);
-    if (plan->dense.tree == AMPED_TREE_SPLIT)
-      c = k < n / 2 ? contraction_of(plan, 0, n / 2) : contraction_of(plan, n / 2, n);
-    const uint64_t bytes = amped_contract_bytes(&c, threads);
-    most = bytes > most ? bytes : most;
-  }
   return most;
 }
 
@@ -88,6 +53,8 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   uint64_t t = amped_dense_largest(&plan->dense, plan->order, plan->ncomps);
   (void)factor_bytes;
+  if (plan->dense.outside)
+    return AMPED_OK;
   if (!amped_mul(t, (uint64_t)plan->value_type, &t) || t > INT64_MAX)
     return amped_error(AMPED_FAILED, NULL,
                        "the tensor times %d components is too large for any machine; use fewer "
@@ -95,7 +62,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
                        plan->ncomps);
   out->copy_bytes[0] = out->read_bytes[0] = slab_bytes(plan);
   out->host_bytes = slab_bytes(plan) + t + 2 * partial_rows(plan) * row_bytes +
-                    workspace_bytes(plan, device->threads);
+                    amped_slab_cpu_workspace(plan, &plan->dense, device->threads);
   for (int m = 0; m < plan->order; m++)
     if (is_gathered(plan, m))
       out->host_bytes += plan->dims[m] * row_bytes;
@@ -120,6 +87,8 @@ static void cpu_destroy(amped_tensor_part *part) {
 static amped_status allocate(amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  if (plan->dense.outside)
+    return AMPED_OK;
   AMPED_TRY(amped_huge_pages_calloc(&part->cells, plan->dense.cells,
                                     amped_cell_bytes(plan->dense.type), part->threads,
                                     "the cells of the tensor"));
@@ -134,7 +103,8 @@ static amped_status allocate(amped_tensor_part *part) {
     if (is_gathered(plan, m))
       AMPED_TRY(amped_huge_pages_calloc(&part->gathered[m], plan->dims[m], row_bytes, part->threads,
                                         "a factor in order"));
-  return amped_huge_pages_alloc(&part->workspace, workspace_bytes(plan, part->threads), 1,
+  return amped_huge_pages_alloc(&part->workspace,
+                                amped_slab_cpu_workspace(plan, &plan->dense, part->threads), 1,
                                 "the workspace of contractions");
 }
 
@@ -149,6 +119,12 @@ static amped_status cpu_create(amped_device *device, amped_factor_set *factors,
   part->factors = factors;
   part->threads = device->threads;
   amped_status status = allocate(part);
+  part->slab = (amped_slab_cpu){.plan = plan,
+                                .dense = &plan->dense,
+                                .threads = device->threads,
+                                .cells = part->cells,
+                                .t = part->t,
+                                .workspace = part->workspace};
   if (status == AMPED_OK)
     *out = part;
   else
@@ -189,8 +165,12 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
 
 /* Memory keeps the size of more components. */
 static amped_status cpu_resize(amped_tensor_part *part) {
-  memset(&part->kept, 0, sizeof part->kept);
+  memset(&part->slab.kept, 0, sizeof part->slab.kept);
   return AMPED_OK;
+}
+
+amped_dense_part_cpu amped_dense_part_cpu_of(const amped_tensor_part *part) {
+  return (amped_dense_part_cpu){part->plan, part->factors, part->threads, part->cells};
 }
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
@@ -212,62 +192,27 @@ static const void *rows_in_order(amped_tensor_part *part, int mode) {
   return part->gathered[mode];
 }
 
-static int place_of(const amped_plan *plan, int mode) {
-  int k = 0;
-  while (plan->dense.layout[k] != mode)
-    k++;
-  return k;
-}
-
-/* T = the contraction of the modes that part->kept tells. */
-static void contract(amped_tensor_part *part) {
-  const amped_plan *plan = part->plan;
-  amped_contraction c = contraction_of(plan, part->kept.from, part->kept.end);
-  c.cells = part->cells;
-  c.result = part->t;
-  for (int k = part->kept.from; k < part->kept.end; k++)
-    c.factors[k - part->kept.from] = part->rows[plan->dense.layout[k]];
-  amped_contract_cpu(&c, part->threads, part->workspace);
-}
-
-static amped_multi_ttv multi_ttv_of(const amped_tensor_part *part, int place) {
-  const amped_plan *plan = part->plan;
-  amped_multi_ttv m = {
-      .t = part->t, .value_type = plan->value_type, .ncomps = plan->ncomps, .ld = plan->ld};
-  for (int k = 0; k < plan->order; k++) {
-    const int mode = plan->dense.layout[k];
-    if (k >= part->kept.from && k < part->kept.end)
-      continue;
-    if (k == place)
-      m.keep = m.modes;
-    m.dims[m.modes] = plan->dense.dims[mode];
-    m.factors[m.modes++] = part->rows[mode];
-  }
-  return m;
-}
-
 /* A block of `rows` rows at `to`: those of the slab's indices first .. first + count, then zeros.
  */
-static void put_block(const amped_tensor_part *part, const amped_multi_ttv *m, uint64_t first,
-                      uint64_t count, uint64_t rows, char *to) {
+static void put_block(const amped_tensor_part *part, int mode, uint64_t first, uint64_t count,
+                      uint64_t rows, char *to) {
   const uint64_t row_bytes = amped_plan_row_bytes(part->plan);
-  amped_multi_ttv_cpu(m, first, count, to, part->threads, part->workspace);
+  amped_slab_cpu_rows(&part->slab, mode, first, count, to);
   memset(to + count * row_bytes, 0, (rows - count) * row_bytes);
 }
 
 /* Own rows of the output, or a part of the sums of all rows. */
-static void put_rows(amped_tensor_part *part, int mode, int place) {
+static void put_rows(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
   const amped_row_plan *rows = &plan->modes[mode].rows;
-  const amped_multi_ttv m = multi_ttv_of(part, place);
   uint64_t first = 0;
   if (!is_gathered(plan, mode)) {
-    put_block(part, &m, 0, plan->dense.dims[mode], rows->block_rows,
+    put_block(part, mode, 0, plan->dense.dims[mode], rows->block_rows,
               amped_factor_set_cpu_output(part->factors));
     return;
   }
   for (int p = 0; p < plan->nranks; p++) {
-    put_block(part, &m, first, rows->rank_rows[p], rows->block_rows,
+    put_block(part, mode, first, rows->rank_rows[p], rows->block_rows,
               (char *)part->sums + (uint64_t)p * rows->block_rows * amped_plan_row_bytes(plan));
     first += rows->rank_rows[p];
   }
@@ -279,19 +224,18 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   uint64_t versions[AMPED_MAX_ORDER] = {0};
   for (int m = 0; m < plan->order; m++)
     if (m != mode) {
-      part->rows[m] = rows_in_order(part, m);
+      part->slab.rows[m] = rows_in_order(part, m);
       versions[m] = amped_factor_set_cpu.version(part->factors, m);
     }
-  if (!amped_dense_serves(&part->kept, &plan->dense, plan->order, mode, versions))
-    contract(part);
-  put_rows(part, mode, place_of(plan, mode));
+  amped_slab_cpu_contract(&part->slab, mode, versions);
+  put_rows(part, mode);
   part->mttkrp_sec = amped_time() - began;
   amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + part->mttkrp_sec);
   return AMPED_OK;
 }
 
 static void cpu_go_on(amped_tensor_part *part, uint64_t sweeps) {
-  amped_dense_go_on(&part->kept, part->plan->order, sweeps);
+  amped_dense_go_on(&part->slab.kept, part->plan->order, sweeps);
 }
 
 static amped_status cpu_mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
@@ -362,4 +306,5 @@ const amped_format_ops amped_dense_cpu = {
     .partial_rows = cpu_partial_rows,
     .add_arrived = cpu_add_arrived,
     .products = cpu_products,
+    .dense_blocks = &amped_dense_block_cpu,
 };

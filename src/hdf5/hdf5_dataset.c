@@ -19,6 +19,10 @@
 /* Deflate expands one byte to at most 1032 bytes. */
 #define MAX_INFLATION 1040
 
+/* HDF5 drops chunks that were read whole first, among this share of those in its cache; then the
+ * oldest. At 1 it would never drop one that was read in part. */
+#define LRU_SHARE 0.75
+
 /* Slots of the chunk cache for each chunk that stays decoded: a prime far above their number. */
 #define CACHE_SLOTS 101
 
@@ -339,8 +343,8 @@ static amped_status check_storage(amped_hdf5_dataset *d, chunk_need *need) {
 static amped_status open_cached(amped_hdf5_dataset *d, const chunk_need *need) {
   const uint64_t chunks = need->chunk > 0 ? need->cache / need->chunk : 1;
   hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
-  if (list < 0 ||
-      H5Pset_chunk_cache(list, (size_t)(CACHE_SLOTS * chunks), (size_t)need->cache, 1.0) < 0) {
+  if (list < 0 || H5Pset_chunk_cache(list, (size_t)(CACHE_SLOTS * chunks), (size_t)need->cache,
+                                     LRU_SHARE) < 0) {
     if (list >= 0)
       (void)H5Pclose(list);
     return failed(d);

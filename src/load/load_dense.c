@@ -55,7 +55,9 @@ static amped_status take(loading *g, const amped_dense_slab *slab, uint64_t firs
   amped_heartbeat_step();
   amped_dense_stats_add(g->stats, g->l->info, g->l->cells == NULL ? slab : NULL, first, count,
                         g->piece);
-  return worker->format->insert_cells(worker->tensor, first, count, g->piece);
+  return g->l->plan->dense.outside
+             ? AMPED_OK
+             : worker->format->insert_cells(worker->tensor, first, count, g->piece);
 }
 
 /* Cells first .. first + count of the slab, in runs that lie side by side in the tensor. */

@@ -1,7 +1,8 @@
 /* Load dense: from a dense tensor's file, or from cells that are made, to the slabs of all ranks.
  *
  * With `parallel` every rank reads, or makes, its own slab, and rank 0 no more than that. Else rank
- * 0 reads piece after piece of every rank's slab and sends it. Pieces are whole slices where these
+ * 0 reads piece after piece of every rank's slab and sends it. Where cells stay outside
+ * (dense_plan.h) they are counted alone. Pieces are whole slices where these
  * are small. Cells go to the worker's format as they are in the file (insert_cells), and are
  * counted on the way (dense_stats.h). */
 #ifndef AMPED_LOAD_DENSE_H

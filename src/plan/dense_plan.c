@@ -56,6 +56,14 @@ double amped_dense_sweep_bytes(const amped_dense_plan *plan, int order, int ncom
   return (double)order / (order - 1.0) * (cells + t * order);
 }
 
+void amped_dense_plan_leave(amped_dense_plan *plan, const amped_dense_info *info) {
+  plan->outside = true;
+  plan->slab_mode = info->layout[0];
+  plan->first = plan->count = plan->cells = 0;
+  memcpy(plan->dims, info->dims, sizeof plan->dims);
+  plan->dims[plan->slab_mode] = 0;
+}
+
 void amped_dense_plan_make(amped_dense_plan *plan, const amped_dense_info *info, int nranks,
                            int ncomps, uint64_t value_bytes, uint64_t first, uint64_t count) {
   memset(plan, 0, sizeof *plan);

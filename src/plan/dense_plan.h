@@ -31,6 +31,7 @@ typedef struct amped_dense_plan {
   uint64_t dims[AMPED_MAX_ORDER]; /* of the slab: those of the tensor, but count in slab_mode */
   uint64_t cells;                 /* of the slab */
   amped_dense_tree tree;
+  bool outside; /* cells stay in their file: no rank has any, and count is 0 */
 } amped_dense_plan;
 
 int amped_dense_slab_mode(const amped_dense_info *info, int nranks);
@@ -46,6 +47,9 @@ uint64_t amped_dense_largest(const amped_dense_plan *plan, int order, int ncomps
 /* Bytes that a sweep moves with this tree: cells as they are, elements of T of value_bytes. */
 double amped_dense_sweep_bytes(const amped_dense_plan *plan, int order, int ncomps,
                                uint64_t value_bytes, amped_dense_tree tree);
+
+/* Cells stay outside. The slab mode becomes the one that is slowest in the file. */
+void amped_dense_plan_leave(amped_dense_plan *plan, const amped_dense_info *info);
 
 /* The slab first .. first + count of the slab mode; its tree. The sizes fit as info's do. */
 void amped_dense_plan_make(amped_dense_plan *plan, const amped_dense_info *info, int nranks,

@@ -236,6 +236,8 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   AMPED_GO(fail, check_sizes(plan));
   if (request->needs.cells)
     set_slab(plan, info->dense);
+  if (request->outside)
+    amped_dense_plan_leave(&plan->dense, info->dense);
   for (int m = 0; m < plan->order && !request->needs.cells; m++)
     set_packing(plan, m, request->needs.plain_values);
   return AMPED_OK;

@@ -89,6 +89,7 @@ typedef struct amped_plan_request {
   int rank, nranks;
   amped_copy_needs needs;
   const int *owners[AMPED_MAX_ORDER]; /* of iDps, where they are given (placement.h) */
+  bool outside;                       /* of a dense tensor: cells stay in their file */
 } amped_plan_request;
 
 typedef struct amped_plan {

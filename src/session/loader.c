@@ -135,9 +135,17 @@ static amped_status load_dense(amped_session *session) {
                                  .plan = &session->plan,
                                  .worker = &session->worker};
   amped_dense_stats stats;
+  if (session->outside && session->made.has_hash)
+    return AMPED_OK;
+  if (session->outside)
+    amped_say("%s does not tell its norm and hash: a pass over it finds them; files of amped_mpi "
+              "convert --dense do",
+              session->options->input);
   AMPED_TRY(amped_load_dense(&load, &stats, &session->distribute_sec));
-  amped_dense_source_close(session->dense);
-  session->dense = NULL;
+  if (!session->outside) {
+    amped_dense_source_close(session->dense);
+    session->dense = NULL;
+  }
   session->made.norm_squared = amped_kahan_value(&stats.squares);
   session->made.hash = stats.hash;
   session->made.has_hash = true;

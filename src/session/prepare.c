@@ -3,6 +3,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/blas.h"
 #include "base/log.h"
@@ -203,7 +204,8 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
                                       .placement = o->plan.placement,
                                       .rank = session->comm.rank,
                                       .nranks = session->comm.nranks,
-                                      .needs = needs};
+                                      .needs = needs,
+                                      .outside = session->outside};
   amped_rates rates;
   session->worker.backend->device->rates(session->worker.device, &rates);
   amped_status status = amped_plan_create(&session->plan, amped_session_info(session), &request);
@@ -212,6 +214,25 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
     status = amped_plan_cut(&session->plan, o->plan.parts, &rates);
   session->plan_sec = amped_time() - began;
   return amped_comm_agree(&session->comm, status);
+}
+
+/* Collective; the status is agreed. Cells may stay in their file: then there is another plan. */
+static amped_status leave_outside(amped_session *session, const amped_demand *demand) {
+  amped_requirement required;
+  if (!session->is_dense || demand->left_outside == NULL || session->options->cells.made)
+    return AMPED_OK;
+  memset(&required, 0, sizeof required);
+  AMPED_TRY(amped_comm_agree(&session->comm,
+                             amped_worker_require(&session->worker, &session->plan, &required)));
+  session->outside = demand->left_outside(session, required.host_bytes, demand->context);
+  if (!session->outside)
+    return AMPED_OK;
+  if (!session->read_parallel)
+    return amped_error(AMPED_USAGE, session->options->input,
+                       "does not fit in memory, and every rank reads slices of it: leave out "
+                       "--read=root");
+  amped_plan_destroy(&session->plan);
+  return make_plan(session, demand);
 }
 
 /* Collective. */
@@ -251,6 +272,7 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
   AMPED_TRY(find_tables(session));
   AMPED_TRY(make_plan(session, demand));
+  AMPED_TRY(leave_outside(session, demand));
   if (demand->check != NULL)
     AMPED_TRY(amped_comm_agree(&session->comm,
                                demand->check(&session->worker, &session->plan, demand->context)));

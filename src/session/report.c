@@ -284,6 +284,11 @@ static void say_slabs(const amped_session *session, const rank_need *needs) {
   amped_say("tensor: %s, dense, %" PRIu64 " cells of %s (%s)",
             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, amped_cell_name(d->type),
             amped_format_bytes(a, plan->nnz * amped_cell_bytes(d->type)));
+  if (d->outside) {
+    amped_say("plan: the cells stay in the file, and slices of mode %d are read from it",
+              d->slab_mode + 1);
+    return;
+  }
   (void)snprintf(how, sizeof how, "%s %s contracted at a time, %.3g passes over them a sweep",
                  amped_dense_tree_name(d->tree), d->tree == AMPED_TREE_ONE ? "is" : "are",
                  amped_dense_passes(d, plan->order));
@@ -379,9 +384,10 @@ static json_t *json_slabs(const amped_session *session, const rank_need *needs) 
     streamed += needs[p].required.streamed_bytes[0];
     all += needs[p].required.copy_bytes[0];
   }
-  return json_pack("{s:s, s:i, s:s, s:f, s:I, s:I}", "cell_type", amped_cell_name(d->type),
-                   "slab_mode", d->slab_mode, "contracts", amped_dense_tree_name(d->tree),
-                   "passes_a_sweep", amped_dense_passes(d, plan->order), "resident_bytes",
+  return json_pack("{s:s, s:i, s:b, s:s, s:f, s:I, s:I}", "cell_type", amped_cell_name(d->type),
+                   "slab_mode", d->slab_mode, "outside", d->outside ? 1 : 0, "contracts",
+                   amped_dense_tree_name(d->tree), "passes_a_sweep",
+                   amped_dense_passes(d, plan->order), "resident_bytes",
                    (json_int_t)(all - streamed), "streamed_bytes", (json_int_t)streamed);
 }
 
@@ -560,6 +566,9 @@ static void say_sweep(const amped_sweep *s, double total, const amped_spread *mt
   else if (s->step.beta > 0.0)
     (void)snprintf(step, sizeof step, "  step %.2f%s", s->step.beta,
                    s->step.refused ? " refused" : "");
+  else if (s->sampling.is_asked)
+    (void)snprintf(step, sizeof step, "  rows move by %.1e, restricted by %.2g", s->sampling.change,
+                   s->sampling.lambda);
   else if (!isnan(s->objective))
     (void)snprintf(step, sizeof step, "  objective %.6g", s->objective);
   amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
@@ -575,6 +584,13 @@ static json_t *json_step(const amped_sweep_step *step) {
                      (json_int_t)step->iterations, "refused", step->refused ? 1 : 0);
   return step->is_asked
              ? json_pack("{s:f, s:b}", "beta", step->beta, "refused", step->refused ? 1 : 0)
+             : json_null();
+}
+
+/* Of a solver that samples none: null. */
+static json_t *json_sampling(const amped_sweep_sampling *sampling) {
+  return sampling->is_asked
+             ? json_pack("{s:f, s:f}", "lambda", sampling->lambda, "moved", sampling->change)
              : json_null();
 }
 
@@ -606,12 +622,14 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, ui
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
-        json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:o, s:o}",
+        json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:o, "
+                  "s:o, s:o}",
                   "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric,
                   s->metric, s->value, "change", s->number > 1 ? json_real(s->change) : json_null(),
                   noise.text, s->noise, "seconds", total, "mttkrp_seconds", "min", mttkrp.min,
                   "mean", mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank,
                   "solve_seconds", solve.mean, "exchange_seconds", exchange.mean, "step",
-                  json_step(&s->step), "objective", amped_json_number(s->objective)));
+                  json_step(&s->step), "sampling", json_sampling(&s->sampling), "objective",
+                  amped_json_number(s->objective)));
   return amped_comm_agree(comm, status);
 }

@@ -25,6 +25,7 @@ typedef struct amped_session {
   amped_dense_source *dense;   /* on ranks that read such an input; else NULL */
   amped_generated_cells cells; /* of options->cells, of ranks that make their slab of it */
   amped_dense_info dense_info;
+  bool outside;              /* its cells stay in the file: a demand's left_outside */
   bool is_list;              /* one list of the input is read, which is yet to be ordered */
   amped_list_source *list;   /* until it is loaded; else NULL */
   amped_synthetic synthetic; /* of options->shape.name */

@@ -1,6 +1,7 @@
 #include "solver/cpd_methods.h"
 
 #include "solver/cpd_lm.h"
+#include "solver/cpd_rbs.h"
 
 static const amped_solver *als_solver(const amped_cpd_options *how) {
   return amped_cpd_solver_of(how->accelerate);
@@ -25,12 +26,25 @@ static amped_status lm_run(const amped_context *context, const amped_cpd_options
   return amped_cpd_lm(context, options, result);
 }
 
+static const amped_solver *rbs_solver(const amped_cpd_options *how) {
+  (void)how;
+  return &amped_cpd_rbs_solver;
+}
+
+static amped_status rbs_run(const amped_context *context, const amped_cpd_options *how,
+                            const amped_saved_factors *before, const amped_iterate_options *options,
+                            amped_solver_result *result) {
+  (void)before;
+  return amped_cpd_rbs(context, how, options, result);
+}
+
 static const amped_cpd_method methods[] = {
     [AMPED_CPD_ALS] = {"als", NULL, als_solver, amped_cpd_require, amped_cpd_run},
     [AMPED_CPD_LM] = {"lm",
                       "Levenberg-Marquardt: a sweep is a damped Gauss-Newton step of all factors, "
                       "or its refusal",
                       lm_solver, lm_require, lm_run},
+    [AMPED_CPD_RBS] = {"rbs", NULL, rbs_solver, amped_cpd_require, rbs_run},
 };
 
 const amped_cpd_method *amped_cpd_method_of(const amped_cpd_options *how) {

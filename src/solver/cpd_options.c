@@ -38,9 +38,10 @@ static bool parse_nonnegative(void *options, const char *text) {
 static const amped_option rows[] = {
     {.name = "method",
      .type = AMPED_OPTION_WORD,
-     .words = AMPED_OPTION_WORDS("als", "lm"),
-     .help = "alternating least squares (als), or steps of all factors at once (lm: "
-             "Levenberg-Marquardt), which take more memory, and end where als hardly moves",
+     .words = AMPED_OPTION_WORDS("als", "lm", "rbs"),
+     .help = "alternating least squares (als); steps of all factors at once (lm: "
+             "Levenberg-Marquardt), which take more memory, and end where als hardly moves; or als "
+             "of random samples of a dense tensor's cells (rbs: randomised block sampling)",
      .initial = "als",
      AMPED_OPTION_FIELD(amped_cpd_options, method)},
     {.name = "nonnegative",

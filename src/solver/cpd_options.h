@@ -13,11 +13,16 @@ typedef enum amped_accelerate {
 } amped_accelerate;
 
 /* How a model is found: cpd_methods.h. */
-typedef enum amped_cpd_method_name { AMPED_CPD_ALS, AMPED_CPD_LM } amped_cpd_method_name;
+typedef enum amped_cpd_method_name {
+  AMPED_CPD_ALS,
+  AMPED_CPD_LM,
+  AMPED_CPD_RBS
+} amped_cpd_method_name;
 
 typedef struct amped_cpd_options {
   amped_cpd_method_name method;
-  uint64_t iters; /* sweeps at most; 0: not given */
+  const struct amped_cpd_sampling *sampling; /* of AMPED_CPD_RBS (cpd_rbs.h); the command sets it */
+  uint64_t iters;                            /* sweeps at most; 0: not given */
   double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
                  share); 0: never; below 0: not given */
   amped_accelerate accelerate;

@@ -29,6 +29,13 @@ typedef struct amped_sweep_step {
   uint64_t iterations; /* that found it */
 } amped_sweep_step;
 
+/* Of a solver whose sweeps visit samples of the tensor: cpd_rbs.h. */
+typedef struct amped_sweep_sampling {
+  bool is_asked;
+  double lambda; /* the weight of the proximal term at its end */
+  double change; /* of rows, relative to their size */
+} amped_sweep_sampling;
+
 /* Steps of all sweeps so far. */
 typedef struct amped_steps {
   uint64_t accepted, refused;
@@ -43,6 +50,7 @@ typedef struct amped_sweep {
   double noise;       /* its rounding error; smaller changes mean nothing */
   double objective;   /* residual and penalties (row_rule.h); NaN: nothing is penalised */
   amped_sweep_step step;
+  amped_sweep_sampling sampling;
   amped_sweep_times times;
   amped_sweep_mode modes[AMPED_MAX_ORDER];
   const amped_solver_state *state; /* after this sweep */

@@ -1,0 +1,136 @@
+#include "cli/cpd_sampling.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/system_memory.h"
+#include "cli/commands.h"
+#include "plan/dense_passes.h"
+#include "solver/cell_sample.h"
+#include "tensor/format.h"
+
+/* Share of the free memory that a tensor may take before it stays in its file. */
+#define FREE_SHARE 0.9
+
+bool amped_cpd_samples(const amped_options *o) {
+  return o->cpd.method == AMPED_CPD_RBS;
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+amped_status amped_cpd_sampling_check(const amped_options *o) {
+  const char *wrong = NULL;
+  if (strcmp(o->command->name, "cpd") != 0)
+    return AMPED_OK;
+  if (o->cpd.method != AMPED_CPD_RBS)
+    wrong = amped_rbs_options_given(&o->rbs) ? "--sample, --block, --epochs, --search, --polish "
+                                               "and --memory are of --method=rbs; add "
+                                               "that, or leave them out"
+                                             : NULL;
+  else if (o->cpd.iters > 0)
+    wrong = "--method=rbs has --epochs, and --polish sweeps behind them; leave out --iters";
+  else if (o->cpd.accelerate != AMPED_ACCELERATE_NONE)
+    wrong = "--accelerate is of sweeps over the whole tensor; leave it or --method=rbs out";
+  else if (amped_row_rule_penalises(&o->cpd.rule))
+    wrong = "--ridge and --l1 are of --method=als; leave them or --method=rbs out";
+  else if (o->checkpoint.file != NULL)
+    wrong = "--checkpoint is of --method=als; leave it out (--on-signal=result saves the model)";
+  else if (o->session.shape.name != NULL)
+    wrong = "--method=rbs is for dense tensors, and a shape is sparse; leave it out";
+  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
+}
+
+bool amped_cpd_sampling_left_outside(const amped_session *session, const amped_options *o,
+                                     uint64_t bytes) {
+  const uint64_t allowed = o->rbs.memory;
+  if (!amped_cpd_samples(o) || o->rbs.sampler == AMPED_SAMPLE_BLOCKS)
+    return false;
+  const double node = (double)amped_comm_node_sum(&session->comm, bytes);
+  const double room = FREE_SHARE * (double)amped_mem_node_available();
+  uint64_t over = bytes > allowed;
+  if (allowed == 0)
+    over =
+        (room > 0.0 && node > room) || (double)bytes > FREE_SHARE * (double)amped_mem_limit_left();
+  amped_comm_sum_u64(&session->comm, &over, 1);
+  return over > 0;
+}
+
+amped_status amped_cpd_sampling_check_plan(const amped_session *session, const amped_options *o,
+                                           const amped_plan *plan) {
+  const amped_worker *worker = &session->worker;
+  amped_rbs_settings settings;
+  uint64_t bytes[2] = {0, 0};
+  if (!amped_cpd_samples(o))
+    return AMPED_OK;
+  if (!session->is_dense)
+    return amped_error(AMPED_USAGE, o->session.input,
+                       "is a sparse tensor, and --method=rbs is for dense ones; leave it out, or "
+                       "amped_mpi convert --dense makes a dense one");
+  if (!amped_cpd_rbs_is_possible(worker))
+    return amped_error(AMPED_USAGE, NULL, "--method=rbs needs --backend=cpu");
+  if (plan->dense.outside && o->cpd.corcondia)
+    return amped_error(AMPED_USAGE, o->session.input,
+                       "stays in its file, and --corcondia needs it in memory; leave that out");
+  AMPED_TRY(amped_rbs_settings_make(&o->rbs, plan, &settings));
+  return amped_cpd_rbs_require(worker, plan, &settings, &bytes[0], &bytes[1]);
+}
+
+void amped_cpd_sampling_require(const amped_worker *worker, const amped_options *o,
+                                const amped_plan *plan, uint64_t *device_bytes,
+                                uint64_t *host_bytes) {
+  amped_rbs_settings settings;
+  if (amped_cpd_samples(o) && amped_rbs_settings_make(&o->rbs, plan, &settings) == AMPED_OK)
+    (void)amped_cpd_rbs_require(worker, plan, &settings, device_bytes, host_bytes);
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+static void say(const amped_plan *plan, const amped_rbs_settings *s) {
+  const amped_block_shape most = amped_rbs_sample_most(&s->shape);
+  char dims[AMPED_DIMS_TEXT];
+  if (s->shape.slices)
+    amped_say("sampling: %" PRIu64 " groups of about %" PRIu64
+              " random slices of mode %d; an epoch, a sweep below, visits all",
+              s->shape.count, s->block, s->shape.mode + 1);
+  else
+    amped_say("sampling: %" PRIu64 " blocks of at most %s random indices; an epoch, a sweep below, "
+              "visits them, %.3g %% of the cells",
+              s->shape.count, amped_format_dims(dims, plan->order, most.dims),
+              100.0 * amped_rbs_epoch_share(s));
+  amped_say("epochs: at most %" PRIu64 ", steps restricted after %" PRIu64 "; fits of %" PRIu64
+            " random cells; then %" PRIu64 " sweeps over the whole tensor",
+            s->epochs, s->search, AMPED_SAMPLED_CELLS, s->polish);
+}
+
+static json_t *json(const amped_rbs_settings *s) {
+  return json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:I, s:I}", "event", "sampling", "sample",
+                   s->shape.slices ? "slices" : "blocks", "block", (json_int_t)s->block, "count",
+                   (json_int_t)s->shape.count, "passes_an_epoch", amped_rbs_epoch_share(s),
+                   "epochs", (json_int_t)s->epochs, "search", (json_int_t)s->search, "polish",
+                   (json_int_t)s->polish);
+}
+
+amped_status amped_cpd_sampling_set(amped_session *session, const amped_options *o,
+                                    amped_rbs_settings *settings) {
+  const amped_plan *plan = &session->plan;
+  amped_status status = AMPED_OK;
+  if (!amped_cpd_samples(o))
+    return AMPED_OK;
+  AMPED_TRY(amped_comm_agree(&session->comm, amped_rbs_settings_make(&o->rbs, plan, settings)));
+  say(plan, settings);
+  if (session->json != NULL)
+    status = amped_json_line(session->json, json(settings));
+  return amped_comm_agree(&session->comm, status);
+}
+
+json_t *amped_cpd_sampling_passes(const amped_rbs_settings *s, const amped_plan *plan,
+                                  const amped_solver_result *r) {
+  const uint64_t order = (uint64_t)plan->order;
+  const uint64_t epochs = r->sweeps - s->polish;
+  const uint64_t whole = r->residuals + amped_dense_count_passes(&plan->dense, plan->order,
+                                                                 epochs * order, r->sweeps * order);
+  return json_pack("{s:f, s:f, s:I}", "total",
+                   (double)epochs * amped_rbs_epoch_share(s) + (double)whole, "an_epoch",
+                   amped_rbs_epoch_share(s), "of_fits", (json_int_t)r->residuals);
+}

@@ -1,0 +1,477 @@
+#include "solver/cpd_rbs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "mpi/allgather.h"
+#include "solver/cell_sample.h"
+#include "solver/cpd_als.h"
+#include "solver/normal_equations.h"
+#include "solver/unit_model.h"
+#include "tensor/format.h"
+
+/* Most numbers that are summed over ranks in one call. */
+#define MOST_SUMMED (UINT64_C(1) << 28)
+
+static const char what[] = "randomised block sampling";
+
+typedef struct rbs {
+  const amped_context *context;
+  const amped_cpd_options *how;
+  const amped_rbs_settings *settings;
+  const amped_dense_block_ops *ops;
+  amped_solver_result *result;
+  uint64_t seed;
+  double tol;
+  amped_dense_source *source; /* of cells outside; else NULL */
+  amped_slice_reader *reader; /* likewise */
+  amped_dense_blocks *blocks;
+  amped_rbs_sample sample;
+  amped_cell_sample cells;
+  amped_block_sets sets;               /* this rank's, of the step in hand */
+  double *unit_grams[AMPED_MAX_ORDER]; /* [ncomps][ncomps] of whole factors, after an epoch */
+  double *grams[AMPED_MAX_ORDER];      /* [blocks][ncomps][ncomps] of the rows in hand */
+  double *v, *p, *keep;                /* likewise */
+  double *weight;                      /* [blocks] of the proximal term */
+  double *scale, *lengths;             /* [ncomps] */
+  double *rows;                        /* of the longest mode, [ncomps] each */
+  amped_allgather *gather;             /* of such rows */
+  uint64_t *part_first, *part_count;   /* [nranks] */
+  amped_rows_moved moved[AMPED_MAX_ORDER];
+  double change;   /* the largest of the modes', of the last epoch */
+  bool restricted; /* it was */
+} rbs;
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+bool amped_cpd_rbs_is_possible(const amped_worker *worker) {
+  return worker->format->dense_blocks != NULL;
+}
+
+static uint64_t longest_mode(const amped_plan *plan) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++)
+    most = plan->dims[m] > most ? plan->dims[m] : most;
+  return most;
+}
+
+amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan *plan,
+                                   const amped_rbs_settings *settings, uint64_t *device_bytes,
+                                   uint64_t *host_bytes) {
+  const amped_block_shape most = amped_rbs_sample_most(&settings->shape);
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t matrices = (uint64_t)plan->order + ((uint64_t)plan->order + 3) * most.count;
+  *host_bytes += amped_rbs_sample_bytes(&settings->shape) + amped_cell_sample_bytes(plan) +
+                 (most.count + matrices * n * n + (longest_mode(plan) + 2) * n) * sizeof(double);
+  if (most.brought)
+    *host_bytes += amped_slice_reader_bytes(plan, most.dims[settings->shape.mode]);
+  return worker->format->dense_blocks->require(worker->device, plan, &most, device_bytes,
+                                               host_bytes);
+}
+
+static amped_status allocate(rbs *r) {
+  const amped_plan *plan = r->context->plan;
+  const amped_block_shape most = amped_rbs_sample_most(&r->settings->shape);
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t ranks = (uint64_t)plan->nranks;
+  const uint64_t elements = most.count * n * n;
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_TRY(amped_alloc(&r->unit_grams[m], n * n, sizeof(double), what));
+    AMPED_TRY(amped_alloc(&r->grams[m], elements, sizeof(double), what));
+  }
+  AMPED_TRY(amped_alloc(&r->v, elements, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->p, elements, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->keep, elements, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->weight, most.count, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->scale, n, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->lengths, n, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->rows, longest_mode(plan) * n, sizeof(double), what));
+  AMPED_TRY(amped_alloc(&r->part_first, ranks, sizeof(uint64_t), what));
+  AMPED_TRY(amped_alloc(&r->part_count, ranks, sizeof(uint64_t), what));
+  AMPED_TRY(amped_allgather_create(r->context->comm, r->context->comm->mpi, n * sizeof(double),
+                                   &r->gather));
+  AMPED_TRY(amped_rbs_sample_create(&r->settings->shape, &r->sample));
+  if (most.brought)
+    AMPED_TRY(amped_slice_reader_create(r->source, most.dims[r->settings->shape.mode], &r->reader));
+  return r->ops->create(r->context->worker->tensor, &most, &r->blocks);
+}
+
+static void release(rbs *r) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(r->unit_grams[m]);
+    amped_free(r->grams[m]);
+  }
+  amped_free(r->v);
+  amped_free(r->p);
+  amped_free(r->keep);
+  amped_free(r->weight);
+  amped_free(r->scale);
+  amped_free(r->lengths);
+  amped_free(r->rows);
+  amped_free(r->part_first);
+  amped_free(r->part_count);
+  amped_allgather_destroy(r->gather);
+  amped_slice_reader_destroy(r->reader);
+  amped_rbs_sample_free(&r->sample);
+  amped_cell_sample_free(&r->cells);
+  r->ops->destroy(r->blocks);
+}
+
+/* A failure inside an epoch ends the job: other ranks may wait in a collective already. */
+static void must(const rbs *r, amped_status status) {
+  if (status != AMPED_OK)
+    amped_comm_abort(r->context->comm, status);
+}
+
+static size_t matrix(const rbs *r) {
+  return (size_t)r->context->plan->ncomps * (size_t)r->context->plan->ncomps;
+}
+
+/* Of a mode of which this rank has but a part of the indices in hand. */
+static bool is_cut(const rbs *r, int mode) {
+  return !r->settings->shape.slices || mode == r->settings->shape.mode;
+}
+
+/* --- lengths of columns ----------------------------------------------------------------------- */
+
+/* Whole factors get unit columns, whose lengths are multiplied into the weights. */
+static void make_unit(rbs *r) {
+  const amped_plan *plan = r->context->plan;
+  const amped_worker *worker = r->context->worker;
+  double *weights = r->result->weights;
+  for (int c = 0; c < plan->ncomps; c++)
+    weights[c] = 1.0;
+  for (int m = 0; m < plan->order; m++) {
+    must(r, worker->backend->factors->gram(worker->factors, m, r->unit_grams[m]));
+    amped_comm_sum(r->context->comm, r->unit_grams[m], (int)matrix(r));
+    must(r, amped_unit_columns(r->context, m, 0, amped_plan_factor_rows(plan, m), r->unit_grams[m],
+                               r->lengths, r->scale));
+    for (int c = 0; c < plan->ncomps; c++)
+      weights[c] *= r->lengths[c];
+  }
+}
+
+/* The weights go into all modes alike. A component of weight 0 keeps its columns. */
+static void make_even(rbs *r) {
+  const amped_plan *plan = r->context->plan;
+  const amped_worker *worker = r->context->worker;
+  for (int c = 0; c < plan->ncomps; c++) {
+    const double weight = r->result->weights[c];
+    r->scale[c] = weight > 0.0 ? pow(weight, 1.0 / plan->order) : 1.0;
+  }
+  for (int m = 0; m < plan->order; m++)
+    must(r, worker->backend->factors->scale(worker->factors, m, 0, amped_plan_factor_rows(plan, m),
+                                            r->scale));
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+/* Grams of mode's rows in hand. Those of a group are summed over ranks; where every rank has all
+ * rows, rank 0's are taken, so that all ranks compute with the same bits. */
+static void find_grams(rbs *r, int mode) {
+  const amped_comm *comm = r->context->comm;
+  must(r, r->ops->grams(r->blocks, mode, r->grams[mode]));
+  if (!r->settings->shape.slices)
+    return;
+  if (is_cut(r, mode))
+    amped_comm_sum(comm, r->grams[mode], (int)matrix(r));
+  else
+    amped_comm_broadcast(comm, r->grams[mode], matrix(r) * sizeof(double));
+}
+
+/* Add up the sums of a group over ranks, for rows that all of them have. */
+static void sum_over_ranks(rbs *r, int mode) {
+  const uint64_t count =
+      r->context->plan->dims[mode] * (uint64_t)r->context->plan->ncomps; /* fits, as it is held */
+  if (is_cut(r, mode) || r->context->comm->nranks == 1)
+    return;
+  must(r, r->ops->get_sums(r->blocks, r->rows));
+  for (uint64_t i = 0; i < count; i += MOST_SUMMED)
+    amped_comm_sum(r->context->comm, r->rows + i,
+                   (int)(count - i < MOST_SUMMED ? count - i : MOST_SUMMED));
+  must(r, r->ops->put_sums(r->blocks, r->rows));
+}
+
+/* The matrices of a block's update: V with the proximal term on its diagonal; where rows may be
+ * anything, p and keep, by which the new rows are sums * p + old rows * keep. */
+static amped_status find_matrices(rbs *r, uint64_t block, int mode, double lambda) {
+  const amped_plan *plan = r->context->plan;
+  const size_t n = (size_t)plan->ncomps;
+  const double *grams[AMPED_MAX_ORDER];
+  double *v = r->v + block * n * n;
+  double *p = r->p + block * n * n;
+  double *keep = r->keep + block * n * n;
+  double trace = 0.0;
+  bool singular = false;
+  for (int m = 0; m < plan->order; m++)
+    grams[m] = r->grams[m] + block * n * n;
+  amped_hadamard(plan->order, plan->ncomps, grams, mode, v);
+  for (size_t c = 0; c < n; c++)
+    trace += v[c * n + c];
+  const double weight = lambda * trace / (double)n;
+  r->weight[block] = weight;
+  for (size_t c = 0; c < n; c++)
+    v[c * n + c] += weight;
+  if (amped_row_rule_is_nonnegative(&r->how->rule, mode))
+    return amped_gram_check(plan->ncomps, v);
+  AMPED_TRY(amped_inverse(plan->ncomps, plan->value_type, v, p, keep, &singular));
+  for (size_t i = 0; i < n * n; i++)
+    keep[i] += weight * p[i];
+  return AMPED_OK;
+}
+
+/* New rows of mode in all blocks in hand. */
+static void update_mode(rbs *r, int mode, double lambda, amped_sweep_times *times) {
+  double at = amped_time();
+  double now = at;
+  amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
+  must(r, r->ops->mttkrp(r->blocks, mode));
+  amped_trace_end();
+  times->mttkrp += (now = amped_time()) - at;
+  at = now;
+  sum_over_ranks(r, mode);
+  times->exchange += (now = amped_time()) - at;
+  at = now;
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
+  for (uint64_t b = 0; b < r->sets.count; b++)
+    must(r, find_matrices(r, b, mode, lambda));
+  if (amped_row_rule_is_nonnegative(&r->how->rule, mode))
+    must(r, r->ops->descend(r->blocks, mode, r->v, r->weight, &r->moved[mode]));
+  else
+    must(r, r->ops->solve(r->blocks, mode, r->p, r->keep, &r->moved[mode]));
+  find_grams(r, mode);
+  amped_trace_end();
+  times->solve += amped_time() - at;
+}
+
+/* New rows of mode reach all ranks' factors. */
+static void share_rows(rbs *r, uint64_t step, int mode) {
+  const amped_plan *plan = r->context->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  amped_block_sets sets;
+  uint64_t begin = 0;
+  uint64_t end = plan->dims[mode];
+  amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
+  for (int p = 0; p < plan->nranks && is_cut(r, mode); p++) {
+    amped_rbs_sample_sets(&r->sample, step, p, &sets);
+    begin = p == 0 ? sets.first[mode][0] : begin;
+    end = sets.first[mode][sets.count];
+    r->part_first[p] = sets.first[mode][0] - begin;
+    r->part_count[p] = end - sets.first[mode][0];
+  }
+  const uint64_t own = is_cut(r, mode) ? r->part_first[plan->rank] : 0;
+  must(r, r->ops->get_rows(r->blocks, mode, r->rows + own * n));
+  if (is_cut(r, mode) && plan->nranks > 1)
+    amped_allgather_parts(r->gather, r->rows, r->part_first, r->part_count);
+  must(r, r->ops->put_rows(r->blocks, mode, end - begin, r->sample.indices[mode] + begin, r->rows));
+  amped_trace_end();
+}
+
+/* Begin to read this rank's slices of a step. */
+static void read_ahead(rbs *r, uint64_t step) {
+  const int mode = r->settings->shape.mode;
+  amped_block_sets sets;
+  amped_rbs_sample_sets(&r->sample, step, r->context->plan->rank, &sets);
+  amped_slice_reader_begin(r->reader, sets.indices[mode] + sets.first[mode][0],
+                           sets.first[mode][1] - sets.first[mode][0]);
+}
+
+/* The slices of a step, of this rank, from their file; the next are read meanwhile. */
+static const void *read_slices(rbs *r, uint64_t epoch, uint64_t step) {
+  const int mode = r->settings->shape.mode;
+  const uint64_t first = r->sets.first[mode][0];
+  const void *cells = NULL;
+  if (step == 0)
+    read_ahead(r, step);
+  must(r, amped_slice_reader_wait(r->reader, &cells));
+  if (step + 1 < r->settings->shape.count)
+    read_ahead(r, step + 1);
+  if (epoch == 0)
+    amped_cell_sample_see(r->context, &r->cells, r->sets.indices[mode] + first,
+                          r->sets.first[mode][1] - first, cells);
+  return cells;
+}
+
+/* One sweep of ALS of each block in hand, the mode of slices first. */
+static void run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times) {
+  const amped_plan *plan = r->context->plan;
+  const amped_rbs_shape *shape = &r->settings->shape;
+  const double lambda = amped_rbs_lambda(r->settings, epoch, step);
+  const int begin = shape->slices ? shape->mode : 0;
+  double at = amped_time();
+  amped_rbs_sample_sets(&r->sample, step, plan->rank, &r->sets);
+  must(r,
+       r->ops->take(r->blocks, &r->sets, r->reader != NULL ? read_slices(r, epoch, step) : NULL));
+  times->copy += amped_time() - at;
+  for (int m = 0; m < plan->order; m++)
+    if (m != begin)
+      find_grams(r, m);
+  for (int i = 0; i < plan->order; i++) {
+    const int m = i == 0 ? begin : i <= begin ? i - 1 : i;
+    update_mode(r, m, shape->slices && m == begin ? AMPED_RBS_LEAST : lambda, times);
+  }
+  at = amped_time();
+  for (int m = 0; m < plan->order; m++)
+    share_rows(r, step, m);
+  times->exchange += amped_time() - at;
+}
+
+/* --- an epoch --------------------------------------------------------------------------------- */
+
+/* The change of an epoch, from what its steps moved. */
+static void find_change(rbs *r) {
+  const int order = r->context->plan->order;
+  double sums[2 * AMPED_MAX_ORDER] = {0.0};
+  r->change = 0.0;
+  for (int m = 0; m < order; m++)
+    if (is_cut(r, m) || r->context->comm->rank == 0) {
+      sums[2 * m] = r->moved[m].moved;
+      sums[2 * m + 1] = r->moved[m].size;
+    }
+  amped_comm_sum(r->context->comm, sums, 2 * order);
+  for (int m = 0; m < order; m++)
+    if (sums[2 * m + 1] > 0.0)
+      r->change = fmax(r->change, sqrt(sums[2 * m] / sums[2 * m + 1]));
+  memset(r->moved, 0, sizeof r->moved);
+}
+
+static amped_status sweep(void *self, amped_sweep *s) {
+  rbs *r = self;
+  const uint64_t epoch = s->number - 1;
+  const uint64_t steps = amped_rbs_sample_steps(&r->settings->shape);
+  const double began = amped_time();
+  amped_rbs_sample_draw(&r->sample, r->seed, epoch);
+  make_even(r);
+  for (uint64_t step = 0; step < steps; step++)
+    run_step(r, epoch, step, &s->times);
+  make_unit(r);
+  find_change(r);
+  r->restricted = epoch >= r->settings->search;
+  if (r->reader != NULL && epoch == 0)
+    AMPED_TRY(amped_cell_sample_end(r->context, &r->cells));
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
+  amped_status status = amped_cell_sample_fit(r->context, r->blocks, &r->cells, r->result->weights,
+                                              &s->value, &s->noise);
+  amped_trace_end();
+  s->sampling =
+      (amped_sweep_sampling){true, amped_rbs_lambda(r->settings, epoch, steps - 1), r->change};
+  s->times.total = amped_time() - began;
+  if (status != AMPED_OK || isfinite(s->value))
+    return status;
+  return amped_error(AMPED_FAILED, NULL,
+                     "the fit is not a number after epoch %" PRIu64
+                     "; try --precision=double, another --seed, or check the values' range",
+                     s->number);
+}
+
+static void view(const void *self, amped_solver_state *state) {
+  const rbs *r = self;
+  state->weights = r->result->weights;
+  memcpy(state->grams, r->unit_grams, sizeof state->grams);
+}
+
+static const char *stop(const void *self) {
+  const rbs *r = self;
+  if (r->restricted && r->change < r->tol)
+    return "rows move by less than --tol";
+  return r->result->sweeps >= r->settings->epochs ? "--epochs reached" : NULL;
+}
+
+const amped_solver amped_cpd_rbs_solver = {.metric = "fit",
+                                           .higher_is_better = true,
+                                           .has_grams = true,
+                                           .sweep = sweep,
+                                           .view = view,
+                                           .stop = stop};
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static void add_times(amped_sweep_times *to, const amped_sweep_times *t) {
+  to->mttkrp += t->mttkrp;
+  to->copy += t->copy;
+  to->solve += t->solve;
+  to->exchange += t->exchange;
+  to->total += t->total;
+}
+
+/* ALS goes on from the model of the last epoch. */
+static amped_status polish(rbs *r, const amped_iterate_options *options) {
+  const amped_plan *plan = r->context->plan;
+  amped_solver_result *result = r->result;
+  amped_solver_result polished;
+  amped_solver_state state = {.order = plan->order,
+                              .ncomps = plan->ncomps,
+                              .sweeps = result->sweeps,
+                              .metric = result->metric,
+                              .history = result->history};
+  amped_iterate_options als = *options;
+  view(r, &state);
+  als.iters = result->sweeps + r->settings->polish;
+  als.tol = 0.0;
+  als.start = &state;
+  AMPED_TRY(amped_cpd_run(r->context, r->how, NULL, &als, &polished));
+  polished.earlier = 0;
+  polished.stop_reason = result->stop_reason;
+  add_times(&polished.times, &result->times);
+  amped_solver_result_free(result);
+  *result = polished;
+  return AMPED_OK;
+}
+
+/* Collective: what was read, and how long computing waited for it. */
+static void tell_reading(const rbs *r) {
+  const amped_comm *comm = r->context->comm;
+  char size[32];
+  double seconds = 0.0;
+  double bytes = 0.0;
+  if (r->reader == NULL)
+    return;
+  bytes = (double)amped_slice_reader_total(r->reader, &seconds);
+  seconds = amped_comm_spread(comm, seconds).max;
+  amped_comm_sum(comm, &bytes, 1);
+  amped_say("slices: %s read in %.2f s (%.3g GB/s), of which computing waited for %.2f s",
+            amped_format_bytes(size, (uint64_t)bytes), seconds,
+            1e-9 * bytes / (seconds > 0.0 ? seconds : 1e-9),
+            amped_comm_spread(comm, r->result->times.copy).max);
+}
+
+static amped_status begin(rbs *r) {
+  AMPED_TRY(amped_comm_agree(r->context->comm, allocate(r)));
+  AMPED_TRY(amped_cell_sample_draw(r->context, r->blocks, r->seed, &r->cells));
+  make_unit(r);
+  return AMPED_OK;
+}
+
+amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options *how,
+                           const amped_iterate_options *options, amped_solver_result *result) {
+  const amped_rbs_settings *settings = how->sampling->settings;
+  amped_iterate_options own = *options;
+  rbs r = {.context = context,
+           .how = how,
+           .settings = settings,
+           .source = how->sampling->source,
+           .ops = context->worker->format->dense_blocks,
+           .result = result,
+           .seed = how->sampling->seed,
+           .tol = options->tol};
+  own.iters = settings->epochs;
+  own.tol = 0.0;
+  amped_status status = amped_solver_result_create(context, &amped_cpd_rbs_solver, &own, result);
+  status = amped_comm_agree(context->comm, status);
+  if (status == AMPED_OK)
+    status = begin(&r);
+  if (status == AMPED_OK)
+    status = amped_iterate(context, &amped_cpd_rbs_solver, &r, &own, result);
+  if (status == AMPED_OK)
+    tell_reading(&r);
+  if (status == AMPED_OK && settings->polish > 0)
+    status = polish(&r, options);
+  release(&r);
+  if (status != AMPED_OK)
+    amped_solver_result_free(result);
+  return status;
+}
