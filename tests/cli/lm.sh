@@ -121,7 +121,7 @@ expect 0 "a sweep is a damped Gauss-Newton step" on 2 list.tns --rank=4 --method
 for option in --accelerate=momentum --nonnegative --ridge=1 --l1=1; do
   expect 2 "--method=lm has no use for it" on 1 list.tns --rank=4 --method=lm $option --nowrite
 done
-expect 2 "als or lm is expected" on 1 list.tns --rank=4 --method=newton --nowrite
+expect 2 "als, lm or rbs is expected" on 1 list.tns --rank=4 --method=newton --nowrite
 
 # Five vectors of doubles and a set of factors: 60 rows of 4.
 memory() { # ARGUMENT...: bytes of a rank

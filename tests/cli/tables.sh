@@ -29,7 +29,7 @@ expect 0 "factor match score 1.000000" "$amped" compare table.h5 tensor.h5
 expect 0 "labels 3 *week: 9 ... 10" "$amped" info table.h5
 expect 0 "" on 1 bench r.csv --value=stars --rank=2 --repeat=1
 expect 2 "generate has no option --value" "$amped" generate g.h5 --value=counts
-expect 2 "cpd has no option --memory" "$amped" r.csv --memory=1M
+expect 2 "--memory are of --method=rbs" "$amped" r.csv --memory=1M
 expect 2 "r.h5: --keys is for tables" on 1 r.h5 --keys=a,b,c
 expect 2 "leave out the options of reading" on 1 --shape=amazon --keys=a,b,c
 printf '1 1 1 5\n2 2 2 1\n' >zero.tns
