@@ -6,7 +6,7 @@
  *   CALL    alloc      malloc, calloc or realloc called from the program itself, inside main
  *           library    the same, called from libraries whose name contains NAME ("libhdf5")
  *           read       read, pread           write   write, pwrite         sync   fsync
- *           lock       flock
+ *           lock       flock                 flush  fflush: once a line of --json
  *           rename     rename, renameat; NAME is in the old path or in the new one
  *           send       MPI_Isend             receive MPI_Irecv
  *           solve      dpotrf_: once in every mode of every sweep
@@ -380,6 +380,11 @@ FILE *fopen(const char *path, const char *mode) {
 int fsync(int fd) {
   NEXT(fsync);
   return strikes("sync", fd) ? -1 : next(fd);
+}
+
+int fflush(FILE *file) {
+  NEXT(fflush);
+  return file != NULL && strikes("flush", fileno(file)) ? EOF : next(file);
 }
 
 static bool is_renamed(const char *from, const char *to) {
