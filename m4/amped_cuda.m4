@@ -87,7 +87,7 @@ AC_DEFUN([AMPED_CUDA_LINK], [
       [AS_VAR_APPEND([CUDA_LIBS], [" -Wl,-rpath,$amped_dir"])])
   done
   AC_MSG_RESULT([${amped_cuda_where:- in the system's folders}])
-  AS_VAR_APPEND([CUDA_LIBS], [" -lcublas -lcudart_static -lstdc++ -lrt -ldl -lpthread"])
+  AS_VAR_APPEND([CUDA_LIBS], [" -lcudart_static -lstdc++ -lrt -ldl -lpthread"])
 
   AC_MSG_CHECKING([whether CUDA kernels compile, and link with $CC])
   cat >conftest.cu <<_AMPED_EOF
@@ -106,7 +106,7 @@ extern int probe(void);
 int main(void) { return probe(); }
 _AMPED_EOF
   AS_IF([AC_RUN_LOG([$NVCC $NVCCFLAGS $CUDA_ARCHFLAGS -std=c++17 -c -o conftest_cuda.o conftest.cu >&AS_MESSAGE_LOG_FD 2>&1])],
-    [AS_IF([AC_RUN_LOG([$CC $CFLAGS $LDFLAGS -o conftest conftest.c conftest_cuda.o $CUDA_LIBS $LIBS >&AS_MESSAGE_LOG_FD 2>&1])],
+    [AS_IF([AC_RUN_LOG([$CC $CFLAGS $LDFLAGS -o conftest conftest.c conftest_cuda.o -lcublas $CUDA_LIBS $LIBS >&AS_MESSAGE_LOG_FD 2>&1])],
       [AC_MSG_RESULT([yes])],
       [AC_MSG_RESULT([no])
        amped_cuda_problem="CUDA programs do not link (cuBLAS or the static runtime is missing?)"])],

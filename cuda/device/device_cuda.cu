@@ -45,6 +45,11 @@ amped_status amped_cuda_check(cudaError_t code, const char *call) {
 amped_status amped_cublas_check(cublasStatus_t code, const char *call) {
   if (code == CUBLAS_STATUS_SUCCESS)
     return AMPED_OK;
+  if (amped_cublas_problem() != NULL)
+    return amped_error(AMPED_FAILED, "CUDA",
+                       "%s; install cuBLAS of the CUDA Toolkit that this program was built with, "
+                       "or name its folder in LD_LIBRARY_PATH",
+                       amped_cublas_problem());
   return amped_error(AMPED_FAILED, "CUDA", "%.*s failed: %s; %s", name_length(call), call,
                      cublasGetStatusString(code),
                      remedy(code == CUBLAS_STATUS_ALLOC_FAILED    ? cudaErrorMemoryAllocation

@@ -8,8 +8,11 @@
 extern "C" {
 #endif
 
+#define CUBLAS_VER_MAJOR 13
+
 typedef enum cublasStatus_t {
   CUBLAS_STATUS_SUCCESS = 0,
+  CUBLAS_STATUS_NOT_INITIALIZED = 1,
   CUBLAS_STATUS_ALLOC_FAILED = 3,
   CUBLAS_STATUS_ARCH_MISMATCH = 8
 } cublasStatus_t;
