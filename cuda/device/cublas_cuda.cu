@@ -1,7 +1,6 @@
-/* cuBLAS, loaded where it is first called. Its libraries have 600 MB, whose relocation takes a process 70 ms: most
- * commands, and every run on CPUs, never call it. The functions have the names and contracts of cublas_v2.h. */
-#include "cuda/device/device_cuda.h"
+#include "cuda/device/cublas_cuda.h"
 
+#include <cublas_v2.h>
 #include <dlfcn.h>
 
 #define TEXT_OF(name) #name

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <sched.h>
 
+#include "cuda/device/cublas_cuda.h"
+
 extern "C" {
 #include "base/log.h"
 }

@@ -68,9 +68,6 @@ void amped_cuda_stop_keeping(void);
 amped_status amped_cuda_check(cudaError_t code, const char *call);
 amped_status amped_cublas_check(cublasStatus_t code, const char *call);
 
-/* Why cuBLAS could not be loaded; NULL where it could. Loads it. */
-const char *amped_cublas_problem(void);
-
 #ifdef __cplusplus
 }
 #endif
