@@ -28,6 +28,11 @@ typedef enum amped_phase {
   AMPED_PHASE_DISTRIBUTE,
   AMPED_PHASE_READ,
   AMPED_PHASE_UPLOAD,
+  AMPED_PHASE_COUNT, /* no mode: all modes in one pass */
+  AMPED_PHASE_DEAL,
+  AMPED_PHASE_SEND,
+  AMPED_PHASE_COLLECT,
+  AMPED_PHASE_SORT,
   AMPED_PHASE_MAKE,
   AMPED_PHASE_INIT,
   AMPED_PHASE_BATCH, /* of a stream; its number */

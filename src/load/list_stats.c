@@ -5,6 +5,7 @@
 #include "load/slab_reader.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
 
 /* Counts of one rank, so far; then of all ranks. */
 typedef struct stats {
@@ -86,8 +87,12 @@ static amped_status count_window(const amped_worker *worker, stats *s, uint64_t 
                                  uint64_t count) {
   const amped_list_ops *lists = worker->backend->lists;
   amped_list_part *part = amped_list_source_part(s->source);
-  AMPED_TRY(lists->count(part, first, count, &s->counts));
-  return lists->hash(part, first, count, &s->info->hash);
+  amped_trace_begin(AMPED_PHASE_COUNT, AMPED_NO_NUMBER);
+  amped_status status = lists->count(part, first, count, &s->counts);
+  if (status == AMPED_OK)
+    status = lists->hash(part, first, count, &s->info->hash);
+  amped_trace_end();
+  return status;
 }
 
 /* Collective: one pass over the list. A list that is held is counted at once behind it. The status

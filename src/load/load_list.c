@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
+#include "base/trace.h"
 #include "tensor/sptensor.h"
 #include "base/timer.h"
 
@@ -37,9 +38,11 @@ static amped_status load_mode(loader *l, int mode, uint64_t *repeats) {
   AMPED_TRY(amped_redistribute_mode(l->redistribute, mode, l->o->info->hash, l->progress,
                                     give_backend, l));
   l->progress += l->o->info->nnz;
+  amped_trace_begin(AMPED_PHASE_SORT, mode);
   amped_status status = l->o->worker->format->sort(l->o->worker->tensor, mode, repeats);
   if (status == AMPED_OK)
     status = l->o->worker->format->finish(l->o->worker->tensor, mode);
+  amped_trace_end();
   AMPED_TRY(amped_comm_agree(l->o->comm, status));
   amped_comm_sum_u64(l->o->comm, repeats, 1);
   return AMPED_OK;
@@ -180,7 +183,10 @@ static amped_status load_modes(loader *l, double *norm_squared) {
   uint64_t found = 0;
   for (int m = 0; m < l->o->plan->copies; m++) {
     uint64_t repeats = 0;
-    AMPED_TRY(load_mode(l, m, &repeats));
+    amped_trace_begin(AMPED_PHASE_DISTRIBUTE, m);
+    amped_status status = load_mode(l, m, &repeats);
+    amped_trace_end();
+    AMPED_TRY(status);
     found += repeats;
   }
   /* The norm that a file says is the norm of the sums. */

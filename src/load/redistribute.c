@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
 
 /* In place of a count: the sender has failed. */
 #define FAILED UINT64_MAX
@@ -151,11 +152,19 @@ static amped_status hand_over(amped_redistribute *d, const pass *s, amped_nonzer
   return s->take(s->context, nonzeros);
 }
 
+/* The mode in hand, for the trace. */
+static int32_t number_of(const amped_redistribute *d) {
+  return d->mode == AMPED_BY_COORDINATE ? AMPED_NO_NUMBER : d->mode;
+}
+
 static amped_status take_nonzeros(amped_redistribute *d, pass *s, amped_nonzeros *nonzeros) {
   if (nonzeros->count > s->expected)
     return changed(d);
   s->expected -= nonzeros->count;
-  return nonzeros->count > 0 ? hand_over(d, s, nonzeros) : AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_COLLECT, number_of(d));
+  amped_status status = nonzeros->count > 0 ? hand_over(d, s, nonzeros) : AMPED_OK;
+  amped_trace_end();
+  return status;
 }
 
 static amped_status take_received(amped_redistribute *d, pass *s, uint64_t received) {
@@ -258,16 +267,21 @@ static bool send_part(amped_redistribute *d, pass *s, turn *t) {
   uint64_t count = left < d->window ? left : d->window;
   uint64_t received = 0;
   memset(d->counts, 0, (size_t)d->comm->nranks * sizeof *d->counts);
+  amped_trace_begin(AMPED_PHASE_DEAL, number_of(d));
   if (count > 0)
     s->status = d->lists->deal(d->part, t->first + t->done, count, d->numbers, d->counts);
-  if (!exchange_counts(d, s->status != AMPED_OK, &received))
-    return false;
-  for (int m = 0; m < d->info->order; m++)
+  amped_trace_end();
+  amped_trace_begin(AMPED_PHASE_SEND, number_of(d));
+  const bool go_on = exchange_counts(d, s->status != AMPED_OK, &received);
+  for (int m = 0; m < d->info->order && go_on; m++)
     exchange_array(d, m, count);
-  exchange_array(d, AMPED_LIST_VALUES, count);
+  if (go_on)
+    exchange_array(d, AMPED_LIST_VALUES, count);
+  amped_trace_end();
   t->done += count;
-  s->status = take_received(d, s, received);
-  return true;
+  if (go_on)
+    s->status = take_received(d, s, received);
+  return go_on;
 }
 
 /* Collective: every rank deals and sends its slab of a turn. False where some rank has failed. */
