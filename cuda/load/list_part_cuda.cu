@@ -162,12 +162,18 @@ __global__ void find_receivers(const arrays a, const receivers r, uint64_t first
   }
 }
 
-/* counts[k] = keys that are base + k. */
+/* counts[k] = keys that are base + k. There may be few different keys, and atomic additions to one
+ * counter take turns: a warp adds up equal keys first. */
 __global__ void count_keys(const unsigned *keys, unsigned count, unsigned base, unsigned end,
                            word *counts) {
-  for (uint64_t i = thread_number(); i < count; i += grid_threads())
-    if (keys[i] >= base && keys[i] < end)
-      atomicAdd(&counts[keys[i] - base], 1ULL);
+  const uint64_t steps = (count + grid_threads() - 1) / grid_threads();
+  for (uint64_t s = 0; s < steps; s++) {
+    const uint64_t i = s * grid_threads() + thread_number();
+    const unsigned key = i < count ? keys[i] : end;
+    const unsigned equal = __match_any_sync(~0U, key);
+    if (key >= base && key < end && threadIdx.x % 32 == (unsigned)__ffs((int)equal) - 1)
+      atomicAdd(&counts[key - base], (word)__popc(equal));
+  }
 }
 
 __device__ unsigned rank_of(const receivers &r, uint64_t number) {

@@ -218,6 +218,13 @@ template <typename T> inline T __shfl_sync(unsigned mask, T x, int from, int wid
   return emulated_from(mask, x,
                        lane / (unsigned)width * (unsigned)width + (unsigned)from % (unsigned)width);
 }
+/* The lanes that have the same. */
+template <typename T> inline unsigned __match_any_sync(unsigned mask, T x) {
+  unsigned equal = 0;
+  for (int lane = 0; lane < 32; lane++)
+    equal |= (unsigned)((mask >> lane & 1U) != 0 && __shfl_sync(mask, x, lane) == x) << lane;
+  return equal;
+}
 template <typename T> inline T __shfl_xor_sync(unsigned mask, T x, int by, int width = 32) {
   const unsigned lane = emulated_lane();
   const unsigned from = lane ^ (unsigned)by;
