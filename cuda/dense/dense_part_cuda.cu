@@ -1,10 +1,10 @@
 #include "cuda/dense/dense_part_cuda.h"
 
-#include "cuda/dense/contract_cuda.h"
+#include <cstring>
+
+#include "cuda/dense/cell_block_cuda.h"
+#include "cuda/dense/dense_block_cuda.h"
 #include "cuda/dense/dense_products_cuda.h"
-#include "cuda/dense/factor_rows_cuda.h"
-#include "cuda/dense/rows_cuda.h"
-#include "cuda/dense/slab_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
 extern "C" {
@@ -52,18 +52,7 @@ static bool is_gathered(const amped_plan *plan, int mode) {
  * is not set. */
 static amped_contract_cuda_args contraction_of(const amped_device *device, const amped_plan *plan,
                                                uint64_t rows, int from, int end) {
-  const amped_dense_plan *d = &plan->dense;
-  amped_contract_cuda_args c = {};
-  c.type = d->type;
-  c.value_type = plan->value_type;
-  c.lead = c.mid = c.trail = 1;
-  for (int k = 0; k < plan->order; k++)
-    *(k < from ? &c.lead : k < end ? &c.mid : &c.trail) *= k == 0 ? rows : d->dims[d->layout[k]];
-  c.ncomps = plan->ncomps;
-  c.tf32 = device->options.tf32;
-  c.caches = device->gpu.caches;
-  c.stream = device->stream;
-  return c;
+  return amped_contraction_cuda_of(device, plan, &plan->dense, rows, from, end);
 }
 
 /* Doubles for the sums of a contraction, and the most parts of a call. Where it takes the slowest
@@ -90,12 +79,6 @@ static uint64_t sums_of(const amped_device *device, const amped_plan *plan,
   return from == 0 && visits > 1 ? *parts * elements : most;
 }
 
-/* Rows of a contraction's operand that are made at a time, padded. */
-static uint64_t operand_rows(uint64_t mid) {
-  const uint64_t rows = mid < AMPED_CONTRACT_ROWS ? mid : AMPED_CONTRACT_ROWS;
-  return amped_ceil_div(rows, (uint64_t)AMPED_CONTRACT_STEP) * AMPED_CONTRACT_STEP;
-}
-
 static void keep_larger(uint64_t *most, uint64_t bytes) {
   *most = bytes > *most ? bytes : *most;
 }
@@ -113,7 +96,8 @@ static void room_of_contractions(const amped_device *device, const amped_plan *p
         contraction_of(device, plan, amped_slab_most_rows_cuda(layout), from, end);
     uint64_t parts = 0;
     keep_larger(&r->sums, sums_of(device, plan, layout, from, end, &parts) * sizeof(double));
-    keep_larger(&r->operand, operand_rows(c.mid) * columns * plan->value_type);
+    keep_larger(&r->operand,
+                amped_contraction_cuda_operand_rows(c.mid) * columns * plan->value_type);
     keep_larger(&r->split, amped_contract_cuda_split(&c));
     keep_larger(&r->sums, amped_rows_cuda_most_sums(plan->dense.dims[k], plan->ncomps,
                                                     device->gpu.caches.multiprocessors) *
@@ -125,6 +109,8 @@ static amped_status room_of(const amped_device *device, const amped_plan *plan,
                             const amped_slab_layout_cuda *layout, room *r) {
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   *r = {};
+  if (plan->dense.outside)
+    return AMPED_OK;
   r->t = amped_dense_largest(&plan->dense, plan->order, plan->ncomps);
   if (!amped_mul(r->t, sizeof(double), &r->t) || r->t > INT64_MAX)
     return amped_error(AMPED_FAILED, nullptr,
@@ -323,6 +309,10 @@ static amped_status resize(amped_tensor_part *part) {
   return amped_cuda_malloc((void **)&part->d_sums, r.sums, "sums of contractions");
 }
 
+amped_dense_part_cuda amped_dense_part_cuda_of(amped_tensor_part *part) {
+  return {part->device, part->plan, part->factors, &part->slab};
+}
+
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
 /* Copy blocks of ranks from one memory to another, where rows lie without padding on one side. */
@@ -362,21 +352,6 @@ static int place_of(const amped_plan *plan, int mode) {
   return k;
 }
 
-/* The factors of the modes that are contracted. */
-static amped_factor_rows_cuda operand_of(const amped_tensor_part *part) {
-  const amped_plan *plan = part->plan;
-  amped_factor_rows_cuda f = {};
-  f.value_type = plan->value_type;
-  f.ncomps = plan->ncomps;
-  f.ld = plan->ld;
-  f.columns = amped_contract_cuda_columns(plan->value_type, plan->ncomps);
-  for (int k = part->kept.from; k < part->kept.end; k++) {
-    f.dims[f.count] = plan->dense.dims[plan->dense.layout[k]];
-    f.factors[f.count++] = part->d_rows[plan->dense.layout[k]];
-  }
-  return f;
-}
-
 /* Does every visit add to all of T, and not make rows of its own? */
 static bool adds_visits(const amped_tensor_part *part) {
   return part->kept.from == 0 && amped_slab_visits_cuda(&part->slab.layout) > 1;
@@ -390,7 +365,8 @@ static amped_status contract_visit(amped_tensor_part *part, const amped_slab_vis
   const amped_dense_kept *kept = &part->kept;
   const uint64_t rows = visit->end - visit->first;
   const bool adds = adds_visits(part);
-  const amped_factor_rows_cuda f = operand_of(part);
+  const amped_factor_rows_cuda f = amped_contraction_cuda_operand(
+      part->plan, &part->plan->dense, part->d_rows, kept->from, kept->end);
   amped_contract_cuda_args c =
       contraction_of(part->device, part->plan, rows, kept->from, kept->end);
   const uint64_t first_k = adds ? c.mid / rows * visit->first : 0;
@@ -409,8 +385,8 @@ static amped_status contract_visit(amped_tensor_part *part, const amped_slab_vis
     c.again = c.first > 0 || adds;
     c.more = c.end < c.mid || (adds && visit->end < layout->rows);
     AMPED_TRY(amped_factor_rows_cuda_make(&f, first_k + c.first, first_k + c.end,
-                                          operand_rows(c.end - c.first), part->d_operand,
-                                          c.stream));
+                                          amped_contraction_cuda_operand_rows(c.end - c.first),
+                                          part->d_operand, c.stream));
     AMPED_TRY(amped_contract_cuda(&c));
   }
   return AMPED_OK;
@@ -456,25 +432,11 @@ static amped_status contract(amped_tensor_part *part) {
 
 /* The slab's rows of the mode at `place`, from T, to d_out. */
 static amped_status make_rows(const amped_tensor_part *part, int place, void *d_out) {
-  const amped_plan *plan = part->plan;
-  amped_rows_cuda_args a = {};
-  a.value_type = plan->value_type;
-  a.t = part->d_t;
-  a.ncomps = plan->ncomps;
-  a.ld = plan->ld;
-  a.out = d_out;
-  a.multiprocessors = part->device->gpu.caches.multiprocessors;
-  a.stream = part->device->stream;
-  for (int k = 0; k < plan->order; k++) {
-    if (k >= part->kept.from && k < part->kept.end)
-      continue;
-    if (k == place)
-      a.target = a.order;
-    a.dims[a.order] = plan->dense.dims[plan->dense.layout[k]];
-    a.factors[a.order++] = part->d_rows[plan->dense.layout[k]];
-  }
-  a.sums = amped_rows_cuda_sums(&a) > 0 ? part->d_sums : nullptr;
-  return amped_rows_cuda(&a);
+  amped_cell_block_cuda slab = {part->device, part->plan, &part->plan->dense,
+                                nullptr,      {},         part->d_t};
+  const amped_cell_room_cuda room = {part->d_sums, part->d_operand, part->d_split};
+  memcpy(slab.d_rows, part->d_rows, sizeof slab.d_rows);
+  return amped_cell_block_cuda_rows(&slab, part->kept.from, part->kept.end, place, &room, d_out);
 }
 
 /* Own rows of the output, or a part of the sums of all rows. What is not a slab's row is zero. */
@@ -623,4 +585,5 @@ const amped_format_ops amped_dense_format_cuda = {
     .add_arrived = add_arrived,
     .stage_partial = stage_partial,
     .products = products,
+    .dense_blocks = &amped_dense_block_cuda,
 };

@@ -502,9 +502,10 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
 }
 
-static bool left_outside(const amped_session *session, uint64_t bytes, const void *context) {
+static bool left_outside(const amped_session *session, const amped_requirement *required,
+                         const void *context) {
   const job *j = context;
-  return amped_cpd_sampling_left_outside(session, j->o, bytes);
+  return amped_cpd_sampling_left_outside(session, j->o, required);
 }
 
 static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,

@@ -34,21 +34,20 @@ amped_status amped_cpd_sampling_check(const amped_options *o) {
     wrong = "--accelerate is of sweeps over the whole tensor; leave it or --method=rbs out";
   else if (amped_row_rule_penalises(&o->cpd.rule))
     wrong = "--ridge and --l1 are of --method=als; leave them or --method=rbs out";
-  else if (o->checkpoint.file != NULL)
-    wrong = "--checkpoint is of --method=als; leave it out (--on-signal=result saves the model)";
   else if (o->session.shape.name != NULL)
     wrong = "--method=rbs is for dense tensors, and a shape is sparse; leave it out";
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
 bool amped_cpd_sampling_left_outside(const amped_session *session, const amped_options *o,
-                                     uint64_t bytes) {
+                                     const amped_requirement *required) {
+  const uint64_t bytes = required->host_bytes;
   const uint64_t allowed = o->rbs.memory;
   if (!amped_cpd_samples(o) || o->rbs.sampler == AMPED_SAMPLE_BLOCKS)
     return false;
   const double node = (double)amped_comm_node_sum(&session->comm, bytes);
   const double room = FREE_SHARE * (double)amped_mem_node_available();
-  uint64_t over = bytes > allowed;
+  uint64_t over = bytes + required->device_bytes > allowed;
   if (allowed == 0)
     over =
         (room > 0.0 && node > room) || (double)bytes > FREE_SHARE * (double)amped_mem_limit_left();
@@ -68,7 +67,7 @@ amped_status amped_cpd_sampling_check_plan(const amped_session *session, const a
                        "is a sparse tensor, and --method=rbs is for dense ones; leave it out, or "
                        "amped_mpi convert --dense makes a dense one");
   if (!amped_cpd_rbs_is_possible(worker))
-    return amped_error(AMPED_USAGE, NULL, "--method=rbs needs --backend=cpu");
+    return amped_error(AMPED_USAGE, NULL, "--method=rbs needs --backend=cpu here");
   if (plan->dense.outside && o->cpd.corcondia)
     return amped_error(AMPED_USAGE, o->session.input,
                        "stays in its file, and --corcondia needs it in memory; leave that out");
@@ -127,9 +126,11 @@ amped_status amped_cpd_sampling_set(amped_session *session, const amped_options 
 json_t *amped_cpd_sampling_passes(const amped_rbs_settings *s, const amped_plan *plan,
                                   const amped_solver_result *r) {
   const uint64_t order = (uint64_t)plan->order;
-  const uint64_t epochs = r->sweeps - s->polish;
+  const uint64_t all = r->sweeps - s->polish; /* of an earlier run, too */
+  const uint64_t epochs = all > r->earlier ? all - r->earlier : 0;
+  const uint64_t first = all > r->earlier ? all : r->earlier; /* sweep over all cells */
   const uint64_t whole = r->residuals + amped_dense_count_passes(&plan->dense, plan->order,
-                                                                 epochs * order, r->sweeps * order);
+                                                                 first * order, r->sweeps * order);
   return json_pack("{s:f, s:f, s:I}", "total",
                    (double)epochs * amped_rbs_epoch_share(s) + (double)whole, "an_epoch",
                    amped_rbs_epoch_share(s), "of_fits", (json_int_t)r->residuals);

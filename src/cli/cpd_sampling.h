@@ -12,10 +12,11 @@ bool amped_cpd_samples(const amped_options *options);
 /* AMPED_USAGE where the options exclude each other, with any method. */
 amped_status amped_cpd_sampling_check(const amped_options *options);
 
-/* Collective: do slabs take more than --memory, or, without that, than is free? bytes: of this
- * rank's. The same on every rank. Blocks are in memory in any case. */
+/* Collective: do slabs, and what goes with them, take more than --memory, or, without that, more
+ * host memory than is free? Of this rank's bytes. The same on every rank. Blocks are in memory in
+ * any case. */
 bool amped_cpd_sampling_left_outside(const amped_session *session, const amped_options *options,
-                                     uint64_t bytes);
+                                     const amped_requirement *required);
 
 /* Before the first cell is read; nothing with another method. AMPED_USAGE where the plan's tensor
  * cannot be sampled so, AMPED_FAILED where it is too large. require adds the bytes that a run takes

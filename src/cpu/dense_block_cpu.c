@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "backend/block_sizes.h"
 #include "base/mem.h"
 #include "cpu/device_cpu.h"
 #include "cpu/huge_pages.h"
@@ -42,53 +43,16 @@ struct amped_dense_blocks {
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Elements that the shape's blocks take. */
-typedef struct sizes {
-  uint64_t cells, t, rows[AMPED_MAX_ORDER], most_rows;
-} sizes;
-
-static amped_dense_plan largest_block(const amped_plan *plan, const amped_block_shape *shape) {
-  amped_dense_plan d = plan->dense;
-  memcpy(d.dims, shape->dims, sizeof d.dims);
-  return d;
-}
-
-/* Elements of T of a block, at most. */
-static uint64_t largest_t(const amped_plan *plan, const amped_block_shape *shape) {
-  const amped_dense_plan d = largest_block(plan, shape);
-  uint64_t most = 0;
-  if (d.tree != AMPED_TREE_ONE || shape->kept < 0)
-    return amped_dense_largest(&d, plan->order, plan->ncomps);
-  for (int k = 0; k < plan->order; k++) {
-    const uint64_t t = amped_dense_contracted(&d, plan->order, plan->ncomps, k, k + 1);
-    most = d.layout[k] != shape->kept && t > most ? t : most;
-  }
-  return most;
-}
-
-static bool find_sizes(const amped_plan *plan, const amped_block_shape *shape, sizes *s) {
-  const uint64_t t = largest_t(plan, shape);
-  bool fits = t < UINT64_MAX && amped_mul(t, shape->count, &s->t);
-  s->cells = shape->count;
-  s->most_rows = 0;
-  for (int m = 0; m < plan->order; m++) {
-    fits = fits && amped_mul(s->cells, shape->dims[m], &s->cells) &&
-           amped_mul(shape->count, shape->dims[m], &s->rows[m]);
-    s->most_rows = s->rows[m] > s->most_rows ? s->rows[m] : s->most_rows;
-  }
-  return fits && s->cells <= INT64_MAX / sizeof(double) && s->t <= INT64_MAX / sizeof(double);
-}
-
 /* Of contractions by one thread, whole cache lines. */
 static uint64_t thread_bytes(const amped_plan *plan, const amped_block_shape *shape) {
-  const amped_dense_plan d = largest_block(plan, shape);
+  const amped_dense_plan d = amped_block_largest(plan, shape);
   return amped_ceil_div(amped_slab_cpu_workspace(plan, &d, 1), 64) * 64;
 }
 
 /* Of threads with a block each, or of all threads on one block. */
 static uint64_t workspace_bytes(const amped_plan *plan, const amped_block_shape *shape,
                                 int threads) {
-  const amped_dense_plan d = largest_block(plan, shape);
+  const amped_dense_plan d = amped_block_largest(plan, shape);
   const uint64_t one = (uint64_t)threads * thread_bytes(plan, shape);
   const uint64_t all = amped_slab_cpu_workspace(plan, &d, threads);
   return one > all ? one : all;
@@ -114,13 +78,10 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
                                 const amped_block_shape *shape, uint64_t *device_bytes,
                                 uint64_t *host_bytes) {
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
-  sizes s;
+  amped_block_sizes s;
   (void)device_bytes;
-  if (!find_sizes(plan, shape, &s))
-    return amped_error(AMPED_FAILED, NULL,
-                       "blocks of the tensor times %d components are too large for any machine; "
-                       "use a smaller --block or fewer components",
-                       plan->ncomps);
+  if (!amped_block_sizes_find(plan, shape, &s))
+    return amped_block_sizes_refuse(plan);
   *host_bytes += (shape->brought ? 0 : s.cells * amped_cell_bytes(plan->dense.type)) +
                  s.t * (uint64_t)plan->value_type + s.most_rows * row_bytes +
                  workspace_bytes(plan, shape, device->threads) +
@@ -156,8 +117,8 @@ static amped_status allocate(amped_dense_blocks *b) {
   const uint64_t count = b->shape.count;
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   const int threads = b->part.threads;
-  sizes s = {0};
-  (void)find_sizes(plan, &b->shape, &s); /* the sizes were required */
+  amped_block_sizes s = {0};
+  (void)amped_block_sizes_find(plan, &b->shape, &s); /* the sizes were required */
   AMPED_TRY(amped_calloc(&b->dense, count, sizeof *b->dense, what));
   AMPED_TRY(amped_calloc(&b->slabs, count, sizeof *b->slabs, what));
   if (!b->shape.brought)
@@ -183,7 +144,7 @@ static amped_status cpu_create(amped_tensor_part *part, const amped_block_shape 
   b->part = amped_dense_part_cpu_of(part);
   b->plan = b->part.plan;
   b->shape = *shape;
-  b->largest = largest_block(b->plan, shape);
+  b->largest = amped_block_largest(b->plan, shape);
   b->thread_bytes = thread_bytes(b->plan, shape);
   amped_status status = allocate(b);
   if (status == AMPED_OK)
@@ -316,7 +277,8 @@ static void describe(amped_dense_blocks *b, uint64_t block, const void *cells) {
       .plan = b->plan,
       .dense = d,
       .cells = cells != NULL ? cells : (char *)b->cells + block * b->largest.cells * bytes,
-      .t = (char *)b->t + block * (uint64_t)b->plan->value_type * largest_t(b->plan, &b->shape)};
+      .t = (char *)b->t +
+           block * (uint64_t)b->plan->value_type * amped_block_contracted(b->plan, &b->shape)};
   for (int m = 0; m < b->plan->order; m++)
     b->slabs[block].rows[m] = at(b, b->rows[m], row_of(b, block, m));
 }

@@ -9,8 +9,9 @@
 
 struct amped_slice_reader {
   amped_dense_source *source;
+  const amped_worker *worker;
   uint64_t slice_cells, slice_bytes;
-  char *buffers[2];
+  void *buffers[2];
   int next; /* the buffer of the next begin */
   pthread_t thread;
   bool started;
@@ -63,7 +64,7 @@ static amped_status read_run(amped_slice_reader *r, uint64_t first, uint64_t cou
   const int mode = amped_dense_source_info(r->source)->layout[0];
   return amped_dense_source_read(r->source, mode, r->indices[first], count, 0,
                                  count * r->slice_cells,
-                                 r->buffers[r->next] + first * r->slice_bytes);
+                                 (char *)r->buffers[r->next] + first * r->slice_bytes);
 }
 
 static void read_group(amped_slice_reader *r) {
@@ -91,8 +92,18 @@ static void *read_groups(void *argument) {
   return NULL;
 }
 
-amped_status amped_slice_reader_create(amped_dense_source *source, uint64_t slices,
-                                       amped_slice_reader **out) {
+static amped_status take_buffers(amped_slice_reader *r, uint64_t slices) {
+  const amped_device_ops *device = r->worker->backend->device;
+  uint64_t bytes = 0;
+  if (!amped_mul(slices, r->slice_bytes, &bytes))
+    return amped_error(AMPED_FAILED, NULL, "%s are too large for any machine; use fewer", what);
+  for (int i = 0; i < 2; i++)
+    AMPED_TRY(device->host_alloc(r->worker->device, bytes, &r->buffers[i]));
+  return AMPED_OK;
+}
+
+amped_status amped_slice_reader_create(amped_dense_source *source, const amped_worker *worker,
+                                       uint64_t slices, amped_slice_reader **out) {
   const amped_dense_info *info = amped_dense_source_info(source);
   amped_slice_reader *r = NULL;
   amped_status status = AMPED_OK;
@@ -101,10 +112,10 @@ amped_status amped_slice_reader_create(amped_dense_source *source, uint64_t slic
   (void)pthread_mutex_init(&r->lock, NULL);
   (void)pthread_cond_init(&r->changed, NULL);
   r->source = source;
+  r->worker = worker;
   r->slice_cells = slice_cells(info);
   r->slice_bytes = slice_bytes(info);
-  for (int i = 0; i < 2; i++)
-    AMPED_GO(fail, amped_alloc(&r->buffers[i], slices, r->slice_bytes, what));
+  AMPED_GO(fail, take_buffers(r, slices));
   const int failed = pthread_create(&r->thread, NULL, read_groups, r);
   r->started = failed == 0;
   if (!r->started) {
@@ -126,7 +137,7 @@ void amped_slice_reader_destroy(amped_slice_reader *r) {
     (void)pthread_join(r->thread, NULL);
   }
   for (int i = 0; i < 2; i++)
-    amped_free(r->buffers[i]);
+    r->worker->backend->device->host_free(r->worker->device, r->buffers[i]);
   (void)pthread_cond_destroy(&r->changed);
   (void)pthread_mutex_destroy(&r->lock);
   amped_free(r);

@@ -6,6 +6,7 @@
 #ifndef AMPED_SLICE_READER_H
 #define AMPED_SLICE_READER_H
 
+#include "backend/backend.h"
 #include "load/dense_source.h"
 #include "plan/plan.h"
 
@@ -14,9 +15,10 @@ typedef struct amped_slice_reader amped_slice_reader;
 /* Bytes of host memory for groups of so many slices of a plan's tensor. */
 uint64_t amped_slice_reader_bytes(const amped_plan *plan, uint64_t slices);
 
-/* The source outlives the reader. destroy waits for the thread; it takes NULL, too. */
-amped_status amped_slice_reader_create(amped_dense_source *source, uint64_t slices,
-                                       amped_slice_reader **out);
+/* Buffers are host memory that transfers fast to the worker's device. Source and worker outlive the
+ * reader. destroy waits for the thread; it takes NULL, too. */
+amped_status amped_slice_reader_create(amped_dense_source *source, const amped_worker *worker,
+                                       uint64_t slices, amped_slice_reader **out);
 void amped_slice_reader_destroy(amped_slice_reader *reader);
 
 /* Begin to read the slices of these indices, at most as many as at create. One group is read at a

@@ -224,7 +224,7 @@ static amped_status leave_outside(amped_session *session, const amped_demand *de
   memset(&required, 0, sizeof required);
   AMPED_TRY(amped_comm_agree(&session->comm,
                              amped_worker_require(&session->worker, &session->plan, &required)));
-  session->outside = demand->left_outside(session, required.host_bytes, demand->context);
+  session->outside = demand->left_outside(session, &required, demand->context);
   if (!session->outside)
     return AMPED_OK;
   if (!session->read_parallel)

@@ -11,7 +11,7 @@ static const char what[] = "a sample of cells";
 
 uint64_t amped_cell_sample_bytes(const amped_plan *plan) {
   return AMPED_SAMPLED_CELLS * ((uint64_t)plan->order * sizeof(uint64_t) + sizeof(double) +
-                                (plan->dense.outside ? 2 * sizeof(uint64_t) : 0));
+                                (plan->dense.outside ? 3 * sizeof(uint64_t) : 0));
 }
 
 void amped_cell_sample_free(amped_cell_sample *s) {
@@ -20,6 +20,7 @@ void amped_cell_sample_free(amped_cell_sample *s) {
   amped_free(s->cells);
   amped_free(s->draws);
   amped_free(s->slices);
+  amped_free(s->kept);
   memset(s, 0, sizeof *s);
 }
 
@@ -35,6 +36,7 @@ static amped_status allocate(const amped_plan *plan, amped_cell_sample *s) {
   if (!plan->dense.outside)
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&s->draws, AMPED_SAMPLED_CELLS, sizeof *s->draws, what));
+  AMPED_TRY(amped_alloc(&s->kept, AMPED_SAMPLED_CELLS, sizeof *s->kept, what));
   return amped_alloc(&s->slices, AMPED_SAMPLED_CELLS, sizeof *s->slices, what);
 }
 
@@ -42,6 +44,8 @@ static amped_status allocate(const amped_plan *plan, amped_cell_sample *s) {
 static void keep(const amped_plan *plan, amped_cell_sample *s, uint64_t i) {
   for (int m = 0; m < plan->order; m++)
     s->indices[m][s->count] = draw(s->seed, m, i, plan->dims[m]);
+  if (s->kept != NULL)
+    s->kept[s->count] = i;
   s->count++;
 }
 
@@ -117,6 +121,24 @@ void amped_cell_sample_see(const amped_context *context, amped_cell_sample *s,
       keep(plan, s, s->draws[i]);
       amped_cells_get(cells, plan->dense.type, g * slice + cell_of(plan, s), 1,
                       &s->cells[s->count - 1]);
+    }
+}
+
+void amped_cell_sample_gather(const amped_context *context, const amped_cell_sample *s,
+                              double *cells) {
+  memset(cells, 0, AMPED_SAMPLED_CELLS * sizeof *cells);
+  for (uint64_t i = 0; i < s->count; i++)
+    cells[s->kept[i]] = s->cells[i];
+  amped_comm_sum(context->comm, cells, (int)AMPED_SAMPLED_CELLS);
+}
+
+void amped_cell_sample_recall(const amped_context *context, amped_cell_sample *s,
+                              const uint64_t *slices, uint64_t count, const double *cells) {
+  for (uint64_t g = 0; g < count; g++)
+    for (uint64_t i = first_of(s, slices[g]); i < AMPED_SAMPLED_CELLS && s->slices[i] == slices[g];
+         i++) {
+      keep(context->plan, s, s->draws[i]);
+      s->cells[s->count - 1] = cells[s->draws[i]];
     }
 }
 

@@ -14,8 +14,8 @@ typedef struct amped_cell_sample {
   uint64_t *indices[AMPED_MAX_ORDER];
   double *cells;
   double squares; /* of the cells of all ranks, summed */
-  /* Of cells in their file: draws, ordered by slice. */
-  uint64_t *draws, *slices;
+  /* Of cells in their file: draws, ordered by slice; the draw of each of this rank's cells. */
+  uint64_t *draws, *slices, *kept;
   uint64_t seed;
 } amped_cell_sample;
 
@@ -32,6 +32,13 @@ void amped_cell_sample_see(const amped_context *context, amped_cell_sample *samp
                            const uint64_t *slices, uint64_t count, const void *cells);
 amped_status amped_cell_sample_end(const amped_context *context, amped_cell_sample *sample);
 void amped_cell_sample_free(amped_cell_sample *sample); /* takes zeros, too */
+
+/* Of cells in their file, for a checkpoint. Collective, after the end: all cells of all ranks, draw
+ * by draw; [AMPED_SAMPLED_CELLS]. In place of see: these slices' cells from there. */
+void amped_cell_sample_gather(const amped_context *context, const amped_cell_sample *sample,
+                              double *cells);
+void amped_cell_sample_recall(const amped_context *context, amped_cell_sample *sample,
+                              const uint64_t *slices, uint64_t count, const double *cells);
 
 /* Collective; the status is this rank's own. *fit = 1 - |X - M| / |X| over the cells, of the model
  * of the context's factors with these weights. *error: its standard deviation, as the cells are

@@ -19,9 +19,21 @@
 
 static const char what[] = "randomised block sampling";
 
+/* The numbers of a checkpoint; of cells that stay in their file a sample follows. */
+enum {
+  SLICES, /* is the sample of slices? */
+  COUNT,  /* of blocks, or groups */
+  SEARCH,
+  OUTSIDE,
+  CHANGE, /* of the last epoch */
+  EPOCHS, /* before the polish; 0: there is none yet */
+  NUMBERS
+};
+
 typedef struct rbs {
   const amped_context *context;
   const amped_cpd_options *how;
+  const amped_iterate_options *options;
   const amped_rbs_settings *settings;
   const amped_dense_block_ops *ops;
   amped_solver_result *result;
@@ -42,14 +54,18 @@ typedef struct rbs {
   amped_allgather *gather;             /* of such rows */
   uint64_t *part_first, *part_count;   /* [nranks] */
   amped_rows_moved moved[AMPED_MAX_ORDER];
-  double change;   /* the largest of the modes', of the last epoch */
-  bool restricted; /* it was */
+  double *numbers; /* of a checkpoint; the change of the last epoch is the largest of the modes' */
+  bool restricted; /* that epoch was */
 } rbs;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
 bool amped_cpd_rbs_is_possible(const amped_worker *worker) {
   return worker->format->dense_blocks != NULL;
+}
+
+static uint64_t number_count(const amped_plan *plan) {
+  return NUMBERS + (plan->dense.outside ? AMPED_SAMPLED_CELLS : 0);
 }
 
 static uint64_t longest_mode(const amped_plan *plan) {
@@ -66,6 +82,7 @@ amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan 
   const uint64_t n = (uint64_t)plan->ncomps;
   const uint64_t matrices = (uint64_t)plan->order + ((uint64_t)plan->order + 3) * most.count;
   *host_bytes += amped_rbs_sample_bytes(&settings->shape) + amped_cell_sample_bytes(plan) +
+                 number_count(plan) * sizeof(double) +
                  (most.count + matrices * n * n + (longest_mode(plan) + 2) * n) * sizeof(double);
   if (most.brought)
     *host_bytes += amped_slice_reader_bytes(plan, most.dims[settings->shape.mode]);
@@ -83,6 +100,7 @@ static amped_status allocate(rbs *r) {
     AMPED_TRY(amped_alloc(&r->unit_grams[m], n * n, sizeof(double), what));
     AMPED_TRY(amped_alloc(&r->grams[m], elements, sizeof(double), what));
   }
+  AMPED_TRY(amped_calloc(&r->numbers, number_count(plan), sizeof(double), what));
   AMPED_TRY(amped_alloc(&r->v, elements, sizeof(double), what));
   AMPED_TRY(amped_alloc(&r->p, elements, sizeof(double), what));
   AMPED_TRY(amped_alloc(&r->keep, elements, sizeof(double), what));
@@ -96,7 +114,8 @@ static amped_status allocate(rbs *r) {
                                    &r->gather));
   AMPED_TRY(amped_rbs_sample_create(&r->settings->shape, &r->sample));
   if (most.brought)
-    AMPED_TRY(amped_slice_reader_create(r->source, most.dims[r->settings->shape.mode], &r->reader));
+    AMPED_TRY(amped_slice_reader_create(r->source, r->context->worker,
+                                        most.dims[r->settings->shape.mode], &r->reader));
   return r->ops->create(r->context->worker->tensor, &most, &r->blocks);
 }
 
@@ -105,6 +124,7 @@ static void release(rbs *r) {
     amped_free(r->unit_grams[m]);
     amped_free(r->grams[m]);
   }
+  amped_free(r->numbers);
   amped_free(r->v);
   amped_free(r->p);
   amped_free(r->keep);
@@ -326,7 +346,7 @@ static void run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *t
 static void find_change(rbs *r) {
   const int order = r->context->plan->order;
   double sums[2 * AMPED_MAX_ORDER] = {0.0};
-  r->change = 0.0;
+  double change = 0.0;
   for (int m = 0; m < order; m++)
     if (is_cut(r, m) || r->context->comm->rank == 0) {
       sums[2 * m] = r->moved[m].moved;
@@ -335,7 +355,8 @@ static void find_change(rbs *r) {
   amped_comm_sum(r->context->comm, sums, 2 * order);
   for (int m = 0; m < order; m++)
     if (sums[2 * m + 1] > 0.0)
-      r->change = fmax(r->change, sqrt(sums[2 * m] / sums[2 * m + 1]));
+      change = fmax(change, sqrt(sums[2 * m] / sums[2 * m + 1]));
+  r->numbers[CHANGE] = change;
   memset(r->moved, 0, sizeof r->moved);
 }
 
@@ -351,14 +372,16 @@ static amped_status sweep(void *self, amped_sweep *s) {
   make_unit(r);
   find_change(r);
   r->restricted = epoch >= r->settings->search;
-  if (r->reader != NULL && epoch == 0)
+  if (r->reader != NULL && epoch == 0) {
     AMPED_TRY(amped_cell_sample_end(r->context, &r->cells));
+    amped_cell_sample_gather(r->context, &r->cells, r->numbers + NUMBERS);
+  }
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
   amped_status status = amped_cell_sample_fit(r->context, r->blocks, &r->cells, r->result->weights,
                                               &s->value, &s->noise);
   amped_trace_end();
-  s->sampling =
-      (amped_sweep_sampling){true, amped_rbs_lambda(r->settings, epoch, steps - 1), r->change};
+  s->sampling = (amped_sweep_sampling){true, amped_rbs_lambda(r->settings, epoch, steps - 1),
+                                       r->numbers[CHANGE]};
   s->times.total = amped_time() - began;
   if (status != AMPED_OK || isfinite(s->value))
     return status;
@@ -371,12 +394,14 @@ static amped_status sweep(void *self, amped_sweep *s) {
 static void view(const void *self, amped_solver_state *state) {
   const rbs *r = self;
   state->weights = r->result->weights;
+  state->numbers = r->numbers;
+  state->number_count = number_count(r->context->plan);
   memcpy(state->grams, r->unit_grams, sizeof state->grams);
 }
 
 static const char *stop(const void *self) {
   const rbs *r = self;
-  if (r->restricted && r->change < r->tol)
+  if (r->restricted && r->numbers[CHANGE] < r->tol)
     return "rows move by less than --tol";
   return r->result->sweeps >= r->settings->epochs ? "--epochs reached" : NULL;
 }
@@ -384,11 +409,12 @@ static const char *stop(const void *self) {
 const amped_solver amped_cpd_rbs_solver = {.metric = "fit",
                                            .higher_is_better = true,
                                            .has_grams = true,
+                                           .has_numbers = true,
                                            .sweep = sweep,
                                            .view = view,
                                            .stop = stop};
 
-/* --- a run ------------------------------------------------------------------------------------ */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void add_times(amped_sweep_times *to, const amped_sweep_times *t) {
   to->mttkrp += t->mttkrp;
@@ -398,8 +424,19 @@ static void add_times(amped_sweep_times *to, const amped_sweep_times *t) {
   to->total += t->total;
 }
 
-/* ALS goes on from the model of the last epoch. */
-static amped_status polish(rbs *r, const amped_iterate_options *options) {
+/* A checkpoint of the polish has the numbers of the epochs before it. */
+static amped_status after_polish(void *context, const amped_sweep *sweep) {
+  const rbs *r = context;
+  amped_sweep own = *sweep;
+  amped_solver_state state = *sweep->state;
+  state.numbers = r->numbers;
+  state.number_count = number_count(r->context->plan);
+  own.state = &state;
+  return r->options->after_sweep(r->options->context, &own);
+}
+
+/* ALS goes on from the model of the last epoch, or from a checkpoint of its own. */
+static amped_status polish(rbs *r) {
   const amped_plan *plan = r->context->plan;
   amped_solver_result *result = r->result;
   amped_solver_result polished;
@@ -408,13 +445,17 @@ static amped_status polish(rbs *r, const amped_iterate_options *options) {
                               .sweeps = result->sweeps,
                               .metric = result->metric,
                               .history = result->history};
-  amped_iterate_options als = *options;
+  amped_iterate_options als = *r->options;
   view(r, &state);
-  als.iters = result->sweeps + r->settings->polish;
+  if (r->numbers[EPOCHS] == 0.0)
+    r->numbers[EPOCHS] = (double)result->sweeps;
+  als.iters = (uint64_t)r->numbers[EPOCHS] + r->settings->polish;
   als.tol = 0.0;
   als.start = &state;
+  als.after_sweep = r->options->after_sweep != NULL ? after_polish : NULL;
+  als.context = r;
   AMPED_TRY(amped_cpd_run(r->context, r->how, NULL, &als, &polished));
-  polished.earlier = 0;
+  polished.earlier = result->earlier;
   polished.stop_reason = result->stop_reason;
   add_times(&polished.times, &result->times);
   amped_solver_result_free(result);
@@ -439,10 +480,81 @@ static void tell_reading(const rbs *r) {
             amped_comm_spread(comm, r->result->times.copy).max);
 }
 
+/* --- a checkpoint ----------------------------------------------------------------------------- */
+
+static bool is_count(double x, uint64_t most) {
+  return x >= 0.0 && x <= (double)most && x == floor(x);
+}
+
+static amped_status check_numbers(const rbs *r, const amped_solver_state *start) {
+  const double *found = start->numbers;
+  if (start->number_count < NUMBERS || !is_count(found[EPOCHS], start->sweeps) ||
+      !(found[CHANGE] >= 0.0))
+    return amped_error(AMPED_BAD_INPUT, NULL,
+                       "the checkpoint's numbers are not those of --method=rbs; begin a new one");
+  for (int i = SLICES; i <= OUTSIDE; i++)
+    if (found[i] != r->numbers[i])
+      return amped_error(
+          AMPED_BAD_INPUT, NULL,
+          "the checkpoint is of a run that draws other samples (%s, %.0f of them, "
+          "--search=%.0f%s); give the same --sample, --block, --search and --memory, "
+          "or begin a new one",
+          found[SLICES] != 0.0 ? "groups of slices" : "blocks", found[COUNT], found[SEARCH],
+          found[OUTSIDE] != 0.0 ? ", cells in their file" : "");
+  if (start->number_count == number_count(r->context->plan))
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, NULL,
+                     "the checkpoint holds %" PRIu64 " numbers in place of %" PRIu64
+                     "; begin a new one",
+                     start->number_count, number_count(r->context->plan));
+}
+
+/* The sample of cells in their file, as the first epoch's slices showed it. */
+static amped_status recall_cells(rbs *r) {
+  const amped_rbs_shape *shape = &r->settings->shape;
+  amped_rbs_sample_draw(&r->sample, r->seed, 0);
+  for (uint64_t step = 0; step < shape->count; step++) {
+    amped_rbs_sample_sets(&r->sample, step, r->context->plan->rank, &r->sets);
+    const uint64_t *first = r->sets.first[shape->mode];
+    amped_cell_sample_recall(r->context, &r->cells, r->sets.indices[shape->mode] + first[0],
+                             first[1] - first[0], r->numbers + NUMBERS);
+  }
+  return amped_cell_sample_end(r->context, &r->cells);
+}
+
+/* Go on from a checkpoint, whose factors have unit columns. */
+static amped_status go_on(rbs *r, const amped_solver_state *start) {
+  AMPED_TRY(amped_comm_agree(r->context->comm, check_numbers(r, start)));
+  memcpy(r->numbers, start->numbers, start->number_count * sizeof *start->numbers);
+  for (int m = 0; m < r->context->plan->order; m++)
+    memcpy(r->unit_grams[m], start->grams[m], matrix(r) * sizeof(double));
+  const uint64_t epochs =
+      r->numbers[EPOCHS] > 0.0 ? (uint64_t)r->numbers[EPOCHS] : r->result->sweeps;
+  r->restricted = epochs > r->settings->search;
+  return r->reader != NULL ? recall_cells(r) : AMPED_OK;
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
 static amped_status begin(rbs *r) {
+  const amped_rbs_settings *s = r->settings;
   AMPED_TRY(amped_comm_agree(r->context->comm, allocate(r)));
   AMPED_TRY(amped_cell_sample_draw(r->context, r->blocks, r->seed, &r->cells));
+  r->numbers[SLICES] = s->shape.slices;
+  r->numbers[COUNT] = (double)s->shape.count;
+  r->numbers[SEARCH] = (double)s->search;
+  r->numbers[OUTSIDE] = r->reader != NULL;
+  if (r->options->start != NULL)
+    return go_on(r, r->options->start);
   make_unit(r);
+  return AMPED_OK;
+}
+
+/* The epochs that are left. */
+static amped_status run_epochs(rbs *r, const amped_iterate_options *own) {
+  if (r->numbers[EPOCHS] == 0.0)
+    return amped_iterate(r->context, &amped_cpd_rbs_solver, r, own, r->result);
+  r->result->stop_reason = stop(r) != NULL ? stop(r) : "--epochs reached";
   return AMPED_OK;
 }
 
@@ -452,6 +564,7 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
   amped_iterate_options own = *options;
   rbs r = {.context = context,
            .how = how,
+           .options = options,
            .settings = settings,
            .source = how->sampling->source,
            .ops = context->worker->format->dense_blocks,
@@ -465,11 +578,11 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
   if (status == AMPED_OK)
     status = begin(&r);
   if (status == AMPED_OK)
-    status = amped_iterate(context, &amped_cpd_rbs_solver, &r, &own, result);
+    status = run_epochs(&r, &own);
   if (status == AMPED_OK)
     tell_reading(&r);
   if (status == AMPED_OK && settings->polish > 0)
-    status = polish(&r, options);
+    status = polish(&r);
   release(&r);
   if (status != AMPED_OK)
     amped_solver_result_free(result);

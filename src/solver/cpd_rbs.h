@@ -49,8 +49,9 @@ typedef struct amped_cpd_sampling {
 } amped_cpd_sampling;
 
 /* Collective; the status is agreed; a status of after_sweep is passed on. Starts from the factors
- * of the context. Of `how`, sampling and the modes that are nonnegative are used. options->iters is
- * not used, and start is NULL. The caller frees the result. */
+ * of the context, or goes on from options->start, whose run had the same samples. Of `how`,
+ * sampling and the modes that are nonnegative are used. options->iters is not used. The caller
+ * frees the result. */
 amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options *how,
                            const amped_iterate_options *options, amped_solver_result *result);
 

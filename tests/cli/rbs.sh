@@ -18,32 +18,33 @@ start four.init.h5 2 16 19 17 18
 start five.init.h5 1 8 9 11 8 10
 run="--method=rbs --precision=double --epochs=6 --search=3 --tol=0 --nowrite"
 
-# agrees FILE INIT R RULE ARGUMENT...: on 1 to 4 ranks. Orders of sums differ. An error of 2^-53 grows
-# by at most 1e6 where a block is solved (the least proximal term is 1e-6 of V), and not again in later
-# steps, which begin from the rows as they are.
+# agrees RANKS FILE INIT R RULE ARGUMENT...: on these numbers of ranks. Orders of sums differ. An error of
+# 2^-53 grows by at most 1e6 where a block is solved (the least proximal term is 1e-6 of V), and not again
+# in later steps, which begin from the rows as they are.
 agrees() {
-  file=$1
-  init=$2
-  r=$3
-  rule=$4
-  shift 4
-  for ranks in 1 2 3 4; do
+  numbers=$1
+  file=$2
+  init=$3
+  r=$4
+  rule=$5
+  shift 5
+  for ranks in $numbers; do
     # shellcheck disable=SC2086
     expect 0 "" on $ranks $file --rank=$r --init=$init $run "$@" --json=run.json -q
     expect 0 "" reference compare $file $init run.json 1e-9 1 $rule
   done
 }
-agrees a.npy a.init.h5 3 "" --block=6
-agrees fortran.npy a.init.h5 3 "" --block=6
-agrees flat.npy flat.init.h5 2 "" --block=4
-agrees four.npy four.init.h5 2 "" --block=4
-agrees five.npy five.init.h5 1 "" --block=2
-agrees counts.npy a.init.h5 3 nonnegative --block=6 --nonnegative
-agrees a.npy a.init.h5 3 "" --sample=slices --block=7
-agrees fortran.npy a.init.h5 3 "" --sample=slices
-agrees flat.npy flat.init.h5 2 "" --sample=slices --block=10 --polish=0
-agrees five.npy five.init.h5 1 "" --sample=slices --block=3
-agrees counts.npy a.init.h5 3 nonnegative --sample=slices --block=6 --nonnegative
+agrees "1 2 3 4" a.npy a.init.h5 3 "" --block=6
+agrees "1 3" fortran.npy a.init.h5 3 "" --block=6
+agrees "2" flat.npy flat.init.h5 2 "" --block=4
+agrees "4" four.npy four.init.h5 2 "" --block=4
+agrees "1 3" five.npy five.init.h5 1 "" --block=2
+agrees "2" counts.npy a.init.h5 3 nonnegative --block=6 --nonnegative
+agrees "1 2 3 4" a.npy a.init.h5 3 "" --sample=slices --block=7
+agrees "4" fortran.npy a.init.h5 3 "" --sample=slices
+agrees "1 3" flat.npy flat.init.h5 2 "" --sample=slices --block=10 --polish=0
+agrees "2" five.npy five.init.h5 1 "" --sample=slices --block=3
+agrees "4" counts.npy a.init.h5 3 nonnegative --sample=slices --block=6 --nonnegative
 
 # A whole search, to its longest steps, and the restricted phase.
 for ranks in 1 3; do
@@ -53,10 +54,10 @@ done
 
 # Slices of a file that is larger than --memory. Ranks share a group, so their number changes nothing
 # but the order of sums.
-agrees a.npy a.init.h5 3 "" --memory=20K --block=6
-agrees fortran.npy a.init.h5 3 "" --memory=20K
-agrees four.npy four.init.h5 2 "" --memory=20K --block=4
-agrees counts.npy a.init.h5 3 nonnegative --memory=2K --block=6 --nonnegative
+agrees "1 2 3 4" a.npy a.init.h5 3 "" --memory=20K --block=6
+agrees "1 3" fortran.npy a.init.h5 3 "" --memory=20K
+agrees "2" four.npy four.init.h5 2 "" --memory=20K --block=4
+agrees "4" counts.npy a.init.h5 3 nonnegative --memory=2K --block=6 --nonnegative
 expect 0 "" "$amped" convert a.npy a.h5 --dense
 expect 0 "slices of mode 1 are read from it" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
 expect 0 "a pass over it finds them" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
@@ -100,10 +101,9 @@ for noise in 0.01 0.1 1; do
     expect 0 "" on 2 p.h5 --rank=5 --method=rbs $how --starts=3 --polish=0 --json=run.json --nowrite -q
     # shellcheck disable=SC2154
     close "error at noise $noise, $how" "$(awk -v f="$(field fit run.json)" -v e="$floor" 'BEGIN { print (1 - f) / e }')" 1 0.05
-    # shellcheck disable=SC2086
-    expect 0 "" on 2 p.h5 --rank=5 --method=rbs $how --starts=3 --json=run.json --nowrite -q
-    close "polished, noise $noise, $how" "$(awk -v f="$(field fit run.json)" -v e="$floor" 'BEGIN { print (1 - f) / e }')" 1 0.01
   done
+  expect 0 "" on 2 p.h5 --rank=5 --method=rbs --block=24 --starts=3 --json=run.json --nowrite -q
+  close "polished, noise $noise" "$(awk -v f="$(field fit run.json)" -v e="$floor" 'BEGIN { print (1 - f) / e }')" 1 0.01
 done
 expect 0 "rows move by less than --tol" on 1 p.h5 --rank=5 --method=rbs --block=24 --starts=1 --seed=2 --nowrite
 
@@ -121,6 +121,45 @@ same "status after a signal" "$status" 85
 expect 0 "" on 2 a.npy --rank=3 --method=rbs --init=signal.partial.h5 --epochs=1 --search=0 --polish=1 --nowrite --json=run.json -q
 close "fit of a model that was saved" "$(field fit run.json)" 0.9 0.01
 
+# --- checkpoints ----------------------------------------------------------------------------------
+# in_parts RANKS PARTS ARGUMENT...: a run that is resumed after these numbers of epochs, and of sweeps
+# of the polish ("6+1"), has the bits of one that is not.
+in_parts() {
+  ranks=$1
+  parts=$2
+  shift 2
+  rm -f c.h5 c.h5.prev
+  for part in $parts; do
+    expect 0 "" on "$ranks" "$@" --epochs="${part%+*}" --polish="${part#*+}" --search=1 --tol=0 \
+      --checkpoint=c.h5 --checkpoint-every=1 --resume -o part.h5 -q --overwrite
+  done
+  expect 0 "" on "$ranks" "$@" --epochs="${part%+*}" --polish="${part#*+}" --search=1 --tol=0 \
+    -o whole.h5 -q --overwrite
+  same_bits "in parts: $ranks ranks, $*" part.h5 whole.h5
+}
+for ranks in 1 2; do
+  in_parts $ranks "1+0 4+0 6+1 6+3" a.npy --rank=3 --method=rbs --block=6 --seed=4
+  in_parts $ranks "2+0 5+0 5+2" counts.npy --rank=3 --method=rbs --sample=slices --block=6 --nonnegative
+  in_parts $ranks "1+0 3+0 6+0" a.npy --rank=3 --method=rbs --memory=20K --block=6
+done
+# Killed between two epochs.
+live="a.npy --rank=3 --method=rbs --block=6 --search=100 --polish=1 --tol=0"
+for ranks in 1 2; do
+  rm -f c.h5 c.h5.prev
+  # shellcheck disable=SC2086
+  begin $ranks '"sweep":300,' $live --epochs=1000000 --checkpoint=c.h5 --nowrite
+  stop_by USR1
+  same "status after a signal" "$status" 85
+  epochs=$(($("$python" -c 'import h5py; print(len(h5py.File("c.h5")["fit"]))') + 40))
+  # shellcheck disable=SC2086
+  expect 0 "resume: c.h5" on $ranks $live --epochs=$epochs --checkpoint=c.h5 --resume -o part.h5 --overwrite
+  # shellcheck disable=SC2086
+  expect 0 "" on $ranks $live --epochs=$epochs -o whole.h5 --overwrite -q
+  same_bits "killed, $ranks ranks" part.h5 whole.h5
+done
+expect 3 "draws other samples (blocks, 4 of them, --search=100)" on 1 a.npy --rank=3 --method=rbs --block=8 --search=100 --nowrite --checkpoint=c.h5 --resume
+expect 3 "began with --method=rbs" on 1 a.npy --rank=3 --nowrite --checkpoint=c.h5 --resume
+
 # Refusals.
 expect 2 "two blocks of 2 R = 40" on 1 a.npy --rank=20 --method=rbs --sample=blocks --nowrite
 expect 0 "groups of about 25" on 1 a.npy --rank=20 --method=rbs --epochs=1 --search=0 --nowrite
@@ -132,7 +171,6 @@ expect 2 "of --method=rbs" on 1 a.npy --rank=2 --epochs=5 --nowrite
 expect 2 "leave out --iters" on 1 a.npy --rank=2 --method=rbs --iters=5 --nowrite
 expect 2 "accelerate" on 1 a.npy --rank=2 --method=rbs --accelerate=momentum --nowrite
 expect 2 "ridge" on 1 a.npy --rank=2 --method=rbs --ridge=1 --nowrite
-expect 2 "checkpoint" on 1 a.npy --rank=2 --method=rbs --checkpoint=c.h5 --nowrite
 expect 2 "shape" on 1 --shape=yelp --nnz=1000 --rank=2 --method=rbs --nowrite
 printf '1 1 1 1\n2 2 2 2\n' >list.tns
 expect 2 "is a sparse tensor" on 1 list.tns --rank=2 --method=rbs --nowrite

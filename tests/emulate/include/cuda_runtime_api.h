@@ -47,6 +47,7 @@ typedef struct cudaFuncAttributes {
 typedef enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8
 } cudaFuncAttribute;
+typedef enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 } cudaDeviceAttr;
 typedef enum cudaDeviceP2PAttr { cudaDevP2PAttrNativeAtomicSupported = 3 } cudaDeviceP2PAttr;
 
 typedef enum cudaDriverEntryPointQueryResult {
@@ -69,6 +70,7 @@ cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr what, int device);
 cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device);
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
 cudaError_t cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr what, int from, int to);
@@ -110,6 +112,11 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEven
 }
 
 template <typename F> cudaError_t cudaFuncSetAttribute(F *, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+template <typename F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F *, int, size_t) {
+  *blocks = 2;
   return cudaSuccess;
 }
 template <typename F> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, F *) {

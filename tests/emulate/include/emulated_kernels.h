@@ -161,6 +161,9 @@ inline float __uint_as_float(unsigned x) {
 inline unsigned __float_as_uint(float x) {
   return emulated_bits<unsigned>(x);
 }
+inline int __double2hiint(double x) {
+  return (int)(emulated_bits<long long>(x) >> 32);
+}
 inline long long __double_as_longlong(double x) {
   return emulated_bits<long long>(x);
 }

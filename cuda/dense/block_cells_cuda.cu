@@ -1,0 +1,154 @@
+#include "cuda/dense/block_cells_cuda.h"
+
+#include "cuda/dense/cells_cuda.cuh"
+#include "cuda/device/grid_cuda.cuh"
+
+namespace {
+
+constexpr unsigned warp = 32;
+constexpr unsigned most_in_y = 65535;
+
+/* The first byte of a row. */
+__device__ inline const char *row_at(const amped_slab_cells_cuda &s, uint64_t row) {
+  if (row < s.resident)
+    return s.d_resident + row * s.row_bytes;
+  row -= s.resident;
+  return s.d_pieces[row / s.piece] + row % s.piece * s.row_bytes;
+}
+
+struct index_arrays {
+  const uint64_t *of[AMPED_MAX_ORDER];
+};
+
+/* A warp has a fibre of the fastest mode at a time. */
+template <typename W>
+__global__ void __launch_bounds__(block_threads)
+    pack_blocks(const amped_slab_cells_cuda s, const index_arrays indices,
+                const amped_block_place_cuda *places, uint64_t count, char *cells) {
+  const int last = s.order - 1;
+  const uint64_t lane = threadIdx.x % warp;
+  for (uint64_t b = blockIdx.y; b < count; b += gridDim.y) {
+    const amped_block_place_cuda &p = places[b];
+    const uint64_t length = p.dims[last];
+    const uint64_t *along = indices.of[last] + p.first[last];
+    W *const out = reinterpret_cast<W *>(cells + p.begin);
+    uint64_t fibres = 1;
+    for (int k = 0; k < last; k++)
+      fibres *= p.dims[k];
+    for (uint64_t f = thread_number() / warp; f < fibres; f += grid_threads() / warp) {
+      uint64_t rest = f;
+      uint64_t stride = s.dims[last];
+      uint64_t cell = 0;
+      for (int k = last - 1; k > 0; k--) {
+        cell += indices.of[k][p.first[k] + rest % p.dims[k]] * stride;
+        stride *= s.dims[k];
+        rest /= p.dims[k];
+      }
+      const W *from =
+          reinterpret_cast<const W *>(row_at(s, indices.of[0][p.first[0] + rest])) + cell;
+      for (uint64_t i = lane; i < length; i += warp)
+        out[f * length + i] = from[along[i]];
+    }
+  }
+}
+
+__global__ void __launch_bounds__(block_threads)
+    get_cells(const amped_slab_cells_cuda s, uint64_t count, const uint64_t *indices, double *out) {
+  for (uint64_t i = thread_number(); i < count; i += grid_threads()) {
+    uint64_t cell = 0;
+    for (int k = 1; k < s.order; k++)
+      cell = cell * s.dims[k] + indices[(uint64_t)k * count + i];
+    out[i] = cell_at(row_at(s, indices[i]), s.type, cell);
+  }
+}
+
+template <typename T>
+__device__ double model_at(const amped_model_cuda &m, uint64_t count, const uint64_t *positions) {
+  double sum = 0.0;
+  for (int r = 0; r < m.ncomps; r++) {
+    double product = m.d_weights[r];
+    for (int k = 0; k < m.order; k++)
+      product *=
+          (double)static_cast<const T *>(m.d_rows[k])[positions[(uint64_t)k * count] * m.ld + r];
+    sum += product;
+  }
+  return sum;
+}
+
+/* A thread has a cell, a block a part of the sums. */
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    add_misfits(const amped_model_cuda m, uint64_t count, const uint64_t *positions,
+                const double *cells, double *sums) {
+  __shared__ double shared[block_threads];
+  const uint64_t i = thread_number();
+  const double miss = i < count ? cells[i] - model_at<T>(m, count, positions + i) : 0.0;
+  shared[threadIdx.x] = miss * miss;
+  for (unsigned half = block_threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half)
+      shared[threadIdx.x] += shared[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0)
+    sums[blockIdx.x] = shared[0];
+}
+
+} // namespace
+
+amped_status amped_block_cells_cuda_pack(const amped_slab_cells_cuda *slab, uint64_t count,
+                                         const amped_block_place_cuda *d_places,
+                                         const uint64_t *const *d_indices, uint64_t fibres,
+                                         void *d_cells, cudaStream_t stream) {
+  index_arrays indices = {};
+  const dim3 grid(blocks_for(fibres * warp), (unsigned)(count < most_in_y ? count : most_in_y), 1);
+  char *const to = static_cast<char *>(d_cells);
+  for (int k = 0; k < slab->order; k++)
+    indices.of[k] = d_indices[k];
+  if (count == 0 || fibres == 0)
+    return AMPED_OK;
+  switch (amped_cell_bytes(slab->type)) {
+  case 1:
+    pack_blocks<uint8_t><<<grid, block_threads, 0, stream>>>(*slab, indices, d_places, count, to);
+    break;
+  case 2:
+    pack_blocks<uint16_t><<<grid, block_threads, 0, stream>>>(*slab, indices, d_places, count, to);
+    break;
+  case 4:
+    pack_blocks<uint32_t><<<grid, block_threads, 0, stream>>>(*slab, indices, d_places, count, to);
+    break;
+  default:
+    pack_blocks<uint64_t><<<grid, block_threads, 0, stream>>>(*slab, indices, d_places, count, to);
+  }
+  AMPED_CUDA_LAUNCHED("the kernel that packs blocks");
+  return AMPED_OK;
+}
+
+amped_status amped_block_cells_cuda_get(const amped_slab_cells_cuda *slab, uint64_t count,
+                                        const uint64_t *d_indices, double *d_out,
+                                        cudaStream_t stream) {
+  if (count == 0)
+    return AMPED_OK;
+  get_cells<<<blocks_for(count), block_threads, 0, stream>>>(*slab, count, d_indices, d_out);
+  AMPED_CUDA_LAUNCHED("the kernel of single cells");
+  return AMPED_OK;
+}
+
+uint64_t amped_misfit_cuda_parts(uint64_t count) {
+  return amped_ceil_div(count, (uint64_t)block_threads);
+}
+
+amped_status amped_misfit_cuda(const amped_model_cuda *model, uint64_t count,
+                               const uint64_t *d_positions, const double *d_cells, double *d_sums,
+                               cudaStream_t stream) {
+  const unsigned blocks = (unsigned)amped_misfit_cuda_parts(count);
+  if (count == 0)
+    return AMPED_OK;
+  if (model->value_type == AMPED_F32)
+    add_misfits<float>
+        <<<blocks, block_threads, 0, stream>>>(*model, count, d_positions, d_cells, d_sums);
+  else
+    add_misfits<double>
+        <<<blocks, block_threads, 0, stream>>>(*model, count, d_positions, d_cells, d_sums);
+  AMPED_CUDA_LAUNCHED("the kernel of a model's misfit");
+  return AMPED_OK;
+}

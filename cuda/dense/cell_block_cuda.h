@@ -1,0 +1,69 @@
+/* Cell block: cells in device memory in a plan's layout, a slab or any block of one; contractions T
+ * of them (dense_plan.h), and rows of MTTKRP from T. Twin of src/cpu/slab_cpu.h. All memory is
+ * borrowed. Nothing waits. */
+#ifndef AMPED_CELL_BLOCK_CUDA_H
+#define AMPED_CELL_BLOCK_CUDA_H
+
+#include "cuda/dense/contract_cuda.h"
+#include "cuda/dense/factor_rows_cuda.h"
+#include "cuda/dense/rows_cuda.h"
+#include "cuda/device/rank_device_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "plan/dense_kept.h"
+
+typedef struct amped_cell_block_cuda {
+  const amped_device *device;
+  const amped_plan *plan;        /* tells components and types */
+  const amped_dense_plan *dense; /* dimensions of these cells, layout and tree */
+  const void *d_cells;           /* slowest mode first */
+  const void
+      *d_rows[AMPED_MAX_ORDER]; /* of each mode's factor, in the order of the cells' indices */
+  void *d_t;                    /* room for the largest T */
+} amped_cell_block_cuda;
+
+/* Room of contractions, and of rows from them. */
+typedef struct amped_cell_room_cuda {
+  double *d_sums;  /* of parts */
+  void *d_operand; /* rows of factors as a contraction takes them */
+  void *d_split;   /* as tensor cores take them */
+} amped_cell_room_cuda;
+
+/* In bytes: enough for all contractions of the tree, and rows from them. Sums of a block with other
+ * dimensions may take more. */
+typedef struct amped_cell_room_bytes_cuda {
+  uint64_t sums, operand, split;
+} amped_cell_room_bytes_cuda;
+
+amped_cell_room_bytes_cuda amped_cell_block_cuda_room(const amped_device *device,
+                                                      const amped_plan *plan,
+                                                      const amped_dense_plan *dense);
+
+/* T = the contraction of modes layout[from] .. layout[end - 1]. */
+amped_status amped_cell_block_cuda_contract(const amped_cell_block_cuda *block, int from, int end,
+                                            const amped_cell_room_cuda *room);
+
+/* Rows of the mode at `place` in the layout, from T, which such a contraction made. */
+amped_status amped_cell_block_cuda_rows(const amped_cell_block_cuda *block, int from, int end,
+                                        int place, const amped_cell_room_cuda *room, void *d_out);
+
+/* Parts of the above, for who contracts slabs piece by piece. The contraction of so many rows, that
+ * is, indices of the slowest mode, memory not set; what it multiplies with; rows of the operand
+ * that are made at a time, padded. */
+amped_contract_cuda_args amped_contraction_cuda_of(const amped_device *device,
+                                                   const amped_plan *plan,
+                                                   const amped_dense_plan *dense, uint64_t rows,
+                                                   int from, int end);
+amped_factor_rows_cuda amped_contraction_cuda_operand(const amped_plan *plan,
+                                                      const amped_dense_plan *dense,
+                                                      const void *const *d_rows, int from, int end);
+uint64_t amped_contraction_cuda_operand_rows(uint64_t mid);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
