@@ -124,10 +124,8 @@ template <typename T, int each, int lanes> struct row {
   }
 };
 
-/* A group has `held` rows at a time, for which it reads V once: to read V from shared memory takes
- * four times as long as the arithmetic of one row. A row that is done makes room for the group's
- * next at once, so that none waits for others. */
-template <typename T, int each, int lanes, int held, bool in_shared, bool only_cut>
+/* A row that is done makes room for the group's next at once, so that none waits for others. */
+template <typename T, int each, int lanes, bool in_shared, bool only_cut>
 __global__ void __launch_bounds__(threads) descend(const rows_of<T> p) {
   constexpr unsigned width = each * lanes;
   extern __shared__ double2 room[];
@@ -136,7 +134,6 @@ __global__ void __launch_bounds__(threads) descend(const rows_of<T> p) {
   const double *v = p.v;
   const unsigned lane = threadIdx.x % lanes;
   const uint64_t groups = (uint64_t)gridDim.x * (threads / lanes);
-  uint64_t next = (uint64_t)blockIdx.x * (threads / lanes) + threadIdx.x / lanes;
   put_diagonal(p.v, p.shrink, p.n, inverse, least);
   if (in_shared) {
     double *const copy = least + width;
@@ -147,12 +144,9 @@ __global__ void __launch_bounds__(threads) descend(const rows_of<T> p) {
     v = copy;
   }
   __syncthreads();
-  row<T, each, lanes> own[held];
-#pragma unroll
-  for (int h = 0; h < held; h++, next += groups)
-    own[h].load(p, next, lane);
-  bool goes_on = true;
-  while (goes_on) {
+  row<T, each, lanes> own;
+  own.load(p, (uint64_t)blockIdx.x * (threads / lanes) + threadIdx.x / lanes, lane);
+  while (__any_sync(~0U, own.i < p.count)) {
 #pragma unroll
     for (int k = 0; k < each; k += 2)
 #pragma unroll 1
@@ -163,35 +157,25 @@ __global__ void __launch_bounds__(threads) descend(const rows_of<T> p) {
           if (r >= p.n)
             continue;
           const slice<each, lanes, in_shared> of_v(v, r, p.n, lane);
+          const double by =
+              own.template move<only_cut>(p.nonnegative, j, inverse[r], least[r], owner, lane);
 #pragma unroll
-          for (int h = 0; h < held; h++) {
-            const double by = own[h].template move<only_cut>(p.nonnegative, j, inverse[r],
-                                                             least[r], owner, lane);
-#pragma unroll
-            for (int e = 0; e < each; e++)
-              own[h].rest[e] -= by * of_v.x[e];
-          }
+          for (int e = 0; e < each; e++)
+            own.rest[e] -= by * of_v.x[e];
         }
-    goes_on = false;
-#pragma unroll
-    for (int h = 0; h < held; h++) {
-      if (own[h].ends()) {
-        own[h].store(p, lane);
-        own[h].load(p, next, lane);
-        next += groups;
-      }
-      goes_on = goes_on || own[h].i < p.count;
+    if (own.ends()) {
+      own.store(p, lane);
+      own.load(p, own.i + groups, lane);
     }
-    goes_on = __any_sync(~0U, goes_on);
   }
 }
 
-template <typename T, int each, int lanes, int held, bool in_shared, bool only_cut>
+template <typename T, int each, int lanes, bool in_shared, bool only_cut>
 amped_status launch_form(const rows_of<T> &p, cudaStream_t stream) {
   constexpr unsigned width = each * lanes;
   const size_t bytes = sizeof(double) * (2 + (in_shared ? p.n : 0)) * width;
-  const uint64_t needed = amped_ceil_div(p.count, (uint64_t)(threads / lanes * held));
-  const auto kernel = descend<T, each, lanes, held, in_shared, only_cut>;
+  const uint64_t needed = amped_ceil_div(p.count, (uint64_t)(threads / lanes));
+  const auto kernel = descend<T, each, lanes, in_shared, only_cut>;
   int device = 0;
   int processors = 0;
   int blocks = 0;
@@ -207,29 +191,30 @@ amped_status launch_form(const rows_of<T> &p, cudaStream_t stream) {
   return AMPED_OK;
 }
 
-template <typename T, int each, int lanes, int held, bool in_shared>
+template <typename T, int each, int lanes, bool in_shared>
 amped_status launch(const rows_of<T> &p, cudaStream_t stream) {
-  return p.only_cut ? launch_form<T, each, lanes, held, in_shared, true>(p, stream)
-                    : launch_form<T, each, lanes, held, in_shared, false>(p, stream);
+  return p.only_cut ? launch_form<T, each, lanes, in_shared, true>(p, stream)
+                    : launch_form<T, each, lanes, in_shared, false>(p, stream);
 }
 
-/* The fewest lanes, of at most 16 elements of two rows, which is what registers hold: what a lane
- * finds for its own element the others of its group find in vain. */
+/* The fewest lanes, of at most 32 elements: what a lane finds for its own element the others of its
+ * group find in vain. */
 template <typename T, int lanes>
 amped_status launch_shared(const rows_of<T> &p, cudaStream_t stream) {
-  if (p.n <= 12 * lanes)
-    return launch<T, 12, lanes, 2, true>(p, stream);
-  if (p.n <= 16 * lanes)
-    return launch<T, 16, lanes, 2, true>(p, stream);
-  if constexpr (16 * lanes < most_shared)
+  if (p.n <= 24 * lanes)
+    return launch<T, 24, lanes, true>(p, stream);
+  if (p.n <= 32 * lanes)
+    return launch<T, 32, lanes, true>(p, stream);
+  if constexpr (32 * lanes < most_shared)
     return launch_shared<T, 2 * lanes>(p, stream);
   return AMPED_OK; /* longer ones are not in shared memory */
 }
 
 template <typename T> amped_status launch_short(const rows_of<T> &p, cudaStream_t stream) {
-  return p.n <= 4   ? launch<T, 4, 1, 2, true>(p, stream)
-         : p.n <= 8 ? launch<T, 8, 1, 2, true>(p, stream)
-                    : launch_shared<T, 1>(p, stream);
+  return p.n <= 4    ? launch<T, 4, 1, true>(p, stream)
+         : p.n <= 8  ? launch<T, 8, 1, true>(p, stream)
+         : p.n <= 12 ? launch<T, 12, 1, true>(p, stream)
+                     : launch<T, 16, 1, true>(p, stream);
 }
 
 template <typename T> amped_status run(const amped_row_descent_cuda *d, cudaStream_t stream) {
@@ -243,11 +228,13 @@ template <typename T> amped_status run(const amped_row_descent_cuda *d, cudaStre
                         d->d_v,
                         d->d_scale,
                         d->d_shrink};
-  if (p.n <= most_shared)
+  if (p.n <= 16)
     return launch_short<T>(p, stream);
+  if (p.n <= most_shared)
+    return launch_shared<T, 1>(p, stream);
   if (p.n <= 256)
-    return launch<T, 32, 8, 1, false>(p, stream);
-  return p.n <= 512 ? launch<T, 32, 16, 1, false>(p, stream) : launch<T, 32, 32, 1, false>(p, stream);
+    return launch<T, 32, 8, false>(p, stream);
+  return p.n <= 512 ? launch<T, 32, 16, false>(p, stream) : launch<T, 32, 32, false>(p, stream);
 }
 
 } // namespace
