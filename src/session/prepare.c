@@ -60,15 +60,20 @@ static const char *narrower(const amped_plan *plan) {
                                        : " or fewer components";
 }
 
-/* Compare the need with the limits of this process. They also count memory that threads and BLAS
- * map. */
+/* What counts against the limits of this process: also memory that threads and BLAS map. */
+static uint64_t mapped_bytes(const amped_session *session, uint64_t host_bytes) {
+  const int threads =
+      session->worker.backend->device_pointers
+          ? 1
+          : amped_session_threads(&session->comm, session->options->backend.threads);
+  return host_bytes + amped_blas_bytes(threads);
+}
+
+/* Compare the need with the limits of this process. */
 static amped_status check_limit(const amped_session *session, uint64_t host_bytes) {
   const amped_session_options *o = session->options;
   uint64_t left = amped_mem_limit_left();
-  uint64_t need = host_bytes +
-                  amped_blas_bytes(session->worker.backend->device_pointers
-                                       ? 1
-                                       : amped_session_threads(&session->comm, o->backend.threads));
+  uint64_t need = mapped_bytes(session, host_bytes);
   char a[32];
   char b[32];
   if (need <= left)
@@ -139,6 +144,12 @@ static amped_status find_need(amped_session *session, const amped_demand *demand
   return status;
 }
 
+/* Collective on a node: the need of its ranks. */
+static uint64_t sum_node(const amped_session *session, uint64_t host_bytes) {
+  return amped_comm_node_sum(&session->comm,
+                             host_bytes < MOST_HOST_BYTES ? host_bytes : MOST_HOST_BYTES);
+}
+
 /* Collective on a node: compare the need of its ranks with the free memory. The status is this
  * rank's own; `status` of an earlier step is passed on. */
 static amped_status check_node(const amped_session *session, uint64_t host_bytes,
@@ -146,8 +157,7 @@ static amped_status check_node(const amped_session *session, uint64_t host_bytes
   char a[32];
   char b[32];
   uint64_t node_budget = amped_mem_node_available();
-  uint64_t own = host_bytes < MOST_HOST_BYTES ? host_bytes : MOST_HOST_BYTES;
-  uint64_t node_bytes = amped_comm_node_sum(&session->comm, own);
+  uint64_t node_bytes = sum_node(session, host_bytes);
   if (status != AMPED_OK || node_budget == 0 || node_bytes <= node_budget)
     return status;
   return amped_error(AMPED_FAILED, session->options->input,
@@ -216,6 +226,7 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
   return amped_comm_agree(&session->comm, status);
 }
 
+<<<<<<< HEAD
 /* Collective; the status is agreed. Cells may stay in their file: then there is another plan. */
 static amped_status leave_outside(amped_session *session, const amped_demand *demand) {
   amped_requirement required;
@@ -231,6 +242,27 @@ static amped_status leave_outside(amped_session *session, const amped_demand *de
     return amped_error(AMPED_USAGE, session->options->input,
                        "does not fit in memory, and every rank reads slices of it: leave out "
                        "--read=root");
+=======
+/* Collective; the status is agreed. Where the user leaves it open, and a copy for each mode does
+ * not fit on some rank, one copy for all modes takes their place. */
+static amped_status choose_copies(amped_session *session, const amped_demand *demand) {
+  const amped_backend *backend = session->worker.backend;
+  const amped_format_ops *one = amped_backend_one_copy(backend);
+  const bool open = session->options->backend.copies == AMPED_COPIES_AUTO &&
+                    demand->takes_one_copy && session->worker.format == backend->formats[0];
+  amped_memory_need need = {0, 0, 0, 0};
+  if (!open || one == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_comm_agree(&session->comm, find_need(session, demand, &need)));
+  const uint64_t budget = amped_mem_node_available();
+  const uint64_t all = sum_node(session, need.host_bytes);
+  uint64_t lacking = (budget > 0 && all > budget) ||
+                     mapped_bytes(session, need.host_bytes) > amped_mem_limit_left();
+  amped_comm_sum_u64(&session->comm, &lacking, 1);
+  if (lacking == 0)
+    return AMPED_OK;
+  session->worker.format = one;
+>>>>>>> w-blco
   amped_plan_destroy(&session->plan);
   return make_plan(session, demand);
 }
@@ -272,7 +304,11 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
   AMPED_TRY(find_tables(session));
   AMPED_TRY(make_plan(session, demand));
+<<<<<<< HEAD
   AMPED_TRY(leave_outside(session, demand));
+=======
+  AMPED_TRY(choose_copies(session, demand));
+>>>>>>> w-blco
   if (demand->check != NULL)
     AMPED_TRY(amped_comm_agree(&session->comm,
                                demand->check(&session->worker, &session->plan, demand->context)));
