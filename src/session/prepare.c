@@ -226,7 +226,6 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
   return amped_comm_agree(&session->comm, status);
 }
 
-<<<<<<< HEAD
 /* Collective; the status is agreed. Cells may stay in their file: then there is another plan. */
 static amped_status leave_outside(amped_session *session, const amped_demand *demand) {
   amped_requirement required;
@@ -242,7 +241,10 @@ static amped_status leave_outside(amped_session *session, const amped_demand *de
     return amped_error(AMPED_USAGE, session->options->input,
                        "does not fit in memory, and every rank reads slices of it: leave out "
                        "--read=root");
-=======
+  amped_plan_destroy(&session->plan);
+  return make_plan(session, demand);
+}
+
 /* Collective; the status is agreed. Where the user leaves it open, and a copy for each mode does
  * not fit on some rank, one copy for all modes takes their place. */
 static amped_status choose_copies(amped_session *session, const amped_demand *demand) {
@@ -262,7 +264,6 @@ static amped_status choose_copies(amped_session *session, const amped_demand *de
   if (lacking == 0)
     return AMPED_OK;
   session->worker.format = one;
->>>>>>> w-blco
   amped_plan_destroy(&session->plan);
   return make_plan(session, demand);
 }
@@ -304,11 +305,8 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
   AMPED_TRY(find_tables(session));
   AMPED_TRY(make_plan(session, demand));
-<<<<<<< HEAD
   AMPED_TRY(leave_outside(session, demand));
-=======
   AMPED_TRY(choose_copies(session, demand));
->>>>>>> w-blco
   if (demand->check != NULL)
     AMPED_TRY(amped_comm_agree(&session->comm,
                                demand->check(&session->worker, &session->plan, demand->context)));

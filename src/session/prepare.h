@@ -23,15 +23,12 @@ typedef struct amped_demand {
   bool watches_negative;
   /* The command takes dense tensors, too. */
   bool takes_cells;
-<<<<<<< HEAD
   /* The command can leave a dense tensor's cells in their file; NULL: it cannot. Collective, with
    * the bytes of host memory that this rank takes with its slab: are they more than fits, or than
    * the user allows, on any rank? The same on every rank. */
   bool (*left_outside)(const amped_session *session, uint64_t bytes, const void *context);
-=======
   /* The command asks nothing of copies but MTTKRP and products, so that one may serve all modes. */
   bool takes_one_copy;
->>>>>>> w-blco
   /* What of the command asks for this, such as "--whole"; NULL: all of it. */
   const char *part;
   /* The command's own check of its options against the plan and the worker's operations, before a

@@ -229,22 +229,15 @@ static bool is_size_of(const amped_option *row) {
   return false;
 }
 
-<<<<<<< HEAD
 /* Options that differ from command to command; no command has two of one name (tests/cli/cli.sh).
  */
-static const char *const of_several[] = {"method", "block", "memory", "nonnegative"};
+static const char *const of_several[] = {"method", "block", "memory", "nonnegative", "copies"};
 
 static bool are_apart(const amped_option *a, const amped_option *b) {
   for (size_t i = 0; i < sizeof of_several / sizeof *of_several; i++)
     if (strcmp(a->name, of_several[i]) == 0)
       return true;
   return strcmp(a->name, b->name) != 0 && (a->letter == 0 || a->letter != b->letter);
-=======
-/* A name has one meaning, but for --copies: convert's of a file, cpd's and bench's of the memory.
- * No command takes both. */
-static bool is_of_two_commands(const char *name) {
-  return strcmp(name, "copies") == 0;
->>>>>>> w-blco
 }
 
 START_TEST(every_row_of_the_program_is_whole) {
@@ -269,13 +262,7 @@ START_TEST(every_row_of_the_program_is_whole) {
     for (int w = 0; row->words != NULL && row->words[w] != NULL; w++)
       ck_assert_msg(amped_options_set(&o, row, row->words[w]), "--%s=%s", row->name, row->words[w]);
     for (int j = 0; j < i; j++)
-<<<<<<< HEAD
       ck_assert_msg(are_apart(row, all[j]), "--%s and --%s", row->name, all[j]->name);
-=======
-      ck_assert_msg((strcmp(row->name, all[j]->name) != 0 || is_of_two_commands(row->name)) &&
-                        (row->letter == 0 || row->letter != all[j]->letter),
-                    "--%s and --%s", row->name, all[j]->name);
->>>>>>> w-blco
   }
 }
 
