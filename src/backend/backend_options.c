@@ -63,9 +63,9 @@ static const amped_option copies_rows[] = {
      .words = AMPED_OPTION_WORDS("auto", "all", "one"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_COPIES_AUTO, AMPED_COPIES_ALL, AMPED_COPIES_ONE),
      .help = "keep an ordered copy of the nonzeros for each mode; or one for all modes, in a share "
-             "of the memory (CPUs only)",
+             "of the memory",
      .initial = "auto",
-     .initially = "auto: all, but on CPUs one where all do not fit",
+     .initially = "auto: all, but one where all do not fit and one is faster",
      AMPED_OPTION_FIELD(amped_backend_options, copies)},
 };
 

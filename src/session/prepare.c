@@ -12,6 +12,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "factor/link_rate.h"
+#include "plan/format_choice.h"
 #include "plan/overlap.h"
 #include "session/loader.h"
 #include "session/report.h"
@@ -245,27 +246,75 @@ static amped_status leave_outside(amped_session *session, const amped_demand *de
   return make_plan(session, demand);
 }
 
-/* Collective; the status is agreed. Where the user leaves it open, and a copy for each mode does
- * not fit on some rank, one copy for all modes takes their place. */
-static amped_status choose_copies(amped_session *session, const amped_demand *demand) {
-  const amped_backend *backend = session->worker.backend;
-  const amped_format_ops *one = amped_backend_one_copy(backend);
-  const bool open = session->options->backend.copies == AMPED_COPIES_AUTO &&
-                    demand->takes_one_copy && session->worker.format == backend->formats[0];
+/* What the present plan takes: is some rank, or a node, short of memory for it? The bytes that all
+ * ranks stream, and the seconds of a sweep, of the slowest rank. */
+typedef struct plan_cost {
+  uint64_t lacking, streamed;
+  double sec;
+} plan_cost;
+
+/* Collective; the status is agreed. */
+static amped_status find_cost(amped_session *session, const amped_demand *demand, plan_cost *cost) {
   amped_memory_need need = {0, 0, 0, 0};
-  if (!open || one == NULL)
-    return AMPED_OK;
-  AMPED_TRY(amped_comm_agree(&session->comm, find_need(session, demand, &need)));
+  amped_status status = find_need(session, demand, &need);
   const uint64_t budget = amped_mem_node_available();
-  const uint64_t all = sum_node(session, need.host_bytes);
-  uint64_t lacking = (budget > 0 && all > budget) ||
-                     mapped_bytes(session, need.host_bytes) > amped_mem_limit_left();
-  amped_comm_sum_u64(&session->comm, &lacking, 1);
-  if (lacking == 0)
-    return AMPED_OK;
-  session->worker.format = one;
+  const uint64_t node = sum_node(session, need.host_bytes);
+  cost->lacking = status == AMPED_FAILED || (budget > 0 && node > budget) ||
+                  mapped_bytes(session, need.host_bytes) > amped_mem_limit_left();
+  cost->streamed = status == AMPED_OK ? streamed_bytes(session) : 0;
+  const double sec = amped_choice_seconds(&session->plan, cost->streamed, &amped_choice_rates_gpu);
+  if (status == AMPED_FAILED) {
+    amped_status_clear(); /* another plan may fit */
+    status = AMPED_OK;
+  }
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  amped_comm_sum_u64(&session->comm, &cost->lacking, 1);
+  amped_comm_sum_u64(&session->comm, &cost->streamed, 1);
+  cost->sec = amped_comm_spread(&session->comm, sec).max;
+  return AMPED_OK;
+}
+
+/* Collective. Make the plan anew, for that format. */
+static amped_status change_format(amped_session *session, const amped_demand *demand,
+                                  const amped_format_ops *format) {
+  session->worker.format = format;
   amped_plan_destroy(&session->plan);
   return make_plan(session, demand);
+}
+
+/* May one copy take the place of a copy for each mode? */
+static bool takes_one_copy(const amped_session *session, const amped_demand *demand) {
+  const amped_backend *backend = session->worker.backend;
+  const amped_backend_options *o = &session->options->backend;
+  const amped_plan *plan = &session->plan;
+  int bits = 0;
+  for (int m = 0; m < plan->order && !session->is_dense; m++)
+    bits += amped_bits_for(amped_plan_factor_rows(plan, m));
+  return o->copies == AMPED_COPIES_AUTO && demand->takes_one_copy &&
+         session->worker.format == backend->formats[0] && o->tile_bytes == 0 &&
+         bits <= AMPED_LINEAR_BITS && amped_backend_one_copy(backend) != NULL &&
+         !(backend->device_pointers && o->deterministic && plan->value_type == AMPED_F64);
+}
+
+/* Collective; the status is agreed. Where the user leaves it open, and copies for all modes do not
+ * fit in the memory of some rank, one copy for all modes takes their place; on devices where they
+ * do not fit there, and one copy is predicted to be faster (plan/format_choice.h). */
+static amped_status choose_copies(amped_session *session, const amped_demand *demand) {
+  const amped_backend *backend = session->worker.backend;
+  plan_cost all = {0, 0, 0.0};
+  plan_cost one = {0, 0, 0.0};
+  if (!takes_one_copy(session, demand))
+    return AMPED_OK;
+  AMPED_TRY(find_cost(session, demand, &all));
+  if (all.lacking == 0 && all.streamed == 0)
+    return AMPED_OK;
+  AMPED_TRY(change_format(session, demand, amped_backend_one_copy(backend)));
+  AMPED_TRY(find_cost(session, demand, &one));
+  if (all.lacking == 0 && (one.lacking > 0 || one.sec >= all.sec))
+    return change_format(session, demand, backend->formats[0]);
+  if (all.lacking == 0)
+    session->choice = (amped_copies_choice){all.streamed, all.sec, one.sec};
+  return AMPED_OK;
 }
 
 /* Collective. */

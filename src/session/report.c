@@ -124,6 +124,7 @@ typedef struct rank_need {
  * least share of a streamed copy that a rank has on its device. */
 static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need *needs,
                               double *least_resident) {
+  const int copy = amped_plan_has_copy(plan, mode) ? mode : plan->first_copy;
   uint64_t most = 0;
   *least_resident = 1.0;
   for (int p = 0; p < plan->nranks; p++) {
@@ -131,7 +132,7 @@ static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need 
     most = bytes > most ? bytes : most;
     if (bytes > 0)
       *least_resident =
-          fmin(*least_resident, 1.0 - (double)bytes / (double)needs[p].required.copy_bytes[mode]);
+          fmin(*least_resident, 1.0 - (double)bytes / (double)needs[p].required.copy_bytes[copy]);
   }
   return most;
 }
@@ -144,7 +145,9 @@ static const char *describe_place(char *buffer, size_t size, const amped_plan *p
   uint64_t streamed = most_streamed(plan, mode, needs, &resident);
   bool many = plan->nranks > 1;
   if (!amped_plan_has_copy(plan, mode))
-    (void)snprintf(buffer, size, "in that of mode %d", plan->first_copy + 1);
+    (void)snprintf(buffer, size, "in that of mode %d%s%s", plan->first_copy + 1,
+                   streamed > 0 ? ", streamed anew: " : "",
+                   streamed > 0 ? amped_format_bytes(bytes, streamed) : "");
   else if (streamed == 0 && needs[0].required.tiles[mode] > 1)
     (void)snprintf(buffer, size, "resident, in %" PRIu64 " tiles", needs[0].required.tiles[mode]);
   else if (streamed == 0)
@@ -315,19 +318,26 @@ static double all_copy_bytes(const amped_plan *plan, const rank_need *needs) {
 static void say_one_copy(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const double bytes = all_copy_bytes(plan, needs);
+  const bool chosen = session->choice.all_sec > 0.0;
   char a[32];
   char b[32];
+  char why[128] = "";
   if (plan->copies != 1)
     return;
   if (plan->nranks > 1 && session->options->plan.parts > 1)
     amped_say_verbose("--overlap: rows of mode %d travel in parts; sums of the other modes travel "
                       "when they are complete",
                       plan->first_copy + 1);
+  if (chosen)
+    (void)snprintf(why, sizeof why, ", of which %s streamed (%.3g ms a sweep against %.3g)",
+                   amped_format_bytes(b, session->choice.all_streamed),
+                   session->choice.all_sec * 1e3, session->choice.one_sec * 1e3);
+  else if (session->options->backend.copies == AMPED_COPIES_AUTO)
+    (void)snprintf(why, sizeof why, ", which does not fit");
   amped_say("one copy for all modes: %s, %.1f bytes a nonzero; a copy for each mode would take "
             "%s%s",
             amped_format_bytes(a, (uint64_t)bytes), bytes / (double)plan->nnz,
-            amped_format_bytes(b, (uint64_t)amped_plan_packed_bytes(plan)),
-            session->options->backend.copies == AMPED_COPIES_AUTO ? ", which does not fit" : "");
+            amped_format_bytes(b, (uint64_t)amped_plan_packed_bytes(plan)), why);
 }
 
 /* Of a sparse tensor: its copies. */
@@ -422,11 +432,21 @@ static json_t *json_slabs(const amped_session *session, const rank_need *needs) 
 }
 
 /* Null for a dense tensor, which has no copies. */
-static json_t *json_copies(const amped_plan *plan, const rank_need *needs) {
+static json_t *json_copies(const amped_session *session, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
+  const amped_copies_choice *c = &session->choice;
+  const bool chosen = c->all_sec > 0.0;
+  uint64_t streamed = 0;
   if (plan->copies == 0)
     return json_null();
-  return json_pack("{s:s, s:f, s:f}", "kept", plan->copies == 1 ? "one" : "all", "bytes",
-                   all_copy_bytes(plan, needs), "all_bytes", amped_plan_packed_bytes(plan));
+  for (int p = 0; p < plan->nranks; p++)
+    for (int m = 0; m < plan->order; m++)
+      streamed += needs[p].required.streamed_bytes[m];
+  return json_pack("{s:s, s:f, s:f, s:I, s:o, s:o}", "kept", plan->copies == 1 ? "one" : "all",
+                   "bytes", all_copy_bytes(plan, needs), "all_bytes", amped_plan_packed_bytes(plan),
+                   "streamed_bytes", (json_int_t)streamed, "predicted_ms",
+                   chosen ? json_real(c->one_sec * 1e3) : json_null(), "all_predicted_ms",
+                   chosen ? json_real(c->all_sec * 1e3) : json_null());
 }
 
 static json_t *json_plan(const amped_session *session, const rank_need *needs) {
@@ -446,7 +466,7 @@ static json_t *json_plan(const amped_session *session, const rank_need *needs) {
   return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "event", "plan", "placement",
                    amped_placement_names[plan->placement], "nnz", (json_int_t)plan->nnz, "norm",
                    knows_norm ? json_real(sqrt(plan->norm_squared)) : json_null(), "dense", slabs,
-                   "copies", json_copies(plan, needs), "modes", modes, "ranks", ranks);
+                   "copies", json_copies(session, needs), "modes", modes, "ranks", ranks);
 }
 
 amped_status amped_report_plan(amped_session *session, const amped_memory_need *need) {
