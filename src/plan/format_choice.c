@@ -8,6 +8,9 @@ const amped_choice_rates amped_choice_rates_gpu = {
     .stream_rate = 55.5e9,
 };
 
+/* A row takes as long as one of so many bytes (docs/decisions/042-requests-not-bytes.md). */
+#define LEAST_BYTES 64.0
+
 /* Nonzeros of a bundle of sorted nonzeros (cuda/boxes), whose rows come again in it. */
 #define BUNDLE_NNZ 4096.0
 
@@ -19,10 +22,11 @@ static double additions(const amped_plan *plan, int mode) {
 }
 
 static double kernel_seconds(const amped_plan *plan, int mode, const amped_choice_rates *rates) {
-  const double row_bytes = (double)amped_plan_row_bytes(plan);
+  const double bytes_read = (double)amped_plan_row_bytes(plan);
+  const double row_bytes = bytes_read > LEAST_BYTES ? bytes_read : LEAST_BYTES;
   double sec = 0.0;
   for (int m = 0; m < plan->order; m++) {
-    const double bytes = (double)plan->dims[m] * row_bytes;
+    const double bytes = (double)plan->dims[m] * bytes_read;
     if (m != mode)
       sec += row_bytes / (bytes <= (double)rates->cache_bytes ? rates->hit_rate : rates->miss_rate);
   }

@@ -19,6 +19,7 @@ static setup boxed(void) {
 static setup deterministic(void) {
   setup how = boxed();
   how.options.deterministic = true;
+  how.options.device_memory = UINT64_C(1) << 28; /* less than is free while tests share a GPU */
   return how;
 }
 
@@ -271,6 +272,33 @@ START_TEST(coded_values) {
   check_no_leak();
 }
 
+/* Where nonzeros lie has no say in sums: all streamed, and some. On CPUs all is memory. */
+START_TEST(streamed_copies) {
+  for (int n = 0; n < 6; n++) {
+    problem p;
+    bench s;
+    amped_requirement r;
+    setup how = n == 5 ? deterministic() : boxed();
+    problem_create(&p, 3 + n % 2, n % 2 == 0 ? long_dims : flat_dims, 60000, 8,
+                   n == 2 ? AMPED_F64 : AMPED_F32);
+    bench_plan(&s, &p, &how);
+    check_ok(amped_worker_require(&s.w, &s.plan, &r));
+    const uint64_t copy = r.read_bytes[s.plan.first_copy];
+    bench_close(&s);
+    if (n == 0)
+      how.options.residency = AMPED_RESIDENCY_STREAM;
+    else if (backend()->device_pointers)
+      how.options.device_memory = r.device_bytes - copy * (uint64_t)n / 6;
+    bench_plan(&s, &p, &how);
+    check_ok(amped_worker_require(&s.w, &s.plan, &r));
+    ck_assert(r.streamed_bytes[0] > 0 || !backend()->device_pointers);
+    bench_close(&s);
+    team_is_right(&p, 1, how);
+    problem_free(&p);
+  }
+  check_no_leak();
+}
+
 START_TEST(fewer_components) {
   problem p;
   bench s;
@@ -475,7 +503,7 @@ START_TEST(too_many_bits_are_refused) {
 }
 
 TESTING_MAIN("boxes", every_mode_in_float, every_mode_in_double, few_nonzeros, one_row_has_all,
-             coded_values, fewer_components, long_rows_are_accurate,
+             coded_values, streamed_copies, fewer_components, long_rows_are_accurate,
              the_same_bits_on_any_number_of_threads, deterministic_sums_are_right,
              one_copy_takes_less_than_all, short_memory_is_an_error, wrong_nonzeros_are_refused,
              too_many_bits_are_refused)
