@@ -201,7 +201,12 @@ if ! limited 4000000 "$amped" --version 2>&1 | grep -q AddressSanitizer; then
   # A text tensor is ordered in memory, so a tensor beyond the limit is refused. (Growing buffers and
   # arrays may meet the limit before the count of nonzeros does.)
   awk 'BEGIN { for (i = 1; i <= 2000000; i++) print i, i % 77 + 1, i % 1009 + 1, 1 }' >long.tns
-  if test "$backend" = cpu && starts 300000; then
+  # Where a text of five nonzeros is not read either, the program itself takes too much: its kernels do.
+  head -n 5 long.tns >short.tns
+  if test "$backend" = cpu && starts 300000 && ! limited 300000 $mpirun -np 1 "$amped" short.tns --rank=2 --iters=1 \
+    --nowrite --backend=cpu -t 1 >out 2>&1 </dev/null; then
+    echo "skipped: 300000 KiB do not hold the program and its threads: $(grep '^amped_mpi: ' out | head -n 1)"
+  elif test "$backend" = cpu && starts 300000; then
     expect 1 "long.tns: has more than .* do not suffice.* amped_mpi convert\|out of memory: .* nonzeros" \
       limited 300000 $mpirun -np 1 "$amped" long.tns --rank=2 --iters=1 --nowrite --backend=cpu -t 1
   fi
