@@ -239,15 +239,18 @@ same "exit status of a signal without a checkpoint" "$status" 85
 expect 0 "rmse" "$amped" info part.h5
 
 # stopped_at LINE ARGUMENT...: a run on two ranks, whose rank 0 gets SIGUSR1 as it writes that line of live.json,
-# so that the run's speed does not matter; $status has the exit status.
-. "$srcdir/tests/faults/faults_lib.sh"
+# so that the run's speed does not matter; $status has the exit status. In a shell of its own: what faults want of
+# sanitizers holds for this run alone, and where nothing can be preloaded the status says so.
 stopped_at() {
   line=$1
   shift
   test "$backend" = cuda && set -- "$@" --share-gpus
-  with "USR1 flush live.json $line 0" 2 "$@" --json=live.json --overwrite >out.txt 2>err.txt
+  (
+    . "$srcdir/tests/faults/faults_lib.sh"
+    with "USR1 flush live.json $line 0" 2 "$@" --json=live.json --overwrite
+  ) >out.txt 2>err.txt
   status=$?
-  fired && pass || fail "no line $line in: $*"
+  test -e "$scratch/mark" && pass || fail "no line $line in: $*"
 }
 
 # --- checkpoints: a run that was stopped goes on to the same bits ----------------------------------------
