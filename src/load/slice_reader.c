@@ -10,6 +10,7 @@
 struct amped_slice_reader {
   amped_dense_source *source;
   const amped_worker *worker;
+  int threads; /* of reading */
   uint64_t slice_cells, slice_bytes;
   void *buffers[2];
   int next; /* the buffer of the next begin */
@@ -83,7 +84,7 @@ static void read_group(amped_slice_reader *r) {
 /* One thread reads all groups: each thread of its own would keep memory of its own. */
 static void *read_groups(void *argument) {
   amped_slice_reader *r = argument;
-  omp_set_num_threads(1); /* the caller's threads compute */
+  omp_set_num_threads(r->threads);
   amped_trace_in_lane(AMPED_LANE_READER);
   while (wait_for_work(r)) {
     read_group(r);
@@ -113,6 +114,8 @@ amped_status amped_slice_reader_create(amped_dense_source *source, const amped_w
   (void)pthread_cond_init(&r->changed, NULL);
   r->source = source;
   r->worker = worker;
+  /* On CPUs the caller's threads compute. */
+  r->threads = worker->backend->device_pointers ? omp_get_max_threads() : 1;
   r->slice_cells = slice_cells(info);
   r->slice_bytes = slice_bytes(info);
   AMPED_GO(fail, take_buffers(r, slices));

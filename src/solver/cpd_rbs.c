@@ -1,5 +1,6 @@
 #include "solver/cpd_rbs.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ typedef struct rbs {
   double *weight;                      /* [blocks] of the proximal term */
   double *scale, *lengths;             /* [ncomps] */
   double *rows;                        /* of the longest mode, [ncomps] each */
+  double *sums;                        /* likewise, of all groups, in a polish of cells outside */
   amped_allgather *gather;             /* of such rows */
   uint64_t *part_first, *part_count;   /* [nranks] */
   amped_rows_moved moved[AMPED_MAX_ORDER];
@@ -66,6 +68,10 @@ bool amped_cpd_rbs_is_possible(const amped_worker *worker) {
 
 static uint64_t number_count(const amped_plan *plan) {
   return NUMBERS + (plan->dense.outside ? AMPED_SAMPLED_CELLS : 0);
+}
+
+static bool polishes_outside(const amped_rbs_settings *settings, const amped_plan *plan) {
+  return settings->polish > 0 && plan->dense.outside;
 }
 
 static uint64_t longest_mode(const amped_plan *plan) {
@@ -84,6 +90,8 @@ amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan 
   *host_bytes += amped_rbs_sample_bytes(&settings->shape) + amped_cell_sample_bytes(plan) +
                  number_count(plan) * sizeof(double) +
                  (most.count + matrices * n * n + (longest_mode(plan) + 2) * n) * sizeof(double);
+  if (polishes_outside(settings, plan))
+    *host_bytes += longest_mode(plan) * n * sizeof(double);
   if (most.brought)
     *host_bytes += amped_slice_reader_bytes(plan, most.dims[settings->shape.mode]);
   return worker->format->dense_blocks->require(worker->device, plan, &most, device_bytes,
@@ -113,6 +121,8 @@ static amped_status allocate(rbs *r) {
   AMPED_TRY(amped_allgather_create(r->context->comm, r->context->comm->mpi, n * sizeof(double),
                                    &r->gather));
   AMPED_TRY(amped_rbs_sample_create(&r->settings->shape, &r->sample));
+  if (polishes_outside(r->settings, plan))
+    AMPED_TRY(amped_alloc(&r->sums, longest_mode(plan) * n, sizeof(double), what));
   if (most.brought)
     AMPED_TRY(amped_slice_reader_create(r->source, r->context->worker,
                                         most.dims[r->settings->shape.mode], &r->reader));
@@ -132,6 +142,7 @@ static void release(rbs *r) {
   amped_free(r->scale);
   amped_free(r->lengths);
   amped_free(r->rows);
+  amped_free(r->sums);
   amped_free(r->part_first);
   amped_free(r->part_count);
   amped_allgather_destroy(r->gather);
@@ -203,16 +214,23 @@ static void find_grams(rbs *r, int mode) {
     amped_comm_broadcast(comm, r->grams[mode], matrix(r) * sizeof(double));
 }
 
+/* Elements of all rows of mode. */
+static uint64_t elements_of(const rbs *r, int mode) {
+  return r->context->plan->dims[mode] * (uint64_t)r->context->plan->ncomps; /* as it is held */
+}
+
+static void add_ranks(const rbs *r, double *sums, uint64_t count) {
+  for (uint64_t i = 0; i < count; i += MOST_SUMMED)
+    amped_comm_sum(r->context->comm, sums + i,
+                   (int)(count - i < MOST_SUMMED ? count - i : MOST_SUMMED));
+}
+
 /* Add up the sums of a group over ranks, for rows that all of them have. */
 static void sum_over_ranks(rbs *r, int mode) {
-  const uint64_t count =
-      r->context->plan->dims[mode] * (uint64_t)r->context->plan->ncomps; /* fits, as it is held */
   if (is_cut(r, mode) || r->context->comm->nranks == 1)
     return;
   must(r, r->ops->get_sums(r->blocks, r->rows));
-  for (uint64_t i = 0; i < count; i += MOST_SUMMED)
-    amped_comm_sum(r->context->comm, r->rows + i,
-                   (int)(count - i < MOST_SUMMED ? count - i : MOST_SUMMED));
+  add_ranks(r, r->rows, elements_of(r, mode));
   must(r, r->ops->put_sums(r->blocks, r->rows));
 }
 
@@ -244,6 +262,14 @@ static amped_status find_matrices(rbs *r, uint64_t block, int mode, double lambd
   return AMPED_OK;
 }
 
+/* From the sums and matrices. */
+static void solve_rows(rbs *r, int mode) {
+  if (amped_row_rule_is_nonnegative(&r->how->rule, mode))
+    must(r, r->ops->descend(r->blocks, mode, r->v, r->weight, &r->moved[mode]));
+  else
+    must(r, r->ops->solve(r->blocks, mode, r->p, r->keep, &r->moved[mode]));
+}
+
 /* New rows of mode in all blocks in hand. */
 static void update_mode(rbs *r, int mode, double lambda, amped_sweep_times *times) {
   double at = amped_time();
@@ -259,10 +285,7 @@ static void update_mode(rbs *r, int mode, double lambda, amped_sweep_times *time
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   for (uint64_t b = 0; b < r->sets.count; b++)
     must(r, find_matrices(r, b, mode, lambda));
-  if (amped_row_rule_is_nonnegative(&r->how->rule, mode))
-    must(r, r->ops->descend(r->blocks, mode, r->v, r->weight, &r->moved[mode]));
-  else
-    must(r, r->ops->solve(r->blocks, mode, r->p, r->keep, &r->moved[mode]));
+  solve_rows(r, mode);
   find_grams(r, mode);
   amped_trace_end();
   times->solve += amped_time() - at;
@@ -300,7 +323,8 @@ static void read_ahead(rbs *r, uint64_t step) {
                            sets.first[mode][1] - sets.first[mode][0]);
 }
 
-/* The slices of a step, of this rank, from their file; the next are read meanwhile. */
+/* The slices of a step, of this rank, from their file; the next are read meanwhile. epoch: from 0,
+ * or of no epoch. */
 static const void *read_slices(rbs *r, uint64_t epoch, uint64_t step) {
   const int mode = r->settings->shape.mode;
   const uint64_t first = r->sets.first[mode][0];
@@ -316,17 +340,22 @@ static const void *read_slices(rbs *r, uint64_t epoch, uint64_t step) {
   return cells;
 }
 
+/* The blocks of a step come into hand. */
+static void take_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times) {
+  const double began = amped_time();
+  amped_rbs_sample_sets(&r->sample, step, r->context->plan->rank, &r->sets);
+  must(r,
+       r->ops->take(r->blocks, &r->sets, r->reader != NULL ? read_slices(r, epoch, step) : NULL));
+  times->copy += amped_time() - began;
+}
+
 /* One sweep of ALS of each block in hand, the mode of slices first. */
 static void run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times) {
   const amped_plan *plan = r->context->plan;
   const amped_rbs_shape *shape = &r->settings->shape;
   const double lambda = amped_rbs_lambda(r->settings, epoch, step);
   const int begin = shape->slices ? shape->mode : 0;
-  double at = amped_time();
-  amped_rbs_sample_sets(&r->sample, step, plan->rank, &r->sets);
-  must(r,
-       r->ops->take(r->blocks, &r->sets, r->reader != NULL ? read_slices(r, epoch, step) : NULL));
-  times->copy += amped_time() - at;
+  take_step(r, epoch, step, times);
   for (int m = 0; m < plan->order; m++)
     if (m != begin)
       find_grams(r, m);
@@ -334,7 +363,7 @@ static void run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *t
     const int m = i == 0 ? begin : i <= begin ? i - 1 : i;
     update_mode(r, m, shape->slices && m == begin ? AMPED_RBS_LEAST : lambda, times);
   }
-  at = amped_time();
+  const double at = amped_time();
   for (int m = 0; m < plan->order; m++)
     share_rows(r, step, m);
   times->exchange += amped_time() - at;
@@ -534,6 +563,130 @@ static amped_status go_on(rbs *r, const amped_solver_state *start) {
   return r->reader != NULL ? recall_cells(r) : AMPED_OK;
 }
 
+/* --- sweeps over cells that stay in their file ------------------------------------------------ */
+
+/* What a pass over the file finds of mode: the sums of all groups, for rows that all ranks have.
+ * Where `own` is at least 0, each group first gets new rows of that mode, slices' own, and the gram
+ * of these rows is found. */
+static void pass_over_file(rbs *r, int own, int mode, amped_sweep_times *times) {
+  const uint64_t count = elements_of(r, mode);
+  double *gram = own >= 0 ? r->grams[own] : NULL;
+  memset(r->sums, 0, count * sizeof *r->sums);
+  for (size_t i = 0; own >= 0 && i < matrix(r); i++)
+    gram[i] = 0.0;
+  for (uint64_t step = 0; step < r->settings->shape.count; step++) {
+    take_step(r, UINT64_MAX, step, times);
+    const double began = amped_time();
+    if (own >= 0) {
+      must(r, r->ops->mttkrp(r->blocks, own));
+      solve_rows(r, own);
+      must(r, r->ops->grams(r->blocks, own, r->unit_grams[own]));
+      for (size_t i = 0; i < matrix(r); i++)
+        gram[i] += r->unit_grams[own][i];
+      share_rows(r, step, own);
+    }
+    must(r, r->ops->mttkrp(r->blocks, mode));
+    must(r, r->ops->get_sums(r->blocks, r->rows));
+    for (uint64_t i = 0; i < count; i++)
+      r->sums[i] += r->rows[i];
+    times->mttkrp += amped_time() - began;
+  }
+  if (own >= 0)
+    amped_comm_sum(r->context->comm, gram, (int)matrix(r));
+  add_ranks(r, r->sums, count);
+}
+
+/* New rows of a mode of which all ranks have all rows, from the sums of all groups. */
+static void finish_mode(rbs *r, int mode, amped_sweep_times *times) {
+  const double began = amped_time();
+  must(r, find_matrices(r, 0, mode, 0.0));
+  must(r, r->ops->put_sums(r->blocks, r->sums));
+  solve_rows(r, mode);
+  find_grams(r, mode);
+  share_rows(r, 0, mode); /* leaves the rows in r->rows */
+  times->solve += amped_time() - began;
+}
+
+/* Of the model, whose weights are in its factors; the sums are of `mode`, r->rows its rows. */
+static double exact_fit(const rbs *r, int mode, double *noise) {
+  const amped_plan *plan = r->context->plan;
+  const double eps = plan->value_type == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON;
+  double inner = 0.0;
+  double square = 0.0;
+  for (uint64_t i = 0; i < elements_of(r, mode); i++)
+    inner += r->sums[i] * r->rows[i];
+  for (size_t i = 0; i < matrix(r); i++) {
+    double product = 1.0;
+    for (int m = 0; m < plan->order; m++)
+      product *= r->grams[m][i];
+    square += product;
+  }
+  const double part = (plan->norm_squared - 2.0 * inner + square) / plan->norm_squared;
+  const double miss = part > 0.0 ? sqrt(part) : 0.0;
+  *noise = eps / fmax(miss, sqrt(eps));
+  return 1.0 - miss;
+}
+
+/* A sweep of ALS, N - 1 passes over the file. The mode of slices comes first: a group has all cells
+ * of its rows, so the first pass finds them, and with them the sums of the next mode. */
+static amped_status sweep_outside(void *self, amped_sweep *s) {
+  rbs *r = self;
+  const amped_plan *plan = r->context->plan;
+  const size_t n = (size_t)plan->ncomps;
+  const int own = r->settings->shape.mode;
+  const double *weights = r->result->weights;
+  const double began = amped_time();
+  int last = -1;
+  amped_rbs_sample_in_order(&r->sample);
+  must(r, r->context->worker->backend->factors->scale(r->context->worker->factors, own, 0,
+                                                      amped_plan_factor_rows(plan, own), weights));
+  for (int m = 0; m < plan->order; m++)
+    memcpy(r->grams[m], r->unit_grams[m], matrix(r) * sizeof(double));
+  for (size_t i = 0; i < n * n; i++)
+    r->grams[own][i] *= weights[i / n] * weights[i % n];
+  must(r, find_matrices(r, 0, own, 0.0));
+  for (int m = 0; m < plan->order; m++)
+    if (m != own) {
+      pass_over_file(r, last < 0 ? own : -1, m, &s->times);
+      finish_mode(r, m, &s->times);
+      last = m;
+    }
+  s->value = exact_fit(r, last, &s->noise);
+  make_unit(r);
+  memset(r->moved, 0, sizeof r->moved);
+  s->times.total = amped_time() - began;
+  if (isfinite(s->value))
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, NULL,
+                     "the fit is not a number after sweep %" PRIu64 "; try --precision=double",
+                     s->number);
+}
+
+static const char *never_stop(const void *self) {
+  (void)self;
+  return NULL;
+}
+
+static const amped_solver outside_solver = {.metric = "fit",
+                                            .higher_is_better = true,
+                                            .has_grams = true,
+                                            .has_numbers = true,
+                                            .sweep = sweep_outside,
+                                            .view = view,
+                                            .stop = never_stop};
+
+static amped_status polish_outside(rbs *r) {
+  amped_iterate_options own = *r->options;
+  const char *reason = r->result->stop_reason;
+  if (r->numbers[EPOCHS] == 0.0)
+    r->numbers[EPOCHS] = (double)r->result->sweeps;
+  own.iters = (uint64_t)r->numbers[EPOCHS] + r->settings->polish;
+  own.tol = 0.0;
+  AMPED_TRY(amped_iterate(r->context, &outside_solver, r, &own, r->result));
+  r->result->stop_reason = reason;
+  return AMPED_OK;
+}
+
 /* --- a run ------------------------------------------------------------------------------------ */
 
 static amped_status begin(rbs *r) {
@@ -571,18 +724,19 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
            .result = result,
            .seed = how->sampling->seed,
            .tol = options->tol};
-  own.iters = settings->epochs;
+  own.iters = settings->epochs + settings->polish; /* room */
   own.tol = 0.0;
   amped_status status = amped_solver_result_create(context, &amped_cpd_rbs_solver, &own, result);
   status = amped_comm_agree(context->comm, status);
+  own.iters = settings->epochs;
   if (status == AMPED_OK)
     status = begin(&r);
   if (status == AMPED_OK)
     status = run_epochs(&r, &own);
+  if (status == AMPED_OK && settings->polish > 0)
+    status = r.reader != NULL ? polish_outside(&r) : polish(&r);
   if (status == AMPED_OK)
     tell_reading(&r);
-  if (status == AMPED_OK && settings->polish > 0)
-    status = polish(&r);
   release(&r);
   if (status != AMPED_OK)
     amped_solver_result_free(result);

@@ -119,12 +119,11 @@ static void draw_mode(amped_rbs_sample *s, uint64_t seed, uint64_t epoch, int mo
 }
 
 /* Groups of slices that any rank can take: each is sorted, then cut over ranks. */
-static void draw_groups(amped_rbs_sample *s, uint64_t seed, uint64_t epoch) {
+static void cut_groups(amped_rbs_sample *s) {
   const amped_rbs_shape *shape = &s->shape;
   const uint64_t ranks = (uint64_t)shape->nranks;
   uint64_t *indices = s->indices[shape->mode];
   uint64_t *first = s->first[shape->mode];
-  shuffle(seed, epoch, shape->mode, 0, shape->dims[shape->mode], indices);
   for (uint64_t g = 0; g < shape->count; g++) {
     const uint64_t begin = cut(shape->dims[shape->mode], g, shape->count);
     const uint64_t rows = cut(shape->dims[shape->mode], g + 1, shape->count) - begin;
@@ -132,6 +131,18 @@ static void draw_groups(amped_rbs_sample *s, uint64_t seed, uint64_t epoch) {
     for (uint64_t p = 0; p < ranks; p++)
       first[g * ranks + p] = begin + cut(rows, p, ranks);
   }
+}
+
+static void draw_groups(amped_rbs_sample *s, uint64_t seed, uint64_t epoch) {
+  const int mode = s->shape.mode;
+  shuffle(seed, epoch, mode, 0, s->shape.dims[mode], s->indices[mode]);
+  cut_groups(s);
+}
+
+void amped_rbs_sample_in_order(amped_rbs_sample *s) {
+  for (uint64_t i = 0; i < s->shape.dims[s->shape.mode]; i++)
+    s->indices[s->shape.mode][i] = i;
+  cut_groups(s);
 }
 
 /* The first slice of a group among a rank's own. Ranks have their larger groups at other times. */

@@ -43,6 +43,9 @@ void amped_rbs_sample_free(amped_rbs_sample *sample);
 
 void amped_rbs_sample_draw(amped_rbs_sample *sample, uint64_t seed, uint64_t epoch);
 
+/* In place of a draw, of slices that any rank can take: groups follow each other in the file. */
+void amped_rbs_sample_in_order(amped_rbs_sample *sample);
+
 /* Parts of an epoch that follow each other: groups; blocks go all at once. */
 uint64_t amped_rbs_sample_steps(const amped_rbs_shape *shape);
 

@@ -94,11 +94,6 @@ amped_status amped_rbs_settings_make(const amped_rbs_options *o, const amped_pla
   s.search = o->search >= 0 ? (uint64_t)o->search : s.epochs / (s.shape.slices ? 2 : 4);
   s.polish = o->polish >= 0 ? (uint64_t)o->polish : plan->dense.outside ? 0 : 2;
   *out = s;
-  if (s.polish > 0 && plan->dense.outside)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--polish=%d sweeps need the tensor in memory, and it stays in its file; "
-                       "leave it out, use more nodes, or --memory",
-                       o->polish);
   if (s.search <= s.epochs)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL,

@@ -203,6 +203,15 @@ def polish(x, factors, weights, nonnegative):
     return weights, 1 - np.linalg.norm(x - model_of(factors, weights)) / np.linalg.norm(x)
 
 
+def polish_outside(x, factors, weights, own, nonnegative):
+    """A sweep that begins with slices' own mode, which has the weights."""
+    factors[own] = factors[own] * weights
+    for m in [own] + [k for k in range(x.ndim) if k != own]:
+        update(x, factors, m, 0.0, nonnegative)
+    factors[:], weights = make_unit(factors)
+    return weights, 1 - np.linalg.norm(x - model_of(factors, weights)) / np.linalg.norm(x)
+
+
 # --- commands
 
 def noise(shape, seed):
@@ -252,7 +261,10 @@ def compare(name, init, lines, tolerance, seed, nonnegative):
     for e, (factors, weights, fit, moved) in zip(epochs, epochs_of(x, factors, run)):
         worst = max(worst, abs(e["fit"] - fit), abs(e["sampling"]["moved"] - moved) / (1 + moved))
     for e in found[len(epochs):]:
-        weights, fit = polish(x, factors, weights, nonnegative)
+        if run["outside"]:
+            weights, fit = polish_outside(x, factors, weights, run["mode"], nonnegative)
+        else:
+            weights, fit = polish(x, factors, weights, nonnegative)
         worst = max(worst, abs(e["fit"] - fit))
     if not epochs or len(found) != len(epochs) + run["polish"] or not worst <= tolerance:
         sys.exit("%s: off by %g in %d epochs and %d sweeps" % (name, worst, len(epochs),
