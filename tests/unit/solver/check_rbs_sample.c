@@ -189,8 +189,11 @@ START_TEST(settings_that_cannot_be_are_refused) {
   ck_assert_int_eq(made(AMPED_SAMPLE_AUTO, 4, &six), AMPED_USAGE);
   ck_assert_int_eq(made(AMPED_SAMPLE_SLICES, 101, &one), AMPED_OK);
   ck_assert_int_eq(made(AMPED_SAMPLE_SLICES, 102, &one), AMPED_USAGE);
+  ck_assert_int_eq(amped_rbs_settings_make(&o, &outside, &s), AMPED_OK);
+  ck_assert_uint_eq(s.polish, 0); /* a pass over a file is long: it has to be asked for */
   o.polish = 1;
-  ck_assert_int_eq(amped_rbs_settings_make(&o, &outside, &s), AMPED_USAGE);
+  ck_assert_int_eq(amped_rbs_settings_make(&o, &outside, &s), AMPED_OK);
+  ck_assert_uint_eq(s.polish, 1);
   o.polish = 0;
   o.epochs = 4;
   o.search = 5;
