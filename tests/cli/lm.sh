@@ -115,6 +115,20 @@ rm -f c.h5 c.h5.prev
 expect 0 "" on 1 list.tns --rank=4 --checkpoint=c.h5 --checkpoint-every=1 --iters=3 $quiet
 expect 3 "began with --method=als; use that" on 1 list.tns --rank=4 --nowrite --checkpoint=c.h5 --resume --method=lm
 
+# --- signals, traces ------------------------------------------------------------------------------
+# A signal ends a run after a step, with the model so far; a run from it goes on there.
+begin 2 '"sweep":5,' list.tns --rank=10 --method=lm --iters=1000000 --tol=0 --on-signal=result -o signal.h5
+stop_by USR1
+same "status after a signal" "$status" 85
+last=$(sed -n 's/.*"event":"iteration".*"fit":\([-+.0-9e]*\),"change.*/\1/p' live.json | tail -1)
+# shellcheck disable=SC2086
+expect 0 "" on 2 list.tns --rank=10 --method=lm --iters=1 --init=signal.partial.h5 --json=run.json $quiet
+first=$(sed -n 's/.*"event":"iteration".*"fit":\([-+.0-9e]*\),"change.*/\1/p' run.json)
+if awk -v a="$last" -v b="$first" 'BEGIN { exit !(b > a - 1e-4) }'; then pass; else fail "a fit of $last, then of $first"; fi
+# shellcheck disable=SC2086
+expect 0 "" on 2 list.tns --rank=4 --method=lm --iters=3 --trace=trace.json $quiet
+if grep -q '"name":"mttkrp"' trace.json && grep -q '"name":"solve"' trace.json; then pass; else fail "a trace without its phases"; fi
+
 # --- with other options ---------------------------------------------------------------------------
 expect 0 "start 3 of 3" on 2 three.npy --rank=2,4 --starts=3 --method=lm --corcondia --iters=10 --nowrite
 expect 0 "a sweep is a damped Gauss-Newton step" on 2 list.tns --rank=4 --method=lm --nowrite
