@@ -16,9 +16,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define STEPS 256
 #define BLOCK_BYTES (2 * LANES * STEPS)
 
-/* The least bytes for one more thread, and the most threads. */
-#define PIECE_BYTES (UINT64_C(256) << 10)
-#define MAX_PIECES 64
+/* Bytes that a thread checks at a time while they are in its cache, and the most such pieces at
+ * once: those of the largest chunk. */
+#define PIECE_BYTES ((uint64_t)(16 * BLOCK_BYTES))
+#define MAX_PIECES 1024
 
 /* Fletcher's two sums over 16-bit words, each modulo 65535. A sum is 0 only where all words are 0,
  * as in HDF5. */
@@ -84,23 +85,18 @@ static sums sum_piece(const unsigned char *data, uint64_t bytes, unsigned char *
   return s;
 }
 
-/* The bytes of a chunk, in one piece a thread. */
+/* The bytes of a chunk, in pieces. */
 typedef struct pieces {
   uint64_t count;
-  uint64_t each;  /* bytes of all but the last */
   uint64_t bytes; /* of the chunk */
 } pieces;
 
 static pieces cut(uint64_t bytes) {
-  const uint64_t threads = (uint64_t)omp_get_max_threads();
-  uint64_t count = bytes / PIECE_BYTES + 1;
-  count = count < threads ? count : threads;
-  count = count < MAX_PIECES ? count : MAX_PIECES;
-  return (pieces){count, amped_ceil_div(bytes, count * BLOCK_BYTES) * BLOCK_BYTES, bytes};
+  return (pieces){amped_ceil_div(bytes, PIECE_BYTES), bytes};
 }
 
 static uint64_t piece_from(const pieces *c, uint64_t p) {
-  return p * c->each < c->bytes ? p * c->each : c->bytes;
+  return p * PIECE_BYTES < c->bytes ? p * PIECE_BYTES : c->bytes;
 }
 
 static uint64_t piece_bytes(const pieces *c, uint64_t p) {
@@ -118,10 +114,16 @@ static uint32_t checksum_of(const pieces *c, const sums *parts) {
          __builtin_bswap16((uint16_t)all.one);
 }
 
+/* Threads for that many pieces. */
+static int threads_for(uint64_t count) {
+  const int most = omp_get_max_threads();
+  return count < (uint64_t)most ? (int)count : most;
+}
+
 uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_t copied) {
   sums parts[MAX_PIECES];
   const pieces c = cut(bytes);
-#pragma omp parallel for schedule(static, 1) num_threads((int)c.count) if (c.count > 1)
+#pragma omp parallel for schedule(static) num_threads(threads_for(c.count)) if (c.count > 1)
   for (uint64_t p = 0; p < c.count; p++) {
     const uint64_t from = piece_from(&c, p);
     parts[p] = sum_piece((const unsigned char *)data + from, piece_bytes(&c, p),
@@ -129,20 +131,6 @@ uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_
                          copied > from ? copied - from : 0);
   }
   return checksum_of(&c, parts);
-}
-
-/* sum_piece of bytes of a file, which pass through `window` of WINDOW_BYTES at most. */
-#define WINDOW_BYTES ((uint64_t)(16 * BLOCK_BYTES))
-static bool sum_file_piece(const amped_hdf5_io *io, uint64_t place, uint64_t bytes,
-                           unsigned char *window, unsigned char *to, uint64_t copied, sums *out) {
-  *out = (sums){0, 0};
-  for (uint64_t at = 0; at < bytes; at += WINDOW_BYTES) {
-    const uint64_t n = bytes - at < WINDOW_BYTES ? bytes - at : WINDOW_BYTES;
-    if (!amped_hdf5_io_read(io, place + at, n, window))
-      return false;
-    *out = append(*out, sum_piece(window, n, to + at, copied > at ? copied - at : 0), (n + 1) / 2);
-  }
-  return true;
 }
 
 /* The checksum as it is stored, little-endian. */
@@ -210,121 +198,123 @@ static amped_status mismatch(amped_hdf5_dataset *d, uint64_t first) {
                      d->name, first);
 }
 
-/* While a chunk is read, the system is asked for chunks up to this many bytes, or chunks, behind
- * it. Small chunks need no request: the system reads several of them at once by itself. */
+/* The place of a chunk in the file. The library tells it to nobody but its driver: an index of its
+ * own would be searched from the beginning for each chunk. False where it asks for other bytes than
+ * those of a whole chunk: it then tells why. */
+static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at) {
+  amped_hdf5_io *io = &d->file->io;
+  hsize_t offset[AMPED_MAX_ORDER];
+  uint64_t bytes = 0;
+  uint32_t skipped = 0; /* filters */
+  amped_hdf5_chunk_offset(d, row_of(d, chunk), offset);
+  amped_hdf5_io_find(io);
+  const herr_t result = H5Dread_chunk(d->id, H5P_DEFAULT, offset, &skipped, d->file->chunk);
+  return amped_hdf5_io_found(io, at, &bytes) && result >= 0 && bytes == stored_bytes(d) &&
+         skipped == 0;
+}
+
+/* While chunks are read, the system is asked for chunks up to this many bytes, or chunks, behind
+ * them. Small chunks need no request: the system reads several of them at once by itself. */
 #define AHEAD_BYTES (UINT64_C(16) << 20)
 #define AHEAD_CHUNKS 16
 #define SMALL_BYTES (UINT64_C(64) << 10)
 
-static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at) {
-#if H5_VERSION_GE(1, 10, 5)
-  hsize_t offset[AMPED_MAX_ORDER];
-  unsigned skipped = 0; /* filters */
-  haddr_t place = HADDR_UNDEF;
-  hsize_t bytes = 0;
-  amped_hdf5_chunk_offset(d, row_of(d, chunk), offset);
-  bool found = H5Dget_chunk_info_by_coord(d->id, offset, &skipped, &place, &bytes) >= 0 &&
-               place != HADDR_UNDEF && skipped == 0;
-  *at = place;
-  return found;
-#else
-  (void)d;
-  (void)chunk;
-  *at = 0;
-  return false;
-#endif
+/* The step from chunk to chunk with which a reader seems to go on: 0 where that is open. */
+static uint64_t step_of(amped_hdf5_ahead *a, uint64_t chunk, uint64_t count) {
+  const bool goes_on = a->started && chunk > a->last;
+  const uint64_t step = goes_on ? chunk - a->last : 1;
+  const bool again = !a->started || step == 1 || (step == a->step && count == 1);
+  if (!goes_on)
+    a->asked = 0;
+  a->step = step;
+  a->last = chunk + count - 1;
+  a->started = true;
+  return again ? step : 0;
 }
 
-/* HDF5 searches all chunks before the wanted chunk. So it is asked only when their number has
- * doubled; chunks between two answers are assumed to lie regularly, as in files that this program
- * writes. */
-static bool find_places(amped_hdf5_dataset *d, uint64_t chunk) {
-  amped_hdf5_places *p = &d->places;
-  uint64_t next = 0;
-  if (p->hopeless || (p->found && chunk >= p->known && chunk <= 2 * p->known + 1))
-    return !p->hopeless;
-  p->hopeless = !find_chunk(d, chunk, &p->at) || !find_chunk(d, chunk + 1, &next) || next <= p->at;
-  p->found = true;
-  p->known = chunk;
-  p->stride = next - p->at;
-  return !p->hopeless;
-}
-
-/* These requests are hints: a wrong hint does no harm. A reader that skips chunks is assumed to go
- * on with the same step. */
-static void ask_ahead(amped_hdf5_dataset *d, uint64_t first) {
-  amped_hdf5_places *p = &d->places;
-  const uint64_t chunk = chunk_of(d, first);
-  const uint64_t last = chunk_of(d, d->rows - 1);
-  const uint64_t most = AHEAD_BYTES / stored_bytes(d) + 1;
+/* These requests are hints: a wrong hint does no harm. */
+static void ask_ahead(amped_hdf5_dataset *d, uint64_t chunk, uint64_t count) {
+  amped_hdf5_ahead *a = &d->ahead;
+  const uint64_t bytes = stored_bytes(d);
+  const uint64_t end = chunk_of(d, d->rows - 1);
+  const uint64_t most = AHEAD_BYTES / bytes + 1;
   const uint64_t chunks = most < AHEAD_CHUNKS ? most : AHEAD_CHUNKS;
-  const bool goes_on = p->started && chunk > p->last;
-  const uint64_t step = goes_on ? chunk - p->last : 1;
-  p->started = true;
-  p->last = chunk;
-  if (stored_bytes(d) < SMALL_BYTES || chunk == last || !find_places(d, chunk))
+  const uint64_t step = step_of(a, chunk, count);
+  if (bytes < SMALL_BYTES || step == 0)
     return;
-  for (uint64_t i = goes_on ? chunks : 1; i <= chunks && i <= (last - chunk) / step; i++)
-    amped_file_ask(d->file->io.fd, p->at + (chunk - p->known + i * step) * p->stride,
-                   stored_bytes(d) < AHEAD_BYTES ? stored_bytes(d) : AHEAD_BYTES);
-}
-
-/* HDF5 reads a chunk with one thread, at the rate of one core's copy; and it searches all chunks
- * before a chunk to tell its place. Up to this number of chunks the search costs less than all
- * threads gain that read their pieces of the chunk themselves. */
-#define SEARCHED_CHUNKS 4096
-
-/* Places count from the end of the user block: files that have one are left to the library. */
-static bool has_user_block(const amped_hdf5_dataset *d) {
-  hsize_t bytes = 1;
-  hid_t list = H5Fget_create_plist(d->file->id);
-  if (list < 0 || H5Pget_userblock(list, &bytes) < 0)
-    bytes = 1;
-  if (list >= 0)
-    (void)H5Pclose(list);
-  return bytes > 0;
-}
-
-/* Is the place of the chunk in the file known for certain? */
-static bool knows_place(amped_hdf5_dataset *d, uint64_t first, uint64_t *at) {
-  const uint64_t chunk = chunk_of(d, first);
-  amped_hdf5_places *p = &d->places;
-  if (d->file->io.fd < 0 || stored_bytes(d) < PIECE_BYTES || chunk >= SEARCHED_CHUNKS)
-    return false;
-  if (!p->asked) {
-    p->asked = true;
-    p->behind_block = has_user_block(d);
+  for (uint64_t i = 1; i <= chunks && i <= (end - a->last) / step; i++) {
+    const uint64_t next = a->last + i * step;
+    uint64_t at = 0;
+    if (next <= a->asked)
+      continue;
+    if (!find_chunk(d, next, &at))
+      return;
+    amped_file_ask(d->file->io.fd, at, bytes < AHEAD_BYTES ? bytes : AHEAD_BYTES);
+    a->asked = next;
   }
-  return !p->behind_block && find_chunk(d, chunk, at);
 }
 
-/* All threads read and check a chunk, past the library. False where some part cannot be read, or
- * the file changed: the library then tells. */
-static bool read_in_pieces(const amped_hdf5_dataset *d, uint64_t place, void *rows, uint64_t wanted,
-                           bool *right) {
-  const uint64_t bytes = d->chunk_rows * row_bytes(d);
-  unsigned char *room = d->file->chunk;
+/* Chunks that all threads read and check at once, past the library, which reads each with one
+ * thread. */
+typedef struct batch {
+  amped_hdf5_dataset *dataset;
+  uint64_t first, count; /* chunks */
+  pieces cut;            /* of each */
+  unsigned char *rows;
+  unsigned char *windows; /* PIECE_BYTES a thread, for what nobody wants behind the last rows */
+  uint64_t places[MAX_PIECES]; /* of chunks */
+  uint32_t stored[MAX_PIECES]; /* checksums */
+  sums parts[MAX_PIECES];      /* of all pieces, chunk by chunk */
+} batch;
+
+static bool read_piece(batch *b, uint64_t number) {
+  const amped_hdf5_dataset *d = b->dataset;
+  const amped_hdf5_io *io = &d->file->io;
+  const uint64_t i = number / b->cut.count;
+  const uint64_t p = number % b->cut.count;
+  const uint64_t from = piece_from(&b->cut, p);
+  const uint64_t bytes = piece_bytes(&b->cut, p);
+  const uint64_t first = row_of(d, b->first + i);
+  const uint64_t wanted = amped_hdf5_chunk_rows_at(d, first) * row_bytes(d);
+  unsigned char *to = b->rows + (first - row_of(d, b->first)) * row_bytes(d) + from;
+  const bool whole = from + bytes <= wanted;
+  unsigned char *window = whole ? to : b->windows + (uint64_t)omp_get_thread_num() * PIECE_BYTES;
   unsigned char stored[CHECKSUM_BYTES];
-  sums parts[MAX_PIECES];
-  bool read = true;
-  const pieces c = cut(bytes);
-#pragma omp parallel for schedule(static, 1) num_threads((int)c.count) reduction(&& : read)
-  for (uint64_t p = 0; p < c.count; p++) {
-    const uint64_t from = piece_from(&c, p);
-    read = read && sum_file_piece(&d->file->io, place + from, piece_bytes(&c, p), room + from,
-                                  (unsigned char *)rows + from, wanted > from ? wanted - from : 0,
-                                  &parts[p]);
-  }
-  if (!read || !amped_hdf5_io_read(&d->file->io, place + bytes, sizeof stored, stored) ||
-      !amped_hdf5_io_same(&d->file->io))
+  if (!amped_hdf5_io_read(io, b->places[i] + from, bytes, window))
     return false;
-  *right = checksum_of(&c, parts) == stored_checksum(stored);
+  b->parts[number] = sum_piece(window, bytes, whole || from >= wanted ? NULL : to, wanted - from);
+  if (p > 0)
+    return true;
+  if (!amped_hdf5_io_read(io, b->places[i] + b->cut.bytes, sizeof stored, stored))
+    return false;
+  b->stored[i] = stored_checksum(stored);
   return true;
 }
 
-amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *d, uint64_t first, void *rows) {
+/* False where some part cannot be read, or the file changed: the library then tells. *wrong: the
+ * chunk whose checksum does not match; count: none. */
+static bool read_batch(batch *b, uint64_t *wrong) {
+  const uint64_t items = b->count * b->cut.count;
+  bool read = true;
+  for (uint64_t i = 0; i < b->count; i++)
+    if (!find_chunk(b->dataset, b->first + i, &b->places[i]))
+      return false;
+#pragma omp parallel for schedule(dynamic) num_threads(threads_for(items)) reduction(&& : read) if (items > 1)
+  for (uint64_t j = 0; j < items; j++)
+    read = read && read_piece(b, j);
+  if (!read || !amped_hdf5_io_same(&b->dataset->file->io))
+    return false;
+  for (*wrong = 0; *wrong < b->count; ++*wrong)
+    if (checksum_of(&b->cut, b->parts + *wrong * b->cut.count) != b->stored[*wrong])
+      break;
+  return true;
+}
+
+/* A chunk as the library reads it. */
+static amped_status read_by_library(amped_hdf5_dataset *d, uint64_t first, void *rows) {
   hsize_t offset[AMPED_MAX_ORDER];
   const uint64_t bytes = d->chunk_rows * row_bytes(d);
+  const uint64_t wanted = amped_hdf5_chunk_rows_at(d, first) * row_bytes(d);
   hsize_t stored = 0;
   uint32_t skipped = 0;
   amped_hdf5_chunk_offset(d, first, offset);
@@ -334,18 +324,43 @@ amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *d, uint64_t first, void *
   if (stored != stored_bytes(d))
     return mismatch(d, first);
   AMPED_TRY(reserve(d, stored));
-  ask_ahead(d, first);
-  const uint64_t wanted = amped_hdf5_chunk_rows_at(d, first) * row_bytes(d);
-  uint64_t place = 0;
-  bool right = false;
-  if (knows_place(d, first, &place) && read_in_pieces(d, place, rows, wanted, &right))
-    return right ? AMPED_OK : mismatch(d, first);
   if (H5Dread_chunk(d->id, H5P_DEFAULT, offset, &skipped, d->file->chunk) < 0)
     return amped_hdf5_failed(d->file, "dataset", d->name);
   const unsigned char *chunk = d->file->chunk;
-  if (skipped != 0 ||
-      amped_hdf5_checksum(chunk, bytes, rows, wanted) != stored_checksum(chunk + bytes))
-    return mismatch(d, first);
+  return skipped == 0 &&
+                 amped_hdf5_checksum(chunk, bytes, rows, wanted) == stored_checksum(chunk + bytes)
+             ? AMPED_OK
+             : mismatch(d, first);
+}
+
+static amped_status read_chunks(batch *b) {
+  amped_hdf5_dataset *d = b->dataset;
+  uint64_t wrong = 0;
+  if (read_batch(b, &wrong))
+    return wrong == b->count ? AMPED_OK : mismatch(d, row_of(d, b->first + wrong));
+  for (uint64_t i = 0; i < b->count; i++) {
+    const uint64_t first = row_of(d, b->first + i);
+    AMPED_TRY(read_by_library(d, first, b->rows + (first - row_of(d, b->first)) * row_bytes(d)));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_chunks_read(amped_hdf5_dataset *d, uint64_t first, uint64_t count,
+                                    void *rows) {
+  batch b;
+  const uint64_t end = chunk_of(d, first) + count;
+  b.dataset = d;
+  b.cut = cut(d->chunk_rows * row_bytes(d));
+  const uint64_t most = MAX_PIECES / b.cut.count;
+  AMPED_TRY(reserve(d, (uint64_t)omp_get_max_threads() * PIECE_BYTES));
+  b.windows = d->file->chunk;
+  for (b.first = chunk_of(d, first); b.first < end; b.first += b.count) {
+    b.count = end - b.first < most ? end - b.first : most;
+    b.rows = (unsigned char *)rows + (row_of(d, b.first) - first) * row_bytes(d);
+    ask_ahead(d, b.first, b.count);
+    AMPED_TRY(read_chunks(&b));
+    b.windows = d->file->chunk; /* the library may have needed a larger one */
+  }
   return AMPED_OK;
 }
 

@@ -19,8 +19,11 @@ uint64_t amped_hdf5_chunk_rows_at(const amped_hdf5_dataset *dataset, uint64_t fi
 /* Where a row begins: its place in all dimensions. */
 void amped_hdf5_chunk_offset(const amped_hdf5_dataset *dataset, uint64_t row, hsize_t *offset);
 
-/* Read or write all rows of that chunk. */
-amped_status amped_hdf5_chunk_read(amped_hdf5_dataset *dataset, uint64_t first, void *rows);
+/* Read all rows of `count` chunks from the one that begins with row `first`. All threads read, past
+ * the library. */
+amped_status amped_hdf5_chunks_read(amped_hdf5_dataset *dataset, uint64_t first, uint64_t count,
+                                    void *rows);
+/* Write all rows of that chunk. */
 amped_status amped_hdf5_chunk_write(amped_hdf5_dataset *dataset, uint64_t first, const void *rows);
 
 #endif

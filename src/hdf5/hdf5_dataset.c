@@ -483,6 +483,23 @@ static uint64_t row_in_chunk(const amped_hdf5_dataset *d, uint64_t row) {
   return span > 0 ? row % span % d->chunk_rows : 0;
 }
 
+/* Chunks that begin with row `first` and end within count rows; *rows: theirs. */
+static uint64_t whole_chunks(const amped_hdf5_dataset *d, uint64_t first, uint64_t count,
+                             uint64_t *rows) {
+  uint64_t chunks = 0;
+  *rows = 0;
+  if (row_in_chunk(d, first) != 0)
+    return 0;
+  while (*rows < count) {
+    const uint64_t next = amped_hdf5_chunk_rows_at(d, first + *rows);
+    if (next > count - *rows)
+      break;
+    *rows += next;
+    chunks++;
+  }
+  return chunks;
+}
+
 static amped_status read_rows(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
                               uint64_t count, void *buffer) {
   char *at = buffer;
@@ -490,10 +507,12 @@ static amped_status read_rows(amped_hdf5_dataset *d, amped_hdf5_type type, uint6
       first > d->rows || count > d->rows - first)
     return library_read(d, type, first, count, buffer);
   while (count > 0) {
-    uint64_t rows = amped_hdf5_chunk_rows_at(d, first);
-    if (row_in_chunk(d, first) == 0 && rows <= count)
-      AMPED_TRY(amped_hdf5_chunk_read(d, first, at));
+    uint64_t rows = 0;
+    const uint64_t chunks = whole_chunks(d, first, count, &rows);
+    if (chunks > 0)
+      AMPED_TRY(amped_hdf5_chunks_read(d, first, chunks, at));
     else {
+      rows = amped_hdf5_chunk_rows_at(d, first);
       rows = rows < count ? rows : count;
       AMPED_TRY(library_read(d, type, first, rows, at));
     }
@@ -622,6 +641,8 @@ static void choose_chunks(amped_hdf5_dataset *d) {
   const uint64_t slab = amped_hdf5_slab_rows(d->columns);
   const uint64_t span = d->dims[axis];
   d->chunk_rows = span == 0 ? 1 : span < slab ? span : slab;
+  if (is_array(d) && span > 0) /* even, as the last chunk of a span is stored whole */
+    d->chunk_rows = amped_ceil_div(span, amped_ceil_div(span, slab));
 }
 
 amped_status amped_hdf5_dataset_create(amped_hdf5 *file, const char *name, amped_hdf5_type type,

@@ -25,6 +25,8 @@ typedef struct amped_hdf5_io {
   bool changed;           /* it differed from its stamp */
   int error;              /* errno of the first call that failed, or 0 */
   uint64_t used, bytes;   /* as HDF5 counts: what is allocated, what is there */
+  bool finds;             /* reads of elements are noted, not done */
+  uint64_t found, found_bytes;
   amped_write_behind behind;
 } amped_hdf5_io;
 
@@ -36,6 +38,11 @@ bool amped_hdf5_driver_set(hid_t list, amped_hdf5_io *io);
  * frees them. */
 bool amped_hdf5_io_wait(amped_hdf5_io *io);
 void amped_hdf5_io_end(amped_hdf5_io *io);
+
+/* From find to found HDF5's reads of elements are noted, and not done: found tells the place and
+ * the bytes of the last one, or false where there was none. */
+void amped_hdf5_io_find(amped_hdf5_io *io);
+bool amped_hdf5_io_found(amped_hdf5_io *io, uint64_t *at, uint64_t *bytes);
 
 /* Read bytes of the file, past HDF5. Any thread; false, where the file ends before them, too.
  * same: where the file is watched, does it have its stamp? After such reads. */

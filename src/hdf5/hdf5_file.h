@@ -64,15 +64,12 @@ typedef struct amped_hdf5_type {
   uint64_t bytes;
 } amped_hdf5_type;
 
-/* Places of a dataset's chunks, for hdf5_chunks.c. Chunk `known` begins at byte `at`; later chunks
- * are assumed to follow at distance `stride`. */
-typedef struct amped_hdf5_places {
-  bool found, hopeless;
-  bool asked, behind_block; /* is there a user block? */
-  uint64_t known, at, stride;
+/* For hdf5_chunks.c: the last chunk that was read, the step to it from the one before, and the last
+ * chunk for which the system was asked. */
+typedef struct amped_hdf5_ahead {
   bool started;
-  uint64_t last; /* the last chunk that was read */
-} amped_hdf5_places;
+  uint64_t last, step, asked;
+} amped_hdf5_ahead;
 
 /* For hdf5_seal.h: the hash of rows 0 .. rows, and that which the file stores. */
 typedef struct amped_hdf5_seal {
@@ -97,7 +94,7 @@ typedef struct amped_hdf5_dataset {
   uint64_t cached_bytes; /* of HDF5's cache: a chunk */
   uint64_t chunk_rows;   /* rows of a chunk that hdf5_chunks.c can read or write, else 0 */
   uint64_t written;      /* rows written so far */
-  amped_hdf5_places places;
+  amped_hdf5_ahead ahead;
   amped_hdf5_seal seal;
 } amped_hdf5_dataset;
 
