@@ -20,15 +20,40 @@ static void find_index(const amped_dense_info *info, const amped_dense_slab *sla
   index[slab->mode] += slab->first;
 }
 
-/* The next cell in memory. */
-static void step(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t *index) {
+/* To the first cell of the next row: a row is all indices of the last mode in memory. */
+static void next_row(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t *index) {
   for (int k = info->order - 1; k >= 0; k--) {
     const int m = info->layout[k];
     const uint64_t begin = m == slab->mode ? slab->first : 0;
-    if (++index[m] < begin + slab_dim(info, slab, m))
+    const bool is_row = k == info->order - 1;
+    if (!is_row && ++index[m] < begin + slab_dim(info, slab, m))
       return;
     index[m] = begin;
   }
+}
+
+/* The hash of cells of a row, from `index` on. */
+static inline uint64_t hash_cells(int order, const uint64_t *index, int along, uint64_t count,
+                                  const double *values) {
+  uint64_t sum = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t hash = amped_hash_value(values[i]);
+    for (int m = 0; m < order; m++)
+      hash = amped_hash_index(hash, index[m] + (m == along ? i : 0));
+    sum += values[i] != 0.0 ? hash : 0;
+  }
+  return sum;
+}
+
+/* The compiler unrolls the loop over modes where it knows their number. */
+static uint64_t hash_row(const amped_dense_info *info, const uint64_t *index, uint64_t count,
+                         const double *values) {
+  const int along = info->layout[info->order - 1];
+  if (info->order == 3)
+    return along == 2 ? hash_cells(3, index, 2, count, values)
+                      : hash_cells(3, index, along, count, values);
+  return info->order == 4 ? hash_cells(4, index, along, count, values)
+                          : hash_cells(info->order, index, along, count, values);
 }
 
 static void add_block_hashless(amped_dense_stats *stats, uint64_t count, const double *values) {
@@ -45,16 +70,25 @@ static void add_block(amped_dense_stats *stats, const amped_dense_info *info,
                       const amped_dense_slab *slab, uint64_t first, uint64_t count,
                       const double *values) {
   uint64_t index[AMPED_MAX_ORDER];
+  uint64_t nnz = 0;
+  double negative = 0.0;
   long double squares = 0.0L;
+  const int along = info->layout[info->order - 1];
+  const uint64_t end = (along == slab->mode ? slab->first : 0) + slab_dim(info, slab, along);
   find_index(info, slab, first, index);
-  for (uint64_t i = 0; i < count; i++, step(info, slab, index)) {
-    if (values[i] == 0.0)
-      continue;
-    stats->nnz++;
-    stats->hash += amped_nonzero_hash(info->order, index, values[i]);
-    squares += (long double)values[i] * values[i];
-    stats->negative += values[i] < 0.0 ? values[i] * values[i] : 0.0;
+  for (uint64_t done = 0, n = 0; done < count; done += n) {
+    n = end - index[along] < count - done ? end - index[along] : count - done;
+    stats->hash += hash_row(info, index, n, values + done);
+    next_row(info, slab, index);
   }
+  for (uint64_t i = 0; i < count; i++) {
+    const double below = values[i] < 0.0 ? values[i] : 0.0;
+    nnz += values[i] != 0.0;
+    squares += (long double)values[i] * values[i];
+    negative += below * below;
+  }
+  stats->nnz += nnz;
+  stats->negative += negative;
   amped_kahan_add(&stats->squares, squares);
 }
 
