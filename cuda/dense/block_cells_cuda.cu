@@ -20,13 +20,44 @@ struct index_arrays {
   const uint64_t *of[AMPED_MAX_ORDER];
 };
 
+/* Cells that a lane has on their way at a time. */
+constexpr unsigned ahead = 8;
+
+/* *rest = *rest / by; returns what remains. Divisions of 64 bits take several times as long. */
+__device__ inline uint64_t divide(uint64_t *rest, uint64_t by) {
+  if ((*rest | by) >> 32 == 0) {
+    const uint32_t whole = (uint32_t)*rest / (uint32_t)by;
+    const uint32_t left = (uint32_t)*rest - whole * (uint32_t)by;
+    *rest = whole;
+    return left;
+  }
+  const uint64_t left = *rest % by;
+  *rest /= by;
+  return left;
+}
+
+/* out[i] = from[along[i]], by a warp. */
+template <typename W>
+__device__ inline void pack_fibre(const W *from, const uint64_t *along, uint64_t length, W *out) {
+  for (uint64_t first = threadIdx.x % warp; first < length; first += ahead * warp) {
+    W cells[ahead];
+#pragma unroll
+    for (unsigned u = 0; u < ahead; u++)
+      if (first + u * warp < length)
+        cells[u] = from[along[first + u * warp]];
+#pragma unroll
+    for (unsigned u = 0; u < ahead; u++)
+      if (first + u * warp < length)
+        out[first + u * warp] = cells[u];
+  }
+}
+
 /* A warp has a fibre of the fastest mode at a time. */
 template <typename W>
 __global__ void __launch_bounds__(block_threads)
     pack_blocks(const amped_slab_cells_cuda s, const index_arrays indices,
                 const amped_block_place_cuda *places, uint64_t count, char *cells) {
   const int last = s.order - 1;
-  const uint64_t lane = threadIdx.x % warp;
   for (uint64_t b = blockIdx.y; b < count; b += gridDim.y) {
     const amped_block_place_cuda &p = places[b];
     const uint64_t length = p.dims[last];
@@ -40,14 +71,11 @@ __global__ void __launch_bounds__(block_threads)
       uint64_t stride = s.dims[last];
       uint64_t cell = 0;
       for (int k = last - 1; k > 0; k--) {
-        cell += indices.of[k][p.first[k] + rest % p.dims[k]] * stride;
+        cell += indices.of[k][p.first[k] + divide(&rest, p.dims[k])] * stride;
         stride *= s.dims[k];
-        rest /= p.dims[k];
       }
-      const W *from =
-          reinterpret_cast<const W *>(row_at(s, indices.of[0][p.first[0] + rest])) + cell;
-      for (uint64_t i = lane; i < length; i += warp)
-        out[f * length + i] = from[along[i]];
+      const char *row = row_at(s, indices.of[0][p.first[0] + rest]);
+      pack_fibre(reinterpret_cast<const W *>(row) + cell, along, length, out + f * length);
     }
   }
 }

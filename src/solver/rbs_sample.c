@@ -33,9 +33,12 @@ static uint64_t first_block(const amped_rbs_shape *s, int rank) {
   return cut(s->count, (uint64_t)rank, (uint64_t)s->nranks);
 }
 
-/* Indices of the room for own slices. */
+/* Indices of the room: for those of the longest mode. */
 static uint64_t room_of(const amped_rbs_shape *s) {
-  return s->slices && s->rank_rows != NULL ? s->dims[s->mode] : 0;
+  uint64_t most = 0;
+  for (int m = 0; m < s->order; m++)
+    most = s->dims[m] > most ? s->dims[m] : most;
+  return most;
 }
 
 uint64_t amped_rbs_sample_bytes(const amped_rbs_shape *s) {
@@ -90,10 +93,19 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Every index of the mode is in one of its sets: taken in order, each goes behind those of its set.
+ */
 static void sort_sets(amped_rbs_sample *s, int mode) {
+  uint64_t *indices = s->indices[mode];
+  uint64_t *first = s->first[mode];
+  uint64_t *set_of = s->room;
   for (uint64_t i = 0; i < s->sets[mode]; i++)
-    qsort(s->indices[mode] + s->first[mode][i], s->first[mode][i + 1] - s->first[mode][i],
-          sizeof(uint64_t), ascending);
+    for (uint64_t k = first[i]; k < first[i + 1]; k++)
+      set_of[indices[k]] = i;
+  for (uint64_t i = 0; i < s->shape.dims[mode]; i++)
+    indices[first[set_of[i]]++] = i;
+  memmove(first + 1, first, s->sets[mode] * sizeof *first);
+  first[0] = 0;
 }
 
 /* Each block has its part of `count` indices from `first` on, the rank's own or all. */

@@ -32,7 +32,7 @@ typedef struct amped_rbs_sample {
   uint64_t sets[AMPED_MAX_ORDER];     /* of slices groups x ranks, group by group; else blocks */
   uint64_t *indices[AMPED_MAX_ORDER]; /* [dims[m]] set after set; of modes that have no sets all */
   uint64_t *first[AMPED_MAX_ORDER];   /* [sets[m] + 1] */
-  uint64_t *room;                     /* [dims[mode]] where ranks have own slices */
+  uint64_t *room;                     /* [dims of the longest mode] */
 } amped_rbs_sample;
 
 /* Bytes that create takes. */
