@@ -256,22 +256,44 @@ static amped_status start_rows(work *w) {
  */
 
 static bool is_own(const amped_stream_rows *rows, uint64_t row) {
-  return amped_stream_owner(row, rows->nranks) == rows->rank;
+  return rows->nranks == 1 || amped_stream_owner(row, rows->nranks) == rows->rank;
+}
+
+/* Own rows among the first `count` touched ones. An owner's numbers go up by one. */
+static uint64_t list_touched(const amped_stream_rows *rows, const amped_touched *t, uint64_t count,
+                             uint64_t *out) {
+  uint64_t first = UINT64_MAX;
+  uint64_t own = 0;
+#pragma omp parallel for schedule(static) reduction(min : first) reduction(+ : own)
+  for (uint64_t k = 0; k < count; k++)
+    if (is_own(rows, t->rows[k])) {
+      first = t->numbers[k] < first ? t->numbers[k] : first;
+      own++;
+    }
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = 0; k < count; k++)
+    if (is_own(rows, t->rows[k]))
+      out[t->numbers[k] - first] = t->rows[k];
+  return own;
 }
 
 /* Own rows that were touched, then all own ones that are new. */
 static amped_status list_change(const work *w, int mode, const amped_touched *t) {
   const amped_stream_rows *rows = w->s->rows;
   const uint64_t old = changes_all(w) ? 0 : w->old_dims[mode];
+  const uint64_t before = amped_stream_own_rows(old, rows->rank, rows->nranks);
+  const uint64_t own = amped_stream_own_rows(rows->dims[mode], rows->rank, rows->nranks);
+  const uint64_t touched = touched_before(t, old);
   amped_stream_change *c = &w->out->change;
-  const uint64_t most = (t != NULL ? t->count : 0) + rows->dims[mode] - old;
-  AMPED_TRY(amped_alloc(&c->indices[mode], most, sizeof *c->indices[mode], "the rows of a batch"));
-  for (uint64_t k = 0; t != NULL && k < t->count && t->rows[k] < old; k++)
-    if (is_own(rows, t->rows[k]))
-      c->indices[mode][c->count[mode]++] = t->rows[k];
-  for (uint64_t i = old; i < rows->dims[mode]; i++)
-    if (is_own(rows, i))
-      c->indices[mode][c->count[mode]++] = i;
+  AMPED_TRY(amped_alloc(&c->indices[mode], touched + own - before, sizeof *c->indices[mode],
+                        "the rows of a batch"));
+  if (t != NULL)
+    c->count[mode] = list_touched(rows, t, touched, c->indices[mode]);
+#pragma omp parallel for schedule(static)
+  for (uint64_t slot = before; slot < own; slot++)
+    c->indices[mode][c->count[mode] + slot - before] =
+        amped_stream_index(slot, rows->rank, rows->nranks);
+  c->count[mode] += own - before;
   return AMPED_OK;
 }
 

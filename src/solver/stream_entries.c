@@ -17,6 +17,8 @@ static uint64_t below(const amped_state_head *head) {
 bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptensor *list,
                                 uint64_t entry) {
   uint64_t index[AMPED_MAX_ORDER];
+  if (!(head->holdout > 0.0))
+    return false;
   for (int m = 0; m < list->order; m++)
     index[m] = list->indices[m][entry];
   return amped_held_out(list->order, index, head->split_seed, below(head));
